@@ -1,0 +1,3 @@
+module github.com/loadaware/loadaware
+
+go 1.26

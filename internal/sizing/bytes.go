@@ -1,0 +1,166 @@
+package sizing
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Bytes is an amount of memory. Zero means "not known", never "none".
+type Bytes int64
+
+// Binary units, as Kubernetes writes them.
+const (
+	KiB Bytes = 1 << 10
+	MiB Bytes = 1 << 20
+	GiB Bytes = 1 << 30
+	TiB Bytes = 1 << 40
+)
+
+// MaxBytes is the largest amount a caller may name (8 PiB): far above any node,
+// far below where a product with a duration or a margin could overflow.
+const MaxBytes = 8 << 50
+
+// Times scales b and rounds up: a grant may be generous, never short.
+func (b Bytes) Times(f float64) Bytes {
+	scaled := math.Ceil(float64(b) * f)
+	if scaled >= MaxBytes {
+		return MaxBytes
+	}
+	return Bytes(scaled)
+}
+
+// RoundUp raises b to a whole number of unit: Bytes(1).RoundUp(MiB) is 1 MiB.
+func (b Bytes) RoundUp(unit Bytes) Bytes {
+	if rest := b % unit; rest > 0 {
+		return b + unit - rest
+	}
+	return b
+}
+
+// String writes b exactly, as a Kubernetes quantity in the largest binary unit
+// that divides it: 10737418240 is "10Gi", 1000 is "1000".
+func (b Bytes) String() string {
+	if b != 0 {
+		for _, u := range []struct {
+			size   Bytes
+			suffix string
+		}{{TiB, "Ti"}, {GiB, "Gi"}, {MiB, "Mi"}, {KiB, "Ki"}} {
+			if b%u.size == 0 {
+				return strconv.FormatInt(int64(b/u.size), 10) + u.suffix
+			}
+		}
+	}
+	return strconv.FormatInt(int64(b), 10)
+}
+
+// Approx writes b for reading, to three figures: "10Gi", "1.46Gi", "310Mi".
+func (b Bytes) Approx() string {
+	for _, u := range []struct {
+		size   Bytes
+		suffix string
+	}{{TiB, "Ti"}, {GiB, "Gi"}, {MiB, "Mi"}, {KiB, "Ki"}} {
+		if b >= u.size {
+			v := float64(b) / float64(u.size)
+			digits := 2
+			if v >= 100 {
+				digits = 0
+			} else if v >= 10 {
+				digits = 1
+			}
+			text := strconv.FormatFloat(v, 'f', digits, 64)
+			if digits > 0 {
+				text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+			}
+			return text + u.suffix
+		}
+	}
+	return strconv.FormatInt(int64(b), 10)
+}
+
+// Cores is an amount of CPU. Zero means "not known".
+type Cores float64
+
+// MaxCores is the largest CPU amount that a caller may name.
+const MaxCores Cores = 1 << 20
+
+// String writes c as a Kubernetes quantity, rounded up to a whole millicore:
+// 1 is "1", 0.25 is "250m".
+func (c Cores) String() string {
+	milli := int64(math.Ceil(float64(c)*1000 - 1e-9))
+	if milli%1000 == 0 {
+		return strconv.FormatInt(milli/1000, 10)
+	}
+	return strconv.FormatInt(milli, 10) + "m"
+}
+
+// suffixes are the multipliers of Kubernetes quantities
+// (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/).
+// Longer suffixes come first, so that "Mi" is not read as "M".
+var suffixes = []struct {
+	suffix string
+	factor float64
+}{
+	{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"Ti", 1 << 40}, {"Pi", 1 << 50}, {"Ei", 1 << 60},
+	{"n", 1e-9}, {"u", 1e-6}, {"m", 1e-3}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15}, {"E", 1e18},
+}
+
+// ParseMemory reads a Kubernetes memory quantity such as "350Gi", "1.5G" or
+// "1e9", rounding a part of a byte up. The error says what was wrong.
+func ParseMemory(s string) (Bytes, error) {
+	v, err := parseQuantity(s)
+	if err != nil {
+		return 0, err
+	}
+	if v <= 0 {
+		return 0, fmt.Errorf("%q must be above zero", s)
+	}
+	if v > MaxBytes {
+		return 0, fmt.Errorf("%q is above the largest amount understood, 8Pi", s)
+	}
+	return Bytes(math.Ceil(v)), nil
+}
+
+// ParseCPU reads a Kubernetes CPU quantity such as "6", "0.5" or "250m".
+func ParseCPU(s string) (Cores, error) {
+	v, err := parseQuantity(s)
+	if err != nil {
+		return 0, err
+	}
+	if v <= 0 {
+		return 0, fmt.Errorf("%q must be above zero", s)
+	}
+	if v > float64(MaxCores) {
+		return 0, fmt.Errorf("%q is above the largest amount understood, %v cores", s, float64(MaxCores))
+	}
+	return Cores(v), nil
+}
+
+// parseQuantity reads <number><suffix>; a decimal exponent takes no suffix.
+func parseQuantity(s string) (float64, error) {
+	if len(s) == 0 || len(s) > 40 {
+		return 0, fmt.Errorf("%.50q is not a quantity: write a number and a unit, such as 350Gi or 1500M", s)
+	}
+	number, factor := s, 1.0
+	for _, u := range suffixes {
+		if rest, ok := strings.CutSuffix(s, u.suffix); ok {
+			number, factor = rest, u.factor
+			break
+		}
+	}
+	for _, r := range number {
+		// ParseFloat also reads "inf", "0x1p4" and "1_000"; quantities do not.
+		if (r < '0' || r > '9') && !strings.ContainsRune("+-.eE", r) {
+			return 0, fmt.Errorf("%q is not a quantity: write a number and a unit, such as 350Gi or 1500M", s)
+		}
+	}
+	if factor != 1 && strings.ContainsAny(number, "eE") {
+		return 0, fmt.Errorf("%q is not a quantity: an exponent takes no unit", s)
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("%q is not a quantity: write a number and a unit, such as 350Gi or 1500M", s)
+	}
+	return v * factor, nil
+}

@@ -1,0 +1,113 @@
+package sizing
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Limits on what a caller may send as features.
+const (
+	MaxFeatures      = 200
+	MaxFeatureName   = 100 // characters
+	MaxFeatureString = 500 // characters
+)
+
+// ValueKind is the kind of one feature value.
+type ValueKind uint8
+
+// The kinds of values. A task's schema fixes one kind for each feature name; a
+// value of another kind counts as missing.
+const (
+	Missing ValueKind = iota
+	Number
+	Category
+	Date
+	Bool
+)
+
+var valueKinds = [...]string{"missing", "number", "category", "date", "bool"}
+
+func (k ValueKind) String() string { return valueKinds[k] }
+
+// Value is one feature, known before launch. The zero Value is missing.
+type Value struct {
+	Kind ValueKind
+	Num  float64 // the number; days since 1970-01-01 UTC for a date; 0 or 1 for a bool
+	Text string  // the category, or the date as it was written
+}
+
+// NumberValue, BoolValue and TextValue make values. TextValue tells dates
+// (2020-01-03 or RFC 3339) from categories by their form; NumberValue makes a
+// missing value of NaN and infinities.
+func NumberValue(v float64) Value {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return Value{}
+	}
+	return Value{Kind: Number, Num: v}
+}
+
+// BoolValue makes a bool.
+func BoolValue(v bool) Value {
+	if v {
+		return Value{Kind: Bool, Num: 1}
+	}
+	return Value{Kind: Bool}
+}
+
+// TextValue makes a date where s has the form of one, else a category.
+func TextValue(s string) Value {
+	if days, ok := parseDate(s); ok {
+		return Value{Kind: Date, Num: days, Text: s}
+	}
+	return Value{Kind: Category, Text: s}
+}
+
+// parseDate reads 2020-01-03 and RFC 3339 times as days since 1970-01-01 UTC.
+func parseDate(s string) (days float64, ok bool) {
+	if len(s) < 10 || s[4] != '-' || s[7] != '-' {
+		return 0, false
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339, "2006-01-02T15:04:05", time.DateTime} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return float64(t.UnixMilli()) / (24 * 3600 * 1000), true
+		}
+	}
+	return 0, false
+}
+
+// Features are what is known of a try before launch, by name.
+type Features map[string]Value
+
+// Validate names the features that break the limits. Fields are written as
+// "features.<name>".
+func (f Features) Validate() []FieldError {
+	if len(f) > MaxFeatures {
+		return []FieldError{{"features", fmt.Sprintf("has %d entries, at most %d are taken: send those that drive usage", len(f), MaxFeatures)}}
+	}
+	var bad []FieldError
+	for _, name := range f.Names() {
+		if name == "" || utf8.RuneCountInString(name) > MaxFeatureName || strings.ContainsFunc(name, isControl) {
+			bad = append(bad, FieldError{"features", fmt.Sprintf("has the name %.40q: names are 1 to %d characters without control characters", name, MaxFeatureName)})
+		}
+		if v := f[name]; utf8.RuneCountInString(v.Text) > MaxFeatureString || strings.ContainsRune(v.Text, 0) {
+			bad = append(bad, FieldError{"features." + name, fmt.Sprintf("must be at most %d characters without NUL", MaxFeatureString)})
+		}
+	}
+	return bad
+}
+
+// Names are the feature names in order.
+func (f Features) Names() []string {
+	names := make([]string, 0, len(f))
+	for name := range f {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }

@@ -1,0 +1,36 @@
+package sizing
+
+import "time"
+
+// History is what the store kept of one task, for learning. Rows are ordered by
+// time (At, then Seq); features are encoded by Schema, older rows may be shorter.
+type History struct {
+	Task    TaskKey
+	Schema  Schema
+	Rows    []HistoryRow
+	Total   int   // observations that exist; more than len(Rows) where history was thinned
+	LastSeq int64 // the newest observation that was looked at
+}
+
+// HistoryRow is one ended try.
+type HistoryRow struct {
+	Seq       int64     // order of arrival, unique in a store
+	At        time.Time // when it ended; else started; else was reported
+	RunID     string
+	MapIndex  int
+	Try       int
+	Outcome   Outcome
+	MemoryMax Bytes
+	CPUMax    Cores
+	Duration  time.Duration
+	Allocated Resources
+	Requested Resources
+	Features  []float64 // by History.Schema; NaN is missing
+	Weight    float64   // how many rows this one stands for; 1 where nothing was thinned
+}
+
+// Peak is what the row tells of the memory that the task needs.
+func (r *HistoryRow) Peak() (Bytes, Censoring) {
+	o := Observation{Outcome: r.Outcome, MemoryMax: r.MemoryMax, Allocated: r.Allocated}
+	return o.Peak()
+}

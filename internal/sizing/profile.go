@@ -1,0 +1,47 @@
+package sizing
+
+import "time"
+
+// Group is how much a task matters: what may be saved on it.
+type Group string
+
+// The groups, by the usage statistics of the task (Grouping).
+const (
+	Light    Group = "light"
+	Moderate Group = "moderate"
+	Heavy    Group = "heavy"
+)
+
+// Profile is what is known of one task.
+type Profile struct {
+	Task         TaskKey
+	Observations int
+	Kills        int // OOM-killed tries
+	LastSeen     time.Time
+	Group        Group
+	Memory       Quantiles // bytes, of measured peaks
+	Seconds      Quantiles // duration
+	LargestPeak  Bytes
+	Requested    Resources // the last static request reported
+	Schema       Schema
+	Policy       Policy
+	Champion     *ModelRef // nil: none yet
+	Exam         []byte    // JSON of the champion's exam; nil without one
+	Realised     Realised
+	// Ambiguous is set where runs with the same features differ so much that
+	// the features cannot tell them apart.
+	Ambiguous string
+}
+
+// Quantiles sketch a distribution; zero where nothing was measured.
+type Quantiles struct {
+	Min, P50, P90, P99, Max float64
+}
+
+// Realised compares what was promised of first tries with what happened.
+type Realised struct {
+	Tries     int     // first tries that carried a promise and have ended
+	Killed    int     // those of them that were OOM-killed
+	Promised  float64 // the sum of their promised risks
+	Low, High float64 // 95 % interval of the realised risk
+}

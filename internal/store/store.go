@@ -1,0 +1,175 @@
+// Package store is the contract of what is kept: observations, receipts, models,
+// policies and the list of tasks that are due for training.
+//
+// It knows the words of sizing and nothing of SQL, HTTP or learning: a model is
+// bytes to it. Package storetest is its exam; package postgres implements it.
+//
+// Every method may be called at once from many goroutines and many replicas.
+// Errors carry a sizing.Kind: NotFound, Conflict, Unavailable (the database cannot
+// be reached: nothing was changed), Internal.
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Store keeps what we saw and what we learned.
+type Store interface {
+	Observations
+	Receipts
+	Models
+	Tasks
+	Due
+
+	// Ping asks the database for a sign of life.
+	Ping(context.Context) error
+}
+
+// Observations are what was told of ended tries.
+type Observations interface {
+	// Record commits every observation that can be, and answers for each, in
+	// order. It returns after commit: what it reported as recorded survives a
+	// crash of the service and of the database. An error means that nothing of the
+	// call is certain, and that the call may be repeated whole.
+	//
+	// The key of a try is unique. The same try again, saying the same: Duplicate.
+	// Filling fields that were not known: Amended. Contradicting any known field:
+	// Recorded.Err of kind Conflict, naming the field, and nothing changed. A
+	// provisional kill is amended by the report of the same kill. Features that are
+	// nil are taken from the newest receipt of the same try, else stay unknown.
+	// Times count to the microsecond. A task that is new is created. Every task
+	// that something new was recorded for becomes due (see Due): after an OOM at
+	// once, else after the debounce.
+	Record(context.Context, []sizing.Observation) ([]sizing.Recorded, error)
+
+	// Void takes a report back as if it had never been made. NotFound if none.
+	Void(context.Context, sizing.TryKey) error
+
+	// History reads what is to be learned from, bounded: all rows up to
+	// keep.Total; beyond it the newest keep.Recent, the keep.High of the highest
+	// peaks and every OOM among them, and of the rest a fixed thinned sample whose
+	// weights restore the balance. NotFound if the task is unknown.
+	History(ctx context.Context, task sizing.TaskKey, keep Keep) (sizing.History, error)
+
+	// Since reads the rows that arrived after seq, oldest first, at most limit.
+	Since(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error)
+
+	// Kills lists the OOM-killed tries of one (run, map index), oldest first.
+	Kills(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) ([]Kill, error)
+
+	// KillsAtCap counts the task's OOM kills with at least ceiling allocated since
+	// its last success.
+	KillsAtCap(ctx context.Context, task sizing.TaskKey, ceiling sizing.Bytes) (int, error)
+}
+
+// Keep bounds a History. Zero fields take the defaults of DefaultKeep.
+type Keep struct{ Total, Recent, High int }
+
+// DefaultKeep is what training reads: its cost is flat beyond Total rows.
+var DefaultKeep = Keep{Total: 20_000, Recent: 8_000, High: 2_000}
+
+// Kill is one OOM-killed try.
+type Kill struct {
+	Try       int
+	Allocated sizing.Bytes
+	At        time.Time
+}
+
+// Receipts are the stored answers.
+type Receipts interface {
+	// SaveReceipts stores all of them or none. A prediction id that is known is
+	// left as it is.
+	SaveReceipts(context.Context, []sizing.Receipt) error
+	// Receipt finds one by its prediction id; NotFound if none.
+	Receipt(ctx context.Context, predictionID string) (sizing.Receipt, error)
+	// ReceiptOfTry finds the newest one of a try; NotFound if none.
+	ReceiptOfTry(context.Context, sizing.TryKey) (sizing.Receipt, error)
+	// Realised compares the promises of first tries, by their receipts, with what
+	// was observed of them. The interval is left for the caller to fill. It looks
+	// at the newest limit receipts of the task.
+	Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.Realised, error)
+}
+
+// Model is a stored model: bytes that only package fitting understands.
+type Model struct {
+	Task         sizing.TaskKey
+	Version      int // 1, 2, …: given by Publish
+	Family       string
+	Format       int    // of Blob
+	Blob         []byte // carries its own checksum
+	Observations int    // rows it learned from
+	LastSeq      int64  // the newest observation it learned from
+	TrainedAt    time.Time
+	Exam         []byte // JSON: how it was chosen
+	Active       bool
+}
+
+// Models are versions per task, of which at most one is active.
+type Models interface {
+	// Publish stores m as the next version and makes it active, if the active
+	// version is still expected (0: none); else Conflict and nothing changed.
+	// Listeners of Changes are told. Old inactive versions beyond the newest
+	// KeepVersions are deleted. It returns the new version.
+	Publish(ctx context.Context, m Model, expected int) (version int, err error)
+	// Activate makes a stored version active again. NotFound if it is not stored.
+	Activate(ctx context.Context, task sizing.TaskKey, version int) error
+	// ActiveModel reads the active model with its blob; NotFound if there is none.
+	ActiveModel(ctx context.Context, task sizing.TaskKey) (Model, error)
+	// ModelVersions lists the stored versions, newest first, without blobs.
+	ModelVersions(ctx context.Context, task sizing.TaskKey) ([]Model, error)
+	// ActiveVersions lists the active version of every task that has one.
+	ActiveVersions(context.Context) (map[sizing.TaskKey]int, error)
+	// Changes calls changed for every publish, activation, policy change, rename
+	// and deletion, by any replica, until ctx ends or the connection breaks, which
+	// it returns as an error. It calls ready once it is listening: what happened
+	// before has to be read by ActiveVersions.
+	Changes(ctx context.Context, ready func(), changed func(sizing.TaskKey)) error
+}
+
+// KeepVersions is how many versions of a model are kept for rollback.
+const KeepVersions = 10
+
+// Tasks are the tasks themselves and what people decided for them.
+type Tasks interface {
+	// Tasks lists profiles ordered by (namespace, dag, task), at most limit, after
+	// the given key (zero: from the start). namespace "" lists all.
+	Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error)
+	// Task is one profile; NotFound if the task is unknown. Counts, quantiles and
+	// largest peak are those of the stored observations; Group, Realised and
+	// Ambiguous are left for the caller to fill.
+	Task(context.Context, sizing.TaskKey) (sizing.Profile, error)
+	// Policies reads all policies that were set, and Policy one (the zero Policy if
+	// none was set). SetPolicy creates the task if it is new.
+	Policies(context.Context) (map[sizing.TaskKey]sizing.Policy, error)
+	Policy(context.Context, sizing.TaskKey) (sizing.Policy, error)
+	SetPolicy(context.Context, sizing.TaskKey, sizing.Policy) error
+	// DeleteTask removes the task and all that is stored of it; Rename moves it
+	// all to another name. NotFound if from is unknown, Conflict if to exists.
+	DeleteTask(context.Context, sizing.TaskKey) error
+	Rename(ctx context.Context, from, to sizing.TaskKey) error
+}
+
+// Due is the list of tasks whose news are to be learned: one row a task.
+type Due interface {
+	// MarkDue makes a task due at a time, or earlier if it already is.
+	MarkDue(ctx context.Context, task sizing.TaskKey, at time.Time) error
+	// Claim leases the task that has been due for longest; NotFound if none is. A
+	// lease that was not renewed in time is free to be claimed by others.
+	Claim(ctx context.Context, owner string, lease time.Duration) (Claim, error)
+	// Renew extends a lease; Conflict if it was lost.
+	Renew(ctx context.Context, c Claim, lease time.Duration) error
+	// Finish ends a claim. News that came after the claim keep the task due; retry
+	// non-zero makes it due again at that time (after a failure). Conflict if the
+	// lease was lost.
+	Finish(ctx context.Context, c Claim, retry time.Time) error
+}
+
+// Claim is one leased task.
+type Claim struct {
+	Task  sizing.TaskKey
+	Owner string
+	Token int64 // changes with every claim
+}
