@@ -46,4 +46,6 @@ type Told struct {
 	Duration  time.Duration
 	Requested sizing.Resources
 	Allocated sizing.Resources
+	FirstTry  bool
+	Promised  *float64 // what was promised of it, where it was asked about here
 }

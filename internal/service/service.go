@@ -4,100 +4,94 @@
 // It knows the words of sizing, the store's contract and opened models, and
 // nothing of HTTP or SQL. A first-try Predict never touches the database: opened
 // models live in memory and are swapped whole.
+//
+//	Predict ──▶ task (memory) ──▶ model.Size          ┌─▶ receipts, written behind
+//	Observe ──▶ store.Record ── acked ──▶ model.Learn ┘
+//	Lift    ──▶ store.Record (provisional) ──▶ sizing.LiftState.Decide
+//	changes ──▶ follow: reload what another replica published
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
+// Config has usable zero values.
+type Config struct {
+	LaterTryRead time.Duration    // bound on the one read that a later try may do; 50 ms if zero
+	Poll         time.Duration    // between looks for missed changes; 30 s if zero
+	UnfitFor     time.Duration    // how long an unschedulable report lowers the ceiling; 1 h if zero
+	Now          func() time.Time // time.Now if nil
+}
+
+func (c Config) withDefaults() Config {
+	c.LaterTryRead = cmp.Or(c.LaterTryRead, 50*time.Millisecond)
+	c.Poll = cmp.Or(c.Poll, 30*time.Second)
+	c.UnfitFor = cmp.Or(c.UnfitFor, time.Hour)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
 // Service answers. Its methods may be called at once from many goroutines.
 type Service struct {
-	store   store.Store
-	trainer *trainer.Trainer
-	log     *slog.Logger
+	cfg      Config
+	store    store.Store
+	trainer  *trainer.Trainer
+	log      *slog.Logger
+	tasks    tasks
+	tries    tries
+	receipts receipts
+	loaded   atomic.Bool // every active model was opened once
+	storeOK  atomic.Bool // the last call to the store was answered
 }
 
 // New makes a Service; Run starts its background work.
-func New(st store.Store, tr *trainer.Trainer, log *slog.Logger) *Service {
-	return &Service{store: st, trainer: tr, log: log}
+func New(st store.Store, tr *trainer.Trainer, cfg Config, log *slog.Logger) *Service {
+	s := &Service{cfg: cfg.withDefaults(), store: st, trainer: tr, log: log}
+	s.receipts.store, s.receipts.log = st, log
+	s.storeOK.Store(true)
+	return s
 }
 
-var errNotBuilt = errors.New("not built yet")
-
-// Run loads the models, follows changes and writes receipts until ctx ends, then
-// flushes what is queued.
-func (s *Service) Run(ctx context.Context) error { return errNotBuilt }
-
-// Predict answers an Ask. NotFound where nothing is known and nothing requested.
-func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocation, error) {
-	return nil, errNotBuilt
+// Run loads the models, follows changes, trains what is due and writes receipts
+// until ctx ends, then writes the receipts that are queued.
+func (s *Service) Run(ctx context.Context) error {
+	var loops sync.WaitGroup
+	loops.Go(func() { s.follow(ctx) })
+	loops.Go(func() { s.receipts.run(ctx) })
+	loops.Go(func() { s.trainer.Run(ctx) })
+	loops.Go(func() { s.watch(ctx) })
+	loops.Wait()
+	return ctx.Err()
 }
 
-// Observe records what was told, after commit. One answer per observation; those
-// that are Invalid alone fail alone.
-func (s *Service) Observe(ctx context.Context, obs []sizing.Observation) ([]sizing.Recorded, error) {
-	return nil, errNotBuilt
+// watch asks the store for a sign of life, so that readiness tells the truth
+// even when nobody reports.
+func (s *Service) watch(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			probe, cancel := context.WithTimeout(ctx, time.Second)
+			s.storeOK.Store(s.store.Ping(probe) == nil)
+			cancel()
+		}
+	}
 }
-
-// Lift answers after a kill.
-func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, error) {
-	return sizing.Lift{}, errNotBuilt
-}
-
-// Void takes a report back.
-func (s *Service) Void(ctx context.Context, try sizing.TryKey) error { return errNotBuilt }
-
-// Tasks lists profiles after a key, at most limit.
-func (s *Service) Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
-	return nil, errNotBuilt
-}
-
-// Task is one profile, whole.
-func (s *Service) Task(ctx context.Context, task sizing.TaskKey) (sizing.Profile, error) {
-	return sizing.Profile{}, errNotBuilt
-}
-
-// Train trains now, and returns when what it published answers here.
-func (s *Service) Train(ctx context.Context, task sizing.TaskKey) (trainer.Report, error) {
-	return trainer.Report{}, errNotBuilt
-}
-
-// Models lists the stored versions, newest first.
-func (s *Service) Models(ctx context.Context, task sizing.TaskKey) ([]store.Model, error) {
-	return nil, errNotBuilt
-}
-
-// Activate makes a stored version answer again.
-func (s *Service) Activate(ctx context.Context, task sizing.TaskKey, version int) error {
-	return errNotBuilt
-}
-
-// Policy and SetPolicy read and write what people decided.
-func (s *Service) Policy(ctx context.Context, task sizing.TaskKey) (sizing.Policy, error) {
-	return sizing.Policy{}, errNotBuilt
-}
-
-// SetPolicy replaces the policy of a task.
-func (s *Service) SetPolicy(ctx context.Context, task sizing.TaskKey, p sizing.Policy) error {
-	return errNotBuilt
-}
-
-// Receipt finds a stored answer; those not yet written are found too.
-func (s *Service) Receipt(ctx context.Context, predictionID string) (sizing.Receipt, error) {
-	return sizing.Receipt{}, errNotBuilt
-}
-
-// DeleteTask and Rename change what is stored of a task.
-func (s *Service) DeleteTask(ctx context.Context, task sizing.TaskKey) error { return errNotBuilt }
-
-// Rename moves all that is stored of a task to another name.
-func (s *Service) Rename(ctx context.Context, from, to sizing.TaskKey) error { return errNotBuilt }
 
 // Readiness says whether predictions can be answered (Ready), and whether reports
 // can be stored ("ok" or "unavailable").
@@ -108,4 +102,100 @@ type Readiness struct {
 }
 
 // Readiness never blocks.
-func (s *Service) Readiness() Readiness { return Readiness{} }
+func (s *Service) Readiness() Readiness {
+	r := Readiness{Ready: s.loaded.Load(), Observe: "ok", Models: s.tasks.models()}
+	if !s.storeOK.Load() {
+		r.Observe = "unavailable"
+	}
+	return r
+}
+
+// Void takes a report back.
+func (s *Service) Void(ctx context.Context, try sizing.TryKey) error {
+	if err := s.store.Void(ctx, try); err != nil {
+		return err
+	}
+	s.tries.forget(try)
+	return s.store.MarkDue(ctx, try.TaskKey, s.cfg.Now())
+}
+
+// Train trains now, and returns when what it published answers here.
+func (s *Service) Train(ctx context.Context, task sizing.TaskKey) (trainer.Report, error) {
+	report, err := s.trainer.TrainNow(ctx, task)
+	if err != nil {
+		return report, err
+	}
+	if report.Published {
+		err = s.reload(ctx, task)
+	}
+	return report, err
+}
+
+// Models lists the stored versions, newest first.
+func (s *Service) Models(ctx context.Context, task sizing.TaskKey) ([]store.Model, error) {
+	return s.store.ModelVersions(ctx, task)
+}
+
+// Activate makes a stored version answer again.
+func (s *Service) Activate(ctx context.Context, task sizing.TaskKey, version int) error {
+	if err := s.store.Activate(ctx, task, version); err != nil {
+		return err
+	}
+	return s.reload(ctx, task)
+}
+
+// Policy reads what people decided of a task; the zero Policy if nothing.
+func (s *Service) Policy(ctx context.Context, task sizing.TaskKey) (sizing.Policy, error) {
+	return s.store.Policy(ctx, task)
+}
+
+// SetPolicy replaces the policy of a task.
+func (s *Service) SetPolicy(ctx context.Context, task sizing.TaskKey, p sizing.Policy) error {
+	if bad := p.Validate(); len(bad) > 0 {
+		return invalid(bad)
+	}
+	if err := s.store.SetPolicy(ctx, task, p); err != nil {
+		return err
+	}
+	return s.reload(ctx, task)
+}
+
+// Receipt finds a stored answer; those not yet written are found too.
+func (s *Service) Receipt(ctx context.Context, predictionID string) (sizing.Receipt, error) {
+	if r, ok := s.receipts.pending(predictionID); ok {
+		return r, nil
+	}
+	return s.store.Receipt(ctx, predictionID)
+}
+
+// DeleteTask removes all that is stored of a task.
+func (s *Service) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
+	if err := s.store.DeleteTask(ctx, task); err != nil {
+		return err
+	}
+	s.tasks.drop(task)
+	return nil
+}
+
+// Rename moves all that is stored of a task to another name.
+func (s *Service) Rename(ctx context.Context, from, to sizing.TaskKey) error {
+	if bad := to.Validate(); len(bad) > 0 {
+		return invalid(bad)
+	}
+	if err := s.store.Rename(ctx, from, to); err != nil {
+		return err
+	}
+	s.tasks.drop(from)
+	return s.reload(ctx, to)
+}
+
+// invalid joins bad fields to one error.
+func invalid(bad []sizing.FieldError) error {
+	return &sizing.Error{Kind: sizing.Invalid, Detail: "some fields cannot be right", Fields: bad}
+}
+
+// isKind reports whether err is of a kind.
+func isKind(err error, kind sizing.Kind) bool {
+	var e *sizing.Error
+	return errors.As(err, &e) && e.Kind == kind
+}

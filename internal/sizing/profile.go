@@ -5,7 +5,7 @@ import "time"
 // Group is how much a task matters: what may be saved on it.
 type Group string
 
-// The groups, by the usage statistics of the task (Grouping).
+// The groups, by the usage statistics of the task (GroupOf).
 const (
 	Light    Group = "light"
 	Moderate Group = "moderate"
@@ -44,4 +44,26 @@ type Realised struct {
 	Killed    int     // those of them that were OOM-killed
 	Promised  float64 // the sum of their promised risks
 	Low, High float64 // 95 % interval of the realised risk
+}
+
+// What a task costs at its 99th percentile decides how much may be saved on it.
+// Below LightBytes a static request is nearly free; above HeavyBytes, or where
+// the peaks spread by HeavySpread, a wrong request is dear.
+const (
+	LightBytes  = 1 * GiB
+	HeavyBytes  = 16 * GiB
+	HeavySpread = 4.0
+)
+
+// GroupOf sorts a task by its usage statistics. With p99 = 600 MiB it is light;
+// with p50 = 2 GiB and p99 = 4 GiB moderate; with p99 = 20 GiB, or with p50 = 1 GiB
+// and p99 = 6 GiB, heavy. Without measured peaks it is light.
+func GroupOf(memory Quantiles) Group {
+	switch {
+	case memory.P99 < float64(LightBytes):
+		return Light
+	case memory.P99 >= float64(HeavyBytes), memory.P99 >= HeavySpread*memory.P50:
+		return Heavy
+	}
+	return Moderate
 }

@@ -5,6 +5,38 @@
 // It knows the store's contract and package fitting, and nothing of HTTP or SQL.
 package trainer
 
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// Config has usable zero values.
+type Config struct {
+	Every   time.Duration // between looks for due tasks; 500 ms if zero
+	Lease   time.Duration // of one task; 30 s if zero, renewed every third of it
+	Retry   time.Duration // after a failure; 1 min if zero
+	Keep    store.Keep    // what a training reads; store.DefaultKeep if zero
+	Fitting fitting.Config
+}
+
+func (c Config) withDefaults() Config {
+	c.Every = cmp.Or(c.Every, 500*time.Millisecond)
+	c.Lease = cmp.Or(c.Lease, 30*time.Second)
+	c.Retry = cmp.Or(c.Retry, time.Minute)
+	return c
+}
+
 // Report says what a training came to.
 type Report struct {
 	Trained   bool
@@ -13,5 +45,150 @@ type Report struct {
 	Reason    string
 }
 
-// Trainer trains tasks that are due.
-type Trainer struct{}
+// Trainer trains tasks that are due. Its methods may be called from many goroutines;
+// one task is trained by one goroutine at a time.
+type Trainer struct {
+	cfg   Config
+	store store.Store
+	owner string
+	log   *slog.Logger
+	busy  sync.Map // sizing.TaskKey → *sync.Mutex
+}
+
+// New makes a Trainer.
+func New(st store.Store, cfg Config, log *slog.Logger) *Trainer {
+	return &Trainer{cfg: cfg.withDefaults(), store: st, owner: uuid.NewString(), log: log}
+}
+
+// Run trains what is due until ctx ends.
+func (t *Trainer) Run(ctx context.Context) {
+	tick := time.NewTicker(t.cfg.Every)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		more, err := t.RunOnce(ctx)
+		if err != nil && ctx.Err() == nil {
+			t.log.ErrorContext(ctx, "training pass failed", "err", err)
+		}
+		if more && err == nil {
+			continue
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// RunOnce trains the task that has been due for longest, and reports false where
+// none is due.
+func (t *Trainer) RunOnce(ctx context.Context) (bool, error) {
+	claim, err := t.store.Claim(ctx, t.owner, t.cfg.Lease)
+	if sizing.KindOf(err) == sizing.NotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("claim a due task: %w", err)
+	}
+	trainErr := t.underLease(ctx, claim)
+	var retry time.Time
+	if trainErr != nil {
+		retry = time.Now().Add(t.cfg.Retry)
+	}
+	// The lease must be given back even when the service is stopping.
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return true, errors.Join(trainErr, t.store.Finish(last, claim, retry))
+}
+
+// underLease trains while a heartbeat renews the lease; a lost lease ends it.
+func (t *Trainer) underLease(ctx context.Context, claim store.Claim) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		beat := time.NewTicker(t.cfg.Lease / 3)
+		defer beat.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-beat.C:
+				if sizing.KindOf(t.store.Renew(ctx, claim, t.cfg.Lease)) == sizing.Conflict {
+					cancel()
+					return
+				}
+			}
+		}
+	}()
+	report, err := t.TrainNow(ctx, claim.Task)
+	if sizing.KindOf(err) == sizing.NotFound {
+		return nil // deleted meanwhile
+	}
+	if err == nil {
+		t.log.Info("trained", "task", claim.Task.String(), "published", report.Published, "version", report.Version, "reason", report.Reason)
+	}
+	return err
+}
+
+// TrainNow trains one task, due or not. Too little data, or a challenger that
+// lost, is a Report and no error. NotFound if the task is unknown.
+func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, error) {
+	turn, _ := t.busy.LoadOrStore(task, &sync.Mutex{})
+	turn.(*sync.Mutex).Lock()
+	defer turn.(*sync.Mutex).Unlock()
+	for range 3 {
+		report, err := t.train(ctx, task)
+		if sizing.KindOf(err) != sizing.Conflict {
+			return report, err
+		}
+		// Another replica published first: learn on top of what it published.
+	}
+	return Report{Trained: true, Reason: "other replicas kept publishing first"}, nil
+}
+
+func (t *Trainer) train(ctx context.Context, task sizing.TaskKey) (Report, error) {
+	history, err := t.store.History(ctx, task, t.cfg.Keep)
+	if err != nil {
+		return Report{}, err
+	}
+	champion, version, err := t.champion(ctx, task)
+	if err != nil {
+		return Report{}, err
+	}
+	challenger, exam, err := fitting.Fit(&history, champion, t.cfg.Fitting)
+	if err != nil {
+		return Report{}, fmt.Errorf("fit %s: %w", task, err)
+	}
+	report := Report{Trained: true, Version: version, Reason: exam.Reason}
+	if challenger == nil {
+		report.Trained = exam.Trained
+		return report, nil
+	}
+	blob, err := challenger.Blob()
+	if err != nil {
+		return report, err
+	}
+	report.Version, err = t.store.Publish(ctx, store.Model{
+		Task: task, Family: challenger.Family(), Format: fitting.FormatVersion, Blob: blob,
+		Observations: history.Total, LastSeq: history.LastSeq, TrainedAt: time.Now(), Exam: exam.JSON(),
+	}, version)
+	report.Published = err == nil
+	return report, err
+}
+
+// champion opens the active model; nil where there is none, or where it cannot be
+// opened any more: then the challenger has nobody to beat.
+func (t *Trainer) champion(ctx context.Context, task sizing.TaskKey) (*fitting.Model, int, error) {
+	stored, err := t.store.ActiveModel(ctx, task)
+	if err != nil {
+		if sizing.KindOf(err) == sizing.NotFound {
+			return nil, 0, nil
+		}
+		return nil, 0, err
+	}
+	model, err := fitting.Open(stored.Blob)
+	if err != nil {
+		t.log.ErrorContext(ctx, "the active model cannot be opened; it is trained anew", "task", task.String(), "version", stored.Version, "err", err)
+		return nil, stored.Version, nil
+	}
+	return model, stored.Version, nil
+}

@@ -1,0 +1,98 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Observe records what was told, and answers after commit: one answer for each,
+// in order; those that are Invalid fail alone. An error means that nothing of the
+// call is certain: repeat it whole.
+func (s *Service) Observe(ctx context.Context, told []sizing.Observation) ([]sizing.Recorded, error) {
+	results := make([]sizing.Recorded, len(told))
+	valid := make([]sizing.Observation, 0, len(told))
+	place := make([]int, 0, len(told)) // of valid[i] in told
+	for i := range told {
+		if bad := told[i].Validate(); len(bad) > 0 {
+			results[i].Err = invalid(bad)
+			continue
+		}
+		valid, place = append(valid, s.withFeatures(told[i])), append(place, i)
+	}
+	if len(valid) == 0 {
+		return results, nil
+	}
+	recorded, err := s.store.Record(ctx, valid)
+	if err != nil {
+		return nil, err
+	}
+	now := s.cfg.Now()
+	for i := range recorded {
+		results[place[i]] = recorded[i]
+		if r := &recorded[i]; r.Err == nil && !r.Duplicate {
+			s.learn(&valid[i], r, now)
+		}
+	}
+	return results, nil
+}
+
+// withFeatures fills in the features of the prediction that was made here for
+// the same try; the store knows those that were made elsewhere.
+func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
+	if o.Features == nil {
+		if a, ok := s.tries.answered(o.Try); ok {
+			o.Features = a.features
+		}
+	}
+	return o
+}
+
+// learn lets the memory of this replica know what was just committed. Others
+// learn it by the next training.
+func (s *Service) learn(o *sizing.Observation, r *sizing.Recorded, now time.Time) {
+	t := s.tasks.get(o.Try.TaskKey)
+	before, _ := s.tries.end(o.Try)
+	switch {
+	case o.Outcome.OOM():
+		had, _ := o.Peak()
+		if o.Allocated.Memory > 0 {
+			had = o.Allocated.Memory
+		}
+		s.tries.kill(o.Try, had, now)
+	case o.Outcome == sizing.Success:
+		s.tries.endRun(o.Try)
+	case o.Outcome == sizing.Unschedulable:
+		t.lowerCeiling(o.Allocated.Memory, now.Add(s.cfg.UnfitFor))
+	}
+	if r.Amended {
+		return // the row was learned when it came; its details wait for the training
+	}
+	t.learn(toldOf(o, r.Seq, before))
+}
+
+func toldOf(o *sizing.Observation, seq int64, before asked) fitting.Told {
+	peak, censoring := o.Peak()
+	return fitting.Told{
+		Seq: seq, Features: o.Features, Outcome: o.Outcome, Peak: peak, Censoring: censoring,
+		CPUMax: o.CPUMax, Duration: o.Duration, Requested: o.Requested, Allocated: o.Allocated,
+		FirstTry: o.Try.Number == 1, Promised: before.promised,
+	}
+}
+
+// lowerCeiling believes for a while that no node takes refused: the ceiling is
+// the largest allocation known to have started below it, at least half of it.
+func (t *task) lowerCeiling(refused sizing.Bytes, until time.Time) {
+	if refused == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	ceiling := refused / 2
+	if started := t.model.LargestStarted(); started < refused {
+		ceiling = max(ceiling, started)
+	}
+	t.unfit, t.until = ceiling, until
+}

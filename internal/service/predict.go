@@ -1,0 +1,169 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Predict answers an Ask from memory. A later try may do one bounded read, to
+// learn of a kill that was reported to another replica. NotFound where nothing is
+// known and nothing was requested.
+func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocation, error) {
+	if bad := ask.Validate(); len(bad) > 0 {
+		return nil, invalid(bad)
+	}
+	now := s.cfg.Now()
+	var run lifted
+	if ask.Try.RunID != "" && ask.Try.Number > 1 {
+		run = s.kills(ctx, ask.Try)
+	}
+	a := &sizing.Allocation{PredictionID: newID(), Task: ask.Try.TaskKey, Mode: sizing.Enforce}
+	t := s.tasks.find(ask.Try.TaskKey)
+	if t == nil {
+		t = nothingKnown
+	}
+	t.mu.RLock()
+	t.size(ask, a, run, now)
+	t.mu.RUnlock()
+	if a.Memory.Limit == 0 {
+		return nil, sizing.Errorf(sizing.NotFound,
+			"nothing is known of task %s: send requested.memory, or report runs by /observe first", ask.Try.TaskKey)
+	}
+	s.remember(ask, a, now)
+	return a, nil
+}
+
+// nothingKnown stands for every task that was never heard of.
+var nothingKnown = &task{model: fitting.New()}
+
+// newID is a time-ordered id: receipts are stored and indexed in that order.
+func newID() string {
+	id, err := uuid.NewV7()
+	if err != nil {
+		panic(err) // the system has no source of randomness left
+	}
+	return id.String()
+}
+
+// remember keeps the answer: in memory until the try ends, and as a receipt.
+func (s *Service) remember(ask *sizing.Ask, a *sizing.Allocation, now time.Time) {
+	if ask.Try.RunID != "" {
+		s.tries.ask(ask.Try, asked{features: ask.Features, limit: a.Memory.Limit, promised: a.Risk.Promised, at: now})
+	}
+	s.receipts.add(sizing.Receipt{Ask: *ask, Allocation: *a, At: now})
+}
+
+// kills is what is known of the kills of a run: in memory, and by one bounded
+// read. A read that fails or is late changes nothing.
+func (s *Service) kills(ctx context.Context, try sizing.TryKey) lifted {
+	run := s.tries.run(runOf(try))
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.LaterTryRead)
+	defer cancel()
+	kills, err := s.store.Kills(ctx, try.TaskKey, try.RunID, try.MapIndex)
+	if err != nil {
+		return run
+	}
+	for _, k := range kills {
+		if run.killed[k.Try] < k.Allocated {
+			run.killed[k.Try] = k.Allocated
+		}
+	}
+	return run
+}
+
+// size fills a with what t knows. t.mu is held for reading.
+func (t *task) size(ask *sizing.Ask, a *sizing.Allocation, run lifted, now time.Time) {
+	policy := t.policy.WithDefaults()
+	a.Mode, a.Risk.Target = policy.Mode, policy.RiskTarget
+	q := t.question(ask, policy, now)
+	q.Above = run.highest()
+	sized := t.model.Size(q)
+	if q.Above > 0 {
+		t.lift(&sized, q, run, policy)
+	}
+	a.Memory = grantOf(sized.Limit, policy)
+	a.Ladder, a.Bins, a.Duration = sized.Ladder, sized.Bins, sized.Duration
+	a.Source, a.Reason, a.Guard = sized.Source, sized.Reason, sized.Guard
+	a.Risk.Promised = sized.Promised
+	a.CPU = sized.CPU
+	if policy.CPUUnmanaged || a.CPU == 0 {
+		a.CPU = ask.Requested.CPU
+	}
+	if t.ref.Version > 0 {
+		ref := t.ref
+		a.Model = &ref
+	}
+	if policy.Mode != sizing.Enforce && ask.Requested.Memory > 0 {
+		withhold(a, ask.Requested, policy.Mode)
+	}
+}
+
+// question joins the ask with the policy and the brakes in force.
+func (t *task) question(ask *sizing.Ask, policy sizing.Policy, now time.Time) fitting.Question {
+	q := fitting.Question{
+		Features: ask.Features, Requested: ask.Requested, RiskTarget: policy.RiskTarget,
+		Floor: policy.Floor, Cap: policy.CapFor(ask.MaxMemory, ask.Requested.Memory, t.model.LargestPeak()),
+	}
+	if policy.NeverAbove && ask.Requested.Memory > 0 {
+		q.Cap = lowerCap(q.Cap, ask.Requested.Memory)
+	}
+	q.Cap = lowerCap(q.Cap, t.ceilingAt(now))
+	return q
+}
+
+// lowerCap is the smaller of two caps, of which zero means none.
+func lowerCap(a, b sizing.Bytes) sizing.Bytes {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// lift turns an answer into that of a later try: what /retry-lift said, else the
+// same arithmetic on the same kills.
+func (t *task) lift(sized *fitting.Sized, q fitting.Question, run lifted, policy sizing.Policy) {
+	sized.Source = sizing.FromLift
+	limit := run.granted
+	if limit <= q.Above {
+		state := sizing.LiftState{
+			Failed: q.Above, Ceiling: q.Cap, Kills: len(run.killed), MaxLifts: *policy.MaxLifts, Ladder: sized.Ladder,
+		}
+		// Airflow retries whether or not a lift was advised: at the cap it gets the cap.
+		limit = max(state.Decide(sizing.OOMKilled).Memory.Limit, min(sized.Limit, q.Cap))
+	}
+	if limit != sized.Limit {
+		sized.Limit = limit
+		sized.Promised = t.model.Risk(q, limit)
+	}
+	sized.Reason = fmt.Sprintf("an earlier try was OOM-killed at %s, so the peak is above it; %s",
+		q.Above.Approx(), sized.Reason)
+}
+
+// withhold answers the static request, and keeps what was decided as the shadow.
+func withhold(a *sizing.Allocation, requested sizing.Resources, mode sizing.Mode) {
+	if mode == sizing.Shadow {
+		shadow := a.Memory
+		a.Shadow = &shadow
+		a.Reason = "shadow: the static request is answered; would have been " + a.Memory.Limit.Approx() + ": " + a.Reason
+	} else {
+		a.Bins, a.Ladder, a.Duration = nil, nil, nil
+		a.Reason = "off: the policy of this task leaves the static request as it is"
+	}
+	a.Source, a.Risk.Promised = sizing.FromRequested, nil
+	a.Memory = sizing.Grant{Request: requested.Memory, Limit: requested.Memory}
+	a.CPU = requested.CPU
+}
+
+// grantOf splits a limit by the policy's ratio.
+func grantOf(limit sizing.Bytes, policy sizing.Policy) sizing.Grant {
+	if policy.LimitRatio <= 1 {
+		return sizing.Grant{Request: limit, Limit: limit}
+	}
+	return sizing.Grant{Request: sizing.Bytes(float64(limit) / policy.LimitRatio), Limit: limit}
+}

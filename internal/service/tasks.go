@@ -1,0 +1,93 @@
+package service
+
+import (
+	"sync"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// task is what is in memory of one task. Readers hold mu for reading, so that a
+// model is never asked while it learns.
+type task struct {
+	mu      sync.RWMutex
+	model   *fitting.Model
+	ref     sizing.ModelRef // Version 0: nothing published yet
+	lastSeq int64           // the newest row that model knows
+	recent  []fitting.Told  // told here since the model was loaded
+	policy  sizing.Policy
+	unfit   sizing.Bytes // the smallest allocation that no node took …
+	until   time.Time    // … and until when that is believed
+}
+
+// ceilingAt is the lowered ceiling at a time, or zero where none is in force.
+func (t *task) ceilingAt(now time.Time) sizing.Bytes {
+	if t.unfit == 0 || now.After(t.until) {
+		return 0
+	}
+	return t.unfit
+}
+
+// tasks is the map of all of them. The zero value is ready.
+type tasks struct {
+	mu     sync.RWMutex
+	byName map[sizing.TaskKey]*task
+}
+
+// find is nil where nothing is known.
+func (ts *tasks) find(key sizing.TaskKey) *task {
+	ts.mu.RLock()
+	defer ts.mu.RUnlock()
+	return ts.byName[key]
+}
+
+// get makes an empty task where nothing is known.
+func (ts *tasks) get(key sizing.TaskKey) *task {
+	if t := ts.find(key); t != nil {
+		return t
+	}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.byName == nil {
+		ts.byName = map[sizing.TaskKey]*task{}
+	}
+	t := ts.byName[key]
+	if t == nil {
+		t = &task{model: fitting.New()}
+		ts.byName[key] = t
+	}
+	return t
+}
+
+func (ts *tasks) drop(key sizing.TaskKey) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	delete(ts.byName, key)
+}
+
+// keys lists the tasks in memory.
+func (ts *tasks) keys() []sizing.TaskKey {
+	ts.mu.RLock()
+	defer ts.mu.RUnlock()
+	keys := make([]sizing.TaskKey, 0, len(ts.byName))
+	for key := range ts.byName {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// models counts the tasks that have a published model.
+func (ts *tasks) models() int {
+	ts.mu.RLock()
+	defer ts.mu.RUnlock()
+	n := 0
+	for _, t := range ts.byName {
+		t.mu.RLock()
+		if t.ref.Version > 0 {
+			n++
+		}
+		t.mu.RUnlock()
+	}
+	return n
+}

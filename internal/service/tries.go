@@ -1,0 +1,163 @@
+package service
+
+import (
+	"sync"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// maxTries bounds what is remembered of tries that have not ended; beyond it the
+// oldest are forgotten, which costs a read of the store, never an answer.
+const maxTries = 100_000
+
+// asked is one try that was answered and has not been reported yet.
+type asked struct {
+	features sizing.Features
+	limit    sizing.Bytes
+	promised *float64
+	at       time.Time
+}
+
+// runKey names what is lifted: one (run, map index) of a task.
+type runKey struct {
+	sizing.TaskKey
+	run      string
+	mapIndex int
+}
+
+func runOf(try sizing.TryKey) runKey { return runKey{try.TaskKey, try.RunID, try.MapIndex} }
+
+// lifted is what is known of a run that was killed.
+type lifted struct {
+	killed  map[int]sizing.Bytes // by try number: what it had
+	granted sizing.Bytes         // what the last lift answered
+	at      time.Time
+}
+
+// highest is the largest allocation that was not enough.
+func (l lifted) highest() sizing.Bytes {
+	var high sizing.Bytes
+	for _, b := range l.killed {
+		high = max(high, b)
+	}
+	return high
+}
+
+// tries remembers what was asked and what was killed. The zero value is ready.
+type tries struct {
+	mu     sync.Mutex
+	asked  map[sizing.TryKey]asked
+	lifted map[runKey]lifted
+	order  []sizing.TryKey // of asking, for forgetting
+}
+
+// ask remembers an answer.
+func (ts *tries) ask(try sizing.TryKey, a asked) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.asked == nil {
+		ts.asked = map[sizing.TryKey]asked{}
+	}
+	if _, again := ts.asked[try]; !again {
+		ts.order = append(ts.order, try)
+	}
+	ts.asked[try] = a
+	for len(ts.order) > maxTries {
+		delete(ts.asked, ts.order[0])
+		ts.order = ts.order[1:]
+	}
+}
+
+// end forgets a try that has ended, and says what was answered.
+func (ts *tries) end(try sizing.TryKey) (asked, bool) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	a, ok := ts.asked[try]
+	delete(ts.asked, try)
+	return a, ok
+}
+
+// answered says what a try was answered, if it has not ended.
+func (ts *tries) answered(try sizing.TryKey) (asked, bool) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	a, ok := ts.asked[try]
+	return a, ok
+}
+
+// kill remembers that a try died with less than it needed.
+func (ts *tries) kill(try sizing.TryKey, had sizing.Bytes, at time.Time) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.lifted == nil {
+		ts.lifted = map[runKey]lifted{}
+	}
+	key := runOf(try)
+	l := ts.lifted[key]
+	if l.killed == nil {
+		l.killed = map[int]sizing.Bytes{}
+	}
+	l.killed[try.Number], l.at = had, at
+	ts.lifted[key] = l
+	if len(ts.lifted) > maxTries {
+		ts.forgetOldestRun()
+	}
+}
+
+// forgetOldestRun makes room; it runs only when far too many runs never ended.
+func (ts *tries) forgetOldestRun() {
+	var oldest runKey
+	var at time.Time
+	for key, l := range ts.lifted {
+		if at.IsZero() || l.at.Before(at) {
+			oldest, at = key, l.at
+		}
+	}
+	delete(ts.lifted, oldest)
+}
+
+// grant remembers what a lift answered, so that the next try's predict agrees.
+func (ts *tries) grant(try sizing.TryKey, b sizing.Bytes) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	key := runOf(try)
+	if l, ok := ts.lifted[key]; ok {
+		l.granted = b
+		ts.lifted[key] = l
+	}
+}
+
+// run says what is known of a run's kills.
+func (ts *tries) run(key runKey) lifted {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	l := ts.lifted[key]
+	// The map may grow while the caller reads: hand out a copy.
+	killed := make(map[int]sizing.Bytes, len(l.killed))
+	for number, had := range l.killed {
+		killed[number] = had
+	}
+	l.killed = killed
+	return l
+}
+
+// endRun forgets a run's kills: a success ends the lift.
+func (ts *tries) endRun(try sizing.TryKey) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	delete(ts.lifted, runOf(try))
+}
+
+// forget takes back what was said of a try.
+func (ts *tries) forget(try sizing.TryKey) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	delete(ts.asked, try)
+	if l, ok := ts.lifted[runOf(try)]; ok {
+		delete(l.killed, try.Number)
+		if len(l.killed) == 0 {
+			delete(ts.lifted, runOf(try))
+		}
+	}
+}
