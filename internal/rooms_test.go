@@ -1,0 +1,123 @@
+// Package internal holds no code: its test holds the house to its plan.
+package internal
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/loadaware/loadaware/"
+
+// mayImport is who may import whom, besides themselves and other people's
+// packages. A room ending in /… stands for all below it. Arrows run downward only.
+var mayImport = map[string][]string{
+	"internal/sizing": {},
+
+	"internal/ml/table":     {},
+	"internal/ml/binning":   {"internal/ml/table"},
+	"internal/ml/score":     {},
+	"internal/ml/conformal": {},
+	"internal/ml/gbt":       {"internal/ml/table"},
+	"internal/ml/linear":    {"internal/ml/table"},
+	"internal/ml/cart":      {"internal/ml/table"},
+	"internal/ml/experts":   {"internal/ml/conformal"},
+	"internal/ml/classify":  {"internal/ml/table", "internal/ml/gbt", "internal/ml/linear", "internal/ml/cart", "internal/ml/conformal", "internal/ml/score"},
+
+	"internal/fitting": {"internal/sizing", "internal/ml/…"},
+
+	"internal/store":          {"internal/sizing"},
+	"internal/store/postgres": {"internal/sizing", "internal/store"},
+	"migrations":              {},
+	"internal/pglocal":        {},
+
+	"internal/trainer": {"internal/sizing", "internal/store", "internal/fitting"},
+	"internal/service": {"internal/sizing", "internal/store", "internal/fitting", "internal/trainer"},
+	"internal/trace":   {"internal/sizing"},
+
+	"internal/backtest": {"internal/sizing", "internal/trace", "internal/fitting", "internal/service", "internal/trainer", "internal/ml/…"},
+	"api":               {},
+	"internal/httpapi":  {"api", "internal/sizing", "internal/store", "internal/service", "internal/trainer"},
+	"cmd/loadaware":     {"api", "migrations", "testdata/…", "internal/…"},
+}
+
+// Rooms that only tests enter; they may import whatever they examine.
+var examRooms = []string{"internal/store/storetest", "internal/ml/classify/classifytest", "internal/pglocal/pgtest", "internal/stories", "scripts"}
+
+func TestRoomsImportOnlyWhatThePlanAllows(t *testing.T) {
+	for _, file := range goFiles(t) {
+		room := filepath.ToSlash(filepath.Dir(file))
+		if strings.HasSuffix(file, "_test.go") || isExamRoom(room) {
+			continue
+		}
+		allowed, planned := mayImport[room]
+		if !assert.Truef(t, planned, "room %s is not in the plan: add it with what it may import", room) {
+			continue
+		}
+		for _, imported := range importsOf(t, file) {
+			inside, ours := strings.CutPrefix(imported, module)
+			switch {
+			case ours:
+				assert.Truef(t, inside == room || matches(allowed, inside), "%s imports %s, which the plan does not allow", file, inside)
+			case room == "internal/sizing":
+				assert.NotContainsf(t, strings.SplitN(imported, "/", 2)[0], ".", "%s imports %s: sizing imports the standard library only", file, imported)
+			}
+		}
+	}
+}
+
+func goFiles(t *testing.T) []string {
+	var files []string
+	root := ".."
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		require.NoError(t, err)
+		if d.IsDir() && name != root && strings.HasPrefix(d.Name(), ".") {
+			return fs.SkipDir
+		}
+		if strings.HasSuffix(name, ".go") {
+			rel, err := filepath.Rel(root, name)
+			require.NoError(t, err)
+			files = append(files, rel)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	return files
+}
+
+func importsOf(t *testing.T, file string) []string {
+	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", file), nil, parser.ImportsOnly)
+	require.NoError(t, err)
+	var imports []string
+	for _, spec := range parsed.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		require.NoError(t, err)
+		imports = append(imports, imported)
+	}
+	return imports
+}
+
+func isExamRoom(room string) bool {
+	return slices.ContainsFunc(examRooms, func(exam string) bool {
+		return room == exam || strings.HasPrefix(room, exam+"/")
+	})
+}
+
+func matches(allowed []string, room string) bool {
+	return slices.ContainsFunc(allowed, func(pattern string) bool {
+		if parent, all := strings.CutSuffix(pattern, "/…"); all {
+			return strings.HasPrefix(room, parent+"/")
+		}
+		return path.Clean(pattern) == room
+	})
+}
