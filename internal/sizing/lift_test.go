@@ -1,0 +1,63 @@
+package sizing_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+const gib = sizing.GiB
+
+func TestLiftDecides(t *testing.T) {
+	base := sizing.LiftState{Failed: 2 * gib, Ceiling: 16 * gib, Kills: 1, MaxLifts: 3, Ladder: []sizing.Bytes{gib, 4 * gib, 9 * gib}}
+	with := func(change func(*sizing.LiftState)) sizing.LiftState {
+		s := base
+		change(&s)
+		return s
+	}
+	for claim, c := range map[string]struct {
+		state   sizing.LiftState
+		why     sizing.Outcome
+		verdict sizing.Verdict
+		limit   sizing.Bytes
+		left    int
+	}{
+		"the next rung above the failed allocation": {base, sizing.OOMKilled, sizing.VerdictLift, 4 * gib, 2},
+		"a program's own OOM is lifted too":         {base, sizing.AppOOM, sizing.VerdictLift, 4 * gib, 2},
+		"double where the ladder ends":              {with(func(s *sizing.LiftState) { s.Ladder = nil }), sizing.OOMKilled, sizing.VerdictLift, 4 * gib, 2},
+		"never above the ceiling":                   {with(func(s *sizing.LiftState) { s.Ceiling = 3 * gib }), sizing.OOMKilled, sizing.VerdictLift, 3 * gib, 2},
+		"the last lift jumps to the ceiling":        {with(func(s *sizing.LiftState) { s.Kills = 3 }), sizing.OOMKilled, sizing.VerdictLift, 16 * gib, 0},
+		"no lift after the last":                    {with(func(s *sizing.LiftState) { s.Kills = 4 }), sizing.OOMKilled, sizing.VerdictExhausted, 0, 0},
+		"at the cap there is no more":               {with(func(s *sizing.LiftState) { s.Failed = 16 * gib }), sizing.OOMKilled, sizing.VerdictAtCap, 0, 2},
+		"again and again at the cap is a leak":      {with(func(s *sizing.LiftState) { s.Failed = 16 * gib; s.KillsAtCap = 3 }), sizing.OOMKilled, sizing.VerdictLeakSuspected, 0, 2},
+		"an eviction is not memory":                 {base, sizing.Evicted, sizing.VerdictNotMemory, 0, 2},
+		"zero lifts allowed":                        {with(func(s *sizing.LiftState) { s.MaxLifts = 0 }), sizing.OOMKilled, sizing.VerdictExhausted, 0, 0},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			lift := c.state.Decide(c.why)
+			assert.Equal(t, c.verdict, lift.Verdict)
+			assert.Equal(t, c.verdict == sizing.VerdictLift, lift.Retry)
+			assert.Equal(t, c.limit, lift.Memory.Limit)
+			assert.Equal(t, c.left, lift.AttemptsLeft)
+			assert.NotEmpty(t, lift.Reason)
+		})
+	}
+}
+
+func FuzzLiftStaysBetweenFailedAndCeiling(f *testing.F) {
+	f.Add(int64(2<<30), int64(16<<30), 1, int64(4<<30))
+	f.Fuzz(func(t *testing.T, failed, ceiling int64, kills int, rung int64) {
+		if failed <= 0 || failed > sizing.MaxBytes || ceiling <= 0 || ceiling > sizing.MaxBytes {
+			return
+		}
+		lift := sizing.LiftState{
+			Failed: sizing.Bytes(failed), Ceiling: sizing.Bytes(ceiling), Kills: kills, MaxLifts: 3, Ladder: []sizing.Bytes{sizing.Bytes(rung)},
+		}.Decide(sizing.OOMKilled)
+		if lift.Retry {
+			assert.Greater(t, lift.Memory.Limit, sizing.Bytes(failed))
+			assert.LessOrEqual(t, lift.Memory.Limit, sizing.Bytes(ceiling))
+		}
+	})
+}

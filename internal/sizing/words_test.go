@@ -1,0 +1,136 @@
+package sizing_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+func TestIdentifiersThatWouldMergeTasksAreRefused(t *testing.T) {
+	good := sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: "predict_demand"}, RunID: "scheduled__2020-01-03T00:00:00+00:00", MapIndex: -1, Number: 1}
+	assert.Empty(t, good.Validate(true))
+	for field, spoil := range map[string]func(*sizing.TryKey){
+		"dag_id":     func(k *sizing.TryKey) { k.DAG = "" },
+		"task_id":    func(k *sizing.TryKey) { k.Task = "a/b" },
+		"namespace":  func(k *sizing.TryKey) { k.Namespace = strings.Repeat("n", 251) },
+		"run_id":     func(k *sizing.TryKey) { k.RunID = "" },
+		"map_index":  func(k *sizing.TryKey) { k.MapIndex = -2 },
+		"try_number": func(k *sizing.TryKey) { k.Number = 0 },
+	} {
+		bad := good
+		spoil(&bad)
+		fields := bad.Validate(true)
+		require.Len(t, fields, 1, field)
+		assert.Equal(t, field, fields[0].Field)
+	}
+	adHoc := good
+	adHoc.RunID = ""
+	assert.Empty(t, adHoc.Validate(false), "a look-up without a run is no try")
+	assert.NotEmpty(t, sizing.CheckID("tab\there"))
+	assert.NotEmpty(t, sizing.CheckID("bad\xff"))
+	assert.Empty(t, sizing.CheckID(strings.Repeat("é", 250)), "characters count, not bytes")
+}
+
+func TestSchemaFixesKindsAndOnlyGrows(t *testing.T) {
+	var s sizing.Schema
+	first := sizing.Features{"size": sizing.NumberValue(7), "region": sizing.TextValue("emea"), "day": sizing.TextValue("2020-01-03")}
+	require.True(t, s.Admit(first))
+	assert.False(t, s.Admit(first), "nothing new")
+	assert.Equal(t, 1, s.Version)
+
+	row := s.Row(sizing.Features{"size": sizing.TextValue("big"), "region": sizing.TextValue("apac"), "day": sizing.TextValue("1970-01-02")}, nil)
+	require.Len(t, row, 3) // day, region, size
+	assert.Equal(t, 1.0, row[0], "days since 1970")
+	assert.Equal(t, float64(sizing.Unseen), row[1])
+	assert.True(t, math.IsNaN(row[2]), "a value of another kind counts as missing")
+
+	require.True(t, s.Admit(sizing.Features{"region": sizing.TextValue("apac"), "extra": sizing.BoolValue(true)}))
+	old := s.Features(row[:3])
+	assert.Equal(t, sizing.Date, old["day"].Kind)
+	assert.NotContains(t, old, "extra", "an older row is shorter")
+	again := s.Row(first, nil)
+	assert.Equal(t, first["region"], s.Features(again)["region"])
+}
+
+func TestPeaksAreCensoredByTheirOutcome(t *testing.T) {
+	for claim, c := range map[string]struct {
+		o         sizing.Observation
+		peak      sizing.Bytes
+		censoring sizing.Censoring
+	}{
+		"a measured success is exact":         {sizing.Observation{Outcome: sizing.Success, MemoryMax: 5, Allocated: sizing.Resources{Memory: 9}}, 5, sizing.Exact},
+		"a success without a peak is at most": {sizing.Observation{Outcome: sizing.Success, Allocated: sizing.Resources{Memory: 9}}, 9, sizing.AtMost},
+		"an OOM is at least its allocation":   {sizing.Observation{Outcome: sizing.OOMKilled, MemoryMax: 8, Allocated: sizing.Resources{Memory: 9}}, 9, sizing.AtLeast},
+		"a failure tells nothing":             {sizing.Observation{Outcome: sizing.Failed, MemoryMax: 5}, 0, sizing.NoPeak},
+	} {
+		peak, censoring := c.o.Peak()
+		assert.Equal(t, c.peak, peak, claim)
+		assert.Equal(t, c.censoring, censoring, claim)
+	}
+}
+
+func TestObservationsThatCannotBeRightNameTheirField(t *testing.T) {
+	try := sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "n", DAG: "d", Task: "t"}, RunID: "r", MapIndex: -1, Number: 1}
+	start := time.Date(2020, 1, 3, 0, 0, 0, 0, time.UTC)
+	for field, o := range map[string]sizing.Observation{
+		"outcome":                {Try: try},
+		"memory_max_bytes":       {Try: try, Outcome: sizing.Success, MemoryMax: -1},
+		"cpu_max_cores":          {Try: try, Outcome: sizing.Success, CPUMax: sizing.Cores(math.NaN())},
+		"duration_seconds":       {Try: try, Outcome: sizing.Success, Duration: -1},
+		"ended_at":               {Try: try, Outcome: sizing.Success, StartedAt: start, EndedAt: start.Add(-1)},
+		"allocated.memory_bytes": {Try: try, Outcome: sizing.OOMKilled},
+		"features.x":             {Try: try, Outcome: sizing.Success, Features: sizing.Features{"x": sizing.TextValue(strings.Repeat("a", 501))}},
+	} {
+		bad := o.Validate()
+		require.Len(t, bad, 1, field)
+		assert.Equal(t, field, bad[0].Field)
+	}
+}
+
+func TestBinsAreWorthTheirUpperEdge(t *testing.T) {
+	bins := sizing.Bins{512, 2048, 8192}
+	assert.True(t, bins.Valid())
+	assert.False(t, sizing.Bins{5, 5}.Valid())
+	assert.Equal(t, 0, bins.Index(512))
+	assert.Equal(t, 1, bins.Index(513))
+	assert.Equal(t, 3, bins.Index(9000))
+}
+
+func TestTheCapIsTheSmallestThatIsKnown(t *testing.T) {
+	assert.Equal(t, 4*gib, sizing.Policy{Cap: 4 * gib}.CapFor(8*gib, gib, 0))
+	assert.Equal(t, 8*gib, sizing.Policy{}.CapFor(8*gib, gib, 0))
+	assert.Equal(t, 12*gib, sizing.Policy{}.CapFor(0, gib, 3*gib), "four times the larger of request and peak")
+	assert.Zero(t, sizing.Policy{}.CapFor(0, 0, 0))
+}
+
+func TestWilsonInterval(t *testing.T) {
+	low, high := sizing.WilsonInterval(3, 100) // statsmodels 0.14 proportion_confint(3, 100, method="wilson")
+	assert.InDelta(t, 0.010254, low, 1e-5)
+	assert.InDelta(t, 0.084517, high, 1e-5)
+}
+
+func TestErrorsKeepTheirKindAndCause(t *testing.T) {
+	cause := errors.New("broken pipe")
+	err := fmt.Errorf("record: %w", sizing.Errorf(sizing.Unavailable, "the database is away: %w", cause))
+	assert.Equal(t, sizing.Unavailable, sizing.KindOf(err))
+	assert.ErrorIs(t, err, cause)
+	assert.Equal(t, sizing.Internal, sizing.KindOf(cause))
+}
+
+func TestGroupsFollowTheUsage(t *testing.T) {
+	q := func(p50, p99 sizing.Bytes) sizing.Quantiles {
+		return sizing.Quantiles{P50: float64(p50), P99: float64(p99)}
+	}
+	assert.Equal(t, sizing.Light, sizing.GroupOf(q(0, 600*sizing.MiB)))
+	assert.Equal(t, sizing.Moderate, sizing.GroupOf(q(2*gib, 4*gib)))
+	assert.Equal(t, sizing.Heavy, sizing.GroupOf(q(gib, 6*gib)))
+	assert.Equal(t, sizing.Heavy, sizing.GroupOf(q(15*gib, 20*gib)))
+}
