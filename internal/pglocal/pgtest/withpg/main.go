@@ -1,0 +1,51 @@
+// Command withpg runs a command with a private PostgreSQL of its own, whose DSN is
+// in LOADAWARE_TEST_DSN, and exits as the command does:
+//
+//	go run ./internal/pglocal/pgtest/withpg go test ./...
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"github.com/loadaware/loadaware/internal/pglocal"
+	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+)
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: withpg COMMAND [ARGUMENT...]")
+		os.Exit(2)
+	}
+	code, err := run(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "withpg:", err)
+	}
+	os.Exit(code)
+}
+
+func run(command []string) (code int, err error) {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	server, err := pgtest.Start(ctx)
+	if err != nil {
+		return 1, err
+	}
+	defer func() {
+		err = errors.Join(err, server.Stop(), pglocal.Remove(context.Background(), server.DataDir()))
+	}()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), pgtest.Env+"="+server.DSN())
+	err = cmd.Run()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return max(exit.ExitCode(), 1), nil
+	}
+	return 0, err
+}
