@@ -1,0 +1,202 @@
+package binning_test
+
+import (
+	"compress/gzip"
+	"encoding/csv"
+	"errors"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/ml/binning"
+)
+
+func TestSearchCutsAboveCrowds(t *testing.T) {
+	peaks := []float64{9, 9, 9, 9, 28, 30, 340}
+	for claim, c := range map[string]struct {
+		bins      int
+		top, step float64
+		want      []float64
+	}{
+		"one bin is the top":                       {1, 350, 0, []float64{350}},
+		"two bins leave the outlier on top":        {2, 350, 0, []float64{30, 350}},
+		"three bins split off the small crowd":     {3, 350, 0, []float64{9, 30, 350}},
+		"a step rounds edges up":                   {3, 350, 10, []float64{10, 30, 350}},
+		"a low top is still the last edge":         {3, 29, 0, []float64{9, 28, 29}},
+		"no more edges than distinct peaks":        {9, 350, 0, []float64{9, 28, 30, 340, 350}},
+		"a step above all peaks leaves only a top": {4, 350, 400, []float64{350}},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			got, err := binning.History{Peaks: peaks}.Search(c.bins, c.top, c.step)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, got)
+		})
+	}
+}
+
+func TestSearchRefusesWhatCannotBeBinned(t *testing.T) {
+	for claim, h := range map[string]binning.History{
+		"no peaks":          {},
+		"a missing peak":    {Peaks: []float64{math.NaN()}},
+		"a negative peak":   {Peaks: []float64{-1}},
+		"a weight of zero":  {Peaks: []float64{1}, Weights: []float64{0}},
+		"too few weights":   {Peaks: []float64{1, 2}, Weights: []float64{1}},
+		"an endless weight": {Peaks: []float64{1}, Weights: []float64{math.Inf(1)}},
+	} {
+		_, err := h.Search(2, 10, 0)
+		assert.ErrorIs(t, err, binning.ErrHistory, claim)
+	}
+	_, err := binning.History{Peaks: []float64{1}}.Search(0, 10, 0)
+	assert.ErrorIs(t, err, binning.ErrEdges)
+	_, err = binning.History{Peaks: []float64{1}}.Search(2, math.NaN(), 0)
+	assert.ErrorIs(t, err, binning.ErrEdges)
+}
+
+// random is a seeded history with crowds, ties, zeros and peaks above the top.
+func random(rng *rand.Rand, n int) binning.History {
+	h := binning.History{Peaks: make([]float64, n)}
+	for i := range h.Peaks {
+		h.Peaks[i] = math.Floor(math.Exp(rng.NormFloat64()*1.5 + 2))
+	}
+	if rng.IntN(2) == 0 {
+		h.Weights = make([]float64, n)
+		for i := range h.Weights {
+			h.Weights[i] = math.Exp(rng.NormFloat64() * 2)
+		}
+	}
+	return h
+}
+
+// cheapest tries every ascending choice of up to bins−1 edges below the top.
+func cheapest(h binning.History, pool []float64, bins int, top float64) float64 {
+	best := h.Bill([]float64{top})
+	var try func(edges []float64, from int)
+	try = func(edges []float64, from int) {
+		best = min(best, h.Bill(append(slices.Clone(edges), top)))
+		if len(edges) == bins-1 {
+			return
+		}
+		for i := from; i < len(pool); i++ {
+			try(append(slices.Clone(edges), pool[i]), i+1)
+		}
+	}
+	try(nil, 0)
+	return best
+}
+
+func TestSearchIsAsGoodAsTryingEverything(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 0))
+	for trial := range 300 {
+		h := random(rng, 1+rng.IntN(25))
+		bins, top := 1+rng.IntN(4), 1+math.Floor(rng.Float64()*60)
+		pool := slices.Clone(h.Peaks)
+		slices.Sort(pool)
+		pool = slices.DeleteFunc(slices.Compact(pool), func(v float64) bool { return v <= 0 || v >= top })
+
+		edges, err := h.Search(bins, top, 0)
+		require.NoError(t, err)
+		require.NoError(t, binning.Check(edges))
+		require.Equal(t, top, edges[len(edges)-1])
+		best := cheapest(h, pool, bins, top)
+		require.InEpsilon(t, best, h.Bill(edges), 1e-12, "trial %d: %v up to %v in %d bins gave %v", trial, h.Peaks, top, bins, edges)
+	}
+}
+
+func TestSearchWithAStepIsAsGoodAsTheStrideSearch(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 0))
+	for range 100 {
+		h := random(rng, 30)
+		var strides []float64
+		for edge := 5.0; edge < 60; edge += 5 {
+			strides = append(strides, edge)
+		}
+		edges, err := h.Search(4, 60, 5)
+		require.NoError(t, err)
+		require.InEpsilon(t, cheapest(h, strides, 4, 60), h.Bill(edges), 1e-12)
+	}
+}
+
+// The study's Table 6 on its published marginals, in GB; its static bill is the
+// top edge. Given edges reproduce the figures; searched ones are at least as good.
+func TestSearchOnTheRetailTrace(t *testing.T) {
+	const path = "../../../../shared/data/retail.csv.gz"
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("%s is not here; the outside figures of testdata/oracle/binning are checked anyway", path)
+	}
+	for task, cases := range map[string][]struct {
+		edges         []float64
+		optimal, time float64 // %
+	}{
+		"predict_demand": {
+			{[]float64{30, 350}, 89.9, 79.6},
+			{[]float64{10, 60, 350}, 95.9, 88.3},
+			{[]float64{10, 20, 60, 350}, 96.2, 89.2},
+		},
+		"simulate_discounts": {
+			{[]float64{40, 200}, 78.7, 59.4},
+			{[]float64{20, 70, 200}, 88.7, 71.4},
+			{[]float64{10, 30, 70, 200}, 93.4, 74.7},
+		},
+	} {
+		peaks, durations := retail(t, path, task)
+		require.Len(t, peaks, 1460)
+		for _, c := range cases {
+			top := c.edges[len(c.edges)-1]
+			for _, h := range []struct {
+				binning.History
+				want float64
+			}{{binning.History{Peaks: peaks}, c.optimal}, {binning.History{Peaks: peaks, Weights: durations}, c.time}} {
+				assert.InDelta(t, h.want, 100*h.Improvement(c.edges, top), 0.051, "%s %v", task, c.edges)
+				for _, step := range []float64{0, 10} {
+					found, err := h.Search(len(c.edges), top, step)
+					require.NoError(t, err)
+					assert.GreaterOrEqual(t, h.Improvement(found, top), h.Improvement(c.edges, top), "%s %v", task, found)
+				}
+			}
+		}
+	}
+}
+
+// retail reads the peaks (GB) and durations (s) of one task.
+func retail(t *testing.T, path, task string) (peaks, durations []float64) {
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	unzip, err := gzip.NewReader(file)
+	require.NoError(t, err)
+	rows, err := csv.NewReader(unzip).ReadAll()
+	require.NoError(t, err)
+	column := func(name string) int { return slices.Index(rows[0], name) }
+	number := func(s string) float64 {
+		v, err := strconv.ParseFloat(s, 64)
+		require.NoError(t, err)
+		return v
+	}
+	for _, row := range rows[1:] {
+		if row[column("task_id")] == task {
+			peaks = append(peaks, number(row[column("memory_max_bytes")])/1e9)
+			durations = append(durations, number(row[column("duration_s")]))
+		}
+	}
+	return peaks, durations
+}
+
+func BenchmarkSearch35kRows(b *testing.B) {
+	rng := rand.New(rand.NewPCG(3, 0))
+	h := binning.History{Peaks: make([]float64, 35000), Weights: make([]float64, 35000)}
+	for i := range h.Peaks {
+		h.Peaks[i], h.Weights[i] = math.Exp(rng.NormFloat64()), 1+rng.Float64()
+	}
+	for b.Loop() {
+		if _, err := h.Search(4, 100, 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
