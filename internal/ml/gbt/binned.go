@@ -1,0 +1,130 @@
+package gbt
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/table"
+)
+
+// Binned is a table whose columns are cut into at most 255 bins, the form that
+// trees are grown on. Binning costs as much as dozens of trees: several fits on
+// the same rows should share one. It is read only, so fits may run side by side.
+//
+//	values  1   1   4        6       NaN
+//	cuts          2.5    5
+//	code    0   0   1        2       3 = missing
+type Binned struct {
+	x       []float64 // the raw rows, shared with the table
+	rows    int
+	columns []column
+}
+
+// column is one feature: codes 0 … len(cuts) for values, len(cuts)+1 for missing.
+type column struct {
+	cuts  []float64 // ascending; a value ≤ cuts[b] has a code ≤ b
+	codes []uint8   // one per row
+}
+
+// bins is the number of codes, the missing one included.
+func (c *column) bins() int { return len(c.cuts) + 2 }
+
+// NewBinned bins the columns of t: exactly, a cut midway between neighbouring
+// values, where a column has at most maxBins of them, else by quantiles of the
+// rows. maxBins 0 means 255. Weights play no part: thinned rows are kept where
+// resolution is wanted. The table's X must not change afterwards.
+func NewBinned(t *table.Table, maxBins int) (*Binned, error) {
+	cfg := Config{MaxBins: maxBins}.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if err := t.Check(); err != nil {
+		return nil, err
+	}
+	if t.Rows() == 0 {
+		return nil, fmt.Errorf("%w: no rows to learn from", table.ErrShape)
+	}
+	if t.Cols() > math.MaxUint16 {
+		return nil, fmt.Errorf("%w: %d columns, at most %d", table.ErrShape, t.Cols(), math.MaxUint16)
+	}
+	b := &Binned{x: t.X, rows: t.Rows(), columns: make([]column, t.Cols())}
+	values := make([]float64, 0, b.rows)
+	for j := range b.columns {
+		values = values[:0]
+		for i := range b.rows {
+			if v := b.row(i)[j]; !math.IsNaN(v) {
+				values = append(values, v)
+			}
+		}
+		slices.Sort(values)
+		b.columns[j].cuts = cutsOf(values, cfg.MaxBins)
+		b.encode(j)
+	}
+	return b, nil
+}
+
+// Rows is the number of rows.
+func (b *Binned) Rows() int { return b.rows }
+
+// Cols is the number of columns.
+func (b *Binned) Cols() int { return len(b.columns) }
+
+func (b *Binned) row(i int) []float64 {
+	p := len(b.columns)
+	return b.x[i*p : (i+1)*p]
+}
+
+func (b *Binned) encode(j int) {
+	c := &b.columns[j]
+	c.codes = make([]uint8, b.rows)
+	for i := range b.rows {
+		c.codes[i] = c.code(b.row(i)[j])
+	}
+}
+
+// code is the number of cuts below v.
+func (c *column) code(v float64) uint8 {
+	if math.IsNaN(v) {
+		return uint8(len(c.cuts) + 1)
+	}
+	b, _ := slices.BinarySearch(c.cuts, v) // a value on its cut belongs to the left
+	return uint8(b)
+}
+
+// cutsOf cuts ascending values into at most maxBins bins of about equal counts,
+// never between equal values.
+func cutsOf(values []float64, maxBins int) []float64 {
+	distinct := 0
+	for i, v := range values {
+		if i == 0 || v != values[i-1] {
+			distinct++
+		}
+	}
+	exact := distinct <= maxBins
+	var cuts []float64
+	taken := 0 // values in the bins that are closed
+	for i := 1; i < len(values); i++ {
+		if values[i] == values[i-1] {
+			continue
+		}
+		// A bin closes once it holds its fair share of what was left when it opened.
+		if exact || (i-taken)*(maxBins-len(cuts)) >= len(values)-taken {
+			cuts = append(cuts, between(values[i-1], values[i]))
+			taken = i
+			if len(cuts) == maxBins-1 {
+				break
+			}
+		}
+	}
+	return cuts
+}
+
+// between is a cut with a ≤ cut < b: the middle, or a where the middle is not a
+// number or rounds to b.
+func between(a, b float64) float64 {
+	if m := a/2 + b/2; a <= m && m < b {
+		return m
+	}
+	return a
+}

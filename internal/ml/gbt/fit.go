@@ -1,0 +1,240 @@
+package gbt
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/table"
+)
+
+// ErrTarget reports targets that the asked loss cannot learn: a class number out
+// of range, a quantile level outside (0, 1), numbers that overflow.
+var ErrTarget = errors.New("gbt: targets cannot be learned")
+
+// Sample is what one fit learns on binned rows. Fits that differ in targets,
+// weights or rows (folds, refits with newer weights) share the Binned.
+type Sample struct {
+	Binned *Binned
+	Y      []float64 // a target for every row of Binned
+	W      []float64 // weights > 0; nil: all one
+	Base   []float64 // initial scores that the trees correct, regression only; nil: none
+	Train  []int     // ascending row numbers to learn from; nil: all but Valid
+	Valid  []int     // row numbers that judge when to stop; nil: drawn from Train, if Config.EarlyStop asks for it
+}
+
+// FitRegression learns E(y | x) by squared error. valid judges when to stop and
+// may be nil. Errors: table.ErrShape, ErrConfig, ErrTarget.
+func FitRegression(t, valid *table.Table, cfg Config) (*Regressor, error) {
+	return regressor(fitTable(t, valid, squared{}, cfg))
+}
+
+// FitQuantile learns the q quantile of y given x, 0 < q < 1, by the pinball loss.
+// valid judges when to stop and may be nil. Errors as of FitRegression.
+func FitQuantile(t, valid *table.Table, q float64, cfg Config) (*Regressor, error) {
+	return regressor(fitTable(t, valid, newQuantile(q), cfg))
+}
+
+// FitClassifier learns P(class | x) for classes 0 … k−1, k ≤ 1000, by cross
+// entropy. Classes without a row are legal. valid judges when to stop and may be
+// nil. Errors as of FitRegression.
+func FitClassifier(t, valid *table.Table, k int, cfg Config) (*Classifier, error) {
+	return classifier(fitTable(t, valid, softmax{k}, cfg))
+}
+
+// Regression is FitRegression on a sample.
+func (s Sample) Regression(cfg Config) (*Regressor, error) {
+	return regressor(s.fit(nil, squared{}, cfg))
+}
+
+// Quantile is FitQuantile on a sample.
+func (s Sample) Quantile(q float64, cfg Config) (*Regressor, error) {
+	return regressor(s.fit(nil, newQuantile(q), cfg))
+}
+
+// Classifier is FitClassifier on a sample, which must not have a Base.
+func (s Sample) Classifier(k int, cfg Config) (*Classifier, error) {
+	return classifier(s.fit(nil, softmax{k}, cfg))
+}
+
+func regressor(f *forest, err error) (*Regressor, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Regressor{*f}, nil
+}
+
+func classifier(f *forest, err error) (*Classifier, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Classifier{*f}, nil
+}
+
+func fitTable(t, valid *table.Table, l loss, cfg Config) (*forest, error) {
+	if err := l.validate(); err != nil {
+		return nil, err
+	}
+	data, err := NewBinned(t, cfg.MaxBins)
+	if err != nil {
+		return nil, err
+	}
+	out, err := held(valid, t.Cols(), l)
+	if err != nil {
+		return nil, err
+	}
+	return Sample{Binned: data, Y: t.Y, W: t.W}.fit(out, l, cfg)
+}
+
+// fit boosts on the sample. out is nil where the sample has its own validation
+// rows or none.
+func (s Sample) fit(out *holdout, l loss, cfg Config) (*forest, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if err := l.validate(); err != nil {
+		return nil, err
+	}
+	if err := s.check(l); err != nil {
+		return nil, err
+	}
+	if s.W == nil {
+		s.W = slices.Repeat([]float64{1}, len(s.Y))
+	}
+	if s.Train == nil {
+		s.Train = rest(len(s.Y), s.Valid)
+	}
+	if cfg.EarlyStop > 0 && out == nil && s.Valid == nil {
+		s.Train, s.Valid = setAside(s.Train, cfg)
+	}
+	if len(s.Valid) > 0 {
+		out = s.hold(l.outputs())
+	}
+	if len(s.Train) == 0 {
+		return nil, fmt.Errorf("%w: no rows to learn from", table.ErrShape)
+	}
+	b := booster{cfg: cfg, loss: l, data: s.Binned, in: s.labels(l.outputs()), out: out}
+	for _, r := range s.Train {
+		b.rows = append(b.rows, int32(r))
+	}
+	f := b.run()
+	if !f.finite() {
+		return nil, fmt.Errorf("%w: too large to add up; scale them down", ErrTarget)
+	}
+	return f, nil
+}
+
+// check reports what the loop below could not bear.
+func (s Sample) check(l loss) error {
+	n := s.Binned.Rows()
+	if len(s.Y) != n || s.W != nil && len(s.W) != n || s.Base != nil && len(s.Base) != n {
+		return fmt.Errorf("%w: %d binned rows, len(Y) %d, len(W) %d, len(Base) %d", table.ErrShape, n, len(s.Y), len(s.W), len(s.Base))
+	}
+	if s.Base != nil && l.outputs() > 1 {
+		return fmt.Errorf("%w: a classifier takes no Base", ErrConfig)
+	}
+	for _, rows := range [][]int{s.Train, s.Valid} {
+		for _, r := range rows {
+			if r < 0 || r >= n {
+				return fmt.Errorf("%w: row %d of %d", table.ErrShape, r, n)
+			}
+		}
+	}
+	if !slices.IsSorted(s.Train) {
+		return fmt.Errorf("%w: Train must ascend", table.ErrShape)
+	}
+	for i, y := range s.Y {
+		if s.W != nil && !(s.W[i] > 0 && s.W[i] <= math.MaxFloat64) {
+			return fmt.Errorf("%w: weight of row %d is %v", table.ErrShape, i, s.W[i])
+		}
+		if s.Base != nil && !finite(s.Base[i]) {
+			return fmt.Errorf("%w: base score of row %d is %v", table.ErrShape, i, s.Base[i])
+		}
+		if !l.learns(y) {
+			return fmt.Errorf("%w: target of row %d is %v", ErrTarget, i, y)
+		}
+	}
+	return nil
+}
+
+// labels are those of all binned rows, scored with Base.
+func (s Sample) labels(outputs int) *labels {
+	l := &labels{y: s.Y, w: s.W, score: make([]float64, len(s.Y)*outputs)}
+	copy(l.score, s.Base)
+	return l
+}
+
+// hold copies the validation rows.
+func (s Sample) hold(outputs int) *holdout {
+	h := &holdout{cols: s.Binned.Cols()}
+	h.score = make([]float64, len(s.Valid)*outputs)
+	for i, r := range s.Valid {
+		h.x = append(h.x, s.Binned.row(r)...)
+		h.y, h.w = append(h.y, s.Y[r]), append(h.w, s.W[r])
+		if s.Base != nil {
+			h.score[i] = s.Base[r]
+		}
+	}
+	return h
+}
+
+// held is a validation table as a holdout; nil for nil or no rows.
+func held(t *table.Table, cols int, l loss) (*holdout, error) {
+	if t == nil || t.Rows() == 0 {
+		return nil, nil
+	}
+	if err := t.Check(); err != nil {
+		return nil, err
+	}
+	if t.Cols() != cols {
+		return nil, fmt.Errorf("%w: %d columns to learn from, %d to validate on", table.ErrShape, cols, t.Cols())
+	}
+	h := &holdout{x: t.X, cols: cols}
+	h.y, h.score = t.Y, make([]float64, t.Rows()*l.outputs())
+	for i, y := range t.Y {
+		if !l.learns(y) {
+			return nil, fmt.Errorf("%w: target of validation row %d is %v", ErrTarget, i, y)
+		}
+		h.w = append(h.w, t.Weight(i))
+	}
+	return h, nil
+}
+
+// rest is 0 … n−1 without the given rows.
+func rest(n int, without []int) []int {
+	out := make([]bool, n)
+	for _, r := range without {
+		out[r] = true
+	}
+	var rows []int
+	for r := range n {
+		if !out[r] {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// setAside draws cfg.ValidShare of the rows for validation, none where that would
+// leave nothing to learn from.
+func setAside(rows []int, cfg Config) (train, valid []int) {
+	if len(rows) < 2 {
+		return rows, nil
+	}
+	rng := rand.New(rand.NewPCG(cfg.Seed, 0xbf58476d1ce4e5b9))
+	valid = draw(rng, rows, cfg.ValidShare, nil)
+	next := 0
+	for _, r := range rows {
+		if next < len(valid) && valid[next] == r {
+			next++
+		} else {
+			train = append(train, r)
+		}
+	}
+	return train, valid
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

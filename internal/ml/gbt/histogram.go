@@ -1,0 +1,52 @@
+package gbt
+
+// gradient is the first and second derivative of the loss at one row's score.
+type gradient struct{ g, h float64 }
+
+// sums add up the gradients of some rows: those of a bin, or of a node.
+type sums struct {
+	g, h float64
+	n    int
+}
+
+func (s sums) plus(o sums) sums  { return sums{s.g + o.g, s.h + o.h, s.n + o.n} }
+func (s sums) minus(o sums) sums { return sums{s.g - o.g, s.h - o.h, s.n - o.n} }
+
+// histogram holds the sums of one node by column and bin: column j's bins start
+// at offset[j]. 256 spare bins at the end let every column be read as a whole
+// [256]sums, which spares the innermost loop its bounds checks.
+type histogram []sums
+
+// offsets are the places of the columns in a histogram, and its length.
+func offsets(columns []column) (offset []int, length int) {
+	offset = make([]int, len(columns))
+	for j := range columns {
+		offset[j] = length
+		length += columns[j].bins()
+	}
+	return offset, length + 256
+}
+
+// fill sums the given rows by code; gradients[i] belongs to rows[i]. Rows come in
+// ascending order, so the summation order is fixed.
+func fill(bins *[256]sums, codes []uint8, rows []int32, gradients []gradient) {
+	gradients = gradients[:len(rows)]
+	for i, r := range rows {
+		b := &bins[codes[r]]
+		d := &gradients[i]
+		b.g += d.g
+		b.h += d.h
+		b.n++
+	}
+}
+
+// subtract leaves parent − child in parent: the histogram of the other child.
+func subtract(parent, child []sums) {
+	child = child[:len(parent)]
+	for i := range parent {
+		p, c := &parent[i], &child[i]
+		p.g -= c.g
+		p.h -= c.h
+		p.n -= c.n
+	}
+}

@@ -1,0 +1,84 @@
+package gbt
+
+import (
+	"fmt"
+	"math"
+)
+
+// softmax is the cross entropy of k classes, −log p(y), one tree per class and
+// round: g = p − 1[y = class], h = p(1 − p), times the row's weight.
+type softmax struct{ k int }
+
+const mostClasses = 1000
+
+func (s softmax) validate() error {
+	if s.k >= 1 && s.k <= mostClasses {
+		return nil
+	}
+	return fmt.Errorf("%w: %d classes, want 1 to %d", ErrTarget, s.k, mostClasses)
+}
+
+func (s softmax) learns(y float64) bool { return y >= 0 && y < float64(s.k) && y == math.Trunc(y) }
+
+func (s softmax) outputs() int { return s.k }
+
+// intercept is log P(class) with half a mean row added to every class (Jeffreys'
+// prior), so that a class without a row stays possible.
+func (s softmax) intercept(l *labels, rows []int32) []float64 {
+	weight := make([]float64, s.k)
+	total := 0.0
+	for _, r := range rows {
+		weight[int(l.y[r])] += l.w[r]
+		total += l.w[r]
+	}
+	half := total / float64(len(rows)) / 2
+	for c := range weight {
+		weight[c] = math.Log((weight[c] + half) / (total + half*float64(s.k)))
+	}
+	return weight
+}
+
+func (s softmax) gradients(l *labels, rows []int32, out [][]gradient) {
+	const leastHessian = 1e-16 // a class that is certain must not divide by zero
+	p := make([]float64, s.k)
+	for _, r := range rows {
+		copy(p, l.score[int(r)*s.k:])
+		normalise(p)
+		w, y := l.w[r], int(l.y[r])
+		for c, pc := range p {
+			d := gradient{g: w * pc, h: w * max(pc*(1-pc), leastHessian)}
+			if c == y {
+				d.g = w * (pc - 1)
+			}
+			out[c][r] = d
+		}
+	}
+}
+
+func (softmax) leaf(_ *labels, n *growing, lambda float64) float64 { return newton(n.sum, lambda) }
+
+func (s softmax) mean(l *labels) float64 {
+	p := make([]float64, s.k)
+	return weighted(l.w, func(i int) float64 {
+		copy(p, l.score[i*s.k:])
+		normalise(p)
+		return -math.Log(max(p[int(l.y[i])], math.SmallestNonzeroFloat64))
+	})
+}
+
+// normalise turns scores into probabilities. The largest score is taken off
+// first, so that nothing overflows.
+func normalise(p []float64) {
+	top := p[0]
+	for _, v := range p[1:] {
+		top = max(top, v)
+	}
+	sum := 0.0
+	for c, v := range p {
+		p[c] = math.Exp(v - top)
+		sum += p[c]
+	}
+	for c := range p {
+		p[c] /= sum
+	}
+}
