@@ -1,0 +1,102 @@
+package trace
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Write writes observations as CSV: the required columns, and those that any of
+// them fills. Reading it gives the observations again, but for what a cell cannot
+// say: a category that looks like a number, a bool or white space comes back as
+// that. JSON has no such limit.
+func Write(w io.Writer, observations []sizing.Observation) error {
+	used := usedColumns(observations)
+	features := featureNames(observations)
+	out := csv.NewWriter(w)
+	record := make([]string, 0, len(used)+len(features))
+	for _, c := range used {
+		record = append(record, c.name)
+	}
+	for _, name := range features {
+		record = append(record, featurePrefix+name)
+	}
+	_ = out.Write(record) // errors are kept, and told by Error
+	for i := range observations {
+		record = record[:0]
+		for _, c := range used {
+			record = append(record, c.get(&observations[i]))
+		}
+		for _, name := range features {
+			record = append(record, writeFeature(observations[i].Features[name]))
+		}
+		_ = out.Write(record)
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func usedColumns(observations []sizing.Observation) []column {
+	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
+		return !c.required && !slices.ContainsFunc(observations, func(o sizing.Observation) bool { return c.get(&o) != "" })
+	})
+}
+
+func featureNames(observations []sizing.Observation) []string {
+	names := map[string]bool{}
+	for i := range observations {
+		for name := range observations[i].Features {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// JSON is the body of POST /observe that reports o, on one line.
+func JSON(o *sizing.Observation) ([]byte, error) {
+	cell := func(name string) string {
+		i := slices.IndexFunc(columns, func(c column) bool { return c.name == name })
+		return columns[i].get(o)
+	}
+	b := body{
+		Namespace: cell("namespace"), DAGID: o.Try.DAG, TaskID: o.Try.Task, RunID: o.Try.RunID,
+		MapIndex: json.Number(cell("map_index")), TryNumber: json.Number(cell("try_number")),
+		Outcome: o.Outcome.String(), StartedAt: cell("started_at"), EndedAt: cell("ended_at"),
+		DurationSeconds: json.Number(cell("duration_s")),
+		MemoryMaxBytes:  json.Number(cell("memory_max_bytes")), CPUMaxCores: json.Number(cell("cpu_max_cores")),
+		Allocated: &resources{
+			MemoryBytes: json.Number(cell("memory_allocated_bytes")), CPUCores: json.Number(cell("cpu_allocated_cores"))},
+		Requested: &resources{
+			MemoryBytes: json.Number(cell("memory_requested_bytes")), CPUCores: json.Number(cell("cpu_requested_cores"))},
+		PredictionID: o.PredictionID,
+	}
+	if *b.Allocated == (resources{}) {
+		b.Allocated = nil
+	}
+	if *b.Requested == (resources{}) {
+		b.Requested = nil
+	}
+	if o.Features != nil {
+		b.Features = make(map[string]any, len(o.Features))
+	}
+	for name, v := range o.Features {
+		if v.Kind != sizing.Missing {
+			b.Features[name] = jsonValue(v)
+		}
+	}
+	return json.Marshal(b)
+}
+
+func jsonValue(v sizing.Value) any {
+	switch v.Kind {
+	case sizing.Number:
+		return v.Num
+	case sizing.Bool:
+		return v.Num != 0
+	}
+	return writeFeature(v)
+}
