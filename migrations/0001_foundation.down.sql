@@ -1,0 +1,1 @@
+DROP TABLE model, receipt, observation, lease, tally, task;

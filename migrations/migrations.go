@@ -1,0 +1,132 @@
+// Package migrations holds the database's tables as numbered steps, embedded, and
+// applies them with golang-migrate. It knows nothing of what the tables mean.
+//
+// Each step is one transaction: the driver sends a file as one multi-statement
+// query. Steps run under an advisory lock, so that replicas may start together.
+package migrations
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/golang-migrate/migrate/v4"
+	driver "github.com/golang-migrate/migrate/v4/database/pgx/v5"
+	"github.com/golang-migrate/migrate/v4/source/iofs"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+//go:embed *.sql
+var steps embed.FS
+
+// lockTimeout bounds the wait for another replica's migration, and for sessions
+// that hold a table that a step has to change.
+const lockTimeout = "60s"
+
+// Up applies every step that the database lacks. An error says what to do about
+// it: a database that does not answer, is locked for too long, is dirty, or
+// refused a step. A cancelled ctx stops between two steps.
+func Up(ctx context.Context, dsn string) error {
+	return run(ctx, dsn, func(m *migrate.Migrate) error { return m.Up() })
+}
+
+// Down takes the newest n steps back, with the data in what they created. Fewer
+// applied steps than n is no error.
+func Down(ctx context.Context, dsn string, n int) error {
+	if n < 1 {
+		return fmt.Errorf("steps to go down must be 1 or more, not %d", n)
+	}
+	return run(ctx, dsn, func(m *migrate.Migrate) error {
+		err := m.Steps(-n)
+		if short := (migrate.ErrShortLimit{}); errors.As(err, &short) || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+}
+
+// Status tells the step that the database stands at (0: none), whether that step
+// broke off, and the newest step there is.
+func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest uint, err error) {
+	if newest, err = newestStep(); err != nil {
+		return 0, false, 0, err
+	}
+	err = run(ctx, dsn, func(m *migrate.Migrate) error {
+		var err error
+		version, dirty, err = m.Version()
+		if errors.Is(err, migrate.ErrNilVersion) {
+			return nil
+		}
+		return err
+	})
+	return version, dirty, newest, err
+}
+
+// run opens the database and hands it to do.
+func run(ctx context.Context, dsn string, do func(*migrate.Migrate) error) error {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return fmt.Errorf("DATABASE_URL is not understood: write postgres://user:password@host:5432/database: %w", err)
+	}
+	config.RuntimeParams["lock_timeout"] = lockTimeout
+	db := stdlib.OpenDB(*config)
+	defer db.Close()
+	if err := db.PingContext(ctx); err != nil {
+		return fmt.Errorf("the database does not answer: check that it runs and that DATABASE_URL names it: %w", err)
+	}
+	source, err := iofs.New(steps, ".")
+	if err != nil {
+		return fmt.Errorf("read the embedded migrations: %w", err)
+	}
+	target, err := driver.WithInstance(db, &driver.Config{})
+	if err != nil {
+		return explain(err)
+	}
+	m, err := migrate.NewWithInstance("iofs", source, "postgres", target)
+	if err != nil {
+		return explain(err)
+	}
+	defer m.Close()
+	defer context.AfterFunc(ctx, func() { m.GracefulStop <- true })()
+	return explain(do(m))
+}
+
+// explain says what to do about an error of golang-migrate.
+func explain(err error) error {
+	var dirty migrate.ErrDirty
+	switch {
+	case err == nil, errors.Is(err, migrate.ErrNoChange):
+		return nil
+	case errors.As(err, &dirty):
+		// A crash can fall before or after the step's commit, so a person has to look.
+		return fmt.Errorf("migration %d broke off. A step is applied whole or not at all: if what migrations/%04d_*.up.sql creates is there, run UPDATE schema_migrations SET dirty = false; if not, run %s; then start again: %w",
+			dirty.Version, dirty.Version, rewind(dirty.Version), err)
+	case errors.Is(err, migrate.ErrLockTimeout), errors.Is(err, migrate.ErrLocked), strings.Contains(err.Error(), "lock timeout"):
+		return fmt.Errorf("another migration, or a long transaction, holds the database: let it end and try again: %w", err)
+	}
+	return fmt.Errorf("the migration failed and was rolled back; mend its cause and start again, which tells the next step: %w", err)
+}
+
+// rewind is the statement that forgets the attempt at a step.
+func rewind(version int) string {
+	if version <= 1 {
+		return "DELETE FROM schema_migrations"
+	}
+	return fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = false", version-1)
+}
+
+// newestStep reads the highest number among the embedded files.
+func newestStep() (uint, error) {
+	names, err := fs.Glob(steps, "*.up.sql")
+	if err != nil || len(names) == 0 {
+		return 0, fmt.Errorf("no embedded migrations: %w", err)
+	}
+	number, _, _ := strings.Cut(names[len(names)-1], "_") // Glob sorts
+	n, err := strconv.ParseUint(number, 10, 32)
+	return uint(n), err
+}
