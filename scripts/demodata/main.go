@@ -1,0 +1,142 @@
+// Command demodata makes the demo history: a synthetic pricing pipeline of six
+// tasks, run 150 times on different regions, catalogues and sale periods. The
+// same seed gives the same rows. It writes a gzip-compressed CSV to standard output:
+//
+//	go run ./scripts/demodata > testdata/demo/pricing.csv.gz
+package main
+
+import (
+	"compress/gzip"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/trace"
+)
+
+func main() {
+	seed := flag.Uint64("seed", 1, "of the random numbers")
+	runs := flag.Int("runs", 150, "of the pipeline")
+	flag.Parse()
+	if err := write(os.Stdout, history(*seed, *runs)); err != nil {
+		fmt.Fprintln(os.Stderr, "demodata:", err)
+		os.Exit(1)
+	}
+}
+
+// write leaves the time out of the gzip header, so that the same rows are the
+// same bytes.
+func write(w io.Writer, observations []sizing.Observation) error {
+	zip, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if err := trace.Write(zip, observations); err != nil {
+		return err
+	}
+	return zip.Close()
+}
+
+// stage is one task of the pipeline. Its peak is
+//
+//	base + slope · products · (days/30)^stretch · region · noise
+//
+// in GB (1e9 bytes), and its duration follows the same driver.
+type stage struct {
+	task      string
+	requested sizing.Resources // raised once for the worst run ever seen
+	base      float64
+	slope     float64 // GB a product, for a sale of 30 days
+	stretch   float64 // how sharply the days of the sale drive it
+	noise     float64 // standard deviation of the logarithm
+	cores     float64
+	seconds   float64 // a thousand products
+}
+
+// Light, moderate and heavy stages, as in any such pipeline: two tasks make
+// nearly all of the waste.
+var pipeline = []stage{
+	{"extract_sales", sizing.Resources{Memory: 20e9, CPU: 4}, 0.25, 0.0001, 0, 0.20, 0.7, 200},
+	{"clean_sales", sizing.Resources{Memory: 20e9, CPU: 4}, 0.60, 0.0009, 0.3, 0.10, 1.0, 160},
+	{"build_features", sizing.Resources{Memory: 100e9, CPU: 5}, 1.20, 0.0030, 0.6, 0.08, 1.9, 500},
+	{"predict_demand", sizing.Resources{Memory: 350e9, CPU: 6}, 0.90, 0.0042, 1.4, 0.06, 1.0, 900},
+	{"simulate_discounts", sizing.Resources{Memory: 200e9, CPU: 20}, 1.50, 0.0050, 0.9, 0.07, 7.5, 1400},
+	{"publish_prices", sizing.Resources{Memory: 20e9, CPU: 4}, 0.18, 0, 0, 0.04, 0.2, 30},
+}
+
+// scenario is one run's input, all of it known before launch.
+type scenario struct {
+	region             string
+	weight             float64 // how much the region's data weigh
+	products, stores   int
+	executed           time.Time
+	saleStart, saleEnd time.Time // first and last day of the sale
+}
+
+func history(seed uint64, runs int) []sizing.Observation {
+	random := rand.New(rand.NewPCG(seed, 0))
+	var all []sizing.Observation
+	for run := range runs {
+		s := draw(random, run)
+		at := s.executed.Add(2 * time.Hour)
+		for _, stage := range pipeline {
+			o := stage.run(random, s, run, at)
+			at = o.StartedAt.Add(o.Duration)
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// draw is one scenario; a run is made every 16 hours or so.
+func draw(random *rand.Rand, run int) scenario {
+	regions := []struct {
+		name   string
+		weight float64
+	}{{"emea", 1.25}, {"amer", 1.0}, {"apac", 0.85}, {"other", 0.6}}
+	region := regions[random.IntN(len(regions))]
+	executed := time.Date(2020, 1, 3, 0, 0, 0, 0, time.UTC).AddDate(0, 0, run*2/3)
+	starts := executed.AddDate(0, 0, 3+random.IntN(25))
+	return scenario{
+		region: region.name, weight: region.weight,
+		products: int(math.Min(60+math.Exp(6.3+0.9*random.NormFloat64()), 6000)),
+		stores:   1 + random.IntN(60),
+		executed: executed, saleStart: starts, saleEnd: starts.AddDate(0, 0, 7+random.IntN(80)),
+	}
+}
+
+func (g stage) run(random *rand.Rand, s scenario, run int, at time.Time) sizing.Observation {
+	days := s.saleEnd.Sub(s.saleStart).Hours() / 24
+	drive := float64(s.products) * math.Pow(days/30, g.stretch) * s.weight
+	jitter := func(spread float64) float64 { return math.Exp(spread * random.NormFloat64()) }
+	peak := (g.base + g.slope*drive) * jitter(g.noise)
+	seconds := (20 + g.seconds*drive/1000) * jitter(0.15)
+	return sizing.Observation{
+		Try: sizing.TryKey{
+			TaskKey:  sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "pricing", Task: g.task},
+			RunID:    fmt.Sprintf("%s__%s__%03d", s.region, s.executed.Format(time.DateOnly), run),
+			MapIndex: sizing.NoMap, Number: 1,
+		},
+		Outcome:   sizing.Success,
+		StartedAt: at,
+		Duration:  time.Duration(math.Round(seconds*10)) * 100 * time.Millisecond,
+		Requested: g.requested,
+		// Rounded to 100 kB, which also makes the rows the same on machines whose
+		// floating point differs in the last bit.
+		MemoryMax: sizing.Bytes(math.Round(math.Min(peak, 0.98*float64(g.requested.Memory)/1e9)*1e4)) * 1e5,
+		CPUMax:    sizing.Cores(math.Round(g.cores*jitter(0.08)*1000) / 1000),
+		Features: sizing.Features{
+			"region":         sizing.TextValue(s.region),
+			"product_count":  sizing.NumberValue(float64(s.products)),
+			"store_count":    sizing.NumberValue(float64(s.stores)),
+			"sale_start":     sizing.TextValue(s.saleStart.Format(time.DateOnly)),
+			"sale_end":       sizing.TextValue(s.saleEnd.Format(time.DateOnly)),
+			"execution_date": sizing.TextValue(s.executed.Format(time.DateOnly)),
+		},
+	}
+}
