@@ -3,6 +3,7 @@ package binning_test
 import (
 	"compress/gzip"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"math"
@@ -120,6 +121,30 @@ func TestSearchWithAStepIsAsGoodAsTheStrideSearch(t *testing.T) {
 		edges, err := h.Search(4, 60, 5)
 		require.NoError(t, err)
 		require.InEpsilon(t, cheapest(h, strides, 4, 60), h.Bill(edges), 1e-12)
+	}
+}
+
+func TestSearchAgreesWithAnOutsideSearch(t *testing.T) {
+	raw, err := os.ReadFile("../../../testdata/oracle/binning/improvement.json")
+	require.NoError(t, err)
+	var oracle struct {
+		Cases []struct {
+			Peaks, Durations []float64
+			Bins             int
+			Top              float64
+			Optimal          float64
+			TimeOptimal      float64 `json:"time_optimal"`
+		}
+	}
+	require.NoError(t, json.Unmarshal(raw, &oracle))
+	require.Len(t, oracle.Cases, 4)
+	for _, c := range oracle.Cases {
+		for want, weights := range map[float64][]float64{c.Optimal: nil, c.TimeOptimal: c.Durations} {
+			h := binning.History{Peaks: c.Peaks, Weights: weights}
+			edges, err := h.Search(c.Bins, c.Top, 0)
+			require.NoError(t, err)
+			assert.InDelta(t, want, h.Improvement(edges, c.Top), 1e-12, "%v", edges)
+		}
 	}
 }
 

@@ -1,0 +1,53 @@
+package conformal_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/ml/conformal"
+)
+
+func TestAdaptiveMovesByTheStep(t *testing.T) {
+	a := conformal.NewAdaptive(0.1, 0.05)
+	assert.InDelta(t, 0.9, a.Level(), 1e-12)
+	a.Update(true)
+	assert.InDelta(t, 0.945, a.Level(), 1e-12, "a miss asks for more: + .05 · .9")
+	a.Update(false)
+	assert.InDelta(t, 0.94, a.Level(), 1e-12, "a hit gives back .05 · .1")
+}
+
+// The bound holds for any sequence, so the test may be as unkind as it likes: the
+// scores triple half-way and the calibration rows never learn of it.
+func TestAdaptiveKeepsTheTargetUnderDrift(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 0))
+	calibration := make([]float64, 300)
+	for i := range calibration {
+		calibration[i] = rng.ExpFloat64()
+	}
+	const rows, target = 4000, 0.05
+	for _, step := range []float64{0.01, 0.05} {
+		a := conformal.NewAdaptive(target, step)
+		fixed, misses, fixedMisses := conformal.Quantile(calibration, nil, 1-target), 0, 0
+		for i := range rows {
+			score := rng.ExpFloat64()
+			if i >= rows/2 {
+				score *= 3
+			}
+			missed := score > conformal.Quantile(calibration, nil, a.Level())
+			if missed {
+				misses++
+			}
+			if score > fixed {
+				fixedMisses++
+			}
+			a.Update(missed)
+		}
+		bound := (1 + step) / (step * rows)
+		require.LessOrEqual(t, math.Abs(float64(misses)/rows-target), bound, "step %v", step)
+		assert.Greater(t, float64(fixedMisses)/rows, 3*target, "a fixed margin breaks the promise")
+	}
+}
