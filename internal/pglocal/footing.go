@@ -47,16 +47,15 @@ func firmFooting(bin binaries, dataDir string) (footing, error) {
 }
 
 func rootFootings() (all []footing) {
-	var lesser []footing
 	for _, name := range []string{"postgres", "_postgres", "nobody"} {
-		f, err := asUser(name)
-		if err != nil {
-			continue // no such user on this machine
+		if f, err := asUser(name); err == nil { // else there is no such user here
+			all = append(all, f)
 		}
-		all = append(all, f)
-		lesser = append(lesser, widened(f)...)
 	}
-	return append(all, lesser...)
+	if len(all) > 0 {
+		all = append(all, widened(all[0])...)
+	}
+	return all
 }
 
 // asUser is the plain footing: become that user.

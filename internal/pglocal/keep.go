@@ -34,13 +34,15 @@ func (s *Server) keep() {
 			return
 		}
 		if !s.isReady() && try >= firstTries {
-			s.failure = err
+			s.failure = err // told by Start
 			return
 		}
 		if time.Since(begun) > settled {
 			pause = firstPause
 		}
-		s.cfg.Log.Error("the private PostgreSQL ended and is started again", "err", err, "after", pause)
+		if s.isReady() {
+			s.cfg.Log.Error("the private PostgreSQL ended and is started again", "err", err, "after", pause)
+		}
 		select {
 		case <-time.After(pause):
 		case <-s.stopping:

@@ -57,34 +57,72 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-func open(ctx context.Context, cfg Config) (_ *Server, err error) {
-	if cfg.Log == nil {
-		cfg.Log = slog.Default()
-	}
-	if cfg.DataDir, err = makeDataDir(cfg.DataDir); err != nil {
-		return nil, err
-	}
-	held, err := acquire(cfg.DataDir, cfg.Holder)
+func open(ctx context.Context, cfg Config) (*Server, error) {
+	dir, err := makeDataDir(cfg.DataDir)
 	if err != nil {
 		return nil, err
+	}
+	held, err := acquire(dir, cfg.Holder)
+	if err != nil {
+		return nil, err
+	}
+	s := newServer(dir, cfg, held)
+	if err := s.choose(); err != nil {
+		return nil, errors.Join(err, s.letGo())
+	}
+	if err := s.launch(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func newServer(dir string, cfg Config, held *lock) *Server {
+	cfg.DataDir = dir
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
 	}
 	s := &Server{
 		cfg: cfg, lock: held,
 		stopping: make(chan struct{}), ended: make(chan struct{}), ready: make(chan struct{}),
 	}
 	s.stop = sync.OnceValue(s.shutDown)
+	return s
+}
+
+// choose settles which programs run, and as whom.
+func (s *Server) choose() (err error) {
+	if s.bin, err = findFor(s.cluster()); err != nil {
+		return err
+	}
+	s.footing, err = firmFooting(s.bin, s.cfg.DataDir)
+	return err
+}
+
+// launch makes what is missing and starts the server; when it cannot, it lets go
+// of the folder.
+func (s *Server) launch(ctx context.Context) error {
 	if err := s.prepare(ctx); err != nil {
-		return nil, errors.Join(err, s.letGo())
+		return errors.Join(err, s.letGo())
 	}
 	go s.keep()
 	select {
 	case <-s.ready:
-		return s, nil
+		return nil
 	case <-s.ended:
-		return nil, errors.Join(s.failure, s.letGo())
+		return errors.Join(s.failure, s.letGo())
 	case <-ctx.Done():
-		return nil, errors.Join(fmt.Errorf("not ready: %w; see %s", ctx.Err(), s.logPath()), s.Stop())
+		return errors.Join(fmt.Errorf("not ready: %w; see %s", ctx.Err(), s.logPath()), s.Stop())
 	}
+}
+
+func (s *Server) prepare(ctx context.Context) (err error) {
+	if err := s.makeCluster(ctx); err != nil {
+		return err
+	}
+	if s.socket, err = makeSocketDir(s.cfg.DataDir, s.footing); err != nil {
+		return err
+	}
+	return s.lock.record(s.socket)
 }
 
 // makeDataDir makes the folder and returns its one true name. Others may pass
@@ -102,23 +140,6 @@ func makeDataDir(dir string) (string, error) {
 		return "", err
 	}
 	return filepath.EvalSymlinks(dir)
-}
-
-// prepare does all that comes before the server can be started.
-func (s *Server) prepare(ctx context.Context) (err error) {
-	if s.bin, err = findFor(s.cluster()); err != nil {
-		return err
-	}
-	if s.footing, err = firmFooting(s.bin, s.cfg.DataDir); err != nil {
-		return err
-	}
-	if err := s.makeCluster(ctx); err != nil {
-		return err
-	}
-	if s.socket, err = makeSocketDir(s.cfg.DataDir, s.footing); err != nil {
-		return err
-	}
-	return s.lock.record(s.socket)
 }
 
 // DSN is the URL of the database, for pgx, psql and libpq. It stays the same

@@ -1,0 +1,87 @@
+package pglocal
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// installFake puts programs into a folder that say they are PostgreSQL of a version.
+func installFake(t *testing.T, dir, version string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	script := fmt.Sprintf("#!/bin/sh\necho 'postgres (PostgreSQL) %s'\n", version)
+	for _, program := range []string{"initdb", "postgres"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, program), []byte(script), 0o755))
+	}
+}
+
+func TestWhichProgramsAreChosen(t *testing.T) {
+	root := t.TempDir()
+	for name, version := range map[string]string{
+		"lib/9.6/bin": "9.6.24", "lib/14/bin": "14.1", "lib/15/bin": "15.7 (Debian 15.7-0+deb12u1)", "lib/17/bin": "17.2",
+		"path": "16.3", "named": "18beta1", "lib/99": "99",
+	} {
+		installFake(t, filepath.Join(root, name), version)
+	}
+	places := []string{filepath.Join(root, "lib/*/bin")}
+	for claim, c := range map[string]struct {
+		bindir, path string
+		want         []int
+	}{
+		"the newest of the usual places":         {want: []int{17, 15}},
+		"PATH goes before the usual places":      {path: "path", want: []int{16, 17, 15}},
+		"PG_BINDIR stands alone":                 {path: "path", bindir: "named", want: []int{18}},
+		"PG_BINDIR is not replaced when too old": {path: "path", bindir: "lib/14/bin"},
+		"PG_BINDIR is not replaced when wrong":   {path: "path", bindir: "nowhere"},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			bindir := c.bindir
+			if bindir != "" {
+				bindir = filepath.Join(root, bindir)
+			}
+			t.Setenv("PATH", filepath.Join(root, c.path, "."))
+			var got []int
+			for _, b := range installed(bindir, places) {
+				got = append(got, b.major)
+			}
+			assert.Equal(t, c.want, got)
+		})
+	}
+}
+
+func TestAClusterIsServedByItsOwnVersion(t *testing.T) {
+	root := t.TempDir()
+	installFake(t, filepath.Join(root, "old"), "15.1")
+	t.Setenv("PG_BINDIR", filepath.Join(root, "old"))
+	cluster := filepath.Join(root, "cluster")
+	require.NoError(t, os.Mkdir(cluster, 0o700))
+	write := func(version string) {
+		require.NoError(t, os.WriteFile(filepath.Join(cluster, "PG_VERSION"), []byte(version), 0o600))
+	}
+
+	write("15\n")
+	b, err := findFor(cluster)
+	require.NoError(t, err)
+	assert.Equal(t, 15, b.major)
+
+	write("17\n")
+	_, err = findFor(cluster)
+	assert.ErrorContains(t, err, "made by PostgreSQL 17, and only version 15 is installed")
+
+	write("\x00garbage")
+	_, err = findFor(cluster)
+	assert.ErrorContains(t, err, "is damaged")
+}
+
+func TestWithoutPostgresTheErrorNamesWhatToInstall(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	assert.Empty(t, installed("", nil))
+	assert.ErrorIs(t, notInstalled(""), ErrNotInstalled)
+	assert.Regexp(t, `apt-get install postgresql|brew install postgresql@17`, notInstalled("").Error())
+	assert.ErrorContains(t, notInstalled("/opt/wrong"), "PG_BINDIR=/opt/wrong")
+}

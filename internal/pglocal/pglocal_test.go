@@ -1,0 +1,145 @@
+package pglocal
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestWhatWasKeptIsThereWhenTheFolderIsOpenedAgain(t *testing.T) {
+	for claim, name := range map[string]string{
+		"a short path":                         "data",
+		"a path with \" and comma":             `a "b", c`,
+		"a path that is too long for a socket": strings.Repeat("long ", 30),
+	} {
+		t.Run(claim, func(t *testing.T) {
+			dir := filepath.Join(openFolder(t), name)
+			server := start(t, dir)
+			keepSomething(t, server.DSN())
+			require.NoError(t, server.Stop())
+
+			requireKept(t, start(t, dir).DSN())
+		})
+	}
+}
+
+func TestTheEnvironmentDoesNotChangeTheServer(t *testing.T) {
+	for name, value := range map[string]string{"PGDATA": "/nowhere", "PGPORT": "1", "LC_ALL": "xx_YY", "TZ": "Asia/Tokyo"} {
+		t.Setenv(name, value)
+	}
+	server := start(t, filepath.Join(openFolder(t), "data"))
+	for setting, want := range map[string]string{
+		"server_encoding": "UTF8", "lc_collate": "C", "TimeZone": "UTC", "listen_addresses": "",
+	} {
+		got, err := ask(server.DSN(), "SELECT current_setting('"+setting+"')")
+		require.NoError(t, err)
+		assert.Equal(t, want, got, setting)
+	}
+}
+
+func TestOnlyTestsGiveUpCrashSafety(t *testing.T) {
+	for claim, c := range map[string]struct {
+		unsafe bool
+		fsync  string
+	}{
+		"a server that serves": {false, "on"},
+		"a server for tests":   {true, "off"},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			server := startWith(t, Config{DataDir: filepath.Join(openFolder(t), "data"), Unsafe: c.unsafe})
+			fsync, err := ask(server.DSN(), "SHOW fsync")
+			require.NoError(t, err)
+			assert.Equal(t, c.fsync, fsync)
+		})
+	}
+}
+
+func TestNobodyElseCanReachTheSocket(t *testing.T) {
+	server := start(t, filepath.Join(openFolder(t), "data"))
+	info, err := os.Stat(server.socket)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	assert.True(t, ownedBy(server.socket, server.footing.uid))
+}
+
+func TestASecondHolderIsToldOfTheFirst(t *testing.T) {
+	dir := filepath.Join(openFolder(t), "data")
+	first := startHolder(t, dir, nil)
+
+	_, err := Start(context.Background(), Config{DataDir: dir})
+
+	var held *HeldError
+	require.ErrorAs(t, err, &held)
+	assert.Equal(t, first.Process.Pid, held.PID)
+	assert.Equal(t, "127.0.0.1:8080", held.Addr)
+	_, err = ask(first.DSN, "SELECT 'undisturbed'")
+	assert.NoError(t, err)
+}
+
+func TestStopFreesTheFolderAndMayBeRepeated(t *testing.T) {
+	dir := filepath.Join(openFolder(t), strings.Repeat("long ", 30))
+	server := start(t, dir)
+	require.NoError(t, server.Stop())
+	require.NoError(t, server.Stop())
+
+	assert.NoDirExists(t, server.socket)
+	assert.Zero(t, readPostmaster(server.cluster()).pid)
+	require.NoError(t, Remove(context.Background(), dir))
+	assert.NoDirExists(t, dir)
+}
+
+func TestRemoveSparesAFolderInUse(t *testing.T) {
+	server := start(t, filepath.Join(openFolder(t), "data"))
+	var held *HeldError
+	require.ErrorAs(t, Remove(context.Background(), server.DataDir()), &held)
+	_, err := ask(server.DSN(), "SELECT 'undisturbed'")
+	assert.NoError(t, err)
+}
+
+func TestAClusterOfAnotherVersionIsRefusedAndLeftAlone(t *testing.T) {
+	dir := filepath.Join(openFolder(t), "data")
+	server := start(t, dir)
+	keepSomething(t, server.DSN())
+	require.NoError(t, server.Stop())
+	version := filepath.Join(server.cluster(), "PG_VERSION")
+	real, err := os.ReadFile(version)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(version, []byte("9\n"), 0o600))
+
+	_, err = Start(context.Background(), Config{DataDir: dir})
+	require.ErrorContains(t, err, "made by PostgreSQL 9")
+	require.ErrorContains(t, err, "nothing was changed")
+
+	require.NoError(t, os.WriteFile(version, real, 0o600))
+	requireKept(t, start(t, dir).DSN())
+}
+
+func TestAHalfMadeClusterIsMadeAnew(t *testing.T) {
+	dir := filepath.Join(openFolder(t), "data")
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "postgres.new", "base"), 0o700))
+	keepSomething(t, start(t, dir).DSN())
+	assert.NoDirExists(t, filepath.Join(dir, "postgres.new"))
+}
+
+func TestWhatTheServerSaidIsInTheError(t *testing.T) {
+	dir := filepath.Join(openFolder(t), "data")
+	server := start(t, dir)
+	require.NoError(t, server.Stop())
+	require.NoError(t, os.WriteFile(filepath.Join(server.cluster(), "postgresql.conf"), []byte("no_such_setting = 1\n"), 0o644))
+
+	_, err := Start(context.Background(), Config{DataDir: dir})
+	require.ErrorContains(t, err, "no_such_setting")
+	held, err := acquire(dir, "")
+	require.NoError(t, err, "a failed start leaves the folder free")
+	require.NoError(t, held.release())
+}
+
+func TestAFolderIsNeeded(t *testing.T) {
+	_, err := Start(context.Background(), Config{})
+	require.ErrorContains(t, err, "no data folder")
+}
