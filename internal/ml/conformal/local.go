@@ -89,3 +89,28 @@ func (w Window) Weight() float64 {
 	}
 	return sum
 }
+
+// Shares writes the share of level + residual that falls in each bin into p:
+// len(p) = len(edges) ≥ 1 ascending upper edges, what lies above the last is in the
+// last. The new row of weight 1 is shared by the two outer bins, since its residual
+// may be beyond any seen. The shares sum to 1. It allocates nothing.
+func (w Window) Shares(level float64, edges, p []float64) {
+	clear(p)
+	all, last := 1.0, len(edges)-1
+	p[0] += 0.5
+	p[last] += 0.5 // the same bin, if there is but one
+	for i, residual := range w.residual {
+		bin, _ := slices.BinarySearch(edges, level+residual)
+		p[min(bin, last)] += w.weight[i]
+		all += w.weight[i]
+	}
+	for bin := range p {
+		p[bin] /= all
+	}
+}
+
+// Rows are the levels, residuals and weights by ascending level, from which
+// NewResiduals makes the same again. They are shared: not to be changed.
+func (r *Residuals) Rows() (level, residual, weight []float64) {
+	return r.level, r.residual, r.weight
+}

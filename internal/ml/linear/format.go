@@ -2,10 +2,11 @@ package linear
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
+
 	"math"
 )
 
@@ -16,40 +17,42 @@ const FormatVersion = 1
 // remedy is to fit again.
 var ErrFormat = errors.New("linear: not an intact model")
 
-var magic = []byte("LARIDGE\x00")
+const magic = "ridg"
 
 // MarshalBinary writes, little-endian:
 //
-//	magic 8 · version u16 · p u32 · level f64 · p means f64 · p coefficients f64 · CRC-32 (IEEE) of all before
+//	"ridg" version u16, 0 u16, p u32 · level f64 · p means f64 · p coefficients f64 · SHA-256
 func (r *Ridge) MarshalBinary() ([]byte, error) {
-	b := append([]byte(nil), magic...)
+	b := []byte(magic)
 	b = binary.LittleEndian.AppendUint16(b, FormatVersion)
+	b = append(b, 0, 0)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(r.coef)))
 	b = appendFloats(b, r.level)
 	b = appendFloats(b, r.mean...)
 	b = appendFloats(b, r.coef...)
-	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b)), nil
+	sum := sha256.Sum256(b)
+	return append(b, sum[:]...), nil
 }
 
 // UnmarshalBinary reads what MarshalBinary wrote. ErrFormat for anything else: r
 // is then left as it was.
 func (r *Ridge) UnmarshalBinary(b []byte) error {
-	const head, tail = 8 + 2 + 4 + 8, 4
-	if len(b) < head+tail || !bytes.Equal(b[:8], magic) {
+	const head, tail = 4 + 2 + 2 + 4 + 8, sha256.Size
+	if len(b) < head+tail || string(b[:4]) != magic {
 		return fmt.Errorf("%w: no such header", ErrFormat)
 	}
-	if v := binary.LittleEndian.Uint16(b[8:]); v != FormatVersion {
+	if v := binary.LittleEndian.Uint16(b[4:]); v != FormatVersion {
 		return fmt.Errorf("%w: version %d, not %d", ErrFormat, v, FormatVersion)
 	}
 	body := b[:len(b)-tail]
-	if crc32.ChecksumIEEE(body) != binary.LittleEndian.Uint32(b[len(body):]) {
+	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], b[len(body):]) {
 		return fmt.Errorf("%w: checksum", ErrFormat)
 	}
-	p := int(binary.LittleEndian.Uint32(b[10:]))
+	p := int(binary.LittleEndian.Uint32(b[8:]))
 	if len(body) != head+16*p {
 		return fmt.Errorf("%w: %d bytes for %d columns", ErrFormat, len(b), p)
 	}
-	r.level = floats(b[14:], 1)[0]
+	r.level = floats(b[12:], 1)[0]
 	r.mean, r.coef = floats(b[head:], p), floats(b[head+8*p:], p)
 	return nil
 }

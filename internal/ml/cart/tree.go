@@ -1,0 +1,89 @@
+package cart
+
+import (
+	"github.com/sjwhitworth/golearn/trees"
+
+	"github.com/loadaware/loadaware/internal/ml/table"
+)
+
+// tree is what prediction needs and no more. It may be used from many goroutines.
+type tree struct {
+	bins   int
+	nodes  []node    // nodes[0] is the root; none: a single leaf
+	leaves []float64 // leaves × bins: P(bin) in each leaf
+}
+
+// node sends x[feature] < cut to the left.
+type node struct {
+	feature     int
+	cut         float64
+	left, right int // ≥ 0: node; negative: leaf ^v
+}
+
+// flatten copies the library's nodes. Its node type has no name outside it, so
+// the walk keeps a queue whose type is inferred.
+func (t *tree) flatten(grown *trees.CARTDecisionTreeClassifier) {
+	queue, leaves := queueOf(grown.RootNode), 0
+	for at := 0; at < len(queue); at++ {
+		from := queue[at]
+		to := node{feature: int(from.Feature), cut: from.Threshold}
+		if from.Left != nil {
+			queue, to.left = append(queue, from.Left), len(queue)
+		} else {
+			to.left, leaves = ^leaves, leaves+1
+		}
+		if from.Right != nil {
+			queue, to.right = append(queue, from.Right), len(queue)
+		} else {
+			to.right, leaves = ^leaves, leaves+1
+		}
+		t.nodes = append(t.nodes, to)
+	}
+}
+
+func queueOf[N any](root N) []N { return []N{root} }
+
+// count gives every leaf the weighted frequencies of its rows, drawn towards
+// those of all rows by one row's worth, so that no bin seen anywhere is impossible
+// and an empty leaf is the prior.
+func (t *tree) count(rows *table.Table) {
+	t.leaves = make([]float64, (len(t.nodes)+1)*t.bins)
+	all, prior := 0.0, make([]float64, t.bins)
+	for i := range rows.Rows() {
+		w := rows.Weight(i)
+		t.leaf(rows.Row(i))[int(rows.Y[i])] += w
+		prior[int(rows.Y[i])] += w
+		all += w
+	}
+	for at := 0; at < len(t.leaves); at += t.bins {
+		leaf, total := t.leaves[at:at+t.bins], 1.0
+		for _, w := range leaf {
+			total += w
+		}
+		for bin := range leaf {
+			leaf[bin] = (leaf[bin] + prior[bin]/all) / total
+		}
+	}
+}
+
+func (t *tree) leaf(x []float64) []float64 {
+	at := 0
+	if len(t.nodes) == 0 {
+		at = ^0
+	}
+	for at >= 0 {
+		n := &t.nodes[at]
+		if known(x[n.feature]) < n.cut {
+			at = n.left
+		} else {
+			at = n.right
+		}
+	}
+	return t.leaves[^at*t.bins : (^at+1)*t.bins]
+}
+
+// Bins is k.
+func (t *tree) Bins() int { return t.bins }
+
+// Probabilities writes P(bin | x), the frequencies of x's leaf, into p.
+func (t *tree) Probabilities(x, p []float64) { copy(p, t.leaf(x)) }

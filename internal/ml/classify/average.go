@@ -1,0 +1,65 @@
+package classify
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/loadaware/loadaware/internal/ml/table"
+)
+
+// Average is the mean of several families' probabilities. Families that err in
+// different ways, such as Regression and SoftmaxTrees, are better together.
+type Average []LevelFamily
+
+// Name joins the names: "regression+softmax-trees".
+func (a Average) Name() string {
+	names := make([]string, len(a))
+	for i, f := range a {
+		names[i] = f.Name()
+	}
+	return strings.Join(names, "+")
+}
+
+// FitLevels fits all on the same table and seed. The first error is returned, with
+// the name of its family.
+func (a Average) FitLevels(t *table.Table, edges []float64, seed uint64) (Classifier, error) {
+	if len(a) == 0 {
+		return nil, fmt.Errorf("%w: an average of no families", ErrLesson)
+	}
+	members := make([]Classifier, len(a))
+	for i, f := range a {
+		c, err := f.FitLevels(t, edges, seed)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name(), err)
+		}
+		members[i] = c
+	}
+	return Mean(members...), nil
+}
+
+// Mean is the classifier whose probabilities are the mean of the members', of
+// which there is at least one and all have the same bins.
+func Mean(members ...Classifier) Classifier {
+	bins := members[0].Bins()
+	return &mean{members: members, scratch: sync.Pool{New: func() any { p := make([]float64, bins); return &p }}}
+}
+
+type mean struct {
+	members []Classifier
+	scratch sync.Pool // *[]float64 of Bins() values: many goroutines ask at once
+}
+
+func (m *mean) Bins() int { return m.members[0].Bins() }
+
+func (m *mean) Probabilities(x, p []float64) {
+	clear(p)
+	one := m.scratch.Get().(*[]float64)
+	defer m.scratch.Put(one)
+	for _, c := range m.members {
+		c.Probabilities(x, *one)
+		for bin, v := range *one {
+			p[bin] += v / float64(len(m.members))
+		}
+	}
+}

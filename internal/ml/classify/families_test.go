@@ -1,0 +1,23 @@
+package classify_test
+
+import (
+	"testing"
+
+	"github.com/loadaware/loadaware/internal/ml/classify"
+	"github.com/loadaware/loadaware/internal/ml/classify/classifytest"
+	"github.com/loadaware/loadaware/internal/ml/gbt"
+)
+
+var (
+	few     = gbt.Config{Rounds: 40, LearningRate: 0.2} // the exam needs no more
+	softmax = classify.Binned{Family: classify.SoftmaxTrees{Trees: few}}
+)
+
+func TestPriorKeepsTheLaws(t *testing.T) {
+	classifytest.Laws(t, classify.Binned{Family: classify.Prior{}})
+}
+func TestSoftmaxTrees(t *testing.T) { classifytest.Run(t, softmax) }
+func TestRegression(t *testing.T)   { classifytest.Run(t, classify.Regression{Trees: few}) }
+func TestAverage(t *testing.T) {
+	classifytest.Run(t, classify.Average{classify.Regression{Trees: few}, softmax})
+}

@@ -1,0 +1,139 @@
+package classify
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/conformal"
+	"github.com/loadaware/loadaware/internal/ml/gbt"
+	"github.com/loadaware/loadaware/internal/ml/linear"
+	"github.com/loadaware/loadaware/internal/ml/table"
+)
+
+// Regression is regression-to-bins: it predicts the level first and asks only
+// then which bin, so that nothing is lost by binning.
+//
+//	x ──▶ ridge ──▶ + trees on its residual ──▶ level ──┐
+//	                                                    ├──▶ P(bin): level + residual
+//	residuals of rows held out, near that level ────────┘    falls in it
+//
+// The ridge extrapolates (usage is close to linear in the logarithms of sizes, and
+// the largest input is often the newest); the trees mend what is not linear.
+type Regression struct {
+	Ridge linear.Config
+	Trees gbt.Config // its Seed is replaced by FitLevels's
+	Folds int        // folds that residuals are held out in; 5 if zero
+	Near  int        // residuals around the predicted level; 200 if zero
+}
+
+// Name is "regression".
+func (Regression) Name() string { return "regression" }
+
+// FitLevels fits the model on all rows, and on all folds but one for the residuals
+// of that one. A single row has no held-out residual: its classifier does not know
+// and halves P between the outer bins. Errors as of the LevelFamily's table, and
+// of linear.Fit and gbt.FitRegression.
+func (r Regression) FitLevels(t *table.Table, edges []float64, seed uint64) (Classifier, error) {
+	if err := checkLevels(t, edges); err != nil {
+		return nil, err
+	}
+	r.Trees.Seed = seed
+	binned, err := gbt.NewBinned(t, r.Trees.MaxBins)
+	if err != nil {
+		return nil, err
+	}
+	fold := r.folds(t.Rows(), seed)
+	levels, residuals := make([]float64, t.Rows()), make([]float64, t.Rows())
+	for f := range slices.Max(fold) + 1 {
+		in := rows(fold, func(of int) bool { return of != f })
+		if len(in) == 0 {
+			continue // one row, one fold: nothing to hold out
+		}
+		m, err := r.fit(t, binned, in)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range rows(fold, func(of int) bool { return of == f }) {
+			levels[i] = m.Level(t.Row(i))
+			residuals[i] = t.Y[i] - levels[i]
+		}
+	}
+	if t.Rows() == 1 {
+		levels, residuals = nil, nil
+	}
+	around, err := conformal.NewResiduals(levels, residuals, t.W)
+	if err != nil {
+		return nil, err
+	}
+	m, err := r.fit(t, binned, rows(fold, func(int) bool { return true }))
+	if err != nil {
+		return nil, err
+	}
+	return &Levels{Model: *m, edges: slices.Clone(edges), residuals: around, near: cmp.Or(r.Near, 200)}, nil
+}
+
+// folds deals the shuffled rows to the folds in turn.
+func (r Regression) folds(n int, seed uint64) []int {
+	fold := make([]int, n)
+	for at, i := range rand.New(rand.NewPCG(seed, 1)).Perm(n) {
+		fold[i] = at % cmp.Or(r.Folds, 5)
+	}
+	return fold
+}
+
+// rows are the ascending numbers of the rows whose fold is wanted.
+func rows(fold []int, wanted func(fold int) bool) []int {
+	var out []int
+	for i, f := range fold {
+		if wanted(f) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// fit learns the level from the given rows of t.
+func (r Regression) fit(t *table.Table, binned *gbt.Binned, in []int) (*Model, error) {
+	ridge, err := linear.Fit(t.Select(in), r.Ridge)
+	if err != nil {
+		return nil, err
+	}
+	straight := make([]float64, t.Rows())
+	for i := range straight {
+		straight[i] = ridge.Predict(t.Row(i))
+	}
+	trees, err := gbt.Sample{Binned: binned, Y: t.Y, W: t.W, Base: straight, Train: in}.Regression(r.Trees)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{Ridge: ridge, Trees: trees}, nil
+}
+
+// Model predicts a level: a ridge and the trees boosted on its residual.
+type Model struct {
+	Ridge *linear.Ridge
+	Trees *gbt.Regressor
+}
+
+// Level is the predicted level of one row; NaN is a missing value. It allocates
+// nothing.
+func (m Model) Level(x []float64) float64 { return m.Ridge.Predict(x) + m.Trees.Predict(x) }
+
+// Levels is a fitted Regression.
+type Levels struct {
+	Model
+	edges     []float64
+	residuals *conformal.Residuals
+	near      int
+}
+
+// Bins is k.
+func (l *Levels) Bins() int { return len(l.edges) }
+
+// Probabilities writes the shares of the predicted level + residual in each bin,
+// over the held-out residuals around that level.
+func (l *Levels) Probabilities(x, p []float64) {
+	level := l.Level(x)
+	l.residuals.Near(level, l.near).Shares(level, l.edges, p)
+}
