@@ -8,6 +8,9 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
+// mostBins leaves one of the 256 codes for missing values.
+const mostBins = 255
+
 // Binned is a table whose columns are cut into at most 255 bins, the form that
 // trees are grown on. Binning costs as much as dozens of trees: several fits on
 // the same rows should share one. It is read only, so fits may run side by side.
@@ -32,12 +35,14 @@ func (c *column) bins() int { return len(c.cuts) + 2 }
 
 // NewBinned bins the columns of t: exactly, a cut midway between neighbouring
 // values, where a column has at most maxBins of them, else by quantiles of the
-// rows. maxBins 0 means 255. Weights play no part: thinned rows are kept where
-// resolution is wanted. The table's X must not change afterwards.
+// rows. maxBins 0 is Config's default. Weights play no part: thinned rows are
+// kept where resolution is wanted. The table's X must not change afterwards.
 func NewBinned(t *table.Table, maxBins int) (*Binned, error) {
-	cfg := Config{MaxBins: maxBins}.withDefaults()
-	if err := cfg.validate(); err != nil {
-		return nil, err
+	if maxBins < 0 || maxBins == 1 || maxBins > mostBins {
+		return nil, fmt.Errorf("%w: MaxBins must be 2 to %d", ErrConfig, mostBins)
+	}
+	if maxBins == 0 {
+		maxBins = min(max(t.Rows()/10, 64), mostBins)
 	}
 	if err := t.Check(); err != nil {
 		return nil, err
@@ -53,12 +58,12 @@ func NewBinned(t *table.Table, maxBins int) (*Binned, error) {
 	for j := range b.columns {
 		values = values[:0]
 		for i := range b.rows {
-			if v := b.row(i)[j]; !math.IsNaN(v) {
-				values = append(values, v)
+			if v := b.row(i)[j]; !math.IsNaN(v) { // cuts are finite, so infinities still fall beside them
+				values = append(values, min(max(v, -math.MaxFloat64), math.MaxFloat64))
 			}
 		}
 		slices.Sort(values)
-		b.columns[j].cuts = cutsOf(values, cfg.MaxBins)
+		b.columns[j].cuts = cutsOf(values, maxBins)
 		b.encode(j)
 	}
 	return b, nil
@@ -120,8 +125,7 @@ func cutsOf(values []float64, maxBins int) []float64 {
 	return cuts
 }
 
-// between is a cut with a ≤ cut < b: the middle, or a where the middle is not a
-// number or rounds to b.
+// between is a cut with a ≤ cut < b: the middle, or a where that rounds to b.
 func between(a, b float64) float64 {
 	if m := a/2 + b/2; a <= m && m < b {
 		return m

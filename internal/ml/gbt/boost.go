@@ -25,10 +25,10 @@ type booster struct {
 // has not improved for cfg.EarlyStop rounds; then the best round's forest stays.
 func (b *booster) run() *forest {
 	b.start()
-	best, since := b.forest.mark(), 0
+	best, since := len(b.forest.roots), 0
 	least := b.out.mean(b.loss)
 	for range b.cfg.Rounds {
-		before := b.forest.mark()
+		before := len(b.forest.roots)
 		if !b.round() {
 			b.forest.truncate(before)
 			break
@@ -36,9 +36,9 @@ func (b *booster) run() *forest {
 		if b.cfg.EarlyStop == 0 || b.out == nil {
 			continue
 		}
-		b.out.advance(b.forest, before.roots)
+		b.out.advance(b.forest, before)
 		if now := b.out.mean(b.loss); now < least {
-			least, best, since = now, b.forest.mark(), 0
+			least, best, since = now, len(b.forest.roots), 0
 		} else if since++; since == b.cfg.EarlyStop {
 			break
 		}
@@ -104,13 +104,13 @@ func (b *booster) others(output int) {
 	if len(b.drawn) == len(b.rows) {
 		return
 	}
-	k, root, next := b.loss.outputs(), b.forest.roots[len(b.forest.roots)-1], 0
+	k, newest, next := b.loss.outputs(), len(b.forest.roots)-1, 0
 	for _, r := range b.rows {
 		if next < len(b.drawn) && b.drawn[next] == r {
 			next++
 			continue
 		}
-		b.in.score[int(r)*k+output] += b.forest.leaf(root, b.data.row(int(r)))
+		b.in.score[int(r)*k+output] += b.forest.walk(newest, b.data.row(int(r)))
 	}
 }
 
@@ -144,9 +144,9 @@ func (h *holdout) mean(l loss) float64 {
 // advance adds the trees from number first on to the scores.
 func (h *holdout) advance(f *forest, first int) {
 	k := f.outputs()
-	for t, root := range f.roots[first:] {
+	for t := first; t < len(f.roots); t++ {
 		for i := range h.y {
-			h.score[i*k+(first+t)%k] += f.leaf(root, h.x[i*h.cols:(i+1)*h.cols])
+			h.score[i*k+t%k] += f.walk(t, h.x[i*h.cols:(i+1)*h.cols])
 		}
 	}
 }

@@ -24,7 +24,7 @@ type Config struct {
 
 	Subsample float64 // share of rows drawn for every round; 1 if zero
 	ColSample float64 // share of columns drawn for every tree; 1 if zero
-	MaxBins   int     // bins a column, the missing one apart; 255 if zero, which is also the most
+	MaxBins   int     // bins a column, the missing one apart; 255 at most; rows/10 but at least 64 if zero
 
 	EarlyStop  int     // rounds without improvement before stopping; never if zero
 	ValidShare float64 // share of rows held out to judge it, where no validation rows are given; 0.15 if zero
@@ -43,7 +43,6 @@ func (c Config) withDefaults() Config {
 	c.Lambda = max(0, cmp.Or(c.Lambda, 1))
 	c.Subsample = cmp.Or(c.Subsample, 1)
 	c.ColSample = cmp.Or(c.ColSample, 1)
-	c.MaxBins = cmp.Or(c.MaxBins, 255)
 	c.ValidShare = cmp.Or(c.ValidShare, 0.15)
 	return c
 }
@@ -66,7 +65,6 @@ func (c Config) validate() error {
 		{"Lambda", c.Lambda >= 0, "a number"},
 		{"Subsample", c.Subsample > 0 && c.Subsample <= 1, "in (0, 1]"},
 		{"ColSample", c.ColSample > 0 && c.ColSample <= 1, "in (0, 1]"},
-		{"MaxBins", c.MaxBins >= 2 && c.MaxBins <= 255, "2 to 255"},
 		{"EarlyStop", c.EarlyStop >= 0, "0 or more"},
 		{"ValidShare", c.ValidShare > 0 && c.ValidShare < 1, "in (0, 1)"},
 	} {

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrFormat reports bytes that are not a model of this kind and FormatVersion, or
-// no longer one: cut short, flipped, or pointing outside themselves.
+// no longer one: cut short, or with a flipped byte.
 var ErrFormat = errors.New("gbt: not a stored model")
 
 // UnmarshalBinary reads what MarshalBinary wrote. Errors: ErrFormat; r is then as
@@ -21,7 +21,11 @@ func (r *Regressor) UnmarshalBinary(data []byte) error { return r.replace(data, 
 func (c *Classifier) UnmarshalBinary(data []byte) error { return c.replace(data, kindClassifier) }
 
 func (f *forest) replace(data []byte, kind byte) error {
-	decoded, err := decode(data, kind)
+	body, err := unseal(data)
+	if err != nil {
+		return err
+	}
+	decoded, err := decode(body, kind)
 	if err != nil {
 		return err
 	}
@@ -29,120 +33,91 @@ func (f *forest) replace(data []byte, kind byte) error {
 	return nil
 }
 
-func decode(data []byte, kind byte) (*forest, error) {
+// unseal checks magic, version and checksum, and takes the checksum off.
+func unseal(data []byte) (body []byte, err error) {
 	if len(data) < headerSize+sha256.Size || string(data[:4]) != magic {
 		return nil, fmt.Errorf("%w: no %q header", ErrFormat, magic)
 	}
 	if v := binary.LittleEndian.Uint16(data[4:]); v != FormatVersion {
 		return nil, fmt.Errorf("%w: version %d, this program reads %d; train the model again", ErrFormat, v, FormatVersion)
 	}
-	body := data[:len(data)-sha256.Size]
+	body = data[:len(data)-sha256.Size]
 	if sum := sha256.Sum256(body); string(sum[:]) != string(data[len(body):]) {
-		return nil, fmt.Errorf("%w: checksum does not match", ErrFormat)
+		return nil, fmt.Errorf("%w: the checksum does not match; fetch or train it again", ErrFormat)
 	}
+	return body, nil
+}
+
+// decode reads an unsealed forest. It trusts nothing: a checksum shows accidents,
+// not malice.
+func decode(body []byte, kind byte) (*forest, error) {
 	if body[6] != kind || body[7] != 0 {
 		return nil, fmt.Errorf("%w: kind %d, want %d", ErrFormat, body[6], kind)
 	}
-	f, err := read(body)
-	if err != nil {
-		return nil, err
+	r := reader{rest: body[8:]}
+	columns, outputs, trees := r.uint32(), r.uint32(), r.uint32()
+	if columns > math.MaxUint16 || outputs < 1 || outputs > mostClasses || kind == kindRegressor && outputs > 1 || trees%outputs != 0 {
+		return nil, fmt.Errorf("%w: %d columns, %d outputs, %d trees", ErrFormat, columns, outputs, trees)
 	}
-	if kind == kindRegressor && f.outputs() != 1 {
-		return nil, fmt.Errorf("%w: a regressor with %d outputs", ErrFormat, f.outputs())
+	f := &forest{cols: int(columns)}
+	for range outputs {
+		f.intercept = append(f.intercept, r.float())
 	}
-	return f, f.validate()
-}
-
-// read takes the arrays apart. The lengths must add up to len(body) before
-// anything is allocated.
-func read(body []byte) (*forest, error) {
-	var n [5]uint64 // columns, outputs, trees, nodes, leaves
-	for i := range n {
-		n[i] = uint64(binary.LittleEndian.Uint32(body[8+4*i:]))
+	for range trees {
+		f.plant()
+		if !f.read(&r, f.roots[len(f.roots)-1], 0) {
+			return nil, fmt.Errorf("%w: broken tree %d", ErrFormat, len(f.roots)-1)
+		}
 	}
-	if size(n[1], n[2], n[3], n[4]) != uint64(len(body)+sha256.Size) {
-		return nil, fmt.Errorf("%w: lengths do not add up", ErrFormat)
+	if r.short || len(r.rest) > 0 || !f.finite() {
+		return nil, fmt.Errorf("%w: too short, too long, or a value is not finite", ErrFormat)
 	}
-	c := cursor(body[headerSize:])
-	f := &forest{cols: int(n[0]), intercept: c.floats(n[1])}
-	f.roots = make([]int32, n[2])
-	for i := range f.roots {
-		f.roots[i] = c.int32()
-	}
-	f.nodes = make([]node, n[3])
-	for i := range f.nodes {
-		f.nodes[i] = node{cut: c.float(), left: c.int32(), right: c.int32(), feature: c.uint16(), missingLeft: c.byte() == 1}
-	}
-	f.nodeCover, f.leaves, f.leafCover = c.floats(n[3]), c.floats(n[4]), c.floats(n[4])
 	return f, nil
 }
 
-// cursor is the bytes not yet read; read has made sure that there are enough.
-type cursor []byte
+// read lays one stored subtree down at a node and reports whether it is whole.
+func (f *forest) read(r *reader, at int32, depth uint8) bool {
+	switch tag := r.byte(); {
+	case r.short:
+		return false
+	case tag == tagLeaf:
+		value, cover := r.float(), r.float()
+		f.leaf(at, depth, value, cover)
+		return cover > 0
+	case tag == tagMissingRight || tag == tagMissingLeft:
+		column, cut := int(r.uint16()), r.float()
+		if column >= f.cols || math.IsNaN(cut) || math.IsInf(cut, -1) || depth == deepest {
+			return false
+		}
+		child := f.room(2)
+		f.nodes[at] = newNode(cut, tag == tagMissingLeft, column, child)
+		if !f.read(r, child, depth+1) || !f.read(r, child+1, depth+1) {
+			return false
+		}
+		f.cover[at] = f.cover[child] + f.cover[child+1]
+		return true
+	}
+	return false
+}
 
-func (c *cursor) next(n int) []byte {
-	b := (*c)[:n]
-	*c = (*c)[n:]
+// reader takes values off the front of rest. Past the end it gives zeros and
+// remembers that it was short.
+type reader struct {
+	rest  []byte
+	short bool
+}
+
+func (r *reader) next(n int) []byte {
+	if len(r.rest) < n {
+		r.rest, r.short = nil, true
+		return make([]byte, n)
+	}
+	b := r.rest[:n]
+	r.rest = r.rest[n:]
 	return b
 }
 
-func (c *cursor) byte() byte     { return c.next(1)[0] }
-func (c *cursor) uint16() uint16 { return binary.LittleEndian.Uint16(c.next(2)) }
-func (c *cursor) int32() int32   { return int32(binary.LittleEndian.Uint32(c.next(4))) }
-func (c *cursor) float() float64 { return math.Float64frombits(binary.LittleEndian.Uint64(c.next(8))) }
-
-func (c *cursor) floats(n uint64) []float64 {
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = c.float()
-	}
-	return out
-}
-
-// validate holds what walking and explaining rely on: every node and leaf hangs
-// in exactly one tree, below its parent, no deeper than deepest; columns exist;
-// values are finite; whole rounds.
-func (f *forest) validate() error {
-	if f.outputs() == 0 || len(f.roots)%f.outputs() != 0 || f.cols > math.MaxUint16 || !f.finite() {
-		return fmt.Errorf("%w: %d outputs, %d trees, %d columns, or a value that is not finite", ErrFormat, f.outputs(), len(f.roots), f.cols)
-	}
-	v := validator{forest: f, node: make([]bool, len(f.nodes)), leaf: make([]bool, len(f.leaves))}
-	for _, root := range f.roots {
-		if !v.tree(root, -1, 0) {
-			return fmt.Errorf("%w: broken tree", ErrFormat)
-		}
-	}
-	if v.seen != len(f.nodes)+len(f.leaves) {
-		return fmt.Errorf("%w: nodes outside any tree", ErrFormat)
-	}
-	return nil
-}
-
-type validator struct {
-	forest     *forest
-	node, leaf []bool
-	seen       int
-}
-
-// tree checks the subtree at a node; deepest bounds the recursion.
-func (v *validator) tree(at, parent int32, depth int) bool {
-	v.seen++
-	if at < 0 {
-		i := int(^at)
-		return i < len(v.leaf) && first(v.leaf, i) && v.forest.leafCover[i] >= 0
-	}
-	i := int(at)
-	if at <= parent || i >= len(v.node) || !first(v.node, i) || depth >= deepest {
-		return false
-	}
-	n := v.forest.nodes[i]
-	return int(n.feature) < v.forest.cols && !math.IsNaN(n.cut) && v.forest.nodeCover[i] > 0 &&
-		v.tree(n.left, at, depth+1) && v.tree(n.right, at, depth+1)
-}
-
-// first marks i as seen and reports whether it was new.
-func first(seen []bool, i int) bool {
-	was := seen[i]
-	seen[i] = true
-	return !was
-}
+func (r *reader) byte() byte     { return r.next(1)[0] }
+func (r *reader) uint16() uint16 { return binary.LittleEndian.Uint16(r.next(2)) }
+func (r *reader) uint32() uint32 { return binary.LittleEndian.Uint32(r.next(4)) }
+func (r *reader) float() float64 { return math.Float64frombits(binary.LittleEndian.Uint64(r.next(8))) }

@@ -6,22 +6,30 @@ import (
 	"math"
 )
 
-// FormatVersion moves with any change to the bytes below, to node or to the
-// meaning of a cut.
+// FormatVersion moves with any change to the bytes below or to the meaning of a
+// cut.
 const FormatVersion = 1
 
-// A stored forest, little endian:
+// A stored forest, little endian. Trees are written from the root down, left
+// before right, so no number in the bytes can point outside them:
 //
-//	"gbtf" version u16, kind u8, 0 u8, columns, outputs, trees, nodes, leaves u32
-//	intercepts f64 · roots i32 · nodes (cut f64, left i32, right i32, feature u16,
-//	missing-left u8) · node covers f64 · leaves f64 · leaf covers f64 · SHA-256
+//	"gbtf", version u16, kind u8, 0 u8, columns u32, outputs u32, trees u32
+//	an intercept f64 per output
+//	a tree:  1 or 2, column u16, cut f64, left tree, right tree   NaN goes right, left
+//	   or:   0, value f64, cover f64                              a leaf
+//	SHA-256 of all that
 const (
 	magic      = "gbtf"
-	headerSize = 8 + 5*4
-	nodeSize   = 8 + 4 + 4 + 2 + 1
+	headerSize = 4 + 2 + 2 + 3*4
+	leafSize   = 1 + 8 + 8
+	splitSize  = 1 + 2 + 8
 
 	kindRegressor  = 1
 	kindClassifier = 2
+
+	tagLeaf         = 0
+	tagMissingRight = 1
+	tagMissingLeft  = 2
 )
 
 // MarshalBinary is the model in format FormatVersion. It never fails; the same
@@ -32,45 +40,47 @@ func (r *Regressor) MarshalBinary() ([]byte, error) { return r.encode(kindRegres
 // model gives the same bytes.
 func (c *Classifier) MarshalBinary() ([]byte, error) { return c.encode(kindClassifier), nil }
 
-// size is the number of bytes of a stored forest. uint64 holds it for any header.
-func size(outputs, trees, nodes, leaves uint64) uint64 {
-	return headerSize + outputs*8 + trees*4 + nodes*(nodeSize+8) + leaves*16 + sha256.Size
-}
-
 func (f *forest) encode(kind byte) []byte {
-	outputs, trees, nodes, leaves := len(f.intercept), len(f.roots), len(f.nodes), len(f.leaves)
-	out := make([]byte, 0, size(uint64(outputs), uint64(trees), uint64(nodes), uint64(leaves)))
-	out = append(out, magic...)
+	leaves := (len(f.nodes) + len(f.roots)) / 2 // a tree has one leaf more than splits
+	size := headerSize + 8*f.outputs() + leaves*leafSize + (len(f.nodes)-leaves)*splitSize + sha256.Size
+	out := append(make([]byte, 0, size), magic...)
 	out = binary.LittleEndian.AppendUint16(out, FormatVersion)
 	out = append(out, kind, 0)
-	for _, n := range []int{f.cols, outputs, trees, nodes, leaves} {
+	for _, n := range []int{f.cols, f.outputs(), len(f.roots)} {
 		out = binary.LittleEndian.AppendUint32(out, uint32(n))
 	}
-	out = appendFloats(out, f.intercept)
-	for _, r := range f.roots {
-		out = binary.LittleEndian.AppendUint32(out, uint32(r))
+	for _, v := range f.intercept {
+		out = appendFloat(out, v)
 	}
-	for _, n := range f.nodes {
-		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(n.cut))
-		out = binary.LittleEndian.AppendUint32(out, uint32(n.left))
-		out = binary.LittleEndian.AppendUint32(out, uint32(n.right))
-		out = binary.LittleEndian.AppendUint16(out, n.feature)
-		missing := byte(0)
-		if n.missingLeft {
-			missing = 1
-		}
-		out = append(out, missing)
+	for _, root := range f.roots {
+		out = f.appendTree(out, root)
 	}
-	out = appendFloats(out, f.nodeCover)
-	out = appendFloats(out, f.leaves)
-	out = appendFloats(out, f.leafCover)
 	sum := sha256.Sum256(out)
 	return append(out, sum[:]...)
 }
 
-func appendFloats(out []byte, values []float64) []byte {
-	for _, v := range values {
-		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(v))
+func (f *forest) appendTree(out []byte, at int32) []byte {
+	n := f.nodes[at]
+	if n.child == at {
+		out = append(out, tagLeaf)
+		out = appendFloat(out, f.value[at])
+		return appendFloat(out, f.cover[at])
 	}
-	return out
+	tag := byte(tagMissingRight)
+	if n.missing == 0 {
+		tag = tagMissingLeft
+	}
+	cut := n.cut
+	if n.above == 0 {
+		cut = math.Inf(1)
+	}
+	out = append(out, tag)
+	out = binary.LittleEndian.AppendUint16(out, n.feature)
+	out = appendFloat(out, cut)
+	out = f.appendTree(out, n.child)
+	return f.appendTree(out, n.child+1)
+}
+
+func appendFloat(out []byte, v float64) []byte {
+	return binary.LittleEndian.AppendUint64(out, math.Float64bits(v))
 }

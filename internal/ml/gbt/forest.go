@@ -1,49 +1,60 @@
 package gbt
 
-// node is what serving needs and no more: a value ≤ cut goes left.
+import "math"
+
+// node is what serving needs and no more. Its children lie side by side, so that
+// a step is an addition instead of a jump that is hard to foretell:
+//
+//	value ≤ cut: child    value > cut: child+above    NaN: child+missing
+//
+// above is 1, or 0 where every number goes left. A leaf is its own child with
+// above and missing 0: steps beyond it stay where they are.
 type node struct {
-	cut         float64
-	left, right int32 // a node, or ^leaf if negative
-	feature     uint16
-	missingLeft bool // NaN goes left
+	cut            float64 // finite
+	child          int32
+	feature        uint16
+	above, missing uint8
 }
 
-// forest is trees laid flat: tree t starts at roots[t] (^leaf for a lone leaf),
-// a child's number is above its parent's. Tree t adds to output t mod outputs.
-// Leaf values are already multiplied by the learning rate.
+// forest is trees laid flat: tree t starts at nodes[roots[t]] and adds to output
+// t mod outputs. Leaf values are already multiplied by the learning rate.
 type forest struct {
 	cols      int
 	intercept []float64 // one per output
 	roots     []int32
+	depth     []uint8 // of every tree: the steps to take in it
 	nodes     []node
-	leaves    []float64
+	value     []float64 // of leaves, by node
 
-	// Σ weight of the training rows that came through, for Explain; kept apart,
-	// so that predicting does not drag it through the cache.
-	nodeCover, leafCover []float64
+	// Σ weight of the training rows that came through, by node, for Explain; kept
+	// apart, so that predicting does not drag it through the cache.
+	cover []float64
 }
 
 func (f *forest) outputs() int { return len(f.intercept) }
 
-// leaf walks one tree.
-func (f *forest) leaf(at int32, x []float64) float64 {
-	for at >= 0 {
+// walk is the value of tree t for x. All rows take the same number of steps, so
+// the processor works on several trees at once. The side is the sign bit of
+// cut − value: a compare would wait for the register of the step before.
+func (f *forest) walk(t int, x []float64) float64 {
+	at := f.roots[t]
+	for range f.depth[t] {
 		n := &f.nodes[at]
-		if v := x[n.feature]; v <= n.cut || n.missingLeft && v != v {
-			at = n.left
-		} else {
-			at = n.right
+		v := x[n.feature]
+		at = n.child + int32(math.Float64bits(n.cut-v)>>63)&int32(n.above)
+		if v != v {
+			at = n.child + int32(n.missing)
 		}
 	}
-	return f.leaves[^at]
+	return f.value[at]
 }
 
 // score adds up every output's trees: len(out) = outputs.
 func (f *forest) score(x, out []float64) {
 	copy(out, f.intercept)
 	k := 0
-	for _, root := range f.roots {
-		out[k] += f.leaf(root, x)
+	for t := range f.roots {
+		out[k] += f.walk(t, x)
 		if k++; k == len(out) {
 			k = 0
 		}
@@ -52,42 +63,72 @@ func (f *forest) score(x, out []float64) {
 
 // add copies a grown tree, whose leaves know their value and cover.
 func (f *forest) add(g *grower) {
-	root, _ := f.place(g, 0)
-	f.roots = append(f.roots, root)
+	f.plant()
+	f.place(g, 0, f.roots[len(f.roots)-1], 0)
 }
 
-// place lays a subtree down, a parent before its children, left before right.
-func (f *forest) place(g *grower, i int) (at int32, cover float64) {
+// plant starts a tree with an empty root.
+func (f *forest) plant() {
+	f.roots = append(f.roots, f.room(1))
+	f.depth = append(f.depth, 0)
+}
+
+// room appends n empty nodes and returns the number of the first.
+func (f *forest) room(n int) int32 {
+	first := int32(len(f.nodes))
+	for range n {
+		f.nodes = append(f.nodes, node{})
+		f.value = append(f.value, 0)
+		f.cover = append(f.cover, 0)
+	}
+	return first
+}
+
+// place lays a grown subtree down at a node and returns its cover.
+func (f *forest) place(g *grower, i int, at int32, depth uint8) float64 {
 	n := &g.nodes[i]
 	if n.left == 0 {
-		f.leaves = append(f.leaves, n.value)
-		f.leafCover = append(f.leafCover, n.cover)
-		return ^int32(len(f.leaves) - 1), n.cover
+		f.leaf(at, depth, n.value, n.cover)
+		return n.cover
 	}
-	at = int32(len(f.nodes))
-	f.nodes = append(f.nodes, node{cut: g.cut(n.split), feature: uint16(n.split.column), missingLeft: n.split.missingLeft})
-	f.nodeCover = append(f.nodeCover, 0)
-	left, a := f.place(g, n.left)
-	right, b := f.place(g, n.right)
-	f.nodes[at].left, f.nodes[at].right, f.nodeCover[at] = left, right, a+b
-	return at, a + b
+	child := f.room(2)
+	f.nodes[at] = newNode(g.cut(n.split), n.split.missingLeft, n.split.column, child)
+	f.cover[at] = f.place(g, n.left, child, depth+1) + f.place(g, n.right, child+1, depth+1)
+	return f.cover[at]
 }
 
-// mark is the size of a forest, to which it can be cut back.
-type mark struct{ roots, nodes, leaves int }
+// newNode is a node that splits; a cut of +Inf sends every number left.
+func newNode(cut float64, missingLeft bool, column int, child int32) node {
+	n := node{cut: cut, child: child, feature: uint16(column), above: 1, missing: 1}
+	if missingLeft {
+		n.missing = 0
+	}
+	if math.IsInf(cut, 1) {
+		n.cut, n.above = 0, 0
+	}
+	return n
+}
 
-func (f *forest) mark() mark { return mark{len(f.roots), len(f.nodes), len(f.leaves)} }
+// leaf ends the newest tree at a node.
+func (f *forest) leaf(at int32, depth uint8, value, cover float64) {
+	f.nodes[at] = node{child: at}
+	f.value[at], f.cover[at] = value, cover
+	last := len(f.depth) - 1
+	f.depth[last] = max(f.depth[last], depth)
+}
 
-// truncate forgets the trees added since m.
-func (f *forest) truncate(m mark) {
-	f.roots = f.roots[:m.roots]
-	f.nodes, f.nodeCover = f.nodes[:m.nodes], f.nodeCover[:m.nodes]
-	f.leaves, f.leafCover = f.leaves[:m.leaves], f.leafCover[:m.leaves]
+// truncate forgets all trees but the first n.
+func (f *forest) truncate(n int) {
+	if n < len(f.roots) {
+		end := f.roots[n]
+		f.nodes, f.value, f.cover = f.nodes[:end], f.value[:end], f.cover[:end]
+		f.roots, f.depth = f.roots[:n], f.depth[:n]
+	}
 }
 
 // finite reports whether every value can be served.
 func (f *forest) finite() bool {
-	for _, values := range [][]float64{f.intercept, f.leaves, f.leafCover, f.nodeCover} {
+	for _, values := range [][]float64{f.intercept, f.value, f.cover} {
 		for _, v := range values {
 			if !finite(v) {
 				return false

@@ -9,6 +9,7 @@ type growing struct {
 	sum         sums
 	hist        histogram // nil where no split will be looked for
 	split       split     // the best one; gain 0: a leaf
+	leftSum     sums      // of the rows that the split sends left
 	left, right int       // children; 0 while a leaf, since the root is nobody's child
 
 	value, cover float64 // of a leaf, set by the boosting loop
@@ -93,22 +94,22 @@ func (g *grower) divide(i int, gradients []gradient) {
 	left, right := len(g.nodes), len(g.nodes)+1
 	g.nodes[i].left, g.nodes[i].right, g.nodes[i].hist = left, right, nil
 	g.nodes = append(g.nodes,
-		growing{rows: leftRows, depth: n.depth + 1, sum: n.split.left},
-		growing{rows: rightRows, depth: n.depth + 1, sum: n.sum.minus(n.split.left)})
+		growing{rows: leftRows, depth: n.depth + 1, sum: n.leftSum},
+		growing{rows: rightRows, depth: n.depth + 1, sum: n.sum.minus(n.leftSum)})
 
 	small, large := left, right
 	if len(rightRows) < len(leftRows) {
 		small, large = right, left
 	}
 	if !g.splittable(large) {
-		g.spare = append(g.spare, n.hist)
+		if n.hist != nil {
+			g.spare = append(g.spare, n.hist)
+		}
 		return
 	}
 	child := g.build(g.nodes[small].rows, gradients)
 	for _, c := range g.columns {
-		at := g.offset[c]
-		end := at + g.data.columns[c].bins()
-		subtract(n.hist[at:end], child[at:end])
+		subtract(g.bins(n.hist, c), g.bins(child, c))
 	}
 	g.nodes[large].hist = n.hist
 	g.search(large)
@@ -124,13 +125,25 @@ func (g *grower) divide(i int, gradients []gradient) {
 func (g *grower) search(i int) {
 	n := &g.nodes[i]
 	for _, c := range g.columns {
-		at := g.offset[c]
-		n.split = g.finder.search(c, n.hist[at:at+g.data.columns[c].bins()], n.sum, n.split)
+		n.split = g.finder.search(c, g.bins(n.hist, c), n.sum, n.split)
 	}
-	if n.split.gain <= 0 {
+	if n.split.gain > 0 {
+		bins := g.bins(n.hist, n.split.column)
+		n.leftSum = n.split.left(bins)
+		if bins[len(bins)-1].n == 0 { // never missing here: later ones go with the larger child
+			n.split.missingLeft = 2*n.leftSum.n >= n.sum.n
+		}
+	}
+	if n.split.gain <= 0 || n.depth+1 >= g.cfg.MaxDepth { // no child will need it
 		g.spare = append(g.spare, n.hist)
 		n.hist = nil
 	}
+}
+
+// bins are the sums of one column.
+func (g *grower) bins(h histogram, column int) []sums {
+	at := g.offset[column]
+	return h[at : at+g.data.columns[column].bins()]
 }
 
 // build sums the rows' gradients by column and bin.
@@ -141,10 +154,8 @@ func (g *grower) build(rows []int32, gradients []gradient) histogram {
 	}
 	h := g.take()
 	for _, c := range g.columns {
-		col := &g.data.columns[c]
-		at := g.offset[c]
-		clear(h[at : at+col.bins()])
-		fill((*[256]sums)(h[at:]), col.codes, rows, g.gradients)
+		clear(g.bins(h, c))
+		fill((*[256]sums)(h[g.offset[c]:]), g.data.columns[c].codes, rows, g.gradients)
 	}
 	return h
 }

@@ -15,8 +15,8 @@ func (r *Regressor) Trees() int { return len(r.roots) }
 // nothing.
 func (r *Regressor) Predict(x []float64) float64 {
 	y := r.intercept[0]
-	for _, root := range r.roots {
-		y += r.leaf(root, x)
+	for t := range r.roots {
+		y += r.walk(t, x)
 	}
 	return y
 }

@@ -6,7 +6,6 @@ type split struct {
 	column      int
 	bin         int  // the last code that goes left
 	missingLeft bool // where NaN goes
-	left        sums
 }
 
 // finder looks for the split of highest second-order gain (Chen & Guestrin 2016,
@@ -21,61 +20,78 @@ type finder struct {
 }
 
 // score is what a leaf of these rows takes off the loss, doubled.
-func (f *finder) score(s sums) float64 { return s.g * s.g / (s.h + f.lambda) }
+func (f *finder) score(g, h float64) float64 { return g * g / (h + f.lambda) }
 
 // search tries every cut of one column and returns the better of best and its own.
 // bins are the column's sums, the missing bin last. Missing values are tried on
-// both sides; where a node has none, later ones go with the larger child.
+// both sides; where a node has none, the grower settles where later ones go.
 func (f *finder) search(column int, bins []sums, total sums, best split) split {
 	last := len(bins) - 1
 	missing := bins[last]
 	if missing.n == 0 {
-		bin, left, gain := f.scan(bins[:last], sums{}, total, best.gain)
-		if gain > best.gain {
-			best = split{gain, column, bin, 2*left.n >= total.n, left}
+		if bin, gain := f.scan(bins[:last], sums{}, total, best.gain); bin >= 0 {
+			best = split{gain: gain, column: column, bin: bin}
 		}
 		return best
 	}
 	// All values left, missing right, is itself a cut: hence the whole of bins.
-	if bin, left, gain := f.scan(bins, sums{}, total, best.gain); gain > best.gain {
-		best = split{gain, column, bin, false, left}
+	if bin, gain := f.scan(bins, sums{}, total, best.gain); bin >= 0 {
+		best = split{gain: gain, column: column, bin: bin}
 	}
-	if bin, left, gain := f.scan(bins[:last], missing, total, best.gain); gain > best.gain {
-		best = split{gain, column, bin, true, left}
+	if bin, gain := f.scan(bins[:last], missing, total, best.gain); bin >= 0 {
+		best = split{gain: gain, column: column, bin: bin, missingLeft: true}
 	}
 	return best
 }
 
-// scan moves the cut from left to right, starting with the rows in left, and
-// returns the best cut whose gain exceeds least, or a gain of least.
-func (f *finder) scan(bins []sums, left, total sums, least float64) (bin int, at sums, gain float64) {
-	parent := f.score(total)
-	bar := max(least, f.minGain) + parent // what the two children must score together
-	found := false
+// scan moves the cut from left to right, the given rows being on the left from
+// the start, and returns the best cut whose gain exceeds least; bin −1: none.
+//
+// It is the hottest loop after fill, so cuts are compared without dividing: with
+// a = HL + λ and s = H + 2λ, the children together score more than bar where
+//
+//	GL²·s > a·(bar·(s − a) − G² + 2·G·GL)
+//
+// An empty bin repeats the cut before it, which it cannot exceed.
+func (f *finder) scan(bins []sums, left, total sums, least float64) (bin int, gain float64) {
+	parent := f.score(total.g, total.h)
+	bar := max(least, f.minGain) + parent
+	s, g2, squared := total.h+2*f.lambda, 2*total.g, total.g*total.g
+	rest := bar*s - squared
+	g, h, n := left.g, left.h, left.n
+	leastN, mostN, leastH, mostH := f.minRows, total.n-f.minRows, f.minWeight, total.h-f.minWeight
+	lambda := f.lambda
+	bin = -1
 	for b := range bins[:len(bins)-1] {
-		s := &bins[b]
-		if s.n == 0 {
-			continue
-		}
-		left.g += s.g
-		left.h += s.h
-		left.n += s.n
-		n, rightH := total.n-left.n, total.h-left.h
-		if n < f.minRows {
+		d := &bins[b]
+		g += d.g
+		h += d.h
+		n += d.n
+		if n > mostN || h > mostH {
 			break
 		}
-		if left.n < f.minRows || left.h < f.minWeight || rightH < f.minWeight {
+		if n < leastN || h < leastH {
 			continue
 		}
-		// One division, and only for a new best, instead of two at every cut.
-		rightG := total.g - left.g
-		hl, hr := left.h+f.lambda, rightH+f.lambda
-		if both := left.g*left.g*hr + rightG*rightG*hl; both > bar*hl*hr {
-			bar, bin, at, found = both/(hl*hr), b, left, true
+		a := h + lambda
+		if g*g*s > a*(rest-bar*a+g2*g) {
+			if both := f.score(g, h) + f.score(total.g-g, total.h-h); both > bar {
+				bin, bar = b, both
+				rest = bar*s - squared
+			}
 		}
 	}
-	if !found {
-		return 0, sums{}, least
+	return bin, bar - parent
+}
+
+// left adds up the rows that go left.
+func (s split) left(bins []sums) sums {
+	var left sums
+	if s.missingLeft {
+		left = bins[len(bins)-1]
 	}
-	return bin, at, bar - parent
+	for _, b := range bins[:s.bin+1] {
+		left = left.plus(b)
+	}
+	return left
 }
