@@ -73,7 +73,7 @@ func (s *Server) runOnce(announce func()) error {
 		return err
 	}
 	exited := make(chan struct{})
-	go func() { cmd.Wait(); close(exited) }() // its state is read below
+	go func() { _ = cmd.Wait(); close(exited) }() // how it ended is in cmd.ProcessState
 	go s.watch(cmd.Process.Pid, exited, announce)
 	select {
 	case <-exited:
@@ -122,7 +122,7 @@ func tail(log *os.File) string {
 		return ""
 	}
 	text := make([]byte, min(size, enough))
-	log.ReadAt(text, size-int64(len(text))) // what could not be read is not shown
+	_, _ = log.ReadAt(text, size-int64(len(text))) // what could not be read is not shown
 	return strings.TrimSpace(string(text))
 }
 

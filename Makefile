@@ -1,0 +1,63 @@
+# Everything that a person or a CI does here. `make` alone lists it.
+# Works with GNU make 3.81 and with any POSIX shell, so on macOS as it comes.
+
+ADDR ?= 127.0.0.1:8080
+DATA ?= data
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+WITHPG  := go run ./internal/pglocal/pgtest/withpg
+
+# What shares memory between goroutines; learning does not, and is slow under the detector.
+CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/... ./internal/store/... ./internal/pglocal/...
+
+export CGO_ENABLED ?= 0
+
+.PHONY: help run test build setup gen verify lint race e2e bench-ml cover clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+run: build ## set up, then serve with demo data (ADDR=127.0.0.1:8080 DATA=data, or DATABASE_URL)
+	@test -n "$$DATABASE_URL" || sh scripts/setup-postgres.sh
+	@LOADAWARE_ADDR="$(ADDR)" LOADAWARE_DATA="$(DATA)" exec bin/loadaware serve --demo
+
+test: setup ## set up, then run all tests with a private PostgreSQL
+	$(WITHPG) go test ./...
+
+build: ## build bin/loadaware
+	go build -trimpath -ldflags '-s -w -X main.buildVersion=$(VERSION)' -o bin/loadaware ./cmd/loadaware
+
+setup: ## find PostgreSQL, or install its package
+	@sh scripts/setup-postgres.sh
+
+gen: ## make the Go code of the API from openapi.yaml
+	go generate ./api
+
+verify: ## fail if generated code, formatting or go.mod is stale, or go vet objects
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \
+	cp -R api openapi.yaml go.mod go.sum "$$tmp" && (cd "$$tmp" && go generate ./api) && \
+	{ diff -r api "$$tmp/api" || { echo 'api is stale: run make gen' >&2; exit 1; }; }
+	@bad=$$(gofmt -l api cmd internal migrations scripts) && \
+	{ test -z "$$bad" || { echo "not formatted by gofmt: $$bad" >&2; exit 1; }; }
+	go vet ./...
+	go mod tidy -diff
+
+lint: ## run golangci-lint as .golangci.yaml says
+	go run $(LINT) run ./...
+
+race: setup ## run the tests of what is concurrent under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(WITHPG) go test -race $(CONCURRENT)
+
+e2e: setup build ## play one story with the built binary, from serve to retrain
+	bash scripts/e2e.sh
+
+bench-ml: ## time the learning
+	go test -run '^$$' -bench . -benchmem ./internal/ml/...
+
+cover: setup ## run all tests, then say which share of the statements they reach
+	$(WITHPG) go test -coverpkg=./... -coverprofile=coverage.out ./...
+	@go tool cover -func=coverage.out | tail -n 1
+
+clean: ## remove what was built; the data folder stays
+	rm -rf bin coverage.out

@@ -1,0 +1,80 @@
+#!/bin/sh
+# Makes sure that the programs of PostgreSQL 15 or newer are on this machine, and
+# installs their package where that needs no password. Nothing is started: the
+# service and the tests run a private server of their own.
+set -eu
+
+oldest=15
+
+# major prints the major version of the postgres in a folder, or nothing.
+major() {
+	[ -x "$1/initdb" ] && "$1/postgres" --version 2>/dev/null | sed -n 's/^[^0-9]*\([0-9]*\).*/\1/p'
+}
+
+# The places are those that internal/pglocal looks into.
+found() {
+	if [ -n "${PG_BINDIR:-}" ]; then
+		set -- "$PG_BINDIR"
+	else
+		set -- "$(dirname "$(command -v postgres || echo /nowhere/postgres)")" \
+			"$(pg_config --bindir 2>/dev/null || echo /nowhere)" \
+			/usr/lib/postgresql/*/bin /usr/pgsql-*/bin \
+			/opt/homebrew/opt/postgresql*/bin /usr/local/opt/postgresql*/bin \
+			/home/linuxbrew/.linuxbrew/opt/postgresql*/bin \
+			/Applications/Postgres.app/Contents/Versions/[0-9]*/bin
+	fi
+	for dir in "$@"; do
+		version=$(major "$dir") || continue
+		[ "${version:-0}" -ge "$oldest" ] && return 0
+	done
+	return 1
+}
+
+give_up() {
+	echo "PostgreSQL $oldest or newer is needed, and $1." >&2
+	echo "Install it (apt-get install postgresql, or brew install postgresql@17), name its folder in PG_BINDIR, or set DATABASE_URL for make run." >&2
+	exit 1
+}
+
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+may_be_root() {
+	[ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null
+}
+
+apt_install() {
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+# Debian's package makes and starts a cluster of its own at installation, which
+# nobody here asked for: it is told not to.
+apt_postgres() {
+	settings=/etc/postgresql-common/createcluster.d/loadaware.conf
+	as_root mkdir -p "$(dirname "$settings")"
+	echo 'create_main_cluster = false' | as_root tee "$settings" >/dev/null
+	trap 'as_root rm -f "$settings"' EXIT
+	as_root apt-get update -qq || true # an old list may do; if not, the next line says so
+	apt_install postgresql
+	if ! found; then # a distribution older than Debian 12 or Ubuntu 24.04
+		echo "This system's PostgreSQL is too old: adding the PostgreSQL project's own packages (apt.postgresql.org)."
+		apt_install postgresql-common ca-certificates
+		as_root /usr/share/postgresql-common/pgdg/apt.postgresql.org.sh -y >/dev/null
+		apt_install postgresql-17
+	fi
+}
+
+found && exit 0
+[ -z "${PG_BINDIR:-}" ] || give_up "PG_BINDIR=$PG_BINDIR does not hold it"
+if command -v apt-get >/dev/null; then
+	may_be_root || give_up "installing it needs root: run this once with sudo"
+	echo "Installing the package postgresql ..."
+	apt_postgres
+elif command -v brew >/dev/null; then
+	echo "Installing postgresql@17 by Homebrew ..."
+	brew install --quiet postgresql@17
+else
+	give_up "neither apt-get nor brew is here to install it"
+fi
+found || give_up "the installed package did not bring it"
