@@ -1,0 +1,116 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// features reads the features of a body, whose syntax is known to be good. Nil
+// where none were sent: those of the prediction, if there was one.
+func (f *form) features(raw []byte) sizing.Features {
+	if len(raw) == 0 {
+		return nil
+	}
+	var features sizing.Features
+	if err := json.Unmarshal(raw, &features, f.strict); err != nil {
+		var bad *failure
+		if errors.As(readFailure(err), &bad) && len(bad.fields) > 0 {
+			f.add("features."+bad.fields[0].Field, "%s", bad.fields[0].Detail)
+		} else {
+			f.add("features", "must be an object of numbers, strings, bools and nulls")
+		}
+		return nil
+	}
+	return features
+}
+
+// featureValue reads one value.
+func featureValue(dec *jsontext.Decoder, v *sizing.Value) error {
+	kind := dec.PeekKind()
+	if kind == '{' || kind == '[' {
+		return errors.New("must be a number, a string, a bool or null")
+	}
+	token, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case '0':
+		*v, err = number(token.String())
+		return err
+	case '"':
+		*v = sizing.TextValue(token.String())
+	case 't', 'f':
+		*v = sizing.BoolValue(token.Bool())
+	default:
+		*v = sizing.Value{}
+	}
+	return nil
+}
+
+func number(text string) (sizing.Value, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return sizing.Value{}, errors.New("is too large a number")
+	}
+	return sizing.NumberValue(v), nil
+}
+
+// reserved are the query parameters of GET /predict that are no features.
+var reserved = map[string]bool{
+	"namespace": true, "dag_id": true, "task_id": true, "run_id": true, "map_index": true,
+	"try_number": true, "memory": true, "cpu": true, "max_memory": true,
+}
+
+// queryFeatures reads every parameter that is not reserved as a feature.
+func (f *form) queryFeatures(query url.Values) sizing.Features {
+	features := make(sizing.Features, len(query))
+	for name, values := range query {
+		if len(values) > 1 {
+			f.add(name, "is given %d times", len(values))
+		}
+		if reserved[name] {
+			continue
+		}
+		v, err := queryValue(values[0])
+		if err != nil {
+			f.add("features."+name, "%s", err)
+		}
+		features[name] = v
+	}
+	return features
+}
+
+// queryValue guesses what a value was meant to be: nothing, "a category in
+// quotes", a bool, a number, a date, or else a category.
+func queryValue(text string) (sizing.Value, error) {
+	quoted := strings.TrimPrefix(text, `"`)
+	switch {
+	case text == "":
+		return sizing.Value{}, nil
+	case len(quoted) < len(text) && strings.HasSuffix(quoted, `"`):
+		return sizing.Value{Kind: sizing.Category, Text: strings.TrimSuffix(quoted, `"`)}, nil
+	case text == "true" || text == "false":
+		return sizing.BoolValue(text == "true"), nil
+	case jsontext.Value(text).IsValid() && jsontext.Value(text).Kind() == '0':
+		return number(text)
+	}
+	return sizing.TextValue(text), nil
+}
+
+// parseQuery reads a raw query strictly: what net/http would drop is named.
+func parseQuery(raw string) (url.Values, error) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, &failure{class: malformed, detail: fmt.Sprintf("the query cannot be read: %v. Percent-encode &, ;, + and %%", err)}
+	}
+	return values, nil
+}

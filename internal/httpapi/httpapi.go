@@ -1,0 +1,66 @@
+// Package httpapi is the HTTP edge: it admits a request, translates it into the
+// words of sizing, calls the service, and translates the answer back.
+//
+//	begin ─▶ authenticate ─▶ route ─▶ admit ─▶ decode ─▶ handler ─▶ service
+//	  │          401        404, 405   403, 503  4xx         │
+//	  └──────────────── fail: problem+json, one table ◀──────┘
+//
+// It knows openapi.yaml, status codes, tokens and limits, and nothing of SQL or
+// learning. A rule about allocations found here has lost its way.
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/go-json-experiment/json"
+
+	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/service"
+)
+
+// Config says who may ask, and how much at once. The zero Config admits nobody
+// and is otherwise fit for production.
+type Config struct {
+	Auth    Auth
+	Metrics *Metrics     // what Admin serves; counted for nobody if nil
+	Log     *slog.Logger // slog.Default() if nil
+	Limits  Limits
+}
+
+// server is the handlers and what they share.
+type server struct {
+	svc     *service.Service
+	auth    Auth
+	metrics *Metrics
+	log     *slog.Logger
+	routes  map[string]route
+	strict  json.Options // how bodies are read
+	docs    page
+}
+
+// New serves the API of openapi.yaml. Server timeouts for reading and writing are
+// the caller's to set.
+func New(svc *service.Service, cfg Config) http.Handler {
+	s := &server{
+		svc: svc, auth: cfg.Auth, metrics: cfg.Metrics, log: cfg.Log,
+		routes: newRoutes(cfg.Limits), strict: strict(), docs: newPage(),
+	}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	if s.metrics == nil {
+		s.metrics = NewMetrics()
+	}
+	mux := chi.NewRouter()
+	mux.Use(s.begin, s.authenticate, middleware.GetHead)
+	mux.NotFound(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, unknownPath(r)) })
+	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, wrongMethod(w, r, mux)) })
+	return api.HandlerWithOptions(api.NewStrictHandler(s, s.decode, s.fail), api.ChiServerOptions{
+		BaseRouter:       mux,
+		Middlewares:      []api.MiddlewareFunc{s.admit},
+		ErrorHandlerFunc: s.fail,
+	})
+}

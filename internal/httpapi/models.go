@@ -1,0 +1,61 @@
+package httpapi
+
+import (
+	"context"
+	"math"
+
+	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// TrainTask trains now.
+func (s *server) TrainTask(ctx context.Context, r api.TrainTaskRequestObject) (api.TrainTaskResponseObject, error) {
+	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	report, err := s.svc.Train(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	answer := api.TrainTask200JSONResponse{Trained: report.Trained, Published: report.Published, Reason: report.Reason}
+	if report.Version > 0 {
+		answer.Version = &report.Version
+	}
+	return answer, nil
+}
+
+// ListModels lists the stored versions. A task that is known and has none is an
+// empty list; one that is not known is a 404.
+func (s *server) ListModels(ctx context.Context, r api.ListModelsRequestObject) (api.ListModelsResponseObject, error) {
+	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	models, err := s.svc.Models(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	list := api.ListModels200JSONResponse{Models: make([]api.ModelVersion, len(models))}
+	for i, m := range models {
+		list.Models[i] = api.ModelVersion{
+			Version: m.Version, Family: m.Family, Observations: m.Observations, TrainedAt: m.TrainedAt, Active: m.Active, Exam: m.Exam,
+		}
+	}
+	return list, nil
+}
+
+// ActivateModel rolls back, or forward.
+func (s *server) ActivateModel(ctx context.Context, r api.ActivateModelRequestObject) (api.ActivateModelResponseObject, error) {
+	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	if r.Version < 1 || r.Version > math.MaxInt32 {
+		return nil, sizing.InvalidField("version", "must be 1 to %d", math.MaxInt32)
+	}
+	if err := s.svc.Activate(ctx, key, r.Version); err != nil {
+		return nil, err
+	}
+	return api.ActivateModel200JSONResponse{Activated: true, Version: r.Version}, nil
+}

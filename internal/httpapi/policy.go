@@ -1,0 +1,74 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// GetPolicy reads what people decided.
+func (s *server) GetPolicy(ctx context.Context, r api.GetPolicyRequestObject) (api.GetPolicyResponseObject, error) {
+	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.svc.Policy(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return api.GetPolicy200JSONResponse(policyAnswer(p)), nil
+}
+
+// PutPolicy replaces it.
+func (s *server) PutPolicy(ctx context.Context, r api.PutPolicyRequestObject) (api.PutPolicyResponseObject, error) {
+	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	p, err := policy(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.svc.SetPolicy(ctx, key, p); err != nil {
+		return nil, err
+	}
+	return api.PutPolicy200JSONResponse(policyAnswer(p)), nil
+}
+
+// policy reads a policy. A zero that was written is no "left out": it is refused.
+func policy(b *api.PolicyRequest) (sizing.Policy, error) {
+	var f form
+	p := sizing.Policy{
+		Mode:         sizing.Mode(or(b.Mode, "")),
+		Floor:        f.memory("floor", b.FloorBytes, b.Floor),
+		Cap:          f.memory("cap", b.CapBytes, b.Cap),
+		RiskTarget:   or(b.RiskTarget, 0),
+		MaxLifts:     b.MaxLifts,
+		LimitRatio:   or(b.LimitRatio, 0),
+		NeverAbove:   or(b.NeverAboveRequested, false),
+		CPUUnmanaged: or(b.CPUUnmanaged, false),
+	}
+	if b.Mode != nil && *b.Mode == "" {
+		f.add("mode", "must be enforce, shadow or off")
+	}
+	if b.RiskTarget != nil && *b.RiskTarget == 0 {
+		f.add("risk_target", "must be 0.0001 to 0.5")
+	}
+	if b.LimitRatio != nil && *b.LimitRatio == 0 {
+		f.add("limit_ratio", "must be 1 to 10")
+	}
+	return p, f.err(p.Validate)
+}
+
+// policyAnswer writes a policy with the defaults that are in force.
+func policyAnswer(p sizing.Policy) api.Policy {
+	p = p.WithDefaults()
+	answer := api.Policy{
+		Mode: api.Mode(p.Mode), RiskTarget: p.RiskTarget, MaxLifts: *p.MaxLifts, LimitRatio: p.LimitRatio,
+		NeverAboveRequested: p.NeverAbove, CPUUnmanaged: p.CPUUnmanaged,
+	}
+	answer.FloorBytes, answer.Floor = amount(p.Floor)
+	answer.CapBytes, answer.Cap = amount(p.Cap)
+	return answer
+}

@@ -1,0 +1,142 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// Limits bound what is worked on at once. A request beyond them waits for a
+// moment and is then told to come again.
+type Limits struct {
+	Predict int // questions at once; 512 if zero
+	Observe int // reports at once; 512 if zero
+	Batch   int // batches at once, each up to 32 MiB; 8 if zero
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Predict, l.Observe, l.Batch = cmp.Or(l.Predict, 512), cmp.Or(l.Observe, 512), cmp.Or(l.Batch, 8)
+	return l
+}
+
+// Bytes of a request body.
+const (
+	singleBody = 1 << 20
+	batchBody  = 32 << 20
+)
+
+// route is what is asked of a request before its handler sees it.
+type route struct {
+	public  bool          // needs no token
+	roles   []Role        // that suffice; admin always does
+	body    int64         // most bytes of a body
+	timeout time.Duration // of the whole
+	gate    gate          // nil: as many as come
+}
+
+// newRoutes is the table of who may do what, how large, how long and how many at
+// once. A path that is not in it is open to admins only.
+func newRoutes(limits Limits) map[string]route {
+	limits = limits.withDefaults()
+	asking, telling, batches := make(gate, limits.Predict), make(gate, limits.Observe), make(gate, limits.Batch)
+	ask, tell, read := []Role{RolePredict}, []Role{RoleObserve}, []Role{RolePredict, RoleObserve}
+	const quick, slow, training = 5 * time.Second, time.Minute, 10 * time.Minute
+	const task = "/tasks/{dag_id}/{task_id}"
+	return map[string]route{
+		"POST /predict":       {roles: ask, body: singleBody, timeout: quick, gate: asking},
+		"GET /predict":        {roles: ask, timeout: quick, gate: asking},
+		"POST /predict/batch": {roles: ask, body: batchBody, timeout: slow, gate: batches},
+		"POST /retry-lift":    {roles: ask, body: singleBody, timeout: quick, gate: asking},
+		"POST /observe":       {roles: tell, body: singleBody, timeout: slow, gate: telling},
+		"POST /observe/batch": {roles: tell, body: batchBody, timeout: slow, gate: batches},
+		"POST /observe/void":  {roles: tell, body: singleBody, timeout: slow, gate: telling},
+
+		"GET /tasks":                                  {roles: read, timeout: slow},
+		"GET " + task:                                 {roles: read, timeout: slow},
+		"GET " + task + "/models":                     {roles: read, timeout: slow},
+		"GET " + task + "/policy":                     {roles: read, timeout: slow},
+		"GET /predictions/{prediction_id}":            {roles: read, timeout: slow},
+		"PUT " + task + "/policy":                     {body: singleBody, timeout: slow},
+		"POST " + task + "/models/{version}/activate": {timeout: slow},
+		"POST " + task + "/train":                     {timeout: training},
+		"POST " + task + "/rename":                    {body: singleBody, timeout: slow},
+		"DELETE " + task:                              {timeout: slow},
+
+		"GET /healthz":      {public: true, timeout: quick},
+		"GET /readyz":       {public: true, timeout: quick},
+		"GET /openapi.yaml": {public: true, timeout: quick},
+		"GET /docs":         {public: true, timeout: quick},
+	}
+}
+
+// isPublic reports whether a path may be asked without a token.
+func (s *server) isPublic(path string) bool { return s.routes["GET "+path].public }
+
+// admit holds a routed request to its line of the table: role, deadline, number
+// at once, size.
+func (s *server) admit(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := callOf(r.Context())
+		c.route = routed(r)
+		rule := s.routes[c.route]
+		if !rule.public && !c.holds(rule.roles) {
+			s.fail(w, r, wrongRole(rule.roles))
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), cmp.Or(rule.timeout, time.Minute))
+		defer cancel()
+		if err := rule.gate.enter(ctx); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		defer rule.gate.leave()
+		r = r.WithContext(ctx)
+		r.Body = http.MaxBytesReader(w, r.Body, rule.body)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// routed is the line of the table that r was routed to. HEAD is served as GET.
+func routed(r *http.Request) string {
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	return method + " " + chi.RouteContext(r.Context()).RoutePattern()
+}
+
+// gate is a counting semaphore.
+type gate chan struct{}
+
+// patience is how long a request waits before it is told to come again.
+const patience = time.Second
+
+// enter takes a place, or fails with unavailable.
+func (g gate) enter(ctx context.Context) error {
+	if g == nil {
+		return nil
+	}
+	select {
+	case g <- struct{}{}:
+		return nil
+	default:
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case g <- struct{}{}:
+		return nil
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return &failure{class: unavailable, detail: "too many requests of this kind are being answered: send it again"}
+}
+
+func (g gate) leave() {
+	if g != nil {
+		<-g
+	}
+}
