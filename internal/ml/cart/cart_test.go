@@ -1,11 +1,149 @@
 package cart_test
 
 import (
+	"math"
+	"math/rand/v2"
+	"strings"
 	"testing"
+
+	"github.com/sjwhitworth/golearn/base"
+	"github.com/sjwhitworth/golearn/evaluation"
+	"github.com/sjwhitworth/golearn/trees"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/ml/cart"
 	"github.com/loadaware/loadaware/internal/ml/classify"
 	"github.com/loadaware/loadaware/internal/ml/classify/classifytest"
+	"github.com/loadaware/loadaware/internal/ml/score"
+	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
 func TestCART(t *testing.T) { classifytest.Run(t, classify.Binned{Family: cart.Family{}}) }
+
+func TestALeafGivesItsFrequenciesDrawnTowardsThePrior(t *testing.T) {
+	// x < 3 is always bin 0, above it bin 1 but once: the one split that pays.
+	rows := &table.Table{Names: []string{"x"}, X: []float64{1, 2, 4, 4, 4}, Y: []float64{0, 0, 1, 1, 0}}
+	c, err := cart.Family{}.Fit(rows, 2, 1)
+	require.NoError(t, err)
+	p := make([]float64, 2)
+	c.Probabilities([]float64{0}, p)
+	assert.InDeltaSlice(t, []float64{2.6 / 3, .4 / 3}, p, 1e-12, "two rows, and the prior of .6 / .4")
+	c.Probabilities([]float64{9}, p)
+	assert.InDeltaSlice(t, []float64{1.6 / 4, 2.4 / 4}, p, 1e-12, "three rows, and the prior")
+	c.Probabilities([]float64{math.NaN()}, p)
+	assert.InDelta(t, 2.6/3, p[0], 1e-12, "a missing value is below all numbers")
+}
+
+// The flattened tree must be the library's own: same rows, same predictions.
+func TestTheFlatTreePredictsAsTheLibraryDoes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 0))
+	rows := &table.Table{Names: []string{"a", "b"}}
+	grid := base.NewDenseInstances()
+	specs := make([]base.AttributeSpec, 3)
+	for j, name := range []string{"a", "b", "class"} {
+		specs[j] = grid.AddAttribute(base.NewFloatAttribute(name))
+	}
+	require.NoError(t, grid.AddClassAttribute(specs[2].GetAttribute()))
+	const n = 300
+	require.NoError(t, grid.Extend(n))
+	for i := range n {
+		a, b := rng.Float64(), rng.Float64()
+		bin := math.Floor(3 * a * b * 0.999)
+		if b > 0.7 && a < 0.4 {
+			bin = 2
+		}
+		rows.X, rows.Y = append(rows.X, a, b), append(rows.Y, bin)
+		for j, v := range []float64{a, b, bin} {
+			grid.Set(specs[j], i, base.PackFloatToBytes(v))
+		}
+	}
+	library := trees.NewDecisionTreeClassifier(trees.GINI, 3, []int64{0, 1, 2})
+	require.NoError(t, library.Fit(grid))
+	c, err := cart.Family{MaxDepth: 3}.Fit(rows, 3, 1)
+	require.NoError(t, err)
+	p, alike := make([]float64, 3), 0
+	for i, want := range library.Predict(grid) {
+		c.Probabilities(rows.Row(i), p)
+		if score.Decide(p, 1) == int(want) { // at penalty 1 the likeliest bin
+			alike++
+		}
+	}
+	// A leaf whose two first bins tie may be drawn either way by the prior.
+	assert.GreaterOrEqual(t, alike, n-3)
+}
+
+func TestALargeTableIsSampled(t *testing.T) {
+	rng, rows := rand.New(rand.NewPCG(2, 0)), &table.Table{Names: []string{"x"}}
+	for range 5000 {
+		x := rng.Float64()
+		rows.X, rows.Y = append(rows.X, x), append(rows.Y, math.Round(x))
+	}
+	p := make([]float64, 2)
+	first := make([]float64, 0, 2)
+	for seed := range uint64(2) {
+		c, err := cart.Family{MaxRows: 50, MaxDepth: 1}.Fit(rows, 2, seed)
+		require.NoError(t, err)
+		c.Probabilities([]float64{0.1}, p)
+		first = append(first, p[0])
+		assert.Greater(t, p[0], 0.9)
+	}
+	assert.NotEqual(t, first[0], first[1], "another seed draws other rows, and so another cut")
+}
+
+func TestExtremeValuesAreRefusedOrLearnedButNeverPanic(t *testing.T) {
+	one := math.Nextafter(1, 2)
+	for claim, x := range map[string][]float64{
+		"huge":                     {-math.MaxFloat64, math.MaxFloat64, 1, 2},
+		"endless":                  {math.Inf(-1), math.Inf(1), 1, 2},
+		"neighbours in the format": {1, one, 1, one},
+		"all missing":              {math.NaN(), math.NaN(), math.NaN(), math.NaN()},
+	} {
+		_, err := cart.Family{}.Fit(&table.Table{Names: []string{"x"}, X: x, Y: []float64{0, 1, 0, 1}}, 2, 1)
+		if err != nil {
+			assert.ErrorIs(t, err, cart.ErrLibrary, claim)
+		}
+	}
+}
+
+func TestGolearnsConfusionIsOurs(t *testing.T) {
+	actual, predicted := []int{0, 0, 1, 2, 2, 0, 1}, []int{0, 1, 1, 2, 0, 0, 2}
+	theirs, err := cart.Evaluation(actual, predicted)
+	require.NoError(t, err)
+	ours, err := score.Count(actual, predicted, 3)
+	require.NoError(t, err)
+	for a, row := range ours {
+		for p, n := range row {
+			assert.Equal(t, n, theirs[string(rune('0'+a))][string(rune('0'+p))], "actual %d, predicted %d", a, p)
+		}
+	}
+	assert.InDelta(t, evaluation.GetAccuracy(theirs), ours.Accuracy(), 1e-12)
+	assert.True(t, strings.Contains(evaluation.GetSummary(theirs), "Overall accuracy"))
+
+	_, err = cart.Evaluation([]int{1}, nil)
+	assert.ErrorIs(t, err, score.ErrShape)
+	none, err := cart.Evaluation(nil, nil)
+	require.NoError(t, err)
+	assert.Empty(t, none)
+}
+
+func BenchmarkFit1000x30(b *testing.B) {
+	rng := rand.New(rand.NewPCG(3, 0))
+	rows := &table.Table{Names: make([]string, 30)}
+	for range 1000 {
+		sum := 0.0
+		for j := range 30 {
+			v := rng.Float64()
+			if j < 3 {
+				sum += v
+			}
+			rows.X = append(rows.X, v)
+		}
+		rows.Y = append(rows.Y, math.Floor(sum))
+	}
+	for b.Loop() {
+		if _, err := (cart.Family{}).Fit(rows, 3, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

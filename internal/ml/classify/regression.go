@@ -24,7 +24,7 @@ type Regression struct {
 	Ridge linear.Config
 	Trees gbt.Config // its Seed is replaced by FitLevels's
 	Folds int        // folds that residuals are held out in; 5 if zero
-	Near  int        // residuals around the predicted level; 200 if zero
+	Near  int        // residuals around the predicted level; 100 if zero
 }
 
 // Name is "regression".
@@ -70,7 +70,7 @@ func (r Regression) FitLevels(t *table.Table, edges []float64, seed uint64) (Cla
 	if err != nil {
 		return nil, err
 	}
-	return &Levels{Model: *m, edges: slices.Clone(edges), residuals: around, near: cmp.Or(r.Near, 200)}, nil
+	return &Levels{Model: *m, edges: slices.Clone(edges), residuals: around, near: cmp.Or(r.Near, 100)}, nil
 }
 
 // folds deals the shuffled rows to the folds in turn.

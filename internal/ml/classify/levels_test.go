@@ -1,0 +1,106 @@
+package classify_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/ml/classify"
+	"github.com/loadaware/loadaware/internal/ml/classify/classifytest"
+	"github.com/loadaware/loadaware/internal/ml/table"
+)
+
+func TestCutGivesTheFirstEdgeThatHoldsTheLevel(t *testing.T) {
+	rows := &table.Table{Y: []float64{-3, 1, 1.5, 2, 7}}
+	assert.Equal(t, []float64{0, 0, 1, 1, 1}, classify.Cut(rows, []float64{1, 2}).Y)
+	assert.Equal(t, []float64{-3, 1, 1.5, 2, 7}, rows.Y, "the table keeps its levels")
+}
+
+func TestCheckNamesTheRowThatIsNoBin(t *testing.T) {
+	for claim, y := range map[string]float64{"below": -1, "above": 2, "between": 0.5} {
+		err := classify.Check(&table.Table{Y: []float64{0, y}}, 2)
+		require.ErrorIs(t, err, classify.ErrLesson, claim)
+		assert.ErrorContains(t, err, "row 1", claim)
+	}
+	assert.NoError(t, classify.Check(&table.Table{Y: []float64{0, 1}}, 2))
+}
+
+func TestPriorSharesOneRowOut(t *testing.T) {
+	c, err := classify.Prior{}.Fit(&table.Table{Y: []float64{0, 0, 2}, W: []float64{1, 1, 3}}, 4, 1)
+	require.NoError(t, err)
+	p := make([]float64, 4)
+	c.Probabilities(nil, p)
+	assert.InDeltaSlice(t, []float64{2.25 / 6, .25 / 6, 3.25 / 6, .25 / 6}, p, 1e-12)
+}
+
+func TestOneRowDoesNotKnow(t *testing.T) {
+	c, err := classify.Regression{}.FitLevels(&table.Table{Y: []float64{1.5}}, []float64{1, 2, 3}, 1)
+	require.NoError(t, err)
+	p := make([]float64, 3)
+	c.Probabilities(nil, p)
+	assert.Equal(t, []float64{.5, 0, .5}, p)
+}
+
+// The largest input is often the newest: trees stop at the largest they saw, the
+// ridge goes on.
+func TestRegressionExtrapolates(t *testing.T) {
+	rng, rows := rand.New(rand.NewPCG(1, 0)), &table.Table{Names: []string{"log size"}}
+	for range 300 {
+		x := 4 * rng.Float64()
+		rows.X, rows.Y = append(rows.X, x), append(rows.Y, x+0.1*rng.NormFloat64())
+	}
+	edges := []float64{4.2, 5.5, 9}
+	top := func(f classify.LevelFamily) float64 {
+		c, err := f.FitLevels(rows, edges, 1)
+		require.NoError(t, err)
+		p := make([]float64, 3)
+		c.Probabilities([]float64{6}, p)
+		return p[2]
+	}
+	assert.Greater(t, top(classify.Regression{}), 0.95)
+	assert.Less(t, top(softmax), 0.1)
+}
+
+func TestRegressionIsUnsureWhereErrorsAreLarge(t *testing.T) {
+	rng, rows := rand.New(rand.NewPCG(2, 0)), &table.Table{Names: []string{"x"}}
+	for range 1000 {
+		x := 10 * rng.Float64()
+		rows.X, rows.Y = append(rows.X, x), append(rows.Y, x+0.1*x*rng.NormFloat64())
+	}
+	c, err := classify.Regression{Near: 200}.FitLevels(rows, []float64{1.5, 8.8, 99}, 1)
+	require.NoError(t, err)
+	p := make([]float64, 3)
+	c.Probabilities([]float64{1}, p)
+	assert.Greater(t, p[0], 0.97, "an error of .1 does not reach half a unit up")
+	c.Probabilities([]float64{8}, p)
+	// 0.8 above, with an error of 0.8: P = 1 − Φ(1) = 0.16.
+	assert.InDelta(t, 0.16, p[2], 0.06)
+}
+
+func TestAverageIsTheMean(t *testing.T) {
+	rows, edges := classifytest.Learnable(200, 1), []float64{1, 2, 9}
+	one, other := make([]float64, 3), make([]float64, 3)
+	both := make([]float64, 3)
+	regression := classify.Regression{Trees: few}
+	for p, f := range map[*[]float64]classify.LevelFamily{&one: regression, &other: softmax, &both: classify.Average{regression, softmax}} {
+		c, err := f.FitLevels(rows, edges, 3)
+		require.NoError(t, err)
+		c.Probabilities(rows.Row(5), *p)
+	}
+	for bin := range both {
+		assert.InDelta(t, (one[bin]+other[bin])/2, both[bin], 1e-12)
+	}
+	assert.Equal(t, "regression+softmax-trees", classify.Average{regression, softmax}.Name())
+}
+
+func TestAverageNamesTheFamilyThatFailed(t *testing.T) {
+	_, err := classify.Average{}.FitLevels(&table.Table{Y: []float64{1}}, []float64{1}, 1)
+	assert.ErrorIs(t, err, classify.ErrLesson)
+	bad := classify.Regression{}
+	bad.Ridge.Penalty = math.NaN()
+	_, err = classify.Average{softmax, bad}.FitLevels(classifytest.Learnable(20, 1), []float64{1}, 1)
+	assert.ErrorContains(t, err, "regression: linear: penalty")
+}
