@@ -1,0 +1,141 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/kelseyhightower/envconfig"
+)
+
+// config is all that can be set from outside. Flags override the environment,
+// which overrides the defaults. Every variable begins with LOADAWARE_, but for
+// DATABASE_URL, which platforms set.
+type config struct {
+	Addr        string     `envconfig:"ADDR"`
+	AdminAddr   string     `envconfig:"ADMIN_ADDR"`
+	Data        string     `envconfig:"DATA"`
+	DatabaseURL string     `envconfig:"DATABASE_URL"`
+	Tokens      string     `envconfig:"TOKENS"`
+	LogLevel    slog.Level `envconfig:"LOG_LEVEL"`
+	URL         string     `envconfig:"URL"`
+	Token       string     `envconfig:"TOKEN"`
+}
+
+// options are the flags that stand for fields of config; a verb chooses some.
+func (c *config) options() map[string]option {
+	return map[string]option{
+		"addr":       {&c.Addr, "LOADAWARE_ADDR", "address to serve on"},
+		"admin-addr": {&c.AdminAddr, "LOADAWARE_ADMIN_ADDR", `address of /metrics and /debug/pprof; "" for none`},
+		"data":       {&c.Data, "LOADAWARE_DATA", "folder of the private PostgreSQL that is started where no database is named"},
+		"database":   {&c.DatabaseURL, "DATABASE_URL", "PostgreSQL 15 or newer, as postgres://user:password@host:5432/name"},
+		"tokens":     {&c.Tokens, "LOADAWARE_TOKENS", "hashed bearer tokens, separated by commas; loadaware token makes one"},
+		"url":        {&c.URL, "LOADAWARE_URL", "server to send to"},
+		"token":      {&c.Token, "LOADAWARE_TOKEN", "bearer token to send, of the role observe"},
+	}
+}
+
+type option struct {
+	at        *string
+	env, does string
+}
+
+// defaults are fit for a first run on one machine.
+func defaults() config {
+	return config{
+		Addr:      "127.0.0.1:8080",
+		AdminAddr: "127.0.0.1:9090",
+		Data:      defaultData(),
+	}
+}
+
+// defaultData is where the XDG base directory specification puts a user's data.
+func defaultData() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "." // no home, as in some containers: the current folder
+	}
+	return filepath.Join(cmp.Or(os.Getenv("XDG_DATA_HOME"), filepath.Join(home, ".local", "share")), "loadaware")
+}
+
+// command is the command line of one verb.
+type command struct {
+	config
+	*flag.FlagSet
+	usage string
+	envs  map[string]string // flag → its environment variable
+}
+
+// newCommand makes the command line of a verb with the named options; the verb
+// may define flags of its own. The first line of usage shows the arguments.
+//
+// The standard library's flags are enough here: every option is a long one.
+func newCommand(name, usage string, options ...string) *command {
+	cmd := &command{config: defaults(), FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), usage: usage, envs: map[string]string{}}
+	cmd.SetOutput(io.Discard) // errors are told once, by run
+	all := cmd.config.options()
+	for _, name := range options {
+		o := all[name]
+		cmd.StringVar(o.at, name, *o.at, o.does)
+		cmd.envs[name] = o.env
+	}
+	return cmd
+}
+
+// parse reads the environment, then the arguments, of which it returns those
+// that are no flags; flags may stand before, between and behind them.
+func (cmd *command) parse(con console, args []string) ([]string, error) {
+	if err := envconfig.Process("loadaware", &cmd.config); err != nil {
+		return nil, usageErrorf("the environment is not understood: %v", err)
+	}
+	var plain []string
+	for {
+		err := cmd.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			cmd.help(con.out)
+			return nil, err
+		}
+		if err != nil {
+			return nil, usageErrorf("%v; see loadaware %s --help", err, cmd.Name())
+		}
+		if cmd.NArg() == 0 {
+			return plain, nil
+		}
+		if ended := len(args) - cmd.NArg(); ended > 0 && args[ended-1] == "--" {
+			return append(plain, cmd.Args()...), nil
+		}
+		plain, args = append(plain, cmd.Arg(0)), cmd.Args()[1:]
+	}
+}
+
+// given reports whether a flag stood on the command line.
+func (cmd *command) given(name string) bool {
+	found := false
+	cmd.Visit(func(f *flag.Flag) { found = found || f.Name == name })
+	return found
+}
+
+// help says every flag with its default and its environment variable.
+func (cmd *command) help(w io.Writer) {
+	fmt.Fprintf(w, "Usage: loadaware %s %s\n\nFlags (they override the environment):\n", cmd.Name(), strings.TrimSpace(cmd.usage))
+	cmd.VisitAll(func(f *flag.Flag) {
+		kind, text := flag.UnquoteUsage(f)
+		said := "default " + cmp.Or(f.DefValue, "none")
+		if env := cmd.envs[f.Name]; env != "" {
+			said = env + "; " + said
+		}
+		fmt.Fprintf(w, "  %s\n        %s (%s)\n", strings.TrimSpace("--"+f.Name+" "+strings.ToUpper(kind)), text, said)
+	})
+	fmt.Fprintf(w, "\nLOADAWARE_LOG_LEVEL is debug, info, warn or error (default info).\n\n%s", exitCodes)
+}
+
+// logger writes to the console's error stream.
+func (c *config) logger(con console) *slog.Logger {
+	return slog.New(slog.NewTextHandler(con.err, &slog.HandlerOptions{Level: c.LogLevel}))
+}

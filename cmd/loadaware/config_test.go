@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestFlagsOverrideTheEnvironmentWhichOverridesTheDefaults(t *testing.T) {
+	for claim, c := range map[string]struct {
+		env  map[string]string
+		args []string
+		want string
+	}{
+		"the default":               {want: "127.0.0.1:8080"},
+		"the environment":           {env: map[string]string{"LOADAWARE_ADDR": "127.0.0.1:1"}, want: "127.0.0.1:1"},
+		"the flag":                  {env: map[string]string{"LOADAWARE_ADDR": "127.0.0.1:1"}, args: []string{"--addr", "127.0.0.1:2"}, want: "127.0.0.1:2"},
+		"a flag behind an argument": {args: []string{"plain", "--addr=127.0.0.1:3"}, want: "127.0.0.1:3"},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			for name, value := range c.env {
+				t.Setenv(name, value)
+			}
+			cmd := newCommand("serve", "", "addr")
+			_, err := cmd.parse(quiet(), c.args)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, cmd.Addr)
+		})
+	}
+}
+
+func TestAnEmptyVariableIsAValue(t *testing.T) {
+	t.Setenv("LOADAWARE_ADMIN_ADDR", "")
+	cmd := newCommand("serve", "", "admin-addr")
+	_, err := cmd.parse(quiet(), nil)
+	require.NoError(t, err)
+	assert.Empty(t, cmd.AdminAddr, "switched off")
+}
+
+func TestArgumentsAreKeptInOrder(t *testing.T) {
+	cmd := newCommand("import", "", "url")
+	rest, err := cmd.parse(quiet(), []string{"a.csv", "--url", "http://h", "-", "b.csv", "--", "--odd.csv"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a.csv", "-", "b.csv", "--odd.csv"}, rest)
+}
+
+func TestHelpSaysEveryFlagItsDefaultAndItsVariable(t *testing.T) {
+	t.Setenv("LOADAWARE_ADDR", "10.0.0.1:1") // what is set is not the default
+	var out bytes.Buffer
+	require.Zero(t, run(t.Context(), console{out: &out, err: io.Discard}, []string{"serve", "--help"}))
+	for _, said := range []string{
+		"--addr STRING\n        address to serve on (LOADAWARE_ADDR; default 127.0.0.1:8080)",
+		"(LOADAWARE_ADMIN_ADDR; default 127.0.0.1:9090)", "(DATABASE_URL; default none)", "LOADAWARE_DATA; default /", "LOADAWARE_TOKENS",
+		"--demo\n", "LOADAWARE_LOG_LEVEL", "Exit codes:",
+	} {
+		assert.Contains(t, out.String(), said)
+	}
+}
+
+// Nothing may be set from outside that no --help tells of.
+func TestEveryOptionBelongsToAVerb(t *testing.T) {
+	told := ""
+	for _, v := range verbs() {
+		var out bytes.Buffer
+		err := v.run(t.Context(), console{out: &out, err: io.Discard}, []string{"--help"})
+		require.ErrorIs(t, err, flag.ErrHelp, v.name)
+		told += out.String()
+	}
+	cfg := defaults()
+	for name, o := range cfg.options() {
+		assert.Contains(t, told, "--"+name+" ")
+		assert.Contains(t, told, o.env)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	for claim, c := range map[string]struct {
+		args []string
+		want int
+		said string
+	}{
+		"no command":                 {nil, 2, "no command was given"},
+		"an unknown command":         {[]string{"serv"}, 2, `no command "serv"`},
+		"an unknown flag":            {[]string{"serve", "--port", "1"}, 2, "see loadaware serve --help"},
+		"too many arguments":         {[]string{"serve", "now"}, 2, "takes no arguments"},
+		"nothing to import":          {[]string{"import"}, 2, "name the files"},
+		"a batch of none":            {[]string{"import", "--batch", "0", "x"}, 2, "--batch must be 1 to 10000"},
+		"a migration of no kind":     {[]string{"migrate", "sideways"}, 2, "up, down or status"},
+		"a migration by half":        {[]string{"migrate", "down", "half"}, 2, "number of steps"},
+		"a role that is none":        {[]string{"token", "--role", "king"}, 2, "not a role"},
+		"tokens that are none":       {[]string{"serve", "--tokens", "secret"}, 2, "role:secret"},
+		"beyond loopback, unguarded": {[]string{"serve", "--addr", "0.0.0.0:0"}, 2, "loadaware token"},
+		"an address that is none":    {[]string{"serve", "--addr", "here"}, 2, "--addr cannot be served"},
+		"a file that is not there":   {[]string{"import", "--dry-run", "nowhere.csv"}, 1, "nowhere.csv"},
+		"version":                    {[]string{"version"}, 0, ""},
+		"help":                       {[]string{"--help"}, 0, ""},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			var complaints bytes.Buffer
+			assert.Equal(t, c.want, run(t.Context(), console{out: io.Discard, err: &complaints}, c.args))
+			assert.Contains(t, complaints.String(), c.said)
+		})
+	}
+}
+
+func TestAVariableThatIsNotUnderstoodIsNamed(t *testing.T) {
+	t.Setenv("LOADAWARE_LOG_LEVEL", "loud")
+	var complaints bytes.Buffer
+	assert.Equal(t, 2, run(t.Context(), console{out: io.Discard, err: &complaints}, []string{"serve"}))
+	assert.Contains(t, complaints.String(), "LOADAWARE_LOG_LEVEL")
+}
+
+func quiet() console { return console{in: bytes.NewReader(nil), out: io.Discard, err: io.Discard} }

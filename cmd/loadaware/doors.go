@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/pglocal"
+)
+
+// doors are the addresses that a process serves: one for callers, and one for
+// operators, which may be shut (nil).
+type doors struct {
+	main, admin net.Listener
+}
+
+// openDoors binds the addresses. It comes before all long work: a second server on
+// the same address should fail at once, not after a minute. An address that other
+// machines can reach needs tokens.
+func openDoors(ctx context.Context, cfg *config, tokens bool, log *slog.Logger) (*doors, error) {
+	main, err := net.Listen("tcp", cfg.Addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, addressInUse(ctx, cfg, log)
+	}
+	if err != nil {
+		return nil, usageErrorf("--addr cannot be served: %v", err)
+	}
+	if !tokens && !main.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		return nil, errors.Join(usageErrorf("%s can be reached from other machines, so callers must show a token: "+
+			"make one with loadaware token and put its hashed form into LOADAWARE_TOKENS, or serve on 127.0.0.1", cfg.Addr), main.Close())
+	}
+	admin, err := openAdmin(cfg, log)
+	if err != nil {
+		return nil, errors.Join(err, main.Close())
+	}
+	return &doors{main: main, admin: admin}, nil
+}
+
+// openAdmin does without the default address where another program has it, since
+// nobody asked for it; an address that was asked for must be had.
+func openAdmin(cfg *config, log *slog.Logger) (net.Listener, error) {
+	if cfg.AdminAddr == "" {
+		return nil, nil
+	}
+	admin, err := net.Listen("tcp", cfg.AdminAddr)
+	if err != nil && cfg.AdminAddr == defaults().AdminAddr {
+		log.Warn("no metrics are served: choose another --admin-addr", "err", err)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, usageErrorf("--admin-addr cannot be served: %v", err)
+	}
+	return admin, nil
+}
+
+// addressInUse says who has the address. Most often it is the first one of
+// ourselves, and then our data folder knows.
+func addressInUse(ctx context.Context, cfg *config, log *slog.Logger) error {
+	if cfg.DatabaseURL == "" && exists(cfg.Data) {
+		_, stop, err := findDatabase(ctx, cfg, "", log)
+		var held *pglocal.HeldError
+		if errors.As(err, &held) {
+			return held
+		}
+		if err == nil {
+			stop()
+		}
+	}
+	return fmt.Errorf("another program serves on %s: stop it, or choose another --addr", cfg.Addr)
+}
+
+// house is what stands behind the doors.
+type house struct {
+	main, admin http.Handler
+	work        func(context.Context) error // in the background, until its context ends
+	welcome     func(context.Context)       // once, when the doors are open
+}
+
+// serve answers until ctx ends or a listener breaks, then drains: no new
+// requests, those under way get drainFor, and the work ends last, since requests
+// need it.
+func (d *doors) serve(ctx context.Context, h house, log *slog.Logger) error {
+	working, endWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer endWork()
+	var work sync.WaitGroup
+	work.Go(func() {
+		if err := h.work(working); err != nil && working.Err() == nil {
+			log.Error("the background work ended early", "err", err)
+		}
+	})
+	broken := make(chan error, 2)
+	front, back := newServer(h.main, log), newServer(h.admin, log)
+	go func() { broken <- front.Serve(d.main) }()
+	if d.admin != nil {
+		go func() { broken <- back.Serve(d.admin) }()
+	}
+	go h.welcome(ctx)
+
+	var failed error
+	select {
+	case <-ctx.Done():
+		log.Info("stopping: no new requests are taken")
+	case failed = <-broken:
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainFor)
+	defer cancel()
+	if err := front.Shutdown(drain); err != nil {
+		log.Warn("requests were cut off: they took too long to end", "err", err)
+		failed = errors.Join(failed, front.Close())
+	}
+	endWork()
+	work.Wait()
+	return errors.Join(failed, back.Close())
+}
+
+// newServer has bounds against clients that are slow on purpose. A training that
+// was asked for may take a minute to answer.
+func newServer(handler http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      3 * time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}
+
+// close gives the addresses back where serving never began.
+func (d *doors) close() {
+	_ = d.main.Close() // closed already by a server that ran
+	if d.admin != nil {
+		_ = d.admin.Close()
+	}
+}

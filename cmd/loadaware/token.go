@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/loadaware/loadaware/internal/httpapi"
+)
+
+const tokenUsage = `[flags]
+
+Makes a random bearer token. Callers get the token; the server gets only its hash:
+put the second line into LOADAWARE_TOKENS, behind a comma if others are there.`
+
+// makeToken prints a new token and what the server is told of it.
+func makeToken(_ context.Context, con console, args []string) error {
+	cmd := newCommand("token", tokenUsage)
+	role := cmd.String("role", string(httpapi.RoleObserve), "predict (ask), observe (ask nothing, tell) or admin (all)")
+	namespace := cmd.String("namespace", "", "the only namespace that it is good for; all if empty")
+	if rest, err := cmd.parse(con, args); err != nil {
+		return err
+	} else if len(rest) > 0 {
+		return usageErrorf("token takes no arguments, but was given %q", rest)
+	}
+	secret := rand.Text()
+	hash := sha256.Sum256([]byte(secret))
+	who := *role
+	if *namespace != "" {
+		who += "@" + *namespace
+	}
+	grant := who + ":" + hex.EncodeToString(hash[:])
+	if _, err := parseTokens(grant); err != nil { // what is printed must be understood
+		return usageErrorf("%v", err)
+	}
+	_, err := fmt.Fprintf(con.out, "token:   %s\ngranted: %s\n", secret, grant)
+	return err
+}
+
+// parseTokens reads grants that are separated by commas.
+func parseTokens(list string) ([]httpapi.Token, error) {
+	var tokens []httpapi.Token
+	for grant := range strings.SplitSeq(list, ",") {
+		if grant = strings.TrimSpace(grant); grant == "" {
+			continue
+		}
+		token, err := httpapi.ParseToken(grant)
+		if err != nil {
+			return nil, fmt.Errorf("LOADAWARE_TOKENS: %w", err)
+		}
+		tokens = append(tokens, token)
+	}
+	return tokens, nil
+}

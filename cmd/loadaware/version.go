@@ -1,0 +1,37 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime/debug"
+)
+
+// buildVersion is set by the linker (-X main.buildVersion=…) where the version is
+// known better than the module does, such as in an image built without git.
+var buildVersion string
+
+const versionUsage = `
+
+Says which build this is, and what it was built from.`
+
+// version reads what the Go toolchain wrote into the binary.
+func version(_ context.Context, con console, args []string) error {
+	cmd := newCommand("version", versionUsage)
+	if _, err := cmd.parse(con, args); err != nil {
+		return err
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		_, err := fmt.Fprintln(con.out, "loadaware (built without module support)")
+		return err
+	}
+	revision := "unknown revision"
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			revision = setting.Value
+		}
+	}
+	_, err := fmt.Fprintf(con.out, "loadaware %s (%s, %s)\n", cmp.Or(buildVersion, info.Main.Version), revision, info.GoVersion)
+	return err
+}
