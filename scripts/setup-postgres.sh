@@ -44,8 +44,10 @@ may_be_root() {
 	[ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null
 }
 
+# apt_install shows what it did only if it failed.
 apt_install() {
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+	says=$(as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" 2>&1) ||
+		{ echo "$says" >&2; return 1; }
 }
 
 # Debian's package makes and starts a cluster of its own at installation, which
