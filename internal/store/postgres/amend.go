@@ -1,0 +1,208 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// told is what is stored of a try: a report of it may fill in what is not known,
+// and may contradict nothing.
+type told struct {
+	sizing.Observation
+	seq      int64
+	task     int64
+	features []float64
+	changed  bool
+}
+
+const toldSQL = `
+	SELECT seq, task, run_id, map_index, try_number, outcome, provisional,
+		started_at, ended_at, coalesce(duration_us, 0),
+		coalesce(memory_max, 0), coalesce(allocated_memory, 0), coalesce(requested_memory, 0),
+		coalesce(cpu_max, 0), coalesce(allocated_cpu, 0), coalesce(requested_cpu, 0),
+		coalesce(prediction_id, ''), features
+	FROM observation
+	JOIN unnest($1::bigint[], $2::text[], $3::int[], $4::smallint[]) AS again (task, run_id, map_index, try_number)
+		USING (task, run_id, map_index, try_number)`
+
+const amendSQL = `
+	UPDATE observation
+	SET provisional = $3, started_at = $4, ended_at = $5, at = coalesce($5, $4, at),
+		duration_us = nullif($6::bigint, 0),
+		memory_max = nullif($7::bigint, 0), allocated_memory = nullif($8::bigint, 0), requested_memory = nullif($9::bigint, 0),
+		cpu_max = nullif($10::float8, 0), allocated_cpu = nullif($11::float8, 0), requested_cpu = nullif($12::float8, 0),
+		prediction_id = nullif($13, ''), features = $14
+	WHERE task = $1 AND seq = $2`
+
+// compare holds the reports numbered in again against what is stored of their
+// tries, in order, and stores what they fill in.
+func compare(ctx context.Context, tx pgx.Tx, reports []report, again []int, recorded []sizing.Recorded) error {
+	stored, err := readTold(ctx, tx, reports, again)
+	if err != nil {
+		return err
+	}
+	for _, i := range again {
+		recorded[i] = stored[reports[i].Try].amend(&reports[i])
+	}
+	batch := &pgx.Batch{}
+	for _, t := range stored {
+		if !t.changed {
+			continue
+		}
+		batch.Queue(amendSQL, t.task, t.seq, t.Provisional, knownTime(&t.StartedAt), knownTime(&t.EndedAt),
+			t.Duration.Microseconds(),
+			t.MemoryMax, t.Allocated.Memory, t.Requested.Memory,
+			t.CPUMax, t.Allocated.CPU, t.Requested.CPU,
+			t.PredictionID, t.features)
+	}
+	return tx.SendBatch(ctx, batch).Close()
+}
+
+func readTold(ctx context.Context, tx pgx.Tx, reports []report, again []int) (map[sizing.TryKey]*told, error) {
+	stored := make(map[sizing.TryKey]*told, len(again))
+	keys := make(map[int64]sizing.TaskKey, 1)
+	var asked []*report
+	for _, i := range again {
+		r := &reports[i]
+		if stored[r.Try] == nil {
+			stored[r.Try] = &told{}
+			keys[r.task.id] = r.Try.TaskKey
+			asked = append(asked, r)
+		}
+	}
+	rows, err := tx.Query(ctx, toldSQL,
+		column(asked, func(r *report) int64 { return r.task.id }),
+		column(asked, func(r *report) string { return r.Try.RunID }),
+		column(asked, func(r *report) int32 { return int32(r.Try.MapIndex) }),
+		column(asked, func(r *report) int16 { return int16(r.Try.Number) }))
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		t := &told{}
+		if err := t.scan(rows); err != nil {
+			return nil, err
+		}
+		t.Try.TaskKey = keys[t.task]
+		stored[t.Try] = t
+	}
+	return stored, rows.Err()
+}
+
+func (t *told) scan(rows pgx.Rows) error {
+	var started, ended *time.Time
+	var micros int64
+	err := rows.Scan(&t.seq, &t.task, &t.Try.RunID, &t.Try.MapIndex, &t.Try.Number, &t.Outcome, &t.Provisional,
+		&started, &ended, &micros,
+		&t.MemoryMax, &t.Allocated.Memory, &t.Requested.Memory,
+		&t.CPUMax, &t.Allocated.CPU, &t.Requested.CPU,
+		&t.PredictionID, &t.features)
+	if started != nil {
+		t.StartedAt = started.UTC()
+	}
+	if ended != nil {
+		t.EndedAt = ended.UTC()
+	}
+	t.Duration = time.Duration(micros) * time.Microsecond
+	return err
+}
+
+// amend takes over what r knows and t does not, unless they contradict each other.
+func (t *told) amend(r *report) sizing.Recorded {
+	next := *t
+	next.features = slices.Clone(t.features)
+	c := &comparison{}
+	fill(c, "outcome", &next.Outcome, r.Outcome)
+	fill(c, "memory_max_bytes", &next.MemoryMax, r.MemoryMax)
+	fill(c, "cpu_max_cores", &next.CPUMax, r.CPUMax)
+	fill(c, "duration_seconds", &next.Duration, r.Duration)
+	fill(c, "started_at", &next.StartedAt, r.StartedAt)
+	fill(c, "ended_at", &next.EndedAt, r.EndedAt)
+	fill(c, "allocated.memory_bytes", &next.Allocated.Memory, r.Allocated.Memory)
+	fill(c, "allocated.cpu_cores", &next.Allocated.CPU, r.Allocated.CPU)
+	fill(c, "requested.memory_bytes", &next.Requested.Memory, r.Requested.Memory)
+	fill(c, "requested.cpu_cores", &next.Requested.CPU, r.Requested.CPU)
+	fill(c, "prediction_id", &next.PredictionID, r.PredictionID)
+	next.features = fillFeatures(c, next.features, r)
+	if c.contradiction != nil {
+		return sizing.Recorded{Err: c.contradiction}
+	}
+	if t.Provisional && !r.Provisional {
+		next.Provisional, c.filled = false, true
+	}
+	next.changed = t.changed || c.filled
+	*t = next
+	return sizing.Recorded{Duplicate: !c.filled, Amended: c.filled}
+}
+
+// comparison collects what came of comparing field by field.
+type comparison struct {
+	filled        bool
+	contradiction error // the first one
+}
+
+// fill takes over a value that was not known. Zero is not known.
+func fill[T comparable](c *comparison, field string, stored *T, reported T) {
+	var unknown T
+	switch {
+	case reported == unknown || reported == *stored:
+	case *stored == unknown:
+		*stored, c.filled = reported, true
+	default:
+		c.contradicts(field, *stored, reported)
+	}
+}
+
+func (c *comparison) contradicts(field string, stored, reported any) {
+	if c.contradiction == nil {
+		detail := fmt.Sprintf("was reported as %v before, now as %v: void the first report if it was wrong", stored, reported)
+		c.contradiction = &sizing.Error{Kind: sizing.Conflict, Detail: field + " " + detail,
+			Fields: []sizing.FieldError{{Field: field, Detail: detail}}}
+	}
+}
+
+// fillFeatures compares encoded features one by one. NaN is not known, and so is
+// what lies behind the end of a row that was written under an older schema.
+func fillFeatures(c *comparison, stored []float64, r *report) []float64 {
+	if r.features == nil || r.fromReceipt && stored != nil {
+		return stored
+	}
+	if stored == nil {
+		c.filled = true
+		return r.features
+	}
+	for i, v := range r.features {
+		if i == len(stored) {
+			stored = append(stored, math.NaN())
+		}
+		switch {
+		case math.IsNaN(v) || v == stored[i]:
+		case math.IsNaN(stored[i]):
+			stored[i], c.filled = v, true
+		default:
+			c.contradicts("features."+r.task.schema.Fields[i].Name, r.task.text(i, stored[i]), r.task.text(i, v))
+		}
+	}
+	return stored
+}
+
+// text is a code of field i for reading.
+func (k *knownTask) text(i int, code float64) string {
+	field := &k.schema.Fields[i]
+	switch {
+	case field.Kind == sizing.Date:
+		return time.UnixMilli(int64(code * 24 * 3600 * 1000)).UTC().Format(time.RFC3339)
+	case field.Kind != sizing.Category:
+		return fmt.Sprint(code)
+	case code >= 0 && int(code) < len(field.Categories):
+		return fmt.Sprintf("%q", field.Categories[int(code)])
+	}
+	return "another value"
+}

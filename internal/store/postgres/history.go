@@ -1,0 +1,216 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// historyColumns are what scanHistory reads.
+const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
+		coalesce(memory_max, 0), coalesce(cpu_max, 0), coalesce(duration_us, 0),
+		coalesce(allocated_memory, 0), coalesce(allocated_cpu, 0),
+		coalesce(requested_memory, 0), coalesce(requested_cpu, 0), features`
+
+// History reads what is to be learned from, in one snapshot.
+//
+//	            ┌ the newest, and the highest peaks: whole, weight 1
+//	all rows ───┤
+//	            └ the rest: the lowest lots, which stand for all of it
+func (s *Store) History(ctx context.Context, task sizing.TaskKey, keep store.Keep) (sizing.History, error) {
+	keep = withDefaults(keep)
+	var h sizing.History
+	err := s.inTx(ctx, "read history", snapshot, func(tx pgx.Tx) error {
+		id, err := openHistory(ctx, tx, task, &h)
+		if err != nil {
+			return err
+		}
+		if h.Total <= keep.Total {
+			return readHistory(ctx, tx, &h, allSQL, id)
+		}
+		return readThinned(ctx, tx, &h, id, keep)
+	})
+	return h, err
+}
+
+// withDefaults fills zero fields. Where Total leaves no room for a sample beside
+// the others, they get the shares of DefaultKeep.
+func withDefaults(keep store.Keep) store.Keep {
+	keep.Total = cmp.Or(keep.Total, store.DefaultKeep.Total)
+	keep.Recent = cmp.Or(keep.Recent, store.DefaultKeep.Recent)
+	keep.High = cmp.Or(keep.High, store.DefaultKeep.High)
+	if keep.Recent+keep.High >= keep.Total {
+		keep.Recent, keep.High = max(keep.Total*2/5, 1), max(keep.Total/10, 1)
+	}
+	return keep
+}
+
+const openHistorySQL = `
+	SELECT task.id, task.schema, tally.observations,
+		coalesce((SELECT max(seq) FROM observation WHERE observation.task = task.id), 0)
+	FROM task JOIN tally ON tally.task = task.id
+	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3`
+
+func openHistory(ctx context.Context, tx pgx.Tx, task sizing.TaskKey, h *sizing.History) (id int64, err error) {
+	*h = sizing.History{Task: task}
+	err = tx.QueryRow(ctx, openHistorySQL, task.Namespace, task.DAG, task.Task).Scan(&id, &h.Schema, &h.Total, &h.LastSeq)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = unknownTask(task)
+	}
+	return id, err
+}
+
+const allSQL = `
+	SELECT ` + historyColumns + `, false
+	FROM observation
+	WHERE task = $1
+	ORDER BY at, seq`
+
+// edgesSQL finds the oldest of the newest $2 rows, and the lowest of the $3
+// highest peaks; fewer peaks than that are all among the highest.
+const edgesSQL = `
+	SELECT newest.at, newest.seq, coalesce(highest.peak, 0), coalesce(highest.seq, 0)
+	FROM (
+		SELECT at, seq FROM observation
+		WHERE task = $1
+		ORDER BY at DESC, seq DESC OFFSET $2 - 1 LIMIT 1) AS newest
+	LEFT JOIN (
+		SELECT peak, seq FROM observation
+		WHERE task = $1 AND peak IS NOT NULL
+		ORDER BY peak DESC, seq DESC OFFSET $3 - 1 LIMIT 1) AS highest ON true`
+
+// thinnedSQL reads each part along its own index, so that its price does not grow
+// with the history.
+const thinnedSQL = `
+	(SELECT ` + historyColumns + `, false
+		FROM observation
+		WHERE task = $1 AND (at, seq) >= ($2, $3))
+	UNION ALL
+	(SELECT ` + historyColumns + `, false
+		FROM observation
+		WHERE task = $1 AND peak IS NOT NULL AND (peak, seq) >= ($4, $5) AND (at, seq) < ($2, $3))
+	UNION ALL
+	(SELECT ` + historyColumns + `, true
+		FROM observation
+		WHERE task = $1 AND (at, seq) < ($2, $3) AND (peak IS NULL OR (peak, seq) < ($4, $5))
+		ORDER BY lot LIMIT $6)
+	ORDER BY at, seq`
+
+func readThinned(ctx context.Context, tx pgx.Tx, h *sizing.History, id int64, keep store.Keep) error {
+	var newestAt time.Time
+	var newestSeq, peak, peakSeq int64
+	err := tx.QueryRow(ctx, edgesSQL, id, keep.Recent, keep.High).Scan(&newestAt, &newestSeq, &peak, &peakSeq)
+	if err != nil {
+		return err
+	}
+	return readHistory(ctx, tx, h, thinnedSQL, id, newestAt, newestSeq, peak, peakSeq, keep.Total-keep.Recent-keep.High)
+}
+
+// readHistory reads rows, and weighs the thinned ones so that all weights sum to
+// the number of observations that exist.
+func readHistory(ctx context.Context, tx pgx.Tx, h *sizing.History, sql string, args ...any) error {
+	rows, err := tx.Query(ctx, sql, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var sampled []int
+	for rows.Next() {
+		row, thinned, err := scanHistory(rows)
+		if err != nil {
+			return err
+		}
+		if thinned {
+			sampled = append(sampled, len(h.Rows))
+		}
+		h.Rows = append(h.Rows, row)
+	}
+	whole := len(h.Rows) - len(sampled)
+	for _, i := range sampled {
+		h.Rows[i].Weight = float64(h.Total-whole) / float64(len(sampled))
+	}
+	return rows.Err()
+}
+
+func scanHistory(rows pgx.Rows) (r sizing.HistoryRow, thinned bool, err error) {
+	var micros int64
+	err = rows.Scan(&r.Seq, &r.At, &r.RunID, &r.MapIndex, &r.Try, &r.Outcome,
+		&r.MemoryMax, &r.CPUMax, &micros,
+		&r.Allocated.Memory, &r.Allocated.CPU,
+		&r.Requested.Memory, &r.Requested.CPU, &r.Features, &thinned)
+	r.At, r.Duration, r.Weight = r.At.UTC(), time.Duration(micros)*time.Microsecond, 1
+	return r, thinned, err
+}
+
+const sinceSQL = `
+	SELECT ` + historyColumns + `, false
+	FROM observation
+	WHERE task = $1 AND seq > $2
+	ORDER BY seq LIMIT $3`
+
+// Since reads the rows that arrived after seq, in the order of arrival. LastSeq is
+// where the next call goes on.
+func (s *Store) Since(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error) {
+	var h sizing.History
+	err := s.inTx(ctx, "read news", snapshot, func(tx pgx.Tx) error {
+		id, err := openHistory(ctx, tx, task, &h)
+		if err != nil {
+			return err
+		}
+		h.LastSeq = seq
+		if err := readHistory(ctx, tx, &h, sinceSQL, id, seq, max(limit, 0)); err != nil {
+			return err
+		}
+		if n := len(h.Rows); n > 0 {
+			h.LastSeq = h.Rows[n-1].Seq
+		}
+		return nil
+	})
+	return h, err
+}
+
+const killsSQL = `
+	SELECT try_number, coalesce(allocated_memory, 0), at
+	FROM observation
+	JOIN task ON task.id = observation.task
+	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
+		AND run_id = $4 AND map_index = $5 AND outcome IN (2, 3)
+	ORDER BY at, try_number`
+
+// Kills lists the OOM-killed tries of one (run, map index), oldest first.
+func (s *Store) Kills(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) ([]store.Kill, error) {
+	rows, err := s.pool.Query(ctx, killsSQL, task.Namespace, task.DAG, task.Task, runID, mapIndex)
+	if err != nil {
+		return nil, explain("list kills", err)
+	}
+	kills, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (k store.Kill, err error) {
+		err = row.Scan(&k.Try, &k.Allocated, &k.At)
+		k.At = k.At.UTC()
+		return k, err
+	})
+	return kills, explain("list kills", err)
+}
+
+const killsAtCapSQL = `
+	SELECT count(*)
+	FROM observation
+	JOIN task ON task.id = observation.task
+	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
+		AND outcome IN (2, 3) AND allocated_memory >= $4
+		AND at > coalesce((
+			SELECT success.at FROM observation AS success
+			WHERE success.task = task.id AND success.outcome = 1
+			ORDER BY success.at DESC LIMIT 1), '-infinity')`
+
+// KillsAtCap counts the OOM kills at the ceiling since the last success.
+func (s *Store) KillsAtCap(ctx context.Context, task sizing.TaskKey, ceiling sizing.Bytes) (int, error) {
+	var n int
+	err := s.pool.QueryRow(ctx, killsAtCapSQL, task.Namespace, task.DAG, task.Task, ceiling).Scan(&n)
+	return n, explain("count kills", err)
+}

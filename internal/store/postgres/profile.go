@@ -1,0 +1,112 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// profileSQL reads the tasks of page, a query that precedes it. Quantiles are
+// exact up to 4,000 observations, else of a uniform sample of as many; the
+// smallest and largest peak are exact. Only successes say how long a task takes.
+const profileSQL = `
+	SELECT page.namespace, page.dag_id, page.task_id, page.schema, page.policy,
+		tally.observations, tally.kills, newest.at,
+		coalesce(requested.memory, 0), coalesce(requested.cpu, 0),
+		coalesce(drawn.memory, '{0,0,0}'), coalesce(drawn.seconds, '{0,0,0,0,0}'),
+		coalesce(lowest.peak, 0), coalesce(highest.peak, 0),
+		coalesce(model.version, 0), coalesce(model.family, ''), coalesce(model.observations, 0), model.trained_at, model.exam
+	FROM page
+	JOIN tally ON tally.task = page.id
+	LEFT JOIN model ON model.task = page.id AND model.version = page.active_version
+	LEFT JOIN LATERAL (
+		SELECT at FROM observation WHERE task = page.id ORDER BY at DESC, seq DESC LIMIT 1) AS newest ON true
+	LEFT JOIN LATERAL (
+		SELECT memory, cpu
+		FROM (
+			SELECT at, seq, requested_memory AS memory, requested_cpu AS cpu
+			FROM observation WHERE task = page.id ORDER BY at DESC, seq DESC LIMIT 1000) AS recent
+		WHERE memory IS NOT NULL OR cpu IS NOT NULL
+		ORDER BY at DESC, seq DESC LIMIT 1) AS requested ON true
+	LEFT JOIN LATERAL (
+		SELECT peak FROM observation
+		WHERE task = page.id AND peak IS NOT NULL AND outcome = 1 ORDER BY peak, seq LIMIT 1) AS lowest ON true
+	LEFT JOIN LATERAL (
+		SELECT peak FROM observation
+		WHERE task = page.id AND peak IS NOT NULL AND outcome = 1 ORDER BY peak DESC, seq DESC LIMIT 1) AS highest ON true
+	CROSS JOIN LATERAL (
+		SELECT percentile_cont(ARRAY[.5, .9, .99]) WITHIN GROUP (ORDER BY memory_max) AS memory,
+			percentile_cont(ARRAY[0, .5, .9, .99, 1]) WITHIN GROUP (ORDER BY duration_us / 1e6) AS seconds
+		FROM (SELECT outcome, memory_max, duration_us FROM observation WHERE task = page.id ORDER BY lot LIMIT 4000) AS sample
+		WHERE outcome = 1) AS drawn
+	ORDER BY page.namespace, page.dag_id, page.task_id`
+
+const tasksSQL = `
+	WITH page AS (
+		SELECT id, namespace, dag_id, task_id, schema, policy, active_version
+		FROM task
+		WHERE (namespace = $1 OR $1 = '') AND (namespace, dag_id, task_id) > ($2, $3, $4)
+		ORDER BY namespace, dag_id, task_id LIMIT $5)` + profileSQL
+
+// Tasks lists profiles after a key, at most limit.
+func (s *Store) Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
+	rows, err := s.pool.Query(ctx, tasksSQL, namespace, after.Namespace, after.DAG, after.Task, max(limit, 0))
+	if err != nil {
+		return nil, explain("list tasks", err)
+	}
+	profiles, err := pgx.CollectRows(rows, scanProfile)
+	return profiles, explain("list tasks", err)
+}
+
+const taskSQL = `
+	WITH page AS (
+		SELECT id, namespace, dag_id, task_id, schema, policy, active_version
+		FROM task
+		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3)` + profileSQL
+
+// Task is one profile.
+func (s *Store) Task(ctx context.Context, task sizing.TaskKey) (sizing.Profile, error) {
+	rows, err := s.pool.Query(ctx, taskSQL, task.Namespace, task.DAG, task.Task)
+	if err != nil {
+		return sizing.Profile{}, explain("read a task", err)
+	}
+	p, err := pgx.CollectExactlyOneRow(rows, scanProfile)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = unknownTask(task)
+	}
+	return p, explain("read a task", err)
+}
+
+func scanProfile(row pgx.CollectableRow) (p sizing.Profile, err error) {
+	var policy *sizing.Policy
+	var seen, trained *time.Time
+	var memory, seconds []float64
+	var lowest, largest int64
+	var model sizing.ModelRef
+	err = row.Scan(&p.Task.Namespace, &p.Task.DAG, &p.Task.Task, &p.Schema, &policy,
+		&p.Observations, &p.Kills, &seen,
+		&p.Requested.Memory, &p.Requested.CPU,
+		&memory, &seconds, &lowest, &largest,
+		&model.Version, &model.Family, &model.Observations, &trained, &p.Exam)
+	if err != nil {
+		return p, err
+	}
+	if policy != nil {
+		p.Policy = *policy
+	}
+	if seen != nil {
+		p.LastSeen = seen.UTC()
+	}
+	if trained != nil {
+		model.TrainedAt = trained.UTC()
+		p.Champion = &model
+	}
+	p.LargestPeak = sizing.Bytes(largest)
+	p.Memory = sizing.Quantiles{Min: float64(lowest), P50: memory[0], P90: memory[1], P99: memory[2], Max: float64(largest)}
+	p.Seconds = sizing.Quantiles{Min: seconds[0], P50: seconds[1], P90: seconds[2], P99: seconds[3], Max: seconds[4]}
+	return p, nil
+}

@@ -1,0 +1,170 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// A receipt is stored as the JSON of sizing.Receipt: to rename a field of it is a
+// migration. Columns stand beside it for what is searched or summed, and win
+// where the JSON says otherwise (a renamed task).
+const saveReceiptsSQL = `
+	INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number,
+		at, promised, task_limit, guard, body)
+	SELECT prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number,
+		at, promised, task_limit, ($13::float8[])[guard_after + 1:guard_to], body::json
+	FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::smallint[],
+		$8::timestamptz[], $9::float8[], $10::bigint[], $11::int[], $12::int[], $14::text[])
+		AS new (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number,
+			at, promised, task_limit, guard_after, guard_to, body)
+	ORDER BY prediction_id -- one order for all writers: no deadlocks
+	ON CONFLICT (prediction_id) DO NOTHING`
+
+// SaveReceipts stores all of them or none.
+func (s *Store) SaveReceipts(ctx context.Context, receipts []sizing.Receipt) error {
+	if len(receipts) == 0 {
+		return nil
+	}
+	bodies := make([]string, len(receipts))
+	for i, r := range receipts {
+		r.At = r.At.UTC()
+		r.Allocation.Guard.Params = nil // in a column: JSON has no infinity
+		body, err := json.Marshal(r)
+		if err != nil {
+			return sizing.Errorf(sizing.Invalid, "receipt %s holds what cannot be stored: %w", r.Allocation.PredictionID, err)
+		}
+		bodies[i] = string(body)
+	}
+	rows := pointers(receipts)
+	guards, after, to := flatten(rows, func(r *sizing.Receipt) []float64 { return r.Allocation.Guard.Params })
+	return s.inTx(ctx, "save receipts", readWrite, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, saveReceiptsSQL,
+			column(rows, func(r *sizing.Receipt) string { return r.Allocation.PredictionID }),
+			column(rows, func(r *sizing.Receipt) string { return r.Ask.Try.Namespace }),
+			column(rows, func(r *sizing.Receipt) string { return r.Ask.Try.DAG }),
+			column(rows, func(r *sizing.Receipt) string { return r.Ask.Try.Task }),
+			column(rows, func(r *sizing.Receipt) string { return r.Ask.Try.RunID }),
+			column(rows, func(r *sizing.Receipt) int32 { return int32(r.Ask.Try.MapIndex) }),
+			column(rows, func(r *sizing.Receipt) int16 { return int16(r.Ask.Try.Number) }),
+			column(rows, func(r *sizing.Receipt) time.Time { return r.At }),
+			column(rows, func(r *sizing.Receipt) *float64 { return r.Allocation.Risk.Promised }),
+			column(rows, func(r *sizing.Receipt) int64 { return int64(r.Allocation.Memory.Limit) }),
+			after, to, guards, bodies)
+		return err
+	})
+}
+
+const receiptSQL = `
+	SELECT namespace, dag_id, task_id, guard, body
+	FROM receipt WHERE prediction_id = $1`
+
+// Receipt finds one by its prediction id.
+func (s *Store) Receipt(ctx context.Context, predictionID string) (sizing.Receipt, error) {
+	r, err := scanReceipt(s.pool.QueryRow(ctx, receiptSQL, predictionID))
+	return r, found("read a receipt", err, "no prediction %q is stored", predictionID)
+}
+
+const receiptOfTrySQL = `
+	SELECT namespace, dag_id, task_id, guard, body
+	FROM receipt
+	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
+		AND run_id = $4 AND map_index = $5 AND try_number = $6 AND run_id <> ''
+	ORDER BY at DESC LIMIT 1`
+
+// ReceiptOfTry finds the newest one of a try.
+func (s *Store) ReceiptOfTry(ctx context.Context, try sizing.TryKey) (sizing.Receipt, error) {
+	r, err := scanReceipt(s.pool.QueryRow(ctx, receiptOfTrySQL,
+		try.Namespace, try.DAG, try.Task, try.RunID, try.MapIndex, try.Number))
+	return r, found("read a receipt", err, "no prediction was made for try %d of run %q of %s", try.Number, try.RunID, try.TaskKey)
+}
+
+func scanReceipt(row pgx.Row) (sizing.Receipt, error) {
+	var r sizing.Receipt
+	var key sizing.TaskKey
+	var guard []float64
+	var body []byte
+	if err := row.Scan(&key.Namespace, &key.DAG, &key.Task, &guard, &body); err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(body, &r); err != nil {
+		return r, err
+	}
+	r.Ask.Try.TaskKey, r.Allocation.Task, r.Allocation.Guard.Params = key, key, guard
+	return r, nil
+}
+
+const receiptFeaturesSQL = `
+	SELECT n - 1, newest.features
+	FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int[], $6::smallint[])
+		WITH ORDINALITY AS try (namespace, dag_id, task_id, run_id, map_index, try_number, n)
+	CROSS JOIN LATERAL (
+		SELECT receipt.body -> 'Ask' -> 'Features' AS features
+		FROM receipt
+		WHERE receipt.namespace = try.namespace AND receipt.dag_id = try.dag_id AND receipt.task_id = try.task_id
+			AND receipt.run_id = try.run_id AND receipt.map_index = try.map_index AND receipt.try_number = try.try_number
+			AND receipt.run_id <> ''
+		ORDER BY receipt.at DESC LIMIT 1) AS newest`
+
+// addReceiptFeatures fills in features that were not reported, from the newest
+// receipt of the same try.
+func (s *Store) addReceiptFeatures(ctx context.Context, reports []report) error {
+	var silent []*report
+	for i := range reports {
+		if reports[i].Features == nil {
+			silent = append(silent, &reports[i])
+		}
+	}
+	if len(silent) == 0 {
+		return nil
+	}
+	rows, err := s.pool.Query(ctx, receiptFeaturesSQL,
+		column(silent, func(r *report) string { return r.Try.Namespace }),
+		column(silent, func(r *report) string { return r.Try.DAG }),
+		column(silent, func(r *report) string { return r.Try.Task }),
+		column(silent, func(r *report) string { return r.Try.RunID }),
+		column(silent, func(r *report) int32 { return int32(r.Try.MapIndex) }),
+		column(silent, func(r *report) int16 { return int16(r.Try.Number) }))
+	if err != nil {
+		return err
+	}
+	var n int
+	var features sizing.Features
+	_, err = pgx.ForEachRow(rows, []any{&n, &features}, func() error {
+		silent[n].Features, silent[n].fromReceipt = features, features != nil
+		features = nil
+		return nil
+	})
+	return err
+}
+
+const realisedSQL = `
+	WITH newest AS (
+		SELECT run_id, map_index, try_number, promised, at
+		FROM receipt
+		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
+		ORDER BY at DESC LIMIT $4),
+	first_try AS ( -- asked twice, a try has the promise of its newest receipt
+		SELECT DISTINCT ON (run_id, map_index) run_id, map_index, promised
+		FROM newest
+		WHERE run_id <> '' AND try_number = 1
+		ORDER BY run_id, map_index, at DESC)
+	SELECT count(*), count(*) FILTER (WHERE outcome IN (2, 3)), coalesce(sum(promised), 0)
+	FROM first_try
+	JOIN observation USING (run_id, map_index)
+	JOIN task ON task.id = observation.task
+	WHERE promised IS NOT NULL AND observation.try_number = 1
+		AND task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3`
+
+// Realised compares promises with what happened. The sum is taken over the tries
+// that have ended, so that it can be held against Killed.
+func (s *Store) Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.Realised, error) {
+	var r sizing.Realised
+	err := s.pool.QueryRow(ctx, realisedSQL, task.Namespace, task.DAG, task.Task, max(limit, 0)).
+		Scan(&r.Tries, &r.Killed, &r.Promised)
+	return r, explain("compare promises", err)
+}

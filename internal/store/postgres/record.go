@@ -1,0 +1,185 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Requests of at least direct rows are worth a transaction of their own; smaller
+// ones share one. No transaction holds more than chunk rows: others wait for its
+// locks.
+const (
+	direct = 100
+	chunk  = 5000
+)
+
+// report is an observation ready to be written.
+type report struct {
+	sizing.Observation // times in UTC, times and duration in whole microseconds
+	task               *knownTask
+	features           []float64 // by task.schema; nil: not known
+	// fromReceipt: nobody reported these features, so they contradict nothing.
+	fromReceipt bool
+}
+
+// Record commits what can be committed, and answers for each.
+func (s *Store) Record(ctx context.Context, obs []sizing.Observation) ([]sizing.Recorded, error) {
+	results := make([]sizing.Recorded, 0, len(obs))
+	for part := range slices.Chunk(obs, chunk) {
+		recorded, err := s.recordChunk(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, recorded...)
+	}
+	return results, nil
+}
+
+// errStale says that a task was renamed or deleted since this process saw it.
+// Nothing was written.
+var errStale = errors.New("tasks changed their names again and again meanwhile")
+
+func (s *Store) recordChunk(ctx context.Context, obs []sizing.Observation) ([]sizing.Recorded, error) {
+	results := make([]sizing.Recorded, len(obs))
+	var storable []int
+	for i := range obs {
+		if results[i].Err = checkStorable(&obs[i]); results[i].Err == nil {
+			storable = append(storable, i)
+		}
+	}
+	recorded, err := s.recordStorable(ctx, obs, storable)
+	if err != nil {
+		return nil, explain("record observations", err)
+	}
+	for j, i := range storable {
+		results[i] = recorded[j]
+	}
+	return results, nil
+}
+
+func (s *Store) recordStorable(ctx context.Context, obs []sizing.Observation, storable []int) ([]sizing.Recorded, error) {
+	if len(storable) == 0 {
+		return nil, nil
+	}
+	for range attempts {
+		reports, err := s.prepare(ctx, obs, storable)
+		if err != nil {
+			return nil, err
+		}
+		var recorded []sizing.Recorded
+		if len(reports) >= direct {
+			recorded, err = s.write(ctx, reports)
+		} else {
+			recorded, err = s.commits.write(ctx, reports)
+		}
+		if !errors.Is(err, errStale) {
+			return recorded, err
+		}
+		for i := range reports {
+			s.schemas.forget(reports[i].Try.TaskKey)
+		}
+	}
+	return nil, errStale
+}
+
+// prepare encodes the features, after growing the schemas that lack something.
+func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, storable []int) ([]report, error) {
+	reports := make([]report, len(storable))
+	for j, i := range storable {
+		reports[j].Observation = inMicroseconds(obs[i])
+	}
+	if err := s.addReceiptFeatures(ctx, reports); err != nil {
+		return nil, err
+	}
+	lacking := map[sizing.TaskKey][]sizing.Features{}
+	for j := range reports {
+		if r := &reports[j]; !r.encode(s.schemas.get(r.Try.TaskKey)) {
+			lacking[r.Try.TaskKey] = append(lacking[r.Try.TaskKey], r.Features)
+		}
+	}
+	grown := make(map[sizing.TaskKey]*knownTask, len(lacking))
+	for key, features := range lacking {
+		var err error
+		if grown[key], err = s.grow(ctx, key, features); err != nil {
+			return nil, err
+		}
+	}
+	for j := range reports {
+		if r := &reports[j]; r.task == nil {
+			r.encode(grown[r.Try.TaskKey])
+		}
+	}
+	return reports, nil
+}
+
+// encode takes the features over into k's schema, unless it lacks some of them.
+func (r *report) encode(k *knownTask) bool {
+	if k == nil {
+		return false
+	}
+	row, ok := k.encode(r.Features)
+	if ok {
+		r.task, r.features = k, row
+	}
+	return ok
+}
+
+func inMicroseconds(o sizing.Observation) sizing.Observation {
+	o.Duration = o.Duration.Truncate(time.Microsecond)
+	for _, t := range []*time.Time{&o.StartedAt, &o.EndedAt} {
+		*t = t.UTC().Truncate(time.Microsecond)
+	}
+	return o
+}
+
+// lot draws the try's place in the thinned sample: the tries of lowest lot are a
+// uniform sample that later tries change little, and that is the same wherever
+// the same history is stored.
+func lot(try sizing.TryKey) int32 {
+	h := fnv.New64a()
+	var b [12]byte
+	for i := range 4 {
+		b[i], b[4+i] = byte(try.MapIndex>>(8*i)), byte(try.Number>>(8*i))
+	}
+	h.Write(b[:])
+	h.Write([]byte(try.RunID))
+	// FNV leaves the last characters in the low bits; this finish spreads them
+	// (splitmix64, Steele et al. 2014).
+	x := h.Sum64()
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return int32((x ^ x>>31) >> 32)
+}
+
+// checkStorable refuses what no column could hold, so that it fails alone.
+func checkStorable(o *sizing.Observation) error {
+	if o.Try.Number < 0 || o.Try.Number > sizing.MaxTry {
+		return sizing.InvalidField("try_number", "must be 1 to %d", sizing.MaxTry)
+	}
+	if o.Try.MapIndex < sizing.NoMap || o.Try.MapIndex > sizing.MaxMapIndex {
+		return sizing.InvalidField("map_index", "must be -1 (not mapped) to %d", sizing.MaxMapIndex)
+	}
+	for _, id := range []struct{ field, text string }{
+		{"namespace", o.Try.Namespace}, {"dag_id", o.Try.DAG}, {"task_id", o.Try.Task},
+		{"run_id", o.Try.RunID}, {"prediction_id", o.PredictionID},
+	} {
+		if !isText(id.text) {
+			return sizing.InvalidField(id.field, "must be UTF-8 without NUL")
+		}
+	}
+	for name, v := range o.Features {
+		if !isText(name) || !isText(v.Text) {
+			return sizing.InvalidField("features", "must be UTF-8 without NUL: look at %.40q", name)
+		}
+	}
+	return nil
+}
+
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

@@ -1,0 +1,126 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+const policiesSQL = `
+	SELECT namespace, dag_id, task_id, policy
+	FROM task WHERE policy IS NOT NULL`
+
+// Policies reads all policies that were set.
+func (s *Store) Policies(ctx context.Context) (map[sizing.TaskKey]sizing.Policy, error) {
+	rows, err := s.pool.Query(ctx, policiesSQL)
+	if err != nil {
+		return nil, explain("read policies", err)
+	}
+	policies := map[sizing.TaskKey]sizing.Policy{}
+	for rows.Next() {
+		var key sizing.TaskKey
+		var policy sizing.Policy // new for each: a field that is left out keeps no older value
+		if err := rows.Scan(&key.Namespace, &key.DAG, &key.Task, &policy); err != nil {
+			return nil, explain("read policies", err)
+		}
+		policies[key] = policy
+	}
+	return policies, explain("read policies", rows.Err())
+}
+
+const policySQL = `
+	SELECT policy
+	FROM task
+	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3 AND policy IS NOT NULL`
+
+// Policy is the zero Policy where none was set.
+func (s *Store) Policy(ctx context.Context, task sizing.TaskKey) (policy sizing.Policy, err error) {
+	err = s.pool.QueryRow(ctx, policySQL, task.Namespace, task.DAG, task.Task).Scan(&policy)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return sizing.Policy{}, nil
+	}
+	return policy, explain("read a policy", err)
+}
+
+const setPolicySQL = `
+	UPDATE task SET policy = $2 WHERE id = $1`
+
+// SetPolicy creates the task if it is new.
+func (s *Store) SetPolicy(ctx context.Context, task sizing.TaskKey, policy sizing.Policy) error {
+	return s.inTx(ctx, "set a policy", readWrite, func(tx pgx.Tx) error {
+		id, _, err := lockOrCreateTask(ctx, tx, task)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, setPolicySQL, id, policy); err != nil {
+			return err
+		}
+		return notify(ctx, tx, task)
+	})
+}
+
+const deleteTaskSQL = `
+	DELETE FROM task
+	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3` // and what refers to it
+
+const deleteReceiptsSQL = `
+	DELETE FROM receipt
+	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
+
+// DeleteTask removes the task and all that is stored of it.
+func (s *Store) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
+	err := s.inTx(ctx, "delete a task", readWrite, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, deleteTaskSQL, task.Namespace, task.DAG, task.Task)
+		if err == nil && tag.RowsAffected() == 0 {
+			return unknownTask(task)
+		}
+		if err == nil {
+			_, err = tx.Exec(ctx, deleteReceiptsSQL, task.Namespace, task.DAG, task.Task)
+		}
+		if err != nil {
+			return err
+		}
+		return notify(ctx, tx, task)
+	})
+	s.schemas.forget(task)
+	return err
+}
+
+const renameTaskSQL = `
+	UPDATE task SET namespace = $4, dag_id = $5, task_id = $6
+	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
+
+const renameReceiptsSQL = `
+	UPDATE receipt SET namespace = $4, dag_id = $5, task_id = $6
+	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
+
+// Rename moves all that is stored of a task to another name.
+func (s *Store) Rename(ctx context.Context, from, to sizing.TaskKey) error {
+	names := []any{from.Namespace, from.DAG, from.Task, to.Namespace, to.DAG, to.Task}
+	err := s.inTx(ctx, "rename a task", readWrite, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, renameTaskSQL, names...)
+		if err == nil && tag.RowsAffected() == 0 {
+			return unknownTask(from)
+		}
+		if err == nil {
+			_, err = tx.Exec(ctx, renameReceiptsSQL, names...)
+		}
+		if err == nil {
+			err = notify(ctx, tx, from)
+		}
+		if err != nil {
+			return err
+		}
+		return notify(ctx, tx, to)
+	})
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "23505" {
+		err = sizing.Errorf(sizing.Conflict, "%s exists already: delete it first, or choose another name", to)
+	}
+	s.schemas.forget(from)
+	return err
+}

@@ -1,0 +1,264 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// write commits reports in one transaction and answers for each. errStale if a
+// task no longer has the name under which it was prepared.
+func (s *Store) write(ctx context.Context, reports []report) ([]sizing.Recorded, error) {
+	var recorded []sizing.Recorded
+	err := s.inTx(ctx, "record observations", readWrite, func(tx pgx.Tx) error {
+		if err := lockTallies(ctx, tx, reports); err != nil {
+			return err
+		}
+		first, again := splitByTry(reports)
+		told, err := insert(ctx, tx, reports, first)
+		if err != nil {
+			return err
+		}
+		recorded = make([]sizing.Recorded, len(reports))
+		if again = append(again, told...); len(again) > 0 {
+			slices.Sort(again) // in the order in which they were told
+			if err := compare(ctx, tx, reports, again, recorded); err != nil {
+				return err
+			}
+		}
+		return s.count(ctx, tx, reports, recorded, again)
+	})
+	return recorded, err
+}
+
+const lockTalliesSQL = `
+	SELECT task.id, task.namespace, task.dag_id, task.task_id
+	FROM task JOIN tally ON tally.task = task.id
+	WHERE task.id = ANY($1)
+	ORDER BY task.id -- one order for all writers: no deadlocks
+	FOR KEY SHARE OF task FOR NO KEY UPDATE OF tally`
+
+// lockTallies makes this transaction the only writer of the reports' tasks, and
+// holds off their rename and deletion.
+func lockTallies(ctx context.Context, tx pgx.Tx, reports []report) error {
+	tasks := make(map[int64]sizing.TaskKey, 1)
+	for i := range reports {
+		tasks[reports[i].task.id] = reports[i].Try.TaskKey
+	}
+	ids := make([]int64, 0, len(tasks))
+	for id := range tasks {
+		ids = append(ids, id)
+	}
+	rows, err := tx.Query(ctx, lockTalliesSQL, ids)
+	if err != nil {
+		return err
+	}
+	var id int64
+	var key sizing.TaskKey
+	current := 0
+	_, err = pgx.ForEachRow(rows, []any{&id, &key.Namespace, &key.DAG, &key.Task}, func() error {
+		if tasks[id] == key {
+			current++
+		}
+		return nil
+	})
+	if err == nil && current < len(ids) {
+		err = errStale
+	}
+	return err
+}
+
+// splitByTry finds the first report of each try, and the others.
+func splitByTry(reports []report) (first, again []int) {
+	seen := make(map[sizing.TryKey]bool, len(reports))
+	for i := range reports {
+		if try := reports[i].Try; seen[try] {
+			again = append(again, i)
+		} else {
+			seen[try] = true
+			first = append(first, i)
+		}
+	}
+	return first, again
+}
+
+// $17 and $18 say where in the flat array $20 a row's features stand.
+const insertSQL = `
+	WITH new AS (
+		SELECT * FROM unnest($1::bigint[], $2::text[], $3::int[], $4::smallint[], $5::smallint[], $6::boolean[],
+			$7::timestamptz[], $8::timestamptz[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[],
+			$13::float8[], $14::float8[], $15::float8[], $16::text[], $17::int[], $18::int[], $19::int[])
+		WITH ORDINALITY AS new (task, run_id, map_index, try_number, outcome, provisional,
+			started_at, ended_at, duration_us, memory_max, allocated_memory, requested_memory,
+			cpu_max, allocated_cpu, requested_cpu, prediction_id, features_after, features_to, lot, n)),
+	inserted AS (
+		INSERT INTO observation (task, run_id, map_index, try_number, outcome, provisional,
+			at, started_at, ended_at, duration_us,
+			memory_max, allocated_memory, requested_memory,
+			cpu_max, allocated_cpu, requested_cpu,
+			prediction_id, features, lot)
+		SELECT task, run_id, map_index, try_number, outcome, provisional,
+			coalesce(ended_at, started_at, now()), started_at, ended_at, nullif(duration_us, 0),
+			nullif(memory_max, 0), nullif(allocated_memory, 0), nullif(requested_memory, 0),
+			nullif(cpu_max, 0), nullif(allocated_cpu, 0), nullif(requested_cpu, 0),
+			nullif(prediction_id, ''), ($20::float8[])[features_after + 1:features_to], lot
+		FROM new ORDER BY n
+		ON CONFLICT (task, run_id, map_index, try_number) DO NOTHING
+		RETURNING task, run_id, map_index, try_number)
+	SELECT n - 1 FROM new
+	WHERE NOT EXISTS (
+		SELECT FROM inserted
+		WHERE inserted.task = new.task AND inserted.run_id = new.run_id
+			AND inserted.map_index = new.map_index AND inserted.try_number = new.try_number)
+	ORDER BY n`
+
+// insert writes the reports numbered in first, and returns those of them whose
+// try was told before: nothing was written for these.
+func insert(ctx context.Context, tx pgx.Tx, reports []report, first []int) (told []int, err error) {
+	fresh := make([]*report, len(first))
+	for i, n := range first {
+		fresh[i] = &reports[n]
+	}
+	rows, err := tx.Query(ctx, insertSQL, columnsOf(fresh)...)
+	if err != nil {
+		return nil, err
+	}
+	var n int
+	_, err = pgx.ForEachRow(rows, []any{&n}, func() error {
+		told = append(told, first[n])
+		return nil
+	})
+	return told, err
+}
+
+// columnsOf turns reports into the arrays of insertSQL.
+func columnsOf(reports []*report) []any {
+	features, after, to := flatten(reports, func(r *report) []float64 { return r.features })
+	return []any{
+		column(reports, func(r *report) int64 { return r.task.id }),
+		column(reports, func(r *report) string { return r.Try.RunID }),
+		column(reports, func(r *report) int32 { return int32(r.Try.MapIndex) }),
+		column(reports, func(r *report) int16 { return int16(r.Try.Number) }),
+		column(reports, func(r *report) int16 { return int16(r.Outcome) }),
+		column(reports, func(r *report) bool { return r.Provisional }),
+		column(reports, func(r *report) *time.Time { return knownTime(&r.StartedAt) }),
+		column(reports, func(r *report) *time.Time { return knownTime(&r.EndedAt) }),
+		column(reports, func(r *report) int64 { return r.Duration.Microseconds() }),
+		column(reports, func(r *report) int64 { return int64(r.MemoryMax) }),
+		column(reports, func(r *report) int64 { return int64(r.Allocated.Memory) }),
+		column(reports, func(r *report) int64 { return int64(r.Requested.Memory) }),
+		column(reports, func(r *report) float64 { return float64(r.CPUMax) }),
+		column(reports, func(r *report) float64 { return float64(r.Allocated.CPU) }),
+		column(reports, func(r *report) float64 { return float64(r.Requested.CPU) }),
+		column(reports, func(r *report) string { return r.PredictionID }),
+		after, to,
+		column(reports, func(r *report) int32 { return lot(r.Try) }),
+		features,
+	}
+}
+
+// knownTime is t, or null if t is zero.
+func knownTime(t *time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return t
+}
+
+const countSQL = `
+	UPDATE tally
+	SET observations = tally.observations + news.observations,
+		kills = tally.kills + news.kills,
+		due_at = least(tally.due_at, now() + news.wait)
+	FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::interval[]) AS news (task, observations, kills, wait)
+	WHERE tally.task = news.task`
+
+// news is what a transaction changed for one task.
+type news struct {
+	observations, kills int64
+	urgent              bool // an OOM is to be learned from at once
+}
+
+// count adds what is new to the tallies and makes its tasks due. What is not in
+// again was inserted.
+func (s *Store) count(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.Recorded, again []int) error {
+	changed := map[int64]news{}
+	for i := range reports {
+		_, told := slices.BinarySearch(again, i)
+		if told && !recorded[i].Amended {
+			continue
+		}
+		n, oom := changed[reports[i].task.id], reports[i].Outcome.OOM()
+		n.urgent = n.urgent || oom
+		if !told {
+			n.observations++
+			if oom {
+				n.kills++
+			}
+		}
+		changed[reports[i].task.id] = n
+	}
+	return s.addNews(ctx, tx, changed)
+}
+
+func (s *Store) addNews(ctx context.Context, tx pgx.Tx, changed map[int64]news) error {
+	if len(changed) == 0 {
+		return nil
+	}
+	var tasks, observations, kills []int64
+	var waits []time.Duration
+	for task, n := range changed {
+		wait := s.cfg.Debounce
+		if n.urgent {
+			wait = 0
+		}
+		tasks, observations, kills, waits = append(tasks, task), append(observations, n.observations), append(kills, n.kills), append(waits, wait)
+	}
+	_, err := tx.Exec(ctx, countSQL, tasks, observations, kills, waits)
+	return err
+}
+
+const voidSQL = `
+	DELETE FROM observation
+	WHERE task = $1 AND run_id = $2 AND map_index = $3 AND try_number = $4
+	RETURNING outcome`
+
+// Void takes a report back. What was learned from it is to be learned anew: the
+// task becomes due.
+func (s *Store) Void(ctx context.Context, try sizing.TryKey) error {
+	return s.inTx(ctx, "void a report", readWrite, func(tx pgx.Tx) error {
+		id, err := lockTally(ctx, tx, try.TaskKey)
+		if err != nil {
+			return err
+		}
+		var outcome sizing.Outcome
+		err = tx.QueryRow(ctx, voidSQL, id, try.RunID, try.MapIndex, try.Number).Scan(&outcome)
+		if err != nil {
+			return found("void a report", err, "no report of try %d of run %q (map index %d) of %s is stored", try.Number, try.RunID, try.MapIndex, try.TaskKey)
+		}
+		gone := news{observations: -1}
+		if outcome.OOM() {
+			gone.kills = -1
+		}
+		return s.addNews(ctx, tx, map[int64]news{id: gone})
+	})
+}
+
+const lockTallySQL = `
+	SELECT task.id
+	FROM task JOIN tally ON tally.task = task.id
+	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
+	FOR KEY SHARE OF task FOR NO KEY UPDATE OF tally`
+
+func lockTally(ctx context.Context, tx pgx.Tx, key sizing.TaskKey) (id int64, err error) {
+	err = tx.QueryRow(ctx, lockTallySQL, key.Namespace, key.DAG, key.Task).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = unknownTask(key)
+	}
+	return id, err
+}

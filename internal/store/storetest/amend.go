@@ -1,0 +1,187 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// facts are the fields of an observation: how to forget one and how to contradict it.
+var facts = map[string]struct{ forget, contradict func(*sizing.Observation) }{
+	"memory_max_bytes": {
+		func(o *sizing.Observation) { o.MemoryMax = 0 }, func(o *sizing.Observation) { o.MemoryMax++ }},
+	"cpu_max_cores": {
+		func(o *sizing.Observation) { o.CPUMax = 0 }, func(o *sizing.Observation) { o.CPUMax += 0.001 }},
+	"duration_seconds": {
+		func(o *sizing.Observation) { o.Duration = 0 }, func(o *sizing.Observation) { o.Duration += time.Microsecond }},
+	"started_at": {
+		func(o *sizing.Observation) { o.StartedAt = time.Time{} }, func(o *sizing.Observation) { o.StartedAt = o.StartedAt.Add(time.Microsecond) }},
+	"ended_at": {
+		func(o *sizing.Observation) { o.EndedAt = time.Time{} }, func(o *sizing.Observation) { o.EndedAt = o.EndedAt.Add(time.Microsecond) }},
+	"allocated.memory_bytes": {
+		func(o *sizing.Observation) { o.Allocated.Memory = 0 }, func(o *sizing.Observation) { o.Allocated.Memory++ }},
+	"allocated.cpu_cores": {
+		func(o *sizing.Observation) { o.Allocated.CPU = 0 }, func(o *sizing.Observation) { o.Allocated.CPU++ }},
+	"requested.memory_bytes": {
+		func(o *sizing.Observation) { o.Requested.Memory = 0 }, func(o *sizing.Observation) { o.Requested.Memory++ }},
+	"requested.cpu_cores": {
+		func(o *sizing.Observation) { o.Requested.CPU = 0 }, func(o *sizing.Observation) { o.Requested.CPU++ }},
+	"prediction_id": {
+		func(o *sizing.Observation) { o.PredictionID = "" }, func(o *sizing.Observation) { o.PredictionID = "p-2" }},
+	"features.count": {
+		func(o *sizing.Observation) { o.Features = without(o.Features, "count") }, func(o *sizing.Observation) { o.Features = with(o.Features, "count", sizing.NumberValue(1254)) }},
+	"features.region": {
+		func(o *sizing.Observation) { o.Features = without(o.Features, "region") }, func(o *sizing.Observation) { o.Features = with(o.Features, "region", sizing.TextValue("apac")) }},
+	"features.sale_end": {
+		func(o *sizing.Observation) { o.Features = without(o.Features, "sale_end") }, func(o *sizing.Observation) { o.Features = with(o.Features, "sale_end", sizing.TextValue("2020-02-06")) }},
+}
+
+func with(f sizing.Features, name string, v sizing.Value) sizing.Features {
+	f = without(f, name)
+	f[name] = v
+	return f
+}
+
+func without(f sizing.Features, name string) sizing.Features {
+	rest := sizing.Features{}
+	for n, v := range f {
+		if n != name {
+			rest[n] = v
+		}
+	}
+	return rest
+}
+
+func examineAmend(t *testing.T, open func(*testing.T) store.Store) {
+	st := open(t)
+
+	t.Run("the same again is a duplicate without effect", func(t *testing.T) {
+		o := whole(task("same"))
+		recordNew(t, st, o)
+		before := history(t, st, o.Try.TaskKey)
+		require.Equal(t, sizing.Recorded{Duplicate: true}, record(t, st, o)[0])
+		o.StartedAt, o.EndedAt = o.StartedAt.Add(time.Nanosecond), o.EndedAt.In(time.FixedZone("", 3600)).Add(999*time.Nanosecond)
+		o.Duration += 999 * time.Nanosecond
+		require.Equal(t, sizing.Recorded{Duplicate: true}, record(t, st, o)[0], "times count to the microsecond")
+		require.Equal(t, before, history(t, st, o.Try.TaskKey))
+	})
+
+	for field, fact := range facts {
+		t.Run(field+" that was not known is filled in", func(t *testing.T) {
+			known := whole(task("fill " + field))
+			less := known
+			fact.forget(&less)
+			recordNew(t, st, less)
+			require.Equal(t, sizing.Recorded{Amended: true}, record(t, st, known)[0])
+			require.Equal(t, sizing.Recorded{Duplicate: true}, record(t, st, known)[0])
+			require.Equal(t, sizing.Recorded{Duplicate: true}, record(t, st, less)[0], "saying less contradicts nothing")
+		})
+		t.Run(field+" that was known is not contradicted", func(t *testing.T) {
+			o := whole(task("contradict " + field))
+			recordNew(t, st, o)
+			before := history(t, st, o.Try.TaskKey).Rows
+			liar := o
+			fact.contradict(&liar)
+			requireConflict(t, field, record(t, st, liar)[0])
+			require.Equal(t, before, history(t, st, o.Try.TaskKey).Rows, "nothing changed")
+			require.Equal(t, sizing.Recorded{Duplicate: true}, record(t, st, o)[0])
+		})
+	}
+
+	t.Run("a contradiction fills in nothing else", func(t *testing.T) {
+		o := whole(task("half"))
+		less := o
+		less.MemoryMax = 0
+		recordNew(t, st, less)
+		o.CPUMax = 3
+		requireConflict(t, "cpu_max_cores", record(t, st, o)[0])
+		require.Zero(t, history(t, st, o.Try.TaskKey).Rows[0].MemoryMax)
+	})
+
+	t.Run("an end that comes late moves the row", func(t *testing.T) {
+		o := whole(task("ends"))
+		running := o
+		running.EndedAt = time.Time{}
+		recordNew(t, st, running)
+		require.Equal(t, o.StartedAt, history(t, st, o.Try.TaskKey).Rows[0].At)
+		record(t, st, o)
+		require.Equal(t, noon, history(t, st, o.Try.TaskKey).Rows[0].At)
+	})
+
+	examineProvisional(t, st)
+	examineTwins(t, st)
+}
+
+func examineProvisional(t *testing.T, st store.Store) {
+	provisional := func(name string) sizing.Observation {
+		o := kill(firstTry(task(name), "r"), 2*sizing.GiB)
+		o.EndedAt, o.Provisional = time.Time{}, true
+		return o
+	}
+
+	t.Run("a provisional kill is amended by its report, once", func(t *testing.T) {
+		o := provisional("provisional")
+		recordNew(t, st, o)
+		require.True(t, record(t, st, o)[0].Duplicate, "asked again")
+		reported := whole(o.Try.TaskKey)
+		reported.Try, reported.Allocated.Memory = o.Try, o.Allocated.Memory
+		require.Equal(t, sizing.Recorded{Amended: true}, record(t, st, reported)[0])
+		require.Equal(t, sizing.Recorded{Duplicate: true}, record(t, st, reported)[0])
+		h := history(t, st, o.Try.TaskKey)
+		require.Len(t, h.Rows, 1)
+		require.Equal(t, 7*sizing.GiB, h.Rows[0].MemoryMax)
+		require.Equal(t, noon, h.Rows[0].At)
+	})
+
+	t.Run("a report that adds nothing still settles a provisional kill", func(t *testing.T) {
+		o := provisional("settled")
+		recordNew(t, st, o)
+		reported := o
+		reported.Provisional = false
+		require.Equal(t, sizing.Recorded{Amended: true}, record(t, st, reported)[0])
+		require.Equal(t, sizing.Recorded{Duplicate: true}, record(t, st, reported)[0])
+		require.Equal(t, sizing.Recorded{Duplicate: true}, record(t, st, o)[0], "a lift asked late changes nothing")
+		require.Equal(t, sizing.Recorded{Duplicate: true}, record(t, st, reported)[0])
+	})
+
+	t.Run("a provisional kill is not turned into a success", func(t *testing.T) {
+		o := provisional("no success")
+		recordNew(t, st, o)
+		requireConflict(t, "outcome", record(t, st, success(o.Try, sizing.GiB, 1))[0])
+		require.Equal(t, sizing.OOMKilled, history(t, st, o.Try.TaskKey).Rows[0].Outcome)
+	})
+
+	t.Run("a provisional kill at another allocation is another kill", func(t *testing.T) {
+		o := provisional("other kill")
+		recordNew(t, st, o)
+		requireConflict(t, "allocated.memory_bytes", record(t, st, kill(o.Try, 3*sizing.GiB))[0])
+	})
+}
+
+// examineTwins tells one try several times in one call.
+func examineTwins(t *testing.T, st store.Store) {
+	for name, n := range map[string]int{"few": 5, "many": 300} {
+		t.Run("told twice among "+name+", the first counts", func(t *testing.T) {
+			key := task("twins " + name)
+			obs := runs(key, n)
+			same, more, contradiction := obs[0], obs[1], obs[2]
+			more.Duration = time.Minute
+			contradiction.MemoryMax++
+			recorded := record(t, st, append(obs, same, more, contradiction)...)
+			for i := range n {
+				require.Equal(t, sizing.Recorded{}, recorded[i])
+			}
+			require.Equal(t, sizing.Recorded{Duplicate: true}, recorded[n])
+			require.Equal(t, sizing.Recorded{Amended: true}, recorded[n+1])
+			requireConflict(t, "memory_max_bytes", recorded[n+2])
+			h := history(t, st, key)
+			require.Equal(t, n, h.Total)
+			require.Equal(t, time.Minute, h.Rows[1].Duration)
+			require.Equal(t, 3*sizing.MiB, h.Rows[2].MemoryMax)
+		})
+	}
+}

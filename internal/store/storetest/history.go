@@ -1,0 +1,240 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+func examineHistory(t *testing.T, open func(*testing.T) store.Store) {
+	st := open(t)
+
+	t.Run("rows are ordered by time, then by arrival", func(t *testing.T) {
+		key := task("order")
+		obs := runs(key, 4)
+		obs[3].EndedAt = obs[1].EndedAt
+		recordNew(t, st, obs[3], obs[2], obs[1], obs[0])
+		require.Equal(t, []string{"run00000", "run00003", "run00001", "run00002"}, runIDs(history(t, st, key)))
+	})
+
+	t.Run("up to the total nothing is thinned", func(t *testing.T) {
+		key := task("all")
+		recordNew(t, st, runs(key, 100)...)
+		h, err := st.History(t.Context(), key, store.Keep{Total: 100, Recent: 40, High: 10})
+		require.NoError(t, err)
+		require.Len(t, h.Rows, 100)
+		for _, row := range h.Rows {
+			require.Equal(t, 1.0, row.Weight)
+		}
+	})
+
+	examineThinned(t, st)
+}
+
+// examineThinned reads 1,000 runs as 100: peaks rise to 500 MiB and fall again,
+// one old run was killed at 2 GiB, and another needed 1 GiB.
+func examineThinned(t *testing.T, st store.Store) {
+	key, keep := task("thinned"), store.Keep{Total: 100, Recent: 40, High: 10}
+	obs := runs(key, 1000)
+	for i := range obs {
+		obs[i].MemoryMax = sizing.Bytes(500-max(i-500, 500-i)) * sizing.MiB
+	}
+	obs[7] = kill(obs[7].Try, 2*sizing.GiB)
+	obs[7].EndedAt = noon.Add(7 * time.Minute)
+	obs[11].MemoryMax = sizing.GiB
+	recordNew(t, st, obs...)
+	read := func(t *testing.T) sizing.History {
+		h, err := st.History(t.Context(), key, keep)
+		require.NoError(t, err)
+		return h
+	}
+	h := read(t)
+	ids := runIDs(h)
+
+	t.Run("beyond it, the total bounds the rows", func(t *testing.T) {
+		require.LessOrEqual(t, len(h.Rows), 100)
+		require.Greater(t, len(h.Rows), 90)
+		require.Equal(t, 1000, h.Total)
+		require.True(t, slices.IsSorted(ids), "runs are numbered by time")
+		require.Len(t, slices.Compact(slices.Clone(ids)), len(ids), "each once")
+	})
+
+	t.Run("the newest are whole", func(t *testing.T) {
+		for i := 960; i < 1000; i++ {
+			require.Contains(t, ids, obs[i].Try.RunID)
+		}
+	})
+
+	t.Run("the highest peaks are whole, kills among them", func(t *testing.T) {
+		for _, i := range []int{7, 11, 497, 498, 499, 500, 501, 502, 503} {
+			n := slices.Index(ids, obs[i].Try.RunID)
+			require.GreaterOrEqual(t, n, 0, obs[i].Try.RunID)
+			require.Equal(t, 1.0, h.Rows[n].Weight)
+		}
+	})
+
+	t.Run("weights sum to what exists, and restore the balance", func(t *testing.T) {
+		var sum, sumOfN float64
+		for _, row := range h.Rows {
+			require.GreaterOrEqual(t, row.Weight, 1.0)
+			sum += row.Weight
+			if row.RunID != obs[7].Try.RunID { // has no features
+				sumOfN += row.Weight * row.Features[0]
+			}
+		}
+		require.InDelta(t, 1000, sum, 1e-9)
+		require.InDelta(t, 499.5, sumOfN/sum, 60, "the mean of 0 to 999, by about 50 rows")
+	})
+
+	t.Run("the sample is fixed", func(t *testing.T) {
+		require.Equal(t, h, read(t))
+		recordNew(t, st, success(firstTry(key, "later"), sizing.MiB, 0))
+		later := runIDs(read(t))
+		gone := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(later, id) })
+		require.LessOrEqual(t, len(gone), 2, "one more row displaces one of the sample and one of the newest at most")
+	})
+
+	t.Run("a bound below the defaults still holds", func(t *testing.T) {
+		small, err := st.History(t.Context(), key, store.Keep{Total: 20})
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(small.Rows), 20)
+		var sum float64
+		for _, row := range small.Rows {
+			sum += row.Weight
+		}
+		require.InDelta(t, 1001, sum, 1e-9)
+	})
+}
+
+func runIDs(h sizing.History) []string {
+	ids := make([]string, len(h.Rows))
+	for i, row := range h.Rows {
+		ids[i] = row.RunID
+	}
+	return ids
+}
+
+func examineSince(t *testing.T, open func(*testing.T) store.Store) {
+	st := open(t)
+
+	t.Run("news come in the order of arrival, page by page", func(t *testing.T) {
+		key := task("pages")
+		obs := runs(key, 5)
+		slices.Reverse(obs) // arrival is not time
+		recordNew(t, st, obs...)
+		recordNew(t, st, runs(task("another"), 5)...)
+		var ids []string
+		seq := int64(0)
+		for {
+			h, err := st.Since(t.Context(), key, seq, 2)
+			require.NoError(t, err)
+			require.Equal(t, 5, h.Total)
+			if len(h.Rows) == 0 {
+				require.Equal(t, seq, h.LastSeq, "nothing new: go on from here")
+				break
+			}
+			ids, seq = append(ids, runIDs(h)...), h.LastSeq
+		}
+		require.Equal(t, []string{"run00004", "run00003", "run00002", "run00001", "run00000"}, ids)
+		require.Equal(t, seq, history(t, st, key).LastSeq)
+	})
+
+	t.Run("an unknown task has no news", func(t *testing.T) {
+		_, err := st.Since(t.Context(), task("unknown"), 0, 10)
+		requireKind(t, sizing.NotFound, err)
+	})
+
+	t.Run("who follows while others write misses nothing", func(t *testing.T) {
+		key := task("followed")
+		recordNew(t, st, success(firstTry(key, "first"), sizing.GiB, 0))
+		var writing atomic.Int64
+		const writers, batches = 6, 15
+		writing.Store(writers)
+		var ids []string
+		inParallel(t, writers+1, func(ctx context.Context, worker int) error {
+			if worker < writers {
+				defer writing.Add(-1)
+				for batch := range batches {
+					obs := runs(key, []int{1, 10, 200}[(worker+batch)%3])
+					for i := range obs {
+						obs[i].Try.RunID = fmt.Sprintf("%d/%d/%d", worker, batch, i)
+					}
+					if _, err := st.Record(ctx, obs); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			for seq, last := int64(0), false; ; {
+				last = writing.Load() == 0
+				h, err := st.Since(ctx, key, seq, 1000)
+				if err != nil || last && len(h.Rows) == 0 {
+					return err
+				}
+				ids, seq = append(ids, runIDs(h)...), h.LastSeq
+			}
+		})
+		total := history(t, st, key).Total
+		require.Equal(t, 1+writers*batches/3*(1+10+200), total)
+		require.Len(t, ids, total)
+		slices.Sort(ids)
+		require.Len(t, slices.Compact(ids), total, "each once")
+	})
+}
+
+func examineKills(t *testing.T, open func(*testing.T) store.Store) {
+	st := open(t)
+	key := task("kills")
+	mapped := func(index, number int) sizing.TryKey {
+		return sizing.TryKey{TaskKey: key, RunID: "r", MapIndex: index, Number: number}
+	}
+	after := func(o sizing.Observation, minutes int) sizing.Observation {
+		o.EndedAt = noon.Add(time.Duration(minutes) * time.Minute)
+		return o
+	}
+	recordNew(t, st,
+		after(kill(mapped(0, 2), 4*sizing.GiB), 2),
+		after(kill(mapped(0, 1), 2*sizing.GiB), 1),
+		after(kill(mapped(1, 1), 8*sizing.GiB), 3),
+		after(success(mapped(0, 3), sizing.GiB, 1), 4))
+
+	t.Run("the kills of one mapped run, oldest first", func(t *testing.T) {
+		kills, err := st.Kills(t.Context(), key, "r", 0)
+		require.NoError(t, err)
+		require.Equal(t, []store.Kill{
+			{Try: 1, Allocated: 2 * sizing.GiB, At: noon.Add(time.Minute)},
+			{Try: 2, Allocated: 4 * sizing.GiB, At: noon.Add(2 * time.Minute)},
+		}, kills)
+	})
+
+	t.Run("a run that is not known has none", func(t *testing.T) {
+		kills, err := st.Kills(t.Context(), task("unknown"), "r", 0)
+		require.NoError(t, err)
+		require.Empty(t, kills)
+	})
+
+	t.Run("kills at the cap count since the last success", func(t *testing.T) {
+		atCap := func(ceiling sizing.Bytes) int {
+			n, err := st.KillsAtCap(t.Context(), key, ceiling)
+			require.NoError(t, err)
+			return n
+		}
+		require.Zero(t, atCap(8*sizing.GiB), "a success came after")
+		app := after(kill(mapped(2, 1), 8*sizing.GiB), 5)
+		app.Outcome = sizing.AppOOM
+		recordNew(t, st, app, after(kill(mapped(2, 2), 9*sizing.GiB), 6), after(kill(mapped(2, 3), 7*sizing.GiB), 7))
+		require.Equal(t, 2, atCap(8*sizing.GiB))
+		require.Equal(t, 1, atCap(9*sizing.GiB))
+		require.Equal(t, 3, atCap(sizing.GiB))
+		recordNew(t, st, after(success(mapped(3, 1), sizing.GiB, 1), 8))
+		require.Zero(t, atCap(sizing.GiB))
+	})
+}

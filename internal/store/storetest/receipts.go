@@ -1,0 +1,144 @@
+package storetest
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// receipt answers an ask of one feature with 2 GiB and a promise; NaN promises nothing.
+func receipt(id string, try sizing.TryKey, promised float64, at time.Time) sizing.Receipt {
+	r := sizing.Receipt{
+		Ask: sizing.Ask{Try: try, Features: sizing.Features{"n": sizing.NumberValue(1)}},
+		Allocation: sizing.Allocation{PredictionID: id, Task: try.TaskKey,
+			Memory: sizing.Grant{Request: 2 * sizing.GiB, Limit: 2 * sizing.GiB}},
+		At: at,
+	}
+	if !math.IsNaN(promised) {
+		r.Allocation.Risk.Promised = &promised
+	}
+	return r
+}
+
+func examineReceipts(t *testing.T, open func(*testing.T) store.Store) {
+	st := open(t)
+	save := func(t *testing.T, receipts ...sizing.Receipt) {
+		t.Helper()
+		require.NoError(t, st.SaveReceipts(t.Context(), receipts))
+	}
+
+	t.Run("a receipt is read back bit for bit", func(t *testing.T) {
+		third, denormal, lifts := 1.0/3, math.SmallestNonzeroFloat64, math.Nextafter(1, 2)
+		want := receipt("whole", sizing.TryKey{TaskKey: task("whole"), RunID: "r", MapIndex: 3, Number: 2}, third, noon.Add(time.Microsecond))
+		want.Ask.Features = sizing.Features{"a": sizing.NumberValue(denormal), "b": sizing.TextValue("<ü & \"☃\">"), "c": sizing.TextValue("2020-01-03"), "d": sizing.BoolValue(false), "e": {}}
+		want.Ask.Requested, want.Ask.MaxMemory = sizing.Resources{Memory: sizing.MaxBytes, CPU: 0.1}, 1
+		a := &want.Allocation
+		a.CPU, a.Duration = 0.1, &sizing.Duration{Median: time.Nanosecond, P95: time.Hour}
+		a.Bins = &sizing.BinChoice{Upper: []sizing.Bytes{1, sizing.MaxBytes}, Probabilities: []float64{third, 1 - third}, Chosen: 1}
+		a.Ladder, a.Source, a.Mode, a.Reason = []sizing.Bytes{1, 2}, sizing.FromModel, sizing.Shadow, "because"
+		a.Risk.Target, a.Shadow = lifts, &sizing.Grant{Request: 1, Limit: 2}
+		a.Model = &sizing.ModelRef{Version: 17, Family: "f", Observations: 1460, TrainedAt: noon}
+		a.Guard = sizing.Guard{Version: math.MaxInt64, Params: []float64{third, math.Inf(1), math.Inf(-1), denormal, math.Copysign(0, -1)}}
+		save(t, want)
+		got, err := st.Receipt(t.Context(), "whole")
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		require.True(t, math.Signbit(got.Allocation.Guard.Params[4]))
+	})
+
+	t.Run("margins may be no number", func(t *testing.T) {
+		r := receipt("nan", firstTry(task("nan"), "r"), 0.1, noon)
+		r.Allocation.Guard.Params = []float64{math.NaN()}
+		save(t, r)
+		got, err := st.Receipt(t.Context(), "nan")
+		require.NoError(t, err)
+		require.True(t, math.IsNaN(got.Allocation.Guard.Params[0]))
+	})
+
+	t.Run("a known id is left as it is", func(t *testing.T) {
+		first, second := receipt("known", firstTry(task("known"), "r"), 0.1, noon), receipt("known", firstTry(task("known"), "r"), 0.2, noon)
+		save(t, first, receipt("with it", firstTry(task("known"), "s"), 0.1, noon))
+		save(t, second, receipt("beside it", firstTry(task("known"), "s"), 0.1, noon))
+		got, err := st.Receipt(t.Context(), "known")
+		require.NoError(t, err)
+		require.Equal(t, first, got)
+		_, err = st.Receipt(t.Context(), "beside it")
+		require.NoError(t, err)
+	})
+
+	t.Run("all are stored or none", func(t *testing.T) {
+		bad := receipt("bad\x00", firstTry(task("none"), "r"), 0.1, noon)
+		err := st.SaveReceipts(t.Context(), []sizing.Receipt{receipt("good", firstTry(task("none"), "r"), 0.1, noon), bad})
+		requireKind(t, sizing.Invalid, err)
+		_, err = st.Receipt(t.Context(), "good")
+		requireKind(t, sizing.NotFound, err)
+	})
+
+	t.Run("the newest receipt of a try is found", func(t *testing.T) {
+		try := firstTry(task("newest"), "r")
+		retry := try
+		retry.Number = 2
+		save(t, receipt("n2", try, 0.2, noon.Add(time.Minute)), receipt("n1", try, 0.1, noon), receipt("n3", retry, 0.3, noon.Add(time.Hour)))
+		got, err := st.ReceiptOfTry(t.Context(), try)
+		require.NoError(t, err)
+		require.Equal(t, "n2", got.Allocation.PredictionID)
+	})
+
+	t.Run("an ad-hoc look-up is no try and makes no task", func(t *testing.T) {
+		adHoc := firstTry(task("ad hoc"), "")
+		save(t, receipt("ad hoc", adHoc, 0.1, noon))
+		_, err := st.ReceiptOfTry(t.Context(), adHoc)
+		requireKind(t, sizing.NotFound, err)
+		_, err = st.Task(t.Context(), adHoc.TaskKey)
+		requireKind(t, sizing.NotFound, err)
+		_, err = st.Receipt(t.Context(), "ad hoc")
+		require.NoError(t, err)
+	})
+
+	t.Run("nothing to save is no error", func(t *testing.T) { save(t) })
+}
+
+func examineRealised(t *testing.T, open func(*testing.T) store.Store) {
+	st := open(t)
+	key := task("realised")
+	nothing := math.NaN()
+	minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
+	of := func(run string) sizing.TryKey { return firstTry(key, run) }
+	second := of("killed")
+	second.Number = 2
+	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{
+		receipt("r1", of("fine"), 0.25, minute(1)),
+		receipt("r2", of("killed"), 0.5, minute(2)),
+		receipt("r3", second, 0.125, minute(3)),         // not a first try
+		receipt("r4", of("running"), 0.5, minute(4)),    // has not ended
+		receipt("r5", of("silent"), nothing, minute(5)), // carried no promise
+		receipt("r6", of("asked twice"), 0.5, minute(6)),
+		receipt("r7", of("asked twice"), 0.0625, minute(7)), // the answer that was launched with
+		receipt("r8", of(""), 0.5, minute(8)),               // an ad-hoc look-up
+		receipt("r9", firstTry(task("other"), "fine"), 0.5, minute(9)),
+	}))
+	recordNew(t, st, success(of("fine"), sizing.GiB, 1), kill(of("killed"), 2*sizing.GiB), success(second, 3*sizing.GiB, 1),
+		success(of("silent"), sizing.GiB, 1), success(of("asked twice"), sizing.GiB, 1), success(of("never asked"), sizing.GiB, 1))
+
+	for claim, c := range map[string]struct {
+		task  sizing.TaskKey
+		limit int
+		want  sizing.Realised
+	}{
+		"first tries with a promise that have ended count": {key, 100, sizing.Realised{Tries: 3, Killed: 1, Promised: 0.25 + 0.5 + 0.0625}},
+		"only the newest receipts are looked at":           {key, 3, sizing.Realised{Tries: 1, Promised: 0.0625}},
+		"an unknown task has promised nothing":             {task("unknown"), 100, sizing.Realised{}},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			got, err := st.Realised(t.Context(), c.task, c.limit)
+			require.NoError(t, err)
+			require.Equal(t, c.want, got, fmt.Sprint(c.limit))
+		})
+	}
+}

@@ -1,0 +1,179 @@
+package storetest
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// whole is an observation of which everything is known.
+func whole(task sizing.TaskKey) sizing.Observation {
+	return sizing.Observation{
+		Try:       sizing.TryKey{TaskKey: task, RunID: "scheduled__2024-05-01T12:00:00+00:00", MapIndex: 4, Number: 2},
+		Outcome:   sizing.OOMKilled,
+		MemoryMax: 7 * sizing.GiB, CPUMax: 1.25,
+		Duration:  391*time.Second + 500*time.Microsecond,
+		StartedAt: noon.Add(-391 * time.Second), EndedAt: noon,
+		Allocated:    sizing.Resources{Memory: 10 * sizing.GiB, CPU: 2},
+		Requested:    sizing.Resources{Memory: 350 * sizing.GiB, CPU: 6},
+		PredictionID: "p-1",
+		Features: sizing.Features{
+			"count": sizing.NumberValue(1253), "region": sizing.TextValue("emea"),
+			"sale_end": sizing.TextValue("2020-02-05"), "full": sizing.BoolValue(true),
+		},
+	}
+}
+
+func examineRecord(t *testing.T, open func(*testing.T) store.Store) {
+	st := open(t)
+
+	t.Run("all that was told is read back", func(t *testing.T) {
+		o := whole(task("whole"))
+		recordNew(t, st, o)
+		h := history(t, st, o.Try.TaskKey)
+		require.Equal(t, o.Try.TaskKey, h.Task)
+		require.Equal(t, 1, h.Total)
+		require.Len(t, h.Rows, 1)
+		row := h.Rows[0]
+		require.Equal(t, h.LastSeq, row.Seq)
+		sent := sizing.Features{
+			"count": sizing.NumberValue(1253), "region": sizing.TextValue("emea"), "full": sizing.BoolValue(true),
+			"sale_end": {Kind: sizing.Date, Num: 18297}, // days since 1970; the text is not kept
+		}
+		require.Equal(t, sent, h.Schema.Features(row.Features))
+		require.Equal(t, sizing.HistoryRow{Seq: row.Seq, At: noon, RunID: o.Try.RunID, MapIndex: 4, Try: 2,
+			Outcome: sizing.OOMKilled, MemoryMax: 7 * sizing.GiB, CPUMax: 1.25, Duration: o.Duration,
+			Allocated: o.Allocated, Requested: o.Requested, Features: row.Features, Weight: 1}, row)
+	})
+
+	t.Run("a run without times counts as ended when it was told", func(t *testing.T) {
+		o := success(firstTry(task("timeless"), "r"), sizing.GiB, 1)
+		o.EndedAt = time.Time{}
+		recordNew(t, st, o)
+		require.WithinDuration(t, time.Now(), history(t, st, o.Try.TaskKey).Rows[0].At, time.Hour)
+	})
+
+	t.Run("a run without an end counts at its start", func(t *testing.T) {
+		o := success(firstTry(task("started"), "r"), sizing.GiB, 1)
+		o.StartedAt, o.EndedAt = noon.Add(-time.Hour), time.Time{}
+		recordNew(t, st, o)
+		require.Equal(t, noon.Add(-time.Hour), history(t, st, o.Try.TaskKey).Rows[0].At)
+	})
+
+	t.Run("tries differ by run, map index and number", func(t *testing.T) {
+		one := success(firstTry(task("tries"), "r"), sizing.GiB, 1)
+		run, mapped, second := one, one, one
+		run.Try.RunID, mapped.Try.MapIndex, second.Try.Number = "R", 0, 2
+		recordNew(t, st, one, run, mapped, second)
+		require.Equal(t, 4, history(t, st, one.Try.TaskKey).Total)
+	})
+
+	t.Run("what cannot be stored fails alone", func(t *testing.T) {
+		key := task("unstorable")
+		obs := runs(key, 6)
+		obs[1].Try.RunID = "nul\x00"
+		obs[2].PredictionID = "not UTF-8 \xff"
+		obs[3].Features = sizing.Features{"name\x00": sizing.NumberValue(1)}
+		obs[4].Features = sizing.Features{"n": sizing.TextValue("\xff")}
+		for i, r := range record(t, st, obs...) {
+			if i == 0 || i == 5 {
+				require.NoError(t, r.Err)
+			} else {
+				requireKind(t, sizing.Invalid, r.Err)
+			}
+		}
+		require.Equal(t, 2, history(t, st, key).Total)
+	})
+
+	t.Run("nothing told is nothing recorded", func(t *testing.T) { record(t, st) })
+
+	t.Run("an unknown task has no history", func(t *testing.T) {
+		_, err := st.History(t.Context(), task("unknown"), store.Keep{})
+		requireKind(t, sizing.NotFound, err)
+	})
+
+	examineFeatures(t, st)
+}
+
+func examineFeatures(t *testing.T, st store.Store) {
+	t.Run("a value of another kind than the first counts as missing", func(t *testing.T) {
+		key := task("kinds")
+		first := success(firstTry(key, "1"), sizing.GiB, 1)
+		second := success(firstTry(key, "2"), sizing.GiB, 2)
+		second.Features = sizing.Features{"n": sizing.TextValue("many"), "new": sizing.NumberValue(3)}
+		recordNew(t, st, first)
+		recordNew(t, st, second)
+		h := history(t, st, key)
+		require.Equal(t, []float64{1}, h.Rows[0].Features, "written before the schema grew: shorter")
+		require.Len(t, h.Rows[1].Features, 2)
+		require.True(t, math.IsNaN(h.Rows[1].Features[0]))
+		require.Equal(t, 3.0, h.Rows[1].Features[1])
+	})
+
+	t.Run("categories beyond the dictionary are unseen", func(t *testing.T) {
+		key := task("dictionary")
+		obs := runs(key, sizing.MaxCategories+2)
+		for i := range obs {
+			obs[i].Features = sizing.Features{"id": sizing.TextValue(obs[i].Try.RunID)}
+		}
+		recordNew(t, st, obs...)
+		h := history(t, st, key)
+		require.Len(t, h.Schema.Fields[0].Categories, sizing.MaxCategories)
+		seen := 0
+		for _, row := range h.Rows {
+			if row.Features[0] != sizing.Unseen {
+				require.Equal(t, row.RunID, h.Schema.Features(row.Features)["id"].Text)
+				seen++
+			}
+		}
+		require.Equal(t, sizing.MaxCategories, seen)
+	})
+
+	t.Run("features not told are those of the newest receipt of the try", func(t *testing.T) {
+		key := task("receipt")
+		of := func(id string, try sizing.TryKey, n float64, at time.Time) sizing.Receipt {
+			return sizing.Receipt{At: at, Allocation: sizing.Allocation{PredictionID: id, Task: key},
+				Ask: sizing.Ask{Try: try, Features: sizing.Features{"n": sizing.NumberValue(n)}}}
+		}
+		try := firstTry(key, "r")
+		other := try
+		other.Number = 2
+		require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{
+			of("f1", try, 1, noon), of("f2", try, 2, noon.Add(time.Minute)), of("f3", other, 3, noon.Add(time.Hour))}))
+		o := success(try, sizing.GiB, 0)
+		o.Features = nil
+		recordNew(t, st, o)
+		require.Equal(t, sizing.Features{"n": sizing.NumberValue(2)}, features(t, st, key))
+		require.True(t, record(t, st, o)[0].Duplicate)
+		o.Features = sizing.Features{"n": sizing.NumberValue(1)}
+		requireConflict(t, "features.n", record(t, st, o)[0])
+	})
+
+	t.Run("told features stand against those of a receipt", func(t *testing.T) {
+		key := task("told")
+		o := success(firstTry(key, "r"), sizing.GiB, 7)
+		recordNew(t, st, o)
+		require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{{At: noon,
+			Allocation: sizing.Allocation{PredictionID: "t1", Task: key},
+			Ask:        sizing.Ask{Try: o.Try, Features: sizing.Features{"n": sizing.NumberValue(8), "m": sizing.NumberValue(9)}}}}))
+		o.Features = nil
+		require.True(t, record(t, st, o)[0].Duplicate)
+		require.Equal(t, sizing.Features{"n": sizing.NumberValue(7)}, features(t, st, key))
+	})
+
+	t.Run("without a receipt features stay unknown until they are told", func(t *testing.T) {
+		key := task("late")
+		o := success(firstTry(key, "r"), sizing.GiB, 0)
+		o.Features = nil
+		recordNew(t, st, o)
+		require.Empty(t, features(t, st, key))
+		o.Features = sizing.Features{"n": sizing.NumberValue(5)}
+		require.True(t, record(t, st, o)[0].Amended)
+		require.Equal(t, sizing.Features{"n": sizing.NumberValue(5)}, features(t, st, key))
+	})
+}

@@ -1,0 +1,139 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+func examineWriters(t *testing.T, open func(*testing.T) store.Store) {
+	st := open(t)
+
+	for name, size := range map[string]int{"large": 300, "small": 20} {
+		t.Run("writers who tell the same in "+name+" batches record it once", func(t *testing.T) {
+			a, b := task("once a "+name), task("once b "+name)
+			obs := append(runs(a, 300), runs(b, 300)...)
+			var fresh, again atomic.Int64
+			inParallel(t, 8, func(ctx context.Context, worker int) error {
+				mine := slices.Clone(obs)
+				dice := rand.New(rand.NewPCG(1, uint64(worker)))
+				dice.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
+				for part := range slices.Chunk(mine, size) {
+					recorded, err := st.Record(ctx, part)
+					if err != nil {
+						return err
+					}
+					for _, r := range recorded {
+						switch {
+						case r.Err != nil:
+							return r.Err
+						case r.Duplicate:
+							again.Add(1)
+						case !r.Amended:
+							fresh.Add(1)
+						}
+					}
+				}
+				return nil
+			})
+			require.EqualValues(t, 600, fresh.Load())
+			require.EqualValues(t, 7*600, again.Load())
+			require.Equal(t, 300, history(t, st, a).Total)
+			require.Len(t, history(t, st, b).Rows, 300)
+		})
+	}
+
+	t.Run("writers who grow a schema at once give every code once", func(t *testing.T) {
+		keys := []sizing.TaskKey{task("grow 0"), task("grow 1")}
+		sent := func(worker, i int) sizing.Features {
+			return sizing.Features{
+				fmt.Sprintf("field %d", i): sizing.NumberValue(float64(worker)), // new to all at once
+				"colour":                   sizing.TextValue(fmt.Sprintf("colour %d", (worker+i)%20)),
+			}
+		}
+		inParallel(t, 8, func(ctx context.Context, worker int) error {
+			for i := range 20 {
+				var obs []sizing.Observation
+				for turn := range keys { // half of the writers in the other order
+					o := success(firstTry(keys[(turn+worker)%2], fmt.Sprintf("%d/%d", worker, i)), sizing.GiB, 0)
+					o.Features = sent(worker, i)
+					obs = append(obs, o)
+				}
+				if _, err := st.Record(ctx, obs); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		for _, key := range keys {
+			h := history(t, st, key)
+			require.Len(t, h.Rows, 160)
+			require.Len(t, h.Schema.Fields, 21)
+			for _, row := range h.Rows {
+				var worker, i int
+				_, err := fmt.Sscanf(row.RunID, "%d/%d", &worker, &i)
+				require.NoError(t, err)
+				require.Equal(t, sent(worker, i), h.Schema.Features(row.Features), "run %s", row.RunID)
+			}
+		}
+	})
+
+	t.Run("one bad request does not spoil those that travel with it", func(t *testing.T) {
+		key := task("spoiled")
+		inParallel(t, 32, func(ctx context.Context, worker int) error {
+			o := success(firstTry(key, fmt.Sprint(worker)), sizing.GiB, 1)
+			if worker%4 == 0 {
+				o.MemoryMax = -1 << 62 // absurd, but a number: what becomes of it is its own affair
+				o.Try.RunID += "\x00"
+			}
+			recorded, err := st.Record(ctx, []sizing.Observation{o})
+			if err == nil && (recorded[0].Err != nil) != (worker%4 == 0) {
+				err = fmt.Errorf("worker %d: %v", worker, recorded[0].Err)
+			}
+			return err
+		})
+		require.Equal(t, 24, history(t, st, key).Total)
+	})
+
+	t.Run("a caller who has gone away is told nothing certain", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := st.Record(ctx, runs(task("gone"), 1))
+		require.Error(t, err)
+		recorded := record(t, st, runs(task("gone"), 1)...)
+		require.NoError(t, recorded[0].Err, "and may repeat it")
+	})
+}
+
+func examineVoid(t *testing.T, open func(*testing.T) store.Store) {
+	st := open(t)
+
+	t.Run("a report taken back was never made", func(t *testing.T) {
+		key := task("void")
+		obs := append(runs(key, 3), kill(firstTry(key, "killed"), sizing.GiB))
+		recordNew(t, st, obs...)
+		require.NoError(t, st.Void(t.Context(), obs[1].Try))
+		require.NoError(t, st.Void(t.Context(), obs[3].Try))
+		require.Equal(t, 2, history(t, st, key).Total)
+		p, err := st.Task(t.Context(), key)
+		require.NoError(t, err)
+		require.Equal(t, 2, p.Observations)
+		require.Zero(t, p.Kills)
+
+		requireKind(t, sizing.NotFound, st.Void(t.Context(), obs[1].Try))
+		obs[1].MemoryMax = 9 * sizing.GiB
+		recordNew(t, st, obs[1])
+	})
+
+	t.Run("nothing is taken back of an unknown task", func(t *testing.T) {
+		requireKind(t, sizing.NotFound, st.Void(t.Context(), firstTry(task("unknown"), "r")))
+	})
+}
