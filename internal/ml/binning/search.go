@@ -111,7 +111,7 @@ func (c candidates) layer(bill []float64) (next []float64, from []int) {
 				hull = hull[:len(hull)-1]
 			}
 			hull = append(hull, i)
-			at = min(at, len(hull)-1)
+			at = min(at, len(hull)-1) // only a tie can hide the line in use
 		}
 		if len(hull) == 0 {
 			next[j] = math.Inf(1)

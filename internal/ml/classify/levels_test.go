@@ -10,6 +10,7 @@ import (
 
 	"github.com/loadaware/loadaware/internal/ml/classify"
 	"github.com/loadaware/loadaware/internal/ml/classify/classifytest"
+	"github.com/loadaware/loadaware/internal/ml/gbt"
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
@@ -78,6 +79,25 @@ func TestRegressionIsUnsureWhereErrorsAreLarge(t *testing.T) {
 	c.Probabilities([]float64{8}, p)
 	// 0.8 above, with an error of 0.8: P = 1 − Φ(1) = 0.16.
 	assert.InDelta(t, 0.16, p[2], 0.06)
+}
+
+// Trees that learn noise by heart leave nothing over on their own rows. Residuals of
+// rows held out show what they are worth: here no more than N(0, 1) itself.
+func TestResidualsAreOfRowsHeldOut(t *testing.T) {
+	rng, rows := rand.New(rand.NewPCG(3, 0)), &table.Table{Names: []string{"a", "b", "c", "d"}}
+	for range 300 {
+		rows.X = append(rows.X, rng.Float64(), rng.Float64(), rng.Float64(), rng.Float64())
+		rows.Y = append(rows.Y, rng.NormFloat64())
+	}
+	greedy := gbt.Config{Rounds: 200, LearningRate: 0.3, MaxDepth: 6, MinLeafRows: 1}
+	c, err := classify.Regression{Trees: greedy, Near: 300}.FitLevels(rows, []float64{-1, 1, 99}, 1)
+	require.NoError(t, err)
+	outside, p := 0.0, make([]float64, 3)
+	for range 200 {
+		c.Probabilities([]float64{rng.Float64(), rng.Float64(), rng.Float64(), rng.Float64()}, p)
+		outside += (p[0] + p[2]) / 200
+	}
+	assert.Greater(t, outside, 0.32, "P(|N(0, 1)| > 1) = .32, and the model's own noise on top")
 }
 
 func TestAverageIsTheMean(t *testing.T) {

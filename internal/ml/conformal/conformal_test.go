@@ -33,6 +33,11 @@ func TestQuantileByHand(t *testing.T) {
 			assert.Equal(t, c.want, conformal.Quantile(scores, c.weights, c.q))
 		})
 	}
+	scores99 := make([]float64, 99)
+	for i := range scores99 {
+		scores99[i] = float64(i + 1)
+	}
+	assert.Equal(t, 55.0, conformal.Quantile(scores99, nil, 0.55), ".55·100 is a hair above 55 in binary")
 	assert.True(t, math.IsInf(conformal.Quantile(nil, nil, 0.5), 1), "no scores promise nothing")
 }
 
