@@ -93,3 +93,19 @@ func BenchmarkPredict(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(r.Trees()), "ns/tree")
 }
+
+// 400 trees, all classes.
+func BenchmarkExplain(b *testing.B) {
+	t := wave(1460, 30, 4, 1)
+	c, err := gbt.FitClassifier(t, nil, 4, gbt.Config{})
+	require.NoError(b, err)
+	phi := make([]float64, 30)
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		for class := range 4 {
+			c.Explain(t.Row(i%1460), class, phi)
+		}
+		i++
+	}
+}

@@ -33,18 +33,22 @@ type forest struct {
 
 func (f *forest) outputs() int { return len(f.intercept) }
 
+// next is the child that a value goes to. The side is the sign bit of cut − value:
+// a compare would wait for the register of the step before.
+func (n *node) next(v float64) int32 {
+	if v != v {
+		return n.child + int32(n.missing)
+	}
+	return n.child + int32(math.Float64bits(n.cut-v)>>63)&int32(n.above)
+}
+
 // walk is the value of tree t for x. All rows take the same number of steps, so
-// the processor works on several trees at once. The side is the sign bit of
-// cut − value: a compare would wait for the register of the step before.
+// the processor works on several trees at once.
 func (f *forest) walk(t int, x []float64) float64 {
 	at := f.roots[t]
 	for range f.depth[t] {
 		n := &f.nodes[at]
-		v := x[n.feature]
-		at = n.child + int32(math.Float64bits(n.cut-v)>>63)&int32(n.above)
-		if v != v {
-			at = n.child + int32(n.missing)
-		}
+		at = n.next(x[n.feature])
 	}
 	return f.value[at]
 }

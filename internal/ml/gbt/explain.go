@@ -1,0 +1,149 @@
+package gbt
+
+// Explain writes what every column adds to the prediction into phi and returns
+// the expected prediction: Predict(x) = expected + Σ phi, up to rounding.
+// len(phi) = Cols(). These are the exact Shapley values of path-dependent
+// TreeSHAP (Lundberg et al. 2018, algorithm 2): a column not in the coalition is
+// averaged over by the training weight on either side of its cuts.
+func (r *Regressor) Explain(x, phi []float64) (expected float64) { return r.explain(x, 0, phi) }
+
+// Explain writes what every column adds to the raw score of one class into phi
+// and returns the expected score: Scores(x)[class] = expected + Σ phi, up to
+// rounding. len(phi) = Cols(). Method as of Regressor.Explain.
+func (c *Classifier) Explain(x []float64, class int, phi []float64) (expected float64) {
+	return c.explain(x, class, phi)
+}
+
+func (f *forest) explain(x []float64, output int, phi []float64) (expected float64) {
+	clear(phi)
+	deep := 0
+	for _, d := range f.depth {
+		deep = max(deep, int(d))
+	}
+	e := explainer{f, x, phi}
+	buffer := make([]step, (deep+1)*(deep+2)/2) // a path of every length up to deep + 1
+	expected = f.intercept[output]
+	for t := output; t < len(f.roots); t += f.outputs() {
+		expected += f.expected(t)
+		e.descend(f.roots[t], buffer[:0], step{feature: -1, with: 1, without: 1})
+	}
+	return expected
+}
+
+// expected is the mean value of tree t over its training weight.
+func (f *forest) expected(t int) float64 {
+	root, end := f.roots[t], int32(len(f.nodes))
+	if t+1 < len(f.roots) {
+		end = f.roots[t+1]
+	}
+	sum := 0.0
+	for at := root; at < end; at++ {
+		sum += f.value[at] * f.cover[at] // 0 unless a leaf
+	}
+	return sum / f.cover[root]
+}
+
+// step is one column on the way from the root: the share of paths that goes on
+// here with the column known (0 or 1) and unknown (by cover), and the summed
+// weight of coalitions that have as many columns as this step has before it.
+type step struct {
+	feature       int32
+	with, without float64
+	weight        float64
+}
+
+type explainer struct {
+	*forest
+	x, phi []float64
+}
+
+// descend adds up the leaves below a node that was reached by path and then last.
+// The paths of all levels lie one behind the other in one buffer.
+func (e *explainer) descend(at int32, path []step, last step) {
+	n := len(path)
+	path = append(path[n:n], path...)
+	path = extend(path, last)
+	node := &e.nodes[at]
+	if node.child == at {
+		e.credit(path, e.value[at])
+		return
+	}
+	feature := int32(node.feature)
+	known := step{with: 1, without: 1}
+	for i := 1; i < len(path); i++ {
+		if path[i].feature == feature { // the column again: its two steps become one
+			known = path[i]
+			path = unwind(path, i)
+			break
+		}
+	}
+	hot := node.next(e.x[feature])
+	for child := node.child; child <= node.child+1; child++ {
+		s := step{feature: feature, without: known.without * e.cover[child] / e.cover[at]}
+		if child == hot {
+			s.with = known.with
+		}
+		e.descend(child, path, s)
+	}
+}
+
+// credit shares a leaf's value among the columns of its path.
+func (e *explainer) credit(path []step, value float64) {
+	for i := 1; i < len(path); i++ {
+		s := &path[i]
+		e.phi[s.feature] += unwoundSum(path, i) * (s.with - s.without) * value
+	}
+}
+
+// extend adds a step to the path and to all its coalitions.
+func extend(path []step, s step) []step {
+	d := len(path)
+	if d == 0 {
+		s.weight = 1
+	}
+	path = append(path, s)
+	share := 1 / float64(d+1)
+	for i := d - 1; i >= 0; i-- {
+		w := path[i].weight * share
+		path[i+1].weight += s.with * w * float64(i+1)
+		path[i].weight = s.without * w * float64(d-i)
+	}
+	return path
+}
+
+// unwind undoes the extend of step i, wherever in the path it is.
+func unwind(path []step, i int) []step {
+	d := len(path) - 1
+	s, next := path[i], path[d].weight
+	for j := d - 1; j >= 0; j-- {
+		if s.with == 0 {
+			path[j].weight *= float64(d+1) / (s.without * float64(d-j))
+			continue
+		}
+		was := path[j].weight
+		path[j].weight = next * float64(d+1) / (float64(j+1) * s.with)
+		next = was - path[j].weight*s.without*float64(d-j)/float64(d+1)
+	}
+	for j := i; j < d; j++ { // the weights stay, the columns move up
+		path[j].feature, path[j].with, path[j].without = path[j+1].feature, path[j+1].with, path[j+1].without
+	}
+	return path[:d]
+}
+
+// unwoundSum is the sum of the weights that unwind(path, i) would leave.
+func unwoundSum(path []step, i int) float64 {
+	d := len(path) - 1
+	s, next, sum := &path[i], path[d].weight, 0.0
+	if s.with == 0 {
+		for j := d - 1; j >= 0; j-- {
+			sum += path[j].weight / float64(d-j)
+		}
+		return sum * float64(d+1) / s.without
+	}
+	for j := d - 1; j >= 0; j-- { // with is 1
+		w := next / float64(j+1)
+		sum += w
+		next = path[j].weight - w*s.without*float64(d-j)
+	}
+	return sum * float64(d+1)
+}
