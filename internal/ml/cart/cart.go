@@ -1,5 +1,5 @@
 // Package cart is the baseline that every champion must beat: a classification
-// tree (CART, Breiman et al. 1984) grown by golearn, behind this module's contract.
+// tree (CART, Breiman et al. 1984) grown by golearn.
 //
 //	table ──▶ ≤ 1,000 rows ──▶ golearn base ──▶ golearn trees ──▶ flat nodes
 //	                                                              + leaf counts
@@ -22,7 +22,6 @@ import (
 	"github.com/sjwhitworth/golearn/base"
 	"github.com/sjwhitworth/golearn/trees"
 
-	"github.com/loadaware/loadaware/internal/ml/classify"
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
@@ -30,34 +29,29 @@ import (
 // without this baseline.
 var ErrLibrary = errors.New("cart: the tree library failed on these rows; leave the baseline out")
 
-// Family fits CART classifiers. Its zero value is usable.
-type Family struct {
+// Config bounds the tree. Its zero value is usable.
+type Config struct {
 	MaxRows  int // rows that the tree is grown on at most; 1,000 if zero
 	MaxDepth int // splits from root to leaf at most; 6 if zero
 }
 
-var _ classify.Family = Family{}
-
-// Name is "cart".
-func (Family) Name() string { return "cart" }
-
 // Fit grows a tree on a sample of the rows, drawn by seed without regard to
 // weights, which the library does not know; all rows, with their weights, then
-// give the leaves their frequencies. table.ErrShape for a table that does not
-// match, ErrLibrary if the library fails.
-func (f Family) Fit(t *table.Table, bins int, seed uint64) (classify.Classifier, error) {
-	if err := classify.Check(t, bins); err != nil {
+// give the leaves their frequencies. Targets are bins 0 … bins−1. table.ErrShape
+// for a table that does not match or has no rows, ErrLibrary if the library fails.
+func Fit(t *table.Table, bins int, cfg Config, seed uint64) (*Tree, error) {
+	if err := check(t, bins); err != nil {
 		return nil, err
 	}
 	sample := t
-	if limit := cmp.Or(f.MaxRows, 1000); t.Rows() > limit {
+	if limit := cmp.Or(cfg.MaxRows, 1000); t.Rows() > limit {
 		rows := rand.New(rand.NewPCG(seed, 0)).Perm(t.Rows())[:limit]
 		slices.Sort(rows)
 		sample = t.Select(rows)
 	}
-	tree := &tree{bins: bins}
+	tree := &Tree{bins: bins}
 	if sample.Cols() > 0 {
-		grown, err := grow(sample, bins, cmp.Or(f.MaxDepth, 6))
+		grown, err := grow(sample, bins, cmp.Or(cfg.MaxDepth, 6))
 		if err != nil {
 			return nil, err
 		}
@@ -65,6 +59,21 @@ func (f Family) Fit(t *table.Table, bins int, seed uint64) (classify.Classifier,
 	}
 	tree.count(t)
 	return tree, nil
+}
+
+func check(t *table.Table, bins int) error {
+	if err := t.Check(); err != nil {
+		return err
+	}
+	if t.Rows() == 0 {
+		return fmt.Errorf("%w: no rows to fit", table.ErrShape)
+	}
+	for i, y := range t.Y {
+		if y != math.Trunc(y) || y < 0 || y >= float64(bins) {
+			return fmt.Errorf("%w: target of row %d is %v, not a bin of %d", table.ErrShape, i, y, bins)
+		}
+	}
+	return nil
 }
 
 // grow runs the library behind recover.

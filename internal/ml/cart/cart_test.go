@@ -13,18 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/ml/cart"
-	"github.com/loadaware/loadaware/internal/ml/classify"
-	"github.com/loadaware/loadaware/internal/ml/classify/classifytest"
 	"github.com/loadaware/loadaware/internal/ml/score"
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-func TestCART(t *testing.T) { classifytest.Run(t, classify.Binned{Family: cart.Family{}}) }
-
 func TestALeafGivesItsFrequenciesDrawnTowardsThePrior(t *testing.T) {
 	// x < 3 is always bin 0, above it bin 1 but once: the one split that pays.
 	rows := &table.Table{Names: []string{"x"}, X: []float64{1, 2, 4, 4, 4}, Y: []float64{0, 0, 1, 1, 0}}
-	c, err := cart.Family{}.Fit(rows, 2, 1)
+	c, err := cart.Fit(rows, 2, cart.Config{}, 1)
 	require.NoError(t, err)
 	p := make([]float64, 2)
 	c.Probabilities([]float64{0}, p)
@@ -60,7 +56,7 @@ func TestTheFlatTreePredictsAsTheLibraryDoes(t *testing.T) {
 	}
 	library := trees.NewDecisionTreeClassifier(trees.GINI, 3, []int64{0, 1, 2})
 	require.NoError(t, library.Fit(grid))
-	c, err := cart.Family{MaxDepth: 3}.Fit(rows, 3, 1)
+	c, err := cart.Fit(rows, 3, cart.Config{MaxDepth: 3}, 1)
 	require.NoError(t, err)
 	p, alike := make([]float64, 3), 0
 	for i, want := range library.Predict(grid) {
@@ -82,13 +78,20 @@ func TestALargeTableIsSampled(t *testing.T) {
 	p := make([]float64, 2)
 	first := make([]float64, 0, 2)
 	for seed := range uint64(2) {
-		c, err := cart.Family{MaxRows: 50, MaxDepth: 1}.Fit(rows, 2, seed)
+		c, err := cart.Fit(rows, 2, cart.Config{MaxRows: 50, MaxDepth: 1}, seed)
 		require.NoError(t, err)
 		c.Probabilities([]float64{0.1}, p)
 		first = append(first, p[0])
 		assert.Greater(t, p[0], 0.9)
 	}
 	assert.NotEqual(t, first[0], first[1], "another seed draws other rows, and so another cut")
+}
+
+func TestFitRefusesWhatIsNoBin(t *testing.T) {
+	for claim, y := range map[string][]float64{"none": {}, "below": {-1}, "above": {2}, "between": {.5}} {
+		_, err := cart.Fit(&table.Table{Y: y}, 2, cart.Config{}, 1)
+		assert.ErrorIs(t, err, table.ErrShape, claim)
+	}
 }
 
 func TestExtremeValuesAreRefusedOrLearnedButNeverPanic(t *testing.T) {
@@ -99,7 +102,7 @@ func TestExtremeValuesAreRefusedOrLearnedButNeverPanic(t *testing.T) {
 		"neighbours in the format": {1, one, 1, one},
 		"all missing":              {math.NaN(), math.NaN(), math.NaN(), math.NaN()},
 	} {
-		_, err := cart.Family{}.Fit(&table.Table{Names: []string{"x"}, X: x, Y: []float64{0, 1, 0, 1}}, 2, 1)
+		_, err := cart.Fit(&table.Table{Names: []string{"x"}, X: x, Y: []float64{0, 1, 0, 1}}, 2, cart.Config{}, 1)
 		if err != nil {
 			assert.ErrorIs(t, err, cart.ErrLibrary, claim)
 		}
@@ -121,7 +124,7 @@ func TestGolearnsConfusionIsOurs(t *testing.T) {
 	assert.True(t, strings.Contains(evaluation.GetSummary(theirs), "Overall accuracy"))
 
 	_, err = cart.Evaluation([]int{1}, nil)
-	assert.ErrorIs(t, err, score.ErrShape)
+	assert.ErrorIs(t, err, table.ErrShape)
 	none, err := cart.Evaluation(nil, nil)
 	require.NoError(t, err)
 	assert.Empty(t, none)
@@ -142,7 +145,7 @@ func BenchmarkFit1000x30(b *testing.B) {
 		rows.Y = append(rows.Y, math.Floor(sum))
 	}
 	for b.Loop() {
-		if _, err := (cart.Family{}).Fit(rows, 3, 1); err != nil {
+		if _, err := cart.Fit(rows, 3, cart.Config{}, 1); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -7,15 +7,15 @@ import (
 	"github.com/sjwhitworth/golearn/base"
 	"github.com/sjwhitworth/golearn/evaluation"
 
-	"github.com/loadaware/loadaware/internal/ml/score"
+	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
 // Evaluation is golearn's confusion matrix of n rows, actual and predicted bins by
 // their numbers: evaluation.GetSummary prints precision and recall from it.
-// score.ErrShape if the lengths differ, ErrLibrary if the library fails.
+// table.ErrShape if the lengths differ, ErrLibrary if the library fails.
 func Evaluation(actual, predicted []int) (matrix evaluation.ConfusionMatrix, err error) {
 	if len(actual) != len(predicted) {
-		return nil, fmt.Errorf("%w: %d actual rows, %d predicted", score.ErrShape, len(actual), len(predicted))
+		return nil, fmt.Errorf("%w: %d actual rows, %d predicted", table.ErrShape, len(actual), len(predicted))
 	}
 	defer func() {
 		if failure := recover(); failure != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// tree is what prediction needs and no more. It may be used from many goroutines.
-type tree struct {
+// Tree is what prediction needs and no more. It may be used from many goroutines.
+type Tree struct {
 	bins   int
 	nodes  []node    // nodes[0] is the root; none: a single leaf
 	leaves []float64 // leaves × bins: P(bin) in each leaf
@@ -22,7 +22,7 @@ type node struct {
 
 // flatten copies the library's nodes. Its node type has no name outside it, so
 // the walk keeps a queue whose type is inferred.
-func (t *tree) flatten(grown *trees.CARTDecisionTreeClassifier) {
+func (t *Tree) flatten(grown *trees.CARTDecisionTreeClassifier) {
 	queue, leaves := queueOf(grown.RootNode), 0
 	for at := 0; at < len(queue); at++ {
 		from := queue[at]
@@ -46,7 +46,7 @@ func queueOf[N any](root N) []N { return []N{root} }
 // count gives every leaf the weighted frequencies of its rows, drawn towards
 // those of all rows by one row's worth, so that no bin seen anywhere is impossible
 // and an empty leaf is the prior.
-func (t *tree) count(rows *table.Table) {
+func (t *Tree) count(rows *table.Table) {
 	t.leaves = make([]float64, (len(t.nodes)+1)*t.bins)
 	all, prior := 0.0, make([]float64, t.bins)
 	for i := range rows.Rows() {
@@ -66,7 +66,7 @@ func (t *tree) count(rows *table.Table) {
 	}
 }
 
-func (t *tree) leaf(x []float64) []float64 {
+func (t *Tree) leaf(x []float64) []float64 {
 	at := 0
 	if len(t.nodes) == 0 {
 		at = ^0
@@ -82,8 +82,9 @@ func (t *tree) leaf(x []float64) []float64 {
 	return t.leaves[^at*t.bins : (^at+1)*t.bins]
 }
 
-// Bins is k.
-func (t *tree) Bins() int { return t.bins }
+// Bins is the number of bins.
+func (t *Tree) Bins() int { return t.bins }
 
-// Probabilities writes P(bin | x), the frequencies of x's leaf, into p.
-func (t *tree) Probabilities(x, p []float64) { copy(p, t.leaf(x)) }
+// Probabilities writes P(bin | x), the frequencies of x's leaf, into p: len(p) =
+// Bins(), sum 1. NaN is a missing value. It allocates nothing.
+func (t *Tree) Probabilities(x, p []float64) { copy(p, t.leaf(x)) }

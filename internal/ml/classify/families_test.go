@@ -16,6 +16,7 @@ var (
 func TestPriorKeepsTheLaws(t *testing.T) {
 	classifytest.Laws(t, classify.Binned{Family: classify.Prior{}})
 }
+func TestCART(t *testing.T)         { classifytest.Run(t, classify.Binned{Family: classify.CART{}}) }
 func TestSoftmaxTrees(t *testing.T) { classifytest.Run(t, softmax) }
 func TestRegression(t *testing.T)   { classifytest.Run(t, classify.Regression{Trees: few}) }
 func TestAverage(t *testing.T) {

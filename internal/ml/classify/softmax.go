@@ -19,9 +19,8 @@ func (s SoftmaxTrees) Fit(t *table.Table, bins int, seed uint64) (Classifier, er
 		return nil, err
 	}
 	s.Trees.Seed = seed
-	// A typed nil must not become a Classifier.
 	c, err := gbt.FitClassifier(t, nil, bins, s.Trees)
-	if err != nil {
+	if err != nil { // a typed nil must not become a Classifier
 		return nil, err
 	}
 	return c, nil

@@ -31,7 +31,11 @@ func Quantile(scores, weights []float64, q float64) float64 {
 		return math.Inf(-1)
 	}
 	var near [256]int // keeps usual windows off the heap
-	order := append(near[:0], make([]int, len(scores))...)
+	order := near[:]
+	if len(scores) > len(near) {
+		order = make([]int, len(scores))
+	}
+	order = order[:len(scores)]
 	total := 1.0
 	for i := range order {
 		order[i] = i

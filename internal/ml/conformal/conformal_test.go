@@ -74,7 +74,7 @@ func TestQuantileAgreesWithNumpy(t *testing.T) {
 
 func TestQuantileCoversWhatItPromises(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
-	const trials, n = 20000, 39
+	const trials, n = 8000, 39
 	for _, q := range []float64{0.5, 0.9, 0.95} {
 		covered := 0
 		scores := make([]float64, n)

@@ -84,7 +84,7 @@ func TestLocalMarginsCoverWhereErrorsGrowWithTheLevel(t *testing.T) {
 	rows := [2]int{}
 	global := conformal.Quantile(residuals, nil, 0.95)
 	globalHigh := 0
-	for range 20000 {
+	for range 6000 {
 		level, residual := draw()
 		half := 0
 		if level > 5 {
