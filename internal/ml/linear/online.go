@@ -8,8 +8,9 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// Online is a ridge regression that rows are added to one at a time, in O(p²),
-// and that is solved on demand, in O(p³). It is not safe for concurrent use.
+// Online is a ridge regression of one or more targets on the same columns. Rows
+// are added one at a time, in O(p²), and it is solved on demand, in O(p³) for all
+// targets together. It is not safe for concurrent use.
 //
 // With a memory of m rows, a row's weight falls by the factor 1 − 1/m with each
 // row that follows it (recursive least squares with exponential forgetting, Ljung
@@ -18,46 +19,53 @@ import (
 type Online struct {
 	keep    float64 // 1 − 1/memory
 	penalty float64
+	targets int
 	moments moments
 	known   []bool // columns that have had a value
 	delta   *mat.VecDense
 }
 
-// NewOnline starts with no rows of p columns. memory > 1 is in rows;
+// NewOnline starts with no rows of p columns and k targets. memory > 1 is in rows;
 // math.Inf(1) forgets nothing.
-func NewOnline(p int, memory float64, cfg Config) (*Online, error) {
+func NewOnline(p, k int, memory float64, cfg Config) (*Online, error) {
 	penalty, err := cfg.penalty()
 	if err != nil {
 		return nil, err
 	}
-	if p < 0 || !(memory > 1) {
-		return nil, fmt.Errorf("linear: %d columns with a memory of %v rows: it must be above 1", p, memory)
+	if p < 0 || k < 1 || !(memory > 1) {
+		return nil, fmt.Errorf("linear: %d columns and %d targets with a memory of %v rows: it must be above 1", p, k, memory)
 	}
 	return &Online{
-		keep: 1 - 1/memory, penalty: penalty, known: make([]bool, p),
-		moments: moments{mean: make([]float64, p+1), co: mat.NewSymDense(p+1, nil)},
-		delta:   mat.NewVecDense(p+1, nil),
+		keep: 1 - 1/memory, penalty: penalty, targets: k, known: make([]bool, p),
+		moments: moments{mean: make([]float64, p+k), co: mat.NewSymDense(p+k, nil)},
+		delta:   mat.NewVecDense(p+k, nil),
 	}, nil
 }
 
-// Add learns one row of p values (NaN: missing) with its target and weight > 0.
-// table.ErrShape if they do not match or the target or weight is not finite.
-func (o *Online) Add(x []float64, y, weight float64) error {
-	if len(x) != len(o.known) || !finite(y) || !finite(weight) || weight <= 0 {
-		return fmt.Errorf("%w: a row of %d values for %d columns, target %v, weight %v", table.ErrShape, len(x), len(o.known), y, weight)
+// Add learns one row of p values (NaN: missing) with its k targets and its weight
+// > 0. table.ErrShape if they do not match or a target or the weight is not finite.
+func (o *Online) Add(x, y []float64, weight float64) error {
+	if len(x) != len(o.known) || len(y) != o.targets || !finite(weight) || weight <= 0 {
+		return fmt.Errorf("%w: a row of %d values and %d targets for %d and %d, weight %v", table.ErrShape, len(x), len(y), len(o.known), o.targets, weight)
 	}
 	m := &o.moments
 	old := o.keep * m.weight
-	m.weight = old + weight
+	for t, v := range y {
+		if !finite(v) {
+			return fmt.Errorf("%w: target %v", table.ErrShape, v)
+		}
+		if old == 0 {
+			m.mean[len(x)+t] = v
+		}
+		o.delta.SetVec(len(x)+t, v-m.mean[len(x)+t])
+	}
 	for j, v := range x {
 		o.delta.SetVec(j, o.deviation(j, v))
 	}
-	if old == 0 {
-		m.mean[len(x)] = y
+	m.weight = old + weight
+	if o.keep < 1 {
+		m.co.ScaleSym(o.keep, m.co)
 	}
-	o.delta.SetVec(len(x), y-m.mean[len(x)])
-
-	m.co.ScaleSym(o.keep, m.co)
 	m.co.SymRankOne(m.co, weight*old/m.weight, o.delta)
 	for j := range m.mean {
 		m.mean[j] += weight / m.weight * o.delta.AtVec(j)
@@ -81,11 +89,61 @@ func (o *Online) deviation(j int, v float64) float64 {
 // the number of rows.
 func (o *Online) Rows() float64 { return o.moments.weight }
 
-// Solve is the regression over what is remembered. table.ErrShape before the
-// first row, ErrSingular where there is no solution.
-func (o *Online) Solve() (*Ridge, error) {
+// Solve is one regression for each target, over what is remembered. table.ErrShape
+// before the first row, ErrSingular where there is no solution.
+func (o *Online) Solve() ([]*Ridge, error) {
 	if o.moments.weight == 0 {
 		return nil, fmt.Errorf("%w: no rows to fit", table.ErrShape)
 	}
-	return o.moments.solve(o.penalty)
+	return o.moments.solve(o.targets, o.penalty)
+}
+
+// State is an Online as numbers, for storing.
+type State struct {
+	Memory  float64 // in rows; 0: forgets nothing
+	Penalty float64
+	Targets int
+	Known   []bool
+	Weight  float64
+	Mean    []float64 // p + k
+	Co      []float64 // upper triangle of (p+k)², row by row
+}
+
+// State copies the sums.
+func (o *Online) State() State {
+	s := State{Penalty: o.penalty, Targets: o.targets, Known: append([]bool(nil), o.known...), Weight: o.moments.weight}
+	if o.keep < 1 {
+		s.Memory = 1 / (1 - o.keep)
+	}
+	s.Mean = append([]float64(nil), o.moments.mean...)
+	for i := range s.Mean {
+		for j := i; j < len(s.Mean); j++ {
+			s.Co = append(s.Co, o.moments.co.At(i, j))
+		}
+	}
+	return s
+}
+
+// OnlineOf goes on from a State. ErrFormat if its numbers do not belong together.
+func OnlineOf(s State) (*Online, error) {
+	q := len(s.Mean)
+	if len(s.Known)+s.Targets != q || s.Targets < 1 || len(s.Co) != q*(q+1)/2 || !(s.Penalty > 0) {
+		return nil, fmt.Errorf("%w: %d columns, %d targets, %d means, %d co-moments", ErrFormat, len(s.Known), s.Targets, q, len(s.Co))
+	}
+	o := &Online{
+		keep: 1, penalty: s.Penalty, targets: s.Targets, known: append([]bool(nil), s.Known...),
+		moments: moments{weight: s.Weight, mean: append([]float64(nil), s.Mean...), co: mat.NewSymDense(q, nil)},
+		delta:   mat.NewVecDense(q, nil),
+	}
+	if s.Memory > 1 {
+		o.keep = 1 - 1/s.Memory
+	}
+	next := 0
+	for i := range q {
+		for j := i; j < q; j++ {
+			o.moments.co.SetSym(i, j, s.Co[next])
+			next++
+		}
+	}
+	return o, nil
 }

@@ -61,7 +61,11 @@ func Fit(t *table.Table, cfg Config) (*Ridge, error) {
 	if err != nil {
 		return nil, err
 	}
-	return momentsOf(t).solve(penalty)
+	ridges, err := momentsOf(t).solve(1, penalty)
+	if err != nil {
+		return nil, err
+	}
+	return ridges[0], nil
 }
 
 // Predict is ŷ for one row of p values; NaN is a missing value. It allocates nothing.
@@ -119,46 +123,54 @@ func momentsOf(t *table.Table) *moments {
 }
 
 // solve standardises the co-moments to correlations, adds the penalty to their
-// diagonal and solves by Cholesky; the coefficients go back to the columns' units.
-func (m *moments) solve(penalty float64) (*Ridge, error) {
-	p := len(m.mean) - 1
-	r := &Ridge{level: m.mean[p], mean: append([]float64(nil), m.mean[:p]...), coef: make([]float64, p)}
-	used, scale := m.varying()
-	if len(used) == 0 {
-		return r, nil
+// diagonal and solves by Cholesky for the last k targets; the coefficients go back
+// to the columns' units.
+func (m *moments) solve(k int, penalty float64) ([]*Ridge, error) {
+	p := len(m.mean) - k
+	ridges := make([]*Ridge, k)
+	for t := range ridges {
+		ridges[t] = &Ridge{level: m.mean[p+t], mean: append([]float64(nil), m.mean[:p]...), coef: make([]float64, p)}
 	}
-	gram, moment := mat.NewSymDense(len(used), nil), mat.NewVecDense(len(used), nil)
+	used, scale := m.varying(p)
+	if len(used) == 0 {
+		return ridges, nil
+	}
+	gram, moment := mat.NewSymDense(len(used), nil), mat.NewDense(len(used), k, nil)
 	for a, i := range used {
-		moment.SetVec(a, m.co.At(i, p)/scale[a])
+		for t := range k {
+			moment.Set(a, t, m.co.At(i, p+t)/scale[a])
+		}
 		for b, j := range used[:a+1] {
 			gram.SetSym(a, b, m.co.At(i, j)/scale[a]/scale[b])
 		}
 		gram.SetSym(a, a, gram.At(a, a)+penalty)
 	}
 	var factor mat.Cholesky
-	beta := mat.NewVecDense(len(used), nil)
+	var beta mat.Dense
 	if !factor.Factorize(gram) {
 		return nil, ErrSingular
 	}
-	if err := factor.SolveVecTo(beta, moment); err != nil && !isCondition(err) {
+	if err := factor.SolveTo(&beta, moment); err != nil && !isCondition(err) {
 		return nil, fmt.Errorf("%w: %w", ErrSingular, err)
 	}
-	for a, j := range used {
-		r.coef[j] = beta.AtVec(a) / scale[a]
-		if math.IsNaN(r.coef[j]) || math.IsInf(r.coef[j], 0) {
-			return nil, ErrSingular
+	for t, r := range ridges {
+		for a, j := range used {
+			r.coef[j] = beta.At(a, t) / scale[a]
+			if !finite(r.coef[j]) {
+				return nil, ErrSingular
+			}
 		}
 	}
-	return r, nil
+	return ridges, nil
 }
 
 // constant is the deviation, as a share of the mean, below which a column's
 // variation is the rounding of its own sums.
 const constant = 1e-9
 
-// varying lists the columns that vary, with their standard deviations.
-func (m *moments) varying() (used []int, scale []float64) {
-	for j := range len(m.mean) - 1 {
+// varying lists the columns, of the first p, that vary, with their standard deviations.
+func (m *moments) varying(p int) (used []int, scale []float64) {
+	for j := range p {
 		deviation := math.Sqrt(m.co.At(j, j) / m.weight)
 		if deviation > constant*math.Abs(m.mean[j]) {
 			used, scale = append(used, j), append(scale, deviation)

@@ -124,26 +124,26 @@ func noisy(seed uint64, n int) *table.Table {
 
 func TestOnlineWithoutForgettingIsTheBatch(t *testing.T) {
 	tab := noisy(1, 200)
-	online, err := linear.NewOnline(3, math.Inf(1), linear.Config{Penalty: 5})
+	online, err := linear.NewOnline(3, 1, math.Inf(1), linear.Config{Penalty: 5})
 	require.NoError(t, err)
 	for i := range tab.Rows() {
-		require.NoError(t, online.Add(tab.Row(i), tab.Y[i], tab.W[i]))
+		require.NoError(t, online.Add(tab.Row(i), tab.Y[i:i+1], tab.W[i]))
 	}
 	batch, err := linear.Fit(tab, linear.Config{Penalty: 5})
 	require.NoError(t, err)
 	solved, err := online.Solve()
 	require.NoError(t, err)
-	assert.InDeltaSlice(t, batch.Coefficients(), solved.Coefficients(), 1e-9)
-	assert.InDelta(t, batch.Predict(tab.Row(7)), solved.Predict(tab.Row(7)), 1e-7)
+	assert.InDeltaSlice(t, batch.Coefficients(), solved[0].Coefficients(), 1e-9)
+	assert.InDelta(t, batch.Predict(tab.Row(7)), solved[0].Predict(tab.Row(7)), 1e-7)
 }
 
 func TestOnlineForgettingIsABatchOfFallingWeights(t *testing.T) {
 	tab := noisy(2, 100)
 	const memory = 20.0
-	online, err := linear.NewOnline(3, memory, linear.Config{})
+	online, err := linear.NewOnline(3, 1, memory, linear.Config{})
 	require.NoError(t, err)
 	for i := range tab.Rows() {
-		require.NoError(t, online.Add(tab.Row(i), tab.Y[i], tab.W[i]))
+		require.NoError(t, online.Add(tab.Row(i), tab.Y[i:i+1], tab.W[i]))
 	}
 	for i := range tab.W {
 		tab.W[i] *= math.Pow(1-1/memory, float64(tab.Rows()-1-i))
@@ -152,31 +152,57 @@ func TestOnlineForgettingIsABatchOfFallingWeights(t *testing.T) {
 	require.NoError(t, err)
 	solved, err := online.Solve()
 	require.NoError(t, err)
-	assert.InDeltaSlice(t, batch.Coefficients(), solved.Coefficients(), 1e-8)
+	assert.InDeltaSlice(t, batch.Coefficients(), solved[0].Coefficients(), 1e-8)
 	assert.InDelta(t, 20, online.Rows(), 4, "the weight remembered is about the memory")
 }
 
 func TestOnlineTakesMissingValuesAndAnEarlySolve(t *testing.T) {
-	online, err := linear.NewOnline(2, math.Inf(1), linear.Config{Penalty: 1e-9})
+	online, err := linear.NewOnline(2, 1, math.Inf(1), linear.Config{Penalty: 1e-9})
 	require.NoError(t, err)
 	_, err = online.Solve()
 	assert.ErrorIs(t, err, table.ErrShape, "before the first row")
-	require.NoError(t, online.Add([]float64{math.NaN(), 1}, 2, 1))
+	require.NoError(t, online.Add([]float64{math.NaN(), 1}, []float64{2}, 1))
 	r, err := online.Solve()
 	require.NoError(t, err)
-	assert.InDelta(t, 2, r.Predict([]float64{5, 5}), 1e-12, "one row gives its target")
+	assert.InDelta(t, 2, r[0].Predict([]float64{5, 5}), 1e-12, "one row gives its target")
 	// A first value of 1e12 after a missing one must not look like a jump from 0.
-	require.NoError(t, online.Add([]float64{1e12, 2}, 4, 1))
-	require.NoError(t, online.Add([]float64{1e12, 3}, 6, 1))
+	require.NoError(t, online.Add([]float64{1e12, 2}, []float64{4}, 1))
+	require.NoError(t, online.Add([]float64{1e12, 3}, []float64{6}, 1))
 	r, err = online.Solve()
 	require.NoError(t, err)
-	assert.InDelta(t, 8, r.Predict([]float64{1e12, 4}), 1e-6)
-	assert.Zero(t, r.Coefficients()[0])
+	assert.InDelta(t, 8, r[0].Predict([]float64{1e12, 4}), 1e-6)
+	assert.Zero(t, r[0].Coefficients()[0])
 
 	for claim, bad := range map[string][2]float64{"target": {math.NaN(), 1}, "weight": {1, 0}} {
-		assert.ErrorIs(t, online.Add([]float64{1, 1}, bad[0], bad[1]), table.ErrShape, claim)
+		assert.ErrorIs(t, online.Add([]float64{1, 1}, bad[:1], bad[1]), table.ErrShape, claim)
 	}
-	assert.ErrorIs(t, online.Add([]float64{1}, 1, 1), table.ErrShape, "columns")
+	assert.ErrorIs(t, online.Add([]float64{1}, []float64{1}, 1), table.ErrShape, "columns")
+}
+
+func TestOnlineTargetsShareTheColumnsAndNothingElse(t *testing.T) {
+	tab := noisy(4, 120)
+	both, err := linear.NewOnline(3, 2, math.Inf(1), linear.Config{})
+	require.NoError(t, err)
+	second := tab.Select(nil)
+	for i := range tab.Rows() {
+		other := tab.Row(i)[2] * 4
+		require.NoError(t, both.Add(tab.Row(i), []float64{tab.Y[i], other}, 1))
+		second.X, second.Y = append(second.X, tab.Row(i)...), append(second.Y, other)
+	}
+	alone, err := linear.Fit(second, linear.Config{})
+	require.NoError(t, err)
+
+	reopened, err := linear.OnlineOf(both.State())
+	require.NoError(t, err)
+	solved, err := reopened.Solve()
+	require.NoError(t, err)
+	require.Len(t, solved, 2)
+	assert.InDeltaSlice(t, alone.Coefficients(), solved[1].Coefficients(), 1e-9)
+
+	broken := both.State()
+	broken.Co = broken.Co[1:]
+	_, err = linear.OnlineOf(broken)
+	assert.ErrorIs(t, err, linear.ErrFormat)
 }
 
 func TestPredictAllocatesNothing(t *testing.T) {
@@ -201,13 +227,13 @@ func BenchmarkFit1460x30(b *testing.B) {
 }
 
 func BenchmarkAddAndSolve30(b *testing.B) {
-	online, _ := linear.NewOnline(30, 1000, linear.Config{})
+	online, _ := linear.NewOnline(30, 1, 1000, linear.Config{})
 	rng, x := rand.New(rand.NewPCG(1, 0)), make([]float64, 30)
 	for b.Loop() {
 		for j := range x {
 			x[j] = rng.NormFloat64()
 		}
-		_ = online.Add(x, x[0], 1)
+		_ = online.Add(x, x[:1], 1)
 		if _, err := online.Solve(); err != nil {
 			b.Fatal(err)
 		}

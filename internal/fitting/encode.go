@@ -1,0 +1,267 @@
+package fitting
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Limits of the encoding.
+const (
+	oneHotAtMost  = 24  // levels that get a column of their own; the rest share their statistic
+	oneHotMinRows = 2   // rows of a level before it gets one, where levels are many
+	statisticRows = 1.0 // rows of the task's mean that are mixed into a level's mean
+)
+
+// encoder is the reading of a task's features, frozen when a model is fitted. It
+// writes two vectors for one row:
+//
+//	feature     line (for the ridge; finite)          trees (NaN is missing)
+//	number      raw, log1p, missing flag              raw
+//	bool        0/1, missing flag                     0/1
+//	category    one-hot, statistic where many levels  one-hot, statistic
+//	date        weekend, month of the year            weekday, month
+//	date pair   difference in days, raw and log       difference
+//
+// A level's statistic is its mean log peak over the rows before (ordered target
+// statistics, Prokhorenkova et al. 2018): it moves as rows are learned, the
+// columns stay. A value never seen gets the task's mean.
+type encoder struct {
+	Columns   []column
+	Mean      float64 // log peak over the fitted rows
+	LineWidth int
+	TreeWidth int
+}
+
+// column is the reading of one feature.
+type column struct {
+	Name   string
+	Kind   sizing.ValueKind // Missing: nothing to read
+	Log    bool             // log1p beside the number
+	Flag   bool             // a missing flag
+	Levels map[string]*level
+	Hot    int  // levels with a column of their own
+	Stat   bool // trees see the statistic
+	Wide   bool // so does the line
+}
+
+// level is one known value of a category.
+type level struct {
+	Sum, Rows float64 // of log peak
+	Hot       int     // one-hot column, −1 without
+}
+
+// newEncoder freezes an encoding on rows, whose cells are in the order of schema;
+// y is their log peak.
+func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *encoder {
+	e := &encoder{}
+	for _, v := range y {
+		e.Mean += v / float64(len(y))
+	}
+	for j := range schema.Fields {
+		e.Columns = append(e.Columns, readColumn(schema.Fields[j], j, rows))
+	}
+	dates := 0
+	for j := range e.Columns {
+		c := &e.Columns[j]
+		line, tree := c.widths()
+		e.LineWidth, e.TreeWidth = e.LineWidth+line, e.TreeWidth+tree
+		if c.Kind == sizing.Date {
+			dates++
+		}
+	}
+	pairs := dates * (dates - 1) / 2
+	e.LineWidth, e.TreeWidth = e.LineWidth+2*pairs, e.TreeWidth+pairs
+	return e
+}
+
+// readColumn decides how one feature is read. A feature that is missing in every
+// row, or the same in every row, tells nothing and gets no column.
+func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
+	c := column{Name: field.Name, Kind: field.Kind}
+	known, distinct, lowest := 0, map[sizing.Value]bool{}, math.Inf(1)
+	for _, cells := range rows {
+		if v := cells[j]; v.Kind != sizing.Missing {
+			known++
+			lowest = min(lowest, v.Num)
+			if len(distinct) < 3 {
+				distinct[v] = true
+			}
+		}
+	}
+	c.Flag = known < len(rows)
+	if known == 0 || len(distinct) == 1 && !c.Flag && c.Kind != sizing.Date {
+		c.Kind = sizing.Missing
+		return c
+	}
+	switch c.Kind {
+	case sizing.Number:
+		c.Log = lowest >= 0 && len(distinct) > 2
+	case sizing.Category:
+		c.readLevels(j, rows)
+	}
+	return c
+}
+
+// readLevels gives the most frequent levels a column of their own.
+func (c *column) readLevels(j int, rows [][]sizing.Value) {
+	c.Levels = map[string]*level{}
+	for _, cells := range rows {
+		c.level(cells[j]).Rows++
+	}
+	names := make([]string, 0, len(c.Levels))
+	for name := range c.Levels {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.Levels[b].Rows, c.Levels[a].Rows), cmp.Compare(a, b))
+	})
+	c.Stat, c.Wide = len(names) > 2, len(names) > oneHotAtMost
+	for _, name := range names {
+		l := c.Levels[name]
+		if c.Hot < oneHotAtMost && (!c.Wide || l.Rows >= oneHotMinRows) {
+			l.Hot = c.Hot
+			c.Hot++
+		}
+		l.Rows = 0 // counted again, in order, as the rows are learned
+	}
+}
+
+// level finds a value's level, and makes one where it is new. A missing value is
+// a level of its own.
+func (c *column) level(v sizing.Value) *level {
+	l := c.Levels[v.Text]
+	if l == nil {
+		l = &level{Hot: -1}
+		c.Levels[v.Text] = l
+	}
+	return l
+}
+
+// widths is how many numbers the column writes.
+func (c *column) widths() (line, tree int) {
+	switch c.Kind {
+	case sizing.Number, sizing.Bool:
+		return 1 + ones(c.Log) + ones(c.Flag), 1
+	case sizing.Category:
+		return c.Hot + ones(c.Wide), c.Hot + ones(c.Stat)
+	case sizing.Date:
+		return 2, 2
+	}
+	return 0, 0
+}
+
+// learn moves the levels' statistics by one row.
+func (e *encoder) learn(cells []sizing.Value, y float64) {
+	for j := range e.Columns {
+		if c := &e.Columns[j]; c.Kind == sizing.Category {
+			l := c.level(cells[j])
+			l.Sum += y
+			l.Rows++
+		}
+	}
+}
+
+// encode appends the row's two vectors to line and tree. It allocates nothing
+// where their capacity is enough.
+func (e *encoder) encode(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
+	for j := range e.Columns {
+		c, v := &e.Columns[j], cells[j]
+		switch c.Kind {
+		case sizing.Number, sizing.Bool:
+			line, tree = c.number(v, line, tree)
+		case sizing.Category:
+			line, tree = c.category(v, e.Mean, line, tree)
+		case sizing.Date:
+			line, tree = date(v, line, tree)
+		}
+	}
+	return e.datePairs(cells, line, tree)
+}
+
+func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []float64) {
+	missing := v.Kind == sizing.Missing
+	x, logged := v.Num, 0.0
+	if missing {
+		tree = append(tree, math.NaN())
+		x = 0
+	} else {
+		tree = append(tree, x)
+		logged = math.Log1p(max(x, 0))
+	}
+	line = append(line, x)
+	if c.Log {
+		line = append(line, logged)
+	}
+	if c.Flag {
+		line = append(line, indicator(missing))
+	}
+	return line, tree
+}
+
+func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([]float64, []float64) {
+	l := c.Levels[v.Text]
+	for k := range c.Hot {
+		hot := indicator(l != nil && l.Hot == k)
+		line, tree = append(line, hot), append(tree, hot)
+	}
+	statistic := mean
+	if l != nil {
+		statistic = (l.Sum + statisticRows*mean) / (l.Rows + statisticRows)
+	}
+	if c.Stat {
+		tree = append(tree, statistic)
+	}
+	if c.Wide {
+		line = append(line, statistic)
+	}
+	return line, tree
+}
+
+// date writes the weekday (0 is Sunday) and the month (0 … 11, of equal length).
+func date(v sizing.Value, line, tree []float64) ([]float64, []float64) {
+	if v.Kind == sizing.Missing {
+		return append(line, 0, 0), append(tree, math.NaN(), math.NaN())
+	}
+	// 1970-01-01 was a Thursday.
+	weekday := math.Mod(math.Mod(math.Floor(v.Num)+4, 7)+7, 7)
+	month := math.Mod(math.Mod(math.Floor(v.Num/daysPerMonth), 12)+12, 12)
+	line = append(line, indicator(weekday == 0 || weekday == 6), math.Cos(2*math.Pi*month/12))
+	return line, append(tree, weekday, month)
+}
+
+const daysPerMonth = 365.25 / 12
+
+// datePairs writes the difference of every pair of dates, in days: how long a
+// sale lasts, how far ahead it is planned.
+func (e *encoder) datePairs(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
+	for i := range e.Columns {
+		if e.Columns[i].Kind != sizing.Date {
+			continue
+		}
+		for j := i + 1; j < len(e.Columns); j++ {
+			if e.Columns[j].Kind != sizing.Date {
+				continue
+			}
+			if cells[i].Kind == sizing.Missing || cells[j].Kind == sizing.Missing {
+				line, tree = append(line, 0, 0), append(tree, math.NaN())
+				continue
+			}
+			days := cells[j].Num - cells[i].Num
+			line = append(line, days, math.Copysign(math.Log1p(math.Abs(days)), days))
+			tree = append(tree, days)
+		}
+	}
+	return line, tree
+}
+
+func indicator(yes bool) float64 { return float64(ones(yes)) }
+
+func ones(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,188 @@
+package experts
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Answer is what the experts say of a row.
+type Answer struct {
+	Amount   float64
+	Promised float64 // P(killed), as those who answer have been killed so far
+	Factor   float64 // what the pool corrected the promise by
+	Widen    float64 // what the guard widened the amount by
+	Expert   int     // the weightiest; −1 for the young rule
+}
+
+// choose picks those who answer, until the next row is learned: the experts whose
+// kill rate is within the risk, weighed by how near their cost is to the least.
+// Where none is within, the one killed least answers alone.
+func (x *Experts) choose(pool *Pool) {
+	x.Factor = pool.factor(x.Told)
+	x.Picks = x.Picks[:0]
+	if x.Told < x.config.Young {
+		return
+	}
+	target, price := x.config.Target/max(1, x.Factor), x.config.KillPrice*pool.mean()
+	least, safest := math.Inf(1), 0
+	for e := range Count {
+		if x.rate(e) <= target {
+			least = min(least, x.objective(e, price))
+		}
+		if x.rate(e) < x.rate(safest) {
+			safest = e
+		}
+	}
+	if math.IsInf(least, 1) {
+		x.Picks = append(x.Picks, Pick{safest, 1})
+		return
+	}
+	total := 0.0
+	for e := range Count {
+		if x.rate(e) > target {
+			continue
+		}
+		gap := (x.objective(e, price)/least - 1) * x.config.Blend
+		if gap > 8 { // e^-8 of the cheapest's share
+			continue
+		}
+		x.Picks = append(x.Picks, Pick{e, math.Exp(-gap)})
+		total += math.Exp(-gap)
+	}
+	for i := range x.Picks {
+		x.Picks[i].Weight /= total
+	}
+}
+
+// rate is an expert's kill rate so far, shrunk to the risk that it meant to take.
+func (x *Experts) rate(e int) float64 {
+	return (x.Kills[e] + x.config.Prior*x.Nominal[e]) / (x.Rows + x.config.Prior)
+}
+
+// objective is what an expert has cost, kills priced.
+func (x *Experts) objective(e int, price float64) float64 {
+	return x.Cost[e] + price*(x.Kills[e]+x.config.Prior*x.Nominal[e])
+}
+
+// Young reports whether the experts have too little to go by.
+func (x *Experts) Young() bool { return len(x.Picks) == 0 }
+
+// Answer allocates for a row. At least one row must have been learned.
+func (x *Experts) Answer(p *Point, s *Scratch) Answer {
+	a := Answer{Factor: x.Factor, Widen: x.Guard.widen(), Expert: -1}
+	if x.Young() {
+		a.Amount, a.Promised = x.young(p)
+	} else {
+		a.Amount, a.Promised, a.Expert = x.blend(p, s)
+	}
+	a.Amount *= a.Widen
+	a.Promised = min(0.5, a.Promised*a.Factor)
+	return a
+}
+
+// blend averages the picks, in log amount.
+func (x *Experts) blend(p *Point, s *Scratch) (amount, promised float64, expert int) {
+	log, top, source := 0.0, 0.0, -1
+	for _, pick := range x.Picks {
+		if of := pick.Expert / len(prices); of != source {
+			source = of
+			x.amounts(p, source/spreads, source%spreads, s)
+		}
+		log += pick.Weight * math.Log(s.amount[x.pay(p, prices[pick.Expert%len(prices)], s)])
+		promised += pick.Weight * x.rate(pick.Expert)
+		if pick.Weight > top {
+			top, expert = pick.Weight, pick.Expert
+		}
+	}
+	return math.Exp(log), promised, expert
+}
+
+// Exceed is P(peak > amount) for this very row, by the spreads of those who
+// answer. It falls with the amount.
+func (x *Experts) Exceed(p *Point, amount float64, s *Scratch) float64 {
+	if x.Young() {
+		return x.youngExceed(p, amount)
+	}
+	sum, source, one := 0.0, -1, 0.0
+	for _, pick := range x.Picks {
+		if of := pick.Expert / len(prices); of != source {
+			source = of
+			one = x.exceedOf(p, source/spreads, source%spreads, amount, s)
+		}
+		sum += pick.Weight * one
+	}
+	return sum
+}
+
+func (x *Experts) exceedOf(p *Point, model, spread int, amount float64, s *Scratch) float64 {
+	sorted, scale := x.residuals(p, model, spread, s)
+	if spread == byAmount {
+		return exceed(sorted, amount-math.Exp(p.Level[model]))
+	}
+	return exceed(sorted, (math.Log(amount)-p.Level[model])/scale)
+}
+
+// Above is the next rung, given that the peak is above failed: it leaves Rung of
+// the risk that failed left, and is at least MinStep higher.
+func (x *Experts) Above(p *Point, failed float64, s *Scratch) float64 {
+	left := x.config.Rung * x.Exceed(p, failed, s)
+	low := failed * x.config.MinStep
+	high := max(low, x.limit(p.Level[LineTrees])) * 2
+	if x.Exceed(p, low, s) <= left {
+		return low
+	}
+	for range 20 { // to a millionth, in the log of the amount
+		mid := math.Sqrt(low * high)
+		if x.Exceed(p, mid, s) > left {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return high
+}
+
+// youngModels are those that a few rows can bear.
+var youngModels = [...]int{Line, Plain, Stack}
+
+// young allocates by a Student quantile about the model of least squared error,
+// within reach of what was seen.
+func (x *Experts) young(p *Point) (amount, promised float64) {
+	model, spread, t := x.student(p)
+	most := x.limit(p.Level[model])
+	amount = math.Exp(p.Level[model] + spread*t.Quantile(1-x.config.Target))
+	if amount > most {
+		return most, x.youngExceed(p, most)
+	}
+	return amount, x.config.Target
+}
+
+func (x *Experts) youngExceed(p *Point, amount float64) float64 {
+	model, spread, t := x.student(p)
+	return t.Survival((math.Log(amount) - p.Level[model]) / spread)
+}
+
+// student is the predictive distribution of a log peak about a model: the prior
+// counts as PriorRows rows of deviation PriorSpan.
+func (x *Experts) student(p *Point) (model int, spread float64, t distuv.StudentsT) {
+	model = Median
+	for _, k := range youngModels {
+		if x.Told >= 5 && x.SqErr[k]*1.3 < x.SqErr[model] {
+			model = k
+		}
+	}
+	n, prior := float64(x.Told), x.config.PriorRows
+	nu := prior + n - 1
+	variance := (prior*x.config.PriorSpan*x.config.PriorSpan + x.SqErr[model]) / nu
+	return model, math.Sqrt(variance * (1 + 1/n)), distuv.StudentsT{Mu: 0, Sigma: 1, Nu: nu}
+}
+
+// Name says who an expert is.
+func Name(expert int) string {
+	if expert < 0 {
+		return "own history"
+	}
+	source := expert / len(prices)
+	return ModelNames[source/spreads] + ", by " + spreadNames[source%spreads]
+}

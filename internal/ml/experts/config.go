@@ -1,0 +1,28 @@
+package experts
+
+// Config holds every constant of the rule, as measured over traces of four kinds
+// and synthetic workflows. Its zero value is not usable: see Default.
+type Config struct {
+	Target    float64 // share of first tries that may be killed
+	KillPrice float64 // of one kill, in mean row costs of the whole service
+	Window    int     // residuals kept per spread
+	Ledger    int     // rows kept for the local spread
+	Near      int     // neighbours in predicted level
+	Prior     float64 // rows of nominal risk mixed into an expert's kill rate
+	Forget    float64 // per row, of costs and kills
+	Blend     float64 // how sharply the average prefers the cheapest
+	Young     int     // rows before the experts decide
+	Reach     float64 // nothing beyond the largest peak · (1 + Reach/√rows)
+	Rung      float64 // the next rung leaves this share of what the last left
+	MinStep   float64 // the next rung is at least this much higher
+	PriorRows float64 // the young rule's prior: degrees of freedom …
+	PriorSpan float64 // … and standard deviation of the log peak
+}
+
+// Default is what was measured best. The target is the caller's.
+func Default(target float64) Config {
+	return Config{
+		Target: target, KillPrice: 1, Window: 500, Ledger: 2000, Near: 100, Prior: 60, Forget: 0.9995, Blend: 20,
+		Young: 16, Reach: 1, Rung: 0.12, MinStep: 1.3, PriorRows: 2, PriorSpan: 0.3,
+	}
+}

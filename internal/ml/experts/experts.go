@@ -1,0 +1,227 @@
+package experts
+
+import (
+	"math"
+)
+
+// The spreads of residuals.
+const (
+	byAll       = iota // log residuals of the window
+	byLevel            // … of the rows nearest in predicted level
+	byTrees            // … divided by the scale that trees predict
+	bySame             // … divided by the scale of identical features
+	byAmount           // residuals of the peak itself
+	spreads            // how many there are
+	sourceCount = ModelCount * spreads
+)
+
+var spreadNames = [spreads]string{"all rows", "rows near in level", "predicted spread", "spread of same inputs", "plain residuals"}
+
+// risks are the points of a spread that are weighed against each other; prices
+// those of a kill, in the task's mean row cost.
+var (
+	risks  = [...]float64{.4, .3, .2, .15, .1, .07, .05, .035, .025, .018, .014, .01, .007, .005, .003, .002, .001, .0005}
+	prices = [...]float64{.25, .5, 1, 2, 4, 8, 16, 32, 64, 128, 256}
+)
+
+// Count is how many experts there are: models × spreads × prices.
+const Count = sourceCount * len(prices)
+
+// Entry is one ledger row: what the models said before, and what came.
+type Entry struct {
+	Point
+	Log float64 // of the peak
+}
+
+// Experts is the state of one task's margins. The exported fields are all there
+// is to store; Rebuild makes the rest. Answers may be asked from many goroutines
+// while nobody learns.
+type Experts struct {
+	Told    int     // rows learned
+	MaxPeak float64 // largest peak, or bound of one, so far
+	SqErr   [ModelCount]float64
+	Guard   Guard
+	Ledger  []Entry // newest Config.Ledger rows, oldest first from At on
+	At      int
+	Cost    [Count]float64 // forgetting sums …
+	Kills   [Count]float64
+	Rows    float64 // … and what they are sums over
+	Nominal [Count]float64
+	Meant   float64 // rows in the running mean Nominal
+	Use     float64 // forgetting sums of the rows' own cost …
+	UseRows float64 // … and of one
+	Factor  float64 // of promises, from the pool
+	Picks   []Pick  // who answers
+
+	config  Config
+	windows [sourceCount]Window
+	locals  [ModelCount]Local
+	scratch Scratch
+}
+
+// Pick is one expert with its share in the answer.
+type Pick struct {
+	Expert int
+	Weight float64
+}
+
+// Scratch holds the buffers of one answer.
+type Scratch struct {
+	near   []float64
+	amount [len(risks)]float64
+}
+
+// New is the state before the first row.
+func New(c Config) *Experts { return &Experts{config: c, Factor: 1} }
+
+// Rebuild makes what is not stored, after the exported fields were read back.
+func (x *Experts) Rebuild(c Config) {
+	x.config = c
+	for i := range x.Ledger {
+		x.remember(&x.Ledger[(x.At+i)%len(x.Ledger)])
+	}
+}
+
+// Learn charges every expert with a row and keeps its residuals. p is what the
+// models said before they learned it; nil for a task's first row.
+func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) {
+	x.Told++
+	x.MaxPeak = max(x.MaxPeak, peak)
+	if p == nil {
+		return
+	}
+	log := math.Log(peak)
+	for k := range x.SqErr {
+		x.SqErr[k] += (log - p.Level[k]) * (log - p.Level[k])
+	}
+	if x.Told > 4 { // residuals of three rows at least
+		x.charge(p, peak, duration)
+	}
+	x.keep(Entry{*p, log})
+	x.choose(pool)
+}
+
+// keep takes a row into the ledger and into every spread.
+func (x *Experts) keep(e Entry) {
+	if len(x.Ledger) < x.config.Ledger {
+		x.Ledger = append(x.Ledger, e)
+	} else {
+		x.Ledger[x.At] = e
+		x.At = (x.At + 1) % len(x.Ledger)
+	}
+	x.remember(&e)
+}
+
+func (x *Experts) remember(e *Entry) {
+	for k, level := range e.Level {
+		r := e.Log - level
+		w := x.windows[k*spreads : (k+1)*spreads]
+		w[byAll].Add(r, x.config.Window)
+		w[byTrees].Add(r/e.Scale[TreeScale], x.config.Window)
+		w[bySame].Add(r/e.Scale[SameScale], x.config.Window)
+		w[byAmount].Add(math.Exp(e.Log)-math.Exp(level), x.config.Window)
+		x.locals[k].Add(level, r, x.config.Ledger)
+	}
+}
+
+// residuals are the sorted residuals of one spread of one model for a row, and
+// the scale to multiply them by.
+func (x *Experts) residuals(p *Point, model, spread int, s *Scratch) (sorted []float64, scale float64) {
+	switch spread {
+	case byLevel:
+		s.near = x.locals[model].near(p.Level[model], x.config.Near, s.near)
+		return s.near, 1
+	case byTrees:
+		return x.windows[model*spreads+spread].Sorted, p.Scale[TreeScale]
+	case bySame:
+		return x.windows[model*spreads+spread].Sorted, p.Scale[SameScale]
+	}
+	return x.windows[model*spreads+spread].Sorted, 1
+}
+
+// limit is the most that a model may allocate: a young task's few residuals say
+// little of its tail, and must not ask for the moon.
+func (x *Experts) limit(level float64) float64 {
+	return max(x.MaxPeak, math.Exp(level)) * (1 + x.config.Reach/math.Sqrt(float64(max(x.Told, 1))))
+}
+
+// amounts fills s.amount with the allocation at every risk.
+func (x *Experts) amounts(p *Point, model, spread int, s *Scratch) {
+	sorted, scale := x.residuals(p, model, spread, s)
+	level, most := p.Level[model], x.limit(p.Level[model])
+	tail := tailShare * meanExcess(sorted)
+	for i, risk := range risks {
+		r := upperWith(sorted, risk, tail)
+		var amount float64
+		if spread == byAmount {
+			amount = max(leastAmount, math.Exp(level)+r)
+		} else {
+			amount = math.Exp(level + scale*r)
+		}
+		s.amount[i] = min(amount, most)
+	}
+}
+
+// leastAmount keeps residuals of the peak itself from asking for less than
+// nothing: one unit of a log peak below any real one (1 MB in bytes).
+const leastAmount = 1e6
+
+// killShare: a killed try costs itself, and a little of the next one too.
+const killShare = 1.2
+
+// pay picks the risk of least expected cost at a price per kill.
+func (x *Experts) pay(p *Point, price float64, s *Scratch) int {
+	duration, unit := math.Exp(p.Duration), x.Use/max(x.UseRows, 1)
+	best, at := math.Inf(1), 0
+	for i, risk := range risks {
+		if cost := duration*s.amount[i]*(1+killShare*risk) + price*unit*risk; cost < best {
+			best, at = cost, i
+		}
+	}
+	return at
+}
+
+// second is the rung after the one at a risk: it leaves Rung of what that left.
+func (x *Experts) second(at int, s *Scratch) float64 {
+	next := at
+	for next+1 < len(risks) && risks[next] > risks[at]*x.config.Rung {
+		next++
+	}
+	return max(s.amount[next], s.amount[at]*x.config.MinStep)
+}
+
+// charge adds what every expert would have cost on the row.
+func (x *Experts) charge(p *Point, peak, duration float64) {
+	keep := x.config.Forget
+	x.Use, x.UseRows = x.Use*keep+peak*duration, x.UseRows*keep+1
+	x.Rows = x.Rows*keep + 1
+	x.Meant = min(x.Meant+1, 300)
+	s := &x.scratch
+	for source := range sourceCount {
+		x.amounts(p, source/spreads, source%spreads, s)
+		for l, price := range prices {
+			e, at := source*len(prices)+l, x.pay(p, price, s)
+			cost, killed := replay(s.amount[at], x.second(at, s), peak)
+			x.Cost[e] = x.Cost[e]*keep + cost*duration
+			x.Kills[e] *= keep
+			if killed {
+				x.Kills[e]++
+			}
+			x.Nominal[e] += (risks[at] - x.Nominal[e]) / x.Meant
+		}
+	}
+}
+
+// replay is what the two rungs, doubled from there on, waste on a peak: killed
+// tries count whole.
+func replay(first, second, peak float64) (cost float64, killed bool) {
+	if first >= peak {
+		return first - peak, false
+	}
+	cost = first
+	for second < peak {
+		cost += second
+		second *= 2
+	}
+	return cost + second - peak, true
+}

@@ -1,0 +1,145 @@
+package experts
+
+import (
+	"math"
+	"slices"
+)
+
+// Window is a ring of the newest values, kept in order of size too.
+type Window struct {
+	Sorted []float64
+	Ring   []float64 // in order of arrival, from At on
+	At     int
+}
+
+// Add takes a value in, and the oldest out where size are held.
+func (w *Window) Add(v float64, size int) {
+	if len(w.Ring) < size {
+		w.Ring = append(w.Ring, v)
+	} else {
+		i, _ := slices.BinarySearch(w.Sorted, w.Ring[w.At])
+		w.Sorted = slices.Delete(w.Sorted, i, i+1)
+		w.Ring[w.At] = v
+		w.At = (w.At + 1) % size
+	}
+	i, _ := slices.BinarySearch(w.Sorted, v)
+	w.Sorted = slices.Insert(w.Sorted, i, v)
+}
+
+// Median is the middle value; 0 of none.
+func (w *Window) Median() float64 {
+	if len(w.Sorted) == 0 {
+		return 0
+	}
+	return w.Sorted[len(w.Sorted)/2]
+}
+
+// upper is the value that the next draw exceeds with probability risk, given the
+// sorted residuals so far: the conformal order statistic, interpolated. With 99
+// residuals and risk 0.02 it is the second largest. Beyond the largest an
+// exponential tail goes on with half the mean excess of the top tenth: the whole
+// of it was measured to pay for kills that did not come.
+func upper(sorted []float64, risk float64) float64 {
+	return upperWith(sorted, risk, tailShare*meanExcess(sorted))
+}
+
+// upperWith is upper with the tail's scale already known.
+func upperWith(sorted []float64, risk, tail float64) float64 {
+	n := len(sorted)
+	if n == 0 {
+		return 0
+	}
+	rank := risk * float64(n+1)
+	if rank >= 1 {
+		i := min(int(rank), n)
+		v := sorted[n-i]
+		if i < n {
+			v += (rank - float64(i)) * (sorted[n-i-1] - v)
+		}
+		return v
+	}
+	return sorted[n-1] + tail*math.Log(1/rank)
+}
+
+// exceed is the inverse of upper: P(next > v). It is 1 where nothing is known.
+func exceed(sorted []float64, v float64) float64 {
+	n := len(sorted)
+	if n == 0 {
+		return 1
+	}
+	above := n - upperBound(sorted, v)
+	if above > 0 {
+		return float64(above) / float64(n+1)
+	}
+	least := 1 / float64(n+1)
+	if excess := tailShare * meanExcess(sorted); excess > 0 {
+		return least * math.Exp(-(v-sorted[n-1])/excess)
+	}
+	if v > sorted[n-1] {
+		return least / 2 // constant so far: nothing says how far the next may be
+	}
+	return least
+}
+
+// upperBound counts the values that are at most v.
+func upperBound(sorted []float64, v float64) int {
+	i, _ := slices.BinarySearchFunc(sorted, v, func(have, want float64) int {
+		if have <= want {
+			return -1
+		}
+		return 1
+	})
+	return i
+}
+
+const tailShare = 0.5
+
+// meanExcess is the mean distance of the top tenth (three at least) from the
+// value below it.
+func meanExcess(sorted []float64) float64 {
+	n := len(sorted)
+	t := min(n-1, max(3, n/10))
+	if t < 1 {
+		return 0
+	}
+	sum := 0.0
+	for _, v := range sorted[n-t:] {
+		sum += v - sorted[n-1-t]
+	}
+	return sum / float64(t)
+}
+
+// Local keeps (level, residual) of the newest rows, in order of level.
+type Local struct {
+	Level, Residual []float64
+	Ring            [][2]float64
+	At              int
+}
+
+// Add takes a row in, and the oldest out where size are held.
+func (l *Local) Add(level, residual float64, size int) {
+	if len(l.Ring) < size {
+		l.Ring = append(l.Ring, [2]float64{level, residual})
+	} else {
+		old := l.Ring[l.At]
+		l.Ring[l.At] = [2]float64{level, residual}
+		l.At = (l.At + 1) % size
+		i, _ := slices.BinarySearch(l.Level, old[0])
+		for l.Residual[i] != old[1] {
+			i++
+		}
+		l.Level, l.Residual = slices.Delete(l.Level, i, i+1), slices.Delete(l.Residual, i, i+1)
+	}
+	i, _ := slices.BinarySearch(l.Level, level)
+	l.Level, l.Residual = slices.Insert(l.Level, i, level), slices.Insert(l.Residual, i, residual)
+}
+
+// near fills buf with the k residuals nearest in level, sorted.
+func (l *Local) near(level float64, k int, buf []float64) []float64 {
+	n := len(l.Level)
+	i, _ := slices.BinarySearch(l.Level, level)
+	low := max(0, min(n-k, i-k/2))
+	buf = append(buf[:0], l.Residual[low:min(n, low+k)]...)
+	slices.Sort(buf)
+	return buf
+}
