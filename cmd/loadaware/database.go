@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -18,6 +19,9 @@ func findDatabase(ctx context.Context, cfg *config, holder string, log *slog.Log
 		return cfg.DatabaseURL, func() {}, nil
 	}
 	private, err := pglocal.Start(ctx, pglocal.Config{DataDir: cfg.Data, Log: log, Holder: holder})
+	if held := (*pglocal.HeldError)(nil); errors.As(err, &held) {
+		return "", nil, held // says all there is to say
+	}
 	if err != nil {
 		return "", nil, err
 	}

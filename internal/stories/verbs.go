@@ -46,8 +46,8 @@ func (w *world) observe(ctx context.Context, s *step, args map[string]string, ou
 	o := sizing.Observation{
 		Try: r.try(s.task), Outcome: r.outcome("outcome", outcome),
 		MemoryMax: r.bytes("peak"), CPUMax: sizing.Cores(r.number("cpu", 0)),
-		Duration: time.Duration(r.number("duration", 300) * float64(time.Second)),
-		EndedAt:  w.now, Allocated: sizing.Resources{Memory: r.bytes("at")},
+		Duration:  time.Duration(r.number("duration", 300) * float64(time.Second)),
+		Allocated: sizing.Resources{Memory: r.bytes("at")},
 		Requested: sizing.Resources{Memory: r.bytes("requested")}, Features: features(args),
 	}
 	if o.Try.RunID == "" {
@@ -57,7 +57,6 @@ func (w *world) observe(ctx context.Context, s *step, args map[string]string, ou
 	if r.err != nil {
 		return answer{}, r.err
 	}
-	w.now = w.now.Add(time.Minute)
 	recorded, err := w.svc.Observe(ctx, []sizing.Observation{o})
 	switch {
 	case err != nil:
@@ -110,7 +109,6 @@ func (w *world) lift(ctx context.Context, s *step, args map[string]string) (answ
 	if r.err != nil {
 		return answer{}, r.err
 	}
-	w.now = w.now.Add(time.Minute)
 	l, err := w.svc.Lift(ctx, &ask)
 	if err != nil {
 		return failed(err), nil
@@ -186,7 +184,7 @@ func (w *world) wait(s *step) (answer, error) {
 		return answer{}, fmt.Errorf("wait takes a duration, such as 2h")
 	}
 	d, err := time.ParseDuration(s.plain[0])
-	w.now = w.now.Add(d)
+	w.ahead += d
 	return answer{words: []string{"later"}}, err
 }
 

@@ -22,8 +22,8 @@ import (
 type world struct {
 	store *postgres.Store
 	svc   *service.Service
-	now   time.Time
-	runs  int // made up so far
+	ahead time.Duration // of the service's clock; the order of reports is that of their arrival
+	runs  int           // made up so far
 }
 
 func newWorld(t *testing.T) *world {
@@ -32,14 +32,14 @@ func newWorld(t *testing.T) *world {
 	st, err := postgres.Open(t.Context(), dsn, postgres.Config{})
 	require.NoError(t, err)
 	t.Cleanup(st.Close)
-	w := &world{store: st, now: time.Date(2026, 1, 5, 8, 0, 0, 0, time.UTC)}
+	w := &world{store: st}
 	w.start()
 	return w
 }
 
 func (w *world) start() {
 	log := slog.New(slog.DiscardHandler)
-	cfg := service.Config{Now: func() time.Time { return w.now }}
+	cfg := service.Config{Now: func() time.Time { return time.Now().Add(w.ahead) }}
 	w.svc = service.New(w.store, trainer.New(w.store, trainer.Config{Every: time.Hour}, log), cfg, log)
 }
 

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/testdata/demo"
+)
+
+// demoFile is the demo history as a file.
+func demoFile(t *testing.T) string {
+	name := filepath.Join(t.TempDir(), "pricing.csv.gz")
+	require.NoError(t, os.WriteFile(name, demo.CSV, 0o600))
+	return name
+}
+
+func TestImportingTwiceAddsNothing(t *testing.T) {
+	server, file := startServer(t, database(t)), demoFile(t)
+	code, out, complaints := invoke(t, "", "import", "--url", server.url, "--train", file)
+	require.Equal(t, 0, code, complaints)
+	assert.Contains(t, out, "900 rows read: 900 new, 0 already there, 0 amended, 0 refused\n")
+	assert.Contains(t, out, "pricing/predict_demand: ")
+	code, out, _ = invoke(t, "", "import", "--url", server.url, file)
+	assert.Equal(t, 0, code)
+	assert.Equal(t, "900 rows read: 0 new, 900 already there, 0 amended, 0 refused\n", out)
+	assert.Equal(t, 150, server.observations("pricing", "publish_prices"))
+}
+
+const goodAndBad = `dag_id,task_id,run_id,memory_max_bytes,outcome
+etl,load,r1,1000,
+etl,load,r2,lots,
+etl,load,r3,3000,
+etl,load,r1,9999,
+etl,load,r4,,oom_killed
+`
+
+func TestGoodRowsAreNotLostWithBadOnes(t *testing.T) {
+	server := startServer(t, database(t))
+	code, out, complaints := invoke(t, goodAndBad, "import", "--url", server.url, "-")
+	assert.Equal(t, 3, code)
+	assert.Equal(t, "5 rows read: 2 new, 0 already there, 0 amended, 3 refused\n", out)
+	assert.Contains(t, complaints, `-: line 3: memory_max_bytes: "lots" is not a number of bytes`)
+	assert.Contains(t, complaints, "-: line 5: ") // contradicts the first row
+	assert.Contains(t, complaints, "-: line 6: memory_allocated_bytes: is required for an OOM")
+	assert.Contains(t, complaints, "3 rows were refused")
+	assert.Equal(t, 2, server.observations("etl", "load"))
+}
+
+func TestADryRunNeedsNoServer(t *testing.T) {
+	code, out, complaints := invoke(t, goodAndBad, "import", "--dry-run", "-")
+	assert.Equal(t, 3, code)
+	assert.Equal(t, "5 rows read: 3 can be imported, 2 refused; nothing was sent\n", out)
+	assert.Contains(t, complaints, "line 3")
+}
+
+func TestJSONLinesFromStandardInputInGzip(t *testing.T) {
+	server := startServer(t, database(t))
+	var zipped bytes.Buffer
+	zip := gzip.NewWriter(&zipped)
+	fmt.Fprintln(zip, `{"dag_id":"etl","task_id":"load","run_id":"r1","outcome":"oom_killed","allocated":{"memory":"2Gi"}}`)
+	fmt.Fprintln(zip, `{"dag_id":"etl","task_id":"load","run_id":"r1","try_number":2,"outcome":"success","memory_max_bytes":3000000000}`)
+	require.NoError(t, zip.Close())
+	code, out, complaints := invoke(t, zipped.String(), "import", "--url", server.url, "-")
+	assert.Equal(t, 0, code, complaints)
+	assert.Contains(t, out, "2 new")
+}
+
+func TestEveryPlaceToImportInto(t *testing.T) {
+	file := demoFile(t)
+	t.Run("a database", func(t *testing.T) {
+		dsn := strings.TrimPrefix(database(t)[0], "DATABASE_URL=")
+		code, out, complaints := invoke(t, "", "import", "--database", dsn, file)
+		assert.Equal(t, 0, code, complaints)
+		assert.Contains(t, out, "900 new")
+		server := startServer(t, []string{"DATABASE_URL=" + dsn})
+		assert.Equal(t, 150, server.observations("pricing", "clean_sales"))
+	})
+	t.Run("a data folder that no server holds", func(t *testing.T) {
+		code, out, complaints := invoke(t, "", "import", "--data", dataFolder(t), file)
+		assert.Equal(t, 0, code, complaints)
+		assert.Contains(t, out, "900 new")
+	})
+	t.Run("the server that answers at the address of the environment", func(t *testing.T) {
+		server := startServer(t, database(t))
+		t.Setenv("LOADAWARE_URL", server.url)
+		code, out, complaints := invoke(t, "", "import", file)
+		assert.Equal(t, 0, code, complaints)
+		assert.Contains(t, out, "900 new")
+	})
+	t.Run("nothing at all", func(t *testing.T) {
+		t.Setenv("LOADAWARE_URL", "http://127.0.0.1:1")
+		t.Setenv("LOADAWARE_DATA", filepath.Join(t.TempDir(), "none"))
+		code, _, complaints := invoke(t, "", "import", file)
+		assert.Equal(t, 1, code)
+		assert.Contains(t, complaints, "start one with loadaware serve")
+	})
+}
+
+// unreliable stands before a server: it is away for the first requests, then
+// takes one without ever answering, as a proxy does that is restarted.
+func unreliable(t *testing.T, server string, away int32) string {
+	target, err := url.Parse(server)
+	require.NoError(t, err)
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	var requests atomic.Int32
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch n := requests.Add(1); {
+		case n <= away:
+			http.Error(w, "away", http.StatusServiceUnavailable)
+		case n == away+1:
+			proxy.ServeHTTP(httptest.NewRecorder(), r) // done, and the answer is lost
+			panic(http.ErrAbortHandler)
+		default:
+			proxy.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(front.Close)
+	return front.URL
+}
+
+func TestWhatIsToldAgainAfterALostAnswerCountsOnce(t *testing.T) {
+	server := startServer(t, database(t))
+	into := newServerRecorder(unreliable(t, server.url, 2), "")
+	into.patience = time.Second
+	recorded, err := into.Record(t.Context(), []sizing.Observation{try("r1"), try("r2")})
+	require.NoError(t, err)
+	assert.Equal(t, []sizing.Recorded{{Duplicate: true}, {Duplicate: true}}, recorded)
+	assert.Equal(t, 2, server.observations("etl", "load"))
+}
+
+func TestAServerThatStaysAwayIsGivenUp(t *testing.T) {
+	into := newServerRecorder(unreliable(t, "http://127.0.0.1:1", 1<<30), "")
+	into.patience = 50 * time.Millisecond
+	_, err := into.Record(t.Context(), []sizing.Observation{try("r1")})
+	assert.ErrorContains(t, err, "gave up after")
+}
+
+func try(run string) sizing.Observation {
+	return sizing.Observation{
+		Try:     sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "etl", Task: "load"}, RunID: run, MapIndex: sizing.NoMap, Number: 1},
+		Outcome: sizing.Success, MemoryMax: sizing.GiB,
+	}
+}
+
+func TestMigrationsGoUpAndDown(t *testing.T) {
+	dsn := strings.TrimPrefix(database(t)[0], "DATABASE_URL=")
+	for _, c := range []struct{ verb, said string }{
+		{"status", "at step 0 of "}, {"up", ": up to date"}, {"status", ": up to date"}, {"down", " to go: loadaware migrate up"}, {"up", ": up to date"},
+	} {
+		code, out, complaints := invoke(t, "", "migrate", c.verb, "--database", dsn)
+		require.Equal(t, 0, code, complaints)
+		assert.Contains(t, out, c.said, c.verb)
+	}
+}

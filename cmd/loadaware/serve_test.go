@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheDemoAnswersFromWhatItLearned(t *testing.T) {
+	server := startServer(t, database(t), "--demo")
+	server.said.await(t, "Try:")
+	assert.Equal(t, 150, server.observations("pricing", "predict_demand"))
+	var answer struct {
+		Source string
+		Memory struct {
+			LimitBytes int64 `json:"limit_bytes"`
+		}
+	}
+	server.post("/predict", map[string]any{
+		"dag_id": "pricing", "task_id": "predict_demand", "requested": map[string]any{"memory": "350Gi"},
+		"features": map[string]any{"product_count": 400, "region": "apac", "sale_start": "2020-02-05", "sale_end": "2020-02-25"},
+	}, &answer)
+	assert.Equal(t, "model", answer.Source)
+	assert.Less(t, answer.Memory.LimitBytes, int64(100<<30))
+}
+
+func TestTheDemoLeavesAFilledStoreAlone(t *testing.T) {
+	env := database(t)
+	server := startServer(t, env)
+	server.post("/observe", report("mine", 0), nil)
+	server.signal(syscall.SIGTERM)
+	require.NoError(t, server.wait())
+	server = startServer(t, env, "--demo")
+	server.said.await(t, "Try:")
+	response, err := http.Get(server.url + "/tasks/pricing/predict_demand")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	assert.Equal(t, http.StatusNotFound, response.StatusCode)
+}
+
+// report is a successful try of crash/<task>.
+func report(task string, n int) map[string]any {
+	return map[string]any{
+		"dag_id": "crash", "task_id": task, "run_id": fmt.Sprintf("r%06d", n), "outcome": "success",
+		"memory_max_bytes": 1_000_000_000 + n, "features": map[string]any{"n": n},
+	}
+}
+
+func TestASecondServerSaysWhereTheFirstOneRuns(t *testing.T) {
+	dir := dataFolder(t)
+	first := startServer(t, nil, "--data", dir)
+	addr := strings.TrimPrefix(first.url, "http://")
+	for claim, args := range map[string][]string{
+		"on another address":  {"serve", "--addr", "127.0.0.1:0", "--admin-addr", "", "--data", dir},
+		"on the same address": {"serve", "--addr", addr, "--admin-addr", "", "--data", dir},
+	} {
+		code, _, complaints := invoke(t, "", args...)
+		assert.Equal(t, 1, code, claim)
+		assert.Contains(t, complaints, "serves at "+addr, claim)
+		assert.Contains(t, complaints, fmt.Sprint(first.cmd.Process.Pid), claim)
+	}
+	t.Run("and an import into the folder goes through it", func(t *testing.T) {
+		code, out, complaints := invoke(t, "dag_id,task_id,run_id,memory_max_bytes\ncrash,held,r1,1000\n", "import", "--data", dir, "-")
+		assert.Equal(t, 0, code, complaints)
+		assert.Contains(t, out, "1 new")
+		assert.Equal(t, 1, first.observations("crash", "held"))
+	})
+}
+
+func TestAnAddressOfAnotherProgramIsSaidToBeInUse(t *testing.T) {
+	first := startServer(t, database(t))
+	addr := strings.TrimPrefix(first.url, "http://")
+	code, _, complaints := invoke(t, "", "serve", "--addr", addr, "--data", dataFolder(t))
+	assert.Equal(t, 1, code)
+	assert.Contains(t, complaints, "another program serves on "+addr)
+}
+
+func TestASignalDrains(t *testing.T) {
+	for _, s := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
+		t.Run(s.String(), func(t *testing.T) {
+			server := startServer(t, database(t))
+			server.post("/observe", report("drained", 0), nil)
+			server.signal(s)
+			assert.NoError(t, server.wait(), server.said.String())
+		})
+	}
+}
+
+// An answer's receipt is written behind: it must be there after a clean end.
+func TestReceiptsAreStoredBeforeTheEnd(t *testing.T) {
+	env := database(t)
+	server := startServer(t, env)
+	var answer struct {
+		PredictionID string `json:"prediction_id"`
+	}
+	server.post("/predict", map[string]any{"dag_id": "d", "task_id": "t", "run_id": "r", "requested": map[string]any{"memory": "1Gi"}}, &answer)
+	server.signal(syscall.SIGTERM)
+	require.NoError(t, server.wait())
+	server = startServer(t, env)
+	response, err := http.Get(server.url + "/predictions/" + answer.PredictionID)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	assert.Equal(t, http.StatusOK, response.StatusCode)
+}
+
+func TestWithTokensNobodyElseIsAnswered(t *testing.T) {
+	code, out, _ := invoke(t, "", "token", "--role", "observe")
+	require.Zero(t, code)
+	fields := strings.Fields(out) // token: … granted: …
+	require.Len(t, fields, 4)
+	server := startServer(t, append(database(t), "LOADAWARE_TOKENS="+fields[3]))
+	row := "dag_id,task_id,run_id,memory_max_bytes\nd,t,r1,1000\n"
+	code, _, complaints := invoke(t, row, "import", "--url", server.url, "-")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, complaints, "--token")
+	code, out, complaints = invoke(t, row, "import", "--url", server.url, "--token", fields[1], "-")
+	assert.Equal(t, 0, code, complaints)
+	assert.Contains(t, out, "1 new")
+}
+
+// TestKilledInTheMiddleOfALoadOfReports: what was acknowledged is there after the
+// restart, and what is told again counts once.
+func TestKilledInTheMiddleOfALoadOfReports(t *testing.T) {
+	const senders, batch, enough = 4, 25, 600
+	dir := dataFolder(t)
+	server := startServer(t, nil, "--data", dir)
+	var next, acked atomic.Int64
+	told := make(chan [2]int, 10_000) // first report of a batch; 1 if it was acknowledged
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	done := make(chan struct{})
+	for range senders {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			for ctx.Err() == nil {
+				first := int(next.Add(batch)) - batch
+				if !sendBatch(ctx, server.url, first, batch) {
+					told <- [2]int{first, 0}
+					return // killed
+				}
+				acked.Add(batch)
+				told <- [2]int{first, 1}
+			}
+		}()
+	}
+	for acked.Load() < enough && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	server.kill()
+	for range senders {
+		<-done
+	}
+	close(told)
+	require.GreaterOrEqual(t, acked.Load(), int64(enough), "the load was under way")
+
+	server = startServer(t, nil, "--data", dir)
+	lost, sent := 0, 0
+	for b := range told {
+		for n := b[0]; n < b[0]+batch; n++ {
+			var answer struct{ Duplicate bool }
+			server.post("/observe", report("load", n), &answer)
+			sent++
+			if b[1] == 1 && !answer.Duplicate {
+				lost++
+			}
+		}
+	}
+	assert.Zero(t, lost, "acknowledged, and gone after the kill")
+	assert.Equal(t, sent, server.observations("crash", "load"), "all reports, each once")
+	t.Logf("%d acknowledged before the kill, %d sent in all", acked.Load(), sent)
+}
+
+// sendBatch reports whether a batch was acknowledged whole.
+func sendBatch(ctx context.Context, url string, first, n int) bool {
+	var reports []any
+	for i := range n {
+		reports = append(reports, report("load", first+i))
+	}
+	status, _, err := post(ctx, url+"/observe/batch", map[string]any{"observations": reports})
+	return err == nil && status == http.StatusOK
+}
