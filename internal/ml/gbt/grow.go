@@ -1,6 +1,9 @@
 package gbt
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // growing is a node while its tree grows; forest.go has the kind that serves.
 type growing struct {
@@ -161,21 +164,26 @@ func (g *grower) build(rows []int32, gradients []gradient) histogram {
 }
 
 // partition moves the rows that go left to the front; both parts keep their order.
+// Every row is written to both, and only the counters choose: without a jump that
+// is hard to foretell.
 func (g *grower) partition(rows []int32, s split) (left, right []int32) {
 	col := &g.data.columns[s.column]
-	missing := uint8(len(col.cuts) + 1)
-	g.moved = g.moved[:0]
-	n := 0
-	for _, r := range rows {
-		code := col.codes[r]
-		if int(code) <= s.bin && code != missing || code == missing && s.missingLeft {
-			rows[n] = r
-			n++
-		} else {
-			g.moved = append(g.moved, r)
-		}
+	var goes [256]uint8 // by code: 1 if left
+	for code := range s.bin + 1 {
+		goes[code] = 1
 	}
-	copy(rows[n:], g.moved)
+	if missing := len(col.cuts) + 1; s.missingLeft {
+		goes[missing] = 1
+	} else {
+		goes[missing] = 0
+	}
+	moved, n := slices.Grow(g.moved[:0], len(rows))[:len(rows)], 0
+	for i, r := range rows {
+		rows[n], moved[i-n] = r, r
+		n += int(goes[col.codes[r]])
+	}
+	copy(rows[n:], moved)
+	g.moved = moved
 	return rows[:n:n], rows[n:]
 }
 

@@ -36,9 +36,12 @@ func (s quantile) intercept(l *labels, rows []int32) []float64 {
 
 func (s quantile) gradients(l *labels, rows []int32, out [][]gradient) {
 	for _, r := range rows {
-		g := 1 - s.q
-		if l.y[r] > l.score[r] {
+		g := 0.0 // met exactly, it pulls neither way; else a tied target could never be split
+		switch d := l.y[r] - l.score[r]; {
+		case d > 0:
 			g = -s.q
+		case d < 0:
+			g = 1 - s.q
 		}
 		out[0][r] = gradient{g: l.w[r] * g, h: l.w[r]}
 	}
