@@ -1,0 +1,119 @@
+package gbt
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/ml/table"
+)
+
+// speckled is n rows of p columns with a tenth of the values missing; the target
+// mixes the columns.
+func speckled(n, p int, rng *rand.Rand) *table.Table {
+	t := &table.Table{Names: make([]string, p)}
+	for range n {
+		y := rng.NormFloat64()
+		for j := range p {
+			x := math.Round(4 * rng.NormFloat64())
+			y += x * float64(j%3)
+			if rng.IntN(10) == 0 {
+				x = math.NaN()
+			}
+			t.X = append(t.X, x)
+		}
+		t.Y = append(t.Y, y)
+		t.W = append(t.W, 1+rng.Float64())
+	}
+	return t
+}
+
+// known is the value of a subtree where only the columns in the set are known.
+func (f *forest) known(at int32, x []float64, set uint) float64 {
+	n := &f.nodes[at]
+	switch {
+	case n.child == at:
+		return f.value[at]
+	case set>>n.feature&1 == 1:
+		return f.known(n.next(x[n.feature]), x, set)
+	}
+	left, right := f.cover[n.child], f.cover[n.child+1]
+	return (left*f.known(n.child, x, set) + right*f.known(n.child+1, x, set)) / (left + right)
+}
+
+// shapley is the definition: over all sets without column j, what j adds.
+func (f *forest) shapley(x []float64, j, p int) (phi float64) {
+	for set := range uint(1) << p {
+		if set>>j&1 == 1 {
+			continue
+		}
+		size := bits.OnesCount(set)
+		weight := math.Gamma(float64(size+1)) * math.Gamma(float64(p-size)) / math.Gamma(float64(p+1))
+		for _, root := range f.roots {
+			phi += weight * (f.known(root, x, set|1<<j) - f.known(root, x, set))
+		}
+	}
+	return phi
+}
+
+func TestContributionsAreShapleyValuesByDefinition(t *testing.T) {
+	const p = 5
+	data := speckled(200, p, rand.New(rand.NewPCG(1, 1)))
+	r, err := FitRegression(data, nil, Config{Rounds: 5, MaxDepth: 7}) // deeper than p: columns come again
+	require.NoError(t, err)
+	phi := make([]float64, p)
+	for i := range 20 {
+		r.Explain(data.Row(i), phi)
+		for j := range p {
+			require.InDelta(t, r.shapley(data.Row(i), j, p), phi[j], 1e-9)
+		}
+	}
+}
+
+func TestContributionsAddUpToThePrediction(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		p := 1 + rng.IntN(8)
+		data := speckled(20+rng.IntN(300), p, rng)
+		cfg := Config{Rounds: 20, MaxDepth: 1 + rng.IntN(12), MinLeafRows: 1, Subsample: 0.8, Seed: seed}
+		r, err := FitRegression(data, nil, cfg)
+		require.NoError(t, err)
+		q, err := FitQuantile(data, nil, 0.9, cfg)
+		require.NoError(t, err)
+		for i := range data.Y {
+			data.Y[i] = float64(rng.IntN(3))
+		}
+		c, err := FitClassifier(data, nil, 3, cfg)
+		require.NoError(t, err)
+		phi, scores := make([]float64, p), make([]float64, 3)
+		for i := range 10 {
+			x := data.Row(i)
+			require.InDelta(t, r.Predict(x), r.Explain(x, phi)+sum(phi), 1e-8)
+			require.InDelta(t, q.Predict(x), q.Explain(x, phi)+sum(phi), 1e-8)
+			c.Scores(x, scores)
+			for class, score := range scores {
+				require.InDelta(t, score, c.Explain(x, class, phi)+sum(phi), 1e-8)
+			}
+		}
+	}
+}
+
+func sum(values []float64) (total float64) {
+	for _, v := range values {
+		total += v
+	}
+	return total
+}
+
+// The expected score is the mean score over the training rows: every row sits in
+// one leaf of every tree, and covers are the weights of those rows.
+func TestTheExpectedPredictionIsTheWeightedMeanOverTraining(t *testing.T) {
+	data := speckled(300, 4, rand.New(rand.NewPCG(5, 1)))
+	r, err := FitRegression(data, nil, Config{})
+	require.NoError(t, err)
+	mean := weighted(data.W, func(i int) float64 { return r.Predict(data.Row(i)) })
+	require.InDelta(t, mean, r.Explain(data.Row(0), make([]float64, 4)), 1e-9)
+}
