@@ -113,15 +113,16 @@ func checkScope(ctx context.Context, namespace string) error {
 	if mayName(ctx, namespace) {
 		return nil
 	}
-	return &failure{class: forbidden, detail: fmt.Sprintf("this token is for namespace %s, and the request names %q",
-		strings.Join(scopes(ctx), ", "), namespace)}
+	return &failure{class: forbidden, detail: fmt.Sprintf("this token is for namespace %q, and the request names %q", scopes(ctx), namespace)}
 }
 
-// scopes are the caller's namespaces, quoted.
+// scopes are the caller's namespaces.
 func scopes(ctx context.Context) []string {
 	var names []string
 	for _, t := range callOf(ctx).held {
-		names = append(names, fmt.Sprintf("%q", t.Namespace))
+		if !slices.Contains(names, t.Namespace) {
+			names = append(names, t.Namespace)
+		}
 	}
 	return names
 }
@@ -129,16 +130,14 @@ func scopes(ctx context.Context) []string {
 // listScope is the namespace that a list is limited to ("" for all) when the
 // caller asked for one ("" for all that it may see).
 func listScope(ctx context.Context, asked string) (string, error) {
-	held := callOf(ctx).held
-	switch {
-	case asked != "":
+	if asked != "" || mayName(ctx, "") {
 		return asked, checkScope(ctx, asked)
-	case mayName(ctx, ""):
-		return "", nil
-	case len(held) > 1:
-		return "", &failure{class: forbidden, detail: "say ?namespace=: this token is for " + strings.Join(scopes(ctx), ", ")}
 	}
-	return held[0].Namespace, nil
+	own := scopes(ctx)
+	if len(own) > 1 {
+		return "", &failure{class: forbidden, detail: fmt.Sprintf("say ?namespace=: this token is for %q", own)}
+	}
+	return own[0], nil
 }
 
 func wrongRole(roles []Role) error {

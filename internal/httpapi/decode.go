@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -87,9 +88,12 @@ func wholeInt(dec *jsontext.Decoder, v *int) error {
 func readFailure(err error) error {
 	var syntax *jsontext.SyntacticError
 	var meaning *json.SemanticError
+	var large *http.MaxBytesError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &large):
+		return large
 	case errors.As(err, &meaning):
 		return meaningFailure(meaning)
 	case errors.As(err, &syntax):
@@ -97,7 +101,7 @@ func readFailure(err error) error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &failure{class: malformed, detail: "the body is empty or breaks off: send a JSON object"}
 	}
-	return err // the connection's, or the size limit's
+	return err // the connection's
 }
 
 func syntaxFailure(err *jsontext.SyntacticError) error {
@@ -159,10 +163,13 @@ func wanted(t reflect.Type) string {
 }
 
 // fieldName writes a JSON pointer as fields are named here: requested.memory.
+// Names come from the caller, and may be long, or nested by the thousand.
 func fieldName(p jsontext.Pointer) string {
-	var tokens []string
-	for token := range p.Tokens() {
-		tokens = append(tokens, token)
+	name := strings.Join(slices.Collect(p.Tokens()), ".")
+	if runes := []rune(name); len(runes) > maxFieldName {
+		return string(runes[:maxFieldName]) + "…"
 	}
-	return strings.Join(tokens, ".")
+	return name
 }
+
+const maxFieldName = 120

@@ -58,9 +58,10 @@ func New(svc *service.Service, cfg Config) http.Handler {
 	mux.Use(s.begin, s.authenticate, middleware.GetHead)
 	mux.NotFound(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, unknownPath(r)) })
 	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, wrongMethod(w, r, mux)) })
-	return api.HandlerWithOptions(api.NewStrictHandler(s, s.decode, s.fail), api.ChiServerOptions{
-		BaseRouter:       mux,
-		Middlewares:      []api.MiddlewareFunc{s.admit},
+	// What With holds runs when the route is known and before its parameters are read.
+	api.HandlerWithOptions(api.NewStrictHandler(s, s.decode, s.fail), api.ChiServerOptions{
+		BaseRouter:       mux.With(s.admit),
 		ErrorHandlerFunc: s.fail,
 	})
+	return mux
 }

@@ -36,6 +36,11 @@ func (s *server) ListModels(ctx context.Context, r api.ListModelsRequestObject) 
 	if err != nil {
 		return nil, err
 	}
+	if len(models) == 0 {
+		if err := s.known(ctx, key); err != nil {
+			return nil, err
+		}
+	}
 	list := api.ListModels200JSONResponse{Models: make([]api.ModelVersion, len(models))}
 	for i, m := range models {
 		list.Models[i] = api.ModelVersion{

@@ -17,6 +17,11 @@ func (s *server) GetPolicy(ctx context.Context, r api.GetPolicyRequestObject) (a
 	if err != nil {
 		return nil, err
 	}
+	if p == (sizing.Policy{}) {
+		if err := s.known(ctx, key); err != nil {
+			return nil, err
+		}
+	}
 	return api.GetPolicy200JSONResponse(policyAnswer(p)), nil
 }
 

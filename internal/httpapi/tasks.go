@@ -18,6 +18,13 @@ func pathKey(ctx context.Context, namespace *string, dag, task string) (sizing.T
 	return key, checkScope(ctx, key.Namespace)
 }
 
+// known fails with NotFound for a task that was never heard of. It is asked where
+// nothing was found, to tell "none" from "no such task".
+func (s *server) known(ctx context.Context, key sizing.TaskKey) error {
+	_, err := s.svc.Task(ctx, key)
+	return err
+}
+
 // GetTask is one profile.
 func (s *server) GetTask(ctx context.Context, r api.GetTaskRequestObject) (api.GetTaskResponseObject, error) {
 	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
