@@ -104,10 +104,10 @@ func (cmd *command) parse(con console, args []string) ([]string, error) {
 		if err != nil {
 			return nil, usageErrorf("%v; see loadaware %s --help", err, cmd.Name())
 		}
-		if cmd.NArg() == 0 {
-			return plain, nil
-		}
-		if ended := len(args) - cmd.NArg(); ended > 0 && args[ended-1] == "--" {
+		if ended := len(args) - cmd.NArg(); cmd.NArg() == 0 || ended > 0 && args[ended-1] == "--" {
+			if cmd.given("data") && !cmd.given("database") {
+				cmd.DatabaseURL = "" // the flag overrides the environment
+			}
 			return append(plain, cmd.Args()...), nil
 		}
 		plain, args = append(plain, cmd.Arg(0)), cmd.Args()[1:]

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 
 	"github.com/loadaware/loadaware/internal/pglocal"
 	"github.com/loadaware/loadaware/internal/store/postgres"
@@ -52,4 +53,15 @@ func openStore(ctx context.Context, cfg *config, holder string, log *slog.Logger
 		st.Close()
 		stopDatabase()
 	}, nil
+}
+
+// where says, for a person, where the data lie.
+func (c *config) where() string {
+	if c.DatabaseURL != "" {
+		return "the database of DATABASE_URL"
+	}
+	if dir, err := filepath.Abs(c.Data); err == nil {
+		return dir
+	}
+	return c.Data
 }

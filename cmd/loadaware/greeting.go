@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -32,7 +31,7 @@ func (g *greeting) say(ctx context.Context) {
 	if g.doors.admin != nil {
 		fmt.Fprintf(g.con.out, "metrics are at http://%s/metrics\n", g.doors.admin.Addr())
 	}
-	fmt.Fprintf(g.con.out, "the data lie in %s\n", g.where())
+	fmt.Fprintf(g.con.out, "the data lie in %s\n", g.cfg.where())
 	if g.demo {
 		if err := g.learnDemo(ctx); err != nil && ctx.Err() == nil {
 			g.log.Error("the demo history could not be learned; the server goes on without", "err", err)
@@ -41,16 +40,6 @@ func (g *greeting) say(ctx context.Context) {
 	if g.demo || isTerminal(g.con.out) {
 		fmt.Fprintf(g.con.out, tries, url)
 	}
-}
-
-func (g *greeting) where() string {
-	if g.cfg.DatabaseURL != "" {
-		return "the database of DATABASE_URL"
-	}
-	if dir, err := filepath.Abs(g.cfg.Data); err == nil {
-		return dir
-	}
-	return g.cfg.Data
 }
 
 const tries = `

@@ -22,9 +22,9 @@ Sends history to a running server, or into its database. A FILE is CSV or JSON
 lines, plain or gzip; - is standard input. Importing twice adds nothing, so an
 import that was interrupted is simply repeated.
 
-Where to: --url, --database or --data if given; else the server at its default
-address if it answers; else DATABASE_URL if set; else the data folder. A data
-folder that a server holds is reached through that server.
+Where to: --url (LOADAWARE_URL), --database or --data if given; else the server
+at LOADAWARE_ADDR (127.0.0.1:8080 if not set) if one answers; else DATABASE_URL if
+set; else the data folder. A folder that a server holds is reached through it.
 
 CSV columns: `
 

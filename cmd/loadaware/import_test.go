@@ -102,8 +102,16 @@ func TestEveryPlaceToImportInto(t *testing.T) {
 		assert.Equal(t, 0, code, complaints)
 		assert.Contains(t, out, "900 new")
 	})
+	t.Run("the database of the environment, where no server answers", func(t *testing.T) {
+		t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1")
+		t.Setenv("DATABASE_URL", strings.TrimPrefix(database(t)[0], "DATABASE_URL="))
+		code, out, complaints := invoke(t, "", "import", file)
+		assert.Equal(t, 0, code, complaints)
+		assert.Contains(t, out, "900 new")
+		assert.Contains(t, complaints, "importing into the database of DATABASE_URL")
+	})
 	t.Run("nothing at all", func(t *testing.T) {
-		t.Setenv("LOADAWARE_URL", "http://127.0.0.1:1")
+		t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1")
 		t.Setenv("LOADAWARE_DATA", filepath.Join(t.TempDir(), "none"))
 		code, _, complaints := invoke(t, "", "import", file)
 		assert.Equal(t, 1, code)

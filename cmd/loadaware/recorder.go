@@ -26,27 +26,25 @@ type recorder interface {
 	Record(context.Context, []sizing.Observation) ([]sizing.Recorded, error)
 }
 
-// findRecorder decides where an import goes, as importUsage says.
+// findRecorder decides where an import goes, as importUsage says, and tells.
 func (cmd *command) findRecorder(ctx context.Context, con console) (recorder, func(), error) {
 	server := newServerRecorder(cmp.Or(cmd.URL, "http://"+cmd.Addr), cmd.Token)
-	byName := cmd.given("database") || cmd.given("data")
-	switch {
-	case cmd.given("url"), !byName && server.answers(ctx):
+	storeNamed := cmd.given("database") || cmd.given("data")
+	if cmd.given("url") || !storeNamed && (cmd.URL != "" || server.answers(ctx)) {
 		return server, func() {}, nil
-	case cmd.given("data"):
-		cmd.DatabaseURL = ""
-	case !byName && cmd.DatabaseURL == "" && !exists(cmd.Data):
+	}
+	if !storeNamed && cmd.DatabaseURL == "" && !exists(cmd.Data) {
 		return nil, nil, fmt.Errorf("no server answers at %s, and there is no data folder %s yet: start one with loadaware serve, or name one with --url, --database or --data",
 			server.url, cmd.Data)
 	}
 	st, stop, err := openStore(ctx, &cmd.config, "", cmd.logger(con))
-	var held *pglocal.HeldError
-	if errors.As(err, &held) && held.Addr != "" {
+	if held := (*pglocal.HeldError)(nil); errors.As(err, &held) && held.Addr != "" {
 		return newServerRecorder("http://"+held.Addr, cmd.Token), func() {}, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
+	fmt.Fprintf(con.err, "importing into %s\n", cmd.where())
 	return st, stop, nil
 }
 

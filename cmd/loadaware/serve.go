@@ -28,9 +28,6 @@ func serve(ctx context.Context, con console, args []string) error {
 	if len(rest) > 0 {
 		return usageErrorf("serve takes no arguments, but was given %q", rest)
 	}
-	if cmd.given("data") && !cmd.given("database") {
-		cmd.DatabaseURL = "" // the flag overrides the environment
-	}
 	tokens, err := parseTokens(cmd.Tokens)
 	if err != nil {
 		return usageErrorf("%v", err)
@@ -43,6 +40,9 @@ func serve(ctx context.Context, con console, args []string) error {
 	defer doors.close()
 	st, stop, err := openStore(ctx, &cmd.config, doors.main.Addr().String(), log)
 	if err != nil {
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // asked to end before it began
+		}
 		return err
 	}
 	defer stop() // last: what is queued is stored first

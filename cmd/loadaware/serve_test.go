@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -84,15 +88,45 @@ func TestAnAddressOfAnotherProgramIsSaidToBeInUse(t *testing.T) {
 	assert.Contains(t, complaints, "another program serves on "+addr)
 }
 
-func TestASignalDrains(t *testing.T) {
+// begun is a report whose request is under way: its last byte is still to come.
+func begun(t *testing.T, server *process, body string) net.Conn {
+	conn, err := net.Dial("tcp", strings.TrimPrefix(server.url, "http://"))
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	fmt.Fprintf(conn, "POST /observe HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
+	// The server asks for the body once the handler reads it.
+	line, err := bufio.NewReaderSize(conn, 16).ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "100")
+	return conn
+}
+
+func TestRequestsUnderWayAreEndedBeforeTheServer(t *testing.T) {
+	const body = `{"dag_id":"crash","task_id":"drained","run_id":"r","outcome":"success","memory_max_bytes":1000}`
 	for _, s := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
 		t.Run(s.String(), func(t *testing.T) {
 			server := startServer(t, database(t))
-			server.post("/observe", report("drained", 0), nil)
+			conn := begun(t, server, body)
 			server.signal(s)
+			server.said.await(t, "stopping")
+			fmt.Fprint(conn, body)
+			answer, err := io.ReadAll(conn)
+			require.NoError(t, err)
+			assert.Contains(t, string(answer), `"recorded":true`)
 			assert.NoError(t, server.wait(), server.said.String())
 		})
 	}
+}
+
+func TestASecondSignalEndsAtOnce(t *testing.T) {
+	server := startServer(t, database(t))
+	begun(t, server, "{}") // a request that never ends
+	server.signal(syscall.SIGTERM)
+	server.said.await(t, "stopping")
+	server.signal(syscall.SIGTERM)
+	var ended *exec.ExitError
+	require.ErrorAs(t, server.wait(), &ended)
+	assert.Equal(t, syscall.SIGTERM, ended.Sys().(syscall.WaitStatus).Signal())
 }
 
 // An answer's receipt is written behind: it must be there after a clean end.
