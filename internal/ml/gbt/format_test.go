@@ -70,18 +70,32 @@ func TestASignedForgeryIsRefused(t *testing.T) {
 		"an infinite intercept":      func(b []byte) []byte { copy(b[headerSize:], appendFloat(nil, math.Inf(1))); return b },
 		"bytes behind the last tree": func(b []byte) []byte { return append(b, 0) },
 		"a tree cut short":           func(b []byte) []byte { return b[:len(b)-1] },
-		"a bottomless tree": func(b []byte) []byte {
-			for range deepest + 1 {
-				b = append(b[:firstTree:firstTree], append([]byte{tagMissingLeft, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, b[firstTree:]...)...)
-			}
-			return b
-		},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			var c Classifier
 			require.ErrorIs(t, c.UnmarshalBinary(seal(forge(append([]byte(nil), body...)))), ErrFormat)
 		})
 	}
+}
+
+// A chain of splits, each with a leaf on its right, is as deep as it is long.
+func TestATreeTooDeepToExplainIsRefused(t *testing.T) {
+	_, data := stored(t)
+	chain := func(splits int) []byte {
+		body := append([]byte(nil), data[:headerSize]...)
+		body[12], body[16] = 1, 1 // one output, one tree
+		body = appendFloat(body, 0)
+		for range splits {
+			body = appendFloat(append(body, tagMissingLeft, 0, 0), 1)
+		}
+		for range splits + 1 {
+			body = appendFloat(appendFloat(append(body, tagLeaf), 2), 1)
+		}
+		return seal(body)
+	}
+	var c Classifier
+	require.NoError(t, c.UnmarshalBinary(chain(deepest)))
+	require.ErrorIs(t, c.UnmarshalBinary(chain(deepest+1)), ErrFormat)
 }
 
 // Whatever is accepted can be served and explained, and encodes to the same bytes.

@@ -180,6 +180,9 @@ func TestSmallAndStrangeTablesAreLearned(t *testing.T) {
 				r, err := fit(c.table, nil, gbt.Config{})
 				require.NoError(t, err)
 				assert.InDelta(t, c.want, r.Predict(c.x), 1e-2)
+				if c.x == nil || !math.IsInf(c.x[0], 0) {
+					assert.Zero(t, r.Trees(), "a round that splits nothing is not kept")
+				}
 			})
 		}
 	}
@@ -261,6 +264,11 @@ func TestBoostingStopsWhenValidationSaysSo(t *testing.T) {
 	drawn, err := gbt.FitRegression(noise(1), nil, gbt.Config{EarlyStop: 5})
 	require.NoError(t, err)
 	assert.Less(t, drawn.Trees(), 15)
+	patient, err := gbt.FitRegression(wave(200, 5, 0, 1), wave(200, 5, 0, 2), gbt.Config{Subsample: 0.2, EarlyStop: 50})
+	require.NoError(t, err)
+	hasty, err := gbt.FitRegression(wave(200, 5, 0, 1), wave(200, 5, 0, 2), gbt.Config{Subsample: 0.2, EarlyStop: 1})
+	require.NoError(t, err)
+	assert.Less(t, hasty.Trees(), patient.Trees(), "a later minimum is not waited for")
 	all, err := gbt.FitRegression(noise(1), nil, gbt.Config{})
 	require.NoError(t, err)
 	assert.Equal(t, 100, all.Trees())
