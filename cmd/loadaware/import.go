@@ -114,7 +114,7 @@ func (i *importing) file(ctx context.Context, name string) error {
 		progressbar.OptionSetWriter(i.con.err), progressbar.OptionSetVisibility(isTerminal(i.con.err)),
 		progressbar.OptionClearOnFinish())
 	defer i.tellTroubles(name)
-	defer bar.Finish()
+	defer func() { _ = bar.Finish() }() // it only draws
 	rows, err := trace.Open(io.TeeReader(in, bar))
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func serve(ctx context.Context, con console, args []string) error {
 	st, stop, err := openStore(ctx, &cmd.config, doors.main.Addr().String(), log)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // asked to end before it began
+			return nil // asked to end before it began
 		}
 		return err
 	}

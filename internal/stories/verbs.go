@@ -58,17 +58,19 @@ func (w *world) observe(ctx context.Context, s *step, args map[string]string, ou
 		return answer{}, r.err
 	}
 	recorded, err := w.svc.Observe(ctx, []sizing.Observation{o})
+	if err == nil {
+		err = recorded[0].Err
+	}
+	word := "new"
 	switch {
 	case err != nil:
 		return failed(err), nil
-	case recorded[0].Err != nil:
-		return failed(recorded[0].Err), nil
 	case recorded[0].Duplicate:
-		return answer{words: []string{"duplicate"}}, nil
+		word = "duplicate"
 	case recorded[0].Amended:
-		return answer{words: []string{"amended"}}, nil
+		word = "amended"
 	}
-	return answer{words: []string{"new"}}, nil
+	return answer{words: []string{word}}, nil
 }
 
 func (w *world) ask(s *step, r *reader) sizing.Ask {
