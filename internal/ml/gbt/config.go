@@ -24,10 +24,10 @@ type Config struct {
 
 	Subsample float64 // share of rows drawn for every round; 1 if zero
 	ColSample float64 // share of columns drawn for every tree; 1 if zero
-	MaxBins   int     // bins a column, the missing one apart; 255 at most; rows/10 but at least 64 if zero
+	MaxBins   int     // bins a column, the missing one apart; 255 at most; rows/16 but at least 64 if zero. A Sample brings its own
 
 	EarlyStop  int     // rounds without improvement before stopping; never if zero
-	ValidShare float64 // share of rows held out to judge it, where no validation rows are given; 0.15 if zero
+	ValidShare float64 // share of rows held out to judge it, where no validation rows are given (a stream should give its latest); 0.15 if zero
 
 	Seed uint64 // of every draw
 }

@@ -21,7 +21,7 @@ type Sample struct {
 	Y      []float64 // a target for every row of Binned
 	W      []float64 // weights > 0; nil: all one
 	Base   []float64 // initial scores that the trees correct, regression only; nil: none
-	Train  []int     // ascending row numbers to learn from; nil: all but Valid
+	Train  []int     // strictly ascending row numbers to learn from; nil: all but Valid
 	Valid  []int     // row numbers that judge when to stop; nil: drawn from Train, if Config.EarlyStop asks for it
 }
 
@@ -143,8 +143,10 @@ func (s Sample) check(l loss) error {
 			}
 		}
 	}
-	if !slices.IsSorted(s.Train) {
-		return fmt.Errorf("%w: Train must ascend", table.ErrShape)
+	for i := 1; i < len(s.Train); i++ { // a row learned twice would be corrected twice
+		if s.Train[i] <= s.Train[i-1] {
+			return fmt.Errorf("%w: Train must ascend, and row %d comes after %d; use W to count a row twice", table.ErrShape, s.Train[i], s.Train[i-1])
+		}
 	}
 	for i, y := range s.Y {
 		if s.W != nil && !(s.W[i] > 0 && s.W[i] <= math.MaxFloat64) {

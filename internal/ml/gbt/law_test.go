@@ -8,9 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/ml/classify"
 	"github.com/loadaware/loadaware/internal/ml/gbt"
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
+
+var _ classify.Classifier = (*gbt.Classifier)(nil)
 
 // fits are the two regression losses, which share most laws. Gradients at the 0.75
 // quantile add up without rounding, so equal gains stay equal.
@@ -285,6 +288,30 @@ func TestMaxLeavesBoundsTheTree(t *testing.T) {
 	assert.Len(t, values, 3)
 }
 
+// Of 40 rows the last 4, or the first, are dear: leaves of 5 cannot hold them
+// alone, leaves of 4 can.
+func TestALeafHoldsAsManyRowsAndAsMuchWeightAsAsked(t *testing.T) {
+	dear := constant(40, 0)
+	for i := 36; i < 40; i++ {
+		dear.Y[i] = 100
+	}
+	for cfg, alone := range map[gbt.Config]bool{
+		{MinLeafRows: 5}:                   false,
+		{MinLeafRows: 4}:                   true,
+		{MinLeafRows: 1, MinLeafWeight: 5}: false,
+		{MinLeafRows: 1, MinLeafWeight: 4}: true,
+	} {
+		for _, sign := range []float64{1, -1} {
+			for i := range dear.X {
+				dear.X[i] = sign * float64(i)
+			}
+			r, err := gbt.FitRegression(dear, nil, cfg)
+			require.NoError(t, err)
+			assert.Equal(t, alone, r.Predict(dear.Row(36)) != r.Predict(dear.Row(35)), "%v %+v", sign, cfg)
+		}
+	}
+}
+
 // A sample that leaves rows out equals a table without them, given the same cuts.
 func TestASampleLearnsItsTrainRowsOnly(t *testing.T) {
 	whole := coarse(300, 9)
@@ -350,6 +377,10 @@ func TestWhatCannotBeLearnedIsRefused(t *testing.T) {
 		}, table.ErrShape},
 		"a row beyond the table": {func() error {
 			_, err := gbt.Sample{Binned: binned, Y: good.Y, Train: []int{10}}.Regression(gbt.Config{})
+			return err
+		}, table.ErrShape},
+		"a row twice": {func() error {
+			_, err := gbt.Sample{Binned: binned, Y: good.Y, Train: []int{1, 1}}.Regression(gbt.Config{})
 			return err
 		}, table.ErrShape},
 		"everything held out": {func() error {
