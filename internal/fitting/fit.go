@@ -3,119 +3,204 @@ package fitting
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
+	"math"
 
+	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// FormatVersion moves with any change to what a blob holds.
-const FormatVersion = 1
-
-// Config has usable zero values.
-type Config struct {
-	Seed uint64
+// Fit learns a task's history on top of its champion (nil: there is none), and
+// fits the models anew on all of it. It returns nil where there is nothing to fit
+// or the challenger lost its exam; the Exam says why. champion must not be used
+// afterwards.
+//
+// Rows that the champion was not told yet are learned in order first, so that
+// their residuals are honest; a bulk of history is learned in blocks, with a fit
+// before each (a quarter more rows every time).
+func Fit(h *sizing.History, champion *Model) (*Model, Exam, error) {
+	m := champion
+	if m == nil {
+		m = New()
+	}
+	m.Schema = h.Schema
+	told := m.LastSeq
+	first := max(0, len(h.Rows)-honestFrom)
+	for i := range h.Rows {
+		r := &h.Rows[i]
+		if r.Seq <= told {
+			continue
+		}
+		t := ToldOf(&h.Schema, r)
+		if i < first && !m.young() {
+			m.skim(&t)
+			continue
+		}
+		m.Learn(t)
+		if m.dueInBulk() {
+			if err := m.refit(h, i+1); err != nil {
+				return nil, Exam{}, err
+			}
+		}
+	}
+	m.LastSeq = max(m.LastSeq, h.LastSeq)
+	if m.Experts.Told == 0 {
+		return nil, Exam{Reason: "no run with a measured peak yet: report memory_max_bytes of a success"}, nil
+	}
+	if err := m.refit(h, len(h.Rows)); err != nil {
+		return nil, Exam{}, err
+	}
+	if err := m.describe(h); err != nil {
+		return nil, Exam{}, err
+	}
+	return m, m.examine(h), nil
 }
 
-// Exam says how a challenger was judged.
+const (
+	honestFrom = 6000 // of a bulk, only so many newest rows are asked about before they are told
+	bulkGrowth = 1.25
+)
+
+// dueInBulk reports whether a bulk of history has grown enough for a fit.
+func (m *Model) dueInBulk() bool {
+	return !m.young() && float64(m.Experts.Told) >= bulkGrowth*float64(max(m.Fitted, 20))
+}
+
+// skim takes in an old row of a bulk, of which no honest residual is wanted.
+func (m *Model) skim(t *Told) {
+	m.count(t)
+	if t.Censoring == sizing.Exact {
+		m.Largest = max(m.Largest, t.Peak)
+		m.Experts.Told++
+		m.Experts.MaxPeak = max(m.Experts.MaxPeak, float64(t.Peak))
+	}
+}
+
+// refit fits the models on the first n rows of a history.
+func (m *Model) refit(h *sizing.History, n int) error {
+	rows := m.rowsOf(h, n)
+	if len(rows) == 0 {
+		return nil
+	}
+	fitted, err := fitModels(&h.Schema, rows, m.Models, seedOf(m.Experts.Told))
+	if err != nil {
+		return fmt.Errorf("fit %d rows: %w", len(rows), err)
+	}
+	m.Models, m.Fitted = fitted, m.Experts.Told
+	if m.young() {
+		m.Early = rows
+	}
+	return nil
+}
+
+// rowsOf are the rows to fit: the measured ones, and the censored ones at what is
+// likely of them (regression with censored data by imputation, Buckley & James
+// 1979): an OOM that no success of its run explains at its bound or above, a
+// success without a peak at its allocation or below.
+func (m *Model) rowsOf(h *sizing.History, n int) []row {
+	known := make(map[int64]float64, len(m.Honest))
+	for _, e := range m.Honest {
+		known[e.Seq] = e.Residual
+	}
+	held := map[int64]bool{}
+	for i := range m.Held {
+		held[m.Held[i].Seq] = true
+	}
+	explained := successes(h.Rows[:n])
+	rows := make([]row, 0, n)
+	for i := range h.Rows[:n] {
+		r := &h.Rows[i]
+		bytes, censoring := r.Peak()
+		if censoring == sizing.NoPeak || held[r.Seq] || censoring == sizing.AtLeast && explained[runOf(r)] {
+			continue
+		}
+		next := row{
+			Cells: cellsOf(&h.Schema, r.Features), Peak: math.Max(1, float64(bytes)),
+			Seconds: secondsOf(r.Duration), Weight: max(r.Weight, 1), Residual: math.NaN(),
+		}
+		if residual, ok := known[r.Seq]; ok {
+			next.Residual = residual
+		}
+		if censoring != sizing.Exact && !m.impute(&next, censoring) {
+			continue
+		}
+		rows = append(rows, next)
+	}
+	return rows
+}
+
+// impute puts a censored row at what the last models say of it, within its bound;
+// without models only a lower bound is of use.
+func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
+	if m.Models == nil || m.Models.ridges == nil {
+		r.Peak *= aboveBound
+		return censoring == sizing.AtLeast
+	}
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	var p experts.Point
+	m.Models.ask(padded(r.Cells, len(m.Models.Enc.Columns)), &p, b)
+	level := math.Exp(p.Level[experts.LineTrees])
+	if censoring == sizing.AtLeast {
+		r.Peak = max(r.Peak*aboveBound, level)
+	} else {
+		r.Peak = min(r.Peak, level)
+		r.Weight *= atMostWeight
+	}
+	return true
+}
+
+const (
+	aboveBound   = 1.2 // the peak of a killed try is above its bound, by who knows what
+	atMostWeight = 0.5 // a row that only says "not more" is half a row
+)
+
+// run names one (run, map index).
+type run struct {
+	id       string
+	mapIndex int
+}
+
+func runOf(r *sizing.HistoryRow) run { return run{r.RunID, r.MapIndex} }
+
+// successes are the runs whose peak was measured in the end.
+func successes(rows []sizing.HistoryRow) map[run]bool {
+	ended := map[run]bool{}
+	for i := range rows {
+		if _, censoring := rows[i].Peak(); censoring == sizing.Exact {
+			ended[runOf(&rows[i])] = true
+		}
+	}
+	return ended
+}
+
+// cellsOf decodes a stored row, in the order of the schema.
+func cellsOf(schema *sizing.Schema, codes []float64) []sizing.Value {
+	cells := make([]sizing.Value, len(schema.Fields))
+	for j := range min(len(codes), len(cells)) {
+		cells[j] = schema.Fields[j].Value(codes[j])
+	}
+	return cells
+}
+
+// Exam says how a model was judged before it was published.
 type Exam struct {
-	Trained bool   `json:"trained"`
-	Reason  string `json:"reason"`
+	Trained bool    `json:"trained"`
+	Rows    int     `json:"rows"`             // asked before told
+	Killed  float64 `json:"killed"`           // share of them
+	Waste   float64 `json:"waste_per_used"`   // of the rows' own cost
+	Best    string  `json:"expert,omitempty"` // that answers most
+	Reason  string  `json:"reason"`
 }
 
 // JSON is the exam as it is stored.
-func (e Exam) JSON() []byte { b, _ := json.Marshal(e); return b }
-
-// Model is what was learned of one task.
-type Model struct {
-	Peaks   []sizing.Bytes
-	Largest sizing.Bytes
-	Started sizing.Bytes
-	Bound   sizing.Bytes
-	Secs    []float64
+func (e Exam) JSON() []byte {
+	b, err := json.Marshal(e)
+	if err != nil { // NaN is the only way: a bug
+		return []byte(`{"reason":"the exam could not be written"}`)
+	}
+	return b
 }
 
-// New is a Model that was told nothing.
-func New() *Model { return &Model{} }
-
-// Open decodes a blob.
-func Open(blob []byte) (*Model, error) {
-	m := &Model{}
-	return m, json.Unmarshal(blob, m)
-}
-
-// Blob encodes the model.
-func (m *Model) Blob() ([]byte, error) { return json.Marshal(m) }
-
-// Family names what answers.
-func (m *Model) Family() string { return "prior" }
-
-// LargestPeak is the largest measured peak; zero if none.
-func (m *Model) LargestPeak() sizing.Bytes { return m.Largest }
-
-// LargestStarted is the largest allocation that a pod was started with.
-func (m *Model) LargestStarted() sizing.Bytes { return m.Started }
-
-// Ambiguous says why features cannot tell the runs apart; "" if they can.
-func (m *Model) Ambiguous() string { return "" }
-
-// ToldOf reads a stored row.
-func ToldOf(schema *sizing.Schema, r *sizing.HistoryRow) Told {
-	peak, c := r.Peak()
-	return Told{Seq: r.Seq, Features: schema.Features(r.Features), Outcome: r.Outcome, Peak: peak, Censoring: c, CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Allocated: r.Allocated, FirstTry: r.Try == 1}
-}
-
-// Learn tells the model one ended try.
-func (m *Model) Learn(t Told) {
-	if t.Censoring == sizing.Exact {
-		m.Peaks = append(m.Peaks, t.Peak)
-		m.Largest = max(m.Largest, t.Peak)
-		m.Secs = append(m.Secs, t.Duration.Seconds())
-	}
-	if t.Censoring == sizing.AtLeast {
-		m.Bound = max(m.Bound, t.Peak)
-	}
-	if t.Outcome != sizing.Unschedulable {
-		m.Started = max(m.Started, t.Allocated.Memory)
-	}
-}
-
-// Size answers a question.
-func (m *Model) Size(q Question) Sized {
-	if len(m.Peaks) < 3 {
-		limit := q.Requested.Memory
-		if q.Cap > 0 {
-			limit = min(limit, q.Cap)
-		}
-		return Sized{Limit: limit, Source: sizing.FromRequested, Reason: "too little is known"}
-	}
-	limit := max(m.Largest.Times(1.15), m.Bound.Times(1.15), q.Above.Times(1.5)).RoundUp(sizing.MiB)
-	limit = max(limit, q.Floor)
-	if q.Cap > 0 {
-		limit = min(limit, q.Cap)
-	}
-	s := Sized{Limit: limit, Ladder: []sizing.Bytes{limit}, Source: sizing.FromProfile, Reason: fmt.Sprintf("largest of %d peaks and 15 %%", len(m.Peaks))}
-	if len(m.Peaks) >= 20 {
-		s.Source = sizing.FromModel
-	}
-	s.Promised = m.Risk(q, limit)
-	return s
-}
-
-// Risk is P(peak > limit).
-func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
-	r := 1 / float64(len(m.Peaks)+1)
-	return &r
-}
-
-// Fit fits.
-func Fit(h *sizing.History, champion *Model, cfg Config) (*Model, Exam, error) {
-	m := New()
-	for i := range h.Rows {
-		m.Learn(ToldOf(&h.Schema, &h.Rows[i]))
-	}
-	if len(m.Peaks) < 3 {
-		return nil, Exam{Reason: "too little data"}, nil
-	}
-	slices.Sort(m.Secs)
-	return m, Exam{Trained: true, Reason: "first"}, nil
+func (m *Model) examine(h *sizing.History) Exam {
+	return Exam{Trained: true, Rows: m.Experts.Told, Best: m.Experts.Leader(), Reason: fmt.Sprintf("fitted on %d runs", h.Total)}
 }

@@ -2,40 +2,25 @@
 // features, fits models on a task's history, and turns their numbers back into
 // allocations, ladders and reasons.
 //
+//	history ─▶ rows ─▶ encoder ─▶ models ─▶ Point ─▶ experts ─▶ Answer
+//	(words)            (frozen)   (numbers)                      │
+//	Allocation ◀── floor, cap, MiB, bins, reason ◀───────────────┘
+//
 // It knows sizing and the rooms of ml, and nothing of HTTP, SQL, clocks or who is
 // asking. Everything here is deterministic: the same history gives the same bytes.
 package fitting
 
 import (
+	"math"
+	"slices"
+	"sync"
 	"time"
 
+	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Question is what a Model is asked for one try. Zero fields are not known.
-type Question struct {
-	Features   sizing.Features
-	Requested  sizing.Resources
-	Floor, Cap sizing.Bytes // the answer stays within; Cap zero: unbounded
-	RiskTarget float64      // P(peak > limit) that is accepted on the first try
-	Above      sizing.Bytes // after a kill: the peak is above this
-}
-
-// Sized is a Model's answer. Source is sizing.FromRequested where the model has
-// nothing to say; then Limit is the request, or zero without one.
-type Sized struct {
-	Limit    sizing.Bytes
-	Ladder   []sizing.Bytes // ascending; starts with Limit
-	Promised *float64       // P(peak > Limit); nil where the source is FromRequested
-	Bins     *sizing.BinChoice
-	CPU      sizing.Cores
-	Duration *sizing.Duration
-	Source   sizing.Source
-	Reason   string
-	Guard    sizing.Guard
-}
-
-// Told is one ended try, as a Model learns it.
+// Told is one ended try, as a Model learns it. Zero fields are not known.
 type Told struct {
 	Seq       int64
 	Features  sizing.Features
@@ -47,5 +32,224 @@ type Told struct {
 	Requested sizing.Resources
 	Allocated sizing.Resources
 	FirstTry  bool
-	Promised  *float64 // what was promised of it, where it was asked about here
+	Promised  *float64 // the risk that was promised of it; nil where none was
 }
+
+// ToldOf reads a stored row.
+func ToldOf(schema *sizing.Schema, r *sizing.HistoryRow) Told {
+	peak, censoring := r.Peak()
+	return Told{
+		Seq: r.Seq, Features: schema.Features(r.Features), Outcome: r.Outcome, Peak: peak, Censoring: censoring,
+		CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Allocated: r.Allocated,
+		FirstTry: r.Try == 1, Promised: r.Promised,
+	}
+}
+
+// Model is what is known of one task: point models, the experts over their honest
+// residuals, and what else an answer needs. It learns row by row (Learn) and is
+// fitted anew now and then (Fit). It may be asked from many goroutines while
+// nobody tells it anything. The exported fields are what a blob holds.
+type Model struct {
+	Schema    sizing.Schema
+	Models    *models // nil before the first measured peak
+	Experts   *experts.Experts
+	Share     experts.Pool // the task's share in what the service learned
+	Early     []row        // the first rows, from which a young task is refitted at once
+	Honest    []honest     // newest last
+	Held      []Told       // quarantined: far beyond anything seen, not confirmed yet
+	LastSeq   int64
+	Tries     int // told, of any outcome
+	Kills     int
+	Fitted    int // measured rows at the last fit
+	Largest   sizing.Bytes
+	Started   sizing.Bytes
+	Requested sizing.Resources // the last that was reported
+	CPU       experts.Window   // newest measured maxima
+	Overrun   experts.Window   // honest residuals of log seconds
+	Bins      sizing.Bins
+	Drivers   []string // features that drive usage, strongest first
+	Ambiguity string
+}
+
+// honest is a residual of LineTrees for a row that it had not seen.
+type honest struct {
+	Seq      int64
+	Residual float64
+}
+
+const (
+	honestRows  = 2000
+	cpuRows     = 500
+	overrunRows = 500
+)
+
+// expertConfig is the rule at the default risk. A policy's own risk target scales
+// the answer: see risk.go.
+var expertConfig = experts.Default(sizing.DefaultRiskTarget)
+
+// New is a Model that was told nothing.
+func New() *Model {
+	return &Model{Experts: experts.New(expertConfig)}
+}
+
+// LargestPeak is the largest peak, or lower bound of one, so far; zero if none.
+func (m *Model) LargestPeak() sizing.Bytes { return m.Largest }
+
+// LargestStarted is the largest allocation that a pod was started with.
+func (m *Model) LargestStarted() sizing.Bytes { return m.Started }
+
+// Ambiguous says why the features cannot tell the runs apart; "" if they can.
+func (m *Model) Ambiguous() string { return m.Ambiguity }
+
+// Pool is the task's share in what all tasks of a service learn together.
+func (m *Model) Pool() Pool { return m.Share }
+
+// Learn tells the model one ended try. Answers follow the task's own share of the
+// pool, until Heed tells of the others.
+func (m *Model) Learn(t Told) {
+	m.count(&t)
+	switch t.Censoring {
+	case sizing.Exact:
+		if m.quarantine(&t) {
+			return
+		}
+		if m.young() {
+			m.admit(t.Features)
+		}
+		r := m.rowOf(&t)
+		m.learnRow(&r, t.Seq)
+		m.early(r)
+	case sizing.AtLeast:
+		m.confirm(t.Peak)
+		if m.Experts.Told > 0 {
+			m.Experts.MaxPeak = max(m.Experts.MaxPeak, float64(t.Peak))
+		}
+		m.Largest = max(m.Largest, t.Peak)
+	}
+}
+
+// count takes in what every try tells, whatever its outcome.
+func (m *Model) count(t *Told) {
+	m.Tries++
+	m.LastSeq = max(m.LastSeq, t.Seq)
+	if t.Outcome.OOM() {
+		m.Kills++
+	}
+	if t.Outcome != sizing.Unschedulable {
+		m.Started = max(m.Started, t.Allocated.Memory)
+	}
+	if t.Requested.Memory > 0 {
+		m.Requested.Memory = t.Requested.Memory
+	}
+	if t.Requested.CPU > 0 {
+		m.Requested.CPU = t.Requested.CPU
+	}
+	if t.CPUMax > 0 && t.Outcome == sizing.Success {
+		m.CPU.Add(float64(t.CPUMax), cpuRows)
+	}
+	if t.FirstTry && t.Promised != nil && (t.Outcome.OOM() || t.Outcome == sizing.Success) {
+		m.Experts.Guard.Kept(*t.Promised, t.Outcome.OOM())
+		m.Share.Kept(m.Experts.Told, *t.Promised/m.Experts.Factor, t.Outcome.OOM())
+	}
+}
+
+// learnRow tells a measured row to the experts first, by what the models said
+// before, and then to the models.
+func (m *Model) learnRow(r *row, seq int64) {
+	m.Largest = max(m.Largest, sizing.Bytes(r.Peak))
+	m.Share.Spent(r.Peak * r.Seconds)
+	r.Residual = math.NaN()
+	if m.Models == nil {
+		m.Experts.Learn(nil, r.Peak, r.Seconds, &m.Share)
+		return
+	}
+	var p experts.Point
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	m.Models.ask(r.Cells, &p, b)
+	r.Residual = math.Log(r.Peak) - p.Level[experts.LineTrees]
+	m.Honest = append(m.Honest, honest{seq, r.Residual})
+	if len(m.Honest) > honestRows+honestRows/4 {
+		m.Honest = slices.Delete(m.Honest, 0, len(m.Honest)-honestRows)
+	}
+	m.Overrun.Add(math.Log1p(r.Seconds)-p.Duration, overrunRows)
+	m.Experts.Learn(&p, r.Peak, r.Seconds, &m.Share)
+	m.Models.learn(r, &p, b)
+}
+
+// bufferPool: answers must not allocate, and are asked from many goroutines.
+var bufferPool = sync.Pool{New: func() any { return new(buffers) }}
+
+// earlyFits are the measured rows at which a young task is refitted on the spot:
+// its first rows change the most, and cost the least to learn.
+var earlyFits = []int{1, 2, 3, 5, 8, 12, 18}
+
+// young reports whether the task is still refitted on the spot.
+func (m *Model) young() bool { return m.Experts.Told < earlyFits[len(earlyFits)-1] }
+
+// early keeps the first rows, and refits on them.
+func (m *Model) early(r row) {
+	if m.Experts.Told > earlyFits[len(earlyFits)-1] {
+		m.Early = nil
+		return
+	}
+	m.Early = append(m.Early, r)
+	if slices.Contains(earlyFits, m.Experts.Told) {
+		// A fit that fails leaves the last good models answering.
+		if fitted, err := fitModels(&m.Schema, m.Early, m.Models, seedOf(m.Experts.Told)); err == nil {
+			m.Models, m.Fitted = fitted, m.Experts.Told
+		}
+	}
+}
+
+// seedOf makes every fit repeatable, and no two of a task the same.
+func seedOf(rows int) uint64 { return uint64(rows) }
+
+// admit extends the schema by what a young task sends, and the early rows with it.
+func (m *Model) admit(f sizing.Features) {
+	if m.Schema.Admit(f) {
+		for i := range m.Early {
+			m.Early[i].Cells = padded(m.Early[i].Cells, len(m.Schema.Fields))
+		}
+	}
+}
+
+func padded(cells []sizing.Value, n int) []sizing.Value {
+	for len(cells) < n {
+		cells = append(cells, sizing.Value{})
+	}
+	return cells
+}
+
+// rowOf translates a measured try.
+func (m *Model) rowOf(t *Told) row {
+	return row{
+		Cells: m.cells(t.Features, nil), Peak: math.Max(1, float64(t.Peak)), Seconds: secondsOf(t.Duration), Weight: 1,
+	}
+}
+
+// secondsOf is a duration as a cost: one that is not known counts as a minute, so
+// that its row still weighs something.
+func secondsOf(d time.Duration) float64 {
+	if d <= 0 {
+		return 60
+	}
+	return d.Seconds()
+}
+
+// cells are the values of f in the order of the schema; of another kind: missing.
+func (m *Model) cells(f sizing.Features, dst []sizing.Value) []sizing.Value {
+	dst = dst[:0]
+	for i := range m.Schema.Fields {
+		field := &m.Schema.Fields[i]
+		dst = append(dst, field.Read(f[field.Name]))
+	}
+	return dst
+}
+
+// Pool is what the tasks of a service learn together: what a row costs on
+// average, and how promises were kept.
+type Pool = experts.Pool
+
+// Heed lets the answers follow what the service's tasks learned together.
+func (m *Model) Heed(pool *Pool) { m.Experts.Heed(pool) }

@@ -137,17 +137,20 @@ func (s *Service) reload(ctx context.Context, key sizing.TaskKey) error {
 func (t *task) swap(model *fitting.Model, lastSeq int64, ref sizing.ModelRef) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.model, t.lastSeq, t.ref = model, lastSeq, ref
+	before := t.model.Pool()
 	newer := t.recent[:0]
 	for _, told := range t.recent {
 		if told.Seq > lastSeq {
 			newer = append(newer, told)
-			t.model.Learn(told)
-			t.lastSeq = max(t.lastSeq, told.Seq)
+			model.Learn(told)
+			lastSeq = max(lastSeq, told.Seq)
 		}
 	}
 	clear(t.recent[len(newer):])
 	t.recent = newer
+	t.model, t.lastSeq, t.ref = model, lastSeq, ref
+	together := t.pool.replace(before, model.Pool())
+	t.model.Heed(&together)
 }
 
 // learn tells the model one ended try, once.
@@ -158,6 +161,9 @@ func (t *task) learn(told fitting.Told) {
 		t.recent = t.recent[tailAtMost/2:]
 	}
 	t.recent = append(t.recent, told)
+	before := t.model.Pool()
 	t.model.Learn(told)
 	t.lastSeq = max(t.lastSeq, told.Seq)
+	together := t.pool.replace(before, t.model.Pool())
+	t.model.Heed(&together)
 }

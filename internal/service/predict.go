@@ -40,7 +40,7 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 }
 
 // nothingKnown stands for every task that was never heard of.
-var nothingKnown = &task{model: fitting.New()}
+var nothingKnown = &task{model: fitting.New(), pool: &pool{}}
 
 // newID is a time-ordered id: receipts are stored and indexed in that order.
 func newID() string {

@@ -13,12 +13,28 @@ import (
 type task struct {
 	mu      sync.RWMutex
 	model   *fitting.Model
+	pool    *pool
 	ref     sizing.ModelRef // Version 0: nothing published yet
 	lastSeq int64           // the newest row that model knows
 	recent  []fitting.Told  // told here since the model was loaded
 	policy  sizing.Policy
 	unfit   sizing.Bytes // the smallest allocation that no node took …
 	until   time.Time    // … and until when that is believed
+}
+
+// pool is what all tasks learned together: the sum of their shares.
+type pool struct {
+	mu  sync.Mutex
+	sum fitting.Pool
+}
+
+// replace changes one share, and returns the new sum.
+func (p *pool) replace(old, now fitting.Pool) fitting.Pool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sum.Remove(&old)
+	p.sum.Add(&now)
+	return p.sum
 }
 
 // ceilingAt is the lowered ceiling at a time, or zero where none is in force.
@@ -31,6 +47,7 @@ func (t *task) ceilingAt(now time.Time) sizing.Bytes {
 
 // tasks is the map of all of them. The zero value is ready.
 type tasks struct {
+	pool   pool
 	mu     sync.RWMutex
 	byName map[sizing.TaskKey]*task
 }
@@ -54,7 +71,7 @@ func (ts *tasks) get(key sizing.TaskKey) *task {
 	}
 	t := ts.byName[key]
 	if t == nil {
-		t = &task{model: fitting.New()}
+		t = &task{model: fitting.New(), pool: &ts.pool}
 		ts.byName[key] = t
 	}
 	return t
@@ -63,7 +80,12 @@ func (ts *tasks) get(key sizing.TaskKey) *task {
 func (ts *tasks) drop(key sizing.TaskKey) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	delete(ts.byName, key)
+	if t := ts.byName[key]; t != nil {
+		t.mu.RLock()
+		ts.pool.replace(t.model.Pool(), fitting.Pool{})
+		t.mu.RUnlock()
+		delete(ts.byName, key)
+	}
 }
 
 // keys lists the tasks in memory.

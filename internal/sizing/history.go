@@ -26,6 +26,7 @@ type HistoryRow struct {
 	Allocated Resources
 	Requested Resources
 	Features  []float64 // by History.Schema; NaN is missing
+	Promised  *float64  // the risk that was promised of it; nil where none was
 	Weight    float64   // how many rows this one stands for; 1 where nothing was thinned
 }
 

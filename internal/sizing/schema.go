@@ -1,6 +1,9 @@
 package sizing
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Schema is the order in which a task's features are stored as numbers. It only
 // grows: version v+1 adds fields or categories behind those of v, so that rows
@@ -40,24 +43,46 @@ func (s *Schema) Row(f Features, dst []float64) []float64 {
 	return dst
 }
 
-func (f *Field) code(v Value) float64 {
+// Read is v as a value of the field's kind; missing if it is of another kind.
+func (f *Field) Read(v Value) Value {
 	switch {
-	case v.Kind == Missing:
-		return math.NaN()
 	case f.Kind == Category && (v.Kind == Category || v.Kind == Date):
 		// A date in a category column is a category that looks like a date.
-		for code, known := range f.Categories {
-			if known == v.Text {
-				return float64(code)
-			}
+		return Value{Kind: Category, Text: v.Text}
+	case f.Kind == Number && v.Kind == Bool, f.Kind == Bool && v.Kind == Number && (v.Num == 0 || v.Num == 1):
+		return Value{Kind: f.Kind, Num: v.Num}
+	case f.Kind == v.Kind:
+		return v
+	}
+	return Value{}
+}
+
+func (f *Field) code(v Value) float64 {
+	v = f.Read(v)
+	switch v.Kind {
+	case Missing:
+		return math.NaN()
+	case Category:
+		if code := slices.Index(f.Categories, v.Text); code >= 0 {
+			return float64(code)
 		}
 		return Unseen
-	case f.Kind == v.Kind:
-		return v.Num
-	case f.Kind == Number && v.Kind == Bool, f.Kind == Bool && v.Kind == Number && (v.Num == 0 || v.Num == 1):
-		return v.Num
 	}
-	return math.NaN()
+	return v.Num
+}
+
+// Value decodes one stored number; a code that the field does not hold is a
+// category of no name.
+func (f *Field) Value(code float64) Value {
+	switch {
+	case math.IsNaN(code):
+		return Value{}
+	case f.Kind != Category:
+		return Value{Kind: f.Kind, Num: code}
+	case code >= 0 && int(code) < len(f.Categories):
+		return Value{Kind: Category, Text: f.Categories[int(code)]}
+	}
+	return Value{Kind: Category}
 }
 
 // Admit extends the schema by what f holds and it lacks, and reports whether it
@@ -100,15 +125,9 @@ func (s *Schema) field(name string) *Field {
 // Features decodes a stored row, which may be shorter than the schema.
 func (s *Schema) Features(row []float64) Features {
 	f := make(Features, len(row))
-	for i, v := range row {
-		if i >= len(s.Fields) || math.IsNaN(v) {
-			continue
-		}
-		field := &s.Fields[i]
-		if field.Kind != Category {
-			f[field.Name] = Value{Kind: field.Kind, Num: v}
-		} else if code := int(v); code >= 0 && code < len(field.Categories) {
-			f[field.Name] = Value{Kind: Category, Text: field.Categories[code]}
+	for i := range min(len(row), len(s.Fields)) {
+		if v := s.Fields[i].Value(row[i]); v.Kind != Missing {
+			f[s.Fields[i].Name] = v
 		}
 	}
 	return f

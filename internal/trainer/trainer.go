@@ -23,11 +23,10 @@ import (
 
 // Config has usable zero values.
 type Config struct {
-	Every   time.Duration // between looks for due tasks; 500 ms if zero
-	Lease   time.Duration // of one task; 30 s if zero, renewed every third of it
-	Retry   time.Duration // after a failure; 1 min if zero
-	Keep    store.Keep    // what a training reads; store.DefaultKeep if zero
-	Fitting fitting.Config
+	Every time.Duration // between looks for due tasks; 500 ms if zero
+	Lease time.Duration // of one task; 30 s if zero, renewed every third of it
+	Retry time.Duration // after a failure; 1 min if zero
+	Keep  store.Keep    // what a training reads; store.DefaultKeep if zero
 }
 
 func (c Config) withDefaults() Config {
@@ -154,7 +153,7 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey) (Report, error
 	if err != nil {
 		return Report{}, err
 	}
-	challenger, exam, err := fitting.Fit(&history, champion, t.cfg.Fitting)
+	challenger, exam, err := fitting.Fit(&history, champion)
 	if err != nil {
 		return Report{}, fmt.Errorf("fit %s: %w", task, err)
 	}

@@ -15,16 +15,15 @@ type Answer struct {
 	Expert   int     // the weightiest; −1 for the young rule
 }
 
-// choose picks those who answer, until the next row is learned: the experts whose
+// choose picks those who answer until the next row is learned: the experts whose
 // kill rate is within the risk, weighed by how near their cost is to the least.
 // Where none is within, the one killed least answers alone.
-func (x *Experts) choose(pool *Pool) {
-	x.Factor = pool.factor(x.Told)
-	x.Picks = x.Picks[:0]
+func (x *Experts) choose(target float64, picks []Pick) []Pick {
+	picks = picks[:0]
 	if x.Told < x.config.Young {
-		return
+		return picks
 	}
-	target, price := x.config.Target/max(1, x.Factor), x.config.KillPrice*pool.mean()
+	target, price := target/max(1, x.Factor), x.config.KillPrice*x.Price
 	least, safest := math.Inf(1), 0
 	for e := range Count {
 		if x.rate(e) <= target {
@@ -35,8 +34,7 @@ func (x *Experts) choose(pool *Pool) {
 		}
 	}
 	if math.IsInf(least, 1) {
-		x.Picks = append(x.Picks, Pick{safest, 1})
-		return
+		return append(picks, Pick{safest, 1})
 	}
 	total := 0.0
 	for e := range Count {
@@ -47,12 +45,22 @@ func (x *Experts) choose(pool *Pool) {
 		if gap > 8 { // e^-8 of the cheapest's share
 			continue
 		}
-		x.Picks = append(x.Picks, Pick{e, math.Exp(-gap)})
+		picks = append(picks, Pick{e, math.Exp(-gap)})
 		total += math.Exp(-gap)
 	}
-	for i := range x.Picks {
-		x.Picks[i].Weight /= total
+	for i := range picks {
+		picks[i].Weight /= total
 	}
+	return picks
+}
+
+// picks are those who answer at a target: kept ready for the usual one.
+func (x *Experts) picks(target float64, s *Scratch) []Pick {
+	if target == x.config.Target {
+		return x.Picks
+	}
+	s.picks = x.choose(target, s.picks)
+	return s.picks
 }
 
 // rate is an expert's kill rate so far, shrunk to the risk that it meant to take.
@@ -68,13 +76,14 @@ func (x *Experts) objective(e int, price float64) float64 {
 // Young reports whether the experts have too little to go by.
 func (x *Experts) Young() bool { return len(x.Picks) == 0 }
 
-// Answer allocates for a row. At least one row must have been learned.
-func (x *Experts) Answer(p *Point, s *Scratch) Answer {
+// Answer allocates for a row at a target share of kills. At least one row must
+// have been learned.
+func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
 	a := Answer{Factor: x.Factor, Widen: x.Guard.widen(), Expert: -1}
 	if x.Young() {
-		a.Amount, a.Promised = x.young(p)
+		a.Amount, a.Promised = x.young(p, target)
 	} else {
-		a.Amount, a.Promised, a.Expert = x.blend(p, s)
+		a.Amount, a.Promised, a.Expert = x.blend(p, x.picks(target, s), s)
 	}
 	a.Amount *= a.Widen
 	a.Promised = min(0.5, a.Promised*a.Factor)
@@ -82,9 +91,9 @@ func (x *Experts) Answer(p *Point, s *Scratch) Answer {
 }
 
 // blend averages the picks, in log amount.
-func (x *Experts) blend(p *Point, s *Scratch) (amount, promised float64, expert int) {
+func (x *Experts) blend(p *Point, picks []Pick, s *Scratch) (amount, promised float64, expert int) {
 	log, top, source := 0.0, 0.0, -1
-	for _, pick := range x.Picks {
+	for _, pick := range picks {
 		if of := pick.Expert / len(prices); of != source {
 			source = of
 			x.amounts(p, source/spreads, source%spreads, s)
@@ -148,14 +157,14 @@ var youngModels = [...]int{Line, Plain, Stack}
 
 // young allocates by a Student quantile about the model of least squared error,
 // within reach of what was seen.
-func (x *Experts) young(p *Point) (amount, promised float64) {
+func (x *Experts) young(p *Point, target float64) (amount, promised float64) {
 	model, spread, t := x.student(p)
 	most := x.limit(p.Level[model])
-	amount = math.Exp(p.Level[model] + spread*t.Quantile(1-x.config.Target))
+	amount = math.Exp(p.Level[model] + spread*t.Quantile(1-target))
 	if amount > most {
 		return most, x.youngExceed(p, most)
 	}
-	return amount, x.config.Target
+	return amount, target
 }
 
 func (x *Experts) youngExceed(p *Point, amount float64) float64 {
@@ -185,4 +194,15 @@ func Name(expert int) string {
 	}
 	source := expert / len(prices)
 	return ModelNames[source/spreads] + ", by " + spreadNames[source%spreads]
+}
+
+// Leader names the expert with the largest share in the answers.
+func (x *Experts) Leader() string {
+	leader := Pick{Expert: -1}
+	for _, pick := range x.Picks {
+		if pick.Weight > leader.Weight {
+			leader = pick
+		}
+	}
+	return Name(leader.Expert)
 }

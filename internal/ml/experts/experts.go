@@ -29,8 +29,9 @@ const Count = sourceCount * len(prices)
 
 // Entry is one ledger row: what the models said before, and what came.
 type Entry struct {
-	Point
-	Log float64 // of the peak
+	_     struct{} `cbor:",toarray"` // thousands are stored
+	Point Point
+	Log   float64 // of the peak
 }
 
 // Experts is the state of one task's margins. The exported fields are all there
@@ -51,6 +52,7 @@ type Experts struct {
 	Use     float64 // forgetting sums of the rows' own cost …
 	UseRows float64 // … and of one
 	Factor  float64 // of promises, from the pool
+	Price   float64 // mean cost of a row, from the pool
 	Picks   []Pick  // who answers
 
 	config  Config
@@ -68,6 +70,7 @@ type Pick struct {
 // Scratch holds the buffers of one answer.
 type Scratch struct {
 	near   []float64
+	picks  []Pick
 	amount [len(risks)]float64
 }
 
@@ -97,8 +100,14 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) {
 	if x.Told > 4 { // residuals of three rows at least
 		x.charge(p, peak, duration)
 	}
-	x.keep(Entry{*p, log})
-	x.choose(pool)
+	x.keep(Entry{Point: *p, Log: log})
+	x.Heed(pool)
+}
+
+// Heed chooses anew who answers, by what the pool says now.
+func (x *Experts) Heed(pool *Pool) {
+	x.Factor, x.Price = pool.factor(x.Told), pool.mean()
+	x.Picks = x.choose(x.config.Target, x.Picks)
 }
 
 // keep takes a row into the ledger and into every spread.
@@ -113,12 +122,12 @@ func (x *Experts) keep(e Entry) {
 }
 
 func (x *Experts) remember(e *Entry) {
-	for k, level := range e.Level {
+	for k, level := range e.Point.Level {
 		r := e.Log - level
 		w := x.windows[k*spreads : (k+1)*spreads]
 		w[byAll].Add(r, x.config.Window)
-		w[byTrees].Add(r/e.Scale[TreeScale], x.config.Window)
-		w[bySame].Add(r/e.Scale[SameScale], x.config.Window)
+		w[byTrees].Add(r/e.Point.Scale[TreeScale], x.config.Window)
+		w[bySame].Add(r/e.Point.Scale[SameScale], x.config.Window)
 		w[byAmount].Add(math.Exp(e.Log)-math.Exp(level), x.config.Window)
 		x.locals[k].Add(level, r, x.config.Ledger)
 	}

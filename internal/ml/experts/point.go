@@ -27,6 +27,7 @@ const (
 
 // Point is what the models say of a row before it is told.
 type Point struct {
+	_        struct{}            `cbor:",toarray"` // thousands are stored
 	Level    [ModelCount]float64 // predicted log peak
 	Scale    [ScaleCount]float64 // > 0, in log units
 	Duration float64             // predicted log seconds

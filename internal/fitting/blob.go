@@ -1,0 +1,90 @@
+package fitting
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/loadaware/loadaware/internal/ml/linear"
+)
+
+// FormatVersion moves with any change to what a blob holds or to what its numbers
+// mean: encoding, order of models, experts or risks.
+const FormatVersion = 1
+
+// ErrFormat reports a blob that is not an intact model of this version. The remedy
+// is to train the task again; until then the last good model answers.
+var ErrFormat = errors.New("fitting: not an intact model of this version")
+
+// A blob is the magic, the version (u16, big endian), a SHA-256 of the rest, and
+// the Model as deterministic CBOR (RFC 8949, section 4.2): the same model gives the
+// same bytes.
+const (
+	magic      = "lawm"
+	headerSize = len(magic) + 2 + sha256.Size
+)
+
+// Blob encodes the model.
+func (m *Model) Blob() ([]byte, error) {
+	if m.Models != nil && m.Models.line != nil {
+		m.Models.Line = m.Models.line.State()
+	}
+	mode, err := cbor.CoreDetEncOptions().EncMode()
+	if err != nil {
+		return nil, err
+	}
+	body, err := mode.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode model: %w", err)
+	}
+	blob := binary.BigEndian.AppendUint16([]byte(magic), FormatVersion)
+	sum := sha256.Sum256(body)
+	return append(append(blob, sum[:]...), body...), nil
+}
+
+// Open decodes a blob. ErrFormat for anything but an intact one of this version.
+func Open(blob []byte) (*Model, error) {
+	if len(blob) < headerSize || string(blob[:len(magic)]) != magic {
+		return nil, fmt.Errorf("%w: no such header", ErrFormat)
+	}
+	if v := binary.BigEndian.Uint16(blob[len(magic):]); v != FormatVersion {
+		return nil, fmt.Errorf("%w: version %d, not %d", ErrFormat, v, FormatVersion)
+	}
+	body := blob[headerSize:]
+	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], blob[headerSize-sha256.Size:headerSize]) {
+		return nil, fmt.Errorf("%w: its checksum does not match", ErrFormat)
+	}
+	m := New()
+	if err := cbor.Unmarshal(body, m); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	m.Experts.Rebuild(expertConfig)
+	if m.Models != nil && m.Models.Line.Targets > 0 {
+		if err := m.Models.resume(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+		}
+	}
+	return m, nil
+}
+
+// resume makes what the stored sums stand for.
+func (m *models) resume() error {
+	var err error
+	if m.line, err = linear.OnlineOf(m.Line); err != nil {
+		return err
+	}
+	m.ridges, err = m.line.Solve()
+	return err
+}
+
+// Family names what answers, for lists of models.
+func (m *Model) Family() string {
+	if m.Experts.Young() {
+		return "own-history"
+	}
+	return "experts"
+}

@@ -1,0 +1,143 @@
+package fitting
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/binning"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+const (
+	binCount      = 4
+	binTopMargin  = 1.1     // over the largest peak
+	explainedRows = 32      // whose contributions are added up to find the drivers
+	driversAtMost = 3       // named in a reason
+	driverLeast   = 0.02    // share of all contributions
+	binStep       = 1 << 20 // bytes: edges are whole MiB
+)
+
+// describe makes what answers show beside the amount: bins, drivers, and a warning
+// where the features cannot tell the runs apart.
+func (m *Model) describe(h *sizing.History) error {
+	var peaks, seconds []float64
+	for i := range h.Rows {
+		if r := &h.Rows[i]; r.Outcome == sizing.Success && r.MemoryMax > 0 {
+			peaks = append(peaks, float64(r.MemoryMax))
+			seconds = append(seconds, secondsOf(r.Duration)*max(r.Weight, 1))
+		}
+	}
+	bins, err := searchBins(peaks, seconds)
+	if err != nil {
+		return err
+	}
+	m.Bins, m.Drivers, m.Ambiguity = bins, m.drivers(h), m.ambiguity()
+	return nil
+}
+
+// searchBins finds the edges of the highest time-weighted improvement, exactly.
+func searchBins(peaks, seconds []float64) (sizing.Bins, error) {
+	top := binning.Top(peaks, binTopMargin, binStep)
+	edges, err := binning.History{Peaks: peaks, Weights: seconds}.Search(binCount, top, binStep)
+	if err != nil {
+		return nil, fmt.Errorf("search bins: %w", err)
+	}
+	var bins sizing.Bins
+	for _, edge := range edges {
+		if b := sizing.Bytes(math.Ceil(edge)); len(bins) == 0 || b > bins[len(bins)-1] {
+			bins = append(bins, b)
+		}
+	}
+	return bins, nil
+}
+
+// drivers are the features with the largest contributions to the trees' and the
+// line's predictions over the newest rows.
+func (m *Model) drivers(h *sizing.History) []string {
+	if m.Models == nil || m.Models.ridges == nil {
+		return nil
+	}
+	share := map[string]float64{}
+	total := 0.0
+	var x, tree []float64
+	phi := make([]float64, m.Models.Enc.TreeWidth)
+	lineNames, treeNames := m.Models.Enc.names()
+	coefficients := m.Models.ridges[logPeak].Coefficients()
+	mean := make([]float64, len(coefficients))
+	rows := h.Rows[max(0, len(h.Rows)-explainedRows):]
+	for pass := range 2 { // the line's contributions are about the rows' own mean
+		for i := range rows {
+			x, tree = m.Models.Enc.encode(cellsOf(&h.Schema, rows[i].Features), x[:0], tree[:0])
+			for j, c := range coefficients {
+				if pass == 0 {
+					mean[j] += x[j] / float64(len(rows))
+				} else {
+					share[lineNames[j]] += math.Abs(c * (x[j] - mean[j]))
+				}
+			}
+			if pass == 1 && m.Models.Resid != nil {
+				m.Models.Resid.Explain(tree, phi)
+				for j, v := range phi {
+					share[treeNames[j]] += math.Abs(v)
+				}
+			}
+		}
+	}
+	var names []string
+	for name, v := range share {
+		names = append(names, name)
+		total += v
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(share[b], share[a]), cmp.Compare(a, b)) })
+	for i, name := range names {
+		if i == driversAtMost || share[name] < driverLeast*total {
+			return names[:i]
+		}
+	}
+	return names
+}
+
+// names are those of the columns that encode writes, in its order.
+func (e *encoder) names() (line, tree []string) {
+	for i := range e.Columns {
+		inLine, inTree := e.Columns[i].widths()
+		line = append(line, slices.Repeat([]string{e.Columns[i].Name}, inLine)...)
+		tree = append(tree, slices.Repeat([]string{e.Columns[i].Name}, inTree)...)
+	}
+	for i := range e.Columns {
+		for j := i + 1; j < len(e.Columns); j++ {
+			if e.Columns[i].Kind == sizing.Date && e.Columns[j].Kind == sizing.Date {
+				pair := e.Columns[j].Name + "-" + e.Columns[i].Name
+				line, tree = append(line, pair, pair), append(tree, pair)
+			}
+		}
+	}
+	return line, tree
+}
+
+const (
+	ambiguousRows   = 20  // in groups of identical features
+	ambiguousSpread = 0.7 // log units of deviation within them: a factor of two
+)
+
+// ambiguity is a warning where runs with identical features differ by far.
+func (m *Model) ambiguity() string {
+	rows, squares := 0.0, 0.0
+	keys := make([]uint64, 0, len(m.Models.Groups))
+	for key := range m.Models.Groups {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys) // sums must not depend on the order of a map
+	for _, key := range keys {
+		if g := m.Models.Groups[key]; g.Rows >= 3 {
+			rows, squares = rows+g.Rows, squares+g.Squares
+		}
+	}
+	if rows < ambiguousRows || math.Sqrt(squares/rows) < ambiguousSpread {
+		return ""
+	}
+	return fmt.Sprintf("runs with identical features differ by a factor of %.1f: add a feature that tells them apart",
+		math.Exp(math.Sqrt(squares/rows)))
+}

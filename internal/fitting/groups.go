@@ -1,0 +1,76 @@
+package fitting
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// sameKey identifies rows with identical features (FNV-1a, 64 bit). Fields are
+// told apart by name, so that a key outlives a schema that grew.
+func sameKey(columns []column, cells []sizing.Value) uint64 {
+	h := uint64(14695981039346656037)
+	mix := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
+	text := func(s string) {
+		for i := range len(s) {
+			mix(s[i])
+		}
+		mix(0)
+	}
+	for j := range columns {
+		v := cells[j]
+		if v.Kind == sizing.Missing {
+			continue
+		}
+		text(columns[j].Name)
+		if columns[j].Kind == sizing.Category {
+			text(v.Text)
+			continue
+		}
+		bits := math.Float64bits(v.Num)
+		for shift := 0; shift < 64; shift += 8 {
+			mix(byte(bits >> shift))
+		}
+	}
+	return h
+}
+
+// count adds a row to its group.
+func (m *models) count(cells []sizing.Value, y, seconds float64) {
+	m.Clock++
+	key := sameKey(m.Enc.Columns, cells)
+	g := m.Groups[key]
+	if g == nil {
+		g = &group{Fresh: y}
+		m.Groups[key] = g
+	} else {
+		g.Fresh += (y - g.Fresh) * 0.5
+		g.Squares += (y - g.Mean) * (y - g.Mean)
+	}
+	if g.Rows == groupMemory {
+		g.Squares *= 1 - 1.0/groupMemory
+	}
+	g.Rows = min(g.Rows+1, groupMemory)
+	g.Mean += (y - g.Mean) / g.Rows
+	g.Seconds += (math.Log1p(seconds) - g.Seconds) / g.Rows
+	g.Seen = m.Clock
+}
+
+// forgetGroups drops the groups seen longest ago where there are too many.
+func (m *models) forgetGroups() {
+	if len(m.Groups) <= groupsAtMost {
+		return
+	}
+	keys := make([]uint64, 0, len(m.Groups))
+	for key := range m.Groups {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b uint64) int {
+		return cmp.Or(cmp.Compare(m.Groups[b].Seen, m.Groups[a].Seen), cmp.Compare(a, b))
+	})
+	for _, key := range keys[groupsAtMost:] {
+		delete(m.Groups, key)
+	}
+}

@@ -1,0 +1,291 @@
+package fitting
+
+import (
+	"math"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/ml/gbt"
+	"github.com/loadaware/loadaware/internal/ml/linear"
+	"github.com/loadaware/loadaware/internal/ml/table"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// The targets of the ridge.
+const (
+	logPeak = iota
+	peak    // in units of the fitted rows' mean
+	logSeconds
+	targetCount
+)
+
+// models are the point predictors of one task: what fitted once, and what moves
+// with every row.
+type models struct {
+	Enc    *encoder
+	Line   linear.State // the ridge's sums: see line
+	Trees  *gbt.Regressor
+	Resid  *gbt.Regressor // of what the line leaves
+	Spread *gbt.Regressor // of log |honest residual|; nil while few are known
+	Groups map[uint64]*group
+	Recent experts.Window // log peaks
+	Stack  *linear.Corrector
+	Base   float64 // log spread where trees say nothing
+	Drift  float64 // smoothed last errors of LineTrees …
+	Trend  float64 // … and of more of them
+	Unit   float64 // mean peak of the fitted rows
+	Low    float64 // smallest log peak of the line's rows …
+	High   float64 // … and largest
+	LogSec float64 // mean log seconds of the fitted rows
+	Clock  int     // rows learned, for the age of groups
+
+	line   *linear.Online
+	ridges []*linear.Ridge
+}
+
+// group is what rows with identical features came to.
+type group struct {
+	Mean, Fresh float64 // log peak, over all and over the newest two
+	Rows        float64 // at most groupMemory
+	Squares     float64 // of deviations from Mean
+	Seconds     float64 // mean log
+	Seen        int     // Clock of the newest
+}
+
+const (
+	recentRows   = 2000
+	ridgeSlack   = 0.7 // log units that a line may leave the range of what was seen
+	treesFrom    = 16  // rows
+	spreadFrom   = 60  // honest residuals
+	spreadFloor  = 0.01
+	spreadPrior  = 0.3 // spread to start from, as three residuals
+	groupShrink  = 0.5 // rows of LineTrees mixed into a group's mean
+	groupMemory  = 20
+	groupsAtMost = 4000
+	stackReach   = 6.0 // log units about the median
+	signalCount  = 6
+)
+
+// row is one exact row to learn from.
+type row struct {
+	Cells    []sizing.Value
+	Peak     float64 // bytes
+	Seconds  float64
+	Weight   float64
+	Residual float64 // honest, of LineTrees; NaN where not known
+}
+
+// fitModels fits on rows, oldest first. What lives across fits (groups, stack,
+// drift) is taken over from prev, if any.
+func fitModels(schema *sizing.Schema, rows []row, prev *models, seed uint64) (*models, error) {
+	m := &models{Groups: map[uint64]*group{}, Base: math.Log(spreadPrior), Stack: linear.NewCorrector(signalCount)}
+	y := make([]float64, len(rows))
+	cells := make([][]sizing.Value, len(rows))
+	for i := range rows {
+		y[i], cells[i] = math.Log(rows[i].Peak), rows[i].Cells
+		m.Unit += rows[i].Peak / float64(len(rows))
+		m.LogSec += math.Log1p(rows[i].Seconds) / float64(len(rows))
+	}
+	m.Enc = newEncoder(schema, cells, y)
+	if prev != nil {
+		m.Groups, m.Stack, m.Recent = prev.Groups, prev.Stack, prev.Recent
+		m.Base, m.Drift, m.Trend, m.Clock = prev.Base, prev.Drift, prev.Trend, prev.Clock
+		m.forgetGroups()
+	} else {
+		for i := range rows {
+			m.Recent.Add(y[i], recentRows)
+			m.count(cells[i], y[i], rows[i].Seconds)
+		}
+	}
+	if len(rows) < 2 || m.Enc.LineWidth == 0 {
+		for i := range rows {
+			m.Enc.learn(cells[i], y[i])
+		}
+		return m, nil
+	}
+	trees, err := m.fitLine(rows, y)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.fitTrees(trees, rows, y, seed)
+}
+
+// fitLine fits the ridge, and encodes the rows for the trees: in order, so that a
+// level's statistic holds earlier rows only.
+func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
+	online, err := linear.NewOnline(m.Enc.LineWidth, targetCount, math.Inf(1), linear.Config{})
+	if err != nil {
+		return nil, err
+	}
+	m.line = online
+	t := &table.Table{Names: make([]string, m.Enc.TreeWidth), Y: y, W: make([]float64, len(rows)), X: make([]float64, 0, len(rows)*m.Enc.TreeWidth)}
+	var x []float64
+	m.Low, m.High = math.Inf(1), math.Inf(-1)
+	for i := range rows {
+		x, t.X = m.Enc.encode(rows[i].Cells, x[:0], t.X)
+		t.W[i] = rows[i].Weight
+		m.Low, m.High = min(m.Low, y[i]), max(m.High, y[i])
+		if err := m.line.Add(x, m.targets(rows[i].Peak, rows[i].Seconds), rows[i].Weight); err != nil {
+			return nil, err
+		}
+		m.Enc.learn(rows[i].Cells, y[i])
+	}
+	m.ridges, err = m.line.Solve()
+	return t, err
+}
+
+func (m *models) targets(bytes, seconds float64) []float64 {
+	return []float64{math.Log(bytes), bytes / m.Unit, math.Log1p(seconds)}
+}
+
+// treeConfig is shallow and slow: what was measured best on traces of some dozens
+// to some ten thousands of rows.
+func treeConfig(rows int, seed uint64) gbt.Config {
+	return gbt.Config{
+		Rounds: 80, LearningRate: 0.08, MaxDepth: 4, Subsample: 0.8, MaxBins: 63, Seed: seed,
+		MinLeafRows: max(1, min(5, rows/8)),
+	}
+}
+
+// fitTrees boosts trees alone, trees on what the line leaves, and the spread.
+func (m *models) fitTrees(t *table.Table, rows []row, y []float64, seed uint64) error {
+	if len(rows) < treesFrom || m.Enc.TreeWidth == 0 {
+		return nil
+	}
+	binned, err := gbt.NewBinned(t, treeConfig(len(rows), seed).MaxBins)
+	if err != nil {
+		return err
+	}
+	base := make([]float64, len(rows))
+	var x, tree []float64
+	for i := range rows {
+		x, tree = m.Enc.encode(rows[i].Cells, x[:0], tree[:0])
+		base[i] = m.onLine(x)
+	}
+	if m.Trees, err = (gbt.Sample{Binned: binned, Y: y, W: t.W}).Regression(treeConfig(len(rows), seed)); err != nil {
+		return err
+	}
+	if m.Resid, err = (gbt.Sample{Binned: binned, Y: y, W: t.W, Base: base}).Regression(treeConfig(len(rows), seed)); err != nil {
+		return err
+	}
+	return m.fitSpread(binned, rows, seed)
+}
+
+// fitSpread fits how large honest residuals are, by the features.
+func (m *models) fitSpread(binned *gbt.Binned, rows []row, seed uint64) error {
+	y := make([]float64, len(rows))
+	var known []int
+	sum := 3 * math.Log(spreadPrior)
+	for i := range rows {
+		if r := rows[i].Residual; !math.IsNaN(r) {
+			y[i] = math.Log(math.Abs(r) + spreadFloor)
+			known = append(known, i)
+			sum += y[i]
+		}
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	m.Base = sum / float64(len(known)+3)
+	if len(known) < spreadFrom {
+		return nil
+	}
+	var err error
+	m.Spread, err = gbt.Sample{Binned: binned, Y: y, Train: known}.Regression(gbt.Config{
+		Rounds: 40, LearningRate: 0.1, MaxDepth: 3, MinLeafRows: 20, Lambda: 10, Subsample: 0.8, Seed: seed + 1,
+	})
+	return err
+}
+
+// onLine is the line's log peak, kept near the range of what was seen: a ridge in
+// raw features would else run away with the first unusual input.
+func (m *models) onLine(x []float64) float64 {
+	return max(m.Low-ridgeSlack, min(m.High+ridgeSlack, m.ridges[logPeak].Predict(x)))
+}
+
+// buffers are what one prediction writes in.
+type buffers struct {
+	cells      []sizing.Value
+	line, tree []float64
+	scratch    experts.Scratch
+	signals    [signalCount]float64
+}
+
+// ask fills p with what the models say of a row.
+func (m *models) ask(cells []sizing.Value, p *experts.Point, b *buffers) {
+	median := m.Recent.Median()
+	*p = experts.Point{Duration: m.LogSec}
+	for k := range p.Level {
+		p.Level[k] = median
+	}
+	p.Scale[experts.TreeScale], p.Scale[experts.SameScale] = math.Exp(m.Base), math.Exp(m.Base)
+	b.signals = [signalCount]float64{}
+	if m.ridges == nil {
+		return
+	}
+	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
+	level := &p.Level
+	level[experts.Line] = m.onLine(b.line)
+	floor := math.Exp(m.Low-ridgeSlack) / m.Unit
+	level[experts.Plain] = math.Log(max(m.ridges[peak].Predict(b.line), floor) * m.Unit)
+	p.Duration = max(0, min(maxLogSeconds, m.ridges[logSeconds].Predict(b.line)))
+	level[experts.Trees], level[experts.LineTrees] = level[experts.Line], level[experts.Line]
+	if m.Trees != nil {
+		level[experts.Trees] = m.Trees.Predict(b.tree)
+		level[experts.LineTrees] += m.Resid.Predict(b.tree)
+	}
+	if m.Spread != nil {
+		p.Scale[experts.TreeScale] = math.Exp(m.Spread.Predict(b.tree))
+	}
+	m.askGroup(cells, p)
+	m.askStack(p, median, b)
+}
+
+const maxLogSeconds = 19.6 // ten years
+
+// askGroup says what rows with the same features came to, shrunk to LineTrees.
+func (m *models) askGroup(cells []sizing.Value, p *experts.Point) {
+	level, spread := &p.Level, 1.5*p.Scale[experts.TreeScale]
+	both := level[experts.LineTrees]
+	level[experts.Same], level[experts.Fresh], p.Scale[experts.SameScale] = both, both, spread
+	g := m.Groups[sameKey(m.Enc.Columns, cells)]
+	if g == nil {
+		return
+	}
+	newest := min(g.Rows, 2)
+	level[experts.Same] = (g.Mean*g.Rows + groupShrink*both) / (g.Rows + groupShrink)
+	level[experts.Fresh] = (g.Fresh*newest + groupShrink*both) / (newest + groupShrink)
+	p.Duration = (g.Seconds*g.Rows + 2*p.Duration) / (g.Rows + 2)
+	p.Scale[experts.SameScale] = math.Sqrt((g.Squares+3*spread*spread)/(g.Rows+2)) + spreadFloor
+}
+
+// askStack corrects LineTrees by what the others say and by its last errors.
+func (m *models) askStack(p *experts.Point, median float64, b *buffers) {
+	both := p.Level[experts.LineTrees]
+	b.signals = [signalCount]float64{
+		p.Level[experts.Line] - both, p.Level[experts.Trees] - both,
+		p.Level[experts.Same] - both, p.Level[experts.Fresh] - both, m.Drift, m.Trend,
+	}
+	p.Level[experts.Stack] = max(median-stackReach, min(median+stackReach, both+m.Stack.Predict(b.signals[:])))
+}
+
+// learn moves what a row can move. p and b are of ask for the same row, before.
+func (m *models) learn(r *row, p *experts.Point, b *buffers) {
+	y := math.Log(r.Peak)
+	m.Recent.Add(y, recentRows)
+	err := y - p.Level[experts.LineTrees]
+	m.Stack.Learn(b.signals[:], err)
+	m.Drift += (err - m.Drift) * 0.3
+	m.Trend += (err - m.Trend) * 0.05
+	if m.ridges != nil {
+		m.Low, m.High = min(m.Low, y), max(m.High, y)
+		// Shapes match by construction and values are finite: an error would leave
+		// the last good line in place.
+		if m.line.Add(b.line, m.targets(r.Peak, r.Seconds), r.Weight) == nil {
+			if ridges, err := m.line.Solve(); err == nil {
+				m.ridges = ridges
+			}
+		}
+	}
+	m.Enc.learn(r.Cells, y)
+	m.count(r.Cells, y, r.Seconds)
+}

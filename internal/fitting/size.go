@@ -1,0 +1,245 @@
+package fitting
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Question is what a Model is asked for one try. Zero fields are not known.
+type Question struct {
+	Features   sizing.Features
+	Requested  sizing.Resources
+	Floor, Cap sizing.Bytes // the answer stays within; Cap zero: unbounded
+	RiskTarget float64      // share of first tries that may be killed
+	Above      sizing.Bytes // after a kill: the peak is above this
+}
+
+// Sized is a Model's answer. Source is sizing.FromRequested where the model has
+// nothing to say; then Limit is the request, or zero without one.
+type Sized struct {
+	Limit    sizing.Bytes
+	Ladder   []sizing.Bytes // ascending; starts with Limit
+	Promised *float64       // P(peak > Limit); nil where the source is FromRequested
+	Bins     *sizing.BinChoice
+	CPU      sizing.Cores
+	Duration *sizing.Duration
+	Source   sizing.Source
+	Reason   string
+	Guard    sizing.Guard
+}
+
+// rungsAtMost is how far a ladder is written out.
+const rungsAtMost = 4
+
+// Size answers a question.
+func (m *Model) Size(q Question) Sized {
+	if m.Models == nil {
+		return m.unknown(q)
+	}
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	var p experts.Point
+	b.cells = m.cells(q.Features, b.cells)
+	m.Models.ask(b.cells, &p, b)
+
+	var s Sized
+	var answer experts.Answer
+	if q.Above > 0 {
+		s.Limit = m.above(&p, q, q.Above, b)
+	} else {
+		answer = m.Experts.Answer(&p, q.RiskTarget, &b.scratch)
+		s.Limit = within(q, sizing.Bytes(min(answer.Amount, sizing.MaxBytes)).RoundUp(sizing.MiB))
+	}
+	risk := m.risk(&p, q, s.Limit, answer, b)
+	s.Promised = &risk
+	s.Ladder = m.ladder(&p, q, s.Limit, b)
+	s.Bins = m.bins(&p, q, s.Limit, b)
+	s.CPU, s.Duration = m.cpu(), m.duration(&p)
+	s.Source = sizing.FromModel
+	if m.Experts.Young() {
+		s.Source = sizing.FromProfile
+	}
+	s.Guard = guardOf(m, &p, answer)
+	s.Reason = m.reason(q, &s, answer)
+	return s
+}
+
+// unknown answers the request, unchanged but for the bounds.
+func (m *Model) unknown(q Question) Sized {
+	s := Sized{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.cpu()}
+	s.Reason = "nothing is known of this task yet: the static request, unchanged"
+	if q.Above > 0 {
+		s.Limit = max(s.Limit, q.Above.Times(2).RoundUp(sizing.MiB))
+		s.Reason = "nothing is known of this task yet: twice what was killed"
+	}
+	if s.Limit > 0 {
+		s.Limit = within(q, s.Limit)
+		s.Ladder = []sizing.Bytes{s.Limit}
+	}
+	return s
+}
+
+// within keeps a limit between floor and cap.
+func within(q Question, limit sizing.Bytes) sizing.Bytes {
+	limit = max(limit, q.Floor)
+	if q.Cap > 0 {
+		limit = min(limit, q.Cap)
+	}
+	return limit
+}
+
+// above is the next rung after a kill.
+func (m *Model) above(p *experts.Point, q Question, failed sizing.Bytes, b *buffers) sizing.Bytes {
+	amount := m.Experts.Above(p, float64(failed), &b.scratch)
+	return within(q, sizing.Bytes(min(amount, sizing.MaxBytes)).RoundUp(sizing.MiB))
+}
+
+// ladder is try 1, then what each OOM is lifted to, up to the cap.
+func (m *Model) ladder(p *experts.Point, q Question, first sizing.Bytes, b *buffers) []sizing.Bytes {
+	ladder := make([]sizing.Bytes, 1, rungsAtMost)
+	ladder[0] = first
+	for len(ladder) < rungsAtMost {
+		next := m.above(p, q, ladder[len(ladder)-1], b)
+		if next <= ladder[len(ladder)-1] {
+			break
+		}
+		ladder = append(ladder, next)
+	}
+	return ladder
+}
+
+// risk is P(peak > limit) of this try. The experts promise their own kill rate for
+// what they answered; where floor, cap, guard or a lift granted something else,
+// the row's own residuals say what that changes.
+func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer experts.Answer, b *buffers) float64 {
+	at := m.Experts.Exceed(p, float64(limit), &b.scratch)
+	if q.Above > 0 {
+		if before := m.Experts.Exceed(p, float64(q.Above), &b.scratch); before > 0 {
+			return min(1, at/before)
+		}
+		return at
+	}
+	if float64(limit) >= answer.Amount {
+		if answer.Widen == 1 && float64(limit) < answer.Amount+2*float64(sizing.MiB) {
+			return answer.Promised
+		}
+		return min(answer.Promised, at)
+	}
+	return max(answer.Promised, at)
+}
+
+// Risk is P(peak > limit) of a try that was asked about with q, granted limit.
+func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
+	if m.Models == nil {
+		return nil
+	}
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	var p experts.Point
+	b.cells = m.cells(q.Features, b.cells)
+	m.Models.ask(b.cells, &p, b)
+	var answer experts.Answer
+	if q.Above == 0 {
+		answer = m.Experts.Answer(&p, q.RiskTarget, &b.scratch)
+	}
+	risk := m.risk(&p, q, limit, answer, b)
+	return &risk
+}
+
+// bins says how likely the peak is in each of the task's bins.
+func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffers) *sizing.BinChoice {
+	if len(m.Bins) == 0 {
+		return nil
+	}
+	choice := &sizing.BinChoice{Upper: m.Bins, Probabilities: make([]float64, len(m.Bins)), Chosen: min(m.Bins.Index(limit), len(m.Bins)-1)}
+	left := 1.0
+	for i, edge := range m.Bins {
+		above := 0.0 // the last bin takes what is beyond it: P sums to 1
+		if i < len(m.Bins)-1 {
+			above = min(left, m.Experts.Exceed(p, float64(edge), &b.scratch))
+		}
+		choice.Probabilities[i] = left - above
+		left = above
+	}
+	return choice
+}
+
+const (
+	cpuQuantile   = 0.99
+	oneCoreAtMost = 1.25 // what a single thread is measured at, by sampling and helpers
+	cpuStep       = 0.25
+	cpuFrom       = 5 // measured tries
+)
+
+// cpu is the CPU request: what the task used at its 99th percentile, in quarters
+// of a core. A single-threaded task gets one core. Zero: not known.
+func (m *Model) cpu() sizing.Cores {
+	n := len(m.CPU.Sorted)
+	if n < cpuFrom {
+		return 0
+	}
+	used := m.CPU.Sorted[min(n-1, int(math.Ceil(cpuQuantile*float64(n))))]
+	if used <= oneCoreAtMost && m.CPU.Median() > cpuStep {
+		return sizing.Cores(min(1, math.Ceil(used/cpuStep)*cpuStep))
+	}
+	return sizing.Cores(math.Ceil(used/cpuStep) * cpuStep)
+}
+
+// duration is what is expected of the run time.
+func (m *Model) duration(p *experts.Point) *sizing.Duration {
+	n := len(m.Overrun.Sorted)
+	if n == 0 {
+		return nil
+	}
+	late := m.Overrun.Sorted[min(n-1, int(0.95*float64(n)))]
+	return &sizing.Duration{Median: secondsAt(p.Duration), P95: secondsAt(p.Duration + max(0, late))}
+}
+
+func secondsAt(log float64) time.Duration {
+	return time.Duration(math.Expm1(min(log, maxLogSeconds)) * float64(time.Second)).Round(time.Millisecond)
+}
+
+// guardOf is the state of the margins that gave an answer, for its receipt: the
+// amount before bounds, the promise, the pool's factor, the guard's width, who
+// answered, then the models' levels, scales and duration.
+func guardOf(m *Model, p *experts.Point, a experts.Answer) sizing.Guard {
+	params := make([]float64, 0, 5+len(p.Level)+len(p.Scale)+1)
+	params = append(params, a.Amount, a.Promised, a.Factor, a.Widen, float64(a.Expert))
+	params = append(append(params, p.Level[:]...), p.Scale[:]...)
+	return sizing.Guard{Version: int64(m.Tries), Params: append(params, p.Duration)}
+}
+
+// reason says in one line what was granted and why.
+func (m *Model) reason(q Question, s *Sized, a experts.Answer) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s: ", s.Limit.Approx())
+	switch {
+	case q.Above > 0:
+		fmt.Fprintf(&text, "the next rung above %s", q.Above.Approx())
+	case s.Source == sizing.FromProfile:
+		text.WriteString("a cautious quantile of the task's own history")
+	default:
+		text.WriteString(experts.Name(a.Expert))
+	}
+	if len(m.Drivers) > 0 && s.Source == sizing.FromModel {
+		text.WriteString("; from " + strings.Join(m.Drivers, ", "))
+	}
+	fmt.Fprintf(&text, "; %d runs", m.Experts.Told)
+	if a.Widen > 1 {
+		fmt.Fprintf(&text, "; widened by %.0f %% after more kills than promised", 100*(a.Widen-1))
+	}
+	switch requested := q.Requested.Memory; {
+	case s.Limit == q.Cap:
+		text.WriteString("; at the cap")
+	case requested > s.Limit:
+		fmt.Fprintf(&text, "; saves %s of the %s requested", (requested - s.Limit).Approx(), requested.Approx())
+	case requested > 0 && requested < s.Limit:
+		fmt.Fprintf(&text, "; the %s requested would have been too little", requested.Approx())
+	}
+	return text.String()
+}
