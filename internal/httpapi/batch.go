@@ -15,7 +15,7 @@ const maxBatch = 10_000
 
 func checkBatch(field string, n int) error {
 	if n == 0 || n > maxBatch {
-		f := form{}
+		var f form
 		f.add(field, "must hold 1 to %d items, not %d", maxBatch, n)
 		return failed(f.bad)
 	}

@@ -25,9 +25,7 @@ import (
 func strict() json.Options {
 	return json.JoinOptions(
 		json.RejectUnknownMembers(true),
-		json.WithUnmarshalers(json.JoinUnmarshalers(
-			json.UnmarshalFromFunc(wholeInt64), json.UnmarshalFromFunc(wholeInt),
-			json.UnmarshalFromFunc(featureValue))),
+		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(wholeInt64), json.UnmarshalFromFunc(wholeInt))),
 	)
 }
 

@@ -5,8 +5,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -14,8 +12,7 @@ import (
 // form translates the fields of one request into the words of sizing, and
 // gathers those that cannot be.
 type form struct {
-	strict json.Options
-	bad    []sizing.FieldError
+	bad []sizing.FieldError
 }
 
 func (f *form) add(field, format string, args ...any) {

@@ -9,7 +9,7 @@ import (
 
 // RetryLift answers after a kill.
 func (s *server) RetryLift(ctx context.Context, r api.RetryLiftRequestObject) (api.RetryLiftResponseObject, error) {
-	f := form{strict: s.strict}
+	var f form
 	b := r.Body
 	reason, _ := sizing.ParseOutcome(string(b.Reason)) // the middle names an unknown one
 	ask := &sizing.LiftAsk{

@@ -70,7 +70,7 @@ func (s *server) observationItem(ctx context.Context, raw []byte) (sizing.Observ
 
 // observation reads a report.
 func (s *server) observation(ctx context.Context, body *api.Observation) (sizing.Observation, error) {
-	f := form{strict: s.strict}
+	var f form
 	outcome, _ := sizing.ParseOutcome(string(body.Outcome)) // the middle names an unknown one
 	o := sizing.Observation{
 		Try:          tryKey(taskKey(body.Namespace, body.DagID, body.TaskID), body.RunID, body.MapIndex, body.TryNumber),

@@ -24,7 +24,7 @@ func (s *server) PredictByQuery(ctx context.Context, r api.PredictByQueryRequest
 	if err != nil {
 		return nil, err
 	}
-	f := form{strict: s.strict}
+	var f form
 	p := r.Params
 	ask := &sizing.Ask{
 		Try:       tryKey(taskKey(p.Namespace, p.DagID, p.TaskID), or(p.RunID, ""), p.MapIndex, p.TryNumber),
@@ -66,7 +66,7 @@ func (s *server) predictItem(ctx context.Context, raw json.RawMessage) (*sizing.
 }
 
 func (s *server) predict(ctx context.Context, body *api.PredictRequest) (*sizing.Allocation, error) {
-	f := form{strict: s.strict}
+	var f form
 	return s.answer(ctx, &f, &sizing.Ask{
 		Try:       tryKey(taskKey(body.Namespace, body.DagID, body.TaskID), f.id("run_id", body.RunID), body.MapIndex, body.TryNumber),
 		Features:  f.features(body.Features),

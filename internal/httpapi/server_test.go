@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,6 +38,7 @@ type world struct {
 	router  routers.Router
 	metrics *httpapi.Metrics
 	log     *bytes.Buffer
+	lose    func() // takes the database away
 }
 
 // everybody admits all.
@@ -54,10 +56,11 @@ func newWorld(t *testing.T, cfg httpapi.Config) *world {
 	svc := service.New(st, trainer.New(st, trainer.Config{}, quiet), service.Config{}, quiet)
 	ended := make(chan error, 1)
 	go func() { ended <- svc.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-ended; st.Close() })
+	lose := sync.OnceFunc(st.Close)
+	t.Cleanup(func() { cancel(); <-ended; lose() })
 	require.Eventually(t, func() bool { return svc.Readiness().Ready }, 30*time.Second, 10*time.Millisecond)
 
-	w := &world{t: t, log: &bytes.Buffer{}, metrics: httpapi.NewMetrics()}
+	w := &world{t: t, log: &bytes.Buffer{}, metrics: httpapi.NewMetrics(), lose: lose}
 	cfg.Metrics, cfg.Log = w.metrics, slog.New(slog.NewTextHandler(w.log, nil))
 	w.handler = httpapi.New(svc, cfg)
 	w.spec, w.router = contract(t)

@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -241,6 +243,29 @@ func TestTheServiceSpeaksOfItself(t *testing.T) {
 	for _, outside := range []string{"<script", "http://", "<link", "ZgotmplZ"} {
 		assert.NotContains(t, page, outside, "the page stands on its own")
 	}
+}
+
+func TestWithoutTheDatabaseQuestionsAreAnsweredAndReportsWait(t *testing.T) {
+	w := newWorld(t, everybody)
+	w.history(60)
+	w.lose()
+	p := w.post("/predict", `{"dag_id": "pricing", "task_id": "predict_demand", "requested": {"memory": "350Gi"}, "features": {"product_count": 500}}`).json()
+	assert.NotEqual(t, "requested", p["source"], "what was learned is still known")
+
+	for _, call := range []string{"POST /observe", "GET /tasks", "GET /tasks/d/t"} {
+		method, target, _ := strings.Cut(call, " ")
+		body := ""
+		if method == http.MethodPost {
+			body = `{` + okay + `, "memory_max": "1Gi"}`
+		}
+		a := w.do(method, target, body)
+		assert.Equal(t, http.StatusServiceUnavailable, a.status, "%s: %s", call, a.body)
+		assert.NotEmpty(t, a.header.Get("Retry-After"))
+	}
+	assert.Eventually(t, func() bool {
+		ready := w.do(http.MethodGet, "/readyz", "").json()
+		return ready["status"] == "ready" && ready["observe"] == "unavailable"
+	}, 10*time.Second, 50*time.Millisecond)
 }
 
 func TestRequestIDsAreKeptWhereTheyAreSane(t *testing.T) {
