@@ -132,14 +132,14 @@ func (t *told) amend(r *report) sizing.Recorded {
 	fill(c, "prediction_id", &next.PredictionID, r.PredictionID)
 	next.features = fillFeatures(c, next.features, r)
 	if c.contradiction != nil {
-		return sizing.Recorded{Err: c.contradiction}
+		return sizing.Recorded{Seq: t.seq, Err: c.contradiction}
 	}
 	if t.Provisional && !r.Provisional {
 		next.Provisional, c.filled = false, true
 	}
 	next.changed = t.changed || c.filled
 	*t = next
-	return sizing.Recorded{Duplicate: !c.filled, Amended: c.filled}
+	return sizing.Recorded{Seq: t.seq, Duplicate: !c.filled, Amended: c.filled}
 }
 
 // comparison collects what came of comparing field by field.

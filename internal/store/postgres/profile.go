@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,12 +53,7 @@ const tasksSQL = `
 
 // Tasks lists profiles after a key, at most limit.
 func (s *Store) Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
-	rows, err := s.pool.Query(ctx, tasksSQL, namespace, after.Namespace, after.DAG, after.Task, max(limit, 0))
-	if err != nil {
-		return nil, explain("list tasks", err)
-	}
-	profiles, err := pgx.CollectRows(rows, scanProfile)
-	return profiles, explain("list tasks", err)
+	return s.profiles(ctx, tasksSQL, namespace, after.Namespace, after.DAG, after.Task, max(limit, 0))
 }
 
 const taskSQL = `
@@ -70,15 +64,29 @@ const taskSQL = `
 
 // Task is one profile.
 func (s *Store) Task(ctx context.Context, task sizing.TaskKey) (sizing.Profile, error) {
-	rows, err := s.pool.Query(ctx, taskSQL, task.Namespace, task.DAG, task.Task)
+	profiles, err := s.profiles(ctx, taskSQL, task.Namespace, task.DAG, task.Task)
 	if err != nil {
-		return sizing.Profile{}, explain("read a task", err)
+		return sizing.Profile{}, err
 	}
-	p, err := pgx.CollectExactlyOneRow(rows, scanProfile)
-	if errors.Is(err, pgx.ErrNoRows) {
-		err = unknownTask(task)
+	if len(profiles) == 0 {
+		return sizing.Profile{}, unknownTask(task)
 	}
-	return p, explain("read a task", err)
+	return profiles[0], nil
+}
+
+func (s *Store) profiles(ctx context.Context, sql string, args ...any) (profiles []sizing.Profile, err error) {
+	err = s.inTx(ctx, "read profiles", snapshot, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, alongIndexesSQL); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, sql, args...)
+		if err != nil {
+			return err
+		}
+		profiles, err = pgx.CollectRows(rows, scanProfile)
+		return err
+	})
+	return profiles, err
 }
 
 func scanProfile(row pgx.CollectableRow) (p sizing.Profile, err error) {

@@ -19,12 +19,12 @@ func (s *Store) write(ctx context.Context, reports []report) ([]sizing.Recorded,
 		if err := lockTallies(ctx, tx, reports); err != nil {
 			return err
 		}
+		recorded = make([]sizing.Recorded, len(reports))
 		first, again := splitByTry(reports)
-		told, err := insert(ctx, tx, reports, first)
+		told, err := insert(ctx, tx, reports, first, recorded)
 		if err != nil {
 			return err
 		}
-		recorded = make([]sizing.Recorded, len(reports))
 		if again = append(again, told...); len(again) > 0 {
 			slices.Sort(again) // in the order in which they were told
 			if err := compare(ctx, tx, reports, again, recorded); err != nil {
@@ -109,17 +109,14 @@ const insertSQL = `
 			nullif(prediction_id, ''), ($20::float8[])[features_after + 1:features_to], lot
 		FROM new ORDER BY n
 		ON CONFLICT (task, run_id, map_index, try_number) DO NOTHING
-		RETURNING task, run_id, map_index, try_number)
-	SELECT n - 1 FROM new
-	WHERE NOT EXISTS (
-		SELECT FROM inserted
-		WHERE inserted.task = new.task AND inserted.run_id = new.run_id
-			AND inserted.map_index = new.map_index AND inserted.try_number = new.try_number)
+		RETURNING seq, task, run_id, map_index, try_number)
+	SELECT n - 1, coalesce(seq, 0)
+	FROM new LEFT JOIN inserted USING (task, run_id, map_index, try_number)
 	ORDER BY n`
 
 // insert writes the reports numbered in first, and returns those of them whose
 // try was told before: nothing was written for these.
-func insert(ctx context.Context, tx pgx.Tx, reports []report, first []int) (told []int, err error) {
+func insert(ctx context.Context, tx pgx.Tx, reports []report, first []int, recorded []sizing.Recorded) (told []int, err error) {
 	fresh := make([]*report, len(first))
 	for i, n := range first {
 		fresh[i] = &reports[n]
@@ -129,8 +126,12 @@ func insert(ctx context.Context, tx pgx.Tx, reports []report, first []int) (told
 		return nil, err
 	}
 	var n int
-	_, err = pgx.ForEachRow(rows, []any{&n}, func() error {
-		told = append(told, first[n])
+	var seq int64
+	_, err = pgx.ForEachRow(rows, []any{&n, &seq}, func() error {
+		recorded[first[n]].Seq = seq
+		if seq == 0 {
+			told = append(told, first[n])
+		}
 		return nil
 	})
 	return told, err

@@ -63,10 +63,10 @@ func examineAmend(t *testing.T, open func(*testing.T) store.Store) {
 		o := whole(task("same"))
 		recordNew(t, st, o)
 		before := history(t, st, o.Try.TaskKey)
-		require.Equal(t, sizing.Recorded{Duplicate: true}, record(t, st, o)[0])
+		require.Equal(t, duplicate, verdict(record(t, st, o)[0]))
 		o.StartedAt, o.EndedAt = o.StartedAt.Add(time.Nanosecond), o.EndedAt.In(time.FixedZone("", 3600)).Add(999*time.Nanosecond)
 		o.Duration += 999 * time.Nanosecond
-		require.Equal(t, sizing.Recorded{Duplicate: true}, record(t, st, o)[0], "times count to the microsecond")
+		require.Equal(t, duplicate, verdict(record(t, st, o)[0]), "times count to the microsecond")
 		require.Equal(t, before, history(t, st, o.Try.TaskKey))
 	})
 
@@ -76,9 +76,9 @@ func examineAmend(t *testing.T, open func(*testing.T) store.Store) {
 			less := known
 			fact.forget(&less)
 			recordNew(t, st, less)
-			require.Equal(t, sizing.Recorded{Amended: true}, record(t, st, known)[0])
-			require.Equal(t, sizing.Recorded{Duplicate: true}, record(t, st, known)[0])
-			require.Equal(t, sizing.Recorded{Duplicate: true}, record(t, st, less)[0], "saying less contradicts nothing")
+			require.Equal(t, amended, verdict(record(t, st, known)[0]))
+			require.Equal(t, duplicate, verdict(record(t, st, known)[0]))
+			require.Equal(t, duplicate, verdict(record(t, st, less)[0]), "saying less contradicts nothing")
 		})
 		t.Run(field+" that was known is not contradicted", func(t *testing.T) {
 			o := whole(task("contradict " + field))
@@ -88,9 +88,22 @@ func examineAmend(t *testing.T, open func(*testing.T) store.Store) {
 			fact.contradict(&liar)
 			requireConflict(t, field, record(t, st, liar)[0])
 			require.Equal(t, before, history(t, st, o.Try.TaskKey).Rows, "nothing changed")
-			require.Equal(t, sizing.Recorded{Duplicate: true}, record(t, st, o)[0])
+			require.Equal(t, duplicate, verdict(record(t, st, o)[0]))
 		})
 	}
+
+	t.Run("whatever became of it, the place of the try's row is told", func(t *testing.T) {
+		o := whole(task("place"))
+		first := record(t, st, o, success(firstTry(o.Try.TaskKey, "next"), sizing.GiB, 1))
+		seq := history(t, st, o.Try.TaskKey).Rows[0].Seq
+		require.Equal(t, seq, first[0].Seq)
+		require.Greater(t, first[1].Seq, seq)
+		contradiction, unstorable := o, o
+		contradiction.CPUMax++
+		unstorable.Try.RunID = "\x00"
+		again := record(t, st, o, contradiction, unstorable)
+		require.Equal(t, []int64{seq, seq, 0}, []int64{again[0].Seq, again[1].Seq, again[2].Seq})
+	})
 
 	t.Run("a contradiction fills in nothing else", func(t *testing.T) {
 		o := whole(task("half"))
@@ -126,11 +139,11 @@ func examineProvisional(t *testing.T, st store.Store) {
 	t.Run("a provisional kill is amended by its report, once", func(t *testing.T) {
 		o := provisional("provisional")
 		recordNew(t, st, o)
-		require.True(t, record(t, st, o)[0].Duplicate, "asked again")
+		require.Equal(t, duplicate, verdict(record(t, st, o)[0]), "asked again")
 		reported := whole(o.Try.TaskKey)
 		reported.Try, reported.Allocated.Memory = o.Try, o.Allocated.Memory
-		require.Equal(t, sizing.Recorded{Amended: true}, record(t, st, reported)[0])
-		require.Equal(t, sizing.Recorded{Duplicate: true}, record(t, st, reported)[0])
+		require.Equal(t, amended, verdict(record(t, st, reported)[0]))
+		require.Equal(t, duplicate, verdict(record(t, st, reported)[0]))
 		h := history(t, st, o.Try.TaskKey)
 		require.Len(t, h.Rows, 1)
 		require.Equal(t, 7*sizing.GiB, h.Rows[0].MemoryMax)
@@ -142,10 +155,10 @@ func examineProvisional(t *testing.T, st store.Store) {
 		recordNew(t, st, o)
 		reported := o
 		reported.Provisional = false
-		require.Equal(t, sizing.Recorded{Amended: true}, record(t, st, reported)[0])
-		require.Equal(t, sizing.Recorded{Duplicate: true}, record(t, st, reported)[0])
-		require.Equal(t, sizing.Recorded{Duplicate: true}, record(t, st, o)[0], "a lift asked late changes nothing")
-		require.Equal(t, sizing.Recorded{Duplicate: true}, record(t, st, reported)[0])
+		require.Equal(t, amended, verdict(record(t, st, reported)[0]))
+		require.Equal(t, duplicate, verdict(record(t, st, reported)[0]))
+		require.Equal(t, duplicate, verdict(record(t, st, o)[0]), "a lift asked late changes nothing")
+		require.Equal(t, duplicate, verdict(record(t, st, reported)[0]))
 	})
 
 	t.Run("a provisional kill is not turned into a success", func(t *testing.T) {
@@ -173,10 +186,10 @@ func examineTwins(t *testing.T, st store.Store) {
 			contradiction.MemoryMax++
 			recorded := record(t, st, append(obs, same, more, contradiction)...)
 			for i := range n {
-				require.Equal(t, sizing.Recorded{}, recorded[i])
+				require.Equal(t, fresh, verdict(recorded[i]))
 			}
-			require.Equal(t, sizing.Recorded{Duplicate: true}, recorded[n])
-			require.Equal(t, sizing.Recorded{Amended: true}, recorded[n+1])
+			require.Equal(t, duplicate, verdict(recorded[n]))
+			require.Equal(t, amended, verdict(recorded[n+1]))
 			requireConflict(t, "memory_max_bytes", recorded[n+2])
 			h := history(t, st, key)
 			require.Equal(t, n, h.Total)

@@ -72,7 +72,7 @@ func examineDue(t *testing.T, open func(*testing.T) store.Store) {
 		finish(t, st, claim(t, st, key))
 
 		obs[0].Duration = time.Minute
-		require.True(t, record(t, st, obs[0])[0].Amended)
+		require.Equal(t, amended, verdict(record(t, st, obs[0])[0]))
 		finish(t, st, claimLater(t, st, key))
 	})
 

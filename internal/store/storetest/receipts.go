@@ -126,6 +126,27 @@ func examineRealised(t *testing.T, open func(*testing.T) store.Store) {
 	recordNew(t, st, success(of("fine"), sizing.GiB, 1), kill(of("killed"), 2*sizing.GiB), success(second, 3*sizing.GiB, 1),
 		success(of("silent"), sizing.GiB, 1), success(of("asked twice"), sizing.GiB, 1), success(of("never asked"), sizing.GiB, 1))
 
+	t.Run("history tells what was promised of each try", func(t *testing.T) {
+		want := map[string]any{"fine 1": 0.25, "killed 1": 0.5, "killed 2": 0.125, "silent 1": nil, "asked twice 1": 0.0625, "never asked 1": nil}
+		whole, err := st.History(t.Context(), key, store.Keep{})
+		require.NoError(t, err)
+		thinned, err := st.History(t.Context(), key, store.Keep{Total: 5})
+		require.NoError(t, err)
+		since, err := st.Since(t.Context(), key, 0, 10)
+		require.NoError(t, err)
+		for _, h := range []sizing.History{whole, thinned, since} {
+			got := map[string]any{}
+			for _, row := range h.Rows {
+				got[fmt.Sprint(row.RunID, " ", row.Try)] = nil
+				if row.Promised != nil {
+					got[fmt.Sprint(row.RunID, " ", row.Try)] = *row.Promised
+				}
+			}
+			require.GreaterOrEqual(t, len(got), 4)
+			require.Subset(t, want, got)
+		}
+	})
+
 	for claim, c := range map[string]struct {
 		task  sizing.TaskKey
 		limit int

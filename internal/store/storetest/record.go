@@ -149,7 +149,7 @@ func examineFeatures(t *testing.T, st store.Store) {
 		o.Features = nil
 		recordNew(t, st, o)
 		require.Equal(t, sizing.Features{"n": sizing.NumberValue(2)}, features(t, st, key))
-		require.True(t, record(t, st, o)[0].Duplicate)
+		require.Equal(t, duplicate, verdict(record(t, st, o)[0]))
 		o.Features = sizing.Features{"n": sizing.NumberValue(1)}
 		requireConflict(t, "features.n", record(t, st, o)[0])
 	})
@@ -162,7 +162,7 @@ func examineFeatures(t *testing.T, st store.Store) {
 			Allocation: sizing.Allocation{PredictionID: "t1", Task: key},
 			Ask:        sizing.Ask{Try: o.Try, Features: sizing.Features{"n": sizing.NumberValue(8), "m": sizing.NumberValue(9)}}}}))
 		o.Features = nil
-		require.True(t, record(t, st, o)[0].Duplicate)
+		require.Equal(t, duplicate, verdict(record(t, st, o)[0]))
 		require.Equal(t, sizing.Features{"n": sizing.NumberValue(7)}, features(t, st, key))
 	})
 
@@ -173,7 +173,7 @@ func examineFeatures(t *testing.T, st store.Store) {
 		recordNew(t, st, o)
 		require.Empty(t, features(t, st, key))
 		o.Features = sizing.Features{"n": sizing.NumberValue(5)}
-		require.True(t, record(t, st, o)[0].Amended)
+		require.Equal(t, amended, verdict(record(t, st, o)[0]))
 		require.Equal(t, sizing.Features{"n": sizing.NumberValue(5)}, features(t, st, key))
 	})
 }

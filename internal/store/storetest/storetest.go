@@ -86,11 +86,26 @@ func record(t *testing.T, st store.Store, obs ...sizing.Observation) []sizing.Re
 	return recorded
 }
 
+// What can become of an observation, but for a refusal.
+const fresh, duplicate, amended = "new", "duplicate", "amended"
+
+func verdict(r sizing.Recorded) string {
+	switch {
+	case r.Err != nil:
+		return r.Err.Error()
+	case r.Duplicate:
+		return duplicate
+	case r.Amended:
+		return amended
+	}
+	return fresh
+}
+
 // recordNew demands that every observation is new.
 func recordNew(t *testing.T, st store.Store, obs ...sizing.Observation) {
 	t.Helper()
 	for i, r := range record(t, st, obs...) {
-		require.Equal(t, sizing.Recorded{}, r, "observation %d", i)
+		require.Equal(t, fresh, verdict(r), "observation %d: %v", i, r.Err)
 	}
 }
 

@@ -168,7 +168,7 @@ func examineRename(t *testing.T, open func(*testing.T) store.Store) {
 		recordNew(t, st, obs...)
 		require.Equal(t, 2, history(t, st, from).Total)
 		require.Equal(t, 1, history(t, st, to).Total)
-		require.True(t, record(t, st, runs(to, 1)...)[0].Duplicate)
+		require.Equal(t, duplicate, verdict(record(t, st, runs(to, 1)...)[0]))
 	})
 }
 
