@@ -86,17 +86,16 @@ func TestAServerLeftRunningIsStopped(t *testing.T) {
 // Numbers come round again: after a reboot the number of the dead server may be
 // that of anything, of our own user too.
 func TestAnUnrelatedProcessOfTheSameNumberIsSpared(t *testing.T) {
+	server := start(t, filepath.Join(openFolder(t), "data"))
+	keepSomething(t, server.DSN())
+	left, err := os.ReadFile(pidFile(server.cluster()))
+	require.NoError(t, err)
+	require.NoError(t, server.Stop())
 	for claim, args := range map[string][]string{
 		"a program of another kind":       {"sh", "-c", "read line"},
 		"a server of another data folder": {"postgres", "-c", "read line", "-D", "/"},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			server := start(t, filepath.Join(openFolder(t), "data"))
-			keepSomething(t, server.DSN())
-			left, err := os.ReadFile(pidFile(server.cluster()))
-			require.NoError(t, err)
-			require.NoError(t, server.Stop())
-
 			bystander := server.footing.command(&exec.Cmd{Path: "/bin/sh", Args: args})
 			input, err := bystander.StdinPipe()
 			require.NoError(t, err)

@@ -13,7 +13,6 @@ import (
 
 func TestWhatWasKeptIsThereWhenTheFolderIsOpenedAgain(t *testing.T) {
 	for claim, name := range map[string]string{
-		"a short path":                         "data",
 		"a path with \" and comma":             `a "b", c`,
 		"a path that is too long for a socket": strings.Repeat("long ", 30),
 	} {
@@ -28,43 +27,34 @@ func TestWhatWasKeptIsThereWhenTheFolderIsOpenedAgain(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentDoesNotChangeTheServer(t *testing.T) {
+func TestARunningServer(t *testing.T) {
 	for name, value := range map[string]string{"PGDATA": "/nowhere", "PGPORT": "1", "LC_ALL": "xx_YY", "TZ": "Asia/Tokyo"} {
 		t.Setenv(name, value)
 	}
-	server := start(t, filepath.Join(openFolder(t), "data"))
-	for setting, want := range map[string]string{
-		"server_encoding": "UTF8", "lc_collate": "C", "TimeZone": "UTC", "listen_addresses": "",
-	} {
-		got, err := ask(server.DSN(), "SELECT current_setting('"+setting+"')")
-		require.NoError(t, err)
-		assert.Equal(t, want, got, setting)
-	}
-}
+	server := startSafe(t, filepath.Join(openFolder(t), "data"))
 
-func TestOnlyTestsGiveUpCrashSafety(t *testing.T) {
-	for claim, c := range map[string]struct {
-		unsafe bool
-		fsync  string
-	}{
-		"a server that serves": {false, "on"},
-		"a server for tests":   {true, "off"},
-	} {
-		t.Run(claim, func(t *testing.T) {
-			server := startWith(t, Config{DataDir: filepath.Join(openFolder(t), "data"), Unsafe: c.unsafe})
-			fsync, err := ask(server.DSN(), "SHOW fsync")
+	t.Run("is not changed by the environment, and keeps what it committed", func(t *testing.T) {
+		for setting, want := range map[string]string{
+			"server_encoding": "UTF8", "lc_collate": "C", "TimeZone": "UTC", "listen_addresses": "",
+			"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on",
+		} {
+			got, err := ask(server.DSN(), "SHOW "+setting)
 			require.NoError(t, err)
-			assert.Equal(t, c.fsync, fsync)
-		})
-	}
-}
-
-func TestNobodyElseCanReachTheSocket(t *testing.T) {
-	server := start(t, filepath.Join(openFolder(t), "data"))
-	info, err := os.Stat(server.socket)
-	require.NoError(t, err)
-	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
-	assert.True(t, ownedBy(server.socket, server.footing.uid))
+			assert.Equal(t, want, got, setting)
+		}
+	})
+	t.Run("has a socket that nobody else can reach", func(t *testing.T) {
+		info, err := os.Stat(server.socket)
+		require.NoError(t, err)
+		assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+		assert.True(t, ownedBy(server.socket, server.footing.uid))
+	})
+	t.Run("is spared by Remove", func(t *testing.T) {
+		var held *HeldError
+		require.ErrorAs(t, Remove(context.Background(), server.DataDir()), &held)
+		_, err := ask(server.DSN(), "SELECT 'undisturbed'")
+		assert.NoError(t, err)
+	})
 }
 
 func TestASecondHolderIsToldOfTheFirst(t *testing.T) {
@@ -91,14 +81,6 @@ func TestStopFreesTheFolderAndMayBeRepeated(t *testing.T) {
 	assert.Zero(t, readPostmaster(server.cluster()).pid)
 	require.NoError(t, Remove(context.Background(), dir))
 	assert.NoDirExists(t, dir)
-}
-
-func TestRemoveSparesAFolderInUse(t *testing.T) {
-	server := start(t, filepath.Join(openFolder(t), "data"))
-	var held *HeldError
-	require.ErrorAs(t, Remove(context.Background(), server.DataDir()), &held)
-	_, err := ask(server.DSN(), "SELECT 'undisturbed'")
-	assert.NoError(t, err)
 }
 
 func TestAClusterOfAnotherVersionIsRefusedAndLeftAlone(t *testing.T) {
