@@ -250,10 +250,8 @@ type LiftRequest struct {
 	MaxMemoryBytes *MemoryBytes `json:"max_memory_bytes,omitempty"`
 	Namespace      *ID          `json:"namespace,omitempty"`
 
-	// Reason `oom_killed`: by the kernel at its limit. `app_oom`: the program itself ran out of memory. `failed`: an error that has
-	// nothing to do with memory. `killed`: by a signal of unknown cause. `evicted`: the node took the pod away.
-	// `unschedulable`: the allocation fitted no node. Only the two OOMs prove that memory was short.
-	Reason Outcome `json:"reason"`
+	// Reason How it died; `oom_killed` if left out, since that is why one asks.
+	Reason *Outcome `json:"reason,omitempty"`
 
 	// Requested Memory and CPU, each as a number or as a quantity.
 	//

@@ -11,7 +11,7 @@ import (
 func (s *server) RetryLift(ctx context.Context, r api.RetryLiftRequestObject) (api.RetryLiftResponseObject, error) {
 	var f form
 	b := r.Body
-	reason, _ := sizing.ParseOutcome(string(b.Reason)) // the middle names an unknown one
+	reason, _ := sizing.ParseOutcome(string(or(b.Reason, api.OutcomeOomKilled))) // the middle names an unknown one
 	ask := &sizing.LiftAsk{
 		Ask: sizing.Ask{
 			Try:       tryKey(taskKey(b.Namespace, b.DagID, b.TaskID), b.RunID, b.MapIndex, b.TryNumber),

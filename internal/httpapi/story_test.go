@@ -61,6 +61,10 @@ func TestAskTellAndLift(t *testing.T) {
 	assert.Equal(t, true, lift["retry"])
 	assert.Greater(t, lift["memory"].(map[string]any)["limit_bytes"].(float64), limit)
 
+	again := w.post("/retry-lift", `{`+fmt.Sprintf(kill, `"failed":`)+`, "requested": {"memory": "350Gi"}}`).json()
+	assert.Equal(t, "lift", again["verdict"], "who asks after a kill means an OOM")
+	assert.Equal(t, lift["attempt"], again["attempt"], "the same kill asked about again is one kill")
+
 	report := `{` + fmt.Sprintf(kill, `"outcome": "oom_killed", "duration_seconds": 12, "allocated":`) + `}`
 	assert.Equal(t, map[string]any{"recorded": true, "duplicate": false, "amended": true}, w.post("/observe", report).json(), "the report fills in the provisional kill")
 	assert.Equal(t, map[string]any{"recorded": true, "duplicate": true, "amended": false}, w.post("/observe", report).json())
