@@ -147,9 +147,27 @@ func (m *Model) count(t *Told) {
 	if t.CPUMax > 0 && t.Outcome == sizing.Success {
 		m.CPU.Add(float64(t.CPUMax), cpuRows)
 	}
-	if t.FirstTry && t.Promised != nil && (t.Outcome.OOM() || t.Outcome == sizing.Success) {
-		m.Experts.Guard.Kept(*t.Promised, t.Outcome.OOM())
-		m.Share.Kept(m.Experts.Told, *t.Promised/m.Experts.Factor, t.Outcome.OOM())
+	m.keep(t)
+}
+
+// Granted tells that a first try was promised a risk, and has not ended yet.
+func (m *Model) Granted(promised float64) { m.Experts.Guard.Granted(promised) }
+
+// keep holds promises against what happened.
+func (m *Model) keep(t *Told) {
+	killed := t.Outcome.OOM()
+	if !killed && t.Outcome != sizing.Success {
+		return
+	}
+	switch {
+	case t.FirstTry && t.Promised != nil:
+		m.Experts.Guard.Ended(*t.Promised, false)
+		m.Share.Kept(m.Experts.Told, *t.Promised/m.Experts.Factor, killed)
+		if killed {
+			m.Experts.Guard.Killed()
+		}
+	case !t.FirstTry && !killed:
+		m.Experts.Guard.Ended(0, true)
 	}
 }
 

@@ -23,7 +23,7 @@ func (x *Experts) choose(target float64, picks []Pick) []Pick {
 	if x.Told < x.config.Young {
 		return picks
 	}
-	target, price := target/max(1, x.Factor), x.config.KillPrice*x.Price
+	price := x.config.KillPrice * x.Price
 	least, safest := math.Inf(1), 0
 	for e := range Count {
 		if x.rate(e) <= target {
@@ -133,15 +133,15 @@ func (x *Experts) exceedOf(p *Point, model, spread int, amount float64, s *Scrat
 }
 
 // Above is the next rung, given that the peak is above failed: it leaves Rung of
-// the risk that failed left, and is at least MinStep higher.
+// the risk that failed left, is at least MinStep higher, and stays within reach of
+// what was seen; beyond that it doubles.
 func (x *Experts) Above(p *Point, failed float64, s *Scratch) float64 {
-	left := x.config.Rung * x.Exceed(p, failed, s)
-	low := failed * x.config.MinStep
-	high := max(low, x.limit(p.Level[LineTrees])) * 2
-	if x.Exceed(p, low, s) <= left {
-		return low
+	low, high := failed*x.config.MinStep, x.limit(p.Level[LineTrees])
+	if low >= high {
+		return 2 * failed
 	}
-	for range 20 { // to a millionth, in the log of the amount
+	left := x.config.Rung * x.Exceed(p, failed, s)
+	for range rungHalvings {
 		mid := math.Sqrt(low * high)
 		if x.Exceed(p, mid, s) > left {
 			low = mid
@@ -151,6 +151,9 @@ func (x *Experts) Above(p *Point, failed float64, s *Scratch) float64 {
 	}
 	return high
 }
+
+// rungHalvings finds a rung to a per mille, in the log of the amount.
+const rungHalvings = 12
 
 // youngModels are those that a few rows can bear.
 var youngModels = [...]int{Line, Plain, Stack}
