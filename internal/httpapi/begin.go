@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -53,7 +54,7 @@ func (s *server) begin(next http.Handler) http.Handler {
 // end answers a panic, then counts and logs.
 func (s *server) end(w middleware.WrapResponseWriter, r *http.Request, c *call, started time.Time) {
 	if p := recover(); p != nil {
-		if p == http.ErrAbortHandler {
+		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(p) // the way to break off an answer; net/http logs nothing of it
 		}
 		s.log.ErrorContext(r.Context(), "a handler panicked", "request_id", c.id, "panic", p, "stack", string(debug.Stack()))

@@ -115,16 +115,14 @@ func paramFailure(err error) *failure {
 // an item of a batch: "tasks[3]."; it is empty elsewhere.
 func (f *failure) problem(prefix string) *api.Problem {
 	p := &api.Problem{Type: "urn:loadaware:problem:" + f.name, Title: f.title, Status: f.status, Detail: f.detail}
-	if prefix != "" && len(f.fields) > 0 {
-		prefixed := make([]sizing.FieldError, len(f.fields))
-		for i, field := range f.fields {
-			prefixed[i] = sizing.FieldError{Field: strings.TrimSuffix(prefix+field.Field, "."), Detail: field.Detail}
-		}
-		p.Detail = failed(prefixed).detail
-		f = &failure{fields: prefixed}
+	fields := make([]sizing.FieldError, len(f.fields))
+	for i, field := range f.fields {
+		// A field without a name is the item itself.
+		fields[i] = sizing.FieldError{Field: strings.TrimSuffix(prefix+field.Field, "."), Detail: field.Detail}
+		p.Errors = append(p.Errors, api.FieldProblem{Field: fields[i].Field, Detail: field.Detail})
 	}
-	for _, field := range f.fields {
-		p.Errors = append(p.Errors, api.FieldProblem{Field: field.Field, Detail: field.Detail})
+	if prefix != "" && len(fields) > 0 {
+		p.Detail = failed(fields).detail
 	}
 	return p
 }
