@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"internal/backtest": {"internal/sizing", "internal/trace", "internal/fitting", "internal/service", "internal/trainer", "internal/ml/…"},
 	".":                 {}, // carries openapi.yaml
 	"api":               {},
+	"testdata/demo":     {},
 	"internal/httpapi":  {"api", "internal/sizing", "internal/store", "internal/service", "internal/trainer"},
 	"cmd/loadaware":     {"api", "migrations", "testdata/…", "internal/…"},
 }
