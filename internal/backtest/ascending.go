@@ -1,0 +1,30 @@
+package backtest
+
+import "slices"
+
+// ascending keeps numbers in order. An insertion moves what lies above it, which
+// for the 30,000 peaks of a long trace is some microseconds: a tree gains nothing.
+type ascending []float64
+
+func (a *ascending) insert(v float64) {
+	at, _ := slices.BinarySearch(*a, v)
+	*a = slices.Insert(*a, at, v)
+}
+
+func (a ascending) quantile(share float64) float64 {
+	return quantile(len(a), share, func(i int) float64 { return a[i] })
+}
+
+// quantile interpolates between the neighbours of place share·(n−1) in order, type
+// 7 of Hyndman and Fan (1996): the 0.9 quantile of 1, 2, 3 is 2.8. Zero for n = 0.
+func quantile(n int, share float64, at func(int) float64) float64 {
+	if n == 0 {
+		return 0
+	}
+	place := share * float64(n-1)
+	below := int(place)
+	if below+1 >= n {
+		return at(n - 1)
+	}
+	return at(below) + (place-float64(below))*(at(below+1)-at(below))
+}

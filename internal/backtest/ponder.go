@@ -1,0 +1,139 @@
+package backtest
+
+import (
+	"math"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+const (
+	ponderOffset     = float64(128 * sizing.MiB) // the least that is put on top
+	ponderCold       = 5                         // rows that are sized by rules
+	ponderRelated    = 0.3                       // Pearson's r above which x tells the peak
+	ponderOver       = 0.02                      // weight of an over-estimate; an under-estimate weighs 1
+	ponderDeviations = 2
+)
+
+// ponder is the sizing of Lehmann et al. (2024), "Ponder: Online Prediction of
+// Task Memory Requirements for Scientific Workflows": a line through the upper
+// part of the points where x tells the peak, else the largest peak, each with an
+// offset. It never goes above the request.
+type ponder struct {
+	points          []point
+	line            line // for Pearson's r, and the first guess of fit
+	fitted          fitted
+	stale           bool
+	lowest, highest float64
+	highestX        float64
+}
+
+// fitted is the line under asymmetric squared loss.
+type fitted struct{ intercept, slope float64 }
+
+func (f fitted) at(x float64) float64 { return f.intercept + f.slope*x }
+
+func (r *ponder) learn(o *Outcome) {
+	p := point{o.X, float64(o.Peak)}
+	if len(r.points) == 0 {
+		r.lowest, r.highestX = p.y, p.x
+	}
+	r.lowest, r.highest = min(r.lowest, p.y), max(r.highest, p.y)
+	r.highestX = max(r.highestX, p.x)
+	r.points = append(r.points, p)
+	r.line.add(p.x, p.y)
+	r.stale = true
+}
+
+func (r *ponder) allocate(q *Question) float64 {
+	v := r.unbounded(q.X)
+	if q.Requested.Memory > 0 {
+		v = min(v, float64(q.Requested.Memory))
+	}
+	return v
+}
+
+func (r *ponder) unbounded(x float64) float64 {
+	switch {
+	case len(r.points) < ponderCold && !(len(r.points) > 0 && x < r.highestX):
+		return 0
+	case len(r.points) < ponderCold, r.line.correlation() <= ponderRelated:
+		return r.highest + ponderOffset
+	}
+	r.fit()
+	v := max(r.fitted.at(x), r.lowest)
+	if v > r.highest && x < r.highestX || v < r.highest && x >= r.highestX {
+		v = r.highest
+	}
+	return v + max(ponderOffset, ponderDeviations*r.deviation(x))
+}
+
+// fit minimises Σ w·(y − line)², w = 1 above the line and ponderOver below it, by
+// reweighting until no point changes sides. It starts from the last fit, so that
+// one more point seldom needs more than two passes.
+func (r *ponder) fit() {
+	if !r.stale {
+		return
+	}
+	r.stale = false
+	if len(r.points) == ponderCold {
+		r.fitted = fitted{r.line.at(0), r.line.slope()}
+	}
+	for range 100 {
+		next := r.reweighted()
+		done := next == r.fitted
+		if r.fitted = next; done {
+			return
+		}
+	}
+}
+
+// reweighted is the weighted least-squares line, weighted by the current fit.
+// Sums are taken around the means, which keeps them exact at 10¹¹ bytes.
+func (r *ponder) reweighted() fitted {
+	var n, dx, dy, xx, xy float64
+	for _, p := range r.points {
+		w := ponderOver
+		if p.y > r.fitted.at(p.x) {
+			w = 1
+		}
+		x, y := p.x-r.line.meanX, p.y-r.line.meanY
+		n += w
+		dx += w * x
+		dy += w * y
+		xx += w * x * x
+		xy += w * x * y
+	}
+	slope := 0.0
+	if spread := xx - dx*dx/n; spread > 0 {
+		slope = (xy - dx*dy/n) / spread
+	}
+	return fitted{r.line.meanY + dy/n - slope*(r.line.meanX+dx/n), slope}
+}
+
+// deviation is the standard deviation of the residuals around x: the farthest
+// point weighs nothing, and up to ten points a hundredth more. Weights count as
+// reliabilities, so that the sum of squares is divided by Σw − Σw²/Σw.
+func (r *ponder) deviation(x float64) float64 {
+	far := 0.0
+	for _, p := range r.points {
+		far = max(far, math.Abs(p.x-x))
+	}
+	extra := max(0, 1-float64(len(r.points))/10) / 100
+	var w1, w2, sum, squares float64
+	for _, p := range r.points {
+		w := 1.0
+		if far > 0 {
+			w = 1 - math.Abs(p.x-x)/far + extra
+		}
+		residual := p.y - r.fitted.at(p.x)
+		w1 += w
+		w2 += w * w
+		sum += w * residual
+		squares += w * residual * residual
+	}
+	free := w1 - w2/w1
+	if !(free > 0) {
+		return 0
+	}
+	return math.Sqrt(max(0, squares-sum*sum/w1) / free)
+}

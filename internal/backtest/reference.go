@@ -1,0 +1,179 @@
+package backtest
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// The two reference policies choose among three small models of log peak by what
+// each would have cost on the newest rows, with a margin from its own honest
+// residuals: ratios of the peak to what the model said before it was told.
+
+const (
+	referenceCold   = 8   // rows that are sized by the largest peak
+	referenceWindow = 300 // rows that are replayed
+	referencePeriod = 20  // rows between two fits, each with its choice …
+	referenceEager  = 20
+)
+
+// reference is one of the two, which differ in their margins only.
+type reference struct {
+	margins func(*window) []float64
+	cold    float64 // the margin on the largest peak of a young task
+	largest float64
+	rows    int
+	models  [3]model
+	replays [3]window
+	best    int // the model that was chosen
+	margin  float64
+	chosen  int // rows at the last choice
+}
+
+// costAware takes the margin of least cost, whatever its risk: a quantile of the
+// ratios, or a little more than the largest.
+func costAware() *reference {
+	return newReference(1.1, func(w *window) []float64 {
+		margins := []float64{w.quantile(1) * 1.03}
+		for _, share := range []float64{.5, .8, .9, .95, .99, 1} {
+			margins = append(margins, w.quantile(share))
+		}
+		return margins
+	})
+}
+
+// capped takes the margin above which 2 % of the rows are expected: the
+// ⌈.98(n+1)⌉-th smallest ratio (split conformal, Vovk et al. 2005), or somewhat
+// more than the largest while n is too small for that.
+func capped() *reference {
+	return newReference(1.15, func(w *window) []float64 {
+		n := len(w.rows)
+		if rank := int(math.Ceil(.98 * float64(n+1))); rank <= n {
+			return []float64{w.rows[rank-1].ratio}
+		}
+		return []float64{w.quantile(1) * (1 + .5/math.Sqrt(float64(n)))}
+	})
+}
+
+func newReference(cold float64, margins func(*window) []float64) *reference {
+	return &reference{cold: cold, margins: margins, models: [3]model{
+		{shape: func(float64) float64 { return 0 }},                    // a constant
+		{shape: func(x float64) float64 { return x }},                  // growth by a factor
+		{shape: func(x float64) float64 { return math.Log(max(x, 1)) }}, // a power law
+	}}
+}
+
+func (r *reference) learn(o *Outcome) {
+	peak := float64(o.Peak)
+	for i := range r.models {
+		if r.rows > 0 {
+			r.replays[i].add(r.models[i].predict(o.X), peak, o.Duration.Seconds())
+		}
+		r.models[i].learn(o.X, peak)
+	}
+	r.largest = max(r.largest, peak)
+	r.rows++
+	if r.rows <= referenceEager || r.rows-r.chosen >= referencePeriod {
+		r.choose()
+	}
+}
+
+func (r *reference) allocate(q *Question) float64 {
+	if r.rows < referenceCold {
+		return r.largest * r.cold
+	}
+	return r.margin * r.models[r.best].predict(q.X)
+}
+
+// choose fits the models anew and takes the one that replays cheapest.
+func (r *reference) choose() {
+	r.chosen = r.rows
+	least := math.Inf(1)
+	for i := range r.models {
+		r.models[i].fitted = r.models[i].growing
+		if r.rows < 2 {
+			continue // nothing was asked before it was told yet
+		}
+		for _, margin := range r.margins(&r.replays[i]) {
+			if cost := r.replays[i].cost(margin); cost < least {
+				r.best, r.margin, least = i, margin, cost
+			}
+		}
+	}
+}
+
+// model is a line through log peak over some shape of x.
+type model struct {
+	shape           func(x float64) float64
+	growing, fitted line
+}
+
+// farthest bounds an extrapolation: e^40 bytes is beyond any memory.
+const farthest = 40
+
+func (m *model) learn(x, peak float64)     { m.growing.add(m.shape(x), math.Log(peak)) }
+func (m *model) predict(x float64) float64 { return math.Exp(min(m.fitted.at(m.shape(x)), farthest)) }
+
+// window replays the newest rows under one model. Rows are kept by ascending
+// ratio: a margin c holds for those whose ratio is at most c.
+type window struct {
+	rows  []replayed
+	byAge []replayed
+	paid  []float64 // paid[i]: Σ weight of rows[i:]
+}
+
+type replayed struct {
+	ratio  float64 // peak / prediction
+	weight float64 // prediction · seconds
+	age    int
+}
+
+func (w *window) add(predicted, peak, seconds float64) {
+	next := replayed{ratio: peak / predicted, weight: predicted * seconds}
+	if n := len(w.byAge); n > 0 {
+		next.age = w.byAge[n-1].age + 1
+	}
+	if len(w.byAge) == referenceWindow {
+		at, _ := slices.BinarySearchFunc(w.rows, w.byAge[0], byRatio)
+		w.rows = slices.Delete(w.rows, at, at+1)
+		w.byAge = w.byAge[1:]
+	}
+	w.byAge = append(w.byAge, next)
+	at, _ := slices.BinarySearchFunc(w.rows, next, byRatio)
+	w.rows = slices.Insert(w.rows, at, next)
+	w.paid = nil
+}
+
+func byRatio(a, b replayed) int {
+	return cmp.Or(cmp.Compare(a.ratio, b.ratio), cmp.Compare(a.age, b.age))
+}
+
+func (w *window) quantile(share float64) float64 {
+	return quantile(len(w.rows), share, func(i int) float64 { return w.rows[i].ratio })
+}
+
+// cost is the byte-seconds that the rows would have been allocated under a margin,
+// with every kill doubling it: each attempt is paid by all the rows that reach it.
+// What they used is the same under every margin and is left out.
+func (w *window) cost(margin float64) float64 {
+	if w.paid == nil {
+		w.paid = make([]float64, len(w.rows)+1)
+		for i := len(w.rows) - 1; i >= 0; i-- {
+			w.paid[i] = w.paid[i+1] + w.rows[i].weight
+		}
+	}
+	cost := margin * w.paid[0]
+	for {
+		killed, _ := slices.BinarySearchFunc(w.rows, margin, func(r replayed, margin float64) int {
+			if r.ratio <= margin {
+				return -1
+			}
+			return 1
+		})
+		if killed == len(w.rows) {
+			return cost
+		}
+		margin *= 2
+		cost += margin * w.paid[killed]
+	}
+}

@@ -1,0 +1,116 @@
+package backtest
+
+import (
+	"cmp"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Report is what every policy came to on one trace.
+type Report struct {
+	Trace    string   `json:"trace"`
+	Feedback string   `json:"feedback"` // "immediate" or "delayed"
+	Rows     int      `json:"rows"`
+	LeftOut  int      `json:"left_out"` // tries that do not tell what they needed
+	Results  []Result `json:"results"`  // in the order that was asked for
+}
+
+// Result is one policy on one trace.
+type Result struct {
+	Policy string `json:"policy"`
+	Figures
+	WorstHeavy *Worst        `json:"worst_heavy"` // nil where no task is heavy
+	Tasks      []TaskFigures `json:"tasks"`       // by descending use
+}
+
+// TaskFigures are one policy on one task.
+type TaskFigures struct {
+	Task string `json:"task"`
+	Figures
+}
+
+// Figures are the costs of a policy. GB·h count a GB as 1e9 bytes.
+type Figures struct {
+	Rows        int     `json:"rows"`
+	UsedGBh     float64 `json:"used_gbh"`
+	WastedGBh   float64 `json:"wasted_gbh"`
+	Utilisation float64 `json:"utilisation_percent"` // used / (used + wasted)
+	Killed      float64 `json:"killed_percent"`      // rows that were killed at least once
+	Attempts    int     `json:"attempts"`
+	Kills       int     `json:"kills"`
+	GaveUp      int     `json:"gave_up"` // rows that were killed for good
+	Risk        *Risk   `json:"risk"`    // nil where nothing was promised
+}
+
+// Risk compares what was promised of first tries with what happened.
+type Risk struct {
+	Rows        int     `json:"rows"`             // first tries that carried a promise
+	PromisedSum float64 `json:"promised_sum"`     // kills to be expected
+	Killed      int     `json:"killed"`           // kills that came
+	Promised    float64 `json:"promised_percent"` // the mean promise
+	Realised    float64 `json:"realised_percent"`
+	Low         float64 `json:"realised_low_percent"` // 95 % interval of the realised risk
+	High        float64 `json:"realised_high_percent"`
+}
+
+// Worst is the task with the largest share of killed rows.
+type Worst struct {
+	Task   string  `json:"task"`
+	Killed float64 `json:"killed_percent"`
+}
+
+func newReport(t *Trace, cfg Config) *Report {
+	r := &Report{Trace: t.Name, Feedback: "immediate", Rows: len(t.rows), LeftOut: t.LeftOut}
+	if cfg.Delayed {
+		r.Feedback = "delayed"
+	}
+	r.Results = make([]Result, len(cfg.Policies))
+	return r
+}
+
+const gbHour = 1e9 * 3600 // byte-seconds
+
+func (a *account) figures() Figures {
+	f := Figures{
+		Rows: a.rows, UsedGBh: a.used / gbHour, WastedGBh: a.wasted / gbHour,
+		Utilisation: 100 * a.used / (a.used + a.wasted), Killed: percent(a.killed, a.rows),
+		Attempts: a.tries, Kills: a.tries - a.rows + a.gaveUp, GaveUp: a.gaveUp,
+	}
+	if a.promises > 0 {
+		killed := a.promises - a.kept
+		low, high := sizing.WilsonInterval(killed, a.promises)
+		f.Risk = &Risk{
+			Rows: a.promises, PromisedSum: a.promised, Killed: killed,
+			Promised: 100 * a.promised / float64(a.promises), Realised: percent(killed, a.promises),
+			Low: 100 * low, High: 100 * high,
+		}
+	}
+	return f
+}
+
+func percent(part, whole int) float64 { return 100 * float64(part) / float64(whole) }
+
+// A task is heavy that makes a tenth of the use in at least heavyRows rows: fewer
+// say nothing of a share of 1 %. A task that is alone is always heavy.
+const (
+	heavyShare = 0.1
+	heavyRows  = 100
+)
+
+func worstHeavy(accounts []*account, all *account) *Worst {
+	var worst *Worst
+	for _, a := range accounts {
+		if len(accounts) > 1 && (a.used < heavyShare*all.used || a.rows < heavyRows) {
+			continue
+		}
+		if killed := percent(a.killed, a.rows); worst == nil || killed > worst.Killed {
+			worst = &Worst{Task: a.task.String(), Killed: killed}
+		}
+	}
+	return worst
+}
+
+// byUse orders accounts for reading: the task that uses most comes first.
+func byUse(a, b *account) int {
+	return cmp.Or(cmp.Compare(b.used, a.used), cmp.Compare(a.task.String(), b.task.String()))
+}

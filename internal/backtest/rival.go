@@ -1,0 +1,56 @@
+package backtest
+
+import (
+	"math"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// rule is the arithmetic of one rival for one task.
+type rule interface {
+	// allocate is the first allocation in bytes; 0 or less where too little is known.
+	allocate(q *Question) float64
+	// learn is told of one success.
+	learn(o *Outcome)
+}
+
+// rival gives a rule the conventions that all rivals share: one rule a task, told
+// of successes only; the static request while the rule has nothing to say; a kill
+// doubles; nothing above the cap.
+type rival struct {
+	newRule func(task int) rule // task counts the tasks in order of appearance
+	rules   map[sizing.TaskKey]rule
+}
+
+func newRival(newRule func(task int) rule) *rival {
+	return &rival{newRule: newRule, rules: map[sizing.TaskKey]rule{}}
+}
+
+// Predict implements Policy.
+func (r *rival) Predict(q Question) Answer {
+	if q.Above > 0 {
+		return Answer{Limit: min(2*q.Above, max(q.Cap, q.Static))}
+	}
+	limit := q.Static
+	if v := r.rule(q.Try.TaskKey).allocate(&q); v > 0 {
+		limit = sizing.Bytes(math.Ceil(min(v, float64(q.Cap))))
+	}
+	return Answer{Limit: min(limit, q.Cap)}
+}
+
+// Learn implements Policy.
+func (r *rival) Learn(o Outcome) error {
+	if !o.Killed {
+		r.rule(o.Try.TaskKey).learn(&o)
+	}
+	return nil
+}
+
+func (r *rival) rule(task sizing.TaskKey) rule {
+	known, ok := r.rules[task]
+	if !ok {
+		known = r.newRule(len(r.rules))
+		r.rules[task] = known
+	}
+	return known
+}

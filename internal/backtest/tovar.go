@@ -1,0 +1,47 @@
+package backtest
+
+import (
+	"math"
+	"slices"
+)
+
+// tovarStep is the grain of the peaks: more of it would only make ties.
+const tovarStep = 50e6
+
+// tovar is the first allocation of Tovar et al. (2018), "A job sizing strategy for
+// high-throughput scientific workflows": the a among the peaks so far that costs
+// least, if everything above it is run again at the largest peak:
+//
+//	cost(a) = a · E[t] + aMax · E[t; peak > a]
+//
+// With peaks of 1, 2 and 10 GB of equal duration, 2 GB costs 2 + 10/3 = 5.3, and
+// 1 GB costs 1 + 20/3 = 7.7, and 10 GB costs 10: the first try gets 2 GB.
+type tovar struct {
+	peaks   []float64 // distinct, ascending
+	seconds []float64 // run time at each of them
+}
+
+func (r *tovar) learn(o *Outcome) {
+	peak := math.Ceil(float64(o.Peak)/tovarStep) * tovarStep
+	at, known := slices.BinarySearch(r.peaks, peak)
+	if !known {
+		r.peaks = slices.Insert(r.peaks, at, peak)
+		r.seconds = slices.Insert(r.seconds, at, 0)
+	}
+	r.seconds[at] += o.Duration.Seconds()
+}
+
+func (r *tovar) allocate(*Question) float64 {
+	total := 0.0
+	for _, s := range r.seconds {
+		total += s
+	}
+	best, least, above := 0.0, math.Inf(1), 0.0
+	for i := len(r.peaks) - 1; i >= 0; i-- {
+		if cost := r.peaks[i]*total + r.peaks[len(r.peaks)-1]*above; cost < least {
+			best, least = r.peaks[i], cost
+		}
+		above += r.seconds[i]
+	}
+	return best
+}

@@ -1,0 +1,74 @@
+package backtest
+
+import (
+	"math"
+	"time"
+)
+
+// The memory estimator of the Kubernetes vertical pod autoscaler: the p90 of an
+// exponential histogram whose weights halve in a day, a safety margin of 15 %, and
+// a least recommendation.
+const (
+	vpaFirstBucket = 10e6
+	vpaGrowth      = 1.05
+	vpaHalfLife    = 24 * time.Hour
+	vpaShare       = 0.9
+	vpaMargin      = 1.15
+	vpaLeast       = 250 << 20
+)
+
+// vpa holds the weight of each bucket. Instead of old weights decaying, new ones
+// grow; they are brought down together before they overflow.
+type vpa struct {
+	weights []float64
+	total   float64
+	zero    time.Time // when a peak weighs 1
+}
+
+func (r *vpa) learn(o *Outcome) {
+	end := o.end()
+	if r.zero.IsZero() {
+		r.zero = end
+	}
+	age := end.Sub(r.zero).Hours() / vpaHalfLife.Hours()
+	if age > 500 { // 2^500 is far from both ends of a float64's range
+		r.scale(math.Exp2(-age))
+		r.zero, age = end, 0
+	}
+	at := vpaBucket(float64(o.Peak))
+	for len(r.weights) <= at {
+		r.weights = append(r.weights, 0)
+	}
+	r.weights[at] += math.Exp2(age)
+	r.total += math.Exp2(age)
+}
+
+func (r *vpa) scale(by float64) {
+	for i := range r.weights {
+		r.weights[i] *= by
+	}
+	r.total *= by
+}
+
+func (r *vpa) allocate(*Question) float64 {
+	sum := 0.0
+	for at, w := range r.weights {
+		if sum += w; sum >= vpaShare*r.total {
+			return max(vpaLeast, vpaEdge(at)*vpaMargin)
+		}
+	}
+	return 0
+}
+
+// vpaEdge is the upper edge of a bucket: 10 MB, 20.5 MB, 31.525 MB, …
+func vpaEdge(at int) float64 {
+	return vpaFirstBucket * (math.Pow(vpaGrowth, float64(at+1)) - 1) / (vpaGrowth - 1)
+}
+
+// vpaBucket is the bucket that holds a peak; a lower edge belongs to its bucket.
+func vpaBucket(peak float64) int {
+	if peak < vpaFirstBucket {
+		return 0
+	}
+	return int(math.Log(peak*(vpaGrowth-1)/vpaFirstBucket+1) / math.Log(vpaGrowth))
+}
