@@ -25,7 +25,7 @@ var advice = map[string]struct {
 	text string
 }{
 	"08":    {sizing.Unavailable, "the connection to the database broke: try again"},
-	"22":    {sizing.Invalid, "holds a value that the database cannot store, such as a NUL character or text that is not UTF-8"},
+	"22":    {sizing.Invalid, "a value cannot be stored: send numbers within their limits, and text as UTF-8 without NUL"},
 	"25006": {sizing.Unavailable, "the database takes no writes now (read-only, perhaps a standby): point DATABASE_URL at the primary, or try again"},
 	"28":    {sizing.Unavailable, "the database refused the user or password: check DATABASE_URL"},
 	"3D000": {sizing.Unavailable, "the database does not exist: create it, or check DATABASE_URL"},

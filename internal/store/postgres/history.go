@@ -35,9 +35,6 @@ func (s *Store) History(ctx context.Context, task sizing.TaskKey, keep store.Kee
 	keep = withDefaults(keep)
 	var h sizing.History
 	err := s.inTx(ctx, "read history", snapshot, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, alongIndexesSQL); err != nil {
-			return err
-		}
 		id, err := openHistory(ctx, tx, task, &h)
 		if err != nil {
 			return err
@@ -53,14 +50,6 @@ func (s *Store) History(ctx context.Context, task sizing.TaskKey, keep store.Kee
 	return h, err
 }
 
-// alongIndexesSQL has a transaction read along indexes. The planner would rather
-// sort the whole history as long as its statistics lag behind an import: 500,000
-// rows took 3 s instead of 0.1 s.
-const alongIndexesSQL = `
-	SELECT set_config('enable_sort', 'off', true),
-		set_config('enable_bitmapscan', 'off', true),
-		set_config('enable_seqscan', 'off', true)`
-
 // withDefaults fills zero fields. Where Total leaves no room for a sample beside
 // the others, they get the shares of DefaultKeep.
 func withDefaults(keep store.Keep) store.Keep {
@@ -73,6 +62,14 @@ func withDefaults(keep store.Keep) store.Keep {
 	return keep
 }
 
+// alongIndexesSQL has a transaction read along indexes. The planner would rather
+// sort the whole history as long as its statistics lag behind an import: 500,000
+// rows took 3 s instead of 0.1 s.
+const alongIndexesSQL = `
+	SELECT set_config('enable_sort', 'off', true),
+		set_config('enable_bitmapscan', 'off', true),
+		set_config('enable_seqscan', 'off', true)`
+
 const openHistorySQL = `
 	SELECT task.id, task.schema, tally.observations,
 		coalesce((SELECT max(seq) FROM observation WHERE observation.task = task.id), 0)
@@ -81,6 +78,9 @@ const openHistorySQL = `
 
 func openHistory(ctx context.Context, tx pgx.Tx, task sizing.TaskKey, h *sizing.History) (id int64, err error) {
 	*h = sizing.History{Task: task}
+	if _, err = tx.Exec(ctx, alongIndexesSQL); err != nil {
+		return 0, err
+	}
 	err = tx.QueryRow(ctx, openHistorySQL, task.Namespace, task.DAG, task.Task).Scan(&id, &h.Schema, &h.Total, &h.LastSeq)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = unknownTask(task)

@@ -19,7 +19,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -94,7 +93,7 @@ func (s *Store) Ping(ctx context.Context) error {
 const attempts = 5
 
 var (
-	readWrite = pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+	readWrite = pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
 	snapshot  = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 )
 
@@ -107,7 +106,7 @@ func (s *Store) inTx(ctx context.Context, doing string, options pgx.TxOptions, d
 			return explain(doing, err)
 		}
 		s.cfg.Log.WarnContext(ctx, "transaction repeated", "doing", doing, "attempt", attempt, "err", err)
-		if err := pause(ctx, time.Duration(attempt)*rand.N(10*time.Millisecond)); err != nil {
+		if err := pause(ctx, time.Duration(attempt)*10*time.Millisecond); err != nil {
 			return explain(doing, err)
 		}
 	}

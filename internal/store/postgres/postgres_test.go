@@ -2,11 +2,19 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
+	"net/url"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/store/postgres"
 	"github.com/loadaware/loadaware/internal/store/storetest"
@@ -20,10 +28,163 @@ func TestStore(t *testing.T) {
 // open migrates an empty database and opens a store on it.
 func open(t testing.TB, dsn string) *postgres.Store {
 	t.Helper()
-	ctx := context.Background()
-	require.NoError(t, migrations.Up(ctx, dsn))
-	st, err := postgres.Open(ctx, dsn, postgres.Config{})
+	require.NoError(t, migrations.Up(context.Background(), dsn))
+	return reopen(t, dsn)
+}
+
+func reopen(t testing.TB, dsn string) *postgres.Store {
+	t.Helper()
+	st, err := postgres.Open(context.Background(), dsn, postgres.Config{})
 	require.NoError(t, err)
 	t.Cleanup(st.Close)
 	return st
+}
+
+func connect(t *testing.T, dsn string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
+}
+
+func run(i int) sizing.Observation {
+	return sizing.Observation{
+		Try:     sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "d", Task: "t"}, RunID: fmt.Sprint(i), MapIndex: sizing.NoMap, Number: 1},
+		Outcome: sizing.Success, MemoryMax: sizing.Bytes(i + 1), Features: sizing.Features{"n": sizing.NumberValue(float64(i))},
+	}
+}
+
+// requireUnavailable demands a text that says what to do.
+func requireUnavailable(t *testing.T, err error, advice string) {
+	t.Helper()
+	require.Error(t, err)
+	require.Equal(t, sizing.Unavailable, sizing.KindOf(err), "%v", err)
+	require.ErrorContains(t, err, advice)
+}
+
+func TestTroubleWithTheDatabaseSaysWhatToDo(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	with := func(change func(*url.URL)) string {
+		u, err := url.Parse(dsn)
+		require.NoError(t, err)
+		change(u)
+		return u.String()
+	}
+	record := func(dsn string) error {
+		_, err := reopen(t, dsn).Record(t.Context(), []sizing.Observation{run(1)})
+		return err
+	}
+	requireUnavailable(t, record(dsn), "loadaware migrate up")
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	require.NoError(t, record(dsn))
+	requireUnavailable(t, record(with(func(u *url.URL) { u.Path = "/none" })), "create it")
+	requireUnavailable(t, record(with(func(u *url.URL) { u.User = url.User("nobody at all") })), "DATABASE_URL")
+	requireUnavailable(t, record("postgres://localhost:1/none?connect_timeout=2"), "check that it runs")
+	requireUnavailable(t, record(with(func(u *url.URL) {
+		q := u.Query()
+		q.Set("default_transaction_read_only", "on")
+		u.RawQuery = q.Encode()
+	})), "takes no writes")
+}
+
+func TestAClosedStoreIsUnavailable(t *testing.T) {
+	st, err := postgres.Open(t.Context(), pgtest.DSN(t), postgres.Config{})
+	require.NoError(t, err)
+	st.Close()
+	_, err = st.Record(t.Context(), []sizing.Observation{run(1)})
+	requireUnavailable(t, err, "")
+	requireUnavailable(t, st.Ping(t.Context()), "")
+}
+
+// Connections are cut while many callers tell their runs; each repeats what was
+// not acknowledged, as Airflow does.
+func TestWhatWasAcknowledgedIsStoredOnceThoughConnectionsBreak(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	st, killer := open(t, dsn), connect(t, dsn)
+	const callers, cuts = 8, 8
+	cut := make(chan struct{}) // closed after the last cut
+	var acknowledged, failed atomic.Int64
+	tell := func(caller int) {
+		for i := 0; ; i++ {
+			select {
+			case <-cut:
+				return
+			default:
+			}
+			obs := make([]sizing.Observation, []int{1, 150}[i%2]) // with others, and straight in
+			for j := range obs {
+				obs[j] = run(caller*1_000_000 + i*1000 + j)
+			}
+			_, err := st.Record(t.Context(), obs)
+			for ; err != nil; _, err = st.Record(t.Context(), obs) {
+				failed.Add(1)
+				if !assert.Equal(t, sizing.Unavailable, sizing.KindOf(err), "%v", err) {
+					return
+				}
+			}
+			acknowledged.Add(int64(len(obs)))
+		}
+	}
+	var running sync.WaitGroup
+	for caller := range callers {
+		running.Go(func() { tell(caller) })
+	}
+	for range cuts {
+		time.Sleep(100 * time.Millisecond) // work to be cut
+		cutConnections(t, killer)
+	}
+	close(cut)
+	running.Wait()
+
+	require.Positive(t, failed.Load())
+	h, err := reopen(t, dsn).History(t.Context(), run(0).Try.TaskKey, store.Keep{Total: 1_000_000})
+	require.NoError(t, err)
+	require.EqualValues(t, acknowledged.Load(), h.Total)
+	require.Len(t, h.Rows, h.Total, "the count that is kept is the count of rows")
+}
+
+func cutConnections(t *testing.T, killer *pgx.Conn) {
+	t.Helper()
+	_, err := killer.Exec(t.Context(), `
+		SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+	require.NoError(t, err)
+}
+
+func TestTheListenerEndsWithItsConnection(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	st, killer := open(t, dsn), connect(t, dsn)
+	err := st.Changes(t.Context(), func() { cutConnections(t, killer) }, func(sizing.TaskKey) {})
+	requireUnavailable(t, err, "try again")
+}
+
+// The JSON is what sizing.Receipt was when receipts were first stored.
+func TestReceiptsStoredEarlierCanStillBeRead(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	st := open(t, dsn)
+	_, err := connect(t, dsn).Exec(t.Context(), `
+		INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, guard, body)
+		VALUES ('old', 'default', 'd', 't', 'r', 0, 1, '2024-05-01 12:00Z', '{1,Infinity}',
+			'{"Ask": {"Try": {"Namespace": "default", "DAG": "d", "Task": "t", "RunID": "r", "MapIndex": 0, "Number": 1},
+				"Features": {"n": {"Kind": 1, "Num": 0.1, "Text": ""}}, "Requested": {"Memory": 5, "CPU": 0.5}, "MaxMemory": 9},
+			"Allocation": {"PredictionID": "old", "Memory": {"Request": 3, "Limit": 4}, "CPU": 1.5, "Ladder": [3, 4],
+				"Bins": {"Upper": [3, 4], "Probabilities": [0.75, 0.25], "Chosen": 1},
+				"Risk": {"Promised": 0.01, "Target": 0.015}, "Source": "model", "Mode": "shadow", "Shadow": {"Request": 1, "Limit": 2},
+				"Model": {"Version": 17, "Family": "f", "Observations": 6, "TrainedAt": "2024-05-01T12:00:00Z"},
+				"Reason": "why", "Guard": {"Version": 8}}, "At": "2024-05-01T12:00:00Z"}')`)
+	require.NoError(t, err)
+	r, err := st.Receipt(t.Context(), "old")
+	require.NoError(t, err)
+	noon, promised := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC), 0.01
+	try := sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "d", Task: "t"}, RunID: "r", Number: 1}
+	r.Allocation.Guard.Params = r.Allocation.Guard.Params[:1] // the other is infinite
+	require.Equal(t, sizing.Receipt{At: noon,
+		Ask: sizing.Ask{Try: try, Features: sizing.Features{"n": sizing.NumberValue(0.1)}, Requested: sizing.Resources{Memory: 5, CPU: 0.5}, MaxMemory: 9},
+		Allocation: sizing.Allocation{PredictionID: "old", Task: try.TaskKey, Memory: sizing.Grant{Request: 3, Limit: 4}, CPU: 1.5, Ladder: []sizing.Bytes{3, 4},
+			Bins: &sizing.BinChoice{Upper: []sizing.Bytes{3, 4}, Probabilities: []float64{0.75, 0.25}, Chosen: 1},
+			Risk: sizing.Risk{Promised: &promised, Target: 0.015}, Source: sizing.FromModel, Mode: sizing.Shadow, Shadow: &sizing.Grant{Request: 1, Limit: 2},
+			Model:  &sizing.ModelRef{Version: 17, Family: "f", Observations: 6, TrainedAt: noon},
+			Reason: "why", Guard: sizing.Guard{Version: 8, Params: []float64{1}}},
+	}, r)
 }

@@ -44,7 +44,7 @@ func (s *Store) Record(ctx context.Context, obs []sizing.Observation) ([]sizing.
 
 // errStale says that a task was renamed or deleted since this process saw it.
 // Nothing was written.
-var errStale = errors.New("tasks changed their names again and again meanwhile")
+var errStale = sizing.Errorf(sizing.Unavailable, "the task was renamed or deleted meanwhile: try again")
 
 func (s *Store) recordChunk(ctx context.Context, obs []sizing.Observation) ([]sizing.Recorded, error) {
 	results := make([]sizing.Recorded, len(obs))

@@ -1,0 +1,88 @@
+package migrations_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+	"github.com/loadaware/loadaware/migrations"
+)
+
+func requireStatus(t *testing.T, dsn string, version uint, dirty bool) (newest uint) {
+	t.Helper()
+	gotVersion, gotDirty, newest, err := migrations.Status(t.Context(), dsn)
+	require.NoError(t, err)
+	require.Equal(t, version, gotVersion)
+	require.Equal(t, dirty, gotDirty)
+	return newest
+}
+
+func exec(t *testing.T, dsn, sql string) error {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	_, err = conn.Exec(t.Context(), sql)
+	return err
+}
+
+func TestUpAndDownMeetAgain(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	newest := requireStatus(t, dsn, 0, false)
+	require.Positive(t, newest)
+	for range 2 {
+		require.NoError(t, migrations.Up(t.Context(), dsn))
+		require.NoError(t, migrations.Up(t.Context(), dsn), "nothing left to do")
+		requireStatus(t, dsn, newest, false)
+		require.NoError(t, exec(t, dsn, "SELECT FROM observation"))
+
+		require.NoError(t, migrations.Down(t.Context(), dsn, int(newest)+5), "fewer steps than asked for")
+		requireStatus(t, dsn, 0, false)
+		require.NoError(t, migrations.Down(t.Context(), dsn, 1), "none left")
+		require.Error(t, exec(t, dsn, "SELECT FROM observation"))
+	}
+	require.ErrorContains(t, migrations.Down(t.Context(), dsn, 0), "must be 1 or more")
+}
+
+func TestReplicasMayMigrateTogether(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	var replicas errgroup.Group
+	for range 4 {
+		replicas.Go(func() error { return migrations.Up(t.Context(), dsn) })
+	}
+	require.NoError(t, replicas.Wait())
+	newest := requireStatus(t, dsn, 1, false)
+	require.EqualValues(t, 1, newest)
+}
+
+func TestADirtyDatabaseIsLeftAloneAndTheErrorSaysWhatToDo(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	// What a step of ours meets that cannot be applied:
+	require.NoError(t, exec(t, dsn, "CREATE TABLE receipt ()"))
+	err := migrations.Up(t.Context(), dsn)
+	require.ErrorContains(t, err, "rolled back")
+	requireStatus(t, dsn, 1, true)
+	require.Error(t, exec(t, dsn, "SELECT FROM task"), "applied whole or not at all")
+
+	err = migrations.Up(t.Context(), dsn)
+	require.ErrorContains(t, err, "migration 1 broke off")
+	require.ErrorContains(t, err, "DELETE FROM schema_migrations")
+	require.NoError(t, exec(t, dsn, "DELETE FROM schema_migrations"), "as the error says")
+	require.NoError(t, exec(t, dsn, "DROP TABLE receipt"))
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	requireStatus(t, dsn, 1, false)
+}
+
+func TestADatabaseThatDoesNotAnswerIsNamedAsSuch(t *testing.T) {
+	for dsn, want := range map[string]string{
+		"postgres://localhost:1/none?connect_timeout=2": "does not answer",
+		"postgres://localhost:port/none":                "not understood",
+	} {
+		assert.ErrorContains(t, migrations.Up(context.Background(), dsn), want)
+	}
+}
