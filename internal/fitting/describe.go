@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/loadaware/loadaware/internal/ml/binning"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -35,22 +34,6 @@ func (m *Model) describe(h *sizing.History) error {
 	}
 	m.Bins, m.Drivers, m.Ambiguity = bins, m.drivers(h), m.ambiguity()
 	return nil
-}
-
-// searchBins finds the edges of the highest time-weighted improvement, exactly.
-func searchBins(peaks, seconds []float64) (sizing.Bins, error) {
-	top := binning.Top(peaks, binTopMargin, binStep)
-	edges, err := binning.History{Peaks: peaks, Weights: seconds}.Search(binCount, top, binStep)
-	if err != nil {
-		return nil, fmt.Errorf("search bins: %w", err)
-	}
-	var bins sizing.Bins
-	for _, edge := range edges {
-		if b := sizing.Bytes(math.Ceil(edge)); len(bins) == 0 || b > bins[len(bins)-1] {
-			bins = append(bins, b)
-		}
-	}
-	return bins, nil
 }
 
 // drivers are the features with the largest contributions to the trees' and the

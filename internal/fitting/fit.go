@@ -1,7 +1,6 @@
 package fitting
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 
@@ -9,15 +8,22 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
+// Outcome of a Fit.
+type Outcome struct {
+	Trained bool
+	Reason  string
+	Exam    Exam // the last that was due; zero before the first
+}
+
 // Fit learns a task's history on top of its champion (nil: there is none), and
-// fits the models anew on all of it. It returns nil where there is nothing to fit
-// or the challenger lost its exam; the Exam says why. champion must not be used
-// afterwards.
+// fits the models anew on all of it. It returns nil where there is nothing to fit,
+// or where the challenger lost its exam and a champion can stay; the Outcome says
+// why. champion must not be used afterwards.
 //
 // Rows that the champion was not told yet are learned in order first, so that
 // their residuals are honest; a bulk of history is learned in blocks, with a fit
 // before each (a quarter more rows every time).
-func Fit(h *sizing.History, champion *Model) (*Model, Exam, error) {
+func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	m := champion
 	if m == nil {
 		m = New()
@@ -37,22 +43,42 @@ func Fit(h *sizing.History, champion *Model) (*Model, Exam, error) {
 		}
 		m.Learn(t)
 		if m.dueInBulk() {
-			if err := m.refit(h, i+1); err != nil {
-				return nil, Exam{}, err
+			if err := m.refit(h, m.rowsOf(h, i+1)); err != nil {
+				return nil, Outcome{}, err
 			}
 		}
 	}
 	m.LastSeq = max(m.LastSeq, h.LastSeq)
 	if m.Experts.Told == 0 {
-		return nil, Exam{Reason: "no run with a measured peak yet: report memory_max_bytes of a success"}, nil
+		return nil, Outcome{Reason: "no run with a measured peak yet: report memory_max_bytes of a success"}, nil
 	}
-	if err := m.refit(h, len(h.Rows)); err != nil {
-		return nil, Exam{}, err
+	return m.finish(h, champion != nil)
+}
+
+// finish fits on all of the history, and holds the exam that is due.
+func (m *Model) finish(h *sizing.History, champion bool) (*Model, Outcome, error) {
+	out := Outcome{Trained: true, Reason: fmt.Sprintf("learned from %d runs", h.Total)}
+	rows := m.rowsOf(h, len(h.Rows))
+	if m.examDue(len(rows)) {
+		exam, err := m.examine(h, rows)
+		if err != nil {
+			return nil, Outcome{}, err
+		}
+		m.LastExam = exam
+		out.Reason += "; " + exam.Reason
+		if !exam.Passed && champion {
+			out.Exam = exam
+			return nil, out, nil
+		}
+	}
+	out.Exam = m.LastExam
+	if err := m.refit(h, rows); err != nil {
+		return nil, Outcome{}, err
 	}
 	if err := m.describe(h); err != nil {
-		return nil, Exam{}, err
+		return nil, Outcome{}, err
 	}
-	return m, m.examine(h), nil
+	return m, out, nil
 }
 
 const (
@@ -75,9 +101,8 @@ func (m *Model) skim(t *Told) {
 	}
 }
 
-// refit fits the models on the first n rows of a history.
-func (m *Model) refit(h *sizing.History, n int) error {
-	rows := m.rowsOf(h, n)
+// refit fits the models on rows of a history.
+func (m *Model) refit(h *sizing.History, rows []row) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -97,9 +122,9 @@ func (m *Model) refit(h *sizing.History, n int) error {
 // 1979): an OOM that no success of its run explains at its bound or above, a
 // success without a peak at its allocation or below.
 func (m *Model) rowsOf(h *sizing.History, n int) []row {
-	known := make(map[int64]float64, len(m.Honest))
+	known := make(map[int64]honest, len(m.Honest))
 	for _, e := range m.Honest {
-		known[e.Seq] = e.Residual
+		known[e.Seq] = e
 	}
 	held := map[int64]bool{}
 	for i := range m.Held {
@@ -117,8 +142,8 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 			Cells: cellsOf(&h.Schema, r.Features), Peak: math.Max(1, float64(bytes)),
 			Seconds: secondsOf(r.Duration), Weight: max(r.Weight, 1), Residual: math.NaN(),
 		}
-		if residual, ok := known[r.Seq]; ok {
-			next.Residual = residual
+		if before, ok := known[r.Seq]; ok {
+			next.Residual, next.Answered = before.Residual, before.Answered
 		}
 		if censoring != sizing.Exact && !m.impute(&next, censoring) {
 			continue
@@ -180,27 +205,4 @@ func cellsOf(schema *sizing.Schema, codes []float64) []sizing.Value {
 		cells[j] = schema.Fields[j].Value(codes[j])
 	}
 	return cells
-}
-
-// Exam says how a model was judged before it was published.
-type Exam struct {
-	Trained bool    `json:"trained"`
-	Rows    int     `json:"rows"`             // asked before told
-	Killed  float64 `json:"killed"`           // share of them
-	Waste   float64 `json:"waste_per_used"`   // of the rows' own cost
-	Best    string  `json:"expert,omitempty"` // that answers most
-	Reason  string  `json:"reason"`
-}
-
-// JSON is the exam as it is stored.
-func (e Exam) JSON() []byte {
-	b, err := json.Marshal(e)
-	if err != nil { // NaN is the only way: a bug
-		return []byte(`{"reason":"the exam could not be written"}`)
-	}
-	return b
-}
-
-func (m *Model) examine(h *sizing.History) Exam {
-	return Exam{Trained: true, Rows: m.Experts.Told, Best: m.Experts.Leader(), Reason: fmt.Sprintf("fitted on %d runs", h.Total)}
 }

@@ -69,12 +69,15 @@ type Model struct {
 	Bins      sizing.Bins
 	Drivers   []string // features that drive usage, strongest first
 	Ambiguity string
+	LastExam  Exam
 }
 
-// honest is a residual of LineTrees for a row that it had not seen.
+// honest is what was said of a row before it was told.
 type honest struct {
+	_        struct{} `cbor:",toarray"` // thousands are stored
 	Seq      int64
-	Residual float64
+	Residual float64 // of LineTrees
+	Answered float64 // what would have been allocated
 }
 
 const (
@@ -186,7 +189,8 @@ func (m *Model) learnRow(r *row, seq int64) {
 	defer bufferPool.Put(b)
 	m.Models.ask(r.Cells, &p, b)
 	r.Residual = math.Log(r.Peak) - p.Level[experts.LineTrees]
-	m.Honest = append(m.Honest, honest{seq, r.Residual})
+	r.Answered = m.Experts.Answer(&p, sizing.DefaultRiskTarget, &b.scratch).Amount
+	m.Honest = append(m.Honest, honest{Seq: seq, Residual: r.Residual, Answered: r.Answered})
 	if len(m.Honest) > honestRows+honestRows/4 {
 		m.Honest = slices.Delete(m.Honest, 0, len(m.Honest)-honestRows)
 	}

@@ -72,6 +72,7 @@ type row struct {
 	Seconds  float64
 	Weight   float64
 	Residual float64 // honest, of LineTrees; NaN where not known
+	Answered float64 // what would have been allocated before it was told; 0 where not known
 }
 
 // fitModels fits on rows, oldest first. What lives across fits (groups, stack,

@@ -153,13 +153,12 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey) (Report, error
 	if err != nil {
 		return Report{}, err
 	}
-	challenger, exam, err := fitting.Fit(&history, champion)
+	challenger, outcome, err := fitting.Fit(&history, champion)
 	if err != nil {
 		return Report{}, fmt.Errorf("fit %s: %w", task, err)
 	}
-	report := Report{Trained: true, Version: version, Reason: exam.Reason}
+	report := Report{Trained: outcome.Trained, Version: version, Reason: outcome.Reason}
 	if challenger == nil {
-		report.Trained = exam.Trained
 		return report, nil
 	}
 	blob, err := challenger.Blob()
@@ -168,7 +167,7 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey) (Report, error
 	}
 	report.Version, err = t.store.Publish(ctx, store.Model{
 		Task: task, Family: challenger.Family(), Format: fitting.FormatVersion, Blob: blob,
-		Observations: history.Total, LastSeq: history.LastSeq, TrainedAt: time.Now(), Exam: exam.JSON(),
+		Observations: history.Total, LastSeq: history.LastSeq, TrainedAt: time.Now(), Exam: outcome.Exam.JSON(),
 	}, version)
 	report.Published = err == nil
 	return report, err

@@ -1,0 +1,44 @@
+package sizing
+
+import "math"
+
+// LeastCost is the increasing ladder over bins of least expected cost, where p[i]
+// is P(peak in bin i) and the last bin holds what is beyond it too. Every attempt
+// costs its whole allocation; a kill costs price more. The first rung leaves a
+// risk of at most risk.
+//
+// With bins of 1, 4 and 10 GiB, p = 0.90, 0.09, 0.01, no price and any risk, the
+// ladder 1, 4, 10 costs 1 + 0.10·4 + 0.01·10 = 1.5, and 1, 10 costs 1 + 0.10·10 = 2.
+// With risk 0.05 the first rung must be 4: 4 + 0.01·10 = 4.1.
+func LeastCost(bins Bins, p []float64, risk, price float64) []Bytes {
+	k := len(bins)
+	above := make([]float64, k) // P(peak > bins[i])
+	for i := k - 2; i >= 0; i-- {
+		above[i] = above[i+1] + p[i+1]
+	}
+	// rest[i] is the expected cost of what follows rung i, next[i] the rung after it.
+	rest, next := make([]float64, k), make([]int, k)
+	for i := k - 1; i >= 0; i-- {
+		next[i] = k
+		if above[i] <= 0 {
+			continue
+		}
+		rest[i] = math.Inf(1)
+		for j := i + 1; j < k; j++ {
+			if cost := above[i]*(float64(bins[j])+price) + rest[j]; cost < rest[i] {
+				rest[i], next[i] = cost, j
+			}
+		}
+	}
+	first := k - 1
+	for i := range k {
+		if above[i] <= risk && float64(bins[i])+rest[i] < float64(bins[first])+rest[first] {
+			first = i
+		}
+	}
+	var ladder []Bytes
+	for i := first; i < k; i = next[i] {
+		ladder = append(ladder, bins[i])
+	}
+	return ladder
+}
