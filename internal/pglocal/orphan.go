@@ -87,14 +87,21 @@ func folder(args []string) string {
 // the number of its own parent, and still finds backends that outlive their
 // server, by the rest of the file (CreateLockFile in miscinit.c).
 func disown(cluster string) error {
-	path := pidFile(cluster)
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(pidFile(cluster))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err != nil {
+		return err
+	}
 	_, rest, _ := bytes.Cut(text, []byte("\n"))
-	mine := fmt.Appendf(nil, "%d\n%s", os.Getpid(), rest)
-	return errors.Join(err, os.WriteFile(path, mine, 0o600))
+	// The folder is the server's user's: as root we follow no link laid there.
+	file, err := os.OpenFile(pidFile(cluster), os.O_WRONLY|os.O_TRUNC|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(file, "%d\n%s", os.Getpid(), rest)
+	return errors.Join(err, file.Close())
 }
 
 // stopProcess asks ever less politely.

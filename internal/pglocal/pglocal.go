@@ -180,16 +180,12 @@ func (s *Server) logPath() string { return filepath.Join(s.cfg.DataDir, "postgre
 // Remove deletes a data folder that no process holds, and first stops a server
 // that was left running in it. It is for folders of tests. *HeldError if in use.
 func Remove(ctx context.Context, dataDir string) error {
-	dir, err := filepath.EvalSymlinks(dataDir)
+	held, err := acquire(dataDir, "")
 	if err != nil {
 		return err
 	}
-	held, err := acquire(dir, "")
-	if err != nil {
-		return err
-	}
-	if err := stopOrphan(ctx, filepath.Join(dir, "postgres")); err != nil {
+	if err := stopOrphan(ctx, filepath.Join(dataDir, "postgres")); err != nil {
 		return errors.Join(err, held.release())
 	}
-	return errors.Join(os.RemoveAll(dir), held.release())
+	return errors.Join(os.RemoveAll(dataDir), held.release())
 }

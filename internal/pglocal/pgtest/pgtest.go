@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,13 +78,21 @@ func Start(ctx context.Context) (*pglocal.Server, error) {
 	})
 }
 
-// removeOld leaves alone what is in use, what is another user's, and what is so
-// new that its owner may be about to lock it.
+// removeOld leaves alone what is in use, and what is so new that its owner may be
+// about to lock it.
 func removeOld(ctx context.Context, prefix string) {
 	dirs, _ := filepath.Glob(prefix + "*") // fails on a malformed pattern only
 	for _, dir := range dirs {
-		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > time.Minute {
+		info, err := os.Lstat(dir)
+		if err == nil && info.IsDir() && ours(info) && time.Since(info.ModTime()) > time.Minute {
 			_ = pglocal.Remove(ctx, dir)
 		}
 	}
+}
+
+// ours tells our own folders, for anybody may lay a folder or a link into a shared
+// temporary folder.
+func ours(info os.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid()
 }

@@ -2,7 +2,10 @@ package pgtest_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
@@ -38,4 +41,29 @@ func TestTheDatabaseIsDroppedAtTheEndOfTheTest(t *testing.T) {
 	})
 	_, err := pgx.Connect(ctx, gone)
 	assert.ErrorContains(t, err, "does not exist")
+}
+
+func TestFoldersThatEarlierRunsLeftAreRemoved(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	long := time.Now().Add(-time.Hour)
+	precious := filepath.Join(t.TempDir(), "precious")
+	require.NoError(t, os.Mkdir(precious, 0o700))
+	left := filepath.Join(tmp, "loadaware-test-LEFT")
+	link := filepath.Join(tmp, "loadaware-test-LINK")
+	fresh := filepath.Join(tmp, "loadaware-test-FRESH")
+	require.NoError(t, os.Mkdir(left, 0o700))
+	require.NoError(t, os.Mkdir(fresh, 0o700))
+	require.NoError(t, os.Symlink(precious, link))
+	require.NoError(t, os.Chtimes(left, long, long))
+	require.NoError(t, os.Chtimes(precious, long, long))
+
+	server, err := pgtest.Start(context.Background())
+	require.NoError(t, err)
+	require.NoError(t, server.Stop())
+
+	assert.NoDirExists(t, left)
+	assert.DirExists(t, fresh, "its owner may be about to use it")
+	assert.NoFileExists(t, filepath.Join(precious, "lock"), "a link is not followed")
+	assert.DirExists(t, precious)
 }
