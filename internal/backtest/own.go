@@ -14,11 +14,12 @@ const (
 	trainGrowth = 0.02
 )
 
-// own is loadaware's policy: the models of fitting, asked and told in the same
-// order as the service asks and tells them, with a training between rows where the
-// service would train beside them.
+// own is loadaware's policy: the models of fitting, asked and told in the order in
+// which the service asks and tells them. Trainings stand between rows here, where
+// the service trains beside them.
 type own struct {
 	tasks map[sizing.TaskKey]*learner
+	pool  fitting.Pool // what all tasks learned together
 }
 
 func newOwn() *own { return &own{tasks: map[sizing.TaskKey]*learner{}} }
@@ -27,7 +28,7 @@ func newOwn() *own { return &own{tasks: map[sizing.TaskKey]*learner{}} }
 type learner struct {
 	model     *fitting.Model
 	history   sizing.History
-	promised  map[sizing.TryKey]*float64 // of tries that have not ended
+	promised  map[sizing.TryKey]*float64 // of first tries that have not ended
 	successes int
 	trained   int // successes at the last training
 }
@@ -36,6 +37,7 @@ func (p *own) of(task sizing.TaskKey) *learner {
 	l := p.tasks[task]
 	if l == nil {
 		l = &learner{model: fitting.New(), promised: map[sizing.TryKey]*float64{}}
+		l.model.Heed(&p.pool)
 		l.history.Task = task
 		p.tasks[task] = l
 	}
@@ -47,24 +49,20 @@ func (p *own) Predict(q Question) Answer {
 	l := p.of(q.Try.TaskKey)
 	policy := sizing.Policy{}.WithDefaults()
 	asked := fitting.Question{
-		Features:   q.Features,
-		Requested:  sizing.Resources{Memory: q.Static, CPU: q.Requested.CPU},
-		Cap:        max(q.Cap, q.Static),
-		RiskTarget: policy.RiskTarget,
-		Above:      q.Above,
+		Features: q.Features, Requested: q.static(), Cap: q.reach(), RiskTarget: policy.RiskTarget, Above: q.Above,
 	}
 	sized := l.model.Size(asked)
 	if q.Above > 0 {
-		return Answer{Limit: lift(&q, asked.Cap, *policy.MaxLifts, sized.Ladder)}
+		state := sizing.LiftState{
+			Failed: q.Above, Ceiling: asked.Cap, Kills: q.Try.Number - 1, MaxLifts: *policy.MaxLifts, Ladder: sized.Ladder,
+		}
+		return Answer{Limit: state.Decide(sizing.OOMKilled).Memory.Limit} // zero where the brakes say no
 	}
-	l.promised[q.Try] = sized.Promised
+	if sized.Promised != nil {
+		l.promised[q.Try] = sized.Promised
+		l.model.Granted(*sized.Promised)
+	}
 	return Answer{Limit: sized.Limit, Promised: sized.Promised}
-}
-
-// lift is the next rung after a kill; 0 where the brakes say no.
-func lift(q *Question, ceiling sizing.Bytes, maxLifts int, ladder []sizing.Bytes) sizing.Bytes {
-	state := sizing.LiftState{Failed: q.Above, Ceiling: ceiling, Kills: q.Try.Number - 1, MaxLifts: maxLifts, Ladder: ladder}
-	return state.Decide(sizing.OOMKilled).Memory.Limit
 }
 
 // Learn implements Policy.
@@ -72,52 +70,60 @@ func (p *own) Learn(o Outcome) error {
 	l := p.of(o.Try.TaskKey)
 	l.history.LastSeq++
 	l.history.Total++
-	told := told(&o, l.history.LastSeq)
-	told.Promised = l.promised[o.Try]
-	delete(l.promised, o.Try)
+	row := l.row(&o)
+	l.history.Rows = append(l.history.Rows, row)
+	told := fitting.ToldOf(&l.history.Schema, &row)
+	told.Features = o.Features // as they were sent: the schema may not hold all of them
+	before := l.model.Pool()
 	l.model.Learn(told)
-	l.keep(&o, &told)
-	if !o.Killed {
-		l.successes++
-	}
-	if fresh := l.successes - l.trained; !o.Killed && fresh >= trainEvery && float64(fresh) >= trainGrowth*float64(l.trained) {
-		return l.train()
-	}
-	return nil
-}
-
-func told(o *Outcome, seq int64) fitting.Told {
-	t := fitting.Told{
-		Seq: seq, Features: o.Features, Outcome: sizing.Success, Peak: o.Peak, Censoring: sizing.Exact,
-		CPUMax: o.CPUMax, Duration: o.Duration, Allocated: sizing.Resources{Memory: o.Allocated},
-		Requested: sizing.Resources{Memory: o.Static, CPU: o.Requested.CPU}, FirstTry: o.Try.Number == 1,
-	}
+	p.share(l, before)
 	if o.Killed {
-		t.Outcome, t.Peak, t.Censoring = sizing.OOMKilled, o.Allocated, sizing.AtLeast
+		return nil
 	}
-	return t
+	l.successes++
+	fresh := l.successes - l.trained
+	if fresh < trainEvery || float64(fresh) < trainGrowth*float64(l.trained) {
+		return nil
+	}
+	return p.train(l)
 }
 
-// keep adds an outcome to the history that trainings read.
-func (l *learner) keep(o *Outcome, t *fitting.Told) {
+// row is an outcome as a store would keep it.
+func (l *learner) row(o *Outcome) sizing.HistoryRow {
+	promised := l.promised[o.Try]
+	delete(l.promised, o.Try)
 	l.history.Schema.Admit(o.Features)
-	l.history.Rows = append(l.history.Rows, sizing.HistoryRow{
-		Seq: t.Seq, At: o.ToldAt, RunID: o.Try.RunID, MapIndex: o.Try.MapIndex, Try: o.Try.Number,
-		Outcome: t.Outcome, MemoryMax: o.Peak, CPUMax: o.CPUMax, Duration: o.Duration,
-		Allocated: t.Allocated, Requested: t.Requested,
+	outcome := sizing.Success
+	if o.Killed {
+		outcome = sizing.OOMKilled
+	}
+	return sizing.HistoryRow{
+		Seq: l.history.LastSeq, At: o.ToldAt, RunID: o.Try.RunID, MapIndex: o.Try.MapIndex, Try: o.Try.Number,
+		Outcome: outcome, MemoryMax: o.Peak, CPUMax: o.CPUMax, Duration: o.Duration,
+		Allocated: sizing.Resources{Memory: o.Allocated}, Requested: o.static(), Promised: promised,
 		Features: l.history.Schema.Row(o.Features, nil), Weight: 1,
-	})
+	}
 }
 
-// train replaces the model where the challenger wins its exam.
-func (l *learner) train() error {
+// train puts the challenger in the place of the model where there is one.
+func (p *own) train(l *learner) error {
 	l.trained = l.successes
-	challenger, _, err := fitting.Fit(&l.history, l.model, fitting.Config{})
+	before := l.model.Pool()
+	challenger, _, err := fitting.Fit(&l.history, l.model)
 	if err != nil {
 		return fmt.Errorf("train %s on %d rows: %w", l.history.Task, len(l.history.Rows), err)
 	}
 	if challenger != nil {
 		l.model = challenger
+		p.share(l, before)
 	}
 	return nil
+}
+
+// share changes a task's part in the pool, and tells the task of the whole.
+func (p *own) share(l *learner, before fitting.Pool) {
+	now := l.model.Pool()
+	p.pool.Remove(&before)
+	p.pool.Add(&now)
+	l.model.Heed(&p.pool)
 }

@@ -25,9 +25,18 @@ type Question struct {
 	X         float64          // the trace's first numeric feature; 0 without one
 	Requested sizing.Resources // as the trace has it; zero fields where it has none
 	Static    sizing.Bytes     // the static request, or the default where the trace has none
-	Cap       sizing.Bytes     // the most that a node of this trace would hold
+	Cap       sizing.Bytes     // the trace's largest peak, or 128 GB if that is more
 	Above     sizing.Bytes     // after a kill: what the killed try had; else 0
 }
+
+// static is the static request, of the default amount where the trace has none.
+func (q *Question) static() sizing.Resources {
+	return sizing.Resources{Memory: q.Static, CPU: q.Requested.CPU}
+}
+
+// reach is the most that a try may be lifted to: a request proves that there is a
+// node for it, though no peak came near it.
+func (q *Question) reach() sizing.Bytes { return max(q.Cap, q.Static) }
 
 // Answer is how much a try gets.
 type Answer struct {

@@ -13,14 +13,15 @@ import (
 const (
 	referenceCold   = 8   // rows that are sized by the largest peak
 	referenceWindow = 300 // rows that are replayed
-	referencePeriod = 20  // rows between two fits, each with its choice …
-	referenceEager  = 20
+	referencePeriod = 20  // rows between two choices, each with a fit
 )
 
-// reference is one of the two, which differ in their margins only.
+// reference is one of the two. Its figures hang on the rows at which it chooses:
+// some rows earlier or later moved them by 1.4 points on a task of 29,191 rows.
 type reference struct {
 	margins func(*window) []float64
 	cold    float64 // the margin on the largest peak of a young task
+	eager   int     // up to this row it chooses at every row, then in its period
 	largest float64
 	rows    int
 	models  [3]model
@@ -33,7 +34,7 @@ type reference struct {
 // costAware takes the margin of least cost, whatever its risk: a quantile of the
 // ratios, or a little more than the largest.
 func costAware() *reference {
-	return newReference(1.1, func(w *window) []float64 {
+	return newReference(1.1, 20, func(w *window) []float64 {
 		margins := []float64{w.quantile(1) * 1.03}
 		for _, share := range []float64{.5, .8, .9, .95, .99, 1} {
 			margins = append(margins, w.quantile(share))
@@ -46,7 +47,7 @@ func costAware() *reference {
 // ⌈.98(n+1)⌉-th smallest ratio (split conformal, Vovk et al. 2005), or somewhat
 // more than the largest while n is too small for that.
 func capped() *reference {
-	return newReference(1.15, func(w *window) []float64 {
+	return newReference(1.15, 10, func(w *window) []float64 {
 		n := len(w.rows)
 		if rank := int(math.Ceil(.98 * float64(n+1))); rank <= n {
 			return []float64{w.rows[rank-1].ratio}
@@ -55,11 +56,11 @@ func capped() *reference {
 	})
 }
 
-func newReference(cold float64, margins func(*window) []float64) *reference {
-	return &reference{cold: cold, margins: margins, models: [3]model{
-		{shape: func(float64) float64 { return 0 }},                    // a constant
-		{shape: func(x float64) float64 { return x }},                  // growth by a factor
-		{shape: func(x float64) float64 { return math.Log(max(x, 1)) }}, // a power law
+func newReference(cold float64, eager int, margins func(*window) []float64) *reference {
+	return &reference{cold: cold, eager: eager, margins: margins, models: [3]model{
+		{shape: func(float64) float64 { return 0 }},                       // a constant
+		{shape: func(x float64) float64 { return x }},                     // growth by a factor
+		{shape: func(x float64) float64 { return math.Log1p(max(x, 0)) }}, // a power law
 	}}
 }
 
@@ -73,7 +74,7 @@ func (r *reference) learn(o *Outcome) {
 	}
 	r.largest = max(r.largest, peak)
 	r.rows++
-	if r.rows <= referenceEager || r.rows-r.chosen >= referencePeriod {
+	if r.rows <= r.eager || r.rows-r.chosen >= referencePeriod {
 		r.choose()
 	}
 }

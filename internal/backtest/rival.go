@@ -15,8 +15,8 @@ type rule interface {
 }
 
 // rival gives a rule the conventions that all rivals share: one rule a task, told
-// of successes only; the static request while the rule has nothing to say; a kill
-// doubles; nothing above the cap.
+// of successes only; the static request while the rule has nothing to say; no first
+// allocation above the cap; a kill doubles, up to the same reach as our own lifts.
 type rival struct {
 	newRule func(task int) rule // task counts the tasks in order of appearance
 	rules   map[sizing.TaskKey]rule
@@ -29,7 +29,7 @@ func newRival(newRule func(task int) rule) *rival {
 // Predict implements Policy.
 func (r *rival) Predict(q Question) Answer {
 	if q.Above > 0 {
-		return Answer{Limit: min(2*q.Above, max(q.Cap, q.Static))}
+		return Answer{Limit: min(2*q.Above, q.reach())}
 	}
 	limit := q.Static
 	if v := r.rule(q.Try.TaskKey).allocate(&q); v > 0 {
