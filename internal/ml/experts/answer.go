@@ -17,24 +17,23 @@ type Answer struct {
 
 // choose picks those who answer until the next row is learned: the experts whose
 // kill rate is within the risk, weighed by how near their cost is to the least.
-// Where none is within, the one killed least answers alone.
+// Where hardly any is within, those killed at most Slack times as often as the
+// safest are let in: the safest alone may allocate the moon.
 func (x *Experts) choose(target float64, picks []Pick) []Pick {
 	picks = picks[:0]
 	if x.Told < x.config.Young {
 		return picks
 	}
 	price := x.config.KillPrice * x.Price
-	least, safest := math.Inf(1), 0
+	least, lowest := math.Inf(1), math.Inf(1)
+	for e := range Count {
+		lowest = min(lowest, x.rate(e))
+	}
+	target = max(target, x.config.Slack*lowest)
 	for e := range Count {
 		if x.rate(e) <= target {
 			least = min(least, x.objective(e, price))
 		}
-		if x.rate(e) < x.rate(safest) {
-			safest = e
-		}
-	}
-	if math.IsInf(least, 1) {
-		return append(picks, Pick{safest, 1})
 	}
 	total := 0.0
 	for e := range Count {

@@ -11,6 +11,7 @@ type Config struct {
 	Prior     float64 // rows of nominal risk mixed into an expert's kill rate
 	Forget    float64 // per row, of costs and kills
 	Blend     float64 // how sharply the average prefers the cheapest
+	Slack     float64 // times the lowest kill rate that is let in, where the target lets in less
 	Young     int     // rows before the experts decide
 	Reach     float64 // nothing beyond the largest peak · (1 + Reach/√rows)
 	Rung      float64 // the next rung leaves this share of what the last left
@@ -22,7 +23,7 @@ type Config struct {
 // Default is what was measured best. The target is the caller's.
 func Default(target float64) Config {
 	return Config{
-		Target: target, KillPrice: 1, Window: 500, Ledger: 2000, Near: 100, Prior: 60, Forget: 0.9995, Blend: 20,
+		Target: target, KillPrice: 1, Window: 500, Ledger: 2000, Near: 100, Prior: 60, Forget: 0.9995, Blend: 20, Slack: 2,
 		Young: 24, Reach: 1, Rung: 0.12, MinStep: 1.3, PriorRows: 2, PriorSpan: 0.3,
 	}
 }
