@@ -1,16 +1,16 @@
 package backtest
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/csv"
+	"errors"
 	"io"
 	"strings"
 )
 
-// featureOrder is the features of a CSV's header, in its order; none of JSONL,
-// which has no order. It looks at the first line only.
+// featureOrder is the features of a CSV's header, in its order. JSONL has no such
+// columns and gives none. It looks at the first line only.
 func featureOrder(whole []byte) ([]string, error) {
 	var plain io.Reader = bytes.NewReader(whole)
 	if bytes.HasPrefix(whole, []byte("\x1f\x8b")) {
@@ -20,17 +20,15 @@ func featureOrder(whole []byte) ([]string, error) {
 		}
 		plain = zip
 	}
-	buffered := bufio.NewReader(plain)
-	if first, _ := buffered.Peek(1); string(first) == "{" {
-		return nil, nil
-	}
-	columns, err := csv.NewReader(buffered).Read()
-	if err != nil {
+	header := csv.NewReader(plain)
+	header.LazyQuotes = true // JSON has quotes where CSV has none
+	columns, err := header.Read()
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	var order []string
 	for _, column := range columns {
-		if name, ok := strings.CutPrefix(column, "feature."); ok {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(column), "feature."); ok {
 			order = append(order, name)
 		}
 	}

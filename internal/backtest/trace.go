@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"time"
 
@@ -88,8 +89,12 @@ func (t *Trace) read(whole []byte, only Selection) error {
 }
 
 // chooseX gives every row the value of the trace's first numeric feature: the
-// first in order that is a number wherever it is known.
+// first in order that is a number wherever it is known. Without an order it is that
+// of the names.
 func (t *Trace) chooseX(order []string) {
+	if len(order) == 0 {
+		order = t.featureNames()
+	}
 	for _, name := range order {
 		if !t.numeric(name) {
 			continue
@@ -99,6 +104,14 @@ func (t *Trace) chooseX(order []string) {
 		}
 		return
 	}
+}
+
+func (t *Trace) featureNames() []string {
+	all := sizing.Features{}
+	for i := range t.rows {
+		maps.Copy(all, t.rows[i].Features)
+	}
+	return all.Names()
 }
 
 func (t *Trace) numeric(name string) bool {

@@ -1,0 +1,164 @@
+package backtest
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Formats are the forms that Write knows.
+func Formats() []string { return []string{"table", "json", "csv", "markdown"} }
+
+// Write writes reports in one of the Formats. json and csv hold every figure;
+// table and markdown hold those of whole traces, then utilisation and killed rows
+// of every task.
+func Write(w io.Writer, format string, reports []*Report) error {
+	switch format {
+	case "json":
+		out := json.NewEncoder(w)
+		out.SetIndent("", "  ")
+		return out.Encode(reports)
+	case "csv":
+		return writeCSV(w, reports)
+	case "table":
+		return writeTables(w, reports, func(t table) error { return t.aligned(w) })
+	case "markdown":
+		return writeTables(w, reports, func(t table) error { return t.markdown(w) })
+	}
+	return sizing.Errorf(sizing.Invalid, "%q is not a format: choose among %s", format, strings.Join(Formats(), ", "))
+}
+
+// nothing stands where a figure does not exist.
+const nothing = "–"
+
+// table is cells under a header; the first column is text, the others numbers.
+type table struct {
+	header []string
+	rows   [][]string
+}
+
+func writeTables(w io.Writer, reports []*Report, write func(table) error) error {
+	for i, r := range reports {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "%s: %d rows, %s feedback", r.Trace, r.Rows, r.Feedback)
+		if r.LeftOut > 0 {
+			fmt.Fprintf(w, "; %d tries left out, which do not tell what they needed", r.LeftOut)
+		}
+		fmt.Fprint(w, "\n\n")
+		if err := write(r.overall()); err != nil {
+			return err
+		}
+		if len(r.Results) == 0 || len(r.Results[0].Tasks) < 2 {
+			continue
+		}
+		fmt.Fprint(w, "\nutilisation % / rows killed %, by task\n\n")
+		if err := write(r.byTask()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overall has a row for each policy.
+func (r *Report) overall() table {
+	t := table{header: []string{"policy", "util %", "wasted GB·h", "killed %", "worst heavy %", "attempts", "kills", "promised %", "realised %", "95 % interval"}}
+	for i := range r.Results {
+		res := &r.Results[i]
+		cells := []string{res.Policy, decimals(res.Utilisation, 1), decimals(res.WastedGBh, 1), decimals(res.Killed, 2), nothing,
+			strconv.Itoa(res.Attempts), strconv.Itoa(res.Kills), nothing, nothing, nothing}
+		if res.WorstHeavy != nil {
+			cells[4] = decimals(res.WorstHeavy.Killed, 2)
+		}
+		if k := res.Risk; k != nil {
+			cells[7], cells[8] = decimals(k.Promised, 2), decimals(k.Realised, 2)
+			cells[9] = decimals(k.Low, 2) + "–" + decimals(k.High, 2)
+		}
+		t.rows = append(t.rows, cells)
+	}
+	return t
+}
+
+// byTask has a row for each task and a column for each policy. Tasks stand in the
+// same order under every policy, since they use the same.
+func (r *Report) byTask() table {
+	t := table{header: []string{"task"}}
+	for i := range r.Results {
+		t.header = append(t.header, r.Results[i].Policy)
+	}
+	for n, task := range r.Results[0].Tasks {
+		cells := []string{task.Task}
+		for i := range r.Results {
+			f := &r.Results[i].Tasks[n]
+			cells = append(cells, decimals(f.Utilisation, 1)+"/"+decimals(f.Killed, 1))
+		}
+		t.rows = append(t.rows, cells)
+	}
+	return t
+}
+
+func (t table) aligned(w io.Writer) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, cells := range append([][]string{t.header}, t.rows...) {
+		// The first column is padded by hand: it alone is aligned to the left.
+		fmt.Fprintf(out, "%-*s\t%s\t\n", t.firstWidth(), cells[0], strings.Join(cells[1:], "\t"))
+	}
+	return out.Flush()
+}
+
+func (t table) firstWidth() int {
+	width := len(t.header[0])
+	for _, cells := range t.rows {
+		width = max(width, len([]rune(cells[0])))
+	}
+	return width
+}
+
+func (t table) markdown(w io.Writer) error {
+	fmt.Fprintf(w, "| %s |\n|---|%s\n", strings.Join(t.header, " | "), strings.Repeat("---:|", len(t.header)-1))
+	for _, cells := range t.rows {
+		if _, err := fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var csvHeader = []string{"trace", "feedback", "policy", "task", "rows", "used_gbh", "wasted_gbh", "utilisation_percent", "killed_percent",
+	"attempts", "kills", "gave_up", "promised_rows", "promised_sum", "promised_killed", "realised_percent", "realised_low_percent", "realised_high_percent"}
+
+// writeCSV writes a line for each policy on a whole trace, whose task is blank,
+// and one for each of its tasks.
+func writeCSV(w io.Writer, reports []*Report) error {
+	out := csv.NewWriter(w)
+	lines := [][]string{csvHeader}
+	for _, r := range reports {
+		for i := range r.Results {
+			res := &r.Results[i]
+			lines = append(lines, csvLine(r, res.Policy, "", &res.Figures))
+			for j := range res.Tasks {
+				lines = append(lines, csvLine(r, res.Policy, res.Tasks[j].Task, &res.Tasks[j].Figures))
+			}
+		}
+	}
+	return out.WriteAll(lines)
+}
+
+func csvLine(r *Report, policy, task string, f *Figures) []string {
+	line := []string{r.Trace, r.Feedback, policy, task, strconv.Itoa(f.Rows), decimals(f.UsedGBh, 6), decimals(f.WastedGBh, 6),
+		decimals(f.Utilisation, 4), decimals(f.Killed, 4), strconv.Itoa(f.Attempts), strconv.Itoa(f.Kills), strconv.Itoa(f.GaveUp)}
+	if f.Risk == nil {
+		return append(line, "", "", "", "", "", "")
+	}
+	return append(line, strconv.Itoa(f.Risk.Rows), decimals(f.Risk.PromisedSum, 4), strconv.Itoa(f.Risk.Killed),
+		decimals(f.Risk.Realised, 4), decimals(f.Risk.Low, 4), decimals(f.Risk.High, 4))
+}
+
+func decimals(v float64, n int) string { return strconv.FormatFloat(v, 'f', n, 64) }

@@ -1,0 +1,73 @@
+package backtest
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// example is a report whose figures are easily told apart.
+func example() []*Report {
+	total := Figures{Rows: 200, UsedGBh: 8, WastedGBh: 12, Utilisation: 40, Killed: 2.5, Attempts: 206, Kills: 6,
+		Risk: &Risk{Rows: 190, PromisedSum: 3.8, Killed: 5, Promised: 2, Realised: 2.63, Low: 1.13, High: 6.01}}
+	one, two := Figures{Utilisation: 41, Killed: 1}, Figures{Utilisation: 39, Killed: 4}
+	return []*Report{{Trace: "h.csv", Feedback: "delayed", Rows: 200, LeftOut: 3, Results: []Result{
+		{Policy: "loadaware", Figures: total, WorstHeavy: &Worst{"d/a", 1}, Tasks: []TaskFigures{{"d/a", one}, {"d/b", two}}},
+		{Policy: "max", Figures: Figures{Utilisation: 14.55, Attempts: 200}, Tasks: []TaskFigures{{"d/a", two}, {"d/b", one}}},
+	}}}
+}
+
+func written(t *testing.T, format string) string {
+	var out bytes.Buffer
+	require.NoError(t, Write(&out, format, example()))
+	return out.String()
+}
+
+func TestTablesAreForReading(t *testing.T) {
+	assert.Equal(t, `h.csv: 200 rows, delayed feedback; 3 tries left out, which do not tell what they needed
+
+  policy     util %  wasted GB·h  killed %  worst heavy %  attempts  kills  promised %  realised %  95 % interval
+  loadaware    40.0         12.0      2.50           1.00       206      6        2.00        2.63      1.13–6.01
+  max          14.6          0.0      0.00              –       200      0           –           –              –
+
+utilisation % / rows killed %, by task
+
+  task  loadaware       max
+  d/a    41.0/1.0  39.0/4.0
+  d/b    39.0/4.0  41.0/1.0
+`, written(t, "table"))
+}
+
+func TestMarkdownIsForPages(t *testing.T) {
+	text := written(t, "markdown")
+	assert.Contains(t, text, "| policy | util % | wasted GB·h |")
+	assert.Contains(t, text, "\n| loadaware | 40.0 | 12.0 | 2.50 | 1.00 | 206 | 6 | 2.00 | 2.63 | 1.13–6.01 |\n")
+	assert.Contains(t, text, "| task | loadaware | max |\n|---|---:|---:|\n| d/a | 41.0/1.0 | 39.0/4.0 |\n")
+}
+
+func TestJSONHoldsEveryFigure(t *testing.T) {
+	var back []*Report
+	require.NoError(t, json.Unmarshal([]byte(written(t, "json")), &back))
+	assert.Equal(t, example(), back)
+}
+
+func TestCSVHasALineForEveryPolicyAndTask(t *testing.T) {
+	lines, err := csv.NewReader(bytes.NewBufferString(written(t, "csv"))).ReadAll()
+	require.NoError(t, err) // every line has as many cells as the header
+	require.Len(t, lines, 1+2*(1+2))
+	assert.Equal(t, []string{"h.csv", "delayed", "loadaware", "", "200", "8.000000", "12.000000", "40.0000", "2.5000", "206", "6", "0", "190", "3.8000", "5", "2.6300", "1.1300", "6.0100"}, lines[1])
+	assert.Equal(t, "d/a", lines[2][3])
+	assert.Equal(t, "", lines[4][12], "nothing was promised")
+}
+
+func TestUnknownFormatsAreRefused(t *testing.T) {
+	err := Write(&bytes.Buffer{}, "xml", nil)
+	require.ErrorContains(t, err, `"xml" is not a format: choose among table, json, csv, markdown`)
+	assert.Equal(t, sizing.Invalid, sizing.KindOf(err))
+}

@@ -1,0 +1,189 @@
+package backtest
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+const header = "dag_id,task_id,run_id,started_at,duration_s,memory_requested_bytes,memory_max_bytes,feature.colour,feature.size,feature.age\n"
+
+// Two rows: an hour at 2 GB, then two hours at 3 GB that begin when the first is
+// half done.
+const twoRows = header +
+	"d,t,r2,2020-01-01T00:30:00Z,7200,8e9,3e9,red,20,1\n" +
+	"d,t,r1,2020-01-01T00:00:00Z,3600,8e9,2e9,blue,10,1\n"
+
+func readTrace(t *testing.T, csv string) *Trace {
+	trace, err := Read("history.csv", strings.NewReader(csv), Selection{})
+	require.NoError(t, err)
+	return trace
+}
+
+func replayed1(t *testing.T, csv string, cfg Config) Result {
+	report, err := Run(context.Background(), readTrace(t, csv), cfg)
+	require.NoError(t, err)
+	return report.Results[0]
+}
+
+func TestCostsAreThoseOfEveryAttempt(t *testing.T) {
+	for claim, c := range map[string]struct {
+		cfg    Config
+		wasted float64 // GB·h
+		kills  int
+	}{
+		"static wastes 6 for an hour and 5 for two":                    {Config{Policies: []string{"static"}}, 6 + 10, 0},
+		"max wastes 6, then a kill at 2 for two hours and 1 of 4 left": {Config{Policies: []string{"max"}}, 6 + 4 + 2, 1},
+		"a kill after half of the time costs half":                     {Config{Policies: []string{"max"}, TimeToFailure: .5}, 6 + 2 + 2, 1},
+		"a peak is not known while its try still runs":                 {Config{Policies: []string{"max"}, Delayed: true}, 6 + 10, 0},
+	} {
+		got := replayed1(t, twoRows, c.cfg)
+		assert.InDelta(t, 8, got.UsedGBh, 1e-9, claim)
+		assert.InDelta(t, c.wasted, got.WastedGBh, 1e-9, claim)
+		assert.InDelta(t, 100*8/(8+c.wasted), got.Utilisation, 1e-9, claim)
+		assert.Equal(t, c.kills, got.Kills, claim)
+		assert.Equal(t, 2+c.kills, got.Attempts, claim)
+		assert.InDelta(t, 50*float64(c.kills), got.Killed, 1e-9, claim)
+	}
+}
+
+// witness is a policy that notes what it is asked and told. It gives up after
+// a kill.
+type witness struct {
+	limit sizing.Bytes
+	notes []string
+}
+
+func (w *witness) Predict(q Question) Answer {
+	if q.Above > 0 {
+		w.notes = append(w.notes, "lift "+q.Try.RunID)
+		return Answer{}
+	}
+	risk := .25
+	w.notes = append(w.notes, "ask "+q.Try.RunID)
+	return Answer{Limit: w.limit, Promised: &risk}
+}
+
+func (w *witness) Learn(o Outcome) error {
+	what := "told "
+	if o.Killed {
+		what = "kill "
+	}
+	w.notes = append(w.notes, what+o.Try.RunID)
+	return nil
+}
+
+func witnessed(t *testing.T, csv string, delayed bool, limit sizing.Bytes) (*witness, Result) {
+	w, l := &witness{limit: limit}, newLedger()
+	r := replay{trace: readTrace(t, csv), cfg: Config{Delayed: delayed}.withDefaults(), policy: w, ledger: l}
+	require.NoError(t, r.run(context.Background()))
+	return w, l.result("witness")
+}
+
+// a runs for 100 s, b for 20 s beside it; c begins when b has ended, d when a has
+// ended to the second.
+const overlapping = header +
+	"d,t,a,2020-01-01T00:00:00Z,100,,1e9,,,\n" +
+	"d,t,b,2020-01-01T00:00:10Z,20,,1e9,,,\n" +
+	"d,t,c,2020-01-01T00:00:50Z,500,,1e9,,,\n" +
+	"d,t,d,2020-01-01T00:01:40Z,1,,1e9,,,\n"
+
+func TestPoliciesAreAskedBeforeTheyAreTold(t *testing.T) {
+	now, _ := witnessed(t, overlapping, false, 2e9)
+	assert.Equal(t, []string{"ask a", "told a", "ask b", "told b", "ask c", "told c", "ask d", "told d"}, now.notes)
+
+	later, _ := witnessed(t, overlapping, true, 2e9)
+	assert.Equal(t, []string{"ask a", "ask b", "told b", "ask c", "told a", "ask d"}, later.notes,
+		"in order of their ends, and never while they run")
+
+	killed, _ := witnessed(t, overlapping[:strings.Index(overlapping, "d,t,b")], true, 5e8)
+	assert.Equal(t, []string{"ask a", "kill a", "lift a"}, killed.notes, "a lift is asked for with the kill")
+}
+
+func TestPromisesAreHeldAgainstKills(t *testing.T) {
+	_, res := witnessed(t, strings.Replace(overlapping, "20,,1e9", "20,,3e9", 1), false, 2e9)
+	assert.Equal(t, 1, res.GaveUp)
+	assert.Equal(t, 1, res.Kills)
+	assert.Equal(t, 4, res.Attempts)
+	require.NotNil(t, res.Risk)
+	low, high := sizing.WilsonInterval(1, 4)
+	assert.Equal(t, Risk{Rows: 4, PromisedSum: 1, Killed: 1, Promised: 25, Realised: 25, Low: 100 * low, High: 100 * high}, *res.Risk)
+}
+
+func TestAPolicyThatDoesNotLiftIsABug(t *testing.T) {
+	stuck := newRival(func(int) rule { return static{} })
+	trace := readTrace(t, overlapping)
+	trace.Cap = 5e8 // below the peaks: doubling cannot end
+	r := replay{trace: trace, cfg: Config{DefaultRequest: 1}.withDefaults(), policy: stuck, ledger: newLedger()}
+	r.cfg.DefaultRequest = 4e8
+	require.ErrorContains(t, r.run(context.Background()), "row 1: after a kill at 500000000 bytes it answered 500000000")
+}
+
+func TestOnlyHeavyTasksCanBeTheWorst(t *testing.T) {
+	heavy := &account{task: sizing.TaskKey{Task: "heavy"}, rows: 100, killed: 2, used: 90}
+	light := &account{task: sizing.TaskKey{Task: "light"}, rows: 100, killed: 50, used: 9}
+	young := &account{task: sizing.TaskKey{Task: "young"}, rows: 99, killed: 50, used: 50}
+	all := &account{used: 149}
+	assert.Equal(t, 2., worstHeavy([]*account{heavy, light, young}, all).Killed)
+	assert.Nil(t, worstHeavy([]*account{light, young}, all))
+	assert.InDelta(t, 50, worstHeavy([]*account{light}, all).Killed, 1e-9, "alone it is the heaviest")
+}
+
+func TestTracesAreReadInOrderOfTheirStart(t *testing.T) {
+	trace := readTrace(t, twoRows+
+		"d,t,lost,2020-01-01T00:00:00Z,3600,8e9,,red,1,1\n"+ // no peak: says nothing of what it needed
+		"d,t,short,2020-01-01T00:00:00Z,,8e9,1e9,red,1,1\n") // no duration: costs nothing
+	require.Len(t, trace.rows, 2)
+	assert.Equal(t, 2, trace.LeftOut)
+	assert.Equal(t, "r1", trace.rows[0].Try.RunID)
+	assert.Equal(t, []float64{10, 20}, []float64{trace.rows[0].x, trace.rows[1].x}, "size: colour is no number, age comes later")
+	assert.Equal(t, leastCap, trace.Cap)
+
+	q := trace.question(0, 4e9)
+	assert.Equal(t, sizing.Bytes(8e9), q.Static)
+	bare := readTrace(t, overlapping)
+	q = bare.question(0, 4e9)
+	assert.Equal(t, sizing.Bytes(4e9), q.Static, "the default, where no request is known")
+	assert.Zero(t, q.Requested.Memory)
+	assert.Zero(t, q.X, "no feature is known")
+}
+
+func TestJSONLinesOrderTheirFeaturesByName(t *testing.T) {
+	line := `{"dag_id":"d","task_id":"t","run_id":"r","outcome":"success","memory_max_bytes":1000,"duration_seconds":5,"features":{"b":7,"a":"x"}}` + "\n"
+	trace := readTrace(t, line)
+	assert.Equal(t, 7., trace.rows[0].x)
+}
+
+func TestSelectionsNarrowATrace(t *testing.T) {
+	csv := twoRows + "d,other,r3,2020-01-02T00:00:00Z,60,8e9,200e9,red,1,1\n"
+	trace, err := Read("history.csv", strings.NewReader(csv), Selection{Tasks: []string{"t"}, Limit: 1})
+	require.NoError(t, err)
+	require.Len(t, trace.rows, 1)
+	assert.Equal(t, leastCap, trace.Cap, "what is not replayed does not widen the cap")
+
+	_, err = Read("history.csv", strings.NewReader(csv), Selection{Tasks: []string{"absent"}})
+	require.ErrorContains(t, err, "nothing to replay")
+	assert.Equal(t, sizing.Invalid, sizing.KindOf(err))
+	_, err = Read("history.csv", strings.NewReader(csv+"d,t,r4,never,1,1,1,,,\n"), Selection{})
+	require.ErrorContains(t, err, "history.csv: line 5: started_at")
+}
+
+func TestUnknownPoliciesAreRefused(t *testing.T) {
+	_, err := Run(context.Background(), readTrace(t, twoRows), Config{Policies: []string{"oracle"}})
+	require.ErrorContains(t, err, `"oracle" is not a policy: choose among loadaware, static`)
+}
+
+func TestProgressEndsWithTheSteps(t *testing.T) {
+	trace := readTrace(t, twoRows)
+	steps := 0
+	cfg := Config{Policies: []string{"max"}, Progress: func(rows int) { steps += rows }}
+	_, err := Run(context.Background(), trace, cfg)
+	require.NoError(t, err)
+	assert.Equal(t, cfg.Steps(trace), steps)
+	assert.Equal(t, 2*len(Policies()), Config{}.Steps(trace))
+}
