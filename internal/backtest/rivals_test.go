@@ -71,11 +71,11 @@ func TestRivalsAllocateByTheirRules(t *testing.T) {
 		"p95 of one is it":                            {taught(&percentile{share: .95}, peaks(3)...), 0, 3},
 		"vpa takes a bucket's edge and 15 %":          {taught(&vpa{}, peaks(1)...), 0, 1.15 * .01 * (math.Pow(1.05, 37) - 1) / .05},
 		"vpa has a least":                             {taught(&vpa{}, peaks(.005)...), 0, 250 * mib / gb},
-		"vpa forgets by half a day's worth a day":     {taught(&vpa{}, success{peak: 10}, success{peak: .005, day: 4}), 0, 250 * mib / gb}, // 16/17 > 90 %
+		"vpa forgets by half a day":                   {taught(&vpa{}, success{peak: 10}, success{peak: .005, day: 4}), 0, 250 * mib / gb}, // 16/17 > 90 %
 		"vpa remembers for three days":                {taught(&vpa{}, success{peak: 1}, success{peak: .005, day: 3}), 0, 1.15 * .01 * (math.Pow(1.05, 37) - 1) / .05},
-		"vpa's weights survive years":                 {taught(&vpa{}, success{peak: 10}, success{peak: .005, day: 3000}), 0, 250 * mib / gb},
-		"tovar runs the rare ones again":              {taught(&tovar{}, peaks(1, 2, 10)...), 0, 2},                                    // 2·3 + 10 < 1·3 + 20 < 10·3
-		"tovar weighs by time":                        {taught(&tovar{}, append(peaks(1, 2), success{peak: 10, hours: 10})...), 0, 10}, // 10·12 < 2·12 + 10·10
+		"vpa's weights survive years":                 {taught(&vpa{}, success{peak: 1}, success{peak: .005, day: 3000}, success{peak: 10, day: 3001}), 0, 1.15 * .01 * (math.Pow(1.05, 81) - 1) / .05}, // 2/3 of the weight
+		"tovar runs the rare ones again":              {taught(&tovar{}, peaks(1, 2, 10)...), 0, 2},                                                                                                     // 2·3 + 10 < 1·3 + 20 < 10·3
+		"tovar weighs by time":                        {taught(&tovar{}, append(peaks(1, 2), success{peak: 10, hours: 10})...), 0, 10},                                                                  // 10·12 < 2·12 + 10·10
 		"tovar rounds up to 50 MB":                    {taught(&tovar{}, peaks(1.01)...), 0, 1.05},
 		"lr-std adds √(SSE/(n−1))":                    {taught(&regression{}, bent...), 4, 16./3 + math.Sqrt(1./6/2)},
 		"lr-max adds the largest residual":            {taught(&regression{byMax: true}, bent...), 4, 16./3 + 1./6},
@@ -114,20 +114,23 @@ func TestPonderStaysWithinTheRequest(t *testing.T) {
 	assert.Equal(t, 2e9, r.allocate(&q))
 }
 
-// At x = 0 lie peaks of 1 and 3, at x = 1 of 11 and 13. With under-estimates
-// weighing 1 and over-estimates 0.02, the line at 0 solves 3 − v = 0.02 (v − 1).
+// Two peaks lie at each of three x, 2 apart: 1 and 3 at 0, then 5 and 10 higher.
+// With under-estimates weighing 1 and over-estimates 0.02, the line at 0 solves
+// 3 − v = 0.02 (v − 1).
 func TestPonderFitsTheUpperPartOfThePoints(t *testing.T) {
 	r := &ponder{}
 	for range 3 {
-		taught(r, success{x: 0, peak: 1}, success{x: 0, peak: 3}, success{x: 1, peak: 11}, success{x: 1, peak: 13})
+		for _, x := range []float64{0, .5, 1} {
+			taught(r, success{x: x, peak: 1 + 10*x}, success{x: x, peak: 3 + 10*x})
+		}
 	}
 	r.fit()
 	assert.InDelta(t, 3.02/1.02, r.fitted.at(0)/gb, 1e-9)
 	assert.InDelta(t, 10+3.02/1.02, r.fitted.at(1)/gb, 1e-9)
 
-	// Around x = 0 only the points there weigh: ±1 about their mean, six of them, so
-	// that the squares are divided by 6 − 6²/36·… = Σw − Σw²/Σw = 5.
-	assert.InDelta(t, math.Sqrt(6./5), r.deviation(0)/gb, 1e-9)
+	// Around x = 0 the three groups of six weigh 1, ½ and 0, and every residual is
+	// 1 from the mean: Σw = 9, Σw² = 7.5.
+	assert.InDelta(t, math.Sqrt(9/(9-7.5/9)), r.deviation(0)/gb, 1e-9)
 }
 
 // The chance of drawing a bucket is its weight. Significances are 1 … 10: the
