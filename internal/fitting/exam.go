@@ -83,7 +83,7 @@ func (m *Model) rungsBy(fitted *models) func(*row) []float64 {
 		var p experts.Point
 		fitted.ask(r.Cells, &p, b)
 		amount := m.Experts.Answer(&p, sizing.DefaultRiskTarget, &b.scratch).Amount
-		return []float64{amount, m.Experts.Above(&p, amount, &b.scratch)}
+		return []float64{amount}
 	}
 }
 

@@ -207,6 +207,7 @@ func (m *models) onLine(x []float64) float64 {
 type buffers struct {
 	cells      []sizing.Value
 	line, tree []float64
+	rungs      []float64
 	scratch    experts.Scratch
 	signals    [signalCount]float64
 }

@@ -17,6 +17,7 @@ type Question struct {
 	Floor, Cap sizing.Bytes // the answer stays within; Cap zero: unbounded
 	RiskTarget float64      // share of first tries that may be killed
 	Above      sizing.Bytes // after a kill: the peak is above this
+	Lifts      int          // that may still follow; the last jumps to the cap
 }
 
 // Sized is a Model's answer. Source is sizing.FromRequested where the model has
@@ -33,9 +34,6 @@ type Sized struct {
 	Guard    sizing.Guard
 }
 
-// rungsAtMost is how far a ladder is written out.
-const rungsAtMost = 4
-
 // Size answers a question.
 func (m *Model) Size(q Question) Sized {
 	if m.Models == nil {
@@ -50,14 +48,18 @@ func (m *Model) Size(q Question) Sized {
 	var s Sized
 	var answer experts.Answer
 	if q.Above > 0 {
-		s.Limit = m.above(&p, q, q.Above, b)
+		s.Ladder = m.ladder(&p, q, q.Above, b, nil)
+		s.Limit = within(q, q.Above.Times(2).RoundUp(sizing.MiB))
+		if len(s.Ladder) > 0 {
+			s.Limit = s.Ladder[0]
+		}
 	} else {
 		answer = m.Experts.Answer(&p, q.RiskTarget, &b.scratch)
 		s.Limit = within(q, sizing.Bytes(min(answer.Amount, sizing.MaxBytes)).RoundUp(sizing.MiB))
+		s.Ladder = m.ladder(&p, q, s.Limit, b, []sizing.Bytes{s.Limit})
 	}
 	risk := m.risk(&p, q, s.Limit, answer, b)
 	s.Promised = &risk
-	s.Ladder = m.ladder(&p, q, s.Limit, b)
 	s.Bins = m.bins(&p, q, s.Limit, b)
 	s.CPU, s.Duration = m.cpu(), m.duration(&p)
 	s.Source = sizing.FromModel
@@ -93,22 +95,20 @@ func within(q Question, limit sizing.Bytes) sizing.Bytes {
 	return limit
 }
 
-// above is the next rung after a kill.
-func (m *Model) above(p *experts.Point, q Question, failed sizing.Bytes, b *buffers) sizing.Bytes {
-	amount := m.Experts.Above(p, float64(failed), &b.scratch)
-	return within(q, sizing.Bytes(min(amount, sizing.MaxBytes)).RoundUp(sizing.MiB))
-}
-
-// ladder is try 1, then what each OOM is lifted to, up to the cap.
-func (m *Model) ladder(p *experts.Point, q Question, first sizing.Bytes, b *buffers) []sizing.Bytes {
-	ladder := make([]sizing.Bytes, 1, rungsAtMost)
-	ladder[0] = first
-	for len(ladder) < rungsAtMost {
-		next := m.above(p, q, ladder[len(ladder)-1], b)
-		if next <= ladder[len(ladder)-1] {
-			break
+// ladder appends what each OOM is lifted to, from a limit on: as many rungs as
+// lifts are left, the last of them the cap.
+func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
+	ceiling := q.Cap
+	if ceiling == 0 {
+		ceiling = max(from, m.Largest).Times(4)
+	}
+	b.rungs = m.Experts.Ladder(p, float64(from), float64(ceiling), q.Lifts, &b.scratch, b.rungs[:0])
+	last := from
+	for _, rung := range b.rungs {
+		if next := within(q, sizing.Bytes(rung).RoundUp(sizing.MiB)); next > last {
+			ladder = append(ladder, next)
+			last = next
 		}
-		ladder = append(ladder, next)
 	}
 	return ladder
 }

@@ -26,15 +26,16 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 			return sizing.Lift{}, err
 		}
 	}
+	run := s.kills(ctx, ask.Try)
 	t := s.tasks.get(ask.Try.TaskKey)
 	t.mu.RLock()
 	policy := t.policy.WithDefaults()
 	q := t.question(&ask.Ask, policy, now)
 	q.Above, q.Cap = ask.Failed, t.liftCap(ask, policy, now)
+	q.Lifts = max(0, *policy.MaxLifts-max(0, len(run.killed)-1))
 	sized := t.model.Size(q)
 	t.mu.RUnlock()
 
-	run := s.kills(ctx, ask.Try)
 	state := sizing.LiftState{
 		Failed: ask.Failed, Ceiling: q.Cap, Kills: len(run.killed), MaxLifts: *policy.MaxLifts, Ladder: sized.Ladder,
 	}

@@ -83,6 +83,7 @@ func (t *task) size(ask *sizing.Ask, a *sizing.Allocation, run lifted, now time.
 	a.Mode, a.Risk.Target = policy.Mode, policy.RiskTarget
 	q := t.question(ask, policy, now)
 	q.Above = run.highest()
+	q.Lifts = max(0, *policy.MaxLifts-max(0, len(run.killed)-1))
 	sized := t.model.Size(q)
 	if q.Above > 0 {
 		t.lift(&sized, q, run, policy)

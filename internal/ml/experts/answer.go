@@ -109,50 +109,39 @@ func (x *Experts) blend(p *Point, picks []Pick, s *Scratch) (amount, promised fl
 // Exceed is P(peak > amount) for this very row, by the spreads of those who
 // answer. It falls with the amount.
 func (x *Experts) Exceed(p *Point, amount float64, s *Scratch) float64 {
+	s.one[0] = amount
+	x.exceedAll(p, s.one[:], s.one[1:], s)
+	return s.one[1]
+}
+
+// exceedAll writes P(peak > amounts[i]) to risk[i].
+func (x *Experts) exceedAll(p *Point, amounts, risk []float64, s *Scratch) {
+	n := min(len(amounts), len(risk))
 	if x.Young() {
-		return x.youngExceed(p, amount)
-	}
-	sum, source, one := 0.0, -1, 0.0
-	for _, pick := range x.Picks {
-		if of := pick.Expert / len(prices); of != source {
-			source = of
-			one = x.exceedOf(p, source/spreads, source%spreads, amount, s)
+		model, spread, t := x.student(p)
+		for i := range n {
+			risk[i] = t.Survival((math.Log(amounts[i]) - p.Level[model]) / spread)
 		}
-		sum += pick.Weight * one
+		return
 	}
-	return sum
-}
-
-func (x *Experts) exceedOf(p *Point, model, spread int, amount float64, s *Scratch) float64 {
-	sorted, scale := x.residuals(p, model, spread, s)
-	if spread == byAmount {
-		return exceed(sorted, amount-math.Exp(p.Level[model]))
-	}
-	return exceed(sorted, (math.Log(amount)-p.Level[model])/scale)
-}
-
-// Above is the next rung, given that the peak is above failed: it leaves Rung of
-// the risk that failed left, is at least MinStep higher, and stays within reach of
-// what was seen; beyond that it doubles.
-func (x *Experts) Above(p *Point, failed float64, s *Scratch) float64 {
-	low, high := failed*x.config.MinStep, x.limit(p.Level[LineTrees])
-	if low >= high {
-		return 2 * failed
-	}
-	left := x.config.Rung * x.Exceed(p, failed, s)
-	for range rungHalvings {
-		mid := math.Sqrt(low * high)
-		if x.Exceed(p, mid, s) > left {
-			low = mid
-		} else {
-			high = mid
+	clear(risk[:n])
+	for i := 0; i < len(x.Picks); {
+		source, weight := x.Picks[i].Expert/len(prices), 0.0
+		for ; i < len(x.Picks) && x.Picks[i].Expert/len(prices) == source; i++ {
+			weight += x.Picks[i].Weight
+		}
+		model, spread := source/spreads, source%spreads
+		sorted, scale := x.residuals(p, model, spread, s)
+		tail := tailShare * meanExcess(sorted)
+		for k := range n {
+			beyond := amounts[k] - math.Exp(p.Level[model])
+			if spread != byAmount {
+				beyond = (math.Log(amounts[k]) - p.Level[model]) / scale
+			}
+			risk[k] += weight * exceedWith(sorted, beyond, tail)
 		}
 	}
-	return high
 }
-
-// rungHalvings finds a rung to a per mille, in the log of the amount.
-const rungHalvings = 12
 
 // youngModels are those that a few rows can bear.
 var youngModels = [...]int{Line, Plain, Stack}
@@ -164,14 +153,9 @@ func (x *Experts) young(p *Point, target float64) (amount, promised float64) {
 	most := x.limit(p.Level[model])
 	amount = math.Exp(p.Level[model] + spread*t.Quantile(1-target))
 	if amount > most {
-		return most, x.youngExceed(p, most)
+		return most, t.Survival((math.Log(most) - p.Level[model]) / spread)
 	}
 	return amount, target
-}
-
-func (x *Experts) youngExceed(p *Point, amount float64) float64 {
-	model, spread, t := x.student(p)
-	return t.Survival((math.Log(amount) - p.Level[model]) / spread)
 }
 
 // student is the predictive distribution of a log peak about a model: the prior

@@ -70,6 +70,8 @@ type Pick struct {
 // Scratch holds the buffers of one answer.
 type Scratch struct {
 	near   []float64
+	one    [2]float64
+	grid   grid
 	picks  []Pick
 	amount [len(risks)]float64
 }

@@ -63,6 +63,11 @@ func upperWith(sorted []float64, risk, tail float64) float64 {
 
 // exceed is the inverse of upper: P(next > v). It is 1 where nothing is known.
 func exceed(sorted []float64, v float64) float64 {
+	return exceedWith(sorted, v, tailShare*meanExcess(sorted))
+}
+
+// exceedWith is exceed with the tail's scale already known.
+func exceedWith(sorted []float64, v, tail float64) float64 {
 	n := len(sorted)
 	if n == 0 {
 		return 1
@@ -72,8 +77,8 @@ func exceed(sorted []float64, v float64) float64 {
 		return float64(above) / float64(n+1)
 	}
 	least := 1 / float64(n+1)
-	if excess := tailShare * meanExcess(sorted); excess > 0 {
-		return least * math.Exp(-(v-sorted[n-1])/excess)
+	if tail > 0 {
+		return least * math.Exp(-(v-sorted[n-1])/tail)
 	}
 	if v > sorted[n-1] {
 		return least / 2 // constant so far: nothing says how far the next may be
