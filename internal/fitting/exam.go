@@ -155,7 +155,7 @@ func bestConstant(rows []row) float64 {
 
 // families are the classifiers over bins that a challenger is held against.
 var families = []classify.LevelFamily{
-	classify.Regression{}, classify.Binned{Family: classify.SoftmaxTrees{}},
+	classify.Binned{Family: classify.SoftmaxTrees{}},
 	classify.Binned{Family: classify.CART{}}, classify.Binned{Family: classify.Prior{}},
 }
 

@@ -132,13 +132,13 @@ func (x *Experts) exceedAll(p *Point, amounts, risk []float64, s *Scratch) {
 		}
 		model, spread := source/spreads, source%spreads
 		sorted, scale := x.residuals(p, model, spread, s)
-		tail := tailShare * meanExcess(sorted)
+		tail := tailOf(sorted)
 		for k := range n {
 			beyond := amounts[k] - math.Exp(p.Level[model])
 			if spread != byAmount {
 				beyond = (math.Log(amounts[k]) - p.Level[model]) / scale
 			}
-			risk[k] += weight * exceedWith(sorted, beyond, tail)
+			risk[k] += weight * exceed(sorted, beyond, tail)
 		}
 	}
 }

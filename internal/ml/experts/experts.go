@@ -160,9 +160,9 @@ func (x *Experts) limit(level float64) float64 {
 func (x *Experts) amounts(p *Point, model, spread int, s *Scratch) {
 	sorted, scale := x.residuals(p, model, spread, s)
 	level, most := p.Level[model], x.limit(p.Level[model])
-	tail := tailShare * meanExcess(sorted)
+	tail := tailOf(sorted)
 	for i, risk := range risks {
-		r := upperWith(sorted, risk, tail)
+		r := upper(sorted, risk, tail)
 		var amount float64
 		if spread == byAmount {
 			amount = max(leastAmount, math.Exp(level)+r)

@@ -36,15 +36,9 @@ func (w *Window) Median() float64 {
 
 // upper is the value that the next draw exceeds with probability risk, given the
 // sorted residuals so far: the conformal order statistic, interpolated. With 99
-// residuals and risk 0.02 it is the second largest. Beyond the largest an
-// exponential tail goes on with half the mean excess of the top tenth: the whole
-// of it was measured to pay for kills that did not come.
-func upper(sorted []float64, risk float64) float64 {
-	return upperWith(sorted, risk, tailShare*meanExcess(sorted))
-}
-
-// upperWith is upper with the tail's scale already known.
-func upperWith(sorted []float64, risk, tail float64) float64 {
+// residuals and risk 0.02 it is the second largest. Beyond the largest goes an
+// exponential tail: tail is tailOf the same residuals.
+func upper(sorted []float64, risk, tail float64) float64 {
 	n := len(sorted)
 	if n == 0 {
 		return 0
@@ -61,26 +55,21 @@ func upperWith(sorted []float64, risk, tail float64) float64 {
 	return sorted[n-1] + tail*math.Log(1/rank)
 }
 
-// exceed is the inverse of upper: P(next > v). It is 1 where nothing is known.
-func exceed(sorted []float64, v float64) float64 {
-	return exceedWith(sorted, v, tailShare*meanExcess(sorted))
-}
-
-// exceedWith is exceed with the tail's scale already known.
-func exceedWith(sorted []float64, v, tail float64) float64 {
+// exceed is P(next > v), by the same residuals and tail. It is 1 where nothing is
+// known.
+func exceed(sorted []float64, v, tail float64) float64 {
 	n := len(sorted)
 	if n == 0 {
 		return 1
 	}
-	above := n - upperBound(sorted, v)
-	if above > 0 {
+	if above := n - upperBound(sorted, v); above > 0 {
 		return float64(above) / float64(n+1)
 	}
 	least := 1 / float64(n+1)
-	if tail > 0 {
+	switch {
+	case tail > 0:
 		return least * math.Exp(-(v-sorted[n-1])/tail)
-	}
-	if v > sorted[n-1] {
+	case v > sorted[n-1]:
 		return least / 2 // constant so far: nothing says how far the next may be
 	}
 	return least
@@ -96,6 +85,10 @@ func upperBound(sorted []float64, v float64) int {
 	})
 	return i
 }
+
+// tailOf is the scale of the exponential tail: half the mean excess of the top
+// tenth. The whole of it was measured to pay for kills that did not come.
+func tailOf(sorted []float64) float64 { return tailShare * meanExcess(sorted) }
 
 const tailShare = 0.5
 
