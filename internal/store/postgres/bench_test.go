@@ -4,17 +4,20 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/store/postgres"
 )
 
 var benchTask = sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "hst", Task: "calibrate"}
@@ -78,35 +81,68 @@ func reportSize(b *testing.B, dsn string, rows int) {
 	b.ReportMetric(float64(all)/float64(rows), "total-B/row")
 }
 
+// plainInsertSQL is the row of benchRuns as anyone would insert it.
+const plainInsertSQL = `
+	INSERT INTO observation (task, run_id, map_index, try_number, outcome, provisional, at, started_at, ended_at,
+		duration_us, memory_max, requested_memory, cpu_max, features, lot)
+	VALUES (1, $1, -1, 1, 1, false, $2, $3, $2, $4, $5, $6, 1.5, $7, hashtext($1))
+	ON CONFLICT DO NOTHING`
+
 // BenchmarkRecord has 64 callers, each telling one run at a time and waiting for
-// its commit. Beside it, the same callers send the one INSERT themselves.
+// its commit. Beside it, the same callers send one INSERT each, on connections of
+// their own.
 func BenchmarkRecord(b *testing.B) {
 	const callers = 64
-	b.Run("ours", func(b *testing.B) {
-		st := open(b, pgtest.DSN(b))
-		obs := benchRuns(1000)
-		var n atomic.Int64
-		b.SetParallelism(callers / 2)
-		b.ResetTimer()
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				i := int(n.Add(1))
-				o := obs[i%len(obs)]
-				o.Try.RunID = fmt.Sprintf("r%08d", i)
-				_, err := st.Record(b.Context(), []sizing.Observation{o})
-				require.NoError(b, err)
-			}
+	obs := benchRuns(1000)
+	dsn := pgtest.DSN(b)
+	st := open(b, dsn)
+	_, err := st.Record(b.Context(), obs[:1])
+	require.NoError(b, err)
+	config, err := pgxpool.ParseConfig(dsn)
+	require.NoError(b, err)
+	config.MaxConns = callers
+	pool, err := pgxpool.NewWithConfig(b.Context(), config)
+	require.NoError(b, err)
+	defer pool.Close()
+	row := []float64{.1, .2, .3, .4, .5, .6, 1, 2, 3, 19_000}
+	var n atomic.Int64
+	for name, tell := range map[string]func(o *sizing.Observation) error{
+		"store": func(o *sizing.Observation) error {
+			_, err := st.Record(b.Context(), []sizing.Observation{*o})
+			return err
+		},
+		"plain INSERT": func(o *sizing.Observation) error {
+			_, err := pool.Exec(b.Context(), plainInsertSQL, o.Try.RunID, o.EndedAt, o.StartedAt,
+				o.Duration.Microseconds(), int64(o.MemoryMax), int64(o.Requested.Memory), row)
+			return err
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetParallelism(callers / runtime.GOMAXPROCS(0))
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					i := n.Add(1)
+					o := obs[i%int64(len(obs))]
+					o.Try.RunID = fmt.Sprintf("r%09d", i)
+					if err := tell(&o); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 		})
-		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
-	})
+	}
 }
 
 func BenchmarkHistory(b *testing.B) {
 	for _, n := range []int{20_000, 100_000, 500_000} {
 		b.Run(fmt.Sprint("of ", n), func(b *testing.B) {
-			st := open(b, pgtest.DSN(b))
-			_, err := st.Record(b.Context(), benchRuns(n))
+			st, obs := open(b, pgtest.DSN(b)), benchRuns(n)
+			_, err := st.Record(b.Context(), obs)
 			require.NoError(b, err)
+			for part := range slices.Chunk(obs[n-20_000:], 1000) {
+				promise(b, st, part)
+			}
 			for b.Loop() {
 				h, err := st.History(b.Context(), benchTask, store.Keep{})
 				require.NoError(b, err)
@@ -114,6 +150,17 @@ func BenchmarkHistory(b *testing.B) {
 			}
 		})
 	}
+}
+
+// promise stores a receipt for each run.
+func promise(b *testing.B, st *postgres.Store, obs []sizing.Observation) {
+	receipts := make([]sizing.Receipt, len(obs))
+	for i, o := range obs {
+		risk := 0.01
+		receipts[i] = sizing.Receipt{At: o.StartedAt, Ask: sizing.Ask{Try: o.Try, Features: o.Features},
+			Allocation: sizing.Allocation{PredictionID: "p" + o.Try.RunID, Task: o.Try.TaskKey, Risk: sizing.Risk{Promised: &risk}}}
+	}
+	require.NoError(b, st.SaveReceipts(b.Context(), receipts))
 }
 
 func BenchmarkProfile(b *testing.B) {

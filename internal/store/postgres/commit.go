@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -102,8 +101,8 @@ func (g *groupCommit) flush(requests []request) {
 		all = append(all, r.reports...)
 	}
 	recorded, err := g.commit(ctx, all)
-	if len(requests) > 1 && (errors.Is(err, errStale) || sizing.KindOf(err) == sizing.Invalid) {
-		// One request spoiled it for all; nothing was written. Alone, only that one fails.
+	if len(requests) > 1 && err != nil && sizing.KindOf(err) != sizing.Unavailable {
+		// One request spoiled it for all, and nothing was written. Alone, only that one fails.
 		for _, r := range requests {
 			g.flush([]request{r})
 		}

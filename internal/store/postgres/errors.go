@@ -36,6 +36,7 @@ var advice = map[string]struct {
 	"53":    {sizing.Unavailable, "the database is short of resources (disk, memory or connections): free some and try again"},
 	"53100": {sizing.Unavailable, "the database's disk is full: free space and try again"},
 	"53300": {sizing.Unavailable, "the database has no connection to spare: raise its max_connections or lower ours, and try again"},
+	"54":    {sizing.Invalid, "a value is too long to be stored: shorten it"},
 	"55P03": {sizing.Unavailable, "the database is locked for too long: try again"},
 	"57":    {sizing.Unavailable, "the database is shutting down, starting up or gave up the statement: try again"},
 	"58":    {sizing.Unavailable, "the database's machine failed to read or write: look at the database's log"},

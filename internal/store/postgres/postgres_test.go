@@ -152,6 +152,34 @@ func cutConnections(t *testing.T, killer *pgx.Conn) {
 	require.NoError(t, err)
 }
 
+func TestAReplicaLearnsOfRenameAndDeletionWhenItWrites(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	writer, other := open(t, dsn), reopen(t, dsn)
+	key, moved := run(0).Try.TaskKey, sizing.TaskKey{Namespace: "default", DAG: "d", Task: "moved"}
+	tell := func(i, count int) { // count: few go with others, many straight in
+		obs := make([]sizing.Observation, count)
+		for j := range obs {
+			obs[j] = run(i + j)
+		}
+		recorded, err := writer.Record(t.Context(), obs)
+		require.NoError(t, err)
+		require.NoError(t, recorded[0].Err)
+	}
+	total := func(key sizing.TaskKey) int {
+		h, err := other.History(t.Context(), key, store.Keep{})
+		require.NoError(t, err)
+		return h.Total
+	}
+	tell(0, 1)
+	require.NoError(t, other.Rename(t.Context(), key, moved))
+	tell(1, 2)
+	require.Equal(t, []int{1, 2}, []int{total(moved), total(key)})
+
+	require.NoError(t, other.DeleteTask(t.Context(), key))
+	tell(100, 200)
+	require.Equal(t, []int{1, 200}, []int{total(moved), total(key)})
+}
+
 func TestTheListenerEndsWithItsConnection(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	st, killer := open(t, dsn), connect(t, dsn)

@@ -158,21 +158,13 @@ func lot(try sizing.TryKey) int32 {
 	return int32((x ^ x>>31) >> 32)
 }
 
-// checkStorable refuses what no column could hold, so that it fails alone.
+// checkStorable refuses what no row could hold, so that it fails alone.
 func checkStorable(o *sizing.Observation) error {
-	if o.Try.Number < 0 || o.Try.Number > sizing.MaxTry {
-		return sizing.InvalidField("try_number", "must be 1 to %d", sizing.MaxTry)
+	if bad := o.Try.Validate(true); len(bad) > 0 {
+		return &sizing.Error{Kind: sizing.Invalid, Detail: bad[0].Field + " " + bad[0].Detail, Fields: bad}
 	}
-	if o.Try.MapIndex < sizing.NoMap || o.Try.MapIndex > sizing.MaxMapIndex {
-		return sizing.InvalidField("map_index", "must be -1 (not mapped) to %d", sizing.MaxMapIndex)
-	}
-	for _, id := range []struct{ field, text string }{
-		{"namespace", o.Try.Namespace}, {"dag_id", o.Try.DAG}, {"task_id", o.Try.Task},
-		{"run_id", o.Try.RunID}, {"prediction_id", o.PredictionID},
-	} {
-		if !isText(id.text) {
-			return sizing.InvalidField(id.field, "must be UTF-8 without NUL")
-		}
+	if !isText(o.PredictionID) {
+		return sizing.InvalidField("prediction_id", "must be UTF-8 without NUL")
 	}
 	for name, v := range o.Features {
 		if !isText(name) || !isText(v.Text) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -90,13 +91,16 @@ func examineWriters(t *testing.T, open func(*testing.T) store.Store) {
 		key := task("spoiled")
 		inParallel(t, 32, func(ctx context.Context, worker int) error {
 			o := success(firstTry(key, fmt.Sprint(worker)), sizing.GiB, 1)
-			if worker%4 == 0 {
-				o.MemoryMax = -1 << 62 // absurd, but a number: what becomes of it is its own affair
-				o.Try.RunID += "\x00"
+			spoiler := worker%4 == 0
+			if spoiler {
+				o.EndedAt = time.Date(294_277, 1, 2, 0, 0, 0, 0, time.UTC) // later than a store can tell
 			}
 			recorded, err := st.Record(ctx, []sizing.Observation{o})
-			if err == nil && (recorded[0].Err != nil) != (worker%4 == 0) {
-				err = fmt.Errorf("worker %d: %v", worker, recorded[0].Err)
+			if err == nil {
+				err = recorded[0].Err
+			}
+			if spoiler && sizing.KindOf(err) == sizing.Invalid {
+				return nil
 			}
 			return err
 		})
