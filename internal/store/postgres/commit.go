@@ -22,6 +22,7 @@ type groupCommit struct {
 	commit  func(context.Context, []report) ([]sizing.Recorded, error)
 	queue   chan request
 	closing chan struct{}
+	close   sync.Once
 	running sync.WaitGroup
 }
 
@@ -47,7 +48,7 @@ func (g *groupCommit) start(commit func(context.Context, []report) ([]sizing.Rec
 
 // stop returns once everything handed over is committed.
 func (g *groupCommit) stop() {
-	close(g.closing)
+	g.close.Do(func() { close(g.closing) })
 	g.running.Wait()
 }
 

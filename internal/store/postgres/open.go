@@ -78,7 +78,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 }
 
 // Close ends the background work once what was queued is committed, and then the
-// connections. Calls that come later fail as Unavailable.
+// connections. Calls that come later fail as Unavailable; a second Close does nothing.
 func (s *Store) Close() {
 	s.commits.stop()
 	s.pool.Close()

@@ -92,6 +92,7 @@ func TestAClosedStoreIsUnavailable(t *testing.T) {
 	st, err := postgres.Open(t.Context(), pgtest.DSN(t), postgres.Config{})
 	require.NoError(t, err)
 	st.Close()
+	st.Close()
 	_, err = st.Record(t.Context(), []sizing.Observation{run(1)})
 	requireUnavailable(t, err, "")
 	requireUnavailable(t, st.Ping(t.Context()), "")
