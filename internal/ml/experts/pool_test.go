@@ -1,0 +1,68 @@
+package experts
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestAgesArePowersOfTwo(t *testing.T) {
+	for told, want := range map[int]int{0: 0, 1: 0, 2: 1, 3: 1, 4: 2, 7: 2, 8: 3, 511: 8, 512: 9, 1 << 40: 9} {
+		assert.Equal(t, want, age(told), "%d rows", told)
+	}
+}
+
+// Two kills promised and eight come: with four more of belief on both sides the
+// next promise is doubled, at that age only.
+func TestAPromiseIsCorrectedByHowTasksOfItsAgeKeptIt(t *testing.T) {
+	var p Pool
+	assert.Equal(t, 1.0, p.factor(5), "nothing known: as it stands")
+	for i := range 8 {
+		p.Kept(4+i%4, 0.25, true)
+	}
+	assert.InDelta(t, 2, p.factor(7), 0.01)
+	assert.Equal(t, 1.0, p.factor(8))
+	for range 1000 {
+		p.Kept(100, 0.001, true)
+		p.Kept(1000, 0.5, false)
+	}
+	assert.Equal(t, 4.0, p.factor(100), "at most four times")
+	assert.Equal(t, 0.3, p.factor(1000), "at least three tenths")
+}
+
+func TestThePoolForgets(t *testing.T) {
+	var p Pool
+	assert.Zero(t, p.mean())
+	p.Spent(10)
+	p.Spent(20)
+	assert.InDelta(t, 15, p.mean(), 0.01)
+	for range 20000 {
+		p.Spent(1)
+	}
+	assert.InDelta(t, 1, p.mean(), 0.01)
+}
+
+func TestWhatIsAddedCanBeTakenBack(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 1))
+	share := func() (p Pool) {
+		for range 200 {
+			p.Spent(rng.ExpFloat64() * 100)
+			p.Kept(1+rng.IntN(2000), rng.Float64()*0.05, rng.IntN(20) == 0)
+		}
+		return p
+	}
+	a, b := share(), share()
+	sum := a
+	sum.Add(&b)
+	assert.Greater(t, sum.Rows, a.Rows)
+	back := sum
+	back.Remove(&b)
+	assert.InDelta(t, a.Cost, back.Cost, 1e-9)
+	assert.InDelta(t, a.Rows, back.Rows, 1e-9)
+	assert.InDeltaSlice(t, a.Promised[:], back.Promised[:], 1e-12)
+	assert.InDeltaSlice(t, a.Killed[:], back.Killed[:], 1e-12)
+	other := b
+	other.Add(&a)
+	assert.Equal(t, sum, other, "in any order")
+}
