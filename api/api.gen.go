@@ -25,6 +25,12 @@ const (
 	FeatureFieldKindNumber   FeatureFieldKind = "number"
 )
 
+// Defines values for Grid.
+const (
+	GridBins Grid = "bins"
+	GridFine Grid = "fine"
+)
+
 // Defines values for Group.
 const (
 	GroupHeavy    Group = "heavy"
@@ -174,6 +180,9 @@ type FieldProblem struct {
 	// Field As the caller wrote it: `requested.memory`, `tasks[3].run_id`.
 	Field string `json:"field"`
 }
+
+// Grid defines model for Grid.
+type Grid string
 
 // Group How much may be saved on the task, by its usage statistics.
 type Group string
@@ -410,13 +419,15 @@ type Outcome string
 
 // Policy defines model for Policy.
 type Policy struct {
-	Cap          *string `json:"cap"`
-	CapBytes     *int64  `json:"cap_bytes"`
-	CPUUnmanaged bool    `json:"cpu_unmanaged"`
-	Floor        *string `json:"floor"`
-	FloorBytes   *int64  `json:"floor_bytes"`
-	LimitRatio   float64 `json:"limit_ratio"`
-	MaxLifts     int     `json:"max_lifts"`
+	BinEdgesBytes []int64 `json:"bin_edges_bytes"`
+	Cap           *string `json:"cap"`
+	CapBytes      *int64  `json:"cap_bytes"`
+	CPUUnmanaged  bool    `json:"cpu_unmanaged"`
+	Floor         *string `json:"floor"`
+	FloorBytes    *int64  `json:"floor_bytes"`
+	Grid          Grid    `json:"grid"`
+	LimitRatio    float64 `json:"limit_ratio"`
+	MaxLifts      int     `json:"max_lifts"`
 
 	// Mode `enforce` grants what was decided; `shadow` grants the static request and says what would have been granted; `off` grants the static request.
 	Mode                Mode    `json:"mode"`
@@ -426,7 +437,9 @@ type Policy struct {
 
 // PolicyRequest What people decide for a task.
 type PolicyRequest struct {
-	Cap *MemoryQuantity `json:"cap,omitempty"`
+	// BinEdgesBytes Ascending upper edges for grid bins.
+	BinEdgesBytes *[]int64        `json:"bin_edges_bytes,omitempty"`
+	Cap           *MemoryQuantity `json:"cap,omitempty"`
 
 	// CapBytes Grant at most this; four times the larger of request and largest peak if left out.
 	CapBytes *MemoryBytes `json:"cap_bytes,omitempty"`
@@ -437,6 +450,9 @@ type PolicyRequest struct {
 
 	// FloorBytes Grant at least this.
 	FloorBytes *MemoryBytes `json:"floor_bytes,omitempty"`
+
+	// Grid What amounts are granted on: fine (whole MiB; wastes least, and the default) or bins (rounded up to the upper edges below, else to those searched for the task).
+	Grid *Grid `json:"grid,omitempty"`
 
 	// LimitRatio Limit over request; 1 (Guaranteed) if left out.
 	LimitRatio *float64 `json:"limit_ratio,omitempty"`
@@ -713,8 +729,11 @@ type TaskProfile struct {
 	Ambiguity *string `json:"ambiguity"`
 
 	// Ambiguous Runs with the same features differ so much that the features cannot tell them apart.
-	Ambiguous bool   `json:"ambiguous"`
-	Champion  *Model `json:"champion"`
+	Ambiguous bool `json:"ambiguous"`
+
+	// BinsBytes Upper edges of the bins that were searched for the task; null before the first training.
+	BinsBytes []int64 `json:"bins_bytes"`
+	Champion  *Model  `json:"champion"`
 
 	// DagID 1 to 250 characters, any but control characters and '/'.
 	//

@@ -95,7 +95,8 @@ func New() *Model {
 	return &Model{Experts: experts.New(expertConfig)}
 }
 
-// LargestPeak is the largest peak, or lower bound of one, so far; zero if none.
+// LargestPeak is the largest measured peak so far; zero if none. Kills do not
+// count: a leak must not raise its own cap.
 func (m *Model) LargestPeak() sizing.Bytes { return m.Largest }
 
 // LargestStarted is the largest allocation that a pod was started with.
@@ -127,7 +128,6 @@ func (m *Model) Learn(t Told) {
 		if m.Experts.Told > 0 {
 			m.Experts.MaxPeak = max(m.Experts.MaxPeak, float64(t.Peak))
 		}
-		m.Largest = max(m.Largest, t.Peak)
 	}
 }
 

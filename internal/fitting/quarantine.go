@@ -37,7 +37,7 @@ func (m *Model) foretold(f sizing.Features) float64 {
 	b.cells = m.cells(f, b.cells)
 	var p experts.Point
 	m.Models.ask(b.cells, &p, b)
-	return max(float64(m.Largest), math.Exp(p.Level[experts.LineTrees]))
+	return max(m.Experts.MaxPeak, math.Exp(p.Level[experts.LineTrees]))
 }
 
 // confirm learns what was held back, once a peak (or a bound) of half of it came.

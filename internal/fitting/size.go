@@ -18,6 +18,7 @@ type Question struct {
 	RiskTarget float64      // share of first tries that may be killed
 	Above      sizing.Bytes // after a kill: the peak is above this
 	Lifts      int          // that may still follow; the last jumps to the cap
+	Edges      sizing.Bins  // amounts are rounded up to these; none: to whole MiB
 }
 
 // Sized is a Model's answer. Source is sizing.FromRequested where the model has
@@ -55,7 +56,7 @@ func (m *Model) Size(q Question) Sized {
 		}
 	} else {
 		answer = m.Experts.Answer(&p, q.RiskTarget, &b.scratch)
-		s.Limit = within(q, sizing.Bytes(min(answer.Amount, sizing.MaxBytes)).RoundUp(sizing.MiB))
+		s.Limit = within(q, onGrid(q, answer.Amount))
 		s.Ladder = m.ladder(&p, q, s.Limit, b, []sizing.Bytes{s.Limit})
 	}
 	risk := m.risk(&p, q, s.Limit, answer, b)
@@ -95,6 +96,11 @@ func within(q Question, limit sizing.Bytes) sizing.Bytes {
 	return limit
 }
 
+// onGrid rounds an amount up.
+func onGrid(q Question, amount float64) sizing.Bytes {
+	return q.Edges.RoundUp(sizing.Bytes(min(amount, sizing.MaxBytes)).RoundUp(sizing.MiB))
+}
+
 // ladder appends what each OOM is lifted to, from a limit on: as many rungs as
 // lifts are left, the last of them the cap.
 func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
@@ -105,7 +111,7 @@ func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffe
 	b.rungs = m.Experts.Ladder(p, float64(from), float64(ceiling), q.Lifts, &b.scratch, b.rungs[:0])
 	last := from
 	for _, rung := range b.rungs {
-		if next := within(q, sizing.Bytes(rung).RoundUp(sizing.MiB)); next > last {
+		if next := within(q, onGrid(q, rung)); next > last {
 			ladder = append(ladder, next)
 			last = next
 		}

@@ -17,7 +17,7 @@ func (s *server) GetPolicy(ctx context.Context, r api.GetPolicyRequestObject) (a
 	if err != nil {
 		return nil, err
 	}
-	if p == (sizing.Policy{}) {
+	if p.IsZero() {
 		if err := s.known(ctx, key); err != nil {
 			return nil, err
 		}
@@ -53,6 +53,10 @@ func policy(b *api.PolicyRequest) (sizing.Policy, error) {
 		LimitRatio:   or(b.LimitRatio, 0),
 		NeverAbove:   or(b.NeverAboveRequested, false),
 		CPUUnmanaged: or(b.CPUUnmanaged, false),
+		Grid:         sizing.Grid(or(b.Grid, "")),
+	}
+	for _, edge := range or(b.BinEdgesBytes, nil) {
+		p.Edges = append(p.Edges, sizing.Bytes(edge))
 	}
 	if b.Mode != nil && *b.Mode == "" {
 		f.add("mode", "must be enforce, shadow or off")
@@ -71,7 +75,10 @@ func policyAnswer(p sizing.Policy) api.Policy {
 	p = p.WithDefaults()
 	answer := api.Policy{
 		Mode: api.Mode(p.Mode), RiskTarget: p.RiskTarget, MaxLifts: *p.MaxLifts, LimitRatio: p.LimitRatio,
-		NeverAboveRequested: p.NeverAbove, CPUUnmanaged: p.CPUUnmanaged,
+		NeverAboveRequested: p.NeverAbove, CPUUnmanaged: p.CPUUnmanaged, Grid: api.Grid(p.Grid),
+	}
+	for _, edge := range p.Edges {
+		answer.BinEdgesBytes = append(answer.BinEdgesBytes, int64(edge))
 	}
 	answer.FloorBytes, answer.Floor = amount(p.Floor)
 	answer.CapBytes, answer.Cap = amount(p.Cap)

@@ -24,6 +24,9 @@ func profile(p *sizing.Profile) api.TaskProfile {
 		MemoryBytes: quantiles(p.Memory), DurationSeconds: quantiles(p.Seconds), Requested: resources(p.Requested),
 		Features: fields(&p.Schema), Ambiguous: p.Ambiguous != "", Policy: policyAnswer(p.Policy), Exam: p.Exam, Risk: record(p),
 	}
+	for _, edge := range p.Bins {
+		t.BinsBytes = append(t.BinsBytes, int64(edge))
+	}
 	if p.Ambiguous != "" {
 		t.Ambiguity = &p.Ambiguous
 	}

@@ -194,10 +194,11 @@ func TestPagesHoldEveryTaskOnce(t *testing.T) {
 
 func TestAPolicyIsReplacedWhole(t *testing.T) {
 	w := newWorld(t, everybody)
-	set := w.do(http.MethodPut, "/tasks/d/t/policy", `{"mode": "shadow", "cap": "4Gi", "floor_bytes": 1048576, "max_lifts": 0, "limit_ratio": 1.5}`).json()
+	set := w.do(http.MethodPut, "/tasks/d/t/policy", `{"mode": "shadow", "cap": "4Gi", "floor_bytes": 1048576, "max_lifts": 0, "limit_ratio": 1.5, "grid": "bins", "bin_edges_bytes": [1073741824, 4294967296]}`).json()
 	assert.Equal(t, map[string]any{
 		"mode": "shadow", "cap": "4Gi", "cap_bytes": float64(4 << 30), "floor": "1Mi", "floor_bytes": float64(1 << 20),
 		"risk_target": 0.015, "max_lifts": 0.0, "limit_ratio": 1.5, "never_above_requested": false, "cpu_unmanaged": false,
+		"grid": "bins", "bin_edges_bytes": []any{float64(1 << 30), float64(4 << 30)},
 	}, set)
 	assert.Equal(t, set, w.do(http.MethodGet, "/tasks/d/t/policy", "").json(), "what was set is in force")
 	again := w.do(http.MethodPut, "/tasks/d/t/policy", `{"risk_target": 0.01}`).json()

@@ -50,11 +50,14 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	return lift, nil
 }
 
-// liftCap is the ceiling of a lift. Where neither policy nor caller gave a cap,
-// the failed allocation is evidence too: four times it may be tried.
+// liftCap is the ceiling of a lift. Where nothing is known to derive it from, four
+// times the failed allocation may be tried.
 func (t *task) liftCap(ask *sizing.LiftAsk, policy sizing.Policy, now time.Time) sizing.Bytes {
-	largest := max(t.model.LargestPeak(), ask.Failed)
-	return lowerCap(policy.CapFor(ask.MaxMemory, ask.Requested.Memory, largest), t.ceilingAt(now))
+	ceiling := policy.CapFor(ask.MaxMemory, ask.Requested.Memory, t.model.LargestPeak())
+	if ceiling == 0 {
+		ceiling = ask.Failed.Times(4)
+	}
+	return lowerCap(ceiling, t.ceilingAt(now))
 }
 
 // reportKill stores the kill, provisionally, where none was reported. While the

@@ -115,6 +115,11 @@ func (t *task) question(ask *sizing.Ask, policy sizing.Policy, now time.Time) fi
 		q.Cap = lowerCap(q.Cap, ask.Requested.Memory)
 	}
 	q.Cap = lowerCap(q.Cap, t.ceilingAt(now))
+	if policy.Grid == sizing.OnBins {
+		if q.Edges = policy.Edges; len(q.Edges) == 0 {
+			q.Edges = t.model.Bins
+		}
+	}
 	return q
 }
 

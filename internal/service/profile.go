@@ -40,7 +40,7 @@ func (s *Service) complete(p *sizing.Profile) {
 	p.Group = sizing.GroupOf(p.Memory)
 	if t := s.tasks.find(p.Task); t != nil {
 		t.mu.RLock()
-		p.Ambiguous = t.model.Ambiguous()
+		p.Ambiguous, p.Bins = t.model.Ambiguous(), t.model.Bins
 		t.mu.RUnlock()
 	}
 }

@@ -16,6 +16,14 @@ func (bins Bins) Index(b Bytes) int {
 	return i
 }
 
+// RoundUp is the smallest edge that holds b; b itself above the last.
+func (bins Bins) RoundUp(b Bytes) Bytes {
+	if i := bins.Index(b); i < len(bins) {
+		return bins[i]
+	}
+	return b
+}
+
 // Valid reports whether the edges are positive and strictly ascending.
 func (bins Bins) Valid() bool {
 	for i, edge := range bins {

@@ -3,6 +3,7 @@ package sizing
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 )
 
 // Mode says whether answers are applied.
@@ -24,6 +25,17 @@ const DefaultRiskTarget = 0.015
 // jumps to the cap.
 const DefaultMaxLifts = 3
 
+// Grid is what amounts are granted on.
+type Grid string
+
+// Fine grants any amount, in whole MiB: measured to waste least. OnBins rounds up
+// to the task's bins, of which there are few: the upper edges of the policy, else
+// those that were searched for the task.
+const (
+	Fine   Grid = "fine"
+	OnBins Grid = "bins"
+)
+
 // Policy is what people decide for a task. The zero Policy means the defaults.
 type Policy struct {
 	Mode         Mode    // Enforce if empty
@@ -34,6 +46,8 @@ type Policy struct {
 	LimitRatio   float64 // limit / request; 1 (Guaranteed) if zero
 	NeverAbove   bool    // never grant a first try more than the static request
 	CPUUnmanaged bool    // answer the requested CPU unchanged
+	Grid         Grid    // Fine if empty
+	Edges        Bins    // for OnBins; those that were searched if empty
 }
 
 // Validate names the fields that cannot be right.
@@ -63,12 +77,25 @@ func (p Policy) Validate() []FieldError {
 	if p.LimitRatio != 0 && !(p.LimitRatio >= 1 && p.LimitRatio <= 10) {
 		add("limit_ratio", "must be 1 to 10")
 	}
+	if p.Grid != "" && p.Grid != Fine && p.Grid != OnBins {
+		add("grid", "must be fine or bins")
+	}
+	if len(p.Edges) > 0 && (!p.Edges.Valid() || p.Edges[len(p.Edges)-1] > MaxBytes || len(p.Edges) > MaxEdges) {
+		add("bin_edges_bytes", "must be 1 to %d ascending amounts, 1 byte to 8Pi", MaxEdges)
+	}
 	return bad
 }
+
+// MaxEdges bounds the bins that a policy may fix.
+const MaxEdges = 64
+
+// IsZero reports whether nothing was decided.
+func (p Policy) IsZero() bool { return reflect.DeepEqual(p, Policy{}) }
 
 // WithDefaults fills what was left open, but for Floor and Cap.
 func (p Policy) WithDefaults() Policy {
 	p.Mode = cmp.Or(p.Mode, Enforce)
+	p.Grid = cmp.Or(p.Grid, Fine)
 	p.RiskTarget = cmp.Or(p.RiskTarget, DefaultRiskTarget)
 	p.LimitRatio = cmp.Or(p.LimitRatio, 1)
 	if p.MaxLifts == nil {

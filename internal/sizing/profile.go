@@ -22,6 +22,7 @@ type Profile struct {
 	Memory       Quantiles // bytes, of measured peaks
 	Seconds      Quantiles // duration
 	LargestPeak  Bytes
+	Bins         Bins      // upper edges; none before the first training
 	Requested    Resources // the last static request reported
 	Schema       Schema
 	Policy       Policy

@@ -104,6 +104,27 @@ func TestBinsAreWorthTheirUpperEdge(t *testing.T) {
 	assert.Equal(t, 3, bins.Index(9000))
 }
 
+func TestAmountsAreRoundedUpToEdges(t *testing.T) {
+	bins := sizing.Bins{512, 2048}
+	assert.Equal(t, sizing.Bytes(512), bins.RoundUp(5))
+	assert.Equal(t, sizing.Bytes(2048), bins.RoundUp(2048))
+	assert.Equal(t, sizing.Bytes(3000), bins.RoundUp(3000), "above the last edge it stays")
+	assert.Equal(t, sizing.Bytes(7), sizing.Bins(nil).RoundUp(7))
+}
+
+func TestPoliciesThatCannotBeRightNameTheirField(t *testing.T) {
+	for field, p := range map[string]sizing.Policy{
+		"mode": {Mode: "loud"}, "floor_bytes": {Floor: 2, Cap: 1}, "cap_bytes": {Cap: -1}, "risk_target": {RiskTarget: 0.9},
+		"limit_ratio": {LimitRatio: 0.5}, "grid": {Grid: "coarse"}, "bin_edges_bytes": {Edges: sizing.Bins{4, 2}},
+	} {
+		bad := p.Validate()
+		require.Len(t, bad, 1, field)
+		assert.Equal(t, field, bad[0].Field)
+	}
+	assert.True(t, sizing.Policy{}.IsZero())
+	assert.Empty(t, sizing.Policy{}.WithDefaults().Validate())
+}
+
 func TestTheCapIsTheSmallestThatIsKnown(t *testing.T) {
 	assert.Equal(t, 4*gib, sizing.Policy{Cap: 4 * gib}.CapFor(8*gib, gib, 0))
 	assert.Equal(t, 8*gib, sizing.Policy{}.CapFor(8*gib, gib, 0))
