@@ -6,6 +6,7 @@ import (
 
 	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
 )
 
 // tailAtMost bounds the rows that are learned on top of a loaded model; older
@@ -13,15 +14,10 @@ import (
 const tailAtMost = 5_000
 
 // follow keeps the models and policies in memory equal to the stored ones: by
-// notification, again whole after every reconnect, and by a slow poll.
+// notification, and again whole after every reconnect.
 func (s *Service) follow(ctx context.Context) {
-	go s.poll(ctx)
 	for ctx.Err() == nil {
-		err := s.store.Changes(ctx, func() { s.resync(ctx) }, func(key sizing.TaskKey) {
-			if err := s.reload(ctx, key); err != nil {
-				s.log.Warn("a changed task could not be read", "task", key.String(), "err", err)
-			}
-		})
+		err := s.store.Changes(ctx, func() { s.resync(ctx) }, func(key sizing.TaskKey) { s.catchUp(ctx, key) })
 		if ctx.Err() != nil {
 			return
 		}
@@ -54,44 +50,68 @@ func (s *Service) resync(ctx context.Context) {
 		s.log.Warn("models could not be listed", "err", err)
 		return
 	}
-	policies, err := s.store.Policies(ctx)
-	if err != nil {
+	if err := s.readPolicies(ctx); err != nil {
 		s.log.Warn("policies could not be listed", "err", err)
 		return
 	}
-	for key, policy := range policies {
-		t := s.tasks.get(key)
-		t.mu.Lock()
-		t.policy = policy
-		t.mu.Unlock()
-	}
 	for key, version := range versions {
-		if t := s.tasks.find(key); t != nil && t.version() == version {
-			continue
-		}
-		if err := s.reload(ctx, key); err != nil {
-			s.log.Warn("a model could not be loaded; the last good one answers", "task", key.String(), "version", version, "err", err)
+		if t := s.tasks.find(key); t == nil || t.version() != version {
+			s.catchUp(ctx, key)
 		}
 	}
 	for _, key := range s.tasks.keys() {
-		if _, active := versions[key]; !active && s.tasks.get(key).version() > 0 {
-			s.tasks.drop(key) // deleted or renamed
+		if _, active := versions[key]; !active {
+			s.catchUp(ctx, key) // deleted, renamed, or published since we listed
 		}
 	}
 	s.loaded.Store(true)
 }
 
-func (t *task) version() int {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.ref.Version
+// readPolicies takes over all policies as they are now.
+func (s *Service) readPolicies(ctx context.Context) error {
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	policies, err := s.store.Policies(ctx)
+	for key, policy := range policies {
+		s.tasks.get(key).setPolicy(policy)
+	}
+	return err
 }
 
-// reload reads a task's active model and policy, lets the model learn what
-// arrived since it was trained, and swaps it in. A model that cannot be opened
-// leaves the last good one answering.
+// catchUp is reload where nobody waits for the outcome.
+func (s *Service) catchUp(ctx context.Context, key sizing.TaskKey) {
+	if err := s.reload(ctx, key); err != nil && ctx.Err() == nil {
+		s.log.Warn("a task could not be read; the last good model answers", "task", key.String(), "err", err)
+	}
+}
+
+// reload reads a task's policy and active model, lets the model learn what arrived
+// since it was trained, and swaps it in. A model that cannot be opened leaves the
+// last good one answering; a task that is gone is forgotten.
 func (s *Service) reload(ctx context.Context, key sizing.TaskKey) error {
+	// One at a time: what was read last must also be what is put in place last.
+	s.loading.Lock()
+	defer s.loading.Unlock()
 	policy, err := s.store.Policy(ctx, key)
+	if err != nil {
+		return err
+	}
+	t := s.tasks.get(key)
+	t.setPolicy(policy)
+	stored, err := s.store.ActiveModel(ctx, key)
+	if err != nil && !isKind(err, sizing.NotFound) {
+		return err
+	}
+	model := fitting.New() // of a young task: all of its rows are its tail
+	if err == nil {
+		if t.answersBy(&stored) {
+			return nil
+		}
+		if model, err = fitting.Open(stored.Blob); err != nil {
+			return err
+		}
+	}
+	tail, err := s.store.Since(ctx, key, stored.LastSeq, tailAtMost)
 	if isKind(err, sizing.NotFound) {
 		s.tasks.drop(key)
 		return nil
@@ -99,71 +119,76 @@ func (s *Service) reload(ctx context.Context, key sizing.TaskKey) error {
 	if err != nil {
 		return err
 	}
-	t := s.tasks.get(key)
-	t.mu.Lock()
-	t.policy = policy
-	t.mu.Unlock()
-	stored, err := s.store.ActiveModel(ctx, key)
-	if isKind(err, sizing.NotFound) {
-		return nil // young: it learns in memory, and soon by training
-	}
-	if err != nil {
-		return err
-	}
-	model, err := fitting.Open(stored.Blob)
-	if err != nil {
-		return err
-	}
-	tail, err := s.store.Since(ctx, key, stored.LastSeq, tailAtMost)
-	if err != nil {
-		return err
-	}
-	lastSeq := stored.LastSeq
 	for i := range tail.Rows {
-		row := &tail.Rows[i]
-		if row.Seq > lastSeq {
-			model.Learn(fitting.ToldOf(&tail.Schema, row))
-			lastSeq = row.Seq
-		}
+		model.Learn(fitting.ToldOf(&tail.Schema, &tail.Rows[i]))
 	}
-	t.swap(model, lastSeq, sizing.ModelRef{
-		Version: stored.Version, Family: stored.Family, Observations: stored.Observations, TrainedAt: stored.TrainedAt,
-	})
+	t.swap(model, tail.LastSeq, refOf(&stored))
 	return nil
 }
 
-// swap puts a loaded model in place. What was told while it was being loaded is
-// learned again on top of it, so that nothing is forgotten until the next training.
-func (t *task) swap(model *fitting.Model, lastSeq int64, ref sizing.ModelRef) {
+// refOf is nil where nothing was published yet.
+func refOf(m *store.Model) *sizing.ModelRef {
+	if m.Version == 0 {
+		return nil
+	}
+	return &sizing.ModelRef{Version: m.Version, Family: m.Family, Observations: m.Observations, TrainedAt: m.TrainedAt}
+}
+
+func (t *task) version() int {
+	if ref := t.ref.Load(); ref != nil {
+		return ref.Version
+	}
+	return 0
+}
+
+// answersBy reports whether m is in place. A task that was deleted and made anew
+// counts its versions anew, too.
+func (t *task) answersBy(m *store.Model) bool {
+	return t.version() == m.Version && t.ref.Load().TrainedAt.Equal(m.TrainedAt)
+}
+
+func (t *task) setPolicy(p sizing.Policy) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.policy = p
+}
+
+// swap puts a loaded model in place, which knows every row up to seq. What was told
+// while it was being loaded is learned again on top of it, so that nothing is
+// forgotten until the next training.
+func (t *task) swap(model *fitting.Model, seq int64, ref *sizing.ModelRef) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.model.Pool()
 	newer := t.recent[:0]
 	for _, told := range t.recent {
-		if told.Seq > lastSeq {
+		if told.Seq > seq {
 			newer = append(newer, told)
 			model.Learn(told)
-			lastSeq = max(lastSeq, told.Seq)
 		}
 	}
 	clear(t.recent[len(newer):])
 	t.recent = newer
-	t.model, t.lastSeq, t.ref = model, lastSeq, ref
+	t.model, t.loaded = model, seq
+	t.ref.Store(ref)
 	together := t.pool.replace(before, model.Pool())
 	t.model.Heed(&together)
 }
 
-// learn tells the model one ended try, once.
+// learn tells the model one ended try, once: a model that was loaded between the
+// commit of a row and this call knows it already.
 func (t *task) learn(told fitting.Told) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.gone || told.Seq <= t.loaded {
+		return
+	}
 	if len(t.recent) == tailAtMost {
 		t.recent = t.recent[tailAtMost/2:]
 	}
 	t.recent = append(t.recent, told)
 	before := t.model.Pool()
 	t.model.Learn(told)
-	t.lastSeq = max(t.lastSeq, told.Seq)
 	together := t.pool.replace(before, t.model.Pool())
 	t.model.Heed(&together)
 }

@@ -17,9 +17,7 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	}
 	now := s.cfg.Now()
 	if ask.Features == nil {
-		if a, ok := s.tries.answered(ask.Try); ok {
-			ask.Features = a.features
-		}
+		ask.Features = s.tries.features(ask.Try)
 	}
 	if ask.Reason.OOM() {
 		if err := s.reportKill(ctx, ask, now); err != nil {
@@ -30,35 +28,27 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	t := s.tasks.get(ask.Try.TaskKey)
 	t.mu.RLock()
 	policy := t.policy.WithDefaults()
-	q := t.question(&ask.Ask, policy, now)
-	q.Above, q.Cap = ask.Failed, t.liftCap(ask, policy, now)
+	q := t.question(&ask.Ask, policy, max(ask.Failed, run.highest()), now)
 	q.Lifts = max(0, *policy.MaxLifts-max(0, len(run.killed)-1))
 	sized := t.model.Size(q)
 	t.mu.RUnlock()
 
 	state := sizing.LiftState{
-		Failed: ask.Failed, Ceiling: q.Cap, Kills: len(run.killed), MaxLifts: *policy.MaxLifts, Ladder: sized.Ladder,
+		Failed: q.Above, Ceiling: q.Cap, Kills: len(run.killed), MaxLifts: *policy.MaxLifts, Ladder: sized.Ladder,
 	}
-	if ask.Failed >= q.Cap && ask.Reason.OOM() {
+	if q.Above >= q.Cap && ask.Reason.OOM() {
 		state.KillsAtCap = s.killsAtCap(ctx, ask.Try.TaskKey, q.Cap)
 	}
 	lift := state.Decide(ask.Reason)
-	lift.PredictionID = newID()
 	if lift.Retry {
+		lift.PredictionID = newID()
 		s.granted(ask, &lift, sized, policy, now)
 	}
 	return lift, nil
 }
 
-// liftCap is the ceiling of a lift. Where nothing is known to derive it from, four
-// times the failed allocation may be tried.
-func (t *task) liftCap(ask *sizing.LiftAsk, policy sizing.Policy, now time.Time) sizing.Bytes {
-	ceiling := policy.CapFor(ask.MaxMemory, ask.Requested.Memory, t.model.LargestPeak())
-	if ceiling == 0 {
-		ceiling = ask.Failed.Times(4)
-	}
-	return lowerCap(ceiling, t.ceilingAt(now))
-}
+// reportAtMost bounds how long a lift waits for its kill to be stored.
+const reportAtMost = 2 * time.Second
 
 // reportKill stores the kill, provisionally, where none was reported. While the
 // database is away the kill is remembered here, so that the DAG need not wait.
@@ -67,16 +57,20 @@ func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, now time.
 		Try: ask.Try, Outcome: ask.Reason, Allocated: sizing.Resources{Memory: ask.Failed},
 		Requested: ask.Requested, Features: ask.Features, Provisional: true,
 	}
+	ctx, cancel := context.WithTimeout(ctx, reportAtMost)
+	defer cancel()
 	results, err := s.Observe(ctx, []sizing.Observation{kill})
 	switch {
 	case isKind(err, sizing.Unavailable):
 		s.log.Warn("a kill could not be stored; it is lifted from memory", "task", ask.Try.TaskKey.String(), "err", err)
-		s.tries.kill(ask.Try, ask.Failed, now)
-		return nil
 	case err != nil:
 		return err
+	case results[0].Err != nil:
+		return results[0].Err
 	}
-	return results[0].Err
+	// Known for certain, even where another replica was told of it first.
+	s.tries.kill(ask.Try, ask.Failed, ask.Features, now)
+	return nil
 }
 
 func (s *Service) killsAtCap(ctx context.Context, task sizing.TaskKey, ceiling sizing.Bytes) int {

@@ -61,11 +61,11 @@ func (s *Service) learn(o *sizing.Observation, r *sizing.Recorded, now time.Time
 		if o.Allocated.Memory > 0 {
 			had = o.Allocated.Memory
 		}
-		s.tries.kill(o.Try, had, now)
+		s.tries.kill(o.Try, had, o.Features, now)
 	case o.Outcome == sizing.Success:
 		s.tries.endRun(o.Try)
 	case o.Outcome == sizing.Unschedulable:
-		t.lowerCeiling(o.Allocated.Memory, now.Add(s.cfg.UnfitFor))
+		t.lowerCeiling(o.Allocated.Memory, now, now.Add(s.cfg.UnfitFor))
 	}
 	if r.Amended {
 		return // the row was learned when it came; its details wait for the training
@@ -83,8 +83,9 @@ func toldOf(o *sizing.Observation, seq int64, before asked) fitting.Told {
 }
 
 // lowerCeiling believes for a while that no node takes refused: the ceiling is
-// the largest allocation known to have started below it, at least half of it.
-func (t *task) lowerCeiling(refused sizing.Bytes, until time.Time) {
+// the largest allocation known to have started below it, at least half of it. A
+// lower one that is in force stays.
+func (t *task) lowerCeiling(refused sizing.Bytes, now, until time.Time) {
 	if refused == 0 {
 		return
 	}
@@ -94,5 +95,7 @@ func (t *task) lowerCeiling(refused sizing.Bytes, until time.Time) {
 	if started := t.model.LargestStarted(); started < refused {
 		ceiling = max(ceiling, started)
 	}
-	t.unfit, t.until = ceiling, until
+	if lower := t.ceilingAt(now); lower == 0 || ceiling <= lower {
+		t.ceiling, t.until = ceiling, until
+	}
 }

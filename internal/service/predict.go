@@ -70,9 +70,7 @@ func (s *Service) kills(ctx context.Context, try sizing.TryKey) lifted {
 		return run
 	}
 	for _, k := range kills {
-		if run.killed[k.Try] < k.Allocated {
-			run.killed[k.Try] = k.Allocated
-		}
+		run.killed[k.Try] = max(run.killed[k.Try], k.Allocated)
 	}
 	return run
 }
@@ -81,12 +79,11 @@ func (s *Service) kills(ctx context.Context, try sizing.TryKey) lifted {
 func (t *task) size(ask *sizing.Ask, a *sizing.Allocation, run lifted, now time.Time) {
 	policy := t.policy.WithDefaults()
 	a.Mode, a.Risk.Target = policy.Mode, policy.RiskTarget
-	q := t.question(ask, policy, now)
-	q.Above = run.highest()
+	q := t.question(ask, policy, run.highest(), now)
 	q.Lifts = max(0, *policy.MaxLifts-max(0, len(run.killed)-1))
 	sized := t.model.Size(q)
 	if q.Above > 0 {
-		t.lift(&sized, q, run, policy)
+		t.lift(&sized, q, run, policy, t.hardCap(ask, policy, now))
 	}
 	a.Memory = grantOf(sized.Limit, policy)
 	a.Ladder, a.Bins, a.Duration = sized.Ladder, sized.Bins, sized.Duration
@@ -96,22 +93,23 @@ func (t *task) size(ask *sizing.Ask, a *sizing.Allocation, run lifted, now time.
 	if policy.CPUUnmanaged || a.CPU == 0 {
 		a.CPU = ask.Requested.CPU
 	}
-	if t.ref.Version > 0 {
-		ref := t.ref
-		a.Model = &ref
-	}
+	a.Model = t.ref.Load()
 	if policy.Mode != sizing.Enforce && ask.Requested.Memory > 0 {
 		withhold(a, ask.Requested, policy.Mode)
 	}
 }
 
-// question joins the ask with the policy and the brakes in force.
-func (t *task) question(ask *sizing.Ask, policy sizing.Policy, now time.Time) fitting.Question {
+// question joins the ask with the policy and the brakes in force. After a kill, and
+// where nothing is known to derive a cap from, four times what was killed may be tried.
+func (t *task) question(ask *sizing.Ask, policy sizing.Policy, above sizing.Bytes, now time.Time) fitting.Question {
 	q := fitting.Question{
-		Features: ask.Features, Requested: ask.Requested, RiskTarget: policy.RiskTarget,
+		Features: ask.Features, Requested: ask.Requested, RiskTarget: policy.RiskTarget, Above: above,
 		Floor: policy.Floor, Cap: policy.CapFor(ask.MaxMemory, ask.Requested.Memory, t.model.LargestPeak()),
 	}
-	if policy.NeverAbove && ask.Requested.Memory > 0 {
+	if q.Cap == 0 {
+		q.Cap = above.Times(4)
+	}
+	if policy.NeverAbove && above == 0 && ask.Requested.Memory > 0 {
 		q.Cap = lowerCap(q.Cap, ask.Requested.Memory)
 	}
 	q.Cap = lowerCap(q.Cap, t.ceilingAt(now))
@@ -123,6 +121,11 @@ func (t *task) question(ask *sizing.Ask, policy sizing.Policy, now time.Time) fi
 	return q
 }
 
+// hardCap is the cap that somebody set, or that the nodes did; zero if none.
+func (t *task) hardCap(ask *sizing.Ask, policy sizing.Policy, now time.Time) sizing.Bytes {
+	return lowerCap(lowerCap(policy.Cap, ask.MaxMemory), t.ceilingAt(now))
+}
+
 // lowerCap is the smaller of two caps, of which zero means none.
 func lowerCap(a, b sizing.Bytes) sizing.Bytes {
 	if a == 0 || b > 0 && b < a {
@@ -131,17 +134,21 @@ func lowerCap(a, b sizing.Bytes) sizing.Bytes {
 	return a
 }
 
-// lift turns an answer into that of a later try: what /retry-lift said, else the
-// same arithmetic on the same kills.
-func (t *task) lift(sized *fitting.Sized, q fitting.Question, run lifted, policy sizing.Policy) {
+// lift turns an answer into that of a later try: what /retry-lift said, unless a
+// lower cap was set since, else the same arithmetic on the same kills.
+func (t *task) lift(sized *fitting.Sized, q fitting.Question, run lifted, policy sizing.Policy, hardCap sizing.Bytes) {
 	sized.Source = sizing.FromLift
 	limit := run.granted
+	if hardCap > 0 {
+		limit = min(limit, hardCap)
+	}
 	if limit <= q.Above {
 		state := sizing.LiftState{
 			Failed: q.Above, Ceiling: q.Cap, Kills: len(run.killed), MaxLifts: *policy.MaxLifts, Ladder: sized.Ladder,
 		}
 		// Airflow retries whether or not a lift was advised: at the cap it gets the cap.
-		limit = max(state.Decide(sizing.OOMKilled).Memory.Limit, min(sized.Limit, q.Cap))
+		// A cap that was only derived takes nothing away from what was killed.
+		limit = max(state.Decide(sizing.OOMKilled).Memory.Limit, min(sized.Limit, q.Cap), lowerCap(hardCap, q.Above))
 	}
 	if limit != sized.Limit {
 		sized.Limit = limit

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -82,19 +83,31 @@ func (q *receipts) flush(ctx context.Context) {
 			return
 		}
 		ctx, cancel := context.WithTimeout(ctx, flushTimeout)
-		err := q.store.SaveReceipts(ctx, batch)
+		err := q.save(ctx, batch)
 		cancel()
-		if err != nil && !isKind(err, sizing.Invalid) {
+		if err != nil {
 			q.log.Warn("receipts wait for the database", "queued", len(batch), "dropped", dropped, "err", err)
 			return
-		}
-		if err != nil {
-			// One that can never be stored must not hold up the rest.
-			q.log.Error("receipts were refused", "count", len(batch), "err", err)
 		}
 		q.mu.Lock()
 		// Drops while writing took from the front, and so did this write.
 		q.queue = q.queue[max(0, len(batch)-(q.dropped-dropped)):]
 		q.mu.Unlock()
 	}
+}
+
+// save writes a batch. One receipt that can never be stored is given up, and must
+// neither hold up nor take along the others: the batch is halved until it stands
+// alone.
+func (q *receipts) save(ctx context.Context, batch []sizing.Receipt) error {
+	err := q.store.SaveReceipts(ctx, batch)
+	if !isKind(err, sizing.Invalid) {
+		return err
+	}
+	if len(batch) == 1 {
+		q.log.Error("a receipt was refused", "prediction_id", batch[0].Allocation.PredictionID, "err", err)
+		return nil
+	}
+	half := len(batch) / 2
+	return errors.Join(q.save(ctx, batch[:half]), q.save(ctx, batch[half:]))
 }

@@ -52,6 +52,7 @@ type Service struct {
 	tasks    tasks
 	tries    tries
 	receipts receipts
+	loading  sync.Mutex  // held while what is stored is read and put in place
 	loaded   atomic.Bool // every active model was opened once
 	storeOK  atomic.Bool // the last call to the store was answered
 }
@@ -69,6 +70,7 @@ func New(st store.Store, tr *trainer.Trainer, cfg Config, log *slog.Logger) *Ser
 func (s *Service) Run(ctx context.Context) error {
 	var loops sync.WaitGroup
 	loops.Go(func() { s.follow(ctx) })
+	loops.Go(func() { s.poll(ctx) })
 	loops.Go(func() { s.receipts.run(ctx) })
 	loops.Go(func() { s.trainer.Run(ctx) })
 	loops.Go(func() { s.watch(ctx) })
@@ -157,7 +159,10 @@ func (s *Service) SetPolicy(ctx context.Context, task sizing.TaskKey, p sizing.P
 	if err := s.store.SetPolicy(ctx, task, p); err != nil {
 		return err
 	}
-	return s.reload(ctx, task)
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	s.tasks.get(task).setPolicy(p)
+	return nil
 }
 
 // Receipt finds a stored answer; those not yet written are found too.
@@ -170,10 +175,14 @@ func (s *Service) Receipt(ctx context.Context, predictionID string) (sizing.Rece
 
 // DeleteTask removes all that is stored of a task.
 func (s *Service) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
+	s.receipts.flush(ctx) // what is queued must be deleted with the rest
 	if err := s.store.DeleteTask(ctx, task); err != nil {
 		return err
 	}
+	s.loading.Lock()
+	defer s.loading.Unlock()
 	s.tasks.drop(task)
+	s.tries.forgetTask(task)
 	return nil
 }
 
@@ -182,11 +191,13 @@ func (s *Service) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 	if bad := to.Validate(); len(bad) > 0 {
 		return invalid(bad)
 	}
+	s.receipts.flush(ctx) // what is queued must be renamed with the rest
 	if err := s.store.Rename(ctx, from, to); err != nil {
 		return err
 	}
-	s.tasks.drop(from)
-	return s.reload(ctx, to)
+	s.catchUp(ctx, from)
+	s.catchUp(ctx, to)
+	return nil
 }
 
 // invalid joins bad fields to one error.

@@ -2,6 +2,7 @@ package service
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/fitting"
@@ -14,12 +15,13 @@ type task struct {
 	mu      sync.RWMutex
 	model   *fitting.Model
 	pool    *pool
-	ref     sizing.ModelRef // Version 0: nothing published yet
-	lastSeq int64           // the newest row that model knows
-	recent  []fitting.Told  // told here since the model was loaded
+	ref     atomic.Pointer[sizing.ModelRef] // nil: nothing published yet
+	loaded  int64                           // the newest row that model knew when it was loaded
+	recent  []fitting.Told                  // told here since then
 	policy  sizing.Policy
-	unfit   sizing.Bytes // the smallest allocation that no node took …
+	ceiling sizing.Bytes // the most that a node is known to take …
 	until   time.Time    // … and until when that is believed
+	gone    bool         // deleted or renamed: nothing is learned any more
 }
 
 // pool is what all tasks learned together: the sum of their shares.
@@ -39,10 +41,10 @@ func (p *pool) replace(old, now fitting.Pool) fitting.Pool {
 
 // ceilingAt is the lowered ceiling at a time, or zero where none is in force.
 func (t *task) ceilingAt(now time.Time) sizing.Bytes {
-	if t.unfit == 0 || now.After(t.until) {
+	if t.ceiling == 0 || now.After(t.until) {
 		return 0
 	}
-	return t.unfit
+	return t.ceiling
 }
 
 // tasks is the map of all of them. The zero value is ready.
@@ -79,13 +81,18 @@ func (ts *tasks) get(key sizing.TaskKey) *task {
 
 func (ts *tasks) drop(key sizing.TaskKey) {
 	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	if t := ts.byName[key]; t != nil {
-		t.mu.RLock()
-		ts.pool.replace(t.model.Pool(), fitting.Pool{})
-		t.mu.RUnlock()
-		delete(ts.byName, key)
+	t := ts.byName[key]
+	delete(ts.byName, key)
+	ts.mu.Unlock()
+	// Nobody waits for one task's lock while holding that of them all: a task that
+	// learns must hold up only its own answers.
+	if t == nil {
+		return
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.gone = true
+	ts.pool.replace(t.model.Pool(), fitting.Pool{})
 }
 
 // keys lists the tasks in memory.
@@ -105,11 +112,9 @@ func (ts *tasks) models() int {
 	defer ts.mu.RUnlock()
 	n := 0
 	for _, t := range ts.byName {
-		t.mu.RLock()
-		if t.ref.Version > 0 {
+		if t.version() > 0 {
 			n++
 		}
-		t.mu.RUnlock()
 	}
 	return n
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -30,9 +31,10 @@ func runOf(try sizing.TryKey) runKey { return runKey{try.TaskKey, try.RunID, try
 
 // lifted is what is known of a run that was killed.
 type lifted struct {
-	killed  map[int]sizing.Bytes // by try number: what it had
-	granted sizing.Bytes         // what the last lift answered
-	at      time.Time
+	killed   map[int]sizing.Bytes // by try number: what it had
+	granted  sizing.Bytes         // what the last lift answered
+	features sizing.Features      // of the run, where they are known
+	at       time.Time
 }
 
 // highest is the largest allocation that was not enough.
@@ -86,8 +88,18 @@ func (ts *tries) answered(try sizing.TryKey) (asked, bool) {
 	return a, ok
 }
 
+// features are those that a try was asked or reported with; nil if not known.
+func (ts *tries) features(try sizing.TryKey) sizing.Features {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if a, ok := ts.asked[try]; ok {
+		return a.features
+	}
+	return ts.lifted[runOf(try)].features
+}
+
 // kill remembers that a try died with less than it needed.
-func (ts *tries) kill(try sizing.TryKey, had sizing.Bytes, at time.Time) {
+func (ts *tries) kill(try sizing.TryKey, had sizing.Bytes, features sizing.Features, at time.Time) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if ts.lifted == nil {
@@ -99,6 +111,9 @@ func (ts *tries) kill(try sizing.TryKey, had sizing.Bytes, at time.Time) {
 		l.killed = map[int]sizing.Bytes{}
 	}
 	l.killed[try.Number], l.at = had, at
+	if features != nil {
+		l.features = features
+	}
 	ts.lifted[key] = l
 	if len(ts.lifted) > maxTries {
 		ts.forgetOldestRun()
@@ -160,4 +175,12 @@ func (ts *tries) forget(try sizing.TryKey) {
 			delete(ts.lifted, runOf(try))
 		}
 	}
+}
+
+// forgetTask takes back all that was said of a task.
+func (ts *tries) forgetTask(task sizing.TaskKey) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	maps.DeleteFunc(ts.asked, func(try sizing.TryKey, _ asked) bool { return try.TaskKey == task })
+	maps.DeleteFunc(ts.lifted, func(run runKey, _ lifted) bool { return run.TaskKey == task })
 }

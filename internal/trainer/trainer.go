@@ -89,14 +89,27 @@ func (t *Trainer) RunOnce(ctx context.Context) (bool, error) {
 		return false, fmt.Errorf("claim a due task: %w", err)
 	}
 	trainErr := t.underLease(ctx, claim)
-	var retry time.Time
-	if trainErr != nil {
-		retry = time.Now().Add(t.cfg.Retry)
-	}
 	// The lease must be given back even when the service is stopping.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	return true, errors.Join(trainErr, t.store.Finish(last, claim, retry))
+	err = t.store.Finish(last, claim, t.retryAt(ctx, trainErr))
+	if sizing.KindOf(err) == sizing.Conflict {
+		t.log.Info("a training was given up: another took it over, or the task is gone", "task", claim.Task.String())
+		return true, nil
+	}
+	return true, errors.Join(trainErr, err)
+}
+
+// retryAt is when a training that failed is due again: at once where it was only
+// cut off by the end of this process. Zero where it did not fail.
+func (t *Trainer) retryAt(ctx context.Context, trainErr error) time.Time {
+	switch {
+	case trainErr == nil:
+		return time.Time{}
+	case ctx.Err() != nil:
+		return time.Now()
+	}
+	return time.Now().Add(t.cfg.Retry)
 }
 
 // underLease trains while a heartbeat renews the lease; a lost lease ends it.
@@ -136,6 +149,9 @@ func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, er
 	defer turn.(*sync.Mutex).Unlock()
 	for range 3 {
 		report, err := t.train(ctx, task)
+		if sizing.KindOf(err) == sizing.NotFound {
+			t.busy.Delete(task) // names that anybody may make up are not kept
+		}
 		if sizing.KindOf(err) != sizing.Conflict {
 			return report, err
 		}
