@@ -194,6 +194,7 @@ func (m *Model) learnRow(r *row, seq int64) {
 	if len(m.Honest) > honestRows+honestRows/4 {
 		m.Honest = slices.Delete(m.Honest, 0, len(m.Honest)-honestRows)
 	}
+	m.Share.Missed(r.Residual)
 	m.Overrun.Add(math.Log1p(r.Seconds)-p.Duration, overrunRows)
 	m.Experts.Learn(&p, r.Peak, r.Seconds, &m.Share)
 	m.Models.learn(r, &p, b)

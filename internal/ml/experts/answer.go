@@ -169,7 +169,7 @@ func (x *Experts) student(p *Point) (model int, spread float64, t distuv.Student
 	}
 	n, prior := float64(x.Told), x.config.PriorRows
 	nu := prior + n - 1
-	variance := (prior*x.config.PriorSpan*x.config.PriorSpan + x.SqErr[model]) / nu
+	variance := (prior*x.Span*x.Span + x.SqErr[model]) / nu
 	return model, math.Sqrt(variance * (1 + 1/n)), distuv.StudentsT{Mu: 0, Sigma: 1, Nu: nu}
 }
 

@@ -24,6 +24,6 @@ type Config struct {
 func Default(target float64) Config {
 	return Config{
 		Target: target, KillPrice: 1, Window: 500, Ledger: 2000, Near: 100, Prior: 60, Forget: 0.9995, Blend: 20, Slack: 2,
-		Young: 32, Reach: 1, Rung: 0.12, MinStep: 1.3, PriorRows: 2, PriorSpan: 0.3,
+		Young: 32, Reach: 1, Rung: 0.12, MinStep: 1.3, PriorRows: 4, PriorSpan: 0.3,
 	}
 }

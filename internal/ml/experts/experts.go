@@ -53,6 +53,7 @@ type Experts struct {
 	UseRows float64 // … and of one
 	Factor  float64 // of promises, from the pool
 	Price   float64 // mean cost of a row, from the pool
+	Span    float64 // deviation to expect of a young task, from the pool
 	Picks   []Pick  // who answers
 
 	config  Config
@@ -77,7 +78,7 @@ type Scratch struct {
 }
 
 // New is the state before the first row.
-func New(c Config) *Experts { return &Experts{config: c, Factor: 1} }
+func New(c Config) *Experts { return &Experts{config: c, Factor: 1, Span: c.PriorSpan} }
 
 // Rebuild makes what is not stored, after the exported fields were read back.
 func (x *Experts) Rebuild(c Config) {
@@ -108,7 +109,7 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) {
 
 // Heed chooses anew who answers, by what the pool says now.
 func (x *Experts) Heed(pool *Pool) {
-	x.Factor, x.Price = pool.factor(x.Told), pool.mean()
+	x.Factor, x.Price, x.Span = pool.factor(x.Told), pool.mean(), pool.span(x.config.PriorSpan)
 	x.Picks = x.choose(x.config.Target, x.Picks)
 }
 

@@ -8,6 +8,8 @@ type Pool struct {
 	Cost, Rows float64       // forgetting sums
 	Promised   [ages]float64 // by age, forgetting sums of nominal promises …
 	Killed     [ages]float64 // … and of kills
+	LogSquares float64       // forgetting sums of the log of squared honest residuals …
+	Residuals  float64       // … and of one
 }
 
 // An age is a power of two of rows told: 1, 2–3, 4–7, …
@@ -27,6 +29,7 @@ func (p *Pool) Remove(o *Pool) { p.join(o, -1) }
 
 func (p *Pool) join(o *Pool, sign float64) {
 	p.Cost, p.Rows = p.Cost+sign*o.Cost, p.Rows+sign*o.Rows
+	p.LogSquares, p.Residuals = p.LogSquares+sign*o.LogSquares, p.Residuals+sign*o.Residuals
 	for a := range ages {
 		p.Promised[a] += sign * o.Promised[a]
 		p.Killed[a] += sign * o.Killed[a]
@@ -46,6 +49,22 @@ func (p *Pool) Kept(told int, promised float64, killed bool) {
 	if killed {
 		p.Killed[a]++
 	}
+}
+
+// Missed tells an honest residual of the model that a young task would follow.
+func (p *Pool) Missed(residual float64) {
+	p.LogSquares = p.LogSquares*poolMemory + math.Log(residual*residual+1e-4)
+	p.Residuals = p.Residuals*poolMemory + 1
+}
+
+// span is the deviation of log peaks to expect of a task of which nothing is
+// known: the usual one among the others, from the prior until they are many. The
+// mean of a log is taken, so that a few wild tasks do not set it for all.
+func (p *Pool) span(prior float64) float64 {
+	const doubt = 50  // residuals' worth of belief in the prior
+	const bias = 1.27 // minus the mean log of a squared standard normal
+	log := (doubt*math.Log(prior*prior) + p.LogSquares + bias*p.Residuals) / (doubt + p.Residuals)
+	return max(0.1, min(1, math.Exp(log/2)))
 }
 
 // mean is the mean cost of a row; 0 before the first.

@@ -1,0 +1,414 @@
+package experts
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	gb     = 1e9
+	target = 0.015
+)
+
+// at is a point on which all models agree.
+func at(peak, spread, seconds float64) Point {
+	p := Point{Duration: math.Log(seconds)}
+	for k := range p.Level {
+		p.Level[k] = math.Log(peak)
+	}
+	p.Scale[TreeScale], p.Scale[SameScale] = spread, spread
+	return p
+}
+
+// stream draws rows of a task: a size, models that know what it means but for
+// noise, and the peak.
+type stream struct {
+	rng   *rand.Rand
+	noise func(*rand.Rand) float64
+}
+
+func (s *stream) next() (Point, float64) {
+	peak := gb * math.Exp(1.5*s.rng.Float64())
+	p := at(peak, 0.3, 60)
+	for k := range p.Level { // the models differ, and the last is the best
+		p.Level[k] += 0.02 * float64(ModelCount-1-k) * s.rng.NormFloat64()
+	}
+	return p, peak * math.Exp(s.noise(s.rng))
+}
+
+func normal(deviation float64) func(*rand.Rand) float64 {
+	return func(rng *rand.Rand) float64 { return deviation * rng.NormFloat64() }
+}
+
+// learned is a task after n rows of a stream, of which the first has no Point.
+func learned(c Config, seed uint64, n int, noise func(*rand.Rand) float64) (*Experts, *stream, *Pool) {
+	x, s, pool := New(c), &stream{rand.New(rand.NewPCG(seed, 9)), noise}, new(Pool)
+	for i := range n {
+		p, peak := s.next()
+		pool.Spent(peak * 60)
+		if i == 0 {
+			x.Learn(nil, peak, 60, pool)
+			continue
+		}
+		x.Learn(&p, peak, 60, pool)
+	}
+	return x, s, pool
+}
+
+// small keeps little, so that every ring goes round.
+func small() Config {
+	c := Default(target)
+	c.Window, c.Ledger, c.Near = 40, 120, 15
+	return c
+}
+
+func TestKilledTriesCountWhole(t *testing.T) {
+	for claim, c := range map[string]struct {
+		first, second, peak, cost float64
+		killed                    bool
+	}{
+		"what is left over is the cost":            {10, 15, 8, 2, false},
+		"an exact fit costs nothing":               {10, 15, 10, 0, false},
+		"a kill costs its whole allocation":        {10, 15, 12, 10 + 3, true},
+		"rungs after the second double":            {10, 15, 40, 10 + 15 + 30 + 20, true},
+		"a second that fits exactly is no more":    {10, 15, 15, 10, true},
+		"the second rung counts whole when killed": {10, 15, 16, 10 + 15 + 14, true},
+	} {
+		cost, killed := replay(c.first, c.second, c.peak)
+		assert.Equal(t, c.cost, cost, claim)
+		assert.Equal(t, c.killed, killed, claim)
+	}
+}
+
+// Three rows as foretold leave no residual but zero, so that every expert allocates
+// 1 GB, then 1.3 GB, then 2.6 GB. A peak of 2 GB for 10 s costs each of them
+// (1 + 1.3 + 0.6) · 10 GB·s and one kill, at the least risk there is.
+func TestEveryExpertIsChargedWithEveryRow(t *testing.T) {
+	x, pool := New(Default(target)), new(Pool)
+	p := at(gb, 0.3, 10)
+	x.Learn(nil, gb, 10, pool)
+	for range 3 {
+		x.Learn(&p, gb, 10, pool)
+	}
+	assert.Zero(t, x.Rows, "too few residuals to charge by")
+	x.Learn(&p, 2*gb, 10, pool)
+	assert.Equal(t, 5, x.Told)
+	assert.Equal(t, 2*gb, x.MaxPeak)
+	assert.Equal(t, 1.0, x.Rows)
+	assert.InEpsilon(t, 20*gb, x.Use, 1e-12)
+	for e := range Count {
+		require.InEpsilon(t, 29*gb, x.Cost[e], 1e-9, Name(e))
+		require.Equal(t, 1.0, x.Kills[e], Name(e))
+		require.Equal(t, 0.0005, x.Nominal[e], Name(e))
+	}
+	for k := range ModelCount {
+		require.InEpsilon(t, math.Ln2*math.Ln2, x.SqErr[k], 1e-9)
+	}
+
+	x.Learn(&p, 0.5*gb, 10, pool) // no kill: only forgotten a little
+	assert.Equal(t, 0.9995, x.Kills[0])
+	assert.Equal(t, 1.9995, x.Rows)
+}
+
+// The chosen must keep the rate whatever the noise is like, and what is promised
+// must add up to what is killed.
+func TestTheRealisedRiskIsTheOnePromised(t *testing.T) {
+	const rows = 5000
+	for name, noise := range map[string]func(*rand.Rand) float64{
+		"normal": normal(0.3),
+		"one in twenty is three times as much": func(rng *rand.Rand) float64 {
+			return 0.1*rng.NormFloat64() + math.Log(3)*float64(btoi(rng.IntN(20) == 0))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x, s, pool := learned(Default(target), 5, 40, noise)
+			killed, promised, waste, used := 0.0, 0.0, 0.0, 0.0
+			var scratch Scratch
+			for range rows {
+				p, peak := s.next()
+				a := x.Answer(&p, target, &scratch)
+				require.Positive(t, a.Promised)
+				promised += a.Promised
+				if a.Amount < peak {
+					killed++
+					waste += a.Amount
+				} else {
+					waste += a.Amount - peak
+				}
+				used += peak
+				pool.Spent(peak * 60)
+				pool.Kept(x.Told, a.Promised/a.Factor, a.Amount < peak)
+				x.Learn(&p, peak, 60, pool)
+			}
+			t.Logf("killed %.2f %%, promised %.2f %%, waste %.2f of used", 100*killed/rows, 100*promised/rows, waste/used)
+			assert.Less(t, killed/rows, target+3*math.Sqrt(target/rows), "three deviations of chance above the target")
+			assert.Greater(t, killed/rows, target/5, "a task that is never killed wastes")
+			assert.LessOrEqual(t, math.Abs(killed-promised), max(promised/2, 3*math.Sqrt(promised)))
+			assert.Less(t, waste/used, 2.5)
+		})
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Two models: one knows the peak within 5 %, the others within a factor of 3. The
+// answers must be the good one's, wherever it stands.
+func TestTheModelThatCostsLeastAnswers(t *testing.T) {
+	for _, good := range []int{Median, Same, Stack} {
+		x, pool, rng := New(small()), new(Pool), rand.New(rand.NewPCG(8, 8))
+		row := func() (Point, float64) {
+			peak := gb * math.Exp(rng.Float64())
+			p := at(peak, 0.3, 60)
+			for k := range p.Level {
+				if k != good {
+					p.Level[k] += 1.1 * rng.NormFloat64()
+				}
+			}
+			return p, peak * math.Exp(0.05*rng.NormFloat64())
+		}
+		x.Learn(nil, gb, 60, pool)
+		for range 200 {
+			p, peak := row()
+			pool.Spent(60 * peak)
+			x.Learn(&p, peak, 60, pool)
+		}
+		var scratch Scratch
+		p, peak := row()
+		a := x.Answer(&p, target, &scratch)
+		assert.Equal(t, good, a.Expert/len(prices)/spreads, "%s answers, not %s", ModelNames[good], Name(a.Expert))
+		assert.Equal(t, Name(a.Expert), x.Leader())
+		assert.InDelta(t, 1.1, a.Amount/peak, 0.25)
+		total := 0.0
+		for _, pick := range x.Picks {
+			total += pick.Weight
+		}
+		assert.InDelta(t, 1, total, 1e-12, "shares add up")
+	}
+}
+
+// The next rung leaves 12 % of what the last left: after 0.1 it is the first risk of
+// at most 0.012, and at least 1.3 times as much in any case.
+func TestTheSecondRungLeavesAShareOfTheRisk(t *testing.T) {
+	x, index := New(Default(target)), func(risk float64) int {
+		for i, r := range risks {
+			if r == risk {
+				return i
+			}
+		}
+		t.Fatalf("%v is no risk", risk)
+		return 0
+	}
+	var steep, flat Scratch
+	for i, risk := range risks {
+		steep.amount[i], flat.amount[i] = 1/risk, 5+0.001*float64(i)
+	}
+	assert.Equal(t, 1/0.01, x.second(index(0.1), &steep))
+	assert.Equal(t, 1/0.002, x.second(index(0.018), &steep))
+	assert.Equal(t, 1.3*2000, x.second(index(0.0005), &steep), "beyond the last risk")
+	assert.InEpsilon(t, 1.3*5, x.second(index(0.1), &flat), 0.01)
+}
+
+// A kill that costs more than all allocations together is bought off; one that is
+// free is risked where that saves.
+func TestAPriceBuysTheRisk(t *testing.T) {
+	x := New(Default(target))
+	x.Use, x.UseRows = 10*60*gb, 10 // a row costs 60 GB·s on average
+	p := at(gb, 0.3, 60)
+	var s Scratch
+	for i, risk := range risks {
+		s.amount[i] = gb * (1 - 0.2*math.Log(risk)) // 1.18 GB at 0.4, 2.52 GB at 0.0005
+	}
+	// cost/60 GB·s = (1 − 0.2·ln r)·(1 + 1.2·r) + price·r. The slope −0.2/r + price is
+	// zero at r = 0.2/price, but for the little that 1.2·r adds: 0.2/16 = 0.0125.
+	assert.Contains(t, []float64{0.01, 0.014}, risks[x.pay(&p, 16, &s)])
+	last := math.Inf(1)
+	for _, price := range prices {
+		risk := risks[x.pay(&p, price, &s)]
+		assert.LessOrEqual(t, risk, last, "a higher price buys less risk")
+		last = risk
+	}
+	assert.LessOrEqual(t, last, 0.001)
+}
+
+// Half of the rows are quiet, half are wild, and only one of the two scales tells
+// them apart: quiet rows must get by with little above their level.
+func TestAScaleThatKnowsTheSpreadIsUsed(t *testing.T) {
+	for _, knows := range []int{TreeScale, SameScale} {
+		x, pool, rng := New(small()), new(Pool), rand.New(rand.NewPCG(12, 12))
+		row := func(wild bool) (Point, float64) {
+			spread := 0.03
+			if wild {
+				spread = 0.6
+			}
+			p := at(gb, 0.3, 60)
+			p.Scale[knows] = spread
+			return p, gb * math.Exp(spread*rng.NormFloat64())
+		}
+		x.Learn(nil, gb, 60, pool)
+		for i := range 400 {
+			p, peak := row(i%2 == 0)
+			pool.Spent(60 * peak)
+			x.Learn(&p, peak, 60, pool)
+		}
+		var s Scratch
+		quiet, _ := row(false)
+		wild, _ := row(true)
+		assert.Less(t, x.Answer(&quiet, target, &s).Amount, 1.25*gb, "scale %d", knows)
+		assert.Greater(t, x.Answer(&wild, target, &s).Amount, 1.6*gb, "scale %d", knows)
+	}
+}
+
+func TestAYoungTaskIsAnsweredByStudent(t *testing.T) {
+	cases := oracle(t).Young
+	require.NotEmpty(t, cases)
+	var s Scratch
+	for _, c := range cases {
+		x := New(Default(target))
+		x.Told, x.MaxPeak, x.Factor = c.Rows, gb, 1
+		for k := range x.SqErr {
+			x.SqErr[k] = c.Squares
+		}
+		p := at(gb, 0.3, 60)
+		a := x.Answer(&p, target, &s)
+		assert.Equal(t, -1, a.Expert)
+		amount, promised := gb*math.Exp(c.Quantile), target
+		if reach := gb * (1 + 1/math.Sqrt(float64(c.Rows))); amount > reach {
+			amount, promised = reach, min(0.5, c.RiskAtReach)
+		}
+		assert.InEpsilon(t, amount, a.Amount, 1e-6, "%d rows, squares %v", c.Rows, c.Squares)
+		assert.InEpsilon(t, promised, a.Promised, 1e-6, "%d rows, squares %v", c.Rows, c.Squares)
+		assert.InEpsilon(t, a.Promised, x.Exceed(&p, a.Amount, &s), 1e-6, "and the row's own risk says the same")
+	}
+}
+
+func TestAYoungTaskFollowsALineOnlyWhereItIsClearlyBetter(t *testing.T) {
+	var s Scratch
+	amount := func(told int, median, line float64) float64 {
+		x := New(Default(target))
+		x.Told, x.MaxPeak = told, 4*gb
+		for k := range x.SqErr {
+			x.SqErr[k] = median
+		}
+		x.SqErr[Line] = line
+		p := at(gb, 0.3, 60)
+		p.Level[Line] = math.Log(3 * gb)
+		return x.Answer(&p, target, &s).Amount
+	}
+	assert.Greater(t, amount(6, 2, 0.01), 3*gb, "the line is far better")
+	assert.Equal(t, amount(4, 2, 2), amount(4, 2, 0.01), "but four rows are too few to tell")
+	assert.Equal(t, amount(6, 2, 2), amount(6, 2, 1.6), "and a little better is chance")
+}
+
+func TestAnswersWidenWithTheGuard(t *testing.T) {
+	x, s, _ := learned(small(), 11, 100, normal(0.2))
+	var scratch Scratch
+	p, _ := s.next()
+	before := x.Answer(&p, target, &scratch)
+	for range 6 {
+		x.Guard.Killed()
+	}
+	after := x.Answer(&p, target, &scratch)
+	assert.InEpsilon(t, before.Amount*math.Exp(0.5), after.Amount, 1e-9, "five kills too many")
+	assert.InDelta(t, math.Exp(0.5), after.Widen, 1e-12)
+}
+
+func TestNothingIsAllocatedBeyondReachOfWhatWasSeen(t *testing.T) {
+	for seed := range uint64(6) {
+		n := 2 + int(seed*seed)*3
+		x, s, _ := learned(small(), seed, n, normal(0.8))
+		var scratch Scratch
+		for range 50 {
+			p, _ := s.next()
+			highest := 0.0
+			for _, level := range p.Level {
+				highest = max(highest, math.Exp(level))
+			}
+			reach := max(x.MaxPeak, highest) * (1 + 1/math.Sqrt(float64(n)))
+			require.LessOrEqual(t, x.Answer(&p, 0.001, &scratch).Amount, reach*(1+1e-12), "%d rows", n)
+		}
+	}
+}
+
+func TestALargerAllocationIsNeverRiskier(t *testing.T) {
+	for _, n := range []int{1, 2, 4, 20, 60, 300} {
+		x, s, _ := learned(small(), uint64(n), n, normal(0.3))
+		var scratch Scratch
+		for range 20 {
+			p, peak := s.next()
+			last := 1.0
+			for amount := peak / 20; amount < peak*50; amount *= 1.05 {
+				risk := x.Exceed(&p, amount, &scratch)
+				require.True(t, risk >= 0 && risk <= last+1e-12, "P(peak > %.3g) = %v after %v (%d rows)", amount, risk, last, n)
+				last = risk
+			}
+			require.Less(t, last, 0.02)
+		}
+	}
+}
+
+func TestARiskierTargetIsCheaperOnAverage(t *testing.T) {
+	for _, n := range []int{5, 300} {
+		x, s, _ := learned(small(), 21, n, normal(0.4))
+		var scratch Scratch
+		sums := map[float64]float64{}
+		for range 200 {
+			p, _ := s.next()
+			for _, risk := range []float64{0.001, 0.015, 0.1, 0.3} {
+				sums[risk] += x.Answer(&p, risk, &scratch).Amount
+			}
+		}
+		assert.GreaterOrEqual(t, sums[0.001], sums[0.015], "%d rows", n)
+		assert.Greater(t, sums[0.015], sums[0.1], "%d rows", n)
+		assert.GreaterOrEqual(t, sums[0.1], sums[0.3], "%d rows", n)
+	}
+}
+
+// stored is what a blob keeps of x.
+func stored(t *testing.T, x *Experts, c Config) *Experts {
+	t.Helper()
+	raw, err := cbor.Marshal(x)
+	require.NoError(t, err)
+	back := New(c)
+	require.NoError(t, cbor.Unmarshal(raw, back))
+	back.Rebuild(c)
+	return back
+}
+
+// Both go on learning after the storing, so that rings that were cut anywhere must
+// forget the same rows.
+func TestWhatWasStoredAnswersBitForBit(t *testing.T) {
+	for _, n := range []int{1, 3, 30, 119, 121, 301} {
+		x, s, pool := learned(small(), 31, n, normal(0.3))
+		back := stored(t, x, small())
+		var scratch Scratch
+		for range 150 {
+			p, peak := s.next()
+			require.Equal(t, x.Answer(&p, target, &scratch), back.Answer(&p, target, &scratch), "%d rows", n)
+			require.Equal(t, x.Exceed(&p, 2*gb, &scratch), back.Exceed(&p, 2*gb, &scratch))
+			require.Equal(t, x.Ladder(&p, 2*gb, 9*gb, 3, &scratch, nil), back.Ladder(&p, 2*gb, 9*gb, 3, &scratch, nil))
+			x.Learn(&p, peak, 60, pool)
+			back.Learn(&p, peak, 60, pool)
+		}
+		require.Equal(t, x.Cost, back.Cost)
+	}
+}
+
+func TestEveryExpertHasANameOfItsOwn(t *testing.T) {
+	names := map[string]bool{}
+	for e := range Count {
+		names[Name(e)] = true
+	}
+	assert.Len(t, names, sourceCount, "prices are not told apart")
+	assert.Equal(t, "own history", Name(-1))
+	assert.Equal(t, "own history", New(Default(target)).Leader())
+}
