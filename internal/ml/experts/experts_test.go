@@ -89,7 +89,9 @@ func TestKilledTriesCountWhole(t *testing.T) {
 // 1 GB, then 1.3 GB, then 2.6 GB. A peak of 2 GB for 10 s costs each of them
 // (1 + 1.3 + 0.6) · 10 GB·s and one kill, at the least risk there is.
 func TestEveryExpertIsChargedWithEveryRow(t *testing.T) {
-	x, pool := New(Default(target)), new(Pool)
+	config := Default(target)
+	config.Forget, config.MinStep = 0.9995, 1.3
+	x, pool := New(config), new(Pool)
 	p := at(gb, 0.3, 10)
 	x.Learn(nil, gb, 10, pool)
 	for range 3 {
@@ -199,7 +201,9 @@ func TestTheModelThatCostsLeastAnswers(t *testing.T) {
 // The next rung leaves 12 % of what the last left: after 0.1 it is the first risk of
 // at most 0.012, and at least 1.3 times as much in any case.
 func TestTheSecondRungLeavesAShareOfTheRisk(t *testing.T) {
-	x, index := New(Default(target)), func(risk float64) int {
+	config := Default(target)
+	config.Rung, config.MinStep = 0.12, 1.3
+	x, index := New(config), func(risk float64) int {
 		for i, r := range risks {
 			if r == risk {
 				return i
@@ -214,7 +218,7 @@ func TestTheSecondRungLeavesAShareOfTheRisk(t *testing.T) {
 	}
 	assert.Equal(t, 1/0.01, x.second(index(0.1), &steep))
 	assert.Equal(t, 1/0.002, x.second(index(0.018), &steep))
-	assert.Equal(t, 1.3*2000, x.second(index(0.0005), &steep), "beyond the last risk")
+	assert.InEpsilon(t, 1.3*2000, x.second(index(0.0005), &steep), 1e-12, "beyond the last risk")
 	assert.InEpsilon(t, 1.3*5, x.second(index(0.1), &flat), 0.01)
 }
 
@@ -272,9 +276,11 @@ func TestAYoungTaskIsAnsweredByStudent(t *testing.T) {
 	cases := oracle(t).Young
 	require.NotEmpty(t, cases)
 	var s Scratch
+	config := Default(target)
+	config.PriorRows, config.PriorSpan, config.Reach = 2, 0.3, 1
 	for _, c := range cases {
-		x := New(Default(target))
-		x.Told, x.MaxPeak, x.Factor = c.Rows, gb, 1
+		x := New(config)
+		x.Told, x.MaxPeak = c.Rows, gb
 		for k := range x.SqErr {
 			x.SqErr[k] = c.Squares
 		}
@@ -333,7 +339,7 @@ func TestNothingIsAllocatedBeyondReachOfWhatWasSeen(t *testing.T) {
 			for _, level := range p.Level {
 				highest = max(highest, math.Exp(level))
 			}
-			reach := max(x.MaxPeak, highest) * (1 + 1/math.Sqrt(float64(n)))
+			reach := max(x.MaxPeak, highest) * (1 + small().Reach/math.Sqrt(float64(n)))
 			require.LessOrEqual(t, x.Answer(&p, 0.001, &scratch).Amount, reach*(1+1e-12), "%d rows", n)
 		}
 	}

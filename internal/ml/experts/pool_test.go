@@ -49,6 +49,7 @@ func TestWhatIsAddedCanBeTakenBack(t *testing.T) {
 		for range 200 {
 			p.Spent(rng.ExpFloat64() * 100)
 			p.Kept(1+rng.IntN(2000), rng.Float64()*0.05, rng.IntN(20) == 0)
+			p.Missed(rng.NormFloat64())
 		}
 		return p
 	}
@@ -60,9 +61,30 @@ func TestWhatIsAddedCanBeTakenBack(t *testing.T) {
 	back.Remove(&b)
 	assert.InDelta(t, a.Cost, back.Cost, 1e-9)
 	assert.InDelta(t, a.Rows, back.Rows, 1e-9)
+	assert.InDelta(t, a.LogSquares, back.LogSquares, 1e-9)
+	assert.InDelta(t, a.Residuals, back.Residuals, 1e-9)
 	assert.InDeltaSlice(t, a.Promised[:], back.Promised[:], 1e-12)
 	assert.InDeltaSlice(t, a.Killed[:], back.Killed[:], 1e-12)
 	other := b
 	other.Add(&a)
 	assert.Equal(t, sum, other, "in any order")
+}
+
+func TestAYoungTaskExpectsTheSpreadOfTheOthers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 1))
+	var p Pool
+	assert.InDelta(t, 0.3, p.span(0.3), 1e-12, "nobody else: the prior")
+	for range 2000 {
+		p.Missed(0.6 * rng.NormFloat64())
+	}
+	// E ln z² of a standard normal is −1.27, so that the mean log square tells 0.6.
+	assert.InDelta(t, 0.6, p.span(0.3), 0.03)
+	for range 4000 {
+		p.Missed(0)
+	}
+	assert.Equal(t, 0.1, p.span(0.3), "no task is taken for certain")
+	for range 8000 {
+		p.Missed(50)
+	}
+	assert.Equal(t, 1.0, p.span(0.3), "nor for hopeless")
 }
