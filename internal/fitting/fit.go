@@ -70,6 +70,9 @@ func (m *Model) finish(h *sizing.History, champion bool) (*Model, Outcome, error
 			out.Exam = exam
 			return nil, out, nil
 		}
+		if !exam.Passed {
+			out.Reason += "; published all the same, since there is no champion to stay"
+		}
 	}
 	out.Exam = m.LastExam
 	if err := m.refit(h, rows); err != nil {
