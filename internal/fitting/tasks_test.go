@@ -1,0 +1,198 @@
+package fitting_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+const (
+	gib    = sizing.GiB
+	target = sizing.DefaultRiskTarget
+)
+
+// shape draws one run of a task: what is known before it, and its peak in GiB.
+type shape func(rng *rand.Rand) (sizing.Features, float64)
+
+func noise(rng *rand.Rand, deviation float64) float64 {
+	return math.Exp(deviation * rng.NormFloat64())
+}
+
+// shapes are tasks of which a person would know at once what drives them.
+var shapes = map[string]shape{
+	"log-linear in size":     growing,
+	"two kinds, eightfold":   kinds,
+	"constant":               constant,
+	"step at fifty thousand": step,
+}
+
+// growing: 1 to 55 thousand rows, 0.2 GiB at one thousand, 4.8 GiB at the most.
+func growing(rng *rand.Rand) (sizing.Features, float64) {
+	size := math.Exp(4 * rng.Float64())
+	return sizing.Features{"rows": sizing.NumberValue(1000 * size)}, 0.2 * math.Pow(size, 0.8) * noise(rng, 0.15)
+}
+
+func kinds(rng *rand.Rand) (sizing.Features, float64) {
+	if rng.IntN(2) == 0 {
+		return sizing.Features{"kind": sizing.TextValue("small")}, noise(rng, 0.1)
+	}
+	return sizing.Features{"kind": sizing.TextValue("large")}, 8 * noise(rng, 0.1)
+}
+
+func constant(rng *rand.Rand) (sizing.Features, float64) {
+	return sizing.Features{"region": sizing.TextValue("emea")}, 2 * noise(rng, 0.02)
+}
+
+func step(rng *rand.Rand) (sizing.Features, float64) {
+	rows := 100_000 * rng.Float64()
+	peak := noise(rng, 0.05)
+	if rows > 50_000 {
+		peak *= 6
+	}
+	return sizing.Features{"rows": sizing.NumberValue(rows)}, peak
+}
+
+// task is one task, asked before it is told, and its history as a store keeps it.
+type task struct {
+	t       *testing.T
+	model   *fitting.Model
+	history sizing.History
+	trained int
+	runs    int
+}
+
+func newTask(t *testing.T) *task {
+	return &task{t: t, model: fitting.New()}
+}
+
+func question(f sizing.Features) fitting.Question {
+	return fitting.Question{
+		Features: f, Requested: sizing.Resources{Memory: 32 * gib}, Cap: 64 * gib, RiskTarget: target, Lifts: sizing.DefaultMaxLifts,
+	}
+}
+
+func bytes(gibs float64) sizing.Bytes { return sizing.Bytes(gibs * float64(gib)) }
+
+// row appends one ended try to the history.
+func (k *task) row(f sizing.Features, r sizing.HistoryRow) *sizing.HistoryRow {
+	k.history.LastSeq++
+	k.history.Total++
+	k.history.Schema.Admit(f)
+	r.Seq, r.MapIndex, r.Weight = k.history.LastSeq, sizing.NoMap, max(r.Weight, 1)
+	r.At = time.Unix(k.history.LastSeq*3600, 0).UTC()
+	if r.RunID == "" {
+		r.RunID = fmt.Sprint("run-", k.history.LastSeq)
+	}
+	r.Try = max(r.Try, 1)
+	r.Features = k.history.Schema.Row(f, nil)
+	k.history.Rows = append(k.history.Rows, r)
+	return &k.history.Rows[len(k.history.Rows)-1]
+}
+
+// told appends one ended try to the history, and tells the model.
+func (k *task) told(f sizing.Features, r sizing.HistoryRow) {
+	told := fitting.ToldOf(&k.history.Schema, k.row(f, r))
+	told.Features = f
+	k.model.Learn(told)
+}
+
+// success tells a measured run that was not asked about.
+func (k *task) success(f sizing.Features, gibs float64) {
+	k.told(f, measured(gibs))
+}
+
+// measured is a success of two minutes that was granted 32 GiB.
+func measured(gibs float64) sizing.HistoryRow {
+	return sizing.HistoryRow{
+		Outcome: sizing.Success, MemoryMax: bytes(gibs), Duration: 2 * time.Minute, CPUMax: 0.9,
+		Allocated: sizing.Resources{Memory: 32 * gib}, Requested: sizing.Resources{Memory: 32 * gib},
+	}
+}
+
+// killed is an OOM kill at an allocation.
+func killed(gibs float64) sizing.HistoryRow {
+	return sizing.HistoryRow{
+		Outcome: sizing.OOMKilled, Duration: time.Minute,
+		Allocated: sizing.Resources{Memory: bytes(gibs)}, Requested: sizing.Resources{Memory: 32 * gib},
+	}
+}
+
+// spent is what one run came to.
+type spent struct {
+	granted, wasted, promised float64 // GiB, GiB, P
+	killed                    bool
+}
+
+// run asks, launches, lifts after kills and tells the ends.
+func (k *task) run(f sizing.Features, gibs float64) (s spent) {
+	k.t.Helper()
+	k.runs++
+	id := fmt.Sprint("asked-", k.runs)
+	sized := k.model.Size(question(f))
+	if sized.Promised != nil {
+		k.model.Granted(*sized.Promised)
+		s.promised = *sized.Promised
+	}
+	s.granted = float64(sized.Limit) / float64(gib)
+	promised := sized.Promised
+	for try := 1; ; try++ {
+		require.Less(k.t, try, 6, "the last rung is the cap")
+		end := measured(gibs)
+		end.RunID, end.Try, end.Promised, end.Allocated.Memory = id, try, promised, sized.Limit
+		if bytes(gibs) <= sized.Limit {
+			s.wasted += float64(sized.Limit)/float64(gib) - gibs
+			k.told(f, end)
+			return s
+		}
+		s.killed = true
+		s.wasted += float64(sized.Limit) / float64(gib)
+		end.Outcome, end.MemoryMax, promised = sizing.OOMKilled, 0, nil
+		k.told(f, end)
+		q := question(f)
+		q.Above, q.Lifts = sized.Limit, sizing.DefaultMaxLifts-try+1
+		sized = k.model.Size(q)
+	}
+}
+
+// train fits what is new where a tenth of it, and 25 rows at least, are.
+func (k *task) train() {
+	k.t.Helper()
+	fresh := len(k.history.Rows) - k.trained
+	if fresh < 25 || fresh*10 < k.trained {
+		return
+	}
+	k.fit()
+}
+
+func (k *task) fit() fitting.Outcome {
+	k.t.Helper()
+	k.trained = len(k.history.Rows)
+	challenger, outcome, err := fitting.Fit(&k.history, k.model)
+	require.NoError(k.t, err)
+	if challenger != nil {
+		k.model = challenger
+	}
+	return outcome
+}
+
+// known is a task that was told n runs of a shape and trained on them.
+func known(t *testing.T, of shape, seed uint64, n int) (*task, *rand.Rand) {
+	t.Helper()
+	k, rng := newTask(t), rand.New(rand.NewPCG(seed, 77))
+	for range n {
+		f, gibs := of(rng)
+		k.success(f, gibs)
+		k.train()
+	}
+	if n >= 20 {
+		k.fit()
+	}
+	return k, rng
+}
