@@ -1,0 +1,303 @@
+package fitting_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+func TestAnUnknownTaskGetsItsRequestUnchanged(t *testing.T) {
+	f := sizing.Features{"rows": sizing.NumberValue(5)}
+	for claim, c := range map[string]struct {
+		q    fitting.Question
+		want sizing.Bytes
+	}{
+		"the request":                         {fitting.Question{Features: f, Requested: sizing.Resources{Memory: 350 * gib}}, 350 * gib},
+		"nothing, where nothing is requested": {fitting.Question{Features: f}, 0},
+		"the cap, where less":                 {fitting.Question{Requested: sizing.Resources{Memory: 350 * gib}, Cap: 100 * gib}, 100 * gib},
+		"the floor, where more":               {fitting.Question{Requested: sizing.Resources{Memory: gib}, Floor: 2 * gib}, 2 * gib},
+		"twice what was killed":               {fitting.Question{Requested: sizing.Resources{Memory: gib}, Above: 3 * gib}, 6 * gib},
+	} {
+		s := fitting.New().Size(c.q)
+		assert.Equal(t, c.want, s.Limit, claim)
+		assert.Equal(t, sizing.FromRequested, s.Source, claim)
+		assert.Nil(t, s.Promised, claim)
+		assert.NotEmpty(t, s.Reason, claim)
+	}
+	assert.Nil(t, fitting.New().Risk(fitting.Question{Features: f}, gib))
+}
+
+// One run of 10 GiB at a request of 350 GiB: the second must cost far less than the
+// request already, and a handful must do with little above the peak.
+func TestAHandfulOfRunsIsCautiousYetQuick(t *testing.T) {
+	k := newTask(t)
+	f := sizing.Features{"rows": sizing.NumberValue(5)}
+	q := question(f)
+	q.Requested.Memory, q.Cap = 350*gib, 350*gib
+	last := 350 * gib
+	for n := 1; n <= 31; n++ {
+		k.success(f, 10*(1+0.01*float64(n%3)))
+		s := k.model.Size(q)
+		require.Equal(t, sizing.FromProfile, s.Source, "after %d", n)
+		require.Greater(t, s.Limit, 10*gib, "after %d", n)
+		require.NotNil(t, s.Promised)
+		require.LessOrEqual(t, *s.Promised, 0.2, "after %d", n)
+		require.LessOrEqual(t, s.Limit, last+gib/4, "caution fades, after %d", n)
+		last = s.Limit
+	}
+	assert.Less(t, last, 13*gib)
+	k.success(f, 10)
+	assert.Equal(t, sizing.FromModel, k.model.Size(q).Source)
+}
+
+// asked are tasks at every age, some of them in trouble.
+func asked(t *testing.T) []*task {
+	t.Helper()
+	var tasks []*task
+	for i, n := range []int{1, 2, 5, 17, 31, 33, 120} {
+		k, rng := known(t, growing, uint64(i), n)
+		if n%2 == 0 {
+			for range 12 {
+				f, gibs := kinds(rng)
+				k.told(f, killed(gibs))
+				k.model.Granted(0.01)
+			}
+		}
+		tasks = append(tasks, k)
+	}
+	odd, rng := known(t, kinds, 9, 60)
+	odd.success(sizing.Features{"kind": sizing.TextValue("never seen"), "new": sizing.BoolValue(true)}, 1e-9)
+	odd.told(sizing.Features{}, killed(2000))
+	odd.success(sizing.Features{}, rng.Float64())
+	return append(tasks, odd)
+}
+
+// anyFeatures are right, wrong or absurd.
+func anyFeatures(rng *rand.Rand) sizing.Features {
+	f := sizing.Features{}
+	for _, name := range []string{"rows", "kind", "new", "other"} {
+		switch rng.IntN(7) {
+		case 0:
+			f[name] = sizing.NumberValue(math.Exp(80*rng.Float64() - 10))
+		case 1:
+			f[name] = sizing.NumberValue(-math.MaxFloat64)
+		case 2:
+			f[name] = sizing.TextValue([]string{"", "small", "large", "2020-01-03", "0000-01-01", "\xff"}[rng.IntN(6)])
+		case 3:
+			f[name] = sizing.BoolValue(rng.IntN(2) == 0)
+		case 4:
+			f[name] = sizing.NumberValue(50_000 * rng.Float64())
+		case 5:
+			f[name] = sizing.Value{}
+		}
+	}
+	return f
+}
+
+// anyQuestion is any that the service could ask.
+func anyQuestion(rng *rand.Rand) fitting.Question {
+	amount := func() sizing.Bytes {
+		if rng.IntN(3) == 0 {
+			return 0
+		}
+		return sizing.Bytes(math.Exp(math.Log(sizing.MaxBytes) * rng.Float64()))
+	}
+	q := fitting.Question{
+		Features: anyFeatures(rng), Requested: sizing.Resources{Memory: amount()}, Floor: amount(), Cap: amount(),
+		RiskTarget: math.Exp(math.Log(0.0001) * rng.Float64()), Lifts: rng.IntN(7),
+	}
+	if q.Cap > 0 && q.Floor > q.Cap {
+		q.Floor, q.Cap = q.Cap, q.Floor
+	}
+	if rng.IntN(2) == 0 {
+		q.Above = amount()
+	}
+	if rng.IntN(3) == 0 {
+		q.Edges = sizing.Bins{gib, 2 * gib, 4 * gib, 16 * gib}
+	}
+	return q
+}
+
+// lawful checks what every answer must be.
+func lawful(t *testing.T, m *fitting.Model, q fitting.Question) {
+	t.Helper()
+	s := m.Size(q)
+	about := fmt.Sprintf("%+v\n→ %+v", q, s)
+	if q.Cap > 0 {
+		require.LessOrEqual(t, s.Limit, q.Cap, about)
+	}
+	require.GreaterOrEqual(t, s.Limit, q.Floor, about)
+	if q.Above > 0 && (q.Cap == 0 || q.Cap > q.Above) {
+		require.Greater(t, s.Limit, q.Above, about)
+	}
+	if len(s.Ladder) > 0 {
+		require.Equal(t, s.Limit, s.Ladder[0], about)
+	}
+	require.LessOrEqual(t, len(s.Ladder), 1+max(q.Lifts, 0), about)
+	for i := range s.Ladder {
+		require.True(t, i == 0 || s.Ladder[i] > s.Ladder[i-1], about)
+		require.True(t, q.Cap == 0 || s.Ladder[i] <= q.Cap, about)
+	}
+	if q.Cap > s.Limit && q.Lifts > 0 && q.Above == 0 {
+		require.Equal(t, q.Cap, s.Ladder[len(s.Ladder)-1], "the last lift jumps to the cap\n"+about)
+	}
+	require.NotNil(t, s.Promised, about)
+	require.True(t, *s.Promised >= 0 && *s.Promised <= 1, about)
+	again := m.Risk(q, s.Limit)
+	require.Equal(t, *s.Promised, *again, "asked for the risk of its own limit\n"+about)
+	if s.Bins != nil {
+		sum := 0.0
+		for _, p := range s.Bins.Probabilities {
+			require.True(t, p >= 0 && p <= 1, about)
+			sum += p
+		}
+		require.InDelta(t, 1, sum, 1e-9, about)
+		require.True(t, sizing.Bins(s.Bins.Upper).Valid(), about)
+		require.Less(t, s.Bins.Chosen, len(s.Bins.Upper), about)
+	}
+	if s.Duration != nil {
+		require.True(t, s.Duration.Median >= 0 && s.Duration.P95 >= s.Duration.Median, about)
+	}
+	require.GreaterOrEqual(t, s.CPU, sizing.Cores(0))
+	require.NotEmpty(t, s.Reason)
+	for _, v := range s.Guard.Params {
+		require.False(t, math.IsNaN(v) || math.IsInf(v, 0), about)
+	}
+}
+
+func TestEveryAnswerIsLawful(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 77))
+	for _, k := range asked(t) {
+		for range 300 {
+			lawful(t, k.model, anyQuestion(rng))
+		}
+	}
+}
+
+func FuzzEveryAnswerIsLawful(f *testing.F) {
+	f.Add(uint64(1), uint8(0))
+	f.Add(uint64(2), uint8(7))
+	var once sync.Once
+	var tasks []*task
+	f.Fuzz(func(t *testing.T, seed uint64, of uint8) {
+		once.Do(func() { tasks = asked(t) })
+		lawful(t, tasks[int(of)%len(tasks)].model, anyQuestion(rand.New(rand.NewPCG(seed, 1))))
+	})
+}
+
+func TestMoreRiskIsCheaperOnAverage(t *testing.T) {
+	for _, n := range []int{6, 200} {
+		k, rng := known(t, growing, 8, n)
+		targets, sums := []float64{0.001, 0.015, 0.1, 0.3}, make([]float64, 4)
+		for range 100 {
+			f, _ := growing(rng)
+			for i, risk := range targets {
+				q := question(f)
+				q.RiskTarget = risk
+				sums[i] += float64(k.model.Size(q).Limit) / float64(gib)
+			}
+		}
+		assert.True(t, slices.IsSortedFunc(sums, func(a, b float64) int { return int(math.Copysign(1, b-a)) }), "%v", sums)
+		assert.Less(t, sums[3], sums[0])
+	}
+}
+
+func TestALargerLimitIsNeverRiskier(t *testing.T) {
+	for _, n := range []int{1, 5, 40, 200} {
+		k, rng := known(t, growing, 10, n)
+		for i := range 6 {
+			f, gibs := growing(rng)
+			q := question(f)
+			if i%2 == 0 {
+				q.Above = bytes(gibs / 2)
+			}
+			last := 1.0
+			for limit := gibs / 2; limit < 40*gibs; limit *= 1.07 {
+				risk := *k.model.Risk(q, bytes(limit))
+				require.True(t, risk >= 0 && risk <= last, "P(peak > %.3f GiB) = %v after %v", limit, risk, last)
+				last = risk
+			}
+			assert.Less(t, last, 0.05, "%d runs", n)
+		}
+	}
+}
+
+func TestAmountsAreGrantedOnEdges(t *testing.T) {
+	k, rng := known(t, growing, 11, 100)
+	edges := sizing.Bins{gib, 2 * gib, 4 * gib, 8 * gib, 64 * gib}
+	for range 50 {
+		f, _ := growing(rng)
+		q := question(f)
+		free := k.model.Size(q).Limit
+		q.Edges = edges
+		s := k.model.Size(q)
+		assert.Equal(t, edges[edges.Index(free)], s.Limit, "the edge above %s", free.Approx())
+		for _, rung := range s.Ladder {
+			assert.Contains(t, edges, rung)
+		}
+	}
+}
+
+func TestCPUFollowsWhatWasUsed(t *testing.T) {
+	for claim, c := range map[string]struct {
+		used, want sizing.Cores
+	}{
+		"a single thread gets one core":   {1.1, 1},
+		"a parallel task what it uses":    {3.6, 3.75},
+		"an idle one a quarter of a core": {0.05, 0.25},
+	} {
+		k := newTask(t)
+		for i := range 20 {
+			r := measured(1)
+			r.CPUMax = c.used * sizing.Cores(1-0.01*float64(i%2))
+			k.told(nil, r)
+			if i < 4 {
+				assert.Zero(t, k.model.Size(question(nil)).CPU, "four runs are too few")
+			}
+		}
+		assert.Equal(t, c.want, k.model.Size(question(nil)).CPU, claim)
+	}
+}
+
+func TestDurationsComeBack(t *testing.T) {
+	k, rng := known(t, growing, 12, 100) // all of two minutes
+	f, _ := growing(rng)
+	d := k.model.Size(question(f)).Duration
+	require.NotNil(t, d)
+	assert.InDelta(t, 120, d.Median.Seconds(), 2)
+	assert.InDelta(t, 120, d.P95.Seconds(), 5)
+}
+
+// Run with -race where cgo is at hand: nobody learns meanwhile.
+func TestAnswersMayBeAskedTogether(t *testing.T) {
+	k, rng := known(t, growing, 13, 150)
+	questions, want := make([]fitting.Question, 40), make([]fitting.Sized, 40)
+	for i := range questions {
+		f, gibs := growing(rng)
+		questions[i] = question(f)
+		if i%3 == 0 {
+			questions[i].Above = bytes(gibs)
+		}
+		want[i] = k.model.Size(questions[i])
+	}
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for range 5 {
+				for i, q := range questions {
+					assert.Equal(t, want[i], k.model.Size(q))
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
