@@ -29,6 +29,7 @@ type learner struct {
 	model     *fitting.Model
 	history   sizing.History
 	promised  map[sizing.TryKey]*float64 // of first tries that have not ended
+	open      fitting.Guard
 	successes int
 	trained   int // successes at the last training
 }
@@ -50,6 +51,7 @@ func (p *own) Predict(q Question) Answer {
 	policy := sizing.Policy{}.WithDefaults()
 	asked := fitting.Question{
 		Features: q.Features, Requested: q.static(), Cap: q.reach(), RiskTarget: policy.RiskTarget, Above: q.Above,
+		Lifts: max(0, *policy.MaxLifts-max(0, q.Try.Number-2)), Widen: l.open.Widen(),
 	}
 	sized := l.model.Size(asked)
 	if q.Above > 0 {
@@ -60,7 +62,7 @@ func (p *own) Predict(q Question) Answer {
 	}
 	if sized.Promised != nil {
 		l.promised[q.Try] = sized.Promised
-		l.model.Granted(*sized.Promised)
+		l.open.Granted(*sized.Promised)
 	}
 	return Answer{Limit: sized.Limit, Promised: sized.Promised}
 }
@@ -72,6 +74,7 @@ func (p *own) Learn(o Outcome) error {
 	l.history.Total++
 	row := l.row(&o)
 	l.history.Rows = append(l.history.Rows, row)
+	l.ended(&o, row.Promised)
 	told := fitting.ToldOf(&l.history.Schema, &row)
 	told.Features = o.Features // as they were sent: the schema may not hold all of them
 	before := l.model.Pool()
@@ -86,6 +89,19 @@ func (p *own) Learn(o Outcome) error {
 		return nil
 	}
 	return p.train(l)
+}
+
+// ended tells the guard what came of a try.
+func (l *learner) ended(o *Outcome, promised *float64) {
+	switch {
+	case promised != nil:
+		l.open.Ended(*promised, false)
+		if o.Killed {
+			l.open.Killed()
+		}
+	case o.Try.Number > 1 && !o.Killed:
+		l.open.Ended(0, true)
+	}
 }
 
 // row is an outcome as a store would keep it.

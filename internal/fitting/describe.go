@@ -11,7 +11,7 @@ import (
 
 const (
 	binCount      = 4
-	binTopMargin  = 1.1     // over the largest peak
+	binTopMargin  = 0.1     // over the largest peak, as a share of it
 	explainedRows = 32      // whose contributions are added up to find the drivers
 	driversAtMost = 3       // named in a reason
 	driverLeast   = 0.02    // share of all contributions
@@ -22,8 +22,9 @@ const (
 // where the features cannot tell the runs apart.
 func (m *Model) describe(h *sizing.History) error {
 	var peaks, seconds []float64
+	held := m.held()
 	for i := range h.Rows {
-		if r := &h.Rows[i]; r.Outcome == sizing.Success && r.MemoryMax > 0 {
+		if r := &h.Rows[i]; r.Outcome == sizing.Success && r.MemoryMax > 0 && !held[r.Seq] {
 			peaks = append(peaks, float64(r.MemoryMax))
 			seconds = append(seconds, secondsOf(r.Duration)*max(r.Weight, 1))
 		}

@@ -129,10 +129,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	for _, e := range m.Honest {
 		known[e.Seq] = e
 	}
-	held := map[int64]bool{}
-	for i := range m.Held {
-		held[m.Held[i].Seq] = true
-	}
+	held := m.held()
 	explained := successes(h.Rows[:n])
 	rows := make([]row, 0, n)
 	for i := range h.Rows[:n] {

@@ -62,6 +62,7 @@ type Model struct {
 	Kills     int
 	Fitted    int // measured rows at the last fit
 	Largest   sizing.Bytes
+	Bound     sizing.Bytes // largest allocation that was killed
 	Started   sizing.Bytes
 	Requested sizing.Resources // the last that was reported
 	CPU       experts.Window   // newest measured maxima
@@ -124,10 +125,17 @@ func (m *Model) Learn(t Told) {
 		m.learnRow(&r, t.Seq)
 		m.early(r)
 	case sizing.AtLeast:
-		m.confirm(t.Peak)
-		if m.Experts.Told > 0 {
-			m.Experts.MaxPeak = max(m.Experts.MaxPeak, float64(t.Peak))
+		if !m.quarantine(&t) {
+			m.bound(t.Peak)
 		}
+	}
+}
+
+// bound takes in that a try was killed with b.
+func (m *Model) bound(b sizing.Bytes) {
+	m.Bound = max(m.Bound, b)
+	if m.Experts.Told > 0 {
+		m.Experts.MaxPeak = max(m.Experts.MaxPeak, float64(b))
 	}
 }
 
@@ -153,24 +161,11 @@ func (m *Model) count(t *Told) {
 	m.keep(t)
 }
 
-// Granted tells that a first try was promised a risk, and has not ended yet.
-func (m *Model) Granted(promised float64) { m.Experts.Guard.Granted(promised) }
-
-// keep holds promises against what happened.
+// keep holds a promise against what happened.
 func (m *Model) keep(t *Told) {
 	killed := t.Outcome.OOM()
-	if !killed && t.Outcome != sizing.Success {
-		return
-	}
-	switch {
-	case t.FirstTry && t.Promised != nil:
-		m.Experts.Guard.Ended(*t.Promised, false)
+	if t.FirstTry && t.Promised != nil && (killed || t.Outcome == sizing.Success) {
 		m.Share.Kept(m.Experts.Told, *t.Promised/m.Experts.Factor, killed)
-		if killed {
-			m.Experts.Guard.Killed()
-		}
-	case !t.FirstTry && !killed:
-		m.Experts.Guard.Ended(0, true)
 	}
 }
 
@@ -273,6 +268,10 @@ func (m *Model) cells(f sizing.Features, dst []sizing.Value) []sizing.Value {
 // Pool is what the tasks of a service learn together: what a row costs on
 // average, and how promises were kept.
 type Pool = experts.Pool
+
+// Guard watches the open tries of a task: see Question.Widen. It is kept by who
+// knows what is open, not by the Model.
+type Guard = experts.Guard
 
 // Heed lets the answers follow what the service's tasks learned together.
 func (m *Model) Heed(pool *Pool) { m.Experts.Heed(pool) }

@@ -30,6 +30,11 @@ func (m *Model) quarantine(t *Told) bool {
 	return true
 }
 
+// holds reports whether a row is held back.
+func (m *Model) holds(seq int64) bool {
+	return slices.ContainsFunc(m.Held, func(t Told) bool { return t.Seq == seq })
+}
+
 // foretold is the larger of the largest peak so far and what the features say.
 func (m *Model) foretold(f sizing.Features) float64 {
 	b := bufferPool.Get().(*buffers)
@@ -47,9 +52,22 @@ func (m *Model) confirm(peak sizing.Bytes) {
 			i++
 			continue
 		}
-		r := m.rowOf(&m.Held[i])
-		seq := m.Held[i].Seq
+		t := m.Held[i]
 		m.Held = slices.Delete(m.Held, i, i+1)
-		m.learnRow(&r, seq)
+		if t.Censoring == sizing.AtLeast {
+			m.bound(t.Peak)
+			continue
+		}
+		r := m.rowOf(&t)
+		m.learnRow(&r, t.Seq)
 	}
+}
+
+// held are the rows in quarantine, by their place in order of arrival.
+func (m *Model) held() map[int64]bool {
+	held := make(map[int64]bool, len(m.Held))
+	for i := range m.Held {
+		held[m.Held[i].Seq] = true
+	}
+	return held
 }

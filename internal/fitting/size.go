@@ -18,6 +18,7 @@ type Question struct {
 	RiskTarget float64      // share of first tries that may be killed
 	Above      sizing.Bytes // after a kill: the peak is above this
 	Lifts      int          // that may still follow; the last jumps to the cap
+	Widen      float64      // factor by the guard over open tries; none if below 1
 	Edges      sizing.Bins  // amounts are rounded up to these; none: to whole MiB
 }
 
@@ -56,7 +57,7 @@ func (m *Model) Size(q Question) Sized {
 		}
 	} else {
 		answer = m.Experts.Answer(&p, q.RiskTarget, &b.scratch)
-		s.Limit = within(q, onGrid(q, answer.Amount))
+		s.Limit = within(q, onGrid(q, answer.Amount*max(1, q.Widen)))
 		s.Ladder = m.ladder(&p, q, s.Limit, b, []sizing.Bytes{s.Limit})
 	}
 	risk := m.risk(&p, q, s.Limit, answer, b)
@@ -67,13 +68,17 @@ func (m *Model) Size(q Question) Sized {
 	if m.Experts.Young() {
 		s.Source = sizing.FromProfile
 	}
-	s.Guard = guardOf(m, &p, answer)
+	s.Guard = m.guard(&p, q, answer)
 	s.Reason = m.reason(q, &s, answer)
 	return s
 }
 
-// unknown answers the request, unchanged but for the bounds.
+// unknown answers the request, unchanged but for the bounds. Where kills are all
+// that is known, it is not granted what was killed.
 func (m *Model) unknown(q Question) Sized {
+	if q.Above == 0 && m.Bound > 0 && m.Bound >= q.Requested.Memory {
+		return m.onlyKilled(q)
+	}
 	s := Sized{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.cpu()}
 	s.Reason = "nothing is known of this task yet: the static request, unchanged"
 	if q.Above > 0 {
@@ -85,6 +90,17 @@ func (m *Model) unknown(q Question) Sized {
 		s.Ladder = []sizing.Bytes{s.Limit}
 	}
 	return s
+}
+
+// onlyKilled answers for a task of which nothing but kills were reported: twice the
+// largest, at a risk that nobody knows.
+func (m *Model) onlyKilled(q Question) Sized {
+	limit := within(q, m.Bound.Times(2).RoundUp(sizing.MiB))
+	promised := 0.5
+	return Sized{
+		Limit: limit, Ladder: []sizing.Bytes{limit}, Promised: &promised, Source: sizing.FromProfile, CPU: m.cpu(),
+		Reason: fmt.Sprintf("%s: twice what was killed, since no run has succeeded yet", limit.Approx()),
+	}
 }
 
 // within keeps a limit between floor and cap.
@@ -131,7 +147,7 @@ func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer ex
 		return at
 	}
 	if float64(limit) >= answer.Amount {
-		if answer.Widen == 1 && float64(limit) < answer.Amount+2*float64(sizing.MiB) {
+		if q.Widen <= 1 && float64(limit) < answer.Amount+2*float64(sizing.MiB) {
 			return answer.Promised
 		}
 		return min(answer.Promised, at)
@@ -210,12 +226,12 @@ func secondsAt(log float64) time.Duration {
 	return time.Duration(math.Expm1(min(log, maxLogSeconds)) * float64(time.Second)).Round(time.Millisecond)
 }
 
-// guardOf is the state of the margins that gave an answer, for its receipt: the
+// guard is the state of the margins that gave an answer, for its receipt: the
 // amount before bounds, the promise, the pool's factor, the guard's width, who
 // answered, then the models' levels, scales and duration.
-func guardOf(m *Model, p *experts.Point, a experts.Answer) sizing.Guard {
+func (m *Model) guard(p *experts.Point, q Question, a experts.Answer) sizing.Guard {
 	params := make([]float64, 0, 5+len(p.Level)+len(p.Scale)+1)
-	params = append(params, a.Amount, a.Promised, a.Factor, a.Widen, float64(a.Expert))
+	params = append(params, a.Amount, a.Promised, a.Factor, max(1, q.Widen), float64(a.Expert))
 	params = append(append(params, p.Level[:]...), p.Scale[:]...)
 	return sizing.Guard{Version: int64(m.Tries), Params: append(params, p.Duration)}
 }
@@ -236,8 +252,8 @@ func (m *Model) reason(q Question, s *Sized, a experts.Answer) string {
 		text.WriteString("; from " + strings.Join(m.Drivers, ", "))
 	}
 	fmt.Fprintf(&text, "; %d runs", m.Experts.Told)
-	if a.Widen > 1 {
-		fmt.Fprintf(&text, "; widened by %.0f %% after more kills than promised", 100*(a.Widen-1))
+	if q.Widen > 1 {
+		fmt.Fprintf(&text, "; widened by %.0f %%, for more open tries were killed than promised", 100*(q.Widen-1))
 	}
 	switch requested := q.Requested.Memory; {
 	case s.Limit == q.Cap:

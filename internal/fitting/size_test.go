@@ -69,7 +69,6 @@ func asked(t *testing.T) []*task {
 			for range 12 {
 				f, gibs := kinds(rng)
 				k.told(f, killed(gibs))
-				k.model.Granted(0.01)
 			}
 		}
 		tasks = append(tasks, k)
@@ -114,6 +113,9 @@ func anyQuestion(rng *rand.Rand) fitting.Question {
 	q := fitting.Question{
 		Features: anyFeatures(rng), Requested: sizing.Resources{Memory: amount()}, Floor: amount(), Cap: amount(),
 		RiskTarget: math.Exp(math.Log(0.0001) * rng.Float64()), Lifts: rng.IntN(7),
+	}
+	if rng.IntN(3) == 0 {
+		q.Widen = 5 * rng.Float64()
 	}
 	if q.Cap > 0 && q.Floor > q.Cap {
 		q.Floor, q.Cap = q.Cap, q.Floor
@@ -228,6 +230,20 @@ func TestALargerLimitIsNeverRiskier(t *testing.T) {
 			}
 			assert.Less(t, last, 0.05, "%d runs", n)
 		}
+	}
+}
+
+func TestTheGuardWidensAmounts(t *testing.T) {
+	for _, n := range []int{5, 100} {
+		k, rng := known(t, growing, 14, n)
+		f, _ := growing(rng)
+		q := question(f)
+		before := k.model.Size(q)
+		q.Widen = 1.5
+		after := k.model.Size(q)
+		assert.InDelta(t, 1.5*float64(before.Limit), float64(after.Limit), 3*float64(sizing.MiB))
+		assert.LessOrEqual(t, *after.Promised, *before.Promised)
+		assert.Contains(t, after.Reason, "widened by 50 %")
 	}
 }
 

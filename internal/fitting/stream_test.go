@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/loadaware/loadaware/internal/fitting"
 )
 
 // largest is the rival that grants the largest peak so far, doubled after a kill.
@@ -121,15 +123,20 @@ func TestATaskThatShrinksIsFollowed(t *testing.T) {
 func TestLateFeedbackIsGuarded(t *testing.T) {
 	k, rng := known(t, growing, 5, 200)
 	kills, widest := 0, 0.0
+	var guard fitting.Guard
 	for range 100 { // all of them four times as large, and none of them told yet
 		f, gibs := growing(rng)
-		s := k.model.Size(question(f))
-		k.model.Granted(*s.Promised)
+		q := question(f)
+		q.Widen = guard.Widen()
+		s := k.model.Size(q)
+		guard.Granted(*s.Promised)
 		if bytes(4*gibs) > s.Limit {
 			kills++
 			first := killed(0)
 			first.Promised, first.Allocated.Memory = s.Promised, s.Limit
 			k.told(f, first)
+			guard.Ended(*s.Promised, false)
+			guard.Killed()
 		}
 		widest = max(widest, s.Guard.Params[3])
 	}

@@ -63,6 +63,7 @@ func step(rng *rand.Rand) (sizing.Features, float64) {
 type task struct {
 	t       *testing.T
 	model   *fitting.Model
+	open    fitting.Guard
 	history sizing.History
 	trained int
 	runs    int
@@ -130,6 +131,30 @@ type spent struct {
 	killed                    bool
 }
 
+// launch asks for a first try, and counts what it was promised.
+func (k *task) launch(f sizing.Features) fitting.Sized {
+	q := question(f)
+	q.Widen = k.open.Widen()
+	sized := k.model.Size(q)
+	if sized.Promised != nil {
+		k.open.Granted(*sized.Promised)
+	}
+	return sized
+}
+
+// ended tells the guard of a try that ended: again where its run was killed before.
+func (k *task) ended(promised *float64, again, killed bool) {
+	if promised != nil {
+		k.open.Ended(*promised, false)
+	}
+	switch {
+	case killed && !again:
+		k.open.Killed()
+	case again && !killed:
+		k.open.Ended(0, true)
+	}
+}
+
 // run asks, launches, lifts after kills and tells the ends.
 func (k *task) run(f sizing.Features, gibs float64) (s spent) {
 	k.t.Helper()
@@ -137,7 +162,6 @@ func (k *task) run(f sizing.Features, gibs float64) (s spent) {
 	id := fmt.Sprint("asked-", k.runs)
 	sized := k.model.Size(question(f))
 	if sized.Promised != nil {
-		k.model.Granted(*sized.Promised)
 		s.promised = *sized.Promised
 	}
 	s.granted = float64(sized.Limit) / float64(gib)
@@ -147,10 +171,12 @@ func (k *task) run(f sizing.Features, gibs float64) (s spent) {
 		end := measured(gibs)
 		end.RunID, end.Try, end.Promised, end.Allocated.Memory = id, try, promised, sized.Limit
 		if bytes(gibs) <= sized.Limit {
+			k.ended(promised, s.killed, false)
 			s.wasted += float64(sized.Limit)/float64(gib) - gibs
 			k.told(f, end)
 			return s
 		}
+		k.ended(promised, s.killed, true)
 		s.killed = true
 		s.wasted += float64(sized.Limit) / float64(gib)
 		end.Outcome, end.MemoryMax, promised = sizing.OOMKilled, 0, nil

@@ -35,7 +35,9 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 		return nil, sizing.Errorf(sizing.NotFound,
 			"nothing is known of task %s: send requested.memory, or report runs by /observe first", ask.Try.TaskKey)
 	}
-	s.remember(ask, a, now)
+	if first := s.remember(ask, a, now); first && ask.Try.Number == 1 && a.Risk.Promised != nil {
+		t.open.granted(*a.Risk.Promised)
+	}
 	return a, nil
 }
 
@@ -51,12 +53,14 @@ func newID() string {
 	return id.String()
 }
 
-// remember keeps the answer: in memory until the try ends, and as a receipt.
-func (s *Service) remember(ask *sizing.Ask, a *sizing.Allocation, now time.Time) {
+// remember keeps the answer: in memory until the try ends, and as a receipt. It
+// reports whether it is the first to a try.
+func (s *Service) remember(ask *sizing.Ask, a *sizing.Allocation, now time.Time) (first bool) {
 	if ask.Try.RunID != "" {
-		s.tries.ask(ask.Try, asked{features: ask.Features, limit: a.Memory.Limit, promised: a.Risk.Promised, at: now})
+		first = s.tries.ask(ask.Try, asked{features: ask.Features, limit: a.Memory.Limit, promised: a.Risk.Promised, at: now})
 	}
 	s.receipts.add(sizing.Receipt{Ask: *ask, Allocation: *a, At: now})
+	return first
 }
 
 // kills is what is known of the kills of a run: in memory, and by one bounded
@@ -103,7 +107,7 @@ func (t *task) size(ask *sizing.Ask, a *sizing.Allocation, run lifted, now time.
 // where nothing is known to derive a cap from, four times what was killed may be tried.
 func (t *task) question(ask *sizing.Ask, policy sizing.Policy, above sizing.Bytes, now time.Time) fitting.Question {
 	q := fitting.Question{
-		Features: ask.Features, Requested: ask.Requested, RiskTarget: policy.RiskTarget, Above: above,
+		Features: ask.Features, Requested: ask.Requested, RiskTarget: policy.RiskTarget, Above: above, Widen: t.open.widen(),
 		Floor: policy.Floor, Cap: policy.CapFor(ask.MaxMemory, ask.Requested.Memory, t.model.LargestPeak()),
 	}
 	if q.Cap == 0 {

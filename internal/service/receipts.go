@@ -101,7 +101,7 @@ func (q *receipts) flush(ctx context.Context) {
 // alone.
 func (q *receipts) save(ctx context.Context, batch []sizing.Receipt) error {
 	err := q.store.SaveReceipts(ctx, batch)
-	if !isKind(err, sizing.Invalid) {
+	if err == nil || isKind(err, sizing.Unavailable) {
 		return err
 	}
 	if len(batch) == 1 {

@@ -15,6 +15,7 @@ type task struct {
 	mu      sync.RWMutex
 	model   *fitting.Model
 	pool    *pool
+	open    open
 	ref     atomic.Pointer[sizing.ModelRef] // nil: nothing published yet
 	loaded  int64                           // the newest row that model knew when it was loaded
 	recent  []fitting.Told                  // told here since then
@@ -37,6 +38,40 @@ func (p *pool) replace(old, now fitting.Pool) fitting.Pool {
 	p.sum.Remove(&old)
 	p.sum.Add(&now)
 	return p.sum
+}
+
+// open watches the tries of a task that were answered here and have not ended.
+type open struct {
+	mu    sync.Mutex
+	guard fitting.Guard
+}
+
+func (o *open) widen() float64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.guard.Widen()
+}
+
+func (o *open) granted(promised float64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.guard.Granted(promised)
+}
+
+// ended tells what came of a try: one of the first that was promised something, or
+// a later one that ends a run whose first was killed.
+func (o *open) ended(first bool, promised *float64, killed bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case first && promised != nil:
+		o.guard.Ended(*promised, false)
+		if killed {
+			o.guard.Killed()
+		}
+	case !first && !killed:
+		o.guard.Ended(0, true)
+	}
 }
 
 // ceilingAt is the lowered ceiling at a time, or zero where none is in force.

@@ -54,14 +54,15 @@ type tries struct {
 	order  []sizing.TryKey // of asking, for forgetting
 }
 
-// ask remembers an answer.
-func (ts *tries) ask(try sizing.TryKey, a asked) {
+// ask remembers an answer, and reports whether it is the try's first.
+func (ts *tries) ask(try sizing.TryKey, a asked) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if ts.asked == nil {
 		ts.asked = map[sizing.TryKey]asked{}
 	}
-	if _, again := ts.asked[try]; !again {
+	_, again := ts.asked[try]
+	if !again {
 		ts.order = append(ts.order, try)
 	}
 	ts.asked[try] = a
@@ -69,6 +70,7 @@ func (ts *tries) ask(try sizing.TryKey, a asked) {
 		delete(ts.asked, ts.order[0])
 		ts.order = ts.order[1:]
 	}
+	return !again
 }
 
 // end forgets a try that has ended, and says what was answered.

@@ -83,7 +83,6 @@ func (p *player) run(o *sizing.Observation) (step, error) {
 	}
 	if sized.Promised != nil {
 		s.promised = *sized.Promised
-		l.model.Granted(s.promised)
 	}
 	for kills, limit := 0, sized.Limit; ; kills++ {
 		short := limit < o.MemoryMax

@@ -11,7 +11,6 @@ type Answer struct {
 	Amount   float64
 	Promised float64 // P(killed), as those who answer have been killed so far
 	Factor   float64 // what the pool corrected the promise by
-	Widen    float64 // what the guard widened the amount by
 	Expert   int     // the weightiest; −1 for the young rule
 }
 
@@ -78,13 +77,12 @@ func (x *Experts) Young() bool { return len(x.Picks) == 0 }
 // Answer allocates for a row at a target share of kills. At least one row must
 // have been learned.
 func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
-	a := Answer{Factor: x.Factor, Widen: x.Guard.widen(), Expert: -1}
+	a := Answer{Factor: x.Factor, Expert: -1}
 	if x.Young() {
 		a.Amount, a.Promised = x.young(p, target)
 	} else {
 		a.Amount, a.Promised, a.Expert = x.blend(p, x.picks(target, s), s)
 	}
-	a.Amount *= a.Widen
 	a.Promised = min(0.5, a.Promised*a.Factor)
 	return a
 }

@@ -41,7 +41,6 @@ type Experts struct {
 	Told    int     // rows learned
 	MaxPeak float64 // largest peak, or bound of one, so far
 	SqErr   [ModelCount]float64
-	Guard   Guard
 	Ledger  []Entry // newest Config.Ledger rows, oldest first from At on
 	At      int
 	Cost    [Count]float64 // forgetting sums …

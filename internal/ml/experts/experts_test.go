@@ -315,19 +315,6 @@ func TestAYoungTaskFollowsALineOnlyWhereItIsClearlyBetter(t *testing.T) {
 	assert.Equal(t, amount(6, 2, 2), amount(6, 2, 1.6), "and a little better is chance")
 }
 
-func TestAnswersWidenWithTheGuard(t *testing.T) {
-	x, s, _ := learned(small(), 11, 100, normal(0.2))
-	var scratch Scratch
-	p, _ := s.next()
-	before := x.Answer(&p, target, &scratch)
-	for range 6 {
-		x.Guard.Killed()
-	}
-	after := x.Answer(&p, target, &scratch)
-	assert.InEpsilon(t, before.Amount*math.Exp(0.5), after.Amount, 1e-9, "five kills too many")
-	assert.InDelta(t, math.Exp(0.5), after.Widen, 1e-12)
-}
-
 func TestNothingIsAllocatedBeyondReachOfWhatWasSeen(t *testing.T) {
 	for seed := range uint64(6) {
 		n := 2 + int(seed*seed)*3

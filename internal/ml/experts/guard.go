@@ -37,8 +37,8 @@ func (g *Guard) Ended(promised float64, killed bool) {
 	}
 }
 
-// widen is the factor on allocations that is in force.
-func (g *Guard) widen() float64 {
+// Widen is the factor on allocations that is in force.
+func (g *Guard) Widen() float64 {
 	if over := g.Kills - guardRatio*g.Promised - guardSlack; over > 0 {
 		return math.Exp(min(guardMost, over*guardStep))
 	}

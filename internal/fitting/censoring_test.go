@@ -1,0 +1,130 @@
+package fitting_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// unmeasured is a success of which nobody knows the peak, at an allocation.
+func unmeasured(gibs float64) sizing.HistoryRow {
+	r := measured(0)
+	r.Allocated.Memory = bytes(gibs)
+	return r
+}
+
+func limit(k *task, f sizing.Features) float64 {
+	return float64(k.model.Size(question(f)).Limit) / float64(gib)
+}
+
+var (
+	small = sizing.Features{"kind": sizing.TextValue("small")}
+	other = sizing.Features{"kind": sizing.TextValue("other")}
+)
+
+// Small runs take 1 GiB and are measured; others are killed at 3 GiB, every time,
+// and nobody tries them with more.
+func TestKillsThatNoSuccessExplainsRaiseTheFit(t *testing.T) {
+	const bound = 3
+	k, _ := known(t, kinds, 1, 60)
+	k.success(other, 1)
+	k.fit()
+	before, beforeSmall := limit(k, other), limit(k, small)
+	for range 12 {
+		k.told(other, killed(bound))
+	}
+	k.fit()
+	t.Logf("other %.2f → %.2f GiB, small %.2f → %.2f GiB", before, limit(k, other), beforeSmall, limit(k, small))
+	assert.Greater(t, limit(k, other), before)
+	assert.Greater(t, limit(k, other), float64(bound), "what was killed twelve times is not granted again")
+	assert.Less(t, limit(k, small), 2.5*beforeSmall, "the small ones are not to blame")
+}
+
+// A kill that its own run explains by a success tells nothing more.
+func TestKillsThatASuccessExplainsAreNotLearnedTwice(t *testing.T) {
+	with, _ := known(t, kinds, 2, 60)
+	without, _ := known(t, kinds, 2, 60)
+	for i := range 10 {
+		id := string(rune('a' + i))
+		first, last := killed(0.9), measured(1)
+		first.RunID, last.RunID, last.Try = id, id, 2
+		with.row(small, first)
+		with.row(small, last)
+		alone := measured(1)
+		alone.RunID, alone.Try = id, 2
+		without.row(small, alone)
+	}
+	with.fit()
+	without.fit()
+	assert.InEpsilon(t, limit(without, small), limit(with, small), 0.05)
+}
+
+// A success without a peak at 60 GiB says "not more than 60 GiB": no reason to
+// grant more than before.
+func TestSuccessesWithoutAPeakNeverRaiseTheFit(t *testing.T) {
+	for name, draw := range shapes {
+		with, rng := known(t, draw, 3, 80)
+		without, _ := known(t, draw, 3, 80)
+		for range 40 {
+			f, _ := draw(rng)
+			with.told(f, unmeasured(60))
+		}
+		with.fit()
+		without.fit()
+		var a, b float64
+		for range 60 {
+			f, _ := draw(rng)
+			a, b = a+limit(with, f), b+limit(without, f)
+		}
+		assert.LessOrEqual(t, a, 1.05*b, "%s: %.1f, not %.1f GiB", name, a/60, b/60)
+	}
+}
+
+// Successes at 2 GiB bound what a doubtful fit would grant.
+func TestATaskOfNothingButSuccessesWithoutAPeak(t *testing.T) {
+	k := newTask(t)
+	for range 30 {
+		k.told(small, unmeasured(2))
+	}
+	fitted, outcome, err := fitting.Fit(&k.history, nil)
+	require.NoError(t, err)
+	assert.Nil(t, fitted)
+	assert.False(t, outcome.Trained)
+	assert.Contains(t, outcome.Reason, "memory_max_bytes", "it says what to report")
+	s := k.model.Size(question(small))
+	assert.Equal(t, sizing.FromRequested, s.Source)
+	assert.Equal(t, 32*gib, s.Limit)
+}
+
+func TestATaskOfNothingButKillsIsNotGrantedWhatKilledIt(t *testing.T) {
+	k := newTask(t)
+	for range 10 {
+		k.told(small, killed(32))
+	}
+	s := k.model.Size(question(small)) // which requests 32 GiB
+	t.Logf("%s from %s: %s", s.Limit.Approx(), s.Source, s.Reason)
+	assert.Greater(t, s.Limit, 32*gib)
+	fitted, _, err := fitting.Fit(&k.history, nil)
+	require.NoError(t, err)
+	assert.Nil(t, fitted, "no peak is known")
+
+	k.success(small, 40)
+	assert.Greater(t, k.model.Size(question(small)).Limit, 40*gib)
+}
+
+func TestAFailureTeachesNothing(t *testing.T) {
+	k, _ := known(t, kinds, 4, 50)
+	before := k.model.Size(question(small)).Limit
+	for _, outcome := range []sizing.Outcome{sizing.Failed, sizing.Killed, sizing.Evicted, sizing.Unschedulable} {
+		r := measured(50)
+		r.Outcome = outcome
+		k.told(small, r)
+	}
+	assert.Equal(t, before, k.model.Size(question(small)).Limit)
+	k.fit()
+	assert.InEpsilon(t, float64(before), float64(k.model.Size(question(small)).Limit), 0.05)
+}
