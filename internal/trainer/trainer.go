@@ -161,11 +161,13 @@ func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, er
 }
 
 func (t *Trainer) train(ctx context.Context, task sizing.TaskKey) (Report, error) {
-	history, err := t.store.History(ctx, task, t.cfg.Keep)
+	// The champion first: it must not know rows that the history lacks, for they
+	// would be learned again by whoever opens the challenger.
+	champion, version, err := t.champion(ctx, task)
 	if err != nil {
 		return Report{}, err
 	}
-	champion, version, err := t.champion(ctx, task)
+	history, err := t.store.History(ctx, task, t.cfg.Keep)
 	if err != nil {
 		return Report{}, err
 	}

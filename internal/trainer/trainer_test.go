@@ -1,0 +1,286 @@
+package trainer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/store/postgres"
+	"github.com/loadaware/loadaware/internal/trainer"
+	"github.com/loadaware/loadaware/migrations"
+)
+
+// interposed is the real store, with something that happens at the moment when a
+// training has read the history and has not published yet.
+type interposed struct {
+	*postgres.Store
+	dsn   string
+	after func(context.Context) error // once; nil: nothing
+}
+
+func (s *interposed) History(ctx context.Context, task sizing.TaskKey, keep store.Keep) (sizing.History, error) {
+	h, err := s.Store.History(ctx, task, keep)
+	if after := s.after; after != nil {
+		s.after = nil
+		err = errors.Join(err, after(ctx))
+	}
+	return h, err
+}
+
+func newStore(t *testing.T) *interposed {
+	t.Helper()
+	dsn := pgtest.DSN(t)
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	st, err := postgres.Open(t.Context(), dsn, postgres.Config{Debounce: time.Nanosecond})
+	require.NoError(t, err)
+	t.Cleanup(st.Close)
+	return &interposed{Store: st, dsn: dsn}
+}
+
+func newTrainer(st store.Store, cfg trainer.Config) *trainer.Trainer {
+	return trainer.New(st, cfg, slog.New(slog.DiscardHandler))
+}
+
+func (s *interposed) sql(t *testing.T, statement string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), s.dsn)
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(t.Context(), statement)
+	require.NoError(t, err)
+}
+
+func task(name string) sizing.TaskKey {
+	return sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "etl", Task: name}
+}
+
+// tell reports runs from..to-1, which use 1 GiB each, and makes their task due.
+func (s *interposed) tell(t *testing.T, name string, from, to int) {
+	t.Helper()
+	var obs []sizing.Observation
+	for i := from; i < to; i++ {
+		obs = append(obs, sizing.Observation{
+			Try:     sizing.TryKey{TaskKey: task(name), RunID: fmt.Sprint(i), MapIndex: sizing.NoMap, Number: 1},
+			Outcome: sizing.Success, MemoryMax: sizing.GiB, Features: sizing.Features{"rows": sizing.NumberValue(float64(i))},
+		})
+	}
+	recorded, err := s.Record(t.Context(), obs)
+	require.NoError(t, err)
+	for i := range recorded {
+		require.NoError(t, recorded[i].Err)
+	}
+}
+
+// active is the active version; 0 if none.
+func (s *interposed) active(t *testing.T, name string) int {
+	t.Helper()
+	versions, err := s.ActiveVersions(t.Context())
+	require.NoError(t, err)
+	return versions[task(name)]
+}
+
+func once(t *testing.T, tr *trainer.Trainer) bool {
+	t.Helper()
+	more, err := tr.RunOnce(t.Context())
+	require.NoError(t, err)
+	return more
+}
+
+func TestWhatIsDueIsTrainedOnceAndPublished(t *testing.T) {
+	st := newStore(t)
+	tr := newTrainer(st, trainer.Config{})
+	assert.False(t, once(t, tr), "nothing is due")
+	st.tell(t, "load", 0, 10)
+	assert.True(t, once(t, tr))
+	assert.False(t, once(t, tr), "it is learned")
+	model, err := st.ActiveModel(t.Context(), task("load"))
+	require.NoError(t, err)
+	assert.Equal(t, []int{1, 10, fitting.FormatVersion}, []int{model.Version, model.Observations, model.Format})
+	opened, err := fitting.Open(model.Blob)
+	require.NoError(t, err)
+	assert.Equal(t, sizing.GiB, opened.LargestPeak())
+
+	st.tell(t, "load", 10, 12)
+	assert.True(t, once(t, tr), "news make it due again")
+	assert.Equal(t, 2, st.active(t, "load"))
+}
+
+func TestTooLittleDataIsAReportAndNoError(t *testing.T) {
+	st := newStore(t)
+	tr := newTrainer(st, trainer.Config{})
+	_, err := tr.TrainNow(t.Context(), task("load"))
+	assert.Equal(t, sizing.NotFound, sizing.KindOf(err))
+
+	_, err = st.Record(t.Context(), []sizing.Observation{{
+		Try:     sizing.TryKey{TaskKey: task("load"), RunID: "r", MapIndex: sizing.NoMap, Number: 1},
+		Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: sizing.GiB},
+	}})
+	require.NoError(t, err)
+	report, err := tr.TrainNow(t.Context(), task("load"))
+	require.NoError(t, err)
+	assert.Equal(t, trainer.Report{Reason: "no run with a measured peak yet: report memory_max_bytes of a success"}, report)
+	assert.True(t, once(t, tr), "its turn comes, and passes")
+	assert.False(t, once(t, tr))
+	assert.Zero(t, st.active(t, "load"))
+}
+
+// A task trained twice would have a second version.
+func TestNoTaskIsTrainedTwiceForTheSameNews(t *testing.T) {
+	st := newStore(t)
+	const tasks = 12
+	for i := range tasks {
+		st.tell(t, fmt.Sprint(i), 0, 3)
+	}
+	var working sync.WaitGroup
+	for range 2 {
+		tr := newTrainer(st.Store, trainer.Config{})
+		for range 3 {
+			working.Go(func() {
+				for more := true; more; {
+					var err error
+					more, err = tr.RunOnce(t.Context())
+					assert.NoError(t, err)
+				}
+			})
+		}
+	}
+	working.Wait()
+	for i := range tasks {
+		assert.Equal(t, 1, st.active(t, fmt.Sprint(i)))
+	}
+}
+
+func TestWhoPublishesSecondLearnsOnTopOfTheFirst(t *testing.T) {
+	st := newStore(t)
+	st.tell(t, "load", 0, 10)
+	first := newTrainer(st.Store, trainer.Config{})
+	st.after = func(ctx context.Context) error {
+		st.tell(t, "load", 10, 15)
+		_, err := first.TrainNow(ctx, task("load"))
+		return err
+	}
+	report, err := newTrainer(st, trainer.Config{}).TrainNow(t.Context(), task("load"))
+	require.NoError(t, err)
+	assert.Equal(t, []any{true, 2}, []any{report.Published, report.Version})
+	model, err := st.ActiveModel(t.Context(), task("load"))
+	require.NoError(t, err)
+	opened, err := fitting.Open(model.Blob)
+	require.NoError(t, err)
+	assert.Equal(t, []int{15, 15}, []int{model.Observations, opened.Tries}, "each run was learned once")
+}
+
+func TestFailedTrainingComesAgainLater(t *testing.T) {
+	st := newStore(t)
+	st.tell(t, "load", 0, 5)
+	broken := errors.New("broken")
+	st.after = func(context.Context) error { return broken }
+	patient := newTrainer(st, trainer.Config{Retry: time.Hour})
+	_, err := patient.RunOnce(t.Context())
+	assert.ErrorIs(t, err, broken)
+	assert.False(t, once(t, patient), "not within the hour")
+
+	st.tell(t, "load", 5, 6)
+	st.after = func(context.Context) error { return broken }
+	hasty := newTrainer(st, trainer.Config{Retry: time.Nanosecond})
+	_, err = hasty.RunOnce(t.Context())
+	assert.ErrorIs(t, err, broken)
+	assert.True(t, once(t, hasty))
+	assert.Equal(t, 1, st.active(t, "load"))
+}
+
+func TestALostLeaseEndsTheTraining(t *testing.T) {
+	st := newStore(t)
+	st.tell(t, "load", 0, 5)
+	st.after = func(ctx context.Context) error {
+		// As if we had slept through our lease, and another had taken the task.
+		st.sql(t, `UPDATE lease SET owner = 'another', token = token + 1, until = now() + interval '1 hour'`)
+		<-ctx.Done() // the next heartbeat notices
+		return ctx.Err()
+	}
+	tr := newTrainer(st, trainer.Config{Lease: 90 * time.Millisecond})
+	assert.True(t, once(t, tr), "no error: the other one trains it")
+	assert.Zero(t, st.active(t, "load"))
+	assert.False(t, once(t, tr), "the other one's lease stands")
+}
+
+func TestAHeartbeatKeepsTheLease(t *testing.T) {
+	st := newStore(t)
+	st.tell(t, "load", 0, 5)
+	const lease = 200 * time.Millisecond
+	st.after = func(ctx context.Context) error {
+		for range 3 {
+			time.Sleep(lease)
+			_, err := st.Claim(ctx, "another", lease)
+			assert.Equal(t, sizing.NotFound, sizing.KindOf(err), "it is ours")
+		}
+		return nil
+	}
+	assert.True(t, once(t, newTrainer(st, trainer.Config{Lease: lease})))
+	assert.Equal(t, 1, st.active(t, "load"))
+}
+
+func TestATaskThatIsDeletedMeanwhileIsNoFailure(t *testing.T) {
+	st := newStore(t)
+	st.tell(t, "load", 0, 5)
+	st.after = func(ctx context.Context) error { return st.DeleteTask(ctx, task("load")) }
+	tr := newTrainer(st, trainer.Config{})
+	assert.True(t, once(t, tr))
+	assert.False(t, once(t, tr))
+}
+
+func TestATrainingThatIsCutOffByTheEndIsDueAtOnce(t *testing.T) {
+	st := newStore(t)
+	st.tell(t, "load", 0, 5)
+	ctx, stop := context.WithCancel(t.Context())
+	st.after = func(context.Context) error { stop(); return nil }
+	_, err := newTrainer(st, trainer.Config{Retry: time.Hour}).RunOnce(ctx)
+	require.Error(t, err)
+	assert.Zero(t, st.active(t, "load"))
+	assert.True(t, once(t, newTrainer(st, trainer.Config{})), "the next process need not wait")
+	assert.Equal(t, 1, st.active(t, "load"))
+}
+
+func TestAModelThatCannotBeOpenedIsTrainedAnew(t *testing.T) {
+	st := newStore(t)
+	tr := newTrainer(st, trainer.Config{})
+	st.tell(t, "load", 0, 5)
+	require.True(t, once(t, tr))
+	st.sql(t, `UPDATE model SET blob = 'nonsense'`)
+	report, err := tr.TrainNow(t.Context(), task("load"))
+	require.NoError(t, err)
+	assert.Equal(t, 2, report.Version)
+	model, err := st.ActiveModel(t.Context(), task("load"))
+	require.NoError(t, err)
+	_, err = fitting.Open(model.Blob)
+	assert.NoError(t, err)
+}
+
+func TestRunTrainsUntilItIsEnded(t *testing.T) {
+	st := newStore(t)
+	for i := range 3 {
+		st.tell(t, fmt.Sprint(i), 0, 3)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		newTrainer(st, trainer.Config{Every: time.Millisecond}).Run(ctx)
+		close(ended)
+	}()
+	for i := range 3 {
+		require.Eventually(t, func() bool { return st.active(t, fmt.Sprint(i)) == 1 }, 20*time.Second, 5*time.Millisecond)
+	}
+	stop()
+	<-ended
+}
