@@ -19,10 +19,10 @@ const (
 // the service trains beside them.
 type own struct {
 	tasks map[sizing.TaskKey]*learner
-	pool  fitting.Pool // what all tasks learned together
+	pools map[sizing.TaskKey]*fitting.Pool // what the tasks of a DAG learned together: the task is left empty
 }
 
-func newOwn() *own { return &own{tasks: map[sizing.TaskKey]*learner{}} }
+func newOwn() *own { return &own{tasks: map[sizing.TaskKey]*learner{}, pools: map[sizing.TaskKey]*fitting.Pool{}} }
 
 // learner is what is known of one task.
 type learner struct {
@@ -38,8 +38,8 @@ func (p *own) of(task sizing.TaskKey) *learner {
 	l := p.tasks[task]
 	if l == nil {
 		l = &learner{model: fitting.New(), promised: map[sizing.TryKey]*float64{}}
-		l.model.Heed(&p.pool)
 		l.history.Task = task
+		l.model.Heed(p.poolOf(task))
 		p.tasks[task] = l
 	}
 	return l
@@ -139,7 +139,16 @@ func (p *own) train(l *learner) error {
 // share changes a task's part in the pool, and tells the task of the whole.
 func (p *own) share(l *learner, before fitting.Pool) {
 	now := l.model.Pool()
-	p.pool.Remove(&before)
-	p.pool.Add(&now)
-	l.model.Heed(&p.pool)
+	pool := p.poolOf(l.history.Task)
+	pool.Remove(&before)
+	pool.Add(&now)
+	l.model.Heed(pool)
+}
+
+func (p *own) poolOf(task sizing.TaskKey) *fitting.Pool {
+	task.Task = ""
+	if p.pools[task] == nil {
+		p.pools[task] = &fitting.Pool{}
+	}
+	return p.pools[task]
 }

@@ -53,7 +53,7 @@ type Model struct {
 	Schema    sizing.Schema
 	Models    *models // nil before the first measured peak
 	Experts   *experts.Experts
-	Share     experts.Pool // the task's share in what the service learned
+	Share     experts.Pool // the task's share in what its DAG's tasks learned
 	Early     []row        // the first rows, from which a young task is refitted at once
 	Honest    []honest     // newest last
 	Held      []Told       // quarantined: far beyond anything seen, not confirmed yet
@@ -265,7 +265,7 @@ func (m *Model) cells(f sizing.Features, dst []sizing.Value) []sizing.Value {
 	return dst
 }
 
-// Pool is what the tasks of a service learn together: what a row costs on
+// Pool is what the tasks of a DAG learn together: what a row costs on
 // average, and how promises were kept.
 type Pool = experts.Pool
 
@@ -273,5 +273,5 @@ type Pool = experts.Pool
 // knows what is open, not by the Model.
 type Guard = experts.Guard
 
-// Heed lets the answers follow what the service's tasks learned together.
+// Heed lets the answers follow what the DAG's tasks learned together.
 func (m *Model) Heed(pool *Pool) { m.Experts.Heed(pool) }

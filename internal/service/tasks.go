@@ -25,7 +25,9 @@ type task struct {
 	gone    bool         // deleted or renamed: nothing is learned any more
 }
 
-// pool is what all tasks learned together: the sum of their shares.
+// pool is what the tasks of one DAG learned together: the sum of their shares. They
+// run side by side on the same inputs, and cost alike; what another team's giants
+// cost must not set the price of a kill here.
 type pool struct {
 	mu  sync.Mutex
 	sum fitting.Pool
@@ -84,9 +86,9 @@ func (t *task) ceilingAt(now time.Time) sizing.Bytes {
 
 // tasks is the map of all of them. The zero value is ready.
 type tasks struct {
-	pool   pool
 	mu     sync.RWMutex
 	byName map[sizing.TaskKey]*task
+	pools  map[sizing.TaskKey]*pool // by DAG: the task is left empty
 }
 
 // find is nil where nothing is known.
@@ -104,14 +106,25 @@ func (ts *tasks) get(key sizing.TaskKey) *task {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if ts.byName == nil {
-		ts.byName = map[sizing.TaskKey]*task{}
+		ts.byName, ts.pools = map[sizing.TaskKey]*task{}, map[sizing.TaskKey]*pool{}
 	}
 	t := ts.byName[key]
 	if t == nil {
-		t = &task{model: fitting.New(), pool: &ts.pool}
+		t = &task{model: fitting.New(), pool: ts.poolOf(key)}
 		ts.byName[key] = t
 	}
 	return t
+}
+
+// poolOf is shared by the tasks of a DAG. ts.mu is held.
+func (ts *tasks) poolOf(key sizing.TaskKey) *pool {
+	key.Task = ""
+	p := ts.pools[key]
+	if p == nil {
+		p = &pool{}
+		ts.pools[key] = p
+	}
+	return p
 }
 
 func (ts *tasks) drop(key sizing.TaskKey) {
@@ -127,7 +140,7 @@ func (ts *tasks) drop(key sizing.TaskKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.gone = true
-	ts.pool.replace(t.model.Pool(), fitting.Pool{})
+	t.pool.replace(t.model.Pool(), fitting.Pool{})
 }
 
 // keys lists the tasks in memory.

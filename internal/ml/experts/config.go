@@ -4,7 +4,7 @@ package experts
 // and synthetic workflows. Its zero value is not usable: see Default.
 type Config struct {
 	Target    float64 // share of first tries that may be killed
-	KillPrice float64 // of one kill, in mean row costs of the whole service
+	KillPrice float64 // of one kill, in mean row costs of the pool
 	Window    int     // residuals kept per spread
 	Ledger    int     // rows kept for the local spread
 	Near      int     // neighbours in predicted level

@@ -2,7 +2,7 @@ package experts
 
 import "math"
 
-// Pool is what the tasks of a service share: the mean cost of a row, and how
+// Pool is what tasks that are alike share: the mean cost of a row, and how
 // promises made at an age were kept. A task's own share is a Pool too: pools add.
 type Pool struct {
 	Cost, Rows float64       // forgetting sums
