@@ -22,7 +22,9 @@ type own struct {
 	pools map[sizing.TaskKey]*fitting.Pool // what the tasks of a DAG learned together: the task is left empty
 }
 
-func newOwn() *own { return &own{tasks: map[sizing.TaskKey]*learner{}, pools: map[sizing.TaskKey]*fitting.Pool{}} }
+func newOwn() *own {
+	return &own{tasks: map[sizing.TaskKey]*learner{}, pools: map[sizing.TaskKey]*fitting.Pool{}}
+}
 
 // learner is what is known of one task.
 type learner struct {
