@@ -30,11 +30,6 @@ func (m *Model) quarantine(t *Told) bool {
 	return true
 }
 
-// holds reports whether a row is held back.
-func (m *Model) holds(seq int64) bool {
-	return slices.ContainsFunc(m.Held, func(t Told) bool { return t.Seq == seq })
-}
-
 // foretold is the larger of the largest peak so far and what the features say.
 func (m *Model) foretold(f sizing.Features) float64 {
 	b := bufferPool.Get().(*buffers)

@@ -13,18 +13,23 @@ import (
 const absurd = 250
 
 func TestOneAbsurdReportMovesTheNextAllocationByAtMostOneBin(t *testing.T) {
-	for _, n := range []int{12, 40, 150} {
-		k, rng := known(t, growing, uint64(n), n)
-		f, _ := growing(rng)
-		q := question(f)
-		q.Cap = 1000 * gib
-		bins := k.model.Bins
-		before := bins.Index(k.model.Size(q).Limit)
-		k.success(f, absurd)
-		assert.LessOrEqual(t, bins.Index(k.model.Size(q).Limit), before+1, "at once, after %d runs", n)
-		k.fit()
-		assert.LessOrEqual(t, bins.Index(k.model.Size(q).Limit), before+1, "fitted, after %d runs", n)
-		assert.Equal(t, bins[len(bins)-1], k.model.Bins[len(bins)-1], "bins hold what was seen, after %d runs", n)
+	for claim, report := range map[string]sizing.HistoryRow{
+		"a peak": measured(absurd),
+		"a kill": killed(absurd),
+	} {
+		for _, n := range []int{20, 40, 150} {
+			k, rng := known(t, growing, uint64(n), n)
+			f, _ := growing(rng)
+			q := question(f)
+			q.Cap = 1000 * gib
+			bins := k.model.Bins
+			before := bins.Index(k.model.Size(q).Limit)
+			k.told(f, report)
+			assert.LessOrEqual(t, bins.Index(k.model.Size(q).Limit), before+1, "%s, at once, after %d runs", claim, n)
+			k.fit()
+			assert.LessOrEqual(t, bins.Index(k.model.Size(q).Limit), before+1, "%s, fitted, after %d runs", claim, n)
+			assert.Equal(t, bins[len(bins)-1], k.model.Bins[len(bins)-1], "bins hold what was seen: %s, after %d runs", claim, n)
+		}
 	}
 }
 
