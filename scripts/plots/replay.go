@@ -33,12 +33,13 @@ const leastCap sizing.Bytes = 128e9
 type player struct {
 	target float64
 	tasks  map[sizing.TaskKey]*learner
-	pool   fitting.Pool
+	pools  map[sizing.TaskKey]*fitting.Pool // of a DAG: the task is left empty
 }
 
 // learner is one task.
 type learner struct {
 	model         *fitting.Model
+	pool          *fitting.Pool
 	history       sizing.History
 	runs, trained int
 }
@@ -46,7 +47,7 @@ type learner struct {
 // play replays rows at a risk target: every run is asked about before it is told,
 // and told before the next one is asked about.
 func play(rows []sizing.Observation, target float64) ([]step, error) {
-	p := &player{target: target, tasks: map[sizing.TaskKey]*learner{}}
+	p := &player{target: target, tasks: map[sizing.TaskKey]*learner{}, pools: map[sizing.TaskKey]*fitting.Pool{}}
 	steps := make([]step, 0, len(rows))
 	for i := range rows {
 		s, err := p.run(&rows[i])
@@ -61,11 +62,20 @@ func play(rows []sizing.Observation, target float64) ([]step, error) {
 func (p *player) of(task sizing.TaskKey) *learner {
 	l := p.tasks[task]
 	if l == nil {
-		l = &learner{model: fitting.New(), history: sizing.History{Task: task}}
-		l.model.Heed(&p.pool)
+		l = &learner{model: fitting.New(), pool: p.poolOf(task), history: sizing.History{Task: task}}
+		l.model.Heed(l.pool)
 		p.tasks[task] = l
 	}
 	return l
+}
+
+// poolOf is what the tasks of a DAG learn together.
+func (p *player) poolOf(task sizing.TaskKey) *fitting.Pool {
+	task.Task = ""
+	if p.pools[task] == nil {
+		p.pools[task] = &fitting.Pool{}
+	}
+	return p.pools[task]
 }
 
 // run asks until an allocation holds.
@@ -86,11 +96,11 @@ func (p *player) run(o *sizing.Observation) (step, error) {
 	}
 	for kills, limit := 0, sized.Limit; ; kills++ {
 		short := limit < o.MemoryMax
-		p.tell(l, o, kills, limit, sized.Promised)
+		l.tell(o, kills, limit, sized.Promised)
 		if !short {
 			s.wasted += (float64(limit) - s.used) * s.seconds
 			l.runs++
-			return s, p.train(l)
+			return s, l.train()
 		}
 		s.killed = 1
 		s.wasted += float64(limit) * s.seconds
@@ -106,7 +116,7 @@ func (p *player) run(o *sizing.Observation) (step, error) {
 }
 
 // tell reports one try: its peak where it held, else that it was killed.
-func (p *player) tell(l *learner, o *sizing.Observation, kills int, limit sizing.Bytes, promised *float64) {
+func (l *learner) tell(o *sizing.Observation, kills int, limit sizing.Bytes, promised *float64) {
 	l.history.LastSeq++
 	l.history.Total++
 	l.history.Schema.Admit(o.Features)
@@ -125,11 +135,11 @@ func (p *player) tell(l *learner, o *sizing.Observation, kills int, limit sizing
 	l.history.Rows = append(l.history.Rows, row)
 	before := l.model.Pool()
 	l.model.Learn(fitting.ToldOf(&l.history.Schema, &row))
-	p.share(l, before)
+	l.share(before)
 }
 
 // train fits a task's models anew when enough of its runs are new.
-func (p *player) train(l *learner) error {
+func (l *learner) train() error {
 	if fresh := l.runs - l.trained; fresh < trainEvery || float64(fresh) < trainGrowth*float64(l.trained) {
 		return nil
 	}
@@ -140,16 +150,16 @@ func (p *player) train(l *learner) error {
 		return err
 	}
 	l.model = challenger
-	p.share(l, before)
+	l.share(before)
 	return nil
 }
 
-// share changes a task's part in what all tasks learned together.
-func (p *player) share(l *learner, before fitting.Pool) {
+// share changes the task's part in what its DAG learned together.
+func (l *learner) share(before fitting.Pool) {
 	now := l.model.Pool()
-	p.pool.Remove(&before)
-	p.pool.Add(&now)
-	l.model.Heed(&p.pool)
+	l.pool.Remove(&before)
+	l.pool.Add(&now)
+	l.model.Heed(l.pool)
 }
 
 const driftFactor = 1.8
