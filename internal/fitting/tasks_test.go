@@ -222,3 +222,5 @@ func known(t *testing.T, of shape, seed uint64, n int) (*task, *rand.Rand) {
 	}
 	return k, rng
 }
+
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 77)) }

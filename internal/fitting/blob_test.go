@@ -1,0 +1,149 @@
+package fitting_test
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+)
+
+func blobOf(t *testing.T, m *fitting.Model) []byte {
+	t.Helper()
+	b, err := m.Blob()
+	require.NoError(t, err)
+	return b
+}
+
+func opened(t *testing.T, blob []byte) *fitting.Model {
+	t.Helper()
+	m, err := fitting.Open(blob)
+	require.NoError(t, err)
+	return m
+}
+
+// Both answer alike, and go on alike when they learn the same.
+func TestAModelComesBackBitForBit(t *testing.T) {
+	for name, draw := range shapes {
+		for _, n := range []int{0, 1, 4, 19, 40, 150} {
+			k, rng := known(t, draw, 21, n)
+			if n > 0 {
+				k.told(small, killed(300)) // held back, or not yet
+				k.told(small, unmeasured(3))
+			}
+			blob := blobOf(t, k.model)
+			back := opened(t, blob)
+			require.Equal(t, blob, blobOf(t, back), "%s, %d runs", name, n)
+			for range 25 {
+				f, gibs := draw(rng)
+				q := question(f)
+				require.Equal(t, k.model.Size(q), back.Size(q), "%s, %d runs", name, n)
+				q.Above = bytes(gibs)
+				require.Equal(t, k.model.Size(q), back.Size(q), "%s, %d runs", name, n)
+				k.success(f, gibs)
+				last := fitting.ToldOf(&k.history.Schema, &k.history.Rows[len(k.history.Rows)-1])
+				last.Features = f
+				back.Learn(last)
+			}
+			require.Equal(t, blobOf(t, k.model), blobOf(t, back), "%s, %d runs and 25 more", name, n)
+		}
+	}
+}
+
+func TestAFlippedByteIsRefused(t *testing.T) {
+	k, _ := known(t, kinds, 22, 2)
+	little := blobOf(t, k.model)
+	k, _ = known(t, growing, 22, 100)
+	large := blobOf(t, k.model)
+	for _, c := range []struct {
+		blob  []byte
+		every int
+	}{{little, 1}, {large, len(large)/500 + 1}} {
+		for i := 0; i < len(c.blob); i += c.every {
+			for _, flip := range []byte{1, 0x80} {
+				c.blob[i] ^= flip
+				_, err := fitting.Open(c.blob)
+				require.ErrorIs(t, err, fitting.ErrFormat, "byte %d of %d", i, len(c.blob))
+				c.blob[i] ^= flip
+			}
+		}
+		_, err := fitting.Open(c.blob)
+		require.NoError(t, err, "intact again")
+	}
+}
+
+func TestACutBlobIsRefused(t *testing.T) {
+	k, _ := known(t, kinds, 23, 2)
+	blob := blobOf(t, k.model)
+	for i := range blob {
+		_, err := fitting.Open(blob[:i])
+		require.ErrorIs(t, err, fitting.ErrFormat, "cut at %d of %d", i, len(blob))
+	}
+	_, err := fitting.Open(append(blob, 0))
+	assert.ErrorIs(t, err, fitting.ErrFormat, "one byte more")
+}
+
+// sealed gives a body the header of an intact blob.
+func sealed(body []byte) []byte {
+	sum := sha256.Sum256(body)
+	blob := binary.BigEndian.AppendUint16([]byte("lawm"), fitting.FormatVersion)
+	return append(append(blob, sum[:]...), body...)
+}
+
+func TestAnotherVersionIsRefused(t *testing.T) {
+	blob := sealed([]byte{0xa0}) // an empty map
+	binary.BigEndian.PutUint16(blob[4:], fitting.FormatVersion+1)
+	_, err := fitting.Open(blob)
+	require.ErrorIs(t, err, fitting.ErrFormat)
+	assert.Contains(t, err.Error(), "version")
+}
+
+func FuzzOpen(f *testing.F) {
+	f.Add([]byte("lawm"))
+	f.Add([]byte{})
+	f.Add(sealed([]byte{0xa0}))
+	f.Fuzz(func(t *testing.T, blob []byte) {
+		if m, err := fitting.Open(blob); err == nil {
+			m.Size(question(small))
+		} else {
+			require.ErrorIs(t, err, fitting.ErrFormat)
+		}
+	})
+}
+
+// The same history gives the same bytes, on one core as on two.
+func TestTheSameHistoryGivesTheSameBytes(t *testing.T) {
+	k, rng := newTask(t), newRand(24)
+	for i := range 300 {
+		f, gibs := growing(rng)
+		g, _ := kinds(rng)
+		f["kind"] = g["kind"]
+		if i%20 == 0 {
+			k.row(f, killed(gibs/2))
+		}
+		k.row(f, measured(gibs))
+	}
+	fitted := func() []byte {
+		m, _, err := fitting.Fit(&k.history, nil)
+		require.NoError(t, err)
+		return blobOf(t, m)
+	}
+	first := fitted()
+	assert.Equal(t, first, fitted())
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	assert.Equal(t, first, fitted(), "on one core")
+}
+
+func TestAModelSaysWhatItIs(t *testing.T) {
+	k, _ := known(t, kinds, 25, 10)
+	assert.Equal(t, "own-history", k.model.Family())
+	k, _ = known(t, kinds, 25, 60)
+	assert.Equal(t, "experts", k.model.Family())
+	assert.Equal(t, 32*gib, k.model.LargestStarted())
+	assert.InDelta(t, 10.5, float64(k.model.LargestPeak())/float64(gib), 2)
+	assert.Equal(t, []string{"kind"}, k.model.Drivers)
+}
