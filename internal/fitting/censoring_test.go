@@ -39,9 +39,19 @@ func TestKillsThatNoSuccessExplainsRaiseTheFit(t *testing.T) {
 	}
 	k.fit()
 	t.Logf("other %.2f → %.2f GiB, small %.2f → %.2f GiB", before, limit(k, other), beforeSmall, limit(k, small))
-	assert.Greater(t, limit(k, other), before)
+	assert.Greater(t, limit(k, other), 2*before)
+	assert.InEpsilon(t, beforeSmall, limit(k, small), 0.3, "the small ones are not to blame")
+}
+
+// The same where none of the others ever succeeded.
+func TestKillsOfWhatNeverSucceededRaiseTheFit(t *testing.T) {
+	const bound = 3
+	k, _ := known(t, kinds, 5, 60)
+	for range 12 {
+		k.told(other, killed(bound))
+	}
+	k.fit()
 	assert.Greater(t, limit(k, other), float64(bound), "what was killed twelve times is not granted again")
-	assert.Less(t, limit(k, small), 2.5*beforeSmall, "the small ones are not to blame")
 }
 
 // A kill that its own run explains by a success tells nothing more.

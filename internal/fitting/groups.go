@@ -25,7 +25,7 @@ func sameKey(columns []column, cells []sizing.Value) uint64 {
 			continue
 		}
 		text(columns[j].Name)
-		if columns[j].Kind == sizing.Category {
+		if v.Kind == sizing.Category {
 			text(v.Text)
 			continue
 		}
