@@ -151,21 +151,6 @@ func TestASlowLookHealsWhatNobodyAnnounced(t *testing.T) {
 	other.until(func() bool { return other.version("load") == 0 }, "gone")
 }
 
-// A look at what is stored takes a while, and what is published meanwhile is news
-// to it.
-func TestALookNeverForgetsWhatWasJustPublished(t *testing.T) {
-	r := newReplica(t)
-	looking := join(t, r.dsn, service.Config{Poll: time.Microsecond}).start()
-	for i := range 40 {
-		name := fmt.Sprintf("task-%d", i)
-		looking.taught(name, 3)
-		for range 20 {
-			require.Equal(t, 1, looking.version(name), "%d", i)
-			time.Sleep(100 * time.Microsecond)
-		}
-	}
-}
-
 func TestAModelThatCannotBeOpenedLeavesTheLastGoodOneAnswering(t *testing.T) {
 	r := newReplica(t)
 	r.taught("load", 30)

@@ -3,6 +3,7 @@ package service_test
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -81,18 +82,59 @@ func TestManyCallersAtOnceLoseAndDoubleNothing(t *testing.T) {
 	}
 }
 
+// A model that was loaded after the commit of a row, and before this process learned
+// it, knows the row already.
+func TestARowThatCameWithALoadedModelIsNotLearnedAgain(t *testing.T) {
+	r := newReplica(t)
+	r.taught("load", 30)
+	r.store.recorded.next(func() {
+		_, err := r.Train(t.Context(), task("load"))
+		assert.NoError(t, err)
+	})
+	late := success("load", 30, 30)
+	r.tell(late)
+	assert.Equal(t, 2, r.version("load"))
+	assert.Equal(t, 31, r.told("load"))
+}
+
+// A row that arrives while a model is being loaded is learned by the old one, and
+// again by the one that takes its place.
+func TestARowThatComesWhileAModelIsLoadedIsNotLost(t *testing.T) {
+	r := newReplica(t)
+	r.taught("load", 30)
+	r.store.read.next(func() { r.tell(success("load", 30, 30)) })
+	_, err := r.Train(t.Context(), task("load"))
+	require.NoError(t, err)
+	assert.Equal(t, 2, r.version("load"))
+	assert.Equal(t, 31, r.told("load"))
+}
+
+// A look at what is stored takes a while; what is published meanwhile is news to it.
+func TestALookNeverForgetsWhatWasJustPublished(t *testing.T) {
+	r := newReplica(t)
+	looked := make(chan struct{})
+	r.store.listed.next(func() {
+		r.taught("load", 10)
+		close(looked)
+	})
+	r.start() // looks
+	<-looked
+	assert.Equal(t, 1, r.version("load"))
+}
+
 // What Run has started ends before it returns: nothing uses a store that is closed
 // next.
 func TestRunEndsWithAllThatItStarted(t *testing.T) {
-	r := newReplica(t)
-	r.taught("load", 5)
-	for range 20 {
-		busy := join(t, r.dsn, service.Config{Poll: time.Microsecond}).start()
-		busy.stop()
-		before := busy.version("load")
-		r.sql(`UPDATE task SET policy = '{"Floor": 53687091200}'`)
-		assert.Equal(t, 1, before)
-		assert.Less(t, busy.answer(ask("load", "")).Memory.Limit, 50*gib, "nobody looks any more")
-		r.sql(`UPDATE task SET policy = NULL`)
-	}
+	r := join(t, newReplica(t).dsn, service.Config{Poll: time.Millisecond}).start()
+	looking := make(chan struct{})
+	var underWay atomic.Bool
+	r.store.listed.next(func() {
+		underWay.Store(true)
+		close(looking)
+		time.Sleep(50 * time.Millisecond)
+		underWay.Store(false)
+	})
+	<-looking
+	r.stop()
+	assert.False(t, underWay.Load())
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,13 +26,49 @@ const gib = sizing.GiB
 // eventually bounds waits for what happens in the background.
 const eventually = 20 * time.Second
 
+// interposed is the real store, with what else happens at a moment that a test is
+// about.
+type interposed struct {
+	*postgres.Store
+	recorded, read, listed moment
+}
+
+// moment is what happens when it comes next; nothing unless a test says so.
+type moment struct{ do atomic.Pointer[func()] }
+
+func (m *moment) next(do func()) { m.do.Store(&do) }
+
+func (m *moment) comes() {
+	if do := m.do.Swap(nil); do != nil {
+		(*do)()
+	}
+}
+
+func (s *interposed) Record(ctx context.Context, obs []sizing.Observation) ([]sizing.Recorded, error) {
+	recorded, err := s.Store.Record(ctx, obs)
+	s.recorded.comes()
+	return recorded, err
+}
+
+func (s *interposed) Since(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error) {
+	h, err := s.Store.Since(ctx, task, seq, limit)
+	s.read.comes()
+	return h, err
+}
+
+func (s *interposed) ActiveVersions(ctx context.Context) (map[sizing.TaskKey]int, error) {
+	versions, err := s.Store.ActiveVersions(ctx)
+	s.listed.comes()
+	return versions, err
+}
+
 // replica is one process: a service, its own connections, and a clock that can be
 // put forward. Its background work runs only after start.
 type replica struct {
 	*service.Service
 	t     *testing.T
 	dsn   string
-	store *postgres.Store
+	store *interposed
 	ahead time.Duration
 	stop  func() // ends the background work and waits for it
 }
@@ -50,13 +87,13 @@ func join(t *testing.T, dsn string, cfg service.Config) *replica {
 	// Tests train when they say so.
 	st, err := postgres.Open(t.Context(), dsn, postgres.Config{Debounce: time.Hour})
 	require.NoError(t, err)
-	r := &replica{t: t, dsn: dsn, store: st, stop: func() {}}
+	r := &replica{t: t, dsn: dsn, store: &interposed{Store: st}, stop: func() {}}
 	if cfg.Poll == 0 {
 		cfg.Poll = time.Hour // what is tested must not be healed by it
 	}
 	cfg.Now = func() time.Time { return time.Now().Add(r.ahead) }
 	quiet := slog.New(slog.DiscardHandler)
-	r.Service = service.New(st, trainer.New(st, trainer.Config{Every: time.Hour}, quiet), cfg, quiet)
+	r.Service = service.New(r.store, trainer.New(st, trainer.Config{Every: time.Hour}, quiet), cfg, quiet)
 	t.Cleanup(func() { r.stop(); st.Close() })
 	return r
 }
@@ -78,6 +115,18 @@ func (r *replica) start() *replica {
 func (r *replica) until(so func() bool, msg string) {
 	r.t.Helper()
 	require.Eventually(r.t, so, eventually, 5*time.Millisecond, msg)
+}
+
+// within fails the test where do does not return, instead of hanging it.
+func within(t *testing.T, do func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); do() }()
+	select {
+	case <-done:
+	case <-time.After(eventually):
+		require.Fail(t, "still waiting")
+	}
 }
 
 // sql runs statements as the owner of the database might.
