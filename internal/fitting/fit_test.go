@@ -2,6 +2,8 @@ package fitting_test
 
 import (
 	"encoding/json"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -70,6 +72,31 @@ func TestResidualsOfABulkAreHonest(t *testing.T) {
 	assert.LessOrEqual(t, kills, 15, "in-sample residuals would be too small, and one in ten killed")
 }
 
+// fittedRows is the weight of the rows that the line was fitted on.
+func fittedRows(t *testing.T, k *task) float64 {
+	t.Helper()
+	return opened(t, blobOf(t, k.model)).Models.Line.Weight
+}
+
+// A bulk ends up where a stream of the same rows does: its residuals are those of
+// models that were fitted along the way. No line follows a wave.
+func TestABulkIsLearnedAsWellAsAStream(t *testing.T) {
+	wave := func(rng *rand.Rand) (sizing.Features, float64) {
+		x := rng.Float64()
+		return sizing.Features{"x": sizing.NumberValue(x)}, 4 * math.Exp(1.5*math.Sin(20*x)) * noise(rng, 0.05)
+	}
+	stream, rng := known(t, wave, 39, 400)
+	bulk := newTask(t)
+	bulk.history = stream.history
+	bulk.fit()
+	var a, b float64
+	for range 100 {
+		f, _ := wave(rng)
+		a, b = a+limit(stream, f), b+limit(bulk, f)
+	}
+	assert.InEpsilon(t, a, b, 0.1)
+}
+
 // Every tenth of the small runs was kept, and stands for ten.
 func TestAThinnedHistoryIsTaken(t *testing.T) {
 	whole, thin, rng := newTask(t), newTask(t), newRand(33)
@@ -87,6 +114,7 @@ func TestAThinnedHistoryIsTaken(t *testing.T) {
 	thin.history.Total = 600
 	assert.Contains(t, thin.fit().Reason, "600 runs")
 	whole.fit()
+	assert.InEpsilon(t, 600, fittedRows(t, thin), 0.05, "a row weighs as many as it stands for")
 	for _, kind := range []string{"small", "large"} {
 		f := sizing.Features{"kind": sizing.TextValue(kind)}
 		assert.InEpsilon(t, limit(whole, f), limit(thin, f), 0.15, kind)

@@ -78,4 +78,7 @@ func TestWhatFeaturesForetellIsNotHeld(t *testing.T) {
 	k, _ := known(t, growing, 5, 100)
 	k.success(sizing.Features{"rows": sizing.NumberValue(200_000)}, 14)
 	assert.Empty(t, k.model.Held, "four times the rows, three times the largest peak")
+	f := sizing.Features{"rows": sizing.NumberValue(1000)}
+	k.success(f, 3.5*float64(k.model.LargestPeak())/float64(gib))
+	assert.Empty(t, k.model.Held, "up to four times the largest peak may be chance")
 }

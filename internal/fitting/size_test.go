@@ -233,6 +233,38 @@ func TestALargerLimitIsNeverRiskier(t *testing.T) {
 	}
 }
 
+// A floor, a cap or a lift grants something else than the experts would: then the
+// promise is that of what is granted.
+func TestThePromiseIsOfWhatIsGranted(t *testing.T) {
+	k, _ := known(t, constant, 15, 100) // all within a few percent of 2 GiB
+	q := question(sizing.Features{"region": sizing.TextValue("emea")})
+	q.Cap = gib
+	assert.Greater(t, *k.model.Size(q).Promised, 0.9, "capped at half of what is needed")
+	q.Cap, q.Floor = 64*gib, 8*gib
+	assert.Less(t, *k.model.Size(q).Promised, 0.01, "the floor is four times as much")
+	q.Floor, q.Above = 0, 4*gib
+	assert.Greater(t, *k.model.Risk(q, 4*gib+1), 0.99, "a hair above what was killed")
+}
+
+func TestBinsAgreeWithTheRiskAndWithWhatComes(t *testing.T) {
+	k, rng := known(t, kinds, 16, 150)
+	hit := 0.0
+	for range 40 {
+		f, gibs := kinds(rng)
+		q := question(f)
+		bins := k.model.Size(q).Bins
+		last := len(bins.Upper) - 1
+		hit += bins.Probabilities[min(sizing.Bins(bins.Upper).Index(bytes(gibs)), last)] / 40
+		left := 1.0
+		q.Above = 1 // given more than one byte: the row's own risk, not the experts' promise
+		for i, edge := range bins.Upper[:last] {
+			left -= bins.Probabilities[i]
+			assert.InDelta(t, *k.model.Risk(q, edge), left, 0.01)
+		}
+	}
+	assert.Greater(t, hit, 0.5, "the bin that came was to be expected")
+}
+
 func TestTheGuardWidensAmounts(t *testing.T) {
 	for _, n := range []int{5, 100} {
 		k, rng := known(t, growing, 14, n)

@@ -1,0 +1,119 @@
+package fitting_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// wide is a history of 1,460 runs with 30 features: 20 numbers, 6 categories, 2
+// dates and 2 bools, of which five drive the peak.
+func wide() *task {
+	k, rng := newTask(nil), newRand(41)
+	for i := range 1460 {
+		f, peak := sizing.Features{}, 0.0
+		for j := range 20 {
+			v := rng.Float64()
+			f[fmt.Sprint("number", j)] = sizing.NumberValue(1000 * v)
+			if j < 3 {
+				peak += v
+			}
+		}
+		for j := range 6 {
+			level := rng.IntN(3 + 6*j)
+			f[fmt.Sprint("category", j)] = sizing.TextValue(fmt.Sprint("level ", level))
+			if j == 1 {
+				peak += 0.2 * float64(level)
+			}
+		}
+		f["from"], f["to"] = sizing.TextValue(fmt.Sprintf("2020-01-%02d", 1+i%28)), sizing.TextValue(fmt.Sprintf("2020-02-%02d", 1+rng.IntN(28)))
+		f["full"], f["dry"] = sizing.BoolValue(i%2 == 0), sizing.BoolValue(i%5 == 0)
+		k.row(f, measured(math.Exp(peak)*noise(rng, 0.2)))
+	}
+	return k
+}
+
+// retrained is a champion of all but the newest 25 rows, as a blob.
+func retrained(b *testing.B, k *task) []byte {
+	older := k.history
+	older.Rows = older.Rows[:len(older.Rows)-25]
+	older.LastSeq -= 25
+	m, _, err := fitting.Fit(&older, nil)
+	require.NoError(b, err)
+	blob, err := m.Blob()
+	require.NoError(b, err)
+	return blob
+}
+
+// BenchmarkRefit is a training on news: 25 rows are new, 1,460 are fitted.
+func BenchmarkRefit(b *testing.B) {
+	k := wide()
+	blob := retrained(b, k)
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		m, err := fitting.Open(blob)
+		require.NoError(b, err)
+		b.StartTimer()
+		_, outcome, err := fitting.Fit(&k.history, m)
+		require.NoError(b, err)
+		require.True(b, outcome.Trained)
+	}
+}
+
+// BenchmarkFirstFit learns all 1,460 rows in order, in blocks.
+func BenchmarkFirstFit(b *testing.B) {
+	k := wide()
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _, err := fitting.Fit(&k.history, nil)
+		require.NoError(b, err)
+	}
+}
+
+func BenchmarkSize(b *testing.B) {
+	k := wide()
+	m, err := fitting.Open(retrained(b, k))
+	require.NoError(b, err)
+	q := question(k.history.Schema.Features(k.history.Rows[1000].Features))
+	for name, above := range map[string]sizing.Bytes{"first try": 0, "after a kill": gib} {
+		b.Run(name, func(b *testing.B) {
+			q.Above = above
+			b.ReportAllocs()
+			for b.Loop() {
+				m.Size(q)
+			}
+		})
+	}
+}
+
+func BenchmarkLearn(b *testing.B) {
+	k := wide()
+	m, err := fitting.Open(retrained(b, k))
+	require.NoError(b, err)
+	var told []fitting.Told
+	for i := range k.history.Rows {
+		told = append(told, fitting.ToldOf(&k.history.Schema, &k.history.Rows[i]))
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		m.Learn(told[i%len(told)])
+	}
+}
+
+func BenchmarkBlob(b *testing.B) {
+	k := wide()
+	blob := retrained(b, k)
+	b.SetBytes(int64(len(blob)))
+	for b.Loop() {
+		m, err := fitting.Open(blob)
+		require.NoError(b, err)
+		_, err = m.Blob()
+		require.NoError(b, err)
+	}
+}
