@@ -31,7 +31,10 @@ const (
 // Blob encodes the model.
 func (m *Model) Blob() ([]byte, error) {
 	if m.Models != nil && m.Models.line != nil {
-		m.Models.Line = m.Models.line.State()
+		m.Models.Line, m.Models.Unsolved = m.Models.line.State(), 0
+		if err := m.Models.resume(); err != nil { // what is stored and what goes on here answer alike
+			return nil, err
+		}
 	}
 	mode, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {
@@ -61,6 +64,9 @@ func Open(blob []byte) (*Model, error) {
 	m := New()
 	if err := cbor.Unmarshal(body, m); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	if m.Experts == nil || m.Models != nil && (m.Models.Enc == nil || m.Models.Stack == nil) {
+		return nil, fmt.Errorf("%w: parts are missing", ErrFormat)
 	}
 	m.Experts.Rebuild(expertConfig)
 	if m.Models != nil && m.Models.Line.Targets > 0 {

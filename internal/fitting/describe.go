@@ -70,11 +70,13 @@ func (m *Model) drivers(h *sizing.History) []string {
 		}
 	}
 	var names []string
-	for name, v := range share {
+	for name := range share {
 		names = append(names, name)
-		total += v
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(share[b], share[a]), cmp.Compare(a, b)) })
+	for _, name := range names { // in order, so that the sum is the same every time
+		total += share[name]
+	}
 	for i, name := range names {
 		if i == driversAtMost || share[name] < driverLeast*total {
 			return names[:i]

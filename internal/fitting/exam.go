@@ -58,6 +58,7 @@ func (m *Model) examDue(rows int) bool {
 
 // examine judges what fitting on rows (oldest first) makes of a task.
 func (m *Model) examine(h *sizing.History, rows []row) (Exam, error) {
+	rows = measured(rows)
 	held := max(examAtLeast, min(examAtMost, int(examShare*float64(len(rows)))))
 	before, newest := rows[:len(rows)-held], rows[len(rows)-held:]
 	e := Exam{Rows: held, Before: len(before)}
@@ -74,6 +75,12 @@ func (m *Model) examine(h *sizing.History, rows []row) (Exam, error) {
 	}
 	e.judge()
 	return e, nil
+}
+
+// measured leaves out the rows whose peak is only likely: whoever guesses it the same
+// way would win.
+func measured(rows []row) []row {
+	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Imputed })
 }
 
 // rungsBy are the allocations of point models with the task's margins.

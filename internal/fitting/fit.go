@@ -3,6 +3,7 @@ package fitting
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -25,7 +26,7 @@ type Outcome struct {
 // before each (a quarter more rows every time).
 func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	m := champion
-	if m == nil {
+	if m == nil || m.knowsVoided(h) {
 		m = New()
 	}
 	m.Schema = h.Schema
@@ -84,9 +85,32 @@ func (m *Model) finish(h *sizing.History, champion bool) (*Model, Outcome, error
 	return m, out, nil
 }
 
+// knowsVoided reports whether a report that was taken back is in the ledger: what it
+// did to the margins cannot be taken out of them again. Of a thinned history only
+// the newest rows can be looked up.
+func (m *Model) knowsVoided(h *sizing.History) bool {
+	seqs := make([]int64, len(h.Rows))
+	for i := range h.Rows {
+		seqs[i] = h.Rows[i].Seq
+	}
+	slices.Sort(seqs)
+	from := int64(0)
+	if h.Total > len(seqs) {
+		from = seqs[max(0, len(seqs)-neverThinned)]
+	}
+	gone := func(seq int64) bool {
+		_, there := slices.BinarySearch(seqs, seq)
+		return seq >= from && !there
+	}
+	return slices.ContainsFunc(m.Honest, func(e honest) bool { return gone(e.Seq) }) ||
+		slices.ContainsFunc(m.Held, func(t Told) bool { return gone(t.Seq) })
+}
+
 const (
 	honestFrom = 6000 // of a bulk, only so many newest rows are asked about before they are told
 	bulkGrowth = 1.25
+
+	neverThinned = 4000 // newest rows, of any history
 )
 
 // dueInBulk reports whether a bulk of history has grown enough for a fit.
@@ -145,7 +169,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 		if before, ok := known[r.Seq]; ok {
 			next.Residual, next.Answered = before.Residual, before.Answered
 		}
-		if censoring != sizing.Exact && !m.impute(&next, censoring) {
+		if next.Imputed = censoring != sizing.Exact; next.Imputed && !m.impute(&next, censoring) {
 			continue
 		}
 		rows = append(rows, next)

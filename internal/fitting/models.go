@@ -38,6 +38,8 @@ type models struct {
 	LogSec float64 // mean log seconds of the fitted rows
 	Clock  int     // rows learned, for the age of groups
 
+	Unsolved int // rows that the line took in since it was solved last
+
 	line   *linear.Online
 	ridges []*linear.Ridge
 }
@@ -73,6 +75,7 @@ type row struct {
 	Weight   float64
 	Residual float64 // honest, of LineTrees; NaN where not known
 	Answered float64 // what would have been allocated before it was told; 0 where not known
+	Imputed  bool    // a bound, at what is likely of it
 }
 
 // fitModels fits on rows, oldest first. What lives across fits (groups, stack,
@@ -270,6 +273,19 @@ func (m *models) askStack(p *experts.Point, median float64, b *buffers) {
 	p.Level[experts.Stack] = max(median-stackReach, min(median+stackReach, both+m.Stack.Predict(b.signals[:])))
 }
 
+// dueToSolve: one row moves the line of n rows by an n-th, so that solving every
+// hundredth of them is early enough.
+func (m *models) dueToSolve() bool {
+	m.Unsolved++
+	if float64(m.Unsolved) < m.line.Rows()/solveShare {
+		return false
+	}
+	m.Unsolved = 0
+	return true
+}
+
+const solveShare = 100
+
 // learn moves what a row can move. p and b are of ask for the same row, before.
 func (m *models) learn(r *row, p *experts.Point, b *buffers) {
 	y := math.Log(r.Peak)
@@ -282,7 +298,7 @@ func (m *models) learn(r *row, p *experts.Point, b *buffers) {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)
 		// Shapes match by construction and values are finite: an error would leave
 		// the last good line in place.
-		if m.line.Add(b.line, m.targets(r.Peak, r.Seconds), r.Weight) == nil {
+		if m.line.Add(b.line, m.targets(r.Peak, r.Seconds), r.Weight) == nil && m.dueToSolve() {
 			if ridges, err := m.line.Solve(); err == nil {
 				m.ridges = ridges
 			}

@@ -26,7 +26,7 @@ type Question struct {
 // nothing to say; then Limit is the request, or zero without one.
 type Sized struct {
 	Limit    sizing.Bytes
-	Ladder   []sizing.Bytes // ascending; starts with Limit
+	Ladder   []sizing.Bytes // ascending; starts with Limit; empty where no lift is left
 	Promised *float64       // P(peak > Limit); nil where the source is FromRequested
 	Bins     *sizing.BinChoice
 	CPU      sizing.Cores
@@ -82,7 +82,8 @@ func (m *Model) unknown(q Question) Sized {
 	s := Sized{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.cpu()}
 	s.Reason = "nothing is known of this task yet: the static request, unchanged"
 	if q.Above > 0 {
-		s.Limit = max(s.Limit, q.Above.Times(2).RoundUp(sizing.MiB))
+		risk := 0.5 // nobody knows
+		s.Limit, s.Promised, s.Source = max(s.Limit, q.Above.Times(2).RoundUp(sizing.MiB)), &risk, sizing.FromLift
 		s.Reason = "nothing is known of this task yet: twice what was killed"
 	}
 	if s.Limit > 0 {

@@ -25,7 +25,6 @@ func TestAnUnknownTaskGetsItsRequestUnchanged(t *testing.T) {
 		"nothing, where nothing is requested": {fitting.Question{Features: f}, 0},
 		"the cap, where less":                 {fitting.Question{Requested: sizing.Resources{Memory: 350 * gib}, Cap: 100 * gib}, 100 * gib},
 		"the floor, where more":               {fitting.Question{Requested: sizing.Resources{Memory: gib}, Floor: 2 * gib}, 2 * gib},
-		"twice what was killed":               {fitting.Question{Requested: sizing.Resources{Memory: gib}, Above: 3 * gib}, 6 * gib},
 	} {
 		s := fitting.New().Size(c.q)
 		assert.Equal(t, c.want, s.Limit, claim)
@@ -34,6 +33,11 @@ func TestAnUnknownTaskGetsItsRequestUnchanged(t *testing.T) {
 		assert.NotEmpty(t, s.Reason, claim)
 	}
 	assert.Nil(t, fitting.New().Risk(fitting.Question{Features: f}, gib))
+
+	lifted := fitting.New().Size(fitting.Question{Requested: sizing.Resources{Memory: gib}, Above: 3 * gib})
+	assert.Equal(t, 6*gib, lifted.Limit, "twice what was killed")
+	assert.Equal(t, sizing.FromLift, lifted.Source)
+	assert.Equal(t, 0.5, *lifted.Promised, "nobody knows")
 }
 
 // One run of 10 GiB at a request of 350 GiB: the second must cost far less than the

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -98,8 +99,16 @@ func (t *task) size(ask *sizing.Ask, a *sizing.Allocation, run lifted, now time.
 		a.CPU = ask.Requested.CPU
 	}
 	a.Model = t.ref.Load()
-	if policy.Mode != sizing.Enforce && ask.Requested.Memory > 0 {
-		withhold(a, ask.Requested, policy.Mode)
+	if policy.Mode != sizing.Enforce {
+		withhold(a, t.static(ask), policy.Mode)
+	}
+}
+
+// static is the request of the DAG: as it was asked with, else as it was last
+// reported.
+func (t *task) static(ask *sizing.Ask) sizing.Resources {
+	return sizing.Resources{
+		Memory: cmp.Or(ask.Requested.Memory, t.model.Requested.Memory), CPU: cmp.Or(ask.Requested.CPU, t.model.Requested.CPU),
 	}
 }
 
@@ -162,7 +171,8 @@ func (t *task) lift(sized *fitting.Sized, q fitting.Question, run lifted, policy
 		q.Above.Approx(), sized.Reason)
 }
 
-// withhold answers the static request, and keeps what was decided as the shadow.
+// withhold answers the static request, and keeps what was decided as the shadow. A
+// request that is not known is no answer: nothing must be applied unasked.
 func withhold(a *sizing.Allocation, requested sizing.Resources, mode sizing.Mode) {
 	if mode == sizing.Shadow {
 		shadow := a.Memory

@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/trainer"
@@ -140,10 +141,20 @@ func (s *Service) Models(ctx context.Context, task sizing.TaskKey) ([]store.Mode
 
 // Activate makes a stored version answer again.
 func (s *Service) Activate(ctx context.Context, task sizing.TaskKey, version int) error {
+	before, err := s.store.ActiveModel(ctx, task)
+	if err != nil && !isKind(err, sizing.NotFound) {
+		return err
+	}
 	if err := s.store.Activate(ctx, task, version); err != nil {
 		return err
 	}
-	return s.reload(ctx, task)
+	err = s.reload(ctx, task)
+	if errors.Is(err, fitting.ErrFormat) && before.Version > 0 {
+		// Nobody could answer by it: the one that answered until now goes on.
+		return errors.Join(sizing.Errorf(sizing.Conflict, "version %d cannot be opened, and version %d stays active: activate another", version, before.Version),
+			s.store.Activate(ctx, task, before.Version))
+	}
+	return err
 }
 
 // Policy reads what people decided of a task; the zero Policy if nothing.

@@ -90,11 +90,11 @@ func (f Features) Validate() []FieldError {
 	}
 	var bad []FieldError
 	for _, name := range f.Names() {
-		if name == "" || utf8.RuneCountInString(name) > MaxFeatureName || strings.ContainsFunc(name, isControl) {
+		if name == "" || utf8.RuneCountInString(name) > MaxFeatureName || strings.ContainsFunc(name, isControl) || !utf8.ValidString(name) {
 			bad = append(bad, FieldError{"features", fmt.Sprintf("has the name %.40q: names are 1 to %d characters without control characters", name, MaxFeatureName)})
 		}
-		if v := f[name]; utf8.RuneCountInString(v.Text) > MaxFeatureString || strings.ContainsRune(v.Text, 0) {
-			bad = append(bad, FieldError{"features." + name, fmt.Sprintf("must be at most %d characters without NUL", MaxFeatureString)})
+		if v := f[name]; utf8.RuneCountInString(v.Text) > MaxFeatureString || strings.ContainsRune(v.Text, 0) || !utf8.ValidString(v.Text) {
+			bad = append(bad, FieldError{"features." + name, fmt.Sprintf("must be at most %d characters of valid UTF-8 without NUL", MaxFeatureString)})
 		}
 	}
 	return bad

@@ -139,6 +139,9 @@ func (x *Experts) exceedAll(p *Point, amounts, risk []float64, s *Scratch) {
 			risk[k] += weight * exceed(sorted, beyond, tail)
 		}
 	}
+	for k := range n {
+		risk[k] = min(1, risk[k]) // the weights sum to 1 but for rounding
+	}
 }
 
 // youngModels are those that a few rows can bear.

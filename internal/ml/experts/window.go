@@ -55,15 +55,19 @@ func upper(sorted []float64, risk, tail float64) float64 {
 	return sorted[n-1] + tail*math.Log(1/rank)
 }
 
-// exceed is P(next > v), by the same residuals and tail. It is 1 where nothing is
-// known.
+// exceed is P(next > v), by the same residuals and tail: the inverse of upper. It is 1
+// below the smallest residual, and where nothing is known.
 func exceed(sorted []float64, v, tail float64) float64 {
 	n := len(sorted)
 	if n == 0 {
 		return 1
 	}
-	if above := n - upperBound(sorted, v); above > 0 {
-		return float64(above) / float64(n+1)
+	switch above := n - upperBound(sorted, v); {
+	case above == n:
+		return 1
+	case above > 0:
+		low, high := sorted[n-above-1], sorted[n-above]
+		return (float64(above) + (high-v)/(high-low)) / float64(n+1)
 	}
 	least := 1 / float64(n+1)
 	switch {

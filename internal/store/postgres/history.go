@@ -197,7 +197,7 @@ func (s *Store) Since(ctx context.Context, task sizing.TaskKey, seq int64, limit
 }
 
 const killsSQL = `
-	SELECT try_number, coalesce(allocated_memory, 0), at
+	SELECT try_number, coalesce(allocated_memory, memory_max, 0), at
 	FROM observation
 	JOIN task ON task.id = observation.task
 	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3

@@ -1,0 +1,45 @@
+package fitting_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// A report of 50 GiB is believed once a second one confirms it; taken back, both
+// must be as if they had never been made.
+func TestAReportTakenBackLeavesNoTrace(t *testing.T) {
+	h := &sizing.History{}
+	tell := func(peak sizing.Bytes) {
+		seq := int64(len(h.Rows) + 1)
+		h.Rows = append(h.Rows, sizing.HistoryRow{
+			Seq: seq, Try: 1, RunID: string(rune('a' + seq)), Outcome: sizing.Success, MemoryMax: peak, Duration: time.Minute, Weight: 1,
+		})
+		h.Total, h.LastSeq = len(h.Rows), seq
+	}
+	for i := range 60 {
+		tell(gib + sizing.Bytes(i%7)*sizing.MiB)
+	}
+	clean, _, err := fitting.Fit(h, nil)
+	require.NoError(t, err)
+	tell(50 * gib)
+	tell(51 * gib)
+	spoilt, _, err := fitting.Fit(h, nil)
+	require.NoError(t, err)
+	require.Equal(t, 51*gib, spoilt.LargestPeak())
+
+	h.Rows = h.Rows[:60]
+	h.Total, h.LastSeq = 60, 60
+	again, _, err := fitting.Fit(h, spoilt)
+	require.NoError(t, err)
+	want, err := clean.Blob()
+	require.NoError(t, err)
+	got, err := again.Blob()
+	require.NoError(t, err)
+	assert.Equal(t, want, got, "bit for bit")
+}
