@@ -160,7 +160,7 @@ func (k *task) run(f sizing.Features, gibs float64) (s spent) {
 	k.t.Helper()
 	k.runs++
 	id := fmt.Sprint("asked-", k.runs)
-	sized := k.model.Size(question(f))
+	sized := k.launch(f)
 	if sized.Promised != nil {
 		s.promised = *sized.Promised
 	}
