@@ -278,3 +278,22 @@ func TestWhatWasVoidedWasNeverSaid(t *testing.T) {
 	assert.Equal(t, 2, r.lift(later(ask("load", "r"), 2), 2*gib).Attempt, "the first kill again")
 	assert.Equal(t, sizing.NotFound, sizing.KindOf(r.Void(t.Context(), try("load", "r", 1))))
 }
+
+func TestShadowNeverAppliesWhatNobodyRequested(t *testing.T) {
+	r := newReplica(t)
+	unasked := func() sizing.Ask {
+		a := ask("load", "")
+		a.Requested = sizing.Resources{}
+		return a
+	}
+	for _, mode := range []sizing.Mode{sizing.Shadow, sizing.Off} {
+		require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{Mode: mode}))
+		first := success("load", 1, 30)
+		first.Requested, first.Try.RunID = sizing.Resources{}, string(mode)
+		r.tell(first)
+		_, err := r.Predict(t.Context(), ptr(unasked()))
+		assert.Equal(t, sizing.NotFound, sizing.KindOf(err), "no request was ever named")
+	}
+	r.teach("load", 30) // reports name 64 GiB
+	assert.Equal(t, 64*gib, r.answer(unasked()).Memory.Limit, "the last that was reported")
+}

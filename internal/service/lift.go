@@ -30,7 +30,7 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	policy := t.policy.WithDefaults()
 	q := t.question(&ask.Ask, policy, max(ask.Failed, run.highest()), now)
 	q.Lifts = max(0, *policy.MaxLifts-max(0, len(run.killed)-1))
-	sized := t.model.Size(q)
+	sized, static := t.model.Size(q), t.static(&ask.Ask)
 	t.mu.RUnlock()
 
 	state := sizing.LiftState{
@@ -42,7 +42,7 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	lift := state.Decide(ask.Reason)
 	if lift.Retry {
 		lift.PredictionID = newID()
-		s.granted(ask, &lift, sized, policy, now)
+		s.granted(ask, &lift, sized, policy, static, now)
 	}
 	return lift, nil
 }
@@ -85,12 +85,12 @@ func (s *Service) killsAtCap(ctx context.Context, task sizing.TaskKey, ceiling s
 
 // granted keeps a lift as the answer for the next try. In shadow and off mode the
 // static request is answered instead, as it is before a launch.
-func (s *Service) granted(ask *sizing.LiftAsk, lift *sizing.Lift, sized fitting.Sized, policy sizing.Policy, now time.Time) {
+func (s *Service) granted(ask *sizing.LiftAsk, lift *sizing.Lift, sized fitting.Sized, policy sizing.Policy, static sizing.Resources, now time.Time) {
 	lift.Memory = grantOf(lift.Memory.Limit, policy)
-	if policy.Mode != sizing.Enforce && ask.Requested.Memory > 0 {
+	if policy.Mode != sizing.Enforce && static.Memory > 0 {
 		shadow := lift.Memory
 		lift.Shadow = &shadow
-		lift.Memory = sizing.Grant{Request: ask.Requested.Memory, Limit: ask.Requested.Memory}
+		lift.Memory = sizing.Grant{Request: static.Memory, Limit: static.Memory}
 		lift.Reason = string(policy.Mode) + ": the static request is answered; would have been: " + lift.Reason
 	} else {
 		s.tries.grant(ask.Try, lift.Memory.Limit)

@@ -27,7 +27,7 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 	a := &sizing.Allocation{PredictionID: newID(), Task: ask.Try.TaskKey, Mode: sizing.Enforce}
 	t := s.tasks.find(ask.Try.TaskKey)
 	if t == nil {
-		t = nothingKnown
+		t = s.unknown
 	}
 	t.mu.RLock()
 	t.size(ask, a, run, now)
@@ -41,9 +41,6 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 	}
 	return a, nil
 }
-
-// nothingKnown stands for every task that was never heard of.
-var nothingKnown = &task{model: fitting.New(), pool: &pool{}}
 
 // newID is a time-ordered id: receipts are stored and indexed in that order.
 func newID() string {

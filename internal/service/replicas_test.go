@@ -172,8 +172,11 @@ func TestAModelThatCannotBeOpenedLeavesTheLastGoodOneAnswering(t *testing.T) {
 		assert.Equal(t, good.Memory, each.answer(ask("load", "")).Memory)
 		assert.Equal(t, 1, each.version("load"))
 	}
+	same(t, good, join(t, r.dsn, service.Config{}).start().answer(ask("load", "")), "the activation was undone for all")
+
+	r.sql(`UPDATE task SET active_version = 2`)
 	fresh := join(t, r.dsn, service.Config{}).start()
-	assert.Equal(t, sizing.FromRequested, fresh.answer(ask("load", "")).Source, "who never had it answers the request")
+	assert.Equal(t, sizing.FromRequested, fresh.answer(ask("load", "")).Source, "who never had a good one answers the request")
 
 	report, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)

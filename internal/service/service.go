@@ -51,6 +51,7 @@ type Service struct {
 	trainer  *trainer.Trainer
 	log      *slog.Logger
 	tasks    tasks
+	unknown  *task // stands for every task that was never heard of
 	tries    tries
 	receipts receipts
 	loading  sync.Mutex  // held while what is stored is read and put in place
@@ -61,6 +62,7 @@ type Service struct {
 // New makes a Service; Run starts its background work.
 func New(st store.Store, tr *trainer.Trainer, cfg Config, log *slog.Logger) *Service {
 	s := &Service{cfg: cfg.withDefaults(), store: st, trainer: tr, log: log}
+	s.unknown = &task{model: fitting.New(), pool: &pool{}}
 	s.receipts.store, s.receipts.log = st, log
 	s.storeOK.Store(true)
 	return s

@@ -112,7 +112,7 @@ func TestABadRowIsNamedAndTheGoodOnesAreKept(t *testing.T) {
 		"a cell too many":           {"d,t,r,1000,x,y\n", "line 3: has 6 cells under 5 columns"},
 		"a quote inside a cell":     {"d,t,r\"7\",1000,x\n", "line 3: the quotes do not match: a cell with a quote is quoted, and its quotes are written twice"},
 		"a quote never closed":      {"d,t,\"r,1000,x\n", "line 3: the quotes do not match: a cell with a quote is quoted, and its quotes are written twice"},
-		"a feature that is a book":  {"d,t,r,1000," + strings.Repeat("é", 501) + "\n", "line 3: feature.f: must be at most 500 characters without NUL"},
+		"a feature that is a book":  {"d,t,r,1000," + strings.Repeat("é", 501) + "\n", "line 3: feature.f: must be at most 500 characters of valid UTF-8 without NUL"},
 		"an endless line":           {"d,t,r,1000," + strings.Repeat("x", 2<<20) + "\n", "line 3: is longer than 1048576 bytes"},
 		"no UTF-8":                  {"d,t,\xff,1000,x\n", "line 3: is not UTF-8: convert the file, such as by iconv -f latin1 -t utf-8"},
 	} {
