@@ -48,7 +48,7 @@ const (
 	examAtMost    = 200
 	examAgain     = 2.0  // times as many rows before the next exam
 	examTolerance = 1.25 // the challenger lacks the rows held back, and they are few
-	cartRows      = 1000
+	examRows      = 400  // newest of those before, that a rival is fitted on: golearn needs 0.8 s for 1,000
 )
 
 // examDue: exams cost a fit of every family, and say little new between doublings.
@@ -166,9 +166,9 @@ var families = []classify.LevelFamily{
 	classify.Binned{Family: classify.CART{}}, classify.Binned{Family: classify.Prior{}},
 }
 
-// examineFamilies fits the classifiers on at most cartRows of the rows before.
+// examineFamilies fits the classifiers on at most examRows of the rows before.
 func (m *Model) examineFamilies(e *Exam, h *sizing.History, before, newest []row) error {
-	before = before[max(0, len(before)-cartRows):]
+	before = before[max(0, len(before)-examRows):]
 	t, encode := tableOf(&h.Schema, before)
 	if t.Cols() == 0 {
 		return nil

@@ -23,7 +23,7 @@ type Outcome struct {
 //
 // Rows that the champion was not told yet are learned in order first, so that
 // their residuals are honest; a bulk of history is learned in blocks, with a fit
-// before each (a quarter more rows every time).
+// before each (half as many rows again every time).
 func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	m := champion
 	if m == nil || m.knowsVoided(h) {
@@ -108,7 +108,7 @@ func (m *Model) knowsVoided(h *sizing.History) bool {
 
 const (
 	honestFrom = 6000 // of a bulk, only so many newest rows are asked about before they are told
-	bulkGrowth = 1.25
+	bulkGrowth = 1.5
 
 	neverThinned = 4000 // newest rows, of any history
 )
