@@ -174,7 +174,7 @@ func withhold(a *sizing.Allocation, requested sizing.Resources, mode sizing.Mode
 	if mode == sizing.Shadow {
 		shadow := a.Memory
 		a.Shadow = &shadow
-		a.Reason = "shadow: the static request is answered; would have been " + a.Memory.Limit.Approx() + ": " + a.Reason
+		a.Reason = "shadow: the static request is answered; what would have been granted: " + a.Reason
 	} else {
 		a.Bins, a.Ladder, a.Duration = nil, nil, nil
 		a.Reason = "off: the policy of this task leaves the static request as it is"
