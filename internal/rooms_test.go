@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"internal/ml/gbt":       {"internal/ml/table"},
 	"internal/ml/linear":    {"internal/ml/table"},
 	"internal/ml/cart":      {"internal/ml/table"},
-	"internal/ml/experts":   {"internal/ml/conformal"},
+	"internal/ml/experts":   {},
 	"internal/ml/classify":  {"internal/ml/table", "internal/ml/gbt", "internal/ml/linear", "internal/ml/cart", "internal/ml/conformal", "internal/ml/score"},
 
 	"internal/fitting": {"internal/sizing", "internal/ml/…"},

@@ -1,9 +1,11 @@
 package sizing_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -132,10 +134,29 @@ func TestTheCapIsTheSmallestThatIsKnown(t *testing.T) {
 	assert.Zero(t, sizing.Policy{}.CapFor(0, 0, 0))
 }
 
-func TestWilsonInterval(t *testing.T) {
-	low, high := sizing.WilsonInterval(3, 100) // statsmodels 0.14 proportion_confint(3, 100, method="wilson")
-	assert.InDelta(t, 0.010254, low, 1e-5)
-	assert.InDelta(t, 0.084517, high, 1e-5)
+func TestWilsonIntervalAgreesWithStatsmodels(t *testing.T) {
+	raw, err := os.ReadFile("../../testdata/oracle/conformal/conformal.json") // make.py beside it
+	require.NoError(t, err)
+	var oracle struct {
+		Intervals []struct {
+			Method           string
+			K, N             int
+			Level, Low, High float64
+		}
+	}
+	require.NoError(t, json.Unmarshal(raw, &oracle))
+	compared := 0
+	for _, c := range oracle.Intervals {
+		if c.Method == "wilson" && c.Level == 0.95 {
+			low, high := sizing.WilsonInterval(c.K, c.N)
+			assert.InDelta(t, c.Low, low, 1e-6, "%d of %d", c.K, c.N)
+			assert.InDelta(t, c.High, high, 1e-6, "%d of %d", c.K, c.N)
+			compared++
+		}
+	}
+	assert.Positive(t, compared)
+	low, high := sizing.WilsonInterval(0, 0)
+	assert.Equal(t, [2]float64{0, 1}, [2]float64{low, high}, "nothing is known")
 }
 
 func TestErrorsKeepTheirKindAndCause(t *testing.T) {

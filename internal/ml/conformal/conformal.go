@@ -6,7 +6,7 @@
 //	   ├─ Quantile                 one margin for all
 //	   ├─ Residuals ─▶ Window      margins and probabilities near a level
 //	   └─ Adaptive                 which quantile to ask for next
-//	kills, rows ─▶ ClopperPearson, Wilson
+//	kills, rows ─▶ ClopperPearson
 //
 // It knows numbers only: no tasks, no bytes, no clock; rows come in an order that
 // the caller chose.

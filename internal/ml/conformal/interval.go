@@ -1,10 +1,6 @@
 package conformal
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
-)
+import "gonum.org/v1/gonum/stat/distuv"
 
 // ClopperPearson is the exact interval (1934) for a probability of which k hits
 // were seen in n independent rows: it holds the truth with probability ≥ level,
@@ -19,17 +15,4 @@ func ClopperPearson(k, n int, level float64) (low, high float64) {
 		high = distuv.Beta{Alpha: float64(k + 1), Beta: float64(n - k)}.Quantile(1 - tail)
 	}
 	return low, high
-}
-
-// Wilson is the score interval (1927) for the same: it holds the truth with
-// probability about level on average over rates, and is narrower. (0, 1) if n is 0.
-func Wilson(k, n int, level float64) (low, high float64) {
-	if n == 0 {
-		return 0, 1
-	}
-	z := distuv.UnitNormal.Quantile(1 - (1-level)/2)
-	rows, rate := float64(n), float64(k)/float64(n)
-	centre := (rate + z*z/(2*rows)) / (1 + z*z/rows)
-	half := z / (1 + z*z/rows) * math.Sqrt(rate*(1-rate)/rows+z*z/(4*rows*rows))
-	return max(0, centre-half), min(1, centre+half)
 }
