@@ -27,9 +27,22 @@ func verbs() []verb {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	context.AfterFunc(ctx, stop) // the first signal asks to end; a second one ends at once
+	ctx := untilSignalled()
 	os.Exit(run(ctx, console{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.Args[1:]))
+}
+
+// untilSignalled ends with the first signal. A second one ends the process at once:
+// the default is back in force before anybody can see that the first one came.
+func untilSignalled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	first := make(chan os.Signal, 1)
+	signal.Notify(first, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		<-first
+		signal.Stop(first)
+		cancel()
+	}()
+	return ctx
 }
 
 // run does what the arguments say, and returns the exit code.
