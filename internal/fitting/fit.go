@@ -164,7 +164,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 		}
 		next := row{
 			Cells: cellsOf(&h.Schema, r.Features), Peak: math.Max(1, float64(bytes)),
-			Seconds: secondsOf(r.Duration), Weight: max(r.Weight, 1), Residual: math.NaN(),
+			Seconds: secondsOf(r.Duration), Cores: float64(r.CPUMax), Weight: max(r.Weight, 1), Residual: math.NaN(),
 		}
 		if before, ok := known[r.Seq]; ok {
 			next.Residual, next.Answered = before.Residual, before.Answered

@@ -38,9 +38,9 @@ func sameKey(columns []column, cells []sizing.Value) uint64 {
 }
 
 // count adds a row to its group.
-func (m *models) count(cells []sizing.Value, y, seconds float64) {
+func (m *models) count(r *row, y float64) {
 	m.Clock++
-	key := sameKey(m.Enc.Columns, cells)
+	key := sameKey(m.Enc.Columns, r.Cells)
 	g := m.Groups[key]
 	if g == nil {
 		g = &group{Fresh: y}
@@ -54,7 +54,11 @@ func (m *models) count(cells []sizing.Value, y, seconds float64) {
 	}
 	g.Rows = min(g.Rows+1, groupMemory)
 	g.Mean += (y - g.Mean) / g.Rows
-	g.Seconds += (math.Log1p(seconds) - g.Seconds) / g.Rows
+	g.Seconds += (math.Log1p(r.Seconds) - g.Seconds) / g.Rows
+	if r.Cores > 0 {
+		g.CoreRows = min(g.CoreRows+1, groupMemory)
+		g.Cores += (math.Log(r.Cores) - g.Cores) / g.CoreRows
+	}
 	g.Seen = m.Clock
 }
 

@@ -65,8 +65,8 @@ type Model struct {
 	Bound     sizing.Bytes // largest allocation that was killed
 	Started   sizing.Bytes
 	Requested sizing.Resources // the last that was reported
-	CPU       experts.Window   // newest measured maxima
-	Overrun   experts.Window   // honest residuals of log seconds
+	CPU       Cores
+	Overrun   experts.Window // honest residuals of log seconds
 	Bins      sizing.Bins
 	Drivers   []string // features that drive usage, strongest first
 	Ambiguity string
@@ -83,7 +83,6 @@ type honest struct {
 
 const (
 	honestRows  = 2000
-	cpuRows     = 500
 	overrunRows = 500
 )
 
@@ -156,7 +155,7 @@ func (m *Model) count(t *Told) {
 		m.Requested.CPU = t.Requested.CPU
 	}
 	if t.CPUMax > 0 && t.Outcome == sizing.Success {
-		m.CPU.Add(float64(t.CPUMax), cpuRows)
+		m.learnCores(t)
 	}
 	m.keep(t)
 }
@@ -242,7 +241,8 @@ func padded(cells []sizing.Value, n int) []sizing.Value {
 // rowOf translates a measured try.
 func (m *Model) rowOf(t *Told) row {
 	return row{
-		Cells: m.cells(t.Features, nil), Peak: math.Max(1, float64(t.Peak)), Seconds: secondsOf(t.Duration), Weight: 1,
+		Cells: m.cells(t.Features, nil), Peak: math.Max(1, float64(t.Peak)), Seconds: secondsOf(t.Duration),
+		Cores: float64(t.CPUMax), Weight: 1,
 	}
 }
 

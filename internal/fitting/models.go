@@ -15,28 +15,33 @@ const (
 	logPeak = iota
 	peak    // in units of the fitted rows' mean
 	logSeconds
+	logCores // of a row without a measurement: the mean, which pulls nowhere
 	targetCount
 )
 
 // models are the point predictors of one task: what fitted once, and what moves
 // with every row.
 type models struct {
-	Enc    *encoder
-	Line   linear.State // the ridge's sums: see line
-	Trees  *gbt.Regressor
-	Resid  *gbt.Regressor // of what the line leaves
-	Spread *gbt.Regressor // of log |honest residual|; nil while few are known
-	Groups map[uint64]*group
-	Recent experts.Window // log peaks
-	Stack  *linear.Corrector
-	Base   float64 // log spread where trees say nothing
-	Drift  float64 // smoothed last errors of LineTrees …
-	Trend  float64 // … and of more of them
-	Unit   float64 // mean peak of the fitted rows
-	Low    float64 // smallest log peak of the line's rows …
-	High   float64 // … and largest
-	LogSec float64 // mean log seconds of the fitted rows
-	Clock  int     // rows learned, for the age of groups
+	Enc      *encoder
+	Line     linear.State // the ridge's sums: see line
+	Trees    *gbt.Regressor
+	Resid    *gbt.Regressor // of what the line leaves
+	Spread   *gbt.Regressor // of log |honest residual|; nil while few are known
+	Groups   map[uint64]*group
+	Recent   experts.Window // log peaks
+	Stack    *linear.Corrector
+	Base     float64 // log spread where trees say nothing
+	Drift    float64 // smoothed last errors of LineTrees …
+	Trend    float64 // … and of more of them
+	Unit     float64 // mean peak of the fitted rows
+	Low      float64 // smallest log peak of the line's rows …
+	High     float64 // … and largest
+	LogSec   float64 // mean log seconds of the fitted rows
+	LogCores float64 // mean log cores of those that were measured …
+	CoreRows int     // … how many there are
+	CoreLow  float64 // … their smallest
+	CoreHigh float64 // … and their largest
+	Clock    int     // rows learned, for the age of groups
 
 	Unsolved int // rows that the line took in since it was solved last
 
@@ -50,6 +55,8 @@ type group struct {
 	Rows        float64 // at most groupMemory
 	Squares     float64 // of deviations from Mean
 	Seconds     float64 // mean log
+	Cores       float64 // mean log, over CoreRows
+	CoreRows    float64 // at most groupMemory
 	Seen        int     // Clock of the newest
 }
 
@@ -72,6 +79,7 @@ type row struct {
 	Cells    []sizing.Value
 	Peak     float64 // bytes
 	Seconds  float64
+	Cores    float64 // used at most; 0 where not known
 	Weight   float64
 	Residual float64 // honest, of LineTrees; NaN where not known
 	Answered float64 // what would have been allocated before it was told; 0 where not known
@@ -89,6 +97,7 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, seed uint64) (*m
 		m.Unit += rows[i].Peak / float64(len(rows))
 		m.LogSec += math.Log1p(rows[i].Seconds) / float64(len(rows))
 	}
+	m.measureCores(rows)
 	m.Enc = newEncoder(schema, cells, y)
 	if prev != nil {
 		m.Groups, m.Stack, m.Recent = prev.Groups, prev.Stack, prev.Recent
@@ -97,7 +106,7 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, seed uint64) (*m
 	} else {
 		for i := range rows {
 			m.Recent.Add(y[i], recentRows)
-			m.count(cells[i], y[i], rows[i].Seconds)
+			m.count(&rows[i], y[i])
 		}
 	}
 	if len(rows) < 2 || m.Enc.LineWidth == 0 {
@@ -128,7 +137,7 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 		x, t.X = m.Enc.encode(rows[i].Cells, x[:0], t.X)
 		t.W[i] = rows[i].Weight
 		m.Low, m.High = min(m.Low, y[i]), max(m.High, y[i])
-		if err := m.line.Add(x, m.targets(rows[i].Peak, rows[i].Seconds), rows[i].Weight); err != nil {
+		if err := m.line.Add(x, m.targets(&rows[i]), rows[i].Weight); err != nil {
 			return nil, err
 		}
 		m.Enc.learn(rows[i].Cells, y[i])
@@ -137,8 +146,12 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	return t, err
 }
 
-func (m *models) targets(bytes, seconds float64) []float64 {
-	return []float64{math.Log(bytes), bytes / m.Unit, math.Log1p(seconds)}
+func (m *models) targets(r *row) []float64 {
+	used := m.LogCores
+	if r.Cores > 0 {
+		used = math.Log(r.Cores)
+	}
+	return []float64{math.Log(r.Peak), r.Peak / m.Unit, math.Log1p(r.Seconds), used}
 }
 
 // treeConfig is shallow and slow: what was measured best on traces of some dozens
@@ -298,12 +311,12 @@ func (m *models) learn(r *row, p *experts.Point, b *buffers) {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)
 		// Shapes match by construction and values are finite: an error would leave
 		// the last good line in place.
-		if m.line.Add(b.line, m.targets(r.Peak, r.Seconds), r.Weight) == nil && m.dueToSolve() {
+		if m.line.Add(b.line, m.targets(r), r.Weight) == nil && m.dueToSolve() {
 			if ridges, err := m.line.Solve(); err == nil {
 				m.ridges = ridges
 			}
 		}
 	}
 	m.Enc.learn(r.Cells, y)
-	m.count(r.Cells, y, r.Seconds)
+	m.count(r, y)
 }

@@ -63,7 +63,7 @@ func (m *Model) Size(q Question) Sized {
 	risk := m.risk(&p, q, s.Limit, answer, b)
 	s.Promised = &risk
 	s.Bins = m.bins(&p, q, s.Limit, b)
-	s.CPU, s.Duration = m.cpu(), m.duration(&p)
+	s.CPU, s.Duration = m.cpu(b), m.duration(&p)
 	s.Source = sizing.FromModel
 	if m.Experts.Young() {
 		s.Source = sizing.FromProfile
@@ -79,7 +79,7 @@ func (m *Model) unknown(q Question) Sized {
 	if q.Above == 0 && m.Bound > 0 && m.Bound >= q.Requested.Memory {
 		return m.onlyKilled(q)
 	}
-	s := Sized{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.cpu()}
+	s := Sized{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.CPU.answer(&noCores)}
 	s.Reason = "nothing is known of this task yet: the static request, unchanged"
 	if q.Above > 0 {
 		risk := 0.5 // nobody knows
@@ -99,7 +99,7 @@ func (m *Model) onlyKilled(q Question) Sized {
 	limit := within(q, m.Bound.Times(2).RoundUp(sizing.MiB))
 	promised := 0.5
 	return Sized{
-		Limit: limit, Ladder: []sizing.Bytes{limit}, Promised: &promised, Source: sizing.FromProfile, CPU: m.cpu(),
+		Limit: limit, Ladder: []sizing.Bytes{limit}, Promised: &promised, Source: sizing.FromProfile, CPU: m.CPU.answer(&noCores),
 		Reason: fmt.Sprintf("%s: twice what was killed, since no run has succeeded yet", limit.Approx()),
 	}
 }
@@ -190,27 +190,6 @@ func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffer
 		left = above
 	}
 	return choice
-}
-
-const (
-	cpuQuantile   = 0.99
-	oneCoreAtMost = 1.25 // what a single thread is measured at, by sampling and helpers
-	cpuStep       = 0.25
-	cpuFrom       = 5 // measured tries
-)
-
-// cpu is the CPU request: what the task used at its 99th percentile, in quarters
-// of a core. A single-threaded task gets one core. Zero: not known.
-func (m *Model) cpu() sizing.Cores {
-	n := len(m.CPU.Sorted)
-	if n < cpuFrom {
-		return 0
-	}
-	used := m.CPU.Sorted[min(n-1, int(math.Ceil(cpuQuantile*float64(n))))]
-	if used <= oneCoreAtMost && m.CPU.Median() > cpuStep {
-		return sizing.Cores(min(1, math.Ceil(used/cpuStep)*cpuStep))
-	}
-	return sizing.Cores(math.Ceil(used/cpuStep) * cpuStep)
 }
 
 // duration is what is expected of the run time.

@@ -320,6 +320,47 @@ func TestCPUFollowsWhatWasUsed(t *testing.T) {
 	}
 }
 
+// Eight workers for a large input, two for a small one: a request for all would be
+// eight.
+func TestCPUFollowsTheFeatures(t *testing.T) {
+	for claim, feature := range map[string]func(workers float64) sizing.Value{
+		"a number":   sizing.NumberValue,
+		"a category": func(workers float64) sizing.Value { return sizing.TextValue(fmt.Sprint(workers)) },
+	} {
+		k, rng := newTask(t), rand.New(rand.NewPCG(21, 0))
+		ask := func(workers float64) sizing.Cores {
+			return k.model.Size(question(sizing.Features{"workers": feature(workers)})).CPU
+		}
+		for i := range 120 {
+			workers := float64(2 + 2*rng.IntN(4))
+			r := measured(1)
+			r.CPUMax = 0
+			if i%10 > 0 { // now and then nothing was measured
+				r.CPUMax = sizing.Cores(workers * (0.9 + 0.1*rng.Float64()))
+			}
+			k.told(sizing.Features{"workers": feature(workers)}, r)
+		}
+		k.fit()
+		assert.InDelta(t, 2.1, float64(ask(2)), 0.2, claim)
+		assert.InDelta(t, 8.1, float64(ask(8)), 0.3, claim)
+	}
+}
+
+// Cores that no feature explains are requested at their 99th percentile, as without
+// features.
+func TestCPUIgnoresFeaturesThatTellNothing(t *testing.T) {
+	k, rng := newTask(t), rand.New(rand.NewPCG(22, 0))
+	for range 300 {
+		r := measured(1)
+		r.CPUMax = sizing.Cores(2 + 2*rng.Float64())
+		k.told(sizing.Features{"noise": sizing.NumberValue(rng.Float64())}, r)
+	}
+	k.fit()
+	for range 20 {
+		assert.Equal(t, sizing.Cores(4), k.model.Size(question(sizing.Features{"noise": sizing.NumberValue(rng.Float64())})).CPU)
+	}
+}
+
 func TestDurationsComeBack(t *testing.T) {
 	k, rng := known(t, growing, 12, 100) // all of two minutes
 	f, _ := growing(rng)
