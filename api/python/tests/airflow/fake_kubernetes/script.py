@@ -1,0 +1,105 @@
+"""What a pod is going to do, as its own environment says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+SCRIPT_VARIABLE = "FAKE_POD"
+
+Json = dict[str, Any]
+
+
+class Death(str, Enum):
+    """How a pod ends that does not end well."""
+
+    OOM_KILLED = "oom_killed"  # the kernel killed the main process: 137, OOMKilled
+    OOM_EXIT_0 = "oom_exit_0"  # the kernel killed a child; the main process went on to the end
+    KILLED = "killed"  # 137 with reason Error: somebody's SIGKILL
+    EVICTED = "evicted"  # the node was short of memory
+    PREEMPTED = "preempted"  # deleted for a pod of higher priority; reads get 404
+    FAILED = "failed"  # exit 1, nothing to do with memory
+    MEMORY_ERROR = "memory_error"  # exit 1, Python's words
+    BAD_ALLOC = "bad_alloc"  # exit 1, C++'s words
+    JAVA_HEAP = "java_heap"  # exit 1, Java's words
+    NODE_HEAP = "node_heap"  # exit 1, JavaScript's words
+    UNSCHEDULABLE = "unschedulable"  # no node has room; stays Pending
+    SIDECAR_OOM = "sidecar_oom"  # another container of the pod was OOM-killed
+    INIT_OOM = "init_oom"  # an init container was OOM-killed; the base never started
+
+
+LAST_WORDS: Mapping[Death, tuple[str, ...]] = {
+    Death.FAILED: ("ValueError: no such product",),
+    Death.MEMORY_ERROR: (
+        "Traceback (most recent call last):",
+        "MemoryError: Unable to allocate 3.1 GiB",
+    ),
+    Death.BAD_ALLOC: ("terminate called after throwing an instance of 'std::bad_alloc'",),
+    Death.JAVA_HEAP: (
+        'Exception in thread "main" java.lang.OutOfMemoryError: Java heap space',
+    ),
+    Death.NODE_HEAP: (
+        "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory",
+    ),
+    Death.SIDECAR_OOM: ("ConnectionError: the proxy does not answer",),
+}
+
+
+@dataclass(frozen=True)
+class Script:
+    """A pod's part. The zero value needs 1 GiB for a second and ends well."""
+
+    need: int = 2**30  # bytes; more than the limit of memory is death
+    seconds: float = 1.0  # of running
+    dies: Death | None = None  # whatever the memory
+    dies_when_short: Death = Death.OOM_KILLED  # if need is above the limit
+    log: tuple[str, ...] = field(default=("hello", "working"))
+    message: str | None = None  # termination message; by default the peak, unless killed
+    quota: int | None = None  # bytes; a greater limit is refused with 403
+    admission: int | None = None  # bytes; a smaller limit is refused with 422
+
+    def death(self, limit: int | None) -> Death | None:
+        """How it ends under a limit of so many bytes (None: no limit)."""
+        if self.dies is not None:
+            return self.dies
+        if limit is not None and self.need > limit:
+            return self.dies_when_short
+        return None
+
+    def to_json(self) -> str:
+        """The value of SCRIPT_VARIABLE."""
+        return json.dumps(
+            {
+                "need": self.need,
+                "seconds": self.seconds,
+                "dies": self.dies.value if self.dies else "",
+                "dies_when_short": self.dies_when_short.value,
+                "log": list(self.log),
+                "message": self.message,
+                "quota": self.quota,
+                "admission": self.admission,
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Script:
+        """The script that a variable holds; what it leaves out is as by default."""
+        said: Json = json.loads(text)
+        given: Json = {name: value for name, value in said.items() if value not in (None, "")}
+        for name in ("dies", "dies_when_short"):
+            if name in given:
+                given[name] = Death(given[name])
+        if "log" in given:
+            given["log"] = tuple(given["log"])
+        return cls(**given)
+
+
+def script_of(container: Json) -> Script | None:
+    """The script in a container's environment, if it has one."""
+    for variable in container.get("env") or []:
+        if variable.get("name") == SCRIPT_VARIABLE:
+            return Script.from_json(variable.get("value") or "{}")
+    return None

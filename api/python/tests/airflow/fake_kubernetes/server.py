@@ -1,0 +1,191 @@
+"""The HTTP face of a cluster: pods, their logs and their events."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from fake_kubernetes.cluster import Cluster, Refused
+
+Json = dict[str, Any]
+
+_TICK = 0.05  # seconds between looks, where a client follows
+_POD = r"/api/v1/namespaces/(?P<namespace>[^/]+)/pods"
+_LOOK_BACK = 60.0  # seconds that a watch lasts if the client does not say
+
+
+@contextmanager
+def serve(cluster: Cluster) -> Iterator[str]:
+    """Answers for a cluster on a free port of loopback; yields the URL."""
+
+    class Handler(_Handler):
+        pods = cluster
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), name="fake-kubernetes")
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    pods: Cluster
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        self._route(
+            (_POD, self._list),
+            (_POD + r"/(?P<name>[^/]+)", self._get),
+            (_POD + r"/(?P<name>[^/]+)/log", self._log),
+            (r"/api/v1/namespaces/(?P<namespace>[^/]+)/events", self._events),
+        )
+
+    def do_POST(self) -> None:
+        self._route((_POD, self._create))
+
+    def do_PATCH(self) -> None:
+        self._route((_POD + r"/(?P<name>[^/]+)", self._patch))
+
+    def do_DELETE(self) -> None:
+        self._route((_POD + r"/(?P<name>[^/]+)", self._delete))
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass  # the tests speak, not the access log
+
+    def _route(self, *routes: tuple[str, Callable[..., None]]) -> None:
+        parts = urlsplit(self.path)
+        self.query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+        length = int(self.headers.get("Content-Length") or 0)
+        self.body: Any = json.loads(self.rfile.read(length) or b"{}")
+        try:
+            for pattern, answer in routes:
+                match = re.fullmatch(pattern, parts.path)
+                if match is not None:
+                    answer(**match.groupdict())
+                    return
+            raise Refused(404, "NotFound", f"the server could not find {self.command} {parts.path}")
+        except Refused as refused:
+            self._answer(_status(refused), refused.code)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+
+    def _create(self, namespace: str) -> None:
+        self._answer(self.pods.create(namespace, self.body), 201)
+
+    def _get(self, namespace: str, name: str) -> None:
+        self._answer(self.pods.render(self.pods.get(namespace, name)))
+
+    def _list(self, namespace: str) -> None:
+        found = self.pods.find(namespace, self.query.get("labelSelector", ""))
+        self._answer(_list_of("PodList", [self.pods.render(pod) for pod in found]))
+
+    def _patch(self, namespace: str, name: str) -> None:
+        if not isinstance(self.body, dict):
+            raise Refused(415, "UnsupportedMediaType", "only merge patches are known here")
+        self._answer(self.pods.patch(namespace, name, self.body))
+
+    def _delete(self, namespace: str, name: str) -> None:
+        self._answer(self.pods.delete(namespace, name))
+
+    def _log(self, namespace: str, name: str) -> None:
+        pod = self.pods.get(namespace, name)
+        container = self.query.get("container", pod.life.base)
+        if not pod.life.started(self.pods.age(pod)):
+            raise Refused(400, "BadRequest", f'container "{container}" is waiting to start')
+        told = 0
+
+        def news() -> list[str]:
+            nonlocal told
+            lines = pod.life.log(self.pods.age(pod)) if container == pod.life.base else []
+            fresh, told = lines[told:], len(lines)
+            return fresh
+
+        self._begin_stream("text/plain")
+        following = self.query.get("follow") == "true"
+        while following and not pod.life.ended(self.pods.age(pod)):
+            self._send_lines(news())
+            time.sleep(_TICK)
+        rest = news()
+        self._send_lines(rest[-int(self.query["tailLines"]) :] if "tailLines" in self.query else rest)
+        self._end_stream()
+
+    def _send_lines(self, lines: list[str]) -> None:
+        stamp = ""
+        if self.query.get("timestamps") == "true":
+            stamp = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ ")
+        for line in lines:
+            self._send_chunk(f"{stamp}{line}\n".encode())
+
+    def _events(self, namespace: str) -> None:
+        selector = dict(
+            term.split("=", 1) for term in self.query.get("fieldSelector", "").split(",") if "=" in term
+        )
+        name = selector.get("involvedObject.name", "")
+        if self.query.get("watch") != "true":
+            try:
+                found = self.pods.events(namespace, name)
+            except Refused:
+                found = []  # events of what is gone are an empty list, not an error
+            self._answer(_list_of("EventList", found))
+            return
+        seen = int(self.query.get("resourceVersion") or 0)
+        until = time.monotonic() + float(self.query.get("timeoutSeconds") or _LOOK_BACK)
+        self._begin_stream("application/json")
+        while time.monotonic() < until:
+            try:
+                for event in self.pods.events(namespace, name)[seen:]:
+                    self._send_chunk(json.dumps({"type": "ADDED", "object": event}).encode() + b"\n")
+                    seen += 1
+            except Refused:
+                break
+            time.sleep(_TICK)
+        self._end_stream()
+
+    def _answer(self, body: Json, code: int = 200) -> None:
+        data = json.dumps(body).encode()
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _begin_stream(self, kind: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+
+    def _send_chunk(self, data: bytes) -> None:
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+    def _end_stream(self) -> None:
+        self.wfile.write(b"0\r\n\r\n")
+
+
+def _list_of(kind: str, items: list[Json]) -> Json:
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"resourceVersion": str(len(items))}, "items": items}
+
+
+def _status(refused: Refused) -> Json:
+    return {
+        "apiVersion": "v1",
+        "kind": "Status",
+        "status": "Failure",
+        "reason": refused.reason,
+        "message": refused.message,
+        "code": refused.code,
+    }

@@ -1,0 +1,195 @@
+"""The fake keeps the promises that the real Kubernetes clients rely on."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import kubernetes_asyncio
+import pytest
+from kubernetes import client, config
+from kubernetes.client.exceptions import ApiException
+
+from fake_kubernetes import SCRIPT_VARIABLE, Cluster, Death, Script
+
+NS = "jobs"
+MIB = 2**20
+
+
+@pytest.fixture
+def api(kubeconfig: Path) -> client.CoreV1Api:
+    return client.CoreV1Api(config.new_client_from_config(str(kubeconfig)))
+
+
+def manifest(script: Script, memory: str = "100Mi", **metadata: Any) -> client.V1Pod:
+    base = client.V1Container(
+        name="base",
+        image="none",
+        env=[client.V1EnvVar(SCRIPT_VARIABLE, script.to_json())],
+        resources=client.V1ResourceRequirements(limits={"memory": memory}),
+    )
+    spec = client.V1PodSpec(
+        containers=[base, client.V1Container(name="proxy", image="none")],
+        init_containers=[client.V1Container(name="fetch", image="none")],
+    )
+    return client.V1Pod(metadata=client.V1ObjectMeta(name="p", **metadata), spec=spec)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    for _ in range(200):
+        if holds():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it never came to that")
+
+
+def run(api: client.CoreV1Api, pod: client.V1Pod) -> client.V1Pod:
+    api.create_namespaced_pod(NS, pod)
+    until(lambda: api.read_namespaced_pod("p", NS).status.phase in ("Succeeded", "Failed"))
+    return api.read_namespaced_pod("p", NS)
+
+
+def short(**part: Any) -> Script:
+    return Script(seconds=0.1, **part)
+
+
+def ending(pod: client.V1Pod, container: str = "base") -> Any:
+    statuses = pod.status.container_statuses + pod.status.init_container_statuses
+    return next(s for s in statuses if s.name == container).state.terminated
+
+
+def test_a_pod_is_pending_then_runs_then_succeeds(api: client.CoreV1Api) -> None:
+    api.create_namespaced_pod(NS, manifest(Script(need=MIB, seconds=0.3)))
+    seen: list[str] = []
+
+    def ended() -> bool:
+        phase = api.read_namespaced_pod("p", NS).status.phase
+        if phase not in seen:
+            seen.append(phase)
+        return bool(phase == "Succeeded")
+
+    until(ended)
+    assert seen == ["Pending", "Running", "Succeeded"]
+
+
+def test_the_termination_message_tells_the_peak(api: client.CoreV1Api) -> None:
+    done = ending(run(api, manifest(short(need=7 * MIB))))
+    assert (done.exit_code, done.reason, done.message) == (0, "Completed", '{"memory_max_bytes": 7340032}')
+
+
+@pytest.mark.parametrize(
+    ("script", "phase", "reason", "code"),
+    [
+        (short(need=101 * MIB), "Failed", "OOMKilled", 137),
+        (short(need=100 * MIB), "Succeeded", "Completed", 0),
+        (short(need=101 * MIB, dies_when_short=Death.OOM_EXIT_0), "Succeeded", "OOMKilled", 0),
+        (short(need=101 * MIB, dies_when_short=Death.MEMORY_ERROR), "Failed", "Error", 1),
+        (short(need=MIB, dies=Death.KILLED), "Failed", "Error", 137),
+        (short(need=MIB, dies=Death.FAILED), "Failed", "Error", 1),
+    ],
+)
+def test_how_the_base_container_ends(
+    api: client.CoreV1Api, script: Script, phase: str, reason: str, code: int
+) -> None:
+    pod = run(api, manifest(script))
+    done = ending(pod)
+    assert (pod.status.phase, done.reason, done.exit_code) == (phase, reason, code)
+
+
+def test_an_evicted_pod_says_so(api: client.CoreV1Api) -> None:
+    pod = run(api, manifest(short(dies=Death.EVICTED)))
+    assert (pod.status.phase, pod.status.reason) == ("Failed", "Evicted")
+
+
+def test_a_preempted_pod_is_gone(api: client.CoreV1Api) -> None:
+    api.create_namespaced_pod(NS, manifest(short(dies=Death.PREEMPTED)))
+    until(lambda: not api.list_namespaced_pod(NS).items)
+    with pytest.raises(ApiException) as refused:
+        api.read_namespaced_pod("p", NS)
+    assert refused.value.status == 404
+
+
+def test_a_sidecars_oom_is_not_the_bases(api: client.CoreV1Api) -> None:
+    pod = run(api, manifest(short(need=MIB, dies=Death.SIDECAR_OOM)))
+    assert (ending(pod, "proxy").reason, ending(pod).reason) == ("OOMKilled", "Error")
+
+
+def test_after_an_init_containers_oom_the_base_never_starts(api: client.CoreV1Api) -> None:
+    pod = run(api, manifest(short(need=MIB, dies=Death.INIT_OOM)))
+    assert ending(pod, "fetch").reason == "OOMKilled"
+    assert ending(pod) is None
+
+
+def test_what_fits_no_node_stays_pending(api: client.CoreV1Api) -> None:
+    api.create_namespaced_pod(NS, manifest(short(dies=Death.UNSCHEDULABLE)))
+    status = api.read_namespaced_pod("p", NS).status
+    assert (status.phase, status.conditions[0].reason) == ("Pending", "Unschedulable")
+    events = api.list_namespaced_event(NS, field_selector="involvedObject.name=p").items
+    assert [event.reason for event in events] == ["FailedScheduling"]
+
+
+@pytest.mark.parametrize(
+    ("script", "code"), [(short(quota=99 * MIB), 403), (short(admission=101 * MIB), 422)]
+)
+def test_quota_and_admission_refuse_a_creation(
+    api: client.CoreV1Api, cluster: Cluster, script: Script, code: int
+) -> None:
+    with pytest.raises(ApiException) as refused:
+        api.create_namespaced_pod(NS, manifest(script))
+    assert refused.value.status == code
+    assert not cluster.history
+
+
+def test_the_log_can_be_followed_to_the_end(api: client.CoreV1Api) -> None:
+    pod = manifest(Script(seconds=0.3, need=200 * MIB, dies_when_short=Death.BAD_ALLOC, log=("one",)))
+    api.create_namespaced_pod(NS, pod)
+    until(lambda: api.read_namespaced_pod("p", NS).status.phase == "Running")
+    so_far = api.read_namespaced_pod_log("p", NS, container="base")
+    whole = api.read_namespaced_pod_log("p", NS, container="base", follow=True)
+    assert so_far == "one\n"
+    assert whole.startswith("one\n") and "std::bad_alloc" in whole
+    assert "std::bad_alloc" in api.read_namespaced_pod_log("p", NS, tail_lines=1)
+
+
+def test_pods_are_found_by_label_patched_and_deleted(api: client.CoreV1Api) -> None:
+    api.create_namespaced_pod(NS, manifest(short(), labels={"task": "t", "try": "1"}))
+    assert len(api.list_namespaced_pod(NS, label_selector="task=t,checked!=True,!worker").items) == 1
+    assert not api.list_namespaced_pod(NS, label_selector="task=u").items
+    api.patch_namespaced_pod("p", NS, {"metadata": {"labels": {"checked": "True"}}})
+    assert not api.list_namespaced_pod(NS, label_selector="task=t,checked!=True").items
+    api.delete_namespaced_pod("p", NS)
+    assert not api.list_namespaced_pod(NS).items
+
+
+def test_the_asynchronous_client_reads_pods_and_watches_events(
+    api: client.CoreV1Api, kubeconfig: Path
+) -> None:
+    api.create_namespaced_pod(NS, manifest(short(need=MIB)))
+
+    async def look() -> tuple[str, list[str]]:
+        await kubernetes_asyncio.config.load_kube_config(str(kubeconfig))
+        async with kubernetes_asyncio.client.ApiClient() as connection:
+            core = kubernetes_asyncio.client.CoreV1Api(connection)
+            watch = kubernetes_asyncio.watch.Watch()
+            reasons: list[str] = []
+            async for event in watch.stream(
+                core.list_namespaced_event,
+                namespace=NS,
+                field_selector="involvedObject.name=p",
+                timeout_seconds=1,
+            ):
+                reasons.append(event["object"].reason)
+                if len(reasons) == 2:
+                    watch.stop()
+            return (await core.read_namespaced_pod("p", NS)).metadata.name, reasons
+
+    assert asyncio.run(look()) == ("p", ["Scheduled", "Started"])
+
+
+def test_a_script_survives_its_way_through_the_environment() -> None:
+    script = Script(need=5, dies=Death.EVICTED, log=("a", "b"), message="m", quota=7)
+    assert Script.from_json(script.to_json()) == script
+    assert Script.from_json("{}") == Script()
