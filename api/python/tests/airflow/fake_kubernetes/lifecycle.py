@@ -1,6 +1,6 @@
 """What a pod's status is at an age: a pure function of spec, script and time.
 
-    0 ── creating ──▶ STARTUP ── running ──▶ STARTUP + seconds ── ended ──▶
+0 ── creating ──▶ STARTUP ── running ──▶ STARTUP + seconds ── ended ──▶
 """
 
 from __future__ import annotations

@@ -38,12 +38,8 @@ LAST_WORDS: Mapping[Death, tuple[str, ...]] = {
         "MemoryError: Unable to allocate 3.1 GiB",
     ),
     Death.BAD_ALLOC: ("terminate called after throwing an instance of 'std::bad_alloc'",),
-    Death.JAVA_HEAP: (
-        'Exception in thread "main" java.lang.OutOfMemoryError: Java heap space',
-    ),
-    Death.NODE_HEAP: (
-        "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory",
-    ),
+    Death.JAVA_HEAP: ('Exception in thread "main" java.lang.OutOfMemoryError: Java heap space',),
+    Death.NODE_HEAP: ("FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory",),
     Death.SIDECAR_OOM: ("ConnectionError: the proxy does not answer",),
 }
 

@@ -115,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
             return fresh
 
         self._begin_stream("text/plain")
-        following = self.query.get("follow") == "true"
+        following = self.query.get("follow", "").lower() == "true"
         while following and not pod.life.ended(self.pods.age(pod)):
             self._send_lines(news())
             time.sleep(_TICK)
@@ -125,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_lines(self, lines: list[str]) -> None:
         stamp = ""
-        if self.query.get("timestamps") == "true":
+        if self.query.get("timestamps", "").lower() == "true":
             stamp = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ ")
         for line in lines:
             self._send_chunk(f"{stamp}{line}\n".encode())
@@ -135,7 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
             term.split("=", 1) for term in self.query.get("fieldSelector", "").split(",") if "=" in term
         )
         name = selector.get("involvedObject.name", "")
-        if self.query.get("watch") != "true":
+        if self.query.get("watch", "").lower() != "true":
             try:
                 found = self.pods.events(namespace, name)
             except Refused:
@@ -177,7 +177,12 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _list_of(kind: str, items: list[Json]) -> Json:
-    return {"apiVersion": "v1", "kind": kind, "metadata": {"resourceVersion": str(len(items))}, "items": items}
+    return {
+        "apiVersion": "v1",
+        "kind": kind,
+        "metadata": {"resourceVersion": str(len(items))},
+        "items": items,
+    }
 
 
 def _status(refused: Refused) -> Json:
