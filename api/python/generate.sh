@@ -1,0 +1,20 @@
+#!/bin/sh
+# Makes src/loadaware_client from openapi.yaml, with the generator and the formatter that
+# requirements/generate.txt pins (they need Python 3.11; what they make does not). GEN_VENV is where they are installed (kept between runs).
+#
+#   sh api/python/generate.sh [folder to write; default src/loadaware_client]
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+out=${1:-$here/src/loadaware_client}
+venv=${GEN_VENV:-$here/.cache/generate}
+pins=$here/requirements/generate.txt
+
+if ! cmp -s "$pins" "$venv/installed.txt"; then
+	python3 -m venv --clear "$venv"
+	"$venv/bin/pip" install --quiet --disable-pip-version-check -r "$pins"
+	cp "$pins" "$venv/installed.txt"
+fi
+PATH=$venv/bin:$PATH openapi-python-client generate --meta none --overwrite \
+	--path "$here/../../openapi.yaml" --config "$here/generate.yaml" --output-path "$out" >"$venv/log" 2>&1 ||
+	{ cat "$venv/log" >&2; exit 1; }
+: >"$out/py.typed" # the generator writes it only with a pyproject of its own

@@ -1,0 +1,180 @@
+from http import HTTPStatus
+from typing import Any
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...models.predict_request import PredictRequest
+from ...models.prediction import Prediction
+from ...models.problem import Problem
+from ...types import Response
+
+
+def _get_kwargs(
+    *,
+    body: PredictRequest,
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+
+    _kwargs: dict[str, Any] = {
+        "method": "post",
+        "url": "/predict",
+    }
+
+    _kwargs["json"] = body.to_dict()
+
+    headers["Content-Type"] = "application/json"
+
+    _kwargs["headers"] = headers
+    return _kwargs
+
+
+def _parse_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Prediction | Problem:
+    if response.status_code == 200:
+        response_200 = Prediction.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 404:
+        response_404 = Problem.from_dict(response.json())
+
+        return response_404
+
+    response_default = Problem.from_dict(response.json())
+
+    return response_default
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[Prediction | Problem]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    body: PredictRequest,
+) -> Response[Prediction | Problem]:
+    """How much should this try be given?
+
+     Answers from memory; never waits for the database on a first try. The same try asked again under the
+    same model
+    and guard gets the same answer. An ask without `run_id` is an ad-hoc look-up and no try.
+
+    Args:
+        body (PredictRequest): The question before a launch.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Prediction | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        body=body,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    *,
+    client: AuthenticatedClient | Client,
+    body: PredictRequest,
+) -> Prediction | Problem | None:
+    """How much should this try be given?
+
+     Answers from memory; never waits for the database on a first try. The same try asked again under the
+    same model
+    and guard gets the same answer. An ask without `run_id` is an ad-hoc look-up and no try.
+
+    Args:
+        body (PredictRequest): The question before a launch.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Prediction | Problem
+    """
+
+    return sync_detailed(
+        client=client,
+        body=body,
+    ).parsed
+
+
+async def asyncio_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    body: PredictRequest,
+) -> Response[Prediction | Problem]:
+    """How much should this try be given?
+
+     Answers from memory; never waits for the database on a first try. The same try asked again under the
+    same model
+    and guard gets the same answer. An ask without `run_id` is an ad-hoc look-up and no try.
+
+    Args:
+        body (PredictRequest): The question before a launch.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Prediction | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        body=body,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    *,
+    client: AuthenticatedClient | Client,
+    body: PredictRequest,
+) -> Prediction | Problem | None:
+    """How much should this try be given?
+
+     Answers from memory; never waits for the database on a first try. The same try asked again under the
+    same model
+    and guard gets the same answer. An ask without `run_id` is an ad-hoc look-up and no try.
+
+    Args:
+        body (PredictRequest): The question before a launch.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Prediction | Problem
+    """
+
+    return (
+        await asyncio_detailed(
+            client=client,
+            body=body,
+        )
+    ).parsed

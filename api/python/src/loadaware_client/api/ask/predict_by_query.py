@@ -1,0 +1,340 @@
+from http import HTTPStatus
+from typing import Any
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...models.prediction import Prediction
+from ...models.problem import Problem
+from ...types import UNSET, Response, Unset
+
+
+def _get_kwargs(
+    *,
+    dag_id: str,
+    task_id: str,
+    namespace: str | Unset = UNSET,
+    run_id: str | Unset = UNSET,
+    map_index: int | Unset = UNSET,
+    try_number: int | Unset = UNSET,
+    memory: str | Unset = UNSET,
+    cpu: str | Unset = UNSET,
+    max_memory: str | Unset = UNSET,
+) -> dict[str, Any]:
+
+    params: dict[str, Any] = {}
+
+    params["dag_id"] = dag_id
+
+    params["task_id"] = task_id
+
+    params["namespace"] = namespace
+
+    params["run_id"] = run_id
+
+    params["map_index"] = map_index
+
+    params["try_number"] = try_number
+
+    params["memory"] = memory
+
+    params["cpu"] = cpu
+
+    params["max_memory"] = max_memory
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
+
+    _kwargs: dict[str, Any] = {
+        "method": "get",
+        "url": "/predict",
+        "params": params,
+    }
+
+    return _kwargs
+
+
+def _parse_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Prediction | Problem:
+    if response.status_code == 200:
+        response_200 = Prediction.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 404:
+        response_404 = Problem.from_dict(response.json())
+
+        return response_404
+
+    response_default = Problem.from_dict(response.json())
+
+    return response_default
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[Prediction | Problem]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    dag_id: str,
+    task_id: str,
+    namespace: str | Unset = UNSET,
+    run_id: str | Unset = UNSET,
+    map_index: int | Unset = UNSET,
+    try_number: int | Unset = UNSET,
+    memory: str | Unset = UNSET,
+    cpu: str | Unset = UNSET,
+    max_memory: str | Unset = UNSET,
+) -> Response[Prediction | Problem]:
+    """The same question for curl
+
+     Every query parameter that is not listed below is a feature:
+    `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
+    A value that reads as a number is a number, `true` and `false` are bools, `2020-01-03` is a date, an
+    empty
+    value is missing, and all else is a category; double quotes make a category of anything
+    (`zone="17"`).
+    `namespace`, `run_id`, `map_index` and `try_number` are as in the body of `POST /predict`; `memory`
+    and `cpu` are
+    the static request and `max_memory` is the cap, all as quantities.
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        run_id (str | Unset): 1 to 250 characters, any but control characters. Example:
+            scheduled__2020-01-03T00:00:00+00:00.
+        map_index (int | Unset): Index of a mapped task; -1 where it is not mapped.
+        try_number (int | Unset): Airflow's try number.
+        memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
+        cpu (str | Unset): A Kubernetes quantity of CPU. Example: 250m.
+        max_memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Prediction | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        dag_id=dag_id,
+        task_id=task_id,
+        namespace=namespace,
+        run_id=run_id,
+        map_index=map_index,
+        try_number=try_number,
+        memory=memory,
+        cpu=cpu,
+        max_memory=max_memory,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    *,
+    client: AuthenticatedClient | Client,
+    dag_id: str,
+    task_id: str,
+    namespace: str | Unset = UNSET,
+    run_id: str | Unset = UNSET,
+    map_index: int | Unset = UNSET,
+    try_number: int | Unset = UNSET,
+    memory: str | Unset = UNSET,
+    cpu: str | Unset = UNSET,
+    max_memory: str | Unset = UNSET,
+) -> Prediction | Problem | None:
+    """The same question for curl
+
+     Every query parameter that is not listed below is a feature:
+    `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
+    A value that reads as a number is a number, `true` and `false` are bools, `2020-01-03` is a date, an
+    empty
+    value is missing, and all else is a category; double quotes make a category of anything
+    (`zone="17"`).
+    `namespace`, `run_id`, `map_index` and `try_number` are as in the body of `POST /predict`; `memory`
+    and `cpu` are
+    the static request and `max_memory` is the cap, all as quantities.
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        run_id (str | Unset): 1 to 250 characters, any but control characters. Example:
+            scheduled__2020-01-03T00:00:00+00:00.
+        map_index (int | Unset): Index of a mapped task; -1 where it is not mapped.
+        try_number (int | Unset): Airflow's try number.
+        memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
+        cpu (str | Unset): A Kubernetes quantity of CPU. Example: 250m.
+        max_memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Prediction | Problem
+    """
+
+    return sync_detailed(
+        client=client,
+        dag_id=dag_id,
+        task_id=task_id,
+        namespace=namespace,
+        run_id=run_id,
+        map_index=map_index,
+        try_number=try_number,
+        memory=memory,
+        cpu=cpu,
+        max_memory=max_memory,
+    ).parsed
+
+
+async def asyncio_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    dag_id: str,
+    task_id: str,
+    namespace: str | Unset = UNSET,
+    run_id: str | Unset = UNSET,
+    map_index: int | Unset = UNSET,
+    try_number: int | Unset = UNSET,
+    memory: str | Unset = UNSET,
+    cpu: str | Unset = UNSET,
+    max_memory: str | Unset = UNSET,
+) -> Response[Prediction | Problem]:
+    """The same question for curl
+
+     Every query parameter that is not listed below is a feature:
+    `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
+    A value that reads as a number is a number, `true` and `false` are bools, `2020-01-03` is a date, an
+    empty
+    value is missing, and all else is a category; double quotes make a category of anything
+    (`zone="17"`).
+    `namespace`, `run_id`, `map_index` and `try_number` are as in the body of `POST /predict`; `memory`
+    and `cpu` are
+    the static request and `max_memory` is the cap, all as quantities.
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        run_id (str | Unset): 1 to 250 characters, any but control characters. Example:
+            scheduled__2020-01-03T00:00:00+00:00.
+        map_index (int | Unset): Index of a mapped task; -1 where it is not mapped.
+        try_number (int | Unset): Airflow's try number.
+        memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
+        cpu (str | Unset): A Kubernetes quantity of CPU. Example: 250m.
+        max_memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Prediction | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        dag_id=dag_id,
+        task_id=task_id,
+        namespace=namespace,
+        run_id=run_id,
+        map_index=map_index,
+        try_number=try_number,
+        memory=memory,
+        cpu=cpu,
+        max_memory=max_memory,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    *,
+    client: AuthenticatedClient | Client,
+    dag_id: str,
+    task_id: str,
+    namespace: str | Unset = UNSET,
+    run_id: str | Unset = UNSET,
+    map_index: int | Unset = UNSET,
+    try_number: int | Unset = UNSET,
+    memory: str | Unset = UNSET,
+    cpu: str | Unset = UNSET,
+    max_memory: str | Unset = UNSET,
+) -> Prediction | Problem | None:
+    """The same question for curl
+
+     Every query parameter that is not listed below is a feature:
+    `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
+    A value that reads as a number is a number, `true` and `false` are bools, `2020-01-03` is a date, an
+    empty
+    value is missing, and all else is a category; double quotes make a category of anything
+    (`zone="17"`).
+    `namespace`, `run_id`, `map_index` and `try_number` are as in the body of `POST /predict`; `memory`
+    and `cpu` are
+    the static request and `max_memory` is the cap, all as quantities.
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        run_id (str | Unset): 1 to 250 characters, any but control characters. Example:
+            scheduled__2020-01-03T00:00:00+00:00.
+        map_index (int | Unset): Index of a mapped task; -1 where it is not mapped.
+        try_number (int | Unset): Airflow's try number.
+        memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
+        cpu (str | Unset): A Kubernetes quantity of CPU. Example: 250m.
+        max_memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Prediction | Problem
+    """
+
+    return (
+        await asyncio_detailed(
+            client=client,
+            dag_id=dag_id,
+            task_id=task_id,
+            namespace=namespace,
+            run_id=run_id,
+            map_index=map_index,
+            try_number=try_number,
+            memory=memory,
+            cpu=cpu,
+            max_memory=max_memory,
+        )
+    ).parsed

@@ -1,0 +1,181 @@
+from http import HTTPStatus
+from typing import Any
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...models.lift import Lift
+from ...models.lift_request import LiftRequest
+from ...models.problem import Problem
+from ...types import Response
+
+
+def _get_kwargs(
+    *,
+    body: LiftRequest,
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+
+    _kwargs: dict[str, Any] = {
+        "method": "post",
+        "url": "/retry-lift",
+    }
+
+    _kwargs["json"] = body.to_dict()
+
+    headers["Content-Type"] = "application/json"
+
+    _kwargs["headers"] = headers
+    return _kwargs
+
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Lift | Problem:
+    if response.status_code == 200:
+        response_200 = Lift.from_dict(response.json())
+
+        return response_200
+
+    response_default = Problem.from_dict(response.json())
+
+    return response_default
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[Lift | Problem]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    body: LiftRequest,
+) -> Response[Lift | Problem]:
+    """It was killed. How much now?
+
+     A lift is strictly above the failed value and at most the cap; `retry: false` says why more memory
+    is not the
+    answer. Asking counts as a provisional report of the kill if none was made. In shadow mode the
+    answer is the
+    static request.
+
+    Args:
+        body (LiftRequest): The question after a kill.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Lift | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        body=body,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    *,
+    client: AuthenticatedClient | Client,
+    body: LiftRequest,
+) -> Lift | Problem | None:
+    """It was killed. How much now?
+
+     A lift is strictly above the failed value and at most the cap; `retry: false` says why more memory
+    is not the
+    answer. Asking counts as a provisional report of the kill if none was made. In shadow mode the
+    answer is the
+    static request.
+
+    Args:
+        body (LiftRequest): The question after a kill.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Lift | Problem
+    """
+
+    return sync_detailed(
+        client=client,
+        body=body,
+    ).parsed
+
+
+async def asyncio_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    body: LiftRequest,
+) -> Response[Lift | Problem]:
+    """It was killed. How much now?
+
+     A lift is strictly above the failed value and at most the cap; `retry: false` says why more memory
+    is not the
+    answer. Asking counts as a provisional report of the kill if none was made. In shadow mode the
+    answer is the
+    static request.
+
+    Args:
+        body (LiftRequest): The question after a kill.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Lift | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        body=body,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    *,
+    client: AuthenticatedClient | Client,
+    body: LiftRequest,
+) -> Lift | Problem | None:
+    """It was killed. How much now?
+
+     A lift is strictly above the failed value and at most the cap; `retry: false` says why more memory
+    is not the
+    answer. Asking counts as a provisional report of the kill if none was made. In shadow mode the
+    answer is the
+    static request.
+
+    Args:
+        body (LiftRequest): The question after a kill.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Lift | Problem
+    """
+
+    return (
+        await asyncio_detailed(
+            client=client,
+            body=body,
+        )
+    ).parsed

@@ -1,0 +1,218 @@
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...models.activated import Activated
+from ...models.problem import Problem
+from ...types import UNSET, Response, Unset
+
+
+def _get_kwargs(
+    dag_id: str,
+    task_id: str,
+    version: int,
+    *,
+    namespace: str | Unset = UNSET,
+) -> dict[str, Any]:
+
+    params: dict[str, Any] = {}
+
+    params["namespace"] = namespace
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
+
+    _kwargs: dict[str, Any] = {
+        "method": "post",
+        "url": "/tasks/{dag_id}/{task_id}/models/{version}/activate".format(
+            dag_id=quote(str(dag_id), safe=""),
+            task_id=quote(str(task_id), safe=""),
+            version=quote(str(version), safe=""),
+        ),
+        "params": params,
+    }
+
+    return _kwargs
+
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Activated | Problem:
+    if response.status_code == 200:
+        response_200 = Activated.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 404:
+        response_404 = Problem.from_dict(response.json())
+
+        return response_404
+
+    response_default = Problem.from_dict(response.json())
+
+    return response_default
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[Activated | Problem]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    dag_id: str,
+    task_id: str,
+    version: int,
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+) -> Response[Activated | Problem]:
+    """Make a stored version answer again (rollback)
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        version (int):
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Activated | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        dag_id=dag_id,
+        task_id=task_id,
+        version=version,
+        namespace=namespace,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    dag_id: str,
+    task_id: str,
+    version: int,
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+) -> Activated | Problem | None:
+    """Make a stored version answer again (rollback)
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        version (int):
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Activated | Problem
+    """
+
+    return sync_detailed(
+        dag_id=dag_id,
+        task_id=task_id,
+        version=version,
+        client=client,
+        namespace=namespace,
+    ).parsed
+
+
+async def asyncio_detailed(
+    dag_id: str,
+    task_id: str,
+    version: int,
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+) -> Response[Activated | Problem]:
+    """Make a stored version answer again (rollback)
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        version (int):
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Activated | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        dag_id=dag_id,
+        task_id=task_id,
+        version=version,
+        namespace=namespace,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    dag_id: str,
+    task_id: str,
+    version: int,
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+) -> Activated | Problem | None:
+    """Make a stored version answer again (rollback)
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        version (int):
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Activated | Problem
+    """
+
+    return (
+        await asyncio_detailed(
+            dag_id=dag_id,
+            task_id=task_id,
+            version=version,
+            client=client,
+            namespace=namespace,
+        )
+    ).parsed

@@ -1,0 +1,169 @@
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...models.problem import Problem
+from ...models.receipt import Receipt
+from ...types import Response
+
+
+def _get_kwargs(
+    prediction_id: str,
+) -> dict[str, Any]:
+
+    _kwargs: dict[str, Any] = {
+        "method": "get",
+        "url": "/predictions/{prediction_id}".format(
+            prediction_id=quote(str(prediction_id), safe=""),
+        ),
+    }
+
+    return _kwargs
+
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Problem | Receipt:
+    if response.status_code == 200:
+        response_200 = Receipt.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 404:
+        response_404 = Problem.from_dict(response.json())
+
+        return response_404
+
+    response_default = Problem.from_dict(response.json())
+
+    return response_default
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[Problem | Receipt]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    prediction_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+) -> Response[Problem | Receipt]:
+    """The receipt of one answer
+
+     The question, the answer, and the state of the model's margins, from which the answer can be
+    recomputed bit for bit.
+
+    Args:
+        prediction_id (str): `prediction_id` of an answer.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | Receipt]
+    """
+
+    kwargs = _get_kwargs(
+        prediction_id=prediction_id,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    prediction_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+) -> Problem | Receipt | None:
+    """The receipt of one answer
+
+     The question, the answer, and the state of the model's margins, from which the answer can be
+    recomputed bit for bit.
+
+    Args:
+        prediction_id (str): `prediction_id` of an answer.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | Receipt
+    """
+
+    return sync_detailed(
+        prediction_id=prediction_id,
+        client=client,
+    ).parsed
+
+
+async def asyncio_detailed(
+    prediction_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+) -> Response[Problem | Receipt]:
+    """The receipt of one answer
+
+     The question, the answer, and the state of the model's margins, from which the answer can be
+    recomputed bit for bit.
+
+    Args:
+        prediction_id (str): `prediction_id` of an answer.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | Receipt]
+    """
+
+    kwargs = _get_kwargs(
+        prediction_id=prediction_id,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    prediction_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+) -> Problem | Receipt | None:
+    """The receipt of one answer
+
+     The question, the answer, and the state of the model's margins, from which the answer can be
+    recomputed bit for bit.
+
+    Args:
+        prediction_id (str): `prediction_id` of an answer.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | Receipt
+    """
+
+    return (
+        await asyncio_detailed(
+            prediction_id=prediction_id,
+            client=client,
+        )
+    ).parsed

@@ -1,0 +1,206 @@
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...models.problem import Problem
+from ...models.task_profile import TaskProfile
+from ...types import UNSET, Response, Unset
+
+
+def _get_kwargs(
+    dag_id: str,
+    task_id: str,
+    *,
+    namespace: str | Unset = UNSET,
+) -> dict[str, Any]:
+
+    params: dict[str, Any] = {}
+
+    params["namespace"] = namespace
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
+
+    _kwargs: dict[str, Any] = {
+        "method": "get",
+        "url": "/tasks/{dag_id}/{task_id}".format(
+            dag_id=quote(str(dag_id), safe=""),
+            task_id=quote(str(task_id), safe=""),
+        ),
+        "params": params,
+    }
+
+    return _kwargs
+
+
+def _parse_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Problem | TaskProfile:
+    if response.status_code == 200:
+        response_200 = TaskProfile.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 404:
+        response_404 = Problem.from_dict(response.json())
+
+        return response_404
+
+    response_default = Problem.from_dict(response.json())
+
+    return response_default
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[Problem | TaskProfile]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    dag_id: str,
+    task_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+) -> Response[Problem | TaskProfile]:
+    """What is known of one task
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | TaskProfile]
+    """
+
+    kwargs = _get_kwargs(
+        dag_id=dag_id,
+        task_id=task_id,
+        namespace=namespace,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    dag_id: str,
+    task_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+) -> Problem | TaskProfile | None:
+    """What is known of one task
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | TaskProfile
+    """
+
+    return sync_detailed(
+        dag_id=dag_id,
+        task_id=task_id,
+        client=client,
+        namespace=namespace,
+    ).parsed
+
+
+async def asyncio_detailed(
+    dag_id: str,
+    task_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+) -> Response[Problem | TaskProfile]:
+    """What is known of one task
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | TaskProfile]
+    """
+
+    kwargs = _get_kwargs(
+        dag_id=dag_id,
+        task_id=task_id,
+        namespace=namespace,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    dag_id: str,
+    task_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+) -> Problem | TaskProfile | None:
+    """What is known of one task
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | TaskProfile
+    """
+
+    return (
+        await asyncio_detailed(
+            dag_id=dag_id,
+            task_id=task_id,
+            client=client,
+            namespace=namespace,
+        )
+    ).parsed

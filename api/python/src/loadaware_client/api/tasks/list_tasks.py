@@ -1,0 +1,191 @@
+from http import HTTPStatus
+from typing import Any
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...models.problem import Problem
+from ...models.task_page import TaskPage
+from ...types import UNSET, Response, Unset
+
+
+def _get_kwargs(
+    *,
+    namespace: str | Unset = UNSET,
+    limit: int | Unset = 100,
+    cursor: str | Unset = UNSET,
+) -> dict[str, Any]:
+
+    params: dict[str, Any] = {}
+
+    params["namespace"] = namespace
+
+    params["limit"] = limit
+
+    params["cursor"] = cursor
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
+
+    _kwargs: dict[str, Any] = {
+        "method": "get",
+        "url": "/tasks",
+        "params": params,
+    }
+
+    return _kwargs
+
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Problem | TaskPage:
+    if response.status_code == 200:
+        response_200 = TaskPage.from_dict(response.json())
+
+        return response_200
+
+    response_default = Problem.from_dict(response.json())
+
+    return response_default
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[Problem | TaskPage]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+    limit: int | Unset = 100,
+    cursor: str | Unset = UNSET,
+) -> Response[Problem | TaskPage]:
+    """The tasks, ordered by namespace, DAG and task
+
+    Args:
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        limit (int | Unset):  Default: 100.
+        cursor (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | TaskPage]
+    """
+
+    kwargs = _get_kwargs(
+        namespace=namespace,
+        limit=limit,
+        cursor=cursor,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+    limit: int | Unset = 100,
+    cursor: str | Unset = UNSET,
+) -> Problem | TaskPage | None:
+    """The tasks, ordered by namespace, DAG and task
+
+    Args:
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        limit (int | Unset):  Default: 100.
+        cursor (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | TaskPage
+    """
+
+    return sync_detailed(
+        client=client,
+        namespace=namespace,
+        limit=limit,
+        cursor=cursor,
+    ).parsed
+
+
+async def asyncio_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+    limit: int | Unset = 100,
+    cursor: str | Unset = UNSET,
+) -> Response[Problem | TaskPage]:
+    """The tasks, ordered by namespace, DAG and task
+
+    Args:
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        limit (int | Unset):  Default: 100.
+        cursor (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | TaskPage]
+    """
+
+    kwargs = _get_kwargs(
+        namespace=namespace,
+        limit=limit,
+        cursor=cursor,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+    limit: int | Unset = 100,
+    cursor: str | Unset = UNSET,
+) -> Problem | TaskPage | None:
+    """The tasks, ordered by namespace, DAG and task
+
+    Args:
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        limit (int | Unset):  Default: 100.
+        cursor (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | TaskPage
+    """
+
+    return (
+        await asyncio_detailed(
+            client=client,
+            namespace=namespace,
+            limit=limit,
+            cursor=cursor,
+        )
+    ).parsed

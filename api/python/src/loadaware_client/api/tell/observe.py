@@ -1,0 +1,194 @@
+from http import HTTPStatus
+from typing import Any
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...models.observation import Observation
+from ...models.problem import Problem
+from ...models.recorded import Recorded
+from ...types import Response
+
+
+def _get_kwargs(
+    *,
+    body: Observation,
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+
+    _kwargs: dict[str, Any] = {
+        "method": "post",
+        "url": "/observe",
+    }
+
+    _kwargs["json"] = body.to_dict()
+
+    headers["Content-Type"] = "application/json"
+
+    _kwargs["headers"] = headers
+    return _kwargs
+
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Problem | Recorded:
+    if response.status_code == 200:
+        response_200 = Recorded.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 409:
+        response_409 = Problem.from_dict(response.json())
+
+        return response_409
+
+    response_default = Problem.from_dict(response.json())
+
+    return response_default
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[Problem | Recorded]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    body: Observation,
+) -> Response[Problem | Recorded]:
+    """What one try used, and how it ended
+
+     Answered once the report is committed. The same try again, saying the same, is a duplicate without a
+    second
+    effect; fields that were not known may be filled later (`amended`); a contradiction is refused with
+    409.
+    An `oom_killed` without `memory_max_bytes` means "at least what was allocated". `features` may be
+    left out
+    where a prediction of the same try was made.
+
+    Args:
+        body (Observation): What one try used, and how it ended.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | Recorded]
+    """
+
+    kwargs = _get_kwargs(
+        body=body,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    *,
+    client: AuthenticatedClient | Client,
+    body: Observation,
+) -> Problem | Recorded | None:
+    """What one try used, and how it ended
+
+     Answered once the report is committed. The same try again, saying the same, is a duplicate without a
+    second
+    effect; fields that were not known may be filled later (`amended`); a contradiction is refused with
+    409.
+    An `oom_killed` without `memory_max_bytes` means "at least what was allocated". `features` may be
+    left out
+    where a prediction of the same try was made.
+
+    Args:
+        body (Observation): What one try used, and how it ended.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | Recorded
+    """
+
+    return sync_detailed(
+        client=client,
+        body=body,
+    ).parsed
+
+
+async def asyncio_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    body: Observation,
+) -> Response[Problem | Recorded]:
+    """What one try used, and how it ended
+
+     Answered once the report is committed. The same try again, saying the same, is a duplicate without a
+    second
+    effect; fields that were not known may be filled later (`amended`); a contradiction is refused with
+    409.
+    An `oom_killed` without `memory_max_bytes` means "at least what was allocated". `features` may be
+    left out
+    where a prediction of the same try was made.
+
+    Args:
+        body (Observation): What one try used, and how it ended.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | Recorded]
+    """
+
+    kwargs = _get_kwargs(
+        body=body,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    *,
+    client: AuthenticatedClient | Client,
+    body: Observation,
+) -> Problem | Recorded | None:
+    """What one try used, and how it ended
+
+     Answered once the report is committed. The same try again, saying the same, is a duplicate without a
+    second
+    effect; fields that were not known may be filled later (`amended`); a contradiction is refused with
+    409.
+    An `oom_killed` without `memory_max_bytes` means "at least what was allocated". `features` may be
+    left out
+    where a prediction of the same try was made.
+
+    Args:
+        body (Observation): What one try used, and how it ended.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | Recorded
+    """
+
+    return (
+        await asyncio_detailed(
+            client=client,
+            body=body,
+        )
+    ).parsed

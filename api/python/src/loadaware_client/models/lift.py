@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from attrs import define as _attrs_define
+
+from ..models.verdict import Verdict
+
+if TYPE_CHECKING:
+    from ..models.memory_type_0 import MemoryType0
+
+
+T = TypeVar("T", bound="Lift")
+
+
+@_attrs_define
+class Lift:
+    """
+    Attributes:
+        retry (bool):
+        verdict (Verdict): Only `lift` means try again.
+        attempt (int): The attempt of this (run, map index) that comes next; counts kills, not try numbers.
+        attempts_left (int): Lifts that remain after this one.
+        memory (MemoryType0 | None): What the pod should get.
+        shadow (MemoryType0 | None): What the pod should get.
+        prediction_id (None | str):
+        reason (str):
+    """
+
+    retry: bool
+    verdict: Verdict
+    attempt: int
+    attempts_left: int
+    memory: MemoryType0 | None
+    shadow: MemoryType0 | None
+    prediction_id: None | str
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        from ..models.memory_type_0 import MemoryType0  # noqa: PLC0415
+
+        retry = self.retry
+
+        verdict = self.verdict.value
+
+        attempt = self.attempt
+
+        attempts_left = self.attempts_left
+
+        memory: dict[str, Any] | None
+        if isinstance(self.memory, MemoryType0):
+            memory = self.memory.to_dict()
+        else:
+            memory = self.memory
+
+        shadow: dict[str, Any] | None
+        if isinstance(self.shadow, MemoryType0):
+            shadow = self.shadow.to_dict()
+        else:
+            shadow = self.shadow
+
+        prediction_id: None | str
+        prediction_id = self.prediction_id
+
+        reason = self.reason
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update(
+            {
+                "retry": retry,
+                "verdict": verdict,
+                "attempt": attempt,
+                "attempts_left": attempts_left,
+                "memory": memory,
+                "shadow": shadow,
+                "prediction_id": prediction_id,
+                "reason": reason,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.memory_type_0 import MemoryType0  # noqa: PLC0415
+
+        d = dict(src_dict)
+        retry = d.pop("retry")
+
+        verdict = Verdict(d.pop("verdict"))
+
+        attempt = d.pop("attempt")
+
+        attempts_left = d.pop("attempts_left")
+
+        def _parse_memory(data: object) -> MemoryType0 | None:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_memory_type_0 = MemoryType0.from_dict(data)
+
+                return componentsschemas_memory_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(MemoryType0 | None, data)
+
+        memory = _parse_memory(d.pop("memory"))
+
+        def _parse_shadow(data: object) -> MemoryType0 | None:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_memory_type_0 = MemoryType0.from_dict(data)
+
+                return componentsschemas_memory_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(MemoryType0 | None, data)
+
+        shadow = _parse_shadow(d.pop("shadow"))
+
+        def _parse_prediction_id(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast(None | str, data)
+
+        prediction_id = _parse_prediction_id(d.pop("prediction_id"))
+
+        reason = d.pop("reason")
+
+        lift = cls(
+            retry=retry,
+            verdict=verdict,
+            attempt=attempt,
+            attempts_left=attempts_left,
+            memory=memory,
+            shadow=shadow,
+            prediction_id=prediction_id,
+            reason=reason,
+        )
+
+        return lift

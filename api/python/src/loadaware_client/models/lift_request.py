@@ -1,0 +1,277 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from attrs import define as _attrs_define
+
+from ..models.outcome import Outcome
+from ..types import UNSET, Unset
+
+if TYPE_CHECKING:
+    from ..models.failed_memory import FailedMemory
+    from ..models.features_type_0 import FeaturesType0
+    from ..models.resources_type_0 import ResourcesType0
+
+
+T = TypeVar("T", bound="LiftRequest")
+
+
+@_attrs_define
+class LiftRequest:
+    """The question after a kill.
+
+    Attributes:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
+        run_id (str): 1 to 250 characters, any but control characters. Example: scheduled__2020-01-03T00:00:00+00:00.
+        failed (FailedMemory): What the killed try had, as a number or as a quantity.
+        namespace (None | str | Unset):
+        map_index (int | None | Unset):
+        try_number (int | None | Unset): The try that died.
+        reason (None | Outcome | Unset): How it died; `oom_killed` if left out, since that is why one asks.
+        features (FeaturesType0 | None | Unset): What is known before launch, by name (1 to 100 characters, at most 200
+            names). A value of another kind than
+            the task's schema knows counts as missing.
+             Example: {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}.
+        requested (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:
+            {'memory': '350Gi', 'cpu': '6'}.
+        max_memory_bytes (int | None | Unset): The most that may be granted.
+        max_memory (None | str | Unset):
+    """
+
+    dag_id: str
+    task_id: str
+    run_id: str
+    failed: FailedMemory
+    namespace: None | str | Unset = UNSET
+    map_index: int | None | Unset = UNSET
+    try_number: int | None | Unset = UNSET
+    reason: None | Outcome | Unset = UNSET
+    features: FeaturesType0 | None | Unset = UNSET
+    requested: None | ResourcesType0 | Unset = UNSET
+    max_memory_bytes: int | None | Unset = UNSET
+    max_memory: None | str | Unset = UNSET
+
+    def to_dict(self) -> dict[str, Any]:
+        from ..models.features_type_0 import FeaturesType0  # noqa: PLC0415
+        from ..models.resources_type_0 import ResourcesType0  # noqa: PLC0415
+
+        dag_id = self.dag_id
+
+        task_id = self.task_id
+
+        run_id = self.run_id
+
+        failed = self.failed.to_dict()
+
+        namespace: None | str | Unset
+        if isinstance(self.namespace, Unset):
+            namespace = UNSET
+        else:
+            namespace = self.namespace
+
+        map_index: int | None | Unset
+        if isinstance(self.map_index, Unset):
+            map_index = UNSET
+        else:
+            map_index = self.map_index
+
+        try_number: int | None | Unset
+        if isinstance(self.try_number, Unset):
+            try_number = UNSET
+        else:
+            try_number = self.try_number
+
+        reason: None | str | Unset
+        if isinstance(self.reason, Unset):
+            reason = UNSET
+        elif isinstance(self.reason, Outcome):
+            reason = self.reason.value
+        else:
+            reason = self.reason
+
+        features: dict[str, Any] | None | Unset
+        if isinstance(self.features, Unset):
+            features = UNSET
+        elif isinstance(self.features, FeaturesType0):
+            features = self.features.to_dict()
+        else:
+            features = self.features
+
+        requested: dict[str, Any] | None | Unset
+        if isinstance(self.requested, Unset):
+            requested = UNSET
+        elif isinstance(self.requested, ResourcesType0):
+            requested = self.requested.to_dict()
+        else:
+            requested = self.requested
+
+        max_memory_bytes: int | None | Unset
+        if isinstance(self.max_memory_bytes, Unset):
+            max_memory_bytes = UNSET
+        else:
+            max_memory_bytes = self.max_memory_bytes
+
+        max_memory: None | str | Unset
+        if isinstance(self.max_memory, Unset):
+            max_memory = UNSET
+        else:
+            max_memory = self.max_memory
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update(
+            {
+                "dag_id": dag_id,
+                "task_id": task_id,
+                "run_id": run_id,
+                "failed": failed,
+            }
+        )
+        if namespace is not UNSET:
+            field_dict["namespace"] = namespace
+        if map_index is not UNSET:
+            field_dict["map_index"] = map_index
+        if try_number is not UNSET:
+            field_dict["try_number"] = try_number
+        if reason is not UNSET:
+            field_dict["reason"] = reason
+        if features is not UNSET:
+            field_dict["features"] = features
+        if requested is not UNSET:
+            field_dict["requested"] = requested
+        if max_memory_bytes is not UNSET:
+            field_dict["max_memory_bytes"] = max_memory_bytes
+        if max_memory is not UNSET:
+            field_dict["max_memory"] = max_memory
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.failed_memory import FailedMemory  # noqa: PLC0415
+        from ..models.features_type_0 import FeaturesType0  # noqa: PLC0415
+        from ..models.resources_type_0 import ResourcesType0  # noqa: PLC0415
+
+        d = dict(src_dict)
+        dag_id = d.pop("dag_id")
+
+        task_id = d.pop("task_id")
+
+        run_id = d.pop("run_id")
+
+        failed = FailedMemory.from_dict(d.pop("failed"))
+
+        def _parse_namespace(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        namespace = _parse_namespace(d.pop("namespace", UNSET))
+
+        def _parse_map_index(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        map_index = _parse_map_index(d.pop("map_index", UNSET))
+
+        def _parse_try_number(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        try_number = _parse_try_number(d.pop("try_number", UNSET))
+
+        def _parse_reason(data: object) -> None | Outcome | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                reason_type_1 = Outcome(data)
+
+                return reason_type_1
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | Outcome | Unset, data)
+
+        reason = _parse_reason(d.pop("reason", UNSET))
+
+        def _parse_features(data: object) -> FeaturesType0 | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_features_type_0 = FeaturesType0.from_dict(data)
+
+                return componentsschemas_features_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(FeaturesType0 | None | Unset, data)
+
+        features = _parse_features(d.pop("features", UNSET))
+
+        def _parse_requested(data: object) -> None | ResourcesType0 | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_resources_type_0 = ResourcesType0.from_dict(data)
+
+                return componentsschemas_resources_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | ResourcesType0 | Unset, data)
+
+        requested = _parse_requested(d.pop("requested", UNSET))
+
+        def _parse_max_memory_bytes(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        max_memory_bytes = _parse_max_memory_bytes(d.pop("max_memory_bytes", UNSET))
+
+        def _parse_max_memory(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        max_memory = _parse_max_memory(d.pop("max_memory", UNSET))
+
+        lift_request = cls(
+            dag_id=dag_id,
+            task_id=task_id,
+            run_id=run_id,
+            failed=failed,
+            namespace=namespace,
+            map_index=map_index,
+            try_number=try_number,
+            reason=reason,
+            features=features,
+            requested=requested,
+            max_memory_bytes=max_memory_bytes,
+            max_memory=max_memory,
+        )
+
+        return lift_request

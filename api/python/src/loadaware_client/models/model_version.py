@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from attrs import define as _attrs_define
+
+if TYPE_CHECKING:
+    from ..models.model_version_exam_type_0 import ModelVersionExamType0
+
+
+T = TypeVar("T", bound="ModelVersion")
+
+
+@_attrs_define
+class ModelVersion:
+    """
+    Attributes:
+        version (int):
+        family (str):
+        observations (int):
+        trained_at (datetime.datetime):
+        active (bool): It is the one that answers.
+        exam (ModelVersionExamType0 | None): How it was chosen; free form.
+    """
+
+    version: int
+    family: str
+    observations: int
+    trained_at: datetime.datetime
+    active: bool
+    exam: ModelVersionExamType0 | None
+
+    def to_dict(self) -> dict[str, Any]:
+        from ..models.model_version_exam_type_0 import ModelVersionExamType0  # noqa: PLC0415
+
+        version = self.version
+
+        family = self.family
+
+        observations = self.observations
+
+        trained_at = self.trained_at.isoformat()
+
+        active = self.active
+
+        exam: dict[str, Any] | None
+        if isinstance(self.exam, ModelVersionExamType0):
+            exam = self.exam.to_dict()
+        else:
+            exam = self.exam
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update(
+            {
+                "version": version,
+                "family": family,
+                "observations": observations,
+                "trained_at": trained_at,
+                "active": active,
+                "exam": exam,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.model_version_exam_type_0 import ModelVersionExamType0  # noqa: PLC0415
+
+        d = dict(src_dict)
+        version = d.pop("version")
+
+        family = d.pop("family")
+
+        observations = d.pop("observations")
+
+        trained_at = datetime.datetime.fromisoformat(d.pop("trained_at"))
+
+        active = d.pop("active")
+
+        def _parse_exam(data: object) -> ModelVersionExamType0 | None:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                exam_type_0 = ModelVersionExamType0.from_dict(data)
+
+                return exam_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(ModelVersionExamType0 | None, data)
+
+        exam = _parse_exam(d.pop("exam"))
+
+        model_version = cls(
+            version=version,
+            family=family,
+            observations=observations,
+            trained_at=trained_at,
+            active=active,
+            exam=exam,
+        )
+
+        return model_version

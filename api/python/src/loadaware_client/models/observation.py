@@ -1,0 +1,400 @@
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from attrs import define as _attrs_define
+
+from ..models.outcome import Outcome
+from ..types import UNSET, Unset
+
+if TYPE_CHECKING:
+    from ..models.features_type_0 import FeaturesType0
+    from ..models.resources_type_0 import ResourcesType0
+
+
+T = TypeVar("T", bound="Observation")
+
+
+@_attrs_define
+class Observation:
+    """What one try used, and how it ended.
+
+    Attributes:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
+        run_id (str): 1 to 250 characters, any but control characters. Example: scheduled__2020-01-03T00:00:00+00:00.
+        outcome (Outcome): `oom_killed`: by the kernel at its limit. `app_oom`: the program itself ran out of memory.
+            `failed`: an error that has
+            nothing to do with memory. `killed`: by a signal of unknown cause. `evicted`: the node took the pod away.
+            `unschedulable`: the allocation fitted no node. Only the two OOMs prove that memory was short.
+        namespace (None | str | Unset):
+        map_index (int | None | Unset):
+        try_number (int | None | Unset):
+        memory_max_bytes (int | None | Unset): The measured peak.
+        memory_max (None | str | Unset): The measured peak as a quantity.
+        cpu_max_cores (float | None | Unset): The highest CPU use measured.
+        duration_seconds (float | None | Unset):
+        started_at (datetime.datetime | None | Unset): Between 1970 and 2200.
+        ended_at (datetime.datetime | None | Unset): Between 1970 and 2200, not before `started_at`.
+        allocated (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:
+            {'memory': '350Gi', 'cpu': '6'}.
+        requested (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:
+            {'memory': '350Gi', 'cpu': '6'}.
+        features (FeaturesType0 | None | Unset): What is known before launch, by name (1 to 100 characters, at most 200
+            names). A value of another kind than
+            the task's schema knows counts as missing.
+             Example: {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}.
+        prediction_id (None | str | Unset):
+    """
+
+    dag_id: str
+    task_id: str
+    run_id: str
+    outcome: Outcome
+    namespace: None | str | Unset = UNSET
+    map_index: int | None | Unset = UNSET
+    try_number: int | None | Unset = UNSET
+    memory_max_bytes: int | None | Unset = UNSET
+    memory_max: None | str | Unset = UNSET
+    cpu_max_cores: float | None | Unset = UNSET
+    duration_seconds: float | None | Unset = UNSET
+    started_at: datetime.datetime | None | Unset = UNSET
+    ended_at: datetime.datetime | None | Unset = UNSET
+    allocated: None | ResourcesType0 | Unset = UNSET
+    requested: None | ResourcesType0 | Unset = UNSET
+    features: FeaturesType0 | None | Unset = UNSET
+    prediction_id: None | str | Unset = UNSET
+
+    def to_dict(self) -> dict[str, Any]:
+        from ..models.features_type_0 import FeaturesType0  # noqa: PLC0415
+        from ..models.resources_type_0 import ResourcesType0  # noqa: PLC0415
+
+        dag_id = self.dag_id
+
+        task_id = self.task_id
+
+        run_id = self.run_id
+
+        outcome = self.outcome.value
+
+        namespace: None | str | Unset
+        if isinstance(self.namespace, Unset):
+            namespace = UNSET
+        else:
+            namespace = self.namespace
+
+        map_index: int | None | Unset
+        if isinstance(self.map_index, Unset):
+            map_index = UNSET
+        else:
+            map_index = self.map_index
+
+        try_number: int | None | Unset
+        if isinstance(self.try_number, Unset):
+            try_number = UNSET
+        else:
+            try_number = self.try_number
+
+        memory_max_bytes: int | None | Unset
+        if isinstance(self.memory_max_bytes, Unset):
+            memory_max_bytes = UNSET
+        else:
+            memory_max_bytes = self.memory_max_bytes
+
+        memory_max: None | str | Unset
+        if isinstance(self.memory_max, Unset):
+            memory_max = UNSET
+        else:
+            memory_max = self.memory_max
+
+        cpu_max_cores: float | None | Unset
+        if isinstance(self.cpu_max_cores, Unset):
+            cpu_max_cores = UNSET
+        else:
+            cpu_max_cores = self.cpu_max_cores
+
+        duration_seconds: float | None | Unset
+        if isinstance(self.duration_seconds, Unset):
+            duration_seconds = UNSET
+        else:
+            duration_seconds = self.duration_seconds
+
+        started_at: None | str | Unset
+        if isinstance(self.started_at, Unset):
+            started_at = UNSET
+        elif isinstance(self.started_at, datetime.datetime):
+            started_at = self.started_at.isoformat()
+        else:
+            started_at = self.started_at
+
+        ended_at: None | str | Unset
+        if isinstance(self.ended_at, Unset):
+            ended_at = UNSET
+        elif isinstance(self.ended_at, datetime.datetime):
+            ended_at = self.ended_at.isoformat()
+        else:
+            ended_at = self.ended_at
+
+        allocated: dict[str, Any] | None | Unset
+        if isinstance(self.allocated, Unset):
+            allocated = UNSET
+        elif isinstance(self.allocated, ResourcesType0):
+            allocated = self.allocated.to_dict()
+        else:
+            allocated = self.allocated
+
+        requested: dict[str, Any] | None | Unset
+        if isinstance(self.requested, Unset):
+            requested = UNSET
+        elif isinstance(self.requested, ResourcesType0):
+            requested = self.requested.to_dict()
+        else:
+            requested = self.requested
+
+        features: dict[str, Any] | None | Unset
+        if isinstance(self.features, Unset):
+            features = UNSET
+        elif isinstance(self.features, FeaturesType0):
+            features = self.features.to_dict()
+        else:
+            features = self.features
+
+        prediction_id: None | str | Unset
+        if isinstance(self.prediction_id, Unset):
+            prediction_id = UNSET
+        else:
+            prediction_id = self.prediction_id
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update(
+            {
+                "dag_id": dag_id,
+                "task_id": task_id,
+                "run_id": run_id,
+                "outcome": outcome,
+            }
+        )
+        if namespace is not UNSET:
+            field_dict["namespace"] = namespace
+        if map_index is not UNSET:
+            field_dict["map_index"] = map_index
+        if try_number is not UNSET:
+            field_dict["try_number"] = try_number
+        if memory_max_bytes is not UNSET:
+            field_dict["memory_max_bytes"] = memory_max_bytes
+        if memory_max is not UNSET:
+            field_dict["memory_max"] = memory_max
+        if cpu_max_cores is not UNSET:
+            field_dict["cpu_max_cores"] = cpu_max_cores
+        if duration_seconds is not UNSET:
+            field_dict["duration_seconds"] = duration_seconds
+        if started_at is not UNSET:
+            field_dict["started_at"] = started_at
+        if ended_at is not UNSET:
+            field_dict["ended_at"] = ended_at
+        if allocated is not UNSET:
+            field_dict["allocated"] = allocated
+        if requested is not UNSET:
+            field_dict["requested"] = requested
+        if features is not UNSET:
+            field_dict["features"] = features
+        if prediction_id is not UNSET:
+            field_dict["prediction_id"] = prediction_id
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.features_type_0 import FeaturesType0  # noqa: PLC0415
+        from ..models.resources_type_0 import ResourcesType0  # noqa: PLC0415
+
+        d = dict(src_dict)
+        dag_id = d.pop("dag_id")
+
+        task_id = d.pop("task_id")
+
+        run_id = d.pop("run_id")
+
+        outcome = Outcome(d.pop("outcome"))
+
+        def _parse_namespace(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        namespace = _parse_namespace(d.pop("namespace", UNSET))
+
+        def _parse_map_index(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        map_index = _parse_map_index(d.pop("map_index", UNSET))
+
+        def _parse_try_number(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        try_number = _parse_try_number(d.pop("try_number", UNSET))
+
+        def _parse_memory_max_bytes(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        memory_max_bytes = _parse_memory_max_bytes(d.pop("memory_max_bytes", UNSET))
+
+        def _parse_memory_max(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        memory_max = _parse_memory_max(d.pop("memory_max", UNSET))
+
+        def _parse_cpu_max_cores(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(float | None | Unset, data)
+
+        cpu_max_cores = _parse_cpu_max_cores(d.pop("cpu_max_cores", UNSET))
+
+        def _parse_duration_seconds(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(float | None | Unset, data)
+
+        duration_seconds = _parse_duration_seconds(d.pop("duration_seconds", UNSET))
+
+        def _parse_started_at(data: object) -> datetime.datetime | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                started_at_type_0 = datetime.datetime.fromisoformat(data)
+
+                return started_at_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(datetime.datetime | None | Unset, data)
+
+        started_at = _parse_started_at(d.pop("started_at", UNSET))
+
+        def _parse_ended_at(data: object) -> datetime.datetime | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                ended_at_type_0 = datetime.datetime.fromisoformat(data)
+
+                return ended_at_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(datetime.datetime | None | Unset, data)
+
+        ended_at = _parse_ended_at(d.pop("ended_at", UNSET))
+
+        def _parse_allocated(data: object) -> None | ResourcesType0 | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_resources_type_0 = ResourcesType0.from_dict(data)
+
+                return componentsschemas_resources_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | ResourcesType0 | Unset, data)
+
+        allocated = _parse_allocated(d.pop("allocated", UNSET))
+
+        def _parse_requested(data: object) -> None | ResourcesType0 | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_resources_type_0 = ResourcesType0.from_dict(data)
+
+                return componentsschemas_resources_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | ResourcesType0 | Unset, data)
+
+        requested = _parse_requested(d.pop("requested", UNSET))
+
+        def _parse_features(data: object) -> FeaturesType0 | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_features_type_0 = FeaturesType0.from_dict(data)
+
+                return componentsschemas_features_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(FeaturesType0 | None | Unset, data)
+
+        features = _parse_features(d.pop("features", UNSET))
+
+        def _parse_prediction_id(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        prediction_id = _parse_prediction_id(d.pop("prediction_id", UNSET))
+
+        observation = cls(
+            dag_id=dag_id,
+            task_id=task_id,
+            run_id=run_id,
+            outcome=outcome,
+            namespace=namespace,
+            map_index=map_index,
+            try_number=try_number,
+            memory_max_bytes=memory_max_bytes,
+            memory_max=memory_max,
+            cpu_max_cores=cpu_max_cores,
+            duration_seconds=duration_seconds,
+            started_at=started_at,
+            ended_at=ended_at,
+            allocated=allocated,
+            requested=requested,
+            features=features,
+            prediction_id=prediction_id,
+        )
+
+        return observation

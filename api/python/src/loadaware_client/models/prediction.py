@@ -1,0 +1,303 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from attrs import define as _attrs_define
+
+from ..models.mode import Mode
+from ..models.source import Source
+
+if TYPE_CHECKING:
+    from ..models.bins_type_0 import BinsType0
+    from ..models.cpu_type_0 import CPUType0
+    from ..models.duration_type_0 import DurationType0
+    from ..models.memory_type_0 import MemoryType0
+    from ..models.model_type_0 import ModelType0
+    from ..models.risk import Risk
+
+
+T = TypeVar("T", bound="Prediction")
+
+
+@_attrs_define
+class Prediction:
+    """How much, and why.
+
+    Attributes:
+        prediction_id (str): `prediction_id` of an answer.
+        namespace (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
+        memory (MemoryType0 | None): What the pod should get.
+        shadow (MemoryType0 | None): What the pod should get.
+        cpu (CPUType0 | None): A request only; CPU is never limited.
+        duration (DurationType0 | None):
+        bins (BinsType0 | None): P(peak in bin) over the task's bins. A bin is worth its upper edge.
+        ladder_bytes (list[int] | None): Try 1, then what each OOM is lifted to.
+        risk (Risk):
+        source (Source): `model`: the task's own model. `profile`: a conservative quantile of its own history. `cohort`:
+            similar tasks.
+            `requested`: nothing known, the static request unchanged. `lift`: an earlier try of this run was OOM-killed.
+        mode (Mode): `enforce` grants what was decided; `shadow` grants the static request and says what would have been
+            granted; `off` grants the static request.
+        model (ModelType0 | None):
+        reason (str): In words that an on-call person can use.
+    """
+
+    prediction_id: str
+    namespace: str
+    dag_id: str
+    task_id: str
+    memory: MemoryType0 | None
+    shadow: MemoryType0 | None
+    cpu: CPUType0 | None
+    duration: DurationType0 | None
+    bins: BinsType0 | None
+    ladder_bytes: list[int] | None
+    risk: Risk
+    source: Source
+    mode: Mode
+    model: ModelType0 | None
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        from ..models.bins_type_0 import BinsType0  # noqa: PLC0415
+        from ..models.cpu_type_0 import CPUType0  # noqa: PLC0415
+        from ..models.duration_type_0 import DurationType0  # noqa: PLC0415
+        from ..models.memory_type_0 import MemoryType0  # noqa: PLC0415
+        from ..models.model_type_0 import ModelType0  # noqa: PLC0415
+
+        prediction_id = self.prediction_id
+
+        namespace = self.namespace
+
+        dag_id = self.dag_id
+
+        task_id = self.task_id
+
+        memory: dict[str, Any] | None
+        if isinstance(self.memory, MemoryType0):
+            memory = self.memory.to_dict()
+        else:
+            memory = self.memory
+
+        shadow: dict[str, Any] | None
+        if isinstance(self.shadow, MemoryType0):
+            shadow = self.shadow.to_dict()
+        else:
+            shadow = self.shadow
+
+        cpu: dict[str, Any] | None
+        if isinstance(self.cpu, CPUType0):
+            cpu = self.cpu.to_dict()
+        else:
+            cpu = self.cpu
+
+        duration: dict[str, Any] | None
+        if isinstance(self.duration, DurationType0):
+            duration = self.duration.to_dict()
+        else:
+            duration = self.duration
+
+        bins: dict[str, Any] | None
+        if isinstance(self.bins, BinsType0):
+            bins = self.bins.to_dict()
+        else:
+            bins = self.bins
+
+        ladder_bytes: list[int] | None
+        if isinstance(self.ladder_bytes, list):
+            ladder_bytes = self.ladder_bytes
+
+        else:
+            ladder_bytes = self.ladder_bytes
+
+        risk = self.risk.to_dict()
+
+        source = self.source.value
+
+        mode = self.mode.value
+
+        model: dict[str, Any] | None
+        if isinstance(self.model, ModelType0):
+            model = self.model.to_dict()
+        else:
+            model = self.model
+
+        reason = self.reason
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update(
+            {
+                "prediction_id": prediction_id,
+                "namespace": namespace,
+                "dag_id": dag_id,
+                "task_id": task_id,
+                "memory": memory,
+                "shadow": shadow,
+                "cpu": cpu,
+                "duration": duration,
+                "bins": bins,
+                "ladder_bytes": ladder_bytes,
+                "risk": risk,
+                "source": source,
+                "mode": mode,
+                "model": model,
+                "reason": reason,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.bins_type_0 import BinsType0  # noqa: PLC0415
+        from ..models.cpu_type_0 import CPUType0  # noqa: PLC0415
+        from ..models.duration_type_0 import DurationType0  # noqa: PLC0415
+        from ..models.memory_type_0 import MemoryType0  # noqa: PLC0415
+        from ..models.model_type_0 import ModelType0  # noqa: PLC0415
+        from ..models.risk import Risk  # noqa: PLC0415
+
+        d = dict(src_dict)
+        prediction_id = d.pop("prediction_id")
+
+        namespace = d.pop("namespace")
+
+        dag_id = d.pop("dag_id")
+
+        task_id = d.pop("task_id")
+
+        def _parse_memory(data: object) -> MemoryType0 | None:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_memory_type_0 = MemoryType0.from_dict(data)
+
+                return componentsschemas_memory_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(MemoryType0 | None, data)
+
+        memory = _parse_memory(d.pop("memory"))
+
+        def _parse_shadow(data: object) -> MemoryType0 | None:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_memory_type_0 = MemoryType0.from_dict(data)
+
+                return componentsschemas_memory_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(MemoryType0 | None, data)
+
+        shadow = _parse_shadow(d.pop("shadow"))
+
+        def _parse_cpu(data: object) -> CPUType0 | None:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_cpu_type_0 = CPUType0.from_dict(data)
+
+                return componentsschemas_cpu_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(CPUType0 | None, data)
+
+        cpu = _parse_cpu(d.pop("cpu"))
+
+        def _parse_duration(data: object) -> DurationType0 | None:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_duration_type_0 = DurationType0.from_dict(data)
+
+                return componentsschemas_duration_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(DurationType0 | None, data)
+
+        duration = _parse_duration(d.pop("duration"))
+
+        def _parse_bins(data: object) -> BinsType0 | None:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_bins_type_0 = BinsType0.from_dict(data)
+
+                return componentsschemas_bins_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(BinsType0 | None, data)
+
+        bins = _parse_bins(d.pop("bins"))
+
+        def _parse_ladder_bytes(data: object) -> list[int] | None:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                ladder_bytes_type_0 = cast(list[int], data)
+
+                return ladder_bytes_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[int] | None, data)
+
+        ladder_bytes = _parse_ladder_bytes(d.pop("ladder_bytes"))
+
+        risk = Risk.from_dict(d.pop("risk"))
+
+        source = Source(d.pop("source"))
+
+        mode = Mode(d.pop("mode"))
+
+        def _parse_model(data: object) -> ModelType0 | None:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_model_type_0 = ModelType0.from_dict(data)
+
+                return componentsschemas_model_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(ModelType0 | None, data)
+
+        model = _parse_model(d.pop("model"))
+
+        reason = d.pop("reason")
+
+        prediction = cls(
+            prediction_id=prediction_id,
+            namespace=namespace,
+            dag_id=dag_id,
+            task_id=task_id,
+            memory=memory,
+            shadow=shadow,
+            cpu=cpu,
+            duration=duration,
+            bins=bins,
+            ladder_bytes=ladder_bytes,
+            risk=risk,
+            source=source,
+            mode=mode,
+            model=model,
+            reason=reason,
+        )
+
+        return prediction

@@ -1,0 +1,368 @@
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from attrs import define as _attrs_define
+
+from ..models.group import Group
+
+if TYPE_CHECKING:
+    from ..models.feature_field import FeatureField
+    from ..models.model_type_0 import ModelType0
+    from ..models.policy import Policy
+    from ..models.quantiles_type_0 import QuantilesType0
+    from ..models.resources_type_0 import ResourcesType0
+    from ..models.risk_record import RiskRecord
+    from ..models.task_profile_exam_type_0 import TaskProfileExamType0
+
+
+T = TypeVar("T", bound="TaskProfile")
+
+
+@_attrs_define
+class TaskProfile:
+    """
+    Attributes:
+        namespace (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
+        observations (int): How many tries were reported.
+        kills (int): How many of them were OOM-killed.
+        last_seen (datetime.datetime | None):
+        group (Group): How much may be saved on the task, by its usage statistics.
+        largest_peak_bytes (int | None):
+        largest_peak (None | str):
+        champion (ModelType0 | None):
+        memory_bytes (None | QuantilesType0):
+        duration_seconds (None | QuantilesType0):
+        requested (None | ResourcesType0): Memory and CPU, each as a number or as a quantity. Example: {'memory':
+            '350Gi', 'cpu': '6'}.
+        features (list[FeatureField]):
+        ambiguous (bool): Runs with the same features differ so much that the features cannot tell them apart.
+        ambiguity (None | str): What was found.
+        policy (Policy):
+        exam (None | TaskProfileExamType0): How the champion was chosen; free form.
+        risk (RiskRecord): What was promised of first tries, and what happened.
+        bins_bytes (list[int] | None): Upper edges of the bins that were searched for the task; null before the first
+            training.
+    """
+
+    namespace: str
+    dag_id: str
+    task_id: str
+    observations: int
+    kills: int
+    last_seen: datetime.datetime | None
+    group: Group
+    largest_peak_bytes: int | None
+    largest_peak: None | str
+    champion: ModelType0 | None
+    memory_bytes: None | QuantilesType0
+    duration_seconds: None | QuantilesType0
+    requested: None | ResourcesType0
+    features: list[FeatureField]
+    ambiguous: bool
+    ambiguity: None | str
+    policy: Policy
+    exam: None | TaskProfileExamType0
+    risk: RiskRecord
+    bins_bytes: list[int] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        from ..models.model_type_0 import ModelType0  # noqa: PLC0415
+        from ..models.quantiles_type_0 import QuantilesType0  # noqa: PLC0415
+        from ..models.resources_type_0 import ResourcesType0  # noqa: PLC0415
+        from ..models.task_profile_exam_type_0 import TaskProfileExamType0  # noqa: PLC0415
+
+        namespace = self.namespace
+
+        dag_id = self.dag_id
+
+        task_id = self.task_id
+
+        observations = self.observations
+
+        kills = self.kills
+
+        last_seen: None | str
+        if isinstance(self.last_seen, datetime.datetime):
+            last_seen = self.last_seen.isoformat()
+        else:
+            last_seen = self.last_seen
+
+        group = self.group.value
+
+        largest_peak_bytes: int | None
+        largest_peak_bytes = self.largest_peak_bytes
+
+        largest_peak: None | str
+        largest_peak = self.largest_peak
+
+        champion: dict[str, Any] | None
+        if isinstance(self.champion, ModelType0):
+            champion = self.champion.to_dict()
+        else:
+            champion = self.champion
+
+        memory_bytes: dict[str, Any] | None
+        if isinstance(self.memory_bytes, QuantilesType0):
+            memory_bytes = self.memory_bytes.to_dict()
+        else:
+            memory_bytes = self.memory_bytes
+
+        duration_seconds: dict[str, Any] | None
+        if isinstance(self.duration_seconds, QuantilesType0):
+            duration_seconds = self.duration_seconds.to_dict()
+        else:
+            duration_seconds = self.duration_seconds
+
+        requested: dict[str, Any] | None
+        if isinstance(self.requested, ResourcesType0):
+            requested = self.requested.to_dict()
+        else:
+            requested = self.requested
+
+        features = []
+        for features_item_data in self.features:
+            features_item = features_item_data.to_dict()
+            features.append(features_item)
+
+        ambiguous = self.ambiguous
+
+        ambiguity: None | str
+        ambiguity = self.ambiguity
+
+        policy = self.policy.to_dict()
+
+        exam: dict[str, Any] | None
+        if isinstance(self.exam, TaskProfileExamType0):
+            exam = self.exam.to_dict()
+        else:
+            exam = self.exam
+
+        risk = self.risk.to_dict()
+
+        bins_bytes: list[int] | None
+        if isinstance(self.bins_bytes, list):
+            bins_bytes = self.bins_bytes
+
+        else:
+            bins_bytes = self.bins_bytes
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update(
+            {
+                "namespace": namespace,
+                "dag_id": dag_id,
+                "task_id": task_id,
+                "observations": observations,
+                "kills": kills,
+                "last_seen": last_seen,
+                "group": group,
+                "largest_peak_bytes": largest_peak_bytes,
+                "largest_peak": largest_peak,
+                "champion": champion,
+                "memory_bytes": memory_bytes,
+                "duration_seconds": duration_seconds,
+                "requested": requested,
+                "features": features,
+                "ambiguous": ambiguous,
+                "ambiguity": ambiguity,
+                "policy": policy,
+                "exam": exam,
+                "risk": risk,
+                "bins_bytes": bins_bytes,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.feature_field import FeatureField  # noqa: PLC0415
+        from ..models.model_type_0 import ModelType0  # noqa: PLC0415
+        from ..models.policy import Policy  # noqa: PLC0415
+        from ..models.quantiles_type_0 import QuantilesType0  # noqa: PLC0415
+        from ..models.resources_type_0 import ResourcesType0  # noqa: PLC0415
+        from ..models.risk_record import RiskRecord  # noqa: PLC0415
+        from ..models.task_profile_exam_type_0 import TaskProfileExamType0  # noqa: PLC0415
+
+        d = dict(src_dict)
+        namespace = d.pop("namespace")
+
+        dag_id = d.pop("dag_id")
+
+        task_id = d.pop("task_id")
+
+        observations = d.pop("observations")
+
+        kills = d.pop("kills")
+
+        def _parse_last_seen(data: object) -> datetime.datetime | None:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                last_seen_type_0 = datetime.datetime.fromisoformat(data)
+
+                return last_seen_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(datetime.datetime | None, data)
+
+        last_seen = _parse_last_seen(d.pop("last_seen"))
+
+        group = Group(d.pop("group"))
+
+        def _parse_largest_peak_bytes(data: object) -> int | None:
+            if data is None:
+                return data
+            return cast(int | None, data)
+
+        largest_peak_bytes = _parse_largest_peak_bytes(d.pop("largest_peak_bytes"))
+
+        def _parse_largest_peak(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast(None | str, data)
+
+        largest_peak = _parse_largest_peak(d.pop("largest_peak"))
+
+        def _parse_champion(data: object) -> ModelType0 | None:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_model_type_0 = ModelType0.from_dict(data)
+
+                return componentsschemas_model_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(ModelType0 | None, data)
+
+        champion = _parse_champion(d.pop("champion"))
+
+        def _parse_memory_bytes(data: object) -> None | QuantilesType0:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_quantiles_type_0 = QuantilesType0.from_dict(data)
+
+                return componentsschemas_quantiles_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | QuantilesType0, data)
+
+        memory_bytes = _parse_memory_bytes(d.pop("memory_bytes"))
+
+        def _parse_duration_seconds(data: object) -> None | QuantilesType0:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_quantiles_type_0 = QuantilesType0.from_dict(data)
+
+                return componentsschemas_quantiles_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | QuantilesType0, data)
+
+        duration_seconds = _parse_duration_seconds(d.pop("duration_seconds"))
+
+        def _parse_requested(data: object) -> None | ResourcesType0:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_resources_type_0 = ResourcesType0.from_dict(data)
+
+                return componentsschemas_resources_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | ResourcesType0, data)
+
+        requested = _parse_requested(d.pop("requested"))
+
+        features = []
+        _features = d.pop("features")
+        for features_item_data in _features:
+            features_item = FeatureField.from_dict(features_item_data)
+
+            features.append(features_item)
+
+        ambiguous = d.pop("ambiguous")
+
+        def _parse_ambiguity(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast(None | str, data)
+
+        ambiguity = _parse_ambiguity(d.pop("ambiguity"))
+
+        policy = Policy.from_dict(d.pop("policy"))
+
+        def _parse_exam(data: object) -> None | TaskProfileExamType0:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                exam_type_0 = TaskProfileExamType0.from_dict(data)
+
+                return exam_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | TaskProfileExamType0, data)
+
+        exam = _parse_exam(d.pop("exam"))
+
+        risk = RiskRecord.from_dict(d.pop("risk"))
+
+        def _parse_bins_bytes(data: object) -> list[int] | None:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                bins_bytes_type_0 = cast(list[int], data)
+
+                return bins_bytes_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[int] | None, data)
+
+        bins_bytes = _parse_bins_bytes(d.pop("bins_bytes"))
+
+        task_profile = cls(
+            namespace=namespace,
+            dag_id=dag_id,
+            task_id=task_id,
+            observations=observations,
+            kills=kills,
+            last_seen=last_seen,
+            group=group,
+            largest_peak_bytes=largest_peak_bytes,
+            largest_peak=largest_peak,
+            champion=champion,
+            memory_bytes=memory_bytes,
+            duration_seconds=duration_seconds,
+            requested=requested,
+            features=features,
+            ambiguous=ambiguous,
+            ambiguity=ambiguity,
+            policy=policy,
+            exam=exam,
+            risk=risk,
+            bins_bytes=bins_bytes,
+        )
+
+        return task_profile

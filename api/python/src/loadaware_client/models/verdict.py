@@ -1,0 +1,12 @@
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    ATTEMPTS_EXHAUSTED = "attempts_exhausted"
+    AT_CAP = "at_cap"
+    LEAK_SUSPECTED = "leak_suspected"
+    LIFT = "lift"
+    NOT_MEMORY = "not_memory"
+
+    def __str__(self) -> str:
+        return str(self.value)
