@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes src/loadaware_client from openapi.yaml, with the generator and the formatter that
-# requirements/generate.txt pins (they need Python 3.11; what they make does not). GEN_VENV is where they are installed (kept between runs).
+# requirements/generate.txt pins. GEN_VENV is where they are installed (kept between runs).
 #
 #   sh api/python/generate.sh [folder to write; default src/loadaware_client]
 set -eu

@@ -1,7 +1,7 @@
-from enum import StrEnum
+from enum import Enum
 
 
-class FeatureFieldKind(StrEnum):
+class FeatureFieldKind(str, Enum):
     BOOL = "bool"
     CATEGORY = "category"
     DATE = "date"

@@ -1,7 +1,7 @@
-from enum import StrEnum
+from enum import Enum
 
 
-class Grid(StrEnum):
+class Grid(str, Enum):
     BINS = "bins"
     FINE = "fine"
 

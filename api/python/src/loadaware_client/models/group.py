@@ -1,7 +1,7 @@
-from enum import StrEnum
+from enum import Enum
 
 
-class Group(StrEnum):
+class Group(str, Enum):
     HEAVY = "heavy"
     LIGHT = "light"
     MODERATE = "moderate"

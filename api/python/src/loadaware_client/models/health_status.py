@@ -1,7 +1,7 @@
-from enum import StrEnum
+from enum import Enum
 
 
-class HealthStatus(StrEnum):
+class HealthStatus(str, Enum):
     OK = "ok"
 
     def __str__(self) -> str:

@@ -36,7 +36,7 @@ class ItemError:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.problem import Problem  # noqa: PLC0415
+        from ..models.problem import Problem
 
         d = dict(src_dict)
         error = Problem.from_dict(d.pop("error"))

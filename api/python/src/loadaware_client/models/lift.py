@@ -38,7 +38,7 @@ class Lift:
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
-        from ..models.memory_type_0 import MemoryType0  # noqa: PLC0415
+        from ..models.memory_type_0 import MemoryType0
 
         retry = self.retry
 
@@ -84,7 +84,7 @@ class Lift:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.memory_type_0 import MemoryType0  # noqa: PLC0415
+        from ..models.memory_type_0 import MemoryType0
 
         d = dict(src_dict)
         retry = d.pop("retry")

@@ -54,8 +54,8 @@ class LiftRequest:
     max_memory: None | str | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
-        from ..models.features_type_0 import FeaturesType0  # noqa: PLC0415
-        from ..models.resources_type_0 import ResourcesType0  # noqa: PLC0415
+        from ..models.features_type_0 import FeaturesType0
+        from ..models.resources_type_0 import ResourcesType0
 
         dag_id = self.dag_id
 
@@ -150,9 +150,9 @@ class LiftRequest:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.failed_memory import FailedMemory  # noqa: PLC0415
-        from ..models.features_type_0 import FeaturesType0  # noqa: PLC0415
-        from ..models.resources_type_0 import ResourcesType0  # noqa: PLC0415
+        from ..models.failed_memory import FailedMemory
+        from ..models.features_type_0 import FeaturesType0
+        from ..models.resources_type_0 import ResourcesType0
 
         d = dict(src_dict)
         dag_id = d.pop("dag_id")

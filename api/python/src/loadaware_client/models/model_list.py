@@ -39,7 +39,7 @@ class ModelList:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.model_version import ModelVersion  # noqa: PLC0415
+        from ..models.model_version import ModelVersion
 
         d = dict(src_dict)
         models = []

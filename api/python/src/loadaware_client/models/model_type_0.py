@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from attrs import define as _attrs_define
+from dateutil.parser import isoparse
 
 T = TypeVar("T", bound="ModelType0")
 
@@ -55,7 +56,7 @@ class ModelType0:
 
         observations = d.pop("observations")
 
-        trained_at = datetime.datetime.fromisoformat(d.pop("trained_at"))
+        trained_at = isoparse(d.pop("trained_at"))
 
         model_type_0 = cls(
             version=version,

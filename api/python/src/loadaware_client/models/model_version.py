@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from attrs import define as _attrs_define
+from dateutil.parser import isoparse
 
 if TYPE_CHECKING:
     from ..models.model_version_exam_type_0 import ModelVersionExamType0
@@ -33,7 +34,7 @@ class ModelVersion:
     exam: ModelVersionExamType0 | None
 
     def to_dict(self) -> dict[str, Any]:
-        from ..models.model_version_exam_type_0 import ModelVersionExamType0  # noqa: PLC0415
+        from ..models.model_version_exam_type_0 import ModelVersionExamType0
 
         version = self.version
 
@@ -68,7 +69,7 @@ class ModelVersion:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.model_version_exam_type_0 import ModelVersionExamType0  # noqa: PLC0415
+        from ..models.model_version_exam_type_0 import ModelVersionExamType0
 
         d = dict(src_dict)
         version = d.pop("version")
@@ -77,7 +78,7 @@ class ModelVersion:
 
         observations = d.pop("observations")
 
-        trained_at = datetime.datetime.fromisoformat(d.pop("trained_at"))
+        trained_at = isoparse(d.pop("trained_at"))
 
         active = d.pop("active")
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from attrs import define as _attrs_define
+from dateutil.parser import isoparse
 
 from ..models.outcome import Outcome
 from ..types import UNSET, Unset
@@ -68,8 +69,8 @@ class Observation:
     prediction_id: None | str | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
-        from ..models.features_type_0 import FeaturesType0  # noqa: PLC0415
-        from ..models.resources_type_0 import ResourcesType0  # noqa: PLC0415
+        from ..models.features_type_0 import FeaturesType0
+        from ..models.resources_type_0 import ResourcesType0
 
         dag_id = self.dag_id
 
@@ -208,8 +209,8 @@ class Observation:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.features_type_0 import FeaturesType0  # noqa: PLC0415
-        from ..models.resources_type_0 import ResourcesType0  # noqa: PLC0415
+        from ..models.features_type_0 import FeaturesType0
+        from ..models.resources_type_0 import ResourcesType0
 
         d = dict(src_dict)
         dag_id = d.pop("dag_id")
@@ -291,7 +292,7 @@ class Observation:
             try:
                 if not isinstance(data, str):
                     raise TypeError()
-                started_at_type_0 = datetime.datetime.fromisoformat(data)
+                started_at_type_0 = isoparse(data)
 
                 return started_at_type_0
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -308,7 +309,7 @@ class Observation:
             try:
                 if not isinstance(data, str):
                     raise TypeError()
-                ended_at_type_0 = datetime.datetime.fromisoformat(data)
+                ended_at_type_0 = isoparse(data)
 
                 return ended_at_type_0
             except (TypeError, ValueError, AttributeError, KeyError):

@@ -39,7 +39,7 @@ class ObserveBatchAnswer:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.recorded_or_error import RecordedOrError  # noqa: PLC0415
+        from ..models.recorded_or_error import RecordedOrError
 
         d = dict(src_dict)
         results = []

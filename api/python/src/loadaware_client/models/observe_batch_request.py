@@ -39,7 +39,7 @@ class ObserveBatchRequest:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.observation import Observation  # noqa: PLC0415
+        from ..models.observation import Observation
 
         d = dict(src_dict)
         observations = []

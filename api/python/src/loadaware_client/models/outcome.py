@@ -1,7 +1,7 @@
-from enum import StrEnum
+from enum import Enum
 
 
-class Outcome(StrEnum):
+class Outcome(str, Enum):
     APP_OOM = "app_oom"
     EVICTED = "evicted"
     FAILED = "failed"

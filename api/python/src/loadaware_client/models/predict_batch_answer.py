@@ -23,7 +23,7 @@ class PredictBatchAnswer:
     predictions: list[ItemError | Prediction]
 
     def to_dict(self) -> dict[str, Any]:
-        from ..models.prediction import Prediction  # noqa: PLC0415
+        from ..models.prediction import Prediction
 
         predictions = []
         for predictions_item_data in self.predictions:
@@ -47,8 +47,8 @@ class PredictBatchAnswer:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.item_error import ItemError  # noqa: PLC0415
-        from ..models.prediction import Prediction  # noqa: PLC0415
+        from ..models.item_error import ItemError
+        from ..models.prediction import Prediction
 
         d = dict(src_dict)
         predictions = []

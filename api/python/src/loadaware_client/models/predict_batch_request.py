@@ -39,7 +39,7 @@ class PredictBatchRequest:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.predict_request import PredictRequest  # noqa: PLC0415
+        from ..models.predict_request import PredictRequest
 
         d = dict(src_dict)
         tasks = []

@@ -62,11 +62,11 @@ class Prediction:
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
-        from ..models.bins_type_0 import BinsType0  # noqa: PLC0415
-        from ..models.cpu_type_0 import CPUType0  # noqa: PLC0415
-        from ..models.duration_type_0 import DurationType0  # noqa: PLC0415
-        from ..models.memory_type_0 import MemoryType0  # noqa: PLC0415
-        from ..models.model_type_0 import ModelType0  # noqa: PLC0415
+        from ..models.bins_type_0 import BinsType0
+        from ..models.cpu_type_0 import CPUType0
+        from ..models.duration_type_0 import DurationType0
+        from ..models.memory_type_0 import MemoryType0
+        from ..models.model_type_0 import ModelType0
 
         prediction_id = self.prediction_id
 
@@ -153,12 +153,12 @@ class Prediction:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.bins_type_0 import BinsType0  # noqa: PLC0415
-        from ..models.cpu_type_0 import CPUType0  # noqa: PLC0415
-        from ..models.duration_type_0 import DurationType0  # noqa: PLC0415
-        from ..models.memory_type_0 import MemoryType0  # noqa: PLC0415
-        from ..models.model_type_0 import ModelType0  # noqa: PLC0415
-        from ..models.risk import Risk  # noqa: PLC0415
+        from ..models.bins_type_0 import BinsType0
+        from ..models.cpu_type_0 import CPUType0
+        from ..models.duration_type_0 import DurationType0
+        from ..models.memory_type_0 import MemoryType0
+        from ..models.model_type_0 import ModelType0
+        from ..models.risk import Risk
 
         d = dict(src_dict)
         prediction_id = d.pop("prediction_id")

@@ -71,7 +71,7 @@ class Problem:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.field_problem import FieldProblem  # noqa: PLC0415
+        from ..models.field_problem import FieldProblem
 
         d = dict(src_dict)
         type_ = d.pop("type")

@@ -1,7 +1,7 @@
-from enum import StrEnum
+from enum import Enum
 
 
-class ReadinessObserve(StrEnum):
+class ReadinessObserve(str, Enum):
     OK = "ok"
     UNAVAILABLE = "unavailable"
 

@@ -1,7 +1,7 @@
-from enum import StrEnum
+from enum import Enum
 
 
-class ReadinessStatus(StrEnum):
+class ReadinessStatus(str, Enum):
     READY = "ready"
     STARTING = "starting"
 

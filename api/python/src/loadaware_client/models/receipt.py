@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import define as _attrs_define
+from dateutil.parser import isoparse
 
 if TYPE_CHECKING:
     from ..models.guard import Guard
@@ -59,14 +60,14 @@ class Receipt:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.guard import Guard  # noqa: PLC0415
-        from ..models.predict_request import PredictRequest  # noqa: PLC0415
-        from ..models.prediction import Prediction  # noqa: PLC0415
+        from ..models.guard import Guard
+        from ..models.predict_request import PredictRequest
+        from ..models.prediction import Prediction
 
         d = dict(src_dict)
         prediction_id = d.pop("prediction_id")
 
-        answered_at = datetime.datetime.fromisoformat(d.pop("answered_at"))
+        answered_at = isoparse(d.pop("answered_at"))
 
         ask = PredictRequest.from_dict(d.pop("ask"))
 

@@ -56,7 +56,7 @@ class RecordedOrError:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.problem import Problem  # noqa: PLC0415
+        from ..models.problem import Problem
 
         d = dict(src_dict)
         recorded = d.pop("recorded")

@@ -1,7 +1,7 @@
-from enum import StrEnum
+from enum import Enum
 
 
-class Source(StrEnum):
+class Source(str, Enum):
     COHORT = "cohort"
     LIFT = "lift"
     MODEL = "model"

@@ -45,7 +45,7 @@ class TaskPage:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.task_summary import TaskSummary  # noqa: PLC0415
+        from ..models.task_summary import TaskSummary
 
         d = dict(src_dict)
         tasks = []

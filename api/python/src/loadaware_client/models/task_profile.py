@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from attrs import define as _attrs_define
+from dateutil.parser import isoparse
 
 from ..models.group import Group
 
@@ -71,10 +72,10 @@ class TaskProfile:
     bins_bytes: list[int] | None
 
     def to_dict(self) -> dict[str, Any]:
-        from ..models.model_type_0 import ModelType0  # noqa: PLC0415
-        from ..models.quantiles_type_0 import QuantilesType0  # noqa: PLC0415
-        from ..models.resources_type_0 import ResourcesType0  # noqa: PLC0415
-        from ..models.task_profile_exam_type_0 import TaskProfileExamType0  # noqa: PLC0415
+        from ..models.model_type_0 import ModelType0
+        from ..models.quantiles_type_0 import QuantilesType0
+        from ..models.resources_type_0 import ResourcesType0
+        from ..models.task_profile_exam_type_0 import TaskProfileExamType0
 
         namespace = self.namespace
 
@@ -182,13 +183,13 @@ class TaskProfile:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.feature_field import FeatureField  # noqa: PLC0415
-        from ..models.model_type_0 import ModelType0  # noqa: PLC0415
-        from ..models.policy import Policy  # noqa: PLC0415
-        from ..models.quantiles_type_0 import QuantilesType0  # noqa: PLC0415
-        from ..models.resources_type_0 import ResourcesType0  # noqa: PLC0415
-        from ..models.risk_record import RiskRecord  # noqa: PLC0415
-        from ..models.task_profile_exam_type_0 import TaskProfileExamType0  # noqa: PLC0415
+        from ..models.feature_field import FeatureField
+        from ..models.model_type_0 import ModelType0
+        from ..models.policy import Policy
+        from ..models.quantiles_type_0 import QuantilesType0
+        from ..models.resources_type_0 import ResourcesType0
+        from ..models.risk_record import RiskRecord
+        from ..models.task_profile_exam_type_0 import TaskProfileExamType0
 
         d = dict(src_dict)
         namespace = d.pop("namespace")
@@ -207,7 +208,7 @@ class TaskProfile:
             try:
                 if not isinstance(data, str):
                     raise TypeError()
-                last_seen_type_0 = datetime.datetime.fromisoformat(data)
+                last_seen_type_0 = isoparse(data)
 
                 return last_seen_type_0
             except (TypeError, ValueError, AttributeError, KeyError):

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from attrs import define as _attrs_define
+from dateutil.parser import isoparse
 
 from ..models.group import Group
 
@@ -43,7 +44,7 @@ class TaskSummary:
     champion: ModelType0 | None
 
     def to_dict(self) -> dict[str, Any]:
-        from ..models.model_type_0 import ModelType0  # noqa: PLC0415
+        from ..models.model_type_0 import ModelType0
 
         namespace = self.namespace
 
@@ -96,7 +97,7 @@ class TaskSummary:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.model_type_0 import ModelType0  # noqa: PLC0415
+        from ..models.model_type_0 import ModelType0
 
         d = dict(src_dict)
         namespace = d.pop("namespace")
@@ -115,7 +116,7 @@ class TaskSummary:
             try:
                 if not isinstance(data, str):
                     raise TypeError()
-                last_seen_type_0 = datetime.datetime.fromisoformat(data)
+                last_seen_type_0 = isoparse(data)
 
                 return last_seen_type_0
             except (TypeError, ValueError, AttributeError, KeyError):

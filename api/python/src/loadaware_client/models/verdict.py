@@ -1,7 +1,7 @@
-from enum import StrEnum
+from enum import Enum
 
 
-class Verdict(StrEnum):
+class Verdict(str, Enum):
     ATTEMPTS_EXHAUSTED = "attempts_exhausted"
     AT_CAP = "at_cap"
     LEAK_SUSPECTED = "leak_suspected"

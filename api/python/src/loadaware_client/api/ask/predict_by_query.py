@@ -95,14 +95,14 @@ def sync_detailed(
     cpu: str | Unset = UNSET,
     max_memory: str | Unset = UNSET,
 ) -> Response[Prediction | Problem]:
-    """The same question for curl
+    r"""The same question for curl
 
      Every query parameter that is not listed below is a feature:
     `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
     A value that reads as a number is a number, `true` and `false` are bools, `2020-01-03` is a date, an
     empty
     value is missing, and all else is a category; double quotes make a category of anything
-    (`zone="17"`).
+    (`zone=\"17\"`).
     `namespace`, `run_id`, `map_index` and `try_number` are as in the body of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities.
@@ -162,14 +162,14 @@ def sync(
     cpu: str | Unset = UNSET,
     max_memory: str | Unset = UNSET,
 ) -> Prediction | Problem | None:
-    """The same question for curl
+    r"""The same question for curl
 
      Every query parameter that is not listed below is a feature:
     `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
     A value that reads as a number is a number, `true` and `false` are bools, `2020-01-03` is a date, an
     empty
     value is missing, and all else is a category; double quotes make a category of anything
-    (`zone="17"`).
+    (`zone=\"17\"`).
     `namespace`, `run_id`, `map_index` and `try_number` are as in the body of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities.
@@ -224,14 +224,14 @@ async def asyncio_detailed(
     cpu: str | Unset = UNSET,
     max_memory: str | Unset = UNSET,
 ) -> Response[Prediction | Problem]:
-    """The same question for curl
+    r"""The same question for curl
 
      Every query parameter that is not listed below is a feature:
     `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
     A value that reads as a number is a number, `true` and `false` are bools, `2020-01-03` is a date, an
     empty
     value is missing, and all else is a category; double quotes make a category of anything
-    (`zone="17"`).
+    (`zone=\"17\"`).
     `namespace`, `run_id`, `map_index` and `try_number` are as in the body of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities.
@@ -289,14 +289,14 @@ async def asyncio(
     cpu: str | Unset = UNSET,
     max_memory: str | Unset = UNSET,
 ) -> Prediction | Problem | None:
-    """The same question for curl
+    r"""The same question for curl
 
      Every query parameter that is not listed below is a feature:
     `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
     A value that reads as a number is a number, `true` and `false` are bools, `2020-01-03` is a date, an
     empty
     value is missing, and all else is a category; double quotes make a category of anything
-    (`zone="17"`).
+    (`zone=\"17\"`).
     `namespace`, `run_id`, `map_index` and `try_number` are as in the body of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities.

@@ -61,13 +61,13 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     body: Observation,
 ) -> Response[Problem | Recorded]:
-    """What one try used, and how it ended
+    r"""What one try used, and how it ended
 
      Answered once the report is committed. The same try again, saying the same, is a duplicate without a
     second
     effect; fields that were not known may be filled later (`amended`); a contradiction is refused with
     409.
-    An `oom_killed` without `memory_max_bytes` means "at least what was allocated". `features` may be
+    An `oom_killed` without `memory_max_bytes` means \"at least what was allocated\". `features` may be
     left out
     where a prediction of the same try was made.
 
@@ -98,13 +98,13 @@ def sync(
     client: AuthenticatedClient | Client,
     body: Observation,
 ) -> Problem | Recorded | None:
-    """What one try used, and how it ended
+    r"""What one try used, and how it ended
 
      Answered once the report is committed. The same try again, saying the same, is a duplicate without a
     second
     effect; fields that were not known may be filled later (`amended`); a contradiction is refused with
     409.
-    An `oom_killed` without `memory_max_bytes` means "at least what was allocated". `features` may be
+    An `oom_killed` without `memory_max_bytes` means \"at least what was allocated\". `features` may be
     left out
     where a prediction of the same try was made.
 
@@ -130,13 +130,13 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     body: Observation,
 ) -> Response[Problem | Recorded]:
-    """What one try used, and how it ended
+    r"""What one try used, and how it ended
 
      Answered once the report is committed. The same try again, saying the same, is a duplicate without a
     second
     effect; fields that were not known may be filled later (`amended`); a contradiction is refused with
     409.
-    An `oom_killed` without `memory_max_bytes` means "at least what was allocated". `features` may be
+    An `oom_killed` without `memory_max_bytes` means \"at least what was allocated\". `features` may be
     left out
     where a prediction of the same try was made.
 
@@ -165,13 +165,13 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     body: Observation,
 ) -> Problem | Recorded | None:
-    """What one try used, and how it ended
+    r"""What one try used, and how it ended
 
      Answered once the report is committed. The same try again, saying the same, is a duplicate without a
     second
     effect; fields that were not known may be filled later (`amended`); a contradiction is refused with
     409.
-    An `oom_killed` without `memory_max_bytes` means "at least what was allocated". `features` may be
+    An `oom_killed` without `memory_max_bytes` means \"at least what was allocated\". `features` may be
     left out
     where a prediction of the same try was made.
 

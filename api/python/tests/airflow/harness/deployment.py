@@ -1,0 +1,186 @@
+"""A real Airflow: its own home, SQLite, a scheduler with LocalExecutor, and a triggerer."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from harness.processes import Process
+from harness.waiting import wait_for
+
+Json = dict[str, Any]
+
+TESTS = Path(__file__).resolve().parent.parent
+MAJOR = int(version("apache-airflow").split(".")[0])
+ENDED = {"success", "failed"}
+
+
+@dataclass(frozen=True)
+class Try:
+    """A task instance as the database knows it: its state after so many tries."""
+
+    task_id: str
+    map_index: int
+    state: str
+    tries: int
+
+
+class Airflow:
+    """A running deployment. Its DAGs are those of tests/airflow/dags."""
+
+    def __init__(self, home: Path, extra_env: Mapping[str, str]) -> None:
+        self.home = home
+        self.env = {**_environment(home), **extra_env}
+        self._database = home / "airflow.db"
+        self._processes: list[Process] = []
+        self._migrate()
+
+    def start(self) -> None:
+        components = ["scheduler", "triggerer"]
+        if MAJOR >= 3:
+            components += ["dag-processor", "api-server"]
+        self._processes = [self._run(component) for component in components]
+
+    def stop(self) -> None:
+        for process in self._processes:
+            process.ask_to_stop()
+        for process in self._processes:
+            process.stop()
+
+    def wait_for_dags(self, dag_ids: set[str]) -> None:
+        """Waits until the DAGs were read, and none was read with an error."""
+
+        def read() -> bool:
+            self._check_alive()
+            errors = self._query("SELECT filename, stacktrace FROM import_error")
+            assert not errors, errors
+            return dag_ids <= {row[0] for row in self._query("SELECT dag_id FROM serialized_dag")}
+
+        wait_for(f"the DAGs {sorted(dag_ids)}", read, seconds=180, every=0.5)
+
+    def trigger(self, *runs: tuple[str, str, Json]) -> None:
+        """Starts runs, each as (dag_id, run_id, conf)."""
+        asked = [{"dag_id": dag, "run_id": run, "conf": conf} for dag, run, conf in runs]
+        subprocess.run(
+            [sys.executable, "-m", "harness.trigger", json.dumps(asked)],
+            env=self.env,
+            cwd=TESTS,
+            check=True,
+            timeout=180,
+        )
+
+    def wait(self, dag_id: str, run_id: str, seconds: float = 300) -> dict[tuple[str, int], Try]:
+        """The tasks of a run that has ended, by task id and map index."""
+
+        def ended() -> bool:
+            self._check_alive()
+            rows = self._query("SELECT state FROM dag_run WHERE dag_id = ? AND run_id = ?", dag_id, run_id)
+            return bool(rows) and rows[0][0] in ENDED
+
+        wait_for(f"the end of {dag_id} {run_id}", ended, seconds=seconds, every=0.5)
+        rows = self._query(
+            "SELECT task_id, map_index, state, try_number FROM task_instance WHERE dag_id = ? AND run_id = ?",
+            dag_id,
+            run_id,
+        )
+        return {(row[0], row[1]): Try(*row) for row in rows}
+
+    def log(self, dag_id: str, run_id: str, task_id: str, attempt: int = 1, map_index: int = -1) -> str:
+        """The log that a person sees of one try."""
+        folder = self.home / "logs" / f"dag_id={dag_id}" / f"run_id={run_id}" / f"task_id={task_id}"
+        if map_index >= 0:
+            folder /= f"map_index={map_index}"
+        return (folder / f"attempt={attempt}.log").read_text(errors="replace")
+
+    def output(self) -> str:
+        """The last words of the components."""
+        return "\n".join(process.said()[-4000:] for process in self._processes)
+
+    def _run(self, component: str) -> Process:
+        command = [sys.executable, "-m", "airflow", component]
+        if component == "api-server":
+            command += ["--host", "127.0.0.1", "--port", self.env["TEST_API_PORT"], "--workers", "1"]
+        return Process(command, self.env, self.home / f"{component}.out", self.home)
+
+    def _migrate(self) -> None:
+        with sqlite3.connect(self._database) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")  # readers and a writer do not wait for each other
+        connection.close()
+        done = subprocess.run(
+            [sys.executable, "-m", "airflow", "db", "migrate"],
+            env=self.env,
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def _check_alive(self) -> None:
+        for process in self._processes:
+            assert not process.ended(), process.said()[-8000:]
+
+    def _query(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
+        connection = sqlite3.connect(self._database, timeout=30)
+        try:
+            return connection.execute(sql, values).fetchall()
+        finally:
+            connection.close()
+
+
+def _environment(home: Path) -> dict[str, str]:
+    """What makes an Airflow small, quick to see what happens, and alone."""
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("AIRFLOW", "LOADAWARE", "KUBE")) and name != "DATABASE_URL"
+    }
+    port = str(_free_port())
+    settings = {
+        "CORE__DAGS_FOLDER": str(TESTS / "dags"),
+        "CORE__EXECUTOR": "LocalExecutor",
+        "CORE__LOAD_EXAMPLES": "False",
+        "CORE__PARALLELISM": "4",
+        "CORE__MAX_ACTIVE_TASKS_PER_DAG": "8",
+        "CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
+        "CORE__UNIT_TEST_MODE": "False",
+        "DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db",
+        "SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",
+        "SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "1",
+        "SCHEDULER__ENABLE_HEALTH_CHECK": "False",
+        "SCHEDULER__PARSING_PROCESSES": "1",
+        "DAG_PROCESSOR__PARSING_PROCESSES": "1",
+        "TRIGGERER__DEFAULT_CAPACITY": "20",
+        "LOGGING__LOGGING_LEVEL": "INFO",
+    }
+    if MAJOR >= 3:
+        settings |= {
+            "CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
+            "API__BASE_URL": f"http://127.0.0.1:{port}",
+            "API_AUTH__JWT_SECRET": "a secret of these tests alone, long enough for the hash it is used with",
+            "CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
+        }
+    return {
+        **inherited,
+        **{f"AIRFLOW__{name}": value for name, value in settings.items()},
+        "AIRFLOW_HOME": str(home),
+        # Airflow 2 forbids LocalExecutor on SQLite by default; with a write-ahead log it holds.
+        "_AIRFLOW__SKIP_DATABASE_EXECUTOR_COMPATIBILITY_CHECK": "1",
+        "TEST_API_PORT": port,
+        "PYTHONPATH": str(TESTS),
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

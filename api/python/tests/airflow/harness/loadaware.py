@@ -1,0 +1,101 @@
+"""The real server, with a private PostgreSQL in a temporary folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from harness.processes import Process
+from harness.waiting import wait_for
+
+Json = dict[str, Any]
+
+REPOSITORY = Path(__file__).resolve().parents[5]
+
+
+class Loadaware:
+    """A running server, and the questions that a test asks it."""
+
+    def __init__(self, folder: Path) -> None:
+        env = {name: value for name, value in os.environ.items() if not name.startswith("LOADAWARE_")}
+        env.pop("DATABASE_URL", None)
+        command = [str(REPOSITORY / "bin" / "loadaware"), "serve", "--addr", "127.0.0.1:0"]
+        command += ["--admin-addr", "", "--data", str(folder / "data")]
+        self._process = Process(command, env, folder / "loadaware.log", folder)
+        try:
+            self.url = wait_for("loadaware", self._address, seconds=60)
+            wait_for("a ready loadaware", self._ready, seconds=60)
+        except AssertionError:
+            self._process.stop()
+            raise AssertionError(self._process.said()) from None
+
+    def stop(self) -> None:
+        self._process.stop()
+
+    def get(self, path: str) -> Json:
+        return self._call(path)
+
+    def post(self, path: str, body: Json) -> Json:
+        return self._call(path, body)
+
+    def learn(self, dag_id: str, task_id: str, runs: list[tuple[Json, int]], **fields: Any) -> None:
+        """Tells of successful runs, each as (features, peak in bytes), and has a model trained."""
+        self.tell(dag_id, task_id, runs, **fields)
+        trained = self.post(f"/tasks/{dag_id}/{task_id}/train", {})
+        assert trained["published"], trained
+
+    def tell(self, dag_id: str, task_id: str, runs: list[tuple[Json, int]], **fields: Any) -> None:
+        """Tells of successful runs, each as (features, peak in bytes)."""
+        told = [
+            {
+                "dag_id": dag_id,
+                "task_id": task_id,
+                "run_id": f"history__{number}",
+                "outcome": "success",
+                "memory_max_bytes": peak,
+                "duration_seconds": 60,
+                "features": features,
+                **fields,
+            }
+            for number, (features, peak) in enumerate(runs)
+        ]
+        answer = self.post("/observe/batch", {"observations": told})
+        assert all(result["recorded"] for result in answer["results"]), answer
+
+    def heard(self, outcome: str, **of: Any) -> bool:
+        """Whether a try was reported with an outcome, and with all else that is given.
+
+        It is told again: what is known is a duplicate, what contradicts it is a conflict,
+        and what was never told would be new (and then the question has changed the answer).
+        """
+        try:
+            answer = self.post("/observe", {"outcome": outcome, **of})
+        except urllib.error.HTTPError as refused:
+            assert refused.code == 409, refused.read()
+            return False
+        return answer["duplicate"] is True
+
+    def _address(self) -> str | None:
+        assert not self._process.ended()
+        found = re.search(r"^loadaware serves at (\S+)$", self._process.said(), re.MULTILINE)
+        return found.group(1) if found else None
+
+    def _ready(self) -> bool:
+        try:
+            return bool(self.get("/readyz")["status"] == "ready")
+        except OSError:
+            return False
+
+    def _call(self, path: str, body: Json | None = None) -> Json:
+        request = urllib.request.Request(self.url + path)
+        if body is not None:
+            request.data = json.dumps(body).encode()
+            request.add_header("Content-Type", "application/json")
+        with urllib.request.urlopen(request, timeout=120) as answer:
+            said: Json = json.load(answer)
+            return said

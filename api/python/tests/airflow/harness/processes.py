@@ -1,0 +1,57 @@
+"""Processes that are ended with whoever started them, by their own id."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+GRACE = 20.0  # seconds between asking a process to end and ending it
+
+
+class Process:
+    """A process in a session of its own, so that its children end with it."""
+
+    def __init__(self, command: Sequence[str], env: Mapping[str, str], log: Path, cwd: Path) -> None:
+        self.log = log
+        with log.open("ab") as out:
+            self._popen = subprocess.Popen(
+                list(command),
+                env=dict(env),
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def ended(self) -> bool:
+        return self._popen.poll() is not None
+
+    def said(self) -> str:
+        """All that it has written so far."""
+        return self.log.read_text(errors="replace")
+
+    def kill(self) -> None:
+        """Ends it as a crash would."""
+        self._popen.kill()
+        self._popen.wait()
+
+    def ask_to_stop(self) -> None:
+        if not self.ended():
+            self._popen.terminate()
+
+    def stop(self) -> None:
+        """Ends it in good order, and what it left behind in any case."""
+        self.ask_to_stop()
+        try:
+            self._popen.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            pass
+        try:
+            os.killpg(self._popen.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._popen.wait()
