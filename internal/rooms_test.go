@@ -30,10 +30,11 @@ var mayImport = map[string][]string{
 	"internal/ml/gbt":       {"internal/ml/table"},
 	"internal/ml/linear":    {"internal/ml/table"},
 	"internal/ml/cart":      {"internal/ml/table"},
+	"internal/ml/svm":       {"internal/ml/table"},
 	"internal/ml/experts":   {},
 	"internal/ml/resample":  {"internal/ml/table"},
 	"internal/ml/tune":      {},
-	"internal/ml/classify":  {"internal/ml/table", "internal/ml/gbt", "internal/ml/linear", "internal/ml/cart", "internal/ml/conformal", "internal/ml/score"},
+	"internal/ml/classify":  {"internal/ml/table", "internal/ml/gbt", "internal/ml/linear", "internal/ml/cart", "internal/ml/svm", "internal/ml/conformal", "internal/ml/score"},
 
 	"internal/fitting": {"internal/sizing", "internal/ml/…"},
 

@@ -18,6 +18,7 @@ func TestPriorKeepsTheLaws(t *testing.T) {
 }
 func TestCART(t *testing.T)         { classifytest.Run(t, classify.Binned{Family: classify.CART{}}) }
 func TestSoftmaxTrees(t *testing.T) { classifytest.Run(t, softmax) }
+func TestSVM(t *testing.T)          { classifytest.Run(t, classify.Binned{Family: classify.SVM{}}) }
 func TestRegression(t *testing.T)   { classifytest.Run(t, classify.Regression{Trees: few}) }
 func TestAverage(t *testing.T) {
 	classifytest.Run(t, classify.Average{classify.Regression{Trees: few}, softmax})

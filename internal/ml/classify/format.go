@@ -11,6 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/conformal"
 	"github.com/loadaware/loadaware/internal/ml/gbt"
 	"github.com/loadaware/loadaware/internal/ml/linear"
+	"github.com/loadaware/loadaware/internal/ml/svm"
 )
 
 // FormatVersion moves with any change to the bytes below.
@@ -31,6 +32,7 @@ const (
 	kindTrees
 	kindLevels
 	kindMean
+	kindSVM
 )
 
 // Encode is the classifier in format FormatVersion, for Decode:
@@ -49,6 +51,8 @@ func Encode(c Classifier) ([]byte, error) {
 		kind = kindLevels
 	case *mean:
 		kind = kindMean
+	case *svm.Classifier:
+		kind = kindSVM
 	default:
 		return nil, fmt.Errorf("%w: %T is for exams only", ErrFormat, c)
 	}
@@ -188,6 +192,10 @@ func (r *reader) classifier(kind byte) Classifier {
 		return r.levels()
 	case kindMean:
 		return r.mean()
+	case kindSVM:
+		c := &svm.Classifier{}
+		r.part(c, r.next(len(r.rest)))
+		return c
 	}
 	r.fail("kind %d is not known", kind)
 	return nil

@@ -1,0 +1,140 @@
+package svm
+
+import "sync"
+
+// Classifier gives P(bin | x). It is read only and safe for many goroutines, and
+// satisfies classify.Classifier.
+type Classifier struct {
+	*model
+	scratch *sync.Pool // of *scratch
+}
+
+// model is what prediction needs. The m classes are the bins that had rows; their
+// m·(m−1)/2 pairs stand in the order (0,1), (0,2), (1,2), (0,3) … A vector is a row
+// that supports a border; it has a coefficient for each class but its own.
+type model struct {
+	scale   scale
+	bins    int
+	gamma   float64
+	shared  float64  // the probability shared out evenly over all bins
+	classes []member // ascending by bin
+	borders []border // by pair
+	vectors points   // class by class
+	beta    []float64
+}
+
+type member struct{ bin, vectors uint32 }
+
+// border is what a pair's coefficients leave to tell: the decision value's bias, and
+// P(first class | either) of it.
+type border struct {
+	bias    float64
+	sigmoid sigmoid
+}
+
+// scratch is one goroutine's room.
+type scratch struct{ z, near, decisions, pairwise, p []float64 }
+
+func newClassifier(m *model) *Classifier {
+	return &Classifier{model: m, scratch: &sync.Pool{New: func() any {
+		k := len(m.classes)
+		return &scratch{
+			z: make([]float64, len(m.scale.used)), near: make([]float64, len(m.vectors.squares)),
+			decisions: make([]float64, len(m.borders)), pairwise: make([]float64, k*k), p: make([]float64, k),
+		}
+	}}}
+}
+
+// pairOf is the place of the pair of two classes a < b.
+func pairOf(a, b int) int { return b*(b-1)/2 + a }
+
+// keep takes over the rows that support a border. A row of class c has in the pair
+// with d the place that it has in its class, behind the other class's if c > d.
+func (m *model) keep(classes []class, pairs []pair) {
+	for _, p := range pairs {
+		m.borders = append(m.borders, border{p.bias, p.sigmoid})
+	}
+	m.vectors.p = len(m.scale.used)
+	for c := range classes {
+		m.classes = append(m.classes, member{bin: uint32(classes[c].bin)})
+		for i := range classes[c].weight {
+			supports, beta := false, make([]float64, 0, len(classes)-1)
+			for d := range classes {
+				var v float64
+				switch {
+				case c < d:
+					v = pairs[pairOf(c, d)].beta[i]
+				case c > d:
+					v = pairs[pairOf(d, c)].beta[len(classes[d].weight)+i]
+				default:
+					continue
+				}
+				beta, supports = append(beta, v), supports || v != 0
+			}
+			if supports {
+				m.classes[c].vectors++
+				m.vectors.add(classes[c].points.row(i))
+				m.beta = append(m.beta, beta...)
+			}
+		}
+	}
+}
+
+// Bins is k.
+func (c *Classifier) Bins() int { return c.bins }
+
+// Cols is the number of columns it was fitted on.
+func (c *Classifier) Cols() int { return c.scale.cols }
+
+// Vectors is the number of rows that it remembers: time and bytes grow with it.
+func (c *Classifier) Vectors() int { return len(c.vectors.squares) }
+
+// Probabilities writes P(bin | x) into p: len(p) = Bins(), every value in (0, 1], sum
+// 1. len(x) = Cols(); NaN is missing. It allocates nothing.
+func (c *Classifier) Probabilities(x, p []float64) {
+	s := c.scratch.Get().(*scratch)
+	defer c.scratch.Put(s)
+	c.decide(x, s)
+	k := len(c.classes)
+	for b := range k {
+		for a := range b {
+			at := pairOf(a, b)
+			r := max(leastPairwise, min(c.borders[at].sigmoid.at(s.decisions[at]), 1-leastPairwise))
+			s.pairwise[a*k+b], s.pairwise[b*k+a] = r, 1-r
+		}
+	}
+	couple(s.pairwise, s.p)
+	for bin := range p {
+		p[bin] = c.shared / float64(c.bins)
+	}
+	for i, m := range c.classes {
+		p[m.bin] += (1 - c.shared) * s.p[i]
+	}
+}
+
+// leastPairwise keeps a pair's verdict from being absolute, as libsvm does.
+const leastPairwise = 1e-7
+
+// decide leaves the decision value of every pair in s: positive for its first class.
+func (m *model) decide(x []float64, s *scratch) {
+	m.scale.apply(x, s.z)
+	m.vectors.near(s.z, m.gamma, s.near)
+	for i, b := range m.borders {
+		s.decisions[i] = b.bias
+	}
+	near, beta := s.near, m.beta
+	for c, member := range m.classes {
+		for _, k := range near[:member.vectors] {
+			at := 0
+			for d := range m.classes {
+				if d == c {
+					continue
+				}
+				s.decisions[pairOf(min(c, d), max(c, d))] += k * beta[at]
+				at++
+			}
+			beta = beta[at:]
+		}
+		near = near[member.vectors:]
+	}
+}

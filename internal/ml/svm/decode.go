@@ -1,0 +1,156 @@
+package svm
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// ErrFormat reports bytes that are not a model of FormatVersion, or no longer one:
+// cut short, or with a flipped byte.
+var ErrFormat = errors.New("svm: not a stored model")
+
+// UnmarshalBinary reads what MarshalBinary wrote. Errors: ErrFormat; c is then as it
+// was. It never panics and allocates no more than a small multiple of data.
+func (c *Classifier) UnmarshalBinary(data []byte) error {
+	body, err := unseal(data)
+	if err != nil {
+		return err
+	}
+	m, err := decode(body)
+	if err != nil {
+		return err
+	}
+	*c = *newClassifier(m)
+	return nil
+}
+
+// unseal checks magic, version and checksum, and takes the checksum off.
+func unseal(data []byte) (body []byte, err error) {
+	if len(data) < headerSize+sha256.Size || string(data[:4]) != magic {
+		return nil, fmt.Errorf("%w: no %q header", ErrFormat, magic)
+	}
+	if v := binary.LittleEndian.Uint16(data[4:]); v != FormatVersion {
+		return nil, fmt.Errorf("%w: version %d, this program reads %d; train the model again", ErrFormat, v, FormatVersion)
+	}
+	body = data[:len(data)-sha256.Size]
+	if sum := sha256.Sum256(body); string(sum[:]) != string(data[len(body):]) {
+		return nil, fmt.Errorf("%w: the checksum does not match; fetch or train it again", ErrFormat)
+	}
+	return body, nil
+}
+
+// decode reads an unsealed model. It trusts nothing: a checksum shows accidents, not
+// malice. Sizes are held against what is left before anything is made of them.
+func decode(body []byte) (*model, error) {
+	r := reader{rest: body[8:], whole: body[6] == 0 && body[7] == 0}
+	columns, bins, used, classes, vectors := r.uint32(), r.uint32(), r.uint32(), r.uint32(), r.uint32()
+	m := &model{gamma: r.float(), shared: r.float(), bins: bins, scale: scale{cols: columns}}
+	r.hold(bins >= 1 && bins <= mostBins && classes >= 1 && classes <= bins)
+	r.hold(m.gamma > 0 && m.shared > 0 && m.shared <= 1)
+	r.columns(&m.scale, used)
+	r.classes(m, classes, vectors)
+	r.borders(m, classes)
+	r.vectors(m, used, classes, vectors)
+	if !r.whole || len(r.rest) > 0 {
+		return nil, fmt.Errorf("%w: too short, too long, or a value is out of its range", ErrFormat)
+	}
+	return m, nil
+}
+
+// reader takes values off the front of rest. Once something does not fit, it is not
+// whole, and gives zeros.
+type reader struct {
+	rest  []byte
+	whole bool
+}
+
+// hold keeps the reader whole only if ok.
+func (r *reader) hold(ok bool) { r.whole = r.whole && ok }
+
+// fits holds n things of a size against what is left.
+func (r *reader) fits(n, size int) bool {
+	r.hold(size == 0 || n <= len(r.rest)/size)
+	return r.whole
+}
+
+func (r *reader) uint32() int {
+	if !r.fits(1, 4) {
+		return 0
+	}
+	v := binary.LittleEndian.Uint32(r.rest)
+	r.rest = r.rest[4:]
+	return int(v)
+}
+
+// float is a finite number: there is no other in a model.
+func (r *reader) float() float64 {
+	if !r.fits(1, 8) {
+		return 0
+	}
+	v := math.Float64frombits(binary.LittleEndian.Uint64(r.rest))
+	r.rest = r.rest[8:]
+	r.hold(finite(v))
+	return v
+}
+
+func (r *reader) columns(s *scale, n int) {
+	if !r.fits(n, columnSize) {
+		return
+	}
+	for u := range n {
+		column, mean, deviation := r.uint32(), r.float(), r.float()
+		r.hold(column < s.cols && (u == 0 || column > int(s.used[u-1])) && deviation > 0)
+		s.used = append(s.used, uint32(column))
+		s.mean, s.deviation = append(s.mean, mean), append(s.deviation, deviation)
+	}
+}
+
+// classes have distinct bins, and the vectors among them.
+func (r *reader) classes(m *model, n, vectors int) {
+	if !r.fits(n, classSize) {
+		return
+	}
+	for i := range n {
+		bin, own := r.uint32(), r.uint32()
+		r.hold(bin < m.bins && (i == 0 || bin > int(m.classes[i-1].bin)))
+		m.classes = append(m.classes, member{uint32(bin), uint32(own)})
+		vectors -= own
+	}
+	r.hold(vectors == 0)
+}
+
+func (r *reader) borders(m *model, classes int) {
+	n := classes * (classes - 1) / 2
+	if !r.fits(n, borderSize) {
+		return
+	}
+	for range n {
+		m.borders = append(m.borders, border{r.float(), sigmoid{r.float(), r.float()}})
+	}
+}
+
+// vectors are bounded as Fit bounds them, so that their sums are finite.
+func (r *reader) vectors(m *model, used, classes, n int) {
+	others := classes - 1
+	r.hold(others > 0 || n == 0) // alone, a class has no border to support
+	if !r.fits(n, 8*(used+others)) {
+		return
+	}
+	m.vectors.p = used
+	z := make([]float64, used)
+	for range n {
+		for u := range z {
+			z[u] = r.float()
+			r.hold(math.Abs(z[u]) <= farthest)
+		}
+		m.vectors.add(z)
+		for range others {
+			beta := r.float()
+			r.hold(math.Abs(beta) <= steepest)
+			m.beta = append(m.beta, beta)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package svm
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/loadaware/loadaware/internal/ml/table"
+)
+
+const (
+	mostBins = 1000
+	folds    = 5 // of the held-out decision values, as libsvm
+)
+
+// Fit learns P(bin | x) for bins 0 … k−1, k ≤ 1000, from t, whose targets are bins:
+// one border for every two bins that have rows (one against one, Knerr, Personnaz &
+// Dreyfus 1990). A row's weight scales its price C, and counts it in P. One row's
+// worth of probability is shared out evenly over all bins, those without rows
+// included, so that nothing is called impossible. seed draws the folds.
+//
+// Errors: table.ErrShape, also for no rows; ErrConfig; ErrTarget.
+func Fit(t *table.Table, bins int, cfg Config, seed uint64) (*Classifier, error) {
+	if err := check(t, bins); err != nil {
+		return nil, err
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	total := 0.0
+	for i := range t.Rows() {
+		total += t.Weight(i)
+	}
+	if !finite(total) {
+		return nil, fmt.Errorf("%w: the weights add up to %v; scale them down", ErrTarget, total)
+	}
+	m := &model{scale: newScale(t, total), bins: bins, shared: 1 / (total + 1)}
+	cfg = cfg.withDefaults(len(m.scale.used))
+	m.gamma = cfg.Gamma
+	classes := classesOf(t, bins, m.scale, seed)
+	var pairs []pair
+	for b := range classes {
+		for a := range b {
+			pairs = append(pairs, fitPair(classes[a], classes[b], cfg))
+		}
+	}
+	m.keep(classes, pairs)
+	return newClassifier(m), nil
+}
+
+func check(t *table.Table, bins int) error {
+	if err := t.Check(); err != nil {
+		return err
+	}
+	if t.Rows() == 0 {
+		return fmt.Errorf("%w: no rows to learn from", table.ErrShape)
+	}
+	if bins < 1 || bins > mostBins {
+		return fmt.Errorf("%w: %d bins, not 1 to %d", ErrTarget, bins, mostBins)
+	}
+	for i, y := range t.Y {
+		if bin := int(y); bin < 0 || bin >= bins || float64(bin) != y {
+			return fmt.Errorf("%w: target of row %d is %v, not a bin of %d", ErrTarget, i, y, bins)
+		}
+	}
+	return nil
+}
+
+// class is the rows of one bin.
+type class struct {
+	bin    int
+	points points
+	weight []float64
+	fold   []int
+}
+
+// classesOf are the bins that have rows, in ascending order, their rows in the
+// table's. Each class is dealt out to the folds evenly (stratified), by lot.
+func classesOf(t *table.Table, bins int, s scale, seed uint64) []class {
+	all := make([]class, bins)
+	z := make([]float64, len(s.used))
+	for i, y := range t.Y {
+		c := &all[int(y)]
+		s.apply(t.Row(i), z)
+		c.points.p = len(z)
+		c.points.add(z)
+		c.weight = append(c.weight, t.Weight(i))
+	}
+	rng := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
+	var present []class
+	for bin, c := range all {
+		if len(c.weight) == 0 {
+			continue
+		}
+		c.bin = bin
+		c.fold = rng.Perm(len(c.weight))
+		for i := range c.fold {
+			c.fold[i] %= folds
+		}
+		present = append(present, c)
+	}
+	return present
+}
+
+// pair is the border between two classes: β of the first one's rows and then of the
+// second one's, and P(first | either).
+type pair struct {
+	beta    []float64
+	bias    float64
+	sigmoid sigmoid
+}
+
+// fitPair solves for all rows, and five times without a fold of them, whose decision
+// values then teach the sigmoid: those of rows learned from would be too sure.
+func fitPair(a, b class, cfg Config) pair {
+	n := len(a.weight) + len(b.weight)
+	rows := points{p: a.points.p, z: append(append([]float64(nil), a.points.z...), b.points.z...)}
+	rows.squares = append(append([]float64(nil), a.points.squares...), b.points.squares...)
+	w, fold := append(append([]float64(nil), a.weight...), b.weight...), append(append([]int(nil), a.fold...), b.fold...)
+	y, prices := make([]float64, n), make([]float64, n)
+	for i := range y {
+		y[i] = -1
+		if i < len(a.weight) {
+			y[i] = 1
+		}
+		prices[i] = min(cfg.C*w[i], steepest)
+	}
+	s := newSolver(newKernel(rows, cfg.Gamma, mostCached), y)
+	bias := s.solve(prices, cfg.Tolerance)
+	p := pair{beta: append([]float64(nil), s.beta...), bias: bias}
+	p.sigmoid = fitSigmoid(heldOut(s, prices, fold, cfg.Tolerance), y, w)
+	return p
+}
+
+// heldOut are the decision values of all rows, each by the fold without it.
+func heldOut(s *solver, prices []float64, fold []int, tolerance float64) []float64 {
+	decisions, left := make([]float64, len(fold)), make([]float64, len(fold))
+	for f := range folds {
+		for i, price := range prices {
+			left[i] = price
+			if fold[i] == f {
+				left[i] = 0
+			}
+		}
+		bias := s.solve(left, tolerance)
+		for i := range fold {
+			if fold[i] == f {
+				decisions[i] = s.decision(i) + bias
+			}
+		}
+	}
+	return decisions
+}

@@ -1,0 +1,148 @@
+package svm
+
+import "math"
+
+const (
+	// steepest bounds C · weight. A higher price changes nothing but the sums,
+	// which stay finite: at this one, no error that can be avoided is made.
+	steepest = 1e9
+	// mostSteps bounds the solver's steps, by row. Ordinary rows take one to five; a
+	// price so high that it takes more is served as far as it was reached, which
+	// keeps every constraint but may miss the tolerance.
+	mostSteps = 200
+	// flat stands for the curvature between two rows that are the same.
+	flat = 1e-12
+)
+
+// solver finds the support of one border, with rows of sign y = ±1:
+//
+//	max Σ y·β − ½ Σ Σ β·K·β′   where   Σ β = 0   and   low ≤ β ≤ high,
+//
+// which is the dual of C-SVC with β = y·α (Bottou & Lin 2007): a row with y = 1 has
+// β in [0, C·w], one with y = −1 in [−C·w, 0]. A row that is held out has no room:
+// its β stays 0, and its residual still tells its decision value.
+//
+// Each step moves two coefficients against each other (SMO, Platt 1998), chosen as
+// Fan, Chen & Lin (2005) do: the one that most wants to rise, and the one whose
+// fall then gains most by the second-order model (WSS 2).
+type solver struct {
+	kernel    *kernel
+	y         []float64
+	low, high []float64
+	beta      []float64
+	residual  []float64 // y − Σ β·K: the gradient
+}
+
+func newSolver(k *kernel, y []float64) *solver {
+	n := len(y)
+	return &solver{
+		kernel: k, y: y, low: make([]float64, n), high: make([]float64, n),
+		beta: make([]float64, n), residual: make([]float64, n),
+	}
+}
+
+// solve starts from nothing, with room for each row as prices say, and returns the
+// bias b of the decision value Σ β·K + b.
+func (s *solver) solve(prices []float64, tolerance float64) (bias float64) {
+	clear(s.beta)
+	copy(s.residual, s.y)
+	for t, price := range prices {
+		s.low[t], s.high[t] = min(0, s.y[t]*price), max(0, s.y[t]*price)
+	}
+	for range mostSteps * len(s.y) {
+		i := s.riser()
+		if i < 0 {
+			break
+		}
+		row := s.kernel.row(i)
+		j, lowest := s.faller(row, s.residual[i])
+		if j < 0 || s.residual[i]-lowest < tolerance {
+			break
+		}
+		s.move(i, j, row, s.kernel.row(j))
+	}
+	return s.bias()
+}
+
+// riser is the row with the highest residual of those that may rise; −1 if none may.
+func (s *solver) riser() int {
+	best, at := math.Inf(-1), -1
+	for t, e := range s.residual {
+		if e > best && s.beta[t] < s.high[t] {
+			best, at = e, t
+		}
+	}
+	return at
+}
+
+// faller is the row, of those that may fall, that gains most from falling while the
+// one with this kernel row and residual rises; −1 if none gains. lowest is the
+// lowest residual of all that may fall.
+func (s *solver) faller(row []float32, residual float64) (at int, lowest float64) {
+	best := 0.0
+	at, lowest = -1, math.Inf(1)
+	for t, e := range s.residual {
+		if s.beta[t] <= s.low[t] {
+			continue
+		}
+		lowest = min(lowest, e)
+		if gap := residual - e; gap > 0 {
+			if gain := gap * gap / max(flat, 2-2*float64(row[t])); gain > best {
+				best, at = gain, t
+			}
+		}
+	}
+	return at, lowest
+}
+
+// move raises i and lowers j by the step that is best for both, as far as their
+// room goes. What meets its bound is set to it, since the sum would miss it by a
+// rounding.
+func (s *solver) move(i, j int, rowI, rowJ []float32) {
+	up, down := s.high[i]-s.beta[i], s.beta[j]-s.low[j]
+	step := min(up, down, (s.residual[i]-s.residual[j])/max(flat, 2-2*float64(rowI[j])))
+	s.beta[i] += step
+	s.beta[j] -= step
+	if step == up {
+		s.beta[i] = s.high[i]
+	}
+	if step == down {
+		s.beta[j] = s.low[j]
+	}
+	for t := range s.residual {
+		s.residual[t] -= step * float64(rowI[t]-rowJ[t])
+	}
+}
+
+// bias is the mean residual of the rows between their bounds. Without one, it is the
+// middle of what the others allow; where only one sign may move, what that allows.
+func (s *solver) bias() float64 {
+	sum, free := 0.0, 0
+	least, most := math.Inf(-1), math.Inf(1)
+	for t, e := range s.residual {
+		rises, falls := s.beta[t] < s.high[t], s.beta[t] > s.low[t]
+		if rises && falls {
+			sum, free = sum+e, free+1
+		}
+		if rises {
+			least = max(least, e)
+		}
+		if falls {
+			most = min(most, e)
+		}
+	}
+	switch {
+	case free > 0:
+		return sum / float64(free)
+	case !finite(least) && !finite(most):
+		return 0
+	case !finite(least):
+		return most
+	case !finite(most):
+		return least
+	}
+	return (least + most) / 2
+}
+
+// decision is the decision value of row t without its bias.
+func (s *solver) decision(t int) float64 { return s.y[t] - s.residual[t] }
