@@ -114,8 +114,17 @@ func TestOfEqualVotesTheBasesOwnWins(t *testing.T) {
 }
 
 func TestBetweenEqualsNothingIsRounded(t *testing.T) {
-	for _, row := range synthetic(t, minority(200, []float64{0.1}, []float64{0.1}), nil, 0, 11) {
-		require.Equal(t, 0.1, row[0])
+	for v := 0.1; v < 2; v += 0.1 {
+		for _, row := range synthetic(t, minority(50, []float64{v}, []float64{v}), nil, 0, 11) {
+			require.Equal(t, v, row[0])
+		}
+	}
+}
+
+func TestRowsThatMissTheSameAreNear(t *testing.T) {
+	rows := [][]float64{{1, nan, nan}, {2, nan, nan}, {3, 7, 7}, {4, 7, 7}}
+	for _, row := range synthetic(t, minority(50, rows...), []resample.Kind{category, category, category}, 1, 12) {
+		assert.Equal(t, row[0] < 3, math.IsNaN(row[1]), "%v", row)
 	}
 }
 
