@@ -122,8 +122,8 @@ func TestBetweenEqualsNothingIsRounded(t *testing.T) {
 }
 
 func TestRowsThatMissTheSameAreNear(t *testing.T) {
-	rows := [][]float64{{1, nan, nan}, {2, nan, nan}, {3, 7, 7}, {4, 7, 7}}
-	for _, row := range synthetic(t, minority(50, rows...), []resample.Kind{category, category, category}, 1, 12) {
+	rows := [][]float64{{3, 7, 7}, {1, nan, nan}, {2, nan, nan}, {4, 7, 7}}
+	for _, row := range synthetic(t, minority(50, rows...), []resample.Kind{category, number, category}, 1, 12) {
 		assert.Equal(t, row[0] < 3, math.IsNaN(row[1]), "%v", row)
 	}
 }
@@ -388,7 +388,7 @@ func count(tab *table.Table, bins int) []int {
 
 func TestSMOTEHoldsBetweenTheLargestNumbers(t *testing.T) {
 	for _, row := range synthetic(t, minority(50, []float64{-math.MaxFloat64}, []float64{math.MaxFloat64}), nil, 0, 8) {
-		assert.False(t, math.IsInf(row[0], 0) || math.IsNaN(row[0]))
+		assert.Less(t, math.Abs(row[0]), math.MaxFloat64, "between the ends, not held at one")
 	}
 }
 
