@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from fake_kubernetes import Cluster, serve, write_kubeconfig
+from harness.world import World
+from harness.world import world as build
 
 
 @pytest.fixture
@@ -21,3 +23,10 @@ def kubeconfig(cluster: Cluster, tmp_path: Path) -> Iterator[Path]:
     """The file by which `cluster` is found while the test lasts."""
     with serve(cluster) as url:
         yield write_kubeconfig(tmp_path / "kubeconfig.json", url)
+
+
+@pytest.fixture(scope="session")
+def world() -> Iterator[World]:
+    """A whole deployment, in which the first run of every DAG has begun."""
+    with build() as built:
+        yield built

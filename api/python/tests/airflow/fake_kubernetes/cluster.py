@@ -18,7 +18,7 @@ from fake_kubernetes.script import Death, Script, script_of
 Json = dict[str, Any]
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """An answer other than 2xx: status, reason and message of a Kubernetes Status."""
 
     def __init__(self, code: int, reason: str, message: str) -> None:
@@ -67,7 +67,7 @@ class Cluster:
 
     clock: Callable[[], float] = time.monotonic
     history: list[Pod] = field(default_factory=list)  # all that were ever created, in order
-    refusals: list[Refused] = field(default_factory=list)  # of creations, in order
+    refusals: list[RefusedError] = field(default_factory=list)  # of creations, in order
     _alive: dict[tuple[str, str], Pod] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -75,7 +75,7 @@ class Cluster:
         manifest = copy.deepcopy(manifest)
         spec = manifest.setdefault("spec", {})
         if not spec.get("containers"):
-            raise Refused(422, "Invalid", "spec.containers: Required value")
+            raise RefusedError(422, "Invalid", "spec.containers: Required value")
         base, script = _part(spec)
         life = Life(spec, base, script, datetime.now(timezone.utc))
         meta = manifest.setdefault("metadata", {})
@@ -87,7 +87,7 @@ class Cluster:
         with self._lock:
             self._admit(pod)
             if (namespace, pod.name) in self._alive:
-                raise Refused(409, "AlreadyExists", f'pods "{pod.name}" already exists')
+                raise RefusedError(409, "AlreadyExists", f'pods "{pod.name}" already exists')
             self._alive[namespace, pod.name] = pod
             self.history.append(pod)
         return self.render(pod)
@@ -97,7 +97,7 @@ class Cluster:
             self._forget_the_preempted()
             pod = self._alive.get((namespace, name))
         if pod is None:
-            raise Refused(404, "NotFound", f'pods "{name}" not found')
+            raise RefusedError(404, "NotFound", f'pods "{name}" not found')
         return pod
 
     def find(self, namespace: str, selector: str = "") -> list[Pod]:
@@ -145,11 +145,15 @@ class Cluster:
 
     def _admit(self, pod: Pod) -> None:
         script, limit = pod.life.script, pod.memory_limit or 0
-        refused: Refused | None = None
+        refused: RefusedError | None = None
         if script.quota is not None and limit > script.quota:
-            refused = Refused(403, "Forbidden", f'pods "{pod.name}" is forbidden: exceeded quota: memory')
+            refused = RefusedError(
+                403, "Forbidden", f'pods "{pod.name}" is forbidden: exceeded quota: memory'
+            )
         elif script.admission is not None and limit < script.admission:
-            refused = Refused(422, "Invalid", f'Pod "{pod.name}" is invalid: memory is below the minimum')
+            refused = RefusedError(
+                422, "Invalid", f'Pod "{pod.name}" is invalid: memory is below the minimum'
+            )
         if refused is not None:
             self.refusals.append(refused)
             raise refused

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from fake_kubernetes.cluster import Cluster, Refused
+from fake_kubernetes.cluster import Cluster, RefusedError
 
 Json = dict[str, Any]
 
@@ -29,8 +30,7 @@ def serve(cluster: Cluster) -> Iterator[str]:
     class Handler(_Handler):
         pods = cluster
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), name="fake-kubernetes")
     thread.start()
     try:
@@ -39,6 +39,16 @@ def serve(cluster: Cluster) -> Iterator[str]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that ends in the middle is nothing to report; all else is."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -63,7 +73,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_DELETE(self) -> None:
         self._route((_POD + r"/(?P<name>[^/]+)", self._delete))
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *_: Any) -> None:
         pass  # the tests speak, not the access log
 
     def _route(self, *routes: tuple[str, Callable[..., None]]) -> None:
@@ -77,8 +87,8 @@ class _Handler(BaseHTTPRequestHandler):
                 if match is not None:
                     answer(**match.groupdict())
                     return
-            raise Refused(404, "NotFound", f"the server could not find {self.command} {parts.path}")
-        except Refused as refused:
+            raise RefusedError(404, "NotFound", f"the server could not find {self.command} {parts.path}")
+        except RefusedError as refused:
             self._answer(_status(refused), refused.code)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
@@ -95,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _patch(self, namespace: str, name: str) -> None:
         if not isinstance(self.body, dict):
-            raise Refused(415, "UnsupportedMediaType", "only merge patches are known here")
+            raise RefusedError(415, "UnsupportedMediaType", "only merge patches are known here")
         self._answer(self.pods.patch(namespace, name, self.body))
 
     def _delete(self, namespace: str, name: str) -> None:
@@ -105,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
         pod = self.pods.get(namespace, name)
         container = self.query.get("container", pod.life.base)
         if not pod.life.started(self.pods.age(pod)):
-            raise Refused(400, "BadRequest", f'container "{container}" is waiting to start')
+            raise RefusedError(400, "BadRequest", f'container "{container}" is waiting to start')
         told = 0
 
         def news() -> list[str]:
@@ -138,7 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.query.get("watch", "").lower() != "true":
             try:
                 found = self.pods.events(namespace, name)
-            except Refused:
+            except RefusedError:
                 found = []  # events of what is gone are an empty list, not an error
             self._answer(_list_of("EventList", found))
             return
@@ -150,7 +160,7 @@ class _Handler(BaseHTTPRequestHandler):
                 for event in self.pods.events(namespace, name)[seen:]:
                     self._send_chunk(json.dumps({"type": "ADDED", "object": event}).encode() + b"\n")
                     seen += 1
-            except Refused:
+            except RefusedError:
                 break
             time.sleep(_TICK)
         self._end_stream()
@@ -185,7 +195,7 @@ def _list_of(kind: str, items: list[Json]) -> Json:
     }
 
 
-def _status(refused: Refused) -> Json:
+def _status(refused: RefusedError) -> Json:
     return {
         "apiVersion": "v1",
         "kind": "Status",

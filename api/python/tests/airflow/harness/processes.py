@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 GRACE = 20.0  # seconds between asking a process to end and ending it
@@ -46,12 +47,8 @@ class Process:
     def stop(self) -> None:
         """Ends it in good order, and what it left behind in any case."""
         self.ask_to_stop()
-        try:
+        with suppress(subprocess.TimeoutExpired):
             self._popen.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            pass
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(self._popen.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self._popen.wait()

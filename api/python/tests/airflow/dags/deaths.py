@@ -1,0 +1,44 @@
+"""One task for each kind of death."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+from airflow import DAG
+from airflow_provider_loadaware.operators import SizedKubernetesPodOperator
+from kubernetes.client import models as k8s
+
+from scenarios import DYING, DYING_DEFERRABLE, QUICK
+
+SIDECAR = k8s.V1Pod(
+    metadata=k8s.V1ObjectMeta(),
+    spec=k8s.V1PodSpec(
+        containers=[k8s.V1Container(name="base"), k8s.V1Container(name="proxy", image="none")]
+    ),
+)
+
+for dag_id, deferrable, task_ids in (
+    ("deaths", False, tuple(DYING)),
+    ("deaths_deferrable", True, DYING_DEFERRABLE),
+):
+    with DAG(
+        dag_id,
+        schedule=None,
+        start_date=datetime(2024, 1, 1, tzinfo=timezone.utc),
+        catchup=False,
+    ):
+        for task_id in task_ids:
+            SizedKubernetesPodOperator(
+                task_id=task_id,
+                container_resources=k8s.V1ResourceRequirements(
+                    requests={"memory": "1Gi"}, limits={"memory": "1Gi"}
+                ),
+                env_vars=DYING[task_id].part(),
+                full_pod_spec=SIDECAR if task_id == "sidecar_oom" else None,
+                init_containers=[k8s.V1Container(name="fetch", image="none")]
+                if task_id == "init_oom"
+                else None,
+                startup_timeout_seconds=3 if task_id == "unschedulable" else 60,
+                deferrable=deferrable,
+                **QUICK,
+            )

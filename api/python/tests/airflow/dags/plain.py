@@ -1,0 +1,29 @@
+"""Airflow's own operator and no word of loadaware: the policy alone sizes these."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+from airflow import DAG
+from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+from kubernetes.client import models as k8s
+
+from scenarios import MIB, QUICK, part
+
+with DAG(
+    "plain",
+    schedule=None,
+    start_date=datetime(2024, 1, 1, tzinfo=timezone.utc),
+    catchup=False,
+    params={"rows": 500, "need": 1000 * MIB},
+):
+    for task_id in ("sync", "deferrable", "denied"):
+        KubernetesPodOperator(
+            task_id=task_id,
+            container_resources=k8s.V1ResourceRequirements(
+                requests={"memory": "8Gi"}, limits={"memory": "8Gi"}
+            ),
+            env_vars=part(),
+            deferrable=task_id == "deferrable",
+            **QUICK,
+        )

@@ -1,0 +1,36 @@
+"""Pods that Kubernetes refuses as they were sized, and a loadaware that hangs."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+from airflow import DAG
+from airflow_provider_loadaware.operators import SizedKubernetesPodOperator
+from kubernetes.client import models as k8s
+
+from scenarios import GIB, MIB, QUICK, need_of, part
+
+EVER = {"schedule": None, "start_date": datetime(2024, 1, 1, tzinfo=timezone.utc), "catchup": False}
+
+with DAG("refused", **EVER):
+    # Sized above a static request that the quota allows, and below one that admission asks for.
+    for rule, static, at in (("quota", "1Gi", GIB), ("admission", "8Gi", 8 * GIB)):
+        SizedKubernetesPodOperator(
+            task_id=rule,
+            container_resources=k8s.V1ResourceRequirements(
+                requests={"memory": static}, limits={"memory": static}
+            ),
+            env_vars=part(500 * MIB, **{rule: str(at)}),
+            features={"rows": 900},
+            **QUICK,
+        )
+
+with DAG("outage", **EVER):
+    SizedKubernetesPodOperator(
+        task_id="work",
+        container_resources=k8s.V1ResourceRequirements(requests={"memory": "8Gi"}, limits={"memory": "8Gi"}),
+        env_vars=part(need_of(500)),
+        features={"rows": 500},
+        loadaware_conn_id="loadaware_hanging",
+        **QUICK,
+    )

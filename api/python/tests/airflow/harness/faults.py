@@ -1,0 +1,158 @@
+"""Servers that are wrong in one way each, on loopback."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+_PATIENCE = 30.0  # seconds after which even a hanging server lets go
+
+
+def _hang(peer: socket.socket) -> None:
+    peer.settimeout(_PATIENCE)
+    try:
+        while peer.recv(4096):
+            pass
+    except OSError:
+        pass
+
+
+def _drip(peer: socket.socket) -> None:
+    """A byte now and then, so that no single read takes long."""
+    peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 10000\r\n\r\n")
+    until = time.monotonic() + _PATIENCE
+    while time.monotonic() < until:
+        peer.sendall(b" ")
+        time.sleep(0.2)
+
+
+def _reset(peer: socket.socket) -> None:
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def _huge(peer: socket.socket) -> None:
+    peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{")
+    for _ in range(256):
+        peer.sendall(b" " * 2**20)
+
+
+def _answer(status: str, body: str, *headers: str, kind: str = "application/json") -> Callable[..., None]:
+    head = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", f"Content-Length: {len(body)}", *headers]
+    whole = ("\r\n".join(head) + "\r\n\r\n" + body).encode()
+    return lambda peer: peer.sendall(whole)
+
+
+_NONSENSE = """{
+  "prediction_id": 7, "namespace": "default", "dag_id": "x", "task_id": "y",
+  "memory": {"request_bytes": -5, "limit_bytes": 99999999999999999999, "request": "lots", "limit": "-5"},
+  "shadow": null, "cpu": {"request_cores": "many", "request": "NaN"}, "duration": null, "bins": null,
+  "ladder_bytes": ["?"], "risk": {}, "source": "oracle", "mode": "maybe", "model": null, "reason": null,
+  "recorded": "perhaps", "retry": "yes", "verdict": "lift"
+}"""
+# All is as it should be but the amount.
+_TINY = """{
+  "prediction_id": "tiny", "namespace": "default", "dag_id": "launch", "task_id": "work",
+  "memory": {"request_bytes": 1, "limit_bytes": 1, "request": "1", "limit": "1"},
+  "shadow": null, "cpu": null, "duration": null, "bins": null, "ladder_bytes": null,
+  "risk": {"promised": null, "target": 0.015}, "source": "model", "mode": "enforce", "model": null,
+  "reason": "one byte is enough"
+}"""
+_PROBLEM = '{"type": "about:blank", "title": "no", "status": 500, "detail": "no"}'
+
+FAULTS: Mapping[str, Callable[[socket.socket], None]] = {
+    "hangs": _hang,
+    "drips": _drip,
+    "resets": _reset,
+    "closes at once": lambda peer: None,
+    "answers 500": _answer("500 Internal Server Error", _PROBLEM, kind="application/problem+json"),
+    "answers 503 with Retry-After": _answer("503 Service Unavailable", _PROBLEM, "Retry-After: 60"),
+    "answers 429 with Retry-After": _answer("429 Too Many Requests", _PROBLEM, "Retry-After: 60"),
+    "answers 401": _answer("401 Unauthorized", _PROBLEM, "WWW-Authenticate: Bearer"),
+    "answers 404": _answer("404 Not Found", "<h1>nothing here</h1>", kind="text/html"),
+    "answers no JSON": _answer("200 OK", '{"memory": {"request_bytes": 12'),
+    "answers nonsense": _answer("200 OK", _NONSENSE),
+    "answers a byte": _answer("200 OK", _TINY),
+    "answers an empty object": _answer("200 OK", "{}"),
+    "answers a web page": _answer("200 OK", "<html>Please log in</html>", kind="text/html"),
+    "answers without end": _huge,
+    "redirects to itself": _answer("302 Found", "", "Location: /predict"),
+    "speaks no HTTP": lambda peer: peer.sendall(b"220 mail.example.org ESMTP\r\n"),
+}
+
+
+@contextmanager
+def faulty(fault: str, paths: tuple[str, ...], upstream: str) -> Iterator[str]:
+    """A server that has a fault on paths that begin so, and passes the rest on; yields its URL."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve(peer: socket.socket) -> None:
+        with peer:
+            try:
+                head, body = _read_request(peer)
+                method, path, _ = head.split("\r\n", 1)[0].split(" ", 2)
+                if path.startswith(paths):
+                    FAULTS[fault](peer)
+                else:
+                    peer.sendall(_pass_on(method, upstream + path, body))
+            except (OSError, ValueError):
+                pass
+
+    def accept() -> None:
+        while True:
+            try:
+                peer, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=serve, args=(peer,), daemon=True).start()
+
+    thread = threading.Thread(target=accept, name=f"faulty: {fault}")
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+
+
+@contextmanager
+def nobody() -> Iterator[str]:
+    """The URL of a port where nothing listens, and nothing will while this lasts."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+
+
+def _read_request(peer: socket.socket) -> tuple[str, bytes]:
+    peer.settimeout(_PATIENCE)
+    got = b""
+    while b"\r\n\r\n" not in got:
+        more = peer.recv(65536)
+        if not more:
+            raise ValueError("no request")
+        got += more
+    head, _, body = got.partition(b"\r\n\r\n")
+    lengths = [
+        line.split(b":")[1] for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")
+    ]
+    while lengths and len(body) < int(lengths[0]):
+        body += peer.recv(65536)
+    return head.decode("latin-1"), body
+
+
+def _pass_on(method: str, url: str, body: bytes) -> bytes:
+    request = urllib.request.Request(url, data=body or None, method=method)
+    request.add_header("Content-Type", "application/json")
+    try:
+        with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:
+            status, kind, data = answer.status, answer.headers["Content-Type"], answer.read()
+    except urllib.error.HTTPError as refused:
+        status, kind, data = refused.code, refused.headers["Content-Type"], refused.read()
+    head = [f"HTTP/1.1 {status} Passed on", f"Content-Type: {kind}", f"Content-Length: {len(data)}"]
+    return ("\r\n".join([*head, "Connection: close"]) + "\r\n\r\n").encode() + bytes(data)

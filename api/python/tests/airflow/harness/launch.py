@@ -1,0 +1,101 @@
+"""Runs the real operator, each launch in a process of its own: python -m harness.launch < cases.
+
+A case is {"run_id", "try_number", "memory", "env_vars", "env"}; the answer, a line of JSON
+each in the order of the cases, is {"error", "begun", "seconds"} with `begun` on the monotonic clock.
+Airflow is imported once, and forked from there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from datetime import datetime, timezone
+from types import SimpleNamespace
+from typing import Any
+
+from airflow import DAG
+from airflow_provider_loadaware.operators import SizedKubernetesPodOperator
+from kubernetes.client import models as k8s
+
+from scenarios import QUICK
+
+Json = dict[str, Any]
+
+AT_ONCE = 4
+DAG_ID, TASK_ID = "launch", "work"
+
+
+def launch(case: Json) -> Json:
+    """Executes the operator as a worker would."""
+    os.environ.update(case["env"])
+    static = {"memory": case["memory"]}
+    with DAG(DAG_ID, schedule=None, start_date=datetime(2024, 1, 1, tzinfo=timezone.utc)) as dag:
+        task = SizedKubernetesPodOperator(
+            task_id=TASK_ID,
+            container_resources=k8s.V1ResourceRequirements(requests=static, limits=dict(static)),
+            env_vars=case["env_vars"],
+            features={"rows": 500},
+            **{**QUICK, "startup_check_interval_seconds": 0.1},
+        )
+    context = _context(dag, task, case)
+    begun = time.monotonic()
+    error = None
+    try:
+        task.execute(context)
+    except Exception as failed:  # noqa: BLE001 - Airflow would catch it, and that is what is asked
+        error = f"{type(failed).__name__}: {failed}"
+    return {"error": error, "begun": begun, "seconds": time.monotonic() - begun}
+
+
+def _context(dag: Any, task: Any, case: Json) -> Any:
+    """As much of a task's context as operators look at."""
+    ti = SimpleNamespace(
+        dag_id=DAG_ID,
+        task_id=TASK_ID,
+        run_id=case["run_id"],
+        map_index=-1,
+        try_number=case["try_number"],
+        start_date=datetime.now(timezone.utc),
+        task=task,
+        xcom_push=lambda *_, **__: None,
+    )
+    run = SimpleNamespace(run_id=case["run_id"], conf={})
+    return {
+        "dag": dag,
+        "dag_run": run,
+        "params": {},
+        "run_id": case["run_id"],
+        "task": task,
+        "task_instance": ti,
+        "ti": ti,
+    }
+
+
+def _fork(case: Json) -> tuple[int, int]:
+    """A child that launches; its id, and the pipe that it answers by."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        os.dup2(2, 1)  # what Airflow prints is not the answer
+        with os.fdopen(writing, "w") as answer:
+            answer.write(json.dumps(launch(case)))
+        os._exit(0)
+    os.close(writing)
+    return child, reading
+
+
+def main() -> None:
+    cases = json.load(sys.stdin)
+    for first in range(0, len(cases), AT_ONCE):
+        children = [_fork(case) for case in cases[first : first + AT_ONCE]]
+        for child, reading in children:
+            with os.fdopen(reading) as answer:
+                print(answer.read() or '{"error": "the process died", "begun": 0, "seconds": 0}', flush=True)
+            os.waitpid(child, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""loadaware, a fake Kubernetes and Airflow, joined; all DAGs running."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from fake_kubernetes import Cluster, Pod, serve, write_kubeconfig
+from fake_kubernetes.quantity import memory_bytes
+from harness.deployment import Airflow
+from harness.faults import faulty
+from harness.loadaware import Loadaware
+from scenarios import GIB, history
+
+FIRST_RUNS: Mapping[str, Mapping[str, int]] = {
+    # Three times what the rows say: killed on purpose.
+    "sized": {"need": 3 * GIB},
+    "sized_deferrable": {"need": 3 * GIB},
+    "sized_mapped": {},
+    "plain": {"need": 3 * GIB},
+    "deaths": {},
+    "deaths_deferrable": {},
+    "refused": {},
+    "outage": {},
+}
+SIZED = [
+    ("sized", "work"),
+    ("sized_deferrable", "work"),
+    ("sized_mapped", "work"),
+    ("plain", "sync"),
+    ("plain", "deferrable"),
+    ("plain", "denied"),
+    ("refused", "quota"),
+    ("refused", "admission"),
+    ("outage", "work"),
+]
+
+
+@dataclass(frozen=True)
+class World:
+    """What a test looks at."""
+
+    loadaware: Loadaware
+    airflow: Airflow
+    cluster: Cluster
+
+    def pods(self, dag_id: str, task_id: str, run_id: str, map_index: int = -1) -> list[Pod]:
+        """The pods of a task of a run, in the order of their creation."""
+        wanted = {"dag_id": dag_id, "task_id": task_id, "run_id": run_id}
+        if map_index >= 0:
+            wanted["map_index"] = str(map_index)
+        return [pod for pod in self.cluster.history if wanted.items() <= pod.labels.items()]
+
+    def limits(self, dag_id: str, task_id: str, run_id: str, map_index: int = -1) -> list[int]:
+        """The memory limits of those pods, in bytes; every one has one, and its request is the same."""
+        found = []
+        for pod in self.pods(dag_id, task_id, run_id, map_index):
+            assert pod.memory_limit is not None
+            assert memory_bytes(pod.base["resources"]["requests"]["memory"]) == pod.memory_limit
+            found.append(pod.memory_limit)
+        return found
+
+
+def connection(url: str) -> str:
+    """An Airflow connection to loadaware, as an environment variable holds it."""
+    parts = urlsplit(url)
+    return json.dumps(
+        {"conn_type": "loadaware", "host": parts.hostname, "port": parts.port, "schema": parts.scheme}
+    )
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    """A temporary folder that PostgreSQL may enter when it runs as another user than root."""
+    path = Path(tempfile.mkdtemp(prefix="loadaware-airflow-"))
+    path.chmod(0o755)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def learned(path: Path) -> Iterator[Loadaware]:
+    """A server that has a model of every task in SIZED."""
+    server = Loadaware(path)
+    try:
+        for dag_id, task_id in SIZED:
+            server.learn(dag_id, task_id, history())
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
+def world() -> Iterator[World]:
+    """Everything up, and the first run of every DAG begun."""
+    with ExitStack() as ending:
+        path = ending.enter_context(folder())
+        server = ending.enter_context(learned(path))
+        cluster = Cluster()
+        kubernetes = ending.enter_context(serve(cluster))
+        hanging = ending.enter_context(faulty("hangs", ("/",), server.url))
+        home = path / "airflow"
+        home.mkdir()
+        airflow = Airflow(
+            home,
+            {
+                "KUBECONFIG": str(write_kubeconfig(path / "kubeconfig.json", kubernetes)),
+                "AIRFLOW_CONN_LOADAWARE_DEFAULT": connection(server.url),
+                "AIRFLOW_CONN_LOADAWARE_HANGING": connection(hanging),
+                "AIRFLOW__LOADAWARE__STATE_DIR": str(path / "state"),
+                "AIRFLOW__LOADAWARE__POLICY_ALLOW": "plain.*",
+                "AIRFLOW__LOADAWARE__POLICY_DENY": "plain.denied",
+            },
+        )
+        ending.callback(airflow.stop)
+        airflow.start()
+        try:
+            airflow.wait_for_dags(set(FIRST_RUNS))
+            airflow.trigger(*((dag, "first", dict(conf)) for dag, conf in FIRST_RUNS.items()))
+            yield World(server, airflow, cluster)
+        except BaseException:
+            print(airflow.output())
+            raise
