@@ -1,0 +1,95 @@
+"""The connection type `loadaware`: host, token as the password, TLS in the extras.
+
+{"verify": false}                 the server's certificate is not checked
+{"ca_file": "/etc/ssl/own.pem"}   it is checked against this authority
+{"namespace": "emea"}             tells Airflow deployments apart
+{"ui_url": "https://…"}           where receipts are looked at, if not at the host
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+from typing import Any
+
+from airflow_provider_loadaware import settings
+from airflow_provider_loadaware._compat import BaseHook
+from airflow_provider_loadaware.service import Deadline, Service
+
+_services: dict[tuple[Any, ...], Service] = {}
+
+
+class LoadawareHook(BaseHook):
+    """Opens the connection `loadaware_conn_id`."""
+
+    conn_name_attr = "loadaware_conn_id"
+    default_conn_name = "loadaware_default"
+    conn_type = "loadaware"
+    hook_name = "loadaware"
+
+    def __init__(self, loadaware_conn_id: str = default_conn_name, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.loadaware_conn_id = loadaware_conn_id
+        self._connection: Any = None
+
+    @property
+    def connection(self) -> Any:
+        """Airflow's Connection, read once. AirflowNotFoundException if there is none."""
+        if self._connection is None:
+            self._connection = self.get_connection(self.loadaware_conn_id)
+        return self._connection
+
+    @property
+    def extras(self) -> dict[str, Any]:
+        """The extras, with empty fields of the form left out."""
+        return {k: v for k, v in self.connection.extra_dejson.items() if v not in (None, "")}
+
+    def get_conn(self) -> Service:
+        """The server; the same object, with its open connections, for all hooks of a process."""
+        url, token, extras = base_url(self.connection), self.connection.password, self.extras
+        # A forked process must not read from its parent's sockets.
+        key = (os.getpid(), url, token, str(sorted(extras.items())))
+        if key not in _services:
+            _services[key] = Service(url, token, verify=_verify(extras), state=settings.state_folder())
+        return _services[key]
+
+    def receipt_url(self, prediction_id: str) -> str:
+        """Where the receipt of an answer is."""
+        root = str(self.extras.get("ui_url") or base_url(self.connection)).rstrip("/")
+        return f"{root}/predictions/{prediction_id}"
+
+    def test_connection(self) -> tuple[bool, str]:
+        """What the button in the connection form shows."""
+        try:
+            ready = self.get_conn().check(Deadline())
+        except Exception as error:  # noqa: BLE001 - all that goes wrong is the answer
+            return False, str(error)
+        return True, f"The server is {ready.status}, {ready.models} models answer, reports: {ready.observe}"
+
+    @staticmethod
+    def get_ui_field_behaviour() -> dict[str, Any]:
+        """The form of Airflow 2; Airflow 3 reads the provider's info."""
+        return {
+            "hidden_fields": ["login"],
+            "relabeling": {"password": "Token", "schema": "Scheme"},
+            "placeholders": {"host": "loadaware.example.org", "port": "8080", "schema": "http or https"},
+        }
+
+
+def base_url(connection: Any) -> str:
+    """The address of the server, of a Connection whose host may hold a scheme. ValueError without a host."""
+    host = (connection.host or "").strip().rstrip("/")
+    if not host:
+        raise ValueError("the connection has no host")
+    scheme, separator, rest = host.rpartition("://")
+    if not separator:
+        scheme = connection.schema or ("https" if connection.port == 443 else "http")
+    port = f":{connection.port}" if connection.port and ":" not in rest.rpartition("]")[2] else ""
+    return f"{scheme}://{rest}{port}"
+
+
+def _verify(extras: dict[str, Any]) -> ssl.SSLContext | bool:
+    if str(extras.get("verify", True)).lower() in ("false", "0", "no"):
+        return False
+    # Also reads SSL_CERT_FILE, as operators of private authorities expect.
+    return ssl.create_default_context(cafile=extras.get("ca_file"))

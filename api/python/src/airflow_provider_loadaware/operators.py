@@ -1,0 +1,179 @@
+"""KubernetesPodOperator that asks how much it needs, and the mixin for subclasses of your own.
+
+class SizedEksPodOperator(SizerMixin, EksPodOperator): ...
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+from kubernetes.client.exceptions import ApiException
+
+from airflow_provider_loadaware import features as feature_rules
+from airflow_provider_loadaware import links, rendered, watch
+from airflow_provider_loadaware import pod as pods
+from airflow_provider_loadaware.peak import PeakSource
+from airflow_provider_loadaware.sizing import Launch, Options, Sizing, fail_open
+
+_REFUSED = (403, 422)  # by a quota, an admission hook or a LimitRange
+
+
+class SizerMixin:
+    """Sizes the base container of every try, and reports how it ended. Stands before the operator's class.
+
+    :param features: what is known of a try before launch: a dict (templated), a callable of the context, or
+        Jinja that renders to a dict. Declared params by default.
+    :param feature_keys: globs of names in dag_run.conf that may be sent too.
+    :param min_memory: least to be granted, such as "512Mi".
+    :param max_memory: most to be granted, such as "384Gi"; also told to the server.
+    :param peak_source: where the measured peak comes from: "termination-message" (JSON, the default), a callable
+        of (pod, context), or "none".
+    :param size_cpu: whether the CPU request is granted too. A CPU limit is never set or changed.
+    :param loadaware_conn_id: the connection; `loadaware_default`.
+    :param loadaware_namespace: tells Airflow deployments apart.
+    :param sizing: False leaves this task alone.
+    """
+
+    template_fields: Sequence[str] = ("features",)
+    operator_extra_links = (links.ReceiptLink(),)
+
+    def __init__(
+        self,
+        *,
+        features: feature_rules.Source = None,
+        feature_keys: Sequence[str] = (),
+        min_memory: str | int | None = None,
+        max_memory: str | int | None = None,
+        peak_source: PeakSource = None,
+        size_cpu: bool = True,
+        loadaware_conn_id: str | None = None,
+        loadaware_namespace: str | None = None,
+        sizing: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.features = features
+        self.feature_keys = feature_keys
+        self.min_memory = min_memory
+        self.max_memory = max_memory
+        self.peak_source = peak_source
+        self.size_cpu = size_cpu
+        self.loadaware_conn_id = loadaware_conn_id
+        self.loadaware_namespace = loadaware_namespace
+        self.sizing = sizing
+        self.loadaware_receipt_url: str | None = None
+        # Rendering replaces the templates, and with them the knowledge which values were one.
+        self._jinja_names = feature_rules.jinja_names(features)
+        self._launch: Launch | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        # The other base states its own fields; both are wanted.
+        merged = [f for base in cls.__mro__ for f in base.__dict__.get("template_fields", ())]
+        cls.template_fields = tuple(dict.fromkeys(merged))
+        super().__init_subclass__(**kwargs)
+
+    def loadaware_sizing(self, context: Mapping[str, Any]) -> Sizing:
+        """The sizing of the try that `context` belongs to."""
+        options = Options(
+            features=self.features,
+            jinja_names=self._jinja_names,
+            feature_keys=tuple(self.feature_keys),
+            min_memory=self.min_memory,
+            max_memory=self.max_memory,
+            peak_source=self.peak_source,
+            size_cpu=self.size_cpu,
+            conn_id=self.loadaware_conn_id,
+            namespace=self.loadaware_namespace,
+        )
+        return Sizing(options, context, self.log)  # type: ignore[attr-defined]
+
+    # ---- launch ----
+
+    def build_pod_request_obj(self, context: Any = None, **kwargs: Any) -> Any:
+        """The pod, sized. Here and not earlier: once for each try, never on resume, after pod_mutation_hook."""
+        request = super().build_pod_request_obj(context, **kwargs)  # type: ignore[misc]
+        if context is None or kwargs.get("dry_run") or not self.sizing:
+            return request
+        with fail_open(self.log, "sizing"):  # type: ignore[attr-defined]
+            self._launch = self.loadaware_sizing(context).launch(request, self.base_container_name)  # type: ignore[attr-defined]
+            show(self, self._launch, context)
+        return request
+
+    def get_or_create_pod(self, pod_request_obj: Any, context: Any) -> Any:
+        """The created pod. If the cluster refuses our size, the static one is tried."""
+        create = super().get_or_create_pod  # type: ignore[misc]
+        return create_or_undo(self, create, self._launch, pod_request_obj, context)
+
+    # ---- finish ----
+
+    def cleanup(self, pod: Any, remote_pod: Any, *args: Any, **kwargs: Any) -> Any:
+        """Reports before the pod is deleted. Called on success and on failure."""
+        context = kwargs.get("context") or (args[1] if len(args) > 1 else None)
+        self._finish(context, remote_pod, sys.exc_info()[1])
+        return super().cleanup(pod, remote_pod, *args, **kwargs)  # type: ignore[misc]
+
+    def trigger_reentry(self, context: Any, event: dict[str, Any]) -> Any:
+        """Resumes a deferred try; one whose pod is gone never reaches `cleanup`."""
+        try:
+            result = super().trigger_reentry(context, event)  # type: ignore[misc]
+        except Exception as error:
+            self._finish(context, getattr(self, "pod", None), error, gone=True)
+            raise
+        self._finish(context, None, None, gone=True, succeeded=event.get("status") == "success")
+        return result
+
+    def _finish(
+        self,
+        context: Any,
+        pod: Any,
+        error: BaseException | None,
+        *,
+        gone: bool = False,
+        succeeded: bool = False,
+    ) -> None:
+        if context is None or not self.sizing:
+            return
+        with fail_open(self.log, "reporting"):  # type: ignore[attr-defined]
+            end = watch.end_of(self, pod, error)
+            end.launched = end.launched or gone
+            end.succeeded = succeeded
+            if end.pod is not None:
+                # A resumed try rendered its static request again.
+                container = pods.base_container(end.pod, self.base_container_name)  # type: ignore[attr-defined]
+                rendered.publish(self, container.resources, context)
+            self.loadaware_sizing(context).finish(end)
+
+
+class SizedKubernetesPodOperator(SizerMixin, KubernetesPodOperator):
+    """KubernetesPodOperator, with the arguments of SizerMixin. All of them are optional."""
+
+
+def show(operator: Any, launch: Launch, context: Any) -> None:
+    """Puts a grant where people look: the rendered fields and the link to the receipt."""
+    with fail_open(operator.log, "showing the size"):
+        if launch.applied is not None:
+            rendered.publish(operator, launch.applied.container.resources, context)
+        if launch.receipt_url is not None:
+            operator.loadaware_receipt_url = launch.receipt_url
+            context["ti"].xcom_push(key=links.RECEIPT_XCOM, value=launch.receipt_url)
+
+
+def create_or_undo(
+    operator: Any, create: Callable[..., Any], launch: Launch | None, request: Any, context: Any
+) -> Any:
+    """Creates the pod as sized; if a quota or an admission hook refuses it, once more as the DAG asks for it."""
+    try:
+        return create(pod_request_obj=request, context=context)
+    except ApiException as error:
+        if launch is None or launch.applied is None or error.status not in _REFUSED:
+            raise
+        operator.log.warning(
+            "loadaware: the cluster refused the granted size (%s); trying the static one", error.status
+        )
+        launch.applied.undo()
+        with fail_open(operator.log, "showing the size"):
+            rendered.publish(operator, launch.applied.container.resources, context)
+    return create(pod_request_obj=request, context=context)

@@ -1,0 +1,146 @@
+"""How a try ended, told from its pod. Only the two OOMs mean that memory was short.
+
+    OOMKilled, exit not 0 ..................... oom_killed
+    OOMKilled, exit 0 ......................... success: a child died, the program went on
+    137 or 143 by a signal .................... killed; oom_killed if the measured peak reached the limit
+    evicted, preempted, gone (404) ............ evicted
+    exit not 0, "MemoryError" in the log ...... app_oom
+    never started: launch timeout ............. unschedulable
+    all else, also a sidecar's or an init
+    container's OOM ........................... failed
+
+Knows the fields of a V1Pod and nothing else: no Airflow, no HTTP, no clock.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+
+class Outcome(str, Enum):
+    """The words of POST /observe."""
+
+    SUCCESS = "success"
+    OOM_KILLED = "oom_killed"
+    APP_OOM = "app_oom"
+    FAILED = "failed"
+    KILLED = "killed"
+    EVICTED = "evicted"
+    UNSCHEDULABLE = "unschedulable"
+
+    @property
+    def lacks_memory(self) -> bool:
+        """Whether more memory may be the answer."""
+        return self in (Outcome.OOM_KILLED, Outcome.APP_OOM)
+
+
+@dataclass(frozen=True)
+class BaseEnd:
+    """The end of the base container; None is not known."""
+
+    exit_code: int | None = None
+    reason: str | None = None
+    message: str | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+
+
+# Reasons of a pod's status, or of its DisruptionTarget condition, by which the cluster took it away.
+_TAKEN_AWAY = frozenset(
+    {"evicted", "preempting", "preempted", "nodelost", "nodeshutdown", "terminated", "shutdown"}
+)
+# The pod was placed on a node; what kept it from starting is not its size.
+_NOT_SIZE = frozenset(
+    {
+        "ImagePullBackOff",
+        "ErrImagePull",
+        "InvalidImageName",
+        "CreateContainerConfigError",
+        "CreateContainerError",
+    }
+)
+_SIGKILL, _SIGTERM = 137, 143  # 128 + signal, as the shell and the kubelet count
+_AT_LIMIT = 0.95  # of the limit: samplers that look once in a while see a little less than the peak
+
+_OUT_OF_MEMORY = re.compile(
+    r"\bMemoryError\b|\bstd::bad_alloc\b|\bOutOfMemory(?:Error|Exception)\b|heap out of memory"
+    r"|\bCannot allocate memory\b|runtime: out of memory|cannot allocate vector of size"
+)
+# A full graphics card says OutOfMemoryError too; more host memory does not help it.
+_GRAPHICS = re.compile(r"\bCUDA\b|torch\.cuda|\bHIP out of memory|\bGPU\b")
+
+
+def base_end(pod: Any, base: str) -> BaseEnd:
+    """The terminated state of container `base`, or an empty BaseEnd where it did not terminate."""
+    status = next((s for s in _get(pod, "status", "container_statuses") or () if s.name == base), None)
+    ended = _get(status, "state", "terminated")
+    if ended is None:
+        return BaseEnd()
+    return BaseEnd(ended.exit_code, ended.reason, ended.message, ended.started_at, ended.finished_at)
+
+
+def says_out_of_memory(log_tail: str) -> bool:
+    """Whether a line of the log tells that the program itself ran out of host memory."""
+    return any(_OUT_OF_MEMORY.search(line) and not _GRAPHICS.search(line) for line in log_tail.splitlines())
+
+
+def classify(
+    pod: Any | None,
+    base: str = "base",
+    *,
+    log_tail: str = "",
+    peak_bytes: int | None = None,
+    limit_bytes: int | None = None,
+    launch_timed_out: bool = False,
+) -> Outcome:
+    """The outcome of a try whose pod was last seen as `pod`; None if it is gone."""
+    if pod is None:
+        return Outcome.UNSCHEDULABLE if launch_timed_out else Outcome.EVICTED
+    end = base_end(pod, base)
+    if end.exit_code == 0:
+        return Outcome.SUCCESS
+    if _taken_away(pod):
+        return Outcome.EVICTED
+    if end.exit_code is None:
+        return _never_ended(pod, base, launch_timed_out)
+    if end.reason == "OOMKilled":
+        return Outcome.OOM_KILLED
+    if says_out_of_memory(log_tail):
+        return Outcome.APP_OOM
+    if end.exit_code in (_SIGKILL, _SIGTERM):
+        full = peak_bytes is not None and limit_bytes is not None and peak_bytes >= _AT_LIMIT * limit_bytes
+        return Outcome.OOM_KILLED if full and end.exit_code == _SIGKILL else Outcome.KILLED
+    return Outcome.FAILED
+
+
+def _taken_away(pod: Any) -> bool:
+    if str(_get(pod, "status", "reason") or "").lower() in _TAKEN_AWAY:
+        return True
+    conditions = _get(pod, "status", "conditions") or ()
+    return any(c.type == "DisruptionTarget" and c.status == "True" for c in conditions)
+
+
+def _never_ended(pod: Any, base: str, launch_timed_out: bool) -> Outcome:
+    """A container that did not terminate: not placed, not started, or still running when Airflow gave up."""
+    phase = _get(pod, "status", "phase")
+    if phase == "Succeeded":
+        return Outcome.SUCCESS
+    if phase != "Pending":
+        return Outcome.FAILED
+    statuses = _get(pod, "status", "container_statuses") or ()
+    waiting = {_get(s, "state", "waiting", "reason") for s in statuses if s.name == base}
+    if waiting & _NOT_SIZE:
+        return Outcome.FAILED
+    conditions = _get(pod, "status", "conditions") or ()
+    unplaced = any(c.type == "PodScheduled" and c.status == "False" for c in conditions)
+    return Outcome.UNSCHEDULABLE if launch_timed_out or unplaced else Outcome.FAILED
+
+
+def _get(thing: Any, *path: str) -> Any:
+    for name in path:
+        thing = getattr(thing, name, None)
+    return thing

@@ -1,0 +1,61 @@
+"""Where the measured peak of a try comes from.
+
+None or "termination-message" .. the base container's termination message, as JSON:
+                                 {"memory_max_bytes": 7340032000, "cpu_max_cores": 1.02}
+a callable of (pod, context) ... bytes, a quantity such as "7Gi", such a mapping, or None
+"none" ......................... nothing is measured: the report is censored
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, Union
+
+from airflow_provider_loadaware.grant import MOST, MOST_CORES
+from airflow_provider_loadaware.quantity import parse_bytes
+
+PeakSource: TypeAlias = Union[Callable[[Any, Any], Any], Literal["termination-message", "none"], None]
+
+
+@dataclass(frozen=True)
+class Peak:
+    """Bytes and cores; None is not measured."""
+
+    memory_bytes: int | None = None
+    cpu_cores: float | None = None
+
+
+def measure(source: PeakSource, pod: Any, message: str | None, context: Any) -> Peak:
+    """The peak of a try. Whatever a callable raises is raised; nonsense is not measured."""
+    if source == "none":
+        return Peak()
+    if callable(source):
+        return _peak(source(pod, context))
+    try:
+        return _peak(json.loads(message or ""))
+    except ValueError:
+        return Peak()
+
+
+def _peak(value: Any) -> Peak:
+    if not isinstance(value, Mapping):
+        return Peak(memory_bytes=_memory(value))
+    memory = value.get("memory_max_bytes", value.get("memory_max"))
+    return Peak(memory_bytes=_memory(memory), cpu_cores=_cores(value.get("cpu_max_cores")))
+
+
+def _memory(value: Any) -> int | None:
+    try:
+        count = parse_bytes(value)
+    except ValueError:
+        return None
+    return count if 0 < count <= MOST else None
+
+
+def _cores(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return None
+    return float(value) if 0 <= value <= MOST_CORES else None

@@ -1,0 +1,147 @@
+"""The end of a try as POST /observe takes it, and the sending of reports that had to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from airflow_provider_loadaware import outcome as outcomes
+from airflow_provider_loadaware import peak, pod
+from airflow_provider_loadaware.grant import LEAST, MOST
+from airflow_provider_loadaware.memory import Spool
+from airflow_provider_loadaware.outcome import Outcome
+from airflow_provider_loadaware.quantity import say_bytes
+from airflow_provider_loadaware.service import Deadline, RefusedError, Service
+from airflow_provider_loadaware.tries import Try
+from loadaware_client.models.lift import Lift
+from loadaware_client.types import Unset
+
+BATCH = 50
+_said: set[str] = set()
+
+
+def first_time(key: Try) -> bool:
+    """Whether this process has not reported this try yet: an operator and its callbacks see the same end."""
+    if key.key in _said:
+        return False
+    _said.add(key.key)
+    return True
+
+
+@dataclass
+class End:
+    """How a try was last seen. `pod` is None where there is none any more; `read_log` gives the log's tail."""
+
+    pod: Any | None
+    base: str = "base"
+    read_log: Callable[[], str] = str
+    launch_timed_out: bool = False
+    stopped: bool = False  # by a person or by Airflow, not by its own fault
+    succeeded: bool = False  # Airflow saw it, though the pod is gone
+    launched: bool = True  # False: no pod was ever created
+
+    def __post_init__(self) -> None:
+        self._end = outcomes.base_end(self.pod, self.base)
+        self._static = pod.static_of(pod.base_container(self.pod, self.base)) if self.pod else None
+        self.prediction_id, self.requested = pod.notes_of(self.pod) if self.pod else (None, None)
+
+    @property
+    def allocated_bytes(self) -> int | None:
+        """What the pod really had; a pod that was found again has what it was created with."""
+        return self._static.enforced if self._static else None
+
+    def measure(self, source: peak.PeakSource, context: Any) -> peak.Peak:
+        """The measured peak. Raises what a source of the DAG author's raises."""
+        return peak.measure(source, self.pod, self._end.message, context) if self.pod else peak.Peak()
+
+    def outcome(self, measured: peak.Peak) -> Outcome:
+        """How it ended. The log is read only where it decides something."""
+        if self.succeeded:
+            return Outcome.SUCCESS
+        if self.stopped:
+            return Outcome.KILLED
+        if not self.launched:
+            return Outcome.FAILED
+        ended = self._end
+        unclear = ended.exit_code not in (None, 0) and ended.reason != "OOMKilled"
+        return outcomes.classify(
+            self.pod,
+            self.base,
+            log_tail=self.read_log() if unclear else "",
+            peak_bytes=measured.memory_bytes,
+            limit_bytes=self.allocated_bytes,
+            launch_timed_out=self.launch_timed_out,
+        )
+
+    def body(self, outcome: Outcome, measured: peak.Peak) -> dict[str, Any]:
+        """The fields of a report that come from the pod; what is not known is left out."""
+        allocated = {
+            "memory_bytes": self.allocated_bytes,
+            "cpu_cores": self._static.cpu if self._static else None,
+        }
+        fields: dict[str, Any] = {
+            "outcome": outcome.value,
+            "memory_max_bytes": measured.memory_bytes,
+            "cpu_max_cores": measured.cpu_cores,
+            "allocated": {k: v for k, v in allocated.items() if v} or None,
+            "requested": self.requested,
+            "prediction_id": self.prediction_id,
+        }
+        began, ended = _utc(self._end.started_at), _utc(self._end.finished_at)
+        if began and ended and began <= ended:
+            fields |= {
+                "started_at": began.isoformat(),
+                "ended_at": ended.isoformat(),
+                "duration_seconds": (ended - began).total_seconds(),
+            }
+        return {k: v for k, v in fields.items() if v is not None}
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """What /retry-lift said; `next_bytes` is None where it promised nothing."""
+
+    next_bytes: int | None
+    words: str
+
+    @classmethod
+    def of(cls, answer: Lift) -> Lifted:
+        """Reads an answer; amounts that make no sense are no promise."""
+        amount = getattr(answer.memory, "limit_bytes", None)
+        if not isinstance(amount, int) or not LEAST <= amount <= MOST:
+            amount = None
+        if not answer.retry:
+            return cls(None, f"more would not help ({answer.verdict}): {answer.reason}")
+        if amount is None:
+            return cls(None, answer.reason)
+        return cls(amount, f"next try gets {say_bytes(amount)}")
+
+
+def send_waiting(service: Service, spool: Spool, deadline: Deadline, run_key: str | None = None) -> None:
+    """Sends reports that wait; the server counts a try once, so that one sent twice does no harm.
+
+    Raises what Service.observe_many raises; then they wait on.
+    """
+    waiting = spool.waiting(BATCH, run_key)
+    if not waiting:
+        return
+    try:
+        answers = service.observe_many(list(waiting.values()), deadline)
+    except RefusedError as error:
+        if error.later:
+            raise
+        for key in waiting:  # the batch as a whole makes no sense to the server, and never will
+            spool.sent(key)
+        return
+    for key, answer in zip(waiting, answers, strict=True):
+        # Recorded, or refused for good; only the server's own trouble is worth another try.
+        if answer.recorded or not isinstance(answer.error, Unset) and answer.error.status < 500:
+            spool.sent(key)
+
+
+def _utc(moment: Any) -> datetime | None:
+    if not isinstance(moment, datetime):
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
