@@ -69,7 +69,7 @@ func newLikelihood(f, y, w []float64) *likelihood {
 // descend goes the largest part of a step, halving it, that lowers the loss by a
 // share of what the slope along it promises (Armijo 1966).
 func (l *likelihood) descend(from, step sigmoid, loss, promised float64) (next sigmoid, now float64) {
-	for size := 1.0; size >= 1e-10 && promised < 0; size /= 2 {
+	for size := 1.0; size >= 1e-10; size /= 2 {
 		next = sigmoid{from.slope + size*step.slope, from.level + size*step.level}
 		if now = l.loss(next); now < loss+1e-4*size*promised {
 			return next, now

@@ -1,0 +1,132 @@
+package svm
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/ml/table"
+)
+
+// oracle reads the cases of a file that make.py made.
+func oracle[T any](t *testing.T, name string) []T {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("../../../testdata/oracle/svm", name))
+	require.NoError(t, err)
+	var o struct{ Cases []T }
+	require.NoError(t, json.Unmarshal(data, &o))
+	require.NotEmpty(t, o.Cases)
+	return o.Cases
+}
+
+func tableOf(x [][]*float64, y, w []float64) *table.Table {
+	t := &table.Table{Names: make([]string, len(x[0])), Y: y, W: w}
+	for _, row := range x {
+		for _, v := range row {
+			if v == nil {
+				t.X = append(t.X, math.NaN())
+			} else {
+				t.X = append(t.X, *v)
+			}
+		}
+	}
+	return t
+}
+
+// decisions are the decision values of every pair for one row.
+func (c *Classifier) decisions(x []float64) []float64 {
+	s := c.scratch.New().(*scratch)
+	c.decide(x, s)
+	return s.decisions
+}
+
+// libsvm orders the pairs (0,1), (0,2) … (1,2). Both sides stop at 1e-7 and keep
+// kernel values in float32, whose rounding of 6e-8 counts once for every supporting
+// row: 1e-5 is on values of magnitude 1.
+func TestDecisionValuesAreThoseOfLibsvm(t *testing.T) {
+	for k, o := range oracle[struct {
+		Bins      int
+		C, Gamma  float64
+		X         [][]*float64
+		Y, W      []float64
+		Decisions [][]float64
+	}](t, "decisions.json") {
+		rows := tableOf(o.X, o.Y, o.W)
+		c, err := Fit(rows, o.Bins, Config{C: o.C, Gamma: o.Gamma, Tolerance: 1e-7}, 1)
+		require.NoError(t, err)
+		worst := 0.0
+		for i, want := range o.Decisions {
+			ours, at := c.decisions(rows.Row(i)), 0
+			for a := range o.Bins {
+				for b := a + 1; b < o.Bins; b++ {
+					worst = max(worst, math.Abs(want[at]-ours[pairOf(a, b)]))
+					at++
+				}
+			}
+		}
+		t.Logf("case %d: at most %.1e apart", k, worst)
+		assert.LessOrEqual(t, worst, 1e-5, "case %d", k)
+	}
+}
+
+func TestSigmoidsAreThoseOfAnotherOptimiser(t *testing.T) {
+	for k, o := range oracle[struct {
+		F, Y, W      []float64
+		Slope, Level float64
+	}](t, "sigmoids.json") {
+		s := fitSigmoid(o.F, o.Y, o.W)
+		assert.InDelta(t, o.Slope, s.slope, 1e-6, "case %d", k)
+		assert.InDelta(t, o.Level, s.level, 1e-6, "case %d", k)
+	}
+}
+
+// SLSQP is good for about 1e-8.
+func TestCouplingsAreThoseOfAnotherOptimiser(t *testing.T) {
+	for k, o := range oracle[struct {
+		Pairwise [][]float64
+		P        []float64
+	}](t, "couplings.json") {
+		var r []float64
+		for _, row := range o.Pairwise {
+			r = append(r, row...)
+		}
+		p := make([]float64, len(o.P))
+		couple(r, p)
+		assert.InDeltaSlice(t, o.P, p, 1e-6, "case %d", k)
+	}
+}
+
+// The folds of probabilities cannot tell copies from weights; the borders can.
+func TestAWeightOfTwoIsTheRowTwice(t *testing.T) {
+	for seed := range uint64(5) {
+		rows, signs, prices := problem(60, 1, seed)
+		weighted := &table.Table{Names: make([]string, 3), X: rows.z, W: prices}
+		var again []int
+		for i, sign := range signs {
+			weighted.Y = append(weighted.Y, (sign+1)/2+float64(i%5/4)) // three bins
+			again = append(again, i)
+			if i%3 == 0 {
+				again = append(again, i)
+			}
+		}
+		twice := weighted.Select(again)
+		for i := range prices {
+			if i%3 == 0 {
+				weighted.W[i] *= 2
+			}
+		}
+		cfg := Config{Tolerance: 1e-7}
+		a, err := Fit(weighted, 3, cfg, 1)
+		require.NoError(t, err)
+		b, err := Fit(twice, 3, cfg, 1)
+		require.NoError(t, err)
+		for i := range weighted.Rows() {
+			assert.InDeltaSlice(t, b.decisions(weighted.Row(i)), a.decisions(weighted.Row(i)), 1e-5)
+		}
+	}
+}

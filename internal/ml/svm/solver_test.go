@@ -1,0 +1,155 @@
+package svm
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// problem is n seeded rows of three columns, their noisy signs and prices.
+func problem(n int, price float64, seed uint64) (rows points, y, prices []float64) {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	rows.p = 3
+	for range n {
+		z := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
+		rows.add(z)
+		sign := 1.0
+		if z[0]+z[1]*z[2]+0.5*rng.NormFloat64() < 0 {
+			sign = -1
+		}
+		y, prices = append(y, sign), append(prices, price*(0.1+rng.Float64()))
+	}
+	return rows, y, prices
+}
+
+func whole(rows points) *kernel { return newKernel(rows, 0.5, mostCached) }
+
+// Two rows at −1 and 1: β·(1 − e⁻⁴) = 1 for either, within a price of 2. At a price
+// of 1 both are at their bound, and the border is still midway.
+func TestTwoRowsByHand(t *testing.T) {
+	rows := points{p: 1}
+	rows.add([]float64{-1})
+	rows.add([]float64{1})
+	for price, want := range map[float64]float64{2: 1 / (1 - math.Exp(-4)), 1: 1} {
+		s := newSolver(newKernel(rows, 1, mostCached), []float64{1, -1})
+		assert.InDelta(t, 0, s.solve([]float64{price, price}, 1e-6), 1e-9)
+		assert.InDeltaSlice(t, []float64{want, -want}, s.beta, 1e-6)
+		assert.InDelta(t, want*(1-math.Exp(-4)), s.decision(0), 1e-6)
+	}
+}
+
+// The first rises. Against it the second misses by 2 and the third by 1.9, but the
+// third is so near that less has to move: 1.9²/(2 − 2·0.6) = 4.5 beats 2²/2 = 2.
+func TestTheFallerGainsMostRatherThanMissesMost(t *testing.T) {
+	s := &solver{residual: []float64{1, -1, -0.9}, beta: []float64{0, 0, 0}, low: []float64{0, -1, -1}}
+	at, lowest := s.faller([]float32{1, 0, 0.6}, 1)
+	assert.Equal(t, 2, at)
+	assert.Equal(t, -1.0, lowest)
+}
+
+func TestTheDualConstraintsHold(t *testing.T) {
+	for seed, price := range []float64{1e-300, 1e-3, 1, 100, 1e6, steepest} {
+		rows, y, prices := problem(80, price, uint64(seed))
+		rows.add(rows.row(0)) // the same row with either sign can never be told apart
+		y, prices = append(y, -y[0]), append(prices, price)
+		s := newSolver(whole(rows), y)
+		bias := s.solve(prices, 1e-3)
+		sum, size := 0.0, 0.0
+		for i, beta := range s.beta {
+			alpha := y[i] * beta
+			require.GreaterOrEqual(t, alpha, 0.0)
+			require.LessOrEqual(t, alpha, prices[i])
+			sum, size = sum+beta, size+alpha
+		}
+		assert.InDelta(t, 0, sum, 1e-12*size, "price %v", price)
+		assert.True(t, finite(bias))
+	}
+}
+
+// At the optimum a row within the margin pays its whole price, one beyond it
+// nothing, and one between the bounds is on it.
+func TestTheOptimalityConditionsHold(t *testing.T) {
+	const tolerance = 1e-3
+	for seed := range uint64(5) {
+		rows, y, prices := problem(150, 2, seed)
+		s := newSolver(whole(rows), y)
+		bias := s.solve(prices, tolerance)
+		for i, alpha := range s.beta {
+			margin := y[i] * (s.decision(i) + bias)
+			if alpha *= y[i]; alpha < prices[i] {
+				assert.GreaterOrEqual(t, margin, 1-tolerance)
+			}
+			if alpha > 0 {
+				assert.LessOrEqual(t, margin, 1+tolerance)
+			}
+		}
+	}
+}
+
+func TestARowHeldOutIsARowNotThere(t *testing.T) {
+	rows, y, prices := problem(100, 1, 7)
+	fold := make([]int, len(y))
+	rest, keptY, keptPrices := points{p: 3}, []float64(nil), []float64(nil)
+	for i := range fold {
+		if fold[i] = i % folds; fold[i] != 2 {
+			rest.add(rows.row(i))
+			keptY, keptPrices = append(keptY, y[i]), append(keptPrices, prices[i])
+		}
+	}
+	decisions := heldOut(newSolver(whole(rows), y), prices, fold, 1e-7)
+	s := newSolver(whole(rest), keptY)
+	bias := s.solve(keptPrices, 1e-7)
+	near := make([]float64, len(keptY))
+	for i := 2; i < len(y); i += folds {
+		rest.near(rows.row(i), 0.5, near)
+		want := bias
+		for j, beta := range s.beta {
+			want += beta * near[j]
+		}
+		assert.InDelta(t, want, decisions[i], 1e-5)
+	}
+}
+
+func TestWithOneSignLeftItIsAlwaysThatSign(t *testing.T) {
+	rows, _, prices := problem(10, 1, 8)
+	for _, sign := range []float64{1, -1} {
+		y := make([]float64, 10)
+		for i := range y {
+			y[i] = sign
+		}
+		assert.Equal(t, sign, newSolver(whole(rows), y).solve(prices, 1e-3))
+		assert.Zero(t, newSolver(whole(rows), y).solve(make([]float64, 10), 1e-3), "nothing left, nothing known")
+	}
+}
+
+func TestForgottenKernelRowsChangeNothing(t *testing.T) {
+	rows, y, prices := problem(60, 10, 9)
+	all, few := newSolver(whole(rows), y), newSolver(newKernel(rows, 0.5, 7*60), y)
+	assert.Equal(t, all.solve(prices, 1e-3), few.solve(prices, 1e-3))
+	assert.Equal(t, all.beta, few.beta)
+	kept := 0
+	for _, row := range few.kernel.kept {
+		if row != nil {
+			kept++
+		}
+	}
+	assert.Equal(t, 7, kept)
+}
+
+func TestKernelValuesAreThoseOfDifferences(t *testing.T) {
+	rows, _, _ := problem(40, 1, 10)
+	k := make([]float64, 40)
+	for i := range 40 {
+		rows.near(rows.row(i), 0.5, k)
+		for j := range k {
+			distance := 0.0
+			for c, v := range rows.row(i) {
+				distance += (v - rows.row(j)[c]) * (v - rows.row(j)[c])
+			}
+			assert.InDelta(t, math.Exp(-0.5*distance), k[j], 1e-14)
+		}
+	}
+}
