@@ -13,17 +13,15 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias
 
-Scalar: TypeAlias = Union[str, int, float, bool]
-Source: TypeAlias = Union[Mapping[str, Any], Callable[[Any], Any], str, None]
+Scalar: TypeAlias = str | int | float | bool
+Source: TypeAlias = Mapping[str, Any] | Callable[[Any], Any] | str | None
 
 MAX_FEATURES = 100  # the server takes 200
 MAX_NAME = 100
 MAX_TEXT = 500
-_SECRET = re.compile(
-    r"passw|secret|token|credential|api_?key|private_?key|access_?key|authorization", re.IGNORECASE
-)
+_SECRET = re.compile(r"passw|secret|token|credential|api_?key|private_?key|access_?key|authorization", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
@@ -39,17 +37,11 @@ def of_context(context: Mapping[str, Any], allowed: Iterable[str]) -> dict[str, 
     # By default Airflow mixes all of conf into params, so that params alone do not tell what was declared.
     found = {**dict(context.get("params") or {}), **(conf if isinstance(conf, Mapping) else {})}
     return limited(
-        {
-            k: v
-            for k, v in found.items()
-            if k in declared or any(fnmatch.fnmatchcase(str(k), g) for g in globs)
-        }
+        {k: v for k, v in found.items() if k in declared or any(fnmatch.fnmatchcase(str(k), g) for g in globs)}
     )
 
 
-def given(
-    source: Source, context: Mapping[str, Any], jinja_names: frozenset[str] = frozenset()
-) -> dict[str, Scalar]:
+def given(source: Source, context: Mapping[str, Any], jinja_names: frozenset[str] = frozenset()) -> dict[str, Scalar]:
     """The features that a DAG author states: a mapping, a callable of the context, or rendered text of a mapping.
 
     Jinja renders to text. Values under `jinja_names`, which were templates, become numbers again where they
@@ -59,9 +51,7 @@ def given(
     if isinstance(value, str):
         value = _mapping(value)
     if not isinstance(value, Mapping):
-        raise TypeError(
-            f"features are {type(value).__name__}: give a dict, a callable that returns one, or its text"
-        )
+        raise TypeError(f"features are {type(value).__name__}: give a dict, a callable that returns one, or its text")
     return limited({k: _number(v) if k in jinja_names else v for k, v in value.items()})
 
 

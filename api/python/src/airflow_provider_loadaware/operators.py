@@ -5,6 +5,7 @@ class SizedEksPodOperator(SizerMixin, EksPodOperator): ...
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -70,9 +71,13 @@ class SizerMixin:
         self._launch: Launch | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        # The other base states its own fields; both are wanted.
-        merged = [f for base in cls.__mro__ for f in base.__dict__.get("template_fields", ())]
-        cls.template_fields = tuple(dict.fromkeys(merged))
+        if "template_fields" not in cls.__dict__:
+            # The operator states its own fields; both are wanted.
+            operator = next((b for b in cls.__mro__[1:] if not issubclass(b, SizerMixin)), object)
+            fields = (*SizerMixin.template_fields, *getattr(operator, "template_fields", ()))
+            cls.template_fields = tuple(dict.fromkeys(fields))
+        if cls.__init__ is SizerMixin.__init__:
+            cls.__init__ = _own_init(cls)  # type: ignore[method-assign]
         super().__init_subclass__(**kwargs)
 
     def loadaware_sizing(self, context: Mapping[str, Any]) -> Sizing:
@@ -147,6 +152,20 @@ class SizerMixin:
             self.loadaware_sizing(context).finish(end)
 
 
+def _own_init(cls: Any) -> Callable[..., None]:
+    """A constructor of `cls` with the mixin's arguments.
+
+    Airflow wraps only constructors that the operator's class has itself: default_args and the names that a
+    mapped task may give are read from there.
+    """
+
+    @functools.wraps(SizerMixin.__init__)
+    def init(self: Any, **kwargs: Any) -> None:
+        super(cls, self).__init__(**kwargs)
+
+    return init
+
+
 class SizedKubernetesPodOperator(SizerMixin, KubernetesPodOperator):
     """KubernetesPodOperator, with the arguments of SizerMixin. All of them are optional."""
 
@@ -161,9 +180,7 @@ def show(operator: Any, launch: Launch, context: Any) -> None:
             context["ti"].xcom_push(key=links.RECEIPT_XCOM, value=launch.receipt_url)
 
 
-def create_or_undo(
-    operator: Any, create: Callable[..., Any], launch: Launch | None, request: Any, context: Any
-) -> Any:
+def create_or_undo(operator: Any, create: Callable[..., Any], launch: Launch | None, request: Any, context: Any) -> Any:
     """Creates the pod as sized; if a quota or an admission hook refuses it, once more as the DAG asks for it."""
     try:
         return create(pod_request_obj=request, context=context)

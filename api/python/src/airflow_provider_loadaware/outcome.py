@@ -50,9 +50,7 @@ class BaseEnd:
 
 
 # Reasons of a pod's status, or of its DisruptionTarget condition, by which the cluster took it away.
-_TAKEN_AWAY = frozenset(
-    {"evicted", "preempting", "preempted", "nodelost", "nodeshutdown", "terminated", "shutdown"}
-)
+_TAKEN_AWAY = frozenset({"evicted", "preempting", "preempted", "nodelost", "nodeshutdown", "terminated", "shutdown"})
 # The pod was placed on a node; what kept it from starting is not its size.
 _NOT_SIZE = frozenset(
     {

@@ -12,12 +12,12 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, Union
+from typing import Any, Literal, TypeAlias
 
 from airflow_provider_loadaware.grant import MOST, MOST_CORES
 from airflow_provider_loadaware.quantity import parse_bytes
 
-PeakSource: TypeAlias = Union[Callable[[Any, Any], Any], Literal["termination-message", "none"], None]
+PeakSource: TypeAlias = Callable[[Any, Any], Any] | Literal["termination-message", "none"] | None
 
 
 @dataclass(frozen=True)

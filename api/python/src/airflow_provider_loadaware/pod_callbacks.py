@@ -22,9 +22,7 @@ class SizingCallback(KubernetesPodOperatorCallback):
     def on_pod_manifest_created(*, pod_request: Any, operator: Any, context: Any, **kwargs: Any) -> None:
         """After pod_mutation_hook, once for each try."""
         with fail_open(operator.log, "sizing"):
-            launch = Sizing(Options(), context, operator.log).launch(
-                pod_request, operator.base_container_name
-            )
+            launch = Sizing(Options(), context, operator.log).launch(pod_request, operator.base_container_name)
             show(operator, launch, context)
             # No callback is called for a refused pod, so the creation itself is guarded.
             create = operator.get_or_create_pod

@@ -70,9 +70,7 @@ def _wanted(task: Any) -> bool:
     if said in ("true", "false"):
         return said == "true"
     name = f"{task.dag_id}.{task.task_id}"
-    return _matches(name, settings.names("policy_allow")) and not _matches(
-        name, settings.names("policy_deny")
-    )
+    return _matches(name, settings.names("policy_allow")) and not _matches(name, settings.names("policy_deny"))
 
 
 def _matches(name: str, globs: Iterable[str]) -> bool:

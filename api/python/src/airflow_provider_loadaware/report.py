@@ -137,7 +137,7 @@ def send_waiting(service: Service, spool: Spool, deadline: Deadline, run_key: st
         return
     for key, answer in zip(waiting, answers, strict=True):
         # Recorded, or refused for good; only the server's own trouble is worth another try.
-        if answer.recorded or not isinstance(answer.error, Unset) and answer.error.status < 500:
+        if answer.recorded or (not isinstance(answer.error, Unset) and answer.error.status < 500):
             spool.sent(key)
 
 

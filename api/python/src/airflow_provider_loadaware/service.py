@@ -138,9 +138,7 @@ class Service:
         self._call(never, deadline, TaskPage, lambda: list_tasks.sync_detailed(client=self._client, limit=1))
         return state
 
-    def _call(
-        self, breaker: Breaker, deadline: Deadline, kind: type[T], send: Callable[[], Response[Any]]
-    ) -> T:
+    def _call(self, breaker: Breaker, deadline: Deadline, kind: type[T], send: Callable[[], Response[Any]]) -> T:
         if breaker.is_open():
             raise NotAnsweredError(f"{self.base_url} failed repeatedly and rests for a while")
         if not deadline.left():

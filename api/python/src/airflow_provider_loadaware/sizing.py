@@ -155,9 +155,7 @@ class Sizing:
             say = self.log.info if answer is not None else self.log.warning
             why = given.reason if answer is not None else f"{given.reason} ({problem})"
             receipt = f" [{done.receipt_url}]" if done.receipt_url else ""
-            say(
-                "loadaware: static %s → granted %s: %s%s", static, say_bytes(given.memory_limit), why, receipt
-            )
+            say("loadaware: static %s → granted %s: %s%s", static, say_bytes(given.memory_limit), why, receipt)
 
     # ---- finish ----
 

@@ -29,9 +29,7 @@ def reread(operator: Any, pod: Any | None) -> Any | None:
     if pod is None:
         return None
     try:
-        return operator.client.read_namespaced_pod(
-            pod.metadata.name, pod.metadata.namespace, _request_timeout=_SECONDS
-        )
+        return operator.client.read_namespaced_pod(pod.metadata.name, pod.metadata.namespace, _request_timeout=_SECONDS)
     except ApiException as error:
         return None if error.status == 404 else pod
     except Exception:  # noqa: BLE001 - an older sight of it is better than none

@@ -40,9 +40,7 @@ def test_the_server_is_told_how_it_died(world: World, dag_id: str, task_id: str)
     assert world.loadaware.heard("success", try_number=len(limits), **one)
 
 
-@pytest.mark.parametrize(
-    ("task_id", "code", "static"), [("quota", 403, 1024 * MIB), ("admission", 422, 8192 * MIB)]
-)
+@pytest.mark.parametrize(("task_id", "code", "static"), [("quota", 403, 1024 * MIB), ("admission", 422, 8192 * MIB)])
 def test_a_size_that_kubernetes_refuses_gives_way_to_the_static_request(
     world: World, task_id: str, code: int, static: int
 ) -> None:

@@ -134,9 +134,7 @@ def test_what_fits_no_node_stays_pending(api: Any) -> None:
     assert [event.reason for event in events] == ["FailedScheduling"]
 
 
-@pytest.mark.parametrize(
-    ("script", "code"), [(short(quota=99 * MIB), 403), (short(admission=101 * MIB), 422)]
-)
+@pytest.mark.parametrize(("script", "code"), [(short(quota=99 * MIB), 403), (short(admission=101 * MIB), 422)])
 def test_quota_and_admission_refuse_a_creation(api: Any, cluster: Cluster, script: Script, code: int) -> None:
     with pytest.raises(ApiException) as refused:
         api.create_namespaced_pod(NS, manifest(script))

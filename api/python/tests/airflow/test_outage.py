@@ -70,7 +70,7 @@ def outage() -> Iterator[Outage]:
 
 
 def test_without_a_fault_the_model_sizes(outage: Outage) -> None:
-    assert outage.healthy.error is None
+    assert outage.healthy.error is None, outage.launches.log()[-4000:]
     assert (outage.healthy.pods[0].memory_limit or 0) < STATIC
 
 

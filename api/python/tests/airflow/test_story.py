@@ -46,9 +46,7 @@ def test_the_server_knows_every_try(world: World, dag_id: str, task_id: str) -> 
     limits = world.limits(dag_id, task_id, "first")
     one = {"dag_id": dag_id, "task_id": task_id, "run_id": "first"}
     for number, limit in enumerate(limits[:-1], start=1):
-        assert world.loadaware.heard(
-            "oom_killed", try_number=number, allocated={"memory_bytes": limit}, **one
-        )
+        assert world.loadaware.heard("oom_killed", try_number=number, allocated={"memory_bytes": limit}, **one)
     assert world.loadaware.heard(
         "success",
         try_number=len(limits),

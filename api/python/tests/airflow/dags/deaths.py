@@ -12,9 +12,7 @@ from scenarios import DYING, DYING_DEFERRABLE, QUICK
 
 SIDECAR = k8s.V1Pod(
     metadata=k8s.V1ObjectMeta(),
-    spec=k8s.V1PodSpec(
-        containers=[k8s.V1Container(name="base"), k8s.V1Container(name="proxy", image="none")]
-    ),
+    spec=k8s.V1PodSpec(containers=[k8s.V1Container(name="base"), k8s.V1Container(name="proxy", image="none")]),
 )
 
 for dag_id, deferrable, task_ids in (
@@ -30,14 +28,10 @@ for dag_id, deferrable, task_ids in (
         for task_id in task_ids:
             SizedKubernetesPodOperator(
                 task_id=task_id,
-                container_resources=k8s.V1ResourceRequirements(
-                    requests={"memory": "1Gi"}, limits={"memory": "1Gi"}
-                ),
+                container_resources=k8s.V1ResourceRequirements(requests={"memory": "1Gi"}, limits={"memory": "1Gi"}),
                 env_vars=DYING[task_id].part(),
                 full_pod_spec=SIDECAR if task_id == "sidecar_oom" else None,
-                init_containers=[k8s.V1Container(name="fetch", image="none")]
-                if task_id == "init_oom"
-                else None,
+                init_containers=[k8s.V1Container(name="fetch", image="none")] if task_id == "init_oom" else None,
                 startup_timeout_seconds=3 if task_id == "unschedulable" else 60,
                 deferrable=deferrable,
                 **QUICK,

@@ -20,9 +20,7 @@ with DAG(
     for task_id in ("sync", "deferrable", "denied"):
         KubernetesPodOperator(
             task_id=task_id,
-            container_resources=k8s.V1ResourceRequirements(
-                requests={"memory": "8Gi"}, limits={"memory": "8Gi"}
-            ),
+            container_resources=k8s.V1ResourceRequirements(requests={"memory": "8Gi"}, limits={"memory": "8Gi"}),
             env_vars=part(),
             deferrable=task_id == "deferrable",
             **QUICK,

@@ -17,9 +17,7 @@ with DAG("refused", **EVER):
     for rule, static, at in (("quota", "1Gi", GIB), ("admission", "8Gi", 8 * GIB)):
         SizedKubernetesPodOperator(
             task_id=rule,
-            container_resources=k8s.V1ResourceRequirements(
-                requests={"memory": static}, limits={"memory": static}
-            ),
+            container_resources=k8s.V1ResourceRequirements(requests={"memory": static}, limits={"memory": static}),
             env_vars=part(500 * MIB, **{rule: str(at)}),
             features={"rows": 900},
             **QUICK,

@@ -147,13 +147,9 @@ class Cluster:
         script, limit = pod.life.script, pod.memory_limit or 0
         refused: RefusedError | None = None
         if script.quota is not None and limit > script.quota:
-            refused = RefusedError(
-                403, "Forbidden", f'pods "{pod.name}" is forbidden: exceeded quota: memory'
-            )
+            refused = RefusedError(403, "Forbidden", f'pods "{pod.name}" is forbidden: exceeded quota: memory')
         elif script.admission is not None and limit < script.admission:
-            refused = RefusedError(
-                422, "Invalid", f'Pod "{pod.name}" is invalid: memory is below the minimum'
-            )
+            refused = RefusedError(422, "Invalid", f'Pod "{pod.name}" is invalid: memory is below the minimum')
         if refused is not None:
             self.refusals.append(refused)
             raise refused

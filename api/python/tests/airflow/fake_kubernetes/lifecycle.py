@@ -80,9 +80,7 @@ class Life:
         if self.death() is Death.EVICTED and self.ended(age):
             status["reason"] = "Evicted"
             status["message"] = "The node was low on resource: memory."
-        status["containerStatuses"] = [
-            self._container(container, age) for container in self.spec["containers"]
-        ]
+        status["containerStatuses"] = [self._container(container, age) for container in self.spec["containers"]]
         if self.spec.get("initContainers"):
             status["initContainerStatuses"] = [
                 _named(container, self._init_state(age)) for container in self.spec["initContainers"]

@@ -141,9 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_chunk(f"{stamp}{line}\n".encode())
 
     def _events(self, namespace: str) -> None:
-        selector = dict(
-            term.split("=", 1) for term in self.query.get("fieldSelector", "").split(",") if "=" in term
-        )
+        selector = dict(term.split("=", 1) for term in self.query.get("fieldSelector", "").split(",") if "=" in term)
         name = selector.get("involvedObject.name", "")
         if self.query.get("watch", "").lower() != "true":
             try:

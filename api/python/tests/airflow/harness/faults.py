@@ -138,9 +138,7 @@ def _read_request(peer: socket.socket) -> tuple[str, bytes]:
             raise ValueError("no request")
         got += more
     head, _, body = got.partition(b"\r\n\r\n")
-    lengths = [
-        line.split(b":")[1] for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")
-    ]
+    lengths = [line.split(b":")[1] for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")]
     while lengths and len(body) < int(lengths[0]):
         body += peer.recv(65536)
     return head.decode("latin-1"), body

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+import traceback
 from datetime import datetime, timezone
 from types import SimpleNamespace
 from typing import Any
@@ -78,11 +79,15 @@ def _fork(case: Json) -> tuple[int, int]:
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        os.close(reading)
-        os.dup2(2, 1)  # what Airflow prints is not the answer
-        with os.fdopen(writing, "w") as answer:
-            answer.write(json.dumps(launch(case)))
-        os._exit(0)
+        try:
+            os.close(reading)
+            os.dup2(2, 1)  # what Airflow prints is not the answer
+            with os.fdopen(writing, "w") as answer:
+                answer.write(json.dumps(launch(case)))
+        except BaseException:  # noqa: BLE001 - the log of the launches tells it
+            traceback.print_exc()
+        finally:
+            os._exit(0)  # a child never does what its parent has left to do
     os.close(writing)
     return child, reading
 

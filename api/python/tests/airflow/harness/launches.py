@@ -48,9 +48,7 @@ class Launches:
         self._folder = folder
         home = folder / "home"
         home.mkdir()
-        inherited = {
-            k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW", "LOADAWARE", "KUBE"))
-        }
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW", "LOADAWARE", "KUBE"))}
         self._env = {
             **inherited,
             "AIRFLOW_HOME": str(home),

@@ -70,9 +70,7 @@ class World:
 def connection(url: str) -> str:
     """An Airflow connection to loadaware, as an environment variable holds it."""
     parts = urlsplit(url)
-    return json.dumps(
-        {"conn_type": "loadaware", "host": parts.hostname, "port": parts.port, "schema": parts.scheme}
-    )
+    return json.dumps({"conn_type": "loadaware", "host": parts.hostname, "port": parts.port, "schema": parts.scheme})
 
 
 @contextmanager

@@ -29,9 +29,7 @@ def _get_kwargs(
     return _kwargs
 
 
-def _parse_response(
-    *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> PredictBatchAnswer | Problem:
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> PredictBatchAnswer | Problem:
     if response.status_code == 200:
         response_200 = PredictBatchAnswer.from_dict(response.json())
 

@@ -53,9 +53,7 @@ def _get_kwargs(
     return _kwargs
 
 
-def _parse_response(
-    *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Prediction | Problem:
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Prediction | Problem:
     if response.status_code == 200:
         response_200 = Prediction.from_dict(response.json())
 

@@ -35,9 +35,7 @@ def _get_kwargs(
     return _kwargs
 
 
-def _parse_response(
-    *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Problem | TaskProfile:
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Problem | TaskProfile:
     if response.status_code == 200:
         response_200 = TaskProfile.from_dict(response.json())
 

@@ -29,9 +29,7 @@ def _get_kwargs(
     return _kwargs
 
 
-def _parse_response(
-    *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> ObserveBatchAnswer | Problem:
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> ObserveBatchAnswer | Problem:
     if response.status_code == 200:
         response_200 = ObserveBatchAnswer.from_dict(response.json())
 
