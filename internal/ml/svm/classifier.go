@@ -32,17 +32,22 @@ type border struct {
 	sigmoid sigmoid
 }
 
+func newClassifier(m *model) *Classifier {
+	return &Classifier{model: m, scratch: &sync.Pool{New: func() any { return newScratch(m) }}}
+}
+
 // scratch is one goroutine's room.
 type scratch struct{ z, near, decisions, pairwise, p []float64 }
 
-func newClassifier(m *model) *Classifier {
-	return &Classifier{model: m, scratch: &sync.Pool{New: func() any {
-		k := len(m.classes)
-		return &scratch{
-			z: make([]float64, len(m.scale.used)), near: make([]float64, len(m.vectors.squares)),
-			decisions: make([]float64, len(m.borders)), pairwise: make([]float64, k*k), p: make([]float64, k),
-		}
-	}}}
+func newScratch(m *model) *scratch {
+	z, near, pairs, k := len(m.scale.used), len(m.vectors.squares), len(m.borders), len(m.classes)
+	room := make([]float64, z+near+pairs+k*k+k)
+	cut := func(n int) []float64 {
+		part := room[:n:n]
+		room = room[n:]
+		return part
+	}
+	return &scratch{z: cut(z), near: cut(near), decisions: cut(pairs), pairwise: cut(k * k), p: cut(k)}
 }
 
 // pairOf is the place of the pair of two classes a < b.

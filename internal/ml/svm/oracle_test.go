@@ -40,7 +40,7 @@ func tableOf(x [][]*float64, y, w []float64) *table.Table {
 
 // decisions are the decision values of every pair for one row.
 func (c *Classifier) decisions(x []float64) []float64 {
-	s := c.scratch.New().(*scratch)
+	s := newScratch(c.model)
 	c.decide(x, s)
 	return s.decisions
 }

@@ -29,7 +29,7 @@ func TestASigmoidStaysFiniteWhateverItIsTold(t *testing.T) {
 			f[i], y[i], w[i] = size*rng.NormFloat64(), float64(2*rng.IntN(2)-1), heft*(0.1+rng.Float64())
 		}
 		s := fitSigmoid(f, y, w)
-		for _, v := range append(f, 0, 1e300, -1e300) {
+		for _, v := range append([]float64{0, 1e300, -1e300}, f...) {
 			p := s.at(v)
 			require.True(t, p >= 0 && p <= 1, "%v of %v", p, s)
 		}
