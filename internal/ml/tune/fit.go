@@ -9,7 +9,8 @@ import (
 // warp turns losses into what a Gaussian process can learn: logarithms above the
 // least, log(1 + (loss − least) / (median − least)), of mean 0. Losses of bad
 // parameters are often many times the good ones' and would otherwise be all that it
-// sees; their order stays. A failed trial (+Inf) takes the worst finite loss.
+// sees: without it, the searches told of at fit ended twice as far from the minimum.
+// The order of the losses stays. A failed trial (+Inf) takes the worst finite loss.
 func warp(losses []float64) []float64 {
 	least, worst := math.Inf(1), math.Inf(-1)
 	for _, v := range losses {
@@ -49,8 +50,8 @@ var noises = []float64{1e-6, 1e-4, 1e-2, 1e-1}
 // fit picks a kernel for the answers y at the points x: first among equal lengths,
 // then each length on its own goes up and down, by smaller and smaller factors, as
 // long as the density rises. Lengths of their own find that some parameters hardly
-// matter: over 20 searches of 30 trials on six functions the geometric mean regret
-// was 6 times less than with one length for all.
+// matter: with one length for all, 30 trials ended 3.6 times as far from the minimum
+// (geometric mean over six test functions, 60 seeds each).
 func fit(x [][]float64, y []float64) *posterior {
 	c := climb{x: x, y: y, density: math.Inf(-1)}
 	d := len(x[0])

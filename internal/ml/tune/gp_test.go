@@ -88,14 +88,22 @@ func TestAVarianceLeftOpenIsTheLikeliest(t *testing.T) {
 	}
 }
 
+func TestTwinsWithoutNoiseHaveNoPosterior(t *testing.T) {
+	for _, noise := range []float64{0, 3e-16} {
+		_, ok := newPosterior(kernel{lengths: []float64{1}, noise: noise}, [][]float64{{0.5}, {0.5}}, []float64{1, 2})
+		assert.False(t, ok, "%v", noise)
+	}
+}
+
 func TestFitFindsWhichParameterMatters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
-	x, y := latin(rng, 25, 2), make([]float64, 25)
+	x, y := latin(rng, 25, 3), make([]float64, 25)
 	for i, point := range x {
 		y[i] = math.Sin(6 * point[1])
 	}
 	p := fit(x, y)
-	assert.Greater(t, p.lengths[0], 3*p.lengths[1])
+	assert.Greater(t, p.lengths[0], 2*p.lengths[1])
+	assert.Greater(t, p.lengths[2], 2*p.lengths[1])
 	assert.Less(t, p.noise, 1e-3, "nothing disagrees")
 
 	for i := range y {
@@ -158,6 +166,6 @@ func TestUnitIsWhereParamsCameFrom(t *testing.T) {
 		assert.InDelta(t, 0.5, at[5], 0.1)
 		assert.Equal(t, params, space.params(at), "asked again it is the same")
 	}
-	assert.Equal(t, []float64{-5, 0.001, 2, 1, 3, 4}, space.params(make([]float64, 6)))
+	assert.InDeltaSlice(t, []float64{-5, 0.001, 2, 1, 3, 4}, space.params(make([]float64, 6)), 1e-12)
 	assert.InDeltaSlice(t, []float64{10, 10, 9, 400, 3, 4}, space.params([]float64{1, 1, 1, 1, 1, 1}), 1e-12)
 }

@@ -10,6 +10,7 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -27,15 +28,7 @@ func Best(trials []Trial) Trial {
 	if len(trials) == 0 {
 		return Trial{Loss: math.Inf(1)}
 	}
-	return slices.MinFunc(trials, func(a, b Trial) int {
-		switch {
-		case a.Loss < b.Loss:
-			return -1
-		case a.Loss > b.Loss:
-			return 1
-		}
-		return 0
-	})
+	return slices.MinFunc(trials, func(a, b Trial) int { return cmp.Compare(a.Loss, b.Loss) })
 }
 
 // Random asks trials points drawn evenly from the space, in order (Bergstra &

@@ -105,8 +105,15 @@ func TestBayesFindsWhatRandomMisses(t *testing.T) {
 	for name, f := range functions {
 		random, bayes := regret(t, f, tune.Random), regret(t, f, tune.Bayes)
 		t.Logf("%-16s random %8.4f  bayes %8.4f", name, random, bayes)
-		assert.Less(t, bayes, random/4, name)
+		assert.Less(t, bayes, random/2, name)
 	}
+}
+
+func TestBayesClosesInOnTheMinimum(t *testing.T) {
+	bowl := function{space: cube(3, -1, 1), f: func(x []float64) float64 {
+		return (x[0]-0.3)*(x[0]-0.3) + (x[1]+0.2)*(x[1]+0.2) + (x[2]-0.7)*(x[2]-0.7)
+	}}
+	assert.Less(t, regret(t, bowl, tune.Bayes), 2e-4)
 }
 
 func TestTheSameSeedGivesTheSameTrials(t *testing.T) {
@@ -187,7 +194,7 @@ func TestSearchOfOneDimensionOrNone(t *testing.T) {
 	for name, search := range searchers {
 		one, err := search(cube(1, -3, 3), 15, 1, func(x []float64) (float64, error) { return (x[0] - 1) * (x[0] - 1), nil })
 		require.NoError(t, err, name)
-		assert.Less(t, tune.Best(one).Loss, 0.1, name)
+		assert.Less(t, tune.Best(one).Loss, map[string]float64{"random": 0.5, "bayes": 1e-4}[name], name)
 		fixed, err := search(cube(2, 5, 5), 8, 1, func(x []float64) (float64, error) { return x[0] + x[1], nil })
 		require.NoError(t, err, name)
 		require.Len(t, fixed, 8)
@@ -213,8 +220,8 @@ func TestAFailedTrialIsTheWorstAndTheSearchGoesOn(t *testing.T) {
 					failed++
 				}
 			}
-			assert.Less(t, tune.Best(trials).Loss, 0.1, name)
 			if name == "bayes" {
+				assert.Less(t, tune.Best(trials).Loss, 1e-3, name)
 				assert.Less(t, failed, 7, "it learns where not to ask")
 			}
 		}
