@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import fnmatch
 import json
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
@@ -88,7 +87,7 @@ def _scalar(value: Any) -> Scalar | None:
     if isinstance(value, bool):
         return value
     if isinstance(value, (int, float)):
-        return value if math.isfinite(value) and abs(value) < 1e300 else None
+        return value if abs(value) < 1e300 else None  # also neither infinite nor NaN
     # Longer text is left out, not cut: a cut value would be another category.
     if isinstance(value, str) and value and len(value) <= MAX_TEXT:
         return value

@@ -17,7 +17,7 @@ from loadaware_client.models.source import Source
 LEAST, MOST = 4 * MIB, 1 << 46  # bytes; an answer outside is nonsense: no container starts, no node has it
 MOST_CORES = 4096.0
 LIFT_FACTOR = 2
-DEFAULT_CAP = 4  # times what was requested, as the server's
+DEFAULT_CAP = 4  # times the larger of the request and the kill, as the server's
 
 
 @dataclass(frozen=True)
@@ -116,12 +116,11 @@ def of_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, static:
 def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
     """What a killed run gets when the server does not say: what it promised, else twice what was too little.
 
-    Never less than the static request, which is what people chose, and never above the cap: killed at 10Gi
-    of a static 8Gi gets 20Gi, and 32Gi at most.
+    Never less than the static request, which is what people chose; without a promise never above the cap:
+    killed at 10Gi of a static 4Gi gets 20Gi, and of a static 350Gi gets 350Gi.
     """
     cap = bounds.most or DEFAULT_CAP * max(static.memory or 0, kill.at_bytes)
-    wanted = kill.next_bytes or max(LIFT_FACTOR * kill.at_bytes, static.enforced or 0)
-    amount = bounds.hold(min(wanted, cap))
+    amount = bounds.hold(kill.next_bytes or min(max(LIFT_FACTOR * kill.at_bytes, static.enforced or 0), cap))
     return Grant(
         memory_request=amount,
         memory_limit=amount,

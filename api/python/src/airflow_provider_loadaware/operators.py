@@ -145,11 +145,11 @@ class SizerMixin:
             end = watch.end_of(self, pod, error)
             end.launched = end.launched or gone
             end.succeeded = succeeded
+            self.loadaware_sizing(context).finish(end)
             if end.pod is not None:
                 # A resumed try rendered its static request again.
                 container = pods.base_container(end.pod, self.base_container_name)  # type: ignore[attr-defined]
                 rendered.publish(self, container.resources, context)
-            self.loadaware_sizing(context).finish(end)
 
 
 def _own_init(cls: Any) -> Callable[..., None]:

@@ -7,6 +7,7 @@ the whole by waiting on another thread.
 
 from __future__ import annotations
 
+import logging
 import ssl
 import threading
 import time
@@ -16,6 +17,7 @@ from typing import TypeVar
 import httpx
 
 MOST_BYTES = 8 << 20
+_THREAD = "loadaware"
 T = TypeVar("T")
 
 
@@ -71,12 +73,16 @@ def within(seconds: float, work: Callable[[], T]) -> T:
         else:
             outcome.append(lambda: result)
 
-    thread = threading.Thread(target=run, name="loadaware", daemon=True)
+    thread = threading.Thread(target=run, name=_THREAD, daemon=True)
     thread.start()
     thread.join(max(0.0, seconds))
     if not outcome:
         raise TimeoutError(f"no answer within {seconds:.1f} s")
     return outcome[0]()
+
+
+# httpx tells of each request; in the log of a task one line of ours is enough. Others' requests are left alone.
+logging.getLogger("httpx").addFilter(lambda record: record.threadName != _THREAD)
 
 
 def _raise(error: BaseException) -> T:  # type: ignore[type-var]

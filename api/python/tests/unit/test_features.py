@@ -1,0 +1,75 @@
+"""What is told of a try, and what never is."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from airflow_provider_loadaware import features
+
+
+def context(params: dict[str, Any], conf: dict[str, Any], declared: set[str]) -> dict[str, Any]:
+    return {
+        "params": {**params, **conf},  # as Airflow mixes them
+        "dag_run": SimpleNamespace(conf=conf),
+        "dag": SimpleNamespace(params=dict.fromkeys(declared)),
+        "task": SimpleNamespace(params={}),
+    }
+
+
+def test_declared_params_are_sent_and_conf_overrides_them() -> None:
+    given = context({"region": "emea", "n": 1}, {"n": 7}, {"region", "n"})
+    assert features.of_context(given, []) == {"region": "emea", "n": 7}
+
+
+def test_other_names_of_conf_need_the_allow_list() -> None:
+    given = context({}, {"product_count": 1253, "note": "hello"}, set())
+    assert features.of_context(given, []) == {}
+    assert features.of_context(given, ["product_*"]) == {"product_count": 1253}
+
+
+def test_names_that_sound_like_a_secret_are_never_sent() -> None:
+    names = ["db_password", "API_KEY", "access_token", "client_secret", "Authorization"]
+    given = context(dict.fromkeys(names, "x"), {}, set(names))
+    assert features.of_context(given, ["*"]) == {}
+
+
+def test_only_scalars_of_bearable_size_are_sent() -> None:
+    values = {
+        "list": [1],
+        "dict": {},
+        "none": None,
+        "long": "x" * 501,
+        "nan": float("nan"),
+        "huge": 10**400,
+        "x" * 101: 1,
+        7: 7,
+        "ok": "x" * 500,
+        "flag": True,
+    }
+    assert features.limited(values) == {"ok": "x" * 500, "flag": True}
+    assert len(features.limited({f"f{i}": i for i in range(1000)})) == features.MAX_FEATURES
+
+
+def test_a_callable_reads_the_context() -> None:
+    assert features.given(lambda c: {"n": c["x"] + 1}, {"x": 1}) == {"n": 2}
+
+
+def test_a_rendered_number_is_a_number_and_a_written_text_stays_one() -> None:
+    source = {"count": "{{ params.n }}", "zone": "17", "share": "{{ 1 / 2 }}"}
+    names = features.jinja_names(source)
+    rendered = {"count": "1253", "zone": "17", "share": "0.5"}
+    assert features.given(rendered, {}, names) == {"count": 1253, "zone": "17", "share": 0.5}
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', "{'a': 1}"])
+def test_the_text_of_a_mapping_is_read(text: str) -> None:
+    assert features.given(text, {}) == {"a": 1}
+
+
+@pytest.mark.parametrize("source", ["nonsense", "[1]", lambda _: 3, 7])
+def test_what_is_no_mapping_is_refused(source: Any) -> None:
+    with pytest.raises((TypeError, ValueError, SyntaxError)):
+        features.given(source, {})

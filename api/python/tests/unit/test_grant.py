@@ -1,0 +1,87 @@
+"""How an answer, the bounds and a known kill make a grant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from airflow_provider_loadaware.grant import Bounds, Grant, Kill, NonsenseError, Static, after_kill, of_prediction
+from loadaware_client.models.prediction import Prediction
+
+from .conftest import prediction
+
+GIB = 1 << 30
+STATIC = Static(memory_request=350 * GIB, memory_limit=350 * GIB, cpu_request=6.0)
+
+
+def decide(answer: dict[str, Any], bounds: Bounds | None = None, kill: Kill | None = None) -> Grant | None:
+    return of_prediction(Prediction.from_dict(answer), bounds or Bounds(), kill, STATIC)
+
+
+def test_an_answer_is_granted() -> None:
+    given = decide(prediction(10 * GIB))
+    assert given is not None
+    assert (given.memory_request, given.memory_limit, given.cpu_request) == (10 * GIB, 10 * GIB, 1.5)
+
+
+@pytest.mark.parametrize(
+    "change", [{"mode": "shadow"}, {"mode": "off"}, {"source": "requested"}, {"memory": None}], ids=str
+)
+def test_the_static_request_stands(change: dict[str, Any]) -> None:
+    assert decide(prediction(10 * GIB, **change)) is None
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        "10Gi",
+        {},
+        {"request_bytes": "10Gi", "limit_bytes": 1, "request": "", "limit": ""},
+        {"request_bytes": 1, "limit_bytes": 1, "request": "", "limit": ""},
+        {"request_bytes": -GIB, "limit_bytes": -GIB, "request": "", "limit": ""},
+        {"request_bytes": 1 << 60, "limit_bytes": 1 << 60, "request": "", "limit": ""},
+        {"request_bytes": True, "limit_bytes": True, "request": "", "limit": ""},
+        {"request_bytes": 1e10, "limit_bytes": 1e10, "request": "", "limit": ""},
+    ],
+    ids=str,
+)
+def test_nonsense_is_refused(memory: Any) -> None:
+    with pytest.raises(NonsenseError):
+        decide(prediction(GIB, memory=memory))
+
+
+@pytest.mark.parametrize("cores", [-1, 0, float("inf"), "2", 1e9], ids=str)
+def test_nonsense_of_cpu_is_refused(cores: Any) -> None:
+    with pytest.raises(NonsenseError):
+        decide(prediction(GIB, cpu={"request_cores": cores, "request": "?"}))
+
+
+@pytest.mark.parametrize(("answer", "want"), [(1, 2), (3, 3), (9, 4)])
+def test_local_bounds_hold(answer: int, want: int) -> None:
+    given = decide(prediction(answer * GIB), Bounds(2 * GIB, 4 * GIB))
+    assert given is not None and given.memory_limit == want * GIB
+
+
+def test_what_was_killed_is_not_granted_again() -> None:
+    small = Static(memory_request=4 * GIB)
+    answer = Prediction.from_dict(prediction(10 * GIB))
+    given = of_prediction(answer, Bounds(), Kill(10 * GIB, 1), small)
+    assert given is not None and given.memory_limit == 20 * GIB
+    lifted = Prediction.from_dict(prediction(60 * GIB, source="lift"))
+    given = of_prediction(lifted, Bounds(), Kill(10 * GIB, 1), small)
+    assert given is not None and given.memory_limit == 60 * GIB
+
+
+@pytest.mark.parametrize(
+    ("claim", "kill", "bounds", "static", "want"),
+    [
+        ("twice what was too little", Kill(10 * GIB, 1), Bounds(), Static(8 * GIB), 20),
+        ("the cap is four times the request", Kill(30 * GIB, 1), Bounds(None, 40 * GIB), Static(8 * GIB), 40),
+        ("the promised amount", Kill(10 * GIB, 1, 13 * GIB), Bounds(), Static(8 * GIB), 13),
+        ("never less than people chose", Kill(10 * GIB, 1), Bounds(), STATIC, 350),
+        ("without any request", Kill(10 * GIB, 1), Bounds(), Static(), 20),
+    ],
+)
+def test_a_kill_is_lifted_without_the_server(claim: str, kill: Kill, bounds: Bounds, static: Static, want: int) -> None:
+    assert after_kill(kill, bounds, static).memory_limit == want * GIB, claim

@@ -1,0 +1,60 @@
+"""The connection: where it leads, and what its test says."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from airflow_provider_loadaware import get_provider_info
+from airflow_provider_loadaware.hooks import LoadawareHook, base_url
+
+from .conftest import ScriptedServer, connect
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "schema", "want"),
+    [
+        ("loadaware", 8080, None, "http://loadaware:8080"),
+        ("loadaware", 443, None, "https://loadaware:443"),
+        ("loadaware", None, "https", "https://loadaware"),
+        ("https://loadaware/", 8443, "http", "https://loadaware:8443"),
+        ("http://loadaware:8080", 9, None, "http://loadaware:8080"),
+        ("[::1]", 8080, None, "http://[::1]:8080"),
+    ],
+)
+def test_the_address_is_read(host: str, port: Any, schema: Any, want: str) -> None:
+    assert base_url(SimpleNamespace(host=host, port=port, schema=schema)) == want
+
+
+def test_a_connection_without_a_host_is_refused() -> None:
+    with pytest.raises(ValueError, match="no host"):
+        base_url(SimpleNamespace(host="", port=1, schema=None))
+
+
+def test_hooks_of_a_process_share_connections(server: ScriptedServer) -> None:
+    assert LoadawareHook().get_conn() is LoadawareHook().get_conn()
+
+
+def test_receipts_are_at_the_host_or_where_people_look(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert LoadawareHook().receipt_url("p-1") == f"{server.url}/predictions/p-1"
+    connect(monkeypatch, server.port, extra={"ui_url": "https://people.example.org/"})
+    assert LoadawareHook().receipt_url("p-1") == "https://people.example.org/predictions/p-1"
+
+
+def test_the_test_button_says_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert LoadawareHook().test_connection()[0] is False
+    connect(monkeypatch, 1)
+    passed, said = LoadawareHook().test_connection()
+    assert not passed and "127.0.0.1:1" in said
+
+
+def test_airflow_lists_the_provider() -> None:
+    from airflow.providers_manager import ProvidersManager
+
+    manager = ProvidersManager()
+    assert "airflow-provider-loadaware" in manager.providers
+    hook = manager.hooks["loadaware"]
+    assert hook is not None and hook.connection_testable
+    assert get_provider_info()["connection-types"][0]["hook-class-name"] == hook.hook_class_name

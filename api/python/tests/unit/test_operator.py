@@ -1,0 +1,387 @@
+"""The operator from launch to report, with a Kubernetes that only remembers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+from kubernetes.client import models as k8s
+from kubernetes.client.exceptions import ApiException
+
+from airflow_provider_loadaware import hooks, pod_callbacks, report
+from airflow_provider_loadaware import pod as pods
+from airflow_provider_loadaware.operators import SizedKubernetesPodOperator, SizerMixin
+
+from .conftest import RECORDED, ScriptedServer, connect, lift, prediction, task_context
+
+GIB = 1 << 30
+Said = Callable[[], list[str]]
+STATIC = k8s.V1ResourceRequirements(requests={"memory": "8Gi", "cpu": "2"}, limits={"memory": "8Gi"})
+
+
+class Kubernetes:
+    """Holds one pod, which a test may change, and a log."""
+
+    def __init__(self) -> None:
+        self.pod: Any = None
+        self.log = ""
+        self.refuse: list[int] = []
+        self.created: list[Any] = []
+
+    def create_namespaced_pod(self, body: Any, namespace: str, **kwargs: Any) -> Any:
+        self.created.append(body)
+        if self.refuse:
+            raise ApiException(status=self.refuse.pop(0))
+        return body
+
+    def list_namespaced_pod(self, **kwargs: Any) -> Any:
+        return SimpleNamespace(items=[])
+
+    def read_namespaced_pod(self, name: str, namespace: str, **kwargs: Any) -> Any:
+        if self.pod is None:
+            raise ApiException(status=404)
+        return self.pod
+
+    def read_namespaced_pod_log(self, *args: Any, **kwargs: Any) -> str:
+        return self.log
+
+    def patch_namespaced_pod(self, **kwargs: Any) -> None: ...
+
+    def delete_namespaced_pod(self, *args: Any, **kwargs: Any) -> None: ...
+
+    @property
+    def api_client(self) -> Any:
+        return SimpleNamespace(sanitize_for_serialization=lambda pod: pod.to_dict())
+
+
+def make(kind: Any = SizedKubernetesPodOperator, **kwargs: Any) -> tuple[Any, Kubernetes]:
+    kwargs = {"container_resources": STATIC, "name": "n", "namespace": "ns", "image": "i", **kwargs}
+    operator = kind(task_id="predict_demand", **kwargs)
+    kubernetes = Kubernetes()
+    operator.__dict__["hook"] = SimpleNamespace(is_in_cluster=False, core_v1_client=kubernetes)
+    return operator, kubernetes
+
+
+def memory(pod: Any) -> str | None:
+    resources = pods.base_container(pod, "base").resources
+    assert resources.requests["memory"] == resources.limits["memory"]
+    return str(resources.limits["memory"])
+
+
+def end(pod: Any, exit_code: int, reason: str, message: str | None = None, phase: str = "Failed") -> Any:
+    ended = k8s.V1ContainerStateTerminated(exit_code=exit_code, reason=reason, message=message)
+    status = k8s.V1ContainerStatus(
+        name="base", state=k8s.V1ContainerState(terminated=ended), image="i", image_id="i", ready=False, restart_count=0
+    )
+    pod.status = k8s.V1PodStatus(phase=phase, container_statuses=[status])
+    return pod
+
+
+def finish(operator: Any, kubernetes: Kubernetes, pod: Any, context: Any) -> None:
+    """As a try ends: Airflow fails it if its pod failed, whatever we do."""
+    kubernetes.pod = pod
+    failed = pod.status.phase != "Succeeded"
+    with pytest.raises(Exception, match="returned a failure") if failed else contextlib.nullcontext():
+        operator.cleanup(pod, pod, context=context)
+
+
+# ---- launch ----
+
+
+def test_a_pod_is_sized_and_the_grant_is_shown(server: ScriptedServer, said: Said) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    operator, _ = make(features={"n": 7}, max_memory="64Gi")
+    context = task_context()
+    pod = operator.build_pod_request_obj(context)
+    assert memory(pod) == "10Gi"
+    assert pods.base_container(pod, "base").resources.requests["cpu"] == "1500m"
+    assert server.of("/predict") == [
+        {
+            "namespace": "default",
+            "dag_id": "pricing",
+            "task_id": "predict_demand",
+            "run_id": "run-1",
+            "map_index": 4,
+            "try_number": 1,
+            "features": {"n": 7},
+            "requested": {"memory_bytes": 8 * GIB, "cpu_cores": 2.0},
+            "max_memory_bytes": 64 * GIB,
+        }
+    ]
+    assert operator.container_resources.limits["memory"] == "10Gi"
+    assert STATIC.limits == {"memory": "8Gi"}
+    url = f"{server.url}/predictions/p-1"
+    assert operator.operator_extra_links[0].get_link(operator, ti_key=None) == url
+    assert context["ti"].pushed == {"loadaware_receipt": url}
+    (line,) = said()
+    assert line.startswith(f"static 8Gi → granted 10Gi: bin 10Gi at 0.99 [{url}]")
+
+
+def test_a_dry_run_asks_nobody(server: ScriptedServer) -> None:
+    operator, _ = make()
+    assert memory(operator.build_pod_request_obj(None)) == "8Gi"
+    assert memory(operator.build_pod_request_obj(task_context(), dry_run=True)) == "8Gi"
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("off", ["argument", "environment"])
+def test_opted_out_nobody_is_asked(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, off: str) -> None:
+    if off == "environment":
+        monkeypatch.setenv("LOADAWARE_DISABLED", "1")
+    operator, kubernetes = make(sizing=off != "argument")
+    pod = operator.build_pod_request_obj(task_context())
+    assert memory(pod) == "8Gi"
+    finish(operator, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context())
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("answer", [(500, {}), (401, {}), (404, {}), (200, b"{}"), (200, prediction(1))], ids=str)
+def test_the_static_request_stands_with_one_warning(server: ScriptedServer, said: Said, answer: Any) -> None:
+    server.answers["/predict"] = answer
+    operator, _ = make()
+    pod = operator.build_pod_request_obj(task_context())
+    assert memory(pod) == "8Gi"
+    (line,) = said()
+    assert "static 8Gi stands" in line
+
+
+def test_without_a_connection_the_static_request_stands(said: Said) -> None:
+    operator, _ = make()
+    assert memory(operator.build_pod_request_obj(task_context())) == "8Gi"
+    (line,) = said()
+    assert "static 8Gi stands" in line
+
+
+def test_shadow_changes_nothing_and_is_reported(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(GIB, mode="shadow"))
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make()
+    pod = operator.build_pod_request_obj(task_context())
+    assert memory(pod) == "8Gi"
+    finish(operator, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context())
+    assert server.of("/observe")[0]["prediction_id"] == "p-1"
+
+
+def test_a_bug_of_ours_changes_nothing(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    monkeypatch.setattr(pods, "apply", lambda *a: 1 / 0)
+    operator, _ = make()
+    assert memory(operator.build_pod_request_obj(task_context())) == "8Gi"
+
+
+def test_broken_features_ask_without(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    operator, _ = make(features=lambda context: 1 / 0)
+    assert memory(operator.build_pod_request_obj(task_context())) == "10Gi"
+    assert server.of("/predict")[0]["features"] is None
+
+
+@pytest.mark.parametrize("status", [403, 422])
+def test_a_refused_size_is_tried_again_as_the_dag_asks(server: ScriptedServer, status: int) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    operator, kubernetes = make(arguments=["-Xmx$(LOADAWARE_MEMORY_MIB_50)m"])
+    kubernetes.refuse = [status]
+    context = task_context()
+    pod = operator.build_pod_request_obj(context)
+    operator.get_or_create_pod(pod_request_obj=pod, context=context)
+    first, second = (body["spec"]["containers"][0] for body in kubernetes.created)
+    assert first["resources"]["limits"]["memory"] == "10Gi"
+    assert second["resources"]["limits"]["memory"] == "8Gi"
+    assert {v["name"]: v["value"] for v in second["env"]}["LOADAWARE_MEMORY_MIB_50"] == "4096"
+
+
+def test_another_refusal_is_airflows(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    operator, kubernetes = make()
+    kubernetes.refuse = [400]
+    pod = operator.build_pod_request_obj(task_context())
+    with pytest.raises(ApiException):
+        operator.get_or_create_pod(pod_request_obj=pod, context=task_context())
+    assert len(kubernetes.created) == 1
+
+
+# ---- finish ----
+
+
+def test_a_success_is_reported_with_what_the_pod_really_had(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make()
+    pod = operator.build_pod_request_obj(task_context())
+    # A pod that was found again has what it was created with.
+    pods.base_container(pod, "base").resources = k8s.V1ResourceRequirements(limits={"memory": "7Gi", "cpu": "1"})
+    end(pod, 0, "Completed", '{"memory_max_bytes": 5368709120, "cpu_max_cores": 0.7}', "Succeeded")
+    finish(operator, kubernetes, pod, task_context())
+    (said,) = server.of("/observe")
+    assert said["outcome"] == "success"
+    assert said["allocated"] == {"memory_bytes": 7 * GIB, "cpu_cores": 1.0}
+    assert said["requested"] == {"memory_bytes": 8 * GIB, "cpu_cores": 2.0}
+    assert (said["memory_max_bytes"], said["cpu_max_cores"]) == (5 * GIB, 0.7)
+    assert said["prediction_id"] == "p-1" and "features" not in said
+    assert operator.container_resources.limits["memory"] == "7Gi"
+
+
+def test_a_kill_is_lifted_in_one_line(server: ScriptedServer, said: Said) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    server.answers["/retry-lift"] = (200, lift(60 * GIB))
+    operator, kubernetes = make(max_memory="100Gi")
+    pod = operator.build_pod_request_obj(task_context())
+    finish(operator, kubernetes, end(pod, 137, "OOMKilled"), task_context())
+    (line,) = said()[1:]
+    assert line.startswith("OOMKilled at 10Gi (peak ≥ 10Gi); next try gets 60Gi")
+    (asked,) = server.of("/retry-lift")
+    assert asked["failed"] == {"memory_bytes": 10 * GIB}
+    assert (asked["reason"], asked["max_memory_bytes"]) == ("oom_killed", 100 * GIB)
+
+
+@pytest.mark.parametrize(
+    ("promised", "limit", "want"), [(lift(60 * GIB), None, "60Gi"), (None, None, "20Gi"), (None, "12Gi", "12Gi")]
+)
+def test_after_a_kill_the_next_try_gets_more_without_the_server(
+    server: ScriptedServer, promised: Any, limit: Any, want: str
+) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    if promised:
+        server.answers["/retry-lift"] = (200, promised)
+    operator, kubernetes = make(max_memory=limit)
+    pod = operator.build_pod_request_obj(task_context())
+    finish(operator, kubernetes, end(pod, 137, "OOMKilled"), task_context())
+    server.answers["/predict"] = (503, {})
+    again, _ = make(max_memory=limit)
+    assert memory(again.build_pod_request_obj(task_context(try_number=2))) == want
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "pod_reason"), [(137, "Error", None), (1, "Error", None), (137, "OOMKilled", "Evicted")]
+)
+def test_other_ends_lift_nothing(server: ScriptedServer, code: int, reason: str, pod_reason: Any) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make()
+    pod = end(operator.build_pod_request_obj(task_context()), code, reason)
+    pod.status.reason = pod_reason
+    finish(operator, kubernetes, pod, task_context())
+    server.answers["/predict"] = (503, {})
+    assert server.of("/retry-lift") == []
+    again, _ = make()
+    assert memory(again.build_pod_request_obj(task_context(try_number=2))) == "8Gi"
+
+
+def test_a_report_that_was_not_taken_is_sent_once_later(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (503, {})
+    operator, kubernetes = make()
+    pod = operator.build_pod_request_obj(task_context())
+    finish(operator, kubernetes, end(pod, 137, "OOMKilled"), task_context())
+    assert len(server.of("/observe")) == 1
+
+    server.answers["/observe"] = (200, RECORDED)
+    server.answers["/observe/batch"] = lambda body: (200, {"results": [RECORDED for _ in body["observations"]]})
+    again, kubernetes = make()
+    server.asked.clear()
+    pod = again.build_pod_request_obj(task_context(try_number=2))
+    assert [path for path, _ in server.asked] == ["/observe/batch", "/predict"], "the kill is told before it matters"
+    (waited,) = server.of("/observe/batch")[0]["observations"]
+    assert (waited["try_number"], waited["outcome"]) == (1, "oom_killed")
+    finish(again, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context(try_number=2))
+    assert len(server.of("/observe/batch")) == 1
+
+
+def test_a_report_that_is_wrong_is_not_kept(server: ScriptedServer) -> None:
+    server.answers["/observe"] = (409, {"detail": "said otherwise"})
+    operator, kubernetes = make()
+    pod = operator.build_pod_request_obj(task_context())
+    finish(operator, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context())
+    server.asked.clear()
+    make()[0].build_pod_request_obj(task_context(try_number=2))
+    assert server.of("/observe/batch") == []
+
+
+def test_a_launch_that_timed_out_is_not_a_lack_of_memory(server: ScriptedServer) -> None:
+    from airflow.providers.cncf.kubernetes.utils.pod_manager import PodLaunchTimeoutException
+
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make()
+    pod = operator.build_pod_request_obj(task_context())
+    pod.status = k8s.V1PodStatus(phase="Pending")
+    kubernetes.pod = pod
+    with pytest.raises(Exception, match="returned a failure"):
+        try:
+            raise PodLaunchTimeoutException("took too long")
+        finally:
+            operator.cleanup(pod, pod, context=task_context())
+    assert [o["outcome"] for o in server.of("/observe")] == ["unschedulable"]
+
+
+def test_a_deferred_pod_that_is_gone_was_evicted(server: ScriptedServer) -> None:
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make(deferrable=True)
+
+    def gone(name: str, namespace: str) -> Any:
+        raise ApiException(status=404)
+
+    operator.__dict__["hook"].get_pod = gone
+    event = {"status": "failed", "name": "n", "namespace": "ns", "message": "?"}
+    with pytest.raises(Exception, match="not found"):
+        operator.trigger_reentry(task_context(), event)
+    assert [o["outcome"] for o in server.of("/observe")] == ["evicted"]
+    assert kubernetes.created == []
+
+
+def test_two_witnesses_make_one_report(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make()
+    pod = end(operator.build_pod_request_obj(task_context()), 0, "Completed", phase="Succeeded")
+    finish(operator, kubernetes, pod, task_context())
+    pod_callbacks.SizingCallback.on_pod_completion(pod=pod, operator=operator, context=task_context())
+    assert len(server.of("/observe")) == 1
+
+
+# ---- without our class ----
+
+
+def test_callbacks_size_and_report_a_plain_operator(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make(KubernetesPodOperator, callbacks=[pod_callbacks.SizingCallback])
+    context = task_context()
+    pod = operator.build_pod_request_obj(context)
+    said = {"client": kubernetes, "mode": "sync", "operator": operator, "context": context}
+    pod_callbacks.SizingCallback.on_pod_manifest_created(pod_request=pod, **said)
+    assert memory(pod) == "10Gi"
+    kubernetes.refuse = [403]
+    operator.get_or_create_pod(pod_request_obj=pod, context=context)
+    assert memory(pod) == "8Gi"
+    kubernetes.pod = end(pod, 0, "Completed", phase="Succeeded")
+    pod_callbacks.SizingCallback.on_pod_completion(pod=pod, **said)
+    assert [o["outcome"] for o in server.of("/observe")] == ["success"]
+
+
+def test_subclasses_get_both_kinds_of_fields_and_default_args(server: ScriptedServer) -> None:
+    class Own(KubernetesPodOperator):
+        template_fields = ("image", "mine")
+        mine = "x"
+
+    class SizedOwn(SizerMixin, Own):
+        pass
+
+    assert SizedOwn.template_fields == ("features", "image", "mine")
+    operator = SizedOwn(task_id="t", image="i", name="n", default_args={"max_memory": "4Gi", "features": {"a": 1}})
+    assert (operator.max_memory, operator.features) == ("4Gi", {"a": 1})
+
+
+def test_features_can_be_mapped() -> None:
+    mapped = SizedKubernetesPodOperator.partial(task_id="t", image="i", name="n").expand(features=[{"n": 1}, {"n": 2}])
+    assert mapped.task_id == "t"
+
+
+def test_nothing_of_the_past_is_left_between_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not hooks._services and not report._said
+    connect(monkeypatch, 1)

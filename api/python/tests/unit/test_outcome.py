@@ -1,0 +1,115 @@
+"""The table of outcomes, a case for each row and for each trap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from kubernetes.client import models as k8s
+
+from airflow_provider_loadaware.outcome import Outcome, classify, says_out_of_memory
+
+GIB = 1 << 30
+
+
+def pod(
+    exit_code: int | None = None,
+    reason: str | None = None,
+    *,
+    phase: str = "Failed",
+    pod_reason: str | None = None,
+    waiting: str | None = None,
+    conditions: list[tuple[str, str]] | None = None,
+    others: dict[str, tuple[int, str]] | None = None,
+) -> Any:
+    """A pod whose base container ended with a code, or never did."""
+    ended = k8s.V1ContainerStateTerminated(exit_code=exit_code, reason=reason) if exit_code is not None else None
+    state = k8s.V1ContainerState(
+        terminated=ended, waiting=k8s.V1ContainerStateWaiting(reason=waiting) if waiting else None
+    )
+
+    def status(name: str, state: Any) -> Any:
+        return k8s.V1ContainerStatus(name=name, state=state, image="i", image_id="i", ready=False, restart_count=0)
+
+    statuses = [status("base", state)]
+    for name, (code, why) in (others or {}).items():
+        ended = k8s.V1ContainerStateTerminated(exit_code=code, reason=why)
+        statuses.insert(0, status(name, k8s.V1ContainerState(terminated=ended)))
+    return k8s.V1Pod(
+        status=k8s.V1PodStatus(
+            phase=phase,
+            reason=pod_reason,
+            container_statuses=statuses,
+            conditions=[k8s.V1PodCondition(type=t, status=s) for t, s in conditions or []],
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("claim", "seen", "more", "want"),
+    [
+        ("a clean end", pod(0, "Completed", phase="Succeeded"), {}, Outcome.SUCCESS),
+        ("the kernel's kill at the limit", pod(137, "OOMKilled"), {}, Outcome.OOM_KILLED),
+        ("a kill that the program passed on as 1", pod(1, "OOMKilled"), {}, Outcome.OOM_KILLED),
+        ("a killed child of a program that went on", pod(0, "OOMKilled", phase="Succeeded"), {}, Outcome.SUCCESS),
+        ("a kill of unknown cause", pod(137, "Error"), {}, Outcome.KILLED),
+        (
+            "a kill of unknown cause with a full peak",
+            pod(137, "Error"),
+            {"peak_bytes": GIB, "limit_bytes": GIB},
+            Outcome.OOM_KILLED,
+        ),
+        (
+            "a kill of unknown cause with half a peak",
+            pod(137, "Error"),
+            {"peak_bytes": GIB // 2, "limit_bytes": GIB},
+            Outcome.KILLED,
+        ),
+        ("a stop with a full peak", pod(143, "Error"), {"peak_bytes": GIB, "limit_bytes": GIB}, Outcome.KILLED),
+        ("evicted by the kubelet", pod(137, "Error", pod_reason="Evicted"), {}, Outcome.EVICTED),
+        ("evicted while it looked like an OOM", pod(137, "OOMKilled", pod_reason="Evicted"), {}, Outcome.EVICTED),
+        ("preempted", pod(143, "Error", conditions=[("DisruptionTarget", "True")]), {}, Outcome.EVICTED),
+        ("a node that shut down", pod(None, pod_reason="Terminated"), {}, Outcome.EVICTED),
+        ("gone", None, {}, Outcome.EVICTED),
+        ("gone after it could not be launched", None, {"launch_timed_out": True}, Outcome.UNSCHEDULABLE),
+        ("Python's own", pod(1, "Error"), {"log_tail": "Traceback\nMemoryError"}, Outcome.APP_OOM),
+        ("C++'s own", pod(134, "Error"), {"log_tail": "terminate ... 'std::bad_alloc'"}, Outcome.APP_OOM),
+        ("Java's own", pod(3, "Error"), {"log_tail": "java.lang.OutOfMemoryError: Java heap"}, Outcome.APP_OOM),
+        ("Node's own", pod(134, "Error"), {"log_tail": "JavaScript heap out of memory"}, Outcome.APP_OOM),
+        ("a full graphics card", pod(1, "Error"), {"log_tail": "torch.cuda.OutOfMemoryError: CUDA"}, Outcome.FAILED),
+        ("a bug", pod(1, "Error"), {"log_tail": "ZeroDivisionError"}, Outcome.FAILED),
+        (
+            "a clean end that logged of memory",
+            pod(0, "Completed", phase="Succeeded"),
+            {"log_tail": "MemoryError, retried"},
+            Outcome.SUCCESS,
+        ),
+        (
+            "never placed",
+            pod(None, phase="Pending", conditions=[("PodScheduled", "False")]),
+            {},
+            Outcome.UNSCHEDULABLE,
+        ),
+        ("launch timeout", pod(None, phase="Pending"), {"launch_timed_out": True}, Outcome.UNSCHEDULABLE),
+        (
+            "an image that is not there",
+            pod(None, phase="Pending", waiting="ImagePullBackOff"),
+            {"launch_timed_out": True},
+            Outcome.FAILED,
+        ),
+        ("a sidecar's OOM", pod(1, "Error", others={"sidecar": (137, "OOMKilled")}), {}, Outcome.FAILED),
+        ("an init container's OOM", pod(None, others={"init": (137, "OOMKilled")}), {}, Outcome.FAILED),
+        ("still running", pod(None, phase="Running"), {}, Outcome.FAILED),
+    ],
+    ids=lambda value: value if isinstance(value, str) and " " in value else "",
+)
+def test_an_end_is_told(claim: str, seen: Any, more: dict[str, Any], want: Outcome) -> None:
+    assert classify(seen, **more) is want, claim
+
+
+def test_only_the_two_ooms_lift() -> None:
+    assert {o for o in Outcome if o.lacks_memory} == {Outcome.OOM_KILLED, Outcome.APP_OOM}
+
+
+def test_a_log_of_another_line_does_not_hide_the_host_oom() -> None:
+    assert says_out_of_memory("CUDA is available\nMemoryError: Unable to allocate 4 GiB")

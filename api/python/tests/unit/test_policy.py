@@ -1,0 +1,128 @@
+"""The policy: who is opted in, and that parsing asks nobody."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+from airflow.providers.cncf.kubernetes.operators.job import KubernetesJobOperator
+from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+
+from airflow_provider_loadaware import callbacks, policy
+from airflow_provider_loadaware.operators import SizedKubernetesPodOperator
+from airflow_provider_loadaware.pod_callbacks import SizingCallback
+
+try:
+    from airflow.sdk import DAG, BaseOperator
+except ImportError:
+    from airflow import DAG
+    from airflow.models import BaseOperator
+
+DENY, ALLOW = "AIRFLOW__LOADAWARE__POLICY_DENY", "AIRFLOW__LOADAWARE__POLICY_ALLOW"
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("a socket was opened while a DAG was parsed")
+
+    monkeypatch.setattr(socket, "create_connection", refuse)
+
+
+def in_dag(make: Any) -> Any:
+    with DAG("pricing", schedule=None):
+        return make()
+
+
+def pod_task(**kwargs: Any) -> Any:
+    return in_dag(lambda: KubernetesPodOperator(task_id="load", name="n", image="i", **kwargs))
+
+
+def test_nobody_is_sized_by_default() -> None:
+    task = pod_task()
+    policy.task_policy(task)
+    assert task.callbacks == []
+
+
+def test_an_allowed_task_gets_the_callbacks_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ALLOW, "other.*, pricing.*")
+    task = pod_task()
+    for _ in range(2):
+        policy.task_policy(task)
+    assert task.callbacks == [SizingCallback]
+    assert task.on_retry_callback == [callbacks.on_retry]
+    assert task.on_failure_callback == [callbacks.on_failure]
+
+
+def test_callbacks_of_the_author_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ALLOW, "*")
+
+    def own(context: Any) -> None: ...
+
+    task = pod_task(on_failure_callback=own)
+    policy.task_policy(task)
+    assert task.on_failure_callback == [own, callbacks.on_failure]
+
+
+def test_a_mapped_task_gets_them_for_all_its_indices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ALLOW, "*")
+    mapped = in_dag(
+        lambda: KubernetesPodOperator.partial(task_id="load", name="n", image="i").expand(arguments=[["1"], ["2"]])
+    )
+    policy.task_policy(mapped)
+    assert mapped.partial_kwargs["callbacks"] == [SizingCallback]
+    assert mapped.partial_kwargs["on_retry_callback"] == [callbacks.on_retry]
+
+
+@pytest.mark.parametrize(
+    ("allow", "deny", "annotation", "sized"),
+    [
+        ("*", "pricing.*", None, False),
+        ("*", "*.load", None, False),
+        ("*", "other.*", None, True),
+        ("*", "", "false", False),
+        ("", "", "true", True),
+        ("*", "*", "true", True),
+        ("*", "", "nonsense", True),
+    ],
+)
+def test_lists_and_annotations_decide(
+    monkeypatch: pytest.MonkeyPatch, allow: str, deny: str, annotation: str | None, sized: bool
+) -> None:
+    monkeypatch.setenv(ALLOW, allow)
+    monkeypatch.setenv(DENY, deny)
+    task = pod_task(annotations={policy.ENABLED: annotation} if annotation else None)
+    policy.task_policy(task)
+    assert (task.callbacks == [SizingCallback]) is sized
+
+
+def test_the_kill_switch_stops_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ALLOW, "*")
+    monkeypatch.setenv("LOADAWARE_DISABLED", "yes")
+    task = pod_task()
+    policy.task_policy(task)
+    assert task.callbacks == []
+
+
+def test_tasks_that_are_no_pods_or_size_themselves_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ALLOW, "*")
+    own = in_dag(lambda: SizedKubernetesPodOperator(task_id="own", name="n", image="i"))
+    other = in_dag(lambda: BaseOperator(task_id="other"))
+    for task in (own, other):
+        policy.task_policy(task)
+        assert not task.on_failure_callback
+    assert own.callbacks == []
+
+
+def test_an_operator_without_callbacks_is_marked_for_the_hook(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ALLOW, "*")
+    task = in_dag(lambda: KubernetesJobOperator(task_id="job", name="n", image="i"))
+    policy.task_policy(task)
+    assert task.annotations == {policy.ENABLED: "hook"}
+    assert task.on_success_callback == [callbacks.on_success]
+
+
+def test_a_policy_never_breaks_a_dag() -> None:
+    policy.task_policy(object())
+    policy.pod_mutation_hook(object())

@@ -1,0 +1,37 @@
+"""Quantities against numbers that a reader can check."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_provider_loadaware.quantity import format_bytes, parse_bytes, parse_cores, say_bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("350Gi", 375809638400), ("1500M", 1500000000), ("1e3", 1000), ("1E", 10**18), ("0.5Ki", 512), (7, 7), ("1m", 1)],
+)
+def test_memory_is_bytes(text: object, count: int) -> None:
+    assert parse_bytes(text) == count
+
+
+@pytest.mark.parametrize(("text", "cores"), [("250m", 0.25), ("6", 6.0), (1.5, 1.5), ("100u", 0.0001)])
+def test_cpu_is_cores(text: object, cores: float) -> None:
+    assert parse_cores(text) == pytest.approx(cores)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "lots", "-1Gi", "1GiB", "1 Gi", None, True, [], "9" * 99, "{{ x }}", float("nan")]
+)
+def test_all_else_is_refused(text: object) -> None:
+    with pytest.raises(ValueError, match="is not a quantity"):
+        parse_bytes(text)
+
+
+@pytest.mark.parametrize("count", [1, 1023, 1 << 10, 3 << 29, 14949548032, 375809638400, (1 << 40) + 1])
+def test_what_is_written_reads_as_the_same(count: int) -> None:
+    assert parse_bytes(format_bytes(count)) == count
+
+
+def test_people_read_three_digits() -> None:
+    assert [say_bytes(n) for n in (10 << 30, 13571719168, 512 << 20, 9)] == ["10Gi", "12.6Gi", "512Mi", "9 bytes"]

@@ -1,0 +1,203 @@
+"""The server's faults, one after the other: each ends in time and in one of two errors."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_loadaware.service import Deadline, NotAnsweredError, RefusedError, Service
+from airflow_provider_loadaware.transport import within
+
+from .conftest import RECORDED, ScriptedServer, prediction
+
+ASK = {"dag_id": "d", "task_id": "t", "run_id": "r", "requested": {"memory_bytes": 1 << 30}}
+TELL = {"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success"}
+# The promise is 2.5 s; the rest is for a machine that is busy.
+MOST_SECONDS = 4.0
+
+
+@pytest.fixture
+def raw() -> Iterator[Callable[[Callable[[socket.socket], None]], str]]:
+    """Starts a TCP server that treats each connection as it is told, and gives its address."""
+    sockets: list[socket.socket] = []
+
+    def start(treat: Callable[[socket.socket], None]) -> str:
+        listener = socket.create_server(("127.0.0.1", 0))
+        sockets.append(listener)
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                sockets.append(connection)
+                threading.Thread(target=quietly, args=(connection,), daemon=True).start()
+
+        def quietly(connection: socket.socket) -> None:
+            with contextlib.suppress(OSError):
+                treat(connection)
+
+        threading.Thread(target=serve, daemon=True).start()
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+    yield start
+    for one in sockets:
+        one.close()
+
+
+def silent(connection: socket.socket) -> None:
+    connection.recv(65536)
+    time.sleep(30)
+
+
+def dripping(connection: socket.socket) -> None:
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+    for _ in range(300):
+        connection.sendall(b" ")
+        time.sleep(0.1)
+
+
+def endless(connection: socket.socket) -> None:
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+    while True:
+        connection.sendall(b" " * 65536)
+
+
+def resetting(connection: socket.socket) -> None:
+    connection.recv(65536)
+    connection.close()
+
+
+def not_http(connection: socket.socket) -> None:
+    connection.recv(65536)
+    connection.sendall(b"SSH-2.0-OpenSSH_9.6\r\n")
+    connection.close()
+
+
+@pytest.mark.parametrize("treat", [silent, dripping, endless, resetting, not_http])
+def test_a_broken_server_is_left_in_time(raw: Any, treat: Callable[[socket.socket], None]) -> None:
+    service = Service(raw(treat))
+    begun = time.monotonic()
+    with pytest.raises(NotAnsweredError):
+        service.predict(ASK, Deadline())
+    assert time.monotonic() - begun < MOST_SECONDS
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:1", "http://no-such-host.invalid", "https://127.0.0.1:1"])
+def test_an_address_that_does_not_answer_is_left_in_time(address: str) -> None:
+    begun = time.monotonic()
+    with pytest.raises(NotAnsweredError):
+        Service(address).predict(ASK, Deadline())
+    assert time.monotonic() - begun < MOST_SECONDS
+
+
+def test_a_resolver_that_hangs_is_left_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *a, **k: time.sleep(30))
+    begun = time.monotonic()
+    with pytest.raises(NotAnsweredError):
+        Service("http://slow.example.org").predict(ASK, Deadline())
+    assert time.monotonic() - begun < MOST_SECONDS
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (200, b""),
+        (200, b"<html>"),
+        (200, b"null"),
+        (200, b"[]"),
+        (200, b"{}"),
+        (200, b"\xff"),
+        (200, prediction(1, source="oracle")),
+        (204, b""),
+        (302, b""),
+        (500, {"detail": "ours"}),
+        (503, b"<html>"),
+    ],
+    ids=str,
+)
+def test_an_answer_without_sense_is_none(server: ScriptedServer, answer: Any) -> None:
+    server.answers["/predict"] = answer
+    with pytest.raises(NotAnsweredError):
+        Service(server.url).predict(ASK, Deadline())
+
+
+@pytest.mark.parametrize(
+    ("status", "later"), [(400, False), (401, True), (403, True), (404, False), (409, False), (422, False), (429, True)]
+)
+def test_a_refusal_says_whether_to_come_back(server: ScriptedServer, status: int) -> None:
+    server.answers["/predict"] = (status, {"detail": "no"})
+    with pytest.raises(RefusedError, match="no") as caught:
+        Service(server.url).predict(ASK, Deadline())
+    assert caught.value.status == status and caught.value.later is (status in (401, 403, 429))
+
+
+def test_a_broken_connection_is_tried_once_more_and_an_error_is_not(server: ScriptedServer, raw: Any) -> None:
+    seen: list[int] = []
+
+    def breaking(connection: socket.socket) -> None:
+        seen.append(1)
+        connection.close()
+
+    with pytest.raises(NotAnsweredError):
+        Service(raw(breaking)).predict(ASK, Deadline())
+    assert len(seen) == 2
+    server.answers["/predict"] = (500, {})
+    with pytest.raises(NotAnsweredError):
+        Service(server.url).predict(ASK, Deadline())
+    assert len(server.asked) == 1
+
+
+def test_the_token_is_sent_and_an_answer_read(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 << 30))
+    answer = Service(server.url, "s3cret").predict(ASK, Deadline())
+    assert answer.memory is not None and answer.memory.request_bytes == 10 << 30
+    assert server.tokens == ["Bearer s3cret"]
+    assert server.asked == [("/predict", ASK)]
+
+
+def test_processes_share_the_circuit_and_telling_has_its_own(server: ScriptedServer, tmp_path: Path) -> None:
+    server.answers["/observe"] = (503, {})
+    server.answers["/predict"] = (200, prediction(10 << 30))
+    for _ in range(3):
+        with pytest.raises(NotAnsweredError):
+            Service(server.url, state=tmp_path).observe(TELL, Deadline())
+    with pytest.raises(NotAnsweredError, match="rests"):
+        Service(server.url, state=tmp_path).observe(TELL, Deadline())
+    assert len(server.of("/observe")) == 3
+    Service(server.url, state=tmp_path).predict(ASK, Deadline())
+
+
+def test_a_refusal_does_not_open_the_circuit(server: ScriptedServer, tmp_path: Path) -> None:
+    server.answers["/observe"] = (422, {})
+    for _ in range(5):
+        with pytest.raises(RefusedError):
+            Service(server.url, state=tmp_path).observe(TELL, Deadline())
+    server.answers["/observe"] = (200, RECORDED)
+    assert Service(server.url, state=tmp_path).observe(TELL, Deadline()).recorded
+
+
+def test_no_time_left_asks_nobody_and_blames_nobody(server: ScriptedServer, tmp_path: Path) -> None:
+    for _ in range(5):
+        with pytest.raises(NotAnsweredError, match="no time"):
+            Service(server.url, state=tmp_path).predict(ASK, Deadline(0))
+    server.answers["/predict"] = (200, prediction(10 << 30))
+    Service(server.url, state=tmp_path).predict(ASK, Deadline())
+
+
+def test_work_gives_back_what_it_returns_and_raises() -> None:
+    assert within(5, lambda: 7) == 7
+    with pytest.raises(ZeroDivisionError):
+        within(5, lambda: 1 // 0)
+    with pytest.raises(TimeoutError):
+        within(0.01, lambda: time.sleep(5))
