@@ -22,9 +22,9 @@ func (h History) Stride(bins int, top, stride float64) ([]float64, error) {
 	if bins < 1 || !(top > 0) || math.IsInf(top, 0) || !(stride > 0) {
 		return nil, fmt.Errorf("%w: %d bins up to %v by a stride of %v", ErrEdges, bins, top, stride)
 	}
-	multiples := math.Ceil(top/stride) - 1
-	if (multiples+1)*stride < top { // top/stride was rounded down to a whole number
-		multiples++
+	multiples := math.Floor(top / stride)
+	if multiples*stride >= top*(1-1e-12) { // the top, but for rounding: it is an edge anyway
+		multiples--
 	}
 	inner := int(min(float64(bins-1), multiples))
 	if inner == 0 {

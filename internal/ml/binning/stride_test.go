@@ -26,7 +26,8 @@ func TestStrideTakesTheCheapestMultiples(t *testing.T) {
 		"a top at a multiple is one edge":      {4, 30, 10, []float64{10, 20, 30}},
 		"too few multiples are all edges":      {9, 30, 10, []float64{10, 20, 30}},
 		"a stride above the top leaves no one": {3, 30, 40, []float64{30}},
-		"a rounded quotient loses no multiple": {2, 0.3, 0.1, []float64{0.1, 0.3}},
+		"one bin needs no multiples":           {1, 1e300, 1, []float64{1e300}},
+		"a quotient rounded up adds no edge":   {40, 2.1, 0.7, []float64{0.7, 1.4, 2.1}},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			got, err := h.Stride(c.bins, c.top, c.stride)
@@ -56,6 +57,18 @@ func TestSearchIsNeverWorseThanStrideAndEqualAtItsStep(t *testing.T) {
 		exact, err := h.Search(bins, top, 0)
 		require.NoError(t, err)
 		require.LessOrEqual(t, h.Bill(exact), h.Bill(stridden)*(1+1e-12), "trial %d", trial)
+	}
+}
+
+func TestStrideGivesEdgesForAnyQuotient(t *testing.T) {
+	h := binning.History{Peaks: []float64{1}, Weights: []float64{3}}
+	for tenths := 1.0; tenths < 60; tenths++ {
+		for n := 1.0; n < 60; n++ {
+			edges, err := h.Stride(100, n*tenths/10, tenths/10)
+			require.NoError(t, err)
+			require.NoError(t, binning.Check(edges), "%v by %v", n*tenths/10, tenths/10)
+			require.Len(t, edges, int(n), "%v by %v", n*tenths/10, tenths/10)
+		}
 	}
 }
 
