@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from airflow_provider_loadaware.quantity import MIB, say_bytes
+from loadaware_client.models.lift import Lift
 from loadaware_client.models.mode import Mode
 from loadaware_client.models.prediction import Prediction
 from loadaware_client.models.source import Source
@@ -128,6 +129,26 @@ def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
         source="local-lift",
         reason=f"OOMKilled at {say_bytes(kill.at_bytes)} in try {kill.try_number}; lifted without the server",
     )
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """What /retry-lift said; `next_bytes` is None where it promised nothing."""
+
+    next_bytes: int | None
+    words: str
+
+    @classmethod
+    def of(cls, answer: Lift) -> Lifted:
+        """Reads an answer; amounts that make no sense are no promise."""
+        amount = getattr(answer.memory, "limit_bytes", None)
+        if not isinstance(amount, int) or not LEAST <= amount <= MOST:
+            amount = None
+        if not answer.retry:
+            return cls(None, f"more would not help ({answer.verdict}): {answer.reason}")
+        if amount is None:
+            return cls(None, answer.reason)
+        return cls(amount, f"next try gets {say_bytes(amount)}")
 
 
 def without_cpu(given: Grant) -> Grant:

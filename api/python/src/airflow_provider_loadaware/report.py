@@ -1,4 +1,4 @@
-"""The end of a try as POST /observe takes it, and the sending of reports that had to wait."""
+"""The end of a try as POST /observe takes it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,9 @@ from typing import Any
 
 from airflow_provider_loadaware import outcome as outcomes
 from airflow_provider_loadaware import peak, pod
-from airflow_provider_loadaware.grant import LEAST, MOST
-from airflow_provider_loadaware.memory import Spool
 from airflow_provider_loadaware.outcome import Outcome
-from airflow_provider_loadaware.quantity import say_bytes
-from airflow_provider_loadaware.service import Deadline, RefusedError, Service
 from airflow_provider_loadaware.tries import Try
-from loadaware_client.models.lift import Lift
-from loadaware_client.types import Unset
 
-BATCH = 50
 _said: set[str] = set()
 
 
@@ -97,48 +90,6 @@ class End:
                 "duration_seconds": (ended - began).total_seconds(),
             }
         return {k: v for k, v in fields.items() if v is not None}
-
-
-@dataclass(frozen=True)
-class Lifted:
-    """What /retry-lift said; `next_bytes` is None where it promised nothing."""
-
-    next_bytes: int | None
-    words: str
-
-    @classmethod
-    def of(cls, answer: Lift) -> Lifted:
-        """Reads an answer; amounts that make no sense are no promise."""
-        amount = getattr(answer.memory, "limit_bytes", None)
-        if not isinstance(amount, int) or not LEAST <= amount <= MOST:
-            amount = None
-        if not answer.retry:
-            return cls(None, f"more would not help ({answer.verdict}): {answer.reason}")
-        if amount is None:
-            return cls(None, answer.reason)
-        return cls(amount, f"next try gets {say_bytes(amount)}")
-
-
-def send_waiting(service: Service, spool: Spool, deadline: Deadline, run_key: str | None = None) -> None:
-    """Sends reports that wait; the server counts a try once, so that one sent twice does no harm.
-
-    Raises what Service.observe_many raises; then they wait on.
-    """
-    waiting = spool.waiting(BATCH, run_key)
-    if not waiting:
-        return
-    try:
-        answers = service.observe_many(list(waiting.values()), deadline)
-    except RefusedError as error:
-        if error.later:
-            raise
-        for key in waiting:  # the batch as a whole makes no sense to the server, and never will
-            spool.sent(key)
-        return
-    for key, answer in zip(waiting, answers, strict=True):
-        # Recorded, or refused for good; only the server's own trouble is worth another try.
-        if answer.recorded or (not isinstance(answer.error, Unset) and answer.error.status < 500):
-            spool.sent(key)
 
 
 def _utc(moment: Any) -> datetime | None:

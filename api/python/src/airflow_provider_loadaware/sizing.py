@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from airflow_provider_loadaware import features, grant, peak, pod, report, settings
+from airflow_provider_loadaware import features, grant, peak, pod, report, resend, settings
 from airflow_provider_loadaware.grant import Bounds, Grant, Static
 from airflow_provider_loadaware.hooks import LoadawareHook
 from airflow_provider_loadaware.memory import Kills, Spool
@@ -127,7 +127,7 @@ class Sizing:
             if key.try_number > 1:
                 # Else the server would not know yet of the kill that this try comes from.
                 with contextlib.suppress(NotAnsweredError, RefusedError):
-                    report.send_waiting(service, Spool(settings.state_folder()), deadline, key.run_key)
+                    resend.send_waiting(service, Spool(settings.state_folder()), deadline, key.run_key)
             question = {**key.body(), "features": self._features(), "requested": static.requested()}
             if bounds.most:
                 question["max_memory_bytes"] = bounds.most
@@ -207,7 +207,7 @@ class Sizing:
             self.log.info("loadaware: reported %s: peak %s of %s", outcome.value, used, had)
         if service is not None:
             with contextlib.suppress(NotAnsweredError, RefusedError):
-                report.send_waiting(service, spool, deadline)
+                resend.send_waiting(service, spool, deadline)
 
     def _keep(self, spool: Spool, key: Try, body: dict[str, Any], error: Exception, *, keep: bool) -> None:
         kept = keep and spool.keep(key, body)
@@ -219,7 +219,7 @@ class Sizing:
 
     def _lift(
         self, service: Service, key: Try, outcome: Outcome, end: report.End, deadline: Deadline
-    ) -> report.Lifted | None:
+    ) -> grant.Lifted | None:
         question: dict[str, Any] = {
             **key.body(),
             "reason": outcome.value,
@@ -230,7 +230,7 @@ class Sizing:
         if most:
             question["max_memory_bytes"] = most
         try:
-            return report.Lifted.of(service.lift(question, deadline))
+            return grant.Lifted.of(service.lift(question, deadline))
         except (NotAnsweredError, RefusedError) as error:
             self.log.warning("loadaware: the next amount is not known yet (%s)", error)
             return None

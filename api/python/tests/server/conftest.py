@@ -1,0 +1,48 @@
+"""The real server, with a private PostgreSQL in a temporary folder. `make build` makes the binary."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+BINARY = Path(os.environ.get("LOADAWARE_BIN") or Path(__file__).parents[4] / "bin" / "loadaware")
+START_SECONDS = 60.0
+TOKEN = "a-token-of-the-tests"
+
+
+@pytest.fixture(scope="session")
+def url() -> Iterator[str]:
+    """The address of a server that knows TOKEN as an admin's."""
+    if not BINARY.exists():
+        pytest.fail(f"{BINARY} is not there: run make build, or set LOADAWARE_BIN")
+    with tempfile.TemporaryDirectory(prefix="loadaware-server-") as name:
+        work = Path(name)
+        work.chmod(0o755)  # root's PostgreSQL runs as another user
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("LOADAWARE_") and k != "DATABASE_URL"}
+        arguments = ["serve", "--addr", "127.0.0.1:0", "--admin-addr", "", "--data", str(work / "data")]
+        with (work / "log").open("wb") as log:
+            server = subprocess.Popen(
+                [str(BINARY), *arguments, "--tokens", f"admin:{TOKEN}"], stdout=log, stderr=log, env=kept
+            )
+        try:
+            yield _address(server, work / "log")
+        finally:
+            server.terminate()
+            server.wait(START_SECONDS)
+
+
+def _address(server: subprocess.Popen[bytes], log: Path) -> str:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end and server.poll() is None:
+        found = re.search(r"serves at (http://\S+)", log.read_text(errors="replace"))
+        if found:
+            return found.group(1)
+        time.sleep(0.05)
+    raise AssertionError(f"the server did not start: {log.read_text(errors='replace')}")

@@ -1,0 +1,155 @@
+"""The generated client and the thin layer against the real server. Needs no Airflow."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from typing import Any
+
+import pytest
+
+from airflow_provider_loadaware.grant import Lifted
+from airflow_provider_loadaware.memory import Spool
+from airflow_provider_loadaware.resend import send_waiting
+from airflow_provider_loadaware.service import Deadline, RefusedError, Service
+from airflow_provider_loadaware.tries import Try
+from loadaware_client import AuthenticatedClient
+from loadaware_client.api.ask import predict
+from loadaware_client.api.service import health
+from loadaware_client.api.tasks import get_receipt, get_task, list_tasks
+from loadaware_client.models.predict_request import PredictRequest
+from loadaware_client.models.prediction import Prediction
+from loadaware_client.models.problem import Problem
+from loadaware_client.models.receipt import Receipt
+from loadaware_client.models.source import Source
+from loadaware_client.models.task_page import TaskPage
+from loadaware_client.models.task_profile import TaskProfile
+
+from .conftest import TOKEN
+
+GIB = 1 << 30
+_runs = itertools.count()
+
+
+@pytest.fixture
+def client(url: str) -> AuthenticatedClient:
+    return AuthenticatedClient(base_url=url, token=TOKEN)
+
+
+@pytest.fixture
+def service(url: str) -> Service:
+    return Service(url, TOKEN)
+
+
+def a_try(task: str, number: int = 1, run: str | None = None) -> Try:
+    return Try("default", "client", task, run or f"run-{next(_runs)}", -1, number)
+
+
+def question(key: Try, **more: Any) -> dict[str, Any]:
+    return {**key.body(), "requested": {"memory_bytes": 8 * GIB}, **more}
+
+
+def test_the_client_alone_asks(client: AuthenticatedClient) -> None:
+    body = PredictRequest.from_dict({"dag_id": "client", "task_id": "new", "requested": {"memory": "8Gi"}})
+    answer = predict.sync(client=client, body=body)
+    assert isinstance(answer, Prediction)
+    assert answer.source is Source.REQUESTED and answer.memory is not None
+    assert answer.memory.request_bytes == 8 * GIB
+    alive = health.sync(client=client)
+    assert alive is not None and alive.to_dict() == {"status": "ok"}
+
+
+def test_the_client_alone_reads_a_refusal(url: str) -> None:
+    body = PredictRequest.from_dict({"dag_id": "client", "task_id": "unheard"})
+    known = predict.sync_detailed(client=AuthenticatedClient(base_url=url, token=TOKEN), body=body)
+    unknown = predict.sync_detailed(client=AuthenticatedClient(base_url=url, token="no"), body=body)
+    assert (known.status_code, unknown.status_code) == (404, 401)
+    assert isinstance(known.parsed, Problem) and known.parsed.type_.endswith("not-found")
+
+
+def test_a_history_makes_a_smaller_grant(service: Service, client: AuthenticatedClient) -> None:
+    for _ in range(40):
+        key = a_try("learned")
+        features = {"rows": 100}
+        report = {
+            **key.body(),
+            "outcome": "success",
+            "memory_max_bytes": GIB,
+            "duration_seconds": 60.0,
+            "allocated": {"memory_bytes": 8 * GIB},
+            "features": features,
+        }
+        assert service.observe(report, Deadline(30)).recorded
+    key = a_try("learned")
+    answer = service.predict(question(key, features={"rows": 100}), Deadline(30))
+    assert answer.source in (Source.MODEL, Source.PROFILE) and answer.memory is not None
+    assert GIB <= answer.memory.request_bytes < 8 * GIB
+
+    receipt = get_receipt.sync(client=client, prediction_id=answer.prediction_id)
+    assert isinstance(receipt, Receipt) and receipt.answer.memory == answer.memory
+    profile = get_task.sync(client=client, dag_id="client", task_id="learned")
+    assert isinstance(profile, TaskProfile) and profile.observations == 40
+    page = list_tasks.sync(client=client)
+    assert isinstance(page, TaskPage) and "learned" in {t.task_id for t in page.tasks}
+
+
+def test_a_kill_is_lifted_and_the_next_try_gets_what_was_promised(service: Service) -> None:
+    first = a_try("killed")
+    killed = {**first.body(), "outcome": "oom_killed", "allocated": {"memory_bytes": 2 * GIB}}
+    service.observe(killed, Deadline(30))
+    lift = {
+        **first.body(),
+        "reason": "oom_killed",
+        "failed": {"memory_bytes": 2 * GIB},
+        "requested": {"memory_bytes": 8 * GIB},
+        "max_memory_bytes": 64 * GIB,
+    }
+    lifted = Lifted.of(service.lift(lift, Deadline(30)))
+    assert lifted.next_bytes is not None and 2 * GIB < lifted.next_bytes <= 64 * GIB
+    second = a_try("killed", 2, first.run_id)
+    answer = service.predict(question(second, max_memory_bytes=64 * GIB), Deadline(30))
+    assert answer.source is Source.LIFT and answer.memory is not None
+    assert answer.memory.limit_bytes == lifted.next_bytes
+
+
+def test_an_eviction_is_not_lifted(service: Service) -> None:
+    key = a_try("evicted")
+    answer = service.lift({**key.body(), "reason": "evicted", "failed": {"memory_bytes": GIB}}, Deadline(30))
+    assert Lifted.of(answer).next_bytes is None
+
+
+def test_what_waited_is_sent_and_none_is_counted_twice(
+    service: Service, client: AuthenticatedClient, tmp_path: Any
+) -> None:
+    spool = Spool(tmp_path)
+    keys = [a_try("waited") for _ in range(3)]
+    for key in keys:
+        report = {**key.body(), "outcome": "success", "memory_max_bytes": GIB, "duration_seconds": 1.0}
+        spool.keep(key, report)
+        if key is keys[0]:
+            service.observe(report, Deadline(30))  # sent before its answer was lost
+    wrong = a_try("waited")
+    spool.keep(wrong, {**wrong.body(), "outcome": "success", "memory_max_bytes": -1})
+    send_waiting(service, spool, Deadline(30))
+    assert spool.waiting(10) == {}
+    profile = get_task.sync(client=client, dag_id="client", task_id="waited")
+    assert isinstance(profile, TaskProfile) and profile.observations == 3
+
+
+def test_a_contradiction_is_refused_for_good(service: Service) -> None:
+    key = a_try("contradicted")
+    service.observe({**key.body(), "outcome": "success"}, Deadline(30))
+    with pytest.raises(RefusedError) as caught:
+        service.observe({**key.body(), "outcome": "failed"}, Deadline(30))
+    assert caught.value.status == 409 and not caught.value.later
+
+
+def test_the_button_of_the_connection_knows_a_wrong_token(url: str, service: Service) -> None:
+    assert service.check(Deadline(30)).status == "ready"
+    with pytest.raises(RefusedError) as caught:
+        Service(url, "wrong").check(Deadline(30))
+    assert caught.value.status == 401
+
+
+def test_nothing_of_this_imported_airflow() -> None:
+    assert not [name for name in sys.modules if name == "airflow" or name.startswith("airflow.")]
