@@ -36,7 +36,8 @@ def test_the_server_is_told_how_it_died(world: World, dag_id: str, task_id: str)
     known = world.loadaware.get(f"/tasks/{dag_id}/{task_id}")
     assert known["observations"] == len(limits)
     assert known["kills"] == (1 if dying.lifted else 0)
-    assert world.loadaware.heard(dying.outcome, try_number=1, **one)
+    had = {"memory_bytes": STATIC_SMALL}
+    assert world.loadaware.heard(dying.outcome, try_number=1, allocated=had, **one)
     assert world.loadaware.heard("success", try_number=len(limits), **one)
 
 

@@ -22,6 +22,7 @@ Json = dict[str, Any]
 TESTS = Path(__file__).resolve().parent.parent
 MAJOR = int(version("apache-airflow").split(".")[0])
 ENDED = {"success", "failed"}
+POD_OPERATOR = "airflow.providers.cncf.kubernetes.operators.pod"
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,10 @@ class Airflow:
         self.env = {**_environment(home), **extra_env}
         self._database = home / "airflow.db"
         self._processes: list[Process] = []
+        config = home / "config"
+        config.mkdir()
+        # Every try is forked from the scheduler, which has then imported what takes seconds.
+        (config / "airflow_local_settings.py").write_text(f"import {POD_OPERATOR}  # noqa: F401\n")
         self._migrate()
 
     def start(self) -> None:
@@ -159,7 +164,9 @@ def _environment(home: Path) -> dict[str, str]:
         "SCHEDULER__ENABLE_HEALTH_CHECK": "False",
         "SCHEDULER__PARSING_PROCESSES": "1",
         "DAG_PROCESSOR__PARSING_PROCESSES": "1",
-        "TRIGGERER__DEFAULT_CAPACITY": "20",
+        # Slow is not dead: on a busy machine a try is late with its sign of life.
+        "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "900",
+        "SCHEDULER__SCHEDULER_ZOMBIE_TASK_THRESHOLD": "900",
         "LOGGING__LOGGING_LEVEL": "INFO",
     }
     if MAJOR >= 3:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -75,13 +76,19 @@ def connection(url: str) -> str:
 
 @contextmanager
 def folder() -> Iterator[Path]:
-    """A temporary folder that PostgreSQL may enter when it runs as another user than root."""
+    """A temporary folder that PostgreSQL may enter when it runs as another user than root.
+
+    With TEST_AIRFLOW_KEEP=1 it stays, to be looked into.
+    """
     path = Path(tempfile.mkdtemp(prefix="loadaware-airflow-"))
     path.chmod(0o755)
     try:
         yield path
     finally:
-        shutil.rmtree(path, ignore_errors=True)
+        if os.environ.get("TEST_AIRFLOW_KEEP"):
+            print(f"kept {path}")
+        else:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager
