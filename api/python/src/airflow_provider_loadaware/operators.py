@@ -69,6 +69,8 @@ class SizerMixin:
         # Rendering replaces the templates, and with them the knowledge which values were one.
         self._jinja_names = feature_rules.jinja_names(features)
         self._launch: Launch | None = None
+        # Older providers do not give it to `cleanup`.
+        self._try_context: Any = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "template_fields" not in cls.__dict__:
@@ -102,6 +104,7 @@ class SizerMixin:
         request = super().build_pod_request_obj(context, **kwargs)  # type: ignore[misc]
         if context is None or kwargs.get("dry_run") or not self.sizing:
             return request
+        self._try_context = context
         with fail_open(self.log, "sizing"):  # type: ignore[attr-defined]
             self._launch = self.loadaware_sizing(context).launch(request, self.base_container_name)  # type: ignore[attr-defined]
             show(self, self._launch, context)
@@ -116,12 +119,12 @@ class SizerMixin:
 
     def cleanup(self, pod: Any, remote_pod: Any, *args: Any, **kwargs: Any) -> Any:
         """Reports before the pod is deleted. Called on success and on failure."""
-        context = kwargs.get("context") or (args[1] if len(args) > 1 else None)
-        self._finish(context, remote_pod, sys.exc_info()[1])
+        self._finish(self._try_context, remote_pod, sys.exc_info()[1])
         return super().cleanup(pod, remote_pod, *args, **kwargs)  # type: ignore[misc]
 
     def trigger_reentry(self, context: Any, event: dict[str, Any]) -> Any:
         """Resumes a deferred try; one whose pod is gone never reaches `cleanup`."""
+        self._try_context = context
         try:
             result = super().trigger_reentry(context, event)  # type: ignore[misc]
         except Exception as error:
@@ -168,6 +171,20 @@ def _own_init(cls: Any) -> Callable[..., None]:
 
 class SizedKubernetesPodOperator(SizerMixin, KubernetesPodOperator):
     """KubernetesPodOperator, with the arguments of SizerMixin. All of them are optional."""
+
+
+def size(operator: Any, request: Any, context: Any) -> None:
+    """Sizes a pod of an operator whose class is not ours, and guards its creation."""
+    with fail_open(operator.log, "sizing"):
+        launch = Sizing(Options(), context, operator.log).launch(request, operator.base_container_name)
+        show(operator, launch, context)
+        # Nobody is called back for a pod that was refused, so its creation is put behind ours.
+        create = operator.get_or_create_pod
+
+        def guarded(pod_request_obj: Any, context: Any) -> Any:
+            return create_or_undo(operator, create, launch, pod_request_obj, context)
+
+        operator.get_or_create_pod = guarded
 
 
 def show(operator: Any, launch: Launch, context: Any) -> None:

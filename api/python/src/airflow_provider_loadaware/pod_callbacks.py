@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from airflow.providers.cncf.kubernetes.callbacks import KubernetesPodOperatorCallback
 
 from airflow_provider_loadaware import watch
-from airflow_provider_loadaware.operators import create_or_undo, show
+from airflow_provider_loadaware.operators import size
+from airflow_provider_loadaware.outcome import base_end
 from airflow_provider_loadaware.sizing import Options, Sizing, fail_open
 
 
@@ -21,12 +21,7 @@ class SizingCallback(KubernetesPodOperatorCallback):
     @staticmethod
     def on_pod_manifest_created(*, pod_request: Any, operator: Any, context: Any, **kwargs: Any) -> None:
         """After pod_mutation_hook, once for each try."""
-        with fail_open(operator.log, "sizing"):
-            launch = Sizing(Options(), context, operator.log).launch(pod_request, operator.base_container_name)
-            show(operator, launch, context)
-            # No callback is called for a refused pod, so the creation itself is guarded.
-            create = operator.get_or_create_pod
-            operator.get_or_create_pod = functools.partial(_create, operator, create, launch)
+        size(operator, pod_request, context)
 
     @staticmethod
     def on_pod_completion(*, pod: Any, operator: Any, context: Any, **kwargs: Any) -> None:
@@ -35,6 +30,9 @@ class SizingCallback(KubernetesPodOperatorCallback):
             end = watch.end_of(operator, pod or operator.pod, None)
             Sizing(Options(), context, operator.log).finish(end)
 
-
-def _create(operator: Any, create: Any, launch: Any, pod_request_obj: Any, context: Any) -> Any:
-    return create_or_undo(operator, create, launch, pod_request_obj, context)
+    @staticmethod
+    def on_operator_resuming(*, pod: Any, operator: Any, context: Any, **kwargs: Any) -> None:
+        """After a deferral, with providers that do not tell of the completion then."""
+        with fail_open(operator.log, "reporting"):
+            if base_end(pod, operator.base_container_name).exit_code is not None:
+                SizingCallback.on_pod_completion(pod=pod, operator=operator, context=context)

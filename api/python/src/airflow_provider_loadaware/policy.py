@@ -1,8 +1,9 @@
 """Sizing without changing a DAG: hooks of Airflow's entry point `airflow.policy`.
 
 `task_policy` runs while DAGs are parsed. It asks nobody anything: it appends callbacks to those
-KubernetesPodOperators that the settings allow. `pod_mutation_hook` is for pods of operators that call no
-callbacks (KubernetesJobOperator); it acts only inside a running task, never in the scheduler.
+KubernetesPodOperators that the settings allow. `pod_mutation_hook` is for pods of whose launch no callback is
+told: those of KubernetesJobOperator, and those of deferrable tasks with older providers. It acts only inside a
+running task, never in the scheduler.
 
     policy_allow ... globs of dag_id.task_id that are sized; none by default, "*" for all
     policy_deny .... globs that are left alone
@@ -38,14 +39,12 @@ def task_policy(task: Any) -> None:
         if "KubernetesPodOperator" not in kinds or "SizerMixin" in kinds or not _wanted(task):
             return
         from airflow_provider_loadaware import callbacks
+        from airflow_provider_loadaware.pod_callbacks import SizingCallback
 
-        if "KubernetesJobOperator" in kinds:
+        if _launches_unseen(task, kinds):
             _set(task, "annotations", {**(_get(task, "annotations") or {}), ENABLED: BY_HOOK})
             _append(task, "on_success_callback", callbacks.on_success)
-        else:
-            from airflow_provider_loadaware.pod_callbacks import SizingCallback
-
-            _append(task, "callbacks", SizingCallback)
+        _append(task, "callbacks", SizingCallback)
         _append(task, "on_failure_callback", callbacks.on_failure)
         _append(task, "on_retry_callback", callbacks.on_retry)
 
@@ -58,11 +57,20 @@ def pod_mutation_hook(pod: Any) -> None:
         if annotations.get(ENABLED) != BY_HOOK or settings.disabled():
             return
         from airflow_provider_loadaware._compat import current_context
-        from airflow_provider_loadaware.sizing import Options, Sizing
+        from airflow_provider_loadaware.operators import size
 
         context = current_context()
         if context is not None:
-            Sizing(Options(), context, log).launch(pod, "base")
+            size(context["task"], pod, context)
+
+
+def _launches_unseen(task: Any, kinds: set[str]) -> bool:
+    """Whether the operator tells no callback of the pod that it is about to create."""
+    if "KubernetesJobOperator" in kinds:
+        return True
+    launch = getattr(getattr(task, "operator_class", None) or type(task), "execute_async", None)
+    names = getattr(getattr(launch, "__code__", None), "co_names", ())
+    return bool(_get(task, "deferrable")) and "on_pod_manifest_created" not in names
 
 
 def _wanted(task: Any) -> bool:

@@ -31,6 +31,11 @@ QUICK: Mapping[str, Any] = {
 }
 
 
+# A deferred try must be over in the scheduler's eyes before its trigger fires; otherwise Airflow takes
+# the resumption for a crash. So these pods run for longer than a busy scheduler takes for a round.
+DEFERRED_SECONDS = 8.0
+
+
 def need_of(rows: int) -> int:
     """Bytes that so many rows take, in the history and in a run like it."""
     return rows * 2 * MIB
@@ -42,10 +47,10 @@ def history() -> list[tuple[dict[str, Any], int]]:
     return [({"rows": n}, need_of(n) * (97 + 2 * (i % 4)) // 100) for i, n in enumerate(rows)]
 
 
-def part(need: str | int = "{{ params.need }}", **more: str) -> dict[str, str]:
+def part(need: str | int = "{{ params.need }}", seconds: float = 0.5, **more: str) -> dict[str, str]:
     """The environment by which a pod is told what to do; the values may be Jinja."""
     words = "".join(f', "{name}": {value}' for name, value in more.items())
-    return {SCRIPT_VARIABLE: f'{{"need": {need}, "seconds": 0.5{words}}}'}
+    return {SCRIPT_VARIABLE: f'{{"need": {need}, "seconds": {seconds}{words}}}'}
 
 
 @dataclass(frozen=True)
@@ -64,14 +69,14 @@ class Dying:
         """It dies for want of memory, so no longer once it has enough."""
         return self.need > STATIC_SMALL
 
-    def part(self) -> dict[str, str]:
+    def part(self, seconds: float) -> dict[str, str]:
         if self.when_short:
-            return part(self.need, dies_when_short=f'"{self.death.value}"')
+            return part(self.need, seconds, dies_when_short=f'"{self.death.value}"')
         first = f"{{{{ '{self.death.value}' if ti.try_number == 1 else '' }}}}"
         more = {"dies": f'"{first}"'}
         if self.message:
             more["message"] = f'"{self.message}"'
-        return part(self.need, **more)
+        return part(self.need, seconds, **more)
 
 
 SHORT = STATIC_SMALL + 64 * MIB  # a need that the static request does not meet

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,7 +30,7 @@ def test_only_memory_and_the_cpu_request_of_the_base_container_change() -> None:
     static = k8s.V1ResourceRequirements(
         requests={"memory": "350Gi", "cpu": "6", "ephemeral-storage": "5Gi", "nvidia.com/gpu": "1"},
         limits={"memory": "350Gi", "nvidia.com/gpu": "1"},
-        claims=[k8s.CoreV1ResourceClaim(name="card")],
+        claims=[SimpleNamespace(name="card")],
     )
     before, pod = copy.deepcopy(static), make(static)
     apply(pod)

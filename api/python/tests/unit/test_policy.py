@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 from airflow.providers.cncf.kubernetes.operators.job import KubernetesJobOperator
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+from kubernetes.client import models as k8s
 
 from airflow_provider_loadaware import callbacks, policy
 from airflow_provider_loadaware.operators import SizedKubernetesPodOperator
 from airflow_provider_loadaware.pod_callbacks import SizingCallback
+
+from .conftest import ScriptedServer, prediction, task_context
 
 try:
     from airflow.sdk import DAG, BaseOperator
@@ -19,6 +22,7 @@ except ImportError:
     from airflow import DAG
     from airflow.models import BaseOperator
 
+CONNECT = socket.create_connection
 DENY, ALLOW = "AIRFLOW__LOADAWARE__POLICY_DENY", "AIRFLOW__LOADAWARE__POLICY_ALLOW"
 
 
@@ -119,8 +123,44 @@ def test_an_operator_without_callbacks_is_marked_for_the_hook(monkeypatch: pytes
     monkeypatch.setenv(ALLOW, "*")
     task = in_dag(lambda: KubernetesJobOperator(task_id="job", name="n", image="i"))
     policy.task_policy(task)
-    assert task.annotations == {policy.ENABLED: "hook"}
+    assert task.annotations == {policy.ENABLED: policy.BY_HOOK}
     assert task.on_success_callback == [callbacks.on_success]
+
+
+def test_a_marked_pod_is_sized_only_inside_a_running_task(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow_provider_loadaware import _compat
+
+    monkeypatch.setattr(socket, "create_connection", CONNECT)  # this one does ask
+    server.answers["/predict"] = (200, prediction(1 << 30))
+    task = in_dag(lambda: KubernetesJobOperator(task_id="job", name="n", image="i"))
+
+    def a_pod() -> Any:
+        annotations = {policy.ENABLED: policy.BY_HOOK}
+        containers = [k8s.V1Container(name="base")]
+        return k8s.V1Pod(metadata=k8s.V1ObjectMeta(annotations=annotations), spec=k8s.V1PodSpec(containers=containers))
+
+    outside = a_pod()
+    policy.pod_mutation_hook(outside)
+    assert outside.spec.containers[0].resources is None and server.asked == []
+    monkeypatch.setattr(_compat, "current_context", lambda: task_context(task=task))
+    inside = a_pod()
+    policy.pod_mutation_hook(inside)
+    assert inside.spec.containers[0].resources.limits == {"memory": "1Gi"}
+
+
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_a_deferrable_task_is_marked_where_its_provider_tells_nobody(
+    monkeypatch: pytest.MonkeyPatch, deferrable: bool
+) -> None:
+    def execute_async(self: Any, context: Any) -> None: ...
+
+    monkeypatch.setenv(ALLOW, "*")
+    monkeypatch.setattr(KubernetesPodOperator, "execute_async", execute_async)
+    task = pod_task(deferrable=deferrable)
+    policy.task_policy(task)
+    assert (task.annotations == {policy.ENABLED: policy.BY_HOOK}) is deferrable
 
 
 def test_a_policy_never_breaks_a_dag() -> None:

@@ -8,7 +8,7 @@ from airflow import DAG
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
 from kubernetes.client import models as k8s
 
-from scenarios import MIB, QUICK, part
+from scenarios import DEFERRED_SECONDS, MIB, QUICK, part
 
 with DAG(
     "plain",
@@ -21,7 +21,7 @@ with DAG(
         KubernetesPodOperator(
             task_id=task_id,
             container_resources=k8s.V1ResourceRequirements(requests={"memory": "8Gi"}, limits={"memory": "8Gi"}),
-            env_vars=part(),
+            env_vars=part(seconds=DEFERRED_SECONDS if task_id == "deferrable" else 0.5),
             deferrable=task_id == "deferrable",
             **QUICK,
         )

@@ -9,7 +9,7 @@ from airflow import DAG
 from airflow_provider_loadaware.operators import SizedKubernetesPodOperator
 from kubernetes.client import models as k8s
 
-from scenarios import GIB, MAPPED_HUNGRY, MAPPED_ROWS, MIB, QUICK, need_of, part
+from scenarios import DEFERRED_SECONDS, GIB, MAPPED_HUNGRY, MAPPED_ROWS, MIB, QUICK, need_of, part
 
 ALWAYS: dict[str, Any] = {
     "schedule": None,
@@ -34,7 +34,7 @@ with DAG("sized_deferrable", params={"rows": 500, "need": 1000 * MIB}, **ALWAYS)
     SizedKubernetesPodOperator(
         task_id="work",
         container_resources=EIGHT,
-        env_vars=part(),
+        env_vars=part(seconds=DEFERRED_SECONDS),
         feature_keys=["rows"],
         deferrable=True,
         **QUICK,

@@ -50,10 +50,12 @@ class Airflow:
         self._migrate()
 
     def start(self) -> None:
-        components = ["scheduler", "triggerer"]
+        port = self.env["TEST_API_PORT"]
+        components = [["scheduler", "--skip-serve-logs"], ["triggerer", "--skip-serve-logs"]]
         if MAJOR >= 3:
-            components += ["dag-processor", "api-server"]
-        self._processes = [self._run(component) for component in components]
+            components.append(["dag-processor"])
+            components.append(["api-server", "--host", "127.0.0.1", "--port", port, "--workers", "1"])
+        self._processes = [self._run(*component) for component in components]
 
     def stop(self) -> None:
         for process in self._processes:
@@ -110,10 +112,8 @@ class Airflow:
         """The last words of the components."""
         return "\n".join(process.said()[-4000:] for process in self._processes)
 
-    def _run(self, component: str) -> Process:
-        command = [sys.executable, "-m", "airflow", component]
-        if component == "api-server":
-            command += ["--host", "127.0.0.1", "--port", self.env["TEST_API_PORT"], "--workers", "1"]
+    def _run(self, component: str, *arguments: str) -> Process:
+        command = [sys.executable, "-m", "airflow", component, *arguments]
         return Process(command, self.env, self.home / f"{component}.out", self.home)
 
     def _migrate(self) -> None:
