@@ -166,6 +166,9 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 			Cells: cellsOf(&h.Schema, r.Features), Peak: math.Max(1, float64(bytes)),
 			Seconds: secondsOf(r.Duration), Cores: float64(r.CPUMax), Weight: max(r.Weight, 1), Residual: math.NaN(),
 		}
+		if r.Seq < m.Changed {
+			next.Weight *= staleWeight
+		}
 		if before, ok := known[r.Seq]; ok {
 			next.Residual, next.Answered = before.Residual, before.Answered
 		}
@@ -200,6 +203,7 @@ func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 
 const (
 	aboveBound   = 1.2 // the peak of a killed try is above its bound, by who knows what
+	staleWeight  = 0.2 // a row from before the task changed
 	atMostWeight = 0.5 // a row that only says "not more" is half a row
 )
 

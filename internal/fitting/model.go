@@ -58,7 +58,8 @@ type Model struct {
 	Honest    []honest     // newest last
 	Held      []Told       // quarantined: far beyond anything seen, not confirmed yet
 	LastSeq   int64
-	Tries     int // told, of any outcome
+	Changed   int64 // place of the first row after the last change of the task; 0: none was seen
+	Tries     int   // told, of any outcome
 	Kills     int
 	Fitted    int // measured rows at the last fit
 	Largest   sizing.Bytes
@@ -190,8 +191,11 @@ func (m *Model) learnRow(r *row, seq int64) {
 	}
 	m.Share.Missed(r.Residual)
 	m.Overrun.Add(math.Log1p(r.Seconds)-p.Duration, overrunRows)
-	m.Experts.Learn(&p, r.Peak, r.Seconds, &m.Share)
+	changed := m.Experts.Learn(&p, r.Peak, r.Seconds, &m.Share)
 	m.Models.learn(r, &p, b)
+	if changed > 0 {
+		m.Changed = m.Honest[max(0, len(m.Honest)-changed)].Seq
+	}
 }
 
 // bufferPool: answers must not allocate, and are asked from many goroutines.

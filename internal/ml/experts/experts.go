@@ -41,6 +41,7 @@ type Experts struct {
 	Told    int     // rows learned
 	MaxPeak float64 // largest peak, or bound of one, so far
 	SqErr   [ModelCount]float64
+	Shift   Shift
 	Ledger  []Entry // newest Config.Ledger rows, oldest first from At on
 	At      int
 	Cost    [Count]float64 // forgetting sums …
@@ -88,12 +89,13 @@ func (x *Experts) Rebuild(c Config) {
 }
 
 // Learn charges every expert with a row and keeps its residuals. p is what the
-// models said before they learned it; nil for a task's first row.
-func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) {
+// models said before they learned it; nil for a task's first row. Where the row shows
+// that the task changed, it says how many rows ago; else 0.
+func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed int) {
 	x.Told++
 	x.MaxPeak = max(x.MaxPeak, peak)
 	if p == nil {
-		return
+		return 0
 	}
 	log := math.Log(peak)
 	for k := range x.SqErr {
@@ -103,7 +105,9 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) {
 		x.charge(p, peak, duration)
 	}
 	x.keep(Entry{Point: *p, Log: log})
+	changed = x.watch(log - p.Level[LineTrees])
 	x.Heed(pool)
+	return changed
 }
 
 // Heed chooses anew who answers, by what the pool says now.
@@ -151,9 +155,11 @@ func (x *Experts) residuals(p *Point, model, spread int, s *Scratch) (sorted []f
 }
 
 // limit is the most that a model may allocate: a young task's few residuals say
-// little of its tail, and must not ask for the moon.
+// little of its tail, and must not ask for the moon. Its first rows may ask for
+// more: most of a young task's kills are among them.
 func (x *Experts) limit(level float64) float64 {
-	return max(x.MaxPeak, math.Exp(level)) * (1 + x.config.Reach/math.Sqrt(float64(max(x.Told, 1))))
+	n := float64(max(x.Told, 1))
+	return max(x.MaxPeak, math.Exp(level)) * (1 + max(x.config.FirstReach/n, x.config.Reach/math.Sqrt(n)))
 }
 
 // amounts fills s.amount with the allocation at every risk.

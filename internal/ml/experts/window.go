@@ -26,6 +26,19 @@ func (w *Window) Add(v float64, size int) {
 	w.Sorted = slices.Insert(w.Sorted, i, v)
 }
 
+// Keep forgets all but the newest n values.
+func (w *Window) Keep(n int) {
+	if n >= len(w.Ring) {
+		return
+	}
+	newest := make([]float64, 0, n)
+	for i := len(w.Ring) - n; i < len(w.Ring); i++ {
+		newest = append(newest, w.Ring[(w.At+i)%len(w.Ring)])
+	}
+	w.Ring, w.At, w.Sorted = newest, 0, append(w.Sorted[:0], newest...)
+	slices.Sort(w.Sorted)
+}
+
 // Median is the middle value; 0 of none.
 func (w *Window) Median() float64 {
 	if len(w.Sorted) == 0 {

@@ -1,0 +1,79 @@
+package experts
+
+import "math"
+
+// Shift watches honest residuals for a change of the task: a two-sided CUSUM (Page
+// 1954). Each side adds up by how much standardised residuals exceed an allowance,
+// never below zero; where one passes a bound, the task changed when that side last
+// left zero.
+type Shift struct {
+	Up, Down         float64
+	UpRows, DownRows int // since the side left zero
+}
+
+const (
+	shiftAllowance = 1 // deviations that residuals may be off without a change
+	shiftBound     = 40 // deviations, added up
+	shiftMost      = 3.0 // deviations that one residual counts: an outlier is no change
+	shiftFrom      = 40  // residuals before a deviation is known
+)
+
+// learn takes one standardised residual in, and says how many rows ago the task
+// changed; 0: it did not.
+func (s *Shift) learn(z float64) int {
+	z = max(-shiftMost, min(shiftMost, z))
+	s.Up, s.UpRows = side(s.Up, s.UpRows, z)
+	s.Down, s.DownRows = side(s.Down, s.DownRows, -z)
+	rows := 0
+	if s.Up > shiftBound {
+		rows = s.UpRows
+	}
+	if s.Down > shiftBound {
+		rows = s.DownRows
+	}
+	if rows > 0 {
+		*s = Shift{}
+	}
+	return rows
+}
+
+func side(sum float64, rows int, z float64) (float64, int) {
+	if sum += z - shiftAllowance; sum <= 0 {
+		return 0, 0
+	}
+	return sum, rows + 1
+}
+
+// watch looks for a change in the newest honest residual.
+func (x *Experts) watch(residual float64) int {
+	w := &x.windows[LineTrees*spreads+byAll].Sorted
+	n := len(*w)
+	if n < shiftFrom {
+		return 0
+	}
+	deviation := ((*w)[n*3/4] - (*w)[n/4]) / 1.349 // of a normal with these quartiles
+	rows := x.Shift.learn((residual - (*w)[n/2]) / math.Max(deviation, 0.01))
+	if rows > 0 {
+		x.changed(rows)
+	}
+	return rows
+}
+
+// changed forgets what was seen before the newest rows: their few residuals give
+// wide margins, until there are more.
+func (x *Experts) changed(rows int) {
+	println("CHANGED", x.Told, rows)
+	rows = max(rows, 60)
+	newest := make([]Entry, 0, rows)
+	for i := max(0, len(x.Ledger)-rows); i < len(x.Ledger); i++ {
+		newest = append(newest, x.Ledger[(x.At+i)%len(x.Ledger)])
+	}
+	x.Ledger, x.At = newest, 0
+	x.windows, x.locals = [sourceCount]Window{}, [ModelCount]Local{}
+	x.Rebuild(x.config)
+	for e := range Count {
+		x.Cost[e] *= x.config.Stale
+		x.Kills[e] *= x.config.Stale
+	}
+	x.Rows *= x.config.Stale
+}
