@@ -8,7 +8,7 @@ from kubernetes.client.exceptions import ApiException
 
 from airflow_provider_loadaware.report import End
 
-LOG_LINES, LOG_BYTES = 60, 64 << 10
+LOG_LINES, LOG_BYTES = 60, 1 << 20
 _SECONDS = 2.0
 
 
@@ -39,17 +39,19 @@ def reread(operator: Any, pod: Any | None) -> Any | None:
 def log_tail(operator: Any, pod: Any) -> str:
     """The last lines of the base container; "" if they cannot be read."""
     try:
-        text = operator.client.read_namespaced_pod_log(
+        # Unread: some versions of the Kubernetes client make text like "b'one\\ntwo'" of a log that they read.
+        answer = operator.client.read_namespaced_pod_log(
             pod.metadata.name,
             pod.metadata.namespace,
             container=operator.base_container_name,
             tail_lines=LOG_LINES,
             limit_bytes=LOG_BYTES,
             _request_timeout=_SECONDS,
+            _preload_content=False,
         )
+        return bytes(answer.data).decode(errors="replace")
     except Exception:  # noqa: BLE001 - without a log the exit code decides
         return ""
-    return text.decode(errors="replace") if isinstance(text, bytes) else str(text)
 
 
 def _is(error: BaseException | None, name: str) -> bool:

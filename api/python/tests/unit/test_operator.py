@@ -47,8 +47,9 @@ class Kubernetes:
             raise ApiException(status=404)
         return self.pod
 
-    def read_namespaced_pod_log(self, *args: Any, **kwargs: Any) -> str:
-        return self.log
+    def read_namespaced_pod_log(self, *args: Any, **kwargs: Any) -> Any:
+        assert kwargs["_preload_content"] is False
+        return SimpleNamespace(data=self.log.encode())
 
     def patch_namespaced_pod(self, **kwargs: Any) -> None: ...
 
@@ -240,6 +241,18 @@ def test_a_kill_is_lifted_in_one_line(server: ScriptedServer, said: Said) -> Non
     (asked,) = server.of("/retry-lift")
     assert asked["failed"] == {"memory_bytes": 10 * GIB}
     assert (asked["reason"], asked["max_memory_bytes"]) == ("oom_killed", 100 * GIB)
+
+
+def test_a_program_that_ran_out_of_memory_is_lifted(server: ScriptedServer, said: Said) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    server.answers["/retry-lift"] = (200, lift(60 * GIB))
+    operator, kubernetes = make()
+    kubernetes.log = "Traceback\nMemoryError: Unable to allocate 3.1 GiB"
+    pod = operator.build_pod_request_obj(task_context())
+    finish(operator, kubernetes, end(pod, 1, "Error"), task_context())
+    assert [o["outcome"] for o in server.of("/observe")] == ["app_oom"]
+    assert any("the program ran out of memory at 10Gi" in line and "next try gets 60Gi" in line for line in said())
 
 
 @pytest.mark.parametrize(
