@@ -25,9 +25,14 @@ def first_time(key: Try) -> bool:
 
 @dataclass
 class End:
-    """How a try was last seen. `pod` is None where there is none any more; `read_log` gives the log's tail."""
+    """How a try was last seen.
+
+    `pod` is as it is now, None where there is none any more; `last` is as it was seen before, for what it had.
+    `read_log` gives the tail of the log.
+    """
 
     pod: Any | None
+    last: Any | None = None
     base: str = "base"
     read_log: Callable[[], str] = str
     launch_timed_out: bool = False
@@ -37,8 +42,9 @@ class End:
 
     def __post_init__(self) -> None:
         self._end = outcomes.base_end(self.pod, self.base)
-        self._static = pod.static_of(pod.base_container(self.pod, self.base)) if self.pod else None
-        self.prediction_id, self.requested = pod.notes_of(self.pod) if self.pod else (None, None)
+        seen = self.pod or self.last
+        self._static = pod.static_of(pod.base_container(seen, self.base)) if seen else None
+        self.prediction_id, self.requested = pod.notes_of(seen) if seen else (None, None)
 
     @property
     def allocated_bytes(self) -> int | None:

@@ -16,6 +16,7 @@ def end_of(operator: Any, pod: Any | None, error: BaseException | None) -> End:
     """The end of a try: its pod as it is now, or as it was last seen if Kubernetes does not say."""
     return End(
         pod=reread(operator, pod),
+        last=pod,
         base=operator.base_container_name,
         read_log=lambda: log_tail(operator, pod),
         launch_timed_out=_is(error, "PodLaunchTimeoutException"),

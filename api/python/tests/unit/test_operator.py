@@ -350,6 +350,20 @@ def test_a_deferred_pod_that_is_gone_was_evicted(server: ScriptedServer) -> None
     assert kubernetes.created == []
 
 
+def test_a_pod_that_is_gone_had_what_it_was_seen_with(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make()
+    pod = operator.build_pod_request_obj(task_context())
+    pod.status = k8s.V1PodStatus(phase="Running")
+    kubernetes.pod = None
+    with pytest.raises(Exception, match="returned a failure"):
+        operator.cleanup(pod, pod)
+    (said,) = server.of("/observe")
+    assert (said["outcome"], said["allocated"]["memory_bytes"]) == ("evicted", 10 * GIB)
+    assert said["prediction_id"] == "p-1"
+
+
 def test_two_witnesses_make_one_report(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
