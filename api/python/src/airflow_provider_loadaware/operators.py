@@ -56,7 +56,9 @@ class SizerMixin:
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.features = features
+        # Airflow calls a callable that stands in a templated field, and with other arguments than ours.
+        self.features = None if callable(features) else features
+        self._features_of = features if callable(features) else None
         self.feature_keys = feature_keys
         self.min_memory = min_memory
         self.max_memory = max_memory
@@ -85,7 +87,7 @@ class SizerMixin:
     def loadaware_sizing(self, context: Mapping[str, Any]) -> Sizing:
         """The sizing of the try that `context` belongs to."""
         options = Options(
-            features=self.features,
+            features=self._features_of or self.features,
             jinja_names=self._jinja_names,
             feature_keys=tuple(self.feature_keys),
             min_memory=self.min_memory,

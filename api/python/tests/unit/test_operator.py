@@ -177,6 +177,15 @@ def test_a_bug_of_ours_changes_nothing(server: ScriptedServer, monkeypatch: pyte
     assert memory(operator.build_pod_request_obj(task_context())) == "8Gi"
 
 
+def test_a_callable_is_asked_with_the_context_alone(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    operator, _ = make(features=lambda context: {"run": context["run_id"]})
+    # Rendering calls any callable that it finds in a field.
+    assert not [name for name in operator.template_fields if callable(getattr(operator, name))]
+    operator.build_pod_request_obj(task_context())
+    assert server.of("/predict")[0]["features"] == {"run": "run-1"}
+
+
 def test_broken_features_ask_without(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     operator, _ = make(features=lambda context: 1 / 0)
