@@ -151,10 +151,7 @@ class SizerMixin:
             end.launched = end.launched or gone
             end.succeeded = succeeded
             self.loadaware_sizing(context).finish(end)
-            if end.pod is not None:
-                # A resumed try rendered its static request again.
-                container = pods.base_container(end.pod, self.base_container_name)  # type: ignore[attr-defined]
-                rendered.publish(self, container.resources, context)
+            show_pod(self, end.pod, context)
 
 
 def _own_init(cls: Any) -> Callable[..., None]:
@@ -197,6 +194,13 @@ def show(operator: Any, launch: Launch, context: Any) -> None:
         if launch.receipt_url is not None:
             operator.loadaware_receipt_url = launch.receipt_url
             context["ti"].xcom_push(key=links.RECEIPT_XCOM, value=launch.receipt_url)
+
+
+def show_pod(operator: Any, pod: Any | None, context: Any) -> None:
+    """Puts what a pod really has into the rendered fields: a resumed try rendered its static request again."""
+    if pod is not None:
+        with fail_open(operator.log, "showing the size"):
+            rendered.publish(operator, pods.base_container(pod, operator.base_container_name).resources, context)
 
 
 def create_or_undo(operator: Any, create: Callable[..., Any], launch: Launch | None, request: Any, context: Any) -> Any:

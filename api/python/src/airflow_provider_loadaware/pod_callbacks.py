@@ -7,7 +7,7 @@ from typing import Any
 from airflow.providers.cncf.kubernetes.callbacks import KubernetesPodOperatorCallback
 
 from airflow_provider_loadaware import watch
-from airflow_provider_loadaware.operators import size
+from airflow_provider_loadaware.operators import show_pod, size
 from airflow_provider_loadaware.outcome import base_end
 from airflow_provider_loadaware.sizing import Options, Sizing, fail_open
 
@@ -29,6 +29,7 @@ class SizingCallback(KubernetesPodOperatorCallback):
         with fail_open(operator.log, "reporting"):
             end = watch.end_of(operator, pod or operator.pod, None)
             Sizing(Options(), context, operator.log).finish(end)
+            show_pod(operator, end.pod, context)
 
     @staticmethod
     def on_operator_resuming(*, pod: Any, operator: Any, context: Any, **kwargs: Any) -> None:
