@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from harness.waiting import wait_for
 from harness.world import World
 from scenarios import DYING, DYING_DEFERRABLE, MIB, STATIC_SMALL, Dying
 
@@ -36,9 +37,25 @@ def test_the_server_is_told_how_it_died(world: World, dag_id: str, task_id: str)
     known = world.loadaware.get(f"/tasks/{dag_id}/{task_id}")
     assert known["observations"] == len(limits)
     assert known["kills"] == (1 if dying.lifted else 0)
-    had = {"memory_bytes": STATIC_SMALL}
-    assert world.loadaware.heard(dying.outcome, try_number=1, allocated=had, **one)
+    had = {"allocated": {"memory_bytes": STATIC_SMALL}} if dying.lifted else {}
+    assert world.loadaware.heard(dying.outcome, try_number=1, **had, **one)
     assert world.loadaware.heard("success", try_number=len(limits), **one)
+
+
+def observations(world: World, dag_id: str, task_id: str) -> int:
+    try:
+        return int(world.loadaware.get(f"/tasks/{dag_id}/{task_id}")["observations"])
+    except OSError:
+        return 0
+
+
+def test_callbacks_tell_of_tasks_without_a_pod(world: World) -> None:
+    done = world.airflow.wait("other", "first")["work", -1]
+    assert (done.state, done.tries) == ("success", 2)
+    wait_for("both reports", lambda: observations(world, "other", "work") == 2, seconds=20)
+    one = {"dag_id": "other", "task_id": "work", "run_id": "first"}
+    assert not world.loadaware.heard("success", try_number=1, **one)
+    assert world.loadaware.heard("success", try_number=2, **one)
 
 
 @pytest.mark.parametrize(("task_id", "code", "static"), [("quota", 403, 1024 * MIB), ("admission", 422, 8192 * MIB)])

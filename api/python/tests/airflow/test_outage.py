@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from harness.faults import FAULTS, faulty, nobody
-from harness.launches import DAG_ID, TASK_ID, Launch, Launched, Launches
+from harness.launches import DAG_ID, TASK_ID, Launch, Launched, Launches, launching
 from harness.loadaware import Loadaware
 from harness.world import World, folder
 from scenarios import GIB, STATIC, history, need_of, part
@@ -64,8 +64,8 @@ def outage() -> Iterator[Outage]:
             url = urls.get(fault) or ending.enter_context(faulty(fault, SIDES[side], server.url))
             name = run_id((fault, side))
             planned.append(Launch(name, url, name, POD))
-        launches = Launches(path)
-        done = launches.run(planned)
+        launches = ending.enter_context(launching(path))
+        done = launches.run(*planned)
         # The first one also did what the others find done; of the rest, the median.
         healthy = sorted(done[1 : 1 + HEALTHY], key=lambda one: one.seconds)[HEALTHY // 2]
         yield Outage(server, launches, healthy, dict(zip(MATRIX, done[1 + HEALTHY :], strict=True)))
@@ -106,7 +106,7 @@ def test_reports_that_were_not_taken_come_later_and_once(outage: Outage) -> None
     late = [case for case in MATRIX if case[1] != "predict" and case[0] != "answers 404"]
     known = outage.server.get(f"/tasks/{DAG_ID}/{TASK_ID}")["observations"]
     again = [Launch(f"again-{run_id(case)}", outage.server.url, run_id(case), POD) for case in late]
-    assert not [one.error for one in outage.launches.run(again) if one.error]
+    assert not [one.error for one in outage.launches.run(*again) if one.error]
     after = outage.server.get(f"/tasks/{DAG_ID}/{TASK_ID}")["observations"]
     one = {"dag_id": DAG_ID, "task_id": TASK_ID}
     missing = [case for case in late if not outage.server.heard("success", run_id=run_id(case), **one)]
@@ -119,10 +119,28 @@ def test_after_an_oom_the_next_try_gets_more_without_a_server(outage: Outage) ->
         limits = []
         for number in (1, 2):
             hungry = Launch("hungry", url, "hungry", part(9 * GIB), try_number=number)
-            (launched,) = outage.launches.run([hungry])
+            (launched,) = outage.launches.run(hungry)
             limits.append(launched.pods[0].memory_limit or 0)
     assert limits[0] == STATIC < limits[1] <= 4 * STATIC
     assert launched.error is None
+
+
+def test_a_pod_that_is_found_running_keeps_what_it_has(outage: Outage) -> None:
+    with_room = part(need_of(500), seconds=3)
+    (launched,) = outage.launches.run(Launch("found", outage.server.url, "found", with_room, found="5Gi"))
+    assert launched.error is None
+    assert [pod.name for pod in launched.pods] == ["found"]
+    one = {"dag_id": DAG_ID, "task_id": TASK_ID, "run_id": "found", "try_number": 1}
+    assert outage.server.heard("success", allocated={"memory_bytes": 5 * GIB}, **one)
+
+
+def test_the_kill_switch_turns_everything_off(outage: Outage) -> None:
+    known = outage.server.get(f"/tasks/{DAG_ID}/{TASK_ID}")["observations"]
+    off = Launch("off", outage.server.url, "off", POD, env={"LOADAWARE_DISABLED": "1"})
+    (launched,) = outage.launches.run(off)
+    assert launched.error is None
+    assert launched.pods[0].memory_limit == STATIC
+    assert outage.server.get(f"/tasks/{DAG_ID}/{TASK_ID}")["observations"] == known
 
 
 def test_a_whole_airflow_runs_with_a_server_that_hangs(world: World) -> None:

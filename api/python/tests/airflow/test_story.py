@@ -91,12 +91,30 @@ def test_what_is_not_memory_stays_as_it_was(world: World) -> None:
         assert resources["requests"]["ephemeral-storage"] == "1Gi"
 
 
-def test_the_policy_leaves_alone_what_is_denied(world: World) -> None:
-    done = world.airflow.wait("plain", "first")["denied", -1]
-    (pod,) = world.pods("plain", "denied", "first")
-    assert (done.state, done.tries, pod.memory_limit) == ("success", 1, STATIC)
-    assert not [name for name in pod.annotations if name.startswith("loadaware.io/")]
-    assert world.loadaware.get("/tasks/plain/denied")["observations"] == len(history())
+@pytest.mark.parametrize("task_id", ["denied", "opted_out"])
+def test_the_policy_leaves_alone_what_it_must(world: World, task_id: str) -> None:
+    world.airflow.wait("plain", "first")
+    pods = world.pods("plain", task_id, "first")
+    assert {pod.memory_limit for pod in pods} == {STATIC}
+    assert not [pod for pod in pods if "loadaware.io/prediction-id" in pod.annotations]
+    assert world.loadaware.get(f"/tasks/plain/{task_id}")["observations"] == len(history())
+
+
+def test_the_policy_sizes_mapped_tasks(world: World) -> None:
+    done = world.airflow.wait("plain", "first")
+    for index in (0, 1):
+        limits = world.limits("plain", "mapped", "first", index)
+        assert done["mapped", index].state == "success"
+        assert limits[0] < STATIC
+        assert (len(limits) > 1) == (index == 1)
+
+
+@pytest.mark.parametrize(("dag_id", "task_id"), STORIES)
+def test_airflow_shows_what_was_granted(world: World, dag_id: str, task_id: str) -> None:
+    world.airflow.wait(dag_id, "first")
+    shown = world.airflow.rendered(dag_id, "first", task_id)["container_resources"]
+    granted = world.pods(dag_id, task_id, "first")[-1].base["resources"]["limits"]["memory"]
+    assert granted in str(shown)
 
 
 def test_mapped_tasks_are_sized_each_for_itself(world: World) -> None:

@@ -8,7 +8,9 @@ from airflow import DAG
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
 from kubernetes.client import models as k8s
 
-from scenarios import DEFERRED_SECONDS, MIB, QUICK, part
+from scenarios import DEFERRED_SECONDS, GIB, MIB, QUICK, need_of, part
+
+EIGHT = k8s.V1ResourceRequirements(requests={"memory": "8Gi"}, limits={"memory": "8Gi"})
 
 with DAG(
     "plain",
@@ -20,8 +22,18 @@ with DAG(
     for task_id in ("sync", "deferrable", "denied"):
         KubernetesPodOperator(
             task_id=task_id,
-            container_resources=k8s.V1ResourceRequirements(requests={"memory": "8Gi"}, limits={"memory": "8Gi"}),
+            container_resources=EIGHT,
             env_vars=part(seconds=DEFERRED_SECONDS if task_id == "deferrable" else 0.5),
             deferrable=task_id == "deferrable",
             **QUICK,
         )
+    KubernetesPodOperator(
+        task_id="opted_out",
+        container_resources=EIGHT,
+        env_vars=part(),
+        annotations={"loadaware.io/enabled": "false"},
+        **QUICK,
+    )
+    KubernetesPodOperator.partial(task_id="mapped", container_resources=EIGHT, **QUICK).expand(
+        env_vars=[part(need_of(500)), part(3 * GIB)]
+    )

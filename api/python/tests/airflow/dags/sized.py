@@ -6,7 +6,8 @@ from datetime import datetime, timezone
 from typing import Any
 
 from airflow import DAG
-from airflow_provider_loadaware.operators import SizedKubernetesPodOperator
+from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+from airflow_provider_loadaware.operators import SizedKubernetesPodOperator, SizerMixin
 from kubernetes.client import models as k8s
 
 from scenarios import DEFERRED_SECONDS, GIB, MAPPED_HUNGRY, MAPPED_ROWS, MIB, QUICK, need_of, part
@@ -30,8 +31,13 @@ with DAG("sized", params={"rows": 500, "need": 1000 * MIB}, **ALWAYS):
         **QUICK,
     )
 
+
+class Own(SizerMixin, KubernetesPodOperator):  # type: ignore[misc]
+    """As an operator of one's own is sized."""
+
+
 with DAG("sized_deferrable", params={"rows": 500, "need": 1000 * MIB}, **ALWAYS):
-    SizedKubernetesPodOperator(
+    Own(
         task_id="work",
         container_resources=EIGHT,
         env_vars=part(seconds=DEFERRED_SECONDS),

@@ -108,6 +108,12 @@ class Airflow:
             folder /= f"map_index={map_index}"
         return (folder / f"attempt={attempt}.log").read_text(errors="replace")
 
+    def rendered(self, dag_id: str, run_id: str, task_id: str) -> Json:
+        """The rendered fields that a person sees of a task that is not mapped."""
+        sql = "SELECT rendered_fields FROM rendered_task_instance_fields WHERE (dag_id, run_id, task_id) = (?, ?, ?)"
+        fields: Json = json.loads(self._query(sql, dag_id, run_id, task_id)[0][0])
+        return fields
+
     def output(self) -> str:
         """The last words of the components."""
         return "\n".join(process.said()[-4000:] for process in self._processes)

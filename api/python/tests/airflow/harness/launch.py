@@ -1,9 +1,9 @@
-"""Runs the real operator, each launch in a process of its own: python -m harness.launch < cases.
+"""Runs the real operator, each launch in a process of its own: python -m harness.launch.
 
-A case is {"run_id", "try_number", "memory", "env_vars", "env"}; the answer, a line of JSON
-each in the order of the cases, is {"error", "begun", "seconds"} with `begun` on the monotonic clock.
-The first case is launched in this process: what Airflow imports and prepares on the way takes
-seconds, and the others, forked from here, find it done.
+Every line of the input is a list of cases, {"run_id", "try_number", "memory", "env_vars", "found", "env"}, as
+launches.Launch says. The answers, a line for each case in their order, are {"error", "begun", "seconds"} with
+`begun` on the monotonic clock. The very first case is launched in this process: what Airflow imports and
+prepares on the way takes seconds, and the others, forked from here, find it done.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ def launch(case: Json) -> Json:
             **{**QUICK, "startup_check_interval_seconds": 0.1},
         )
     context = _context(dag, task, case)
+    if case["found"]:
+        _leave_running(task, context, case["found"])
     begun = time.monotonic()
     error = None
     try:
@@ -76,6 +78,16 @@ def _context(dag: Any, task: Any, case: Json) -> Any:
     }
 
 
+def _leave_running(task: Any, context: Any, memory: str) -> None:
+    """A pod of this try, as a worker leaves it that dies."""
+    labels = {**task._get_ti_pod_labels(context)}
+    resources = {"requests": {"memory": memory}, "limits": {"memory": memory}}
+    env = [{"name": name, "value": value} for name, value in task.env_vars.items()]
+    base = {"name": "base", "image": "none", "env": env, "resources": resources}
+    body = {"metadata": {"name": "found", "labels": labels}, "spec": {"containers": [base]}}
+    task.client.create_namespaced_pod(task.namespace, body)
+
+
 def _fork(case: Json) -> tuple[int, int]:
     """A child that launches; its id, and the pipe that it answers by."""
     reading, writing = os.pipe()
@@ -96,13 +108,17 @@ def _fork(case: Json) -> tuple[int, int]:
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what Airflow prints is no answer
-    first, *cases = json.load(sys.stdin)
-    print(json.dumps(launch(first)), file=answers, flush=True)
-    for begin in range(0, len(cases), AT_ONCE):
-        for child, reading in [_fork(case) for case in cases[begin : begin + AT_ONCE]]:
-            with os.fdopen(reading) as answer:
-                print(answer.read() or DIED, file=answers, flush=True)
-            os.waitpid(child, 0)
+    warm = False
+    for line in sys.stdin:
+        cases = json.loads(line)
+        if not warm:
+            print(json.dumps(launch(cases.pop(0))), file=answers, flush=True)
+            warm = True
+        for begin in range(0, len(cases), AT_ONCE):
+            for child, reading in [_fork(case) for case in cases[begin : begin + AT_ONCE]]:
+                with os.fdopen(reading) as answer:
+                    print(answer.read() or DIED, file=answers, flush=True)
+                os.waitpid(child, 0)
 
 
 if __name__ == "__main__":

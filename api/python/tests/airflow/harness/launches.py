@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from harness.deployment import TESTS
 from harness.world import connection
 
 DAG_ID, TASK_ID = "launch", "work"
+PATIENCE = 60.0  # seconds that the last launch may take to end
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class Launch:
     env_vars: dict[str, str]
     memory: str = "8Gi"
     try_number: int = 1
+    env: dict[str, str] = field(default_factory=dict)  # of the worker
+    found: str = ""  # the memory of a pod of this try that is running already, if any
 
 
 @dataclass(frozen=True)
@@ -41,44 +45,24 @@ class Launched:
 
 
 class Launches:
-    """A place to launch from: an Airflow home, a cluster, and a folder."""
+    """A process that launches, its cluster, and its folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self.cluster = Cluster()
+    def __init__(self, folder: Path, cluster: Cluster, process: subprocess.Popen[str]) -> None:
+        self.cluster = cluster
         self._folder = folder
-        home = folder / "home"
-        home.mkdir()
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW", "LOADAWARE", "KUBE"))}
-        self._env = {
-            **inherited,
-            "AIRFLOW_HOME": str(home),
-            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-            "AIRFLOW__CORE__UNIT_TEST_MODE": "False",
-            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db",
-            "PYTHONPATH": str(TESTS),
-        }
+        self._process = process
 
-    def run(self, launches: Sequence[Launch]) -> list[Launched]:
-        """Launches them, a few at once, each in a process of its own."""
-        cases = [self._case(launch) for launch in launches]
-        with serve(self.cluster) as url:
-            env = {**self._env, "KUBECONFIG": str(write_kubeconfig(self._folder / "kubeconfig.json", url))}
-            log = (self._folder / "launch.log").open("ab")
-            with log:
-                done = subprocess.run(
-                    [sys.executable, "-m", "harness.launch"],
-                    input=json.dumps(cases),
-                    env=env,
-                    cwd=TESTS,
-                    stdout=subprocess.PIPE,
-                    stderr=log,
-                    text=True,
-                    timeout=300,
-                )
-        assert done.returncode == 0, self.log()[-4000:]
-        answers = [json.loads(line) for line in done.stdout.splitlines()]
-        assert len(answers) == len(launches), done.stdout
-        return [self._launched(launch, answer) for launch, answer in zip(launches, answers, strict=True)]
+    def run(self, *launches: Launch) -> list[Launched]:
+        """Launches them at once, or as many of them as are launched at once."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps([self._case(launch) for launch in launches]) + "\n")
+        self._process.stdin.flush()
+        done = []
+        for launch in launches:
+            line = self._process.stdout.readline()
+            assert line, self.log()[-4000:]
+            done.append(self._launched(launch, json.loads(line)))
+        return done
 
     def log(self) -> str:
         """What all launches said."""
@@ -90,7 +74,9 @@ class Launches:
             "try_number": launch.try_number,
             "memory": launch.memory,
             "env_vars": launch.env_vars,
+            "found": launch.found,
             "env": {
+                **launch.env,
                 "AIRFLOW_CONN_LOADAWARE_DEFAULT": connection(launch.url),
                 "AIRFLOW__LOADAWARE__STATE_DIR": str(self._folder / "state" / launch.state),
             },
@@ -101,3 +87,37 @@ class Launches:
         pods = [pod for pod in self.cluster.history if wanted.items() <= pod.labels.items()]
         until_pod = pods[0].born - answer["begun"] if pods else None
         return Launched(answer["error"], answer["seconds"], until_pod, pods)
+
+
+@contextmanager
+def launching(folder: Path) -> Iterator[Launches]:
+    """A place to launch from, with an Airflow home of its own."""
+    home = folder / "home"
+    home.mkdir()
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW", "LOADAWARE", "KUBE"))}
+    cluster = Cluster()
+    with serve(cluster) as url, (folder / "launch.log").open("ab") as log:
+        env = {
+            **inherited,
+            "AIRFLOW_HOME": str(home),
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__CORE__UNIT_TEST_MODE": "False",
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db",
+            "KUBECONFIG": str(write_kubeconfig(folder / "kubeconfig.json", url)),
+            "PYTHONPATH": str(TESTS),
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-m", "harness.launch"],
+            env=env,
+            cwd=TESTS,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
+        try:
+            yield Launches(folder, cluster, process)
+            process.communicate(timeout=PATIENCE)  # closes its input, by which it ends
+        finally:
+            process.kill()
+            process.wait()

@@ -29,6 +29,7 @@ FIRST_RUNS: Mapping[str, Mapping[str, int]] = {
     "deaths_deferrable": {},
     "refused": {},
     "outage": {},
+    "other": {},
 }
 SIZED = [
     ("sized", "work"),
@@ -36,7 +37,9 @@ SIZED = [
     ("sized_mapped", "work"),
     ("plain", "sync"),
     ("plain", "deferrable"),
+    ("plain", "mapped"),
     ("plain", "denied"),
+    ("plain", "opted_out"),
     ("refused", "quota"),
     ("refused", "admission"),
     ("outage", "work"),
