@@ -55,7 +55,7 @@ class _ProcessEnd(End):
         super().__init__(pod=None, succeeded=succeeded)
         self._error = error
 
-    def outcome(self, measured: Peak) -> Outcome:
+    def _seen(self, measured: Peak) -> Outcome:
         if self.succeeded:
             return Outcome.SUCCESS
         if isinstance(self._error, MemoryError) or says_out_of_memory(f"{self._error!r}"):

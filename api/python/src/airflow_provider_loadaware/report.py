@@ -56,6 +56,13 @@ class End:
         return peak.measure(source, self.pod, self._end.message, context) if self.pod else peak.Peak()
 
     def outcome(self, measured: peak.Peak) -> Outcome:
+        """How it ended, as far as it can be told: an OOM says "more than this", so without a this it says nothing."""
+        seen = self._seen(measured)
+        if seen.lacks_memory and not self.allocated_bytes and not measured.memory_bytes:
+            return Outcome.KILLED if seen is Outcome.OOM_KILLED else Outcome.FAILED
+        return seen
+
+    def _seen(self, measured: peak.Peak) -> Outcome:
         """How it ended. The log is read only where it decides something."""
         if self.succeeded:
             return Outcome.SUCCESS

@@ -204,7 +204,7 @@ class Sizing:
         else:
             used = say_bytes(measured.memory_bytes) if measured.memory_bytes else "not measured"
             had = say_bytes(end.allocated_bytes) if end.allocated_bytes else "an unknown amount"
-            self.log.info("loadaware: reported %s: peak %s of %s", outcome.value, used, had)
+            self.log.info("loadaware: ended as %s: peak %s of %s", outcome.value, used, had)
         if service is not None:
             with contextlib.suppress(NotAnsweredError, RefusedError):
                 resend.send_waiting(service, spool, deadline)

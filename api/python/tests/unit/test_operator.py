@@ -13,7 +13,7 @@ from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperato
 from kubernetes.client import models as k8s
 from kubernetes.client.exceptions import ApiException
 
-from airflow_provider_loadaware import hooks, pod_callbacks, report
+from airflow_provider_loadaware import callbacks, hooks, pod_callbacks, report
 from airflow_provider_loadaware import pod as pods
 from airflow_provider_loadaware.operators import SizedKubernetesPodOperator, SizerMixin
 
@@ -371,6 +371,17 @@ def test_a_pod_that_is_gone_had_what_it_was_seen_with(server: ScriptedServer) ->
     (said,) = server.of("/observe")
     assert (said["outcome"], said["allocated"]["memory_bytes"]) == ("evicted", 10 * GIB)
     assert said["prediction_id"] == "p-1"
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"), [(MemoryError("x"), "failed"), (ValueError("x"), "failed"), (None, "success")]
+)
+def test_callbacks_tell_of_a_task_without_a_pod(server: ScriptedServer, error: Any, outcome: str) -> None:
+    server.answers["/observe"] = (200, RECORDED)
+    context = task_context(exception=error)
+    (callbacks.on_retry if error else callbacks.on_success)(context)
+    # The server takes no OOM of which neither the allocation nor the peak is known.
+    assert [o["outcome"] for o in server.of("/observe")] == [outcome]
 
 
 def test_two_witnesses_make_one_report(server: ScriptedServer) -> None:
