@@ -1,16 +1,18 @@
 #!/bin/sh
 # Makes src/loadaware_client from openapi.yaml, with the generator and the formatter that
-# requirements/generate.txt pins. GEN_VENV is where they are installed (kept between runs).
+# requirements/generate.txt pins. GEN_VENV is where they are installed (kept between
+# runs; .cache/generate), PYTHON what makes it.
 #
 #   sh api/python/generate.sh [folder to write; default src/loadaware_client]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=${1:-$here/src/loadaware_client}
-venv=${GEN_VENV:-$here/.cache/generate}
+venv=${GEN_VENV:-$here/../../.cache/generate}
 pins=$here/requirements/generate.txt
 
 if ! cmp -s "$pins" "$venv/installed.txt"; then
-	python3 -m venv --clear "$venv"
+	mkdir -p "$(dirname "$venv")"
+	${PYTHON:-python3} -m venv --clear "$venv"
 	"$venv/bin/pip" install --quiet --disable-pip-version-check -r "$pins"
 	cp "$pins" "$venv/installed.txt"
 fi
