@@ -366,7 +366,7 @@ def test_a_pod_that_is_gone_had_what_it_was_seen_with(server: ScriptedServer) ->
     pod = operator.build_pod_request_obj(task_context())
     pod.status = k8s.V1PodStatus(phase="Running")
     kubernetes.pod = None
-    with pytest.raises(Exception, match="returned a failure|404"):
+    with pytest.raises(Exception, match=r"returned a failure|404"):
         operator.cleanup(pod, pod)
     (said,) = server.of("/observe")
     assert (said["outcome"], said["allocated"]["memory_bytes"]) == ("evicted", 10 * GIB)
