@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"internal/ml/linear":    {"internal/ml/table"},
 	"internal/ml/cart":      {"internal/ml/table"},
 	"internal/ml/svm":       {"internal/ml/table"},
-	"internal/ml/experts":   {},
+	"internal/ml/experts":   {"internal/ml/conformal"},
 	"internal/ml/resample":  {"internal/ml/table"},
 	"internal/ml/tune":      {},
 	"internal/ml/classify":  {"internal/ml/table", "internal/ml/gbt", "internal/ml/linear", "internal/ml/cart", "internal/ml/svm", "internal/ml/conformal", "internal/ml/score"},

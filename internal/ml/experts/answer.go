@@ -52,12 +52,28 @@ func (x *Experts) choose(target float64, picks []Pick) []Pick {
 	return picks
 }
 
+// allowed is the kill rate that experts may have had for the answers to come to a
+// target: hardly more than it, however few kills there were.
+func (x *Experts) allowed(target float64) float64 {
+	return target * x.Kept.Alpha / x.Kept.Target
+}
+
+const mostAllowed = 1.3 // times the target: the correction is there to hold it, not to spend it
+
+// adapt learns whether the answer to a row would have been killed.
+func (x *Experts) adapt(killed bool) {
+	if !x.Young() {
+		x.Kept.Update(killed)
+		x.Kept.Alpha = max(0, min(mostAllowed*x.Kept.Target, x.Kept.Alpha))
+	}
+}
+
 // picks are those who answer at a target: kept ready for the usual one.
 func (x *Experts) picks(target float64, s *Scratch) []Pick {
 	if target == x.config.Target {
 		return x.Picks
 	}
-	s.picks = x.choose(target, s.picks)
+	s.picks = x.choose(x.allowed(target), s.picks)
 	return s.picks
 }
 
@@ -79,7 +95,7 @@ func (x *Experts) Young() bool { return len(x.Picks) == 0 }
 func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
 	a := Answer{Factor: x.Factor, Expert: -1}
 	if x.Young() {
-		a.Amount, a.Promised = x.young(p, target)
+		a.Amount, a.Promised = x.young(p, target/max(1, x.Factor))
 	} else {
 		a.Amount, a.Promised, a.Expert = x.blend(p, x.picks(target, s), s)
 	}

@@ -15,6 +15,7 @@ type Config struct {
 	Young      int     // rows before the experts decide
 	Reach      float64 // nothing beyond the largest peak · (1 + Reach/√rows) …
 	FirstReach float64 // … or · (1 + FirstReach/rows)
+	Step       float64 // of the adaptive correction, per row
 	Stale      float64 // weight of what was learned before a change, after it
 	Rung       float64 // the next rung leaves this share of what the last left
 	MinStep    float64 // the next rung is at least this much higher
@@ -26,6 +27,6 @@ type Config struct {
 func Default(target float64) Config {
 	return Config{
 		Target: target, KillPrice: 1, Window: 500, Ledger: 2000, Near: 100, Prior: 60, Forget: 0.9995, Blend: 20, Slack: 2,
-		Young: 32, Reach: 1, FirstReach: 5, Stale: 0.3, Rung: 0.12, MinStep: 1.3, PriorRows: 4, PriorSpan: 0.3,
+		Young: 32, Reach: 1, FirstReach: 5, Step: 0.001, Stale: 0.3, Rung: 0.12, MinStep: 1.3, PriorRows: 4, PriorSpan: 0.3,
 	}
 }

@@ -2,6 +2,8 @@ package experts
 
 import (
 	"math"
+
+	"github.com/loadaware/loadaware/internal/ml/conformal"
 )
 
 // The spreads of residuals.
@@ -41,8 +43,9 @@ type Experts struct {
 	Told    int     // rows learned
 	MaxPeak float64 // largest peak, or bound of one, so far
 	SqErr   [ModelCount]float64
-	Shift   Shift
-	Ledger  []Entry // newest Config.Ledger rows, oldest first from At on
+	Shift   Shift              // of a change that may be under way
+	Kept    conformal.Adaptive // the share of kills that brings the target, by what the answers came to
+	Ledger  []Entry            // newest Config.Ledger rows, oldest first from At on
 	At      int
 	Cost    [Count]float64 // forgetting sums …
 	Kills   [Count]float64
@@ -78,7 +81,9 @@ type Scratch struct {
 }
 
 // New is the state before the first row.
-func New(c Config) *Experts { return &Experts{config: c, Factor: 1, Span: c.PriorSpan} }
+func New(c Config) *Experts {
+	return &Experts{config: c, Factor: 1, Span: c.PriorSpan, Kept: conformal.NewAdaptive(c.Target, c.Step)}
+}
 
 // Rebuild makes what is not stored, after the exported fields were read back.
 func (x *Experts) Rebuild(c Config) {
@@ -104,6 +109,7 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed i
 	if x.Told > 4 { // residuals of three rows at least
 		x.charge(p, peak, duration)
 	}
+	x.adapt(x.Answer(p, x.config.Target, &x.scratch).Amount < peak)
 	x.keep(Entry{Point: *p, Log: log})
 	changed = x.watch(log - p.Level[LineTrees])
 	x.Heed(pool)
@@ -113,7 +119,7 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed i
 // Heed chooses anew who answers, by what the pool says now.
 func (x *Experts) Heed(pool *Pool) {
 	x.Factor, x.Price, x.Span = pool.factor(x.Told), pool.mean(), pool.span(x.config.PriorSpan)
-	x.Picks = x.choose(x.config.Target, x.Picks)
+	x.Picks = x.choose(x.allowed(x.config.Target), x.Picks)
 }
 
 // keep takes a row into the ledger and into every spread.

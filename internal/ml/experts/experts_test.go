@@ -277,7 +277,7 @@ func TestAYoungTaskIsAnsweredByStudent(t *testing.T) {
 	require.NotEmpty(t, cases)
 	var s Scratch
 	config := Default(target)
-	config.PriorRows, config.PriorSpan, config.Reach = 2, 0.3, 1
+	config.PriorRows, config.PriorSpan, config.Reach, config.FirstReach = 2, 0.3, 1, 0
 	for _, c := range cases {
 		x := New(config)
 		x.Told, x.MaxPeak = c.Rows, gb
@@ -326,7 +326,7 @@ func TestNothingIsAllocatedBeyondReachOfWhatWasSeen(t *testing.T) {
 			for _, level := range p.Level {
 				highest = max(highest, math.Exp(level))
 			}
-			reach := max(x.MaxPeak, highest) * (1 + small().Reach/math.Sqrt(float64(n)))
+			reach := max(x.MaxPeak, highest) * (1 + max(small().FirstReach/float64(n), small().Reach/math.Sqrt(float64(n))))
 			require.LessOrEqual(t, x.Answer(&p, 0.001, &scratch).Amount, reach*(1+1e-12), "%d rows", n)
 		}
 	}

@@ -12,9 +12,10 @@ type Shift struct {
 }
 
 const (
-	shiftAllowance = 1 // deviations that residuals may be off without a change
-	shiftBound     = 40 // deviations, added up
+	shiftAllowance = 1   // deviations that residuals may be off without a change
+	shiftBound     = 40  // deviations, added up
 	shiftMost      = 3.0 // deviations that one residual counts: an outlier is no change
+	shiftKeep      = 60  // rows kept at least: what adapts row by row is not off for long
 	shiftFrom      = 40  // residuals before a deviation is known
 )
 
@@ -62,8 +63,7 @@ func (x *Experts) watch(residual float64) int {
 // changed forgets what was seen before the newest rows: their few residuals give
 // wide margins, until there are more.
 func (x *Experts) changed(rows int) {
-	println("CHANGED", x.Told, rows)
-	rows = max(rows, 60)
+	rows = max(rows, shiftKeep)
 	newest := make([]Entry, 0, rows)
 	for i := max(0, len(x.Ledger)-rows); i < len(x.Ledger); i++ {
 		newest = append(newest, x.Ledger[(x.At+i)%len(x.Ledger)])
