@@ -21,11 +21,6 @@ python=${PYTHON:-python3}
 	exit 1
 }
 
-work=$(mktemp -d "${TMPDIR:-/tmp}/loadaware-test-airflow.XXXXXX")
-chmod 755 "$work" # root's PostgreSQL runs as another user
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
-
 # prepare VERSION makes the virtual environment of a lock file, with the provider as it is now.
 prepare() {
 	local lock=api/python/requirements/airflow-$1.txt venv=.cache/airflow-$1 made
@@ -43,6 +38,5 @@ prepare() {
 for version in "${versions[@]}"; do
 	prepare "$version"
 	echo "=== Airflow $version"
-	".cache/airflow-$version/bin/python" -m pytest -q -p no:cacheprovider --basetemp "$work/pytest" \
-		api/python/tests/airflow "$@"
+	".cache/airflow-$version/bin/python" -m pytest -q -p no:cacheprovider api/python/tests/airflow "$@"
 done

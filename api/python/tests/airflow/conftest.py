@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fake_kubernetes import Cluster, serve, write_kubeconfig
-from harness.world import World
+from harness.world import World, folder
 from harness.world import world as build
 
 
@@ -19,10 +19,10 @@ def cluster() -> Cluster:
 
 
 @pytest.fixture
-def kubeconfig(cluster: Cluster, tmp_path: Path) -> Iterator[Path]:
+def kubeconfig(cluster: Cluster) -> Iterator[Path]:
     """The file by which `cluster` is found while the test lasts."""
-    with serve(cluster) as url:
-        yield write_kubeconfig(tmp_path / "kubeconfig.json", url)
+    with folder() as path, serve(cluster) as url:
+        yield write_kubeconfig(path / "kubeconfig.json", url)
 
 
 @pytest.fixture(scope="session")
