@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,11 @@ import pytest
 from fake_kubernetes import Cluster, serve, write_kubeconfig
 from harness.world import World, folder
 from harness.world import world as build
+
+
+def pytest_configure() -> None:
+    """A request to end is taken as Ctrl-C is: what was started is stopped first."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @pytest.fixture
