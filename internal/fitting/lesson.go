@@ -1,0 +1,161 @@
+package fitting
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/ml/resample"
+	"github.com/loadaware/loadaware/internal/ml/table"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Lesson is a task's measured history made ready for experiments: rows that can be
+// split, in the order in which they came, numbered 0 … Len()−1.
+//
+//	rows ─▶ Raw ─▶ (oversampled) ─▶ Encoding ─▶ classifiers
+//	  └───▶ Serve: serving's own model on the same rows
+type Lesson struct {
+	Task   sizing.TaskKey
+	schema sizing.Schema
+	rows   []sizing.HistoryRow
+}
+
+// LessonOf keeps the rows of h whose peak was measured.
+func LessonOf(h *sizing.History) *Lesson {
+	l := &Lesson{Task: h.Task, schema: h.Schema}
+	for i := range h.Rows {
+		if _, censoring := h.Rows[i].Peak(); censoring == sizing.Exact {
+			l.rows = append(l.rows, h.Rows[i])
+		}
+	}
+	return l
+}
+
+// Len is how many rows there are.
+func (l *Lesson) Len() int { return len(l.rows) }
+
+// Row is a row as it was told.
+func (l *Lesson) Row(i int) *sizing.HistoryRow { return &l.rows[i] }
+
+// Peak is the peak of a row, in bytes.
+func (l *Lesson) Peak(i int) float64 {
+	bytes, _ := l.rows[i].Peak()
+	return math.Max(1, float64(bytes))
+}
+
+// Seconds is the duration of a row; a minute where it is not known.
+func (l *Lesson) Seconds(i int) float64 { return secondsOf(l.rows[i].Duration) }
+
+// Raw are rows as numbers before they are encoded, for oversampling: a category is
+// the code of its value, a date its day; NaN is missing. Targets are log peaks.
+func (l *Lesson) Raw(rows []int) (*table.Table, []resample.Kind) {
+	t := &table.Table{Names: make([]string, len(l.schema.Fields))}
+	kinds := make([]resample.Kind, len(l.schema.Fields))
+	for j, field := range l.schema.Fields {
+		t.Names[j] = field.Name
+		switch field.Kind {
+		case sizing.Category, sizing.Bool:
+			kinds[j] = resample.Category
+		case sizing.Date:
+			kinds[j] = resample.Whole
+		}
+	}
+	for _, i := range rows {
+		codes := l.rows[i].Features
+		for j := range l.schema.Fields {
+			v := math.NaN()
+			if j < len(codes) {
+				v = codes[j]
+			}
+			if kinds[j] == resample.Whole {
+				v = math.Floor(v) // a time of day says nothing here: see date
+			}
+			t.X = append(t.X, v)
+		}
+		t.Y = append(t.Y, math.Log(l.Peak(i)))
+	}
+	return t, kinds
+}
+
+// Encoding is the reading of features, frozen on the rows that are learned from.
+type Encoding struct {
+	Train  *table.Table // the rows it was frozen on, in their order; targets are log peaks
+	schema *sizing.Schema
+	enc    *encoder
+}
+
+// Encode freezes an encoding on rows, oldest first: what the line sees, then what
+// the trees see. It knows nothing of the other rows.
+func (l *Lesson) Encode(rows []int) *Encoding {
+	e := &Encoding{schema: &l.schema}
+	raw, _ := l.Raw(rows)
+	cells := make([][]sizing.Value, len(rows))
+	for i := range rows {
+		cells[i] = cellsOf(e.schema, raw.Row(i))
+	}
+	e.enc = newEncoder(e.schema, cells, raw.Y)
+	e.Train = &table.Table{Names: make([]string, e.enc.LineWidth+e.enc.TreeWidth), Y: raw.Y}
+	for i := range rows {
+		e.Train.X = append(e.Train.X, e.row(cells[i])...)
+		e.enc.learn(cells[i], raw.Y[i])
+	}
+	return e
+}
+
+// Row encodes one raw row, such as a synthetic one or one that was held back.
+func (e *Encoding) Row(raw []float64) []float64 { return e.row(cellsOf(e.schema, raw)) }
+
+func (e *Encoding) row(cells []sizing.Value) []float64 {
+	line, tree := e.enc.encode(cells, nil, nil)
+	return append(line, tree...)
+}
+
+// Served is serving's own model, fitted on some rows of a lesson.
+type Served struct {
+	Model  *Model
+	lesson *Lesson
+}
+
+// Serve fits serving's model on rows, in their order, as if they were all there is.
+func (l *Lesson) Serve(rows []int) (*Served, error) {
+	h := sizing.History{Task: l.Task, Schema: l.schema, Total: len(rows)}
+	for _, i := range rows {
+		r := l.rows[i]
+		h.LastSeq++
+		r.Seq, r.Weight, r.Promised = h.LastSeq, 1, nil
+		h.Rows = append(h.Rows, r)
+	}
+	m, outcome, err := Fit(&h, nil)
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		return nil, fmt.Errorf("serve %s: %s", l.Task, outcome.Reason)
+	}
+	return &Served{Model: m, lesson: l}, nil
+}
+
+// Probabilities writes P(peak is in the bin) of a row for each of the ascending
+// upper edges, in bytes: len(p) = len(edges); what is above the last is in the last.
+func (s *Served) Probabilities(row int, edges, p []float64) {
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	var point experts.Point
+	s.Model.Models.ask(cellsOf(&s.lesson.schema, s.lesson.rows[row].Features), &point, b)
+	left := 1.0
+	for i, edge := range edges {
+		above := 0.0
+		if i < len(edges)-1 {
+			above = min(left, s.Model.Experts.Exceed(&point, edge, &b.scratch))
+		}
+		p[i] = left - above
+		left = above
+	}
+}
+
+// Size is what serving would grant a row; q tells all but its features.
+func (s *Served) Size(row int, q Question) Sized {
+	q.Features = s.lesson.schema.Features(s.lesson.rows[row].Features)
+	return s.Model.Size(q)
+}
