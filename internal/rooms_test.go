@@ -47,12 +47,13 @@ var mayImport = map[string][]string{
 	"internal/service": {"internal/sizing", "internal/store", "internal/fitting", "internal/trainer"},
 	"internal/trace":   {"internal/sizing"},
 
-	"internal/backtest": {"internal/sizing", "internal/trace", "internal/fitting", "internal/service", "internal/trainer", "internal/ml/…"},
-	".":                 {}, // carries openapi.yaml
-	"api":               {},
-	"testdata/demo":     {},
-	"internal/httpapi":  {"api", "internal/sizing", "internal/store", "internal/service", "internal/trainer"},
-	"cmd/loadaware":     {"api", "migrations", "testdata/…", "internal/…"},
+	"internal/backtest":   {"internal/sizing", "internal/trace", "internal/fitting", "internal/service", "internal/trainer", "internal/ml/…"},
+	"internal/experiment": {"internal/sizing", "internal/trace", "internal/fitting", "internal/ml/…"},
+	".":                   {}, // carries openapi.yaml
+	"api":                 {},
+	"testdata/demo":       {},
+	"internal/httpapi":    {"api", "internal/sizing", "internal/store", "internal/service", "internal/trainer"},
+	"cmd/loadaware":       {"api", "migrations", "testdata/…", "internal/…"},
 }
 
 // Rooms that only tests enter; they may import whatever they examine.
