@@ -62,7 +62,7 @@ func (m *Model) examine(h *sizing.History, rows []row) (Exam, error) {
 	held := max(examAtLeast, min(examAtMost, int(examShare*float64(len(rows)))))
 	before, newest := rows[:len(rows)-held], rows[len(rows)-held:]
 	e := Exam{Rows: held, Before: len(before)}
-	challenger, err := fitModels(&h.Schema, before, nil, seedOf(len(before)))
+	challenger, err := fitModels(&h.Schema, before, nil, m.Trees, seedOf(len(before)))
 	if err != nil {
 		return e, err
 	}

@@ -26,9 +26,24 @@ type Outcome struct {
 // before each (half as many rows again every time).
 func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	m := champion
-	if m == nil || m.knowsVoided(h) {
+	switch {
+	case m == nil:
 		m = New()
+	case m.knowsVoided(h):
+		m = New()
+		m.Trees = champion.Trees
 	}
+	if err := m.takeIn(h); err != nil {
+		return nil, Outcome{}, err
+	}
+	if m.Experts.Told == 0 {
+		return nil, Outcome{Reason: "no run with a measured peak yet: report memory_max_bytes of a success"}, nil
+	}
+	return m.finish(h, champion != nil)
+}
+
+// takeIn learns in order the rows that the model was not told yet.
+func (m *Model) takeIn(h *sizing.History) error {
 	m.Schema = h.Schema
 	told := m.LastSeq
 	first := max(0, len(h.Rows)-honestFrom)
@@ -45,15 +60,12 @@ func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 		m.Learn(t)
 		if m.dueInBulk() {
 			if err := m.refit(h, m.rowsOf(h, i+1)); err != nil {
-				return nil, Outcome{}, err
+				return err
 			}
 		}
 	}
 	m.LastSeq = max(m.LastSeq, h.LastSeq)
-	if m.Experts.Told == 0 {
-		return nil, Outcome{Reason: "no run with a measured peak yet: report memory_max_bytes of a success"}, nil
-	}
-	return m.finish(h, champion != nil)
+	return nil
 }
 
 // finish fits on all of the history, and holds the exam that is due.
@@ -133,7 +145,7 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	fitted, err := fitModels(&h.Schema, rows, m.Models, seedOf(m.Experts.Told))
+	fitted, err := fitModels(&h.Schema, rows, m.Models, m.Trees, seedOf(m.Experts.Told))
 	if err != nil {
 		return fmt.Errorf("fit %d rows: %w", len(rows), err)
 	}

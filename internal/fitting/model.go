@@ -54,6 +54,7 @@ type Model struct {
 	Models    *models // nil before the first measured peak
 	Experts   *experts.Experts
 	Share     experts.Pool // the task's share in what its DAG's tasks learned
+	Trees     Trees        `cbor:",omitzero"` // how its trees are grown
 	Early     []row        // the first rows, from which a young task is refitted at once
 	Honest    []honest     // newest last
 	Held      []Told       // quarantined: far beyond anything seen, not confirmed yet
@@ -217,7 +218,7 @@ func (m *Model) early(r row) {
 	m.Early = append(m.Early, r)
 	if slices.Contains(earlyFits, m.Experts.Told) {
 		// A fit that fails leaves the last good models answering.
-		if fitted, err := fitModels(&m.Schema, m.Early, m.Models, seedOf(m.Experts.Told)); err == nil {
+		if fitted, err := fitModels(&m.Schema, m.Early, m.Models, m.Trees, seedOf(m.Experts.Told)); err == nil {
 			m.Models, m.Fitted = fitted, m.Experts.Told
 		}
 	}

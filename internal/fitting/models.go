@@ -88,7 +88,7 @@ type row struct {
 
 // fitModels fits on rows, oldest first. What lives across fits (groups, stack,
 // drift) is taken over from prev, if any.
-func fitModels(schema *sizing.Schema, rows []row, prev *models, seed uint64) (*models, error) {
+func fitModels(schema *sizing.Schema, rows []row, prev *models, grown Trees, seed uint64) (*models, error) {
 	m := &models{Groups: map[uint64]*group{}, Base: math.Log(spreadPrior), Stack: linear.NewCorrector(signalCount)}
 	y := make([]float64, len(rows))
 	cells := make([][]sizing.Value, len(rows))
@@ -115,11 +115,11 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, seed uint64) (*m
 		}
 		return m, nil
 	}
-	trees, err := m.fitLine(rows, y)
+	t, err := m.fitLine(rows, y)
 	if err != nil {
 		return nil, err
 	}
-	return m, m.fitTrees(trees, rows, y, seed)
+	return m, m.fitTrees(t, rows, y, grown.config(len(rows), seed))
 }
 
 // fitLine fits the ridge, and encodes the rows for the trees: in order, so that a
@@ -164,11 +164,11 @@ func treeConfig(rows int, seed uint64) gbt.Config {
 }
 
 // fitTrees boosts trees alone, trees on what the line leaves, and the spread.
-func (m *models) fitTrees(t *table.Table, rows []row, y []float64, seed uint64) error {
+func (m *models) fitTrees(t *table.Table, rows []row, y []float64, config gbt.Config) error {
 	if len(rows) < treesFrom || m.Enc.TreeWidth == 0 {
 		return nil
 	}
-	binned, err := gbt.NewBinned(t, treeConfig(len(rows), seed).MaxBins)
+	binned, err := gbt.NewBinned(t, config.MaxBins)
 	if err != nil {
 		return err
 	}
@@ -178,13 +178,13 @@ func (m *models) fitTrees(t *table.Table, rows []row, y []float64, seed uint64) 
 		x, tree = m.Enc.encode(rows[i].Cells, x[:0], tree[:0])
 		base[i] = m.onLine(x)
 	}
-	if m.Trees, err = (gbt.Sample{Binned: binned, Y: y, W: t.W}).Regression(treeConfig(len(rows), seed)); err != nil {
+	if m.Trees, err = (gbt.Sample{Binned: binned, Y: y, W: t.W}).Regression(config); err != nil {
 		return err
 	}
-	if m.Resid, err = (gbt.Sample{Binned: binned, Y: y, W: t.W, Base: base}).Regression(treeConfig(len(rows), seed)); err != nil {
+	if m.Resid, err = (gbt.Sample{Binned: binned, Y: y, W: t.W, Base: base}).Regression(config); err != nil {
 		return err
 	}
-	return m.fitSpread(binned, rows, seed)
+	return m.fitSpread(binned, rows, config.Seed)
 }
 
 // fitSpread fits how large honest residuals are, by the features.

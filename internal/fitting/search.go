@@ -1,0 +1,239 @@
+package fitting
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/loadaware/loadaware/internal/ml/gbt"
+	"github.com/loadaware/loadaware/internal/ml/tune"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Trees are how the trees of a task's point models are grown, as a Search found it.
+// The zero value is treeConfig.
+type Trees struct {
+	Rounds       int
+	LearningRate float64
+	MaxDepth     int
+	Subsample    float64 // share of the rows drawn for every round
+	MinLeafRows  int
+}
+
+// config is treeConfig with what was found.
+func (t Trees) config(rows int, seed uint64) gbt.Config {
+	c := treeConfig(rows, seed)
+	if t == (Trees{}) {
+		return c
+	}
+	c.Rounds, c.LearningRate, c.MaxDepth, c.Subsample = t.Rounds, t.LearningRate, t.MaxDepth, t.Subsample
+	c.MinLeafRows = max(1, min(t.MinLeafRows, rows/8)) // a young or voided task has fewer rows than were searched on
+	return c
+}
+
+// treeSpace is where Search looks. More rounds or deeper trees would make answers
+// slower and models larger than they are worth.
+var treeSpace = tune.Space{
+	{Name: "rounds", Low: 30, High: 240, Log: true, Whole: true},
+	{Name: "learning rate", Low: 0.02, High: 0.3, Log: true},
+	{Name: "depth", Low: 2, High: 8, Whole: true},
+	{Name: "subsample", Low: 0.4, High: 1},
+	{Name: "rows of a leaf", Low: 1, High: 40, Log: true, Whole: true},
+}
+
+func treesAt(params []float64) Trees {
+	return Trees{
+		Rounds: int(params[0]), LearningRate: params[1], MaxDepth: int(params[2]), Subsample: params[3], MinLeafRows: int(params[4]),
+	}
+}
+
+const (
+	searchFrom   = 200  // measured rows before a search can tell parameters from luck
+	searchRows   = 4000 // newest rows that are searched on
+	searchTrials = 24
+	searchOn     = 0.5  // from here …
+	searchUntil  = 0.75 // … to here parameters are compared, on the rest they are confirmed
+	searchMargin = 0.05 // less waste on the newest rows, or the parameters in use stay
+)
+
+// Found is what a search came to. Trees are to be used where Exam.Passed.
+type Found struct {
+	Trees Trees
+	Exam  Exam
+}
+
+// Search looks for parameters of the trees under which a task's history, replayed
+// in order through the decision rule, each row asked before it is told, would have
+// wasted least within the risk:
+//
+//	learned, then fitted │ compared: 24 trials by Bayes │ confirmed: found against in use
+//	oldest ────────────────────────────── time ──────────────────────────────▶ newest
+//
+// What was found passes where it also wastes searchMargin less than both the
+// parameters in use and the champion's own answers on the newest rows, of which the
+// trials know nothing. champion is only read. It takes 24 bulk fits of at most 4,000
+// rows; between two it looks whether ctx has ended, whose error it returns. The same
+// history and champion give the same Found.
+func Search(ctx context.Context, h *sizing.History, champion *Model) (Found, error) {
+	s := newSearch(h, champion.Trees)
+	if s.measured < searchFrom {
+		return Found{Exam: Exam{Reason: fmt.Sprintf("no search below %d runs with a measured peak: there are %d", searchFrom, s.measured)}}, nil
+	}
+	found, err := s.find(ctx)
+	if err != nil {
+		return Found{}, err
+	}
+	e := Exam{}
+	if found == s.inUse {
+		e.Reason = "a search found no better trees than those in use"
+		return Found{Trees: found, Exam: e}, nil
+	}
+	return s.confirm(found, champion)
+}
+
+// search is a history cut in three.
+type search struct {
+	h           *sizing.History
+	from, until int // rows that are compared on
+	measured    int
+	inUse       Trees
+	allowed     float64 // share of kills
+}
+
+func newSearch(h *sizing.History, inUse Trees) *search {
+	part := *h
+	part.Rows = h.Rows[max(0, len(h.Rows)-searchRows):]
+	n := float64(len(part.Rows))
+	s := &search{h: &part, from: int(searchOn * n), until: int(searchUntil * n), inUse: inUse}
+	for i := range part.Rows {
+		if _, censoring := part.Rows[i].Peak(); censoring == sizing.Exact {
+			s.measured++
+		}
+	}
+	return s
+}
+
+// find is the best of the trials, the parameters in use and the default.
+func (s *search) find(ctx context.Context) (Trees, error) {
+	best, least := s.inUse, math.Inf(1)
+	try := func(t Trees) (float64, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		r, err := s.replay(t, s.from, s.until)
+		if err != nil {
+			return 0, err
+		}
+		if t == s.inUse { // asked first
+			s.allowed = max(sizing.DefaultRiskTarget, r.Killed)
+		}
+		loss := s.loss(r)
+		if loss < least {
+			best, least = t, loss
+		}
+		return loss, nil
+	}
+	if _, err := try(s.inUse); err != nil {
+		return best, err
+	}
+	if s.inUse != (Trees{}) {
+		if _, err := try(Trees{}); err != nil {
+			return best, err
+		}
+	}
+	_, err := tune.Bayes(treeSpace, searchTrials, seedOf(s.measured), func(params []float64) (float64, error) { return try(treesAt(params)) })
+	return best, err
+}
+
+// loss is the waste; kills beyond what is allowed, as many again as the target,
+// double it.
+func (s *search) loss(r Result) float64 {
+	return r.Waste * (1 + max(0, r.Killed-s.allowed)/sizing.DefaultRiskTarget)
+}
+
+// replay learns the rows before from with t, is fitted on them, and is then asked
+// each row before it is told.
+func (s *search) replay(t Trees, from, until int) (Result, error) {
+	m, before := New(), *s.h
+	m.Trees = t
+	before.Rows = s.h.Rows[:from]
+	before.LastSeq = 0
+	if err := m.takeIn(&before); err != nil {
+		return Result{}, err
+	}
+	if err := m.refit(&before, m.rowsOf(&before, from)); err != nil {
+		return Result{}, err
+	}
+	for i := from; i < until; i++ {
+		m.Learn(ToldOf(&s.h.Schema, &s.h.Rows[i]))
+	}
+	var e Exam
+	e.add("", s.answered(m, from, until), championRungs)
+	if len(e.Candidates) == 0 {
+		return Result{}, errors.New("search: none of the rows to compare on was answered")
+	}
+	return e.Candidates[0], nil
+}
+
+// answered are rows with what a model answered before it was told them.
+func (s *search) answered(m *Model, from, until int) []row {
+	part := *s.h
+	part.Rows = s.h.Rows[from:until]
+	return measured(m.rowsOf(&part, len(part.Rows)))
+}
+
+// confirm holds what was found against what answers now, on the newest rows.
+func (s *search) confirm(found Trees, champion *Model) (Found, error) {
+	n := len(s.h.Rows)
+	newest := s.answered(champion, s.until, n)
+	e := Exam{Rows: len(newest), Before: s.measured - len(newest)}
+	for _, of := range []struct {
+		name  string
+		trees Trees
+	}{{"challenger", found}, {"trees in use", s.inUse}} {
+		r, err := s.replay(of.trees, s.until, n)
+		if err != nil {
+			return Found{}, err
+		}
+		r.Name = of.name
+		e.Candidates = append(e.Candidates, r)
+	}
+	e.add("champion", newest, championRungs)
+	e.judgeSearch(found)
+	return Found{Trees: found, Exam: e}, nil
+}
+
+// judgeSearch: what was found passes where it beats every rival clearly.
+func (e *Exam) judgeSearch(found Trees) {
+	challenger := e.Candidates[0]
+	for _, rival := range e.Candidates[1:] {
+		if challenger.Waste > (1-searchMargin)*rival.Waste || challenger.Killed > max(sizing.DefaultRiskTarget, rival.Killed) {
+			e.Reason = fmt.Sprintf("a search found no better trees: on the newest %d runs they waste %.2f per used, %.1f %% killed, %s %.2f, %.1f %%",
+				e.Rows, challenger.Waste, 100*challenger.Killed, rival.Name, rival.Waste, 100*rival.Killed)
+			return
+		}
+	}
+	e.Passed = true
+	e.Reason = fmt.Sprintf("a search found better trees (%v): on the newest %d runs they waste %.2f per used, those in use %.2f",
+		found, e.Rows, challenger.Waste, e.Candidates[1].Waste)
+}
+
+// String tells the parameters to a person.
+func (t Trees) String() string {
+	if t == (Trees{}) {
+		return "the default"
+	}
+	return fmt.Sprintf("%d of depth %d, rate %.2g, %.0f %% of the rows each, %d in a leaf", t.Rounds, t.MaxDepth, t.LearningRate, 100*t.Subsample, t.MinLeafRows)
+}
+
+// Fit learns the whole history anew with what was found, so that its margins are
+// those of the trees that answer. The champion is not asked: it was beaten.
+func (f Found) Fit(h *sizing.History, _ *Model) (*Model, Outcome, error) {
+	m := New()
+	m.Trees, m.LastExam = f.Trees, f.Exam
+	challenger, outcome, err := Fit(h, m)
+	outcome.Reason = cmp.Or(f.Exam.Reason, outcome.Reason)
+	return challenger, outcome, err
+}
