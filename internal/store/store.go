@@ -1,5 +1,5 @@
 // Package store is the contract of what is kept: observations, receipts, models,
-// policies and the list of tasks that are due for training.
+// policies, the list of tasks that are due for training, and experiments.
 //
 // It knows the words of sizing and nothing of SQL, HTTP or learning: a model is
 // bytes to it. Package storetest is its exam; package postgres implements it.
@@ -23,6 +23,7 @@ type Store interface {
 	Models
 	Tasks
 	Due
+	Runs
 
 	// Ping asks the database for a sign of life.
 	Ping(context.Context) error

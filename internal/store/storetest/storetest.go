@@ -39,6 +39,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		"Delete":     examineDelete,
 		"Due":        examineDue,
 		"Claimers":   examineClaimers,
+		"Runs":       examineRuns,
 	} {
 		t.Run(name, func(t *testing.T) { examine(t, open) })
 	}

@@ -1,0 +1,150 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+const saveRunSQL = `
+	INSERT INTO experiment (name, created_at, fingerprint, parameters, rows, report)
+	VALUES (nullif($1, ''), $2, $3, $4, $5, $6)
+	RETURNING id`
+
+const saveRunModelsSQL = `
+	INSERT INTO experiment_model (experiment, position, task, family, checksum, blob)
+	SELECT $1, n, task, family, checksum, blob
+	FROM unnest($2::text[], $3::text[], $4::bytea[], $5::bytea[])
+		WITH ORDINALITY AS new (task, family, checksum, blob, n)`
+
+// SaveRun stores a run with its models, all of it or nothing.
+func (s *Store) SaveRun(ctx context.Context, r store.Run, models []store.RunModel) (id int64, err error) {
+	if _, number := asRunID(r.Name); number {
+		return 0, sizing.Errorf(sizing.Invalid, "an experiment cannot be named %q: a number is taken for an id", r.Name)
+	}
+	for _, m := range models {
+		if len(m.Blob) == 0 {
+			return 0, sizing.Errorf(sizing.Invalid, "the %s model of %s has no bytes", m.Family, m.Task)
+		}
+	}
+	rows := pointers(models)
+	err = s.inTx(ctx, "save an experiment", readWrite, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, saveRunSQL, r.Name, r.CreatedAt, r.Fingerprint, r.Parameters, r.Rows, r.Report).Scan(&id)
+		if taken := (*pgconn.PgError)(nil); errors.As(err, &taken) && taken.Code == "23505" {
+			return sizing.Errorf(sizing.Conflict, "an experiment named %q is stored already: choose another name", r.Name)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, saveRunModelsSQL, id,
+			column(rows, func(m *store.RunModel) string { return m.Task }),
+			column(rows, func(m *store.RunModel) string { return m.Family }),
+			column(rows, func(m *store.RunModel) []byte { return checksum(m.Blob) }),
+			column(rows, func(m *store.RunModel) []byte { return m.Blob }))
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return id, nil
+}
+
+// asRunID is the id that a text reads as.
+func asRunID(text string) (id int64, ok bool) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	return id, err == nil
+}
+
+func checksum(blob []byte) []byte {
+	sum := sha256.Sum256(blob)
+	return sum[:]
+}
+
+const runSQL = `
+	SELECT id, coalesce(name, ''), created_at, fingerprint, parameters, rows, report
+	FROM experiment WHERE id = $1`
+
+const runNamedSQL = `
+	SELECT id, coalesce(name, ''), created_at, fingerprint, parameters, rows, report
+	FROM experiment WHERE name = $1`
+
+// Run finds one by its id in decimal, or by its name.
+func (s *Store) Run(ctx context.Context, idOrName string) (store.Run, error) {
+	var row pgx.Row
+	if id, ok := asRunID(idOrName); ok {
+		row = s.pool.QueryRow(ctx, runSQL, id)
+	} else {
+		row = s.pool.QueryRow(ctx, runNamedSQL, idOrName)
+	}
+	r, err := scanRun(row)
+	return r, found("read an experiment", err, "no experiment %q is stored", idOrName)
+}
+
+const runsSQL = `
+	SELECT id, coalesce(name, ''), created_at, fingerprint, parameters, rows, NULL::json
+	FROM experiment
+	WHERE $1 = 0 OR id < $1
+	ORDER BY id DESC LIMIT $2`
+
+// Runs lists runs without their reports, newest first.
+func (s *Store) Runs(ctx context.Context, before int64, limit int) ([]store.Run, error) {
+	rows, err := s.pool.Query(ctx, runsSQL, before, max(limit, 0))
+	if err != nil {
+		return nil, explain("list experiments", err)
+	}
+	runs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (store.Run, error) { return scanRun(row) })
+	return runs, explain("list experiments", err)
+}
+
+func scanRun(row pgx.Row) (r store.Run, err error) {
+	err = row.Scan(&r.ID, &r.Name, &r.CreatedAt, &r.Fingerprint, &r.Parameters, &r.Rows, &r.Report)
+	r.CreatedAt = r.CreatedAt.UTC()
+	return r, err
+}
+
+const runStoredSQL = `
+	SELECT EXISTS (SELECT FROM experiment WHERE id = $1)`
+
+const runModelsSQL = `
+	SELECT task, family, checksum, blob
+	FROM experiment_model
+	WHERE experiment = $1 ORDER BY position`
+
+// RunModels reads the models of a run in the order they were given.
+func (s *Store) RunModels(ctx context.Context, id int64) (models []store.RunModel, err error) {
+	err = s.inTx(ctx, "read models of an experiment", snapshot, func(tx pgx.Tx) error {
+		var stored bool
+		if err := tx.QueryRow(ctx, runStoredSQL, id).Scan(&stored); err != nil {
+			return err
+		}
+		if !stored {
+			return sizing.Errorf(sizing.NotFound, "no experiment %d is stored", id)
+		}
+		rows, err := tx.Query(ctx, runModelsSQL, id)
+		if err != nil {
+			return err
+		}
+		models, err = pgx.CollectRows(rows, scanRunModel)
+		return err
+	})
+	return models, err
+}
+
+func scanRunModel(row pgx.CollectableRow) (m store.RunModel, err error) {
+	var sum []byte
+	if err := row.Scan(&m.Task, &m.Family, &sum, &m.Blob); err != nil {
+		return m, err
+	}
+	if !bytes.Equal(sum, checksum(m.Blob)) {
+		return m, sizing.Errorf(sizing.Internal, "the stored %s model of %s is damaged: its checksum is another", m.Family, m.Task)
+	}
+	return m, nil
+}
