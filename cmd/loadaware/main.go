@@ -20,6 +20,7 @@ func verbs() []verb {
 		{"serve", "answer how much a task needs, over HTTP", serve},
 		{"import", "send history to a server, or into its database", importHistory},
 		{"backtest", "replay history: what loadaware and its rivals would have wasted", backtestHistory},
+		{"experiment", "try binnings and families on a history, and compare them", experimentVerb},
 		{"migrate", "bring the database's tables up to date, or take steps back", migrate},
 		{"token", "make a bearer token and its hashed form for LOADAWARE_TOKENS", makeToken},
 		{"version", "say which build this is", version},

@@ -1,0 +1,179 @@
+package experiment
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/trace"
+)
+
+// fewest is how many measured rows a task must have to be experimented on: with
+// less, hardly any are held back.
+const fewest = 10
+
+// leastCap is the node that every history is given, however small its peaks: that
+// of the replays.
+const leastCap sizing.Bytes = 128e9
+
+// Data is the history that is experimented on: a lesson for each task.
+type Data struct {
+	Name        string
+	LeftOut     int          // tries that do not tell their peak
+	Cap         sizing.Bytes // the most that may be granted: 128 GB, or the largest peak if that is more
+	Fingerprint string       // SHA-256 of all that is learned from, in hex
+
+	lessons []*fitting.Lesson // ordered by task
+}
+
+// Read reads history in any form that package trace takes. A row that cannot be
+// read is an error of kind sizing.Invalid, with its line.
+func Read(name string, r io.Reader) (*Data, error) {
+	reader, err := trace.Open(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	tasks := map[sizing.TaskKey]*sizing.History{}
+	var histories []*sizing.History
+	for line, err := range reader.All() {
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		o := &line.Observation
+		h := tasks[o.Try.TaskKey]
+		if h == nil {
+			h = &sizing.History{Task: o.Try.TaskKey}
+			tasks[h.Task], histories = h, append(histories, h)
+		}
+		h.Schema.Admit(o.Features)
+		h.LastSeq++
+		h.Total++
+		h.Rows = append(h.Rows, rowOf(h, o))
+	}
+	for _, h := range histories {
+		slices.SortStableFunc(h.Rows, func(a, b sizing.HistoryRow) int { return a.At.Compare(b.At) })
+	}
+	return Of(name, histories)
+}
+
+// rowOf is the row that the store would keep of an observation.
+func rowOf(h *sizing.History, o *sizing.Observation) sizing.HistoryRow {
+	r := sizing.HistoryRow{
+		Seq: h.LastSeq, At: o.StartedAt, RunID: o.Try.RunID, MapIndex: o.Try.MapIndex, Try: o.Try.Number,
+		Outcome: o.Outcome, MemoryMax: o.MemoryMax, CPUMax: o.CPUMax, Duration: o.Duration,
+		Allocated: o.Allocated, Requested: o.Requested, Features: h.Schema.Row(o.Features, nil), Weight: 1,
+	}
+	if !o.EndedAt.IsZero() {
+		r.At = o.EndedAt
+	}
+	return r
+}
+
+// Of takes histories, whose rows are in order of time. sizing.Invalid where no task
+// has enough measured rows.
+func Of(name string, histories []*sizing.History) (*Data, error) {
+	d := &Data{Name: name, Cap: leastCap}
+	sum := sha256.New()
+	slices.SortFunc(histories, func(a, b *sizing.History) int { return cmp.Compare(a.Task.String(), b.Task.String()) })
+	for _, h := range histories {
+		l := fitting.LessonOf(h)
+		d.LeftOut += len(h.Rows) - l.Len()
+		if l.Len() < fewest {
+			continue
+		}
+		d.lessons = append(d.lessons, l)
+		for i := range l.Len() {
+			d.Cap = max(d.Cap, l.Row(i).MemoryMax.Times(1.0001))
+		}
+		if err := digest(sum, h); err != nil {
+			return nil, err
+		}
+	}
+	if len(d.lessons) == 0 {
+		return nil, sizing.Errorf(sizing.Invalid, "%s: no task has %d runs with a measured peak: there is nothing to learn from", name, fewest)
+	}
+	d.Fingerprint = hex.EncodeToString(sum.Sum(nil))
+	return d, nil
+}
+
+// digest writes what is learned from a history, in an order of its own making.
+func digest(w io.Writer, h *sizing.History) error {
+	out := json.NewEncoder(w)
+	if err := out.Encode([]any{h.Task, h.Schema.Fields}); err != nil {
+		return fmt.Errorf("fingerprint of %s: %w", h.Task, err)
+	}
+	for i := range h.Rows {
+		r := &h.Rows[i]
+		bits := make([]uint64, len(r.Features)) // NaN has no JSON
+		for j, v := range r.Features {
+			bits[j] = math.Float64bits(v)
+		}
+		line := []any{r.RunID, r.MapIndex, r.Try, r.Outcome, r.MemoryMax, r.CPUMax, r.Duration, r.Requested, bits}
+		if err := out.Encode(line); err != nil {
+			return fmt.Errorf("fingerprint of %s: %w", h.Task, err)
+		}
+	}
+	return nil
+}
+
+// nameOf is the task's id where no other task has the same, else its whole key.
+func (d *Data) nameOf(task sizing.TaskKey) string {
+	for _, l := range d.lessons {
+		if l.Task.Task == task.Task && l.Task != task {
+			return task.String()
+		}
+	}
+	return task.Task
+}
+
+// A task is heavy that makes a tenth of the use in at least heavyRows rows.
+const (
+	heavyShare = 0.1
+	heavyRows  = 100
+)
+
+// heavy are the tasks worth an experiment; where none is, the one that uses most.
+func (d *Data) heavy() []*fitting.Lesson {
+	all, use := 0.0, make([]float64, len(d.lessons))
+	for n, l := range d.lessons {
+		for i := range l.Len() {
+			use[n] += l.Peak(i) * l.Seconds(i)
+		}
+		all += use[n]
+	}
+	var heavy []*fitting.Lesson
+	for n, l := range d.lessons {
+		if use[n] >= heavyShare*all && l.Len() >= heavyRows {
+			heavy = append(heavy, l)
+		}
+	}
+	if heavy == nil {
+		heavy = d.lessons[slices.Index(use, slices.Max(use)):][:1]
+	}
+	return heavy
+}
+
+// named are the lessons of the named tasks, in the order of the names: ids, or
+// whole keys as sizing.TaskKey writes them.
+func (d *Data) named(names []string) ([]*fitting.Lesson, error) {
+	var found []*fitting.Lesson
+	for _, name := range names {
+		before := len(found)
+		for _, l := range d.lessons {
+			if (l.Task.Task == name || l.Task.String() == name) && !slices.Contains(found, l) {
+				found = append(found, l)
+			}
+		}
+		if len(found) == before {
+			return nil, sizing.Errorf(sizing.NotFound, "%s: there is no task %q with %d measured runs", d.Name, name, fewest)
+		}
+	}
+	return found, nil
+}

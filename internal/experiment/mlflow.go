@@ -1,0 +1,258 @@
+package experiment
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Kept is a run that was kept, as ExportMLflow takes it.
+type Kept struct {
+	ID          int64
+	Name        string // may be empty
+	CreatedAt   time.Time
+	Fingerprint string
+	Parameters  []byte // a JSON object, or nil
+	Rows        []Row
+	Report      []byte // JSON, or nil
+	Models      []KeptModel
+}
+
+// KeptModel is one of its models.
+type KeptModel struct {
+	Task, Family string
+	Blob         []byte
+}
+
+// Title is the name, or the id where there is none.
+func (k *Kept) Title() string {
+	if k.Name != "" {
+		return k.Name
+	}
+	return "experiment " + strconv.FormatInt(k.ID, 10)
+}
+
+// mlflowName is the one MLflow experiment that all exports go into, so that the
+// settings of several runs can be compared there. Its id is one of 18 digits, as
+// MLflow gives them.
+const (
+	mlflowName = "loadaware"
+	mlflowID   = "172858292543110050"
+)
+
+// ExportMLflow writes a run into dir, a folder in the layout of MLflow's file store
+// (its class FileStore; a tracking URI of file:DIR reads it). The run becomes a
+// parent, with the parameters, the report and the models; each of its settings
+// becomes a child, whose metrics have the seeds as steps and, as NAME_mean, their
+// mean:
+//
+//	DIR/<experiment>/meta.yaml
+//	DIR/<experiment>/<run>/meta.yaml, params/, metrics/, tags/, artifacts/
+//
+// Ids are hashes, so that a second export of the same run replaces the first, and
+// runs of other databases stand beside it. A run that an export broke off in lacks
+// meta.yaml, for which MLflow passes it over with a warning.
+func ExportMLflow(dir string, k *Kept) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	home := filepath.Join(dir, mlflowID)
+	if err := makeMLflowExperiment(home, k.CreatedAt); err != nil {
+		return fmt.Errorf("export to MLflow: %w", err)
+	}
+	parent, err := k.parent()
+	if err != nil {
+		return err
+	}
+	runs := []*mlflowRun{parent}
+	groups := Groups(k.Rows)
+	for i := range groups {
+		runs = append(runs, k.child(parent, &groups[i]))
+	}
+	for _, run := range runs {
+		if err := run.write(home, k.CreatedAt); err != nil {
+			return fmt.Errorf("export to MLflow: %w", err)
+		}
+	}
+	return nil
+}
+
+// makeMLflowExperiment makes the experiment that home is the folder of. One that is
+// there stays as it is.
+func makeMLflowExperiment(home string, at time.Time) error {
+	meta := filepath.Join(home, "meta.yaml")
+	if _, err := os.Stat(meta); err == nil {
+		return nil
+	}
+	return writeFile(meta, yaml(
+		"artifact_location", quoted(fileURI(home)),
+		"creation_time", millis(at),
+		"experiment_id", quoted(mlflowID),
+		"last_update_time", millis(at),
+		"lifecycle_stage", "active",
+		"name", quoted(mlflowName)))
+}
+
+// mlflowRun is one run of MLflow: files by their path below its folder.
+type mlflowRun struct {
+	id, name string
+	files    map[string]string
+}
+
+func (k *Kept) newRun(key, name string) *mlflowRun {
+	// Ids of two databases may be the same; time and data then tell them apart.
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d\n%d\n%s\n%s", k.ID, k.CreatedAt.UnixMicro(), k.Fingerprint, key))
+	r := &mlflowRun{id: hex.EncodeToString(sum[:16]), name: name, files: map[string]string{}}
+	r.files["tags/mlflow.runName"] = name
+	r.files["tags/mlflow.source.name"] = "loadaware experiment"
+	r.files["tags/mlflow.source.type"] = "LOCAL"
+	r.files["tags/loadaware.experiment"] = k.Title()
+	r.files["tags/loadaware.fingerprint"] = k.Fingerprint
+	return r
+}
+
+// parent is the whole run.
+func (k *Kept) parent() (*mlflowRun, error) {
+	r := k.newRun("", k.Title())
+	var parameters map[string]json.RawMessage
+	if k.Parameters != nil {
+		if err := json.Unmarshal(k.Parameters, &parameters); err != nil {
+			return nil, fmt.Errorf("the parameters of %s are no JSON object: %w", k.Title(), err)
+		}
+		r.files["artifacts/parameters.json"] = string(k.Parameters)
+	}
+	for _, name := range slices.Sorted(maps.Keys(parameters)) { // of two that become one the last is kept
+		r.files["params/"+mlflowKey(name)] = plain(parameters[name])
+	}
+	rows, err := json.MarshalIndent(map[string]any{"rows": k.Rows}, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	r.files["artifacts/rows.json"] = string(rows) + "\n"
+	if k.Report != nil {
+		r.files["artifacts/report.json"] = string(k.Report)
+	}
+	for i, m := range k.Models {
+		r.files[fmt.Sprintf("artifacts/models/%02d-%s-%s.bin", i+1, mlflowKey(m.Task), mlflowKey(m.Family))] = string(m.Blob)
+	}
+	return r, nil
+}
+
+// figures of a row, as metrics.
+var figures = []struct {
+	name string
+	of   func(*Row) float64
+}{
+	{"accuracy", func(r *Row) float64 { return r.Accuracy }},
+	{"u_score", func(r *Row) float64 { return r.UScore }},
+	{"u_rate", func(r *Row) float64 { return r.URate }},
+	{"optimal", func(r *Row) float64 { return r.Optimal }},
+	{"time_optimal", func(r *Row) float64 { return r.TimeOptimal }},
+	{"estimated", func(r *Row) float64 { return r.Estimated }},
+}
+
+// child is one setting of the run.
+func (k *Kept) child(parent *mlflowRun, g *Group) *mlflowRun {
+	r := k.newRun(g.String(), g.String())
+	r.files["tags/mlflow.parentRunId"] = parent.id
+	for name, value := range map[string]string{"task": g.Task, "bins_gb": g.Bins, "family": g.Family, "oversampling": g.Oversampling, "split": g.Split} {
+		r.files["params/"+name] = value
+	}
+	at := millis(k.CreatedAt)
+	for _, figure := range figures {
+		var lines strings.Builder
+		for i := range g.Rows {
+			fmt.Fprintf(&lines, "%s %s %d\n", at, decimal(figure.of(&g.Rows[i])), g.Rows[i].Seed)
+		}
+		r.files["metrics/"+figure.name] = lines.String()
+		r.files["metrics/"+figure.name+"_mean"] = fmt.Sprintf("%s %s 0\n", at, decimal(g.Mean(figure.of)))
+	}
+	return r
+}
+
+// write replaces the run's folder; meta.yaml comes last, since it makes it a run.
+func (r *mlflowRun) write(home string, at time.Time) error {
+	dir := filepath.Join(home, r.id)
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	for _, sub := range []string{"params", "metrics", "tags", "artifacts"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
+			return err
+		}
+	}
+	for name, text := range r.files {
+		if err := writeFile(filepath.Join(dir, filepath.FromSlash(name)), text); err != nil {
+			return err
+		}
+	}
+	const finished, local = "3", "4" // RunStatus and SourceType of MLflow
+	return writeFile(filepath.Join(dir, "meta.yaml"), yaml(
+		"artifact_uri", quoted(fileURI(filepath.Join(dir, "artifacts"))),
+		"end_time", millis(at),
+		"entry_point_name", "''",
+		"experiment_id", quoted(mlflowID),
+		"lifecycle_stage", "active",
+		"run_id", quoted(r.id),
+		"run_name", quoted(r.name),
+		"run_uuid", quoted(r.id),
+		"source_name", "''",
+		"source_type", local,
+		"source_version", "''",
+		"start_time", millis(at),
+		"status", finished,
+		"tags", "[]",
+		"user_id", quoted(mlflowName)))
+}
+
+func writeFile(name, text string) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(text), 0o644)
+}
+
+// yaml writes keys and values, which are in turn.
+func yaml(pairs ...string) string {
+	var text strings.Builder
+	for i := 0; i < len(pairs); i += 2 {
+		fmt.Fprintf(&text, "%s: %s\n", pairs[i], pairs[i+1])
+	}
+	return text.String()
+}
+
+// quoted is a YAML scalar: Go's escapes are among those of YAML's double quotes.
+func quoted(text string) string { return strconv.QuoteToASCII(text) }
+
+func fileURI(name string) string {
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(name)}).String()
+}
+
+func millis(at time.Time) string { return strconv.FormatInt(at.UnixMilli(), 10) }
+
+func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// plain is a JSON value as a parameter: text without its quotes.
+func plain(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
+}
+
+var notInKeys = regexp.MustCompile(`^\.|[^A-Za-z0-9_\-. ]`)
+
+// mlflowKey is a name without what MLflow refuses in one, or files cannot bear.
+func mlflowKey(name string) string { return notInKeys.ReplaceAllString(name, "_") }

@@ -1,0 +1,152 @@
+package experiment_test
+
+import (
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/experiment"
+)
+
+// kept has two settings of two seeds each, and a name that YAML would stumble over.
+func kept() *experiment.Kept {
+	row := func(family string, seed uint64, u float64) experiment.Row {
+		return experiment.Row{Task: "d/predict", BinsGB: []float64{10, 62.5, 350}, Family: family, Oversampling: "none", Split: "stratified",
+			Seed: seed, Accuracy: 0.75, UScore: u, URate: 0.25, Optimal: 0.5, TimeOptimal: 0.25, Estimated: 0.125}
+	}
+	return &experiment.Kept{
+		ID: 7, Name: "first: \"näïve\" #1\n☃", CreatedAt: time.UnixMicro(1_700_000_000_123_456).UTC(), Fingerprint: "00ff",
+		Parameters: []byte(`{"seeds": 2, "families": ["final","cart"], "trace": "a.csv", "odd/../key": true, "..": 1}`),
+		Rows:       []experiment.Row{row("final", 2, 3.5), row("cart", 1, 10), row("final", 1, 1.5), row("cart", 2, 11)},
+		Report:     []byte(`{"rows": []}`),
+		Models:     []experiment.KeptModel{{Task: "d/predict", Family: "final", Blob: []byte{0, 255}}, {Task: "d/predict", Family: "final", Blob: []byte{1}}},
+	}
+}
+
+// tree is every file below dir, by its path.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		rel, _ := filepath.Rel(dir, name)
+		files[filepath.ToSlash(rel)] = string(text)
+		return err
+	})
+	require.NoError(t, err)
+	return files
+}
+
+// runWith is the folder of the run that has the file with the text.
+func runWith(t *testing.T, files map[string]string, name, text string) string {
+	t.Helper()
+	for path, got := range files {
+		if run, found := strings.CutSuffix(path, "/"+name); found && got == text {
+			return run + "/"
+		}
+	}
+	require.Failf(t, "no run has it", "%s = %s", name, text)
+	return ""
+}
+
+func TestAnExportHasTheLayoutOfMLflowsFileStore(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new one", "mlruns")
+	require.NoError(t, experiment.ExportMLflow(dir, kept()))
+	files := tree(t, dir)
+	parent := runWith(t, files, "tags/mlflow.runName", kept().Name)
+	final := runWith(t, files, "params/family", "final")
+	home, id := filepath.Split(strings.TrimSuffix(parent, "/"))
+
+	for name, want := range map[string]string{
+		parent + "params/seeds":                                             "2",
+		parent + "params/families":                                          `["final","cart"]`,
+		parent + "params/trace":                                             "a.csv",
+		parent + "params/odd_.._key":                                        "true",
+		parent + "params/_.":                                                "1",
+		parent + "artifacts/report.json":                                    `{"rows": []}`,
+		parent + "artifacts/models/01-d_predict-final.bin":                  "\x00\xff",
+		parent + "artifacts/models/02-d_predict-final.bin":                  "\x01",
+		final + "tags/mlflow.runName":                                       "d/predict {10;62.5;350} final none stratified",
+		final + "tags/mlflow.parentRunId":                                   id,
+		final + "tags/loadaware.fingerprint":                                "00ff",
+		final + "params/bins_gb":                                            "{10;62.5;350}",
+		final + "metrics/u_score":                                           "1700000000123 1.5 1\n1700000000123 3.5 2\n",
+		final + "metrics/u_score_mean":                                      "1700000000123 2.5 0\n",
+		final + "metrics/accuracy":                                          "1700000000123 0.75 1\n1700000000123 0.75 2\n",
+		runWith(t, files, "params/family", "cart") + "metrics/u_score_mean": "1700000000123 10.5 0\n",
+	} {
+		assert.Equal(t, want, files[name], name)
+	}
+	assert.Contains(t, files[home+"meta.yaml"], "name: \"loadaware\"\n")
+	meta := files[parent+"meta.yaml"]
+	assert.Contains(t, meta, `run_name: "first: \"n\u00e4\u00efve\" #1\n\u2603"`+"\n")
+	assert.Contains(t, meta, `run_id: "`+id+`"`+"\n")
+	assert.Contains(t, meta, "status: 3\n")
+	assert.Contains(t, meta, "new%20one/mlruns/"+parent+"artifacts\"\n")
+	metas := 0
+	for name := range files {
+		if filepath.Base(name) == "meta.yaml" {
+			metas++
+		}
+	}
+	assert.Equal(t, 1+1+2, metas, "of the experiment, the parent and two settings")
+}
+
+func TestASecondExportReplacesTheFirstAndOtherRunsStandBesideIt(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, experiment.ExportMLflow(dir, kept()))
+	first := tree(t, dir)
+	left := filepath.Join(dir, runWith(t, first, "params/family", "cart"), "metrics", "left over")
+	require.NoError(t, os.WriteFile(left, nil, 0o600))
+	require.NoError(t, experiment.ExportMLflow(dir, kept()))
+	require.Equal(t, first, tree(t, dir))
+
+	other := kept() // of another database
+	other.CreatedAt = other.CreatedAt.Add(time.Microsecond)
+	require.NoError(t, experiment.ExportMLflow(dir, other))
+	both := tree(t, dir)
+	require.Len(t, both, 2*len(first)-1, "but for the meta.yaml of the experiment")
+	for name, text := range first {
+		require.Equal(t, text, both[name], name)
+	}
+}
+
+func TestARunOfWhichLittleIsKnownIsExportedToo(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, experiment.ExportMLflow(dir, &experiment.Kept{ID: 3}))
+	require.NotEmpty(t, runWith(t, tree(t, dir), "tags/mlflow.runName", "experiment 3"))
+	require.ErrorContains(t, experiment.ExportMLflow(dir, &experiment.Kept{ID: 3, Parameters: []byte(`[]`)}), "no JSON object")
+}
+
+func TestASettingHoldsTheRowsOfItsSeeds(t *testing.T) {
+	groups := experiment.Groups(kept().Rows)
+	require.Len(t, groups, 2)
+	u := func(r *experiment.Row) float64 { return r.UScore }
+	final, cart := &groups[0], &groups[1]
+	require.Equal(t, experiment.Setting{Task: "d/predict", Bins: "{10;62.5;350}", Family: "final", Oversampling: "none", Split: "stratified"}, final.Setting)
+	require.InDelta(t, 2.5, final.Mean(u), 1e-12)
+	require.EqualValues(t, 1, final.Rows[0].Seed)
+
+	// 10 − 1.5 and 11 − 3.5: 8.5 and 7.5, whose mean is 8 ± 0.7071/√2.
+	mean, standardError := experiment.Difference(final, cart, u)
+	require.InDelta(t, 8, mean, 1e-12)
+	require.InDelta(t, 0.5, standardError, 1e-12)
+
+	cart.Rows[1].Seed = 3
+	_, standardError = experiment.Difference(final, cart, u)
+	require.True(t, math.IsNaN(standardError), "not the same seeds")
+	cart.Rows = cart.Rows[:1]
+	mean, standardError = experiment.Difference(final, cart, u)
+	require.InDelta(t, 7.5, mean, 1e-12)
+	require.True(t, math.IsNaN(standardError), "one row has no pair for each of two")
+}

@@ -1,0 +1,223 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/ml/score"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Config is what is to be tried. Its zero value tries all families but for
+// oversampling and search.
+type Config struct {
+	Tasks         []string               // task ids or whole keys; the heavy tasks if empty
+	BinsGB        map[string][][]float64 // of a task, by the name in Tasks: upper edges in GB, ascending; searched for where there are none
+	Families      []string               // of Families(); all but softmax-trees-argmax if empty
+	Oversamplings []string               // of Oversamplings(); None if empty
+	Split         string                 // of Splits(); Stratified if empty
+	Seeds         int                    // seeds 0 … Seeds−1; 5 if zero
+	Penalty       float64                // of an under-estimate, where an over-estimate costs 1; 10 if zero
+	Trials        int                    // of the search for parameters, for each family and seed; no search if zero
+	Search        string                 // of Searches(); Bayes if empty
+}
+
+func (c Config) withDefaults() Config {
+	if len(c.Families) == 0 {
+		c.Families = DefaultFamilies()
+	}
+	if len(c.Oversamplings) == 0 {
+		c.Oversamplings = []string{None}
+	}
+	c.Split = cmp.Or(c.Split, Stratified)
+	c.Seeds = cmp.Or(c.Seeds, 5)
+	c.Penalty = cmp.Or(c.Penalty, score.DefaultPenalty)
+	c.Search = cmp.Or(c.Search, Bayes)
+	return c
+}
+
+// DefaultFamilies are those that are tried if none are named.
+func DefaultFamilies() []string {
+	return slices.DeleteFunc(Families(), func(name string) bool { return name == "softmax-trees-argmax" })
+}
+
+func (c Config) validate() error {
+	for _, choice := range []struct {
+		what         string
+		chosen, from []string
+	}{
+		{"family", c.Families, Families()},
+		{"oversampling", c.Oversamplings, Oversamplings()},
+		{"split", []string{c.Split}, Splits()},
+		{"search", []string{c.Search}, Searches()},
+	} {
+		for i, name := range choice.chosen {
+			if !slices.Contains(choice.from, name) {
+				return sizing.Errorf(sizing.Invalid, "there is no %s %q: choose among %s", choice.what, name, strings.Join(choice.from, ", "))
+			}
+			if slices.Contains(choice.chosen[:i], name) {
+				return sizing.Errorf(sizing.Invalid, "%s %q is named twice", choice.what, name)
+			}
+		}
+	}
+	if c.Seeds < 1 || c.Trials < 0 || !(c.Penalty > 0) || c.Penalty-c.Penalty != 0 {
+		return sizing.Errorf(sizing.Invalid, "seeds (%d) and penalty (%v) must be above 0, and trials (%d) 0 or more", c.Seeds, c.Penalty, c.Trials)
+	}
+	return nil
+}
+
+// Plan is an experiment that was made ready: which tasks, binnings and families.
+type Plan struct {
+	Config
+	data     *Data
+	trials   []*trial
+	table    []Binning
+	chosen   []combination
+	leftOut  []LeftOut
+	fitted   sync.Map // rows → func() (*fitting.Served, error)
+	progress func(steps int)
+}
+
+// combination is one family and what its rows are oversampled by.
+type combination struct{ family, oversampling string }
+
+// New makes an experiment ready. Errors of kind Invalid or NotFound say what of the
+// Config cannot be done on the data.
+func New(d *Data, cfg Config) (*Plan, error) {
+	p := &Plan{Config: cfg.withDefaults(), data: d}
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	if err := p.cut(); err != nil {
+		return nil, err
+	}
+	for _, f := range p.Families {
+		for _, o := range p.Oversamplings {
+			if why := unfit(f, o); why != "" {
+				p.leftOut = append(p.leftOut, LeftOut{f, o, why})
+				continue
+			}
+			p.chosen = append(p.chosen, combination{f, o})
+		}
+		if _, classifier := familyOf(f); !classifier && !slices.Contains(p.Oversamplings, None) {
+			p.chosen = append(p.chosen, combination{f, None})
+		}
+	}
+	if len(p.chosen) == 0 {
+		return nil, sizing.Errorf(sizing.Invalid, "none of the families can learn from rows oversampled by %s", strings.Join(p.Oversamplings, ", "))
+	}
+	return p, nil
+}
+
+// cut finds the binnings of every task.
+func (p *Plan) cut() error {
+	lessons, err := p.data.named(p.Tasks)
+	if err != nil {
+		return err
+	}
+	if len(p.Tasks) == 0 {
+		lessons = p.data.heavy()
+	}
+	used := map[string]bool{}
+	for _, l := range lessons {
+		c := newCutter(l, p.data.nameOf(l.Task))
+		cut := c.search
+		for _, name := range []string{l.Task.Task, l.Task.String()} {
+			if gb := p.BinsGB[name]; len(gb) > 0 {
+				used[name] = true
+				cut = func() ([]*trial, []Binning, error) { return c.try(gb) }
+			}
+		}
+		trials, table, err := cut()
+		if err != nil {
+			return err
+		}
+		p.trials, p.table = append(p.trials, trials...), append(p.table, table...)
+	}
+	for name := range p.BinsGB {
+		if !used[name] {
+			return sizing.Errorf(sizing.NotFound, "bins are given of %q, which is not among the tasks that are experimented on", name)
+		}
+	}
+	return nil
+}
+
+// Steps is how often Run reports progress.
+func (p *Plan) Steps() int {
+	steps := 0
+	for _, c := range p.chosen {
+		steps++
+		if f, classifier := familyOf(c.family); classifier && f.space != nil {
+			steps += p.Trials
+		}
+	}
+	return steps * len(p.trials) * p.Seeds
+}
+
+// Run does all that is planned, on as many processors as GOMAXPROCS says. progress
+// is called after every step, by many goroutines; nil: nobody looks. It ends early
+// with ctx.
+func (p *Plan) Run(ctx context.Context, progress func(steps int)) (*Report, error) {
+	p.progress = progress
+	papers := make([][]*paper, len(p.trials)*p.Seeds)
+	work, ctx := errgroup.WithContext(ctx)
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	for n := range papers {
+		work.Go(func() error {
+			var err error
+			papers[n], err = p.all(ctx, p.sitting(p.trials[n/p.Seeds], uint64(n%p.Seeds)))
+			return err
+		})
+	}
+	if err := work.Wait(); err != nil {
+		return nil, err
+	}
+	return p.report(papers)
+}
+
+// all has every family sit the exam.
+func (p *Plan) all(ctx context.Context, s *sitting) ([]*paper, error) {
+	var papers []*paper
+	for _, c := range p.chosen {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		paper, err := s.sit(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		papers = append(papers, paper)
+		p.step()
+	}
+	return papers, nil
+}
+
+func (p *Plan) step() {
+	if p.progress != nil {
+		p.progress(1)
+	}
+}
+
+// serve fits serving's own model. It knows nothing of bins and seeds: the same rows
+// are fitted once.
+func (p *Plan) serve(l *fitting.Lesson, train []int) (*fitting.Served, error) {
+	key := []byte(l.Task.String())
+	for _, i := range train {
+		key = strconv.AppendInt(append(key, '\n'), int64(i), 10)
+	}
+	once, _ := p.fitted.LoadOrStore(string(key), sync.OnceValues(func() (*fitting.Served, error) { return l.Serve(train) }))
+	served, err := once.(func() (*fitting.Served, error))()
+	if err != nil {
+		return nil, fmt.Errorf("serving's model: %w", err)
+	}
+	return served, nil
+}

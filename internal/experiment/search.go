@@ -1,0 +1,119 @@
+package experiment
+
+import (
+	"context"
+
+	"github.com/loadaware/loadaware/internal/ml/score"
+	"github.com/loadaware/loadaware/internal/ml/table"
+	"github.com/loadaware/loadaware/internal/ml/tune"
+)
+
+// Bayes and RandomSearch are the ways to search for parameters.
+const (
+	Bayes        = "bayes"  // a Gaussian process, by expected improvement
+	RandomSearch = "random" // its baseline
+)
+
+// Searches are the ways to search for parameters.
+func Searches() []string { return []string{Bayes, RandomSearch} }
+
+// searchFolds of the rows that are learned from judge each trial.
+const searchFolds = 3
+
+// Tuned is what a search for a family's parameters came to.
+type Tuned struct {
+	Task         string             `json:"task"`
+	BinsGB       []float64          `json:"bins_gb"`
+	Family       string             `json:"family"`
+	Oversampling string             `json:"oversampling"`
+	Seed         uint64             `json:"seed"`
+	Params       map[string]float64 `json:"params"`
+	UScore       float64            `json:"u_score"` // mean over the folds, of rows that are learned from
+	FirstUScore  float64            `json:"first_u_score"`
+
+	params []float64
+}
+
+// fold is one part of the rows that are learned from, made ready once for all
+// trials: the encoding and the added rows are its own, so that it knows nothing of
+// the rows that it is judged on.
+type fold struct {
+	rows   *table.Table
+	test   [][]float64
+	actual []int
+}
+
+// tune searches for the parameters of the least u score through the family's own
+// decision, mean over the folds.
+func (s *sitting) tune(ctx context.Context, f family, oversampling string) (*Tuned, error) {
+	parts, err := s.folds(oversampling)
+	if err != nil {
+		return nil, err
+	}
+	loss := func(params []float64) (float64, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		s.plan.step()
+		return s.judge(f, params, parts)
+	}
+	search := tune.Bayes
+	if s.plan.Search == RandomSearch {
+		search = tune.Random
+	}
+	trials, err := search(f.space, s.plan.Trials, s.seed, loss)
+	if err != nil {
+		return nil, err
+	}
+	best := tune.Best(trials)
+	t := &Tuned{
+		Task: s.name, BinsGB: s.BinsGB, Family: f.name, Oversampling: oversampling, Seed: s.seed,
+		Params: map[string]float64{}, UScore: best.Loss, FirstUScore: trials[0].Loss, params: best.Params,
+	}
+	for i, d := range f.space {
+		t.Params[d.Name] = best.Params[i]
+	}
+	return t, nil
+}
+
+func (s *sitting) folds(oversampling string) ([]fold, error) {
+	bin := make([]int, len(s.train))
+	for i, row := range s.train {
+		bin[i] = s.bin[row]
+	}
+	var parts []fold
+	for _, part := range folds(bin, len(s.edges), searchFolds, s.seed) {
+		var own split
+		for _, i := range part.train {
+			own.train = append(own.train, s.train[i])
+		}
+		var actual []int
+		for _, i := range part.test {
+			own.test, actual = append(own.test, s.train[i]), append(actual, bin[i])
+		}
+		m := materialOf(s.lesson, own, s.levels)
+		rows, err := m.table(oversampling, s.seed)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, fold{rows, m.test, actual})
+	}
+	return parts, nil
+}
+
+// judge is the mean u score over the folds.
+func (s *sitting) judge(f family, params []float64, parts []fold) (float64, error) {
+	sum := 0.0
+	for _, part := range parts {
+		fitted, err := f.of(params).FitLevels(part.rows, s.levels, s.seed)
+		if err != nil {
+			return 0, err
+		}
+		c, err := score.Count(part.actual, f.answers(fitted, part.test, s.plan.Penalty), len(s.edges))
+		if err != nil {
+			return 0, err
+		}
+		sum += c.UScore(s.plan.Penalty)
+	}
+	return sum / float64(len(parts)), nil
+}

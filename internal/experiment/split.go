@@ -1,0 +1,81 @@
+package experiment
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Stratified and ByTime are the ways to hold rows back.
+const (
+	Stratified = "stratified" // 30 % of each bin, drawn by seed
+	ByTime     = "time"       // the newest 30 %
+)
+
+// Splits are the ways to hold rows back.
+func Splits() []string { return []string{Stratified, ByTime} }
+
+// trainShare of the rows is learned from, as in the study.
+const trainShare = 0.7
+
+// split says which rows are learned from and which are held back; both ascend, and
+// so stay in order of time.
+type split struct{ train, test []int }
+
+// byTime learns from the oldest rows.
+func byTime(n int) split {
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i
+	}
+	cut := int(math.Round(trainShare * float64(n)))
+	return split{rows[:cut], rows[cut:]}
+}
+
+// stratified draws from each bin, in the order of the bins.
+func stratified(bin []int, bins int, seed uint64) split {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	var s split
+	for _, rows := range members(bin, bins) {
+		rng.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
+		cut := int(math.Round(trainShare * float64(len(rows))))
+		s.train, s.test = append(s.train, rows[:cut]...), append(s.test, rows[cut:]...)
+	}
+	slices.Sort(s.train)
+	slices.Sort(s.test)
+	return s
+}
+
+// folds deals the shuffled rows of each bin to k folds in turn: a bin's rows are
+// shared out evenly.
+func folds(bin []int, bins, k int, seed uint64) []split {
+	rng := rand.New(rand.NewPCG(seed, 0xf01d))
+	of, dealt := make([]int, len(bin)), 0
+	for _, rows := range members(bin, bins) {
+		rng.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
+		for _, i := range rows {
+			of[i] = dealt % k
+			dealt++
+		}
+	}
+	out := make([]split, k)
+	for f := range out {
+		for i := range of {
+			if of[i] == f {
+				out[f].test = append(out[f].test, i)
+			} else {
+				out[f].train = append(out[f].train, i)
+			}
+		}
+	}
+	return out
+}
+
+// members are the rows of each bin.
+func members(bin []int, bins int) [][]int {
+	out := make([][]int, bins)
+	for i, b := range bin {
+		out[b] = append(out[b], i)
+	}
+	return out
+}
