@@ -53,6 +53,24 @@ func Groups(rows []Row) []Group {
 	return groups
 }
 
+// Figure is one number of a row, by its name in JSON.
+type Figure struct {
+	Name string
+	Of   func(*Row) float64
+}
+
+// Figures are all of them, the ones that runs are compared by first.
+func Figures() []Figure {
+	return []Figure{
+		{"u_score", func(r *Row) float64 { return r.UScore }},
+		{"accuracy", func(r *Row) float64 { return r.Accuracy }},
+		{"u_rate", func(r *Row) float64 { return r.URate }},
+		{"optimal", func(r *Row) float64 { return r.Optimal }},
+		{"time_optimal", func(r *Row) float64 { return r.TimeOptimal }},
+		{"estimated", func(r *Row) float64 { return r.Estimated }},
+	}
+}
+
 // Mean is that of one figure over the seeds.
 func (g *Group) Mean(figure func(*Row) float64) float64 {
 	sum := 0.0

@@ -149,19 +149,6 @@ func (k *Kept) parent() (*mlflowRun, error) {
 	return r, nil
 }
 
-// figures of a row, as metrics.
-var figures = []struct {
-	name string
-	of   func(*Row) float64
-}{
-	{"accuracy", func(r *Row) float64 { return r.Accuracy }},
-	{"u_score", func(r *Row) float64 { return r.UScore }},
-	{"u_rate", func(r *Row) float64 { return r.URate }},
-	{"optimal", func(r *Row) float64 { return r.Optimal }},
-	{"time_optimal", func(r *Row) float64 { return r.TimeOptimal }},
-	{"estimated", func(r *Row) float64 { return r.Estimated }},
-}
-
 // child is one setting of the run.
 func (k *Kept) child(parent *mlflowRun, g *Group) *mlflowRun {
 	r := k.newRun(g.String(), g.String())
@@ -170,13 +157,13 @@ func (k *Kept) child(parent *mlflowRun, g *Group) *mlflowRun {
 		r.files["params/"+name] = value
 	}
 	at := millis(k.CreatedAt)
-	for _, figure := range figures {
+	for _, figure := range Figures() {
 		var lines strings.Builder
 		for i := range g.Rows {
-			fmt.Fprintf(&lines, "%s %s %d\n", at, decimal(figure.of(&g.Rows[i])), g.Rows[i].Seed)
+			fmt.Fprintf(&lines, "%s %s %d\n", at, decimal(figure.Of(&g.Rows[i])), g.Rows[i].Seed)
 		}
-		r.files["metrics/"+figure.name] = lines.String()
-		r.files["metrics/"+figure.name+"_mean"] = fmt.Sprintf("%s %s 0\n", at, decimal(g.Mean(figure.of)))
+		r.files["metrics/"+figure.Name] = lines.String()
+		r.files["metrics/"+figure.Name+"_mean"] = fmt.Sprintf("%s %s 0\n", at, decimal(g.Mean(figure.Of)))
 	}
 	return r
 }

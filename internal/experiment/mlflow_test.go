@@ -1,8 +1,10 @@
 package experiment_test
 
 import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -128,25 +130,68 @@ func TestARunOfWhichLittleIsKnownIsExportedToo(t *testing.T) {
 	require.ErrorContains(t, experiment.ExportMLflow(dir, &experiment.Kept{ID: 3, Parameters: []byte(`[]`)}), "no JSON object")
 }
 
-func TestASettingHoldsTheRowsOfItsSeeds(t *testing.T) {
-	groups := experiment.Groups(kept().Rows)
-	require.Len(t, groups, 2)
-	u := func(r *experiment.Row) float64 { return r.UScore }
-	final, cart := &groups[0], &groups[1]
-	require.Equal(t, experiment.Setting{Task: "d/predict", Bins: "{10;62.5;350}", Family: "final", Oversampling: "none", Split: "stratified"}, final.Setting)
-	require.InDelta(t, 2.5, final.Mean(u), 1e-12)
-	require.EqualValues(t, 1, final.Rows[0].Seed)
+// testdata/oracle/mlflow/open.py says how opened.json was made; MLFLOW_EXPORT is
+// where to leave the export for it.
+func TestMLflowReadsAnExport(t *testing.T) {
+	dir := t.TempDir()
+	if kept := os.Getenv("MLFLOW_EXPORT"); kept != "" {
+		dir = kept
+	}
+	require.NoError(t, experiment.ExportMLflow(dir, kept()))
+	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "oracle", "mlflow", "opened.json"))
+	require.NoError(t, err)
+	var opened struct {
+		Experiments []struct {
+			ID, Name string
+			Runs     []struct {
+				ID, Name, Status string
+				Start            int64
+				Params, Tags     map[string]string
+				Metrics          map[string]float64
+				History          map[string][][3]float64
+				Artifacts        map[string]string
+			}
+		}
+		Best, Warned []string
+	}
+	require.NoError(t, json.Unmarshal(text, &opened))
+	require.Empty(t, opened.Warned)
+	require.Len(t, opened.Experiments, 1)
+	require.Equal(t, "loadaware", opened.Experiments[0].Name)
+	require.Len(t, opened.Experiments[0].Runs, 3)
 
-	// 10 − 1.5 and 11 − 3.5: 8.5 and 7.5, whose mean is 8 ± 0.7071/√2.
-	mean, standardError := experiment.Difference(final, cart, u)
-	require.InDelta(t, 8, mean, 1e-12)
-	require.InDelta(t, 0.5, standardError, 1e-12)
-
-	cart.Rows[1].Seed = 3
-	_, standardError = experiment.Difference(final, cart, u)
-	require.True(t, math.IsNaN(standardError), "not the same seeds")
-	cart.Rows = cart.Rows[:1]
-	mean, standardError = experiment.Difference(final, cart, u)
-	require.InDelta(t, 7.5, mean, 1e-12)
-	require.True(t, math.IsNaN(standardError), "one row has no pair for each of two")
+	read, files := map[string]string{}, tree(t, dir)
+	for _, run := range opened.Experiments[0].Runs {
+		require.Equal(t, "FINISHED", run.Status)
+		require.EqualValues(t, 1_700_000_000_123, run.Start)
+		home := opened.Experiments[0].ID + "/" + run.ID + "/"
+		require.Contains(t, files, home+"meta.yaml")
+		for name, value := range run.Params {
+			read[home+"params/"+name] = value
+		}
+		for name, value := range run.Tags {
+			read[home+"tags/"+name] = value
+		}
+		for name, content := range run.Artifacts {
+			bytes, err := hex.DecodeString(content)
+			require.NoError(t, err)
+			read[home+"artifacts/"+name] = string(bytes)
+		}
+		for name, points := range run.History {
+			for _, p := range points {
+				read[home+"metrics/"+name] += fmt.Sprintf("%.0f %v %.0f\n", p[0], p[1], p[2])
+			}
+		}
+		if run.Params["family"] == "final" {
+			require.Equal(t, []string{run.ID}, opened.Best)
+			require.InDelta(t, 2.5, run.Metrics["u_score_mean"], 1e-12)
+			require.InDelta(t, 3.5, run.Metrics["u_score"], 1e-12, "the last seed's")
+		}
+	}
+	for name := range files {
+		if filepath.Base(name) == "meta.yaml" {
+			delete(files, name)
+		}
+	}
+	require.Equal(t, files, read, "all that is written is read, and as it was meant")
 }
