@@ -160,7 +160,7 @@ func (p *Plan) Steps() int {
 			steps += p.Trials
 		}
 	}
-	return steps * len(p.trials) * p.Seeds
+	return (steps*len(p.trials) + len(p.measures())) * p.Seeds
 }
 
 // Run does all that is planned, on as many processors as GOMAXPROCS says. progress
@@ -178,10 +178,14 @@ func (p *Plan) Run(ctx context.Context, progress func(steps int)) (*Report, erro
 			return err
 		})
 	}
+	all := p.measures()
+	for n := range len(all) * p.Seeds {
+		work.Go(func() error { return p.measure(ctx, all[n/p.Seeds], n%p.Seeds) })
+	}
 	if err := work.Wait(); err != nil {
 		return nil, err
 	}
-	return p.report(papers)
+	return p.report(papers, all)
 }
 
 // all has every family sit the exam.

@@ -3,18 +3,23 @@ package experiment
 // Report is what an experiment came to. It holds no times: the same history,
 // parameters and seeds give the same report.
 type Report struct {
-	Trace       string    `json:"trace"`
-	Fingerprint string    `json:"fingerprint"` // of the data
-	LeftOutRows int       `json:"left_out_rows"`
-	Split       string    `json:"split"`
-	Seeds       int       `json:"seeds"`
-	Penalty     float64   `json:"penalty"`
-	Trials      int       `json:"trials"` // of the search for parameters; 0: none
-	Search      string    `json:"search"`
-	Rows        []Row     `json:"rows"` // by task, binning, family, oversampling, then seed
-	Binnings    []Binning `json:"binnings"`
-	Tuned       []*Tuned  `json:"tuned"`
-	LeftOut     []LeftOut `json:"left_out"`
+	Trace       string  `json:"trace"`
+	Fingerprint string  `json:"fingerprint"` // of the data
+	LeftOutRows int     `json:"left_out_rows"`
+	Split       string  `json:"split"`
+	Seeds       int     `json:"seeds"`
+	Penalty     float64 `json:"penalty"`
+	Trials      int     `json:"trials"` // of the search for parameters; 0: none
+	Search      string  `json:"search"`
+	Rows        []Row   `json:"rows"` // by task, binning, family, oversampling, then seed
+
+	Binnings   []Binning   `json:"binnings"`
+	Summaries  []Summary   `json:"summaries"`
+	Tasks      []TaskLevel `json:"task_level"` // where Serving is tried
+	Runs       []RunLevel  `json:"run_level"`  // where Serving is tried
+	Confusions []Confusion `json:"confusions"`
+	Tuned      []*Tuned    `json:"tuned"`    // where parameters were searched for
+	LeftOut    []LeftOut   `json:"left_out"` // what was asked for and cannot be done
 }
 
 // LeftOut is a combination that cannot be tried.
@@ -25,22 +30,29 @@ type LeftOut struct {
 }
 
 // report gathers papers[trial·Seeds + seed][combination].
-func (p *Plan) report(papers [][]*paper) (*Report, error) {
+func (p *Plan) report(papers [][]*paper, all []*measured) (*Report, error) {
 	r := &Report{
 		Trace: p.data.Name, Fingerprint: p.data.Fingerprint, LeftOutRows: p.data.LeftOut,
 		Split: p.Split, Seeds: p.Seeds, Penalty: p.Penalty, Trials: p.Trials, Search: p.Search,
-		Binnings: p.table, LeftOut: p.leftOut,
+		Binnings: p.table, Tasks: p.taskLevels(all), Runs: p.runLevels(all), LeftOut: p.leftOut,
 	}
 	for t := range p.trials {
 		for c := range p.chosen {
-			for seed := range p.Seeds {
-				paper := papers[t*p.Seeds+seed][c]
-				r.Rows = append(r.Rows, paper.Row)
-				if paper.tuned != nil {
-					r.Tuned = append(r.Tuned, paper.tuned)
+			of := make([]*paper, p.Seeds)
+			for seed := range of {
+				of[seed] = papers[t*p.Seeds+seed][c]
+				r.Rows = append(r.Rows, of[seed].Row)
+				if tuned := of[seed].tuned; tuned != nil {
+					r.Tuned = append(r.Tuned, tuned)
 				}
 			}
+			matrix, err := confusion(of)
+			if err != nil {
+				return nil, err
+			}
+			r.Confusions = append(r.Confusions, matrix)
 		}
 	}
+	r.Summaries = summaries(r.Rows)
 	return r, nil
 }

@@ -32,6 +32,7 @@ type Tuned struct {
 	FirstUScore  float64            `json:"first_u_score"`
 
 	params []float64
+	space  tune.Space
 }
 
 // fold is one part of the rows that are learned from, made ready once for all
@@ -68,7 +69,7 @@ func (s *sitting) tune(ctx context.Context, f family, oversampling string) (*Tun
 	best := tune.Best(trials)
 	t := &Tuned{
 		Task: s.name, BinsGB: s.BinsGB, Family: f.name, Oversampling: oversampling, Seed: s.seed,
-		Params: map[string]float64{}, UScore: best.Loss, FirstUScore: trials[0].Loss, params: best.Params,
+		Params: map[string]float64{}, UScore: best.Loss, FirstUScore: trials[0].Loss, params: best.Params, space: f.space,
 	}
 	for i, d := range f.space {
 		t.Params[d.Name] = best.Params[i]

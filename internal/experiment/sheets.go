@@ -1,0 +1,224 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// sheet is cells under a header, with a title and a line that says how to read it.
+type sheet struct {
+	Title, Note string
+	Texts       int // columns from the left that are text; the others are numbers
+	Header      []string
+	Rows        [][]string
+}
+
+// nothing stands where a figure does not exist.
+const nothing = "–"
+
+// sheets are the report for reading; those without rows are left out.
+func (r *Report) sheets() []sheet {
+	tables := []sheet{r.binningTable(), r.scoreTable(), r.oversamplingTable(), r.estimateTable(), r.taskTable(), r.runTable()}
+	tables = append(tables, r.confusionTables()...)
+	tables = append(tables, r.tunedTable(), r.leftOutTable())
+	return slices.DeleteFunc(tables, func(t sheet) bool { return len(t.Rows) == 0 })
+}
+
+// headline says what was done.
+func (r *Report) headline() string {
+	held := "30 % of each bin held back, drawn by seed"
+	if r.Split == ByTime {
+		held = "the newest 30 % held back"
+	}
+	line := fmt.Sprintf("%s: %d seeds, %s, penalty %s", r.Trace, r.Seeds, held, number(r.Penalty))
+	if r.Trials > 0 {
+		line += fmt.Sprintf(", parameters searched for by %d trials (%s)", r.Trials, r.Search)
+	}
+	if r.LeftOutRows > 0 {
+		line += fmt.Sprintf("; %d tries left out, which do not tell what they needed", r.LeftOutRows)
+	}
+	return line
+}
+
+func (r *Report) binningTable() sheet {
+	t := sheet{
+		Title: "Binning", Texts: 3, Header: []string{"task", "bins GB", "found", "optimal %", "time-optimal %"},
+		Note: "Share of the static bill, which is the top edge, that a perfect classifier over the bins would save; time-optimal weighs runs by duration.",
+	}
+	for _, b := range r.Binnings {
+		t.Rows = append(t.Rows, []string{b.Task, bins(b.BinsGB), b.Found, percent(b.Optimal), percent(b.TimeOptimal)})
+	}
+	return t
+}
+
+func (r *Report) scoreTable() sheet {
+	t := sheet{
+		Title: "Accuracy and u score by family", Texts: 4,
+		Header: []string{"task", "bins GB", "family", "oversampling", "accuracy %", "range", "u score", "range"},
+		Note:   fmt.Sprintf("Mean and range over the seeds, on rows held back. u score = 100 · (over + %s · under) / rows: lower is better.", number(r.Penalty)),
+	}
+	for _, s := range r.Summaries {
+		t.Rows = append(t.Rows, []string{s.Task, bins(s.BinsGB), s.Family, s.Oversampling,
+			percent(s.Accuracy.Mean), percent(s.Accuracy.Low) + "–" + percent(s.Accuracy.High),
+			decimals(s.UScore.Mean, 2), decimals(s.UScore.Low, 1) + "–" + decimals(s.UScore.High, 1)})
+	}
+	return t
+}
+
+// oversamplingTable has a column for each oversampling, where there are several.
+func (r *Report) oversamplingTable() sheet {
+	t := sheet{
+		Title: "Oversampling", Texts: 3, Header: []string{"task", "bins GB", "family"},
+		Note: "u score, mean over the seeds.",
+	}
+	var ways []string
+	for _, s := range r.Summaries {
+		if !slices.Contains(ways, s.Oversampling) {
+			ways = append(ways, s.Oversampling)
+		}
+	}
+	if len(ways) < 2 {
+		return t
+	}
+	t.Header = append(t.Header, ways...)
+	var last []string
+	for _, s := range r.Summaries {
+		key := []string{s.Task, bins(s.BinsGB), s.Family}
+		if last == nil || !slices.Equal(last[:len(key)], key) {
+			last = key
+			for range ways {
+				last = append(last, nothing)
+			}
+			t.Rows = append(t.Rows, last)
+		}
+		last[len(key)+slices.Index(ways, s.Oversampling)] = decimals(s.UScore.Mean, 2)
+	}
+	return t
+}
+
+func (r *Report) estimateTable() sheet {
+	t := sheet{
+		Title: "u rate and estimated improvement", Texts: 4,
+		Header: []string{"task", "bins GB", "family", "oversampling", "u rate %", "range", "optimal %", "estimated %", "range"},
+		Note:   "u rate is the share of under-estimates. Estimated = optimal · accuracy − u rate.",
+	}
+	for _, s := range r.Summaries {
+		t.Rows = append(t.Rows, []string{s.Task, bins(s.BinsGB), s.Family, s.Oversampling,
+			decimals(100*s.URate.Mean, 2), decimals(100*s.URate.Low, 2) + "–" + decimals(100*s.URate.High, 2),
+			percent(s.Optimal), percent(s.Estimated.Mean), percent(s.Estimated.Low) + "–" + percent(s.Estimated.High)})
+	}
+	return t
+}
+
+func (r *Report) taskTable() sheet {
+	t := sheet{
+		Title: "Task level: requested, and granted by serving", Texts: 1, Header: append([]string{"task"}, levelHeader...),
+		Note: "Mean of a try that was held back. GB·h of grants are those of all tries, the killed ones whole. CPU above: share of tries that used more than the grant; " +
+			"the second figure does not count a request of one core of a task that never used more than 1.25, which is one thread.",
+	}
+	for _, l := range r.Tasks {
+		t.Rows = append(t.Rows, append([]string{l.Task}, l.cells()...))
+	}
+	return t
+}
+
+func (r *Report) runTable() sheet {
+	t := sheet{
+		Title: "Run level: every task of the DAG run once, at its mean", Texts: 1, Header: append([]string{"dag", "tasks"}, levelHeader...),
+	}
+	for _, l := range r.Runs {
+		t.Rows = append(t.Rows, append([]string{l.DAG, strconv.Itoa(l.Tasks)}, l.cells()...))
+		t.Note = "Saved memory of one run over the seeds: " + percent(l.SavedGBSeeds.Low) + "–" + percent(l.SavedGBSeeds.High) + " %."
+	}
+	if len(r.Runs) > 1 {
+		t.Note = ""
+	}
+	return t
+}
+
+var levelHeader = []string{"GB before", "after", "saved %", "GB·h before", "after", "saved %", "killed %", "cores before", "after", "saved %", "CPU above %", "but threads %"}
+
+func (l *Level) cells() []string {
+	cells := []string{decimals(l.RequestedGB, 1), decimals(l.GrantedGB, 1), percent(l.SavedGB),
+		decimals(l.RequestedGBh, 2), decimals(l.GrantedGBh, 2), percent(l.SavedGBh), decimals(100*l.Killed, 2)}
+	if l.RequestedCores == 0 {
+		return append(cells, nothing, nothing, nothing, nothing, nothing)
+	}
+	return append(cells, decimals(l.RequestedCores, 2), decimals(l.GrantedCores, 2), percent(l.SavedCores),
+		decimals(100*l.OverGranted, 2), decimals(100*l.OverGrantedThread, 2))
+}
+
+// confusionTables are one for each task and binning.
+func (r *Report) confusionTables() []sheet {
+	var tables []sheet
+	for _, c := range r.Confusions {
+		title := "Confusion of " + c.Task + " at " + bins(c.BinsGB) + " GB"
+		if len(tables) == 0 || tables[len(tables)-1].Title != title {
+			t := sheet{
+				Title: title, Texts: 3, Header: []string{"family", "oversampling", "actual"},
+				Note: "Rows held back, over all seeds, by their actual and predicted bins; precision and recall are those of the actual bin.",
+			}
+			for _, edge := range c.BinsGB {
+				t.Header = append(t.Header, "≤ "+number(edge))
+			}
+			t.Header = append(t.Header, "precision %", "recall %")
+			tables = append(tables, t)
+		}
+		t := &tables[len(tables)-1]
+		for a, counts := range c.Counts {
+			cells := []string{c.Family, c.Oversampling, "≤ " + number(c.BinsGB[a])}
+			for _, n := range counts {
+				cells = append(cells, strconv.Itoa(n))
+			}
+			t.Rows = append(t.Rows, append(cells, share(c.Precision[a]), share(c.Recall[a])))
+		}
+	}
+	return tables
+}
+
+func (r *Report) tunedTable() sheet {
+	t := sheet{
+		Title: "Parameters that were found", Texts: 4, Header: []string{"task", "bins GB", "family", "oversampling", "seed", "u score in folds", "first trial's", "parameters"},
+	}
+	for _, s := range r.Tuned {
+		var params []string
+		for _, d := range s.space {
+			params = append(params, d.Name+" "+number(s.Params[d.Name]))
+		}
+		t.Rows = append(t.Rows, []string{s.Task, bins(s.BinsGB), s.Family, s.Oversampling, strconv.FormatUint(s.Seed, 10),
+			decimals(s.UScore, 2), decimals(s.FirstUScore, 2), strings.Join(params, ", ")})
+	}
+	return t
+}
+
+func (r *Report) leftOutTable() sheet {
+	t := sheet{Title: "Left out", Texts: 3, Header: []string{"family", "oversampling", "because"}}
+	for _, l := range r.LeftOut {
+		t.Rows = append(t.Rows, []string{l.Family, l.Oversampling, l.Reason})
+	}
+	return t
+}
+
+// bins writes edges for reading, to four figures.
+func bins(gb []float64) string {
+	texts := make([]string, len(gb))
+	for i, edge := range gb {
+		texts[i] = number(edge)
+	}
+	return strings.Join(texts, "; ")
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+
+func percent(share float64) string { return decimals(100*share, 1) }
+
+func share(v *float64) string {
+	if v == nil {
+		return nothing
+	}
+	return percent(*v)
+}
+
+func decimals(v float64, n int) string { return strconv.FormatFloat(v, 'f', n, 64) }

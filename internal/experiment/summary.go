@@ -1,0 +1,106 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/sjwhitworth/golearn/evaluation"
+
+	"github.com/loadaware/loadaware/internal/ml/cart"
+)
+
+// Spread is a figure over the seeds.
+type Spread struct {
+	Mean float64 `json:"mean"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+func spread(values []float64) Spread {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return Spread{sum / float64(len(values)), slices.Min(values), slices.Max(values)}
+}
+
+// Summary is one family on one task and binning, over the seeds.
+type Summary struct {
+	Task         string    `json:"task"`
+	BinsGB       []float64 `json:"bins_gb"`
+	Family       string    `json:"family"`
+	Oversampling string    `json:"oversampling"`
+	Accuracy     Spread    `json:"accuracy"`
+	UScore       Spread    `json:"u_score"`
+	URate        Spread    `json:"u_rate"`
+	Estimated    Spread    `json:"estimated"`
+	Optimal      float64   `json:"optimal"`
+	TimeOptimal  float64   `json:"time_optimal"`
+}
+
+// summaries are the rows of each setting, together.
+func summaries(rows []Row) []Summary {
+	var out []Summary
+	for _, g := range Groups(rows) {
+		over := func(figure func(*Row) float64) Spread {
+			values := make([]float64, len(g.Rows))
+			for i := range g.Rows {
+				values[i] = figure(&g.Rows[i])
+			}
+			return spread(values)
+		}
+		first := &g.Rows[0]
+		out = append(out, Summary{
+			Task: first.Task, BinsGB: first.BinsGB, Family: first.Family, Oversampling: first.Oversampling,
+			Accuracy: over(func(r *Row) float64 { return r.Accuracy }), UScore: over(func(r *Row) float64 { return r.UScore }),
+			URate: over(func(r *Row) float64 { return r.URate }), Estimated: over(func(r *Row) float64 { return r.Estimated }),
+			Optimal: first.Optimal, TimeOptimal: first.TimeOptimal,
+		})
+	}
+	return out
+}
+
+// Confusion counts the rows held back, over all seeds, by golearn's evaluation.
+type Confusion struct {
+	Task         string     `json:"task"`
+	BinsGB       []float64  `json:"bins_gb"`
+	Family       string     `json:"family"`
+	Oversampling string     `json:"oversampling"`
+	Counts       [][]int    `json:"counts"`    // [actual][predicted]
+	Precision    []*float64 `json:"precision"` // of each bin; null where it was never predicted
+	Recall       []*float64 `json:"recall"`    // null where it never was
+}
+
+// confusion counts what one family wrote for all seeds.
+func confusion(papers []*paper) (Confusion, error) {
+	first := papers[0]
+	c := Confusion{Task: first.Task, BinsGB: first.BinsGB, Family: first.Family, Oversampling: first.Oversampling}
+	var actual, predicted []int
+	for _, p := range papers {
+		actual, predicted = append(actual, p.actual...), append(predicted, p.predicted...)
+	}
+	matrix, err := cart.Evaluation(actual, predicted)
+	if err != nil {
+		return c, fmt.Errorf("confusion of %s: %w", first.Family, err)
+	}
+	for a := range c.BinsGB {
+		class := strconv.Itoa(a)
+		counts := make([]int, len(c.BinsGB))
+		for p := range counts {
+			counts[p] = matrix[class][strconv.Itoa(p)]
+		}
+		c.Counts = append(c.Counts, counts)
+		c.Precision = append(c.Precision, known(evaluation.GetPrecision(class, matrix)))
+		c.Recall = append(c.Recall, known(evaluation.GetRecall(class, matrix)))
+	}
+	return c, nil
+}
+
+// known is a share, or nil for one of nothing.
+func known(share float64) *float64 {
+	if share-share != 0 {
+		return nil
+	}
+	return &share
+}
