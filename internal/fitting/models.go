@@ -158,7 +158,7 @@ func (m *models) targets(r *row) []float64 {
 // to some ten thousands of rows.
 func treeConfig(rows int, seed uint64) gbt.Config {
 	return gbt.Config{
-		Rounds: 80, LearningRate: 0.08, MaxDepth: 4, Subsample: 0.8, MaxBins: 63, Seed: seed,
+		Rounds: 160, LearningRate: 0.05, MaxDepth: 5, Subsample: 0.5, ColSample: 0.5, MaxBins: 63, Seed: seed,
 		MinLeafRows: max(1, min(5, rows/8)),
 	}
 }
