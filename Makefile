@@ -13,10 +13,10 @@ CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/.
 
 export CGO_ENABLED ?= 0
 
-.PHONY: help run test build setup gen verify lint race e2e bench-ml cover clean
+.PHONY: help run test build setup gen verify lint lint-python race e2e test-airflow bench-ml cover clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 run: build ## set up, then serve with demo data (ADDR=127.0.0.1:8080 DATA=data, or DATABASE_URL)
 	@test -n "$$DATABASE_URL" || sh scripts/setup-postgres.sh
@@ -31,13 +31,16 @@ build: ## build bin/loadaware
 setup: ## find PostgreSQL, or install its package
 	@sh scripts/setup-postgres.sh
 
-gen: ## make the Go code of the API from openapi.yaml
+gen: ## make the Go code and the Python client of the API from openapi.yaml
 	go generate ./api
+	sh api/python/generate.sh
 
 verify: ## fail if generated code, formatting or go.mod is stale, or go vet objects
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \
 	cp -R api openapi.yaml go.mod go.sum "$$tmp" && (cd "$$tmp" && go generate ./api) && \
 	{ diff -r api "$$tmp/api" || { echo 'api is stale: run make gen' >&2; exit 1; }; }
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && sh api/python/generate.sh "$$tmp/client" && \
+	{ diff -r -x __pycache__ api/python/src/loadaware_client "$$tmp/client" || { echo 'the Python client is stale: run make gen' >&2; exit 1; }; }
 	@bad=$$(gofmt -l api cmd internal migrations scripts) && \
 	{ test -z "$$bad" || { echo "not formatted by gofmt: $$bad" >&2; exit 1; }; }
 	go vet ./...
@@ -46,11 +49,18 @@ verify: ## fail if generated code, formatting or go.mod is stale, or go vet obje
 lint: ## run golangci-lint as .golangci.yaml says
 	go run $(LINT) run ./...
 
+lint-python: ## check the Python code with ruff and mypy
+	@python3 -m venv .cache/dev && .cache/dev/bin/pip install -q --disable-pip-version-check -r api/python/requirements/dev.txt
+	cd api/python && ../../.cache/dev/bin/ruff check src tests examples && ../../.cache/dev/bin/mypy
+
 race: setup ## run the tests of what is concurrent under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(WITHPG) go test -race $(CONCURRENT)
 
 e2e: setup build ## play one story with the built binary, from serve to retrain
 	bash scripts/e2e.sh
+
+test-airflow: setup build ## run the provider's tests, and real DAGs with real Airflow 2.11 and 3, a fake Kubernetes and the built server
+	bash scripts/test-airflow.sh
 
 bench-ml: ## time the learning
 	go test -run "^$$$$" -bench . -benchmem ./internal/ml/... ./internal/fitting/...

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the provider with real Airflow, once for each lock file of api/python/requirements:
-# scheduler, triggerer, Airflow's own KubernetesPodOperator against a fake Kubernetes, and
-# the real server. What is installed is kept in .cache until a lock file or python3 changes.
+# Runs the provider's own tests, and the provider with real Airflow, once for each lock
+# file of api/python/requirements: scheduler, triggerer, Airflow's own
+# KubernetesPodOperator against a fake Kubernetes, and the real server. What is installed is kept in .cache until a lock file or python3 changes.
 #
 #   make build && bash scripts/test-airflow.sh [2.11|3] [arguments of pytest]
 set -Eeuo pipefail
@@ -38,5 +38,7 @@ prepare() {
 for version in "${versions[@]}"; do
 	prepare "$version"
 	echo "=== Airflow $version"
-	".cache/airflow-$version/bin/python" -m pytest -q -p no:cacheprovider api/python/tests/airflow "$@"
+	for tests in unit server airflow; do
+		".cache/airflow-$version/bin/python" -m pytest -q -p no:cacheprovider "api/python/tests/$tests" "$@"
+	done
 done
