@@ -2,6 +2,8 @@ package migrations_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -71,7 +73,7 @@ func columns(t *testing.T, dsn string) []string {
 	rows, err := conn.Query(t.Context(), `
 		SELECT concat_ws(' ', table_name, ordinal_position, column_name, data_type, is_nullable, column_default)
 		FROM information_schema.columns
-		WHERE table_schema = 'public'
+		WHERE table_schema = 'public' AND table_name <> 'schema_migrations'
 		ORDER BY 1`)
 	require.NoError(t, err)
 	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
@@ -79,20 +81,36 @@ func columns(t *testing.T, dsn string) []string {
 	return found
 }
 
+// stepBefore is an empty database that the newest step was not yet applied to.
+func stepBefore(t *testing.T) (dsn string) {
+	t.Helper()
+	dsn = pgtest.DSN(t)
+	steps, err := filepath.Glob("*.up.sql")
+	require.NoError(t, err)
+	for _, step := range steps[:len(steps)-1] {
+		sql, err := os.ReadFile(step)
+		require.NoError(t, err)
+		require.NoError(t, exec(t, dsn, string(sql)))
+	}
+	return dsn
+}
+
 // The replicas of the last version go on while the first of the next migrates.
 func TestTheNewestStepOnlyAddsAndItsWayBackKeepsWhatWasThere(t *testing.T) {
-	dsn := pgtest.DSN(t)
-	require.NoError(t, migrations.Up(t.Context(), dsn))
-	require.NoError(t, exec(t, dsn, "INSERT INTO task (namespace, dag_id, task_id) VALUES ('n', 'd', 't')"))
-	after := columns(t, dsn)
-	require.NoError(t, migrations.Down(t.Context(), dsn, 1))
-	before := columns(t, dsn)
+	before, dsn := columns(t, stepBefore(t)), pgtest.DSN(t)
 	require.NotEmpty(t, before)
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	after := columns(t, dsn)
 	require.Subset(t, after, before)
 	require.Greater(t, len(after), len(before))
+
+	const insert = "INSERT INTO task (namespace, dag_id, task_id) VALUES ('n', 'd', 't')"
+	require.NoError(t, exec(t, dsn, insert))
+	require.NoError(t, migrations.Down(t.Context(), dsn, 1))
+	require.Equal(t, before, columns(t, dsn))
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	require.Equal(t, after, columns(t, dsn))
-	require.Error(t, exec(t, dsn, "INSERT INTO task (namespace, dag_id, task_id) VALUES ('n', 'd', 't')"), "still there")
+	require.ErrorContains(t, exec(t, dsn, insert), "duplicate key", "still there")
 }
 
 func TestADirtyDatabaseIsLeftAloneAndTheErrorSaysWhatToDo(t *testing.T) {
