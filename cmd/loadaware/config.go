@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/kelseyhightower/envconfig"
 )
@@ -18,14 +19,15 @@ import (
 // which overrides the defaults. Every variable begins with LOADAWARE_, but for
 // DATABASE_URL, which platforms set.
 type config struct {
-	Addr        string     `envconfig:"ADDR"`
-	AdminAddr   string     `envconfig:"ADMIN_ADDR"`
-	Data        string     `envconfig:"DATA"`
-	DatabaseURL string     `envconfig:"DATABASE_URL"`
-	Tokens      string     `envconfig:"TOKENS"`
-	LogLevel    slog.Level `envconfig:"LOG_LEVEL"`
-	URL         string     `envconfig:"URL"`
-	Token       string     `envconfig:"TOKEN"`
+	Addr        string        `envconfig:"ADDR"`
+	AdminAddr   string        `envconfig:"ADMIN_ADDR"`
+	Data        string        `envconfig:"DATA"`
+	DatabaseURL string        `envconfig:"DATABASE_URL"`
+	Tokens      string        `envconfig:"TOKENS"`
+	LogLevel    slog.Level    `envconfig:"LOG_LEVEL"`
+	SearchEvery time.Duration `envconfig:"SEARCH_EVERY"`
+	URL         string        `envconfig:"URL"`
+	Token       string        `envconfig:"TOKEN"`
 }
 
 // options are the flags that stand for fields of config; a verb chooses some.
@@ -49,9 +51,10 @@ type option struct {
 // defaults are fit for a first run on one machine.
 func defaults() config {
 	return config{
-		Addr:      "127.0.0.1:8080",
-		AdminAddr: "127.0.0.1:9090",
-		Data:      defaultData(),
+		Addr:        "127.0.0.1:8080",
+		AdminAddr:   "127.0.0.1:9090",
+		Data:        defaultData(),
+		SearchEvery: 6 * time.Hour,
 	}
 }
 

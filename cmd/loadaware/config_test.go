@@ -5,7 +5,9 @@ import (
 	"flag"
 	"io"
 	"testing"
+	"time"
 
+	"github.com/kelseyhightower/envconfig"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -41,6 +43,16 @@ func TestAnEmptyVariableIsAValue(t *testing.T) {
 	assert.Empty(t, cmd.AdminAddr, "switched off")
 }
 
+func TestSearchesAreTurnedOffByZero(t *testing.T) {
+	t.Setenv("LOADAWARE_SEARCH_EVERY", "0")
+	cfg := defaults()
+	require.NoError(t, envconfig.Process("loadaware", &cfg))
+	assert.Zero(t, cfg.SearchEvery)
+	t.Setenv("LOADAWARE_SEARCH_EVERY", "90m")
+	require.NoError(t, envconfig.Process("loadaware", &cfg))
+	assert.Equal(t, 90*time.Minute, cfg.SearchEvery)
+}
+
 func TestArgumentsAreKeptInOrder(t *testing.T) {
 	cmd := newCommand("import", "", "url")
 	rest, err := cmd.parse(quiet(), []string{"a.csv", "--url", "http://h", "-", "b.csv", "--", "--odd.csv"})
@@ -55,7 +67,7 @@ func TestHelpSaysEveryFlagItsDefaultAndItsVariable(t *testing.T) {
 	for _, said := range []string{
 		"--addr STRING\n        address to serve on (LOADAWARE_ADDR; default 127.0.0.1:8080)",
 		"(LOADAWARE_ADMIN_ADDR; default 127.0.0.1:9090)", "(DATABASE_URL; default none)", "LOADAWARE_DATA; default /", "LOADAWARE_TOKENS",
-		"--demo\n", "LOADAWARE_LOG_LEVEL", "Exit codes:",
+		"--demo\n", "LOADAWARE_SEARCH_EVERY; default 6h0m0s", "LOADAWARE_LOG_LEVEL", "Exit codes:",
 	} {
 		assert.Contains(t, out.String(), said)
 	}

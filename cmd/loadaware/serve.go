@@ -21,6 +21,8 @@ const drainFor = 10 * time.Second
 func serve(ctx context.Context, con console, args []string) error {
 	cmd := newCommand("serve", serveUsage, "addr", "admin-addr", "data", "database", "tokens")
 	withDemo := cmd.Bool("demo", false, "fill an empty store with the demo history, train it, and say what to try")
+	cmd.DurationVar(&cmd.SearchEvery, "search-every", cmd.SearchEvery, "between searches for better parameters of a heavy task, at low priority; 0 for none")
+	cmd.envs["search-every"] = "LOADAWARE_SEARCH_EVERY"
 	rest, err := cmd.parse(con, args)
 	if err != nil {
 		return err
@@ -46,7 +48,7 @@ func serve(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	defer stop() // last: what is queued is stored first
-	svc := service.New(st, trainer.New(st, trainer.Config{}, log), service.Config{}, log)
+	svc := service.New(st, trainer.New(st, trainer.Config{SearchEvery: cmd.SearchEvery}, log), service.Config{}, log)
 	// openDoors has seen to it that without tokens only this machine can connect.
 	auth := httpapi.Auth{Tokens: tokens, Off: len(tokens) == 0}
 	metrics := httpapi.NewMetrics()

@@ -2,6 +2,8 @@
 // learned: due rows are leased with SKIP LOCKED by any replica, a model is fitted,
 // and it is published by compare-and-swap.
 //
+// Now and then a heavy task is searched for better parameters, at low priority.
+//
 // It knows the store's contract and package fitting, and nothing of HTTP or SQL.
 package trainer
 
@@ -27,6 +29,8 @@ type Config struct {
 	Lease time.Duration // of one task; 30 s if zero, renewed every third of it
 	Retry time.Duration // after a failure; 1 min if zero
 	Keep  store.Keep    // what a training reads; store.DefaultKeep if zero
+
+	SearchEvery time.Duration // between searches for better parameters of a heavy task; never if zero
 }
 
 func (c Config) withDefaults() Config {
@@ -52,6 +56,7 @@ type Trainer struct {
 	owner string
 	log   *slog.Logger
 	busy  sync.Map // sizing.TaskKey → *sync.Mutex
+	beats beats
 }
 
 // New makes a Trainer.
@@ -59,8 +64,11 @@ func New(st store.Store, cfg Config, log *slog.Logger) *Trainer {
 	return &Trainer{cfg: cfg.withDefaults(), store: st, owner: uuid.NewString(), log: log}
 }
 
-// Run trains what is due until ctx ends.
+// Run trains what is due, and searches now and then, until ctx ends.
 func (t *Trainer) Run(ctx context.Context) {
+	var searching sync.WaitGroup
+	searching.Go(func() { t.beat(ctx) })
+	defer searching.Wait()
 	tick := time.NewTicker(t.cfg.Every)
 	defer tick.Stop()
 	for ctx.Err() == nil {
@@ -144,11 +152,19 @@ func (t *Trainer) underLease(ctx context.Context, claim store.Claim) error {
 // TrainNow trains one task, due or not. Too little data, or a challenger that
 // lost, is a Report and no error. NotFound if the task is unknown.
 func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, error) {
+	return t.inTurn(ctx, task, fitting.Fit)
+}
+
+// fit makes a challenger of a history and its champion; nil where there is none.
+type fit func(*sizing.History, *fitting.Model) (*fitting.Model, fitting.Outcome, error)
+
+// inTurn fits and publishes while no other goroutine does so for the task.
+func (t *Trainer) inTurn(ctx context.Context, task sizing.TaskKey, fit fit) (Report, error) {
 	turn, _ := t.busy.LoadOrStore(task, &sync.Mutex{})
 	turn.(*sync.Mutex).Lock()
 	defer turn.(*sync.Mutex).Unlock()
 	for range 3 {
-		report, err := t.train(ctx, task)
+		report, err := t.train(ctx, task, fit)
 		if sizing.KindOf(err) == sizing.NotFound {
 			t.busy.Delete(task) // names that anybody may make up are not kept
 		}
@@ -160,7 +176,7 @@ func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, er
 	return Report{Trained: true, Reason: "other replicas kept publishing first"}, nil
 }
 
-func (t *Trainer) train(ctx context.Context, task sizing.TaskKey) (Report, error) {
+func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Report, error) {
 	// The champion first: it must not know rows that the history lacks, for they
 	// would be learned again by whoever opens the challenger.
 	champion, version, err := t.champion(ctx, task)
@@ -171,7 +187,7 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey) (Report, error
 	if err != nil {
 		return Report{}, err
 	}
-	challenger, outcome, err := fitting.Fit(&history, champion)
+	challenger, outcome, err := fit(&history, champion)
 	if err != nil {
 		return Report{}, fmt.Errorf("fit %s: %w", task, err)
 	}

@@ -28,9 +28,13 @@ type interposed struct {
 	*postgres.Store
 	dsn   string
 	after func(context.Context) error // once; nil: nothing
+	asked func(sizing.TaskKey)        // before every history is read; nil: nothing
 }
 
 func (s *interposed) History(ctx context.Context, task sizing.TaskKey, keep store.Keep) (sizing.History, error) {
+	if s.asked != nil {
+		s.asked(task)
+	}
 	h, err := s.Store.History(ctx, task, keep)
 	if after := s.after; after != nil {
 		s.after = nil

@@ -1,0 +1,110 @@
+package fitting_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// joined: six switches tell the peak together, each of their 64 settings another.
+// The default's slow trees on half of the columns have not found it after 300 rows.
+func joined(rng *rand.Rand) (sizing.Features, float64) {
+	f := sizing.Features{"id": sizing.NumberValue(rng.Float64())} // no two runs have the same features
+	setting := uint64(0)
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		on := rng.IntN(2)
+		setting = 2*setting + uint64(on)
+		f[name] = sizing.NumberValue(float64(on))
+	}
+	level := rand.New(rand.NewPCG(setting, 5)).NormFloat64()
+	return f, 4 * math.Exp(1.2*level) * noise(rng, 0.03)
+}
+
+// searched is a task of n runs, fitted in bulk, to be searched.
+func searched(t *testing.T, of shape, n int) *task {
+	k, rng := newTask(t), newRand(5)
+	for range n {
+		f, gibs := of(rng)
+		k.row(f, measured(gibs))
+	}
+	k.fit()
+	return k
+}
+
+func (k *task) search() fitting.Found {
+	found, err := fitting.Search(k.t.Context(), &k.history, k.model)
+	require.NoError(k.t, err)
+	return found
+}
+
+func TestATaskThatTheDefaultTreesDoNotFitGetsOthers(t *testing.T) {
+	k := searched(t, joined, 400)
+	before := blobOf(t, k.model)
+	found := k.search()
+	require.True(t, found.Exam.Passed, found.Exam.Reason)
+	assert.NotEqual(t, fitting.Trees{}, found.Trees)
+	assert.Equal(t, []int{300, 100}, []int{found.Exam.Before, found.Exam.Rows})
+	require.Len(t, found.Exam.Candidates, 3)
+	for _, rival := range found.Exam.Candidates[1:] {
+		assert.Less(t, found.Exam.Candidates[0].Waste, 0.9*rival.Waste, rival.Name)
+	}
+	assert.Equal(t, before, blobOf(t, k.model), "the champion was only read")
+	assert.Equal(t, found, k.search(), "another search finds the same")
+
+	m, outcome, err := found.Fit(&k.history, k.model)
+	require.NoError(t, err)
+	assert.Equal(t, found.Exam, outcome.Exam)
+	assert.Contains(t, outcome.Reason, "better trees")
+	back := opened(t, blobOf(t, m))
+	assert.Equal(t, found.Trees, back.Trees)
+	k.history.Rows = append(k.history.Rows[:350], k.history.Rows[351:]...) // voided: it is learned anew
+	m, _, err = fitting.Fit(&k.history, back)
+	require.NoError(t, err)
+	assert.Equal(t, found.Trees, m.Trees, "later trainings grow them so too")
+	assert.Equal(t, 399, m.Experts.Told)
+}
+
+// A line tells all of growing, and of constant there is nothing to tell.
+func TestATaskThatNothingFitsBetterKeepsItsTrees(t *testing.T) {
+	for name, of := range map[string]shape{"growing": growing, "constant": constant} {
+		found := searched(t, of, 300).search()
+		assert.False(t, found.Exam.Passed, name)
+		assert.Contains(t, found.Exam.Reason, "no better trees", name)
+	}
+}
+
+func TestAFewRunsAreNotSearchedOn(t *testing.T) {
+	found := searched(t, joined, 199).search()
+	assert.False(t, found.Exam.Passed)
+	assert.Contains(t, found.Exam.Reason, "there are 199")
+}
+
+// ending is a context that ends when it was looked at so often.
+type ending struct {
+	context.Context
+	looks int
+}
+
+func (e *ending) Err() error {
+	if e.looks--; e.looks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestASearchEndsBetweenTwoTrials(t *testing.T) {
+	k := searched(t, growing, 200)
+	for _, looks := range []int{0, 1, 5} {
+		ctx := &ending{t.Context(), looks}
+		_, err := fitting.Search(ctx, &k.history, k.model)
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.Equal(t, -1, ctx.looks, "no look, and no trial, after the end")
+	}
+}
