@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -132,8 +133,28 @@ func contrastOf(a, b *experiment.Group, figure experiment.Figure) (c contrast) {
 	return c
 }
 
-// otherData warns that means of different histories are held against each other.
-const otherData = "warning: the two learned from different histories: a difference may be that of the data"
+// warnings are what makes a difference one of something else than of the settings.
+func (c *comparison) warnings() (said []string, err error) {
+	if !c.SameData {
+		said = append(said, "warning: the two learned from different histories: a difference may be that of the data")
+	}
+	var a, b struct{ Penalty float64 } // of the reports
+	for _, r := range []struct {
+		report json.RawMessage
+		into   any
+	}{{c.A.Report, &a}, {c.B.Report, &b}} {
+		if r.report == nil {
+			continue
+		}
+		if err := json.Unmarshal(r.report, r.into); err != nil {
+			return nil, err
+		}
+	}
+	if a.Penalty != b.Penalty {
+		said = append(said, fmt.Sprintf("warning: the u scores are of different penalties, %v and %v", a.Penalty, b.Penalty))
+	}
+	return said, nil
+}
 
 func (c *comparison) write(con console, format string) error {
 	aside := con.err // where out is read by a program
@@ -141,8 +162,12 @@ func (c *comparison) write(con console, format string) error {
 		aside = con.out
 		fmt.Fprintf(con.out, "A: %s\nB: %s\n\n", c.A.title(), c.B.title())
 	}
-	if !c.SameData {
-		fmt.Fprintf(aside, "%s\n\n", otherData)
+	warnings, err := c.warnings()
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(aside, "%s\n\n", w)
 	}
 	if format == "json" {
 		c.A.Rows, c.A.Report, c.B.Rows, c.B.Report = nil, nil, nil, nil // show tells them

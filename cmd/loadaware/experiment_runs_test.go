@@ -151,6 +151,22 @@ func TestAComparisonWarnsOfDifferentHistories(t *testing.T) {
 	}
 }
 
+func TestAComparisonWarnsOfDifferentPenalties(t *testing.T) {
+	kept := func(report string) *keptRun { return &keptRun{Report: json.RawMessage(report)} }
+	for claim, c := range map[string]struct {
+		a, b string
+		says []string
+	}{
+		"the same":         {`{"penalty": 10}`, `{"penalty": 10}`, nil},
+		"not the same":     {`{"penalty": 10}`, `{"penalty": 2.5}`, []string{"warning: the u scores are of different penalties, 10 and 2.5"}},
+		"none is recorded": {`{}`, `{}`, nil},
+	} {
+		said, err := newComparison(kept(c.a), kept(c.b)).warnings()
+		require.NoError(t, err)
+		assert.Equal(t, c.says, said, claim)
+	}
+}
+
 func TestAKeptExperimentIsExportedWithItsModels(t *testing.T) {
 	dsn, dir := twoExperiments(t, "cd"), filepath.Join(t.TempDir(), "mlruns")
 	for _, id := range []string{"first", "2"} {

@@ -4,7 +4,8 @@
     MLFLOW_EXPORT=/tmp/mlruns go test -count=1 -run TestMLflowReadsAnExport ./internal/experiment
     python open.py /tmp/mlruns > opened.json
 
-Paths and the pinned version apart, the output holds all that the client hands out.
+The output holds all that the client hands out. MLflow 3 keeps this layout in maintenance
+mode: with mlflow-skinny==3.17.2 and MLFLOW_ALLOW_FILE_STORE=true only the version differs.
 """
 import json
 import logging
