@@ -19,7 +19,7 @@ put the second line into LOADAWARE_TOKENS, behind a comma if others are there.`
 // makeToken prints a new token and what the server is told of it.
 func makeToken(_ context.Context, con console, args []string) error {
 	cmd := newCommand("token", tokenUsage)
-	role := cmd.String("role", string(httpapi.RoleObserve), "predict (ask), observe (ask nothing, tell) or admin (all)")
+	roles := cmd.String("role", string(httpapi.RoleObserve), "predict (ask), observe (tell) or admin (all); several with commas between them")
 	namespace := cmd.String("namespace", "", "the only namespace that it is good for; all if empty")
 	if rest, err := cmd.parse(con, args); err != nil {
 		return err
@@ -28,15 +28,19 @@ func makeToken(_ context.Context, con console, args []string) error {
 	}
 	secret := rand.Text()
 	hash := sha256.Sum256([]byte(secret))
-	who := *role
+	behind := ":" + hex.EncodeToString(hash[:])
 	if *namespace != "" {
-		who += "@" + *namespace
+		behind = "@" + *namespace + behind
 	}
-	grant := who + ":" + hex.EncodeToString(hash[:])
-	if _, err := parseTokens(grant); err != nil { // what is printed must be understood
-		return usageErrorf("%v", err)
+	var grants []string // of one secret, so that a caller that asks and tells has one token
+	for role := range strings.SplitSeq(*roles, ",") {
+		grant := strings.TrimSpace(role) + behind
+		if _, err := httpapi.ParseToken(grant); err != nil { // what is printed must be understood
+			return usageErrorf("%v", err)
+		}
+		grants = append(grants, grant)
 	}
-	_, err := fmt.Fprintf(con.out, "token:   %s\ngranted: %s\n", secret, grant)
+	_, err := fmt.Fprintf(con.out, "token:   %s\ngranted: %s\n", secret, strings.Join(grants, ","))
 	return err
 }
 

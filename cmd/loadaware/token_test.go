@@ -1,0 +1,59 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/httpapi"
+)
+
+// newToken is a token of the given roles, and what the server is told of it.
+func newToken(t *testing.T, flags ...string) (token, granted string) {
+	t.Helper()
+	code, out, complaints := invoke(t, "", append([]string{"token"}, flags...)...)
+	require.Zero(t, code, complaints)
+	fields := strings.Fields(out) // token: … granted: …
+	require.Len(t, fields, 4, out)
+	return fields[1], fields[3]
+}
+
+func TestATokenIsGrantedEachOfItsRoles(t *testing.T) {
+	_, granted := newToken(t, "--role", "predict, observe", "--namespace", "emea")
+	tokens, err := parseTokens(granted)
+	require.NoError(t, err)
+	require.Len(t, tokens, 2)
+	assert.Equal(t, httpapi.RolePredict, tokens[0].Role)
+	assert.Equal(t, httpapi.RoleObserve, tokens[1].Role)
+	assert.Equal(t, tokens[0].Hash, tokens[1].Hash)
+	for _, token := range tokens {
+		assert.Equal(t, "emea", token.Namespace)
+	}
+}
+
+func TestANamespaceThatIsNoneIsRefused(t *testing.T) {
+	code, _, complaints := invoke(t, "", "token", "--namespace", "a/b")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, complaints, "namespace")
+}
+
+func TestOneTokenAsksAndTells(t *testing.T) {
+	token, granted := newToken(t, "--role", "predict,observe")
+	server := startServer(t, append(database(t), "LOADAWARE_TOKENS="+granted))
+	ask := func(path, body string) int {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.url+path, strings.NewReader(body))
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Authorization", "Bearer "+token)
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		return response.StatusCode
+	}
+	assert.Equal(t, http.StatusOK, ask("/predict", `{"dag_id": "d", "task_id": "t", "requested": {"memory": "1Gi"}}`))
+	assert.Equal(t, http.StatusOK, ask("/observe", `{"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success"}`))
+	assert.Equal(t, http.StatusForbidden, ask("/tasks/d/t/train", `{}`), "it is no admin")
+}
