@@ -31,6 +31,7 @@ type experimenting struct {
 	cfg    experiment.Config
 	trace  string
 	format string
+	save   string
 }
 
 func runExperiment(ctx context.Context, con console, args []string) error {
@@ -54,7 +55,27 @@ func runExperiment(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	_ = bar.Finish()
-	return experiment.Write(con.out, e.format, report)
+	if err := experiment.Write(con.out, e.format, report); err != nil || e.save == "" {
+		return err
+	}
+	return e.keep(ctx, con, plan, report)
+}
+
+// keep stores the run with what was asked for, filled in with defaults.
+func (e *experimenting) keep(ctx context.Context, con console, plan *experiment.Plan, report *experiment.Report) error {
+	learned, err := plan.Models(report)
+	if err != nil {
+		return err
+	}
+	models := make([]store.RunModel, len(learned))
+	for i, m := range learned {
+		models[i] = store.RunModel(m)
+	}
+	parameters := struct {
+		Trace string `json:"trace"`
+		experiment.Config
+	}{report.Trace, plan.Config}
+	return saveExperiment(ctx, con, e.command, e.save, parameters, report, models)
 }
 
 func parseExperiment(con console, args []string) (*experimenting, error) {
@@ -71,6 +92,7 @@ func parseExperiment(con console, args []string) (*experimenting, error) {
 	e.Float64Var(&e.cfg.Penalty, "penalty", score.DefaultPenalty, "cost of an under-estimate, where an over-estimate costs 1")
 	e.IntVar(&e.cfg.Trials, "trials", 0, "trials of a search for each family's parameters, judged on 3 folds of the rows that are learned from; 0 for none")
 	e.StringVar(&e.cfg.Search, "search", experiment.Bayes, "search for parameters: "+strings.Join(experiment.Searches(), " or "))
+	e.StringVar(&e.save, "save", "", "keep the run under a `NAME` in the database, for experiment list, show, compare and export; not kept if empty")
 	e.StringVar(&e.format, "o", "table", "output: "+strings.Join(experiment.Formats(), ", "))
 	rest, err := e.parse(con, args)
 	if err != nil {
@@ -80,8 +102,10 @@ func parseExperiment(con console, args []string) (*experimenting, error) {
 	switch {
 	case len(rest) > 0:
 		return nil, usageErrorf("%q is not understood: name the history with --trace", rest[0])
-	case e.trace != "" && (e.given("database") || e.given("data")):
-		return nil, usageErrorf("give --trace or a database, not both")
+	case e.trace != "" && e.save == "" && (e.given("database") || e.given("data")):
+		return nil, usageErrorf("give --trace or a database, not both, unless to --save there")
+	case isWhole(e.save):
+		return nil, usageErrorf("--save must not be a whole number, which would be taken for an id")
 	case e.cfg.Seeds < 1:
 		return nil, usageErrorf("--seeds must be 1 or more, not %d", e.cfg.Seeds)
 	case e.cfg.Trials < 0:
@@ -106,6 +130,11 @@ func parseExperiment(con console, args []string) (*experimenting, error) {
 		}
 	}
 	return e, nil
+}
+
+func isWhole(name string) bool {
+	_, err := strconv.Atoi(name)
+	return err == nil
 }
 
 // bins reads TASK=30,350.

@@ -24,6 +24,7 @@ type paper struct {
 	Row
 	actual, predicted []int
 	tuned             *Tuned
+	model             []byte // of a classifier, for the first seed
 }
 
 func (p *Plan) sitting(t *trial, seed uint64) *sitting {
@@ -130,7 +131,10 @@ func (s *sitting) classify(ctx context.Context, c combination, p *paper) error {
 		return err
 	}
 	p.predicted = f.answers(fitted, s.material.test, s.plan.Penalty)
-	return nil
+	if s.seed == 0 && c.family != "cart" { // which is for exams only, and is never stored
+		p.model, err = classify.Encode(fitted)
+	}
+	return err
 }
 
 // answers are the decided bins of encoded rows.

@@ -20,15 +20,15 @@ import (
 // Config is what is to be tried. Its zero value tries all families but for
 // oversampling and search.
 type Config struct {
-	Tasks         []string               // task ids or whole keys; the heavy tasks if empty
-	BinsGB        map[string][][]float64 // of a task, by the name in Tasks: upper edges in GB, ascending; searched for where there are none
-	Families      []string               // of Families(); all but softmax-trees-argmax if empty
-	Oversamplings []string               // of Oversamplings(); None if empty
-	Split         string                 // of Splits(); Stratified if empty
-	Seeds         int                    // seeds 0 … Seeds−1; 5 if zero
-	Penalty       float64                // of an under-estimate, where an over-estimate costs 1; 10 if zero
-	Trials        int                    // of the search for parameters, for each family and seed; no search if zero
-	Search        string                 // of Searches(); Bayes if empty
+	Tasks         []string               `json:"tasks"`        // task ids or whole keys; the heavy tasks if empty
+	BinsGB        map[string][][]float64 `json:"bins_gb"`      // of a task, by the name in Tasks: upper edges in GB, ascending; searched for where there are none
+	Families      []string               `json:"families"`     // of Families(); DefaultFamilies() if empty
+	Oversamplings []string               `json:"oversampling"` // of Oversamplings(); None if empty
+	Split         string                 `json:"split"`        // of Splits(); Stratified if empty
+	Seeds         int                    `json:"seeds"`        // seeds 0 … Seeds−1; 5 if zero
+	Penalty       float64                `json:"penalty"`      // of an under-estimate, where an over-estimate costs 1; 10 if zero
+	Trials        int                    `json:"trials"`       // of the search for parameters, for each family and seed; no search if zero
+	Search        string                 `json:"search"`       // of Searches(); Bayes if empty
 }
 
 func (c Config) withDefaults() Config {

@@ -1,5 +1,10 @@
 package experiment
 
+import (
+	"slices"
+	"strings"
+)
+
 // Report is what an experiment came to. It holds no times: the same history,
 // parameters and seeds give the same report.
 type Report struct {
@@ -20,6 +25,8 @@ type Report struct {
 	Confusions []Confusion `json:"confusions"`
 	Tuned      []*Tuned    `json:"tuned"`    // where parameters were searched for
 	LeftOut    []LeftOut   `json:"left_out"` // what was asked for and cannot be done
+
+	classifiers []KeptModel
 }
 
 // LeftOut is a combination that cannot be tried.
@@ -46,6 +53,10 @@ func (p *Plan) report(papers [][]*paper, all []*measured) (*Report, error) {
 					r.Tuned = append(r.Tuned, tuned)
 				}
 			}
+			if first := of[0]; first.model != nil {
+				setting := first.Setting()
+				r.classifiers = append(r.classifiers, KeptModel{first.Task, strings.Join([]string{first.Family, first.Oversampling, setting.Bins}, " "), first.model})
+			}
 			matrix, err := confusion(of)
 			if err != nil {
 				return nil, err
@@ -55,4 +66,28 @@ func (p *Plan) report(papers [][]*paper, all []*measured) (*Report, error) {
 	}
 	r.Summaries = summaries(r.Rows)
 	return r, nil
+}
+
+// Models are what is worth keeping of an experiment: for each of its tasks serving's
+// model, learned from the whole history and ready to be opened by fitting.Open, then
+// the classifiers of the first seed, by classify.Decode, without their encoding: to
+// check that another run gives the same bytes.
+func (p *Plan) Models(r *Report) ([]KeptModel, error) {
+	var models []KeptModel
+	for i, t := range p.trials {
+		if slices.ContainsFunc(p.trials[:i], func(before *trial) bool { return before.lesson == t.lesson }) {
+			continue
+		}
+		all := byTime(t.lesson.Len())
+		served, err := p.serve(t.lesson, append(all.train, all.test...))
+		if err != nil {
+			return nil, err
+		}
+		blob, err := served.Model.Blob()
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, KeptModel{t.name, Serving, blob})
+	}
+	return append(models, r.classifiers...), nil
 }
