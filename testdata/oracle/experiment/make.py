@@ -1,0 +1,239 @@
+"""The whole experiment by XGBoost, libsvm and imbalanced-learn, for internal/experiment.
+
+    pip install xgboost-cpu==3.2.0 scikit-learn==1.9.1 imbalanced-learn==0.14.2 numpy==2.4.6 pandas==3.1.1
+    python make.py                         # writes history.csv and outside.json beside this script
+    python make.py --table rows.json       # ... and prints both sides in one table
+
+    python make.py --trace retail.csv.gz --task predict_demand --bins 30,350 --seeds 3 --table rows.json
+
+rows.json is what loadaware makes of the same history (again with --trace, --tasks, --bins and --seeds):
+
+    loadaware experiment run --trace history.csv --bins load=4,16,64 --seeds 10 --oversampling none,random,smote \
+        --families softmax-trees-argmax,softmax-trees,svm,final -o json > rows.json
+
+history.csv is made by a generator with a fixed seed. The splits are loadaware's own, recomputed: rows in order of
+time; the rows of each bin, in the order of the bins, shuffled by one PCG seeded with (seed, 0), and the first 70 % of
+them, rounded half away from zero, learned from. Both sides see the same columns: numbers, one-hot categories, days of
+dates, their differences, weekdays and months; a category that only the rows held back have is no column. Rows are
+oversampled before they are encoded. Both boosters grow 100 rounds of depth 4 at a rate of 0.1; both SVMs are RBF with
+C = 1 and gamma = 1/(columns * variance). Otherwise each library has its defaults, and none is tuned.
+
+Each row is decided twice: argmax is the likeliest bin, cost the bin of least expected cost where an over-estimate costs
+1 and an under-estimate 10, the larger one of equals.
+
+On a synthetic trace of a pricing pipeline's two heavy tasks (1,460 rows each, 3 seeds, without oversampling), u scores
+by cost for 2, 3 and 4 bins: XGBoost .5 / 5.1 / 12.0 and 2.4 / 9.2 / 14.9, SVC 4.8 / 13.7 / 18.0 and 5.6 / 11.1 / 19.1;
+loadaware's softmax-trees 3.5 / 6.5 / 14.4 and 2.2 / 18.3 / 19.5, svm 4.0 / 11.6 / 17.3 and 4.5 / 9.4 / 16.9,
+final .4 / 3.3 / 8.9 and .8 / 2.3 / 2.9.
+"""
+import argparse
+import json
+import math
+import pathlib
+import warnings
+
+import imblearn
+import numpy as np
+import pandas as pd
+import sklearn
+import xgboost as xgb
+from imblearn.over_sampling import SMOTENC, RandomOverSampler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+HERE = pathlib.Path(__file__).parent
+VERSIONS = {m.__name__: m.__version__ for m in (np, pd, sklearn, imblearn, xgb)}
+PENALTY = 10
+NEIGHBOURS = 5
+
+
+class PCG:
+    """Go's math/rand/v2: PCG-DXSM with 128 bits of state, and rand.Shuffle by Lemire's method."""
+
+    def __init__(self, high, low):
+        self.state = high << 64 | low
+
+    def next(self):
+        self.state = (self.state * (2549297995355413924 << 64 | 4865540595714422341) + (6364136223846793005 << 64 | 1442695040888963407)) % 2**128
+        high, low = self.state >> 64, self.state % 2**64
+        high ^= high >> 32
+        high = high * 0xDA942042E4DD58B5 % 2**64
+        high ^= high >> 48
+        return high * (low | 1) % 2**64
+
+    def below(self, n):
+        if n & (n - 1) == 0:
+            return self.next() % 2**32 & (n - 1)
+        product = self.next() * n
+        while product % 2**64 < 2**64 % n:
+            product = self.next() * n
+        return product >> 64
+
+    def shuffle(self, rows):
+        for i in range(len(rows) - 1, 0, -1):
+            j = self.below(i + 1)
+            rows[i], rows[j] = rows[j], rows[i]
+
+
+def split(bins, seed):
+    rng, train, test = PCG(seed, 0), [], []
+    for b in range(bins.max() + 1):
+        rows = np.flatnonzero(bins == b).tolist()
+        rng.shuffle(rows)
+        cut = math.floor(0.7 * len(rows) + 0.5)
+        train, test = train + rows[:cut], test + rows[cut:]
+    return sorted(train), sorted(test)
+
+
+def generate(path):
+    """One task of 360 runs whose peak is a product of three features, with noise of 15 %."""
+    rng = np.random.default_rng(23)
+    rows = []
+    for i in range(360):
+        at = pd.Timestamp("2025-01-01") + pd.Timedelta(hours=6 * i)
+        region = str(rng.choice(["emea", "apac", "amer"], p=[0.5, 0.3, 0.2]))
+        products = int(np.exp(rng.uniform(np.log(100), np.log(3000))))
+        start = at.normalize() + pd.Timedelta(days=int(rng.integers(0, 20)))
+        days = int(rng.integers(7, 90))
+        peak = 2.2e9 * (products / 500) ** 0.9 * (days / 30) ** 0.6 * {"emea": 1, "apac": 1.6, "amer": 0.7}[region] * np.exp(0.15 * rng.normal())
+        rows.append(dict(
+            dag_id="etl", task_id="load", run_id=f"run-{i:03d}", started_at=at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            duration_s=round(60 + peak / 5e7, 1), memory_requested_bytes=64_000_000_000, memory_max_bytes=int(peak),
+            **{"feature.region": region, "feature.products": products, "feature.start": start.date().isoformat(),
+               "feature.end": (start + pd.Timedelta(days=days)).date().isoformat()}))
+    pd.DataFrame(rows).to_csv(path, index=False, lineterminator="\n")
+
+
+class History:
+    """The features of one task's rows, in order of time, and their peaks."""
+
+    def __init__(self, path, task):
+        table = pd.read_csv(path, keep_default_na=False)
+        table = table[(table.task_id == task) & (table.memory_max_bytes != "")]
+        table = table.iloc[np.argsort(pd.to_datetime(table.started_at, utc=True), kind="stable")].reset_index(drop=True)
+        self.peaks = table.memory_max_bytes.astype(float).to_numpy()
+        raw = table[[c for c in table if c.startswith("feature.")]]
+        self.dates = [c for c in raw if pd.to_datetime(raw[c].astype(str), format="%Y-%m-%d", errors="coerce").notna().all()]
+        self.texts = [c for c in raw if c not in self.dates and pd.to_numeric(raw[c], errors="coerce").isna().any()]
+        self.raw = raw.copy()
+        for c in self.dates:
+            self.raw[c] = (pd.to_datetime(raw[c]) - pd.Timestamp("1970-01-01")).dt.days.astype(float)
+        for c in self.raw:
+            if c not in self.dates + self.texts:
+                self.raw[c] = pd.to_numeric(raw[c]).astype(float)
+
+    def encode(self, raw, levels):
+        out = {c: raw[c] for c in raw if c not in self.texts}
+        for c in self.texts:
+            out |= {f"{c}={level}": (raw[c] == level).astype(float) for level in levels[c]}
+        for i, c in enumerate(self.dates):
+            out |= {f"{c} weekday": (raw[c] + 4) % 7, f"{c} month": raw[c] // (365.25 / 12) % 12}
+            out |= {f"{c}-{before}": raw[c] - raw[before] for before in self.dates[:i]}
+        return pd.DataFrame(out).to_numpy(dtype=float)
+
+
+def oversample(how, raw, y, texts, seed):
+    counts = np.bincount(y)
+    if how == "none" or counts[counts > 0].size < 2:
+        return raw, y
+    if how == "random":
+        return RandomOverSampler(random_state=seed).fit_resample(raw, y)
+    tiny = [c for c, n in enumerate(counts) if 0 < n <= NEIGHBOURS]  # SMOTE needs a sixth row: such a bin is drawn again
+    if tiny:
+        raw, y = RandomOverSampler(sampling_strategy={c: NEIGHBOURS + 1 for c in tiny}, random_state=seed).fit_resample(raw, y)
+    numbers = [c for c in raw if c not in texts]
+    mean, deviation = raw[numbers].mean(), raw[numbers].std(ddof=0)
+    scaled = raw.copy()
+    scaled[numbers] = (raw[numbers] - mean) / deviation  # SMOTENC leaves scaling to its caller
+    made, y = SMOTENC(texts, k_neighbors=NEIGHBOURS, random_state=seed).fit_resample(scaled, y)
+    made[numbers] = (made[numbers] * deviation + mean).round()  # counts and days
+    return made, y
+
+
+def xgboost(x, y, bins, seed):
+    present = np.unique(y)  # XGBoost wants classes 0 ... k-1, all of them there
+    fit = xgb.XGBClassifier(n_estimators=100, max_depth=4, learning_rate=0.1, random_state=seed, n_jobs=1)
+    fit.fit(x, np.searchsorted(present, y))
+    return spread(fit.predict_proba, present, bins)
+
+
+def svc(x, y, bins, seed):
+    fit = make_pipeline(StandardScaler(), SVC(probability=True, random_state=seed)).fit(x, y)  # libsvm's own Platt scaling and coupling
+    return spread(fit.predict_proba, np.unique(y), bins)
+
+
+def spread(predict, present, bins):
+    def probabilities(x):
+        p = np.zeros((len(x), bins))
+        p[:, present] = predict(x)
+        return p
+    return probabilities
+
+
+def cost(p):
+    below = np.cumsum(p, 1) - p
+    expected = below + PENALTY * (p.sum(1, keepdims=True) - below - p)
+    return p.shape[1] - 1 - np.argmin(expected[:, ::-1], axis=1)
+
+
+DECISIONS = {"argmax": lambda p: p.argmax(1), "cost": cost}
+
+
+def experiment(path, task, edges, seeds):
+    history = History(path, task)
+    bins = np.minimum(np.searchsorted(np.array(edges) * 1e9, history.peaks), len(edges) - 1)
+    rows, splits = [], []
+    for seed in range(seeds):
+        train, test = split(bins, seed)
+        splits.append(test)
+        raw = history.raw.iloc[train]
+        levels = {c: sorted(raw[c].unique()) for c in history.texts}
+        held = history.encode(history.raw.iloc[test], levels)
+        for how in ("none", "random", "smote"):
+            more, y = oversample(how, raw, bins[train], history.texts, seed)
+            x = history.encode(more, levels)
+            for family, fit in (("xgboost", xgboost), ("svc", svc)):
+                p = fit(x, y, len(edges), seed)(held)
+                for decision, decide in DECISIONS.items():
+                    granted, actual = decide(p), bins[test]
+                    under = granted < actual
+                    rows.append({
+                        "task": task, "bins_gb": edges, "family": family, "oversampling": how, "decision": decision, "seed": seed,
+                        "accuracy": round(float(np.mean(granted == actual)), 6), "u_rate": round(float(under.mean()), 6),
+                        "u_score": round(float(100 * (np.mean(granted > actual) + PENALTY * under.mean())), 6)})
+    return rows, splits
+
+
+def compare(outside, loadaware):
+    """Means over the seeds, loadaware's families behind the libraries'."""
+    ours = pd.DataFrame([dict(r, decision="argmax" if r["family"].endswith("-argmax") else "cost") for r in loadaware])
+    both = pd.concat([pd.DataFrame(outside), ours.assign(family="loadaware " + ours.family)])
+    both["bins"] = both.bins_gb.map(lambda edges: ";".join(f"{e:g}" for e in edges))
+    means = both.groupby(["task", "bins", "decision", "family", "oversampling"], sort=False)[["u_score", "accuracy", "u_rate"]].mean()
+    print(means.unstack("oversampling")[["u_score", "accuracy"]].to_string(float_format="{:.3f}".format, na_rep="-"))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--trace", type=pathlib.Path)
+    parser.add_argument("--task", default="load")
+    parser.add_argument("--bins", action="append", help="upper edges in GB, ascending; may be repeated")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--table", type=pathlib.Path)
+    said = parser.parse_args()
+    warnings.filterwarnings("ignore", category=FutureWarning)
+    if said.trace is None:
+        generate(HERE / "history.csv")
+    rows, splits = [], []
+    for edges in said.bins or ["4,16,64"]:
+        more, splits = experiment(said.trace or HERE / "history.csv", said.task, [float(e) for e in edges.split(",")], said.seeds)
+        rows += more
+    if said.trace is None:
+        (HERE / "outside.json").write_text(json.dumps({"versions": VERSIONS, "held_back": splits, "rows": rows}, separators=(",", ":")) + "\n")
+    if said.table:
+        compare(rows, json.loads(said.table.read_text())["rows"])
+
+
+if __name__ == "__main__":
+    main()
