@@ -1,0 +1,80 @@
+package experiment_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/experiment"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+const header = "dag_id,task_id,run_id,started_at,duration_s,memory_requested_bytes,cpu_requested_cores,memory_max_bytes,cpu_max_cores,feature.size,feature.kind,feature.day\n"
+
+// history is runs of two tasks. score uses 0.4 GB a unit of size, four times that
+// where the kind is b, and requests 200 GB; load uses about 1 GB, whatever its
+// features, and requests 20.
+func history(runs int) string {
+	rng, start := rand.New(rand.NewPCG(5, 0)), time.Date(2024, 1, 1, 2, 0, 0, 0, time.UTC)
+	var out strings.Builder
+	out.WriteString(header)
+	for run := range runs {
+		size, kind, at := math.Exp(4*rng.Float64()), "a", start.Add(time.Duration(run)*time.Hour)
+		peak := 0.4 * size
+		if rng.IntN(5) == 0 {
+			kind, peak = "b", 4*peak
+		}
+		line := func(task string, seconds float64, requested, cpu, peak, used float64) {
+			fmt.Fprintf(&out, "d,%s,r%d,%s,%.1f,%.0f,%v,%.0f,%.2f,%.3f,%s,%s\n", task, run, at.Format(time.RFC3339), seconds, requested, cpu, peak, used, size, kind, at.Format(time.DateOnly))
+		}
+		line("score", 60*size, 200e9, 6, 1e9*peak*math.Exp(0.05*rng.NormFloat64()), 1+0.1*rng.Float64())
+		line("load", 30, 20e9, 4, 1e9*math.Exp(0.2*rng.NormFloat64()), 0.5)
+	}
+	return out.String()
+}
+
+func read(t testing.TB, text string) *experiment.Data {
+	t.Helper()
+	d, err := experiment.Read("some history", strings.NewReader(text))
+	require.NoError(t, err)
+	return d
+}
+
+func TestAFingerprintIsThatOfTheRows(t *testing.T) {
+	text := history(20)
+	whole := read(t, text)
+	assert.Equal(t, whole.Fingerprint, read(t, text).Fingerprint)
+	assert.Len(t, whole.Fingerprint, 64)
+	lines := strings.SplitAfter(text, "\n")
+	assert.NotEqual(t, whole.Fingerprint, read(t, strings.Join(lines[:len(lines)-2], "")).Fingerprint, "a row less")
+	assert.NotEqual(t, whole.Fingerprint, read(t, strings.Replace(text, ",b,", ",c,", 1)).Fingerprint, "another category")
+}
+
+func TestTheCapHoldsEveryPeak(t *testing.T) {
+	assert.Equal(t, sizing.Bytes(128e9), read(t, history(20)).Cap)
+	big := history(20) + "d,score,big,2025-01-01T00:00:00Z,60,200e9,6,190e9,1,5,a,2025-01-01\n"
+	assert.Equal(t, sizing.Bytes(190.019e9), read(t, big).Cap)
+}
+
+func TestTriesThatDoNotTellTheirPeakAreCounted(t *testing.T) {
+	text := history(20) + "d,load,last,2025-01-01T00:00:00Z,60,20e9,4,,1,5,a,2025-01-01\n"
+	assert.Equal(t, 1, read(t, text).LeftOut)
+}
+
+func TestAHistoryThatCannotBeLearnedFromIsRefused(t *testing.T) {
+	for claim, c := range map[string]struct{ text, says string }{
+		"a row that is wrong": {header + "d,load,r,never,1,1,1,1,1,1,a,b\n", "some history: line 2: started_at"},
+		"no history":          {"", "some history: "},
+		"too few rows":        {history(9), "some history: no task has 10 runs with a measured peak"},
+	} {
+		_, err := experiment.Read("some history", strings.NewReader(c.text))
+		assert.ErrorContains(t, err, c.says, claim)
+		assert.Equal(t, sizing.Invalid, sizing.KindOf(err), claim)
+	}
+}
