@@ -1,7 +1,8 @@
 """Callbacks for any operator, to be given as on_success_callback, on_failure_callback and on_retry_callback.
 
 They tell how a try ended, as far as its exception says. For Kubernetes tasks they add the ends that the pod's
-own report cannot see: a launch that timed out, a pod that is gone, a task that was stopped.
+own report cannot see: a launch that timed out, a pod that is gone, a task that was stopped. A pod that this
+process knows nothing of is left to the one that does.
 """
 
 from __future__ import annotations
@@ -35,17 +36,24 @@ def on_retry(context: Any) -> None:
 
 def _finish(context: Any, *, succeeded: bool) -> None:
     with fail_open(log, "reporting"):
-        Sizing(Options(), context, log).finish(_end(context, succeeded))
+        end = _end(context, succeeded)
+        if end is not None:
+            Sizing(Options(), context, log).finish(end)
 
 
-def _end(context: Any, succeeded: bool) -> End:
+def _end(context: Any, succeeded: bool) -> End | None:
     task, error = context.get("task"), context.get("exception")
-    pod = getattr(task, "pod", None)
-    if pod is not None:
-        end = watch.end_of(task, pod, error)
-        end.succeeded = succeeded
-        return end
-    return _ProcessEnd(error, succeeded)
+    if not hasattr(task, "base_container_name"):
+        return _ProcessEnd(error, succeeded)
+    pod, gone = getattr(task, "pod", None), watch.tells_of_a_lost_pod(error)
+    if pod is None and not gone and not succeeded:
+        # Airflow also calls back for a worker that died, from a process that never saw its pod. A try that
+        # finds the pod says more than a guess, and would then contradict it.
+        return None
+    end = watch.end_of(task, pod, error)
+    end.succeeded = succeeded
+    end.launched = end.launched or gone
+    return end
 
 
 class _ProcessEnd(End):

@@ -65,7 +65,10 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Kill:
-    """An OOM of an earlier try of this run: at how many bytes, and what was promised for the next."""
+    """An OOM of this run: at how many bytes, and what the server promised for the next try.
+
+    Where the server said that more would not help, the promise is what was killed.
+    """
 
     at_bytes: int
     try_number: int
@@ -91,11 +94,11 @@ class NonsenseError(ValueError):
 def of_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, static: Static) -> Grant | None:
     """The grant that an answer stands for; None where the static request stands. NonsenseError if it makes no sense.
 
-    The server may not have heard of a kill that we saw. Then what was killed is not granted again.
+    The server may not have heard of a kill that we saw. Then what was killed is not granted again. Its own lift
+    to just what was killed is kept: it knows of the kill, and of a cap.
     """
     if answer.mode != Mode.ENFORCE or answer.memory is None:
         return None
-    known_kill = kill is not None and answer.source != Source.LIFT
     if answer.source == Source.REQUESTED:
         return after_kill(kill, bounds, static) if kill else None
     request = _bytes(answer.memory, "request_bytes")
@@ -108,7 +111,8 @@ def of_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, static:
         reason=answer.reason if isinstance(answer.reason, str) else "",
         prediction_id=answer.prediction_id if isinstance(answer.prediction_id, str) else None,
     )
-    if known_kill and kill and grant.memory_limit <= kill.at_bytes:
+    at_cap = kill is not None and grant.memory_limit == kill.at_bytes and answer.source == Source.LIFT
+    if kill is not None and grant.memory_limit <= kill.at_bytes and not at_cap:
         lifted = after_kill(kill, bounds, static)
         return replace(lifted, cpu_request=grant.cpu_request, prediction_id=grant.prediction_id)
     return grant
@@ -127,7 +131,8 @@ def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
         memory_limit=amount,
         cpu_request=None,
         source="local-lift",
-        reason=f"OOMKilled at {say_bytes(kill.at_bytes)} in try {kill.try_number}; lifted without the server",
+        reason=f"OOMKilled at {say_bytes(kill.at_bytes)} in try {kill.try_number}; "
+        + ("as was promised then" if kill.next_bytes else "lifted without the server"),
     )
 
 
@@ -139,13 +144,13 @@ class Lifted:
     words: str
 
     @classmethod
-    def of(cls, answer: Lift) -> Lifted:
-        """Reads an answer; amounts that make no sense are no promise."""
+    def of(cls, answer: Lift, killed_at: int) -> Lifted:
+        """Reads an answer about a kill; amounts that make no sense are no promise."""
         amount = getattr(answer.memory, "limit_bytes", None)
         if not isinstance(amount, int) or not LEAST <= amount <= MOST:
             amount = None
         if not answer.retry:
-            return cls(None, f"more would not help ({answer.verdict}): {answer.reason}")
+            return cls(killed_at, f"more would not help ({answer.verdict}): {answer.reason}")
         if amount is None:
             return cls(None, answer.reason)
         return cls(amount, f"next try gets {say_bytes(amount)}")

@@ -76,4 +76,4 @@ def _kill(value: Any) -> Kill | None:
     at, number, promised = (value.get(name) for name in ("at_bytes", "try_number", "next_bytes"))
     if not isinstance(at, int) or not 0 < at <= MOST or not isinstance(number, int):
         return None
-    return Kill(at, number, promised if isinstance(promised, int) and at < promised <= MOST else None)
+    return Kill(at, number, promised if isinstance(promised, int) and at <= promised <= MOST else None)

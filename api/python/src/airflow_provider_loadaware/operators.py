@@ -11,15 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
-from kubernetes.client.exceptions import ApiException
 
 from airflow_provider_loadaware import features as feature_rules
-from airflow_provider_loadaware import links, rendered, watch
-from airflow_provider_loadaware import pod as pods
+from airflow_provider_loadaware import links, watch
+from airflow_provider_loadaware.creation import Creation, show_pod
 from airflow_provider_loadaware.peak import PeakSource
-from airflow_provider_loadaware.sizing import Launch, Options, Sizing, fail_open
-
-_REFUSED = (403, 422)  # by a quota, an admission hook or a LimitRange
+from airflow_provider_loadaware.sizing import Options, Sizing, fail_open
 
 
 class SizerMixin:
@@ -70,7 +67,7 @@ class SizerMixin:
         self.loadaware_receipt_url: str | None = None
         # Rendering replaces the templates, and with them the knowledge which values were one.
         self._jinja_names = feature_rules.jinja_names(features)
-        self._launch: Launch | None = None
+        self._creation: Creation | None = None
         # Older providers do not give it to `cleanup`.
         self._try_context: Any = None
 
@@ -108,14 +105,15 @@ class SizerMixin:
             return request
         self._try_context = context
         with fail_open(self.log, "sizing"):  # type: ignore[attr-defined]
-            self._launch = self.loadaware_sizing(context).launch(request, self.base_container_name)  # type: ignore[attr-defined]
-            show(self, self._launch, context)
+            self._creation = Creation(self, self.loadaware_sizing(context), request)
         return request
 
     def get_or_create_pod(self, pod_request_obj: Any, context: Any) -> Any:
-        """The created pod. If the cluster refuses our size, the static one is tried."""
+        """The created pod, sized anew if an ended one is found, and as the DAG asks for it if that is refused."""
         create = super().get_or_create_pod  # type: ignore[misc]
-        return create_or_undo(self, create, self._launch, pod_request_obj, context)
+        if self._creation is None:
+            return create(pod_request_obj=pod_request_obj, context=context)
+        return self._creation.by(create, pod_request_obj, context)
 
     # ---- finish ----
 
@@ -170,50 +168,3 @@ def _own_init(cls: Any) -> Callable[..., None]:
 
 class SizedKubernetesPodOperator(SizerMixin, KubernetesPodOperator):
     """KubernetesPodOperator, with the arguments of SizerMixin. All of them are optional."""
-
-
-def size(operator: Any, request: Any, context: Any) -> None:
-    """Sizes a pod of an operator whose class is not ours, and guards its creation."""
-    with fail_open(operator.log, "sizing"):
-        launch = Sizing(Options(), context, operator.log).launch(request, operator.base_container_name)
-        show(operator, launch, context)
-        # Nobody is called back for a pod that was refused, so its creation is put behind ours.
-        create = operator.get_or_create_pod
-
-        def guarded(pod_request_obj: Any, context: Any) -> Any:
-            return create_or_undo(operator, create, launch, pod_request_obj, context)
-
-        operator.get_or_create_pod = guarded
-
-
-def show(operator: Any, launch: Launch, context: Any) -> None:
-    """Puts a grant where people look: the rendered fields and the link to the receipt."""
-    with fail_open(operator.log, "showing the size"):
-        if launch.applied is not None:
-            rendered.publish(operator, launch.applied.container.resources, context)
-        if launch.receipt_url is not None:
-            operator.loadaware_receipt_url = launch.receipt_url
-            context["ti"].xcom_push(key=links.RECEIPT_XCOM, value=launch.receipt_url)
-
-
-def show_pod(operator: Any, pod: Any | None, context: Any) -> None:
-    """Puts what a pod really has into the rendered fields: a resumed try rendered its static request again."""
-    if pod is not None:
-        with fail_open(operator.log, "showing the size"):
-            rendered.publish(operator, pods.base_container(pod, operator.base_container_name).resources, context)
-
-
-def create_or_undo(operator: Any, create: Callable[..., Any], launch: Launch | None, request: Any, context: Any) -> Any:
-    """Creates the pod as sized; if a quota or an admission hook refuses it, once more as the DAG asks for it."""
-    try:
-        return create(pod_request_obj=request, context=context)
-    except ApiException as error:
-        if launch is None or launch.applied is None or error.status not in _REFUSED:
-            raise
-        operator.log.warning(
-            "loadaware: the cluster refused the granted size (%s); trying the static one", error.status
-        )
-        launch.applied.undo()
-        with fail_open(operator.log, "showing the size"):
-            rendered.publish(operator, launch.applied.container.resources, context)
-    return create(pod_request_obj=request, context=context)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,6 @@ from airflow_provider_loadaware.quantity import MIB, format_bytes, parse_bytes, 
 PREDICTION_ID = "loadaware.io/prediction-id"
 REQUESTED = "loadaware.io/requested"
 SOURCE = "loadaware.io/source"
-ENABLED = "loadaware.io/enabled"
 
 ENV_BYTES = "LOADAWARE_MEMORY_BYTES"
 ENV_MIB = "LOADAWARE_MEMORY_MIB_"  # and a percentage, 1 to 100
@@ -42,9 +42,9 @@ def static_of(container: Any) -> Static:
     )
 
 
-@dataclass
-class Applied:
-    """What a container and its pod were before a grant was written into them."""
+@dataclass(frozen=True)
+class Before:
+    """What a base container and its pod were before anything of ours."""
 
     pod: Any
     container: Any
@@ -52,22 +52,26 @@ class Applied:
     env: Any
     annotations: Any
 
-    def undo(self) -> None:
-        """Back to the static request; the program is told of that one."""
+    @classmethod
+    def of(cls, pod: Any, base: str) -> Before:
+        """Of a pod that is not sized yet."""
+        container = base_container(pod, base)
+        return cls(pod, container, container.resources, container.env, pod.metadata.annotations)
+
+    def restore(self) -> None:
+        """Takes everything of ours out again."""
         self.container.resources = self.resources
         self.container.env = self.env
         self.pod.metadata.annotations = self.annotations
-        offer(self.container, static_of(self.container).enforced)
 
 
-def apply(pod: Any, base: str, grant: Grant, static: Static) -> Applied:
+def apply(pod: Any, base: str, grant: Grant, static: Static) -> None:
     """Writes a grant into the base container: memory, the CPU request, and notes for later.
 
     Everything else that it requests stays: graphics cards, ephemeral storage, claims and a CPU limit.
     """
     container = base_container(pod, base)
     old = container.resources or k8s.V1ResourceRequirements()
-    before = Applied(pod, container, container.resources, container.env, pod.metadata.annotations)
     requests = {**(old.requests or {}), "memory": format_bytes(grant.memory_request)}
     limits = {**(old.limits or {}), "memory": format_bytes(grant.memory_limit)}
     if grant.cpu_request is not None:
@@ -77,17 +81,13 @@ def apply(pod: Any, base: str, grant: Grant, static: Static) -> Applied:
     container.resources = k8s.V1ResourceRequirements(
         requests=requests, limits=limits, claims=getattr(old, "claims", None)
     )
-    notes = {SOURCE: grant.source, REQUESTED: json.dumps(static.requested() or {})}
-    if grant.prediction_id:
-        notes[PREDICTION_ID] = grant.prediction_id
-    pod.metadata.annotations = {**(pod.metadata.annotations or {}), **notes}
+    note(pod, static, grant.prediction_id, {SOURCE: grant.source})
     offer(container, grant.memory_limit)
-    return before
 
 
-def note(pod: Any, static: Static, prediction_id: str | None) -> None:
-    """Leaves notes on a pod whose static request stands, for the report at its end."""
-    notes = {REQUESTED: json.dumps(static.requested() or {})}
+def note(pod: Any, static: Static, prediction_id: str | None, more: Mapping[str, str] | None = None) -> None:
+    """Leaves notes on a pod, sized or not, for the report at its end."""
+    notes = {**(more or {}), REQUESTED: json.dumps(static.requested() or {})}
     if prediction_id:
         notes[PREDICTION_ID] = prediction_id
     pod.metadata.annotations = {**(pod.metadata.annotations or {}), **notes}
@@ -120,6 +120,12 @@ def notes_of(pod: Any) -> tuple[str | None, dict[str, Any] | None]:
     except ValueError:
         requested = None
     return annotations.get(PREDICTION_ID), requested if isinstance(requested, dict) and requested else None
+
+
+def try_number_of(pod: Any) -> int | None:
+    """The number of the try that a pod was launched for, as Airflow labels it."""
+    label = str(((pod.metadata and pod.metadata.labels) or {}).get("try_number", ""))
+    return int(label) if label.isdecimal() and int(label) > 0 else None
 
 
 def _read(parse: Any, quantity: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from airflow.providers.cncf.kubernetes.callbacks import KubernetesPodOperatorCallback
 
 from airflow_provider_loadaware import watch
-from airflow_provider_loadaware.operators import show_pod, size
+from airflow_provider_loadaware.creation import show_pod, size
 from airflow_provider_loadaware.outcome import base_end
 from airflow_provider_loadaware.sizing import Options, Sizing, fail_open
 

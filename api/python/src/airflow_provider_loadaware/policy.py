@@ -57,7 +57,7 @@ def pod_mutation_hook(pod: Any) -> None:
         if annotations.get(ENABLED) != BY_HOOK or settings.disabled():
             return
         from airflow_provider_loadaware._compat import current_context
-        from airflow_provider_loadaware.operators import size
+        from airflow_provider_loadaware.creation import size
 
         context = current_context()
         if context is not None:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from airflow_provider_loadaware import features, grant, peak, pod, report, resend, settings
-from airflow_provider_loadaware.grant import Bounds, Grant, Static
+from airflow_provider_loadaware.grant import Bounds, Grant, Kill, Static
 from airflow_provider_loadaware.hooks import LoadawareHook
 from airflow_provider_loadaware.memory import Kills, Spool
 from airflow_provider_loadaware.outcome import Outcome
@@ -48,12 +48,23 @@ class Options:
 
 @dataclass
 class Launch:
-    """What came of sizing a pod. `applied` is None where the static request stands."""
+    """What came of sizing a pod. Where nothing was granted, the static request stands."""
 
+    before: pod.Before
     static: Static
-    applied: pod.Applied | None = None
+    granted: bool = False
     prediction_id: str | None = None
     receipt_url: str | None = None
+
+    @property
+    def resources(self) -> Any:
+        """What the base container asks for now."""
+        return self.before.container.resources
+
+    def undo(self) -> None:
+        """Back to the static request; the program is told of that one."""
+        self.before.restore()
+        pod.offer(self.before.container, self.static.enforced)
 
 
 @dataclass
@@ -80,26 +91,29 @@ class Sizing:
 
     # ---- launch ----
 
-    def launch(self, request: Any, base: str) -> Launch:
-        """Sizes a pod before it is created."""
+    def launch(self, request: Any, base: str, kill: Kill | None = None) -> Launch:
+        """Sizes a pod before it is created; `kill` is known of this run already."""
         container = pod.base_container(request, base)
-        done = Launch(pod.static_of(container))
+        done = Launch(pod.Before.of(request, base), pod.static_of(container))
         with fail_open(self.log, "sizing"):
             try:
                 if not settings.disabled():
-                    self._size(request, base, done)
+                    self._size(request, base, done, kill)
+            except Exception:
+                done.before.restore()
+                raise
             finally:
                 # The program may rely on being told its memory, also of a static request.
-                if done.applied is None:
+                if not done.granted:
                     pod.offer(container, done.static.enforced)
         return done
 
-    def _size(self, request: Any, base: str, done: Launch) -> None:
+    def _size(self, request: Any, base: str, done: Launch, kill: Kill | None) -> None:
         bounds = self.options.bounds()
         answer, problem = self._ask(done.static, bounds)
-        kill = None
-        with contextlib.suppress(Exception):
-            kill = Kills(settings.state_folder()).recall(self.the_try(), self.context)
+        if kill is None:
+            with contextlib.suppress(Exception):
+                kill = Kills(settings.state_folder()).recall(self.the_try(), self.context)
         given: Grant | None = None
         if answer is not None:
             try:
@@ -115,7 +129,8 @@ class Sizing:
         if given is not None:
             if not self.options.size_cpu:
                 given = grant.without_cpu(given)
-            done.applied = pod.apply(request, base, given, done.static)
+            pod.apply(request, base, given, done.static)
+            done.granted = True
         else:
             pod.note(request, done.static, done.prediction_id)
         self._say(done, answer, given, problem)
@@ -168,7 +183,21 @@ class Sizing:
             if report.first_time(key):
                 self._report(key, end)
 
-    def _report(self, key: Try, end: report.End) -> None:
+    def found(self, end: report.End, try_number: int | None) -> Kill | None:
+        """Reports a pod that an execution left behind which never came to its end; the kill if it was one.
+
+        The try is the one that the pod was launched for: this one, if Airflow executes it again, or an earlier one.
+        """
+        if settings.disabled():
+            return None
+        key = self.the_try()
+        return self._report(replace(key, try_number=try_number or key.try_number), end)
+
+    def told(self) -> None:
+        """Says that this try's end is told already."""
+        report.first_time(self.the_try())
+
+    def _report(self, key: Try, end: report.End) -> Kill | None:
         measured = peak.Peak()
         with fail_open(self.log, "reading the peak"):
             measured = end.measure(self.options.peak_source, self.context)
@@ -186,13 +215,12 @@ class Sizing:
         except Exception as error:  # noqa: BLE001 - also a connection that is not there yet
             self._keep(spool, key, body, error, keep=True)
             service = None
-        next_bytes = None
+        kill = None
         if outcome.lacks_memory and end.allocated_bytes:
             lift = self._lift(service, key, outcome, end, deadline) if service else None
-            next_bytes = lift.next_bytes if lift else None
-            Kills(settings.state_folder()).remember(
-                key, grant.Kill(end.allocated_bytes, key.try_number, next_bytes), self.context
-            )
+            kill = Kill(end.allocated_bytes, key.try_number, lift.next_bytes if lift else None)
+            with fail_open(self.log, "remembering the kill"):
+                Kills(settings.state_folder()).remember(key, kill, self.context)
             self.log.warning(
                 "loadaware: %s at %s (peak %s %s); %s",
                 "OOMKilled" if outcome is Outcome.OOM_KILLED else "the program ran out of memory",
@@ -208,6 +236,7 @@ class Sizing:
         if service is not None:
             with contextlib.suppress(NotAnsweredError, RefusedError):
                 resend.send_waiting(service, spool, deadline)
+        return kill
 
     def _keep(self, spool: Spool, key: Try, body: dict[str, Any], error: Exception, *, keep: bool) -> None:
         kept = keep and spool.keep(key, body)
@@ -230,7 +259,7 @@ class Sizing:
         if most:
             question["max_memory_bytes"] = most
         try:
-            return grant.Lifted.of(service.lift(question, deadline))
+            return grant.Lifted.of(service.lift(question, deadline), end.allocated_bytes or 0)
         except (NotAnsweredError, RefusedError) as error:
             self.log.warning("loadaware: the next amount is not known yet (%s)", error)
             return None

@@ -25,6 +25,11 @@ def end_of(operator: Any, pod: Any | None, error: BaseException | None) -> End:
     )
 
 
+def tells_of_a_lost_pod(error: BaseException | None) -> bool:
+    """Whether Airflow gave a try up since its pod is not there any more."""
+    return _is(error, "PodNotFoundException")
+
+
 def reread(operator: Any, pod: Any | None) -> Any | None:
     """The pod as it is now; None if there is none any more."""
     if pod is None:

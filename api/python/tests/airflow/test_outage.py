@@ -12,7 +12,7 @@ from harness.faults import FAULTS, faulty, nobody
 from harness.launches import DAG_ID, TASK_ID, Launch, Launched, Launches, launching
 from harness.loadaware import Loadaware
 from harness.world import World, folder
-from scenarios import GIB, STATIC, history, need_of, part
+from scenarios import GIB, MIB, STATIC, history, need_of, part
 
 DEADLINE = 2.0  # seconds that the client allows itself at each end of a try
 TARGET = 2.5  # seconds of delay that are promised
@@ -132,6 +132,17 @@ def test_a_pod_that_is_found_running_keeps_what_it_has(outage: Outage) -> None:
     assert [pod.name for pod in launched.pods] == ["found"]
     one = {"dag_id": DAG_ID, "task_id": TASK_ID, "run_id": "found", "try_number": 1}
     assert outage.server.heard("success", allocated={"memory_bytes": 5 * GIB}, **one)
+
+
+def test_a_pod_that_is_found_killed_is_told_and_the_next_gets_more(outage: Outage) -> None:
+    hungry = part(2 * GIB + 64 * MIB)  # more than its rows say
+    case = Launch("left", outage.server.url, "left", hungry, found="2Gi", found_ended=True)
+    (launched,) = outage.launches.run(case)
+    assert launched.error is None
+    left, made = launched.pods
+    assert left.memory_limit == 2 * GIB < (made.memory_limit or 0)
+    one = {"dag_id": DAG_ID, "task_id": TASK_ID, "run_id": "left", "try_number": 1}
+    assert outage.server.heard("oom_killed", allocated={"memory_bytes": 2 * GIB}, **one)
 
 
 def test_the_kill_switch_turns_everything_off(outage: Outage) -> None:

@@ -104,7 +104,7 @@ def test_a_kill_is_lifted_and_the_next_try_gets_what_was_promised(service: Servi
         "requested": {"memory_bytes": 8 * GIB},
         "max_memory_bytes": 64 * GIB,
     }
-    lifted = Lifted.of(service.lift(lift, Deadline(30)))
+    lifted = Lifted.of(service.lift(lift, Deadline(30)), 2 * GIB)
     assert lifted.next_bytes is not None and 2 * GIB < lifted.next_bytes <= 64 * GIB
     second = a_try("killed", 2, first.run_id)
     answer = service.predict(question(second, max_memory_bytes=64 * GIB), Deadline(30))
@@ -115,7 +115,7 @@ def test_a_kill_is_lifted_and_the_next_try_gets_what_was_promised(service: Servi
 def test_an_eviction_is_not_lifted(service: Service) -> None:
     key = a_try("evicted")
     answer = service.lift({**key.body(), "reason": "evicted", "failed": {"memory_bytes": GIB}}, Deadline(30))
-    assert Lifted.of(answer).next_bytes is None
+    assert Lifted.of(answer, GIB).next_bytes == GIB
 
 
 def test_what_waited_is_sent_and_none_is_counted_twice(

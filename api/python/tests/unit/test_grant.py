@@ -74,6 +74,27 @@ def test_what_was_killed_is_not_granted_again() -> None:
 
 
 @pytest.mark.parametrize(
+    ("claim", "source", "answer", "kill", "want"),
+    [
+        ("a lift to what was killed says that there is a cap", "lift", 10, Kill(10 * GIB, 1), 10),
+        ("a lift below it does not know of this kill", "lift", 9, Kill(10 * GIB, 1), 20),
+        ("a promise is kept", "model", 10, Kill(10 * GIB, 1, 19 * GIB), 19),
+        ("and so is the word that more would not help", "model", 10, Kill(10 * GIB, 1, 10 * GIB), 10),
+    ],
+)
+def test_a_server_that_does_not_know_of_a_kill_is_corrected(
+    claim: str, source: str, answer: int, kill: Kill, want: int
+) -> None:
+    asked = Prediction.from_dict(prediction(answer * GIB, source=source))
+    given = of_prediction(asked, Bounds(), kill, Static(memory_request=4 * GIB))
+    assert given is not None and given.memory_limit == want * GIB, claim
+
+
+def test_a_kill_does_not_end_the_shadow() -> None:
+    assert decide(prediction(10 * GIB, mode="shadow"), kill=Kill(10 * GIB, 1)) is None
+
+
+@pytest.mark.parametrize(
     ("claim", "kill", "bounds", "static", "want"),
     [
         ("twice what was too little", Kill(10 * GIB, 1), Bounds(), Static(8 * GIB), 20),

@@ -21,14 +21,16 @@ from .conftest import RECORDED, ScriptedServer, connect, lift, prediction, task_
 
 GIB = 1 << 30
 Said = Callable[[], list[str]]
+SIZING = pod_callbacks.SizingCallback
 STATIC = k8s.V1ResourceRequirements(requests={"memory": "8Gi", "cpu": "2"}, limits={"memory": "8Gi"})
 
 
 class Kubernetes:
-    """Holds one pod, which a test may change, and a log."""
+    """Holds one pod, which a test may change, a log, and what an earlier execution left."""
 
     def __init__(self) -> None:
         self.pod: Any = None
+        self.left: list[Any] = []
         self.log = ""
         self.refuse: list[int] = []
         self.created: list[Any] = []
@@ -40,7 +42,7 @@ class Kubernetes:
         return body
 
     def list_namespaced_pod(self, **kwargs: Any) -> Any:
-        return SimpleNamespace(items=[])
+        return SimpleNamespace(items=list(self.left))
 
     def read_namespaced_pod(self, name: str, namespace: str, **kwargs: Any) -> Any:
         if self.pod is None:
@@ -53,7 +55,8 @@ class Kubernetes:
 
     def patch_namespaced_pod(self, **kwargs: Any) -> None: ...
 
-    def delete_namespaced_pod(self, *args: Any, **kwargs: Any) -> None: ...
+    def delete_namespaced_pod(self, *args: Any, **kwargs: Any) -> None:
+        self.left.clear()
 
     @property
     def api_client(self) -> Any:
@@ -177,6 +180,13 @@ def test_a_bug_of_ours_changes_nothing(server: ScriptedServer, monkeypatch: pyte
     assert memory(operator.build_pod_request_obj(task_context())) == "8Gi"
 
 
+def test_a_bug_of_ours_halfway_changes_nothing(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    monkeypatch.setattr(pods, "note", lambda *a: 1 / 0)
+    operator, _ = make()
+    assert memory(operator.build_pod_request_obj(task_context())) == "8Gi"
+
+
 def test_a_callable_is_asked_with_the_context_alone(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     operator, _ = make(features=lambda context: {"run": context["run_id"]})
@@ -215,6 +225,97 @@ def test_another_refusal_is_airflows(server: ScriptedServer) -> None:
     with pytest.raises(ApiException):
         operator.get_or_create_pod(pod_request_obj=pod, context=task_context())
     assert len(kubernetes.created) == 1
+
+
+# ---- a pod that was left behind ----
+
+EACH_CLASS = pytest.mark.parametrize("kind", [SizedKubernetesPodOperator, KubernetesPodOperator])
+
+
+def leave(kubernetes: Kubernetes, context: Any, *how: Any, **more: Any) -> None:
+    """The pod of a try whose worker died with it."""
+    pod = end(make()[0].build_pod_request_obj(context), *how, **more)
+    kubernetes.left, kubernetes.pod = [pod], pod
+
+
+def create(operator: Any, context: Any) -> Any:
+    """As a try begins, with our class and without."""
+    pod = operator.build_pod_request_obj(context)
+    for callback in operator.callbacks:
+        callback.on_pod_manifest_created(pod_request=pod, operator=operator, context=context)
+    return operator.get_or_create_pod(pod_request_obj=pod, context=context)
+
+
+@EACH_CLASS
+@pytest.mark.parametrize(("left_by", "now"), [(1, 1), (1, 2), (2, 2)])
+def test_a_kill_that_nobody_saw_is_told_and_lifted_before_its_pod_is_deleted(
+    server: ScriptedServer, kind: Any, left_by: int, now: int
+) -> None:
+    operator, kubernetes = make(kind, callbacks=[] if kind is not KubernetesPodOperator else [SIZING])
+    server.answers["/predict"] = (200, prediction(10 * GIB))  # it does not know of the kill
+    server.answers["/observe"] = lambda body: (200, RECORDED) if kubernetes.left else (500, {})
+    server.answers["/retry-lift"] = (200, lift(19 * GIB))
+    leave(kubernetes, task_context(left_by), 137, "OOMKilled")
+    context = task_context(now)
+    assert memory(create(operator, context)) == "19Gi"
+    assert kubernetes.left == []
+    (told,) = server.of("/observe")
+    assert (told["try_number"], told["outcome"]) == (left_by, "oom_killed")
+    assert told["allocated"]["memory_bytes"] == 10 * GIB
+    (created,) = kubernetes.created
+    assert created["spec"]["containers"][0]["resources"]["limits"]["memory"] == "19Gi"
+    assert created["metadata"]["annotations"]["loadaware.io/source"] == "local-lift"
+    assert operator.container_resources.limits["memory"] == "19Gi"
+
+
+@EACH_CLASS
+def test_the_end_of_the_new_pod_is_told_too(server: ScriptedServer, kind: Any) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make(kind, callbacks=[] if kind is not KubernetesPodOperator else [SIZING])
+    leave(kubernetes, task_context(), 137, "OOMKilled")
+    pod = create(operator, task_context())
+    assert memory(pod) == "20Gi", "without a promise, twice what was too little"
+    kubernetes.pod = end(pod, 0, "Completed", phase="Succeeded")
+    SIZING.on_pod_completion(pod=pod, operator=operator, context=task_context())
+    assert [o["outcome"] for o in server.of("/observe")] == ["oom_killed", "success"]
+
+
+@pytest.mark.parametrize("how", [(0, "Completed", None, "Succeeded"), (1, "Error")], ids=["success", "failed"])
+def test_another_end_that_nobody_saw_is_told_and_lifts_nothing(server: ScriptedServer, how: Any) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make()
+    leave(kubernetes, task_context(), *how)
+    assert memory(create(operator, task_context(2))) == "10Gi"
+    assert [(o["try_number"], o["outcome"]) for o in server.of("/observe")] == [
+        (1, "success" if how[0] == 0 else "failed")
+    ]
+
+
+def test_a_pod_that_is_kept_is_told_once(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make(on_finish_action="keep_pod")
+    leave(kubernetes, task_context(), 137, "OOMKilled")
+    pod = create(operator, task_context(2))
+    if kubernetes.created:
+        pytest.fail("Airflow takes a pod that it keeps for the try's own")
+    finish(operator, kubernetes, pod, task_context(2))
+    assert [o["try_number"] for o in server.of("/observe")] == [1]
+
+
+def test_a_refusal_after_a_found_kill_goes_back_to_the_static_request(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make(arguments=["-Xmx$(LOADAWARE_MEMORY_MIB_50)m"])
+    leave(kubernetes, task_context(), 137, "OOMKilled")
+    kubernetes.refuse = [403]
+    create(operator, task_context(2))
+    first, second = (body["spec"]["containers"][0] for body in kubernetes.created)
+    assert [c["resources"]["limits"]["memory"] for c in (first, second)] == ["20Gi", "8Gi"]
+    assert [v["value"] for v in first["env"]] == [str(20 * GIB), "10240"]
+    assert [v["value"] for v in second["env"]] == [str(8 * GIB), "4096"]
 
 
 # ---- finish ----
@@ -384,13 +485,25 @@ def test_callbacks_tell_of_a_task_without_a_pod(server: ScriptedServer, error: A
     assert [o["outcome"] for o in server.of("/observe")] == [outcome]
 
 
+@pytest.mark.parametrize(
+    ("error", "outcomes"), [("PodNotFoundException", ["evicted"]), ("AirflowException", [])], ids=["gone", "unknown"]
+)
+def test_callbacks_do_not_guess_how_a_pod_ended_that_they_never_saw(
+    server: ScriptedServer, error: str, outcomes: list[str]
+) -> None:
+    server.answers["/observe"] = (200, RECORDED)
+    operator, _ = make(KubernetesPodOperator)
+    callbacks.on_retry(task_context(task=operator, exception=type(error, (Exception,), {})("?")))
+    assert [o["outcome"] for o in server.of("/observe")] == outcomes
+
+
 def test_two_witnesses_make_one_report(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
     operator, kubernetes = make()
     pod = end(operator.build_pod_request_obj(task_context()), 0, "Completed", phase="Succeeded")
     finish(operator, kubernetes, pod, task_context())
-    pod_callbacks.SizingCallback.on_pod_completion(pod=pod, operator=operator, context=task_context())
+    SIZING.on_pod_completion(pod=pod, operator=operator, context=task_context())
     assert len(server.of("/observe")) == 1
 
 
@@ -400,17 +513,17 @@ def test_two_witnesses_make_one_report(server: ScriptedServer) -> None:
 def test_callbacks_size_and_report_a_plain_operator(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
-    operator, kubernetes = make(KubernetesPodOperator, callbacks=[pod_callbacks.SizingCallback])
+    operator, kubernetes = make(KubernetesPodOperator, callbacks=[SIZING])
     context = task_context()
     pod = operator.build_pod_request_obj(context)
     said = {"client": kubernetes, "mode": "sync", "operator": operator, "context": context}
-    pod_callbacks.SizingCallback.on_pod_manifest_created(pod_request=pod, **said)
+    SIZING.on_pod_manifest_created(pod_request=pod, **said)
     assert memory(pod) == "10Gi"
     kubernetes.refuse = [403]
     operator.get_or_create_pod(pod_request_obj=pod, context=context)
     assert memory(pod) == "8Gi"
     kubernetes.pod = end(pod, 0, "Completed", phase="Succeeded")
-    pod_callbacks.SizingCallback.on_pod_completion(pod=pod, **said)
+    SIZING.on_pod_completion(pod=pod, **said)
     assert [o["outcome"] for o in server.of("/observe")] == ["success"]
 
 

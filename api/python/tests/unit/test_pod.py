@@ -22,8 +22,8 @@ def make(resources: Any = None, **container: Any) -> Any:
     return k8s.V1Pod(metadata=k8s.V1ObjectMeta(annotations={"own": "1"}), spec=k8s.V1PodSpec(containers=[other, base]))
 
 
-def apply(pod: Any, given: Grant = GRANT) -> pods.Applied:
-    return pods.apply(pod, "base", given, pods.static_of(pods.base_container(pod, "base")))
+def apply(pod: Any, given: Grant = GRANT) -> None:
+    pods.apply(pod, "base", given, pods.static_of(pods.base_container(pod, "base")))
 
 
 def test_only_memory_and_the_cpu_request_of_the_base_container_change() -> None:
@@ -56,16 +56,23 @@ def test_notes_for_the_report_are_left() -> None:
     assert pods.notes_of(pod) == ("p-1", {"memory_bytes": 350 * GIB, "cpu_cores": 6.0})
 
 
-def test_the_static_request_comes_back_and_the_program_is_told() -> None:
+def test_everything_of_ours_is_taken_out_again() -> None:
     static = k8s.V1ResourceRequirements(limits={"memory": "1Gi"})
     pod = make(static, args=["-Xmx$(LOADAWARE_MEMORY_MIB_50)m"])
-    applied = apply(pod)
+    before = pods.Before.of(pod, "base")
+    apply(pod)
     assert env(pod) == {"LOADAWARE_MEMORY_BYTES": str(10 * GIB), "LOADAWARE_MEMORY_MIB_50": "5120"}
-    applied.undo()
+    before.restore()
     container = pods.base_container(pod, "base")
-    assert container.resources is static
+    assert (container.resources, container.env) == (static, None)
     assert pod.metadata.annotations == {"own": "1"}
-    assert env(pod) == {"LOADAWARE_MEMORY_BYTES": str(GIB), "LOADAWARE_MEMORY_MIB_50": "512"}
+
+
+@pytest.mark.parametrize(("label", "number"), [("3", 3), ("0", None), ("three", None), (None, None)])
+def test_a_pod_says_which_try_it_was_launched_for(label: Any, number: Any) -> None:
+    pod = make()
+    pod.metadata.labels = {"try_number": label} if label else None
+    assert pods.try_number_of(pod) == number
 
 
 def test_the_program_is_told_before_variables_that_use_it() -> None:

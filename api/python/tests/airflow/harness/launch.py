@@ -1,7 +1,7 @@
 """Runs the real operator, each launch in a process of its own: python -m harness.launch.
 
-Every line of the input is a list of cases, {"run_id", "try_number", "memory", "env_vars", "found", "env"}, as
-launches.Launch says. The answers, a line for each case in their order, are {"error", "begun", "seconds"} with
+Every line of the input is a list of cases, {"run_id", "try_number", "memory", "env_vars", "found", "found_ended", "env"},
+as launches.Launch says. The answers, a line for each case in their order, are {"error", "begun", "seconds"} with
 `begun` on the monotonic clock. The very first case is launched in this process: what Airflow imports and
 prepares on the way takes seconds, and the others, forked from here, find it done.
 """
@@ -21,6 +21,7 @@ from airflow import DAG
 from airflow_provider_loadaware.operators import SizedKubernetesPodOperator
 from kubernetes.client import models as k8s
 
+from harness.waiting import wait_for
 from scenarios import QUICK
 
 Json = dict[str, Any]
@@ -44,7 +45,7 @@ def launch(case: Json) -> Json:
         )
     context = _context(dag, task, case)
     if case["found"]:
-        _leave_running(task, context, case["found"])
+        _leave(task, context, case["found"], ended=case["found_ended"])
     begun = time.monotonic()
     error = None
     try:
@@ -78,14 +79,16 @@ def _context(dag: Any, task: Any, case: Json) -> Any:
     }
 
 
-def _leave_running(task: Any, context: Any, memory: str) -> None:
-    """A pod of this try, as a worker leaves it that dies."""
+def _leave(task: Any, context: Any, memory: str, *, ended: bool) -> None:
+    """A pod of this try, as a worker leaves it that dies: running, or ended since."""
     labels = {**task._get_ti_pod_labels(context)}
     resources = {"requests": {"memory": memory}, "limits": {"memory": memory}}
     env = [{"name": name, "value": value} for name, value in task.env_vars.items()]
     base = {"name": "base", "image": "none", "env": env, "resources": resources}
     body = {"metadata": {"name": "found", "labels": labels}, "spec": {"containers": [base]}}
     task.client.create_namespaced_pod(task.namespace, body)
+    if ended:
+        wait_for("its end", lambda: task.client.read_namespaced_pod("found", task.namespace).status.phase == "Failed")
 
 
 def _fork(case: Json) -> tuple[int, int]:

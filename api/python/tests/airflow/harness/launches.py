@@ -31,7 +31,8 @@ class Launch:
     memory: str = "8Gi"
     try_number: int = 1
     env: dict[str, str] = field(default_factory=dict)  # of the worker
-    found: str = ""  # the memory of a pod of this try that is running already, if any
+    found: str = ""  # the memory of a pod of this try that is there already, if any
+    found_ended: bool = False  # whether that pod ended, badly, before it is found
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Launches:
             "memory": launch.memory,
             "env_vars": launch.env_vars,
             "found": launch.found,
+            "found_ended": launch.found_ended,
             "env": {
                 **launch.env,
                 "AIRFLOW_CONN_LOADAWARE_DEFAULT": connection(launch.url),
