@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/ml/binning"
 	"github.com/loadaware/loadaware/internal/ml/classify"
 	"github.com/loadaware/loadaware/internal/ml/score"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -87,15 +88,10 @@ func (s *sitting) serving() ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	bins := make(sizing.Bins, len(s.edges))
-	for i, edge := range s.edges {
-		bins[i] = sizing.Bytes(edge)
-	}
 	predicted := make([]int, 0, len(s.test))
 	for _, i := range s.test {
-		q := s.plan.question(s.lesson, i)
-		q.Edges = bins
-		predicted = append(predicted, min(bins.Index(served.Size(i, q).Limit), len(bins)-1))
+		limit := served.Size(i, s.plan.question(s.lesson, i)).Limit // rounded up to an edge it is in the same bin
+		predicted = append(predicted, binning.Index(s.edges, float64(limit)))
 	}
 	return predicted, nil
 }

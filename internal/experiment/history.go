@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -40,40 +41,43 @@ func Read(name string, r io.Reader) (*Data, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	tasks := map[sizing.TaskKey]*sizing.History{}
-	var histories []*sizing.History
+	told := map[sizing.TaskKey][]sizing.Observation{}
 	for line, err := range reader.All() {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		o := &line.Observation
-		h := tasks[o.Try.TaskKey]
-		if h == nil {
-			h = &sizing.History{Task: o.Try.TaskKey}
-			tasks[h.Task], histories = h, append(histories, h)
-		}
-		h.Schema.Admit(o.Features)
-		h.LastSeq++
-		h.Total++
-		h.Rows = append(h.Rows, rowOf(h, o))
+		task := line.Observation.Try.TaskKey
+		told[task] = append(told[task], line.Observation)
 	}
-	for _, h := range histories {
-		slices.SortStableFunc(h.Rows, func(a, b sizing.HistoryRow) int { return a.At.Compare(b.At) })
+	histories := make([]*sizing.History, 0, len(told))
+	for task, observations := range told {
+		histories = append(histories, historyOf(task, observations))
 	}
 	return Of(name, histories)
 }
 
-// rowOf is the row that the store would keep of an observation.
-func rowOf(h *sizing.History, o *sizing.Observation) sizing.HistoryRow {
-	r := sizing.HistoryRow{
-		Seq: h.LastSeq, At: o.StartedAt, RunID: o.Try.RunID, MapIndex: o.Try.MapIndex, Try: o.Try.Number,
-		Outcome: o.Outcome, MemoryMax: o.MemoryMax, CPUMax: o.CPUMax, Duration: o.Duration,
-		Allocated: o.Allocated, Requested: o.Requested, Features: h.Schema.Row(o.Features, nil), Weight: 1,
+// historyOf is what the store would keep of a task.
+func historyOf(task sizing.TaskKey, told []sizing.Observation) *sizing.History {
+	slices.SortStableFunc(told, func(a, b sizing.Observation) int { return at(&a).Compare(at(&b)) })
+	h := &sizing.History{Task: task, Total: len(told), LastSeq: int64(len(told))}
+	for i := range told {
+		o := &told[i]
+		h.Schema.Admit(o.Features)
+		h.Rows = append(h.Rows, sizing.HistoryRow{
+			Seq: int64(i + 1), At: at(o), RunID: o.Try.RunID, MapIndex: o.Try.MapIndex, Try: o.Try.Number,
+			Outcome: o.Outcome, MemoryMax: o.MemoryMax, CPUMax: o.CPUMax, Duration: o.Duration,
+			Allocated: o.Allocated, Requested: o.Requested, Features: h.Schema.Row(o.Features, nil), Weight: 1,
+		})
 	}
-	if !o.EndedAt.IsZero() {
-		r.At = o.EndedAt
+	return h
+}
+
+// at is when a try ended, else started.
+func at(o *sizing.Observation) time.Time {
+	if o.EndedAt.IsZero() {
+		return o.StartedAt
 	}
-	return r
+	return o.EndedAt
 }
 
 // Of takes histories, whose rows are in order of time. sizing.Invalid where no task

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,13 @@ func TestAFingerprintIsThatOfTheRows(t *testing.T) {
 	lines := strings.SplitAfter(text, "\n")
 	assert.NotEqual(t, whole.Fingerprint, read(t, strings.Join(lines[:len(lines)-2], "")).Fingerprint, "a row less")
 	assert.NotEqual(t, whole.Fingerprint, read(t, strings.Replace(text, ",b,", ",c,", 1)).Fingerprint, "another category")
+}
+
+func TestTheOrderOfAFileIsThatOfTime(t *testing.T) {
+	lines := strings.SplitAfter(history(20), "\n")
+	rows := lines[1 : len(lines)-1]
+	slices.Reverse(rows)
+	assert.Equal(t, read(t, history(20)).Fingerprint, read(t, header+strings.Join(rows, "")).Fingerprint)
 }
 
 func TestTheCapHoldsEveryPeak(t *testing.T) {

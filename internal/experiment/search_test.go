@@ -1,0 +1,66 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/ml/gbt"
+)
+
+// A fold learns neither from the rows that it is judged on nor from those that the
+// search must not know.
+func TestAFoldKnowsOnlyItsOwnRows(t *testing.T) {
+	text := strings.Builder{}
+	text.WriteString("dag_id,task_id,run_id,memory_max_bytes,feature.size\n")
+	for i := range 60 {
+		fmt.Fprintf(&text, "d,a,r%d,%d,%d\n", i, 1_000_000_000+i*100_000_000, i)
+	}
+	d, err := Read("distinct peaks", strings.NewReader(text.String()))
+	require.NoError(t, err)
+	p, err := New(d, Config{BinsGB: map[string][][]float64{"a": {{5, 8}}}})
+	require.NoError(t, err)
+	s := p.sitting(p.trials[0], 3)
+	known := map[float64]bool{}
+	for _, i := range s.train {
+		known[math.Log(s.lesson.Peak(i))] = true
+	}
+	parts, err := s.folds(None)
+	require.NoError(t, err)
+	require.Len(t, parts, searchFolds)
+	judged := 0
+	for _, part := range parts {
+		for _, level := range part.rows.Y {
+			assert.True(t, known[level], "a row that is held back")
+		}
+		assert.Equal(t, len(s.train), part.rows.Rows()+len(part.test))
+		assert.Len(t, part.actual, len(part.test))
+		judged += len(part.test)
+	}
+	assert.Equal(t, len(s.train), judged)
+}
+
+func TestParametersReachTheTrees(t *testing.T) {
+	require.Len(t, treeSpace, 6)
+	assert.Equal(t, gbt.Config{Rounds: 70, LearningRate: 0.2, MaxDepth: 5, MinLeafRows: 9, Lambda: 3, Subsample: 0.8},
+		trees([]float64{70, 0.2, 5, 9, 3, 0.8}), "in the order of the space")
+	assert.Equal(t, gbt.Config{}, trees(nil))
+}
+
+func TestConfusionCountsAllSeedsByActualThenPredicted(t *testing.T) {
+	row := Row{Task: "a", BinsGB: []float64{1, 2, 3}, Family: "svm", Oversampling: None}
+	c, err := confusion([]*paper{
+		{Row: row, actual: []int{0, 0, 1}, predicted: []int{0, 1, 1}},
+		{Row: row, actual: []int{1, 0}, predicted: []int{1, 1}},
+	})
+	require.NoError(t, err)
+	assert.Equal(t, [][]int{{1, 2, 0}, {0, 2, 0}, {0, 0, 0}}, c.Counts)
+	assert.Equal(t, 0.5, *c.Precision[1])
+	assert.Equal(t, 1.0/3, *c.Recall[0])
+	assert.Nil(t, c.Recall[2], "there was none")
+	assert.Nil(t, c.Precision[2], "none was predicted")
+}
