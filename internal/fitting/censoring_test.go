@@ -39,7 +39,7 @@ func TestKillsThatNoSuccessExplainsRaiseTheFit(t *testing.T) {
 	}
 	k.fit()
 	t.Logf("other %.2f → %.2f GiB, small %.2f → %.2f GiB", before, limit(k, other), beforeSmall, limit(k, small))
-	assert.Greater(t, limit(k, other), 2*before)
+	assert.Greater(t, limit(k, other), 1.5*before, "twelve kills weigh against some thirty successes")
 	assert.InEpsilon(t, beforeSmall, limit(k, small), 0.3, "the small ones are not to blame")
 }
 

@@ -32,6 +32,7 @@ func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	case m.knowsVoided(h):
 		m = New()
 		m.Trees = champion.Trees
+		champion = nil // what it learned of a report that was taken back must not stay
 	}
 	if err := m.takeIn(h); err != nil {
 		return nil, Outcome{}, err

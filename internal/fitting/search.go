@@ -212,8 +212,9 @@ func (e *Exam) judgeSearch(found Trees) {
 		return
 	}
 	challenger := e.Candidates[0]
+	chance := 3 * math.Sqrt(sizing.DefaultRiskTarget/float64(e.Rows)) // three deviations of a share so small
 	for _, rival := range e.Candidates[1:] {
-		if challenger.Waste > (1-searchMargin)*rival.Waste || challenger.Killed > max(sizing.DefaultRiskTarget, rival.Killed) {
+		if challenger.Waste > (1-searchMargin)*rival.Waste || challenger.Killed > max(sizing.DefaultRiskTarget, rival.Killed)+chance {
 			e.Reason = fmt.Sprintf("a search found no better trees: on the newest %d runs they waste %.2f per used, %.1f %% killed, %s %.2f, %.1f %%",
 				e.Rows, challenger.Waste, 100*challenger.Killed, rival.Name, rival.Waste, 100*rival.Killed)
 			return

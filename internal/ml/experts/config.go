@@ -5,6 +5,8 @@ package experts
 type Config struct {
 	Target     float64 // share of first tries that may be killed
 	KillPrice  float64 // of one kill, in mean row costs of the pool
+	Unripe     int     // first rows whose errors are not kept: models of a few rows err as grown ones never do
+	Chance     float64 // rows' worth of the target that a few kills may be beyond it, by chance
 	Window     int     // residuals kept per spread
 	Ledger     int     // rows kept for the local spread
 	Near       int     // neighbours in predicted level
@@ -26,7 +28,7 @@ type Config struct {
 // Default is what was measured best. The target is the caller's.
 func Default(target float64) Config {
 	return Config{
-		Target: target, KillPrice: 1, Window: 500, Ledger: 2000, Near: 100, Prior: 60, Forget: 0.9995, Blend: 20, Slack: 2,
+		Target: target, KillPrice: 1, Unripe: 8, Chance: 60, Window: 500, Ledger: 2000, Near: 100, Prior: 60, Forget: 0.9995, Blend: 20, Slack: 2,
 		Young: 32, Reach: 1, FirstReach: 5, Step: 0.001, Stale: 0.3, Rung: 0.12, MinStep: 1.3, PriorRows: 4, PriorSpan: 0.3,
 	}
 }

@@ -106,11 +106,13 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed i
 	for k := range x.SqErr {
 		x.SqErr[k] += (log - p.Level[k]) * (log - p.Level[k])
 	}
-	if x.Told > 4 { // residuals of three rows at least
+	if x.Told > x.config.Unripe+3 { // residuals of three rows at least
 		x.charge(p, peak, duration)
 	}
 	x.adapt(x.Answer(p, x.config.Target, &x.scratch).Amount < peak)
-	x.keep(Entry{Point: *p, Log: log})
+	if x.Told > x.config.Unripe {
+		x.keep(Entry{Point: *p, Log: log})
+	}
 	changed = x.watch(log - p.Level[LineTrees])
 	x.Heed(pool)
 	return changed

@@ -90,7 +90,7 @@ func TestKilledTriesCountWhole(t *testing.T) {
 // (1 + 1.3 + 0.6) · 10 GB·s and one kill, at the least risk there is.
 func TestEveryExpertIsChargedWithEveryRow(t *testing.T) {
 	config := Default(target)
-	config.Forget, config.MinStep = 0.9995, 1.3
+	config.Forget, config.MinStep, config.Unripe = 0.9995, 1.3, 1
 	x, pool := New(config), new(Pool)
 	p := at(gb, 0.3, 10)
 	x.Learn(nil, gb, 10, pool)
