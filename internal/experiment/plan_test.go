@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -202,12 +203,14 @@ func TestProgressReachesItsSteps(t *testing.T) {
 }
 
 func TestAnExperimentEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	p := plan(t, history(40), experiment.Config{Families: []string{"prior", "svm"}, BinsGB: bins, Seeds: 50, Trials: 1000})
-	done := 0
-	_, err := p.Run(ctx, func(int) { cancel(); done++ })
-	assert.ErrorIs(t, err, context.Canceled)
-	assert.Less(t, done, 1000)
+	for _, trials := range []int{0, 1000} {
+		ctx, cancel := context.WithCancel(t.Context())
+		p := plan(t, history(40), experiment.Config{Families: []string{"prior", "svm"}, BinsGB: bins, Seeds: 500, Trials: trials})
+		var done atomic.Int64
+		_, err := p.Run(ctx, func(int) { cancel(); done.Add(1) })
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.Less(t, done.Load(), int64(50), "what was under way is ended, and nothing begun")
+	}
 }
 
 func TestWhatCannotBeTriedIsSaid(t *testing.T) {
