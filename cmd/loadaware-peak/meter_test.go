@@ -1,0 +1,105 @@
+//go:build linux
+
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/loadaware/loadaware/internal/cgroup"
+)
+
+// measured lets a meter take readings, one every 100 ms; the first is before the program.
+func measured(readings ...cgroup.Reading) report {
+	m := &meter{first: readings[0], before: readings[0], series: newSeries()}
+	for i, r := range readings[1:] {
+		m.take(time.Duration(i+1)*100*ms, r)
+	}
+	return m.report()
+}
+
+func TestTheMarkSeesWhatLooksMiss(t *testing.T) {
+	r := measured(
+		cgroup.Reading{Memory: 10, Watermark: 10},
+		cgroup.Reading{Memory: 100, Watermark: 100},
+		cgroup.Reading{Memory: 100, Watermark: 900}, // a spike came and went
+		cgroup.Reading{Memory: 100, Watermark: 900},
+	)
+	assert.EqualValues(t, 900, r.memory)
+	assert.EqualValues(t, 100, r.sampled)
+	assert.Equal(t, "memory.peak", r.source)
+	assert.Equal(t, []int64{0, 100, 900, 100}, memories(r.series), "the spike stands in its slot")
+}
+
+func TestCacheIsNotNeed(t *testing.T) {
+	r := measured(
+		cgroup.Reading{Memory: 10, Watermark: 10},
+		cgroup.Reading{Memory: 100, Watermark: 100},
+		cgroup.Reading{Memory: 8000, InactiveFile: 7900, Watermark: 8000}, // read a large file
+		cgroup.Reading{Memory: 8000, InactiveFile: 7900, Watermark: 8000},
+	)
+	assert.EqualValues(t, 100, r.memory)
+	assert.Equal(t, "memory.peak", r.source)
+}
+
+func TestWhereCacheHasRaisedTheMarkOnlyLooksKnow(t *testing.T) {
+	r := measured(
+		cgroup.Reading{Memory: 10, Watermark: 10},
+		cgroup.Reading{Memory: 8000, InactiveFile: 7900, Watermark: 8000},
+		cgroup.Reading{Memory: 8000, InactiveFile: 5000, Watermark: 8000}, // memory in the place of cache
+	)
+	assert.EqualValues(t, 3000, r.memory)
+	assert.Equal(t, "sampled", r.source)
+}
+
+func TestAMarkFromBeforeTheProgramIsNotItsOwn(t *testing.T) {
+	r := measured(
+		cgroup.Reading{Memory: 10, Watermark: 5000},
+		cgroup.Reading{Memory: 100, Watermark: 5000},
+	)
+	assert.EqualValues(t, 100, r.memory)
+	assert.Equal(t, "sampled", r.source)
+}
+
+func TestWithoutAMarkThePeakIsSampled(t *testing.T) {
+	r := measured(cgroup.Reading{Memory: 10}, cgroup.Reading{Memory: 100}, cgroup.Reading{Memory: 50})
+	assert.EqualValues(t, 100, r.memory)
+	assert.Equal(t, "sampled", r.source)
+}
+
+func TestOnlyKillsAndCPUOfTheProgramCount(t *testing.T) {
+	r := measured(
+		cgroup.Reading{OOMKills: 3, CPU: 50 * time.Second},
+		cgroup.Reading{OOMKills: 5, CPU: 50*time.Second + 150*ms},
+	)
+	assert.EqualValues(t, 2, r.kills)
+	assert.InDelta(t, 1.5, r.cores, 1e-9, "a short try is one window")
+}
+
+func TestCoresAreTheLargestMeanOfASecond(t *testing.T) {
+	readings := []cgroup.Reading{{}}
+	for i := range 40 { // 1 core for 2 s, a burst of 4 cores for 0.1 s, then nothing
+		last := readings[len(readings)-1].CPU
+		switch {
+		case i < 20:
+			last += 100 * ms
+		case i == 20:
+			last += 400 * ms
+		}
+		readings = append(readings, cgroup.Reading{CPU: last})
+	}
+	assert.InDelta(t, 1, measured(readings...).cores, 1e-9)
+}
+
+func TestThePauseGrowsAndPaysForItsLook(t *testing.T) {
+	for claim, c := range map[string]struct{ elapsed, cost, want time.Duration }{
+		"quick at first":              {100 * ms, 0, 20 * ms},
+		"a hundredth of the time":     {10 * time.Second, 0, 100 * ms},
+		"slow at last":                {time.Hour, 0, 250 * ms},
+		"a dear look is repaid later": {100 * ms, 5 * ms, time.Second},
+	} {
+		assert.Equal(t, c.want, pause(c.elapsed, c.cost), claim)
+	}
+}

@@ -1,0 +1,275 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The wrapper and a program to wrap, built once for all tests.
+var wrapper, load string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "loadaware-peak")
+	if err != nil {
+		panic(err)
+	}
+	wrapper, load = filepath.Join(dir, "loadaware-peak"), filepath.Join(dir, "load")
+	for to, from := range map[string]string{wrapper: ".", load: "./testdata/load"} {
+		if out, err := exec.Command("go", "build", "-o", to, from).CombinedOutput(); err != nil {
+			panic(string(out))
+		}
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// end is what a parent sees of a program.
+type end struct {
+	status syscall.WaitStatus
+	output string
+}
+
+// play runs a command, sends signals once it has said that it is ready, and waits.
+func play(t *testing.T, input string, signals []syscall.Signal, command ...string) end {
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdin = strings.NewReader(input)
+	pipe, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	var errors bytes.Buffer
+	cmd.Stderr = &errors
+	require.NoError(t, cmd.Start())
+	out := bufio.NewReader(pipe)
+	var said string
+	for len(signals) > 0 && !strings.HasSuffix(said, "ready\n") {
+		line, err := out.ReadString('\n')
+		require.NoError(t, err, "the program has not got ready: %s", errors.String())
+		said += line
+	}
+	for _, s := range signals {
+		require.NoError(t, cmd.Process.Signal(s))
+		time.Sleep(20 * time.Millisecond) // signals of a kind that is pending are lost
+	}
+	rest, err := io.ReadAll(out)
+	require.NoError(t, err)
+	_ = cmd.Wait()
+	return end{cmd.ProcessState.Sys().(syscall.WaitStatus), said + string(rest) + errors.String()}
+}
+
+// wrapped is the command under the wrapper, with a file for its message.
+func wrapped(file string, command ...string) []string {
+	return append([]string{wrapper, "-to", file, "--"}, command...)
+}
+
+func number(s syscall.Signal) string { return strconv.Itoa(int(s)) }
+
+func TestAProgramEndsAsItWouldAlone(t *testing.T) {
+	usr1, term, kill := number(syscall.SIGUSR1), number(syscall.SIGTERM), number(syscall.SIGKILL)
+	for claim, c := range map[string]struct {
+		command []string
+		input   string
+		signals []syscall.Signal
+	}{
+		"success":                      {command: []string{load}},
+		"exit code 1":                  {command: []string{load, "exit:1"}},
+		"exit code 77":                 {command: []string{load, "exit:77"}},
+		"exit code 137 without signal": {command: []string{load, "exit:137"}},
+		"exit code 255":                {command: []string{load, "exit:255"}},
+		"input and output pass":        {command: []string{load, "cat", "exit:4"}, input: strings.Repeat("word ", 100_000)},
+		"standard error passes":        {command: []string{load, "exit:x"}},
+		"arguments pass as they are":   {command: []string{load, "print:a b -- -to $x"}},
+		"killed by itself":             {command: []string{load, "die:" + kill}},
+		"terminated by itself":         {command: []string{load, "die:" + term}},
+		"a crash":                      {command: []string{load, "die:" + number(syscall.SIGSEGV)}},
+		"an abort":                     {command: []string{load, "die:" + number(syscall.SIGABRT)}},
+		"a bus error":                  {command: []string{load, "die:" + number(syscall.SIGBUS)}},
+		"a broken pipe":                {command: []string{load, "die:" + number(syscall.SIGPIPE)}},
+		"a hangup":                     {command: []string{load, "die:" + number(syscall.SIGHUP)}},
+		"told to quit":                 {command: []string{load, "die:" + number(syscall.SIGQUIT)}},
+		"terminated from outside": {command: []string{"sh", "-c", "echo ready; exec sleep 10"},
+			signals: []syscall.Signal{syscall.SIGTERM}},
+		"interrupted from outside": {command: []string{"sh", "-c", "echo ready; exec sleep 10"},
+			signals: []syscall.Signal{syscall.SIGINT}},
+		"told to quit from outside": {command: []string{"sh", "-c", "echo ready; exec sleep 10"},
+			signals: []syscall.Signal{syscall.SIGQUIT}},
+		"killed from outside": {command: []string{"sh", "-c", "echo ready; exec sleep 10"},
+			signals: []syscall.Signal{syscall.SIGKILL}},
+		"handles its end": {command: []string{load, "trap:" + term + ":5", "print:ready", "sleep:10s"},
+			signals: []syscall.Signal{syscall.SIGTERM}},
+		"ignores its end": {command: []string{load, "ignore:" + term, "print:ready", "sleep:300ms", "exit:6"},
+			signals: []syscall.Signal{syscall.SIGTERM}},
+		"every signal comes once": {command: []string{load, "count:" + usr1 + ":5", "exit:8"},
+			signals: []syscall.Signal{syscall.SIGUSR1, syscall.SIGUSR1, syscall.SIGUSR1, syscall.SIGUSR1, syscall.SIGUSR1}},
+		"a window changes its size": {command: []string{load, "count:" + number(syscall.SIGWINCH) + ":1", "exit:9"},
+			signals: []syscall.Signal{syscall.SIGWINCH}},
+		"a signal of real time": {command: []string{load, "count:40:1", "exit:10"},
+			signals: []syscall.Signal{40}},
+		"fifty children at once":       {command: []string{load, "children:50:sleep+200ms", "exit:11"}},
+		"a child that fails":           {command: []string{load, "children:1:exit+3"}},
+		"orphans stay behind":          {command: []string{load, "orphans:3:0ms", "exit:12"}},
+		"the limit of files":           {command: []string{"sh", "-c", "ulimit -n"}},
+		"the mask of files":            {command: []string{"sh", "-c", "umask"}},
+		"the group of the process":     {command: []string{"sh", "-c", "ps -o pgid= -p $$ 2>/dev/null | tr -d ' ' | grep -c ."}},
+		"handlers are those of a new":  {command: []string{"sh", "-c", "grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status"}},
+		"only three files are open":    {command: []string{"sh", "-c", "ls /proc/self/fd | wc -l"}},
+		"input that is not read":       {command: []string{"true"}, input: strings.Repeat("x", 1<<20)},
+		"a program without a #! line":  {command: []string{"sh", "-c", "exit 13"}},
+		"a signal of an ignored child": {command: []string{"sh", "-c", "trap '' HUP; kill -HUP $$; exit 14"}},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "message")
+			alone := play(t, c.input, c.signals, c.command...)
+			measured := play(t, c.input, c.signals, wrapped(file, c.command...)...)
+			assert.Equal(t, alone, measured)
+			if claim == "killed from outside" {
+				return // and so was the wrapper
+			}
+			assert.Equal(t, exitCode(alone.status), told(t, file).Exit)
+		})
+	}
+}
+
+// tale is what a message tells.
+type tale struct {
+	Peak     int64   `json:"memory_max_bytes"`
+	Sampled  int64   `json:"memory_sampled_bytes"`
+	Cores    float64 `json:"cpu_max_cores"`
+	Source   string  `json:"source"`
+	Kills    int     `json:"oom_kills"`
+	Duration float64 `json:"duration_seconds"`
+	Exit     int     `json:"exit_code"`
+	Series   struct {
+		Step   float64   `json:"step_seconds"`
+		Memory []int64   `json:"memory_mib"`
+		Cores  []float64 `json:"cpu_cores"`
+	} `json:"series"`
+}
+
+func told(t *testing.T, file string) tale {
+	text := read(t, file)
+	assert.Less(t, len(text), 4096)
+	var told tale
+	require.NoError(t, json.Unmarshal([]byte(text), &told), text)
+	return told
+}
+
+func TestACommandThatCannotRunSaysSoAsShellsDo(t *testing.T) {
+	plain := filepath.Join(t.TempDir(), "plain")
+	require.NoError(t, os.WriteFile(plain, nil, 0o644))
+	for claim, c := range map[string]struct {
+		command []string
+		want    int
+	}{
+		"not there":      {[]string{wrapper, "--", "/no/such/program"}, 127},
+		"not in PATH":    {[]string{wrapper, "--", "no-such-program"}, 127},
+		"not executable": {[]string{wrapper, "--", plain}, 126},
+		"no command":     {[]string{wrapper}, 2},
+		"nothing behind": {[]string{wrapper, "-to", "x", "--"}, 2},
+	} {
+		assert.Equal(t, c.want, play(t, "", nil, c.command...).status.ExitStatus(), claim)
+	}
+}
+
+func TestOurOwnTroubleIsNotTheProgramsTrouble(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o666))
+	shell := "exec " + wrapper + " -to " + filepath.Join(dir, "m") + " -- sh -c 'echo works; exit 5'"
+	for claim, command := range map[string][]string{
+		"a message in no folder":         wrapped("/no/such/dir/file", "sh", "-c", "echo works; exit 5"),
+		"a folder in place of the file":  wrapped(dir, "sh", "-c", "echo works; exit 5"),
+		"a pipe in place of the file":    wrapped(pipe, "sh", "-c", "echo works; exit 5"),
+		"a device in place of the file":  wrapped("/dev/full", "sh", "-c", "echo works; exit 5"),
+		"no file may be opened":          {"sh", "-c", "ulimit -n 5; " + shell},
+		"no file may grow":               {"sh", "-c", "ulimit -f 0; " + shell},
+		"no standard input":              {"sh", "-c", shell + " <&-"},
+		"no standard error":              {"sh", "-c", shell + " 2>&-"},
+		"no environment":                 append([]string{"env", "-i", "PATH=/usr/bin:/bin"}, wrapped(filepath.Join(dir, "n"), "sh", "-c", "echo works; exit 5")...),
+		"an empty environment, no PATH":  append([]string{"env", "-i"}, wrapped(filepath.Join(dir, "n"), "/bin/sh", "-c", "echo works; exit 5")...),
+		"the usual place is not there":   {wrapper, "--", "sh", "-c", "echo works; exit 5"},
+		"without the two dashes":         {wrapper, "sh", "-c", "echo works; exit 5"},
+		"a deleted directory":            {"sh", "-c", "mkdir " + dir + "/gone; cd " + dir + "/gone; rmdir ../gone; " + shell},
+		"signals ignored by our parent":  {"sh", "-c", "trap '' HUP INT; " + shell},
+		"the program's own last message": {"sh", "-c", "echo 7 >" + dir + "/own; exec " + wrapper + " -to " + dir + "/own -- sh -c 'echo works; exit 5'"},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			got := play(t, "", nil, command...)
+			assert.Equal(t, 5, got.status.ExitStatus())
+			assert.Equal(t, "works\n", got.output)
+		})
+	}
+	unknown := play(t, "", nil, wrapper, "-such", "--", "sh", "-c", "echo works; exit 5")
+	assert.Equal(t, 5, unknown.status.ExitStatus())
+	assert.Contains(t, unknown.output, "not measured")
+}
+
+func TestSignalsThatOurParentIgnoresStayIgnored(t *testing.T) {
+	script := "trap '' HUP; exec \"$@\""
+	inner := []string{"sh", "-c", "grep SigIgn /proc/self/status"}
+	alone := play(t, "", nil, append([]string{"sh", "-c", script, "sh"}, inner...)...)
+	got := play(t, "", nil, append([]string{"sh", "-c", script, "sh"}, wrapped(filepath.Join(t.TempDir(), "m"), inner...)...)...)
+	assert.Equal(t, alone, got)
+}
+
+func TestOrphansAreReaped(t *testing.T) {
+	cmd := exec.Command(wrapper, "-to", filepath.Join(t.TempDir(), "m"), "--", load, "orphans:20:100ms", "print:ready", "sleep:10s")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	defer func() { cmd.Process.Kill(); cmd.Wait() }()
+	_, err = bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	path := "/proc/" + strconv.Itoa(cmd.Process.Pid) + "/task/" + strconv.Itoa(cmd.Process.Pid) + "/children"
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("this kernel does not list children: ", err)
+	}
+	assert.Eventually(t, func() bool { return len(strings.Fields(read(t, path))) == 1 }, 5*time.Second, 20*ms,
+		"the program alone is left, neither sleepers nor zombies")
+}
+
+func TestTheProgramDoesNotOutliveTheWrapper(t *testing.T) {
+	cmd := exec.Command(wrapper, "-to", filepath.Join(t.TempDir(), "m"), "--", "sh", "-c", "echo $$; exec sleep 60")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	require.NoError(t, err)
+	require.NoError(t, cmd.Process.Kill())
+	cmd.Wait()
+	assert.Eventually(t, func() bool {
+		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		return err != nil || bytes.Contains(text, []byte(") Z "))
+	}, 5*time.Second, 20*ms)
+}
+
+func TestAnInitContainerInstallsACopyThatRuns(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 { // a second time, over the first
+		require.Zero(t, play(t, "", nil, wrapper, "install", dir).status)
+	}
+	names, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, names, 1)
+	copied := filepath.Join(dir, names[0].Name())
+	assert.Equal(t, "loadaware-peak", names[0].Name())
+	assert.Equal(t, 6, play(t, "", nil, copied, "--", "sh", "-c", "exit 6").status.ExitStatus())
+	assert.Equal(t, 1, play(t, "", nil, wrapper, "install", "/no/such/dir").status.ExitStatus())
+}

@@ -1,0 +1,86 @@
+//go:build linux
+
+package main
+
+import (
+	"strconv"
+	"time"
+)
+
+// report is what is told of a try. Unknown is left out.
+type report struct {
+	memory   int64 // bytes, the best that is known
+	sampled  int64 // bytes, the largest that sampling alone saw
+	cores    float64
+	source   string // memory.peak, sampled or proc
+	kills    int64
+	duration time.Duration
+	exit     *int // nil while the program runs
+	series   *series
+}
+
+// field is one member of a JSON object; the value is JSON.
+type field struct{ key, value string }
+
+const peakKey = "memory_max_bytes"
+
+// fields are the members of the message, with at most so many points of the series.
+func (r report) fields(points int) []field {
+	var fields []field
+	add := func(known bool, key, value string) {
+		if known {
+			fields = append(fields, field{key, value})
+		}
+	}
+	add(r.memory > 0, peakKey, integer(r.memory))
+	add(r.cores > 0, "cpu_max_cores", decimal(r.cores, 3))
+	add(true, "source", strconv.Quote(r.source))
+	add(r.sampled > 0, "memory_sampled_bytes", integer(r.sampled))
+	add(true, "oom_kills", integer(r.kills))
+	add(true, "duration_seconds", decimal(r.duration.Seconds(), 3))
+	if r.exit != nil {
+		add(true, "exit_code", strconv.Itoa(*r.exit))
+	}
+	add(points > 0 && len(r.series.slots) > 0, "series", r.series.within(max(points, 1)).json())
+	return fields
+}
+
+// json of a series: the first point lasts from 0 to step_seconds, and so on.
+func (s *series) json() string {
+	text := []byte(`{"step_seconds":` + decimal(s.step.Seconds(), 1) + `,"memory_mib":[`)
+	for i, slot := range s.slots {
+		text = append(comma(text, i), integer((slot.memory+(1<<20)-1)>>20)...)
+	}
+	text = append(text, `],"cpu_cores":[`...)
+	for i, cores := range s.cores() {
+		text = append(comma(text, i), decimal(cores, 2)...)
+	}
+	return string(append(text, `]}`...))
+}
+
+// members writes fields as they stand between the braces of an object.
+func members(fields []field) []byte {
+	var text []byte
+	for i, f := range fields {
+		text = append(append(append(comma(text, i), strconv.Quote(f.key)...), ':'), f.value...)
+	}
+	return text
+}
+
+func comma(text []byte, i int) []byte {
+	if i > 0 {
+		return append(text, ',')
+	}
+	return text
+}
+
+func integer(n int64) string { return strconv.FormatInt(n, 10) }
+
+// decimal rounds to so many places and drops zeros at the end.
+func decimal(f float64, places int) string {
+	scale := 1.0
+	for range places {
+		scale *= 10
+	}
+	return strconv.FormatFloat(float64(int64(f*scale+0.5))/scale, 'f', -1, 64)
+}
