@@ -1,0 +1,215 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const mib = 1 << 20
+
+// group is a control group of its own, of whatever version this system has.
+type group struct {
+	dirs  map[string]string // by controller
+	mark  string            // the file of its high-water mark
+	limit string            // the file of its memory limit
+}
+
+// newGroup skips the test where nobody lets us make a group.
+func newGroup(t *testing.T) group {
+	const root = "/sys/fs/cgroup"
+	name := fmt.Sprintf("loadaware-peak-%d-%d", os.Getpid(), time.Now().UnixNano())
+	g := group{dirs: map[string]string{}, mark: "memory.max_usage_in_bytes", limit: "memory.limit_in_bytes"}
+	unified, err := os.ReadFile(root + "/cgroup.subtree_control")
+	if err == nil && strings.Contains(string(unified), "memory") {
+		g.mark, g.limit = "memory.peak", "memory.max"
+	}
+	for _, controller := range []string{"memory", "cpuacct", "pids"} {
+		g.dirs[controller] = filepath.Join(root, controller, name)
+		if err == nil {
+			g.dirs[controller] = filepath.Join(root, name)
+		}
+		if err := os.MkdirAll(g.dirs[controller], 0o755); err != nil {
+			t.Skip("no control group can be made here: ", err)
+		}
+		t.Cleanup(func() { syscall.Rmdir(g.dirs[controller]) })
+	}
+	if _, err := os.Stat(filepath.Join(g.dirs["memory"], g.limit)); err != nil {
+		t.Skip("the control group has no memory controller: ", err)
+	}
+	return g
+}
+
+// holding is the command that enters the group and then becomes the other.
+func (g group) holding(command ...string) []string {
+	script := ""
+	for _, dir := range g.dirs {
+		script += "echo $$ >" + dir + "/cgroup.procs && "
+	}
+	return append([]string{"sh", "-c", script + `exec "$@"`, "sh"}, command...)
+}
+
+func (g group) set(t *testing.T, controller, file string, value int) {
+	require.NoError(t, os.WriteFile(filepath.Join(g.dirs[controller], file), []byte(strconv.Itoa(value)), 0))
+}
+
+// peak is what the kernel says from outside.
+func (g group) peak(t *testing.T) int64 {
+	bytes, err := strconv.ParseInt(strings.TrimSpace(read(t, filepath.Join(g.dirs["memory"], g.mark))), 10, 64)
+	require.NoError(t, err)
+	return bytes
+}
+
+func TestThePeakIsWhatTheKernelSaw(t *testing.T) {
+	for claim, c := range map[string]struct {
+		steps []string
+		mib   int64
+	}{
+		"memory that stays":            {[]string{"alloc:200", "sleep:300ms"}, 200},
+		"a spike of 50 ms":             {[]string{"sleep:1500ms", "spike:200:50ms", "sleep:300ms"}, 200},
+		"a spike of no time at all":    {[]string{"sleep:1s", "spike:200:0ms", "sleep:300ms"}, 200},
+		"children together":            {[]string{"children:4:alloc+50,sleep+1s"}, 200},
+		"memory until the last breath": {[]string{"alloc:200", "exit:0"}, 200},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			g := newGroup(t)
+			file := filepath.Join(t.TempDir(), "m")
+			require.Zero(t, play(t, "", nil, g.holding(wrapped(file, append([]string{load}, c.steps...)...)...)...).status)
+			got := told(t, file)
+			assert.Equal(t, "memory.peak", got.Source)
+			assert.GreaterOrEqual(t, got.Peak, c.mib*mib)
+			assert.LessOrEqual(t, got.Peak, g.peak(t))
+			assert.InEpsilon(t, g.peak(t), got.Peak, 0.01)
+			assert.Less(t, got.Peak, (c.mib+20)*mib, "the runtimes of wrapper and program are small")
+			var top int64
+			for _, point := range got.Series.Memory {
+				top = max(top, point)
+			}
+			assert.InDelta(t, (got.Peak+mib-1)/mib, top, 1, "the series shows the peak")
+		})
+	}
+}
+
+func TestAFileThatWasWrittenIsNotNeed(t *testing.T) {
+	g, dir := newGroup(t), t.TempDir()
+	var fs syscall.Statfs_t
+	require.NoError(t, syscall.Statfs(dir, &fs))
+	if fs.Type == 0x01021994 {
+		t.Skip("the temporary folder is in memory")
+	}
+	file := filepath.Join(dir, "m")
+	require.Zero(t, play(t, "", nil, g.holding(wrapped(file, load, "alloc:30", "file:"+dir+"/data:200", "sleep:300ms")...)...).status)
+	assert.Greater(t, g.peak(t), int64(200*mib), "the kernel's mark counts the cache")
+	assert.Less(t, told(t, file).Peak, int64(100*mib))
+}
+
+func TestCoresAreCounted(t *testing.T) {
+	g, file := newGroup(t), filepath.Join(t.TempDir(), "m")
+	require.Zero(t, play(t, "", nil, g.holding(wrapped(file, load, "burn:1500ms", "sleep:500ms")...)...).status)
+	got := told(t, file)
+	assert.Positive(t, got.Cores)
+	assert.Less(t, got.Cores, 1.5, "one goroutine burns, and the machine may be busy")
+}
+
+func TestAProgramKilledForItsMemoryIsTold(t *testing.T) {
+	g, file := newGroup(t), filepath.Join(t.TempDir(), "m")
+	g.set(t, "memory", g.limit, 64*mib)
+	steps := []string{load, "alloc:20", "sleep:100ms", "alloc:200", "sleep:1s"}
+	alone := play(t, "", nil, g.holding(steps...)...)
+	require.Equal(t, syscall.SIGKILL, alone.status.Signal())
+	assert.Equal(t, alone, play(t, "", nil, g.holding(wrapped(file, steps...)...)...))
+	got := told(t, file)
+	assert.Equal(t, 1, got.Kills)
+	assert.Equal(t, 137, got.Exit)
+}
+
+// bomb starts processes until it cannot, and says so.
+const bomb = `i=0; while [ $i -lt 50 ]; do sleep 2 & i=$((i+1)); done; wait`
+
+func TestAForkBombEndsAsItWouldAlone(t *testing.T) {
+	g := newGroup(t)
+	for _, most := range []int{16, 30, 100} {
+		g.set(t, "pids", "pids.max", most)
+		file := filepath.Join(t.TempDir(), "m")
+		alone := play(t, "", nil, g.holding("sh", "-c", bomb)...)
+		await(t, g)
+		got := play(t, "", nil, g.holding(wrapped(file, "sh", "-c", bomb)...)...)
+		await(t, g)
+		assert.Equal(t, alone.status, got.status, "%d processes: %s", most, got.output)
+		assert.Equal(t, alone.status.ExitStatus(), told(t, file).Exit)
+	}
+}
+
+// await the end of all that a bomb left behind.
+func await(t *testing.T, g group) {
+	require.Eventually(t, func() bool {
+		return read(t, filepath.Join(g.dirs["pids"], "pids.current")) == "0\n" // zombies count
+	}, 30*time.Second, 20*ms)
+}
+
+// isolated runs a command as PID 1 of its own container, as far as unshare(1) makes one.
+func isolated(t *testing.T, command ...string) []string {
+	unshare := []string{"unshare", "--pid", "--fork", "--mount-proc"}
+	if err := exec.Command(unshare[0], append(unshare[1:], "true")...).Run(); err != nil {
+		t.Skip("no namespace can be made here: ", err)
+	}
+	return append(unshare, command...)
+}
+
+func TestAsPID1TheCodeSaysTheSignal(t *testing.T) {
+	for claim, c := range map[string]struct {
+		script string
+		want   int
+	}{
+		"a code":              {"exit 7", 7},
+		"a kill":              {"kill -9 $$", 137},
+		"a crash":             {"kill -SEGV $$", 139},
+		"a request to end":    {"kill -TERM $$", 143},
+		"a request to PID 1":  {"kill -TERM 1; sleep 10", 143},
+		"what stays behind":   {"sleep 60 & exit 8", 8},
+		"zombies are reaped":  {"for i in 1 2 3; do (sleep 0 & ); done; sleep 0.3; grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null && exit 1; exit 9", 9},
+		"it is not PID 1 now": {"[ $$ -ne 1 ] && exit 10", 10},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "m")
+			got := play(t, "", nil, isolated(t, wrapped(file, "sh", "-c", c.script)...)...)
+			assert.Equal(t, c.want, got.status.ExitStatus(), got.output)
+			assert.Equal(t, c.want, told(t, file).Exit)
+		})
+	}
+}
+
+func TestWithoutACgroupTheProcessesAreLookedAt(t *testing.T) {
+	for claim, c := range map[string]struct {
+		steps []string
+		mib   int64
+	}{
+		"one process":                {[]string{"alloc:200", "sleep:300ms"}, 200},
+		"a spike that no look meets": {[]string{"sleep:1s", "spike:200:1ms"}, 200},
+		"children together":          {[]string{"children:4:alloc+50,sleep+500ms"}, 200},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "m")
+			hide := []string{"sh", "-c", `mount -t tmpfs none /sys/fs/cgroup && exec "$@"`, "sh"}
+			command := isolated(t, append(hide, wrapped(file, append([]string{load, "burn:200ms"}, c.steps...)...)...)...)
+			got := play(t, "", nil, append([]string{"unshare", "--mount"}, command...)...)
+			require.Zero(t, got.status, got.output)
+			tale := told(t, file)
+			assert.Equal(t, "proc", tale.Source)
+			assert.Greater(t, tale.Peak, c.mib*mib)
+			assert.Less(t, tale.Peak, (c.mib+40)*mib)
+			assert.Positive(t, tale.Cores)
+		})
+	}
+}

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# Tables of what loadaware-peak measures and how it ends, against the same programs alone:
+# exit codes and signals, known peaks, and what the wrapper itself takes. Memory stays
+# below 3 GB. Control groups of their own need root; without, the process tree is measured.
+#
+#   bash scripts/peak-table.sh [largest known peak in MiB, default 2048] > table.md
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+largest=${1:-2048}
+work=$(mktemp -d "${TMPDIR:-/tmp}/loadaware-peak.XXXXXX")
+peak=$work/loadaware-peak load=$work/load message=$work/message
+export CGO_ENABLED=0
+go build -trimpath -ldflags '-s -w' -o "$peak" ./cmd/loadaware-peak
+go build -trimpath -o "$load" ./cmd/loadaware-peak/testdata/load
+renice -n 10 $$ >/dev/null
+
+# A group for each run, of version 2 if its memory controller is there, else of version 1.
+root=/sys/fs/cgroup controllers=(memory cpuacct) mark=memory.max_usage_in_bytes version=1
+if grep -qw memory $root/cgroup.subtree_control 2>/dev/null; then
+	controllers=(.) mark=memory.peak version=2
+fi
+name=loadaware-peak-$$ dirs=()
+leave() {
+	for dir in ${dirs[@]+"${dirs[@]}"}; do rmdir "$dir" 2>/dev/null || true; done
+	dirs=()
+}
+trap 'leave; rm -rf "$work"' EXIT
+enter() { # makes a new group, or says that there is none
+	leave
+	for controller in "${controllers[@]}"; do
+		mkdir "$root/$controller/$name" 2>/dev/null || return 1
+		dirs+=("$root/$controller/$name")
+	done
+	[ -r "${dirs[0]}/$mark" ]
+}
+
+# within COMMAND… runs it in the group.
+within() {
+	sh -c 'for dir in $DIRS; do echo $$ >"$dir/cgroup.procs"; done; exec "$@"' sh "$@"
+}
+# hidden COMMAND… runs it where no cgroup files can be read, as PID 1.
+hidden() {
+	unshare --mount --pid --fork --mount-proc sh -c 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"' sh "$@"
+}
+# told FIELD: what the message says.
+told() { sed -n "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/p" "$message"; }
+
+# ended COMMAND… says how a command ends: an exit code, or the name of a signal.
+ended() {
+	perl -e 'my $signal = shift; my $pid = fork;
+		if (!$pid) { open STDOUT, ">", "/dev/null"; open STDERR, ">", "/dev/null"; exec @ARGV; }
+		if ($signal) { select undef, undef, undef, 0.5; kill $signal, $pid; }
+		waitpid $pid, 0; use Config; my @names = split " ", $Config{sig_name};
+		print $? & 127 ? "SIG" . $names[$? & 127] : "code " . ($? >> 8);' -- "$@"
+}
+
+echo "Linux $(uname -r), cgroup version $version, $(wc -c <"$peak" | tr -d ' ') bytes of binary"
+echo
+echo "| program | sent | alone | with loadaware-peak | exit_code in the message |"
+echo "|---|---|---|---|---|"
+same=0 cases=0
+compare() { # NAME SIGNAL COMMAND…
+	local label=$1 signal=$2
+	shift 2
+	rm -f "$message"
+	local alone measured
+	alone=$(ended "$signal" "$@") measured=$(ended "$signal" "$peak" -to "$message" -- "$@")
+	cases=$((cases + 1))
+	[ "$alone" != "$measured" ] || same=$((same + 1))
+	echo "| $label | ${signal:--} | $alone | $measured | $([ ! -e "$message" ] || told exit_code) |"
+}
+for code in 0 1 2 77 126 127 137 255; do compare "exits with $code" "" "$load" "exit:$code"; done
+for signal in HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM XCPU SYS; do
+	compare "dies of SIG$signal" "" "$load" "die:$(kill -l $signal)"
+done
+for signal in HUP INT QUIT USR1 USR2 ALRM TERM KILL SEGV 40 WINCH CONT; do
+	compare "default action" "$signal" "$load" sleep:1s
+done
+compare "exits with 5 on SIGTERM" TERM "$load" trap:15:5 sleep:2s
+compare "ignores SIGTERM" TERM "$load" ignore:15 sleep:1s exit:6
+compare "a shell that forwards nothing" TERM sh -c 'sleep 1; exit 3'
+compare "50 children at once" "" "$load" children:50:sleep+200ms exit:11
+compare "20 orphans" "" "$load" orphans:20:100ms exit:12
+echo
+echo "$same of $cases end alike."
+echo
+echo "| program | known, MiB | how | told, MiB | source | to the kernel's mark | to the known | sampling alone |"
+echo "|---|---|---|---|---|---|---|---|"
+row() { # NAME KNOWN-MIB STEPS…
+	local label=$1 known=$2 outside
+	shift 2
+	if enter; then
+		rm -f "$message"
+		DIRS="${dirs[*]}" within "$peak" -to "$message" -- "$load" "$@"
+		outside=$(cat "${dirs[0]}/$mark")
+		print "$label" "$known" cgroup "$outside"
+	fi
+	rm -f "$message"
+	if hidden "$peak" -to "$message" -- "$load" "$@" 2>/dev/null; then print "$label" "$known" /proc ""; fi
+}
+print() {
+	awk -v label="$1" -v known="$2" -v how="$3" -v outside="$4" -v told="$(told memory_max_bytes)" \
+		-v sampled="$(told memory_sampled_bytes)" -v source="$(told source)" 'BEGIN {
+		mib = 1048576
+		printf "| %s | %d | %s | %.1f | %s | %s | %+.2f %% | %+.2f %% |\n", label, known, how, told / mib, source,
+			outside ? sprintf("%+.2f %%", 100 * (told / outside - 1)) : "-",
+			100 * (told / mib / known - 1), 100 * (sampled / mib / known - 1) }'
+}
+for size in 100 200 500 1000 2048 4096; do
+	[ "$size" -gt "$largest" ] || row "holds" "$size" "alloc:$size" sleep:500ms
+done
+for size in 100 500 2048; do
+	[ "$size" -gt "$largest" ] || row "spike of 50 ms after 3 s" "$size" sleep:3s "spike:$size:50ms" sleep:500ms
+done
+row "5 children at once" 500 children:5:alloc+100,sleep+1500ms
+row "50 children at once" 500 children:50:alloc+10,sleep+2500ms
+row "writes a file of 300 MiB beside" 200 alloc:200 "file:$work/data:300" sleep:500ms
+echo
+echo "What the wrapper itself takes in 30 s beside a program that sleeps:"
+echo
+echo "| look at | CPU, % of a core | VmRSS, kB | VmHWM, kB | private (RssAnon), kB |"
+echo "|---|---|---|---|---|"
+"$peak" -to "$message" -- "$load" sleep:32s &
+pid=$!
+sleep 30
+spent=$(cat /proc/$pid/task/*/schedstat | awk '{ ns += $1 } END { printf "%.2f", ns / 30e9 * 100 }')
+awk -v how="$(told source | sed 's/memory.peak/cgroup/; s/sampled/cgroup/')" \
+	-v cpu="$spent" '{ v[$1] = $2 } END { printf "| %s | %s | %s | %s | %s |\n", how, cpu, v["VmRSS:"], v["VmHWM:"], v["RssAnon:"] }' /proc/$pid/status
+wait $pid
