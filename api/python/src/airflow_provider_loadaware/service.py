@@ -17,21 +17,20 @@ import httpx
 from airflow_provider_loadaware.breaker import Breaker
 from airflow_provider_loadaware.transport import BoundedTransport, within
 from loadaware_client import Client
-from loadaware_client.api.ask import predict, retry_lift
+from loadaware_client.api.ask import predict, predict_batch, retry_lift
 from loadaware_client.api.service import ready
-from loadaware_client.api.tasks import list_tasks
 from loadaware_client.api.tell import observe, observe_batch
 from loadaware_client.models.lift import Lift
 from loadaware_client.models.lift_request import LiftRequest
 from loadaware_client.models.observation import Observation
 from loadaware_client.models.observe_batch_answer import ObserveBatchAnswer
 from loadaware_client.models.observe_batch_request import ObserveBatchRequest
+from loadaware_client.models.predict_batch_request import PredictBatchRequest
 from loadaware_client.models.predict_request import PredictRequest
 from loadaware_client.models.prediction import Prediction
 from loadaware_client.models.readiness import Readiness
 from loadaware_client.models.recorded import Recorded
 from loadaware_client.models.recorded_or_error import RecordedOrError
-from loadaware_client.models.task_page import TaskPage
 from loadaware_client.types import Response
 
 CONNECT_SECONDS = 0.3
@@ -132,10 +131,20 @@ class Service:
         return answer.results
 
     def check(self, deadline: Deadline) -> Readiness:
-        """Whether the server is ready and knows the token. Asks also while the circuit is open."""
+        """Whether the server is ready, and lets this token both ask and tell. Asks also while the circuit is open."""
         never = Breaker(None)
         state = self._call(never, deadline, Readiness, lambda: ready.sync_detailed(client=self._client))
-        self._call(never, deadline, TaskPage, lambda: list_tasks.sync_detailed(client=self._client, limit=1))
+        nothing = (
+            lambda: predict_batch.sync_detailed(client=self._client, body=PredictBatchRequest(tasks=[])),
+            lambda: observe_batch.sync_detailed(client=self._client, body=ObserveBatchRequest(observations=[])),
+        )
+        for send in nothing:
+            # Of nothing there is nothing to answer; but first the server looks at the token.
+            try:
+                self._call(never, deadline, object, send)
+            except RefusedError as error:
+                if error.status != 422:
+                    raise
         return state
 
     def _call(self, breaker: Breaker, deadline: Deadline, kind: type[T], send: Callable[[], Response[Any]]) -> T:

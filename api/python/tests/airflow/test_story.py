@@ -12,6 +12,7 @@ NEED = 3 * GIB  # of the first run; its rows say 1000 MiB
 STORIES = [
     ("sized", "work"),
     ("sized_deferrable", "work"),
+    ("function", "work"),
     ("plain", "sync"),
     ("plain", "deferrable"),
 ]
@@ -115,6 +116,18 @@ def test_airflow_shows_what_was_granted(world: World, dag_id: str, task_id: str)
     shown = world.airflow.rendered(dag_id, "first", task_id)["container_resources"]
     granted = world.pods(dag_id, task_id, "first")[-1].base["resources"]["limits"]["memory"]
     assert granted in str(shown)
+
+
+@pytest.mark.parametrize(("dag_id", "task_id"), [s for s in STORIES if s[0] != "plain"])
+def test_a_button_leads_to_the_receipt(world: World, dag_id: str, task_id: str) -> None:
+    world.airflow.wait(dag_id, "first")
+    last = world.pods(dag_id, task_id, "first")[-1].annotations["loadaware.io/prediction-id"]
+    assert world.airflow.link(dag_id, "first", task_id) == f"{world.loadaware.url}/predictions/{last}"
+
+
+def test_a_connection_can_be_tested(world: World) -> None:
+    assert "Connection success!" in world.airflow.test_connection("loadaware_default")
+    assert "Connection failed!" in world.airflow.test_connection("loadaware_hanging")
 
 
 def test_mapped_tasks_are_sized_each_for_itself(world: World) -> None:

@@ -15,11 +15,12 @@ import pytest
 BINARY = Path(os.environ.get("LOADAWARE_BIN") or Path(__file__).parents[4] / "bin" / "loadaware")
 START_SECONDS = 60.0
 TOKEN = "a-token-of-the-tests"
+ASKING = "a-token-that-may-not-tell"
 
 
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
-    """The address of a server that knows TOKEN as an admin's."""
+    """The address of a server that knows TOKEN as an admin's, and ASKING."""
     if not BINARY.exists():
         pytest.fail(f"{BINARY} is not there: run make build, or set LOADAWARE_BIN")
     with tempfile.TemporaryDirectory(prefix="loadaware-server-") as name:
@@ -29,7 +30,10 @@ def url() -> Iterator[str]:
         arguments = ["serve", "--addr", "127.0.0.1:0", "--admin-addr", "", "--data", str(work / "data")]
         with (work / "log").open("wb") as log:
             server = subprocess.Popen(
-                [str(BINARY), *arguments, "--tokens", f"admin:{TOKEN}"], stdout=log, stderr=log, env=kept
+                [str(BINARY), *arguments, "--tokens", f"admin:{TOKEN},predict:{ASKING}"],
+                stdout=log,
+                stderr=log,
+                env=kept,
             )
         try:
             yield _address(server, work / "log")

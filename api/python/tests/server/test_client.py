@@ -25,7 +25,7 @@ from loadaware_client.models.source import Source
 from loadaware_client.models.task_page import TaskPage
 from loadaware_client.models.task_profile import TaskProfile
 
-from .conftest import TOKEN
+from .conftest import ASKING, TOKEN
 
 GIB = 1 << 30
 _runs = itertools.count()
@@ -144,11 +144,14 @@ def test_a_contradiction_is_refused_for_good(service: Service) -> None:
     assert caught.value.status == 409 and not caught.value.later
 
 
-def test_the_button_of_the_connection_knows_a_wrong_token(url: str, service: Service) -> None:
+@pytest.mark.parametrize(("token", "status"), [("wrong", 401), (ASKING, 403)])
+def test_the_button_of_the_connection_knows_a_token_that_does_not_suffice(
+    url: str, service: Service, token: str, status: int
+) -> None:
     assert service.check(Deadline(30)).status == "ready"
     with pytest.raises(RefusedError) as caught:
-        Service(url, "wrong").check(Deadline(30))
-    assert caught.value.status == 401
+        Service(url, token).check(Deadline(30))
+    assert caught.value.status == status
 
 
 def test_nothing_of_this_imported_airflow() -> None:

@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from airflow import DAG
+from airflow.decorators import task
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
 from airflow_provider_loadaware.operators import SizedKubernetesPodOperator, SizerMixin
 from kubernetes.client import models as k8s
@@ -45,6 +46,20 @@ with DAG("sized_deferrable", params={"rows": 500, "need": 1000 * MIB}, **ALWAYS)
         deferrable=True,
         **QUICK,
     )
+
+with DAG("function", params={"rows": 500, "need": 1000 * MIB}, **ALWAYS):
+
+    @task.sized_kubernetes(  # type: ignore[untyped-decorator]
+        container_resources=EIGHT,
+        env_vars=part(),
+        features={"rows": "{{ params.rows }}"},
+        **QUICK,
+    )
+    def work() -> None:
+        """The pod plays its part instead."""
+
+    work()
+
 
 with DAG("sized_mapped", **ALWAYS):
     SizedKubernetesPodOperator.partial(task_id="work", container_resources=EIGHT, **QUICK).expand_kwargs(

@@ -114,6 +114,17 @@ class Airflow:
         fields: Json = json.loads(self._query(sql, dag_id, run_id, task_id)[0][0])
         return fields
 
+    def link(self, dag_id: str, run_id: str, task_id: str) -> str:
+        """Where the button beside the log leads. Airflow 3 keeps it, Airflow 2 has the provider work it out."""
+        key = "_link_ReceiptLink" if MAJOR >= 3 else "loadaware_receipt"
+        sql = "SELECT value FROM xcom WHERE (dag_id, run_id, task_id, key) = (?, ?, ?, ?)"
+        return str(json.loads(self._query(sql, dag_id, run_id, task_id, key)[0][0]))
+
+    def test_connection(self, conn_id: str) -> str:
+        """What Airflow says of a connection that it tests, as the button in the form does."""
+        done = self._command("connections", "test", conn_id)
+        return done.stdout + done.stderr
+
     def output(self) -> str:
         """The last words of the components."""
         return "\n".join(process.said()[-4000:] for process in self._processes)
@@ -126,15 +137,12 @@ class Airflow:
         with sqlite3.connect(self._database) as connection:
             connection.execute("PRAGMA journal_mode=WAL")  # readers and a writer do not wait for each other
         connection.close()
-        done = subprocess.run(
-            [sys.executable, "-m", "airflow", "db", "migrate"],
-            env=self.env,
-            cwd=self.home,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
+        done = self._command("db", "migrate")
         assert done.returncode == 0, done.stdout + done.stderr
+
+    def _command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "airflow", *arguments]
+        return subprocess.run(command, env=self.env, cwd=self.home, capture_output=True, text=True, timeout=300)
 
     def _check_alive(self) -> None:
         for process in self._processes:
@@ -164,6 +172,7 @@ def _environment(home: Path) -> dict[str, str]:
         "CORE__MAX_ACTIVE_TASKS_PER_DAG": "8",
         "CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
         "CORE__UNIT_TEST_MODE": "False",
+        "CORE__TEST_CONNECTION": "Enabled",
         "DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db",
         "SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",
         "SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "1",

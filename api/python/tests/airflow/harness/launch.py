@@ -1,9 +1,9 @@
 """Runs the real operator, each launch in a process of its own: python -m harness.launch.
 
-Every line of the input is a list of cases, {"run_id", "try_number", "memory", "env_vars", "found", "found_ended", "env"},
-as launches.Launch says. The answers, a line for each case in their order, are {"error", "begun", "seconds"} with
-`begun` on the monotonic clock. The very first case is launched in this process: what Airflow imports and
-prepares on the way takes seconds, and the others, forked from here, find it done.
+Every line of the input is a list of cases, {"run_id", "try_number", "memory", "env_vars", "found", "found_ended",
+"env"}, as launches.Launch says. The answers, a line for each case in their order, are {"error", "begun",
+"seconds"} with `begun` on the monotonic clock. The very first case is launched in this process: what Airflow
+imports and prepares on the way takes seconds, and the others, forked from here, find it done.
 """
 
 from __future__ import annotations
