@@ -32,7 +32,7 @@ const exitCodes = `Exit codes:
 func (con console) usage(w io.Writer) {
 	fmt.Fprint(w, "loadaware sizes Airflow tasks: it is asked before a launch, and told afterwards.\n\nUsage: loadaware COMMAND [flags]\n\nCommands:\n")
 	for _, v := range verbs() {
-		fmt.Fprintf(w, "  %-9s %s\n", v.name, v.does)
+		fmt.Fprintf(w, "  %-10s %s\n", v.name, v.does)
 	}
 	fmt.Fprint(w, "\nloadaware COMMAND --help says every flag, its default and its environment variable.\n\n", exitCodes)
 }

@@ -78,14 +78,18 @@ func (m *material) table(oversampling string, seed uint64) (*table.Table, error)
 	return &out, nil
 }
 
-// extended is the encoded rows and those that more has behind them, encoded.
+// extended is all rows of more, encoded: the task's own first, then those that were
+// added. All are encoded alike, since a statistic that only the added rows knew in
+// full would tell them from the others.
 func (m *material) extended(more *table.Table, encode func(row []float64) []float64) *table.Table {
 	own := m.enc.Train
 	out := own.Select(nil)
-	out.X, out.Y = append(out.X, own.X...), append(out.Y, own.Y...)
-	for i := own.Rows(); i < more.Rows(); i++ {
+	out.Y = append(out.Y, own.Y...)
+	for i := range more.Rows() {
 		out.X = append(out.X, encode(more.Row(i))...)
-		out.Y = append(out.Y, m.levels[int(more.Y[i])])
+		if i >= own.Rows() {
+			out.Y = append(out.Y, m.levels[int(more.Y[i])])
+		}
 	}
 	return out
 }
