@@ -77,7 +77,7 @@ type Found struct {
 // both spans by 0.62 and 0.40. The decision rule confirms: what was found passes
 // where it wastes searchMargin less than both the parameters in use and the
 // champion's own answers on the newest rows, of which the trials know nothing, and
-// is killed no more often than them or than the target. champion is only read. It takes 24 bulk fits of at most 4,000
+// is killed no more often than them or than the target, but for chance. champion is only read. It takes 24 bulk fits of at most 4,000
 // rows; between two it looks whether ctx has ended, whose error it returns. The same
 // history and champion give the same Found.
 func Search(ctx context.Context, h *sizing.History, champion *Model) (Found, error) {
