@@ -154,20 +154,14 @@ func (m *models) targets(r *row) []float64 {
 	return []float64{math.Log(r.Peak), r.Peak / m.Unit, math.Log1p(r.Seconds), used}
 }
 
-// treeConfig is shallow and slow: what was measured best on traces of some dozens
-// to some ten thousands of rows. Halves of few rows would tell too little.
+// treeConfig is slow, on halves of rows and columns: what was measured best on
+// traces of some dozens to some ten thousands of rows, young tasks included.
 func treeConfig(rows int, seed uint64) gbt.Config {
-	c := gbt.Config{
+	return gbt.Config{
 		Rounds: 160, LearningRate: 0.05, MaxDepth: 5, Subsample: 0.5, ColSample: 0.5, MaxBins: 63, Seed: seed,
 		MinLeafRows: max(1, min(5, rows/8)),
 	}
-	if rows < halvesFrom {
-		c.Rounds, c.LearningRate, c.MaxDepth, c.Subsample, c.ColSample = 80, 0.08, 4, 0.8, 1
-	}
-	return c
 }
-
-const halvesFrom = 300 // rows
 
 // fitTrees boosts trees alone, trees on what the line leaves, and the spread.
 func (m *models) fitTrees(t *table.Table, rows []row, y []float64, config gbt.Config) error {
