@@ -165,12 +165,13 @@ class Sizing:
         if answer is None and given is None:
             self.log.warning("loadaware: not asked (%s); static %s stands", problem, static)
         elif given is None and answer is not None:
-            self.log.info("loadaware: static %s stands (%s): %s", static, answer.mode, answer.reason)
+            self.log.info("loadaware: static %s stands: %s", static, answer.reason)
         elif given is not None:
             say = self.log.info if answer is not None else self.log.warning
-            why = given.reason if answer is not None else f"{given.reason} ({problem})"
+            granted = say_bytes(given.memory_limit)
+            why = given.reason.removeprefix(f"{granted}: ") + (f" ({problem})" if answer is None else "")
             receipt = f" [{done.receipt_url}]" if done.receipt_url else ""
-            say("loadaware: static %s → granted %s: %s%s", static, say_bytes(given.memory_limit), why, receipt)
+            say("loadaware: static %s → granted %s: %s%s", static, granted, why, receipt)
 
     # ---- finish ----
 

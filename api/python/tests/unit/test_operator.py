@@ -99,7 +99,7 @@ def finish(operator: Any, kubernetes: Kubernetes, pod: Any, context: Any) -> Non
 
 
 def test_a_pod_is_sized_and_the_grant_is_shown(server: ScriptedServer, said: Said) -> None:
-    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/predict"] = (200, prediction(10 * GIB, reason="10Gi: log-linear; 150 runs"))
     operator, _ = make(features={"n": 7}, max_memory="64Gi")
     context = task_context()
     pod = operator.build_pod_request_obj(context)
@@ -124,7 +124,7 @@ def test_a_pod_is_sized_and_the_grant_is_shown(server: ScriptedServer, said: Sai
     assert operator.operator_extra_links[0].get_link(operator, ti_key=None) == url
     assert context["ti"].pushed == {"loadaware_receipt": url}
     (line,) = said()
-    assert line.startswith(f"static 8Gi → granted 10Gi: bin 10Gi at 0.99 [{url}]")
+    assert line.startswith(f"static 8Gi → granted 10Gi: log-linear; 150 runs [{url}]")
 
 
 def test_a_dry_run_asks_nobody(server: ScriptedServer) -> None:
