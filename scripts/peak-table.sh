@@ -85,27 +85,33 @@ compare "20 orphans" "" "$load" orphans:20:100ms exit:12
 echo
 echo "$same of $cases end alike."
 echo
-echo "| program | known, MiB | how | told, MiB | source | to the kernel's mark | to the known | sampling alone |"
-echo "|---|---|---|---|---|---|---|---|"
-row() { # NAME KNOWN-MIB STEPS…
-	local label=$1 known=$2 outside
+echo "| program | touches, MiB | alone by the kernel, MiB | look at | told, MiB | source | to the kernel's mark | to alone | sampling alone to alone |"
+echo "|---|---|---|---|---|---|---|---|---|"
+marked() { cat "${dirs[0]}/$mark"; }
+row() { # NAME MIB STEPS…
+	local label=$1 known=$2 alone="" outside
 	shift 2
 	if enter; then
+		DIRS="${dirs[*]}" within "$load" "$@"
+		alone=$(marked)
+		enter
 		rm -f "$message"
 		DIRS="${dirs[*]}" within "$peak" -to "$message" -- "$load" "$@"
-		outside=$(cat "${dirs[0]}/$mark")
-		print "$label" "$known" cgroup "$outside"
+		outside=$(marked)
+		print "$label" "$known" "$alone" cgroup "$outside"
 	fi
 	rm -f "$message"
-	if hidden "$peak" -to "$message" -- "$load" "$@" 2>/dev/null; then print "$label" "$known" /proc ""; fi
+	if hidden "$peak" -to "$message" -- "$load" "$@" 2>/dev/null; then print "$label" "$known" "$alone" /proc ""; fi
 }
 print() {
-	awk -v label="$1" -v known="$2" -v how="$3" -v outside="$4" -v told="$(told memory_max_bytes)" \
+	awk -v label="$1" -v known="$2" -v alone="$3" -v how="$4" -v outside="$5" -v told="$(told memory_max_bytes)" \
 		-v sampled="$(told memory_sampled_bytes)" -v source="$(told source)" 'BEGIN {
 		mib = 1048576
-		printf "| %s | %d | %s | %.1f | %s | %s | %+.2f %% | %+.2f %% |\n", label, known, how, told / mib, source,
+		truth = alone ? alone : known * mib
+		printf "| %s | %d | %s | %s | %.1f | %s | %s | %+.2f %% | %+.2f %% |\n", label, known,
+			alone ? sprintf("%.1f", alone / mib) : "-", how, told / mib, source,
 			outside ? sprintf("%+.2f %%", 100 * (told / outside - 1)) : "-",
-			100 * (told / mib / known - 1), 100 * (sampled / mib / known - 1) }'
+			100 * (told / truth - 1), 100 * (sampled / truth - 1) }'
 }
 for size in 100 200 500 1000 2048 4096; do
 	[ "$size" -gt "$largest" ] || row "holds" "$size" "alloc:$size" sleep:500ms
@@ -113,6 +119,7 @@ done
 for size in 100 500 2048; do
 	[ "$size" -gt "$largest" ] || row "spike of 50 ms after 3 s" "$size" sleep:3s "spike:$size:50ms" sleep:500ms
 done
+row "spike of 50 ms after 25 s" 500 sleep:25s spike:500:50ms sleep:500ms
 row "5 children at once" 500 children:5:alloc+100,sleep+1500ms
 row "50 children at once" 500 children:50:alloc+10,sleep+2500ms
 row "writes a file of 300 MiB beside" 200 alloc:200 "file:$work/data:300" sleep:500ms
@@ -121,10 +128,17 @@ echo "What the wrapper itself takes in 30 s beside a program that sleeps:"
 echo
 echo "| look at | CPU, % of a core | VmRSS, kB | VmHWM, kB | private (RssAnon), kB |"
 echo "|---|---|---|---|---|"
-"$peak" -to "$message" -- "$load" sleep:32s &
-pid=$!
-sleep 30
-spent=$(cat /proc/$pid/task/*/schedstat | awk '{ ns += $1 } END { printf "%.2f", ns / 30e9 * 100 }')
-awk -v how="$(told source | sed 's/memory.peak/cgroup/; s/sampled/cgroup/')" \
-	-v cpu="$spent" '{ v[$1] = $2 } END { printf "| %s | %s | %s | %s | %s |\n", how, cpu, v["VmRSS:"], v["VmHWM:"], v["RssAnon:"] }' /proc/$pid/status
-wait $pid
+itself() { # COMMAND… the wrapper is the process that runs "sleep:31s" as its child
+	rm -f "$message"
+	"$@" "$peak" -to "$message" -- "$load" sleep:31s &
+	sleep 30
+	local pid
+	pid=$(pgrep -f -- "^$peak -to $message" | tail -n 1)
+	cat "/proc/$pid/task/"*/schedstat | awk '{ ns += $1 } END { printf "%.2f", ns / 30e9 * 100 }' >"$work/cpu"
+	cat "/proc/$pid/status" >"$work/status"
+	wait $!
+	awk -v source="$(told source)" -v cpu="$(cat "$work/cpu")" '{ v[$1] = $2 } END {
+		printf "| %s | %s | %s | %s | %s |\n", source == "proc" ? "/proc" : "cgroup", cpu, v["VmRSS:"], v["VmHWM:"], v["RssAnon:"] }' "$work/status"
+}
+itself env
+hidden true 2>/dev/null && itself hidden

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
@@ -31,6 +32,7 @@ type child struct {
 func start(path string, command []string, file *message) (*child, error) {
 	runtime.LockOSThread() // Pdeathsig is bound to the thread that forks
 	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(25) // the heap's floor is 4 MB by default, and we live on less than 1
 	reserveThreads()
 	adoptOrphans()
 	c := &child{signals: make(chan os.Signal, 64), ended: make(chan os.Signal, 1), file: file}

@@ -227,7 +227,7 @@ func TestSignalsThatOurParentIgnoresStayIgnored(t *testing.T) {
 }
 
 func TestOrphansAreReaped(t *testing.T) {
-	cmd := exec.Command(wrapper, "-to", filepath.Join(t.TempDir(), "m"), "--", load, "orphans:20:100ms", "print:ready", "sleep:10s")
+	cmd := exec.Command(wrapper, "-to", filepath.Join(t.TempDir(), "m"), "--", load, "orphans:20:2s", "print:ready", "sleep:30s")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -238,8 +238,11 @@ func TestOrphansAreReaped(t *testing.T) {
 	if _, err := os.Stat(path); err != nil {
 		t.Skip("this kernel does not list children: ", err)
 	}
-	assert.Eventually(t, func() bool { return len(strings.Fields(read(t, path))) == 1 }, 5*time.Second, 20*ms,
-		"the program alone is left, neither sleepers nor zombies")
+	children := func(n int) func() bool {
+		return func() bool { return len(strings.Fields(read(t, path))) == n }
+	}
+	assert.Eventually(t, children(21), 2*time.Second, 10*ms, "the orphans come to us")
+	assert.Eventually(t, children(1), 10*time.Second, 20*ms, "the program alone is left, neither sleepers nor zombies")
 }
 
 func TestTheProgramDoesNotOutliveTheWrapper(t *testing.T) {

@@ -42,7 +42,7 @@ func (t *tree) Read() (cgroup.Reading, error) {
 		return r, err
 	}
 	r.CPU += spent(ended)
-	r.Watermark = ended.Maxrss << 10
+	r.Watermark = int64(ended.Maxrss) << 10 //nolint:unconvert // it has 32 bits on some architectures
 	return r, nil
 }
 

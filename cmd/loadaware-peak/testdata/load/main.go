@@ -11,7 +11,7 @@
 //	orphans:N:TIME     leaves N sleeping processes without a parent
 //	trap:SIGNAL:CODE   will exit with the code when the signal comes
 //	ignore:SIGNAL      will not care
-//	count:SIGNAL:N     waits until the signal has come N times
+//	count:SIGNAL:N     waits until the signal has come N times, at most 10 s
 //	print:TEXT         writes a line
 //	cat:               copies standard input to standard output
 //	append:PATH:TEXT   writes a line behind what is there
@@ -65,8 +65,13 @@ func do(verb, first, second string) {
 	case "count":
 		came := notify(first)
 		fmt.Println("ready")
+		late := time.After(10 * time.Second)
 		for range number(second) {
-			<-came
+			select {
+			case <-came:
+			case <-late:
+				os.Exit(98)
+			}
 		}
 	case "print":
 		fmt.Println(first)
