@@ -30,9 +30,20 @@ const lockTimeout = "60s"
 
 // Up applies every step that the database lacks. An error says what to do about
 // it: a database that does not answer, is locked for too long, is dirty, or
-// refused a step. A cancelled ctx stops between two steps.
+// refused a step. A cancelled ctx stops between two steps. A database that a newer
+// version of the program brought further is left as it is: steps only add, so that
+// replicas of both versions may start beside each other.
 func Up(ctx context.Context, dsn string) error {
-	return run(ctx, dsn, func(m *migrate.Migrate) error { return m.Up() })
+	newest, err := newestStep()
+	if err != nil {
+		return err
+	}
+	return run(ctx, dsn, func(m *migrate.Migrate) error {
+		if version, dirty, err := m.Version(); err == nil && !dirty && version > newest {
+			return nil
+		}
+		return m.Up()
+	})
 }
 
 // Down takes the newest n steps back, with the data in what they created. Fewer

@@ -51,6 +51,16 @@ func TestUpAndDownMeetAgain(t *testing.T) {
 	require.ErrorContains(t, migrations.Down(t.Context(), dsn, 0), "must be 1 or more")
 }
 
+func TestADatabaseOfANewerVersionIsLeftAsItIs(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	require.NoError(t, exec(t, dsn, "UPDATE schema_migrations SET version = 9000"))
+	require.NoError(t, migrations.Up(t.Context(), dsn), "an older replica that restarts")
+	requireStatus(t, dsn, 9000, false)
+	require.NoError(t, exec(t, dsn, "UPDATE schema_migrations SET dirty = true"))
+	require.ErrorContains(t, migrations.Up(t.Context(), dsn), "broke off")
+}
+
 func TestReplicasMayMigrateTogether(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	var replicas errgroup.Group
