@@ -13,7 +13,7 @@ CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/.
 
 export CGO_ENABLED ?= 0
 
-.PHONY: help run test build setup gen verify lint lint-python race e2e test-airflow bench-ml cover clean
+.PHONY: help run test build setup gen verify lint lint-python race e2e test-airflow bench-ml peak peak-table cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -64,6 +64,12 @@ test-airflow: setup build ## run the provider's tests, and real DAGs with real A
 
 bench-ml: ## time the learning
 	go test -run "^$$$$" -bench . -benchmem ./internal/ml/... ./internal/fitting/...
+
+peak: ## build bin/loadaware-peak, which measures a program in its container (Linux)
+	GOOS=linux go build -trimpath -ldflags '-s -w' -o bin/loadaware-peak ./cmd/loadaware-peak
+
+peak-table: ## hold loadaware-peak against the same programs alone, and its peaks against known ones
+	bash scripts/peak-table.sh
 
 cover: setup ## run all tests, then say which share of the statements they reach
 	$(WITHPG) go test -coverpkg=./... -coverprofile=coverage.out ./...
