@@ -36,7 +36,7 @@ class SizerMixin:
     """
 
     template_fields: Sequence[str] = ("features",)
-    operator_extra_links = (links.ReceiptLink(),)
+    operator_extra_links: Sequence[Any] = (links.ReceiptLink(),)
 
     def __init__(
         self,
@@ -72,11 +72,12 @@ class SizerMixin:
         self._try_context: Any = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        if "template_fields" not in cls.__dict__:
-            # The operator states its own fields; both are wanted.
+        if SizerMixin in cls.__bases__:
+            # The operator states its own fields and links, and both are wanted.
             operator = next((b for b in cls.__mro__[1:] if not issubclass(b, SizerMixin)), object)
-            fields = (*SizerMixin.template_fields, *getattr(operator, "template_fields", ()))
-            cls.template_fields = tuple(dict.fromkeys(fields))
+            for name in ("template_fields", "operator_extra_links"):
+                if name not in cls.__dict__:
+                    setattr(cls, name, (*getattr(SizerMixin, name), *getattr(operator, name, ())))
         if cls.__init__ is SizerMixin.__init__:
             cls.__init__ = _own_init(cls)  # type: ignore[method-assign]
         super().__init_subclass__(**kwargs)

@@ -2,6 +2,7 @@
 
 None or "termination-message" .. the base container's termination message, as JSON:
                                  {"memory_max_bytes": 7340032000, "cpu_max_cores": 1.02}
+                                 or such an object as its last line, behind what the program says
 a callable of (pod, context) ... bytes, a quantity such as "7Gi", such a mapping, or None
 "none" ......................... nothing is measured: the report is censored
 """
@@ -34,10 +35,17 @@ def measure(source: PeakSource, pod: Any, message: str | None, context: Any) -> 
         return Peak()
     if callable(source):
         return _peak(source(pod, context))
+    text = (message or "").strip()
+    whole, last = _json(text), _json(text.rpartition("\n")[2])
+    # A number is a peak where it is all that there is; in a last line it may be anything.
+    return _peak(last if whole is None and isinstance(last, Mapping) else whole)
+
+
+def _json(text: str) -> Any:
     try:
-        return _peak(json.loads(message or ""))
-    except ValueError:
-        return Peak()
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _peak(value: Any) -> Peak:

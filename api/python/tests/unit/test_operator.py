@@ -15,6 +15,7 @@ from kubernetes.client.exceptions import ApiException
 
 from airflow_provider_loadaware import callbacks, hooks, pod_callbacks, report
 from airflow_provider_loadaware import pod as pods
+from airflow_provider_loadaware.links import ReceiptLink
 from airflow_provider_loadaware.operators import SizedKubernetesPodOperator, SizerMixin
 
 from .conftest import RECORDED, ScriptedServer, connect, lift, prediction, task_context
@@ -553,15 +554,28 @@ def test_callbacks_size_and_report_a_plain_operator(server: ScriptedServer) -> N
     assert [o["outcome"] for o in server.of("/observe")] == ["success"]
 
 
-def test_subclasses_get_both_kinds_of_fields_and_default_args(server: ScriptedServer) -> None:
+def test_subclasses_get_both_kinds_of_fields_and_links_and_default_args(server: ScriptedServer) -> None:
+    class OwnLink(ReceiptLink):
+        name = "own"
+
     class Own(KubernetesPodOperator):
         template_fields = ("image", "mine")
+        operator_extra_links = (OwnLink(),)
         mine = "x"
 
     class SizedOwn(SizerMixin, Own):
         pass
 
+    class Further(SizedOwn):
+        template_fields = (*SizedOwn.template_fields, "more")
+        more = "y"
+
+    class Furthest(Further):
+        pass
+
     assert SizedOwn.template_fields == ("features", "image", "mine")
+    assert Furthest.template_fields == ("features", "image", "mine", "more")
+    assert [link.name for link in Furthest.operator_extra_links] == ["loadaware receipt", "own"]
     operator = SizedOwn(task_id="t", image="i", name="n", default_args={"max_memory": "4Gi", "features": {"a": 1}})
     assert (operator.max_memory, operator.features) == ("4Gi", {"a": 1})
 
