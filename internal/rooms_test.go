@@ -42,6 +42,7 @@ var mayImport = map[string][]string{
 	"internal/store/postgres": {"internal/sizing", "internal/store"},
 	"migrations":              {},
 	"internal/pglocal":        {},
+	"internal/rig":            {"internal/pglocal"},
 
 	"internal/trainer": {"internal/sizing", "internal/store", "internal/fitting"},
 	"internal/service": {"internal/sizing", "internal/store", "internal/fitting", "internal/trainer"},

@@ -1,0 +1,67 @@
+package rig
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestARoomServesAndItsLedgerFindsWhatIsAmiss(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	out := t.TempDir() + "/loadaware"
+	root, err := Root()
+	require.NoError(t, err)
+	require.NoError(t, Build(ctx, root, out))
+	room, err := Open(ctx, Config{Binary: out})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, room.Close()) }()
+	_, err = room.Fill(ctx, History{Runs: 60, Seed: 1})
+	require.NoError(t, err)
+
+	replica := room.Replicas[0]
+	replica.Kill()
+	room.Postgres.Kill()
+	require.NoError(t, room.Postgres.Start(ctx))
+	require.NoError(t, replica.Start(ctx))
+	balance, err := room.Ledger.Check(ctx, room.Postgres.DSN())
+	require.NoError(t, err)
+	assert.Equal(t, Balance{Sent: 60, Acked: 60, Stored: 60}, balance, "a kill loses nothing")
+	require.NoError(t, replica.Term())
+
+	// Each fault of the books, done by hand, is found.
+	conn, err := pgx.Connect(ctx, room.Postgres.DSN())
+	require.NoError(t, err)
+	defer conn.Close(ctx)
+	for _, spoil := range []string{
+		"DELETE FROM observation WHERE run_id = 'past-0000001'",
+		"UPDATE observation SET memory_max = memory_max + 1 WHERE run_id = 'past-0000002'",
+		"UPDATE observation SET run_id = 'never sent' WHERE run_id = 'past-0000003'",
+		"ALTER TABLE observation DROP CONSTRAINT observation_task_run_id_map_index_try_number_key",
+		`INSERT INTO observation (task, at, map_index, lot, try_number, outcome, provisional, run_id, memory_max)
+			SELECT task, at, map_index, lot, try_number, outcome, provisional, run_id, memory_max FROM observation WHERE run_id = 'past-0000004'`,
+		"UPDATE tally SET observations = 7",
+	} {
+		_, err := conn.Exec(ctx, spoil)
+		require.NoError(t, err, spoil)
+	}
+	balance, err = room.Ledger.Check(ctx, room.Postgres.DSN())
+	require.NoError(t, err)
+	assert.Equal(t, Balance{Sent: 60, Acked: 60, Stored: 60, Lost: 2, Doubled: 1, Changed: 1, Invented: 1, Miscounted: 1}, balance)
+}
+
+func TestAReplicaThatDoesNotRunAnswersNothing(t *testing.T) {
+	room := &Room{Dir: t.TempDir()}
+	replica, err := newReplica(room, "none")
+	require.NoError(t, err)
+	status, _, err := replica.Call(t.Context(), http.MethodGet, "/readyz", nil)
+	require.Error(t, err)
+	assert.Zero(t, status)
+	assert.Zero(t, replica.PID())
+	require.NoError(t, replica.Term(), "there is nothing to end")
+}
