@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -32,6 +33,7 @@ type Auth struct {
 // Token is one grant. The same secret may be listed again, with another role or
 // namespace.
 type Token struct {
+	Name      string // of its bearer, for the audit trail; empty: the first digits of Hash
 	Role      Role
 	Namespace string // the only one it may name; empty: all
 	Hash      [sha256.Size]byte
@@ -76,7 +78,7 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r.Context())
 		if s.auth.Off {
-			c.held = []Token{{Role: RoleAdmin}}
+			c.held = []Token{{Name: "local", Role: RoleAdmin}}
 		} else if !s.isPublic(r.URL.Path) {
 			scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 			if strings.EqualFold(scheme, "Bearer") {
@@ -90,6 +92,12 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// bearer names whoever holds t, without telling the secret: 32 bits of a hash lead
+// nowhere, and are what the list of tokens is searched for.
+func (t *Token) bearer() string {
+	return cmp.Or(t.Name, "token "+hex.EncodeToString(t.Hash[:4]))
 }
 
 // holds keeps the grants that suffice for one of the roles, and reports whether

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+
+	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 // Limits bound what is worked on at once. A request beyond them waits for a
@@ -93,6 +95,9 @@ func (s *server) admit(next http.Handler) http.Handler {
 			return
 		}
 		defer rule.gate.leave()
+		if len(c.held) > 0 {
+			ctx = sizing.WithActor(ctx, c.held[0].bearer())
+		}
 		r = r.WithContext(ctx)
 		r.Body = http.MaxBytesReader(w, r.Body, rule.body)
 		next.ServeHTTP(w, r)
