@@ -20,7 +20,9 @@ put the second line into LOADAWARE_TOKENS, behind a comma if others are there.`
 func makeToken(_ context.Context, con console, args []string) error {
 	cmd := newCommand("token", tokenUsage)
 	roles := cmd.String("role", string(httpapi.RoleObserve), "predict (ask), observe (tell) or admin (all); several with commas between them")
+	name := cmd.String("name", "", "what the audit trail calls its bearer; the first digits of the hash if empty")
 	namespace := cmd.String("namespace", "", "the only namespace that it is good for; all if empty")
+	prefix := cmd.String("dag-prefix", "", "what the dag_ids begin with that it is good for; all if empty")
 	if rest, err := cmd.parse(con, args); err != nil {
 		return err
 	} else if len(rest) > 0 {
@@ -28,14 +30,20 @@ func makeToken(_ context.Context, con console, args []string) error {
 	}
 	secret := rand.Text()
 	hash := sha256.Sum256([]byte(secret))
-	behind := ":" + hex.EncodeToString(hash[:])
-	if *namespace != "" {
+	before, behind := "", ":"+hex.EncodeToString(hash[:])
+	if *prefix != "" {
+		behind = "/" + *prefix + behind
+	}
+	if *namespace != "" || *prefix != "" {
 		behind = "@" + *namespace + behind
+	}
+	if *name != "" {
+		before = *name + "="
 	}
 	var grants []string // of one secret, so that a caller that asks and tells has one token
 	for role := range strings.SplitSeq(*roles, ",") {
-		grant := strings.TrimSpace(role) + behind
-		if _, err := httpapi.ParseToken(grant); err != nil { // what is printed must be understood
+		grant := before + strings.TrimSpace(role) + behind
+		if _, err := parseTokens(grant); err != nil { // what is printed must be understood
 			return usageErrorf("%v", err)
 		}
 		grants = append(grants, grant)
@@ -47,13 +55,15 @@ func makeToken(_ context.Context, con console, args []string) error {
 // parseTokens reads grants that are separated by commas.
 func parseTokens(list string) ([]httpapi.Token, error) {
 	var tokens []httpapi.Token
+	nth := 0
 	for grant := range strings.SplitSeq(list, ",") {
 		if grant = strings.TrimSpace(grant); grant == "" {
 			continue
 		}
+		nth++
 		token, err := httpapi.ParseToken(grant)
 		if err != nil {
-			return nil, fmt.Errorf("LOADAWARE_TOKENS: %w", err)
+			return nil, fmt.Errorf("grant %d of LOADAWARE_TOKENS: %w", nth, err)
 		}
 		tokens = append(tokens, token)
 	}

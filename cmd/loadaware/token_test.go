@@ -40,6 +40,24 @@ func TestANamespaceThatIsNoneIsRefused(t *testing.T) {
 	assert.Contains(t, complaints, "namespace")
 }
 
+func TestATokenIsLimitedAndNamed(t *testing.T) {
+	_, granted := newToken(t, "--role", "admin", "--name", "ops", "--namespace", "emea", "--dag-prefix", "etl_")
+	tokens, err := parseTokens(granted)
+	require.NoError(t, err)
+	tokens[0].Hash = [32]byte{} // drawn at random
+	assert.Equal(t, []httpapi.Token{{Name: "ops", Role: httpapi.RoleAdmin, Namespace: "emea", DAGPrefix: "etl_"}}, tokens)
+	_, granted = newToken(t, "--dag-prefix", "etl_")
+	assert.Regexp(t, `^observe@/etl_:[0-9a-f]{64}$`, granted)
+}
+
+// A prefix with a comma would be read as two grants.
+func TestATokenThatTheServerWouldMisreadIsNotMade(t *testing.T) {
+	for _, flags := range [][]string{{"--dag-prefix", "a,b"}, {"--dag-prefix", "a:b"}, {"--namespace", "a:b"}, {"--name", "a=b"}, {"--name", "a@b"}, {"--dag-prefix", "a/b"}} {
+		code, out, _ := invoke(t, "", append([]string{"token"}, flags...)...)
+		assert.Equal(t, 2, code, "%v → %s", flags, out)
+	}
+}
+
 func TestOneTokenAsksAndTells(t *testing.T) {
 	token, granted := newToken(t, "--role", "predict,observe")
 	server := startServer(t, append(database(t), "LOADAWARE_TOKENS="+granted))

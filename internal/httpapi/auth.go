@@ -2,12 +2,13 @@ package httpapi
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -31,68 +32,101 @@ type Auth struct {
 }
 
 // Token is one grant. The same secret may be listed again, with another role or
-// namespace.
+// scope.
+//
+// What is stored is a plain SHA-256. Slow and salted hashes (bcrypt, Argon2) make
+// up for passwords that can be guessed. A token is drawn at random from at least
+// 2^128: no list of guesses reaches it however fast the hash is, no two are alike,
+// and a fast hash lets every request be checked without a cache of who was.
 type Token struct {
 	Name      string // of its bearer, for the audit trail; empty: the first digits of Hash
 	Role      Role
 	Namespace string // the only one it may name; empty: all
+	DAGPrefix string // that the dag_ids begin with which it may name; empty: all
 	Hash      [sha256.Size]byte
 }
 
-// ParseToken reads role[@namespace]:secret, where the secret is the token itself
-// or the SHA-256 of it in 64 hex digits, as `printf %s "$TOKEN" | sha256sum` prints
-// it. Only the hash is kept. The error does not repeat the secret.
+// saneName is what a token may be called; it ends up in the audit trail.
+var saneName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// ParseToken reads [name=]role[@[namespace][/prefix]]:hash, where prefix is what a
+// dag_id must begin with, and hash the SHA-256 of the token in 64 hex digits, as
+// `printf %s "$TOKEN" | sha256sum` prints it. The error repeats nothing of the
+// text: who mistakes the order may have written a token in any place.
 func ParseToken(text string) (Token, error) {
-	who, secret, ok := strings.Cut(text, ":")
-	role, namespace, scoped := strings.Cut(who, "@")
-	t := Token{Role: Role(role), Namespace: namespace}
+	who, hash, ok := strings.Cut(text, ":")
+	granted, scope, scoped := strings.Cut(who, "@")
+	name, role, named := strings.Cut(granted, "=")
+	if !named {
+		name, role = "", granted
+	}
+	namespace, prefix, prefixed := strings.Cut(scope, "/")
+	t := Token{Name: name, Role: Role(role), Namespace: namespace, DAGPrefix: prefix}
+	sum, err := hex.DecodeString(hash)
 	switch {
-	case !ok || secret == "":
-		return Token{}, fmt.Errorf("a token is written role:secret or role@namespace:secret, with a role of predict, observe or admin")
+	case !ok || who == "":
+		return Token{}, errors.New("a grant is written role:hash, such as predict:7424…, as loadaware token prints it")
 	case !slices.Contains([]Role{RolePredict, RoleObserve, RoleAdmin}, t.Role):
-		return Token{}, fmt.Errorf("%q is not a role: write predict, observe or admin before the colon", role)
-	case scoped && sizing.CheckID(namespace) != "":
-		return Token{}, fmt.Errorf("the namespace of the %s token %s", role, sizing.CheckID(namespace))
+		return Token{}, errors.New("what stands before the colon is not a role: write predict, observe or admin")
+	case named && !saneName.MatchString(name):
+		return Token{}, errors.New("a name is 1 to 64 letters, digits, dots, dashes or underscores")
+	case scoped && namespace != "" && sizing.CheckID(namespace) != "":
+		return Token{}, fmt.Errorf("the namespace of a grant %s", sizing.CheckID(namespace))
+	case prefixed && sizing.CheckID(prefix) != "":
+		return Token{}, fmt.Errorf("the dag_id prefix of a grant %s", sizing.CheckID(prefix))
+	case scoped && !prefixed && namespace == "":
+		return Token{}, errors.New("the namespace of a grant is empty: leave the @ out")
+	case err != nil || len(sum) != sha256.Size:
+		return Token{}, errors.New(`behind the colon stands no hash: write what printf %s "$TOKEN" | sha256sum prints, never the token itself`)
 	}
-	if n, err := hex.Decode(t.Hash[:], []byte(secret[:min(len(secret), 2*sha256.Size)])); err != nil || n != sha256.Size || len(secret) != 2*sha256.Size {
-		t.Hash = sha256.Sum256([]byte(secret))
-	}
+	t.Hash = [sha256.Size]byte(sum)
 	return t, nil
 }
 
 // grants are the tokens that the bearer of secret holds. All are compared, each
 // in constant time, so that the time taken tells nothing of them.
-func (a Auth) grants(secret string) []Token {
+func (a Auth) grants(secret string) []*Token {
 	hash := sha256.Sum256([]byte(secret))
-	var held []Token
-	for _, t := range a.Tokens {
-		if subtle.ConstantTimeCompare(hash[:], t.Hash[:]) == 1 {
-			held = append(held, t)
+	var held []*Token
+	for i := range a.Tokens {
+		if subtle.ConstantTimeCompare(hash[:], a.Tokens[i].Hash[:]) == 1 {
+			held = append(held, &a.Tokens[i])
 		}
 	}
 	return held
 }
 
+// anyone is whoever asks where Auth is Off.
+var anyone = Token{Name: "local", Role: RoleAdmin}
+
 // authenticate finds out who is asking; 401 where nobody known is.
 func (s *server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r.Context())
-		if s.auth.Off {
-			c.held = []Token{{Name: "local", Role: RoleAdmin}}
-		} else if !s.isPublic(r.URL.Path) {
-			scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-			if strings.EqualFold(scheme, "Bearer") {
-				c.held = s.auth.grants(strings.TrimSpace(secret))
-			}
-			if len(c.held) == 0 {
-				w.Header().Set("WWW-Authenticate", `Bearer realm="loadaware"`)
-				s.fail(w, r, &failure{class: unauthenticated, detail: "send a known token: Authorization: Bearer <token>"})
-				return
-			}
+		if c.held = s.auth.holder(r); len(c.held) == 0 && !s.isPublic(r.URL.Path) {
+			w.Header().Set("WWW-Authenticate", challenge)
+			s.fail(w, r, stranger)
+			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
+
+// holder is what the bearer of r may do; nothing where it is not known.
+func (a Auth) holder(r *http.Request) []*Token {
+	if a.Off {
+		return []*Token{&anyone}
+	}
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return nil
+	}
+	return a.grants(strings.TrimSpace(secret))
+}
+
+const challenge = `Bearer realm="loadaware"`
+
+var stranger = &failure{class: unauthenticated, detail: "send a known token: Authorization: Bearer <token>"}
 
 // bearer names whoever holds t, without telling the secret: 32 bits of a hash lead
 // nowhere, and are what the list of tokens is searched for.
@@ -103,49 +137,10 @@ func (t *Token) bearer() string {
 // holds keeps the grants that suffice for one of the roles, and reports whether
 // any does.
 func (c *call) holds(roles []Role) bool {
-	c.held = slices.DeleteFunc(slices.Clone(c.held), func(t Token) bool {
+	c.held = slices.DeleteFunc(c.held, func(t *Token) bool {
 		return t.Role != RoleAdmin && !slices.Contains(roles, t.Role)
 	})
 	return len(c.held) > 0
-}
-
-// mayName reports whether the caller may name a namespace.
-func mayName(ctx context.Context, namespace string) bool {
-	return slices.ContainsFunc(callOf(ctx).held, func(t Token) bool {
-		return t.Namespace == "" || t.Namespace == namespace
-	})
-}
-
-// checkScope refuses a namespace that is not the caller's.
-func checkScope(ctx context.Context, namespace string) error {
-	if mayName(ctx, namespace) {
-		return nil
-	}
-	return &failure{class: forbidden, detail: fmt.Sprintf("this token is for namespace %q, and the request names %q", scopes(ctx), namespace)}
-}
-
-// scopes are the caller's namespaces.
-func scopes(ctx context.Context) []string {
-	var names []string
-	for _, t := range callOf(ctx).held {
-		if !slices.Contains(names, t.Namespace) {
-			names = append(names, t.Namespace)
-		}
-	}
-	return names
-}
-
-// listScope is the namespace that a list is limited to ("" for all) when the
-// caller asked for one ("" for all that it may see).
-func listScope(ctx context.Context, asked string) (string, error) {
-	if asked != "" || mayName(ctx, "") {
-		return asked, checkScope(ctx, asked)
-	}
-	own := scopes(ctx)
-	if len(own) > 1 {
-		return "", &failure{class: forbidden, detail: fmt.Sprintf("say ?namespace=: this token is for %q", own)}
-	}
-	return own[0], nil
 }
 
 func wrongRole(roles []Role) error {

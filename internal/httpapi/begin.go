@@ -16,9 +16,9 @@ import (
 // call is what is known of a request on its way through the edge.
 type call struct {
 	id    string
-	held  []Token // the grants of its bearer
-	route string  // its line of the table of routes; empty until routed
-	query string  // the raw query
+	held  []*Token // the grants of its bearer
+	route string   // its line of the table of routes; empty until routed
+	query string   // the raw query
 }
 
 type callKey struct{}

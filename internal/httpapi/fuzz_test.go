@@ -16,7 +16,7 @@ import (
 
 // anybody is a call by everybody's admin.
 func anybody() context.Context {
-	return context.WithValue(context.Background(), callKey{}, &call{held: []Token{{Role: RoleAdmin}}})
+	return context.WithValue(context.Background(), callKey{}, &call{held: []*Token{{Role: RoleAdmin}}})
 }
 
 func post(body string) *http.Request {

@@ -25,7 +25,7 @@ func (s *server) RetryLift(ctx context.Context, r api.RetryLiftRequestObject) (a
 	if err := f.err(ask.Validate); err != nil {
 		return nil, err
 	}
-	if err := checkScope(ctx, ask.Try.Namespace); err != nil {
+	if err := checkScope(ctx, ask.Try.TaskKey); err != nil {
 		return nil, err
 	}
 	lift, err := s.svc.Lift(ctx, ask)

@@ -88,7 +88,7 @@ func (s *server) observation(ctx context.Context, body *api.Observation) (sizing
 	if err := f.err(o.Validate); err != nil {
 		return o, err
 	}
-	return o, checkScope(ctx, o.Try.Namespace)
+	return o, checkScope(ctx, o.Try.TaskKey)
 }
 
 // VoidObservation takes a report back.
@@ -98,7 +98,7 @@ func (s *server) VoidObservation(ctx context.Context, r api.VoidObservationReque
 	if bad := try.Validate(true); len(bad) > 0 {
 		return nil, failed(bad)
 	}
-	if err := checkScope(ctx, try.Namespace); err != nil {
+	if err := checkScope(ctx, try.TaskKey); err != nil {
 		return nil, err
 	}
 	if err := s.svc.Void(ctx, try); err != nil {

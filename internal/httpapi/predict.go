@@ -79,7 +79,7 @@ func (s *server) answer(ctx context.Context, f *form, ask *sizing.Ask) (*sizing.
 	if err := f.err(ask.Validate); err != nil {
 		return nil, err
 	}
-	if err := checkScope(ctx, ask.Try.Namespace); err != nil {
+	if err := checkScope(ctx, ask.Try.TaskKey); err != nil {
 		return nil, err
 	}
 	a, err := s.svc.Predict(ctx, ask)

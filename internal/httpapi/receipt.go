@@ -18,7 +18,7 @@ func (s *server) GetReceipt(ctx context.Context, r api.GetReceiptRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	if !mayName(ctx, found.Ask.Try.Namespace) {
+	if !mayName(ctx, found.Ask.Try.TaskKey) {
 		return nil, sizing.Errorf(sizing.NotFound, "no answer has the id %q", r.PredictionID)
 	}
 	answer, err := receipt(&found)

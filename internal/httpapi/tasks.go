@@ -15,7 +15,7 @@ func pathKey(ctx context.Context, namespace *string, dag, task string) (sizing.T
 	if bad := key.Validate(); len(bad) > 0 {
 		return key, failed(bad)
 	}
-	return key, checkScope(ctx, key.Namespace)
+	return key, checkScope(ctx, key)
 }
 
 // known fails with NotFound for a task that was never heard of. It is asked where
@@ -91,7 +91,7 @@ func (s *server) ListTasks(ctx context.Context, r api.ListTasksRequestObject) (a
 		return nil, err
 	}
 	// One more than is shown tells whether there is a next page.
-	profiles, err := s.svc.Tasks(ctx, namespace, after, limit+1)
+	profiles, err := s.visible(ctx, namespace, after, limit+1)
 	if err != nil {
 		return nil, err
 	}
