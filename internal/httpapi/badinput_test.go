@@ -50,6 +50,7 @@ func TestBadInputIsRefusedAndItsFieldNamed(t *testing.T) {
 		{"a feature twice", "POST /predict", `{` + key + `, "features": {"a": 1, "a": 2}}`, 400, []string{"features.a"}},
 		{"a list for a body", "POST /predict", `[]`, 400, nil},
 		{"a string for a body", "POST /observe", `"x"`, 400, nil},
+		{"null for a policy", "PUT /tasks/d/t/policy", `null`, 400, nil},
 		{"very deep nesting", "POST /predict", `{` + key + `, "features": ` + strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000) + `}`, 400, nil},
 		{"deep nesting", "POST /predict", `{` + key + `, "features": {"a": ` + strings.Repeat("[", 500) + strings.Repeat("]", 500) + `}}`, 422, []string{"features.a"}},
 		{"a body above the limit", "POST /predict", `{` + key + `, "features": {"a": "` + strings.Repeat("x", 10<<20) + `"}}`, 413, nil},

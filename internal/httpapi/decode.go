@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -25,7 +26,7 @@ import (
 func strict() json.Options {
 	return json.JoinOptions(
 		json.RejectUnknownMembers(true),
-		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(wholeInt64), json.UnmarshalFromFunc(wholeInt))),
+		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(wholeInt64), json.UnmarshalFromFunc(wholeInt), json.UnmarshalFromFunc(somePolicy))),
 	)
 }
 
@@ -79,6 +80,15 @@ func wholeInt(dec *jsontext.Decoder, v *int) error {
 	err := wholeInt64(dec, &wide)
 	*v = int(wide)
 	return err
+}
+
+// somePolicy refuses null for the one body that requires no field: it would pass for
+// {}, and put every decision back to its default.
+func somePolicy(dec *jsontext.Decoder, _ *api.PolicyRequest) error {
+	if dec.PeekKind() == 'n' {
+		return errors.New("must be an object: send {} for the defaults")
+	}
+	return errors.ErrUnsupported // read as any other
 }
 
 // readFailure tells what was wrong with a body: 400 where it is not JSON, else
