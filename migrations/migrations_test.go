@@ -81,7 +81,9 @@ func columns(t *testing.T, dsn string) []string {
 	require.NoError(t, err)
 	defer conn.Close(t.Context())
 	rows, err := conn.Query(t.Context(), `
-		SELECT concat_ws(' ', table_name, ordinal_position, column_name, data_type, is_nullable, column_default)
+		SELECT concat_ws(' ', table_name,
+			row_number() OVER (PARTITION BY table_name ORDER BY ordinal_position), -- which has gaps where columns were dropped
+			column_name, data_type, is_nullable, column_default)
 		FROM information_schema.columns
 		WHERE table_schema = 'public' AND table_name <> 'schema_migrations'
 		ORDER BY 1`)

@@ -47,6 +47,16 @@ type Realised struct {
 	Low, High float64 // 95 % interval of the realised risk
 }
 
+// Promise is what a model promised of one first try, and what came of it.
+type Promise struct {
+	Version  int // of the model that answered
+	RunID    string
+	MapIndex int
+	Granted  Bytes
+	Risk     float64 // promised: P(killed)
+	Killed   bool
+}
+
 // What a task costs at its 99th percentile decides how much may be saved on it.
 // Below LightBytes a static request is nearly free; above HeavyBytes, or where
 // the peaks spread by HeavySpread, a wrong request is dear.

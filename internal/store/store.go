@@ -24,6 +24,7 @@ type Store interface {
 	Tasks
 	Due
 	Runs
+	Audit
 
 	// Ping asks the database for a sign of life.
 	Ping(context.Context) error
@@ -92,6 +93,12 @@ type Receipts interface {
 	// was observed of them. The interval is left for the caller to fill. It looks
 	// at the newest limit receipts of the task.
 	Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.Realised, error)
+	// Promises are the evidence for or against the active model: what was promised
+	// of first tries that have ended, and what came of them, in the order in which
+	// the ends were reported. Of the newest limit receipts of first tries those
+	// count that a version answered which was not withdrawn, after the task's model
+	// was last chosen by hand or by RollBack.
+	Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error)
 }
 
 // Model is a stored model: bytes that only package fitting understands.
@@ -106,17 +113,31 @@ type Model struct {
 	TrainedAt    time.Time
 	Exam         []byte // JSON: how it was chosen
 	Active       bool
+	PinnedBy     string // who chose the active version by hand; empty: it is not pinned
+	Withdrawn    bool   // by RollBack
+	Spare        int    // for Publish: a version that must stay stored; 0: none
 }
 
 // Models are versions per task, of which at most one is active.
 type Models interface {
 	// Publish stores m as the next version and makes it active, if the active
-	// version is still expected (0: none); else Conflict and nothing changed.
-	// Listeners of Changes are told. Old inactive versions beyond the newest
-	// KeepVersions are deleted. It returns the new version.
+	// version is still expected (0: none) and not pinned by a person; else Conflict
+	// and nothing changed. A pin of the watchdog ends with it. Listeners of Changes
+	// are told. Old inactive versions beyond the newest KeepVersions are deleted, but
+	// for m.Spare. It returns the new version.
 	Publish(ctx context.Context, m Model, expected int) (version int, err error)
-	// Activate makes a stored version active again. NotFound if it is not stored.
+	// Activate makes a stored version active and pins it: nothing is published over
+	// it until Unpin. NotFound if it is not stored.
 	Activate(ctx context.Context, task sizing.TaskKey, version int) error
+	// Unpin lets trainings publish again; the active version stays until one does.
+	// NotFound if the task is unknown; no error where nothing is pinned.
+	Unpin(ctx context.Context, task sizing.TaskKey) error
+	// RollBack makes a stored version active in place of one that broke its
+	// promises, and pins it as the watchdog's. Conflict, and nothing changed, unless
+	// r.From is active; NotFound if r.To is not stored.
+	RollBack(ctx context.Context, r RollBack) error
+	// Model reads a stored version with its blob; NotFound if it is not stored.
+	Model(ctx context.Context, task sizing.TaskKey, version int) (Model, error)
 	// ActiveModel reads the active model with its blob; NotFound if there is none.
 	ActiveModel(ctx context.Context, task sizing.TaskKey) (Model, error)
 	// ModelVersions lists the stored versions, newest first, without blobs.
@@ -128,6 +149,14 @@ type Models interface {
 	// it returns as an error. It calls ready once it is listening: what happened
 	// before has to be read by ActiveVersions.
 	Changes(ctx context.Context, ready func(), changed func(sizing.TaskKey)) error
+}
+
+// RollBack is a decision of the watchdog.
+type RollBack struct {
+	Task      sizing.TaskKey
+	From, To  int
+	Withdrawn []int // never gone back to, unless a person activates them
+	Reason    string
 }
 
 // KeepVersions is how many versions of a model are kept for rollback.

@@ -11,10 +11,26 @@ import (
 )
 
 const lockActiveSQL = `
-	SELECT id, coalesce(active_version, 0)
+	SELECT id, coalesce(active_version, 0),
+		CASE WHEN pinned_version = active_version THEN coalesce(pinned_by, '') ELSE '' END
 	FROM task
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
 	FOR NO KEY UPDATE`
+
+// champion is what answers, and whether a person or the watchdog chose it.
+type champion struct {
+	id       int64 // of the task
+	version  int
+	pinnedBy string
+}
+
+func lockActive(ctx context.Context, tx pgx.Tx, task sizing.TaskKey) (c champion, err error) {
+	err = tx.QueryRow(ctx, lockActiveSQL, task.Namespace, task.DAG, task.Task).Scan(&c.id, &c.version, &c.pinnedBy)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = unknownTask(task)
+	}
+	return c, err
+}
 
 // The newest version is always kept, so that no number is given twice.
 const publishSQL = `
@@ -23,75 +39,158 @@ const publishSQL = `
 	FROM model WHERE task = $1
 	RETURNING version`
 
+const crownSQL = `
+	UPDATE task SET active_version = $2, pinned_version = NULL, pinned_by = NULL WHERE id = $1`
+
 const pruneSQL = `
 	DELETE FROM model
-	WHERE task = $1 AND version <= $2`
+	WHERE task = $1 AND version <= $2 AND version <> $3`
 
 // Publish stores m and makes it active, if the active version is still expected.
 func (s *Store) Publish(ctx context.Context, m store.Model, expected int) (version int, err error) {
 	err = s.inTx(ctx, "publish a model", readWrite, func(tx pgx.Tx) error {
-		id, active, err := lockActive(ctx, tx, m.Task)
+		old, err := lockActive(ctx, tx, m.Task)
 		if err != nil {
 			return err
 		}
-		if active != expected {
-			return sizing.Errorf(sizing.Conflict, "version %d of %s is active, not %d as when training began", active, m.Task, expected)
+		if old.version != expected {
+			return sizing.Errorf(sizing.Conflict, "version %d of %s is active, not %d as when training began", old.version, m.Task, expected)
 		}
-		err = tx.QueryRow(ctx, publishSQL, id, m.Family, m.Format, m.Observations, m.LastSeq, m.TrainedAt, m.Exam, m.Blob).Scan(&version)
+		if old.pinnedBy != "" && old.pinnedBy != store.Watchdog {
+			return sizing.Errorf(sizing.Conflict, "version %d of %s is pinned by %s", old.version, m.Task, old.pinnedBy)
+		}
+		err = tx.QueryRow(ctx, publishSQL, old.id, m.Family, m.Format, m.Observations, m.LastSeq, m.TrainedAt, m.Exam, m.Blob).Scan(&version)
 		if err != nil {
 			return err
 		}
-		if err := activate(ctx, tx, m.Task, id, version); err != nil {
+		if _, err := tx.Exec(ctx, crownSQL, old.id, version); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, pruneSQL, id, version-store.KeepVersions)
+		err = audit(ctx, tx, change{
+			task: m.Task, action: store.ModelActivated, before: old.state(), after: champion{version: version}.state(), routine: true,
+		})
+		if err != nil {
+			return err
+		}
+		if err := notify(ctx, tx, m.Task); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, pruneSQL, old.id, version-store.KeepVersions, m.Spare)
 		return err
 	})
 	return version, err
 }
 
-func lockActive(ctx context.Context, tx pgx.Tx, task sizing.TaskKey) (id int64, active int, err error) {
-	err = tx.QueryRow(ctx, lockActiveSQL, task.Namespace, task.DAG, task.Task).Scan(&id, &active)
-	if errors.Is(err, pgx.ErrNoRows) {
-		err = unknownTask(task)
-	}
-	return id, active, err
-}
-
-const activateSQL = `
-	UPDATE task SET active_version = $2 WHERE id = $1`
-
-func activate(ctx context.Context, tx pgx.Tx, task sizing.TaskKey, id int64, version int) error {
-	if _, err := tx.Exec(ctx, activateSQL, id, version); err != nil {
-		return err
-	}
-	return notify(ctx, tx, task)
-}
-
 const storedSQL = `
 	SELECT EXISTS (SELECT FROM model WHERE task = $1 AND version = $2)`
 
-// Activate makes a stored version active again.
+func mustBeStored(ctx context.Context, tx pgx.Tx, id int64, task sizing.TaskKey, version int) error {
+	var stored bool
+	if err := tx.QueryRow(ctx, storedSQL, id, version).Scan(&stored); err != nil {
+		return err
+	}
+	if !stored {
+		return sizing.Errorf(sizing.NotFound, "version %d of %s is not stored: the %d newest are, and the active one", version, task, store.KeepVersions)
+	}
+	return nil
+}
+
+// A version that a person chose stands for a new beginning: what it did before is
+// no evidence any more.
+const activateSQL = `
+	UPDATE task SET active_version = $2, pinned_version = $2, pinned_by = $3,
+		watched_from = now(), withdrawn = array_remove(withdrawn, $2)
+	WHERE id = $1`
+
+// Activate makes a stored version active and pins it.
 func (s *Store) Activate(ctx context.Context, task sizing.TaskKey, version int) error {
 	return s.inTx(ctx, "activate a model", readWrite, func(tx pgx.Tx) error {
-		id, _, err := lockActive(ctx, tx, task)
+		old, err := lockActive(ctx, tx, task)
 		if err != nil {
 			return err
 		}
-		var stored bool
-		if err := tx.QueryRow(ctx, storedSQL, id, version).Scan(&stored); err != nil {
+		if err := mustBeStored(ctx, tx, old.id, task, version); err != nil {
 			return err
 		}
-		if !stored {
-			return sizing.Errorf(sizing.NotFound, "version %d of %s is not stored: the %d newest are, and the active one", version, task, store.KeepVersions)
+		pinned := champion{version: version, pinnedBy: actor(ctx)}
+		if _, err := tx.Exec(ctx, activateSQL, old.id, version, pinned.pinnedBy); err != nil {
+			return err
 		}
-		return activate(ctx, tx, task, id, version)
+		action := store.ModelActivated
+		if version < old.version {
+			action = store.ModelRolledBack
+		}
+		if err := audit(ctx, tx, change{task: task, action: action, before: old.state(), after: pinned.state()}); err != nil {
+			return err
+		}
+		return notify(ctx, tx, task)
 	})
 }
 
+const unpinSQL = `
+	UPDATE task SET pinned_version = NULL, pinned_by = NULL WHERE id = $1`
+
+// Unpin lets trainings publish again.
+func (s *Store) Unpin(ctx context.Context, task sizing.TaskKey) error {
+	return s.inTx(ctx, "unpin a model", readWrite, func(tx pgx.Tx) error {
+		old, err := lockActive(ctx, tx, task)
+		if err != nil || old.pinnedBy == "" {
+			return err
+		}
+		if _, err := tx.Exec(ctx, unpinSQL, old.id); err != nil {
+			return err
+		}
+		return audit(ctx, tx, change{
+			task: task, action: store.ModelUnpinned, before: old.state(), after: champion{version: old.version}.state(),
+		})
+	})
+}
+
+const rollBackSQL = `
+	UPDATE task SET active_version = $2, pinned_version = $2, pinned_by = $3, watched_from = now(),
+		withdrawn = (SELECT array_agg(DISTINCT v) FROM unnest(withdrawn || $4::int[]) AS v)
+	WHERE id = $1`
+
+// RollBack is the watchdog's: one entry for the version that answers again, and one
+// for each that was withdrawn.
+func (s *Store) RollBack(ctx context.Context, r store.RollBack) error {
+	return s.inTx(ctx, "roll a model back", readWrite, func(tx pgx.Tx) error {
+		old, err := lockActive(ctx, tx, r.Task)
+		if err != nil {
+			return err
+		}
+		if old.version != r.From {
+			return sizing.Errorf(sizing.Conflict, "version %d of %s is active, not %d that was judged", old.version, r.Task, r.From)
+		}
+		if err := mustBeStored(ctx, tx, old.id, r.Task, r.To); err != nil {
+			return err
+		}
+		pinned := champion{version: r.To, pinnedBy: store.Watchdog}
+		if _, err := tx.Exec(ctx, rollBackSQL, old.id, r.To, pinned.pinnedBy, r.Withdrawn); err != nil {
+			return err
+		}
+		back := change{task: r.Task, action: store.ModelRolledBack, before: old.state(), after: pinned.state(), reason: r.Reason}
+		if err := audit(ctx, tx, back); err != nil {
+			return err
+		}
+		for _, version := range r.Withdrawn {
+			gone := change{task: r.Task, action: store.ModelWithdrawn, before: champion{version: version}.state(), reason: r.Reason}
+			if err := audit(ctx, tx, gone); err != nil {
+				return err
+			}
+		}
+		return notify(ctx, tx, r.Task)
+	})
+}
+
+// modelColumns are what scanModel reads, but for the blob.
+const modelColumns = `model.version, model.family, model.format, model.observations, model.last_seq, model.trained_at,
+		model.exam, model.version IS NOT DISTINCT FROM task.active_version,
+		CASE WHEN model.version = task.active_version AND model.version = task.pinned_version THEN coalesce(task.pinned_by, '') ELSE '' END,
+		coalesce(model.version = ANY (task.withdrawn), false)`
+
 const activeModelSQL = `
-	SELECT model.version, model.family, model.format, model.observations, model.last_seq, model.trained_at,
-		model.exam, true, model.blob
+	SELECT ` + modelColumns + `, model.blob
 	FROM task
 	JOIN model ON model.task = task.id AND model.version = task.active_version
 	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3`
@@ -103,9 +202,21 @@ func (s *Store) ActiveModel(ctx context.Context, task sizing.TaskKey) (store.Mod
 	return m, found("read a model", err, "%s has no active model", task)
 }
 
+const modelSQL = `
+	SELECT ` + modelColumns + `, model.blob
+	FROM task
+	JOIN model ON model.task = task.id AND model.version = $4
+	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3`
+
+// Model reads a stored version with its blob.
+func (s *Store) Model(ctx context.Context, task sizing.TaskKey, version int) (store.Model, error) {
+	m := store.Model{Task: task}
+	err := scanModel(s.pool.QueryRow(ctx, modelSQL, task.Namespace, task.DAG, task.Task, version), &m)
+	return m, found("read a model", err, "version %d of %s is not stored: the %d newest are, and the active one", version, task, store.KeepVersions)
+}
+
 const modelVersionsSQL = `
-	SELECT model.version, model.family, model.format, model.observations, model.last_seq, model.trained_at,
-		model.exam, model.version IS NOT DISTINCT FROM task.active_version, NULL::bytea
+	SELECT ` + modelColumns + `, NULL::bytea
 	FROM task
 	JOIN model ON model.task = task.id
 	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
@@ -125,7 +236,7 @@ func (s *Store) ModelVersions(ctx context.Context, task sizing.TaskKey) ([]store
 }
 
 func scanModel(row pgx.Row, m *store.Model) error {
-	err := row.Scan(&m.Version, &m.Family, &m.Format, &m.Observations, &m.LastSeq, &m.TrainedAt, &m.Exam, &m.Active, &m.Blob)
+	err := row.Scan(&m.Version, &m.Family, &m.Format, &m.Observations, &m.LastSeq, &m.TrainedAt, &m.Exam, &m.Active, &m.PinnedBy, &m.Withdrawn, &m.Blob)
 	m.TrainedAt = m.TrainedAt.UTC()
 	return err
 }

@@ -15,13 +15,13 @@ import (
 // where the JSON says otherwise (a renamed task).
 const saveReceiptsSQL = `
 	INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number,
-		at, promised, task_limit, guard, body)
+		at, promised, task_limit, guard, body, model_version)
 	SELECT prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number,
-		at, promised, task_limit, ($13::float8[])[guard_after + 1:guard_to], body::json
+		at, promised, task_limit, ($13::float8[])[guard_after + 1:guard_to], body::json, nullif(model_version, 0)
 	FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::smallint[],
-		$8::timestamptz[], $9::float8[], $10::bigint[], $11::int[], $12::int[], $14::text[])
+		$8::timestamptz[], $9::float8[], $10::bigint[], $11::int[], $12::int[], $14::text[], $15::int[])
 		AS new (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number,
-			at, promised, task_limit, guard_after, guard_to, body)
+			at, promised, task_limit, guard_after, guard_to, body, model_version)
 	ORDER BY prediction_id -- one order for all writers: no deadlocks
 	ON CONFLICT (prediction_id) DO NOTHING`
 
@@ -54,9 +54,18 @@ func (s *Store) SaveReceipts(ctx context.Context, receipts []sizing.Receipt) err
 			column(rows, func(r *sizing.Receipt) time.Time { return r.At }),
 			column(rows, func(r *sizing.Receipt) *float64 { return r.Allocation.Risk.Promised }),
 			column(rows, func(r *sizing.Receipt) int64 { return int64(r.Allocation.Memory.Limit) }),
-			after, to, guards, bodies)
+			after, to, guards, bodies,
+			column(rows, func(r *sizing.Receipt) int32 { return versionOf(&r.Allocation) }))
 		return err
 	})
+}
+
+// versionOf is 0 where no published model answered.
+func versionOf(a *sizing.Allocation) int32 {
+	if a.Model == nil {
+		return 0
+	}
+	return int32(a.Model.Version)
 }
 
 const receiptSQL = `
@@ -167,4 +176,41 @@ func (s *Store) Realised(ctx context.Context, task sizing.TaskKey, limit int) (s
 	err := s.pool.QueryRow(ctx, realisedSQL, task.Namespace, task.DAG, task.Task, max(limit, 0)).
 		Scan(&r.Tries, &r.Killed, &r.Promised)
 	return r, explain("compare promises", err)
+}
+
+const promisesSQL = `
+	WITH judged AS (
+		SELECT id, coalesce(watched_from, '-infinity') AS since, coalesce(withdrawn, '{}') AS withdrawn
+		FROM task
+		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3),
+	newest AS (
+		SELECT run_id, map_index, promised, task_limit, model_version, at
+		FROM receipt
+		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3 AND at >= (SELECT since FROM judged)
+			AND run_id <> '' AND try_number = 1
+		ORDER BY at DESC LIMIT $4),
+	first_try AS ( -- asked twice, a try has the promise of its newest receipt
+		SELECT DISTINCT ON (run_id, map_index) run_id, map_index, promised, task_limit, model_version
+		FROM newest
+		ORDER BY run_id, map_index, at DESC)
+	SELECT model_version, first_try.run_id, first_try.map_index, task_limit, promised, outcome <> 1
+	FROM judged
+	CROSS JOIN first_try
+	JOIN observation ON observation.task = judged.id AND try_number = 1 AND outcome IN (1, 2, 3)
+		AND observation.run_id = first_try.run_id AND observation.map_index = first_try.map_index
+	WHERE promised IS NOT NULL AND task_limit IS NOT NULL AND model_version IS NOT NULL AND model_version <> ALL (withdrawn)
+	ORDER BY seq`
+
+// Promises are the evidence for or against the active model. A version that is not
+// known answers nothing: its receipt is left out.
+func (s *Store) Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error) {
+	rows, err := s.pool.Query(ctx, promisesSQL, task.Namespace, task.DAG, task.Task, max(limit, 0))
+	if err != nil {
+		return nil, explain("read promises", err)
+	}
+	promises, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p sizing.Promise, err error) {
+		err = row.Scan(&p.Version, &p.RunID, &p.MapIndex, &p.Granted, &p.Risk, &p.Killed)
+		return p, err
+	})
+	return promises, explain("read promises", err)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
 )
 
 const policiesSQL = `
@@ -47,7 +48,9 @@ func (s *Store) Policy(ctx context.Context, task sizing.TaskKey) (policy sizing.
 }
 
 const setPolicySQL = `
-	UPDATE task SET policy = $2 WHERE id = $1`
+	UPDATE task SET policy = $2 FROM task AS old
+	WHERE task.id = $1 AND old.id = $1
+	RETURNING old.policy`
 
 // SetPolicy creates the task if it is new.
 func (s *Store) SetPolicy(ctx context.Context, task sizing.TaskKey, policy sizing.Policy) error {
@@ -56,7 +59,11 @@ func (s *Store) SetPolicy(ctx context.Context, task sizing.TaskKey, policy sizin
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, setPolicySQL, id, policy); err != nil {
+		var before []byte
+		if err := tx.QueryRow(ctx, setPolicySQL, id, policy).Scan(&before); err != nil {
+			return err
+		}
+		if err := audit(ctx, tx, change{task: task, action: store.PolicyChanged, before: jsonOf(before), after: policy}); err != nil {
 			return err
 		}
 		return notify(ctx, tx, task)
@@ -80,6 +87,9 @@ func (s *Store) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
 		}
 		if err == nil {
 			_, err = tx.Exec(ctx, deleteReceiptsSQL, task.Namespace, task.DAG, task.Task)
+		}
+		if err == nil {
+			err = audit(ctx, tx, change{task: task, action: store.TaskDeleted})
 		}
 		if err != nil {
 			return err
@@ -108,6 +118,9 @@ func (s *Store) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 		}
 		if err == nil {
 			_, err = tx.Exec(ctx, renameReceiptsSQL, names...)
+		}
+		if err == nil {
+			err = audit(ctx, tx, change{task: from, action: store.TaskRenamed, before: named(from), after: named(to)})
 		}
 		if err == nil {
 			err = notify(ctx, tx, from)

@@ -65,20 +65,55 @@ func examineModels(t *testing.T, open func(*testing.T) store.Store) {
 		requireKind(t, sizing.NotFound, err)
 	})
 
-	t.Run("an older version answers again until the next is published", func(t *testing.T) {
+	t.Run("an older version answers again, and nothing is published over it until it is unpinned", func(t *testing.T) {
 		m := model(t, st, "rollback")
 		publish(t, st, m, 0)
 		publish(t, st, m, 1)
-		require.NoError(t, st.Activate(t.Context(), m.Task, 1))
+		require.NoError(t, st.Activate(as(t, "ada"), m.Task, 1))
 		active, err := st.ActiveVersions(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 1, active[m.Task])
-		_, err = st.Publish(t.Context(), m, 2)
-		requireKind(t, sizing.Conflict, err)
+		for _, expected := range []int{1, 2} {
+			_, err = st.Publish(t.Context(), m, expected)
+			requireKind(t, sizing.Conflict, err)
+		}
+		got, err := st.ActiveModel(t.Context(), m.Task)
+		require.NoError(t, err)
+		require.Equal(t, "ada", got.PinnedBy)
+		require.NoError(t, st.Unpin(t.Context(), m.Task))
+		require.NoError(t, st.Unpin(t.Context(), m.Task), "twice")
 		require.Equal(t, 3, publish(t, st, m, 1))
 
 		requireKind(t, sizing.NotFound, st.Activate(t.Context(), m.Task, 4))
 		requireKind(t, sizing.NotFound, st.Activate(t.Context(), task("unknown"), 1))
+		requireKind(t, sizing.NotFound, st.Unpin(t.Context(), task("unknown")))
+	})
+
+	t.Run("the watchdog goes back past what it withdraws, until the next is published", func(t *testing.T) {
+		m := model(t, st, "watchdog")
+		for v := range 3 {
+			publish(t, st, m, v)
+		}
+		back := store.RollBack{Task: m.Task, From: 3, To: 1, Withdrawn: []int{2, 3}, Reason: "killed"}
+		requireKind(t, sizing.Conflict, st.RollBack(t.Context(), store.RollBack{Task: m.Task, From: 2, To: 1}))
+		requireKind(t, sizing.NotFound, st.RollBack(t.Context(), store.RollBack{Task: m.Task, From: 3, To: 7}))
+		require.NoError(t, st.RollBack(t.Context(), back))
+		requireKind(t, sizing.Conflict, st.RollBack(t.Context(), back))
+		versions, err := st.ModelVersions(t.Context(), m.Task)
+		require.NoError(t, err)
+		require.Equal(t, []bool{true, true, false}, []bool{versions[0].Withdrawn, versions[1].Withdrawn, versions[2].Withdrawn})
+		require.Equal(t, []string{"", "", store.Watchdog}, []string{versions[0].PinnedBy, versions[1].PinnedBy, versions[2].PinnedBy})
+		require.Equal(t, 4, publish(t, st, m, 1), "a training may win against it")
+		got, err := st.ActiveModel(t.Context(), m.Task)
+		require.NoError(t, err)
+		require.Empty(t, got.PinnedBy)
+
+		require.NoError(t, st.Activate(t.Context(), m.Task, 3), "a person may")
+		got, err = st.Model(t.Context(), m.Task, 3)
+		require.NoError(t, err)
+		require.Equal(t, []any{3, true, false, store.Anonymous, m.Blob}, []any{got.Version, got.Active, got.Withdrawn, got.PinnedBy, got.Blob})
+		_, err = st.Model(t.Context(), m.Task, 5)
+		requireKind(t, sizing.NotFound, err)
 	})
 
 	t.Run("old versions go, but never the active one", func(t *testing.T) {
@@ -97,8 +132,13 @@ func examineModels(t *testing.T, open func(*testing.T) store.Store) {
 		}
 		// 3 is the oldest: active while 13 is being published, it is pruned after.
 		require.NoError(t, st.Activate(t.Context(), m.Task, 3))
+		require.NoError(t, st.Unpin(t.Context(), m.Task))
 		require.Equal(t, store.KeepVersions+3, publish(t, st, m, 3))
 		requireKind(t, sizing.NotFound, st.Activate(t.Context(), m.Task, 3))
+		// 4 would be the next to go.
+		m.Spare = 4
+		require.Equal(t, store.KeepVersions+4, publish(t, st, m, store.KeepVersions+3))
+		require.NoError(t, st.Activate(t.Context(), m.Task, 4), "it was to be spared")
 	})
 
 	t.Run("a model needs no exam", func(t *testing.T) {

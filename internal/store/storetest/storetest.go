@@ -32,6 +32,8 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		"Receipts":   examineReceipts,
 		"Realised":   examineRealised,
 		"Models":     examineModels,
+		"Promises":   examinePromises,
+		"Audit":      examineAudit,
 		"Publishers": examinePublishers,
 		"Changes":    examineChanges,
 		"Tasks":      examineTasks,
