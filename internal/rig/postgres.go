@@ -21,6 +21,7 @@ import (
 // PostgresConfig has a usable zero value.
 type PostgresConfig struct {
 	Listen   string   // address to listen on; 127.0.0.1 if empty
+	Port     string   // a free one if empty
 	Settings []string // name=value, over ours
 	Wrap     []string // command in front, run as we are, such as ip netns exec NAME; it must exec what follows
 }
@@ -61,8 +62,10 @@ func NewPostgres(ctx context.Context, dataDir string, cfg PostgresConfig) (*Post
 	if owner, ok := info.Sys().(*syscall.Stat_t); ok {
 		p.uid, p.gid = int(owner.Uid), int(owner.Gid)
 	}
-	if p.port, err = freePort("127.0.0.1"); err != nil {
-		return nil, err
+	if p.port = cfg.Port; p.port == "" {
+		if p.port, err = FreePort(); err != nil {
+			return nil, err
+		}
 	}
 	return p, p.trust()
 }

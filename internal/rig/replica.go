@@ -28,11 +28,11 @@ type Replica struct {
 }
 
 func newReplica(room *Room, binary string) (*Replica, error) {
-	port, err := freePort("127.0.0.1")
+	port, err := FreePort()
 	if err != nil {
 		return nil, err
 	}
-	admin, err := freePort("127.0.0.1")
+	admin, err := FreePort()
 	if err != nil {
 		return nil, err
 	}

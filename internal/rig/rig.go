@@ -148,9 +148,9 @@ func binary(ctx context.Context, named string) (string, error) {
 	return path, Build(ctx, root, path)
 }
 
-// freePort is a port of addr that nobody listens on now.
-func freePort(addr string) (string, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort(addr, "0"))
+// FreePort is a port of loopback that nobody listens on now.
+func FreePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}

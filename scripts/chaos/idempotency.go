@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/rig"
+)
+
+// effects counts what the callers of one report were told.
+type effects struct {
+	operations, calls int
+	first, duplicate  int // answered as new, answered as known
+	wrong             int // operations with another number of effects than one
+	tampered, refused int // other bodies for a known try, and those answered by 409
+	failed            int
+	word              string // the first fault
+}
+
+// idempotency sends each report 1 to 8 times at once to 3 replicas, and then for
+// some of them another body.
+func idempotency(ctx context.Context, s *sheet) error {
+	room, tasks, err := s.open(ctx, rig.Config{Replicas: 3})
+	if err != nil {
+		return err
+	}
+	defer room.Close()
+	begun := time.Now()
+	e := duplicates(ctx, room.Ledger, addresses(room.Replicas), tasks, s.seed, s.reps(3_000, 100_000))
+	s.tell("%d operations in %d calls, %.0f calls/s: %d had one effect, %d answers said duplicate; %d other bodies, %d of them 409; failed %d",
+		e.operations, e.calls, float64(e.calls)/time.Since(begun).Seconds(), e.operations-e.wrong, e.duplicate, e.tampered, e.refused, e.failed)
+	e.judge(s)
+	s.balance(ctx, "idempotency", room)
+	return nil
+}
+
+func (e *effects) judge(s *sheet) {
+	s.hold(e.failed == 0, "%d calls failed: %s", e.failed, e.word)
+	s.hold(e.wrong == 0, "%d operations had not one effect: %s", e.wrong, e.word)
+	s.hold(e.tampered > 0 && e.refused == e.tampered, "%d of %d other bodies were not refused by 409: %s", e.tampered-e.refused, e.tampered, e.word)
+}
+
+// duplicates runs n operations, eight at a time.
+func duplicates(ctx context.Context, ledger *rig.Ledger, urls []string, tasks []rig.Task, seed uint64, n int) *effects {
+	var (
+		e       effects
+		mu      sync.Mutex
+		workers sync.WaitGroup
+		t       = &traffic{client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 128}}}
+	)
+	const atOnce = 8
+	for w := range atOnce {
+		workers.Go(func() {
+			random := rand.New(rand.NewPCG(seed, uint64(100+w)))
+			for i := w; i < n && ctx.Err() == nil; i += atOnce {
+				o := rig.Run(random, tasks[random.IntN(len(tasks))], fmt.Sprintf("twice-%07d", i))
+				one := t.operate(ctx, ledger, urls, o, 1+random.IntN(8), random.IntN(10) == 0)
+				mu.Lock()
+				e.add(one)
+				mu.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	return &e
+}
+
+func (e *effects) add(one effects) {
+	e.operations++
+	e.calls += one.calls
+	e.first += one.first
+	e.duplicate += one.duplicate
+	e.failed += one.failed
+	e.tampered += one.tampered
+	e.refused += one.refused
+	if one.first != 1 {
+		e.wrong++
+	}
+	if e.word == "" {
+		e.word = one.word
+	}
+}
+
+// operate sends one report copies times at once, each to the next address, and then,
+// where tamper says so, another body for the same try.
+func (t *traffic) operate(ctx context.Context, ledger *rig.Ledger, urls []string, o rig.Observation, copies int, tamper bool) effects {
+	e := effects{calls: copies}
+	body, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // numbers and strings only
+	}
+	ledger.Sent(o)
+	answers := make([]string, copies)
+	statuses := make([]int, copies)
+	var at sync.WaitGroup
+	for i := range copies {
+		at.Go(func() { statuses[i], _, answers[i] = t.send(ctx, urls[i%len(urls)]+"/observe", body) })
+	}
+	at.Wait()
+	for i := range copies {
+		var answer struct {
+			Recorded  bool `json:"recorded"`
+			Duplicate bool `json:"duplicate"`
+		}
+		switch {
+		case statuses[i] != http.StatusOK || json.Unmarshal([]byte(answers[i]), &answer) != nil || !answer.Recorded:
+			e.failed++
+			e.word = fmt.Sprintf("%s: %d %s", o.RunID, statuses[i], answers[i])
+		case answer.Duplicate:
+			e.duplicate++
+		default:
+			e.first++
+		}
+	}
+	if e.failed < copies {
+		ledger.Acked(o)
+	}
+	if e.first != 1 && e.word == "" {
+		e.word = fmt.Sprintf("%s: %d of %d answers said that it was new", o.RunID, e.first, copies)
+	}
+	if tamper {
+		e.tampered++
+		other := o
+		other.Peak++
+		body, _ := json.Marshal(other) // as above
+		status, _, says := t.send(ctx, urls[copies%len(urls)]+"/observe", body)
+		if status == http.StatusConflict {
+			e.refused++
+		} else if e.word == "" {
+			e.word = fmt.Sprintf("%s with another peak: %d %s", o.RunID, status, says)
+		}
+	}
+	return e
+}

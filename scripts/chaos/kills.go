@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/rig"
+)
+
+// killReplica kills one of two replicas again and again, at moments drawn from the
+// seed, while callers go on at the other.
+func killReplica(ctx context.Context, s *sheet) error {
+	room, tasks, err := s.open(ctx, rig.Config{Replicas: 2})
+	if err != nil {
+		return err
+	}
+	defer room.Close()
+	load := s.traffic(room, tasks, "kill")
+	load.start(ctx, 8)
+	random := rand.New(rand.NewPCG(s.seed, 6))
+	var slowest time.Duration
+	kills := s.reps(8, 200)
+	for i := range kills {
+		time.Sleep(time.Duration(50+random.IntN(450)) * time.Millisecond)
+		victim := room.Replicas[i%2]
+		victim.Kill()
+		begun := time.Now()
+		if err := victim.Start(ctx); err != nil {
+			return err
+		}
+		slowest = max(slowest, time.Since(begun))
+	}
+	seen := load.stop()
+	s.tell("kill -9 of a replica: %d times, ready again within %v at worst", kills, slowest.Round(time.Millisecond))
+	s.hold(slowest < 10*time.Second, "a replica took %v to be ready", slowest)
+	s.settle(ctx, "kill-replica", seen, room)
+	return nil
+}
+
+// killPostgres kills the postmaster under load, leaves it away for a moment, and
+// starts it again. Asks must go on meanwhile.
+func killPostgres(ctx context.Context, s *sheet) error {
+	room, tasks, err := s.open(ctx, rig.Config{Replicas: 2})
+	if err != nil {
+		return err
+	}
+	defer room.Close()
+	load := s.traffic(room, tasks, "pg")
+	load.start(ctx, 8)
+	asker := s.asker(room, tasks)
+	random := rand.New(rand.NewPCG(s.seed, 7))
+	var slowest time.Duration
+	kills := s.reps(5, 100)
+	for range kills {
+		time.Sleep(time.Duration(100+random.IntN(300)) * time.Millisecond)
+		room.Postgres.Kill()
+		for until := time.Now().Add(time.Duration(100+random.IntN(500)) * time.Millisecond); time.Now().Before(until); {
+			asker.ask(ctx)
+		}
+		if err := room.Postgres.Start(ctx); err != nil {
+			return err
+		}
+		took, err := whole(ctx, room, asker)
+		if err != nil {
+			return err
+		}
+		slowest = max(slowest, took)
+	}
+	seen := load.stop()
+	s.tell("kill -9 of PostgreSQL: %d times; reports are taken again by every replica %v after it is back, at worst", kills, slowest.Round(time.Millisecond))
+	s.hold(slowest <= 10*time.Second, "reports were taken again only %v after PostgreSQL was back", slowest)
+	asker.judge(s, "while PostgreSQL was away")
+	s.settle(ctx, "kill-postgres", seen, room)
+	s.hold(seen.Broken == 0 && seen.PredictRefused == 0, "kill-postgres: %d calls broke off, %d asks were refused", seen.Broken, seen.PredictRefused)
+	return nil
+}
+
+// open opens a room with two tasks whose models answer at every replica.
+func (s *sheet) open(ctx context.Context, cfg rig.Config) (*rig.Room, []rig.Task, error) {
+	room, err := rig.Open(ctx, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	tasks, err := room.Fill(ctx, rig.History{Tasks: 2, Runs: 150, Seed: s.seed})
+	if err == nil {
+		err = modelsAt(ctx, room)
+	}
+	if err != nil {
+		room.Close()
+		return nil, nil, err
+	}
+	return room, tasks, nil
+}
+
+// modelsAt waits until every replica has two models.
+func modelsAt(ctx context.Context, room *rig.Room) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for _, r := range room.Replicas {
+		for readiness(ctx, r).Models < 2 {
+			if ctx.Err() != nil {
+				return fmt.Errorf("%s never heard of the models", r.URL)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	return nil
+}
+
+// traffic is unhurried callers of all replicas of a room.
+func (s *sheet) traffic(room *rig.Room, tasks []rig.Task, label string) *traffic {
+	return &traffic{
+		urls: addresses(room.Replicas), ledger: room.Ledger, tasks: tasks, seed: s.seed, label: label,
+		pause: 5 * time.Millisecond, patient: true,
+	}
+}
+
+// readyAnswer is the body of /readyz.
+type readyAnswer struct {
+	code    int
+	Status  string `json:"status"`
+	Observe string `json:"observe"`
+	Models  int    `json:"models"`
+}
+
+func readiness(ctx context.Context, r *rig.Replica) (a readyAnswer) {
+	code, says, err := r.Call(ctx, http.MethodGet, "/readyz", nil)
+	if err != nil || json.Unmarshal(says, &a) != nil {
+		return readyAnswer{}
+	}
+	a.code = code
+	return a
+}
+
+// asker asks while reports cannot be stored: each ask must be answered by a model.
+type asker struct {
+	room   *rig.Room
+	tasks  []rig.Task
+	random *rand.Rand
+	asked  int
+	failed int
+	first  string
+	took   []time.Duration
+}
+
+func (s *sheet) asker(room *rig.Room, tasks []rig.Task) *asker {
+	return &asker{room: room, tasks: tasks, random: rand.New(rand.NewPCG(s.seed, 8))}
+}
+
+// ask asks every replica once.
+func (a *asker) ask(ctx context.Context) {
+	for _, r := range a.room.Replicas {
+		var answer struct {
+			Source string `json:"source"`
+		}
+		body := rig.Ask(a.random, a.tasks[a.random.IntN(len(a.tasks))], "")
+		begun := time.Now()
+		code, says, err := r.Call(ctx, http.MethodPost, "/predict", body)
+		a.asked++
+		a.took = append(a.took, time.Since(begun))
+		if err != nil || code != http.StatusOK || json.Unmarshal(says, &answer) != nil || answer.Source != "model" {
+			a.failed++
+			if a.first == "" {
+				a.first = fmt.Sprintf("%d %.300s %v", code, says, err)
+			}
+		}
+	}
+}
+
+func (a *asker) judge(s *sheet, when string) {
+	s.tell("asks %s: %d, not answered by a model: %d, p99 %v, max %v", when, a.asked, a.failed, quantile(a.took, 0.99), quantile(a.took, 1))
+	s.hold(a.asked > 0 && a.failed == 0, "%d of %d asks %s were not answered by a model: %s", a.failed, a.asked, when, a.first)
+}
+
+// whole waits until every replica takes a report and /readyz says so, asking on
+// meanwhile, and returns how long that took.
+func whole(ctx context.Context, room *rig.Room, a *asker) (time.Duration, error) {
+	begun := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for _, r := range room.Replicas {
+		for try := 0; ; try++ {
+			o := rig.Run(a.random, a.tasks[0], fmt.Sprintf("whole-%d-%d", time.Now().UnixNano(), try))
+			room.Ledger.Sent(o)
+			if code, _, _ := r.Call(ctx, http.MethodPost, "/observe", o); code == http.StatusOK {
+				room.Ledger.Acked(o)
+				break
+			}
+			if ctx.Err() != nil {
+				return 0, fmt.Errorf("%s takes no reports a minute after the fault ended", r.URL)
+			}
+			a.ask(ctx)
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	took := time.Since(begun)
+	for _, r := range room.Replicas {
+		for readiness(ctx, r).Observe != "ok" {
+			if ctx.Err() != nil {
+				return 0, fmt.Errorf("%s takes reports, and /readyz does not say so", r.URL)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	return max(took, time.Since(begun)), nil
+}
