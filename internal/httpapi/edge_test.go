@@ -40,20 +40,6 @@ func TestTheTableOfRoutesIsTheContracts(t *testing.T) {
 	assert.Empty(t, routes, "lines without a path")
 }
 
-func TestTheGateHoldsItsNumber(t *testing.T) {
-	g := make(gate, 1)
-	require.NoError(t, g.enter(context.Background()))
-	gone, cancel := context.WithCancel(context.Background())
-	cancel()
-	err := g.enter(gone)
-	require.Error(t, err)
-	assert.Equal(t, http.StatusServiceUnavailable, failureOf(err).status)
-	g.leave()
-	assert.NoError(t, g.enter(context.Background()), "a place that was left is free")
-	var open gate
-	assert.NoError(t, open.enter(gone), "no gate lets all pass")
-}
-
 func TestErrorsOfOursAreToldVaguely(t *testing.T) {
 	secret := sizing.Errorf(sizing.Internal, "relation %q does not exist", "observation")
 	assert.NotContains(t, failureOf(secret).detail, "observation")

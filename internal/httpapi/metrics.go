@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"net/http/pprof"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,6 +22,7 @@ type Metrics struct {
 	answers      *prometheus.CounterVec
 	observations *prometheus.CounterVec
 	lifts        *prometheus.CounterVec
+	refused      *prometheus.CounterVec
 }
 
 // NewMetrics makes counters at zero.
@@ -39,8 +41,9 @@ func NewMetrics() *Metrics {
 		answers:      counter("answers_total", "Answers to /predict by source and mode.", "source", "mode"),
 		observations: counter("observations_total", "Reports by outcome and what became of them.", "outcome", "result"),
 		lifts:        counter("lifts_total", "Answers to /retry-lift by verdict.", "verdict"),
+		refused:      counter("http_refused_total", "Requests told to come again, because too many were being answered, by route.", "route"),
 	}
-	m.registry.MustRegister(m.requests, m.seconds, m.answers, m.observations, m.lifts,
+	m.registry.MustRegister(m.requests, m.seconds, m.answers, m.observations, m.lifts, m.refused,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -72,17 +75,44 @@ func (m *Metrics) observed(o *sizing.Observation, r *sizing.Recorded) {
 	m.observations.WithLabelValues(o.Outcome.String(), result).Inc()
 }
 
+// crowded counts a request that found no place.
+func (m *Metrics) crowded(route string) { m.refused.WithLabelValues(route).Inc() }
+
 func (m *Metrics) lifted(l *sizing.Lift) { m.lifts.WithLabelValues(string(l.Verdict)).Inc() }
 
-// Admin serves /metrics and /debug/pprof. It asks for no token: it belongs
-// on a port of its own that only the operators reach.
-func Admin(m *Metrics) http.Handler {
+// Admin serves /metrics and /debug/pprof, on a port of its own that only the
+// operators reach. Metrics count and name nobody, so whoever reaches the port may
+// read them. Profiles show the memory: they need the token of an admin. The command
+// line, in which a password may stand, is not served at all.
+func Admin(m *Metrics, auth Auth) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return mux
+	profiles := http.NewServeMux()
+	profiles.HandleFunc("/debug/pprof/", pprof.Index)
+	profiles.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	profiles.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	profiles.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	mux.Handle("/debug/pprof/", auth.adminsOnly(profiles))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		if why := foreignPage(r); auth.Wary && why != "" {
+			http.Error(w, why, http.StatusForbidden)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// adminsOnly asks for the token of an admin of everything.
+func (a Auth) adminsOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		held := a.holder(r)
+		if !slices.ContainsFunc(held, func(t *Token) bool { return t.Role == RoleAdmin && t.scope() == "" }) {
+			w.Header().Set("WWW-Authenticate", challenge)
+			http.Error(w, "send the token of an admin of all namespaces", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }

@@ -11,19 +11,6 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Limits bound what is worked on at once. A request beyond them waits for a
-// moment and is then told to come again.
-type Limits struct {
-	Predict int // questions at once; 512 if zero
-	Observe int // reports at once; 512 if zero
-	Batch   int // batches at once, each up to 32 MiB; 8 if zero
-}
-
-func (l Limits) withDefaults() Limits {
-	l.Predict, l.Observe, l.Batch = cmp.Or(l.Predict, 512), cmp.Or(l.Observe, 512), cmp.Or(l.Batch, 8)
-	return l
-}
-
 // Bytes of a request body.
 const (
 	singleBody = 1 << 20
@@ -36,25 +23,26 @@ type route struct {
 	roles   []Role        // that suffice; admin always does
 	body    int64         // most bytes of a body
 	timeout time.Duration // of the whole
-	gate    gate          // nil: as many as come
+	gate    *gate         // nil: as many as come
 }
 
 // newRoutes is the table of who may do what, how large, how long and how many at
 // once. A path that is not in it is open to admins only.
 func newRoutes(limits Limits) map[string]route {
 	limits = limits.withDefaults()
-	asking, telling, batches := make(gate, limits.Predict), make(gate, limits.Observe), make(gate, limits.Batch)
+	asking := newGate(limits.Predict, nil)
+	telling, batches := newGate(limits.Observe, asking), newGate(limits.Batch, nil)
 	ask, tell, read := []Role{RolePredict}, []Role{RoleObserve}, []Role{RolePredict, RoleObserve}
-	const quick, slow, training = 5 * time.Second, time.Minute, 10 * time.Minute
+	const quick, told, slow, training = 5 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute
 	const task = "/tasks/{dag_id}/{task_id}"
 	return map[string]route{
 		"POST /predict":       {roles: ask, body: singleBody, timeout: quick, gate: asking},
 		"GET /predict":        {roles: ask, timeout: quick, gate: asking},
 		"POST /predict/batch": {roles: ask, body: batchBody, timeout: slow, gate: batches},
 		"POST /retry-lift":    {roles: ask, body: singleBody, timeout: quick, gate: asking},
-		"POST /observe":       {roles: tell, body: singleBody, timeout: slow, gate: telling},
+		"POST /observe":       {roles: tell, body: singleBody, timeout: told, gate: telling},
 		"POST /observe/batch": {roles: tell, body: batchBody, timeout: slow, gate: batches},
-		"POST /observe/void":  {roles: tell, body: singleBody, timeout: slow, gate: telling},
+		"POST /observe/void":  {roles: tell, body: singleBody, timeout: told, gate: telling},
 
 		"GET /tasks":                                  {roles: read, timeout: slow},
 		"GET " + task:                                 {roles: read, timeout: slow},
@@ -91,6 +79,7 @@ func (s *server) admit(next http.Handler) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), cmp.Or(rule.timeout, time.Minute))
 		defer cancel()
 		if err := rule.gate.enter(ctx); err != nil {
+			s.metrics.crowded(c.route)
 			s.fail(w, r, err)
 			return
 		}
@@ -111,37 +100,4 @@ func routed(r *http.Request) string {
 		method = http.MethodGet
 	}
 	return method + " " + chi.RouteContext(r.Context()).RoutePattern()
-}
-
-// gate is a counting semaphore.
-type gate chan struct{}
-
-// patience is how long a request waits before it is told to come again.
-const patience = time.Second
-
-// enter takes a place, or fails with unavailable.
-func (g gate) enter(ctx context.Context) error {
-	if g == nil {
-		return nil
-	}
-	select {
-	case g <- struct{}{}:
-		return nil
-	default:
-	}
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case g <- struct{}{}:
-		return nil
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return &failure{class: unavailable, detail: "too many requests of this kind are being answered: send it again"}
-}
-
-func (g gate) leave() {
-	if g != nil {
-		<-g
-	}
 }

@@ -12,8 +12,8 @@ import (
 // one is its fsync. One flush writes while the next one fills.
 const (
 	flushers     = 2
-	flushRows    = 2000             // at most, in one flush
-	flushTimeout = 30 * time.Second // a flush serves many callers: none of their contexts may end it
+	flushRows    = 2000            // at most, in one flush
+	flushTimeout = 4 * time.Second // a flush serves many callers: none of their contexts may end it; it takes milliseconds, or the connection is dead
 )
 
 // groupCommit writes the reports of many callers in few transactions. Each caller

@@ -44,6 +44,9 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// silence is how long the database may take for a sign of life.
+const silence = 2 * time.Second
+
 // Store is a store.Store in PostgreSQL.
 type Store struct {
 	pool    *pgxpool.Pool
@@ -63,6 +66,12 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 		return nil, sizing.Errorf(sizing.Invalid, "DATABASE_URL is not understood: write postgres://user:password@host:5432/database: %w", err)
 	}
 	config.MaxConns = cfg.MaxConns
+	// A network that was cut says nothing: a connection that is silent for so long is
+	// given up, so that what follows the cut meets a new one.
+	config.PingTimeout = silence
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = silence
+	}
 	// Compiling costs more than any of these statements takes.
 	config.ConnConfig.RuntimeParams["jit"] = "off"
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
