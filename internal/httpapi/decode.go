@@ -7,6 +7,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -108,8 +109,11 @@ func readFailure(err error) error {
 		return syntaxFailure(syntax)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &failure{class: malformed, detail: "the body is empty or breaks off: send a JSON object"}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &failure{class: slowBody, detail: "the body did not arrive in time: send it again, in one go"}
 	}
-	return err // the connection's
+	// The connection's end; whoever still listens is told whose it was.
+	return &failure{class: malformed, detail: "the body breaks off: send it again"}
 }
 
 func syntaxFailure(err *jsontext.SyntacticError) error {

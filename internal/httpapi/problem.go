@@ -29,6 +29,7 @@ var (
 	refused         = class{http.StatusForbidden, "refused", "Not allowed now"}
 	notFound        = class{http.StatusNotFound, "not-found", "Nothing is known by that name"}
 	methodUnknown   = class{http.StatusMethodNotAllowed, "method-not-allowed", "The path does not know this method"}
+	slowBody        = class{http.StatusRequestTimeout, "timeout", "The body came too slowly"}
 	conflict        = class{http.StatusConflict, "conflict", "Contradicts what is stored"}
 	tooLarge        = class{http.StatusRequestEntityTooLarge, "too-large", "The body is too large"}
 	mediaType       = class{http.StatusUnsupportedMediaType, "media-type", "The body is not JSON"}
