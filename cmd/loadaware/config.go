@@ -24,6 +24,9 @@ type config struct {
 	Data        string        `envconfig:"DATA"`
 	DatabaseURL string        `envconfig:"DATABASE_URL"`
 	Tokens      string        `envconfig:"TOKENS"`
+	TLSCert     string        `envconfig:"TLS_CERT"`
+	TLSKey      string        `envconfig:"TLS_KEY"`
+	TLSClientCA string        `envconfig:"TLS_CLIENT_CA"`
 	LogLevel    slog.Level    `envconfig:"LOG_LEVEL"`
 	SearchEvery time.Duration `envconfig:"SEARCH_EVERY"`
 	URL         string        `envconfig:"URL"`
@@ -33,15 +36,21 @@ type config struct {
 // options are the flags that stand for fields of config; a verb chooses some.
 func (c *config) options() map[string]option {
 	return map[string]option{
-		"addr":       {&c.Addr, "LOADAWARE_ADDR", "address to serve on"},
-		"admin-addr": {&c.AdminAddr, "LOADAWARE_ADMIN_ADDR", `address of /metrics and /debug/pprof; "" for none`},
-		"data":       {&c.Data, "LOADAWARE_DATA", "folder of the private PostgreSQL that is started where no database is named"},
-		"database":   {&c.DatabaseURL, "DATABASE_URL", "PostgreSQL 15 or newer, as postgres://user:password@host:5432/name"},
-		"tokens":     {&c.Tokens, "LOADAWARE_TOKENS", "hashed bearer tokens, separated by commas; loadaware token makes one"},
-		"url":        {&c.URL, "LOADAWARE_URL", "server to send to"},
-		"token":      {&c.Token, "LOADAWARE_TOKEN", "bearer token to send, of the role observe"},
+		"addr":          {&c.Addr, "LOADAWARE_ADDR", "address to serve on"},
+		"admin-addr":    {&c.AdminAddr, "LOADAWARE_ADMIN_ADDR", `address of /metrics and /debug/pprof; "" for none`},
+		"data":          {&c.Data, "LOADAWARE_DATA", "folder of the private PostgreSQL that is started where no database is named"},
+		"database":      {&c.DatabaseURL, "DATABASE_URL", "PostgreSQL 15 or newer, as postgres://user:password@host:5432/name" + seen},
+		"tokens":        {&c.Tokens, "LOADAWARE_TOKENS", "hashed bearer tokens, separated by commas; loadaware token makes one"},
+		"tls-cert":      {&c.TLSCert, "LOADAWARE_TLS_CERT", "file of the certificate to serve over TLS with, its chain behind it, in PEM; read again when it changes"},
+		"tls-key":       {&c.TLSKey, "LOADAWARE_TLS_KEY", "file of its key"},
+		"tls-client-ca": {&c.TLSClientCA, "LOADAWARE_TLS_CLIENT_CA", "file of the authorities of which callers must show a certificate; none need one if empty"},
+		"url":           {&c.URL, "LOADAWARE_URL", "server to send to"},
+		"token":         {&c.Token, "LOADAWARE_TOKEN", "bearer token to send, of the role observe" + seen},
 	}
 }
+
+// seen is said of the options that hold secrets.
+const seen = "; in the environment rather than here, where the list of processes shows it"
 
 type option struct {
 	at        *string

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,16 +15,29 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal"
 )
 
-// doors are the addresses that a process serves: one for callers, and one for
-// operators, which may be shut (nil).
+// doors are the addresses that a process serves: one for callers, over TLS if
+// that is not nil, and one for operators, which may be shut (nil).
 type doors struct {
 	main, admin net.Listener
+	tls         *tls.Config
+}
+
+// url is where callers reach the process.
+func (d *doors) url() string {
+	if d.tls != nil {
+		return "https://" + d.main.Addr().String()
+	}
+	return "http://" + d.main.Addr().String()
 }
 
 // openDoors binds the addresses. It comes before all long work: a second server on
 // the same address should fail at once, not after a minute. An address that other
 // machines can reach needs tokens.
 func openDoors(ctx context.Context, cfg *config, tokens bool, log *slog.Logger) (*doors, error) {
+	over, err := newTLS(cfg, log)
+	if err != nil {
+		return nil, err
+	}
 	main, err := net.Listen("tcp", cfg.Addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, addressInUse(ctx, cfg, log)
@@ -31,15 +45,19 @@ func openDoors(ctx context.Context, cfg *config, tokens bool, log *slog.Logger) 
 	if err != nil {
 		return nil, usageErrorf("--addr cannot be served: %v", err)
 	}
-	if !tokens && !main.Addr().(*net.TCPAddr).IP.IsLoopback() {
-		return nil, errors.Join(usageErrorf("%s can be reached from other machines, so callers must show a token: "+
-			"make one with loadaware token and put its hashed form into LOADAWARE_TOKENS, or serve on 127.0.0.1", cfg.Addr), main.Close())
-	}
 	admin, err := openAdmin(cfg, log)
 	if err != nil {
 		return nil, errors.Join(err, main.Close())
 	}
-	return &doors{main: main, admin: admin}, nil
+	d := &doors{main: main, admin: admin, tls: over}
+	for _, door := range []net.Listener{main, admin} {
+		if door != nil && !tokens && !door.Addr().(*net.TCPAddr).IP.IsLoopback() {
+			d.close()
+			return nil, usageErrorf("%s can be reached from other machines, so callers must show a token: "+
+				"make one with loadaware token and put its hashed form into LOADAWARE_TOKENS, or serve on 127.0.0.1", door.Addr())
+		}
+	}
+	return d, nil
 }
 
 // openAdmin does without the default address where another program has it, since
@@ -96,7 +114,7 @@ func (d *doors) serve(ctx context.Context, h house, log *slog.Logger) error {
 	})
 	broken := make(chan error, 2)
 	front, back := newServer(h.main, log), newServer(h.admin, log)
-	go func() { broken <- front.Serve(d.main) }()
+	go func() { broken <- d.serveMain(front) }()
 	if d.admin != nil {
 		go func() { broken <- back.Serve(d.admin) }()
 	}
@@ -117,6 +135,14 @@ func (d *doors) serve(ctx context.Context, h house, log *slog.Logger) error {
 	endWork()
 	work.Wait()
 	return errors.Join(failed, back.Close())
+}
+
+func (d *doors) serveMain(front *http.Server) error {
+	if d.tls == nil {
+		return front.Serve(d.main)
+	}
+	front.TLSConfig = d.tls
+	return front.ServeTLS(d.main, "", "") // the files are d.tls's
 }
 
 // newServer has bounds against clients that are slow on purpose. A training that

@@ -26,7 +26,7 @@ type greeting struct {
 
 // say prints the address at once, and what to try after the demo is learned.
 func (g *greeting) say(ctx context.Context) {
-	url := "http://" + g.doors.main.Addr().String()
+	url := g.doors.url()
 	fmt.Fprintf(g.con.out, "loadaware serves at %s\n", url)
 	if g.doors.admin != nil {
 		fmt.Fprintf(g.con.out, "metrics are at http://%s/metrics\n", g.doors.admin.Addr())

@@ -19,7 +19,7 @@ ends it at once; nothing that was acknowledged is lost by that either.`
 const drainFor = 10 * time.Second
 
 func serve(ctx context.Context, con console, args []string) error {
-	cmd := newCommand("serve", serveUsage, "addr", "admin-addr", "data", "database", "tokens")
+	cmd := newCommand("serve", serveUsage, "addr", "admin-addr", "data", "database", "tokens", "tls-cert", "tls-key", "tls-client-ca")
 	withDemo := cmd.Bool("demo", false, "fill an empty store with the demo history, train it, and say what to try")
 	cmd.DurationVar(&cmd.SearchEvery, "search-every", cmd.SearchEvery, "between searches for better parameters of a heavy task, at low priority; 0 for none")
 	cmd.envs["search-every"] = "LOADAWARE_SEARCH_EVERY"
@@ -50,9 +50,9 @@ func serve(ctx context.Context, con console, args []string) error {
 	defer stop() // last: what is queued is stored first
 	svc := service.New(st, trainer.New(st, trainer.Config{SearchEvery: cmd.SearchEvery}, log), service.Config{}, log)
 	// openDoors has seen to it that without tokens only this machine can connect.
-	auth := httpapi.Auth{Tokens: tokens, Off: len(tokens) == 0}
+	auth := httpapi.Auth{Tokens: tokens, Off: len(tokens) == 0, Wary: len(tokens) == 0}
 	metrics := httpapi.NewMetrics()
 	api := httpapi.New(svc, httpapi.Config{Auth: auth, Metrics: metrics, Log: log})
 	hello := greeting{con: con, cfg: &cmd.config, doors: doors, demo: *withDemo, store: st, service: svc, log: log}
-	return doors.serve(ctx, house{main: api, admin: httpapi.Admin(metrics), work: svc.Run, welcome: hello.say}, log)
+	return doors.serve(ctx, house{main: api, admin: httpapi.Admin(metrics, auth), work: svc.Run, welcome: hello.say}, log)
 }

@@ -54,7 +54,7 @@ func startServer(t *testing.T, env []string, args ...string) *process {
 		_ = p.cmd.Process.Kill() // ended already, as a rule
 		_ = p.wait()
 	})
-	p.url = "http://" + p.said.await(t, "loadaware serves at http://")
+	p.url = p.said.await(t, "loadaware serves at ")
 	return p
 }
 

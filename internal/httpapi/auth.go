@@ -29,6 +29,7 @@ const (
 type Auth struct {
 	Tokens []Token
 	Off    bool // everybody is admin; only where none but this machine can connect
+	Wary   bool // of browsers that ask for the pages of other hosts; for where Off
 }
 
 // Token is one grant. The same secret may be listed again, with another role or
@@ -103,10 +104,17 @@ var anyone = Token{Name: "local", Role: RoleAdmin}
 func (s *server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r.Context())
-		if c.held = s.auth.holder(r); len(c.held) == 0 && !s.isPublic(r.URL.Path) {
-			w.Header().Set("WWW-Authenticate", challenge)
-			s.fail(w, r, stranger)
-			return
+		c.held = s.auth.holder(r)
+		if !s.isPublic(r.URL.Path) {
+			if len(c.held) == 0 {
+				w.Header().Set("WWW-Authenticate", challenge)
+				s.fail(w, r, stranger)
+				return
+			}
+			if why := s.auth.foreignPage(r); why != "" {
+				s.fail(w, r, &failure{class: forbidden, detail: why})
+				return
+			}
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -96,7 +96,7 @@ func Admin(m *Metrics, auth Auth) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
-		if why := foreignPage(r); auth.Wary && why != "" {
+		if why := auth.foreignPage(r); why != "" {
 			http.Error(w, why, http.StatusForbidden)
 			return
 		}

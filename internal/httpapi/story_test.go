@@ -292,7 +292,7 @@ func TestMetricsCountWhatPassed(t *testing.T) {
 	w.post("/retry-lift", `{`+try+`, "reason": "evicted", "failed": {"memory": "1Gi"}}`)
 
 	rec := httptest.NewRecorder()
-	httpapi.Admin(w.metrics).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	httpapi.Admin(w.metrics, everybody.Auth).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	for _, line := range []string{
 		`loadaware_http_requests_total{route="POST /predict",status="200"} 1`,
 		`loadaware_http_requests_total{route="GET /tasks/{dag_id}/{task_id}",status="404"} 2`,
@@ -306,6 +306,6 @@ func TestMetricsCountWhatPassed(t *testing.T) {
 		assert.Contains(t, rec.Body.String(), line)
 	}
 	rec = httptest.NewRecorder()
-	httpapi.Admin(w.metrics).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/debug/pprof/cmdline", nil))
+	httpapi.Admin(w.metrics, everybody.Auth).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/debug/pprof/goroutine?debug=1", nil))
 	assert.Equal(t, http.StatusOK, rec.Code)
 }
