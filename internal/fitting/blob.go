@@ -14,7 +14,7 @@ import (
 
 // FormatVersion moves with any change to what a blob holds or to what its numbers
 // mean: encoding, order of models, experts or risks.
-const FormatVersion = 2
+const FormatVersion = 3
 
 // ErrFormat reports a blob that is not an intact model of this version. The remedy
 // is to train the task again; until then the last good model answers.

@@ -30,7 +30,8 @@ const (
 // columns stay. A value never seen gets the task's mean.
 type encoder struct {
 	Columns   []column
-	Mean      float64 // log peak over the fitted rows
+	Donors    [][]sizing.Value // rows that lend their values to those that lack them
+	Mean      float64          // log peak over the fitted rows
 	LineWidth int
 	TreeWidth int
 }
@@ -41,6 +42,7 @@ type column struct {
 	Kind   sizing.ValueKind // Missing: nothing to read
 	Log    bool             // log1p beside the number
 	Flag   bool             // a missing flag
+	Blind  bool             // hardly ever missing: nobody knows what rows without it come to
 	Levels map[string]*level
 	Hot    int  // levels with a column of their own
 	Stat   bool // trees see the statistic
@@ -63,6 +65,7 @@ func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *enco
 	for j := range schema.Fields {
 		e.Columns = append(e.Columns, readColumn(schema.Fields[j], j, rows))
 	}
+	e.choose(rows, y)
 	dates := 0
 	for j := range e.Columns {
 		c := &e.Columns[j]
@@ -91,7 +94,9 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 			}
 		}
 	}
-	c.Flag = known < len(rows)
+	missing := len(rows) - known
+	c.Flag = missing > 0
+	c.Blind = missing < blindRows && missing < len(rows)/blindShare
 	if known == 0 || len(distinct) == 1 && !c.Flag && c.Kind != sizing.Date {
 		c.Kind = sizing.Missing
 		return c

@@ -184,19 +184,26 @@ func (m *Model) learnRow(r *row, seq int64) {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	m.Models.ask(r.Cells, &p, b)
-	r.Residual = math.Log(r.Peak) - p.Level[experts.LineTrees]
-	r.Answered = m.Experts.Answer(&p, sizing.DefaultRiskTarget, &b.scratch).Amount
-	m.Honest = append(m.Honest, honest{Seq: seq, Residual: r.Residual, Answered: r.Answered})
-	if len(m.Honest) > honestRows+honestRows/4 {
-		m.Honest = slices.Delete(m.Honest, 0, len(m.Honest)-honestRows)
+	if !p.Blind { // a guess says nothing of the models
+		m.vouch(r, &p, b, seq)
 	}
-	m.Share.Missed(r.Residual)
 	m.Overrun.Add(math.Log1p(r.Seconds)-p.Duration, overrunRows)
 	changed := m.Experts.Learn(&p, r.Peak, r.Seconds, &m.Share)
 	m.Models.learn(r, &p, b)
 	if changed > 0 {
 		m.Changed = m.Honest[max(0, len(m.Honest)-changed)].Seq
 	}
+}
+
+// vouch keeps what was said of a row before it was told.
+func (m *Model) vouch(r *row, p *experts.Point, b *buffers, seq int64) {
+	r.Residual = math.Log(r.Peak) - p.Level[experts.LineTrees]
+	r.Answered = m.Experts.Answer(p, sizing.DefaultRiskTarget, &b.scratch).Amount
+	m.Honest = append(m.Honest, honest{Seq: seq, Residual: r.Residual, Answered: r.Answered})
+	if len(m.Honest) > honestRows+honestRows/4 {
+		m.Honest = slices.Delete(m.Honest, 0, len(m.Honest)-honestRows)
+	}
+	m.Share.Missed(r.Residual)
 }
 
 // bufferPool: answers must not allocate, and are asked from many goroutines.

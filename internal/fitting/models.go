@@ -222,14 +222,42 @@ func (m *models) onLine(x []float64) float64 {
 // buffers are what one prediction writes in.
 type buffers struct {
 	cells      []sizing.Value
+	filled     []sizing.Value
 	line, tree []float64
 	rungs      []float64
 	scratch    experts.Scratch
 	signals    [signalCount]float64
 }
 
-// ask fills p with what the models say of a row.
+// ask fills p with what the models say of a row. Of a row that lacks what hardly any
+// row lacked, that is the most they say of it with the values of any donor.
 func (m *models) ask(cells []sizing.Value, p *experts.Point, b *buffers) {
+	if m.ridges == nil || m.Enc.lacking(cells) == "" {
+		m.askRow(cells, p, b)
+		return
+	}
+	var most experts.Point
+	for i, donor := range m.Enc.Donors {
+		b.filled = m.Enc.fill(cells, donor, b.filled[:0])
+		m.askRow(b.filled, p, b)
+		if i == 0 {
+			most = *p
+		}
+		for k, level := range p.Level {
+			most.Level[k] = max(most.Level[k], level)
+		}
+		for k, scale := range p.Scale {
+			most.Scale[k] = max(most.Scale[k], scale)
+		}
+		most.Duration = max(most.Duration, p.Duration)
+	}
+	most.Blind = true
+	*p = most
+	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
+}
+
+// askRow fills p with what the models say of a row as it is.
+func (m *models) askRow(cells []sizing.Value, p *experts.Point, b *buffers) {
 	median := m.Recent.Median()
 	*p = experts.Point{Duration: m.LogSec}
 	for k := range p.Level {
@@ -303,20 +331,26 @@ const solveShare = 100
 func (m *models) learn(r *row, p *experts.Point, b *buffers) {
 	y := math.Log(r.Peak)
 	m.Recent.Add(y, recentRows)
-	err := y - p.Level[experts.LineTrees]
-	m.Stack.Learn(b.signals[:], err)
-	m.Drift += (err - m.Drift) * 0.3
-	m.Trend += (err - m.Trend) * 0.05
 	if m.ridges != nil {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)
-		// Shapes match by construction and values are finite: an error would leave
-		// the last good line in place.
-		if m.line.Add(b.line, m.targets(r), r.Weight) == nil && m.dueToSolve() {
-			if ridges, err := m.line.Solve(); err == nil {
-				m.ridges = ridges
-			}
-		}
+	}
+	if !p.Blind { // the next fit has a column for what is missing
+		m.correct(r, y-p.Level[experts.LineTrees], b)
 	}
 	m.Enc.learn(r.Cells, y)
 	m.count(r, y)
+}
+
+// correct moves the stack and the line by a row and the error that LineTrees made.
+func (m *models) correct(r *row, err float64, b *buffers) {
+	m.Stack.Learn(b.signals[:], err)
+	m.Drift += (err - m.Drift) * 0.3
+	m.Trend += (err - m.Trend) * 0.05
+	// Shapes match by construction and values are finite: an error would leave
+	// the last good line in place.
+	if m.ridges != nil && m.line.Add(b.line, m.targets(r), r.Weight) == nil && m.dueToSolve() {
+		if ridges, err := m.line.Solve(); err == nil {
+			m.ridges = ridges
+		}
+	}
 }

@@ -69,7 +69,7 @@ func (m *Model) Size(q Question) Sized {
 		s.Source = sizing.FromProfile
 	}
 	s.Guard = m.guard(&p, q, answer)
-	s.Reason = m.reason(q, &s, answer)
+	s.Reason = m.reason(q, &s, answer, b)
 	return s
 }
 
@@ -217,7 +217,7 @@ func (m *Model) guard(p *experts.Point, q Question, a experts.Answer) sizing.Gua
 }
 
 // reason says in one line what was granted and why.
-func (m *Model) reason(q Question, s *Sized, a experts.Answer) string {
+func (m *Model) reason(q Question, s *Sized, a experts.Answer, b *buffers) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: ", s.Limit.Approx())
 	switch {
@@ -230,6 +230,9 @@ func (m *Model) reason(q Question, s *Sized, a experts.Answer) string {
 	}
 	if len(m.Drivers) > 0 && s.Source == sizing.FromModel {
 		text.WriteString("; from " + strings.Join(m.Drivers, ", "))
+	}
+	if lacking := m.Models.Enc.lacking(b.cells); lacking != "" {
+		text.WriteString("; " + lacking + " is missing, as it hardly ever was: taken for a demanding one")
 	}
 	fmt.Fprintf(&text, "; %d runs", m.Experts.Told)
 	if q.Widen > 1 {

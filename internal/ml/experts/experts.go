@@ -95,7 +95,7 @@ func (x *Experts) Rebuild(c Config) {
 
 // Learn charges every expert with a row and keeps its residuals. p is what the
 // models said before they learned it; nil for a task's first row. Where the row shows
-// that the task changed, it says how many rows ago; else 0.
+// that the task changed, it says how many rows ago; else 0. A blind row charges nobody.
 func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed int) {
 	x.Told++
 	x.MaxPeak = max(x.MaxPeak, peak)
@@ -103,6 +103,10 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed i
 		return 0
 	}
 	log := math.Log(peak)
+	if p.Blind {
+		x.Heed(pool)
+		return 0
+	}
 	for k := range x.SqErr {
 		x.SqErr[k] += (log - p.Level[k]) * (log - p.Level[k])
 	}

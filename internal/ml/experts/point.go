@@ -31,4 +31,5 @@ type Point struct {
 	Level    [ModelCount]float64 // predicted log peak
 	Scale    [ScaleCount]float64 // > 0, in log units
 	Duration float64             // predicted log seconds
+	Blind    bool                `cbor:"-"` // a cautious guess: nothing is learned of who made it
 }

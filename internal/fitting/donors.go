@@ -1,0 +1,63 @@
+package fitting
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Limits of what may be missing.
+const (
+	blindRows  = 8  // rows without a feature, from which on models know what its absence means …
+	blindShare = 16 // … or one row in so many, of a young task
+	donorCount = 32 // rows that lend their values: the last of them is above 98 % of the peaks
+)
+
+// choose keeps rows, evenly spaced by peak, whose values stand in for what a row
+// lacks and hardly any row lacked before (hot deck imputation, Andridge & Little
+// 2010). The models never saw such a row, and a mean for the most telling feature
+// would promise what nobody knows: the most demanding donor answers.
+func (e *encoder) choose(rows [][]sizing.Value, y []float64) {
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(y[a], y[b]), cmp.Compare(a, b)) })
+	n := min(donorCount, len(rows))
+	for i := range n {
+		e.Donors = append(e.Donors, rows[order[(2*i+1)*len(rows)/(2*n)]])
+	}
+}
+
+// lacking names a feature that a row lacks and hardly any row lacked before; "" where
+// there is none.
+func (e *encoder) lacking(cells []sizing.Value) string {
+	for j := range e.Columns {
+		if e.lacks(j, cells) {
+			return e.Columns[j].Name
+		}
+	}
+	return ""
+}
+
+func (e *encoder) lacks(j int, cells []sizing.Value) bool {
+	c := &e.Columns[j]
+	return c.Blind && c.Kind != sizing.Missing && cells[j].Kind == sizing.Missing
+}
+
+// fill appends a row's values to dst, with a donor's where it lacks them. All dates
+// come from one row: differences of dates would else be of two runs.
+func (e *encoder) fill(cells, donor, dst []sizing.Value) []sizing.Value {
+	dates := false
+	for j := range e.Columns {
+		dates = dates || e.Columns[j].Kind == sizing.Date && e.lacks(j, cells)
+	}
+	for j, v := range cells {
+		if j < len(donor) && (e.lacks(j, cells) || dates && e.Columns[j].Kind == sizing.Date) {
+			v = donor[j]
+		}
+		dst = append(dst, v)
+	}
+	return dst
+}
