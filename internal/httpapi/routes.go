@@ -76,6 +76,7 @@ func (s *server) admit(next http.Handler) http.Handler {
 			s.fail(w, r, wrongRole(rule.roles))
 			return
 		}
+		rule.bound(w)
 		ctx, cancel := context.WithTimeout(r.Context(), cmp.Or(rule.timeout, time.Minute))
 		defer cancel()
 		if err := rule.gate.enter(ctx); err != nil {
