@@ -46,6 +46,9 @@ func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 // takeIn learns in order the rows that the model was not told yet.
 func (m *Model) takeIn(h *sizing.History) error {
 	m.Schema = h.Schema
+	for i := range m.Early { // a young champion has seen fewer features
+		m.Early[i].Cells = padded(m.Early[i].Cells, len(m.Schema.Fields))
+	}
 	told := m.LastSeq
 	first := max(0, len(h.Rows)-honestFrom)
 	for i := range h.Rows {

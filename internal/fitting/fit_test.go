@@ -153,6 +153,19 @@ func TestASchemaThatGrowsIsFollowed(t *testing.T) {
 	assert.Contains(t, k.model.Drivers, "wide")
 }
 
+// A replica that trains knows a young task's new feature from the history alone: the
+// rows that its champion keeps are narrower.
+func TestAYoungTaskMayGainAFeatureBetweenTrainings(t *testing.T) {
+	k := newTask(t)
+	k.success(sizing.Features{"a": sizing.NumberValue(1)}, 1)
+	k.fit()
+	for i := range 4 {
+		k.row(sizing.Features{"a": sizing.NumberValue(2), "b": sizing.NumberValue(float64(i))}, measured(2))
+		k.fit()
+	}
+	assert.Equal(t, 5, k.model.Experts.Told)
+}
+
 // The model and the store may meet features in different orders: the first row that
 // the store saw was killed, which gives a young model no column.
 func TestColumnsAreToldApartByName(t *testing.T) {
