@@ -40,6 +40,32 @@ func TestWithoutItsDatabaseItAnswersAndLifts(t *testing.T) {
 	assert.True(t, r.Readiness().Ready, "predictions go on")
 }
 
+// A database on a full disk, or a standby, answers but stores nothing.
+func TestReadinessTellsOfADatabaseThatAnswersButStoresNothing(t *testing.T) {
+	r := newReplica(t)
+	tell := func(run int) sizing.Kind {
+		_, err := r.Observe(t.Context(), []sizing.Observation{success("load", run, 100)})
+		return sizing.KindOf(err)
+	}
+	takesWrites := func(so string) {
+		r.sql(`BEGIN READ WRITE;
+			DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = ` + so + `', current_database()); END $$;
+			COMMIT`)
+		r.sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+	}
+	r.taught("load", 1)
+	takesWrites("on")
+	require.Equal(t, sizing.Unavailable, tell(2))
+	assert.Equal(t, "unavailable", r.Readiness().Observe)
+	r.ahead += 11 * time.Second
+	assert.Equal(t, "ok", r.Readiness().Observe, "what was refused long ago tells nothing")
+
+	require.Equal(t, sizing.Unavailable, tell(2))
+	takesWrites("off")
+	r.until(func() bool { return tell(2) != sizing.Unavailable }, "reports are taken again")
+	assert.Equal(t, "ok", r.Readiness().Observe, "what was stored tells more")
+}
+
 // A lock on every table is a database that never answers.
 func TestAFirstTryNeverTouchesTheDatabase(t *testing.T) {
 	r := newReplica(t)

@@ -26,6 +26,7 @@ func (s *Service) Observe(ctx context.Context, told []sizing.Observation) ([]siz
 		return results, nil
 	}
 	recorded, err := s.store.Record(ctx, valid)
+	s.heed(ctx, err)
 	if err != nil {
 		return nil, err
 	}

@@ -54,9 +54,10 @@ type Service struct {
 	unknown  *task // stands for every task that was never heard of
 	tries    tries
 	receipts receipts
-	loading  sync.Mutex  // held while what is stored is read and put in place
-	loaded   atomic.Bool // every active model was opened once
-	storeOK  atomic.Bool // the last call to the store was answered
+	loading  sync.Mutex   // held while what is stored is read and put in place
+	loaded   atomic.Bool  // every active model was opened once
+	storeOK  atomic.Bool  // the last call to the store was answered
+	refused  atomic.Int64 // when a report was last refused for want of the store, in Unix nanoseconds; zero once one was stored
 }
 
 // New makes a Service; Run starts its background work.
@@ -109,7 +110,7 @@ type Readiness struct {
 // Readiness never blocks.
 func (s *Service) Readiness() Readiness {
 	r := Readiness{Ready: s.loaded.Load(), Observe: "ok", Models: s.tasks.models()}
-	if !s.storeOK.Load() {
+	if !s.storeOK.Load() || s.refusing() {
 		r.Observe = "unavailable"
 	}
 	return r

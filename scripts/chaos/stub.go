@@ -2,6 +2,5 @@ package main
 
 import "context"
 
-func scarcity(ctx context.Context, s *sheet) error { return nil }
 func rolling(ctx context.Context, s *sheet) error  { return nil }
 func overload(ctx context.Context, s *sheet) error { return nil }
