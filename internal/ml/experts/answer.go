@@ -109,12 +109,17 @@ func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
 // blend averages the picks, in log amount.
 func (x *Experts) blend(p *Point, picks []Pick, s *Scratch) (amount, promised float64, expert int) {
 	log, top, source := 0.0, 0.0, -1
+	var logs [len(risks)]float64 // of s.amount, as far as it was needed; 0 where not
 	for _, pick := range picks {
 		if of := pick.Expert / len(prices); of != source {
-			source = of
+			source, logs = of, [len(risks)]float64{}
 			x.amounts(p, source/spreads, source%spreads, s)
 		}
-		log += pick.Weight * math.Log(s.amount[x.pay(p, prices[pick.Expert%len(prices)], s)])
+		at := x.pay(prices[pick.Expert%len(prices)], s)
+		if logs[at] == 0 {
+			logs[at] = math.Log(s.amount[at])
+		}
+		log += pick.Weight * logs[at]
 		promised += pick.Weight * x.rate(pick.Expert)
 		if pick.Weight > top {
 			top, expert = pick.Weight, pick.Expert
@@ -131,7 +136,7 @@ func (x *Experts) Exceed(p *Point, amount float64, s *Scratch) float64 {
 	return s.one[1]
 }
 
-// exceedAll writes P(peak > amounts[i]) to risk[i].
+// exceedAll writes P(peak > amounts[i]) to risk[i], of gridSteps amounts at most.
 func (x *Experts) exceedAll(p *Point, amounts, risk []float64, s *Scratch) {
 	n := min(len(amounts), len(risk))
 	if x.Young() {
@@ -142,20 +147,27 @@ func (x *Experts) exceedAll(p *Point, amounts, risk []float64, s *Scratch) {
 		return
 	}
 	clear(risk[:n])
+	logs := s.logs[:n]
+	for k := range logs {
+		logs[k] = math.Log(amounts[k])
+	}
 	for i := 0; i < len(x.Picks); {
 		source, weight := x.Picks[i].Expert/len(prices), 0.0
 		for ; i < len(x.Picks) && x.Picks[i].Expert/len(prices) == source; i++ {
 			weight += x.Picks[i].Weight
 		}
 		model, spread := source/spreads, source%spreads
-		sorted, scale := x.residuals(p, model, spread, s)
-		tail := tailOf(sorted)
-		for k := range n {
-			beyond := amounts[k] - math.Exp(p.Level[model])
-			if spread != byAmount {
-				beyond = (math.Log(amounts[k]) - p.Level[model]) / scale
+		sorted, t, scale := x.residuals(p, model, spread, s)
+		level := p.Level[model]
+		if spread == byAmount {
+			mean := math.Exp(level)
+			for k := range n {
+				risk[k] += weight * exceed(sorted, amounts[k]-mean, t.tail)
 			}
-			risk[k] += weight * exceed(sorted, beyond, tail)
+			continue
+		}
+		for k, log := range logs {
+			risk[k] += weight * exceed(sorted, (log-level)/scale, t.tail)
 		}
 	}
 	for k := range n {

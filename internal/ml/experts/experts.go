@@ -62,6 +62,7 @@ type Experts struct {
 	config  Config
 	windows [sourceCount]Window
 	locals  [ModelCount]Local
+	tables  [sourceCount]table // of windows
 	scratch Scratch
 }
 
@@ -73,11 +74,15 @@ type Pick struct {
 
 // Scratch holds the buffers of one answer.
 type Scratch struct {
-	near   []float64
-	one    [2]float64
-	grid   grid
-	picks  []Pick
+	near  [ModelCount]nearest
+	one   [2]float64
+	logs  [gridSteps]float64 // of the amounts that are asked about
+	grid  grid
+	picks []Pick
+
+	// Of one spread, at every risk:
 	amount [len(risks)]float64
+	cost   [len(risks)]float64 // without the price of kills
 }
 
 // New is the state before the first row.
@@ -91,6 +96,7 @@ func (x *Experts) Rebuild(c Config) {
 	for i := range x.Ledger {
 		x.remember(&x.Ledger[(x.At+i)%len(x.Ledger)])
 	}
+	x.readTables()
 }
 
 // Learn charges every expert with a row and keeps its residuals. p is what the
@@ -137,6 +143,7 @@ func (x *Experts) keep(e Entry) {
 		x.At = (x.At + 1) % len(x.Ledger)
 	}
 	x.remember(&e)
+	x.readTables()
 }
 
 func (x *Experts) remember(e *Entry) {
@@ -151,19 +158,21 @@ func (x *Experts) remember(e *Entry) {
 	}
 }
 
-// residuals are the sorted residuals of one spread of one model for a row, and
-// the scale to multiply them by.
-func (x *Experts) residuals(p *Point, model, spread int, s *Scratch) (sorted []float64, scale float64) {
+// residuals are the sorted residuals of one spread of one model for a row, their
+// table, and the scale to multiply them by.
+func (x *Experts) residuals(p *Point, model, spread int, s *Scratch) (sorted []float64, t *table, scale float64) {
+	source := model*spreads + spread
 	switch spread {
 	case byLevel:
-		s.near = x.locals[model].near(p.Level[model], x.config.Near, s.near)
-		return s.near, 1
+		found := &s.near[model]
+		x.locals[model].near(p.Level[model], x.config.Near, found)
+		return found.sorted, &found.table, 1
 	case byTrees:
-		return x.windows[model*spreads+spread].Sorted, p.Scale[TreeScale]
+		return x.windows[source].Sorted, &x.tables[source], p.Scale[TreeScale]
 	case bySame:
-		return x.windows[model*spreads+spread].Sorted, p.Scale[SameScale]
+		return x.windows[source].Sorted, &x.tables[source], p.Scale[SameScale]
 	}
-	return x.windows[model*spreads+spread].Sorted, 1
+	return x.windows[source].Sorted, &x.tables[source], 1
 }
 
 // limit is the most that a model may allocate: a young task's few residuals say
@@ -174,20 +183,27 @@ func (x *Experts) limit(level float64) float64 {
 	return max(x.MaxPeak, math.Exp(level)) * (1 + max(x.config.FirstReach/n, x.config.Reach/math.Sqrt(n)))
 }
 
-// amounts fills s.amount with the allocation at every risk.
+// amounts fills s.amount with the allocation at every risk, and s.cost.
 func (x *Experts) amounts(p *Point, model, spread int, s *Scratch) {
-	sorted, scale := x.residuals(p, model, spread, s)
+	_, t, scale := x.residuals(p, model, spread, s)
 	level, most := p.Level[model], x.limit(p.Level[model])
-	tail := tailOf(sorted)
-	for i, risk := range risks {
-		r := upper(sorted, risk, tail)
+	mean := math.Exp(level)
+	for i, r := range t.upper {
 		var amount float64
 		if spread == byAmount {
-			amount = max(leastAmount, math.Exp(level)+r)
+			amount = max(leastAmount, mean+r)
 		} else {
 			amount = math.Exp(level + scale*r)
 		}
 		s.amount[i] = min(amount, most)
+	}
+	s.charge(math.Exp(p.Duration))
+}
+
+// charge fills s.cost with what the amounts cost for a time.
+func (s *Scratch) charge(duration float64) {
+	for i, risk := range risks {
+		s.cost[i] = duration * s.amount[i] * (1 + killShare*risk)
 	}
 }
 
@@ -198,12 +214,12 @@ const leastAmount = 1e6
 // killShare: a killed try costs itself, and a little of the next one too.
 const killShare = 1.2
 
-// pay picks the risk of least expected cost at a price per kill.
-func (x *Experts) pay(p *Point, price float64, s *Scratch) int {
-	duration, unit := math.Exp(p.Duration), x.Use/max(x.UseRows, 1)
+// pay picks the risk of least expected cost at a price per kill, by s.cost.
+func (x *Experts) pay(price float64, s *Scratch) int {
+	kill := price * (x.Use / max(x.UseRows, 1))
 	best, at := math.Inf(1), 0
 	for i, risk := range risks {
-		if cost := duration*s.amount[i]*(1+killShare*risk) + price*unit*risk; cost < best {
+		if cost := s.cost[i] + kill*risk; cost < best {
 			best, at = cost, i
 		}
 	}
@@ -229,7 +245,7 @@ func (x *Experts) charge(p *Point, peak, duration float64) {
 	for source := range sourceCount {
 		x.amounts(p, source/spreads, source%spreads, s)
 		for l, price := range prices {
-			e, at := source*len(prices)+l, x.pay(p, price, s)
+			e, at := source*len(prices)+l, x.pay(price, s)
 			cost, killed := replay(s.amount[at], x.second(at, s), peak)
 			x.Cost[e] = x.Cost[e]*keep + cost*duration
 			x.Kills[e] *= keep

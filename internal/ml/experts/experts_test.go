@@ -227,17 +227,17 @@ func TestTheSecondRungLeavesAShareOfTheRisk(t *testing.T) {
 func TestAPriceBuysTheRisk(t *testing.T) {
 	x := New(Default(target))
 	x.Use, x.UseRows = 10*60*gb, 10 // a row costs 60 GB·s on average
-	p := at(gb, 0.3, 60)
 	var s Scratch
 	for i, risk := range risks {
 		s.amount[i] = gb * (1 - 0.2*math.Log(risk)) // 1.18 GB at 0.4, 2.52 GB at 0.0005
 	}
+	s.charge(60)
 	// cost/60 GB·s = (1 − 0.2·ln r)·(1 + 1.2·r) + price·r. The slope −0.2/r + price is
 	// zero at r = 0.2/price, but for the little that 1.2·r adds: 0.2/16 = 0.0125.
-	assert.Contains(t, []float64{0.01, 0.014}, risks[x.pay(&p, 16, &s)])
+	assert.Contains(t, []float64{0.01, 0.014}, risks[x.pay(16, &s)])
 	last := math.Inf(1)
 	for _, price := range prices {
-		risk := risks[x.pay(&p, price, &s)]
+		risk := risks[x.pay(price, &s)]
 		assert.LessOrEqual(t, risk, last, "a higher price buys less risk")
 		last = risk
 	}

@@ -10,10 +10,9 @@ import "math"
 //	V(0 lifts, f) = cap
 //	V(l lifts, f) = min over a > f of  a + P(peak > a | peak > f) · V(l−1, a)
 const (
-	gridSteps    = 24
-	tailExponent = 2.0 // P(peak > a | peak > f) = (f / a)² by the power law
-	tailBelief   = 0.3 // in it
-	liftsAtMost  = 4   // rungs that are worth choosing
+	gridSteps   = 24
+	tailBelief  = 0.3 // in P(peak > a | peak > f) = (f / a)², the power law
+	liftsAtMost = 4   // rungs that are worth choosing
 )
 
 // grid holds amounts from the killed one to the cap, in equal steps of the log.
@@ -49,7 +48,8 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 	return rungs
 }
 
-// solve fills cost and next, lift by lift.
+// solve fills cost and next as far as a ladder of lifts from the first amount needs
+// them: all of the levels below, and of its own the first amount.
 func (g *grid) solve(lifts int) {
 	const top = gridSteps - 1
 	for i := range top {
@@ -57,19 +57,40 @@ func (g *grid) solve(lifts int) {
 	}
 	for l := 2; l <= lifts; l++ {
 		g.cost[l][top] = 0
-		for i := range top {
-			best := math.Inf(1)
-			for j := i + 1; j <= top; j++ {
-				cost := g.amount[j]
-				if j < top {
-					cost += g.still(i, j) * g.cost[l-1][j]
-				}
-				if cost < best {
-					best, g.next[l][i] = cost, uint8(j)
-				}
-			}
-			g.cost[l][i] = best
+	}
+	for i := top - 1; i >= 0; i-- {
+		levels := lifts - 1
+		if i == 0 {
+			levels = lifts
 		}
+		g.choose(i, levels)
+	}
+}
+
+// choose finds the best next amounts from amount i, for 2 to the given number of
+// lifts. Those from higher amounts are known.
+func (g *grid) choose(i, levels int) {
+	const top = gridSteps - 1
+	best, worst := [liftsAtMost + 1]float64{}, math.Inf(1)
+	for l := range best {
+		best[l] = worst
+	}
+	// No amount is worth more than itself, so that it ends where even that is dearer.
+	for j := i + 1; j <= top && levels > 1 && g.amount[j] < worst; j++ {
+		still := 0.0
+		if j < top {
+			still = g.still(i, j)
+		}
+		worst = 0
+		for l := 2; l <= levels; l++ {
+			if cost := g.amount[j] + still*g.cost[l-1][j]; cost < best[l] {
+				best[l], g.next[l][i] = cost, uint8(j)
+			}
+			worst = max(worst, best[l])
+		}
+	}
+	for l := 2; l <= levels; l++ {
+		g.cost[l][i] = best[l]
 	}
 }
 
@@ -79,6 +100,7 @@ func (g *grid) still(i, j int) float64 {
 	if g.risk[i] > 0 {
 		model = min(1, g.risk[j]/g.risk[i])
 	}
-	law := math.Pow(g.amount[i]/g.amount[j], tailExponent)
+	share := g.amount[i] / g.amount[j]
+	law := share * share
 	return (1-tailBelief)*model + tailBelief*law
 }

@@ -3,6 +3,7 @@ package experts
 import (
 	"math"
 	"slices"
+	"sync/atomic"
 )
 
 // Window is a ring of the newest values, kept in order of size too.
@@ -75,7 +76,7 @@ func exceed(sorted []float64, v, tail float64) float64 {
 	if n == 0 {
 		return 1
 	}
-	switch above := n - upperBound(sorted, v); {
+	switch above := beyond(sorted, v); {
 	case above == n:
 		return 1
 	case above > 0:
@@ -92,15 +93,26 @@ func exceed(sorted []float64, v, tail float64) float64 {
 	return least
 }
 
-// upperBound counts the values that are at most v.
-func upperBound(sorted []float64, v float64) int {
-	i, _ := slices.BinarySearchFunc(sorted, v, func(have, want float64) int {
-		if have <= want {
-			return -1
+// beyond counts the values above v. It looks from the top, in steps that double:
+// most of what is asked about is above nearly all residuals.
+func beyond(sorted []float64, v float64) int {
+	n := len(sorted)
+	low, high := 0, n // at least low are above v, at most high
+	for step := 1; low+step <= n; step *= 2 {
+		if sorted[n-low-step] <= v {
+			high = low + step - 1
+			break
 		}
-		return 1
-	})
-	return i
+		low += step
+	}
+	for low < high {
+		if middle := (low + high + 1) / 2; sorted[n-middle] <= v {
+			high = middle - 1
+		} else {
+			low = middle
+		}
+	}
+	return low
 }
 
 // tailOf is the scale of the exponential tail: half the mean excess of the top
@@ -129,10 +141,16 @@ type Local struct {
 	Level, Residual []float64
 	Ring            [][2]float64
 	At              int
+
+	stamp uint64 // of what it holds: no other Local, and none later, has the same
 }
+
+// stamps are given out once each.
+var stamps atomic.Uint64
 
 // Add takes a row in, and the oldest out where size are held.
 func (l *Local) Add(level, residual float64, size int) {
+	l.stamp = stamps.Add(1)
 	if len(l.Ring) < size {
 		l.Ring = append(l.Ring, [2]float64{level, residual})
 	} else {
@@ -149,12 +167,24 @@ func (l *Local) Add(level, residual float64, size int) {
 	l.Level, l.Residual = slices.Insert(l.Level, i, level), slices.Insert(l.Residual, i, residual)
 }
 
-// near fills buf with the k residuals nearest in level, sorted.
-func (l *Local) near(level float64, k int, buf []float64) []float64 {
+// nearest is what near found last: one answer asks for it several times.
+type nearest struct {
+	stamp  uint64
+	low    int
+	sorted []float64
+	table  table
+}
+
+// near fills found with the k residuals nearest in level, sorted.
+func (l *Local) near(level float64, k int, found *nearest) {
 	n := len(l.Level)
 	i, _ := slices.BinarySearch(l.Level, level)
 	low := max(0, min(n-k, i-k/2))
-	buf = append(buf[:0], l.Residual[low:min(n, low+k)]...)
-	slices.Sort(buf)
-	return buf
+	if l.stamp == found.stamp && low == found.low {
+		return
+	}
+	found.stamp, found.low = l.stamp, low
+	found.sorted = append(found.sorted[:0], l.Residual[low:min(n, low+k)]...)
+	slices.Sort(found.sorted)
+	found.table.read(found.sorted)
 }

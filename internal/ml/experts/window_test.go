@@ -58,7 +58,7 @@ func TestALocalLedgerFindsTheRowsNearestInLevel(t *testing.T) {
 	type pair struct{ level, residual float64 }
 	var l Local
 	var all []pair
-	var buf []float64
+	var found nearest
 	for range 300 {
 		p := pair{float64(rng.IntN(20)), float64(rng.IntN(1000))}
 		all = append(all, p)
@@ -79,7 +79,8 @@ func TestALocalLedgerFindsTheRowsNearestInLevel(t *testing.T) {
 		for _, p := range newest[low:min(len(newest), low+10)] {
 			wanted[p.level]++
 		}
-		buf = l.near(q, 10, buf)
+		l.near(q, 10, &found)
+		buf := found.sorted
 		require.True(t, slices.IsSorted(buf))
 		require.Len(t, buf, min(10, len(newest)))
 		for _, r := range buf { // every residual belongs to a level that is wanted
