@@ -225,6 +225,7 @@ type buffers struct {
 	filled     []sizing.Value
 	line, tree []float64
 	rungs      []float64
+	edges      []float64
 	scratch    experts.Scratch
 	signals    [signalCount]float64
 }

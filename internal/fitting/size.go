@@ -140,8 +140,9 @@ func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffe
 // what they answered; where floor, cap, guard or a lift granted something else,
 // the row's own residuals say what that changes.
 func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer experts.Answer, b *buffers) float64 {
-	at := m.Experts.Exceed(p, float64(limit), &b.scratch)
+	exceed := func() float64 { return m.Experts.Exceed(p, float64(limit), &b.scratch) }
 	if q.Above > 0 {
+		at := exceed()
 		if before := m.Experts.Exceed(p, float64(q.Above), &b.scratch); before > 0 {
 			return min(1, at/before)
 		}
@@ -151,9 +152,9 @@ func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer ex
 		if q.Widen <= 1 && float64(limit) < answer.Amount+2*float64(sizing.MiB) {
 			return answer.Promised
 		}
-		return min(answer.Promised, at)
+		return min(answer.Promised, exceed())
 	}
-	return max(answer.Promised, at)
+	return max(answer.Promised, exceed())
 }
 
 // Risk is P(peak > limit) of a try that was asked about with q, granted limit.
@@ -180,14 +181,17 @@ func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffer
 		return nil
 	}
 	choice := &sizing.BinChoice{Upper: m.Bins, Probabilities: make([]float64, len(m.Bins)), Chosen: min(m.Bins.Index(limit), len(m.Bins)-1)}
+	b.edges = b.edges[:0]
+	for _, edge := range m.Bins {
+		b.edges = append(b.edges, float64(edge))
+	}
+	above := choice.Probabilities
+	m.Experts.ExceedAll(p, b.edges, above, &b.scratch)
+	above[len(above)-1] = 0 // the last bin takes what is beyond it: P sums to 1
 	left := 1.0
-	for i, edge := range m.Bins {
-		above := 0.0 // the last bin takes what is beyond it: P sums to 1
-		if i < len(m.Bins)-1 {
-			above = min(left, m.Experts.Exceed(p, float64(edge), &b.scratch))
-		}
-		choice.Probabilities[i] = left - above
-		left = above
+	for i := range above {
+		beyond := min(left, above[i])
+		choice.Probabilities[i], left = left-beyond, beyond
 	}
 	return choice
 }

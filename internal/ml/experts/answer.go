@@ -132,13 +132,18 @@ func (x *Experts) blend(p *Point, picks []Pick, s *Scratch) (amount, promised fl
 // answer. It falls with the amount.
 func (x *Experts) Exceed(p *Point, amount float64, s *Scratch) float64 {
 	s.one[0] = amount
-	x.exceedAll(p, s.one[:], s.one[1:], s)
+	x.ExceedAll(p, s.one[:1], s.one[1:], s)
 	return s.one[1]
 }
 
-// exceedAll writes P(peak > amounts[i]) to risk[i], of gridSteps amounts at most.
-func (x *Experts) exceedAll(p *Point, amounts, risk []float64, s *Scratch) {
-	n := min(len(amounts), len(risk))
+// ExceedAll writes P(peak > amounts[i]) to risk[i]: len(risk) ≥ len(amounts). It costs
+// little more than one amount does.
+func (x *Experts) ExceedAll(p *Point, amounts, risk []float64, s *Scratch) {
+	for len(amounts) > gridSteps {
+		x.ExceedAll(p, amounts[:gridSteps], risk, s)
+		amounts, risk = amounts[gridSteps:], risk[gridSteps:]
+	}
+	n := len(amounts)
 	if x.Young() {
 		model, spread, t := x.student(p)
 		for i := range n {
