@@ -207,7 +207,8 @@ func (m *Model) duration(p *experts.Point) *sizing.Duration {
 }
 
 func secondsAt(log float64) time.Duration {
-	return time.Duration(math.Expm1(min(log, maxLogSeconds)) * float64(time.Second)).Round(time.Millisecond)
+	seconds := min(math.Expm1(min(log, maxLogSeconds)), sizing.MaxDuration.Seconds())
+	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
 }
 
 // guard is the state of the margins that gave an answer, for its receipt: the

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -171,7 +172,7 @@ func lawful(t *testing.T, m *fitting.Model, q fitting.Question) {
 		require.Less(t, s.Bins.Chosen, len(s.Bins.Upper), about)
 	}
 	if s.Duration != nil {
-		require.True(t, s.Duration.Median >= 0 && s.Duration.P95 >= s.Duration.Median, about)
+		require.True(t, s.Duration.Median >= 0 && s.Duration.P95 >= s.Duration.Median && s.Duration.P95 <= sizing.MaxDuration, about)
 	}
 	require.GreaterOrEqual(t, s.CPU, sizing.Cores(0))
 	require.NotEmpty(t, s.Reason)
@@ -187,6 +188,17 @@ func TestEveryAnswerIsLawful(t *testing.T) {
 			lawful(t, k.model, anyQuestion(rng))
 		}
 	}
+}
+
+func TestNoRunIsForetoldToLastLongerThanOneMay(t *testing.T) {
+	k := newTask(t)
+	for i := range 12 {
+		r := measured(1)
+		r.Duration = []time.Duration{time.Second, sizing.MaxDuration}[i%2]
+		k.told(nil, r)
+	}
+	lawful(t, k.model, question(nil))
+	assert.Equal(t, sizing.MaxDuration, k.model.Size(question(nil)).Duration.P95)
 }
 
 func FuzzEveryAnswerIsLawful(f *testing.F) {
