@@ -1,0 +1,139 @@
+// Command fuzz sends what nobody should send, and holds every answer to openapi.yaml.
+//
+//	go run ./scripts/fuzz [-form short|long] [-seed 1] [-only requests,slow,schema,native]
+//
+// requests: valid requests of every operation of which something is disturbed, as
+// bytes over many connections. slow: bodies that come byte by byte, or never.
+// schema: schemathesis, which draws requests and sequences of them from openapi.yaml.
+// native: every Fuzz function of the module, for a bounded time each.
+//
+// The server is the built binary with tokens on and a private PostgreSQL
+// (internal/rig). The exit code is 1 if any trial found a fault. `-n 1 -first N`
+// sends request N of a seed alone.
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/rig"
+)
+
+// plan is how much of what.
+type plan struct {
+	seed     uint64
+	requests int           // 0: as the form says
+	first    uint64        // number of the first request
+	callers  int           // connections of the requests
+	stalled  bool          // wait for the server to give up on bodies that never end
+	examples int           // of schemathesis for each operation
+	each     time.Duration // for each Fuzz function
+}
+
+var forms = map[string]plan{
+	"short": {requests: 60_000, examples: 25, each: 3 * time.Second},
+	"long":  {requests: 1_100_000, examples: 700, each: 30 * time.Second, stalled: true},
+}
+
+// trial is one way to look for faults.
+type trial struct {
+	name string
+	run  func(context.Context, *rig.Room, plan) error
+}
+
+var trials = []trial{{"requests", requests}, {"slow", slow}, {"schema", schema}, {"native", native}}
+
+// modelled is how many tasks have models.
+const modelled = 4
+
+// secret is the admin's token. Nothing but the server of this run knows it.
+const secret = "fuzz"
+
+func main() {
+	form := flag.String("form", "short", "short: for every change, about two minutes; long: a million requests")
+	seed := flag.Uint64("seed", 1, "of everything that is drawn")
+	only := flag.String("only", "", "names of trials, separated by commas; all if empty")
+	n := flag.Int("n", 0, "requests; as the form says if 0")
+	first := flag.Uint64("first", 0, "number of the first request")
+	callers := flag.Int("callers", 8, "connections at once")
+	flag.Parse()
+	p, ok := forms[*form]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "fuzz: -form is short or long, not %q\n", *form)
+		os.Exit(2)
+	}
+	p.seed, p.first, p.callers = *seed, *first, *callers
+	if *n > 0 {
+		p.requests = *n
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	good := run(ctx, p, *only)
+	stop()
+	if !good {
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, p plan, only string) (good bool) {
+	dir, err := os.MkdirTemp("", "loadaware-fuzz-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fuzz:", err)
+		return false
+	}
+	defer os.RemoveAll(dir) // what is left is in the folder for temporary files
+	room, err := open(ctx, p.seed, dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fuzz:", err)
+		return false
+	}
+	good = true
+	for _, t := range trials {
+		if only != "" && !slices.Contains(strings.Split(only, ","), t.name) {
+			continue
+		}
+		fmt.Printf("== %s (seed %d)\n", t.name, p.seed)
+		started := time.Now()
+		verdict := "PASS"
+		if err := t.run(ctx, room, p); err != nil {
+			verdict, good = "FAIL: "+err.Error(), false
+		}
+		fmt.Printf("%s: %s (%.0f s)\n\n", t.name, verdict, time.Since(started).Seconds())
+	}
+	if log, err := os.ReadFile(room.Replicas[0].Log); !good && err == nil {
+		fmt.Printf("the end of the server's log:\n%s\n", log[max(0, len(log)-8000):])
+	}
+	if err := room.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, "fuzz:", err)
+		return false
+	}
+	return good
+}
+
+// open starts a server with tokens on and a few tasks that have models. What it
+// stores may be lost with the machine: nobody asks for it later.
+func open(ctx context.Context, seed uint64, dir string) (*rig.Room, error) {
+	cfg := rig.Config{
+		Dir: dir, Env: []string{"LOADAWARE_LOG_LEVEL=error"},
+		Postgres: rig.PostgresConfig{Settings: []string{"fsync=off", "synchronous_commit=off"}},
+	}
+	room, err := rig.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	_, err = room.Fill(ctx, rig.History{Tasks: modelled, Seed: seed})
+	if err := errors.Join(err, room.Close()); err != nil {
+		return nil, err
+	}
+	// The history was told to a server without tokens.
+	cfg.Env = append(cfg.Env, fmt.Sprintf("LOADAWARE_TOKENS=admin:%x", sha256.Sum256([]byte(secret))))
+	return rig.Open(ctx, cfg)
+}

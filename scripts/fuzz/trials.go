@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/rig"
+)
+
+var errFaults = errors.New("faults were found")
+
+// mostMemory is what the server may take, whatever it is sent.
+const mostMemory = 256 << 20
+
+// requests sends disturbed requests over several connections.
+func requests(ctx context.Context, room *rig.Room, p plan) error {
+	server := room.Replicas[0]
+	m, err := newMaker(p.seed, secret)
+	if err != nil {
+		return err
+	}
+	var t tally
+	started := time.Now()
+	err = shoot(ctx, m, strings.TrimPrefix(server.URL, "http://"), p, &t)
+	t.print(os.Stdout, time.Since(started))
+	peak, known := peakMemory(server.PID())
+	if known {
+		fmt.Printf("resident memory at most %d MiB\n", peak>>20)
+	}
+	switch {
+	case err != nil:
+		return err
+	case t.faults > 0:
+		return errFaults
+	case peak > mostMemory:
+		return fmt.Errorf("memory rose above %d MiB", mostMemory>>20)
+	}
+	return nil
+}
+
+// shoot sends requests p.first and the p.requests-1 after it, and counts.
+func shoot(ctx context.Context, m *maker, addr string, p plan, t *tally) error {
+	var next atomic.Uint64
+	next.Store(p.first)
+	failed := make([]error, p.callers)
+	var all sync.WaitGroup
+	for c := range p.callers {
+		all.Go(func() {
+			w := &wire{addr: addr}
+			defer w.close()
+			for ctx.Err() == nil {
+				n := next.Add(1) - 1
+				if n >= p.first+uint64(p.requests) {
+					return
+				}
+				r := m.request(n)
+				got, err := w.send(r)
+				if err != nil {
+					failed[c] = err
+					return
+				}
+				t.count(n, r, got, r.op.judge(r, got))
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(failed...)
+}
+
+// peakMemory is the most that a process ever had resident, as Linux counts it.
+func peakMemory(pid int) (bytes int64, known bool) {
+	file, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, false
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if text, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok {
+			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(text, "kB")), 10, 64)
+			return kib << 10, err == nil
+		}
+	}
+	return 0, false
+}
