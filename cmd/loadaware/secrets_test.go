@@ -1,0 +1,189 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+)
+
+// The password has what a URL must escape, so that it is seen in either form.
+const password = "pa55+word/of=loadaware"
+
+// leaks are the secrets that can be read in a text, as they are or as they are
+// written in URLs, JSON and Basic authentication.
+func leaks(text string, secrets ...string) (found []string) {
+	for _, secret := range secrets {
+		for _, form := range []string{
+			secret, url.QueryEscape(secret), url.PathEscape(secret), url.UserPassword("u", secret).String()[2:],
+			strings.ReplaceAll(secret, "/", `\/`), base64.StdEncoding.EncodeToString([]byte(secret)),
+		} {
+			if strings.Contains(text, form) {
+				found = append(found, secret)
+				break
+			}
+		}
+	}
+	return found
+}
+
+func TestALeakIsSeenInAnyForm(t *testing.T) {
+	for _, text := range []string{
+		password, "postgres://u:" + url.QueryEscape(password) + "@h/d", `{"dsn":"` + strings.ReplaceAll(password, "/", `\/`) + `"}`,
+		"Basic " + base64.StdEncoding.EncodeToString([]byte(password)), url.UserPassword("u", password).String(),
+	} {
+		assert.Equal(t, []string{password}, leaks("level=ERROR msg="+text, "other", password), text)
+	}
+	assert.Empty(t, leaks("postgres://u:xxxxx@h/d", password))
+}
+
+func TestADatabaseThatCannotBeHadIsNamedWithoutItsPassword(t *testing.T) {
+	inURL := url.UserPassword("u", password).String()
+	for _, dsn := range []string{
+		"postgres://" + inURL + "@127.0.0.1:1/db",
+		"postgres://" + inURL + "@127.0.0.1:notaport/db",
+		"postgres://" + inURL + "@127.0.0.1:1/db?sslmode=wat",
+		"postgres://" + inURL + "@127.0.0.1:1/db?connect_timeout=soon",
+		"postgres://" + inURL + "@[::1/db",
+		"postgres://u:%zz" + password + "@127.0.0.1:1/db",
+		"postgres://u:" + password + "@127.0.0.1:1/db", // not escaped: reads as another host
+		"postgres://u@127.0.0.1:1/db?password=" + url.QueryEscape(password),
+		"mysql://" + inURL + "@127.0.0.1:1/db",
+		"://" + inURL + "@127.0.0.1:1/db",
+		"host=127.0.0.1 port=1 user=u dbname=d password=" + password,
+		"host=127.0.0.1 port=x user=u dbname=d password=" + password,
+		"host=127.0.0.1 port=1 sslmode=wat password=" + password,
+		"password='" + password,
+		password,
+	} {
+		for _, args := range [][]string{
+			{"serve", "--addr", "127.0.0.1:0", "--admin-addr", ""}, {"migrate", "status"}, {"migrate", "up"}, {"import", "-"},
+		} {
+			t.Setenv("DATABASE_URL", dsn)
+			t.Setenv("LOADAWARE_LOG_LEVEL", "debug")
+			t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1") // nobody answers an import there
+			code, out, complaints := invoke(t, "dag_id,task_id,run_id,memory_max_bytes\nd,t,r,1\n", args...)
+			assert.NotZero(t, code, "%s with %s", args, dsn)
+			assert.NotEmpty(t, complaints)
+			assert.Empty(t, leaks(out+complaints, password), "%s with %s said: %s%s", args, dsn, out, complaints)
+		}
+	}
+}
+
+func TestTokensThatCannotBeReadAreNotRepeated(t *testing.T) {
+	for _, granted := range []string{password, "predict:" + password, password + ":predict", "king:" + password, "a=" + password, "predict@" + password} {
+		for _, way := range []string{"flag", "environment"} {
+			args := []string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", ""}
+			t.Setenv("LOADAWARE_TOKENS", "")
+			if way == "flag" {
+				args = append(args, "--tokens", granted)
+			} else {
+				t.Setenv("LOADAWARE_TOKENS", granted)
+			}
+			code, out, complaints := invoke(t, "", args...)
+			assert.Equal(t, 2, code, granted)
+			assert.Empty(t, leaks(out+complaints, password), complaints)
+		}
+	}
+}
+
+// A whole life of a server that knows secrets and meets every kind of error: none
+// is in its log, its answers, its metrics, its profiles' texts, its help, the list of
+// processes or the stacks of its death.
+func TestASecretIsSeenNowhere(t *testing.T) {
+	token, granted := newToken(t, "--role", "admin", "--name", "ops")
+	asker, asks := newToken(t, "--role", "predict")
+	hash := func(secret string) string { h := sha256.Sum256([]byte(secret)); return hex.EncodeToString(h[:]) }
+	secrets := []string{password, token, asker, hash(token), hash(asker)}
+	plain := pgtest.DSN(t)
+	dsn, err := url.Parse(plain)
+	require.NoError(t, err)
+	query := dsn.Query()
+	query.Set("password", password)
+	dsn.RawQuery = query.Encode()
+	env := []string{"DATABASE_URL=" + dsn.String(), "LOADAWARE_TOKENS=" + granted + "," + asks, "LOADAWARE_LOG_LEVEL=debug", "GOTRACEBACK=all"}
+	server := startServer(t, env, "--admin-addr", "127.0.0.1:0")
+	metrics := "http://" + strings.TrimSuffix(server.said.await(t, "metrics are at http://"), "/metrics")
+
+	var answers strings.Builder
+	send := func(method, target, body, bearer string) int {
+		request, err := http.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Authorization", "Bearer "+bearer)
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		fmt.Fprintln(&answers, response.Status, response.Header, string(text))
+		return response.StatusCode
+	}
+	report := `{"dag_id": "d", "task_id": "t", "run_id": "%s", "outcome": "success", "memory_max_bytes": 1000}`
+	all := func() map[int]int {
+		got := map[int]int{}
+		for _, c := range [][3]string{
+			{"POST", "/observe", fmt.Sprintf(report, "r")}, {"POST", "/observe", fmt.Sprintf(report, "r2")}, {"POST", "/observe", strings.Replace(fmt.Sprintf(report, "r"), "1000", "2000", 1)},
+			{"POST", "/predict", `{"dag_id": "d", "task_id": "t"}`}, {"POST", "/predict", `{"dag_id": `}, {"POST", "/predict", `{"dag_id": 7}`},
+			{"POST", "/predict", strings.Repeat(" ", 2<<20)}, {"GET", "/predictions/nothing", ""}, {"GET", "/tasks?cursor=%00", ""}, {"GET", "/no/such/path", ""},
+			{"PATCH", "/tasks", ""}, {"GET", "/tasks", ""}, {"PUT", "/tasks/d/t/policy", `{"mode": "shadow"}`}, {"POST", "/tasks/d/t/train", ""}, {"GET", "/readyz", ""}, {"GET", "/docs", ""},
+		} {
+			for _, bearer := range []string{token, asker, hash(token), "nobody's"} {
+				got[send(c[0], server.url+c[1], c[2], bearer)]++
+			}
+		}
+		for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/cmdline", "/debug/pprof/goroutine?debug=2", "/debug/pprof/heap?debug=1"} {
+			got[send("GET", metrics+path, "", token)]++
+			got[send("GET", metrics+path, "", asker)]++
+		}
+		return got
+	}
+	got := all()
+	for _, status := range []int{200, 400, 401, 403, 404, 405, 409, 413, 422} {
+		assert.Positive(t, got[status], "an answer %d was among them", status)
+	}
+
+	// Errors of the database, and then none at all.
+	db, err := pgx.Connect(t.Context(), plain)
+	require.NoError(t, err)
+	defer db.Close(t.Context())
+	_, err = db.Exec(t.Context(), `DROP TABLE observation CASCADE`)
+	require.NoError(t, err)
+	_, err = db.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+	require.NoError(t, err)
+	got = all()
+	assert.Positive(t, got[500]+got[503], "the database failed: %v", got)
+
+	shown, err := exec.Command("ps", "-o", "args=", "-p", fmt.Sprint(server.cmd.Process.Pid)).CombinedOutput()
+	require.NoError(t, err)
+	fmt.Fprintln(&answers, string(shown))
+	for _, args := range [][]string{{"version"}, {"--help"}, {"serve", "--help"}, {"import", "--help"}, {"token", "--help"}} {
+		t.Setenv("DATABASE_URL", dsn.String())
+		t.Setenv("LOADAWARE_TOKENS", granted)
+		t.Setenv("LOADAWARE_TOKEN", token)
+		code, out, complaints := invoke(t, "", args...)
+		assert.Zero(t, code)
+		answers.WriteString(out + complaints)
+	}
+	server.signal(syscall.SIGQUIT) // every goroutine's stack, as in a panic
+	_ = server.wait()              // it says that it was told to die
+	require.Eventually(t, func() bool { return strings.Contains(server.said.String(), "goroutine 1 ") }, 10*time.Second, 10*time.Millisecond)
+
+	assert.Empty(t, leaks(server.said.String(), secrets...), server.said.String())
+	assert.Empty(t, leaks(answers.String(), secrets...), answers.String())
+	t.Logf("%d secrets were looked for in %d bytes of log and %d bytes of answers", len(secrets), len(server.said.String()), answers.Len())
+}
