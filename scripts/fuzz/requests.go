@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -25,17 +26,19 @@ type maker struct {
 	token      string
 	operations []operation
 	drawn      []int // indexes of operations, as often as their weight
+	swollen    bool  // every body is as large as its operation takes, or larger
 }
 
-func newMaker(seed uint64, token string) (*maker, error) {
+// newMaker makes requests of the operations with that end of a path; all if empty.
+func newMaker(seed uint64, token, end string) (*maker, error) {
 	all, err := operations()
 	if err != nil {
 		return nil, err
 	}
 	m := &maker{seed: seed, token: token, operations: all}
 	for i := range all {
-		for range all[i].weight {
-			m.drawn = append(m.drawn, i)
+		if strings.HasSuffix(all[i].path, end) {
+			m.drawn = append(m.drawn, slices.Repeat([]int{i}, all[i].weight)...)
 		}
 	}
 	return m, nil
@@ -103,9 +106,8 @@ func (h head) write(dice *rand.Rand, r *request) []byte {
 	return b.Bytes()
 }
 
-// names are few, so that requests meet each other's tasks and runs. The last two
-// have models.
-var names = []string{"fuzz_a", "fuzz_b", "fuzz c/é", "fuzz%d"}
+// names are few, so that requests meet each other's tasks and runs.
+var names = []string{"fuzz_a", "fuzz_b", "fuzz c é", "fuzz%d"}
 
 func someTask(dice *rand.Rand) (dag, task string) {
 	if dice.IntN(3) == 0 {
@@ -163,7 +165,7 @@ func textOf(v any) string {
 func (m *maker) body(dice *rand.Rand, op *operation) []byte {
 	tree := clone(op.valid[dice.IntN(len(op.valid))])
 	address(dice, tree)
-	if dice.IntN(3000) == 0 {
+	if m.swollen || dice.IntN(3000) == 0 {
 		return huge(dice, op, tree)
 	}
 	what := dice.IntN(6)
@@ -210,15 +212,19 @@ func huge(dice *rand.Rand, op *operation, tree any) []byte {
 	var b bytes.Buffer
 	switch dice.IntN(4) {
 	case 0: // one long text
-		fmt.Fprintf(&b, `{"dag_id": "%s"}`, strings.Repeat("x", size))
+		fmt.Fprintf(&b, `{"dag_id": %q}`, strings.Repeat("x", size))
 	case 1: // levels
 		b.WriteString(`{"features": ` + strings.Repeat("[", size))
 	case 2: // white space
 		b.WriteString(strings.Repeat(" ", size) + one.String())
 	default: // items by the ten thousand
-		b.WriteString(`{"tasks": [{}`)
+		list := "tasks"
+		if strings.HasPrefix(op.path, "/observe") {
+			list = "observations"
+		}
+		b.WriteString(`{"` + list + `": [{}`)
 		for b.Len() < size {
-			b.WriteString("," + one.String())
+			b.WriteString("," + strings.Repeat(" ", 1<<10) + one.String())
 		}
 		b.WriteString("]}")
 	}

@@ -20,17 +20,29 @@ var errFaults = errors.New("faults were found")
 // mostMemory is what the server may take, whatever it is sent.
 const mostMemory = 256 << 20
 
-// requests sends disturbed requests over several connections.
+// requests sends disturbed requests over several connections, and in the end bodies
+// of tens of MiB to the batches, all at once.
 func requests(ctx context.Context, room *rig.Room, p plan) error {
 	server := room.Replicas[0]
-	m, err := newMaker(p.seed, secret)
+	disturbed, err := newMaker(p.seed, secret, "")
 	if err != nil {
 		return err
 	}
-	var t tally
+	swollen, err := newMaker(p.seed, secret, "/batch")
+	if err != nil {
+		return err
+	}
+	swollen.swollen = true
+	var t, large tally
+	addr := strings.TrimPrefix(server.URL, "http://")
 	started := time.Now()
-	err = shoot(ctx, m, strings.TrimPrefix(server.URL, "http://"), p, &t)
+	err = shoot(ctx, disturbed, addr, p, &t)
 	t.print(os.Stdout, time.Since(started))
+	burst := p
+	burst.requests = min(p.requests/1000, 200)
+	started = time.Now()
+	err = errors.Join(err, shoot(ctx, swollen, addr, burst, &large))
+	large.print(os.Stdout, time.Since(started))
 	peak, known := peakMemory(server.PID())
 	if known {
 		fmt.Printf("resident memory at most %d MiB\n", peak>>20)
@@ -38,7 +50,7 @@ func requests(ctx context.Context, room *rig.Room, p plan) error {
 	switch {
 	case err != nil:
 		return err
-	case t.faults > 0:
+	case t.faults+large.faults > 0:
 		return errFaults
 	case peak > mostMemory:
 		return fmt.Errorf("memory rose above %d MiB", mostMemory>>20)
