@@ -23,4 +23,5 @@ ALTER TABLE task
     ADD COLUMN withdrawn      integer[];   -- versions that the watchdog never goes back to
 
 ALTER TABLE receipt
-    ADD COLUMN model_version integer;      -- that answered; null: none, or written before this step
+    ADD COLUMN model_version integer,      -- that answered; null: none, or written before this step
+    ADD COLUMN told          bigint;       -- tries that it had been told of by then

@@ -17,7 +17,8 @@ const tailAtMost = 5_000
 // notification, and again whole after every reconnect.
 func (s *Service) follow(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := s.store.Changes(ctx, func() { s.resync(ctx) }, func(key sizing.TaskKey) { s.catchUp(ctx, key) })
+		err := s.store.Changes(ctx, func() { s.news.listen(true); s.resync(ctx) }, func(key sizing.TaskKey) { s.catchUp(ctx, key) })
+		s.news.listen(false)
 		if ctx.Err() != nil {
 			return
 		}
@@ -45,6 +46,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // resync reads the active versions and policies, and loads what differs.
 func (s *Service) resync(ctx context.Context) {
+	began := time.Now()
 	versions, err := s.store.ActiveVersions(ctx)
 	if err != nil {
 		s.log.Warn("models could not be listed", "err", err)
@@ -65,6 +67,7 @@ func (s *Service) resync(ctx context.Context) {
 		}
 	}
 	s.loaded.Store(true)
+	s.news.read(began)
 }
 
 // readPolicies takes over all policies as they are now.

@@ -58,6 +58,7 @@ type Service struct {
 	loaded   atomic.Bool  // every active model was opened once
 	storeOK  atomic.Bool  // the last call to the store was answered
 	refused  atomic.Int64 // when a report was last refused for want of the store, in Unix nanoseconds; zero once one was stored
+	news     news         // when the store was last heard of
 }
 
 // New makes a Service; Run starts its background work.
@@ -93,8 +94,12 @@ func (s *Service) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 			probe, cancel := context.WithTimeout(ctx, time.Second)
-			s.storeOK.Store(s.store.Ping(probe) == nil)
+			ok := s.store.Ping(probe) == nil
 			cancel()
+			s.storeOK.Store(ok)
+			if ok {
+				s.news.ping()
+			}
 		}
 	}
 }
@@ -105,11 +110,14 @@ type Readiness struct {
 	Ready   bool
 	Observe string
 	Models  int
+	// Stale is for how long the models in memory may already be others than those in
+	// the store: the time since the store was last heard of.
+	Stale time.Duration
 }
 
 // Readiness never blocks.
 func (s *Service) Readiness() Readiness {
-	r := Readiness{Ready: s.loaded.Load(), Observe: "ok", Models: s.tasks.models()}
+	r := Readiness{Ready: s.loaded.Load(), Observe: "ok", Models: s.tasks.models(), Stale: s.news.since()}
 	if !s.storeOK.Load() || s.refusing() {
 		r.Observe = "unavailable"
 	}
@@ -131,10 +139,7 @@ func (s *Service) Train(ctx context.Context, task sizing.TaskKey) (trainer.Repor
 	if err != nil {
 		return report, err
 	}
-	if report.Published {
-		err = s.reload(ctx, task)
-	}
-	return report, err
+	return report, s.reload(ctx, task) // published, or rolled back
 }
 
 // Models lists the stored versions, newest first.
@@ -142,22 +147,30 @@ func (s *Service) Models(ctx context.Context, task sizing.TaskKey) ([]store.Mode
 	return s.store.ModelVersions(ctx, task)
 }
 
-// Activate makes a stored version answer again.
+// Activate makes a stored version answer again, and pins it. A version that cannot be
+// opened is refused before anything changes: nobody could answer by it.
 func (s *Service) Activate(ctx context.Context, task sizing.TaskKey, version int) error {
-	before, err := s.store.ActiveModel(ctx, task)
-	if err != nil && !isKind(err, sizing.NotFound) {
+	stored, err := s.store.Model(ctx, task, version)
+	if err != nil {
 		return err
+	}
+	if _, err := fitting.Open(stored.Blob); err != nil {
+		return sizing.Errorf(sizing.Conflict, "version %d cannot be opened, and what is active stays so: activate another: %w", version, err)
 	}
 	if err := s.store.Activate(ctx, task, version); err != nil {
 		return err
 	}
-	err = s.reload(ctx, task)
-	if errors.Is(err, fitting.ErrFormat) && before.Version > 0 {
-		// Nobody could answer by it: the one that answered until now goes on.
-		return errors.Join(sizing.Errorf(sizing.Conflict, "version %d cannot be opened, and version %d stays active: activate another", version, before.Version),
-			s.store.Activate(ctx, task, before.Version))
-	}
-	return err
+	return s.reload(ctx, task)
+}
+
+// Unpin lets trainings publish over what was activated.
+func (s *Service) Unpin(ctx context.Context, task sizing.TaskKey) error {
+	return s.store.Unpin(ctx, task)
+}
+
+// Audit lists changes, newest first.
+func (s *Service) Audit(ctx context.Context, f store.AuditFilter, limit int) ([]store.AuditEntry, error) {
+	return s.store.Audit(ctx, f, limit)
 }
 
 // Policy reads what people decided of a task; the zero Policy if nothing.

@@ -49,7 +49,8 @@ type Realised struct {
 
 // Promise is what a model promised of one first try, and what came of it.
 type Promise struct {
-	Version  int // of the model that answered
+	Version  int   // of the model that answered
+	Told     int64 // tries that it had been told of by then
 	RunID    string
 	MapIndex int
 	Granted  Bytes

@@ -115,7 +115,6 @@ type Model struct {
 	Active       bool
 	PinnedBy     string // who chose the active version by hand; empty: it is not pinned
 	Withdrawn    bool   // by RollBack
-	Spare        int    // for Publish: a version that must stay stored; 0: none
 }
 
 // Models are versions per task, of which at most one is active.
@@ -123,8 +122,9 @@ type Models interface {
 	// Publish stores m as the next version and makes it active, if the active
 	// version is still expected (0: none) and not pinned by a person; else Conflict
 	// and nothing changed. A pin of the watchdog ends with it. Listeners of Changes
-	// are told. Old inactive versions beyond the newest KeepVersions are deleted, but
-	// for m.Spare. It returns the new version.
+	// are told. Of the old versions beyond the newest KeepVersions only every
+	// MilestoneEvery-th stays, and not more than KeepVersions of those. It returns the
+	// new version.
 	Publish(ctx context.Context, m Model, expected int) (version int, err error)
 	// Activate makes a stored version active and pins it: nothing is published over
 	// it until Unpin. NotFound if it is not stored.
@@ -159,8 +159,12 @@ type RollBack struct {
 	Reason    string
 }
 
-// KeepVersions is how many versions of a model are kept for rollback.
-const KeepVersions = 10
+// What is kept of a model for rollback: the newest versions, and milestones, for a
+// task that is trained with every run must not forget within ten runs how it was.
+const (
+	KeepVersions   = 10
+	MilestoneEvery = 16
+)
 
 // Tasks are the tasks themselves and what people decided for them.
 type Tasks interface {

@@ -96,9 +96,13 @@ func (t *Trainer) searchNext(ctx context.Context) (next sizing.TaskKey, ok bool,
 
 // search looks, and publishes what passed on top of what is active by then.
 func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, error) {
-	champion, version, err := t.champion(ctx, task)
-	if err != nil || champion == nil {
-		return Report{Version: version, Reason: "there is no champion to beat"}, err
+	active, err := t.active(ctx, task)
+	if err != nil {
+		return Report{}, err
+	}
+	champion := t.open(ctx, &active)
+	if champion == nil {
+		return Report{Version: active.Version, Reason: "there is no champion to beat"}, nil
 	}
 	history, err := t.store.History(ctx, task, t.cfg.Keep)
 	if err != nil {
@@ -107,7 +111,7 @@ func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, erro
 	var found fitting.Found
 	niced(func() { found, err = fitting.Search(ctx, &history, champion) })
 	if err != nil || !found.Exam.Passed {
-		return Report{Version: version, Reason: found.Exam.Reason}, err
+		return Report{Version: active.Version, Reason: found.Exam.Reason}, err
 	}
 	return t.inTurn(ctx, task, found.Fit)
 }

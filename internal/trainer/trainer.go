@@ -179,10 +179,22 @@ func (t *Trainer) inTurn(ctx context.Context, task sizing.TaskKey, fit fit) (Rep
 func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Report, error) {
 	// The champion first: it must not know rows that the history lacks, for they
 	// would be learned again by whoever opens the challenger.
-	champion, version, err := t.champion(ctx, task)
+	active, err := t.active(ctx, task)
 	if err != nil {
 		return Report{}, err
 	}
+	if back, reason, err := t.judge(ctx, &active); err != nil || back > 0 {
+		return Report{Version: back, Reason: reason}, err
+	}
+	onProbation := active.PinnedBy == store.Watchdog
+	if active.PinnedBy != "" && !onProbation {
+		return Report{Version: active.Version, Reason: fmt.Sprintf("version %d is pinned by %s: nothing is published until it is unpinned", active.Version, active.PinnedBy)}, nil
+	}
+	champion := t.open(ctx, &active)
+	if champion != nil && onProbation {
+		champion.LastExam = fitting.Exam{} // the next is due now
+	}
+	examined := champion != nil
 	history, err := t.store.History(ctx, task, t.cfg.Keep)
 	if err != nil {
 		return Report{}, err
@@ -191,36 +203,53 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 	if err != nil {
 		return Report{}, fmt.Errorf("fit %s: %w", task, err)
 	}
-	report := Report{Trained: outcome.Trained, Version: version, Reason: outcome.Reason}
+	report := Report{Trained: outcome.Trained, Version: active.Version, Reason: outcome.Reason}
 	if challenger == nil {
+		return report, nil
+	}
+	if onProbation && examined && !outcome.Exam.Passed {
+		report.Reason = fmt.Sprintf("version %d, which the watchdog went back to, stays until another wins an exam against it", active.Version)
 		return report, nil
 	}
 	blob, err := challenger.Blob()
 	if err != nil {
 		return report, err
 	}
-	report.Version, err = t.store.Publish(ctx, store.Model{
+	report.Version, err = t.store.Publish(acting(ctx, store.Trainer), store.Model{
 		Task: task, Family: challenger.Family(), Format: fitting.FormatVersion, Blob: blob,
 		Observations: history.Total, LastSeq: history.LastSeq, TrainedAt: time.Now(), Exam: outcome.Exam.JSON(),
-	}, version)
+	}, active.Version)
 	report.Published = err == nil
 	return report, err
 }
 
-// champion opens the active model; nil where there is none, or where it cannot be
-// opened any more: then the challenger has nobody to beat.
-func (t *Trainer) champion(ctx context.Context, task sizing.TaskKey) (*fitting.Model, int, error) {
+// acting names who acts where nobody is named yet.
+func acting(ctx context.Context, name string) context.Context {
+	if sizing.Actor(ctx) != "" {
+		return ctx
+	}
+	return sizing.WithActor(ctx, name)
+}
+
+// active reads the active model; the zero Model of the task where there is none.
+func (t *Trainer) active(ctx context.Context, task sizing.TaskKey) (store.Model, error) {
 	stored, err := t.store.ActiveModel(ctx, task)
-	if err != nil {
-		if sizing.KindOf(err) == sizing.NotFound {
-			return nil, 0, nil
-		}
-		return nil, 0, err
+	if sizing.KindOf(err) == sizing.NotFound {
+		return store.Model{Task: task}, nil
+	}
+	return stored, err
+}
+
+// open makes a stored model answer; nil where there is none, or where it cannot be
+// opened any more: then the challenger has nobody to beat.
+func (t *Trainer) open(ctx context.Context, stored *store.Model) *fitting.Model {
+	if stored.Version == 0 {
+		return nil
 	}
 	model, err := fitting.Open(stored.Blob)
 	if err != nil {
-		t.log.ErrorContext(ctx, "the active model cannot be opened; it is trained anew", "task", task.String(), "version", stored.Version, "err", err)
-		return nil, stored.Version, nil
+		t.log.ErrorContext(ctx, "a stored model cannot be opened", "task", stored.Task.String(), "version", stored.Version, "err", err)
+		return nil
 	}
-	return model, stored.Version, nil
+	return model
 }

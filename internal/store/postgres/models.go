@@ -44,7 +44,7 @@ const crownSQL = `
 
 const pruneSQL = `
 	DELETE FROM model
-	WHERE task = $1 AND version <= $2 AND version <> $3`
+	WHERE task = $1 AND version <= $2 AND (version % $3 <> 0 OR version <= $4)`
 
 // Publish stores m and makes it active, if the active version is still expected.
 func (s *Store) Publish(ctx context.Context, m store.Model, expected int) (version int, err error) {
@@ -75,7 +75,8 @@ func (s *Store) Publish(ctx context.Context, m store.Model, expected int) (versi
 		if err := notify(ctx, tx, m.Task); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, pruneSQL, old.id, version-store.KeepVersions, m.Spare)
+		_, err = tx.Exec(ctx, pruneSQL, old.id, version-store.KeepVersions,
+			store.MilestoneEvery, version-store.KeepVersions*store.MilestoneEvery)
 		return err
 	})
 	return version, err
@@ -90,7 +91,8 @@ func mustBeStored(ctx context.Context, tx pgx.Tx, id int64, task sizing.TaskKey,
 		return err
 	}
 	if !stored {
-		return sizing.Errorf(sizing.NotFound, "version %d of %s is not stored: the %d newest are, and the active one", version, task, store.KeepVersions)
+		return sizing.Errorf(sizing.NotFound, "version %d of %s is not stored: the %d newest are, every %dth of those before, and the active one",
+			version, task, store.KeepVersions, store.MilestoneEvery)
 	}
 	return nil
 }
@@ -212,7 +214,8 @@ const modelSQL = `
 func (s *Store) Model(ctx context.Context, task sizing.TaskKey, version int) (store.Model, error) {
 	m := store.Model{Task: task}
 	err := scanModel(s.pool.QueryRow(ctx, modelSQL, task.Namespace, task.DAG, task.Task, version), &m)
-	return m, found("read a model", err, "version %d of %s is not stored: the %d newest are, and the active one", version, task, store.KeepVersions)
+	return m, found("read a model", err, "version %d of %s is not stored: the %d newest are, every %dth of those before, and the active one",
+		version, task, store.KeepVersions, store.MilestoneEvery)
 }
 
 const modelVersionsSQL = `

@@ -3,8 +3,10 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -24,7 +26,7 @@ func notify(ctx context.Context, tx pgx.Tx, task sizing.TaskKey) error {
 }
 
 // Changes listens on a connection of its own: it may wait for days, and must not
-// take one from the pool.
+// take one from the pool. A network that was cut ends it within twice silence.
 func (s *Store) Changes(ctx context.Context, ready func(), changed func(sizing.TaskKey)) error {
 	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
@@ -36,7 +38,7 @@ func (s *Store) Changes(ctx context.Context, ready func(), changed func(sizing.T
 	}
 	ready()
 	for {
-		n, err := conn.WaitForNotification(ctx)
+		n, err := wait(ctx, conn)
 		if err != nil {
 			return explain("listen for changes", err)
 		}
@@ -46,5 +48,24 @@ func (s *Store) Changes(ctx context.Context, ready func(), changed func(sizing.T
 			continue
 		}
 		changed(task)
+	}
+}
+
+// wait waits for the next announcement. A connection whose network was cut announces
+// nothing and says nothing: after each silence it is asked for a sign of life.
+func wait(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
+	for {
+		listening, cancel := context.WithTimeout(ctx, silence)
+		n, err := conn.WaitForNotification(listening)
+		cancel()
+		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return n, err
+		}
+		asking, cancel := context.WithTimeout(ctx, silence)
+		err = conn.Ping(asking)
+		cancel()
+		if err != nil {
+			return nil, err
+		}
 	}
 }

@@ -15,13 +15,13 @@ import (
 // where the JSON says otherwise (a renamed task).
 const saveReceiptsSQL = `
 	INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number,
-		at, promised, task_limit, guard, body, model_version)
+		at, promised, task_limit, guard, body, model_version, told)
 	SELECT prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number,
-		at, promised, task_limit, ($13::float8[])[guard_after + 1:guard_to], body::json, nullif(model_version, 0)
+		at, promised, task_limit, ($13::float8[])[guard_after + 1:guard_to], body::json, nullif(model_version, 0), told
 	FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::smallint[],
-		$8::timestamptz[], $9::float8[], $10::bigint[], $11::int[], $12::int[], $14::text[], $15::int[])
+		$8::timestamptz[], $9::float8[], $10::bigint[], $11::int[], $12::int[], $14::text[], $15::int[], $16::bigint[])
 		AS new (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number,
-			at, promised, task_limit, guard_after, guard_to, body, model_version)
+			at, promised, task_limit, guard_after, guard_to, body, model_version, told)
 	ORDER BY prediction_id -- one order for all writers: no deadlocks
 	ON CONFLICT (prediction_id) DO NOTHING`
 
@@ -55,7 +55,8 @@ func (s *Store) SaveReceipts(ctx context.Context, receipts []sizing.Receipt) err
 			column(rows, func(r *sizing.Receipt) *float64 { return r.Allocation.Risk.Promised }),
 			column(rows, func(r *sizing.Receipt) int64 { return int64(r.Allocation.Memory.Limit) }),
 			after, to, guards, bodies,
-			column(rows, func(r *sizing.Receipt) int32 { return versionOf(&r.Allocation) }))
+			column(rows, func(r *sizing.Receipt) int32 { return versionOf(&r.Allocation) }),
+			column(rows, func(r *sizing.Receipt) int64 { return r.Allocation.Guard.Version }))
 		return err
 	})
 }
@@ -184,16 +185,16 @@ const promisesSQL = `
 		FROM task
 		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3),
 	newest AS (
-		SELECT run_id, map_index, promised, task_limit, model_version, at
+		SELECT run_id, map_index, promised, task_limit, model_version, told, at
 		FROM receipt
 		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3 AND at >= (SELECT since FROM judged)
 			AND run_id <> '' AND try_number = 1
 		ORDER BY at DESC LIMIT $4),
 	first_try AS ( -- asked twice, a try has the promise of its newest receipt
-		SELECT DISTINCT ON (run_id, map_index) run_id, map_index, promised, task_limit, model_version
+		SELECT DISTINCT ON (run_id, map_index) run_id, map_index, promised, task_limit, model_version, told
 		FROM newest
 		ORDER BY run_id, map_index, at DESC)
-	SELECT model_version, first_try.run_id, first_try.map_index, task_limit, promised, outcome <> 1
+	SELECT model_version, told, first_try.run_id, first_try.map_index, task_limit, promised, outcome <> 1
 	FROM judged
 	CROSS JOIN first_try
 	JOIN observation ON observation.task = judged.id AND try_number = 1 AND outcome IN (1, 2, 3)
@@ -209,7 +210,7 @@ func (s *Store) Promises(ctx context.Context, task sizing.TaskKey, limit int) ([
 		return nil, explain("read promises", err)
 	}
 	promises, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p sizing.Promise, err error) {
-		err = row.Scan(&p.Version, &p.RunID, &p.MapIndex, &p.Granted, &p.Risk, &p.Killed)
+		err = row.Scan(&p.Version, &p.Told, &p.RunID, &p.MapIndex, &p.Granted, &p.Risk, &p.Killed)
 		return p, err
 	})
 	return promises, explain("read promises", err)

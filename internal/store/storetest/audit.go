@@ -113,7 +113,7 @@ func examinePromises(t *testing.T, open func(*testing.T) store.Store) {
 	answered := func(id, run string, number, version int, promised float64, at time.Time) sizing.Receipt {
 		r := receipt(id, sizing.TryKey{TaskKey: m.Task, RunID: run, MapIndex: sizing.NoMap, Number: number}, promised, at)
 		if version > 0 {
-			r.Allocation.Model = &sizing.ModelRef{Version: version, TrainedAt: noon}
+			r.Allocation.Model, r.Allocation.Guard.Version = &sizing.ModelRef{Version: version, TrainedAt: noon}, int64(100+version)
 		}
 		return r
 	}
@@ -145,7 +145,7 @@ func examinePromises(t *testing.T, open func(*testing.T) store.Store) {
 		failed, success(try("h", sizing.NoMap, 1), 1, 1))
 
 	promise := func(version int, run string, mapIndex int, risk float64, killed bool) sizing.Promise {
-		return sizing.Promise{Version: version, RunID: run, MapIndex: mapIndex, Granted: 2 * sizing.GiB, Risk: risk, Killed: killed}
+		return sizing.Promise{Version: version, Told: int64(100 + version), RunID: run, MapIndex: mapIndex, Granted: 2 * sizing.GiB, Risk: risk, Killed: killed}
 	}
 	b, mapped, a := promise(1, "b", sizing.NoMap, 0.0625, false), promise(3, "a", 2, 0.5, true), promise(2, "a", sizing.NoMap, 0.25, true)
 	h := promise(1, "h", sizing.NoMap, 0.5, false)

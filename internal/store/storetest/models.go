@@ -135,10 +135,23 @@ func examineModels(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, st.Unpin(t.Context(), m.Task))
 		require.Equal(t, store.KeepVersions+3, publish(t, st, m, 3))
 		requireKind(t, sizing.NotFound, st.Activate(t.Context(), m.Task, 3))
-		// 4 would be the next to go.
-		m.Spare = 4
-		require.Equal(t, store.KeepVersions+4, publish(t, st, m, store.KeepVersions+3))
-		require.NoError(t, st.Activate(t.Context(), m.Task, 4), "it was to be spared")
+	})
+
+	t.Run("of the old versions milestones stay for a while", func(t *testing.T) {
+		m := model(t, st, "milestones")
+		m.Blob = []byte{1}
+		const newest = store.MilestoneEvery * (store.KeepVersions + 1)
+		for v := range newest {
+			publish(t, st, m, v)
+		}
+		versions, err := st.ModelVersions(t.Context(), m.Task)
+		require.NoError(t, err)
+		var kept []int
+		for _, v := range versions {
+			kept = append(kept, v.Version)
+		}
+		want := []int{176, 175, 174, 173, 172, 171, 170, 169, 168, 167, 160, 144, 128, 112, 96, 80, 64, 48, 32}
+		require.Equal(t, want, kept)
 	})
 
 	t.Run("a model needs no exam", func(t *testing.T) {

@@ -1,0 +1,148 @@
+package sequential_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/ml/sequential"
+)
+
+const seed = 20261121
+
+// killed and held are tries of a promise.
+func killed(promised float64) sequential.Try { return sequential.Try{Promised: promised, Killed: true} }
+func held(promised float64) sequential.Try   { return sequential.Try{Promised: promised} }
+
+// A kill of 2 % promised is √0.04 to 0.04: five to one. A survival is 0.8 to 0.96.
+func TestKillsBeyondThePromiseAddUp(t *testing.T) {
+	for claim, c := range map[string]struct {
+		tries []sequential.Try
+		odds  float64
+		from  int
+	}{
+		"nothing refutes nothing":           {nil, 2, -1},
+		"a kill is five to one":             {[]sequential.Try{killed(0.02)}, 4.99, 0},
+		"and not more":                      {[]sequential.Try{killed(0.02)}, 5.01, -1},
+		"good times are no credit":          {[]sequential.Try{held(0.02), held(0.02), killed(0.02)}, 4.99, 2},
+		"two kills are 25":                  {[]sequential.Try{killed(0.02), killed(0.02)}, 24.9, 0},
+		"with a survival between them 20.8": {[]sequential.Try{killed(0.02), held(0.02), killed(0.02)}, 20.8, 0},
+		"and less than 20.9":                {[]sequential.Try{killed(0.02), held(0.02), killed(0.02)}, 20.9, -1},
+		"only as many as are needed":        {[]sequential.Try{killed(0.02), killed(0.02), killed(0.02)}, 24.9, 1},
+		"nothing is surer than 0.5 %":       {[]sequential.Try{killed(0)}, 10.01, -1},
+		"of a half nothing can be said":     {[]sequential.Try{killed(0.5), killed(1), killed(math.Inf(1)), killed(math.NaN())}, 1.01, -1},
+	} {
+		assert.Equal(t, c.from, sequential.Broken(c.tries, math.Log(c.odds)), claim)
+	}
+}
+
+// Fair odds: the mean of the factor is 1 at the edge of the hypothesis, and below it
+// within. A factor is found by halving: Broken tells it only by its level.
+func TestTheBetIsFair(t *testing.T) {
+	factor := func(try sequential.Try) float64 {
+		low, high := -10.0, 10.0
+		for range 60 {
+			if mid := (low + high) / 2; sequential.Broken([]sequential.Try{try}, mid) == 0 {
+				low = mid
+			} else {
+				high = mid
+			}
+		}
+		return math.Exp(low)
+	}
+	for promised := 0.005; promised < 0.5; promised *= 1.1 {
+		q := sequential.Slack * promised
+		lose, win := factor(held(promised)), factor(killed(promised))
+		require.InDelta(t, 1, q*win+(1-q)*lose, 1e-9)
+		for share := 0.0; share < 1; share += 0.05 {
+			require.Less(t, share*q*win+(1-share*q)*lose, 1.0, "promised %v, killed %v", promised, share*q)
+		}
+	}
+}
+
+// alarms is the share of streams of n tries that are ever refuted.
+func alarms(level float64, streams, n int, try func(*rand.Rand) (promised, rate float64)) float64 {
+	alarmed := 0
+	for s := range streams {
+		rng := rand.New(rand.NewPCG(seed, uint64(s)))
+		tries := make([]sequential.Try, 0, n)
+		for range n {
+			promised, rate := try(rng)
+			tries = append(tries, sequential.Try{Promised: promised, Killed: rng.Float64() < rate})
+			if tries[len(tries)-1].Killed && sequential.Broken(tries, level) >= 0 { // a survival refutes nothing
+				alarmed++
+				break
+			}
+		}
+	}
+	return float64(alarmed) / float64(streams)
+}
+
+func TestFalseAlarmsStayBelowTheirBound(t *testing.T) {
+	const streams, n = 1000, 500
+	honest := func(rng *rand.Rand) (float64, float64) { p := 0.1 * rng.Float64(); return p, p }
+	edge := func(rng *rand.Rand) (float64, float64) { p := 0.1 * rng.Float64(); return p, sequential.Slack * p }
+	for _, level := range []float64{math.Log(1e3), math.Log(1e4), math.Log(1e5)} {
+		bound := n * math.Exp(-level)
+		kept, twice := alarms(level, streams, n, honest), alarms(level, streams, n, edge)
+		t.Logf("seed %d, %d streams of %d tries, stake %.0f: bound %.4f, promises kept %.4f, twice the promise %.4f",
+			seed, streams, n, math.Exp(level), bound, kept, twice)
+		assert.LessOrEqual(t, kept, twice)
+		assert.LessOrEqual(t, twice, min(1, bound)+0.01)
+	}
+	// The test of the test: tries that are killed five times as often as promised.
+	broken := func(rng *rand.Rand) (float64, float64) { p := 0.1 * rng.Float64(); return p, 5 * p }
+	assert.Greater(t, alarms(math.Log(1e5), 100, n, broken), 0.9)
+}
+
+// Allocations of three tenths are nearly always too little.
+func TestABrokenPromiseIsFoundSoon(t *testing.T) {
+	for _, rate := range []float64{0.95, 0.5, 0.25} {
+		longest, sum := 0, 0
+		const streams = 500
+		for s := range streams {
+			rng := rand.New(rand.NewPCG(seed, uint64(s)))
+			var tries []sequential.Try
+			for sequential.Broken(tries, math.Log(1e5)) < 0 {
+				tries = append(tries, sequential.Try{Promised: 0.015, Killed: rng.Float64() < rate})
+			}
+			longest, sum = max(longest, len(tries)), sum+len(tries)
+		}
+		t.Logf("seed %d, %d streams, killed %.2f of promised 0.015: found after %.1f tries, at most %d", seed, streams, rate, float64(sum)/streams, longest)
+		assert.Less(t, longest, 200)
+	}
+}
+
+func TestPairsCountOnlyWhereTheyDiffer(t *testing.T) {
+	var p sequential.Pairs
+	p.Ended(true, true)
+	p.Ended(false, false)
+	assert.Zero(t, p)
+	for range 8 {
+		p.Ended(true, false)
+	}
+	assert.InDelta(t, math.Log(110.2), p.Log, 0.01)
+	p.Ended(false, true)
+	assert.InDelta(t, math.Log(22.04), p.Log, 0.01)
+}
+
+func TestOfTwoEqualRivalsNoneIsFoundWorse(t *testing.T) {
+	const streams, n = 10_000, 500
+	found := 0
+	for s := range streams {
+		rng := rand.New(rand.NewPCG(seed, uint64(s)))
+		var p sequential.Pairs
+		for range n {
+			p.Ended(rng.IntN(10) == 0, rng.IntN(10) == 0)
+			if p.Log > math.Log(100) {
+				found++
+				break
+			}
+		}
+	}
+	t.Logf("seed %d, %d streams of %d tries: found worse in %d, bound %d", seed, streams, n, found, streams/100)
+	assert.LessOrEqual(t, found, streams/100)
+}
