@@ -23,18 +23,19 @@ const module = "github.com/loadaware/loadaware/"
 var mayImport = map[string][]string{
 	"internal/sizing": {},
 
-	"internal/ml/table":     {},
-	"internal/ml/binning":   {"internal/ml/table"},
-	"internal/ml/score":     {},
-	"internal/ml/conformal": {},
-	"internal/ml/gbt":       {"internal/ml/table"},
-	"internal/ml/linear":    {"internal/ml/table"},
-	"internal/ml/cart":      {"internal/ml/table"},
-	"internal/ml/svm":       {"internal/ml/table"},
-	"internal/ml/experts":   {"internal/ml/conformal"},
-	"internal/ml/resample":  {"internal/ml/table"},
-	"internal/ml/tune":      {},
-	"internal/ml/classify":  {"internal/ml/table", "internal/ml/gbt", "internal/ml/linear", "internal/ml/cart", "internal/ml/svm", "internal/ml/conformal", "internal/ml/score"},
+	"internal/ml/table":      {},
+	"internal/ml/binning":    {"internal/ml/table"},
+	"internal/ml/score":      {},
+	"internal/ml/conformal":  {},
+	"internal/ml/gbt":        {"internal/ml/table"},
+	"internal/ml/linear":     {"internal/ml/table"},
+	"internal/ml/cart":       {"internal/ml/table"},
+	"internal/ml/svm":        {"internal/ml/table"},
+	"internal/ml/experts":    {"internal/ml/conformal"},
+	"internal/ml/resample":   {"internal/ml/table"},
+	"internal/ml/tune":       {},
+	"internal/ml/sequential": {},
+	"internal/ml/classify":   {"internal/ml/table", "internal/ml/gbt", "internal/ml/linear", "internal/ml/cart", "internal/ml/svm", "internal/ml/conformal", "internal/ml/score"},
 
 	"internal/fitting": {"internal/sizing", "internal/ml/…"},
 
@@ -44,7 +45,7 @@ var mayImport = map[string][]string{
 	"internal/pglocal":        {},
 	"internal/rig":            {"internal/pglocal"},
 
-	"internal/trainer": {"internal/sizing", "internal/store", "internal/fitting"},
+	"internal/trainer": {"internal/sizing", "internal/store", "internal/fitting", "internal/ml/sequential"},
 	"internal/service": {"internal/sizing", "internal/store", "internal/fitting", "internal/trainer"},
 	"internal/trace":   {"internal/sizing"},
 
