@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/rig"
+)
+
+// gaugeOf is a gauge that is sampled once a second for ten minutes.
+func gaugeOf(value func(second float64) float64) Trend {
+	var seconds, values []float64
+	for i := range 600 {
+		seconds = append(seconds, float64(i))
+		values = append(values, value(float64(i)))
+	}
+	return trendOf(seconds, values)
+}
+
+func TestALeakGrowsAndACollectorDoesNot(t *testing.T) {
+	dice := rand.New(rand.NewPCG(1, 1))
+	const mib = 1 << 20
+	sawtooth := func(s float64) float64 { return (80 + 60*math.Mod(s/17, 1)) * mib }
+	for claim, c := range map[string]struct {
+		value func(float64) float64
+		flat  bool
+	}{
+		"the same all the time":            {func(float64) float64 { return 100 * mib }, true},
+		"a collector's saw-teeth":          {sawtooth, true},
+		"noise of a fifth":                 {func(float64) float64 { return (100 + 20*dice.NormFloat64()) * mib }, true},
+		"one training that takes 500 MiB":  {func(s float64) float64 { return (100 + 500*step(s > 300 && s < 360)) * mib }, true},
+		"a start that gives memory back":   {func(s float64) float64 { return (100 + 100*math.Exp(-s/60)) * mib }, true},
+		"2 MiB a minute":                   {func(s float64) float64 { return (100 + 2*s/60) * mib }, false},
+		"2 MiB a minute below a collector": {func(s float64) float64 { return sawtooth(s) + 2*s/60*mib }, false},
+	} {
+		flat, says := gauges[0].may.flat("memory", "MiB", mib, gaugeOf(c.value))
+		assert.Equal(t, c.flat, flat, "%s: %s", claim, says)
+	}
+	flat, _ := gauges[1].may.flat("goroutines", "", 1, gaugeOf(func(s float64) float64 { return 40 + s/30 }))
+	assert.False(t, flat, "two goroutines a minute")
+}
+
+func step(up bool) float64 {
+	if up {
+		return 1
+	}
+	return 0
+}
+
+func TestTheSlopeIsThatOfTheLine(t *testing.T) {
+	trend := gaugeOf(func(s float64) float64 { return 5 + 3*s })
+	assert.InDelta(t, 3, trend.Slope, 1e-12)
+	assert.InDelta(t, 3*599, trend.Growth(), 1e-9)
+	assert.Zero(t, trendOf(nil, nil))
+}
+
+// planted is a server that answers well, and says of itself what it is told to.
+func planted(t *testing.T, metrics func(calls int64) string, answer http.HandlerFunc) *traffic {
+	var calls atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/metrics" {
+			fmt.Fprint(w, metrics(calls.Load()))
+			return
+		}
+		calls.Add(1)
+		answer(w, r)
+	}))
+	t.Cleanup(server.Close)
+	replica := &rig.Replica{URL: server.URL, Admin: server.URL}
+	return &traffic{replicas: []*rig.Replica{replica}, tasks: []rig.Task{{DAG: "d", Task: "t"}}, seed: 1, callers: 4, rate: 200}
+}
+
+func says(goroutines int64) string {
+	return fmt.Sprintf("# HELP x\ngo_goroutines %d\nprocess_open_fds 20\nprocess_resident_memory_bytes 1.5e+08\nother{a=\"b\"} 1\n", goroutines)
+}
+
+func well(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"memory": {"limit_bytes": 1}}`) }
+
+func TestASoakFindsWhatWasPlanted(t *testing.T) {
+	steady := func(int64) string { return says(40) }
+	var n atomic.Int64
+	for claim, c := range map[string]struct {
+		metrics func(int64) string
+		answer  http.HandlerFunc
+		good    bool
+	}{
+		"a good server":                  {steady, well, true},
+		"a goroutine left in every call": {func(calls int64) string { return says(40 + calls) }, well, false},
+		"a 500 now and then": {steady, func(w http.ResponseWriter, r *http.Request) {
+			if n.Add(1)%50 == 0 {
+				http.Error(w, "broken", http.StatusInternalServerError)
+				return
+			}
+			well(w, r)
+		}, false},
+		"a connection that ends now and then": {steady, func(w http.ResponseWriter, r *http.Request) {
+			if n.Add(1)%50 == 0 {
+				panic(http.ErrAbortHandler)
+			}
+			well(w, r)
+		}, false},
+	} {
+		p := planted(t, c.metrics, c.answer)
+		err := soak(context.Background(), p, 3*time.Second)
+		if c.good {
+			assert.NoError(t, err, claim)
+			assert.Contains(t, fmt.Sprint(p.tally.calls), "/retry-lift", "a kill is lifted")
+		} else {
+			assert.ErrorIs(t, err, errNotFlat, claim)
+		}
+	}
+}
+
+func TestMetricsAreRead(t *testing.T) {
+	read, err := parseMetrics(strings.NewReader(says(7)))
+	require.NoError(t, err)
+	assert.Equal(t, map[string]float64{"go_goroutines": 7, "process_open_fds": 20, "process_resident_memory_bytes": 1.5e8}, read)
+	_, err = parseMetrics(strings.NewReader("a b\n"))
+	assert.Error(t, err)
+}
