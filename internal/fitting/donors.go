@@ -46,16 +46,22 @@ func (e *encoder) lacks(j int, cells []sizing.Value) bool {
 	return c.Blind && c.Kind != sizing.Missing && cells[j].Kind == sizing.Missing
 }
 
-// fill appends a row's values to dst, with a donor's where it lacks them. All dates
-// come from one row: differences of dates would else be of two runs.
+// fill appends a row's values to dst, with a donor's where it lacks them. A date
+// keeps the donor's distance to a date that the row has: differences of dates would
+// else be between two runs.
 func (e *encoder) fill(cells, donor, dst []sizing.Value) []sizing.Value {
-	dates := false
+	days := 0.0
 	for j := range e.Columns {
-		dates = dates || e.Columns[j].Kind == sizing.Date && e.lacks(j, cells)
+		if e.Columns[j].Kind == sizing.Date && cells[j].Kind == sizing.Date && donor[j].Kind == sizing.Date {
+			days = cells[j].Num - donor[j].Num
+			break
+		}
 	}
 	for j, v := range cells {
-		if j < len(donor) && (e.lacks(j, cells) || dates && e.Columns[j].Kind == sizing.Date) {
-			v = donor[j]
+		if j < len(e.Columns) && e.lacks(j, cells) {
+			if v = donor[j]; v.Kind == sizing.Date {
+				v.Num += days
+			}
 		}
 		dst = append(dst, v)
 	}

@@ -257,3 +257,21 @@ func FuzzEncoding(f *testing.F) {
 		}
 	})
 }
+
+// A date that is filled in must not become another year's.
+func TestAMissingDateKeepsTheDonorsDistance(t *testing.T) {
+	row := func(days ...string) (cells []sizing.Value) {
+		for _, day := range days {
+			cells = append(cells, text(day))
+		}
+		return cells
+	}
+	var rows [][]sizing.Value
+	for i := range blindShare {
+		rows = append(rows, row("2020-01-03", fmt.Sprintf("2020-01-%02d", 10+i)))
+	}
+	e := encoded(rows)
+	lacks := []sizing.Value{text("2021-05-01"), nothing}
+	assert.Equal(t, "f1", e.lacking(lacks))
+	assert.Equal(t, row("2021-05-01", "2021-05-18"), e.fill(lacks, row("2020-02-03", "2020-02-20"), nil))
+}
