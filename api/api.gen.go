@@ -71,6 +71,7 @@ const (
 const (
 	ReadinessStatusReady    ReadinessStatus = "ready"
 	ReadinessStatusStarting ReadinessStatus = "starting"
+	ReadinessStatusStopping ReadinessStatus = "stopping"
 )
 
 // Defines values for Source.

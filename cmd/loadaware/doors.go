@@ -100,7 +100,7 @@ type house struct {
 	welcome     func(context.Context)       // once, when the doors are open
 }
 
-// serve answers until ctx ends or a listener breaks, then drains: no new
+// serve answers until ctx ends or a listener breaks, says farewell, then drains: no new
 // requests, those under way get drainFor, and the work ends last, since requests
 // need it.
 func (d *doors) serve(ctx context.Context, h house, log *slog.Logger) error {
@@ -113,7 +113,8 @@ func (d *doors) serve(ctx context.Context, h house, log *slog.Logger) error {
 		}
 	})
 	broken := make(chan error, 2)
-	front, back := newServer(h.main, log), newServer(h.admin, log)
+	leave := &farewell{next: h.main}
+	front, back := newServer(leave, log), newServer(h.admin, log)
 	go func() { broken <- d.serveMain(front) }()
 	if d.admin != nil {
 		go func() { broken <- back.Serve(d.admin) }()
@@ -123,7 +124,8 @@ func (d *doors) serve(ctx context.Context, h house, log *slog.Logger) error {
 	var failed error
 	select {
 	case <-ctx.Done():
-		log.Info("stopping: no new requests are taken")
+		log.Info("stopping")
+		failed = leave.say(ctx, broken)
 	case failed = <-broken:
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainFor)

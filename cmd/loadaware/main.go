@@ -35,13 +35,13 @@ func main() {
 // untilSignalled ends with the first signal. A second one ends the process at once:
 // the default is back in force before anybody can see that the first one came.
 func untilSignalled() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	first := make(chan os.Signal, 1)
 	signal.Notify(first, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
-		<-first
+		signalled := <-first
 		signal.Stop(first)
-		cancel()
+		cancel(causeOf(signalled))
 	}()
 	return ctx
 }

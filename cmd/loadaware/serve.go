@@ -12,8 +12,9 @@ import (
 const serveUsage = `[flags]
 
 Answers over HTTP until SIGINT or SIGTERM; then it takes no new requests, ends
-those under way within 10 seconds, and stores what is queued. A second signal
-ends it at once; nothing that was acknowledged is lost by that either.`
+those under way within 10 seconds, and stores what is queued. SIGTERM leaves those
+who send requests 3 seconds to learn of it: /readyz says 503, all else is answered.
+A second signal ends it at once; nothing that was acknowledged is lost by that either.`
 
 // drainFor is how long requests under way may take once the end was asked for.
 const drainFor = 10 * time.Second
