@@ -112,8 +112,12 @@ func standby(readOnly string) func(context.Context, *rig.Room) error {
 	}
 }
 
+func connect(ctx context.Context, room *rig.Room) (*pgx.Conn, error) {
+	return pgx.Connect(ctx, room.Postgres.DSN())
+}
+
 func execute(ctx context.Context, room *rig.Room, statements ...string) error {
-	conn, err := pgx.Connect(ctx, room.Postgres.DSN())
+	conn, err := connect(ctx, room)
 	if err != nil {
 		return err
 	}
@@ -129,7 +133,7 @@ func execute(ctx context.Context, room *rig.Room, statements ...string) error {
 // freshly has every client's session begin anew after do: what an old one has open, it
 // keeps. The statement is run before, too, since afterwards it may find nothing to load.
 func freshly(ctx context.Context, room *rig.Room, do func() error) error {
-	conn, err := pgx.Connect(ctx, room.Postgres.DSN())
+	conn, err := connect(ctx, room)
 	if err != nil {
 		return err
 	}

@@ -29,9 +29,10 @@ type traffic struct {
 	ledger  *rig.Ledger
 	tasks   []rig.Task
 	seed    uint64
-	label   string        // of this traffic's runs: two that follow each other must not meet
-	pause   time.Duration // between the calls of one caller
-	patient bool          // a connection that is refused is tried again elsewhere and is no failure
+	label   string           // of this traffic's runs: two that follow each other must not meet
+	pause   time.Duration    // between the calls of one caller
+	pick    func(int) string // the address for a caller's number; by urls if nil
+	patient bool             // a connection that is refused is tried again elsewhere and is no failure
 
 	client  *http.Client
 	mu      sync.Mutex
@@ -166,7 +167,7 @@ func (t *traffic) report(ctx context.Context, to *int, o rig.Observation) {
 
 // call sends one request and counts what came back; 0 where nothing did.
 func (t *traffic) call(ctx context.Context, to int, path string, body []byte) int {
-	url := t.urls[to%len(t.urls)] + path
+	url := t.address(to) + path
 	begun := time.Now()
 	status, retryAfter, says := t.send(ctx, url, body)
 	took := time.Since(begun)
@@ -213,6 +214,13 @@ func (t *traffic) call(ctx context.Context, to int, path string, body []byte) in
 		}
 	}
 	return status
+}
+
+func (t *traffic) address(n int) string {
+	if t.pick != nil {
+		return t.pick(n)
+	}
+	return t.urls[n%len(t.urls)]
 }
 
 // note keeps the first fault in words.
