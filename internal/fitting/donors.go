@@ -60,7 +60,7 @@ func (e *encoder) fill(cells, donor, dst []sizing.Value) []sizing.Value {
 	for j, v := range cells {
 		if j < len(e.Columns) && e.lacks(j, cells) {
 			if v = donor[j]; v.Kind == sizing.Date {
-				v.Num += days
+				v = sizing.Value{Kind: sizing.Date, Num: v.Num + days}
 			}
 		}
 		dst = append(dst, v)
