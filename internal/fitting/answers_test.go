@@ -26,6 +26,7 @@ var update = flag.Bool("update", false, "write the answers to testdata/answers.t
 func TestAnswersAreThoseOfTheSlowCode(t *testing.T) {
 	const kept = "testdata/answers.txt"
 	var told strings.Builder
+	var memo fitting.Memo
 	for _, c := range []struct {
 		of   string
 		rows int
@@ -45,7 +46,7 @@ func TestAnswersAreThoseOfTheSlowCode(t *testing.T) {
 			if i%11 == 5 {
 				q.Edges = sizing.Bins{gib, 4 * gib, 16 * gib}
 			}
-			answer(&told, fmt.Sprint(c.of, ", ", c.rows, " runs, ", i), k.model, q)
+			answer(t, &memo, &told, fmt.Sprint(c.of, ", ", c.rows, " runs, ", i), k.model, q)
 		}
 	}
 	k := wide()
@@ -59,7 +60,7 @@ func TestAnswersAreThoseOfTheSlowCode(t *testing.T) {
 		if i%5 == 4 {
 			q.Above = bytes(3)
 		}
-		answer(&told, fmt.Sprint("wide, ", i), m, q)
+		answer(t, &memo, &told, fmt.Sprint("wide, ", i), m, q)
 		if i%4 == 0 {
 			m.Learn(fitting.ToldOf(&k.history.Schema, row))
 		}
@@ -77,8 +78,12 @@ func TestAnswersAreThoseOfTheSlowCode(t *testing.T) {
 	t.Logf("%d answers", len(got)-1)
 }
 
-func answer(told *strings.Builder, of string, m *fitting.Model, q fitting.Question) {
+func answer(t *testing.T, memo *fitting.Memo, told *strings.Builder, of string, m *fitting.Model, q fitting.Question) {
 	sized := m.Size(q)
+	for range 3 { // not known, known to have been asked, kept
+		again := memo.Size(m, q)
+		require.Equal(t, digest(&sized, nil), digest(&again, nil), of)
+	}
 	risk := m.Risk(q, sized.Limit+64*sizing.MiB)
 	fmt.Fprintf(told, "%016x %s\n", digest(&sized, risk), of)
 }

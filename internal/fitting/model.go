@@ -73,6 +73,8 @@ type Model struct {
 	Drivers   []string // features that drive usage, strongest first
 	Ambiguity string
 	LastExam  Exam
+
+	stamp uint64 // of its state: no other model, and none later, has the same
 }
 
 // honest is what was said of a row before it was told.
@@ -94,7 +96,7 @@ var expertConfig = experts.Default(sizing.DefaultRiskTarget)
 
 // New is a Model that was told nothing.
 func New() *Model {
-	return &Model{Experts: experts.New(expertConfig)}
+	return &Model{Experts: experts.New(expertConfig), stamp: stamps.Add(1)}
 }
 
 // LargestPeak is the largest measured peak so far; zero if none. Kills do not
@@ -113,6 +115,7 @@ func (m *Model) Pool() Pool { return m.Share }
 // Learn tells the model one ended try. Answers follow the task's own share of the
 // pool, until Heed tells of the others.
 func (m *Model) Learn(t Told) {
+	m.stamp = stamps.Add(1)
 	m.count(&t)
 	switch t.Censoring {
 	case sizing.Exact:
@@ -286,4 +289,7 @@ type Pool = experts.Pool
 type Guard = experts.Guard
 
 // Heed lets the answers follow what the DAG's tasks learned together.
-func (m *Model) Heed(pool *Pool) { m.Experts.Heed(pool) }
+func (m *Model) Heed(pool *Pool) {
+	m.stamp = stamps.Add(1)
+	m.Experts.Heed(pool)
+}

@@ -30,7 +30,7 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 		t = s.unknown
 	}
 	t.mu.RLock()
-	t.size(ask, a, run, now)
+	t.size(ask, a, run, now, &s.memo)
 	t.mu.RUnlock()
 	if a.Memory.Limit == 0 {
 		return nil, sizing.Errorf(sizing.NotFound,
@@ -78,12 +78,12 @@ func (s *Service) kills(ctx context.Context, try sizing.TryKey) lifted {
 }
 
 // size fills a with what t knows. t.mu is held for reading.
-func (t *task) size(ask *sizing.Ask, a *sizing.Allocation, run lifted, now time.Time) {
+func (t *task) size(ask *sizing.Ask, a *sizing.Allocation, run lifted, now time.Time, memo *fitting.Memo) {
 	policy := t.policy.WithDefaults()
 	a.Mode, a.Risk.Target = policy.Mode, policy.RiskTarget
 	q := t.question(ask, policy, run.highest(), now)
 	q.Lifts = max(0, *policy.MaxLifts-max(0, len(run.killed)-1))
-	sized := t.model.Size(q)
+	sized := memo.Size(t.model, q)
 	if q.Above > 0 {
 		t.lift(&sized, q, run, policy, t.hardCap(ask, policy, now))
 	}

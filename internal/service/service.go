@@ -53,6 +53,7 @@ type Service struct {
 	tasks    tasks
 	unknown  *task // stands for every task that was never heard of
 	tries    tries
+	memo     fitting.Memo
 	receipts receipts
 	loading  sync.Mutex   // held while what is stored is read and put in place
 	loaded   atomic.Bool  // every active model was opened once

@@ -1,0 +1,89 @@
+package fitting
+
+import (
+	"hash/maphash"
+	"math"
+	"slices"
+	"sync/atomic"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Memo keeps the answers to questions that were asked lately, for all models of a
+// process: the tasks of a mapped run, a try asked again and a report's page ask the
+// same many times. What it answers is what Model.Size would, bit for bit: an answer is
+// kept with the stamp of the model that gave it, and every row that a model learns
+// gives it a new one. It takes some 6 MB when full, and is safe for many goroutines.
+// The zero Memo is empty.
+type Memo struct {
+	seen  [memoSlots]atomic.Uint64 // hash of what was asked here last, so that only what is asked twice is kept
+	slots [memoSlots]atomic.Pointer[kept]
+}
+
+const memoSlots = 4096
+
+// kept is one answer, and all that it depends on.
+type kept struct {
+	stamp uint64
+	q     Question // without its features, which stand in cells
+	cells []sizing.Value
+	sized Sized
+}
+
+// stamps are given out once each.
+var stamps atomic.Uint64
+
+var memoSeed = maphash.MakeSeed()
+
+// Size is m.Size(q). The answer shares its slices with others: read them only.
+func (k *Memo) Size(m *Model, q Question) Sized {
+	b := bufferPool.Get().(*buffers)
+	b.cells = m.cells(q.Features, b.cells)
+	features := q.Features
+	q.Features = nil
+	hash := hashOf(m.stamp, &q, b.cells)
+	slot := &k.slots[hash%memoSlots]
+	if was := slot.Load(); was != nil && was.answers(m.stamp, &q, b.cells) {
+		bufferPool.Put(b)
+		return was.sized
+	}
+	again := k.seen[hash%memoSlots].Swap(hash) == hash
+	var fresh *kept
+	if again {
+		fresh = &kept{stamp: m.stamp, q: q, cells: slices.Clone(b.cells)}
+	}
+	bufferPool.Put(b)
+	q.Features = features
+	sized := m.Size(q)
+	if again {
+		fresh.sized = sized
+		slot.Store(fresh)
+	}
+	return sized
+}
+
+// answers reports whether k is the answer to a question.
+func (k *kept) answers(stamp uint64, q *Question, cells []sizing.Value) bool {
+	return k.stamp == stamp && k.q.Requested == q.Requested && k.q.Floor == q.Floor && k.q.Cap == q.Cap &&
+		k.q.RiskTarget == q.RiskTarget && k.q.Above == q.Above && k.q.Lifts == q.Lifts && k.q.Widen == q.Widen &&
+		slices.Equal(k.q.Edges, q.Edges) && slices.Equal(k.cells, cells)
+}
+
+// hashOf mixes a question; what it leaves out is compared anyway.
+func hashOf(stamp uint64, q *Question, cells []sizing.Value) uint64 {
+	h := stamp
+	mix := func(v uint64) { h = (h ^ v) * 0x9e3779b97f4a7c15; h ^= h >> 29 }
+	mix(uint64(q.Requested.Memory))
+	mix(uint64(q.Cap))
+	mix(uint64(q.Above))
+	mix(uint64(q.Lifts))
+	for i := range cells {
+		switch v := &cells[i]; v.Kind {
+		case sizing.Category:
+			mix(maphash.String(memoSeed, v.Text))
+		default:
+			mix(math.Float64bits(v.Num) + uint64(v.Kind))
+		}
+	}
+	return h
+}
