@@ -98,6 +98,35 @@ type Activated struct {
 	Version   int  `json:"version"`
 }
 
+// AuditEntry defines model for AuditEntry.
+type AuditEntry struct {
+	// Action `policy changed`, `model activated`, `model rolled back`, `model withdrawn`, `model unpinned`, `task deleted` or `task renamed`.
+	Action string `json:"action"`
+
+	// After As before.
+	After json.RawMessage `json:"after"`
+	At    time.Time       `json:"at"`
+
+	// Before A policy as it is answered elsewhere; of a model its version and who pinned it; of a task its name.
+	Before    json.RawMessage `json:"before"`
+	DagID     string          `json:"dag_id"`
+	ID        int64           `json:"id"`
+	Namespace string          `json:"namespace"`
+	Reason    *string         `json:"reason"`
+	TaskID    string          `json:"task_id"`
+
+	// Who The name of a token, `anonymous`, `trainer` or `watchdog`.
+	Who string `json:"who"`
+}
+
+// AuditPage defines model for AuditPage.
+type AuditPage struct {
+	Entries []AuditEntry `json:"entries"`
+
+	// NextCursor Null on the last page.
+	NextCursor *string `json:"next_cursor"`
+}
+
 // Bins P(peak in bin) over the task's bins. A bin is worth its upper edge.
 type Bins struct {
 	// Chosen Index of the bin of the grant.
@@ -339,8 +368,14 @@ type ModelVersion struct {
 	Exam         json.RawMessage `json:"exam"`
 	Family       string          `json:"family"`
 	Observations int             `json:"observations"`
-	TrainedAt    time.Time       `json:"trained_at"`
-	Version      int             `json:"version"`
+
+	// PinnedBy Who activated it, if it is to stay: the name of a token, `anonymous`, or `watchdog`. Null: the next training may replace it.
+	PinnedBy  *string   `json:"pinned_by"`
+	TrainedAt time.Time `json:"trained_at"`
+	Version   int       `json:"version"`
+
+	// Withdrawn It broke its promises; the service never goes back to it by itself.
+	Withdrawn bool `json:"withdrawn"`
 }
 
 // Observation What one try used, and how it ended.
@@ -606,7 +641,11 @@ type Readiness struct {
 
 	// Observe Whether reports can be stored.
 	Observe ReadinessObserve `json:"observe"`
-	Status  ReadinessStatus  `json:"status"`
+
+	// StaleSeconds For how long this replica may have missed a change of a model or a policy: the time since it last knew what is
+	// stored. Below 2 while the database can be reached; left out where there is nothing to say.
+	StaleSeconds *float64        `json:"stale_seconds,omitempty"`
+	Status       ReadinessStatus `json:"status"`
 }
 
 // ReadinessObserve Whether reports can be stored.
@@ -877,6 +916,24 @@ type Conflict = Problem
 // NotFound An error (RFC 9457).
 type NotFound = Problem
 
+// ListAuditParams defines parameters for ListAudit.
+type ListAuditParams struct {
+	// Namespace Only this namespace; all if left out.
+	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
+
+	// DagID Only this DAG.
+	DagID *ID `form:"dag_id,omitempty" json:"dag_id,omitempty"`
+
+	// TaskID Only tasks of this name.
+	TaskID *ID `form:"task_id,omitempty" json:"task_id,omitempty"`
+
+	// Limit How many at most.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor `next_cursor` of the page before.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // PredictByQueryParams defines parameters for PredictByQuery.
 type PredictByQueryParams struct {
 	DagID     ID              `form:"dag_id" json:"dag_id"`
@@ -922,6 +979,12 @@ type ListModelsParams struct {
 
 // ActivateModelParams defines parameters for ActivateModel.
 type ActivateModelParams struct {
+	// Namespace `default` if left out.
+	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
+}
+
+// UnpinModelParams defines parameters for UnpinModel.
+type UnpinModelParams struct {
 	// Namespace `default` if left out.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
@@ -1064,6 +1127,9 @@ func (t *FeatureValue) UnmarshalJSON(b []byte) error {
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// ListAudit Who changed what, newest first
+	// (GET /audit)
+	ListAudit(w http.ResponseWriter, r *http.Request, params ListAuditParams)
 	// Docs This document, for reading
 	// (GET /docs)
 	Docs(w http.ResponseWriter, r *http.Request)
@@ -1112,9 +1178,12 @@ type ServerInterface interface {
 	// ListModels The stored versions of the task's model, newest first
 	// (GET /tasks/{dag_id}/{task_id}/models)
 	ListModels(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params ListModelsParams)
-	// ActivateModel Make a stored version answer again (rollback)
+	// ActivateModel Make a stored version answer again, and pin it (rollback)
 	// (POST /tasks/{dag_id}/{task_id}/models/{version}/activate)
 	ActivateModel(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, version int, params ActivateModelParams)
+	// UnpinModel Let trainings publish over what was activated
+	// (DELETE /tasks/{dag_id}/{task_id}/pin)
+	UnpinModel(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params UnpinModelParams)
 	// GetPolicy What people decided for the task, defaults filled in
 	// (GET /tasks/{dag_id}/{task_id}/policy)
 	GetPolicy(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetPolicyParams)
@@ -1132,6 +1201,12 @@ type ServerInterface interface {
 // Unimplemented server implementation that returns http.StatusNotImplemented for each endpoint.
 
 type Unimplemented struct{}
+
+// ListAudit Who changed what, newest first
+// (GET /audit)
+func (_ Unimplemented) ListAudit(w http.ResponseWriter, r *http.Request, params ListAuditParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
 
 // Docs This document, for reading
 // (GET /docs)
@@ -1229,9 +1304,15 @@ func (_ Unimplemented) ListModels(w http.ResponseWriter, r *http.Request, dagID 
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// ActivateModel Make a stored version answer again (rollback)
+// ActivateModel Make a stored version answer again, and pin it (rollback)
 // (POST /tasks/{dag_id}/{task_id}/models/{version}/activate)
 func (_ Unimplemented) ActivateModel(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, version int, params ActivateModelParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// UnpinModel Let trainings publish over what was activated
+// (DELETE /tasks/{dag_id}/{task_id}/pin)
+func (_ Unimplemented) UnpinModel(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params UnpinModelParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -1267,6 +1348,91 @@ type ServerInterfaceWrapper struct {
 }
 
 type MiddlewareFunc func(http.Handler) http.Handler
+
+// ListAudit operation middleware
+func (siw *ServerInterfaceWrapper) ListAudit(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAuditParams
+
+	// ------------- Optional query parameter "namespace" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "namespace", r.URL.Query(), &params.Namespace, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "namespace"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "namespace", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "dag_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dag_id", r.URL.Query(), &params.DagID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "dag_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "dag_id", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "task_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "task_id", r.URL.Query(), &params.TaskID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "task_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "task_id", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListAudit(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
 
 // Docs operation middleware
 func (siw *ServerInterfaceWrapper) Docs(w http.ResponseWriter, r *http.Request) {
@@ -1843,6 +2009,57 @@ func (siw *ServerInterfaceWrapper) ActivateModel(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
+// UnpinModel operation middleware
+func (siw *ServerInterfaceWrapper) UnpinModel(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dag_id" -------------
+	var dagID DagID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dag_id", chi.URLParam(r, "dag_id"), &dagID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "dag_id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "task_id" -------------
+	var taskID TaskID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "task_id", chi.URLParam(r, "task_id"), &taskID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "task_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UnpinModelParams
+
+	// ------------- Optional query parameter "namespace" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "namespace", r.URL.Query(), &params.Namespace, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "namespace"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "namespace", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.UnpinModel(w, r, dagID, taskID, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetPolicy operation middleware
 func (siw *ServerInterfaceWrapper) GetPolicy(w http.ResponseWriter, r *http.Request) {
 
@@ -2203,10 +2420,16 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Post(options.BaseURL+"/tasks/{dag_id}/{task_id}/models/{version}/activate", wrapper.ActivateModel)
 	})
 	r.Group(func(r chi.Router) {
+		r.Delete(options.BaseURL+"/tasks/{dag_id}/{task_id}/pin", wrapper.UnpinModel)
+	})
+	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/tasks/{dag_id}/{task_id}/policy", wrapper.GetPolicy)
 	})
 	r.Group(func(r chi.Router) {
 		r.Put(options.BaseURL+"/tasks/{dag_id}/{task_id}/policy", wrapper.PutPolicy)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/audit", wrapper.ListAudit)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/predictions/{prediction_id}", wrapper.GetReceipt)
@@ -2232,6 +2455,45 @@ type ConflictApplicationProblemPlusJSONResponse Problem
 type NotFoundApplicationProblemPlusJSONResponse Problem
 
 type ProblemApplicationProblemPlusJSONResponse Problem
+
+type ListAuditRequestObject struct {
+	Params ListAuditParams
+}
+
+type ListAuditResponseObject interface {
+	VisitListAuditResponse(w http.ResponseWriter) error
+}
+
+type ListAudit200JSONResponse AuditPage
+
+func (response ListAudit200JSONResponse) VisitListAuditResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAuditdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAuditdefaultApplicationProblemPlusJSONResponse) VisitListAuditResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
 
 type DocsRequestObject struct {
 }
@@ -2980,12 +3242,79 @@ func (response ActivateModel404ApplicationProblemPlusJSONResponse) VisitActivate
 	return err
 }
 
+type ActivateModel409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response ActivateModel409ApplicationProblemPlusJSONResponse) VisitActivateModelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ActivateModeldefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
 	StatusCode int
 }
 
 func (response ActivateModeldefaultApplicationProblemPlusJSONResponse) VisitActivateModelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UnpinModelRequestObject struct {
+	DagID  DagID  `json:"dag_id"`
+	TaskID TaskID `json:"task_id"`
+	Params UnpinModelParams
+}
+
+type UnpinModelResponseObject interface {
+	VisitUnpinModelResponse(w http.ResponseWriter) error
+}
+
+type UnpinModel204Response struct {
+}
+
+func (response UnpinModel204Response) VisitUnpinModelResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type UnpinModel404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response UnpinModel404ApplicationProblemPlusJSONResponse) VisitUnpinModelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UnpinModeldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UnpinModeldefaultApplicationProblemPlusJSONResponse) VisitUnpinModelResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -3229,6 +3558,9 @@ func (response TrainTaskdefaultApplicationProblemPlusJSONResponse) VisitTrainTas
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// ListAudit Who changed what, newest first
+	// (GET /audit)
+	ListAudit(ctx context.Context, request ListAuditRequestObject) (ListAuditResponseObject, error)
 	// Docs This document, for reading
 	// (GET /docs)
 	Docs(ctx context.Context, request DocsRequestObject) (DocsResponseObject, error)
@@ -3277,9 +3609,12 @@ type StrictServerInterface interface {
 	// ListModels The stored versions of the task's model, newest first
 	// (GET /tasks/{dag_id}/{task_id}/models)
 	ListModels(ctx context.Context, request ListModelsRequestObject) (ListModelsResponseObject, error)
-	// ActivateModel Make a stored version answer again (rollback)
+	// ActivateModel Make a stored version answer again, and pin it (rollback)
 	// (POST /tasks/{dag_id}/{task_id}/models/{version}/activate)
 	ActivateModel(ctx context.Context, request ActivateModelRequestObject) (ActivateModelResponseObject, error)
+	// UnpinModel Let trainings publish over what was activated
+	// (DELETE /tasks/{dag_id}/{task_id}/pin)
+	UnpinModel(ctx context.Context, request UnpinModelRequestObject) (UnpinModelResponseObject, error)
 	// GetPolicy What people decided for the task, defaults filled in
 	// (GET /tasks/{dag_id}/{task_id}/policy)
 	GetPolicy(ctx context.Context, request GetPolicyRequestObject) (GetPolicyResponseObject, error)
@@ -3310,6 +3645,19 @@ type strictHandler struct {
 	ssi    StrictServerInterface
 	decode Decode
 	fail   Fail
+}
+
+// ListAudit reads the request, calls, and writes the answer.
+func (sh *strictHandler) ListAudit(w http.ResponseWriter, r *http.Request, params ListAuditParams) {
+	var request ListAuditRequestObject
+	request.Params = params
+	response, err := sh.ssi.ListAudit(r.Context(), request)
+	if err == nil {
+		err = response.VisitListAuditResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
 }
 
 // Docs reads the request, calls, and writes the answer.
@@ -3556,6 +3904,21 @@ func (sh *strictHandler) ActivateModel(w http.ResponseWriter, r *http.Request, d
 	response, err := sh.ssi.ActivateModel(r.Context(), request)
 	if err == nil {
 		err = response.VisitActivateModelResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// UnpinModel reads the request, calls, and writes the answer.
+func (sh *strictHandler) UnpinModel(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params UnpinModelParams) {
+	var request UnpinModelRequestObject
+	request.DagID = dagID
+	request.TaskID = taskID
+	request.Params = params
+	response, err := sh.ssi.UnpinModel(r.Context(), request)
+	if err == nil {
+		err = response.VisitUnpinModelResponse(w)
 	}
 	if err != nil {
 		sh.fail(w, r, err)

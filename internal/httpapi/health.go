@@ -20,7 +20,8 @@ func (s *server) Ready(context.Context, api.ReadyRequestObject) (api.ReadyRespon
 	if !r.Ready {
 		return api.Ready503JSONResponse(answer), nil
 	}
-	answer.Status = api.ReadinessStatusReady
+	stale := r.Stale.Seconds()
+	answer.Status, answer.StaleSeconds = api.ReadinessStatusReady, &stale
 	return api.Ready200JSONResponse(answer), nil
 }
 

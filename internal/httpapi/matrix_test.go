@@ -42,6 +42,8 @@ var matrix = map[string]line{
 	"POST /tasks/{dag_id}/{task_id}/train":                     {"", `/tasks/{dag}/t/train?namespace=blue`, 200, 403},
 	"POST /tasks/{dag_id}/{task_id}/rename":                    {"", `/tasks/{dag}/t/rename?namespace=blue {"namespace": "blue", "dag_id": "{dag}", "task_id": "u"}`, 200, 403},
 	"DELETE /tasks/{dag_id}/{task_id}":                         {"", `/tasks/{dag}/t?namespace=blue`, 204, 403},
+	"DELETE /tasks/{dag_id}/{task_id}/pin":                     {"", `/tasks/{dag}/t/pin?namespace=blue`, 204, 403},
+	"GET /audit":                                               {"", `/audit?limit=1`, 200, 0},
 
 	"GET /healthz":      {"public", `/healthz`, 200, 0},
 	"GET /readyz":       {"public", `/readyz`, 200, 0},

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -46,6 +47,13 @@ func NewMetrics() *Metrics {
 	m.registry.MustRegister(m.requests, m.seconds, m.answers, m.observations, m.lifts, m.refused,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// watch adds what is read of the service whenever somebody looks.
+func (m *Metrics) watch(svc *service.Service) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: "loadaware", Name: "stale_seconds", Help: "Since this replica last knew which models and policies are stored.",
+	}, func() float64 { return svc.Readiness().Stale.Seconds() }))
 }
 
 // request counts one answered request. Requests that were routed nowhere are one

@@ -44,10 +44,28 @@ func (s *server) ListModels(ctx context.Context, r api.ListModelsRequestObject) 
 	list := api.ListModels200JSONResponse{Models: make([]api.ModelVersion, len(models))}
 	for i, m := range models {
 		list.Models[i] = api.ModelVersion{
-			Version: m.Version, Family: m.Family, Observations: m.Observations, TrainedAt: m.TrainedAt, Active: m.Active, Exam: m.Exam,
+			Version: m.Version, Family: m.Family, Observations: m.Observations, TrainedAt: m.TrainedAt, Active: m.Active,
+			PinnedBy: textOrNull(m.PinnedBy), Withdrawn: m.Withdrawn, Exam: m.Exam,
 		}
 	}
 	return list, nil
+}
+
+// textOrNull is nil for what is empty.
+func textOrNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// UnpinModel lets trainings publish again.
+func (s *server) UnpinModel(ctx context.Context, r api.UnpinModelRequestObject) (api.UnpinModelResponseObject, error) {
+	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	return api.UnpinModel204Response{}, s.svc.Unpin(ctx, key)
 }
 
 // ActivateModel rolls back, or forward.

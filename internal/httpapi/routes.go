@@ -51,6 +51,8 @@ func newRoutes(limits Limits) map[string]route {
 		"GET /predictions/{prediction_id}":            {roles: read, timeout: slow},
 		"PUT " + task + "/policy":                     {body: singleBody, timeout: slow},
 		"POST " + task + "/models/{version}/activate": {timeout: slow},
+		"DELETE " + task + "/pin":                     {timeout: slow},
+		"GET /audit":                                  {timeout: slow},
 		"POST " + task + "/train":                     {timeout: training},
 		"POST " + task + "/rename":                    {body: singleBody, timeout: slow},
 		"DELETE " + task:                              {timeout: slow},

@@ -1,6 +1,10 @@
 """Contains all the data models used in inputs/outputs"""
 
 from .activated import Activated
+from .audit_entry import AuditEntry
+from .audit_entry_after_type_0 import AuditEntryAfterType0
+from .audit_entry_before_type_0 import AuditEntryBeforeType0
+from .audit_page import AuditPage
 from .bins_type_0 import BinsType0
 from .cpu_type_0 import CPUType0
 from .duration_type_0 import DurationType0
@@ -57,6 +61,10 @@ from .voided import Voided
 
 __all__ = (
     "Activated",
+    "AuditEntry",
+    "AuditEntryAfterType0",
+    "AuditEntryBeforeType0",
+    "AuditPage",
     "BinsType0",
     "CPUType0",
     "DurationType0",

@@ -23,6 +23,9 @@ class ModelVersion:
         observations (int):
         trained_at (datetime.datetime):
         active (bool): It is the one that answers.
+        pinned_by (None | str): Who activated it, if it is to stay: the name of a token, `anonymous`, or `watchdog`.
+            Null: the next training may replace it.
+        withdrawn (bool): It broke its promises; the service never goes back to it by itself.
         exam (ModelVersionExamType0 | None): How it was chosen; free form.
     """
 
@@ -31,6 +34,8 @@ class ModelVersion:
     observations: int
     trained_at: datetime.datetime
     active: bool
+    pinned_by: None | str
+    withdrawn: bool
     exam: ModelVersionExamType0 | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -45,6 +50,11 @@ class ModelVersion:
         trained_at = self.trained_at.isoformat()
 
         active = self.active
+
+        pinned_by: None | str
+        pinned_by = self.pinned_by
+
+        withdrawn = self.withdrawn
 
         exam: dict[str, Any] | None
         if isinstance(self.exam, ModelVersionExamType0):
@@ -61,6 +71,8 @@ class ModelVersion:
                 "observations": observations,
                 "trained_at": trained_at,
                 "active": active,
+                "pinned_by": pinned_by,
+                "withdrawn": withdrawn,
                 "exam": exam,
             }
         )
@@ -81,6 +93,15 @@ class ModelVersion:
         trained_at = isoparse(d.pop("trained_at"))
 
         active = d.pop("active")
+
+        def _parse_pinned_by(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast(None | str, data)
+
+        pinned_by = _parse_pinned_by(d.pop("pinned_by"))
+
+        withdrawn = d.pop("withdrawn")
 
         def _parse_exam(data: object) -> ModelVersionExamType0 | None:
             if data is None:
@@ -103,6 +124,8 @@ class ModelVersion:
             observations=observations,
             trained_at=trained_at,
             active=active,
+            pinned_by=pinned_by,
+            withdrawn=withdrawn,
             exam=exam,
         )
 

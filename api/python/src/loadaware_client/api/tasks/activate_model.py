@@ -48,6 +48,11 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
 
         return response_404
 
+    if response.status_code == 409:
+        response_409 = Problem.from_dict(response.json())
+
+        return response_409
+
     response_default = Problem.from_dict(response.json())
 
     return response_default
@@ -70,7 +75,24 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Response[Activated | Problem]:
-    """Make a stored version answer again (rollback)
+    """Make a stored version answer again, and pin it (rollback)
+
+     The version stays: trainings publish nothing over it until it is unpinned (`DELETE …/pin`) or
+    another is
+    activated. It goes on learning from what is reported, as every model does.
+
+    Nobody need watch for a bad model. Before every training, and every OOM kill brings one, the
+    promises of the
+    active model are held against what happened; where more tries were killed than it promised, and an
+    earlier
+    version would have held, the service goes back to that version by itself, pinned or not, and
+    withdraws what broke
+    its promise. Such a pin, by `watchdog`, ends by itself when a newer model wins an exam against the
+    pinned one.
+    `GET /audit` tells of both. A version that was withdrawn may be activated again, and is then judged
+    anew.
+
+    A version that cannot be opened is refused with 409, and nothing changes.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
@@ -111,7 +133,24 @@ def sync(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Activated | Problem | None:
-    """Make a stored version answer again (rollback)
+    """Make a stored version answer again, and pin it (rollback)
+
+     The version stays: trainings publish nothing over it until it is unpinned (`DELETE …/pin`) or
+    another is
+    activated. It goes on learning from what is reported, as every model does.
+
+    Nobody need watch for a bad model. Before every training, and every OOM kill brings one, the
+    promises of the
+    active model are held against what happened; where more tries were killed than it promised, and an
+    earlier
+    version would have held, the service goes back to that version by itself, pinned or not, and
+    withdraws what broke
+    its promise. Such a pin, by `watchdog`, ends by itself when a newer model wins an exam against the
+    pinned one.
+    `GET /audit` tells of both. A version that was withdrawn may be activated again, and is then judged
+    anew.
+
+    A version that cannot be opened is refused with 409, and nothing changes.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
@@ -147,7 +186,24 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Response[Activated | Problem]:
-    """Make a stored version answer again (rollback)
+    """Make a stored version answer again, and pin it (rollback)
+
+     The version stays: trainings publish nothing over it until it is unpinned (`DELETE …/pin`) or
+    another is
+    activated. It goes on learning from what is reported, as every model does.
+
+    Nobody need watch for a bad model. Before every training, and every OOM kill brings one, the
+    promises of the
+    active model are held against what happened; where more tries were killed than it promised, and an
+    earlier
+    version would have held, the service goes back to that version by itself, pinned or not, and
+    withdraws what broke
+    its promise. Such a pin, by `watchdog`, ends by itself when a newer model wins an exam against the
+    pinned one.
+    `GET /audit` tells of both. A version that was withdrawn may be activated again, and is then judged
+    anew.
+
+    A version that cannot be opened is refused with 409, and nothing changes.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
@@ -186,7 +242,24 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Activated | Problem | None:
-    """Make a stored version answer again (rollback)
+    """Make a stored version answer again, and pin it (rollback)
+
+     The version stays: trainings publish nothing over it until it is unpinned (`DELETE …/pin`) or
+    another is
+    activated. It goes on learning from what is reported, as every model does.
+
+    Nobody need watch for a bad model. Before every training, and every OOM kill brings one, the
+    promises of the
+    active model are held against what happened; where more tries were killed than it promised, and an
+    earlier
+    version would have held, the service goes back to that version by itself, pinned or not, and
+    withdraws what broke
+    its promise. Such a pin, by `watchdog`, ends by itself when a newer model wins an exam against the
+    pinned one.
+    `GET /audit` tells of both. A version that was withdrawn may be activated again, and is then judged
+    anew.
+
+    A version that cannot be opened is refused with 409, and nothing changes.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:

@@ -69,7 +69,8 @@ def sync_detailed(
 ) -> Response[ModelList | Problem]:
     """The stored versions of the task's model, newest first
 
-     The newest ten and the active one; never more, so there are no pages.
+     The newest ten, every sixteenth of the 160 before them, and the active one; never more, so there are
+    no pages.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
@@ -109,7 +110,8 @@ def sync(
 ) -> ModelList | Problem | None:
     """The stored versions of the task's model, newest first
 
-     The newest ten and the active one; never more, so there are no pages.
+     The newest ten, every sixteenth of the 160 before them, and the active one; never more, so there are
+    no pages.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
@@ -144,7 +146,8 @@ async def asyncio_detailed(
 ) -> Response[ModelList | Problem]:
     """The stored versions of the task's model, newest first
 
-     The newest ten and the active one; never more, so there are no pages.
+     The newest ten, every sixteenth of the 160 before them, and the active one; never more, so there are
+    no pages.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
@@ -182,7 +185,8 @@ async def asyncio(
 ) -> ModelList | Problem | None:
     """The stored versions of the task's model, newest first
 
-     The newest ten and the active one; never more, so there are no pages.
+     The newest ten, every sixteenth of the 160 before them, and the active one; never more, so there are
+    no pages.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:

@@ -1,0 +1,251 @@
+from http import HTTPStatus
+from typing import Any
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...models.audit_page import AuditPage
+from ...models.problem import Problem
+from ...types import UNSET, Response, Unset
+
+
+def _get_kwargs(
+    *,
+    namespace: str | Unset = UNSET,
+    dag_id: str | Unset = UNSET,
+    task_id: str | Unset = UNSET,
+    limit: int | Unset = 100,
+    cursor: str | Unset = UNSET,
+) -> dict[str, Any]:
+
+    params: dict[str, Any] = {}
+
+    params["namespace"] = namespace
+
+    params["dag_id"] = dag_id
+
+    params["task_id"] = task_id
+
+    params["limit"] = limit
+
+    params["cursor"] = cursor
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
+
+    _kwargs: dict[str, Any] = {
+        "method": "get",
+        "url": "/audit",
+        "params": params,
+    }
+
+    return _kwargs
+
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> AuditPage | Problem:
+    if response.status_code == 200:
+        response_200 = AuditPage.from_dict(response.json())
+
+        return response_200
+
+    response_default = Problem.from_dict(response.json())
+
+    return response_default
+
+
+def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[AuditPage | Problem]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+    dag_id: str | Unset = UNSET,
+    task_id: str | Unset = UNSET,
+    limit: int | Unset = 100,
+    cursor: str | Unset = UNSET,
+) -> Response[AuditPage | Problem]:
+    """Who changed what, newest first
+
+     Changes of policies, activations, rollbacks and withdrawals of models, deletions and renames of
+    tasks, each
+    written in the transaction that made it. They are kept for good, also of tasks that are gone; but of
+    the
+    publications of trainings only the newest hundred of a task.
+
+    Args:
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        dag_id (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        limit (int | Unset):  Default: 100.
+        cursor (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[AuditPage | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        namespace=namespace,
+        dag_id=dag_id,
+        task_id=task_id,
+        limit=limit,
+        cursor=cursor,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+    dag_id: str | Unset = UNSET,
+    task_id: str | Unset = UNSET,
+    limit: int | Unset = 100,
+    cursor: str | Unset = UNSET,
+) -> AuditPage | Problem | None:
+    """Who changed what, newest first
+
+     Changes of policies, activations, rollbacks and withdrawals of models, deletions and renames of
+    tasks, each
+    written in the transaction that made it. They are kept for good, also of tasks that are gone; but of
+    the
+    publications of trainings only the newest hundred of a task.
+
+    Args:
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        dag_id (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        limit (int | Unset):  Default: 100.
+        cursor (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        AuditPage | Problem
+    """
+
+    return sync_detailed(
+        client=client,
+        namespace=namespace,
+        dag_id=dag_id,
+        task_id=task_id,
+        limit=limit,
+        cursor=cursor,
+    ).parsed
+
+
+async def asyncio_detailed(
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+    dag_id: str | Unset = UNSET,
+    task_id: str | Unset = UNSET,
+    limit: int | Unset = 100,
+    cursor: str | Unset = UNSET,
+) -> Response[AuditPage | Problem]:
+    """Who changed what, newest first
+
+     Changes of policies, activations, rollbacks and withdrawals of models, deletions and renames of
+    tasks, each
+    written in the transaction that made it. They are kept for good, also of tasks that are gone; but of
+    the
+    publications of trainings only the newest hundred of a task.
+
+    Args:
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        dag_id (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        limit (int | Unset):  Default: 100.
+        cursor (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[AuditPage | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        namespace=namespace,
+        dag_id=dag_id,
+        task_id=task_id,
+        limit=limit,
+        cursor=cursor,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+    dag_id: str | Unset = UNSET,
+    task_id: str | Unset = UNSET,
+    limit: int | Unset = 100,
+    cursor: str | Unset = UNSET,
+) -> AuditPage | Problem | None:
+    """Who changed what, newest first
+
+     Changes of policies, activations, rollbacks and withdrawals of models, deletions and renames of
+    tasks, each
+    written in the transaction that made it. They are kept for good, also of tasks that are gone; but of
+    the
+    publications of trainings only the newest hundred of a task.
+
+    Args:
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        dag_id (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        limit (int | Unset):  Default: 100.
+        cursor (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        AuditPage | Problem
+    """
+
+    return (
+        await asyncio_detailed(
+            client=client,
+            namespace=namespace,
+            dag_id=dag_id,
+            task_id=task_id,
+            limit=limit,
+            cursor=cursor,
+        )
+    ).parsed

@@ -1,0 +1,208 @@
+from http import HTTPStatus
+from typing import Any, cast
+from urllib.parse import quote
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...models.problem import Problem
+from ...types import UNSET, Response, Unset
+
+
+def _get_kwargs(
+    dag_id: str,
+    task_id: str,
+    *,
+    namespace: str | Unset = UNSET,
+) -> dict[str, Any]:
+
+    params: dict[str, Any] = {}
+
+    params["namespace"] = namespace
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
+
+    _kwargs: dict[str, Any] = {
+        "method": "delete",
+        "url": "/tasks/{dag_id}/{task_id}/pin".format(
+            dag_id=quote(str(dag_id), safe=""),
+            task_id=quote(str(task_id), safe=""),
+        ),
+        "params": params,
+    }
+
+    return _kwargs
+
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Any | Problem:
+    if response.status_code == 204:
+        response_204 = cast(Any, None)
+        return response_204
+
+    if response.status_code == 404:
+        response_404 = Problem.from_dict(response.json())
+
+        return response_404
+
+    response_default = Problem.from_dict(response.json())
+
+    return response_default
+
+
+def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[Any | Problem]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    dag_id: str,
+    task_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+) -> Response[Any | Problem]:
+    """Let trainings publish over what was activated
+
+     The active version stays until a training publishes the next. No error where nothing is pinned.
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Any | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        dag_id=dag_id,
+        task_id=task_id,
+        namespace=namespace,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    dag_id: str,
+    task_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+) -> Any | Problem | None:
+    """Let trainings publish over what was activated
+
+     The active version stays until a training publishes the next. No error where nothing is pinned.
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Any | Problem
+    """
+
+    return sync_detailed(
+        dag_id=dag_id,
+        task_id=task_id,
+        client=client,
+        namespace=namespace,
+    ).parsed
+
+
+async def asyncio_detailed(
+    dag_id: str,
+    task_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+) -> Response[Any | Problem]:
+    """Let trainings publish over what was activated
+
+     The active version stays until a training publishes the next. No error where nothing is pinned.
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Any | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        dag_id=dag_id,
+        task_id=task_id,
+        namespace=namespace,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    dag_id: str,
+    task_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    namespace: str | Unset = UNSET,
+) -> Any | Problem | None:
+    """Let trainings publish over what was activated
+
+     The active version stays until a training publishes the next. No error where nothing is pinned.
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Any | Problem
+    """
+
+    return (
+        await asyncio_detailed(
+            dag_id=dag_id,
+            task_id=task_id,
+            client=client,
+            namespace=namespace,
+        )
+    ).parsed
