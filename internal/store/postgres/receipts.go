@@ -3,9 +3,13 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -25,20 +29,81 @@ const saveReceiptsSQL = `
 	ORDER BY prediction_id -- one order for all writers: no deadlocks
 	ON CONFLICT (prediction_id) DO NOTHING`
 
-// SaveReceipts stores all of them or none.
+// SaveReceipts stores all of them or none. They are copied, which costs the database
+// and us half of an INSERT; where one is stored already, for the answer to an earlier
+// write was lost, they are inserted around it.
 func (s *Store) SaveReceipts(ctx context.Context, receipts []sizing.Receipt) error {
 	if len(receipts) == 0 {
 		return nil
 	}
-	bodies := make([]string, len(receipts))
-	for i, r := range receipts {
+	bodies, err := bodiesOf(receipts)
+	if err != nil {
+		return err
+	}
+	err = s.copyReceipts(ctx, receipts, bodies)
+	var known *pgconn.PgError
+	if errors.As(err, &known) && known.Code == "23505" {
+		err = s.insertReceipts(ctx, receipts, bodies)
+	}
+	return err
+}
+
+// bodiesOf are the receipts as JSON, in one piece of memory.
+func bodiesOf(receipts []sizing.Receipt) ([][]byte, error) {
+	const usual = 1400 // bytes
+	all := make([]byte, 0, usual*len(receipts))
+	ends := make([]int, len(receipts))
+	for i := range receipts {
+		r := receipts[i]
 		r.At = r.At.UTC()
-		r.Allocation.Guard.Params = nil // in a column: JSON has no infinity
-		body, err := json.Marshal(r)
-		if err != nil {
-			return sizing.Errorf(sizing.Invalid, "receipt %s holds what cannot be stored: %w", r.Allocation.PredictionID, err)
+		var err error
+		if all, err = appendBody(all, &r); err != nil {
+			return nil, sizing.Errorf(sizing.Invalid, "receipt %s holds what cannot be stored: %w", r.Allocation.PredictionID, err)
 		}
-		bodies[i] = string(body)
+		ends[i] = len(all)
+	}
+	bodies, from := make([][]byte, len(receipts)), 0
+	for i, end := range ends {
+		bodies[i], from = all[from:end], end
+	}
+	return bodies, nil
+}
+
+var receiptColumns = []string{
+	"prediction_id", "namespace", "dag_id", "task_id", "run_id", "map_index", "try_number",
+	"at", "promised", "task_limit", "guard", "body", "model_version", "told",
+}
+
+// copyReceipts fails with a unique_violation where one is stored already.
+func (s *Store) copyReceipts(ctx context.Context, receipts []sizing.Receipt, bodies [][]byte) error {
+	order := make([]int, len(receipts))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { // one order for all writers: no deadlocks
+		return strings.Compare(receipts[i].Allocation.PredictionID, receipts[j].Allocation.PredictionID)
+	})
+	values := make([]any, len(receiptColumns))
+	return s.inTx(ctx, "save receipts", readWrite, func(tx pgx.Tx) error {
+		_, err := tx.CopyFrom(ctx, pgx.Identifier{"receipt"}, receiptColumns, pgx.CopyFromSlice(len(order), func(i int) ([]any, error) {
+			r := &receipts[order[i]]
+			a, try := &r.Allocation, &r.Ask.Try
+			var version *int32
+			if v := versionOf(a); v != 0 {
+				version = &v
+			}
+			return append(values[:0], a.PredictionID, try.Namespace, try.DAG, try.Task, try.RunID, int32(try.MapIndex), int16(try.Number),
+				r.At, a.Risk.Promised, int64(a.Memory.Limit), a.Guard.Params, bodies[order[i]], version, a.Guard.Version), nil
+		}))
+		return err
+	})
+}
+
+// insertReceipts leaves alone those that are stored already.
+func (s *Store) insertReceipts(ctx context.Context, receipts []sizing.Receipt, bodies [][]byte) error {
+	texts := make([]string, len(bodies))
+	for i, body := range bodies {
+		texts[i] = string(body)
 	}
 	rows := pointers(receipts)
 	guards, after, to := flatten(rows, func(r *sizing.Receipt) []float64 { return r.Allocation.Guard.Params })
@@ -54,7 +119,7 @@ func (s *Store) SaveReceipts(ctx context.Context, receipts []sizing.Receipt) err
 			column(rows, func(r *sizing.Receipt) time.Time { return r.At }),
 			column(rows, func(r *sizing.Receipt) *float64 { return r.Allocation.Risk.Promised }),
 			column(rows, func(r *sizing.Receipt) int64 { return int64(r.Allocation.Memory.Limit) }),
-			after, to, guards, bodies,
+			after, to, guards, texts,
 			column(rows, func(r *sizing.Receipt) int32 { return versionOf(&r.Allocation) }),
 			column(rows, func(r *sizing.Receipt) int64 { return r.Allocation.Guard.Version }))
 		return err

@@ -1,0 +1,106 @@
+package postgres
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+var texts = []string{"", "emea", "a \"quote\"", `back\slash`, "<b>&", "für 学", "tab\tand\nline", "\u2028", "\x7f"}
+
+// drawn is a receipt whose every field is drawn, and nil or zero now and then.
+func drawn(r *rand.Rand) sizing.Receipt {
+	text := func() string { return texts[r.IntN(len(texts))] }
+	number := func() float64 {
+		return []float64{0, 1, -2.5, 1e-7, 3e21, math.Copysign(0, -1), math.MaxFloat64, 5e-324, r.Float64(), 1e6 * r.NormFloat64()}[r.IntN(10)]
+	}
+	whole := func() int64 { return r.Int64N(1<<40) - 1<<39 }
+	some := func() bool { return r.IntN(3) > 0 }
+	when := time.Unix(r.Int64N(1<<31), r.Int64N(1e9)).UTC()
+	key := sizing.TaskKey{Namespace: text(), DAG: text(), Task: text()}
+	c := sizing.Receipt{
+		Ask: sizing.Ask{
+			Try: sizing.TryKey{TaskKey: key, RunID: text(), MapIndex: int(whole()), Number: int(whole())}, MaxMemory: sizing.Bytes(whole()),
+			Requested: sizing.Resources{Memory: sizing.Bytes(whole()), CPU: sizing.Cores(number())},
+		},
+		Allocation: sizing.Allocation{
+			PredictionID: text(), Task: key, Memory: sizing.Grant{Request: sizing.Bytes(whole()), Limit: sizing.Bytes(whole())}, CPU: sizing.Cores(number()),
+			Risk: sizing.Risk{Target: number()}, Source: sizing.Source(text()), Mode: sizing.Mode(text()), Reason: text(), Guard: sizing.Guard{Version: whole()},
+		},
+		At: when,
+	}
+	a := &c.Allocation
+	if some() {
+		c.Ask.Features = sizing.Features{}
+		for range r.IntN(40) {
+			c.Ask.Features[text()+text()] = sizing.Value{Kind: sizing.ValueKind(r.IntN(5)), Num: number(), Text: text()}
+		}
+	}
+	if some() {
+		a.Duration = &sizing.Duration{Median: time.Duration(whole()), P95: time.Duration(whole())}
+		a.Shadow = &sizing.Grant{Request: 1, Limit: 2}
+	}
+	if some() {
+		a.Bins = &sizing.BinChoice{Chosen: r.IntN(3)}
+		if some() {
+			a.Bins.Upper, a.Bins.Probabilities = []sizing.Bytes{1, 2}[:r.IntN(3)], []float64{number(), number()}[:r.IntN(3)]
+		}
+	}
+	if some() {
+		a.Ladder = []sizing.Bytes{sizing.Bytes(whole()), 2}[:r.IntN(3)]
+	}
+	if some() {
+		risk := number()
+		a.Risk.Promised = &risk
+		a.Model = &sizing.ModelRef{Version: int(whole()), Family: text(), Observations: int(whole()), TrainedAt: when}
+	}
+	return c
+}
+
+func TestABodyIsWhatTheLibraryWrites(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for range 3000 {
+		c := drawn(r)
+		want, err := json.Marshal(c)
+		require.NoError(t, err)
+		got, err := appendBody(nil, &c)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(got))
+	}
+}
+
+func TestABodyHoldsNoInfinity(t *testing.T) {
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		c := drawn(rand.New(rand.NewPCG(1, 1)))
+		c.Ask.Features = sizing.Features{"x": {Kind: sizing.Number, Num: v}}
+		_, err := appendBody(nil, &c)
+		assert.Error(t, err)
+	}
+}
+
+func BenchmarkBody(b *testing.B) {
+	risk := 0.0125
+	c := sizing.Receipt{Ask: sizing.Ask{Features: sizing.Features{}}, At: time.Unix(1_600_000_000, 0).UTC()}
+	for _, name := range []string{"product_count", "days", "region", "full", "store_count", "price_points", "history_weeks", "discount"} {
+		c.Ask.Features[name] = sizing.NumberValue(1253.25)
+	}
+	c.Allocation.Ladder, c.Allocation.Reason, c.Allocation.Risk.Promised = []sizing.Bytes{1 << 30, 1 << 36}, "1Gi: boosted trees, by all rows; from days; 1500 runs", &risk
+	b.Run("ours", func(b *testing.B) {
+		var body []byte
+		for b.Loop() {
+			body, _ = appendBody(body[:0], &c)
+		}
+	})
+	b.Run("encoding/json", func(b *testing.B) {
+		for b.Loop() {
+			_, _ = json.Marshal(c)
+		}
+	})
+}
