@@ -1,16 +1,23 @@
-# The service alone: a static program, no shell, no root, no PostgreSQL. It needs
-# DATABASE_URL, and LOADAWARE_TOKENS because it listens beyond loopback.
+# The service alone: static programs, no shell, no root, no PostgreSQL. It needs
+# DATABASE_URL, and LOADAWARE_TOKENS because it listens beyond loopback. It writes no
+# file, so its root may be read-only: `make check-image` runs it so. Beside it lies
+# the program that measures others in their containers (docs/peak.md).
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=unknown
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.buildVersion=${VERSION}" -o /loadaware ./cmd/loadaware
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.buildVersion=${VERSION}" -o /out/loadaware ./cmd/loadaware && \
+    CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/loadaware-peak ./cmd/loadaware-peak
 
-FROM gcr.io/distroless/static-debian12:nonroot
-COPY --from=build /loadaware /loadaware
-ENV LOADAWARE_ADDR=0.0.0.0:8080
+FROM scratch
+# The public authorities, for a database that is reached over TLS.
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=build /out/ /usr/local/bin/
+# By number: Kubernetes cannot tell of a name whether it is root.
+USER 65532:65532
+ENV PATH=/usr/local/bin LOADAWARE_ADDR=0.0.0.0:8080
 EXPOSE 8080
-ENTRYPOINT ["/loadaware"]
+ENTRYPOINT ["/usr/local/bin/loadaware"]
 CMD ["serve"]

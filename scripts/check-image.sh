@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Runs the service as its image does, without a container engine: the programs and
+# the authorities alone in a root that is read-only, as user 65532 without any
+# capability, against a private PostgreSQL on a socket. Prints every check that
+# failed, the size, then "N passed, N failed". Needs Linux, and root for the mounts.
+#
+#   go run ./internal/pglocal/pgtest/withpg bash scripts/check-image.sh
+set -Euo pipefail
+cd "$(dirname "$0")/.."
+: "${LOADAWARE_TEST_DSN:?run it with withpg, as make check-image does}"
+
+if [ -z "${INSIDE:-}" ]; then # a mount namespace of our own: it ends with us, and its mounts with it
+	exec env INSIDE=1 unshare --mount --propagation private bash "$0" "$@"
+fi
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/loadaware-image.XXXXXX")
+server="" passed=0 failed=0
+finish() {
+	[ -n "$server" ] && kill -KILL "$server" 2>/dev/null
+	umount -R "$work/root" 2>/dev/null
+	[ "$failed" -eq 0 ] || cat "$work/log"
+	rm -rf "$work"
+	echo "$passed passed, $failed failed"
+	[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+}
+trap 'finish; exit $?' EXIT
+check() { # CLAIM COMMAND…
+	local claim=$1
+	shift
+	if "$@" >"$work/said" 2>&1; then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "FAILED: $claim" && tail -n 5 "$work/said"; fi
+}
+not() { ! "$@"; }
+
+# The files of the image, as the Dockerfile copies them.
+root=$work/root
+mkdir -p "$root/usr/local/bin" "$root/etc/ssl/certs" "$root/pg" "$root/tmp" "$root/proc" "$root/dev"
+chmod 1777 "$root/tmp" # so that only the mount forbids to write
+for program in loadaware loadaware-peak; do
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$root/usr/local/bin/$program" "./cmd/$program" || exit 1
+done
+cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+size=$(find "$root" -type f -printf '%s\n' | awk '{ sum += $1 } END { print sum }')
+printf 'the image holds %s bytes (%.1f MB)\n' "$size" "$(echo "$size" | awk '{ print $1 / 1e6 }')"
+check "less than 30 MB" test "$size" -lt 30000000
+check "static: no loader is asked for" not grep -q "ld-linux" "$root/usr/local/bin/loadaware"
+
+# Read-only but for what a container brings: /dev, /proc. The socket is PostgreSQL's.
+sockets=$(printf %s "$LOADAWARE_TEST_DSN" | sed -n 's/.*[?& ]host=\([^& ]*\).*/\1/p' | sed 's/%2F/\//g')
+mount --bind "$root" "$root"
+mount --bind "$sockets" "$root/pg"
+chmod 711 "$sockets" && chmod 777 "$sockets"/.s.PGSQL.* # only this run's
+mount --rbind /dev "$root/dev"
+mount -t proc proc "$root/proc" 2>/dev/null || mount --rbind /proc "$root/proc"
+mount -o remount,bind,ro "$root"
+dsn=$(printf %s "$LOADAWARE_TEST_DSN" | sed "s|host=[^& ]*|host=/pg|")
+
+# inside runs a program as the image's user, who has no capability and can gain none.
+inside() {
+	setpriv --no-new-privs chroot --userspec=65532:65532 --groups= "$root" "/usr/local/bin/$1" "${@:2}"
+}
+
+inside loadaware-peak install /tmp >"$work/written" 2>&1
+check "the root is read-only" grep -q "read-only file system" "$work/written"
+token=$(inside loadaware token --role admin) || token=""
+check "a token is made" test -n "$token"
+secret=$(echo "$token" | awk '/^token/ { print $2 }')
+(
+	export DATABASE_URL=$dsn LOADAWARE_ADDR=0.0.0.0:0 LOADAWARE_ADMIN_ADDR=
+	LOADAWARE_TOKENS=$(echo "$token" | awk '/^granted/ { print $2 }')
+	export LOADAWARE_TOKENS
+	exec setpriv --no-new-privs chroot --userspec=65532:65532 --groups= "$root" /usr/local/bin/loadaware serve
+) >"$work/log" 2>&1 &
+server=$!
+for _ in $(seq 100); do grep -q 'serves at' "$work/log" && break; sleep 0.1; done
+port=$(sed -n 's|.*serves at http://.*:\([0-9]*\)$|\1|p' "$work/log")
+url=http://127.0.0.1:$port
+ask() { curl -sS --fail --max-time 10 -H "Authorization: Bearer $secret" -H 'Content-Type: application/json' "$@"; }
+for _ in $(seq 100); do ask "$url/readyz" >/dev/null 2>&1 && break; sleep 0.1; done
+
+check "it serves" test -n "$port"
+check "it is ready" ask "$url/readyz"
+check "it is nobody's server without the token" not curl -sS --fail --max-time 10 "$url/tasks"
+check "it runs as 65532" grep -q '^Uid:[[:space:]]65532[[:space:]]65532' "/proc/$server/status"
+check "it has no capability" grep -q '^CapEff:[[:space:]]0000000000000000' "/proc/$server/status"
+check "it is told a run" ask "$url/observe" -d '{"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success", "memory_max_bytes": 1000000}'
+check "it answers" ask "$url/predict" -d '{"dag_id": "d", "task_id": "t", "requested": {"memory": "1Gi"}}'
+check "it trains" ask -X POST "$url/tasks/d/t/train"
+kill -TERM "$server"
+wait "$server"
+check "it ends cleanly" test $? -eq 0
+server=""
