@@ -49,6 +49,8 @@ var mayImport = map[string][]string{
 	"internal/service": {"internal/sizing", "internal/store", "internal/fitting", "internal/trainer"},
 	"internal/trace":   {"internal/sizing"},
 
+	"internal/prometheus": {"internal/sizing"},
+
 	"internal/backtest":   {"internal/sizing", "internal/trace", "internal/fitting", "internal/service", "internal/trainer", "internal/ml/…"},
 	"internal/experiment": {"internal/sizing", "internal/trace", "internal/fitting", "internal/ml/…"},
 	".":                   {}, // carries openapi.yaml
