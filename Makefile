@@ -6,6 +6,8 @@ DATA ?= data
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+SYFT    := github.com/anchore/syft/cmd/syft@v1.57.0
+VULN    := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 WITHPG  := go run ./internal/pglocal/pgtest/withpg
 
 # What shares memory between goroutines; learning does not, and is slow under the detector.
@@ -13,7 +15,7 @@ CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/.
 
 export CGO_ENABLED ?= 0
 
-.PHONY: help run test build setup gen verify lint lint-python race e2e test-airflow bench-ml peak peak-table cover clean
+.PHONY: help run test build setup gen verify lint lint-python race e2e test-airflow bench-ml peak peak-table check-image sbom vuln cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +72,15 @@ peak: ## build bin/loadaware-peak, which measures a program in its container (Li
 
 peak-table: ## hold loadaware-peak against the same programs alone, and its peaks against known ones
 	bash scripts/peak-table.sh
+
+check-image: setup ## run the service as its image does: read-only root, no root user, no capability (Linux, as root)
+	$(WITHPG) bash scripts/check-image.sh
+
+sbom: build ## write what bin/loadaware is made of to bin/loadaware.cdx.json (CycloneDX)
+	go run $(SYFT) scan file:bin/loadaware -q -o cyclonedx-json=bin/loadaware.cdx.json
+
+vuln: ## look for known vulnerabilities in what is called; fails where their database cannot be had
+	go run $(VULN) ./...
 
 cover: setup ## run all tests, then say which share of the statements they reach
 	$(WITHPG) go test -coverpkg=./... -coverprofile=coverage.out ./...
