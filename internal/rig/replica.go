@@ -21,7 +21,8 @@ type Replica struct {
 	Admin string // of /metrics and /debug/pprof
 	Log   string // the file that it writes to
 
-	Binary string // may be changed between Kill and Start
+	Binary   string // may be changed between Kill and Start
+	Database string // DATABASE_URL, likewise; that of the room if empty
 	room   *Room
 	addr   string
 	proc   *process
@@ -59,7 +60,7 @@ func (r *Replica) Launch() (err error) {
 	}
 	cfg := r.room.cfg
 	command := append(append([]string(nil), cfg.Wrap...), r.Binary, "serve", "--addr", r.addr, "--admin-addr", strings.TrimPrefix(r.Admin, "http://"))
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.room.Dir, "DATABASE_URL=" + cmp.Or(cfg.Database, r.room.Postgres.DSN())}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.room.Dir, "DATABASE_URL=" + cmp.Or(r.Database, cfg.Database, r.room.Postgres.DSN())}
 	r.proc, err = launch(append(command, cfg.Args...), append(env, cfg.Env...), r.Log)
 	return err
 }

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/loadaware/loadaware/internal/rig"
+)
+
+// The trials of models that are bad, old or damaged look at a model the way a saboteur
+// would: in its row. What they do to it there the product has no door for.
+
+const blobSQL = `
+	SELECT model.version, model.blob
+	FROM task JOIN model ON model.task = task.id AND model.version = task.active_version
+	WHERE task.dag_id = $1 AND task.task_id = $2`
+
+// activeBlob reads the active model of a task.
+func activeBlob(ctx context.Context, conn *pgx.Conn, task rig.Task) (version int, blob []byte, err error) {
+	err = conn.QueryRow(ctx, blobSQL, task.DAG, task.Task).Scan(&version, &blob)
+	return version, blob, err
+}
+
+const plantSQL = `
+	INSERT INTO model (task, version, family, format, observations, last_seq, trained_at, blob)
+	SELECT model.task, (SELECT max(version) + 1 FROM model AS stored WHERE stored.task = task.id),
+		family, format, observations, last_seq, now(), $3
+	FROM task JOIN model ON model.task = task.id AND model.version = task.active_version
+	WHERE task.dag_id = $1 AND task.task_id = $2
+	RETURNING version`
+
+// plant stores blob as the next version of a task's model, without activating it.
+func plant(ctx context.Context, conn *pgx.Conn, task rig.Task, blob []byte) (version int, err error) {
+	err = conn.QueryRow(ctx, plantSQL, task.DAG, task.Task, blob).Scan(&version)
+	return version, err
+}
+
+// activate asks a replica to activate a version, and returns the status.
+func activate(ctx context.Context, r *rig.Replica, task rig.Task, version int) (int, error) {
+	code, _, err := r.Call(ctx, http.MethodPost, fmt.Sprintf("/tasks/%s/%s/models/%d/activate", task.DAG, task.Task, version), nil)
+	return code, err
+}
+
+// train asks a replica to train a task.
+func train(ctx context.Context, r *rig.Replica, task rig.Task) error {
+	code, says, err := r.Call(ctx, http.MethodPost, "/tasks/"+task.DAG+"/"+task.Task+"/train", nil)
+	if code != http.StatusOK {
+		return fmt.Errorf("train %s: %d %s: %w", task.Task, code, says, err)
+	}
+	return nil
+}
+
+// answer is what of a prediction or a lift these trials look at.
+type answer struct {
+	PredictionID string `json:"prediction_id"`
+	Source       string `json:"source"`
+	Retry        bool   `json:"retry"`
+	Memory       *struct {
+		Limit int64 `json:"limit_bytes"`
+	} `json:"memory"`
+	Model *struct {
+		Version int `json:"version"`
+	} `json:"model"`
+}
+
+func (a *answer) version() int {
+	if a.Model == nil {
+		return 0
+	}
+	return a.Model.Version
+}
+
+// post sends body and reads the answer to it.
+func post(ctx context.Context, r *rig.Replica, path string, body any) (a answer, err error) {
+	code, says, err := r.Call(ctx, http.MethodPost, path, body)
+	if code != http.StatusOK || err != nil {
+		return a, fmt.Errorf("%s: %d %s: %w", path, code, says, err)
+	}
+	return a, json.Unmarshal(says, &a)
+}
+
+// answering is the version that a replica answers by; 0 without one.
+func answering(ctx context.Context, r *rig.Replica, task rig.Task) (int, error) {
+	a, err := post(ctx, r, "/predict", map[string]any{"dag_id": task.DAG, "task_id": task.Task, "requested": map[string]any{"memory": "64Gi"}})
+	return a.version(), err
+}
