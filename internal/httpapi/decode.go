@@ -36,7 +36,13 @@ func (s *server) decode(r *http.Request, body any) error {
 	if err := checkMedia(r.Header); err != nil {
 		return err
 	}
-	return readFailure(json.UnmarshalRead(r.Body, body, s.strict))
+	var from io.Reader = r.Body
+	if question, ok := body.(*api.PredictRequest); ok {
+		if from, ok = decodeQuestion(r, question); ok {
+			return nil
+		}
+	}
+	return readFailure(json.UnmarshalRead(from, body, s.strict))
 }
 
 // checkMedia wants JSON in UTF-8, as it is.
