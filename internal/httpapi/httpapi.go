@@ -37,6 +37,7 @@ type server struct {
 	metrics *Metrics
 	log     *slog.Logger
 	routes  map[string]route
+	press   *pressure
 	strict  json.Options // how bodies are read
 	docs    page
 }
@@ -46,7 +47,7 @@ type server struct {
 func New(svc *service.Service, cfg Config) http.Handler {
 	s := &server{
 		svc: svc, auth: cfg.Auth, metrics: cfg.Metrics, log: cfg.Log,
-		routes: newRoutes(cfg.Limits), strict: strict(), docs: newPage(),
+		routes: newRoutes(cfg.Limits), press: newPressure(), strict: strict(), docs: newPage(),
 	}
 	if s.log == nil {
 		s.log = slog.Default()

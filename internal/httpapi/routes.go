@@ -81,6 +81,11 @@ func (s *server) admit(next http.Handler) http.Handler {
 		rule.bound(w)
 		ctx, cancel := context.WithTimeout(r.Context(), cmp.Or(rule.timeout, time.Minute))
 		defer cancel()
+		if rule.gate != nil && !s.press.admits(rule.gate.yieldsTo != nil) {
+			s.metrics.crowded(c.route)
+			s.fail(w, r, errCrowded)
+			return
+		}
 		if err := rule.gate.enter(ctx); err != nil {
 			s.metrics.crowded(c.route)
 			s.fail(w, r, err)
