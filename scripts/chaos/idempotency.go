@@ -18,6 +18,7 @@ type effects struct {
 	first, duplicate  int // answered as new, answered as known
 	wrong             int // operations with another number of effects than one
 	tampered, refused int // other bodies for a known try, and those answered by 409
+	again             int // calls repeated because of a 503, after which nobody may have heard that it was new
 	failed            int
 	word              string // the first fault
 }
@@ -32,8 +33,8 @@ func idempotency(ctx context.Context, s *sheet) error {
 	defer room.Close()
 	begun := time.Now()
 	e := duplicates(ctx, room.Ledger, addresses(room.Replicas), tasks, s.seed, s.reps(3_000, 100_000))
-	s.tell("%d operations in %d calls, %.0f calls/s: %d had one effect, %d answers said duplicate; %d other bodies, %d of them 409; failed %d",
-		e.operations, e.calls, float64(e.calls)/time.Since(begun).Seconds(), e.operations-e.wrong, e.duplicate, e.tampered, e.refused, e.failed)
+	s.tell("%d operations in %d calls, %.0f calls/s: %d had one effect, %d answers said duplicate; %d other bodies, %d of them 409; repeated after 503: %d, failed %d",
+		e.operations, e.calls, float64(e.calls)/time.Since(begun).Seconds(), e.operations-e.wrong, e.duplicate, e.tampered, e.refused, e.again, e.failed)
 	e.judge(s)
 	s.balance(ctx, "idempotency", room)
 	return nil
@@ -76,13 +77,28 @@ func (e *effects) add(one effects) {
 	e.first += one.first
 	e.duplicate += one.duplicate
 	e.failed += one.failed
+	e.again += one.again
 	e.tampered += one.tampered
 	e.refused += one.refused
-	if one.first != 1 {
+	if one.first != 1 && !one.unheard() {
 		e.wrong++
 	}
 	if e.word == "" {
 		e.word = one.word
+	}
+}
+
+// unheard reports that nobody was told that it was new, which a 503 may have kept back.
+func (e *effects) unheard() bool { return e.first == 0 && e.again > 0 }
+
+// persist repeats a call while it is answered by 503.
+func (t *traffic) persist(ctx context.Context, url string, body []byte) (status, again int, says string) {
+	for {
+		if status, _, says = t.send(ctx, url, body); status != http.StatusServiceUnavailable || again == 30 {
+			return status, again, says
+		}
+		again++
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 
@@ -96,13 +112,14 @@ func (t *traffic) operate(ctx context.Context, ledger *rig.Ledger, urls []string
 	}
 	ledger.Sent(o)
 	answers := make([]string, copies)
-	statuses := make([]int, copies)
+	statuses, repeated := make([]int, copies), make([]int, copies)
 	var at sync.WaitGroup
 	for i := range copies {
-		at.Go(func() { statuses[i], _, answers[i] = t.send(ctx, urls[i%len(urls)]+"/observe", body) })
+		at.Go(func() { statuses[i], repeated[i], answers[i] = t.persist(ctx, urls[i%len(urls)]+"/observe", body) })
 	}
 	at.Wait()
 	for i := range copies {
+		e.again += repeated[i]
 		var answer struct {
 			Recorded  bool `json:"recorded"`
 			Duplicate bool `json:"duplicate"`
@@ -120,7 +137,7 @@ func (t *traffic) operate(ctx context.Context, ledger *rig.Ledger, urls []string
 	if e.failed < copies {
 		ledger.Acked(o)
 	}
-	if e.first != 1 && e.word == "" {
+	if e.first != 1 && !e.unheard() && e.word == "" {
 		e.word = fmt.Sprintf("%s: %d of %d answers said that it was new", o.RunID, e.first, copies)
 	}
 	if tamper {
@@ -128,7 +145,7 @@ func (t *traffic) operate(ctx context.Context, ledger *rig.Ledger, urls []string
 		other := o
 		other.Peak++
 		body, _ := json.Marshal(other) // as above
-		status, _, says := t.send(ctx, urls[copies%len(urls)]+"/observe", body)
+		status, _, says := t.persist(ctx, urls[copies%len(urls)]+"/observe", body)
 		if status == http.StatusConflict {
 			e.refused++
 		} else if e.word == "" {

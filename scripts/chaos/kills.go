@@ -81,6 +81,7 @@ func killPostgres(ctx context.Context, s *sheet) error {
 
 // open opens a room with two tasks whose models answer at every replica.
 func (s *sheet) open(ctx context.Context, cfg rig.Config) (*rig.Room, []rig.Task, error) {
+	cfg.Binary = s.binary
 	room, err := rig.Open(ctx, cfg)
 	if err != nil {
 		return nil, nil, err

@@ -1,7 +1,7 @@
 // Command chaos takes things away from loadaware while it is under load, and counts
 // what became of the requests.
 //
-//	go run ./scripts/chaos [-form short|long] [-seed 1] [-only kills,toxics]
+//	go run ./scripts/chaos [-form short|long] [-seed 1] [-only kill-replica,toxics] [-binary bin/loadaware]
 //
 // Each trial opens a room of its own (internal/rig): the built binary, a private
 // PostgreSQL, loopback. Traffic is drawn from the seed. A trial prints its figures and
@@ -39,6 +39,9 @@ var trials = []trial{
 	{"scarcity", "disk full, read-only folder, no memory for PostgreSQL: an explicit 503, never a false ack; predictions go on", scarcity},
 	{"rolling", "upgrade and downgrade with a live migration under load: no failed request", rolling},
 	{"overload", "three times the connections of the peak: 80 % of its goodput, the rest refused within 50 ms, recovered within 5 s", overload},
+	{"stale-model", "a network cut while a model is promoted: staleness is bounded and said", stale},
+	{"damaged-model", "every byte flipped, cut at every length: refused, and the last good one answers", damaged},
+	{"bad-model", "allocations of three tenths: rolled back by itself within 200 outcomes, and nothing else is", badModel},
 }
 
 // errSkip is wrapped by a trial that this machine does not allow.
@@ -48,16 +51,17 @@ func main() {
 	form := flag.String("form", "short", "short: few repetitions, for every change; long: those of the goals")
 	seed := flag.Uint64("seed", 1, "of the traffic and of when faults strike")
 	only := flag.String("only", "", "names of trials, separated by commas; all if empty")
+	binary := flag.String("binary", "", "loadaware as it was built; bin/loadaware if empty, built when missing")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if !run(ctx, *form, *seed, *only) {
+	if !run(ctx, sheet{long: *form == "long", seed: *seed, binary: *binary}, *form, *only) {
 		stop()
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, form string, seed uint64, only string) (good bool) {
+func run(ctx context.Context, sheet sheet, form, only string) (good bool) {
 	if form != "short" && form != "long" {
 		fmt.Fprintf(os.Stderr, "-form must be short or long, not %q\n", form)
 		return false
@@ -70,18 +74,23 @@ func run(ctx context.Context, form string, seed uint64, only string) (good bool)
 		}
 	}
 	begun, failed, ran := time.Now(), 0, 0
-	fmt.Printf("chaos: form %s, seed %d, %d cores, load before %s\n", form, seed, runtime.NumCPU(), loadAverage())
+	fmt.Printf("chaos: form %s, seed %d, %d cores, load before %s\n", form, sheet.seed, runtime.NumCPU(), loadAverage())
 	for _, t := range trials {
 		if len(wanted) > 0 && !slices.Contains(wanted, t.name) {
 			continue
 		}
+		if ctx.Err() != nil {
+			fmt.Println("chaos: interrupted")
+			return false
+		}
 		ran++
-		if !t.judge(ctx, &sheet{long: form == "long", seed: seed}) {
+		blank := sheet
+		if !t.judge(ctx, &blank) {
 			failed++
 		}
 	}
 	fmt.Printf("chaos: %d trials, %d failed, %.0f s, form %s, seed %d, load after %s\n",
-		ran, failed, time.Since(begun).Seconds(), form, seed, loadAverage())
+		ran, failed, time.Since(begun).Seconds(), form, sheet.seed, loadAverage())
 	return failed == 0
 }
 
@@ -112,6 +121,7 @@ func (t *trial) judge(ctx context.Context, s *sheet) bool {
 type sheet struct {
 	long   bool
 	seed   uint64
+	binary string // of loadaware; empty: the one in bin
 	faults []string
 }
 

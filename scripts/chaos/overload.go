@@ -1,0 +1,344 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/rig"
+)
+
+// crowd is callers in a closed loop without pause, on connections of their own. Three
+// of four ask, one reports. A refusal is heeded: the caller comes again after Retry-After.
+type crowd struct {
+	addr   string
+	tasks  []rig.Task
+	asks   [][]byte // made before the clock runs: the generator must not be what is measured
+	seed   uint64
+	ledger *rig.Ledger
+}
+
+func newCrowd(room *rig.Room, tasks []rig.Task, seed uint64) *crowd {
+	c := &crowd{addr: strings.TrimPrefix(room.Replicas[0].URL, "http://"), tasks: tasks, seed: seed, ledger: room.Ledger}
+	random := rand.New(rand.NewPCG(seed, 9))
+	for i := range 256 {
+		c.asks = append(c.asks, rig.Ask(random, tasks[random.IntN(len(tasks))], fmt.Sprintf("ask-%d", i)))
+	}
+	return c
+}
+
+// gathering is what a crowd of some size got in some time.
+type gathering struct {
+	connections int
+	took        time.Duration
+	asks, tells share
+	rude        int // refusals without Retry-After
+	failed      int // anything that is neither 200 nor a refusal
+	first       string
+	buckets     []int // answers by 200, by tenth of a second
+}
+
+// share is what became of the asks, or of the reports.
+type share struct {
+	good, refused         int
+	goodTook, refusedTook []time.Duration
+}
+
+func (s *share) add(o *share) {
+	s.good += o.good
+	s.refused += o.refused
+	s.goodTook = append(s.goodTook, o.goodTook...)
+	s.refusedTook = append(s.refusedTook, o.refusedTook...)
+}
+
+// goodput is answers by 200 a second.
+func (g *gathering) goodput() float64 {
+	return float64(g.asks.good+g.tells.good) / g.took.Seconds()
+}
+
+func (g *gathering) asked() float64 { return float64(g.asks.good) / g.took.Seconds() }
+
+// refusedShare is the part of the calls that was refused.
+func (s *share) refusedShare() float64 {
+	return float64(s.refused) / float64(max(1, s.refused+s.good))
+}
+
+func (g *gathering) String() string {
+	return fmt.Sprintf("%4d connections: %6.0f/s (asks %.0f/s p50 %v p99 %v; reports %.0f/s p99 %v), refused: asks %.1f %%, reports %.1f %%, told p50 %v p99 %v; failed %d, rude %d",
+		g.connections, g.goodput(), g.asked(), quantile(g.asks.goodTook, 0.5), quantile(g.asks.goodTook, 0.99),
+		float64(g.tells.good)/g.took.Seconds(), quantile(g.tells.goodTook, 0.99),
+		100*g.asks.refusedShare(), 100*g.tells.refusedShare(), quantile(g.refusals(), 0.5), quantile(g.refusals(), 0.99), g.failed, g.rude)
+}
+
+func (g *gathering) refusals() []time.Duration {
+	return append(append([]time.Duration(nil), g.asks.refusedTook...), g.tells.refusedTook...)
+}
+
+// gather connects n callers, and then lets them go for a while. label tells the runs
+// of one gathering from those of another.
+func (c *crowd) gather(ctx context.Context, label string, n int, length time.Duration) *gathering {
+	g := &gathering{connections: n, took: length, buckets: make([]int, length/bucket+1)}
+	var mu sync.Mutex
+	var connected, callers sync.WaitGroup
+	var begun time.Time
+	start := make(chan struct{})
+	for i := range n {
+		connected.Add(1)
+		callers.Go(func() {
+			conn := &wireConn{addr: c.addr}
+			defer conn.close()
+			err := conn.dial(observeWithin)
+			connected.Done()
+			<-start
+			one := &gathering{buckets: make([]int, len(g.buckets))}
+			if err != nil {
+				one.fail("connect: %v", err)
+			}
+			c.call(ctx, conn, one, fmt.Sprintf("%s-%04d", label, i), i, begun, length)
+			mu.Lock()
+			defer mu.Unlock()
+			g.add(one)
+		})
+	}
+	connected.Wait()
+	begun = time.Now()
+	close(start)
+	callers.Wait()
+	return g
+}
+
+// bucket is the resolution of when answers came.
+const bucket = 100 * time.Millisecond
+
+func (g *gathering) add(one *gathering) {
+	g.asks.add(&one.asks)
+	g.tells.add(&one.tells)
+	g.rude += one.rude
+	g.failed += one.failed
+	if g.first == "" {
+		g.first = one.first
+	}
+	for i, k := range one.buckets {
+		g.buckets[i] += k
+	}
+}
+
+// call is one caller; every fourth reports.
+func (c *crowd) call(ctx context.Context, conn *wireConn, g *gathering, label string, number int, begun time.Time, length time.Duration) {
+	random := rand.New(rand.NewPCG(c.seed, uint64(number)))
+	tells := number%4 == 3
+	path, mine := "/predict", &g.asks
+	if tells {
+		path, mine = "/observe", &g.tells
+	}
+	for n := 0; time.Since(begun) < length && ctx.Err() == nil; n++ {
+		body := c.asks[(number+n)%len(c.asks)]
+		var o rig.Observation
+		if tells {
+			o = rig.Run(random, c.tasks[random.IntN(len(c.tasks))], fmt.Sprintf("%s-%06d", label, n))
+			body, _ = json.Marshal(o) // numbers and strings only
+			c.ledger.Sent(o)
+		}
+		sent := time.Now()
+		a, err := conn.post(path, body, observeWithin)
+		took := time.Since(sent)
+		switch {
+		case err != nil:
+			g.fail("%s: %v", path, err)
+		case a.status == http.StatusOK:
+			mine.good++
+			mine.goodTook = append(mine.goodTook, took)
+			if at := int(time.Since(begun) / bucket); at < len(g.buckets) {
+				g.buckets[at]++
+			}
+			if tells {
+				c.ledger.Acked(o)
+			}
+		case a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable:
+			mine.refused++
+			mine.refusedTook = append(mine.refusedTook, took)
+			if !a.polite {
+				g.rude++
+			}
+			// Those who were refused together should not come again together.
+			wait := a.retryAfter + time.Duration(random.Int64N(int64(200*time.Millisecond)))
+			time.Sleep(min(wait, length-time.Since(begun)))
+		default:
+			g.fail("%s: status %d", path, a.status)
+		}
+	}
+}
+
+func (g *gathering) fail(format string, args ...any) {
+	g.failed++
+	if g.first == "" {
+		g.first = fmt.Sprintf(format, args...)
+	}
+	time.Sleep(10 * time.Millisecond)
+}
+
+// recovered is how long it took until half a second in a row was at least enough a second.
+func (g *gathering) recovered(enough float64) time.Duration {
+	const half = 5 // buckets
+	for i := 0; i+half <= len(g.buckets); i++ {
+		sum := 0
+		for _, k := range g.buckets[i : i+half] {
+			sum += k
+		}
+		if float64(sum)*2 >= enough {
+			return time.Duration(i+half) * bucket
+		}
+	}
+	return g.took + bucket
+}
+
+// storming is a number of connections far beyond the places that there are.
+const storming = 600
+
+// overload finds the peak by a ramp, and then holds three times its connections, and
+// a storm, each in turn with the peak: what else the machine does meets both.
+func overload(ctx context.Context, s *sheet) error {
+	if _, err := exec.LookPath("taskset"); err != nil || runtime.NumCPU() < 2 {
+		return fmt.Errorf("%w: the generator and the server need a core each, and taskset", errSkip)
+	}
+	pin := []string{"taskset", "-c", "0"}
+	room, tasks, err := s.open(ctx, rig.Config{Wrap: pin, Postgres: rig.PostgresConfig{Wrap: pin}})
+	if err != nil {
+		return err
+	}
+	defer room.Close()
+	if err := pinMyself(ctx, "1"); err != nil {
+		return err
+	}
+	defer func() { _ = pinMyself(context.WithoutCancel(ctx), fmt.Sprintf("0-%d", runtime.NumCPU()-1)) }()
+	c := newCrowd(room, tasks, s.seed)
+	peak := c.ramp(ctx, s)
+
+	three := c.contrast(ctx, "three", peak, 3*peak, s.reps(3, 20))
+	three.judge(s, "three times the peak's connections")
+	storm := c.contrast(ctx, "storm", peak, storming, s.reps(2, 6))
+	storm.judge(s, "storm")
+	s.hold(storm.refused() > 0, "storm: nobody was refused: there was no storm")
+	s.hold(storm.asksRefused() < storm.tellsRefused(), "storm: asks were refused more often than reports")
+	s.balance(ctx, "overload", room)
+	return nil
+}
+
+// ramp finds the fewest connections that get the most answers: 3 % more must be worth
+// twice as many.
+func (c *crowd) ramp(ctx context.Context, s *sheet) (peak int) {
+	c.gather(ctx, "warm", 8, time.Second)
+	sizes := []int{4, 8, 16, 32, 64}
+	goodput := make([][]float64, len(sizes))
+	for round := range s.reps(2, 4) {
+		for i, n := range sizes {
+			g := c.gather(ctx, fmt.Sprintf("ramp%d.%d", round, n), n, 1500*time.Millisecond)
+			goodput[i] = append(goodput[i], g.goodput())
+		}
+	}
+	most := 0.0
+	for i, n := range sizes {
+		middle := median(goodput[i])
+		s.tell("ramp: %3d connections: %.0f/s", n, middle)
+		if middle > 1.03*most {
+			peak, most = n, middle
+		}
+	}
+	return peak
+}
+
+// contrast is a crowd of the right size and one that is too large, in turn.
+type contrast struct {
+	right, beyond []*gathering
+}
+
+func (c *crowd) contrast(ctx context.Context, label string, right, beyond, rounds int) *contrast {
+	k := &contrast{}
+	k.right = append(k.right, c.gather(ctx, label+"-first", right, 3*time.Second))
+	for round := range rounds {
+		k.beyond = append(k.beyond, c.gather(ctx, fmt.Sprintf("%s-beyond%d", label, round), beyond, 6*time.Second))
+		k.right = append(k.right, c.gather(ctx, fmt.Sprintf("%s-right%d", label, round), right, 5*time.Second))
+	}
+	return k
+}
+
+func (k *contrast) all(of func(*gathering) float64) (right, beyond []float64) {
+	for _, g := range k.right {
+		right = append(right, of(g))
+	}
+	for _, g := range k.beyond {
+		beyond = append(beyond, of(g))
+	}
+	return right, beyond
+}
+
+// ratio is the middle one of how a crowd that is too large did against those of the
+// right size before and behind it.
+func (k *contrast) ratio(of func(*gathering) float64) (middle, low, high float64) {
+	right, beyond := k.all(of)
+	var ratios []float64
+	for i, b := range beyond {
+		ratios = append(ratios, 2*b/(right[i]+right[i+1]))
+	}
+	return median(ratios), slices.Min(ratios), slices.Max(ratios)
+}
+
+func (k *contrast) sum() *gathering {
+	total := &gathering{}
+	for _, g := range k.beyond {
+		total.took += g.took
+		total.connections = g.connections
+		total.buckets = make([]int, len(g.buckets))
+		total.add(g)
+	}
+	return total
+}
+
+func (k *contrast) refused() int {
+	total := k.sum()
+	return total.asks.refused + total.tells.refused
+}
+func (k *contrast) asksRefused() float64  { return k.sum().asks.refusedShare() }
+func (k *contrast) tellsRefused() float64 { return k.sum().tells.refusedShare() }
+
+func (k *contrast) judge(s *sheet, what string) {
+	right, _ := k.all((*gathering).goodput)
+	total := k.sum()
+	s.tell("%s: beside %.0f/s at the peak (%d connections): %v", what, median(right), k.right[0].connections, total)
+	good, low, high := k.ratio((*gathering).goodput)
+	asked, askedLow, askedHigh := k.ratio((*gathering).asked)
+	var slowest time.Duration
+	failed := total.failed
+	for _, g := range k.right[1:] {
+		slowest = max(slowest, g.recovered(0.8*median(right)))
+		failed += g.failed
+	}
+	s.tell("%s: goodput %.2f [%.2f .. %.2f] of the peak, asks answered %.2f [%.2f .. %.2f], %d rounds; back at 80 %% of the peak within %v at worst",
+		what, good, low, high, asked, askedLow, askedHigh, len(k.beyond), slowest)
+	s.hold(good >= 0.8, "%s: goodput is %.2f of the peak", what, good)
+	s.hold(asked >= 0.8, "%s: asks answered are %.2f of those at the peak", what, asked)
+	s.hold(failed == 0, "%s: %d calls failed: %s", what, failed, total.first)
+	s.hold(total.rude == 0, "%s: %d refusals without Retry-After", what, total.rude)
+	s.hold(quantile(total.refusals(), 0.99) < 50*time.Millisecond, "%s: refusals took %v (p99)", what, quantile(total.refusals(), 0.99))
+	s.hold(slowest <= 5*time.Second, "%s: not recovered within 5 s", what)
+}
+
+func median(v []float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	return v[len(v)/2]
+}
+
+// pinMyself keeps every thread of this process on some cores.
+func pinMyself(ctx context.Context, cores string) error {
+	return command(ctx, "taskset", "-acp", cores, strconv.Itoa(os.Getpid()))
+}

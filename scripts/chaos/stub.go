@@ -1,5 +1,0 @@
-package main
-
-import "context"
-
-func overload(ctx context.Context, s *sheet) error { return nil }
