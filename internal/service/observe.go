@@ -71,6 +71,7 @@ func (s *Service) learn(o *sizing.Observation, r *sizing.Recorded, now time.Time
 	if r.Amended {
 		return // the row was learned when it came; its details wait for the training
 	}
+	s.counts.ended(o, before)
 	if killed := o.Outcome.OOM(); killed || o.Outcome == sizing.Success {
 		t.open.ended(o.Try.Number == 1, before.promised, killed)
 	}

@@ -60,6 +60,7 @@ type Service struct {
 	storeOK  atomic.Bool  // the last call to the store was answered
 	refused  atomic.Int64 // when a report was last refused for want of the store, in Unix nanoseconds; zero once one was stored
 	news     news         // when the store was last heard of
+	counts   counts
 }
 
 // New makes a Service; Run starts its background work.
@@ -80,6 +81,7 @@ func (s *Service) Run(ctx context.Context) error {
 	loops.Go(func() { s.receipts.run(ctx) })
 	loops.Go(func() { s.trainer.Run(ctx) })
 	loops.Go(func() { s.watch(ctx) })
+	loops.Go(func() { s.look(ctx) })
 	loops.Wait()
 	return ctx.Err()
 }

@@ -53,7 +53,9 @@ type Observations interface {
 	// History reads what is to be learned from, bounded: all rows up to
 	// keep.Total; beyond it the newest keep.Recent, the keep.High of the highest
 	// peaks and every OOM among them, and of the rest a fixed thinned sample whose
-	// weights restore the balance. NotFound if the task is unknown.
+	// weights restore the balance. Where a row's peak was merely sampled, Pairs are
+	// the newest PairsKept tries of the namespace whose peak was measured too.
+	// NotFound if the task is unknown.
 	History(ctx context.Context, task sizing.TaskKey, keep Keep) (sizing.History, error)
 
 	// Since reads the rows that arrived after seq, oldest first, at most limit.
@@ -72,6 +74,9 @@ type Keep struct{ Total, Recent, High int }
 
 // DefaultKeep is what training reads: its cost is flat beyond Total rows.
 var DefaultKeep = Keep{Total: 20_000, Recent: 8_000, High: 2_000}
+
+// PairsKept bounds the pairs of a History.
+const PairsKept = 500
 
 // Kill is one OOM-killed try.
 type Kill struct {
@@ -99,6 +104,10 @@ type Receipts interface {
 	// count that a version answered which was not withdrawn, after the task's model
 	// was last chosen by hand or by RollBack.
 	Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error)
+	// Unreported looks at the newest limit receipts of first tries whose prediction
+	// ids are below before, in byte order: how many tries they are of, and of how many
+	// of those nothing was ever reported.
+	Unreported(ctx context.Context, before string, limit int) (tries, unreported int, err error)
 }
 
 // Model is a stored model: bytes that only package fitting understands.
@@ -199,6 +208,14 @@ type Due interface {
 	// non-zero makes it due again at that time (after a failure). Conflict if the
 	// lease was lost.
 	Finish(ctx context.Context, c Claim, retry time.Time) error
+	// Backlog says how much there is to be claimed.
+	Backlog(context.Context) (Backlog, error)
+}
+
+// Backlog is what waits for its training.
+type Backlog struct {
+	Waiting int           // tasks that are due and that nobody has claimed
+	Oldest  time.Duration // for how long the first of them has been due; 0 if none is
 }
 
 // Claim is one leased task.

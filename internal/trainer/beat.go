@@ -53,7 +53,7 @@ func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
 	}
 	t.beats.made++
 	t.beats.turns[task] = t.beats.made // a failure too: the others have their turns
-	report, err := t.search(ctx, task)
+	report, err := t.timed(ctx, true, func() (Report, error) { return t.search(ctx, task) })
 	if sizing.KindOf(err) == sizing.NotFound {
 		return true, nil // deleted meanwhile
 	}

@@ -31,6 +31,8 @@ type Config struct {
 	Keep  store.Keep    // what a training reads; store.DefaultKeep if zero
 
 	SearchEvery time.Duration // between searches for better parameters of a heavy task; never if zero
+
+	Ended func(Ended) // is told of every training and every search of a task that is known; nobody if nil
 }
 
 func (c Config) withDefaults() Config {
@@ -42,10 +44,19 @@ func (c Config) withDefaults() Config {
 
 // Report says what a training came to.
 type Report struct {
-	Trained   bool
-	Published bool
-	Version   int // of the model that is active afterwards; 0 if none
-	Reason    string
+	Trained    bool
+	Published  bool
+	RolledBack bool // the watchdog went back to an earlier version instead
+	Version    int  // of the model that is active afterwards; 0 if none
+	Reason     string
+}
+
+// Ended is a training or a search that has ended, well or not.
+type Ended struct {
+	Search bool
+	Report Report
+	Err    error
+	Took   time.Duration
 }
 
 // Trainer trains tasks that are due. Its methods may be called from many goroutines;
@@ -152,7 +163,18 @@ func (t *Trainer) underLease(ctx context.Context, claim store.Claim) error {
 // TrainNow trains one task, due or not. Too little data, or a challenger that
 // lost, is a Report and no error. NotFound if the task is unknown.
 func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, error) {
-	return t.inTurn(ctx, task, fitting.Fit)
+	return t.timed(ctx, false, func() (Report, error) { return t.inTurn(ctx, task, fitting.Fit) })
+}
+
+// timed tells whoever wants to know how long do took and what came of it. What was cut
+// off by its caller, or was of a task that is not known, ended neither well nor badly.
+func (t *Trainer) timed(ctx context.Context, search bool, do func() (Report, error)) (Report, error) {
+	began := time.Now()
+	report, err := do()
+	if t.cfg.Ended != nil && ctx.Err() == nil && sizing.KindOf(err) != sizing.NotFound {
+		t.cfg.Ended(Ended{Search: search, Report: report, Err: err, Took: time.Since(began)})
+	}
+	return report, err
 }
 
 // fit makes a challenger of a history and its champion; nil where there is none.
@@ -184,7 +206,7 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 		return Report{}, err
 	}
 	if back, reason, err := t.judge(ctx, &active); err != nil || back > 0 {
-		return Report{Version: back, Reason: reason}, err
+		return Report{RolledBack: back > 0, Version: back, Reason: reason}, err
 	}
 	onProbation := active.PinnedBy == store.Watchdog
 	if active.PinnedBy != "" && !onProbation {

@@ -119,6 +119,18 @@ func (s *Store) Finish(ctx context.Context, c store.Claim, retry time.Time) erro
 	})
 }
 
+const backlogSQL = `
+	SELECT count(*), coalesce(now() - min(due_at), interval '0')
+	FROM tally
+	WHERE due_at <= now()`
+
+// Backlog says how much there is to be claimed.
+func (s *Store) Backlog(ctx context.Context) (store.Backlog, error) {
+	var b store.Backlog
+	err := s.pool.QueryRow(ctx, backlogSQL).Scan(&b.Waiting, &b.Oldest)
+	return b, explain("count what is due", err)
+}
+
 func lostLease(c store.Claim) error {
 	return sizing.Errorf(sizing.Conflict, "the lease of %s on %s was lost: another took it over, or the task is gone", c.Owner, c.Task)
 }

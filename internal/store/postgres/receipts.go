@@ -244,6 +244,26 @@ func (s *Store) Realised(ctx context.Context, task sizing.TaskKey, limit int) (s
 	return r, explain("compare promises", err)
 }
 
+const unreportedSQL = `
+	WITH newest AS (
+		SELECT namespace, dag_id, task_id, run_id, map_index
+		FROM receipt
+		WHERE prediction_id < $1 AND run_id <> '' AND try_number = 1
+		ORDER BY prediction_id DESC LIMIT $2),
+	first_try AS (SELECT DISTINCT namespace, dag_id, task_id, run_id, map_index FROM newest)
+	SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (
+		SELECT FROM task
+		JOIN observation ON observation.task = task.id
+		WHERE task.namespace = first_try.namespace AND task.dag_id = first_try.dag_id AND task.task_id = first_try.task_id
+			AND observation.run_id = first_try.run_id AND observation.map_index = first_try.map_index AND try_number = 1))
+	FROM first_try`
+
+// Unreported counts first tries that were asked for and never reported.
+func (s *Store) Unreported(ctx context.Context, before string, limit int) (tries, unreported int, err error) {
+	err = s.pool.QueryRow(ctx, unreportedSQL, before, max(limit, 0)).Scan(&tries, &unreported)
+	return tries, unreported, explain("count what was never reported", err)
+}
+
 const promisesSQL = `
 	WITH judged AS (
 		SELECT id, coalesce(watched_from, '-infinity') AS since, coalesce(withdrawn, '{}') AS withdrawn

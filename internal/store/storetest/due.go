@@ -124,6 +124,26 @@ func examineDue(t *testing.T, open func(*testing.T) store.Store) {
 		finish(t, st, claimLater(t, st, key))
 	})
 
+	t.Run("the backlog is what is due and not claimed", func(t *testing.T) {
+		st := open(t)
+		backlog := func() store.Backlog {
+			b, err := st.Backlog(t.Context())
+			require.NoError(t, err)
+			return b
+		}
+		require.Zero(t, backlog())
+		require.NoError(t, st.SetPolicy(t.Context(), key, sizing.Policy{}))
+		require.NoError(t, st.MarkDue(t.Context(), key, time.Now().Add(time.Hour)))
+		require.Zero(t, backlog(), "due later")
+		require.NoError(t, st.MarkDue(t.Context(), key, long))
+		recordNew(t, st, kill(firstTry(task("other"), "1"), sizing.GiB))
+		require.Equal(t, 2, backlog().Waiting)
+		require.InDelta(t, time.Hour, backlog().Oldest, float64(10*time.Minute))
+		claim(t, st, key)
+		require.Equal(t, 1, backlog().Waiting)
+		require.Less(t, backlog().Oldest, 10*time.Minute)
+	})
+
 	examineLease(t, open)
 }
 

@@ -104,6 +104,42 @@ func examineReceipts(t *testing.T, open func(*testing.T) store.Store) {
 	t.Run("nothing to save is no error", func(t *testing.T) { save(t) })
 }
 
+func examineUnreported(t *testing.T, open func(*testing.T) store.Store) {
+	st := open(t)
+	key := task("silent")
+	reported, failed, silent, again := firstTry(key, "reported"), firstTry(key, "failed"), firstTry(key, "silent"), firstTry(key, "again")
+	lifted := silent
+	lifted.Number = 2
+	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{
+		receipt("0", firstTry(task("unknown"), "r"), 0.1, noon), // of a task that never reported anything
+		receipt("1", reported, 0.1, noon), receipt("2", failed, 0.1, noon), receipt("3", silent, 0.1, noon),
+		receipt("4", again, 0.1, noon), receipt("5", again, 0.1, noon),
+		receipt("6", lifted, 0.1, noon), receipt("7", firstTry(key, ""), 0.1, noon), // no first try; no try at all
+		receipt("8", firstTry(key, "young"), 0.1, noon),
+	}))
+	obs := runs(key, 1)[0]
+	obs.Try = reported
+	recordNew(t, st, obs)
+	obs.Try, obs.Outcome = failed, sizing.Failed
+	recordNew(t, st, obs)
+
+	for claim, c := range map[string]struct {
+		before            string
+		limit             int
+		tries, unreported int
+	}{
+		"asked twice, a try counts once; what failed was reported": {"8", 100, 5, 3},
+		"the newest come first":         {"8", 3, 2, 2},
+		"what is younger is left out":   {"3", 100, 3, 1},
+		"nothing was asked so long ago": {"", 100, 0, 0},
+		"none are looked at":            {"8", 0, 0, 0},
+	} {
+		tries, unreported, err := st.Unreported(t.Context(), c.before, c.limit)
+		require.NoError(t, err)
+		require.Equal(t, [2]int{c.tries, c.unreported}, [2]int{tries, unreported}, claim)
+	}
+}
+
 func examineRealised(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 	key := task("realised")
