@@ -15,7 +15,7 @@ CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/.
 
 export CGO_ENABLED ?= 0
 
-.PHONY: help run test build setup gen verify lint lint-python race e2e test-airflow bench-ml peak peak-table check-image sbom vuln cover clean
+.PHONY: bench-http help run test build setup gen verify lint lint-python race e2e test-airflow bench-ml peak peak-table check-image sbom vuln cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -66,6 +66,11 @@ test-airflow: setup build ## run the provider's tests, and real DAGs with real A
 
 bench-ml: ## time the learning
 	go test -run "^$$$$" -bench . -benchmem ./internal/ml/... ./internal/fitting/...
+
+bench-http: setup build ## hold the service against a bare echo, INSERT and COPY in one run (BENCH=short, full or long)
+	@sh scripts/bench-http/setup.sh
+	@go build -trimpath -o bin/bench-http ./scripts/bench-http
+	@bin/bench-http -form "$(or $(BENCH),full)"
 
 peak: ## build bin/loadaware-peak, which measures a program in its container (Linux)
 	GOOS=linux go build -trimpath -ldflags '-s -w' -o bin/loadaware-peak ./cmd/loadaware-peak

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+)
+
+// tellModel says how large the model is that will answer.
+func (b *bench) tellModel(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, b.place.db.DSN())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	var blob []byte
+	const sql = `SELECT blob FROM model JOIN task ON task.id = model.task AND task.active_version = model.version WHERE task_id = $1`
+	if err := conn.QueryRow(ctx, sql, name).Scan(&blob); err != nil {
+		return err
+	}
+	m, err := fitting.Open(blob)
+	if err != nil {
+		return err
+	}
+	trees := 0
+	if m.Models.Trees != nil {
+		trees = m.Models.Trees.Trees() + m.Models.Resid.Trees()
+	}
+	if m.Models.Spread != nil {
+		trees += m.Models.Spread.Trees()
+	}
+	b.say("model: %d runs, %d trees, %d experts weighed, %d bytes stored", b.runs, trees, len(m.Experts.Picks), len(blob))
+	return nil
+}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/pglocal"
+)
+
+// place is where the service is measured: a PostgreSQL of its own that keeps its
+// promises (fsync is on), and the built binary with tokens.
+//
+//	core of the generator: wrk, PostgreSQL       core of the server: loadaware, or echo
+type place struct {
+	dir        string
+	bin        string
+	db         *pglocal.Server
+	front      string // core of the server
+	back       string // core of the generator
+	token      string
+	processes  []*exec.Cmd
+	client     http.Client
+	serverLogs string
+}
+
+func newPlace(ctx context.Context, bin, front, back string) (*place, error) {
+	dir, err := os.MkdirTemp("", "bench-http-place-")
+	if err != nil {
+		return nil, err
+	}
+	// A server that was started by root drops its privileges, and must still get in.
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // a folder in our own temporary one
+		return nil, err
+	}
+	db, err := pglocal.Start(ctx, pglocal.Config{DataDir: filepath.Join(dir, "data"), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return &place{dir: dir, bin: bin, db: db, front: front, back: back, token: rand.Text(), client: http.Client{Timeout: 15 * time.Minute}}, nil
+}
+
+// close ends what was started, in the reverse order.
+func (p *place) close() error {
+	for i := len(p.processes) - 1; i >= 0; i-- {
+		end(p.processes[i])
+	}
+	return errors.Join(p.db.Stop(), pglocal.Remove(context.Background(), p.db.DataDir()), os.RemoveAll(p.dir))
+}
+
+func end(cmd *exec.Cmd) {
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	done := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	defer done.Stop()
+	_ = cmd.Wait() // how it ended is of no interest
+}
+
+// holdDatabase keeps PostgreSQL on a core; new backends inherit it from their parent.
+func (p *place) holdDatabase(ctx context.Context, cpu string) error {
+	text, err := os.ReadFile(filepath.Join(p.db.DataDir(), "postgres", "postmaster.pid"))
+	if err != nil {
+		return err
+	}
+	postmaster, _, _ := strings.Cut(string(text), "\n")
+	children, err := exec.CommandContext(ctx, "ps", "-o", "pid=", "--ppid", postmaster).Output()
+	if err != nil {
+		return err
+	}
+	for _, pid := range append(strings.Fields(string(children)), postmaster) {
+		if out, err := exec.CommandContext(ctx, "taskset", "-a", "-p", "-c", cpu, pid).CombinedOutput(); err != nil && pid == postmaster {
+			return fmt.Errorf("taskset: %w: %s", err, out)
+		}
+	}
+	return nil
+}
+
+// server is one started server.
+type server struct {
+	cmd   *exec.Cmd
+	url   string
+	admin string
+	ready time.Duration // from its start to its readiness
+}
+
+// serve starts the built binary on the place's database.
+func (p *place) serve(ctx context.Context, cpu string, dsn string) (*server, error) {
+	addr, admin, err := freeAddresses()
+	if err != nil {
+		return nil, err
+	}
+	cmd := pinned(ctx, cpu, p.bin, "serve", "--addr", addr, "--admin-addr", admin, "--database", dsn, "--search-every", "0")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("LOADAWARE_TOKENS=admin:%x", sha256.Sum256([]byte(p.token))))
+	return p.launch(ctx, cmd, addr, admin, "/readyz")
+}
+
+// serveEcho starts this program as the echo.
+func (p *place) serveEcho(ctx context.Context, cpu string) (*server, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	addr, _, err := freeAddresses()
+	if err != nil {
+		return nil, err
+	}
+	return p.launch(ctx, pinned(ctx, cpu, self, "-echo", addr), addr, "", "/")
+}
+
+func (p *place) launch(ctx context.Context, cmd *exec.Cmd, addr, admin, ready string) (*server, error) {
+	log, err := os.OpenFile(filepath.Join(p.dir, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
+	begun := time.Now()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p.processes = append(p.processes, cmd)
+	s := &server{cmd: cmd, url: "http://" + addr, admin: "http://" + admin}
+	for deadline := begun.Add(2 * time.Minute); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(2 * time.Millisecond) {
+		r, err := p.client.Get(s.url + ready)
+		if err != nil {
+			continue
+		}
+		r.Body.Close()
+		if r.StatusCode < http.StatusInternalServerError {
+			s.ready = time.Since(begun)
+			return s, nil
+		}
+	}
+	text, _ := os.ReadFile(log.Name())
+	return nil, fmt.Errorf("%s was not ready: %s", cmd.Path, text)
+}
+
+// call posts a body, and reads the answer where one is wanted.
+func (p *place) call(ctx context.Context, url string, body, answer any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(text(body)))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+p.token)
+	got, err := p.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer got.Body.Close()
+	said, err := io.ReadAll(got.Body)
+	if err != nil {
+		return err
+	}
+	if got.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s: %.500s", url, got.Status, said)
+	}
+	if answer == nil {
+		return nil
+	}
+	return json.NewDecoder(bytes.NewReader(said)).Decode(answer)
+}
+
+// teach reports runs of a task, oldest first, in batches, and trains it.
+func (p *place) teach(ctx context.Context, s *server, seed uint64, task string, runs int) error {
+	r := dice(seed)
+	ended := time.Now().Add(-time.Duration(runs+10) * time.Minute).UTC()
+	for first := 0; first < runs; first += 500 {
+		var batch []object
+		for i := first; i < min(runs, first+500); i++ {
+			batch = append(batch, report(r, task, fmt.Sprintf("taught-%06d", i), ended.Add(time.Duration(i)*time.Minute)))
+		}
+		if err := p.call(ctx, s.url+"/observe/batch", object{"observations": batch}, nil); err != nil {
+			return err
+		}
+	}
+	return p.call(ctx, s.url+"/tasks/"+dag+"/"+task+"/train", object{}, nil)
+}
+
+// resident is the memory that a server holds, in bytes.
+func (s *server) resident() (int64, error) {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(s.cmd.Process.Pid) + "/status")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		if kib, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(kib), " kB"), 10, 64)
+			return n << 10, err
+		}
+	}
+	return 0, errors.New("no VmRSS in the process's status")
+}
+
+// spent is the processor time that a server has used since it started.
+func (s *server) spent() (time.Duration, error) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(s.cmd.Process.Pid) + "/stat")
+	if err != nil {
+		return 0, err
+	}
+	_, behind, _ := strings.Cut(string(stat), ") ") // the name may hold anything
+	fields := strings.Fields(behind)
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("not a process's stat: %q", stat)
+	}
+	user, errUser := strconv.ParseInt(fields[11], 10, 64)
+	system, errSystem := strconv.ParseInt(fields[12], 10, 64)
+	const tick = 10 * time.Millisecond // USER_HZ is 100 on Linux
+	return time.Duration(user+system) * tick, errors.Join(errUser, errSystem)
+}
+
+// freeAddresses are two that nobody serves on.
+func freeAddresses() (one, other string, err error) {
+	a, errA := net.Listen("tcp", "127.0.0.1:0")
+	b, errB := net.Listen("tcp", "127.0.0.1:0")
+	if err := errors.Join(errA, errB); err != nil {
+		return "", "", err
+	}
+	defer a.Close()
+	defer b.Close()
+	return a.Addr().String(), b.Addr().String(), nil
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// load is a closed loop by wrk: as many connections as are said, each of which asks
+// again as soon as it is answered.
+type load struct {
+	url, token  string
+	bodies      []string // sent in turn; counterMark in them is replaced by a number that no other request has
+	connections int
+	threads     int
+	cpu         string // the core of the generator; any if empty
+	span        time.Duration
+}
+
+// counterMark stands in bodies where a number of its own makes each try a new one.
+const counterMark = "#########"
+
+// served is what came of a load. Latencies are in milliseconds.
+type served struct {
+	Requests, Errors, Timeouts float64
+	Seconds                    float64
+	P50, P99, P999, Max        float64
+}
+
+func (s served) rate() float64 { return s.Requests / s.Seconds }
+
+// The bodies are split at the mark once, so that a request is one concatenation.
+const script = `
+local bodies = dofile(os.getenv("BENCH_BODIES"))
+local start, count, at = tonumber(os.getenv("BENCH_START")), 0, 0
+local threads = 0
+function setup(thread) thread:set("id", threads); threads = threads + 1 end
+function init() start = start + (id or 0) * 20000000 end
+local path = wrk.path
+local head
+function request()
+  if not head then
+    head = "POST " .. wrk.path .. " HTTP/1.1\r\nHost: " .. wrk.host .. "\r\nContent-Type: application/json\r\nAuthorization: Bearer " .. os.getenv("BENCH_TOKEN") .. "\r\nContent-Length: "
+    for _, b in ipairs(bodies) do
+      local size = 0
+      for _, part in ipairs(b) do size = size + #part end
+      size = size + 9 * (#b - 1)
+      b[1] = head .. size .. "\r\n\r\n" .. b[1]
+    end
+  end
+  at = at % #bodies + 1
+  local b = bodies[at]
+  if #b == 1 then return b[1] end
+  if #b == 2 then
+    count = count + 1
+    return b[1] .. string.format("%09d", start + count) .. b[2]
+  end
+  local parts = {b[1]}
+  for i = 2, #b do
+    count = count + 1
+    parts[#parts + 1] = string.format("%09d", start + count)
+    parts[#parts + 1] = b[i]
+  end
+  return table.concat(parts)
+end
+function done(summary, latency, requests)
+  local e = summary.errors
+  io.stderr:write(string.format('{"Requests":%d,"Seconds":%f,"Errors":%d,"Timeouts":%d,"P50":%f,"P99":%f,"P999":%f,"Max":%f}\n',
+    summary.requests, summary.duration / 1e6, e.connect + e.read + e.write + e.status, e.timeout,
+    latency:percentile(50) / 1000, latency:percentile(99) / 1000, latency:percentile(99.9) / 1000, latency.max / 1000))
+end
+`
+
+// started numbers the loads of a run, so that no two send the same try.
+var started int
+
+// run puts the load on, and fails where a request was not answered by 2xx.
+func (l load) run(ctx context.Context) (served, error) {
+	dir, err := os.MkdirTemp("", "bench-http-")
+	if err != nil {
+		return served{}, err
+	}
+	defer os.RemoveAll(dir)
+	lua, bodies := filepath.Join(dir, "load.lua"), filepath.Join(dir, "bodies.lua")
+	if err := errors.Join(os.WriteFile(lua, []byte(script), 0o600), os.WriteFile(bodies, []byte(luaTable(l.bodies)), 0o600)); err != nil {
+		return served{}, err
+	}
+	s, err := l.wrk(ctx, lua, bodies, l.span)
+	if err == nil && s.Errors+s.Timeouts > 0 {
+		err = fmt.Errorf("%s: %.0f of %.0f requests were not answered by 2xx, %.0f came late", l.url, s.Errors, s.Requests, s.Timeouts)
+	}
+	return s, err
+}
+
+func (l load) wrk(ctx context.Context, lua, bodies string, span time.Duration) (served, error) {
+	var s served
+	started++
+	args := []string{"wrk", "-t", fmt.Sprint(max(1, l.threads)), "-c", fmt.Sprint(l.connections), "-d", fmt.Sprintf("%ds", max(1, int(span.Seconds()))), "--timeout", "10s", "-s", lua, l.url}
+	cmd := pinned(ctx, l.cpu, args...)
+	cmd.Env = append(os.Environ(), "BENCH_BODIES="+bodies, "BENCH_TOKEN="+l.token, fmt.Sprintf("BENCH_START=%d", started%90*10_000_000))
+	var told bytes.Buffer
+	cmd.Stderr = &told
+	if out, err := cmd.Output(); err != nil {
+		return s, fmt.Errorf("wrk: %w: %s%s", err, out, told.String())
+	}
+	if err := json.Unmarshal(told.Bytes(), &s); err != nil {
+		return s, fmt.Errorf("wrk said %q: %w", told.String(), err)
+	}
+	return s, nil
+}
+
+// luaTable writes bodies as a table of tables of parts.
+func luaTable(bodies []string) string {
+	var b strings.Builder
+	b.WriteString("return {\n")
+	for _, body := range bodies {
+		b.WriteString("{")
+		for part := range strings.SplitSeq(body, counterMark) {
+			fmt.Fprintf(&b, "[==[%s]==],", part)
+		}
+		b.WriteString("},\n")
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// pinned is a command on one core, where one is named and taskset is there.
+func pinned(ctx context.Context, cpu string, args ...string) *exec.Cmd {
+	if taskset, err := exec.LookPath("taskset"); cpu != "" && err == nil {
+		args = append([]string{taskset, "-c", cpu}, args...)
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.WaitDelay = 15 * time.Second
+	return cmd
+}
