@@ -89,6 +89,9 @@ const MaxCores Cores = 1 << 20
 // 1 is "1", 0.25 is "250m".
 func (c Cores) String() string {
 	milli := int64(math.Ceil(float64(c)*1000 - 1e-9))
+	if c > 0 {
+		milli = max(milli, 1) // a hair of a core is no less than none
+	}
 	if milli%1000 == 0 {
 		return strconv.FormatInt(milli/1000, 10)
 	}

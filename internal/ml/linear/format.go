@@ -44,6 +44,9 @@ func (r *Ridge) UnmarshalBinary(b []byte) error {
 	if v := binary.LittleEndian.Uint16(b[4:]); v != FormatVersion {
 		return fmt.Errorf("%w: version %d, not %d", ErrFormat, v, FormatVersion)
 	}
+	if b[6]|b[7] != 0 {
+		return fmt.Errorf("%w: not zero where zero stands", ErrFormat)
+	}
 	body := b[:len(b)-tail]
 	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], b[len(body):]) {
 		return fmt.Errorf("%w: checksum", ErrFormat)

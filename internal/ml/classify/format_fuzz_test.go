@@ -1,0 +1,35 @@
+package classify_test
+
+import (
+	"crypto/sha256"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/ml/classify"
+)
+
+// Whatever is accepted encodes to the same bytes; what is not is refused in words.
+// The fuzzer's bodies get a checksum that fits, or none would be looked at.
+func FuzzDecode(f *testing.F) {
+	head := []byte{'c', 'l', 's', 'f', classify.FormatVersion, 0}
+	for kind := range byte(7) {
+		f.Add(append(head[:6:6], kind, 0))
+		f.Add(append(head[:6:6], kind, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xe0, 0x3f, 0, 0, 0, 0, 0, 0, 0xe0, 0x3f))
+		f.Add(append(head[:6:6], kind, 0, 0xff, 0xff, 0xff, 0xff))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		sum := sha256.Sum256(body)
+		sealed := append(body[:len(body):len(body)], sum[:]...)
+		c, err := classify.Decode(sealed)
+		if err != nil {
+			require.NotEmpty(t, err.Error())
+			return
+		}
+		again, err := classify.Encode(c)
+		require.NoError(t, err)
+		back, err := classify.Decode(again)
+		require.NoError(t, err)
+		require.Equal(t, c.Bins(), back.Bins())
+	})
+}
