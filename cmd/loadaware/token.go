@@ -43,8 +43,12 @@ func makeToken(_ context.Context, con console, args []string) error {
 	var grants []string // of one secret, so that a caller that asks and tells has one token
 	for role := range strings.SplitSeq(*roles, ",") {
 		grant := before + strings.TrimSpace(role) + behind
-		if _, err := parseTokens(grant); err != nil { // what is printed must be understood
+		read, err := httpapi.ParseToken(grant) // what is printed must be understood, and as it was meant
+		if err != nil {
 			return usageErrorf("%v", err)
+		}
+		if read.Namespace != *namespace || read.DAGPrefix != *prefix || strings.Contains(grant, ",") {
+			return usageErrorf("a namespace or a prefix of dag_ids holds no slash, colon or comma")
 		}
 		grants = append(grants, grant)
 	}
