@@ -3,6 +3,8 @@
 
 ADDR ?= 127.0.0.1:8080
 DATA ?= data
+CHAOS ?= long
+SEED ?= 1
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -15,7 +17,7 @@ CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/.
 
 export CGO_ENABLED ?= 0
 
-.PHONY: bench-http help run test build setup gen verify lint lint-python race e2e test-airflow bench-ml peak peak-table check-image sbom vuln cover clean
+.PHONY: bench-http help run test build setup gen verify lint lint-python race e2e test-airflow chaos chaos-short bench-ml peak peak-table check-image sbom vuln cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +65,12 @@ e2e: setup build ## play one story with the built binary, from serve to retrain
 
 test-airflow: setup build ## run the provider's tests, and real DAGs with real Airflow 2.11 and 3, a fake Kubernetes and the built server
 	bash scripts/test-airflow.sh
+
+chaos: setup build ## kill, cut and starve it under load, and count (CHAOS=long or short, SEED=1, ONLY=overload,toxics); 40 minutes
+	go run ./scripts/chaos -form $(CHAOS) -seed $(SEED) -only "$(ONLY)"
+
+chaos-short: ## the same with few repetitions, in 3 minutes
+	@$(MAKE) chaos CHAOS=short
 
 bench-ml: ## time the learning
 	go test -run "^$$$$" -bench . -benchmem ./internal/ml/... ./internal/fitting/...
