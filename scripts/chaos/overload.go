@@ -224,9 +224,9 @@ func overload(ctx context.Context, s *sheet) error {
 	c := newCrowd(room, tasks, s.seed)
 	peak := c.ramp(ctx, s)
 
-	three := c.contrast(ctx, "three", peak, 3*peak, s.reps(3, 20))
+	three := c.contrast(ctx, "three", peak, 3*peak, s.reps(2, 20), s.reps(3, 6))
 	three.judge(s, "three times the peak's connections")
-	storm := c.contrast(ctx, "storm", peak, storming, s.reps(2, 6))
+	storm := c.contrast(ctx, "storm", peak, storming, s.reps(2, 6), s.reps(3, 6))
 	storm.judge(s, "storm")
 	s.hold(storm.refused() > 0, "storm: nobody was refused: there was no storm")
 	s.hold(storm.asksRefused() < storm.tellsRefused(), "storm: asks were refused more often than reports")
@@ -240,7 +240,7 @@ func (c *crowd) ramp(ctx context.Context, s *sheet) (peak int) {
 	c.gather(ctx, "warm", 8, time.Second)
 	sizes := []int{4, 8, 16, 32, 64}
 	goodput := make([][]float64, len(sizes))
-	for round := range s.reps(2, 4) {
+	for round := range s.reps(1, 4) {
 		for i, n := range sizes {
 			g := c.gather(ctx, fmt.Sprintf("ramp%d.%d", round, n), n, 1500*time.Millisecond)
 			goodput[i] = append(goodput[i], g.goodput())
@@ -262,12 +262,12 @@ type contrast struct {
 	right, beyond []*gathering
 }
 
-func (c *crowd) contrast(ctx context.Context, label string, right, beyond, rounds int) *contrast {
-	k := &contrast{}
-	k.right = append(k.right, c.gather(ctx, label+"-first", right, 3*time.Second))
+func (c *crowd) contrast(ctx context.Context, label string, right, beyond, rounds, seconds int) *contrast {
+	k, length := &contrast{}, time.Duration(seconds)*time.Second
+	k.right = append(k.right, c.gather(ctx, label+"-first", right, length))
 	for round := range rounds {
-		k.beyond = append(k.beyond, c.gather(ctx, fmt.Sprintf("%s-beyond%d", label, round), beyond, 6*time.Second))
-		k.right = append(k.right, c.gather(ctx, fmt.Sprintf("%s-right%d", label, round), right, 5*time.Second))
+		k.beyond = append(k.beyond, c.gather(ctx, fmt.Sprintf("%s-beyond%d", label, round), beyond, length))
+		k.right = append(k.right, c.gather(ctx, fmt.Sprintf("%s-right%d", label, round), right, length))
 	}
 	return k
 }
@@ -325,11 +325,16 @@ func (k *contrast) judge(s *sheet, what string) {
 	}
 	s.tell("%s: goodput %.2f [%.2f .. %.2f] of the peak, asks answered %.2f [%.2f .. %.2f], %d rounds; back at 80 %% of the peak within %v at worst",
 		what, good, low, high, asked, askedLow, askedHigh, len(k.beyond), slowest)
-	s.hold(good >= 0.8, "%s: goodput is %.2f of the peak", what, good)
-	s.hold(asked >= 0.8, "%s: asks answered are %.2f of those at the peak", what, asked)
+	// A few seconds on a machine that others use say less: the short form is lenient.
+	enough, most := 0.6, 0.5
+	if s.long {
+		enough, most = 0.8, 0.99
+	}
+	s.hold(good >= enough, "%s: goodput is %.2f of the peak", what, good)
+	s.hold(asked >= enough, "%s: asks answered are %.2f of those at the peak", what, asked)
 	s.hold(failed == 0, "%s: %d calls failed: %s", what, failed, total.first)
 	s.hold(total.rude == 0, "%s: %d refusals without Retry-After", what, total.rude)
-	s.hold(quantile(total.refusals(), 0.99) < 50*time.Millisecond, "%s: refusals took %v (p99)", what, quantile(total.refusals(), 0.99))
+	s.hold(quantile(total.refusals(), most) < 50*time.Millisecond, "%s: refusals took %v (quantile %v)", what, quantile(total.refusals(), most), most)
 	s.hold(slowest <= 5*time.Second, "%s: not recovered within 5 s", what)
 }
 

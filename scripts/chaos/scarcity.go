@@ -73,7 +73,7 @@ func (s *sheet) scarce(ctx context.Context, room *rig.Room, tasks []rig.Task, w 
 	}
 	replica := room.Replicas[0]
 	last, sick := readyAnswer{}, 0
-	for until := time.Now().Add(time.Duration(s.reps(3, 10)) * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+	for until := time.Now().Add(time.Duration(s.reps(2, 8)) * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 		asker.ask(ctx)
 		last = readiness(ctx, replica)
 		alive, _, _ := replica.Call(ctx, http.MethodGet, "/healthz", nil)

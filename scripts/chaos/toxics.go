@@ -86,8 +86,8 @@ func (s *sheet) poisoned(ctx context.Context, room *rig.Room, tasks []rig.Task, 
 	if _, err := proxy.Toxics.AddToxicJson(strings.NewReader(string(toxic))); err != nil {
 		return 0, err
 	}
-	hold := time.Duration(s.reps(1000, 4000)) * time.Millisecond
-	if p.silence(strength) {
+	hold := time.Duration(s.reps(600, 2500)) * time.Millisecond
+	if p.silence(strength) && (s.long || stream == "upstream") {
 		hold = 12 * time.Second
 	}
 	for until := time.Now().Add(hold); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
