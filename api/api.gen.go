@@ -410,7 +410,12 @@ type Observation struct {
 
 	// MemoryMaxBytes The measured peak.
 	MemoryMaxBytes *MemoryBytes `json:"memory_max_bytes,omitempty"`
-	Namespace      *ID          `json:"namespace,omitempty"`
+
+	// MemorySampledBytes The largest sample of a monitoring system that looks every so often, such as Prometheus: what was short between
+	// two looks is not in it. Beside `memory_max_bytes` it teaches how much such samples miss; alone it is raised by
+	// what was learned.
+	MemorySampledBytes *MemoryBytes `json:"memory_sampled_bytes,omitempty"`
+	Namespace          *ID          `json:"namespace,omitempty"`
 
 	// Outcome `oom_killed`: by the kernel at its limit. `app_oom`: the program itself ran out of memory. `failed`: an error that has
 	// nothing to do with memory. `killed`: by a signal of unknown cause. `evicted`: the node took the pod away.

@@ -73,17 +73,18 @@ func (s *server) observation(ctx context.Context, body *api.Observation) (sizing
 	var f form
 	outcome, _ := sizing.ParseOutcome(string(body.Outcome)) // the middle names an unknown one
 	o := sizing.Observation{
-		Try:          tryKey(taskKey(body.Namespace, body.DagID, body.TaskID), body.RunID, body.MapIndex, body.TryNumber),
-		Outcome:      outcome,
-		MemoryMax:    f.memory("memory_max", body.MemoryMaxBytes, body.MemoryMax),
-		CPUMax:       f.cpu("cpu_max", body.CPUMaxCores, nil),
-		Duration:     f.seconds("duration_seconds", body.DurationSeconds),
-		StartedAt:    f.time("started_at", body.StartedAt),
-		EndedAt:      f.time("ended_at", body.EndedAt),
-		Allocated:    f.resources("allocated", body.Allocated),
-		Requested:    f.resources("requested", body.Requested),
-		Features:     f.features(body.Features),
-		PredictionID: f.id("prediction_id", body.PredictionID),
+		Try:           tryKey(taskKey(body.Namespace, body.DagID, body.TaskID), body.RunID, body.MapIndex, body.TryNumber),
+		Outcome:       outcome,
+		MemoryMax:     f.memory("memory_max", body.MemoryMaxBytes, body.MemoryMax),
+		MemorySampled: f.memory("memory_sampled", body.MemorySampledBytes, nil),
+		CPUMax:        f.cpu("cpu_max", body.CPUMaxCores, nil),
+		Duration:      f.seconds("duration_seconds", body.DurationSeconds),
+		StartedAt:     f.time("started_at", body.StartedAt),
+		EndedAt:       f.time("ended_at", body.EndedAt),
+		Allocated:     f.resources("allocated", body.Allocated),
+		Requested:     f.resources("requested", body.Requested),
+		Features:      f.features(body.Features),
+		PredictionID:  f.id("prediction_id", body.PredictionID),
 	}
 	if err := f.err(o.Validate); err != nil {
 		return o, err

@@ -3,6 +3,7 @@ package prometheus
 import (
 	"crypto/md5" //nolint:gosec // Airflow's choice; it tells names apart and protects nothing
 	"encoding/hex"
+	"regexp"
 	"strings"
 )
 
@@ -17,7 +18,7 @@ const (
 // characters, it is shortened to 53 and ends in "-" and 9 digits of the id's MD5.
 //
 //	etl                                   etl
-//	manual__2026-01-03T02:00:00+00:00     manual__2026-01-03T0200000000-0b71dc6d8
+//	manual__2026-01-03T02:00:00+00:00     manual__2026-01-03T0200000000-e9fc016fe
 func SafeLabel(id string) string {
 	safe := strip(id)
 	if safe == id && len(safe) <= maxLabel {
@@ -42,3 +43,26 @@ func strip(id string) string {
 func alphanumeric(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
+
+// timed are the run ids that Airflow makes of a time, without ':' and '+'.
+var timed = regexp.MustCompile(`^(.*\d{4}-\d\d-\d\dT\d\d)(\d\d)(\d\d(?:\.\d+)?)(-?)(\d\d)(\d\d)(_\w+)?-[0-9a-f]{9}$`)
+
+// IDOf finds the id again that a label was made of: the label itself, or the run id
+// of a time whose hash agrees. ok is false where the label does not tell.
+func IDOf(label string) (id string, ok bool) {
+	if parts := timed.FindStringSubmatch(label); parts != nil {
+		sign := parts[4]
+		if sign == "" {
+			sign = "+"
+		}
+		id = parts[1] + ":" + parts[2] + ":" + parts[3] + sign + parts[5] + ":" + parts[6] + parts[7]
+		if SafeLabel(id) == label {
+			return id, true
+		}
+	}
+	return label, !hashedLabel.MatchString(label)
+}
+
+// hashedLabel is how a label ends that was shortened. An id may end so by itself; it
+// is then taken for a shortened one, and not guessed at.
+var hashedLabel = regexp.MustCompile(`-[0-9a-f]{9}$`)

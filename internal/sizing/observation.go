@@ -46,21 +46,24 @@ type Resources struct {
 
 // Observation is what one try used and how it ended. Zero fields are not known.
 //
-//	outcome    MemoryMax known            MemoryMax unknown
-//	success    the peak                   left-censored: at most Allocated.Memory
-//	oom        right-censored: at least max(MemoryMax, Allocated.Memory)
+//	outcome    MemoryMax known   only MemorySampled known    neither known
+//	success    the peak          the peak or less            left-censored: at most Allocated.Memory
+//	oom        right-censored: at least the largest of MemoryMax, MemorySampled and Allocated.Memory
 type Observation struct {
-	Try          TryKey
-	Outcome      Outcome
-	MemoryMax    Bytes
-	CPUMax       Cores
-	Duration     time.Duration
-	StartedAt    time.Time
-	EndedAt      time.Time
-	Allocated    Resources
-	Requested    Resources // the static request of the DAG
-	Features     Features  // nil: those of the prediction made for the same try
-	PredictionID string
+	Try       TryKey
+	Outcome   Outcome
+	MemoryMax Bytes
+	// MemorySampled is the largest sample of somebody who looks now and then, as
+	// Prometheus does: what was short between two looks is not in it.
+	MemorySampled Bytes
+	CPUMax        Cores
+	Duration      time.Duration
+	StartedAt     time.Time
+	EndedAt       time.Time
+	Allocated     Resources
+	Requested     Resources // the static request of the DAG
+	Features      Features  // nil: those of the prediction made for the same try
+	PredictionID  string
 
 	// Provisional marks a kill that is known from a LiftAsk only: the report of
 	// the try itself may still fill in what it knows.
@@ -90,6 +93,7 @@ func (o *Observation) Validate() []FieldError {
 		}
 	}
 	checkBytes("memory_max_bytes", o.MemoryMax)
+	checkBytes("memory_sampled_bytes", o.MemorySampled)
 	checkBytes("allocated.memory_bytes", o.Allocated.Memory)
 	checkBytes("requested.memory_bytes", o.Requested.Memory)
 	checkCores("cpu_max_cores", o.CPUMax)
@@ -101,7 +105,7 @@ func (o *Observation) Validate() []FieldError {
 	if !o.StartedAt.IsZero() && !o.EndedAt.IsZero() && o.EndedAt.Before(o.StartedAt) {
 		add("ended_at", "must not be before started_at")
 	}
-	if o.Outcome.OOM() && o.MemoryMax == 0 && o.Allocated.Memory == 0 {
+	if o.Outcome.OOM() && o.MemoryMax == 0 && o.MemorySampled == 0 && o.Allocated.Memory == 0 {
 		add("allocated.memory_bytes", "is required for an OOM without memory_max_bytes: it is the lower bound of what was needed")
 	}
 	return append(bad, o.Features.Validate()...)
@@ -111,21 +115,25 @@ func (o *Observation) Validate() []FieldError {
 type Censoring uint8
 
 // Exact: the peak was measured. AtLeast: right-censored by an OOM. AtMost:
-// left-censored, a success without a measured peak. NoPeak: says nothing.
+// left-censored, a success without a measured peak. Sampled: the largest sample of a
+// success, which the peak may have exceeded for a moment. NoPeak: says nothing.
 const (
 	NoPeak Censoring = iota
 	Exact
 	AtLeast
 	AtMost
+	Sampled
 )
 
 // Peak is what o tells of the memory that the task needs.
 func (o *Observation) Peak() (Bytes, Censoring) {
 	switch {
 	case o.Outcome.OOM():
-		return max(o.MemoryMax, o.Allocated.Memory), AtLeast
+		return max(o.MemoryMax, o.MemorySampled, o.Allocated.Memory), AtLeast
 	case o.Outcome == Success && o.MemoryMax > 0:
 		return o.MemoryMax, Exact
+	case o.Outcome == Success && o.MemorySampled > 0:
+		return o.MemorySampled, Sampled
 	case o.Outcome == Success && o.Allocated.Memory > 0:
 		return o.Allocated.Memory, AtMost
 	}

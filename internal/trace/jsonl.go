@@ -26,6 +26,7 @@ type body struct {
 	TryNumber       json.Number    `json:"try_number,omitempty"`
 	Outcome         string         `json:"outcome"`
 	MemoryMaxBytes  json.Number    `json:"memory_max_bytes,omitempty"`
+	MemorySampled   json.Number    `json:"memory_sampled_bytes,omitempty"`
 	CPUMaxCores     json.Number    `json:"cpu_max_cores,omitempty"`
 	DurationSeconds json.Number    `json:"duration_seconds,omitempty"`
 	StartedAt       string         `json:"started_at,omitempty"`
@@ -121,7 +122,7 @@ func (b *body) cells() map[string]string {
 		"namespace": b.Namespace, "dag_id": b.DAGID, "task_id": b.TaskID, "run_id": b.RunID,
 		"map_index": b.MapIndex.String(), "try_number": b.TryNumber.String(), "outcome": b.Outcome,
 		"started_at": b.StartedAt, "ended_at": b.EndedAt, "duration_seconds": b.DurationSeconds.String(),
-		"memory_max_bytes": b.MemoryMaxBytes.String(), "cpu_max_cores": b.CPUMaxCores.String(),
+		"memory_max_bytes": b.MemoryMaxBytes.String(), "memory_sampled_bytes": b.MemorySampled.String(), "cpu_max_cores": b.CPUMaxCores.String(),
 		"allocated.memory_bytes": allocated.MemoryBytes.String(), "allocated.cpu_cores": allocated.CPUCores.String(),
 		"requested.memory_bytes": requested.MemoryBytes.String(), "requested.cpu_cores": requested.CPUCores.String(),
 		"prediction_id": b.PredictionID,

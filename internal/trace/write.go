@@ -67,7 +67,7 @@ func JSON(o *sizing.Observation) ([]byte, error) {
 		MapIndex: json.Number(cell("map_index")), TryNumber: json.Number(cell("try_number")),
 		Outcome: o.Outcome.String(), StartedAt: cell("started_at"), EndedAt: cell("ended_at"),
 		DurationSeconds: json.Number(cell("duration_s")),
-		MemoryMaxBytes:  json.Number(cell("memory_max_bytes")), CPUMaxCores: json.Number(cell("cpu_max_cores")),
+		MemoryMaxBytes:  json.Number(cell("memory_max_bytes")), MemorySampled: json.Number(cell("memory_sampled_bytes")), CPUMaxCores: json.Number(cell("cpu_max_cores")),
 		Allocated: &resources{
 			MemoryBytes: json.Number(cell("memory_allocated_bytes")), CPUCores: json.Number(cell("cpu_allocated_cores"))},
 		Requested: &resources{

@@ -25,7 +25,7 @@ type told struct {
 const toldSQL = `
 	SELECT seq, task, run_id, map_index, try_number, outcome, provisional,
 		started_at, ended_at, coalesce(duration_us, 0),
-		coalesce(memory_max, 0), coalesce(allocated_memory, 0), coalesce(requested_memory, 0),
+		` + measuredColumns + `, coalesce(allocated_memory, 0), coalesce(requested_memory, 0),
 		coalesce(cpu_max, 0), coalesce(allocated_cpu, 0), coalesce(requested_cpu, 0),
 		coalesce(prediction_id, ''), features
 	FROM observation
@@ -36,7 +36,9 @@ const amendSQL = `
 	UPDATE observation
 	SET provisional = $3, started_at = $4, ended_at = $5, at = coalesce($5, $4, at),
 		duration_us = nullif($6::bigint, 0),
-		memory_max = nullif($7::bigint, 0), allocated_memory = nullif($8::bigint, 0), requested_memory = nullif($9::bigint, 0),
+		memory_max = coalesce(nullif($7::bigint, 0), nullif($15::bigint, 0)),
+		memory_sampled = nullif($15::bigint, 0), sampled_only = $7::bigint = 0 AND $15::bigint > 0,
+		allocated_memory = nullif($8::bigint, 0), requested_memory = nullif($9::bigint, 0),
 		cpu_max = nullif($10::float8, 0), allocated_cpu = nullif($11::float8, 0), requested_cpu = nullif($12::float8, 0),
 		prediction_id = nullif($13, ''), features = $14
 	WHERE task = $1 AND seq = $2`
@@ -60,7 +62,7 @@ func compare(ctx context.Context, tx pgx.Tx, reports []report, again []int, reco
 			t.Duration.Microseconds(),
 			t.MemoryMax, t.Allocated.Memory, t.Requested.Memory,
 			t.CPUMax, t.Allocated.CPU, t.Requested.CPU,
-			t.PredictionID, t.features)
+			t.PredictionID, t.features, t.MemorySampled)
 	}
 	return tx.SendBatch(ctx, batch).Close()
 }
@@ -101,7 +103,7 @@ func (t *told) scan(rows pgx.Rows) error {
 	var micros int64
 	err := rows.Scan(&t.seq, &t.task, &t.Try.RunID, &t.Try.MapIndex, &t.Try.Number, &t.Outcome, &t.Provisional,
 		&started, &ended, &micros,
-		&t.MemoryMax, &t.Allocated.Memory, &t.Requested.Memory,
+		&t.MemoryMax, &t.MemorySampled, &t.Allocated.Memory, &t.Requested.Memory,
 		&t.CPUMax, &t.Allocated.CPU, &t.Requested.CPU,
 		&t.PredictionID, &t.features)
 	if started != nil {
@@ -121,6 +123,7 @@ func (t *told) amend(r *report) sizing.Recorded {
 	c := &comparison{}
 	fill(c, "outcome", &next.Outcome, r.Outcome)
 	fill(c, "memory_max_bytes", &next.MemoryMax, r.MemoryMax)
+	fill(c, "memory_sampled_bytes", &next.MemorySampled, r.MemorySampled)
 	fill(c, "cpu_max_cores", &next.CPUMax, r.CPUMax)
 	fill(c, "duration_seconds", &next.Duration, r.Duration)
 	fill(c, "started_at", &next.StartedAt, r.StartedAt)

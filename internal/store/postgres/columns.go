@@ -1,5 +1,9 @@
 package postgres
 
+// measuredColumns are the peak that was measured and the one that was sampled, 0
+// where they are not known.
+const measuredColumns = `CASE WHEN sampled_only THEN 0 ELSE coalesce(memory_max, 0) END, coalesce(memory_sampled, 0)`
+
 // Many rows travel in one statement as one array for each column, which the
 // statement puts together again with unnest.
 

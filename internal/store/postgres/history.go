@@ -17,7 +17,7 @@ import (
 // its names. The promise is that of the newest
 // receipt of the try: receipts are written behind, and may come after the report.
 const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
-		coalesce(memory_max, 0), coalesce(cpu_max, 0), coalesce(duration_us, 0),
+		` + measuredColumns + `, coalesce(cpu_max, 0), coalesce(duration_us, 0),
 		coalesce(allocated_memory, 0), coalesce(allocated_cpu, 0),
 		coalesce(requested_memory, 0), coalesce(requested_cpu, 0), features,
 		(SELECT promised FROM receipt
@@ -40,9 +40,14 @@ func (s *Store) History(ctx context.Context, task sizing.TaskKey, keep store.Kee
 			return err
 		}
 		if h.Total <= keep.Total {
-			return readHistory(ctx, tx, &h, allSQL, id)
+			err = readHistory(ctx, tx, &h, allSQL, id)
+		} else {
+			err = readThinned(ctx, tx, &h, id, keep)
 		}
-		return readThinned(ctx, tx, &h, id, keep)
+		if err != nil {
+			return err
+		}
+		return readPairs(ctx, tx, &h)
 	})
 	slices.SortFunc(h.Rows, func(a, b sizing.HistoryRow) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Seq, b.Seq))
@@ -162,7 +167,7 @@ func readHistory(ctx context.Context, tx pgx.Tx, h *sizing.History, sql string, 
 func scanHistory(rows pgx.Rows) (r sizing.HistoryRow, thinned bool, err error) {
 	var micros int64
 	err = rows.Scan(&r.Seq, &r.At, &r.RunID, &r.MapIndex, &r.Try, &r.Outcome,
-		&r.MemoryMax, &r.CPUMax, &micros,
+		&r.MemoryMax, &r.MemorySampled, &r.CPUMax, &micros,
 		&r.Allocated.Memory, &r.Allocated.CPU,
 		&r.Requested.Memory, &r.Requested.CPU, &r.Features, &r.Promised, &thinned)
 	r.At, r.Duration, r.Weight = r.At.UTC(), time.Duration(micros)*time.Microsecond, 1

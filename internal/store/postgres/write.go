@@ -87,26 +87,28 @@ func splitByTry(reports []report) (first, again []int) {
 	return first, again
 }
 
-// $17 and $18 say where in the flat array $20 a row's features stand.
+// $18 and $19 say where in the flat array $21 a row's features stand. A peak that was
+// only sampled stands for the measured one, and says so.
 const insertSQL = `
 	WITH new AS (
 		SELECT * FROM unnest($1::bigint[], $2::text[], $3::int[], $4::smallint[], $5::smallint[], $6::boolean[],
 			$7::timestamptz[], $8::timestamptz[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[],
-			$13::float8[], $14::float8[], $15::float8[], $16::text[], $17::int[], $18::int[], $19::int[])
+			$13::bigint[], $14::float8[], $15::float8[], $16::float8[], $17::text[], $18::int[], $19::int[], $20::int[])
 		WITH ORDINALITY AS new (task, run_id, map_index, try_number, outcome, provisional,
-			started_at, ended_at, duration_us, memory_max, allocated_memory, requested_memory,
+			started_at, ended_at, duration_us, memory_max, allocated_memory, requested_memory, memory_sampled,
 			cpu_max, allocated_cpu, requested_cpu, prediction_id, features_after, features_to, lot, n)),
 	inserted AS (
 		INSERT INTO observation (task, run_id, map_index, try_number, outcome, provisional,
 			at, started_at, ended_at, duration_us,
-			memory_max, allocated_memory, requested_memory,
+			memory_max, allocated_memory, requested_memory, memory_sampled, sampled_only,
 			cpu_max, allocated_cpu, requested_cpu,
 			prediction_id, features, lot)
 		SELECT task, run_id, map_index, try_number, outcome, provisional,
 			coalesce(ended_at, started_at, now()), started_at, ended_at, nullif(duration_us, 0),
-			nullif(memory_max, 0), nullif(allocated_memory, 0), nullif(requested_memory, 0),
+			coalesce(nullif(memory_max, 0), nullif(memory_sampled, 0)), nullif(allocated_memory, 0), nullif(requested_memory, 0),
+			nullif(memory_sampled, 0), memory_max = 0 AND memory_sampled > 0,
 			nullif(cpu_max, 0), nullif(allocated_cpu, 0), nullif(requested_cpu, 0),
-			nullif(prediction_id, ''), ($20::float8[])[features_after + 1:features_to], lot
+			nullif(prediction_id, ''), ($21::float8[])[features_after + 1:features_to], lot
 		FROM new ORDER BY n
 		ON CONFLICT (task, run_id, map_index, try_number) DO NOTHING
 		RETURNING seq, task, run_id, map_index, try_number)
@@ -153,6 +155,7 @@ func columnsOf(reports []*report) []any {
 		column(reports, func(r *report) int64 { return int64(r.MemoryMax) }),
 		column(reports, func(r *report) int64 { return int64(r.Allocated.Memory) }),
 		column(reports, func(r *report) int64 { return int64(r.Requested.Memory) }),
+		column(reports, func(r *report) int64 { return int64(r.MemorySampled) }),
 		column(reports, func(r *report) float64 { return float64(r.CPUMax) }),
 		column(reports, func(r *report) float64 { return float64(r.Allocated.CPU) }),
 		column(reports, func(r *report) float64 { return float64(r.Requested.CPU) }),

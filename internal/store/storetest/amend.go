@@ -14,6 +14,8 @@ import (
 var facts = map[string]struct{ forget, contradict func(*sizing.Observation) }{
 	"memory_max_bytes": {
 		func(o *sizing.Observation) { o.MemoryMax = 0 }, func(o *sizing.Observation) { o.MemoryMax++ }},
+	"memory_sampled_bytes": {
+		func(o *sizing.Observation) { o.MemorySampled = 0 }, func(o *sizing.Observation) { o.MemorySampled++ }},
 	"cpu_max_cores": {
 		func(o *sizing.Observation) { o.CPUMax = 0 }, func(o *sizing.Observation) { o.CPUMax += 0.001 }},
 	"duration_seconds": {

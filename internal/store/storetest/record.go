@@ -16,7 +16,7 @@ func whole(task sizing.TaskKey) sizing.Observation {
 	return sizing.Observation{
 		Try:       sizing.TryKey{TaskKey: task, RunID: "scheduled__2024-05-01T12:00:00+00:00", MapIndex: 4, Number: 2},
 		Outcome:   sizing.OOMKilled,
-		MemoryMax: 7 * sizing.GiB, CPUMax: 1.25,
+		MemoryMax: 7 * sizing.GiB, MemorySampled: 6 * sizing.GiB, CPUMax: 1.25,
 		Duration:  391*time.Second + 500*time.Microsecond,
 		StartedAt: noon.Add(-391 * time.Second), EndedAt: noon,
 		Allocated:    sizing.Resources{Memory: 10 * sizing.GiB, CPU: 2},
@@ -47,7 +47,7 @@ func examineRecord(t *testing.T, open func(*testing.T) store.Store) {
 		}
 		require.Equal(t, sent, h.Schema.Features(row.Features))
 		require.Equal(t, sizing.HistoryRow{Seq: row.Seq, At: noon, RunID: o.Try.RunID, MapIndex: 4, Try: 2,
-			Outcome: sizing.OOMKilled, MemoryMax: 7 * sizing.GiB, CPUMax: 1.25, Duration: o.Duration,
+			Outcome: sizing.OOMKilled, MemoryMax: 7 * sizing.GiB, MemorySampled: 6 * sizing.GiB, CPUMax: 1.25, Duration: o.Duration,
 			Allocated: o.Allocated, Requested: o.Requested, Features: row.Features, Weight: 1}, row)
 	})
 

@@ -35,6 +35,10 @@ class Observation:
         try_number (int | None | Unset):
         memory_max_bytes (int | None | Unset): The measured peak.
         memory_max (None | str | Unset): The measured peak as a quantity.
+        memory_sampled_bytes (int | None | Unset): The largest sample of a monitoring system that looks every so often,
+            such as Prometheus: what was short between
+            two looks is not in it. Beside `memory_max_bytes` it teaches how much such samples miss; alone it is raised by
+            what was learned.
         cpu_max_cores (float | None | Unset): The highest CPU use measured.
         duration_seconds (float | None | Unset):
         started_at (datetime.datetime | None | Unset): Between 1970 and 2200.
@@ -59,6 +63,7 @@ class Observation:
     try_number: int | None | Unset = UNSET
     memory_max_bytes: int | None | Unset = UNSET
     memory_max: None | str | Unset = UNSET
+    memory_sampled_bytes: int | None | Unset = UNSET
     cpu_max_cores: float | None | Unset = UNSET
     duration_seconds: float | None | Unset = UNSET
     started_at: datetime.datetime | None | Unset = UNSET
@@ -109,6 +114,12 @@ class Observation:
             memory_max = UNSET
         else:
             memory_max = self.memory_max
+
+        memory_sampled_bytes: int | None | Unset
+        if isinstance(self.memory_sampled_bytes, Unset):
+            memory_sampled_bytes = UNSET
+        else:
+            memory_sampled_bytes = self.memory_sampled_bytes
 
         cpu_max_cores: float | None | Unset
         if isinstance(self.cpu_max_cores, Unset):
@@ -188,6 +199,8 @@ class Observation:
             field_dict["memory_max_bytes"] = memory_max_bytes
         if memory_max is not UNSET:
             field_dict["memory_max"] = memory_max
+        if memory_sampled_bytes is not UNSET:
+            field_dict["memory_sampled_bytes"] = memory_sampled_bytes
         if cpu_max_cores is not UNSET:
             field_dict["cpu_max_cores"] = cpu_max_cores
         if duration_seconds is not UNSET:
@@ -265,6 +278,15 @@ class Observation:
             return cast(None | str | Unset, data)
 
         memory_max = _parse_memory_max(d.pop("memory_max", UNSET))
+
+        def _parse_memory_sampled_bytes(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        memory_sampled_bytes = _parse_memory_sampled_bytes(d.pop("memory_sampled_bytes", UNSET))
 
         def _parse_cpu_max_cores(data: object) -> float | None | Unset:
             if data is None:
@@ -388,6 +410,7 @@ class Observation:
             try_number=try_number,
             memory_max_bytes=memory_max_bytes,
             memory_max=memory_max,
+            memory_sampled_bytes=memory_sampled_bytes,
             cpu_max_cores=cpu_max_cores,
             duration_seconds=duration_seconds,
             started_at=started_at,
