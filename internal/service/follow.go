@@ -125,7 +125,30 @@ func (s *Service) reload(ctx context.Context, key sizing.TaskKey) error {
 	for i := range tail.Rows {
 		model.Learn(fitting.ToldOf(&tail.Schema, &tail.Rows[i]))
 	}
+	heard := t.loaded // written under s.loading only
 	t.swap(model, tail.LastSeq, refOf(&stored))
+	return s.endElsewhere(ctx, key, t, heard)
+}
+
+// endElsewhere forgets the tries that were asked about here and reported to another
+// replica, which a new model is the occasion to hear of: those after row seq. Without
+// it they would be remembered until maxTries, and count as open for ever.
+func (s *Service) endElsewhere(ctx context.Context, key sizing.TaskKey, t *task, seq int64) error {
+	if seq == 0 {
+		return nil // the first model here: nothing was asked before it
+	}
+	heard, err := s.store.Since(ctx, key, seq, tailAtMost)
+	if err != nil {
+		return err
+	}
+	for i := range heard.Rows {
+		r := &heard.Rows[i]
+		try := sizing.TryKey{TaskKey: key, RunID: r.RunID, MapIndex: r.MapIndex, Number: r.Try}
+		before, asked := s.tries.end(try)
+		if killed := r.Outcome.OOM(); asked && (killed || r.Outcome == sizing.Success) {
+			t.open.ended(r.Try == 1, before.promised, killed)
+		}
+	}
 	return nil
 }
 

@@ -102,6 +102,27 @@ func withTask(a *sizing.Allocation, name string) *sizing.Allocation {
 }
 
 // What this replica was told itself, and nobody trained, must go, too.
+// Callers come to any replica: most tries are asked about at one and reported to
+// another, and the first must not remember them for ever.
+func TestATryThatEndedElsewhereIsForgottenHere(t *testing.T) {
+	r := newReplica(t)
+	r.taught("load", 30)
+	other := join(t, r.dsn, service.Config{}).start()
+	for i := range 40 {
+		other.answer(ask("load", fmt.Sprint("elsewhere-", i)))
+	}
+	other.answer(ask("load", "still running"))
+	require.Equal(t, 41, other.Remembered())
+	for i := range 40 {
+		ended := success("load", i, 40)
+		ended.Try = try("load", fmt.Sprint("elsewhere-", i), 1)
+		r.tell(ended)
+	}
+	_, err := r.Train(t.Context(), task("load"))
+	require.NoError(t, err)
+	other.until(func() bool { return other.Remembered() == 1 }, "only one is under way")
+}
+
 func TestATaskThatIsDeletedElsewhereIsForgottenHere(t *testing.T) {
 	r := newReplica(t)
 	other := join(t, r.dsn, service.Config{}).start()

@@ -2,6 +2,7 @@ package service
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -66,6 +67,9 @@ func (ts *tries) ask(try sizing.TryKey, a asked) bool {
 		ts.order = append(ts.order, try)
 	}
 	ts.asked[try] = a
+	if len(ts.order) > 2*len(ts.asked)+1000 { // most of them have ended
+		ts.order = slices.DeleteFunc(ts.order, func(t sizing.TryKey) bool { _, ok := ts.asked[t]; return !ok })
+	}
 	for len(ts.order) > maxTries {
 		delete(ts.asked, ts.order[0])
 		ts.order = ts.order[1:]
