@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/rig"
+)
+
+// The trials of models are held to replicas with planted faults: doubles that answer by
+// an old version, take what is damaged, or roll back what is good.
+
+// double is a replica that answers what it is told to.
+func double(t *testing.T, answers map[string]string) *rig.Replica {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for path, body := range answers {
+			if strings.HasSuffix(r.URL.Path, path) {
+				fmt.Fprint(w, body)
+				return
+			}
+		}
+		w.WriteHeader(http.StatusConflict)
+	}))
+	t.Cleanup(server.Close)
+	return &rig.Replica{URL: server.URL}
+}
+
+const byOne = `{"source": "model", "memory": {"limit_bytes": 99000000000000}, "model": {"version": 1}}`
+
+func TestAReplicaThatConcealsHowStaleItIsFails(t *testing.T) {
+	for claim, c := range map[string]struct {
+		stale  string
+		faults int
+	}{
+		"conceals": {`{"stale_seconds": 0}`, 1},
+		"says so":  {`{"stale_seconds": 5.5}`, 0},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			near, far := double(t, map[string]string{"/activate": `{}`}), double(t, map[string]string{"/predict": byOne, "/readyz": c.stale})
+			var s sheet
+			require.NoError(t, s.whileCut(t.Context(), &promoter{near: near, far: far, version: 1}, unnoticed+500*time.Millisecond, 0, "both"))
+			assert.Len(t, s.faults, c.faults)
+		})
+	}
+}
+
+func TestACutThatCutsNothingFails(t *testing.T) {
+	two := strings.Replace(byOne, `"version": 1`, `"version": 2`, 1)
+	both := double(t, map[string]string{"/activate": `{}`, "/predict": two, "/readyz": `{"stale_seconds": 0}`})
+	var s sheet
+	require.NoError(t, s.whileCut(t.Context(), &promoter{near: both, far: both, version: 1}, 100*time.Millisecond, 0, "none"))
+	require.Len(t, s.faults, 1)
+	assert.Contains(t, s.faults[0], "nothing was cut")
+}
+
+func TestARollbackOfWhatIsGoodFails(t *testing.T) {
+	day := func(action string) *workday {
+		r := double(t, map[string]string{
+			"/predict": byOne, "/observe": `{}`, "/audit": `{"entries": [{"who": "watchdog", "action": "` + action + `"}]}`,
+		})
+		return &workday{room: &rig.Room{Replicas: []*rig.Replica{r}}, random: rand.New(rand.NewPCG(1, 0)), factor: 1}
+	}
+	for action, faults := range map[string]int{"model rolled back": 1, "model withdrawn": 0} {
+		var s sheet
+		require.NoError(t, s.unharmed(t.Context(), day(action), "a double"))
+		assert.Len(t, s.faults, faults, action)
+	}
+}
