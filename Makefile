@@ -16,7 +16,7 @@ CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/.
 
 export CGO_ENABLED ?= 0
 
-.PHONY: bench-http help run test build setup gen verify lint lint-python race e2e test-airflow chaos chaos-short bench-ml peak peak-table check-image sbom vuln cover clean
+.PHONY: fuzz soak bench-http help run test build setup gen verify lint lint-python race e2e test-airflow chaos chaos-short bench-ml peak peak-table check-image sbom vuln cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,12 @@ chaos: setup build ## kill, cut and starve it under load, and count (CHAOS=long 
 
 chaos-short: ## the same with few repetitions, in 3 minutes
 	@$(MAKE) chaos CHAOS=short
+
+fuzz: setup build ## send what nobody should send, and hold every answer to openapi.yaml (FUZZ=long or short, SEED=1, ONLY=requests,native)
+	go run ./scripts/fuzz -form $(or $(FUZZ),long) -seed $(SEED) -only "$(ONLY)"
+
+soak: setup build ## play tries against two replicas and hold memory, goroutines and descriptors to be flat (SOAK=long or short, RATE=60)
+	go run ./scripts/soak -for $(if $(filter short,$(SOAK)),90s,30m) -rate $(or $(RATE),0) -seed $(SEED)
 
 bench-ml: ## time the learning
 	go test -run "^$$$$" -bench . -benchmem ./internal/ml/... ./internal/fitting/...
