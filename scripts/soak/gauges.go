@@ -18,13 +18,17 @@ type gauge struct {
 	may                allowance
 }
 
+// callers is how many lives are played at once. Each holds at most one connection
+// to a replica, which is a descriptor and two goroutines there.
+const callers = 16
+
 // The allowances are for the whole of the measured time, whatever its length.
 // Resident memory follows the collector and the training under way, so it gets a
-// tenth; file descriptors follow the connections, goroutines both.
+// tenth; the others follow how many connections a busy machine happens to need.
 var gauges = []gauge{
 	{"memory", "process_resident_memory_bytes", "MiB", 1 << 20, allowance{share: 0.10, least: 8 << 20}},
-	{"goroutines", "go_goroutines", "", 1, allowance{share: 0.10, least: 8}},
-	{"descriptors", "process_open_fds", "", 1, allowance{share: 0.10, least: 8}},
+	{"goroutines", "go_goroutines", "", 1, allowance{share: 0.10, least: 2 * callers}},
+	{"descriptors", "process_open_fds", "", 1, allowance{share: 0.10, least: callers}},
 }
 
 // series is what one replica's gauges said over time.

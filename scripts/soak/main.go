@@ -72,7 +72,7 @@ func run(ctx context.Context, p plan) (err error) {
 	}
 	fmt.Printf("seed %d: %d replicas, %d tasks of %d runs, %.0f requests/s for %v, of which the first third is warm-up\n",
 		p.seed, p.replicas, p.tasks, p.past, p.rate, p.length)
-	t := &traffic{replicas: room.Replicas, tasks: tasks, seed: p.seed, callers: 16, rate: p.rate}
+	t := &traffic{replicas: room.Replicas, tasks: tasks, seed: p.seed, callers: callers, rate: p.rate}
 	return soak(ctx, t, p.length)
 }
 
@@ -80,7 +80,7 @@ func run(ctx context.Context, p plan) (err error) {
 func greatest(ctx context.Context, room *rig.Room, tasks []rig.Task, seed uint64) float64 {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	t := &traffic{replicas: room.Replicas, tasks: tasks, seed: ^seed, callers: 16}
+	t := &traffic{replicas: room.Replicas, tasks: tasks, seed: ^seed, callers: callers}
 	rate := t.run(ctx)
 	fmt.Printf("greatest rate: %.0f requests/s by %d callers\n", rate, t.callers)
 	return rate

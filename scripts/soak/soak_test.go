@@ -47,8 +47,8 @@ func TestALeakGrowsAndACollectorDoesNot(t *testing.T) {
 		flat, says := gauges[0].may.flat("memory", "MiB", mib, gaugeOf(c.value))
 		assert.Equal(t, c.flat, flat, "%s: %s", claim, says)
 	}
-	flat, _ := gauges[1].may.flat("goroutines", "", 1, gaugeOf(func(s float64) float64 { return 40 + s/30 }))
-	assert.False(t, flat, "two goroutines a minute")
+	flat, _ := gauges[1].may.flat("goroutines", "", 1, gaugeOf(func(s float64) float64 { return 40 + s/10 }))
+	assert.False(t, flat, "six goroutines a minute")
 }
 
 func step(up bool) float64 {
