@@ -49,10 +49,11 @@ func serve(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	defer stop() // last: what is queued is stored first
-	svc := service.New(st, trainer.New(st, trainer.Config{SearchEvery: cmd.SearchEvery}, log), service.Config{}, log)
+	metrics := httpapi.NewMetrics()
+	metrics.Build(buildVersion)
+	svc := service.New(st, trainer.New(st, trainer.Config{SearchEvery: cmd.SearchEvery, Ended: metrics.Trained}, log), service.Config{}, log)
 	// openDoors has seen to it that without tokens only this machine can connect.
 	auth := httpapi.Auth{Tokens: tokens, Off: len(tokens) == 0, Wary: len(tokens) == 0}
-	metrics := httpapi.NewMetrics()
 	api := httpapi.New(svc, httpapi.Config{Auth: auth, Metrics: metrics, Log: log})
 	hello := greeting{con: con, cfg: &cmd.config, doors: doors, demo: *withDemo, store: st, service: svc, log: log}
 	return doors.serve(ctx, house{main: api, admin: httpapi.Admin(metrics, auth), work: svc.Run, welcome: hello.say}, log)

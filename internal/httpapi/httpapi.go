@@ -55,7 +55,7 @@ func New(svc *service.Service, cfg Config) http.Handler {
 	if s.metrics == nil {
 		s.metrics = NewMetrics()
 	}
-	s.metrics.watch(svc)
+	s.metrics.watch(s)
 	mux := chi.NewRouter()
 	mux.Use(s.begin, s.authenticate, middleware.GetHead)
 	mux.NotFound(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, unknownPath(r)) })

@@ -300,7 +300,7 @@ func TestMetricsCountWhatPassed(t *testing.T) {
 		`loadaware_http_requests_total{route="POST /predict",status="200"} 1`,
 		`loadaware_http_requests_total{route="GET /tasks/{dag_id}/{task_id}",status="404"} 2`,
 		`loadaware_http_requests_total{route="none",status="404"} 1`,
-		`loadaware_http_request_seconds_count{route="POST /predict"} 1`,
+		`loadaware_http_request_duration_seconds_count{route="POST /predict"} 1`,
 		`loadaware_answers_total{mode="enforce",source="requested"} 1`,
 		`loadaware_observations_total{outcome="success",result="recorded"} 1`,
 		`loadaware_observations_total{outcome="success",result="duplicate"} 1`,
