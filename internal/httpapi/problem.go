@@ -90,7 +90,7 @@ func failureOf(err error) *failure {
 	case f.status == 0:
 		return vague
 	case told.Kind == sizing.Unavailable:
-		f.detail = "the database cannot be reached: nothing was changed, send it again"
+		f.detail = "the database cannot be reached or takes no writes: send it again, nothing is stored twice"
 	case len(told.Fields) > 0:
 		f.detail = failed(told.Fields).detail
 	}
