@@ -23,9 +23,9 @@ type Replica struct {
 
 	Binary   string // may be changed between Kill and Start
 	Database string // DATABASE_URL, likewise; that of the room if empty
-	room   *Room
-	addr   string
-	proc   *process
+	room     *Room
+	addr     string
+	proc     *process
 }
 
 func newReplica(room *Room, binary string) (*Replica, error) {

@@ -105,7 +105,7 @@ func (s *sheet) poisoned(ctx context.Context, room *rig.Room, tasks []rig.Task, 
 		asker.asked+seen.Predicted, quantile(asker.took, 0.99), quantile(asker.took, 1), seen.Observed, quantile(seen.observeTook, 1), seen.Refused, seen.Late)
 	s.hold(healed <= 5*time.Second, "%s: healed only after %v", name, healed)
 	s.hold(asker.failed == 0, "%s: %d asks were not answered by a model: %s", name, asker.failed, asker.first)
-	s.hold(seen.Late+seen.Failed+seen.Rude+seen.Broken+seen.Unacked+seen.PredictRefused == 0, "%s: %s", name, seen)
+	s.hold(seen.Late+seen.Failed+seen.Rude+seen.Broken+seen.Unacked+seen.PredictRefused == 0, "%s: %v", name, &seen)
 	return healed, nil
 }
 

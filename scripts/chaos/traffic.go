@@ -57,7 +57,7 @@ type tally struct {
 	lastAck             time.Time
 }
 
-func (t tally) String() string {
+func (t *tally) String() string {
 	text := fmt.Sprintf("predict 200: %d (p99 %v, max %v), observe 200: %d (p99 %v, max %v), refused %d (asks %d), broken %d, rude %d, late %d, failed %d",
 		t.Predicted, quantile(t.predictTook, 0.99), quantile(t.predictTook, 1), t.Observed, quantile(t.observeTook, 0.99), quantile(t.observeTook, 1),
 		t.Refused, t.PredictRefused, t.Broken, t.Rude, t.Late, t.Failed)
@@ -224,9 +224,9 @@ func (t *traffic) address(n int) string {
 }
 
 // note keeps the first fault in words.
-func (c *tally) note(format string, args ...any) {
-	if c.First == "" {
-		c.First = fmt.Sprintf(format, args...)
+func (t *tally) note(format string, args ...any) {
+	if t.First == "" {
+		t.First = fmt.Sprintf(format, args...)
 	}
 }
 
@@ -250,7 +250,7 @@ func (t *traffic) send(ctx context.Context, url string, body []byte) (status int
 
 // settle holds what every trial holds: good manners, and books that balance.
 func (s *sheet) settle(ctx context.Context, what string, seen tally, room *rig.Room) {
-	s.tell("%s: %s", what, seen)
+	s.tell("%s: %v", what, &seen)
 	s.hold(seen.Predicted > 0 && seen.Observed > 0, "%s: nothing was answered", what)
 	s.hold(seen.Late == 0, "%s: %d calls beyond their deadline", what, seen.Late)
 	s.hold(seen.Failed == 0, "%s: %d calls failed", what, seen.Failed)
