@@ -48,7 +48,7 @@ func stale(ctx context.Context, s *sheet) error {
 	if err := s.whileWhole(ctx, p); err != nil {
 		return err
 	}
-	lengths := []time.Duration{2 * time.Second, 12 * time.Second}
+	lengths := []time.Duration{time.Second, 6 * time.Second}
 	if s.long {
 		lengths = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 12 * time.Second, 30 * time.Second, 60 * time.Second, 120 * time.Second}
 	}
