@@ -109,6 +109,9 @@ type row struct {
 func (b *bench) table() []row {
 	return []row{
 		{"1", "single questions against a bare echo", true, b.single},
+		{"2", "latency at half of the maximum, training and observing", true, b.steady},
+		{"3", "reports against INSERT and COPY", true, b.ingest},
+		{"4", "cost as tasks, observations and replicas grow", false, b.growth},
 	}
 }
 

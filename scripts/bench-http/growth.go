@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// size is how much there is to serve.
+type size struct{ tasks, observations, replicas int }
+
+// grown is what serving it cost.
+type grown struct {
+	size
+	ready, p50, p99 time.Duration
+	perModel        float64 // bytes of resident memory for one model more than none
+}
+
+// sizes grow one thing at a time.
+func (b *bench) sizes() []size {
+	all := []size{{10, 1_000, 1}, {100, 1_000, 1}, {1_000, 1_000, 1}, {1_000, 10_000, 1}, {1_000, 100_000, 1}, {1_000, 1_000_000, 1}, {1_000, 1_000_000, 2}, {1_000, 1_000_000, 3}}
+	if b.form == "long" {
+		all = append(all, size{1_000, 10_000_000, 1}, size{10_000, 10_000_000, 1})
+	}
+	return all
+}
+
+// growth is row 4: what a question, a model and a start cost as tasks, observations
+// and replicas grow. Tasks are copies of the trained one under other names.
+func (b *bench) growth(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, b.place.db.DSN())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	empty, err := b.server.resident()
+	if err != nil {
+		return err
+	}
+	b.say("| tasks with models | observations | replicas | ready after | memory a model | p50 | p99 |\n|---:|---:|---:|---:|---:|---:|---:|")
+	var all []grown
+	for _, s := range b.sizes() {
+		if err := grow(ctx, conn, s); err != nil {
+			return err
+		}
+		g, err := b.served(ctx, s, empty)
+		if err != nil {
+			return err
+		}
+		b.say("| %d | %d | %d | %.1f s | %.2f MB | %.2f ms | %.2f ms |", g.tasks, g.observations, g.replicas, g.ready.Seconds(), g.perModel/1e6, millis(g.p50), millis(g.p99))
+		all = append(all, g)
+	}
+	return os.WriteFile("docs/growth.svg", []byte(plot(all)), 0o644) //nolint:gosec // a picture for everybody
+}
+
+// grow adds tasks and observations up to a size, by SQL.
+func grow(ctx context.Context, conn *pgx.Conn, s size) error {
+	for _, sql := range []string{
+		`INSERT INTO task (namespace, dag_id, task_id, schema, active_version)
+			SELECT namespace, 'grown', 'task-' || i, schema, active_version FROM task, generate_series(1, $1::int) i WHERE task_id = '` + name + `' ON CONFLICT DO NOTHING`,
+		`INSERT INTO tally (task) SELECT id FROM task WHERE dag_id = 'grown' AND id NOT IN (SELECT task FROM tally) AND $1::int > 0`,
+		`INSERT INTO lease (task) SELECT id FROM task WHERE dag_id = 'grown' AND id NOT IN (SELECT task FROM lease) AND $1::int > 0`,
+		`INSERT INTO model (task, version, family, format, observations, last_seq, trained_at, exam, blob)
+			SELECT grown.id, version, family, format, observations, last_seq, trained_at, exam, blob
+			FROM model JOIN task ON task.id = model.task AND task.active_version = model.version AND task.task_id = '` + name + `' CROSS JOIN task AS grown
+			WHERE grown.dag_id = 'grown' AND $1::int > 0 ON CONFLICT DO NOTHING`,
+	} {
+		if _, err := conn.Exec(ctx, sql, s.tasks); err != nil {
+			return err
+		}
+	}
+	_, err := conn.Exec(ctx, `
+		INSERT INTO observation (task, run_id, map_index, try_number, outcome, provisional, at, memory_max, duration_us, lot, features)
+		SELECT grown.id, 'grown-' || i, -1, 1, 1, false, '2020-01-01'::timestamptz + i * interval '1 second', 1000000000 + i, 60000000, hashint4(i), '{1,2,3,4,5,6,7,8,9,10,11,18262}'
+		FROM generate_series((SELECT count(*) + 1 FROM observation JOIN task ON task.id = task AND dag_id = 'grown'), $1::int) i
+		JOIN task AS grown ON dag_id = 'grown' AND task_id = 'task-' || (1 + i % 10) ON CONFLICT DO NOTHING`, s.observations)
+	return err
+}
+
+// served starts replicas, asks them about tasks in turn, and ends them.
+func (b *bench) served(ctx context.Context, s size, empty int64) (g grown, err error) {
+	g.size = s
+	var replicas []*server
+	defer func() {
+		for _, r := range replicas {
+			end(r.cmd)
+		}
+	}()
+	for range s.replicas {
+		r, err := b.place.serve(ctx, "", b.place.db.DSN())
+		if err != nil {
+			return g, err
+		}
+		replicas = append(replicas, r)
+		g.ready = max(g.ready, r.ready)
+	}
+	held, err := replicas[0].resident()
+	if err != nil {
+		return g, err
+	}
+	g.perModel = float64(max(0, held-empty)) / float64(s.tasks)
+	r := dice(b.seed + 9)
+	var bodies []string
+	for i := range 512 {
+		q := question(r, fmt.Sprint("task-", 1+i%s.tasks), "grown__"+counterMark)
+		q["dag_id"] = "grown"
+		bodies = append(bodies, text(q))
+	}
+	for _, replica := range replicas {
+		asked := pace{url: replica.url + "/predict", token: b.place.token, bodies: bodies, rate: 200, span: 3 * time.Second}.run(ctx)
+		if asked.errors > 0 {
+			return g, fmt.Errorf("%d of %d questions were not answered", asked.errors, len(asked.took))
+		}
+		g.p50, g.p99 = max(g.p50, asked.at(0.5)), max(g.p99, asked.at(0.99))
+	}
+	return g, nil
+}
+
+// plot draws the median latency of each size as a bar, all from zero.
+func plot(all []grown) string {
+	const width, left, line = 720, 330, 26
+	most := time.Millisecond
+	for _, g := range all {
+		most = max(most, g.p50)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="13">`+"\n", width, line*(len(all)+2))
+	fmt.Fprintf(&b, `<text x="10" y="%d" font-weight="bold">median time of a question, by what there is to serve</text>`+"\n", line-6)
+	for i, g := range all {
+		y := line * (i + 1)
+		bar := float64(width-left-90) * float64(g.p50) / float64(most)
+		fmt.Fprintf(&b, `<text x="10" y="%d">%d tasks, %d observations, %d replicas</text><rect x="%d" y="%d" width="%.0f" height="%d" fill="#4477aa"/><text x="%.0f" y="%d">%.2f ms</text>`+"\n",
+			y+17, g.tasks, g.observations, g.replicas, left, y+4, bar, line-8, float64(left)+bar+6, y+17, millis(g.p50))
+	}
+	b.WriteString("</svg>\n")
+	return b.String()
+}
