@@ -34,6 +34,8 @@ func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 		m.Trees = champion.Trees
 		champion = nil // what it learned of a report that was taken back must not stay
 	}
+	m.Sampling = samplingOf(h.Task, h.Pairs)
+	h = m.Sampling.measured(h)
 	if err := m.takeIn(h); err != nil {
 		return nil, Outcome{}, err
 	}

@@ -21,8 +21,10 @@ type Lesson struct {
 	rows   []sizing.HistoryRow
 }
 
-// LessonOf keeps the rows of h whose peak was measured.
+// LessonOf keeps the rows of h whose peak was measured, or sampled and raised.
 func LessonOf(h *sizing.History) *Lesson {
+	raise := samplingOf(h.Task, h.Pairs)
+	h = raise.measured(h)
 	l := &Lesson{Task: h.Task, schema: h.Schema}
 	for i := range h.Rows {
 		if _, censoring := h.Rows[i].Peak(); censoring == sizing.Exact {

@@ -55,6 +55,7 @@ type Model struct {
 	Experts   *experts.Experts
 	Share     experts.Pool // the task's share in what its DAG's tasks learned
 	Trees     Trees        `cbor:",omitzero"` // how its trees are grown
+	Sampling  sampling     `cbor:",omitzero"` // what samples of a peak miss
 	Early     []row        // the first rows, from which a young task is refitted at once
 	Honest    []honest     // newest last
 	Held      []Told       // quarantined: far beyond anything seen, not confirmed yet
@@ -116,6 +117,7 @@ func (m *Model) Pool() Pool { return m.Share }
 // pool, until Heed tells of the others.
 func (m *Model) Learn(t Told) {
 	m.stamp = stamps.Add(1)
+	m.Sampling.told(&t)
 	m.count(&t)
 	switch t.Censoring {
 	case sizing.Exact:

@@ -81,7 +81,7 @@ type Found struct {
 // rows; between two it looks whether ctx has ended, whose error it returns. The same
 // history and champion give the same Found.
 func Search(ctx context.Context, h *sizing.History, champion *Model) (Found, error) {
-	s := newSearch(h, champion.Trees)
+	s := newSearch(champion.Sampling.measured(h), champion.Trees)
 	if s.measured < searchFrom {
 		return Found{Exam: Exam{Reason: fmt.Sprintf("no search below %d runs with a measured peak: there are %d", searchFrom, s.measured)}}, nil
 	}
