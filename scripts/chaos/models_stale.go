@@ -72,8 +72,11 @@ func stale(ctx context.Context, s *sheet) error {
 			if err != nil {
 				return err
 			}
-			s.tell("cut for %v (%s): the promotion is followed %v after the network is back", length, stream, took.Round(time.Millisecond))
+			sure := p.sure(ctx, time.Minute)
+			s.tell("cut for %v (%s): the promotion is followed %v after the network is back, and %v later /readyz says below 2 s again",
+				length, stream, took.Round(time.Millisecond), sure.Round(time.Millisecond))
 			s.hold(took <= healed, "cut for %v (%s): followed only after %v", length, stream, took)
+			s.hold(sure <= unnoticed+healed, "cut for %v (%s): /readyz says below 2 s only after another %v", length, stream, sure)
 		}
 	}
 	return nil
@@ -102,6 +105,16 @@ func (p *promoter) follows(ctx context.Context, atMost time.Duration) (time.Dura
 		}
 		time.Sleep(time.Millisecond)
 	}
+}
+
+// sure waits until the far replica knows again what is stored: it may follow a promotion
+// before it can tell that it missed no other.
+func (p *promoter) sure(ctx context.Context, atMost time.Duration) time.Duration {
+	begun := time.Now()
+	for staleness(ctx, p.far) >= 2*time.Second && time.Since(begun) < atMost {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return time.Since(begun)
 }
 
 // whileWhole says how soon a promotion is followed.
