@@ -169,10 +169,12 @@ func (m *moments) solve(k int, penalty float64) ([]*Ridge, error) {
 const constant = 1e-9
 
 // varying lists the columns, of the first p, that vary, with their standard deviations.
+// One whose squares overflow tells nothing that could be computed with, and must not
+// take the others along.
 func (m *moments) varying(p int) (used []int, scale []float64) {
 	for j := range p {
 		deviation := math.Sqrt(m.co.At(j, j) / m.weight)
-		if deviation > constant*math.Abs(m.mean[j]) {
+		if finite(deviation) && deviation > constant*math.Abs(m.mean[j]) {
 			used, scale = append(used, j), append(scale, deviation)
 		}
 	}
