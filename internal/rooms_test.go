@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 	"internal/store":          {"internal/sizing"},
 	"internal/store/postgres": {"internal/sizing", "internal/store", "internal/plainjson"},
 	"migrations":              {},
+	"internal/tracing":        {},
 	"internal/pglocal":        {},
 	"internal/rig":            {"internal/pglocal"},
 
@@ -51,6 +52,8 @@ var mayImport = map[string][]string{
 	"internal/trace":   {"internal/sizing"},
 
 	"internal/prometheus": {"internal/sizing"},
+	"internal/airflow":    {"internal/sizing"},
+	"internal/usagelog":   {"internal/sizing"},
 
 	"internal/backtest":   {"internal/sizing", "internal/trace", "internal/fitting", "internal/service", "internal/trainer", "internal/ml/…"},
 	"internal/experiment": {"internal/sizing", "internal/trace", "internal/fitting", "internal/ml/…"},

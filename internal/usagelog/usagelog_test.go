@@ -1,0 +1,154 @@
+package usagelog_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/usagelog"
+)
+
+const good = `# dag_id=pricing, task_id=load
+# run_id=manual__2025-03-01T06:00:00+00:00
+# map_index=4, try_number=2, sampler=of ours
+timestamp,memory_bytes,cpu_cores
+2025-03-01T09:01:00Z,100,0.2
+2025-03-01T09:01:05Z,900,1.5
+2025-03-01T09:01:10Z,300,0.1
+`
+
+func tryOf(dag, task, run string, mapIndex, number int) sizing.TryKey {
+	return sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: dag, Task: task}, RunID: run, MapIndex: mapIndex, Number: number}
+}
+
+func TestTheLargestSampleIsTakenAndTheSpanOfAll(t *testing.T) {
+	log, err := usagelog.Read(strings.NewReader(good), "anything.csv")
+	require.NoError(t, err)
+	begun := time.Date(2025, 3, 1, 9, 1, 0, 0, time.UTC)
+	assert.Equal(t, usagelog.Log{
+		Try:    tryOf("pricing", "load", "manual__2025-03-01T06:00:00+00:00", 4, 2),
+		Memory: 900, CPU: 1.5, From: begun, To: begun.Add(10 * time.Second), Samples: 3,
+	}, log)
+	o := log.Observation()
+	assert.Equal(t, sizing.Success, o.Outcome, "nobody said otherwise")
+	assert.Equal(t, sizing.Bytes(900), o.MemorySampled)
+	assert.Zero(t, o.MemoryMax, "a sample is no measured peak")
+	assert.Equal(t, 10*time.Second, o.Duration)
+	assert.Empty(t, o.Validate())
+}
+
+func TestAFileIsReadTheSameInGzip(t *testing.T) {
+	var zipped bytes.Buffer
+	zip := gzip.NewWriter(&zipped)
+	_, err := zip.Write([]byte(good))
+	require.NoError(t, err)
+	require.NoError(t, zip.Close())
+	whole := zipped.Bytes()
+	plain, err := usagelog.Read(strings.NewReader(good), "")
+	require.NoError(t, err)
+	log, err := usagelog.Read(bytes.NewReader(whole), "x.csv.gz")
+	require.NoError(t, err)
+	assert.Equal(t, plain, log)
+	_, err = usagelog.Read(bytes.NewReader(whole[:len(whole)-9]), "x.csv.gz")
+	assert.ErrorIs(t, err, usagelog.ErrFile, "half a file is none")
+}
+
+func TestThePathMaySayWhichTryItIsAndTheFileKnowsBetter(t *testing.T) {
+	const samples = "timestamp,memory_bytes\n1740819660,100\n1740819665.5,200\n"
+	path := "/logs/dag_id=pricing/run_id=r=1/task_id=load/map_index=0/attempt=3.csv.gz"
+	log, err := usagelog.Read(strings.NewReader(samples), path)
+	require.NoError(t, err)
+	assert.Equal(t, tryOf("pricing", "load", "r=1", 0, 3), log.Try)
+	assert.Equal(t, 5500*time.Millisecond, log.To.Sub(log.From))
+	log, err = usagelog.Read(strings.NewReader("# try_number=4\n# outcome=oom_killed\n"+samples), path)
+	require.NoError(t, err)
+	assert.Equal(t, tryOf("pricing", "load", "r=1", 0, 4), log.Try)
+	assert.Equal(t, sizing.OOMKilled, log.Observation().Outcome)
+}
+
+func TestWhatIsWrongWithAFileIsNamed(t *testing.T) {
+	const head = "# dag_id=d, task_id=t, run_id=r\n"
+	for claim, c := range map[string]struct{ text, said string }{
+		"no try":              {"timestamp,memory_bytes\n1,1\n", "dag_id is required"},
+		"no columns":          {head, "no line of column names"},
+		"other columns":       {head + "time,rss\n1,1\n", `its columns are "time,rss"`},
+		"no samples":          {head + "timestamp,memory_bytes\n", "no samples"},
+		"no time":             {head + "timestamp,memory_bytes\nsoon,1\n", `line 2 behind the comments: timestamp: "soon" is no time`},
+		"no number":           {head + "timestamp,memory_bytes\n1,1\n2,much\n", `line 3 behind the comments: memory_bytes: "much" is not a number`},
+		"less than nothing":   {head + "timestamp,memory_bytes\n1,-1\n", "memory_bytes"},
+		"not a number at all": {head + "timestamp,memory_bytes\n1,NaN\n", "memory_bytes"},
+		"cores beyond all":    {head + "timestamp,memory_bytes,cpu_cores\n1,1,1e9\n", "cpu_cores"},
+		"a row too short":     {head + "timestamp,memory_bytes\n1\n", "wrong number of fields"},
+		"an outcome unknown":  {head + "# outcome=fine\ntimestamp,memory_bytes\n1,1\n", "outcome=fine: must be one of"},
+		"a try that is none":  {head + "# try_number=first\ntimestamp,memory_bytes\n1,1\n", "try_number=first"},
+		"an endless comment":  {"#" + strings.Repeat("x", 1<<17), "a comment is longer"},
+	} {
+		_, err := usagelog.Read(strings.NewReader(c.text), "x.csv")
+		assert.ErrorIs(t, err, usagelog.ErrFile, claim)
+		assert.ErrorContains(t, err, c.said, claim)
+	}
+}
+
+func TestFilesBelowAFolderAreFoundInOrder(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"b/2.csv", "b/1.csv.gz", "a.csv", "notes.txt", "b/run.log"} {
+		name = filepath.Join(folder, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, nil, 0o600))
+	}
+	found, err := usagelog.Find(folder, filepath.Join(folder, "notes.txt"), filepath.Join(folder, "a.csv"))
+	require.NoError(t, err)
+	for n := range found {
+		found[n] = strings.TrimPrefix(found[n], folder+"/")
+	}
+	assert.Equal(t, []string{"a.csv", "b/1.csv.gz", "b/2.csv", "notes.txt"}, found)
+	_, err = usagelog.Find(filepath.Join(folder, "none"))
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// The peak does not depend on the order of the samples.
+func TestThePeakIsThatOfAnyOrder(t *testing.T) {
+	dice := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		rows, largest := []string{}, 0
+		for range 1 + dice.IntN(50) {
+			memory := dice.IntN(1 << 40)
+			largest = max(largest, memory)
+			rows = append(rows, fmt.Sprintf("%d,%d", dice.IntN(1<<31), memory))
+		}
+		log, err := usagelog.Read(strings.NewReader("# dag_id=d, task_id=t, run_id=r\ntimestamp,memory_bytes\n"+strings.Join(rows, "\n")), "")
+		require.NoError(t, err)
+		assert.Equal(t, sizing.Bytes(largest), log.Memory)
+		assert.False(t, log.To.Before(log.From))
+		assert.Equal(t, len(rows), log.Samples)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(good), "x.csv")
+	f.Add([]byte("timestamp,memory_bytes\n1,1\n"), "dag_id=d/task_id=t/run_id=r/attempt=1.csv")
+	f.Add([]byte("\x1f\x8b"), "")
+	f.Fuzz(func(t *testing.T, text []byte, path string) {
+		log, err := usagelog.Read(bytes.NewReader(text), path)
+		if err != nil {
+			if !errors.Is(err, usagelog.ErrFile) {
+				t.Fatalf("%v is not ErrFile", err)
+			}
+			return
+		}
+		if o := log.Observation(); len(o.Try.Validate(true)) > 0 || log.Samples < 1 || log.To.Before(log.From) {
+			t.Fatalf("%+v", log)
+		}
+	})
+}
