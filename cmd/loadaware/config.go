@@ -12,25 +12,30 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/kelseyhightower/envconfig"
 )
 
 // config is all that can be set from outside. Flags override the environment,
 // which overrides the defaults. Every variable begins with LOADAWARE_, but for
-// DATABASE_URL, which platforms set.
+// DATABASE_URL, which platforms set, and those of OpenTelemetry.
 type config struct {
-	Addr        string        `envconfig:"ADDR"`
-	AdminAddr   string        `envconfig:"ADMIN_ADDR"`
-	Data        string        `envconfig:"DATA"`
-	DatabaseURL string        `envconfig:"DATABASE_URL"`
-	Tokens      string        `envconfig:"TOKENS"`
-	TLSCert     string        `envconfig:"TLS_CERT"`
-	TLSKey      string        `envconfig:"TLS_KEY"`
-	TLSClientCA string        `envconfig:"TLS_CLIENT_CA"`
-	LogLevel    slog.Level    `envconfig:"LOG_LEVEL"`
-	SearchEvery time.Duration `envconfig:"SEARCH_EVERY"`
-	URL         string        `envconfig:"URL"`
-	Token       string        `envconfig:"TOKEN"`
+	Addr        string          `envconfig:"ADDR"`
+	AdminAddr   string          `envconfig:"ADMIN_ADDR"`
+	Data        string          `envconfig:"DATA"`
+	DatabaseURL string          `envconfig:"DATABASE_URL"`
+	Tokens      string          `envconfig:"TOKENS"`
+	TLSCert     string          `envconfig:"TLS_CERT"`
+	TLSKey      string          `envconfig:"TLS_KEY"`
+	TLSClientCA string          `envconfig:"TLS_CLIENT_CA"`
+	LogLevel    slog.Level      `envconfig:"LOG_LEVEL"`
+	LogFormat   logFormat       `envconfig:"LOG_FORMAT"`
+	TraceTo     string          `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT"`
+	TraceAs     string          `envconfig:"OTEL_EXPORTER_OTLP_HEADERS"` // may hold a token
+	statements  pgx.QueryTracer // is told of every statement to the database; nobody if nil
+	SearchEvery time.Duration   `envconfig:"SEARCH_EVERY"`
+	URL         string          `envconfig:"URL"`
+	Token       string          `envconfig:"TOKEN"`
 }
 
 // options are the flags that stand for fields of config; a verb chooses some.
@@ -144,10 +149,6 @@ func (cmd *command) help(w io.Writer) {
 		}
 		fmt.Fprintf(w, "  %s\n        %s (%s)\n", strings.TrimSpace("--"+f.Name+" "+strings.ToUpper(kind)), text, said)
 	})
-	fmt.Fprintf(w, "\nLOADAWARE_LOG_LEVEL is debug, info, warn or error (default info).\n\n%s", exitCodes)
-}
-
-// logger writes to the console's error stream.
-func (c *config) logger(con console) *slog.Logger {
-	return slog.New(slog.NewTextHandler(con.err, &slog.HandlerOptions{Level: c.LogLevel}))
+	fmt.Fprintf(w, "\nLOADAWARE_LOG_LEVEL is debug, info, warn or error (default info), LOADAWARE_LOG_FORMAT text or json (default text).\n"+
+		"OTEL_EXPORTER_OTLP_ENDPOINT names a collector of traces (default none).\n\n%s", exitCodes)
 }

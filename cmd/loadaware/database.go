@@ -44,7 +44,7 @@ func openStore(ctx context.Context, cfg *config, holder string, log *slog.Logger
 		stopDatabase()
 		return nil, nil, fmt.Errorf("prepare the tables: %w", err)
 	}
-	st, err = postgres.Open(ctx, dsn, postgres.Config{Log: log})
+	st, err = postgres.Open(ctx, dsn, postgres.Config{Log: log, Tracer: cfg.statements})
 	if err != nil {
 		stopDatabase()
 		return nil, nil, err

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/httpapi"
 	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/tracing"
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
@@ -36,6 +39,14 @@ func serve(ctx context.Context, con console, args []string) error {
 		return usageErrorf("%v", err)
 	}
 	log := cmd.logger(con)
+	tracer, endTracing, err := tracing.Start(ctx, tracing.Config{Endpoint: cmd.TraceTo, Headers: cmd.TraceAs, Version: buildVersion}, log)
+	if err != nil {
+		return usageErrorf("%v", err)
+	}
+	defer flushTraces(endTracing, log)
+	if tracer != nil {
+		cmd.statements = tracing.Queries{Tracer: tracer}
+	}
 	doors, err := openDoors(ctx, &cmd.config, len(tokens) > 0, log)
 	if err != nil {
 		return err
@@ -50,11 +61,20 @@ func serve(ctx context.Context, con console, args []string) error {
 	}
 	defer stop() // last: what is queued is stored first
 	metrics := httpapi.NewMetrics()
-	metrics.Build(buildVersion)
+	metrics.Build(cmp.Or(buildVersion, "unknown"))
 	svc := service.New(st, trainer.New(st, trainer.Config{SearchEvery: cmd.SearchEvery, Ended: metrics.Trained}, log), service.Config{}, log)
 	// openDoors has seen to it that without tokens only this machine can connect.
 	auth := httpapi.Auth{Tokens: tokens, Off: len(tokens) == 0, Wary: len(tokens) == 0}
-	api := httpapi.New(svc, httpapi.Config{Auth: auth, Metrics: metrics, Log: log})
+	api := httpapi.New(svc, httpapi.Config{Auth: auth, Metrics: metrics, Log: log, Tracer: tracer})
 	hello := greeting{con: con, cfg: &cmd.config, doors: doors, demo: *withDemo, store: st, service: svc, log: log}
 	return doors.serve(ctx, house{main: api, admin: httpapi.Admin(metrics, auth), work: svc.Run, welcome: hello.say}, log)
+}
+
+// flushTraces sends the last spans; a collector that is away holds up nothing for long.
+func flushTraces(end func(context.Context) error, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := end(ctx); err != nil {
+		log.Warn("the last traces are lost", "err", err)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5/middleware"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // call is what is known of a request on its way through the edge.
@@ -19,6 +20,9 @@ type call struct {
 	held  []*Token // the grants of its bearer
 	route string   // its line of the table of routes; empty until routed
 	query string   // the raw query
+
+	prediction string     // the id of its one answer; empty where it has none, or several
+	span       trace.Span // nil where nothing is traced
 }
 
 type callKey struct{}
@@ -45,7 +49,7 @@ func (s *server) begin(next http.Handler) http.Handler {
 		h.Set("Content-Security-Policy", s.docs.policy)
 		h.Set("Referrer-Policy", "no-referrer")
 		seen := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
-		r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
+		r = r.WithContext(context.WithValue(s.traced(r, c), callKey{}, c))
 		defer s.end(seen, r, c, started)
 		next.ServeHTTP(seen, r)
 	})
@@ -64,10 +68,21 @@ func (s *server) end(w middleware.WrapResponseWriter, r *http.Request, c *call, 
 	}
 	took := time.Since(started)
 	s.metrics.request(c.route, w.Status(), took)
+	s.endSpan(c, w.Status())
 	level := slog.LevelDebug
 	if w.Status() >= http.StatusInternalServerError {
 		level = slog.LevelWarn
 	}
-	s.log.LogAttrs(r.Context(), level, "request", slog.String("request_id", c.id), slog.String("method", r.Method),
-		slog.String("path", r.URL.Path), slog.Int("status", w.Status()), slog.Int("bytes", w.BytesWritten()), slog.Duration("took", took))
+	if !s.log.Enabled(r.Context(), level) {
+		return
+	}
+	line := []slog.Attr{slog.String("request_id", c.id), slog.String("method", r.Method), slog.String("path", r.URL.Path),
+		slog.Int("status", w.Status()), slog.Int("bytes", w.BytesWritten()), slog.Duration("took", took)}
+	if c.prediction != "" {
+		line = append(line, slog.String("prediction_id", c.prediction))
+	}
+	if c.span != nil {
+		line = append(line, slog.String("trace_id", c.span.SpanContext().TraceID().String()))
+	}
+	s.log.LogAttrs(r.Context(), level, "request", line...)
 }

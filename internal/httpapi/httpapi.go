@@ -16,6 +16,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/go-json-experiment/json"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/service"
@@ -27,6 +28,7 @@ type Config struct {
 	Auth    Auth
 	Metrics *Metrics     // what Admin serves; counted for nobody if nil
 	Log     *slog.Logger // slog.Default() if nil
+	Tracer  trace.Tracer // nothing is traced if nil
 	Limits  Limits
 }
 
@@ -36,6 +38,7 @@ type server struct {
 	auth    Auth
 	metrics *Metrics
 	log     *slog.Logger
+	tracer  trace.Tracer
 	routes  map[string]route
 	press   *pressure
 	strict  json.Options // how bodies are read
@@ -46,7 +49,7 @@ type server struct {
 // the caller's to set.
 func New(svc *service.Service, cfg Config) http.Handler {
 	s := &server{
-		svc: svc, auth: cfg.Auth, metrics: cfg.Metrics, log: cfg.Log,
+		svc: svc, auth: cfg.Auth, metrics: cfg.Metrics, log: cfg.Log, tracer: cfg.Tracer,
 		routes: newRoutes(cfg.Limits), press: newPressure(), strict: strict(), docs: newPage(),
 	}
 	if s.log == nil {

@@ -33,6 +33,7 @@ func (s *server) RetryLift(ctx context.Context, r api.RetryLiftRequestObject) (a
 		return nil, err
 	}
 	s.metrics.lifted(&lift)
+	callOf(ctx).prediction = lift.PredictionID
 	return api.RetryLift200JSONResponse(liftAnswer(&lift)), nil
 }
 

@@ -15,6 +15,7 @@ func (s *server) Predict(ctx context.Context, r api.PredictRequestObject) (api.P
 	if err != nil {
 		return nil, err
 	}
+	callOf(ctx).prediction = a.PredictionID
 	p := prediction(a)
 	return writeAnswer(&p), nil
 }
@@ -37,6 +38,7 @@ func (s *server) PredictByQuery(ctx context.Context, r api.PredictByQueryRequest
 	if err != nil {
 		return nil, err
 	}
+	callOf(ctx).prediction = a.PredictionID
 	return api.PredictByQuery200JSONResponse(prediction(a)), nil
 }
 

@@ -30,9 +30,10 @@ import (
 
 // Config has a usable zero value.
 type Config struct {
-	MaxConns int32         // connections at most; 16 if zero
-	Debounce time.Duration // from news of a task to its being due; 2 s if zero
-	Log      *slog.Logger  // nothing is logged if nil
+	MaxConns int32           // connections at most; 16 if zero
+	Debounce time.Duration   // from news of a task to its being due; 2 s if zero
+	Log      *slog.Logger    // nothing is logged if nil
+	Tracer   pgx.QueryTracer // is told of every statement; nobody if nil
 }
 
 func (c Config) withDefaults() Config {
@@ -72,6 +73,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = silence
 	}
+	config.ConnConfig.Tracer = cfg.Tracer
 	// Compiling costs more than any of these statements takes.
 	config.ConnConfig.RuntimeParams["jit"] = "off"
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
