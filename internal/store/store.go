@@ -25,6 +25,7 @@ type Store interface {
 	Due
 	Runs
 	Audit
+	Inquiries
 
 	// Ping asks the database for a sign of life.
 	Ping(context.Context) error

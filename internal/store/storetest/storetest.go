@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		"Models":     examineModels,
 		"Promises":   examinePromises,
 		"Audit":      examineAudit,
+		"Inquiries":  examineInquiries,
 		"Publishers": examinePublishers,
 		"Changes":    examineChanges,
 		"Tasks":      examineTasks,
