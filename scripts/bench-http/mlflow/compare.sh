@@ -10,7 +10,7 @@ venv=${1:-.cache/mlflow}
 work=$(mktemp -d "${TMPDIR:-/tmp}/bench-mlflow.XXXXXX")
 if [ ! -x "$venv/bin/mlflow" ]; then
 	python3 -m venv "$venv"
-	"$venv/bin/pip" install -q --disable-pip-version-check mlflow==3.1.4 scikit-learn==1.7.0
+	"$venv/bin/pip" install -q --disable-pip-version-check mlflow==3.17.2 scikit-learn==1.9.1
 fi
 export PATH="$PWD/$venv/bin:$venv/bin:$PATH" MLFLOW_TRACKING_URI="file:$work/runs"
 "$venv/bin/python" scripts/bench-http/mlflow/serve.py "$work" >/dev/null
@@ -29,4 +29,4 @@ for _ in 1 2 3; do
 		grep -E 'Requests/sec|99%|Non-2xx' || { cat "$work/log"; exit 1; }
 done
 echo 'ours:'
-bin/bench-http -form short -rows 1
+bin/bench-http -bin "${SERVER:-bin/loadaware}" -form short -rows 1
