@@ -47,3 +47,10 @@ func TestAPlotHasABarForEverySize(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(picture, "<rect"))
 	assert.Contains(t, picture, "2.00 ms")
 }
+
+func TestAFeatureThatWasNeverSeenIsInEveryQuestion(t *testing.T) {
+	for _, body := range neverSeen(asks(1, name, 50, 3)) {
+		assert.Equal(t, 3, strings.Count(body, `"elasticity":0.`+counterMark))
+		assert.Equal(t, 6, strings.Count(body, counterMark), "and a run of its own")
+	}
+}
