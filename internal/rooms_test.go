@@ -52,6 +52,7 @@ var mayImport = map[string][]string{
 	"internal/trace":   {"internal/sizing"},
 
 	"internal/prometheus": {"internal/sizing"},
+	"internal/reconcile":  {"internal/sizing", "internal/store"},
 	"internal/airflow":    {"internal/sizing"},
 	"internal/usagelog":   {"internal/sizing"},
 

@@ -32,6 +32,8 @@ type Config struct {
 	Token     string        // bearer token; none if empty
 	Timeout   time.Duration // of one query; 10 s if zero
 	PerSecond float64       // most queries in a second; 10 if zero
+	Namespace string        // of Kubernetes, in which tries run; any if empty
+	Container string        // in which they run; "base" if empty, as KubernetesPodOperator calls it
 	Slack     time.Duration // by which the times of a pod may be off; 1 min if zero
 }
 
@@ -125,10 +127,9 @@ func explain(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// selector writes an instant vector selector; a label with an empty value is one
-// that the series must not have.
-func selector(metric string, labels map[string]string) string {
-	var matchers []string
+// selector writes an instant vector selector of labels and further matchers; a label
+// with an empty value is one that the series must not have.
+func selector(metric string, labels map[string]string, matchers ...string) string {
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		matchers = append(matchers, fmt.Sprintf("%s=%q", name, labels[name]))
 	}

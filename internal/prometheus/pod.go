@@ -57,6 +57,7 @@ func (c *Client) find(ctx context.Context, pod Pod, from, to time.Time) ([]Pod, 
 	if pod.Try.MapIndex < 0 {
 		labels["label_map_index"] = "" // the label is not there
 	}
+	labels["label_kubernetes_executor"] = "" // nor this one: such pods only launch others, and have the same labels
 	series, err := c.window(ctx, selector("kube_pod_labels", labels), from, to)
 	if err != nil {
 		return nil, err
