@@ -145,15 +145,7 @@ func (s *Served) Probabilities(row int, edges, p []float64) {
 	defer bufferPool.Put(b)
 	var point experts.Point
 	s.Model.Models.ask(cellsOf(&s.lesson.schema, s.lesson.rows[row].Features), &point, b)
-	left := 1.0
-	for i, edge := range edges {
-		above := 0.0
-		if i < len(edges)-1 {
-			above = min(left, s.Model.Experts.Exceed(&point, edge, &b.scratch))
-		}
-		p[i] = left - above
-		left = above
-	}
+	s.Model.likely(&point, edges, p, b)
 }
 
 // Size is what serving would grant a row; q tells all but its features.

@@ -185,15 +185,20 @@ func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffer
 	for _, edge := range m.Bins {
 		b.edges = append(b.edges, float64(edge))
 	}
-	above := choice.Probabilities
-	m.Experts.ExceedAll(p, b.edges, above, &b.scratch)
-	above[len(above)-1] = 0 // the last bin takes what is beyond it: P sums to 1
-	left := 1.0
-	for i := range above {
-		beyond := min(left, above[i])
-		choice.Probabilities[i], left = left-beyond, beyond
-	}
+	m.likely(p, b.edges, choice.Probabilities, b)
 	return choice
+}
+
+// likely writes P(peak is in the bin) for each of the ascending upper edges, in bytes.
+// The last bin takes what is beyond it, too: P sums to 1.
+func (m *Model) likely(p *experts.Point, edges, chance []float64, b *buffers) {
+	m.Experts.Likely(p, edges, chance, &b.scratch)
+	chance[len(chance)-1] = 0
+	left := 1.0
+	for i := range chance {
+		beyond := min(left, chance[i])
+		chance[i], left = left-beyond, beyond
+	}
 }
 
 // duration is what is expected of the run time.

@@ -180,6 +180,26 @@ func (x *Experts) ExceedAll(p *Point, amounts, risk []float64, s *Scratch) {
 	}
 }
 
+// fullModels see every feature in full.
+var fullModels = [...]int{Trees, LineTrees, Stack}
+
+// Likely writes P(peak > amounts[i]) to risk[i], as ExceedAll does, by the residuals
+// near in level of the models that see every feature: who answers was chosen for the
+// cost of a tail, and is too sure of the middle.
+func (x *Experts) Likely(p *Point, amounts, risk []float64, s *Scratch) {
+	if x.Young() {
+		x.ExceedAll(p, amounts, risk, s)
+		return
+	}
+	clear(risk[:len(amounts)])
+	for _, model := range fullModels {
+		sorted, t, _ := x.residuals(p, model, byLevel, s)
+		for i, amount := range amounts {
+			risk[i] += exceed(sorted, math.Log(amount)-p.Level[model], t.tail) / float64(len(fullModels))
+		}
+	}
+}
+
 // youngModels are those that a few rows can bear.
 var youngModels = [...]int{Line, Plain, Stack}
 
