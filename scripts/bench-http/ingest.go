@@ -111,9 +111,12 @@ func (b *bench) pgbench(ctx context.Context, task int64, span time.Duration) (fl
 		return 0, err
 	}
 	out, err := pinned(ctx, b.place.back, "pgbench", "-n", "-M", "prepared", "-c", "64", "-j", "1", "-T", fmt.Sprint(int(span.Seconds())), "-f", script, b.place.db.DSN()).CombinedOutput()
+	if err != nil {
+		return 0, fmt.Errorf("pgbench: %w: %s", err, out)
+	}
 	found := tps.FindSubmatch(out)
-	if err != nil || found == nil {
-		return 0, fmt.Errorf("pgbench: %v: %s", err, out)
+	if found == nil {
+		return 0, fmt.Errorf("pgbench told no rate: %s", out)
 	}
 	return strconv.ParseFloat(string(found[1]), 64)
 }

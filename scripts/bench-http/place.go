@@ -28,15 +28,14 @@ import (
 //
 //	core of the generator: wrk, PostgreSQL       core of the server: loadaware, or echo
 type place struct {
-	dir        string
-	bin        string
-	db         *pglocal.Server
-	front      string // core of the server
-	back       string // core of the generator
-	token      string
-	processes  []*exec.Cmd
-	client     http.Client
-	serverLogs string
+	dir       string
+	bin       string
+	db        *pglocal.Server
+	front     string // core of the server
+	back      string // core of the generator
+	token     string
+	processes []*exec.Cmd
+	client    http.Client
 }
 
 func newPlace(ctx context.Context, bin, front, back string) (*place, error) {
