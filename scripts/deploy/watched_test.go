@@ -1,0 +1,237 @@
+// Package deploy holds what operators are given to what a server really says: every
+// query of the dashboard and of the alerts, and every runbook.
+package deploy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/httpapi"
+	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/service"
+)
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// query is one line of a panel.
+type query struct{ panel, expr string }
+
+func queries(t *testing.T) []query {
+	t.Helper()
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(read(t, "chart/files/dashboard.json")), &dashboard))
+	var all []query
+	for _, p := range dashboard.Panels {
+		for _, target := range p.Targets {
+			all = append(all, query{p.Title, target.Expr})
+		}
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+var (
+	ours    = regexp.MustCompile(`\bloadaware_[a-z_]+`)
+	family  = regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)`)
+	alert   = regexp.MustCompile(`- alert: (\S+)`)
+	runbook = regexp.MustCompile(`runbook: (\S+)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+)
+
+// known are the names of the series of a server.
+func known(t *testing.T) map[string]bool {
+	t.Helper()
+	m := httpapi.NewMetrics()
+	m.Build("v1")
+	auth := httpapi.Auth{Off: true}
+	httpapi.New(service.New(nil, nil, service.Config{}, slog.New(slog.DiscardHandler)), httpapi.Config{Auth: auth, Metrics: m})
+	rec := httptest.NewRecorder()
+	httpapi.Admin(m, auth).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	names := map[string]bool{ // what is known only later, see httpapi's gauges
+		"loadaware_trainings_due": true, "loadaware_training_wait_seconds": true, "loadaware_unreported_tries_ratio": true,
+		"loadaware_oldest_model_trained_timestamp_seconds": true, "loadaware_newest_model_trained_timestamp_seconds": true,
+		"loadaware_observations_total": true,
+	}
+	for _, f := range family.FindAllStringSubmatch(rec.Body.String(), -1) {
+		names[f[1]] = true
+		if f[2] == "histogram" {
+			names[f[1]+"_bucket"], names[f[1]+"_count"], names[f[1]+"_sum"] = true, true, true
+		}
+	}
+	return names
+}
+
+func TestEveryQueryAsksForWhatAServerTells(t *testing.T) {
+	names := known(t)
+	text := read(t, "chart/files/alerts.yaml")
+	for _, q := range queries(t) {
+		text += "\n" + q.expr
+	}
+	asked := ours.FindAllString(text, -1)
+	assert.Greater(t, len(asked), 40)
+	for _, name := range asked {
+		assert.True(t, names[name], "no server tells %s", name)
+	}
+	assert.False(t, names["loadaware_stale_second"], "a misspelt one is seen")
+}
+
+func TestEveryAlertHasItsRunbook(t *testing.T) {
+	rules, doc := read(t, "chart/files/alerts.yaml"), read(t, "../../docs/operations.md")
+	anchors := map[string]bool{}
+	for _, h := range heading.FindAllStringSubmatch(doc, -1) {
+		anchors[strings.ReplaceAll(strings.ToLower(h[1]), " ", "-")] = true
+	}
+	alerts, runbooks := alert.FindAllStringSubmatch(rules, -1), runbook.FindAllStringSubmatch(rules, -1)
+	require.NotEmpty(t, alerts)
+	require.Len(t, runbooks, len(alerts))
+	tests := read(t, "alerts_test.yaml")
+	for i, a := range alerts {
+		want := strings.ToLower(a[1])
+		assert.Equal(t, "docs/operations.md#"+want, runbooks[i][1])
+		assert.True(t, anchors[want], "docs/operations.md has no heading %s", a[1])
+		assert.Regexp(t, `alertname: `+a[1]+`\n\s+exp_alerts: \[\{`, tests, "nothing shows that it fires")
+	}
+	assert.False(t, anchors["loadawaresomethingelse"])
+}
+
+// TestEveryPanelShowsDataOfARunningServer starts two replicas and a real Prometheus
+// (the program in $PROMETHEUS) on loopback, and asks it what Grafana would.
+func TestEveryPanelShowsDataOfARunningServer(t *testing.T) {
+	program := os.Getenv("PROMETHEUS")
+	if program == "" {
+		t.Skip("make deploy-test finds a Prometheus and names it in $PROMETHEUS")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	defer cancel()
+	room, err := rig.Open(ctx, rig.Config{Replicas: 2})
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, room.Close()) }()
+	ask := scrape(ctx, t, program, room)
+	ended := make(chan struct{})
+	traffic, stop := context.WithCancel(ctx)
+	go func() { defer close(ended); drive(traffic, t, room) }()
+	defer func() { stop(); <-ended }()
+
+	// What is known of a day ago only, or of a fault only, has nothing to show yet.
+	silent := map[string]bool{"Tries that nobody reported": true}
+	left := map[string]bool{}
+	all := queries(t)
+	require.Eventually(t, func() bool {
+		clear(left)
+		for _, q := range all {
+			if n, err := ask(q.expr); !assert.NoError(t, err, q.panel) || n == 0 && !silent[q.panel] {
+				left[q.panel+": "+q.expr] = true
+			}
+		}
+		return len(left) == 0
+	}, 5*time.Minute, 2*time.Second)
+	assert.Empty(t, left, "panels without data")
+	n, err := ask("loadaware_misspelt_total")
+	assert.NoError(t, err)
+	assert.Zero(t, n, "a panel without data is seen")
+	_, err = ask("sum(rate(loadaware_ready[5m])")
+	assert.Error(t, err, "an expression that cannot be read is seen")
+	t.Logf("%d queries of the dashboard returned data", len(all)-len(silent))
+}
+
+// scrape starts a Prometheus on the replicas, with the alert rules, and returns how
+// many series answer an expression.
+func scrape(ctx context.Context, t *testing.T, program string, room *rig.Room) func(expr string) (int, error) {
+	t.Helper()
+	rules, err := filepath.Abs("chart/files/alerts.yaml")
+	require.NoError(t, err)
+	var targets []string
+	for _, r := range room.Replicas {
+		targets = append(targets, fmt.Sprintf("%q", strings.TrimPrefix(r.Admin, "http://")))
+	}
+	dir := t.TempDir()
+	config := fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%q]\nscrape_configs: [{job_name: loadaware, static_configs: [{targets: [%s]}]}]\n",
+		rules, strings.Join(targets, ", "))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600))
+	port, err := rig.FreePort()
+	require.NoError(t, err)
+	prometheus := exec.CommandContext(ctx, program, "--config.file="+filepath.Join(dir, "prometheus.yml"),
+		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address=127.0.0.1:"+port, "--log.level=error")
+	prometheus.Stderr = os.Stderr
+	require.NoError(t, prometheus.Start())
+	t.Cleanup(func() {
+		_ = prometheus.Process.Kill() // its data go with it
+		_ = prometheus.Wait()
+	})
+	ask := func(expr string) (int, error) {
+		expr = strings.ReplaceAll(expr, "$__rate_interval", "10s")
+		r, err := http.Get("http://127.0.0.1:" + port + "/api/v1/query?query=" + url.QueryEscape(expr))
+		if err != nil {
+			return 0, err
+		}
+		defer r.Body.Close()
+		var answer struct {
+			Error string
+			Data  struct{ Result []any }
+		}
+		if err := json.NewDecoder(r.Body).Decode(&answer); err != nil {
+			return 0, err
+		}
+		if answer.Error != "" {
+			return 0, fmt.Errorf("%s: %s", expr, answer.Error)
+		}
+		return len(answer.Data.Result), nil
+	}
+	require.Eventually(t, func() bool { _, err := ask("up"); return err == nil }, time.Minute, 100*time.Millisecond)
+	return ask
+}
+
+// drive is a little of everything: questions, reports, kills, lifts, trainings and a
+// question that cannot be read.
+func drive(ctx context.Context, t *testing.T, room *rig.Room) {
+	tasks, err := room.Fill(ctx, rig.History{Tasks: 2, Runs: 60, Seed: 1})
+	if !assert.NoError(t, err) {
+		return
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	for n := 0; ctx.Err() == nil; n++ {
+		replica, task := room.Replicas[n%2], tasks[n%len(tasks)]
+		run := rig.Run(random, task, fmt.Sprintf("watched-%d", n))
+		words := map[string]any{"dag_id": task.DAG, "task_id": task.Task, "run_id": run.RunID, "features": run.Features, "requested": run.Requested}
+		_, _, _ = replica.Call(ctx, http.MethodPost, "/predict", words)
+		told := map[string]any{"dag_id": task.DAG, "task_id": task.Task, "run_id": run.RunID, "outcome": "success", "duration_seconds": run.Duration,
+			"memory_max_bytes": run.Peak, "allocated": map[string]any{"memory": "16Gi"}, "requested": run.Requested}
+		if n%20 == 19 {
+			told["outcome"] = "oom_killed"
+			delete(told, "memory_max_bytes")
+		}
+		_, _, _ = replica.Call(ctx, http.MethodPost, "/observe", told)
+		if n%20 == 19 {
+			words["failed"] = map[string]any{"memory": "16Gi"}
+			_, _, _ = replica.Call(ctx, http.MethodPost, "/retry-lift", words)
+			_, _, _ = replica.Call(ctx, http.MethodPost, "/predict", []byte(`{"dag_id": 7}`))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
