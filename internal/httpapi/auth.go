@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
 )
 
 // Role is what a token may do.
@@ -71,6 +72,8 @@ func ParseToken(text string) (Token, error) {
 		return Token{}, errors.New("what stands before the colon is not a role: write predict, observe or admin")
 	case named && !saneName.MatchString(name):
 		return Token{}, errors.New("a name is 1 to 64 letters, digits, dots, dashes or underscores")
+	case slices.Contains(ownNames, name):
+		return Token{}, fmt.Errorf("the name %s stands for the service itself in the audit trail: choose another", name)
 	case scoped && namespace != "" && sizing.CheckID(namespace) != "":
 		return Token{}, fmt.Errorf("the namespace of a grant %s", sizing.CheckID(namespace))
 	case prefixed && sizing.CheckID(prefix) != "":
@@ -83,6 +86,9 @@ func ParseToken(text string) (Token, error) {
 	t.Hash = [sha256.Size]byte(sum)
 	return t, nil
 }
+
+// ownNames are written into the audit trail where nobody with a token acted.
+var ownNames = []string{"anonymous", "local", store.Trainer, store.Watchdog}
 
 // grants are the tokens that the bearer of secret holds. All are compared, each
 // in constant time, so that the time taken tells nothing of them.

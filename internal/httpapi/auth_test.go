@@ -135,7 +135,7 @@ func TestAGrantThatCannotBeReadIsNotRepeated(t *testing.T) {
 	for _, text := range []string{
 		"", "s3cret", "predict:", "predict:s3cret", "s3cret:predict", "predict:" + sha("x")[1:], "predict:" + sha("x") + "00", "predict:g" + sha("x")[1:],
 		"root:" + sha("x"), "predict@:" + sha("x"), "predict@a/b/c:" + sha("x"), "predict@a/:" + sha("x"), ":" + sha("x"),
-		"=predict:" + sha("x"), "s3 cret=predict:" + sha("x"), "s3cret/=predict:" + sha("x"),
+		"=predict:" + sha("x"), "s3 cret=predict:" + sha("x"), "s3cret/=predict:" + sha("x"), "watchdog=admin:" + sha("x"),
 	} {
 		_, err := httpapi.ParseToken(text)
 		require.Error(t, err, text)

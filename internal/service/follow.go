@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/fitting"
@@ -91,10 +93,15 @@ func (s *Service) catchUp(ctx context.Context, key sizing.TaskKey) {
 // reload reads a task's policy and active model, lets the model learn what arrived
 // since it was trained, and swaps it in. A model that cannot be opened leaves the
 // last good one answering; a task that is gone is forgotten.
-func (s *Service) reload(ctx context.Context, key sizing.TaskKey) error {
+func (s *Service) reload(ctx context.Context, key sizing.TaskKey) (err error) {
 	// One at a time: what was read last must also be what is put in place last.
 	s.loading.Lock()
 	defer s.loading.Unlock()
+	defer func() { // one task must not end the process that answers for all
+		if r := recover(); r != nil {
+			err = fmt.Errorf("it panicked, please report this: %v\n%s", r, debug.Stack())
+		}
+	}()
 	policy, err := s.store.Policy(ctx, key)
 	if err != nil {
 		return err

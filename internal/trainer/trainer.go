@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -221,7 +222,7 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 	if err != nil {
 		return Report{}, err
 	}
-	challenger, outcome, err := fit(&history, champion)
+	challenger, outcome, err := contained(fit, &history, champion)
 	if err != nil {
 		return Report{}, fmt.Errorf("fit %s: %w", task, err)
 	}
@@ -274,4 +275,15 @@ func (t *Trainer) open(ctx context.Context, stored *store.Model) *fitting.Model 
 		return nil
 	}
 	return model
+}
+
+// contained turns a panic of a fit into an error: the history of one task must not
+// end the process that answers for all.
+func contained(fit fit, h *sizing.History, champion *fitting.Model) (m *fitting.Model, out fitting.Outcome, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("it panicked, please report this: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return fit(h, champion)
 }
