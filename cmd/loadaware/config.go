@@ -36,21 +36,36 @@ type config struct {
 	SearchEvery time.Duration   `envconfig:"SEARCH_EVERY"`
 	URL         string          `envconfig:"URL"`
 	Token       string          `envconfig:"TOKEN"`
+
+	AirflowURL      string `envconfig:"AIRFLOW_URL"`
+	AirflowUser     string `envconfig:"AIRFLOW_USER"`
+	AirflowPassword string `envconfig:"AIRFLOW_PASSWORD"`
+	AirflowToken    string `envconfig:"AIRFLOW_TOKEN"`
+	PrometheusToken string `envconfig:"PROMETHEUS_TOKEN"`
+
+	PrometheusURL       string        `envconfig:"PROMETHEUS_URL"`
+	PrometheusNamespace string        `envconfig:"PROMETHEUS_NAMESPACE"`
+	PrometheusContainer string        `envconfig:"PROMETHEUS_CONTAINER"`
+	PrometheusDelay     time.Duration `envconfig:"PROMETHEUS_DELAY"`
 }
 
 // options are the flags that stand for fields of config; a verb chooses some.
 func (c *config) options() map[string]option {
 	return map[string]option{
-		"addr":          {&c.Addr, "LOADAWARE_ADDR", "address to serve on"},
-		"admin-addr":    {&c.AdminAddr, "LOADAWARE_ADMIN_ADDR", `address of /metrics and /debug/pprof; "" for none`},
-		"data":          {&c.Data, "LOADAWARE_DATA", "folder of the private PostgreSQL that is started where no database is named"},
-		"database":      {&c.DatabaseURL, "DATABASE_URL", "PostgreSQL 15 or newer, as postgres://user:password@host:5432/name" + seen},
-		"tokens":        {&c.Tokens, "LOADAWARE_TOKENS", "hashed bearer tokens, separated by commas; loadaware token makes one"},
-		"tls-cert":      {&c.TLSCert, "LOADAWARE_TLS_CERT", "file of the certificate to serve over TLS with, its chain behind it, in PEM; read again when it changes"},
-		"tls-key":       {&c.TLSKey, "LOADAWARE_TLS_KEY", "file of its key"},
-		"tls-client-ca": {&c.TLSClientCA, "LOADAWARE_TLS_CLIENT_CA", "file of the authorities of which callers must show a certificate; none need one if empty"},
-		"url":           {&c.URL, "LOADAWARE_URL", "server to send to"},
-		"token":         {&c.Token, "LOADAWARE_TOKEN", "bearer token to send, of the role observe" + seen},
+		"addr":           {at: &c.Addr, env: "LOADAWARE_ADDR", does: "address to serve on"},
+		"admin-addr":     {at: &c.AdminAddr, env: "LOADAWARE_ADMIN_ADDR", does: `address of /metrics and /debug/pprof; "" for none`},
+		"data":           {at: &c.Data, env: "LOADAWARE_DATA", does: "folder of the private PostgreSQL that is started where no database is named"},
+		"database":       {at: &c.DatabaseURL, env: "DATABASE_URL", does: "PostgreSQL 15 or newer, as postgres://user:password@host:5432/name" + seen},
+		"tokens":         {at: &c.Tokens, env: "LOADAWARE_TOKENS", does: "hashed bearer tokens, separated by commas; loadaware token makes one"},
+		"tls-cert":       {at: &c.TLSCert, env: "LOADAWARE_TLS_CERT", does: "file of the certificate to serve over TLS with, its chain behind it, in PEM; read again when it changes"},
+		"tls-key":        {at: &c.TLSKey, env: "LOADAWARE_TLS_KEY", does: "file of its key"},
+		"tls-client-ca":  {at: &c.TLSClientCA, env: "LOADAWARE_TLS_CLIENT_CA", does: "file of the authorities of which callers must show a certificate; none need one if empty"},
+		"url":            {at: &c.URL, env: "LOADAWARE_URL", does: "server to send to"},
+		"token":          {at: &c.Token, env: "LOADAWARE_TOKEN", does: "bearer token to send, of the role observe" + seen},
+		"airflow-url":    {at: &c.AirflowURL, flag: "url", env: "LOADAWARE_AIRFLOW_URL", does: "web server (2.x) or API server (3.x) of Airflow, with the path before /api if there is one"},
+		"airflow-user":   {at: &c.AirflowUser, flag: "user", env: "LOADAWARE_AIRFLOW_USER", does: "user of Airflow, with the password of LOADAWARE_AIRFLOW_PASSWORD"},
+		"prometheus-url": {at: &c.PrometheusURL, flag: "url", env: "LOADAWARE_PROMETHEUS_URL", does: "Prometheus that scraped the pods, with the path before /api/v1 if there is one"},
+		"into":           {at: &c.URL, env: "LOADAWARE_URL", does: "server to send to, with the token of LOADAWARE_TOKEN if it wants one"},
 	}
 }
 
@@ -60,6 +75,7 @@ const seen = "; in the environment rather than here, where the list of processes
 type option struct {
 	at        *string
 	env, does string
+	flag      string // where the flag has another name than the option
 }
 
 // defaults are fit for a first run on one machine.
@@ -99,8 +115,9 @@ func newCommand(name, usage string, options ...string) *command {
 	all := cmd.config.options()
 	for _, name := range options {
 		o := all[name]
-		cmd.StringVar(o.at, name, *o.at, o.does)
-		cmd.envs[name] = o.env
+		flag := cmp.Or(o.flag, name)
+		cmd.StringVar(o.at, flag, *o.at, o.does)
+		cmd.envs[flag] = o.env
 	}
 	return cmd
 }
@@ -136,6 +153,12 @@ func (cmd *command) given(name string) bool {
 	found := false
 	cmd.Visit(func(f *flag.Flag) { found = found || f.Name == name })
 	return found
+}
+
+// serverGiven reports whether the command line names the server to send to. To some
+// verbs --url is another server.
+func (cmd *command) serverGiven() bool {
+	return cmd.given("into") || cmd.given("url") && cmd.envs["url"] == "LOADAWARE_URL"
 }
 
 // help says every flag with its default and its environment variable.

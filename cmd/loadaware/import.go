@@ -17,6 +17,7 @@ import (
 )
 
 const importUsage = `[flags] FILE…
+       loadaware import airflow | prometheus | usage-log [flags] … (each with a --help of its own)
 
 Sends history to a running server, or into its database. A FILE is CSV or JSON
 lines, plain or gzip; - is standard input. Importing twice adds nothing, so an
@@ -42,7 +43,17 @@ type importing struct {
 // tally counts what became of rows.
 type tally struct{ read, added, there, amended, refused int }
 
+// importSources are kinds of history beside files; a FILE of such a name is written ./airflow.
+var importSources = map[string]func(ctx context.Context, con console, args []string) error{
+	"airflow":    importAirflow,
+	"prometheus": importPrometheus,
+	"usage-log":  importUsageLogs,
+}
+
 func importHistory(ctx context.Context, con console, args []string) error {
+	if len(args) > 0 && importSources[args[0]] != nil {
+		return importSources[args[0]](ctx, con, args[1:])
+	}
 	cmd := newCommand("import", importUsage+strings.Join(trace.Columns(), ", "), "url", "token", "database", "data")
 	dryRun := cmd.Bool("dry-run", false, "read and check, and send nothing")
 	batch := cmd.Int("batch", 500, "rows sent at once, 1 to 10000")
@@ -58,18 +69,23 @@ func importHistory(ctx context.Context, con console, args []string) error {
 		return usageErrorf("--batch must be 1 to 10000, not %d", *batch)
 	}
 	i := &importing{con: con, batch: *batch, tasks: map[sizing.TaskKey]bool{}}
-	if !*dryRun {
-		into, closeIt, err := cmd.findRecorder(ctx, con)
+	return i.run(ctx, cmd, *dryRun, *train, func() error { return i.files(ctx, files) })
+}
+
+// run reads, sends to where the command line says, and trains if that is asked for.
+func (i *importing) run(ctx context.Context, cmd *command, dryRun, train bool, read func() error) error {
+	if !dryRun {
+		into, closeIt, err := cmd.findRecorder(ctx, i.con)
 		if err != nil {
 			return err
 		}
 		defer closeIt()
 		i.into = into
 	}
-	if err := i.files(ctx, files); err != nil {
+	if err := read(); err != nil {
 		return err
 	}
-	if *train && i.into != nil {
+	if train && i.into != nil {
 		if err := i.train(ctx); err != nil {
 			return err
 		}
@@ -169,25 +185,30 @@ func (i *importing) send(ctx context.Context, batch []trace.Row) error {
 	observations := make([]sizing.Observation, len(batch))
 	for n := range batch {
 		observations[n] = batch[n].Observation
-		i.tasks[batch[n].Observation.Try.TaskKey] = true
 	}
 	recorded, err := i.into.Record(ctx, observations)
 	if err != nil {
 		return err
 	}
-	for n, r := range recorded {
-		switch {
-		case r.Err != nil:
-			i.refuse(fmt.Sprintf("line %d: %v", batch[n].Line, r.Err))
-		case r.Amended:
-			i.sum.amended++
-		case r.Duplicate:
-			i.sum.there++
-		default:
-			i.sum.added++
-		}
+	for n := range recorded {
+		i.count(&observations[n], &recorded[n], fmt.Sprintf("line %d", batch[n].Line))
 	}
 	return nil
+}
+
+// count takes in what became of one observation, which stood at a place.
+func (i *importing) count(o *sizing.Observation, r *sizing.Recorded, place string) {
+	i.tasks[o.Try.TaskKey] = true
+	switch {
+	case r.Err != nil:
+		i.refuse(fmt.Sprintf("%s: %v", place, r.Err))
+	case r.Amended:
+		i.sum.amended++
+	case r.Duplicate:
+		i.sum.there++
+	default:
+		i.sum.added++
+	}
 }
 
 // troublesSaid bounds what is printed of one file: a wrong column makes every row

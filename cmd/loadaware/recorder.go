@@ -30,7 +30,7 @@ type recorder interface {
 func (cmd *command) findRecorder(ctx context.Context, con console) (recorder, func(), error) {
 	server := newServerRecorder(cmp.Or(cmd.URL, "http://"+cmd.Addr), cmd.Token)
 	storeNamed := cmd.given("database") || cmd.given("data")
-	if cmd.given("url") || !storeNamed && (cmd.URL != "" || server.answers(ctx)) {
+	if cmd.serverGiven() || !storeNamed && (cmd.URL != "" || server.answers(ctx)) {
 		return server, func() {}, nil
 	}
 	if !storeNamed && cmd.DatabaseURL == "" && !exists(cmd.Data) {
@@ -101,11 +101,26 @@ func (s *serverRecorder) Record(ctx context.Context, observations []sizing.Obser
 	for i, r := range batch.Results {
 		recorded[i] = sizing.Recorded{Duplicate: r.Duplicate, Amended: r.Amended}
 		if r.Error != nil {
-			// The place in the batch means nothing to the reader of a file.
-			recorded[i].Err = errors.New(strings.ReplaceAll(r.Error.Detail, fmt.Sprintf("observations[%d].", i), ""))
+			recorded[i].Err = refusalOf(r.Error, fmt.Sprintf("observations[%d].", i))
 		}
 	}
 	return recorded, nil
+}
+
+// refusalOf is why a report was refused. Its place in the batch means nothing to the
+// reader of a file.
+func refusalOf(p *api.Problem, place string) error {
+	err := errors.New(strings.ReplaceAll(p.Detail, place, ""))
+	if p.Status == http.StatusConflict && len(p.Errors) == 1 {
+		return &toldOtherwise{field: strings.TrimPrefix(p.Errors[0].Field, place), error: err}
+	}
+	return err
+}
+
+// toldOtherwise is a report that contradicts an earlier one of the same try.
+type toldOtherwise struct {
+	field string
+	error
 }
 
 // train has the server train one task now, and says what it came to.

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// pastAirflow answers as Airflow 3 does that has so many runs of the DAG etl: one task
+// that launches a pod and one that does not. Every tenth run was tried twice. The peak
+// of run n is (100 + n) · 2 MiB. How real ones answer is held by the tests of
+// internal/airflow, and by those of the provider.
+type pastAirflow struct {
+	url  string
+	runs int
+	away bool // answers no list of instances
+}
+
+const past = "2025-03-01T06:00:00Z"
+
+func startPastAirflow(t *testing.T, runs int) *pastAirflow {
+	p := &pastAirflow{runs: runs}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var ask map[string]any
+		_ = json.NewDecoder(r.Body).Decode(&ask)
+		answer, status := p.answer(r, ask), http.StatusOK
+		switch {
+		case r.URL.Path == "/auth/token" && ask["password"] != password:
+			answer, status = map[string]any{"detail": "Invalid credentials"}, http.StatusUnauthorized
+		case answer == nil:
+			status = http.StatusNotFound
+		}
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	t.Cleanup(server.Close)
+	p.url = server.URL
+	t.Setenv("LOADAWARE_AIRFLOW_PASSWORD", password)
+	return p
+}
+
+func (p *pastAirflow) answer(r *http.Request, ask map[string]any) any {
+	switch path := strings.TrimPrefix(r.URL.Path, "/api/v2"); {
+	case path == "/version", path == "/dags":
+		return map[string]any{"version": "3.3.2"}
+	case path == "/auth/token":
+		return map[string]any{"access_token": "t"}
+	case path == "/dags/etl/tasks":
+		return map[string]any{"tasks": []any{map[string]any{"task_id": "load", "params": map[string]any{"rows": map[string]any{"value": 5}}}}}
+	case path == "/dags/~/dagRuns/list":
+		var rows []any
+		for n := range p.runs {
+			if end := p.ended(n); end >= ask["end_date_gte"].(string) {
+				rows = append(rows, map[string]any{"dag_id": "etl", "dag_run_id": fmt.Sprint(n), "end_date": end, "conf": map[string]any{"rows": 100 + n}})
+			}
+		}
+		return pageOf("dag_runs", rows, ask)
+	case path == "/dags/~/dagRuns/~/taskInstances/list" && !p.away:
+		var rows []any
+		for n := range p.runs {
+			if slices.Contains(ask["dag_run_ids"].([]any), any(fmt.Sprint(n))) {
+				rows = append(rows, p.instance(n, "load", "KubernetesPodOperator", p.tries(n)), p.instance(n, "begin", "EmptyOperator", 1))
+			}
+		}
+		return pageOf("task_instances", rows, ask)
+	case strings.HasSuffix(path, "/taskInstances/load/tries"):
+		var n int
+		_, _ = fmt.Sscanf(path, "/dags/etl/dagRuns/%d/", &n)
+		first := p.instance(n, "load", "KubernetesPodOperator", 1)
+		first["state"] = "failed"
+		return map[string]any{"task_instances": []any{first, p.instance(n, "load", "KubernetesPodOperator", 2)}, "total_entries": 2}
+	}
+	return nil
+}
+
+func pageOf(name string, rows []any, ask map[string]any) any {
+	from := min(int(ask["page_offset"].(float64)), len(rows))
+	return map[string]any{name: rows[from:min(from+100, len(rows))], "total_entries": len(rows)}
+}
+
+func (p *pastAirflow) begun(n int) time.Time {
+	t, _ := time.Parse(time.RFC3339, past)
+	return t.Add(time.Duration(n) * time.Hour)
+}
+
+func (p *pastAirflow) ended(n int) string {
+	return p.begun(n).Add(30 * time.Minute).Format("2006-01-02T15:04:05-07:00")
+}
+
+func (p *pastAirflow) tries(n int) int {
+	if n%10 == 0 {
+		return 2
+	}
+	return 1
+}
+
+func (p *pastAirflow) instance(n int, task, operator string, try int) map[string]any {
+	return map[string]any{
+		"dag_id": "etl", "task_id": task, "dag_run_id": fmt.Sprint(n), "map_index": -1, "try_number": try, "state": "success", "operator": operator,
+		"start_date": p.begun(n), "end_date": p.begun(n).Add(time.Minute), "duration": 60.0,
+		"rendered_fields": map[string]any{"container_resources": map[string]any{"limits": map[string]any{"memory": "8Gi"}}},
+	}
+}
+
+// samples are usage logs of all last tries of the runs from..to.
+func (p *pastAirflow) samples(t *testing.T, from, to int) (folder string) {
+	folder = t.TempDir()
+	for n := from; n < to; n++ {
+		name := filepath.Join(folder, "dag_id=etl", "task_id=load", fmt.Sprintf("run_id=%d", n), fmt.Sprintf("attempt=%d.csv", p.tries(n)))
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		text := fmt.Sprintf("timestamp,memory_bytes\n1740819660,1000000\n1740819665,%d\n1740819670,1000000\n", (100+n)*2<<20)
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	}
+	return folder
+}
+
+func TestTwoCommandsMakeAModelOfWhatAirflowRemembers(t *testing.T) {
+	server, airflow := startServer(t, database(t)), startPastAirflow(t, 120)
+	to := []string{"import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--rate", "1e6"}
+	code, out, complaints := invoke(t, "", to...)
+	require.Equal(t, 0, code, out+complaints)
+	assert.Contains(t, out, "132 tries read: 132 new, 0 already there, 0 amended, 0 refused\n")
+	assert.Contains(t, out, "120 × not taken: EmptyOperator launches no pod (--operators): etl/begin, …\n")
+	assert.Contains(t, out, "Airflow knows no peaks")
+	assert.Contains(t, out, "the last run ended at 2025-03-06T05:30:00Z: go on --since then\n")
+	code, out, complaints = invoke(t, "", "import", "usage-log", "--url", server.url, "--train", airflow.samples(t, 0, 120))
+	require.Equal(t, 0, code, out+complaints)
+	assert.Contains(t, out, "120 tries read: 0 new, 0 already there, 120 amended, 0 refused\n")
+	assert.Contains(t, out, "etl/load: model 1")
+
+	response, err := http.Get(server.url + "/predict?dag_id=etl&task_id=load&rows=150&memory=8Gi")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	var answer struct {
+		Source string `json:"source"`
+		Memory struct {
+			Bytes sizing.Bytes `json:"request_bytes"`
+		} `json:"memory"`
+	}
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&answer))
+	assert.Equal(t, "model", answer.Source)
+	assert.Greater(t, answer.Memory.Bytes, 300*sizing.MiB, "150 rows take 300 MiB")
+	assert.Less(t, answer.Memory.Bytes, sizing.GiB)
+
+	code, out, complaints = invoke(t, "", append(to, "--usage-log", airflow.samples(t, 0, 120))...)
+	require.Equal(t, 0, code, out+complaints)
+	assert.Contains(t, out, "132 tries read: 0 new, 132 already there, 0 amended, 0 refused\n", "what was told before stands")
+	assert.Contains(t, out, "120 of them had been told in part with other values before, which stand\n")
+}
+
+func TestWhatCannotBeJoinedIsCountedAndNamed(t *testing.T) {
+	server, airflow := startServer(t, database(t)), startPastAirflow(t, 30)
+	folder := airflow.samples(t, 5, 33) // none of the first five runs, and three of runs that nobody knows
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "broken.csv"), []byte("timestamp,memory_bytes\n"), 0o600))
+	code, out, complaints := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--usage-log", folder)
+	assert.Equal(t, 3, code, "a file was refused")
+	assert.Contains(t, complaints, "broken.csv is no usage log: dag_id is required")
+	// Of the tries that failed, samples were taken of none: 3, and those of the first five runs: 5.
+	assert.Contains(t, out, "8 × without usage: no file is of the try: etl/load run 0 try 1, etl/load run 0 try 2, etl/load run 1 try 1, …\n")
+	assert.Contains(t, out, "3 × usage of a try that Airflow did not tell of")
+	assert.Contains(t, out, "30 runs; to 25 tries a peak was joined\n")
+	assert.Equal(t, 33, server.observations("etl", "load"))
+}
+
+func TestAnImportGoesOnWhereItBrokeOff(t *testing.T) {
+	server, airflow := startServer(t, database(t)), startPastAirflow(t, 30)
+	to := []string{"import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url}
+	airflow.away = true
+	code, _, complaints := invoke(t, "", to...)
+	assert.Equal(t, 1, code)
+	assert.Contains(t, complaints, "airflow does not know it")
+	airflow.away = false
+	_, out, _ := invoke(t, "", append(to, "--since", "2025-03-02T11:30:00Z")...)
+	assert.Contains(t, out, "1 runs;", "the last one alone")
+	assert.Equal(t, 1, server.observations("etl", "load"))
+	code, out, _ = invoke(t, "", to...)
+	assert.Equal(t, 0, code)
+	assert.Contains(t, out, "33 tries read: 32 new, 1 already there")
+}
+
+func TestThePasswordOfAirflowIsNeverSaid(t *testing.T) {
+	airflow := startPastAirflow(t, 1)
+	t.Setenv("LOADAWARE_AIRFLOW_PASSWORD", "wrong-and-secret")
+	code, out, complaints := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--dry-run")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, complaints, "Invalid credentials")
+	assert.Contains(t, complaints, "LOADAWARE_AIRFLOW_PASSWORD")
+	assert.Empty(t, leaks(out+complaints, "wrong-and-secret"))
+}
+
+func TestPeaksOfACSVAreJoinedByTheTry(t *testing.T) {
+	server, airflow := startServer(t, database(t)), startPastAirflow(t, 11)
+	file := filepath.Join(t.TempDir(), "peaks.csv")
+	require.NoError(t, os.WriteFile(file, []byte(`dag_id,task_id,run_id,try_number,memory_max_bytes,outcome,feature.size
+etl,load,0,1,9000000000,oom_killed,7
+etl,load,0,2,1000000,,7
+etl,load,1,1,2000000,oom_killed,8
+etl,load,2,1,many,,8
+`), 0o600))
+	code, out, complaints := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--usage", file)
+	assert.Equal(t, 3, code)
+	assert.Contains(t, complaints, "peaks.csv: line 5: memory_max_bytes")
+	assert.Contains(t, out, "to 3 tries a peak was joined\n")
+	code, out, complaints = invoke(t, strings.Join([]string{
+		`{"dag_id":"etl","task_id":"load","run_id":"0","outcome":"oom_killed","memory_max_bytes":9000000000,"duration_seconds":60,"features":{"rows":100,"size":7}}`,
+		`{"dag_id":"etl","task_id":"load","run_id":"0","try_number":2,"outcome":"success","memory_max_bytes":1000000,"features":{"rows":100,"size":7},"allocated":{"memory":"8Gi"}}`,
+		`{"dag_id":"etl","task_id":"load","run_id":"1","outcome":"success","memory_max_bytes":2000000,"features":{"rows":101,"size":8}}`,
+	}, "\n"), "import", "--url", server.url, "-")
+	assert.Equal(t, 0, code, complaints)
+	assert.Contains(t, out, "3 rows read: 0 new, 3 already there", "a failure was an OOM kill, but a success stays one")
+}
+
+func TestImportsThatCannotBeMeantAreRefused(t *testing.T) {
+	for said, args := range map[string][]string{
+		"name the Airflow with --url":      {"airflow"},
+		"takes flags only":                 {"airflow", "--url", "http://127.0.0.1:1", "file"},
+		"--batch must be":                  {"airflow", "--url", "http://127.0.0.1:1", "--batch", "0"},
+		"--rate must be":                   {"airflow", "--url", "http://127.0.0.1:1", "--rate", "0"},
+		`--since "soon" is no time`:        {"airflow", "--url", "http://127.0.0.1:1", "--since", "soon"},
+		"name a folder or files of usage":  {"usage-log"},
+		"--batch must be 1 to 10000, not ": {"usage-log", "--batch", "10001", "x"},
+	} {
+		code, _, complaints := invoke(t, "", append([]string{"import"}, args...)...)
+		assert.Equal(t, 2, code, said)
+		assert.Contains(t, complaints, said)
+	}
+}
