@@ -26,15 +26,16 @@ type Outcome struct {
 // before each (half as many rows again every time).
 func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	m := champion
+	learned := samplingOf(h.Task, h.Pairs)
 	switch {
 	case m == nil:
 		m = New()
-	case m.knowsVoided(h):
+	case m.knowsVoided(h), m.Experts.Told > 0 && learned.outdates(&m.Sampling, h):
 		m = New()
 		m.Trees = champion.Trees
-		champion = nil // what it learned of a report that was taken back must not stay
+		champion = nil // what it learned of a report that was taken back, or of a peak that is raised now, must not stay
 	}
-	m.Sampling = samplingOf(h.Task, h.Pairs)
+	m.Sampling = learned
 	h = m.Sampling.measured(h)
 	if err := m.takeIn(h); err != nil {
 		return nil, Outcome{}, err

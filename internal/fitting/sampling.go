@@ -20,9 +20,10 @@ type sampling struct {
 }
 
 const (
-	spans = 5    // below 1 min, 4 min, 16 min, 64 min, and above
-	draws = 40   // quantiles, 1/80 to 79/80
-	lent  = 10.0 // what the pairs of all other tasks weigh together, in pairs of one's own
+	spans    = 5    // below 1 min, 4 min, 16 min, 64 min, and above
+	draws    = 40   // quantiles, 1/80 to 79/80
+	outdated = 0.05 // change of a mean factor, as a logarithm, from which all is learned anew
+	lent     = 10.0 // what the pairs of all other tasks weigh together, in pairs of one's own
 )
 
 // spanOf is the place of a duration in Factors; one that is not known counts as short.
@@ -128,6 +129,28 @@ func (s *sampling) measured(h *sizing.History) *sizing.History {
 		return h
 	}
 	return &raised
+}
+
+// outdates reports whether s raises the sampled peaks of h by much else than before
+// did: margins that were learned of those cannot be taken back.
+func (s *sampling) outdates(before *sampling, h *sizing.History) bool {
+	if s.measured(h) == h {
+		return false // nothing is raised
+	}
+	for span := range s.Factors {
+		if math.Abs(math.Log(mean(s.Factors[span])/mean(before.Factors[span]))) > outdated {
+			return true
+		}
+	}
+	return false
+}
+
+func mean(factors [draws]float64) float64 {
+	sum := 0.0
+	for _, f := range factors {
+		sum += max(1, f)
+	}
+	return sum / draws
 }
 
 // told is measured for one try that has just ended.
