@@ -84,7 +84,9 @@ func importAirflow(ctx context.Context, con console, args []string) error {
 		declared: map[string]map[string]map[string]any{},
 	}
 	if *metrics != "" {
-		if a.usage.asked, err = prometheus.New(prometheus.Config{URL: *metrics, Token: cmd.PrometheusToken}); err != nil {
+		if a.usage.asked, err = prometheus.New(prometheus.Config{
+			URL: *metrics, Token: cmd.PrometheusToken, Namespace: cmd.PrometheusNamespace, Container: cmd.PrometheusContainer,
+		}); err != nil {
 			return err
 		}
 	}

@@ -90,28 +90,16 @@ func (u *usage) ask(ctx context.Context, o *sizing.Observation) (missing string,
 	if o.StartedAt.IsZero() {
 		return "without usage: Airflow keeps no times by which Prometheus could be asked", nil
 	}
-	told, err := u.asked.Usage(ctx, prometheus.Pod{Try: o.Try}, o.StartedAt, o.EndedAt)
+	seen, found, err := u.asked.Witness(ctx, o.Try, o.StartedAt, o.EndedAt)
 	if err != nil {
 		return "", err
 	}
-	if !told.Found {
+	if !found {
 		return "without usage: Prometheus has no sample of its pod (kube-state-metrics must export the pod's labels, and samples end with Prometheus' retention)", nil
 	}
-	seen := sizing.Observation{
-		Outcome: told.Outcome, CPUMax: told.PeakCPU, Requested: told.Requested, Allocated: told.Limit,
-		StartedAt: told.StartedAt, EndedAt: told.EndedAt,
-	}
-	if told.Source == prometheus.MaxUsage {
-		seen.MemoryMax = told.PeakMemory
-	} else {
-		seen.MemorySampled = told.PeakMemory
-	}
-	if !seen.StartedAt.IsZero() && seen.EndedAt.After(seen.StartedAt) {
-		seen.Duration = seen.EndedAt.Sub(seen.StartedAt)
-	}
 	overlay(o, &seen)
-	if told.PeakMemory == 0 {
-		return "without a peak: " + told.Missing, nil
+	if o.MemoryMax == 0 && o.MemorySampled == 0 {
+		return "without a peak: Prometheus knows its pod, and has no sample of its memory", nil
 	}
 	return "", nil
 }
