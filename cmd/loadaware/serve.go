@@ -63,11 +63,15 @@ func serve(ctx context.Context, con console, args []string) error {
 	metrics := httpapi.NewMetrics()
 	metrics.Build(cmp.Or(buildVersion, "unknown"))
 	svc := service.New(st, trainer.New(st, trainer.Config{SearchEvery: cmd.SearchEvery, Ended: metrics.Trained}, log), service.Config{}, log)
+	worker, err := cmd.reconciler(st, svc, metrics, log)
+	if err != nil {
+		return err
+	}
 	// openDoors has seen to it that without tokens only this machine can connect.
 	auth := httpapi.Auth{Tokens: tokens, Off: len(tokens) == 0, Wary: len(tokens) == 0}
 	api := httpapi.New(svc, httpapi.Config{Auth: auth, Metrics: metrics, Log: log, Tracer: tracer})
 	hello := greeting{con: con, cfg: &cmd.config, doors: doors, demo: *withDemo, store: st, service: svc, log: log}
-	return doors.serve(ctx, house{main: api, admin: httpapi.Admin(metrics, auth), work: svc.Run, welcome: hello.say}, log)
+	return doors.serve(ctx, house{main: api, admin: httpapi.Admin(metrics, auth), work: together(svc, worker), welcome: hello.say}, log)
 }
 
 // flushTraces sends the last spans; a collector that is away holds up nothing for long.
