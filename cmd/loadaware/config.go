@@ -47,6 +47,7 @@ type config struct {
 	PrometheusNamespace string        `envconfig:"PROMETHEUS_NAMESPACE"`
 	PrometheusContainer string        `envconfig:"PROMETHEUS_CONTAINER"`
 	PrometheusDelay     time.Duration `envconfig:"PROMETHEUS_DELAY"`
+	PrometheusEvery     time.Duration `envconfig:"PROMETHEUS_EVERY"`
 }
 
 // options are the flags that stand for fields of config; a verb chooses some.
