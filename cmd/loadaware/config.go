@@ -47,6 +47,7 @@ type config struct {
 	PrometheusNamespace string        `envconfig:"PROMETHEUS_NAMESPACE"`
 	PrometheusContainer string        `envconfig:"PROMETHEUS_CONTAINER"`
 	PrometheusDelay     time.Duration `envconfig:"PROMETHEUS_DELAY"`
+	PrometheusWithin    time.Duration `envconfig:"PROMETHEUS_WITHIN"`
 	PrometheusEvery     time.Duration `envconfig:"PROMETHEUS_EVERY"`
 }
 
