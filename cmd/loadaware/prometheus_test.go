@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/prometheus"
+	"github.com/loadaware/loadaware/internal/prometheus/prometheustest"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// ranOn is the day on which the pods of these tests ran.
+var ranOn = time.Date(2026, 1, 3, 12, 0, 0, 0, time.UTC)
+
+func tryOf(task, run string) sizing.TryKey {
+	return sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: task}, RunID: run, MapIndex: sizing.NoMap, Number: 1}
+}
+
+// podOf ran for three minutes, and took 1 GiB and somewhat more each time.
+func podOf(try sizing.TryKey, n int, at time.Time) prometheustest.Pod {
+	peak := float64(sizing.GiB + sizing.Bytes(n)*sizing.MiB)
+	return prometheustest.Pod{
+		Name: fmt.Sprintf("%s-%d", try.Task, n), Labels: prometheus.Labels(try), Start: at, Reason: "Completed", Phase: "Succeeded",
+		Memory: []float64{peak / 2, peak, peak, peak / 2, peak / 4, peak / 4, peak / 4}, CPU: []float64{0, 10, 20, 40, 60, 70, 80},
+		Request: float64(8 * sizing.GiB), Limit: float64(8 * sizing.GiB),
+	}
+}
+
+func TestPodsThatPrometheusSawAreImportedOnce(t *testing.T) {
+	var pods []prometheustest.Pod
+	for n := range 40 {
+		at := ranOn.Add(time.Duration(n) * time.Hour)
+		pods = append(pods, podOf(tryOf("fit", "scheduled__"+at.Format("2006-01-02T15:04:05+00:00")), n, at))
+	}
+	mine, running := podOf(tryOf("fit", "a run of mine"), 40, ranOn), podOf(tryOf("fit", "run-1"), 41, ranOn)
+	running.Reason, running.Phase = "", "Running"
+	url := prometheustest.Start(t, prometheustest.OpenMetrics(append(pods, mine, running)...))
+	server := startServer(t, database(t))
+	// One of them was told of before, by its own report, which stands.
+	server.post("/observe", map[string]any{"dag_id": "pricing", "task_id": "fit", "run_id": "scheduled__2026-01-03T12:00:00+00:00",
+		"outcome": "success", "memory_max_bytes": 3 << 30, "duration_seconds": 170}, nil)
+
+	args := []string{"import", "prometheus", "--url", url, "--into", server.url, "--from", "2026-01-03", "--to", "2026-01-06", "--rate", "1000"}
+	code, out, complaints := invoke(t, "", append(args, "--train")...)
+	require.Equal(t, 0, code, complaints)
+	t.Log(out)
+	assert.Contains(t, out, "40 tries read: 39 new, 0 already there, 1 amended, 0 refused\n")
+	assert.Contains(t, out, "1 × the label run_id was shortened")
+	assert.Contains(t, out, "1 × nobody saw how it ended")
+	assert.Contains(t, out, "airflow/fit-41")
+	assert.Contains(t, out, "pricing/fit: model 1")
+	assert.Equal(t, 40, server.observations("pricing", "fit"))
+
+	var p struct {
+		Source string
+		Memory struct {
+			Limit int64 `json:"limit_bytes"`
+		}
+	}
+	server.post("/predict", map[string]any{"dag_id": "pricing", "task_id": "fit", "requested": map[string]any{"memory": "8Gi"}}, &p)
+	assert.Contains(t, []string{"model", "profile"}, p.Source, "an empty server answers by what Prometheus knew")
+	assert.Less(t, p.Memory.Limit, int64(8<<30))
+
+	code, out, complaints = invoke(t, "", args...)
+	require.Equal(t, 0, code, complaints)
+	assert.Contains(t, out, "40 tries read: 0 new, 40 already there, 0 amended, 0 refused\n")
+	code, out, complaints = invoke(t, "", append(args, "--task", "other", "--dry-run")...)
+	require.Equal(t, 0, code, complaints)
+	assert.Contains(t, out, "metric-labels-allowlist")
+}
+
+func TestImportPrometheusSaysWhatItLacks(t *testing.T) {
+	for want, args := range map[string][]string{
+		"name the Prometheus": {"--from", "2026-01-01"},
+		"a time before --to":  {"--url", "http://127.0.0.1:1", "--from", "2026-01-02", "--to", "2026-01-01"},
+		"--from \"monday\"":   {"--url", "http://127.0.0.1:1", "--from", "monday"},
+		"http://host:9090":    {"--url", "127.0.0.1:1", "--from", "2026-01-01"},
+		"does not answer":     {"--url", "http://127.0.0.1:1", "--from", "2026-01-01", "--dry-run"},
+	} {
+		code, _, complaints := invoke(t, "", append([]string{"import", "prometheus"}, args...)...)
+		assert.NotZero(t, code, want)
+		assert.Contains(t, complaints, want)
+	}
+}
+
+// The server asks by itself: a try that was reported without a peak has one soon after.
+func TestAServerAsksPrometheusAfterATryEnded(t *testing.T) {
+	ended := time.Now().UTC().Truncate(time.Second).Add(-10 * time.Minute)
+	pod := podOf(tryOf("fit", "run-1"), 0, ended.Add(-3*time.Minute))
+	url := prometheustest.Start(t, prometheustest.OpenMetrics(pod))
+	admin := freeAddress(t)
+	server := startServer(t, append(database(t), "LOADAWARE_PROMETHEUS_URL="+url, "LOADAWARE_PROMETHEUS_EVERY=200ms"), "--admin-addr", admin)
+	server.post("/observe", map[string]any{"dag_id": "pricing", "task_id": "fit", "run_id": "run-1", "outcome": "success",
+		"started_at": ended.Add(-3 * time.Minute), "ended_at": ended}, nil)
+	require.Eventually(t, func() bool {
+		return strings.Contains(scrape(t, "http://"+admin+"/metrics"), `loadaware_reconciled_tries_total{result="amended"} 1`)
+	}, 30*time.Second, 100*time.Millisecond)
+	var told struct{ Duplicate bool }
+	server.post("/observe", map[string]any{"dag_id": "pricing", "task_id": "fit", "run_id": "run-1", "outcome": "success",
+		"memory_sampled_bytes": 1 << 30}, &told)
+	assert.True(t, told.Duplicate, "1 GiB is what it has already")
+}
+
+func freeAddress(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func scrape(t *testing.T, url string) string {
+	response, err := http.Get(url)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return string(text)
+}
