@@ -202,7 +202,7 @@ func (a *airflowImport) declare(ctx context.Context, dag string) error {
 	}
 	declared, err := a.from.Params(ctx, dag)
 	if errors.Is(err, airflow.ErrNotFound) {
-		a.left.add("DAGs that Airflow cannot read any more: which params they declared is not known, so their runs have no features but --feature-keys", dag)
+		a.left.add("DAG(s) that Airflow cannot read any more: which params they declared is not known, and their runs have no features but --feature-keys", dag)
 		declared, err = map[string]map[string]any{}, nil
 	}
 	a.declared[dag] = declared
@@ -249,7 +249,7 @@ func (a *airflowImport) earlier(ctx context.Context, last *airflow.Instance) ([]
 	}
 	tries, err := a.from.Tries(ctx, last)
 	if errors.Is(err, airflow.ErrNotFound) {
-		a.left.add("earlier tries are not told by this Airflow (before 2.10)", last.DAG+"/"+last.Task+" run "+last.Run)
+		a.left.add("tried before, which this Airflow does not tell (2.10 and later do)", last.DAG+"/"+last.Task+" run "+last.Run)
 		return nil, nil
 	}
 	return slices.DeleteFunc(tries, func(t airflow.Instance) bool { return t.Try >= last.Try }), err

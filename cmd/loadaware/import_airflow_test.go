@@ -169,7 +169,7 @@ func TestWhatCannotBeJoinedIsCountedAndNamed(t *testing.T) {
 	assert.Contains(t, complaints, "broken.csv is no usage log: dag_id is required")
 	// Of the tries that failed, samples were taken of none: 3, and those of the first five runs: 5.
 	assert.Contains(t, out, "8 × without usage: no file is of the try: etl/load run 0 try 1, etl/load run 0 try 2, etl/load run 1 try 1, …\n")
-	assert.Contains(t, out, "3 × usage of a try that Airflow did not tell of")
+	assert.Contains(t, out, "3 × with usage that Airflow did not tell of")
 	assert.Contains(t, out, "30 runs; to 25 tries a peak was joined\n")
 	assert.Equal(t, 33, server.observations("etl", "load"))
 }

@@ -146,7 +146,7 @@ func complete(o, more *sizing.Observation) {
 func (u *usage) tellUnjoined(left leftOut) {
 	for key, found := range u.ofTry {
 		if !found.joined {
-			left.add("usage of a try that Airflow did not tell of (another DAG, before --since, still running, or removed)", sayTry(key))
+			left.add("with usage that Airflow did not tell of (another DAG, before --since, still running, or removed)", sayTry(key))
 		}
 	}
 }

@@ -105,3 +105,39 @@ DYING: Mapping[str, Dying] = {
 
 # Where the trigger, not the worker, sees the end; the others differ in nothing that it looks at.
 DYING_DEFERRABLE = ("oom_killed", "evicted", "preempted", "java_heap", "unschedulable")
+
+# The DAG whose runs ended before anybody heard of loadaware, in the folder `past`.
+PAST_DAG = "history"
+
+
+@dataclass(frozen=True)
+class PastRun:
+    """A run of PAST_DAG: what it was asked, and how each try of its task `work` ended."""
+
+    number: int
+    conf: Mapping[str, Any]
+    states: tuple[str, ...]
+
+    @property
+    def run_id(self) -> str:
+        return f"manual__{self.number}"
+
+    @property
+    def state(self) -> str:
+        """Of the run, as of its last try."""
+        return self.states[-1]
+
+    @property
+    def need(self) -> int:
+        """The peak of each of its tries, in bytes: as in history()."""
+        return need_of(int(self.conf.get("rows", 500))) * (97 + 2 * (self.number % 4)) // 100
+
+
+def past(runs: int) -> list[PastRun]:
+    """So many runs: every 40th without conf, every 20th with a first try that failed, every 50th failed for good."""
+    found = []
+    for number in range(runs):
+        conf = {} if number % 40 == 7 else {"rows": 100 + 10 * (number % 80), "note": "of nobody's concern"}
+        states = ("failed", "success") if number % 20 == 3 else ("failed",) if number % 50 == 9 else ("success",)
+        found.append(PastRun(number, conf, states))
+    return found

@@ -57,6 +57,27 @@ class Airflow:
             components.append(["api-server", "--host", "127.0.0.1", "--port", port, "--workers", "1"])
         self._processes = [self._run(*component) for component in components]
 
+    def serve_api(self) -> str:
+        """Starts nothing but what answers the stable REST API; its address."""
+        port = self.env["TEST_API_PORT"]
+        component = "api-server" if MAJOR >= 3 else "webserver"
+        self._processes = [
+            self._run(component, "--hostname" if MAJOR < 3 else "--host", "127.0.0.1", "--port", port, "--workers", "1")
+        ]
+        return f"http://127.0.0.1:{port}"
+
+    def leave_past(self, runs: int, password: str) -> None:
+        """Puts finished runs of scenarios.past into the database, and on Airflow 2 a user `reader`."""
+        done = subprocess.run(
+            [sys.executable, "-m", "harness.past", str(runs), password],
+            env=self.env,
+            cwd=TESTS,
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
     def stop(self) -> None:
         for process in self._processes:
             process.ask_to_stop()

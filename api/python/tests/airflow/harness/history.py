@@ -1,0 +1,53 @@
+"""An Airflow that has nothing but a past, and answers the stable REST API to a user `reader`, who may only read."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness.deployment import TESTS, Airflow
+from harness.waiting import wait_for
+
+PASSWORD = "one that only these tests know"
+
+
+@contextmanager
+def reading(path: Path, runs: int) -> Iterator[str]:
+    """The address of an Airflow in `path` with so many finished runs."""
+    home = path / "airflow"
+    home.mkdir()
+    passwords = path / "passwords.json"
+    passwords.write_text(json.dumps({"reader": PASSWORD}))
+    settings = {
+        "CORE__DAGS_FOLDER": str(TESTS / "past"),
+        "API__AUTH_BACKENDS": "airflow.providers.fab.auth_manager.api.auth.backend.basic_auth",
+        "CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "False",
+        "CORE__SIMPLE_AUTH_MANAGER_USERS": "reader:viewer",
+        "CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(passwords),
+        "FAB__UPDATE_FAB_PERMS": "False",  # hundreds of commits, at every start
+        "WEBSERVER__WEB_SERVER_MASTER_TIMEOUT": "600",
+    }
+    airflow = Airflow(home, {f"AIRFLOW__{name}": value for name, value in settings.items()})
+    try:
+        airflow.leave_past(runs, PASSWORD)
+        url = airflow.serve_api()
+        wait_for("Airflow's API", lambda: _answers(url), seconds=600, every=0.5)
+        yield url
+    except BaseException:
+        print(airflow.output())
+        raise
+    finally:
+        airflow.stop()
+
+
+def _answers(url: str) -> bool:
+    for path in ("/api/v2/version", "/api/v1/version"):
+        try:
+            with urllib.request.urlopen(url + path, timeout=10) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            continue
+    return False

@@ -1,0 +1,141 @@
+"""Puts finished runs of the DAG `history` into Airflow's database: python -m harness.past RUNS [PASSWORD].
+
+By Airflow's own models, as its scheduler would have left them. On Airflow 2, also a user `reader` who may only read.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from airflow.models.renderedtifields import RenderedTaskInstanceFields, get_serialized_template_fields
+from airflow.models.taskinstancehistory import TaskInstanceHistory
+from airflow.utils.session import create_session
+from airflow.utils.state import DagRunState, TaskInstanceState
+from airflow.utils.types import DagRunType
+
+from harness.deployment import MAJOR, TESTS
+from scenarios import PAST_DAG, PastRun, past
+
+PARTS = 2
+BEGUN = datetime(2025, 3, 1, 6, tzinfo=timezone.utc)
+
+
+def main() -> None:
+    runs = past(int(sys.argv[1]))
+    with create_session() as session:
+        dag, parsed = _dag(session)
+        for run in runs:
+            _leave(session, dag, parsed, run)
+        session.commit()
+    if MAJOR < 3:
+        _reader(sys.argv[2])
+
+
+def _dag(session: Any) -> tuple[Any, Any]:
+    """The DAG as Airflow stores it, and as its file says it."""
+    folder = str(TESTS / "past")
+    if MAJOR < 3:
+        from airflow.models.dagbag import DagBag
+
+        bag = DagBag(folder, include_examples=False, read_dags_from_db=False)
+        bag.sync_to_db(session=session)
+        return bag.dags[PAST_DAG], bag.dags[PAST_DAG]
+    from airflow.dag_processing.bundles.manager import DagBundlesManager
+    from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
+    from airflow.models.serialized_dag import SerializedDagModel
+
+    DagBundlesManager().sync_bundles_to_db(session=session)
+    session.commit()
+    bag = BundleDagBag(folder, bundle_path=TESTS / "past", bundle_name="dags-folder")
+    sync_bag_to_db(bag, "dags-folder", bundle_version=None, session=session)
+    session.commit()
+    return SerializedDagModel.get_dag(PAST_DAG, session=session), bag.dags[PAST_DAG]
+
+
+def _leave(session: Any, dag: Any, parsed: Any, run: PastRun) -> None:
+    """One run with all its tries."""
+    began = BEGUN + timedelta(hours=run.number)
+    made = _create(session, dag, run, began)
+    made.start_date, made.end_date = began, began + timedelta(minutes=30)
+    session.flush()
+    for instance in made.get_task_instances(session=session):
+        session.delete(instance)  # those that Airflow made of it are replaced by what became of them
+    session.flush()
+    for task_id, map_index in [("begin", -1), ("work", -1), *(("part", index) for index in range(PARTS))]:
+        states = run.states if task_id == "work" else [run.state if task_id == "part" else "success"]
+        _instance(session, dag, parsed, made, began, task_id, map_index, states)
+
+
+def _create(session: Any, dag: Any, run: PastRun, began: datetime) -> Any:
+    about: dict[str, Any] = {
+        "run_id": run.run_id,
+        "conf": run.conf,
+        "run_type": DagRunType.MANUAL,
+        "state": DagRunState(run.state),
+        "data_interval": (began, began),
+        "session": session,
+    }
+    if MAJOR < 3:
+        return dag.create_dagrun(execution_date=began, external_trigger=True, **about)
+    from airflow.utils.types import DagRunTriggeredByType
+
+    return dag.create_dagrun(logical_date=began, run_after=began, triggered_by=DagRunTriggeredByType.REST_API, **about)
+
+
+def _instance(
+    session: Any, dag: Any, parsed: Any, run: Any, began: datetime, task_id: str, map_index: int, states: list[str]
+) -> None:
+    """A task instance after its tries, those before the last one as history."""
+    from airflow.models.taskinstance import TaskInstance
+
+    task = dag.get_task(task_id)
+    more = {"dag_version_id": run.created_dag_version_id} if MAJOR >= 3 else {}
+    instance = TaskInstance(task, run_id=run.run_id, map_index=map_index, **more)
+    instance.operator = task.task_type
+    for number, state in enumerate(states, start=1):
+        instance.try_number = number
+        instance.start_date = began + timedelta(minutes=number)
+        instance.end_date = instance.start_date + timedelta(seconds=50 + number)
+        instance.duration = 50.0 + number
+        instance.state = TaskInstanceState(state)
+        if number < len(states):
+            if number == 1:
+                session.add(instance)
+                session.flush()
+            TaskInstanceHistory.record_ti(instance, session=session)
+            session.flush()
+            if MAJOR >= 3:
+                instance.id = _next_id()
+    session.add(instance)
+    session.flush()
+    if task_id != "begin":
+        operator = parsed.get_task(task_id)
+        operator = operator.unmap({"arguments": ["a"]}) if map_index >= 0 else operator
+        instance.task = operator if MAJOR < 3 else task
+        fields = get_serialized_template_fields(task=operator)
+        session.add(RenderedTaskInstanceFields(instance, render_templates=False, rendered_fields=fields))
+    session.flush()
+
+
+def _next_id() -> Any:
+    import uuid6
+
+    return uuid6.uuid7()
+
+
+def _reader(password: str) -> None:
+    """A user whose role holds what an import needs, and no more."""
+    from airflow.providers.fab.auth_manager.cli_commands.utils import get_application_builder
+
+    with get_application_builder() as builder:
+        users = builder.sm
+        role = users.add_role("Importer")
+        for resource in ("DAGs", "DAG Runs", "Task Instances"):
+            users.add_permission_to_role(role, users.create_permission("can_read", resource))
+        assert users.add_user("reader", "A", "Reader", "reader@example.org", role, password)
+
+
+if __name__ == "__main__":
+    main()

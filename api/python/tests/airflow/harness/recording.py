@@ -1,0 +1,99 @@
+"""Records what a real Airflow answers, for the tests of internal/airflow: python -m harness.recording FILE.
+
+The file holds a list of {"method", "path", "body", "status", "answer"}; `body` is what the answer depends on.
+What differs from one recording to the next (ids, versions, the time of parsing) stays as it was that day.
+
+    root=$PWD
+    cd api/python/tests/airflow
+    for v in 2.11 3; do
+        answers=$root/internal/airflow/testdata/airflow-$v.json
+        PYTHONPATH=. $root/.cache/airflow-$v/bin/python -m harness.recording $answers
+    done
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from harness.deployment import MAJOR
+from harness.history import PASSWORD, reading
+from harness.world import folder
+
+Json = dict[str, Any]
+
+RUNS = 12
+API = "/api/v2" if MAJOR >= 3 else "/api/v1"
+SINCE = "1970-01-01T00:00:00+00:00"
+
+
+def questions() -> list[tuple[str, str, Json | None]]:
+    """What internal/airflow asks, page by page, and what it is told of what is not there."""
+    runs: Json = {"states": ["success", "failed"], "order_by": "end_date", "page_limit": 100}
+    asked: list[tuple[str, str, Json | None]] = [
+        ("GET", "/api/v2/version", None),
+        ("GET", "/api/v1/version", None),
+        ("GET", f"{API}/dags?limit=1", None),
+        ("GET", f"{API}/dags/history/tasks", None),
+        ("GET", f"{API}/dags/gone/tasks", None),
+        ("GET", f"{API}/dags/history/dagRuns/manual__3/taskInstances/work/tries", None),
+        ("GET", f"{API}/dags/history/dagRuns/manual__3/taskInstances/part/1/tries", None),
+        ("POST", f"{API}/dags/~/dagRuns/list", {**runs, "end_date_gte": SINCE, "page_offset": 0}),
+    ]
+    for offset in (0, 4):
+        of = {"dag_ids": ["history"], "dag_run_ids": ["manual__3", "manual__9"], "page_limit": 4, "page_offset": offset}
+        asked.append(("POST", f"{API}/dags/~/dagRuns/~/taskInstances/list", of))
+    return asked
+
+
+def ask(url: str, method: str, path: str, body: Json | None, headers: dict[str, str]) -> tuple[int, Any]:
+    request = urllib.request.Request(url + path, method=method, headers=headers)
+    if body is not None:
+        request.data = json.dumps(body).encode()
+        request.add_header("Content-Type", "application/json")
+    try:
+        with urllib.request.urlopen(request, timeout=120) as answer:
+            status, text = answer.status, answer.read()
+    except urllib.error.HTTPError as refused:
+        status, text = refused.code, refused.read()
+    try:
+        return status, json.loads(text)
+    except ValueError:
+        return status, "<not JSON>"
+
+
+def credentials(url: str) -> dict[str, str]:
+    if MAJOR < 3:
+        return {"Authorization": "Basic " + base64.b64encode(f"reader:{PASSWORD}".encode()).decode()}
+    _, answer = ask(url, "POST", "/auth/token", {"username": "reader", "password": PASSWORD}, {})
+    return {"Authorization": "Bearer " + answer["access_token"]}
+
+
+def main() -> None:
+    with folder() as path, reading(path, RUNS) as url:
+        headers = credentials(url)
+        lines = []
+        for method, asked, body in questions():
+            status, answer = ask(url, method, asked, body, headers)
+            lines.append({"method": method, "path": asked, "body": body, "status": status, "answer": _plain(answer)})
+        status, answer = ask(url, "GET", f"{API}/dags?limit=1", None, {})
+        lines.append(
+            {"method": "GET", "path": f"{API}/dags?limit=1", "as": "nobody", "status": status, "answer": answer}
+        )
+    Path(sys.argv[1]).write_text("[\n" + ",\n".join(json.dumps(line) for line in lines) + "\n]\n")
+
+
+def _plain(answer: Any) -> Any:
+    """The answer without the folders of this machine and the tokens of this day."""
+    if isinstance(answer, dict):
+        return {k: "…" if k in ("fileloc", "file_token") else _plain(v) for k, v in answer.items()}
+    return [_plain(v) for v in answer] if isinstance(answer, list) else answer
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""What ran for months before anybody heard of loadaware: Airflow's own operator, declared params, no word of peaks."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+from airflow import DAG
+from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+from kubernetes.client import models as k8s
+
+try:
+    from airflow.providers.standard.operators.empty import EmptyOperator
+except ImportError:  # Airflow 2 has it in itself
+    from airflow.operators.empty import EmptyOperator
+
+EIGHT = k8s.V1ResourceRequirements(
+    requests={"memory": "8Gi", "cpu": "1500m"}, limits={"memory": "8Gi", "nvidia.com/gpu": "1"}
+)
+
+with DAG(
+    "history",
+    schedule=None,
+    start_date=datetime(2024, 1, 1, tzinfo=timezone.utc),
+    catchup=False,
+    params={"rows": 500, "region": "emea", "full": False, "api_key": "never told"},
+):
+    begin = EmptyOperator(task_id="begin")
+    work = KubernetesPodOperator(
+        task_id="work", image="none", container_resources=EIGHT, params={"depth": 2}, retries=2
+    )
+    parts = KubernetesPodOperator.partial(task_id="part", image="none", container_resources=EIGHT).expand(
+        arguments=[["a"], ["b"]]
+    )
+    begin >> work >> parts

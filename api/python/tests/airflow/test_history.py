@@ -1,0 +1,120 @@
+"""From an Airflow that ran for months two commands fill an empty server, and a model answers the next question."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow_provider_loadaware import features
+
+from harness.history import PASSWORD, reading
+from harness.loadaware import REPOSITORY, Loadaware
+from harness.world import folder
+from scenarios import PAST_DAG, past
+
+RUNS = 240
+PARAMS = {"rows": 500, "region": "emea", "full": False, "api_key": "never told"}
+GIB = 2**30
+TIMES = "\u00d7"  # as counts of reasons are written
+
+
+@dataclass(frozen=True)
+class Past:
+    """An Airflow that remembers, the samples that somebody took of its pods, and a server that knows nothing."""
+
+    airflow: str
+    logs: Path
+    loadaware: Loadaware
+
+    def command(self, *arguments: str) -> str:
+        """What `loadaware` says; it must succeed."""
+        env = {k: v for k, v in os.environ.items() if not k.startswith("LOADAWARE_")}
+        env["LOADAWARE_AIRFLOW_PASSWORD"] = PASSWORD
+        program = str(REPOSITORY / "bin" / "loadaware")
+        done = subprocess.run([program, *arguments], env=env, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert PASSWORD not in done.stdout + done.stderr
+        return done.stdout
+
+    def import_airflow(self, *more: str) -> str:
+        to = ["--url", self.airflow, "--user", "reader", "--into", self.loadaware.url, "--rate", "100"]
+        return self.command("import", "airflow", *to, *more)
+
+
+def write_samples(logs: Path) -> int:
+    """A file of samples for each try, every five seconds, but for every 30th run; how many there are."""
+    written = 0
+    for run in past(RUNS):
+        for number in range(1, len(run.states) + 1 if run.number % 30 else 0):
+            file = logs / f"dag_id={PAST_DAG}" / f"run_id={run.run_id}" / "task_id=work" / f"attempt={number}.csv"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            samples = [f"{1740000000 + 5 * i},{run.need // (1 if i == 6 else 3)},0.9" for i in range(10)]
+            file.write_text("\n".join(["timestamp,memory_bytes,cpu_cores", *samples]))
+            written += 1
+    return written
+
+
+@pytest.fixture(scope="module")
+def remembered() -> Iterator[Past]:
+    with folder() as path, reading(path, RUNS) as airflow:
+        server = Loadaware(path)
+        try:
+            yield Past(airflow, path / "logs", server)
+        finally:
+            server.stop()
+
+
+def provider_sends(conf: dict[str, Any]) -> dict[str, Any]:
+    """The features of the task `work` in a run that begins now, by the provider's own rule."""
+    declared = {**PARAMS, "depth": 2}
+    context = {
+        "dag": SimpleNamespace(params=PARAMS),
+        "task": SimpleNamespace(params=declared),
+        "params": {**declared, **conf},
+        "dag_run": SimpleNamespace(conf=conf),
+    }
+    return dict(features.of_context(context, []))
+
+
+def test_two_commands_fill_an_empty_server(remembered: Past) -> None:
+    written = write_samples(remembered.logs)
+    tries = sum(len(run.states) for run in past(RUNS))
+    failed = sum(run.states.count("failed") for run in past(RUNS) if run.number % 30)
+
+    told = remembered.import_airflow()
+    assert f"{tries + 2 * RUNS} tries read: {tries + 2 * RUNS} new, 0 already there, 0 amended, 0 refused" in told
+    assert f"{RUNS} {TIMES} not taken: EmptyOperator launches no pod" in told
+    told = remembered.command("import", "usage-log", "--url", remembered.loadaware.url, "--train", str(remembered.logs))
+    assert f"{written} tries read: 0 new, 0 already there, {written - failed} amended, 0 refused" in told
+    assert f"{failed} {TIMES} ended otherwise than by success" in told
+    assert "history/work: model 1" in told
+
+    ask = {"dag_id": PAST_DAG, "task_id": "work", "requested": {"memory": "8Gi"}}
+    small = remembered.loadaware.post("/predict", {**ask, "features": provider_sends({"rows": 150, "note": "x"})})
+    large = remembered.loadaware.post("/predict", {**ask, "features": provider_sends({"rows": 800})})
+    assert (small["source"], large["source"]) == ("model", "model")
+    assert "rows" in small["reason"]
+    assert 300 * 2**20 <= small["memory"]["request_bytes"] < GIB
+    assert 1600 * 2**20 * 0.97 <= large["memory"]["request_bytes"] < 4 * GIB
+
+
+def test_one_command_says_the_same_and_what_it_could_not_join(remembered: Past) -> None:
+    told = remembered.import_airflow("--usage-log", str(remembered.logs), "--feature-keys", "no*")
+    tries = sum(len(run.states) for run in past(RUNS))
+    assert f"{tries + 2 * RUNS} tries read: 0 new" in told
+    assert "0 refused" in told
+    without = sum(len(run.states) for run in past(RUNS) if run.number % 30 == 0)
+    assert f"{without + 2 * RUNS} {TIMES} without usage: no file is of the try" in told
+
+
+def test_an_import_goes_on_where_another_ended(remembered: Past) -> None:
+    said = remembered.import_airflow("--dry-run")
+    newest = said.split("the last run ended at ")[1].split(":  ")[0].split(": go on")[0]
+    assert "1 runs" in remembered.import_airflow("--since", newest)
+    assert "0 runs" in remembered.import_airflow("--dag", "another")
