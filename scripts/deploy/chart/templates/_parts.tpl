@@ -7,6 +7,12 @@ app.kubernetes.io/name: loadaware
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
+{{/* The migration's pod is none of these. */}}
+{{- define "loadaware.server" -}}
+{{ include "loadaware.selector" . }}
+app.kubernetes.io/component: server
+{{- end }}
+
 {{- define "loadaware.labels" -}}
 {{ include "loadaware.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}

@@ -1,0 +1,242 @@
+package test
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	strict "sigs.k8s.io/yaml"
+)
+
+func (m *manifests) container() *core.Container {
+	return &m.Deployment.Spec.Template.Spec.Containers[0]
+}
+
+func TestTwoReplicasOrMoreRunApartAndOneAtATimeGoes(t *testing.T) {
+	m := render(t)
+	assert.Nil(t, m.Deployment.Spec.Replicas, "the autoscaler's to say")
+	scaler := m.HorizontalPodAutoscaler.Spec
+	assert.Equal(t, m.Deployment.Name, scaler.ScaleTargetRef.Name)
+	assert.EqualValues(t, 2, *scaler.MinReplicas)
+	assert.Positive(t, m.container().Resources.Requests.Cpu().MilliValue(), "a share of nothing cannot be reckoned")
+	assert.Equal(t, intstr.FromInt32(1), *m.PodDisruptionBudget.Spec.MaxUnavailable)
+	rolling := m.Deployment.Spec.Strategy.RollingUpdate
+	assert.Equal(t, 0, rolling.MaxUnavailable.IntValue())
+	assert.Equal(t, 1, rolling.MaxSurge.IntValue())
+	spread := m.Deployment.Spec.Template.Spec.TopologySpreadConstraints
+	require.Len(t, spread, 2)
+	assert.Equal(t, "kubernetes.io/hostname", spread[0].TopologyKey)
+
+	fixed := render(t, "autoscaling.enabled=false")
+	assert.Nil(t, fixed.HorizontalPodAutoscaler)
+	assert.EqualValues(t, 2, *fixed.Deployment.Spec.Replicas)
+}
+
+func TestWhatSelectsPodsSelectsTheServersAndOnlyThose(t *testing.T) {
+	m := render(t, everything...)
+	server, migration := m.Deployment.Spec.Template.Labels, m.Job.Spec.Template.Labels
+	selects := func(selector, labels map[string]string) bool {
+		for key, value := range selector {
+			if labels[key] != value {
+				return false
+			}
+		}
+		return len(selector) > 0
+	}
+	selectors := map[string]map[string]string{
+		"Deployment": m.Deployment.Spec.Selector.MatchLabels, "Service": m.Service.Spec.Selector,
+		"PodDisruptionBudget": m.PodDisruptionBudget.Spec.Selector.MatchLabels,
+	}
+	for _, c := range m.Deployment.Spec.Template.Spec.TopologySpreadConstraints {
+		selectors["spread by "+c.TopologyKey] = c.LabelSelector.MatchLabels
+	}
+	for by, selector := range selectors {
+		assert.True(t, selects(selector, server), by)
+		assert.False(t, selects(selector, migration), by)
+	}
+	assert.True(t, selects(m.NetworkPolicy.Spec.PodSelector.MatchLabels, server))
+	assert.True(t, selects(m.NetworkPolicy.Spec.PodSelector.MatchLabels, migration), "it is held to the same rules")
+	assert.True(t, selects(m.ServiceMonitor.Spec.Selector.MatchLabels, m.Service.Labels))
+	assert.Equal(t, "metrics", m.ServiceMonitor.Spec.Endpoints[0].Port)
+	for _, port := range m.Service.Spec.Ports {
+		assert.Contains(t, []string{"api", "metrics"}, port.TargetPort.String())
+	}
+}
+
+func TestNoPodMayGainARight(t *testing.T) {
+	m := render(t, everything...)
+	for name, pod := range map[string]core.PodSpec{"server": m.Deployment.Spec.Template.Spec, "migration": m.Job.Spec.Template.Spec} {
+		assert.True(t, *pod.SecurityContext.RunAsNonRoot, name)
+		assert.EqualValues(t, 65532, *pod.SecurityContext.RunAsUser, name)
+		assert.Equal(t, core.SeccompProfileTypeRuntimeDefault, pod.SecurityContext.SeccompProfile.Type, name)
+		assert.False(t, *pod.AutomountServiceAccountToken, name)
+		assert.False(t, pod.HostNetwork || pod.HostPID || pod.HostIPC, name)
+		for _, c := range pod.Containers {
+			assert.True(t, *c.SecurityContext.ReadOnlyRootFilesystem, name)
+			assert.False(t, *c.SecurityContext.AllowPrivilegeEscalation, name)
+			assert.Equal(t, []core.Capability{"ALL"}, c.SecurityContext.Capabilities.Drop, name)
+			assert.Positive(t, c.Resources.Limits.Memory().Value(), name)
+		}
+		for _, v := range pod.Volumes {
+			assert.Nil(t, v.HostPath, name)
+		}
+	}
+}
+
+func TestProbesAskWhatTheServerTells(t *testing.T) {
+	for scheme, values := range map[core.URIScheme][]string{core.URISchemeHTTP: nil, core.URISchemeHTTPS: everything} {
+		c := render(t, values...).container()
+		for path, probe := range map[string]*core.Probe{"/readyz": c.ReadinessProbe, "/healthz": c.LivenessProbe} {
+			assert.Equal(t, path, probe.HTTPGet.Path)
+			assert.Equal(t, scheme, probe.HTTPGet.Scheme)
+			assert.Equal(t, "api", probe.HTTPGet.Port.String())
+		}
+		assert.GreaterOrEqual(t, c.StartupProbe.FailureThreshold*c.StartupProbe.PeriodSeconds, int32(300), "room for a migration")
+		assert.Less(t, c.ReadinessProbe.PeriodSeconds*c.ReadinessProbe.FailureThreshold, int32(3), "it leaves within its farewell of 3 s")
+	}
+}
+
+func TestSecretsAreNamedAndNeverHeld(t *testing.T) {
+	m := render(t, everything...)
+	from := map[string]string{}
+	for _, e := range append(m.container().Env, m.Job.Spec.Template.Spec.Containers[0].Env...) {
+		if e.ValueFrom != nil {
+			assert.Empty(t, e.Value)
+			assert.Equal(t, "loadaware", e.ValueFrom.SecretKeyRef.Name)
+			from[e.Name] = e.ValueFrom.SecretKeyRef.Key
+		}
+	}
+	assert.Equal(t, map[string]string{"DATABASE_URL": "DATABASE_URL", "LOADAWARE_TOKENS": "LOADAWARE_TOKENS", "OTEL_EXPORTER_OTLP_HEADERS": "HEADERS"}, from)
+	assert.NotContains(t, m.text, "kind: Secret")
+	assert.NotContains(t, m.text, "postgres://")
+}
+
+// TestEveryVariableIsOneThatTheServerReads reads the names in its source.
+func TestEveryVariableIsOneThatTheServerReads(t *testing.T) {
+	source, err := os.ReadFile("../../../cmd/loadaware/config.go")
+	require.NoError(t, err)
+	read := map[string]bool{"OTEL_TRACES_SAMPLER": true, "OTEL_TRACES_SAMPLER_ARG": true} // by OpenTelemetry's SDK
+	for _, tag := range regexp.MustCompile("envconfig:\"([A-Z_]+)\"").FindAllStringSubmatch(string(source), -1) {
+		read["LOADAWARE_"+tag[1]], read[tag[1]] = true, true
+	}
+	for _, e := range render(t, everything...).container().Env {
+		assert.True(t, read[e.Name], "nobody reads %s", e.Name)
+	}
+	assert.False(t, read["LOADAWARE_ADDRESS"])
+}
+
+func TestTheTablesAreBroughtUpToDateBeforeAnyPodIsReplaced(t *testing.T) {
+	m := render(t)
+	assert.Equal(t, "pre-install,pre-upgrade", m.Job.Annotations["helm.sh/hook"])
+	pod := m.Job.Spec.Template.Spec
+	assert.Equal(t, []string{"migrate", "up"}, pod.Containers[0].Args)
+	assert.Equal(t, m.container().Image, pod.Containers[0].Image)
+	assert.Empty(t, pod.ServiceAccountName, "the chart's is made only after the hook")
+	assert.Positive(t, *m.Job.Spec.ActiveDeadlineSeconds)
+	assert.Nil(t, render(t, "migration.enabled=false").Job)
+}
+
+func TestNobodyElseReachesThePods(t *testing.T) {
+	rules := render(t).NetworkPolicy.Spec
+	require.Len(t, rules.Ingress, 2)
+	for i, c := range []struct {
+		port      int
+		namespace string
+	}{{8080, "airflow"}, {9090, "monitoring"}} {
+		rule := rules.Ingress[i]
+		require.Len(t, rule.Ports, 1)
+		assert.Equal(t, c.port, rule.Ports[0].Port.IntValue())
+		require.Len(t, rule.From, 1, "a rule without a peer lets in everybody")
+		assert.Equal(t, c.namespace, rule.From[0].NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"])
+	}
+	out := map[int]bool{}
+	for _, rule := range rules.Egress {
+		require.NotEmpty(t, rule.Ports, "a rule without a port lets out everything")
+		for _, p := range rule.Ports {
+			out[p.Port.IntValue()] = true
+		}
+	}
+	assert.Equal(t, map[int]bool{53: true, 5432: true}, out)
+
+	shut := render(t, "network.callers=null", "network.watchers=null").NetworkPolicy.Spec
+	assert.Empty(t, shut.Ingress)
+	assert.Len(t, shut.PolicyTypes, 2, "nobody is let in, rather than everybody")
+	assert.Nil(t, render(t, "network.enabled=false").NetworkPolicy)
+}
+
+func TestTheClustersRulesAndDashboardAreTheFiles(t *testing.T) {
+	m := render(t, everything...)
+	text, err := os.ReadFile("../chart/files/alerts.yaml")
+	require.NoError(t, err)
+	var want monitoring.PrometheusRuleSpec
+	require.NoError(t, strict.UnmarshalStrict(text, &want))
+	assert.NotEmpty(t, want.Groups)
+	assert.Equal(t, want, m.PrometheusRule.Spec)
+	assert.Equal(t, "prometheus", m.PrometheusRule.Labels["release"])
+	assert.Equal(t, "prometheus", m.ServiceMonitor.Labels["release"])
+
+	text, err = os.ReadFile("../chart/files/dashboard.json")
+	require.NoError(t, err)
+	assert.Equal(t, string(text), m.ConfigMap.Data["loadaware.json"])
+	assert.True(t, json.Valid(text))
+	plain := render(t)
+	assert.Nil(t, plain.ServiceMonitor)
+	assert.Nil(t, plain.PrometheusRule)
+	assert.Nil(t, plain.ConfigMap)
+}
+
+func TestAnImageMayBeNamedByItsDigest(t *testing.T) {
+	assert.Equal(t, "registry.example/loadaware:v1", render(t).container().Image)
+	digest := "sha256:" + strings.Repeat("a", 64)
+	assert.Equal(t, "registry.example/loadaware@"+digest, render(t, "image.tag="+digest).container().Image)
+}
+
+// TestADashboardIsOneThatGrafanaLoads checks what its importer needs and no more: no
+// Grafana was at hand.
+func TestADashboardIsOneThatGrafanaLoads(t *testing.T) {
+	text, err := os.ReadFile("../chart/files/dashboard.json")
+	require.NoError(t, err)
+	var d struct {
+		UID           string
+		Title         string
+		SchemaVersion int
+		Panels        []struct {
+			ID      int
+			Type    string
+			Title   string
+			GridPos struct{ X, Y, W, H int }
+			Targets []struct{ RefID, Expr string }
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &d))
+	assert.NotEmpty(t, d.UID)
+	assert.NotEmpty(t, d.Title)
+	assert.Positive(t, d.SchemaVersion)
+	ids, taken := map[int]bool{}, map[[2]int]string{}
+	for _, p := range d.Panels {
+		assert.False(t, ids[p.ID], "panel %d is there twice", p.ID)
+		ids[p.ID] = true
+		assert.Contains(t, []string{"row", "timeseries"}, p.Type)
+		assert.LessOrEqual(t, p.GridPos.X+p.GridPos.W, 24, p.Title)
+		for x := range p.GridPos.W {
+			for y := range p.GridPos.H {
+				at := [2]int{p.GridPos.X + x, p.GridPos.Y + y}
+				assert.Empty(t, taken[at], "%s lies over another", p.Title)
+				taken[at] = p.Title
+			}
+		}
+		refs := map[string]bool{}
+		for _, target := range p.Targets {
+			assert.False(t, refs[target.RefID], p.Title)
+			refs[target.RefID] = true
+		}
+		assert.Equal(t, p.Type == "row", len(p.Targets) == 0, p.Title)
+	}
+}
