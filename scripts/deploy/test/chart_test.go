@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"strings"
+	"sync"
 	"testing"
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
@@ -48,13 +50,31 @@ var everything = []string{
 	"tolerations[0].key=pool", "tolerations[0].operator=Exists",
 }
 
-// helm runs the pinned helm.
+// tool builds a program that go.mod pins, and returns its path.
+func tool(name string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		path, err := run("go", "tool", "-n", name)
+		return strings.TrimSpace(path), err
+	})
+}
+
+var helmPath = tool("helm")
+
 func helm(args ...string) (string, error) {
+	path, err := helmPath()
+	if err != nil {
+		return "", err
+	}
+	return run(path, args...)
+}
+
+// run returns what a command printed; its complaints are in the error.
+func run(name string, args ...string) (string, error) {
 	var out, complaints bytes.Buffer
-	cmd := exec.Command("go", append([]string{"tool", "helm"}, args...)...)
+	cmd := exec.Command(name, args...)
 	cmd.Stdout, cmd.Stderr = &out, &complaints
 	if err := cmd.Run(); err != nil {
-		return "", errors.Join(err, errors.New(complaints.String()))
+		return "", errors.Join(err, errors.New(out.String()+complaints.String()))
 	}
 	return out.String(), nil
 }

@@ -1,0 +1,97 @@
+package test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// kubernetes is the release whose schemas the manifests are checked against. They are
+// in its sources, which the Go proxy serves.
+const kubernetes = "k8s.io/kubernetes@v1.34.1"
+
+var kubeconformPath = tool("kubeconform")
+
+// schemas writes one schema a kind, as kubeconform looks for them, and returns their
+// folder. All share one file of definitions.
+func schemas(t *testing.T) string {
+	t.Helper()
+	said, err := run("go", "mod", "download", "-json", kubernetes)
+	require.NoError(t, err)
+	var module struct{ Dir string }
+	require.NoError(t, json.Unmarshal([]byte(said), &module))
+	text, err := os.ReadFile(filepath.Join(module.Dir, "api/openapi-spec/swagger.json"))
+	require.NoError(t, err)
+	var swagger struct {
+		Definitions map[string]map[string]any `json:"definitions"`
+	}
+	require.NoError(t, json.Unmarshal(text, &swagger))
+	// OpenAPI 2 has no word for "either": these two may be numbers, too.
+	for _, either := range []string{"io.k8s.apimachinery.pkg.util.intstr.IntOrString", "io.k8s.apimachinery.pkg.api.resource.Quantity"} {
+		require.Contains(t, swagger.Definitions, either)
+		swagger.Definitions[either] = map[string]any{"type": []string{"string", "integer", "number"}}
+	}
+	dir := t.TempDir()
+	save := func(name string, schema any) {
+		text, err := json.Marshal(schema)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
+	}
+	kinds := 0
+	for name, d := range swagger.Definitions {
+		if fields, ok := d["properties"]; ok && fields != nil {
+			d["additionalProperties"] = false // a field that is not known is an error
+		}
+		groups, ok := d["x-kubernetes-group-version-kind"].([]any)
+		if !ok || len(groups) != 1 {
+			continue
+		}
+		gvk := groups[0].(map[string]any)
+		group, _, _ := strings.Cut(gvk["group"].(string), ".")
+		suffix := "-" + gvk["version"].(string)
+		if group != "" {
+			suffix = "-" + group + suffix
+		}
+		save(strings.ToLower(gvk["kind"].(string))+suffix+".json", map[string]any{"$ref": "definitions.json#/definitions/" + name})
+		kinds++
+	}
+	save("definitions.json", swagger)
+	require.Greater(t, kinds, 100)
+	return dir
+}
+
+func TestManifestsFollowTheSchemasOfKubernetes(t *testing.T) {
+	kubeconform, err := kubeconformPath()
+	require.NoError(t, err)
+	location := schemas(t) + "/{{ .ResourceKind }}{{ .KindSuffix }}.json"
+	check := func(text string) (string, error) {
+		file := filepath.Join(t.TempDir(), "manifests.yaml")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		// The operator's kinds are no part of Kubernetes: the strict reading has them.
+		return run(kubeconform, "-summary", "-skip", "ServiceMonitor,PrometheusRule", "-schema-location", location, file)
+	}
+	for name, values := range map[string][]string{
+		"defaults": nil, "everything": everything, "fixed": {"autoscaling.enabled=false", "network.enabled=false", "migration.enabled=false"},
+	} {
+		said, err := check(render(t, values...).text)
+		assert.NoError(t, err, name)
+		assert.Contains(t, said, "Invalid: 0, Errors: 0", name)
+		t.Log(name, said)
+	}
+	for fault, c := range map[string][2]string{
+		"a wrong type":            {"maxUnavailable: 1\n", "maxUnavailable: {one: 1}\n"},
+		"a field that is unknown": {"terminationGracePeriodSeconds:", "terminationGraceSeconds:"},
+		"a field that is missing": {"  scaleTargetRef:", "  # scaleTargetRef:"},
+	} {
+		good := render(t).text
+		bad := strings.Replace(good, c[0], c[1], 1)
+		require.NotEqual(t, good, bad, fault)
+		_, err := check(bad)
+		assert.Error(t, err, fault)
+	}
+}
