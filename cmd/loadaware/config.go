@@ -67,6 +67,7 @@ func (c *config) options() map[string]option {
 		"airflow-url":    {at: &c.AirflowURL, flag: "url", env: "LOADAWARE_AIRFLOW_URL", does: "web server (2.x) or API server (3.x) of Airflow, with the path before /api if there is one"},
 		"airflow-user":   {at: &c.AirflowUser, flag: "user", env: "LOADAWARE_AIRFLOW_USER", does: "user of Airflow, with the password of LOADAWARE_AIRFLOW_PASSWORD"},
 		"prometheus-url": {at: &c.PrometheusURL, flag: "url", env: "LOADAWARE_PROMETHEUS_URL", does: "Prometheus that scraped the pods, with the path before /api/v1 if there is one"},
+		"prometheus":     {at: &c.PrometheusURL, env: "LOADAWARE_PROMETHEUS_URL", does: "Prometheus that scraped the pods, with the path before /api/v1 if there is one"},
 		"into":           {at: &c.URL, env: "LOADAWARE_URL", does: "server to send to, with the token of LOADAWARE_TOKEN if it wants one"},
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/loadaware/loadaware/internal/airflow"
-	"github.com/loadaware/loadaware/internal/prometheus"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -47,7 +46,7 @@ type airflowImport struct {
 }
 
 func importAirflow(ctx context.Context, con console, args []string) error {
-	cmd := newCommand("import airflow", importAirflowUsage, "airflow-url", "airflow-user", "into", "database", "data")
+	cmd := newCommand("import airflow", importAirflowUsage, "airflow-url", "airflow-user", "prometheus", "into", "database", "data")
 	dryRun := cmd.Bool("dry-run", false, "read and join, and send nothing")
 	batch := cmd.Int("batch", 500, "tries sent at once, 1 to 10000")
 	train := cmd.Bool("train", false, "then have the server train every task, and wait for it; else it trains them within seconds by itself")
@@ -55,7 +54,6 @@ func importAirflow(ctx context.Context, con console, args []string) error {
 	since := cmd.String("since", "", "only runs that ended then or later, as 2025-03-01 or 2025-03-01T06:30:00Z")
 	csv := cmd.String("usage", "", "file of peaks, with the columns of loadaware import")
 	logs := cmd.String("usage-log", "", "folder of usage logs, as of loadaware import usage-log")
-	metrics := cmd.String("prometheus", "", "URL of the Prometheus that scraped the pods")
 	operators := cmd.String("operators", strings.Join(airflow.PodOperators, ","), "globs of the operators that launch pods")
 	keys := cmd.String("feature-keys", "", "globs of names of dag_run.conf that are features too, as feature_keys of the provider")
 	namespace := cmd.String("namespace", sizing.DefaultNamespace, "of loadaware: tells Airflow deployments apart")
@@ -64,7 +62,7 @@ func importAirflow(ctx context.Context, con console, args []string) error {
 	if err != nil {
 		return err
 	}
-	from, err := readSince(*since)
+	from, err := readTime("since", *since)
 	switch {
 	case err != nil:
 		return err
@@ -83,11 +81,9 @@ func importAirflow(ctx context.Context, con console, args []string) error {
 		usage:    usage{ofTry: map[sizing.TryKey]*fileUsage{}},
 		declared: map[string]map[string]map[string]any{},
 	}
-	if *metrics != "" {
-		if a.usage.asked, err = prometheus.New(prometheus.Config{
-			URL: *metrics, Token: cmd.PrometheusToken, Namespace: cmd.PrometheusNamespace, Container: cmd.PrometheusContainer,
-		}); err != nil {
-			return err
+	if cmd.PrometheusURL != "" {
+		if a.usage.asked, err = cmd.prometheusClient(0); err != nil {
+			return usageErrorf("--prometheus: %v", err)
 		}
 	}
 	a.from, err = airflow.Open(ctx, airflow.Config{
@@ -109,18 +105,6 @@ func hintAtAirflow(err error) error {
 		return fmt.Errorf("%w (name --user with LOADAWARE_AIRFLOW_PASSWORD, or LOADAWARE_AIRFLOW_TOKEN; Airflow 2 takes passwords where its auth_backends hold basic_auth)", err)
 	}
 	return err
-}
-
-func readSince(text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, usageErrorf("--since %q is no time: write 2025-03-01 or 2025-03-01T06:30:00Z", text)
 }
 
 // splitList reads what commas separate; nothing of an empty text.
