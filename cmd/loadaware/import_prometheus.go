@@ -68,7 +68,7 @@ func importPrometheus(ctx context.Context, con console, args []string) error {
 		return usageErrorf("--url: %v", err)
 	}
 	return p.run(ctx, cmd, *dryRun, *train, func() error {
-		return p.finish(ctx, cmd.PrometheusURL, p.read(ctx, from, to, *dag, *task))
+		return p.finish(ctx, "prometheus", p.read(ctx, from, to, *dag, *task))
 	})
 }
 

@@ -24,6 +24,8 @@ var (
 	ErrUnavailable = errors.New("prometheus does not answer")
 	// ErrRefused: asked in a way, or as somebody, that the server does not take.
 	ErrRefused = errors.New("prometheus refuses to answer")
+
+	errURL = errors.New("no URL of a Prometheus server: write http://host:9090")
 )
 
 // Config says which server is asked, and how hard. Only URL is needed.
@@ -54,7 +56,7 @@ func New(cfg Config) (*Client, error) {
 	cfg.Slack = cmp.Or(cfg.Slack, time.Minute)
 	at, err := url.Parse(cfg.URL)
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
-		return nil, fmt.Errorf("%q is no URL of a Prometheus server: write http://host:9090", cfg.URL)
+		return nil, errURL // the text may hold a password
 	}
 	client, err := api.NewClient(api.Config{Address: cfg.URL, Client: &http.Client{Transport: bearer(cfg.Token)}})
 	if err != nil {

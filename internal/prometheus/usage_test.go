@@ -189,4 +189,12 @@ func TestErrorsTellWhetherToComeAgain(t *testing.T) {
 		_, err := prometheus.New(prometheus.Config{URL: url})
 		require.ErrorContains(t, err, "http://host:9090")
 	}
+	for _, url := range []string{"http://me:s3cret@127.0.0.1:1", "http://me:s3cret@127.0.0.1:1:2", "me:s3cret@127.0.0.1"} {
+		c, err := prometheus.New(prometheus.Config{URL: url})
+		if err == nil {
+			_, err = c.Usage(t.Context(), prometheus.Pod{Name: "x"}, noon, noon)
+		}
+		require.Error(t, err)
+		assert.NotContains(t, err.Error(), "s3cret")
+	}
 }
