@@ -56,7 +56,7 @@ func TestARequestIsFoundInItsTraceAndInTheLogByItsIds(t *testing.T) {
 	assert.Equal(t, caller, span.SpanContext.TraceID().String(), "below the span of its caller")
 	attributes := map[string]string{}
 	for _, a := range span.Attributes {
-		attributes[string(a.Key)] = a.Value.Emit()
+		attributes[string(a.Key)] = a.Value.String()
 	}
 	assert.Equal(t, map[string]string{
 		"http.route": "POST /predict", "http.response.status_code": "200",

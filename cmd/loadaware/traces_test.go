@@ -1,0 +1,59 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// TestTheLastTracesAreSentBeforeTheEnd starts a server as a cluster does: with logs as
+// JSON, and a collector that wants a token.
+func TestTheLastTracesAreSentBeforeTheEnd(t *testing.T) {
+	var mu sync.Mutex
+	spans := map[string]*tracepb.Span{}
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		assert.NoError(t, err)
+		var data tracepb.TracesData
+		assert.NoError(t, proto.Unmarshal(body, &data))
+		assert.Equal(t, "Bearer c0llector", r.Header.Get("Authorization"))
+		mu.Lock()
+		defer mu.Unlock()
+		for _, resource := range data.ResourceSpans {
+			for _, scope := range resource.ScopeSpans {
+				for _, span := range scope.Spans {
+					spans[span.Name] = span
+				}
+			}
+		}
+	}))
+	defer collector.Close()
+	server := startServer(t, append(database(t), "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL,
+		"OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer%20c0llector", "LOADAWARE_LOG_FORMAT=json", "LOADAWARE_LOG_LEVEL=debug"))
+	server.post("/observe", report("traced", 0), nil)
+	assert.Equal(t, 1, server.observations("crash", "traced"))
+	server.signal(syscall.SIGTERM)
+	require.NoError(t, server.wait())
+
+	mu.Lock()
+	defer mu.Unlock()
+	require.Contains(t, spans, "POST /observe")
+	read := spans["GET /tasks/{dag_id}/{task_id}"]
+	require.NotNil(t, read)
+	require.Contains(t, spans, "SELECT")
+	assert.Equal(t, read.TraceId, spans["SELECT"].TraceId, "its statements are below it")
+	said := server.said.String()
+	assert.Contains(t, said, `"trace_id":"`)
+	assert.Contains(t, said, `"msg":"stopping"`)
+	assert.Empty(t, leaks(said, "c0llector"))
+	assert.False(t, strings.Contains(said, "level=INFO"), "all of the log is JSON")
+}
