@@ -71,6 +71,7 @@ func TestAFirstTryNeverTouchesTheDatabase(t *testing.T) {
 	r := newReplica(t)
 	r.taught("load", 40)
 	patient := join(t, r.dsn, service.Config{LaterTryRead: time.Hour}).start()
+	patient.answer(ask("load", "r")) // the first question of a task may open its model
 	patient.stop()
 	conn, err := pgx.Connect(t.Context(), r.dsn)
 	require.NoError(t, err)

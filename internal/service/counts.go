@@ -22,7 +22,7 @@ type Counts struct {
 
 	Queued, Dropped int       // receipts that wait to be stored; that were given up
 	Models          int       // tasks with a published model
-	OldestModel     time.Time // when it was trained; zero without any
+	OldestModel     time.Time // when it was trained, of those that are open; zero without any
 	NewestModel     time.Time
 	StoreOK         bool           // the last call to the store was answered
 	Backlog         *store.Backlog // of all replicas together; nil: not looked yet
@@ -171,16 +171,18 @@ func (q *receipts) queued() (waiting, dropped int) {
 	return len(q.queue), q.dropped
 }
 
-// ages counts the published models, and finds the oldest and the newest.
+// ages counts the published models, and finds the oldest and the newest that are open.
 func (ts *tasks) ages() (n int, oldest, newest time.Time) {
 	ts.mu.RLock()
 	defer ts.mu.RUnlock()
 	for _, t := range ts.byName {
+		if t.version() > 0 {
+			n++
+		}
 		ref := t.ref.Load()
 		if ref == nil {
 			continue
 		}
-		n++
 		if oldest.IsZero() || ref.TrainedAt.Before(oldest) {
 			oldest = ref.TrainedAt
 		}

@@ -46,7 +46,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// resync reads the active versions and policies, and loads what differs.
+// resync reads the active versions and policies, and loads what differs. Of a task
+// that was not heard of here, the version is enough until somebody asks.
 func (s *Service) resync(ctx context.Context) {
 	began := time.Now()
 	versions, err := s.store.ActiveVersions(ctx)
@@ -54,14 +55,18 @@ func (s *Service) resync(ctx context.Context) {
 		s.log.Warn("models could not be listed", "err", err)
 		return
 	}
+	var changed []sizing.TaskKey
+	for key, version := range versions {
+		if t := s.tasks.list(key, version); t.version() != version {
+			changed = append(changed, key)
+		}
+	}
 	if err := s.readPolicies(ctx); err != nil {
 		s.log.Warn("policies could not be listed", "err", err)
 		return
 	}
-	for key, version := range versions {
-		if t := s.tasks.find(key); t == nil || t.version() != version {
-			s.catchUp(ctx, key)
-		}
+	for _, key := range changed {
+		s.catchUp(ctx, key)
 	}
 	for _, key := range s.tasks.keys() {
 		if _, active := versions[key]; !active {
@@ -167,7 +172,11 @@ func refOf(m *store.Model) *sizing.ModelRef {
 	return &sizing.ModelRef{Version: m.Version, Family: m.Family, Observations: m.Observations, TrainedAt: m.TrainedAt}
 }
 
+// version is the one that answers, or would if it were asked.
 func (t *task) version() int {
+	if l := t.latent.Load(); l != nil {
+		return int(l.version.Load())
+	}
 	if ref := t.ref.Load(); ref != nil {
 		return ref.Version
 	}
@@ -177,7 +186,8 @@ func (t *task) version() int {
 // answersBy reports whether m is in place. A task that was deleted and made anew
 // counts its versions anew, too.
 func (t *task) answersBy(m *store.Model) bool {
-	return t.version() == m.Version && t.ref.Load().TrainedAt.Equal(m.TrainedAt)
+	ref := t.ref.Load()
+	return ref != nil && ref.Version == m.Version && ref.TrainedAt.Equal(m.TrainedAt)
 }
 
 func (t *task) setPolicy(p sizing.Policy) {
@@ -204,12 +214,14 @@ func (t *task) swap(model *fitting.Model, seq int64, ref *sizing.ModelRef) {
 	t.recent = newer
 	t.model, t.loaded = model, seq
 	t.ref.Store(ref)
+	t.latent.Store(nil)
 	together := t.pool.replace(before, model.Pool())
 	t.model.Heed(&together)
 }
 
 // learn tells the model one ended try, once: a model that was loaded between the
-// commit of a row and this call knows it already.
+// commit of a row and this call knows it already, and one that is not open yet learns
+// it then.
 func (t *task) learn(told fitting.Told) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -220,6 +232,9 @@ func (t *task) learn(told fitting.Told) {
 		t.recent = t.recent[tailAtMost/2:]
 	}
 	t.recent = append(t.recent, told)
+	if t.latent.Load() != nil {
+		return
+	}
 	before := t.model.Pool()
 	t.model.Learn(told)
 	together := t.pool.replace(before, t.model.Pool())

@@ -25,7 +25,10 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 		}
 	}
 	run := s.kills(ctx, ask.Try)
-	t := s.tasks.get(ask.Try.TaskKey)
+	t := s.opened(ctx, ask.Try.TaskKey)
+	if t == nil {
+		t = s.unknown
+	}
 	t.mu.RLock()
 	policy := t.policy.WithDefaults()
 	q := t.question(&ask.Ask, policy, max(ask.Failed, run.highest()), now)

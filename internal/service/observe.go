@@ -34,7 +34,7 @@ func (s *Service) Observe(ctx context.Context, told []sizing.Observation) ([]siz
 	for i := range recorded {
 		results[place[i]] = recorded[i]
 		if r := &recorded[i]; r.Err == nil && !r.Duplicate {
-			s.learn(&valid[i], r, now)
+			s.learn(ctx, &valid[i], r, now)
 		}
 	}
 	return results, nil
@@ -53,7 +53,7 @@ func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 
 // learn lets the memory of this replica know what was just committed. Others
 // learn it by the next training.
-func (s *Service) learn(o *sizing.Observation, r *sizing.Recorded, now time.Time) {
+func (s *Service) learn(ctx context.Context, o *sizing.Observation, r *sizing.Recorded, now time.Time) {
 	t := s.tasks.get(o.Try.TaskKey)
 	before, _ := s.tries.end(o.Try)
 	switch {
@@ -66,6 +66,7 @@ func (s *Service) learn(o *sizing.Observation, r *sizing.Recorded, now time.Time
 	case o.Outcome == sizing.Success:
 		s.tries.endRun(o.Try)
 	case o.Outcome == sizing.Unschedulable:
+		s.opened(ctx, o.Try.TaskKey) // it knows what was started before
 		t.lowerCeiling(o.Allocated.Memory, now, now.Add(s.cfg.UnfitFor))
 	}
 	if r.Amended {

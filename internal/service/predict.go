@@ -12,9 +12,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Predict answers an Ask from memory. A later try may do one bounded read, to
-// learn of a kill that was reported to another replica. NotFound where nothing is
-// known and nothing was requested.
+// Predict answers an Ask from memory. The first question of a task may have to open
+// its model, within Config.OpenWait; a later try may do one bounded read, to learn of a
+// kill that was reported to another replica. NotFound where nothing is known and
+// nothing was requested; Unavailable where the model is not open yet and nothing was.
 func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocation, error) {
 	if bad := ask.Validate(); len(bad) > 0 {
 		return nil, invalid(bad)
@@ -25,13 +26,20 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 		run = s.kills(ctx, ask.Try)
 	}
 	a := &sizing.Allocation{PredictionID: newID(), Task: ask.Try.TaskKey, Mode: sizing.Enforce}
-	t := s.tasks.find(ask.Try.TaskKey)
+	t := s.opened(ctx, ask.Try.TaskKey)
 	if t == nil {
 		t = s.unknown
 	}
 	t.mu.RLock()
 	t.size(ask, a, run, now, &s.memo)
+	closed := t.latent.Load() != nil
 	t.mu.RUnlock()
+	if a.Memory.Limit == 0 && closed {
+		return nil, sizing.Errorf(sizing.Unavailable, "the model of task %s is not open yet: ask again, or send requested.memory", ask.Try.TaskKey)
+	}
+	if closed {
+		a.Reason = "the model of this task is not open yet; " + a.Reason
+	}
 	if a.Memory.Limit == 0 {
 		return nil, sizing.Errorf(sizing.NotFound,
 			"nothing is known of task %s: send requested.memory, or report runs by /observe first", ask.Try.TaskKey)

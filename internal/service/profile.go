@@ -25,6 +25,7 @@ func (s *Service) Task(ctx context.Context, task sizing.TaskKey) (sizing.Profile
 	if err != nil {
 		return p, err
 	}
+	s.opened(ctx, task)
 	s.complete(&p)
 	realised, err := s.store.Realised(ctx, task, realisedOver)
 	if err != nil {

@@ -2,8 +2,8 @@
 // of what a caller can ask for.
 //
 // It knows the words of sizing, the store's contract and opened models, and
-// nothing of HTTP or SQL. A first-try Predict never touches the database: opened
-// models live in memory and are swapped whole.
+// nothing of HTTP or SQL. A first-try Predict never touches the database, once
+// somebody asked about its task: opened models live in memory and are swapped whole.
 //
 //	Predict ──▶ task (memory) ──▶ model.Size          ┌─▶ receipts, written behind
 //	Observe ──▶ store.Record ── acked ──▶ model.Learn ┘
@@ -29,6 +29,7 @@ import (
 // Config has usable zero values.
 type Config struct {
 	LaterTryRead time.Duration    // bound on the one read that a later try may do; 50 ms if zero
+	OpenWait     time.Duration    // for which a question waits until its task's model is open; 500 ms if zero
 	Poll         time.Duration    // between looks for missed changes; 30 s if zero
 	UnfitFor     time.Duration    // how long an unschedulable report lowers the ceiling; 1 h if zero
 	Now          func() time.Time // time.Now if nil
@@ -36,6 +37,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.LaterTryRead = cmp.Or(c.LaterTryRead, 50*time.Millisecond)
+	c.OpenWait = cmp.Or(c.OpenWait, 500*time.Millisecond)
 	c.Poll = cmp.Or(c.Poll, 30*time.Second)
 	c.UnfitFor = cmp.Or(c.UnfitFor, time.Hour)
 	if c.Now == nil {
@@ -56,7 +58,7 @@ type Service struct {
 	memo     fitting.Memo
 	receipts receipts
 	loading  sync.Mutex   // held while what is stored is read and put in place
-	loaded   atomic.Bool  // every active model was opened once
+	loaded   atomic.Bool  // every active version was listed once
 	storeOK  atomic.Bool  // the last call to the store was answered
 	refused  atomic.Int64 // when a report was last refused for want of the store, in Unix nanoseconds; zero once one was stored
 	news     news         // when the store was last heard of
@@ -72,12 +74,13 @@ func New(st store.Store, tr *trainer.Trainer, cfg Config, log *slog.Logger) *Ser
 	return s
 }
 
-// Run loads the models, follows changes, trains what is due and writes receipts
+// Run lists the models, follows changes, trains what is due and writes receipts
 // until ctx ends, then writes the receipts that are queued.
 func (s *Service) Run(ctx context.Context) error {
 	var loops sync.WaitGroup
 	loops.Go(func() { s.follow(ctx) })
 	loops.Go(func() { s.poll(ctx) })
+	loops.Go(func() { s.warm(ctx) })
 	loops.Go(func() { s.receipts.run(ctx) })
 	loops.Go(func() { s.trainer.Run(ctx) })
 	loops.Go(func() { s.watch(ctx) })

@@ -16,7 +16,8 @@ type task struct {
 	model   *fitting.Model
 	pool    *pool
 	open    open
-	ref     atomic.Pointer[sizing.ModelRef] // nil: nothing published yet
+	ref     atomic.Pointer[sizing.ModelRef] // nil: nothing published yet, or not open
+	latent  atomic.Pointer[latent]          // nil: open
 	loaded  int64                           // the newest row that model knew when it was loaded
 	recent  []fitting.Told                  // told here since then
 	policy  sizing.Policy
@@ -105,14 +106,35 @@ func (ts *tasks) get(key sizing.TaskKey) *task {
 	}
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
+	if t := ts.byName[key]; t != nil {
+		return t
+	}
+	return ts.add(key)
+}
+
+// list is the task of which version is active; where nothing was heard of it here,
+// that is all that is known.
+func (ts *tasks) list(key sizing.TaskKey, version int) *task {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	t := ts.byName[key]
+	if t == nil {
+		t = ts.add(key)
+		t.latent.Store(&latent{})
+	}
+	if l := t.latent.Load(); l != nil {
+		l.version.Store(int64(version))
+	}
+	return t
+}
+
+// add makes an empty task. ts.mu is held.
+func (ts *tasks) add(key sizing.TaskKey) *task {
 	if ts.byName == nil {
 		ts.byName, ts.pools = map[sizing.TaskKey]*task{}, map[sizing.TaskKey]*pool{}
 	}
-	t := ts.byName[key]
-	if t == nil {
-		t = &task{model: fitting.New(), pool: ts.poolOf(key)}
-		ts.byName[key] = t
-	}
+	t := &task{model: fitting.New(), pool: ts.poolOf(key)}
+	ts.byName[key] = t
 	return t
 }
 

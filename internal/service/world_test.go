@@ -91,6 +91,9 @@ func join(t *testing.T, dsn string, cfg service.Config) *replica {
 	if cfg.Poll == 0 {
 		cfg.Poll = time.Hour // what is tested must not be healed by it
 	}
+	if cfg.OpenWait == 0 {
+		cfg.OpenWait = eventually
+	}
 	cfg.Now = func() time.Time { return time.Now().Add(r.ahead) }
 	quiet := slog.New(slog.DiscardHandler)
 	r.Service = service.New(r.store, trainer.New(st, trainer.Config{Every: time.Hour}, quiet), cfg, quiet)
