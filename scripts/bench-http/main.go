@@ -34,6 +34,7 @@ type bench struct {
 	runs    int           // of the task that is asked about
 	place   *place
 	profile string
+	under   string  // the load that is profiled
 	server  *server // on the database "postgres" of the place
 	echo    *server
 }
@@ -43,7 +44,8 @@ func main() {
 	rows := flag.String("rows", "", "of the table, such as 1,3; those of the form if empty")
 	seed := flag.Uint64("seed", 1, "of histories and questions")
 	bin := flag.String("bin", "bin/loadaware", "the server")
-	profile := flag.String("profile", "", "write a CPU profile of the server under single questions to this file, and measure nothing")
+	profile := flag.String("profile", "", "write a CPU profile of the server to this file, and measure nothing")
+	under := flag.String("under", "single", "the load that is profiled: single questions, new ones (features never seen), many (batches of a hundred), reports, or batches of them")
 	echoAddr := flag.String("echo", "", "serve the echo on this address, and measure nothing")
 	flag.Parse()
 	if *echoAddr != "" {
@@ -52,7 +54,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	b := &bench{profile: *profile, seed: *seed, form: *form, rounds: 7, span: 4 * time.Second, runs: 2500}
+	b := &bench{profile: *profile, under: *under, seed: *seed, form: *form, rounds: 7, span: 4 * time.Second, runs: 2500}
 	if *form == "short" {
 		b.rounds, b.span, b.runs = 5, time.Second, 1500
 	}

@@ -10,19 +10,39 @@ import (
 	"time"
 )
 
-// profiled takes profiles of the server while it is asked single questions: of its
-// time, and, with .allocs behind the name, of what it allocated since it started:
+// profiled takes profiles of the server under a load: of its time, and, with .allocs
+// behind the name, of what it allocated since it started:
 //
 //	go tool pprof -top bin/loadaware FILE
 func (b *bench) profiled(ctx context.Context) error {
 	const span = 8 * time.Second
-	ask := load{url: b.server.url + "/predict", token: b.place.token, bodies: asks(b.seed+1, name, 256, 1), connections: 16, cpu: b.place.back, span: span + 2*time.Second}
 	ended := make(chan error, 1)
-	go func() {
-		s, err := ask.run(ctx)
-		b.say("predict %.0f/s", s.rate())
-		ended <- err
-	}()
+	if b.under == "batches" {
+		b.span = span + 2*time.Second
+		go func() {
+			rate, err := b.batches(ctx, 0)
+			b.say("%.0f rows/s", rate)
+			ended <- err
+		}()
+	} else {
+		put := load{url: b.server.url + "/predict", token: b.place.token, bodies: asks(b.seed+1, name, 256, 1), connections: 16, cpu: b.place.back, span: span + 2*time.Second}
+		switch b.under {
+		case "new":
+			put.bodies = neverSeen(put.bodies)
+		case "many":
+			put.url, put.bodies, put.connections = put.url+"/batch", asks(b.seed+2, name, 8, 100), 4
+		case "reports":
+			if err := b.place.teach(ctx, b.server, b.seed+5, "ingest", 60); err != nil {
+				return err
+			}
+			put.url, put.bodies, put.connections = b.server.url+"/observe", reports(b.seed+6, 256), 64
+		}
+		go func() {
+			s, err := put.run(ctx)
+			b.say("%.0f requests/s", s.rate())
+			ended <- err
+		}()
+	}
 	time.Sleep(time.Second)
 	cpu := b.fetch(ctx, "profile?seconds=8", b.profile)
 	return errors.Join(cpu, b.fetch(ctx, "allocs", b.profile+".allocs"), <-ended)
