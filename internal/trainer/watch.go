@@ -198,7 +198,7 @@ func triesOf(rows *sizing.History) map[first]*ended {
 		if r.Try == 1 {
 			tries[key].features, tries[key].requested = rows.Schema.Features(r.Features), r.Requested
 		}
-		if peak, censoring := r.Peak(); censoring == sizing.Exact {
+		if peak, censoring := r.Peak(); censoring == sizing.Exact || censoring == sizing.Sampled {
 			tries[key].needed = peak
 		}
 	}
