@@ -91,8 +91,8 @@ func (g *gauges) memory() {
 
 func (g *gauges) learning() {
 	g.gauge("models", "Tasks with a published model.", always(func(m *snapshot) float64 { return float64(m.Counts.Models) }))
-	g.gauge("oldest_model_trained_timestamp_seconds", "When the oldest of the models that answer was trained.", func(m *snapshot) (float64, bool) { return unix(m.OldestModel) })
-	g.gauge("newest_model_trained_timestamp_seconds", "When the newest of the models that answer was trained.", func(m *snapshot) (float64, bool) { return unix(m.NewestModel) })
+	g.gauge("oldest_model_trained_timestamp_seconds", "When the oldest of the models that are open here was trained.", func(m *snapshot) (float64, bool) { return unix(m.OldestModel) })
+	g.gauge("newest_model_trained_timestamp_seconds", "When the newest of the models that are open here was trained.", func(m *snapshot) (float64, bool) { return unix(m.NewestModel) })
 	g.gauge("trainings_due", "Tasks that wait for a training by any replica.", func(m *snapshot) (float64, bool) {
 		if m.Backlog == nil {
 			return 0, false
