@@ -1,7 +1,10 @@
 # The service alone: static programs, no shell, no root, no PostgreSQL. It needs
 # DATABASE_URL, and LOADAWARE_TOKENS because it listens beyond loopback. It writes no
-# file, so its root may be read-only: `make check-image` runs it so. Beside it lies
-# the program that measures others in their containers (docs/peak.md).
+# file, so its root may be read-only: `make check-image` runs it so. The program that
+# measures others in their containers (docs/peak.md) is an image of its own:
+#
+#   docker build -t loadaware .
+#   docker build -t loadaware-peak --target peak .
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
@@ -11,10 +14,16 @@ ARG VERSION=unknown
 RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.buildVersion=${VERSION}" -o /out/loadaware ./cmd/loadaware && \
     CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/loadaware-peak ./cmd/loadaware-peak
 
+FROM scratch AS peak
+COPY --from=build /out/loadaware-peak /usr/local/bin/
+USER 65532:65532
+ENV PATH=/usr/local/bin
+ENTRYPOINT ["/usr/local/bin/loadaware-peak"]
+
 FROM scratch
 # The public authorities, for a database that is reached over TLS.
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
-COPY --from=build /out/ /usr/local/bin/
+COPY --from=build /out/loadaware /usr/local/bin/
 # By number: Kubernetes cannot tell of a name whether it is root.
 USER 65532:65532
 ENV PATH=/usr/local/bin LOADAWARE_ADDR=0.0.0.0:8080
