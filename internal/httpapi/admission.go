@@ -14,12 +14,12 @@ import (
 type Limits struct {
 	Predict int // questions at once; 64 for each CPU if zero: they need nothing else
 	Observe int // reports at once, while nobody asks; 128 if zero: more than a commit takes along
-	Batch   int // batches at once, each up to 32 MiB; 4 if zero
+	Batch   int // batches at once, each up to 32 MiB; 8 if zero
 }
 
 func (l Limits) withDefaults() Limits {
 	l.Predict = cmp.Or(l.Predict, 64*runtime.GOMAXPROCS(0))
-	l.Observe, l.Batch = cmp.Or(l.Observe, 128), cmp.Or(l.Batch, 4)
+	l.Observe, l.Batch = cmp.Or(l.Observe, 128), cmp.Or(l.Batch, 8)
 	return l
 }
 
