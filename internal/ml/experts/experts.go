@@ -2,6 +2,7 @@ package experts
 
 import (
 	"math"
+	"slices"
 
 	"github.com/loadaware/loadaware/internal/ml/conformal"
 )
@@ -16,6 +17,9 @@ const (
 	spreads            // how many there are
 	sourceCount = ModelCount * spreads
 )
+
+// windowed are the spreads of a window: the one by level looks for its rows anew.
+var windowed = [...]int{byAll, byTrees, bySame, byAmount}
 
 var spreadNames = [spreads]string{"all rows", "rows near in level", "predicted spread", "spread of same inputs", "plain residuals"}
 
@@ -60,9 +64,9 @@ type Experts struct {
 	Picks   []Pick  // who answers
 
 	config  Config
-	windows [sourceCount]Window
-	locals  [ModelCount]Local
-	tables  [sourceCount]table // of windows
+	windows [sourceCount]ordered // of the newest Config.Window rows of the ledger
+	locals  [ModelCount]Local    // of all of them
+	tables  [sourceCount]table   // of windows
 	scratch Scratch
 }
 
@@ -93,8 +97,25 @@ func New(c Config) *Experts {
 // Rebuild makes what is not stored, after the exported fields were read back.
 func (x *Experts) Rebuild(c Config) {
 	x.config = c
-	for i := range x.Ledger {
-		x.remember(&x.Ledger[(x.At+i)%len(x.Ledger)])
+	n := len(x.Ledger)
+	for k := range ModelCount {
+		w := x.windows[k*spreads : (k+1)*spreads]
+		for _, s := range windowed {
+			w[s] = make(ordered, 0, min(n, c.Window))
+		}
+		for age := min(n, c.Window); age > 0; age-- {
+			residuals := x.Ledger[(x.At+n-age)%n].residuals(k)
+			for _, s := range windowed {
+				w[s] = append(w[s], residuals[s])
+			}
+		}
+		for _, s := range windowed {
+			slices.Sort(w[s])
+		}
+		x.locals[k].fill(n, func(i int) (level, residual float64) {
+			e := &x.Ledger[(x.At+i)%n]
+			return e.Point.Level[k], e.Log - e.Point.Level[k]
+		})
 	}
 	x.readTables()
 }
@@ -136,26 +157,49 @@ func (x *Experts) Heed(pool *Pool) {
 
 // keep takes a row into the ledger and into every spread.
 func (x *Experts) keep(e Entry) {
-	if len(x.Ledger) < x.config.Ledger {
+	n := len(x.Ledger)
+	if n >= x.config.Window {
+		x.leave(&x.Ledger[(x.At+n-x.config.Window)%n])
+	}
+	if n < x.config.Ledger {
 		x.Ledger = append(x.Ledger, e)
 	} else {
-		x.Ledger[x.At] = e
-		x.At = (x.At + 1) % len(x.Ledger)
+		gone := &x.Ledger[x.At]
+		for k, level := range gone.Point.Level {
+			x.locals[k].remove(level, gone.Log-level)
+		}
+		*gone = e
+		x.At = (x.At + 1) % n
 	}
-	x.remember(&e)
+	for k, level := range e.Point.Level {
+		residuals := e.residuals(k)
+		for _, s := range windowed {
+			x.windows[k*spreads+s].insert(residuals[s])
+		}
+		x.locals[k].add(level, e.Log-level)
+	}
 	x.readTables()
 }
 
-func (x *Experts) remember(e *Entry) {
-	for k, level := range e.Point.Level {
-		r := e.Log - level
-		w := x.windows[k*spreads : (k+1)*spreads]
-		w[byAll].Add(r, x.config.Window)
-		w[byTrees].Add(r/e.Point.Scale[TreeScale], x.config.Window)
-		w[bySame].Add(r/e.Point.Scale[SameScale], x.config.Window)
-		w[byAmount].Add(math.Exp(e.Log)-math.Exp(level), x.config.Window)
-		x.locals[k].Add(level, r, x.config.Ledger)
+// leave takes the residuals of a row out of the windows. They are not kept in order of
+// arrival, for the ledger is.
+func (x *Experts) leave(e *Entry) {
+	for k := range ModelCount {
+		residuals := e.residuals(k)
+		for _, s := range windowed {
+			x.windows[k*spreads+s].remove(residuals[s])
+		}
 	}
+}
+
+// residuals are those of one model, by spread.
+func (e *Entry) residuals(model int) (r [spreads]float64) {
+	level := e.Point.Level[model]
+	r[byAll] = e.Log - level
+	r[byTrees] = r[byAll] / e.Point.Scale[TreeScale]
+	r[bySame] = r[byAll] / e.Point.Scale[SameScale]
+	r[byAmount] = math.Exp(e.Log) - math.Exp(level)
+	return r
 }
 
 // residuals are the sorted residuals of one spread of one model for a row, their
@@ -168,11 +212,11 @@ func (x *Experts) residuals(p *Point, model, spread int, s *Scratch) (sorted []f
 		x.locals[model].near(p.Level[model], x.config.Near, found)
 		return found.sorted, &found.table, 1
 	case byTrees:
-		return x.windows[source].Sorted, &x.tables[source], p.Scale[TreeScale]
+		return x.windows[source], &x.tables[source], p.Scale[TreeScale]
 	case bySame:
-		return x.windows[source].Sorted, &x.tables[source], p.Scale[SameScale]
+		return x.windows[source], &x.tables[source], p.Scale[SameScale]
 	}
-	return x.windows[source].Sorted, &x.tables[source], 1
+	return x.windows[source], &x.tables[source], 1
 }
 
 // limit is the most that a model may allocate: a young task's few residuals say

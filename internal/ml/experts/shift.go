@@ -47,13 +47,13 @@ func side(sum float64, rows int, z float64) (float64, int) {
 
 // watch looks for a change in the newest honest residual.
 func (x *Experts) watch(residual float64) int {
-	w := &x.windows[LineTrees*spreads+byAll].Sorted
-	n := len(*w)
+	w := x.windows[LineTrees*spreads+byAll]
+	n := len(w)
 	if n < shiftFrom {
 		return 0
 	}
-	deviation := ((*w)[n*3/4] - (*w)[n/4]) / 1.349 // of a normal with these quartiles
-	rows := x.Shift.learn((residual - (*w)[n/2]) / math.Max(deviation, 0.01))
+	deviation := (w[n*3/4] - w[n/4]) / 1.349 // of a normal with these quartiles
+	rows := x.Shift.learn((residual - w[n/2]) / math.Max(deviation, 0.01))
 	if rows > 0 {
 		x.changed(rows)
 	}
@@ -69,7 +69,6 @@ func (x *Experts) changed(rows int) {
 		newest = append(newest, x.Ledger[(x.At+i)%len(x.Ledger)])
 	}
 	x.Ledger, x.At = newest, 0
-	x.windows, x.locals = [sourceCount]Window{}, [ModelCount]Local{}
 	x.Rebuild(x.config)
 	for e := range Count {
 		x.Cost[e] *= x.config.Stale

@@ -113,5 +113,5 @@ func TestErrorsOfUnripeModelsAreNotKept(t *testing.T) {
 		x.Learn(&p, peak, 10, pool)
 	}
 	assert.Len(t, x.Ledger, 12)
-	assert.InDelta(t, 0, x.windows[byAll].Sorted[11], 1e-12)
+	assert.InDelta(t, 0, x.windows[byAll][11], 1e-12)
 }

@@ -17,6 +17,6 @@ func (t *table) read(sorted []float64) {
 // readTables follows a change of the windows.
 func (x *Experts) readTables() {
 	for source := range x.tables {
-		x.tables[source].read(x.windows[source].Sorted)
+		x.tables[source].read(x.windows[source])
 	}
 }

@@ -1,6 +1,7 @@
 package experts
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -136,11 +137,23 @@ func meanExcess(sorted []float64) float64 {
 	return sum / float64(t)
 }
 
-// Local keeps (level, residual) of the newest rows, in order of level.
+// ordered are values in order of size.
+type ordered []float64
+
+func (o *ordered) insert(v float64) {
+	i, _ := slices.BinarySearch(*o, v)
+	*o = slices.Insert(*o, i, v)
+}
+
+// remove takes out a value that is there.
+func (o *ordered) remove(v float64) {
+	i, _ := slices.BinarySearch(*o, v)
+	*o = slices.Delete(*o, i, i+1)
+}
+
+// Local keeps (level, residual) of rows, in order of level.
 type Local struct {
 	Level, Residual []float64
-	Ring            [][2]float64
-	At              int
 
 	stamp uint64 // of what it holds: no other Local, and none later, has the same
 }
@@ -148,23 +161,36 @@ type Local struct {
 // stamps are given out once each.
 var stamps atomic.Uint64
 
-// Add takes a row in, and the oldest out where size are held.
-func (l *Local) Add(level, residual float64, size int) {
+// fill takes in n rows, oldest first, in place of those before. Of one level, the
+// newest stands first.
+func (l *Local) fill(n int, row func(int) (level, residual float64)) {
 	l.stamp = stamps.Add(1)
-	if len(l.Ring) < size {
-		l.Ring = append(l.Ring, [2]float64{level, residual})
-	} else {
-		old := l.Ring[l.At]
-		l.Ring[l.At] = [2]float64{level, residual}
-		l.At = (l.At + 1) % size
-		i, _ := slices.BinarySearch(l.Level, old[0])
-		for l.Residual[i] != old[1] {
-			i++
-		}
-		l.Level, l.Residual = slices.Delete(l.Level, i, i+1), slices.Delete(l.Residual, i, i+1)
+	rows := make([][2]float64, n)
+	for i := range n {
+		level, residual := row(n - 1 - i)
+		rows[i] = [2]float64{level, residual}
 	}
+	slices.SortStableFunc(rows, func(a, b [2]float64) int { return cmp.Compare(a[0], b[0]) })
+	l.Level, l.Residual = make([]float64, n), make([]float64, n)
+	for i, r := range rows {
+		l.Level[i], l.Residual[i] = r[0], r[1]
+	}
+}
+
+// add takes a row in.
+func (l *Local) add(level, residual float64) {
+	l.stamp = stamps.Add(1)
 	i, _ := slices.BinarySearch(l.Level, level)
 	l.Level, l.Residual = slices.Insert(l.Level, i, level), slices.Insert(l.Residual, i, residual)
+}
+
+// remove takes a row out that is there.
+func (l *Local) remove(level, residual float64) {
+	i, _ := slices.BinarySearch(l.Level, level)
+	for l.Residual[i] != residual {
+		i++
+	}
+	l.Level, l.Residual = slices.Delete(l.Level, i, i+1), slices.Delete(l.Residual, i, i+1)
 }
 
 // nearest is what near found last: one answer asks for it several times.

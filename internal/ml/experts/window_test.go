@@ -62,7 +62,10 @@ func TestALocalLedgerFindsTheRowsNearestInLevel(t *testing.T) {
 	for range 300 {
 		p := pair{float64(rng.IntN(20)), float64(rng.IntN(1000))}
 		all = append(all, p)
-		l.Add(p.level, p.residual, 50)
+		if n := len(all); n > 50 {
+			l.remove(all[n-51].level, all[n-51].residual)
+		}
+		l.add(p.level, p.residual)
 		newest := slices.Clone(all[max(0, len(all)-50):])
 		slices.SortFunc(newest, func(a, b pair) int { return int(a.level - b.level) })
 		for i, level := range l.Level {
