@@ -12,8 +12,8 @@ import (
 )
 
 // tailAtMost bounds the rows that are learned on top of a loaded model; older
-// ones wait for the next training.
-const tailAtMost = 5_000
+// ones wait for the next training. The margins remember no more.
+const tailAtMost = 2_000
 
 // follow keeps the models and policies in memory equal to the stored ones: by
 // notification, and again whole after every reconnect.
@@ -99,20 +99,19 @@ func (s *Service) catchUp(ctx context.Context, key sizing.TaskKey) {
 // since it was trained, and swaps it in. A model that cannot be opened leaves the
 // last good one answering; a task that is gone is forgotten.
 func (s *Service) reload(ctx context.Context, key sizing.TaskKey) (err error) {
-	// One at a time: what was read last must also be what is put in place last.
-	s.loading.Lock()
-	defer s.loading.Unlock()
 	defer func() { // one task must not end the process that answers for all
 		if r := recover(); r != nil {
 			err = fmt.Errorf("it panicked, please report this: %v\n%s", r, debug.Stack())
 		}
 	}()
-	policy, err := s.store.Policy(ctx, key)
+	t, err := s.readPolicy(ctx, key)
 	if err != nil {
 		return err
 	}
-	t := s.tasks.get(key)
-	t.setPolicy(policy)
+	// One at a time: what was read last must also be what is put in place last. Other
+	// tasks need not wait for what this one has to learn.
+	t.loading.Lock()
+	defer t.loading.Unlock()
 	stored, err := s.store.ActiveModel(ctx, key)
 	if err != nil && !isKind(err, sizing.NotFound) {
 		return err
@@ -137,9 +136,22 @@ func (s *Service) reload(ctx context.Context, key sizing.TaskKey) (err error) {
 	for i := range tail.Rows {
 		model.Learn(fitting.ToldOf(&tail.Schema, &tail.Rows[i]))
 	}
-	heard := t.loaded // written under s.loading only
+	heard := t.loaded // written under t.loading only
 	t.swap(model, tail.LastSeq, refOf(&stored))
 	return s.endElsewhere(ctx, key, t, heard)
+}
+
+// readPolicy takes over the policy of a task.
+func (s *Service) readPolicy(ctx context.Context, key sizing.TaskKey) (*task, error) {
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	policy, err := s.store.Policy(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	t := s.tasks.get(key)
+	t.setPolicy(policy)
+	return t, nil
 }
 
 // endElsewhere forgets the tries that were asked about here and reported to another
@@ -202,6 +214,9 @@ func (t *task) setPolicy(p sizing.Policy) {
 func (t *task) swap(model *fitting.Model, seq int64, ref *sizing.ModelRef) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.gone {
+		return // deleted while it was read
+	}
 	before := t.model.Pool()
 	newer := t.recent[:0]
 	for _, told := range t.recent {

@@ -27,6 +27,7 @@ type latent struct {
 
 const (
 	openAtMost = 10 * time.Second // one opening, the wait for its turn included
+	openAtOnce = 4                // decoding takes a CPU
 	openAgain  = 2 * time.Second  // after one that failed
 	warmAtMost = 500              // models that are opened before anybody asks
 )
@@ -84,6 +85,12 @@ func (s *Service) open(ctx context.Context, key sizing.TaskKey, l *latent) <-cha
 	under := l.begin(func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openAtMost)
 		defer cancel()
+		select {
+		case s.opening <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		defer func() { <-s.opening }()
 		err := s.reload(ctx, key)
 		if err != nil {
 			s.log.Warn("a model could not be opened; the static request is answered", "task", key.String(), "err", err)

@@ -57,11 +57,12 @@ type Service struct {
 	tries    tries
 	memo     fitting.Memo
 	receipts receipts
-	loading  sync.Mutex   // held while what is stored is read and put in place
-	loaded   atomic.Bool  // every active version was listed once
-	storeOK  atomic.Bool  // the last call to the store was answered
-	refused  atomic.Int64 // when a report was last refused for want of the store, in Unix nanoseconds; zero once one was stored
-	news     news         // when the store was last heard of
+	loading  sync.Mutex    // held while policies are read and put in place, or tasks taken away
+	opening  chan struct{} // has room for as many models as are opened at once
+	loaded   atomic.Bool   // every active version was listed once
+	storeOK  atomic.Bool   // the last call to the store was answered
+	refused  atomic.Int64  // when a report was last refused for want of the store, in Unix nanoseconds; zero once one was stored
+	news     news          // when the store was last heard of
 	counts   counts
 }
 
@@ -69,6 +70,7 @@ type Service struct {
 func New(st store.Store, tr *trainer.Trainer, cfg Config, log *slog.Logger) *Service {
 	s := &Service{cfg: cfg.withDefaults(), store: st, trainer: tr, log: log}
 	s.unknown = &task{model: fitting.New(), pool: &pool{}}
+	s.opening = make(chan struct{}, openAtOnce)
 	s.receipts.store, s.receipts.log = st, log
 	s.storeOK.Store(true)
 	return s

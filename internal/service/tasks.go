@@ -12,6 +12,7 @@ import (
 // task is what is in memory of one task. Readers hold mu for reading, so that a
 // model is never asked while it learns.
 type task struct {
+	loading sync.Mutex // held while a model is read and put in place
 	mu      sync.RWMutex
 	model   *fitting.Model
 	pool    *pool
