@@ -16,22 +16,20 @@ import (
 func (s *Store) write(ctx context.Context, reports []report) ([]sizing.Recorded, error) {
 	var recorded []sizing.Recorded
 	err := s.inTx(ctx, "record observations", readWrite, func(tx pgx.Tx) error {
-		if err := lockTallies(ctx, tx, reports); err != nil {
-			return err
-		}
 		recorded = make([]sizing.Recorded, len(reports))
 		first, again := splitByTry(reports)
-		told, err := insert(ctx, tx, reports, first, recorded)
+		told, err := s.insert(ctx, tx, reports, first, recorded)
 		if err != nil {
 			return err
 		}
-		if again = append(again, told...); len(again) > 0 {
-			slices.Sort(again) // in the order in which they were told
-			if err := compare(ctx, tx, reports, again, recorded); err != nil {
-				return err
-			}
+		if again = append(again, told...); len(again) == 0 {
+			return nil
 		}
-		return s.count(ctx, tx, reports, recorded, again)
+		slices.Sort(again) // in the order in which they were told
+		if err := compare(ctx, tx, reports, again, recorded); err != nil {
+			return err
+		}
+		return s.countAmended(ctx, tx, reports, recorded, again)
 	})
 	return recorded, err
 }
@@ -43,31 +41,31 @@ const lockTalliesSQL = `
 	ORDER BY task.id -- one order for all writers: no deadlocks
 	FOR KEY SHARE OF task FOR NO KEY UPDATE OF tally`
 
-// lockTallies makes this transaction the only writer of the reports' tasks, and
-// holds off their rename and deletion.
-func lockTallies(ctx context.Context, tx pgx.Tx, reports []report) error {
-	tasks := make(map[int64]sizing.TaskKey, 1)
+// tasksOf are the tasks that reports are of, by their numbers.
+func tasksOf(reports []report) (keys map[int64]sizing.TaskKey, ids []int64) {
+	keys = make(map[int64]sizing.TaskKey, 1)
 	for i := range reports {
-		tasks[reports[i].task.id] = reports[i].Try.TaskKey
+		keys[reports[i].task.id] = reports[i].Try.TaskKey
 	}
-	ids := make([]int64, 0, len(tasks))
-	for id := range tasks {
+	for id := range keys {
 		ids = append(ids, id)
 	}
-	rows, err := tx.Query(ctx, lockTalliesSQL, ids)
-	if err != nil {
-		return err
-	}
+	return keys, ids
+}
+
+// readLocked reads the answer to lockTalliesSQL: errStale unless every task still has
+// the name that it had.
+func readLocked(rows pgx.Rows, tasks map[int64]sizing.TaskKey) error {
 	var id int64
 	var key sizing.TaskKey
 	current := 0
-	_, err = pgx.ForEachRow(rows, []any{&id, &key.Namespace, &key.DAG, &key.Task}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&id, &key.Namespace, &key.DAG, &key.Task}, func() error {
 		if tasks[id] == key {
 			current++
 		}
 		return nil
 	})
-	if err == nil && current < len(ids) {
+	if err == nil && current < len(tasks) {
 		err = errStale
 	}
 	return err
@@ -88,7 +86,8 @@ func splitByTry(reports []report) (first, again []int) {
 }
 
 // $18 and $19 say where in the flat array $21 a row's features stand. A peak that was
-// only sampled stands for the measured one, and says so.
+// only sampled stands for the measured one, and says so. What was inserted is counted
+// at once, and makes its tasks due after $22; at once where an outcome is one of $23.
 const insertSQL = `
 	WITH new AS (
 		SELECT * FROM unnest($1::bigint[], $2::text[], $3::int[], $4::smallint[], $5::smallint[], $6::boolean[],
@@ -111,19 +110,50 @@ const insertSQL = `
 			nullif(prediction_id, ''), ($21::float8[])[features_after + 1:features_to], lot
 		FROM new ORDER BY n
 		ON CONFLICT (task, run_id, map_index, try_number) DO NOTHING
-		RETURNING seq, task, run_id, map_index, try_number)
+		RETURNING seq, task, run_id, map_index, try_number, outcome),
+	counted AS (
+		UPDATE tally
+		SET observations = tally.observations + news.observations,
+			kills = tally.kills + news.kills,
+			due_at = least(tally.due_at, now() + CASE WHEN news.kills > 0 THEN interval '0' ELSE $22::interval END)
+		FROM (
+			SELECT task, count(*) AS observations, count(*) FILTER (WHERE outcome = ANY ($23::smallint[])) AS kills
+			FROM inserted GROUP BY task) AS news
+		WHERE tally.task = news.task)
 	SELECT n - 1, coalesce(seq, 0)
 	FROM new LEFT JOIN inserted USING (task, run_id, map_index, try_number)
 	ORDER BY n`
 
-// insert writes the reports numbered in first, and returns those of them whose
-// try was told before: nothing was written for these.
-func insert(ctx context.Context, tx pgx.Tx, reports []report, first []int, recorded []sizing.Recorded) (told []int, err error) {
+// kills are the outcomes that are to be learned from at once.
+var kills = []int16{int16(sizing.OOMKilled), int16(sizing.AppOOM)}
+
+// insert writes and counts the reports numbered in first, and returns those of them
+// whose try was told before: nothing was written for these. It makes this transaction
+// the only writer of the reports' tasks, and holds off their rename and deletion. Lock
+// and rows travel together: others wait until this transaction ends.
+func (s *Store) insert(ctx context.Context, tx pgx.Tx, reports []report, first []int, recorded []sizing.Recorded) (told []int, err error) {
 	fresh := make([]*report, len(first))
 	for i, n := range first {
 		fresh[i] = &reports[n]
 	}
-	rows, err := tx.Query(ctx, insertSQL, columnsOf(fresh)...)
+	tasks, ids := tasksOf(reports)
+	batch := &pgx.Batch{}
+	batch.Queue(lockTalliesSQL, ids)
+	batch.Queue(insertSQL, append(columnsOf(fresh), s.cfg.Debounce, kills)...)
+	results := tx.SendBatch(ctx, batch)
+	defer func() {
+		if closed := results.Close(); err == nil {
+			err = closed
+		}
+	}()
+	locked, err := results.Query()
+	if err != nil {
+		return nil, err
+	}
+	if err := readLocked(locked, tasks); err != nil {
+		return nil, err
+	}
+	rows, err := results.Query()
 	if err != nil {
 		return nil, err
 	}
@@ -188,24 +218,15 @@ type news struct {
 	urgent              bool // an OOM is to be learned from at once
 }
 
-// count adds what is new to the tallies and makes its tasks due. What is not in
-// again was inserted.
-func (s *Store) count(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.Recorded, again []int) error {
+// countAmended makes the tasks due of which a report that was told again says more.
+func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.Recorded, again []int) error {
 	changed := map[int64]news{}
-	for i := range reports {
-		_, told := slices.BinarySearch(again, i)
-		if told && !recorded[i].Amended {
-			continue
+	for _, i := range again {
+		if recorded[i].Amended {
+			n := changed[reports[i].task.id]
+			n.urgent = n.urgent || reports[i].Outcome.OOM()
+			changed[reports[i].task.id] = n
 		}
-		n, oom := changed[reports[i].task.id], reports[i].Outcome.OOM()
-		n.urgent = n.urgent || oom
-		if !told {
-			n.observations++
-			if oom {
-				n.kills++
-			}
-		}
-		changed[reports[i].task.id] = n
 	}
 	return s.addNews(ctx, tx, changed)
 }
