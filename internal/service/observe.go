@@ -31,11 +31,24 @@ func (s *Service) Observe(ctx context.Context, told []sizing.Observation) ([]siz
 		return nil, err
 	}
 	now := s.cfg.Now()
+	behind := map[*task][]fitting.Told{}
 	for i := range recorded {
 		results[place[i]] = recorded[i]
-		if r := &recorded[i]; r.Err == nil && !r.Duplicate {
-			s.learn(ctx, &valid[i], r, now)
+		r := &recorded[i]
+		if r.Err != nil || r.Duplicate {
+			continue
 		}
+		t, told := s.heard(ctx, &valid[i], r, now)
+		switch {
+		case told == nil:
+		case len(recorded) <= learnAtOnce:
+			t.learn(*told)
+		default:
+			behind[t] = append(behind[t], *told)
+		}
+	}
+	for t, told := range behind {
+		t.learnBehind(told)
 	}
 	return results, nil
 }
@@ -51,9 +64,9 @@ func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 	return o
 }
 
-// learn lets the memory of this replica know what was just committed. Others
-// learn it by the next training.
-func (s *Service) learn(ctx context.Context, o *sizing.Observation, r *sizing.Recorded, now time.Time) {
+// heard lets the memory of this replica know what was just committed, and returns what
+// its model is to learn; nil: nothing. Others learn it by the next training.
+func (s *Service) heard(ctx context.Context, o *sizing.Observation, r *sizing.Recorded, now time.Time) (*task, *fitting.Told) {
 	t := s.tasks.get(o.Try.TaskKey)
 	before, _ := s.tries.end(o.Try)
 	switch {
@@ -70,13 +83,14 @@ func (s *Service) learn(ctx context.Context, o *sizing.Observation, r *sizing.Re
 		t.lowerCeiling(o.Allocated.Memory, now, now.Add(s.cfg.UnfitFor))
 	}
 	if r.Amended {
-		return // the row was learned when it came; its details wait for the training
+		return t, nil // the row was learned when it came; its details wait for the training
 	}
 	s.counts.ended(o, before)
 	if killed := o.Outcome.OOM(); killed || o.Outcome == sizing.Success {
 		t.open.ended(o.Try.Number == 1, before.promised, killed)
 	}
-	t.learn(toldOf(o, r.Seq, before))
+	told := toldOf(o, r.Seq, before)
+	return t, &told
 }
 
 func toldOf(o *sizing.Observation, seq int64, before asked) fitting.Told {

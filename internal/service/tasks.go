@@ -21,6 +21,7 @@ type task struct {
 	latent  atomic.Pointer[latent]          // nil: open
 	loaded  int64                           // the newest row that model knew when it was loaded
 	recent  []fitting.Told                  // told here since then
+	behind  behind                          // … and not learned yet
 	policy  sizing.Policy
 	ceiling sizing.Bytes // the most that a node is known to take …
 	until   time.Time    // … and until when that is believed
