@@ -70,7 +70,7 @@ func (op *operation) judge(sent *request, got *answer) error {
 	case sent.illegal && (got.hungUp || got.header.Get("X-Request-Id") == ""):
 		return illegal(got)
 	case got.hungUp:
-		return fmt.Errorf("no answer: %v", got.err)
+		return fmt.Errorf("no answer: %w", got.err)
 	case got.status >= 500:
 		return fmt.Errorf("%d: %.300s", got.status, got.body)
 	case got.header.Get("X-Request-Id") == "":
@@ -182,7 +182,7 @@ func (op *operation) mayAccept(body []byte) error {
 		return fmt.Errorf("accepted, and is not JSON: %w", err)
 	}
 	if err := op.body.VisitJSON(value, openapi3.VisitAsRequest()); err != nil {
-		return fmt.Errorf("accepted, and the contract refuses it: %.200s", err)
+		return fmt.Errorf("accepted, and the contract refuses it: %w", err)
 	}
 	return nil
 }

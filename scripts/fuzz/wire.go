@@ -70,12 +70,14 @@ func (w *wire) read(r *request) (got *answer, reusable bool) {
 		if err != nil {
 			return &answer{hungUp: true, err: err}, false
 		}
+		got = &answer{status: response.StatusCode, header: response.Header}
+		got.body, err = io.ReadAll(response.Body)
+		_ = response.Body.Close() // it was read to its end, or the connection is broken
+		if err != nil {
+			got.hungUp, got.err = true, err
+		}
 		if response.StatusCode < 200 {
 			continue // go on
-		}
-		got = &answer{status: response.StatusCode, header: response.Header}
-		if got.body, err = io.ReadAll(response.Body); err != nil {
-			got.hungUp, got.err = true, err
 		}
 		return got, err == nil && !response.Close && !r.illegal
 	}
