@@ -53,6 +53,7 @@ var mayImport = map[string][]string{
 
 	"internal/prometheus": {"internal/sizing"},
 	"internal/reconcile":  {"internal/sizing", "internal/store"},
+	"internal/retention":  {"internal/sizing", "internal/store"},
 	"internal/airflow":    {"internal/sizing"},
 	"internal/usagelog":   {"internal/sizing"},
 

@@ -26,6 +26,7 @@ type Store interface {
 	Runs
 	Audit
 	Inquiries
+	Retention
 
 	// Ping asks the database for a sign of life.
 	Ping(context.Context) error
@@ -182,7 +183,7 @@ type Tasks interface {
 	// the given key (zero: from the start). namespace "" lists all.
 	Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error)
 	// Task is one profile; NotFound if the task is unknown. Counts, quantiles and
-	// largest peak are those of the stored observations; Group, Realised and
+	// largest peak are those of the observations, also of removed ones; Group, Realised and
 	// Ambiguous are left for the caller to fill.
 	Task(context.Context, sizing.TaskKey) (sizing.Profile, error)
 	// Policies reads all policies that were set, and Policy one (the zero Policy if

@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		"Due":        examineDue,
 		"Claimers":   examineClaimers,
 		"Runs":       examineRuns,
+		"Retention":  examineRetention,
 	} {
 		t.Run(name, func(t *testing.T) { examine(t, open) })
 	}

@@ -1,0 +1,17 @@
+package httpapi
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Removed counts what was removed because of its age, by kind; all kinds are counted
+// from 0 on. It is called once.
+func (m *Metrics) Removed(kinds ...string) func(kind string, rows int) {
+	removed := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: "loadaware", Name: "removed_total",
+		Help: "Rows that this replica removed because of their age, by what they are.",
+	}, []string{"kind"})
+	for _, kind := range kinds {
+		removed.WithLabelValues(kind)
+	}
+	m.registry.MustRegister(removed)
+	return func(kind string, rows int) { removed.WithLabelValues(kind).Add(float64(rows)) }
+}
