@@ -34,6 +34,7 @@ type config struct {
 	TraceAs     string          `envconfig:"OTEL_EXPORTER_OTLP_HEADERS"` // may hold a token
 	statements  pgx.QueryTracer // is told of every statement to the database; nobody if nil
 	SearchEvery time.Duration   `envconfig:"SEARCH_EVERY"`
+	Keep        keptFor         `envconfig:"KEEP"`
 	URL         string          `envconfig:"URL"`
 	Token       string          `envconfig:"TOKEN"`
 
@@ -88,6 +89,7 @@ func defaults() config {
 		AdminAddr:   "127.0.0.1:9090",
 		Data:        defaultData(),
 		SearchEvery: 6 * time.Hour,
+		Keep:        keptFor{Observations: 365 * 24 * time.Hour, Receipts: 90 * 24 * time.Hour, Experiments: 365 * 24 * time.Hour},
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"sync"
 
 	"github.com/loadaware/loadaware/internal/httpapi"
 	"github.com/loadaware/loadaware/internal/prometheus"
@@ -39,16 +40,14 @@ func (c *config) reconciler(st store.Inquiries, svc *service.Service, metrics *h
 	return reconcile.New(st, svc.Observe, cfg, log), nil
 }
 
-// together runs both until ctx ends.
-func together(svc *service.Service, worker *reconcile.Worker) func(context.Context) error {
+// together runs all until ctx ends.
+func together(work func(context.Context) error, others ...func(context.Context)) func(context.Context) error {
 	return func(ctx context.Context) error {
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			worker.Run(ctx)
-		}()
-		err := svc.Run(ctx)
-		<-ended
-		return err
+		var running sync.WaitGroup
+		for _, other := range others {
+			running.Go(func() { other(ctx) })
+		}
+		defer running.Wait()
+		return work(ctx)
 	}
 }

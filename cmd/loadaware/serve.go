@@ -67,11 +67,15 @@ func serve(ctx context.Context, con console, args []string) error {
 	if err != nil {
 		return err
 	}
+	keeper, err := cmd.keeper(st, metrics, log)
+	if err != nil {
+		return err
+	}
 	// openDoors has seen to it that without tokens only this machine can connect.
 	auth := httpapi.Auth{Tokens: tokens, Off: len(tokens) == 0, Wary: len(tokens) == 0}
 	api := httpapi.New(svc, httpapi.Config{Auth: auth, Metrics: metrics, Log: log, Tracer: tracer})
 	hello := greeting{con: con, cfg: &cmd.config, doors: doors, demo: *withDemo, store: st, service: svc, log: log}
-	return doors.serve(ctx, house{main: api, admin: httpapi.Admin(metrics, auth), work: together(svc, worker), welcome: hello.say}, log)
+	return doors.serve(ctx, house{main: api, admin: httpapi.Admin(metrics, auth), work: together(svc.Run, worker.Run, keeper.Run), welcome: hello.say}, log)
 }
 
 // flushTraces sends the last spans; a collector that is away holds up nothing for long.
