@@ -78,6 +78,9 @@ func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest u
 	return version, dirty, newest, err
 }
 
+// Newest is the number of the newest step.
+func Newest() (uint, error) { return newestStep() }
+
 // run opens the database and hands it to do.
 func run(ctx context.Context, dsn string, do func(*migrate.Migrate) error) error {
 	config, err := pgx.ParseConfig(dsn)

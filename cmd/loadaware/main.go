@@ -22,6 +22,7 @@ func verbs() []verb {
 		{"backtest", "replay history: what loadaware and its rivals would have wasted", backtestHistory},
 		{"experiment", "try binnings and families on a history, and compare them", experimentVerb},
 		{"migrate", "bring the database's tables up to date, or take steps back", migrate},
+		{"doctor", "look at a deployment, and say what is wrong and what to do", doctor},
 		{"token", "make a bearer token and its hashed form for LOADAWARE_TOKENS", makeToken},
 		{"version", "say which build this is", version},
 	}

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+	"github.com/loadaware/loadaware/migrations"
+)
+
+// deployment is a server on a real database, with a task that has a model.
+func deployment(t *testing.T) (dsn string, server *process) {
+	dsn = pgtest.DSN(t)
+	server = startServer(t, []string{"DATABASE_URL=" + dsn})
+	for n := range 30 {
+		server.post("/observe", report("known", n), nil)
+	}
+	server.post("/tasks/crash/known/train", nil, nil)
+	return dsn, server
+}
+
+func execute(t *testing.T, dsn string, statements ...string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	for _, sql := range statements {
+		_, err := conn.Exec(t.Context(), sql)
+		require.NoError(t, err, sql)
+	}
+}
+
+// diagnosed runs the command and returns its exit code, and what it found by check.
+func diagnosed(t *testing.T, args ...string) (code int, found map[string]finding) {
+	t.Helper()
+	code, out, complaints := invoke(t, "", append([]string{"doctor", "-o", "json"}, args...)...)
+	var d diagnosis
+	require.NoError(t, json.Unmarshal([]byte(out), &d), complaints)
+	assert.NotEmpty(t, d.Looked)
+	found = map[string]finding{}
+	for _, f := range d.Findings {
+		assert.NotEmpty(t, f.Do)
+		found[f.Check] = f
+	}
+	return code, found
+}
+
+func TestADoctorFindsNothingWrongWithASoundDeployment(t *testing.T) {
+	dsn, server := deployment(t)
+	code, found := diagnosed(t, "--database", dsn, "--url", server.url)
+	assert.Empty(t, found)
+	assert.Zero(t, code)
+	code, out, _ := invoke(t, "", "doctor", "--database", dsn)
+	assert.Zero(t, code)
+	assert.Contains(t, out, "0 wrong, 0 to be minded")
+}
+
+// Each breaks a deployment of its own in one way, and must be found by its name.
+func TestADoctorNamesWhatIsBrokenInTheDatabase(t *testing.T) {
+	dsn, server := deployment(t)
+	server.kill()
+	for _, broken := range []struct {
+		check, says   string
+		sick, healthy []string
+	}{
+		{"models", "crash/known version 1", []string{"UPDATE model SET blob = set_byte(blob, 60, get_byte(blob, 60) # 1)"},
+			[]string{"UPDATE model SET blob = set_byte(blob, 60, get_byte(blob, 60) # 1)"}},
+		{"models", "version 9, not", []string{"UPDATE model SET blob = set_byte(blob, 5, 9)"}, []string{"UPDATE model SET blob = set_byte(blob, 5, 3)"}},
+		{"tables", "step 1 of", []string{"UPDATE schema_migrations SET version = 1"}, nil},
+		{"tables", "broke off", []string{"UPDATE schema_migrations SET dirty = true"}, nil},
+		{"tables", "are not there", []string{"ALTER TABLE schema_migrations RENAME TO away"}, []string{"ALTER TABLE away RENAME TO schema_migrations"}},
+		{"tasks without models", "crash/silent", []string{
+			"INSERT INTO task (namespace, dag_id, task_id) VALUES ('default', 'crash', 'silent')",
+			"INSERT INTO tally (task, observations) SELECT id, 5 FROM task WHERE task_id = 'silent'",
+			"INSERT INTO lease (task) SELECT id FROM task WHERE task_id = 'silent'",
+		}, []string{"DELETE FROM task WHERE task_id = 'silent'"}},
+		{"tasks without models", "waited for their first training", []string{
+			"UPDATE task SET active_version = NULL", "UPDATE tally SET due_at = now() - interval '1 hour'",
+		}, []string{"UPDATE task SET active_version = 1", "UPDATE tally SET due_at = NULL"}},
+		{"unreported tries", "40 were never reported", []string{`INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, body)
+			SELECT n::text, 'default', 'crash', 'known', 'lost' || n, -1, 1, now() - interval '2 days', '{}' FROM generate_series(1, 40) n`}, []string{"DELETE FROM receipt"}},
+	} {
+		execute(t, dsn, broken.sick...)
+		code, found := diagnosed(t, "--database", dsn)
+		assert.Equal(t, 1, code, broken.check)
+		assert.True(t, found[broken.check].Wrong, "%s: %v", broken.says, found)
+		assert.Contains(t, found[broken.check].Says, broken.says)
+		assert.Len(t, found, 1, "%v", found)
+		if broken.healthy == nil {
+			newest, err := migrations.Newest()
+			require.NoError(t, err)
+			broken.healthy = []string{fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = false", newest)}
+		}
+		execute(t, dsn, broken.healthy...)
+		_, found = diagnosed(t, "--database", dsn)
+		assert.Empty(t, found, "healed")
+	}
+	newer, err := migrations.Newest()
+	require.NoError(t, err)
+	execute(t, dsn, fmt.Sprintf("UPDATE schema_migrations SET version = %d", newer+1))
+	code, found := diagnosed(t, "--database", dsn)
+	assert.Zero(t, code, "to be minded only")
+	assert.Contains(t, found["tables"].Says, "a newer one was here")
+}
+
+func TestADoctorSaysWhyADatabaseCannotBeUsed(t *testing.T) {
+	dsn, _ := deployment(t)
+	with := func(change func(*url.URL)) string {
+		u, err := url.Parse(dsn)
+		require.NoError(t, err)
+		change(u)
+		return u.String()
+	}
+	setting := func(name, value string) string {
+		return with(func(u *url.URL) {
+			q := u.Query()
+			q.Set(name, value)
+			u.RawQuery = q.Encode()
+		})
+	}
+	role := fmt.Sprintf("weak_%d", time.Now().UnixNano())
+	execute(t, dsn, "CREATE ROLE "+role, "GRANT SELECT ON ALL TABLES IN SCHEMA public TO "+role)
+	t.Cleanup(func() {
+		conn, err := pgx.Connect(context.Background(), dsn)
+		if err == nil {
+			defer conn.Close(context.Background())
+			_, _ = conn.Exec(context.Background(), "DROP OWNED BY "+role+"; DROP ROLE "+role) // the cluster ends with the tests
+		}
+	})
+	for says, c := range map[string]struct{ check, dsn string }{
+		"does not exist":          {"database", with(func(u *url.URL) { u.Path = "/none" })},
+		"connection refused":      {"database", "postgres://nobody:secret@127.0.0.1:1/none?connect_timeout=2"},
+		"takes no writes":         {"database", setting("default_transaction_read_only", "on")},
+		"may not read and write ": {"permissions", setting("role", role)},
+	} {
+		code, found := diagnosed(t, "--database", c.dsn)
+		assert.Equal(t, 1, code)
+		assert.Contains(t, found[c.check].Says, says)
+		assert.NotContains(t, fmt.Sprint(found), "secret")
+	}
+	code, found := diagnosed(t, "--data", filepath.Join(t.TempDir(), "none"))
+	assert.Equal(t, 1, code)
+	assert.Contains(t, found["database"].Says, "no database to look at")
+}
+
+func TestADoctorSeesClocksConnectionsAndDisks(t *testing.T) {
+	dsn, _ := deployment(t)
+	d := newDiagnosis()
+	d.now = func() time.Time { return time.Now().Add(-time.Minute) }
+	d.database(t.Context(), dsn)
+	require.Len(t, d.Findings, 1)
+	assert.Equal(t, "our clock and the database's differ by 1m0s", d.Findings[0].Says)
+
+	d = newDiagnosis()
+	d.free = 2 // no disk is so empty
+	d.disk(t.TempDir())
+	require.Len(t, d.Findings, 1)
+	assert.Contains(t, d.Findings[0].Says, "% full")
+	d.free, d.Findings = -1, nil
+	d.disk(t.TempDir())
+	assert.Empty(t, d.Findings)
+
+	conn, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	var most int
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')").Scan(&most))
+	for range most - 8 {
+		idle, err := pgx.Connect(t.Context(), dsn)
+		require.NoError(t, err)
+		defer idle.Close(context.Background())
+	}
+	code, found := diagnosed(t, "--database", dsn)
+	assert.Zero(t, code)
+	assert.Contains(t, found["connections"].Says, "one more replica may get none")
+}
+
+func TestADoctorReadsTheSettings(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	own := newAuthority(t, "own")
+	says := func(check string, args ...string) string {
+		_, found := diagnosed(t, append(args, "--database", dsn)...)
+		return found[check].Says
+	}
+	assert.Contains(t, says("tokens", "--addr", "0.0.0.0:8080"), "nobody has to show a token")
+	assert.Contains(t, says("tokens", "--tokens", "observe:abc"), "grant 1")
+	assert.Contains(t, says("address", "--addr", "nowhere"), "no address")
+	for expected, last := range map[string]time.Duration{"expired on": -time.Hour, "expires on": time.Hour, "": 90 * 24 * time.Hour} {
+		f := newFolder(t, own.signs(7, -2*time.Hour, last))
+		got := says("certificate", "--tls-cert", f.cert, "--tls-key", f.key)
+		assert.Contains(t, got, expected)
+		assert.Equal(t, expected == "", got == "")
+	}
+	assert.Contains(t, says("certificate", "--tls-cert", "none", "--tls-key", "none"), "cannot be served")
+
+	t.Setenv("LOADAWARE_KEEP_RECEIPTS", "0")
+	assert.Contains(t, says("retention"), "receipts grows for ever")
+}
+
+func TestADoctorAsksThoseThatAreNamed(t *testing.T) {
+	answers := func(status int, body string) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			fmt.Fprint(w, body)
+		}))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	away := "http://" + closed.Addr().String()
+	for _, c := range []struct{ check, says, url string }{
+		{"prometheus", "does not answer", away}, {"prometheus", "status 401", answers(401, "")}, {"prometheus", "", answers(200, "{}")},
+		{"airflow", "does not answer", away}, {"airflow", "let us in", answers(401, "{}")}, {"airflow", "", answers(200, `{"version": "3"}`)},
+		{"server", "does not answer", away}, {"server", "not as loadaware does", answers(200, "hello")},
+		{"server", "not ready: starting", answers(503, `{"status": "starting"}`)},
+		{"server", "takes no reports", answers(200, `{"status": "ready", "observe": "unavailable"}`)},
+		{"server", "has not heard of new models for 300 s", answers(200, `{"status": "ready", "observe": "ok", "stale_seconds": 300}`)},
+	} {
+		cfg := config{}
+		switch c.check {
+		case "prometheus":
+			cfg.PrometheusURL = c.url
+		case "airflow":
+			cfg.AirflowURL, cfg.AirflowToken = c.url, "t"
+		case "server":
+			cfg.URL = c.url
+		}
+		d := newDiagnosis()
+		d.prometheus(t.Context(), &cfg)
+		d.airflow(t.Context(), &cfg)
+		d.server(t.Context(), &cfg)
+		if c.says == "" {
+			assert.Empty(t, d.Findings, c.url)
+			continue
+		}
+		require.Len(t, d.Findings, 1, c.says)
+		assert.Contains(t, d.Findings[0].Says, c.says)
+	}
+	assert.False(t, loopback("http://10.0.0.1:8080"))
+	assert.False(t, loopback("https://example.org"))
+	assert.True(t, loopback("http://[::1]:8080"))
+}
+
+func TestADoctorOfAFolderInUseSaysSo(t *testing.T) {
+	dir := dataFolder(t)
+	server := startServer(t, nil, "--data", dir)
+	var found map[string]finding
+	require.Eventually(t, func() bool {
+		var code int
+		code, found = diagnosed(t, "--data", dir, "--url", server.url)
+		return code == 0 // once it is ready
+	}, 20*time.Second, 50*time.Millisecond, "%v", found)
+	assert.Contains(t, found["database"].Says, strings.TrimPrefix(server.url, "http://"))
+	server.kill()
+	time.Sleep(time.Second) // its PostgreSQL ends with it
+	var out, complaints bytes.Buffer
+	run(t.Context(), console{out: &out, err: &complaints}, []string{"doctor", "--data", dir, "--addr", "127.0.0.1:0"})
+	assert.Contains(t, out.String(), "0 to be minded", complaints.String())
+}
