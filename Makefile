@@ -16,7 +16,7 @@ CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/.
 
 export CGO_ENABLED ?= 0
 
-.PHONY: fuzz soak bench-http help run test build setup gen verify lint lint-python race e2e test-airflow chaos chaos-short bench-ml deploy-test peak peak-table check-image sbom vuln cover clean
+.PHONY: fuzz soak bench-http backup-drill help run test build setup gen verify lint lint-python race e2e test-airflow chaos chaos-short bench-ml deploy-test peak peak-table check-image sbom vuln cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -84,6 +84,9 @@ bench-http: setup build ## hold the service against a bare echo, INSERT and COPY
 	@sh scripts/bench-http/setup.sh
 	@go build -trimpath -o bin/bench-http ./scripts/bench-http
 	@bin/bench-http -form "$(or $(BENCH),full)"
+
+backup-drill: setup build ## back a filled database up, restore it, and hold the copy to the original
+	$(WITHPG) bash scripts/backup-drill.sh
 
 deploy-test: setup build ## check the alert rules, the dashboard's queries and the Helm chart, with Prometheus, helm and kubeconform
 	sh scripts/deploy/check.sh
