@@ -168,13 +168,14 @@ func fetch(ctx context.Context, url, token string) (status int, body []byte, ove
 	return answer.StatusCode, body, answer.TLS, err
 }
 
-// cause is an error of a request without its URL, which may hold a password.
+// cause is what lies behind an error, without the URL or the settings of a connection,
+// which may hold a password.
 func cause(err error) error {
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		return op
+	}
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		err = inner
-		if _, ok := err.(*net.OpError); ok {
-			return err
-		}
 	}
 	return err
 }
