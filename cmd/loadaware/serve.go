@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"os"
+	"runtime"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/httpapi"
@@ -22,6 +24,14 @@ A second signal ends it at once; nothing that was acknowledged is lost by that e
 // drainFor is how long requests under way may take once the end was asked for.
 const drainFor = 10 * time.Second
 
+// shareProcessors lets the system divide a single CPU between answers and training:
+// on one thread of its own, Go lets each training go on for 10 ms before it answers.
+func shareProcessors() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
+	}
+}
+
 func serve(ctx context.Context, con console, args []string) error {
 	cmd := newCommand("serve", serveUsage, "addr", "admin-addr", "data", "database", "tokens", "tls-cert", "tls-key", "tls-client-ca")
 	withDemo := cmd.Bool("demo", false, "fill an empty store with the demo history, train it, and say what to try")
@@ -34,6 +44,7 @@ func serve(ctx context.Context, con console, args []string) error {
 	if len(rest) > 0 {
 		return usageErrorf("serve takes no arguments, but was given %q", rest)
 	}
+	shareProcessors()
 	tokens, err := parseTokens(cmd.Tokens)
 	if err != nil {
 		return usageErrorf("%v", err)
