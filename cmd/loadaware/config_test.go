@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"io"
 	"testing"
@@ -76,15 +77,23 @@ func TestHelpSaysEveryFlagItsDefaultAndItsVariable(t *testing.T) {
 // Nothing may be set from outside that no --help tells of.
 func TestEveryOptionBelongsToAVerb(t *testing.T) {
 	told := ""
-	for _, v := range verbs() {
+	help := func(v verb, of ...string) {
 		var out bytes.Buffer
-		err := v.run(t.Context(), console{out: &out, err: io.Discard}, []string{"--help"})
+		err := v.run(t.Context(), console{out: &out, err: io.Discard}, append(of, "--help"))
 		require.ErrorIs(t, err, flag.ErrHelp, v.name)
 		told += out.String()
 	}
+	for _, v := range verbs() {
+		help(v)
+		if v.name == "import" {
+			help(v, "airflow")
+			help(v, "prometheus")
+			help(v, "usage-log")
+		}
+	}
 	cfg := defaults()
 	for name, o := range cfg.options() {
-		assert.Contains(t, told, "--"+name+" ")
+		assert.Contains(t, told, "--"+cmp.Or(o.flag, name)+" ")
 		assert.Contains(t, told, o.env)
 	}
 }
