@@ -441,6 +441,10 @@ type Observation struct {
 	// Example: predict_demand
 	TaskID    ID         `json:"task_id"`
 	TryNumber *TryNumber `json:"try_number,omitempty"`
+
+	// UsageSeries What a try used over time, in steps of equal width from its start on: the first lasts from 0 to `step_seconds`. It is
+	// kept beside the report, and nothing is learned from it yet.
+	UsageSeries *UsageSeries `json:"usage_series,omitempty"`
 }
 
 // ObserveBatchAnswer defines model for ObserveBatchAnswer.
@@ -892,6 +896,19 @@ type Try struct {
 // TryNumber Airflow's try number.
 type TryNumber = int
 
+// UsageSeries What a try used over time, in steps of equal width from its start on: the first lasts from 0 to `step_seconds`. It is
+// kept beside the report, and nothing is learned from it yet.
+type UsageSeries struct {
+	// CPUCores Of each step, the mean or the largest sample; as many as `memory_bytes`.
+	CPUCores []CPUCores `json:"cpu_cores,omitempty"`
+
+	// MemoryBytes The most of each step.
+	MemoryBytes []int64 `json:"memory_bytes"`
+
+	// StepSeconds Width of a step.
+	StepSeconds float64 `json:"step_seconds"`
+}
+
 // Verdict Only `lift` means try again.
 type Verdict string
 
@@ -1008,6 +1025,16 @@ type PutPolicyParams struct {
 
 // RenameTaskParams defines parameters for RenameTask.
 type RenameTaskParams struct {
+	// Namespace `default` if left out.
+	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
+}
+
+// GetSeriesParams defines parameters for GetSeries.
+type GetSeriesParams struct {
+	RunID     RunID      `form:"run_id" json:"run_id"`
+	MapIndex  *MapIndex  `form:"map_index,omitempty" json:"map_index,omitempty"`
+	TryNumber *TryNumber `form:"try_number,omitempty" json:"try_number,omitempty"`
+
 	// Namespace `default` if left out.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
@@ -1198,6 +1225,9 @@ type ServerInterface interface {
 	// RenameTask Move all that is stored of a task to another name
 	// (POST /tasks/{dag_id}/{task_id}/rename)
 	RenameTask(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params RenameTaskParams)
+	// GetSeries What one try used over time
+	// (GET /tasks/{dag_id}/{task_id}/series)
+	GetSeries(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetSeriesParams)
 	// TrainTask Train now
 	// (POST /tasks/{dag_id}/{task_id}/train)
 	TrainTask(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params TrainTaskParams)
@@ -1336,6 +1366,12 @@ func (_ Unimplemented) PutPolicy(w http.ResponseWriter, r *http.Request, dagID D
 // RenameTask Move all that is stored of a task to another name
 // (POST /tasks/{dag_id}/{task_id}/rename)
 func (_ Unimplemented) RenameTask(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params RenameTaskParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetSeries What one try used over time
+// (GET /tasks/{dag_id}/{task_id}/series)
+func (_ Unimplemented) GetSeries(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetSeriesParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -2218,6 +2254,96 @@ func (siw *ServerInterfaceWrapper) RenameTask(w http.ResponseWriter, r *http.Req
 	handler.ServeHTTP(w, r)
 }
 
+// GetSeries operation middleware
+func (siw *ServerInterfaceWrapper) GetSeries(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dag_id" -------------
+	var dagID DagID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dag_id", chi.URLParam(r, "dag_id"), &dagID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "dag_id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "task_id" -------------
+	var taskID TaskID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "task_id", chi.URLParam(r, "task_id"), &taskID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "task_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetSeriesParams
+
+	// ------------- Required query parameter "run_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "run_id", r.URL.Query(), &params.RunID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "run_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "run_id", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "map_index" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "map_index", r.URL.Query(), &params.MapIndex, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "map_index"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "map_index", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "try_number" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "try_number", r.URL.Query(), &params.TryNumber, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "try_number"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "try_number", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "namespace" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "namespace", r.URL.Query(), &params.Namespace, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "namespace"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "namespace", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetSeries(w, r, dagID, taskID, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // TrainTask operation middleware
 func (siw *ServerInterfaceWrapper) TrainTask(w http.ResponseWriter, r *http.Request) {
 
@@ -2426,6 +2552,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	})
 	r.Group(func(r chi.Router) {
 		r.Delete(options.BaseURL+"/tasks/{dag_id}/{task_id}/pin", wrapper.UnpinModel)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/tasks/{dag_id}/{task_id}/series", wrapper.GetSeries)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/tasks/{dag_id}/{task_id}/policy", wrapper.GetPolicy)
@@ -3504,6 +3633,63 @@ func (response RenameTaskdefaultApplicationProblemPlusJSONResponse) VisitRenameT
 	return err
 }
 
+type GetSeriesRequestObject struct {
+	DagID  DagID  `json:"dag_id"`
+	TaskID TaskID `json:"task_id"`
+	Params GetSeriesParams
+}
+
+type GetSeriesResponseObject interface {
+	VisitGetSeriesResponse(w http.ResponseWriter) error
+}
+
+type GetSeries200JSONResponse UsageSeries
+
+func (response GetSeries200JSONResponse) VisitGetSeriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSeries404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response GetSeries404ApplicationProblemPlusJSONResponse) VisitGetSeriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSeriesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetSeriesdefaultApplicationProblemPlusJSONResponse) VisitGetSeriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type TrainTaskRequestObject struct {
 	DagID  DagID  `json:"dag_id"`
 	TaskID TaskID `json:"task_id"`
@@ -3629,6 +3815,9 @@ type StrictServerInterface interface {
 	// RenameTask Move all that is stored of a task to another name
 	// (POST /tasks/{dag_id}/{task_id}/rename)
 	RenameTask(ctx context.Context, request RenameTaskRequestObject) (RenameTaskResponseObject, error)
+	// GetSeries What one try used over time
+	// (GET /tasks/{dag_id}/{task_id}/series)
+	GetSeries(ctx context.Context, request GetSeriesRequestObject) (GetSeriesResponseObject, error)
 	// TrainTask Train now
 	// (POST /tasks/{dag_id}/{task_id}/train)
 	TrainTask(ctx context.Context, request TrainTaskRequestObject) (TrainTaskResponseObject, error)
@@ -3979,6 +4168,21 @@ func (sh *strictHandler) RenameTask(w http.ResponseWriter, r *http.Request, dagI
 	response, err := sh.ssi.RenameTask(r.Context(), request)
 	if err == nil {
 		err = response.VisitRenameTaskResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// GetSeries reads the request, calls, and writes the answer.
+func (sh *strictHandler) GetSeries(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetSeriesParams) {
+	var request GetSeriesRequestObject
+	request.DagID = dagID
+	request.TaskID = taskID
+	request.Params = params
+	response, err := sh.ssi.GetSeries(r.Context(), request)
+	if err == nil {
+		err = response.VisitGetSeriesResponse(w)
 	}
 	if err != nil {
 		sh.fail(w, r, err)

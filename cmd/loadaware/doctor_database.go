@@ -141,7 +141,7 @@ func (d *diagnosis) tables(ctx context.Context, conn *pgx.Conn) bool {
 			AND NOT (has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), 'INSERT')
 				AND has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), 'UPDATE')
 				AND has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), 'DELETE'))`,
-		[]string{"task", "tally", "lease", "observation", "receipt", "model", "audit", "inquiry", "duty", "experiment", "experiment_model"}).Scan(&denied)
+		[]string{"task", "tally", "lease", "observation", "receipt", "model", "audit", "usage_series", "inquiry", "duty", "experiment", "experiment_model"}).Scan(&denied)
 	if err != nil || len(denied) > 0 {
 		d.wrong("permissions", "grant SELECT, INSERT, UPDATE and DELETE on all tables of loadaware",
 			"the user may not read and write %s", strings.Join(denied, ", "))

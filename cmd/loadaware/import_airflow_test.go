@@ -3,11 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -158,6 +160,14 @@ func TestTwoCommandsMakeAModelOfWhatAirflowRemembers(t *testing.T) {
 	require.Equal(t, 0, code, out+complaints)
 	assert.Contains(t, out, "132 tries read: 0 new, 132 already there, 0 amended, 0 refused\n", "what was told before stands")
 	assert.Contains(t, out, "120 of them had been told in part with other values before, which stand\n")
+
+	series, err := http.Get(server.url + "/tasks/etl/load/series?run_id=7&try_number=" + strconv.Itoa(airflow.tries(7)))
+	require.NoError(t, err)
+	defer series.Body.Close()
+	text, err := io.ReadAll(series.Body)
+	require.NoError(t, err)
+	low, high := "1000000,1000000,1000000,1000000,1000000", strconv.Itoa((100+7)*2<<20)
+	assert.JSONEq(t, `{"step_seconds": 1, "memory_bytes": [`+low+strings.Repeat(","+high, 5)+`,1000000]}`, string(text))
 }
 
 func TestWhatCannotBeJoinedIsCountedAndNamed(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 )
 
 // usage is what other sources than Airflow tell of tries: all of files, which are read
-// first (about half a kilobyte of memory a try), and then Prometheus, which is asked
+// first (about half a kilobyte of memory a try, two more of a usage log), and then Prometheus, which is asked
 // try by try.
 type usage struct {
 	ofTry map[sizing.TryKey]*fileUsage
@@ -133,6 +133,7 @@ func complete(o, more *sizing.Observation) {
 	o.Allocated.CPU = cmp.Or(o.Allocated.CPU, more.Allocated.CPU)
 	o.Requested.Memory = cmp.Or(o.Requested.Memory, more.Requested.Memory)
 	o.Requested.CPU = cmp.Or(o.Requested.CPU, more.Requested.CPU)
+	o.Series = cmp.Or(o.Series, more.Series)
 	features := sizing.Features{}
 	for _, of := range []sizing.Features{more.Features, o.Features} {
 		for name, v := range of {

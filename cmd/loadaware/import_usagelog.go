@@ -24,7 +24,7 @@ Which try it is may stand in the path instead, as in Airflow's own folders of lo
 dag_id=pricing/run_id=manual__3/task_id=load/attempt=1.csv. Where no outcome=… says
 otherwise the try is taken to have succeeded; loadaware import airflow --usage-log
 asks Airflow how it ended, and for its features. The largest sample is stored, as a
-peak that was sampled; the samples themselves are not.`
+peak that was sampled, and of all of them a series of at most 120 points.`
 
 // maxBatch is what POST /observe/batch takes.
 const maxBatch = 10_000

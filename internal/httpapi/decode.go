@@ -27,7 +27,7 @@ import (
 func strict() json.Options {
 	return json.JoinOptions(
 		json.RejectUnknownMembers(true),
-		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(wholeInt64), json.UnmarshalFromFunc(wholeInt), json.UnmarshalFromFunc(somePolicy))),
+		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(wholeInt64), json.UnmarshalFromFunc(wholeInt), json.UnmarshalFromFunc(knownNumber), json.UnmarshalFromFunc(somePolicy))),
 	)
 }
 
@@ -63,7 +63,11 @@ func checkMedia(h http.Header) error {
 // wholeInt64 reads whole numbers however they are written: many tools write
 // 7340032000 as 7340032000.0 or 7.340032e9.
 func wholeInt64(dec *jsontext.Decoder, v *int64) error {
-	if dec.PeekKind() != '0' {
+	switch dec.PeekKind() {
+	case '0':
+	case 'n':
+		return errors.New("must be a whole number") // null in a list would pass for 0
+	default:
 		return errors.ErrUnsupported // v2 has the words for the error
 	}
 	token, err := dec.ReadToken()
@@ -87,6 +91,14 @@ func wholeInt(dec *jsontext.Decoder, v *int) error {
 	err := wholeInt64(dec, &wide)
 	*v = int(wide)
 	return err
+}
+
+// knownNumber refuses null where a number has to be, which would pass for 0.
+func knownNumber(dec *jsontext.Decoder, _ *float64) error {
+	if dec.PeekKind() == 'n' {
+		return errors.New("must be a number")
+	}
+	return errors.ErrUnsupported // read as any other
 }
 
 // somePolicy refuses null for the one body that requires no field: it would pass for

@@ -36,6 +36,7 @@ var matrix = map[string]line{
 	"GET /tasks/{dag_id}/{task_id}":                            {"predict observe", `/tasks/{dag}/t?namespace=blue`, 200, 403},
 	"GET /tasks/{dag_id}/{task_id}/models":                     {"predict observe", `/tasks/{dag}/t/models?namespace=blue`, 200, 403},
 	"GET /tasks/{dag_id}/{task_id}/policy":                     {"predict observe", `/tasks/{dag}/t/policy?namespace=blue`, 200, 403},
+	"GET /tasks/{dag_id}/{task_id}/series":                     {"observe", `/tasks/{dag}/t/series?namespace=blue&run_id=r`, 200, 403},
 	"GET /predictions/{prediction_id}":                         {"predict observe", `/predictions/{id}`, 200, 404},
 	"PUT /tasks/{dag_id}/{task_id}/policy":                     {"", `/tasks/{dag}/t/policy?namespace=blue {"mode": "shadow"}`, 200, 403},
 	"POST /tasks/{dag_id}/{task_id}/models/{version}/activate": {"", `/tasks/{dag}/t/models/7/activate?namespace=blue`, 404, 403},
@@ -110,7 +111,7 @@ func (w *world) callAs(l line, name, secret string, nth int) int {
 	dag := fmt.Sprintf("etl_load_%d", nth)
 	id := ""
 	if l.outside != 0 {
-		w.post("/observe", `{"namespace": "blue", "dag_id": "`+dag+`", "task_id": "t", "run_id": "r", "outcome": "success"}`, bearer("keeper"))
+		w.post("/observe", `{"namespace": "blue", "dag_id": "`+dag+`", "task_id": "t", "run_id": "r", "outcome": "success", "usage_series": {"step_seconds": 1, "memory_bytes": [1]}}`, bearer("keeper"))
 		id = w.post("/predict", `{"namespace": "blue", "dag_id": "`+dag+`", "task_id": "t", "run_id": "a", "requested": {"memory": "1Gi"}}`,
 			bearer("keeper")).json()["prediction_id"].(string)
 	}

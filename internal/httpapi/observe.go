@@ -85,6 +85,7 @@ func (s *server) observation(ctx context.Context, body *api.Observation) (sizing
 		Requested:     f.resources("requested", body.Requested),
 		Features:      f.features(body.Features),
 		PredictionID:  f.id("prediction_id", body.PredictionID),
+		Series:        seriesOf(body.UsageSeries),
 	}
 	if err := f.err(o.Validate); err != nil {
 		return o, err

@@ -48,6 +48,7 @@ func newRoutes(limits Limits) map[string]route {
 		"GET " + task:                                 {roles: read, timeout: slow},
 		"GET " + task + "/models":                     {roles: read, timeout: slow},
 		"GET " + task + "/policy":                     {roles: read, timeout: slow},
+		"GET " + task + "/series":                     {roles: tell, timeout: slow},
 		"GET /predictions/{prediction_id}":            {roles: read, timeout: slow},
 		"PUT " + task + "/policy":                     {body: singleBody, timeout: slow},
 		"POST " + task + "/models/{version}/activate": {timeout: slow},

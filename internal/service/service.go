@@ -141,6 +141,11 @@ func (s *Service) Void(ctx context.Context, try sizing.TryKey) error {
 	return s.store.MarkDue(ctx, try.TaskKey, s.cfg.Now())
 }
 
+// Series is what a try used over time.
+func (s *Service) Series(ctx context.Context, try sizing.TryKey) (sizing.Series, error) {
+	return s.store.Series(ctx, try)
+}
+
 // Train trains now, and returns when what it published answers here.
 func (s *Service) Train(ctx context.Context, task sizing.TaskKey) (trainer.Report, error) {
 	report, err := s.trainer.TrainNow(ctx, task)

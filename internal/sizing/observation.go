@@ -64,6 +64,7 @@ type Observation struct {
 	Requested     Resources // the static request of the DAG
 	Features      Features  // nil: those of the prediction made for the same try
 	PredictionID  string
+	Series        *Series // nil: not known
 
 	// Provisional marks a kill that is known from a LiftAsk only: the report of
 	// the try itself may still fill in what it knows.
@@ -108,6 +109,7 @@ func (o *Observation) Validate() []FieldError {
 	if o.Outcome.OOM() && o.MemoryMax == 0 && o.MemorySampled == 0 && o.Allocated.Memory == 0 {
 		add("allocated.memory_bytes", "is required for an OOM without memory_max_bytes: it is the lower bound of what was needed")
 	}
+	bad = append(bad, o.Series.Validate()...)
 	return append(bad, o.Features.Validate()...)
 }
 

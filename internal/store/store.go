@@ -44,7 +44,9 @@ type Observations interface {
 	// Recorded.Err of kind Conflict, naming the field, and nothing changed. A
 	// provisional kill is amended by the report of the same kill. Features that are
 	// nil are taken from the newest receipt of the same try, else stay unknown.
-	// Times count to the microsecond. A task that is new is created. Every task
+	// Times count to the microsecond. The first series of a try stays: one that comes
+	// later amends where there was none, and else is neither news nor contradiction;
+	// it makes no task due. A task that is new is created. Every task
 	// that something new was recorded for becomes due (see Due): after an OOM at
 	// once, else after the debounce.
 	Record(context.Context, []sizing.Observation) ([]sizing.Recorded, error)
@@ -65,6 +67,10 @@ type Observations interface {
 
 	// Kills lists the OOM-killed tries of one (run, map index), oldest first.
 	Kills(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) ([]Kill, error)
+
+	// Series is what a try used over time; NotFound if none is stored. It goes with
+	// the report of the try.
+	Series(context.Context, sizing.TryKey) (sizing.Series, error)
 
 	// KillsAtCap counts the task's OOM kills with at least ceiling allocated since
 	// its last success.

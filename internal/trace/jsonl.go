@@ -35,6 +35,14 @@ type body struct {
 	Requested       *resources     `json:"requested,omitempty"`
 	Features        map[string]any `json:"features,omitzero"`
 	PredictionID    string         `json:"prediction_id,omitempty"`
+	UsageSeries     *series        `json:"usage_series,omitempty"`
+}
+
+// series is what a try used over time, which a CSV has no room for.
+type series struct {
+	StepSeconds float64   `json:"step_seconds"`
+	MemoryBytes []int64   `json:"memory_bytes"`
+	CPUCores    []float64 `json:"cpu_cores,omitempty"`
 }
 
 // resources may say each amount as a number or as a Kubernetes quantity.
@@ -111,6 +119,9 @@ func (b *body) observation() (sizing.Observation, []sizing.FieldError) {
 		} else if value.Kind != sizing.Missing {
 			o.Features[name] = value
 		}
+	}
+	if s := b.UsageSeries; s != nil {
+		o.Series = sizing.NewSeries(s.StepSeconds, s.MemoryBytes, s.CPUCores)
 	}
 	return o, addNew(bad, o.Validate())
 }

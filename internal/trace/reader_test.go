@@ -331,3 +331,15 @@ func ExampleOpen() {
 	// 2 etl/load 1000000
 	// line 3: memory_max_bytes: "lots" is not a number of bytes, such as 3560151999
 }
+
+func TestASeriesGoesThroughJSONOnly(t *testing.T) {
+	o := theRows()[0].Observation
+	o.Series = &sizing.Series{Step: 800 * time.Millisecond, Memory: []int64{0, 7 << 30}, CPU: []float64{0.5, 1.02}}
+	text, err := trace.JSON(&o)
+	require.NoError(t, err)
+	rows, said := readAll(t, bytes.NewReader(text))
+	assert.Empty(t, said)
+	assert.Equal(t, o, rows[0].Observation)
+	_, said = readAll(t, strings.NewReader(strings.Replace(string(text), "0.8", "0", 1)))
+	assert.Contains(t, fmt.Sprint(said), "usage_series.step_seconds")
+}

@@ -88,6 +88,9 @@ func JSON(o *sizing.Observation) ([]byte, error) {
 			b.Features[name] = jsonValue(v)
 		}
 	}
+	if s := o.Series; s != nil {
+		b.UsageSeries = &series{StepSeconds: s.Step.Seconds(), MemoryBytes: s.Memory, CPUCores: s.CPU}
+	}
 	return json.Marshal(b)
 }
 

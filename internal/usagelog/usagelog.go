@@ -12,7 +12,8 @@
 // file may be gzip. It is read in one pass in constant memory.
 //
 // Of the samples their largest is taken: a peak that is sampled, not measured, since
-// what was short between two of them is not in them.
+// what was short between two of them is not in them. The course of them all is kept as
+// a series of few points.
 package usagelog
 
 import (
@@ -43,6 +44,7 @@ type Log struct {
 	From    time.Time      // of the first sample
 	To      time.Time      // of the last one
 	Samples int
+	Series  *sizing.Series // nil where no sample has memory
 }
 
 // maxHeader bounds the comments and the line of column names.
@@ -68,6 +70,7 @@ func Read(r io.Reader, path string) (Log, error) {
 	if err != nil {
 		return Log{}, err
 	}
+	var course points
 	for {
 		row, err := rows.Read()
 		if errors.Is(err, io.EOF) {
@@ -76,7 +79,7 @@ func Read(r io.Reader, path string) (Log, error) {
 		if err != nil { // a broken row, or a broken gzip: what follows cannot be trusted
 			return Log{}, fmt.Errorf("%w: %w", ErrFile, err)
 		}
-		if err := log.add(row, columns); err != nil {
+		if err := log.add(row, columns, &course); err != nil {
 			line, _ := rows.FieldPos(0)
 			return Log{}, fmt.Errorf("%w: line %d behind the comments: %w", ErrFile, line, err)
 		}
@@ -84,6 +87,7 @@ func Read(r io.Reader, path string) (Log, error) {
 	if log.Samples == 0 {
 		return Log{}, fmt.Errorf("%w: it holds no samples", ErrFile)
 	}
+	log.Series = course.series()
 	return log, nil
 }
 
@@ -106,7 +110,7 @@ func header(rows *csv.Reader) (places, error) {
 }
 
 // add takes one sample in. A blank cell is a sample that was not taken.
-func (l *Log) add(row []string, at places) error {
+func (l *Log) add(row []string, at places, course *points) error {
 	when, err := instant(strings.TrimSpace(row[at.time]))
 	if err != nil {
 		return err
@@ -115,14 +119,16 @@ func (l *Log) add(row []string, at places) error {
 	if err != nil {
 		return err
 	}
+	var cpu float64
 	if at.cpu >= 0 {
-		cpu, err := amount("cpu_cores", row[at.cpu], float64(sizing.MaxCores))
+		cpu, err = amount("cpu_cores", row[at.cpu], float64(sizing.MaxCores))
 		if err != nil {
 			return err
 		}
 		l.CPU = max(l.CPU, sizing.Cores(cpu))
 	}
 	l.Memory = max(l.Memory, sizing.Bytes(math.Ceil(memory)))
+	course.add(when, memory, cpu)
 	if l.Samples == 0 || when.Before(l.From) {
 		l.From = when
 	}
@@ -169,6 +175,7 @@ func (l *Log) Observation() sizing.Observation {
 	return sizing.Observation{
 		Try: l.Try, Outcome: outcome,
 		MemorySampled: l.Memory, CPUMax: l.CPU,
+		Series:    l.Series,
 		StartedAt: l.From, EndedAt: l.To, Duration: l.To.Sub(l.From),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,11 @@ func TestTheLargestSampleIsTakenAndTheSpanOfAll(t *testing.T) {
 	assert.Equal(t, usagelog.Log{
 		Try:    tryOf("pricing", "load", "manual__2025-03-01T06:00:00+00:00", 4, 2),
 		Memory: 900, CPU: 1.5, From: begun, To: begun.Add(10 * time.Second), Samples: 3,
+		Series: &sizing.Series{
+			Step:   time.Second,
+			Memory: []int64{100, 100, 100, 100, 100, 900, 900, 900, 900, 900, 300},
+			CPU:    []float64{0.2, 0.2, 0.2, 0.2, 0.2, 1.5, 1.5, 1.5, 1.5, 1.5, 0.1},
+		},
 	}, log)
 	o := log.Observation()
 	assert.Equal(t, sizing.Success, o.Outcome, "nobody said otherwise")
@@ -132,7 +138,50 @@ func TestThePeakIsThatOfAnyOrder(t *testing.T) {
 		assert.Equal(t, sizing.Bytes(largest), log.Memory)
 		assert.False(t, log.To.Before(log.From))
 		assert.Equal(t, len(rows), log.Samples)
+		assert.Equal(t, int64(largest), slices.Max(log.Series.Memory), "the series has the peak")
+		assert.Empty(t, log.Series.Validate())
 	}
+}
+
+// series reads memory samples, each "seconds,bytes".
+func series(t *testing.T, samples ...string) *sizing.Series {
+	t.Helper()
+	log, err := usagelog.Read(strings.NewReader("# dag_id=d, task_id=t, run_id=r\ntimestamp,memory_bytes\n"+strings.Join(samples, "\n")), "")
+	require.NoError(t, err)
+	return log.Series
+}
+
+func TestALongLogComesToFewPointsEachTheLargestOfItsSpan(t *testing.T) {
+	var samples []string
+	for i := range 240 { // twice as many seconds as points
+		samples = append(samples, fmt.Sprintf("%d,%d", 1000+i, 1+i%2*10+i))
+	}
+	s := series(t, samples...)
+	assert.Equal(t, 2*time.Second, s.Step)
+	require.Len(t, s.Memory, 120)
+	for i, b := range s.Memory {
+		assert.Equal(t, int64(2*i+1+11), b, "of seconds %d and %d the second is larger", 2*i, 2*i+1)
+	}
+	assert.Nil(t, s.CPU, "no column of it")
+
+	one := series(t, append(samples, "1240,5")...)
+	assert.Equal(t, 4*time.Second, one.Step, "one second more than 120 points of 2 s hold")
+	assert.Len(t, one.Memory, 61)
+	assert.Equal(t, slices.Max(s.Memory), slices.Max(one.Memory))
+}
+
+func TestSamplesFromBeforeTheFirstOneStandBeforeIt(t *testing.T) {
+	assert.Equal(t, []int64{7, 7, 3, 5}, series(t, "1002,3", "1000,7", "1003,5").Memory)
+	far := series(t, "1000,3", "700,7", "1001,5") // 302 s: steps of 4 s
+	assert.Equal(t, 4*time.Second, far.Step)
+	assert.Len(t, far.Memory, 76)
+	assert.Equal(t, int64(7), far.Memory[0])
+	assert.Equal(t, int64(5), far.Memory[75])
+}
+
+func TestWhatWasNotSampledIsNotZero(t *testing.T) {
+	assert.Equal(t, []int64{4, 4, 4, 6}, series(t, "10,4", "11,", "13,6").Memory)
+	assert.Nil(t, series(t, "10,", "11,"))
 }
 
 func FuzzRead(f *testing.F) {
@@ -147,7 +196,7 @@ func FuzzRead(f *testing.F) {
 			}
 			return
 		}
-		if o := log.Observation(); len(o.Try.Validate(true)) > 0 || log.Samples < 1 || log.To.Before(log.From) {
+		if o := log.Observation(); len(o.Try.Validate(true)) > 0 || log.Samples < 1 || log.To.Before(log.From) || len(log.Series.Validate()) > 0 {
 			t.Fatalf("%+v", log)
 		}
 	})

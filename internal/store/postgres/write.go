@@ -22,14 +22,16 @@ func (s *Store) write(ctx context.Context, reports []report) ([]sizing.Recorded,
 		if err != nil {
 			return err
 		}
-		if again = append(again, told...); len(again) == 0 {
-			return nil
+		if again = append(again, told...); len(again) > 0 {
+			slices.Sort(again) // in the order in which they were told
+			if err := compare(ctx, tx, reports, again, recorded); err != nil {
+				return err
+			}
+			if err := s.countAmended(ctx, tx, reports, recorded, again); err != nil {
+				return err
+			}
 		}
-		slices.Sort(again) // in the order in which they were told
-		if err := compare(ctx, tx, reports, again, recorded); err != nil {
-			return err
-		}
-		return s.countAmended(ctx, tx, reports, recorded, again)
+		return insertSeries(ctx, tx, reports, recorded)
 	})
 	return recorded, err
 }

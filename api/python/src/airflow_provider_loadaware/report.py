@@ -91,6 +91,7 @@ class End:
             "outcome": outcome.value,
             "memory_max_bytes": measured.memory_bytes,
             "cpu_max_cores": measured.cpu_cores,
+            "usage_series": measured.series,
             "allocated": {k: v for k, v in allocated.items() if v} or None,
             "requested": self.requested,
             "prediction_id": self.prediction_id,

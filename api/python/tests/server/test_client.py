@@ -16,7 +16,7 @@ from airflow_provider_loadaware.tries import Try
 from loadaware_client import AuthenticatedClient
 from loadaware_client.api.ask import predict
 from loadaware_client.api.service import health
-from loadaware_client.api.tasks import get_receipt, get_task, list_tasks
+from loadaware_client.api.tasks import get_receipt, get_series, get_task, list_tasks
 from loadaware_client.models.predict_request import PredictRequest
 from loadaware_client.models.prediction import Prediction
 from loadaware_client.models.problem import Problem
@@ -24,6 +24,7 @@ from loadaware_client.models.receipt import Receipt
 from loadaware_client.models.source import Source
 from loadaware_client.models.task_page import TaskPage
 from loadaware_client.models.task_profile import TaskProfile
+from loadaware_client.models.usage_series_type_0 import UsageSeriesType0
 
 from .conftest import ASKING, TOKEN
 
@@ -110,6 +111,16 @@ def test_a_kill_is_lifted_and_the_next_try_gets_what_was_promised(service: Servi
     answer = service.predict(question(second, max_memory_bytes=64 * GIB), Deadline(30))
     assert answer.source is Source.LIFT and answer.memory is not None
     assert answer.memory.limit_bytes == lifted.next_bytes
+
+
+def test_a_series_is_read_back_as_it_was_told(service: Service, client: AuthenticatedClient) -> None:
+    key = a_try("series")
+    told = {"step_seconds": 0.8, "memory_bytes": [0, GIB], "cpu_cores": [0.5, 1.02]}
+    report = {**key.body(), "outcome": "success", "memory_max_bytes": GIB}
+    assert service.observe(report, Deadline(30)).recorded
+    assert service.observe({**report, "usage_series": told}, Deadline(30)).amended
+    kept = get_series.sync(client=client, dag_id="client", task_id="series", run_id=key.run_id)
+    assert isinstance(kept, UsageSeriesType0) and kept.to_dict() == told
 
 
 def test_an_eviction_is_not_lifted(service: Service) -> None:

@@ -338,13 +338,16 @@ def test_a_success_is_reported_with_what_the_pod_really_had(server: ScriptedServ
     pod = operator.build_pod_request_obj(task_context())
     # A pod that was found again has what it was created with.
     pods.base_container(pod, "base").resources = k8s.V1ResourceRequirements(limits={"memory": "7Gi", "cpu": "1"})
-    end(pod, 0, "Completed", '{"memory_max_bytes": 5368709120, "cpu_max_cores": 0.7}', "Succeeded")
+    series = '{"step_seconds": 0.8, "memory_mib": [1024, 5120], "cpu_cores": [0.5, 0.7]}'
+    measured = f'{{"memory_max_bytes": 5368709120, "cpu_max_cores": 0.7, "series": {series}}}'
+    end(pod, 0, "Completed", measured, "Succeeded")
     finish(operator, kubernetes, pod, task_context())
     (said,) = server.of("/observe")
     assert said["outcome"] == "success"
     assert said["allocated"] == {"memory_bytes": 7 * GIB, "cpu_cores": 1.0}
     assert said["requested"] == {"memory_bytes": 8 * GIB, "cpu_cores": 2.0}
     assert (said["memory_max_bytes"], said["cpu_max_cores"]) == (5 * GIB, 0.7)
+    assert said["usage_series"] == {"step_seconds": 0.8, "memory_bytes": [GIB, 5 * GIB], "cpu_cores": [0.5, 0.7]}
     assert said["prediction_id"] == "p-1" and "features" not in said
     assert operator.container_resources.limits["memory"] == "7Gi"
 

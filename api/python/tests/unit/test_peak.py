@@ -33,6 +33,45 @@ def test_the_termination_message_is_read(message: str | None, want: Peak) -> Non
     assert measure(None, None, message, {}) == want
 
 
+def series(message: str) -> Any:
+    return measure(None, None, '{"memory_max_bytes": 1073741824, "series": ' + message + "}", {}).series
+
+
+def test_the_series_of_loadaware_peak_is_passed_on_in_bytes() -> None:
+    told = series('{"step_seconds": 0.8, "memory_mib": [0, 3, 1024], "cpu_cores": [0.98, 1, 0.97]}')
+    assert told == {"step_seconds": 0.8, "memory_bytes": [0, 3 << 20, GIB], "cpu_cores": [0.98, 1, 0.97]}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "null",
+        "[1]",
+        "{}",
+        '{"step_seconds": 1, "memory_mib": []}',
+        '{"step_seconds": 1, "memory_mib": [' + "1," * 120 + "1]}",
+        '{"step_seconds": 1, "memory_mib": [1, null]}',
+        '{"step_seconds": 1, "memory_mib": [1.5]}',
+        '{"step_seconds": 1, "memory_mib": [true]}',
+        '{"step_seconds": 1, "memory_mib": [-1]}',
+        '{"step_seconds": 1, "memory_mib": [1e300]}',
+        '{"step_seconds": 0, "memory_mib": [1]}',
+        '{"step_seconds": "1", "memory_mib": [1]}',
+        '{"step_seconds": NaN, "memory_mib": [1]}',
+        '{"step_seconds": 1e300, "memory_mib": [1]}',
+        '{"memory_mib": [1]}',
+    ],
+)
+def test_a_series_that_would_be_refused_is_left_out(message: str) -> None:
+    assert series(message) is None
+
+
+@pytest.mark.parametrize("cpu", ["null", "[1]", '["1", 1]', "[NaN, 1]", "[-1, 1]", "[1e300, 1]"])
+def test_cores_that_would_be_refused_leave_the_memory(cpu: str) -> None:
+    told = series('{"step_seconds": 1, "memory_mib": [1, 2], "cpu_cores": ' + cpu + "}")
+    assert told == {"step_seconds": 1, "memory_bytes": [1 << 20, 2 << 20]}
+
+
 def test_a_callable_is_asked() -> None:
     assert measure(lambda pod, context: context["peak"], None, None, {"peak": "7Gi"}) == Peak(7 * GIB)
     assert measure(lambda pod, context: None, None, None, {}) == Peak()

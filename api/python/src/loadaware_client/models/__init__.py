@@ -56,6 +56,7 @@ from .task_profile_exam_type_0 import TaskProfileExamType0
 from .task_summary import TaskSummary
 from .training import Training
 from .try_ import Try
+from .usage_series_type_0 import UsageSeriesType0
 from .verdict import Verdict
 from .voided import Voided
 
@@ -116,6 +117,7 @@ __all__ = (
     "TaskSummary",
     "Training",
     "Try",
+    "UsageSeriesType0",
     "Verdict",
     "Voided",
 )

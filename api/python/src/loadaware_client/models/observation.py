@@ -13,6 +13,7 @@ from ..types import UNSET, Unset
 if TYPE_CHECKING:
     from ..models.features_type_0 import FeaturesType0
     from ..models.resources_type_0 import ResourcesType0
+    from ..models.usage_series_type_0 import UsageSeriesType0
 
 
 T = TypeVar("T", bound="Observation")
@@ -52,6 +53,9 @@ class Observation:
             the task's schema knows counts as missing.
              Example: {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}.
         prediction_id (None | str | Unset):
+        usage_series (None | Unset | UsageSeriesType0): What a try used over time, in steps of equal width from its
+            start on: the first lasts from 0 to `step_seconds`. It is
+            kept beside the report, and nothing is learned from it yet.
     """
 
     dag_id: str
@@ -72,10 +76,12 @@ class Observation:
     requested: None | ResourcesType0 | Unset = UNSET
     features: FeaturesType0 | None | Unset = UNSET
     prediction_id: None | str | Unset = UNSET
+    usage_series: None | Unset | UsageSeriesType0 = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.features_type_0 import FeaturesType0
         from ..models.resources_type_0 import ResourcesType0
+        from ..models.usage_series_type_0 import UsageSeriesType0
 
         dag_id = self.dag_id
 
@@ -179,6 +185,14 @@ class Observation:
         else:
             prediction_id = self.prediction_id
 
+        usage_series: dict[str, Any] | None | Unset
+        if isinstance(self.usage_series, Unset):
+            usage_series = UNSET
+        elif isinstance(self.usage_series, UsageSeriesType0):
+            usage_series = self.usage_series.to_dict()
+        else:
+            usage_series = self.usage_series
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update(
@@ -217,6 +231,8 @@ class Observation:
             field_dict["features"] = features
         if prediction_id is not UNSET:
             field_dict["prediction_id"] = prediction_id
+        if usage_series is not UNSET:
+            field_dict["usage_series"] = usage_series
 
         return field_dict
 
@@ -224,6 +240,7 @@ class Observation:
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.features_type_0 import FeaturesType0
         from ..models.resources_type_0 import ResourcesType0
+        from ..models.usage_series_type_0 import UsageSeriesType0
 
         d = dict(src_dict)
         dag_id = d.pop("dag_id")
@@ -400,6 +417,23 @@ class Observation:
 
         prediction_id = _parse_prediction_id(d.pop("prediction_id", UNSET))
 
+        def _parse_usage_series(data: object) -> None | Unset | UsageSeriesType0:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_usage_series_type_0 = UsageSeriesType0.from_dict(data)
+
+                return componentsschemas_usage_series_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | Unset | UsageSeriesType0, data)
+
+        usage_series = _parse_usage_series(d.pop("usage_series", UNSET))
+
         observation = cls(
             dag_id=dag_id,
             task_id=task_id,
@@ -419,6 +453,7 @@ class Observation:
             requested=requested,
             features=features,
             prediction_id=prediction_id,
+            usage_series=usage_series,
         )
 
         return observation

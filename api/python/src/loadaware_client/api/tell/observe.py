@@ -67,7 +67,9 @@ def sync_detailed(
     409.
     An `oom_killed` without `memory_max_bytes` means \"at least what was allocated\". `features` may be
     left out
-    where a prediction of the same try was made.
+    where a prediction of the same try was made. The first `usage_series` of a try stays: a later report
+    may bring one
+    where there was none (`amended`), and neither contradicts nor replaces the one that is there.
 
     Args:
         body (Observation): What one try used, and how it ended.
@@ -104,7 +106,9 @@ def sync(
     409.
     An `oom_killed` without `memory_max_bytes` means \"at least what was allocated\". `features` may be
     left out
-    where a prediction of the same try was made.
+    where a prediction of the same try was made. The first `usage_series` of a try stays: a later report
+    may bring one
+    where there was none (`amended`), and neither contradicts nor replaces the one that is there.
 
     Args:
         body (Observation): What one try used, and how it ended.
@@ -136,7 +140,9 @@ async def asyncio_detailed(
     409.
     An `oom_killed` without `memory_max_bytes` means \"at least what was allocated\". `features` may be
     left out
-    where a prediction of the same try was made.
+    where a prediction of the same try was made. The first `usage_series` of a try stays: a later report
+    may bring one
+    where there was none (`amended`), and neither contradicts nor replaces the one that is there.
 
     Args:
         body (Observation): What one try used, and how it ended.
@@ -171,7 +177,9 @@ async def asyncio(
     409.
     An `oom_killed` without `memory_max_bytes` means \"at least what was allocated\". `features` may be
     left out
-    where a prediction of the same try was made.
+    where a prediction of the same try was made. The first `usage_series` of a try stays: a later report
+    may bring one
+    where there was none (`amended`), and neither contradicts nor replaces the one that is there.
 
     Args:
         body (Observation): What one try used, and how it ended.

@@ -1,0 +1,277 @@
+from http import HTTPStatus
+from typing import Any, cast
+from urllib.parse import quote
+
+import httpx
+
+from ...client import AuthenticatedClient, Client
+from ...models.problem import Problem
+from ...models.usage_series_type_0 import UsageSeriesType0
+from ...types import UNSET, Response, Unset
+
+
+def _get_kwargs(
+    dag_id: str,
+    task_id: str,
+    *,
+    run_id: str,
+    map_index: int | Unset = UNSET,
+    try_number: int | Unset = UNSET,
+    namespace: str | Unset = UNSET,
+) -> dict[str, Any]:
+
+    params: dict[str, Any] = {}
+
+    params["run_id"] = run_id
+
+    params["map_index"] = map_index
+
+    params["try_number"] = try_number
+
+    params["namespace"] = namespace
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
+
+    _kwargs: dict[str, Any] = {
+        "method": "get",
+        "url": "/tasks/{dag_id}/{task_id}/series".format(
+            dag_id=quote(str(dag_id), safe=""),
+            task_id=quote(str(task_id), safe=""),
+        ),
+        "params": params,
+    }
+
+    return _kwargs
+
+
+def _parse_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> None | UsageSeriesType0 | Problem:
+    if response.status_code == 200:
+
+        def _parse_response_200(data: object) -> None | UsageSeriesType0:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_usage_series_type_0 = UsageSeriesType0.from_dict(data)
+
+                return componentsschemas_usage_series_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | UsageSeriesType0, data)
+
+        response_200 = _parse_response_200(response.json())
+
+        return response_200
+
+    if response.status_code == 404:
+        response_404 = Problem.from_dict(response.json())
+
+        return response_404
+
+    response_default = Problem.from_dict(response.json())
+
+    return response_default
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[None | UsageSeriesType0 | Problem]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    dag_id: str,
+    task_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    run_id: str,
+    map_index: int | Unset = UNSET,
+    try_number: int | Unset = UNSET,
+    namespace: str | Unset = UNSET,
+) -> Response[None | UsageSeriesType0 | Problem]:
+    """What one try used over time
+
+     As it was reported. 404 where the try was not reported, was reported without one, or was taken back.
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        run_id (str): 1 to 250 characters, any but control characters. Example:
+            scheduled__2020-01-03T00:00:00+00:00.
+        map_index (int | Unset): Index of a mapped task; -1 where it is not mapped.
+        try_number (int | Unset): Airflow's try number.
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[None | UsageSeriesType0 | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        dag_id=dag_id,
+        task_id=task_id,
+        run_id=run_id,
+        map_index=map_index,
+        try_number=try_number,
+        namespace=namespace,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    dag_id: str,
+    task_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    run_id: str,
+    map_index: int | Unset = UNSET,
+    try_number: int | Unset = UNSET,
+    namespace: str | Unset = UNSET,
+) -> None | UsageSeriesType0 | Problem | None:
+    """What one try used over time
+
+     As it was reported. 404 where the try was not reported, was reported without one, or was taken back.
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        run_id (str): 1 to 250 characters, any but control characters. Example:
+            scheduled__2020-01-03T00:00:00+00:00.
+        map_index (int | Unset): Index of a mapped task; -1 where it is not mapped.
+        try_number (int | Unset): Airflow's try number.
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        None | UsageSeriesType0 | Problem
+    """
+
+    return sync_detailed(
+        dag_id=dag_id,
+        task_id=task_id,
+        client=client,
+        run_id=run_id,
+        map_index=map_index,
+        try_number=try_number,
+        namespace=namespace,
+    ).parsed
+
+
+async def asyncio_detailed(
+    dag_id: str,
+    task_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    run_id: str,
+    map_index: int | Unset = UNSET,
+    try_number: int | Unset = UNSET,
+    namespace: str | Unset = UNSET,
+) -> Response[None | UsageSeriesType0 | Problem]:
+    """What one try used over time
+
+     As it was reported. 404 where the try was not reported, was reported without one, or was taken back.
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        run_id (str): 1 to 250 characters, any but control characters. Example:
+            scheduled__2020-01-03T00:00:00+00:00.
+        map_index (int | Unset): Index of a mapped task; -1 where it is not mapped.
+        try_number (int | Unset): Airflow's try number.
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[None | UsageSeriesType0 | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        dag_id=dag_id,
+        task_id=task_id,
+        run_id=run_id,
+        map_index=map_index,
+        try_number=try_number,
+        namespace=namespace,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    dag_id: str,
+    task_id: str,
+    *,
+    client: AuthenticatedClient | Client,
+    run_id: str,
+    map_index: int | Unset = UNSET,
+    try_number: int | Unset = UNSET,
+    namespace: str | Unset = UNSET,
+) -> None | UsageSeriesType0 | Problem | None:
+    """What one try used over time
+
+     As it was reported. 404 where the try was not reported, was reported without one, or was taken back.
+
+    Args:
+        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+        run_id (str): 1 to 250 characters, any but control characters. Example:
+            scheduled__2020-01-03T00:00:00+00:00.
+        map_index (int | Unset): Index of a mapped task; -1 where it is not mapped.
+        try_number (int | Unset): Airflow's try number.
+        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+            predict_demand.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        None | UsageSeriesType0 | Problem
+    """
+
+    return (
+        await asyncio_detailed(
+            dag_id=dag_id,
+            task_id=task_id,
+            client=client,
+            run_id=run_id,
+            map_index=map_index,
+            try_number=try_number,
+            namespace=namespace,
+        )
+    ).parsed

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+from attrs import define as _attrs_define
+
+from ..types import UNSET, Unset
+
+T = TypeVar("T", bound="UsageSeriesType0")
+
+
+@_attrs_define
+class UsageSeriesType0:
+    """What a try used over time, in steps of equal width from its start on: the first lasts from 0 to `step_seconds`. It
+    is
+    kept beside the report, and nothing is learned from it yet.
+
+        Attributes:
+            step_seconds (float): Width of a step.
+            memory_bytes (list[int]): The most of each step.
+            cpu_cores (list[float] | None | Unset): Of each step, the mean or the largest sample; as many as `memory_bytes`.
+    """
+
+    step_seconds: float
+    memory_bytes: list[int]
+    cpu_cores: list[float] | None | Unset = UNSET
+
+    def to_dict(self) -> dict[str, Any]:
+        step_seconds = self.step_seconds
+
+        memory_bytes = self.memory_bytes
+
+        cpu_cores: list[float] | None | Unset
+        if isinstance(self.cpu_cores, Unset):
+            cpu_cores = UNSET
+        elif isinstance(self.cpu_cores, list):
+            cpu_cores = self.cpu_cores
+
+        else:
+            cpu_cores = self.cpu_cores
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update(
+            {
+                "step_seconds": step_seconds,
+                "memory_bytes": memory_bytes,
+            }
+        )
+        if cpu_cores is not UNSET:
+            field_dict["cpu_cores"] = cpu_cores
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        step_seconds = d.pop("step_seconds")
+
+        memory_bytes = cast(list[int], d.pop("memory_bytes"))
+
+        def _parse_cpu_cores(data: object) -> list[float] | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                cpu_cores_type_0 = cast(list[float], data)
+
+                return cpu_cores_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[float] | None | Unset, data)
+
+        cpu_cores = _parse_cpu_cores(d.pop("cpu_cores", UNSET))
+
+        usage_series_type_0 = cls(
+            step_seconds=step_seconds,
+            memory_bytes=memory_bytes,
+            cpu_cores=cpu_cores,
+        )
+
+        return usage_series_type_0

@@ -1,0 +1,135 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// course is a series of so many points.
+func course(points int) *sizing.Series {
+	s := &sizing.Series{Step: 1500 * time.Microsecond}
+	for i := range points {
+		s.Memory, s.CPU = append(s.Memory, int64(i)*int64(sizing.GiB)), append(s.CPU, float64(i)/8)
+	}
+	return s
+}
+
+func requireSeries(t *testing.T, st store.Store, want *sizing.Series, try sizing.TryKey) {
+	t.Helper()
+	got, err := st.Series(t.Context(), try)
+	require.NoError(t, err)
+	require.Equal(t, *want, got)
+}
+
+func requireNoSeries(t *testing.T, st store.Store, try sizing.TryKey) {
+	t.Helper()
+	_, err := st.Series(t.Context(), try)
+	requireKind(t, sizing.NotFound, err)
+}
+
+func examineSeries(t *testing.T, open func(*testing.T) store.Store) {
+	st := open(t)
+
+	t.Run("each try has its own", func(t *testing.T) {
+		obs := runs(task("own"), 150) // more than share a transaction
+		for i := range obs[:len(obs)-1] {
+			obs[i].Series = course(1 + i%sizing.MaxPoints)
+		}
+		obs[1].Series.CPU = nil
+		recordNew(t, st, obs...)
+		for i := range obs[:len(obs)-1] {
+			requireSeries(t, st, obs[i].Series, obs[i].Try)
+		}
+		requireNoSeries(t, st, obs[len(obs)-1].Try)
+		requireNoSeries(t, st, firstTry(task("own"), "unknown"))
+		requireNoSeries(t, st, firstTry(task("unknown"), "run00000"))
+	})
+
+	t.Run("the first one stays, and contradicts nothing", func(t *testing.T) {
+		bare := whole(task("first"))
+		o, other := bare, bare
+		o.Series, other.Series = course(3), course(4)
+		recordNew(t, st, bare)
+		require.Equal(t, amended, verdict(record(t, st, o)[0]), "there was none")
+		require.Equal(t, duplicate, verdict(record(t, st, o)[0]))
+		require.Equal(t, duplicate, verdict(record(t, st, bare)[0]), "saying less contradicts nothing")
+		require.Equal(t, duplicate, verdict(record(t, st, other)[0]), "two who look see different things")
+		requireSeries(t, st, o.Series, o.Try)
+	})
+
+	t.Run("a contradiction brings none", func(t *testing.T) {
+		o := whole(task("liar"))
+		recordNew(t, st, o)
+		o.CPUMax, o.Series = 3, course(3)
+		requireConflict(t, "cpu_max_cores", record(t, st, o)[0])
+		requireNoSeries(t, st, o.Try)
+	})
+
+	t.Run("told in one go, the first stays too", func(t *testing.T) {
+		bare := whole(task("together"))
+		o, other := bare, bare
+		o.Series, other.Series = course(3), course(4)
+		r := record(t, st, bare, o, other)
+		require.Equal(t, []string{fresh, amended, duplicate}, []string{verdict(r[0]), verdict(r[1]), verdict(r[2])})
+		requireSeries(t, st, o.Series, o.Try)
+	})
+
+	t.Run("one alone is nothing to learn from", func(t *testing.T) {
+		st := open(t)
+		o := runs(task("quiet"), 1)[0]
+		recordNew(t, st, o)
+		finish(t, st, claimLater(t, st, o.Try.TaskKey))
+		o.Series = course(3)
+		require.Equal(t, amended, verdict(record(t, st, o)[0]))
+		backlog, err := st.Backlog(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, backlog.Waiting)
+	})
+
+	t.Run("it goes with the report, and moves with the task", func(t *testing.T) {
+		obs, to := runs(task("moves"), 2), task("moved")
+		for i := range obs {
+			obs[i].Series = course(2 + i)
+		}
+		recordNew(t, st, obs...)
+		require.NoError(t, st.Rename(t.Context(), task("moves"), to))
+		requireNoSeries(t, st, obs[0].Try)
+		for i := range obs {
+			obs[i].Try.TaskKey = to
+			requireSeries(t, st, obs[i].Series, obs[i].Try)
+		}
+		require.NoError(t, st.Void(t.Context(), obs[0].Try))
+		requireNoSeries(t, st, obs[0].Try)
+		requireSeries(t, st, obs[1].Series, obs[1].Try)
+		obs[0].Series = nil
+		recordNew(t, st, obs[0])
+		requireNoSeries(t, st, obs[0].Try)
+		require.NoError(t, st.DeleteTask(t.Context(), to))
+		recordNew(t, st, obs[0])
+		requireNoSeries(t, st, obs[1].Try)
+	})
+
+	t.Run("what is removed takes it along", func(t *testing.T) {
+		key := task("removed")
+		obs := runs(key, 200)
+		for i := range obs {
+			obs[i].Series = course(2)
+		}
+		recordNew(t, st, obs...)
+		publishAll(t, st, key)
+		gone := removeObservations(t, st, key, noon.Add(1000*time.Hour))
+		require.Positive(t, gone)
+		left := 0
+		for i := range obs {
+			if _, err := st.Series(t.Context(), obs[i].Try); err == nil {
+				left++
+			}
+		}
+		require.Equal(t, 200-gone, left)
+	})
+}
