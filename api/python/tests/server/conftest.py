@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
@@ -30,7 +31,7 @@ def url() -> Iterator[str]:
         arguments = ["serve", "--addr", "127.0.0.1:0", "--admin-addr", "", "--data", str(work / "data")]
         with (work / "log").open("wb") as log:
             server = subprocess.Popen(
-                [str(BINARY), *arguments, "--tokens", f"admin:{TOKEN},predict:{ASKING}"],
+                [str(BINARY), *arguments, "--tokens", f"admin:{_hash(TOKEN)},predict:{_hash(ASKING)}"],
                 stdout=log,
                 stderr=log,
                 env=kept,
@@ -40,6 +41,10 @@ def url() -> Iterator[str]:
         finally:
             server.terminate()
             server.wait(START_SECONDS)
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _address(server: subprocess.Popen[bytes], log: Path) -> str:
