@@ -63,8 +63,9 @@ def sync_detailed(
 ) -> Response[Prediction | Problem]:
     """How much should this try be given?
 
-     Answers from memory; never waits for the database on a first try. The same try asked again under the
-    same model
+     Answers from memory; a first try does not wait for the database, but for the first question of a
+    task after a start,
+    which waits for its model for half a second at most. The same try asked again under the same model
     and guard gets the same answer. An ask without `run_id` is an ad-hoc look-up and no try.
 
     Args:
@@ -96,8 +97,9 @@ def sync(
 ) -> Prediction | Problem | None:
     """How much should this try be given?
 
-     Answers from memory; never waits for the database on a first try. The same try asked again under the
-    same model
+     Answers from memory; a first try does not wait for the database, but for the first question of a
+    task after a start,
+    which waits for its model for half a second at most. The same try asked again under the same model
     and guard gets the same answer. An ask without `run_id` is an ad-hoc look-up and no try.
 
     Args:
@@ -124,8 +126,9 @@ async def asyncio_detailed(
 ) -> Response[Prediction | Problem]:
     """How much should this try be given?
 
-     Answers from memory; never waits for the database on a first try. The same try asked again under the
-    same model
+     Answers from memory; a first try does not wait for the database, but for the first question of a
+    task after a start,
+    which waits for its model for half a second at most. The same try asked again under the same model
     and guard gets the same answer. An ask without `run_id` is an ad-hoc look-up and no try.
 
     Args:
@@ -155,8 +158,9 @@ async def asyncio(
 ) -> Prediction | Problem | None:
     """How much should this try be given?
 
-     Answers from memory; never waits for the database on a first try. The same try asked again under the
-    same model
+     Answers from memory; a first try does not wait for the database, but for the first question of a
+    task after a start,
+    which waits for its model for half a second at most. The same try asked again under the same model
     and guard gets the same answer. An ask without `run_id` is an ad-hoc look-up and no try.
 
     Args:
