@@ -20,7 +20,7 @@ from airflow_provider_loadaware import pod as pods
 from airflow_provider_loadaware.grant import Kill
 from airflow_provider_loadaware.sizing import Launch, Options, Sizing, fail_open
 
-_REFUSED = (403, 422)  # by a quota, an admission hook or a LimitRange
+REFUSED = (403, 422)  # by a quota, an admission hook or a LimitRange
 
 
 class Creation:
@@ -38,7 +38,7 @@ class Creation:
             try:
                 return create(pod_request_obj=request, context=context)
             except ApiException as error:
-                if not self._launch.granted or error.status not in _REFUSED:
+                if not self._launch.granted or error.status not in REFUSED:
                     raise
                 self._operator.log.warning(
                     "loadaware: the cluster refused the granted size (%s); trying the static one", error.status

@@ -8,13 +8,15 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+from kubernetes.client.exceptions import ApiException
 
 from airflow_provider_loadaware import features as feature_rules
-from airflow_provider_loadaware import links, watch
-from airflow_provider_loadaware.creation import Creation, show_pod
+from airflow_provider_loadaware import links, measuring, watch
+from airflow_provider_loadaware import pod as pods
+from airflow_provider_loadaware.creation import REFUSED, Creation, show_pod
 from airflow_provider_loadaware.peak import PeakSource
 from airflow_provider_loadaware.sizing import Options, Sizing, fail_open
 
@@ -29,6 +31,8 @@ class SizerMixin:
     :param max_memory: most to be granted, such as "384Gi"; also told to the server.
     :param peak_source: where the measured peak comes from: "termination-message" (JSON, the default), a callable
         of (pod, context), or "none".
+    :param measure: "wrapper" has the program measured by loadaware-peak, where `cmds` says what it is; None does not.
+    :param measure_image: an image that holds loadaware-peak.
     :param size_cpu: whether the CPU request is granted too. A CPU limit is never set or changed.
     :param loadaware_conn_id: the connection; `loadaware_default`.
     :param loadaware_namespace: tells Airflow deployments apart.
@@ -46,6 +50,8 @@ class SizerMixin:
         min_memory: str | int | None = None,
         max_memory: str | int | None = None,
         peak_source: PeakSource = None,
+        measure: Literal["wrapper"] | None = None,
+        measure_image: str = "loadaware-peak",
         size_cpu: bool = True,
         loadaware_conn_id: str | None = None,
         loadaware_namespace: str | None = None,
@@ -60,6 +66,11 @@ class SizerMixin:
         self.min_memory = min_memory
         self.max_memory = max_memory
         self.peak_source = peak_source
+        if measure not in (None, "wrapper"):
+            raise ValueError(f'measure is "wrapper" or None, not {measure!r}')
+        self.measure = measure
+        self.measure_image = measure_image
+        self._unmeasure: Callable[[], None] | None = None
         self.size_cpu = size_cpu
         self.loadaware_conn_id = loadaware_conn_id
         self.loadaware_namespace = loadaware_namespace
@@ -107,10 +118,25 @@ class SizerMixin:
         self._try_context = context
         with fail_open(self.log, "sizing"):  # type: ignore[attr-defined]
             self._creation = Creation(self, self.loadaware_sizing(context), request)
+        self._unmeasure = None
+        if self.measure:
+            with fail_open(self.log, "measuring"):  # type: ignore[attr-defined]
+                base = pods.base_container(request, self.base_container_name)  # type: ignore[attr-defined]
+                self._unmeasure = measuring.wrap(request, base, self.measure_image)
         return request
 
     def get_or_create_pod(self, pod_request_obj: Any, context: Any) -> Any:
         """The created pod, sized anew if an ended one is found, and as the DAG asks for it if that is refused."""
+        try:
+            return self._create(pod_request_obj, context)
+        except ApiException as error:
+            if self._unmeasure is None or error.status not in REFUSED:
+                raise
+            self.log.warning("loadaware: the cluster refused the pod (%s); trying without measuring", error.status)  # type: ignore[attr-defined]
+            self._unmeasure()
+            return self._create(pod_request_obj, context)
+
+    def _create(self, pod_request_obj: Any, context: Any) -> Any:
         create = super().get_or_create_pod  # type: ignore[misc]
         if self._creation is None:
             return create(pod_request_obj=pod_request_obj, context=context)

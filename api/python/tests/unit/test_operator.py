@@ -228,6 +228,52 @@ def test_another_refusal_is_airflows(server: ScriptedServer) -> None:
     assert len(kubernetes.created) == 1
 
 
+# ---- measured by a wrapper ----
+
+
+def test_a_program_is_measured_where_the_dag_says_so(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    cmds = ["python", "-m", "pricing.fit"]
+    operator, _ = make(cmds=cmds, arguments=["x"], measure="wrapper", measure_image="registry/peak:1")
+    pod = operator.build_pod_request_obj(task_context())
+    base = pods.base_container(pod, "base")
+    assert base.command == ["/loadaware/loadaware-peak", "--", "python", "-m", "pricing.fit"]
+    assert base.args == ["x"]
+    assert memory(pod) == "10Gi"
+    (install,) = pod.spec.init_containers
+    assert (install.image, install.command) == ("registry/peak:1", ["loadaware-peak", "install", "/loadaware"])
+    (volume,) = (v for v in pod.spec.volumes if v.name == "loadaware-peak")
+    assert volume.empty_dir is not None
+    mounts = [*install.volume_mounts, *base.volume_mounts]
+    assert [m.mount_path for m in mounts if m.name == volume.name] == ["/loadaware"] * 2
+
+
+def test_a_program_that_nobody_names_runs_as_it_is(server: ScriptedServer, said: Said) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    operator, _ = make(measure="wrapper")
+    pod = operator.build_pod_request_obj(task_context())
+    assert not pods.base_container(pod, "base").command
+    assert not pod.spec.init_containers
+    assert memory(pod) == "10Gi"
+    assert "needs cmds" in "".join(said())
+
+
+def test_a_refused_wrapper_is_left_out(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    operator, kubernetes = make(cmds=["python"], measure="wrapper")
+    kubernetes.refuse = [403, 403]  # as sized, as the DAG asks, both with an init container
+    context = task_context()
+    operator.get_or_create_pod(pod_request_obj=operator.build_pod_request_obj(context), context=context)
+    *_, last = kubernetes.created
+    assert last["spec"]["containers"][0]["command"] == ["python"]
+    assert not last["spec"]["init_containers"]
+
+
+def test_a_way_to_measure_that_is_none_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="wrapper"):
+        make(measure="sidecar")
+
+
 # ---- a pod that was left behind ----
 
 # Older providers take an ended pod that they find for the try's own, whose end is then told as any other.
