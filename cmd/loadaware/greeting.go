@@ -44,8 +44,8 @@ func (g *greeting) say(ctx context.Context) {
 
 const tries = `
 Try:
-  curl '%[1]s/predict?dag_id=pricing&task_id=predict_demand&product_count=1253&region=emea&sale_start=2020-02-05&sale_end=2020-03-15&memory=350Gi'
-  curl %[1]s/predict -H 'Content-Type: application/json' -d '{"dag_id": "pricing", "task_id": "build_features", "features": {"product_count": 400, "region": "apac"}, "requested": {"memory": "100Gi"}}'
+  curl '%[1]s/predict?dag_id=pricing&task_id=predict_demand&product_count=1253&store_count=12&region=emea&execution_date=2020-02-01&sale_start=2020-02-05&sale_end=2020-03-15&memory=350Gi'
+  curl %[1]s/predict -H 'Content-Type: application/json' -d '{"dag_id": "pricing", "task_id": "build_features", "features": {"product_count": 400, "store_count": 4, "region": "apac", "execution_date": "2020-02-01", "sale_start": "2020-02-05", "sale_end": "2020-02-25"}, "requested": {"memory": "100Gi"}}'
   curl %[1]s/tasks
   curl %[1]s/tasks/pricing/predict_demand
 `
