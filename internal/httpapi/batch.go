@@ -2,9 +2,12 @@ package httpapi
 
 import (
 	"context"
+	stdjson "encoding/json"
+	"errors"
 	"net/http"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -16,10 +19,40 @@ const maxBatch = 10_000
 func checkBatch(field string, n int) error {
 	if n == 0 || n > maxBatch {
 		var f form
-		f.add(field, "must hold 1 to %d items, not %d", maxBatch, n)
+		f.add(field, "must hold 1 to %d items", maxBatch)
 		return failed(f.bad)
 	}
 	return nil
+}
+
+// decodeBatch reads a batch whose items stand in the named list. They are left where
+// they are in the body; a list that is too long is given up at once, since ten million items
+// of a byte each would take thirty times as much to point at.
+func (s *server) decodeBatch(r *http.Request, field string, body any) error {
+	raw, err := wholeBody(r)
+	if err != nil {
+		return readFailure(err)
+	}
+	list := json.UnmarshalFromFunc(func(dec *jsontext.Decoder, items *[]stdjson.RawMessage) error {
+		if dec.PeekKind() != '[' {
+			return errors.ErrUnsupported // v2 has the words for the error
+		}
+		_, err := dec.ReadToken()
+		for err == nil && dec.PeekKind() != ']' {
+			if len(*items) == maxBatch {
+				return checkBatch(field, maxBatch+1)
+			}
+			var item jsontext.Value
+			item, err = dec.ReadValue()
+			end := dec.InputOffset()
+			*items = append(*items, raw[end-int64(len(item)):end:end])
+		}
+		if err == nil {
+			_, err = dec.ReadToken()
+		}
+		return err
+	})
+	return readFailure(json.Unmarshal(raw, body, s.strict, json.WithUnmarshalers(list)))
 }
 
 // decodeItem reads one item of a batch. Its syntax is known to be good.

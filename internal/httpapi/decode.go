@@ -36,6 +36,15 @@ func (s *server) decode(r *http.Request, body any) error {
 	if err := checkMedia(r.Header); err != nil {
 		return err
 	}
+	switch body := body.(type) {
+	case *api.PredictBatchRequest:
+		return s.decodeBatch(r, "tasks", body)
+	case *api.ObserveBatchRequest:
+		return s.decodeBatch(r, "observations", body)
+	}
+	if read, ok := r.Body.(readBody); ok {
+		return readFailure(json.Unmarshal(read.raw, body, s.strict))
+	}
 	var from io.Reader = r.Body
 	if question, ok := body.(*api.PredictRequest); ok {
 		if from, ok = decodeQuestion(r, question); ok {
@@ -116,9 +125,12 @@ func readFailure(err error) error {
 	var syntax *jsontext.SyntacticError
 	var meaning *json.SemanticError
 	var large *http.MaxBytesError
+	var ours *failure
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &ours):
+		return ours
 	case errors.As(err, &large):
 		return large
 	case errors.As(err, &meaning):

@@ -83,23 +83,34 @@ func (s *server) admit(next http.Handler) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), cmp.Or(rule.timeout, time.Minute))
 		defer cancel()
 		if rule.gate != nil && !s.press.admits(rule.gate.yieldsTo != nil) {
-			s.metrics.crowded(c.route)
-			s.fail(w, r, errCrowded)
+			s.refuse(w, r, errCrowded)
 			return
 		}
-		if err := rule.gate.enter(ctx); err != nil {
-			s.metrics.crowded(c.route)
-			s.fail(w, r, err)
-			return
-		}
-		defer rule.gate.leave()
 		if len(c.held) > 0 {
 			ctx = sizing.WithActor(ctx, c.held[0].bearer())
 		}
 		r = r.WithContext(ctx)
 		r.Body = http.MaxBytesReader(w, r.Body, rule.body)
+		done, err := s.bodies.read(ctx, r, &rule)
+		defer done()
+		if err == nil {
+			err = rule.gate.enter(ctx)
+		}
+		if err != nil {
+			s.refuse(w, r, err)
+			return
+		}
+		defer rule.gate.leave()
 		next.ServeHTTP(w, r)
 	})
+}
+
+// refuse tells who was not let in, and counts those for whom there was no room.
+func (s *server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if err == errCrowded {
+		s.metrics.crowded(callOf(r.Context()).route)
+	}
+	s.fail(w, r, err)
 }
 
 // routed is the line of the table that r was routed to. HEAD is served as GET.
