@@ -23,8 +23,10 @@ import (
 //	                     ▼
 //	     back to it; what broke its promise is withdrawn
 //
-// The first question alone would blame a model for a task that needs more today than
-// yesterday. For the second, an earlier version is asked about the same tries, each
+// The first question is whether the kills of the newest receipts were ever too many, not
+// whether they still are: a model that learns from its kills heals before the watchdog
+// has its turn, and what was published is bad all the same. Alone it would blame a
+// model for a task that needs more today than yesterday. For the second, an earlier version is asked about the same tries, each
 // when it was told of as many as the one that answered had been told of: tries that
 // run side by side are all asked about before any of them ends.
 const (
@@ -56,14 +58,15 @@ func (t *Trainer) judge(ctx context.Context, active *store.Model) (back int, rea
 	for i, p := range promises {
 		tries[i] = sequential.Try{Promised: p.Risk, Killed: p.Killed}
 	}
-	from := sequential.Broken(tries, brokenFrom)
+	from, to := sequential.Broken(tries, brokenFrom)
 	if from < 0 {
 		return 0, "", nil
 	}
-	// One version or more broke theirs: all that they answered is looked at again.
+	// One version or more broke theirs: all that they answered until then is looked at
+	// again. What they answer since, healed by what they learned, speaks for nobody.
 	earliest := promises[from].Version
 	c := &trial{trainer: t, active: active, earliest: earliest,
-		broken: slices.DeleteFunc(promises, func(p sizing.Promise) bool { return p.Version < earliest })}
+		broken: slices.DeleteFunc(promises[:to], func(p sizing.Promise) bool { return p.Version < earliest })}
 	if err := c.summon(ctx); err != nil {
 		return 0, "", err
 	}

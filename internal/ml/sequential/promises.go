@@ -17,24 +17,30 @@ const surest = 0.005
 
 // Broken holds promised risks against what happened, in order of time. The hypothesis
 // is that each try is killed with probability at most Slack times what was promised of
-// it, given all before. It returns the latest try from which on that is refuted: the
-// stake that begins with it has grown more than exp(level)-fold by now. −1 if there is
-// none.
+// it, given all before. It returns the latest try from which on that was ever refuted:
+// the stake that begins with it grew more than exp(level)-fold at some time; and the
+// end, exclusive, of the tries that it grew by: where it was greatest. −1 and 0 if
+// there is none.
 //
 // For each try a stake is multiplied by the likelihood ratio of √q to q, where q is
 // the promise times Slack. At a promise of 0.015, q is 0.03 and √q is 0.173: a kill
 // multiplies by 5.8, a survival by 0.85. A stake begins with every try, so that good
-// times before a change do not weigh against it (Page 1954, the cumulative sum). Each
-// has its own account with Ville: that n tries of a stream for which the hypothesis is
-// true ever refute it has probability at most n·exp(−level).
-func Broken(tries []Try, level float64) int {
-	log := 0.0
+// times before a change do not weigh against it (Page 1954, the cumulative sum); and
+// good times after it do not undo what was shown, so that looking late shows no less
+// than looking often. Each stake has its own account with Ville, whose inequality is
+// of the greatest that a stake ever was: that n tries of a stream for which the
+// hypothesis is true ever refute it has probability at most n·exp(−level).
+func Broken(tries []Try, level float64) (from, to int) {
+	log := 0.0 // of the greatest that the stake that begins with try i ever was
 	for i := len(tries) - 1; i >= 0; i-- {
+		if !(log > 0) { // what follows would only make it less
+			log, to = 0, i+1
+		}
 		if log += tries[i].step(); log > level {
-			return i
+			return i, to
 		}
 	}
-	return -1
+	return -1, 0
 }
 
 // step is what the try adds to the log of a stake. A promise that leaves nothing to

@@ -3,6 +3,7 @@ package sequential_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -20,22 +21,94 @@ func held(promised float64) sequential.Try   { return sequential.Try{Promised: p
 // A kill of 2 % promised is √0.04 to 0.04: five to one. A survival is 0.8 to 0.96.
 func TestKillsBeyondThePromiseAddUp(t *testing.T) {
 	for claim, c := range map[string]struct {
-		tries []sequential.Try
-		odds  float64
-		from  int
+		tries    []sequential.Try
+		odds     float64
+		from, to int
 	}{
-		"nothing refutes nothing":           {nil, 2, -1},
-		"a kill is five to one":             {[]sequential.Try{killed(0.02)}, 4.99, 0},
-		"and not more":                      {[]sequential.Try{killed(0.02)}, 5.01, -1},
-		"good times are no credit":          {[]sequential.Try{held(0.02), held(0.02), killed(0.02)}, 4.99, 2},
-		"two kills are 25":                  {[]sequential.Try{killed(0.02), killed(0.02)}, 24.9, 0},
-		"with a survival between them 20.8": {[]sequential.Try{killed(0.02), held(0.02), killed(0.02)}, 20.8, 0},
-		"and less than 20.9":                {[]sequential.Try{killed(0.02), held(0.02), killed(0.02)}, 20.9, -1},
-		"only as many as are needed":        {[]sequential.Try{killed(0.02), killed(0.02), killed(0.02)}, 24.9, 1},
-		"nothing is surer than 0.5 %":       {[]sequential.Try{killed(0)}, 10.01, -1},
-		"of a half nothing can be said":     {[]sequential.Try{killed(0.5), killed(1), killed(math.Inf(1)), killed(math.NaN())}, 1.01, -1},
+		"nothing refutes nothing":           {nil, 2, -1, 0},
+		"a kill is five to one":             {[]sequential.Try{killed(0.02)}, 4.99, 0, 1},
+		"and not more":                      {[]sequential.Try{killed(0.02)}, 5.01, -1, 0},
+		"good times are no credit":          {[]sequential.Try{held(0.02), held(0.02), killed(0.02)}, 4.99, 2, 3},
+		"two kills are 25":                  {[]sequential.Try{killed(0.02), killed(0.02)}, 24.9, 0, 2},
+		"with a survival between them 20.8": {[]sequential.Try{killed(0.02), held(0.02), killed(0.02)}, 20.8, 0, 3},
+		"and less than 20.9":                {[]sequential.Try{killed(0.02), held(0.02), killed(0.02)}, 20.9, -1, 0},
+		"only as many as are needed":        {[]sequential.Try{killed(0.02), killed(0.02), killed(0.02)}, 24.9, 1, 3},
+		"what was shown is not undone":      {[]sequential.Try{killed(0.02), killed(0.02), held(0.02), held(0.02)}, 24.9, 0, 2},
+		"a kill long after it is no part":   {append(append([]sequential.Try{killed(0.02), killed(0.02)}, repeat(held(0.02), 9)...), killed(0.02)), 24.9, 0, 2},
+		"nothing is surer than 0.5 %":       {[]sequential.Try{killed(0)}, 10.01, -1, 0},
+		"of a half nothing can be said":     {[]sequential.Try{killed(0.5), killed(1), killed(math.Inf(1)), killed(math.NaN())}, 1.01, -1, 0},
 	} {
-		assert.Equal(t, c.from, sequential.Broken(c.tries, math.Log(c.odds)), claim)
+		from, to := sequential.Broken(c.tries, math.Log(c.odds))
+		assert.Equal(t, []int{c.from, c.to}, []int{from, to}, claim)
+	}
+}
+
+func repeat(try sequential.Try, n int) []sequential.Try {
+	return slices.Repeat([]sequential.Try{try}, n)
+}
+
+// broken is Broken without the place.
+func broken(tries []sequential.Try, level float64) bool {
+	from, _ := sequential.Broken(tries, level)
+	return from >= 0
+}
+
+// Whoever looks once in the end sees what whoever looked after every try would have
+// seen, and sees it though hundreds of tries held since.
+func TestLookingLateShowsNoLess(t *testing.T) {
+	found := 0
+	for s := range 300 {
+		rng := rand.New(rand.NewPCG(seed, uint64(s)))
+		var tries []sequential.Try
+		often := false
+		for i := range 300 {
+			rate := 0.3
+			if i > 20 {
+				rate = 0.005
+			}
+			tries = append(tries, sequential.Try{Promised: 0.03 * rng.Float64(), Killed: rng.Float64() < rate})
+			often = often || broken(tries, math.Log(1e5))
+		}
+		require.Equal(t, often, broken(tries, math.Log(1e5)), "stream %d", s)
+		if often {
+			found++
+		}
+	}
+	t.Logf("seed %d: 300 streams that healed after 20 tries, found late or often: %d", seed, found)
+	assert.Greater(t, found, 100)
+	assert.Less(t, found, 300, "or nothing is compared")
+}
+
+// The place is the one that trying every stake and every end finds: the latest start
+// whose greatest is beyond the level, and its first greatest.
+func TestThePlaceIsThatOfEveryStakeAndEveryEnd(t *testing.T) {
+	const level = 6.0
+	rng := rand.New(rand.NewPCG(seed, 1))
+	for range 300 {
+		tries := make([]sequential.Try, 60)
+		for i := range tries {
+			tries[i] = sequential.Try{Promised: 0.06 * rng.Float64(), Killed: rng.IntN(8) == 0}
+		}
+		wantFrom, wantTo := -1, 0
+		for i := range tries {
+			stake, greatest, end := 0.0, math.Inf(-1), 0
+			for j, try := range tries[i:] {
+				q := sequential.Slack * max(try.Promised, 0.005)
+				if try.Killed {
+					stake += math.Log(math.Sqrt(q) / q)
+				} else {
+					stake += math.Log((1 - math.Sqrt(q)) / (1 - q))
+				}
+				if stake > greatest {
+					greatest, end = stake, i+j+1
+				}
+			}
+			if greatest > level {
+				wantFrom, wantTo = i, end
+			}
+		}
+		from, to := sequential.Broken(tries, level)
+		require.Equal(t, []int{wantFrom, wantTo}, []int{from, to})
 	}
 }
 
@@ -45,7 +118,7 @@ func TestTheBetIsFair(t *testing.T) {
 	factor := func(try sequential.Try) float64 {
 		low, high := -10.0, 10.0
 		for range 60 {
-			if mid := (low + high) / 2; sequential.Broken([]sequential.Try{try}, mid) == 0 {
+			if mid := (low + high) / 2; broken([]sequential.Try{try}, mid) {
 				low = mid
 			} else {
 				high = mid
@@ -72,7 +145,7 @@ func alarms(level float64, streams, n int, try func(*rand.Rand) (promised, rate 
 		for range n {
 			promised, rate := try(rng)
 			tries = append(tries, sequential.Try{Promised: promised, Killed: rng.Float64() < rate})
-			if tries[len(tries)-1].Killed && sequential.Broken(tries, level) >= 0 { // a survival refutes nothing
+			if tries[len(tries)-1].Killed && broken(tries, level) { // a survival refutes nothing
 				alarmed++
 				break
 			}
@@ -94,8 +167,8 @@ func TestFalseAlarmsStayBelowTheirBound(t *testing.T) {
 		assert.LessOrEqual(t, twice, min(1, bound)+0.01)
 	}
 	// The test of the test: tries that are killed five times as often as promised.
-	broken := func(rng *rand.Rand) (float64, float64) { p := 0.1 * rng.Float64(); return p, 5 * p }
-	assert.Greater(t, alarms(math.Log(1e5), 100, n, broken), 0.9)
+	fivefold := func(rng *rand.Rand) (float64, float64) { p := 0.1 * rng.Float64(); return p, 5 * p }
+	assert.Greater(t, alarms(math.Log(1e5), 100, n, fivefold), 0.9)
 }
 
 // Allocations of three tenths are nearly always too little.
@@ -106,7 +179,7 @@ func TestABrokenPromiseIsFoundSoon(t *testing.T) {
 		for s := range streams {
 			rng := rand.New(rand.NewPCG(seed, uint64(s)))
 			var tries []sequential.Try
-			for sequential.Broken(tries, math.Log(1e5)) < 0 {
+			for !broken(tries, math.Log(1e5)) {
 				tries = append(tries, sequential.Try{Promised: 0.015, Killed: rng.Float64() < rate})
 			}
 			longest, sum = max(longest, len(tries)), sum+len(tries)
