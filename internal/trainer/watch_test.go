@@ -146,6 +146,25 @@ func (p *pipeline) goOn(tr *trainer.Trainer, n, side int) (ended, killed int, ba
 	return p.goOnTo(tr, n, side, 1)
 }
 
+// unwatched has n runs before the watchdog has its turn.
+func (p *pipeline) unwatched(n, side int) (killed int) {
+	p.t.Helper()
+	for ended := 0; ended < n; ended += side {
+		runs := make([]planned, side)
+		for i := range runs {
+			runs[i] = p.plan()
+		}
+		p.ask(runs)
+		for i := range runs {
+			p.end(runs[i])
+			if runs[i].granted < runs[i].peak {
+				killed++
+			}
+		}
+	}
+	return killed
+}
+
 // goOnTo goes on until so many rollbacks.
 func (p *pipeline) goOnTo(tr *trainer.Trainer, n, side, backs int) (ended, killed int, back bool) {
 	p.t.Helper()
@@ -225,6 +244,47 @@ func TestABadModelIsRolledBackByItself(t *testing.T) {
 			assert.Greater(t, st.active(t, "load"), bad, "a newer one won an exam against it")
 		})
 	}
+}
+
+// What was published is bad, though it learned better by the time of its trial: whoever
+// opens it next opens what is bad.
+func TestABadModelIsRolledBackThoughItHealedBeforeTheWatchdogsTurn(t *testing.T) {
+	st := newStore(t)
+	tr := newTrainer(st, trainer.Config{})
+	p := newPipeline(t, st, "load").taught(tr, 120)
+	good := st.active(t, "load")
+	bad := p.promoteBad()
+	sick, healed := p.unwatched(16, 16), p.unwatched(192, 16)
+	require.Greater(t, sick, 10)
+	require.LessOrEqual(t, healed, 8, "it healed")
+
+	for once(t, tr) {
+	}
+	require.Len(t, p.rollBacks(), 1)
+	assert.Contains(t, p.withdrawn(), bad)
+	assert.NotContains(t, p.withdrawn(), good)
+	t.Logf("seed 20261121: %d of 16 were killed, then %d of 192: %s", sick, healed, p.rollBacks()[0].Reason)
+	assert.Regexp(t, `^of 1\d first tries`, p.rollBacks()[0].Reason, "what held since is no evidence")
+}
+
+// A task that changed while nobody watched is no more its model's fault.
+func TestATaskThatChangedUnwatchedIsNotBlamedOnItsModel(t *testing.T) {
+	st := newStore(t)
+	tr := newTrainer(st, trainer.Config{})
+	p := newPipeline(t, st, "load").taught(tr, 120)
+	p.unwatched(16, 16)
+	for once(t, tr) {
+	}
+	_, err := tr.TrainNow(t.Context(), task("load"))
+	require.NoError(t, err)
+	require.Greater(t, st.active(t, "load"), 1, "there is somebody to go back to")
+	p.factor = 3
+	killed := p.unwatched(208, 16)
+	for once(t, tr) {
+	}
+	t.Logf("seed 20261121: %d of 208 were killed", killed)
+	assert.Greater(t, killed, 10)
+	assert.Empty(t, p.rollBacks())
 }
 
 // withdrawn are the stored versions that were.
