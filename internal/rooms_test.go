@@ -47,9 +47,10 @@ var mayImport = map[string][]string{
 	"internal/pglocal":        {},
 	"internal/rig":            {"internal/pglocal"},
 
-	"internal/trainer": {"internal/sizing", "internal/store", "internal/fitting", "internal/ml/sequential"},
-	"internal/service": {"internal/sizing", "internal/store", "internal/fitting", "internal/trainer"},
-	"internal/trace":   {"internal/sizing"},
+	"internal/trainer":       {"internal/sizing", "internal/store", "internal/fitting", "internal/ml/sequential"},
+	"internal/trainer/apart": {"internal/sizing", "internal/trainer"},
+	"internal/service":       {"internal/sizing", "internal/store", "internal/fitting", "internal/trainer"},
+	"internal/trace":         {"internal/sizing"},
 
 	"internal/prometheus": {"internal/sizing"},
 	"internal/reconcile":  {"internal/sizing", "internal/store"},

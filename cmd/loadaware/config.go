@@ -32,6 +32,7 @@ type config struct {
 	LogFormat   logFormat       `envconfig:"LOG_FORMAT"`
 	TraceTo     string          `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT"`
 	TraceAs     string          `envconfig:"OTEL_EXPORTER_OTLP_HEADERS"` // may hold a token
+	dsn         string          // of the store that openStore opened
 	statements  pgx.QueryTracer // is told of every statement to the database; nobody if nil
 	SearchEvery time.Duration   `envconfig:"SEARCH_EVERY"`
 	Keep        keptFor         `envconfig:"KEEP"`

@@ -44,6 +44,7 @@ func openStore(ctx context.Context, cfg *config, holder string, log *slog.Logger
 		stopDatabase()
 		return nil, nil, fmt.Errorf("prepare the tables: %w", err)
 	}
+	cfg.dsn = dsn
 	st, err = postgres.Open(ctx, dsn, postgres.Config{Log: log, Tracer: cfg.statements})
 	if err != nil {
 		stopDatabase()

@@ -18,6 +18,7 @@ type verb struct {
 func verbs() []verb {
 	return []verb{
 		{"serve", "answer how much a task needs, over HTTP", serve},
+		{"train", "learn what is due; serve starts one for itself", train},
 		{"import", "send history to a server, or into its database", importHistory},
 		{"backtest", "replay history: what loadaware and its rivals would have wasted", backtestHistory},
 		{"experiment", "try binnings and families on a history, and compare them", experimentVerb},

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/httpapi"
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/tracing"
-	"github.com/loadaware/loadaware/internal/trainer"
+	"github.com/loadaware/loadaware/internal/trainer/apart"
 )
 
 const serveUsage = `[flags]
@@ -32,6 +32,16 @@ func shareProcessors() {
 	}
 }
 
+// headroom is what the heap may grow beyond twice what lives before it is collected.
+const headroom = 64 << 20
+
+// collectLater keeps a few models from being collected some dozen times a second: bytes
+// that nobody touches take no memory, and count as living. It gives back what ends that.
+func collectLater() (end func()) {
+	untouched := make([]byte, headroom)
+	return func() { runtime.KeepAlive(untouched) }
+}
+
 func serve(ctx context.Context, con console, args []string) error {
 	cmd := newCommand("serve", serveUsage, "addr", "admin-addr", "data", "database", "tokens", "tls-cert", "tls-key", "tls-client-ca")
 	withDemo := cmd.Bool("demo", false, "fill an empty store with the demo history, train it, and say what to try")
@@ -45,6 +55,7 @@ func serve(ctx context.Context, con console, args []string) error {
 		return usageErrorf("serve takes no arguments, but was given %q", rest)
 	}
 	shareProcessors()
+	defer collectLater()()
 	tokens, err := parseTokens(cmd.Tokens)
 	if err != nil {
 		return usageErrorf("%v", err)
@@ -73,7 +84,7 @@ func serve(ctx context.Context, con console, args []string) error {
 	defer stop() // last: what is queued is stored first
 	metrics := httpapi.NewMetrics()
 	metrics.Build(cmp.Or(buildVersion, "unknown"))
-	svc := service.New(st, trainer.New(st, trainer.Config{SearchEvery: cmd.SearchEvery, Ended: metrics.Trained}, log), service.Config{}, log)
+	svc := service.New(st, apart.New(cmd.learner(con), metrics.Trained, log), service.Config{}, log)
 	worker, err := cmd.reconciler(st, svc, metrics, log)
 	if err != nil {
 		return err

@@ -46,11 +46,18 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// Trainer trains what is due until the context of Run ends, and whatever it is told to:
+// in this process (trainer.Trainer), or in one of its own (apart.Process).
+type Trainer interface {
+	Run(ctx context.Context)
+	TrainNow(ctx context.Context, task sizing.TaskKey) (trainer.Report, error)
+}
+
 // Service answers. Its methods may be called at once from many goroutines.
 type Service struct {
 	cfg      Config
 	store    store.Store
-	trainer  *trainer.Trainer
+	trainer  Trainer
 	log      *slog.Logger
 	tasks    tasks
 	unknown  *task // stands for every task that was never heard of
@@ -67,7 +74,7 @@ type Service struct {
 }
 
 // New makes a Service; Run starts its background work.
-func New(st store.Store, tr *trainer.Trainer, cfg Config, log *slog.Logger) *Service {
+func New(st store.Store, tr Trainer, cfg Config, log *slog.Logger) *Service {
 	s := &Service{cfg: cfg.withDefaults(), store: st, trainer: tr, log: log}
 	s.unknown = &task{model: fitting.New(), pool: &pool{}}
 	s.opening = make(chan struct{}, openAtOnce)

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"os/exec"
+	"runtime"
+
+	"github.com/loadaware/loadaware/internal/store/postgres"
+	"github.com/loadaware/loadaware/internal/tracing"
+	"github.com/loadaware/loadaware/internal/trainer"
+	"github.com/loadaware/loadaware/internal/trainer/apart"
+)
+
+const trainUsage = `--database URL
+
+Learns what is due, and what it is told to on its input, until that ends. serve
+starts one for itself at a lower priority, so that learning holds up no answer. Any
+number may learn from one database: each task is learned by one at a time.`
+
+// trainConns: a training, a search, their leases, and some that were asked for.
+const trainConns = 6
+
+func train(ctx context.Context, con console, args []string) error {
+	cmd := newCommand("train", trainUsage, "database")
+	rest, err := cmd.parse(con, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 {
+		return usageErrorf("train takes no arguments, but was given %q", rest)
+	}
+	if cmd.DatabaseURL == "" {
+		return usageErrorf("train needs a database that is ready: name it by DATABASE_URL")
+	}
+	log := cmd.logger(con)
+	tracer, endTracing, err := tracing.Start(ctx, tracing.Config{Endpoint: cmd.TraceTo, Headers: cmd.TraceAs, Version: buildVersion}, log)
+	if err != nil {
+		return usageErrorf("%v", err)
+	}
+	defer flushTraces(endTracing, log)
+	if tracer != nil {
+		cmd.statements = tracing.Queries{Tracer: tracer}
+	}
+	// What interrupts a terminal or stops a container reaches serve, which ends the input
+	// when the last answer is given.
+	ctx = context.WithoutCancel(ctx)
+	st, err := postgres.Open(ctx, cmd.DatabaseURL, postgres.Config{MaxConns: trainConns, Log: log, Tracer: cmd.statements})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	line := apart.NewLine(con.in, con.out)
+	return line.Serve(ctx, trainer.New(st, trainer.Config{SearchEvery: cmd.SearchEvery, Ended: line.Ended}, log))
+}
+
+// learner is the command that learns beside serve, from its database. It needs none of
+// the secrets of callers.
+func (c *config) learner(con console) func(context.Context) *exec.Cmd {
+	return func(ctx context.Context) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, itself(), "train")
+		cmd.Args[0] = os.Args[0]
+		cmd.Env = append(os.Environ(), "DATABASE_URL="+c.dsn, "LOADAWARE_SEARCH_EVERY="+c.SearchEvery.String(), "LOADAWARE_TOKENS=")
+		cmd.Stderr = con.err
+		return cmd
+	}
+}
+
+// itself is this program's file; on Linux also where it was replaced meanwhile.
+func itself() string {
+	const running = "/proc/self/exe"
+	if runtime.GOOS == "linux" && exists(running) {
+		return running
+	}
+	path, _ := os.Executable() // "" where the system does not know: Start says so
+	return cmp.Or(path, os.Args[0])
+}
