@@ -5,40 +5,147 @@ import (
 	"context"
 	"io"
 	"net/http"
-
-	"golang.org/x/sync/semaphore"
+	"weak"
 )
 
-// Bodies are bounded in bytes, not in number: eight batches of 32 MiB at once would
-// take more memory than all models. A body that is not small is read whole before its
-// request takes a place, out of a budget of bytes that it gives back with its answer;
-// while the budget is used up, it waits.
+// Bodies are bounded in bytes: eight batches of 32 MiB at once would take more memory
+// than all models. A body above 64 KiB is read whole before its request takes a place,
+// into a buffer of a shelf; while all of that shelf are lent, it waits. So it waits
+// behind bodies of its size alone, and a question never.
 //
-//	declared ≤ 64 KiB ───────────────────────────────▶ place   read by its handler
-//	declared ≤ 1 MiB  ──▶ its size of the 16 MiB ──read──▶ place
-//	declared above    ──▶ its size of the 32 MiB ──read──▶ place
-//	in chunks         ──▶ 64 KiB of the 16 MiB ──read──▶ if there is more: its limit of the 32 MiB
+//	declared up to  64 KiB ──────────────────▶ place   read by its handler
+//	                 1 MiB ──▶ 8 buffers ────▶ place
+//	                 4 MiB ──▶ 2 buffers ────▶ place
+//	                32 MiB ──▶ 1 buffer  ────▶ place
+//	in chunks ──▶ a buffer of 1 MiB, and if there is more, that of 32 MiB
 //
-// So a body waits behind those of its kind of size alone, and a question never. Who has
-// taken of the larger budget takes of no other, so nobody waits in a circle.
-const (
-	smallBody    = 64 << 10
-	mediumBodies = 16 << 20 // bytes of bodies up to 1 MiB at once
-	largeBodies  = batchBody
-)
+// Buffers are used again. The collector runs when the heap has doubled, so bodies that
+// became garbage would take as much again as what lives, and more while it is busy.
+const smallBody = 64 << 10
 
-type budgets struct{ medium, large *semaphore.Weighted }
-
-func newBudgets() *budgets {
-	return &budgets{medium: semaphore.NewWeighted(mediumBodies), large: semaphore.NewWeighted(largeBodies)}
+// shelf lends buffers of one size, each to one body at a time. It holds on to those that
+// are not lent only until the next collection.
+type shelf struct {
+	size int64
+	free chan weak.Pointer[buffer]
 }
 
-// readBody is a body that was read already.
+// buffer has room for a byte more than its shelf says, by which a body that ends with
+// it is told from one that goes on.
+type buffer struct {
+	bytes []byte
+	from  *shelf
+}
+
+func newShelf(size int64, buffers int) *shelf {
+	s := &shelf{size: size, free: make(chan weak.Pointer[buffer], buffers)}
+	for range buffers {
+		s.free <- weak.Pointer[buffer]{}
+	}
+	return s
+}
+
+// lend waits for a buffer until ctx ends.
+func (s *shelf) lend(ctx context.Context) (*buffer, error) {
+	select {
+	case kept := <-s.free:
+		if b := kept.Value(); b != nil {
+			return b, nil
+		}
+		return &buffer{make([]byte, s.size+1), s}, nil
+	case <-ctx.Done():
+		return nil, errCrowded
+	}
+}
+
+// giveBack ends the use of what was read into b. What was never lent is nil.
+func (b *buffer) giveBack() {
+	if b != nil {
+		b.from.free <- weak.Make(b)
+	}
+}
+
+// shelves are ordered by size; any body has room in the last.
+type shelves []*shelf
+
+func newShelves() shelves {
+	return shelves{newShelf(singleBody, 8), newShelf(4<<20, 2), newShelf(batchBody, 1)}
+}
+
+// read reads the body of r if its route takes one and it is not small. The buffer is to
+// be given back with the answer, error or not. What is too large by its own word, or of
+// a kind that is not taken, is not read at all.
+func (s shelves) read(ctx context.Context, r *http.Request, rule *route) (*buffer, error) {
+	size := r.ContentLength
+	switch {
+	case rule.body == 0 || size >= 0 && size <= smallBody:
+		return nil, nil
+	case size > rule.body:
+		return nil, &http.MaxBytesError{Limit: rule.body}
+	}
+	if err := checkMedia(r.Header); err != nil {
+		return nil, err
+	}
+	// The other half of its time is for reading and answering.
+	ctx, cancel := context.WithTimeout(ctx, rule.timeout/2)
+	defer cancel()
+	if size < 0 {
+		return s.chunks(ctx, r)
+	}
+	at := 0
+	for s[at].size < size {
+		at++
+	}
+	b, err := s[at].lend(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return b, b.read(r, r.Body, 0, size)
+}
+
+// chunks reads a body of which nobody has said how long it is.
+func (s shelves) chunks(ctx context.Context, r *http.Request) (*buffer, error) {
+	small, large := s[0], s[len(s)-1]
+	b, err := small.lend(ctx)
+	if err != nil {
+		return nil, err
+	}
+	body := r.Body
+	err = b.read(r, body, 0, small.size+1)
+	if err != nil || r.ContentLength <= small.size {
+		return b, err
+	}
+	more, err := large.lend(ctx)
+	if err != nil {
+		return b, err
+	}
+	copy(more.bytes, b.bytes)
+	b.giveBack()
+	return more, more.read(r, body, small.size+1, large.size+1)
+}
+
+// read reads a body into b from byte n on, until it ends or the room up to byte end
+// does. What b then holds is the body of r.
+func (b *buffer) read(r *http.Request, from io.Reader, n, end int64) (err error) {
+	for n < end && err == nil {
+		var more int
+		more, err = from.Read(b.bytes[n:end])
+		n += int64(more)
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	r.Body, r.ContentLength = readBody{bytes.NewReader(b.bytes[:n]), b.bytes[:n]}, n
+	return readFailure(err)
+}
+
+// readBody is a body that was read already. Nothing of it may be kept beyond the answer.
 type readBody struct {
 	*bytes.Reader
 	raw []byte
 }
 
+// Close implements io.Closer; the connection's own body is the server's to close.
 func (readBody) Close() error { return nil }
 
 // wholeBody is all of the body of r: small, or read when it was admitted.
@@ -49,79 +156,4 @@ func wholeBody(r *http.Request) ([]byte, error) {
 	raw := make([]byte, max(0, r.ContentLength))
 	_, err := io.ReadFull(r.Body, raw)
 	return raw, err
-}
-
-// read reads the body of r where its route takes one and it is not small. done gives
-// back what it took of the budgets, whether it could be read or not. A body that is too
-// large by its own word is not read at all.
-func (b *budgets) read(ctx context.Context, r *http.Request, rule *route) (done func(), err error) {
-	done = func() {}
-	size := r.ContentLength
-	switch {
-	case rule.body == 0 || size >= 0 && size <= smallBody:
-		return done, nil
-	case size > rule.body:
-		return done, &http.MaxBytesError{Limit: rule.body}
-	}
-	if err := checkMedia(r.Header); err != nil {
-		return done, err
-	}
-	var raw []byte
-	if size < 0 {
-		raw, done, err = b.chunks(ctx, r.Body, rule)
-	} else {
-		raw, done, err = b.declared(ctx, r.Body, size, rule)
-	}
-	r.Body = readBody{bytes.NewReader(raw), raw}
-	return done, err
-}
-
-func (b *budgets) declared(ctx context.Context, body io.Reader, size int64, rule *route) (raw []byte, done func(), err error) {
-	of := b.large
-	if size <= singleBody {
-		of = b.medium
-	}
-	if done, err = take(ctx, of, size, rule); err != nil {
-		return nil, done, err
-	}
-	raw = make([]byte, size)
-	_, err = io.ReadFull(body, raw)
-	return raw, done, readFailure(err)
-}
-
-// chunks reads a body of which nobody has said how long it is.
-func (b *budgets) chunks(ctx context.Context, body io.Reader, rule *route) (raw []byte, done func(), err error) {
-	first, err := take(ctx, b.medium, smallBody, rule)
-	if err != nil {
-		return nil, first, err
-	}
-	var all bytes.Buffer
-	n, err := io.CopyN(&all, body, smallBody)
-	if n < smallBody {
-		if err == io.EOF {
-			err = nil
-		}
-		return all.Bytes(), first, readFailure(err)
-	}
-	rest, err := take(ctx, b.large, rule.body, rule)
-	done = func() { rest(); first() }
-	if err != nil {
-		return nil, done, err
-	}
-	// As much as was taken, so that it need not grow; what is not written to is not resident.
-	whole := bytes.NewBuffer(make([]byte, 0, rule.body+bytes.MinRead))
-	whole.Write(all.Bytes())
-	_, err = whole.ReadFrom(body)
-	return whole.Bytes(), done, readFailure(err)
-}
-
-// take takes n bytes of a budget within half of the time of the route: the other half
-// is for reading and answering.
-func take(ctx context.Context, of *semaphore.Weighted, n int64, rule *route) (done func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, rule.timeout/2)
-	defer cancel()
-	if of.Acquire(ctx, n) != nil {
-		return func() {}, errCrowded
-	}
-	return func() { of.Release(n) }, nil
 }

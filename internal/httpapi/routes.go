@@ -91,8 +91,8 @@ func (s *server) admit(next http.Handler) http.Handler {
 		}
 		r = r.WithContext(ctx)
 		r.Body = http.MaxBytesReader(w, r.Body, rule.body)
-		done, err := s.bodies.read(ctx, r, &rule)
-		defer done()
+		lent, err := s.bodies.read(ctx, r, &rule)
+		defer lent.giveBack()
 		if err == nil {
 			err = rule.gate.enter(ctx)
 		}

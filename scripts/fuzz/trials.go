@@ -38,6 +38,7 @@ func requests(ctx context.Context, room *rig.Room, p plan) error {
 	started := time.Now()
 	err = shoot(ctx, disturbed, addr, p, &t)
 	t.print(os.Stdout, time.Since(started))
+	before, _ := peakMemory(server.PID())
 	burst := p
 	burst.requests = min(p.requests/1000, 200)
 	started = time.Now()
@@ -45,7 +46,7 @@ func requests(ctx context.Context, room *rig.Room, p plan) error {
 	large.print(os.Stdout, time.Since(started))
 	peak, known := peakMemory(server.PID())
 	if known {
-		fmt.Printf("resident memory at most %d MiB\n", peak>>20)
+		fmt.Printf("resident memory at most %d MiB, %d MiB before the largest bodies\n", peak>>20, before>>20)
 	}
 	switch {
 	case err != nil:

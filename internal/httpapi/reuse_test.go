@@ -1,0 +1,38 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The buffer of a body is the next one's: what was read of the first must be its own.
+func TestABatchKeepsItsWordsWhenTheNextIsReadOverIt(t *testing.T) {
+	w := newWorld(t, everybody)
+	batch := func(letter string) string {
+		items := make([]string, 300)
+		for i := range items {
+			items[i] = fmt.Sprintf(`{"dag_id": "d%[1]s", "task_id": "t%[1]s", "run_id": "r%[1]s%[2]d", "requested": {"memory": "1Gi"}, "features": {"%[1]s": "%[3]s", "n": %[2]d}}`,
+				letter, i, strings.Repeat(letter, 200))
+		}
+		return `{"tasks": [` + strings.Join(items, ",") + `]}`
+	}
+	require.Greater(t, len(batch("a")), 64<<10)
+	var first struct {
+		Predictions []struct {
+			PredictionID string `json:"prediction_id"`
+		}
+	}
+	w.post("/predict/batch", batch("a")).into(&first)
+	w.post("/predict/batch", batch("b"))
+	for _, i := range []int{0, 299} {
+		said := string(w.do(http.MethodGet, "/predictions/"+first.Predictions[i].PredictionID, "").body)
+		assert.Contains(t, said, strings.Repeat("a", 200))
+		assert.Contains(t, said, fmt.Sprintf(`"ra%d"`, i))
+		assert.NotContains(t, said, "bb")
+	}
+}
