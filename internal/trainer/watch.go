@@ -220,7 +220,9 @@ func replay(model *fitting.Model, rows *sizing.History, promises []sizing.Promis
 		}
 	}
 	for i := range rows.Rows {
-		askUpTo(int64(model.Tries))
+		if askUpTo(int64(model.Tries)); next == len(promises) {
+			return // what came since need not be learned
+		}
 		model.Learn(fitting.ToldOf(&rows.Schema, &rows.Rows[i]))
 	}
 	askUpTo(math.MaxInt64)

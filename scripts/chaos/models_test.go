@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -63,16 +64,40 @@ func TestACutThatCutsNothingFails(t *testing.T) {
 	assert.Contains(t, s.faults[0], "nothing was cut")
 }
 
-func TestARollbackOfWhatIsGoodFails(t *testing.T) {
-	day := func(action string) *workday {
-		r := double(t, map[string]string{
-			"/predict": byOne, "/observe": `{}`, "/audit": `{"entries": [{"who": "watchdog", "action": "` + action + `"}]}`,
-		})
-		return &workday{room: &rig.Room{Replicas: []*rig.Replica{r}}, random: rand.New(rand.NewPCG(1, 0)), factor: 1}
+// day is one whose watchdog left an action in the audit trail, and whose replica
+// answers by version 1.
+func day(t *testing.T, action string) *workday {
+	t.Helper()
+	r := double(t, map[string]string{
+		"/predict": byOne, "/observe": `{}`, "/audit": `{"entries": [{"who": "watchdog", "action": "` + action + `"}]}`,
+	})
+	return &workday{
+		room: &rig.Room{Replicas: []*rig.Replica{r}}, random: rand.New(rand.NewPCG(1, 0)), factor: 1,
+		watch: func(context.Context, bool) error { return nil },
 	}
+}
+
+func TestARollbackOfWhatIsGoodFails(t *testing.T) {
 	for action, faults := range map[string]int{"model rolled back": 1, "model withdrawn": 0} {
 		var s sheet
-		require.NoError(t, s.unharmed(t.Context(), day(action), "a double"))
+		require.NoError(t, s.unharmed(t.Context(), day(t, action), "a double"))
 		assert.Len(t, s.faults, faults, action)
+	}
+}
+
+func TestABadModelThatStaysFails(t *testing.T) {
+	for claim, c := range map[string]struct {
+		action string
+		bad    int
+		faults int
+	}{
+		"rolled back":                        {"model rolled back", 2, 0},
+		"healed, and not rolled back":        {"model withdrawn", 2, 1},
+		"rolled back, and answering still":   {"model rolled back", 1, 1},
+		"neither rolled back nor out of use": {"model withdrawn", 1, 2},
+	} {
+		var s sheet
+		require.NoError(t, s.freed(t.Context(), day(t, c.action), c.bad, 0))
+		assert.Len(t, s.faults, c.faults, claim)
 	}
 }
