@@ -104,6 +104,7 @@ func (s *sheet) freed(ctx context.Context, w *workday, bad, good int) error {
 		if err := w.turn(ctx, w.ended == outcomesAtMost); err != nil {
 			return err
 		}
+		var err error
 		if back, err = w.rolledBack(ctx); err != nil {
 			return err
 		}
