@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"fmt"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 // The buffer of a body is the next one's: what was read of the first must be its own.
 func TestABatchKeepsItsWordsWhenTheNextIsReadOverIt(t *testing.T) {
 	w := newWorld(t, everybody)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a buffer that was collected is not read over
 	batch := func(letter string) string {
 		items := make([]string, 300)
 		for i := range items {
@@ -28,11 +30,17 @@ func TestABatchKeepsItsWordsWhenTheNextIsReadOverIt(t *testing.T) {
 		}
 	}
 	w.post("/predict/batch", batch("a")).into(&first)
-	w.post("/predict/batch", batch("b"))
+	for range 8 { // as many buffers there are
+		w.post("/predict/batch", batch("b"))
+	}
 	for _, i := range []int{0, 299} {
 		said := string(w.do(http.MethodGet, "/predictions/"+first.Predictions[i].PredictionID, "").body)
 		assert.Contains(t, said, strings.Repeat("a", 200))
 		assert.Contains(t, said, fmt.Sprintf(`"ra%d"`, i))
 		assert.NotContains(t, said, "bb")
 	}
+	// The first try's features are remembered for its retry, which is not told of them.
+	lift := w.post("/retry-lift", `{"dag_id": "da", "task_id": "ta", "run_id": "ra7", "reason": "oom_killed", "failed": {"memory": "1Gi"}}`).json()
+	said := string(w.do(http.MethodGet, "/predictions/"+lift["prediction_id"].(string), "").body)
+	assert.Contains(t, said, strings.Repeat("a", 200))
 }
