@@ -39,8 +39,10 @@ var (
 	// In n tries of a model that is killed at most twice as often as it promised,
 	// the first question is answered yes with probability at most n in 100,000.
 	brokenFrom = math.Log(1e5)
-	// An earlier version that is no better is found better with probability at most
-	// one in fifty, after the first question was answered yes.
+	// Of tries that were not chosen by how they ended, an earlier version that is no
+	// better is found better with probability at most one in fifty. These are chosen:
+	// they end where the first question says. Hence a model within twice its promises is
+	// protected by the first bound, and one that broke them may lose to its equal.
 	betterFrom = math.Log(50)
 )
 
