@@ -45,6 +45,7 @@ type Config struct {
 	Every        time.Duration // between passes; 1 h if zero
 	Now          func() time.Time
 	Removed      func(kind string, rows int) // is told of every batch; nobody if nil
+	Ended        func(error)                 // is told of every pass that was made here; nobody if nil
 }
 
 func (c Config) withDefaults() Config {
@@ -54,6 +55,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Removed == nil {
 		c.Removed = func(string, int) {}
+	}
+	if c.Ended == nil {
+		c.Ended = func(error) {}
 	}
 	return c
 }
@@ -112,6 +116,9 @@ func (w *Worker) RunOnce(ctx context.Context) error {
 	err := w.pass(ctx)
 	if errors.Is(err, errOthers) {
 		return nil
+	}
+	if ctx.Err() == nil { // which ends a pass without a fault
+		w.cfg.Ended(err)
 	}
 	return err
 }

@@ -179,6 +179,24 @@ func TestOneReplicaDoesItForAll(t *testing.T) {
 	assert.Equal(t, 1, w.removed[retention.Receipts])
 }
 
+func TestItIsToldHowPassesEnded(t *testing.T) {
+	w := newWorld(t)
+	var ended []error
+	tell := retention.Config{Receipts: 8 * day, Ended: func(err error) { ended = append(ended, err) }}
+	first, second := w.worker(tell), w.worker(tell)
+	require.NoError(t, first.RunOnce(t.Context()))
+	require.NoError(t, second.RunOnce(t.Context()))
+	assert.Equal(t, []error{nil}, ended, "one made none: another replica does it")
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	require.Error(t, first.RunOnce(stopped))
+	assert.Len(t, ended, 1, "the end of the server is no failure")
+	w.Close()
+	require.Error(t, first.RunOnce(t.Context()))
+	require.Len(t, ended, 2)
+	assert.Error(t, ended[1], "the database is away")
+}
+
 func TestAPassEndsWithItsContext(t *testing.T) {
 	w := newWorld(t).filled("a").filled("b")
 	ctx, stop := context.WithCancel(t.Context())

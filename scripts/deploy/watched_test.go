@@ -69,6 +69,8 @@ func known(t *testing.T) map[string]bool {
 	t.Helper()
 	m := httpapi.NewMetrics()
 	m.Build("v1")
+	m.Removed("receipts")
+	m.Passes()
 	auth := httpapi.Auth{Off: true}
 	httpapi.New(service.New(nil, nil, service.Config{}, slog.New(slog.DiscardHandler)), httpapi.Config{Auth: auth, Metrics: m})
 	rec := httptest.NewRecorder()

@@ -186,6 +186,8 @@ func TestValuesThatCannotBeRightAreRefused(t *testing.T) {
 		"a misspelt value":               "autoscalling.enabled=true",
 		"an unknown level":               "log.level=verbose",
 		"gRPC is not spoken":             "tracing.endpoint=collector:4317",
+		"what is young is still needed":  "keep.receipts=167h",
+		"an age in days":                 "keep.receipts=90d",
 	} {
 		_, err := template(value)
 		assert.Error(t, err, claim)

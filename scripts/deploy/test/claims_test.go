@@ -120,16 +120,39 @@ func TestSecretsAreNamedAndNeverHeld(t *testing.T) {
 
 // TestEveryVariableIsOneThatTheServerReads reads the names in its source.
 func TestEveryVariableIsOneThatTheServerReads(t *testing.T) {
-	source, err := os.ReadFile("../../../cmd/loadaware/config.go")
-	require.NoError(t, err)
+	tags := func(file string) (names []string) {
+		source, err := os.ReadFile("../../../cmd/loadaware/" + file)
+		require.NoError(t, err)
+		for _, tag := range regexp.MustCompile("envconfig:\"([A-Z_]+)\"").FindAllStringSubmatch(string(source), -1) {
+			names = append(names, tag[1])
+		}
+		return names
+	}
 	read := map[string]bool{"OTEL_TRACES_SAMPLER": true, "OTEL_TRACES_SAMPLER_ARG": true} // by OpenTelemetry's SDK
-	for _, tag := range regexp.MustCompile("envconfig:\"([A-Z_]+)\"").FindAllStringSubmatch(string(source), -1) {
-		read["LOADAWARE_"+tag[1]], read[tag[1]] = true, true
+	for _, name := range tags("config.go") {
+		read["LOADAWARE_"+name], read[name] = true, true
+	}
+	for _, name := range tags("retention.go") { // the fields of KEEP
+		read["LOADAWARE_KEEP_"+name] = true
 	}
 	for _, e := range render(t, everything...).container().Env {
 		assert.True(t, read[e.Name], "nobody reads %s", e.Name)
 	}
 	assert.False(t, read["LOADAWARE_ADDRESS"])
+}
+
+func TestWhatIsOldIsKeptForAsLongAsTheValuesSay(t *testing.T) {
+	kept := func(values ...string) map[string]string {
+		ages := map[string]string{}
+		for _, e := range render(t, values...).container().Env {
+			if kind, ok := strings.CutPrefix(e.Name, "LOADAWARE_KEEP_"); ok {
+				ages[kind] = e.Value
+			}
+		}
+		return ages
+	}
+	assert.Equal(t, map[string]string{"OBSERVATIONS": "8760h", "RECEIPTS": "2160h", "EXPERIMENTS": "8760h"}, kept(), "the server's own")
+	assert.Equal(t, map[string]string{"OBSERVATIONS": "0", "RECEIPTS": "168h", "EXPERIMENTS": "8760h"}, kept("keep.receipts=168h", "keep.observations=0"))
 }
 
 func TestTheTablesAreBroughtUpToDateBeforeAnyPodIsReplaced(t *testing.T) {
