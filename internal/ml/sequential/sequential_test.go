@@ -3,7 +3,6 @@ package sequential_test
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,33 +17,38 @@ const seed = 20261121
 func killed(promised float64) sequential.Try { return sequential.Try{Promised: promised, Killed: true} }
 func held(promised float64) sequential.Try   { return sequential.Try{Promised: promised} }
 
-// A kill of 2 % promised is √0.04 to 0.04: five to one. A survival is 0.8 to 0.96.
+// At q = (2/3)^8, 0.039, the bold bet is on 2/3: a kill is (3/2)^7 = 17.09 to one, a
+// survival 0.347. The timid one is on (2/3)^4: 5.06 to one, and 0.835. Each has half
+// the stake.
 func TestKillsBeyondThePromiseAddUp(t *testing.T) {
+	const p = 128. / 6561
+	k, h := killed(p), held(p)
 	for claim, c := range map[string]struct {
 		tries    []sequential.Try
 		odds     float64
 		from, to int
 	}{
 		"nothing refutes nothing":           {nil, 2, -1, 0},
-		"a kill is five to one":             {[]sequential.Try{killed(0.02)}, 4.99, 0, 1},
-		"and not more":                      {[]sequential.Try{killed(0.02)}, 5.01, -1, 0},
-		"good times are no credit":          {[]sequential.Try{held(0.02), held(0.02), killed(0.02)}, 4.99, 2, 3},
-		"two kills are 25":                  {[]sequential.Try{killed(0.02), killed(0.02)}, 24.9, 0, 2},
-		"with a survival between them 20.8": {[]sequential.Try{killed(0.02), held(0.02), killed(0.02)}, 20.8, 0, 3},
-		"and less than 20.9":                {[]sequential.Try{killed(0.02), held(0.02), killed(0.02)}, 20.9, -1, 0},
-		"only as many as are needed":        {[]sequential.Try{killed(0.02), killed(0.02), killed(0.02)}, 24.9, 1, 3},
-		"what was shown is not undone":      {[]sequential.Try{killed(0.02), killed(0.02), held(0.02), held(0.02)}, 24.9, 0, 2},
-		"a kill long after it is no part":   {append(append([]sequential.Try{killed(0.02), killed(0.02)}, repeat(held(0.02), 9)...), killed(0.02)), 24.9, 0, 2},
-		"nothing is surer than 0.5 %":       {[]sequential.Try{killed(0)}, 10.01, -1, 0},
-		"of a half nothing can be said":     {[]sequential.Try{killed(0.5), killed(1), killed(math.Inf(1)), killed(math.NaN())}, 1.01, -1, 0},
+		"a kill is half of 17 to one":       {[]sequential.Try{k}, 8.54, 0, 1},
+		"and not more":                      {[]sequential.Try{k}, 8.55, -1, 0},
+		"good times are no credit":          {[]sequential.Try{h, h, k}, 8.54, 2, 3},
+		"two kills are half of 291.9":       {[]sequential.Try{k, k}, 145.9, 0, 2},
+		"with a survival between them 50.6": {[]sequential.Try{k, h, k}, 50.6, 0, 3},
+		"and less than 50.7":                {[]sequential.Try{k, h, k}, 50.7, -1, 0},
+		"only as many as are needed":        {[]sequential.Try{k, k, k}, 145.9, 1, 3},
+		"one in four is for the timid bet":  {[]sequential.Try{k, h, h, h, k, h, h, h, k, h, h, h, k}, 64.8, 0, 13},
+		"and less than 64.9":                {[]sequential.Try{k, h, h, h, k, h, h, h, k, h, h, h, k}, 64.9, -1, 0},
+		"what was shown is not undone":      {[]sequential.Try{k, k, h, h}, 145.9, 0, 2},
+		"a kill long after it is no part":   {[]sequential.Try{k, k, h, h, h, h, h, h, h, h, h, k}, 145.9, 0, 2},
+		"where both find it, the end of the later": {
+			[]sequential.Try{k, k, k, k, h, h, h, k}, 145.9, 2, 8,
+		},
+		"nothing is surer than 0.5 %":   {[]sequential.Try{killed(0)}, 28.2, -1, 0},
+		"of a half nothing can be said": {[]sequential.Try{killed(0.5), killed(1), killed(math.Inf(1)), killed(math.NaN())}, 1.01, -1, 0},
 	} {
 		from, to := sequential.Broken(c.tries, math.Log(c.odds))
 		assert.Equal(t, []int{c.from, c.to}, []int{from, to}, claim)
 	}
-}
-
-func repeat(try sequential.Try, n int) []sequential.Try {
-	return slices.Repeat([]sequential.Try{try}, n)
 }
 
 // broken is Broken without the place.
@@ -79,61 +83,71 @@ func TestLookingLateShowsNoLess(t *testing.T) {
 	assert.Less(t, found, 300, "or nothing is compared")
 }
 
-// The place is the one that trying every stake and every end finds: the latest start
-// whose greatest is beyond the level, and its first greatest.
+var bets = []float64{1. / 2, 1. / 8}
+
+// factor is what a stake on q^bet against q is multiplied by.
+func factor(bet float64, try sequential.Try) float64 {
+	q := sequential.Slack * max(try.Promised, 0.005)
+	if try.Killed {
+		return math.Pow(q, bet) / q
+	}
+	return (1 - math.Pow(q, bet)) / (1 - q)
+}
+
+// Fair odds: the mean of the factor is 1 at the edge of the hypothesis, and below it
+// within.
+func TestTheBetsAreFair(t *testing.T) {
+	for _, bet := range bets {
+		for promised := 0.005; promised < 0.5; promised *= 1.1 {
+			q, lose, win := sequential.Slack*promised, factor(bet, held(promised)), factor(bet, killed(promised))
+			require.InDelta(t, 1, q*win+(1-q)*lose, 1e-9)
+			for share := 0.0; share < 1; share += 0.05 {
+				require.Less(t, share*q*win+(1-share*q)*lose, 1.0, "promised %v, killed %v", promised, share*q)
+			}
+		}
+	}
+}
+
+// The place is the one that trying every bet, every start and every end finds: the
+// latest start whose greatest is beyond the level, and its first greatest; of the bets
+// the later.
 func TestThePlaceIsThatOfEveryStakeAndEveryEnd(t *testing.T) {
 	const level = 6.0
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng, found := rand.New(rand.NewPCG(seed, 1)), 0
 	for range 300 {
 		tries := make([]sequential.Try, 60)
 		for i := range tries {
 			tries[i] = sequential.Try{Promised: 0.06 * rng.Float64(), Killed: rng.IntN(8) == 0}
 		}
 		wantFrom, wantTo := -1, 0
-		for i := range tries {
-			stake, greatest, end := 0.0, math.Inf(-1), 0
-			for j, try := range tries[i:] {
-				q := sequential.Slack * max(try.Promised, 0.005)
-				if try.Killed {
-					stake += math.Log(math.Sqrt(q) / q)
-				} else {
-					stake += math.Log((1 - math.Sqrt(q)) / (1 - q))
-				}
-				if stake > greatest {
-					greatest, end = stake, i+j+1
-				}
-			}
-			if greatest > level {
-				wantFrom, wantTo = i, end
-			}
+		for _, bet := range bets {
+			start, end := placeOf(bet, tries, level+math.Log(2))
+			wantFrom, wantTo = max(wantFrom, start), max(wantTo, end)
 		}
 		from, to := sequential.Broken(tries, level)
 		require.Equal(t, []int{wantFrom, wantTo}, []int{from, to})
+		if from >= 0 {
+			found++
+		}
 	}
+	assert.Greater(t, found, 50)
+	assert.Less(t, found, 250)
 }
 
-// Fair odds: the mean of the factor is 1 at the edge of the hypothesis, and below it
-// within. A factor is found by halving: Broken tells it only by its level.
-func TestTheBetIsFair(t *testing.T) {
-	factor := func(try sequential.Try) float64 {
-		low, high := -10.0, 10.0
-		for range 60 {
-			if mid := (low + high) / 2; broken([]sequential.Try{try}, mid) {
-				low = mid
-			} else {
-				high = mid
+func placeOf(bet float64, tries []sequential.Try, level float64) (from, to int) {
+	from = -1
+	for i := range tries {
+		stake, greatest, end := 0.0, math.Inf(-1), 0
+		for j, try := range tries[i:] {
+			if stake += math.Log(factor(bet, try)); stake > greatest {
+				greatest, end = stake, i+j+1
 			}
 		}
-		return math.Exp(low)
-	}
-	for promised := 0.005; promised < 0.5; promised *= 1.1 {
-		q := sequential.Slack * promised
-		lose, win := factor(held(promised)), factor(killed(promised))
-		require.InDelta(t, 1, q*win+(1-q)*lose, 1e-9)
-		for share := 0.0; share < 1; share += 0.05 {
-			require.Less(t, share*q*win+(1-share*q)*lose, 1.0, "promised %v, killed %v", promised, share*q)
+		if greatest > level {
+			from, to = i, end
 		}
 	}
+	return from, to
 }
 
 // alarms is the share of streams of n tries that are ever refuted.
