@@ -23,9 +23,9 @@ var bets = [...]float64{1. / 2, 1. / 8}
 
 // Broken holds promised risks against what happened, in order of time. The hypothesis
 // is that each try is killed with probability at most Slack times what was promised of
-// it, given all before. It returns the latest try from which on that was ever refuted:
-// a stake that begins with it grew more than exp(level)-fold at some time; and the end,
-// exclusive, of the tries that refuted it: where such a stake was greatest. −1 and 0 if
+// it, given all before. It returns the tries that refuted it last, tries[from:to]: a
+// stake that begins with one of them grew more than exp(level)-fold at some time, and
+// of those the one that grew most began at from and was greatest at to. −1 and 0 if
 // there is none.
 //
 // For each try a stake is multiplied by the likelihood ratio of the bet to q, where q
@@ -35,7 +35,8 @@ var bets = [...]float64{1. / 2, 1. / 8}
 // it do not undo what was shown, so that looking late shows no less than looking often.
 // Each stake has its own account with Ville, whose inequality is of the greatest that a
 // stake ever was, and is divided between the bets: that n tries of a stream for which
-// the hypothesis is true ever refute it has probability at most n·exp(−level).
+// the hypothesis is true ever refute it has probability at most n·exp(−level). Where
+// the tries begin is an estimate: a kill by chance shortly before a change is counted in.
 func Broken(tries []Try, level float64) (from, to int) {
 	from = -1
 	for _, bet := range bets {
@@ -48,15 +49,19 @@ func Broken(tries []Try, level float64) (from, to int) {
 // brokenBy is Broken of one bet that has the whole stake.
 func brokenBy(bet float64, tries []Try, level float64) (from, to int) {
 	log, end := 0.0, 0 // of the greatest that the stake that begins with try i ever was
+	from, most := -1, level
 	for i := len(tries) - 1; i >= 0; i-- {
 		if !(log > 0) { // what follows would only make it less
+			if from >= 0 {
+				break
+			}
 			log, end = 0, i+1
 		}
-		if log += tries[i].step(bet); log > level {
-			return i, end
+		if log += tries[i].step(bet); log > most {
+			from, to, most = i, end, log
 		}
 	}
-	return -1, 0
+	return from, to
 }
 
 // step is what the try adds to the log of a stake. A promise that leaves nothing to
