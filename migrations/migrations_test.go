@@ -74,8 +74,8 @@ func TestReplicasMayMigrateTogether(t *testing.T) {
 	require.Equal(t, newest, version)
 }
 
-// columns are those of all tables, with what they take.
-func columns(t *testing.T, dsn string) []string {
+// shape is the columns of all tables, with what they take, and the indexes.
+func shape(t *testing.T, dsn string) []string {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
@@ -86,6 +86,8 @@ func columns(t *testing.T, dsn string) []string {
 			column_name, data_type, is_nullable, column_default)
 		FROM information_schema.columns
 		WHERE table_schema = 'public' AND table_name <> 'schema_migrations'
+		UNION ALL
+		SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename <> 'schema_migrations'
 		ORDER BY 1`)
 	require.NoError(t, err)
 	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
@@ -109,19 +111,19 @@ func stepBefore(t *testing.T) (dsn string) {
 
 // The replicas of the last version go on while the first of the next migrates.
 func TestTheNewestStepOnlyAddsAndItsWayBackKeepsWhatWasThere(t *testing.T) {
-	before, dsn := columns(t, stepBefore(t)), pgtest.DSN(t)
+	before, dsn := shape(t, stepBefore(t)), pgtest.DSN(t)
 	require.NotEmpty(t, before)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
-	after := columns(t, dsn)
+	after := shape(t, dsn)
 	require.Subset(t, after, before)
 	require.Greater(t, len(after), len(before))
 
 	const insert = "INSERT INTO task (namespace, dag_id, task_id) VALUES ('n', 'd', 't')"
 	require.NoError(t, exec(t, dsn, insert))
 	require.NoError(t, migrations.Down(t.Context(), dsn, 1))
-	require.Equal(t, before, columns(t, dsn))
+	require.Equal(t, before, shape(t, dsn))
 	require.NoError(t, migrations.Up(t.Context(), dsn))
-	require.Equal(t, after, columns(t, dsn))
+	require.Equal(t, after, shape(t, dsn))
 	require.ErrorContains(t, exec(t, dsn, insert), "duplicate key", "still there")
 }
 

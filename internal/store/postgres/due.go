@@ -25,14 +25,18 @@ func (s *Store) MarkDue(ctx context.Context, task sizing.TaskKey, at time.Time) 
 	return explain("mark a task due", err)
 }
 
-// pickSQL reads all of tally: it is narrow, has one row a task, and an index on
-// due_at would cost every writer more than it saves here.
+// pickSQL finds by their indexes the tasks that are due and the leases that ran out, and
+// only then looks at leases and names: of many tasks few are due.
 const pickSQL = `
 	SELECT lease.task, lease.until IS NOT NULL, task.namespace, task.dag_id, task.task_id
 	FROM lease
 	JOIN tally ON tally.task = lease.task
 	JOIN task ON task.id = lease.task
-	WHERE (lease.until IS NULL AND tally.due_at <= now()) OR lease.until < now()
+	WHERE lease.task IN (
+			SELECT task FROM tally WHERE due_at <= now()
+			UNION ALL
+			SELECT task FROM lease WHERE until < now())
+		AND ((lease.until IS NULL AND tally.due_at <= now()) OR lease.until < now())
 	ORDER BY least(tally.due_at, lease.due_since), lease.task LIMIT 1
 	FOR NO KEY UPDATE OF lease SKIP LOCKED`
 

@@ -1,0 +1,1 @@
+DROP INDEX lease_until, tally_due;
