@@ -31,10 +31,13 @@ const (
 // Blob encodes the model.
 func (m *Model) Blob() ([]byte, error) {
 	if m.Models != nil && m.Models.line != nil {
-		m.Models.Line, m.Models.Unsolved = m.Models.line.State(), 0
-		if err := m.Models.resume(); err != nil { // what is stored and what goes on here answer alike
+		line := m.Models.line.State()
+		m.Models.Unsolved = 0
+		if err := m.Models.resume(line); err != nil { // what is stored and what goes on here answer alike
 			return nil, err
 		}
+		m.Models.Line = line
+		defer func() { m.Models.Line = linear.State{} }()
 	}
 	mode, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {
@@ -70,17 +73,18 @@ func Open(blob []byte) (*Model, error) {
 	}
 	m.Experts.Rebuild(expertConfig)
 	if m.Models != nil && m.Models.Line.Targets > 0 {
-		if err := m.Models.resume(); err != nil {
+		if err := m.Models.resume(m.Models.Line); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 		}
+		m.Models.Line = linear.State{}
 	}
 	return m, nil
 }
 
 // resume makes what the stored sums stand for.
-func (m *models) resume() error {
+func (m *models) resume(line linear.State) error {
 	var err error
-	if m.line, err = linear.OnlineOf(m.Line); err != nil {
+	if m.line, err = linear.OnlineOf(line); err != nil {
 		return err
 	}
 	m.ridges, err = m.line.Solve()

@@ -75,7 +75,7 @@ func TestResidualsOfABulkAreHonest(t *testing.T) {
 // fittedRows is the weight of the rows that the line was fitted on.
 func fittedRows(t *testing.T, k *task) float64 {
 	t.Helper()
-	return opened(t, blobOf(t, k.model)).Models.Line.Weight
+	return opened(t, blobOf(t, k.model)).Models.Rows()
 }
 
 // A bulk ends up where a stream of the same rows does: its residuals are those of

@@ -23,7 +23,7 @@ const (
 // with every row.
 type models struct {
 	Enc      *encoder
-	Line     linear.State // the ridge's sums: see line
+	Line     linear.State // the ridge's sums, while they are stored: see line
 	Trees    *gbt.Regressor
 	Resid    *gbt.Regressor // of what the line leaves
 	Spread   *gbt.Regressor // of log |honest residual|; nil while few are known

@@ -25,27 +25,47 @@ type receipts struct {
 	log   *slog.Logger
 
 	mu      sync.Mutex
-	queue   []sizing.Receipt
+	queue   []sizing.Receipt // from gone on; those before are written, or dropped
+	gone    int
 	dropped int
 	flushMu sync.Mutex // one writer at a time, so that order is kept
+	batch   []sizing.Receipt
 }
 
 // add queues one receipt.
 func (q *receipts) add(r sizing.Receipt) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.queue) >= maxQueued {
-		q.queue = q.queue[1:]
+	if len(q.queue)-q.gone >= maxQueued {
+		q.forget(1)
 		q.dropped++
 	}
+	if len(q.queue) == cap(q.queue) && q.gone > len(q.queue)/2 { // no more room is taken than needed
+		n := copy(q.queue, q.queue[q.gone:])
+		clear(q.queue[n:])
+		q.queue, q.gone = q.queue[:n], 0
+	}
 	q.queue = append(q.queue, r)
+}
+
+// forget takes the n oldest off. q.mu is held.
+func (q *receipts) forget(n int) {
+	clear(q.queue[q.gone : q.gone+n])
+	q.gone += n
+	if q.gone < len(q.queue) {
+		return
+	}
+	q.queue, q.gone = q.queue[:0], 0
+	if cap(q.queue) > 4*flushAtMost { // what a database that was away left
+		q.queue = nil
+	}
 }
 
 // pending finds a receipt that is not written yet.
 func (q *receipts) pending(id string) (sizing.Receipt, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, r := range q.queue {
+	for _, r := range q.queue[q.gone:] {
 		if r.Allocation.PredictionID == id {
 			return r, true
 		}
@@ -76,7 +96,8 @@ func (q *receipts) flush(ctx context.Context) {
 	defer q.flushMu.Unlock()
 	for {
 		q.mu.Lock()
-		batch := append([]sizing.Receipt(nil), q.queue[:min(len(q.queue), flushAtMost)]...)
+		batch := append(q.batch[:0], q.queue[q.gone:min(len(q.queue), q.gone+flushAtMost)]...)
+		q.batch = batch
 		dropped := q.dropped
 		q.mu.Unlock()
 		if len(batch) == 0 {
@@ -91,7 +112,8 @@ func (q *receipts) flush(ctx context.Context) {
 		}
 		q.mu.Lock()
 		// Drops while writing took from the front, and so did this write.
-		q.queue = q.queue[max(0, len(batch)-(q.dropped-dropped)):]
+		q.forget(max(0, len(batch)-(q.dropped-dropped)))
+		clear(batch)
 		q.mu.Unlock()
 	}
 }

@@ -65,7 +65,7 @@ type Experts struct {
 
 	config  Config
 	windows [sourceCount]ordered // of the newest Config.Window rows of the ledger
-	locals  [ModelCount]Local    // of all of them
+	locals  [ModelCount]local    // of all of them
 	tables  [sourceCount]table   // of windows
 	scratch Scratch
 }
@@ -91,7 +91,11 @@ type Scratch struct {
 
 // New is the state before the first row.
 func New(c Config) *Experts {
-	return &Experts{config: c, Factor: 1, Span: c.PriorSpan, Kept: conformal.NewAdaptive(c.Target, c.Step)}
+	x := &Experts{config: c, Factor: 1, Span: c.PriorSpan, Kept: conformal.NewAdaptive(c.Target, c.Step)}
+	for k := range x.locals {
+		x.locals[k].model = k
+	}
+	return x
 }
 
 // Rebuild makes what is not stored, after the exported fields were read back.
@@ -112,10 +116,8 @@ func (x *Experts) Rebuild(c Config) {
 		for _, s := range windowed {
 			slices.Sort(w[s])
 		}
-		x.locals[k].fill(n, func(i int) (level, residual float64) {
-			e := &x.Ledger[(x.At+i)%n]
-			return e.Point.Level[k], e.Log - e.Point.Level[k]
-		})
+		x.locals[k] = local{model: k}
+		x.locals[k].fill(x.Ledger, x.At)
 	}
 	x.readTables()
 }
@@ -161,22 +163,23 @@ func (x *Experts) keep(e Entry) {
 	if n >= x.config.Window {
 		x.leave(&x.Ledger[(x.At+n-x.config.Window)%n])
 	}
-	if n < x.config.Ledger {
+	at := n
+	if n < min(x.config.Ledger, mostRows) {
 		x.Ledger = append(x.Ledger, e)
 	} else {
-		gone := &x.Ledger[x.At]
-		for k, level := range gone.Point.Level {
-			x.locals[k].remove(level, gone.Log-level)
+		at = x.At
+		for k := range x.locals {
+			x.locals[k].remove(x.Ledger, at)
 		}
-		*gone = e
-		x.At = (x.At + 1) % n
+		x.Ledger[at] = e
+		x.At = (at + 1) % n
 	}
-	for k, level := range e.Point.Level {
+	for k := range ModelCount {
 		residuals := e.residuals(k)
 		for _, s := range windowed {
 			x.windows[k*spreads+s].insert(residuals[s])
 		}
-		x.locals[k].add(level, e.Log-level)
+		x.locals[k].add(x.Ledger, at)
 	}
 	x.readTables()
 }
@@ -209,7 +212,7 @@ func (x *Experts) residuals(p *Point, model, spread int, s *Scratch) (sorted []f
 	switch spread {
 	case byLevel:
 		found := &s.near[model]
-		x.locals[model].near(p.Level[model], x.config.Near, found)
+		x.locals[model].near(x.Ledger, p.Level[model], x.config.Near, found)
 		return found.sorted, &found.table, 1
 	case byTrees:
 		return x.windows[source], &x.tables[source], p.Scale[TreeScale]

@@ -1,10 +1,8 @@
 package experts
 
 import (
-	"cmp"
 	"math"
 	"slices"
-	"sync/atomic"
 )
 
 // Window is a ring of the newest values, kept in order of size too.
@@ -149,69 +147,6 @@ func (o *ordered) insert(v float64) {
 func (o *ordered) remove(v float64) {
 	i, _ := slices.BinarySearch(*o, v)
 	*o = slices.Delete(*o, i, i+1)
-}
-
-// Local keeps (level, residual) of rows, in order of level.
-type Local struct {
-	Level, Residual []float64
-
-	stamp uint64 // of what it holds: no other Local, and none later, has the same
-}
-
-// stamps are given out once each.
-var stamps atomic.Uint64
-
-// fill takes in n rows, oldest first, in place of those before. Of one level, the
-// newest stands first.
-func (l *Local) fill(n int, row func(int) (level, residual float64)) {
-	l.stamp = stamps.Add(1)
-	rows := make([][2]float64, n)
-	for i := range n {
-		level, residual := row(n - 1 - i)
-		rows[i] = [2]float64{level, residual}
-	}
-	slices.SortStableFunc(rows, func(a, b [2]float64) int { return cmp.Compare(a[0], b[0]) })
-	l.Level, l.Residual = make([]float64, n), make([]float64, n)
-	for i, r := range rows {
-		l.Level[i], l.Residual[i] = r[0], r[1]
-	}
-}
-
-// add takes a row in.
-func (l *Local) add(level, residual float64) {
-	l.stamp = stamps.Add(1)
-	i, _ := slices.BinarySearch(l.Level, level)
-	l.Level, l.Residual = slices.Insert(l.Level, i, level), slices.Insert(l.Residual, i, residual)
-}
-
-// remove takes a row out that is there.
-func (l *Local) remove(level, residual float64) {
-	i, _ := slices.BinarySearch(l.Level, level)
-	for l.Residual[i] != residual {
-		i++
-	}
-	l.Level, l.Residual = slices.Delete(l.Level, i, i+1), slices.Delete(l.Residual, i, i+1)
-}
-
-// nearest is what near found last: one answer asks for it several times.
-type nearest struct {
-	stamp  uint64
-	low    int
-	sorted []float64
-	table  table
-}
-
-// near fills found with the k residuals nearest in level, sorted.
-func (l *Local) near(level float64, k int, found *nearest) {
-	n := len(l.Level)
-	i, _ := slices.BinarySearch(l.Level, level)
-	low := max(0, min(n-k, i-k/2))
-	if l.stamp == found.stamp && low == found.low {
-		return
-	}
-	found.stamp, found.low = l.stamp, low
-	found.sorted = sorted(l.Residual[low:min(n, low+k)], found.sorted)
-	found.table.read(found.sorted)
 }
 
 // sorted writes values to dst in order of size. Each goes near its place by its share

@@ -53,46 +53,6 @@ func TestAWindowIsTheNewestValuesInOrder(t *testing.T) {
 	assert.Zero(t, new(Window).Median())
 }
 
-func TestALocalLedgerFindsTheRowsNearestInLevel(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 1))
-	type pair struct{ level, residual float64 }
-	var l Local
-	var all []pair
-	var found nearest
-	for range 300 {
-		p := pair{float64(rng.IntN(20)), float64(rng.IntN(1000))}
-		all = append(all, p)
-		if n := len(all); n > 50 {
-			l.remove(all[n-51].level, all[n-51].residual)
-		}
-		l.add(p.level, p.residual)
-		newest := slices.Clone(all[max(0, len(all)-50):])
-		slices.SortFunc(newest, func(a, b pair) int { return int(a.level - b.level) })
-		for i, level := range l.Level {
-			require.Equal(t, newest[i].level, level)
-		}
-		// The ten of a query in the gap above level q: five from each side, but for ties.
-		q := float64(rng.IntN(20)) + 0.5
-		below := 0
-		for below < len(newest) && newest[below].level < q {
-			below++
-		}
-		low := max(0, min(len(newest)-10, below-5))
-		wanted := map[float64]int{}
-		for _, p := range newest[low:min(len(newest), low+10)] {
-			wanted[p.level]++
-		}
-		l.near(q, 10, &found)
-		buf := found.sorted
-		require.True(t, slices.IsSorted(buf))
-		require.Len(t, buf, min(10, len(newest)))
-		for _, r := range buf { // every residual belongs to a level that is wanted
-			found := slices.ContainsFunc(newest, func(p pair) bool { return p.residual == r && wanted[p.level] > 0 })
-			require.True(t, found, "residual %v is of no near row", r)
-		}
-	}
-}
-
 // Nine residuals cut the future into ten equal parts.
 func TestHandCheckedOrderStatistics(t *testing.T) {
 	nine := []float64{1, 2, 3, 4, 5, 6, 7, 8, 10}

@@ -72,6 +72,7 @@ func decode(body []byte, kind byte) (*forest, error) {
 	if r.short || len(r.rest) > 0 || !f.finite() {
 		return nil, fmt.Errorf("%w: too short, too long, or a value is not finite", ErrFormat)
 	}
+	f.fit()
 	return f, nil
 }
 
@@ -91,11 +92,7 @@ func (f *forest) read(r *reader, at int32, depth uint8) bool {
 		}
 		child := f.room(2)
 		f.nodes[at] = newNode(cut, tag == tagMissingLeft, column, child)
-		if !f.read(r, child, depth+1) || !f.read(r, child+1, depth+1) {
-			return false
-		}
-		f.cover[at] = f.cover[child] + f.cover[child+1]
-		return true
+		return f.read(r, child, depth+1) && f.read(r, child+1, depth+1)
 	}
 	return false
 }

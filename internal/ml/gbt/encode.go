@@ -52,19 +52,23 @@ func (f *forest) encode(kind byte) []byte {
 	for _, v := range f.intercept {
 		out = appendFloat(out, v)
 	}
+	cover := f.cover
 	for _, root := range f.roots {
-		out = f.appendTree(out, root)
+		out = f.appendTree(out, root, &cover)
 	}
 	sum := sha256.Sum256(out)
 	return append(out, sum[:]...)
 }
 
-func (f *forest) appendTree(out []byte, at int32) []byte {
+// appendTree takes the covers of its leaves off the front of cover.
+func (f *forest) appendTree(out []byte, at int32, cover *[]float64) []byte {
 	n := f.nodes[at]
-	if n.child == at {
+	if f.isLeaf(at) {
 		out = append(out, tagLeaf)
-		out = appendFloat(out, f.value[at])
-		return appendFloat(out, f.cover[at])
+		out = appendFloat(out, n.cut)
+		out = appendFloat(out, (*cover)[0])
+		*cover = (*cover)[1:]
+		return out
 	}
 	tag := byte(tagMissingRight)
 	if n.missing == 0 {
@@ -77,8 +81,8 @@ func (f *forest) appendTree(out []byte, at int32) []byte {
 	out = append(out, tag)
 	out = binary.LittleEndian.AppendUint16(out, n.feature)
 	out = appendFloat(out, cut)
-	out = f.appendTree(out, n.child)
-	return f.appendTree(out, n.child+1)
+	out = f.appendTree(out, n.child, cover)
+	return f.appendTree(out, n.child+1, cover)
 }
 
 func appendFloat(out []byte, v float64) []byte {

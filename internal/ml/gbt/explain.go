@@ -20,27 +20,50 @@ func (f *forest) explain(x []float64, output int, phi []float64) (expected float
 	for _, d := range f.depth {
 		deep = max(deep, int(d))
 	}
-	e := explainer{f, x, phi}
+	e := explainer{f, f.covers(), x, phi}
 	buffer := make([]step, (deep+1)*(deep+2)/2) // a path of every length up to deep + 1
 	expected = f.intercept[output]
 	for t := output; t < len(f.roots); t += f.outputs() {
-		expected += f.expected(t)
+		expected += e.expected(t)
 		e.descend(f.roots[t], buffer[:0], step{feature: -1, with: 1, without: 1})
 	}
 	return expected
 }
 
 // expected is the mean value of tree t over its training weight.
-func (f *forest) expected(t int) float64 {
-	root, end := f.roots[t], int32(len(f.nodes))
-	if t+1 < len(f.roots) {
-		end = f.roots[t+1]
+func (e *explainer) expected(t int) float64 {
+	root, end := e.roots[t], int32(len(e.nodes))
+	if t+1 < len(e.roots) {
+		end = e.roots[t+1]
 	}
 	sum := 0.0
 	for at := root; at < end; at++ {
-		sum += f.value[at] * f.cover[at] // 0 unless a leaf
+		if e.isLeaf(at) {
+			sum += e.nodes[at].cut * e.cover[at]
+		}
 	}
-	return sum / f.cover[root]
+	return sum / e.cover[root]
+}
+
+// covers is Σ weight of the training rows that came through, by node.
+func (f *forest) covers() []float64 {
+	cover, next := make([]float64, len(f.nodes)), 0
+	var below func(at int32) float64
+	below = func(at int32) float64 {
+		if f.isLeaf(at) {
+			cover[at] = f.cover[next]
+			next++
+		} else {
+			child := f.nodes[at].child
+			cover[at] = below(child) // leaves are counted from left to right
+			cover[at] += below(child + 1)
+		}
+		return cover[at]
+	}
+	for _, root := range f.roots {
+		below(root)
+	}
+	return cover
 }
 
 // step is one column on the way from the root: the share of paths that goes on
@@ -54,6 +77,7 @@ type step struct {
 
 type explainer struct {
 	*forest
+	cover  []float64 // by node
 	x, phi []float64
 }
 
@@ -64,8 +88,8 @@ func (e *explainer) descend(at int32, path []step, last step) {
 	path = append(path[n:n], path...)
 	path = extend(path, last)
 	node := &e.nodes[at]
-	if node.child == at {
-		e.credit(path, e.value[at])
+	if e.isLeaf(at) {
+		e.credit(path, node.cut)
 		return
 	}
 	feature := int32(node.feature)

@@ -32,11 +32,11 @@ func speckled(n, p int, rng *rand.Rand) *table.Table {
 }
 
 // known is the value of a subtree where only the columns in the set are known.
-func (f *forest) known(at int32, x []float64, set uint) float64 {
+func (f *explainer) known(at int32, x []float64, set uint) float64 {
 	n := &f.nodes[at]
 	switch {
-	case n.child == at:
-		return f.value[at]
+	case f.isLeaf(at):
+		return n.cut
 	case set>>n.feature&1 == 1:
 		return f.known(n.next(x[n.feature]), x, set)
 	}
@@ -45,7 +45,7 @@ func (f *forest) known(at int32, x []float64, set uint) float64 {
 }
 
 // shapley is the definition: over all sets without column j, what j adds.
-func (f *forest) shapley(x []float64, j, p int) (phi float64) {
+func (f *explainer) shapley(x []float64, j, p int) (phi float64) {
 	for set := range uint(1) << p {
 		if set>>j&1 == 1 {
 			continue
@@ -65,10 +65,11 @@ func TestContributionsAreShapleyValuesByDefinition(t *testing.T) {
 	r, err := FitRegression(data, nil, Config{Rounds: 5, MaxDepth: 7}) // deeper than p: columns come again
 	require.NoError(t, err)
 	phi := make([]float64, p)
+	e := explainer{forest: &r.forest, cover: r.covers()}
 	for i := range 20 {
 		r.Explain(data.Row(i), phi)
 		for j := range p {
-			require.InDelta(t, r.shapley(data.Row(i), j, p), phi[j], 1e-9)
+			require.InDelta(t, e.shapley(data.Row(i), j, p), phi[j], 1e-9)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package gbt
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // node is what serving needs and no more. Its children lie side by side, so that
 // a step is an addition instead of a jump that is hard to foretell:
@@ -8,7 +11,8 @@ import "math"
 //	value ≤ cut: child    value > cut: child+above    NaN: child+missing
 //
 // above is 1, or 0 where every number goes left. A leaf is its own child with
-// above and missing 0: steps beyond it stay where they are.
+// above and missing 0: steps beyond it stay where they are. Its cut is its value,
+// already multiplied by the learning rate.
 type node struct {
 	cut            float64 // finite
 	child          int32
@@ -17,17 +21,16 @@ type node struct {
 }
 
 // forest is trees laid flat: tree t starts at nodes[roots[t]] and adds to output
-// t mod outputs. Leaf values are already multiplied by the learning rate.
+// t mod outputs.
 type forest struct {
 	cols      int
 	intercept []float64 // one per output
 	roots     []int32
 	depth     []uint8 // of every tree: the steps to take in it
 	nodes     []node
-	value     []float64 // of leaves, by node
 
-	// Σ weight of the training rows that came through, by node, for Explain; kept
-	// apart, so that predicting does not drag it through the cache.
+	// Σ weight of the training rows that ended in each leaf, for Explain: leaves from
+	// left to right, tree after tree.
 	cover []float64
 }
 
@@ -50,7 +53,7 @@ func (f *forest) walk(t int, x []float64) float64 {
 		n := &f.nodes[at]
 		at = n.next(x[n.feature])
 	}
-	return f.value[at]
+	return f.nodes[at].cut
 }
 
 // score adds up every output's trees: len(out) = outputs.
@@ -82,23 +85,21 @@ func (f *forest) room(n int) int32 {
 	first := int32(len(f.nodes))
 	for range n {
 		f.nodes = append(f.nodes, node{})
-		f.value = append(f.value, 0)
-		f.cover = append(f.cover, 0)
 	}
 	return first
 }
 
-// place lays a grown subtree down at a node and returns its cover.
-func (f *forest) place(g *grower, i int, at int32, depth uint8) float64 {
+// place lays a grown subtree down at a node.
+func (f *forest) place(g *grower, i int, at int32, depth uint8) {
 	n := &g.nodes[i]
 	if n.left == 0 {
 		f.leaf(at, depth, n.value, n.cover)
-		return n.cover
+		return
 	}
 	child := f.room(2)
 	f.nodes[at] = newNode(g.cut(n.split), n.split.missingLeft, n.split.column, child)
-	f.cover[at] = f.place(g, n.left, child, depth+1) + f.place(g, n.right, child+1, depth+1)
-	return f.cover[at]
+	f.place(g, n.left, child, depth+1)
+	f.place(g, n.right, child+1, depth+1)
 }
 
 // newNode is a node that splits; a cut of +Inf sends every number left.
@@ -113,30 +114,44 @@ func newNode(cut float64, missingLeft bool, column int, child int32) node {
 	return n
 }
 
-// leaf ends the newest tree at a node.
+// leaf ends the newest tree at a node. Leaves are laid down from left to right.
 func (f *forest) leaf(at int32, depth uint8, value, cover float64) {
-	f.nodes[at] = node{child: at}
-	f.value[at], f.cover[at] = value, cover
+	f.nodes[at] = node{cut: value, child: at}
+	f.cover = append(f.cover, cover)
 	last := len(f.depth) - 1
 	f.depth[last] = max(f.depth[last], depth)
+}
+
+// isLeaf reports whether a tree ends at a node.
+func (f *forest) isLeaf(at int32) bool { return f.nodes[at].child == at }
+
+// fit gives back the room that growing left.
+func (f *forest) fit() {
+	f.roots, f.depth = slices.Clone(f.roots), slices.Clone(f.depth)
+	f.nodes, f.cover = slices.Clone(f.nodes), slices.Clone(f.cover)
 }
 
 // truncate forgets all trees but the first n.
 func (f *forest) truncate(n int) {
 	if n < len(f.roots) {
 		end := f.roots[n]
-		f.nodes, f.value, f.cover = f.nodes[:end], f.value[:end], f.cover[:end]
+		f.nodes, f.cover = f.nodes[:end], f.cover[:(int(end)+n)/2] // a tree has one leaf more than nodes that split
 		f.roots, f.depth = f.roots[:n], f.depth[:n]
 	}
 }
 
 // finite reports whether every value can be served.
 func (f *forest) finite() bool {
-	for _, values := range [][]float64{f.intercept, f.value, f.cover} {
+	for _, values := range [][]float64{f.intercept, f.cover} {
 		for _, v := range values {
 			if !finite(v) {
 				return false
 			}
+		}
+	}
+	for i := range f.nodes {
+		if !finite(f.nodes[i].cut) {
+			return false
 		}
 	}
 	return true

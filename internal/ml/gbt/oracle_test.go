@@ -171,7 +171,6 @@ func (f *forest) adopt(at int32, depth uint8, n *foreign) {
 	}
 	child := f.room(2)
 	f.nodes[at] = newNode(math.Nextafter(n.cut, math.Inf(-1)), n.missingLeft, n.column, child)
-	f.cover[at] = n.cover
 	f.adopt(child, depth+1, n.left)
 	f.adopt(child+1, depth+1, n.right)
 }

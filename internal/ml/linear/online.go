@@ -3,8 +3,6 @@ package linear
 import (
 	"fmt"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
@@ -22,7 +20,7 @@ type Online struct {
 	targets int
 	moments moments
 	known   []bool // columns that have had a value
-	delta   *mat.VecDense
+	delta   []float64
 }
 
 // NewOnline starts with no rows of p columns and k targets. memory > 1 is in rows;
@@ -37,8 +35,8 @@ func NewOnline(p, k int, memory float64, cfg Config) (*Online, error) {
 	}
 	return &Online{
 		keep: 1 - 1/memory, penalty: penalty, targets: k, known: make([]bool, p),
-		moments: moments{mean: make([]float64, p+k), co: mat.NewSymDense(p+k, nil)},
-		delta:   mat.NewVecDense(p+k, nil),
+		moments: moments{mean: make([]float64, p+k), co: newTriangle(p + k)},
+		delta:   make([]float64, p+k),
 	}, nil
 }
 
@@ -57,18 +55,18 @@ func (o *Online) Add(x, y []float64, weight float64) error {
 		if old == 0 {
 			m.mean[len(x)+t] = v
 		}
-		o.delta.SetVec(len(x)+t, v-m.mean[len(x)+t])
+		o.delta[len(x)+t] = v - m.mean[len(x)+t]
 	}
 	for j, v := range x {
-		o.delta.SetVec(j, o.deviation(j, v))
+		o.delta[j] = o.deviation(j, v)
 	}
 	m.weight = old + weight
 	if o.keep < 1 {
-		m.co.ScaleSym(o.keep, m.co)
+		m.co.scale(o.keep)
 	}
-	m.co.SymRankOne(m.co, weight*old/m.weight, o.delta)
+	m.co.addOuter(weight*old/m.weight, o.delta)
 	for j := range m.mean {
-		m.mean[j] += weight / m.weight * o.delta.AtVec(j)
+		m.mean[j] += weight / m.weight * o.delta[j]
 	}
 	return nil
 }
@@ -116,11 +114,7 @@ func (o *Online) State() State {
 		s.Memory = 1 / (1 - o.keep)
 	}
 	s.Mean = append([]float64(nil), o.moments.mean...)
-	for i := range s.Mean {
-		for j := i; j < len(s.Mean); j++ {
-			s.Co = append(s.Co, o.moments.co.At(i, j))
-		}
-	}
+	s.Co = append([]float64(nil), o.moments.co.Data...)
 	return s
 }
 
@@ -132,18 +126,12 @@ func OnlineOf(s State) (*Online, error) {
 	}
 	o := &Online{
 		keep: 1, penalty: s.Penalty, targets: s.Targets, known: append([]bool(nil), s.Known...),
-		moments: moments{weight: s.Weight, mean: append([]float64(nil), s.Mean...), co: mat.NewSymDense(q, nil)},
-		delta:   mat.NewVecDense(q, nil),
+		moments: moments{weight: s.Weight, mean: append([]float64(nil), s.Mean...), co: newTriangle(q)},
+		delta:   make([]float64, q),
 	}
 	if s.Memory > 1 {
 		o.keep = 1 - 1/s.Memory
 	}
-	next := 0
-	for i := range q {
-		for j := i; j < q; j++ {
-			o.moments.co.SetSym(i, j, s.Co[next])
-			next++
-		}
-	}
+	copy(o.moments.co.Data, s.Co)
 	return o, nil
 }

@@ -90,14 +90,14 @@ func (r *Ridge) Coefficients() []float64 { return append([]float64(nil), r.coef.
 // squares of dates or byte counts would cancel to nothing.
 type moments struct {
 	weight float64
-	mean   []float64     // p+1
-	co     *mat.SymDense // p+1 × p+1
+	mean   []float64 // p+1
+	co     triangle  // p+1 × p+1
 }
 
 // momentsOf reads a whole table: missing values take the mean of the known ones.
 func momentsOf(t *table.Table) *moments {
 	n, p := t.Rows(), t.Cols()
-	m := &moments{mean: make([]float64, p+1), co: mat.NewSymDense(p+1, nil)}
+	m := &moments{mean: make([]float64, p+1), co: newTriangle(p + 1)}
 	known := make([]float64, p+1)
 	for i := range n {
 		w := t.Weight(i)
@@ -118,7 +118,9 @@ func momentsOf(t *table.Table) *moments {
 			}
 		}
 	}
-	m.co.SymOuterK(1, centred.T())
+	var co mat.SymDense
+	co.SymOuterK(1, centred.T())
+	m.co.copy(&co)
 	return m
 }
 
@@ -138,10 +140,10 @@ func (m *moments) solve(k int, penalty float64) ([]*Ridge, error) {
 	gram, moment := mat.NewSymDense(len(used), nil), mat.NewDense(len(used), k, nil)
 	for a, i := range used {
 		for t := range k {
-			moment.Set(a, t, m.co.At(i, p+t)/scale[a])
+			moment.Set(a, t, m.co.at(i, p+t)/scale[a])
 		}
 		for b, j := range used[:a+1] {
-			gram.SetSym(a, b, m.co.At(i, j)/scale[a]/scale[b])
+			gram.SetSym(a, b, m.co.at(j, i)/scale[a]/scale[b])
 		}
 		gram.SetSym(a, a, gram.At(a, a)+penalty)
 	}
@@ -173,7 +175,7 @@ const constant = 1e-9
 // take the others along.
 func (m *moments) varying(p int) (used []int, scale []float64) {
 	for j := range p {
-		deviation := math.Sqrt(m.co.At(j, j) / m.weight)
+		deviation := math.Sqrt(m.co.at(j, j) / m.weight)
 		if finite(deviation) && deviation > constant*math.Abs(m.mean[j]) {
 			used, scale = append(used, j), append(scale, deviation)
 		}

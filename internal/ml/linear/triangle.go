@@ -1,0 +1,38 @@
+package linear
+
+import (
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+)
+
+// triangle is a symmetric n × n matrix as its upper triangle, row by row: half of what
+// mat.SymDense takes, and a model keeps it for as long as it is served.
+type triangle blas64.SymmetricPacked
+
+func newTriangle(n int) triangle {
+	return triangle{N: n, Data: make([]float64, n*(n+1)/2), Uplo: blas.Upper}
+}
+
+// at is the element of row i and column j ≥ i.
+func (t *triangle) at(i, j int) float64 { return t.Data[i*(2*t.N-i-1)/2+j] }
+
+func (t *triangle) scale(by float64) {
+	blas64.Scal(by, blas64.Vector{N: len(t.Data), Data: t.Data, Inc: 1})
+}
+
+// addOuter adds weight · x xᵀ.
+func (t *triangle) addOuter(weight float64, x []float64) {
+	blas64.Spr(weight, blas64.Vector{N: t.N, Data: x, Inc: 1}, blas64.SymmetricPacked(*t))
+}
+
+// copy takes over a matrix of the same size.
+func (t *triangle) copy(s *mat.SymDense) {
+	next := 0
+	for i := range t.N {
+		for j := i; j < t.N; j++ {
+			t.Data[next] = s.At(i, j)
+			next++
+		}
+	}
+}
