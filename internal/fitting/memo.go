@@ -42,12 +42,15 @@ func (k *Memo) Size(m *Model, q Question) Sized {
 	features := q.Features
 	q.Features = nil
 	hash := hashOf(m.stamp, &q, b.cells)
-	slot := &k.slots[hash%memoSlots]
-	if was := slot.Load(); was != nil && was.answers(m.stamp, &q, b.cells) {
-		bufferPool.Put(b)
-		return was.sized
+	one, other := hash%memoSlots, hash>>32%memoSlots
+	for _, at := range [...]uint64{one, other} {
+		if was := k.slots[at].Load(); was != nil && was.answers(m.stamp, &q, b.cells) {
+			bufferPool.Put(b)
+			return was.sized
+		}
 	}
-	again := k.seen[hash%memoSlots].Swap(hash) == hash
+	again := k.seen[one].Swap(hash) == hash
+	again = k.seen[other].Swap(hash) == hash || again
 	var fresh *kept
 	if again {
 		fresh = &kept{stamp: m.stamp, q: q, cells: slices.Clone(b.cells)}
@@ -57,9 +60,19 @@ func (k *Memo) Size(m *Model, q Question) Sized {
 	sized := m.Size(q)
 	if again {
 		fresh.sized = sized
-		slot.Store(fresh)
+		k.keep(fresh, one, other)
 	}
 	return sized
+}
+
+// keep puts an answer into the one of its two places where no other answer of the model
+// as it is now stands: two questions that share a place would else drive each other out
+// for ever.
+func (k *Memo) keep(fresh *kept, one, other uint64) {
+	if was := k.slots[one].Load(); was != nil && was.stamp == fresh.stamp {
+		one = other
+	}
+	k.slots[one].Store(fresh)
 }
 
 // answers reports whether k is the answer to a question.

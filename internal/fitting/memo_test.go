@@ -54,3 +54,30 @@ func TestAMemoAnswersWithoutSizingAnew(t *testing.T) {
 	k.success(f, 1)
 	assert.NotSame(t, kept.Promised, memo.Size(k.model, q).Promised)
 }
+
+// Of some hundred questions that are asked in turn some share a place; nearly all are
+// answered from the memo all the same, whatever was kept before the model last learned.
+func TestQuestionsThatShareAPlaceAreBothKept(t *testing.T) {
+	k, rng := known(t, growing, 3, 60)
+	asked := make([]sizing.Features, 800)
+	for i := range asked {
+		asked[i], _ = growing(rng)
+	}
+	var memo fitting.Memo
+	for range 2 {
+		var kept [4][]*float64
+		for pass := range kept {
+			for _, f := range asked {
+				kept[pass] = append(kept[pass], memo.Size(k.model, question(f)).Promised)
+			}
+		}
+		held := 0
+		for i := range asked {
+			if kept[2][i] == kept[3][i] {
+				held++
+			}
+		}
+		assert.Greater(t, held, 700)
+		k.success(asked[0], 7)
+	}
+}
