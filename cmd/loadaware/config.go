@@ -28,6 +28,7 @@ type config struct {
 	TLSCert     string          `envconfig:"TLS_CERT"`
 	TLSKey      string          `envconfig:"TLS_KEY"`
 	TLSClientCA string          `envconfig:"TLS_CLIENT_CA"`
+	MaxConns    int             `envconfig:"MAX_CONNECTIONS"`
 	LogLevel    slog.Level      `envconfig:"LOG_LEVEL"`
 	LogFormat   logFormat       `envconfig:"LOG_FORMAT"`
 	TraceTo     string          `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT"`
@@ -89,6 +90,7 @@ func defaults() config {
 		Addr:        "127.0.0.1:8080",
 		AdminAddr:   "127.0.0.1:9090",
 		Data:        defaultData(),
+		MaxConns:    8192,
 		SearchEvery: 6 * time.Hour,
 		Keep:        keptFor{Observations: 365 * 24 * time.Hour, Receipts: 90 * 24 * time.Hour, Experiments: 365 * 24 * time.Hour},
 	}
@@ -179,5 +181,6 @@ func (cmd *command) help(w io.Writer) {
 		fmt.Fprintf(w, "  %s\n        %s (%s)\n", strings.TrimSpace("--"+f.Name+" "+strings.ToUpper(kind)), text, said)
 	})
 	fmt.Fprintf(w, "\nLOADAWARE_LOG_LEVEL is debug, info, warn or error (default info), LOADAWARE_LOG_FORMAT text or json (default text).\n"+
+		"LOADAWARE_MAX_CONNECTIONS is how many callers may be connected to serve at once (default 8192).\n"+
 		"OTEL_EXPORTER_OTLP_ENDPOINT names a collector of traces (default none).\n\n%s", exitCodes)
 }

@@ -34,6 +34,9 @@ func (d *doors) url() string {
 // the same address should fail at once, not after a minute. An address that other
 // machines can reach needs tokens.
 func openDoors(ctx context.Context, cfg *config, tokens bool, log *slog.Logger) (*doors, error) {
+	if cfg.MaxConns < 1 {
+		return nil, usageErrorf("LOADAWARE_MAX_CONNECTIONS must be 1 or more, not %d", cfg.MaxConns)
+	}
 	over, err := newTLS(cfg, log)
 	if err != nil {
 		return nil, err
@@ -45,6 +48,7 @@ func openDoors(ctx context.Context, cfg *config, tokens bool, log *slog.Logger) 
 	if err != nil {
 		return nil, usageErrorf("--addr cannot be served: %v", err)
 	}
+	main = newBounded(main, cfg.MaxConns)
 	admin, err := openAdmin(cfg, log)
 	if err != nil {
 		return nil, errors.Join(err, main.Close())
