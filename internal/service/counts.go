@@ -168,7 +168,7 @@ func firstIDOf(at time.Time) string {
 func (q *receipts) queued() (waiting, dropped int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.queue) - q.gone, q.dropped
+	return q.waiting, q.dropped
 }
 
 // ages counts the published models, and finds the oldest and the newest that are open.

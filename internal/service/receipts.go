@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,61 +14,63 @@ import (
 
 // Receipts are written behind the answers: Predict never waits for the database.
 const (
-	maxQueued    = 50_000                 // beyond it the oldest are dropped, and counted
+	maxQueued    = 50_000                 // beyond it the oldest block is dropped, and counted
 	flushEvery   = 100 * time.Millisecond // what a crash can lose
-	flushAtMost  = 2_000                  // rows in one write
+	flushAtMost  = 2_000                  // rows in one write, and in a block
 	flushTimeout = 5 * time.Second
 )
 
-// receipts is the queue of answers to be stored.
+// receipts is the queue of answers to be stored. They wait in blocks, of which none is
+// copied: an answer must not pay for those before it.
 type receipts struct {
 	store store.Receipts
 	log   *slog.Logger
 
 	mu      sync.Mutex
-	queue   []sizing.Receipt // from gone on; those before are written, or dropped
-	gone    int
+	blocks  [][]sizing.Receipt // oldest first, of at most flushAtMost
+	writing bool               // the first block is: nothing is added to it or dropped
+	waiting int
 	dropped int
 	flushMu sync.Mutex // one writer at a time, so that order is kept
-	batch   []sizing.Receipt
 }
 
 // add queues one receipt.
 func (q *receipts) add(r sizing.Receipt) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.queue)-q.gone >= maxQueued {
-		q.forget(1)
-		q.dropped++
+	if q.waiting >= maxQueued {
+		q.drop()
 	}
-	if len(q.queue) == cap(q.queue) && q.gone > len(q.queue)/2 { // no more room is taken than needed
-		n := copy(q.queue, q.queue[q.gone:])
-		clear(q.queue[n:])
-		q.queue, q.gone = q.queue[:n], 0
+	last := len(q.blocks) - 1
+	if last < 0 || len(q.blocks[last]) == flushAtMost || last == 0 && q.writing {
+		q.blocks = append(q.blocks, nil)
+		last++
 	}
-	q.queue = append(q.queue, r)
+	q.blocks[last] = append(q.blocks[last], r)
+	q.waiting++
 }
 
-// forget takes the n oldest off. q.mu is held.
-func (q *receipts) forget(n int) {
-	clear(q.queue[q.gone : q.gone+n])
-	q.gone += n
-	if q.gone < len(q.queue) {
-		return
+// drop gives up the oldest block that is not being written. q.mu is held.
+func (q *receipts) drop() {
+	oldest := 0
+	if q.writing {
+		oldest = 1
 	}
-	q.queue, q.gone = q.queue[:0], 0
-	if cap(q.queue) > 4*flushAtMost { // what a database that was away left
-		q.queue = nil
-	}
+	n := len(q.blocks[oldest])
+	q.blocks = slices.Delete(q.blocks, oldest, oldest+1)
+	q.waiting -= n
+	q.dropped += n
 }
 
 // pending finds a receipt that is not written yet.
 func (q *receipts) pending(id string) (sizing.Receipt, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, r := range q.queue[q.gone:] {
-		if r.Allocation.PredictionID == id {
-			return r, true
+	for _, block := range q.blocks {
+		for i := range block {
+			if block[i].Allocation.PredictionID == id {
+				return block[i], true
+			}
 		}
 	}
 	return sizing.Receipt{}, false
@@ -95,26 +98,39 @@ func (q *receipts) flush(ctx context.Context) {
 	q.flushMu.Lock()
 	defer q.flushMu.Unlock()
 	for {
-		q.mu.Lock()
-		batch := append(q.batch[:0], q.queue[q.gone:min(len(q.queue), q.gone+flushAtMost)]...)
-		q.batch = batch
-		dropped := q.dropped
-		q.mu.Unlock()
-		if len(batch) == 0 {
+		block := q.first()
+		if len(block) == 0 {
 			return
 		}
 		ctx, cancel := context.WithTimeout(ctx, flushTimeout)
-		err := q.save(ctx, batch)
+		err := q.save(ctx, block)
 		cancel()
+		q.written(err == nil)
 		if err != nil {
-			q.log.Warn("receipts wait for the database", "queued", len(batch), "dropped", dropped, "err", err)
+			waiting, dropped := q.queued()
+			q.log.Warn("receipts wait for the database", "queued", waiting, "dropped", dropped, "err", err)
 			return
 		}
-		q.mu.Lock()
-		// Drops while writing took from the front, and so did this write.
-		q.forget(max(0, len(batch)-(q.dropped-dropped)))
-		clear(batch)
-		q.mu.Unlock()
+	}
+}
+
+// first is the oldest block, for writing; nil where nothing waits.
+func (q *receipts) first() []sizing.Receipt {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.writing = len(q.blocks) > 0; !q.writing {
+		return nil
+	}
+	return q.blocks[0]
+}
+
+// written takes the oldest block off where that is stored.
+func (q *receipts) written(stored bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.writing = false; stored {
+		q.waiting -= len(q.blocks[0])
+		q.blocks = slices.Delete(q.blocks, 0, 1)
 	}
 }
 

@@ -15,37 +15,53 @@ func numbered(n int) sizing.Receipt {
 }
 
 func TestTheOldestReceiptsAreDroppedWhereTooManyWait(t *testing.T) {
-	var q receipts
-	for n := range maxQueued + 100 {
-		q.add(numbered(n))
+	for _, writing := range []bool{false, true} {
+		var q receipts
+		q.add(numbered(0))
+		if writing {
+			require.Len(t, q.first(), 1)
+		}
+		for n := 1; n <= maxQueued; n++ {
+			q.add(numbered(n))
+		}
+		waiting, dropped := q.queued()
+		assert.Equal(t, maxQueued+1, waiting+dropped)
+		assert.Equal(t, flushAtMost, dropped)
+		_, found := q.pending("0")
+		assert.Equal(t, writing, found, "what is being written may be stored already")
+		_, found = q.pending("1999")
+		assert.False(t, found)
+		_, found = q.pending("2001")
+		assert.True(t, found)
 	}
-	waiting, dropped := q.queued()
-	assert.Equal(t, maxQueued, waiting)
-	assert.Equal(t, 100, dropped)
-	_, found := q.pending("99")
-	assert.False(t, found)
-	_, found = q.pending("100")
-	assert.True(t, found)
 }
 
-// A writer takes a few off the front while others come: all are taken once, in order,
-// and the queue takes no more room than the most that ever waited needs.
+// Others come while some are written, and one write of three fails: all leave once, in
+// the order they came.
 func TestReceiptsLeaveInTheOrderTheyCame(t *testing.T) {
 	var q receipts
-	added, taken := 0, 0
-	for round := range 2000 {
-		for range 1 + round*7%50 {
+	added, left := 0, 0
+	come := func(n int) {
+		for range n {
 			q.add(numbered(added))
 			added++
 		}
-		for range min(1+round*5%60, added-taken) {
-			require.Equal(t, strconv.Itoa(taken), q.queue[q.gone].Allocation.PredictionID)
-			q.forget(1)
-			taken++
+	}
+	for round := range 300 {
+		come(round * 7 % 50)
+		block := q.first()
+		come(round * 3 % 11)
+		for i := range block {
+			require.Equal(t, strconv.Itoa(left+i), block[i].Allocation.PredictionID)
+		}
+		if stored := round%3 > 0 && len(block) > 0; len(block) > 0 {
+			q.written(stored)
+			if stored {
+				left += len(block)
+			}
 		}
 	}
 	waiting, dropped := q.queued()
-	assert.Equal(t, added-taken, waiting)
+	assert.Equal(t, added-left, waiting)
 	assert.Zero(t, dropped)
-	assert.Less(t, cap(q.queue), 2000)
 }
