@@ -32,28 +32,28 @@ func speckled(n, p int, rng *rand.Rand) *table.Table {
 }
 
 // known is the value of a subtree where only the columns in the set are known.
-func (f *explainer) known(at int32, x []float64, set uint) float64 {
-	n := &f.nodes[at]
+func (e *explainer) known(at int32, x []float64, set uint) float64 {
+	n := &e.nodes[at]
 	switch {
-	case f.isLeaf(at):
+	case e.isLeaf(at):
 		return n.cut
 	case set>>n.feature&1 == 1:
-		return f.known(n.next(x[n.feature]), x, set)
+		return e.known(n.next(x[n.feature]), x, set)
 	}
-	left, right := f.cover[n.child], f.cover[n.child+1]
-	return (left*f.known(n.child, x, set) + right*f.known(n.child+1, x, set)) / (left + right)
+	left, right := e.cover[n.child], e.cover[n.child+1]
+	return (left*e.known(n.child, x, set) + right*e.known(n.child+1, x, set)) / (left + right)
 }
 
 // shapley is the definition: over all sets without column j, what j adds.
-func (f *explainer) shapley(x []float64, j, p int) (phi float64) {
+func (e *explainer) shapley(x []float64, j, p int) (phi float64) {
 	for set := range uint(1) << p {
 		if set>>j&1 == 1 {
 			continue
 		}
 		size := bits.OnesCount(set)
 		weight := math.Gamma(float64(size+1)) * math.Gamma(float64(p-size)) / math.Gamma(float64(p+1))
-		for _, root := range f.roots {
-			phi += weight * (f.known(root, x, set|1<<j) - f.known(root, x, set))
+		for _, root := range e.roots {
+			phi += weight * (e.known(root, x, set|1<<j) - e.known(root, x, set))
 		}
 	}
 	return phi
