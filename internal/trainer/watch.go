@@ -26,9 +26,10 @@ import (
 // The first question is whether the kills of the newest receipts were ever too many, not
 // whether they still are: a model that learns from its kills heals before the watchdog
 // has its turn, and what was published is bad all the same. Alone it would blame a
-// model for a task that needs more today than yesterday. For the second, an earlier version is asked about the same tries, each
-// when it was told of as many as the one that answered had been told of: tries that
-// run side by side are all asked about before any of them ends.
+// model for a task that needs more today than yesterday. For the second, an earlier
+// version is asked about the same tries, each when it was told of as many as the one
+// that answered had been told of: tries that run side by side are all asked about
+// before any of them ends.
 const (
 	watchOver    = 500   // newest receipts of first tries
 	replayAtMost = 5_000 // rows of a replay
