@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -107,7 +108,7 @@ func (s *server) admit(next http.Handler) http.Handler {
 
 // refuse tells who was not let in, and counts those for whom there was no room.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	if err == errCrowded {
+	if errors.Is(err, errCrowded) {
 		s.metrics.crowded(callOf(r.Context()).route)
 	}
 	s.fail(w, r, err)
