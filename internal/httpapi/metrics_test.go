@@ -124,3 +124,15 @@ func BenchmarkCountAnAnswer(b *testing.B) {
 		m.request("POST /predict", http.StatusOK, time.Millisecond)
 	}
 }
+
+func TestPassesAreCountedByHowTheyEnded(t *testing.T) {
+	m := NewMetrics()
+	ended := m.Passes()
+	for _, err := range []error{nil, errors.New("the database is away"), nil} {
+		ended(err)
+	}
+	rec := httptest.NewRecorder()
+	Admin(m, Auth{Off: true}).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	assert.Contains(t, rec.Body.String(), `loadaware_retention_passes_total{result="done"} 2`)
+	assert.Contains(t, rec.Body.String(), `loadaware_retention_passes_total{result="failed"} 1`)
+}
