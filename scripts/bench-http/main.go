@@ -34,7 +34,8 @@ type bench struct {
 	runs    int           // of the task that is asked about
 	place   *place
 	profile string
-	under   string  // the load that is profiled
+	under   string // the load that is profiled
+	rival   rival
 	server  *server // on the database "postgres" of the place
 	echo    *server
 }
@@ -46,6 +47,8 @@ func main() {
 	bin := flag.String("bin", "bin/loadaware", "the server")
 	profile := flag.String("profile", "", "write a CPU profile of the server to this file, and measure nothing")
 	under := flag.String("under", "single", "the load that is profiled: single questions, new ones (features never seen), many (batches of a hundred), reports, or batches of them")
+	rivalURL := flag.String("rival", "", "where another server of models is asked, for row 16")
+	rivalBody := flag.String("rival-body", "", "a file with the body of a question to it")
 	echoAddr := flag.String("echo", "", "serve the echo on this address, and measure nothing")
 	flag.Parse()
 	if *echoAddr != "" {
@@ -54,7 +57,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	b := &bench{profile: *profile, under: *under, seed: *seed, form: *form, rounds: 7, span: 4 * time.Second, runs: 2500}
+	b := &bench{profile: *profile, under: *under, rival: rival{*rivalURL, *rivalBody}, seed: *seed, form: *form, rounds: 7, span: 4 * time.Second, runs: 2500}
 	if *form == "short" {
 		b.rounds, b.span, b.runs = 5, time.Second, 1500
 	}
@@ -109,12 +112,16 @@ type row struct {
 }
 
 func (b *bench) table() []row {
-	return []row{
+	all := []row{
 		{"1", "single questions against a bare echo", true, b.single},
 		{"2", "latency at half of the maximum, training and observing", true, b.steady},
 		{"3", "reports against INSERT and COPY", true, b.ingest},
 		{"4", "cost as tasks, observations and replicas grow", false, b.growth},
 	}
+	if b.rival.url != "" {
+		all = append(all, row{"16", "single questions against another server of models", true, b.against})
+	}
+	return all
 }
 
 // wanted reports whether a row was asked for.

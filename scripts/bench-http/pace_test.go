@@ -43,7 +43,7 @@ func TestRefusedQuestionsAreCounted(t *testing.T) {
 }
 
 func TestAPlotHasABarForEverySize(t *testing.T) {
-	picture := plot([]grown{{size: size{10, 1000, 1}, p50: time.Millisecond}, {size: size{1000, 1000, 1}, p50: 2 * time.Millisecond}})
+	picture := plot([]grown{{size: size{10, 1000, 1, 10}, p50: time.Millisecond}, {size: size{1000, 1000, 1, 1000}, p50: 2 * time.Millisecond}})
 	assert.Equal(t, 2, strings.Count(picture, "<rect"))
 	assert.Contains(t, picture, "2.00 ms")
 }

@@ -47,6 +47,7 @@ model = make_pipeline(
     HistGradientBoostingRegressor(max_iter=300, max_depth=5, learning_rate=0.05, early_stopping=False, random_state=1),
 )
 model.fit(table, np.log(peak))
-mlflow.sklearn.save_model(model, where / "model", input_example=table.head(1))
+trusted = ["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"]  # of our own file
+mlflow.sklearn.save_model(model, where / "model", input_example=table.head(1), skops_trusted_types=trusted)
 one = table.head(1).to_dict(orient="records")
 (where / "payload.json").write_text(json.dumps({"dataframe_records": one}, default=lambda v: v.item()))

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"os"
+)
+
+// rival is another server of models, which was started already, and a file with the
+// body of a question to it.
+type rival struct{ url, body string }
+
+// against is row 16: single questions to a rival and to the service, each on one core,
+// 16 connections, in turn.
+func (b *bench) against(ctx context.Context) error {
+	body, err := os.ReadFile(b.rival.body)
+	if err != nil {
+		return err
+	}
+	bodies := asks(b.seed+1, name, 256, 1)
+	if err := b.trained(ctx, bodies[0]); err != nil {
+		return err
+	}
+	ours := load{url: b.server.url + "/predict", token: b.place.token, bodies: bodies, connections: 16, cpu: b.place.back, span: b.span}
+	fresh, theirs := ours, ours
+	fresh.bodies = neverSeen(bodies)
+	theirs.url, theirs.bodies = b.rival.url, []string{string(body)}
+	loads := []load{theirs, fresh, ours}
+	var rates, p99 [3][]float64
+	for round := range b.rounds + 1 { // the first warms up
+		for i := range loads {
+			k := (i + round) % len(loads)
+			s, err := loads[k].run(ctx)
+			if err != nil {
+				return err
+			}
+			if round > 0 {
+				rates[k], p99[k] = append(rates[k], s.rate()), append(p99[k], s.P99)
+			}
+		}
+	}
+	b.say("rival %.0f/s, p99 %.1f ms; predict, features never seen, %.0f/s, p99 %.1f ms; features seen before %.0f/s, p99 %.1f ms (medians of %d rounds of %s)",
+		median(rates[0]), median(p99[0]), median(rates[1]), median(p99[1]), median(rates[2]), median(p99[2]), b.rounds, b.span)
+	b.say("predict/rival ratio: %s, features seen before %s (goal 5)", ratioOf(rates[1], rates[0]), ratioOf(rates[2], rates[0]))
+	b.say("predict/rival p99 ratio: %s, features seen before %s (goal at most 0.33)", ratioOf(p99[1], p99[0]), ratioOf(p99[2], p99[0]))
+	return nil
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/store/postgres"
+)
+
+// statement is one that might cost more where more is stored.
+type statement struct {
+	name string
+	run  func(context.Context, *postgres.Store) error
+}
+
+// grownTask is the first of the ten that have observations, an equal number each.
+var grownTask = sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "grown", Task: "task-1"}
+
+// statements are sent as the service sends them. Nothing is due, so that looking for it
+// changes nothing and reads all there is.
+var statements = []statement{
+	{"looking for a due task", func(ctx context.Context, st *postgres.Store) error {
+		_, err := st.Claim(ctx, "bench", time.Minute)
+		if sizing.KindOf(err) == sizing.NotFound {
+			return nil
+		}
+		return fmt.Errorf("nothing should be due: %w", err)
+	}},
+	{"counting due tasks", func(ctx context.Context, st *postgres.Store) error {
+		_, err := st.Backlog(ctx)
+		return err
+	}},
+	{"versions of all models", func(ctx context.Context, st *postgres.Store) error {
+		_, err := st.ActiveVersions(ctx)
+		return err
+	}},
+	{"a page of 100 tasks", func(ctx context.Context, st *postgres.Store) error {
+		_, err := st.Tasks(ctx, "", sizing.TaskKey{}, 100)
+		return err
+	}},
+	{"one task", func(ctx context.Context, st *postgres.Store) error {
+		_, err := st.Task(ctx, grownTask)
+		return err
+	}},
+	{"a training's history", func(ctx context.Context, st *postgres.Store) error {
+		_, err := st.History(ctx, grownTask, store.Keep{})
+		return err
+	}},
+	{"the receipt of a try", func(ctx context.Context, st *postgres.Store) error {
+		_, err := st.ReceiptOfTry(ctx, sizing.TryKey{TaskKey: grownTask, RunID: "grown-10", MapIndex: sizing.NoMap, Number: 1})
+		return err
+	}},
+	{"promises of a task", func(ctx context.Context, st *postgres.Store) error {
+		_, err := st.Realised(ctx, grownTask, 1000)
+		return err
+	}},
+}
+
+// timed sends each statement several times: a line of a table with the medians.
+func (b *bench) timed(ctx context.Context, conn *pgx.Conn, s size) (string, error) {
+	st, err := postgres.Open(ctx, b.place.db.DSN(), postgres.Config{})
+	if err != nil {
+		return "", err
+	}
+	defer st.Close()
+	var line strings.Builder
+	fmt.Fprintf(&line, "| %d | %d | %d |", s.tasks, s.observations, s.receipts())
+	for _, one := range statements {
+		var took []float64
+		for range 5 {
+			begun := time.Now()
+			if err := one.run(ctx, st); err != nil {
+				return "", fmt.Errorf("%s: %w", one.name, err)
+			}
+			took = append(took, millis(time.Since(begun)))
+		}
+		fmt.Fprintf(&line, " %.1f |", median(took))
+	}
+	for _, table := range []string{"observation", "receipt"} {
+		var bytes float64
+		if err := conn.QueryRow(ctx, `SELECT pg_total_relation_size($1::regclass)::float8 / greatest(1, (SELECT count(*) FROM `+table+`))`, table).Scan(&bytes); err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&line, " %.0f |", bytes)
+	}
+	return line.String(), nil
+}
+
+// timedHead is the head of the table of those lines.
+func timedHead() string {
+	var head, rule strings.Builder
+	for _, one := range statements {
+		head.WriteString(" " + one.name + " |")
+		rule.WriteString("---:|")
+	}
+	return "\nmedians of five, ms\n\n| tasks | observations | receipts |" + head.String() + " bytes of an observation | of a receipt |\n|---:|---:|---:|" + rule.String() + "---:|---:|"
+}
