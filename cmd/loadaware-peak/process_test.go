@@ -45,7 +45,8 @@ type end struct {
 	output string
 }
 
-// play runs a command, sends signals once it has said that it is ready, and waits.
+// play runs a command, sends each signal once it has said that it is ready for it, and
+// waits: signals of a kind that is pending are lost.
 func play(t *testing.T, input string, signals []syscall.Signal, command ...string) end {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin = strings.NewReader(input)
@@ -56,14 +57,15 @@ func play(t *testing.T, input string, signals []syscall.Signal, command ...strin
 	require.NoError(t, cmd.Start())
 	out := bufio.NewReader(pipe)
 	var said string
-	for len(signals) > 0 && !strings.HasSuffix(said, "ready\n") {
-		line, err := out.ReadString('\n')
-		require.NoError(t, err, "the program has not got ready: %s", errors.String())
-		said += line
-	}
 	for _, s := range signals {
+		for {
+			line, err := out.ReadString('\n')
+			require.NoError(t, err, "the program has not got ready: %s", errors.String())
+			if said += line; line == "ready\n" {
+				break
+			}
+		}
 		require.NoError(t, cmd.Process.Signal(s))
-		time.Sleep(20 * time.Millisecond) // signals of a kind that is pending are lost
 	}
 	rest, err := io.ReadAll(out)
 	require.NoError(t, err)

@@ -64,9 +64,9 @@ func do(verb, first, second string) {
 		signal.Ignore(syscall.Signal(number(first)))
 	case "count":
 		came := notify(first)
-		fmt.Println("ready")
 		late := time.After(10 * time.Second)
 		for range number(second) {
+			fmt.Println("ready")
 			select {
 			case <-came:
 			case <-late:
