@@ -39,14 +39,13 @@ func (g grown) ofModel() string {
 
 // sizes grow one thing at a time.
 func (b *bench) sizes() []size {
-	all := []size{{10, 1_000, 1, 10}, {100, 1_000, 1, 100}, {1_000, 1_000, 1, 200}, {1_000, 10_000, 1, 200}, {1_000, 100_000, 1, 200}, {1_000, 1_000_000, 1, 200}, {1_000, 1_000_000, 2, 200}, {1_000, 1_000_000, 3, 200}}
 	switch b.form {
 	case "short": // not measured unless it is asked for: a look
 		return []size{{10, 1_000, 1, 10}, {100, 1_000, 1, 100}, {200, 1_000, 1, 200}, {2_000, 1_000, 1, 200}, {2_000, 100_000, 1, 200}}
 	case "long":
-		all = append(all, size{1_000, 10_000_000, 1, 200}, size{10_000, 10_000_000, 1, 200}, size{10_000, 10_000_000, 3, 200}, size{10_000, 10_000_000, 1, 4_000})
+		return []size{{100, 1_000, 1, 100}, {1_000, 1_000, 1, 200}, {1_000, 1_000_000, 1, 200}, {10_000, 10_000_000, 1, 200}, {10_000, 10_000_000, 2, 200}, {10_000, 10_000_000, 3, 200}, {10_000, 10_000_000, 1, 2_000}}
 	}
-	return all
+	return []size{{10, 1_000, 1, 10}, {100, 1_000, 1, 100}, {1_000, 1_000, 1, 200}, {1_000, 10_000, 1, 200}, {1_000, 100_000, 1, 200}, {1_000, 1_000_000, 1, 200}, {1_000, 1_000_000, 2, 200}, {1_000, 1_000_000, 3, 200}}
 }
 
 // growth is row 4: what a question, a model and a start cost as tasks, observations
@@ -112,6 +111,8 @@ func grow(ctx context.Context, conn *pgx.Conn, s size) error {
 			SELECT grown.id, 'grown-' || i, -1, 1, 1, false, now() - interval '300 days' + i * interval '1 second', 1000000000 + i, 60000000, hashint8(i), '{1,2,3,4,5,6,7,8,9,10,11,18262}'
 			FROM generate_series((SELECT count(*) + 1 FROM observation JOIN task ON task.id = task AND dag_id = 'grown'), $1::bigint) i
 			JOIN task AS grown ON dag_id = 'grown' AND task_id = 'task-' || (1 + i % 10) ON CONFLICT DO NOTHING`,
+		// All of it was learned, as it were: there is no tail to learn when a model is opened.
+		`UPDATE model SET last_seq = (SELECT max(seq) FROM observation) FROM task WHERE task.id = model.task AND dag_id = 'grown' AND $1::bigint > 0`,
 		`UPDATE tally SET observations = $1::bigint / 10 FROM task WHERE task.id = tally.task AND dag_id = 'grown' AND task_id IN (SELECT 'task-' || i FROM generate_series(1, 10) i) AND observations < $1::bigint / 10`,
 		`INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, promised, task_limit, guard, body, model_version, told)
 			SELECT 'ffff' || lpad(to_hex(i >> 16), 4, '0') || '-' || lpad(to_hex(i & 65535), 4, '0') || '-7000-8000-000000000000', namespace, 'grown', 'task-' || (1 + i % 10), 'grown-' || i, -1, 1,
