@@ -240,7 +240,7 @@ func searchBins(peaks, seconds []float64) (sizing.Bins, error) {
 	}
 	var bins sizing.Bins
 	for _, edge := range edges {
-		if b := sizing.Bytes(math.Ceil(edge)); len(bins) == 0 || b > bins[len(bins)-1] {
+		if b := sizing.Bytes(min(math.Ceil(edge), sizing.MaxBytes)); len(bins) == 0 || b > bins[len(bins)-1] {
 			bins = append(bins, b)
 		}
 	}

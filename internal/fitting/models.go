@@ -273,7 +273,7 @@ func (m *models) askRow(cells []sizing.Value, p *experts.Point, b *buffers) {
 	level := &p.Level
 	level[experts.Line] = m.onLine(b.line)
 	floor := math.Exp(m.Low-ridgeSlack) / m.Unit
-	level[experts.Plain] = math.Log(max(m.ridges[peak].Predict(b.line), floor) * m.Unit)
+	level[experts.Plain] = math.Log(max(floor, min(m.ridges[peak].Predict(b.line), sizing.MaxBytes/m.Unit)) * m.Unit)
 	p.Duration = max(0, min(maxLogSeconds, m.ridges[logSeconds].Predict(b.line)))
 	level[experts.Trees], level[experts.LineTrees] = level[experts.Line], level[experts.Line]
 	if m.Trees != nil {

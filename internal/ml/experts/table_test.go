@@ -53,13 +53,15 @@ func TestSortedIsWhatTheLibrarySorts(t *testing.T) {
 	for n := range 300 {
 		values := make([]float64, n)
 		for i := range values {
-			switch n % 4 {
+			switch n % 5 {
 			case 0:
 				values[i] = rng.NormFloat64()
 			case 1:
 				values[i] = math.Exp(5 * rng.NormFloat64()) // most in one place
 			case 2:
 				values[i] = float64(rng.IntN(3)) - 1
+			case 3:
+				values[i] = (float64(rng.IntN(3)) - 1) * math.MaxFloat64 // their range is no number
 			default:
 				values[i] = 1 + float64(rng.IntN(2))*0x1p-52 // a hair apart
 			}

@@ -160,8 +160,8 @@ func sorted(values, dst []float64) []float64 {
 	}
 	low, high := slices.Min(values), slices.Max(values)
 	share := (places - 1) / (high - low)
-	if !(share < math.MaxFloat64) || len(values) > math.MaxUint8 {
-		slices.Sort(dst) // they hardly differ, or are too many
+	if !(share > 0 && share < math.MaxFloat64) || len(values) > math.MaxUint8 {
+		slices.Sort(dst) // they hardly differ, or too much, or are too many
 		return dst
 	}
 	var before [places + 1]uint8

@@ -76,6 +76,9 @@ func (r *Ridge) Predict(x []float64) float64 {
 			y += c * d
 		}
 	}
+	if math.IsNaN(y) { // columns overflowed against each other, and tell nothing
+		return r.level
+	}
 	return y
 }
 

@@ -107,6 +107,14 @@ func TestAColumnWhoseSquaresOverflowIsLeftOutAlone(t *testing.T) {
 	assert.InDelta(t, 5, r.Predict([]float64{5, 1e200}), 1e-6)
 }
 
+// Two columns that overflow against each other say nothing; the mean does.
+func TestARowThatOverflowsIsPredictedAsTheMean(t *testing.T) {
+	r, err := linear.Fit(&table.Table{Names: named(2), X: []float64{1, 1, 2, -3, 3, 2, 4, 0}, Y: []float64{1e10, 2e10, 3e10, 4e10}}, linear.Config{})
+	require.NoError(t, err)
+	y := r.Predict([]float64{math.MaxFloat64, math.MaxFloat64 * -math.Copysign(1, r.Coefficients()[0]*r.Coefficients()[1])})
+	assert.InDelta(t, 2.5e10, y, 1)
+}
+
 func TestFitRefusesWhatItCannotSolve(t *testing.T) {
 	_, err := linear.Fit(&table.Table{Names: named(1)}, linear.Config{})
 	assert.ErrorIs(t, err, table.ErrShape, "no rows")
