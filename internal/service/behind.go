@@ -1,17 +1,21 @@
 package service
 
 import (
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/fitting"
 )
 
-// A batch is acknowledged before the models have learned it: that takes longer than
-// storing it. Few reports are learned at once, so that the next answer knows of them.
+// Few reports are learned before they are acknowledged, so that the next answer knows of
+// them. Those of a large batch, and those that come while another of their task is being
+// learned, are acknowledged first: learning a row takes longer than storing it.
 const (
 	learnAtOnce  = 100        // reports of one call that are learned before it is acknowledged
 	behindAtMost = tailAtMost // reports of a task that wait to be learned; of more, the newest: the training that they made due learns all
+	restFor      = 3          // times what learning took, between two of those that wait: answers come first
 )
 
 // behind are reports of a task that were acknowledged and not learned yet, oldest
@@ -22,8 +26,27 @@ type behind struct {
 	learning bool
 }
 
-// learnBehind learns what was told soon, and returns at once.
-func (t *task) learnBehind(told []fitting.Told) {
+// learnNow learns a report, unless another of the task is being learned: then soon.
+func (s *Service) learnNow(t *task, told fitting.Told) {
+	b := &t.behind
+	b.mu.Lock()
+	busy := b.learning
+	b.learning = true
+	b.mu.Unlock()
+	if busy {
+		s.learnSoon(t, []fitting.Told{told})
+		return
+	}
+	s.learn(t, told)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.learning = len(b.waiting) > 0; b.learning {
+		go s.learnWaiting(t)
+	}
+}
+
+// learnSoon learns what was told soon, and returns at once.
+func (s *Service) learnSoon(t *task, told []fitting.Told) {
 	b := &t.behind
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -33,22 +56,32 @@ func (t *task) learnBehind(told []fitting.Told) {
 	}
 	if !b.learning {
 		b.learning = true
-		go t.catchUp()
+		go s.learnWaiting(t)
 	}
 }
 
-// catchUp learns what waits, and takes half of the time for it: a process that has one
-// CPU hears of the network while nothing runs.
-func (t *task) catchUp() {
+// learnWaiting learns what waits, and rests in between.
+func (s *Service) learnWaiting(t *task) {
 	for {
 		told, ok := t.behind.next()
 		if !ok {
 			return
 		}
 		began := time.Now()
-		t.learn(told)
-		time.Sleep(time.Since(began))
+		s.learn(t, told)
+		time.Sleep(restFor * time.Since(began))
 	}
+}
+
+// learn lets the model of a task learn a report. A panic stays with the task: the report
+// is stored, and the training that it made due begins with the stored ones.
+func (s *Service) learn(t *task, told fitting.Told) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.log.Error("learning a report panicked, please report this", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+		}
+	}()
+	t.learn(told)
 }
 
 // next takes the oldest out; where none is left, nobody learns any more.

@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,4 +18,24 @@ func TestALargeBatchIsLearnedSoonAfterItWasAcknowledged(t *testing.T) {
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
 	r.until(func() bool { return r.told("load") == 250 }, "also by what was trained meanwhile")
+}
+
+// Reports that come one after the other are each learned before they are acknowledged;
+// of those that come at once, none is lost or learned twice.
+func TestReportsThatComeAtOnceAreAllLearned(t *testing.T) {
+	r := newReplica(t)
+	for n := range 5 {
+		r.tell(success("load", n, 165))
+		assert.Equal(t, n+1, r.told("load"))
+	}
+	var callers sync.WaitGroup
+	for caller := range 16 {
+		callers.Go(func() {
+			for n := range 10 {
+				r.tell(success("load", 5+10*caller+n, 165))
+			}
+		})
+	}
+	callers.Wait()
+	r.until(func() bool { return r.told("load") == 165 }, "learned")
 }

@@ -42,13 +42,13 @@ func (s *Service) Observe(ctx context.Context, told []sizing.Observation) ([]siz
 		switch {
 		case told == nil:
 		case len(recorded) <= learnAtOnce:
-			t.learn(*told)
+			s.learnNow(t, *told)
 		default:
 			behind[t] = append(behind[t], *told)
 		}
 	}
 	for t, told := range behind {
-		t.learnBehind(told)
+		s.learnSoon(t, told)
 	}
 	return results, nil
 }
