@@ -150,7 +150,12 @@ func (p *place) launch(ctx context.Context, cmd *exec.Cmd, addr, admin, ready st
 
 // call posts a body, and reads the answer where one is wanted.
 func (p *place) call(ctx context.Context, url string, body, answer any) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(text(body)))
+	return p.post(ctx, url, text(body), answer)
+}
+
+// post is call with a body that was written already.
+func (p *place) post(ctx context.Context, url, body string, answer any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
