@@ -7,14 +7,17 @@ package migrations
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/golang-migrate/migrate/v4"
+	"github.com/golang-migrate/migrate/v4/database"
 	driver "github.com/golang-migrate/migrate/v4/database/pgx/v5"
 	"github.com/golang-migrate/migrate/v4/source/iofs"
 	"github.com/jackc/pgx/v5"
@@ -26,7 +29,17 @@ var steps embed.FS
 
 // lockTimeout bounds the wait for another replica's migration, and for sessions
 // that hold a table that a step has to change.
-const lockTimeout = "60s"
+const lockTimeout = time.Minute
+
+// A step that waits for a table holds up all who come after it, reports among them. So
+// it waits for onePush at a time, and lets them pass in between.
+const (
+	onePush = time.Second
+	letPass = time.Second
+)
+
+// turn is the advisory lock of those who bring the tables up to date.
+const turn = 0x6c6f6164_61776172 // "loadawar"
 
 // Up applies every step that the database lacks. An error says what to do about
 // it: a database that does not answer, is locked for too long, is dirty, or
@@ -38,12 +51,74 @@ func Up(ctx context.Context, dsn string) error {
 	if err != nil {
 		return err
 	}
-	return run(ctx, dsn, func(m *migrate.Migrate) error {
+	return run(ctx, dsn, onePush, func(m *migrate.Migrate, db *sql.DB) error {
+		mine, err := takeTurn(ctx, db)
+		if err != nil {
+			return err
+		}
+		defer mine.Close()
 		if version, dirty, err := m.Version(); err == nil && !dirty && version > newest {
 			return nil
 		}
-		return m.Up()
+		return push(ctx, m)
 	})
+}
+
+// takeTurn waits until no other replica brings the tables up to date. The turn ends with
+// the connection's session.
+func takeTurn(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
+	mine, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, err = mine.ExecContext(ctx, fmt.Sprintf("SET lock_timeout = %d", lockTimeout.Milliseconds()))
+	if err == nil {
+		_, err = mine.ExecContext(ctx, "SELECT pg_advisory_lock($1)", int64(turn))
+	}
+	if err != nil {
+		return nil, errors.Join(err, mine.Close())
+	}
+	return mine, nil
+}
+
+// push applies steps, again and again while sessions hold what a step has to change.
+// Nobody else applies steps meanwhile, so that a mark of one that broke off is our own,
+// and of a step that got no lock nothing was done.
+func push(ctx context.Context, m *migrate.Migrate) error {
+	for until := time.Now().Add(lockTimeout); ; {
+		err := m.Up()
+		if err == nil || !lockTimedOut(err) || time.Now().After(until) {
+			return err
+		}
+		version, dirty, failed := m.Version()
+		if failed == nil && dirty {
+			failed = m.Force(before(version))
+		}
+		if failed != nil {
+			return errors.Join(err, failed)
+		}
+		select {
+		case <-time.After(letPass):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// lockTimedOut reports whether a statement waited too long for a lock (SQLSTATE 55P03).
+func lockTimedOut(err error) bool { return strings.Contains(err.Error(), "lock timeout") }
+
+// before is the step before one; that of the first is database.NilVersion.
+func before(version uint) int {
+	names, _ := fs.Glob(steps, "*.up.sql") // the pattern is good
+	last := database.NilVersion
+	for _, name := range names {
+		number, _, _ := strings.Cut(name, "_")
+		if n, err := strconv.Atoi(number); err == nil && n < int(version) {
+			last = n
+		}
+	}
+	return last
 }
 
 // Down takes the newest n steps back, with the data in what they created. Fewer
@@ -52,7 +127,7 @@ func Down(ctx context.Context, dsn string, n int) error {
 	if n < 1 {
 		return fmt.Errorf("steps to go down must be 1 or more, not %d", n)
 	}
-	return run(ctx, dsn, func(m *migrate.Migrate) error {
+	return run(ctx, dsn, lockTimeout, func(m *migrate.Migrate, _ *sql.DB) error {
 		err := m.Steps(-n)
 		if short := (migrate.ErrShortLimit{}); errors.As(err, &short) || errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -67,7 +142,7 @@ func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest u
 	if newest, err = newestStep(); err != nil {
 		return 0, false, 0, err
 	}
-	err = run(ctx, dsn, func(m *migrate.Migrate) error {
+	err = run(ctx, dsn, lockTimeout, func(m *migrate.Migrate, _ *sql.DB) error {
 		var err error
 		version, dirty, err = m.Version()
 		if errors.Is(err, migrate.ErrNilVersion) {
@@ -81,13 +156,13 @@ func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest u
 // Newest is the number of the newest step.
 func Newest() (uint, error) { return newestStep() }
 
-// run opens the database and hands it to do.
-func run(ctx context.Context, dsn string, do func(*migrate.Migrate) error) error {
+// run opens the database and hands it to do. A statement waits so long for a lock.
+func run(ctx context.Context, dsn string, wait time.Duration, do func(*migrate.Migrate, *sql.DB) error) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return fmt.Errorf("DATABASE_URL is not understood: write postgres://user:password@host:5432/database: %w", err)
 	}
-	config.RuntimeParams["lock_timeout"] = lockTimeout
+	config.RuntimeParams["lock_timeout"] = strconv.FormatInt(wait.Milliseconds(), 10)
 	db := stdlib.OpenDB(*config)
 	defer db.Close()
 	if err := db.PingContext(ctx); err != nil {
@@ -107,7 +182,7 @@ func run(ctx context.Context, dsn string, do func(*migrate.Migrate) error) error
 	}
 	defer m.Close()
 	defer context.AfterFunc(ctx, func() { m.GracefulStop <- true })()
-	return explain(do(m))
+	return explain(do(m, db))
 }
 
 // explain says what to do about an error of golang-migrate.
@@ -120,7 +195,7 @@ func explain(err error) error {
 		// A crash can fall before or after the step's commit, so a person has to look.
 		return fmt.Errorf("migration %d broke off. A step is applied whole or not at all: if what migrations/%04d_*.up.sql creates is there, run UPDATE schema_migrations SET dirty = false; if not, run %s; then start again: %w",
 			dirty.Version, dirty.Version, rewind(dirty.Version), err)
-	case errors.Is(err, migrate.ErrLockTimeout), errors.Is(err, migrate.ErrLocked), strings.Contains(err.Error(), "lock timeout"):
+	case errors.Is(err, migrate.ErrLockTimeout), errors.Is(err, migrate.ErrLocked), lockTimedOut(err):
 		return fmt.Errorf("another migration, or a long transaction, holds the database: let it end and try again: %w", err)
 	}
 	return fmt.Errorf("the migration failed and was rolled back; mend its cause and start again, which tells the next step: %w", err)

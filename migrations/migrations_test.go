@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
@@ -151,4 +152,43 @@ func TestADatabaseThatDoesNotAnswerIsNamedAsSuch(t *testing.T) {
 	} {
 		assert.ErrorContains(t, migrations.Up(context.Background(), dsn), want)
 	}
+}
+
+// A step that changes a table waits for whoever reads it; those who come after it must
+// not wait as long.
+func TestAStepThatWaitsLetsOthersPass(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	newest := requireStatus(t, dsn, latest(t), false)
+	require.NoError(t, migrations.Down(t.Context(), dsn, int(newest)-3)) // the fourth changes observation
+	reader, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	defer reader.Close(t.Context())
+	_, err = reader.Exec(t.Context(), "BEGIN; SELECT FROM observation")
+	require.NoError(t, err)
+	var migration errgroup.Group
+	migration.Go(func() error { return migrations.Up(t.Context(), dsn) })
+
+	waiting := func() bool {
+		var n int
+		watcher, err := pgx.Connect(t.Context(), dsn)
+		require.NoError(t, err)
+		defer watcher.Close(t.Context())
+		require.NoError(t, watcher.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'observation'::regclass").Scan(&n))
+		return n > 0
+	}
+	require.Eventually(t, waiting, 10*time.Second, 10*time.Millisecond, "the step waits for the reader")
+	require.NoError(t, exec(t, dsn, "SET lock_timeout = '20s'; DELETE FROM observation"), "passes though the reader stays")
+	require.Eventually(t, waiting, 10*time.Second, 10*time.Millisecond, "the step comes again")
+
+	_, err = reader.Exec(t.Context(), "COMMIT")
+	require.NoError(t, err)
+	require.NoError(t, migration.Wait())
+	requireStatus(t, dsn, newest, false)
+}
+
+func latest(t *testing.T) uint {
+	n, err := migrations.Newest()
+	require.NoError(t, err)
+	return n
 }
