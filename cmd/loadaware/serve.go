@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/loadaware/loadaware/internal/httpapi"
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/tracing"
@@ -61,14 +63,11 @@ func serve(ctx context.Context, con console, args []string) error {
 		return usageErrorf("%v", err)
 	}
 	log := cmd.logger(con)
-	tracer, endTracing, err := tracing.Start(ctx, tracing.Config{Endpoint: cmd.TraceTo, Headers: cmd.TraceAs, Version: buildVersion}, log)
+	tracer, endTracing, err := cmd.trace(ctx, log)
 	if err != nil {
-		return usageErrorf("%v", err)
+		return err
 	}
-	defer flushTraces(endTracing, log)
-	if tracer != nil {
-		cmd.statements = tracing.Queries{Tracer: tracer}
-	}
+	defer endTracing()
 	doors, err := openDoors(ctx, &cmd.config, len(tokens) > 0, log)
 	if err != nil {
 		return err
@@ -100,11 +99,22 @@ func serve(ctx context.Context, con console, args []string) error {
 	return doors.serve(ctx, house{main: api, admin: httpapi.Admin(metrics, auth), work: together(svc.Run, worker.Run, keeper.Run), welcome: hello.say}, log)
 }
 
-// flushTraces sends the last spans; a collector that is away holds up nothing for long.
-func flushTraces(end func(context.Context) error, log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if err := end(ctx); err != nil {
-		log.Warn("the last traces are lost", "err", err)
+// trace begins the tracing that was asked for, statements to the database included; the
+// tracer is nil where none was. end sends the last spans; a collector that is away holds
+// up nothing for long.
+func (c *config) trace(ctx context.Context, log *slog.Logger) (tracer trace.Tracer, end func(), err error) {
+	tracer, flush, err := tracing.Start(ctx, tracing.Config{Endpoint: c.TraceTo, Headers: c.TraceAs, Version: buildVersion}, log)
+	if err != nil {
+		return nil, nil, usageErrorf("%v", err)
 	}
+	if tracer != nil {
+		c.statements = tracing.Queries{Tracer: tracer}
+	}
+	return tracer, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := flush(ctx); err != nil {
+			log.Warn("the last traces are lost", "err", err)
+		}
+	}, nil
 }

@@ -8,7 +8,6 @@ import (
 	"runtime"
 
 	"github.com/loadaware/loadaware/internal/store/postgres"
-	"github.com/loadaware/loadaware/internal/tracing"
 	"github.com/loadaware/loadaware/internal/trainer"
 	"github.com/loadaware/loadaware/internal/trainer/apart"
 )
@@ -35,14 +34,11 @@ func train(ctx context.Context, con console, args []string) error {
 		return usageErrorf("train needs a database that is ready: name it by DATABASE_URL")
 	}
 	log := cmd.logger(con)
-	tracer, endTracing, err := tracing.Start(ctx, tracing.Config{Endpoint: cmd.TraceTo, Headers: cmd.TraceAs, Version: buildVersion}, log)
+	_, endTracing, err := cmd.trace(ctx, log)
 	if err != nil {
-		return usageErrorf("%v", err)
+		return err
 	}
-	defer flushTraces(endTracing, log)
-	if tracer != nil {
-		cmd.statements = tracing.Queries{Tracer: tracer}
-	}
+	defer endTracing()
 	// What interrupts a terminal or stops a container reaches serve, which ends the input
 	// when the last answer is given.
 	ctx = context.WithoutCancel(ctx)

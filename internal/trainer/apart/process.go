@@ -34,8 +34,7 @@ type Process struct {
 }
 
 // New makes a Process of a command that serves a Line on its standard input and output,
-// and logs where it likes. ended is told of every training, as trainer.Config.Ended is;
-// nobody if nil.
+// and logs where it likes. ended is told of every training, as trainer.Config.Ended is.
 func New(command func(context.Context) *exec.Cmd, ended func(trainer.Ended), log *slog.Logger) *Process {
 	return &Process{command: command, ended: ended, log: log, up: make(chan struct{}), waiting: map[uint64]chan<- told{}}
 }
@@ -104,9 +103,7 @@ func (p *Process) listen(out io.Reader) {
 			return
 		}
 		if t.ID == 0 {
-			if p.ended != nil {
-				p.ended(trainer.Ended{Search: t.Search, Report: t.Report, Err: t.Failed.err(), Took: t.Took})
-			}
+			p.ended(trainer.Ended{Search: t.Search, Report: t.Report, Err: t.Failed.err(), Took: t.Took})
 			continue
 		}
 		p.mu.Lock()
