@@ -4,5 +4,5 @@ package service
 func (s *Service) Remembered() int {
 	s.tries.mu.Lock()
 	defer s.tries.mu.Unlock()
-	return len(s.tries.asked)
+	return s.tries.asked.len()
 }

@@ -156,7 +156,7 @@ func (s *Service) readPolicy(ctx context.Context, key sizing.TaskKey) (*task, er
 
 // endElsewhere forgets the tries that were asked about here and reported to another
 // replica, which a new model is the occasion to hear of: those after row seq. Without
-// it they would be remembered until maxTries, and count as open for ever.
+// it they would be remembered until they were too many, and count as open for ever.
 func (s *Service) endElsewhere(ctx context.Context, key sizing.TaskKey, t *task, seq int64) error {
 	if seq == 0 {
 		return nil // the first model here: nothing was asked before it

@@ -58,7 +58,7 @@ func (s *Service) Observe(ctx context.Context, told []sizing.Observation) ([]siz
 func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 	if o.Features == nil {
 		if a, ok := s.tries.answered(o.Try); ok {
-			o.Features = a.features
+			o.Features = a.features.read()
 		}
 	}
 	return o

@@ -63,7 +63,7 @@ func newID() string {
 // reports whether it is the first to a try.
 func (s *Service) remember(ask *sizing.Ask, a *sizing.Allocation, now time.Time) (first bool) {
 	if ask.Try.RunID != "" {
-		first = s.tries.ask(ask.Try, asked{features: ask.Features, limit: a.Memory.Limit, promised: a.Risk.Promised, at: now})
+		first = s.tries.ask(ask.Try, asked{limit: a.Memory.Limit, promised: a.Risk.Promised}, ask.Features)
 	}
 	s.receipts.add(sizing.Receipt{Ask: *ask, Allocation: *a, At: now})
 	return first

@@ -2,24 +2,15 @@ package service
 
 import (
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxTries bounds what is remembered of tries that have not ended; beyond it the
-// oldest are forgotten, which costs a read of the store, never an answer.
-const maxTries = 100_000
-
-// asked is one try that was answered and has not been reported yet.
-type asked struct {
-	features sizing.Features
-	limit    sizing.Bytes
-	promised *float64
-	at       time.Time
-}
+// maxLifted bounds what is remembered of runs that were killed and never ended; beyond it
+// the oldest is forgotten, which costs a read of the store, never an answer.
+const maxLifted = 100_000
 
 // runKey names what is lifted: one (run, map index) of a task.
 type runKey struct {
@@ -50,39 +41,23 @@ func (l lifted) highest() sizing.Bytes {
 // tries remembers what was asked and what was killed. The zero value is ready.
 type tries struct {
 	mu     sync.Mutex
-	asked  map[sizing.TryKey]asked
+	asked  askedTries
 	lifted map[runKey]lifted
-	order  []sizing.TryKey // of asking, for forgetting
 }
 
 // ask remembers an answer, and reports whether it is the try's first.
-func (ts *tries) ask(try sizing.TryKey, a asked) bool {
+func (ts *tries) ask(try sizing.TryKey, a asked, features sizing.Features) (first bool) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if ts.asked == nil {
-		ts.asked = map[sizing.TryKey]asked{}
-	}
-	_, again := ts.asked[try]
-	if !again {
-		ts.order = append(ts.order, try)
-	}
-	ts.asked[try] = a
-	if len(ts.order) > 2*len(ts.asked)+1000 { // most of them have ended
-		ts.order = slices.DeleteFunc(ts.order, func(t sizing.TryKey) bool { _, ok := ts.asked[t]; return !ok })
-	}
-	for len(ts.order) > maxTries {
-		delete(ts.asked, ts.order[0])
-		ts.order = ts.order[1:]
-	}
-	return !again
+	return ts.asked.put(&try, &a, features)
 }
 
 // end forgets a try that has ended, and says what was answered.
 func (ts *tries) end(try sizing.TryKey) (asked, bool) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	a, ok := ts.asked[try]
-	delete(ts.asked, try)
+	a, ok := ts.asked.get(&try)
+	ts.asked.drop(&try)
 	return a, ok
 }
 
@@ -90,18 +65,15 @@ func (ts *tries) end(try sizing.TryKey) (asked, bool) {
 func (ts *tries) answered(try sizing.TryKey) (asked, bool) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	a, ok := ts.asked[try]
-	return a, ok
+	return ts.asked.get(&try)
 }
 
 // features are those that a try was asked or reported with; nil if not known.
 func (ts *tries) features(try sizing.TryKey) sizing.Features {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	if a, ok := ts.asked[try]; ok {
-		return a.features
+	if a, ok := ts.answered(try); ok {
+		return a.features.read()
 	}
-	return ts.lifted[runOf(try)].features
+	return ts.run(runOf(try)).features
 }
 
 // kill remembers that a try died with less than it needed.
@@ -121,7 +93,7 @@ func (ts *tries) kill(try sizing.TryKey, had sizing.Bytes, features sizing.Featu
 		l.features = features
 	}
 	ts.lifted[key] = l
-	if len(ts.lifted) > maxTries {
+	if len(ts.lifted) > maxLifted {
 		ts.forgetOldestRun()
 	}
 }
@@ -174,7 +146,7 @@ func (ts *tries) endRun(try sizing.TryKey) {
 func (ts *tries) forget(try sizing.TryKey) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	delete(ts.asked, try)
+	ts.asked.drop(&try)
 	if l, ok := ts.lifted[runOf(try)]; ok {
 		delete(l.killed, try.Number)
 		if len(l.killed) == 0 {
@@ -187,6 +159,6 @@ func (ts *tries) forget(try sizing.TryKey) {
 func (ts *tries) forgetTask(task sizing.TaskKey) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	maps.DeleteFunc(ts.asked, func(try sizing.TryKey, _ asked) bool { return try.TaskKey == task })
+	ts.asked.dropTask(task)
 	maps.DeleteFunc(ts.lifted, func(run runKey, _ lifted) bool { return run.TaskKey == task })
 }

@@ -1,0 +1,125 @@
+package service
+
+import (
+	"bytes"
+	"hash/maphash"
+	"maps"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// asked is one try that was answered and has not been reported yet.
+type asked struct {
+	limit    sizing.Bytes
+	promised *float64
+	features packed
+}
+
+// askedTries remembers the tries that were answered until they end. They are written one
+// behind the other as bytes, which a garbage collection need not look into: as a map of
+// maps, a hundred thousand of them were a million pieces, and held up answers for tenths
+// of a second at each collection. Where the younger half is full, the older one is
+// forgotten as a whole, which costs a read of the store for each, never an answer. The
+// zero value is ready.
+type askedTries struct {
+	young, old half
+}
+
+// half holds records of one time. What was written stays as it is: a record that ended or
+// was asked again is only no longer found.
+type half struct {
+	found  map[uint64]uint32 // hash of a try's key: where its record begins
+	blocks [][]byte
+}
+
+const (
+	blockBits  = 20 // a record lies in one block of 1 MiB, or has one of its own
+	halfBlocks = 16 // a half takes 16 MiB, some 50,000 tries of a dozen features each
+)
+
+var askedSeed = maphash.MakeSeed()
+
+// put remembers an answer, and reports whether it is the try's first.
+func (m *askedTries) put(try *sizing.TryKey, a *asked, features sizing.Features) (first bool) {
+	var room [1024]byte
+	record := appendTry(room[:0], try)
+	hash := maphash.Bytes(askedSeed, record)
+	first = !m.remove(hash, record)
+	record = appendFeatures(appendAnswer(record, a), features)
+	if len(m.young.blocks) == halfBlocks && !m.young.fits(len(record)) {
+		m.young, m.old = half{}, m.young
+	}
+	m.young.put(hash, record)
+	return first
+}
+
+// get is what a try was answered, if it is remembered.
+func (m *askedTries) get(try *sizing.TryKey) (a asked, ok bool) {
+	var room [256]byte
+	key := appendTry(room[:0], try)
+	hash := maphash.Bytes(askedSeed, key)
+	for _, h := range []*half{&m.young, &m.old} {
+		if answer, ok := h.get(hash, key); ok {
+			return answerOf(answer), true
+		}
+	}
+	return asked{}, false
+}
+
+// drop forgets a try.
+func (m *askedTries) drop(try *sizing.TryKey) {
+	var room [256]byte
+	key := appendTry(room[:0], try)
+	m.remove(maphash.Bytes(askedSeed, key), key)
+}
+
+func (m *askedTries) remove(hash uint64, key []byte) (was bool) {
+	for _, h := range []*half{&m.young, &m.old} {
+		if _, ok := h.get(hash, key); ok {
+			delete(h.found, hash)
+			return true
+		}
+	}
+	return false
+}
+
+// dropTask forgets all tries of a task.
+func (m *askedTries) dropTask(task sizing.TaskKey) {
+	prefix := appendTask(nil, task)
+	for _, h := range []*half{&m.young, &m.old} {
+		maps.DeleteFunc(h.found, func(_ uint64, at uint32) bool { return bytes.HasPrefix(h.from(at), prefix) })
+	}
+}
+
+func (m *askedTries) len() int { return len(m.young.found) + len(m.old.found) }
+
+func (h *half) fits(n int) bool {
+	last := len(h.blocks) - 1
+	return last >= 0 && len(h.blocks[last])+n <= 1<<blockBits
+}
+
+func (h *half) put(hash uint64, record []byte) {
+	if h.found == nil {
+		h.found = map[uint64]uint32{}
+	}
+	if !h.fits(len(record)) {
+		h.blocks = append(h.blocks, make([]byte, 0, max(1<<blockBits, len(record))))
+	}
+	last := len(h.blocks) - 1
+	h.found[hash] = uint32(last<<blockBits | len(h.blocks[last]))
+	h.blocks[last] = append(h.blocks[last], record...)
+}
+
+// from is what was written from a place on.
+func (h *half) from(at uint32) []byte {
+	return h.blocks[at>>blockBits][at&(1<<blockBits-1):]
+}
+
+// get is what stands behind a key.
+func (h *half) get(hash uint64, key []byte) (behind []byte, ok bool) {
+	at, ok := h.found[hash]
+	if !ok {
+		return nil, false
+	}
+	return bytes.CutPrefix(h.from(at), key) // two tries may share a hash
+}
