@@ -25,7 +25,7 @@ func (l Limits) withDefaults() Limits {
 
 // patience is how long a request waits for a place. A caller should hear within
 // 50 ms that it must come again, the way there and back included.
-const patience = 20 * time.Millisecond
+const patience = 10 * time.Millisecond
 
 // gate counts who is inside, and lets no more in than it has places.
 //
@@ -64,10 +64,13 @@ func (g *gate) try() bool {
 }
 
 // enter takes a place, or fails with unavailable. As many may wait as there are
-// places: more could not be let in before their patience ends.
-func (g *gate) enter(ctx context.Context) error {
+// places: more could not be let in before their patience ends. In a crowd nobody waits.
+func (g *gate) enter(ctx context.Context, crowded bool) error {
 	if g == nil || g.queued.Load() == 0 && g.try() {
 		return nil
+	}
+	if crowded {
+		return errCrowded
 	}
 	defer g.queued.Add(-1)
 	if g.queued.Add(1) > g.places {

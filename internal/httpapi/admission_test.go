@@ -15,36 +15,38 @@ import (
 
 func TestTheGateHoldsItsNumber(t *testing.T) {
 	g := newGate(1, nil)
-	require.NoError(t, g.enter(context.Background()))
+	require.NoError(t, g.enter(context.Background(), false))
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
-	err := g.enter(gone)
+	err := g.enter(gone, false)
 	require.Error(t, err)
 	assert.Equal(t, http.StatusServiceUnavailable, failureOf(err).status)
 	g.leave()
-	assert.NoError(t, g.enter(context.Background()), "a place that was left is free")
+	assert.NoError(t, g.enter(context.Background(), false), "a place that was left is free")
 	var open *gate
-	assert.NoError(t, open.enter(gone), "no gate lets all pass")
+	assert.NoError(t, open.enter(gone, false), "no gate lets all pass")
 	open.leave()
 }
 
 func TestWhoIsRefusedIsToldSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(1, nil)
-		require.NoError(t, g.enter(t.Context()))
+		require.NoError(t, g.enter(t.Context(), false))
 		begun := time.Now()
-		require.Error(t, g.enter(t.Context()))
+		require.Error(t, g.enter(t.Context(), false))
 		assert.Equal(t, patience, time.Since(begun))
+		require.Error(t, g.enter(t.Context(), true))
+		assert.Equal(t, patience, time.Since(begun), "at once in a crowd")
 	})
 }
 
 func TestAPlaceThatBecomesFreeIsTakenByOneWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(1, nil)
-		require.NoError(t, g.enter(t.Context()))
+		require.NoError(t, g.enter(t.Context(), false))
 		go func() { time.Sleep(patience / 2); g.leave() }()
 		begun := time.Now()
-		require.NoError(t, g.enter(t.Context()))
+		require.NoError(t, g.enter(t.Context(), false))
 		assert.Equal(t, patience/2, time.Since(begun))
 	})
 }
@@ -52,13 +54,13 @@ func TestAPlaceThatBecomesFreeIsTakenByOneWhoWaits(t *testing.T) {
 func TestOnlyAsManyWaitAsThereArePlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(2, nil)
-		require.NoError(t, g.enter(t.Context()))
-		require.NoError(t, g.enter(t.Context()))
+		require.NoError(t, g.enter(t.Context(), false))
+		require.NoError(t, g.enter(t.Context(), false))
 		begun := time.Now()
 		var atOnce atomic.Int32
 		for range 5 {
 			go func() {
-				if g.enter(t.Context()) != nil && time.Since(begun) == 0 {
+				if g.enter(t.Context(), false) != nil && time.Since(begun) == 0 {
 					atOnce.Add(1)
 				}
 			}()
@@ -84,7 +86,7 @@ func TestNoPlaceIsLostOrTakenTwice(t *testing.T) {
 	for range 16 {
 		callers.Go(func() {
 			for range 500 {
-				if g.enter(context.Background()) == nil {
+				if g.enter(context.Background(), false) == nil {
 					assert.LessOrEqual(t, inside.Add(1), int32(3))
 					inside.Add(-1)
 					g.leave()

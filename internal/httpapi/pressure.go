@@ -13,13 +13,13 @@ import (
 // answer soon. Gates cannot see that: a question needs nothing but a CPU, so those
 // that wait for one wait in the scheduler's queue, in front of every gate.
 //
-// The share falls by an eighth whenever half of what ran lately had waited for more
+// The share falls by an eighth whenever a quarter of what ran lately had waited for more
 // than tooLong, and otherwise grows again by a sixteenth (additive increase,
 // multiplicative decrease: Chiu and Jain 1989). Reports give way first.
 type pressure struct {
 	crowd  int                  // goroutines up to which nobody is refused: a machine that is merely slow refuses nobody
 	there  func() int           // how many there are
-	waited func() time.Duration // the median wait for a CPU since it was asked last
+	waited func() time.Duration // what a quarter of all waited for a CPU, or longer, since it was asked last
 	now    func() time.Time
 
 	share atomic.Int64 // of the requests that are let in, in thousandths
@@ -34,14 +34,17 @@ const (
 )
 
 func newPressure() *pressure {
-	p := &pressure{crowd: 256 * runtime.GOMAXPROCS(0), there: runtime.NumGoroutine, waited: schedulerWait(), now: time.Now}
+	p := &pressure{crowd: 128 * runtime.GOMAXPROCS(0), there: runtime.NumGoroutine, waited: schedulerWait(), now: time.Now}
 	p.share.Store(whole)
 	return p
 }
 
+// crowded reports whether there are more than a machine that is merely slow would have.
+func (p *pressure) crowded() bool { return p.there() > p.crowd }
+
 // admits reports whether one more request is let in.
 func (p *pressure) admits(report bool) bool {
-	if p.there() <= p.crowd {
+	if !p.crowded() {
 		return true
 	}
 	p.look()
@@ -72,8 +75,9 @@ func (p *pressure) look() {
 	p.share.Store(max(share, whole/50))
 }
 
-// schedulerWait is the median time that goroutines were ready and had no CPU, of
-// those since the call before; zero if there were none.
+// schedulerWait is the upper quartile of the time that goroutines were ready and had no
+// CPU, of those since the call before; zero if there were none. The median misses a
+// crowd: most that run are woken by their own process, and wait for little.
 func schedulerWait() func() time.Duration {
 	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}
 	var before []uint64
@@ -90,14 +94,14 @@ func schedulerWait() func() time.Duration {
 		for i, n := range h.Counts {
 			total += n - before[i]
 		}
-		seen, median := uint64(0), time.Duration(0)
+		seen, quartile := uint64(0), time.Duration(0)
 		for i, n := range h.Counts {
-			if seen += n - before[i]; total > 0 && 2*seen >= total {
-				median = time.Duration(max(0, h.Buckets[i]) * float64(time.Second))
+			if seen += n - before[i]; total > 0 && 4*seen >= 3*total {
+				quartile = time.Duration(max(0, h.Buckets[i]) * float64(time.Second))
 				break
 			}
 		}
 		copy(before, h.Counts)
-		return median
+		return quartile
 	}
 }

@@ -95,7 +95,7 @@ func (s *server) admit(next http.Handler) http.Handler {
 		lent, err := s.bodies.read(ctx, r, &rule)
 		defer lent.giveBack()
 		if err == nil {
-			err = rule.gate.enter(ctx)
+			err = rule.gate.enter(ctx, s.press.crowded())
 		}
 		if err != nil {
 			s.refuse(w, r, err)

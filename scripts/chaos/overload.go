@@ -18,8 +18,10 @@ import (
 	"github.com/loadaware/loadaware/internal/rig"
 )
 
-// crowd is callers in a closed loop without pause, on connections of their own. Three
-// of four ask, one reports. A refusal is heeded: the caller comes again after Retry-After.
+// crowd is callers in a closed loop without pause, on connections of their own. Each asks
+// three times, then reports: were they split into askers and reporters, a larger crowd
+// would report more for each question, and do other, dearer work than a smaller one.
+// A refusal is heeded: the caller comes again after Retry-After.
 type crowd struct {
 	addr   string
 	tasks  []rig.Task
@@ -159,15 +161,15 @@ func (g *gathering) add(one *gathering) {
 	}
 }
 
-// call is one caller; every fourth reports.
+// call is one caller; every fourth of its calls reports.
 func (c *crowd) call(ctx context.Context, conn *wireConn, g *gathering, label string, number int, begun time.Time, length time.Duration) {
 	random := rand.New(rand.NewPCG(c.seed, uint64(number)))
-	tells := number%4 == 3
-	path, mine := "/predict", &g.asks
-	if tells {
-		path, mine = "/observe", &g.tells
-	}
 	for n := 0; time.Since(begun) < length && ctx.Err() == nil; n++ {
+		tells := (number+n)%4 == 3
+		path, mine := "/predict", &g.asks
+		if tells {
+			path, mine = "/observe", &g.tells
+		}
 		body := c.asks[(number+n)%len(c.asks)]
 		var o rig.Observation
 		if tells {
@@ -237,8 +239,7 @@ func overload(ctx context.Context, s *sheet) error {
 	if _, err := exec.LookPath("taskset"); err != nil || runtime.NumCPU() < 2 {
 		return fmt.Errorf("%w: the generator and the server need a core each, and taskset", errSkip)
 	}
-	pin := []string{"taskset", "-c", "0"}
-	room, tasks, err := s.open(ctx, rig.Config{Wrap: pin, Postgres: rig.PostgresConfig{Wrap: pin}})
+	room, tasks, err := s.open(ctx, rig.Config{Wrap: pinned("0"), Postgres: rig.PostgresConfig{Wrap: pinned("1")}})
 	if err != nil {
 		return err
 	}
@@ -264,7 +265,7 @@ func overload(ctx context.Context, s *sheet) error {
 // twice as many.
 func (c *crowd) ramp(ctx context.Context, s *sheet) (peak int) {
 	c.gather(ctx, "warm", 8, time.Second)
-	sizes := []int{4, 8, 16, 32, 64}
+	sizes := []int{4, 8, 16, 32, 64, 128}
 	goodput := make([][]float64, len(sizes))
 	for round := range s.reps(1, 4) {
 		for i, n := range sizes {
@@ -371,6 +372,9 @@ func median(v []float64) float64 {
 	v = slices.Sorted(slices.Values(v))
 	return v[len(v)/2]
 }
+
+// pinned is the head of a command that is kept on some cores.
+func pinned(cores string) []string { return []string{"taskset", "-c", cores} }
 
 // pinMyself keeps every thread of this process on some cores.
 func pinMyself(ctx context.Context, cores string) error {
