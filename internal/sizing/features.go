@@ -88,16 +88,32 @@ func (f Features) Validate() []FieldError {
 	if len(f) > MaxFeatures {
 		return []FieldError{{"features", fmt.Sprintf("has %d entries, at most %d are taken: send those that drive usage", len(f), MaxFeatures)}}
 	}
-	var bad []FieldError
+	for name, v := range f {
+		if !saneName(name) || !saneText(v.Text) {
+			return f.complaints() // in order
+		}
+	}
+	return nil
+}
+
+func (f Features) complaints() (bad []FieldError) {
 	for _, name := range f.Names() {
-		if name == "" || utf8.RuneCountInString(name) > MaxFeatureName || strings.ContainsFunc(name, isControl) || !utf8.ValidString(name) {
+		if !saneName(name) {
 			bad = append(bad, FieldError{"features", fmt.Sprintf("has the name %.40q: names are 1 to %d characters without control characters", name, MaxFeatureName)})
 		}
-		if v := f[name]; utf8.RuneCountInString(v.Text) > MaxFeatureString || strings.ContainsRune(v.Text, 0) || !utf8.ValidString(v.Text) {
+		if !saneText(f[name].Text) {
 			bad = append(bad, FieldError{"features." + name, fmt.Sprintf("must be at most %d characters of valid UTF-8 without NUL", MaxFeatureString)})
 		}
 	}
 	return bad
+}
+
+func saneName(s string) bool {
+	return s != "" && utf8.RuneCountInString(s) <= MaxFeatureName && !strings.ContainsFunc(s, isControl) && utf8.ValidString(s)
+}
+
+func saneText(s string) bool {
+	return utf8.RuneCountInString(s) <= MaxFeatureString && !strings.ContainsRune(s, 0) && utf8.ValidString(s)
 }
 
 // Names are the feature names in order.
