@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"sync"
 
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/plainjson"
@@ -12,38 +13,44 @@ import (
 // Answers to questions are most of what is written here, and are written by hand: the
 // bytes are those of encoding/json.
 
-// written is a 200 whose body is JSON already.
-type written []byte
+// answerWriter is a 200 whose body is JSON already, in the shapes of the contract. It is
+// written to its caller once, and then used again.
+type answerWriter struct{ plainjson.Writer }
 
-func (body written) VisitPredictResponse(w http.ResponseWriter) error { return body.visit(w) }
+var answerWriters = sync.Pool{New: func() any { return new(answerWriter) }}
 
-func (body written) VisitPredictBatchResponse(w http.ResponseWriter) error { return body.visit(w) }
+const largestKept = 256 << 10 // bytes of an answer whose memory is used again
 
-func (body written) visit(w http.ResponseWriter) error {
-	h := w.Header()
+func (w *answerWriter) VisitPredictResponse(to http.ResponseWriter) error { return w.visit(to) }
+
+func (w *answerWriter) VisitPredictBatchResponse(to http.ResponseWriter) error { return w.visit(to) }
+
+func (w *answerWriter) visit(to http.ResponseWriter) error {
+	h := to.Header()
 	h["Content-Type"] = jsonMedia
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	w.WriteHeader(http.StatusOK)
-	_, err := w.Write(body)
+	h["Content-Length"] = []string{strconv.Itoa(len(w.B))}
+	to.WriteHeader(http.StatusOK)
+	_, err := to.Write(w.B)
+	if cap(w.B) <= largestKept {
+		w.B, w.Infinite = w.B[:0], false
+		answerWriters.Put(w)
+	}
 	return err
 }
 
 var jsonMedia = []string{"application/json"} // read only
 
-// usualAnswer is somewhat more than most answers take, in bytes.
-const usualAnswer = 1280
-
 // writeAnswer is one answer, and the newline that ends it.
-func writeAnswer(p *api.Prediction) written {
-	w := answerWriter{plainjson.Writer{B: make([]byte, 0, usualAnswer)}}
+func writeAnswer(p *api.Prediction) *answerWriter {
+	w := answerWriters.Get().(*answerWriter)
 	w.prediction(p)
 	w.Raw("\n")
-	return written(w.B)
+	return w
 }
 
 // writeAnswers is the answer to a batch.
-func writeAnswers(answers []api.BatchPrediction) (written, error) {
-	w := answerWriter{plainjson.Writer{B: make([]byte, 0, usualAnswer*len(answers))}}
+func writeAnswers(answers []api.BatchPrediction) (*answerWriter, error) {
+	w := answerWriters.Get().(*answerWriter)
 	w.Raw(`{"predictions":[`)
 	for i := range answers {
 		if i > 0 {
@@ -60,11 +67,8 @@ func writeAnswers(answers []api.BatchPrediction) (written, error) {
 		w.B = append(w.B, problem...)
 	}
 	w.Raw("]}\n")
-	return written(w.B), nil
+	return w, nil
 }
-
-// answerWriter writes the shapes of the contract.
-type answerWriter struct{ plainjson.Writer }
 
 func (w *answerWriter) prediction(p *api.Prediction) {
 	w.Raw(`{"bins":`)

@@ -3,9 +3,13 @@ package httpapi
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"net/http/httptest"
+	"strconv"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/api"
@@ -52,7 +56,7 @@ func TestWhatIsWrittenByHandIsWhatTheLibraryWrites(t *testing.T) {
 		p := drawnAnswer(r)
 		want, err := json.Marshal(p)
 		require.NoError(t, err)
-		require.Equal(t, string(want)+"\n", string(writeAnswer(&p)))
+		require.Equal(t, string(want)+"\n", string(writeAnswer(&p).B))
 		if i%7 == 0 {
 			batch = append(batch, api.BatchPrediction{Error: &api.Problem{Title: "no", Status: 422, Detail: "<none>"}})
 		}
@@ -62,5 +66,24 @@ func TestWhatIsWrittenByHandIsWhatTheLibraryWrites(t *testing.T) {
 	require.NoError(t, err)
 	got, err := writeAnswers(batch)
 	require.NoError(t, err)
-	require.Equal(t, string(want)+"\n", string(got))
+	require.Equal(t, string(want)+"\n", string(got.B))
+}
+
+func TestAnswersThatShareMemoryAreNotMixed(t *testing.T) {
+	var callers sync.WaitGroup
+	for caller := range 8 {
+		callers.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(caller), 0))
+			for range 200 {
+				p := drawnAnswer(r)
+				want, err := json.Marshal(p)
+				assert.NoError(t, err)
+				got := httptest.NewRecorder()
+				assert.NoError(t, writeAnswer(&p).VisitPredictResponse(got))
+				assert.Equal(t, string(want)+"\n", got.Body.String())
+				assert.Equal(t, strconv.Itoa(got.Body.Len()), got.Header().Get("Content-Length"))
+			}
+		})
+	}
+	callers.Wait()
 }

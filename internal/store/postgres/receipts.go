@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -36,7 +37,9 @@ func (s *Store) SaveReceipts(ctx context.Context, receipts []sizing.Receipt) err
 	if len(receipts) == 0 {
 		return nil
 	}
-	bodies, err := bodiesOf(receipts)
+	room := bodyRooms.Get().(*[]byte)
+	defer bodyRooms.Put(room)
+	bodies, err := bodiesOf(receipts, room)
 	if err != nil {
 		return err
 	}
@@ -48,10 +51,12 @@ func (s *Store) SaveReceipts(ctx context.Context, receipts []sizing.Receipt) err
 	return err
 }
 
+// bodyRooms hold the bodies of one write, some megabytes, and are used again.
+var bodyRooms = sync.Pool{New: func() any { return new([]byte) }}
+
 // bodiesOf are the receipts as JSON, in one piece of memory.
-func bodiesOf(receipts []sizing.Receipt) ([][]byte, error) {
-	const usual = 1400 // bytes
-	all := make([]byte, 0, usual*len(receipts))
+func bodiesOf(receipts []sizing.Receipt, room *[]byte) ([][]byte, error) {
+	all := (*room)[:0]
 	ends := make([]int, len(receipts))
 	for i := range receipts {
 		r := receipts[i]
@@ -62,6 +67,7 @@ func bodiesOf(receipts []sizing.Receipt) ([][]byte, error) {
 		}
 		ends[i] = len(all)
 	}
+	*room = all
 	bodies, from := make([][]byte, len(receipts)), 0
 	for i, end := range ends {
 		bodies[i], from = all[from:end], end
