@@ -116,7 +116,7 @@ func (s *Service) reload(ctx context.Context, key sizing.TaskKey) (err error) {
 	if err != nil && !isKind(err, sizing.NotFound) {
 		return err
 	}
-	model := fitting.New() // of a young task: all of its rows are its tail
+	model := untaught // of a young task: all of its rows are its tail
 	if err == nil {
 		if t.answersBy(&stored) {
 			return nil
@@ -134,7 +134,7 @@ func (s *Service) reload(ctx context.Context, key sizing.TaskKey) (err error) {
 		return err
 	}
 	for i := range tail.Rows {
-		model.Learn(fitting.ToldOf(&tail.Schema, &tail.Rows[i]))
+		model = taught(model, fitting.ToldOf(&tail.Schema, &tail.Rows[i]))
 	}
 	heard := t.loaded // written under t.loading only
 	t.swap(model, tail.LastSeq, refOf(&stored))
@@ -222,7 +222,7 @@ func (t *task) swap(model *fitting.Model, seq int64, ref *sizing.ModelRef) {
 	for _, told := range t.recent {
 		if told.Seq > seq {
 			newer = append(newer, told)
-			model.Learn(told)
+			model = taught(model, told)
 		}
 	}
 	clear(t.recent[len(newer):])
@@ -230,8 +230,7 @@ func (t *task) swap(model *fitting.Model, seq int64, ref *sizing.ModelRef) {
 	t.model, t.loaded = model, seq
 	t.ref.Store(ref)
 	t.latent.Store(nil)
-	together := t.pool.replace(before, model.Pool())
-	t.model.Heed(&together)
+	t.share(before)
 }
 
 // learn tells the model one ended try, once: a model that was loaded between the
@@ -251,7 +250,28 @@ func (t *task) learn(told fitting.Told) {
 		return
 	}
 	before := t.model.Pool()
-	t.model.Learn(told)
+	t.model = taught(t.model, told)
+	t.share(before)
+}
+
+// untaught is the model of all tasks that nothing was told of, and only read: one of its
+// own takes 24 kB, and a service may know ten thousand tasks by name.
+var untaught = fitting.New()
+
+// taught is m, or a model of its own in place of untaught, that has learned a try.
+func taught(m *fitting.Model, told fitting.Told) *fitting.Model {
+	if m == untaught {
+		m = fitting.New()
+	}
+	m.Learn(told)
+	return m
+}
+
+// share tells the tasks of the DAG what the model learned, where before is what it had
+// told them, and the model what they learned.
+func (t *task) share(before fitting.Pool) {
 	together := t.pool.replace(before, t.model.Pool())
-	t.model.Heed(&together)
+	if t.model != untaught {
+		t.model.Heed(&together)
+	}
 }

@@ -76,7 +76,7 @@ type Service struct {
 // New makes a Service; Run starts its background work.
 func New(st store.Store, tr Trainer, cfg Config, log *slog.Logger) *Service {
 	s := &Service{cfg: cfg.withDefaults(), store: st, trainer: tr, log: log}
-	s.unknown = &task{model: fitting.New(), pool: &pool{}}
+	s.unknown = &task{model: untaught, pool: &pool{}}
 	s.opening = make(chan struct{}, openAtOnce)
 	s.receipts.store, s.receipts.log = st, log
 	s.storeOK.Store(true)

@@ -135,7 +135,7 @@ func (ts *tasks) add(key sizing.TaskKey) *task {
 	if ts.byName == nil {
 		ts.byName, ts.pools = map[sizing.TaskKey]*task{}, map[sizing.TaskKey]*pool{}
 	}
-	t := &task{model: fitting.New(), pool: ts.poolOf(key)}
+	t := &task{model: untaught, pool: ts.poolOf(key)}
 	ts.byName[key] = t
 	return t
 }
