@@ -18,7 +18,11 @@ func (s *Store) write(ctx context.Context, reports []report) ([]sizing.Recorded,
 	err := s.inTx(ctx, "record observations", readWrite, func(tx pgx.Tx) error {
 		recorded = make([]sizing.Recorded, len(reports))
 		first, again := splitByTry(reports)
-		told, err := s.insert(ctx, tx, reports, first, recorded)
+		insert := s.insert
+		if len(first) >= direct {
+			insert = s.insertMany
+		}
+		told, err := insert(ctx, tx, reports, first, recorded)
 		if err != nil {
 			return err
 		}
