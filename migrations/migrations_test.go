@@ -88,7 +88,8 @@ func shape(t *testing.T, dsn string) []string {
 		FROM information_schema.columns
 		WHERE table_schema = 'public' AND table_name <> 'schema_migrations'
 		UNION ALL
-		SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename <> 'schema_migrations'
+		SELECT replace(indexdef, ' ON ONLY ', ' ON ') -- of a table in partitions
+		FROM pg_indexes WHERE schemaname = 'public' AND tablename <> 'schema_migrations'
 		ORDER BY 1`)
 	require.NoError(t, err)
 	found, err := pgx.CollectRows(rows, pgx.RowTo[string])

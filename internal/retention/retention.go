@@ -4,6 +4,8 @@
 //	observations ── older than their age ── and not read by any training ──▶ removed
 //	receipts, unnamed experiments ── older than their age ─────────────────▶ removed
 //
+// It also has the weeks made, ahead of time, in which receipts are stored and removed.
+//
 // It knows the store's contract and the clock, and nothing of SQL or HTTP. One replica
 // does it for all, half of the time at most.
 package retention
@@ -123,13 +125,22 @@ func (w *Worker) RunOnce(ctx context.Context) error {
 	return err
 }
 
+// ahead is for how long receipts have weeks of their own already, though every pass
+// should fail.
+const ahead = 8 * 7 * 24 * time.Hour
+
 func (w *Worker) pass(ctx context.Context) error {
 	if err := w.hold(ctx); err != nil {
 		return err
 	}
 	now := w.cfg.Now()
+	// What could not be made is no reason to remove nothing.
+	return errors.Join(w.store.MakeWeeks(ctx, now, now.Add(ahead)), w.remove(ctx, now))
+}
+
+func (w *Worker) remove(ctx context.Context, now time.Time) error {
 	if age := w.cfg.Receipts; age > 0 {
-		if err := w.store.RemoveReceipts(ctx, firstIDOf(now.Add(-age)), w.each(ctx, Receipts)); err != nil {
+		if err := w.store.RemoveReceipts(ctx, store.FirstID(now.Add(-age)), w.each(ctx, Receipts)); err != nil {
 			return err
 		}
 	}
@@ -199,11 +210,4 @@ func (w *Worker) hold(ctx context.Context) error {
 		return errOthers
 	}
 	return err
-}
-
-// firstIDOf is below every prediction id that was given at a time or later: their
-// first 48 bits are its Unix milliseconds (RFC 9562, version 7).
-func firstIDOf(at time.Time) string {
-	ms := at.UnixMilli()
-	return fmt.Sprintf("%08x-%04x", ms>>16, ms&0xffff)
 }

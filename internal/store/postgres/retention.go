@@ -146,16 +146,6 @@ func inBatches(removed func(rows int) error, remove func() (rows int, err error)
 	}
 }
 
-const removeReceiptsSQL = `
-	DELETE FROM receipt
-	WHERE prediction_id = ANY (ARRAY(
-		SELECT prediction_id FROM receipt WHERE prediction_id < $1 ORDER BY prediction_id LIMIT $2))`
-
-// RemoveReceipts removes the oldest, which stand first in the primary key.
-func (s *Store) RemoveReceipts(ctx context.Context, before string, removed func(rows int) error) error {
-	return s.removeAll(ctx, "remove old receipts", removed, removeReceiptsSQL, before)
-}
-
 const removeRunsSQL = `
 	DELETE FROM experiment
 	WHERE id = ANY (ARRAY(

@@ -1,0 +1,1 @@
+ALTER TABLE receipt DROP CONSTRAINT receipt_bound;

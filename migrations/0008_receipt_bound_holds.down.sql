@@ -1,0 +1,1 @@
+-- Nothing: what was seen to hold goes on holding.
