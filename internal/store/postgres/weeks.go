@@ -122,6 +122,9 @@ func (s *Store) RemoveReceipts(ctx context.Context, before string, removed func(
 		if !dropped {
 			return s.removeAll(ctx, "remove old receipts", removed, removeReceiptsSQL, before)
 		}
+		if rows == 0 {
+			continue
+		}
 		if err := removed(rows); err != nil {
 			return err
 		}

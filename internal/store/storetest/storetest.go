@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		"Claimers":   examineClaimers,
 		"Runs":       examineRuns,
 		"Retention":  examineRetention,
+		"Weeks":      examineWeeks,
 		"Series":     examineSeries,
 	} {
 		t.Run(name, func(t *testing.T) { examine(t, open) })

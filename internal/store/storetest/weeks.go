@@ -1,0 +1,140 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+const week = 7 * 24 * time.Hour
+
+// monday begins a week that no store has when it is opened.
+var monday = time.Date(2040, 1, 2, 0, 0, 0, 0, time.UTC)
+
+// idAt is the nth id that was given at a time.
+func idAt(at time.Time, n int) string { return fmt.Sprintf("%s-7000-8000-%012x", store.FirstID(at), n) }
+
+// ask stores the answers to n questions of one task, all given at a time.
+func ask(t *testing.T, st store.Store, key sizing.TaskKey, at time.Time, n int) {
+	t.Helper()
+	receipts := make([]sizing.Receipt, n)
+	for i := range receipts {
+		receipts[i] = receipt(idAt(at, i), firstTry(key, fmt.Sprint(at.Unix(), i)), 0.5, at)
+	}
+	require.NoError(t, st.SaveReceipts(t.Context(), receipts))
+}
+
+// removeReceipts tells how many rows were said to be removed, one after the other.
+func removeReceipts(t *testing.T, st store.Store, before time.Time) (told []int) {
+	t.Helper()
+	require.NoError(t, st.RemoveReceipts(t.Context(), store.FirstID(before), func(rows int) error {
+		told = append(told, rows)
+		return nil
+	}))
+	return told
+}
+
+func sum(told []int) (n int) {
+	for _, rows := range told {
+		n += rows
+	}
+	return n
+}
+
+func requireStored(t *testing.T, st store.Store, want bool, id string) {
+	t.Helper()
+	_, err := st.Receipt(t.Context(), id)
+	if want {
+		require.NoError(t, err)
+	} else {
+		requireKind(t, sizing.NotFound, err)
+	}
+}
+
+func examineWeeks(t *testing.T, open func(*testing.T) store.Store) {
+	const many = 1500 // more than are deleted at once
+	key := task("weeks")
+	second := time.Second
+
+	t.Run("a week that is wholly old is removed at once, one that is not stays", func(t *testing.T) {
+		st := open(t)
+		require.NoError(t, st.MakeWeeks(t.Context(), monday.Add(3*24*time.Hour), monday.Add(2*week)))
+		ask(t, st, key, monday, many)
+		ask(t, st, key, monday.Add(week-second), 3)
+		ask(t, st, key, monday.Add(week), 2)
+		ask(t, st, key, monday.Add(2*week), 1)
+		require.Empty(t, removeReceipts(t, st, monday.Add(week-second)), "not wholly old")
+		require.Equal(t, []int{many + 3}, removeReceipts(t, st, monday.Add(2*week-second)))
+		requireStored(t, st, false, idAt(monday.Add(week-second), 2))
+		requireStored(t, st, true, idAt(monday.Add(week), 0))
+		require.Equal(t, []int{2}, removeReceipts(t, st, monday.Add(2*week)), "to the millisecond")
+		requireStored(t, st, true, idAt(monday.Add(2*week), 0))
+	})
+
+	t.Run("what lies in no week goes by its id", func(t *testing.T) {
+		st := open(t)
+		require.NoError(t, st.MakeWeeks(t.Context(), monday, monday))
+		ask(t, st, key, noon, 2)
+		ask(t, st, key, monday.Add(-second), 4)
+		ask(t, st, key, monday, 8)
+		ask(t, st, key, monday.Add(week), 16)
+		ask(t, st, key, monday.Add(week+second), 32)
+		require.Equal(t, 2+4, sum(removeReceipts(t, st, monday.Add(second))))
+		require.Equal(t, 8+16, sum(removeReceipts(t, st, monday.Add(week+second))))
+		requireStored(t, st, true, idAt(monday.Add(week+second), 31))
+	})
+
+	t.Run("a week that was made late has what was stored of it", func(t *testing.T) {
+		st := open(t)
+		ask(t, st, key, monday.Add(-second), 1)
+		ask(t, st, key, monday, many)
+		ask(t, st, key, monday.Add(week), 1)
+		require.NoError(t, st.MakeWeeks(t.Context(), monday, monday))
+		ask(t, st, key, monday, many) // again: they are known
+		requireStored(t, st, true, idAt(monday, many-1))
+		require.Equal(t, []int{1}, removeReceipts(t, st, monday.Add(second)), "its week is not wholly old")
+		require.Equal(t, []int{many}, removeReceipts(t, st, monday.Add(week)))
+		requireStored(t, st, true, idAt(monday.Add(week), 0))
+	})
+
+	t.Run("weeks are made once, by however many", func(t *testing.T) {
+		st := open(t)
+		for range 2 {
+			inParallel(t, 4, func(ctx context.Context, worker int) error {
+				return st.MakeWeeks(ctx, monday, monday.Add(time.Duration(worker)*week))
+			})
+			ask(t, st, key, monday.Add(week), many)
+		}
+		require.Equal(t, []int{many}, removeReceipts(t, st, monday.Add(2*week)))
+	})
+
+	t.Run("what is asked of receipts is asked of all weeks", func(t *testing.T) {
+		st := open(t)
+		require.NoError(t, st.MakeWeeks(t.Context(), monday, monday.Add(week)))
+		other, try := task("renamed"), firstTry(key, "r")
+		recordNew(t, st, success(try, sizing.GiB, 1))
+		for i, at := range []time.Time{noon, monday, monday.Add(week), monday.Add(4 * week)} {
+			require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{receipt(idAt(at, 0), try, 1/float64(2+i), at)}))
+			newest, err := st.ReceiptOfTry(t.Context(), try)
+			require.NoError(t, err)
+			require.Equal(t, idAt(at, 0), newest.Allocation.PredictionID)
+			rows := history(t, st, key).Rows
+			require.InDelta(t, 1/float64(2+i), *rows[0].Promised, 0)
+		}
+		require.NoError(t, st.Rename(t.Context(), key, other))
+		for _, at := range []time.Time{noon, monday, monday.Add(4 * week)} {
+			r, err := st.Receipt(t.Context(), idAt(at, 0))
+			require.NoError(t, err)
+			require.Equal(t, other, r.Ask.Try.TaskKey)
+		}
+		require.NoError(t, st.DeleteTask(t.Context(), other))
+		requireStored(t, st, false, idAt(monday, 0))
+		require.Empty(t, removeReceipts(t, st, monday.Add(week)))
+	})
+}
