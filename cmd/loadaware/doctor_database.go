@@ -32,7 +32,7 @@ func (d *diagnosis) database(ctx context.Context, dsn string) {
 	if !d.tables(ctx, conn) {
 		return
 	}
-	for _, look := range []func(context.Context, *pgx.Conn) error{d.models, d.untrained, d.unreported} {
+	for _, look := range []func(context.Context, *pgx.Conn) error{d.models, d.untrained, d.unreported, d.receipts} {
 		if err := look(ctx, conn); err != nil {
 			d.wrong("database", "look at the database's log", "a question was not answered: %v", err)
 		}

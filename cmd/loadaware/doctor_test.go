@@ -92,7 +92,7 @@ func TestADoctorNamesWhatIsBrokenInTheDatabase(t *testing.T) {
 			"UPDATE task SET active_version = NULL", "UPDATE tally SET due_at = now() - interval '1 hour'",
 		}, []string{"UPDATE task SET active_version = 1", "UPDATE tally SET due_at = NULL"}},
 		{"unreported tries", "40 were never reported", []string{`INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, body)
-			SELECT n::text, 'default', 'crash', 'known', 'lost' || n, -1, 1, now() - interval '2 days', '{}' FROM generate_series(1, 40) n`}, []string{"DELETE FROM receipt"}},
+			SELECT lpad(n::text, 8, '0'), 'default', 'crash', 'known', 'lost' || n, -1, 1, now() - interval '2 days', '{}' FROM generate_series(1, 40) n`}, []string{"DELETE FROM receipt"}},
 	} {
 		execute(t, dsn, broken.sick...)
 		code, found := diagnosed(t, "--database", dsn)
@@ -115,6 +115,45 @@ func TestADoctorNamesWhatIsBrokenInTheDatabase(t *testing.T) {
 	code, found := diagnosed(t, "--database", dsn)
 	assert.Zero(t, code, "to be minded only")
 	assert.Contains(t, found["tables"].Says, "a newer one was here")
+}
+
+func TestADoctorMindsReceiptsThatStandInNoWeek(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	says := func(dsn string, weeksLater int) string {
+		d := newDiagnosis()
+		d.now = func() time.Time { return time.Now().AddDate(0, 0, 7*weeksLater) }
+		d.database(t.Context(), dsn)
+		for _, f := range d.Findings {
+			if f.Check == "receipts" {
+				assert.False(t, f.Wrong)
+				return f.Says
+			}
+		}
+		return ""
+	}
+	assert.Empty(t, says(dsn, 0))
+	assert.Empty(t, says(dsn, 3), "what there is has the first weeks")
+	assert.Contains(t, says(dsn, 5), "next week have no partition")
+	execute(t, dsn, `INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, body)
+		VALUES ('ffff', 'n', 'd', 't', 'r', -1, 1, now(), '{}')`)
+	assert.Contains(t, says(dsn, 0), "receipts lie in receipt_other")
+
+	role := fmt.Sprintf("tenant_%d", time.Now().UnixNano())
+	execute(t, dsn, "CREATE ROLE "+role, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+role)
+	t.Cleanup(func() {
+		conn, err := pgx.Connect(context.Background(), dsn)
+		require.NoError(t, err)
+		defer conn.Close(context.Background())
+		_, err = conn.Exec(context.Background(), "DROP OWNED BY "+role+"; DROP ROLE "+role)
+		require.NoError(t, err)
+	})
+	u, err := url.Parse(dsn)
+	require.NoError(t, err)
+	q := u.Query()
+	q.Set("role", role)
+	u.RawQuery = q.Encode()
+	assert.Contains(t, says(u.String(), 0), "may not make and drop partitions")
 }
 
 func TestADoctorSaysWhyADatabaseCannotBeUsed(t *testing.T) {

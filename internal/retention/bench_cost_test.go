@@ -23,7 +23,7 @@ func costs(b *testing.B, conn *pgx.Conn, table string) func(doing string) {
 
 // sizes are those of a table with its indexes, and of all that was ever logged, in MB.
 func sizes(b *testing.B, conn *pgx.Conn, table string) (size, logged float64) {
-	require.NoError(b, conn.QueryRow(b.Context(), "SELECT pg_total_relation_size($1::regclass) / 1e6, (pg_current_wal_lsn() - '0/0') / 1e6", table).Scan(&size, &logged))
+	require.NoError(b, conn.QueryRow(b.Context(), "SELECT sum(pg_total_relation_size(relid)) / 1e6, (pg_current_wal_lsn() - '0/0') / 1e6 FROM pg_partition_tree($1::regclass)", table).Scan(&size, &logged))
 	return size, logged
 }
 
