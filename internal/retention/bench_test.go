@@ -30,14 +30,14 @@ var benchRows = flag.Int("rows", 300_000, "observations that BenchmarkRetention 
 
 // BenchmarkRetention removes what is older than a year of two years of observations in
 // ten tasks, at the end while one caller reports to them, one at a time; then half of a
-// fifth as many receipts, and the same by partitions. What was older than 600 days goes
+// fifth as many receipts, as they were before they stood in weeks, and by weeks. What was older than 600 days goes
 // first, and History and profiles must be the same afterwards. PostgreSQL keeps its
 // promises here (fsync is on). Run it with -benchtime 1x.
 func BenchmarkRetention(b *testing.B) {
 	for _, form := range []struct {
 		name    string
 		measure func(*testing.B, int)
-	}{{"observations", benchObservations}, {"receipts", benchReceipts}, {"partitions", benchPartitions}} {
+	}{{"observations", benchObservations}, {"receipts", benchReceiptsAsTheyWere}, {"weeks", benchWeeks}} {
 		b.Run(form.name, func(b *testing.B) {
 			for range b.N {
 				form.measure(b, *benchRows)
@@ -185,13 +185,21 @@ func reporting(b *testing.B, st *postgres.Store, do func()) (took []time.Duratio
 	return took
 }
 
-func benchReceipts(b *testing.B, rows int) {
+// benchReceiptsAsTheyWere are in the partition of those from before there were weeks.
+func benchReceiptsAsTheyWere(b *testing.B, rows int) { benchReceipts(b, rows, time.Now()) }
+
+// benchWeeks is a year ahead, in weeks of their own.
+func benchWeeks(b *testing.B, rows int) { benchReceipts(b, rows, time.Now().Add(365*day)) }
+
+func benchReceipts(b *testing.B, rows int, now time.Time) {
 	b.StopTimer()
 	rows /= 5
 	st, conn := benchStore(b)
-	copyReceipts(b, conn, rows)
+	require.NoError(b, st.MakeWeeks(b.Context(), now.Add(-180*day), now))
+	copyReceipts(b, conn, rows, now)
 	gone := 0
-	worker, err := retention.New(st, retention.Config{Receipts: 90 * day, Removed: func(_ string, rows int) { gone += rows }}, slog.New(slog.DiscardHandler))
+	worker, err := retention.New(st, retention.Config{Receipts: 90 * day, Now: func() time.Time { return now },
+		Removed: func(_ string, rows int) { gone += rows }}, slog.New(slog.DiscardHandler))
 	require.NoError(b, err)
 	cost := costs(b, conn, "receipt")
 	began := time.Now()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -37,6 +38,7 @@ func task(name string) sizing.TaskKey {
 type world struct {
 	*postgres.Store
 	t       *testing.T
+	dsn     string
 	removed map[string]int
 }
 
@@ -46,7 +48,7 @@ func newWorld(t *testing.T) *world {
 	st, err := postgres.Open(t.Context(), dsn, postgres.Config{Debounce: time.Hour})
 	require.NoError(t, err)
 	t.Cleanup(st.Close)
-	return &world{st, t, map[string]int{}}
+	return &world{st, t, dsn, map[string]int{}}
 }
 
 // filled has a task of runs that ended in the last 400 days, one a day, and that used
@@ -166,6 +168,36 @@ func TestReceiptsGoAtTheirAge(t *testing.T) {
 	assert.Equal(t, sizing.NotFound, sizing.KindOf(err))
 	_, err = w.Receipt(t.Context(), young)
 	assert.NoError(t, err)
+}
+
+func TestWeeksOfReceiptsAreMadeAheadWhateverTheAges(t *testing.T) {
+	w := newWorld(t)
+	later := time.Until(time.Date(2040, 1, 4, 12, 0, 0, 0, time.UTC)) // a Wednesday that no new database has
+	require.NoError(t, w.worker(retention.Config{Now: func() time.Time { return time.Now().Add(later) }}).RunOnce(t.Context()))
+	w.asked(-later)
+	w.asked(-later - 8*7*day)
+	// Receipts of a week that is not wholly old stay; those of no week do not.
+	removed := func(before time.Duration) (n int) {
+		id := store.FirstID(time.Now().Add(before))
+		require.NoError(t, w.RemoveReceipts(t.Context(), id, func(rows int) error { n += rows; return nil }))
+		return n
+	}
+	assert.Zero(t, removed(later+time.Minute))
+	assert.Equal(t, 1, removed(later+8*7*day+time.Minute), "but for the last of them")
+	w.asked(-later - 10*7*day)
+	assert.Equal(t, 2, removed(later+10*7*day+time.Minute), "it had no week")
+}
+
+func TestWeeksThatCannotBeMadeKeepNobodyFromRemoving(t *testing.T) {
+	w := newWorld(t)
+	w.asked(9 * day)
+	reader, err := pgx.Connect(t.Context(), w.dsn)
+	require.NoError(t, err)
+	defer reader.Close(t.Context())
+	_, err = reader.Exec(t.Context(), "BEGIN; SELECT FROM receipt") // is in the way of a new week
+	require.NoError(t, err)
+	require.ErrorContains(t, w.worker(retention.Config{Receipts: 8 * day}).RunOnce(t.Context()), "locked")
+	assert.Equal(t, 1, w.removed[retention.Receipts])
 }
 
 func TestOneReplicaDoesItForAll(t *testing.T) {
