@@ -40,7 +40,7 @@ func reopen(t testing.TB, dsn string) *postgres.Store {
 	return st
 }
 
-func connect(t *testing.T, dsn string) *pgx.Conn {
+func connect(t testing.TB, dsn string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
