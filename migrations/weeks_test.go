@@ -31,7 +31,7 @@ func atStep(t *testing.T, step uint) (dsn string) {
 	return dsn
 }
 
-func connect(t *testing.T, dsn string) *pgx.Conn {
+func connect(t testing.TB, dsn string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
@@ -42,7 +42,7 @@ func connect(t *testing.T, dsn string) *pgx.Conn {
 // previous is a replica of the version before, by the statements that it sends. Its
 // connection, and what it has prepared, outlives the migration.
 type previous struct {
-	*testing.T
+	testing.TB
 	*pgx.Conn
 }
 

@@ -1,0 +1,76 @@
+package migrations_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+	"github.com/loadaware/loadaware/migrations"
+)
+
+// BenchmarkSavesWhileReceiptsArePutIntoWeeks has four replicas of the version before save
+// one receipt after the other, while the steps are applied to 10⁶ of them. Run it with
+// -benchtime 1x.
+func BenchmarkSavesWhileReceiptsArePutIntoWeeks(b *testing.B) {
+	for range b.N {
+		b.StopTimer()
+		dsn := pgtest.DSN(b)
+		require.NoError(b, migrations.Up(b.Context(), dsn))
+		newest, err := migrations.Newest()
+		require.NoError(b, err)
+		require.NoError(b, migrations.Down(b.Context(), dsn, int(newest)-beforeWeeks))
+		filler := connect(b, dsn)
+		_, err = filler.Exec(b.Context(), `INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, body)
+			SELECT lpad(n::text, 8, '0'), 'n', 'd', 't' || n % 50, 'r' || n, -1, 1, now() - n * interval '1 second', json_build_object('pad', repeat('x', 1800))
+			FROM generate_series(1, 1000000) AS n`)
+		require.NoError(b, err)
+		_, err = filler.Exec(b.Context(), "CHECKPOINT")
+		require.NoError(b, err)
+
+		quiet := savesWhile(b, dsn, func() { time.Sleep(5 * time.Second) })
+		busy := savesWhile(b, dsn, func() {
+			b.StartTimer()
+			require.NoError(b, migrations.Up(b.Context(), dsn))
+			b.StopTimer()
+		})
+		for name, took := range map[string][]time.Duration{"alone": quiet, "meanwhile": busy} {
+			b.ReportMetric(float64(len(took)), "saves-"+name)
+			b.ReportMetric(took[len(took)/2].Seconds()*1000, "ms-p50-"+name)
+			b.ReportMetric(took[len(took)-1].Seconds()*1000, "ms-longest-"+name)
+		}
+		b.ReportMetric(b.Elapsed().Seconds(), "s-migrating")
+	}
+}
+
+// savesWhile are the times, sorted, that saves took while do ran.
+func savesWhile(b *testing.B, dsn string, do func()) (took []time.Duration) {
+	saving, stop := context.WithCancel(b.Context())
+	var savers sync.WaitGroup
+	var one sync.Mutex
+	for saver := range 4 {
+		p := previous{b, connect(b, dsn)}
+		savers.Go(func() {
+			for n := 0; saving.Err() == nil; n++ {
+				begun := time.Now()
+				if err := p.copies(idAt(begun, 4*n+saver)); err != nil {
+					b.Error(err)
+					return
+				}
+				one.Lock()
+				took = append(took, time.Since(begun))
+				one.Unlock()
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	do()
+	stop()
+	savers.Wait()
+	slices.Sort(took)
+	return took
+}
