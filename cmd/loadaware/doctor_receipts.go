@@ -9,7 +9,7 @@ import (
 )
 
 // receipts looks whether retention makes their weeks ahead of time: if next week has no
-// partition, it has not for seven weeks.
+// partition, it has not for three weeks.
 func (d *diagnosis) receipts(ctx context.Context, conn *pgx.Conn) error {
 	d.looked("receipts")
 	var may, ahead, strays bool

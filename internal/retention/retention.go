@@ -127,7 +127,7 @@ func (w *Worker) RunOnce(ctx context.Context) error {
 
 // ahead is for how long receipts have weeks of their own already, though every pass
 // should fail.
-const ahead = 8 * 7 * 24 * time.Hour
+const ahead = 4 * 7 * 24 * time.Hour
 
 func (w *Worker) pass(ctx context.Context) error {
 	if err := w.hold(ctx); err != nil {

@@ -175,7 +175,7 @@ func TestWeeksOfReceiptsAreMadeAheadWhateverTheAges(t *testing.T) {
 	later := time.Until(time.Date(2040, 1, 4, 12, 0, 0, 0, time.UTC)) // a Wednesday that no new database has
 	require.NoError(t, w.worker(retention.Config{Now: func() time.Time { return time.Now().Add(later) }}).RunOnce(t.Context()))
 	w.asked(-later)
-	w.asked(-later - 8*7*day)
+	w.asked(-later - 4*7*day)
 	// Receipts of a week that is not wholly old stay; those of no week do not.
 	removed := func(before time.Duration) (n int) {
 		id := store.FirstID(time.Now().Add(before))
@@ -183,9 +183,9 @@ func TestWeeksOfReceiptsAreMadeAheadWhateverTheAges(t *testing.T) {
 		return n
 	}
 	assert.Zero(t, removed(later+time.Minute))
-	assert.Equal(t, 1, removed(later+8*7*day+time.Minute), "but for the last of them")
-	w.asked(-later - 10*7*day)
-	assert.Equal(t, 2, removed(later+10*7*day+time.Minute), "it had no week")
+	assert.Equal(t, 1, removed(later+4*7*day+time.Minute), "but for the last of them")
+	w.asked(-later - 6*7*day)
+	assert.Equal(t, 2, removed(later+6*7*day+time.Minute), "it had no week")
 }
 
 func TestWeeksThatCannotBeMadeKeepNobodyFromRemoving(t *testing.T) {

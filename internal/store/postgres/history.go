@@ -15,16 +15,29 @@ import (
 
 // historyColumns are what scanHistory reads, given $1, the task's id, and $2 to $4,
 // its names. The promise is that of the newest
-// receipt of the try: receipts are written behind, and may come after the report.
+// receipt of the try: receipts are written behind, and may come after the report. It is
+// looked for in the weeks around the try's end, and if none is there, in all of them,
+// unless the try ended before the task's first receipt was given.
 const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
 		` + measuredColumns + `, coalesce(cpu_max, 0), coalesce(duration_us, 0),
 		coalesce(allocated_memory, 0), coalesce(allocated_cpu, 0),
 		coalesce(requested_memory, 0), coalesce(requested_cpu, 0), features,
-		(SELECT promised FROM receipt
-			WHERE namespace = $2 AND dag_id = $3 AND task_id = $4
+		coalesce(
+			(SELECT promised FROM receipt WHERE ` + ofTheTry + givenAround + ` ORDER BY receipt.at DESC LIMIT 1),
+			CASE WHEN observation.at >= (SELECT min(receipt.at) - interval '24 hours' FROM receipt WHERE ` + ofTheTask + `)
+				THEN (SELECT promised FROM receipt WHERE ` + ofTheTry + ` ORDER BY receipt.at DESC LIMIT 1) END)`
+
+const (
+	ofTheTask = `namespace = $2 AND dag_id = $3 AND task_id = $4`
+	ofTheTry  = ofTheTask + `
 				AND receipt.run_id <> '' AND receipt.run_id = observation.run_id
-				AND receipt.map_index = observation.map_index AND receipt.try_number = observation.try_number
-			ORDER BY receipt.at DESC LIMIT 1)`
+				AND receipt.map_index = observation.map_index AND receipt.try_number = observation.try_number`
+
+	// From eight days before the end to one day after; see store.FirstID.
+	givenAround = `
+				AND receipt.prediction_id >= lpad(to_hex(((date_part('epoch', observation.at) - 691200) / 65.536)::bigint), 8, '0') COLLATE "C"
+				AND receipt.prediction_id < lpad(to_hex(((date_part('epoch', observation.at) + 86400) / 65.536)::bigint), 8, '0') COLLATE "C"`
+)
 
 // History reads what is to be learned from, in one snapshot.
 //

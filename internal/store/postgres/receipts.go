@@ -179,9 +179,11 @@ func scanReceipt(row pgx.Row) (sizing.Receipt, error) {
 	return r, nil
 }
 
+// receiptFeaturesSQL hides how many there are from the planner, which would else make a
+// plan for each call: with a partition for each week that takes longer than to run it.
 const receiptFeaturesSQL = `
 	SELECT n - 1, newest.features
-	FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int[], $6::smallint[])
+	FROM unnest((SELECT $1::text[]), (SELECT $2::text[]), (SELECT $3::text[]), (SELECT $4::text[]), (SELECT $5::int[]), (SELECT $6::smallint[]))
 		WITH ORDINALITY AS try (namespace, dag_id, task_id, run_id, map_index, try_number, n)
 	CROSS JOIN LATERAL (
 		SELECT receipt.body -> 'Ask' -> 'Features' AS features

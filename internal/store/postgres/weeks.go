@@ -14,7 +14,7 @@ import (
 
 // Receipts stand in partitions by their ids, which go by time:
 //
-//	receipt_before │ receipt_20261228 │ receipt_20270104 │ … │ 8 weeks ahead
+//	receipt_before │ receipt_20261228 │ receipt_20270104 │ … │ some weeks ahead
 //	 what there was   a week each, from Monday 00:00 UTC
 //
 // and receipt_other takes what lies in none of them: as a rule nothing.

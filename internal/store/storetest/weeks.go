@@ -114,6 +114,26 @@ func examineWeeks(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, []int{many}, removeReceipts(t, st, monday.Add(2*week)))
 	})
 
+	t.Run("a promise is found however long before the end it was given", func(t *testing.T) {
+		st := open(t)
+		require.NoError(t, st.MakeWeeks(t.Context(), monday, monday.Add(20*week)))
+		for i, given := range []time.Duration{-12 * week, -8 * 24 * time.Hour, -7 * 24 * time.Hour, -time.Hour, 23 * time.Hour, 2 * week} {
+			ended, task := monday.Add(14*week), task(fmt.Sprint("given", i))
+			o := success(firstTry(task, "r"), sizing.GiB, 1)
+			o.EndedAt = ended
+			recordNew(t, st, o)
+			at := ended.Add(given)
+			require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{receipt(idAt(at, i), o.Try, 0.25, at)}))
+			promised := history(t, st, task).Rows[0].Promised
+			if given > 24*time.Hour {
+				require.Nil(t, promised, "nothing was promised of the task by then")
+				continue
+			}
+			require.NotNil(t, promised, "%s", given)
+			require.Equal(t, 0.25, *promised)
+		}
+	})
+
 	t.Run("what is asked of receipts is asked of all weeks", func(t *testing.T) {
 		st := open(t)
 		require.NoError(t, st.MakeWeeks(t.Context(), monday, monday.Add(week)))
@@ -124,8 +144,7 @@ func examineWeeks(t *testing.T, open func(*testing.T) store.Store) {
 			newest, err := st.ReceiptOfTry(t.Context(), try)
 			require.NoError(t, err)
 			require.Equal(t, idAt(at, 0), newest.Allocation.PredictionID)
-			rows := history(t, st, key).Rows
-			require.InDelta(t, 1/float64(2+i), *rows[0].Promised, 0)
+			require.Equal(t, 0.5, *history(t, st, key).Rows[0].Promised, "the one that was given when the try ran")
 		}
 		require.NoError(t, st.Rename(t.Context(), key, other))
 		for _, at := range []time.Time{noon, monday, monday.Add(4 * week)} {
