@@ -15,8 +15,8 @@ import (
 // with the size of the table before and after.
 func costs(b *testing.B, conn *pgx.Conn, table string) func(doing string) {
 	before, from := sizes(b, conn, table)
-	b.ReportMetric(before, "MB-before")
 	return func(doing string) {
+		b.ReportMetric(before, "MB-before-"+doing)
 		after, to := sizes(b, conn, table)
 		b.ReportMetric(after, "MB-after-"+doing)
 		b.ReportMetric(to-from, "MB-log-"+doing)
