@@ -2,12 +2,9 @@ package service
 
 import (
 	"context"
-	"encoding/binary"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
@@ -147,21 +144,13 @@ func (s *Service) lookOnce(ctx context.Context, unheardToo bool) {
 	if !unheardToo {
 		return
 	}
-	tries, unreported, err := s.store.Unreported(ctx, firstIDOf(s.cfg.Now().Add(-unheardFrom)), unheardOf)
+	tries, unreported, err := s.store.Unreported(ctx, store.FirstID(s.cfg.Now().Add(-unheardFrom)), unheardOf)
 	switch {
 	case err != nil:
 		s.log.DebugContext(ctx, "what was never reported could not be counted", "err", err)
 	case tries > 0:
 		s.counts.unheard.Store(&Unheard{Tries: tries, Unreported: unreported})
 	}
-}
-
-// firstIDOf is below every prediction id that was given at a time or later: their
-// first 48 bits are its Unix milliseconds (RFC 9562, version 7).
-func firstIDOf(at time.Time) string {
-	var id uuid.UUID
-	binary.BigEndian.PutUint64(id[:8], uint64(at.UnixMilli())<<16)
-	return id.String()
 }
 
 // queued is how many receipts wait, and how many were given up.
