@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -34,12 +35,19 @@ func shareProcessors() {
 	}
 }
 
-// headroom is what the heap may grow beyond twice what lives before it is collected.
-const headroom = 64 << 20
+// What lives may grow by half before it is collected, not by all of it as Go would have
+// it: models are most of what lives, and each takes its room and that of the garbage.
+const (
+	mayGrow  = 50       // percent
+	headroom = 96 << 20 // of bytes that count as living
+)
 
 // collectLater keeps a few models from being collected some dozen times a second: bytes
 // that nobody touches take no memory, and count as living. It gives back what ends that.
 func collectLater() (end func()) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(mayGrow)
+	}
 	untouched := make([]byte, headroom)
 	return func() { runtime.KeepAlive(untouched) }
 }
