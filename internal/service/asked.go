@@ -3,7 +3,6 @@ package service
 import (
 	"bytes"
 	"hash/maphash"
-	"maps"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -26,15 +25,22 @@ type askedTries struct {
 }
 
 // half holds records of one time. What was written stays as it is: a record that ended or
-// was asked again is only no longer found.
+// was asked again is only no longer found, and a block of which none is found is given up.
 type half struct {
 	found  map[uint64]uint32 // hash of a try's key: where its record begins
-	blocks [][]byte
+	blocks []block
+	kept   int // blocks that were not given up
+}
+
+type block struct {
+	log  []byte
+	open int // records that are found
 }
 
 const (
-	blockBits  = 20 // a record lies in one block of 1 MiB, or has one of its own
-	halfBlocks = 16 // a half takes 16 MiB, some 50,000 tries of a dozen features each
+	blockBits  = 20      // a record lies in one block of 1 MiB, or has one of its own
+	halfBlocks = 16      // a half takes 16 MiB, some 50,000 tries of a dozen features each
+	mostBlocks = 1 << 12 // that are told apart
 )
 
 var askedSeed = maphash.MakeSeed()
@@ -46,7 +52,7 @@ func (m *askedTries) put(try *sizing.TryKey, a *asked, features sizing.Features)
 	hash := maphash.Bytes(askedSeed, record)
 	first = !m.remove(hash, record)
 	record = appendFeatures(appendAnswer(record, a), features)
-	if len(m.young.blocks) == halfBlocks && !m.young.fits(len(record)) {
+	if m.young.full() && !m.young.fits(len(record)) {
 		m.young, m.old = half{}, m.young
 	}
 	m.young.put(hash, record)
@@ -76,7 +82,7 @@ func (m *askedTries) drop(try *sizing.TryKey) {
 func (m *askedTries) remove(hash uint64, key []byte) (was bool) {
 	for _, h := range []*half{&m.young, &m.old} {
 		if _, ok := h.get(hash, key); ok {
-			delete(h.found, hash)
+			h.remove(hash)
 			return true
 		}
 	}
@@ -87,32 +93,55 @@ func (m *askedTries) remove(hash uint64, key []byte) (was bool) {
 func (m *askedTries) dropTask(task sizing.TaskKey) {
 	prefix := appendTask(nil, task)
 	for _, h := range []*half{&m.young, &m.old} {
-		maps.DeleteFunc(h.found, func(_ uint64, at uint32) bool { return bytes.HasPrefix(h.from(at), prefix) })
+		for hash, at := range h.found {
+			if bytes.HasPrefix(h.from(at), prefix) {
+				h.remove(hash)
+			}
+		}
 	}
 }
 
 func (m *askedTries) len() int { return len(m.young.found) + len(m.old.found) }
 
+func (h *half) full() bool { return h.kept >= halfBlocks || len(h.blocks) == mostBlocks }
+
 func (h *half) fits(n int) bool {
 	last := len(h.blocks) - 1
-	return last >= 0 && len(h.blocks[last])+n <= 1<<blockBits
+	return last >= 0 && h.blocks[last].log != nil && len(h.blocks[last].log)+n <= 1<<blockBits
 }
 
 func (h *half) put(hash uint64, record []byte) {
 	if h.found == nil {
 		h.found = map[uint64]uint32{}
 	}
+	if _, shared := h.found[hash]; shared {
+		h.remove(hash)
+	}
 	if !h.fits(len(record)) {
-		h.blocks = append(h.blocks, make([]byte, 0, max(1<<blockBits, len(record))))
+		h.blocks = append(h.blocks, block{log: make([]byte, 0, max(1<<blockBits, len(record)))})
+		h.kept++
 	}
 	last := len(h.blocks) - 1
-	h.found[hash] = uint32(last<<blockBits | len(h.blocks[last]))
-	h.blocks[last] = append(h.blocks[last], record...)
+	b := &h.blocks[last]
+	h.found[hash] = uint32(last<<blockBits | len(b.log))
+	b.log = append(b.log, record...)
+	b.open++
+}
+
+// remove gives up the block, too, where nothing in it is found any more and it is half
+// full: one that was hardly begun is written on.
+func (h *half) remove(hash uint64) {
+	b := &h.blocks[h.found[hash]>>blockBits]
+	delete(h.found, hash)
+	if b.open--; b.open == 0 && len(b.log) > 1<<(blockBits-1) {
+		b.log = nil
+		h.kept--
+	}
 }
 
 // from is what was written from a place on.
 func (h *half) from(at uint32) []byte {
-	return h.blocks[at>>blockBits][at&(1<<blockBits-1):]
+	return h.blocks[at>>blockBits].log[at&(1<<blockBits-1):]
 }
 
 // get is what stands behind a key.

@@ -79,6 +79,24 @@ func TestOfTooManyTriesTheOlderHalfIsForgotten(t *testing.T) {
 	assert.Equal(t, large, ts.features(tryOf(fmt.Sprint(n-1))))
 }
 
+func TestTriesThatHaveEndedGiveTheirRoomBack(t *testing.T) {
+	var ts tries
+	features := sizing.Features{"n": sizing.TextValue(fmt.Sprintf("%0400d", 1))}
+	ts.ask(tryOf("long"), asked{limit: 7}, features)
+	const n = 200_000 // 90 MB, three times what is kept of those that have not ended
+	for i := range n {
+		ts.ask(tryOf(fmt.Sprint(i)), asked{}, features)
+		if i >= 100 {
+			ts.end(tryOf(fmt.Sprint(i - 100)))
+		}
+	}
+	assert.Equal(t, 101, ts.asked.len())
+	assert.LessOrEqual(t, ts.asked.young.kept+ts.asked.old.kept, 3)
+	got, ok := ts.answered(tryOf("long"))
+	assert.True(t, ok, "it has not ended, however many have since")
+	assert.EqualValues(t, 7, got.limit)
+}
+
 func TestTriesThatShareAHashAreNotTakenForEachOther(t *testing.T) {
 	var h half
 	one, other := tryOf("1"), tryOf("2")
