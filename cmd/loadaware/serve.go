@@ -39,7 +39,7 @@ func shareProcessors() {
 // it: models are most of what lives, and each takes its room and that of the garbage.
 const (
 	mayGrow  = 50       // percent
-	headroom = 96 << 20 // of bytes that count as living
+	headroom = 64 << 20 // of bytes that count as living
 )
 
 // collectLater keeps a few models from being collected some dozen times a second: bytes
