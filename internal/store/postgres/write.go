@@ -18,11 +18,7 @@ func (s *Store) write(ctx context.Context, reports []report) ([]sizing.Recorded,
 	err := s.inTx(ctx, "record observations", readWrite, func(tx pgx.Tx) error {
 		recorded = make([]sizing.Recorded, len(reports))
 		first, again := splitByTry(reports)
-		insert := s.insert
-		if len(first) >= direct {
-			insert = s.insertMany
-		}
-		told, err := insert(ctx, tx, reports, first, recorded)
+		told, err := s.insert(ctx, tx, reports, first, recorded)
 		if err != nil {
 			return err
 		}
