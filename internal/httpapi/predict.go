@@ -47,17 +47,13 @@ func (s *server) PredictBatch(ctx context.Context, r api.PredictBatchRequestObje
 	if err := checkBatch("tasks", len(r.Body.Tasks)); err != nil {
 		return nil, err
 	}
-	answers := make([]api.BatchPrediction, len(r.Body.Tasks))
-	for i, raw := range r.Body.Tasks {
-		a, err := s.predictItem(ctx, raw)
+	return writeAnswers(len(r.Body.Tasks), func(i int) (api.Prediction, *api.Problem) {
+		a, err := s.predictItem(ctx, r.Body.Tasks[i])
 		if err != nil {
-			answers[i].Error = s.itemProblem(ctx, err, fmt.Sprintf("tasks[%d].", i))
-			continue
+			return api.Prediction{}, s.itemProblem(ctx, err, fmt.Sprintf("tasks[%d].", i))
 		}
-		p := prediction(a)
-		answers[i].Prediction = &p
-	}
-	return writeAnswers(answers)
+		return prediction(a), nil
+	})
 }
 
 func (s *server) predictItem(ctx context.Context, raw json.RawMessage) (*sizing.Allocation, error) {

@@ -48,23 +48,24 @@ func writeAnswer(p *api.Prediction) *answerWriter {
 	return w
 }
 
-// writeAnswers is the answer to a batch.
-func writeAnswers(answers []api.BatchPrediction) (*answerWriter, error) {
+// writeAnswers is the answer to a batch of n, of which each is a prediction or a problem.
+func writeAnswers(n int, answer func(i int) (api.Prediction, *api.Problem)) (*answerWriter, error) {
 	w := answerWriters.Get().(*answerWriter)
 	w.Raw(`{"predictions":[`)
-	for i := range answers {
+	for i := range n {
 		if i > 0 {
 			w.Raw(",")
 		}
-		if p := answers[i].Prediction; p != nil {
-			w.prediction(p)
+		p, problem := answer(i)
+		if problem == nil {
+			w.prediction(&p)
 			continue
 		}
-		problem, err := json.Marshal(answers[i])
+		text, err := json.Marshal(api.BatchPrediction{Error: problem})
 		if err != nil {
 			return nil, err
 		}
-		w.B = append(w.B, problem...)
+		w.B = append(w.B, text...)
 	}
 	w.Raw("]}\n")
 	return w, nil

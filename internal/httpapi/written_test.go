@@ -64,7 +64,12 @@ func TestWhatIsWrittenByHandIsWhatTheLibraryWrites(t *testing.T) {
 	}
 	want, err := json.Marshal(api.PredictBatch200JSONResponse{Predictions: batch})
 	require.NoError(t, err)
-	got, err := writeAnswers(batch)
+	got, err := writeAnswers(len(batch), func(i int) (api.Prediction, *api.Problem) {
+		if batch[i].Prediction == nil {
+			return api.Prediction{}, batch[i].Error
+		}
+		return *batch[i].Prediction, nil
+	})
 	require.NoError(t, err)
 	require.Equal(t, string(want)+"\n", string(got.B))
 }

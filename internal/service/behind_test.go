@@ -1,11 +1,16 @@
 package service_test
 
 import (
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/service"
 )
 
 func TestALargeBatchIsLearnedSoonAfterItWasAcknowledged(t *testing.T) {
@@ -38,4 +43,26 @@ func TestReportsThatComeAtOnceAreAllLearned(t *testing.T) {
 	}
 	callers.Wait()
 	r.until(func() bool { return r.told("load") == 165 }, "learned")
+}
+
+// What comes while receipts are written waits for the next time: otherwise a few would be
+// committed again and again, for as long as anybody asks.
+func TestReceiptsAreStoredTogetherWhileQuestionsCome(t *testing.T) {
+	r := newReplica(t).start()
+	begun := time.Now()
+	var answered atomic.Int64
+	var callers sync.WaitGroup
+	for caller := range 8 {
+		callers.Go(func() {
+			for n := 0; time.Since(begun) < 10*service.FlushEvery; n++ {
+				r.answer(ask("load", fmt.Sprint("run-", caller, "-", n)))
+				answered.Add(1)
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	callers.Wait()
+	saves, ticks, full := r.store.saves.Load(), int64(time.Since(begun)/service.FlushEvery), answered.Load()/service.FlushAtMost
+	assert.Positive(t, saves)
+	assert.LessOrEqual(t, saves, ticks+full+1)
 }

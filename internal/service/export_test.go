@@ -6,3 +6,5 @@ func (s *Service) Remembered() int {
 	defer s.tries.mu.Unlock()
 	return s.tries.asked.len()
 }
+
+const FlushEvery, FlushAtMost = flushEvery, flushAtMost

@@ -21,7 +21,7 @@ const (
 )
 
 // receipts is the queue of answers to be stored. They wait in blocks, of which none is
-// copied: an answer must not pay for those before it.
+// copied: an answer must not pay for those before it. A block that is stored is used again.
 type receipts struct {
 	store store.Receipts
 	log   *slog.Logger
@@ -31,6 +31,7 @@ type receipts struct {
 	writing bool               // the first block is: nothing is added to it or dropped
 	waiting int
 	dropped int
+	rooms   sync.Pool  // *[]sizing.Receipt, empty, of flushAtMost places
 	flushMu sync.Mutex // one writer at a time, so that order is kept
 }
 
@@ -43,11 +44,19 @@ func (q *receipts) add(r sizing.Receipt) {
 	}
 	last := len(q.blocks) - 1
 	if last < 0 || len(q.blocks[last]) == flushAtMost || last == 0 && q.writing {
-		q.blocks = append(q.blocks, nil)
+		q.blocks = append(q.blocks, q.room())
 		last++
 	}
 	q.blocks[last] = append(q.blocks[last], r)
 	q.waiting++
+}
+
+// room is an empty block.
+func (q *receipts) room() []sizing.Receipt {
+	if used, ok := q.rooms.Get().(*[]sizing.Receipt); ok {
+		return *used
+	}
+	return make([]sizing.Receipt, 0, flushAtMost)
 }
 
 // drop gives up the oldest block that is not being written. q.mu is held.
@@ -93,11 +102,12 @@ func (q *receipts) run(ctx context.Context) {
 	}
 }
 
-// flush writes what is queued; what fails stays queued for the next time.
+// flush writes the blocks that are queued; what fails stays queued for the next time, as
+// does what comes meanwhile: there is always some, and each write of a few costs a commit.
 func (q *receipts) flush(ctx context.Context) {
 	q.flushMu.Lock()
 	defer q.flushMu.Unlock()
-	for {
+	for range q.queuedBlocks() {
 		block := q.first()
 		if len(block) == 0 {
 			return
@@ -114,6 +124,12 @@ func (q *receipts) flush(ctx context.Context) {
 	}
 }
 
+func (q *receipts) queuedBlocks() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.blocks)
+}
+
 // first is the oldest block, for writing; nil where nothing waits.
 func (q *receipts) first() []sizing.Receipt {
 	q.mu.Lock()
@@ -128,10 +144,15 @@ func (q *receipts) first() []sizing.Receipt {
 func (q *receipts) written(stored bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.writing = false; stored {
-		q.waiting -= len(q.blocks[0])
-		q.blocks = slices.Delete(q.blocks, 0, 1)
+	if q.writing = false; !stored {
+		return
 	}
+	block := q.blocks[0]
+	q.waiting -= len(block)
+	q.blocks = slices.Delete(q.blocks, 0, 1)
+	clear(block)
+	block = block[:0]
+	q.rooms.Put(&block)
 }
 
 // save writes a batch. One receipt that can never be stored is given up, and must

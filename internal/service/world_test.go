@@ -31,6 +31,7 @@ const eventually = 20 * time.Second
 type interposed struct {
 	*postgres.Store
 	recorded, read, listed moment
+	saves                  atomic.Int64 // writes of receipts
 }
 
 // moment is what happens when it comes next; nothing unless a test says so.
@@ -60,6 +61,11 @@ func (s *interposed) ActiveVersions(ctx context.Context) (map[sizing.TaskKey]int
 	versions, err := s.Store.ActiveVersions(ctx)
 	s.listed.comes()
 	return versions, err
+}
+
+func (s *interposed) SaveReceipts(ctx context.Context, receipts []sizing.Receipt) error {
+	s.saves.Add(1)
+	return s.Store.SaveReceipts(ctx, receipts)
 }
 
 // replica is one process: a service, its own connections, and a clock that can be

@@ -109,11 +109,28 @@ func (f Features) complaints() (bad []FieldError) {
 }
 
 func saneName(s string) bool {
-	return s != "" && utf8.RuneCountInString(s) <= MaxFeatureName && !strings.ContainsFunc(s, isControl) && utf8.ValidString(s)
+	if printable(s) {
+		return s != "" && len(s) <= MaxFeatureName
+	}
+	return utf8.RuneCountInString(s) <= MaxFeatureName && !strings.ContainsFunc(s, isControl) && utf8.ValidString(s)
 }
 
 func saneText(s string) bool {
+	if printable(s) {
+		return len(s) <= MaxFeatureString
+	}
 	return utf8.RuneCountInString(s) <= MaxFeatureString && !strings.ContainsRune(s, 0) && utf8.ValidString(s)
+}
+
+// printable reports whether s is printable ASCII, as nearly all names and texts are: it is
+// looked at once, where the whole rule looks three times.
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // Names are the feature names in order.

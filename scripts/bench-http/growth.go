@@ -45,7 +45,7 @@ func (b *bench) sizes() []size {
 	case "long":
 		return []size{{100, 1_000, 1, 100}, {1_000, 1_000, 1, 200}, {1_000, 1_000_000, 1, 200}, {10_000, 10_000_000, 1, 200}, {10_000, 10_000_000, 2, 200}, {10_000, 10_000_000, 3, 200}, {10_000, 10_000_000, 1, 2_000}}
 	}
-	return []size{{10, 1_000, 1, 10}, {100, 1_000, 1, 100}, {1_000, 1_000, 1, 200}, {1_000, 10_000, 1, 200}, {1_000, 100_000, 1, 200}, {1_000, 1_000_000, 1, 200}, {1_000, 1_000_000, 2, 200}, {1_000, 1_000_000, 3, 200}}
+	return []size{{10, 1_000, 1, 10}, {100, 1_000, 1, 100}, {1_000, 1_000, 1, 1_000}, {1_000, 10_000, 1, 200}, {1_000, 100_000, 1, 200}, {1_000, 1_000_000, 1, 200}, {1_000, 1_000_000, 2, 200}, {1_000, 1_000_000, 3, 200}}
 }
 
 // growth is row 4: what a question, a model and a start cost as tasks, observations
@@ -115,9 +115,10 @@ func grow(ctx context.Context, conn *pgx.Conn, s size) error {
 		`UPDATE model SET last_seq = (SELECT max(seq) FROM observation) FROM task WHERE task.id = model.task AND dag_id = 'grown' AND $1::bigint > 0`,
 		`UPDATE tally SET observations = $1::bigint / 10 FROM task WHERE task.id = tally.task AND dag_id = 'grown' AND task_id IN (SELECT 'task-' || i FROM generate_series(1, 10) i) AND observations < $1::bigint / 10`,
 		`INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, promised, task_limit, guard, body, model_version, told)
-			SELECT 'ffff' || lpad(to_hex(i >> 16), 4, '0') || '-' || lpad(to_hex(i & 65535), 4, '0') || '-7000-8000-000000000000', namespace, 'grown', 'task-' || (1 + i % 10), 'grown-' || i, -1, 1,
-				now() - interval '30 days' + i * interval '1 second', promised, task_limit, guard, body, model_version, told
-			FROM (SELECT * FROM receipt WHERE task_id = '` + name + `' LIMIT 1) AS one, generate_series((SELECT count(*) + 1 FROM receipt WHERE run_id LIKE 'grown-%'), $1::bigint / 10) i`,
+			SELECT left(lpad(to_hex(ms), 12, '0'), 8) || '-' || right(to_hex(ms), 4) || '-7000-8000-' || lpad(to_hex(i), 12, '0'), namespace, 'grown', 'task-' || (1 + i % 10), 'grown-' || i, -1, 1,
+				to_timestamp(ms / 1000.0), promised, task_limit, guard, body, model_version, told
+			FROM (SELECT * FROM receipt WHERE task_id = '` + name + `' LIMIT 1) AS one, generate_series((SELECT count(*) + 1 FROM receipt WHERE run_id LIKE 'grown-%'), $1::bigint / 10) i,
+				LATERAL (SELECT (extract(epoch FROM now()) * 1000)::bigint + i % 2000000 * 1000 AS ms) AS given`, // within the weeks to come, which have their partitions
 	} {
 		if _, err := conn.Exec(ctx, sql, s.observations); err != nil {
 			return err

@@ -84,7 +84,8 @@ func (b *bench) timed(ctx context.Context, conn *pgx.Conn, s size) (string, erro
 	}
 	for _, table := range []string{"observation", "receipt"} {
 		var bytes float64
-		if err := conn.QueryRow(ctx, `SELECT sum(pg_total_relation_size(relid))::float8 / greatest(1, (SELECT count(*) FROM `+table+`)) FROM pg_partition_tree($1::regclass)`, table).Scan(&bytes); err != nil {
+		if err := conn.QueryRow(ctx, `SELECT (pg_total_relation_size($1::regclass) + (SELECT coalesce(sum(pg_total_relation_size(inhrelid)), 0) FROM pg_inherits WHERE inhparent = $1::regclass))::float8
+			/ greatest(1, (SELECT count(*) FROM `+table+`))`, table).Scan(&bytes); err != nil {
 			return "", err
 		}
 		fmt.Fprintf(&line, " %.0f |", bytes)
