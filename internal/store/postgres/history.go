@@ -23,14 +23,14 @@ const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
 		coalesce(allocated_memory, 0), coalesce(allocated_cpu, 0),
 		coalesce(requested_memory, 0), coalesce(requested_cpu, 0), features,
 		coalesce(
-			(SELECT promised FROM receipt WHERE ` + ofTheTry + givenAround + ` ORDER BY receipt.at DESC LIMIT 1),
+			(SELECT promised FROM receipt WHERE ` + ofTheTry + givenAround + newestOfTheTry + `),
 			CASE WHEN observation.at >= (SELECT min(receipt.at) - interval '24 hours' FROM receipt WHERE ` + ofTheTask + `)
-				THEN (SELECT promised FROM receipt WHERE ` + ofTheTry + ` ORDER BY receipt.at DESC LIMIT 1) END)`
+				THEN (SELECT promised FROM receipt WHERE ` + ofTheTry + newestOfTheTry + `) END)`
 
 const (
 	ofTheTask = `namespace = $2 AND dag_id = $3 AND task_id = $4`
 	ofTheTry  = ofTheTask + `
-				AND receipt.run_id <> '' AND receipt.run_id = observation.run_id
+				AND receipt.run_id <> '' AND receipt.run_id BETWEEN observation.run_id AND observation.run_id
 				AND receipt.map_index = observation.map_index AND receipt.try_number = observation.try_number`
 
 	// From eight days before the end to one day after; see store.FirstID.

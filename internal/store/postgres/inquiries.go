@@ -76,11 +76,11 @@ const silentSQL = `
 			SELECT FROM task JOIN observation ON observation.task = task.id
 			WHERE task.namespace = known.namespace AND task.dag_id = known.dag_id AND task.task_id = known.task_id
 				AND observation.run_id = known.run_id AND observation.map_index = known.map_index AND observation.try_number = known.try_number)
-		AND NOT EXISTS (
-			SELECT FROM receipt AS newer
-			WHERE newer.namespace = known.namespace AND newer.dag_id = known.dag_id AND newer.task_id = known.task_id
-				AND newer.run_id = known.run_id AND newer.map_index = known.map_index AND newer.try_number = known.try_number
-				AND newer.run_id <> '' AND (newer.at, newer.prediction_id) > (known.at, known.prediction_id))
+		AND prediction_id = (
+			SELECT prediction_id FROM receipt
+			WHERE receipt.namespace = known.namespace AND receipt.dag_id = known.dag_id AND receipt.task_id = known.task_id
+				AND receipt.run_id BETWEEN known.run_id AND known.run_id AND receipt.map_index = known.map_index AND receipt.try_number = known.try_number
+				AND receipt.run_id <> ''` + newestOfTheTry + `)
 		AND ` + notAsked + `
 	ORDER BY at, prediction_id LIMIT $4`
 

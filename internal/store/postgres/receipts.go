@@ -150,12 +150,18 @@ func (s *Store) Receipt(ctx context.Context, predictionID string) (sizing.Receip
 	return r, found("read a receipt", err, "no prediction %q is stored", predictionID)
 }
 
+// newestOfTheTry ends a look-up by the index of tries (receipt_try). That the run's name is
+// asked for by BETWEEN, and is part of the order, leaves the planner no other index: as
+// equal to something, it may as well read all receipts of the task in the order of at,
+// and does while it has no statistics, as in each week's first hours.
+const newestOfTheTry = `
+			ORDER BY receipt.run_id DESC, receipt.at DESC LIMIT 1`
+
 const receiptOfTrySQL = `
 	SELECT namespace, dag_id, task_id, guard, body
 	FROM receipt
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
-		AND run_id = $4 AND map_index = $5 AND try_number = $6 AND run_id <> ''
-	ORDER BY at DESC LIMIT 1`
+		AND run_id BETWEEN $4 AND $4 AND map_index = $5 AND try_number = $6 AND run_id <> ''` + newestOfTheTry
 
 // ReceiptOfTry finds the newest one of a try.
 func (s *Store) ReceiptOfTry(ctx context.Context, try sizing.TryKey) (sizing.Receipt, error) {
@@ -189,9 +195,8 @@ const receiptFeaturesSQL = `
 		SELECT receipt.body -> 'Ask' -> 'Features' AS features
 		FROM receipt
 		WHERE receipt.namespace = try.namespace AND receipt.dag_id = try.dag_id AND receipt.task_id = try.task_id
-			AND receipt.run_id = try.run_id AND receipt.map_index = try.map_index AND receipt.try_number = try.try_number
-			AND receipt.run_id <> ''
-		ORDER BY receipt.at DESC LIMIT 1) AS newest`
+			AND receipt.run_id BETWEEN try.run_id AND try.run_id AND receipt.map_index = try.map_index AND receipt.try_number = try.try_number
+			AND receipt.run_id <> ''` + newestOfTheTry + `) AS newest`
 
 // addReceiptFeatures fills in features that were not reported, from the newest
 // receipt of the same try.

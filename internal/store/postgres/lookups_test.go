@@ -1,0 +1,102 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/migrations"
+)
+
+// Of tables that are young, such as those of each new week, the planner has no statistics,
+// and takes any index whose columns are asked for. A try must be found by the index of
+// tries all the same, or all receipts of its task are read for each.
+func TestTriesAreFoundAmongReceiptsThatNobodyAnalysed(t *testing.T) {
+	const receipts, tries = 16_000, 60
+	dsn := pgtest.DSN(t)
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	st, err := Open(t.Context(), dsn, Config{})
+	require.NoError(t, err)
+	defer st.Close()
+	answered, reported := make([]sizing.Receipt, receipts), make([]sizing.Observation, tries)
+	for i := range answered {
+		answered[i] = answerTo(i)
+	}
+	for i := range reported { // half of them nobody asked about
+		reported[i] = sizing.Observation{Try: answerTo(receipts - tries/2 + i).Ask.Try, Outcome: sizing.Success, MemoryMax: 1, EndedAt: time.Now()}
+	}
+	require.NoError(t, st.SaveReceipts(t.Context(), answered))
+	_, err = st.Record(t.Context(), reported)
+	require.NoError(t, err)
+
+	columns := func(n int) (namespace, dag, task, run []string, mapIndex []int32, number []int16) {
+		for i := range n {
+			try := answerTo(i).Ask.Try
+			namespace, dag, task, run = append(namespace, try.Namespace), append(dag, try.DAG), append(task, try.Task), append(run, try.RunID)
+			mapIndex, number = append(mapIndex, int32(try.MapIndex)), append(number, int16(try.Number))
+		}
+		return
+	}
+	namespaces, dags, tasks, runs, indexes, numbers := columns(tries)
+	var id int64
+	require.NoError(t, st.pool.QueryRow(t.Context(), "SELECT id FROM task").Scan(&id))
+	soon := time.Now().Add(time.Hour)
+	for _, c := range []struct {
+		name, sql string
+		args      []any
+		read      float64 // receipts that a good plan reads, at most
+	}{
+		{"all of a history", allSQL, []any{id, "default", "d", "t"}, 4 * tries},
+		{"the news of a history", sinceSQL, []any{id, "default", "d", "t", 0, tries}, 4 * tries},
+		{"one", receiptOfTrySQL, []any{"default", "d", "t", runs[7], -1, 1}, 2},
+		{"features", receiptFeaturesSQL, []any{namespaces, dags, tasks, runs, indexes, numbers}, 4 * tries},
+		{"tries that nothing was reported of", silentSQL, []any{soon.Add(-2 * time.Hour), soon, soon, tries}, 4 * receipts},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			assert.LessOrEqual(t, receiptsRead(t, st, c.sql, c.args...), c.read)
+		})
+	}
+}
+
+func answerTo(i int) sizing.Receipt {
+	try := sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "d", Task: "t"}, RunID: fmt.Sprintf("manual__2026-11-22T02:05:58.%06d+00:00__of_a_pipeline_with_a_name", i), MapIndex: sizing.NoMap, Number: 1}
+	return sizing.Receipt{At: time.Now(), Ask: sizing.Ask{Try: try, Features: sizing.Features{"n": sizing.NumberValue(float64(i))}},
+		Allocation: sizing.Allocation{PredictionID: uuid.Must(uuid.NewV7()).String(), Task: try.TaskKey}}
+}
+
+// receiptsRead is how many receipts a statement reads, those among them that it then
+// leaves out. It is planned and run as histories are.
+func receiptsRead(t *testing.T, st *Store, sql string, args ...any) (n float64) {
+	t.Helper()
+	require.NoError(t, st.inTx(t.Context(), "explain", snapshot, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(t.Context(), alongIndexesSQL); err != nil {
+			return err
+		}
+		var plans []map[string]any
+		err := tx.QueryRow(t.Context(), "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "+sql, args...).Scan(&plans)
+		n = readBy(plans[0]["Plan"].(map[string]any))
+		return err
+	}))
+	return n
+}
+
+// readBy adds up what the nodes of a plan read of receipts.
+func readBy(node map[string]any) (n float64) {
+	if relation, ok := node["Relation Name"].(string); ok && strings.HasPrefix(relation, "receipt") {
+		left, _ := node["Rows Removed by Filter"].(float64)
+		n = (node["Actual Rows"].(float64) + left) * node["Actual Loops"].(float64)
+	}
+	below, _ := node["Plans"].([]any)
+	for _, b := range below {
+		n += readBy(b.(map[string]any))
+	}
+	return n
+}
