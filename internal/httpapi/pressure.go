@@ -29,7 +29,7 @@ type pressure struct {
 
 const (
 	lookEvery = 10 * time.Millisecond
-	tooLong   = 10 * time.Millisecond
+	tooLong   = 5 * time.Millisecond
 	whole     = 1000 // thousandths
 )
 
