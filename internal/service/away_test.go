@@ -21,7 +21,7 @@ func TestWithoutItsDatabaseItAnswersAndLifts(t *testing.T) {
 	same(t, before, r.answer(ask("load", "")), "as before")
 
 	question := ask("load", "r")
-	r.answer(question)
+	unwritten := r.answer(question).PredictionID
 	_, err := r.Observe(t.Context(), []sizing.Observation{success("load", 99, 100)})
 	assert.Equal(t, sizing.Unavailable, sizing.KindOf(err), "nothing is acknowledged that is not stored")
 	assert.Equal(t, 40, r.told("load"), "or learned")
@@ -34,7 +34,7 @@ func TestWithoutItsDatabaseItAnswersAndLifts(t *testing.T) {
 	}
 	assert.Equal(t, sizing.VerdictExhausted, r.lift(later(question, 4), 5*gib).Verdict)
 
-	_, err = r.Receipt(t.Context(), before.PredictionID)
+	_, err = r.Receipt(t.Context(), unwritten)
 	require.NoError(t, err, "it was not written, and is kept")
 	r.until(func() bool { return r.Readiness().Observe == "unavailable" }, "readiness says so")
 	assert.True(t, r.Readiness().Ready, "predictions go on")
