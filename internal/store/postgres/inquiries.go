@@ -68,20 +68,25 @@ func (s *Store) Unsampled(ctx context.Context, w store.Window) ([]sizing.Observa
 	return tries, explain("list tries that were not sampled", err)
 }
 
+// silentSQL looks only at those that nothing was reported of (OFFSET 0) for whether they are
+// the newest of their try.
 const silentSQL = `
 	SELECT namespace, dag_id, task_id, guard, body
-	FROM receipt AS known
-	WHERE at >= $1 AND at < $2 AND run_id <> ''
-		AND NOT EXISTS (
-			SELECT FROM task JOIN observation ON observation.task = task.id
-			WHERE task.namespace = known.namespace AND task.dag_id = known.dag_id AND task.task_id = known.task_id
-				AND observation.run_id = known.run_id AND observation.map_index = known.map_index AND observation.try_number = known.try_number)
-		AND prediction_id = (
-			SELECT prediction_id FROM receipt
-			WHERE receipt.namespace = known.namespace AND receipt.dag_id = known.dag_id AND receipt.task_id = known.task_id
-				AND receipt.run_id BETWEEN known.run_id AND known.run_id AND receipt.map_index = known.map_index AND receipt.try_number = known.try_number
-				AND receipt.run_id <> ''` + newestOfTheTry + `)
-		AND ` + notAsked + `
+	FROM (
+		SELECT *
+		FROM receipt AS known
+		WHERE at >= $1 AND at < $2 AND run_id <> ''
+			AND NOT EXISTS (
+				SELECT FROM task JOIN observation ON observation.task = task.id
+				WHERE task.namespace = known.namespace AND task.dag_id = known.dag_id AND task.task_id = known.task_id
+					AND observation.run_id = known.run_id AND observation.map_index = known.map_index AND observation.try_number = known.try_number)
+			AND ` + notAsked + `
+		OFFSET 0) AS silent
+	WHERE prediction_id = (
+		SELECT prediction_id FROM receipt
+		WHERE receipt.namespace = silent.namespace AND receipt.dag_id = silent.dag_id AND receipt.task_id = silent.task_id
+			AND receipt.run_id BETWEEN silent.run_id AND silent.run_id AND receipt.map_index = silent.map_index AND receipt.try_number = silent.try_number
+			AND receipt.run_id <> ''` + newestOfTheTry + `)
 	ORDER BY at, prediction_id LIMIT $4`
 
 // Silent lists the newest receipts of tries that nothing was reported of.
