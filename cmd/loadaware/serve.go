@@ -35,11 +35,11 @@ func shareProcessors() {
 	}
 }
 
-// What lives may grow by a fifth before it is collected, not by all of it as Go would have
+// What lives may grow by a sixth before it is collected, not by all of it as Go would have
 // it: models are most of what lives, and each takes its room and that of the garbage.
 const (
-	mayGrow  = 20        // percent
-	headroom = 256 << 20 // bytes that count as living
+	mayGrow  = 16        // percent
+	headroom = 320 << 20 // bytes that count as living
 )
 
 // collectLater keeps a few models from being collected some dozen times a second: bytes
