@@ -118,7 +118,7 @@ func grow(ctx context.Context, conn *pgx.Conn, s size) error {
 			SELECT left(lpad(to_hex(ms), 12, '0'), 8) || '-' || right(to_hex(ms), 4) || '-7000-8000-' || lpad(to_hex(i), 12, '0'), namespace, 'grown', 'task-' || (1 + i % 10), 'grown-' || i, -1, 1,
 				to_timestamp(ms / 1000.0), promised, task_limit, guard, body, model_version, told
 			FROM (SELECT * FROM receipt WHERE task_id = '` + name + `' LIMIT 1) AS one, generate_series((SELECT count(*) + 1 FROM receipt WHERE run_id LIKE 'grown-%'), $1::bigint / 10) i,
-				LATERAL (SELECT (extract(epoch FROM now()) * 1000)::bigint + i % 2000000 * 1000 AS ms) AS given`, // within the weeks to come, which have their partitions
+				LATERAL (SELECT (extract(epoch FROM now()) * 1000)::bigint + i % 2000000 * 1000 AS ms) AS given`, // ids of the time to come, as they will be given out
 	} {
 		if _, err := conn.Exec(ctx, sql, s.observations); err != nil {
 			return err
