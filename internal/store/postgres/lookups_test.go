@@ -16,7 +16,7 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// Of tables that are young, such as those of each new week, the planner has no statistics,
+// Of tables that are young, the planner has no statistics,
 // and takes any index whose columns are asked for. A try must be found by the index of
 // tries all the same, or all receipts of its task are read for each.
 func TestTriesAreFoundAmongReceiptsThatNobodyAnalysed(t *testing.T) {
@@ -37,15 +37,7 @@ func TestTriesAreFoundAmongReceiptsThatNobodyAnalysed(t *testing.T) {
 	_, err = st.Record(t.Context(), reported)
 	require.NoError(t, err)
 
-	columns := func(n int) (namespace, dag, task, run []string, mapIndex []int32, number []int16) {
-		for i := range n {
-			try := answerTo(i).Ask.Try
-			namespace, dag, task, run = append(namespace, try.Namespace), append(dag, try.DAG), append(task, try.Task), append(run, try.RunID)
-			mapIndex, number = append(mapIndex, int32(try.MapIndex)), append(number, int16(try.Number))
-		}
-		return
-	}
-	namespaces, dags, tasks, runs, indexes, numbers := columns(tries)
+	asked := pointers(answered[:tries])
 	var id int64
 	require.NoError(t, st.pool.QueryRow(t.Context(), "SELECT id FROM task").Scan(&id))
 	soon := time.Now().Add(time.Hour)
@@ -56,8 +48,15 @@ func TestTriesAreFoundAmongReceiptsThatNobodyAnalysed(t *testing.T) {
 	}{
 		{"all of a history", allSQL, []any{id, "default", "d", "t"}, 4 * tries},
 		{"the news of a history", sinceSQL, []any{id, "default", "d", "t", 0, tries}, 4 * tries},
-		{"one", receiptOfTrySQL, []any{"default", "d", "t", runs[7], -1, 1}, 2},
-		{"features", receiptFeaturesSQL, []any{namespaces, dags, tasks, runs, indexes, numbers}, 4 * tries},
+		{"one", receiptOfTrySQL, []any{"default", "d", "t", answered[7].Ask.Try.RunID, -1, 1}, 2},
+		{"features", receiptFeaturesSQL, []any{
+			column(asked, func(r *sizing.Receipt) string { return r.Ask.Try.Namespace }),
+			column(asked, func(r *sizing.Receipt) string { return r.Ask.Try.DAG }),
+			column(asked, func(r *sizing.Receipt) string { return r.Ask.Try.Task }),
+			column(asked, func(r *sizing.Receipt) string { return r.Ask.Try.RunID }),
+			column(asked, func(r *sizing.Receipt) int32 { return int32(r.Ask.Try.MapIndex) }),
+			column(asked, func(r *sizing.Receipt) int16 { return int16(r.Ask.Try.Number) }),
+		}, 4 * tries},
 		{"tries that nothing was reported of", silentSQL, []any{soon.Add(-2 * time.Hour), soon, soon, tries}, 4 * receipts},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -153,7 +153,7 @@ func (s *Store) Receipt(ctx context.Context, predictionID string) (sizing.Receip
 // newestOfTheTry ends a look-up by the index of tries (receipt_try). That the run's name is
 // asked for by BETWEEN, and is part of the order, leaves the planner no other index: as
 // equal to something, it may as well read all receipts of the task in the order of at,
-// and does while it has no statistics, as in each week's first hours.
+// and does while a young table has no statistics.
 const newestOfTheTry = `
 			ORDER BY receipt.run_id DESC, receipt.at DESC LIMIT 1`
 
