@@ -28,10 +28,14 @@ func checkBatch(field string, n int) error {
 // decodeBatch reads a batch whose items stand in the named list. They are left where
 // they are in the body; a list that is too long is given up at once, since ten million items
 // of a byte each would take thirty times as much to point at.
-func (s *server) decodeBatch(r *http.Request, field string, body any) error {
+func (s *server) decodeBatch(r *http.Request, field string, items *[]stdjson.RawMessage, body any) error {
 	raw, err := wholeBody(r)
 	if err != nil {
 		return readFailure(err)
+	}
+	if found, plain := quickItems(raw, field); plain {
+		*items = found
+		return nil
 	}
 	list := json.UnmarshalFromFunc(func(dec *jsontext.Decoder, items *[]stdjson.RawMessage) error {
 		if dec.PeekKind() != '[' {

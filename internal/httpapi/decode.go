@@ -38,18 +38,16 @@ func (s *server) decode(r *http.Request, body any) error {
 	}
 	switch body := body.(type) {
 	case *api.PredictBatchRequest:
-		return s.decodeBatch(r, "tasks", body)
+		return s.decodeBatch(r, "tasks", &body.Tasks, body)
 	case *api.ObserveBatchRequest:
-		return s.decodeBatch(r, "observations", body)
+		return s.decodeBatch(r, "observations", &body.Observations, body)
 	}
 	if read, ok := r.Body.(readBody); ok {
 		return readFailure(json.Unmarshal(read.raw, body, s.strict))
 	}
-	var from io.Reader = r.Body
-	if question, ok := body.(*api.PredictRequest); ok {
-		if from, ok = decodeQuestion(r, question); ok {
-			return nil
-		}
+	from, done := decodeQuickly(r, body)
+	if done {
+		return nil
 	}
 	return readFailure(json.UnmarshalRead(from, body, s.strict))
 }

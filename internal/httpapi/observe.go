@@ -62,8 +62,10 @@ func (s *server) ObserveBatch(ctx context.Context, r api.ObserveBatchRequestObje
 
 func (s *server) observationItem(ctx context.Context, raw []byte) (sizing.Observation, error) {
 	var body api.Observation
-	if err := s.decodeItem(raw, &body); err != nil {
-		return sizing.Observation{}, err
+	if !quickReport(raw, &body) {
+		if err := s.decodeItem(raw, &body); err != nil {
+			return sizing.Observation{}, err
+		}
 	}
 	return s.observation(ctx, &body)
 }

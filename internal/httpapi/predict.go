@@ -59,7 +59,6 @@ func (s *server) PredictBatch(ctx context.Context, r api.PredictBatchRequestObje
 func (s *server) predictItem(ctx context.Context, raw json.RawMessage) (*sizing.Allocation, error) {
 	var body api.PredictRequest
 	if !quickQuestion(raw, &body) {
-		body = api.PredictRequest{}
 		if err := s.decodeItem(raw, &body); err != nil {
 			return nil, err
 		}

@@ -1,111 +1,14 @@
 package httpapi
 
 import (
-	"bytes"
-	"io"
-	"net/http"
 	"strconv"
+	"time"
 	"unsafe"
 
-	"github.com/loadaware/loadaware/api"
+	"github.com/go-json-experiment/json"
+
 	"github.com/loadaware/loadaware/internal/sizing"
 )
-
-// Questions are most of what is read here. Those that are written plainly (known
-// names once each, strings without escapes in ASCII, whole numbers without exponents,
-// features that are scalars) are read by hand, in a fifth of the time. All else, and
-// all that is wrong, is left to the strict reader, which has the words for it: what is
-// read quickly it would have read too, and to the same values.
-
-// quickBody is the largest body that is read whole before it is looked at, in bytes.
-const quickBody = 16 << 10
-
-// decodeQuestion reads a question quickly, or says that the strict reader must: from
-// the reader that it returns, since the body has been read from.
-func decodeQuestion(r *http.Request, body *api.PredictRequest) (rest io.Reader, done bool) {
-	if r.ContentLength <= 0 || r.ContentLength > quickBody {
-		return r.Body, false
-	}
-	raw := make([]byte, r.ContentLength)
-	n, err := io.ReadFull(r.Body, raw)
-	if err == nil && quickQuestion(raw, body) {
-		return nil, true
-	}
-	*body = api.PredictRequest{}
-	return io.MultiReader(bytes.NewReader(raw[:n]), r.Body), false
-}
-
-// quickQuestion reads a question, or reports that it is not plain.
-func quickQuestion(raw []byte, body *api.PredictRequest) bool {
-	q := quick{b: raw}
-	plain := q.object(func(name []byte) bool {
-		switch string(name) {
-		case "dag_id":
-			return q.text(&body.DagID)
-		case "task_id":
-			return q.text(&body.TaskID)
-		case "namespace":
-			return q.textAt(&body.Namespace)
-		case "run_id":
-			return q.textAt(&body.RunID)
-		case "max_memory":
-			return q.textAt(&body.MaxMemory)
-		case "map_index":
-			return q.intAt(&body.MapIndex)
-		case "try_number":
-			return q.intAt(&body.TryNumber)
-		case "max_memory_bytes":
-			return q.wholeAt(&body.MaxMemoryBytes)
-		case "features":
-			from := q.at
-			if !q.object(func([]byte) bool { return q.scalar() }) {
-				return false
-			}
-			body.Features = raw[from:q.at:q.at]
-			return true
-		case "requested":
-			body.Requested = new(api.Resources)
-			return q.resources(body.Requested)
-		}
-		return false
-	})
-	q.space()
-	return plain && q.at == len(raw)
-}
-
-// resources reads memory and CPU.
-func (q *quick) resources(r *api.Resources) bool {
-	return q.object(func(name []byte) bool {
-		switch string(name) {
-		case "memory":
-			return q.textAt(&r.Memory)
-		case "cpu":
-			return q.textAt(&r.CPU)
-		case "memory_bytes":
-			return q.wholeAt(&r.MemoryBytes)
-		}
-		return false
-	})
-}
-
-// quickFeatures reads features that quickQuestion has looked at, or reports that they
-// are not plain.
-func quickFeatures(raw []byte) (sizing.Features, bool) {
-	q := quick{b: raw}
-	if q.space(); q.at == len(raw) {
-		return nil, false
-	}
-	features := make(sizing.Features, min(bytes.Count(raw, []byte(":")), sizing.MaxFeatures))
-	plain := q.object(func(name []byte) bool {
-		v, ok := q.value()
-		if ok {
-			features[string(name)] = v
-		}
-		return ok
-	})
-	q.space()
-	return features, plain && q.at == len(raw)
-}
 
 // quick reads plain JSON from b, from at on.
 type quick struct {
@@ -157,6 +60,12 @@ func (q *quick) space() {
 	for q.at < len(q.b) && (q.b[q.at] == ' ' || q.b[q.at] == '\n' || q.b[q.at] == '\r' || q.b[q.at] == '\t') {
 		q.at++
 	}
+}
+
+// ended reports whether nothing but space is left.
+func (q *quick) ended() bool {
+	q.space()
+	return q.at == len(q.b)
 }
 
 // take passes over c and the space before it, if it comes next.
@@ -244,6 +153,26 @@ func (q *quick) wholeAt(to **int64) bool {
 	return err == nil
 }
 
+func (q *quick) floatAt(to **float64) bool {
+	text, _, ok := q.number()
+	if !ok {
+		return false
+	}
+	v, err := strconv.ParseFloat(view(text), 64)
+	*to = &v
+	return err == nil
+}
+
+// timeAt leaves the strict reading of times to the library.
+func (q *quick) timeAt(to **time.Time) bool {
+	from := q.at
+	if _, ok := q.quoted(); !ok {
+		return false
+	}
+	*to = new(time.Time)
+	return json.Unmarshal(q.b[from:q.at], *to) == nil
+}
+
 func (q *quick) intAt(to **int) bool {
 	var wide *int64
 	if !q.wholeAt(&wide) {
@@ -252,6 +181,40 @@ func (q *quick) intAt(to **int) bool {
 	v := int(*wide)
 	*to = &v
 	return true
+}
+
+// list reads a list, whose items are read by a function. False where it is not plain.
+func (q *quick) list(item func() bool) bool {
+	if !q.take('[') {
+		return false
+	}
+	if q.take(']') {
+		return true
+	}
+	for {
+		if q.space(); !item() {
+			return false
+		}
+		if q.take(']') {
+			return true
+		}
+		if !q.take(',') {
+			return false
+		}
+	}
+}
+
+// any passes over a value that is plain, and nested at most so deep.
+func (q *quick) any(depth int) bool {
+	switch {
+	case q.at == len(q.b) || depth == 0:
+		return false
+	case q.b[q.at] == '{':
+		return q.object(func([]byte) bool { return q.any(depth - 1) })
+	case q.b[q.at] == '[':
+		return q.list(func() bool { return q.any(depth - 1) })
+	}
+	return q.scalar()
 }
 
 // literal passes over a word, if it comes next.
