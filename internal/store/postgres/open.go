@@ -6,7 +6,8 @@
 //
 // Whoever writes observations of a task first locks the task's row in tally:
 //
-//	Record  ── share lock on task ── lock tally ── insert, compare ── count, mark due ── commit
+//	Record  ── share lock on task ── lock tally ── insert ── count, mark due ────────── commit
+//	again   ── share lock on task ── lock tally ── insert, compare ── count, mark due ── commit
 //	Void    ── share lock on task ── lock tally ── delete ─────────── count, mark due ── commit
 //	Claim   ── lock lease, skipping those locked ── take due_at from tally ─────────── commit
 //
@@ -76,6 +77,8 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	config.ConnConfig.Tracer = cfg.Tracer
 	// Compiling costs more than any of these statements takes.
 	config.ConnConfig.RuntimeParams["jit"] = "off"
+	// A statement that is a transaction says nothing of its isolation.
+	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
 		config.ConnConfig.RuntimeParams["application_name"] = "loadaware"
 	}
@@ -111,8 +114,14 @@ var (
 // inTx runs do in a transaction and commits it. It starts again, from nothing,
 // when the database has rolled it back in favour of another.
 func (s *Store) inTx(ctx context.Context, doing string, options pgx.TxOptions, do func(pgx.Tx) error) error {
+	return s.repeated(ctx, doing, func() error { return pgx.BeginTxFunc(ctx, s.pool, options, do) })
+}
+
+// repeated runs a transaction again that the database has rolled back in favour of
+// another.
+func (s *Store) repeated(ctx context.Context, doing string, transaction func() error) error {
 	for attempt := 1; ; attempt++ {
-		err := pgx.BeginTxFunc(ctx, s.pool, options, do)
+		err := transaction()
 		if !lostRace(err) || attempt == attempts {
 			return explain(doing, err)
 		}

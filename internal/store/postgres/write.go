@@ -11,9 +11,39 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// write commits reports in one transaction and answers for each. errStale if a
-// task no longer has the name under which it was prepared.
+// write commits reports and answers for each. Those of tries that are told for the first
+// time, nearly all, are written by one statement, which is a transaction: the writers of a
+// task wait for each other, and none shall wait for another's way there and back. What is
+// left after it is held against what is stored. errStale if a task no longer has the name
+// under which it was prepared.
 func (s *Store) write(ctx context.Context, reports []report) ([]sizing.Recorded, error) {
+	if slices.ContainsFunc(reports, func(r report) bool { return r.Series != nil }) {
+		return s.writeAny(ctx, reports)
+	}
+	recorded := make([]sizing.Recorded, len(reports))
+	first, rest := splitByTry(reports)
+	err := s.repeated(ctx, "record observations", func() error {
+		told, err := s.insert(ctx, s.pool, reports, first, recorded)
+		rest = append(rest[:len(reports)-len(first)], told...)
+		return err
+	})
+	if err != nil || len(rest) == 0 {
+		return recorded, err
+	}
+	slices.Sort(rest) // in the order in which they were told
+	left := make([]report, len(rest))
+	for i, n := range rest {
+		left[i] = reports[n]
+	}
+	known, err := s.writeAny(ctx, left)
+	for i, k := range known {
+		recorded[rest[i]] = k
+	}
+	return recorded, err
+}
+
+// writeAny writes reports of any tries in one transaction, with their series.
+func (s *Store) writeAny(ctx context.Context, reports []report) ([]sizing.Recorded, error) {
 	var recorded []sizing.Recorded
 	err := s.inTx(ctx, "record observations", readWrite, func(tx pgx.Tx) error {
 		recorded = make([]sizing.Recorded, len(reports))
@@ -36,43 +66,6 @@ func (s *Store) write(ctx context.Context, reports []report) ([]sizing.Recorded,
 	return recorded, err
 }
 
-const lockTalliesSQL = `
-	SELECT task.id, task.namespace, task.dag_id, task.task_id
-	FROM task JOIN tally ON tally.task = task.id
-	WHERE task.id = ANY($1)
-	ORDER BY task.id -- one order for all writers: no deadlocks
-	FOR KEY SHARE OF task FOR NO KEY UPDATE OF tally`
-
-// tasksOf are the tasks that reports are of, by their numbers.
-func tasksOf(reports []report) (keys map[int64]sizing.TaskKey, ids []int64) {
-	keys = make(map[int64]sizing.TaskKey, 1)
-	for i := range reports {
-		keys[reports[i].task.id] = reports[i].Try.TaskKey
-	}
-	for id := range keys {
-		ids = append(ids, id)
-	}
-	return keys, ids
-}
-
-// readLocked reads the answer to lockTalliesSQL: errStale unless every task still has
-// the name that it had.
-func readLocked(rows pgx.Rows, tasks map[int64]sizing.TaskKey) error {
-	var id int64
-	var key sizing.TaskKey
-	current := 0
-	_, err := pgx.ForEachRow(rows, []any{&id, &key.Namespace, &key.DAG, &key.Task}, func() error {
-		if tasks[id] == key {
-			current++
-		}
-		return nil
-	})
-	if err == nil && current < len(tasks) {
-		err = errStale
-	}
-	return err
-}
-
 // splitByTry finds the first report of each try, and the others.
 func splitByTry(reports []report) (first, again []int) {
 	seen := make(map[sizing.TryKey]bool, len(reports))
@@ -87,11 +80,23 @@ func splitByTry(reports []report) (first, again []int) {
 	return first, again
 }
 
-// $18 and $19 say where in the flat array $21 a row's features stand. A peak that was
-// only sampled stands for the measured one, and says so. What was inserted is counted
+// It locks before it inserts, and inserts only if all tasks $24 have the names $25 to $27
+// still. $18 and $19 say where in the flat array $21 a row's features stand. A peak that
+// was only sampled stands for the measured one, and says so. What was inserted is counted
 // at once, and makes its tasks due after $22; at once where an outcome is one of $23.
 const insertSQL = `
-	WITH new AS (
+	WITH locked AS (
+		SELECT task.id, task.namespace, task.dag_id, task.task_id
+		FROM task JOIN tally ON tally.task = task.id
+		WHERE task.id = ANY($24::bigint[])
+		ORDER BY task.id -- one order for all writers: no deadlocks
+		FOR KEY SHARE OF task FOR NO KEY UPDATE OF tally),
+	current AS (
+		SELECT count(*) = cardinality($24::bigint[]) AS all_are
+		FROM locked
+		JOIN unnest($24::bigint[], $25::text[], $26::text[], $27::text[]) AS meant (id, namespace, dag_id, task_id)
+			USING (id, namespace, dag_id, task_id)),
+	new AS (
 		SELECT * FROM unnest($1::bigint[], $2::text[], $3::int[], $4::smallint[], $5::smallint[], $6::boolean[],
 			$7::timestamptz[], $8::timestamptz[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[],
 			$13::bigint[], $14::float8[], $15::float8[], $16::float8[], $17::text[], $18::int[], $19::int[], $20::int[])
@@ -110,7 +115,9 @@ const insertSQL = `
 			nullif(memory_sampled, 0), memory_max = 0 AND memory_sampled > 0,
 			nullif(cpu_max, 0), nullif(allocated_cpu, 0), nullif(requested_cpu, 0),
 			nullif(prediction_id, ''), ($21::float8[])[features_after + 1:features_to], lot
-		FROM new ORDER BY n
+		FROM new
+		WHERE (SELECT all_are FROM current)
+		ORDER BY n
 		ON CONFLICT (task, run_id, map_index, try_number) DO NOTHING
 		RETURNING seq, task, run_id, map_index, try_number, outcome),
 	counted AS (
@@ -122,53 +129,61 @@ const insertSQL = `
 			SELECT task, count(*) AS observations, count(*) FILTER (WHERE outcome = ANY ($23::smallint[])) AS kills
 			FROM inserted GROUP BY task) AS news
 		WHERE tally.task = news.task)
-	SELECT n - 1, coalesce(seq, 0)
-	FROM new LEFT JOIN inserted USING (task, run_id, map_index, try_number)
+	SELECT n - 1, coalesce(seq, 0), all_are
+	FROM new LEFT JOIN inserted USING (task, run_id, map_index, try_number), current
 	ORDER BY n`
 
 // kills are the outcomes that are to be learned from at once.
 var kills = []int16{int16(sizing.OOMKilled), int16(sizing.AppOOM)}
 
+// asker is a transaction; or the pool, whose every statement is one.
+type asker interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
 // insert writes and counts the reports numbered in first, and returns those of them
-// whose try was told before: nothing was written for these. It makes this transaction
-// the only writer of the reports' tasks, and holds off their rename and deletion. Lock
-// and rows travel together: others wait until this transaction ends.
-func (s *Store) insert(ctx context.Context, tx pgx.Tx, reports []report, first []int, recorded []sizing.Recorded) (told []int, err error) {
+// whose try was told before: nothing was written for these. It makes the transaction
+// the only writer of the reports' tasks until it ends, and holds off their rename and
+// deletion. errStale if that came before; then nothing was written.
+func (s *Store) insert(ctx context.Context, by asker, reports []report, first []int, recorded []sizing.Recorded) (told []int, err error) {
 	fresh := make([]*report, len(first))
 	for i, n := range first {
 		fresh[i] = &reports[n]
 	}
-	tasks, ids := tasksOf(reports)
-	batch := &pgx.Batch{}
-	batch.Queue(lockTalliesSQL, ids)
-	batch.Queue(insertSQL, append(columnsOf(fresh), s.cfg.Debounce, kills)...)
-	results := tx.SendBatch(ctx, batch)
-	defer func() {
-		if closed := results.Close(); err == nil {
-			err = closed
-		}
-	}()
-	locked, err := results.Query()
-	if err != nil {
-		return nil, err
-	}
-	if err := readLocked(locked, tasks); err != nil {
-		return nil, err
-	}
-	rows, err := results.Query()
+	args := append(columnsOf(fresh), s.cfg.Debounce, kills)
+	rows, err := by.Query(ctx, insertSQL, append(args, namesOf(reports)...)...)
 	if err != nil {
 		return nil, err
 	}
 	var n int
 	var seq int64
-	_, err = pgx.ForEachRow(rows, []any{&n, &seq}, func() error {
+	var current bool
+	_, err = pgx.ForEachRow(rows, []any{&n, &seq, &current}, func() error {
 		recorded[first[n]].Seq = seq
 		if seq == 0 {
 			told = append(told, first[n])
 		}
 		return nil
 	})
+	if err == nil && !current {
+		err = errStale
+	}
 	return told, err
+}
+
+// namesOf are the tasks of reports: their numbers, and the names under which the reports
+// were prepared.
+func namesOf(reports []report) []any {
+	keys := make(map[int64]sizing.TaskKey, 1)
+	for i := range reports {
+		keys[reports[i].task.id] = reports[i].Try.TaskKey
+	}
+	var ids []int64
+	var namespaces, dags, tasks []string
+	for id, key := range keys {
+		ids, namespaces, dags, tasks = append(ids, id), append(namespaces, key.Namespace), append(dags, key.DAG), append(tasks, key.Task)
+	}
+	return []any{ids, namespaces, dags, tasks}
 }
 
 // columnsOf turns reports into the arrays of insertSQL.
