@@ -14,25 +14,56 @@ import (
 
 // Receipts are written behind the answers: Predict never waits for the database.
 const (
-	maxQueued    = 50_000                 // beyond it the oldest block is dropped, and counted
+	maxQueued    = 50_000                 // beyond it the oldest bundle is dropped, and counted
 	flushEvery   = 100 * time.Millisecond // what a crash can lose
-	flushAtMost  = 2_000                  // rows in one write, and in a block
+	flushAtMost  = 2_000                  // rows in one write, and in a bundle
 	flushTimeout = 5 * time.Second
 )
 
-// receipts is the queue of answers to be stored. They wait in blocks, of which none is
-// copied: an answer must not pay for those before it. A block that is stored is used again.
+// receipts is the queue of answers to be stored. They wait in bundles, of which none is
+// copied: an answer must not pay for those before it. A bundle that is stored is used again.
 type receipts struct {
 	store store.Receipts
 	log   *slog.Logger
 
 	mu      sync.Mutex
-	blocks  [][]sizing.Receipt // oldest first, of at most flushAtMost
-	writing bool               // the first block is: nothing is added to it or dropped
+	bundles []*bundle // oldest first
+	writing bool      // the first bundle is: nothing is added to it or dropped
 	waiting int
 	dropped int
-	rooms   sync.Pool  // *[]sizing.Receipt, empty, of flushAtMost places
+	used    sync.Pool  // *bundle, empty
 	flushMu sync.Mutex // one writer at a time, so that order is kept
+}
+
+// bundle is at most flushAtMost receipts. Their features, of which most are made, lie one
+// behind the other as bytes, which a garbage collection need not look into.
+type bundle struct {
+	receipts []sizing.Receipt // without their features
+	features []byte
+	ends     []int // of each receipt's features
+}
+
+func (b *bundle) add(r sizing.Receipt) {
+	b.features = appendFeatures(b.features, r.Ask.Features)
+	b.ends = append(b.ends, len(b.features))
+	r.Ask.Features = nil
+	b.receipts = append(b.receipts, r)
+}
+
+// at is a receipt as it was added.
+func (b *bundle) at(i int) sizing.Receipt {
+	from := 0
+	if i > 0 {
+		from = b.ends[i-1]
+	}
+	r := b.receipts[i]
+	r.Ask.Features = packed(b.features[from:b.ends[i]]).read()
+	return r
+}
+
+func (b *bundle) clear() {
+	clear(b.receipts)
+	b.receipts, b.features, b.ends = b.receipts[:0], b.features[:0], b.ends[:0]
 }
 
 // add queues one receipt.
@@ -42,31 +73,31 @@ func (q *receipts) add(r sizing.Receipt) {
 	if q.waiting >= maxQueued {
 		q.drop()
 	}
-	last := len(q.blocks) - 1
-	if last < 0 || len(q.blocks[last]) == flushAtMost || last == 0 && q.writing {
-		q.blocks = append(q.blocks, q.room())
+	last := len(q.bundles) - 1
+	if last < 0 || len(q.bundles[last].receipts) == flushAtMost || last == 0 && q.writing {
+		q.bundles = append(q.bundles, q.empty())
 		last++
 	}
-	q.blocks[last] = append(q.blocks[last], r)
+	q.bundles[last].add(r)
 	q.waiting++
 }
 
-// room is an empty block.
-func (q *receipts) room() []sizing.Receipt {
-	if used, ok := q.rooms.Get().(*[]sizing.Receipt); ok {
-		return *used
+// empty is a bundle without receipts.
+func (q *receipts) empty() *bundle {
+	if used, ok := q.used.Get().(*bundle); ok {
+		return used
 	}
-	return make([]sizing.Receipt, 0, flushAtMost)
+	return &bundle{receipts: make([]sizing.Receipt, 0, flushAtMost), ends: make([]int, 0, flushAtMost)}
 }
 
-// drop gives up the oldest block that is not being written. q.mu is held.
+// drop gives up the oldest bundle that is not being written. q.mu is held.
 func (q *receipts) drop() {
 	oldest := 0
 	if q.writing {
 		oldest = 1
 	}
-	n := len(q.blocks[oldest])
-	q.blocks = slices.Delete(q.blocks, oldest, oldest+1)
+	n := len(q.bundles[oldest].receipts)
+	q.bundles = slices.Delete(q.bundles, oldest, oldest+1)
 	q.waiting -= n
 	q.dropped += n
 }
@@ -75,10 +106,10 @@ func (q *receipts) drop() {
 func (q *receipts) pending(id string) (sizing.Receipt, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, block := range q.blocks {
-		for i := range block {
-			if block[i].Allocation.PredictionID == id {
-				return block[i], true
+	for _, b := range q.bundles {
+		for i := range b.receipts {
+			if b.receipts[i].Allocation.PredictionID == id {
+				return b.at(i), true
 			}
 		}
 	}
@@ -102,18 +133,22 @@ func (q *receipts) run(ctx context.Context) {
 	}
 }
 
-// flush writes the blocks that are queued; what fails stays queued for the next time, as
+// flush writes the bundles that are queued; what fails stays queued for the next time, as
 // does what comes meanwhile: there is always some, and each write of a few costs a commit.
 func (q *receipts) flush(ctx context.Context) {
 	q.flushMu.Lock()
 	defer q.flushMu.Unlock()
-	for range q.queuedBlocks() {
-		block := q.first()
-		if len(block) == 0 {
+	for range q.queuedBundles() {
+		b := q.first()
+		if b == nil {
 			return
 		}
+		batch := make([]sizing.Receipt, len(b.receipts))
+		for i := range batch {
+			batch[i] = b.at(i)
+		}
 		ctx, cancel := context.WithTimeout(ctx, flushTimeout)
-		err := q.save(ctx, block)
+		err := q.save(ctx, batch)
 		cancel()
 		q.written(err == nil)
 		if err != nil {
@@ -124,35 +159,34 @@ func (q *receipts) flush(ctx context.Context) {
 	}
 }
 
-func (q *receipts) queuedBlocks() int {
+func (q *receipts) queuedBundles() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.blocks)
+	return len(q.bundles)
 }
 
-// first is the oldest block, for writing; nil where nothing waits.
-func (q *receipts) first() []sizing.Receipt {
+// first is the oldest bundle, for writing; nil where nothing waits.
+func (q *receipts) first() *bundle {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.writing = len(q.blocks) > 0; !q.writing {
+	if q.writing = len(q.bundles) > 0; !q.writing {
 		return nil
 	}
-	return q.blocks[0]
+	return q.bundles[0]
 }
 
-// written takes the oldest block off where that is stored.
+// written takes the oldest bundle off where that is stored.
 func (q *receipts) written(stored bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.writing = false; !stored {
 		return
 	}
-	block := q.blocks[0]
-	q.waiting -= len(block)
-	q.blocks = slices.Delete(q.blocks, 0, 1)
-	clear(block)
-	block = block[:0]
-	q.rooms.Put(&block)
+	b := q.bundles[0]
+	q.waiting -= len(b.receipts)
+	q.bundles = slices.Delete(q.bundles, 0, 1)
+	b.clear()
+	q.used.Put(b)
 }
 
 // save writes a batch. One receipt that can never be stored is given up, and must

@@ -10,8 +10,18 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
+// numbered is the nth receipt; some have features, some have none, and of some they are
+// not known.
 func numbered(n int) sizing.Receipt {
-	return sizing.Receipt{Allocation: sizing.Allocation{PredictionID: strconv.Itoa(n)}}
+	r := sizing.Receipt{Allocation: sizing.Allocation{PredictionID: strconv.Itoa(n)}}
+	switch n % 5 {
+	case 0:
+	case 1:
+		r.Ask.Features = sizing.Features{}
+	default:
+		r.Ask.Features = sizing.Features{"n": sizing.NumberValue(float64(n)), "text": sizing.TextValue(strconv.Itoa(n))}
+	}
+	return r
 }
 
 func TestTheOldestReceiptsAreDroppedWhereTooManyWait(t *testing.T) {
@@ -19,7 +29,7 @@ func TestTheOldestReceiptsAreDroppedWhereTooManyWait(t *testing.T) {
 		var q receipts
 		q.add(numbered(0))
 		if writing {
-			require.Len(t, q.first(), 1)
+			require.Len(t, q.first().receipts, 1)
 		}
 		for n := 1; n <= maxQueued; n++ {
 			q.add(numbered(n))
@@ -31,8 +41,9 @@ func TestTheOldestReceiptsAreDroppedWhereTooManyWait(t *testing.T) {
 		assert.Equal(t, writing, found, "what is being written may be stored already")
 		_, found = q.pending("1999")
 		assert.False(t, found)
-		_, found = q.pending("2001")
+		r, found := q.pending("2004")
 		assert.True(t, found)
+		assert.Equal(t, numbered(2004), r)
 	}
 }
 
@@ -49,16 +60,19 @@ func TestReceiptsLeaveInTheOrderTheyCame(t *testing.T) {
 	}
 	for round := range 300 {
 		come(round * 7 % 50)
-		block := q.first()
+		b := q.first()
 		come(round * 3 % 11)
-		for i := range block {
-			require.Equal(t, strconv.Itoa(left+i), block[i].Allocation.PredictionID)
+		if b == nil {
+			continue
 		}
-		if stored := round%3 > 0 && len(block) > 0; len(block) > 0 {
-			q.written(stored)
-			if stored {
-				left += len(block)
-			}
+		for i := range b.receipts {
+			require.Equal(t, numbered(left+i), b.at(i))
+		}
+		stored := round%3 > 0
+		n := len(b.receipts)
+		q.written(stored)
+		if stored {
+			left += n
 		}
 	}
 	waiting, dropped := q.queued()
