@@ -163,8 +163,10 @@ func run(ctx context.Context, dsn string, wait time.Duration, do func(*migrate.M
 	if err != nil {
 		return fmt.Errorf("DATABASE_URL is not understood: write postgres://user:password@host:5432/database: %w", err)
 	}
-	config.RuntimeParams["lock_timeout"] = strconv.FormatInt(wait.Milliseconds(), 10)
-	db := stdlib.OpenDB(*config)
+	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, fmt.Sprintf("SET lock_timeout = %d", wait.Milliseconds()))
+		return err
+	}))
 	defer db.Close()
 	if err := db.PingContext(ctx); err != nil {
 		return fmt.Errorf("the database does not answer: check that it runs and that DATABASE_URL names it: %w", err)
@@ -196,6 +198,8 @@ func explain(err error) error {
 		// A crash can fall before or after the step's commit, so a person has to look.
 		return fmt.Errorf("migration %d broke off. A step is applied whole or not at all: if what migrations/%04d_*.up.sql creates is there, run UPDATE schema_migrations SET dirty = false; if not, run %s; then start again: %w",
 			dirty.Version, dirty.Version, rewind(dirty.Version), err)
+	case strings.Contains(err.Error(), "prepared statement"):
+		return fmt.Errorf("each transaction is given another session: set the pool_mode of PgBouncer to session, or connect past it: %w", err)
 	case errors.Is(err, migrate.ErrLockTimeout), errors.Is(err, migrate.ErrLocked), lockTimedOut(err):
 		return fmt.Errorf("another migration, or a long transaction, holds the database: let it end and try again: %w", err)
 	}

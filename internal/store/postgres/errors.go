@@ -31,6 +31,8 @@ var advice = map[string]struct {
 	"3D000": {sizing.Unavailable, "the database does not exist: create it, or check DATABASE_URL"},
 	"40":    {sizing.Unavailable, "too many writers met on the same rows: try again"},
 	"42501": {sizing.Unavailable, "the database user lacks a privilege: grant it the tables of loadaware"},
+	"26000": {sizing.Unavailable, perTransaction},
+	"42P05": {sizing.Unavailable, perTransaction},
 	"42703": {sizing.Unavailable, "the database's tables are older than this program: run `loadaware migrate up`"},
 	"42P01": {sizing.Unavailable, "the database lacks the tables: run `loadaware migrate up`"},
 	"53":    {sizing.Unavailable, "the database is short of resources (disk, memory or connections): free some and try again"},
@@ -43,6 +45,8 @@ var advice = map[string]struct {
 	"XX001": {sizing.Unavailable, "the database found damaged data: look at the database's log"},
 	"XX002": {sizing.Unavailable, "the database found damaged data: look at the database's log"},
 }
+
+const perTransaction = "each transaction is given another session: set the pool_mode of PgBouncer to session, or connect past it"
 
 // explain gives err a kind and says what was being done. Nil stays nil, and what
 // has a kind keeps it.

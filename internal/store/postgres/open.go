@@ -75,10 +75,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 		config.ConnConfig.ConnectTimeout = silence
 	}
 	config.ConnConfig.Tracer = cfg.Tracer
-	// Compiling costs more than any of these statements takes.
-	config.ConnConfig.RuntimeParams["jit"] = "off"
-	// A statement that is a transaction says nothing of its isolation.
-	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
+	config.AfterConnect = settle
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
 		config.ConnConfig.RuntimeParams["application_name"] = "loadaware"
 	}
@@ -89,6 +86,14 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	s := &Store{pool: pool, cfg: cfg}
 	s.commits.start(s.write)
 	return s, nil
+}
+
+// settle sets up a session: compiling costs more than any of these statements takes, and
+// one that is a transaction of its own says nothing of its isolation. Said when the
+// connection is opened, it would be refused by PgBouncer.
+func settle(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, `SET jit = off; SET default_transaction_isolation = 'read committed'`)
+	return err
 }
 
 // Close ends the background work once what was queued is committed, and then the

@@ -1,0 +1,60 @@
+package postgres_test
+
+import (
+	"maps"
+	"net"
+	"slices"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/store/postgres"
+	"github.com/loadaware/loadaware/migrations"
+)
+
+// Beside these PgBouncer refuses all that a connection asks for when it is opened (its
+// documentation, ignore_startup_parameters), and so refuses the connection.
+var takenByPoolers = []string{"user", "database", "application_name", "client_encoding", "DateStyle", "TimeZone", "standard_conforming_strings"}
+
+func TestAPoolerTakesOurConnections(t *testing.T) {
+	for name, open := range map[string]func(dsn string){
+		"store": func(dsn string) {
+			st, err := postgres.Open(t.Context(), dsn, postgres.Config{})
+			require.NoError(t, err)
+			defer st.Close()
+			_ = st.Ping(t.Context())
+		},
+		"migrations": func(dsn string) { _ = migrations.Up(t.Context(), dsn) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			defer listener.Close()
+			asked := make(chan map[string]string, 1)
+			go func() { asked <- startupOf(listener) }()
+			open("postgres://somebody@" + listener.Addr().String() + "/some?sslmode=disable&connect_timeout=5")
+			got := <-asked
+			require.Equal(t, "somebody", got["user"], "nobody connected")
+			for _, parameter := range slices.Sorted(maps.Keys(got)) {
+				assert.Contains(t, takenByPoolers, parameter)
+			}
+		})
+	}
+}
+
+// startupOf is what the first to connect asks for. Then it is hung up on.
+func startupOf(listener net.Listener) map[string]string {
+	conn, err := listener.Accept()
+	if err != nil {
+		return nil
+	}
+	defer listener.Close()
+	defer conn.Close()
+	message, err := pgproto3.NewBackend(conn, conn).ReceiveStartupMessage()
+	if startup, ok := message.(*pgproto3.StartupMessage); ok && err == nil {
+		return startup.Parameters
+	}
+	return nil
+}
