@@ -39,35 +39,49 @@ type receipts struct {
 // behind the other as bytes, which a garbage collection need not look into.
 type bundle struct {
 	receipts []sizing.Receipt // without their features
-	features []byte
-	ends     []int // of each receipt's features
+	features []packed         // of each receipt
+	chunk    []byte           // holds the newest of them
 }
 
-func (b *bundle) add(r sizing.Receipt) {
-	b.features = appendFeatures(b.features, r.Ask.Features)
-	b.ends = append(b.ends, len(b.features))
-	r.Ask.Features = nil
+const chunkBytes = 64 << 10 // a chunk is not copied to grow: that would hold up all answers
+
+func (b *bundle) add(r sizing.Receipt, features packed) {
+	if cap(b.chunk)-len(b.chunk) < len(features) {
+		b.chunk = make([]byte, 0, max(chunkBytes, len(features)))
+	}
+	from := len(b.chunk)
+	b.chunk = append(b.chunk, features...)
+	b.features = append(b.features, b.chunk[from:])
 	b.receipts = append(b.receipts, r)
 }
 
 // at is a receipt as it was added.
 func (b *bundle) at(i int) sizing.Receipt {
-	from := 0
-	if i > 0 {
-		from = b.ends[i-1]
-	}
 	r := b.receipts[i]
-	r.Ask.Features = packed(b.features[from:b.ends[i]]).read()
+	r.Ask.Features = b.features[i].read()
 	return r
+}
+
+// all are its receipts, as they were added.
+func (b *bundle) all() []sizing.Receipt {
+	all := make([]sizing.Receipt, len(b.receipts))
+	for i := range all {
+		all[i] = b.at(i)
+	}
+	return all
 }
 
 func (b *bundle) clear() {
 	clear(b.receipts)
-	b.receipts, b.features, b.ends = b.receipts[:0], b.features[:0], b.ends[:0]
+	clear(b.features)
+	b.receipts, b.features, b.chunk = b.receipts[:0], b.features[:0], b.chunk[:0]
 }
 
 // add queues one receipt.
 func (q *receipts) add(r sizing.Receipt) {
+	var room [1024]byte
+	features := appendFeatures(room[:0], r.Ask.Features)
+	r.Ask.Features = nil
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.waiting >= maxQueued {
@@ -78,7 +92,7 @@ func (q *receipts) add(r sizing.Receipt) {
 		q.bundles = append(q.bundles, q.empty())
 		last++
 	}
-	q.bundles[last].add(r)
+	q.bundles[last].add(r, features)
 	q.waiting++
 }
 
@@ -87,7 +101,7 @@ func (q *receipts) empty() *bundle {
 	if used, ok := q.used.Get().(*bundle); ok {
 		return used
 	}
-	return &bundle{receipts: make([]sizing.Receipt, 0, flushAtMost), ends: make([]int, 0, flushAtMost)}
+	return &bundle{receipts: make([]sizing.Receipt, 0, flushAtMost), features: make([]packed, 0, flushAtMost)}
 }
 
 // drop gives up the oldest bundle that is not being written. q.mu is held.
@@ -143,12 +157,8 @@ func (q *receipts) flush(ctx context.Context) {
 		if b == nil {
 			return
 		}
-		batch := make([]sizing.Receipt, len(b.receipts))
-		for i := range batch {
-			batch[i] = b.at(i)
-		}
 		ctx, cancel := context.WithTimeout(ctx, flushTimeout)
-		err := q.save(ctx, batch)
+		err := q.save(ctx, b.all())
 		cancel()
 		q.written(err == nil)
 		if err != nil {

@@ -92,6 +92,8 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 // one that is a transaction of its own says nothing of its isolation. Said when the
 // connection is opened, it would be refused by PgBouncer.
 func settle(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, silence)
+	defer cancel()
 	_, err := conn.Exec(ctx, `SET jit = off; SET default_transaction_isolation = 'read committed'`)
 	return err
 }

@@ -1,10 +1,12 @@
 package postgres_test
 
 import (
+	"context"
 	"maps"
 	"net"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/stretchr/testify/assert"
@@ -57,4 +59,40 @@ func startupOf(listener net.Listener) map[string]string {
 		return startup.Parameters
 	}
 	return nil
+}
+
+// One that falls silent once it is open must not hold its place in the pool.
+func TestASilentConnectionIsGivenUp(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	accepted := make(chan net.Conn, 8)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			backend := pgproto3.NewBackend(conn, conn)
+			_, _ = backend.ReceiveStartupMessage()
+			backend.Send(&pgproto3.AuthenticationOk{})
+			backend.Send(&pgproto3.ReadyForQuery{TxStatus: 'I'})
+			_ = backend.Flush()
+			accepted <- conn
+		}
+	}()
+	st, err := postgres.Open(t.Context(), "postgres://somebody@"+listener.Addr().String()+"/some?sslmode=disable", postgres.Config{MaxConns: 1})
+	require.NoError(t, err)
+	defer st.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for range 2 {
+		go func() { _ = st.Ping(ctx) }()
+		select {
+		case conn := <-accepted:
+			defer conn.Close()
+		case <-ctx.Done():
+			t.Fatal("nobody connects again: the silent connection holds its place")
+		}
+	}
 }

@@ -65,28 +65,57 @@ func (s *Store) recordChunk(ctx context.Context, obs []sizing.Observation) ([]si
 }
 
 func (s *Store) recordStorable(ctx context.Context, obs []sizing.Observation, storable []int) ([]sizing.Recorded, error) {
-	if len(storable) == 0 {
-		return nil, nil
+	results := make([]sizing.Recorded, len(storable))
+	left := make([]int, len(storable)) // of storable, what is not recorded yet
+	for j := range left {
+		left[j] = j
 	}
-	for range attempts {
-		reports, err := s.prepare(ctx, obs, storable)
-		if err != nil {
+	for attempt := 0; len(left) > 0; attempt++ {
+		if attempt == attempts {
+			return nil, errStale
+		}
+		var err error
+		if left, err = s.recordLeft(ctx, obs, storable, left, results); err != nil {
 			return nil, err
 		}
-		var recorded []sizing.Recorded
-		if len(reports) >= direct {
-			recorded, err = s.write(ctx, reports)
-		} else {
-			recorded, err = s.commits.write(ctx, reports)
-		}
-		if !errors.Is(err, errStale) {
-			return recorded, err
-		}
-		for i := range reports {
-			s.schemas.forget(reports[i].Try.TaskKey)
+	}
+	return results, nil
+}
+
+// recordLeft records those of storable that are left, and returns those of them whose
+// task was renamed or deleted meanwhile.
+func (s *Store) recordLeft(ctx context.Context, obs []sizing.Observation, storable, left []int, results []sizing.Recorded) (stale []int, err error) {
+	picked := make([]int, len(left))
+	for i, j := range left {
+		picked[i] = storable[j]
+	}
+	reports, err := s.prepare(ctx, obs, picked)
+	if err != nil && !errors.Is(err, errStale) {
+		return nil, err
+	}
+	var recorded []sizing.Recorded
+	switch {
+	case err != nil:
+	case len(reports) >= direct:
+		recorded, err = s.write(ctx, reports)
+	default:
+		recorded, err = s.commits.write(ctx, reports)
+	}
+	if err != nil && !errors.Is(err, errStale) {
+		return nil, err
+	}
+	for i, j := range left {
+		switch {
+		case err != nil, errors.Is(recorded[i].Err, errStale):
+			s.schemas.forget(obs[picked[i]].Try.TaskKey)
+			stale = append(stale, j)
+		case recorded[i].Err != nil && sizing.KindOf(recorded[i].Err) != sizing.Conflict:
+			return nil, recorded[i].Err // of the rest nothing is said: told again, it will be a duplicate
+		default:
+			results[j] = recorded[i]
 		}
 	}
-	return nil, errStale
+	return stale, nil
 }
 
 // prepare encodes the features, after growing the schemas that lack something.

@@ -138,6 +138,9 @@ func lockOrCreateTask(ctx context.Context, tx pgx.Tx, key sizing.TaskKey) (id in
 		if _, err = tx.Exec(ctx, createTaskSQL, key.Namespace, key.DAG, key.Task); err == nil {
 			err = lock()
 		}
+		if errors.Is(err, pgx.ErrNoRows) {
+			err = errStale // it was there just now
+		}
 	}
 	return id, schema, err
 }

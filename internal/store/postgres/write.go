@@ -13,33 +13,38 @@ import (
 
 // write commits reports and answers for each. Those of tries that are told for the first
 // time, nearly all, are written by one statement, which is a transaction: the writers of a
-// task wait for each other, and none shall wait for another's way there and back. What is
-// left after it is held against what is stored. errStale if a task no longer has the name
-// under which it was prepared.
+// task wait for each other, and none shall wait for another's way there and back. Those of
+// tries that were told before are held against what is stored, in a second one: where that
+// fails, it fails for them alone. errStale if a task no longer has the name under which it
+// was prepared. An error for all means that nothing was written.
 func (s *Store) write(ctx context.Context, reports []report) ([]sizing.Recorded, error) {
-	if slices.ContainsFunc(reports, func(r report) bool { return r.Series != nil }) {
+	first, again := splitByTry(reports)
+	if len(again) > 0 || slices.ContainsFunc(reports, func(r report) bool { return r.Series != nil }) {
 		return s.writeAny(ctx, reports)
 	}
 	recorded := make([]sizing.Recorded, len(reports))
-	first, rest := splitByTry(reports)
-	err := s.repeated(ctx, "record observations", func() error {
-		told, err := s.insert(ctx, s.pool, reports, first, recorded)
-		rest = append(rest[:len(reports)-len(first)], told...)
+	var told []int
+	err := s.repeated(ctx, "record observations", func() (err error) {
+		told, err = s.insert(ctx, s.pool, reports, first, recorded)
 		return err
 	})
-	if err != nil || len(rest) == 0 {
-		return recorded, err
+	if err != nil {
+		return nil, err
 	}
-	slices.Sort(rest) // in the order in which they were told
-	left := make([]report, len(rest))
-	for i, n := range rest {
+	left := make([]report, len(told))
+	for i, n := range told {
 		left[i] = reports[n]
 	}
-	known, err := s.writeAny(ctx, left)
-	for i, k := range known {
-		recorded[rest[i]] = k
+	if len(left) == 0 {
+		return recorded, nil
 	}
-	return recorded, err
+	compared, err := s.writeAny(ctx, left)
+	for i, n := range told {
+		if recorded[n] = (sizing.Recorded{Err: err}); err == nil {
+			recorded[n] = compared[i]
+		}
+	}
+	return recorded, nil
 }
 
 // writeAny writes reports of any tries in one transaction, with their series.
@@ -172,16 +177,21 @@ func (s *Store) insert(ctx context.Context, by asker, reports []report, first []
 }
 
 // namesOf are the tasks of reports: their numbers, and the names under which the reports
-// were prepared.
+// were prepared. One that was renamed meanwhile may stand there with both names.
 func namesOf(reports []report) []any {
-	keys := make(map[int64]sizing.TaskKey, 1)
-	for i := range reports {
-		keys[reports[i].task.id] = reports[i].Try.TaskKey
+	type task struct {
+		id  int64
+		key sizing.TaskKey
 	}
+	seen := make(map[task]bool, 1)
 	var ids []int64
 	var namespaces, dags, tasks []string
-	for id, key := range keys {
-		ids, namespaces, dags, tasks = append(ids, id), append(namespaces, key.Namespace), append(dags, key.DAG), append(tasks, key.Task)
+	for i := range reports {
+		t := task{reports[i].task.id, reports[i].Try.TaskKey}
+		if !seen[t] {
+			seen[t] = true
+			ids, namespaces, dags, tasks = append(ids, t.id), append(namespaces, t.key.Namespace), append(dags, t.key.DAG), append(tasks, t.key.Task)
+		}
 	}
 	return []any{ids, namespaces, dags, tasks}
 }

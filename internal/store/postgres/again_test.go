@@ -1,0 +1,123 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store/postgres"
+)
+
+// What was told before is compared in a transaction after the one that writes what is new.
+
+func reported(task, runID string) sizing.Observation {
+	o := run(1)
+	o.Try.Task, o.Try.RunID = task, runID
+	return o
+}
+
+func taskNamed(name string) sizing.TaskKey { return reported(name, "").Try.TaskKey }
+
+// stored are all reports, as task/run.
+func stored(t *testing.T, dsn string) []string {
+	rows, err := connect(t, dsn).Query(t.Context(), `SELECT task_id || '/' || run_id FROM observation JOIN task ON id = task ORDER BY 1`)
+	require.NoError(t, err)
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return found
+}
+
+// afterInsert is told when a statement that inserts observations has ended.
+type afterInsert func()
+
+func (afterInsert) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	return context.WithValue(ctx, inserts{}, strings.Contains(data.SQL, "INSERT INTO observation"))
+}
+
+func (do afterInsert) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) {
+	if ctx.Value(inserts{}) == true {
+		do()
+	}
+}
+
+type inserts struct{}
+
+func TestATaskIsRenamedWhileItsReportsAreHalfWritten(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	other := open(t, dsn)
+	var armed atomic.Bool
+	st, err := postgres.Open(t.Context(), dsn, postgres.Config{Tracer: afterInsert(func() {
+		if armed.CompareAndSwap(true, false) {
+			assert.NoError(t, other.Rename(context.Background(), taskNamed("t"), taskNamed("u")))
+		}
+	})})
+	require.NoError(t, err)
+	t.Cleanup(st.Close)
+	_, err = st.Record(t.Context(), []sizing.Observation{reported("t", "old")})
+	require.NoError(t, err)
+	armed.Store(true)
+	told, err := st.Record(t.Context(), []sizing.Observation{reported("t", "old"), reported("t", "new"), reported("x", "new")})
+	require.NoError(t, err)
+	assert.False(t, armed.Load(), "nothing was renamed")
+	for i := range told {
+		assert.False(t, told[i].Duplicate, "%d: the name t is told of for the first time, and the others are new", i)
+	}
+	assert.Equal(t, []string{"t/old", "u/new", "u/old", "x/new"}, stored(t, dsn))
+}
+
+// A report that cannot be compared spoils none of those that were written with it.
+func TestWhatFailsToBeComparedFailsAlone(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	st := open(t, dsn)
+	_, err := st.Record(t.Context(), []sizing.Observation{reported("t", "old")})
+	require.NoError(t, err)
+	_, err = connect(t, dsn).Exec(t.Context(), `
+		CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;
+		CREATE TRIGGER refuse BEFORE UPDATE ON observation FOR EACH ROW EXECUTE FUNCTION refuse()`)
+	require.NoError(t, err)
+	var callers sync.WaitGroup
+	for caller := range 16 {
+		callers.Go(func() {
+			for n := range 10 {
+				if caller == 0 {
+					amends := reported("t", "old")
+					amends.CPUMax = 1
+					_, err := st.Record(context.Background(), []sizing.Observation{amends})
+					assert.Error(t, err)
+					continue
+				}
+				told, err := st.Record(context.Background(), []sizing.Observation{reported("t", fmt.Sprint(caller, "-", n))})
+				if assert.NoError(t, err) {
+					assert.NoError(t, told[0].Err)
+					assert.False(t, told[0].Duplicate, "it was told once")
+				}
+			}
+		})
+	}
+	callers.Wait()
+	assert.Len(t, stored(t, dsn), 1+15*10)
+}
+
+// A replica that missed a rename knows one task by two names.
+func TestReportsOfTwoNamesOfATaskAreToldApart(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	st, other := open(t, dsn), reopen(t, dsn)
+	_, err := st.Record(t.Context(), []sizing.Observation{reported("a", "1")})
+	require.NoError(t, err)
+	require.NoError(t, other.Rename(t.Context(), taskNamed("a"), taskNamed("b")))
+	_, err = st.Record(t.Context(), []sizing.Observation{reported("b", "2")})
+	require.NoError(t, err)
+	told, err := st.Record(t.Context(), []sizing.Observation{reported("a", "3"), reported("b", "3")})
+	require.NoError(t, err)
+	assert.NotEqual(t, told[0].Seq, told[1].Seq)
+	assert.Equal(t, []string{"a/3", "b/1", "b/2", "b/3"}, stored(t, dsn))
+}
