@@ -229,7 +229,7 @@ func TestSignalsThatOurParentIgnoresStayIgnored(t *testing.T) {
 }
 
 func TestOrphansAreReaped(t *testing.T) {
-	cmd := exec.Command(wrapper, "-to", filepath.Join(t.TempDir(), "m"), "--", load, "orphans:20:2s", "print:ready", "sleep:30s")
+	cmd := exec.Command(wrapper, "-to", filepath.Join(t.TempDir(), "m"), "--", load, "orphans:20:10s", "print:ready", "sleep:60s") // a busy machine takes seconds for the twentieth
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -243,8 +243,8 @@ func TestOrphansAreReaped(t *testing.T) {
 	children := func(n int) func() bool {
 		return func() bool { return len(strings.Fields(read(t, path))) == n }
 	}
-	assert.Eventually(t, children(21), 2*time.Second, 10*ms, "the orphans come to us")
-	assert.Eventually(t, children(1), 10*time.Second, 20*ms, "the program alone is left, neither sleepers nor zombies")
+	assert.Eventually(t, children(21), 10*time.Second, 10*ms, "the orphans come to us")
+	assert.Eventually(t, children(1), 30*time.Second, 20*ms, "the program alone is left, neither sleepers nor zombies")
 }
 
 func TestTheProgramDoesNotOutliveTheWrapper(t *testing.T) {
