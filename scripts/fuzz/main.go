@@ -83,7 +83,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, p plan, only string) (good bool) {
+func run(ctx context.Context, p plan, only string) bool {
 	dir, err := os.MkdirTemp("", "loadaware-fuzz-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
@@ -95,7 +95,7 @@ func run(ctx context.Context, p plan, only string) (good bool) {
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
 		return false
 	}
-	good = true
+	var faults []string
 	for _, t := range trials {
 		if only != "" && !slices.Contains(strings.Split(only, ","), t.name) {
 			continue
@@ -104,25 +104,38 @@ func run(ctx context.Context, p plan, only string) (good bool) {
 		started := time.Now()
 		verdict := "PASS"
 		if err := t.run(ctx, room, p); err != nil {
-			verdict, good = "FAIL: "+err.Error(), false
+			verdict = "FAIL"
+			faults = append(faults, fmt.Sprintf("%s: %v", t.name, err))
 		}
 		fmt.Printf("%s: %s (%.0f s)\n\n", t.name, verdict, time.Since(started).Seconds())
 	}
-	if log, err := os.ReadFile(room.Replicas[0].Log); !good && err == nil {
-		fmt.Println("what the server says of it:")
-		printed := 0
-		for line := range strings.Lines(string(log)) {
-			if printed < 20 && (strings.Contains(line, "request failed") || strings.Contains(line, "panicked")) {
-				fmt.Printf("  %.2000s\n", strings.TrimSpace(line))
-				printed++
-			}
-		}
+	if len(faults) > 0 {
+		tellOf(faults, room.Replicas[0].Log)
 	}
 	if err := room.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
 		return false
 	}
-	return good
+	return len(faults) == 0
+}
+
+// tellOf says last what was found, where whoever looks at the end of a log sees it.
+func tellOf(faults []string, log string) {
+	text, err := os.ReadFile(log)
+	if err != nil {
+		fmt.Println("the server's log is gone:", err)
+	}
+	fmt.Println("what the server says of it:")
+	printed := 0
+	for line := range strings.Lines(string(text)) {
+		if printed < 20 && (strings.Contains(line, "request failed") || strings.Contains(line, "panicked")) {
+			fmt.Printf("  %.2000s\n", strings.TrimSpace(line))
+			printed++
+		}
+	}
+	for _, fault := range faults {
+		fmt.Println("FAIL:", fault)
+	}
 }
 
 // open starts a server with tokens on and a few tasks that have models. What it

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -30,20 +31,17 @@ func native(ctx context.Context, _ *rig.Room, p plan) error {
 	if err != nil {
 		return err
 	}
-	found := 0
+	var found []error
 	for _, t := range targets {
 		runs, err := fuzzOne(ctx, root, t, p.each)
 		verdict := "ok"
 		if err != nil {
-			found, verdict = found+1, err.Error()
+			found, verdict = append(found, fmt.Errorf("%s in %s: %w", t.name, t.pkg, err)), err.Error()
 		}
 		fmt.Printf("  %-28s %-38s %10s runs: %s\n", t.pkg, t.name, runs, verdict)
 	}
-	fmt.Printf("%d Fuzz functions for %v each, %d found something\n", len(targets), p.each, found)
-	if found > 0 {
-		return errFaults
-	}
-	return nil
+	fmt.Printf("%d Fuzz functions for %v each, %d found something\n", len(targets), p.each, len(found))
+	return errors.Join(found...)
 }
 
 var (

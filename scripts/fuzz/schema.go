@@ -84,7 +84,7 @@ func schemathesis(ctx context.Context, root string, to *through, seed uint64, ar
 	says, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && to.breaks == 0 {
 		fmt.Printf("%s\n", says)
-		return errFaults
+		return fmt.Errorf("schemathesis found something: %w\n%s", err, findings(string(says)))
 	}
 	for lines := bufio.NewScanner(strings.NewReader(string(says))); to.breaks == 0 && lines.Scan(); {
 		if line := strings.TrimSpace(lines.Text()); strings.Contains(line, "generated") || strings.Contains(line, "passed") {
@@ -92,6 +92,21 @@ func schemathesis(ctx context.Context, root string, to *through, seed uint64, ar
 		}
 	}
 	return err
+}
+
+// findings are the first lines of what a report says of failures and errors.
+func findings(report string) string {
+	begin := strings.Index(report, "= FAILURES =")
+	if errors := strings.Index(report, "= ERRORS ="); begin < 0 || errors >= 0 && errors < begin {
+		begin = errors
+	}
+	var told []string
+	for line := range strings.Lines(report[max(0, begin):]) {
+		if line = strings.TrimSpace(line); line != "" && len(told) < 20 {
+			told = append(told, fmt.Sprintf("  %.300s", line))
+		}
+	}
+	return strings.Join(told, "\n")
 }
 
 // through passes requests on and counts them. Where breaks is set, every so manyth

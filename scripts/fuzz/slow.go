@@ -53,7 +53,7 @@ func slow(ctx context.Context, room *rig.Room, p plan) error {
 	}
 	fmt.Printf("%v; %d other calls were answered meanwhile\n", counts, others)
 	if counts["byte by byte: 200"] != drips || p.stalled && counts["never ending: 408"] != drips {
-		return errFaults
+		return fmt.Errorf("not all %d were answered as they must be: %v", drips, counts)
 	}
 	return nil
 }

@@ -45,6 +45,14 @@ func (t *tally) count(n uint64, r *request, got *answer, fault error) {
 	}
 }
 
+// fault tells the first of what was found; nil if nothing was.
+func (t *tally) fault() error {
+	if t.faults == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d faults, the first of them:\n  %s", t.faults, strings.Join(t.told[:min(5, len(t.told))], "\n  "))
+}
+
 // print says it all.
 func (t *tally) print(w io.Writer, took time.Duration) {
 	fmt.Fprintf(w, "%d requests in %.0f s (%.0f/s)\n%-52s %8s %8s %8s %8s %8s\n", t.sent, took.Seconds(), float64(t.sent)/took.Seconds(),

@@ -15,8 +15,6 @@ import (
 	"github.com/loadaware/loadaware/internal/rig"
 )
 
-var errFaults = errors.New("faults were found")
-
 // mostMemory is what the server may take, whatever it is sent.
 const mostMemory = 256 << 20
 
@@ -48,15 +46,10 @@ func requests(ctx context.Context, room *rig.Room, p plan) error {
 	if known {
 		fmt.Printf("resident memory at most %d MiB, %d MiB before the largest bodies\n", peak>>20, before>>20)
 	}
-	switch {
-	case err != nil:
-		return err
-	case t.faults+large.faults > 0:
-		return errFaults
-	case peak > mostMemory:
-		return fmt.Errorf("memory rose above %d MiB", mostMemory>>20)
+	if peak > mostMemory {
+		err = errors.Join(err, fmt.Errorf("memory rose to %d MiB, above %d", peak>>20, mostMemory>>20))
 	}
-	return nil
+	return errors.Join(err, t.fault(), large.fault())
 }
 
 // shoot sends requests p.first and the p.requests-1 after it, and counts.
