@@ -11,6 +11,7 @@ import (
 // process is one running program, by its process id.
 type process struct {
 	cmd   *exec.Cmd
+	told  bool          // to end
 	ended chan struct{} // closed when it was reaped
 }
 
@@ -50,6 +51,7 @@ func (p *process) end(signal syscall.Signal, patience time.Duration) error {
 	if !p.running() {
 		return nil
 	}
+	p.told = true
 	_ = p.cmd.Process.Signal(signal) // fails only if it has just ended
 	select {
 	case <-p.ended:

@@ -95,10 +95,13 @@ func (r *Replica) Kill() {
 }
 
 // Term is SIGTERM, and waits for the end. An error if it took longer than the drain
-// may, or ended otherwise than well.
+// may, or ended otherwise than well, or had ended by itself.
 func (r *Replica) Term() error {
-	if !r.proc.running() {
+	if r.proc == nil || r.proc.told {
 		return nil
+	}
+	if !r.proc.running() {
+		return fmt.Errorf("%s ended by itself, see %s", r.URL, r.Log)
 	}
 	if err := r.proc.end(syscall.SIGTERM, 20*time.Second); err != nil {
 		return err

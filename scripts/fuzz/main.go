@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -119,6 +120,9 @@ func run(ctx context.Context, p plan, only string) bool {
 	return len(faults) == 0
 }
 
+// telling are lines of a server that failed, or ended by itself.
+var telling = regexp.MustCompile(`request failed|panic|fatal error`)
+
 // tellOf says last what was found, where whoever looks at the end of a log sees it.
 func tellOf(faults []string, log string) {
 	text, err := os.ReadFile(log)
@@ -128,7 +132,7 @@ func tellOf(faults []string, log string) {
 	fmt.Println("what the server says of it:")
 	printed := 0
 	for line := range strings.Lines(string(text)) {
-		if printed < 20 && (strings.Contains(line, "request failed") || strings.Contains(line, "panicked")) {
+		if printed < 20 && (telling.MatchString(line)) {
 			fmt.Printf("  %.2000s\n", strings.TrimSpace(line))
 			printed++
 		}

@@ -18,7 +18,8 @@ const drips = 16
 
 const slowBody = `{"dag_id": "dag_000", "task_id": "task_00000", "requested": {"memory": "1Gi"}}`
 
-// slow sends bodies byte by byte, which must be answered, and bodies that never
+// slow sends bodies byte by byte, which must be answered as they come within the 5 s
+// that a body may take (here 1.6 s, so that a machine may stall), and bodies that never
 // end, which must be given up with 408 within two minutes. Others are answered all
 // the while.
 func slow(ctx context.Context, room *rig.Room, p plan) error {
@@ -33,7 +34,7 @@ func slow(ctx context.Context, room *rig.Room, p plan) error {
 	}
 	var all sync.WaitGroup
 	for range drips {
-		all.Go(func() { count("byte by byte: " + drip(addr, len(slowBody), 50*time.Millisecond)) })
+		all.Go(func() { count("byte by byte: " + drip(addr, len(slowBody), 20*time.Millisecond)) })
 		if p.stalled {
 			all.Go(func() { count("never ending: " + drip(addr, len(slowBody)/2, time.Millisecond)) })
 		}
