@@ -94,7 +94,9 @@ func serve(ctx context.Context, con console, args []string) error {
 	defer stop() // last: what is queued is stored first
 	metrics := httpapi.NewMetrics()
 	metrics.Build(cmp.Or(buildVersion, "unknown"))
-	svc := service.New(st, apart.New(cmd.learner(con), metrics.Trained, log), service.Config{}, log)
+	learner := apart.New(cmd.learner(con), metrics.Trained, log)
+	metrics.Learner(learner.PID)
+	svc := service.New(st, learner, service.Config{}, log)
 	worker, err := cmd.reconciler(st, svc, metrics, log)
 	if err != nil {
 		return err

@@ -27,8 +27,8 @@ func gone(pid int) func() bool {
 }
 
 // trained is a server that knows a task, and the process that learned it.
-func trained(t *testing.T) (*process, int) {
-	server := startServer(t, database(t))
+func trained(t *testing.T, args ...string) (*process, int) {
+	server := startServer(t, database(t), args...)
 	for n := range 30 {
 		server.post("/observe", report("load", n), nil)
 	}
@@ -56,6 +56,14 @@ func TestALearnerThatDiesIsReplacedAndAnswersGoOn(t *testing.T) {
 	server.said.await(t, "the trainer ended, and is started again")
 	assert.Greater(t, server.train(t).Version, 1, "an order waits for the next one")
 	assert.NotEqual(t, learner, server.learner())
+}
+
+func TestWhatALearnerTakesIsTold(t *testing.T) {
+	server, _ := trained(t, "--admin-addr", "127.0.0.1:0")
+	told := scrape(t, "http://"+server.said.await(t, "metrics are at http://"))
+	for _, name := range []string{"cpu_seconds_total", "resident_memory_bytes"} {
+		assert.Regexp(t, `(?m)^loadaware_learner_process_`+name+` [0-9.]*[1-9]`, told)
+	}
 }
 
 func TestALearnerEndsWithItsServerHoweverThatEnds(t *testing.T) {

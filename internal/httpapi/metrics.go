@@ -98,6 +98,12 @@ func (m *Metrics) Build(version string) {
 	m.registry.MustRegister(build)
 }
 
+// Learner tells what the process that learns takes, by its process id: what the service's
+// own is told as, with loadaware_learner before it. Nothing while pid fails.
+func (m *Metrics) Learner(pid func() (int, error)) {
+	m.registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{Namespace: "loadaware_learner", PidFn: pid}))
+}
+
 // watch adds the routes of a server, and what is read of it and of its service
 // whenever somebody looks.
 func (m *Metrics) watch(s *server) {

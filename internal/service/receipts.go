@@ -16,6 +16,7 @@ import (
 const (
 	maxQueued    = 50_000                 // beyond it the oldest bundle is dropped, and counted
 	flushEvery   = 100 * time.Millisecond // what a crash can lose
+	retryEvery   = time.Second            // while the database is away: each attempt unpacks a bundle
 	flushAtMost  = 2_000                  // rows in one write, and in a bundle
 	flushTimeout = 5 * time.Second
 )
@@ -142,20 +143,25 @@ func (q *receipts) run(ctx context.Context) {
 			q.flush(last)
 			return
 		case <-tick.C:
-			q.flush(ctx)
+			if q.flush(ctx) {
+				tick.Reset(flushEvery)
+			} else {
+				tick.Reset(retryEvery)
+			}
 		}
 	}
 }
 
 // flush writes the bundles that are queued; what fails stays queued for the next time, as
 // does what comes meanwhile: there is always some, and each write of a few costs a commit.
-func (q *receipts) flush(ctx context.Context) {
+// It reports whether nothing failed.
+func (q *receipts) flush(ctx context.Context) bool {
 	q.flushMu.Lock()
 	defer q.flushMu.Unlock()
 	for range q.queuedBundles() {
 		b := q.first()
 		if b == nil {
-			return
+			break
 		}
 		ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 		err := q.save(ctx, b.all())
@@ -164,9 +170,10 @@ func (q *receipts) flush(ctx context.Context) {
 		if err != nil {
 			waiting, dropped := q.queued()
 			q.log.Warn("receipts wait for the database", "queued", waiting, "dropped", dropped, "err", err)
-			return
+			return false
 		}
 	}
+	return true
 }
 
 func (q *receipts) queuedBundles() int {

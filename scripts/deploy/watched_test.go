@@ -71,6 +71,7 @@ func known(t *testing.T) map[string]bool {
 	m.Build("v1")
 	m.Removed("receipts")
 	m.Passes()
+	m.Learner(func() (int, error) { return os.Getpid(), nil })
 	auth := httpapi.Auth{Off: true}
 	httpapi.New(service.New(nil, nil, service.Config{}, slog.New(slog.DiscardHandler)), httpapi.Config{Auth: auth, Metrics: m})
 	rec := httptest.NewRecorder()

@@ -3,6 +3,7 @@ package apart
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"os/exec"
@@ -27,7 +28,8 @@ type Process struct {
 	log     *slog.Logger
 
 	mu      sync.Mutex
-	orders  *json.Encoder // nil while no child runs
+	pid     int           // of the child; 0 while none runs
+	orders  *json.Encoder // nil while none runs
 	up      chan struct{} // closed while one does
 	last    uint64
 	waiting map[uint64]chan<- told
@@ -70,17 +72,17 @@ func (p *Process) once(ctx context.Context) error {
 	if err := yielding(cmd.Start); err != nil {
 		return err
 	}
-	p.open(in)
+	p.open(in, cmd.Process.Pid)
 	p.listen(out)
 	p.shut()
 	_ = in.Close() // one that only fell silent must end, too
 	return cmd.Wait()
 }
 
-func (p *Process) open(in io.Writer) {
+func (p *Process) open(in io.Writer, pid int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.orders = json.NewEncoder(in)
+	p.orders, p.pid = json.NewEncoder(in), pid
 	close(p.up)
 }
 
@@ -88,11 +90,21 @@ func (p *Process) open(in io.Writer) {
 func (p *Process) shut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.orders, p.up = nil, make(chan struct{})
+	p.orders, p.pid, p.up = nil, 0, make(chan struct{})
 	for id, waits := range p.waiting {
 		waits <- told{Failed: &failure{Kind: sizing.Unavailable, Detail: "the training was cut off: ask again", Text: "the trainer ended"}}
 		delete(p.waiting, id)
 	}
+}
+
+// PID is the child's process id, or an error while none runs.
+func (p *Process) PID() (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pid == 0 {
+		return 0, errors.New("no trainer runs")
+	}
+	return p.pid, nil
 }
 
 // listen hears a child until it ends.
