@@ -121,3 +121,26 @@ func TestReportsOfTwoNamesOfATaskAreToldApart(t *testing.T) {
 	assert.NotEqual(t, told[0].Seq, told[1].Seq)
 	assert.Equal(t, []string{"a/3", "b/1", "b/2", "b/3"}, stored(t, dsn))
 }
+
+// Between the making of a task and its locking, somebody may delete it. A trigger that
+// lets a row vanish stands for that, as often as a sequence says.
+func TestATaskThatVanishesWhileItIsMadeIsMadeAnew(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	st, db := open(t, dsn), connect(t, dsn)
+	_, err := db.Exec(t.Context(), `
+		CREATE SEQUENCE made MINVALUE -100 START 1;
+		CREATE FUNCTION vanish() RETURNS trigger LANGUAGE plpgsql AS
+			$$BEGIN IF nextval('made') <= 2 THEN RETURN NULL; END IF; RETURN new; END$$;
+		CREATE TRIGGER vanish BEFORE INSERT ON task FOR EACH ROW EXECUTE FUNCTION vanish()`)
+	require.NoError(t, err)
+	told, err := st.Record(t.Context(), []sizing.Observation{reported("t", "first")})
+	require.NoError(t, err)
+	assert.NoError(t, told[0].Err)
+	assert.Equal(t, []string{"t/first"}, stored(t, dsn))
+
+	_, err = db.Exec(t.Context(), `SELECT setval('made', -100)`)
+	require.NoError(t, err)
+	_, err = st.Record(t.Context(), []sizing.Observation{reported("u", "first")})
+	assert.Equal(t, sizing.Unavailable, sizing.KindOf(err), "one that always does is given up: %v", err)
+	assert.Equal(t, []string{"t/first"}, stored(t, dsn))
+}
