@@ -39,7 +39,7 @@ def manifest(script: Script, memory: str = "100Mi", **metadata: Any) -> Any:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    for _ in range(200):
+    for _ in range(1500):
         if holds():
             return
         time.sleep(0.02)
@@ -67,8 +67,8 @@ def ending(pod: Any, container: str = "base") -> Any:
 
 
 def test_a_pod_is_pending_then_runs_then_succeeds(api: Any) -> None:
-    api.create_namespaced_pod(NS, manifest(Script(need=MIB, seconds=0.3)))
-    seen: list[str] = []
+    made = api.create_namespaced_pod(NS, manifest(Script(need=MIB, seconds=2)))
+    seen = [made.status.phase]
 
     def ended() -> bool:
         phase = api.read_namespaced_pod("p", NS).status.phase
