@@ -26,7 +26,7 @@ run: build ## set up, then serve with demo data (ADDR=127.0.0.1:8080 DATA=data, 
 	@LOADAWARE_ADDR="$(ADDR)" LOADAWARE_DATA="$(DATA)" exec bin/loadaware serve --demo
 
 test: setup ## set up, then run all tests with a private PostgreSQL
-	$(WITHPG) go test ./...
+	$(WITHPG) go test -timeout 30m ./...
 
 build: ## build bin/loadaware
 	go build -trimpath -ldflags '-s -w -X main.buildVersion=$(VERSION)' -o bin/loadaware ./cmd/loadaware
@@ -57,7 +57,7 @@ lint-python: ## check the Python code with ruff and mypy
 	cd api/python && ../../.cache/dev/bin/ruff check src tests examples && ../../.cache/dev/bin/mypy
 
 race: setup ## run the tests of what is concurrent under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(WITHPG) go test -race $(CONCURRENT)
+	CGO_ENABLED=1 $(WITHPG) go test -timeout 30m -race $(CONCURRENT)
 
 e2e: setup build ## play one story with the built binary, from serve to retrain
 	bash scripts/e2e.sh

@@ -71,11 +71,11 @@ secret=$(echo "$token" | awk '/^token/ { print $2 }')
 	exec setpriv --no-new-privs chroot --userspec=65532:65532 --groups= "$root" /usr/local/bin/loadaware serve
 ) >"$work/log" 2>&1 &
 server=$!
-for _ in $(seq 100); do grep -q 'serves at' "$work/log" && break; sleep 0.1; done
+for _ in $(seq 600); do grep -q 'serves at' "$work/log" && break; kill -0 "$server" || break; sleep 0.1; done
 port=$(sed -n 's|.*serves at http://.*:\([0-9]*\)$|\1|p' "$work/log")
 url=http://127.0.0.1:$port
 ask() { curl -sS --fail --max-time 10 -H "Authorization: Bearer $secret" -H 'Content-Type: application/json' "$@"; }
-for _ in $(seq 100); do ask "$url/readyz" >/dev/null 2>&1 && break; sleep 0.1; done
+for _ in $(seq 600); do ask "$url/readyz" >/dev/null 2>&1 && break; sleep 0.1; done
 
 check "it serves" test -n "$port"
 check "it is ready" ask "$url/readyz"

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -96,24 +95,17 @@ func TestAServerAsksPrometheusAfterATryEnded(t *testing.T) {
 	ended := time.Now().UTC().Truncate(time.Second).Add(-10 * time.Minute)
 	pod := podOf(tryOf("fit", "run-1"), 0, ended.Add(-3*time.Minute))
 	url := prometheustest.Start(t, prometheustest.OpenMetrics(pod))
-	admin := freeAddress(t)
-	server := startServer(t, append(database(t), "LOADAWARE_PROMETHEUS_URL="+url, "LOADAWARE_PROMETHEUS_EVERY=200ms"), "--admin-addr", admin)
+	server := startServer(t, append(database(t), "LOADAWARE_PROMETHEUS_URL="+url, "LOADAWARE_PROMETHEUS_EVERY=200ms"), "--admin-addr", "127.0.0.1:0")
+	metrics := "http://" + server.said.await(t, "metrics are at http://")
 	server.post("/observe", map[string]any{"dag_id": "pricing", "task_id": "fit", "run_id": "run-1", "outcome": "success",
 		"started_at": ended.Add(-3 * time.Minute), "ended_at": ended}, nil)
 	require.Eventually(t, func() bool {
-		return strings.Contains(scrape(t, "http://"+admin+"/metrics"), `loadaware_reconciled_tries_total{result="amended"} 1`)
+		return strings.Contains(scrape(t, metrics), `loadaware_reconciled_tries_total{result="amended"} 1`)
 	}, 30*time.Second, 100*time.Millisecond)
 	var told struct{ Duplicate bool }
 	server.post("/observe", map[string]any{"dag_id": "pricing", "task_id": "fit", "run_id": "run-1", "outcome": "success",
 		"memory_sampled_bytes": 1 << 30}, &told)
 	assert.True(t, told.Duplicate, "1 GiB is what it has already")
-}
-
-func freeAddress(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func scrape(t *testing.T, url string) string {

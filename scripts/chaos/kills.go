@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -88,7 +89,7 @@ func (s *sheet) open(ctx context.Context, cfg rig.Config) (*rig.Room, []rig.Task
 	}
 	tasks, err := room.Fill(ctx, rig.History{Tasks: 2, Runs: 150, Seed: s.seed})
 	if err == nil {
-		err = modelsAt(ctx, room)
+		err = modelsAt(ctx, room, tasks)
 	}
 	if err != nil {
 		room.Close()
@@ -97,16 +98,19 @@ func (s *sheet) open(ctx context.Context, cfg rig.Config) (*rig.Room, []rig.Task
 	return room, tasks, nil
 }
 
-// modelsAt waits until every replica has two models.
-func modelsAt(ctx context.Context, room *rig.Room) error {
+// modelsAt waits until every replica answers by a model of each task: that it knows of
+// one does not say that it has opened it.
+func modelsAt(ctx context.Context, room *rig.Room, tasks []rig.Task) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for _, r := range room.Replicas {
-		for readiness(ctx, r).Models < 2 {
-			if ctx.Err() != nil {
-				return fmt.Errorf("%s never heard of the models", r.URL)
+		for _, task := range tasks {
+			for version, err := answering(ctx, r, task); err != nil || version == 0; version, err = answering(ctx, r, task) {
+				if ctx.Err() != nil {
+					return fmt.Errorf("%s never answered by a model of %s: %w", r.URL, task.Task, errors.Join(err, ctx.Err()))
+				}
+				time.Sleep(50 * time.Millisecond)
 			}
-			time.Sleep(50 * time.Millisecond)
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@ func TestAReplicaThatConcealsHowStaleItIsFails(t *testing.T) {
 			t.Parallel()
 			near, far := double(t, map[string]string{"/activate": `{}`}), double(t, map[string]string{"/predict": byOne, "/readyz": c.stale})
 			var s sheet
-			require.NoError(t, s.whileCut(t.Context(), &promoter{near: near, far: far, version: 1}, unnoticed+500*time.Millisecond, 0, "both"))
+			require.NoError(t, s.whileCut(t.Context(), &promoter{near: near, far: far, version: 1}, unnoticed+3*time.Second, 0, "both"))
 			assert.Len(t, s.faults, c.faults)
 		})
 	}

@@ -22,7 +22,7 @@ find_prometheus() {
 			return 1
 		}
 		mkdir -p .cache/prometheus
-		(cd .cache/prometheus && apt-get download prometheus >&2 && dpkg -x prometheus_*.deb . && rm prometheus_*.deb) >&2
+		(cd .cache/prometheus && { apt-get download prometheus || { apt-get update -qq; apt-get download prometheus; }; } >&2 && dpkg -x prometheus_*.deb . && rm prometheus_*.deb) >&2
 	fi
 	echo "$PWD/.cache/prometheus/usr/bin"
 }

@@ -154,7 +154,7 @@ func examineLease(t *testing.T, open func(*testing.T) store.Store) {
 	t.Run("a lease that was not renewed is another's", func(t *testing.T) {
 		st := open(t)
 		recordNew(t, st, kill(firstTry(key, "1"), sizing.GiB))
-		lost, err := st.Claim(t.Context(), "slow", short)
+		lost, err := st.Claim(t.Context(), "slow", 3*time.Second) // until we have looked
 		require.NoError(t, err)
 		requireNoneDue(t, st)
 		c := claimLater(t, st, key)

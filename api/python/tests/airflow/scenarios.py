@@ -34,7 +34,7 @@ QUICK: Mapping[str, Any] = {
 # A deferred try must be over in the scheduler's eyes before its trigger fires; otherwise Airflow takes
 # the resumption for a crash, and tries again. So these pods run, or wait for a node, for longer than a
 # busy scheduler takes for a round.
-DEFERRED_SECONDS = 12.0
+DEFERRED_SECONDS = 20.0
 UNSCHEDULABLE_SECONDS = 3.0  # after which a pod that waits for a node is given up, where a worker waits with it
 
 

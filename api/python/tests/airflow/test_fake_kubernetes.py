@@ -143,7 +143,7 @@ def test_quota_and_admission_refuse_a_creation(api: Any, cluster: Cluster, scrip
 
 
 def test_the_log_can_be_followed_to_the_end(api: Any) -> None:
-    pod = manifest(Script(seconds=0.3, need=200 * MIB, dies_when_short=Death.BAD_ALLOC, log=("one",)))
+    pod = manifest(Script(seconds=2, need=200 * MIB, dies_when_short=Death.BAD_ALLOC, log=("one",)))
     api.create_namespaced_pod(NS, pod)
     until(lambda: api.read_namespaced_pod("p", NS).status.phase == "Running")
     so_far = log(api, container="base")
@@ -176,7 +176,7 @@ def test_the_asynchronous_client_reads_pods_and_watches_events(api: Any, kubecon
                 core.list_namespaced_event,
                 namespace=NS,
                 field_selector="involvedObject.name=p",
-                timeout_seconds=1,
+                timeout_seconds=30,
             ):
                 reasons.append(event["object"].reason)
                 if len(reasons) == 2:

@@ -93,7 +93,7 @@ class Airflow:
             assert not errors, errors
             return dag_ids <= {row[0] for row in self._query("SELECT dag_id FROM serialized_dag")}
 
-        wait_for(f"the DAGs {sorted(dag_ids)}", read, seconds=180, every=0.5)
+        wait_for(f"the DAGs {sorted(dag_ids)}", read, seconds=600, every=0.5)
 
     def trigger(self, *runs: tuple[str, str, Json]) -> None:
         """Starts runs, each as (dag_id, run_id, conf)."""
@@ -103,10 +103,10 @@ class Airflow:
             env=self.env,
             cwd=TESTS,
             check=True,
-            timeout=180,
+            timeout=600,
         )
 
-    def wait(self, dag_id: str, run_id: str, seconds: float = 300) -> dict[tuple[str, int], Try]:
+    def wait(self, dag_id: str, run_id: str, seconds: float = 900) -> dict[tuple[str, int], Try]:
         """The tasks of a run that has ended, by task id and map index."""
 
         def ended() -> bool:
