@@ -129,7 +129,6 @@ type readyAnswer struct {
 	code    int
 	Status  string `json:"status"`
 	Observe string `json:"observe"`
-	Models  int    `json:"models"`
 }
 
 func readiness(ctx context.Context, r *rig.Replica) (a readyAnswer) {

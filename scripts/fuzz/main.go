@@ -132,7 +132,7 @@ func tellOf(faults []string, log string) {
 	fmt.Println("what the server says of it:")
 	printed := 0
 	for line := range strings.Lines(string(text)) {
-		if printed < 20 && (telling.MatchString(line)) {
+		if printed < 20 && telling.MatchString(line) {
 			fmt.Printf("  %.2000s\n", strings.TrimSpace(line))
 			printed++
 		}
