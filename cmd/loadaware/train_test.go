@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -59,6 +60,9 @@ func TestALearnerThatDiesIsReplacedAndAnswersGoOn(t *testing.T) {
 }
 
 func TestWhatALearnerTakesIsTold(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it is told on Linux")
+	}
 	server, _ := trained(t, "--admin-addr", "127.0.0.1:0")
 	told := scrape(t, "http://"+server.said.await(t, "metrics are at http://"))
 	for _, name := range []string{"cpu_seconds_total", "resident_memory_bytes"} {

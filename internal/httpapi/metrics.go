@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"net/http/pprof"
+	"runtime"
 	"slices"
 	"strconv"
 	"time"
@@ -99,8 +100,12 @@ func (m *Metrics) Build(version string) {
 }
 
 // Learner tells what the process that learns takes, by its process id: what the service's
-// own is told as, with loadaware_learner before it. Nothing while pid fails.
+// own is told as, with loadaware_learner before it. Nothing while pid fails, nor beside
+// Linux: there the collector would tell of this process in place of that one.
 func (m *Metrics) Learner(pid func() (int, error)) {
+	if runtime.GOOS != "linux" {
+		return
+	}
 	m.registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{Namespace: "loadaware_learner", PidFn: pid}))
 }
 

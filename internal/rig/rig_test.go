@@ -3,6 +3,7 @@ package rig
 import (
 	"context"
 	"net/http"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,6 +33,12 @@ func TestARoomServesAndItsLedgerFindsWhatIsAmiss(t *testing.T) {
 	balance, err := room.Ledger.Check(ctx, room.Postgres.DSN())
 	require.NoError(t, err)
 	assert.Equal(t, Balance{Sent: 60, Acked: 60, Stored: 60}, balance, "a kill loses nothing")
+	require.NoError(t, replica.Term())
+	require.NoError(t, replica.Start(ctx))
+	require.NoError(t, syscall.Kill(replica.PID(), syscall.SIGKILL)) // as if it had crashed
+	require.Eventually(t, func() bool { return replica.PID() == 0 }, 10*time.Second, 10*time.Millisecond)
+	require.ErrorContains(t, replica.Term(), "ended by itself")
+	require.NoError(t, replica.Start(ctx))
 	require.NoError(t, replica.Term())
 
 	// Each fault of the books, done by hand, is found.

@@ -66,3 +66,16 @@ func TestReceiptsAreStoredTogetherWhileQuestionsCome(t *testing.T) {
 	assert.Positive(t, saves)
 	assert.LessOrEqual(t, saves, ticks+full+1)
 }
+
+// Each attempt unpacks a bundle, so those that fail are made at leisure, and nothing is lost.
+func TestReceiptsThatCannotBeStoredAreTriedAtLeisure(t *testing.T) {
+	r := newReplica(t).start()
+	r.sql(`ALTER TABLE receipt RENAME TO away`)
+	id := r.answer(ask("load", "run")).PredictionID
+	r.until(func() bool { return r.store.saves.Load() > 0 }, "tried")
+	before, begun := r.store.saves.Load(), time.Now()
+	time.Sleep(2 * service.RetryEvery)
+	assert.LessOrEqual(t, r.store.saves.Load()-before, int64(time.Since(begun)/service.RetryEvery)+1)
+	r.sql(`ALTER TABLE away RENAME TO receipt`)
+	r.until(func() bool { _, err := r.store.Receipt(t.Context(), id); return err == nil }, "stored in the end")
+}

@@ -7,4 +7,4 @@ func (s *Service) Remembered() int {
 	return s.tries.asked.len()
 }
 
-const FlushEvery, FlushAtMost = flushEvery, flushAtMost
+const FlushEvery, FlushAtMost, RetryEvery = flushEvery, flushAtMost, retryEvery

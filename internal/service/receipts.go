@@ -143,11 +143,11 @@ func (q *receipts) run(ctx context.Context) {
 			q.flush(last)
 			return
 		case <-tick.C:
-			if q.flush(ctx) {
-				tick.Reset(flushEvery)
-			} else {
-				tick.Reset(retryEvery)
+			wait := flushEvery
+			if !q.flush(ctx) {
+				wait = retryEvery
 			}
+			tick.Reset(wait)
 		}
 	}
 }

@@ -71,7 +71,6 @@ func known(t *testing.T) map[string]bool {
 	m.Build("v1")
 	m.Removed("receipts")
 	m.Passes()
-	m.Learner(func() (int, error) { return os.Getpid(), nil })
 	auth := httpapi.Auth{Off: true}
 	httpapi.New(service.New(nil, nil, service.Config{}, slog.New(slog.DiscardHandler)), httpapi.Config{Auth: auth, Metrics: m})
 	rec := httptest.NewRecorder()
@@ -80,6 +79,8 @@ func known(t *testing.T) map[string]bool {
 		"loadaware_trainings_due": true, "loadaware_training_wait_seconds": true, "loadaware_unreported_tries_ratio": true,
 		"loadaware_oldest_model_trained_timestamp_seconds": true, "loadaware_newest_model_trained_timestamp_seconds": true,
 		"loadaware_observations_total": true,
+		// On Linux, of the process that learns.
+		"loadaware_learner_process_cpu_seconds_total": true, "loadaware_learner_process_resident_memory_bytes": true,
 	}
 	for _, f := range family.FindAllStringSubmatch(rec.Body.String(), -1) {
 		names[f[1]] = true

@@ -113,3 +113,12 @@ func TestTheEndOfTheTimeIsNoFinding(t *testing.T) {
 	assert.False(t, outOfTime([]byte("panic: no\n    context deadline exceeded\n")))
 	assert.False(t, outOfTime([]byte("# build failed\n")))
 }
+
+func TestFindingsBeginWhereTheReportTellsThem(t *testing.T) {
+	head, failed, broken := "Operations: 24\n", "=== FAILURES ===\n\n- Server error\n", "=== ERRORS ===\nNetwork Error\n"
+	assert.Equal(t, "  = FAILURES ===\n  - Server error", findings(head+failed))
+	assert.Equal(t, "  = ERRORS ===\n  Network Error", findings(head+broken))
+	assert.Equal(t, "  = ERRORS ===\n  Network Error\n  === FAILURES ===\n  - Server error", findings(head+broken+failed))
+	assert.Equal(t, "  Operations: 24", findings(head), "one that tells none is told from its beginning")
+	assert.Len(t, strings.Split(findings(head+failed+strings.Repeat("a line\n", 100)), "\n"), 20)
+}
