@@ -195,7 +195,7 @@ func Admin(m *Metrics, auth Auth) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
-		if why := auth.foreignPage(r); why != "" {
+		if why := auth.foreignPage(r, true); why != "" {
 			http.Error(w, why, http.StatusForbidden)
 			return
 		}
