@@ -193,6 +193,7 @@ func Admin(m *Metrics, auth Auth) http.Handler {
 	profiles.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	mux.Handle("/debug/pprof/", auth.adminsOnly(profiles))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		closeIfAmbiguous(w, r)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		if why := auth.foreignPage(r, true); why != "" {
