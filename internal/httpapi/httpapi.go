@@ -62,7 +62,7 @@ func New(svc *service.Service, cfg Config) http.Handler {
 	s.metrics.watch(s)
 	mux := chi.NewRouter()
 	mux.Use(s.begin, s.authenticate, middleware.GetHead)
-	mux.NotFound(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, unknownPath(r)) })
+	mux.NotFound(s.unrouted)
 	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, wrongMethod(w, r, mux)) })
 	// What With holds runs when the route is known and before its parameters are read.
 	api.HandlerWithOptions(api.NewStrictHandler(s, s.decode, s.fail), api.ChiServerOptions{
@@ -70,4 +70,14 @@ func New(svc *service.Service, cfg Config) http.Handler {
 		ErrorHandlerFunc: s.fail,
 	})
 	return mux
+}
+
+// unrouted answers what the contract has no path for: a browser at / gets the landing
+// page, all else a 404 problem.
+func (s *server) unrouted(w http.ResponseWriter, r *http.Request) {
+	if wantsLanding(r) {
+		s.landing(w, r)
+		return
+	}
+	s.fail(w, r, unknownPath(r))
 }
