@@ -51,7 +51,7 @@ type server struct {
 func New(svc *service.Service, cfg Config) http.Handler {
 	s := &server{
 		svc: svc, auth: cfg.Auth, metrics: cfg.Metrics, log: cfg.Log, tracer: cfg.Tracer,
-		routes: newRoutes(cfg.Limits), press: newPressure(), bodies: newShelves(), strict: strict(), docs: newPage(),
+		routes: newRoutes(cfg.Limits), press: newPressure(), bodies: newShelves(), strict: api.Strict(), docs: newPage(),
 	}
 	if s.log == nil {
 		s.log = slog.Default()

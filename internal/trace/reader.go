@@ -73,7 +73,7 @@ func Open(r io.Reader) (*Reader, error) {
 	}
 	in.putBack(first)
 	if strings.HasPrefix(strings.TrimSpace(first.text), "{") {
-		return &Reader{rows: &jsonRows{in: in}}, nil
+		return &Reader{rows: newJSONRows(in)}, nil
 	}
 	rows, err := openCSV(in)
 	if err != nil {
