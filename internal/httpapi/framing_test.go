@@ -35,6 +35,7 @@ func exchange(t *testing.T, address, raw string, answers int) (statuses []int, c
 		}
 		_, err = io.Copy(io.Discard, answer.Body)
 		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
 		statuses = append(statuses, answer.StatusCode)
 		if answer.Close {
 			_, err := in.ReadByte()

@@ -78,12 +78,12 @@ func TestTheCommandsOfTheLandingPageWork(t *testing.T) {
 			words := regexp.MustCompile(`'[^']*'|"[^"]*"|[^ ]+`).FindAllString(line, -1)
 			method, target, body, headers := http.MethodGet, "", "", http.Header{}
 			for n := 1; n < len(words); n++ {
-				switch word := strings.Trim(words[n], `'"`); {
-				case word == "-H":
+				switch word := strings.Trim(words[n], `'"`); word {
+				case "-H":
 					n++
 					name, value, _ := strings.Cut(strings.Trim(words[n], `'"`), ": ")
 					headers.Set(name, value)
-				case word == "-d":
+				case "-d":
 					n++
 					method, body = http.MethodPost, strings.Trim(words[n], "'")
 				default:
