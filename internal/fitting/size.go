@@ -148,7 +148,7 @@ func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer ex
 		}
 		return at
 	}
-	if float64(limit) >= answer.Amount {
+	if experts.Holds(float64(limit), answer.Amount) {
 		if q.Widen <= 1 && float64(limit) < answer.Amount+2*float64(sizing.MiB) {
 			return answer.Promised
 		}

@@ -142,7 +142,7 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed i
 	if x.Told > x.config.Unripe+3 { // residuals of three rows at least
 		x.charge(p, peak, duration)
 	}
-	x.adapt(x.Answer(p, x.config.Target, &x.scratch).Amount < peak)
+	x.adapt(!Holds(x.Answer(p, x.config.Target, &x.scratch).Amount, peak))
 	if x.Told > x.config.Unripe {
 		x.keep(Entry{Point: *p, Log: log})
 	}
@@ -307,13 +307,20 @@ func (x *Experts) charge(p *Point, peak, duration float64) {
 // replay is what the two rungs, doubled from there on, waste on a peak: killed
 // tries count whole.
 func replay(first, second, peak float64) (cost float64, killed bool) {
-	if first >= peak {
+	if Holds(first, peak) {
 		return first - peak, false
 	}
 	cost = first
-	for second < peak {
+	for !Holds(second, peak) {
 		cost += second
 		second *= 2
 	}
 	return cost + second - peak, true
 }
+
+// Holds reports whether an amount is enough for a peak.
+func Holds(amount, peak float64) bool { return amount >= peak*(1-roundingError) }
+
+// roundingError is the relative error below which amounts are equal: peaks pass through a
+// logarithm and back, so that the last digits of an amount that equals the peak are noise.
+const roundingError = 1e-9

@@ -75,8 +75,14 @@ func (p *Pool) mean() float64 {
 	return p.Cost / p.Rows
 }
 
-// factor corrects a nominal promise of a task with told rows.
+// factor corrects a nominal promise of a task with told rows: kills to promises at its
+// age, shrunk to the ratio over all ages, which is shrunk to one.
 func (p *Pool) factor(told int) float64 {
+	killed, promised := 0.0, 0.0
+	for a := range ages {
+		killed, promised = killed+p.Killed[a], promised+p.Promised[a]
+	}
+	overall := (killed + agePrior) / (promised + agePrior)
 	a := age(told)
-	return max(0.3, min(4, (p.Killed[a]+agePrior)/(p.Promised[a]+agePrior)))
+	return max(0.3, min(4, (p.Killed[a]+agePrior*overall)/(p.Promised[a]+agePrior)))
 }
