@@ -128,10 +128,12 @@ func (m *Model) Learn(t Told) {
 			m.admit(t.Features)
 		}
 		r := m.rowOf(&t)
+		m.compareRequest(&t)
 		m.learnRow(&r, t.Seq)
 		m.early(r)
 	case sizing.AtLeast:
 		if !m.quarantine(&t) {
+			m.compareRequest(&t)
 			m.bound(t.Peak)
 		}
 	}

@@ -51,13 +51,14 @@ type models struct {
 
 // group is what rows with identical features came to.
 type group struct {
-	Mean, Fresh float64 // log peak, over all and over the newest two
-	Rows        float64 // at most groupMemory
-	Squares     float64 // of deviations from Mean
-	Seconds     float64 // mean log
-	Cores       float64 // mean log, over CoreRows
-	CoreRows    float64 // at most groupMemory
-	Seen        int     // Clock of the newest
+	Mean, Fresh float64             // log peak, over all and over the newest two
+	Rows        float64             // at most groupMemory
+	Squares     float64             // of deviations from Mean
+	Seconds     float64             // mean log
+	Cores       float64             // mean log, over CoreRows
+	CoreRows    float64             // at most groupMemory
+	Seen        int                 // Clock of the newest
+	Newest      [newestSame]float64 // peaks of the newest rows, in no order; 0: none
 }
 
 const (
@@ -228,6 +229,7 @@ type buffers struct {
 	edges      []float64
 	scratch    experts.Scratch
 	signals    [signalCount]float64
+	same       *group // of the row that was asked about; nil: no row had its features
 }
 
 // ask fills p with what the models say of a row. Of a row that lacks what hardly any
@@ -265,8 +267,9 @@ func (m *models) askRow(cells []sizing.Value, p *experts.Point, b *buffers) {
 		p.Level[k] = median
 	}
 	p.Scale[experts.TreeScale], p.Scale[experts.SameScale] = math.Exp(m.Base), math.Exp(m.Base)
-	b.signals = [signalCount]float64{}
+	b.signals, b.same = [signalCount]float64{}, nil
 	if m.ridges == nil {
+		b.same = m.Groups[sameKey(m.Enc.Columns, cells)]
 		return
 	}
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
@@ -283,18 +286,19 @@ func (m *models) askRow(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.Spread != nil {
 		p.Scale[experts.TreeScale] = math.Exp(m.Spread.Predict(b.tree))
 	}
-	m.askGroup(cells, p)
+	m.askGroup(cells, p, b)
 	m.askStack(p, median, b)
 }
 
 const maxLogSeconds = 19.6 // ten years
 
 // askGroup says what rows with the same features came to, shrunk to LineTrees.
-func (m *models) askGroup(cells []sizing.Value, p *experts.Point) {
+func (m *models) askGroup(cells []sizing.Value, p *experts.Point, b *buffers) {
 	level, spread := &p.Level, 1.5*p.Scale[experts.TreeScale]
 	both := level[experts.LineTrees]
 	level[experts.Same], level[experts.Fresh], p.Scale[experts.SameScale] = both, both, spread
 	g := m.Groups[sameKey(m.Enc.Columns, cells)]
+	b.same = g
 	if g == nil {
 		return
 	}

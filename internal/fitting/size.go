@@ -56,7 +56,7 @@ func (m *Model) Size(q Question) Sized {
 			s.Limit = s.Ladder[0]
 		}
 	} else {
-		answer = m.Experts.Answer(&p, q.RiskTarget, &b.scratch)
+		answer = m.answer(&p, &q, b)
 		s.Limit = within(q, onGrid(q, answer.Amount*max(1, q.Widen)))
 		s.Ladder = m.ladder(&p, q, s.Limit, b, []sizing.Bytes{s.Limit})
 	}
@@ -140,13 +140,9 @@ func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffe
 // what they answered; where floor, cap, guard or a lift granted something else,
 // the row's own residuals say what that changes.
 func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer experts.Answer, b *buffers) float64 {
-	exceed := func() float64 { return m.Experts.Exceed(p, float64(limit), &b.scratch) }
+	exceed := func() float64 { return m.exceed(p, float64(limit), b) }
 	if q.Above > 0 {
-		at := exceed()
-		if before := m.Experts.Exceed(p, float64(q.Above), &b.scratch); before > 0 {
-			return min(1, at/before)
-		}
-		return at
+		return experts.Probability(exceed() / m.exceed(p, float64(q.Above), b))
 	}
 	if experts.Holds(float64(limit), answer.Amount) {
 		if q.Widen <= 1 && float64(limit) < answer.Amount+2*float64(sizing.MiB) {
@@ -169,7 +165,7 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 	m.Models.ask(b.cells, &p, b)
 	var answer experts.Answer
 	if q.Above == 0 {
-		answer = m.Experts.Answer(&p, q.RiskTarget, &b.scratch)
+		answer = m.answer(&p, &q, b)
 	}
 	risk := m.risk(&p, q, limit, answer, b)
 	return &risk

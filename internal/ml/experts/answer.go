@@ -231,6 +231,12 @@ func (x *Experts) young(p *Point, target float64) (amount, promised float64) {
 	return amount, target
 }
 
+// YoungLevel is the log peak about which the young rule allocates.
+func (x *Experts) YoungLevel(p *Point) float64 {
+	model, _, _ := x.student(p)
+	return p.Level[model]
+}
+
 // student is the predictive distribution of a log peak about a model: the prior
 // counts as PriorRows rows of deviation PriorSpan.
 func (x *Experts) student(p *Point) (model int, spread float64, t distuv.StudentsT) {

@@ -61,7 +61,9 @@ type Experts struct {
 	Factor  float64 // of promises, from the pool
 	Price   float64 // mean cost of a row, from the pool
 	Span    float64 // deviation to expect of a young task, from the pool
-	Picks   []Pick  // who answers
+	// RequestRisk is how often a row needs more than its static request, from the pool.
+	RequestRisk float64 `cbor:",omitzero"`
+	Picks       []Pick  // who answers
 
 	config  Config
 	windows [sourceCount]ordered // of the newest Config.Window rows of the ledger
@@ -154,6 +156,7 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed i
 // Heed chooses anew who answers, by what the pool says now.
 func (x *Experts) Heed(pool *Pool) {
 	x.Factor, x.Price, x.Span = pool.factor(x.Told), pool.mean(), pool.span(x.config.PriorSpan)
+	x.RequestRisk = pool.requestRisk()
 	x.Picks = x.choose(x.allowed(x.config.Target), x.Picks)
 }
 

@@ -10,6 +10,8 @@ type Pool struct {
 	Killed     [ages]float64 // … and of kills
 	LogSquares float64       // forgetting sums of the log of squared honest residuals …
 	Residuals  float64       // … and of one
+
+	Requests, Exceeded float64 `cbor:",omitzero"` // forgetting sums of rows with a static request, and of those above it
 }
 
 // An age is a power of two of rows told: 1, 2–3, 4–7, …
@@ -30,6 +32,7 @@ func (p *Pool) Remove(o *Pool) { p.join(o, -1) }
 func (p *Pool) join(o *Pool, sign float64) {
 	p.Cost, p.Rows = p.Cost+sign*o.Cost, p.Rows+sign*o.Rows
 	p.LogSquares, p.Residuals = p.LogSquares+sign*o.LogSquares, p.Residuals+sign*o.Residuals
+	p.Requests, p.Exceeded = p.Requests+sign*o.Requests, p.Exceeded+sign*o.Exceeded
 	for a := range ages {
 		p.Promised[a] += sign * o.Promised[a]
 		p.Killed[a] += sign * o.Killed[a]
@@ -39,6 +42,21 @@ func (p *Pool) join(o *Pool, sign float64) {
 // Spent tells what a row used, in cost.
 func (p *Pool) Spent(cost float64) {
 	p.Cost, p.Rows = p.Cost*poolMemory+cost, p.Rows*poolMemory+1
+}
+
+// Requested tells whether a row needed more than its static request.
+func (p *Pool) Requested(exceeded bool) {
+	p.Requests, p.Exceeded = p.Requests*poolMemory+1, p.Exceeded*poolMemory
+	if exceeded {
+		p.Exceeded++
+	}
+}
+
+// requestRisk is how often a row needs more than its static request: the share so far,
+// with a prior of 10 rows at 1 %.
+func (p *Pool) requestRisk() float64 {
+	const rows, risk = 10, 0.01
+	return (p.Exceeded + rows*risk) / (p.Requests + rows)
 }
 
 // Kept tells how a nominal promise of a task with told rows ended.
