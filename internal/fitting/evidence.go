@@ -7,16 +7,12 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// answer asks the experts, and corrects them by two facts that residuals do not hold: a
-// static request that has held so far, and the newest runs with the same features.
+// answer asks the experts, and corrects them by a fact that residuals do not hold: a
+// static request that has held so far.
 func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.Experts.Answer(p, q.RiskTarget, &b.scratch)
 	if m.Experts.Young() {
 		m.trustRequest(&a, p, q, b)
-	}
-	if least := b.same.least(); a.Amount < least {
-		a.Amount = least
-		a.Promised = min(a.Promised, m.exceed(p, least, b))
 	}
 	return a
 }
@@ -44,7 +40,7 @@ func (m *Model) trustRequest(a *experts.Answer, p *experts.Point, q *Question, b
 	if requested == 0 || m.Largest > requested || m.Bound >= requested || risk > requestDoubt*q.RiskTarget {
 		return
 	}
-	most := max(float64(requested), requestNear*math.Exp(m.Experts.YoungLevel(p)))
+	most := max(float64(requested), p.Least, requestNear*math.Exp(m.Experts.YoungLevel(p)))
 	if a.Amount <= most {
 		return
 	}

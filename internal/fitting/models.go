@@ -229,7 +229,6 @@ type buffers struct {
 	edges      []float64
 	scratch    experts.Scratch
 	signals    [signalCount]float64
-	same       *group // of the row that was asked about; nil: no row had its features
 }
 
 // ask fills p with what the models say of a row. Of a row that lacks what hardly any
@@ -267,9 +266,9 @@ func (m *models) askRow(cells []sizing.Value, p *experts.Point, b *buffers) {
 		p.Level[k] = median
 	}
 	p.Scale[experts.TreeScale], p.Scale[experts.SameScale] = math.Exp(m.Base), math.Exp(m.Base)
-	b.signals, b.same = [signalCount]float64{}, nil
+	b.signals = [signalCount]float64{}
 	if m.ridges == nil {
-		b.same = m.Groups[sameKey(m.Enc.Columns, cells)]
+		p.Least = m.Groups[sameKey(m.Enc.Columns, cells)].least()
 		return
 	}
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
@@ -286,19 +285,19 @@ func (m *models) askRow(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.Spread != nil {
 		p.Scale[experts.TreeScale] = math.Exp(m.Spread.Predict(b.tree))
 	}
-	m.askGroup(cells, p, b)
+	m.askGroup(cells, p)
 	m.askStack(p, median, b)
 }
 
 const maxLogSeconds = 19.6 // ten years
 
 // askGroup says what rows with the same features came to, shrunk to LineTrees.
-func (m *models) askGroup(cells []sizing.Value, p *experts.Point, b *buffers) {
+func (m *models) askGroup(cells []sizing.Value, p *experts.Point) {
 	level, spread := &p.Level, 1.5*p.Scale[experts.TreeScale]
 	both := level[experts.LineTrees]
 	level[experts.Same], level[experts.Fresh], p.Scale[experts.SameScale] = both, both, spread
 	g := m.Groups[sameKey(m.Enc.Columns, cells)]
-	b.same = g
+	p.Least = g.least()
 	if g == nil {
 		return
 	}

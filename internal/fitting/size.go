@@ -136,21 +136,22 @@ func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffe
 	return ladder
 }
 
-// risk is P(peak > limit) of this try. The experts promise their own kill rate for
-// what they answered; where floor, cap, guard or a lift granted something else,
-// the row's own residuals say what that changes.
+// risk is P(peak > limit) of this try, within what a history can support. The experts
+// promise their own kill rate for what they answered; where floor, cap, guard or a lift
+// granted something else, the row's own residuals say what that changes. Kills without a
+// success count besides, for no residual shows them.
 func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer experts.Answer, b *buffers) float64 {
-	exceed := func() float64 { return m.exceed(p, float64(limit), b) }
 	if q.Above > 0 {
-		return experts.Probability(exceed() / m.exceed(p, float64(q.Above), b))
+		return experts.Probability(m.Experts.Still(p, float64(q.Above), float64(limit), &b.scratch))
 	}
-	if experts.Holds(float64(limit), answer.Amount) {
-		if q.Widen <= 1 && float64(limit) < answer.Amount+2*float64(sizing.MiB) {
-			return answer.Promised
-		}
-		return min(answer.Promised, exceed())
+	risk := answer.Promised
+	switch granted := float64(limit); {
+	case !experts.Holds(granted, answer.Amount):
+		risk = max(risk, m.exceed(p, granted, b))
+	case q.Widen > 1 || granted >= answer.Amount+2*float64(sizing.MiB):
+		risk = min(risk, m.exceed(p, granted, b))
 	}
-	return max(answer.Promised, exceed())
+	return experts.Probability(max(risk, m.Unresolved.exceed(float64(limit))))
 }
 
 // Risk is P(peak > limit) of a try that was asked about with q, granted limit.

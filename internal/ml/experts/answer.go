@@ -89,11 +89,14 @@ func (x *Experts) rate(e int) float64 {
 // for what it cost, kills included, so that its own record is too good by about one kill
 // (the winner's curse): measured on synthetic tasks of twenty kinds.
 func (x *Experts) promise(e int) float64 {
-	return (x.Kills[e] + x.config.Prior*x.Nominal[e] + selectionBias) / (x.Rows + x.config.Prior)
+	bias := selectionBias * min(1, x.Nominal[e]/biasFrom)
+	return (x.Kills[e] + x.config.Prior*x.Nominal[e] + bias) / (x.Rows + x.config.Prior)
 }
 
-// selectionBias is the number of kills that the record of the chosen experts lacks.
-const selectionBias = 1.0
+const (
+	selectionBias = 1.0   // kills that the record of the chosen experts lacks
+	biasFrom      = 0.005 // nominal risk from which on; who avoids every kill was not chosen for luck with them
+)
 
 // objective is what an expert has cost, kills priced.
 func (x *Experts) objective(e int, price float64) float64 {
@@ -224,11 +227,11 @@ var youngModels = [...]int{Line, Plain, Stack}
 func (x *Experts) young(p *Point, target float64) (amount, promised float64) {
 	model, spread, t := x.student(p)
 	most := x.limit(p.Level[model])
-	amount = math.Exp(p.Level[model] + spread*t.Quantile(1-target))
-	if amount > most {
-		return most, t.Survival((math.Log(most) - p.Level[model]) / spread)
+	wanted := math.Exp(p.Level[model] + spread*t.Quantile(1-target))
+	if amount = max(p.Least, min(wanted, most)); amount == wanted {
+		return amount, target
 	}
-	return amount, target
+	return amount, t.Survival((math.Log(amount) - p.Level[model]) / spread)
 }
 
 // YoungLevel is the log peak about which the young rule allocates.

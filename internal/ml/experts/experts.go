@@ -245,7 +245,7 @@ func (x *Experts) amounts(p *Point, model, spread int, s *Scratch) {
 		} else {
 			amount = math.Exp(level + scale*r)
 		}
-		s.amount[i] = min(amount, most)
+		s.amount[i] = max(p.Least, min(amount, most))
 	}
 	s.charge(math.Exp(p.Duration))
 }

@@ -96,11 +96,23 @@ func (g *grid) choose(i, levels int) {
 
 // still is P(peak > amount j | peak > amount i).
 func (g *grid) still(i, j int) float64 {
+	return afterKill(g.risk[i], g.risk[j], g.amount[i]/g.amount[j])
+}
+
+// afterKill is P(peak > to | peak > from), given both risks by the margins and from/to.
+func afterKill(from, to, share float64) float64 {
 	model := 1.0
-	if g.risk[i] > 0 {
-		model = min(1, g.risk[j]/g.risk[i])
+	if from > 0 {
+		model = min(1, to/from)
 	}
-	share := g.amount[i] / g.amount[j]
 	law := share * share
 	return (1-tailBelief)*model + tailBelief*law
+}
+
+// Still is P(peak > to | peak > from) for a row, as the ladder believes it: 1 at from.
+func (x *Experts) Still(p *Point, from, to float64, s *Scratch) float64 {
+	if to <= from {
+		return 1
+	}
+	return afterKill(x.Exceed(p, from, s), x.Exceed(p, to, s), from/to)
 }

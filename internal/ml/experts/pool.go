@@ -18,7 +18,7 @@ type Pool struct {
 const (
 	ages       = 10
 	poolMemory = 1 - 1.0/2000
-	agePrior   = 4.0 // kills of belief in the promise as it stands
+	agePrior   = 2.0 // kills of belief in the promise as it stands
 )
 
 func age(told int) int { return min(ages-1, int(math.Log2(float64(max(told, 1))))) }
