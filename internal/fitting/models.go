@@ -43,6 +43,8 @@ type models struct {
 	CoreHigh float64 // … and their largest
 	Clock    int     // rows learned, for the age of groups
 
+	Beyond trend `cbor:",omitzero"` // how the peak goes on beyond what was seen
+
 	Unsolved int // rows that the line took in since it was solved last
 
 	line   *linear.Online
@@ -99,6 +101,10 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, grown Trees, see
 		m.LogSec += math.Log1p(rows[i].Seconds) / float64(len(rows))
 	}
 	m.measureCores(rows)
+	for i := range rows {
+		m.Beyond.observe(rows[i].Cells)
+	}
+	m.Beyond.fit(rows, y)
 	m.Enc = newEncoder(schema, cells, y)
 	if prev != nil {
 		m.Groups, m.Stack, m.Recent = prev.Groups, prev.Stack, prev.Recent
@@ -229,6 +235,8 @@ type buffers struct {
 	edges      []float64
 	scratch    experts.Scratch
 	signals    [signalCount]float64
+	edge       []sizing.Value
+	beyond     beyond
 }
 
 // ask fills p with what the models say of a row. Of a row that lacks what hardly any
@@ -236,8 +244,10 @@ type buffers struct {
 func (m *models) ask(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.ridges == nil || m.Enc.lacking(cells) == "" {
 		m.askRow(cells, p, b)
+		m.extrapolate(cells, p, b)
 		return
 	}
+	b.beyond = beyond{fields: b.beyond.fields[:0]}
 	var most experts.Point
 	for i, donor := range m.Enc.Donors {
 		b.filled = m.Enc.fill(cells, donor, b.filled[:0])
@@ -335,6 +345,7 @@ const solveShare = 100
 func (m *models) learn(r *row, p *experts.Point, b *buffers) {
 	y := math.Log(r.Peak)
 	m.Recent.Add(y, recentRows)
+	m.Beyond.observe(r.Cells)
 	if m.ridges != nil {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)
 	}

@@ -61,7 +61,9 @@ func (m *Model) Size(q Question) Sized {
 		s.Ladder = m.ladder(&p, q, s.Limit, b, []sizing.Bytes{s.Limit})
 	}
 	risk := m.risk(&p, q, s.Limit, answer, b)
-	s.Promised = &risk
+	if s.Promised = &risk; b.beyond.far && q.Above == 0 {
+		s.Promised = nil
+	}
 	s.Bins = m.bins(&p, q, s.Limit, b)
 	s.CPU, s.Duration = m.cpu(b), m.duration(&p)
 	s.Source = sizing.FromModel
@@ -168,6 +170,9 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 	if q.Above == 0 {
 		answer = m.answer(&p, &q, b)
 	}
+	if b.beyond.far && q.Above == 0 {
+		return nil
+	}
 	risk := m.risk(&p, q, limit, answer, b)
 	return &risk
 }
@@ -241,6 +246,7 @@ func (m *Model) reason(q Question, s *Sized, a experts.Answer, b *buffers) strin
 	if lacking := m.Models.Enc.lacking(b.cells); lacking != "" {
 		text.WriteString("; " + lacking + " is missing, as it hardly ever was: taken for a demanding one")
 	}
+	m.sayBeyond(&text, b)
 	fmt.Fprintf(&text, "; %d runs", m.Experts.Told)
 	if q.Widen > 1 {
 		fmt.Fprintf(&text, "; widened by %.0f %%, for more open tries were killed than promised", 100*(q.Widen-1))
