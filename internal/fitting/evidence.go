@@ -11,6 +11,7 @@ import (
 // static request that has held so far.
 func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.Experts.Answer(p, q.RiskTarget, &b.scratch)
+	b.trusted = false
 	if m.Experts.Young() {
 		m.trustRequest(&a, p, q, b)
 	}
@@ -46,6 +47,7 @@ func (m *Model) trustRequest(a *experts.Answer, p *experts.Point, q *Question, b
 	}
 	a.Amount, a.Promised = most, max(a.Promised, m.exceed(p, most, b))
 	if most == float64(requested) {
+		b.trusted = true
 		a.Promised = min(a.Promised, experts.Probability(risk))
 	}
 }

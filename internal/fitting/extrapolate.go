@@ -11,41 +11,66 @@ import (
 
 // beyond is what extrapolate found of one row.
 type beyond struct {
-	fields []int   // places in the schema of the numbers outside what was seen
+	fields []int   // places in the schema of the numbers that matter and lie outside what was seen
 	far    bool    // one of them is so far outside that no probability can be stated
 	factor float64 // by which the trend raises the peak over that at the edge; 0: no trend is followed
 }
 
-// extrapolate raises p where inputs lie above all that was seen and the trend says how the
-// peak goes on: the models' answer at the edge of what was seen, moved along the trend, with
-// a margin that grows with the distance. b.beyond says what was found.
+// extrapolate answers for inputs outside what was seen: by the models at the edge, moved
+// along the trend where one is supported, with a margin that grows with the distance.
+// b.beyond says what was found.
 func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers) {
-	b.beyond.fields, b.beyond.far, b.beyond.factor = b.beyond.fields[:0], false, 0
-	above, doubt := false, trendDoubt
-	for j, v := range cells {
-		distance, yes := m.Beyond.outside(j, v)
-		if !yes {
-			continue
-		}
-		b.beyond.fields = append(b.beyond.fields, j)
-		b.beyond.far = b.beyond.far || distance > math.Log(farFrom)
-		if s := m.Beyond.slopeOf(j); s != nil && distance > 0 {
-			above, doubt = true, doubt+2*s.Relative
-		}
-	}
-	if !above || m.ridges == nil {
+	b.beyond = beyond{fields: b.beyond.fields[:0]}
+	if m.ridges == nil || !m.outside(cells, &b.beyond) {
 		return
 	}
 	signals := b.signals
 	b.edge = m.toEdge(cells, b.edge[:0])
 	var edge experts.Point
 	m.askRow(b.edge, &edge, b)
-	if rise := m.Beyond.at(cells) - m.Beyond.at(b.edge); rise > 0 {
-		b.beyond.factor = math.Exp(min(rise, mostRise))
-		raise(p, &edge, min(rise, mostRise)*(1+doubt), b.beyond.far)
+	rise, doubt := m.rise(cells, b.edge)
+	if rise > 0 {
+		b.beyond.factor = math.Exp(rise)
 	}
+	raise(p, &edge, rise*(1+doubt), b.beyond.far && rise > 0)
 	b.signals = signals
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
+}
+
+// outside fills found, and reports whether the models must not be asked about cells as
+// they are.
+func (m *models) outside(cells []sizing.Value, found *beyond) (yes bool) {
+	for j, v := range cells {
+		distance := m.Beyond.distance(j, v)
+		if distance == 0 {
+			continue
+		}
+		away := math.Abs(distance) > math.Log(outsideFrom)
+		yes = yes || away || m.Beyond.slopeOf(j) != nil
+		if away && m.Beyond.matters(j) {
+			found.fields = append(found.fields, j)
+			found.far = found.far || distance > math.Log(farFrom)
+		}
+	}
+	return yes
+}
+
+// rise is how much the trend goes up from the edge to cells, in log units, and how much of
+// that is in doubt. It never goes down.
+func (m *models) rise(cells, edge []sizing.Value) (rise, doubt float64) {
+	doubt = trendDoubt
+	for _, s := range m.Beyond.Slopes {
+		if cells[s.Field] != edge[s.Field] {
+			rise, doubt = 1, doubt+2*s.Relative
+		}
+	}
+	if rise == 0 {
+		return 0, 0
+	}
+	if rise = m.Beyond.at(cells) - m.Beyond.at(edge); !(rise > 0) {
+		return 0, 0
+	}
+	return min(rise, mostRise), doubt
 }
 
 // mostRise bounds an extrapolation, in log units: a million times.
@@ -63,14 +88,13 @@ func raise(p, edge *experts.Point, rise float64, far bool) {
 	}
 }
 
-// toEdge appends cells to dst with the inputs that the trend follows moved back to the
-// largest that was seen.
+// toEdge appends cells to dst with the numbers that lie outside moved back to what was seen.
 func (m *models) toEdge(cells, dst []sizing.Value) []sizing.Value {
-	dst = append(dst, cells...)
-	for _, s := range m.Beyond.Slopes {
-		if v := &dst[s.Field]; v.Kind == sizing.Number {
-			v.Num = min(v.Num, m.Beyond.Seen[s.Field].High)
+	for j, v := range cells {
+		if m.Beyond.distance(j, v) != 0 {
+			v.Num = max(m.Beyond.Seen[j].Low, min(v.Num, m.Beyond.Seen[j].High))
 		}
+		dst = append(dst, v)
 	}
 	return dst
 }
@@ -85,7 +109,7 @@ func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 	defer bufferPool.Put(b)
 	b.cells = m.cells(f, b.cells)
 	for _, s := range m.Models.Beyond.Slopes {
-		if distance, yes := m.Models.Beyond.outside(s.Field, b.cells[s.Field]); yes && distance > 0 {
+		if m.Models.Beyond.distance(s.Field, b.cells[s.Field]) > 0 {
 			var p experts.Point
 			m.Models.ask(b.cells, &p, b)
 			if b.beyond.factor == 0 {

@@ -237,6 +237,7 @@ type buffers struct {
 	signals    [signalCount]float64
 	edge       []sizing.Value
 	beyond     beyond
+	trusted    bool // the static request decided
 }
 
 // ask fills p with what the models say of a row. Of a row that lacks what hardly any

@@ -71,7 +71,7 @@ func (m *Model) Size(q Question) Sized {
 		s.Source = sizing.FromProfile
 	}
 	s.Guard = m.guard(&p, q, answer)
-	s.Reason = m.reason(q, &s, answer, b)
+	s.Reason = m.reason(&p, q, &s, answer, b)
 	return s
 }
 
@@ -229,12 +229,16 @@ func (m *Model) guard(p *experts.Point, q Question, a experts.Answer) sizing.Gua
 }
 
 // reason says in one line what was granted and why.
-func (m *Model) reason(q Question, s *Sized, a experts.Answer, b *buffers) string {
+func (m *Model) reason(p *experts.Point, q Question, s *Sized, a experts.Answer, b *buffers) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: ", s.Limit.Approx())
 	switch {
 	case q.Above > 0:
 		fmt.Fprintf(&text, "the next rung above %s", q.Above.Approx())
+	case b.trusted:
+		text.WriteString("the static request, which has held so far")
+	case p.Least > 0 && p.Least >= a.Amount:
+		fmt.Fprintf(&text, "the largest of the newest identical runs, and %.0f %%", 100*Headroom)
 	case s.Source == sizing.FromProfile:
 		text.WriteString("a cautious quantile of the task's own history")
 	default:
@@ -257,7 +261,10 @@ func (m *Model) reason(q Question, s *Sized, a experts.Answer, b *buffers) strin
 	case requested > s.Limit:
 		fmt.Fprintf(&text, "; saves %s of the %s requested", (requested - s.Limit).Approx(), requested.Approx())
 	case requested > 0 && requested < s.Limit:
-		fmt.Fprintf(&text, "; the %s requested would have been too little", requested.Approx())
+		fmt.Fprintf(&text, "; above the %s requested", requested.Approx())
+		if !b.beyond.far {
+			fmt.Fprintf(&text, ", which the peak exceeds with probability %.2g", m.exceed(p, float64(requested), b))
+		}
 	}
 	return text.String()
 }

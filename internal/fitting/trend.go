@@ -45,7 +45,7 @@ const (
 	trendRows     = 10   // rows before a line or a range means anything
 	trendFeatures = 8    // strongest numbers that make the line
 	relevantFrom  = 0.05 // share of the variance that a number explains, from which its range matters
-	trendLeast    = 0.6  // share of the variance of the log peak that the line must explain
+	trendLeast    = 0.2  // share of the variance of the log peak that the line must explain
 	trendError    = 0.2  // relative standard error of a slope that may be followed
 	outsideFrom   = 1.25 // times the largest, or a share of the smallest, from which an input is outside
 	farFrom       = 2.0  // times the largest from which no probability is stated
@@ -65,23 +65,24 @@ func (t *trend) observe(cells []sizing.Value) {
 	}
 }
 
-// outside reports whether a value lies beyond what was seen of a feature that matters, and
-// by how much in log units; negative below. What a feature does that was constant so far is
-// not known, so that it matters.
-func (t *trend) outside(j int, v sizing.Value) (distance float64, yes bool) {
+// distance is how far a value lies beyond what was seen of a feature, in log units, negative
+// below; zero within it, and where too few values were seen.
+func (t *trend) distance(j int, v sizing.Value) float64 {
 	if v.Kind != sizing.Number || j >= len(t.Seen) || t.Seen[j].Rows < trendRows {
-		return 0, false
+		return 0
 	}
 	s := &t.Seen[j]
-	switch {
-	case s.Share < relevantFrom && s.Low != s.High:
-		return 0, false
-	case v.Num > s.High:
-		distance = math.Log1p(max(0, v.Num)) - math.Log1p(max(0, s.High))
-	case v.Num < s.Low:
-		distance = math.Log1p(max(0, v.Num)) - math.Log1p(max(0, s.Low))
+	edge := max(s.Low, min(v.Num, s.High))
+	if v.Num == edge {
+		return 0
 	}
-	return distance, math.Abs(distance) > math.Log(outsideFrom)
+	return math.Log1p(max(0, v.Num)) - math.Log1p(max(0, edge))
+}
+
+// matters reports whether a number drives the peak. What one does that was constant so far
+// is not known, so that it matters.
+func (t *trend) matters(j int) bool {
+	return t.Seen[j].Share >= relevantFrom || t.Seen[j].Low == t.Seen[j].High
 }
 
 // at is the log peak that the line says of a row; NaN where the row lacks a feature of it,
