@@ -23,13 +23,14 @@ func main() {
 	runs := flag.Int("runs", 400, "of each task")
 	tasks := flag.Int("tasks", 8, "of each kind, each replayed alone")
 	flag.Parse()
-	if err := print(os.Stdout, *seed, *tasks, *runs); err != nil {
+	if err := table(os.Stdout, kinds, *seed, *tasks, *runs); err != nil {
 		fmt.Fprintln(os.Stderr, "calibration:", err)
 		os.Exit(1)
 	}
 }
 
-func print(w io.Writer, seed uint64, tasks, runs int) error {
+// table prints a row for each kind.
+func table(w io.Writer, kinds []kind, seed uint64, tasks, runs int) error {
 	fmt.Fprintln(w, "| kind of task | rows | util % | promised % | killed % | calibrated |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|")
 	for _, k := range kinds {
