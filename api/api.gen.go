@@ -689,6 +689,9 @@ type Recorded struct {
 
 	// Recorded It is stored.
 	Recorded bool `json:"recorded"`
+
+	// Warnings Fields of the report that are stored but look wrong or are not used; absent if there are none.
+	Warnings []Warning `json:"warnings,omitempty"`
 }
 
 // RecordedOrError defines model for RecordedOrError.
@@ -699,6 +702,9 @@ type RecordedOrError struct {
 	// Error An error (RFC 9457).
 	Error    *Problem `json:"error,omitempty"`
 	Recorded bool     `json:"recorded"`
+
+	// Warnings As in the answer to a single report; absent if there are none.
+	Warnings []Warning `json:"warnings,omitempty"`
 }
 
 // Resources Memory and CPU, each as a number or as a quantity.
@@ -915,6 +921,15 @@ type Verdict string
 // Voided defines model for Voided.
 type Voided struct {
 	Voided bool `json:"voided"`
+}
+
+// Warning One remark about a report that was accepted.
+type Warning struct {
+	// Detail What is unusual about it and what the service did with it.
+	Detail string `json:"detail"`
+
+	// Field The field as the caller wrote it: `memory_max_bytes`, `observations[3].features`.
+	Field string `json:"field"`
 }
 
 // DagID 1 to 250 characters, any but control characters and '/'.

@@ -59,6 +59,7 @@ from .try_ import Try
 from .usage_series_type_0 import UsageSeriesType0
 from .verdict import Verdict
 from .voided import Voided
+from .warning import Warning_
 
 __all__ = (
     "Activated",
@@ -120,4 +121,5 @@ __all__ = (
     "UsageSeriesType0",
     "Verdict",
     "Voided",
+    "Warning_",
 )
