@@ -15,6 +15,7 @@ type Question struct {
 	Features   sizing.Features
 	Requested  sizing.Resources
 	Floor, Cap sizing.Bytes // the answer stays within; Cap zero: unbounded
+	Least      sizing.Bytes // minimum grant, where no Floor is set and no lower request has held
 	RiskTarget float64      // share of first tries that may be killed
 	Above      sizing.Bytes // after a kill: the peak is above this
 	Lifts      int          // that may still follow; the last jumps to the cap
@@ -38,6 +39,7 @@ type Sized struct {
 
 // Size answers a question.
 func (m *Model) Size(q Question) Sized {
+	q.Least = m.least(q)
 	if m.Models == nil {
 		return m.unknown(q)
 	}
@@ -87,6 +89,9 @@ func (m *Model) unknown(q Question) Sized {
 		s.Reason = "nothing is known of this task yet: twice what was killed"
 	}
 	if s.Limit > 0 {
+		if q.Above == 0 {
+			q.Least = 0 // nothing says that the request is wrong
+		}
 		s.Limit = within(q, s.Limit)
 		s.Ladder = []sizing.Bytes{s.Limit}
 	}
@@ -104,9 +109,9 @@ func (m *Model) onlyKilled(q Question) Sized {
 	}
 }
 
-// within keeps a limit between floor and cap.
+// within keeps a limit between floor (or the minimum grant) and cap.
 func within(q Question, limit sizing.Bytes) sizing.Bytes {
-	limit = max(limit, q.Floor)
+	limit = max(limit, q.Floor, q.Least)
 	if q.Cap > 0 {
 		limit = min(limit, q.Cap)
 	}
@@ -247,6 +252,9 @@ func (m *Model) reason(q Question, s *Sized, a experts.Answer, b *buffers) strin
 	fmt.Fprintf(&text, "; %d runs", m.Experts.Told)
 	if q.Widen > 1 {
 		fmt.Fprintf(&text, "; widened by %.0f %%, for more open tries were killed than promised", 100*(q.Widen-1))
+	}
+	if raised(q, s.Limit, a.Amount) {
+		text.WriteString("; raised to the minimum grant of " + q.Least.String())
 	}
 	switch requested := q.Requested.Memory; {
 	case s.Limit == q.Cap:
