@@ -643,6 +643,15 @@ type Quantiles struct {
 	P99 float64 `json:"p99"`
 }
 
+// Quarantined One report that is too far from everything known of its task.
+type Quarantined struct {
+	// Detail What it was compared with.
+	Detail string `json:"detail"`
+
+	// MemoryMaxBytes The peak that was reported; of an OOM kill the least that it proves.
+	MemoryMaxBytes int64 `json:"memory_max_bytes"`
+}
+
 // Readiness defines model for Readiness.
 type Readiness struct {
 	// Models How many models answer here.
@@ -818,6 +827,9 @@ type TaskProfile struct {
 	// Observations How many tries were reported.
 	Observations int    `json:"observations"`
 	Policy       Policy `json:"policy"`
+
+	// Quarantined Reports that are stored but change no allocation until another report confirms them; absent if there are none.
+	Quarantined []Quarantined `json:"quarantined,omitempty"`
 
 	// Requested Memory and CPU, each as a number or as a quantity.
 	//

@@ -38,6 +38,7 @@ type importing struct {
 	tasks    map[sizing.TaskKey]bool
 	troubles []string // of the file being read, to be told behind its progress bar
 	unsaid   int
+	warnings importWarnings
 }
 
 // tally counts what became of rows.
@@ -106,11 +107,20 @@ func (i *importing) files(ctx context.Context, names []string) error {
 			break
 		}
 	}
-	fmt.Fprintln(i.con.out, i.sum.say(i.into == nil))
+	fmt.Fprintln(i.con.out, i.say())
 	if err != nil && i.sum.added > 0 {
 		return fmt.Errorf("%w (what was stored stays; repeat the import, which adds only the rest)", err)
 	}
 	return err
+}
+
+// say sums up the import.
+func (i *importing) say() string {
+	said := i.sum.say(i.into == nil)
+	if i.warnings.rows > 0 {
+		said += fmt.Sprintf("; %d with warnings", i.warnings.rows)
+	}
+	return said
 }
 
 func (s tally) say(dryRun bool) string {
@@ -179,7 +189,13 @@ func (i *importing) rows(ctx context.Context, in *trace.Reader) error {
 
 // send has a batch recorded and counts what became of it.
 func (i *importing) send(ctx context.Context, batch []trace.Row) error {
-	if i.into == nil || len(batch) == 0 {
+	if i.into == nil {
+		for n := range batch {
+			i.warn(&batch[n].Observation, nil, fmt.Sprintf("line %d", batch[n].Line))
+		}
+		return ctx.Err()
+	}
+	if len(batch) == 0 {
 		return ctx.Err()
 	}
 	observations := make([]sizing.Observation, len(batch))
@@ -199,6 +215,9 @@ func (i *importing) send(ctx context.Context, batch []trace.Row) error {
 // count takes in what became of one observation, which stood at a place.
 func (i *importing) count(o *sizing.Observation, r *sizing.Recorded, place string) {
 	i.tasks[o.Try.TaskKey] = true
+	if r.Err == nil {
+		i.warn(o, r, place)
+	}
 	switch {
 	case r.Err != nil:
 		i.refuse(fmt.Sprintf("%s: %v", place, r.Err))
@@ -232,6 +251,7 @@ func (i *importing) tellTroubles(name string) {
 		fmt.Fprintf(i.con.err, "%s: and %d more rows refused\n", name, i.unsaid)
 	}
 	i.troubles, i.unsaid = nil, 0
+	i.warnings.print(i.con.err, name)
 }
 
 // train has the server train every task that was imported.

@@ -15,26 +15,28 @@ import (
 // releases it, so that real growth and rare modes cost one report more.
 //
 //	rows   too large                                    too small
-//	0      16 × allocated, 100 × requested, or 64Ti     a thousandth of allocated or requested
-//	1-7    100 × peak so far and forecast,              a hundredth of the forecast, and no
-//	       16 × allocated (and 4 × peak and forecast)   earlier row missed it by nearly as much
-//	8-     4 × peak so far and forecast,                the same
-//	       300 × forecast, as on the right
+//	0      8 × allocated, 100 × requested, or 64Ti      1/900 of allocated or requested
+//	1-7    100 × largest peak and forecast, or          1/10 of the forecast, 1/900 of allocated, and
+//	       8 × allocated and 4 × peak and forecast      no earlier row missed it by nearly as much
+//	8-     4 × largest peak and forecast, or            the same with 1/100 of the forecast
+//	       300 × forecast if no earlier row missed it
+//	       by nearly as much
 const (
-	// The smallest mistaken unit is a factor of 1000 (kB for B, MiB for KiB), and no
-	// success uses more than it has: so a mistaken first report is this far below.
-	unitFactor = 1000
+	// The smallest mistaken unit is a factor of 1000 (kB for B, MiB for KiB), and a
+	// success uses at most what it has: so a mistaken report is this far below it, if
+	// the limit is exceeded by no more than a tenth.
+	unitFactor = 900
 	// A forecast may be wrong by ten, so a mistaken unit is at least this far from it.
-	missFactor = 100
+	missFactor      = 100
+	missFactorYoung = 10 // beside an allocation that the peak is a mistaken unit below
 	// A report held for being large may be growth, and the next such run is killed for
 	// it; one learned by mistake only wastes. So the forecast must be missed by more.
 	missHighFactor = 300
 	// Limits that are not enforced are exceeded: the most in a public trace is 34 ×
 	// the request, and two of its 999 rows exceed 8 ×.
-	allocatedFactor = 16
+	allocatedFactor = 8
 	requestedFactor = 100
-	// Twice the memory of the largest server that clouds rent out.
-	largestNode = 64 << 40
+	largestNode     = 2 * float64(sizing.LargestServer)
 
 	rangeFactor = 4  // of the largest peak so far: beyond it no forecast was tested
 	rangeFrom   = 8  // measured rows before the largest peak says much
@@ -163,10 +165,20 @@ func (m *Model) doubt(t *Told) (doubt, bool) {
 		return doubt{}, false
 	case peak > missHighFactor*c.high && !m.missedBefore(peak/c.center):
 		return doubt{c.high, "what its features foretold"}, true
-	case t.Censoring == sizing.Exact && peak*missFactor < c.low && !m.missedBefore(peak/c.center):
+	case t.Censoring == sizing.Exact && peak*m.missFactor(allocated) < c.low && (allocated == 0 || peak*unitFactor < allocated) &&
+		!m.missedBefore(peak/c.center):
 		return doubt{c.low, "what its features foretold"}, true
 	}
 	return doubt{}, false
+}
+
+// missFactor is by how much a forecast must exceed a peak to make it implausible. The
+// first few rows say little of the others, so the allocation counts for more.
+func (m *Model) missFactor(allocated float64) float64 {
+	if m.Experts.Told < rangeFrom && allocated > 0 {
+		return missFactorYoung
+	}
+	return missFactor
 }
 
 // doubtFirst judges a report before any peak is known.
@@ -251,7 +263,7 @@ func (m *Model) release(i int) {
 // reconsider releases what would be accepted if it came now. Every eighth row is
 // enough: what is known of a task does not change faster.
 func (m *Model) reconsider() {
-	if m.Experts.Told > rangeFrom && m.Experts.Told%rangeFrom != 0 {
+	if m.Experts.Told%rangeFrom != 0 {
 		return
 	}
 	for i := 0; i < len(m.Held); {

@@ -12,13 +12,15 @@ const (
 	unitFactor      = 1000.0   // the smallest mistaken unit, and a success uses no more than it has
 	requestedFactor = 10_000.0 // requests are often a thousand times too high, allocations are not
 	tooManyTimes    = 100.0    // of the request: limits that are not enforced are exceeded by up to 34
-	largestServer   = 32 << 40 // bytes: the largest that clouds rent out
 	mostCores       = 2048     // of one node
 	coresFactor     = 250.0    // of the cores allocated: below it a small request may share a large node
 	clockSkew       = 6 * time.Hour
 	skewShare       = 0.01 // of a duration against its ends …
 	skewLeast       = 2 * time.Second
 )
+
+// LargestServer is the memory of the largest server that clouds rent out.
+const LargestServer Bytes = 32 << 40
 
 // earliest is before every Kubernetes pod: an earlier time is a missing or a mistaken one.
 var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -54,7 +56,7 @@ func (o *Observation) unlikelyPeak(peak Bytes) string {
 		return fmt.Sprintf("%d bytes is 1/%.0f of the %s %s%s", peak, 1/times, scale.Approx(), of, meant(peak, scale))
 	case o.Outcome == Success && peak < leastContainer:
 		return fmt.Sprintf("%d bytes is less than any container uses: was another unit meant?", peak)
-	case peak > largestServer:
+	case peak > LargestServer:
 		return fmt.Sprintf("%d bytes is more than the largest server has (32Ti): was another unit meant?", peak)
 	case o.Allocated.Memory > 0 && peak > scale:
 		return fmt.Sprintf("%d bytes is %.3g times the %s allocated: either its limit is not enforced, or the unit or the container is wrong", peak, times, scale.Approx())

@@ -39,6 +39,7 @@ from .predict_request import PredictRequest
 from .prediction import Prediction
 from .problem import Problem
 from .quantiles_type_0 import QuantilesType0
+from .quarantined import Quarantined
 from .readiness import Readiness
 from .readiness_observe import ReadinessObserve
 from .readiness_status import ReadinessStatus
@@ -101,6 +102,7 @@ __all__ = (
     "PredictRequest",
     "Problem",
     "QuantilesType0",
+    "Quarantined",
     "Readiness",
     "ReadinessObserve",
     "ReadinessStatus",
