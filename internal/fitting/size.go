@@ -83,6 +83,9 @@ func (m *Model) unknown(q Question) Sized {
 	}
 	s := Sized{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.CPU.answer(&noCores)}
 	s.Reason = "nothing is known of this task yet: the static request, unchanged"
+	if len(m.Held) > 0 {
+		s.Reason = "only implausible reports are known of this task, and none confirms another: the static request, unchanged"
+	}
 	if q.Above > 0 {
 		risk := 0.5 // nobody knows
 		s.Limit, s.Promised, s.Source = max(s.Limit, q.Above.Times(2).RoundUp(sizing.MiB)), &risk, sizing.FromLift

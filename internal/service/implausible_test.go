@@ -43,7 +43,8 @@ func TestAnImplausibleReportChangesNoAnswer(t *testing.T) {
 			wrong.Try.RunID, wrong.MemoryMax = "wrong", c.wrong
 			recorded := r.tell(wrong)
 			assert.Contains(t, warnedOf(recorded[0]), "memory_max_bytes")
-			assert.Contains(t, recorded[0].Warnings[len(recorded[0].Warnings)-1].Detail, "until another report confirms it")
+			assert.Contains(t, recorded[0].Warnings[0].Detail, "; it changes no allocation until another report confirms it")
+			assert.Len(t, recorded[0].Warnings, 1, "one for each field")
 			assert.Equal(t, before, r.answer(question).Memory.Limit, "at once")
 			profile, err := r.Task(t.Context(), task("load"))
 			require.NoError(t, err)

@@ -23,9 +23,20 @@ func (s *Service) warnings(o *sizing.Observation, t *task, told *fitting.Told, n
 		default:
 			field = "allocated.memory_bytes"
 		}
-		all = append(all, sizing.FieldError{Field: field, Detail: why + ": it is stored, and changes no allocation until another report confirms it"})
+		all = remark(all, field, why, "it changes no allocation until another report confirms it")
 	}
 	return all
+}
+
+// remark says what follows from a warning of a field; without one, it says why first.
+func remark(all []sizing.FieldError, field, why, consequence string) []sizing.FieldError {
+	for i := range all {
+		if all[i].Field == field {
+			all[i].Detail += "; " + consequence
+			return all
+		}
+	}
+	return append(all, sizing.FieldError{Field: field, Detail: why + "; " + consequence})
 }
 
 // doubt says why the model will hold back a try that it is about to learn; empty if

@@ -11,6 +11,7 @@ const (
 	leastContainer  = MiB      // a pause container takes about this much; no program takes less
 	unitFactor      = 1000.0   // the smallest mistaken unit, and a success uses no more than it has
 	requestedFactor = 10_000.0 // requests are often a thousand times too high, allocations are not
+	enforced        = 1.01     // of the allocation: the kernel counts in batches of pages
 	tooManyTimes    = 100.0    // of the request: limits that are not enforced are exceeded by up to 34
 	mostCores       = 2048     // of one node
 	coresFactor     = 250.0    // of the cores allocated: below it a small request may share a large node
@@ -58,7 +59,7 @@ func (o *Observation) unlikelyPeak(peak Bytes) string {
 		return fmt.Sprintf("%d bytes is less than any container uses: was another unit meant?", peak)
 	case peak > LargestServer:
 		return fmt.Sprintf("%d bytes is more than the largest server has (32Ti): was another unit meant?", peak)
-	case o.Allocated.Memory > 0 && peak > scale:
+	case o.Allocated.Memory > 0 && times > enforced:
 		return fmt.Sprintf("%d bytes is %.3g times the %s allocated: either its limit is not enforced, or the unit or the container is wrong", peak, times, scale.Approx())
 	case scale > 0 && times > tooManyTimes:
 		return fmt.Sprintf("%d bytes is %.3g times the %s %s: was another unit meant?", peak, times, scale.Approx(), of)
