@@ -828,7 +828,7 @@ type TaskProfile struct {
 	Observations int    `json:"observations"`
 	Policy       Policy `json:"policy"`
 
-	// Quarantined Reports that are stored but change no allocation until another report confirms them; absent if there are none.
+	// Quarantined Reports that are stored but change no allocation unless another report confirms them; absent if there are none.
 	Quarantined []Quarantined `json:"quarantined,omitempty"`
 
 	// Requested Memory and CPU, each as a number or as a quantity.

@@ -181,7 +181,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	for i := range h.Rows[:n] {
 		r := &h.Rows[i]
 		bytes, censoring := r.Peak()
-		if censoring == sizing.NoPeak || held[r.Seq] || censoring == sizing.AtLeast && explained[runOf(r)] {
+		if censoring == sizing.NoPeak || bytes > impossible || held[r.Seq] || censoring == sizing.AtLeast && explained[runOf(r)] {
 			continue
 		}
 		next := row{

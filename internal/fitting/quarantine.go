@@ -15,12 +15,13 @@ import (
 // releases it, so that real growth and rare modes cost one report more.
 //
 //	rows   too large                                    too small
-//	0      8 × allocated, 100 × requested, or 64Ti      1/900 of allocated or requested
+//	0      8 × allocated, 100 × requested               1/900 of allocated or requested
 //	1-7    100 × largest peak and forecast, or          1/10 of the forecast, 1/900 of allocated, and
 //	       8 × allocated and 4 × peak and forecast      no earlier row missed it by nearly as much
 //	8-     4 × largest peak and forecast, or            the same with 1/100 of the forecast
 //	       300 × forecast if no earlier row missed it
 //	       by nearly as much
+//	any    64Ti, which nothing confirms
 const (
 	// The smallest mistaken unit is a factor of 1000 (kB for B, MiB for KiB), and a
 	// success uses at most what it has: so a mistaken report is this far below it, if
@@ -36,12 +37,14 @@ const (
 	// the request, and two of its 999 rows exceed 8 ×.
 	allocatedFactor = 8
 	requestedFactor = 100
-	largestNode     = 2 * float64(sizing.LargestServer)
+	// No node has twice the largest server: such a report is never confirmed.
+	impossible = 2 * sizing.LargestServer
 
-	rangeFactor = 4  // of the largest peak so far: beyond it no forecast was tested
-	rangeFrom   = 8  // measured rows before the largest peak says much
-	alikeFactor = 2  // from a held report to the one that confirms it
-	heldAtMost  = 64 // more than that is how the task behaves: the oldest is learned
+	rangeFactor  = 4  // of the largest peak so far: beyond it no forecast was tested
+	rangeFrom    = 8  // measured rows before the largest peak says much
+	alikeFactor  = 2  // short of a held report, what confirms it …
+	beyondFactor = 10 // … and beyond it: further off is another mistaken unit
+	heldAtMost   = 64 // more than that is how the task behaves: the oldest is learned
 )
 
 // quarantined is a report that waits for another to confirm it.
@@ -136,13 +139,27 @@ func (m *Model) quarantineSkimmed(t *Told) bool {
 
 func (m *Model) hold(t *Told, d doubt) {
 	if len(m.Held) == heldAtMost {
-		m.release(0)
+		m.overflow()
 	}
 	m.Held = append(m.Held, quarantined{*t, d.expected})
 }
 
+// overflow makes room. So many reports are how the task behaves, unless they are
+// impossible: those are left out of every fit anyway.
+func (m *Model) overflow() {
+	oldest := slices.IndexFunc(m.Held, func(h quarantined) bool { return h.Peak <= impossible })
+	if oldest < 0 {
+		m.Held = slices.Delete(m.Held, 0, 1)
+		return
+	}
+	m.release(oldest)
+}
+
 // doubt reports whether t is implausible, and against what.
 func (m *Model) doubt(t *Told) (doubt, bool) {
+	if t.Peak > impossible {
+		return doubt{float64(impossible), "twice the largest server"}, true
+	}
 	if m.Experts.Told == 0 {
 		return doubtFirst(t)
 	}
@@ -197,8 +214,6 @@ func doubtFirst(t *Told) (doubt, bool) {
 		return scale, true
 	case requested > 0 && peak > requestedFactor*requested:
 		return doubt{requested, "what was requested"}, true
-	case peak > largestNode:
-		return doubt{largestNode, "twice the largest server"}, true
 	}
 	return doubt{}, false
 }
@@ -242,10 +257,13 @@ func (m *Model) confirmed(t *Told) int {
 	}
 	return slices.IndexFunc(m.Held, func(h quarantined) bool {
 		held := float64(h.Peak)
-		if h.low() {
-			return t.Censoring == sizing.Exact && peak <= alikeFactor*held && peak*missFactor >= held && news(true)
+		switch {
+		case h.Peak > impossible:
+			return false
+		case h.low():
+			return t.Censoring == sizing.Exact && peak <= alikeFactor*held && peak*beyondFactor >= held && news(true)
 		}
-		return peak*alikeFactor >= held && peak <= missFactor*held && news(false)
+		return peak*alikeFactor >= held && peak <= beyondFactor*held && news(false)
 	})
 }
 

@@ -27,10 +27,10 @@ func TestAnImplausibleReportChangesNoAnswer(t *testing.T) {
 		runs  int
 		wrong sizing.Bytes
 	}{
-		"a first one, a millionth":        {0, 2000},
-		"a first one, a million times":    {0, 64 << 40},
-		"one after sixty, a millionth":    {60, 600},
-		"one after sixty, a million fold": {60, 500 << 40},
+		"a first one, a millionth":              {0, 2000},
+		"a first one, a million times":          {0, 64 << 40},
+		"one after sixty, a millionth":          {60, 600},
+		"one after sixty, forty thousand times": {60, 40 << 40},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			r := newReplica(t).start()
@@ -43,7 +43,7 @@ func TestAnImplausibleReportChangesNoAnswer(t *testing.T) {
 			wrong.Try.RunID, wrong.MemoryMax = "wrong", c.wrong
 			recorded := r.tell(wrong)
 			assert.Contains(t, warnedOf(recorded[0]), "memory_max_bytes")
-			assert.Contains(t, recorded[0].Warnings[0].Detail, "; it changes no allocation until another report confirms it")
+			assert.Contains(t, recorded[0].Warnings[0].Detail, "; it changes no allocation unless another report confirms it")
 			assert.Len(t, recorded[0].Warnings, 1, "one for each field")
 			assert.Equal(t, before, r.answer(question).Memory.Limit, "at once")
 			profile, err := r.Task(t.Context(), task("load"))

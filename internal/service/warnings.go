@@ -23,7 +23,7 @@ func (s *Service) warnings(o *sizing.Observation, t *task, told *fitting.Told, n
 		default:
 			field = "allocated.memory_bytes"
 		}
-		all = remark(all, field, why, "it changes no allocation until another report confirms it")
+		all = remark(all, field, why, "it changes no allocation unless another report confirms it")
 	}
 	return all
 }

@@ -120,7 +120,7 @@ const insertSQL = `
 			cpu_max, allocated_cpu, requested_cpu,
 			prediction_id, features, lot)
 		SELECT task, run_id, map_index, try_number, outcome, provisional,
-			CASE WHEN coalesce(ended_at, started_at) BETWEEN `+plausibleTime+` THEN coalesce(ended_at, started_at) ELSE now() END,
+			CASE WHEN coalesce(ended_at, started_at) BETWEEN ` + plausibleTime + ` THEN coalesce(ended_at, started_at) ELSE now() END,
 			started_at, ended_at, nullif(duration_us, 0),
 			coalesce(nullif(memory_max, 0), nullif(memory_sampled, 0)), nullif(allocated_memory, 0), nullif(requested_memory, 0),
 			nullif(memory_sampled, 0), memory_max = 0 AND memory_sampled > 0,

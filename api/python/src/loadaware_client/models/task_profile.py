@@ -50,7 +50,7 @@ class TaskProfile:
         risk (RiskRecord): What was promised of first tries, and what happened.
         bins_bytes (list[int] | None): Upper edges of the bins that were searched for the task; null before the first
             training.
-        quarantined (list[Quarantined] | Unset): Reports that are stored but change no allocation until another report
+        quarantined (list[Quarantined] | Unset): Reports that are stored but change no allocation unless another report
             confirms them; absent if there are none.
     """
 
