@@ -643,6 +643,15 @@ type Quantiles struct {
 	P99 float64 `json:"p99"`
 }
 
+// Quarantined One report that is too far from everything known of its task.
+type Quarantined struct {
+	// Detail What it was compared with.
+	Detail string `json:"detail"`
+
+	// MemoryMaxBytes The peak that was reported; of an OOM kill the least that it proves.
+	MemoryMaxBytes int64 `json:"memory_max_bytes"`
+}
+
 // Readiness defines model for Readiness.
 type Readiness struct {
 	// Models How many models answer here.
@@ -689,6 +698,9 @@ type Recorded struct {
 
 	// Recorded It is stored.
 	Recorded bool `json:"recorded"`
+
+	// Warnings Fields of the report that are stored but look wrong or are not used; absent if there are none.
+	Warnings []Warning `json:"warnings,omitempty"`
 }
 
 // RecordedOrError defines model for RecordedOrError.
@@ -699,6 +711,9 @@ type RecordedOrError struct {
 	// Error An error (RFC 9457).
 	Error    *Problem `json:"error,omitempty"`
 	Recorded bool     `json:"recorded"`
+
+	// Warnings As in the answer to a single report; absent if there are none.
+	Warnings []Warning `json:"warnings,omitempty"`
 }
 
 // Resources Memory and CPU, each as a number or as a quantity.
@@ -813,6 +828,9 @@ type TaskProfile struct {
 	Observations int    `json:"observations"`
 	Policy       Policy `json:"policy"`
 
+	// Quarantined Reports that are stored but change no allocation unless another report confirms them; absent if there are none.
+	Quarantined []Quarantined `json:"quarantined,omitempty"`
+
 	// Requested Memory and CPU, each as a number or as a quantity.
 	//
 	// Example: {"cpu":"6","memory":"350Gi"}
@@ -915,6 +933,15 @@ type Verdict string
 // Voided defines model for Voided.
 type Voided struct {
 	Voided bool `json:"voided"`
+}
+
+// Warning One remark about a report that was accepted.
+type Warning struct {
+	// Detail What is unusual about it and what the service did with it.
+	Detail string `json:"detail"`
+
+	// Field The field as the caller wrote it: `memory_max_bytes`, `observations[3].features`.
+	Field string `json:"field"`
 }
 
 // DagID 1 to 250 characters, any but control characters and '/'.

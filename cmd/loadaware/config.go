@@ -14,6 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/kelseyhightower/envconfig"
+
+	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 // config is all that can be set from outside. Flags override the environment,
@@ -37,6 +39,7 @@ type config struct {
 	dsn         string          // of the store that openStore opened
 	statements  pgx.QueryTracer // is told of every statement to the database; nobody if nil
 	SearchEvery time.Duration   `envconfig:"SEARCH_EVERY"`
+	MinMemory   memoryAmount    `envconfig:"MIN_MEMORY"`
 	Keep        keptFor         `envconfig:"KEEP"`
 	URL         string          `envconfig:"URL"`
 	Token       string          `envconfig:"TOKEN"`
@@ -94,6 +97,7 @@ func defaults() config {
 		Data:        defaultData(),
 		MaxConns:    8192,
 		SearchEvery: 6 * time.Hour,
+		MinMemory:   memoryAmount(64 * sizing.MiB),
 		Keep:        keptFor{Observations: 365 * 24 * time.Hour, Receipts: 90 * 24 * time.Hour, Experiments: 365 * 24 * time.Hour},
 	}
 }

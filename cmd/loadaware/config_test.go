@@ -12,6 +12,8 @@ import (
 	"github.com/kelseyhightower/envconfig"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 func TestFlagsOverrideTheEnvironmentWhichOverridesTheDefaults(t *testing.T) {
@@ -55,6 +57,22 @@ func TestSearchesAreTurnedOffByZero(t *testing.T) {
 	assert.Equal(t, 90*time.Minute, cfg.SearchEvery)
 }
 
+func TestTheMinimumGrantIsAQuantity(t *testing.T) {
+	cfg := defaults()
+	require.NoError(t, envconfig.Process("loadaware", &cfg))
+	assert.Equal(t, memoryAmount(64*sizing.MiB), cfg.MinMemory)
+	for value, want := range map[string]sizing.Bytes{"128Mi": 128 * sizing.MiB, "0": 0, "1G": 1e9} {
+		t.Setenv("LOADAWARE_MIN_MEMORY", value)
+		require.NoError(t, envconfig.Process("loadaware", &cfg))
+		assert.Equal(t, memoryAmount(want), cfg.MinMemory)
+	}
+	t.Setenv("LOADAWARE_MIN_MEMORY", "some")
+	assert.ErrorContains(t, envconfig.Process("loadaware", &cfg), `"some" is not a quantity`)
+	t.Setenv("LOADAWARE_MIN_MEMORY", "0")
+	_, _, complaints := invoke(t, "", "serve", "--min-memory", "-5Mi")
+	assert.Contains(t, complaints, `"-5Mi" must be above zero, or 0 for none`)
+}
+
 func TestArgumentsAreKeptInOrder(t *testing.T) {
 	cmd := newCommand("import", "", "url")
 	rest, err := cmd.parse(quiet(), []string{"a.csv", "--url", "http://h", "-", "b.csv", "--", "--odd.csv"})
@@ -69,7 +87,7 @@ func TestHelpSaysEveryFlagItsDefaultAndItsVariable(t *testing.T) {
 	for _, said := range []string{
 		"--addr STRING\n        address to serve on (LOADAWARE_ADDR; default 127.0.0.1:8080)",
 		"(LOADAWARE_ADMIN_ADDR; default 127.0.0.1:9090)", "(DATABASE_URL; default none)", "LOADAWARE_DATA; default /", "LOADAWARE_TOKENS",
-		"--demo\n", "LOADAWARE_SEARCH_EVERY; default 6h0m0s", "LOADAWARE_LOG_LEVEL", "Exit codes:",
+		"--demo\n", "LOADAWARE_SEARCH_EVERY; default 6h0m0s", "--min-memory QUANTITY\n", "LOADAWARE_MIN_MEMORY; default 64Mi", "LOADAWARE_LOG_LEVEL", "Exit codes:",
 	} {
 		assert.Contains(t, out.String(), said)
 	}

@@ -40,6 +40,7 @@ type importing struct {
 	unsaid   int
 
 	failedFiles int // of several, those that were not imported, or not to their end
+	warnings    importWarnings
 }
 
 // tally counts what became of rows.
@@ -99,6 +100,15 @@ func (i *importing) run(ctx context.Context, cmd *command, dryRun, train bool, r
 		return &partlyError{files: i.failedFiles}
 	}
 	return nil
+}
+
+// say sums up the import.
+func (i *importing) say() string {
+	said := i.sum.say(i.into == nil)
+	if i.warnings.rows > 0 {
+		said += fmt.Sprintf("; %d with warnings", i.warnings.rows)
+	}
+	return said
 }
 
 func (s tally) say(dryRun bool) string {
@@ -177,7 +187,13 @@ func (i *importing) rows(ctx context.Context, in *trace.Reader) error {
 
 // send has a batch recorded and counts what became of it.
 func (i *importing) send(ctx context.Context, batch []trace.Row) error {
-	if i.into == nil || len(batch) == 0 {
+	if i.into == nil {
+		for n := range batch {
+			i.warn(&batch[n].Observation, nil, fmt.Sprintf("line %d", batch[n].Line))
+		}
+		return ctx.Err()
+	}
+	if len(batch) == 0 {
 		return ctx.Err()
 	}
 	observations := make([]sizing.Observation, len(batch))
@@ -197,6 +213,9 @@ func (i *importing) send(ctx context.Context, batch []trace.Row) error {
 // count takes in what became of one observation, which stood at a place.
 func (i *importing) count(o *sizing.Observation, r *sizing.Recorded, place string) {
 	i.tasks[o.Try.TaskKey] = true
+	if r.Err == nil {
+		i.warn(o, r, place)
+	}
 	switch {
 	case r.Err != nil:
 		i.refuse(fmt.Sprintf("%s: %v", place, r.Err))
@@ -230,6 +249,7 @@ func (i *importing) tellTroubles(name string) {
 		fmt.Fprintf(i.con.err, "%s: and %d more rows refused\n", name, i.unsaid)
 	}
 	i.troubles, i.unsaid = nil, 0
+	i.warnings.print(i.con.err, name)
 }
 
 // train has the server train every task that was imported.

@@ -36,7 +36,7 @@ func (i *importing) files(ctx context.Context, names []string) error {
 			fmt.Fprintln(i.con.err, last)
 		}
 	}
-	fmt.Fprintln(i.con.out, i.sum.say(i.into == nil))
+	fmt.Fprintln(i.con.out, i.say())
 	return i.verdict(last, len(names))
 }
 

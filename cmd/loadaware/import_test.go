@@ -42,10 +42,10 @@ func TestImportingTwiceAddsNothing(t *testing.T) {
 }
 
 const goodAndBad = `dag_id,task_id,run_id,memory_max_bytes,outcome
-etl,load,r1,1000,
+etl,load,r1,1000000000,
 etl,load,r2,lots,
-etl,load,r3,3000,
-etl,load,r1,9999,
+etl,load,r3,3000000000,
+etl,load,r1,9999999999,
 etl,load,r4,,oom_killed
 `
 

@@ -43,8 +43,13 @@ func (t *triesImport) add(ctx context.Context, o *sizing.Observation) error {
 
 // flush sends what waits.
 func (t *triesImport) flush(ctx context.Context) error {
-	if t.into == nil || len(t.pending) == 0 {
+	if t.into == nil {
+		for n := range t.pending {
+			t.warn(&t.pending[n], nil, sayTry(t.pending[n].Try))
+		}
 		t.pending = t.pending[:0]
+	}
+	if len(t.pending) == 0 {
 		return ctx.Err()
 	}
 	recorded, err := t.record(ctx)
@@ -154,7 +159,7 @@ func (t *triesImport) finish(ctx context.Context, name string, broken error) err
 		broken = errors.Join(broken, t.flush(ctx))
 	}
 	t.tellTroubles(name)
-	fmt.Fprintln(t.con.out, strings.Replace(t.sum.say(t.into == nil), "rows read", "tries read", 1))
+	fmt.Fprintln(t.con.out, strings.Replace(t.say(), "rows read", "tries read", 1))
 	if t.yielded > 0 {
 		fmt.Fprintf(t.con.out, "%d of them had been told in part with other values before, which stand\n", t.yielded)
 	}

@@ -108,8 +108,12 @@ func (s *serverRecorder) Record(ctx context.Context, observations []sizing.Obser
 	recorded := make([]sizing.Recorded, len(batch.Results))
 	for i, r := range batch.Results {
 		recorded[i] = sizing.Recorded{Duplicate: r.Duplicate, Amended: r.Amended}
+		place := fmt.Sprintf("observations[%d].", i)
+		for _, w := range r.Warnings {
+			recorded[i].Warnings = append(recorded[i].Warnings, sizing.FieldError{Field: strings.TrimPrefix(w.Field, place), Detail: w.Detail})
+		}
 		if r.Error != nil {
-			recorded[i].Err = refusalOf(r.Error, fmt.Sprintf("observations[%d].", i))
+			recorded[i].Err = refusalOf(r.Error, place)
 		}
 	}
 	return recorded, nil

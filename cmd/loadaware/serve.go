@@ -13,6 +13,7 @@ import (
 
 	"github.com/loadaware/loadaware/internal/httpapi"
 	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/tracing"
 	"github.com/loadaware/loadaware/internal/trainer/apart"
 )
@@ -60,6 +61,8 @@ func serve(ctx context.Context, con console, args []string) error {
 	withDemo := cmd.Bool("demo", false, "fill an empty store with the demo history, train it, and say what to try")
 	cmd.DurationVar(&cmd.SearchEvery, "search-every", cmd.SearchEvery, "between searches for better parameters of a heavy task, at low priority; 0 for none")
 	cmd.envs["search-every"] = "LOADAWARE_SEARCH_EVERY"
+	cmd.Var(&cmd.MinMemory, "min-memory", "least memory that a model grants, as a `quantity`; a floor of a task's policy replaces it, a cap and a lower request that has held override it; 0 for none")
+	cmd.envs["min-memory"] = "LOADAWARE_MIN_MEMORY"
 	rest, err := cmd.parse(con, args)
 	if err != nil {
 		return err
@@ -101,7 +104,7 @@ func serve(ctx context.Context, con console, args []string) error {
 	metrics.Build(cmp.Or(buildVersion, "unknown"))
 	learner := apart.New(cmd.learner(con), metrics.Trained, log)
 	metrics.Learner(learner.PID)
-	svc := service.New(st, learner, service.Config{}, log)
+	svc := service.New(st, learner, service.Config{MinMemory: sizing.Bytes(cmd.MinMemory)}, log)
 	worker, err := cmd.reconciler(st, svc, metrics, log)
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func (m *Model) describe(h *sizing.History) error {
 	var peaks, seconds []float64
 	held := m.held()
 	for i := range h.Rows {
-		if r := &h.Rows[i]; r.Outcome == sizing.Success && r.MemoryMax > 0 && !held[r.Seq] {
+		if r := &h.Rows[i]; r.Outcome == sizing.Success && r.MemoryMax > 0 && r.MemoryMax <= impossible && !held[r.Seq] {
 			peaks = append(peaks, float64(r.MemoryMax))
 			seconds = append(seconds, secondsOf(r.Duration)*max(r.Weight, 1))
 		}

@@ -122,7 +122,7 @@ func (m *Model) knowsVoided(h *sizing.History) bool {
 		return seq >= from && !there
 	}
 	return slices.ContainsFunc(m.Honest, func(e honest) bool { return gone(e.Seq) }) ||
-		slices.ContainsFunc(m.Held, func(t Told) bool { return gone(t.Seq) })
+		slices.ContainsFunc(m.Held, func(h quarantined) bool { return gone(h.Seq) })
 }
 
 const (
@@ -141,7 +141,10 @@ func (m *Model) dueInBulk() bool {
 func (m *Model) skim(t *Told) {
 	m.count(t)
 	if t.Censoring == sizing.Exact {
-		m.Largest = max(m.Largest, t.Peak)
+		if m.quarantineSkimmed(t) {
+			return
+		}
+		m.span(t.Peak)
 		m.Experts.Told++
 		m.Experts.MaxPeak = max(m.Experts.MaxPeak, float64(t.Peak))
 	}
@@ -173,12 +176,12 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 		known[e.Seq] = e
 	}
 	held := m.held()
-	explained := successes(h.Rows[:n])
+	explained := successes(h.Rows[:n], held)
 	rows := make([]row, 0, n)
 	for i := range h.Rows[:n] {
 		r := &h.Rows[i]
 		bytes, censoring := r.Peak()
-		if censoring == sizing.NoPeak || held[r.Seq] || censoring == sizing.AtLeast && explained[runOf(r)] {
+		if censoring == sizing.NoPeak || bytes > impossible || held[r.Seq] || censoring == sizing.AtLeast && explained[runOf(r)] {
 			continue
 		}
 		next := row{
@@ -214,6 +217,9 @@ func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 	if censoring == sizing.AtLeast {
 		r.Peak = max(r.Peak*aboveBound, level)
 	} else {
+		if r.Peak*missFactor < level {
+			return false // an allocation that low names a wrong unit
+		}
 		r.Peak = min(r.Peak, level)
 		r.Weight *= atMostWeight
 	}
@@ -234,11 +240,11 @@ type run struct {
 
 func runOf(r *sizing.HistoryRow) run { return run{r.RunID, r.MapIndex} }
 
-// successes are the runs whose peak was measured in the end.
-func successes(rows []sizing.HistoryRow) map[run]bool {
+// successes are the runs whose peak was measured in the end, and is not held back.
+func successes(rows []sizing.HistoryRow, held map[int64]bool) map[run]bool {
 	ended := map[run]bool{}
 	for i := range rows {
-		if _, censoring := rows[i].Peak(); censoring == sizing.Exact {
+		if _, censoring := rows[i].Peak(); censoring == sizing.Exact && !held[rows[i].Seq] {
 			ended[runOf(&rows[i])] = true
 		}
 	}

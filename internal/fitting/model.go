@@ -53,18 +53,19 @@ type Model struct {
 	Schema     sizing.Schema
 	Models     *models // nil before the first measured peak
 	Experts    *experts.Experts
-	Share      experts.Pool // the task's share in what its DAG's tasks learned
-	Trees      Trees        `cbor:",omitzero"` // how its trees are grown
-	Sampling   sampling     `cbor:",omitzero"` // what samples of a peak miss
-	Early      []row        // the first rows, from which a young task is refitted at once
-	Honest     []honest     // newest last
-	Held       []Told       // quarantined: far beyond anything seen, not confirmed yet
+	Share      experts.Pool  // the task's share in what its DAG's tasks learned
+	Trees      Trees         `cbor:",omitzero"` // how its trees are grown
+	Sampling   sampling      `cbor:",omitzero"` // what samples of a peak miss
+	Early      []row         // the first rows, from which a young task is refitted at once
+	Honest     []honest      // newest last
+	Held       []quarantined // implausible reports that no other has confirmed yet, oldest first
 	LastSeq    int64
 	Changed    int64 // place of the first row after the last change of the task; 0: none was seen
 	Tries      int   // told, of any outcome
 	Kills      int
 	Fitted     int // measured rows at the last fit
 	Largest    sizing.Bytes
+	Smallest   sizing.Bytes `cbor:",omitzero"` // learned peak; zero in models stored before this field
 	Bound      sizing.Bytes // largest allocation that was killed
 	Started    sizing.Bytes
 	Requested  sizing.Resources // the last that was reported
@@ -125,19 +126,29 @@ func (m *Model) Learn(t Told) {
 		if m.quarantine(&t) {
 			return
 		}
-		if m.young() {
-			m.admit(t.Features)
-		}
-		r := m.rowOf(&t)
-		m.compareRequest(&t)
-		m.learnRow(&r, t.Seq)
-		m.early(r)
+		m.learnExact(&t)
+		m.reconsider()
 	case sizing.AtLeast:
 		if !m.quarantine(&t) {
 			m.compareRequest(&t)
+			m.Unresolved.learn(&t)
 			m.bound(t.Peak)
 		}
+	case sizing.AtMost:
+		m.Unresolved.learn(&t)
 	}
+}
+
+// learnExact takes in a measured peak.
+func (m *Model) learnExact(t *Told) {
+	if m.young() {
+		m.admit(t.Features)
+	}
+	m.compareRequest(t)
+	m.Unresolved.learn(t)
+	r := m.rowOf(t)
+	m.learnRow(&r, t.Seq)
+	m.early(r)
 }
 
 // bound takes in that a try was killed with b.
@@ -164,10 +175,9 @@ func (m *Model) count(t *Told) {
 	if t.Requested.CPU > 0 {
 		m.Requested.CPU = t.Requested.CPU
 	}
-	if t.CPUMax > 0 && t.Outcome == sizing.Success {
+	if t.CPUMax > 0 && t.Outcome == sizing.Success && sizing.PlausibleCores(t.CPUMax, max(t.Allocated.CPU, t.Requested.CPU)) {
 		m.learnCores(t)
 	}
-	m.Unresolved.learn(t)
 	m.keep(t)
 }
 
@@ -182,7 +192,7 @@ func (m *Model) keep(t *Told) {
 // learnRow tells a measured row to the experts first, by what the models said
 // before, and then to the models.
 func (m *Model) learnRow(r *row, seq int64) {
-	m.Largest = max(m.Largest, sizing.Bytes(r.Peak))
+	m.span(sizing.Bytes(r.Peak))
 	m.Share.Spent(r.Peak * r.Seconds)
 	r.Residual = math.NaN()
 	if m.Models == nil {
@@ -201,6 +211,14 @@ func (m *Model) learnRow(r *row, seq int64) {
 	m.Models.learn(r, &p, b)
 	if changed > 0 {
 		m.Changed = m.Honest[max(0, len(m.Honest)-changed)].Seq
+	}
+}
+
+// span widens the range of learned peaks.
+func (m *Model) span(peak sizing.Bytes) {
+	m.Largest = max(m.Largest, peak)
+	if m.Smallest == 0 || peak < m.Smallest {
+		m.Smallest = peak
 	}
 }
 

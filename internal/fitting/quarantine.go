@@ -1,6 +1,7 @@
 package fitting
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -8,53 +9,287 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// One report far beyond anything seen may be a unit mistaken, or a node's figure
-// for a pod's. It waits until a second one confirms it: a peak or a kill at half
-// of it or more. Until then it changes no allocation.
+// Quarantine holds back a report that is too far from everything known of the
+// task, in either direction: most such reports name the wrong unit or the wrong
+// container. A held report changes no allocation. A second report of its kind
+// releases it, so that real growth and rare modes cost one report more.
+//
+//	rows   too large                                    too small
+//	0      8 × allocated, 100 × requested               1/900 of allocated or requested
+//	1-7    100 × largest peak and forecast, or          1/10 of the forecast, 1/900 of allocated, and
+//	       8 × allocated and 4 × peak and forecast      no earlier row missed it by nearly as much
+//	8-     4 × largest peak and forecast, or            the same with 1/100 of the forecast
+//	       300 × forecast if no earlier row missed it
+//	       by nearly as much
+//	any    64Ti, which nothing confirms
 const (
-	quarantineTimes = 4.0 // of the largest so far, and of what its features foretold
-	quarantineFrom  = 8   // measured rows before "anything seen" means much
-	heldAtMost      = 8
+	// The smallest mistaken unit is a factor of 1000 (kB for B, MiB for KiB), and a
+	// success uses at most what it has: so a mistaken report is this far below it, if
+	// the limit is exceeded by no more than a tenth.
+	unitFactor = 900
+	// A forecast may be wrong by ten, so a mistaken unit is at least this far from it.
+	missFactor      = 100
+	missFactorYoung = 10 // beside an allocation that the peak is a mistaken unit below
+	// A report held for being large may be growth, and the next such run is killed for
+	// it; one learned by mistake only wastes. So the forecast must be missed by more.
+	missHighFactor = 300
+	// Limits that are not enforced are exceeded: the most in a public trace is 34 ×
+	// the request, and two of its 999 rows exceed 8 ×.
+	allocatedFactor = 8
+	requestedFactor = 100
+	// No node has twice the largest server: such a report is never confirmed.
+	impossible = 2 * sizing.LargestServer
+
+	rangeFactor  = 4  // of the largest peak so far: beyond it no forecast was tested
+	rangeFrom    = 8  // measured rows before the largest peak says much
+	alikeFactor  = 2  // short of a held report, what confirms it …
+	beyondFactor = 10 // … and beyond it: further off is another mistaken unit
+	heldAtMost   = 64 // more than that is how the task behaves: the oldest is learned
 )
 
-// quarantine holds t back if it must wait, and lets go of those that it confirms.
-func (m *Model) quarantine(t *Told) bool {
-	m.confirm(t.Peak)
-	if m.Experts.Told < quarantineFrom || float64(t.Peak) <= quarantineTimes*m.foretold(t.Features) {
-		return false
-	}
-	if len(m.Held) == heldAtMost {
-		m.Held = m.Held[1:]
-	}
-	m.Held = append(m.Held, *t)
-	return true
+// quarantined is a report that waits for another to confirm it.
+type quarantined struct {
+	Told
+	Expected float64 `cbor:",omitzero"` // bytes; zero in models stored before this field: far below the peak
 }
 
-// foretold is the larger of the largest peak so far and what the features say.
-func (m *Model) foretold(f sizing.Features) float64 {
+func (h *quarantined) low() bool { return float64(h.Peak) < h.Expected }
+
+// doubt says what a report is held against.
+type doubt struct {
+	expected float64 // bytes
+	of       string  // what they are
+}
+
+// forecast is what the models say of a row before it is learned, in bytes.
+type forecast struct {
+	low, high float64 // the least and the most of the models that see the features
+	center    float64 // that of LineTrees, whose residuals are kept
+	blind     bool    // a guess: features are missing
+}
+
+func (m *Model) forecast(f sizing.Features) (c forecast, known bool) {
+	if m.Models == nil {
+		return forecast{}, false
+	}
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	b.cells = m.cells(f, b.cells)
 	var p experts.Point
 	m.Models.ask(b.cells, &p, b)
-	return max(m.Experts.MaxPeak, math.Exp(p.Level[experts.LineTrees]))
+	trees, line := math.Exp(p.Level[experts.Trees]), math.Exp(p.Level[experts.LineTrees])
+	return forecast{low: min(trees, line), high: max(trees, line), center: line, blind: p.Blind}, true
 }
 
-// confirm learns what was held back, once a peak (or a bound) of half of it came.
-func (m *Model) confirm(peak sizing.Bytes) {
+// Doubt explains why Learn would hold t back; empty if it would not.
+func (m *Model) Doubt(t Told) string {
+	m.Sampling.told(&t)
+	if t.Censoring != sizing.Exact && t.Censoring != sizing.AtLeast || m.confirmed(&t) >= 0 {
+		return ""
+	}
+	d, ok := m.doubt(&t)
+	if !ok {
+		return ""
+	}
+	return d.explain(t.Peak)
+}
+
+func (d doubt) explain(peak sizing.Bytes) string {
+	times := float64(peak) / d.expected
+	if times < 1 {
+		return fmt.Sprintf("%d bytes is 1/%.0f of %s (%s)", peak, 1/times, d.of, sizing.Bytes(d.expected).Approx())
+	}
+	return fmt.Sprintf("%d bytes is %.0f times %s (%s)", peak, times, d.of, sizing.Bytes(d.expected).Approx())
+}
+
+// Quarantined explains each report that is held back.
+func (m *Model) Quarantined() []sizing.Quarantined {
+	var all []sizing.Quarantined
+	for i := range m.Held {
+		h := &m.Held[i]
+		q := sizing.Quarantined{Memory: h.Peak, Detail: "far above everything known of the task"}
+		if h.Expected > 0 {
+			q.Detail = doubt{h.Expected, "what was expected of it"}.explain(h.Peak)
+		}
+		all = append(all, q)
+	}
+	return all
+}
+
+// quarantine holds t back if it is implausible, and releases what t confirms.
+func (m *Model) quarantine(t *Told) bool {
+	m.confirm(t)
+	d, ok := m.doubt(t)
+	if ok {
+		m.hold(t, d)
+	}
+	return ok
+}
+
+// quarantineSkimmed is quarantine for an old row of a bulk, whose models saw few rows
+// yet: their forecasts alone prove nothing, so the row must also leave the range.
+func (m *Model) quarantineSkimmed(t *Told) bool {
+	m.confirm(t)
+	peak := float64(t.Peak)
+	if peak <= rangeFactor*m.Experts.MaxPeak && peak*missFactor >= float64(m.Smallest) {
+		return false
+	}
+	return m.quarantine(t)
+}
+
+func (m *Model) hold(t *Told, d doubt) {
+	if len(m.Held) == heldAtMost {
+		m.overflow()
+	}
+	m.Held = append(m.Held, quarantined{*t, d.expected})
+}
+
+// overflow makes room. So many reports are how the task behaves, unless they are
+// impossible: those are left out of every fit anyway.
+func (m *Model) overflow() {
+	oldest := slices.IndexFunc(m.Held, func(h quarantined) bool { return h.Peak <= impossible })
+	if oldest < 0 {
+		m.Held = slices.Delete(m.Held, 0, 1)
+		return
+	}
+	m.release(oldest)
+}
+
+// doubt reports whether t is implausible, and against what.
+func (m *Model) doubt(t *Told) (doubt, bool) {
+	if t.Peak > impossible {
+		return doubt{float64(impossible), "twice the largest server"}, true
+	}
+	if m.Experts.Told == 0 {
+		return doubtFirst(t)
+	}
+	peak := float64(t.Peak)
+	c, known := m.forecast(t.Features)
+	if !known {
+		c = forecast{low: 0, high: m.Experts.MaxPeak, center: m.Experts.MaxPeak}
+	}
+	reach := doubt{c.high, "what its features foretold"}
+	if m.Experts.MaxPeak > c.high {
+		reach = doubt{m.Experts.MaxPeak, "the largest peak so far"}
+	}
+	allocated := float64(t.Allocated.Memory)
+	switch {
+	case m.Experts.Told >= rangeFrom && peak > rangeFactor*reach.expected, peak > missFactor*reach.expected:
+		return reach, true
+	case peak > rangeFactor*reach.expected && allocated > 0 && peak > allocatedFactor*allocated:
+		return doubt{allocated, "what was allocated"}, true
+	case c.blind || !known:
+		return doubt{}, false
+	case peak > missHighFactor*c.high && !m.missedBefore(peak/c.center):
+		return doubt{c.high, "what its features foretold"}, true
+	case t.Censoring == sizing.Exact && peak*m.missFactor(allocated) < c.low && (allocated == 0 || peak*unitFactor < allocated) &&
+		!m.missedBefore(peak/c.center):
+		return doubt{c.low, "what its features foretold"}, true
+	}
+	return doubt{}, false
+}
+
+// missFactor is by how much a forecast must exceed a peak to make it implausible. The
+// first few rows say little of the others, so the allocation counts for more.
+func (m *Model) missFactor(allocated float64) float64 {
+	if m.Experts.Told < rangeFrom && allocated > 0 {
+		return missFactorYoung
+	}
+	return missFactor
+}
+
+// doubtFirst judges a report before any peak is known.
+func doubtFirst(t *Told) (doubt, bool) {
+	peak := float64(t.Peak)
+	allocated, requested := float64(t.Allocated.Memory), float64(t.Requested.Memory)
+	scale := doubt{allocated, "what was allocated"}
+	if allocated == 0 {
+		scale = doubt{requested, "what was requested"}
+	}
+	switch {
+	case t.Censoring == sizing.Exact && peak*unitFactor < scale.expected:
+		return scale, true
+	case t.Censoring == sizing.Exact && allocated > 0 && peak > allocatedFactor*allocated,
+		scale.expected > 0 && peak > requestedFactor*scale.expected:
+		return scale, true
+	case requested > 0 && peak > requestedFactor*requested:
+		return doubt{requested, "what was requested"}, true
+	}
+	return doubt{}, false
+}
+
+// missedBefore reports whether an earlier row missed its forecast the same way, and
+// by a tenth of the ratio at least: then such rows belong to the task.
+func (m *Model) missedBefore(ratio float64) bool {
+	miss := math.Log(ratio)
+	slack := math.Log(unitFactor / missFactor)
+	return slices.ContainsFunc(m.Honest, func(e honest) bool {
+		if miss < 0 {
+			return e.Residual <= miss+slack
+		}
+		return e.Residual >= miss-slack
+	})
+}
+
+// confirm releases the reports that t confirms.
+func (m *Model) confirm(t *Told) {
+	for i := m.confirmed(t); i >= 0; i = m.confirmed(t) {
+		m.release(i)
+	}
+}
+
+// confirmed is the place of a held report that t confirms; -1 if there is none.
+func (m *Model) confirmed(t *Told) int {
+	if len(m.Held) == 0 {
+		return -1
+	}
+	peak := float64(t.Peak)
+	c, known := m.forecast(t.Features)
+	// A report that the features foretell says nothing of one that they do not.
+	news := func(low bool) bool {
+		switch {
+		case !known:
+			return true
+		case low:
+			return peak*unitFactor/missFactor < c.low
+		}
+		return peak > m.Experts.MaxPeak || peak > unitFactor/missFactor*c.high
+	}
+	return slices.IndexFunc(m.Held, func(h quarantined) bool {
+		held := float64(h.Peak)
+		switch {
+		case h.Peak > impossible:
+			return false
+		case h.low():
+			return t.Censoring == sizing.Exact && peak <= alikeFactor*held && peak*beyondFactor >= held && news(true)
+		}
+		return peak*alikeFactor >= held && peak <= beyondFactor*held && news(false)
+	})
+}
+
+// release learns a held report.
+func (m *Model) release(i int) {
+	t := m.Held[i].Told
+	m.Held = slices.Delete(m.Held, i, i+1)
+	if t.Censoring == sizing.AtLeast {
+		m.bound(t.Peak)
+		return
+	}
+	m.learnExact(&t)
+}
+
+// reconsider releases what would be accepted if it came now. Every eighth row is
+// enough: what is known of a task does not change faster.
+func (m *Model) reconsider() {
+	if m.Experts.Told%rangeFrom != 0 {
+		return
+	}
 	for i := 0; i < len(m.Held); {
-		if peak*2 < m.Held[i].Peak {
+		if _, ok := m.doubt(&m.Held[i].Told); ok {
 			i++
 			continue
 		}
-		t := m.Held[i]
-		m.Held = slices.Delete(m.Held, i, i+1)
-		if t.Censoring == sizing.AtLeast {
-			m.bound(t.Peak)
-			continue
-		}
-		r := m.rowOf(&t)
-		m.learnRow(&r, t.Seq)
+		m.release(i)
 	}
 }
 

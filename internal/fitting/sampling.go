@@ -47,8 +47,8 @@ func samplingOf(task sizing.TaskKey, pairs []sizing.PeakPair) sampling {
 	var alike [spans][]exceedance
 	for i := range pairs {
 		p := &pairs[i]
-		if p.Exact <= 0 || p.Sampled <= 0 {
-			continue
+		if p.Exact <= 0 || p.Sampled <= 0 || float64(p.Exact) > missFactor*float64(p.Sampled) {
+			continue // nothing, or a mistaken unit: no spike between two samples is that high
 		}
 		e := exceedance{math.Max(0, math.Log(float64(p.Exact)/float64(p.Sampled))), 1}
 		if p.Task == task {

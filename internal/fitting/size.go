@@ -15,6 +15,7 @@ type Question struct {
 	Features   sizing.Features
 	Requested  sizing.Resources
 	Floor, Cap sizing.Bytes // the answer stays within; Cap zero: unbounded
+	Least      sizing.Bytes // minimum grant, where no Floor is set and no lower request has held
 	RiskTarget float64      // share of first tries that may be killed
 	Above      sizing.Bytes // after a kill: the peak is above this
 	Lifts      int          // that may still follow; the last jumps to the cap
@@ -38,6 +39,7 @@ type Sized struct {
 
 // Size answers a question.
 func (m *Model) Size(q Question) Sized {
+	q.Least = m.least(q)
 	if m.Models == nil {
 		return m.unknown(q)
 	}
@@ -83,12 +85,18 @@ func (m *Model) unknown(q Question) Sized {
 	}
 	s := Sized{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.CPU.answer(&noCores)}
 	s.Reason = "nothing is known of this task yet: the static request, unchanged"
+	if len(m.Held) > 0 {
+		s.Reason = "only implausible reports are known of this task, and none confirms another: the static request, unchanged"
+	}
 	if q.Above > 0 {
 		risk := 0.5 // nobody knows
 		s.Limit, s.Promised, s.Source = max(s.Limit, q.Above.Times(2).RoundUp(sizing.MiB)), &risk, sizing.FromLift
 		s.Reason = "nothing is known of this task yet: twice what was killed"
 	}
 	if s.Limit > 0 {
+		if q.Above == 0 {
+			q.Least = 0 // nothing says that the request is wrong
+		}
 		s.Limit = within(q, s.Limit)
 		s.Ladder = []sizing.Bytes{s.Limit}
 	}
@@ -106,9 +114,9 @@ func (m *Model) onlyKilled(q Question) Sized {
 	}
 }
 
-// within keeps a limit between floor and cap.
+// within keeps a limit between floor (or the minimum grant) and cap.
 func within(q Question, limit sizing.Bytes) sizing.Bytes {
-	limit = max(limit, q.Floor)
+	limit = max(limit, q.Floor, q.Least)
 	if q.Cap > 0 {
 		limit = min(limit, q.Cap)
 	}
@@ -254,6 +262,9 @@ func (m *Model) reason(p *experts.Point, q Question, s *Sized, a experts.Answer,
 	fmt.Fprintf(&text, "; %d runs", m.Experts.Told)
 	if q.Widen > 1 {
 		fmt.Fprintf(&text, "; widened by %.0f %%, for more open tries were killed than promised", 100*(q.Widen-1))
+	}
+	if raised(q, s.Limit, a.Amount) {
+		text.WriteString("; raised to the minimum grant of " + q.Least.String())
 	}
 	switch requested := q.Requested.Memory; {
 	case s.Limit == q.Cap:

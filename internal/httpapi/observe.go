@@ -22,7 +22,9 @@ func (s *server) Observe(ctx context.Context, r api.ObserveRequestObject) (api.O
 	if err := results[0].Err; err != nil {
 		return nil, err
 	}
-	return api.Observe200JSONResponse{Recorded: true, Duplicate: results[0].Duplicate, Amended: results[0].Amended}, nil
+	return api.Observe200JSONResponse{
+		Recorded: true, Duplicate: results[0].Duplicate, Amended: results[0].Amended, Warnings: warnings("", results[0].Warnings),
+	}, nil
 }
 
 // ObserveBatch records many; an item that fails, fails alone.
@@ -55,9 +57,21 @@ func (s *server) ObserveBatch(ctx context.Context, r api.ObserveBatchRequestObje
 			reject(place[j], results[j].Err)
 			continue
 		}
-		answers[place[j]] = api.RecordedOrError{Recorded: true, Duplicate: results[j].Duplicate, Amended: results[j].Amended}
+		answers[place[j]] = api.RecordedOrError{
+			Recorded: true, Duplicate: results[j].Duplicate, Amended: results[j].Amended,
+			Warnings: warnings(fmt.Sprintf("observations[%d].", place[j]), results[j].Warnings),
+		}
 	}
 	return api.ObserveBatch200JSONResponse{Results: answers}, nil
+}
+
+// warnings writes warnings, their fields named behind prefix.
+func warnings(prefix string, all []sizing.FieldError) []api.Warning {
+	var out []api.Warning
+	for _, w := range all {
+		out = append(out, api.Warning{Field: prefix + w.Field, Detail: w.Detail})
+	}
+	return out
 }
 
 func (s *server) observationItem(ctx context.Context, raw []byte) (sizing.Observation, error) {

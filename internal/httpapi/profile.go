@@ -30,6 +30,9 @@ func profile(p *sizing.Profile) api.TaskProfile {
 	if p.Ambiguous != "" {
 		t.Ambiguity = &p.Ambiguous
 	}
+	for _, q := range p.Quarantined {
+		t.Quarantined = append(t.Quarantined, api.Quarantined{MemoryMaxBytes: int64(q.Memory), Detail: q.Detail})
+	}
 	return t
 }
 

@@ -35,13 +35,23 @@ func (s *Service) Observe(ctx context.Context, told []sizing.Observation) ([]siz
 	for i := range recorded {
 		results[place[i]] = recorded[i]
 		r := &recorded[i]
-		if r.Err != nil || r.Duplicate {
+		if r.Err != nil {
+			continue
+		}
+		if r.Duplicate {
+			results[place[i]].Warnings = s.warnings(&valid[i], nil, nil, now)
 			continue
 		}
 		t, told := s.heard(ctx, &valid[i], r, now)
+		atOnce := told != nil && len(recorded) <= learnAtOnce
+		if atOnce {
+			results[place[i]].Warnings = s.warnings(&valid[i], t, told, now)
+		} else {
+			results[place[i]].Warnings = s.warnings(&valid[i], nil, nil, now)
+		}
 		switch {
 		case told == nil:
-		case len(recorded) <= learnAtOnce:
+		case atOnce:
 			s.learnNow(t, *told)
 		default:
 			behind[t] = append(behind[t], *told)

@@ -31,7 +31,7 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 		t = s.unknown
 	}
 	t.mu.RLock()
-	t.size(ask, a, run, now, &s.memo)
+	t.size(ask, a, run, now, s.cfg.MinMemory, &s.memo)
 	closed := t.latent.Load() != nil
 	t.mu.RUnlock()
 	if a.Memory.Limit == 0 && closed {
@@ -86,10 +86,10 @@ func (s *Service) kills(ctx context.Context, try sizing.TryKey) lifted {
 }
 
 // size fills a with what t knows. t.mu is held for reading.
-func (t *task) size(ask *sizing.Ask, a *sizing.Allocation, run lifted, now time.Time, memo *fitting.Memo) {
+func (t *task) size(ask *sizing.Ask, a *sizing.Allocation, run lifted, now time.Time, least sizing.Bytes, memo *fitting.Memo) {
 	policy := t.policy.WithDefaults()
 	a.Mode, a.Risk.Target = policy.Mode, policy.RiskTarget
-	q := t.question(ask, policy, run.highest(), now)
+	q := t.question(ask, policy, run.highest(), now, least)
 	q.Lifts = max(0, *policy.MaxLifts-max(0, len(run.killed)-1))
 	sized := memo.Size(t.model, q)
 	if q.Above > 0 {
@@ -119,14 +119,10 @@ func (t *task) static(ask *sizing.Ask) sizing.Resources {
 
 // question joins the ask with the policy and the brakes in force. After a kill, and
 // where nothing is known to derive a cap from, four times what was killed may be tried.
-func (t *task) question(ask *sizing.Ask, policy sizing.Policy, above sizing.Bytes, now time.Time) fitting.Question {
-	largest := t.model.LargestPeak()
-	if policy.Cap == 0 && ask.MaxMemory == 0 { // a cap that is only derived must not stop a trend that is known
-		largest = max(largest, t.model.Extrapolated(ask.Features))
-	}
+func (t *task) question(ask *sizing.Ask, policy sizing.Policy, above sizing.Bytes, now time.Time, least sizing.Bytes) fitting.Question {
 	q := fitting.Question{
 		Features: ask.Features, Requested: ask.Requested, RiskTarget: policy.RiskTarget, Above: above, Widen: t.open.widen(),
-		Floor: policy.Floor, Cap: policy.CapFor(ask.MaxMemory, ask.Requested.Memory, largest),
+		Floor: policy.Floor, Least: least, Cap: policy.CapFor(ask.MaxMemory, ask.Requested.Memory, t.largest(ask, policy, least)),
 	}
 	if q.Cap == 0 {
 		q.Cap = above.Times(4)
@@ -141,6 +137,16 @@ func (t *task) question(ask *sizing.Ask, policy sizing.Policy, above sizing.Byte
 		}
 	}
 	return q
+}
+
+// largest is the peak that a cap is derived from where nobody set one. Such a cap must not
+// undo the minimum grant, nor stop a trend that is known.
+func (t *task) largest(ask *sizing.Ask, policy sizing.Policy, least sizing.Bytes) sizing.Bytes {
+	largest := t.model.LargestPeak()
+	if largest == 0 || policy.Cap > 0 || ask.MaxMemory > 0 {
+		return largest
+	}
+	return max(largest, least, t.model.Extrapolated(ask.Features))
 }
 
 // hardCap is the cap that somebody set, or that the nodes did; zero if none.

@@ -42,6 +42,7 @@ func (s *Service) complete(p *sizing.Profile) {
 	if t := s.tasks.find(p.Task); t != nil {
 		t.mu.RLock()
 		p.Ambiguous, p.Bins = t.model.Ambiguous(), t.model.Bins
+		p.Quarantined = t.model.Quarantined()
 		t.mu.RUnlock()
 	}
 }

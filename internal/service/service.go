@@ -32,6 +32,7 @@ type Config struct {
 	OpenWait     time.Duration    // for which a question waits until its task's model is open; 500 ms if zero
 	Poll         time.Duration    // between looks for missed changes; 30 s if zero
 	UnfitFor     time.Duration    // how long an unschedulable report lowers the ceiling; 1 h if zero
+	MinMemory    sizing.Bytes     // least that a model grants; none if zero
 	Now          func() time.Time // time.Now if nil
 }
 

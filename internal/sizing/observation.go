@@ -145,8 +145,9 @@ func (o *Observation) Peak() (Bytes, Censoring) {
 
 // Recorded is what became of one observation.
 type Recorded struct {
-	Seq       int64 // order of arrival of the try's row; 0 where nothing is stored
-	Duplicate bool  // the same try, saying the same: no second effect
-	Amended   bool  // the same try, filling fields that were not known
+	Seq       int64        // order of arrival of the try's row; 0 where nothing is stored
+	Duplicate bool         // the same try, saying the same: no second effect
+	Amended   bool         // the same try, filling fields that were not known
+	Warnings  []FieldError // what looks wrong about it, though it was taken
 	Err       error
 }

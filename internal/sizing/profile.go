@@ -32,6 +32,14 @@ type Profile struct {
 	// Ambiguous is set where runs with the same features differ so much that
 	// the features cannot tell them apart.
 	Ambiguous string
+	// Quarantined are the reports that change no answer until another confirms them.
+	Quarantined []Quarantined
+}
+
+// Quarantined is one report that was stored and is not learned yet.
+type Quarantined struct {
+	Memory Bytes
+	Detail string // why
 }
 
 // Quantiles sketch a distribution; zero where nothing was measured.

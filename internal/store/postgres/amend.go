@@ -34,7 +34,8 @@ const toldSQL = `
 
 const amendSQL = `
 	UPDATE observation
-	SET provisional = $3, started_at = $4, ended_at = $5, at = coalesce($5, $4, at),
+	SET provisional = $3, started_at = $4, ended_at = $5, 
+		at = CASE WHEN coalesce($5::timestamptz, $4::timestamptz) BETWEEN ` + plausibleTime + ` THEN coalesce($5::timestamptz, $4::timestamptz) ELSE at END,
 		duration_us = nullif($6::bigint, 0),
 		memory_max = coalesce(nullif($7::bigint, 0), nullif($15::bigint, 0)),
 		memory_sampled = nullif($15::bigint, 0), sampled_only = $7::bigint = 0 AND $15::bigint > 0,

@@ -85,6 +85,11 @@ func splitByTry(reports []report) (first, again []int) {
 	return first, again
 }
 
+// plausibleTime bounds the time that a try counts as of, as sizing.Observation.Warnings
+// does. Retention and lists go by it: of a wrong year, a report would be removed at once or
+// be the newest for ever.
+const plausibleTime = `timestamptz '2000-01-01 00:00:00+00' AND now() + interval '6 hours'`
+
 // It locks before it inserts, and inserts only if all tasks $24 have the names $25 to $27
 // still. $18 and $19 say where in the flat array $21 a row's features stand. A peak that
 // was only sampled stands for the measured one, and says so. What was inserted is counted
@@ -115,7 +120,8 @@ const insertSQL = `
 			cpu_max, allocated_cpu, requested_cpu,
 			prediction_id, features, lot)
 		SELECT task, run_id, map_index, try_number, outcome, provisional,
-			coalesce(ended_at, started_at, now()), started_at, ended_at, nullif(duration_us, 0),
+			CASE WHEN coalesce(ended_at, started_at) BETWEEN ` + plausibleTime + ` THEN coalesce(ended_at, started_at) ELSE now() END,
+			started_at, ended_at, nullif(duration_us, 0),
 			coalesce(nullif(memory_max, 0), nullif(memory_sampled, 0)), nullif(allocated_memory, 0), nullif(requested_memory, 0),
 			nullif(memory_sampled, 0), memory_max = 0 AND memory_sampled > 0,
 			nullif(cpu_max, 0), nullif(allocated_cpu, 0), nullif(requested_cpu, 0),

@@ -210,7 +210,8 @@ class Sizing:
         service: Service | None = None
         try:
             service = self.hook.get_conn()
-            service.observe(body, deadline)
+            for warning in service.observe(body, deadline).warnings or ():
+                self.log.warning("loadaware: the report's %s: %s", warning.field, warning.detail)
         except RefusedError as error:
             self._keep(spool, key, body, error, keep=error.later)
         except Exception as error:  # noqa: BLE001 - also a connection that is not there yet

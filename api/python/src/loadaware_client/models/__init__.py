@@ -39,6 +39,7 @@ from .predict_request import PredictRequest
 from .prediction import Prediction
 from .problem import Problem
 from .quantiles_type_0 import QuantilesType0
+from .quarantined import Quarantined
 from .readiness import Readiness
 from .readiness_observe import ReadinessObserve
 from .readiness_status import ReadinessStatus
@@ -59,6 +60,7 @@ from .try_ import Try
 from .usage_series_type_0 import UsageSeriesType0
 from .verdict import Verdict
 from .voided import Voided
+from .warning import Warning_
 
 __all__ = (
     "Activated",
@@ -100,6 +102,7 @@ __all__ = (
     "PredictRequest",
     "Problem",
     "QuantilesType0",
+    "Quarantined",
     "Readiness",
     "ReadinessObserve",
     "ReadinessStatus",
@@ -120,4 +123,5 @@ __all__ = (
     "UsageSeriesType0",
     "Verdict",
     "Voided",
+    "Warning_",
 )

@@ -9,6 +9,7 @@ from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
     from ..models.problem import Problem
+    from ..models.warning import Warning_
 
 
 T = TypeVar("T", bound="RecordedOrError")
@@ -21,12 +22,14 @@ class RecordedOrError:
         recorded (bool):
         duplicate (bool):
         amended (bool):
+        warnings (list[Warning_] | Unset): As in the answer to a single report; absent if there are none.
         error (Problem | Unset): An error (RFC 9457).
     """
 
     recorded: bool
     duplicate: bool
     amended: bool
+    warnings: list[Warning_] | Unset = UNSET
     error: Problem | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
@@ -35,6 +38,13 @@ class RecordedOrError:
         duplicate = self.duplicate
 
         amended = self.amended
+
+        warnings: list[dict[str, Any]] | Unset = UNSET
+        if not isinstance(self.warnings, Unset):
+            warnings = []
+            for warnings_item_data in self.warnings:
+                warnings_item = warnings_item_data.to_dict()
+                warnings.append(warnings_item)
 
         error: dict[str, Any] | Unset = UNSET
         if not isinstance(self.error, Unset):
@@ -49,6 +59,8 @@ class RecordedOrError:
                 "amended": amended,
             }
         )
+        if warnings is not UNSET:
+            field_dict["warnings"] = warnings
         if error is not UNSET:
             field_dict["error"] = error
 
@@ -57,6 +69,7 @@ class RecordedOrError:
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.problem import Problem
+        from ..models.warning import Warning_
 
         d = dict(src_dict)
         recorded = d.pop("recorded")
@@ -64,6 +77,15 @@ class RecordedOrError:
         duplicate = d.pop("duplicate")
 
         amended = d.pop("amended")
+
+        _warnings = d.pop("warnings", UNSET)
+        warnings: list[Warning_] | Unset = UNSET
+        if _warnings is not UNSET:
+            warnings = []
+            for warnings_item_data in _warnings:
+                warnings_item = Warning_.from_dict(warnings_item_data)
+
+                warnings.append(warnings_item)
 
         _error = d.pop("error", UNSET)
         error: Problem | Unset
@@ -76,6 +98,7 @@ class RecordedOrError:
             recorded=recorded,
             duplicate=duplicate,
             amended=amended,
+            warnings=warnings,
             error=error,
         )
 

@@ -8,12 +8,14 @@ from attrs import define as _attrs_define
 from dateutil.parser import isoparse
 
 from ..models.group import Group
+from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
     from ..models.feature_field import FeatureField
     from ..models.model_type_0 import ModelType0
     from ..models.policy import Policy
     from ..models.quantiles_type_0 import QuantilesType0
+    from ..models.quarantined import Quarantined
     from ..models.resources_type_0 import ResourcesType0
     from ..models.risk_record import RiskRecord
     from ..models.task_profile_exam_type_0 import TaskProfileExamType0
@@ -48,6 +50,8 @@ class TaskProfile:
         risk (RiskRecord): What was promised of first tries, and what happened.
         bins_bytes (list[int] | None): Upper edges of the bins that were searched for the task; null before the first
             training.
+        quarantined (list[Quarantined] | Unset): Reports that are stored but change no allocation unless another report
+            confirms them; absent if there are none.
     """
 
     namespace: str
@@ -70,6 +74,7 @@ class TaskProfile:
     exam: None | TaskProfileExamType0
     risk: RiskRecord
     bins_bytes: list[int] | None
+    quarantined: list[Quarantined] | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.model_type_0 import ModelType0
@@ -152,6 +157,13 @@ class TaskProfile:
         else:
             bins_bytes = self.bins_bytes
 
+        quarantined: list[dict[str, Any]] | Unset = UNSET
+        if not isinstance(self.quarantined, Unset):
+            quarantined = []
+            for quarantined_item_data in self.quarantined:
+                quarantined_item = quarantined_item_data.to_dict()
+                quarantined.append(quarantined_item)
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update(
@@ -178,6 +190,8 @@ class TaskProfile:
                 "bins_bytes": bins_bytes,
             }
         )
+        if quarantined is not UNSET:
+            field_dict["quarantined"] = quarantined
 
         return field_dict
 
@@ -187,6 +201,7 @@ class TaskProfile:
         from ..models.model_type_0 import ModelType0
         from ..models.policy import Policy
         from ..models.quantiles_type_0 import QuantilesType0
+        from ..models.quarantined import Quarantined
         from ..models.resources_type_0 import ResourcesType0
         from ..models.risk_record import RiskRecord
         from ..models.task_profile_exam_type_0 import TaskProfileExamType0
@@ -343,6 +358,15 @@ class TaskProfile:
 
         bins_bytes = _parse_bins_bytes(d.pop("bins_bytes"))
 
+        _quarantined = d.pop("quarantined", UNSET)
+        quarantined: list[Quarantined] | Unset = UNSET
+        if _quarantined is not UNSET:
+            quarantined = []
+            for quarantined_item_data in _quarantined:
+                quarantined_item = Quarantined.from_dict(quarantined_item_data)
+
+                quarantined.append(quarantined_item)
+
         task_profile = cls(
             namespace=namespace,
             dag_id=dag_id,
@@ -364,6 +388,7 @@ class TaskProfile:
             exam=exam,
             risk=risk,
             bins_bytes=bins_bytes,
+            quarantined=quarantined,
         )
 
         return task_profile

@@ -70,6 +70,9 @@ def sync_detailed(
     where a prediction of the same try was made. The first `usage_series` of a try stays: a later report
     may bring one
     where there was none (`amended`), and neither contradicts nor replaces the one that is there.
+    A report whose values look wrong is stored, and the answer warns of them. If its peak is too far
+    from everything
+    known of the task, no answer changes unless a second report confirms it.
 
     Args:
         body (Observation): What one try used, and how it ended.
@@ -109,6 +112,9 @@ def sync(
     where a prediction of the same try was made. The first `usage_series` of a try stays: a later report
     may bring one
     where there was none (`amended`), and neither contradicts nor replaces the one that is there.
+    A report whose values look wrong is stored, and the answer warns of them. If its peak is too far
+    from everything
+    known of the task, no answer changes unless a second report confirms it.
 
     Args:
         body (Observation): What one try used, and how it ended.
@@ -143,6 +149,9 @@ async def asyncio_detailed(
     where a prediction of the same try was made. The first `usage_series` of a try stays: a later report
     may bring one
     where there was none (`amended`), and neither contradicts nor replaces the one that is there.
+    A report whose values look wrong is stored, and the answer warns of them. If its peak is too far
+    from everything
+    known of the task, no answer changes unless a second report confirms it.
 
     Args:
         body (Observation): What one try used, and how it ended.
@@ -180,6 +189,9 @@ async def asyncio(
     where a prediction of the same try was made. The first `usage_series` of a try stays: a later report
     may bring one
     where there was none (`amended`), and neither contradicts nor replaces the one that is there.
+    A report whose values look wrong is stored, and the answer warns of them. If its peak is too far
+    from everything
+    known of the task, no answer changes unless a second report confirms it.
 
     Args:
         body (Observation): What one try used, and how it ended.

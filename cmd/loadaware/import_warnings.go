@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// warningsSaid bounds what is printed of one file: a column in the wrong unit draws a
+// warning for every row.
+const warningsSaid = 20
+
+// importWarnings collects what looks wrong about rows that were taken.
+type importWarnings struct {
+	rows   int // of the whole import, with at least one warning
+	said   []string
+	unsaid int // rows whose warnings are not in said
+}
+
+func (w *importWarnings) add(place string, all []sizing.FieldError) {
+	if len(all) == 0 {
+		return
+	}
+	w.rows++
+	if len(w.said) >= warningsSaid {
+		w.unsaid++
+		return
+	}
+	for _, one := range all {
+		w.said = append(w.said, fmt.Sprintf("%s: warning: %s: %s", place, one.Field, one.Detail))
+	}
+}
+
+// print writes the warnings of one file, and forgets them.
+func (w *importWarnings) print(to io.Writer, name string) {
+	for _, one := range w.said {
+		fmt.Fprintf(to, "%s: %s\n", name, one)
+	}
+	if w.unsaid > 0 {
+		fmt.Fprintf(to, "%s: and %d more rows with warnings\n", name, w.unsaid)
+	}
+	w.said, w.unsaid = nil, 0
+}
+
+// warn takes in what looks wrong about one observation. A server says so itself; it
+// knows the task.
+func (i *importing) warn(o *sizing.Observation, r *sizing.Recorded, place string) {
+	if _, byServer := i.into.(*serverRecorder); byServer {
+		i.warnings.add(place, r.Warnings)
+		return
+	}
+	i.warnings.add(place, o.Warnings(time.Now()))
+}

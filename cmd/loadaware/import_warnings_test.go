@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// kibibytes is a history whose peaks are in KiB, all but for one.
+func kibibytes(rows int) string {
+	var text strings.Builder
+	text.WriteString("dag_id,task_id,run_id,memory_max_bytes,memory_allocated_bytes\n")
+	text.WriteString("etl,load,good,1500000000,4294967296\n")
+	for i := range rows {
+		fmt.Fprintf(&text, "etl,load,r%d,%d,4294967296\n", i, 1500000+i)
+	}
+	return text.String()
+}
+
+func TestImplausibleRowsAreImportedWithAWarning(t *testing.T) {
+	dsn := database(t)
+	server := startServer(t, dsn)
+	for claim, args := range map[string][]string{
+		"over a server":   {"import", "--url", server.url, "-"},
+		"into a database": {"import", "--database", strings.TrimPrefix(dsn[0], "DATABASE_URL="), "-"},
+		"by a dry run":    {"import", "--dry-run", "-"},
+	} {
+		code, out, complaints := invoke(t, kibibytes(25), args...)
+		assert.Equal(t, 0, code, complaints)
+		assert.Contains(t, out, "26 rows read: ", claim)
+		assert.Contains(t, out, "; 25 with warnings\n", claim)
+		assert.Contains(t, complaints, "-: line 3: warning: memory_max_bytes: 1500000 bytes is 1/2863 of the 4Gi allocated: were KiB meant?", claim)
+		assert.Equal(t, 20, strings.Count(complaints, ": warning: "), claim)
+		assert.Contains(t, complaints, "-: and 5 more rows with warnings\n", claim)
+	}
+	assert.Equal(t, 26, server.observations("etl", "load"))
+}

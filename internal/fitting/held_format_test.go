@@ -1,0 +1,24 @@
+package fitting
+
+import (
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Models stored before small reports were held have plain rows in quarantine.
+func TestReportsThatAnOldModelHeldAreStillHeld(t *testing.T) {
+	stored, err := cbor.Marshal([]Told{{Seq: 7, Peak: 250 * sizing.GiB, Censoring: sizing.Exact, Outcome: sizing.Success, FirstTry: true}})
+	require.NoError(t, err)
+	m := New()
+	require.NoError(t, cbor.Unmarshal(stored, &m.Held))
+	require.Len(t, m.Held, 1)
+	assert.EqualValues(t, 7, m.Held[0].Seq)
+	assert.Equal(t, 250*sizing.GiB, m.Held[0].Peak)
+	assert.False(t, m.Held[0].low())
+	assert.Equal(t, "far above everything known of the task", m.Quarantined()[0].Detail)
+}

@@ -1,0 +1,51 @@
+package service
+
+import (
+	"time"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// warnings collects what looks wrong about a report that was stored. Every check of
+// one report adds to it. told is nil where the model does not learn the report now.
+func (s *Service) warnings(o *sizing.Observation, t *task, told *fitting.Told, now time.Time) []sizing.FieldError {
+	all := o.Warnings(now)
+	if told == nil {
+		return all
+	}
+	if why := t.doubt(told); why != "" {
+		field := "memory_max_bytes"
+		switch {
+		case o.MemoryMax > 0:
+		case o.MemorySampled > 0:
+			field = "memory_sampled_bytes"
+		default:
+			field = "allocated.memory_bytes"
+		}
+		all = remark(all, field, why, "it changes no allocation unless another report confirms it")
+	}
+	return all
+}
+
+// remark says what follows from a warning of a field; without one, it says why first.
+func remark(all []sizing.FieldError, field, why, consequence string) []sizing.FieldError {
+	for i := range all {
+		if all[i].Field == field {
+			all[i].Detail += "; " + consequence
+			return all
+		}
+	}
+	return append(all, sizing.FieldError{Field: field, Detail: why + "; " + consequence})
+}
+
+// doubt says why the model will hold back a try that it is about to learn; empty if
+// it will not, or if it is not open.
+func (t *task) doubt(told *fitting.Told) string {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if t.latent.Load() != nil || told.Seq <= t.loaded {
+		return ""
+	}
+	return t.model.Doubt(*told)
+}
