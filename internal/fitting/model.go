@@ -33,6 +33,8 @@ type Told struct {
 	Allocated sizing.Resources
 	FirstTry  bool
 	Promised  *float64 // the risk that was promised of it; nil where none was
+	Run       uint64   `cbor:",omitzero"` // sizing.RunHash of its run
+	Try       int      `cbor:",omitzero"`
 }
 
 // ToldOf reads a stored row.
@@ -42,6 +44,7 @@ func ToldOf(schema *sizing.Schema, r *sizing.HistoryRow) Told {
 		Seq: r.Seq, Features: schema.Features(r.Features), Outcome: r.Outcome, Peak: peak, Censoring: censoring,
 		CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Allocated: r.Allocated,
 		FirstTry: r.Try == 1, Promised: r.Promised,
+		Run: sizing.RunHash(r.RunID, r.MapIndex), Try: r.Try,
 	}
 }
 
@@ -75,6 +78,9 @@ type Model struct {
 	Ambiguity string
 	LastExam  Exam
 
+	KnownKills []knownKill `cbor:",omitempty"` // oldest first
+	Enough     enough      `cbor:",omitzero"`
+
 	stamp uint64 // of its state: no other model, and none later, has the same
 }
 
@@ -104,6 +110,10 @@ func New() *Model {
 // count: a leak must not raise its own cap.
 func (m *Model) LargestPeak() sizing.Bytes { return m.Largest }
 
+// LargestNeeded is the largest measured peak or killed allocation so far: a run needed
+// that much at least.
+func (m *Model) LargestNeeded() sizing.Bytes { return max(m.Largest, m.Bound) }
+
 // LargestStarted is the largest allocation that a pod was started with.
 func (m *Model) LargestStarted() sizing.Bytes { return m.Started }
 
@@ -128,17 +138,23 @@ func (m *Model) Learn(t Told) {
 			m.admit(t.Features)
 		}
 		r := m.rowOf(&t)
+		m.learnPeak(&t)
 		m.learnRow(&r, t.Seq)
 		m.early(r)
 	case sizing.AtLeast:
-		if !m.quarantine(&t) {
-			m.bound(t.Peak)
+		if m.quarantine(&t) {
+			return
 		}
+		if m.young() {
+			m.admit(t.Features)
+		}
+		m.raiseBound(t.Peak)
+		m.learnKill(&t)
 	}
 }
 
-// bound takes in that a try was killed with b.
-func (m *Model) bound(b sizing.Bytes) {
+// raiseBound takes in that a try was killed with b.
+func (m *Model) raiseBound(b sizing.Bytes) {
 	m.Bound = max(m.Bound, b)
 	if m.Experts.Told > 0 {
 		m.Experts.MaxPeak = max(m.Experts.MaxPeak, float64(b))
@@ -151,6 +167,10 @@ func (m *Model) count(t *Told) {
 	m.LastSeq = max(m.LastSeq, t.Seq)
 	if t.Outcome.OOM() {
 		m.Kills++
+	}
+	if t.Censoring == sizing.AtMost {
+		m.Enough.Runs++
+		m.Enough.Largest = max(m.Enough.Largest, t.Peak)
 	}
 	if t.Outcome != sizing.Unschedulable {
 		m.Started = max(m.Started, t.Allocated.Memory)
@@ -289,6 +309,12 @@ type Pool = experts.Pool
 // Guard watches the open tries of a task: see Question.Widen. It is kept by who
 // knows what is open, not by the Model.
 type Guard = experts.Guard
+
+// Limits of what a Guard watches.
+const (
+	GuardRuns = experts.GuardRuns
+	GuardFor  = experts.GuardFor
+)
 
 // Heed lets the answers follow what the DAG's tasks learned together.
 func (m *Model) Heed(pool *Pool) {

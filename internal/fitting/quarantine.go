@@ -50,10 +50,12 @@ func (m *Model) confirm(peak sizing.Bytes) {
 		t := m.Held[i]
 		m.Held = slices.Delete(m.Held, i, i+1)
 		if t.Censoring == sizing.AtLeast {
-			m.bound(t.Peak)
+			m.raiseBound(t.Peak)
+			m.learnKill(&t)
 			continue
 		}
 		r := m.rowOf(&t)
+		m.learnPeak(&t)
 		m.learnRow(&r, t.Seq)
 	}
 }

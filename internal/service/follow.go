@@ -55,6 +55,14 @@ func (s *Service) resync(ctx context.Context) {
 		s.log.Warn("models could not be listed", "err", err)
 		return
 	}
+	unpublished, err := s.store.Unpublished(ctx)
+	if err != nil {
+		s.log.Warn("tasks without a model could not be listed", "err", err)
+		return
+	}
+	for _, key := range unpublished {
+		s.tasks.list(key, 0)
+	}
 	var changed []sizing.TaskKey
 	for key, version := range versions {
 		if t := s.tasks.list(key, version); t.version() != version {
@@ -69,7 +77,8 @@ func (s *Service) resync(ctx context.Context) {
 		s.catchUp(ctx, key)
 	}
 	for _, key := range s.tasks.keys() {
-		if _, active := versions[key]; !active {
+		t := s.tasks.find(key)
+		if _, active := versions[key]; !active && t != nil && t.latent.Load() == nil {
 			s.catchUp(ctx, key) // deleted, renamed, or published since we listed
 		}
 	}
@@ -156,10 +165,10 @@ func (s *Service) readPolicy(ctx context.Context, key sizing.TaskKey) (*task, er
 
 // endElsewhere forgets the tries that were asked about here and reported to another
 // replica, which a new model is the occasion to hear of: those after row seq. Without
-// it they would be remembered until they were too many, and count as open for ever.
+// it they would be remembered until they were too many, and count as open.
 func (s *Service) endElsewhere(ctx context.Context, key sizing.TaskKey, t *task, seq int64) error {
 	if seq == 0 {
-		return nil // the first model here: nothing was asked before it
+		return s.restore(ctx, t, key) // the first model here
 	}
 	heard, err := s.store.Since(ctx, key, seq, tailAtMost)
 	if err != nil {
@@ -168,9 +177,10 @@ func (s *Service) endElsewhere(ctx context.Context, key sizing.TaskKey, t *task,
 	for i := range heard.Rows {
 		r := &heard.Rows[i]
 		try := sizing.TryKey{TaskKey: key, RunID: r.RunID, MapIndex: r.MapIndex, Number: r.Try}
-		before, asked := s.tries.end(try)
-		if killed := r.Outcome.OOM(); asked && (killed || r.Outcome == sizing.Success) {
-			t.open.ended(r.Try == 1, before.promised, killed)
+		_, asked := s.tries.end(try)
+		t.open.ended(&try, r.Outcome)
+		if asked && r.Outcome == sizing.Unschedulable {
+			t.open.refuse(r.Allocated.Memory, r.At)
 		}
 	}
 	return nil

@@ -44,8 +44,11 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 		return nil, sizing.Errorf(sizing.NotFound,
 			"nothing is known of task %s: send requested.memory, or report runs by /observe first", ask.Try.TaskKey)
 	}
-	if first := s.remember(ask, a, now); first && ask.Try.Number == 1 && a.Risk.Promised != nil {
-		t.open.granted(*a.Risk.Promised)
+	switch first := s.remember(ask, a, now); {
+	case first && ask.Try.Number == 1 && a.Risk.Promised != nil:
+		t.open.granted(&ask.Try, *a.Risk.Promised, now)
+	case ask.Try.Number > 1 && a.Source == sizing.FromLift:
+		t.open.retried(&ask.Try)
 	}
 	return a, nil
 }
@@ -93,7 +96,7 @@ func (t *task) size(ask *sizing.Ask, a *sizing.Allocation, run lifted, now time.
 	q.Lifts = max(0, *policy.MaxLifts-max(0, len(run.killed)-1))
 	sized := memo.Size(t.model, q)
 	if q.Above > 0 {
-		t.lift(&sized, q, run, policy, t.hardCap(ask, policy, now))
+		t.lift(&sized, q, run, policy, t.hardCap(ask, policy, q.Above, now))
 	}
 	a.Memory = grantOf(sized.Limit, policy)
 	a.Ladder, a.Bins, a.Duration = sized.Ladder, sized.Bins, sized.Duration
@@ -121,16 +124,21 @@ func (t *task) static(ask *sizing.Ask) sizing.Resources {
 // where nothing is known to derive a cap from, four times what was killed may be tried.
 func (t *task) question(ask *sizing.Ask, policy sizing.Policy, above sizing.Bytes, now time.Time) fitting.Question {
 	q := fitting.Question{
-		Features: ask.Features, Requested: ask.Requested, RiskTarget: policy.RiskTarget, Above: above, Widen: t.open.widen(),
+		Features: ask.Features, Requested: ask.Requested, RiskTarget: policy.RiskTarget, Above: above, Widen: t.open.widen(now),
 		Floor: policy.Floor, Cap: policy.CapFor(ask.MaxMemory, ask.Requested.Memory, t.model.LargestPeak()),
 	}
-	if q.Cap == 0 {
+	switch {
+	case ask.MaxMemory > 0 && q.Cap == ask.MaxMemory:
+		q.CapBy = fitting.CapCaller
+	case policy.Cap > 0:
+		q.CapBy = fitting.CapPolicy
+	case q.Cap == 0:
 		q.Cap = above.Times(4)
 	}
 	if policy.NeverAbove && above == 0 && ask.Requested.Memory > 0 {
-		q.Cap = lowerCap(q.Cap, ask.Requested.Memory)
+		lower(&q, ask.Requested.Memory, fitting.CapRequest)
 	}
-	q.Cap = lowerCap(q.Cap, t.ceilingAt(now))
+	lower(&q, t.ceilingAt(now, policy.Floor, above), fitting.CapUnschedulable)
 	if policy.Grid == sizing.OnBins {
 		if q.Edges = policy.Edges; len(q.Edges) == 0 {
 			q.Edges = t.model.Bins
@@ -140,8 +148,15 @@ func (t *task) question(ask *sizing.Ask, policy sizing.Policy, above sizing.Byte
 }
 
 // hardCap is the cap that somebody set, or that the nodes did; zero if none.
-func (t *task) hardCap(ask *sizing.Ask, policy sizing.Policy, now time.Time) sizing.Bytes {
-	return lowerCap(lowerCap(policy.Cap, ask.MaxMemory), t.ceilingAt(now))
+func (t *task) hardCap(ask *sizing.Ask, policy sizing.Policy, above sizing.Bytes, now time.Time) sizing.Bytes {
+	return lowerCap(lowerCap(policy.Cap, ask.MaxMemory), t.ceilingAt(now, policy.Floor, above))
+}
+
+// lower takes a lower cap over, by the rule that set it.
+func lower(q *fitting.Question, limit sizing.Bytes, by fitting.CapRule) {
+	if lowered := lowerCap(q.Cap, limit); lowered != q.Cap {
+		q.Cap, q.CapBy = lowered, by
+	}
 }
 
 // lowerCap is the smaller of two caps, of which zero means none.

@@ -1,0 +1,189 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// open watches the tries of a task that were granted here and have not ended, and the
+// sizes that were unschedulable a while ago. Both are derived from receipts and reports:
+// restore reads them again after a restart.
+type open struct {
+	mu      sync.Mutex
+	guard   fitting.Guard
+	refused []refusal // oldest first
+}
+
+// refusal is an allocation that fitted no node at a time.
+type refusal struct {
+	size sizing.Bytes
+	at   time.Time
+}
+
+const refusalsKept = 16 // newest of a task
+
+func (o *open) widen(now time.Time) float64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.guard.Widen(now)
+}
+
+// granted notes that a first try was granted with a promise.
+func (o *open) granted(try *sizing.TryKey, promised float64, now time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.guard.Grant(try.Run(), promised, now)
+}
+
+// retried notes that a retry after a kill was granted.
+func (o *open) retried(try *sizing.TryKey) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.guard.Retry(try.Run(), try.Number)
+}
+
+// closed forgets a run of which a report was taken back.
+func (o *open) closed(try *sizing.TryKey) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.guard.Forget(try.Run())
+}
+
+// ended notes how a try ended.
+func (o *open) ended(try *sizing.TryKey, outcome sizing.Outcome) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.end(try.Run(), try.Number, outcome)
+}
+
+func (o *open) end(run uint64, try int, outcome sizing.Outcome) {
+	switch {
+	case outcome.OOM():
+		o.guard.Kill(run, try)
+	case outcome == sizing.Success:
+		o.guard.Forget(run)
+	default:
+		o.guard.End(run, try)
+	}
+}
+
+// refuse notes that no node took an allocation.
+func (o *open) refuse(size sizing.Bytes, at time.Time) {
+	if size == 0 {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.refused) == refusalsKept {
+		o.refused = slices.Delete(o.refused, 0, 1)
+	}
+	o.refused = append(o.refused, refusal{size, at})
+}
+
+// leastRefused is the smallest allocation above known that was refused since a time;
+// zero if none was. One at or below known was scheduled before or after.
+func (o *open) leastRefused(known sizing.Bytes, since time.Time) sizing.Bytes {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var least sizing.Bytes
+	for _, r := range o.refused {
+		if r.size > known && !r.at.Before(since) && (least == 0 || r.size < least) {
+			least = r.size
+		}
+	}
+	return least
+}
+
+// leastNode is below what any node offers: a pod so small that is not scheduled waits for
+// another reason than its size.
+const leastNode = sizing.GiB
+
+// ceilingAt is the most that first tries are granted while more is known to fit no node;
+// zero if nothing is. It is half of what was refused, but never below what runs are known
+// to need, what was started before, or the policy's floor. After a kill, above is what was
+// killed: then it is half way from there to what was refused.
+func (t *task) ceilingAt(now time.Time, floor, above sizing.Bytes) sizing.Bytes {
+	known := max(t.model.LargestStarted(), t.model.LargestNeeded(), floor, above, leastNode)
+	refused := t.open.leastRefused(known, now.Add(-t.unfitFor))
+	switch {
+	case refused == 0:
+		return 0
+	case known == above:
+		return above + (refused-above)/2
+	}
+	return max(refused/2, known)
+}
+
+// restore derives the watch of a task from what is stored, after a restart or after a
+// report was taken back.
+func (s *Service) restore(ctx context.Context, t *task, key sizing.TaskKey) error {
+	now := s.cfg.Now()
+	refused, err := s.store.Refusals(ctx, key, now.Add(-s.cfg.UnfitFor), refusalsKept)
+	if err != nil {
+		return err
+	}
+	granted, err := s.store.Granted(ctx, key, now.Add(-fitting.GuardFor), fitting.GuardRuns)
+	if err != nil {
+		return err
+	}
+	t.open.mu.Lock()
+	defer t.open.mu.Unlock()
+	t.open.refused = t.open.refused[:0]
+	for _, r := range refused {
+		t.open.refused = append(t.open.refused, refusal{r.Memory, r.At})
+	}
+	t.open.replay(granted)
+	return nil
+}
+
+// replay takes stored grants in, oldest first, with what came of them.
+func (o *open) replay(granted []store.Granted) {
+	for _, g := range granted {
+		run := sizing.RunHash(g.RunID, g.MapIndex)
+		switch {
+		case g.Try == 1 && g.Promised != nil:
+			o.guard.Grant(run, *g.Promised, g.At)
+		case g.Try > 1 && g.Lifted:
+			o.guard.Retry(run, g.Try)
+		}
+		if g.Outcome != sizing.UnknownOutcome {
+			o.end(run, g.Try, g.Outcome)
+		}
+	}
+}
+
+// withdrawn forgets what this replica knew by a report that was taken back.
+func (s *Service) withdrawn(ctx context.Context, try *sizing.TryKey) {
+	t := s.tasks.find(try.TaskKey)
+	if t == nil {
+		return
+	}
+	t.void(try)
+	t.open.closed(try)
+	s.receipts.flush(ctx) // what is queued must be found
+	err := s.restore(ctx, t, try.TaskKey)
+	if t.version() == 0 && err == nil { // no training would correct the model
+		err = s.reload(ctx, try.TaskKey)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("void a report: what answers depend on could not be read again; the next training corrects it", "task", try.TaskKey.String(), "err", err)
+	}
+}
+
+// void has the model forget a lower bound by a report that was taken back.
+func (t *task) void(try *sizing.TryKey) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.recent = slices.DeleteFunc(t.recent, func(told fitting.Told) bool {
+		return told.Run == try.Run() && told.Try == try.Number
+	})
+	if t.model != untaught && t.latent.Load() == nil {
+		t.model.Void(try.Run(), try.Number)
+	}
+}
