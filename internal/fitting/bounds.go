@@ -70,14 +70,15 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 }
 
 // boundedRisk is P(peak > limit) of a first try. Where a run with the same features was
-// killed at what the models answer, or above, their promise is refuted: the risk is that
-// of a peak above the kill.
+// killed at what the models answer, or above, their promise is half refuted: if the
+// features determine the peak, the risk is that of a peak above the kill, and if they do
+// not, it is that of any run. Nobody knows which, so the mean is promised.
 func (m *Model) boundedRisk(p *experts.Point, q Question, d *bounded, a experts.Answer, b *buffers) float64 {
-	refuted := d.killed >= d.model && d.needed <= d.killed
-	if refuted {
-		q.Above = d.killed
-	}
 	risk := m.risk(p, q, d.limit, a, b)
+	if d.killed >= d.model && d.needed <= d.killed {
+		q.Above = d.killed
+		risk = (risk + m.risk(p, q, d.limit, a, b)) / 2
+	}
 	if d.limit < d.needed {
 		risk = max(risk, 0.5) // a run with the same features needed more
 	}
@@ -93,15 +94,15 @@ func (d *bounded) explain(q Question) string {
 	case byGrid:
 		text = "rounded up to the next of the policy's bins"
 	case byKill:
-		text = fmt.Sprintf("raised: %s was OOM-killed with the same features", d.killed)
+		text = fmt.Sprintf("raised: %s was OOM-killed with the same features", d.killed.RoundUp(sizing.MiB))
 	case byPeak:
-		text = fmt.Sprintf("raised: after an OOM kill, a run with the same features needed %s", d.needed)
+		text = fmt.Sprintf("raised: after an OOM kill, a run with the same features needed %s", d.needed.RoundUp(sizing.MiB))
 	case byFloor:
 		text = fmt.Sprintf("raised to the policy's floor of %s", q.Floor.Approx())
 	case byCap:
 		text = fmt.Sprintf("at the cap of %s (%s)", q.Cap.Approx(), capRules[q.CapBy])
 		if known := max(d.killed, d.needed-1); known >= d.limit {
-			text += fmt.Sprintf(", though %s was too little for the same features", known)
+			text += fmt.Sprintf(", though %s was too little for the same features", known.RoundUp(sizing.MiB))
 		}
 	}
 	return text + "; "
