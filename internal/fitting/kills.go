@@ -117,6 +117,12 @@ func withoutTry(kills []knownKill, run uint64, try int) []knownKill {
 	return slices.DeleteFunc(kills, func(k knownKill) bool { return k.Run == run && k.Try == try })
 }
 
+// escalates reports whether a kill continues those of its run: then it is no mistaken unit,
+// however large, and counts for the same features even in quarantine.
+func escalates(kills []knownKill, run uint64, killed sizing.Bytes) bool {
+	return slices.ContainsFunc(kills, func(k knownKill) bool { return k.Run == run && k.Killed < killed })
+}
+
 // Void takes a report of a try back as far as it set a lower bound. The rest waits for
 // the training.
 func (m *Model) Void(run uint64, try int) {
@@ -124,8 +130,8 @@ func (m *Model) Void(run uint64, try int) {
 	m.KnownKills = withoutTry(m.KnownKills, run, try)
 }
 
-// readKills derives the known kills from a history, in the order of arrival: by the whole
-// schema, and without the rows in quarantine.
+// readKills derives the known kills from a history, in the order of arrival, by the whole
+// schema.
 func (m *Model) readKills(h *sizing.History) {
 	order := make([]*sizing.HistoryRow, len(h.Rows))
 	for i := range h.Rows {
@@ -137,10 +143,14 @@ func (m *Model) readKills(h *sizing.History) {
 	for _, r := range order {
 		peak, censoring := r.Peak()
 		measured := censoring == sizing.Exact && len(m.KnownKills) > 0
-		if held[r.Seq] || !measured && censoring != sizing.AtLeast {
+		if !measured && censoring != sizing.AtLeast {
 			continue
 		}
-		t := Told{Seq: r.Seq, Run: sizing.RunHash(r.RunID, r.MapIndex), Try: r.Try, Peak: peak}
+		run := sizing.RunHash(r.RunID, r.MapIndex)
+		if held[r.Seq] && (measured || !escalates(m.KnownKills, run, peak)) {
+			continue
+		}
+		t := Told{Seq: r.Seq, Run: run, Try: r.Try, Peak: peak}
 		key := featureKey(&h.Schema, cellsOf(&h.Schema, r.Features))
 		if measured {
 			m.KnownKills = withPeak(m.KnownKills, &t, key)

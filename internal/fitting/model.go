@@ -110,9 +110,8 @@ func New() *Model {
 // count: a leak must not raise its own cap.
 func (m *Model) LargestPeak() sizing.Bytes { return m.Largest }
 
-// LargestNeeded is the largest measured peak or killed allocation so far: a run needed
-// that much at least.
-func (m *Model) LargestNeeded() sizing.Bytes { return max(m.Largest, m.Bound) }
+// LargestKilled is the largest allocation that was killed so far; zero if none was.
+func (m *Model) LargestKilled() sizing.Bytes { return m.Bound }
 
 // LargestStarted is the largest allocation that a pod was started with.
 func (m *Model) LargestStarted() sizing.Bytes { return m.Started }
@@ -142,7 +141,11 @@ func (m *Model) Learn(t Told) {
 		m.learnRow(&r, t.Seq)
 		m.early(r)
 	case sizing.AtLeast:
+		escalated := escalates(m.KnownKills, t.Run, t.Peak)
 		if m.quarantine(&t) {
+			if escalated {
+				m.learnKill(&t)
+			}
 			return
 		}
 		if m.young() {

@@ -107,7 +107,13 @@ func (s *Service) catchUp(ctx context.Context, key sizing.TaskKey) {
 // reload reads a task's policy and active model, lets the model learn what arrived
 // since it was trained, and swaps it in. A model that cannot be opened leaves the
 // last good one answering; a task that is gone is forgotten.
-func (s *Service) reload(ctx context.Context, key sizing.TaskKey) (err error) {
+func (s *Service) reload(ctx context.Context, key sizing.TaskKey) error {
+	return s.readTask(ctx, key, false)
+}
+
+// readTask is reload; anew: also where the active model answers already, for what it
+// learned here since has changed.
+func (s *Service) readTask(ctx context.Context, key sizing.TaskKey, anew bool) (err error) {
 	defer func() { // one task must not end the process that answers for all
 		if r := recover(); r != nil {
 			err = fmt.Errorf("it panicked, please report this: %v\n%s", r, debug.Stack())
@@ -127,7 +133,7 @@ func (s *Service) reload(ctx context.Context, key sizing.TaskKey) (err error) {
 	}
 	model := untaught // of a young task: all of its rows are its tail
 	if err == nil {
-		if t.answersBy(&stored) {
+		if !anew && t.answersBy(&stored) {
 			return nil
 		}
 		if model, err = fitting.Open(stored.Blob); err != nil {

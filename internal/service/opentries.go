@@ -104,20 +104,25 @@ func (o *open) leastRefused(known sizing.Bytes, since time.Time) sizing.Bytes {
 // another reason than its size.
 const leastNode = sizing.GiB
 
-// ceilingAt is the most that first tries are granted while more is known to fit no node;
-// zero if nothing is. It is half of what was refused, but never below what runs are known
-// to need, what was started before, or the policy's floor. After a kill, above is what was
-// killed: then it is half way from there to what was refused.
+// ceilingAt is the most that is granted while more is known to fit no node; zero if
+// nothing is. It is half of what was refused, but never below a measured peak, a size that
+// was started, or the policy's floor, and always above what was killed: above is what this
+// run was killed with.
 func (t *task) ceilingAt(now time.Time, floor, above sizing.Bytes) sizing.Bytes {
-	known := max(t.model.LargestStarted(), t.model.LargestNeeded(), floor, above, leastNode)
-	refused := t.open.leastRefused(known, now.Add(-t.unfitFor))
-	switch {
-	case refused == 0:
+	held := max(t.model.LargestStarted(), t.model.LargestPeak(), floor, leastNode)
+	killed := max(t.model.LargestKilled(), above)
+	refused := t.open.leastRefused(max(held, killed), now.Add(-t.unfitFor))
+	if refused == 0 {
 		return 0
-	case known == above:
-		return above + (refused-above)/2
 	}
-	return max(refused/2, known)
+	ceiling := max(refused/2, held)
+	if ceiling > killed {
+		return ceiling
+	}
+	if between := killed + (refused-killed)/2; between > killed {
+		return between
+	}
+	return 0 // nothing fits between the two
 }
 
 // restore derives the watch of a task from what is stored, after a restart or after a
@@ -158,21 +163,23 @@ func (o *open) replay(granted []store.Granted) {
 	}
 }
 
-// withdrawn forgets what this replica knew by a report that was taken back.
+// withdrawn forgets what this replica knew by a report that was taken back: it reads the
+// task again, as it is stored now.
 func (s *Service) withdrawn(ctx context.Context, try *sizing.TryKey) {
 	t := s.tasks.find(try.TaskKey)
-	if t == nil {
+	if t == nil || t.latent.Load() != nil {
 		return
 	}
 	t.void(try)
 	t.open.closed(try)
 	s.receipts.flush(ctx) // what is queued must be found
-	err := s.restore(ctx, t, try.TaskKey)
-	if t.version() == 0 && err == nil { // no training would correct the model
-		err = s.reload(ctx, try.TaskKey)
+	err := s.readTask(ctx, try.TaskKey, true)
+	if err == nil {
+		t.void(try) // a published model may still hold it
+		err = s.restore(ctx, t, try.TaskKey)
 	}
 	if err != nil && ctx.Err() == nil {
-		s.log.Warn("void a report: what answers depend on could not be read again; the next training corrects it", "task", try.TaskKey.String(), "err", err)
+		s.log.Warn("void a report: the task could not be read again; the next training corrects it", "task", try.TaskKey.String(), "err", err)
 	}
 }
 
@@ -183,7 +190,7 @@ func (t *task) void(try *sizing.TryKey) {
 	t.recent = slices.DeleteFunc(t.recent, func(told fitting.Told) bool {
 		return told.Run == try.Run() && told.Try == try.Number
 	})
-	if t.model != untaught && t.latent.Load() == nil {
+	if t.model != untaught {
 		t.model.Void(try.Run(), try.Number)
 	}
 }
