@@ -125,8 +125,8 @@ func (t *task) ceilingAt(now time.Time, floor, above sizing.Bytes) sizing.Bytes 
 	return 0 // nothing fits between the two
 }
 
-// restore derives the watch of a task from what is stored, after a restart or after a
-// report was taken back.
+// restore derives the watch of a task, and what its open tries were answered, from what is
+// stored, after a restart or after a report was taken back.
 func (s *Service) restore(ctx context.Context, t *task, key sizing.TaskKey) error {
 	now := s.cfg.Now()
 	refused, err := s.store.Refusals(ctx, key, now.Add(-s.cfg.UnfitFor), refusalsKept)
@@ -136,6 +136,9 @@ func (s *Service) restore(ctx context.Context, t *task, key sizing.TaskKey) erro
 	granted, err := s.store.Granted(ctx, key, now.Add(-fitting.GuardFor), fitting.GuardRuns)
 	if err != nil {
 		return err
+	}
+	for i := range granted {
+		s.tries.restore(key, &granted[i])
 	}
 	t.open.mu.Lock()
 	defer t.open.mu.Unlock()

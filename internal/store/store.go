@@ -112,9 +112,11 @@ type Granted struct {
 	MapIndex int
 	Try      int
 	Promised *float64 // nil: nothing was
-	Lifted   bool     // an answer after a kill of the run that was to be applied
+	Limit    sizing.Bytes
+	Lifted   bool // an answer after a kill of the run that was to be applied
 	At       time.Time
-	Outcome  sizing.Outcome // UnknownOutcome: not reported
+	Outcome  sizing.Outcome  // UnknownOutcome: not reported
+	Features sizing.Features // of tries that were not reported; nil: not known
 }
 
 // Receipts are the stored answers.

@@ -11,17 +11,18 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// grantedSQL reads the body of later tries only: there are few, and a body is large.
+// grantedSQL looks into the bodies of later tries and of open ones only: a body is large.
 const grantedSQL = `
 	WITH newest AS (
-		SELECT run_id, map_index, try_number, promised, at, prediction_id,
+		SELECT run_id, map_index, try_number, promised, task_limit, at, prediction_id, body,
 			CASE WHEN try_number > 1 THEN
 				coalesce(body -> 'Allocation' ->> 'Source', '') = 'lift' AND body -> 'Allocation' ->> 'Shadow' IS NULL
 			ELSE false END AS lifted
 		FROM receipt
 		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3 AND at >= $4 AND run_id <> ''
 		ORDER BY at DESC LIMIT $5)
-	SELECT newest.run_id, newest.map_index, newest.try_number, promised, newest.at, lifted, coalesce(outcome, 0)
+	SELECT newest.run_id, newest.map_index, newest.try_number, promised, coalesce(task_limit, 0), newest.at, lifted, coalesce(outcome, 0),
+		CASE WHEN outcome IS NULL THEN body -> 'Ask' -> 'Features' END
 	FROM newest
 	LEFT JOIN task ON task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
 	LEFT JOIN observation ON observation.task = task.id AND observation.run_id = newest.run_id
@@ -35,7 +36,7 @@ func (s *Store) Granted(ctx context.Context, task sizing.TaskKey, since time.Tim
 		return nil, explain("list granted tries", err)
 	}
 	granted, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g store.Granted, err error) {
-		err = row.Scan(&g.RunID, &g.MapIndex, &g.Try, &g.Promised, &g.At, &g.Lifted, &g.Outcome)
+		err = row.Scan(&g.RunID, &g.MapIndex, &g.Try, &g.Promised, &g.Limit, &g.At, &g.Lifted, &g.Outcome, &g.Features)
 		g.At = g.At.UTC()
 		return g, err
 	})

@@ -35,11 +35,12 @@ func examineOpenTries(t *testing.T, open func(*testing.T) store.Store) {
 		got, err := st.Granted(t.Context(), key, noon.Add(-time.Minute), 100)
 		require.NoError(t, err)
 		tenth, fifth := 0.1, 0.2
+		limit, n := 2*sizing.GiB, sizing.Features{"n": sizing.NumberValue(1)}
 		require.Equal(t, []store.Granted{
-			{RunID: "open", MapIndex: sizing.NoMap, Try: 1, Promised: &tenth, At: noon},
-			{RunID: "killed", MapIndex: sizing.NoMap, Try: 1, At: noon.Add(time.Second), Outcome: sizing.OOMKilled},
-			{RunID: "killed", MapIndex: sizing.NoMap, Try: 2, Promised: &fifth, Lifted: true, At: noon.Add(2 * time.Second)},
-			{RunID: "killed", MapIndex: sizing.NoMap, Try: 2, At: noon.Add(3 * time.Second)},
+			{RunID: "open", MapIndex: sizing.NoMap, Try: 1, Promised: &tenth, Limit: limit, At: noon, Features: n},
+			{RunID: "killed", MapIndex: sizing.NoMap, Try: 1, Limit: limit, At: noon.Add(time.Second), Outcome: sizing.OOMKilled},
+			{RunID: "killed", MapIndex: sizing.NoMap, Try: 2, Promised: &fifth, Limit: limit, Lifted: true, At: noon.Add(2 * time.Second), Features: n},
+			{RunID: "killed", MapIndex: sizing.NoMap, Try: 2, Limit: limit, At: noon.Add(3 * time.Second), Features: n},
 		}, got)
 		newest, err := st.Granted(t.Context(), key, noon.Add(-time.Minute), 1)
 		require.NoError(t, err)
