@@ -98,7 +98,7 @@ func TestTheReasonNamesTheKill(t *testing.T) {
 	assert.Equal(t, q.Cap, capped.Limit, "the cap wins")
 	assert.Contains(t, capped.Reason, "at the cap of")
 	assert.Contains(t, capped.Reason, kill.String()+" was too little for the same features")
-	assert.Greater(t, *capped.Promised, 0.5, "and the promise says so")
+	assert.GreaterOrEqual(t, *capped.Promised, 0.5, "and the promise says so")
 	q.Cap = 1000 * gib
 	q.Above, q.Lifts = gib/8, 3
 	lifted := k.model.Size(q)
