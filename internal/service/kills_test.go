@@ -244,3 +244,73 @@ func TestKillsOfATaskWithoutAModelSurviveARestart(t *testing.T) {
 	require.NoError(t, other.Void(t.Context(), try("load", "r", 1)))
 	assert.Equal(t, 2*gib, other.answer(a).Memory.Limit, "voided, it is as if nothing had been said")
 }
+
+func TestOpenRetriesFollowARenameAndGoWithTheirTask(t *testing.T) {
+	r := newReplica(t)
+	r.steadily("before", 60)
+	_, err := r.Train(t.Context(), task("load"))
+	require.NoError(t, err)
+	for i := range 12 {
+		a := steady("burst")
+		a.Try.MapIndex = i
+		r.lift(a, r.answer(a).Memory.Limit)
+	}
+	probe := func(name string) sizing.Ask {
+		a := steady("")
+		a.Try.TaskKey, a.Features = task(name), sizing.Features{"region": sizing.TextValue("apac")}
+		return a
+	}
+	require.Contains(t, r.answer(probe("load")).Reason, "widened")
+	require.NoError(t, r.Rename(t.Context(), task("load"), task("moved")))
+	assert.Contains(t, r.answer(probe("moved")).Reason, "widened")
+	assert.Equal(t, sizing.FromRequested, r.answer(probe("load")).Source)
+	require.NoError(t, r.DeleteTask(t.Context(), task("moved")))
+	assert.NotContains(t, r.answer(probe("moved")).Reason, "widened")
+}
+
+// The end of a retry is reported without features, as a caller that only knows the run does.
+func TestARetryWithoutFeaturesIsThatOfItsRun(t *testing.T) {
+	r := newReplica(t)
+	r.taught("load", 40)
+	a := ask("load", "r")
+	killed := r.answer(a).Memory.Limit
+	r.lift(a, killed)
+	r.tell(sizing.Observation{Try: try("load", "r", 2), Outcome: sizing.Success, MemoryMax: 2 * killed, Duration: time.Minute, Allocated: sizing.Resources{Memory: 3 * killed}})
+	history := r.history("load")
+	last := history.Rows[len(history.Rows)-1]
+	assert.Equal(t, a.Features, history.Schema.Features(last.Features))
+	for _, claim := range []string{"at once", "trained"} {
+		assert.GreaterOrEqual(t, r.answer(ask("load", "")).Memory.Limit, 2*killed, claim)
+		_, err := r.Train(t.Context(), task("load"))
+		require.NoError(t, err)
+	}
+	other := join(t, r.dsn, service.Config{}).start()
+	assert.GreaterOrEqual(t, other.answer(ask("load", "")).Memory.Limit, 2*killed, "another replica")
+}
+
+func TestAKnownKillReachesOtherReplicasAndImports(t *testing.T) {
+	r := newReplica(t).start()
+	r.taught("load", 40)
+	other := join(t, r.dsn, service.Config{}).start()
+	killed := other.answer(ask("load", "")).Memory.Limit + sizing.MiB
+	r.tell(sizing.Observation{Try: try("load", "r", 1), Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: killed}, Features: rows(4)})
+	require.Greater(t, r.answer(ask("load", "")).Memory.Limit, killed)
+	_, err := r.Train(t.Context(), task("load"))
+	require.NoError(t, err)
+	other.until(func() bool { return other.answer(ask("load", "")).Memory.Limit > killed }, "by the training's notification")
+
+	imported := make([]sizing.Observation, 0, 201)
+	for i := range 200 { // more than are learned at once
+		o := success("bulk", i, 200)
+		imported = append(imported, o)
+	}
+	kill := sizing.Observation{Try: try("bulk", "dead", 1), Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: 3 * gib}, Features: rows(4.7)}
+	r.tell(append(imported, kill)...)
+	question := ask("bulk", "")
+	question.Features = rows(4.7)
+	r.until(func() bool { return r.told("bulk") == 201 }, "learned")
+	assert.Greater(t, r.answer(question).Memory.Limit, 3*gib)
+	_, err = r.Train(t.Context(), task("bulk"))
+	require.NoError(t, err)
+	assert.Greater(t, r.answer(question).Memory.Limit, 3*gib)
+}
