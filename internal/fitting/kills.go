@@ -165,6 +165,9 @@ func (m *Model) readKills(h *sizing.History) {
 // needed. Both are zero where nothing is known.
 type evidence struct{ killed, needed sizing.Bytes }
 
+// tooLittle is the largest amount that is refuted; zero if none is.
+func (e evidence) tooLittle() sizing.Bytes { return max(e.killed, e.needed-1, 0) }
+
 func (m *Model) evidence(cells []sizing.Value) (e evidence) {
 	if len(m.KnownKills) == 0 {
 		return e

@@ -35,6 +35,8 @@ type Sized struct {
 	Source   sizing.Source
 	Reason   string
 	Guard    sizing.Guard
+
+	TooLittle sizing.Bytes // what runs with the same features are known to need more than; zero: nothing is known
 }
 
 // Size answers a question.
@@ -53,7 +55,8 @@ func (m *Model) Size(q Question) Sized {
 	var bounds bounded
 	var risk float64
 	if q.Above > 0 {
-		q.Above = max(q.Above, m.evidence(b.cells).killed)
+		known := m.evidence(b.cells)
+		q.Above, s.TooLittle = max(q.Above, known.killed), known.tooLittle()
 		s.Limit, s.Ladder = m.lifted(&p, q, b)
 		risk = m.risk(&p, q, s.Limit, answer, b)
 	} else {
@@ -86,6 +89,8 @@ func (m *Model) unknown(q Question) Sized {
 	switch {
 	case q.Above > 0:
 		risk := 0.5 // nobody knows
+		s.TooLittle = m.evidence(m.cells(q.Features, nil)).tooLittle()
+		q.Above = max(q.Above, s.TooLittle)
 		s.Limit, s.Promised, s.Source = max(s.Limit, q.Above.Times(2).RoundUp(sizing.MiB)), &risk, sizing.FromLift
 		s.Reason = "no peak is known of this task yet: twice what was killed"
 	case m.Enough.Runs > 0 && s.Limit <= m.Bound:

@@ -72,6 +72,9 @@ func (w *interleaving) check(ask sizing.Ask, a *sizing.Allocation, input int) {
 	about := fmt.Sprintf("run %q try %d: %s, %s", ask.Try.RunID, ask.Try.Number, a.Memory.Limit, a.Reason)
 	require.GreaterOrEqual(w.t, a.Memory.Limit, w.floor, about)
 	require.LessOrEqual(w.t, a.Memory.Limit, most, about)
+	for i := range a.Ladder {
+		require.True(w.t, a.Ladder[0] == a.Memory.Limit && (i == 0 || a.Ladder[i] > a.Ladder[i-1]), "ladder %v: %s", a.Ladder, about)
+	}
 	if p := a.Risk.Promised; p != nil {
 		require.True(w.t, *p >= 0 && *p <= 1, about)
 	}
@@ -192,8 +195,13 @@ func TestAnyInterleavingKeepsTheBoundsAndSurvivesRestarts(t *testing.T) {
 			}
 			for range 150 {
 				switch n := w.rng.IntN(20); {
-				case n < 8 || len(w.open) == 0:
+				case n < 7 || len(w.open) == 0:
 					w.begin()
+				case n == 7: // asked again, after others were killed
+					p := w.open[w.rng.IntN(len(w.open))]
+					a := w.answer(p.ask)
+					w.check(p.ask, a, p.input)
+					p.granted = a.Memory.Limit
 				case n < 17:
 					w.end(w.rng.IntN(len(w.open)))
 				case n == 17:

@@ -168,14 +168,15 @@ func lowerCap(a, b sizing.Bytes) sizing.Bytes {
 }
 
 // lift turns an answer into that of a later try: what /retry-lift said, unless a
-// lower cap was set since, else the same arithmetic on the same kills.
+// lower cap was set or a run with the same features was killed there since, else the same
+// arithmetic on the same kills.
 func (t *task) lift(sized *fitting.Sized, q fitting.Question, run lifted, policy sizing.Policy, hardCap sizing.Bytes) {
 	sized.Source = sizing.FromLift
 	limit := run.granted
 	if hardCap > 0 {
 		limit = min(limit, hardCap)
 	}
-	if limit <= q.Above {
+	if limit <= max(q.Above, sized.TooLittle) {
 		state := sizing.LiftState{
 			Failed: q.Above, Ceiling: q.Cap, Kills: len(run.killed), MaxLifts: *policy.MaxLifts, Ladder: sized.Ladder,
 		}
@@ -186,6 +187,13 @@ func (t *task) lift(sized *fitting.Sized, q fitting.Question, run lifted, policy
 	if limit != sized.Limit {
 		sized.Limit = limit
 		sized.Promised = t.model.Risk(q, limit)
+		ladder := []sizing.Bytes{limit} // the memo shares the other one
+		for _, rung := range sized.Ladder {
+			if rung > limit {
+				ladder = append(ladder, rung)
+			}
+		}
+		sized.Ladder = ladder
 	}
 	sized.Reason = fmt.Sprintf("an earlier try was OOM-killed at %s, so the peak is above it; %s",
 		q.Above.Approx(), sized.Reason)
