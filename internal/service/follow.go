@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/fitting"
@@ -50,14 +51,14 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // that was not heard of here, the version is enough until somebody asks.
 func (s *Service) resync(ctx context.Context) {
 	began := time.Now()
+	unpublished, err := s.store.Unpublished(ctx) // before the others: what is published in between is listed there
+	if err != nil {
+		s.log.Warn("tasks without a model could not be listed", "err", err)
+		return
+	}
 	versions, err := s.store.ActiveVersions(ctx)
 	if err != nil {
 		s.log.Warn("models could not be listed", "err", err)
-		return
-	}
-	unpublished, err := s.store.Unpublished(ctx)
-	if err != nil {
-		s.log.Warn("tasks without a model could not be listed", "err", err)
 		return
 	}
 	for _, key := range unpublished {
@@ -78,7 +79,10 @@ func (s *Service) resync(ctx context.Context) {
 	}
 	for _, key := range s.tasks.keys() {
 		t := s.tasks.find(key)
-		if _, active := versions[key]; !active && t != nil && t.latent.Load() == nil {
+		if _, active := versions[key]; active || t == nil {
+			continue
+		}
+		if t.latent.Load() == nil || !slices.Contains(unpublished, key) {
 			s.catchUp(ctx, key) // deleted, renamed, or published since we listed
 		}
 	}
