@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/fitting"
@@ -61,7 +60,9 @@ func (s *Service) resync(ctx context.Context) {
 		s.log.Warn("models could not be listed", "err", err)
 		return
 	}
+	young := make(map[sizing.TaskKey]bool, len(unpublished))
 	for _, key := range unpublished {
+		young[key] = true
 		s.tasks.list(key, 0)
 	}
 	var changed []sizing.TaskKey
@@ -82,7 +83,7 @@ func (s *Service) resync(ctx context.Context) {
 		if _, active := versions[key]; active || t == nil {
 			continue
 		}
-		if t.latent.Load() == nil || !slices.Contains(unpublished, key) {
+		if t.latent.Load() == nil || !young[key] {
 			s.catchUp(ctx, key) // deleted, renamed, or published since we listed
 		}
 	}
