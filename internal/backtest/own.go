@@ -53,18 +53,22 @@ func (p *own) Predict(q Question) Answer {
 	policy := sizing.Policy{}.WithDefaults()
 	asked := fitting.Question{
 		Features: q.Features, Requested: q.static(), Cap: q.reach(), RiskTarget: policy.RiskTarget, Above: q.Above,
-		Lifts: max(0, *policy.MaxLifts-max(0, q.Try.Number-2)), Widen: l.open.Widen(),
+		Lifts: max(0, *policy.MaxLifts-max(0, q.Try.Number-2)), Widen: l.open.Widen(q.StartedAt),
 	}
 	sized := l.model.Size(asked)
 	if q.Above > 0 {
 		state := sizing.LiftState{
 			Failed: q.Above, Ceiling: asked.Cap, Kills: q.Try.Number - 1, MaxLifts: *policy.MaxLifts, Ladder: sized.Ladder,
 		}
-		return Answer{Limit: state.Decide(sizing.OOMKilled).Memory.Limit} // zero where the brakes say no
+		lift := state.Decide(sizing.OOMKilled)
+		if lift.Retry {
+			l.open.Retry(q.Try.Run(), q.Try.Number)
+		}
+		return Answer{Limit: lift.Memory.Limit} // zero where the brakes say no
 	}
 	if sized.Promised != nil {
 		l.promised[q.Try] = sized.Promised
-		l.open.Granted(*sized.Promised)
+		l.open.Grant(q.Try.Run(), *sized.Promised, q.StartedAt)
 	}
 	return Answer{Limit: sized.Limit, Promised: sized.Promised}
 }
@@ -76,7 +80,7 @@ func (p *own) Learn(o Outcome) error {
 	l.history.Total++
 	row := l.row(&o)
 	l.history.Rows = append(l.history.Rows, row)
-	l.ended(&o, row.Promised)
+	l.ended(&o)
 	told := fitting.ToldOf(&l.history.Schema, &row)
 	told.Features = o.Features // as they were sent: the schema may not hold all of them
 	before := l.model.Pool()
@@ -94,16 +98,12 @@ func (p *own) Learn(o Outcome) error {
 }
 
 // ended tells the guard what came of a try.
-func (l *learner) ended(o *Outcome, promised *float64) {
-	switch {
-	case promised != nil:
-		l.open.Ended(*promised, false)
-		if o.Killed {
-			l.open.Killed()
-		}
-	case o.Try.Number > 1 && !o.Killed:
-		l.open.Ended(0, true)
+func (l *learner) ended(o *Outcome) {
+	if o.Killed {
+		l.open.Kill(o.Try.Run(), o.Try.Number)
+		return
 	}
+	l.open.Forget(o.Try.Run())
 }
 
 // row is an outcome as a store would keep it.

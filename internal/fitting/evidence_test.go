@@ -144,7 +144,7 @@ func TestKillsWithoutASuccessCountInThePromise(t *testing.T) {
 	assert.Less(t, before, 0.02)
 	assert.Greater(t, after, 0.2)
 	assert.Greater(t, high, 0.03, "an amount above the kills may still be too little")
-	assert.Less(t, high, after)
+	assert.LessOrEqual(t, high, after)
 	for range 300 {
 		k.success(nil, 2)
 	}
@@ -156,9 +156,12 @@ func TestAResolvedKillDoesNotCount(t *testing.T) {
 	for range 60 {
 		k.success(nil, 2)
 	}
-	for range 10 {
-		k.told(nil, killed(2.1))
-		k.told(nil, sizing.HistoryRow{Outcome: sizing.Success, MemoryMax: bytes(3), Duration: time.Hour, Try: 2})
+	for n := range 10 {
+		run := fmt.Sprint("lifted-", n)
+		kill := killed(2.1)
+		kill.RunID = run
+		k.told(nil, kill)
+		k.told(nil, sizing.HistoryRow{RunID: run, Outcome: sizing.Success, MemoryMax: bytes(3), Duration: time.Hour, Try: 2})
 	}
 	q := question(nil)
 	q.Floor = 16 * gib

@@ -101,6 +101,7 @@ func (m *Model) finish(h *sizing.History, champion bool) (*Model, Outcome, error
 	if err := m.describe(h); err != nil {
 		return nil, Outcome{}, err
 	}
+	m.readKills(h)
 	return m, out, nil
 }
 
@@ -122,7 +123,8 @@ func (m *Model) knowsVoided(h *sizing.History) bool {
 		return seq >= from && !there
 	}
 	return slices.ContainsFunc(m.Honest, func(e honest) bool { return gone(e.Seq) }) ||
-		slices.ContainsFunc(m.Held, func(h quarantined) bool { return gone(h.Seq) })
+		slices.ContainsFunc(m.Held, func(h quarantined) bool { return gone(h.Seq) }) ||
+		slices.ContainsFunc(m.KnownKills, func(k knownKill) bool { return gone(k.Seq) })
 }
 
 const (

@@ -19,8 +19,3 @@ func (m *Model) least(q Question) sizing.Bytes {
 func (m *Model) hasHeld(b sizing.Bytes) bool {
 	return m.Experts.Told > 0 && m.Largest <= b && m.Bound < b
 }
-
-// raised reports whether the minimum grant decided an answer.
-func raised(q Question, limit sizing.Bytes, amount float64) bool {
-	return q.Least > 0 && q.Above == 0 && limit >= q.Least && onGrid(q, amount*max(1, q.Widen)) < q.Least
-}

@@ -33,6 +33,8 @@ type Told struct {
 	Allocated sizing.Resources
 	FirstTry  bool
 	Promised  *float64 // the risk that was promised of it; nil where none was
+	Run       uint64   `cbor:",omitzero"` // sizing.RunHash of its run
+	Try       int      `cbor:",omitzero"`
 }
 
 // ToldOf reads a stored row.
@@ -42,6 +44,7 @@ func ToldOf(schema *sizing.Schema, r *sizing.HistoryRow) Told {
 		Seq: r.Seq, Features: schema.Features(r.Features), Outcome: r.Outcome, Peak: peak, Censoring: censoring,
 		CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Allocated: r.Allocated,
 		FirstTry: r.Try == 1, Promised: r.Promised,
+		Run: sizing.RunHash(r.RunID, r.MapIndex), Try: r.Try,
 	}
 }
 
@@ -77,6 +80,9 @@ type Model struct {
 	Ambiguity  string
 	LastExam   Exam
 
+	KnownKills []knownKill `cbor:",omitempty"` // oldest first
+	Enough     enough      `cbor:",omitzero"`
+
 	stamp uint64 // of its state: no other model, and none later, has the same
 }
 
@@ -106,6 +112,9 @@ func New() *Model {
 // count: a leak must not raise its own cap.
 func (m *Model) LargestPeak() sizing.Bytes { return m.Largest }
 
+// LargestKilled is the largest allocation that was killed so far; zero if none was.
+func (m *Model) LargestKilled() sizing.Bytes { return m.Bound }
+
 // LargestStarted is the largest allocation that a pod was started with.
 func (m *Model) LargestStarted() sizing.Bytes { return m.Started }
 
@@ -129,11 +138,14 @@ func (m *Model) Learn(t Told) {
 		m.learnExact(&t)
 		m.reconsider()
 	case sizing.AtLeast:
-		if !m.quarantine(&t) {
-			m.compareRequest(&t)
-			m.Unresolved.learn(&t)
-			m.bound(t.Peak)
+		escalated := escalates(m.KnownKills, t.Run, t.Peak)
+		if m.quarantine(&t) {
+			if escalated {
+				m.learnKill(&t)
+			}
+			return
 		}
+		m.learnBound(&t)
 	case sizing.AtMost:
 		m.Unresolved.learn(&t)
 	}
@@ -147,12 +159,24 @@ func (m *Model) learnExact(t *Told) {
 	m.compareRequest(t)
 	m.Unresolved.learn(t)
 	r := m.rowOf(t)
+	m.learnPeak(t)
 	m.learnRow(&r, t.Seq)
 	m.early(r)
 }
 
-// bound takes in that a try was killed with b.
-func (m *Model) bound(b sizing.Bytes) {
+// learnBound takes in a kill.
+func (m *Model) learnBound(t *Told) {
+	if m.young() {
+		m.admit(t.Features)
+	}
+	m.compareRequest(t)
+	m.Unresolved.learn(t)
+	m.raiseBound(t.Peak)
+	m.learnKill(t)
+}
+
+// raiseBound takes in that a try was killed with b.
+func (m *Model) raiseBound(b sizing.Bytes) {
 	m.Bound = max(m.Bound, b)
 	if m.Experts.Told > 0 {
 		m.Experts.MaxPeak = max(m.Experts.MaxPeak, float64(b))
@@ -165,6 +189,10 @@ func (m *Model) count(t *Told) {
 	m.LastSeq = max(m.LastSeq, t.Seq)
 	if t.Outcome.OOM() {
 		m.Kills++
+	}
+	if t.Censoring == sizing.AtMost {
+		m.Enough.Runs++
+		m.Enough.Largest = max(m.Enough.Largest, t.Peak)
 	}
 	if t.Outcome != sizing.Unschedulable {
 		m.Started = max(m.Started, t.Allocated.Memory)
@@ -311,6 +339,12 @@ type Pool = experts.Pool
 // Guard watches the open tries of a task: see Question.Widen. It is kept by who
 // knows what is open, not by the Model.
 type Guard = experts.Guard
+
+// Limits of what a Guard watches.
+const (
+	GuardRuns = experts.GuardRuns
+	GuardFor  = experts.GuardFor
+)
 
 // Heed lets the answers follow what the DAG's tasks learned together.
 func (m *Model) Heed(pool *Pool) {

@@ -233,6 +233,7 @@ type buffers struct {
 	line, tree []float64
 	rungs      []float64
 	edges      []float64
+	above      []sizing.Bytes
 	scratch    experts.Scratch
 	signals    [signalCount]float64
 	edge       []sizing.Value

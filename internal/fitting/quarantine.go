@@ -272,7 +272,7 @@ func (m *Model) release(i int) {
 	t := m.Held[i].Told
 	m.Held = slices.Delete(m.Held, i, i+1)
 	if t.Censoring == sizing.AtLeast {
-		m.bound(t.Peak)
+		m.learnBound(&t)
 		return
 	}
 	m.learnExact(&t)

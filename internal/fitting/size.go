@@ -21,6 +21,7 @@ type Question struct {
 	Lifts      int          // that may still follow; the last jumps to the cap
 	Widen      float64      // factor by the guard over open tries; none if below 1
 	Edges      sizing.Bins  // amounts are rounded up to these; none: to whole MiB
+	CapBy      CapRule      // which rule set Cap
 }
 
 // Sized is a Model's answer. Source is sizing.FromRequested where the model has
@@ -35,6 +36,8 @@ type Sized struct {
 	Source   sizing.Source
 	Reason   string
 	Guard    sizing.Guard
+
+	TooLittle sizing.Bytes // what runs with the same features are known to need more than; zero: nothing is known
 }
 
 // Size answers a question.
@@ -51,18 +54,20 @@ func (m *Model) Size(q Question) Sized {
 
 	var s Sized
 	var answer experts.Answer
+	var bounds bounded
+	var risk float64
 	if q.Above > 0 {
-		s.Ladder = m.ladder(&p, q, q.Above, b, nil)
-		s.Limit = within(q, q.Above.Times(2).RoundUp(sizing.MiB))
-		if len(s.Ladder) > 0 {
-			s.Limit = s.Ladder[0]
-		}
+		known := m.evidence(b.cells)
+		q.Above, s.TooLittle = max(q.Above, known.killed), known.tooLittle()
+		s.Limit, s.Ladder = m.lifted(&p, q, b)
+		risk = m.risk(&p, q, s.Limit, answer, b)
 	} else {
 		answer = m.answer(&p, &q, b)
-		s.Limit = within(q, onGrid(q, answer.Amount*max(1, q.Widen)))
+		bounds = m.bound(&p, q, answer, b)
+		s.Limit = bounds.limit
 		s.Ladder = m.ladder(&p, q, s.Limit, b, []sizing.Bytes{s.Limit})
+		risk = m.boundedRisk(&p, q, &bounds, answer, b)
 	}
-	risk := m.risk(&p, q, s.Limit, answer, b)
 	if s.Promised = &risk; b.beyond.far && q.Above == 0 {
 		s.Promised = nil
 	}
@@ -73,14 +78,14 @@ func (m *Model) Size(q Question) Sized {
 		s.Source = sizing.FromProfile
 	}
 	s.Guard = m.guard(&p, q, answer)
-	s.Reason = m.reason(&p, q, &s, answer, b)
+	s.Reason = m.reason(&p, q, &s, answer, &bounds, b)
 	return s
 }
 
-// unknown answers the request, unchanged but for the bounds. Where kills are all
-// that is known, it is not granted what was killed.
+// unknown answers for a task without a measured peak: the request, unchanged but for the
+// bounds; without one, what held so far. Neither is granted at or below what was killed.
 func (m *Model) unknown(q Question) Sized {
-	if q.Above == 0 && m.Bound > 0 && m.Bound >= q.Requested.Memory {
+	if q.Above == 0 && m.Bound > 0 && m.Bound >= max(q.Requested.Memory, m.Enough.Largest) {
 		return m.onlyKilled(q)
 	}
 	s := Sized{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.CPU.answer(&noCores)}
@@ -88,29 +93,52 @@ func (m *Model) unknown(q Question) Sized {
 	if len(m.Held) > 0 {
 		s.Reason = "only implausible reports are known of this task, and none confirms another: the static request, unchanged"
 	}
-	if q.Above > 0 {
+	switch {
+	case q.Above > 0:
 		risk := 0.5 // nobody knows
+		s.TooLittle = m.evidence(m.cells(q.Features, nil)).tooLittle()
+		q.Above = max(q.Above, s.TooLittle)
 		s.Limit, s.Promised, s.Source = max(s.Limit, q.Above.Times(2).RoundUp(sizing.MiB)), &risk, sizing.FromLift
-		s.Reason = "nothing is known of this task yet: twice what was killed"
+		s.Reason = "no peak is known of this task yet: twice what was killed"
+	case m.Enough.Runs > 0 && s.Limit <= m.Bound:
+		risk := m.Enough.risk()
+		s.Limit, s.Promised, s.Source = m.Enough.Largest, &risk, sizing.FromProfile
+		s.Reason = fmt.Sprintf("%s: %s", s.Limit.Approx(), m.Enough.held())
+	case m.Enough.Runs > 0:
+		s.Reason = fmt.Sprintf("the static request, unchanged: %s", m.Enough.held())
+	case m.Bound > 0:
+		s.Reason = fmt.Sprintf("the static request, unchanged: it is above %s, the largest that was OOM-killed, and no run has succeeded yet", m.Bound.Approx())
 	}
 	if s.Limit > 0 {
 		if q.Above == 0 {
 			q.Least = 0 // nothing says that the request is wrong
 		}
+		asked := s.Limit
 		s.Limit = within(q, s.Limit)
 		s.Ladder = []sizing.Bytes{s.Limit}
+		if s.Limit != asked {
+			d := bounded{limit: s.Limit, model: asked, rule: byFloor, evidence: evidence{killed: m.Bound}}
+			if s.Limit < asked || s.Limit == q.Cap {
+				d.rule = byCap
+			}
+			s.Reason = s.Limit.Approx() + ": " + d.explain(q) + s.Reason
+		}
 	}
 	return s
 }
 
-// onlyKilled answers for a task of which nothing but kills were reported: twice the
+// onlyKilled answers for a task of which no success reaches beyond its kills: twice the
 // largest, at a risk that nobody knows.
 func (m *Model) onlyKilled(q Question) Sized {
 	limit := within(q, m.Bound.Times(2).RoundUp(sizing.MiB))
 	promised := 0.5
+	why := "no run has succeeded yet"
+	if m.Enough.Runs > 0 {
+		why = m.Enough.held()
+	}
 	return Sized{
 		Limit: limit, Ladder: []sizing.Bytes{limit}, Promised: &promised, Source: sizing.FromProfile, CPU: m.CPU.answer(&noCores),
-		Reason: fmt.Sprintf("%s: twice what was killed, since no run has succeeded yet", limit.Approx()),
+		Reason: fmt.Sprintf("%s: twice what was killed, since %s", limit.Approx(), why),
 	}
 }
 
@@ -174,14 +202,19 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 	var p experts.Point
 	b.cells = m.cells(q.Features, b.cells)
 	m.Models.ask(b.cells, &p, b)
-	var answer experts.Answer
-	if q.Above == 0 {
-		answer = m.answer(&p, &q, b)
+	var risk float64
+	if q.Above > 0 {
+		q.Above = max(q.Above, m.evidence(b.cells).killed)
+		risk = m.risk(&p, q, limit, experts.Answer{}, b)
+	} else {
+		if b.beyond.far {
+			return nil
+		}
+		answer := m.answer(&p, &q, b)
+		bounds := m.bound(&p, q, answer, b)
+		bounds.limit = limit
+		risk = m.boundedRisk(&p, q, &bounds, answer, b)
 	}
-	if b.beyond.far && q.Above == 0 {
-		return nil
-	}
-	risk := m.risk(&p, q, limit, answer, b)
 	return &risk
 }
 
@@ -237,9 +270,12 @@ func (m *Model) guard(p *experts.Point, q Question, a experts.Answer) sizing.Gua
 }
 
 // reason says in one line what was granted and why.
-func (m *Model) reason(p *experts.Point, q Question, s *Sized, a experts.Answer, b *buffers) string {
+func (m *Model) reason(p *experts.Point, q Question, s *Sized, a experts.Answer, d *bounded, b *buffers) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s: ", s.Limit.Approx())
+	fmt.Fprintf(&text, "%s: %s", s.Limit.Approx(), d.explain(q))
+	if d.rule != byModel {
+		fmt.Fprintf(&text, "%s by ", d.model.Approx())
+	}
 	switch {
 	case q.Above > 0:
 		fmt.Fprintf(&text, "the next rung above %s", q.Above.Approx())
@@ -263,11 +299,8 @@ func (m *Model) reason(p *experts.Point, q Question, s *Sized, a experts.Answer,
 	if q.Widen > 1 {
 		fmt.Fprintf(&text, "; widened by %.0f %%, for more open tries were killed than promised", 100*(q.Widen-1))
 	}
-	if raised(q, s.Limit, a.Amount) {
-		text.WriteString("; raised to the minimum grant of " + q.Least.String())
-	}
 	switch requested := q.Requested.Memory; {
-	case s.Limit == q.Cap:
+	case s.Limit == q.Cap && d.rule != byCap:
 		text.WriteString("; at the cap")
 	case requested > s.Limit:
 		fmt.Fprintf(&text, "; saves %s of the %s requested", (requested - s.Limit).Approx(), requested.Approx())

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -124,19 +125,20 @@ func TestLateFeedbackIsGuarded(t *testing.T) {
 	k, rng := known(t, growing, 5, 200)
 	kills, widest := 0, 0.0
 	var guard fitting.Guard
-	for range 100 { // all of them four times as large, and none of them told yet
+	now := time.Now()
+	for run := range uint64(100) { // all of them four times as large, and none of them told yet
 		f, gibs := growing(rng)
 		q := question(f)
-		q.Widen = guard.Widen()
+		q.Widen = guard.Widen(now)
 		s := k.model.Size(q)
-		guard.Granted(*s.Promised)
+		guard.Grant(run, *s.Promised, now)
 		if bytes(4*gibs) > s.Limit {
 			kills++
 			first := killed(0)
 			first.Promised, first.Allocated.Memory = s.Promised, s.Limit
 			k.told(f, first)
-			guard.Ended(*s.Promised, false)
-			guard.Killed()
+			guard.Kill(run, 1)
+			guard.Retry(run, 2)
 		}
 		widest = max(widest, s.Guard.Params[3])
 	}

@@ -131,36 +131,26 @@ type spent struct {
 	killed                    bool
 }
 
-// launch asks for a first try, and counts what it was promised.
-func (k *task) launch(f sizing.Features) fitting.Sized {
+// launch asks for the first try of a run.
+func (k *task) launch(run int, f sizing.Features) fitting.Sized {
 	q := question(f)
-	q.Widen = k.open.Widen()
+	q.Widen = k.open.Widen(launched)
 	sized := k.model.Size(q)
 	if sized.Promised != nil {
-		k.open.Granted(*sized.Promised)
+		k.open.Grant(uint64(run), *sized.Promised, launched)
 	}
 	return sized
 }
 
-// ended tells the guard of a try that ended: again where its run was killed before.
-func (k *task) ended(promised *float64, again, killed bool) {
-	if promised != nil {
-		k.open.Ended(*promised, false)
-	}
-	switch {
-	case killed && !again:
-		k.open.Killed()
-	case again && !killed:
-		k.open.Ended(0, true)
-	}
-}
+// launched is when every run begins.
+var launched = time.Unix(0, 0)
 
 // run asks, launches, lifts after kills and tells the ends.
 func (k *task) run(f sizing.Features, gibs float64) (s spent) {
 	k.t.Helper()
 	k.runs++
 	id := fmt.Sprint("asked-", k.runs)
-	sized := k.launch(f)
+	sized := k.launch(k.runs, f)
 	if sized.Promised != nil {
 		s.promised = *sized.Promised
 	}
@@ -171,12 +161,13 @@ func (k *task) run(f sizing.Features, gibs float64) (s spent) {
 		end := measured(gibs)
 		end.RunID, end.Try, end.Promised, end.Allocated.Memory = id, try, promised, sized.Limit
 		if bytes(gibs) <= sized.Limit {
-			k.ended(promised, s.killed, false)
+			k.open.Forget(uint64(k.runs))
 			s.wasted += float64(sized.Limit)/float64(gib) - gibs
 			k.told(f, end)
 			return s
 		}
-		k.ended(promised, s.killed, true)
+		k.open.Kill(uint64(k.runs), try)
+		k.open.Retry(uint64(k.runs), try+1)
 		s.killed = true
 		s.wasted += float64(sized.Limit) / float64(gib)
 		end.Outcome, end.MemoryMax, promised = sizing.OOMKilled, 0, nil

@@ -17,8 +17,10 @@ type unresolved struct {
 
 // censored is the largest allocation that a run was killed with.
 type censored struct {
+	_      struct{} `cbor:",toarray"`
+	Run    uint64
 	Bound  float64
-	Weight float64 // of the run's first try, forgetting
+	Weight float64 // of the run, forgetting
 }
 
 const (
@@ -28,8 +30,7 @@ const (
 	unresolvedLeast  = 0.01 // weight of a kill that is forgotten
 )
 
-// learn takes in a try that ended. Tries carry no run: a later kill raises the newest kill
-// below it, and a success on a later try resolves the newest kill below its peak.
+// learn takes in a try that ended: a kill raises the bound of its run, a success resolves it.
 func (u *unresolved) learn(t *Told) {
 	killed := t.Outcome.OOM()
 	if !killed && t.Outcome != sizing.Success {
@@ -38,17 +39,17 @@ func (u *unresolved) learn(t *Told) {
 	if t.FirstTry {
 		u.fade()
 	}
-	switch below := u.newestBelow(float64(t.Peak)); {
-	case killed && t.FirstTry:
-		u.Kills = append(u.Kills, censored{Bound: float64(t.Peak), Weight: 1})
+	same := slices.IndexFunc(u.Kills, func(k censored) bool { return k.Run == t.Run })
+	switch {
+	case killed && same < 0:
+		u.Kills = append(u.Kills, censored{Run: t.Run, Bound: float64(t.Peak), Weight: 1})
 		if len(u.Kills) > unresolvedAtMost {
 			u.Kills = slices.Delete(u.Kills, 0, 1)
 		}
-	case t.FirstTry || below < 0:
 	case killed:
-		u.Kills[below].Bound = float64(t.Peak)
-	default:
-		u.Kills = slices.Delete(u.Kills, below, below+1)
+		u.Kills[same].Bound = max(u.Kills[same].Bound, float64(t.Peak))
+	case same >= 0:
+		u.Kills = slices.Delete(u.Kills, same, same+1)
 	}
 }
 
@@ -59,16 +60,6 @@ func (u *unresolved) fade() {
 		u.Kills[i].Weight *= unresolvedMemory
 	}
 	u.Kills = slices.DeleteFunc(u.Kills, func(k censored) bool { return k.Weight < unresolvedLeast })
-}
-
-// newestBelow is the newest kill of at most a bound; −1 without one.
-func (u *unresolved) newestBelow(bound float64) int {
-	for i := len(u.Kills) - 1; i >= 0; i-- {
-		if u.Kills[i].Bound <= bound {
-			return i
-		}
-	}
-	return -1
 }
 
 // exceed is the share of tries that are unresolved kills and need more than an amount:

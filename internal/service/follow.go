@@ -50,10 +50,20 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // that was not heard of here, the version is enough until somebody asks.
 func (s *Service) resync(ctx context.Context) {
 	began := time.Now()
+	unpublished, err := s.store.Unpublished(ctx) // before the others: what is published in between is listed there
+	if err != nil {
+		s.log.Warn("tasks without a model could not be listed", "err", err)
+		return
+	}
 	versions, err := s.store.ActiveVersions(ctx)
 	if err != nil {
 		s.log.Warn("models could not be listed", "err", err)
 		return
+	}
+	young := make(map[sizing.TaskKey]bool, len(unpublished))
+	for _, key := range unpublished {
+		young[key] = true
+		s.tasks.list(key, 0)
 	}
 	var changed []sizing.TaskKey
 	for key, version := range versions {
@@ -69,7 +79,11 @@ func (s *Service) resync(ctx context.Context) {
 		s.catchUp(ctx, key)
 	}
 	for _, key := range s.tasks.keys() {
-		if _, active := versions[key]; !active {
+		t := s.tasks.find(key)
+		if _, active := versions[key]; active || t == nil {
+			continue
+		}
+		if t.latent.Load() == nil || !young[key] {
 			s.catchUp(ctx, key) // deleted, renamed, or published since we listed
 		}
 	}
@@ -98,7 +112,13 @@ func (s *Service) catchUp(ctx context.Context, key sizing.TaskKey) {
 // reload reads a task's policy and active model, lets the model learn what arrived
 // since it was trained, and swaps it in. A model that cannot be opened leaves the
 // last good one answering; a task that is gone is forgotten.
-func (s *Service) reload(ctx context.Context, key sizing.TaskKey) (err error) {
+func (s *Service) reload(ctx context.Context, key sizing.TaskKey) error {
+	return s.readTask(ctx, key, false)
+}
+
+// readTask is reload; anew: also where the active model answers already, for what it
+// learned here since has changed.
+func (s *Service) readTask(ctx context.Context, key sizing.TaskKey, anew bool) (err error) {
 	defer func() { // one task must not end the process that answers for all
 		if r := recover(); r != nil {
 			err = fmt.Errorf("it panicked, please report this: %v\n%s", r, debug.Stack())
@@ -118,7 +138,7 @@ func (s *Service) reload(ctx context.Context, key sizing.TaskKey) (err error) {
 	}
 	model := untaught // of a young task: all of its rows are its tail
 	if err == nil {
-		if t.answersBy(&stored) {
+		if !anew && t.answersBy(&stored) {
 			return nil
 		}
 		if model, err = fitting.Open(stored.Blob); err != nil {
@@ -156,10 +176,10 @@ func (s *Service) readPolicy(ctx context.Context, key sizing.TaskKey) (*task, er
 
 // endElsewhere forgets the tries that were asked about here and reported to another
 // replica, which a new model is the occasion to hear of: those after row seq. Without
-// it they would be remembered until they were too many, and count as open for ever.
+// it they would be remembered until they were too many, and count as open.
 func (s *Service) endElsewhere(ctx context.Context, key sizing.TaskKey, t *task, seq int64) error {
 	if seq == 0 {
-		return nil // the first model here: nothing was asked before it
+		return s.restore(ctx, t, key) // the first model here
 	}
 	heard, err := s.store.Since(ctx, key, seq, tailAtMost)
 	if err != nil {
@@ -168,9 +188,10 @@ func (s *Service) endElsewhere(ctx context.Context, key sizing.TaskKey, t *task,
 	for i := range heard.Rows {
 		r := &heard.Rows[i]
 		try := sizing.TryKey{TaskKey: key, RunID: r.RunID, MapIndex: r.MapIndex, Number: r.Try}
-		before, asked := s.tries.end(try)
-		if killed := r.Outcome.OOM(); asked && (killed || r.Outcome == sizing.Success) {
-			t.open.ended(r.Try == 1, before.promised, killed)
+		_, asked := s.tries.end(try)
+		t.open.ended(&try, r.Outcome)
+		if asked && r.Outcome == sizing.Unschedulable {
+			t.open.refuse(r.Allocated.Memory, r.At)
 		}
 	}
 	return nil

@@ -46,6 +46,10 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	if lift.Retry {
 		lift.PredictionID = newID()
 		s.granted(ask, &lift, sized, policy, static, now)
+		if next := ask.Try; lift.Shadow == nil {
+			next.Number++
+			t.open.retried(&next)
+		}
 	}
 	return lift, nil
 }

@@ -63,13 +63,12 @@ func (s *Service) Observe(ctx context.Context, told []sizing.Observation) ([]siz
 	return results, nil
 }
 
-// withFeatures fills in the features of the prediction that was made here for
-// the same try; the store knows those that were made elsewhere.
+// withFeatures fills in the features of the prediction that was made here for the same
+// try, else those of a killed try of the same run; the store knows those that were made
+// elsewhere.
 func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 	if o.Features == nil {
-		if a, ok := s.tries.answered(o.Try); ok {
-			o.Features = a.features.read()
-		}
+		o.Features = s.tries.features(o.Try)
 	}
 	return o
 }
@@ -79,6 +78,10 @@ func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 func (s *Service) heard(ctx context.Context, o *sizing.Observation, r *sizing.Recorded, now time.Time) (*task, *fitting.Told) {
 	t := s.tasks.get(o.Try.TaskKey)
 	before, _ := s.tries.end(o.Try)
+	if r.Replaced {
+		s.tries.forget(o.Try)
+		s.withdrawn(ctx, &o.Try)
+	}
 	switch {
 	case o.Outcome.OOM():
 		had, _ := o.Peak()
@@ -88,19 +91,28 @@ func (s *Service) heard(ctx context.Context, o *sizing.Observation, r *sizing.Re
 		s.tries.kill(o.Try, had, o.Features, now)
 	case o.Outcome == sizing.Success:
 		s.tries.endRun(o.Try)
-	case o.Outcome == sizing.Unschedulable:
-		s.opened(ctx, o.Try.TaskKey) // it knows what was started before
-		t.lowerCeiling(o.Allocated.Memory, now, now.Add(s.cfg.UnfitFor))
 	}
-	if r.Amended {
+	if r.Amended && !r.Replaced {
 		return t, nil // the row was learned when it came; its details wait for the training
 	}
-	s.counts.ended(o, before)
-	if killed := o.Outcome.OOM(); killed || o.Outcome == sizing.Success {
-		t.open.ended(o.Try.Number == 1, before.promised, killed)
+	if o.Outcome == sizing.Unschedulable {
+		t.open.refuse(o.Allocated.Memory, endOf(o, now))
 	}
+	s.counts.ended(o, before)
+	t.open.ended(&o.Try, o.Outcome)
 	told := toldOf(o, r.Seq, before)
 	return t, &told
+}
+
+// endOf is when a try ended, as the store has it.
+func endOf(o *sizing.Observation, now time.Time) time.Time {
+	switch {
+	case !o.EndedAt.IsZero():
+		return o.EndedAt
+	case !o.StartedAt.IsZero():
+		return o.StartedAt
+	}
+	return now
 }
 
 func toldOf(o *sizing.Observation, seq int64, before asked) fitting.Told {
@@ -108,24 +120,6 @@ func toldOf(o *sizing.Observation, seq int64, before asked) fitting.Told {
 	return fitting.Told{
 		Seq: seq, Features: o.Features, Outcome: o.Outcome, Peak: peak, Censoring: censoring,
 		CPUMax: o.CPUMax, Duration: o.Duration, Requested: o.Requested, Allocated: o.Allocated,
-		FirstTry: o.Try.Number == 1, Promised: before.promised,
-	}
-}
-
-// lowerCeiling believes for a while that no node takes refused: the ceiling is
-// the largest allocation known to have started below it, at least half of it. A
-// lower one that is in force stays.
-func (t *task) lowerCeiling(refused sizing.Bytes, now, until time.Time) {
-	if refused == 0 {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	ceiling := refused / 2
-	if started := t.model.LargestStarted(); started < refused {
-		ceiling = max(ceiling, started)
-	}
-	if lower := t.ceilingAt(now); lower == 0 || ceiling <= lower {
-		t.ceiling, t.until = ceiling, until
+		FirstTry: o.Try.Number == 1, Promised: before.promised, Run: o.Try.Run(), Try: o.Try.Number,
 	}
 }

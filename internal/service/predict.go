@@ -44,8 +44,11 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 		return nil, sizing.Errorf(sizing.NotFound,
 			"nothing is known of task %s: send requested.memory, or report runs by /observe first", ask.Try.TaskKey)
 	}
-	if first := s.remember(ask, a, now); first && ask.Try.Number == 1 && a.Risk.Promised != nil {
-		t.open.granted(*a.Risk.Promised)
+	switch first := s.remember(ask, a, now); {
+	case first && ask.Try.Number == 1 && a.Risk.Promised != nil:
+		t.open.granted(&ask.Try, *a.Risk.Promised, now)
+	case ask.Try.Number > 1 && a.Source == sizing.FromLift:
+		t.open.retried(&ask.Try)
 	}
 	return a, nil
 }
@@ -93,7 +96,7 @@ func (t *task) size(ask *sizing.Ask, a *sizing.Allocation, run lifted, now time.
 	q.Lifts = max(0, *policy.MaxLifts-max(0, len(run.killed)-1))
 	sized := memo.Size(t.model, q)
 	if q.Above > 0 {
-		t.lift(&sized, q, run, policy, t.hardCap(ask, policy, now))
+		t.lift(&sized, q, run, policy, t.hardCap(ask, policy, q.Above, now))
 	}
 	a.Memory = grantOf(sized.Limit, policy)
 	a.Ladder, a.Bins, a.Duration = sized.Ladder, sized.Bins, sized.Duration
@@ -121,16 +124,21 @@ func (t *task) static(ask *sizing.Ask) sizing.Resources {
 // where nothing is known to derive a cap from, four times what was killed may be tried.
 func (t *task) question(ask *sizing.Ask, policy sizing.Policy, above sizing.Bytes, now time.Time, least sizing.Bytes) fitting.Question {
 	q := fitting.Question{
-		Features: ask.Features, Requested: ask.Requested, RiskTarget: policy.RiskTarget, Above: above, Widen: t.open.widen(),
+		Features: ask.Features, Requested: ask.Requested, RiskTarget: policy.RiskTarget, Above: above, Widen: t.open.widen(now),
 		Floor: policy.Floor, Least: least, Cap: policy.CapFor(ask.MaxMemory, ask.Requested.Memory, t.largest(ask, policy, least)),
 	}
-	if q.Cap == 0 {
+	switch {
+	case ask.MaxMemory > 0 && q.Cap == ask.MaxMemory:
+		q.CapBy = fitting.CapCaller
+	case policy.Cap > 0:
+		q.CapBy = fitting.CapPolicy
+	case q.Cap == 0:
 		q.Cap = above.Times(4)
 	}
 	if policy.NeverAbove && above == 0 && ask.Requested.Memory > 0 {
-		q.Cap = lowerCap(q.Cap, ask.Requested.Memory)
+		lower(&q, ask.Requested.Memory, fitting.CapRequest)
 	}
-	q.Cap = lowerCap(q.Cap, t.ceilingAt(now))
+	lower(&q, t.ceilingAt(now, policy.Floor, above), fitting.CapUnschedulable)
 	if policy.Grid == sizing.OnBins {
 		if q.Edges = policy.Edges; len(q.Edges) == 0 {
 			q.Edges = t.model.Bins
@@ -150,8 +158,15 @@ func (t *task) largest(ask *sizing.Ask, policy sizing.Policy, least sizing.Bytes
 }
 
 // hardCap is the cap that somebody set, or that the nodes did; zero if none.
-func (t *task) hardCap(ask *sizing.Ask, policy sizing.Policy, now time.Time) sizing.Bytes {
-	return lowerCap(lowerCap(policy.Cap, ask.MaxMemory), t.ceilingAt(now))
+func (t *task) hardCap(ask *sizing.Ask, policy sizing.Policy, above sizing.Bytes, now time.Time) sizing.Bytes {
+	return lowerCap(lowerCap(policy.Cap, ask.MaxMemory), t.ceilingAt(now, policy.Floor, above))
+}
+
+// lower takes a lower cap over, by the rule that set it.
+func lower(q *fitting.Question, limit sizing.Bytes, by fitting.CapRule) {
+	if lowered := lowerCap(q.Cap, limit); lowered != q.Cap {
+		q.Cap, q.CapBy = lowered, by
+	}
 }
 
 // lowerCap is the smaller of two caps, of which zero means none.
@@ -163,14 +178,15 @@ func lowerCap(a, b sizing.Bytes) sizing.Bytes {
 }
 
 // lift turns an answer into that of a later try: what /retry-lift said, unless a
-// lower cap was set since, else the same arithmetic on the same kills.
+// lower cap was set or a run with the same features was killed there since, else the same
+// arithmetic on the same kills.
 func (t *task) lift(sized *fitting.Sized, q fitting.Question, run lifted, policy sizing.Policy, hardCap sizing.Bytes) {
 	sized.Source = sizing.FromLift
 	limit := run.granted
 	if hardCap > 0 {
 		limit = min(limit, hardCap)
 	}
-	if limit <= q.Above {
+	if limit <= max(q.Above, sized.TooLittle) {
 		state := sizing.LiftState{
 			Failed: q.Above, Ceiling: q.Cap, Kills: len(run.killed), MaxLifts: *policy.MaxLifts, Ladder: sized.Ladder,
 		}
@@ -181,6 +197,13 @@ func (t *task) lift(sized *fitting.Sized, q fitting.Question, run lifted, policy
 	if limit != sized.Limit {
 		sized.Limit = limit
 		sized.Promised = t.model.Risk(q, limit)
+		ladder := []sizing.Bytes{limit} // the memo shares the other one
+		for _, rung := range sized.Ladder {
+			if rung > limit {
+				ladder = append(ladder, rung)
+			}
+		}
+		sized.Ladder = ladder
 	}
 	sized.Reason = fmt.Sprintf("an earlier try was OOM-killed at %s, so the peak is above it; %s",
 		q.Above.Approx(), sized.Reason)

@@ -77,6 +77,7 @@ type Service struct {
 // New makes a Service; Run starts its background work.
 func New(st store.Store, tr Trainer, cfg Config, log *slog.Logger) *Service {
 	s := &Service{cfg: cfg.withDefaults(), store: st, trainer: tr, log: log}
+	s.tasks.unfitFor = s.cfg.UnfitFor
 	s.unknown = &task{model: untaught, pool: &pool{}}
 	s.opening = make(chan struct{}, openAtOnce)
 	s.receipts.store, s.receipts.log = st, log
@@ -146,6 +147,7 @@ func (s *Service) Void(ctx context.Context, try sizing.TryKey) error {
 		return err
 	}
 	s.tries.forget(try)
+	s.withdrawn(ctx, &try)
 	return s.store.MarkDue(ctx, try.TaskKey, s.cfg.Now())
 }
 

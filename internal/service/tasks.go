@@ -12,20 +12,19 @@ import (
 // task is what is in memory of one task. Readers hold mu for reading, so that a
 // model is never asked while it learns.
 type task struct {
-	loading sync.Mutex // held while a model is read and put in place
-	mu      sync.RWMutex
-	model   *fitting.Model
-	pool    *pool
-	open    open
-	ref     atomic.Pointer[sizing.ModelRef] // nil: nothing published yet, or not open
-	latent  atomic.Pointer[latent]          // nil: open
-	loaded  int64                           // the newest row that model knew when it was loaded
-	recent  []fitting.Told                  // told here since then
-	behind  behind                          // … and not learned yet
-	policy  sizing.Policy
-	ceiling sizing.Bytes // the most that a node is known to take …
-	until   time.Time    // … and until when that is believed
-	gone    bool         // deleted or renamed: nothing is learned any more
+	loading  sync.Mutex // held while a model is read and put in place
+	mu       sync.RWMutex
+	model    *fitting.Model
+	pool     *pool
+	open     open
+	ref      atomic.Pointer[sizing.ModelRef] // nil: nothing published yet, or not open
+	latent   atomic.Pointer[latent]          // nil: open
+	loaded   int64                           // the newest row that model knew when it was loaded
+	recent   []fitting.Told                  // told here since then
+	behind   behind                          // … and not learned yet
+	policy   sizing.Policy
+	unfitFor time.Duration // Config.UnfitFor
+	gone     bool          // deleted or renamed: nothing is learned any more
 }
 
 // pool is what the tasks of one DAG learned together: the sum of their shares. They
@@ -45,53 +44,12 @@ func (p *pool) replace(old, now fitting.Pool) fitting.Pool {
 	return p.sum
 }
 
-// open watches the tries of a task that were answered here and have not ended.
-type open struct {
-	mu    sync.Mutex
-	guard fitting.Guard
-}
-
-func (o *open) widen() float64 {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.guard.Widen()
-}
-
-func (o *open) granted(promised float64) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.guard.Granted(promised)
-}
-
-// ended tells what came of a try: one of the first that was promised something, or
-// a later one that ends a run whose first was killed.
-func (o *open) ended(first bool, promised *float64, killed bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	switch {
-	case first && promised != nil:
-		o.guard.Ended(*promised, false)
-		if killed {
-			o.guard.Killed()
-		}
-	case !first && !killed:
-		o.guard.Ended(0, true)
-	}
-}
-
-// ceilingAt is the lowered ceiling at a time, or zero where none is in force.
-func (t *task) ceilingAt(now time.Time) sizing.Bytes {
-	if t.ceiling == 0 || now.After(t.until) {
-		return 0
-	}
-	return t.ceiling
-}
-
 // tasks is the map of all of them. The zero value is ready.
 type tasks struct {
-	mu     sync.RWMutex
-	byName map[sizing.TaskKey]*task
-	pools  map[sizing.TaskKey]*pool // by DAG: the task is left empty
+	mu       sync.RWMutex
+	unfitFor time.Duration
+	byName   map[sizing.TaskKey]*task
+	pools    map[sizing.TaskKey]*pool // by DAG: the task is left empty
 }
 
 // find is nil where nothing is known.
@@ -135,7 +93,7 @@ func (ts *tasks) add(key sizing.TaskKey) *task {
 	if ts.byName == nil {
 		ts.byName, ts.pools = map[sizing.TaskKey]*task{}, map[sizing.TaskKey]*pool{}
 	}
-	t := &task{model: untaught, pool: ts.poolOf(key)}
+	t := &task{model: untaught, pool: ts.poolOf(key), unfitFor: ts.unfitFor}
 	ts.byName[key] = t
 	return t
 }

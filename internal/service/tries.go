@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
 )
 
 // maxLifted bounds what is remembered of runs that were killed and never ended; beyond it
@@ -50,6 +51,20 @@ func (ts *tries) ask(try sizing.TryKey, a asked, features sizing.Features) (firs
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	return ts.asked.put(&try, &a, features)
+}
+
+// restore remembers a stored answer to a try that was not reported, unless a newer one is
+// remembered.
+func (ts *tries) restore(task sizing.TaskKey, g *store.Granted) {
+	if g.Outcome != sizing.UnknownOutcome {
+		return
+	}
+	try := sizing.TryKey{TaskKey: task, RunID: g.RunID, MapIndex: g.MapIndex, Number: g.Try}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if _, known := ts.asked.get(&try); !known {
+		ts.asked.put(&try, &asked{limit: g.Limit, promised: g.Promised}, g.Features)
+	}
 }
 
 // end forgets a try that has ended, and says what was answered.

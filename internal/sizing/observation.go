@@ -148,6 +148,7 @@ type Recorded struct {
 	Seq       int64        // order of arrival of the try's row; 0 where nothing is stored
 	Duplicate bool         // the same try, saying the same: no second effect
 	Amended   bool         // the same try, filling fields that were not known
+	Replaced  bool         // … and taking back a provisional kill: the row is new, with a Seq of its own
 	Warnings  []FieldError // what looks wrong about it, though it was taken
 	Err       error
 }

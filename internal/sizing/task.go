@@ -52,6 +52,23 @@ type TryKey struct {
 	Number   int    // 1 and up
 }
 
+// Run is the run of a task that k is a try of, as a hash (FNV-1a, 64 bit) for records
+// that must stay small.
+func (k TryKey) Run() uint64 { return RunHash(k.RunID, k.MapIndex) }
+
+// RunHash identifies one (run, map index) among those of a task.
+func RunHash(runID string, mapIndex int) uint64 {
+	h := uint64(14695981039346656037)
+	mix := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
+	for i := range len(runID) {
+		mix(runID[i])
+	}
+	for shift := 0; shift < 64; shift += 8 {
+		mix(byte(uint64(mapIndex) >> shift))
+	}
+	return h
+}
+
 // Largest map index and try number that fit the store's columns.
 const (
 	MaxMapIndex = 1<<31 - 1

@@ -42,7 +42,8 @@ type Observations interface {
 	// The key of a try is unique. The same try again, saying the same: Duplicate.
 	// Filling fields that were not known: Amended. Contradicting any known field:
 	// Recorded.Err of kind Conflict, naming the field, and nothing changed. A
-	// provisional kill is amended by the report of the same kill. Features that are
+	// provisional kill is amended by the report of the same kill, and Replaced by a report
+	// of another outcome. Features that are
 	// nil are taken from the newest receipt of the same try, else stay unknown.
 	// Times count to the microsecond. The first series of a try stays: one that comes
 	// later amends where there was none, and else is neither news nor contradiction;
@@ -74,6 +75,10 @@ type Observations interface {
 	// the report of the try.
 	Series(context.Context, sizing.TryKey) (sizing.Series, error)
 
+	// Refusals lists the task's newest allocations that were Unschedulable since a time,
+	// oldest first, at most limit.
+	Refusals(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]Refusal, error)
+
 	// KillsAtCap counts the task's OOM kills with at least ceiling allocated since
 	// its last success.
 	KillsAtCap(ctx context.Context, task sizing.TaskKey, ceiling sizing.Bytes) (int, error)
@@ -95,6 +100,25 @@ type Kill struct {
 	At        time.Time
 }
 
+// Refusal is an allocation that fitted no node.
+type Refusal struct {
+	Memory sizing.Bytes
+	At     time.Time
+}
+
+// Granted is one answer to a try, and what came of the try.
+type Granted struct {
+	RunID    string
+	MapIndex int
+	Try      int
+	Promised *float64 // nil: nothing was
+	Limit    sizing.Bytes
+	Lifted   bool // an answer after a kill of the run that was to be applied
+	At       time.Time
+	Outcome  sizing.Outcome  // UnknownOutcome: not reported
+	Features sizing.Features // of tries that were not reported; nil: not known
+}
+
 // Receipts are the stored answers.
 type Receipts interface {
 	// SaveReceipts stores all of them or none. A prediction id that is known is
@@ -114,6 +138,9 @@ type Receipts interface {
 	// count that a version answered which was not withdrawn, after the task's model
 	// was last chosen by hand or by RollBack.
 	Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error)
+	// Granted lists the newest answers to tries of a task since a time, oldest first, at
+	// most limit. Answers without a run id are to no try.
+	Granted(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]Granted, error)
 	// Unreported looks at the newest limit receipts of first tries whose prediction
 	// ids are below before, in byte order: how many tries they are of, and of how many
 	// of those nothing was ever reported.
@@ -163,6 +190,8 @@ type Models interface {
 	ModelVersions(ctx context.Context, task sizing.TaskKey) ([]Model, error)
 	// ActiveVersions lists the active version of every task that has one.
 	ActiveVersions(context.Context) (map[sizing.TaskKey]int, error)
+	// Unpublished lists the tasks that have observations and no active model.
+	Unpublished(context.Context) ([]sizing.TaskKey, error)
 	// Changes calls changed for every publish, activation, policy change, rename
 	// and deletion, by any replica, until ctx ends or the connection breaks, which
 	// it returns as an error. It calls ready once it is listening: what happened

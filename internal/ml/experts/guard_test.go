@@ -3,72 +3,118 @@ package experts
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheGuardWidensByKillsBeyondTheOpenPromises(t *testing.T) {
-	var g Guard
-	assert.Equal(t, 1.0, g.Widen())
-	for range 10 {
-		g.Granted(0.02) // 0.2 promised in all, of which 1.5 times is 0.3
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// killed grants n runs from first on, kills their first tries and grants a retry of each.
+func killed(g *Guard, first, n uint64) {
+	for run := first; run < first+n; run++ {
+		g.Grant(run, 0, noon)
+		g.Kill(run, 1)
+		g.Retry(run, 2)
 	}
-	g.Killed()
-	assert.Equal(t, 1.0, g.Widen(), "one kill may be chance")
-	g.Killed()
-	g.Killed()
-	g.Killed() // 4 − 0.3 − 1 = 2.7 too many
-	assert.InDelta(t, math.Exp(0.27), g.Widen(), 1e-3)
-	for range 100 {
-		g.Killed()
-	}
-	assert.InDelta(t, math.Exp(1.5), g.Widen(), 1e-12, "and not without end")
 }
 
-func TestTheGuardDrainsAsRunsEnd(t *testing.T) {
+func TestTheGuardWidensByKillsBeyondTheOpenPromises(t *testing.T) {
 	var g Guard
-	for range 20 {
-		g.Granted(0.01)
-		g.Killed()
+	assert.Equal(t, 1.0, g.Widen(noon))
+	for run := range uint64(10) {
+		g.Grant(run, 0.02, noon) // 0.2 promised in all, of which 1.5 times is 0.3
 	}
-	require.Greater(t, g.Widen(), 1.0)
-	for range 20 {
-		g.Ended(0.01, true)
-	}
-	assert.Equal(t, 1.0, g.Widen())
-	assert.InDelta(t, 0, g.Kills, 0.2)
-	g.Ended(5, true)
-	assert.Zero(t, g.Promised, "never below nothing")
-	assert.Zero(t, g.Kills)
+	killed(&g, 100, 1)
+	assert.Equal(t, 1.0, g.Widen(noon), "one kill may be chance")
+	killed(&g, 200, 3) // 4 − 0.3 − 1 = 2.7 too many
+	assert.InDelta(t, math.Exp(0.27), g.Widen(noon), 1e-9)
+	killed(&g, 300, 100)
+	assert.InDelta(t, math.Exp(1.5), g.Widen(noon), 1e-12, "and not without end")
+}
 
-	for range 20 {
-		g.Killed()
+func TestTheGuardReleasesARunThatIsNoLongerOpen(t *testing.T) {
+	for claim, release := range map[string]func(g *Guard, run uint64){
+		"killed again and not retried": func(g *Guard, run uint64) { g.Kill(run, 2) },
+		"ended for another reason":     func(g *Guard, run uint64) { g.End(run, 2) },
+		"succeeded or voided":          (*Guard).Forget,
+	} {
+		var g Guard
+		killed(&g, 0, 30)
+		require.Greater(t, g.Widen(noon), 1.0)
+		for run := range uint64(30) {
+			release(&g, run)
+		}
+		assert.Equal(t, 1.0, g.Widen(noon), claim)
 	}
-	for range 5000 {
-		g.Granted(0)
+	var g Guard
+	killed(&g, 0, 30)
+	assert.Equal(t, 1.0, g.Widen(noon.Add(GuardFor+time.Second)), "what is never reported expires")
+	killed(&g, 100, 30)
+	for run := range uint64(GuardRuns) {
+		g.Grant(1000+run, 0, noon)
 	}
-	assert.Equal(t, 1.0, g.Widen(), "ends that are never told fade")
+	assert.Equal(t, 1.0, g.Widen(noon), "and so does what many newer runs follow")
+}
+
+func TestARetryCountsOnlyAfterAKillOfItsRun(t *testing.T) {
+	var g Guard
+	for run := range uint64(30) {
+		g.Retry(run, 2) // never granted
+		g.Kill(run, 1)
+		g.Grant(100+run, 0, noon)
+		g.Retry(100+run, 2) // not killed
+		g.Grant(200+run, 0, noon)
+		g.Kill(200+run, 1)
+		g.Retry(200+run, 2)
+		g.Kill(200+run, 2)
+		g.Retry(200+run, 2) // ended already
+	}
+	assert.Equal(t, 1.0, g.Widen(noon))
+}
+
+func TestWhatTheGuardHearsTwiceCountsOnce(t *testing.T) {
+	var g Guard
+	killed(&g, 0, 5)
+	before := g.Widen(noon)
+	killed(&g, 0, 5)
+	assert.Equal(t, before, g.Widen(noon))
+	for run := range uint64(5) {
+		g.Kill(run, 1)
+	}
+	assert.Equal(t, before, g.Widen(noon), "an older end changes nothing")
 }
 
 func FuzzTheGuardStaysWithinBounds(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 0, 0, 1, 1, 1, 1})
 	f.Fuzz(func(t *testing.T, steps []byte) {
 		var g Guard
-		for _, s := range steps {
-			before := g.Widen()
-			switch s % 4 {
-			case 0:
-				g.Granted(float64(s) / 1000)
-				require.LessOrEqual(t, g.Widen(), before, "a promise makes room for kills")
-			case 1:
-				g.Killed()
-				require.GreaterOrEqual(t, g.Widen(), before)
+		now := noon
+		for i, s := range steps {
+			run := uint64(s / 8 % 8)
+			switch s % 8 {
+			case 0, 1:
+				g.Grant(run, float64(s)/1000, now)
+			case 2, 3:
+				g.Kill(run, i%5)
+			case 4, 5:
+				g.Retry(run, i%5)
+			case 6:
+				g.End(run, i%5)
 			default:
-				g.Ended(float64(s)/1000, s%4 == 3)
+				g.Forget(run)
 			}
-			require.True(t, g.Widen() >= 1 && g.Widen() <= math.Exp(guardMost)+1e-12)
-			require.True(t, g.Promised >= 0 && g.Kills >= 0)
+			now = now.Add(time.Duration(i%3) * time.Hour)
+			require.True(t, g.Widen(now) >= 1 && g.Widen(now) <= math.Exp(guardMost)+1e-12)
+			open := 0
+			for _, w := range g.runs {
+				if w.state == retryOpen {
+					open++
+				}
+			}
+			require.Equal(t, open, g.kills)
+			require.LessOrEqual(t, len(g.order), 2*len(g.runs)+GuardRuns)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -46,13 +47,18 @@ const amendSQL = `
 
 // compare holds the reports numbered in again against what is stored of their
 // tries, in order, and stores what they fill in.
-func compare(ctx context.Context, tx pgx.Tx, reports []report, again []int, recorded []sizing.Recorded) error {
+func (s *Store) compare(ctx context.Context, tx pgx.Tx, reports []report, again []int, recorded []sizing.Recorded) error {
 	stored, err := readTold(ctx, tx, reports, again)
 	if err != nil {
 		return err
 	}
 	for _, i := range again {
-		recorded[i] = stored[reports[i].Try].amend(&reports[i])
+		t := stored[reports[i].Try]
+		if !t.yieldsTo(&reports[i]) {
+			recorded[i] = t.amend(&reports[i])
+		} else if err := s.replace(ctx, tx, t, reports, i, recorded); err != nil {
+			return err
+		}
 	}
 	batch := &pgx.Batch{}
 	for _, t := range stored {
@@ -66,6 +72,35 @@ func compare(ctx context.Context, tx pgx.Tx, reports []report, again []int, reco
 			t.PredictionID, t.features, t.MemorySampled)
 	}
 	return tx.SendBatch(ctx, batch).Close()
+}
+
+const deleteSQL = `DELETE FROM observation WHERE task = $1 AND seq = $2`
+
+// yieldsTo reports whether t is a provisional kill that the report of its try contradicts:
+// who asked for a lift was mistaken about how the try ended.
+func (t *told) yieldsTo(r *report) bool {
+	return t.Provisional && !r.Provisional && t.Outcome != r.Outcome
+}
+
+// replace puts report i in the place of the provisional kill t. The row is a new one, so
+// that every replica learns it. What the report leaves out stays known.
+func (s *Store) replace(ctx context.Context, tx pgx.Tx, t *told, reports []report, i int, recorded []sizing.Recorded) error {
+	r := &reports[i]
+	if r.features == nil {
+		r.features = t.features
+	}
+	r.Allocated.Memory = cmp.Or(r.Allocated.Memory, t.Allocated.Memory)
+	r.Requested.Memory = cmp.Or(r.Requested.Memory, t.Requested.Memory)
+	r.Requested.CPU = cmp.Or(r.Requested.CPU, t.Requested.CPU)
+	if _, err := tx.Exec(ctx, deleteSQL, t.task, t.seq); err != nil {
+		return err
+	}
+	if _, err := s.insert(ctx, tx, reports, []int{i}, recorded); err != nil {
+		return err
+	}
+	recorded[i].Amended, recorded[i].Replaced = true, true
+	*t = told{Observation: r.Observation, seq: recorded[i].Seq, task: t.task, features: r.features}
+	return nil
 }
 
 func readTold(ctx context.Context, tx pgx.Tx, reports []report, again []int) (map[sizing.TryKey]*told, error) {

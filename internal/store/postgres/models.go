@@ -263,3 +263,21 @@ func (s *Store) ActiveVersions(ctx context.Context) (map[sizing.TaskKey]int, err
 	})
 	return versions, explain("list active models", err)
 }
+
+const unpublishedSQL = `
+	SELECT namespace, dag_id, task_id
+	FROM task JOIN tally ON tally.task = task.id
+	WHERE active_version IS NULL AND tally.observations > 0`
+
+// Unpublished lists the tasks that have observations and no active model.
+func (s *Store) Unpublished(ctx context.Context) ([]sizing.TaskKey, error) {
+	rows, err := s.pool.Query(ctx, unpublishedSQL)
+	if err != nil {
+		return nil, explain("list tasks without a model", err)
+	}
+	keys, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (key sizing.TaskKey, err error) {
+		err = row.Scan(&key.Namespace, &key.DAG, &key.Task)
+		return key, err
+	})
+	return keys, explain("list tasks without a model", err)
+}

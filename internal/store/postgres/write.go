@@ -59,7 +59,7 @@ func (s *Store) writeAny(ctx context.Context, reports []report) ([]sizing.Record
 		}
 		if again = append(again, told...); len(again) > 0 {
 			slices.Sort(again) // in the order in which they were told
-			if err := compare(ctx, tx, reports, again, recorded); err != nil {
+			if err := s.compare(ctx, tx, reports, again, recorded); err != nil {
 				return err
 			}
 			if err := s.countAmended(ctx, tx, reports, recorded, again); err != nil {
@@ -258,6 +258,9 @@ func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, r
 		if recorded[i].Amended {
 			n := changed[reports[i].task.id]
 			n.urgent = n.urgent || reports[i].Outcome.OOM()
+			if recorded[i].Replaced { // by a row that was counted as it was inserted
+				n.observations, n.kills = n.observations-1, n.kills-1
+			}
 			changed[reports[i].task.id] = n
 		}
 	}

@@ -163,11 +163,37 @@ func examineProvisional(t *testing.T, st store.Store) {
 		require.Equal(t, duplicate, verdict(record(t, st, reported)[0]))
 	})
 
-	t.Run("a provisional kill is not turned into a success", func(t *testing.T) {
-		o := provisional("no success")
+	t.Run("a provisional kill yields to a report of another outcome", func(t *testing.T) {
+		for _, outcome := range []sizing.Outcome{sizing.Success, sizing.Failed, sizing.AppOOM} {
+			o := provisional("yields to " + outcome.String())
+			o.Features = sizing.Features{"rows": sizing.NumberValue(7)}
+			before := record(t, st, o)[0]
+			reported := success(o.Try, sizing.GiB, 1)
+			reported.Outcome, reported.Features = outcome, nil
+			recorded := record(t, st, reported, reported)
+			require.Equal(t, []any{amended, true, duplicate}, []any{verdict(recorded[0]), recorded[0].Replaced, verdict(recorded[1])})
+			require.Greater(t, recorded[0].Seq, before.Seq, "whoever reads on from there learns it")
+			h := history(t, st, o.Try.TaskKey)
+			require.Equal(t, outcome, h.Rows[0].Outcome)
+			require.Equal(t, 1, h.Total)
+			require.Equal(t, []float64{7}, h.Rows[0].Features, "what the report leaves out stays known")
+			p, err := st.Task(t.Context(), o.Try.TaskKey)
+			require.NoError(t, err)
+			wanted := 0
+			if outcome.OOM() {
+				wanted = 1
+			}
+			require.Equal(t, []int{1, wanted}, []int{p.Observations, p.Kills})
+			requireConflict(t, "outcome", record(t, st, o)[0]) // asked late
+		}
+	})
+
+	t.Run("a report that is no guess yields to nothing", func(t *testing.T) {
+		o := provisional("certain")
 		recordNew(t, st, o)
+		o.Provisional = false
+		record(t, st, o)
 		requireConflict(t, "outcome", record(t, st, success(o.Try, sizing.GiB, 1))[0])
-		require.Equal(t, sizing.OOMKilled, history(t, st, o.Try.TaskKey).Rows[0].Outcome)
 	})
 
 	t.Run("a provisional kill at another allocation is another kill", func(t *testing.T) {

@@ -47,6 +47,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		"Retention":  examineRetention,
 		"Weeks":      examineWeeks,
 		"Series":     examineSeries,
+		"OpenTries":  examineOpenTries,
 	} {
 		t.Run(name, func(t *testing.T) { examine(t, open) })
 	}

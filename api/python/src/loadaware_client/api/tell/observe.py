@@ -64,7 +64,8 @@ def sync_detailed(
      Answered once the report is committed. The same try again, saying the same, is a duplicate without a
     second
     effect; fields that were not known may be filled later (`amended`); a contradiction is refused with
-    409.
+    409. A kill
+    that is only known from /retry-lift yields to the report of another outcome (`amended`).
     An `oom_killed` without `memory_max_bytes` means \"at least what was allocated\". `features` may be
     left out
     where a prediction of the same try was made. The first `usage_series` of a try stays: a later report
@@ -106,7 +107,8 @@ def sync(
      Answered once the report is committed. The same try again, saying the same, is a duplicate without a
     second
     effect; fields that were not known may be filled later (`amended`); a contradiction is refused with
-    409.
+    409. A kill
+    that is only known from /retry-lift yields to the report of another outcome (`amended`).
     An `oom_killed` without `memory_max_bytes` means \"at least what was allocated\". `features` may be
     left out
     where a prediction of the same try was made. The first `usage_series` of a try stays: a later report
@@ -143,7 +145,8 @@ async def asyncio_detailed(
      Answered once the report is committed. The same try again, saying the same, is a duplicate without a
     second
     effect; fields that were not known may be filled later (`amended`); a contradiction is refused with
-    409.
+    409. A kill
+    that is only known from /retry-lift yields to the report of another outcome (`amended`).
     An `oom_killed` without `memory_max_bytes` means \"at least what was allocated\". `features` may be
     left out
     where a prediction of the same try was made. The first `usage_series` of a try stays: a later report
@@ -183,7 +186,8 @@ async def asyncio(
      Answered once the report is committed. The same try again, saying the same, is a duplicate without a
     second
     effect; fields that were not known may be filled later (`amended`); a contradiction is refused with
-    409.
+    409. A kill
+    that is only known from /retry-lift yields to the report of another outcome (`amended`).
     An `oom_killed` without `memory_max_bytes` means \"at least what was allocated\". `features` may be
     left out
     where a prediction of the same try was made. The first `usage_series` of a try stays: a later report

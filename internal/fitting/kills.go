@@ -1,0 +1,220 @@
+package fitting
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// A kill is hard evidence about runs with identical features: the same inputs need more
+// than what was killed. The experts learn of it only when a later run is measured, so the
+// kills themselves are kept here as lower bounds, until a newer run with the same features
+// is measured below them.
+
+const (
+	killsKept = 256 // the newest of a task
+	peaksKept = 3   // of the newest measured runs with the features of a kill; the largest counts
+)
+
+// knownKill is one OOM-killed try that nothing contradicts.
+type knownKill struct {
+	_      struct{} `cbor:",toarray"` // hundreds are stored
+	Key    uint64   // of its features
+	Run    uint64
+	Try    int
+	Seq    int64
+	Killed sizing.Bytes            // was not enough
+	Peaks  [peaksKept]sizing.Bytes // of runs with the same features, measured since; newest first, zero: none
+}
+
+// measured is the largest of the peaks measured since the kill; zero if none was.
+func (k *knownKill) measured() sizing.Bytes { return slices.Max(k.Peaks[:]) }
+
+// featureKey identifies cells, the values of schema's fields, by name (FNV-1a, 64 bit): a
+// schema that grew by a field does not change the keys of rows that lack it.
+func featureKey(schema *sizing.Schema, cells []sizing.Value) uint64 {
+	h := uint64(14695981039346656037)
+	mix := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
+	text := func(s string) {
+		for i := range len(s) {
+			mix(s[i])
+		}
+		mix(0)
+	}
+	for j := range min(len(schema.Fields), len(cells)) {
+		field, v := &schema.Fields[j], &cells[j]
+		switch v.Kind {
+		case sizing.Missing:
+			continue
+		case sizing.Category:
+			text(field.Name)
+			// A full dictionary stores further values as one.
+			if len(field.Categories) < sizing.MaxCategories || slices.Contains(field.Categories, v.Text) {
+				text(v.Text)
+			}
+		default:
+			text(field.Name)
+			bits := math.Float64bits(v.Num + 0) // −0 is 0
+			for shift := 0; shift < 64; shift += 8 {
+				mix(byte(bits >> shift))
+			}
+		}
+	}
+	return h
+}
+
+// learnKill adds a killed try.
+func (m *Model) learnKill(t *Told) {
+	m.KnownKills = withKill(m.KnownKills, t, featureKey(&m.Schema, m.cells(t.Features, nil)))
+}
+
+func withKill(kills []knownKill, t *Told, key uint64) []knownKill {
+	kills = withoutTry(kills, t.Run, t.Try)
+	if len(kills) >= killsKept {
+		kills = slices.Delete(kills, 0, 1)
+	}
+	return append(kills, knownKill{Key: key, Run: t.Run, Try: t.Try, Seq: t.Seq, Killed: t.Peak})
+}
+
+// learnPeak holds the known kills against a measured peak.
+func (m *Model) learnPeak(t *Told) {
+	if len(m.KnownKills) > 0 {
+		m.KnownKills = withPeak(m.KnownKills, t, featureKey(&m.Schema, m.cells(t.Features, nil)))
+	}
+}
+
+// withPeak takes a measured run in: the retry of a killed run says what that run needed;
+// another run with the same features contradicts a kill at more than its peak, and else
+// adds to what such runs are known to need.
+func withPeak(kills []knownKill, t *Told, key uint64) []knownKill {
+	kept := kills[:0]
+	for _, k := range kills {
+		switch {
+		case k.Run == t.Run: // its own peak is better evidence than its kill
+			k.Killed = min(k.Killed, t.Peak-1)
+			k.add(t.Peak)
+		case k.Key != key || k.Seq >= t.Seq:
+		case t.Peak < k.Killed:
+			continue
+		default:
+			k.add(t.Peak)
+		}
+		kept = append(kept, k)
+	}
+	clear(kills[len(kept):])
+	return kept
+}
+
+func (k *knownKill) add(peak sizing.Bytes) {
+	copy(k.Peaks[1:], k.Peaks[:peaksKept-1])
+	k.Peaks[0] = peak
+}
+
+func withoutTry(kills []knownKill, run uint64, try int) []knownKill {
+	return slices.DeleteFunc(kills, func(k knownKill) bool { return k.Run == run && k.Try == try })
+}
+
+// escalates reports whether a kill continues those of its run: then it is no mistaken unit,
+// however large, and counts for the same features even in quarantine.
+func escalates(kills []knownKill, run uint64, killed sizing.Bytes) bool {
+	return slices.ContainsFunc(kills, func(k knownKill) bool { return k.Run == run && k.Killed < killed })
+}
+
+// Void takes a report of a try back as far as it set a lower bound. The rest waits for
+// the training.
+func (m *Model) Void(run uint64, try int) {
+	m.stamp = stamps.Add(1)
+	m.KnownKills = withoutTry(m.KnownKills, run, try)
+}
+
+// readKills derives the known kills from a history, in the order of arrival, by the whole
+// schema.
+func (m *Model) readKills(h *sizing.History) {
+	order := make([]*sizing.HistoryRow, len(h.Rows))
+	for i := range h.Rows {
+		order[i] = &h.Rows[i]
+	}
+	slices.SortFunc(order, func(a, b *sizing.HistoryRow) int { return cmp.Compare(a.Seq, b.Seq) })
+	held := m.held()
+	m.KnownKills = nil
+	for _, r := range order {
+		peak, censoring := r.Peak()
+		measured := censoring == sizing.Exact && len(m.KnownKills) > 0
+		if !measured && censoring != sizing.AtLeast {
+			continue
+		}
+		run := sizing.RunHash(r.RunID, r.MapIndex)
+		if held[r.Seq] && (measured || !escalates(m.KnownKills, run, peak)) {
+			continue
+		}
+		t := Told{Seq: r.Seq, Run: run, Try: r.Try, Peak: peak}
+		key := featureKey(&h.Schema, cellsOf(&h.Schema, r.Features))
+		if measured {
+			m.KnownKills = withPeak(m.KnownKills, &t, key)
+		} else {
+			m.KnownKills = withKill(m.KnownKills, &t, key)
+		}
+	}
+}
+
+// evidence is what the known kills say of a row: the largest kill with its features of
+// which no measured run tells how much was needed, and the most that such measured runs
+// needed. Both are zero where nothing is known.
+type evidence struct{ killed, needed sizing.Bytes }
+
+// tooLittle is the largest amount that is refuted; zero if none is.
+func (e evidence) tooLittle() sizing.Bytes { return max(e.killed, e.needed-1, 0) }
+
+func (m *Model) evidence(cells []sizing.Value) (e evidence) {
+	if len(m.KnownKills) == 0 {
+		return e
+	}
+	key := featureKey(&m.Schema, cells)
+	for i := range m.KnownKills {
+		k := &m.KnownKills[i]
+		if k.Key != key {
+			continue
+		}
+		if measured := k.measured(); measured > 0 {
+			e.needed = max(e.needed, measured, k.Killed+1)
+		} else {
+			e.killed = max(e.killed, k.Killed)
+		}
+	}
+	return e
+}
+
+// raise is amount, or what it must at least be by the evidence: the first rung of the
+// ladder above a kill, and what measured runs needed.
+func (m *Model) raise(p *experts.Point, q Question, amount sizing.Bytes, e evidence, b *buffers) sizing.Bytes {
+	if amount <= e.killed && e.needed <= e.killed {
+		amount = e.killed.Times(2).RoundUp(sizing.MiB)
+		q.Lifts = max(2, q.Lifts+1) // this try, and those that may follow: one lift alone would be the cap
+		b.above = m.ladder(p, q, e.killed, b, b.above[:0])
+		if len(b.above) > 0 {
+			amount = b.above[0]
+		}
+	}
+	if amount < e.needed {
+		amount = onGrid(q, float64(e.needed))
+	}
+	return amount
+}
+
+// lifted is what a retry of a killed run is granted, and the ladder from there on.
+func (m *Model) lifted(p *experts.Point, q Question, b *buffers) (sizing.Bytes, []sizing.Bytes) {
+	ladder := m.ladder(p, q, q.Above, b, nil)
+	limit := within(q, q.Above.Times(2).RoundUp(sizing.MiB))
+	if len(ladder) > 0 {
+		limit = ladder[0]
+	}
+	if needed := m.evidence(b.cells).needed; limit < needed {
+		limit = within(q, onGrid(q, float64(needed)))
+		q.Lifts--
+		ladder = m.ladder(p, q, limit, b, []sizing.Bytes{limit})
+	}
+	return limit, ladder
+}

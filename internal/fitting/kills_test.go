@@ -1,0 +1,193 @@
+package fitting_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// killedRun is the kill of a run's first try, and retried the success of its second.
+func killedRun(run string, gibs float64) sizing.HistoryRow {
+	r := killed(gibs)
+	r.RunID = run
+	return r
+}
+
+func retried(run string, gibs float64) sizing.HistoryRow {
+	r := measured(gibs)
+	r.RunID, r.Try = run, 2
+	return r
+}
+
+// variants are the model as it is, trained now, and restored from what is stored.
+func (k *task) variants() map[string]*fitting.Model {
+	k.t.Helper()
+	blob, err := k.model.Blob()
+	require.NoError(k.t, err)
+	opened, err := fitting.Open(blob)
+	require.NoError(k.t, err)
+	history := k.history
+	copied, err := fitting.Open(blob)
+	require.NoError(k.t, err)
+	trained, _, err := fitting.Fit(&history, copied)
+	require.NoError(k.t, err)
+	anew, _, err := fitting.Fit(&history, nil)
+	require.NoError(k.t, err)
+	all := map[string]*fitting.Model{"live": k.model, "restarted": opened, "trained anew": anew}
+	if trained != nil {
+		all["trained"] = trained
+	}
+	return all
+}
+
+// requireFor asks every variant for the same features.
+func (k *task) requireFor(f sizing.Features, claim string, so func(s fitting.Sized) bool) {
+	k.t.Helper()
+	for name, m := range k.variants() {
+		q := question(f)
+		q.Cap = 1000 * gib
+		s := m.Size(q)
+		require.True(k.t, so(s), "%s, %s: %s, promised %v, ladder %v: %s", claim, name, s.Limit, *s.Promised, s.Ladder, s.Reason)
+	}
+}
+
+func TestIdenticalRunsAreGrantedMoreThanWasKilled(t *testing.T) {
+	for _, n := range []int{3, 25, 100} {
+		k, rng := known(t, growing, uint64(n), n)
+		f, _ := growing(rng)
+		other, _ := growing(rng)
+		first := k.model.Size(question(f)).Limit
+		elsewhere := k.model.Size(question(other)).Limit
+		kill := 1.05 * float64(first) / float64(gib)
+		k.told(f, killedRun("killed", kill))
+		k.requireFor(f, "after the kill", func(s fitting.Sized) bool {
+			return s.Limit > bytes(kill) && s.Ladder[0] == s.Limit && *s.Promised > 0 && *s.Promised <= 1
+		})
+		if n > 3 {
+			assert.Less(t, k.model.Size(question(other)).Limit, 2*elsewhere, "other features are not affected")
+		}
+		k.success(other, 0.1)
+		k.requireFor(f, "another success contradicts nothing", func(s fitting.Sized) bool { return s.Limit > bytes(kill) })
+		k.told(f, retried("killed", 1.4*kill))
+		k.requireFor(f, "what the run needed counts", func(s fitting.Sized) bool { return s.Limit >= bytes(1.4*kill) })
+		for range 3 {
+			k.success(f, 1.2*kill)
+		}
+		k.requireFor(f, "newer runs needed less, but more than was killed", func(s fitting.Sized) bool { return s.Limit >= bytes(1.2*kill) })
+		k.success(f, 0.9*kill)
+		require.Empty(t, k.model.KnownKills, "a newer success below the kill contradicts it")
+	}
+}
+
+func TestTheReasonNamesTheKill(t *testing.T) {
+	k, rng := known(t, growing, 1, 100)
+	f, _ := growing(rng)
+	q := question(f)
+	kill := k.model.Size(q).Limit + 7*sizing.MiB
+	k.told(f, killedRun("r", float64(kill)/float64(gib)))
+	s := k.model.Size(q)
+	assert.Contains(t, s.Reason, kill.String()+" was OOM-killed with the same features")
+	q.Cap = kill - sizing.MiB
+	capped := k.model.Size(q)
+	assert.Equal(t, q.Cap, capped.Limit, "the cap wins")
+	assert.Contains(t, capped.Reason, "at the cap of")
+	assert.Contains(t, capped.Reason, kill.String()+" was too little for the same features")
+	assert.GreaterOrEqual(t, *capped.Promised, 0.5, "and the promise says so")
+	q.Cap = 1000 * gib
+	q.Above, q.Lifts = gib/8, 3
+	lifted := k.model.Size(q)
+	assert.Greater(t, lifted.Limit, kill, "a retry of another run, too")
+	assert.Equal(t, lifted.Limit, lifted.Ladder[0])
+}
+
+func TestAVoidedKillIsForgotten(t *testing.T) {
+	k, rng := known(t, growing, 4, 60)
+	f, _ := growing(rng)
+	before := k.model.Size(question(f)).Limit
+	k.told(f, killedRun("wrong", 1.1*float64(before)/float64(gib)))
+	require.Greater(t, k.model.Size(question(f)).Limit, before)
+	k.model.Void(sizing.RunHash("wrong", sizing.NoMap), 1)
+	assert.Less(t, k.model.Size(question(f)).Limit, bytes(1.1*float64(before)/float64(gib)))
+
+	k.history.Rows = k.history.Rows[:60] // as if it had never been reported
+	k.fit()
+	assert.Empty(t, k.model.KnownKills)
+}
+
+func TestKnownKillsAreBounded(t *testing.T) {
+	k, rng := known(t, growing, 9, 60)
+	var last sizing.Features
+	for i := range 400 {
+		last, _ = growing(rng)
+		k.told(last, killedRun(fmt.Sprint("killed ", i), 2))
+	}
+	assert.Len(t, k.model.KnownKills, 256)
+	assert.Greater(t, k.model.Size(question(last)).Limit, 2*gib)
+	k.requireFor(last, "of the newest", func(s fitting.Sized) bool { return s.Limit > 2*gib })
+}
+
+func TestKillsBeforeTheFirstSuccessCount(t *testing.T) {
+	k := newTask(t)
+	f := sizing.Features{"rows": sizing.NumberValue(7), "region": sizing.TextValue("emea")}
+	k.told(f, killedRun("r", 3))
+	for range 4 {
+		k.success(sizing.Features{"rows": sizing.NumberValue(1), "region": sizing.TextValue("apac")}, 0.5)
+	}
+	k.requireFor(f, "young", func(s fitting.Sized) bool { return s.Limit > 3*gib })
+}
+
+// Whatever the order of kills, successes, trainings and restarts, no answer is at or below
+// a kill of identical features that no newer success contradicts.
+func TestNoAnswerIsAtOrBelowAKnownKill(t *testing.T) {
+	for seed := range uint64(12) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		k, _ := known(t, growing, seed, 5+rng.IntN(60))
+		inputs := make([]sizing.Features, 4)
+		uncontradicted := make([]map[string]sizing.Bytes, len(inputs)) // by run
+		for i := range inputs {
+			inputs[i], _ = growing(rng)
+			uncontradicted[i] = map[string]sizing.Bytes{}
+		}
+		for step := range 60 {
+			i := rng.IntN(len(inputs))
+			f := inputs[i]
+			switch rng.IntN(5) {
+			case 0, 1:
+				run := fmt.Sprint("killed ", step)
+				b := bytes(0.5 + 3*rng.Float64())
+				k.told(f, killedRun(run, float64(b)/float64(gib)))
+				uncontradicted[i][run] = b
+			case 2:
+				b := bytes(0.5 + 3*rng.Float64())
+				k.success(f, float64(b)/float64(gib))
+				for run, kill := range uncontradicted[i] {
+					if b < kill {
+						delete(uncontradicted[i], run)
+					}
+				}
+			case 3:
+				k.fit()
+			default:
+				blob, err := k.model.Blob()
+				require.NoError(t, err)
+				k.model, err = fitting.Open(blob)
+				require.NoError(t, err)
+			}
+			for j, f := range inputs {
+				q := question(f)
+				q.Cap, q.Floor = 1000*gib, sizing.Bytes(rng.IntN(2))*gib
+				s := k.model.Size(q)
+				for _, kill := range uncontradicted[j] {
+					require.Greater(t, s.Limit, kill, "seed %d, step %d: %s", seed, step, s.Reason)
+				}
+				lawful(t, k.model, q)
+			}
+		}
+	}
+}
