@@ -28,6 +28,16 @@ const (
 	headerSize = len(magic) + 2 + sha256.Size
 )
 
+// decoding admits what an intact model may hold: the library's own limit of 131,072
+// elements is below the co-moments of 508 columns. The input bounds what is allocated.
+var decoding = func() cbor.DecMode {
+	mode, err := cbor.DecOptions{MaxArrayElements: 1 << 20, MaxMapPairs: 1 << 20}.DecMode()
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return mode
+}()
+
 // Blob encodes the model.
 func (m *Model) Blob() ([]byte, error) {
 	if m.Models != nil && m.Models.line != nil {
@@ -65,11 +75,16 @@ func Open(blob []byte) (*Model, error) {
 		return nil, fmt.Errorf("%w: its checksum does not match", ErrFormat)
 	}
 	m := New()
-	if err := cbor.Unmarshal(body, m); err != nil {
+	if err := decoding.Unmarshal(body, m); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	if m.Experts == nil || m.Models != nil && (m.Models.Enc == nil || m.Models.Stack == nil) {
 		return nil, fmt.Errorf("%w: parts are missing", ErrFormat)
+	}
+	if m.Models != nil {
+		if err := m.Models.Enc.migrate(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+		}
 	}
 	m.Experts.Rebuild(expertConfig)
 	if m.Models != nil && m.Models.Line.Targets > 0 {

@@ -92,15 +92,11 @@ func (e *encoder) names() (line, tree []string) {
 		line = append(line, slices.Repeat([]string{e.Columns[i].Name}, inLine)...)
 		tree = append(tree, slices.Repeat([]string{e.Columns[i].Name}, inTree)...)
 	}
-	for i := range e.Columns {
-		for j := i + 1; j < len(e.Columns); j++ {
-			if e.Columns[i].Kind == sizing.Date && e.Columns[j].Kind == sizing.Date {
-				pair := e.Columns[j].Name + "-" + e.Columns[i].Name
-				line, tree = append(line, pair, pair), append(tree, pair)
-			}
-		}
+	for _, p := range e.Pairs {
+		pair := e.Columns[p[1]].Name + "-" + e.Columns[p[0]].Name
+		line, tree = append(line, pair, pair), append(tree, pair)
 	}
-	return line, tree
+	return gather(line, 0, e.KeepLine), gather(tree, 0, e.KeepTree)
 }
 
 const (

@@ -26,8 +26,21 @@ func (e *encoder) choose(rows [][]sizing.Value, y []float64) {
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(y[a], y[b]), cmp.Compare(a, b)) })
 	n := min(donorCount, len(rows))
 	for i := range n {
-		e.Donors = append(e.Donors, rows[order[(2*i+1)*len(rows)/(2*n)]])
+		e.Donors = append(e.Donors, e.donor(rows[order[(2*i+1)*len(rows)/(2*n)]]))
 	}
+}
+
+// donor keeps of a row what the encoding reads.
+func (e *encoder) donor(cells []sizing.Value) []sizing.Value {
+	donor := slices.Clone(cells)
+	for j, v := range donor {
+		if e.Columns[j].Kind == sizing.Missing {
+			donor[j] = sizing.Value{}
+		} else if v.Text = keyOf(v.Text); v.Kind == sizing.Category {
+			donor[j] = v
+		}
+	}
+	return donor
 }
 
 // lacking names a feature that a row lacks and hardly any row lacked before; "" where

@@ -48,7 +48,7 @@ func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 
 // takeIn learns in order the rows that the model was not told yet.
 func (m *Model) takeIn(h *sizing.History) error {
-	m.Schema = h.Schema
+	m.Schema = h.Schema.Shape()
 	for i := range m.Early { // a young champion has seen fewer features
 		m.Early[i].Cells = padded(m.Early[i].Cells, len(m.Schema.Fields))
 	}

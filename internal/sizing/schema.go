@@ -113,6 +113,16 @@ func (s *Schema) Admit(f Features) bool {
 	return grown
 }
 
+// Shape is the schema without the values of its categories: what a reader of Features
+// needs of it.
+func (s *Schema) Shape() Schema {
+	shape := Schema{Version: s.Version, Fields: slices.Clone(s.Fields)}
+	for i := range shape.Fields {
+		shape.Fields[i].Categories = nil
+	}
+	return shape
+}
+
 func (s *Schema) field(name string) *Field {
 	for i := range s.Fields {
 		if s.Fields[i].Name == name {
