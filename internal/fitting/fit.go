@@ -14,6 +14,8 @@ type Outcome struct {
 	Trained bool
 	Reason  string
 	Exam    Exam // the last that was due; zero before the first
+
+	Warnings []string // about what the model cannot use of the history
 }
 
 // Fit learns a task's history on top of its champion (nil: there is none), and
@@ -100,6 +102,10 @@ func (m *Model) finish(h *sizing.History, champion bool) (*Model, Outcome, error
 	}
 	if err := m.describe(h); err != nil {
 		return nil, Outcome{}, err
+	}
+	if warning := m.retired(); warning != "" {
+		out.Warnings = append(out.Warnings, warning)
+		out.Reason += "; " + warning
 	}
 	return m, out, nil
 }

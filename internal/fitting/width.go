@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"math"
 	"slices"
 
@@ -278,15 +277,27 @@ func gather[T any](written []T, start int, keep []int) []T {
 	return written[:start+len(keep)]
 }
 
-// keyOf is the name under which a category value is stored: a long one by its hash, so
-// that no value makes a model large.
+// keyOf is the name under which a category value is stored: a long one by its hash
+// (FNV-1a, 64 bit), so that no value makes a model large.
 func keyOf(text string) string {
 	if len(text) < keyedFrom {
 		return text
 	}
-	h := fnv.New64a()
-	h.Write([]byte(text))
-	return fmt.Sprintf("hash %016x", h.Sum64())
+	key := hashKey(text)
+	return string(key[:])
+}
+
+func hashKey(text string) (key [21]byte) {
+	h := uint64(14695981039346656037)
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 1099511628211
+	}
+	copy(key[:], "hash ")
+	for i := len(key) - 1; i >= len("hash "); i-- {
+		key[i] = "0123456789abcdef"[h&15]
+		h >>= 4
+	}
+	return key
 }
 
 // find is a value's level; nil where it has none.
@@ -294,7 +305,8 @@ func (c *column) find(text string) *level {
 	if len(text) < keyedFrom {
 		return c.Levels[text]
 	}
-	return c.Levels[keyOf(text)]
+	key := hashKey(text)
+	return c.Levels[string(key[:])] // allocates nothing
 }
 
 // migrate completes an encoder that an earlier release stored: it wrote all date pairs
@@ -355,7 +367,7 @@ func (c *column) byFrequency() []string {
 	return names
 }
 
-// Retired says how many features are not read, since there are too many; "" if all are.
+// retired says how many features are not read, since there are too many; "" if all are.
 func (m *Model) retired() string {
 	if m.Models == nil || m.Models.Enc.Retired == 0 {
 		return ""
