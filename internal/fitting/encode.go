@@ -2,6 +2,7 @@ package fitting
 
 import (
 	"math"
+	"slices"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -51,6 +52,10 @@ type column struct {
 	Stat   bool // trees see the statistic
 	Wide   bool // so does the line
 	Most   int  `cbor:",omitempty"` // levels that may be known; 0: any number
+
+	Known float64 `cbor:",omitzero"` // share of the rows that have the feature
+	Tells float64 `cbor:",omitzero"` // share of the variance of the log peak that it explains alone
+	Unit  float64 `cbor:",omitzero"` // deviation of its values
 }
 
 // level is one known value of a category.
@@ -117,7 +122,8 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	}
 	missing := len(rows) - known
 	c.Flag = missing > 0
-	c.Blind = missing < blindRows && missing < len(rows)/blindShare
+	c.Blind = missing == 0 || missing < blindRows && missing < len(rows)/blindShare ||
+		missing < newlyRows && !slices.ContainsFunc(rows[:len(rows)/2], func(cells []sizing.Value) bool { return cells[j].Kind == sizing.Missing })
 	if known == 0 || len(distinct) == 1 && !c.Flag && c.Kind != sizing.Date {
 		c.Kind = sizing.Missing
 		return c

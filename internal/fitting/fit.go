@@ -163,6 +163,7 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 		return fmt.Errorf("fit %d rows: %w", len(rows), err)
 	}
 	m.Models, m.Fitted = fitted, m.Experts.Told
+	m.recall()
 	if m.young() {
 		m.Early = rows
 	}

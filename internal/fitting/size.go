@@ -45,7 +45,7 @@ func (m *Model) Size(q Question) Sized {
 	defer bufferPool.Put(b)
 	var p experts.Point
 	b.cells = m.cells(q.Features, b.cells)
-	m.Models.ask(b.cells, &p, b)
+	m.ask(b.cells, q.RiskTarget, &p, b)
 
 	var s Sized
 	var answer experts.Answer
@@ -56,7 +56,7 @@ func (m *Model) Size(q Question) Sized {
 			s.Limit = s.Ladder[0]
 		}
 	} else {
-		answer = m.Experts.Answer(&p, q.RiskTarget, &b.scratch)
+		answer = m.answer(&p, q.RiskTarget, b)
 		s.Limit = within(q, onGrid(q, answer.Amount*max(1, q.Widen)))
 		s.Ladder = m.ladder(&p, q, s.Limit, b, []sizing.Bytes{s.Limit})
 	}
@@ -166,10 +166,10 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 	defer bufferPool.Put(b)
 	var p experts.Point
 	b.cells = m.cells(q.Features, b.cells)
-	m.Models.ask(b.cells, &p, b)
+	m.ask(b.cells, q.RiskTarget, &p, b)
 	var answer experts.Answer
 	if q.Above == 0 {
-		answer = m.Experts.Answer(&p, q.RiskTarget, &b.scratch)
+		answer = m.answer(&p, q.RiskTarget, b)
 	}
 	risk := m.risk(&p, q, limit, answer, b)
 	return &risk
@@ -241,8 +241,8 @@ func (m *Model) reason(q Question, s *Sized, a experts.Answer, b *buffers) strin
 	if len(m.Drivers) > 0 && s.Source == sizing.FromModel {
 		text.WriteString("; from " + strings.Join(m.Drivers, ", "))
 	}
-	if lacking := m.Models.Enc.lacking(b.cells); lacking != "" {
-		text.WriteString("; " + lacking + " is missing, as it hardly ever was: taken for a demanding one")
+	if missing := m.missing(a.Amount, b); missing != "" {
+		text.WriteString("; " + missing)
 	}
 	fmt.Fprintf(&text, "; %d runs", m.Experts.Told)
 	if q.Widen > 1 {
