@@ -47,13 +47,14 @@ func (m *Model) drivers(h *sizing.History) []string {
 	total := 0.0
 	var x, tree []float64
 	phi := make([]float64, m.Models.Enc.TreeWidth)
+	twins := h.Schema.Twins()
 	lineNames, treeNames := m.Models.Enc.names()
 	coefficients := m.Models.ridges[logPeak].Coefficients()
 	mean := make([]float64, len(coefficients))
 	rows := h.Rows[max(0, len(h.Rows)-explainedRows):]
 	for pass := range 2 { // the line's contributions are about the rows' own mean
 		for i := range rows {
-			x, tree = m.Models.Enc.encode(cellsOf(&h.Schema, rows[i].Features), x[:0], tree[:0])
+			x, tree = m.Models.Enc.encode(cellsOf(&h.Schema, twins, rows[i].Features), x[:0], tree[:0])
 			for j, c := range coefficients {
 				if pass == 0 {
 					mean[j] += x[j] / float64(len(rows))

@@ -56,6 +56,9 @@ type column struct {
 	Known float64 `cbor:",omitzero"` // share of the rows that have the feature
 	Tells float64 `cbor:",omitzero"` // share of the variance of the log peak that it explains alone
 	Unit  float64 `cbor:",omitzero"` // deviation of its values
+
+	Outvoted bool `cbor:",omitempty"` // most values of the feature are of another kind
+	Retired  bool `cbor:",omitempty"` // not read, for there are too many features
 }
 
 // level is one known value of a category.
@@ -74,6 +77,7 @@ func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *enco
 	for j := range schema.Fields {
 		e.Columns = append(e.Columns, readColumn(schema.Fields[j], j, rows))
 	}
+	e.elect(schema, rows)
 	e.retire(rows)
 	e.boundLevels()
 	e.forget() // levels are counted again, in order, as the rows are learned

@@ -179,7 +179,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	for _, e := range m.Honest {
 		known[e.Seq] = e
 	}
-	held := m.held()
+	held, twins := m.held(), h.Schema.Twins()
 	explained := successes(h.Rows[:n])
 	rows := make([]row, 0, n)
 	for i := range h.Rows[:n] {
@@ -189,7 +189,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 			continue
 		}
 		next := row{
-			Cells: cellsOf(&h.Schema, r.Features), Peak: math.Max(1, float64(bytes)),
+			Cells: cellsOf(&h.Schema, twins, r.Features), Peak: math.Max(1, float64(bytes)),
 			Seconds: secondsOf(r.Duration), Cores: float64(r.CPUMax), Weight: max(r.Weight, 1), Residual: math.NaN(),
 		}
 		if r.Seq < m.Changed {
@@ -252,11 +252,17 @@ func successes(rows []sizing.HistoryRow) map[run]bool {
 	return ended
 }
 
-// cellsOf decodes a stored row, in the order of the schema.
-func cellsOf(schema *sizing.Schema, codes []float64) []sizing.Value {
+// cellsOf decodes a stored row, in the order of the schema. A field that the row is too
+// old to have is read from the field of the same name before it; twins are schema.Twins().
+func cellsOf(schema *sizing.Schema, twins []int, codes []float64) []sizing.Value {
 	cells := make([]sizing.Value, len(schema.Fields))
-	for j := range min(len(codes), len(cells)) {
-		cells[j] = schema.Fields[j].Value(codes[j])
+	for j := range cells {
+		switch {
+		case j < len(codes):
+			cells[j] = schema.Fields[j].Value(codes[j])
+		case twins != nil && twins[j] >= 0:
+			cells[j] = schema.Fields[j].ReadStored(cells[twins[j]])
+		}
 	}
 	return cells
 }

@@ -48,7 +48,7 @@ func (e *encoder) retire(rows [][]sizing.Value) {
 	})
 	e.Retired = len(live) - liveAtMost
 	for _, j := range live[liveAtMost:] {
-		e.Columns[j].Kind, e.Columns[j].Levels = sizing.Missing, nil
+		e.Columns[j].Kind, e.Columns[j].Levels, e.Columns[j].Retired = sizing.Missing, nil, true
 	}
 }
 
