@@ -223,7 +223,13 @@ func (m *models) askSimilar(cells []sizing.Value, p *experts.Point, b *buffers) 
 		mean.Duration += share * p.Duration
 	}
 	for k := range b.between {
-		b.between[k] = max(most[k]-mean.Level[k], betweenDeviations*math.Sqrt(max(0, squares[k])*share))
+		largest, tail := most[k]-mean.Level[k], betweenDeviations*math.Sqrt(max(0, squares[k])*share)
+		b.between[k] = max(largest, tail)
+		if k == experts.LineTrees {
+			if b.unseen = sizing.DefaultRiskTarget; largest > tail {
+				b.unseen = 1 / float64(len(b.near)+1)
+			}
+		}
 	}
 	mean.Blind = true
 	*p = mean
@@ -246,14 +252,14 @@ func (m *Model) ask(cells []sizing.Value, target float64, p *experts.Point, b *b
 		widened := math.Hypot(margin, between)
 		p.Level[k] += widened - margin
 		if k == experts.LineTrees && widened > 0 {
-			b.unseen = between * between / (widened * widened) / float64(len(b.near)+1)
+			b.unseen *= between * between / (widened * widened)
 		}
 	}
 }
 
 // answer allocates for a row. Where features are missing, the next run may need more than
 // with the values of any donor: among k draws and one more, that one is the largest with
-// a probability of 1/(k+1).
+// a probability of 1/(k+1); beyond betweenDeviations it is the default risk.
 func (m *Model) answer(p *experts.Point, target float64, b *buffers) experts.Answer {
 	a := m.Experts.Answer(p, target, &b.scratch)
 	if p.Blind {
@@ -269,15 +275,20 @@ func (m *Model) missing(amount float64, b *buffers) string {
 	for j := range e.Columns {
 		if e.lacks(j, b.cells) {
 			names = append(names, e.Columns[j].Name)
-			shares = append(shares, fmt.Sprintf("%.0f", 100*e.Columns[j].Known))
+			if known := e.Columns[j].Known; known > 0 { // models of earlier releases do not say
+				shares = append(shares, fmt.Sprintf("%.0f", 100*known))
+			}
 		}
 	}
 	if len(names) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("feature %s is missing (present in %s %% of runs)", names[0], shares[0])
+	text := "feature " + names[0] + " is missing"
 	if len(names) > 1 {
-		text = fmt.Sprintf("features %s are missing (present in %s %% of runs)", strings.Join(names, ", "), strings.Join(shares, ", "))
+		text = "features " + strings.Join(names, ", ") + " are missing"
+	}
+	if len(shares) > 0 {
+		text += fmt.Sprintf(" (present in %s %% of runs)", strings.Join(slices.Compact(shares), ", "))
 	}
 	text += ": imputed from similar runs"
 	if b.unwidened > 0 && amount > b.unwidened {

@@ -100,7 +100,7 @@ func TestAReasonSaysWhatAMissingFeatureCosts(t *testing.T) {
 	assert.NotContains(t, k.model.Size(question(f)).Reason, "missing")
 	assert.Regexp(t, `; feature product_count is missing \(present in 100 % of runs\): imputed from similar runs, adds [0-9.]+(Gi|Mi); 60 runs`,
 		k.model.Size(question(without(f, "product_count"))).Reason)
-	assert.Regexp(t, `; features product_count, region are missing \(present in 100, 100 % of runs\): imputed from similar runs`,
+	assert.Regexp(t, `; features product_count, region are missing \(present in 100 % of runs\): imputed from similar runs`,
 		k.model.Size(question(without(f, "product_count", "region"))).Reason)
 }
 

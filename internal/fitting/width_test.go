@@ -121,6 +121,7 @@ func TestAModelOfManyFeaturesOpensAgain(t *testing.T) {
 			blob := blobOf(t, model)
 			t.Logf("%d KiB", len(blob)>>10)
 			assert.Less(t, len(blob), blobAtMost)
+			assert.Equal(t, fitting.FormatVersion, model.Format(), "an earlier release must not read it: it would misread the columns")
 			back := opened(t, blob)
 			kills, wasted, used := 0, 0.0, 0.0
 			for range 100 {

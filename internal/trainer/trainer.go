@@ -242,7 +242,7 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 		return report, fmt.Errorf("publish %s: the trained model is not usable, so %s: %w; please report this", task, staying(&active), err)
 	}
 	report.Version, err = t.store.Publish(acting(ctx, store.Trainer), store.Model{
-		Task: task, Family: challenger.Family(), Format: fitting.FormatVersion, Blob: blob,
+		Task: task, Family: challenger.Family(), Format: challenger.Format(), Blob: blob,
 		Observations: history.Total, LastSeq: history.LastSeq, TrainedAt: time.Now(), Exam: outcome.Exam.JSON(),
 	}, active.Version)
 	report.Published = err == nil
