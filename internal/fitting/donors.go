@@ -222,11 +222,12 @@ func (m *models) askSimilar(cells []sizing.Value, p *experts.Point, b *buffers) 
 		}
 		mean.Duration += share * p.Duration
 	}
+	reach := 1 + 1/math.Sqrt(float64(len(b.near))) // what was not drawn may lie beyond the largest of a few, but not far
 	for k := range b.between {
 		largest, tail := most[k]-mean.Level[k], betweenDeviations*math.Sqrt(max(0, squares[k])*share)
-		b.between[k] = max(largest, tail)
+		b.between[k] = min(max(largest, tail), reach*largest)
 		if k == experts.LineTrees {
-			if b.unseen = sizing.DefaultRiskTarget; largest > tail {
+			if b.unseen = sizing.DefaultRiskTarget; b.between[k] < tail || largest > tail {
 				b.unseen = 1 / float64(len(b.near)+1)
 			}
 		}
