@@ -22,8 +22,7 @@ func anyFeature(rng *rand.Rand) func() sizing.Value {
 	}
 	values := 1 + rng.IntN(1+rng.IntN(200))
 	scale := math.Exp(20*rng.Float64() - 10)
-	var draw func(kind int) sizing.Value
-	draw = func(kind int) sizing.Value {
+	draw := func(kind int) sizing.Value {
 		switch kind {
 		case 0:
 			return sizing.NumberValue(scale * rng.NormFloat64())
