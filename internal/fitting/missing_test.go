@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -110,4 +111,24 @@ func TestAQuestionWithMissingFeaturesAllocatesNoMoreThanAnother(t *testing.T) {
 	all, lacking := question(f), question(without(f, "product_count"))
 	whole := testing.AllocsPerRun(100, func() { k.model.Size(all) })
 	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { k.model.Size(lacking) }), whole+12, "but for its reason")
+}
+
+// BenchmarkSizeWithMissingFeatures is a question that lacks the most telling feature.
+func BenchmarkSizeWithMissingFeatures(b *testing.B) {
+	rng, k := newRand(92), newTask(nil)
+	for range 150 {
+		f, gibs := forecast(rng)
+		k.row(f, measured(gibs))
+	}
+	model, _, err := fitting.Fit(&k.history, nil)
+	require.NoError(b, err)
+	f, _ := forecast(rng)
+	for name, q := range map[string]fitting.Question{"none": question(f), "one": question(without(f, "product_count"))} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				model.Size(q)
+			}
+		})
+	}
 }

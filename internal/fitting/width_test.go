@@ -92,15 +92,17 @@ var wideHistories = []struct {
 	name string
 	draw shape
 	runs int
+
+	format int
 }{
-	{"30 categories of 20 values", categories(30, 20), 100},
-	{"26 categories of 60 values", categories(26, 60), 2000},
-	{"200 categories of 60 values", categories(200, 60), 2000},
-	{"180 numbers, 15 % missing", numbers(180, 0.15), 2000},
-	{"200 numbers, none missing", numbers(200, 0), 2000},
-	{"200 dates", dates(200), 400},
-	{"199 identifiers that never repeat", ids(199), 600},
-	{"2,000 feature names", renamed(20), 100},
+	{"30 categories of 20 values", categories(30, 20), 100, fitting.FormatVersion},
+	{"26 categories of 60 values", categories(26, 60), 2000, fitting.FormatVersion},
+	{"200 categories of 60 values", categories(200, 60), 2000, fitting.FormatVersion},
+	{"180 numbers, 15 % missing", numbers(180, 0.15), 2000, fitting.FormatVersion},
+	{"200 numbers, none missing", numbers(200, 0), 2000, fitting.FormatVersion},
+	{"200 dates", dates(200), 400, fitting.FormatVersion},
+	{"199 identifiers that never repeat", ids(199), 600, 3},
+	{"2,000 feature names", renamed(20), 100, fitting.FormatVersion},
 }
 
 const blobAtMost = 5 << 20
@@ -121,7 +123,7 @@ func TestAModelOfManyFeaturesOpensAgain(t *testing.T) {
 			blob := blobOf(t, model)
 			t.Logf("%d KiB", len(blob)>>10)
 			assert.Less(t, len(blob), blobAtMost)
-			assert.Equal(t, fitting.FormatVersion, model.Format(), "an earlier release must not read it: it would misread the columns")
+			assert.Equal(t, c.format, model.Format(), "an earlier release must not read a screened model: it would misread the columns")
 			back := opened(t, blob)
 			kills, wasted, used := 0, 0.0, 0.0
 			for range 100 {
