@@ -174,12 +174,12 @@ type FeatureField struct {
 	// Categories How many values of a category were seen.
 	Categories *int `json:"categories"`
 
-	// Kind Fixed by the first value seen.
+	// Kind A name whose values are of several kinds is listed once for each; the kind of most runs is read.
 	Kind FeatureFieldKind `json:"kind"`
 	Name string           `json:"name"`
 }
 
-// FeatureFieldKind Fixed by the first value seen.
+// FeatureFieldKind A name whose values are of several kinds is listed once for each; the kind of most runs is read.
 type FeatureFieldKind string
 
 // FeatureValue A number, a category, a date (`2020-01-03` or RFC 3339) or a bool; null is missing.
@@ -197,7 +197,7 @@ type FeatureValue1 = string
 type FeatureValue2 = bool
 
 // Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value of another kind than
-// the task's schema knows counts as missing.
+// most values of its feature counts as missing.
 //
 // Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
 type Features = json.RawMessage
@@ -277,7 +277,7 @@ type LiftRequest struct {
 	Failed FailedMemory `json:"failed"`
 
 	// Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value of another kind than
-	// the task's schema knows counts as missing.
+	// most values of its feature counts as missing.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
@@ -398,7 +398,7 @@ type Observation struct {
 	EndedAt *time.Time `json:"ended_at,omitempty"`
 
 	// Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value of another kind than
-	// the task's schema knows counts as missing.
+	// most values of its feature counts as missing.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
@@ -531,7 +531,7 @@ type PredictRequest struct {
 	DagID ID `json:"dag_id"`
 
 	// Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value of another kind than
-	// the task's schema knows counts as missing.
+	// most values of its feature counts as missing.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}

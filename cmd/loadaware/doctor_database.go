@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/migrations"
 )
 
@@ -150,33 +151,41 @@ func (d *diagnosis) tables(ctx context.Context, conn *pgx.Conn) bool {
 	return true
 }
 
-// openedAtMost bounds the models that are opened, and named of those that are broken.
-const (
-	openedAtMost = 2000
-	namedAtMost  = 5
-)
+// namedAtMost bounds the tasks that a line names.
+const namedAtMost = 5
 
+// models opens the active model of every task, and names all that cannot be opened: each
+// of them answers the static request until it is trained.
 func (d *diagnosis) models(ctx context.Context, conn *pgx.Conn) error {
 	d.looked("models")
-	rows, err := conn.Query(ctx, `SELECT namespace || '/' || dag_id || '/' || task_id, version, blob
+	rows, err := conn.Query(ctx, `SELECT namespace || '/' || dag_id || '/' || task_id, version,
+			CASE WHEN pinned_version = active_version THEN coalesce(pinned_by, '') ELSE '' END, blob
 		FROM task JOIN model ON model.task = task.id AND model.version = task.active_version
-		ORDER BY trained_at DESC LIMIT $1`, openedAtMost)
+		ORDER BY 1`)
 	if err != nil {
 		return err
 	}
 	var broken []string
-	var name string
+	var name, pinned string
 	var version int
 	var blob []byte
-	_, err = pgx.ForEachRow(rows, []any{&name, &version, &blob}, func() error {
+	pins := false
+	_, err = pgx.ForEachRow(rows, []any{&name, &version, &pinned, &blob}, func() error {
 		if _, err := fitting.Open(blob); err != nil {
-			broken = append(broken, fmt.Sprintf("%s version %d (%v)", name, version, err))
+			at := ""
+			if pinned != "" && pinned != store.Watchdog {
+				at, pins = ", pinned by "+pinned, true
+			}
+			broken = append(broken, fmt.Sprintf("%s version %d (%v%s)", name, version, err, at))
 		}
 		return nil
 	})
 	if len(broken) > 0 {
-		d.wrong("models", "POST /tasks/{dag_id}/{task_id}/train makes a new one; until then a replica that starts answers from the profile or the static request",
-			"%d active models cannot be opened: %s", len(broken), first(broken))
+		advice := "POST /tasks/{dag_id}/{task_id}/train for each: it trains from scratch; until then a replica that starts answers from the profile or the static request"
+		if pins {
+			advice = "DELETE /tasks/{dag_id}/{task_id}/pin where one is pinned, then " + advice
+		}
+		d.wrong("models", advice, "%d active models cannot be opened: %s", len(broken), strings.Join(broken, ", "))
 	}
 	return err
 }

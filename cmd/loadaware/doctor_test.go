@@ -80,6 +80,15 @@ func TestADoctorNamesWhatIsBrokenInTheDatabase(t *testing.T) {
 		{"models", "crash/known version 1", []string{"UPDATE model SET blob = set_byte(blob, 60, get_byte(blob, 60) # 1)"},
 			[]string{"UPDATE model SET blob = set_byte(blob, 60, get_byte(blob, 60) # 1)"}},
 		{"models", "version 9, not", []string{"UPDATE model SET blob = set_byte(blob, 5, 9)"}, []string{"UPDATE model SET blob = set_byte(blob, 5, 3)"}},
+		{"models", "crash/many-7 version 1 (", []string{ // more than a line used to name
+			"INSERT INTO task (namespace, dag_id, task_id, active_version) SELECT 'default', 'crash', 'many-' || n, 1 FROM generate_series(1, 7) n",
+			"INSERT INTO tally (task) SELECT id FROM task WHERE task_id LIKE 'many-%'",
+			"INSERT INTO lease (task) SELECT id FROM task WHERE task_id LIKE 'many-%'",
+			`INSERT INTO model (task, version, family, format, observations, last_seq, trained_at, blob)
+				SELECT id, 1, 'experts', 3, 0, 0, now() - interval '9 years', 'lost' FROM task WHERE task_id LIKE 'many-%'`,
+		}, []string{"DELETE FROM task WHERE task_id LIKE 'many-%'"}},
+		{"models", "pinned by ada", []string{"UPDATE model SET blob = set_byte(blob, 5, 9)", "UPDATE task SET pinned_version = 1, pinned_by = 'ada'"},
+			[]string{"UPDATE model SET blob = set_byte(blob, 5, 3)", "UPDATE task SET pinned_version = NULL, pinned_by = NULL"}},
 		{"tables", "step 1 of", []string{"UPDATE schema_migrations SET version = 1"}, nil},
 		{"tables", "broke off", []string{"UPDATE schema_migrations SET dirty = true"}, nil},
 		{"tables", "are not there", []string{"ALTER TABLE schema_migrations RENAME TO away"}, []string{"ALTER TABLE away RENAME TO schema_migrations"}},

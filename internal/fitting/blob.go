@@ -14,7 +14,11 @@ import (
 
 // FormatVersion moves with any change to what a blob holds or to what its numbers
 // mean: encoding, order of models, experts or risks.
-const FormatVersion = 3
+const FormatVersion = 4
+
+// unscreened is the version of models that keep all columns of their encoding. Releases
+// that know only this one can read them, and must refuse the others.
+const unscreened = 3
 
 // ErrFormat reports a blob that is not an intact model of this version. The remedy
 // is to train the task again; until then the last good model answers.
@@ -27,6 +31,24 @@ const (
 	magic      = "lawm"
 	headerSize = len(magic) + 2 + sha256.Size
 )
+
+// Format is the version of the model's blob.
+func (m *Model) Format() int {
+	if m.Models != nil && (m.Models.Enc.KeepLine != nil || m.Models.Enc.KeepTree != nil) {
+		return FormatVersion
+	}
+	return unscreened
+}
+
+// decoding admits what an intact model may hold: the library's own limit of 131,072
+// elements is below the co-moments of 508 columns. The input bounds what is allocated.
+var decoding = func() cbor.DecMode {
+	mode, err := cbor.DecOptions{MaxArrayElements: 1 << 20, MaxMapPairs: 1 << 20}.DecMode()
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return mode
+}()
 
 // Blob encodes the model.
 func (m *Model) Blob() ([]byte, error) {
@@ -47,7 +69,7 @@ func (m *Model) Blob() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode model: %w", err)
 	}
-	blob := binary.BigEndian.AppendUint16([]byte(magic), FormatVersion)
+	blob := binary.BigEndian.AppendUint16([]byte(magic), uint16(m.Format()))
 	sum := sha256.Sum256(body)
 	return append(append(blob, sum[:]...), body...), nil
 }
@@ -57,19 +79,24 @@ func Open(blob []byte) (*Model, error) {
 	if len(blob) < headerSize || string(blob[:len(magic)]) != magic {
 		return nil, fmt.Errorf("%w: no such header", ErrFormat)
 	}
-	if v := binary.BigEndian.Uint16(blob[len(magic):]); v != FormatVersion {
-		return nil, fmt.Errorf("%w: version %d, not %d", ErrFormat, v, FormatVersion)
+	if v := binary.BigEndian.Uint16(blob[len(magic):]); v != unscreened && v != FormatVersion {
+		return nil, fmt.Errorf("%w: version %d, not %d or %d", ErrFormat, v, unscreened, FormatVersion)
 	}
 	body := blob[headerSize:]
 	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], blob[headerSize-sha256.Size:headerSize]) {
 		return nil, fmt.Errorf("%w: its checksum does not match", ErrFormat)
 	}
 	m := New()
-	if err := cbor.Unmarshal(body, m); err != nil {
+	if err := decoding.Unmarshal(body, m); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	if m.Experts == nil || m.Models != nil && (m.Models.Enc == nil || m.Models.Stack == nil) {
 		return nil, fmt.Errorf("%w: parts are missing", ErrFormat)
+	}
+	if m.Models != nil {
+		if err := m.Models.Enc.migrate(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+		}
 	}
 	m.Experts.Rebuild(expertConfig)
 	if m.Models != nil && m.Models.Line.Targets > 0 {

@@ -37,6 +37,7 @@ func TestAModelComesBackBitForBit(t *testing.T) {
 			}
 			blob := blobOf(t, k.model)
 			back := opened(t, blob)
+			require.Equal(t, 3, k.model.Format(), "an earlier release can read it")
 			require.Equal(t, blob, blobOf(t, back), "%s, %d runs", name, n)
 			for range 25 {
 				f, gibs := draw(rng)

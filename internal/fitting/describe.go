@@ -47,13 +47,14 @@ func (m *Model) drivers(h *sizing.History) []string {
 	total := 0.0
 	var x, tree []float64
 	phi := make([]float64, m.Models.Enc.TreeWidth)
+	twins := h.Schema.Twins()
 	lineNames, treeNames := m.Models.Enc.names()
 	coefficients := m.Models.ridges[logPeak].Coefficients()
 	mean := make([]float64, len(coefficients))
 	rows := h.Rows[max(0, len(h.Rows)-explainedRows):]
 	for pass := range 2 { // the line's contributions are about the rows' own mean
 		for i := range rows {
-			x, tree = m.Models.Enc.encode(cellsOf(&h.Schema, rows[i].Features), x[:0], tree[:0])
+			x, tree = m.Models.Enc.encode(cellsOf(&h.Schema, twins, rows[i].Features), x[:0], tree[:0])
 			for j, c := range coefficients {
 				if pass == 0 {
 					mean[j] += x[j] / float64(len(rows))
@@ -92,15 +93,11 @@ func (e *encoder) names() (line, tree []string) {
 		line = append(line, slices.Repeat([]string{e.Columns[i].Name}, inLine)...)
 		tree = append(tree, slices.Repeat([]string{e.Columns[i].Name}, inTree)...)
 	}
-	for i := range e.Columns {
-		for j := i + 1; j < len(e.Columns); j++ {
-			if e.Columns[i].Kind == sizing.Date && e.Columns[j].Kind == sizing.Date {
-				pair := e.Columns[j].Name + "-" + e.Columns[i].Name
-				line, tree = append(line, pair, pair), append(tree, pair)
-			}
-		}
+	for _, p := range e.Pairs {
+		pair := e.Columns[p[1]].Name + "-" + e.Columns[p[0]].Name
+		line, tree = append(line, pair, pair), append(tree, pair)
 	}
-	return line, tree
+	return gather(line, 0, e.KeepLine), gather(tree, 0, e.KeepTree)
 }
 
 const (

@@ -1,7 +1,6 @@
 package fitting
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -34,6 +33,11 @@ type encoder struct {
 	Mean      float64          // log peak over the fitted rows
 	LineWidth int
 	TreeWidth int
+
+	Pairs    [][2]int // dates whose difference is written
+	KeepLine []int    `cbor:",omitempty"` // of what the features write, the columns of the line; nil: all
+	KeepTree []int    `cbor:",omitempty"` // … and of the trees
+	Retired  int      `cbor:",omitempty"` // features that are not read, for there are too many
 }
 
 // column is the reading of one feature.
@@ -47,6 +51,14 @@ type column struct {
 	Hot    int  // levels with a column of their own
 	Stat   bool // trees see the statistic
 	Wide   bool // so does the line
+	Most   int  `cbor:",omitempty"` // levels that may be known; 0: any number
+
+	Known float64 `cbor:",omitzero"` // share of the rows that have the feature
+	Tells float64 `cbor:",omitzero"` // share of the variance of the log peak that it explains alone
+	Unit  float64 `cbor:",omitzero"` // deviation of its values
+
+	Outvoted bool `cbor:",omitempty"` // most values of the feature are of another kind
+	Retired  bool `cbor:",omitempty"` // not read, for there are too many features
 }
 
 // level is one known value of a category.
@@ -65,19 +77,37 @@ func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *enco
 	for j := range schema.Fields {
 		e.Columns = append(e.Columns, readColumn(schema.Fields[j], j, rows))
 	}
+	e.elect(schema, rows)
+	e.retire(rows)
+	e.boundLevels()
+	e.forget() // levels are counted again, in order, as the rows are learned
+	e.Pairs = e.allPairs()
+	if e.measure(); max(e.LineWidth, e.TreeWidth) > widthAtMost {
+		e.narrow(rows, y)
+	}
 	e.choose(rows, y)
-	dates := 0
+	return e
+}
+
+// measure counts the numbers that encode writes.
+func (e *encoder) measure() {
+	e.LineWidth, e.TreeWidth = 2*len(e.Pairs), len(e.Pairs)
 	for j := range e.Columns {
-		c := &e.Columns[j]
-		line, tree := c.widths()
+		line, tree := e.Columns[j].widths()
 		e.LineWidth, e.TreeWidth = e.LineWidth+line, e.TreeWidth+tree
-		if c.Kind == sizing.Date {
-			dates++
+	}
+}
+
+// allPairs are all pairs of dates that are read.
+func (e *encoder) allPairs() (pairs [][2]int) {
+	for i := range e.Columns {
+		for j := i + 1; j < len(e.Columns); j++ {
+			if e.Columns[i].Kind == sizing.Date && e.Columns[j].Kind == sizing.Date {
+				pairs = append(pairs, [2]int{i, j})
+			}
 		}
 	}
-	pairs := dates * (dates - 1) / 2
-	e.LineWidth, e.TreeWidth = e.LineWidth+2*pairs, e.TreeWidth+pairs
-	return e
+	return pairs
 }
 
 // readColumn decides how one feature is read. A feature that is missing in every
@@ -96,7 +126,8 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	}
 	missing := len(rows) - known
 	c.Flag = missing > 0
-	c.Blind = missing < blindRows && missing < len(rows)/blindShare
+	c.Blind = missing == 0 || missing < blindRows && missing < len(rows)/blindShare ||
+		missing < newlyRows && !slices.ContainsFunc(rows[:len(rows)/2], func(cells []sizing.Value) bool { return cells[j].Kind == sizing.Missing })
 	if known == 0 || len(distinct) == 1 && !c.Flag && c.Kind != sizing.Date {
 		c.Kind = sizing.Missing
 		return c
@@ -116,13 +147,7 @@ func (c *column) readLevels(j int, rows [][]sizing.Value) {
 	for _, cells := range rows {
 		c.level(cells[j]).Rows++
 	}
-	names := make([]string, 0, len(c.Levels))
-	for name := range c.Levels {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(c.Levels[b].Rows, c.Levels[a].Rows), cmp.Compare(a, b))
-	})
+	names := c.byFrequency()
 	c.Stat, c.Wide = len(names) > 2, len(names) > oneHotAtMost
 	for _, name := range names {
 		l := c.Levels[name]
@@ -130,17 +155,18 @@ func (c *column) readLevels(j int, rows [][]sizing.Value) {
 			l.Hot = c.Hot
 			c.Hot++
 		}
-		l.Rows = 0 // counted again, in order, as the rows are learned
 	}
 }
 
 // level finds a value's level, and makes one where it is new. A missing value is
 // a level of its own.
 func (c *column) level(v sizing.Value) *level {
-	l := c.Levels[v.Text]
+	l := c.find(v.Text)
 	if l == nil {
 		l = &level{Hot: -1}
-		c.Levels[v.Text] = l
+		if c.Most == 0 || len(c.Levels) < c.Most {
+			c.Levels[keyOf(v.Text)] = l
+		}
 	}
 	return l
 }
@@ -172,6 +198,7 @@ func (e *encoder) learn(cells []sizing.Value, y float64) {
 // encode appends the row's two vectors to line and tree. It allocates nothing
 // where their capacity is enough.
 func (e *encoder) encode(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
+	lineFrom, treeFrom := len(line), len(tree)
 	for j := range e.Columns {
 		c, v := &e.Columns[j], cells[j]
 		switch c.Kind {
@@ -183,7 +210,8 @@ func (e *encoder) encode(cells []sizing.Value, line, tree []float64) ([]float64,
 			line, tree = date(v, line, tree)
 		}
 	}
-	return e.datePairs(cells, line, tree)
+	line, tree = e.datePairs(cells, line, tree)
+	return gather(line, lineFrom, e.KeepLine), gather(tree, treeFrom, e.KeepTree)
 }
 
 func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []float64) {
@@ -207,7 +235,7 @@ func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []floa
 }
 
 func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([]float64, []float64) {
-	l := c.Levels[v.Text]
+	l := c.find(v.Text)
 	for k := range c.Hot {
 		hot := indicator(l != nil && l.Hot == k)
 		line, tree = append(line, hot), append(tree, hot)
@@ -242,22 +270,15 @@ const daysPerMonth = 365.25 / 12
 // datePairs writes the difference of every pair of dates, in days: how long a
 // sale lasts, how far ahead it is planned.
 func (e *encoder) datePairs(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
-	for i := range e.Columns {
-		if e.Columns[i].Kind != sizing.Date {
+	for _, pair := range e.Pairs {
+		from, to := &cells[pair[0]], &cells[pair[1]]
+		if from.Kind == sizing.Missing || to.Kind == sizing.Missing {
+			line, tree = append(line, 0, 0), append(tree, math.NaN())
 			continue
 		}
-		for j := i + 1; j < len(e.Columns); j++ {
-			if e.Columns[j].Kind != sizing.Date {
-				continue
-			}
-			if cells[i].Kind == sizing.Missing || cells[j].Kind == sizing.Missing {
-				line, tree = append(line, 0, 0), append(tree, math.NaN())
-				continue
-			}
-			days := cells[j].Num - cells[i].Num
-			line = append(line, days, math.Copysign(math.Log1p(math.Abs(days)), days))
-			tree = append(tree, days)
-		}
+		days := to.Num - from.Num
+		line = append(line, days, math.Copysign(math.Log1p(math.Abs(days)), days))
+		tree = append(tree, days)
 	}
 	return line, tree
 }

@@ -272,7 +272,9 @@ func TestAMissingDateKeepsTheDonorsDistance(t *testing.T) {
 	}
 	e := encoded(rows)
 	lacks := []sizing.Value{text("2021-05-01"), nothing}
-	assert.Equal(t, "f1", e.lacking(lacks))
+	assert.True(t, e.lacking(lacks))
+	assert.True(t, e.lacks(1, lacks))
+	assert.False(t, e.lacks(0, lacks))
 	filled := e.fill(lacks, row("2020-02-03", "2020-02-20"), nil)
 	assert.Equal(t, 17.0, filled[1].Num-filled[0].Num)
 }

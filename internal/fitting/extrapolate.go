@@ -16,18 +16,14 @@ type beyond struct {
 	factor float64 // by which the trend raises the peak over that at the edge; 0: no trend is followed
 }
 
-// extrapolate answers for inputs outside what was seen: by the models at the edge, moved
-// along the trend where one is supported, with a margin that grows with the distance.
-// b.beyond says what was found.
+// extrapolate corrects p, the answer to inputs as they are, where they lie outside what was
+// seen: to the answer at the edge, moved along the trend where one is supported, with a
+// margin that grows with the distance.
 func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers) {
-	b.beyond = beyond{fields: b.beyond.fields[:0]}
-	if m.ridges == nil || !m.outside(cells, &b.beyond) {
-		return
-	}
 	signals := b.signals
 	b.edge = m.toEdge(cells, b.edge[:0])
 	var edge experts.Point
-	m.askRow(b.edge, &edge, b)
+	m.askInside(b.edge, &edge, b)
 	rise, doubt := m.rise(cells, b.edge)
 	if rise > 0 {
 		b.beyond.factor = math.Exp(rise)

@@ -14,6 +14,8 @@ type Outcome struct {
 	Trained bool
 	Reason  string
 	Exam    Exam // the last that was due; zero before the first
+
+	Warnings []string // about what the model cannot use of the history
 }
 
 // Fit learns a task's history on top of its champion (nil: there is none), and
@@ -48,7 +50,7 @@ func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 
 // takeIn learns in order the rows that the model was not told yet.
 func (m *Model) takeIn(h *sizing.History) error {
-	m.Schema = h.Schema
+	m.Schema = h.Schema.Shape()
 	for i := range m.Early { // a young champion has seen fewer features
 		m.Early[i].Cells = padded(m.Early[i].Cells, len(m.Schema.Fields))
 	}
@@ -102,6 +104,10 @@ func (m *Model) finish(h *sizing.History, champion bool) (*Model, Outcome, error
 		return nil, Outcome{}, err
 	}
 	m.readKills(h)
+	if warning := m.retired(); warning != "" {
+		out.Warnings = append(out.Warnings, warning)
+		out.Reason += "; " + warning
+	}
 	return m, out, nil
 }
 
@@ -162,6 +168,7 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 		return fmt.Errorf("fit %d rows: %w", len(rows), err)
 	}
 	m.Models, m.Fitted = fitted, m.Experts.Told
+	m.recall()
 	if m.young() {
 		m.Early = rows
 	}
@@ -177,7 +184,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	for _, e := range m.Honest {
 		known[e.Seq] = e
 	}
-	held := m.held()
+	held, twins := m.held(), h.Schema.Twins()
 	explained := successes(h.Rows[:n], held)
 	rows := make([]row, 0, n)
 	for i := range h.Rows[:n] {
@@ -187,7 +194,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 			continue
 		}
 		next := row{
-			Cells: cellsOf(&h.Schema, r.Features), Peak: math.Max(1, float64(bytes)),
+			Cells: cellsOf(&h.Schema, twins, r.Features), Peak: math.Max(1, float64(bytes)),
 			Seconds: secondsOf(r.Duration), Cores: float64(r.CPUMax), Weight: max(r.Weight, 1), Residual: math.NaN(),
 		}
 		if r.Seq < m.Changed {
@@ -253,11 +260,17 @@ func successes(rows []sizing.HistoryRow, held map[int64]bool) map[run]bool {
 	return ended
 }
 
-// cellsOf decodes a stored row, in the order of the schema.
-func cellsOf(schema *sizing.Schema, codes []float64) []sizing.Value {
+// cellsOf decodes a stored row, in the order of the schema. A field that the row is too
+// old to have is read from the field of the same name before it; twins are schema.Twins().
+func cellsOf(schema *sizing.Schema, twins []int, codes []float64) []sizing.Value {
 	cells := make([]sizing.Value, len(schema.Fields))
-	for j := range min(len(codes), len(cells)) {
-		cells[j] = schema.Fields[j].Value(codes[j])
+	for j := range cells {
+		switch {
+		case j < len(codes):
+			cells[j] = schema.Fields[j].Value(codes[j])
+		case twins != nil && twins[j] >= 0:
+			cells[j] = schema.Fields[j].ReadStored(cells[twins[j]])
+		}
 	}
 	return cells
 }

@@ -21,7 +21,7 @@ func sameKey(columns []column, cells []sizing.Value) uint64 {
 	}
 	for j := range columns {
 		v := cells[j]
-		if v.Kind == sizing.Missing {
+		if v.Kind == sizing.Missing || columns[j].Outvoted {
 			continue
 		}
 		text(columns[j].Name)

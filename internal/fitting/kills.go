@@ -138,7 +138,7 @@ func (m *Model) readKills(h *sizing.History) {
 		order[i] = &h.Rows[i]
 	}
 	slices.SortFunc(order, func(a, b *sizing.HistoryRow) int { return cmp.Compare(a.Seq, b.Seq) })
-	held := m.held()
+	held, twins := m.held(), h.Schema.Twins()
 	m.KnownKills = nil
 	for _, r := range order {
 		peak, censoring := r.Peak()
@@ -151,7 +151,7 @@ func (m *Model) readKills(h *sizing.History) {
 			continue
 		}
 		t := Told{Seq: r.Seq, Run: run, Try: r.Try, Peak: peak}
-		key := featureKey(&h.Schema, cellsOf(&h.Schema, r.Features))
+		key := featureKey(&h.Schema, cellsOf(&h.Schema, twins, r.Features))
 		if measured {
 			m.KnownKills = withPeak(m.KnownKills, &t, key)
 		} else {

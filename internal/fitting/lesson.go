@@ -84,17 +84,18 @@ func (l *Lesson) Raw(rows []int) (*table.Table, []resample.Kind) {
 type Encoding struct {
 	Train  *table.Table // the rows it was frozen on, in their order; targets are log peaks
 	schema *sizing.Schema
+	twins  []int
 	enc    *encoder
 }
 
 // Encode freezes an encoding on rows, oldest first: what the line sees, then what
 // the trees see. It knows nothing of the other rows.
 func (l *Lesson) Encode(rows []int) *Encoding {
-	e := &Encoding{schema: &l.schema}
+	e := &Encoding{schema: &l.schema, twins: l.schema.Twins()}
 	raw, _ := l.Raw(rows)
 	cells := make([][]sizing.Value, len(rows))
 	for i := range rows {
-		cells[i] = cellsOf(e.schema, raw.Row(i))
+		cells[i] = cellsOf(e.schema, e.twins, raw.Row(i))
 	}
 	e.enc = newEncoder(e.schema, cells, raw.Y)
 	e.Train = &table.Table{Names: make([]string, e.enc.LineWidth+e.enc.TreeWidth), Y: raw.Y}
@@ -106,7 +107,7 @@ func (l *Lesson) Encode(rows []int) *Encoding {
 }
 
 // Row encodes one raw row, such as a synthetic one or one that was held back.
-func (e *Encoding) Row(raw []float64) []float64 { return e.row(cellsOf(e.schema, raw)) }
+func (e *Encoding) Row(raw []float64) []float64 { return e.row(cellsOf(e.schema, e.twins, raw)) }
 
 func (e *Encoding) row(cells []sizing.Value) []float64 {
 	line, tree := e.enc.encode(cells, nil, nil)
@@ -144,7 +145,7 @@ func (s *Served) Probabilities(row int, edges, p []float64) {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	var point experts.Point
-	s.Model.Models.ask(cellsOf(&s.lesson.schema, s.lesson.rows[row].Features), &point, b)
+	s.Model.Models.ask(cellsOf(&s.lesson.schema, s.lesson.schema.Twins(), s.lesson.rows[row].Features), &point, b)
 	s.Model.likely(&point, edges, p, b)
 }
 

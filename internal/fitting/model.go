@@ -61,6 +61,7 @@ type Model struct {
 	Sampling   sampling      `cbor:",omitzero"` // what samples of a peak miss
 	Early      []row         // the first rows, from which a young task is refitted at once
 	Honest     []honest      // newest last
+	Pending    []pending     `cbor:",omitempty"` // newest last
 	Held       []quarantined // implausible reports that no other has confirmed yet, oldest first
 	LastSeq    int64
 	Changed    int64 // place of the first row after the last change of the task; 0: none was seen
@@ -230,8 +231,10 @@ func (m *Model) learnRow(r *row, seq int64) {
 	var p experts.Point
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
-	m.Models.ask(r.Cells, &p, b)
-	if !p.Blind { // a guess says nothing of the models
+	m.ask(r.Cells, sizing.DefaultRiskTarget, &p, b)
+	if p.Blind { // a guess says nothing of the models
+		m.postpone(r, &b.center, seq)
+	} else {
 		m.vouch(r, &p, b, seq)
 	}
 	m.Overrun.Add(math.Log1p(r.Seconds)-p.Duration, overrunRows)
@@ -282,6 +285,7 @@ func (m *Model) early(r row) {
 		// A fit that fails leaves the last good models answering.
 		if fitted, err := fitModels(&m.Schema, m.Early, m.Models, m.Trees, seedOf(m.Experts.Told)); err == nil {
 			m.Models, m.Fitted = fitted, m.Experts.Told
+			m.recall()
 		}
 	}
 }
@@ -292,6 +296,7 @@ func seedOf(rows int) uint64 { return uint64(rows) }
 // admit extends the schema by what a young task sends, and the early rows with it.
 func (m *Model) admit(f sizing.Features) {
 	if m.Schema.Admit(f) {
+		m.Schema = m.Schema.Shape()
 		for i := range m.Early {
 			m.Early[i].Cells = padded(m.Early[i].Cells, len(m.Schema.Fields))
 		}

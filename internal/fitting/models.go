@@ -239,35 +239,31 @@ type buffers struct {
 	edge       []sizing.Value
 	beyond     beyond
 	trusted    bool // the static request decided
+
+	near      []similar
+	between   [experts.ModelCount]float64 // of a row with missing features: how far similar rows reach above its levels
+	center    experts.Point               // … what the models say on average
+	unseen    float64                     // … how likely more than any of them is needed
+	unwidened float64                     // … and what would be answered if that were zero; 0 of any other row
 }
 
-// ask fills p with what the models say of a row. Of a row that lacks what hardly any
-// row lacked, that is the most they say of it with the values of any donor.
+// ask fills p with what the models say of a row: where it lacks what hardly any row
+// lacked, by similar rows.
 func (m *models) ask(cells []sizing.Value, p *experts.Point, b *buffers) {
-	if m.ridges == nil || m.Enc.lacking(cells) == "" {
-		m.askRow(cells, p, b)
+	b.beyond = beyond{fields: b.beyond.fields[:0]}
+	m.askInside(cells, p, b)
+	if m.ridges != nil && m.outside(cells, &b.beyond) {
 		m.extrapolate(cells, p, b)
+	}
+}
+
+// askInside is ask for a row within what was seen.
+func (m *models) askInside(cells []sizing.Value, p *experts.Point, b *buffers) {
+	if m.ridges != nil && m.Enc.lacking(cells) {
+		m.askSimilar(cells, p, b)
 		return
 	}
-	b.beyond = beyond{fields: b.beyond.fields[:0]}
-	var most experts.Point
-	for i, donor := range m.Enc.Donors {
-		b.filled = m.Enc.fill(cells, donor, b.filled[:0])
-		m.askRow(b.filled, p, b)
-		if i == 0 {
-			most = *p
-		}
-		for k, level := range p.Level {
-			most.Level[k] = max(most.Level[k], level)
-		}
-		for k, scale := range p.Scale {
-			most.Scale[k] = max(most.Scale[k], scale)
-		}
-		most.Duration = max(most.Duration, p.Duration)
-	}
-	most.Blind = true
-	*p = most
-	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
+	m.askRow(cells, p, b)
 }
 
 // askRow fills p with what the models say of a row as it is.

@@ -50,7 +50,7 @@ func (m *Model) Size(q Question) Sized {
 	defer bufferPool.Put(b)
 	var p experts.Point
 	b.cells = m.cells(q.Features, b.cells)
-	m.Models.ask(b.cells, &p, b)
+	m.ask(b.cells, q.RiskTarget, &p, b)
 
 	var s Sized
 	var answer experts.Answer
@@ -201,7 +201,7 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 	defer bufferPool.Put(b)
 	var p experts.Point
 	b.cells = m.cells(q.Features, b.cells)
-	m.Models.ask(b.cells, &p, b)
+	m.ask(b.cells, q.RiskTarget, &p, b)
 	var risk float64
 	if q.Above > 0 {
 		q.Above = max(q.Above, m.evidence(b.cells).killed)
@@ -291,8 +291,8 @@ func (m *Model) reason(p *experts.Point, q Question, s *Sized, a experts.Answer,
 	if len(m.Drivers) > 0 && s.Source == sizing.FromModel {
 		text.WriteString("; from " + strings.Join(m.Drivers, ", "))
 	}
-	if lacking := m.Models.Enc.lacking(b.cells); lacking != "" {
-		text.WriteString("; " + lacking + " is missing, as it hardly ever was: taken for a demanding one")
+	if missing := m.missing(a.Amount, b); missing != "" {
+		text.WriteString("; " + missing)
 	}
 	m.sayBeyond(&text, b)
 	fmt.Fprintf(&text, "; %d runs", m.Experts.Told)

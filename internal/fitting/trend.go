@@ -85,16 +85,16 @@ func (t *trend) matters(j int) bool {
 	return t.Seen[j].Share >= relevantFrom || t.Seen[j].Low == t.Seen[j].High
 }
 
-// at is the log peak that the line says of a row; NaN where the row lacks a feature of it,
-// or where a linear trend is at or below zero.
+// at is the log peak that the line says of a row; NaN where a linear trend is at or below
+// zero. A missing input counts as the middle of its range.
 func (t *trend) at(cells []sizing.Value) float64 {
 	sum := t.Base
 	for _, s := range t.Slopes {
-		v := cells[s.Field]
-		if v.Kind != sizing.Number {
-			return math.NaN()
+		x := (t.Seen[s.Field].Low + t.Seen[s.Field].High) / 2
+		if v := cells[s.Field]; v.Kind == sizing.Number {
+			x = v.Num
 		}
-		sum += s.Slope * t.input(v.Num)
+		sum += s.Slope * t.input(x)
 	}
 	if t.Linear {
 		return math.Log(sum) // NaN below zero

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -73,4 +74,25 @@ func TestAReplicaSaysHowStaleItMayBe(t *testing.T) {
 	r.store.Close()
 	gone := r.Readiness().Stale
 	r.until(func() bool { return r.Readiness().Stale.Seconds() > gone.Seconds()+2.5 }, "and no longer")
+}
+
+// Only a training helps a task whose model cannot be opened, and no run may end for days.
+func TestATaskWhoseModelCannotBeOpenedIsDue(t *testing.T) {
+	r := newReplica(t)
+	r.taught("load", 10)
+	_, err := r.Train(t.Context(), task("load"))
+	require.NoError(t, err)
+	r.sql(`UPDATE model SET blob = set_byte(blob, 50, get_byte(blob, 50) # 1)`)
+	r.sql(`UPDATE tally SET due_at = NULL`)
+	conn, err := pgx.Connect(t.Context(), r.dsn)
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	again := join(t, r.dsn, service.Config{}).start()
+	question := ask("load", "")
+	_, _ = again.Predict(t.Context(), &question)
+	r.until(func() bool {
+		var due bool
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT due_at IS NOT NULL FROM tally`).Scan(&due))
+		return due
+	}, "it is due")
 }

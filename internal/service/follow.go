@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -109,6 +110,18 @@ func (s *Service) catchUp(ctx context.Context, key sizing.TaskKey) {
 	}
 }
 
+// retrainIn is when a task is due whose stored model cannot be opened.
+const retrainIn = time.Minute
+
+// replace makes a task due whose active model cannot be opened, since only a training
+// from scratch helps it, and returns why it cannot be.
+func (s *Service) replace(ctx context.Context, key sizing.TaskKey, broken error) error {
+	if err := s.store.MarkDue(ctx, key, s.cfg.Now().Add(retrainIn)); err != nil {
+		return errors.Join(broken, err)
+	}
+	return broken
+}
+
 // reload reads a task's policy and active model, lets the model learn what arrived
 // since it was trained, and swaps it in. A model that cannot be opened leaves the
 // last good one answering; a task that is gone is forgotten.
@@ -142,7 +155,7 @@ func (s *Service) readTask(ctx context.Context, key sizing.TaskKey, anew bool) (
 			return nil
 		}
 		if model, err = fitting.Open(stored.Blob); err != nil {
-			return err
+			return s.replace(ctx, key, err)
 		}
 	}
 	tail, err := s.store.Since(ctx, key, stored.LastSeq, tailAtMost)

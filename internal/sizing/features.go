@@ -19,8 +19,8 @@ const (
 // ValueKind is the kind of one feature value.
 type ValueKind uint8
 
-// The kinds of values. A task's schema fixes one kind for each feature name; a
-// value of another kind counts as missing.
+// The kinds of values. Training decides which kind each feature name has, by majority; a
+// value that cannot be read as that kind counts as missing.
 const (
 	Missing ValueKind = iota
 	Number
@@ -77,6 +77,15 @@ func parseDate(s string) (days float64, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// dateText is a date as it is usually written.
+func dateText(days float64) string {
+	t := time.UnixMilli(int64(math.Round(days * 24 * 3600 * 1000))).UTC()
+	if days == math.Floor(days) {
+		return t.Format(time.DateOnly)
+	}
+	return t.Format(time.RFC3339Nano)
 }
 
 // Features are what is known of a try before launch, by name.

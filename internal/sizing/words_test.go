@@ -52,7 +52,7 @@ func TestSchemaFixesKindsAndOnlyGrows(t *testing.T) {
 	require.Len(t, row, 3) // day, region, size
 	assert.Equal(t, 1.0, row[0], "days since 1970")
 	assert.Equal(t, float64(sizing.Unseen), row[1])
-	assert.True(t, math.IsNaN(row[2]), "a value of another kind counts as missing")
+	assert.True(t, math.IsNaN(row[2]), "a value of another kind is not of this field")
 
 	require.True(t, s.Admit(sizing.Features{"region": sizing.TextValue("apac"), "extra": sizing.BoolValue(true)}))
 	old := s.Features(row[:3])
@@ -60,6 +60,52 @@ func TestSchemaFixesKindsAndOnlyGrows(t *testing.T) {
 	assert.NotContains(t, old, "extra", "an older row is shorter")
 	again := s.Row(first, nil)
 	assert.Equal(t, first["region"], s.Features(again)["region"])
+}
+
+func TestEachKindOfAFeatureHasAFieldOfItsOwn(t *testing.T) {
+	var s sizing.Schema
+	sent := []sizing.Value{
+		sizing.TextValue("n/a"), sizing.NumberValue(7), sizing.TextValue("2020-01-03"), sizing.BoolValue(true), sizing.NumberValue(0),
+	}
+	for i, v := range sent {
+		assert.Equal(t, i < 3, s.Admit(sizing.Features{"x": v}), "a bool is a number, too")
+	}
+	require.Len(t, s.Fields, 3)
+	assert.Equal(t, []int{-1, 0, 1}, s.Twins())
+	for _, v := range sent[:3] {
+		assert.Equal(t, v, s.Features(s.Row(sizing.Features{"x": v}, nil))["x"])
+	}
+	assert.Equal(t, sizing.NumberValue(1), s.Features(s.Row(sizing.Features{"x": sent[3]}, nil))["x"])
+	assert.Equal(t, sent[2].Num, s.Fields[2].ReadStored(sizing.Value{Kind: sizing.Category, Text: "2020-01-03"}).Num, "it was stored as a text")
+	assert.Equal(t, "2020-01-03", s.Fields[0].ReadStored(sizing.Value{Kind: sizing.Date, Num: sent[2].Num}).Text)
+
+	s = sizing.Schema{}
+	s.Admit(sizing.Features{"x": sizing.BoolValue(true)})
+	s.Admit(sizing.Features{"x": sizing.NumberValue(0), "y": sizing.NumberValue(0)})
+	assert.Nil(t, s.Twins(), "0 and 1 are bools, too")
+	s.Admit(sizing.Features{"x": sizing.NumberValue(2)})
+	assert.Equal(t, []int{-1, -1, 0}, s.Twins())
+	assert.Equal(t, sizing.NumberValue(1), s.Fields[2].ReadStored(s.Fields[0].Value(1)))
+}
+
+func TestASchemaWarnsOfWhatItCannotStore(t *testing.T) {
+	var s sizing.Schema
+	full := sizing.Features{}
+	for i := range sizing.MaxFields - 1 {
+		full[fmt.Sprint("name ", i)] = sizing.NumberValue(1)
+	}
+	s.Admit(full)
+	assert.Empty(t, s.Warnings(sizing.Features{"one more": sizing.NumberValue(1)}))
+	for i := range sizing.MaxCategories {
+		s.Admit(sizing.Features{"id": sizing.TextValue(fmt.Sprint(i))})
+	}
+	assert.Len(t, s.Fields, sizing.MaxFields)
+	f := sizing.Features{"id": sizing.TextValue("another"), "one more": sizing.NumberValue(1), "name 0": sizing.NumberValue(2), "gone": {}}
+	assert.False(t, s.Admit(f))
+	assert.Equal(t, []sizing.FieldError{
+		{Field: "features.id", Detail: `"another" is stored as another value: 5000 values of this feature are known, and no more are taken; send categories, not ids`},
+		{Field: "features.one more", Detail: "is not stored: the task has sent 1000 feature names, and no more are taken; send the same names with every run"},
+	}, s.Warnings(f))
 }
 
 func TestPeaksAreCensoredByTheirOutcome(t *testing.T) {

@@ -211,7 +211,7 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 	}
 	onProbation := active.PinnedBy == store.Watchdog
 	if active.PinnedBy != "" && !onProbation {
-		return Report{Version: active.Version, Reason: fmt.Sprintf("version %d is pinned by %s: nothing is published until it is unpinned", active.Version, active.PinnedBy)}, nil
+		return Report{Version: active.Version, Reason: t.pinned(ctx, &active)}, nil
 	}
 	champion := t.open(ctx, &active)
 	if champion != nil && onProbation {
@@ -234,16 +234,46 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 		report.Reason = fmt.Sprintf("version %d, which the watchdog went back to, stays until another wins an exam against it", active.Version)
 		return report, nil
 	}
-	blob, err := challenger.Blob()
+	for _, warning := range outcome.Warnings {
+		t.log.WarnContext(ctx, "a training has a warning", "task", task.String(), "warning", warning)
+	}
+	blob, err := verified(challenger, &history)
 	if err != nil {
-		return report, err
+		return report, fmt.Errorf("publish %s: the trained model is not usable, so %s: %w; please report this", task, staying(&active), err)
 	}
 	report.Version, err = t.store.Publish(acting(ctx, store.Trainer), store.Model{
-		Task: task, Family: challenger.Family(), Format: fitting.FormatVersion, Blob: blob,
+		Task: task, Family: challenger.Family(), Format: challenger.Format(), Blob: blob,
 		Observations: history.Total, LastSeq: history.LastSeq, TrainedAt: time.Now(), Exam: outcome.Exam.JSON(),
 	}, active.Version)
 	report.Published = err == nil
 	return report, err
+}
+
+// verified encodes a model that answers the same once it is opened again.
+func verified(m *fitting.Model, h *sizing.History) (blob []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("it panicked: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return m.VerifiedBlob(h)
+}
+
+// staying says what answers where nothing is published.
+func staying(active *store.Model) string {
+	if active.Version == 0 {
+		return "the task stays without a model"
+	}
+	return fmt.Sprintf("version %d stays active", active.Version)
+}
+
+// pinned says why nothing is published over a version that a person pinned.
+func (t *Trainer) pinned(ctx context.Context, active *store.Model) string {
+	reason := fmt.Sprintf("version %d is pinned by %s: nothing is published until it is unpinned", active.Version, active.PinnedBy)
+	if t.open(ctx, active) == nil {
+		reason = fmt.Sprintf("version %d is pinned by %s and cannot be opened: unpin it (DELETE /tasks/{dag_id}/{task_id}/pin), then train", active.Version, active.PinnedBy)
+	}
+	return reason
 }
 
 // acting names who acts where nobody is named yet.

@@ -111,7 +111,7 @@ func TestWhatIsDueIsTrainedOnceAndPublished(t *testing.T) {
 	assert.False(t, once(t, tr), "it is learned")
 	model, err := st.ActiveModel(t.Context(), task("load"))
 	require.NoError(t, err)
-	assert.Equal(t, []int{1, 10, fitting.FormatVersion}, []int{model.Version, model.Observations, model.Format})
+	assert.Equal(t, []int{1, 10, 3}, []int{model.Version, model.Observations, model.Format})
 	opened, err := fitting.Open(model.Blob)
 	require.NoError(t, err)
 	assert.Equal(t, sizing.GiB, opened.LargestPeak())

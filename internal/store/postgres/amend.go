@@ -224,12 +224,27 @@ func fillFeatures(c *comparison, stored []float64, r *report) []float64 {
 		switch {
 		case math.IsNaN(v) || v == stored[i]:
 		case math.IsNaN(stored[i]):
+			if other := r.otherKind(stored, i); other >= 0 {
+				c.contradicts("features."+r.task.schema.Fields[i].Name, r.task.text(other, stored[other]), r.task.text(i, v))
+				continue
+			}
 			stored[i], c.filled = v, true
 		default:
 			c.contradicts("features."+r.task.schema.Fields[i].Name, r.task.text(i, stored[i]), r.task.text(i, v))
 		}
 	}
 	return stored
+}
+
+// otherKind is a field of the same name as field i that holds what was stored and not what
+// was reported; -1 if none does.
+func (r *report) otherKind(stored []float64, i int) int {
+	for _, k := range r.task.fields[r.task.schema.Fields[i].Name] {
+		if k < len(stored) && !math.IsNaN(stored[k]) && (k >= len(r.features) || math.IsNaN(r.features[k])) {
+			return k
+		}
+	}
+	return -1
 }
 
 // text is a code of field i for reading.

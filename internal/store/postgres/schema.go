@@ -16,13 +16,14 @@ type knownTask struct {
 	id     int64
 	key    sizing.TaskKey
 	schema sizing.Schema
-	fields map[string]int // index in schema.Fields
+	fields map[string][]int // indexes in schema.Fields
 }
 
 func newKnownTask(id int64, key sizing.TaskKey, schema sizing.Schema) *knownTask {
-	k := &knownTask{id: id, key: key, schema: schema, fields: make(map[string]int, len(schema.Fields))}
+	k := &knownTask{id: id, key: key, schema: schema, fields: make(map[string][]int, len(schema.Fields))}
 	for i := range schema.Fields {
-		k.fields[schema.Fields[i].Name] = i
+		name := schema.Fields[i].Name
+		k.fields[name] = append(k.fields[name], i)
 	}
 	return k
 }
@@ -35,12 +36,17 @@ func (k *knownTask) encode(f sizing.Features) (row []float64, ok bool) {
 	}
 	row = k.schema.Row(f, make([]float64, 0, len(k.schema.Fields)))
 	for name, v := range f {
-		i, known := k.fields[name]
-		switch {
-		case v.Kind == sizing.Missing:
-		case !known && len(k.fields) < sizing.MaxFields:
-			return nil, false
-		case known && row[i] == sizing.Unseen && k.dictionaryGrows(i):
+		if v.Kind == sizing.Missing {
+			continue
+		}
+		held := false
+		for _, i := range k.fields[name] {
+			held = held || k.schema.Fields[i].Holds(v)
+			if row[i] == sizing.Unseen && k.dictionaryGrows(i) {
+				return nil, false
+			}
+		}
+		if !held && len(k.schema.Fields) < sizing.MaxFields {
 			return nil, false
 		}
 	}

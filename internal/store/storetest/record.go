@@ -101,7 +101,7 @@ func examineRecord(t *testing.T, open func(*testing.T) store.Store) {
 }
 
 func examineFeatures(t *testing.T, st store.Store) {
-	t.Run("a value of another kind than the first counts as missing", func(t *testing.T) {
+	t.Run("a value of another kind than the first is kept as what it is", func(t *testing.T) {
 		key := task("kinds")
 		first := success(firstTry(key, "1"), sizing.GiB, 1)
 		second := success(firstTry(key, "2"), sizing.GiB, 2)
@@ -110,9 +110,29 @@ func examineFeatures(t *testing.T, st store.Store) {
 		recordNew(t, st, second)
 		h := history(t, st, key)
 		require.Equal(t, []float64{1}, h.Rows[0].Features, "written before the schema grew: shorter")
-		require.Len(t, h.Rows[1].Features, 2)
-		require.True(t, math.IsNaN(h.Rows[1].Features[0]))
-		require.Equal(t, 3.0, h.Rows[1].Features[1])
+		require.Len(t, h.Rows[1].Features, 3)
+		require.True(t, math.IsNaN(h.Rows[1].Features[0]), "no number")
+		require.Equal(t, first.Features, h.Schema.Features(h.Rows[0].Features))
+		require.Equal(t, second.Features, h.Schema.Features(h.Rows[1].Features))
+		require.Equal(t, []string{"n", "n", "new"}, []string{h.Schema.Fields[0].Name, h.Schema.Fields[1].Name, h.Schema.Fields[2].Name})
+
+		require.Equal(t, duplicate, verdict(record(t, st, second)[0]))
+		second.Features["n"] = sizing.NumberValue(2)
+		requireConflict(t, "features.n", record(t, st, second)[0])
+		first.Features = sizing.Features{"n": sizing.TextValue("many")}
+		requireConflict(t, "features.n", record(t, st, first)[0])
+	})
+
+	t.Run("a date among texts is both", func(t *testing.T) {
+		key := task("dates among texts")
+		first := success(firstTry(key, "1"), sizing.GiB, 1)
+		first.Features = sizing.Features{"day": sizing.TextValue("n/a")}
+		second := success(firstTry(key, "2"), sizing.GiB, 1)
+		second.Features = sizing.Features{"day": sizing.TextValue("2020-01-03")}
+		recordNew(t, st, first, second)
+		h := history(t, st, key)
+		require.Equal(t, second.Features, h.Schema.Features(h.Rows[1].Features), "with its text")
+		require.Equal(t, duplicate, verdict(record(t, st, second)[0]))
 	})
 
 	t.Run("categories beyond the dictionary are unseen", func(t *testing.T) {

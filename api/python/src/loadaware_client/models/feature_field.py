@@ -15,7 +15,8 @@ class FeatureField:
     """
     Attributes:
         name (str):
-        kind (FeatureFieldKind): Fixed by the first value seen.
+        kind (FeatureFieldKind): A name whose values are of several kinds is listed once for each; the kind of most runs
+            is read.
         categories (int | None): How many values of a category were seen.
     """
 

@@ -12,7 +12,7 @@ T = TypeVar("T", bound="FeaturesType0")
 @_attrs_define
 class FeaturesType0:
     """What is known before launch, by name (1 to 100 characters, at most 200 names). A value of another kind than
-    the task's schema knows counts as missing.
+    most values of its feature counts as missing.
 
         Example:
             {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}

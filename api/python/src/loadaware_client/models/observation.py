@@ -50,7 +50,7 @@ class Observation:
             {'memory': '350Gi', 'cpu': '6'}.
         features (FeaturesType0 | None | Unset): What is known before launch, by name (1 to 100 characters, at most 200
             names). A value of another kind than
-            the task's schema knows counts as missing.
+            most values of its feature counts as missing.
              Example: {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}.
         prediction_id (None | str | Unset):
         usage_series (None | Unset | UsageSeriesType0): What a try used over time, in steps of equal width from its

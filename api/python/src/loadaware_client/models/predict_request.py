@@ -28,7 +28,7 @@ class PredictRequest:
         try_number (int | None | Unset):
         features (FeaturesType0 | None | Unset): What is known before launch, by name (1 to 100 characters, at most 200
             names). A value of another kind than
-            the task's schema knows counts as missing.
+            most values of its feature counts as missing.
              Example: {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}.
         requested (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:
             {'memory': '350Gi', 'cpu': '6'}.

@@ -1,0 +1,377 @@
+package fitting
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Limits on the size of an encoding. The ridge stores width² co-moments and solves in
+// width³, so its width decides how large a model is and how long it trains.
+const (
+	liveAtMost   = 256    // features that an encoding reads; one question holds at most sizing.MaxFeatures
+	widthAtMost  = 256    // columns of the line, and of the trees
+	hotAtMost    = 1024   // one-hot columns that compete for them
+	pairsAtMost  = 64     // date pairs that compete for them
+	levelsAtMost = 20_000 // category values that have a statistic, over all features
+	screenRows   = 4000   // newest rows that columns are scored on
+	keyedFrom    = 40     // bytes from which on a category value is stored as its hash
+)
+
+// retire leaves out the features that were used longest ago where there are more than
+// liveAtMost, and notes how many. Names made of ids would else crowd out all others.
+func (e *encoder) retire(rows [][]sizing.Value) {
+	var live []int
+	for j := range e.Columns {
+		if e.Columns[j].Kind != sizing.Missing {
+			live = append(live, j)
+		}
+	}
+	if len(live) <= liveAtMost {
+		return
+	}
+	newest, known := make([]int, len(e.Columns)), make([]int, len(e.Columns))
+	for i, cells := range rows {
+		for _, j := range live {
+			if cells[j].Kind != sizing.Missing {
+				newest[j] = i
+				known[j]++
+			}
+		}
+	}
+	slices.SortFunc(live, func(a, b int) int {
+		return cmp.Or(cmp.Compare(newest[b], newest[a]), cmp.Compare(known[b], known[a]), cmp.Compare(a, b))
+	})
+	e.Retired = len(live) - liveAtMost
+	for _, j := range live[liveAtMost:] {
+		e.Columns[j].Kind, e.Columns[j].Levels, e.Columns[j].Retired = sizing.Missing, nil, true
+	}
+}
+
+// narrow bounds the encoding where its columns exceed the budget. Every category gets
+// its statistic and fewer one-hot columns, and of all columns those stay that have the
+// largest absolute correlation with the log peak (sure independence screening, Fan & Lv
+// 2008). Columns with equal values, such as the indicators of features that are
+// missing together, count once.
+func (e *encoder) narrow(rows [][]sizing.Value, y []float64) {
+	from := max(0, len(rows)-screenRows)
+	rows, y = rows[from:], y[from:]
+	e.fewerLevels()
+	e.Pairs = e.screenPairs(rows, y)
+	e.measure()
+	line, tree := newScreen(e.LineWidth, y), newScreen(e.TreeWidth, y)
+	var x, z []float64
+	for i, cells := range rows {
+		x, z = e.encode(cells, x[:0], z[:0])
+		line.add(x, y[i])
+		tree.add(z, y[i])
+		e.learn(cells, y[i])
+	}
+	e.forget()
+	e.keep(line.best(widthAtMost), tree.best(widthAtMost))
+}
+
+// fewerLevels gives each category its statistic and an equal share of the one-hot columns.
+func (e *encoder) fewerLevels() {
+	categories := 0
+	for j := range e.Columns {
+		categories += ones(e.Columns[j].Kind == sizing.Category)
+	}
+	for j := range e.Columns {
+		c := &e.Columns[j]
+		if c.Kind != sizing.Category {
+			continue
+		}
+		c.Wide = c.Stat
+		most := max(2, hotAtMost/categories)
+		for _, l := range c.Levels {
+			if l.Hot >= most { // hot columns are ordered by frequency
+				l.Hot = -1
+			}
+		}
+		c.Hot = min(c.Hot, most)
+	}
+}
+
+// boundLevels keeps the most frequent values of each category where all categories
+// together have too many. It is called while Rows counts the rows of a level.
+func (e *encoder) boundLevels() {
+	levels, categories := 0, 0
+	for j := range e.Columns {
+		levels += len(e.Columns[j].Levels)
+		categories += ones(e.Columns[j].Kind == sizing.Category)
+	}
+	if levels <= levelsAtMost {
+		return
+	}
+	for j := range e.Columns {
+		c := &e.Columns[j]
+		if c.Kind != sizing.Category {
+			continue
+		}
+		c.Most = max(oneHotAtMost, levelsAtMost/categories)
+		for k, name := range c.byFrequency() {
+			if k >= c.Most {
+				delete(c.Levels, name)
+			}
+		}
+	}
+}
+
+// forget clears what the levels learned.
+func (e *encoder) forget() {
+	for j := range e.Columns {
+		for _, l := range e.Columns[j].Levels {
+			l.Sum, l.Rows = 0, 0
+		}
+	}
+}
+
+// screenPairs are the date pairs whose difference correlates most with the log peak.
+func (e *encoder) screenPairs(rows [][]sizing.Value, y []float64) [][2]int {
+	pairs := e.Pairs
+	if len(pairs) <= pairsAtMost {
+		return pairs
+	}
+	s := newScreen(len(pairs), y)
+	days := make([]float64, len(pairs))
+	for i, cells := range rows {
+		for k, pair := range pairs {
+			from, to := cells[pair[0]], cells[pair[1]]
+			if days[k] = to.Num - from.Num; from.Kind == sizing.Missing || to.Kind == sizing.Missing {
+				days[k] = math.NaN()
+			}
+		}
+		s.add(days, y[i])
+	}
+	var best [][2]int
+	for _, k := range s.best(pairsAtMost) {
+		best = append(best, pairs[k])
+	}
+	return best
+}
+
+// keep reduces what encode writes to the given columns. A feature without any of them
+// is not read at all, unless a date pair needs it.
+func (e *encoder) keep(line, tree []int) {
+	kept := func(from, to int, of []int) bool {
+		i, _ := slices.BinarySearch(of, from)
+		return i < len(of) && of[i] < to
+	}
+	shift := func(of []int, from, by int) {
+		i, _ := slices.BinarySearch(of, from)
+		for k := i; k < len(of); k++ {
+			of[k] -= by
+		}
+	}
+	atLine, atTree := 0, 0
+	drop := func(inLine, inTree int) bool {
+		if kept(atLine, atLine+inLine, line) || kept(atTree, atTree+inTree, tree) {
+			atLine, atTree = atLine+inLine, atTree+inTree
+			return false
+		}
+		shift(line, atLine, inLine)
+		shift(tree, atTree, inTree)
+		return true
+	}
+	for j := range e.Columns {
+		c := &e.Columns[j]
+		paired := slices.ContainsFunc(e.Pairs, func(p [2]int) bool { return p[0] == j || p[1] == j })
+		inLine, inTree := c.widths()
+		if paired {
+			atLine, atTree = atLine+inLine, atTree+inTree
+		} else if drop(inLine, inTree) {
+			c.Kind, c.Levels = sizing.Missing, nil
+		}
+	}
+	e.Pairs = slices.DeleteFunc(e.Pairs, func([2]int) bool { return drop(2, 1) })
+	e.KeepLine, e.KeepTree = line, tree
+	e.LineWidth, e.TreeWidth = len(line), len(tree)
+}
+
+// screen scores columns by their squared correlation with a target.
+type screen struct {
+	mean         float64 // of the target
+	rows         float64
+	first        []float64 // value of the first row, about which sums are taken
+	n, x, xx, xy []float64 // over the rows that have a value
+	sumY         []float64 // deviation of the target over those rows
+	hash         []uint64  // of the column's values: equal columns count once
+}
+
+func newScreen(width int, y []float64) *screen {
+	s := &screen{hash: make([]uint64, width)}
+	for _, v := range [...]*[]float64{&s.first, &s.n, &s.x, &s.xx, &s.xy, &s.sumY} {
+		*v = make([]float64, width)
+	}
+	for _, v := range y {
+		s.mean += v / float64(len(y))
+	}
+	return s
+}
+
+func (s *screen) add(values []float64, y float64) {
+	y -= s.mean
+	s.rows++
+	for k, v := range values {
+		s.hash[k] = (s.hash[k] ^ math.Float64bits(v)) * 1099511628211
+		s.hash[k] ^= s.hash[k] >> 29
+		if math.IsNaN(v) {
+			continue
+		}
+		if s.n[k] == 0 {
+			s.first[k] = v
+		}
+		v -= s.first[k]
+		s.n[k]++
+		s.x[k] += v
+		s.xx[k] += v * v
+		s.xy[k] += v * y
+		s.sumY[k] += y
+	}
+}
+
+// score is the squared correlation of column k; a missing value counts as the mean.
+func (s *screen) score(k int) float64 {
+	if s.n[k] == 0 {
+		return 0
+	}
+	spread := s.xx[k] - s.x[k]*s.x[k]/s.n[k]
+	common := s.xy[k] - s.x[k]*s.sumY[k]/s.n[k]
+	if score := common * common / spread; score > 0 && !math.IsInf(score, 0) {
+		return score
+	}
+	return 0
+}
+
+// best are the columns of highest score, at most n, in ascending order.
+func (s *screen) best(n int) []int {
+	scores := make([]float64, len(s.n))
+	order := make([]int, 0, len(s.n))
+	seen := make(map[uint64]bool, len(s.n))
+	for k := range s.n {
+		if scores[k] = s.score(k); !seen[s.hash[k]] {
+			seen[s.hash[k]] = true
+			order = append(order, k)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
+	order = order[:min(n, len(order))]
+	slices.Sort(order)
+	return order
+}
+
+// gather moves the kept columns of what was written from a start on to its front; nil
+// keeps all.
+func gather[T any](written []T, start int, keep []int) []T {
+	if keep == nil {
+		return written
+	}
+	for k, at := range keep {
+		written[start+k] = written[start+at]
+	}
+	return written[:start+len(keep)]
+}
+
+// keyOf is the name under which a category value is stored: a long one by its hash
+// (FNV-1a, 64 bit), so that no value makes a model large.
+func keyOf(text string) string {
+	if len(text) < keyedFrom {
+		return text
+	}
+	key := hashKey(text)
+	return string(key[:])
+}
+
+func hashKey(text string) (key [21]byte) {
+	h := uint64(14695981039346656037)
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 1099511628211
+	}
+	copy(key[:], "hash ")
+	for i := len(key) - 1; i >= len("hash "); i-- {
+		key[i] = "0123456789abcdef"[h&15]
+		h >>= 4
+	}
+	return key
+}
+
+// find is a value's level; nil where it has none.
+func (c *column) find(text string) *level {
+	if len(text) < keyedFrom {
+		return c.Levels[text]
+	}
+	key := hashKey(text)
+	return c.Levels[string(key[:])] // allocates nothing
+}
+
+// migrate completes an encoder that an earlier release stored: it wrote all date pairs
+// without listing them, and long category values as they are.
+func (e *encoder) migrate() error {
+	if e.Pairs == nil {
+		e.Pairs = e.allPairs()
+	}
+	for j := range e.Columns {
+		c := &e.Columns[j]
+		for name, l := range c.Levels {
+			if key := keyOf(name); key != name {
+				delete(c.Levels, name)
+				c.Levels[key] = l
+			}
+		}
+	}
+	return e.check()
+}
+
+// check refuses an encoder whose parts do not belong together.
+func (e *encoder) check() error {
+	line, tree, columns := e.LineWidth, e.TreeWidth, len(e.Columns)
+	if e.measure(); e.KeepLine != nil || e.KeepTree != nil {
+		ascendingBelow := func(keep []int, width int) bool {
+			return slices.IsSorted(keep) && (len(keep) == 0 || keep[0] >= 0 && keep[len(keep)-1] < width)
+		}
+		if !ascendingBelow(e.KeepLine, e.LineWidth) || !ascendingBelow(e.KeepTree, e.TreeWidth) {
+			return errors.New("columns are kept that no feature writes")
+		}
+		if e.KeepLine != nil {
+			e.LineWidth = len(e.KeepLine)
+		}
+		if e.KeepTree != nil {
+			e.TreeWidth = len(e.KeepTree)
+		}
+	}
+	if e.LineWidth != line || e.TreeWidth != tree {
+		return fmt.Errorf("%d and %d columns are stored, and its features write %d and %d", line, tree, e.LineWidth, e.TreeWidth)
+	}
+	for _, pair := range e.Pairs {
+		if min(pair[0], pair[1]) < 0 || max(pair[0], pair[1]) >= columns {
+			return fmt.Errorf("date pair %v is not of its %d features", pair, columns)
+		}
+	}
+	return nil
+}
+
+// byFrequency are the level names, the most frequent first.
+func (c *column) byFrequency() []string {
+	names := make([]string, 0, len(c.Levels))
+	for name := range c.Levels {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.Levels[b].Rows, c.Levels[a].Rows), cmp.Compare(a, b))
+	})
+	return names
+}
+
+// retired says how many features are not read, since there are too many; "" if all are.
+func (m *Model) retired() string {
+	if m.Models == nil || m.Models.Enc.Retired == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the task has sent %d feature names: the %d used last are read, the others are not; send the same names with every run",
+		m.Models.Enc.Retired+liveAtMost, liveAtMost)
+}

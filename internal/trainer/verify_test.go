@@ -1,0 +1,108 @@
+package trainer
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store/postgres"
+	"github.com/loadaware/loadaware/migrations"
+)
+
+// known is a trainer of one task with 20 runs.
+func known(t *testing.T) (*Trainer, *postgres.Store, sizing.TaskKey) {
+	t.Helper()
+	dsn := pgtest.DSN(t)
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	st, err := postgres.Open(t.Context(), dsn, postgres.Config{Debounce: time.Nanosecond})
+	require.NoError(t, err)
+	t.Cleanup(st.Close)
+	task := sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "etl", Task: "load"}
+	var obs []sizing.Observation
+	for i := range 20 {
+		obs = append(obs, sizing.Observation{
+			Try: sizing.TryKey{TaskKey: task, RunID: fmt.Sprint(i), MapIndex: sizing.NoMap, Number: 1}, Outcome: sizing.Success,
+			MemoryMax: sizing.GiB.Times(float64(1 + i%4)), Features: sizing.Features{"inputs": sizing.NumberValue(float64(i % 4))},
+		})
+	}
+	recorded, err := st.Record(t.Context(), obs)
+	require.NoError(t, err)
+	for i := range recorded {
+		require.NoError(t, recorded[i].Err)
+	}
+	return New(st, Config{}, slog.New(slog.DiscardHandler)), st, task
+}
+
+// tooLarge fits as ever, and then adds more elements than a stored model may have.
+func tooLarge(h *sizing.History, champion *fitting.Model) (*fitting.Model, fitting.Outcome, error) {
+	m, out, err := fitting.Fit(h, champion)
+	m.Bins = make(sizing.Bins, 1<<20+1)
+	return m, out, err
+}
+
+// broken fits as ever, and then cannot answer.
+func broken(h *sizing.History, champion *fitting.Model) (*fitting.Model, fitting.Outcome, error) {
+	m, out, err := fitting.Fit(h, champion)
+	m.Experts = nil
+	return m, out, err
+}
+
+func TestNothingIsPublishedThatDoesNotAnswerOnceItIsOpened(t *testing.T) {
+	tr, st, task := known(t)
+	for name, fit := range map[string]fit{"too large": tooLarge, "broken": broken} {
+		_, err := tr.inTurn(t.Context(), task, fit)
+		require.ErrorContains(t, err, "the trained model is not usable, so the task stays without a model", name)
+	}
+	_, err := st.ActiveModel(t.Context(), task)
+	require.Equal(t, sizing.NotFound, sizing.KindOf(err))
+
+	report, err := tr.TrainNow(t.Context(), task)
+	require.NoError(t, err)
+	require.True(t, report.Published)
+	for name, fit := range map[string]fit{"too large": tooLarge, "broken": broken} {
+		_, err := tr.inTurn(t.Context(), task, fit)
+		require.ErrorContains(t, err, "version 1 stays active", name)
+	}
+	active, err := st.ActiveModel(t.Context(), task)
+	require.NoError(t, err)
+	assert.Equal(t, 1, active.Version)
+}
+
+// What was published before models were verified, and cannot be opened, is replaced.
+func TestATaskWhoseModelCannotBeOpenedIsTrainedFromScratch(t *testing.T) {
+	tr, st, task := known(t)
+	h, err := st.History(t.Context(), task, tr.cfg.Keep)
+	require.NoError(t, err)
+	m, _, err := tooLarge(&h, nil)
+	require.NoError(t, err)
+	active, err := tr.active(t.Context(), task)
+	require.NoError(t, err)
+	active.Blob, err = m.Blob()
+	require.NoError(t, err)
+	active.Format, active.TrainedAt = fitting.FormatVersion, time.Now()
+	_, err = st.Publish(t.Context(), active, 0)
+	require.NoError(t, err)
+	_, err = fitting.Open(active.Blob)
+	require.ErrorIs(t, err, fitting.ErrFormat)
+
+	report, err := tr.TrainNow(t.Context(), task)
+	require.NoError(t, err)
+	assert.Equal(t, []any{true, 2}, []any{report.Published, report.Version}, report.Reason)
+	now, err := st.ActiveModel(t.Context(), task)
+	require.NoError(t, err)
+	_, err = fitting.Open(now.Blob)
+	require.NoError(t, err)
+
+	require.NoError(t, st.Activate(sizing.WithActor(context.WithoutCancel(t.Context()), "ada"), task, 1))
+	report, err = tr.TrainNow(t.Context(), task)
+	require.NoError(t, err)
+	assert.Equal(t, "version 1 is pinned by ada and cannot be opened: unpin it (DELETE /tasks/{dag_id}/{task_id}/pin), then train", report.Reason)
+}
