@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 
 	"github.com/loadaware/loadaware/internal/store/postgres"
 	"github.com/loadaware/loadaware/internal/trainer"
@@ -39,9 +40,11 @@ func train(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	defer endTracing()
-	// What interrupts a terminal or stops a container reaches serve, which ends the input
-	// when the last answer is given.
-	ctx = context.WithoutCancel(ctx)
+	if isSupervised() {
+		// What interrupts a terminal or stops a container reaches serve, which ends the
+		// input when the last answer is given.
+		ctx = context.WithoutCancel(ctx)
+	}
 	st, err := postgres.Open(ctx, cmd.DatabaseURL, postgres.Config{MaxConns: trainConns, Log: log, Tracer: cmd.statements})
 	if err != nil {
 		return err
@@ -51,13 +54,24 @@ func train(ctx context.Context, con console, args []string) error {
 	return line.Serve(ctx, trainer.New(st, trainer.Config{SearchEvery: cmd.SearchEvery, Ended: line.Ended}, log))
 }
 
+// supervisorEnv tells a learner which process started it and ends it.
+const supervisorEnv = "LOADAWARE_SUPERVISOR_PID"
+
+// isSupervised reports whether serve started this process. The number of the parent
+// tells it from a learner that inherited the variable from somebody's shell.
+func isSupervised() bool {
+	pid, err := strconv.Atoi(os.Getenv(supervisorEnv))
+	return err == nil && pid == os.Getppid()
+}
+
 // learner is the command that learns beside serve, from its database. It needs none of
 // the secrets of callers.
 func (c *config) learner(con console) func(context.Context) *exec.Cmd {
 	return func(ctx context.Context) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, itself(), "train")
 		cmd.Args[0] = os.Args[0]
-		cmd.Env = append(os.Environ(), "DATABASE_URL="+c.dsn, "LOADAWARE_SEARCH_EVERY="+c.SearchEvery.String(), "LOADAWARE_TOKENS=")
+		cmd.Env = append(os.Environ(), "DATABASE_URL="+c.dsn, "LOADAWARE_SEARCH_EVERY="+c.SearchEvery.String(), "LOADAWARE_TOKENS=",
+			supervisorEnv+"="+strconv.Itoa(os.Getpid()))
 		cmd.Stderr = con.err
 		return cmd
 	}
