@@ -16,7 +16,10 @@ type verb struct {
 func verbs() []verb {
 	return []verb{
 		{"serve", "answer how much a task needs, over HTTP", serve},
-		{"train", "learn what is due; serve starts one for itself", train},
+		{"tasks", "list the tasks that a server knows", listTasks},
+		{"predict", "ask a server how much a task needs", predictTask},
+		{"policy", "print or change what people decided for a task", policyVerb},
+		{"train", "train a task now; without one learn what is due, as serve starts it", train},
 		{"import", "send history to a server, or into its database", importHistory},
 		{"backtest", "replay history: what loadaware and its rivals would have wasted", backtestHistory},
 		{"experiment", "try binnings and families on a history, and compare them", experimentVerb},
