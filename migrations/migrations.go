@@ -112,8 +112,11 @@ func push(ctx context.Context, m *migrate.Migrate) error {
 // step was applied.
 func clearMark(m *migrate.Migrate, err error, undone func(version uint) int) error {
 	version, dirty, failed := m.Version()
-	if failed != nil || !dirty {
-		return nil // nothing was marked, or no step was ever applied
+	if errors.Is(failed, migrate.ErrNilVersion) || failed == nil && !dirty {
+		return nil // no step was ever applied, or nothing is marked
+	}
+	if failed != nil {
+		return failed
 	}
 	if step := (database.Error{}); errors.As(err, &step) {
 		return m.Force(undone(version))

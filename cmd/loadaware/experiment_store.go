@@ -51,7 +51,8 @@ func openExperiments(ctx context.Context, con console, cmd *command, saving bool
 	case server.answers(ctx):
 		return servedExperiments{server}, nothing, nil
 	}
-	if cmd.DatabaseURL == "" && !exists(cmd.Data) && !(saving && storeNamed) {
+	mayMake := saving && storeNamed
+	if cmd.DatabaseURL == "" && !exists(cmd.Data) && !mayMake {
 		return nil, nil, fmt.Errorf("no experiment is kept yet: no server answers at %s, and there is no data folder %s; name a server with --url, another folder with --data, or a database with --database",
 			server.url, cmd.Data)
 	}

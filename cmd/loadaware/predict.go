@@ -118,14 +118,20 @@ func featureArgument(text string) (any, error) {
 	case strings.Trim(text, "0123456789+-.eE") != "":
 		return text, nil // not a decimal number
 	}
-	v, err := strconv.ParseFloat(text, 64)
-	if math.IsInf(v, 0) {
+	v, isNumber := parseDecimal(text)
+	switch {
+	case math.IsInf(v, 0):
 		return nil, fmt.Errorf("%s is beyond the range of numbers", text)
+	case isNumber:
+		return v, nil
 	}
-	if err != nil {
-		return text, nil // a date, or the like
-	}
-	return v, nil
+	return text, nil // a date, or the like
+}
+
+// parseDecimal returns an infinity for a number out of range.
+func parseDecimal(text string) (v float64, ok bool) {
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil
 }
 
 // writePrediction writes an answer for a person.
@@ -155,11 +161,10 @@ func writePrediction(out io.Writer, p *api.Prediction) {
 	if p.Risk.Promised != nil {
 		line("risk", "%.2f %% promised, %.2f %% accepted", 100**p.Risk.Promised, 100*p.Risk.Target)
 	}
-	source := string(p.Source)
+	line("source", "%s; mode %s", p.Source, p.Mode)
 	if p.Model != nil {
-		source += fmt.Sprintf(" %d, learned from %d runs", p.Model.Version, p.Model.Observations)
+		line("model", "version %d, learned from %d runs", p.Model.Version, p.Model.Observations)
 	}
-	line("source", "%s; mode %s", source, p.Mode)
 	line("reason", "%s", p.Reason)
 	if p.PredictionID != "" {
 		line("id", "%s", p.PredictionID)

@@ -50,7 +50,7 @@ func TestVerbsOfARunningServer(t *testing.T) {
 	code, out, complaints = invoke(t, "", ask...)
 	require.Zero(t, code, complaints)
 	assert.Regexp(t, `(?m)^memory    \d+Mi$`, out)
-	assert.Regexp(t, `(?m)^source    (model|profile) \d+, learned from 60 runs; mode enforce$`, out)
+	assert.Regexp(t, `(?m)^source    (model|profile); mode enforce\nmodel     version \d+, learned from 60 runs$`, out)
 	code, out, _ = invoke(t, "", append(ask, "-o", "json", "--run-id", "r1", "--try-number", "1")...)
 	require.Zero(t, code)
 	var p api.Prediction
