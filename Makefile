@@ -16,7 +16,7 @@ CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/.
 
 export CGO_ENABLED ?= 0
 
-.PHONY: fuzz soak bench-http backup-drill help run test build setup gen verify lint lint-python race e2e test-airflow chaos chaos-short bench-ml deploy-test peak peak-table check-image sbom vuln cover clean
+.PHONY: doctor fuzz soak bench-http backup-drill help run test build setup gen verify lint lint-python race e2e test-airflow chaos chaos-short bench-ml deploy-test peak peak-table check-image sbom vuln cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -110,6 +110,9 @@ vuln: ## look for known vulnerabilities in what is called; fails where their dat
 cover: setup ## run all tests, then say which share of the statements they reach
 	$(WITHPG) go test -coverpkg=./... -coverprofile=coverage.out ./...
 	@go tool cover -func=coverage.out | tail -n 1
+
+doctor: build ## look at what make run serves, and say what is wrong (ADDR and DATA as for run)
+	@LOADAWARE_ADDR="$(ADDR)" LOADAWARE_DATA="$(DATA)" bin/loadaware doctor
 
 clean: ## remove what was built; the data folder stays
 	rm -rf bin coverage.out

@@ -50,7 +50,7 @@ var mayImport = map[string][]string{
 	"internal/trainer":       {"internal/sizing", "internal/store", "internal/fitting", "internal/ml/sequential"},
 	"internal/trainer/apart": {"internal/sizing", "internal/trainer"},
 	"internal/service":       {"internal/sizing", "internal/store", "internal/fitting", "internal/trainer"},
-	"internal/trace":         {"internal/sizing"},
+	"internal/trace":         {"api", "internal/sizing"}, // JSON lines are bodies of POST /observe
 
 	"internal/prometheus": {"internal/sizing"},
 	"internal/reconcile":  {"internal/sizing", "internal/store"},

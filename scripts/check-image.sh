@@ -33,7 +33,8 @@ not() { ! "$@"; }
 
 # The files of the image, as the Dockerfile copies them.
 root=$work/root
-mkdir -p "$root/usr/local/bin" "$root/etc/ssl/certs" "$root/pg" "$root/tmp" "$root/proc" "$root/dev"
+mkdir -p "$root/usr/local/bin" "$root/etc/ssl/certs" "$root/pg" "$root/tmp" "$root/proc" "$root/dev" "$root/var/lib/loadaware"
+chown 65532:65532 "$root/var/lib/loadaware"
 chmod 1777 "$root/tmp" # so that only the mount forbids to write
 build() { CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$root/usr/local/bin/$1" "./cmd/$1" || exit 1; }
 build loadaware
@@ -64,20 +65,25 @@ check "the root is read-only" grep -q "read-only file system" "$work/written"
 token=$(inside loadaware token --role admin) || token=""
 check "a token is made" test -n "$token"
 secret=$(echo "$token" | awk '/^token/ { print $2 }')
-(
-	export DATABASE_URL=$dsn LOADAWARE_ADDR=0.0.0.0:0 LOADAWARE_ADMIN_ADDR=
-	LOADAWARE_TOKENS=$(echo "$token" | awk '/^granted/ { print $2 }')
-	export LOADAWARE_TOKENS
-	exec setpriv --no-new-privs chroot --userspec=65532:65532 --groups= "$root" /usr/local/bin/loadaware serve
-) >"$work/log" 2>&1 &
-server=$!
-for _ in $(seq 600); do grep -q 'serves at' "$work/log" && break; kill -0 "$server" || break; sleep 0.1; done
-port=$(sed -n 's|.*serves at http://.*:\([0-9]*\)$|\1|p' "$work/log")
-url=http://127.0.0.1:$port
 ask() { curl -sS --fail --max-time 10 -H "Authorization: Bearer $secret" -H 'Content-Type: application/json' "$@"; }
-for _ in $(seq 600); do ask "$url/readyz" >/dev/null 2>&1 && break; sleep 0.1; done
+# start NAME=VALUE… runs the service as the image does, and waits until it is ready.
+start() {
+	env DATABASE_URL="$dsn" LOADAWARE_ADDR=0.0.0.0:0 LOADAWARE_ADMIN_ADDR= "$@" \
+		setpriv --no-new-privs chroot --userspec=65532:65532 --groups= "$root" /usr/local/bin/loadaware serve >"$work/log" 2>&1 &
+	server=$!
+	for _ in $(seq 600); do grep -q 'serves at' "$work/log" && break; kill -0 "$server" || break; sleep 0.1; done
+	url=http://127.0.0.1:$(sed -n 's|.*serves at http://.*:\([0-9]*\)$|\1|p' "$work/log")
+	for _ in $(seq 600); do curl -sS --fail --max-time 10 "$url/readyz" >/dev/null 2>&1 && break; kill -0 "$server" || break; sleep 0.1; done
+}
+stop() {
+	kill -TERM "$server"
+	wait "$server"
+	check "it ends cleanly" test $? -eq 0
+	server=""
+}
 
-check "it serves" test -n "$port"
+start LOADAWARE_TOKENS="$(echo "$token" | awk '/^granted/ { print $2 }')"
+check "it serves" grep -q 'serves at http://0.0.0.0:' "$work/log"
 check "it is ready" ask "$url/readyz"
 check "it is nobody's server without the token" not curl -sS --fail --max-time 10 "$url/tasks"
 check "it runs as 65532" grep -q '^Uid:[[:space:]]65532[[:space:]]65532' "/proc/$server/status"
@@ -85,7 +91,17 @@ check "it has no capability" grep -q '^CapEff:[[:space:]]0000000000000000' "/pro
 check "it is told a run" ask "$url/observe" -d '{"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success", "memory_max_bytes": 1000000}'
 check "it answers" ask "$url/predict" -d '{"dag_id": "d", "task_id": "t", "requested": {"memory": "1Gi"}}'
 check "it trains" ask -X POST "$url/tasks/d/t/train"
-kill -TERM "$server"
-wait "$server"
-check "it ends cleanly" test $? -eq 0
-server=""
+stop
+
+# As docker-compose.yml starts it: no tokens, and a volume for those of the first start.
+mount -t tmpfs -o uid=65532,gid=65532,mode=755 tmpfs "$root/var/lib/loadaware"
+start LOADAWARE_TOKENS= LOADAWARE_TOKENS_FILE=/var/lib/loadaware/tokens
+secret=$(awk '/^token:/ { print $2 }' "$work/log")
+check "a first start shows a token" test -n "$secret"
+check "which is let in" ask "$url/tasks"
+check "and nobody else is" not curl -sS --fail --max-time 10 "$url/tasks"
+stop
+start LOADAWARE_TOKENS= LOADAWARE_TOKENS_FILE=/var/lib/loadaware/tokens
+check "a second start shows none" not grep -q '^token:' "$work/log"
+check "and lets the first one in" ask "$url/tasks"
+stop

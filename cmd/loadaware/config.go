@@ -25,6 +25,7 @@ type config struct {
 	Data        string          `envconfig:"DATA"`
 	DatabaseURL string          `envconfig:"DATABASE_URL"`
 	Tokens      string          `envconfig:"TOKENS"`
+	TokensFile  string          `envconfig:"TOKENS_FILE"`
 	TLSCert     string          `envconfig:"TLS_CERT"`
 	TLSKey      string          `envconfig:"TLS_KEY"`
 	TLSClientCA string          `envconfig:"TLS_CLIENT_CA"`
@@ -62,6 +63,7 @@ func (c *config) options() map[string]option {
 		"data":           {at: &c.Data, env: "LOADAWARE_DATA", does: "folder of the private PostgreSQL that is started where no database is named"},
 		"database":       {at: &c.DatabaseURL, env: "DATABASE_URL", does: "PostgreSQL 15 or newer, as postgres://user:password@host:5432/name" + seen},
 		"tokens":         {at: &c.Tokens, env: "LOADAWARE_TOKENS", does: "hashed bearer tokens, separated by commas; loadaware token makes one"},
+		"tokens-file":    {at: &c.TokensFile, env: "LOADAWARE_TOKENS_FILE", does: "file of hashed bearer tokens, read where --tokens is empty; a first start without it makes a token, prints it once and writes its hash there"},
 		"tls-cert":       {at: &c.TLSCert, env: "LOADAWARE_TLS_CERT", does: "file of the certificate to serve over TLS with, its chain behind it, in PEM; read again when it changes"},
 		"tls-key":        {at: &c.TLSKey, env: "LOADAWARE_TLS_KEY", does: "file of its key"},
 		"tls-client-ca":  {at: &c.TLSClientCA, env: "LOADAWARE_TLS_CLIENT_CA", does: "file of the authorities of which callers must show a certificate; none need one if empty"},

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"flag"
 	"io"
+	"net"
 	"testing"
 	"time"
 
@@ -99,6 +100,10 @@ func TestEveryOptionBelongsToAVerb(t *testing.T) {
 }
 
 func TestExitCodes(t *testing.T) {
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer other.Close()
+	busy := other.Addr().String()
 	for claim, c := range map[string]struct {
 		args []string
 		want int
@@ -118,6 +123,10 @@ func TestExitCodes(t *testing.T) {
 		"an address that is none":    {[]string{"serve", "--addr", "here"}, 2, "--addr cannot be served"},
 		"a file that is not there":   {[]string{"import", "--dry-run", "nowhere.csv"}, 1, "nowhere.csv"},
 		"version":                    {[]string{"version"}, 0, ""},
+		"version as a flag":          {[]string{"--version"}, 0, ""},
+		"one address for both":       {[]string{"serve", "--addr", busy, "--admin-addr", busy}, 1, "stop it, or choose another --addr"},
+		"an admin address in use":    {[]string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", busy}, 1, "stop it, or choose another --admin-addr"},
+		"an admin address of none":   {[]string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", "here"}, 2, "--admin-addr cannot be served"},
 		"help":                       {[]string{"--help"}, 0, ""},
 	} {
 		t.Run(claim, func(t *testing.T) {

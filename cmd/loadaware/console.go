@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 )
@@ -26,7 +27,7 @@ const exitCodes = `Exit codes:
   0  done
   1  failed
   2  the command line or the configuration is wrong
-  3  done in part: some rows were refused
+  3  done in part: some rows were refused, or some of several files not imported
   130, 143  interrupted by SIGINT or SIGTERM
 `
 
@@ -35,7 +36,7 @@ func (con console) usage(w io.Writer) {
 	for _, v := range verbs() {
 		fmt.Fprintf(w, "  %-10s %s\n", v.name, v.does)
 	}
-	fmt.Fprint(w, "\nloadaware COMMAND --help says every flag, its default and its environment variable.\n\n", exitCodes)
+	fmt.Fprint(w, "\nloadaware --version says which build this is.\nloadaware COMMAND --help says every flag, its default and its environment variable.\n\n", exitCodes)
 }
 
 // usageError is a command line or a configuration that cannot be followed.
@@ -47,11 +48,20 @@ func usageErrorf(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
 
-// partlyError is work that was done for some rows and refused for others; the
-// rows have been named already.
-type partlyError struct{ refused int }
+// partlyError is work that was done for some rows and files and not for others, which
+// have been named already.
+type partlyError struct{ refused, files int }
 
-func (e *partlyError) Error() string { return fmt.Sprintf("%d rows were refused", e.refused) }
+func (e *partlyError) Error() string {
+	var parts []string
+	if e.files > 0 {
+		parts = append(parts, fmt.Sprintf("%d files were not imported, or not to their end", e.files))
+	}
+	if e.refused > 0 {
+		parts = append(parts, fmt.Sprintf("%d rows were refused", e.refused))
+	}
+	return strings.Join(parts, "; ")
+}
 
 // complaint is what is to be said of an error; "" where all was said.
 func complaint(err error) string {

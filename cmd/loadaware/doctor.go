@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +15,9 @@ const doctorUsage = `[flags]
 
 Looks at a deployment and says what is wrong in plain words, and what to do. Run it
 with the settings of serve: it looks at the database, the certificate, and Prometheus
-and Airflow if they are set; with --url at a server, too. It changes nothing.
+and Airflow if they are set. It also looks at a server: that of --url, else the one that
+holds the data folder, else, where no database is named, the one at --addr. It changes
+nothing.
 Exit code 1 if something is wrong; what is only to be minded leaves it at 0.`
 
 // A finding is something that is wrong, or to be minded, and what to do about it.
@@ -48,7 +51,7 @@ func (d *diagnosis) mind(check, do, says string, args ...any) {
 }
 
 func doctor(ctx context.Context, con console, args []string) error {
-	cmd := newCommand("doctor", doctorUsage, "database", "data", "addr", "tokens", "tls-cert", "tls-key", "tls-client-ca", "url")
+	cmd := newCommand("doctor", doctorUsage, "database", "data", "addr", "tokens", "tokens-file", "tls-cert", "tls-key", "tls-client-ca", "url")
 	output := cmd.String("o", "text", "output: text or json")
 	rest, err := cmd.parse(con, args)
 	if err != nil {
@@ -66,36 +69,69 @@ func doctor(ctx context.Context, con console, args []string) error {
 const lookFor = time.Minute
 
 func (d *diagnosis) examine(ctx context.Context, cmd *command, con console) {
+	dsn, stop := d.find(ctx, cmd, con)
+	defer stop()
 	parts := []func(context.Context, *config){d.tokens, d.certificate, d.kept, d.prometheus, d.airflow, d.server}
 	for _, part := range parts {
 		bounded, cancel := context.WithTimeout(ctx, lookFor)
 		part(bounded, &cmd.config)
 		cancel()
 	}
-	if cmd.DatabaseURL == "" && !exists(cmd.Data) {
-		d.looked("database")
-		d.wrong("database", "set DATABASE_URL, or name the folder of a private database by --data",
-			"there is no database to look at: DATABASE_URL is not set, and there is no folder %s", cmd.Data)
+	if dsn == "" {
 		return
 	}
-	dsn, stop, err := findDatabase(ctx, &cmd.config, "", cmd.logger(con))
-	if held := (*pglocal.HeldError)(nil); errors.As(err, &held) {
-		d.mind("database", "stop the server to have its private database looked at, or give its address by --url to have the server looked at",
-			"the private database is in use: %v", held)
-		return
-	}
-	d.looked("database")
-	if err != nil {
-		d.wrong("database", "see what it says", "the private database does not start: %v", err)
-		return
-	}
-	defer stop()
 	bounded, cancel := context.WithTimeout(ctx, 5*lookFor)
 	defer cancel()
 	d.database(bounded, dsn)
 	if cmd.DatabaseURL == "" {
 		d.disk(cmd.Data)
 	}
+}
+
+// find returns the database to look at, "" if there is none to be had. Then a server that
+// runs is looked at in its place, unless --url names one.
+func (d *diagnosis) find(ctx context.Context, cmd *command, con console) (dsn string, stop func()) {
+	none := func() {}
+	if cmd.DatabaseURL == "" && !exists(cmd.Data) {
+		d.looked("database")
+		running := cmp.Or(cmd.URL, cmd.serverAt(cmd.Addr))
+		if newServerRecorder(running, "").answers(ctx) {
+			cmd.URL = running
+			d.mind("database", "set DATABASE_URL as the server has it, or name its data folder by --data",
+				"the database was not looked at, only the server at %s: DATABASE_URL is not set, and there is no folder %s", running, cmd.Data)
+			return "", none
+		}
+		d.wrong("database", "set DATABASE_URL, or name the folder of a private database by --data",
+			"there is no database to look at: DATABASE_URL is not set, there is no folder %s, and no server answers at %s", cmd.Data, running)
+		return "", none
+	}
+	dsn, stop, err := findDatabase(ctx, &cmd.config, "", cmd.logger(con))
+	var held *pglocal.HeldError
+	if errors.As(err, &held) {
+		looked, do := "", "; or give the address of that server by --url to have the server looked at"
+		if cmd.URL == "" && held.Addr != "" {
+			cmd.URL = cmd.serverAt(held.Addr)
+		}
+		if cmd.URL != "" {
+			looked, do = "; the server was looked at in its place", ""
+		}
+		d.mind("database", "stop the server to have its private database looked at"+do, "the private database is in use: %v%s", held, looked)
+		return "", none
+	}
+	d.looked("database")
+	if err != nil {
+		d.wrong("database", "see what it says", "the private database does not start: %v", err)
+		return "", none
+	}
+	return dsn, stop
+}
+
+// serverAt is the URL of a server with this configuration at an address.
+func (c *config) serverAt(addr string) string {
+	if c.TLSCert != "" {
+		return "https://" + addr
+	}
+	return "http://" + addr
 }
 
 func (d *diagnosis) tell(con console, output string) error {

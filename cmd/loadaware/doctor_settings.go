@@ -19,9 +19,9 @@ import (
 // tokens are needed where other machines can connect.
 func (d *diagnosis) tokens(_ context.Context, c *config) {
 	d.looked("tokens")
-	tokens, err := parseTokens(c.Tokens)
+	tokens, _, err := c.grants()
 	if err != nil {
-		d.wrong("tokens", "make a new one with loadaware token", "LOADAWARE_TOKENS is not understood: %v", err)
+		d.wrong("tokens", "make a new one with loadaware token", "the tokens are not understood: %v", err)
 		return
 	}
 	host, _, err := net.SplitHostPort(c.Addr)
@@ -31,7 +31,7 @@ func (d *diagnosis) tokens(_ context.Context, c *config) {
 	}
 	ip := net.ParseIP(host)
 	if own := host == "localhost" || ip != nil && ip.IsLoopback(); !own && len(tokens) == 0 {
-		d.wrong("tokens", "put what loadaware token grants into LOADAWARE_TOKENS, or serve on 127.0.0.1",
+		d.wrong("tokens", "put what loadaware token grants into LOADAWARE_TOKENS, name a file by --tokens-file, or serve on 127.0.0.1",
 			"%s can be reached from other machines, and nobody has to show a token: serve does not start so", c.Addr)
 	}
 }

@@ -191,7 +191,7 @@ func TestADoctorSaysWhyADatabaseCannotBeUsed(t *testing.T) {
 		assert.Contains(t, found[c.check].Says, says)
 		assert.NotContains(t, fmt.Sprint(found), "secret")
 	}
-	code, found := diagnosed(t, "--data", filepath.Join(t.TempDir(), "none"))
+	code, found := diagnosed(t, "--data", filepath.Join(t.TempDir(), "none"), "--addr", "127.0.0.1:1")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, found["database"].Says, "no database to look at")
 }
@@ -303,13 +303,34 @@ func TestADoctorOfAFolderInUseSaysSo(t *testing.T) {
 	var found map[string]finding
 	require.Eventually(t, func() bool {
 		var code int
-		code, found = diagnosed(t, "--data", dir, "--url", server.url)
+		code, found = diagnosed(t, "--data", dir)
 		return code == 0 // once it is ready
 	}, 20*time.Second, 50*time.Millisecond, "%v", found)
 	assert.Contains(t, found["database"].Says, strings.TrimPrefix(server.url, "http://"))
+	assert.Contains(t, found["database"].Says, "the server was looked at")
 	server.kill()
 	time.Sleep(time.Second) // its PostgreSQL ends with it
 	var out, complaints bytes.Buffer
 	run(t.Context(), console{out: &out, err: &complaints}, []string{"doctor", "--data", dir, "--addr", "127.0.0.1:0"})
 	assert.Contains(t, out.String(), "0 to be minded", complaints.String())
+}
+
+// After `make run` a person calls the doctor without any setting.
+func TestADoctorWithoutSettingsLooksAtTheServerThatRuns(t *testing.T) {
+	server := startServer(t, database(t))
+	none := filepath.Join(t.TempDir(), "none")
+	var found map[string]finding
+	require.Eventually(t, func() bool {
+		var code int
+		code, found = diagnosed(t, "--data", none, "--addr", strings.TrimPrefix(server.url, "http://"))
+		return code == 0 // once it is ready
+	}, 20*time.Second, 50*time.Millisecond, "%v", found)
+	assert.Contains(t, found["database"].Says, "only the server at "+server.url)
+	assert.Len(t, found, 1)
+
+	stranger := httptest.NewServer(http.NotFoundHandler())
+	defer stranger.Close()
+	code, found := diagnosed(t, "--data", none, "--addr", strings.TrimPrefix(stranger.URL, "http://"))
+	assert.Equal(t, 1, code, "what answers there is no loadaware")
+	assert.Contains(t, found["database"].Says, "no server answers")
 }

@@ -20,14 +20,33 @@ import (
 type doors struct {
 	main, admin net.Listener
 	tls         *tls.Config
+
+	asked, askedAdmin string // the addresses as they were configured
 }
 
 // url is where callers reach the process.
 func (d *doors) url() string {
 	if d.tls != nil {
-		return "https://" + d.main.Addr().String()
+		return "https://" + d.addr()
 	}
-	return "http://" + d.main.Addr().String()
+	return "http://" + d.addr()
+}
+
+// addr is the address of callers, with the port that is really served.
+func (d *doors) addr() string { return shownAddr(d.main, d.asked) }
+
+// adminAddr is the address of operators; it must not be shut.
+func (d *doors) adminAddr() string { return shownAddr(d.admin, d.askedAdmin) }
+
+// shownAddr is the address of a listener as it was configured: one on 0.0.0.0 also takes
+// IPv6 connections, and so calls itself [::].
+func shownAddr(l net.Listener, configured string) string {
+	served := l.Addr().String()
+	_, port, err := net.SplitHostPort(served)
+	if host, _, wrong := net.SplitHostPort(configured); err == nil && wrong == nil && host == "0.0.0.0" {
+		return net.JoinHostPort(host, port)
+	}
+	return served
 }
 
 // openDoors binds the addresses. It comes before all long work: a second server on
@@ -53,15 +72,24 @@ func openDoors(ctx context.Context, cfg *config, tokens bool, log *slog.Logger) 
 	if err != nil {
 		return nil, errors.Join(err, main.Close())
 	}
-	d := &doors{main: main, admin: admin, tls: over}
-	for _, door := range []net.Listener{main, admin} {
-		if door != nil && !tokens && !door.Addr().(*net.TCPAddr).IP.IsLoopback() {
-			d.close()
-			return nil, usageErrorf("%s can be reached from other machines, so callers must show a token: "+
-				"make one with loadaware token and put its hashed form into LOADAWARE_TOKENS, or serve on 127.0.0.1", door.Addr())
-		}
+	d := &doors{main: main, admin: admin, tls: over, asked: cfg.Addr, askedAdmin: cfg.AdminAddr}
+	if public := d.public(); public != "" && !tokens {
+		d.close()
+		return nil, usageErrorf("%s can be reached from other machines, so callers must show a token: make one with loadaware token "+
+			"and put its hashed form into LOADAWARE_TOKENS, name a file by --tokens-file, or serve on 127.0.0.1", public)
 	}
 	return d, nil
+}
+
+// public is an address that other machines can reach; "" if none is.
+func (d *doors) public() string {
+	if !d.main.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		return d.addr()
+	}
+	if d.admin != nil && !d.admin.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		return d.adminAddr()
+	}
+	return ""
 }
 
 // openAdmin does without the default address where another program has it, since
@@ -71,14 +99,19 @@ func openAdmin(cfg *config, log *slog.Logger) (net.Listener, error) {
 		return nil, nil
 	}
 	admin, err := net.Listen("tcp", cfg.AdminAddr)
-	if err != nil && cfg.AdminAddr == defaults().AdminAddr {
+	switch {
+	case err == nil:
+		return admin, nil
+	case cfg.AdminAddr == defaults().AdminAddr:
 		log.Warn("no metrics are served: choose another --admin-addr", "err", err)
 		return nil, nil
-	}
-	if err != nil {
+	case cfg.AdminAddr == cfg.Addr:
+		return nil, usageErrorf("--admin-addr %s is --addr, too: choose another", cfg.AdminAddr)
+	case errors.Is(err, syscall.EADDRINUSE): // as addressInUse: the configuration may be right
+		return nil, fmt.Errorf("another program serves on %s: stop it, or choose another --admin-addr", cfg.AdminAddr)
+	default:
 		return nil, usageErrorf("--admin-addr cannot be served: %v", err)
 	}
-	return admin, nil
 }
 
 // addressInUse says who has the address. Most often it is the first one of

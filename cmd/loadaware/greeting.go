@@ -29,7 +29,7 @@ func (g *greeting) say(ctx context.Context) {
 	url := g.doors.url()
 	fmt.Fprintf(g.con.out, "loadaware serves at %s\n", url)
 	if g.doors.admin != nil {
-		fmt.Fprintf(g.con.out, "metrics are at http://%s/metrics\n", g.doors.admin.Addr())
+		fmt.Fprintf(g.con.out, "metrics are at http://%s/metrics\n", g.doors.adminAddr())
 	}
 	fmt.Fprintf(g.con.out, "the data lie in %s\n", g.cfg.where())
 	if g.demo {

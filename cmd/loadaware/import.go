@@ -43,6 +43,8 @@ type importing struct {
 	tasks    map[sizing.TaskKey]bool
 	troubles []string // of the file being read, to be told behind its progress bar
 	unsaid   int
+
+	failedFiles int // of several, those that were not imported, or not to their end
 }
 
 // tally counts what became of rows.
@@ -100,30 +102,16 @@ func (i *importing) run(ctx context.Context, cmd *command, dryRun, train bool, r
 			return err
 		}
 	}
-	if i.sum.refused > 0 && i.strict {
-		return errStrict(i.sum.refused)
+	if i.strict {
+		return i.strictness()
 	}
 	if i.sum.refused > 0 {
-		return &partlyError{i.sum.refused}
+		return &partlyError{refused: i.sum.refused, files: i.failedFiles}
+	}
+	if i.failedFiles > 0 {
+		return &partlyError{files: i.failedFiles}
 	}
 	return nil
-}
-
-// files imports one after the other, and says what it came to even where it
-// broke off.
-func (i *importing) files(ctx context.Context, names []string) error {
-	var err error
-	for _, name := range names {
-		if err = i.file(ctx, name); err != nil {
-			err = fmt.Errorf("%s: %w", name, err)
-			break
-		}
-	}
-	fmt.Fprintln(i.con.out, i.sum.say(i.into == nil))
-	if err != nil && i.sum.added > 0 {
-		return fmt.Errorf("%w (what was stored stays; repeat the import, which adds only the rest)", err)
-	}
-	return err
 }
 
 func (s tally) say(dryRun bool) string {
@@ -136,7 +124,7 @@ func (s tally) say(dryRun bool) string {
 func (i *importing) file(ctx context.Context, name string) error {
 	in, size, err := i.open(name)
 	if err != nil {
-		return err
+		return &fileError{err}
 	}
 	defer in.Close()
 	bar := progressbar.NewOptions64(size, progressbar.OptionSetDescription(name), progressbar.OptionShowBytes(true),
@@ -146,9 +134,16 @@ func (i *importing) file(ctx context.Context, name string) error {
 	defer func() { _ = bar.Finish() }() // it only draws
 	rows, err := trace.OpenAs(io.TeeReader(in, bar), i.layout)
 	if err != nil {
+		return &fileError{err}
+	}
+	before := i.sum.read
+	if err := i.rows(ctx, rows); err != nil {
 		return err
 	}
-	return i.rows(ctx, rows)
+	if i.sum.read == before {
+		return &fileError{errNoRows}
+	}
+	return nil
 }
 
 // open is a file with its size; -1 for standard input, whose size is not known.
@@ -173,7 +168,10 @@ func (i *importing) rows(ctx context.Context, in *trace.Reader) error {
 	for row, err := range in.All() {
 		var lost *trace.RowError
 		if err != nil && !errors.As(err, &lost) {
-			return errors.Join(i.send(ctx, batch), err)
+			if unsent := i.send(ctx, batch); unsent != nil {
+				return errors.Join(unsent, err)
+			}
+			return &fileError{err}
 		}
 		i.sum.read++
 		if err != nil {
@@ -206,8 +204,8 @@ func (i *importing) send(ctx context.Context, batch []trace.Row) error {
 	for n := range recorded {
 		i.count(&observations[n], &recorded[n], fmt.Sprintf("line %d", batch[n].Line))
 	}
-	if i.strict && i.sum.refused > 0 {
-		return errStrict(i.sum.refused)
+	if i.strict {
+		return i.strictness()
 	}
 	return nil
 }

@@ -88,6 +88,7 @@ func importAirflow(ctx context.Context, con console, args []string) error {
 	}
 	a.from, err = airflow.Open(ctx, airflow.Config{
 		URL: cmd.AirflowURL, User: cmd.AirflowUser, Password: cmd.AirflowPassword, Token: cmd.AirflowToken, PerSecond: *rate,
+		Waiting: func(why error, wait time.Duration) { sayWaiting(con, why, wait) },
 	})
 	if err != nil {
 		return hintAtAirflow(err)
@@ -103,6 +104,9 @@ func importAirflow(ctx context.Context, con console, args []string) error {
 func hintAtAirflow(err error) error {
 	if errors.Is(err, airflow.ErrDenied) {
 		return fmt.Errorf("%w (name --user with LOADAWARE_AIRFLOW_PASSWORD, or LOADAWARE_AIRFLOW_TOKEN; Airflow 2 takes passwords where its auth_backends hold basic_auth)", err)
+	}
+	if errors.Is(err, airflow.ErrUnavailable) {
+		return fmt.Errorf("%w (check --url, and that the network lets us out)", err)
 	}
 	return err
 }

@@ -34,9 +34,15 @@ func (i *importing) mapColumn(s string) error {
 	return nil
 }
 
-// errStrict says why a strict import failed.
-func errStrict(refused int) error {
-	return fmt.Errorf("%d rows were refused, and --strict takes all or none", refused)
+// strictness is why a strict import fails; nil while nothing was refused.
+func (i *importing) strictness() error {
+	switch {
+	case i.sum.refused > 0:
+		return fmt.Errorf("%d rows were refused, and --strict takes all or none", i.sum.refused)
+	case i.failedFiles > 0:
+		return fmt.Errorf("%d files were not imported, and --strict takes all or none", i.failedFiles)
+	}
+	return nil
 }
 
 // allOrNone imports files; if that is strict, it reads all of them before it sends any.
@@ -57,8 +63,8 @@ func (i *importing) allOrNone(ctx context.Context, names []string) error {
 	}
 	check := &importing{con: console{in: i.con.in, out: io.Discard, err: i.con.err}, layout: i.layout, batch: i.batch, tasks: map[sizing.TaskKey]bool{}}
 	err := check.files(ctx, names)
-	if err == nil && check.sum.refused > 0 {
-		err = errStrict(check.sum.refused)
+	if err == nil {
+		err = check.strictness()
 	}
 	if err != nil {
 		fmt.Fprintln(i.con.out, check.sum.say(true))

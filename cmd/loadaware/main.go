@@ -57,6 +57,8 @@ func dispatch(ctx context.Context, con console, args []string) error {
 	case "help", "--help", "-help", "-h":
 		con.usage(con.out)
 		return nil
+	case "--version", "-version":
+		return version(ctx, con, args[1:])
 	}
 	for _, v := range verbs() {
 		if v.name == args[0] {

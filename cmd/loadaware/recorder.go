@@ -29,6 +29,7 @@ type recorder interface {
 // findRecorder decides where an import goes, as importUsage says, and tells.
 func (cmd *command) findRecorder(ctx context.Context, con console) (recorder, func(), error) {
 	server := newServerRecorder(cmp.Or(cmd.URL, "http://"+cmd.Addr), cmd.Token)
+	server.waiting = func(why error, wait time.Duration) { sayWaiting(con, why, wait) }
 	storeNamed := cmd.given("database") || cmd.given("data")
 	if cmd.serverGiven() || !storeNamed && (cmd.URL != "" || server.answers(ctx)) {
 		return server, func() {}, nil
@@ -39,7 +40,8 @@ func (cmd *command) findRecorder(ctx context.Context, con console) (recorder, fu
 	}
 	st, stop, err := openStore(ctx, &cmd.config, "", cmd.logger(con))
 	if held := (*pglocal.HeldError)(nil); errors.As(err, &held) && held.Addr != "" {
-		return newServerRecorder("http://"+held.Addr, cmd.Token), func() {}, nil
+		server.url = "http://" + held.Addr
+		return server, func() {}, nil
 	}
 	if err != nil {
 		return nil, nil, err
@@ -57,7 +59,13 @@ func exists(dir string) bool {
 type serverRecorder struct {
 	url, token string
 	client     *http.Client
-	patience   time.Duration // how long a server may be away; waits between tries double from a hundredth of it
+	patience   time.Duration                       // how long a server may be away; waits between tries double from a hundredth of it
+	waiting    func(why error, wait time.Duration) // is called before each wait; not called if nil
+}
+
+// sayWaiting tells a person why nothing happens.
+func sayWaiting(con console, why error, wait time.Duration) {
+	fmt.Fprintf(con.err, "%v; trying again in %s\n", why, wait.Round(100*time.Millisecond))
 }
 
 func newServerRecorder(server, token string) *serverRecorder {
@@ -162,6 +170,9 @@ func (s *serverRecorder) post(ctx context.Context, path string, body []byte) ([]
 		}
 		if waited >= s.patience {
 			return nil, fmt.Errorf("gave up after %s: %w", s.patience, err)
+		}
+		if s.waiting != nil {
+			s.waiting(err, wait)
 		}
 		select {
 		case <-ctx.Done():

@@ -56,7 +56,7 @@ func collectLater() (end func()) {
 }
 
 func serve(ctx context.Context, con console, args []string) error {
-	cmd := newCommand("serve", serveUsage, "addr", "admin-addr", "data", "database", "tokens", "tls-cert", "tls-key", "tls-client-ca")
+	cmd := newCommand("serve", serveUsage, "addr", "admin-addr", "data", "database", "tokens", "tokens-file", "tls-cert", "tls-key", "tls-client-ca")
 	withDemo := cmd.Bool("demo", false, "fill an empty store with the demo history, train it, and say what to try")
 	cmd.DurationVar(&cmd.SearchEvery, "search-every", cmd.SearchEvery, "between searches for better parameters of a heavy task, at low priority; 0 for none")
 	cmd.envs["search-every"] = "LOADAWARE_SEARCH_EVERY"
@@ -69,7 +69,7 @@ func serve(ctx context.Context, con console, args []string) error {
 	}
 	shareProcessors()
 	defer collectLater()()
-	tokens, err := parseTokens(cmd.Tokens)
+	tokens, first, err := cmd.grants()
 	if err != nil {
 		return usageErrorf("%v", err)
 	}
@@ -84,7 +84,7 @@ func serve(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	defer doors.close()
-	st, stop, err := openStore(ctx, &cmd.config, doors.main.Addr().String(), log)
+	st, stop, err := openStore(ctx, &cmd.config, doors.addr(), log)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil // asked to end before it began
@@ -92,6 +92,11 @@ func serve(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	defer stop() // last: what is queued is stored first
+	if first != nil {
+		if err := first.store(con.out); err != nil {
+			return err
+		}
+	}
 	metrics := httpapi.NewMetrics()
 	metrics.Build(cmp.Or(buildVersion, "unknown"))
 	learner := apart.New(cmd.learner(con), metrics.Trained, log)

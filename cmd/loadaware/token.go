@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -28,9 +25,8 @@ func makeToken(_ context.Context, con console, args []string) error {
 	} else if len(rest) > 0 {
 		return usageErrorf("token takes no arguments, but was given %q", rest)
 	}
-	secret := rand.Text()
-	hash := sha256.Sum256([]byte(secret))
-	before, behind := "", ":"+hex.EncodeToString(hash[:])
+	secret, hash := newSecret()
+	before, behind := "", ":"+hash
 	if *prefix != "" {
 		behind = "/" + *prefix + behind
 	}
@@ -56,8 +52,8 @@ func makeToken(_ context.Context, con console, args []string) error {
 	return err
 }
 
-// parseTokens reads grants that are separated by commas.
-func parseTokens(list string) ([]httpapi.Token, error) {
+// parseTokens reads grants that are separated by commas; errors name where they stood.
+func parseTokens(list, source string) ([]httpapi.Token, error) {
 	var tokens []httpapi.Token
 	nth := 0
 	for grant := range strings.SplitSeq(list, ",") {
@@ -67,7 +63,7 @@ func parseTokens(list string) ([]httpapi.Token, error) {
 		nth++
 		token, err := httpapi.ParseToken(grant)
 		if err != nil {
-			return nil, fmt.Errorf("grant %d of LOADAWARE_TOKENS: %w", nth, err)
+			return nil, fmt.Errorf("grant %d of %s: %w", nth, source, err)
 		}
 		tokens = append(tokens, token)
 	}

@@ -23,7 +23,7 @@ func newToken(t *testing.T, flags ...string) (token, granted string) {
 
 func TestATokenIsGrantedEachOfItsRoles(t *testing.T) {
 	_, granted := newToken(t, "--role", "predict, observe", "--namespace", "emea")
-	tokens, err := parseTokens(granted)
+	tokens, err := parseTokens(granted, "LOADAWARE_TOKENS")
 	require.NoError(t, err)
 	require.Len(t, tokens, 2)
 	assert.Equal(t, httpapi.RolePredict, tokens[0].Role)
@@ -42,7 +42,7 @@ func TestANamespaceThatIsNoneIsRefused(t *testing.T) {
 
 func TestATokenIsLimitedAndNamed(t *testing.T) {
 	_, granted := newToken(t, "--role", "admin", "--name", "ops", "--namespace", "emea", "--dag-prefix", "etl_")
-	tokens, err := parseTokens(granted)
+	tokens, err := parseTokens(granted, "LOADAWARE_TOKENS")
 	require.NoError(t, err)
 	tokens[0].Hash = [32]byte{} // drawn at random
 	assert.Equal(t, []httpapi.Token{{Name: "ops", Role: httpapi.RoleAdmin, Namespace: "emea", DAGPrefix: "etl_"}}, tokens)

@@ -34,6 +34,10 @@ type Config struct {
 	Token     string        // bearer token; goes before User
 	PerSecond float64       // most requests in a second; 10 if zero
 	Patience  time.Duration // how long Airflow may be away; 1 min if zero
+
+	// Waiting is called before each wait for an Airflow that is away, with the reason and
+	// how long it waits; not called if nil.
+	Waiting func(why error, wait time.Duration)
 }
 
 // Client reads one Airflow. It may be used by many goroutines, which share the rate.

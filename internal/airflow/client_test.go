@@ -248,3 +248,40 @@ func TestPagesInNoOrderAreReadUntilNothingIsMissing(t *testing.T) {
 	}
 	assert.Equal(t, 2, passes)
 }
+
+// An address that takes no connection is more likely wrong than restarting.
+func TestAnAddressThatTakesNoConnectionIsGivenUpSoon(t *testing.T) {
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	var waits []time.Duration
+	_, err := airflow.Open(t.Context(), airflow.Config{URL: closed.URL, Waiting: func(why error, wait time.Duration) {
+		assert.ErrorIs(t, why, airflow.ErrUnavailable)
+		waits = append(waits, wait)
+	}})
+	require.ErrorIs(t, err, airflow.ErrUnavailable)
+	assert.ErrorContains(t, err, "gave up after 3s")
+	assert.ErrorContains(t, err, "connection refused")
+	total := time.Duration(0)
+	for _, wait := range waits {
+		total += wait
+	}
+	assert.NotEmpty(t, waits)
+	assert.LessOrEqual(t, total, 3*time.Second)
+}
+
+// One that answered before is waited for, and every wait says why.
+func TestEveryWaitSaysWhy(t *testing.T) {
+	var asked atomic.Int32
+	var why []string
+	cfg := airflow.Config{Patience: 100 * time.Millisecond, Waiting: func(err error, _ time.Duration) { why = append(why, err.Error()) }}
+	_, err := answering(t, cfg, func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) <= 2 {
+			http.Error(w, `{"detail": "restarting"}`, http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprint(w, `{"dags": []}`)
+	})
+	require.NoError(t, err)
+	require.Len(t, why, 2)
+	assert.Contains(t, why[0], "503 Service Unavailable: restarting")
+}

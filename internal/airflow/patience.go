@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -28,15 +29,31 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte) ([]b
 		if !errors.As(err, &away) || ctx.Err() != nil {
 			return answer, errors.Join(err, ctx.Err())
 		}
-		wait := max(pause, away.wait)
-		if waited += wait; waited > c.cfg.Patience {
-			return nil, fmt.Errorf("gave up after %s: %w", c.cfg.Patience, err)
+		wait, patience := max(pause, away.wait), c.patience(err)
+		if waited += wait; waited > patience {
+			return nil, fmt.Errorf("gave up after %s: %w", patience, err)
+		}
+		if c.cfg.Waiting != nil {
+			c.cfg.Waiting(err, wait)
 		}
 		if err := sleep(ctx, wait); err != nil {
 			return nil, err
 		}
 		pause = min(2*pause, c.cfg.Patience/6)
 	}
+}
+
+// firstContact is how long Open waits for an address that takes no connection.
+const firstContact = 3 * time.Second
+
+// patience is how long to wait after err. An address that never took a connection is more
+// likely wrong than restarting, and the person who gave it waits for the answer.
+func (c *Client) patience(err error) time.Duration {
+	var op *net.OpError
+	if c.api == "" && errors.As(err, &op) && op.Op == "dial" {
+		return min(firstContact, c.cfg.Patience)
+	}
+	return c.cfg.Patience
 }
 
 func (c *Client) attempt(ctx context.Context, method, path string, body []byte) ([]byte, error) {

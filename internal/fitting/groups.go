@@ -60,7 +60,26 @@ func (m *models) count(r *row, y float64) {
 		g.Cores += (math.Log(r.Cores) - g.Cores) / g.CoreRows
 	}
 	g.Seen = m.Clock
+	copy(g.Newest[1:], g.Newest[:])
+	g.Newest[0] = r.Peak
 }
+
+// least is the smallest amount to grant where the newest rows with the same features are
+// known: the largest of their peaks and Headroom. Nil has none.
+func (g *group) least() float64 {
+	if g == nil {
+		return 0
+	}
+	return slices.Max(g.Newest[:]) * (1 + Headroom)
+}
+
+const (
+	newestSame = 3 // rows: what repeats is repeated at once, and what has changed is forgotten soon
+
+	// Headroom is granted above identical runs, as a share of the largest of their peaks:
+	// runs that are the same to the byte so far may differ a little tomorrow.
+	Headroom = 0.02
+)
 
 // forgetGroups drops the groups seen longest ago where there are too many.
 func (m *models) forgetGroups() {

@@ -50,30 +50,31 @@ func ToldOf(schema *sizing.Schema, r *sizing.HistoryRow) Told {
 // fitted anew now and then (Fit). It may be asked from many goroutines while
 // nobody tells it anything. The exported fields are what a blob holds.
 type Model struct {
-	Schema    sizing.Schema
-	Models    *models // nil before the first measured peak
-	Experts   *experts.Experts
-	Share     experts.Pool // the task's share in what its DAG's tasks learned
-	Trees     Trees        `cbor:",omitzero"` // how its trees are grown
-	Sampling  sampling     `cbor:",omitzero"` // what samples of a peak miss
-	Early     []row        // the first rows, from which a young task is refitted at once
-	Honest    []honest     // newest last
-	Held      []Told       // quarantined: far beyond anything seen, not confirmed yet
-	LastSeq   int64
-	Changed   int64 // place of the first row after the last change of the task; 0: none was seen
-	Tries     int   // told, of any outcome
-	Kills     int
-	Fitted    int // measured rows at the last fit
-	Largest   sizing.Bytes
-	Bound     sizing.Bytes // largest allocation that was killed
-	Started   sizing.Bytes
-	Requested sizing.Resources // the last that was reported
-	CPU       Cores
-	Overrun   experts.Window // honest residuals of log seconds
-	Bins      sizing.Bins
-	Drivers   []string // features that drive usage, strongest first
-	Ambiguity string
-	LastExam  Exam
+	Schema     sizing.Schema
+	Models     *models // nil before the first measured peak
+	Experts    *experts.Experts
+	Share      experts.Pool // the task's share in what its DAG's tasks learned
+	Trees      Trees        `cbor:",omitzero"` // how its trees are grown
+	Sampling   sampling     `cbor:",omitzero"` // what samples of a peak miss
+	Early      []row        // the first rows, from which a young task is refitted at once
+	Honest     []honest     // newest last
+	Held       []Told       // quarantined: far beyond anything seen, not confirmed yet
+	LastSeq    int64
+	Changed    int64 // place of the first row after the last change of the task; 0: none was seen
+	Tries      int   // told, of any outcome
+	Kills      int
+	Fitted     int // measured rows at the last fit
+	Largest    sizing.Bytes
+	Bound      sizing.Bytes // largest allocation that was killed
+	Started    sizing.Bytes
+	Requested  sizing.Resources // the last that was reported
+	Unresolved unresolved       `cbor:",omitzero"` // kills that no success has explained yet
+	CPU        Cores
+	Overrun    experts.Window // honest residuals of log seconds
+	Bins       sizing.Bins
+	Drivers    []string // features that drive usage, strongest first
+	Ambiguity  string
+	LastExam   Exam
 
 	stamp uint64 // of its state: no other model, and none later, has the same
 }
@@ -128,10 +129,12 @@ func (m *Model) Learn(t Told) {
 			m.admit(t.Features)
 		}
 		r := m.rowOf(&t)
+		m.compareRequest(&t)
 		m.learnRow(&r, t.Seq)
 		m.early(r)
 	case sizing.AtLeast:
 		if !m.quarantine(&t) {
+			m.compareRequest(&t)
 			m.bound(t.Peak)
 		}
 	}
@@ -164,6 +167,7 @@ func (m *Model) count(t *Told) {
 	if t.CPUMax > 0 && t.Outcome == sizing.Success {
 		m.learnCores(t)
 	}
+	m.Unresolved.learn(t)
 	m.keep(t)
 }
 

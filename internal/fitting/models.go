@@ -43,6 +43,8 @@ type models struct {
 	CoreHigh float64 // … and their largest
 	Clock    int     // rows learned, for the age of groups
 
+	Beyond trend `cbor:",omitzero"` // how the peak goes on beyond what was seen
+
 	Unsolved int // rows that the line took in since it was solved last
 
 	line   *linear.Online
@@ -51,13 +53,14 @@ type models struct {
 
 // group is what rows with identical features came to.
 type group struct {
-	Mean, Fresh float64 // log peak, over all and over the newest two
-	Rows        float64 // at most groupMemory
-	Squares     float64 // of deviations from Mean
-	Seconds     float64 // mean log
-	Cores       float64 // mean log, over CoreRows
-	CoreRows    float64 // at most groupMemory
-	Seen        int     // Clock of the newest
+	Mean, Fresh float64             // log peak, over all and over the newest two
+	Rows        float64             // at most groupMemory
+	Squares     float64             // of deviations from Mean
+	Seconds     float64             // mean log
+	Cores       float64             // mean log, over CoreRows
+	CoreRows    float64             // at most groupMemory
+	Seen        int                 // Clock of the newest
+	Newest      [newestSame]float64 // peaks of the newest rows, in no order; 0: none
 }
 
 const (
@@ -98,6 +101,10 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, grown Trees, see
 		m.LogSec += math.Log1p(rows[i].Seconds) / float64(len(rows))
 	}
 	m.measureCores(rows)
+	for i := range rows {
+		m.Beyond.observe(rows[i].Cells)
+	}
+	m.Beyond.fit(rows, y)
 	m.Enc = newEncoder(schema, cells, y)
 	if prev != nil {
 		m.Groups, m.Stack, m.Recent = prev.Groups, prev.Stack, prev.Recent
@@ -228,6 +235,9 @@ type buffers struct {
 	edges      []float64
 	scratch    experts.Scratch
 	signals    [signalCount]float64
+	edge       []sizing.Value
+	beyond     beyond
+	trusted    bool // the static request decided
 }
 
 // ask fills p with what the models say of a row. Of a row that lacks what hardly any
@@ -235,8 +245,10 @@ type buffers struct {
 func (m *models) ask(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.ridges == nil || m.Enc.lacking(cells) == "" {
 		m.askRow(cells, p, b)
+		m.extrapolate(cells, p, b)
 		return
 	}
+	b.beyond = beyond{fields: b.beyond.fields[:0]}
 	var most experts.Point
 	for i, donor := range m.Enc.Donors {
 		b.filled = m.Enc.fill(cells, donor, b.filled[:0])
@@ -267,6 +279,7 @@ func (m *models) askRow(cells []sizing.Value, p *experts.Point, b *buffers) {
 	p.Scale[experts.TreeScale], p.Scale[experts.SameScale] = math.Exp(m.Base), math.Exp(m.Base)
 	b.signals = [signalCount]float64{}
 	if m.ridges == nil {
+		p.Least = m.Groups[sameKey(m.Enc.Columns, cells)].least()
 		return
 	}
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
@@ -295,6 +308,7 @@ func (m *models) askGroup(cells []sizing.Value, p *experts.Point) {
 	both := level[experts.LineTrees]
 	level[experts.Same], level[experts.Fresh], p.Scale[experts.SameScale] = both, both, spread
 	g := m.Groups[sameKey(m.Enc.Columns, cells)]
+	p.Least = g.least()
 	if g == nil {
 		return
 	}
@@ -332,6 +346,7 @@ const solveShare = 100
 func (m *models) learn(r *row, p *experts.Point, b *buffers) {
 	y := math.Log(r.Peak)
 	m.Recent.Add(y, recentRows)
+	m.Beyond.observe(r.Cells)
 	if m.ridges != nil {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)
 	}

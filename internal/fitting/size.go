@@ -56,12 +56,14 @@ func (m *Model) Size(q Question) Sized {
 			s.Limit = s.Ladder[0]
 		}
 	} else {
-		answer = m.Experts.Answer(&p, q.RiskTarget, &b.scratch)
+		answer = m.answer(&p, &q, b)
 		s.Limit = within(q, onGrid(q, answer.Amount*max(1, q.Widen)))
 		s.Ladder = m.ladder(&p, q, s.Limit, b, []sizing.Bytes{s.Limit})
 	}
 	risk := m.risk(&p, q, s.Limit, answer, b)
-	s.Promised = &risk
+	if s.Promised = &risk; b.beyond.far && q.Above == 0 {
+		s.Promised = nil
+	}
 	s.Bins = m.bins(&p, q, s.Limit, b)
 	s.CPU, s.Duration = m.cpu(b), m.duration(&p)
 	s.Source = sizing.FromModel
@@ -69,7 +71,7 @@ func (m *Model) Size(q Question) Sized {
 		s.Source = sizing.FromProfile
 	}
 	s.Guard = m.guard(&p, q, answer)
-	s.Reason = m.reason(q, &s, answer, b)
+	s.Reason = m.reason(&p, q, &s, answer, b)
 	return s
 }
 
@@ -137,25 +139,22 @@ func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffe
 	return ladder
 }
 
-// risk is P(peak > limit) of this try. The experts promise their own kill rate for
-// what they answered; where floor, cap, guard or a lift granted something else,
-// the row's own residuals say what that changes.
+// risk is P(peak > limit) of this try, within what a history can support. The experts
+// promise their own kill rate for what they answered; where floor, cap, guard or a lift
+// granted something else, the row's own residuals say what that changes. Kills without a
+// success count besides, for no residual shows them.
 func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer experts.Answer, b *buffers) float64 {
-	exceed := func() float64 { return m.Experts.Exceed(p, float64(limit), &b.scratch) }
 	if q.Above > 0 {
-		at := exceed()
-		if before := m.Experts.Exceed(p, float64(q.Above), &b.scratch); before > 0 {
-			return min(1, at/before)
-		}
-		return at
+		return experts.Probability(m.Experts.Still(p, float64(q.Above), float64(limit), &b.scratch))
 	}
-	if float64(limit) >= answer.Amount {
-		if q.Widen <= 1 && float64(limit) < answer.Amount+2*float64(sizing.MiB) {
-			return answer.Promised
-		}
-		return min(answer.Promised, exceed())
+	risk := answer.Promised
+	switch granted := float64(limit); {
+	case !experts.Holds(granted, answer.Amount):
+		risk = max(risk, m.exceed(p, granted, b))
+	case q.Widen > 1 || granted >= answer.Amount+2*float64(sizing.MiB):
+		risk = min(risk, m.exceed(p, granted, b))
 	}
-	return max(answer.Promised, exceed())
+	return experts.Probability(max(risk, m.Unresolved.exceed(float64(limit))))
 }
 
 // Risk is P(peak > limit) of a try that was asked about with q, granted limit.
@@ -170,7 +169,10 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 	m.Models.ask(b.cells, &p, b)
 	var answer experts.Answer
 	if q.Above == 0 {
-		answer = m.Experts.Answer(&p, q.RiskTarget, &b.scratch)
+		answer = m.answer(&p, &q, b)
+	}
+	if b.beyond.far && q.Above == 0 {
+		return nil
 	}
 	risk := m.risk(&p, q, limit, answer, b)
 	return &risk
@@ -228,12 +230,16 @@ func (m *Model) guard(p *experts.Point, q Question, a experts.Answer) sizing.Gua
 }
 
 // reason says in one line what was granted and why.
-func (m *Model) reason(q Question, s *Sized, a experts.Answer, b *buffers) string {
+func (m *Model) reason(p *experts.Point, q Question, s *Sized, a experts.Answer, b *buffers) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: ", s.Limit.Approx())
 	switch {
 	case q.Above > 0:
 		fmt.Fprintf(&text, "the next rung above %s", q.Above.Approx())
+	case b.trusted:
+		text.WriteString("the static request, which has held so far")
+	case p.Least > 0 && p.Least >= a.Amount:
+		fmt.Fprintf(&text, "the largest of the newest identical runs, and %.0f %%", 100*Headroom)
 	case s.Source == sizing.FromProfile:
 		text.WriteString("a cautious quantile of the task's own history")
 	default:
@@ -245,6 +251,7 @@ func (m *Model) reason(q Question, s *Sized, a experts.Answer, b *buffers) strin
 	if lacking := m.Models.Enc.lacking(b.cells); lacking != "" {
 		text.WriteString("; " + lacking + " is missing, as it hardly ever was: taken for a demanding one")
 	}
+	m.sayBeyond(&text, b)
 	fmt.Fprintf(&text, "; %d runs", m.Experts.Told)
 	if q.Widen > 1 {
 		fmt.Fprintf(&text, "; widened by %.0f %%, for more open tries were killed than promised", 100*(q.Widen-1))
@@ -255,7 +262,10 @@ func (m *Model) reason(q Question, s *Sized, a experts.Answer, b *buffers) strin
 	case requested > s.Limit:
 		fmt.Fprintf(&text, "; saves %s of the %s requested", (requested - s.Limit).Approx(), requested.Approx())
 	case requested > 0 && requested < s.Limit:
-		fmt.Fprintf(&text, "; the %s requested would have been too little", requested.Approx())
+		fmt.Fprintf(&text, "; above the %s requested", requested.Approx())
+		if !b.beyond.far {
+			fmt.Fprintf(&text, ", which the peak exceeds with probability %.2g", m.exceed(p, float64(requested), b))
+		}
 	}
 	return text.String()
 }

@@ -111,13 +111,13 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r.Context())
 		c.held = s.auth.holder(r)
-		if !s.isPublic(r.URL.Path) {
+		if rule := s.readRoute(r.URL.Path); !rule.public && !wantsLanding(r) {
 			if len(c.held) == 0 {
 				w.Header().Set("WWW-Authenticate", challenge)
 				s.fail(w, r, stranger)
 				return
 			}
-			if why := s.auth.foreignPage(r); why != "" {
+			if why := s.auth.foreignPage(r, rule.lasting); why != "" {
 				s.fail(w, r, &failure{class: forbidden, detail: why})
 				return
 			}

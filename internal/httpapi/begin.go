@@ -42,6 +42,7 @@ func (s *server) begin(next http.Handler) http.Handler {
 		if !saneID.MatchString(c.id) {
 			c.id = rand.Text()
 		}
+		closeIfAmbiguous(w, r)
 		h := w.Header()
 		h.Set("X-Request-Id", c.id)
 		h.Set("X-Content-Type-Options", "nosniff")

@@ -22,7 +22,7 @@ func BenchmarkReadQuestion(b *testing.B) {
 		"features": {` + strings.Join(features, ",") + `}, "requested": {"memory": "350Gi", "cpu": "6"}, "max_memory_bytes": 412316860416}`
 
 	b.Run("strict", func(b *testing.B) {
-		s := &server{strict: strict()}
+		s := &server{strict: api.Strict()}
 		b.ReportAllocs()
 		for b.Loop() {
 			var body api.PredictRequest

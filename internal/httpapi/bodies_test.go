@@ -119,7 +119,7 @@ func TestABodyWaitsBehindItsSizeAlone(t *testing.T) {
 
 // A list of two bytes for each item would be pointed at by twelve times its size.
 func TestAListThatIsTooLongIsGivenUpSoon(t *testing.T) {
-	s := &server{strict: strict()}
+	s := &server{strict: api.Strict()}
 	r := post(`{"tasks": [` + strings.Repeat("0,", 4<<20) + `0]}`)
 	lent, err := newShelves().read(t.Context(), r, batchRoute)
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ import (
 // A caller who sends a byte a minute, or goes away, is not an error of ours: such
 // errors wake somebody up.
 func TestABodyThatNeverEndsIsTheCallersFault(t *testing.T) {
-	s := &server{strict: strict()}
+	s := &server{strict: api.Strict()}
 	for claim, c := range map[string]struct {
 		end    error
 		status int

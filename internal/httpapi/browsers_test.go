@@ -43,11 +43,97 @@ func TestAWebPageOfAnotherHostIsNotThisMachine(t *testing.T) {
 		a := w.do(method, target, "", c.options...)
 		assert.Equal(t, c.want, a.status, "%s: %s", claim, a.body)
 	}
-	rec := httptest.NewRecorder()
-	r := httptest.NewRequest(http.MethodGet, "/debug/pprof/heap", nil)
-	r.Host = "evil.example"
-	httpapi.Admin(w.metrics, httpapi.Auth{Off: true, Wary: true}).ServeHTTP(rec, r)
-	assert.Equal(t, http.StatusForbidden, rec.Code)
+}
+
+// fetch is what a browser says of a request: for which site, in which mode, to show where.
+func fetch(site, mode, dest string) option {
+	return func(r *http.Request) {
+		r.Header.Set("Sec-Fetch-Site", site)
+		r.Header.Set("Sec-Fetch-Mode", mode)
+		r.Header.Set("Sec-Fetch-Dest", dest)
+	}
+}
+
+// browserCalls are reads as curl, a person and other pages cause them. reads and stores
+// are the statuses of a GET that only reads and of one that stores.
+var browserCalls = map[string]struct {
+	options       []option
+	reads, stores int
+}{
+	"curl":                              {nil, 200, 200},
+	"the address bar":                   {[]option{fetch("none", "navigate", "document")}, 200, 200},
+	"a page of this server":             {[]option{fetch("same-origin", "cors", "empty")}, 200, 200},
+	"a page of this server, older":      {[]option{header("Origin", "http://localhost:8080")}, 200, 200},
+	"a link on another page":            {[]option{fetch("cross-site", "navigate", "document")}, 200, 403},
+	"a link on a page of another port":  {[]option{fetch("same-site", "navigate", "document")}, 200, 403},
+	"an image of another page":          {[]option{fetch("cross-site", "no-cors", "image")}, 403, 403},
+	"a script of another port":          {[]option{fetch("same-site", "no-cors", "script")}, 403, 403},
+	"a frame of another page":           {[]option{fetch("cross-site", "navigate", "iframe")}, 403, 403},
+	"an object of another page":         {[]option{fetch("cross-site", "navigate", "object")}, 403, 403},
+	"fetch() of another page":           {[]option{fetch("cross-site", "cors", "empty"), header("Origin", "http://evil.example")}, 403, 403},
+	"fetch() of an older browser":       {[]option{header("Origin", "http://evil.example")}, 403, 403},
+	"fetch() of a page of another port": {[]option{header("Origin", "http://localhost:3000")}, 403, 403},
+	"fetch() of a file or a sandbox":    {[]option{header("Origin", "null")}, 403, 403},
+	"no more than the site":             {[]option{header("Sec-Fetch-Site", "cross-site")}, 403, 403},
+	"a site that is not known":          {[]option{fetch("elsewhere", "cors", "empty")}, 403, 403},
+}
+
+// A GET /predict with a run_id stores a receipt, so another page must not send one even by
+// a link; what it only reads, it must not cause unseen.
+func TestAPageOfAnotherOriginSendsNoReads(t *testing.T) {
+	w := newWorld(t, httpapi.Config{Auth: httpapi.Auth{Off: true, Wary: true}})
+	here := func(r *http.Request) { r.Host = "localhost:8080" }
+	for claim, c := range browserCalls {
+		options := append([]option{here}, c.options...)
+		assert.Equal(t, c.reads, w.do(http.MethodGet, "/tasks", "", options...).status, claim)
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			a := w.do(method, "/predict?dag_id=d&task_id=t&run_id=victim&x=999999&memory=1Gi", "", options...)
+			assert.Equal(t, c.stores, a.status, "%s: %s %s", claim, method, a.body)
+		}
+		assert.Equal(t, 200, w.do(http.MethodGet, "/readyz", "", options...).status, "what is public: %s", claim)
+		for _, path := range []string{"/metrics", "/debug/pprof/heap", "/debug/pprof/"} {
+			rec := httptest.NewRecorder()
+			r := httptest.NewRequest(http.MethodGet, path, nil)
+			for _, change := range options {
+				change(r)
+			}
+			httpapi.Admin(w.metrics, httpapi.Auth{Off: true, Wary: true}).ServeHTTP(rec, r)
+			assert.Equal(t, c.stores, rec.Code, "%s %s", claim, path)
+		}
+	}
+}
+
+// With tokens, no browser can send one for another page, and a proxy may pass on any host.
+func TestWithTokensEverythingButTheTokenIsIgnored(t *testing.T) {
+	w := newWorld(t, tokens(t, "admin:"+sha("secret")))
+	for claim, c := range browserCalls {
+		assert.Equal(t, 200, w.do(http.MethodGet, "/tasks", "", append(c.options, bearer("secret"))...).status, claim)
+		assert.Equal(t, 401, w.do(http.MethodGet, "/tasks", "", c.options...).status, claim)
+	}
+}
+
+// Hosts by which a server without tokens may be reached: names that no web page can own.
+func TestHostsThatAWebPageCannotOwn(t *testing.T) {
+	w := newWorld(t, httpapi.Config{Auth: httpapi.Auth{Off: true, Wary: true}})
+	for host, want := range map[string]int{
+		"localhost": 200, "LOCALHOST:8080": 200, "api.localhost": 200, "127.0.0.1:8080": 200, "[::1]:8080": 200, "10.0.0.7": 200,
+		"loadaware": 200, "my_project-loadaware-1:8080": 200, "host.docker.internal": 200, // Docker
+		"loadaware.airflow.svc": 200, "loadaware.airflow.svc.cluster.local:8080": 200, "loadaware.airflow.svc.": 200, // Kubernetes
+		"build.test": 200, "nas.home.arpa": 200,
+		"evil.example": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example": 403, "svc.evil.example": 403,
+		"evilsvc.dev": 403, "loadaware.dev": 403, "home.arpa.evil.example": 403, "1.2.3.4.5": 403,
+	} {
+		a := w.do(http.MethodGet, "/tasks", "", func(r *http.Request) { r.Host = host })
+		assert.Equal(t, want, a.status, "%s: %s", host, a.body)
+		if want == 403 {
+			assert.Contains(t, string(a.body), "Host ")
+		}
+		rec := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, "/debug/pprof/heap", nil)
+		r.Host = host
+		httpapi.Admin(w.metrics, httpapi.Auth{Off: true, Wary: true}).ServeHTTP(rec, r)
+		assert.Equal(t, want, rec.Code, host)
+	}
 }
 
 func TestWithTokensAnyNameIsServed(t *testing.T) {

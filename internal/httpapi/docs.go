@@ -46,11 +46,14 @@ func newPage() page {
 	if err != nil {
 		panic(err)
 	}
-	hash := sha256.Sum256([]byte(docsStyle))
-	return page{
-		html:   out.Bytes(),
-		policy: "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'",
-	}
+	return page{html: out.Bytes(), policy: contentPolicy(docsStyle)}
+}
+
+// contentPolicy is the content security policy of a page: this one style, and no scripts,
+// images, frames, forms or other hosts.
+func contentPolicy(style string) string {
+	hash := sha256.Sum256([]byte(style))
+	return "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
 }
 
 // chapter is one tag with its operations.

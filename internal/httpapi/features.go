@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -44,7 +45,7 @@ func (f *form) slowFeatures(raw []byte) sizing.Features {
 		}
 		name := token.String()
 		if features[name], err = featureValue(dec); err != nil {
-			f.add(fieldName(jsontext.Pointer("/features").AppendToken(name)), "%s", err)
+			f.add(api.FieldName(jsontext.Pointer("/features").AppendToken(name)), "%s", err)
 			break
 		}
 	}

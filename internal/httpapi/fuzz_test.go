@@ -45,7 +45,7 @@ func FuzzObservation(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	s := &server{strict: strict()}
+	s := &server{strict: api.Strict()}
 	f.Fuzz(func(t *testing.T, text string) {
 		var body api.Observation
 		if err := s.decode(post(text), &body); err != nil {
@@ -97,7 +97,7 @@ func FuzzBodies(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	s := &server{strict: strict()}
+	s := &server{strict: api.Strict()}
 	f.Fuzz(func(t *testing.T, text string) {
 		bodies := []any{
 			&api.PredictRequest{}, &api.PredictBatchRequest{}, &api.ObserveBatchRequest{}, &api.Try{}, &api.LiftRequest{}, &api.TaskKey{}, &api.PolicyRequest{},

@@ -51,7 +51,7 @@ type server struct {
 func New(svc *service.Service, cfg Config) http.Handler {
 	s := &server{
 		svc: svc, auth: cfg.Auth, metrics: cfg.Metrics, log: cfg.Log, tracer: cfg.Tracer,
-		routes: newRoutes(cfg.Limits), press: newPressure(), bodies: newShelves(), strict: strict(), docs: newPage(),
+		routes: newRoutes(cfg.Limits), press: newPressure(), bodies: newShelves(), strict: api.Strict(), docs: newPage(),
 	}
 	if s.log == nil {
 		s.log = slog.Default()
@@ -62,7 +62,7 @@ func New(svc *service.Service, cfg Config) http.Handler {
 	s.metrics.watch(s)
 	mux := chi.NewRouter()
 	mux.Use(s.begin, s.authenticate, middleware.GetHead)
-	mux.NotFound(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, unknownPath(r)) })
+	mux.NotFound(s.unrouted)
 	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, wrongMethod(w, r, mux)) })
 	// What With holds runs when the route is known and before its parameters are read.
 	api.HandlerWithOptions(api.NewStrictHandler(s, s.decode, s.fail), api.ChiServerOptions{
@@ -70,4 +70,14 @@ func New(svc *service.Service, cfg Config) http.Handler {
 		ErrorHandlerFunc: s.fail,
 	})
 	return mux
+}
+
+// unrouted answers what the contract has no path for: a browser at / gets the landing
+// page, all else a 404 problem.
+func (s *server) unrouted(w http.ResponseWriter, r *http.Request) {
+	if wantsLanding(r) {
+		s.landing(w, r)
+		return
+	}
+	s.fail(w, r, unknownPath(r))
 }

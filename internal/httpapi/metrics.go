@@ -193,9 +193,10 @@ func Admin(m *Metrics, auth Auth) http.Handler {
 	profiles.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	mux.Handle("/debug/pprof/", auth.adminsOnly(profiles))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		closeIfAmbiguous(w, r)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
-		if why := auth.foreignPage(r); why != "" {
+		if why := auth.foreignPage(r, true); why != "" {
 			http.Error(w, why, http.StatusForbidden)
 			return
 		}

@@ -33,7 +33,7 @@ func alike(t *testing.T, raw []byte) (plain bool) {
 		require.Zero(t, quickly)
 		return false
 	}
-	s := &server{strict: strict()}
+	s := &server{strict: api.Strict()}
 	require.NoError(t, s.decodeItem(raw, &strictly), "%s", raw)
 	require.Equal(t, strings.TrimSpace(string(strictly.Features)), strings.TrimSpace(string(quickly.Features)))
 	features, ok := quickFeatures(quickly.Features)
@@ -55,7 +55,7 @@ func reportsAlike(t *testing.T, raw []byte) (plain bool) {
 		require.Zero(t, quickly)
 		return false
 	}
-	s := &server{strict: strict()}
+	s := &server{strict: api.Strict()}
 	require.NoError(t, s.decodeItem(raw, &strictly), "%s", raw)
 	require.Equal(t, strings.TrimSpace(string(strictly.Features)), strings.TrimSpace(string(quickly.Features)))
 	strictly.Features, quickly.Features = nil, nil

@@ -21,6 +21,7 @@ const (
 // route is what is asked of a request before its handler sees it.
 type route struct {
 	public  bool          // needs no token
+	lasting bool          // a GET that stores something: no page of another origin may send it
 	roles   []Role        // that suffice; admin always does
 	body    int64         // most bytes of a body
 	timeout time.Duration // of the whole
@@ -38,7 +39,7 @@ func newRoutes(limits Limits) map[string]route {
 	const task = "/tasks/{dag_id}/{task_id}"
 	return map[string]route{
 		"POST /predict":       {roles: ask, body: singleBody, timeout: quick, gate: asking},
-		"GET /predict":        {roles: ask, timeout: quick, gate: asking},
+		"GET /predict":        {lasting: true, roles: ask, timeout: quick, gate: asking},
 		"POST /predict/batch": {roles: ask, body: batchBody, timeout: slow, gate: batches},
 		"POST /retry-lift":    {roles: ask, body: singleBody, timeout: quick, gate: asking},
 		"POST /observe":       {roles: tell, body: singleBody, timeout: told, gate: telling},
@@ -70,8 +71,9 @@ func newRoutes(limits Limits) map[string]route {
 	}
 }
 
-// isPublic reports whether a path may be asked without a token.
-func (s *server) isPublic(path string) bool { return s.routes["GET "+path].public }
+// readRoute is the route of a GET of a path without parameters; its zero value if there
+// is none.
+func (s *server) readRoute(path string) route { return s.routes["GET "+path] }
 
 // admit holds a routed request to its line of the table: role, deadline, number
 // at once, size.

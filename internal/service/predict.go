@@ -120,9 +120,13 @@ func (t *task) static(ask *sizing.Ask) sizing.Resources {
 // question joins the ask with the policy and the brakes in force. After a kill, and
 // where nothing is known to derive a cap from, four times what was killed may be tried.
 func (t *task) question(ask *sizing.Ask, policy sizing.Policy, above sizing.Bytes, now time.Time) fitting.Question {
+	largest := t.model.LargestPeak()
+	if policy.Cap == 0 && ask.MaxMemory == 0 { // a cap that is only derived must not stop a trend that is known
+		largest = max(largest, t.model.Extrapolated(ask.Features))
+	}
 	q := fitting.Question{
 		Features: ask.Features, Requested: ask.Requested, RiskTarget: policy.RiskTarget, Above: above, Widen: t.open.widen(),
-		Floor: policy.Floor, Cap: policy.CapFor(ask.MaxMemory, ask.Requested.Memory, t.model.LargestPeak()),
+		Floor: policy.Floor, Cap: policy.CapFor(ask.MaxMemory, ask.Requested.Memory, largest),
 	}
 	if q.Cap == 0 {
 		q.Cap = above.Times(4)

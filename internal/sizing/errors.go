@@ -34,13 +34,14 @@ type Error struct {
 	Cause  error // logged, never told to the caller
 }
 
-// Error joins the detail, the fields and the cause, for logs.
+// Error joins the detail, the fields and the cause, for logs. A cause that the detail
+// quotes, as those of Errorf do, is not repeated.
 func (e *Error) Error() string {
 	parts := []string{e.Detail}
 	for _, f := range e.Fields {
 		parts = append(parts, f.Field+": "+f.Detail)
 	}
-	if e.Cause != nil {
+	if e.Cause != nil && !strings.Contains(e.Detail, e.Cause.Error()) {
 		parts = append(parts, e.Cause.Error())
 	}
 	return strings.Join(parts, "; ")

@@ -83,14 +83,21 @@ func readTime(cell string, t *time.Time) error {
 		time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05Z07", "2006-01-02T15:04:05", time.DateTime, time.DateOnly,
 	} {
 		if read, err := time.Parse(layout, strings.TrimSpace(cell)); err == nil {
-			if year := read.Year(); year < 1970 || year > 9998 {
-				return fmt.Errorf("%.40q must be in the years 1970 to 9998", cell)
+			if !possibleYear(read) {
+				return fmt.Errorf("%.40q must be between 1970 and 2200", cell)
 			}
 			*t = read.UTC().Truncate(time.Microsecond)
 			return nil
 		}
 	}
 	return errors.New(strconv.Quote(cell[:min(len(cell), 40)]) + " is not a time, such as 2020-01-03T02:00:00Z")
+}
+
+// possibleYear reports whether a run can have been at t. A year far off is a unit mixed
+// up; POST /observe refuses it, too.
+func possibleYear(t time.Time) bool {
+	year := t.UTC().Year()
+	return year >= 1970 && year < 2200
 }
 
 // readFeature tells numbers, bools, dates and categories by their form. A number

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -83,7 +84,12 @@ var columns = []column{
 		set: func(o *sizing.Observation, cell string) error { return readCores(cell, &o.CPUMax) },
 		get: func(o *sizing.Observation) string { return writeNumber(float64(o.CPUMax)) }},
 	{name: "prediction_id",
-		set: func(o *sizing.Observation, cell string) error { o.PredictionID = cell; return nil },
+		set: func(o *sizing.Observation, cell string) error {
+			if o.PredictionID = cell; sizing.CheckRunID(cell) != "" {
+				return errors.New(sizing.CheckRunID(cell))
+			}
+			return nil
+		},
 		get: func(o *sizing.Observation) string { return o.PredictionID }},
 }
 

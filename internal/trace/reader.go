@@ -79,7 +79,7 @@ func OpenAs(r io.Reader, layout Layout) (*Reader, error) {
 		if layout.isSet() {
 			return nil, sizing.Errorf(sizing.Invalid, "the file holds JSON lines, whose fields say their own names and units: other names and units are for CSV")
 		}
-		return &Reader{rows: &jsonRows{in: in}}, nil
+		return &Reader{rows: newJSONRows(in)}, nil
 	}
 	rows, err := openCSV(in, layout)
 	if err != nil {

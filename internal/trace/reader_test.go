@@ -164,8 +164,8 @@ func TestABadJSONLineIsNamedAndTheGoodOnesAreKept(t *testing.T) {
 	const good = `{"dag_id":"d","task_id":"t","run_id":"r","outcome":"success","memory_max_bytes":1000}` + "\n"
 	for claim, c := range map[string]struct{ bad, said string }{
 		"not JSON":           {`{"dag_id":`, "line 2: the JSON object is not closed: write one object a line"},
-		"an unknown field":   {`{"dag_id":"d","memory":"1Gi"}`, `line 2: unknown field "memory"`},
-		"another kind":       {`{"dag_id":7}`, "line 2: dag_id: must not be a JSON number"},
+		"an unknown field":   {`{"dag_id":"d","memory":"1Gi"}`, "line 2: memory: is not a field of POST /observe"},
+		"another kind":       {`{"dag_id":7}`, "line 2: dag_id: must be a string"},
 		"trailing garbage":   {strings.TrimSpace(good) + " x", "line 2: has more text behind the JSON object: write one object a line"},
 		"no outcome":         {`{"dag_id":"d","task_id":"t","run_id":"r"}`, "line 2: outcome: must be one of success,"},
 		"a nested feature":   {strings.Replace(good, `}`, `,"features":{"f":[1]}}`, 1), "line 2: features.f: must be a number, a string, a bool or null"},

@@ -56,6 +56,41 @@ func featureNames(observations []sizing.Observation) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
+// body is a report as JSON writes it: the fields of POST /observe that are known, with
+// numbers as they stand in a cell.
+type body struct {
+	Namespace       string         `json:"namespace,omitempty"`
+	DAGID           string         `json:"dag_id"`
+	TaskID          string         `json:"task_id"`
+	RunID           string         `json:"run_id"`
+	MapIndex        json.Number    `json:"map_index,omitempty"`
+	TryNumber       json.Number    `json:"try_number,omitempty"`
+	Outcome         string         `json:"outcome"`
+	MemoryMaxBytes  json.Number    `json:"memory_max_bytes,omitempty"`
+	MemorySampled   json.Number    `json:"memory_sampled_bytes,omitempty"`
+	CPUMaxCores     json.Number    `json:"cpu_max_cores,omitempty"`
+	DurationSeconds json.Number    `json:"duration_seconds,omitempty"`
+	StartedAt       string         `json:"started_at,omitempty"`
+	EndedAt         string         `json:"ended_at,omitempty"`
+	Allocated       *resources     `json:"allocated,omitempty"`
+	Requested       *resources     `json:"requested,omitempty"`
+	Features        map[string]any `json:"features,omitzero"`
+	PredictionID    string         `json:"prediction_id,omitempty"`
+	UsageSeries     *series        `json:"usage_series,omitempty"`
+}
+
+// series is what a try used over time, which a CSV has no room for.
+type series struct {
+	StepSeconds float64   `json:"step_seconds"`
+	MemoryBytes []int64   `json:"memory_bytes"`
+	CPUCores    []float64 `json:"cpu_cores,omitempty"`
+}
+
+type resources struct {
+	MemoryBytes json.Number `json:"memory_bytes,omitempty"`
+	CPUCores    json.Number `json:"cpu_cores,omitempty"`
+}
+
 // JSON is the body of POST /observe that reports o, on one line.
 func JSON(o *sizing.Observation) ([]byte, error) {
 	cell := func(name string) string {

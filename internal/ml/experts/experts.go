@@ -61,7 +61,9 @@ type Experts struct {
 	Factor  float64 // of promises, from the pool
 	Price   float64 // mean cost of a row, from the pool
 	Span    float64 // deviation to expect of a young task, from the pool
-	Picks   []Pick  // who answers
+	// RequestRisk is how often a row needs more than its static request, from the pool.
+	RequestRisk float64 `cbor:",omitzero"`
+	Picks       []Pick  // who answers
 
 	config  Config
 	windows [sourceCount]ordered // of the newest Config.Window rows of the ledger
@@ -142,7 +144,7 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed i
 	if x.Told > x.config.Unripe+3 { // residuals of three rows at least
 		x.charge(p, peak, duration)
 	}
-	x.adapt(x.Answer(p, x.config.Target, &x.scratch).Amount < peak)
+	x.adapt(!Holds(x.Answer(p, x.config.Target, &x.scratch).Amount, peak))
 	if x.Told > x.config.Unripe {
 		x.keep(Entry{Point: *p, Log: log})
 	}
@@ -154,6 +156,7 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed i
 // Heed chooses anew who answers, by what the pool says now.
 func (x *Experts) Heed(pool *Pool) {
 	x.Factor, x.Price, x.Span = pool.factor(x.Told), pool.mean(), pool.span(x.config.PriorSpan)
+	x.RequestRisk = pool.requestRisk()
 	x.Picks = x.choose(x.allowed(x.config.Target), x.Picks)
 }
 
@@ -242,7 +245,7 @@ func (x *Experts) amounts(p *Point, model, spread int, s *Scratch) {
 		} else {
 			amount = math.Exp(level + scale*r)
 		}
-		s.amount[i] = min(amount, most)
+		s.amount[i] = max(p.Least, min(amount, most))
 	}
 	s.charge(math.Exp(p.Duration))
 }
@@ -307,13 +310,20 @@ func (x *Experts) charge(p *Point, peak, duration float64) {
 // replay is what the two rungs, doubled from there on, waste on a peak: killed
 // tries count whole.
 func replay(first, second, peak float64) (cost float64, killed bool) {
-	if first >= peak {
+	if Holds(first, peak) {
 		return first - peak, false
 	}
 	cost = first
-	for second < peak {
+	for !Holds(second, peak) {
 		cost += second
 		second *= 2
 	}
 	return cost + second - peak, true
 }
+
+// Holds reports whether an amount is enough for a peak.
+func Holds(amount, peak float64) bool { return amount >= peak*(1-roundingError) }
+
+// roundingError is the relative error below which amounts are equal: peaks pass through a
+// logarithm and back, so that the last digits of an amount that equals the peak are noise.
+const roundingError = 1e-9

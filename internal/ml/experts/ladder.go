@@ -96,11 +96,26 @@ func (g *grid) choose(i, levels int) {
 
 // still is P(peak > amount j | peak > amount i).
 func (g *grid) still(i, j int) float64 {
+	return afterKill(g.risk[i], g.risk[j], g.amount[i]/g.amount[j], tailBelief)
+}
+
+// afterKill is P(peak > to | peak > from), given both risks by the margins, from/to, and
+// how much the power law is believed.
+func afterKill(from, to, share, belief float64) float64 {
 	model := 1.0
-	if g.risk[i] > 0 {
-		model = min(1, g.risk[j]/g.risk[i])
+	if from > 0 {
+		model = min(1, to/from)
 	}
-	share := g.amount[i] / g.amount[j]
 	law := share * share
-	return (1-tailBelief)*model + tailBelief*law
+	return (1-belief)*model + belief*law
+}
+
+// Still is P(peak > to | peak > from) for a row; 1 at from. It believes the power law the
+// more, the less the margins expected the kill.
+func (x *Experts) Still(p *Point, from, to float64, s *Scratch) float64 {
+	if to <= from {
+		return 1
+	}
+	before := x.Exceed(p, from, s)
+	return afterKill(before, x.Exceed(p, to, s), from/to, tailBelief*(1-before))
 }

@@ -31,5 +31,6 @@ type Point struct {
 	Level    [ModelCount]float64 // predicted log peak
 	Scale    [ScaleCount]float64 // > 0, in log units
 	Duration float64             // predicted log seconds
+	Least    float64             `cbor:"-"` // no answer is below it, in the unit of the peak; 0: none
 	Blind    bool                `cbor:"-"` // a cautious guess: nothing is learned of who made it
 }

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const csvHeader = "dag_id,task_id,run_id,memory_max_bytes\n"
+
+// folderOf writes files and returns their names in it.
+func folderOf(t *testing.T, files map[string]string) func(names ...string) []string {
+	dir := t.TempDir()
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	return func(names ...string) []string {
+		var paths []string
+		for _, name := range names {
+			paths = append(paths, filepath.Join(dir, name))
+		}
+		return paths
+	}
+}
+
+// cutGzip is a history of many rows whose gzip stream is cut off.
+func cutGzip(t *testing.T) string {
+	var zipped bytes.Buffer
+	zip := gzip.NewWriter(&zipped)
+	fmt.Fprint(zip, csvHeader)
+	for n := range 5000 {
+		fmt.Fprintf(zip, "d,cut,r%d,%d\n", n, 1000+n*7919%100_000)
+	}
+	require.NoError(t, zip.Close())
+	return zipped.String()[:zipped.Len()/2]
+}
+
+func TestAFileThatCannotBeReadIsNamedAndTheOthersAreImported(t *testing.T) {
+	in := folderOf(t, map[string]string{
+		"good.csv": csvHeader + "d,good,r,1000\n", "later.csv": csvHeader + "d,later,r,1000\n",
+		"header.csv": csvHeader, "empty.csv": "", "unknown.csv": "dag,task\n1,2\n", "cut.csv.gz": cutGzip(t),
+		"refused.csv": csvHeader + "d,refused,,1000\n",
+	})
+	for claim, c := range map[string]struct {
+		files []string
+		code  int
+		says  string // on the error stream, once
+		out   string
+	}{
+		"a header alone":         {in("header.csv"), 1, "header.csv: the file has a header and no rows", "0 rows read"},
+		"nothing at all":         {in("empty.csv"), 1, "empty.csv: the file is empty", "0 rows read"},
+		"a bad header first":     {in("unknown.csv", "good.csv"), 3, `unknown "dag", "task"`, "1 rows read: 1 can"},
+		"a bad header between":   {in("good.csv", "unknown.csv", "later.csv"), 3, "1 files were not imported", "2 rows read: 2 can"},
+		"a name that is none":    {in("good.csv", "none.csv", "later.csv"), 3, "none.csv: no such file", "2 rows read: 2 can"},
+		"a header alone, others": {in("header.csv", "good.csv"), 3, "no rows", "1 rows read: 1 can"},
+		"none of them":           {in("empty.csv", "header.csv"), 1, "none of the 2 files", "0 rows read"},
+		"a stream cut off":       {in("cut.csv.gz"), 1, "unexpected EOF", "rows read"},
+		"rows refused as well":   {in("unknown.csv", "refused.csv"), 3, "1 files were not imported, or not to their end; 1 rows were refused", "1 rows read: 0 can"},
+		"all is well":            {in("good.csv", "later.csv"), 0, "", "2 rows read: 2 can"},
+	} {
+		code, out, complaints := invoke(t, "", append([]string{"import", "--dry-run"}, c.files...)...)
+		assert.Equal(t, c.code, code, "%s: %s", claim, complaints)
+		assert.Contains(t, out, c.out, claim)
+		if c.says == "" {
+			assert.Empty(t, complaints, claim)
+			continue
+		}
+		assert.Equal(t, 1, strings.Count(complaints, c.says), "%s: said once: %s", claim, complaints)
+	}
+}
+
+func TestRowsBeforeACutAreKeptAndTheRestIsAddedLater(t *testing.T) {
+	server := startServer(t, database(t))
+	in := folderOf(t, map[string]string{"cut.csv.gz": cutGzip(t)})
+	code, _, complaints := invoke(t, "", append([]string{"import", "--url", server.url}, in("cut.csv.gz")...)...)
+	assert.Equal(t, 1, code)
+	assert.Contains(t, complaints, "repeat the import, which adds only the rest")
+	assert.Greater(t, server.observations("d", "cut"), 100)
+}
+
+// Without a server no file can be imported: those that were not read are named.
+func TestFilesThatWereNotReadAreNamedWhenTheServerIsAway(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	var out, complaints bytes.Buffer
+	con := console{out: &out, err: &complaints}
+	in := folderOf(t, map[string]string{"a.csv": csvHeader + "d,t,r,1\n", "b.csv": csvHeader + "d,t,s,1\n"})
+	into := newServerRecorder("http://"+closed.Addr().String(), "")
+	into.patience = 50 * time.Millisecond
+	i := &importing{con: con, batch: 10, into: into}
+	err = i.files(t.Context(), in("a.csv", "b.csv"))
+	assert.ErrorContains(t, err, "a.csv: gave up after")
+	assert.Contains(t, complaints.String(), "not read: "+in("b.csv")[0])
+}

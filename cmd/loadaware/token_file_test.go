@@ -1,0 +1,108 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// statusAs is what GET /tasks answers to the bearer of a token.
+func statusAs(t *testing.T, server *process, token string) int {
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.url+"/tasks", http.NoBody)
+	require.NoError(t, err)
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	return answer.StatusCode
+}
+
+// As `docker compose up` starts the service: on all addresses of its container, with a
+// database and no tokens, and with a volume for those that the first start makes.
+func TestAFirstStartMakesATokenAndShowsItOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tokens")
+	env := append(database(t), "LOADAWARE_TOKENS=", "LOADAWARE_TOKENS_FILE="+file)
+	server := startServer(t, env, "--addr", "0.0.0.0:0")
+	assert.True(t, strings.HasPrefix(server.url, "http://0.0.0.0:"), "the address as it was configured: %s", server.url)
+	token, found := strings.CutPrefix(server.said.String()[strings.Index(server.said.String(), "token:"):], "token:   ")
+	require.True(t, found)
+	token, _, _ = strings.Cut(token, "\n")
+	server.url = strings.Replace(server.url, "0.0.0.0", "127.0.0.1", 1)
+	assert.Equal(t, http.StatusUnauthorized, statusAs(t, server, ""))
+	assert.Equal(t, http.StatusUnauthorized, statusAs(t, server, token+"x"))
+	assert.Equal(t, http.StatusOK, statusAs(t, server, token))
+
+	stored, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.NotContains(t, string(stored), token, "only the hash is stored")
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	server.signal(syscall.SIGINT)
+	require.NoError(t, server.wait())
+	again := startServer(t, env)
+	assert.Equal(t, http.StatusOK, statusAs(t, again, token), "a restart keeps the token")
+	assert.NotContains(t, again.said.String(), "token:", "and does not show it")
+	again.kill()
+
+	granted := strings.Replace(makeGrant(t), "\n", "", 1)
+	other := startServer(t, append(env, "LOADAWARE_TOKENS="+granted))
+	assert.Equal(t, http.StatusUnauthorized, statusAs(t, other, token), "LOADAWARE_TOKENS stands for itself")
+}
+
+// makeGrant is the grant of a token that nobody knows.
+func makeGrant(t *testing.T) string {
+	_, out, _ := invoke(t, "", "token", "--role", "admin")
+	_, granted, found := strings.Cut(out, "granted: ")
+	require.True(t, found)
+	return granted
+}
+
+func TestATokensFileIsReadAsItIsWritten(t *testing.T) {
+	one, two := makeGrant(t), makeGrant(t)
+	for text, want := range map[string]int{one: 1, one + two: 2, strings.TrimSpace(one) + "," + two: 2, "\n" + one + "\n\n": 1} {
+		file := filepath.Join(t.TempDir(), "tokens")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		tokens, first, err := (&config{TokensFile: file}).grants()
+		require.NoError(t, err)
+		assert.Nil(t, first)
+		assert.Len(t, tokens, want)
+	}
+}
+
+// A file that cannot be used stops a start: nobody would know the token, or everybody
+// would be let in.
+func TestATokensFileThatCannotBeUsedStopsTheStart(t *testing.T) {
+	dir := t.TempDir()
+	file := func(text string) string {
+		name := filepath.Join(dir, "tokens")
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+		return name
+	}
+	for claim, c := range map[string]struct {
+		file, says string
+		code       int
+	}{
+		"no grant":           {file(""), "holds no token", 2},
+		"a token, no hash":   {filepath.Join(dir, "clear"), "role:hash", 2},
+		"a folder":           {dir, "--tokens-file cannot be read", 2},
+		"a folder not there": {filepath.Join(dir, "none", "tokens"), "make the folder writable", 1},
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "clear"), []byte("SECRETSECRET"), 0o600))
+		t.Setenv("DATABASE_URL", strings.TrimPrefix(database(t)[0], "DATABASE_URL="))
+		code, out, complaints := invoke(t, "", "serve", "--addr", "127.0.0.1:0", "--admin-addr", "", "--tokens-file", c.file)
+		assert.Equal(t, c.code, code, "%s: %s", claim, complaints)
+		assert.Contains(t, complaints, c.says, claim)
+		assert.NotContains(t, out+complaints, "SECRETSECRET", claim)
+		assert.NotContains(t, out, "token:", claim)
+	}
+}

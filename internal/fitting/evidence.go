@@ -1,0 +1,64 @@
+package fitting
+
+import (
+	"math"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// answer asks the experts, and corrects them by a fact that residuals do not hold: a
+// static request that has held so far.
+func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer {
+	a := m.Experts.Answer(p, q.RiskTarget, &b.scratch)
+	b.trusted = false
+	if m.Experts.Young() {
+		m.trustRequest(&a, p, q, b)
+	}
+	return a
+}
+
+// exceed is P(peak > amount).
+func (m *Model) exceed(p *experts.Point, amount float64, b *buffers) float64 {
+	return experts.Probability(m.Experts.Exceed(p, amount, &b.scratch))
+}
+
+// How much a static request counts as evidence about a young task.
+const (
+	requestDoubt = 2.0  // times the risk target: a request that fails more often says nothing
+	requestNear  = 1.25 // a prediction times this may be granted, whatever was requested
+)
+
+// trustRequest keeps the answer of a young task at the static request, unless the request
+// has failed, requests of the DAG fail often, or the prediction comes near it. A handful of
+// residuals says less about the tail than the person who chose the request.
+func (m *Model) trustRequest(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
+	requested := q.Requested.Memory
+	if requested == 0 {
+		requested = m.Requested.Memory
+	}
+	risk := m.Experts.RequestRisk
+	if requested == 0 || m.Largest > requested || m.Bound >= requested || risk > requestDoubt*q.RiskTarget {
+		return
+	}
+	most := max(float64(requested), p.Least, requestNear*math.Exp(m.Experts.YoungLevel(p)))
+	if a.Amount <= most {
+		return
+	}
+	a.Amount, a.Promised = most, max(a.Promised, m.exceed(p, most, b))
+	if most == float64(requested) {
+		b.trusted = true
+		a.Promised = min(a.Promised, experts.Probability(risk))
+	}
+}
+
+// compareRequest tells the pool whether the static request would have held.
+func (m *Model) compareRequest(t *Told) {
+	switch requested := t.Requested.Memory; {
+	case requested == 0:
+	case t.Censoring == sizing.Exact:
+		m.Share.Requested(t.Peak > requested)
+	case t.Censoring == sizing.AtLeast && t.Peak >= requested:
+		m.Share.Requested(true)
+	}
+}

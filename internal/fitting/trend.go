@@ -1,0 +1,269 @@
+package fitting
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// trend says how the peak goes on beyond the largest inputs that were seen. It is the
+// better of two lines, fitted by ordinary least squares beside the models:
+//
+//	power    log peak = a + Σ b·log(1+x)
+//	linear       peak = a + Σ b·x
+//
+// Trees are constant beyond the data, and the ridge mixes x with log x, which between them
+// say nothing of far inputs.
+type trend struct {
+	Seen   []span  // by place in the schema
+	Slopes []slope `cbor:",omitempty"` // of the features that the line is made of; none: no line is supported
+	Base   float64 `cbor:",omitzero"`  // a
+	Linear bool    `cbor:",omitzero"`
+}
+
+// span is the range of a number so far. Rows is zero where none was seen.
+type span struct {
+	_         struct{} `cbor:",toarray"`
+	Low, High float64
+	Rows      int
+	Share     float64 // of the variance of the log peak that its logarithm explains, at the last fit
+}
+
+// slope is one coefficient of the line.
+type slope struct {
+	_        struct{} `cbor:",toarray"`
+	Field    int      // place in the schema
+	Slope    float64  // b
+	Relative float64  // its standard error, as a share of it
+}
+
+const (
+	trendRows     = 10   // rows before a line or a range means anything
+	trendFeatures = 8    // strongest numbers that make the line
+	relevantFrom  = 0.05 // share of the variance that a number explains, from which its range matters
+	trendLeast    = 0.2  // share of the variance of the log peak that the line must explain
+	trendError    = 0.2  // relative standard error of a slope that may be followed
+	outsideFrom   = 1.25 // times the largest, or a share of the smallest, from which an input is outside
+	farFrom       = 2.0  // times the largest from which no probability is stated
+	trendDoubt    = 0.1  // further margin per unit of extrapolated log peak
+)
+
+// observe widens the ranges by a row.
+func (t *trend) observe(cells []sizing.Value) {
+	for len(t.Seen) < len(cells) {
+		t.Seen = append(t.Seen, span{Low: math.Inf(1), High: math.Inf(-1)})
+	}
+	for j, v := range cells {
+		if v.Kind == sizing.Number {
+			s := &t.Seen[j]
+			s.Low, s.High, s.Rows = min(s.Low, v.Num), max(s.High, v.Num), s.Rows+1
+		}
+	}
+}
+
+// distance is how far a value lies beyond what was seen of a feature, in log units, negative
+// below; zero within it, and where too few values were seen.
+func (t *trend) distance(j int, v sizing.Value) float64 {
+	if v.Kind != sizing.Number || j >= len(t.Seen) || t.Seen[j].Rows < trendRows {
+		return 0
+	}
+	s := &t.Seen[j]
+	edge := max(s.Low, min(v.Num, s.High))
+	if v.Num == edge {
+		return 0
+	}
+	return math.Log1p(max(0, v.Num)) - math.Log1p(max(0, edge))
+}
+
+// matters reports whether a number drives the peak. What one does that was constant so far
+// is not known, so that it matters.
+func (t *trend) matters(j int) bool {
+	return t.Seen[j].Share >= relevantFrom || t.Seen[j].Low == t.Seen[j].High
+}
+
+// at is the log peak that the line says of a row; NaN where the row lacks a feature of it,
+// or where a linear trend is at or below zero.
+func (t *trend) at(cells []sizing.Value) float64 {
+	sum := t.Base
+	for _, s := range t.Slopes {
+		v := cells[s.Field]
+		if v.Kind != sizing.Number {
+			return math.NaN()
+		}
+		sum += s.Slope * t.input(v.Num)
+	}
+	if t.Linear {
+		return math.Log(sum) // NaN below zero
+	}
+	return sum
+}
+
+func (t *trend) input(x float64) float64 {
+	if t.Linear {
+		return x
+	}
+	return math.Log1p(max(0, x))
+}
+
+// slopeOf is the coefficient of a feature; nil where the line does not follow it.
+func (t *trend) slopeOf(j int) *slope {
+	for i := range t.Slopes {
+		if t.Slopes[i].Field == j {
+			return &t.Slopes[i]
+		}
+	}
+	return nil
+}
+
+// fit chooses the line of rows; y is their log peak.
+func (t *trend) fit(rows []row, y []float64) {
+	t.Slopes, t.Base, t.Linear = nil, 0, false
+	if len(rows) < trendRows {
+		return
+	}
+	fields := t.strongest(rows, y)
+	best := math.Inf(1)
+	for _, linear := range []bool{false, true} {
+		line := trend{Seen: t.Seen, Linear: linear}
+		if squares, ok := line.solve(fields, rows, y); ok && squares < best {
+			best = squares
+			t.Slopes, t.Base, t.Linear = line.Slopes, line.Base, linear
+		}
+	}
+	if best > (1-trendLeast)*variation(y) {
+		t.Slopes = nil
+	}
+	t.Slopes = slices.DeleteFunc(t.Slopes, func(s slope) bool { return s.Relative > trendError })
+}
+
+// strongest are the numbers that no row lacks and that vary, by correlation with y.
+func (t *trend) strongest(rows []row, y []float64) []int {
+	type candidate struct {
+		field int
+		share float64 // of the variance of y
+	}
+	var found []candidate
+	x := make([]float64, len(rows))
+	for j := range t.Seen {
+		t.Seen[j].Share = 0
+		if t.Seen[j].Rows < len(rows) || t.Seen[j].Low < 0 || t.Seen[j].Low == t.Seen[j].High {
+			continue
+		}
+		for i := range rows {
+			x[i] = math.NaN()
+			if v := rows[i].Cells[j]; v.Kind == sizing.Number {
+				x[i] = math.Log1p(v.Num)
+			}
+		}
+		if share := determination(x, y); share > 0 {
+			t.Seen[j].Share = share
+			found = append(found, candidate{j, share})
+		}
+	}
+	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.field, b.field)) })
+	var fields []int
+	for _, c := range found[:min(len(found), trendFeatures, len(rows)/4)] {
+		fields = append(fields, c.field)
+	}
+	return fields
+}
+
+// solve fits the line, and says the sum of its squared errors in log peak.
+func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, ok bool) {
+	n, p := len(rows), len(fields)+1
+	if p == 1 {
+		return 0, false
+	}
+	x, target := mat.NewDense(n, p, nil), mat.NewVecDense(n, nil)
+	scale := make([]float64, p)
+	for c, j := range fields {
+		scale[c+1] = max(t.input(t.Seen[j].High), math.SmallestNonzeroFloat64)
+	}
+	for i := range rows {
+		weight := 1.0
+		if t.Linear {
+			weight = 1 / rows[i].Peak // errors count relative to the peak, as they do for a log
+		}
+		x.Set(i, 0, weight)
+		for c, j := range fields {
+			x.Set(i, c+1, weight*t.input(rows[i].Cells[j].Num)/scale[c+1])
+		}
+		target.SetVec(i, y[i])
+		if t.Linear {
+			target.SetVec(i, 1)
+		}
+	}
+	var qr mat.QR
+	qr.Factorize(x)
+	var b mat.VecDense
+	if qr.Cond() > 1e8 || qr.SolveVecTo(&b, false, target) != nil {
+		return 0, false
+	}
+	var fitted mat.VecDense
+	fitted.MulVec(x, &b)
+	fitted.SubVec(target, &fitted)
+	errors := standardErrors(x, mat.Dot(&fitted, &fitted)/float64(max(1, n-p)))
+	t.Base = b.AtVec(0)
+	for c, j := range fields {
+		relative := errors[c+1] / math.Abs(b.AtVec(c+1))
+		t.Slopes = append(t.Slopes, slope{Field: j, Slope: b.AtVec(c+1) / scale[c+1], Relative: relative})
+	}
+	for i := range rows {
+		err := y[i] - t.at(rows[i].Cells)
+		squares += err * err
+	}
+	return squares, squares-squares == 0
+}
+
+// standardErrors are those of the coefficients of a least squares fit on x whose residuals
+// have a variance.
+func standardErrors(x *mat.Dense, variance float64) []float64 {
+	_, p := x.Dims()
+	var gram mat.SymDense
+	gram.SymOuterK(1, x.T())
+	errors := make([]float64, p)
+	var cholesky mat.Cholesky
+	var inverse mat.SymDense
+	if !cholesky.Factorize(&gram) || cholesky.InverseTo(&inverse) != nil {
+		for c := range errors {
+			errors[c] = math.Inf(1)
+		}
+		return errors
+	}
+	for c := range errors {
+		errors[c] = math.Sqrt(max(0, variance*inverse.At(c, c)))
+	}
+	return errors
+}
+
+// variation is the sum of squares about the mean.
+func variation(y []float64) float64 {
+	mean, squares := 0.0, 0.0
+	for i, v := range y {
+		d := v - mean
+		mean += d / float64(i+1)
+		squares += d * (v - mean)
+	}
+	return squares
+}
+
+// determination is the squared correlation of x and y; NaN where x has a gap.
+func determination(x, y []float64) float64 {
+	mx, my := 0.0, 0.0
+	for i := range x {
+		mx, my = mx+x[i]/float64(len(x)), my+y[i]/float64(len(y))
+	}
+	xx, xy, yy := 0.0, 0.0, 0.0
+	for i := range x {
+		dx, dy := x[i]-mx, y[i]-my
+		xx, xy, yy = xx+dx*dx, xy+dx*dy, yy+dy*dy
+	}
+	if xx == 0 || yy == 0 {
+		return 0
+	}
+	return xy * xy / (xx * yy)
+}

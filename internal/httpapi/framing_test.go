@@ -1,0 +1,86 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/httpapi"
+)
+
+// exchange sends raw bytes, and returns the statuses of the answers and whether the
+// server then closed the connection.
+func exchange(t *testing.T, address, raw string, answers int) (statuses []int, closed bool) {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	_, err = io.WriteString(conn, raw)
+	require.NoError(t, err)
+	in := bufio.NewReader(conn)
+	for range answers {
+		answer, err := http.ReadResponse(in, nil)
+		if err != nil {
+			return statuses, true
+		}
+		_, err = io.Copy(io.Discard, answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		statuses = append(statuses, answer.StatusCode)
+		if answer.Close {
+			_, err := in.ReadByte()
+			return statuses, err == io.EOF
+		}
+	}
+	return statuses, false
+}
+
+// RFC 9112 section 6: where a proxy in front may have seen the end of a request
+// elsewhere, what follows on its connection must not be answered.
+func TestAnAmbiguousFramingClosesTheConnection(t *testing.T) {
+	const question = `{"dag_id": "d", "task_id": "t", "requested": {"memory": "1Gi"}}`
+	const smuggled = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	chunks := func(body string) string { return fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body) }
+	post := func(version, framing, body string) string {
+		return "POST /predict " + version + "\r\nHost: localhost\r\nContent-Type: application/json\r\n" + framing + "\r\n" + body + smuggled
+	}
+	length := fmt.Sprintf("Content-Length: %d\r\n", len(question))
+	api := httptest.NewServer(newWorld(t, everybody).handler)
+	defer api.Close()
+	for claim, c := range map[string]struct {
+		raw    string
+		want   []int
+		closed bool
+	}{
+		"a length":                        {post("HTTP/1.1", length, question), []int{200, 200}, false},
+		"both, the length of the body":    {post("HTTP/1.1", length+"Transfer-Encoding: chunked\r\n", chunks(question)), []int{200}, true},
+		"both, the encoding first":        {post("HTTP/1.1", "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n", chunks(question)), []int{200}, true},
+		"both, an empty body":             {post("HTTP/1.1", "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"), []int{400}, true},
+		"both, of a GET":                  {"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, []int{200}, true},
+		"both, of an unknown path":        {"POST /none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, []int{404}, true},
+		"two lengths":                     {post("HTTP/1.1", length+"Content-Length: 4\r\n", question), []int{400}, true},
+		"an encoding that is not known":   {post("HTTP/1.1", "Transfer-Encoding: gzip, chunked\r\n", chunks(question)), []int{501}, true},
+		"an encoding in HTTP/1.0":         {post("HTTP/1.0", "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n", chunks(question)), []int{400}, true},
+		"both in HTTP/1.0":                {post("HTTP/1.0", "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n"+length, question), []int{200}, true},
+		"a chunk size that is not a size": {post("HTTP/1.1", "Transfer-Encoding: chunked\r\n", "zz\r\n"), []int{400}, true},
+	} {
+		statuses, closed := exchange(t, api.Listener.Addr().String(), c.raw, 2)
+		assert.Equal(t, c.want, statuses, claim)
+		assert.Equal(t, c.closed, closed, claim)
+	}
+	admin := httptest.NewServer(httpapi.Admin(httpapi.NewMetrics(), httpapi.Auth{Off: true}))
+	defer admin.Close()
+	raw := strings.ReplaceAll(post("HTTP/1.1", length+"Transfer-Encoding: chunked\r\n", chunks(question)), "/predict", "/metrics")
+	_, closed := exchange(t, admin.Listener.Addr().String(), raw, 2)
+	assert.True(t, closed, "the operators' address")
+}

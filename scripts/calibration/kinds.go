@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// kind is one kind of task: run i of n has features that are known before launch, and a
+// peak in bytes.
+type kind struct {
+	name string
+	run  func(rng *rand.Rand, i, n int) (sizing.Features, float64)
+}
+
+const (
+	mib = float64(sizing.MiB)
+	gb  = 1e9
+)
+
+// noise is a log-normal factor.
+func noise(rng *rand.Rand, deviation float64) float64 { return math.Exp(deviation * rng.NormFloat64()) }
+
+// size is an input size: log-normal about 1,000, most of it within 50 and 20,000.
+func size(rng *rand.Rand) float64 { return math.Round(1000 * noise(rng, 1)) }
+
+func number(name string, x float64) sizing.Features {
+	return sizing.Features{name: sizing.NumberValue(x)}
+}
+
+// without makes a kind without features.
+func without(peak func(rng *rand.Rand) float64) func(*rand.Rand, int, int) (sizing.Features, float64) {
+	return func(rng *rand.Rand, _, _ int) (sizing.Features, float64) { return nil, peak(rng) }
+}
+
+// sized makes a kind with one input size.
+func sized(peak func(rng *rand.Rand, x float64) float64) func(*rand.Rand, int, int) (sizing.Features, float64) {
+	return func(rng *rand.Rand, _, _ int) (sizing.Features, float64) {
+		x := size(rng)
+		return number("size", x), peak(rng, x)
+	}
+}
+
+var kinds = []kind{
+	{"constant", without(func(*rand.Rand) float64 { return 512 * mib })},
+	{"constant, features of no influence", sized(func(*rand.Rand, float64) float64 { return 512e6 })},
+	{"log-normal, deviation 0.1", without(func(rng *rand.Rand) float64 { return gb * noise(rng, 0.1) })},
+	{"log-normal, deviation 0.5", without(func(rng *rand.Rand) float64 { return gb * noise(rng, 0.5) })},
+	{"Pareto, exponent 3", without(func(rng *rand.Rand) float64 { return gb * math.Pow(1-rng.Float64(), -1.0/3) })},
+	{"bimodal, 15 % at eight times", without(func(rng *rand.Rand) float64 { return modes(rng, 0.85, 8) })},
+	{"bimodal, 2 % at eight times", without(func(rng *rand.Rand) float64 { return modes(rng, 0.98, 8) })},
+	{"bimodal, half at three times", without(func(rng *rand.Rand) float64 { return modes(rng, 0.5, 3) })},
+	{"proportional to size, noise 0.05", sized(func(rng *rand.Rand, x float64) float64 { return 1e6 * x * noise(rng, 0.05) })},
+	{"base plus size", sized(func(rng *rand.Rand, x float64) float64 { return (gb + 1e6*x) * noise(rng, 0.05) })},
+	{"square root of size, noise 0.2", sized(func(rng *rand.Rand, x float64) float64 { return 5e7 * math.Sqrt(x) * noise(rng, 0.2) })},
+	{"steps of size", sized(func(rng *rand.Rand, x float64) float64 {
+		return gb * math.Exp2(math.Floor(math.Log2(x)/2)-3) * noise(rng, 0.03)
+	})},
+	{"noise grows with size", sized(func(rng *rand.Rand, x float64) float64 { return gb * noise(rng, 0.02*math.Log(x)) })},
+	{"five categories", categories(5)},
+	{"200 categories", categories(200)},
+	{"two sizes multiplied", func(rng *rand.Rand, _, _ int) (sizing.Features, float64) {
+		x, y := size(rng), math.Ceil(12*rng.Float64())
+		f := number("rows", x)
+		f["months"] = sizing.NumberValue(y)
+		return f, (2e8 + 2e5*x*y) * noise(rng, 0.1)
+	}},
+	{"grows to three times", func(rng *rand.Rand, i, n int) (sizing.Features, float64) {
+		return nil, gb * math.Pow(3, float64(i)/float64(n)) * noise(rng, 0.1)
+	}},
+	{"doubles at half time", func(rng *rand.Rand, i, n int) (sizing.Features, float64) {
+		x := size(rng)
+		return number("size", x), gb * math.Sqrt(x/1000) * float64(1+2*i/n) * noise(rng, 0.1)
+	}},
+	{"larger at weekends", func(rng *rand.Rand, i, _ int) (sizing.Features, float64) {
+		day := start.AddDate(0, 0, i)
+		peak := gb * noise(rng, 0.1)
+		if day.Weekday() == time.Saturday || day.Weekday() == time.Sunday {
+			peak *= 4
+		}
+		return sizing.Features{"day": sizing.TextValue(day.Format(time.DateOnly))}, peak
+	}},
+	{"few inputs, repeated", func(rng *rand.Rand, _, _ int) (sizing.Features, float64) {
+		x := float64(1 + rng.IntN(30))
+		return number("id", x), gb * (1 + math.Mod(x*7, 11)) * noise(rng, 0.02)
+	}},
+}
+
+// modes is 1 GB, or so many times as much for the rest of the runs.
+func modes(rng *rand.Rand, share, times float64) float64 {
+	peak := gb * noise(rng, 0.05)
+	if rng.Float64() >= share {
+		peak *= times
+	}
+	return peak
+}
+
+func categories(n int) func(*rand.Rand, int, int) (sizing.Features, float64) {
+	return func(rng *rand.Rand, _, _ int) (sizing.Features, float64) {
+		c := rng.IntN(n)
+		f := sizing.Features{"customer": sizing.TextValue(fmt.Sprintf("c%03d", c))}
+		return f, gb * (1 + float64(c*37%n)/float64(n)*9) * noise(rng, 0.05)
+	}
+}
+
+var start = time.Date(2020, 1, 3, 0, 0, 0, 0, time.UTC)
+
+// history is task n of a kind: runs of an hour, one a day, at a request of 100 GB.
+func (k kind) history(seed uint64, n, runs int) []sizing.Observation {
+	rng := rand.New(rand.NewPCG(seed, uint64(n)))
+	task := sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "synthetic", Task: fmt.Sprintf("task-%02d", n)}
+	all := make([]sizing.Observation, runs)
+	for i := range all {
+		features, peak := k.run(rng, i, runs)
+		all[i] = sizing.Observation{
+			Try:     sizing.TryKey{TaskKey: task, RunID: fmt.Sprintf("run-%04d", i), MapIndex: sizing.NoMap, Number: 1},
+			Outcome: sizing.Success, StartedAt: start.AddDate(0, 0, i), Duration: time.Hour,
+			Requested: sizing.Resources{Memory: 100e9}, MemoryMax: sizing.Bytes(math.Round(min(peak, 95e9))), Features: features,
+		}
+	}
+	return all
+}
