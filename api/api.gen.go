@@ -163,6 +163,93 @@ type Duration struct {
 	P95Seconds Seconds `json:"p95_seconds"`
 }
 
+// Experiment defines model for Experiment.
+type Experiment struct {
+	CreatedAt   time.Time         `json:"created_at"`
+	Fingerprint string            `json:"fingerprint"`
+	ID          int64             `json:"id"`
+	Models      []ExperimentModel `json:"models"`
+	Name        *string           `json:"name"`
+	Parameters  json.RawMessage   `json:"parameters"`
+	Report      json.RawMessage   `json:"report"`
+	Rows        json.RawMessage   `json:"rows"`
+}
+
+// ExperimentModel defines model for ExperimentModel.
+type ExperimentModel struct {
+	// Blob The encoded model, in base64; only where `blobs` was asked for.
+	Blob *[]byte `json:"blob,omitempty"`
+
+	// Bytes Size of the encoded model.
+	Bytes  int    `json:"bytes"`
+	Family string `json:"family"`
+
+	// Sha256 SHA-256 of the encoded model, hexadecimal.
+	Sha256 string `json:"sha256"`
+	Task   string `json:"task"`
+}
+
+// ExperimentModelRequest defines model for ExperimentModelRequest.
+type ExperimentModelRequest struct {
+	// Blob The encoded model, in base64.
+	Blob   []byte `json:"blob"`
+	Family string `json:"family"`
+	Task   string `json:"task"`
+}
+
+// ExperimentPage defines model for ExperimentPage.
+type ExperimentPage struct {
+	Experiments []ExperimentSummary `json:"experiments"`
+
+	// NextCursor Null on the last page.
+	NextCursor *string `json:"next_cursor"`
+}
+
+// ExperimentRequest defines model for ExperimentRequest.
+type ExperimentRequest struct {
+	// Fingerprint SHA-256 of the history that it learned from, hexadecimal.
+	Fingerprint *string                   `json:"fingerprint,omitempty"`
+	Models      *[]ExperimentModelRequest `json:"models,omitempty"`
+
+	// Name Unique; an experiment without one is found by its id.
+	Name *string `json:"name,omitempty"`
+
+	// Parameters What was asked for.
+	Parameters json.RawMessage `json:"parameters,omitempty"`
+
+	// Report All of its results.
+	Report json.RawMessage `json:"report,omitempty"`
+
+	// Rows Its figures, one object for each task, setting and seed.
+	Rows json.RawMessage `json:"rows,omitempty"`
+}
+
+// ExperimentSaved defines model for ExperimentSaved.
+type ExperimentSaved struct {
+	ID *int64 `json:"id"`
+
+	// Saved False where only a check was asked for.
+	Saved bool `json:"saved"`
+}
+
+// ExperimentSummary defines model for ExperimentSummary.
+type ExperimentSummary struct {
+	CreatedAt time.Time `json:"created_at"`
+
+	// Families In the order of the rows.
+	Families    []string        `json:"families"`
+	Fingerprint string          `json:"fingerprint"`
+	ID          int64           `json:"id"`
+	Name        *string         `json:"name"`
+	Parameters  json.RawMessage `json:"parameters"`
+
+	// Rows How many rows it has.
+	Rows int `json:"rows"`
+
+	// Tasks In the order of the rows.
+	Tasks []string `json:"tasks"`
+}
+
 // FailedMemory What the killed try had, as a number or as a quantity.
 type FailedMemory struct {
 	Memory      *MemoryQuantity `json:"memory,omitempty"`
@@ -983,6 +1070,27 @@ type ListAuditParams struct {
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// ListExperimentsParams defines parameters for ListExperiments.
+type ListExperimentsParams struct {
+	// Limit How many at most.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor `next_cursor` of the page before: only experiments with a smaller id.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// SaveExperimentParams defines parameters for SaveExperiment.
+type SaveExperimentParams struct {
+	// DryRun Check the token, the name and the fields, and store nothing. The answer then has no id.
+	DryRun *bool `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+}
+
+// GetExperimentParams defines parameters for GetExperiment.
+type GetExperimentParams struct {
+	// Blobs Whether to send the bytes of the models as well.
+	Blobs *bool `form:"blobs,omitempty" json:"blobs,omitempty"`
+}
+
 // PredictByQueryParams defines parameters for PredictByQuery.
 type PredictByQueryParams struct {
 	DagID     ID              `form:"dag_id" json:"dag_id"`
@@ -1071,6 +1179,9 @@ type TrainTaskParams struct {
 	// Namespace `default` if left out.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
+
+// SaveExperimentJSONRequestBody defines body for SaveExperiment for application/json ContentType.
+type SaveExperimentJSONRequestBody = ExperimentRequest
 
 // ObserveJSONRequestBody defines body for Observe for application/json ContentType.
 type ObserveJSONRequestBody = Observation
@@ -1192,6 +1303,15 @@ type ServerInterface interface {
 	// Docs This document, for reading
 	// (GET /docs)
 	Docs(w http.ResponseWriter, r *http.Request)
+	// ListExperiments The stored experiments, newest first
+	// (GET /experiments)
+	ListExperiments(w http.ResponseWriter, r *http.Request, params ListExperimentsParams)
+	// SaveExperiment Save an experiment
+	// (POST /experiments)
+	SaveExperiment(w http.ResponseWriter, r *http.Request, params SaveExperimentParams)
+	// GetExperiment One stored experiment
+	// (GET /experiments/{experiment})
+	GetExperiment(w http.ResponseWriter, r *http.Request, experiment string, params GetExperimentParams)
 	// Health The process is alive (never touches the database)
 	// (GET /healthz)
 	Health(w http.ResponseWriter, r *http.Request)
@@ -1273,6 +1393,24 @@ func (_ Unimplemented) ListAudit(w http.ResponseWriter, r *http.Request, params 
 // Docs This document, for reading
 // (GET /docs)
 func (_ Unimplemented) Docs(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListExperiments The stored experiments, newest first
+// (GET /experiments)
+func (_ Unimplemented) ListExperiments(w http.ResponseWriter, r *http.Request, params ListExperimentsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// SaveExperiment Save an experiment
+// (POST /experiments)
+func (_ Unimplemented) SaveExperiment(w http.ResponseWriter, r *http.Request, params SaveExperimentParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetExperiment One stored experiment
+// (GET /experiments/{experiment})
+func (_ Unimplemented) GetExperiment(w http.ResponseWriter, r *http.Request, experiment string, params GetExperimentParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -1507,6 +1645,127 @@ func (siw *ServerInterfaceWrapper) Docs(w http.ResponseWriter, r *http.Request) 
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.Docs(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListExperiments operation middleware
+func (siw *ServerInterfaceWrapper) ListExperiments(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListExperimentsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListExperiments(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// SaveExperiment operation middleware
+func (siw *ServerInterfaceWrapper) SaveExperiment(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params SaveExperimentParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", r.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "dry_run"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "dry_run", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SaveExperiment(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetExperiment operation middleware
+func (siw *ServerInterfaceWrapper) GetExperiment(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "experiment" -------------
+	var experiment string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "experiment", chi.URLParam(r, "experiment"), &experiment, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "experiment", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetExperimentParams
+
+	// ------------- Optional query parameter "blobs" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "blobs", r.URL.Query(), &params.Blobs, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "blobs"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "blobs", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetExperiment(w, r, experiment, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2596,6 +2855,15 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Get(options.BaseURL+"/predictions/{prediction_id}", wrapper.GetReceipt)
 	})
 	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/experiments", wrapper.ListExperiments)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/experiments", wrapper.SaveExperiment)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/experiments/{experiment}", wrapper.GetExperiment)
+	})
+	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/healthz", wrapper.Health)
 	})
 	r.Group(func(r chi.Router) {
@@ -2680,6 +2948,157 @@ func (response Docs200TextHTMLResponse) VisitDocsResponse(w http.ResponseWriter)
 		defer closer.Close()
 	}
 	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type ListExperimentsRequestObject struct {
+	Params ListExperimentsParams
+}
+
+type ListExperimentsResponseObject interface {
+	VisitListExperimentsResponse(w http.ResponseWriter) error
+}
+
+type ListExperiments200JSONResponse ExperimentPage
+
+func (response ListExperiments200JSONResponse) VisitListExperimentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListExperimentsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListExperimentsdefaultApplicationProblemPlusJSONResponse) VisitListExperimentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SaveExperimentRequestObject struct {
+	Params SaveExperimentParams
+	Body   *SaveExperimentJSONRequestBody
+}
+
+type SaveExperimentResponseObject interface {
+	VisitSaveExperimentResponse(w http.ResponseWriter) error
+}
+
+type SaveExperiment200JSONResponse ExperimentSaved
+
+func (response SaveExperiment200JSONResponse) VisitSaveExperimentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SaveExperiment409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response SaveExperiment409ApplicationProblemPlusJSONResponse) VisitSaveExperimentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SaveExperimentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SaveExperimentdefaultApplicationProblemPlusJSONResponse) VisitSaveExperimentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetExperimentRequestObject struct {
+	Experiment string `json:"experiment"`
+	Params     GetExperimentParams
+}
+
+type GetExperimentResponseObject interface {
+	VisitGetExperimentResponse(w http.ResponseWriter) error
+}
+
+type GetExperiment200JSONResponse Experiment
+
+func (response GetExperiment200JSONResponse) VisitGetExperimentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetExperiment404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response GetExperiment404ApplicationProblemPlusJSONResponse) VisitGetExperimentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetExperimentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetExperimentdefaultApplicationProblemPlusJSONResponse) VisitGetExperimentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
 	return err
 }
 
@@ -3782,6 +4201,15 @@ type StrictServerInterface interface {
 	// Docs This document, for reading
 	// (GET /docs)
 	Docs(ctx context.Context, request DocsRequestObject) (DocsResponseObject, error)
+	// ListExperiments The stored experiments, newest first
+	// (GET /experiments)
+	ListExperiments(ctx context.Context, request ListExperimentsRequestObject) (ListExperimentsResponseObject, error)
+	// SaveExperiment Save an experiment
+	// (POST /experiments)
+	SaveExperiment(ctx context.Context, request SaveExperimentRequestObject) (SaveExperimentResponseObject, error)
+	// GetExperiment One stored experiment
+	// (GET /experiments/{experiment})
+	GetExperiment(ctx context.Context, request GetExperimentRequestObject) (GetExperimentResponseObject, error)
 	// Health The process is alive (never touches the database)
 	// (GET /healthz)
 	Health(ctx context.Context, request HealthRequestObject) (HealthResponseObject, error)
@@ -3887,6 +4315,51 @@ func (sh *strictHandler) Docs(w http.ResponseWriter, r *http.Request) {
 	response, err := sh.ssi.Docs(r.Context(), request)
 	if err == nil {
 		err = response.VisitDocsResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// ListExperiments reads the request, calls, and writes the answer.
+func (sh *strictHandler) ListExperiments(w http.ResponseWriter, r *http.Request, params ListExperimentsParams) {
+	var request ListExperimentsRequestObject
+	request.Params = params
+	response, err := sh.ssi.ListExperiments(r.Context(), request)
+	if err == nil {
+		err = response.VisitListExperimentsResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// SaveExperiment reads the request, calls, and writes the answer.
+func (sh *strictHandler) SaveExperiment(w http.ResponseWriter, r *http.Request, params SaveExperimentParams) {
+	var request SaveExperimentRequestObject
+	request.Params = params
+	request.Body = new(SaveExperimentJSONRequestBody)
+	if err := sh.decode(r, request.Body); err != nil {
+		sh.fail(w, r, err)
+		return
+	}
+	response, err := sh.ssi.SaveExperiment(r.Context(), request)
+	if err == nil {
+		err = response.VisitSaveExperimentResponse(w)
+	}
+	if err != nil {
+		sh.fail(w, r, err)
+	}
+}
+
+// GetExperiment reads the request, calls, and writes the answer.
+func (sh *strictHandler) GetExperiment(w http.ResponseWriter, r *http.Request, experiment string, params GetExperimentParams) {
+	var request GetExperimentRequestObject
+	request.Experiment = experiment
+	request.Params = params
+	response, err := sh.ssi.GetExperiment(r.Context(), request)
+	if err == nil {
+		err = response.VisitGetExperimentResponse(w)
 	}
 	if err != nil {
 		sh.fail(w, r, err)

@@ -44,7 +44,7 @@ const turn = 0x6c6f6164_61776172 // "loadawar"
 
 // Up applies every step that the database lacks. An error says what to do about
 // it: a database that does not answer, is locked for too long, is dirty, or
-// refused a step. A cancelled ctx stops between two steps. A database that a newer
+// refused a step. A cancelled ctx rolls the step under way back. A database that a newer
 // version of the program brought further is left as it is: steps only add, so that
 // replicas of both versions may start beside each other.
 func Up(ctx context.Context, dsn string) error {
@@ -52,7 +52,7 @@ func Up(ctx context.Context, dsn string) error {
 	if err != nil {
 		return err
 	}
-	return run(ctx, dsn, onePush, func(m *migrate.Migrate, db *sql.DB) error {
+	return run(ctx, dsn, onePush, before, func(m *migrate.Migrate, db *sql.DB) error {
 		mine, err := takeTurn(ctx, db)
 		if err != nil {
 			return err
@@ -106,20 +106,59 @@ func push(ctx context.Context, m *migrate.Migrate) error {
 	}
 }
 
+// clearMark removes the mark of a step that did not end, so that nobody has to mend the
+// tables by hand. A failed step is a database.Error and was rolled back: the database
+// stands where undone says. A failure to write the mark is a *database.Error: then the
+// step was applied.
+func clearMark(m *migrate.Migrate, err error, undone func(version uint) int) error {
+	version, dirty, failed := m.Version()
+	if errors.Is(failed, migrate.ErrNilVersion) || failed == nil && !dirty {
+		return nil // no step was ever applied, or nothing is marked
+	}
+	if failed != nil {
+		return failed
+	}
+	if step := (database.Error{}); errors.As(err, &step) {
+		return m.Force(undone(version))
+	}
+	return m.Force(int(version))
+}
+
 // lockTimedOut reports whether a statement waited too long for a lock (SQLSTATE 55P03).
 func lockTimedOut(err error) bool { return strings.Contains(err.Error(), "lock timeout") }
 
 // before is the step before one; that of the first is database.NilVersion.
 func before(version uint) int {
-	names, _ := fs.Glob(steps, "*.up.sql") // the pattern is good
 	last := database.NilVersion
-	for _, name := range names {
-		number, _, _ := strings.Cut(name, "_")
-		if n, err := strconv.Atoi(number); err == nil && n < int(version) {
+	for _, n := range numbers() {
+		if n < int(version) {
 			last = n
 		}
 	}
 	return last
+}
+
+// after is the step after one.
+func after(version uint) int {
+	for _, n := range numbers() {
+		if n > int(version) {
+			return n
+		}
+	}
+	return int(version)
+}
+
+// numbers lists the steps in ascending order.
+func numbers() []int {
+	names, _ := fs.Glob(steps, "*.up.sql") // the pattern is good; Glob sorts
+	list := make([]int, 0, len(names))
+	for _, name := range names {
+		number, _, _ := strings.Cut(name, "_")
+		if n, err := strconv.Atoi(number); err == nil {
+			list = append(list, n)
+		}
+	}
+	return list
 }
 
 // Down takes the newest n steps back, with the data in what they created. Fewer
@@ -128,7 +167,7 @@ func Down(ctx context.Context, dsn string, n int) error {
 	if n < 1 {
 		return fmt.Errorf("steps to go down must be 1 or more, not %d", n)
 	}
-	return run(ctx, dsn, lockTimeout, func(m *migrate.Migrate, _ *sql.DB) error {
+	return run(ctx, dsn, lockTimeout, after, func(m *migrate.Migrate, _ *sql.DB) error {
 		err := m.Steps(-n)
 		if short := (migrate.ErrShortLimit{}); errors.As(err, &short) || errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -143,7 +182,7 @@ func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest u
 	if newest, err = newestStep(); err != nil {
 		return 0, false, 0, err
 	}
-	err = run(ctx, dsn, lockTimeout, func(m *migrate.Migrate, _ *sql.DB) error {
+	err = run(ctx, dsn, lockTimeout, before, func(m *migrate.Migrate, _ *sql.DB) error {
 		var err error
 		version, dirty, err = m.Version()
 		if errors.Is(err, migrate.ErrNilVersion) {
@@ -157,13 +196,17 @@ func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest u
 // Newest is the number of the newest step.
 func Newest() (uint, error) { return newestStep() }
 
-// run opens the database and hands it to do. A statement waits so long for a lock.
-func run(ctx context.Context, dsn string, wait time.Duration, do func(*migrate.Migrate, *sql.DB) error) error {
+// run opens the database and hands it to do. A statement waits so long for a lock. The
+// end of ctx cancels the statement under way. undone is the step at which a failed step
+// leaves the database.
+func run(ctx context.Context, dsn string, wait time.Duration, undone func(version uint) int, do func(*migrate.Migrate, *sql.DB) error) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return fmt.Errorf("DATABASE_URL is not understood: write postgres://user:password@host:5432/database: %w", err)
 	}
+	var open sessions
 	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		open.add(conn)
 		_, err := conn.Exec(ctx, fmt.Sprintf("SET lock_timeout = %d", wait.Milliseconds()))
 		return err
 	}))
@@ -184,8 +227,16 @@ func run(ctx context.Context, dsn string, wait time.Duration, do func(*migrate.M
 		return explain(err)
 	}
 	defer m.Close()
-	defer context.AfterFunc(ctx, func() { m.GracefulStop <- true })()
-	return explain(do(m, db))
+	err = open.cancelAfter(ctx, func() { m.GracefulStop <- true }, func() error { return do(m, db) })
+	if err != nil && (ctx.Err() != nil || lockTimedOut(err)) {
+		if failed := clearMark(m, err, undone); failed != nil {
+			return explain(errors.Join(err, failed))
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return explain(err)
 }
 
 // explain says what to do about an error of golang-migrate.

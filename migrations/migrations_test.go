@@ -188,6 +188,52 @@ func TestAStepThatWaitsLetsOthersPass(t *testing.T) {
 	requireStatus(t, dsn, newest, false)
 }
 
+// A step that waits, up or down, is cancelled on the server with its context. It leaves no
+// mark that a person would have to remove, and the next attempt succeeds.
+func TestACancelledStepLeavesNoMark(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	newest := latest(t)
+	to := func(ctx context.Context, target uint) error {
+		at, dirty, _, err := migrations.Status(t.Context(), dsn)
+		require.NoError(t, err)
+		require.False(t, dirty)
+		if at > target {
+			return migrations.Down(ctx, dsn, int(at-target))
+		}
+		return migrations.Up(ctx, dsn)
+	}
+	for what, target := range map[string]uint{"down": 3, "up": newest} {
+		require.NoError(t, migrations.Up(t.Context(), dsn))
+		if what == "up" {
+			require.NoError(t, to(t.Context(), 3))
+		}
+		reader, err := pgx.Connect(t.Context(), dsn)
+		require.NoError(t, err)
+		_, err = reader.Exec(t.Context(), "BEGIN; SELECT FROM observation")
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		var migration errgroup.Group
+		migration.Go(func() error { return to(ctx, target) })
+		require.Eventually(t, func() bool {
+			var n int
+			require.NoError(t, reader.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'observation'::regclass").Scan(&n))
+			return n > 0
+		}, 30*time.Second, 10*time.Millisecond, what)
+		cancel()
+		require.ErrorIs(t, migration.Wait(), context.Canceled, what)
+		at, dirty, _, err := migrations.Status(t.Context(), dsn)
+		require.NoError(t, err)
+		require.False(t, dirty, what)
+		require.NotEqual(t, target, at, what)
+		_, err = reader.Exec(t.Context(), "COMMIT")
+		require.NoError(t, err)
+		require.NoError(t, reader.Close(t.Context()))
+		require.NoError(t, to(t.Context(), target), what)
+		requireStatus(t, dsn, target, false)
+	}
+}
+
 func latest(t *testing.T) uint {
 	n, err := migrations.Newest()
 	require.NoError(t, err)

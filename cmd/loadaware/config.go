@@ -71,7 +71,7 @@ func (c *config) options() map[string]option {
 		"tls-key":        {at: &c.TLSKey, env: "LOADAWARE_TLS_KEY", does: "file of its key"},
 		"tls-client-ca":  {at: &c.TLSClientCA, env: "LOADAWARE_TLS_CLIENT_CA", does: "file of the authorities of which callers must show a certificate; none need one if empty"},
 		"url":            {at: &c.URL, env: "LOADAWARE_URL", does: "server to send to"},
-		"token":          {at: &c.Token, env: "LOADAWARE_TOKEN", does: "bearer token to send, of the role observe" + seen},
+		"token":          {at: &c.Token, env: "LOADAWARE_TOKEN", does: "bearer token to send" + seen},
 		"airflow-url":    {at: &c.AirflowURL, flag: "url", env: "LOADAWARE_AIRFLOW_URL", does: "web server (2.x) or API server (3.x) of Airflow, with the path before /api if there is one"},
 		"airflow-user":   {at: &c.AirflowUser, flag: "user", env: "LOADAWARE_AIRFLOW_USER", does: "user of Airflow, with the password of LOADAWARE_AIRFLOW_PASSWORD"},
 		"prometheus-url": {at: &c.PrometheusURL, flag: "url", env: "LOADAWARE_PROMETHEUS_URL", does: "Prometheus that scraped the pods, with the path before /api/v1 if there is one"},

@@ -28,6 +28,7 @@ const exitCodes = `Exit codes:
   1  failed
   2  the command line or the configuration is wrong
   3  done in part: some rows were refused, or some of several files not imported
+  130, 143  interrupted by SIGINT or SIGTERM
 `
 
 func (con console) usage(w io.Writer) {

@@ -40,7 +40,7 @@ func openStore(ctx context.Context, cfg *config, holder string, log *slog.Logger
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := migrations.Up(ctx, dsn); err != nil {
+	if err := applySteps(func() error { return migrations.Up(ctx, dsn) }); err != nil {
 		stopDatabase()
 		return nil, nil, fmt.Errorf("prepare the tables: %w", err)
 	}

@@ -15,7 +15,7 @@ const experimentCompareUsage = `A B [flags]
 Holds two kept experiments against each other, setting by setting: the u score
 (lower is better) and the accuracy (higher is better), as means over the seeds.
 _diff is B less A; _se is its standard error, from the pairs of rows of one seed,
-where both have the same seeds.`
+where both have the same seeds.` + experimentPlace
 
 // comparison is two experiments, setting by setting.
 type comparison struct {
@@ -47,7 +47,7 @@ type contrast struct {
 }
 
 func compareExperiments(ctx context.Context, con console, args []string) error {
-	cmd := newCommand("experiment compare", experimentCompareUsage, "database", "data")
+	cmd := newCommand("experiment compare", experimentCompareUsage, "url", "token", "database", "data")
 	format := cmd.format()
 	rest, err := cmd.parse(con, args)
 	if err != nil {
@@ -59,16 +59,16 @@ func compareExperiments(ctx context.Context, con console, args []string) error {
 	if len(rest) != 2 {
 		return usageErrorf("name two experiments by their ids or names: loadaware experiment list tells them")
 	}
-	st, stop, err := openExperiments(ctx, con, cmd)
+	kept, stop, err := openExperiments(ctx, con, cmd, false)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	a, err := findExperiment(ctx, st, rest[0])
+	a, err := kept.find(ctx, rest[0])
 	if err != nil {
 		return err
 	}
-	b, err := findExperiment(ctx, st, rest[1])
+	b, err := kept.find(ctx, rest[1])
 	if err != nil {
 		return err
 	}

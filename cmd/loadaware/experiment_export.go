@@ -16,10 +16,10 @@ for each setting, whose metrics have the seeds as steps. To look at it:
   mlflow ui --backend-store-uri file:DIR
 
 MLflow 3 opens such a folder with MLFLOW_ALLOW_FILE_STORE=true, or takes it over
-into a database with mlflow migrate-filestore. A second export replaces the first.`
+into a database with mlflow migrate-filestore. A second export replaces the first.` + experimentPlace
 
 func exportExperiment(ctx context.Context, con console, args []string) error {
-	cmd := newCommand("experiment export", experimentExportUsage, "database", "data")
+	cmd := newCommand("experiment export", experimentExportUsage, "url", "token", "database", "data")
 	dir := cmd.String("mlflow", "", "`folder` to write into; made if missing")
 	rest, err := cmd.parse(con, args)
 	if err != nil {
@@ -28,16 +28,16 @@ func exportExperiment(ctx context.Context, con console, args []string) error {
 	if len(rest) != 1 || *dir == "" {
 		return usageErrorf("name one experiment by its id or its name, and a folder by --mlflow; see loadaware experiment export --help")
 	}
-	st, stop, err := openExperiments(ctx, con, cmd)
+	st, stop, err := openExperiments(ctx, con, cmd, false)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	k, err := findExperiment(ctx, st, rest[0])
+	k, err := st.find(ctx, rest[0])
 	if err != nil {
 		return err
 	}
-	models, err := st.RunModels(ctx, k.ID)
+	models, err := st.models(ctx, k)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -14,16 +15,21 @@ import (
 
 	"github.com/loadaware/loadaware/internal/experiment"
 	"github.com/loadaware/loadaware/internal/ml/score"
+	"github.com/loadaware/loadaware/internal/pglocal"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/store/postgres"
 )
 
 const experimentRunUsage = `[flags]
 
 Tries binnings, families and oversampling on the history of tasks, and compares
 what they would have granted. The history is that of --trace, which is what import
-takes, else that of the database. The same history, flags and seeds give the same
-output.`
+takes, else that of the database, also while a server uses it. The same history,
+flags and seeds give the same output. Whether the result can be saved is checked
+before the work starts.` + experimentPlace + `
+
+Without --trace, --database and --data name the history as well.`
 
 // experimenting is what the flags of the verb say.
 type experimenting struct {
@@ -38,6 +44,11 @@ func runExperiment(ctx context.Context, con console, args []string) error {
 	e, err := parseExperiment(con, args)
 	if err != nil {
 		return err
+	}
+	if e.save != "" {
+		if err := checkSave(ctx, con, e.command, e.save); err != nil {
+			return err
+		}
 	}
 	data, err := e.data(ctx, con)
 	if err != nil {
@@ -79,7 +90,7 @@ func (e *experimenting) keep(ctx context.Context, con console, plan *experiment.
 }
 
 func parseExperiment(con console, args []string) (*experimenting, error) {
-	e := &experimenting{command: newCommand("experiment run", experimentRunUsage, "database", "data")}
+	e := &experimenting{command: newCommand("experiment run", experimentRunUsage, "url", "token", "database", "data")}
 	e.cfg.BinsGB = map[string][][]float64{}
 	e.StringVar(&e.trace, "trace", "", "the `FILE` of the history: CSV or JSON lines, plain or gzip; - is standard input; the database if empty")
 	tasks := e.String("tasks", "", "task ids, separated by commas; those of a tenth of the use or more if empty")
@@ -104,6 +115,10 @@ func parseExperiment(con console, args []string) (*experimenting, error) {
 		return nil, usageErrorf("%q is not understood: name the history with --trace", rest[0])
 	case e.trace != "" && e.save == "" && (e.given("database") || e.given("data")):
 		return nil, usageErrorf("give --trace or a database, not both, unless to --save there")
+	case e.save == "" && e.serverGiven():
+		return nil, usageErrorf("--url names where to --save: add --save NAME")
+	case len(e.save) > 250:
+		return nil, usageErrorf("--save must have at most 250 characters, not %d", len(e.save))
 	case isWhole(e.save):
 		return nil, usageErrorf("--save must not be a whole number, which would be taken for an id")
 	case e.cfg.Seeds < 1:
@@ -181,7 +196,7 @@ var wholeHistory = store.Keep{Total: math.MaxInt32}
 
 // stored is the history of the database.
 func (e *experimenting) stored(ctx context.Context, con console) (*experiment.Data, error) {
-	st, stop, err := openStore(ctx, &e.config, "", e.logger(con))
+	st, stop, err := e.openHistory(ctx, con)
 	if err != nil {
 		return nil, err
 	}
@@ -205,4 +220,18 @@ func (e *experimenting) stored(ctx context.Context, con console) (*experiment.Da
 			return experiment.Of(e.where(), histories)
 		}
 	}
+}
+
+// openHistory opens the database to read from. The private database of a folder that a
+// server holds is read beside it, with the tables as that server made them.
+func (e *experimenting) openHistory(ctx context.Context, con console) (*postgres.Store, func(), error) {
+	log := e.logger(con)
+	st, stop, err := openStore(ctx, &e.config, "", log)
+	if held := (*pglocal.HeldError)(nil); errors.As(err, &held) && held.DSN() != "" {
+		if st, err = postgres.Open(ctx, held.DSN(), postgres.Config{Log: log}); err != nil {
+			return nil, nil, fmt.Errorf("read the history of %s beside its server: %w", e.Data, err)
+		}
+		return st, st.Close, nil
+	}
+	return st, stop, err
 }

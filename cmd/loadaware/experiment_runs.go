@@ -2,10 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,19 +13,9 @@ import (
 	"github.com/loadaware/loadaware/internal/experiment"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
-	"github.com/loadaware/loadaware/internal/store/postgres"
 )
 
-// openExperiments opens the database that experiments are read from. It makes none.
-func openExperiments(ctx context.Context, con console, cmd *command) (*postgres.Store, func(), error) {
-	if cmd.DatabaseURL == "" && !exists(cmd.Data) {
-		return nil, nil, fmt.Errorf("no experiment is kept yet: there is no data folder %s; name another with --data, or a database with --database", cmd.Data)
-	}
-	return openStore(ctx, &cmd.config, "", cmd.logger(con))
-}
-
-// saveExperiment keeps a report with its models, in the database of cmd, and says
-// under which id. parameters become a JSON object. A name that is taken is left to
+// saveExperiment keeps a report with its models, where cmd says, and says under which id. parameters become a JSON object. A name that is taken is left to
 // its owner: the work of a run is not lost for it.
 func saveExperiment(ctx context.Context, con console, cmd *command, name string, parameters any, report *experiment.Report, models []store.RunModel) error {
 	r := store.Run{Name: name, CreatedAt: time.Now(), Fingerprint: report.Fingerprint}
@@ -40,21 +29,44 @@ func saveExperiment(ctx context.Context, con console, cmd *command, name string,
 		}
 		*part.into = text
 	}
-	st, stop, err := openStore(ctx, &cmd.config, "", cmd.logger(con))
+	kept, stop, err := openExperiments(ctx, con, cmd, true)
 	if err != nil {
 		return fmt.Errorf("the experiment is not kept: %w", err)
 	}
 	defer stop()
-	id, err := st.SaveRun(ctx, r, models)
+	id, err := kept.save(ctx, r, models)
 	if name != "" && sizing.KindOf(err) == sizing.Conflict {
 		fmt.Fprintf(con.err, "%v; it is kept without a name\n", err)
 		r.Name = ""
-		id, err = st.SaveRun(ctx, r, models)
+		id, err = kept.save(ctx, r, models)
+	}
+	if len(models) > 0 && isStatus(err, http.StatusRequestEntityTooLarge) {
+		fmt.Fprintln(con.err, "the models are too large for the server and are not kept; with --database they are")
+		id, err = kept.save(ctx, r, nil)
 	}
 	if err != nil {
 		return fmt.Errorf("the experiment is not kept: %w", err)
 	}
-	fmt.Fprintf(con.err, "kept as experiment %d in %s\n", id, cmd.where())
+	fmt.Fprintf(con.err, "kept as experiment %d in %s\n", id, kept.place())
+	return nil
+}
+
+// checkSave fails before long work where its result could not be kept. A taken name is
+// only said: the experiment is then kept without one.
+func checkSave(ctx context.Context, con console, cmd *command, name string) error {
+	kept, stop, err := openExperiments(ctx, con, cmd, true)
+	if err != nil {
+		return fmt.Errorf("the experiment could not be kept, so it is not run: %w", err)
+	}
+	defer stop()
+	err = kept.checkSave(ctx, name)
+	if sizing.KindOf(err) == sizing.Conflict {
+		fmt.Fprintf(con.err, "%v; this one will be kept without a name\n", err)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the experiment could not be kept, so it is not run: %w", err)
+	}
 	return nil
 }
 
@@ -68,6 +80,17 @@ type keptRun struct {
 	Rows        []experiment.Row `json:"rows,omitempty"`
 	Report      json.RawMessage  `json:"report,omitempty"`
 	Models      []keptModel      `json:"models,omitempty"`
+
+	tasks, families []string // what the rows are about, for the list
+	rowCount        int
+}
+
+// summarise fills in what the list shows of the rows.
+func (k *keptRun) summarise() {
+	k.rowCount = len(k.Rows)
+	for i := range k.Rows {
+		k.tasks, k.families = adjoin(k.tasks, k.Rows[i].Task), adjoin(k.families, k.Rows[i].Family)
+	}
 }
 
 // keptModel describes a model, but for its bytes.
@@ -89,20 +112,12 @@ func toldRun(r *store.Run) (*keptRun, error) {
 	return k, nil
 }
 
-func findExperiment(ctx context.Context, st store.Runs, idOrName string) (*keptRun, error) {
-	r, err := st.Run(ctx, idOrName)
-	if err != nil {
-		return nil, err
-	}
-	return toldRun(&r)
-}
-
 const experimentListUsage = `[flags]
 
-Lists the experiments that are kept, newest first.`
+Lists the experiments that are kept, newest first.` + experimentPlace
 
 func listExperiments(ctx context.Context, con console, args []string) error {
-	cmd := newCommand("experiment list", experimentListUsage, "database", "data")
+	cmd := newCommand("experiment list", experimentListUsage, "url", "token", "database", "data")
 	limit := cmd.Int("limit", 20, "experiments at most")
 	before := cmd.Int64("before", 0, "list those below this id, for the next page; 0 for the newest")
 	format := cmd.format()
@@ -116,39 +131,26 @@ func listExperiments(ctx context.Context, con console, args []string) error {
 	if len(rest) > 0 || *limit < 1 || *before < 0 {
 		return usageErrorf("list takes no argument, --limit from 1 and --before from 0; see loadaware experiment list --help")
 	}
-	st, stop, err := openExperiments(ctx, con, cmd)
+	kept, stop, err := openExperiments(ctx, con, cmd, false)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	runs, err := st.Runs(ctx, *before, *limit)
+	runs, err := kept.list(ctx, *before, *limit)
 	if err != nil {
 		return err
 	}
-	told := make([]*keptRun, len(runs))
-	for i := range runs {
-		if told[i], err = toldRun(&runs[i]); err != nil {
-			return err
-		}
-	}
-	return writeExperiments(con, *format, told)
+	return writeExperiments(con, *format, runs)
 }
 
 func writeExperiments(con console, format string, runs []*keptRun) error {
 	s := sheet{header: []string{"id", "name", "created_at", "data", "tasks", "families", "rows"}, texts: 6}
 	for _, r := range runs {
-		var tasks, families []string
-		for i := range r.Rows {
-			tasks, families = adjoin(tasks, r.Rows[i].Task), adjoin(families, r.Rows[i].Family)
-		}
 		s.rows = append(s.rows, []string{strconv.FormatInt(r.ID, 10), r.Name, r.CreatedAt.Format(time.RFC3339), short(r.Fingerprint),
-			strings.Join(tasks, " "), strings.Join(families, " "), strconv.Itoa(len(r.Rows))})
+			strings.Join(r.tasks, " "), strings.Join(r.families, " "), strconv.Itoa(r.rowCount)})
 	}
 	if format != "json" {
 		return s.write(con.out, format)
-	}
-	for _, r := range runs {
-		r.Rows = nil // show tells them
 	}
 	return writeJSON(con.out, map[string]any{"experiments": runs})
 }
@@ -167,10 +169,10 @@ func short(fingerprint string) string { return fingerprint[:min(12, len(fingerpr
 const experimentShowUsage = `ID [flags]
 
 Shows a kept experiment, by its id or its name: means over the seeds, and its
-models. json holds the whole report; csv holds a line for each row, that is, seed.`
+models. json holds the whole report; csv holds a line for each row, that is, seed.` + experimentPlace
 
 func showExperiment(ctx context.Context, con console, args []string) error {
-	cmd := newCommand("experiment show", experimentShowUsage, "database", "data")
+	cmd := newCommand("experiment show", experimentShowUsage, "url", "token", "database", "data")
 	format := cmd.format()
 	rest, err := cmd.parse(con, args)
 	if err != nil {
@@ -182,22 +184,17 @@ func showExperiment(ctx context.Context, con console, args []string) error {
 	if len(rest) != 1 {
 		return usageErrorf("name one experiment by its id or its name: loadaware experiment list tells them")
 	}
-	st, stop, err := openExperiments(ctx, con, cmd)
+	kept, stop, err := openExperiments(ctx, con, cmd, false)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	k, err := findExperiment(ctx, st, rest[0])
+	k, err := kept.find(ctx, rest[0])
 	if err != nil {
 		return err
 	}
-	models, err := st.RunModels(ctx, k.ID)
-	if err != nil {
+	if k.Models, err = kept.describeModels(ctx, k); err != nil {
 		return err
-	}
-	for _, m := range models {
-		sum := sha256.Sum256(m.Blob)
-		k.Models = append(k.Models, keptModel{Task: m.Task, Family: m.Family, Bytes: len(m.Blob), SHA256: hex.EncodeToString(sum[:])})
 	}
 	return k.write(con, *format)
 }

@@ -27,11 +27,16 @@ Where to: --url (LOADAWARE_URL), --database or --data if given; else the server
 at LOADAWARE_ADDR (127.0.0.1:8080 if not set) if one answers; else DATABASE_URL if
 set; else the data folder. A folder that a server holds is reached through it.
 
+A CSV with other names and units needs no rewriting:
+  loadaware import runs.csv --map peak=memory_max_bytes --map rows=feature.rows --map note= --unit GB
+
 CSV columns: `
 
 // importing is one run of the verb.
 type importing struct {
 	con      console
+	layout   trace.Layout
+	strict   bool // all rows, or none
 	batch    int
 	into     recorder // nil: a dry run
 	sum      tally
@@ -61,9 +66,14 @@ func importHistory(ctx context.Context, con console, args []string) error {
 	dryRun := cmd.Bool("dry-run", false, "read and check, and send nothing")
 	batch := cmd.Int("batch", 500, "rows sent at once, 1 to 10000")
 	train := cmd.Bool("train", false, "then have the server train every task, and wait for it; else it trains them within seconds by itself")
+	i := &importing{con: con, tasks: map[sizing.TaskKey]bool{}}
+	i.flags(cmd)
 	files, err := cmd.parse(con, args)
 	if err != nil {
 		return err
+	}
+	if err := i.layout.Check(); err != nil {
+		return usageErrorf("--map or --unit: %v", err)
 	}
 	if len(files) == 0 {
 		return usageErrorf("name the files to import, or - for standard input; see loadaware import --help")
@@ -71,8 +81,8 @@ func importHistory(ctx context.Context, con console, args []string) error {
 	if *batch < 1 || *batch > 10_000 {
 		return usageErrorf("--batch must be 1 to 10000, not %d", *batch)
 	}
-	i := &importing{con: con, batch: *batch, tasks: map[sizing.TaskKey]bool{}}
-	return i.run(ctx, cmd, *dryRun, *train, func() error { return i.files(ctx, files) })
+	i.batch = *batch
+	return i.run(ctx, cmd, *dryRun, *train, func() error { return i.allOrNone(ctx, files) })
 }
 
 // run reads, sends to where the command line says, and trains if that is asked for.
@@ -92,6 +102,9 @@ func (i *importing) run(ctx context.Context, cmd *command, dryRun, train bool, r
 		if err := i.train(ctx); err != nil {
 			return err
 		}
+	}
+	if i.strict {
+		return i.strictness()
 	}
 	if i.sum.refused > 0 {
 		return &partlyError{refused: i.sum.refused, files: i.failedFiles}
@@ -129,7 +142,7 @@ func (i *importing) file(ctx context.Context, name string) error {
 		progressbar.OptionClearOnFinish())
 	defer i.tellTroubles(name)
 	defer func() { _ = bar.Finish() }() // it only draws
-	rows, err := trace.Open(io.TeeReader(in, bar))
+	rows, err := trace.OpenAs(io.TeeReader(in, bar), i.layout)
 	if err != nil {
 		return &fileError{err}
 	}
@@ -206,6 +219,9 @@ func (i *importing) send(ctx context.Context, batch []trace.Row) error {
 	}
 	for n := range recorded {
 		i.count(&observations[n], &recorded[n], fmt.Sprintf("line %d", batch[n].Line))
+	}
+	if i.strict {
+		return i.strictness()
 	}
 	return nil
 }

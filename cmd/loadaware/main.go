@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 )
 
 // A verb is one thing that the command does, in a file of its own.
@@ -18,7 +16,10 @@ type verb struct {
 func verbs() []verb {
 	return []verb{
 		{"serve", "answer how much a task needs, over HTTP", serve},
-		{"train", "learn what is due; serve starts one for itself", train},
+		{"tasks", "list the tasks that a server knows", listTasks},
+		{"predict", "ask a server how much a task needs", predictTask},
+		{"policy", "print or change what people decided for a task", policyVerb},
+		{"train", "train a task now; without one learn what is due, as serve starts it", train},
 		{"import", "send history to a server, or into its database", importHistory},
 		{"backtest", "replay history: what loadaware and its rivals would have wasted", backtestHistory},
 		{"experiment", "try binnings and families on a history, and compare them", experimentVerb},
@@ -30,27 +31,17 @@ func verbs() []verb {
 }
 
 func main() {
-	ctx := untilSignalled()
-	os.Exit(run(ctx, console{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.Args[1:]))
-}
-
-// untilSignalled ends with the first signal. A second one ends the process at once:
-// the default is back in force before anybody can see that the first one came.
-func untilSignalled() context.Context {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	first := make(chan os.Signal, 1)
-	signal.Notify(first, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		signalled := <-first
-		signal.Stop(first)
-		cancel(causeOf(signalled))
-	}()
-	return ctx
+	con := console{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	os.Exit(runInterruptible(untilSignalled(), con, os.Args[1:]))
 }
 
 // run does what the arguments say, and returns the exit code.
 func run(ctx context.Context, con console, args []string) int {
 	err := dispatch(ctx, con, args)
+	if i := interruptionOf(ctx); i != nil && err != nil && !stopsByItself(args) {
+		fmt.Fprintln(con.err, "loadaware:", i.explain(err))
+		return i.exitCode()
+	}
 	if message := complaint(err); message != "" {
 		fmt.Fprintln(con.err, "loadaware:", message)
 	}

@@ -29,7 +29,7 @@ func migrate(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	defer stop()
-	if err := act(ctx, dsn); err != nil {
+	if err := applySteps(func() error { return act(ctx, dsn) }); err != nil {
 		return err
 	}
 	return sayStatus(ctx, con, dsn)

@@ -215,15 +215,35 @@ func (s *serverRecorder) once(ctx context.Context, method, path string, body []b
 	return nil, problemOf(s.url, response.StatusCode, answer)
 }
 
+// problemError is a refusal by a server.
+type problemError struct {
+	server string
+	status int
+	detail string // empty where it did not say why
+}
+
+func (e *problemError) Error() string {
+	if e.detail == "" {
+		return fmt.Sprintf("%s answered %d", e.server, e.status)
+	}
+	hint := ""
+	if e.status == http.StatusUnauthorized || e.status == http.StatusForbidden {
+		hint = " (name a token that may with --token or LOADAWARE_TOKEN)"
+	}
+	return fmt.Sprintf("%s answered %d: %s%s", e.server, e.status, e.detail, hint)
+}
+
+// isStatus reports whether a server refused with a status.
+func isStatus(err error, status int) bool {
+	var problem *problemError
+	return errors.As(err, &problem) && problem.status == status
+}
+
 // problemOf is a refusal in the server's own words, if it has any.
 func problemOf(server string, status int, answer []byte) error {
 	var problem api.Problem
-	if json.Unmarshal(answer, &problem) != nil || problem.Detail == "" {
-		return fmt.Errorf("%s answered %d", server, status)
+	if json.Unmarshal(answer, &problem) != nil {
+		problem.Detail = ""
 	}
-	hint := ""
-	if status == http.StatusUnauthorized || status == http.StatusForbidden {
-		hint = " (send one of the role observe with --token or LOADAWARE_TOKEN)"
-	}
-	return fmt.Errorf("%s answered %d: %s%s", server, status, problem.Detail, hint)
+	return &problemError{server, status, problem.Detail}
 }

@@ -109,11 +109,21 @@ type model struct {
 	growing, fitted line
 }
 
-// farthest bounds an extrapolation: e^40 bytes is beyond any memory.
+// farthest bounds an extrapolation: e^40 bytes is beyond any memory. The lower bound
+// is one byte, so that every ratio of a peak to a prediction is finite.
 const farthest = 40
 
-func (m *model) learn(x, peak float64)     { m.growing.add(m.shape(x), math.Log(peak)) }
-func (m *model) predict(x float64) float64 { return math.Exp(min(m.fitted.at(m.shape(x)), farthest)) }
+func (m *model) learn(x, peak float64) { m.growing.add(m.shape(x), math.Log(peak)) }
+
+// predict returns 1 to e^farthest bytes. Inputs near the end of float64's range make
+// the line's sums overflow: then it predicts the geometric mean of the peaks.
+func (m *model) predict(x float64) float64 {
+	at := m.fitted.at(m.shape(x))
+	if math.IsNaN(at) {
+		at = m.fitted.meanY
+	}
+	return math.Exp(min(max(at, 0), farthest))
+}
 
 // window replays the newest rows under one model. Rows are kept by ascending
 // ratio: a margin c holds for those whose ratio is at most c.
@@ -155,7 +165,8 @@ func (w *window) quantile(share float64) float64 {
 
 // cost is the byte-seconds that the rows would have been allocated under a margin,
 // with every kill doubling it: each attempt is paid by all the rows that reach it.
-// What they used is the same under every margin and is left out.
+// What they used is the same under every margin and is left out. The doubling ends
+// because the margin is positive and model.predict keeps every ratio finite.
 func (w *window) cost(margin float64) float64 {
 	if w.paid == nil {
 		w.paid = make([]float64, len(w.rows)+1)

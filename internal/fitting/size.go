@@ -151,9 +151,10 @@ func within(q Question, limit sizing.Bytes) sizing.Bytes {
 	return limit
 }
 
-// onGrid rounds an amount up.
+// onGrid rounds an amount up to the grid. An amount below one byte counts as one:
+// zero would stand for "no answer".
 func onGrid(q Question, amount float64) sizing.Bytes {
-	return q.Edges.RoundUp(sizing.Bytes(min(amount, sizing.MaxBytes)).RoundUp(sizing.MiB))
+	return q.Edges.RoundUp(sizing.Bytes(max(1, min(amount, sizing.MaxBytes))).RoundUp(sizing.MiB))
 }
 
 // ladder appends what each OOM is lifted to, from a limit on: as many rungs as

@@ -36,6 +36,7 @@ var closing = []string{"VoidObservation", "RenameTask", "DeleteTask"}
 func TestExamplesOfTheContractArePlayed(t *testing.T) {
 	w := newWorld(t, everybody)
 	w.history(60)
+	w.post("/experiments", `{}`)
 	var asked struct {
 		PredictionID string `json:"prediction_id"`
 	}

@@ -20,36 +20,41 @@ type line struct {
 	call    string // target and body
 	done    int    // the status where it is allowed
 	outside int    // the status where the task is beyond the scope; 0: names no task
+	whole   bool   // refuses every token that is limited to some tasks
 }
 
 var matrix = map[string]line{
-	"POST /predict":       {"predict", `/predict {"namespace": "blue", "dag_id": "{dag}", "task_id": "t", "requested": {"memory": "1Gi"}}`, 200, 403},
-	"GET /predict":        {"predict", `/predict?namespace=blue&dag_id={dag}&task_id=t&memory=1Gi`, 200, 403},
-	"POST /predict/batch": {"predict", `/predict/batch {"tasks": [{"namespace": "blue", "dag_id": "{dag}", "task_id": "t"}]}`, 200, 403},
+	"POST /predict":       {"predict", `/predict {"namespace": "blue", "dag_id": "{dag}", "task_id": "t", "requested": {"memory": "1Gi"}}`, 200, 403, false},
+	"GET /predict":        {"predict", `/predict?namespace=blue&dag_id={dag}&task_id=t&memory=1Gi`, 200, 403, false},
+	"POST /predict/batch": {"predict", `/predict/batch {"tasks": [{"namespace": "blue", "dag_id": "{dag}", "task_id": "t"}]}`, 200, 403, false},
 	"POST /retry-lift": {"predict", `/retry-lift {"namespace": "blue", "dag_id": "{dag}", "task_id": "t", "run_id": "k", "failed": {"memory": "1Gi"}}`,
-		200, 403},
-	"POST /observe":       {"observe", `/observe {"namespace": "blue", "dag_id": "{dag}", "task_id": "t", "run_id": "o", "outcome": "success"}`, 200, 403},
-	"POST /observe/batch": {"observe", `/observe/batch {"observations": [{"namespace": "blue", "dag_id": "{dag}", "task_id": "t", "run_id": "b", "outcome": "success"}]}`, 200, 403},
-	"POST /observe/void":  {"observe", `/observe/void {"namespace": "blue", "dag_id": "{dag}", "task_id": "t", "run_id": "r"}`, 200, 403},
+		200, 403, false},
+	"POST /observe":       {"observe", `/observe {"namespace": "blue", "dag_id": "{dag}", "task_id": "t", "run_id": "o", "outcome": "success"}`, 200, 403, false},
+	"POST /observe/batch": {"observe", `/observe/batch {"observations": [{"namespace": "blue", "dag_id": "{dag}", "task_id": "t", "run_id": "b", "outcome": "success"}]}`, 200, 403, false},
+	"POST /observe/void":  {"observe", `/observe/void {"namespace": "blue", "dag_id": "{dag}", "task_id": "t", "run_id": "r"}`, 200, 403, false},
 
-	"GET /tasks":                                               {"predict observe", `/tasks`, 200, 0},
-	"GET /tasks/{dag_id}/{task_id}":                            {"predict observe", `/tasks/{dag}/t?namespace=blue`, 200, 403},
-	"GET /tasks/{dag_id}/{task_id}/models":                     {"predict observe", `/tasks/{dag}/t/models?namespace=blue`, 200, 403},
-	"GET /tasks/{dag_id}/{task_id}/policy":                     {"predict observe", `/tasks/{dag}/t/policy?namespace=blue`, 200, 403},
-	"GET /tasks/{dag_id}/{task_id}/series":                     {"observe", `/tasks/{dag}/t/series?namespace=blue&run_id=r`, 200, 403},
-	"GET /predictions/{prediction_id}":                         {"predict observe", `/predictions/{id}`, 200, 404},
-	"PUT /tasks/{dag_id}/{task_id}/policy":                     {"", `/tasks/{dag}/t/policy?namespace=blue {"mode": "shadow"}`, 200, 403},
-	"POST /tasks/{dag_id}/{task_id}/models/{version}/activate": {"", `/tasks/{dag}/t/models/7/activate?namespace=blue`, 404, 403},
-	"POST /tasks/{dag_id}/{task_id}/train":                     {"", `/tasks/{dag}/t/train?namespace=blue`, 200, 403},
-	"POST /tasks/{dag_id}/{task_id}/rename":                    {"", `/tasks/{dag}/t/rename?namespace=blue {"namespace": "blue", "dag_id": "{dag}", "task_id": "u"}`, 200, 403},
-	"DELETE /tasks/{dag_id}/{task_id}":                         {"", `/tasks/{dag}/t?namespace=blue`, 204, 403},
-	"DELETE /tasks/{dag_id}/{task_id}/pin":                     {"", `/tasks/{dag}/t/pin?namespace=blue`, 204, 403},
-	"GET /audit":                                               {"", `/audit?limit=1`, 200, 0},
+	"GET /tasks":                                               {"predict observe", `/tasks`, 200, 0, false},
+	"GET /tasks/{dag_id}/{task_id}":                            {"predict observe", `/tasks/{dag}/t?namespace=blue`, 200, 403, false},
+	"GET /tasks/{dag_id}/{task_id}/models":                     {"predict observe", `/tasks/{dag}/t/models?namespace=blue`, 200, 403, false},
+	"GET /tasks/{dag_id}/{task_id}/policy":                     {"predict observe", `/tasks/{dag}/t/policy?namespace=blue`, 200, 403, false},
+	"GET /tasks/{dag_id}/{task_id}/series":                     {"observe", `/tasks/{dag}/t/series?namespace=blue&run_id=r`, 200, 403, false},
+	"GET /predictions/{prediction_id}":                         {"predict observe", `/predictions/{id}`, 200, 404, false},
+	"PUT /tasks/{dag_id}/{task_id}/policy":                     {"", `/tasks/{dag}/t/policy?namespace=blue {"mode": "shadow"}`, 200, 403, false},
+	"POST /tasks/{dag_id}/{task_id}/models/{version}/activate": {"", `/tasks/{dag}/t/models/7/activate?namespace=blue`, 404, 403, false},
+	"POST /tasks/{dag_id}/{task_id}/train":                     {"", `/tasks/{dag}/t/train?namespace=blue`, 200, 403, false},
+	"POST /tasks/{dag_id}/{task_id}/rename":                    {"", `/tasks/{dag}/t/rename?namespace=blue {"namespace": "blue", "dag_id": "{dag}", "task_id": "u"}`, 200, 403, false},
+	"DELETE /tasks/{dag_id}/{task_id}":                         {"", `/tasks/{dag}/t?namespace=blue`, 204, 403, false},
+	"DELETE /tasks/{dag_id}/{task_id}/pin":                     {"", `/tasks/{dag}/t/pin?namespace=blue`, 204, 403, false},
+	"GET /audit":                                               {"", `/audit?limit=1`, 200, 0, false},
 
-	"GET /healthz":      {"public", `/healthz`, 200, 0},
-	"GET /readyz":       {"public", `/readyz`, 200, 0},
-	"GET /openapi.yaml": {"public", `/openapi.yaml`, 200, 0},
-	"GET /docs":         {"public", `/docs`, 200, 0},
+	"GET /experiments":              {roles: "predict observe", call: `/experiments`, done: 200, whole: true},
+	"GET /experiments/{experiment}": {roles: "predict observe", call: `/experiments/absent`, done: 404, whole: true},
+	"POST /experiments":             {call: `/experiments {"fingerprint": "ab"}`, done: 200, whole: true},
+
+	"GET /healthz":      {"public", `/healthz`, 200, 0, false},
+	"GET /readyz":       {"public", `/readyz`, 200, 0, false},
+	"GET /openapi.yaml": {"public", `/openapi.yaml`, 200, 0, false},
+	"GET /docs":         {"public", `/docs`, 200, 0, false},
 }
 
 // scopes are how a token may be limited, and whether that reaches etl_… of blue.
@@ -97,6 +102,8 @@ func faultsOf(w *world) (calls int, faults []string) {
 					want = http.StatusForbidden
 				case !reaches && l.outside != 0:
 					want = l.outside
+				case scope != "" && l.whole:
+					want = http.StatusForbidden
 				}
 				try(role+scope, want)
 			}

@@ -60,6 +60,10 @@ func newRoutes(limits Limits) map[string]route {
 		"POST " + task + "/rename":                    {body: singleBody, timeout: slow},
 		"DELETE " + task:                              {timeout: slow},
 
+		"GET /experiments":              {roles: read, timeout: slow},
+		"GET /experiments/{experiment}": {roles: read, timeout: slow},
+		"POST /experiments":             {body: batchBody, timeout: slow},
+
 		"GET /healthz":      {public: true, timeout: quick},
 		"GET /readyz":       {public: true, timeout: quick},
 		"GET /openapi.yaml": {public: true, timeout: quick},

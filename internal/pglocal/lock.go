@@ -15,6 +15,17 @@ type HeldError struct {
 	DataDir string
 	PID     int    // 0 if not known
 	Addr    string // what the process serves; empty if it did not say
+	socket  string // folder of the socket of its PostgreSQL
+}
+
+// DSN is the URL of the PostgreSQL that the other process runs in the folder; empty if it
+// did not say. It lasts as long as that process. Whoever may read the folder's lock is
+// the user that owns the database.
+func (e *HeldError) DSN() string {
+	if e.socket == "" {
+		return ""
+	}
+	return dsnOf(e.socket)
 }
 
 func (e *HeldError) Error() string {
@@ -53,7 +64,7 @@ func acquire(dataDir, addr string) (*lock, error) {
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		file.Close()
-		return nil, &HeldError{DataDir: dataDir, PID: before.PID, Addr: before.Addr}
+		return nil, &HeldError{DataDir: dataDir, PID: before.PID, Addr: before.Addr, socket: before.Socket}
 	}
 	if err != nil {
 		file.Close()

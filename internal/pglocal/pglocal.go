@@ -144,8 +144,10 @@ func makeDataDir(dir string) (string, error) {
 
 // DSN is the URL of the database, for pgx, psql and libpq. It stays the same
 // through restarts. The user is the superuser of this cluster.
-func (s *Server) DSN() string {
-	query := url.Values{"host": {s.socket}, "port": {port}, "sslmode": {"disable"}}.Encode()
+func (s *Server) DSN() string { return dsnOf(s.socket) }
+
+func dsnOf(socket string) string {
+	query := url.Values{"host": {socket}, "port": {port}, "sslmode": {"disable"}}.Encode()
 	dsn := url.URL{
 		Scheme: "postgres", User: url.User(superuser), Path: "/postgres",
 		RawQuery: strings.ReplaceAll(query, "+", "%20"), // libpq takes "+" for itself

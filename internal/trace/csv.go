@@ -30,7 +30,7 @@ type cellReader struct {
 }
 
 // openCSV reads and judges the header.
-func openCSV(in *lines) (*csvRows, error) {
+func openCSV(in *lines, layout Layout) (*csvRows, error) {
 	c := &csvRows{in: in, buf: bufio.NewReaderSize(nil, 4096)}
 	first, err := in.nextFilled()
 	if err != nil {
@@ -42,13 +42,16 @@ func openCSV(in *lines) (*csvRows, error) {
 	}
 	var unknown, missing, twice []string
 	seen := map[string]bool{}
+	if err := layout.check(first.number, names); err != nil {
+		return nil, err
+	}
 	for _, name := range names {
-		name = strings.TrimSpace(name)
-		set := cellSetter(name)
+		column := strings.TrimSpace(name)
+		name, set := layout.field(column), layout.setter(column)
 		switch {
 		case set == nil:
 			unknown = append(unknown, fmt.Sprintf("%.60q", name))
-		case seen[name]:
+		case seen[name] && name != "":
 			twice = append(twice, name)
 		}
 		seen[name] = true

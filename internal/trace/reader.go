@@ -55,7 +55,10 @@ type rowReader interface {
 // Open looks at the first bytes of r to tell gzip from plain and JSONL from CSV,
 // and reads the header of a CSV. An empty stream, a column that is not known or
 // a required one that is missing are errors of kind sizing.Invalid.
-func Open(r io.Reader) (*Reader, error) {
+func Open(r io.Reader) (*Reader, error) { return OpenAs(r, Layout{}) }
+
+// OpenAs is Open of a file whose CSV columns have other names or units.
+func OpenAs(r io.Reader, layout Layout) (*Reader, error) {
 	plain, err := gunzip(bufio.NewReader(r))
 	if err != nil {
 		return nil, err
@@ -73,9 +76,12 @@ func Open(r io.Reader) (*Reader, error) {
 	}
 	in.putBack(first)
 	if strings.HasPrefix(strings.TrimSpace(first.text), "{") {
+		if layout.isSet() {
+			return nil, sizing.Errorf(sizing.Invalid, "the file holds JSON lines, whose fields say their own names and units: other names and units are for CSV")
+		}
 		return &Reader{rows: newJSONRows(in)}, nil
 	}
-	rows, err := openCSV(in)
+	rows, err := openCSV(in, layout)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,20 @@ from .audit_page import AuditPage
 from .bins_type_0 import BinsType0
 from .cpu_type_0 import CPUType0
 from .duration_type_0 import DurationType0
+from .experiment import Experiment
+from .experiment_model import ExperimentModel
+from .experiment_model_request import ExperimentModelRequest
+from .experiment_page import ExperimentPage
+from .experiment_parameters_type_0 import ExperimentParametersType0
+from .experiment_report_type_0 import ExperimentReportType0
+from .experiment_request import ExperimentRequest
+from .experiment_request_parameters import ExperimentRequestParameters
+from .experiment_request_report import ExperimentRequestReport
+from .experiment_request_rows_item import ExperimentRequestRowsItem
+from .experiment_rows_type_0_item import ExperimentRowsType0Item
+from .experiment_saved import ExperimentSaved
+from .experiment_summary import ExperimentSummary
+from .experiment_summary_parameters_type_0 import ExperimentSummaryParametersType0
 from .failed_memory import FailedMemory
 from .feature_field import FeatureField
 from .feature_field_kind import FeatureFieldKind
@@ -71,6 +85,20 @@ __all__ = (
     "BinsType0",
     "CPUType0",
     "DurationType0",
+    "Experiment",
+    "ExperimentModel",
+    "ExperimentModelRequest",
+    "ExperimentPage",
+    "ExperimentParametersType0",
+    "ExperimentReportType0",
+    "ExperimentRequest",
+    "ExperimentRequestParameters",
+    "ExperimentRequestReport",
+    "ExperimentRequestRowsItem",
+    "ExperimentRowsType0Item",
+    "ExperimentSaved",
+    "ExperimentSummary",
+    "ExperimentSummaryParametersType0",
     "FailedMemory",
     "FeatureField",
     "FeatureFieldKind",

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver of the session that holds a lock
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+)
+
+// endsWithin is far above what a verb takes to end after a signal. Only a verb that
+// ignores the signal reaches it.
+const endsWithin = 30 * time.Second
+
+// launched is the command as a process of its own, with its input held open.
+type launched struct {
+	*process
+	in io.WriteCloser
+}
+
+func launch(t *testing.T, env []string, args ...string) *launched {
+	t.Helper()
+	p := &process{t: t, said: newTranscript()}
+	p.cmd = exec.Command(os.Args[0], args...)
+	p.cmd.Env = append(cleanEnv(), append(env, asCommand+"=1")...)
+	p.cmd.Stdout, p.cmd.Stderr = p.said, p.said
+	in, err := p.cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, p.cmd.Start())
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill() // has ended, unless the test failed
+		_ = p.wait()
+	})
+	return &launched{p, in}
+}
+
+// endsBy sends one signal and requires the process to end by it.
+func (l *launched) endsBy(s syscall.Signal) {
+	l.t.Helper()
+	l.signal(s)
+	ended := make(chan struct{})
+	go func() { _ = l.wait(); close(ended) }()
+	select {
+	case <-ended:
+		assert.Equal(l.t, 128+int(s), l.cmd.ProcessState.ExitCode(), l.said.String())
+		assert.Contains(l.t, l.said.String(), "interrupted by "+signalName(s))
+	case <-time.After(endsWithin):
+		require.FailNow(l.t, "ignores "+signalName(s), l.said.String())
+	}
+}
+
+var bothSignals = []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}
+
+// longHistory takes the policies and the families many minutes.
+func longHistory(rows int) string {
+	var text strings.Builder
+	text.WriteString("dag_id,task_id,run_id,started_at,duration_s,memory_max_bytes,feature.rows\n")
+	for i := range rows {
+		fmt.Fprintf(&text, "d,a,r%d,2024-01-01T00:00:%02dZ,60,%d,%d\n", i, i%60, 1_000_000_000+i*7919%100_003*10_000, i*7919%100_003)
+	}
+	return text.String()
+}
+
+// A verb that waits for standard input has read 1 MiB of it: more than a pipe holds.
+func TestVerbsThatReadStandardInputEndOnASignal(t *testing.T) {
+	server := startServer(t, database(t))
+	history := longHistory(30_000)
+	require.Greater(t, len(history), 1<<20)
+	for _, args := range [][]string{
+		{"import", "--url", server.url, "-"}, {"import", "--dry-run", "-"},
+		{"backtest", "-"}, {"experiment", "run", "--trace", "-"},
+	} {
+		for _, s := range bothSignals {
+			t.Run(strings.Join(args[:2], " ")+" "+signalName(s), func(t *testing.T) {
+				l := launch(t, nil, args...)
+				_, err := io.WriteString(l.in, history)
+				require.NoError(t, err, l.said.String())
+				l.endsBy(s)
+			})
+		}
+	}
+}
+
+// A verb that computes has read all of its input, which the write of 1 MiB shows.
+func TestVerbsThatComputeEndOnASignal(t *testing.T) {
+	history := longHistory(30_000)
+	for _, args := range [][]string{
+		{"backtest", "-"},
+		{"backtest", "--policies", "loadaware", "--feedback", "delayed", "-"},
+		{"experiment", "run", "--trace", "-", "--trials", "1000", "--seeds", "50"},
+	} {
+		for _, s := range bothSignals {
+			t.Run(strings.Join(args[:2], " ")+" "+signalName(s), func(t *testing.T) {
+				l := launch(t, nil, args...)
+				_, err := io.WriteString(l.in, history)
+				require.NoError(t, err, l.said.String())
+				require.NoError(t, l.in.Close())
+				l.endsBy(s)
+			})
+		}
+	}
+}
+
+// silentServer takes connections and requests and never answers. It sends on reached
+// for every connection.
+func silentServer(t *testing.T) (addr string, reached <-chan struct{}) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	connected := make(chan struct{}, 100)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { conn.Close() })
+			connected <- struct{}{}
+		}
+	}()
+	t.Cleanup(func() { l.Close() })
+	return l.Addr().String(), connected
+}
+
+func TestVerbsThatWaitForAServerEndOnASignal(t *testing.T) {
+	file := demoFile(t)
+	for _, args := range [][]string{
+		{"import", "--url", "http://SERVER", file},
+		{"import", "airflow", "--url", "http://SERVER", "--dry-run"},
+		{"import", "prometheus", "--url", "http://SERVER", "--dry-run"},
+		{"doctor", "--url", "http://SERVER", "--data", "absent"},
+		{"import", "--strict", "--url", "http://SERVER", file},
+		{"tasks", "--url", "http://SERVER"},
+		{"predict", "d/t", "--url", "http://SERVER"},
+		{"policy", "set", "d/t", "--mode", "off", "--url", "http://SERVER"},
+		{"train", "d/t", "--url", "http://SERVER"},
+		{"experiment", "list", "--url", "http://SERVER"},
+		{"experiment", "run", "--trace", "absent", "--save", "x", "--url", "http://SERVER"},
+		{"experiment", "list", "--database", "postgres://u@SERVER/d"},
+		{"experiment", "run", "--database", "postgres://u@SERVER/d"},
+		{"migrate", "up", "--database", "postgres://u@SERVER/d"},
+		{"train", "--database", "postgres://u@SERVER/d"},
+	} {
+		for _, s := range bothSignals {
+			t.Run(strings.Join(args[:2], " ")+" "+signalName(s), func(t *testing.T) {
+				addr, reached := silentServer(t)
+				replaced := make([]string, len(args))
+				for i := range args {
+					replaced[i] = strings.ReplaceAll(args[i], "SERVER", addr)
+				}
+				l := launch(t, nil, replaced...)
+				select {
+				case <-reached:
+				case <-time.After(endsWithin):
+					require.FailNow(t, "never asked the server", l.said.String())
+				}
+				l.endsBy(s)
+			})
+		}
+	}
+}
+
+// An interrupted import into a data folder stops the private PostgreSQL and leaves the
+// folder to the next process.
+func TestAnInterruptedImportFreesItsDataFolder(t *testing.T) {
+	dir := dataFolder(t)
+	for _, s := range bothSignals {
+		l := launch(t, nil, "import", "--data", dir, "-")
+		_, err := io.WriteString(l.in, longHistory(30_000))
+		require.NoError(t, err, l.said.String())
+		l.endsBy(s)
+	}
+	code, _, complaints := invoke(t, "", "experiment", "list", "--data", dir)
+	assert.Zero(t, code, complaints)
+}
+
+// A slow server answers the first batch and holds the second.
+func TestAnInterruptedImportSaysWhatItStored(t *testing.T) {
+	held := make(chan struct{}, 10)
+	batches := 0
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct{ Observations []json.RawMessage }
+		_ = json.NewDecoder(r.Body).Decode(&request)
+		if batches++; batches > 1 {
+			held <- struct{}{}
+			<-r.Context().Done()
+			return
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"results": make([]struct{}, len(request.Observations))})
+	}))
+	t.Cleanup(slow.Close)
+	for _, s := range bothSignals {
+		batches = 0
+		l := launch(t, nil, "import", "--url", slow.URL, "--batch", "100", demoFile(t))
+		<-held
+		l.endsBy(s)
+		assert.Contains(t, l.said.String(), "100 new")
+		assert.Contains(t, l.said.String(), "what was stored stays; repeat the import")
+	}
+}
+
+// A learner that a person started ends on a signal. One that serve started is ended by
+// serve: see TestALearnerEndsWithItsServerHoweverThatEnds.
+func TestALearnerOfOnesOwnEndsOnASignal(t *testing.T) {
+	env := database(t)
+	code, _, complaints := invoke(t, "", "migrate", "up", "--database", strings.TrimPrefix(env[0], "DATABASE_URL="))
+	require.Zero(t, code, complaints)
+	for _, s := range bothSignals {
+		l := launch(t, env, "train")
+		_, err := io.WriteString(l.in, `{"id": 1, "task": {"Namespace": "default", "DAG": "d", "Task": "absent"}}`+"\n")
+		require.NoError(t, err)
+		l.said.await(t, "{") // answered: it takes orders
+		l.endsBy(s)
+	}
+}
+
+// A migration waits for the turn that another session holds, or for a table.
+func TestAMigrationThatWaitsEndsOnASignalAndLeavesTheTablesWhole(t *testing.T) {
+	for _, s := range bothSignals {
+		dsn := pgtest.DSN(t)
+		code, _, complaints := invoke(t, "", "migrate", "up", "--database", dsn)
+		require.Zero(t, code, complaints)
+		code, _, complaints = invoke(t, "", "migrate", "down", "--database", dsn)
+		require.Zero(t, code, complaints)
+		db, err := sql.Open("pgx", dsn)
+		require.NoError(t, err)
+		other, err := db.Begin()
+		require.NoError(t, err)
+		_, err = other.Exec("LOCK TABLE task IN ACCESS SHARE MODE; LOCK TABLE observation IN ACCESS EXCLUSIVE MODE; LOCK TABLE receipt IN ACCESS EXCLUSIVE MODE; LOCK TABLE model IN ACCESS EXCLUSIVE MODE")
+		require.NoError(t, err)
+		l := launch(t, nil, "migrate", "down", "100", "--database", dsn)
+		require.Eventually(t, func() bool {
+			var waiting int
+			require.NoError(t, db.QueryRow("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()").Scan(&waiting))
+			return waiting > 0
+		}, endsWithin, 10*time.Millisecond, "%s", l.said)
+		l.endsBy(s)
+		require.NoError(t, other.Rollback())
+		require.NoError(t, db.Close())
+		code, _, complaints = invoke(t, "", "migrate", "up", "--database", dsn)
+		assert.Zero(t, code, complaints)
+	}
+}
+
+// serve drains in its own time; one signal suffices, also while it learns the demo.
+func TestServeEndsOnASignalWhileItLearnsTheDemo(t *testing.T) {
+	for _, s := range bothSignals {
+		server := startServer(t, database(t), "--demo")
+		server.signal(s)
+		require.NoError(t, server.wait(), server.said.String())
+	}
+}

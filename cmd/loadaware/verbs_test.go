@@ -1,0 +1,165 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// known is a server that knows 60 runs of pricing/load, with a token of each role.
+func known(t *testing.T) (server *process) {
+	server = startServer(t, database(t))
+	for n := range 60 {
+		server.post("/observe", map[string]any{
+			"dag_id": "pricing", "task_id": "load", "run_id": fmt.Sprint(n), "outcome": "success", "memory_max_bytes": 1e9 + 1e7*float64(n%20),
+			"duration_seconds": 60, "features": map[string]any{"rows": n % 20, "region": "emea"},
+		}, nil)
+	}
+	return server
+}
+
+func TestVerbsOfARunningServer(t *testing.T) {
+	server := known(t)
+	t.Setenv("LOADAWARE_URL", server.url)
+
+	code, out, complaints := invoke(t, "", "train", "pricing/load")
+	require.Zero(t, code, complaints)
+	assert.Regexp(t, `^pricing/load: (model \d+|no new model): .+\n$`, out)
+
+	code, out, complaints = invoke(t, "", "tasks")
+	require.Zero(t, code, complaints)
+	assert.Regexp(t, `(?m)^namespace +dag_id +task_id +group +model +last_seen +largest_peak +observations +kills$`, out)
+	assert.Regexp(t, `(?m)^default +pricing +load +\w+ +\d+ .* 60 +0$`, out)
+	code, out, _ = invoke(t, "", "tasks", "-o", "json")
+	require.Zero(t, code)
+	var listed api.TaskPage
+	require.NoError(t, json.Unmarshal([]byte(out), &listed))
+	require.Len(t, listed.Tasks, 1)
+	assert.Equal(t, int64(1_190_000_000), *listed.Tasks[0].LargestPeakBytes)
+	_, out, _ = invoke(t, "", "tasks", "--dag", "other", "-o", "csv")
+	assert.Equal(t, 1, strings.Count(out, "\n"), "the header alone")
+
+	ask := []string{"predict", "pricing", "load", "rows=7", "region=emea", "--memory", "8Gi"}
+	code, out, complaints = invoke(t, "", ask...)
+	require.Zero(t, code, complaints)
+	assert.Regexp(t, `(?m)^memory    \d+Mi$`, out)
+	assert.Regexp(t, `(?m)^source    (model|profile); mode enforce\nmodel     version \d+, learned from 60 runs$`, out)
+	code, out, _ = invoke(t, "", append(ask, "-o", "json", "--run-id", "r1", "--try-number", "1")...)
+	require.Zero(t, code)
+	var p api.Prediction
+	require.NoError(t, json.Unmarshal([]byte(out), &p))
+	assert.Equal(t, "load", p.TaskID)
+	assert.Positive(t, p.Memory.LimitBytes)
+	assert.NotEqual(t, "8Gi", p.Memory.Limit)
+}
+
+func TestAPolicyIsChangedFieldByField(t *testing.T) {
+	server := known(t)
+	t.Setenv("LOADAWARE_URL", server.url)
+	policy := func(args ...string) (p api.Policy) {
+		t.Helper()
+		code, out, complaints := invoke(t, "", append([]string{"policy"}, append(args, "-o", "json")...)...)
+		require.Zero(t, code, complaints)
+		require.NoError(t, json.Unmarshal([]byte(out), &p))
+		return p
+	}
+	usual := policy("get", "pricing", "load")
+	assert.Equal(t, api.Mode("enforce"), usual.Mode)
+	set := policy("set", "pricing/load", "--mode", "shadow", "--cap", "384Gi", "--max-lifts", "0")
+	assert.Equal(t, []any{api.Mode("shadow"), "384Gi", 0}, []any{set.Mode, *set.Cap, set.MaxLifts})
+	set = policy("set", "pricing/load", "--floor", "1Gi", "--bin-edges", "10Gi,60Gi", "--grid", "bins", "--never-above-requested", "--cpu-unmanaged", "--limit-ratio", "1.5", "--risk-target", "0.02")
+	assert.Equal(t, []any{api.Mode("shadow"), "384Gi", 0, "1Gi", []int64{10 << 30, 60 << 30}, true, true, 1.5, 0.02},
+		[]any{set.Mode, *set.Cap, set.MaxLifts, *set.Floor, set.BinEdgesBytes, set.NeverAboveRequested, set.CPUUnmanaged, set.LimitRatio, set.RiskTarget})
+	set = policy("set", "pricing/load", "--cap", "", "--never-above-requested=false", "--max-lifts", "3")
+	assert.Nil(t, set.Cap)
+	assert.False(t, set.NeverAboveRequested)
+	assert.Equal(t, 3, set.MaxLifts)
+	assert.Equal(t, set, policy("get", "pricing/load"))
+	assert.Equal(t, usual, policy("reset", "pricing/load"))
+	assert.Equal(t, api.Mode("off"), policy("set", "new", "task", "--mode", "off", "--namespace", "blue").Mode)
+
+	code, out, _ := invoke(t, "", "policy", "get", "pricing/load")
+	assert.Zero(t, code)
+	assert.Contains(t, out, "pricing/load\n  mode                   enforce\n  floor                  none\n")
+}
+
+func TestFeaturesOnTheCommandLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"7": "7", "-1.5": "-1.5", "+2": "2", "1e3": "1000", ".5": "0.5", "true": "true", "False": "false", "": "null",
+		"emea": `"emea"`, "2020-02-01": `"2020-02-01"`, `"007"`: `"007"`, `"open`: `"\"open"`, "0x10": `"0x10"`, "NaN": `"NaN"`, "1_000": `"1_000"`, "a=b": `"a=b"`, "-": `"-"`,
+	} {
+		got, err := featureArguments([]string{"f=" + text})
+		require.NoError(t, err, text)
+		assert.JSONEq(t, `{"f": `+want+`}`, string(got), text)
+	}
+	none, err := featureArguments(nil)
+	require.NoError(t, err)
+	assert.Nil(t, none)
+}
+
+func TestVerbsOfAServerSayWhatIsWrong(t *testing.T) {
+	server := known(t)
+	observer := startServer(t, append(database(t), "LOADAWARE_TOKENS=observe:"+strings.Repeat("ab", 32)))
+	t.Setenv("DATABASE_URL", "")
+	t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1")
+	for claim, c := range map[string]struct {
+		args []string
+		code int
+		says string
+	}{
+		"no server":                {[]string{"tasks"}, 1, "start a server with loadaware serve, or name one with --url"},
+		"no token":                 {[]string{"tasks", "--url", observer.url}, 1, "name a token that may with --token or LOADAWARE_TOKEN"},
+		"arguments of tasks":       {[]string{"tasks", "pricing"}, 2, "--dag chooses a DAG"},
+		"a format of tasks":        {[]string{"tasks", "-o", "xml"}, 2, "-o must be one of table, json, csv, markdown"},
+		"no task":                  {[]string{"predict"}, 2, "name the task as DAG TASK, or as DAG/TASK"},
+		"half a task":              {[]string{"predict", "pricing"}, 2, "name the task as DAG TASK"},
+		"an empty task":            {[]string{"predict", "pricing/"}, 2, "task_id"},
+		"no feature":               {[]string{"predict", "pricing", "load", "rows"}, 2, `"rows" is not FEATURE=VALUE`},
+		"a feature twice":          {[]string{"predict", "pricing/load", "a=1", "a=2"}, 2, "feature a: given twice"},
+		"a feature out of range":   {[]string{"predict", "pricing/load", "a=1e400"}, 2, "beyond the range of numbers"},
+		"an amount":                {[]string{"predict", "pricing/load", "--memory", "350GiB", "--url", server.url}, 1, `requested.memory "350GiB" is not a quantity`},
+		"an unknown task":          {[]string{"predict", "pricing/absent", "--url", server.url}, 1, "give the static request with --memory"},
+		"a format of predict":      {[]string{"predict", "pricing/load", "-o", "csv"}, 2, "-o must be text or json"},
+		"what to do with a policy": {[]string{"policy", "pricing/load"}, 2, "say get, set or reset"},
+		"nothing to set":           {[]string{"policy", "set", "pricing/load"}, 2, "name what to change"},
+		"a field to get":           {[]string{"policy", "get", "pricing/load", "--mode", "off"}, 2, "use loadaware policy set"},
+		"a policy of nothing":      {[]string{"policy", "get", "pricing/absent", "--url", server.url}, 1, "loadaware tasks lists the tasks"},
+		"a mode":                   {[]string{"policy", "set", "pricing/load", "--mode", "on", "--url", server.url}, 1, "mode must be enforce, shadow or off"},
+		"edges":                    {[]string{"policy", "set", "pricing/load", "--bin-edges", "10GB"}, 2, "--bin-edges: "},
+		"too many words":           {[]string{"policy", "get", "pricing", "load", "x"}, 2, `"x" is not understood`},
+		"to train too many":        {[]string{"train", "pricing", "load", "x"}, 2, `"x" is not understood`},
+		"to train in a database":   {[]string{"train", "pricing", "load", "--database", "postgres://x"}, 2, "--database is for the learner"},
+		"to train nothing":         {[]string{"train", "--url", server.url}, 2, "name the task to train"},
+		"a learner of nothing":     {[]string{"train"}, 2, "a database that is ready"},
+	} {
+		code, out, complaints := invoke(t, "", c.args...)
+		assert.Equal(t, c.code, code, "%s: %s", claim, complaints)
+		assert.Empty(t, out, claim)
+		assert.Contains(t, complaints, c.says, claim)
+	}
+}
+
+func TestHelpOfTheVerbsOfAServer(t *testing.T) {
+	_, all, _ := invoke(t, "", "--help")
+	for _, verb := range []string{"tasks", "predict", "policy", "train", "import"} {
+		assert.Contains(t, all, "\n  "+verb)
+		code, out, _ := invoke(t, "", verb, "--help")
+		assert.Zero(t, code)
+		assert.Contains(t, out, "Usage: loadaware "+verb)
+		assert.Contains(t, out, "--url")
+	}
+}
+
+// A policy that is read and sent back unchanged stays what it was.
+func TestAPolicyIsSentAsItIsAnswered(t *testing.T) {
+	usual := sizing.Policy{}.WithDefaults()
+	answered := api.Policy{Mode: api.Mode(usual.Mode), RiskTarget: usual.RiskTarget, MaxLifts: *usual.MaxLifts, LimitRatio: usual.LimitRatio, Grid: api.Grid(usual.Grid)}
+	assert.Equal(t, api.PolicyRequest{}, policyRequest(&answered), "defaults follow those of the server")
+}

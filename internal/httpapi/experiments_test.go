@@ -1,0 +1,115 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/api"
+)
+
+// savedExperiment is a body of POST /experiments; SHA-256 of abc begins with ba7816bf
+// (FIPS 180-2, B.1).
+const savedExperiment = `{"name": %q, "fingerprint": "abcd", "parameters": {"seeds": 2}, "report": {"trace": "retail.csv"},
+	"rows": [{"task": "a", "family": "final"}, {"task": "a", "family": "svm"}, {"task": "b", "family": "final"}],
+	"models": [{"task": "a", "family": "serving", "blob": "YWJj"}]}`
+
+func TestAnExperimentIsReadAsItWasSaved(t *testing.T) {
+	w := newWorld(t, everybody)
+	for id, name := range []string{"first try", "50 % / half", "ünïcode"} {
+		a := w.do(http.MethodPost, "/experiments", fmt.Sprintf(savedExperiment, name))
+		require.Equal(t, http.StatusOK, a.status, "%s", a.body)
+		assert.JSONEq(t, fmt.Sprintf(`{"saved": true, "id": %d}`, id+1), string(a.body))
+
+		var byID, byName api.Experiment
+		w.do(http.MethodGet, fmt.Sprintf("/experiments/%d", id+1), "").into(&byID)
+		w.do(http.MethodGet, "/experiments/"+url.PathEscape(name)+"?blobs=true", "").into(&byName)
+		assert.Equal(t, name, *byID.Name)
+		assert.JSONEq(t, `{"seeds": 2}`, string(byID.Parameters))
+		assert.JSONEq(t, `{"trace": "retail.csv"}`, string(byID.Report))
+		assert.Nil(t, byID.Models[0].Blob)
+		assert.Equal(t, 3, byID.Models[0].Bytes)
+		assert.True(t, strings.HasPrefix(byID.Models[0].Sha256, "ba7816bf8f01"))
+		assert.Equal(t, "abc", string(*byName.Models[0].Blob))
+		byName.Models[0].Blob = nil
+		assert.Equal(t, byID, byName)
+	}
+}
+
+func TestExperimentsAreListedInPages(t *testing.T) {
+	w := newWorld(t, everybody)
+	assert.JSONEq(t, `{"experiments": [], "next_cursor": null}`, string(w.do(http.MethodGet, "/experiments", "").body))
+	for range 5 {
+		w.post("/experiments", `{}`)
+	}
+	w.post("/experiments", fmt.Sprintf(savedExperiment, "last"))
+	var ids []int64
+	cursor := ""
+	for range 10 {
+		var page api.ExperimentPage
+		w.do(http.MethodGet, "/experiments?limit=2&cursor="+cursor, "").into(&page)
+		for _, e := range page.Experiments {
+			ids = append(ids, e.ID)
+			if e.ID == 6 {
+				assert.Equal(t, []any{3, []string{"a", "b"}, []string{"final", "svm"}}, []any{e.Rows, e.Tasks, e.Families})
+			}
+		}
+		if page.NextCursor == nil {
+			break
+		}
+		cursor = *page.NextCursor
+	}
+	assert.Equal(t, []int64{6, 5, 4, 3, 2, 1}, ids)
+	for _, bad := range []string{"?limit=0", "?limit=1001", "?cursor=abc", "?cursor=-1"} {
+		assert.Equal(t, http.StatusUnprocessableEntity, w.do(http.MethodGet, "/experiments"+bad, "").status, bad)
+	}
+}
+
+func TestADryRunChecksAndStoresNothing(t *testing.T) {
+	w := newWorld(t, tokens(t, "admin:"+sha("a"), "observe:"+sha("o"), "admin@blue:"+sha("blue")))
+	w.post("/experiments", `{"name": "taken"}`, bearer("a"))
+	for body, c := range map[string]struct {
+		secret string
+		status int
+	}{
+		`{"name": "free"}`:               {"a", http.StatusOK},
+		`{}`:                             {"a", http.StatusOK},
+		`{"name": "taken"}`:              {"a", http.StatusConflict},
+		`{"name": "7"}`:                  {"a", http.StatusUnprocessableEntity},
+		`{"name": "of an observer"}`:     {"o", http.StatusForbidden},
+		`{"name": "of another's admin"}`: {"blue", http.StatusForbidden},
+		`{"name": "a\u0000b"}`:           {"a", http.StatusUnprocessableEntity},
+		`{"rows": {}}`:                   {"a", http.StatusUnprocessableEntity},
+		`{"parameters": []}`:             {"a", http.StatusUnprocessableEntity},
+		`{"unknown": 1}`:                 {"a", http.StatusUnprocessableEntity},
+		`{"models": [{"task": "a", "family": "b", "blob": ""}]}`: {"a", http.StatusUnprocessableEntity},
+	} {
+		for _, target := range []string{"/experiments?dry_run=true", "/experiments"} {
+			if c.status == http.StatusOK && target == "/experiments" {
+				continue
+			}
+			a := w.do(http.MethodPost, target, body, bearer(c.secret))
+			assert.Equal(t, c.status, a.status, "%s %s: %s", target, body, a.body)
+		}
+	}
+	var page api.ExperimentPage
+	w.do(http.MethodGet, "/experiments", "", bearer("a")).into(&page)
+	assert.Len(t, page.Experiments, 1, "only what was taken before")
+}
+
+func TestExperimentsKeepAnyJSON(t *testing.T) {
+	w := newWorld(t, everybody)
+	rows := []map[string]any{{"task": "a", "family": "f", "u_score": 1e-300, "bins_gb": []any{0.1, 1e300}, "note": "\u2028 ' \" \\"}}
+	body, err := json.Marshal(map[string]any{"rows": rows})
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, w.do(http.MethodPost, "/experiments", string(body)).status)
+	var got struct{ Rows []map[string]any }
+	w.do(http.MethodGet, "/experiments/1", "").into(&got)
+	assert.Equal(t, rows, got.Rows)
+}

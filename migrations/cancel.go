@@ -1,0 +1,61 @@
+package migrations
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// sessions are the connections of one run. golang-migrate takes no context, so an
+// interruption cancels the statements on the server.
+type sessions struct {
+	mu    sync.Mutex
+	conns []*pgx.Conn
+}
+
+func (s *sessions) add(conn *pgx.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns = append(s.conns, conn)
+}
+
+// cancelAfter runs do. From the end of ctx on it calls stop and cancels what the
+// sessions execute, until do returns.
+func (s *sessions) cancelAfter(ctx context.Context, stop func(), do func() error) error {
+	ended := make(chan struct{})
+	var canceller sync.WaitGroup
+	canceller.Go(func() {
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			stop()
+			s.cancel(ended)
+		}
+	})
+	err := do()
+	close(ended)
+	canceller.Wait()
+	return err
+}
+
+// cancel repeats the request with growing pauses, because one that arrives between two
+// statements has no effect. Errors are ignored: the next request may arrive.
+func (s *sessions) cancel(ended <-chan struct{}) {
+	for pause := 250 * time.Millisecond; ; pause *= 2 {
+		s.mu.Lock()
+		conns := append([]*pgx.Conn(nil), s.conns...)
+		s.mu.Unlock()
+		for _, conn := range conns {
+			ctx, stop := context.WithTimeout(context.Background(), time.Second)
+			_ = conn.PgConn().CancelRequest(ctx)
+			stop()
+		}
+		select {
+		case <-ended:
+			return
+		case <-time.After(pause):
+		}
+	}
+}
