@@ -115,7 +115,7 @@ type AuditEntry struct {
 	Reason    *string         `json:"reason"`
 	TaskID    string          `json:"task_id"`
 
-	// Who The name of a token, `anonymous`, `trainer` or `watchdog`.
+	// Who The name of a token, `anonymous`, `local` (a caller on loopback, where no tokens are asked for), `trainer` or `watchdog`.
 	Who string `json:"who"`
 }
 
