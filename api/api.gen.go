@@ -830,9 +830,7 @@ type TaskProfile struct {
 	Observations int    `json:"observations"`
 	Policy       Policy `json:"policy"`
 
-	// Requested Memory and CPU, each as a number or as a quantity.
-	//
-	// Example: {"cpu":"6","memory":"350Gi"}
+	// Requested The newest static request; null if none was reported.
 	Requested *Resources `json:"requested"`
 
 	// Risk What was promised of first tries, and what happened.

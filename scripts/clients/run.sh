@@ -10,7 +10,7 @@ set -Eeuo pipefail
 spec=$(realpath "${1:-$(dirname "$0")/../../openapi.yaml}")
 cd "$(dirname "$0")/../.."
 
-generator=7.25.0 # openapi-generator-cli, from Maven Central
+generator=${GENERATOR:-7.25.0} # openapi-generator-cli, from Maven Central
 dependency=org.apache.maven.plugins:maven-dependency-plugin:3.6.1
 bin=$PWD/bin/loadaware
 stories=$PWD/scripts/clients
