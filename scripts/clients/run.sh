@@ -5,7 +5,7 @@
 #
 #   make build && bash scripts/clients/run.sh [description; default openapi.yaml]
 #
-# ONLY="java go" runs some of them.
+# ONLY="java go" runs some of them; GENERATOR=7.14.0 takes another openapi-generator.
 set -Eeuo pipefail
 spec=$(realpath "${1:-$(dirname "$0")/../../openapi.yaml}")
 cd "$(dirname "$0")/../.."

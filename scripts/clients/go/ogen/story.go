@@ -69,7 +69,8 @@ func predict() {
 	answer := expect[*oas.Prediction](client.Predict(ctx, request))
 	check(answer.Source == oas.SourceRequested && answer.Mode == oas.ModeEnforce, "source %s, mode %s", answer.Source, answer.Mode)
 	check(int64(answer.Memory.Value.RequestBytes) == 8*gib && answer.CPU.Value.RequestCores == 2, "memory %+v", answer.Memory)
-	check(len(answer.LadderBytes) == 1 && int64(answer.LadderBytes[0]) == 8*gib, "ladder %v", answer.LadderBytes)
+	ladder := answer.LadderBytes.Value
+	check(len(ladder) == 1 && int64(ladder[0]) == 8*gib, "ladder %v", ladder)
 	check(answer.Risk.Promised.IsNull() && answer.Risk.Target == 0.015, "risk %+v", answer.Risk)
 	check(answer.Model.IsNull() && answer.Bins.IsNull() && answer.Shadow.IsNull(), "a model for an unknown task")
 
@@ -89,7 +90,7 @@ func predictWithAModel() {
 	model := answer.Model.Value
 	check(model.Version >= 1 && model.Observations > 100 && !model.TrainedAt.IsZero(), "model %+v", model)
 	check(answer.Risk.Promised.Value > 0 && answer.Risk.Promised.Value < 1, "risk %+v", answer.Risk)
-	check(answer.LadderBytes[0] == answer.Memory.Value.LimitBytes, "ladder %v", answer.LadderBytes)
+	check(answer.LadderBytes.Value[0] == answer.Memory.Value.LimitBytes, "ladder %v", answer.LadderBytes)
 	check(answer.Duration.Value.MedianSeconds <= answer.Duration.Value.P95Seconds, "duration %+v", answer.Duration)
 	sum := 0.0
 	for _, p := range answer.Bins.Value.Probabilities {
