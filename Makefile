@@ -16,7 +16,7 @@ CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/.
 
 export CGO_ENABLED ?= 0
 
-.PHONY: doctor fuzz soak bench-http backup-drill help run test build setup gen verify lint lint-python race e2e test-airflow chaos chaos-short bench-ml deploy-test peak peak-table check-image sbom vuln cover clean
+.PHONY: doctor fuzz soak bench-http backup-drill help run test build setup gen verify lint lint-python race e2e test-airflow test-clients lint-api chaos chaos-short bench-ml deploy-test peak peak-table check-image sbom vuln cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -64,6 +64,12 @@ e2e: setup build ## play one story with the built binary, from serve to retrain
 
 test-airflow: setup build ## run the provider's tests, and real DAGs with real Airflow 2.11 and 3, a fake Kubernetes and the built server
 	bash scripts/test-airflow.sh
+
+lint-api: ## check openapi.yaml with Spectral and Redocly (needs Node.js 20)
+	bash scripts/clients/lint.sh
+
+test-clients: setup build ## generate clients from openapi.yaml in four languages and run them against the built server (needs Node.js 20, Java 17, Maven)
+	bash scripts/clients/run.sh
 
 chaos: setup build ## kill, cut and starve it under load, and count (CHAOS=long or short, SEED=1, ONLY=overload,toxics); 40 minutes
 	go run ./scripts/chaos -form $(CHAOS) -seed $(SEED) -only "$(ONLY)"

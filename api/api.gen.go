@@ -43,6 +43,15 @@ const (
 	HealthStatusOk HealthStatus = "ok"
 )
 
+// Defines values for Verdict.
+const (
+	VerdictAtCap             Verdict = "at_cap"
+	VerdictAttemptsExhausted Verdict = "attempts_exhausted"
+	VerdictLeakSuspected     Verdict = "leak_suspected"
+	VerdictLift              Verdict = "lift"
+	VerdictNotMemory         Verdict = "not_memory"
+)
+
 // Defines values for Mode.
 const (
 	ModeEnforce Mode = "enforce"
@@ -83,15 +92,6 @@ const (
 	SourceRequested Source = "requested"
 )
 
-// Defines values for Verdict.
-const (
-	VerdictAtCap             Verdict = "at_cap"
-	VerdictAttemptsExhausted Verdict = "attempts_exhausted"
-	VerdictLeakSuspected     Verdict = "leak_suspected"
-	VerdictLift              Verdict = "lift"
-	VerdictNotMemory         Verdict = "not_memory"
-)
-
 // Activated defines model for Activated.
 type Activated struct {
 	Activated bool `json:"activated"`
@@ -115,7 +115,7 @@ type AuditEntry struct {
 	Reason    *string         `json:"reason"`
 	TaskID    string          `json:"task_id"`
 
-	// Who The name of a token, `anonymous`, `trainer` or `watchdog`.
+	// Who The name of a token, `anonymous`, `local` (a caller on loopback, where no tokens are asked for), `trainer` or `watchdog`.
 	Who string `json:"who"`
 }
 
@@ -252,8 +252,8 @@ type ExperimentSummary struct {
 
 // FailedMemory What the killed try had, as a number or as a quantity.
 type FailedMemory struct {
-	Memory      *MemoryQuantity `json:"memory,omitempty"`
-	MemoryBytes *MemoryBytes    `json:"memory_bytes,omitempty"`
+	Memory      *string `json:"memory,omitempty"`
+	MemoryBytes *int64  `json:"memory_bytes,omitempty"`
 }
 
 // FeatureField defines model for FeatureField.
@@ -269,22 +269,11 @@ type FeatureField struct {
 // FeatureFieldKind A name whose values are of several kinds is listed once for each; the kind of most runs is read.
 type FeatureFieldKind string
 
-// FeatureValue A number, a category, a date (`2020-01-03` or RFC 3339) or a bool; null is missing.
-type FeatureValue struct {
-	union json.RawMessage
-}
-
-// FeatureValue0 defines model for FeatureValue.0.
-type FeatureValue0 = float64
-
-// FeatureValue1 defines model for FeatureValue.1.
-type FeatureValue1 = string
-
-// FeatureValue2 defines model for FeatureValue.2.
-type FeatureValue2 = bool
-
-// Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value of another kind than
-// most values of its feature counts as missing.
+// Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value is a number, a boolean, a
+// category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means missing.
+// Arrays and objects are refused. A value of another kind than
+//
+//	most values of its feature counts as missing.
 //
 // Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
 type Features = json.RawMessage
@@ -353,6 +342,9 @@ type Lift struct {
 	Verdict Verdict `json:"verdict"`
 }
 
+// Verdict Only `lift` means try again.
+type Verdict string
+
 // LiftRequest The question after a kill.
 type LiftRequest struct {
 	// DagID 1 to 250 characters, any but control characters and '/'.
@@ -363,18 +355,24 @@ type LiftRequest struct {
 	// Failed What the killed try had, as a number or as a quantity.
 	Failed FailedMemory `json:"failed"`
 
-	// Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value of another kind than
-	// most values of its feature counts as missing.
+	// Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value is a number, a boolean, a
+	// category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means missing.
+	// Arrays and objects are refused. A value of another kind than
+	//   most values of its feature counts as missing.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
-	Features  Features        `json:"features,omitempty"`
-	MapIndex  *MapIndex       `json:"map_index,omitempty"`
-	MaxMemory *MemoryQuantity `json:"max_memory,omitempty"`
+	Features Features `json:"features,omitempty"`
+
+	// MapIndex Index of a mapped task; -1, for a task that is not mapped, if left out.
+	MapIndex  *int    `json:"map_index,omitempty"`
+	MaxMemory *string `json:"max_memory,omitempty"`
 
 	// MaxMemoryBytes The most that may be granted.
-	MaxMemoryBytes *MemoryBytes `json:"max_memory_bytes,omitempty"`
-	Namespace      *ID          `json:"namespace,omitempty"`
+	MaxMemoryBytes *int64 `json:"max_memory_bytes,omitempty"`
+
+	// Namespace `default` if left out.
+	Namespace *string `json:"namespace,omitempty"`
 
 	// Reason How it died; `oom_killed` if left out, since that is why one asks.
 	Reason *Outcome `json:"reason,omitempty"`
@@ -394,8 +392,8 @@ type LiftRequest struct {
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
 
-	// TryNumber The try that died.
-	TryNumber *TryNumber `json:"try_number,omitempty"`
+	// TryNumber The try that died; 1 if left out.
+	TryNumber *int `json:"try_number,omitempty"`
 }
 
 // MapIndex Index of a mapped task; -1 where it is not mapped.
@@ -473,42 +471,48 @@ type Observation struct {
 	Allocated *Resources `json:"allocated,omitempty"`
 
 	// CPUMaxCores The highest CPU use measured.
-	CPUMaxCores *CPUCores `json:"cpu_max_cores,omitempty"`
+	CPUMaxCores *float64 `json:"cpu_max_cores,omitempty"`
 
 	// DagID 1 to 250 characters, any but control characters and '/'.
 	//
 	// Example: predict_demand
 	DagID           ID       `json:"dag_id"`
-	DurationSeconds *Seconds `json:"duration_seconds,omitempty"`
+	DurationSeconds *float64 `json:"duration_seconds,omitempty"`
 
 	// EndedAt Between 1970 and 2200, not before `started_at`.
 	EndedAt *time.Time `json:"ended_at,omitempty"`
 
-	// Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value of another kind than
-	// most values of its feature counts as missing.
+	// Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value is a number, a boolean, a
+	// category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means missing.
+	// Arrays and objects are refused. A value of another kind than
+	//   most values of its feature counts as missing.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
-	Features Features  `json:"features,omitempty"`
-	MapIndex *MapIndex `json:"map_index,omitempty"`
+	Features Features `json:"features,omitempty"`
+
+	// MapIndex Index of a mapped task; -1, for a task that is not mapped, if left out.
+	MapIndex *int `json:"map_index,omitempty"`
 
 	// MemoryMax The measured peak as a quantity.
-	MemoryMax *MemoryQuantity `json:"memory_max,omitempty"`
+	MemoryMax *string `json:"memory_max,omitempty"`
 
 	// MemoryMaxBytes The measured peak.
-	MemoryMaxBytes *MemoryBytes `json:"memory_max_bytes,omitempty"`
+	MemoryMaxBytes *int64 `json:"memory_max_bytes,omitempty"`
 
 	// MemorySampledBytes The largest sample of a monitoring system that looks every so often, such as Prometheus: what was short between
 	// two looks is not in it. Beside `memory_max_bytes` it teaches how much such samples miss; alone it is raised by
 	// what was learned.
-	MemorySampledBytes *MemoryBytes `json:"memory_sampled_bytes,omitempty"`
-	Namespace          *ID          `json:"namespace,omitempty"`
+	MemorySampledBytes *int64 `json:"memory_sampled_bytes,omitempty"`
+
+	// Namespace `default` if left out.
+	Namespace *string `json:"namespace,omitempty"`
 
 	// Outcome `oom_killed`: by the kernel at its limit. `app_oom`: the program itself ran out of memory. `failed`: an error that has
 	// nothing to do with memory. `killed`: by a signal of unknown cause. `evicted`: the node took the pod away.
 	// `unschedulable`: the allocation fitted no node. Only the two OOMs prove that memory was short.
-	Outcome      Outcome       `json:"outcome"`
-	PredictionID *PredictionID `json:"prediction_id,omitempty"`
+	Outcome      Outcome `json:"outcome"`
+	PredictionID *string `json:"prediction_id,omitempty"`
 
 	// Requested Memory and CPU, each as a number or as a quantity.
 	//
@@ -526,8 +530,10 @@ type Observation struct {
 	// TaskID 1 to 250 characters, any but control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID    ID         `json:"task_id"`
-	TryNumber *TryNumber `json:"try_number,omitempty"`
+	TaskID ID `json:"task_id"`
+
+	// TryNumber Airflow's try number; 1 if left out.
+	TryNumber *int `json:"try_number,omitempty"`
 
 	// UsageSeries What a try used over time, in steps of equal width from its start on: the first lasts from 0 to `step_seconds`. It is
 	// kept beside the report, and nothing is learned from it yet.
@@ -570,18 +576,18 @@ type Policy struct {
 // PolicyRequest What people decide for a task.
 type PolicyRequest struct {
 	// BinEdgesBytes Ascending upper edges for grid bins.
-	BinEdgesBytes *[]int64        `json:"bin_edges_bytes,omitempty"`
-	Cap           *MemoryQuantity `json:"cap,omitempty"`
+	BinEdgesBytes *[]int64 `json:"bin_edges_bytes,omitempty"`
+	Cap           *string  `json:"cap,omitempty"`
 
 	// CapBytes Grant at most this; four times the larger of request and largest peak if left out.
-	CapBytes *MemoryBytes `json:"cap_bytes,omitempty"`
+	CapBytes *int64 `json:"cap_bytes,omitempty"`
 
 	// CPUUnmanaged Answer the requested CPU unchanged.
-	CPUUnmanaged *bool           `json:"cpu_unmanaged,omitempty"`
-	Floor        *MemoryQuantity `json:"floor,omitempty"`
+	CPUUnmanaged *bool   `json:"cpu_unmanaged,omitempty"`
+	Floor        *string `json:"floor,omitempty"`
 
 	// FloorBytes Grant at least this.
-	FloorBytes *MemoryBytes `json:"floor_bytes,omitempty"`
+	FloorBytes *int64 `json:"floor_bytes,omitempty"`
 
 	// Grid What amounts are granted on: fine (whole MiB; wastes least, and the default) or bins (rounded up to the upper edges below, else to those searched for the task).
 	Grid *Grid `json:"grid,omitempty"`
@@ -590,8 +596,10 @@ type PolicyRequest struct {
 	LimitRatio *float64 `json:"limit_ratio,omitempty"`
 
 	// MaxLifts How often one run is lifted, the last time to the cap; 3 if left out.
-	MaxLifts *int  `json:"max_lifts,omitempty"`
-	Mode     *Mode `json:"mode,omitempty"`
+	MaxLifts *int `json:"max_lifts,omitempty"`
+
+	// Mode As in the answer; `enforce` if left out.
+	Mode *Mode `json:"mode,omitempty"`
 
 	// NeverAboveRequested Never grant a first try more than the static request.
 	NeverAboveRequested *bool `json:"never_above_requested,omitempty"`
@@ -617,20 +625,26 @@ type PredictRequest struct {
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value of another kind than
-	// most values of its feature counts as missing.
+	// Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value is a number, a boolean, a
+	// category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means missing.
+	// Arrays and objects are refused. A value of another kind than
+	//   most values of its feature counts as missing.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
-	Features Features  `json:"features,omitempty"`
-	MapIndex *MapIndex `json:"map_index,omitempty"`
+	Features Features `json:"features,omitempty"`
+
+	// MapIndex Index of a mapped task; -1, for a task that is not mapped, if left out.
+	MapIndex *int `json:"map_index,omitempty"`
 
 	// MaxMemory `max_memory_bytes` as a quantity.
-	MaxMemory *MemoryQuantity `json:"max_memory,omitempty"`
+	MaxMemory *string `json:"max_memory,omitempty"`
 
 	// MaxMemoryBytes The most that may be granted, such as the largest node.
-	MaxMemoryBytes *MemoryBytes `json:"max_memory_bytes,omitempty"`
-	Namespace      *ID          `json:"namespace,omitempty"`
+	MaxMemoryBytes *int64 `json:"max_memory_bytes,omitempty"`
+
+	// Namespace `default` if left out.
+	Namespace *string `json:"namespace,omitempty"`
 
 	// Requested Memory and CPU, each as a number or as a quantity.
 	//
@@ -638,13 +652,15 @@ type PredictRequest struct {
 	Requested *Resources `json:"requested,omitempty"`
 
 	// RunID Left out: an ad-hoc look-up, which is no try.
-	RunID *RunID `json:"run_id,omitempty"`
+	RunID *string `json:"run_id,omitempty"`
 
 	// TaskID 1 to 250 characters, any but control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID    ID         `json:"task_id"`
-	TryNumber *TryNumber `json:"try_number,omitempty"`
+	TaskID ID `json:"task_id"`
+
+	// TryNumber Airflow's try number; 1 if left out.
+	TryNumber *int `json:"try_number,omitempty"`
 }
 
 // Prediction How much, and why.
@@ -807,10 +823,10 @@ type RecordedOrError struct {
 //
 // Example: {"cpu":"6","memory":"350Gi"}
 type Resources struct {
-	CPU         *CPUQuantity    `json:"cpu,omitempty"`
-	CPUCores    *CPUCores       `json:"cpu_cores,omitempty"`
-	Memory      *MemoryQuantity `json:"memory,omitempty"`
-	MemoryBytes *MemoryBytes    `json:"memory_bytes,omitempty"`
+	CPU         *string  `json:"cpu,omitempty"`
+	CPUCores    *float64 `json:"cpu_cores,omitempty"`
+	Memory      *string  `json:"memory,omitempty"`
+	MemoryBytes *int64   `json:"memory_bytes,omitempty"`
 }
 
 // Risk defines model for Risk.
@@ -859,7 +875,7 @@ type TaskKey struct {
 	DagID ID `json:"dag_id"`
 
 	// Namespace Tells Airflow deployments or tenants apart; `default` if left out.
-	Namespace *ID `json:"namespace,omitempty"`
+	Namespace *string `json:"namespace,omitempty"`
 
 	// TaskID 1 to 250 characters, any but control characters and '/'.
 	//
@@ -918,9 +934,7 @@ type TaskProfile struct {
 	// Quarantined Reports that are stored but change no allocation unless another report confirms them; absent if there are none.
 	Quarantined []Quarantined `json:"quarantined,omitempty"`
 
-	// Requested Memory and CPU, each as a number or as a quantity.
-	//
-	// Example: {"cpu":"6","memory":"350Gi"}
+	// Requested The newest static request; null if none was reported.
 	Requested *Resources `json:"requested"`
 
 	// Risk What was promised of first tries, and what happened.
@@ -982,9 +996,13 @@ type Try struct {
 	// DagID 1 to 250 characters, any but control characters and '/'.
 	//
 	// Example: predict_demand
-	DagID     ID        `json:"dag_id"`
-	MapIndex  *MapIndex `json:"map_index,omitempty"`
-	Namespace *ID       `json:"namespace,omitempty"`
+	DagID ID `json:"dag_id"`
+
+	// MapIndex Index of a mapped task; -1, for a task that is not mapped, if left out.
+	MapIndex *int `json:"map_index,omitempty"`
+
+	// Namespace `default` if left out.
+	Namespace *string `json:"namespace,omitempty"`
 
 	// RunID 1 to 250 characters, any but control characters.
 	//
@@ -994,8 +1012,10 @@ type Try struct {
 	// TaskID 1 to 250 characters, any but control characters and '/'.
 	//
 	// Example: predict_demand
-	TaskID    ID         `json:"task_id"`
-	TryNumber *TryNumber `json:"try_number,omitempty"`
+	TaskID ID `json:"task_id"`
+
+	// TryNumber Airflow's try number; 1 if left out.
+	TryNumber *int `json:"try_number,omitempty"`
 }
 
 // TryNumber Airflow's try number.
@@ -1013,9 +1033,6 @@ type UsageSeries struct {
 	// StepSeconds Width of a step.
 	StepSeconds float64 `json:"step_seconds"`
 }
-
-// Verdict Only `lift` means try again.
-type Verdict string
 
 // Voided defines model for Voided.
 type Voided struct {
@@ -1206,94 +1223,6 @@ type PutPolicyJSONRequestBody = PolicyRequest
 
 // RenameTaskJSONRequestBody defines body for RenameTask for application/json ContentType.
 type RenameTaskJSONRequestBody = TaskKey
-
-// AsFeatureValue0 returns the union data inside the FeatureValue as a FeatureValue0
-func (t FeatureValue) AsFeatureValue0() (FeatureValue0, error) {
-	var body FeatureValue0
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromFeatureValue0 overwrites any union data inside the FeatureValue as the provided FeatureValue0
-func (t *FeatureValue) FromFeatureValue0(v FeatureValue0) error {
-	b, err := json.Marshal(v)
-	t.union = b
-	return err
-}
-
-// MergeFeatureValue0 performs a merge with any union data inside the FeatureValue, using the provided FeatureValue0
-func (t *FeatureValue) MergeFeatureValue0(v FeatureValue0) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsFeatureValue1 returns the union data inside the FeatureValue as a FeatureValue1
-func (t FeatureValue) AsFeatureValue1() (FeatureValue1, error) {
-	var body FeatureValue1
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromFeatureValue1 overwrites any union data inside the FeatureValue as the provided FeatureValue1
-func (t *FeatureValue) FromFeatureValue1(v FeatureValue1) error {
-	b, err := json.Marshal(v)
-	t.union = b
-	return err
-}
-
-// MergeFeatureValue1 performs a merge with any union data inside the FeatureValue, using the provided FeatureValue1
-func (t *FeatureValue) MergeFeatureValue1(v FeatureValue1) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsFeatureValue2 returns the union data inside the FeatureValue as a FeatureValue2
-func (t FeatureValue) AsFeatureValue2() (FeatureValue2, error) {
-	var body FeatureValue2
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromFeatureValue2 overwrites any union data inside the FeatureValue as the provided FeatureValue2
-func (t *FeatureValue) FromFeatureValue2(v FeatureValue2) error {
-	b, err := json.Marshal(v)
-	t.union = b
-	return err
-}
-
-// MergeFeatureValue2 performs a merge with any union data inside the FeatureValue, using the provided FeatureValue2
-func (t *FeatureValue) MergeFeatureValue2(v FeatureValue2) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-func (t FeatureValue) MarshalJSON() ([]byte, error) {
-	b, err := t.union.MarshalJSON()
-	return b, err
-}
-
-func (t *FeatureValue) UnmarshalJSON(b []byte) error {
-	err := t.union.UnmarshalJSON(b)
-	return err
-}
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -2907,6 +2836,23 @@ func (response ListAudit200JSONResponse) VisitListAuditResponse(w http.ResponseW
 	return err
 }
 
+type ListAudit4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAudit4XXApplicationProblemPlusJSONResponse) VisitListAuditResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListAuditdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
 	StatusCode int
@@ -2973,6 +2919,23 @@ func (response ListExperiments200JSONResponse) VisitListExperimentsResponse(w ht
 	return err
 }
 
+type ListExperiments4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListExperiments4XXApplicationProblemPlusJSONResponse) VisitListExperimentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListExperimentsdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
 	StatusCode int
@@ -3029,6 +2992,23 @@ func (response SaveExperiment409ApplicationProblemPlusJSONResponse) VisitSaveExp
 	return err
 }
 
+type SaveExperiment4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SaveExperiment4XXApplicationProblemPlusJSONResponse) VisitSaveExperimentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type SaveExperimentdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
 	StatusCode int
@@ -3081,6 +3061,23 @@ func (response GetExperiment404ApplicationProblemPlusJSONResponse) VisitGetExper
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetExperiment4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetExperiment4XXApplicationProblemPlusJSONResponse) VisitGetExperimentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3161,6 +3158,23 @@ func (response Observe409ApplicationProblemPlusJSONResponse) VisitObserveRespons
 	return err
 }
 
+type Observe4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response Observe4XXApplicationProblemPlusJSONResponse) VisitObserveResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ObservedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
 	StatusCode int
@@ -3196,6 +3210,23 @@ func (response ObserveBatch200JSONResponse) VisitObserveBatchResponse(w http.Res
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ObserveBatch4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ObserveBatch4XXApplicationProblemPlusJSONResponse) VisitObserveBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3251,6 +3282,23 @@ func (response VoidObservation404ApplicationProblemPlusJSONResponse) VisitVoidOb
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type VoidObservation4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response VoidObservation4XXApplicationProblemPlusJSONResponse) VisitVoidObservationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3337,6 +3385,23 @@ func (response PredictByQuery404ApplicationProblemPlusJSONResponse) VisitPredict
 	return err
 }
 
+type PredictByQuery4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PredictByQuery4XXApplicationProblemPlusJSONResponse) VisitPredictByQueryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type PredictByQuerydefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
 	StatusCode int
@@ -3392,6 +3457,23 @@ func (response Predict404ApplicationProblemPlusJSONResponse) VisitPredictRespons
 	return err
 }
 
+type Predict4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response Predict4XXApplicationProblemPlusJSONResponse) VisitPredictResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type PredictdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
 	StatusCode int
@@ -3427,6 +3509,23 @@ func (response PredictBatch200JSONResponse) VisitPredictBatchResponse(w http.Res
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PredictBatch4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PredictBatch4XXApplicationProblemPlusJSONResponse) VisitPredictBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3482,6 +3581,23 @@ func (response GetReceipt404ApplicationProblemPlusJSONResponse) VisitGetReceiptR
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetReceipt4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetReceipt4XXApplicationProblemPlusJSONResponse) VisitGetReceiptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3560,6 +3676,23 @@ func (response RetryLift200JSONResponse) VisitRetryLiftResponse(w http.ResponseW
 	return err
 }
 
+type RetryLift4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RetryLift4XXApplicationProblemPlusJSONResponse) VisitRetryLiftResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RetryLiftdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
 	StatusCode int
@@ -3595,6 +3728,23 @@ func (response ListTasks200JSONResponse) VisitListTasksResponse(w http.ResponseW
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTasks4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListTasks4XXApplicationProblemPlusJSONResponse) VisitListTasksResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3646,6 +3796,23 @@ func (response DeleteTask404ApplicationProblemPlusJSONResponse) VisitDeleteTaskR
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteTask4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteTask4XXApplicationProblemPlusJSONResponse) VisitDeleteTaskResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3707,6 +3874,23 @@ func (response GetTask404ApplicationProblemPlusJSONResponse) VisitGetTaskRespons
 	return err
 }
 
+type GetTask4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetTask4XXApplicationProblemPlusJSONResponse) VisitGetTaskResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetTaskdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
 	StatusCode int
@@ -3760,6 +3944,23 @@ func (response ListModels404ApplicationProblemPlusJSONResponse) VisitListModelsR
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModels4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListModels4XXApplicationProblemPlusJSONResponse) VisitListModelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3838,6 +4039,23 @@ func (response ActivateModel409ApplicationProblemPlusJSONResponse) VisitActivate
 	return err
 }
 
+type ActivateModel4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ActivateModel4XXApplicationProblemPlusJSONResponse) VisitActivateModelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ActivateModeldefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
 	StatusCode int
@@ -3885,6 +4103,23 @@ func (response UnpinModel404ApplicationProblemPlusJSONResponse) VisitUnpinModelR
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UnpinModel4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UnpinModel4XXApplicationProblemPlusJSONResponse) VisitUnpinModelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3946,6 +4181,23 @@ func (response GetPolicy404ApplicationProblemPlusJSONResponse) VisitGetPolicyRes
 	return err
 }
 
+type GetPolicy4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetPolicy4XXApplicationProblemPlusJSONResponse) VisitGetPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetPolicydefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
 	StatusCode int
@@ -3984,6 +4236,23 @@ func (response PutPolicy200JSONResponse) VisitPutPolicyResponse(w http.ResponseW
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutPolicy4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PutPolicy4XXApplicationProblemPlusJSONResponse) VisitPutPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -4062,6 +4331,23 @@ func (response RenameTask409ApplicationProblemPlusJSONResponse) VisitRenameTaskR
 	return err
 }
 
+type RenameTask4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RenameTask4XXApplicationProblemPlusJSONResponse) VisitRenameTaskResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RenameTaskdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
 	StatusCode int
@@ -4119,6 +4405,23 @@ func (response GetSeries404ApplicationProblemPlusJSONResponse) VisitGetSeriesRes
 	return err
 }
 
+type GetSeries4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetSeries4XXApplicationProblemPlusJSONResponse) VisitGetSeriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetSeriesdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
 	StatusCode int
@@ -4172,6 +4475,23 @@ func (response TrainTask404ApplicationProblemPlusJSONResponse) VisitTrainTaskRes
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TrainTask4XXApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response TrainTask4XXApplicationProblemPlusJSONResponse) VisitTrainTaskResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
 }

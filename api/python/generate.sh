@@ -16,7 +16,20 @@ if ! cmp -s "$pins" "$venv/installed.txt"; then
 	"$venv/bin/pip" install --quiet --disable-pip-version-check -r "$pins"
 	cp "$pins" "$venv/installed.txt"
 fi
+# Properties that every answer has are required in this client, also where they may be null.
+"$venv/bin/python" - "$here/../../openapi.yaml" "$venv/openapi.yaml" <<'PYTHON'
+import sys
+from ruamel.yaml import YAML
+
+yaml = YAML()
+with open(sys.argv[1]) as f:
+    spec = yaml.load(f)
+for schema in spec["components"]["schemas"].values():
+    schema.get("required", []).extend(schema.get("x-always-present", []))
+with open(sys.argv[2], "w") as f:
+    yaml.dump(spec, f)
+PYTHON
 PATH=$venv/bin:$PATH openapi-python-client generate --meta none --overwrite \
-	--path "$here/../../openapi.yaml" --config "$here/generate.yaml" --output-path "$out" >"$venv/log" 2>&1 ||
+	--path "$venv/openapi.yaml" --config "$here/generate.yaml" --output-path "$out" >"$venv/log" 2>&1 ||
 	{ cat "$venv/log" >&2; exit 1; }
 : >"$out/py.typed" # the generator writes it only with a pyproject of its own

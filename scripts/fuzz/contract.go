@@ -39,6 +39,12 @@ func operations() ([]operation, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, schema := range spec.Components.Schemas {
+		always, _ := schema.Value.Extensions["x-always-present"].([]any)
+		for _, property := range always {
+			schema.Value.Required = append(schema.Value.Required, fmt.Sprint(property))
+		}
+	}
 	if err := spec.Validate(context.Background()); err != nil {
 		return nil, err
 	}

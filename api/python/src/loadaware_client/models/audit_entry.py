@@ -21,7 +21,8 @@ class AuditEntry:
     Attributes:
         id (int):
         at (datetime.datetime):
-        who (str): The name of a token, `anonymous`, `trainer` or `watchdog`.
+        who (str): The name of a token, `anonymous`, `local` (a caller on loopback, where no tokens are asked for),
+            `trainer` or `watchdog`.
         action (str): `policy changed`, `model activated`, `model rolled back`, `model withdrawn`, `model unpinned`,
             `task deleted` or `task renamed`.
         namespace (str):

@@ -26,13 +26,16 @@ class LiftRequest:
         task_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
         run_id (str): 1 to 250 characters, any but control characters. Example: scheduled__2020-01-03T00:00:00+00:00.
         failed (FailedMemory): What the killed try had, as a number or as a quantity.
-        namespace (None | str | Unset):
-        map_index (int | None | Unset):
-        try_number (int | None | Unset): The try that died.
+        namespace (None | str | Unset): `default` if left out.
+        map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if left out.
+        try_number (int | None | Unset): The try that died; 1 if left out.
         reason (None | Outcome | Unset): How it died; `oom_killed` if left out, since that is why one asks.
         features (FeaturesType0 | None | Unset): What is known before launch, by name (1 to 100 characters, at most 200
-            names). A value of another kind than
-            most values of its feature counts as missing.
+            names). A value is a number, a boolean, a
+            category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
+            missing.
+            Arrays and objects are refused. A value of another kind than
+              most values of its feature counts as missing.
              Example: {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}.
         requested (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:
             {'memory': '350Gi', 'cpu': '6'}.

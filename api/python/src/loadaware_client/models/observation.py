@@ -31,9 +31,9 @@ class Observation:
             `failed`: an error that has
             nothing to do with memory. `killed`: by a signal of unknown cause. `evicted`: the node took the pod away.
             `unschedulable`: the allocation fitted no node. Only the two OOMs prove that memory was short.
-        namespace (None | str | Unset):
-        map_index (int | None | Unset):
-        try_number (int | None | Unset):
+        namespace (None | str | Unset): `default` if left out.
+        map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if left out.
+        try_number (int | None | Unset): Airflow's try number; 1 if left out.
         memory_max_bytes (int | None | Unset): The measured peak.
         memory_max (None | str | Unset): The measured peak as a quantity.
         memory_sampled_bytes (int | None | Unset): The largest sample of a monitoring system that looks every so often,
@@ -49,8 +49,11 @@ class Observation:
         requested (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:
             {'memory': '350Gi', 'cpu': '6'}.
         features (FeaturesType0 | None | Unset): What is known before launch, by name (1 to 100 characters, at most 200
-            names). A value of another kind than
-            most values of its feature counts as missing.
+            names). A value is a number, a boolean, a
+            category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
+            missing.
+            Arrays and objects are refused. A value of another kind than
+              most values of its feature counts as missing.
              Example: {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}.
         prediction_id (None | str | Unset):
         usage_series (None | Unset | UsageSeriesType0): What a try used over time, in steps of equal width from its

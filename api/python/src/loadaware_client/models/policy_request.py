@@ -17,7 +17,7 @@ class PolicyRequest:
     """What people decide for a task.
 
     Attributes:
-        mode (Mode | None | Unset):
+        mode (Mode | None | Unset): As in the answer; `enforce` if left out.
         floor_bytes (int | None | Unset): Grant at least this.
         floor (None | str | Unset):
         cap_bytes (int | None | Unset): Grant at most this; four times the larger of request and largest peak if left

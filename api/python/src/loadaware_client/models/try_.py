@@ -18,9 +18,9 @@ class Try:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
         task_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
         run_id (str): 1 to 250 characters, any but control characters. Example: scheduled__2020-01-03T00:00:00+00:00.
-        namespace (None | str | Unset):
-        map_index (int | None | Unset):
-        try_number (int | None | Unset):
+        namespace (None | str | Unset): `default` if left out.
+        map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if left out.
+        try_number (int | None | Unset): Airflow's try number; 1 if left out.
     """
 
     dag_id: str

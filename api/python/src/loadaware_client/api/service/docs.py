@@ -44,6 +44,8 @@ def sync_detailed(
 ) -> Response[str]:
     """This document, for reading
 
+     The same description as one HTML page, with the examples.
+
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
@@ -67,6 +69,8 @@ def sync(
 ) -> str | None:
     """This document, for reading
 
+     The same description as one HTML page, with the examples.
+
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
@@ -85,6 +89,8 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
 ) -> Response[str]:
     """This document, for reading
+
+     The same description as one HTML page, with the examples.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -106,6 +112,8 @@ async def asyncio(
     client: AuthenticatedClient | Client,
 ) -> str | None:
     """This document, for reading
+
+     The same description as one HTML page, with the examples.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

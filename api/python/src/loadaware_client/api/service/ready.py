@@ -51,6 +51,9 @@ def sync_detailed(
 ) -> Response[Readiness]:
     """Predictions can be answered
 
+     A readiness probe. A server that cannot reach its database stays ready, because predictions come
+    from memory; `observe` then says `unavailable`.
+
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
@@ -74,6 +77,9 @@ def sync(
 ) -> Readiness | None:
     """Predictions can be answered
 
+     A readiness probe. A server that cannot reach its database stays ready, because predictions come
+    from memory; `observe` then says `unavailable`.
+
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
@@ -92,6 +98,9 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
 ) -> Response[Readiness]:
     """Predictions can be answered
+
+     A readiness probe. A server that cannot reach its database stays ready, because predictions come
+    from memory; `observe` then says `unavailable`.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -113,6 +122,9 @@ async def asyncio(
     client: AuthenticatedClient | Client,
 ) -> Readiness | None:
     """Predictions can be answered
+
+     A readiness probe. A server that cannot reach its database stays ready, because predictions come
+    from memory; `observe` then says `unavailable`.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

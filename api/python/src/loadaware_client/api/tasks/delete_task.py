@@ -44,6 +44,11 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
 
         return response_404
 
+    if 400 <= response.status_code <= 499:
+        response_4xx = Problem.from_dict(response.json())
+
+        return response_4xx
+
     response_default = Problem.from_dict(response.json())
 
     return response_default
@@ -66,6 +71,8 @@ def sync_detailed(
     namespace: str | Unset = UNSET,
 ) -> Response[Any | Problem]:
     """Forget a task and all that is stored of it
+
+     Reports, predictions, models and policy are deleted. An entry in `GET /audit` remains.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
@@ -105,6 +112,8 @@ def sync(
 ) -> Any | Problem | None:
     """Forget a task and all that is stored of it
 
+     Reports, predictions, models and policy are deleted. An entry in `GET /audit` remains.
+
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
             predict_demand.
@@ -137,6 +146,8 @@ async def asyncio_detailed(
     namespace: str | Unset = UNSET,
 ) -> Response[Any | Problem]:
     """Forget a task and all that is stored of it
+
+     Reports, predictions, models and policy are deleted. An entry in `GET /audit` remains.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
@@ -173,6 +184,8 @@ async def asyncio(
     namespace: str | Unset = UNSET,
 ) -> Any | Problem | None:
     """Forget a task and all that is stored of it
+
+     Reports, predictions, models and policy are deleted. An entry in `GET /audit` remains.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:

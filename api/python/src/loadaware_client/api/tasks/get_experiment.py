@@ -44,6 +44,11 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
 
         return response_404
 
+    if 400 <= response.status_code <= 499:
+        response_4xx = Problem.from_dict(response.json())
+
+        return response_4xx
+
     response_default = Problem.from_dict(response.json())
 
     return response_default
@@ -67,6 +72,10 @@ def sync_detailed(
     blobs: bool | Unset = False,
 ) -> Response[Experiment | Problem]:
     """One stored experiment
+
+     Parameters, results by task, family and seed, and the report as it was saved. The bytes of its
+    models are left out
+    unless `blobs` asks for them.
 
     Args:
         experiment (str):
@@ -100,6 +109,10 @@ def sync(
 ) -> Experiment | Problem | None:
     """One stored experiment
 
+     Parameters, results by task, family and seed, and the report as it was saved. The bytes of its
+    models are left out
+    unless `blobs` asks for them.
+
     Args:
         experiment (str):
         blobs (bool | Unset):  Default: False.
@@ -126,6 +139,10 @@ async def asyncio_detailed(
     blobs: bool | Unset = False,
 ) -> Response[Experiment | Problem]:
     """One stored experiment
+
+     Parameters, results by task, family and seed, and the report as it was saved. The bytes of its
+    models are left out
+    unless `blobs` asks for them.
 
     Args:
         experiment (str):
@@ -156,6 +173,10 @@ async def asyncio(
     blobs: bool | Unset = False,
 ) -> Experiment | Problem | None:
     """One stored experiment
+
+     Parameters, results by task, family and seed, and the report as it was saved. The bytes of its
+    models are left out
+    unless `blobs` asks for them.
 
     Args:
         experiment (str):

@@ -46,6 +46,11 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
 
         return response_404
 
+    if 400 <= response.status_code <= 499:
+        response_4xx = Problem.from_dict(response.json())
+
+        return response_4xx
+
     response_default = Problem.from_dict(response.json())
 
     return response_default
@@ -68,6 +73,8 @@ def sync_detailed(
     namespace: str | Unset = UNSET,
 ) -> Response[Policy | Problem]:
     """What people decided for the task, defaults filled in
+
+     The policy in force, as the answers to predictions apply it.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
@@ -107,6 +114,8 @@ def sync(
 ) -> Policy | Problem | None:
     """What people decided for the task, defaults filled in
 
+     The policy in force, as the answers to predictions apply it.
+
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
             predict_demand.
@@ -139,6 +148,8 @@ async def asyncio_detailed(
     namespace: str | Unset = UNSET,
 ) -> Response[Policy | Problem]:
     """What people decided for the task, defaults filled in
+
+     The policy in force, as the answers to predictions apply it.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
@@ -175,6 +186,8 @@ async def asyncio(
     namespace: str | Unset = UNSET,
 ) -> Policy | Problem | None:
     """What people decided for the task, defaults filled in
+
+     The policy in force, as the answers to predictions apply it.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:

@@ -46,6 +46,11 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
 
         return response_404
 
+    if 400 <= response.status_code <= 499:
+        response_4xx = Problem.from_dict(response.json())
+
+        return response_4xx
+
     response_default = Problem.from_dict(response.json())
 
     return response_default
@@ -70,6 +75,9 @@ def sync_detailed(
     namespace: str | Unset = UNSET,
 ) -> Response[Problem | TaskProfile]:
     """What is known of one task
+
+     Statistics of its runs, its features, policy, active model and the risk that was promised and
+    realised.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
@@ -109,6 +117,9 @@ def sync(
 ) -> Problem | TaskProfile | None:
     """What is known of one task
 
+     Statistics of its runs, its features, policy, active model and the risk that was promised and
+    realised.
+
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
             predict_demand.
@@ -141,6 +152,9 @@ async def asyncio_detailed(
     namespace: str | Unset = UNSET,
 ) -> Response[Problem | TaskProfile]:
     """What is known of one task
+
+     Statistics of its runs, its features, policy, active model and the risk that was promised and
+    realised.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
@@ -177,6 +191,9 @@ async def asyncio(
     namespace: str | Unset = UNSET,
 ) -> Problem | TaskProfile | None:
     """What is known of one task
+
+     Statistics of its runs, its features, policy, active model and the risk that was promised and
+    realised.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:

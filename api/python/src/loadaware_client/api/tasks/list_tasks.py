@@ -41,6 +41,11 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
 
         return response_200
 
+    if 400 <= response.status_code <= 499:
+        response_4xx = Problem.from_dict(response.json())
+
+        return response_4xx
+
     response_default = Problem.from_dict(response.json())
 
     return response_default
@@ -63,6 +68,8 @@ def sync_detailed(
     cursor: str | Unset = UNSET,
 ) -> Response[Problem | TaskPage]:
     """The tasks, ordered by namespace, DAG and task
+
+     A page at a time. A token that is limited to a namespace or a prefix sees only its own tasks.
 
     Args:
         namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
@@ -100,6 +107,8 @@ def sync(
 ) -> Problem | TaskPage | None:
     """The tasks, ordered by namespace, DAG and task
 
+     A page at a time. A token that is limited to a namespace or a prefix sees only its own tasks.
+
     Args:
         namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
             predict_demand.
@@ -130,6 +139,8 @@ async def asyncio_detailed(
     cursor: str | Unset = UNSET,
 ) -> Response[Problem | TaskPage]:
     """The tasks, ordered by namespace, DAG and task
+
+     A page at a time. A token that is limited to a namespace or a prefix sees only its own tasks.
 
     Args:
         namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
@@ -164,6 +175,8 @@ async def asyncio(
     cursor: str | Unset = UNSET,
 ) -> Problem | TaskPage | None:
     """The tasks, ordered by namespace, DAG and task
+
+     A page at a time. A token that is limited to a namespace or a prefix sees only its own tasks.
 
     Args:
         namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:

@@ -58,6 +58,11 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
 
         return response_409
 
+    if 400 <= response.status_code <= 499:
+        response_4xx = Problem.from_dict(response.json())
+
+        return response_4xx
+
     response_default = Problem.from_dict(response.json())
 
     return response_default
@@ -81,6 +86,9 @@ def sync_detailed(
     namespace: str | Unset = UNSET,
 ) -> Response[Problem | TaskKey]:
     """Move all that is stored of a task to another name
+
+     Reports, predictions, models and policy move to the name in the body. 409 if a task of that name
+    exists.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
@@ -123,6 +131,9 @@ def sync(
 ) -> Problem | TaskKey | None:
     """Move all that is stored of a task to another name
 
+     Reports, predictions, models and policy move to the name in the body. 409 if a task of that name
+    exists.
+
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
             predict_demand.
@@ -158,6 +169,9 @@ async def asyncio_detailed(
     namespace: str | Unset = UNSET,
 ) -> Response[Problem | TaskKey]:
     """Move all that is stored of a task to another name
+
+     Reports, predictions, models and policy move to the name in the body. 409 if a task of that name
+    exists.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
@@ -197,6 +211,9 @@ async def asyncio(
     namespace: str | Unset = UNSET,
 ) -> Problem | TaskKey | None:
     """Move all that is stored of a task to another name
+
+     Reports, predictions, models and policy move to the name in the body. 409 if a task of that name
+    exists.
 
     Args:
         dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:

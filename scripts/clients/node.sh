@@ -1,0 +1,9 @@
+# node.sh installs the pinned npm packages of scripts/clients/node into .cache/clients/node,
+# once per lock file. It is sourced from the root of the repository and sets node.
+node=$PWD/.cache/clients/node
+mkdir -p "$node"
+if ! cmp -s scripts/clients/node/package-lock.json "$node/installed.json"; then
+	cp scripts/clients/node/package.json scripts/clients/node/package-lock.json "$node"
+	(cd "$node" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+	cp scripts/clients/node/package-lock.json "$node/installed.json"
+fi
