@@ -46,3 +46,19 @@ func TestAnAnswerWarnsOfWhatWasTaken(t *testing.T) {
 	assert.EqualValues(t, 2000, profile.Quarantined[0].Bytes)
 	assert.Contains(t, profile.Quarantined[0].Detail, "1/1073742")
 }
+
+func TestAnAnswerWarnsOfAFeatureOfAnotherKind(t *testing.T) {
+	w := newWorld(t, everybody)
+	report := func(run, rows string) (a warned) {
+		w.post("/observe", `{"dag_id": "d", "task_id": "kinds", "run_id": "`+run+`", "outcome": "success", "memory_max_bytes": 1000000000,
+			"features": {"rows": `+rows+`}}`).into(&a)
+		return a
+	}
+	for _, run := range []string{"1", "2", "3"} {
+		assert.Empty(t, report(run, run+"00").Warnings)
+	}
+	odd := report("4", `"n/a"`)
+	require.Len(t, odd.Warnings, 1)
+	assert.Equal(t, "features.rows", odd.Warnings[0].Field)
+	assert.Contains(t, odd.Warnings[0].Detail, `"n/a" is a category, and this feature is a number`)
+}

@@ -8,9 +8,13 @@ import (
 )
 
 // warnings collects what looks wrong about a report that was stored. Every check of
-// one report adds to it. told is nil where the model does not learn the report now.
+// one report adds to it. t is nil where nothing new was stored; told is nil where the model does not learn the report now.
 func (s *Service) warnings(o *sizing.Observation, t *task, told *fitting.Told, now time.Time) []sizing.FieldError {
 	all := o.Warnings(now)
+	if t == nil {
+		return all
+	}
+	all = append(all, t.oddFeatures(o.Features)...)
 	if told == nil {
 		return all
 	}
@@ -48,4 +52,11 @@ func (t *task) doubt(told *fitting.Told) string {
 		return ""
 	}
 	return t.model.Doubt(*told)
+}
+
+// oddFeatures are the features that the task's model does not use as they were sent.
+func (t *task) oddFeatures(f sizing.Features) []sizing.FieldError {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.model.Warnings(f)
 }
