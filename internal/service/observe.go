@@ -47,7 +47,7 @@ func (s *Service) Observe(ctx context.Context, told []sizing.Observation) ([]siz
 		if atOnce {
 			results[place[i]].Warnings = s.warnings(&valid[i], t, told, now)
 		} else {
-			results[place[i]].Warnings = s.warnings(&valid[i], nil, nil, now)
+			results[place[i]].Warnings = s.warnings(&valid[i], t, nil, now)
 		}
 		switch {
 		case told == nil:

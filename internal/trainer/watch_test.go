@@ -121,6 +121,11 @@ func shrink(m *fitting.Model) {
 		m.Experts.Ledger[i].Log += math.Log(less)
 	}
 	m.Experts.MaxPeak *= less
+	for _, g := range m.Models.Groups {
+		for i := range g.Newest {
+			g.Newest[i] *= less
+		}
+	}
 }
 
 // promoteBad publishes a copy of the active model whose allocations are three tenths,
