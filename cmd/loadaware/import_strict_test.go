@@ -14,7 +14,7 @@ func TestAStrictImportStoresAllRowsOrNone(t *testing.T) {
 	server := startServer(t, database(t))
 	good, bad := filepath.Join(t.TempDir(), "good.csv"), filepath.Join(t.TempDir(), "bad.csv")
 	header, _, _ := strings.Cut(goodAndBad, "\n")
-	require.NoError(t, os.WriteFile(good, []byte(header+"\netl,load,r1,1000,\netl,load,r3,3000,\n"), 0o600))
+	require.NoError(t, os.WriteFile(good, []byte(header+"\netl,load,r1,1000000000,\netl,load,r3,3000000000,\n"), 0o600))
 	require.NoError(t, os.WriteFile(bad, []byte(goodAndBad), 0o600))
 	for claim, c := range map[string]struct {
 		in   string
@@ -35,12 +35,12 @@ func TestAStrictImportStoresAllRowsOrNone(t *testing.T) {
 		assert.NotEmpty(t, complaints, claim)
 	}
 	assert.Equal(t, 0, server.observations("etl", "load"))
-	code, out, complaints := invoke(t, header+"\netl,load,r9,1000,\n", "import", "--strict", "--url", server.url, good, "-")
+	code, out, complaints := invoke(t, header+"\netl,load,r9,1000000000,\n", "import", "--strict", "--url", server.url, good, "-")
 	assert.Zero(t, code, complaints)
 	assert.Equal(t, "3 rows read: 3 new, 0 already there, 0 amended, 0 refused\n", out)
 
 	// What only the server can tell ends the import with its batch.
-	conflict := header + "\netl,load,r1,7,\netl,load,r10,1000,\n"
+	conflict := header + "\netl,load,r1,7,\netl,load,r10,1000000000,\n"
 	code, out, complaints = invoke(t, conflict, "import", "--strict", "--batch", "1", "--url", server.url, "-")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, out, "0 new")

@@ -17,6 +17,7 @@ type importWarnings struct {
 	rows   int // of the whole import, with at least one warning
 	said   []string
 	unsaid int // rows whose warnings are not in said
+	kinds  featureKinds
 }
 
 func (w *importWarnings) add(place string, all []sizing.FieldError) {
@@ -41,12 +42,23 @@ func (w *importWarnings) print(to io.Writer, name string) {
 	if w.unsaid > 0 {
 		fmt.Fprintf(to, "%s: and %d more rows with warnings\n", name, w.unsaid)
 	}
-	w.said, w.unsaid = nil, 0
+	kinds := w.kinds.warnings()
+	for _, one := range kinds[:min(len(kinds), warningsSaid)] {
+		fmt.Fprintf(to, "%s: %s\n", name, one)
+	}
+	if more := len(kinds) - warningsSaid; more > 0 {
+		fmt.Fprintf(to, "%s: and %d more features with values of several kinds\n", name, more)
+	}
+	w.said, w.unsaid, w.kinds = nil, 0, nil
 }
 
 // warn takes in what looks wrong about one observation. A server says so itself; it
 // knows the task.
 func (i *importing) warn(o *sizing.Observation, r *sizing.Recorded, place string) {
+	if i.warnings.kinds == nil {
+		i.warnings.kinds = featureKinds{}
+	}
+	i.warnings.kinds.add(o, place)
 	if _, byServer := i.into.(*serverRecorder); byServer {
 		i.warnings.add(place, r.Warnings)
 		return

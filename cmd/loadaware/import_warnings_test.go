@@ -37,3 +37,20 @@ func TestImplausibleRowsAreImportedWithAWarning(t *testing.T) {
 	}
 	assert.Equal(t, 26, server.observations("etl", "load"))
 }
+
+func TestValuesOfTheLesserKindAreNamed(t *testing.T) {
+	text := "dag_id,task_id,run_id,memory_max_bytes,feature.rows,feature.day\n"
+	for n := range 30 {
+		rows, day := fmt.Sprint(n), "2020-01-03"
+		switch n {
+		case 7, 11:
+			rows = "n/a"
+		case 12:
+			rows = "true" // a number can be read from it
+		}
+		text += fmt.Sprintf("etl,load,r%d,1500000000,%s,%s\n", n, rows, day)
+	}
+	code, _, complaints := invoke(t, text, "import", "--dry-run", "-")
+	assert.Equal(t, 0, code, complaints)
+	assert.Equal(t, "-: line 9: warning: feature.rows of etl/load: 2 of 30 values are of kind category, most are of kind number: the former count as missing\n", complaints)
+}
