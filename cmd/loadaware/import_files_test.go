@@ -46,9 +46,9 @@ func cutGzip(t *testing.T) string {
 
 func TestAFileThatCannotBeReadIsNamedAndTheOthersAreImported(t *testing.T) {
 	in := folderOf(t, map[string]string{
-		"good.csv": csvHeader + "d,good,r,1000\n", "later.csv": csvHeader + "d,later,r,1000\n",
+		"good.csv": csvHeader + "d,good,r,1000000000\n", "later.csv": csvHeader + "d,later,r,1000000000\n",
 		"header.csv": csvHeader, "empty.csv": "", "unknown.csv": "dag,task\n1,2\n", "cut.csv.gz": cutGzip(t),
-		"refused.csv": csvHeader + "d,refused,,1000\n",
+		"refused.csv": csvHeader + "d,refused,,1000000000\n",
 	})
 	for claim, c := range map[string]struct {
 		files []string
