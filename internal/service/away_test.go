@@ -106,6 +106,8 @@ func TestAFirstTryNeverTouchesTheDatabase(t *testing.T) {
 func TestALaterTryDoesNotWaitLongForADatabaseThatIsStuck(t *testing.T) {
 	r := newReplica(t)
 	r.taught("load", 40)
+	hasty := join(t, r.dsn, service.Config{LaterTryRead: 50 * time.Millisecond}).start()
+	hasty.answer(ask("load", "r")) // the first question of a task opens its model
 	conn, err := pgx.Connect(t.Context(), r.dsn)
 	require.NoError(t, err)
 	defer conn.Close(context.Background())
@@ -115,10 +117,10 @@ func TestALaterTryDoesNotWaitLongForADatabaseThatIsStuck(t *testing.T) {
 	require.NoError(t, err)
 	// The lock is never given back.
 	within(t, func() {
-		assert.Equal(t, sizing.FromModel, r.answer(later(ask("load", "r"), 2)).Source)
-		lift := r.lift(ask("load", "s"), 2*gib)
+		assert.Equal(t, sizing.FromModel, hasty.answer(later(ask("load", "r"), 2)).Source)
+		lift := hasty.lift(ask("load", "s"), 2*gib)
 		assert.True(t, lift.Retry)
-		assert.Equal(t, lift.Memory, r.answer(later(ask("load", "s"), 2)).Memory)
+		assert.Equal(t, lift.Memory, hasty.answer(later(ask("load", "s"), 2)).Memory)
 	})
 }
 
