@@ -53,7 +53,9 @@ func newWorld(t *testing.T, cfg httpapi.Config) *world {
 	st, err := postgres.Open(ctx, dsn, postgres.Config{})
 	require.NoError(t, err)
 	quiet := slog.New(slog.DiscardHandler)
-	svc := service.New(st, trainer.New(st, trainer.Config{}, quiet), service.Config{}, quiet)
+	// A busy machine must not change what is answered.
+	patient := service.Config{LaterTryRead: time.Minute, OpenWait: time.Minute}
+	svc := service.New(st, trainer.New(st, trainer.Config{}, quiet), patient, quiet)
 	ended := make(chan error, 1)
 	go func() { ended <- svc.Run(ctx) }()
 	lose := sync.OnceFunc(st.Close)
