@@ -181,3 +181,34 @@ func TestPromiseAfterAKillFollowsTheLadder(t *testing.T) {
 	assert.InDelta(t, 1, high, 1e-3, "as much as was killed is certain to be killed")
 	assert.Greater(t, low, 0.01, "the margins were wrong already: a power law is believed too")
 }
+
+// The first run of a mapped task at a request that is too small: nearly all is killed.
+func TestATaskOfManyKillsAndFewSuccessesTrains(t *testing.T) {
+	for successes := 1; successes <= 12; successes++ {
+		for _, kills := range []int{28, 39, 120} {
+			k := newTask(t)
+			for range successes {
+				k.success(nil, 1)
+			}
+			for range kills {
+				k.told(nil, killed(1.2))
+			}
+			k.fit()
+			s := k.model.Size(question(nil))
+			assert.Greater(t, s.Limit, bytes(1.2), "%d successes, %d kills", successes, kills)
+		}
+	}
+}
+
+// A kill stays known when a training lifts the models a little above it.
+func TestAKnownKillIsRaisedAboveWhateverTheModelsSay(t *testing.T) {
+	k, _ := known(t, growing, 3, 60)
+	f := sizing.Features{"rows": sizing.NumberValue(5000)}
+	granted := k.model.Size(question(f)).Limit
+	k.told(f, sizing.HistoryRow{Outcome: sizing.OOMKilled, Duration: time.Minute, Allocated: sizing.Resources{Memory: granted}})
+	raised := k.model.Size(question(f)).Limit
+	require.Greater(t, float64(raised), 1.2*float64(granted))
+	k.fit()
+	assert.InEpsilon(t, float64(raised), float64(k.model.Size(question(f)).Limit), 0.2, "after training")
+	assert.Greater(t, float64(k.model.Size(question(f)).Limit), 1.2*float64(granted))
+}

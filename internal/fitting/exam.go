@@ -56,9 +56,9 @@ func (m *Model) examDue(rows int) bool {
 	return rows >= examFrom && float64(rows) >= examAgain*float64(m.LastExam.Before+m.LastExam.Rows)
 }
 
-// examine judges what fitting on rows (oldest first) makes of a task.
+// examine judges what fitting on measured rows (oldest first, examFrom at least) makes of a
+// task.
 func (m *Model) examine(h *sizing.History, rows []row) (Exam, error) {
-	rows = measured(rows)
 	held := max(examAtLeast, min(examAtMost, int(examShare*float64(len(rows)))))
 	before, newest := rows[:len(rows)-held], rows[len(rows)-held:]
 	e := Exam{Rows: held, Before: len(before)}

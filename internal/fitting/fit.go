@@ -81,8 +81,8 @@ func (m *Model) takeIn(h *sizing.History) error {
 func (m *Model) finish(h *sizing.History, champion bool) (*Model, Outcome, error) {
 	out := Outcome{Trained: true, Reason: fmt.Sprintf("learned from %d runs", h.Total)}
 	rows := m.rowsOf(h, len(h.Rows))
-	if m.examDue(len(rows)) {
-		exam, err := m.examine(h, rows)
+	if exact := measured(rows); m.examDue(len(exact)) {
+		exam, err := m.examine(h, exact)
 		if err != nil {
 			return nil, Outcome{}, err
 		}

@@ -188,15 +188,17 @@ func (m *Model) evidence(cells []sizing.Value) (e evidence) {
 }
 
 // raise is amount, or what it must at least be by the evidence: the first rung of the
-// ladder above a kill, and what measured runs needed.
+// ladder above a kill, and what measured runs needed. An amount a little above the kill is
+// raised too: a training that moves the models by a few MiB is no evidence about the run.
 func (m *Model) raise(p *experts.Point, q Question, amount sizing.Bytes, e evidence, b *buffers) sizing.Bytes {
-	if amount <= e.killed && e.needed <= e.killed {
-		amount = e.killed.Times(2).RoundUp(sizing.MiB)
+	if e.killed > 0 && e.needed <= e.killed {
+		rung := e.killed.Times(2).RoundUp(sizing.MiB)
 		q.Lifts = max(2, q.Lifts+1) // this try, and those that may follow: one lift alone would be the cap
 		b.above = m.ladder(p, q, e.killed, b, b.above[:0])
 		if len(b.above) > 0 {
-			amount = b.above[0]
+			rung = b.above[0]
 		}
+		amount = max(amount, rung)
 	}
 	if amount < e.needed {
 		amount = onGrid(q, float64(e.needed))
