@@ -78,13 +78,18 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 // power law; in the delayed replay of mgnify a half promised 4.3 % where 2.6 % were killed.
 const killBelief = 0.3
 
+// killSpread is the log spread of runs with identical features at which that belief halves:
+// where such runs differ by far, the kill of one says little of the next.
+const killSpread = 0.2
+
 // boundedRisk is P(peak > limit) of a first try. Where a run with the same features was
 // killed at what the models answer, or above, their promise is refuted in part.
 func (m *Model) boundedRisk(p *experts.Point, q Question, d *bounded, a experts.Answer, b *buffers) float64 {
 	risk := m.risk(p, q, d.limit, a, b)
 	if d.killed >= d.model && d.needed <= d.killed {
 		q.Above = d.killed
-		risk += killBelief * (m.risk(p, q, d.limit, a, b) - risk)
+		spread := p.Scale[experts.SameScale] / killSpread
+		risk += killBelief / (1 + spread*spread) * (m.risk(p, q, d.limit, a, b) - risk)
 	}
 	if d.limit <= d.killed || d.limit < d.needed {
 		risk = max(risk, 0.5) // a run with the same features needed more

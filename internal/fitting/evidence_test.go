@@ -142,7 +142,7 @@ func TestKillsWithoutASuccessCountInThePromise(t *testing.T) {
 	q.Floor = 16 * gib
 	high := *k.model.Size(q).Promised
 	assert.Less(t, before, 0.02)
-	assert.Greater(t, after, 0.2)
+	assert.Greater(t, after, 0.05)
 	assert.Greater(t, high, 0.03, "an amount above the kills may still be too little")
 	assert.LessOrEqual(t, high, after)
 	for range 300 {

@@ -26,8 +26,11 @@ type censored struct {
 const (
 	unresolvedMemory = 1 - 1.0/50 // per first try: a bad day counts for some fifty runs
 	unresolvedAtMost = 64
-	unresolvedPrior  = 10.0 // tries that held, before the first
-	unresolvedLeast  = 0.01 // weight of a kill that is forgotten
+	// A kill is told at once, a success when its run ends: only kills that twenty first tries
+	// have outlasted are compared with them.
+	unresolvedFrom  = 0.668 // unresolvedMemory^20
+	unresolvedPrior = 10.0  // tries that held, before the first
+	unresolvedLeast = 0.01  // weight of a kill that is forgotten
 )
 
 // learn takes in a try that ended: a kill raises the bound of its run, a success resolves it.
@@ -67,6 +70,9 @@ func (u *unresolved) fade() {
 func (u *unresolved) exceed(amount float64) float64 {
 	sum := 0.0
 	for _, k := range u.Kills {
+		if k.Weight > unresolvedFrom {
+			continue
+		}
 		share := math.Min(1, k.Bound/amount)
 		sum += k.Weight * share * share
 	}
