@@ -271,9 +271,8 @@ type FeatureFieldKind string
 
 // Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value is a number, a boolean, a
 // category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means missing.
-// Arrays and objects are refused. A value of another kind than
-//
-//	most values of its feature counts as missing.
+// Arrays and objects are refused. A value of another kind than most values of its feature counts as missing; a
+// boolean counts as 0 or 1 where the others are numbers.
 //
 // Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
 type Features = json.RawMessage
@@ -357,8 +356,8 @@ type LiftRequest struct {
 
 	// Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value is a number, a boolean, a
 	// category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means missing.
-	// Arrays and objects are refused. A value of another kind than
-	//   most values of its feature counts as missing.
+	// Arrays and objects are refused. A value of another kind than most values of its feature counts as missing; a
+	// boolean counts as 0 or 1 where the others are numbers.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
@@ -484,8 +483,8 @@ type Observation struct {
 
 	// Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value is a number, a boolean, a
 	// category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means missing.
-	// Arrays and objects are refused. A value of another kind than
-	//   most values of its feature counts as missing.
+	// Arrays and objects are refused. A value of another kind than most values of its feature counts as missing; a
+	// boolean counts as 0 or 1 where the others are numbers.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
@@ -627,8 +626,8 @@ type PredictRequest struct {
 
 	// Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value is a number, a boolean, a
 	// category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means missing.
-	// Arrays and objects are refused. A value of another kind than
-	//   most values of its feature counts as missing.
+	// Arrays and objects are refused. A value of another kind than most values of its feature counts as missing; a
+	// boolean counts as 0 or 1 where the others are numbers.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}

@@ -52,8 +52,8 @@ class Observation:
             names). A value is a number, a boolean, a
             category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
             missing.
-            Arrays and objects are refused. A value of another kind than
-              most values of its feature counts as missing.
+            Arrays and objects are refused. A value of another kind than most values of its feature counts as missing; a
+            boolean counts as 0 or 1 where the others are numbers.
              Example: {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}.
         prediction_id (None | str | Unset):
         usage_series (None | Unset | UsageSeriesType0): What a try used over time, in steps of equal width from its
