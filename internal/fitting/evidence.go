@@ -15,6 +15,9 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 	if m.Experts.Young() {
 		m.trustRequest(&a, p, q, b)
 	}
+	if b.beyond.most > 0 {
+		a.Amount = min(a.Amount, float64(impossible))
+	}
 	if p.Blind {
 		// Among the k donors asked and the run to come, that run is the largest with
 		// probability 1/(k+1); b.unseen is the share of it that the margin leaves.

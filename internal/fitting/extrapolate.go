@@ -11,9 +11,10 @@ import (
 
 // beyond is what extrapolate found of one row.
 type beyond struct {
-	fields []int   // places in the schema of the numbers that matter and lie outside what was seen
+	fields []int   // inputs that matter and lie outside what was seen; see trend.value
 	far    bool    // one of them is so far outside that no probability can be stated
 	factor float64 // by which the trend raises the peak over that at the edge; 0: no trend is followed
+	most   float64 // bytes that the extrapolation was bounded to; 0: it was not
 }
 
 // extrapolate corrects p, the answer to inputs as they are, where they lie outside what was
@@ -25,10 +26,14 @@ func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers)
 	var edge experts.Point
 	m.askInside(b.edge, &edge, b)
 	rise, doubt := m.rise(cells, b.edge)
+	most := m.mostLevel()
 	if rise > 0 {
-		b.beyond.factor = math.Exp(rise)
+		b.beyond.factor = math.Exp(max(0, min(rise, most-edge.Level[experts.LineTrees])))
 	}
 	raise(p, &edge, rise*(1+doubt), b.beyond.far && rise > 0)
+	if keepBelow(p, most) {
+		b.beyond.most = math.Exp(most)
+	}
 	b.signals = signals
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 }
@@ -36,19 +41,30 @@ func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers)
 // outside fills found, and reports whether the models must not be asked about cells as
 // they are.
 func (m *models) outside(cells []sizing.Value, found *beyond) (yes bool) {
-	for j, v := range cells {
-		distance := m.Beyond.distance(j, v)
+	t := &m.Beyond
+	for j := -len(t.Pairs); j < len(cells); j++ {
+		distance := t.distance(j, cells)
 		if distance == 0 {
 			continue
 		}
 		away := math.Abs(distance) > math.Log(outsideFrom)
-		yes = yes || away || m.Beyond.slopeOf(j) != nil
-		if away && m.Beyond.matters(j) {
+		yes = yes || away || t.slopeOf(j) != nil
+		if away && t.matters(j) {
 			found.fields = append(found.fields, j)
-			found.far = found.far || distance > math.Log(farFrom)
+			found.far = found.far || distance > math.Log(farFrom) || distance < -math.Log(farFrom) && t.opensDown(j, cells)
 		}
 	}
 	return yes
+}
+
+// opensDown reports whether the peak may grow without bound below what was seen: where an
+// input has negative values, or the line falls.
+func (t *trend) opensDown(j int, cells []sizing.Value) bool {
+	if x, _ := t.value(j, cells); x < 0 || t.spanOf(j).Low < 0 {
+		return true
+	}
+	s := t.slopeOf(j)
+	return s != nil && s.Slope < 0
 }
 
 // rise is how much the trend goes up from the edge to cells, in log units, and how much of
@@ -56,7 +72,8 @@ func (m *models) outside(cells []sizing.Value, found *beyond) (yes bool) {
 func (m *models) rise(cells, edge []sizing.Value) (rise, doubt float64) {
 	doubt = trendDoubt
 	for _, s := range m.Beyond.Slopes {
-		if cells[s.Field] != edge[s.Field] {
+		was, _ := m.Beyond.value(s.Field, cells)
+		if now, known := m.Beyond.value(s.Field, edge); known && now != was {
 			rise, doubt = 1, doubt+2*s.Relative
 		}
 	}
@@ -66,11 +83,24 @@ func (m *models) rise(cells, edge []sizing.Value) (rise, doubt float64) {
 	if rise = m.Beyond.at(cells) - m.Beyond.at(edge); !(rise > 0) {
 		return 0, 0
 	}
-	return min(rise, mostRise), doubt
+	return rise, doubt
 }
 
-// mostRise bounds an extrapolation, in log units: a million times.
-const mostRise = 13.8
+const mostTimes = 1000 // the largest peak so far that an extrapolation may reach
+
+// mostLevel is the log peak that no extrapolation exceeds.
+func (m *models) mostLevel() float64 {
+	return min(m.High+math.Log(mostTimes), math.Log(float64(impossible)))
+}
+
+// keepBelow bounds the levels, and reports whether one was above.
+func keepBelow(p *experts.Point, most float64) (bounded bool) {
+	for k := range p.Level {
+		bounded = bounded || p.Level[k] > most
+		p.Level[k] = min(p.Level[k], most)
+	}
+	return bounded
+}
 
 // raise sets the levels to those at the edge and a rise; near the edge they stay where they
 // are higher already.
@@ -84,13 +114,18 @@ func raise(p, edge *experts.Point, rise float64, far bool) {
 	}
 }
 
-// toEdge appends cells to dst with the numbers that lie outside moved back to what was seen.
+// toEdge appends cells to dst with the inputs that lie outside moved back to what was seen.
 func (m *models) toEdge(cells, dst []sizing.Value) []sizing.Value {
 	for j, v := range cells {
-		if m.Beyond.distance(j, v) != 0 {
-			v.Num = max(m.Beyond.Seen[j].Low, min(v.Num, m.Beyond.Seen[j].High))
+		if m.Beyond.distance(j, cells) != 0 {
+			v.Num = m.Beyond.Seen[j].edge(v.Num)
 		}
 		dst = append(dst, v)
+	}
+	for k := range m.Beyond.Pairs {
+		if m.Beyond.distance(^k, dst) != 0 {
+			m.Beyond.Pairs[k].move(dst)
+		}
 	}
 	return dst
 }
@@ -105,7 +140,7 @@ func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 	defer bufferPool.Put(b)
 	b.cells = m.cells(f, b.cells)
 	for _, s := range m.Models.Beyond.Slopes {
-		if m.Models.Beyond.distance(s.Field, b.cells[s.Field]) > 0 {
+		if m.Models.Beyond.distance(s.Field, b.cells) != 0 {
 			var p experts.Point
 			m.Models.ask(b.cells, &p, b)
 			if b.beyond.factor == 0 {
@@ -132,15 +167,36 @@ func (m *Model) sayBeyond(text *strings.Builder, b *buffers) {
 		if i > 0 {
 			text.WriteString(", ")
 		}
-		seen := m.Models.Beyond.Seen[j]
-		fmt.Fprintf(text, "%s %s (%s … %s)", m.Schema.Fields[j].Name, plainNumber(b.cells[j].Num), plainNumber(seen.Low), plainNumber(seen.High))
+		m.sayInput(text, j, b.cells)
 	}
 	if b.beyond.factor > 0 {
 		fmt.Fprintf(text, ", extrapolated to %.3g times the peak at the edge", b.beyond.factor)
 	}
+	if b.beyond.most > 0 {
+		fmt.Fprintf(text, ", bounded to %s", sizing.Bytes(b.beyond.most).Approx())
+	}
 	if b.beyond.far {
 		text.WriteString(", so no risk can be stated")
 	}
+}
+
+// sayInput names an input, its value and its range. A pair of dates in descending order is
+// described by the time between them.
+func (m *Model) sayInput(text *strings.Builder, j int, cells []sizing.Value) {
+	t := &m.Models.Beyond
+	x, _ := t.value(j, cells)
+	low, high := t.spanOf(j).Low, t.spanOf(j).High
+	var name string
+	if j >= 0 {
+		name = m.Schema.Fields[j].Name
+	} else {
+		pair := &t.Pairs[^j]
+		name = m.Schema.Fields[pair.To].Name + "-" + m.Schema.Fields[pair.From].Name
+		if max(x, high) <= 0 {
+			x, low, high = -x, -high, -low
+		}
+	}
+	fmt.Fprintf(text, "%s %s (%s … %s)", name, plainNumber(x), plainNumber(low), plainNumber(high))
 }
 
 // plainNumber writes a number without an exponent where it is short enough.

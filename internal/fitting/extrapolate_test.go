@@ -3,11 +3,13 @@ package fitting_test
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -117,4 +119,114 @@ func TestWhatWasExtrapolatedIsLearned(t *testing.T) {
 	blob, err := k.model.Blob()
 	require.NoError(t, err)
 	assert.NotEmpty(t, blob)
+}
+
+func answered(k *task, f sizing.Features) fitting.Sized {
+	q := question(f)
+	q.Cap = 0
+	s := k.model.Size(q)
+	assert.Equal(k.t, s.Promised, k.model.Risk(q, s.Limit), s.Reason)
+	return s
+}
+
+func span(start, days float64) sizing.Features {
+	return sizing.Features{"sale_start": dayValue(int(start)), "sale_end": dayValue(int(start + days))}
+}
+
+func TestATimeBetweenDatesIsExtrapolatedAsANumberIs(t *testing.T) {
+	for _, also := range []string{"", "days", "planned"} { // a number that repeats it; a third date
+		k := newTask(t)
+		rng := rand.New(rand.NewPCG(9, 10))
+		draw := func(days float64) sizing.Features {
+			f := span(math.Round(20_000+400*rng.Float64()), days)
+			switch also {
+			case "days":
+				f["days"] = sizing.NumberValue(days)
+			case "planned":
+				f["planned"] = dayValue(int(f["sale_start"].Num) - rng.IntN(30))
+			}
+			return f
+		}
+		for range 150 {
+			days := 1 + float64(rng.IntN(60))
+			k.success(draw(days), (.5+days/5)*noise(rng, 0.02))
+		}
+		k.train()
+		s := answered(k, draw(365))
+		assert.Greater(t, s.Limit, bytes(73.5), "%s: %s", also, s.Reason)
+		assert.Less(t, s.Limit, bytes(3*73.5), "%s: %s", also, s.Reason)
+		assert.Nil(t, s.Promised, also)
+		assert.Regexp(t, `outside what was seen:.* sale_start-sale_end 365 \([1-3] … 60\)`, s.Reason, also)
+		inside := answered(k, draw(30))
+		assert.NotNil(t, inside.Promised, also)
+		assert.NotContains(t, inside.Reason, "outside", also)
+	}
+}
+
+func TestInputsBelowZeroAreExtrapolatedAsThoseAbove(t *testing.T) {
+	for claim, c := range map[string]struct {
+		low, high, at float64
+		peak          func(x float64) float64
+		follows, far  bool
+	}{
+		"magnitude of a negative":     {-1000, -100, -20_000, func(x float64) float64 { return -.01 * x }, true, true},
+		"falling through zero":        {-500, 500, -5000, func(x float64) float64 { return 6 - .01*x }, true, true},
+		"rising through zero":         {-500, 500, 5000, func(x float64) float64 { return 6 + .01*x }, true, true},
+		"rising, asked below":         {-500, 500, -5000, func(x float64) float64 { return max(1, 6+.01*x) }, false, true},
+		"rising, asked a bit below":   {-500, 500, -900, func(x float64) float64 { return max(1, 6+.01*x) }, false, false},
+		"either side":                 {-500, 500, -900, func(x float64) float64 { return 1 + .01*min(500, math.Abs(x)) }, false, false},
+		"positive and falling, below": {1000, 5000, 20, func(x float64) float64 { return 2000 / x }, true, true},
+	} {
+		k := newTask(t)
+		rng := rand.New(rand.NewPCG(11, 12))
+		for range 150 {
+			x := math.Round(c.low + (c.high-c.low)*rng.Float64())
+			k.success(rowsOf(x), c.peak(x)*noise(rng, 0.02))
+		}
+		k.train()
+		s := answered(k, rowsOf(c.at))
+		assert.Greater(t, s.Limit, bytes(.95*c.peak(c.at)), "%s: %s", claim, s.Reason)
+		assert.Contains(t, s.Reason, "outside what was seen: rows", claim)
+		assert.Equal(t, c.far, s.Promised == nil, "%s: %s", claim, s.Reason)
+		assert.Equal(t, c.follows, strings.Contains(s.Reason, "extrapolated"), "%s: %s", claim, s.Reason)
+	}
+}
+
+func TestAnExtrapolationIsBounded(t *testing.T) {
+	for _, c := range []struct{ slope, at, unit float64 }{{.01, 1e9, 1}, {-.01, -1e9, 1}, {.01, 1e18, 1}, {.01, 1e9, 100}, {0, 1e18, 1}} {
+		k := newTask(t)
+		rng := rand.New(rand.NewPCG(13, 14))
+		largest := 0.0
+		for range 150 {
+			x := math.Round(1000 * rng.Float64())
+			spread := 0.02
+			if c.slope == 0 {
+				spread = 1
+			}
+			peak := c.unit * (12 + c.slope*x) * noise(rng, spread)
+			largest = max(largest, peak)
+			k.success(rowsOf(x), peak)
+		}
+		k.train()
+		s := answered(k, rowsOf(c.at))
+		assert.LessOrEqual(t, s.Limit, min(64*1024*gib, bytes(1500*largest)), "%v: %s", c, s.Reason)
+		if c.slope != 0 {
+			assert.Nil(t, s.Promised, "%v: %s", c, s.Reason)
+			assert.Contains(t, s.Reason, "bounded to", "%v", c)
+			assert.Greater(t, s.Limit, bytes(largest), "%v: %s", c, s.Reason)
+		}
+	}
+}
+
+func TestAskingInsideOfDatesDoesNotAllocateForTheTrend(t *testing.T) {
+	k := newTask(t)
+	rng := rand.New(rand.NewPCG(15, 16))
+	for range 60 {
+		days := 1 + float64(rng.IntN(60))
+		k.success(span(20_000, days), (.5+days/5)*noise(rng, 0.02))
+	}
+	k.train()
+	f := span(20_000, 30)
+	k.model.Extrapolated(f)
+	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { k.model.Extrapolated(f) }), 1.0)
 }

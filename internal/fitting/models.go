@@ -101,11 +101,12 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, grown Trees, see
 		m.LogSec += math.Log1p(rows[i].Seconds) / float64(len(rows))
 	}
 	m.measureCores(rows)
+	m.Enc = newEncoder(schema, cells, y)
+	m.Beyond.follow(m.Enc.Pairs)
 	for i := range rows {
 		m.Beyond.observe(rows[i].Cells)
 	}
 	m.Beyond.fit(rows, y)
-	m.Enc = newEncoder(schema, cells, y)
 	if prev != nil {
 		m.Groups, m.Stack, m.Recent = prev.Groups, prev.Stack, prev.Recent
 		m.Base, m.Drift, m.Trend, m.Clock = prev.Base, prev.Drift, prev.Trend, prev.Clock

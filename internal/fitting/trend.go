@@ -13,7 +13,7 @@ import (
 // trend says how the peak goes on beyond the largest inputs that were seen. It is the
 // better of two lines, fitted by ordinary least squares beside the models:
 //
-//	power    log peak = a + Σ b·log(1+x)
+//	power    log peak = a + Σ b·log(1+x), for x below zero −log(1−x)
 //	linear       peak = a + Σ b·x
 //
 // Trees are constant beyond the data, and the ridge mixes x with log x, which between them
@@ -23,6 +23,8 @@ type trend struct {
 	Slopes []slope `cbor:",omitempty"` // of the features that the line is made of; none: no line is supported
 	Base   float64 `cbor:",omitzero"`  // a
 	Linear bool    `cbor:",omitzero"`
+
+	Pairs []datePair `cbor:",omitempty"` // the date pairs that the encoder reads; input ^k is the k-th
 }
 
 // span is the range of a number so far. Rows is zero where none was seen.
@@ -36,7 +38,7 @@ type span struct {
 // slope is one coefficient of the line.
 type slope struct {
 	_        struct{} `cbor:",toarray"`
-	Field    int      // place in the schema
+	Field    int      // place in the schema; ^k: the k-th date pair
 	Slope    float64  // b
 	Relative float64  // its standard error, as a share of it
 }
@@ -60,29 +62,46 @@ func (t *trend) observe(cells []sizing.Value) {
 	for j, v := range cells {
 		if v.Kind == sizing.Number {
 			s := &t.Seen[j]
-			s.Low, s.High, s.Rows = min(s.Low, v.Num), max(s.High, v.Num), s.Rows+1
+			s.see(v.Num)
+		}
+	}
+	for k := range t.Pairs {
+		if days, known := t.Pairs[k].days(cells); known {
+			t.Pairs[k].Seen.see(days)
 		}
 	}
 }
 
-// distance is how far a value lies beyond what was seen of a feature, in log units, negative
+// distance is how far an input lies beyond what was seen of it, in log units, negative
 // below; zero within it, and where too few values were seen.
-func (t *trend) distance(j int, v sizing.Value) float64 {
-	if v.Kind != sizing.Number || j >= len(t.Seen) || t.Seen[j].Rows < trendRows {
+func (t *trend) distance(j int, cells []sizing.Value) float64 {
+	if j >= len(t.Seen) {
 		return 0
 	}
-	s := &t.Seen[j]
-	edge := max(s.Low, min(v.Num, s.High))
-	if v.Num == edge {
+	s := t.spanOf(j)
+	x, known := t.value(j, cells)
+	if !known || s.Rows < trendRows {
 		return 0
 	}
-	return math.Log1p(max(0, v.Num)) - math.Log1p(max(0, edge))
+	edge := s.edge(x)
+	if x == edge {
+		return 0
+	}
+	if s.Low >= 0 && x >= 0 {
+		return math.Log1p(x) - math.Log1p(edge)
+	}
+	d := math.Copysign(math.Log1p(math.Abs(x-edge)/(1+s.reach())), x-edge)
+	if s.Low >= 0 {
+		d = min(d, -math.Log1p(edge))
+	}
+	return d
 }
 
 // matters reports whether a number drives the peak. What one does that was constant so far
 // is not known, so that it matters.
 func (t *trend) matters(j int) bool {
-	return t.Seen[j].Share >= relevantFrom || t.Seen[j].Low == t.Seen[j].High
+	s := t.spanOf(j)
+	return s.Share >= relevantFrom || s.Low == s.High
 }
 
 // at is the log peak that the line says of a row; NaN where a linear trend is at or below
@@ -90,9 +109,10 @@ func (t *trend) matters(j int) bool {
 func (t *trend) at(cells []sizing.Value) float64 {
 	sum := t.Base
 	for _, s := range t.Slopes {
-		x := (t.Seen[s.Field].Low + t.Seen[s.Field].High) / 2
-		if v := cells[s.Field]; v.Kind == sizing.Number {
-			x = v.Num
+		x, known := t.value(s.Field, cells)
+		if !known {
+			seen := t.spanOf(s.Field)
+			x = (seen.Low + seen.High) / 2
 		}
 		sum += s.Slope * t.input(x)
 	}
@@ -106,7 +126,7 @@ func (t *trend) input(x float64) float64 {
 	if t.Linear {
 		return x
 	}
-	return math.Log1p(max(0, x))
+	return signedLog(x)
 }
 
 // slopeOf is the coefficient of a feature; nil where the line does not follow it.
@@ -128,7 +148,7 @@ func (t *trend) fit(rows []row, y []float64) {
 	fields := t.strongest(rows, y)
 	best := math.Inf(1)
 	for _, linear := range []bool{false, true} {
-		line := trend{Seen: t.Seen, Linear: linear}
+		line := trend{Seen: t.Seen, Pairs: t.Pairs, Linear: linear}
 		if squares, ok := line.solve(fields, rows, y); ok && squares < best {
 			best = squares
 			t.Slopes, t.Base, t.Linear = line.Slopes, line.Base, linear
@@ -140,34 +160,37 @@ func (t *trend) fit(rows []row, y []float64) {
 	t.Slopes = slices.DeleteFunc(t.Slopes, func(s slope) bool { return s.Relative > trendError })
 }
 
-// strongest are the numbers that no row lacks and that vary, by correlation with y.
+// candidate is an input that the line may follow.
+type candidate struct {
+	input int
+	share float64 // of the variance of y
+}
+
+// strongest are the inputs that no row lacks and that vary, by correlation with y.
 func (t *trend) strongest(rows []row, y []float64) []int {
-	type candidate struct {
-		field int
-		share float64 // of the variance of y
-	}
 	var found []candidate
 	x := make([]float64, len(rows))
-	for j := range t.Seen {
-		t.Seen[j].Share = 0
-		if t.Seen[j].Rows < len(rows) || t.Seen[j].Low < 0 || t.Seen[j].Low == t.Seen[j].High {
+	for j := -len(t.Pairs); j < len(t.Seen); j++ {
+		s := t.spanOf(j)
+		s.Share = 0
+		if s.Rows < len(rows) || s.Low == s.High {
 			continue
 		}
-		for i := range rows {
-			x[i] = math.NaN()
-			if v := rows[i].Cells[j]; v.Kind == sizing.Number {
-				x[i] = math.Log1p(v.Num)
-			}
-		}
-		if share := determination(x, y); share > 0 {
-			t.Seen[j].Share = share
+		t.logs(j, rows, x)
+		share := determination(x, y)
+		if share > 0 {
+			s.Share = share
 			found = append(found, candidate{j, share})
 		}
+		if s.Low < 0 {
+			s.Share = max(s.Share, t.eitherSign(j, rows, y, x))
+		}
 	}
-	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.field, b.field)) })
+	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.input, b.input)) })
+	found = t.distinct(found, rows)
 	var fields []int
 	for _, c := range found[:min(len(found), trendFeatures, len(rows)/4)] {
-		fields = append(fields, c.field)
+		fields = append(fields, c.input)
 	}
 	return fields
 }
@@ -181,7 +204,7 @@ func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, o
 	x, target := mat.NewDense(n, p, nil), mat.NewVecDense(n, nil)
 	scale := make([]float64, p)
 	for c, j := range fields {
-		scale[c+1] = max(t.input(t.Seen[j].High), math.SmallestNonzeroFloat64)
+		scale[c+1] = max(t.input(t.spanOf(j).reach()), math.SmallestNonzeroFloat64)
 	}
 	for i := range rows {
 		weight := 1.0
@@ -190,7 +213,8 @@ func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, o
 		}
 		x.Set(i, 0, weight)
 		for c, j := range fields {
-			x.Set(i, c+1, weight*t.input(rows[i].Cells[j].Num)/scale[c+1])
+			v, _ := t.value(j, rows[i].Cells)
+			x.Set(i, c+1, weight*t.input(v)/scale[c+1])
 		}
 		target.SetVec(i, y[i])
 		if t.Linear {

@@ -1,0 +1,154 @@
+package fitting
+
+import (
+	"math"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// datePair is the difference of two dates in days, as an input of the trend.
+type datePair struct {
+	_        struct{} `cbor:",toarray"`
+	From, To int      // places in the schema
+	Seen     span
+}
+
+const duplicateFrom = 0.98 // squared correlation from which a date pair repeats a number
+
+// follow makes inputs of the date pairs that the encoder reads.
+func (t *trend) follow(pairs [][2]int) {
+	for _, pair := range pairs {
+		t.Pairs = append(t.Pairs, datePair{From: pair[0], To: pair[1], Seen: span{Low: math.Inf(1), High: math.Inf(-1)}})
+	}
+}
+
+// days returns the difference of the two dates, and whether both are known.
+func (p *datePair) days(cells []sizing.Value) (days float64, known bool) {
+	from, to := &cells[p.From], &cells[p.To]
+	if from.Kind != sizing.Date || to.Kind != sizing.Date {
+		return 0, false
+	}
+	return to.Num - from.Num, true
+}
+
+// move sets the difference to an edge of what was seen, by moving the later date. It keeps
+// that date's weekday where the range is wide enough.
+func (p *datePair) move(cells []sizing.Value) {
+	days, _ := p.days(cells)
+	edge := p.Seen.edge(days)
+	const week = 7
+	if weeks := days + week*math.Copysign(math.Ceil(math.Abs(edge-days)/week), edge-days); p.Seen.edge(weeks) == weeks {
+		edge = weeks
+	}
+	if days >= 0 {
+		cells[p.To].Num = cells[p.From].Num + edge
+	} else {
+		cells[p.From].Num = cells[p.To].Num - edge
+	}
+}
+
+// spanOf returns the range of an input.
+func (t *trend) spanOf(j int) *span {
+	if j < 0 {
+		return &t.Pairs[^j].Seen
+	}
+	return &t.Seen[j]
+}
+
+// value returns an input of a row, and whether it is known.
+func (t *trend) value(j int, cells []sizing.Value) (x float64, known bool) {
+	if j < 0 {
+		return t.Pairs[^j].days(cells)
+	}
+	return cells[j].Num, cells[j].Kind == sizing.Number
+}
+
+// see widens the range by a value.
+func (s *span) see(x float64) {
+	s.Low, s.High, s.Rows = min(s.Low, x), max(s.High, x), s.Rows+1
+}
+
+// edge returns the value within the range that is nearest to x.
+func (s *span) edge(x float64) float64 { return max(s.Low, min(x, s.High)) }
+
+// reach is the largest magnitude within the range.
+func (s *span) reach() float64 { return max(math.Abs(s.Low), math.Abs(s.High)) }
+
+// signedLog is log1p of the magnitude, with the sign of x.
+func signedLog(x float64) float64 { return math.Copysign(math.Log1p(math.Abs(x)), x) }
+
+// logs writes the logarithms of an input to x; NaN where a row lacks it.
+func (t *trend) logs(j int, rows []row, x []float64) {
+	for i := range rows {
+		v, known := t.value(j, rows[i].Cells)
+		if x[i] = signedLog(v); !known {
+			x[i] = math.NaN()
+		}
+	}
+}
+
+// eitherSign returns the share of the variance of y that an input with negative values
+// explains as it is or by its magnitude. It overwrites x.
+func (t *trend) eitherSign(j int, rows []row, y, x []float64) float64 {
+	share := 0.0
+	for _, as := range []func(float64) float64{func(v float64) float64 { return v }, math.Abs} {
+		for i := range rows {
+			v, known := t.value(j, rows[i].Cells)
+			if x[i] = as(v); !known {
+				return 0
+			}
+		}
+		if d := determination(x, y); d > share {
+			share = d
+		}
+	}
+	return share
+}
+
+// distinct leaves out the date pairs that repeat a strong number, or that follow from
+// stronger pairs: the line could not tell them apart.
+func (t *trend) distinct(found []candidate, rows []row) []candidate {
+	if len(t.Pairs) == 0 {
+		return found
+	}
+	var numbers [][]float64
+	for _, c := range found {
+		if c.input >= 0 && len(numbers) < trendFeatures {
+			x := make([]float64, len(rows))
+			t.logs(c.input, rows, x)
+			numbers = append(numbers, x)
+		}
+	}
+	group := map[int]int{} // of a date: dates of one group are joined by pairs
+	groupOf := func(date int) int {
+		for next, joined := group[date]; joined; next, joined = group[date] {
+			date = next
+		}
+		return date
+	}
+	x := make([]float64, len(rows))
+	kept := found[:0]
+	for _, c := range found {
+		if c.input < 0 {
+			pair := &t.Pairs[^c.input]
+			from, to := groupOf(pair.From), groupOf(pair.To)
+			t.logs(c.input, rows, x)
+			if from == to || repeats(x, numbers) {
+				continue
+			}
+			group[from] = to
+		}
+		kept = append(kept, c)
+	}
+	return kept
+}
+
+// repeats reports whether x is nearly a linear function of one of the others.
+func repeats(x []float64, others [][]float64) bool {
+	for _, other := range others {
+		if determination(x, other) > duplicateFrom {
+			return true
+		}
+	}
+	return false
+}
