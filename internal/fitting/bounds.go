@@ -17,11 +17,27 @@ const (
 	CapCaller                       // the caller's max_memory
 	CapRequest                      // the policy never grants above the request
 	CapUnschedulable                // more was unschedulable a while ago
+	CapFloor                        // four times the policy's floor
+	CapKill                         // raised once, after a kill
 )
 
 var capRules = [...]string{
 	"four times the request or the largest peak", "the policy's", "the caller's max_memory",
 	"the static request: the policy grants no more", "more was unschedulable within the last hour",
+	"four times the policy's floor", "raised after a kill, to at most 16 times the request or the largest peak",
+}
+
+// Remedy names the rule and says how to allow more.
+func (r CapRule) Remedy() string {
+	switch r {
+	case CapPolicy, CapCaller:
+		return capRules[r] + ": raise it to allow more"
+	case CapRequest:
+		return capRules[r]
+	case CapUnschedulable:
+		return capRules[r] + ": add a larger node to allow more"
+	}
+	return capRules[r] + ": set max_memory or a policy cap to allow more"
 }
 
 // rule is which bound decided the amount of a first try.

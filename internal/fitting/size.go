@@ -100,6 +100,9 @@ func (m *Model) unknown(q Question) Sized {
 		q.Above = max(q.Above, s.TooLittle)
 		s.Limit, s.Promised, s.Source = max(s.Limit, q.Above.Times(2).RoundUp(sizing.MiB)), &risk, sizing.FromLift
 		s.Reason = "no peak is known of this task yet: twice what was killed"
+		if s.Limit == q.Requested.Memory {
+			s.Reason = "no peak is known of this task yet: the static request, unchanged"
+		}
 	case m.Enough.Runs > 0 && s.Limit <= m.Bound:
 		risk := m.Enough.risk()
 		s.Limit, s.Promised, s.Source = m.Enough.Largest, &risk, sizing.FromProfile
@@ -117,28 +120,61 @@ func (m *Model) unknown(q Question) Sized {
 		s.Limit = within(q, s.Limit)
 		s.Ladder = []sizing.Bytes{s.Limit}
 		if s.Limit != asked {
-			d := bounded{limit: s.Limit, model: asked, rule: byFloor, evidence: evidence{killed: m.Bound}}
-			if s.Limit < asked || s.Limit == q.Cap {
-				d.rule = byCap
-			}
-			s.Reason = s.Limit.Approx() + ": " + d.explain(q) + s.Reason
+			s.Reason = m.changed(q, asked, s.Limit) + corrected(s.Reason, asked)
 		}
+		s.Promised = refuted(s.Promised, s.Limit, max(q.Above, m.Bound))
 	}
 	return s
+}
+
+// changed says which bound replaced an amount that no model chose.
+func (m *Model) changed(q Question, amount, limit sizing.Bytes) string {
+	d := bounded{limit: limit, model: amount, rule: byFloor, evidence: evidence{killed: max(q.Above, m.Bound)}}
+	switch {
+	case limit < amount || limit == q.Cap:
+		d.rule = byCap
+	case limit > q.Floor:
+		d.rule = byLeast
+	}
+	return limit.Approx() + ": " + d.explain(q)
+}
+
+// corrected is a reason for an amount that a bound has changed since.
+func corrected(reason string, amount sizing.Bytes) string {
+	reason = strings.Replace(reason, "the static request, unchanged", "the static request is "+amount.Approx(), 1)
+	reason = strings.Replace(reason, "twice what was killed", "twice what was killed is "+amount.Approx(), 1)
+	return strings.TrimPrefix(reason, amount.Approx()+": ")
+}
+
+// refutedRisk is the least that is promised at or below an allocation that was killed.
+const refutedRisk = 0.9
+
+// refuted raises a promise for a limit that is not above a kill.
+func refuted(promised *float64, limit, killed sizing.Bytes) *float64 {
+	if promised == nil || limit > killed {
+		return promised
+	}
+	risk := max(*promised, refutedRisk)
+	return &risk
 }
 
 // onlyKilled answers for a task of which no success reaches beyond its kills: twice the
 // largest, at a risk that nobody knows.
 func (m *Model) onlyKilled(q Question) Sized {
-	limit := within(q, m.Bound.Times(2).RoundUp(sizing.MiB))
+	twice := m.Bound.Times(2).RoundUp(sizing.MiB)
+	limit := within(q, twice)
 	promised := 0.5
 	why := "no run has succeeded yet"
 	if m.Enough.Runs > 0 {
 		why = m.Enough.held()
 	}
+	reason := fmt.Sprintf("%s: twice what was killed, since %s", limit.Approx(), why)
+	if limit != twice {
+		reason = fmt.Sprintf("%stwice what was killed is %s; %s", m.changed(q, twice, limit), twice.Approx(), why)
+	}
 	return Sized{
-		Limit: limit, Ladder: []sizing.Bytes{limit}, Promised: &promised, Source: sizing.FromProfile, CPU: m.CPU.answer(&noCores),
-		Reason: fmt.Sprintf("%s: twice what was killed, since %s", limit.Approx(), why),
+		Limit: limit, Ladder: []sizing.Bytes{limit}, Promised: refuted(&promised, limit, m.Bound), Source: sizing.FromProfile,
+		CPU: m.CPU.answer(&noCores), Reason: reason,
 	}
 }
 
@@ -196,7 +232,11 @@ func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer ex
 // Risk is P(peak > limit) of a try that was asked about with q, granted limit.
 func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 	if m.Models == nil {
-		return nil
+		if q.Above == 0 {
+			return nil
+		}
+		unknown := 0.5
+		return refuted(&unknown, limit, q.Above)
 	}
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
@@ -278,6 +318,8 @@ func (m *Model) reason(p *experts.Point, q Question, s *Sized, a experts.Answer,
 		fmt.Fprintf(&text, "%s by ", d.model.Approx())
 	}
 	switch {
+	case q.Above >= s.Limit:
+		fmt.Fprintf(&text, "the cap (%s), though %s was OOM-killed", capRules[q.CapBy], q.Above.Approx())
 	case q.Above > 0:
 		fmt.Fprintf(&text, "the next rung above %s", q.Above.Approx())
 	case b.trusted:

@@ -197,11 +197,11 @@ func TestACapThatWasSetSinceALiftBindsTheLaterTry(t *testing.T) {
 
 func TestALaterTryNeverGetsLessThanWasKilledForWantOfACap(t *testing.T) {
 	r := newReplica(t)
-	r.taught("load", 40) // the largest peak is 1 GiB: the derived cap is 4 GiB
+	r.taught("load", 40) // 64 GiB were requested: the derived cap is 256 GiB, and 1 TiB after a kill
 	question := ask("load", "r")
 	question.Requested = sizing.Resources{}
-	assert.Equal(t, sizing.VerdictAtCap, r.lift(question, 10*gib).Verdict)
-	assert.Equal(t, 10*gib, r.answer(later(question, 2)).Memory.Limit)
+	assert.Equal(t, sizing.VerdictAtCap, r.lift(question, 2000*gib).Verdict)
+	assert.Equal(t, 2000*gib, r.answer(later(question, 2)).Memory.Limit)
 }
 
 func TestALiftKnowsTheFeaturesThatWereAskedOrReportedWith(t *testing.T) {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"bytes"
+	"cmp"
 	"hash/maphash"
 
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -11,7 +12,33 @@ import (
 type asked struct {
 	limit    sizing.Bytes
 	promised *float64
+	terms    terms
 	features packed
+}
+
+// terms are what the caller said of the amounts of a run. Zero fields are not known.
+type terms struct {
+	requested sizing.Resources
+	most      sizing.Bytes // max_memory
+}
+
+func termsOf(ask *sizing.Ask) terms { return terms{requested: ask.Requested, most: ask.MaxMemory} }
+
+// or fills what t leaves open from other.
+func (t terms) or(other terms) terms {
+	return terms{
+		requested: sizing.Resources{
+			Memory: cmp.Or(t.requested.Memory, other.requested.Memory),
+			CPU:    cmp.Or(t.requested.CPU, other.requested.CPU),
+		},
+		most: cmp.Or(t.most, other.most),
+	}
+}
+
+// fill writes what an ask leaves open into it.
+func (t terms) fill(ask *sizing.Ask) {
+	all := termsOf(ask).or(t)
+	ask.Requested, ask.MaxMemory = all.requested, all.most
 }
 
 // askedTries remembers the tries that were answered until they end. They are written one

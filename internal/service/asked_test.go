@@ -18,11 +18,12 @@ func tryOf(run string) sizing.TryKey {
 func TestWhatATryWasAskedWithIsReadBackBitForBit(t *testing.T) {
 	var ts tries
 	third := 1.0 / 3
+	said := terms{requested: sizing.Resources{Memory: sizing.MaxBytes, CPU: 0.1}, most: 3}
 	features := sizing.Features{
 		"": {}, "a number": sizing.NumberValue(-math.MaxFloat64), "zero": sizing.NumberValue(math.Copysign(0, -1)), "yes": sizing.BoolValue(true),
 		"a date": sizing.TextValue("2020-01-03"), "text ü\x00": sizing.TextValue("☃"), "empty": sizing.TextValue(""),
 	}
-	ts.ask(tryOf("all"), asked{limit: sizing.MaxBytes, promised: &third}, features)
+	ts.ask(tryOf("all"), asked{limit: sizing.MaxBytes, promised: &third, terms: said}, features)
 	ts.ask(tryOf("nothing"), asked{}, nil)
 	ts.ask(tryOf("none"), asked{}, sizing.Features{})
 
@@ -30,6 +31,7 @@ func TestWhatATryWasAskedWithIsReadBackBitForBit(t *testing.T) {
 	require.True(t, ok)
 	assert.EqualValues(t, sizing.MaxBytes, got.limit)
 	assert.Equal(t, third, *got.promised)
+	assert.Equal(t, said, got.terms)
 	assert.Equal(t, features, got.features.read())
 	assert.True(t, math.Signbit(got.features.read()["zero"].Num))
 	_, ok = ts.answered(tryOf("all"))

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/fitting"
@@ -19,6 +20,7 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	if ask.Features == nil {
 		ask.Features = s.tries.features(ask.Try)
 	}
+	s.tries.terms(ask.Try).fill(&ask.Ask)
 	if ask.Reason.OOM() {
 		if err := s.reportKill(ctx, ask, now); err != nil {
 			return sizing.Lift{}, err
@@ -37,12 +39,15 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	t.mu.RUnlock()
 
 	state := sizing.LiftState{
-		Failed: q.Above, Ceiling: q.Cap, Kills: len(run.killed), MaxLifts: *policy.MaxLifts, Ladder: sized.Ladder,
+		Failed: q.Above, Ceiling: q.Cap, CeilingBy: q.CapBy.Remedy(), Kills: len(run.killed), MaxLifts: *policy.MaxLifts, Ladder: sized.Ladder,
 	}
 	if q.Above >= q.Cap && ask.Reason.OOM() {
 		state.KillsAtCap = s.killsAtCap(ctx, ask.Try.TaskKey, q.Cap)
 	}
 	lift := state.Decide(ask.Reason)
+	if ask.Reason.OOM() && policy.Mode != sizing.Enforce && static.Memory > 0 {
+		retryAsRequested(&lift, state)
+	}
 	if lift.Retry {
 		lift.PredictionID = newID()
 		s.granted(ask, &lift, sized, policy, static, now)
@@ -52,6 +57,24 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 		}
 	}
 	return lift, nil
+}
+
+// retryAsRequested turns a refusal at the cap into a retry while attempts are left: in
+// shadow and off mode the cap does not bind, since the static request is answered. What
+// would have been granted stays the cap.
+func retryAsRequested(lift *sizing.Lift, state sizing.LiftState) {
+	atCap := lift.Verdict == sizing.VerdictAtCap || lift.Verdict == sizing.VerdictLeakSuspected
+	switch {
+	case !atCap:
+		return
+	case state.Kills > state.MaxLifts:
+		lift.Verdict = sizing.VerdictExhausted
+		lift.Reason = fmt.Sprintf("killed %d times, and the policy allows %d lifts", state.Kills, state.MaxLifts)
+		return
+	}
+	lift.Reason = string(lift.Verdict) + ": " + lift.Reason
+	lift.Retry, lift.Verdict = true, sizing.VerdictLift
+	lift.Memory = sizing.Grant{Request: state.Ceiling, Limit: state.Ceiling}
 }
 
 // reportAtMost bounds how long a lift waits for its kill to be stored.
@@ -76,7 +99,7 @@ func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, now time.
 		return results[0].Err
 	}
 	// Known for certain, even where another replica was told of it first.
-	s.tries.kill(ask.Try, ask.Failed, ask.Features, now)
+	s.tries.kill(ask.Try, ask.Failed, ask.Features, termsOf(&ask.Ask), now)
 	return nil
 }
 

@@ -88,7 +88,7 @@ func (s *Service) heard(ctx context.Context, o *sizing.Observation, r *sizing.Re
 		if o.Allocated.Memory > 0 {
 			had = o.Allocated.Memory
 		}
-		s.tries.kill(o.Try, had, o.Features, now)
+		s.tries.kill(o.Try, had, o.Features, terms{requested: o.Requested}.or(before.terms), now)
 	case o.Outcome == sizing.Success:
 		s.tries.endRun(o.Try)
 	}

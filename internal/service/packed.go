@@ -21,6 +21,9 @@ func appendTry(b []byte, try *sizing.TryKey) []byte {
 
 func appendAnswer(b []byte, a *asked) []byte {
 	b = binary.AppendVarint(b, int64(a.limit))
+	b = binary.AppendVarint(b, int64(a.terms.requested.Memory))
+	b = appendNumber(b, float64(a.terms.requested.CPU))
+	b = binary.AppendVarint(b, int64(a.terms.most))
 	if a.promised == nil {
 		return append(b, 0)
 	}
@@ -57,6 +60,9 @@ func appendNumber(b []byte, v float64) []byte {
 // asked for.
 func answerOf(record packed) asked {
 	a := asked{limit: sizing.Bytes(record.int())}
+	a.terms.requested.Memory = sizing.Bytes(record.int())
+	a.terms.requested.CPU = sizing.Cores(record.number())
+	a.terms.most = sizing.Bytes(record.int())
 	if record.byte() == 1 {
 		v := record.number()
 		a.promised = &v

@@ -24,6 +24,7 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 	var run lifted
 	if ask.Try.RunID != "" && ask.Try.Number > 1 {
 		run = s.kills(ctx, ask.Try)
+		run.terms.fill(ask)
 	}
 	a := &sizing.Allocation{PredictionID: newID(), Task: ask.Try.TaskKey, Mode: sizing.Enforce}
 	t := s.opened(ctx, ask.Try.TaskKey)
@@ -66,7 +67,7 @@ func newID() string {
 // reports whether it is the first to a try.
 func (s *Service) remember(ask *sizing.Ask, a *sizing.Allocation, now time.Time) (first bool) {
 	if ask.Try.RunID != "" {
-		first = s.tries.ask(ask.Try, asked{limit: a.Memory.Limit, promised: a.Risk.Promised}, ask.Features)
+		first = s.tries.ask(ask.Try, asked{limit: a.Memory.Limit, promised: a.Risk.Promised, terms: termsOf(ask)}, ask.Features)
 	}
 	s.receipts.add(sizing.Receipt{Ask: *ask, Allocation: *a, At: now})
 	return first
@@ -120,20 +121,24 @@ func (t *task) static(ask *sizing.Ask) sizing.Resources {
 	}
 }
 
-// question joins the ask with the policy and the brakes in force. After a kill, and
-// where nothing is known to derive a cap from, four times what was killed may be tried.
+// question joins the ask with the policy and the brakes in force. After a kill, an ask
+// without a request counts as one with the request that was last reported of the task.
 func (t *task) question(ask *sizing.Ask, policy sizing.Policy, above sizing.Bytes, now time.Time, least sizing.Bytes) fitting.Question {
 	q := fitting.Question{
 		Features: ask.Features, Requested: ask.Requested, RiskTarget: policy.RiskTarget, Above: above, Widen: t.open.widen(now),
-		Floor: policy.Floor, Least: least, Cap: policy.CapFor(ask.MaxMemory, ask.Requested.Memory, t.largest(ask, policy, least)),
+		Floor: policy.Floor, Least: least,
 	}
+	if above > 0 {
+		q.Requested = t.static(ask)
+	}
+	q.Cap = policy.CapFor(ask.MaxMemory, q.Requested.Memory, t.model.LargestPeak())
 	switch {
 	case ask.MaxMemory > 0 && q.Cap == ask.MaxMemory:
 		q.CapBy = fitting.CapCaller
 	case policy.Cap > 0:
 		q.CapBy = fitting.CapPolicy
-	case q.Cap == 0:
-		q.Cap = above.Times(4)
+	default:
+		q.Cap, q.CapBy = t.derivedCap(&q)
 	}
 	if policy.NeverAbove && above == 0 && ask.Requested.Memory > 0 {
 		lower(&q, ask.Requested.Memory, fitting.CapRequest)
@@ -147,14 +152,24 @@ func (t *task) question(ask *sizing.Ask, policy sizing.Policy, above sizing.Byte
 	return q
 }
 
-// largest is the peak that a cap is derived from where nobody set one. Such a cap must not
-// undo the minimum grant, nor stop a trend that is known.
-func (t *task) largest(ask *sizing.Ask, policy sizing.Policy, least sizing.Bytes) sizing.Bytes {
-	largest := t.model.LargestPeak()
-	if largest == 0 || policy.Cap > 0 || ask.MaxMemory > 0 {
-		return largest
+// derivedCap is the cap where nobody set one. It is four times the request or the largest
+// peak, and it must not undo the floor or the minimum grant, nor stop a trend that is known.
+// A kill raises it once, to four times what was killed and at most four times as much: a
+// leak must not raise it without bound. Where nothing is known to derive a cap from, four
+// times what this run was killed with may be tried; zero without a kill.
+func (t *task) derivedCap(q *fitting.Question) (sizing.Bytes, fitting.CapRule) {
+	if q.Cap == 0 {
+		return q.Above.Times(4), fitting.CapKill
 	}
-	return max(largest, least, t.model.Extrapolated(ask.Features))
+	limit, by := max(q.Cap, q.Least.Times(4), t.model.Extrapolated(q.Features).Times(4)), fitting.CapDerived
+	if floor := q.Floor.Times(4); floor > limit {
+		limit, by = floor, fitting.CapFloor
+	}
+	killed := max(t.model.LargestKilled(), q.Above)
+	if raised := min(killed.Times(4), limit.Times(4)); raised > limit {
+		limit, by = raised, fitting.CapKill
+	}
+	return limit, by
 }
 
 // hardCap is the cap that somebody set, or that the nodes did; zero if none.
@@ -204,9 +219,21 @@ func (t *task) lift(sized *fitting.Sized, q fitting.Question, run lifted, policy
 			}
 		}
 		sized.Ladder = ladder
+		sized.Reason = granted(limit, q, run)
 	}
 	sized.Reason = fmt.Sprintf("an earlier try was OOM-killed at %s, so the peak is above it; %s",
 		q.Above.Approx(), sized.Reason)
+}
+
+// granted says why a later try gets another amount than the model's.
+func granted(limit sizing.Bytes, q fitting.Question, run lifted) string {
+	switch {
+	case limit == run.granted:
+		return limit.Approx() + ": what the lift granted"
+	case limit >= q.Cap || limit <= q.Above:
+		return fmt.Sprintf("%s: the cap is %s, %s", limit.Approx(), q.Cap.Approx(), q.CapBy.Remedy())
+	}
+	return limit.Approx() + ": the next rung"
 }
 
 // withhold answers the static request, and keeps what was decided as the shadow. A

@@ -27,6 +27,7 @@ type lifted struct {
 	killed   map[int]sizing.Bytes // by try number: what it had
 	granted  sizing.Bytes         // what the last lift answered
 	features sizing.Features      // of the run, where they are known
+	terms    terms                // of the run, where they are known
 	at       time.Time
 }
 
@@ -91,8 +92,14 @@ func (ts *tries) features(try sizing.TryKey) sizing.Features {
 	return ts.run(runOf(try)).features
 }
 
+// terms are those that a try was asked with, else those of its run.
+func (ts *tries) terms(try sizing.TryKey) terms {
+	a, _ := ts.answered(try)
+	return a.terms.or(ts.run(runOf(try)).terms)
+}
+
 // kill remembers that a try died with less than it needed.
-func (ts *tries) kill(try sizing.TryKey, had sizing.Bytes, features sizing.Features, at time.Time) {
+func (ts *tries) kill(try sizing.TryKey, had sizing.Bytes, features sizing.Features, said terms, at time.Time) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if ts.lifted == nil {
@@ -104,6 +111,7 @@ func (ts *tries) kill(try sizing.TryKey, had sizing.Bytes, features sizing.Featu
 		l.killed = map[int]sizing.Bytes{}
 	}
 	l.killed[try.Number], l.at = had, at
+	l.terms = said.or(l.terms)
 	if features != nil {
 		l.features = features
 	}

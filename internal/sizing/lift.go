@@ -56,6 +56,7 @@ const LeakKills = 3
 type LiftState struct {
 	Failed     Bytes   // what the killed try had
 	Ceiling    Bytes   // the most that may be granted now
+	CeilingBy  string  // which rule set the ceiling and how to allow more, for reasons; may be empty
 	Kills      int     // kills of this (run, map index), this one included
 	MaxLifts   int     // from the policy
 	KillsAtCap int     // kills of the task at its ceiling since its last success, this one included
@@ -74,10 +75,10 @@ func (s LiftState) Decide(why Outcome) Lift {
 		lift.Reason = fmt.Sprintf("%s is not a lack of memory: more would not help", why)
 	case s.Failed >= s.Ceiling && s.KillsAtCap >= LeakKills:
 		lift.Verdict = VerdictLeakSuspected
-		lift.Reason = fmt.Sprintf("killed %d times in a row at the cap of %s: look for a leak, or raise the cap", s.KillsAtCap, s.Ceiling.Approx())
+		lift.Reason = fmt.Sprintf("killed %d times in a row at the cap: look for a leak; %s", s.KillsAtCap, s.cap())
 	case s.Failed >= s.Ceiling:
 		lift.Verdict = VerdictAtCap
-		lift.Reason = fmt.Sprintf("killed at %s, and the cap is %s", s.Failed.Approx(), s.Ceiling.Approx())
+		lift.Reason = fmt.Sprintf("killed at %s, and %s", s.Failed.Approx(), s.cap())
 	case left < 0:
 		lift.Verdict = VerdictExhausted
 		lift.Reason = fmt.Sprintf("killed %d times, and the policy allows %d lifts", s.Kills, s.MaxLifts)
@@ -88,6 +89,14 @@ func (s LiftState) Decide(why Outcome) Lift {
 		lift.Reason = fmt.Sprintf("OOM at %s, so the peak is above it; lifted to %s", s.Failed.Approx(), next.Approx())
 	}
 	return lift
+}
+
+// cap names the ceiling and the rule that set it.
+func (s LiftState) cap() string {
+	if s.CeilingBy == "" {
+		return "the cap is " + s.Ceiling.Approx()
+	}
+	return fmt.Sprintf("the cap is %s, %s", s.Ceiling.Approx(), s.CeilingBy)
 }
 
 // next is the first rung above the failed allocation; double where the ladder
