@@ -26,6 +26,8 @@ func (s *server) decode(r *http.Request, body any) error {
 		return s.decodeBatch(r, "tasks", &body.Tasks, body)
 	case *api.ObserveBatchRequest:
 		return s.decodeBatch(r, "observations", &body.Observations, body)
+	case *api.ExperimentRequest:
+		return s.decodeExperiment(r, body)
 	}
 	if read, ok := r.Body.(readBody); ok {
 		return readFailure(json.Unmarshal(read.raw, body, s.strict))

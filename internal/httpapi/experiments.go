@@ -6,12 +6,18 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	strictjson "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -22,6 +28,7 @@ const (
 	usualExperiments  = 20
 	maxExperimentName = 250
 	maxModelText      = 500
+	maxModels         = 1000
 )
 
 // checkUnlimited refuses a token that is limited to some tasks: an experiment compares
@@ -159,6 +166,35 @@ func (s *server) checkNameIsFree(ctx context.Context, name string) error {
 	return sizing.Errorf(sizing.Conflict, "an experiment named %q is stored already: choose another name", name)
 }
 
+// decodeExperiment reads the body of SaveExperiment. It refuses null, which the decoder
+// takes for a field that is left out.
+func (s *server) decodeExperiment(r *http.Request, body *api.ExperimentRequest) error {
+	raw, err := wholeBody(r)
+	if err != nil {
+		return readFailure(err)
+	}
+	if err := readFailure(strictjson.Unmarshal(raw, body, s.strict)); err != nil {
+		return err
+	}
+	var members map[string]jsontext.Value
+	if err := strictjson.Unmarshal(raw, &members); err != nil {
+		return readFailure(err)
+	}
+	if members == nil {
+		return &failure{class: malformed, detail: "the body is null: send a JSON object"}
+	}
+	var f form
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if members[name].Kind() == 'n' {
+			f.add(name, "must not be null: leave it out where it is not known")
+		}
+	}
+	if len(f.bad) > 0 {
+		return failed(f.bad)
+	}
+	return nil
+}
+
 // experimentRun reads what is to be stored.
 func experimentRun(b *api.ExperimentRequest) (store.Run, []store.RunModel, error) {
 	var f form
@@ -177,6 +213,10 @@ func experimentRun(b *api.ExperimentRequest) (store.Run, []store.RunModel, error
 		if detail := checkText(run.Fingerprint, 128); detail != "" {
 			f.add("fingerprint", "%s", detail)
 		}
+	}
+	f.objects("rows", run.Rows)
+	if n := len(or(b.Models, nil)); n > maxModels {
+		f.add("models", "must have at most %d entries, not %d", maxModels, n)
 	}
 	var models []store.RunModel
 	for i, m := range or(b.Models, nil) {
@@ -220,4 +260,18 @@ func (f *form) document(field string, text json.RawMessage, open byte) []byte {
 		return nil
 	}
 	return bytes.Clone(text)
+}
+
+// objects refuses entries of a list that are no JSON objects.
+func (f *form) objects(field string, list []byte) {
+	var entries []json.RawMessage
+	if list == nil || json.Unmarshal(list, &entries) != nil {
+		return // document has named what is no list
+	}
+	for i, entry := range entries {
+		if entry[0] != '{' {
+			f.add(fmt.Sprintf("%s[%d]", field, i), "must be a JSON object, not %.40q", entry)
+			return // one is enough: there may be a million
+		}
+	}
 }

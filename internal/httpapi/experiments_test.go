@@ -66,7 +66,12 @@ func TestExperimentsAreListedInPages(t *testing.T) {
 		cursor = *page.NextCursor
 	}
 	assert.Equal(t, []int64{6, 5, 4, 3, 2, 1}, ids)
-	for _, bad := range []string{"?limit=0", "?limit=1001", "?cursor=abc", "?cursor=-1"} {
+	for _, large := range []string{"2147483648", "9007199254740992", "9223372036854775807"} {
+		var page api.ExperimentPage
+		w.do(http.MethodGet, "/experiments?limit=1&cursor="+large, "").into(&page)
+		assert.Len(t, page.Experiments, 1, large)
+	}
+	for _, bad := range []string{"?limit=0", "?limit=1001", "?cursor=abc", "?cursor=-1", "?cursor=9223372036854775808"} {
 		assert.Equal(t, http.StatusUnprocessableEntity, w.do(http.MethodGet, "/experiments"+bad, "").status, bad)
 	}
 }
@@ -87,7 +92,23 @@ func TestADryRunChecksAndStoresNothing(t *testing.T) {
 		`{"name": "a\u0000b"}`:           {"a", http.StatusUnprocessableEntity},
 		`{"rows": {}}`:                   {"a", http.StatusUnprocessableEntity},
 		`{"parameters": []}`:             {"a", http.StatusUnprocessableEntity},
-		`{"unknown": 1}`:                 {"a", http.StatusUnprocessableEntity},
+		`{"report": []}`:                 {"a", http.StatusUnprocessableEntity},
+		`{"rows": [[{"task": "a"}]]}`:    {"a", http.StatusUnprocessableEntity},
+		`{"rows": [{}, 1]}`:              {"a", http.StatusUnprocessableEntity},
+		`{"rows": [null]}`:               {"a", http.StatusUnprocessableEntity},
+		`null`:                           {"a", http.StatusBadRequest},
+		`{"name": null}`:                 {"a", http.StatusUnprocessableEntity},
+		`{"name": ""}`:                   {"a", http.StatusUnprocessableEntity},
+		`{"fingerprint": null}`:          {"a", http.StatusUnprocessableEntity},
+		`{"parameters": null}`:           {"a", http.StatusUnprocessableEntity},
+		`{"rows": null}`:                 {"a", http.StatusUnprocessableEntity},
+		`{"report": null}`:               {"a", http.StatusUnprocessableEntity},
+		`{"models": null}`:               {"a", http.StatusUnprocessableEntity},
+		`{"models": [null]}`:             {"a", http.StatusUnprocessableEntity},
+		`{"models": [{"task": null, "family": "b", "blob": "YWJj"}]}`:                                                                             {"a", http.StatusUnprocessableEntity},
+		`{"models": [{"task": "a", "family": "b", "blob": null}]}`:                                                                                {"a", http.StatusUnprocessableEntity},
+		`{"models": [` + strings.Repeat(`{"task": "a", "family": "b", "blob": "YWJj"},`, 1000) + `{"task": "a", "family": "b", "blob": "YWJj"}]}`: {"a", http.StatusUnprocessableEntity},
+		`{"unknown": 1}`: {"a", http.StatusUnprocessableEntity},
 		`{"models": [{"task": "a", "family": "b", "blob": ""}]}`: {"a", http.StatusUnprocessableEntity},
 	} {
 		for _, target := range []string{"/experiments?dry_run=true", "/experiments"} {

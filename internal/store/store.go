@@ -60,8 +60,8 @@ type Observations interface {
 	// peaks and every OOM among them, and of the rest a fixed thinned sample whose
 	// weights restore the balance. Where a row's peak was merely sampled, Pairs are
 	// the newest PairsKept tries of the namespace whose peak was measured too. Promised
-	// is what the newest receipt of the try says that was given when it ran (by its id:
-	// up to eight days before its end, to a day after it), or else the newest of all.
+	// is what the receipt says that the report names, or else the newest receipt of the
+	// try from before its end; where there is none, the oldest from the day after it.
 	// NotFound if the task is unknown.
 	History(ctx context.Context, task sizing.TaskKey, keep Keep) (sizing.History, error)
 

@@ -14,24 +14,35 @@ import (
 )
 
 // historyColumns are what scanHistory reads, given $1, the task's id, and $2 to $4,
-// its names. The promise is that of the newest
-// receipt of the try: receipts are written behind, and may come after the report. It is
-// looked for in the weeks around the try's end, and if none is there, in all of them,
-// unless the try ended before the task's first receipt was given.
+// its names.
 const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
 		` + measuredColumns + `, coalesce(cpu_max, 0), coalesce(duration_us, 0),
 		coalesce(allocated_memory, 0), coalesce(allocated_cpu, 0),
 		coalesce(requested_memory, 0), coalesce(requested_cpu, 0), features,
-		coalesce(
-			(SELECT promised FROM receipt WHERE ` + ofTheTry + givenAround + newestOfTheTry + `),
-			CASE WHEN observation.at >= (SELECT min(receipt.at) - interval '24 hours' FROM receipt WHERE ` + ofTheTask + `)
-				THEN (SELECT promised FROM receipt WHERE ` + ofTheTry + newestOfTheTry + `) END)`
+		` + promisedAtLaunch
+
+// promisedAtLaunch is the promise of the receipt that the try was launched with: the one
+// that its report names, else the newest from before the try's end. A question after the
+// end changes nothing. Receipts are written behind, and may come after the report. They
+// are looked for in the weeks around the end, and if none is there, in all of them, unless
+// the try ended before the task's first receipt was given. Last comes the oldest from
+// after the end, because the clock of the reporter may be slow. A receipt without a
+// promise ends the search: NaN stands for it.
+const promisedAtLaunch = `nullif(coalesce(
+			(SELECT coalesce(promised, 'NaN') FROM receipt WHERE receipt.prediction_id = observation.prediction_id AND ` + ofTheTry + `),
+			(SELECT coalesce(promised, 'NaN') FROM receipt WHERE ` + ofTheTry + beforeTheEnd + givenAround + newestOfTheTry + `),
+			CASE WHEN observation.at >= (SELECT min(receipt.at) - interval '24 hours' FROM receipt WHERE ` + ofTheTask + `) THEN coalesce(
+				(SELECT coalesce(promised, 'NaN') FROM receipt WHERE ` + ofTheTry + beforeTheEnd + newestOfTheTry + `),
+				(SELECT coalesce(promised, 'NaN') FROM receipt WHERE ` + ofTheTry + givenAround + oldestOfTheTry + `)) END), 'NaN')`
 
 const (
 	ofTheTask = `namespace = $2 AND dag_id = $3 AND task_id = $4`
 	ofTheTry  = ofTheTask + `
 				AND receipt.run_id <> '' AND receipt.run_id BETWEEN observation.run_id AND observation.run_id
 				AND receipt.map_index = observation.map_index AND receipt.try_number = observation.try_number`
+
+	beforeTheEnd = `
+				AND receipt.at <= observation.at`
 
 	// From eight days before the end to one day after; see store.FirstID.
 	givenAround = `

@@ -157,6 +157,10 @@ func (s *Store) Receipt(ctx context.Context, predictionID string) (sizing.Receip
 const newestOfTheTry = `
 			ORDER BY receipt.run_id DESC, receipt.at DESC LIMIT 1`
 
+// oldestOfTheTry reads the same index in the other direction.
+const oldestOfTheTry = `
+			ORDER BY receipt.run_id, receipt.at LIMIT 1`
+
 const receiptOfTrySQL = `
 	SELECT namespace, dag_id, task_id, guard, body
 	FROM receipt
@@ -230,23 +234,30 @@ func (s *Store) addReceiptFeatures(ctx context.Context, reports []report) error 
 	return err
 }
 
+// launchedFirst orders the receipts of a reported try so that the one that it was launched
+// with comes first; see promisedAtLaunch.
+const launchedFirst = `newest.prediction_id IS NOT DISTINCT FROM observation.prediction_id DESC,
+			newest.at <= observation.at DESC,
+			CASE WHEN newest.at <= observation.at THEN newest.at END DESC,
+			newest.at`
+
 const realisedSQL = `
 	WITH newest AS (
-		SELECT run_id, map_index, try_number, promised, at
+		SELECT prediction_id, run_id, map_index, try_number, promised, at
 		FROM receipt
 		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
 		ORDER BY at DESC LIMIT $4),
-	first_try AS ( -- asked twice, a try has the promise of its newest receipt
-		SELECT DISTINCT ON (run_id, map_index) run_id, map_index, promised
+	first_try AS (
+		SELECT DISTINCT ON (newest.run_id, newest.map_index) promised, outcome
 		FROM newest
-		WHERE run_id <> '' AND try_number = 1
-		ORDER BY run_id, map_index, at DESC)
+		JOIN observation ON observation.run_id = newest.run_id AND observation.map_index = newest.map_index AND observation.try_number = 1
+		JOIN task ON task.id = observation.task
+		WHERE newest.run_id <> '' AND newest.try_number = 1
+			AND task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
+		ORDER BY newest.run_id, newest.map_index, ` + launchedFirst + `)
 	SELECT count(*), count(*) FILTER (WHERE outcome IN (2, 3)), coalesce(sum(promised), 0)
 	FROM first_try
-	JOIN observation USING (run_id, map_index)
-	JOIN task ON task.id = observation.task
-	WHERE promised IS NOT NULL AND observation.try_number = 1
-		AND task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3`
+	WHERE promised IS NOT NULL`
 
 // Realised compares promises with what happened. The sum is taken over the tries
 // that have ended, so that it can be held against Killed.
@@ -283,20 +294,21 @@ const promisesSQL = `
 		FROM task
 		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3),
 	newest AS (
-		SELECT run_id, map_index, promised, task_limit, model_version, told, at
+		SELECT prediction_id, run_id, map_index, promised, task_limit, model_version, told, at
 		FROM receipt
 		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3 AND at >= (SELECT since FROM judged)
 			AND run_id <> '' AND try_number = 1
 		ORDER BY at DESC LIMIT $4),
-	first_try AS ( -- asked twice, a try has the promise of its newest receipt
-		SELECT DISTINCT ON (run_id, map_index) run_id, map_index, promised, task_limit, model_version, told
-		FROM newest
-		ORDER BY run_id, map_index, at DESC)
-	SELECT model_version, told, first_try.run_id, first_try.map_index, task_limit, promised, outcome <> 1
-	FROM judged
-	CROSS JOIN first_try
-	JOIN observation ON observation.task = judged.id AND try_number = 1 AND outcome IN (1, 2, 3)
-		AND observation.run_id = first_try.run_id AND observation.map_index = first_try.map_index
+	first_try AS (
+		SELECT DISTINCT ON (newest.run_id, newest.map_index) withdrawn, newest.run_id, newest.map_index,
+			promised, task_limit, model_version, told, outcome, seq
+		FROM judged
+		CROSS JOIN newest
+		JOIN observation ON observation.task = judged.id AND try_number = 1 AND outcome IN (1, 2, 3)
+			AND observation.run_id = newest.run_id AND observation.map_index = newest.map_index
+		ORDER BY newest.run_id, newest.map_index, ` + launchedFirst + `)
+	SELECT model_version, told, run_id, map_index, task_limit, promised, outcome <> 1
+	FROM first_try
 	WHERE promised IS NOT NULL AND task_limit IS NOT NULL AND model_version IS NOT NULL AND model_version <> ALL (withdrawn)
 	ORDER BY seq`
 

@@ -91,7 +91,7 @@ func (s *Store) Run(ctx context.Context, idOrName string) (store.Run, error) {
 const runsSQL = `
 	SELECT id, coalesce(name, ''), created_at, fingerprint, parameters, rows, NULL::json
 	FROM experiment
-	WHERE $1 = 0 OR id < $1
+	WHERE $1::bigint = 0 OR id < $1
 	ORDER BY id DESC LIMIT $2`
 
 // Runs lists runs without their reports, newest first.

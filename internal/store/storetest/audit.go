@@ -123,7 +123,7 @@ func examinePromises(t *testing.T, open func(*testing.T) store.Store) {
 	unpromised.Allocation.Risk.Promised = nil
 	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{
 		answered("early", "a", 1, 1, 0.125, from.Add(-time.Hour)),
-		answered("again", "a", 1, 2, 0.25, from), // the newest promise counts
+		answered("again", "a", 1, 2, 0.25, from), // the newest promise before the end counts
 		answered("b", "b", 1, 1, 0.0625, from.Add(time.Second)),
 		third,
 		answered("later try", "c", 2, 1, 0.5, from),
@@ -138,7 +138,9 @@ func examinePromises(t *testing.T, open func(*testing.T) store.Store) {
 	}
 	recordNew(t, st, success(try("b", sizing.NoMap, 1), sizing.GiB, 1))
 	recordNew(t, st, kill(try("a", 2, 1), 2*sizing.GiB))
-	recordNew(t, st, kill(try("a", sizing.NoMap, 1), 2*sizing.GiB), success(try("a", sizing.NoMap, 2), 3*sizing.GiB, 1))
+	twice := kill(try("a", sizing.NoMap, 1), 2*sizing.GiB)
+	twice.EndedAt = from.Add(time.Minute) // after both questions
+	recordNew(t, st, twice, success(try("a", sizing.NoMap, 2), 3*sizing.GiB, 1))
 	failed := success(try("g", sizing.NoMap, 1), 0, 1)
 	failed.Outcome = sizing.Failed
 	recordNew(t, st, success(try("c", sizing.NoMap, 2), 1, 1), success(try("d", sizing.NoMap, 1), 1, 1), success(try("f", sizing.NoMap, 1), 1, 1),

@@ -159,8 +159,12 @@ func examineRealised(t *testing.T, open func(*testing.T) store.Store) {
 		receipt("r8", of(""), 0.5, minute(8)),               // an ad-hoc look-up
 		receipt("r9", firstTry(task("other"), "fine"), 0.5, minute(9)),
 	}))
-	recordNew(t, st, success(of("fine"), sizing.GiB, 1), kill(of("killed"), 2*sizing.GiB), success(second, 3*sizing.GiB, 1),
-		success(of("silent"), sizing.GiB, 1), success(of("asked twice"), sizing.GiB, 1), success(of("never asked"), sizing.GiB, 1))
+	ended := []sizing.Observation{success(of("fine"), sizing.GiB, 1), kill(of("killed"), 2*sizing.GiB), success(second, 3*sizing.GiB, 1),
+		success(of("silent"), sizing.GiB, 1), success(of("asked twice"), sizing.GiB, 1), success(of("never asked"), sizing.GiB, 1)}
+	for i := range ended {
+		ended[i].EndedAt = minute(10)
+	}
+	recordNew(t, st, ended...)
 
 	t.Run("history tells what was promised of each try", func(t *testing.T) {
 		want := map[string]any{"fine 1": 0.25, "killed 1": 0.5, "killed 2": 0.125, "silent 1": nil, "asked twice 1": 0.0625, "never asked 1": nil}
@@ -196,6 +200,70 @@ func examineRealised(t *testing.T, open func(*testing.T) store.Store) {
 			got, err := st.Realised(t.Context(), c.task, c.limit)
 			require.NoError(t, err)
 			require.Equal(t, c.want, got, fmt.Sprint(c.limit))
+		})
+	}
+}
+
+// examineLaunched asks again about tries that have ended, and asks twice before a launch.
+func examineLaunched(t *testing.T, open func(*testing.T) store.Store) {
+	minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
+	type asked struct {
+		at       int // minutes
+		promised float64
+	}
+	nothing := math.NaN()
+	for claim, c := range map[string]struct {
+		asked []asked
+		ended int // minutes; 0: not told, so that the report's arrival counts
+		named int // 1, 2, …: the receipt that the report names; 0: none
+		want  float64
+	}{
+		"a question after the end changes nothing":       {[]asked{{1, 0.25}, {20, 0.5}}, 10, 0, 0.25},
+		"nor does one long after it":                     {[]asked{{1, 0.25}, {10_000, 0.5}}, 10, 0, 0.25},
+		"nor do several":                                 {[]asked{{1, 0.25}, {20, 0.5}, {30, 0.75}}, 10, 0, 0.25},
+		"nor does one after a try that waited for weeks": {[]asked{{1, 0.25}, {30_001, 0.5}}, 30_000, 0, 0.25},
+		"the last question before the end counts":        {[]asked{{1, 0.25}, {5, 0.5}, {20, 0.75}}, 10, 0, 0.5},
+		"unless the report names another":                {[]asked{{1, 0.25}, {5, 0.5}, {20, 0.75}}, 10, 1, 0.25},
+		"a launch without a promise keeps none":          {[]asked{{1, nothing}, {20, 0.5}}, 10, 0, nothing},
+		"a named answer without a promise keeps none":    {[]asked{{1, nothing}, {5, 0.5}}, 10, 1, nothing},
+		"a slow clock hides no promise":                  {[]asked{{11, 0.25}, {20, 0.5}}, 10, 0, 0.25},
+		"without a time of its own, the arrival counts":  {[]asked{{1, 0.25}, {5, 0.5}}, 0, 0, 0.5},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			st := open(t)
+			key := task("launched")
+			o := success(firstTry(key, "r"), sizing.GiB, 1)
+			o.EndedAt = time.Time{}
+			if c.ended > 0 {
+				o.EndedAt = minute(c.ended)
+			}
+			var receipts []sizing.Receipt
+			for i, a := range c.asked {
+				r := receipt(idAt(minute(a.at), i), o.Try, a.promised, minute(a.at))
+				r.Allocation.Model = &sizing.ModelRef{Version: 1}
+				receipts = append(receipts, r)
+			}
+			if c.named > 0 {
+				o.PredictionID = receipts[c.named-1].Allocation.PredictionID
+			}
+			require.NoError(t, st.SaveReceipts(t.Context(), receipts))
+			recordNew(t, st, o)
+			promised := history(t, st, key).Rows[0].Promised
+			realised, err := st.Realised(t.Context(), key, 100)
+			require.NoError(t, err)
+			evidence, err := st.Promises(t.Context(), key, 100)
+			require.NoError(t, err)
+			if math.IsNaN(c.want) {
+				require.Nil(t, promised)
+				require.Zero(t, realised.Tries)
+				require.Empty(t, evidence)
+				return
+			}
+			require.NotNil(t, promised)
+			require.Equal(t, c.want, *promised)
+			require.Equal(t, sizing.Realised{Tries: 1, Promised: c.want}, realised)
+			require.Len(t, evidence, 1)
+			require.Equal(t, c.want, evidence[0].Risk)
 		})
 	}
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"context"
+	"math"
 	"strconv"
 	"sync"
 	"testing"
@@ -176,6 +177,8 @@ func examineRunPages(t *testing.T, st store.Store) {
 		"the next begins below the last":    {ids[3], 2, []int64{ids[2], ids[1]}},
 		"the last page is short":            {ids[1], 2, []int64{ids[0]}},
 		"below the first is nothing":        {ids[0], 2, nil},
+		"no id is too large to start below": {math.MaxInt64, 1, []int64{ids[4]}},
+		"nor is one beyond 32 bits":         {1 << 31, 1, []int64{ids[4]}},
 		"a page of nothing is an empty one": {0, 0, nil},
 		"so is one of less than nothing":    {0, -1, nil},
 	} {

@@ -31,6 +31,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		"Kills":      examineKills,
 		"Receipts":   examineReceipts,
 		"Realised":   examineRealised,
+		"Launched":   examineLaunched,
 		"Unreported": examineUnreported,
 		"Models":     examineModels,
 		"Promises":   examinePromises,
