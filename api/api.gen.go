@@ -578,7 +578,7 @@ type PolicyRequest struct {
 	BinEdgesBytes *[]int64 `json:"bin_edges_bytes,omitempty"`
 	Cap           *string  `json:"cap,omitempty"`
 
-	// CapBytes Grant at most this; four times the larger of request and largest peak if left out.
+	// CapBytes Grant at most this. If left out: four times the larger of request, largest peak and floor, raised once where a kill proves that it is too little, and by what inputs beyond any seen are predicted to need.
 	CapBytes *int64 `json:"cap_bytes,omitempty"`
 
 	// CPUUnmanaged Answer the requested CPU unchanged.

@@ -20,8 +20,9 @@ class PolicyRequest:
         mode (Mode | None | Unset): As in the answer; `enforce` if left out.
         floor_bytes (int | None | Unset): Grant at least this.
         floor (None | str | Unset):
-        cap_bytes (int | None | Unset): Grant at most this; four times the larger of request and largest peak if left
-            out.
+        cap_bytes (int | None | Unset): Grant at most this. If left out: four times the larger of request, largest peak
+            and floor, raised once where a kill proves that it is too little, and by what inputs beyond any seen are
+            predicted to need.
         cap (None | str | Unset):
         risk_target (float | None | Unset): Accepted probability that a first try is OOM-killed; 0.015 if left out.
         max_lifts (int | None | Unset): How often one run is lifted, the last time to the cap; 3 if left out.
