@@ -144,8 +144,14 @@ func freshly(ctx context.Context, room *rig.Room, do func() error) error {
 	if err := do(); err != nil {
 		return err
 	}
-	_, err = conn.Exec(ctx, endSessionsSQL)
-	return err
+	// A session that was forked before do may show itself only now.
+	for range 20 {
+		if _, err := conn.Exec(ctx, endSessionsSQL); err != nil {
+			return err
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	return nil
 }
 
 const endSessionsSQL = `
