@@ -126,8 +126,8 @@ func TestPromisesAreWithinWhatAHistoryCanSupport(t *testing.T) {
 	}
 }
 
-// Sixty runs at 2 GiB, then thirty that were killed at 8 GiB and given up: whoever is
-// asked next knows of a third of all tries that they needed more than 8 GiB.
+// Sixty runs succeed at 2 GiB, then thirty are killed at 8 GiB and given up. The next promise
+// knows that a third of all tries needed more than 8 GiB.
 func TestKillsWithoutASuccessCountInThePromise(t *testing.T) {
 	k := newTask(t)
 	for range 60 {

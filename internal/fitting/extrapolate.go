@@ -130,7 +130,7 @@ func (m *models) toEdge(cells, dst []sizing.Value) []sizing.Value {
 	return dst
 }
 
-// Extrapolated is the peak that the trend foretells for inputs beyond all that was seen;
+// Extrapolated is the peak that the trend predicts for inputs beyond all that was seen;
 // zero where they are not, or where no trend is followed.
 func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 	if m.Models == nil || len(m.Models.Beyond.Slopes) == 0 {
