@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -36,26 +35,6 @@ func shareProcessors() {
 	}
 }
 
-// What lives may grow by a sixth before it is collected, not by all of it as Go would have
-// it: models are most of what lives, and each takes its room and that of the garbage.
-const (
-	mayGrow  = 16        // percent
-	headroom = 320 << 20 // bytes that count as living
-)
-
-// collectLater keeps a few models from being collected some dozen times a second: bytes
-// that nobody touches take no memory, and count as living. It gives back what ends that.
-func collectLater() (end func()) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(mayGrow)
-	}
-	if os.Getenv("GOMEMLIMIT") != "" {
-		return func() {} // they would count against it
-	}
-	untouched := make([]byte, headroom)
-	return func() { runtime.KeepAlive(untouched) }
-}
-
 func serve(ctx context.Context, con console, args []string) error {
 	cmd := newCommand("serve", serveUsage, "addr", "admin-addr", "data", "database", "tokens", "tokens-file", "tls-cert", "tls-key", "tls-client-ca")
 	withDemo := cmd.Bool("demo", false, "fill an empty store with the demo history, train it, and say what to try")
@@ -71,7 +50,7 @@ func serve(ctx context.Context, con console, args []string) error {
 		return usageErrorf("serve takes no arguments, but was given %q", rest)
 	}
 	shareProcessors()
-	defer collectLater()()
+	defer setGCPace()()
 	tokens, first, err := cmd.grants()
 	if err != nil {
 		return usageErrorf("%v", err)

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestBallastTakesNoMemory(t *testing.T) {
+	useArena()
+	runtime.GC() // the ballast may begin where the arena was used
+	before := memory(t, "VmHWM:")
+	release := setGCPace()
+	rose := memory(t, "VmHWM:") - before
+	release()
+	assert.Less(t, rose, ballastSize/4)
+}
+
+//go:noinline
+func useArena() {
+	used := make([]byte, 64<<20)
+	for i := range used {
+		used[i] = 1
+	}
+	runtime.KeepAlive(used)
+}
+
+// memory is a field of /proc/self/status, in bytes.
+func memory(t *testing.T, field string) int {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(status)) {
+		if text, ok := strings.CutPrefix(line, field); ok {
+			kib, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "kB")))
+			require.NoError(t, err)
+			return kib << 10
+		}
+	}
+	t.Fatal("/proc/self/status has no " + field)
+	return 0
+}
