@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/tracing"
-	"github.com/loadaware/loadaware/internal/trainer/apart"
+	"github.com/loadaware/loadaware/internal/trainer/subprocess"
 )
 
 const serveUsage = `[flags]
@@ -81,7 +81,7 @@ func serve(ctx context.Context, con console, args []string) error {
 	}
 	metrics := httpapi.NewMetrics()
 	metrics.Build(cmp.Or(buildVersion, "unknown"))
-	learner := apart.New(cmd.learner(con), metrics.Trained, log)
+	learner := subprocess.New(cmd.learner(con), metrics.Trained, log)
 	metrics.Learner(learner.PID)
 	svc := service.New(st, learner, service.Config{MinMemory: sizing.Bytes(cmd.MinMemory)}, log)
 	worker, err := cmd.reconciler(st, svc, metrics, log)

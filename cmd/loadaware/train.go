@@ -15,7 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store/postgres"
 	"github.com/loadaware/loadaware/internal/trainer"
-	"github.com/loadaware/loadaware/internal/trainer/apart"
+	"github.com/loadaware/loadaware/internal/trainer/subprocess"
 )
 
 const trainUsage = `DAG TASK [flags]
@@ -65,7 +65,7 @@ func train(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	defer st.Close()
-	line := apart.NewLine(con.in, con.out)
+	line := subprocess.NewPipe(con.in, con.out)
 	return line.Serve(ctx, trainer.New(st, trainer.Config{SearchEvery: cmd.SearchEvery, Ended: line.Ended}, log))
 }
 

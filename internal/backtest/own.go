@@ -41,7 +41,7 @@ func (p *own) of(task sizing.TaskKey) *learner {
 	if l == nil {
 		l = &learner{model: fitting.New(), promised: map[sizing.TryKey]*float64{}}
 		l.history.Task = task
-		l.model.Heed(p.poolOf(task))
+		l.model.SetPool(p.poolOf(task))
 		p.tasks[task] = l
 	}
 	return l
@@ -81,7 +81,7 @@ func (p *own) Learn(o Outcome) error {
 	row := l.row(&o)
 	l.history.Rows = append(l.history.Rows, row)
 	l.ended(&o)
-	told := fitting.ToldOf(&l.history.Schema, &row)
+	told := fitting.NewTrainingRow(&l.history.Schema, &row)
 	told.Features = o.Features // as they were sent: the schema may not hold all of them
 	before := l.model.Pool()
 	l.model.Learn(told)
@@ -144,7 +144,7 @@ func (p *own) share(l *learner, before fitting.Pool) {
 	pool := p.poolOf(l.history.Task)
 	pool.Remove(&before)
 	pool.Add(&now)
-	l.model.Heed(pool)
+	l.model.SetPool(pool)
 }
 
 func (p *own) poolOf(task sizing.TaskKey) *fitting.Pool {

@@ -38,13 +38,13 @@ type Binning struct {
 
 // cutter cuts the peaks of one lesson.
 type cutter struct {
-	lesson *fitting.Lesson
+	lesson *fitting.Dataset
 	name   string
 	runs   binning.History // one a run
 	hours  binning.History // weighted by durations
 }
 
-func newCutter(l *fitting.Lesson, name string) *cutter {
+func newCutter(l *fitting.Dataset, name string) *cutter {
 	peaks, seconds := make([]float64, l.Len()), make([]float64, l.Len())
 	for i := range peaks {
 		peaks[i], seconds[i] = l.Peak(i), l.Seconds(i)

@@ -97,7 +97,7 @@ func (s *sitting) serving() ([]int, error) {
 }
 
 // question is what a first try asks.
-func (p *Plan) question(l *fitting.Lesson, row int) fitting.Question {
+func (p *Plan) question(l *fitting.Dataset, row int) fitting.Question {
 	return fitting.Question{
 		Requested: l.Row(row).Requested, Cap: p.data.Cap,
 		RiskTarget: sizing.DefaultRiskTarget, Lifts: sizing.DefaultMaxLifts,

@@ -31,7 +31,7 @@ type Data struct {
 	Cap         sizing.Bytes // the most that may be granted: 128 GB, or the largest peak if that is more
 	Fingerprint string       // SHA-256 of all that is learned from, in hex
 
-	lessons []*fitting.Lesson // ordered by task
+	lessons []*fitting.Dataset // ordered by task
 }
 
 // Read reads history in any form that package trace takes. A row that cannot be
@@ -87,7 +87,7 @@ func Of(name string, histories []*sizing.History) (*Data, error) {
 	sum := sha256.New()
 	slices.SortFunc(histories, func(a, b *sizing.History) int { return cmp.Compare(a.Task.String(), b.Task.String()) })
 	for _, h := range histories {
-		l := fitting.LessonOf(h)
+		l := fitting.NewDataset(h)
 		d.LeftOut += len(h.Rows) - l.Len()
 		if l.Len() < fewest {
 			continue
@@ -144,7 +144,7 @@ const (
 )
 
 // heavy are the tasks worth an experiment; where none is, the one that uses most.
-func (d *Data) heavy() []*fitting.Lesson {
+func (d *Data) heavy() []*fitting.Dataset {
 	all, use := 0.0, make([]float64, len(d.lessons))
 	for n, l := range d.lessons {
 		for i := range l.Len() {
@@ -152,7 +152,7 @@ func (d *Data) heavy() []*fitting.Lesson {
 		}
 		all += use[n]
 	}
-	var heavy []*fitting.Lesson
+	var heavy []*fitting.Dataset
 	for n, l := range d.lessons {
 		if use[n] >= heavyShare*all && l.Len() >= heavyRows {
 			heavy = append(heavy, l)
@@ -166,8 +166,8 @@ func (d *Data) heavy() []*fitting.Lesson {
 
 // named are the lessons of the named tasks, in the order of the names: ids, or
 // whole keys as sizing.TaskKey writes them.
-func (d *Data) named(names []string) ([]*fitting.Lesson, error) {
-	var found []*fitting.Lesson
+func (d *Data) named(names []string) ([]*fitting.Dataset, error) {
+	var found []*fitting.Dataset
 	for _, name := range names {
 		before := len(found)
 		for _, l := range d.lessons {

@@ -107,7 +107,7 @@ func saved(before, after float64) float64 {
 // measured is one task of a DAG that is experimented on, and what its tries came to
 // for each seed.
 type measured struct {
-	*fitting.Lesson
+	*fitting.Dataset
 	seeds []sums
 }
 
@@ -125,7 +125,7 @@ func (p *Plan) measures() []*measured {
 	return all
 }
 
-func dagOf(l *fitting.Lesson) sizing.TaskKey {
+func dagOf(l *fitting.Dataset) sizing.TaskKey {
 	return sizing.TaskKey{Namespace: l.Task.Namespace, DAG: l.Task.DAG}
 }
 
@@ -139,14 +139,14 @@ func (p *Plan) measure(ctx context.Context, m *measured, seed int) error {
 	if p.Split == ByTime {
 		s = byTime(m.Len())
 	}
-	served, err := p.serve(m.Lesson, s.train)
+	served, err := p.serve(m.Dataset, s.train)
 	if err != nil {
 		return err
 	}
-	to, thread := &m.seeds[seed], singleThread(m.Lesson)
+	to, thread := &m.seeds[seed], singleThread(m.Dataset)
 	for _, i := range s.test {
 		if r := m.Row(i); r.Requested.Memory > 0 {
-			sized := served.Size(i, p.question(m.Lesson, i))
+			sized := served.Size(i, p.question(m.Dataset, i))
 			to.memory(r, &sized, m.Seconds(i))
 			to.cores(r, sized.CPU, thread)
 		}
@@ -155,7 +155,7 @@ func (p *Plan) measure(ctx context.Context, m *measured, seed int) error {
 	return nil
 }
 
-func (s *sums) memory(r *sizing.HistoryRow, sized *fitting.Sized, seconds float64) {
+func (s *sums) memory(r *sizing.HistoryRow, sized *fitting.Answer, seconds float64) {
 	s[tries]++
 	s[requestedBytes] += float64(r.Requested.Memory)
 	s[requestedUse] += float64(r.Requested.Memory) * seconds
@@ -188,7 +188,7 @@ func (s *sums) cores(r *sizing.HistoryRow, granted sizing.Cores, thread bool) {
 // singleThread reports whether a task never used more than one thread does, which
 // is measured at somewhat above one core, by sampling and helpers: a request of one
 // core does not hold it back.
-func singleThread(l *fitting.Lesson) bool {
+func singleThread(l *fitting.Dataset) bool {
 	const oneCoreAtMost = 1.25
 	for i := range l.Len() {
 		if l.Row(i).CPUMax > oneCoreAtMost {
@@ -228,9 +228,9 @@ func (p *Plan) taskLevels(all []*measured) []TaskLevel {
 func (p *Plan) runLevels(all []*measured) []RunLevel {
 	var levels []RunLevel
 	for len(all) > 0 {
-		dag := dagOf(all[0].Lesson)
+		dag := dagOf(all[0].Dataset)
 		n := 0
-		for n < len(all) && dagOf(all[n].Lesson) == dag {
+		for n < len(all) && dagOf(all[n].Dataset) == dag {
 			n++
 		}
 		if l := runLevel(all[:n], p.Seeds); l.Rows > 0 {

@@ -35,14 +35,14 @@ func unfit(familyName, oversampling string) string {
 // material is what a family learns from, and what it is asked then.
 type material struct {
 	enc    *fitting.Encoding
-	lesson *fitting.Lesson
+	lesson *fitting.Dataset
 	train  []int
 	levels []float64 // of the edges
 	test   [][]float64
 }
 
 // materialOf freezes an encoding on the rows of a split.
-func materialOf(l *fitting.Lesson, s split, levels []float64) *material {
+func materialOf(l *fitting.Dataset, s split, levels []float64) *material {
 	m := &material{enc: l.Encode(s.train), lesson: l, train: s.train, levels: levels}
 	raw, _ := l.Raw(s.test)
 	for i := range s.test {

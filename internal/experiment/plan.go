@@ -213,13 +213,13 @@ func (p *Plan) step() {
 
 // serve fits serving's own model. It knows nothing of bins and seeds: the same rows
 // are fitted once.
-func (p *Plan) serve(l *fitting.Lesson, train []int) (*fitting.Served, error) {
+func (p *Plan) serve(l *fitting.Dataset, train []int) (*fitting.ServedModel, error) {
 	key := []byte(l.Task.String())
 	for _, i := range train {
 		key = strconv.AppendInt(append(key, '\n'), int64(i), 10)
 	}
-	once, _ := p.fitted.LoadOrStore(string(key), sync.OnceValues(func() (*fitting.Served, error) { return l.Serve(train) }))
-	served, err := once.(func() (*fitting.Served, error))()
+	once, _ := p.fitted.LoadOrStore(string(key), sync.OnceValues(func() (*fitting.ServedModel, error) { return l.Serve(train) }))
+	served, err := once.(func() (*fitting.ServedModel, error))()
 	if err != nil {
 		return nil, fmt.Errorf("serving's model: %w", err)
 	}

@@ -62,7 +62,7 @@ func TestAnswersAreThoseOfTheSlowCode(t *testing.T) {
 		}
 		answer(t, &memo, &told, fmt.Sprint("wide, ", i), m, q)
 		if i%4 == 0 {
-			m.Learn(fitting.ToldOf(&k.history.Schema, row))
+			m.Learn(fitting.NewTrainingRow(&k.history.Schema, row))
 		}
 	}
 	if *update {
@@ -89,7 +89,7 @@ func answer(t *testing.T, memo *fitting.Memo, told *strings.Builder, of string, 
 }
 
 // digest is a hash of every bit of an answer.
-func digest(s *fitting.Sized, risk *float64) uint64 {
+func digest(s *fitting.Answer, risk *float64) uint64 {
 	h := fnv.New64a()
 	bits := func(v *float64) string {
 		if v == nil {
@@ -115,7 +115,7 @@ func digest(s *fitting.Sized, risk *float64) uint64 {
 
 func TestADigestSeesTheLastBit(t *testing.T) {
 	risk := 0.1
-	one := fitting.Sized{Promised: &risk, Guard: sizing.Guard{Params: []float64{1}}}
+	one := fitting.Answer{Promised: &risk, Guard: sizing.Guard{Params: []float64{1}}}
 	before := digest(&one, nil)
 	one.Guard.Params[0] = math.Nextafter(1, 2)
 	assert.NotEqual(t, before, digest(&one, nil))

@@ -96,9 +96,9 @@ func BenchmarkLearn(b *testing.B) {
 	k := wide()
 	m, err := fitting.Open(retrained(b, k))
 	require.NoError(b, err)
-	var told []fitting.Told
+	var told []fitting.TrainingRow
 	for i := range k.history.Rows {
-		told = append(told, fitting.ToldOf(&k.history.Schema, &k.history.Rows[i]))
+		told = append(told, fitting.NewTrainingRow(&k.history.Schema, &k.history.Rows[i]))
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {

@@ -46,7 +46,7 @@ func TestAModelComesBackBitForBit(t *testing.T) {
 				q.Above = bytes(gibs)
 				require.Equal(t, k.model.Size(q), back.Size(q), "%s, %d runs", name, n)
 				k.success(f, gibs)
-				last := fitting.ToldOf(&k.history.Schema, &k.history.Rows[len(k.history.Rows)-1])
+				last := fitting.NewTrainingRow(&k.history.Schema, &k.history.Rows[len(k.history.Rows)-1])
 				last.Features = f
 				back.Learn(last)
 			}

@@ -130,7 +130,7 @@ func (m *models) measureCores(rows []row) {
 }
 
 // learnCores tells the rules what a success used.
-func (m *Model) learnCores(t *Told) {
+func (m *Model) learnCores(t *TrainingRow) {
 	levels := noCores
 	if m.Models != nil && m.Models.ridges != nil {
 		b := bufferPool.Get().(*buffers)

@@ -61,7 +61,7 @@ func (m *Model) trustRequest(a *experts.Answer, p *experts.Point, q *Question, b
 }
 
 // compareRequest tells the pool whether the static request would have held.
-func (m *Model) compareRequest(t *Told) {
+func (m *Model) compareRequest(t *TrainingRow) {
 	switch requested := t.Requested.Memory; {
 	case requested == 0:
 	case t.Censoring == sizing.Exact:

@@ -72,7 +72,7 @@ func TestAYoungTaskLeavesItsRequestForAReason(t *testing.T) {
 		k.successAt(nil, 3, 4)
 		own := k.model.Pool()
 		pool.Add(&own)
-		k.model.Heed(&pool)
+		k.model.SetPool(&pool)
 		assert.Greater(t, k.model.Size(asking(nil, 4)).Limit, 4*gib)
 	})
 }

@@ -121,7 +121,7 @@ func TestWhatWasExtrapolatedIsLearned(t *testing.T) {
 	assert.NotEmpty(t, blob)
 }
 
-func answered(k *task, f sizing.Features) fitting.Sized {
+func answered(k *task, f sizing.Features) fitting.Answer {
 	q := question(f)
 	q.Cap = 0
 	s := k.model.Size(q)

@@ -93,7 +93,7 @@ func FuzzAnyFeaturesTrain(f *testing.F) {
 			require.True(t, *sized.Promised >= 0 && *sized.Promised <= 1, "%v", *sized.Promised)
 			back.Warnings(asked)
 			k.row(asked, measured(math.Exp(rng.NormFloat64())))
-			told := fitting.ToldOf(&k.history.Schema, &k.history.Rows[len(k.history.Rows)-1])
+			told := fitting.NewTrainingRow(&k.history.Schema, &k.history.Rows[len(k.history.Rows)-1])
 			model.Learn(told)
 			back.Learn(told)
 			require.Equal(t, blobOf(t, model), blobOf(t, back))

@@ -11,9 +11,9 @@ import (
 
 // Outcome of a Fit.
 type Outcome struct {
-	Trained bool
-	Reason  string
-	Exam    Exam // the last that was due; zero before the first
+	Trained    bool
+	Reason     string
+	Evaluation Evaluation // the last that was due; zero before the first
 
 	Warnings []string // about what the model cannot use of the history
 }
@@ -61,7 +61,7 @@ func (m *Model) takeIn(h *sizing.History) error {
 		if r.Seq <= told {
 			continue
 		}
-		t := ToldOf(&h.Schema, r)
+		t := NewTrainingRow(&h.Schema, r)
 		if i < first && !m.young() {
 			m.skim(&t)
 			continue
@@ -86,17 +86,17 @@ func (m *Model) finish(h *sizing.History, champion bool) (*Model, Outcome, error
 		if err != nil {
 			return nil, Outcome{}, err
 		}
-		m.LastExam = exam
+		m.LastEvaluation = exam
 		out.Reason += "; " + exam.Reason
 		if !exam.Passed && champion {
-			out.Exam = exam
+			out.Evaluation = exam
 			return nil, out, nil
 		}
 		if !exam.Passed {
 			out.Reason += "; published all the same, since there is no champion to stay"
 		}
 	}
-	out.Exam = m.LastExam
+	out.Evaluation = m.LastEvaluation
 	if err := m.refit(h, rows); err != nil {
 		return nil, Outcome{}, err
 	}
@@ -146,7 +146,7 @@ func (m *Model) dueInBulk() bool {
 }
 
 // skim takes in an old row of a bulk, of which no honest residual is wanted.
-func (m *Model) skim(t *Told) {
+func (m *Model) skim(t *TrainingRow) {
 	m.count(t)
 	if t.Censoring == sizing.Exact {
 		if m.quarantineSkimmed(t) {

@@ -34,7 +34,7 @@ func TestAFitContinuesTheLedgerOfItsChampion(t *testing.T) {
 		if i%7 == 0 {
 			r.Outcome, r.Allocated.Memory, r.MemoryMax = sizing.OOMKilled, bytes(gibs/2), 0
 		}
-		told.Learn(fitting.ToldOf(&k.history.Schema, r))
+		told.Learn(fitting.NewTrainingRow(&k.history.Schema, r))
 	}
 	fitted, outcome, err := fitting.Fit(&k.history, opened(t, blob))
 	require.NoError(t, err)
@@ -184,7 +184,7 @@ func TestColumnsAreToldApartByName(t *testing.T) {
 
 func TestTheExamIsHeldAndStored(t *testing.T) {
 	k, _ := known(t, growing, 37, 120)
-	exam := k.model.LastExam
+	exam := k.model.LastEvaluation
 	require.NotEmpty(t, exam.Candidates)
 	assert.True(t, exam.Passed, exam.Reason)
 	waste := map[string]float64{}
@@ -196,7 +196,7 @@ func TestTheExamIsHeldAndStored(t *testing.T) {
 	require.Contains(t, waste, "challenger")
 	require.Contains(t, waste, "constant")
 	assert.Less(t, waste["challenger"], waste["constant"], "features tell something here")
-	var back fitting.Exam
+	var back fitting.Evaluation
 	require.NoError(t, json.Unmarshal(exam.JSON(), &back))
 	assert.Equal(t, exam, back)
 }

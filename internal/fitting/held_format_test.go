@@ -12,7 +12,7 @@ import (
 
 // Models stored before small reports were held have plain rows in quarantine.
 func TestReportsThatAnOldModelHeldAreStillHeld(t *testing.T) {
-	stored, err := cbor.Marshal([]Told{{Seq: 7, Peak: 250 * sizing.GiB, Censoring: sizing.Exact, Outcome: sizing.Success, FirstTry: true}})
+	stored, err := cbor.Marshal([]TrainingRow{{Seq: 7, Peak: 250 * sizing.GiB, Censoring: sizing.Exact, Outcome: sizing.Success, FirstTry: true}})
 	require.NoError(t, err)
 	m := New()
 	require.NoError(t, cbor.Unmarshal(stored, &m.Held))

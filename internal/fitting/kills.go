@@ -67,11 +67,11 @@ func featureKey(schema *sizing.Schema, cells []sizing.Value) uint64 {
 }
 
 // learnKill adds a killed try.
-func (m *Model) learnKill(t *Told) {
+func (m *Model) learnKill(t *TrainingRow) {
 	m.KnownKills = withKill(m.KnownKills, t, featureKey(&m.Schema, m.cells(t.Features, nil)))
 }
 
-func withKill(kills []knownKill, t *Told, key uint64) []knownKill {
+func withKill(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	kills = withoutTry(kills, t.Run, t.Try)
 	if len(kills) >= killsKept {
 		kills = slices.Delete(kills, 0, 1)
@@ -80,7 +80,7 @@ func withKill(kills []knownKill, t *Told, key uint64) []knownKill {
 }
 
 // learnPeak holds the known kills against a measured peak.
-func (m *Model) learnPeak(t *Told) {
+func (m *Model) learnPeak(t *TrainingRow) {
 	if len(m.KnownKills) > 0 {
 		m.KnownKills = withPeak(m.KnownKills, t, featureKey(&m.Schema, m.cells(t.Features, nil)))
 	}
@@ -89,7 +89,7 @@ func (m *Model) learnPeak(t *Told) {
 // withPeak takes a measured run in: the retry of a killed run says what that run needed;
 // another run with the same features contradicts a kill at more than its peak, and else
 // adds to what such runs are known to need.
-func withPeak(kills []knownKill, t *Told, key uint64) []knownKill {
+func withPeak(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	kept := kills[:0]
 	for _, k := range kills {
 		switch {
@@ -150,7 +150,7 @@ func (m *Model) readKills(h *sizing.History) {
 		if held[r.Seq] && (measured || !escalates(m.KnownKills, run, peak)) {
 			continue
 		}
-		t := Told{Seq: r.Seq, Run: run, Try: r.Try, Peak: peak}
+		t := TrainingRow{Seq: r.Seq, Run: run, Try: r.Try, Peak: peak}
 		key := featureKey(&h.Schema, cellsOf(&h.Schema, twins, r.Features))
 		if measured {
 			m.KnownKills = withPeak(m.KnownKills, &t, key)

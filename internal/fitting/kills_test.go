@@ -47,7 +47,7 @@ func (k *task) variants() map[string]*fitting.Model {
 }
 
 // requireFor asks every variant for the same features.
-func (k *task) requireFor(f sizing.Features, claim string, so func(s fitting.Sized) bool) {
+func (k *task) requireFor(f sizing.Features, claim string, so func(s fitting.Answer) bool) {
 	k.t.Helper()
 	for name, m := range k.variants() {
 		q := question(f)
@@ -66,20 +66,20 @@ func TestIdenticalRunsAreGrantedMoreThanWasKilled(t *testing.T) {
 		elsewhere := k.model.Size(question(other)).Limit
 		kill := 1.05 * float64(first) / float64(gib)
 		k.told(f, killedRun("killed", kill))
-		k.requireFor(f, "after the kill", func(s fitting.Sized) bool {
+		k.requireFor(f, "after the kill", func(s fitting.Answer) bool {
 			return s.Limit > bytes(kill) && s.Ladder[0] == s.Limit && *s.Promised > 0 && *s.Promised <= 1
 		})
 		if n > 3 {
 			assert.Less(t, k.model.Size(question(other)).Limit, 2*elsewhere, "other features are not affected")
 		}
 		k.success(other, 0.1)
-		k.requireFor(f, "another success contradicts nothing", func(s fitting.Sized) bool { return s.Limit > bytes(kill) })
+		k.requireFor(f, "another success contradicts nothing", func(s fitting.Answer) bool { return s.Limit > bytes(kill) })
 		k.told(f, retried("killed", 1.4*kill))
-		k.requireFor(f, "what the run needed counts", func(s fitting.Sized) bool { return s.Limit >= bytes(1.4*kill) })
+		k.requireFor(f, "what the run needed counts", func(s fitting.Answer) bool { return s.Limit >= bytes(1.4*kill) })
 		for range 3 {
 			k.success(f, 1.2*kill)
 		}
-		k.requireFor(f, "newer runs needed less, but more than was killed", func(s fitting.Sized) bool { return s.Limit >= bytes(1.2*kill) })
+		k.requireFor(f, "newer runs needed less, but more than was killed", func(s fitting.Answer) bool { return s.Limit >= bytes(1.2*kill) })
 		k.success(f, 0.9*kill)
 		require.Empty(t, k.model.KnownKills, "a newer success below the kill contradicts it")
 	}
@@ -129,7 +129,7 @@ func TestKnownKillsAreBounded(t *testing.T) {
 	}
 	assert.Len(t, k.model.KnownKills, 256)
 	assert.Greater(t, k.model.Size(question(last)).Limit, 2*gib)
-	k.requireFor(last, "of the newest", func(s fitting.Sized) bool { return s.Limit > 2*gib })
+	k.requireFor(last, "of the newest", func(s fitting.Answer) bool { return s.Limit > 2*gib })
 }
 
 func TestKillsBeforeTheFirstSuccessCount(t *testing.T) {
@@ -139,7 +139,7 @@ func TestKillsBeforeTheFirstSuccessCount(t *testing.T) {
 	for range 4 {
 		k.success(sizing.Features{"rows": sizing.NumberValue(1), "region": sizing.TextValue("apac")}, 0.5)
 	}
-	k.requireFor(f, "young", func(s fitting.Sized) bool { return s.Limit > 3*gib })
+	k.requireFor(f, "young", func(s fitting.Answer) bool { return s.Limit > 3*gib })
 }
 
 // Whatever the order of kills, successes, trainings and restarts, no answer is at or below

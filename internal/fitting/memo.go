@@ -27,7 +27,7 @@ type kept struct {
 	stamp uint64
 	q     Question // without its features, which stand in cells
 	cells []sizing.Value
-	sized Sized
+	sized Answer
 }
 
 // stamps are given out once each.
@@ -36,7 +36,7 @@ var stamps atomic.Uint64
 var memoSeed = maphash.MakeSeed()
 
 // Size is m.Size(q). The answer shares its slices with others: read them only.
-func (k *Memo) Size(m *Model, q Question) Sized {
+func (k *Memo) Size(m *Model, q Question) Answer {
 	b := bufferPool.Get().(*buffers)
 	b.cells = m.cells(q.Features, b.cells)
 	features := q.Features

@@ -20,8 +20,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Told is one ended try, as a Model learns it. Zero fields are not known.
-type Told struct {
+// TrainingRow is one ended try, as a Model learns it. Zero fields are not known.
+type TrainingRow struct {
 	Seq       int64
 	Features  sizing.Features
 	Outcome   sizing.Outcome
@@ -37,10 +37,10 @@ type Told struct {
 	Try       int      `cbor:",omitzero"`
 }
 
-// ToldOf reads a stored row.
-func ToldOf(schema *sizing.Schema, r *sizing.HistoryRow) Told {
+// NewTrainingRow reads a stored row.
+func NewTrainingRow(schema *sizing.Schema, r *sizing.HistoryRow) TrainingRow {
 	peak, censoring := r.Peak()
-	return Told{
+	return TrainingRow{
 		Seq: r.Seq, Features: schema.Features(r.Features), Outcome: r.Outcome, Peak: peak, Censoring: censoring,
 		CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Allocated: r.Allocated,
 		FirstTry: r.Try == 1, Promised: r.Promised,
@@ -53,33 +53,33 @@ func ToldOf(schema *sizing.Schema, r *sizing.HistoryRow) Told {
 // fitted anew now and then (Fit). It may be asked from many goroutines while
 // nobody tells it anything. The exported fields are what a blob holds.
 type Model struct {
-	Schema     sizing.Schema
-	Models     *models // nil before the first measured peak
-	Experts    *experts.Experts
-	Share      experts.Pool  // the task's share in what its DAG's tasks learned
-	Trees      Trees         `cbor:",omitzero"` // how its trees are grown
-	Sampling   sampling      `cbor:",omitzero"` // what samples of a peak miss
-	Early      []row         // the first rows, from which a young task is refitted at once
-	Honest     []honest      // newest last
-	Pending    []pending     `cbor:",omitempty"` // newest last
-	Held       []quarantined // implausible reports that no other has confirmed yet, oldest first
-	LastSeq    int64
-	Changed    int64 // place of the first row after the last change of the task; 0: none was seen
-	Tries      int   // told, of any outcome
-	Kills      int
-	Fitted     int // measured rows at the last fit
-	Largest    sizing.Bytes
-	Smallest   sizing.Bytes `cbor:",omitzero"` // learned peak; zero in models stored before this field
-	Bound      sizing.Bytes // largest allocation that was killed
-	Started    sizing.Bytes
-	Requested  sizing.Resources // the last that was reported
-	Unresolved unresolved       `cbor:",omitzero"` // kills that no success has explained yet
-	CPU        Cores
-	Overrun    experts.Window // honest residuals of log seconds
-	Bins       sizing.Bins
-	Drivers    []string // features that drive usage, strongest first
-	Ambiguity  string
-	LastExam   Exam
+	Schema         sizing.Schema
+	Models         *models // nil before the first measured peak
+	Experts        *experts.Experts
+	Share          experts.Pool  // the task's share in what its DAG's tasks learned
+	Trees          Trees         `cbor:",omitzero"` // how its trees are grown
+	Sampling       sampling      `cbor:",omitzero"` // what samples of a peak miss
+	Early          []row         // the first rows, from which a young task is refitted at once
+	Honest         []honest      // newest last
+	Pending        []pending     `cbor:",omitempty"` // newest last
+	Held           []quarantined // implausible reports that no other has confirmed yet, oldest first
+	LastSeq        int64
+	Changed        int64 // place of the first row after the last change of the task; 0: none was seen
+	Tries          int   // told, of any outcome
+	Kills          int
+	Fitted         int // measured rows at the last fit
+	Largest        sizing.Bytes
+	Smallest       sizing.Bytes `cbor:",omitzero"` // learned peak; zero in models stored before this field
+	Bound          sizing.Bytes // largest allocation that was killed
+	Started        sizing.Bytes
+	Requested      sizing.Resources // the last that was reported
+	Unresolved     unresolved       `cbor:",omitzero"` // kills that no success has explained yet
+	CPU            Cores
+	Overrun        experts.Window // honest residuals of log seconds
+	Bins           sizing.Bins
+	Drivers        []string // features that drive usage, strongest first
+	Ambiguity      string
+	LastEvaluation Evaluation `cbor:"LastExam"`
 
 	KnownKills []knownKill `cbor:",omitempty"` // oldest first
 	Enough     enough      `cbor:",omitzero"`
@@ -126,8 +126,8 @@ func (m *Model) Ambiguous() string { return m.Ambiguity }
 func (m *Model) Pool() Pool { return m.Share }
 
 // Learn tells the model one ended try. Answers follow the task's own share of the
-// pool, until Heed tells of the others.
-func (m *Model) Learn(t Told) {
+// pool, until SetPool tells of the others.
+func (m *Model) Learn(t TrainingRow) {
 	m.stamp = stamps.Add(1)
 	m.Sampling.told(&t)
 	m.count(&t)
@@ -153,7 +153,7 @@ func (m *Model) Learn(t Told) {
 }
 
 // learnExact takes in a measured peak.
-func (m *Model) learnExact(t *Told) {
+func (m *Model) learnExact(t *TrainingRow) {
 	if m.young() {
 		m.admit(t.Features)
 	}
@@ -166,7 +166,7 @@ func (m *Model) learnExact(t *Told) {
 }
 
 // learnBound takes in a kill.
-func (m *Model) learnBound(t *Told) {
+func (m *Model) learnBound(t *TrainingRow) {
 	if m.young() {
 		m.admit(t.Features)
 	}
@@ -185,7 +185,7 @@ func (m *Model) raiseBound(b sizing.Bytes) {
 }
 
 // count takes in what every try tells, whatever its outcome.
-func (m *Model) count(t *Told) {
+func (m *Model) count(t *TrainingRow) {
 	m.Tries++
 	m.LastSeq = max(m.LastSeq, t.Seq)
 	if t.Outcome.OOM() {
@@ -211,7 +211,7 @@ func (m *Model) count(t *Told) {
 }
 
 // keep holds a promise against what happened.
-func (m *Model) keep(t *Told) {
+func (m *Model) keep(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && (killed || t.Outcome == sizing.Success) {
 		m.Share.Kept(m.Experts.Told, *t.Promised/m.Experts.Factor, killed)
@@ -311,7 +311,7 @@ func padded(cells []sizing.Value, n int) []sizing.Value {
 }
 
 // rowOf translates a measured try.
-func (m *Model) rowOf(t *Told) row {
+func (m *Model) rowOf(t *TrainingRow) row {
 	return row{
 		Cells: m.cells(t.Features, nil), Peak: math.Max(1, float64(t.Peak)), Seconds: secondsOf(t.Duration),
 		Cores: float64(t.CPUMax), Weight: 1,
@@ -351,8 +351,8 @@ const (
 	GuardFor  = experts.GuardFor
 )
 
-// Heed lets the answers follow what the DAG's tasks learned together.
-func (m *Model) Heed(pool *Pool) {
+// SetPool lets the answers follow what the DAG's tasks learned together.
+func (m *Model) SetPool(pool *Pool) {
 	m.stamp = stamps.Add(1)
-	m.Experts.Heed(pool)
+	m.Experts.SetPool(pool)
 }

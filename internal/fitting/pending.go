@@ -42,7 +42,7 @@ func (m *Model) recall() {
 		m.Experts.Recall(&p.Point, p.Peak, p.Seconds)
 	}
 	if len(left) < len(m.Pending) {
-		m.Experts.Heed(&m.Share)
+		m.Experts.SetPool(&m.Share)
 	}
 	clear(m.Pending[len(left):])
 	m.Pending = left

@@ -49,7 +49,7 @@ const (
 
 // quarantined is a report that waits for another to confirm it.
 type quarantined struct {
-	Told
+	TrainingRow
 	Expected float64 `cbor:",omitzero"` // bytes; zero in models stored before this field: far below the peak
 }
 
@@ -82,7 +82,7 @@ func (m *Model) forecast(f sizing.Features) (c forecast, known bool) {
 }
 
 // Doubt explains why Learn would hold t back; empty if it would not.
-func (m *Model) Doubt(t Told) string {
+func (m *Model) Doubt(t TrainingRow) string {
 	m.Sampling.told(&t)
 	if t.Censoring != sizing.Exact && t.Censoring != sizing.AtLeast || m.confirmed(&t) >= 0 {
 		return ""
@@ -117,7 +117,7 @@ func (m *Model) Quarantined() []sizing.Quarantined {
 }
 
 // quarantine holds t back if it is implausible, and releases what t confirms.
-func (m *Model) quarantine(t *Told) bool {
+func (m *Model) quarantine(t *TrainingRow) bool {
 	m.confirm(t)
 	d, ok := m.doubt(t)
 	if ok {
@@ -128,7 +128,7 @@ func (m *Model) quarantine(t *Told) bool {
 
 // quarantineSkimmed is quarantine for an old row of a bulk, whose models saw few rows
 // yet: their forecasts alone prove nothing, so the row must also leave the range.
-func (m *Model) quarantineSkimmed(t *Told) bool {
+func (m *Model) quarantineSkimmed(t *TrainingRow) bool {
 	m.confirm(t)
 	peak := float64(t.Peak)
 	if peak <= rangeFactor*m.Experts.MaxPeak && peak*missFactor >= float64(m.Smallest) {
@@ -137,7 +137,7 @@ func (m *Model) quarantineSkimmed(t *Told) bool {
 	return m.quarantine(t)
 }
 
-func (m *Model) hold(t *Told, d doubt) {
+func (m *Model) hold(t *TrainingRow, d doubt) {
 	if len(m.Held) == heldAtMost {
 		m.overflow()
 	}
@@ -156,7 +156,7 @@ func (m *Model) overflow() {
 }
 
 // doubt reports whether t is implausible, and against what.
-func (m *Model) doubt(t *Told) (doubt, bool) {
+func (m *Model) doubt(t *TrainingRow) (doubt, bool) {
 	if t.Peak > impossible {
 		return doubt{float64(impossible), "twice the largest server"}, true
 	}
@@ -199,7 +199,7 @@ func (m *Model) missFactor(allocated float64) float64 {
 }
 
 // doubtFirst judges a report before any peak is known.
-func doubtFirst(t *Told) (doubt, bool) {
+func doubtFirst(t *TrainingRow) (doubt, bool) {
 	peak := float64(t.Peak)
 	allocated, requested := float64(t.Allocated.Memory), float64(t.Requested.Memory)
 	scale := doubt{allocated, "what was allocated"}
@@ -232,14 +232,14 @@ func (m *Model) missedBefore(ratio float64) bool {
 }
 
 // confirm releases the reports that t confirms.
-func (m *Model) confirm(t *Told) {
+func (m *Model) confirm(t *TrainingRow) {
 	for i := m.confirmed(t); i >= 0; i = m.confirmed(t) {
 		m.release(i)
 	}
 }
 
 // confirmed is the place of a held report that t confirms; -1 if there is none.
-func (m *Model) confirmed(t *Told) int {
+func (m *Model) confirmed(t *TrainingRow) int {
 	if len(m.Held) == 0 {
 		return -1
 	}
@@ -269,7 +269,7 @@ func (m *Model) confirmed(t *Told) int {
 
 // release learns a held report.
 func (m *Model) release(i int) {
-	t := m.Held[i].Told
+	t := m.Held[i].TrainingRow
 	m.Held = slices.Delete(m.Held, i, i+1)
 	if t.Censoring == sizing.AtLeast {
 		m.learnBound(&t)
@@ -285,7 +285,7 @@ func (m *Model) reconsider() {
 		return
 	}
 	for i := 0; i < len(m.Held); {
-		if _, ok := m.doubt(&m.Held[i].Told); ok {
+		if _, ok := m.doubt(&m.Held[i].TrainingRow); ok {
 			i++
 			continue
 		}

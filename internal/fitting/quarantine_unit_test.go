@@ -135,7 +135,7 @@ func TestAFirstReportIsHeldAgainstWhatItHad(t *testing.T) {
 		k := newTask(t)
 		r := measured(1)
 		r.MemoryMax, r.Allocated.Memory, r.Requested.Memory = c.peak, c.allocated, c.requested
-		told := fitting.ToldOf(&k.history.Schema, k.row(nil, r))
+		told := fitting.NewTrainingRow(&k.history.Schema, k.row(nil, r))
 		assert.Equal(t, c.held, k.model.Doubt(told) != "", claim)
 		k.model.Learn(told)
 		assert.Equal(t, c.held, len(k.model.Held) == 1, claim)

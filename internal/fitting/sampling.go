@@ -154,7 +154,7 @@ func mean(factors [draws]float64) float64 {
 }
 
 // told is measured for one try that has just ended.
-func (s *sampling) told(t *Told) {
+func (s *sampling) told(t *TrainingRow) {
 	if t.Censoring == sizing.Sampled {
 		t.Peak, t.Censoring = s.peak(t.Seq, t.Peak, t.Allocated.Memory, t.Duration), sizing.Exact
 	}

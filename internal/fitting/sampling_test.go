@@ -139,7 +139,7 @@ func TestASampledPeakIsRaisedWithinItsAllocation(t *testing.T) {
 			}
 			k.row(sizing.Features{}, row)
 		}
-		lesson := fitting.LessonOf(&k.history)
+		lesson := fitting.NewDataset(&k.history)
 		require.Equal(t, 100, lesson.Len())
 		assert.InDelta(t, want*float64(gib), lesson.Peak(0), 2)
 	}
@@ -171,7 +171,7 @@ func TestATaskWithoutPairsBorrowsThoseOfOthers(t *testing.T) {
 			row.Seq, row.MemorySampled = seq, bytes(1)
 			h.Rows = append(h.Rows, row)
 		}
-		lesson := fitting.LessonOf(&h)
+		lesson := fitting.NewDataset(&h)
 		peaks := make([]float64, lesson.Len())
 		for i := range peaks {
 			peaks[i] = lesson.Peak(i)
@@ -195,7 +195,7 @@ func TestDrawsFollowWhatThePairsSay(t *testing.T) {
 		h.Rows = append(h.Rows, row)
 	}
 	drawn := map[int]int{}
-	lesson := fitting.LessonOf(&h)
+	lesson := fitting.NewDataset(&h)
 	for i := range lesson.Len() {
 		drawn[int(math.Round(100*(lesson.Peak(i)/float64(gib)-1)))]++
 	}

@@ -58,10 +58,10 @@ const (
 	searchMargin = 0.1  // less waste on the newest rows, or the parameters in use stay
 )
 
-// Found is what a search came to. Trees are to be used where Exam.Passed.
-type Found struct {
-	Trees Trees
-	Exam  Exam
+// SearchResult is what a search came to. Trees are to be used where Exam.Passed.
+type SearchResult struct {
+	Trees      Trees
+	Evaluation Evaluation
 }
 
 // Search looks for better parameters of a task's trees by replaying its history in
@@ -80,17 +80,17 @@ type Found struct {
 // is killed no more often than them or than the target, but for chance. champion is only read. It takes 24 bulk fits of at most 4,000
 // rows; between two it looks whether ctx has ended, whose error it returns. The same
 // history and champion give the same Found.
-func Search(ctx context.Context, h *sizing.History, champion *Model) (Found, error) {
+func Search(ctx context.Context, h *sizing.History, champion *Model) (SearchResult, error) {
 	s := newSearch(champion.Sampling.measured(h), champion.Trees)
 	if s.measured < searchFrom {
-		return Found{Exam: Exam{Reason: fmt.Sprintf("no search below %d runs with a measured peak: there are %d", searchFrom, s.measured)}}, nil
+		return SearchResult{Evaluation: Evaluation{Reason: fmt.Sprintf("no search below %d runs with a measured peak: there are %d", searchFrom, s.measured)}}, nil
 	}
 	found, err := s.find(ctx)
 	if err != nil {
-		return Found{}, err
+		return SearchResult{}, err
 	}
 	if found == s.inUse {
-		return Found{Trees: found, Exam: Exam{Reason: "a search found no better trees than those in use"}}, nil
+		return SearchResult{Trees: found, Evaluation: Evaluation{Reason: "a search found no better trees than those in use"}}, nil
 	}
 	return s.confirm(found, champion)
 }
@@ -173,7 +173,7 @@ func (s *search) replay(t Trees, from, until int) ([]row, error) {
 				return nil, err
 			}
 		}
-		m.Learn(ToldOf(&s.h.Schema, &s.h.Rows[i]))
+		m.Learn(NewTrainingRow(&s.h.Schema, &s.h.Rows[i]))
 	}
 	return s.answered(m, from, until), nil
 }
@@ -186,27 +186,27 @@ func (s *search) answered(m *Model, from, until int) []row {
 }
 
 // confirm holds what was found against what answers now, on the newest rows.
-func (s *search) confirm(found Trees, champion *Model) (Found, error) {
+func (s *search) confirm(found Trees, champion *Model) (SearchResult, error) {
 	n := len(s.h.Rows)
 	newest := s.answered(champion, s.until, n)
-	e := Exam{Rows: len(newest), Before: s.measured - len(newest)}
+	e := Evaluation{Rows: len(newest), Before: s.measured - len(newest)}
 	challenger, err := s.replay(found, s.until, n)
 	if err != nil {
-		return Found{}, err
+		return SearchResult{}, err
 	}
 	inUse, err := s.replay(s.inUse, s.until, n)
 	if err != nil {
-		return Found{}, err
+		return SearchResult{}, err
 	}
 	e.add("challenger", challenger, championRungs)
 	e.add("trees in use", inUse, championRungs)
 	e.add("champion", newest, championRungs)
 	e.judgeSearch(found)
-	return Found{Trees: found, Exam: e}, nil
+	return SearchResult{Trees: found, Evaluation: e}, nil
 }
 
 // judgeSearch: what was found passes where it beats every rival clearly.
-func (e *Exam) judgeSearch(found Trees) {
+func (e *Evaluation) judgeSearch(found Trees) {
 	if len(e.Candidates) < 2 {
 		e.Reason = "a search could not be confirmed: none of the newest runs was measured"
 		return
@@ -235,10 +235,10 @@ func (t Trees) String() string {
 
 // Fit learns the whole history anew with what was found, so that its margins are
 // those of the trees that answer. The champion is not asked: it was beaten.
-func (f Found) Fit(h *sizing.History, _ *Model) (*Model, Outcome, error) {
+func (f SearchResult) Fit(h *sizing.History, _ *Model) (*Model, Outcome, error) {
 	m := New()
-	m.Trees, m.LastExam = f.Trees, f.Exam
+	m.Trees, m.LastEvaluation = f.Trees, f.Evaluation
 	challenger, outcome, err := Fit(h, m)
-	outcome.Reason = cmp.Or(f.Exam.Reason, outcome.Reason)
+	outcome.Reason = cmp.Or(f.Evaluation.Reason, outcome.Reason)
 	return challenger, outcome, err
 }

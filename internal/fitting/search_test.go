@@ -38,7 +38,7 @@ func searched(t *testing.T, of shape, n int) *task {
 	return k
 }
 
-func (k *task) search() fitting.Found {
+func (k *task) search() fitting.SearchResult {
 	found, err := fitting.Search(k.t.Context(), &k.history, k.model)
 	require.NoError(k.t, err)
 	return found
@@ -48,19 +48,19 @@ func TestATaskThatTheDefaultTreesDoNotFitGetsOthers(t *testing.T) {
 	k := searched(t, joined, 400)
 	before := blobOf(t, k.model)
 	found := k.search()
-	require.True(t, found.Exam.Passed, found.Exam.Reason)
+	require.True(t, found.Evaluation.Passed, found.Evaluation.Reason)
 	assert.NotEqual(t, fitting.Trees{}, found.Trees)
-	assert.Equal(t, []int{300, 100}, []int{found.Exam.Before, found.Exam.Rows})
-	require.Len(t, found.Exam.Candidates, 3)
-	for _, rival := range found.Exam.Candidates[1:] {
-		assert.Less(t, found.Exam.Candidates[0].Waste, 0.9*rival.Waste, rival.Name)
+	assert.Equal(t, []int{300, 100}, []int{found.Evaluation.Before, found.Evaluation.Rows})
+	require.Len(t, found.Evaluation.Candidates, 3)
+	for _, rival := range found.Evaluation.Candidates[1:] {
+		assert.Less(t, found.Evaluation.Candidates[0].Waste, 0.9*rival.Waste, rival.Name)
 	}
 	assert.Equal(t, before, blobOf(t, k.model), "the champion was only read")
 	assert.Equal(t, found, k.search(), "another search finds the same")
 
 	m, outcome, err := found.Fit(&k.history, k.model)
 	require.NoError(t, err)
-	assert.Equal(t, found.Exam, outcome.Exam)
+	assert.Equal(t, found.Evaluation, outcome.Evaluation)
 	assert.Contains(t, outcome.Reason, "better trees")
 	back := opened(t, blobOf(t, m))
 	assert.Equal(t, found.Trees, back.Trees)
@@ -75,15 +75,15 @@ func TestATaskThatTheDefaultTreesDoNotFitGetsOthers(t *testing.T) {
 func TestATaskThatNothingFitsBetterKeepsItsTrees(t *testing.T) {
 	for name, of := range map[string]shape{"growing": growing, "constant": constant} {
 		found := searched(t, of, 300).search()
-		assert.False(t, found.Exam.Passed, name)
-		assert.Contains(t, found.Exam.Reason, "no better trees", name)
+		assert.False(t, found.Evaluation.Passed, name)
+		assert.Contains(t, found.Evaluation.Reason, "no better trees", name)
 	}
 }
 
 func TestAFewRunsAreNotSearchedOn(t *testing.T) {
 	found := searched(t, joined, 199).search()
-	assert.False(t, found.Exam.Passed)
-	assert.Contains(t, found.Exam.Reason, "there are 199")
+	assert.False(t, found.Evaluation.Passed)
+	assert.Contains(t, found.Evaluation.Reason, "there are 199")
 }
 
 // ending is a context that ends when it was looked at so often.

@@ -24,9 +24,9 @@ type Question struct {
 	CapBy      CapRule      // which rule set Cap
 }
 
-// Sized is a Model's answer. Source is sizing.FromRequested where the model has
+// Answer is a Model's answer. Source is sizing.FromRequested where the model has
 // nothing to say; then Limit is the request, or zero without one.
-type Sized struct {
+type Answer struct {
 	Limit    sizing.Bytes
 	Ladder   []sizing.Bytes // ascending; starts with Limit; empty where no lift is left
 	Promised *float64       // P(peak > Limit); nil where the source is FromRequested
@@ -41,7 +41,7 @@ type Sized struct {
 }
 
 // Size answers a question.
-func (m *Model) Size(q Question) Sized {
+func (m *Model) Size(q Question) Answer {
 	q.Least = m.least(q)
 	if m.Models == nil {
 		return m.unknown(q)
@@ -52,7 +52,7 @@ func (m *Model) Size(q Question) Sized {
 	b.cells = m.cells(q.Features, b.cells)
 	m.ask(b.cells, q.RiskTarget, &p, b)
 
-	var s Sized
+	var s Answer
 	var answer experts.Answer
 	var bounds bounded
 	var risk float64
@@ -84,11 +84,11 @@ func (m *Model) Size(q Question) Sized {
 
 // unknown answers for a task without a measured peak: the request, unchanged but for the
 // bounds; without one, what held so far. Neither is granted at or below what was killed.
-func (m *Model) unknown(q Question) Sized {
+func (m *Model) unknown(q Question) Answer {
 	if q.Above == 0 && m.Bound > 0 && m.Bound >= max(q.Requested.Memory, m.Enough.Largest) {
 		return m.onlyKilled(q)
 	}
-	s := Sized{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.CPU.answer(&noCores)}
+	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.CPU.answer(&noCores)}
 	s.Reason = "nothing is known of this task yet: the static request, unchanged"
 	if len(m.Held) > 0 {
 		s.Reason = "only implausible reports are known of this task, and none confirms another: the static request, unchanged"
@@ -160,7 +160,7 @@ func refuted(promised *float64, limit, killed sizing.Bytes) *float64 {
 
 // onlyKilled answers for a task of which no success reaches beyond its kills: twice the
 // largest, at a risk that nobody knows.
-func (m *Model) onlyKilled(q Question) Sized {
+func (m *Model) onlyKilled(q Question) Answer {
 	twice := m.Bound.Times(2).RoundUp(sizing.MiB)
 	limit := within(q, twice)
 	promised := 0.5
@@ -172,7 +172,7 @@ func (m *Model) onlyKilled(q Question) Sized {
 	if limit != twice {
 		reason = fmt.Sprintf("%stwice what was killed is %s; %s", m.changed(q, twice, limit), twice.Approx(), why)
 	}
-	return Sized{
+	return Answer{
 		Limit: limit, Ladder: []sizing.Bytes{limit}, Promised: refuted(&promised, limit, m.Bound), Source: sizing.FromProfile,
 		CPU: m.CPU.answer(&noCores), Reason: reason,
 	}
@@ -311,7 +311,7 @@ func (m *Model) guard(p *experts.Point, q Question, a experts.Answer) sizing.Gua
 }
 
 // reason says in one line what was granted and why.
-func (m *Model) reason(p *experts.Point, q Question, s *Sized, a experts.Answer, d *bounded, b *buffers) string {
+func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer, d *bounded, b *buffers) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %s", s.Limit.Approx(), d.explain(q))
 	if d.rule != byModel {

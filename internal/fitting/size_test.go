@@ -395,7 +395,7 @@ func TestDurationsComeBack(t *testing.T) {
 // Run with -race where cgo is at hand: nobody learns meanwhile.
 func TestAnswersMayBeAskedTogether(t *testing.T) {
 	k, rng := known(t, growing, 13, 150)
-	questions, want := make([]fitting.Question, 40), make([]fitting.Sized, 40)
+	questions, want := make([]fitting.Question, 40), make([]fitting.Answer, 40)
 	for i := range questions {
 		f, gibs := growing(rng)
 		questions[i] = question(f)

@@ -99,7 +99,7 @@ func (k *task) row(f sizing.Features, r sizing.HistoryRow) *sizing.HistoryRow {
 
 // told appends one ended try to the history, and tells the model.
 func (k *task) told(f sizing.Features, r sizing.HistoryRow) {
-	told := fitting.ToldOf(&k.history.Schema, k.row(f, r))
+	told := fitting.NewTrainingRow(&k.history.Schema, k.row(f, r))
 	told.Features = f
 	k.model.Learn(told)
 }
@@ -132,7 +132,7 @@ type spent struct {
 }
 
 // launch asks for the first try of a run.
-func (k *task) launch(run int, f sizing.Features) fitting.Sized {
+func (k *task) launch(run int, f sizing.Features) fitting.Answer {
 	q := question(f)
 	q.Widen = k.open.Widen(launched)
 	sized := k.model.Size(q)

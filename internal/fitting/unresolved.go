@@ -34,7 +34,7 @@ const (
 )
 
 // learn takes in a try that ended: a kill raises the bound of its run, a success resolves it.
-func (u *unresolved) learn(t *Told) {
+func (u *unresolved) learn(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if !killed && t.Outcome != sizing.Success {
 		return

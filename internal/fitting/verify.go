@@ -39,7 +39,7 @@ func (m *Model) VerifiedBlob(h *sizing.History) ([]byte, error) {
 }
 
 // disagrees says in what an answer differs from another, or is none; nil if both are good.
-func (s *Sized) disagrees(other *Sized) error {
+func (s *Answer) disagrees(other *Answer) error {
 	if s.Limit <= 0 || s.Limit > sizing.MaxBytes || s.Promised == nil || math.IsNaN(*s.Promised) {
 		return fmt.Errorf("it answers %d bytes with the promise %v", s.Limit, s.Promised)
 	}

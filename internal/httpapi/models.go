@@ -45,7 +45,7 @@ func (s *server) ListModels(ctx context.Context, r api.ListModelsRequestObject) 
 	for i, m := range models {
 		list.Models[i] = api.ModelVersion{
 			Version: m.Version, Family: m.Family, Observations: m.Observations, TrainedAt: m.TrainedAt, Active: m.Active,
-			PinnedBy: textOrNull(m.PinnedBy), Withdrawn: m.Withdrawn, Exam: m.Exam,
+			PinnedBy: textOrNull(m.PinnedBy), Withdrawn: m.Withdrawn, Exam: m.Evaluation,
 		}
 	}
 	return list, nil

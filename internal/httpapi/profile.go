@@ -22,7 +22,7 @@ func profile(p *sizing.Profile) api.TaskProfile {
 		Namespace: s.Namespace, DagID: s.DagID, TaskID: s.TaskID, Observations: s.Observations, Kills: s.Kills,
 		LastSeen: s.LastSeen, Group: s.Group, LargestPeakBytes: s.LargestPeakBytes, LargestPeak: s.LargestPeak, Champion: s.Champion,
 		MemoryBytes: quantiles(p.Memory), DurationSeconds: quantiles(p.Seconds), Requested: resources(p.Requested),
-		Features: fields(&p.Schema), Ambiguous: p.Ambiguous != "", Policy: policyAnswer(p.Policy), Exam: p.Exam, Risk: record(p),
+		Features: fields(&p.Schema), Ambiguous: p.Ambiguous != "", Policy: policyAnswer(p.Policy), Exam: p.Evaluation, Risk: record(p),
 	}
 	for _, edge := range p.Bins {
 		t.BinsBytes = append(t.BinsBytes, int64(edge))

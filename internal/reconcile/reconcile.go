@@ -111,7 +111,7 @@ const duty = "reconcile"
 func (w *Worker) RunOnce(ctx context.Context) error {
 	// A pass that takes longer than its lease is joined by another replica, which
 	// costs queries and does no harm: what is told twice counts once.
-	mine, err := w.store.TakeDuty(ctx, duty, w.owner, 3*w.cfg.Every)
+	mine, err := w.store.AcquireLease(ctx, duty, w.owner, 3*w.cfg.Every)
 	if err != nil || !mine {
 		return err
 	}

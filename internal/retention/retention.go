@@ -67,7 +67,7 @@ func (c Config) withDefaults() Config {
 // Store is what is needed of a store.
 type Store interface {
 	store.Retention
-	TakeDuty(ctx context.Context, duty, owner string, lease time.Duration) (bool, error)
+	AcquireLease(ctx context.Context, duty, owner string, lease time.Duration) (bool, error)
 }
 
 // Worker removes what is old. RunOnce may be called from many replicas.
@@ -205,7 +205,7 @@ func (w *Worker) rest(ctx context.Context, began time.Time) error {
 }
 
 func (w *Worker) hold(ctx context.Context) error {
-	mine, err := w.store.TakeDuty(ctx, duty, w.owner, lease)
+	mine, err := w.store.AcquireLease(ctx, duty, w.owner, lease)
 	if err == nil && !mine {
 		return errOthers
 	}

@@ -91,7 +91,7 @@ func (w *world) worker(cfg retention.Config) *retention.Worker {
 }
 
 // learnedAnew is what a model says that learned the history without a champion.
-func (w *world) learnedAnew(name string) []fitting.Sized {
+func (w *world) learnedAnew(name string) []fitting.Answer {
 	h, err := w.History(w.t.Context(), task(name), little)
 	require.NoError(w.t, err)
 	model, _, err := fitting.Fit(&h, nil)
@@ -100,7 +100,7 @@ func (w *world) learnedAnew(name string) []fitting.Sized {
 }
 
 // answers are what the active model says of many inputs, in full.
-func (w *world) answers(name string) []fitting.Sized {
+func (w *world) answers(name string) []fitting.Answer {
 	stored, err := w.ActiveModel(w.t.Context(), task(name))
 	require.NoError(w.t, err)
 	model, err := fitting.Open(stored.Blob)
@@ -108,7 +108,7 @@ func (w *world) answers(name string) []fitting.Sized {
 	return asked(model)
 }
 
-func asked(model *fitting.Model) (all []fitting.Sized) {
+func asked(model *fitting.Model) (all []fitting.Answer) {
 	for n := range 120 {
 		all = append(all, model.Size(fitting.Question{
 			Features: sizing.Features{"rows": sizing.NumberValue(float64(n))}, RiskTarget: 0.05,

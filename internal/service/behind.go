@@ -22,19 +22,19 @@ const (
 // first. The zero value is ready.
 type behind struct {
 	mu       sync.Mutex
-	waiting  []fitting.Told
+	waiting  []fitting.TrainingRow
 	learning bool
 }
 
 // learnNow learns a report, unless another of the task is being learned: then soon.
-func (s *Service) learnNow(t *task, told fitting.Told) {
+func (s *Service) learnNow(t *task, told fitting.TrainingRow) {
 	b := &t.behind
 	b.mu.Lock()
 	busy := b.learning
 	b.learning = true
 	b.mu.Unlock()
 	if busy {
-		s.learnSoon(t, []fitting.Told{told})
+		s.learnSoon(t, []fitting.TrainingRow{told})
 		return
 	}
 	s.learn(t, told)
@@ -46,7 +46,7 @@ func (s *Service) learnNow(t *task, told fitting.Told) {
 }
 
 // learnSoon learns what was told soon, and returns at once.
-func (s *Service) learnSoon(t *task, told []fitting.Told) {
+func (s *Service) learnSoon(t *task, told []fitting.TrainingRow) {
 	b := &t.behind
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *Service) learnWaiting(t *task) {
 
 // learn lets the model of a task learn a report. A panic stays with the task: the report
 // is stored, and the training that it made due begins with the stored ones.
-func (s *Service) learn(t *task, told fitting.Told) {
+func (s *Service) learn(t *task, told fitting.TrainingRow) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.log.Error("learning a report panicked, please report this", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
@@ -85,15 +85,15 @@ func (s *Service) learn(t *task, told fitting.Told) {
 }
 
 // next takes the oldest out; where none is left, nobody learns any more.
-func (b *behind) next() (fitting.Told, bool) {
+func (b *behind) next() (fitting.TrainingRow, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.waiting) == 0 {
 		b.waiting, b.learning = nil, false
-		return fitting.Told{}, false
+		return fitting.TrainingRow{}, false
 	}
 	told := b.waiting[0]
-	b.waiting[0] = fitting.Told{}
+	b.waiting[0] = fitting.TrainingRow{}
 	b.waiting = b.waiting[1:]
 	return told, true
 }

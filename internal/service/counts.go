@@ -14,22 +14,22 @@ import (
 // moment.
 type Counts struct {
 	Kills map[sizing.Outcome]int // tries that died of want of memory, each once
-	Held  Held
+	Held  PromiseCheck
 	Spent ByteSeconds
 
 	Queued, Dropped int       // receipts that wait to be stored; that were given up
 	Models          int       // tasks with a published model
 	OldestModel     time.Time // when it was trained, of those that are open; zero without any
 	NewestModel     time.Time
-	StoreOK         bool           // the last call to the store was answered
-	Backlog         *store.Backlog // of all replicas together; nil: not looked yet
-	Unheard         *Unheard       // nil: not looked yet, or nobody asked so long ago
+	StoreOK         bool             // the last call to the store was answered
+	Backlog         *store.Backlog   // of all replicas together; nil: not looked yet
+	Unheard         *UnreportedTries // nil: not looked yet, or nobody asked so long ago
 }
 
-// Held holds promises against what happened: of first tries that were answered and
+// PromiseCheck holds promises against what happened: of first tries that were answered and
 // reported at the same replica. Where callers come to any replica, that is a fair
 // sample of all tries.
-type Held struct {
+type PromiseCheck struct {
 	Tries, Killed int
 	Promised      float64 // the sum of their promised risks
 }
@@ -41,18 +41,18 @@ type Held struct {
 // saved after all repetitions.
 type ByteSeconds struct{ Requested, Allocated, Used float64 }
 
-// Unheard is how many first tries that were asked for long ago were never reported.
-type Unheard struct{ Tries, Unreported int }
+// UnreportedTries is how many first tries that were asked for long ago were never reported.
+type UnreportedTries struct{ Tries, Unreported int }
 
 // counts is what is added up as it happens. The zero value is ready.
 type counts struct {
 	mu    sync.Mutex
 	kills map[sizing.Outcome]int
-	held  Held
+	held  PromiseCheck
 	spent ByteSeconds
 
 	backlog atomic.Pointer[store.Backlog]
-	unheard atomic.Pointer[Unheard]
+	unheard atomic.Pointer[UnreportedTries]
 }
 
 // ended counts a try that was reported for the first time. before is what it was
@@ -149,7 +149,7 @@ func (s *Service) lookOnce(ctx context.Context, unheardToo bool) {
 	case err != nil:
 		s.log.DebugContext(ctx, "what was never reported could not be counted", "err", err)
 	case tries > 0:
-		s.counts.unheard.Store(&Unheard{Tries: tries, Unreported: unreported})
+		s.counts.unheard.Store(&UnreportedTries{Tries: tries, Unreported: unreported})
 	}
 }
 

@@ -97,5 +97,5 @@ func TestTriesThatNobodyReportedAreCountedADayLater(t *testing.T) {
 	second.ahead = 25 * time.Hour
 	second.start()
 	second.until(func() bool { return second.Counts().Unheard != nil }, "looked at")
-	assert.Equal(t, service.Unheard{Tries: 4, Unreported: 3}, *second.Counts().Unheard)
+	assert.Equal(t, service.UnreportedTries{Tries: 4, Unreported: 3}, *second.Counts().Unheard)
 }

@@ -167,7 +167,7 @@ func (s *Service) readTask(ctx context.Context, key sizing.TaskKey, anew bool) (
 		return err
 	}
 	for i := range tail.Rows {
-		model = taught(model, fitting.ToldOf(&tail.Schema, &tail.Rows[i]))
+		model = taught(model, fitting.NewTrainingRow(&tail.Schema, &tail.Rows[i]))
 	}
 	heard := t.loaded // written under t.loading only
 	t.swap(model, tail.LastSeq, refOf(&stored))
@@ -270,7 +270,7 @@ func (t *task) swap(model *fitting.Model, seq int64, ref *sizing.ModelRef) {
 // learn tells the model one ended try, once: a model that was loaded between the
 // commit of a row and this call knows it already, and one that is not open yet learns
 // it then.
-func (t *task) learn(told fitting.Told) {
+func (t *task) learn(told fitting.TrainingRow) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.gone || told.Seq <= t.loaded {
@@ -293,7 +293,7 @@ func (t *task) learn(told fitting.Told) {
 var untaught = fitting.New()
 
 // taught is m, or a model of its own in place of untaught, that has learned a try.
-func taught(m *fitting.Model, told fitting.Told) *fitting.Model {
+func taught(m *fitting.Model, told fitting.TrainingRow) *fitting.Model {
 	if m == untaught {
 		m = fitting.New()
 	}
@@ -306,6 +306,6 @@ func taught(m *fitting.Model, told fitting.Told) *fitting.Model {
 func (t *task) share(before fitting.Pool) {
 	together := t.pool.replace(before, t.model.Pool())
 	if t.model != untaught {
-		t.model.Heed(&together)
+		t.model.SetPool(&together)
 	}
 }

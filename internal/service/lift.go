@@ -115,7 +115,7 @@ func (s *Service) killsAtCap(ctx context.Context, task sizing.TaskKey, ceiling s
 
 // granted keeps a lift as the answer for the next try. In shadow and off mode the
 // static request is answered instead, as it is before a launch.
-func (s *Service) granted(ask *sizing.LiftAsk, lift *sizing.Lift, sized fitting.Sized, policy sizing.Policy, static sizing.Resources, now time.Time) {
+func (s *Service) granted(ask *sizing.LiftAsk, lift *sizing.Lift, sized fitting.Answer, policy sizing.Policy, static sizing.Resources, now time.Time) {
 	lift.Memory = grantOf(lift.Memory.Limit, policy)
 	if policy.Mode != sizing.Enforce && static.Memory > 0 {
 		shadow := lift.Memory

@@ -31,7 +31,7 @@ func (s *Service) Observe(ctx context.Context, told []sizing.Observation) ([]siz
 		return nil, err
 	}
 	now := s.cfg.Now()
-	behind := map[*task][]fitting.Told{}
+	behind := map[*task][]fitting.TrainingRow{}
 	for i := range recorded {
 		results[place[i]] = recorded[i]
 		r := &recorded[i]
@@ -75,7 +75,7 @@ func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 
 // heard lets the memory of this replica know what was just committed, and returns what
 // its model is to learn; nil: nothing. Others learn it by the next training.
-func (s *Service) heard(ctx context.Context, o *sizing.Observation, r *sizing.Recorded, now time.Time) (*task, *fitting.Told) {
+func (s *Service) heard(ctx context.Context, o *sizing.Observation, r *sizing.Recorded, now time.Time) (*task, *fitting.TrainingRow) {
 	t := s.tasks.get(o.Try.TaskKey)
 	before, _ := s.tries.end(o.Try)
 	if r.Replaced {
@@ -115,9 +115,9 @@ func endOf(o *sizing.Observation, now time.Time) time.Time {
 	return now
 }
 
-func toldOf(o *sizing.Observation, seq int64, before asked) fitting.Told {
+func toldOf(o *sizing.Observation, seq int64, before asked) fitting.TrainingRow {
 	peak, censoring := o.Peak()
-	return fitting.Told{
+	return fitting.TrainingRow{
 		Seq: seq, Features: o.Features, Outcome: o.Outcome, Peak: peak, Censoring: censoring,
 		CPUMax: o.CPUMax, Duration: o.Duration, Requested: o.Requested, Allocated: o.Allocated,
 		FirstTry: o.Try.Number == 1, Promised: before.promised, Run: o.Try.Run(), Try: o.Try.Number,

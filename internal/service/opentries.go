@@ -190,7 +190,7 @@ func (s *Service) withdrawn(ctx context.Context, try *sizing.TryKey) {
 func (t *task) void(try *sizing.TryKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.recent = slices.DeleteFunc(t.recent, func(told fitting.Told) bool {
+	t.recent = slices.DeleteFunc(t.recent, func(told fitting.TrainingRow) bool {
 		return told.Run == try.Run() && told.Try == try.Number
 	})
 	if t.model != untaught {

@@ -195,7 +195,7 @@ func lowerCap(a, b sizing.Bytes) sizing.Bytes {
 // lift turns an answer into that of a later try: what /retry-lift said, unless a
 // lower cap was set or a run with the same features was killed there since, else the same
 // arithmetic on the same kills.
-func (t *task) lift(sized *fitting.Sized, q fitting.Question, run lifted, policy sizing.Policy, hardCap sizing.Bytes) {
+func (t *task) lift(sized *fitting.Answer, q fitting.Question, run lifted, policy sizing.Policy, hardCap sizing.Bytes) {
 	sized.Source = sizing.FromLift
 	limit := run.granted
 	if hardCap > 0 {

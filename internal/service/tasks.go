@@ -20,7 +20,7 @@ type task struct {
 	ref      atomic.Pointer[sizing.ModelRef] // nil: nothing published yet, or not open
 	latent   atomic.Pointer[latent]          // nil: open
 	loaded   int64                           // the newest row that model knew when it was loaded
-	recent   []fitting.Told                  // told here since then
+	recent   []fitting.TrainingRow           // told here since then
 	behind   behind                          // … and not learned yet
 	policy   sizing.Policy
 	unfitFor time.Duration // Config.UnfitFor

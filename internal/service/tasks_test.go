@@ -15,7 +15,7 @@ func TestTasksThatNothingWasToldOfShareAModelThatLearnsNothing(t *testing.T) {
 	told, other := ts.get(sizing.TaskKey{Namespace: "n", DAG: "d", Task: "told"}), ts.get(sizing.TaskKey{Namespace: "n", DAG: "d", Task: "other"})
 	other.swap(untaught, 0, nil)
 	for seq := range int64(50) {
-		told.learn(fitting.Told{Seq: seq + 1, Outcome: sizing.Success, Peak: sizing.GiB, Censoring: sizing.Exact, FirstTry: true})
+		told.learn(fitting.TrainingRow{Seq: seq + 1, Outcome: sizing.Success, Peak: sizing.GiB, Censoring: sizing.Exact, FirstTry: true})
 	}
 	assert.NotSame(t, untaught, told.model)
 	assert.Same(t, untaught, other.model)
@@ -26,6 +26,6 @@ func TestTasksThatNothingWasToldOfShareAModelThatLearnsNothing(t *testing.T) {
 	assert.Equal(t, fitting.New().Pool(), untaught.Pool())
 
 	other.swap(untaught, 0, nil)
-	other.learn(fitting.Told{Seq: 51, Outcome: sizing.Success, Peak: sizing.GiB, Censoring: sizing.Exact})
+	other.learn(fitting.TrainingRow{Seq: 51, Outcome: sizing.Success, Peak: sizing.GiB, Censoring: sizing.Exact})
 	assert.NotSame(t, untaught, other.model)
 }

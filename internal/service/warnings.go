@@ -9,7 +9,7 @@ import (
 
 // warnings collects what looks wrong about a report that was stored. Every check of
 // one report adds to it. t is nil where nothing new was stored; told is nil where the model does not learn the report now.
-func (s *Service) warnings(o *sizing.Observation, t *task, told *fitting.Told, now time.Time) []sizing.FieldError {
+func (s *Service) warnings(o *sizing.Observation, t *task, told *fitting.TrainingRow, now time.Time) []sizing.FieldError {
 	all := o.Warnings(now)
 	if t == nil {
 		return all
@@ -45,7 +45,7 @@ func remark(all []sizing.FieldError, field, why, consequence string) []sizing.Fi
 
 // doubt says why the model will hold back a try that it is about to learn; empty if
 // it will not, or if it is not open.
-func (t *task) doubt(told *fitting.Told) string {
+func (t *task) doubt(told *fitting.TrainingRow) string {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if t.latent.Load() != nil || told.Seq <= t.loaded {

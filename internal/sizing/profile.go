@@ -27,7 +27,7 @@ type Profile struct {
 	Schema       Schema
 	Policy       Policy
 	Champion     *ModelRef // nil: none yet
-	Exam         []byte    // JSON of the champion's exam; nil without one
+	Evaluation   []byte    // JSON of the champion's exam; nil without one
 	Realised     Realised
 	// Ambiguous is set where runs with the same features differ so much that
 	// the features cannot tell them apart.

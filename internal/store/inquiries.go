@@ -9,9 +9,9 @@ import (
 
 // Inquiries are what is known of tries that somebody else may know more about.
 type Inquiries interface {
-	// TakeDuty makes owner the one who does some background work, for so long, or
+	// AcquireLease makes owner the one who does some background work, for so long, or
 	// longer if it was already; false while it is another's.
-	TakeDuty(ctx context.Context, duty, owner string, lease time.Duration) (bool, error)
+	AcquireLease(ctx context.Context, duty, owner string, lease time.Duration) (bool, error)
 	// Unsampled lists what was told of tries of which nobody told a sampled peak, by
 	// when they ended, oldest first, without features. What never started is left
 	// out, and so is what is settled or not to be asked about again yet.

@@ -157,7 +157,7 @@ type Model struct {
 	Observations int    // rows it learned from
 	LastSeq      int64  // the newest observation it learned from
 	TrainedAt    time.Time
-	Exam         []byte // JSON: how it was chosen
+	Evaluation   []byte // JSON: how it was chosen
 	Active       bool
 	PinnedBy     string // who chose the active version by hand; empty: it is not pinned
 	Withdrawn    bool   // by RollBack

@@ -108,10 +108,10 @@ func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, erro
 	if err != nil {
 		return Report{}, err
 	}
-	var found fitting.Found
+	var found fitting.SearchResult
 	niced(func() { found, err = fitting.Search(ctx, &history, champion) })
-	if err != nil || !found.Exam.Passed {
-		return Report{Version: active.Version, Reason: found.Exam.Reason}, err
+	if err != nil || !found.Evaluation.Passed {
+		return Report{Version: active.Version, Reason: found.Evaluation.Reason}, err
 	}
 	return t.inTurn(ctx, task, found.Fit)
 }

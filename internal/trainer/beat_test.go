@@ -61,7 +61,7 @@ func TestASearchCrownsABetterChallenger(t *testing.T) {
 	model, err := st.ActiveModel(t.Context(), task("joined"))
 	require.NoError(t, err)
 	assert.Equal(t, []int{2, 400}, []int{model.Version, model.Observations})
-	assert.Contains(t, string(model.Exam), "a search found better trees")
+	assert.Contains(t, string(model.Evaluation), "a search found better trees")
 	opened, err := fitting.Open(model.Blob)
 	require.NoError(t, err)
 	assert.NotEqual(t, fitting.Trees{}, opened.Trees)

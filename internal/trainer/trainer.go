@@ -215,7 +215,7 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 	}
 	champion := t.open(ctx, &active)
 	if champion != nil && onProbation {
-		champion.LastExam = fitting.Exam{} // the next is due now
+		champion.LastEvaluation = fitting.Evaluation{} // the next is due now
 	}
 	examined := champion != nil
 	history, err := t.store.History(ctx, task, t.cfg.Keep)
@@ -230,7 +230,7 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 	if challenger == nil {
 		return report, nil
 	}
-	if onProbation && examined && !outcome.Exam.Passed {
+	if onProbation && examined && !outcome.Evaluation.Passed {
 		report.Reason = fmt.Sprintf("version %d, which the watchdog went back to, stays until another wins an exam against it", active.Version)
 		return report, nil
 	}
@@ -243,7 +243,7 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 	}
 	report.Version, err = t.store.Publish(acting(ctx, store.Trainer), store.Model{
 		Task: task, Family: challenger.Family(), Format: challenger.Format(), Blob: blob,
-		Observations: history.Total, LastSeq: history.LastSeq, TrainedAt: time.Now(), Exam: outcome.Exam.JSON(),
+		Observations: history.Total, LastSeq: history.LastSeq, TrainedAt: time.Now(), Evaluation: outcome.Evaluation.JSON(),
 	}, active.Version)
 	report.Published = err == nil
 	return report, err

@@ -226,7 +226,7 @@ func replay(model *fitting.Model, rows *sizing.History, promises []sizing.Promis
 		if askUpTo(int64(model.Tries)); next == len(promises) {
 			return // what came since need not be learned
 		}
-		model.Learn(fitting.ToldOf(&rows.Schema, &rows.Rows[i]))
+		model.Learn(fitting.NewTrainingRow(&rows.Schema, &rows.Rows[i]))
 	}
 	askUpTo(math.MaxInt64)
 }

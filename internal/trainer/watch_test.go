@@ -83,7 +83,7 @@ func (p *pipeline) ask(runs []planned) {
 	tail, err := p.st.Since(p.t.Context(), task(p.name), stored.LastSeq, 5000)
 	require.NoError(p.t, err)
 	for i := range tail.Rows {
-		model.Learn(fitting.ToldOf(&tail.Schema, &tail.Rows[i]))
+		model.Learn(fitting.NewTrainingRow(&tail.Schema, &tail.Rows[i]))
 	}
 	var receipts []sizing.Receipt
 	for i := range runs {

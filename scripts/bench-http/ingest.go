@@ -31,7 +31,7 @@ const copyRows = 500
 // ingest is row 3: reports acknowledged after commit, against pgbench's INSERT of the
 // same row by as many connections, and batches against COPY within the server.
 func (b *bench) ingest(ctx context.Context) error {
-	if err := b.place.holdDatabase(ctx, "0-1"); err != nil { // the same room for both
+	if err := b.place.holdDatabase(ctx, "0-1"); err != nil { // the same cluster for both
 		return err
 	}
 	if err := b.place.teach(ctx, b.server, b.seed+5, "ingest", 60); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // A liar stands in front of a real replica and does one thing wrong. Each trial's
@@ -81,20 +81,20 @@ func TestEachLieIsFound(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	binary := t.TempDir() + "/loadaware"
-	root, err := rig.Root()
+	root, err := testcluster.Root()
 	require.NoError(t, err)
-	require.NoError(t, rig.Build(ctx, root, binary))
+	require.NoError(t, testcluster.Build(ctx, root, binary))
 	s := &sheet{seed: 1, binary: binary}
-	room, tasks, err := s.open(ctx, rig.Config{})
+	cluster, tasks, err := s.open(ctx, testcluster.Config{})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, room.Close()) }()
+	defer func() { require.NoError(t, cluster.Close()) }()
 
 	for name, c := range liars() {
-		front := httptest.NewServer(inFront(t, room, c.lie))
+		front := httptest.NewServer(inFront(t, cluster, c.lie))
 		s := &sheet{seed: 1}
 		// A ledger of its own: what other liars did to the database is not its business.
-		apart := *room
-		apart.Ledger = rig.NewLedger()
+		apart := *cluster
+		apart.Ledger = testcluster.NewLedger()
 		load := s.traffic(&apart, tasks, "liar-"+name)
 		load.urls = []string{front.URL}
 		load.start(ctx, 1)
@@ -103,7 +103,7 @@ func TestEachLieIsFound(t *testing.T) {
 		before := len(s.faults)
 		s.settle(ctx, name, seen, &apart)
 		found := strings.Join(s.faults[before:], "; ")
-		balance, err := apart.Ledger.Check(ctx, room.Postgres.DSN())
+		balance, err := apart.Ledger.Check(ctx, cluster.Postgres.DSN())
 		require.NoError(t, err)
 		// All that the others stored was never sent by this ledger: only its own lie counts.
 		told := found + " " + balance.String()
@@ -112,7 +112,7 @@ func TestEachLieIsFound(t *testing.T) {
 			assert.Zero(t, balance.Lost+balance.Changed+balance.Doubled+balance.Miscounted, name)
 			assert.Zero(t, seen.Failed+seen.Late+seen.Rude+seen.Broken, name)
 		case "invented 1":
-			assert.Equal(t, 1, stored(ctx, t, room, "again-liar-%"), name)
+			assert.Equal(t, 1, stored(ctx, t, cluster, "again-liar-%"), name)
 			assert.Contains(t, found, "do not balance", name)
 		default:
 			assert.Contains(t, told, c.says, name)
@@ -121,32 +121,32 @@ func TestEachLieIsFound(t *testing.T) {
 	}
 
 	t.Run("duplicates that are all new, and other bodies that are taken", func(t *testing.T) {
-		front := httptest.NewServer(inFront(t, room, func(w http.ResponseWriter, _ *http.Request, _ string, _ http.Handler) {
+		front := httptest.NewServer(inFront(t, cluster, func(w http.ResponseWriter, _ *http.Request, _ string, _ http.Handler) {
 			_, _ = io.WriteString(w, `{"recorded": true, "duplicate": false}`)
 		}))
 		defer front.Close()
 		s := &sheet{}
-		duplicates(ctx, rig.NewLedger(), []string{front.URL}, tasks, 1, 60).judge(s)
+		duplicates(ctx, testcluster.NewLedger(), []string{front.URL}, tasks, 1, 60).judge(s)
 		assert.Len(t, s.faults, 2, "%v", s.faults)
 	})
 	t.Run("answers without a model", func(t *testing.T) {
 		s := &sheet{seed: 1}
-		a := s.asker(room, []rig.Task{{DAG: "never", Task: "heard of"}})
+		a := s.asker(cluster, []testcluster.Task{{DAG: "never", Task: "heard of"}})
 		a.ask(ctx)
 		a.judge(s, "here")
 		assert.Len(t, s.faults, 1)
 	})
 	t.Run("a scarcity that is none", func(t *testing.T) {
 		s := &sheet{seed: 1}
-		nothing := func(context.Context, *rig.Room) error { return nil }
-		require.NoError(t, s.scarce(ctx, room, tasks, &want{"nothing", nothing, nothing}))
+		nothing := func(context.Context, *testcluster.Cluster) error { return nil }
+		require.NoError(t, s.scarce(ctx, cluster, tasks, &want{"nothing", nothing, nothing}))
 		assert.Contains(t, strings.Join(s.faults, "; "), "nothing was scarce")
 	})
 }
 
-// inFront forwards to the room's first replica through a liar.
-func inFront(t *testing.T, room *rig.Room, lie liar) http.Handler {
-	to, err := url.Parse(room.Replicas[0].URL)
+// inFront forwards to the cluster's first replica through a liar.
+func inFront(t *testing.T, cluster *testcluster.Cluster, lie liar) http.Handler {
+	to, err := url.Parse(cluster.Replicas[0].URL)
 	require.NoError(t, err)
 	honest := httputil.NewSingleHostReverseProxy(to)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -160,8 +160,8 @@ func inFront(t *testing.T, room *rig.Room, lie liar) http.Handler {
 	})
 }
 
-func stored(ctx context.Context, t *testing.T, room *rig.Room, like string) (n int) {
-	conn, err := connect(ctx, room)
+func stored(ctx context.Context, t *testing.T, cluster *testcluster.Cluster, like string) (n int) {
+	conn, err := connect(ctx, cluster)
 	require.NoError(t, err)
 	defer conn.Close(ctx)
 	require.NoError(t, conn.QueryRow(ctx, `SELECT count(*) FROM observation WHERE run_id LIKE $1`, like).Scan(&n))

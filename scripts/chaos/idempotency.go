@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // effects counts what the callers of one report were told.
@@ -26,17 +26,17 @@ type effects struct {
 // idempotency sends each report 1 to 8 times at once to 3 replicas, and then for
 // some of them another body.
 func idempotency(ctx context.Context, s *sheet) error {
-	room, tasks, err := s.open(ctx, rig.Config{Replicas: 3})
+	cluster, tasks, err := s.open(ctx, testcluster.Config{Replicas: 3})
 	if err != nil {
 		return err
 	}
-	defer room.Close()
+	defer cluster.Close()
 	begun := time.Now()
-	e := duplicates(ctx, room.Ledger, addresses(room.Replicas), tasks, s.seed, s.reps(3_000, 100_000))
+	e := duplicates(ctx, cluster.Ledger, addresses(cluster.Replicas), tasks, s.seed, s.reps(3_000, 100_000))
 	s.tell("%d operations in %d calls, %.0f calls/s: %d had one effect, %d answers said duplicate; %d other bodies, %d of them 409; repeated after 503: %d, failed %d",
 		e.operations, e.calls, float64(e.calls)/time.Since(begun).Seconds(), e.operations-e.wrong, e.duplicate, e.tampered, e.refused, e.again, e.failed)
 	e.judge(s)
-	s.balance(ctx, "idempotency", room)
+	s.balance(ctx, "idempotency", cluster)
 	return nil
 }
 
@@ -47,7 +47,7 @@ func (e *effects) judge(s *sheet) {
 }
 
 // duplicates runs n operations, eight at a time.
-func duplicates(ctx context.Context, ledger *rig.Ledger, urls []string, tasks []rig.Task, seed uint64, n int) *effects {
+func duplicates(ctx context.Context, ledger *testcluster.Ledger, urls []string, tasks []testcluster.Task, seed uint64, n int) *effects {
 	var (
 		e       effects
 		mu      sync.Mutex
@@ -59,7 +59,7 @@ func duplicates(ctx context.Context, ledger *rig.Ledger, urls []string, tasks []
 		workers.Go(func() {
 			random := rand.New(rand.NewPCG(seed, uint64(100+w)))
 			for i := w; i < n && ctx.Err() == nil; i += atOnce {
-				o := rig.Run(random, tasks[random.IntN(len(tasks))], fmt.Sprintf("twice-%07d", i))
+				o := testcluster.Run(random, tasks[random.IntN(len(tasks))], fmt.Sprintf("twice-%07d", i))
 				one := t.operate(ctx, ledger, urls, o, 1+random.IntN(8), random.IntN(10) == 0)
 				mu.Lock()
 				e.add(one)
@@ -104,7 +104,7 @@ func (t *traffic) persist(ctx context.Context, url string, body []byte) (status,
 
 // operate sends one report copies times at once, each to the next address, and then,
 // where tamper says so, another body for the same try.
-func (t *traffic) operate(ctx context.Context, ledger *rig.Ledger, urls []string, o rig.Observation, copies int, tamper bool) effects {
+func (t *traffic) operate(ctx context.Context, ledger *testcluster.Ledger, urls []string, o testcluster.Observation, copies int, tamper bool) effects {
 	e := effects{calls: copies}
 	body, err := json.Marshal(o)
 	if err != nil {

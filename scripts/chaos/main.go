@@ -3,7 +3,7 @@
 //
 //	go run ./scripts/chaos [-form short|long] [-seed 1] [-only kill-replica,toxics] [-binary bin/loadaware]
 //
-// Each trial opens a room of its own (internal/rig): the built binary, a private
+// Each trial opens a cluster of its own (internal/testcluster): the built binary, a private
 // PostgreSQL, loopback. Traffic is drawn from the seed. A trial prints its figures and
 // its seed, and says PASS, FAIL or, where the machine does not allow it, SKIP with the
 // reason. The exit code is 1 if any failed.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // The trials of models that are bad, old or damaged look at a model the way a saboteur
@@ -20,7 +20,7 @@ const blobSQL = `
 	WHERE task.dag_id = $1 AND task.task_id = $2`
 
 // activeBlob reads the active model of a task.
-func activeBlob(ctx context.Context, conn *pgx.Conn, task rig.Task) (version int, blob []byte, err error) {
+func activeBlob(ctx context.Context, conn *pgx.Conn, task testcluster.Task) (version int, blob []byte, err error) {
 	err = conn.QueryRow(ctx, blobSQL, task.DAG, task.Task).Scan(&version, &blob)
 	return version, blob, err
 }
@@ -34,19 +34,19 @@ const plantSQL = `
 	RETURNING version`
 
 // plant stores blob as the next version of a task's model, without activating it.
-func plant(ctx context.Context, conn *pgx.Conn, task rig.Task, blob []byte) (version int, err error) {
+func plant(ctx context.Context, conn *pgx.Conn, task testcluster.Task, blob []byte) (version int, err error) {
 	err = conn.QueryRow(ctx, plantSQL, task.DAG, task.Task, blob).Scan(&version)
 	return version, err
 }
 
 // activate asks a replica to activate a version, and returns the status.
-func activate(ctx context.Context, r *rig.Replica, task rig.Task, version int) (int, error) {
+func activate(ctx context.Context, r *testcluster.Replica, task testcluster.Task, version int) (int, error) {
 	code, _, err := r.Call(ctx, http.MethodPost, fmt.Sprintf("/tasks/%s/%s/models/%d/activate", task.DAG, task.Task, version), nil)
 	return code, err
 }
 
 // train asks a replica to train a task.
-func train(ctx context.Context, r *rig.Replica, task rig.Task) error {
+func train(ctx context.Context, r *testcluster.Replica, task testcluster.Task) error {
 	code, says, err := r.Call(ctx, http.MethodPost, "/tasks/"+task.DAG+"/"+task.Task+"/train", nil)
 	if code != http.StatusOK {
 		return fmt.Errorf("train %s: %d %s: %w", task.Task, code, says, err)
@@ -75,7 +75,7 @@ func (a *answer) version() int {
 }
 
 // post sends body and reads the answer to it.
-func post(ctx context.Context, r *rig.Replica, path string, body any) (a answer, err error) {
+func post(ctx context.Context, r *testcluster.Replica, path string, body any) (a answer, err error) {
 	code, says, err := r.Call(ctx, http.MethodPost, path, body)
 	if code != http.StatusOK || err != nil {
 		return a, fmt.Errorf("%s: %d %s: %w", path, code, says, err)
@@ -84,7 +84,7 @@ func post(ctx context.Context, r *rig.Replica, path string, body any) (a answer,
 }
 
 // answering is the version that a replica answers by; 0 without one.
-func answering(ctx context.Context, r *rig.Replica, task rig.Task) (int, error) {
+func answering(ctx context.Context, r *testcluster.Replica, task testcluster.Task) (int, error) {
 	a, err := post(ctx, r, "/predict", map[string]any{"dag_id": task.DAG, "task_id": task.Task, "requested": map[string]any{"memory": "64Gi"}})
 	return a.version(), err
 }

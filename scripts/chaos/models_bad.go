@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/loadaware/loadaware/internal/fitting"
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // shrunk is what a bad model grants of what it should.
@@ -22,24 +22,24 @@ const shrunk = 0.3
 // rolled back. In every second task the watchdog has its turn after every kill; in the
 // others only when all outcomes are in, and most models have learned better long since.
 func badModel(ctx context.Context, s *sheet) error {
-	room, err := rig.Open(ctx, rig.Config{Binary: s.binary})
+	cluster, err := testcluster.Open(ctx, testcluster.Config{Binary: s.binary})
 	if err != nil {
 		return err
 	}
-	defer room.Close()
-	conn, err := connect(ctx, room)
+	defer cluster.Close()
+	conn, err := connect(ctx, cluster)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
 	each := s.reps(2, 10)
-	tasks, err := room.Fill(ctx, rig.History{Tasks: 3 * each, Runs: 150, Seed: s.seed})
+	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: 3 * each, Runs: 150, Seed: s.seed})
 	if err != nil {
 		return err
 	}
 	for i, task := range tasks {
 		w := &workday{
-			room: room, task: task, random: rand.New(rand.NewPCG(s.seed, uint64(100+i))), factor: 1,
+			cluster: cluster, task: task, random: rand.New(rand.NewPCG(s.seed, uint64(100+i))), factor: 1,
 			watch: func(ctx context.Context, all bool) error { return watch(ctx, conn, task, all) },
 		}
 		if err := w.work(ctx, 32); err != nil {
@@ -47,7 +47,7 @@ func badModel(ctx context.Context, s *sheet) error {
 		}
 		// Told of the newest runs, a model will not learn better from them when it is
 		// opened; and there is an earlier one to go back to, by mistake or not.
-		if err := train(ctx, room.Replicas[0], task); err != nil {
+		if err := train(ctx, cluster.Replicas[0], task); err != nil {
 			return err
 		}
 		if i%2 == 1 {
@@ -85,7 +85,7 @@ func (s *sheet) promoteBad(ctx context.Context, conn *pgx.Conn, w *workday) erro
 	if err != nil {
 		return err
 	}
-	if code, err := activate(ctx, w.room.Replicas[0], w.task, bad); code != http.StatusOK {
+	if code, err := activate(ctx, w.cluster.Replicas[0], w.task, bad); code != http.StatusOK {
 		return fmt.Errorf("activate a bad model: %d %w", code, err)
 	}
 	return s.freed(ctx, w, bad, good)

@@ -10,14 +10,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // workday has the runs of one task, as Airflow would: asked about, killed where they
 // were granted too little, lifted, and reported.
 type workday struct {
-	room          *rig.Room
-	task          rig.Task
+	cluster       *testcluster.Cluster
+	task          testcluster.Task
 	random        *rand.Rand
 	factor        float64                                   // of what the runs need
 	watch         func(ctx context.Context, all bool) error // waits for the watchdog to have seen the kills, or all
@@ -50,12 +50,12 @@ func (w *workday) work(ctx context.Context, n int) error {
 }
 
 func (w *workday) sideBySide(ctx context.Context, n int) error {
-	runs, granted := make([]rig.Observation, n), make([]int64, n)
+	runs, granted := make([]testcluster.Observation, n), make([]int64, n)
 	for i := range runs {
 		w.started++
-		runs[i] = rig.Run(w.random, w.task, fmt.Sprintf("day-%05d", w.started))
+		runs[i] = testcluster.Run(w.random, w.task, fmt.Sprintf("day-%05d", w.started))
 		runs[i].Peak = int64(float64(runs[i].Peak) * w.factor)
-		a, err := post(ctx, w.room.Replicas[0], "/predict", map[string]any{
+		a, err := post(ctx, w.cluster.Replicas[0], "/predict", map[string]any{
 			"dag_id": w.task.DAG, "task_id": w.task.Task, "run_id": runs[i].RunID, "features": runs[i].Features, "requested": runs[i].Requested,
 		})
 		if err != nil {
@@ -72,8 +72,8 @@ func (w *workday) sideBySide(ctx context.Context, n int) error {
 }
 
 // end reports one run, through its kills and lifts to its success.
-func (w *workday) end(ctx context.Context, o rig.Observation, granted int64) error {
-	to := w.room.Replicas[0]
+func (w *workday) end(ctx context.Context, o testcluster.Observation, granted int64) error {
+	to := w.cluster.Replicas[0]
 	w.ended++
 	if granted < o.Peak {
 		w.killed++
@@ -98,7 +98,7 @@ func (w *workday) end(ctx context.Context, o rig.Observation, granted int64) err
 
 // rolledBack reports whether the watchdog went back, by the audit trail.
 func (w *workday) rolledBack(ctx context.Context) (bool, error) {
-	code, says, err := w.room.Replicas[0].Call(ctx, http.MethodGet, "/audit?limit=1000&dag_id="+w.task.DAG+"&task_id="+w.task.Task, nil)
+	code, says, err := w.cluster.Replicas[0].Call(ctx, http.MethodGet, "/audit?limit=1000&dag_id="+w.task.DAG+"&task_id="+w.task.Task, nil)
 	if code != http.StatusOK || err != nil {
 		return false, fmt.Errorf("audit: %d %s: %w", code, says, err)
 	}
@@ -120,7 +120,7 @@ func (w *workday) rolledBack(ctx context.Context) (bool, error) {
 // replica hears of a rollback a moment after it is in the database.
 func (w *workday) follows(ctx context.Context, bad int) (now int, err error) {
 	for range 100 {
-		if now, err = answering(ctx, w.room.Replicas[0], w.task); now != bad || err != nil {
+		if now, err = answering(ctx, w.cluster.Replicas[0], w.task); now != bad || err != nil {
 			return now, err
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -174,7 +174,7 @@ const turnAtMost = 30 * time.Second
 
 // watch waits until what was reported of a task has been trained on, or would have
 // been but for a pin: the watchdog stands before every training.
-func watch(ctx context.Context, conn *pgx.Conn, task rig.Task, all bool) error {
+func watch(ctx context.Context, conn *pgx.Conn, task testcluster.Task, all bool) error {
 	for begun := time.Now(); time.Since(begun) < turnAtMost; time.Sleep(20 * time.Millisecond) {
 		var news bool
 		if err := conn.QueryRow(ctx, newsSQL, task.DAG, task.Task, all).Scan(&news); err != nil || !news {

@@ -9,55 +9,55 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // damaged flips every byte of a small model's row and cuts it at every length, and does
 // the same to samples of a large one. Whoever is asked to activate such a row must
 // refuse it, and go on by the last good one.
 func damaged(ctx context.Context, s *sheet) error {
-	room, err := rig.Open(ctx, rig.Config{Binary: s.binary, Postgres: rig.PostgresConfig{Settings: []string{"fsync=off"}}}) // what is on trial is bytes, not disks
+	cluster, err := testcluster.Open(ctx, testcluster.Config{Binary: s.binary, Postgres: testcluster.PostgresConfig{Settings: []string{"fsync=off"}}}) // what is on trial is bytes, not disks
 	if err != nil {
 		return err
 	}
-	defer room.Close()
-	small, err := room.Fill(ctx, rig.History{Runs: 1, Seed: s.seed})
+	defer cluster.Close()
+	small, err := cluster.Fill(ctx, testcluster.History{Runs: 1, Seed: s.seed})
 	if err != nil {
 		return err
 	}
-	large, err := room.Fill(ctx, rig.History{First: 1, Runs: 400, Seed: s.seed})
+	large, err := cluster.Fill(ctx, testcluster.History{First: 1, Runs: 400, Seed: s.seed})
 	if err != nil {
 		return err
 	}
 	random := rand.New(rand.NewPCG(s.seed, 13))
-	if err := s.damage(ctx, room, small[0], random, s.reps(300, 0)); err != nil {
+	if err := s.damage(ctx, cluster, small[0], random, s.reps(300, 0)); err != nil {
 		return err
 	}
-	return s.damage(ctx, room, large[0], random, s.reps(100, 1000))
+	return s.damage(ctx, cluster, large[0], random, s.reps(100, 1000))
 }
 
 // victim is a version whose row is damaged, beside the good one that answers.
 type victim struct {
-	room      *rig.Room
+	cluster   *testcluster.Cluster
 	conn      *pgx.Conn
-	task      rig.Task
+	task      testcluster.Task
 	good, bad int
 	blob      []byte
 }
 
 // damage tries sample flips and sample lengths drawn at random; all there are if zero.
-func (s *sheet) damage(ctx context.Context, room *rig.Room, task rig.Task, random *rand.Rand, sample int) error {
-	conn, err := connect(ctx, room)
+func (s *sheet) damage(ctx context.Context, cluster *testcluster.Cluster, task testcluster.Task, random *rand.Rand, sample int) error {
+	conn, err := connect(ctx, cluster)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
-	v := &victim{room: room, conn: conn, task: task}
+	v := &victim{cluster: cluster, conn: conn, task: task}
 	if v.good, v.blob, err = activeBlob(ctx, conn, task); err != nil {
 		return err
 	}
 	// Pinned, no training takes its place meanwhile.
-	if code, err := activate(ctx, room.Replicas[0], task, v.good); code != http.StatusOK {
+	if code, err := activate(ctx, cluster.Replicas[0], task, v.good); code != http.StatusOK {
 		return fmt.Errorf("pin a good version: %d %w", code, err)
 	}
 	if v.bad, err = plant(ctx, conn, task, v.blob); err != nil {
@@ -86,7 +86,7 @@ func (s *sheet) damage(ctx context.Context, room *rig.Room, task rig.Task, rando
 	if err != nil {
 		return err
 	}
-	now, err := answering(ctx, room.Replicas[0], task)
+	now, err := answering(ctx, cluster.Replicas[0], task)
 	if err != nil {
 		return err
 	}
@@ -115,11 +115,11 @@ func (v *victim) refuses(ctx context.Context, blob []byte) (bool, error) {
 	if err := v.store(ctx, blob); err != nil {
 		return false, err
 	}
-	code, err := activate(ctx, v.room.Replicas[0], v.task, v.bad)
+	code, err := activate(ctx, v.cluster.Replicas[0], v.task, v.bad)
 	if err != nil {
 		return false, err
 	}
-	now, err := answering(ctx, v.room.Replicas[0], v.task)
+	now, err := answering(ctx, v.cluster.Replicas[0], v.task)
 	return code == http.StatusConflict && now == v.good, err
 }
 
@@ -151,7 +151,7 @@ func (v *victim) overheard(ctx context.Context, random *rand.Rand) (answered int
 			return answered, err
 		}
 		for range 10 {
-			now, err := answering(ctx, v.room.Replicas[0], v.task)
+			now, err := answering(ctx, v.cluster.Replicas[0], v.task)
 			if err != nil {
 				return answered, fmt.Errorf("with a damaged model active: %w", err)
 			}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // What is promised of staleness: how much older than /readyz says a replica's models may
@@ -21,23 +21,23 @@ const (
 // stale promotes versions at one replica while the network between the other and
 // PostgreSQL is whole, and while it is cut: data vanish, and no connection is told.
 func stale(ctx context.Context, s *sheet) error {
-	room, tasks, err := s.open(ctx, rig.Config{Replicas: 2})
+	cluster, tasks, err := s.open(ctx, testcluster.Config{Replicas: 2})
 	if err != nil {
 		return err
 	}
-	defer room.Close()
-	proxy, err := newProxy(room.Postgres.Addr())
+	defer cluster.Close()
+	proxy, err := newProxy(cluster.Postgres.Addr())
 	if err != nil {
 		return err
 	}
 	defer proxy.Stop()
-	near, far := room.Replicas[0], room.Replicas[1]
+	near, far := cluster.Replicas[0], cluster.Replicas[1]
 	far.Kill()
-	far.Database = rig.DSN(proxy.Listen)
+	far.Database = testcluster.DSN(proxy.Listen)
 	if err := far.Start(ctx); err != nil {
 		return err
 	}
-	if err := modelsAt(ctx, room, tasks); err != nil {
+	if err := modelsAt(ctx, cluster, tasks); err != nil {
 		return err
 	}
 	task := tasks[0]
@@ -84,8 +84,8 @@ func stale(ctx context.Context, s *sheet) error {
 
 // promoter activates versions 1 and 2 in turn at the near replica.
 type promoter struct {
-	near, far *rig.Replica
-	task      rig.Task
+	near, far *testcluster.Replica
+	task      testcluster.Task
 	version   int // active
 }
 
@@ -176,7 +176,7 @@ func (s *sheet) whileCut(ctx context.Context, p *promoter, length, after time.Du
 }
 
 // staleness is what /readyz says of it.
-func staleness(ctx context.Context, r *rig.Replica) time.Duration {
+func staleness(ctx context.Context, r *testcluster.Replica) time.Duration {
 	var a struct {
 		Stale float64 `json:"stale_seconds"`
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // The trials of models are held to replicas with planted faults: doubles that answer by
 // an old version, take what is damaged, or roll back what is good.
 
 // double is a replica that answers what it is told to.
-func double(t *testing.T, answers map[string]string) *rig.Replica {
+func double(t *testing.T, answers map[string]string) *testcluster.Replica {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for path, body := range answers {
@@ -32,7 +32,7 @@ func double(t *testing.T, answers map[string]string) *rig.Replica {
 		w.WriteHeader(http.StatusConflict)
 	}))
 	t.Cleanup(server.Close)
-	return &rig.Replica{URL: server.URL}
+	return &testcluster.Replica{URL: server.URL}
 }
 
 const byOne = `{"source": "model", "memory": {"limit_bytes": 99000000000000}, "model": {"version": 1}}`
@@ -72,7 +72,7 @@ func day(t *testing.T, action string) *workday {
 		"/predict": byOne, "/observe": `{}`, "/audit": `{"entries": [{"who": "watchdog", "action": "` + action + `"}]}`,
 	})
 	return &workday{
-		room: &rig.Room{Replicas: []*rig.Replica{r}}, random: rand.New(rand.NewPCG(1, 0)), factor: 1,
+		cluster: &testcluster.Cluster{Replicas: []*testcluster.Replica{r}}, random: rand.New(rand.NewPCG(1, 0)), factor: 1,
 		watch: func(context.Context, bool) error { return nil },
 	}
 }

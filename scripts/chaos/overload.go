@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // crowd is callers in a closed loop without pause, on connections of their own. Each asks
@@ -24,18 +24,18 @@ import (
 // A refusal is heeded: the caller comes again after Retry-After.
 type crowd struct {
 	addr   string
-	tasks  []rig.Task
+	tasks  []testcluster.Task
 	asks   [][]byte // made before the clock runs: the generator must not be what is measured
 	seed   uint64
-	ledger *rig.Ledger
-	server *rig.Replica
+	ledger *testcluster.Ledger
+	server *testcluster.Replica
 }
 
-func newCrowd(room *rig.Room, tasks []rig.Task, seed uint64) *crowd {
-	c := &crowd{addr: strings.TrimPrefix(room.Replicas[0].URL, "http://"), tasks: tasks, seed: seed, ledger: room.Ledger, server: room.Replicas[0]}
+func newCrowd(cluster *testcluster.Cluster, tasks []testcluster.Task, seed uint64) *crowd {
+	c := &crowd{addr: strings.TrimPrefix(cluster.Replicas[0].URL, "http://"), tasks: tasks, seed: seed, ledger: cluster.Ledger, server: cluster.Replicas[0]}
 	random := rand.New(rand.NewPCG(seed, 9))
 	for i := range 256 {
-		c.asks = append(c.asks, rig.Ask(random, tasks[random.IntN(len(tasks))], fmt.Sprintf("ask-%d", i)))
+		c.asks = append(c.asks, testcluster.Ask(random, tasks[random.IntN(len(tasks))], fmt.Sprintf("ask-%d", i)))
 	}
 	return c
 }
@@ -171,9 +171,9 @@ func (c *crowd) call(ctx context.Context, conn *wireConn, g *gathering, label st
 			path, mine = "/observe", &g.tells
 		}
 		body := c.asks[(number+n)%len(c.asks)]
-		var o rig.Observation
+		var o testcluster.Observation
 		if tells {
-			o = rig.Run(random, c.tasks[random.IntN(len(c.tasks))], fmt.Sprintf("%s-%06d", label, n))
+			o = testcluster.Run(random, c.tasks[random.IntN(len(c.tasks))], fmt.Sprintf("%s-%06d", label, n))
 			body, _ = json.Marshal(o) // numbers and strings only
 			c.ledger.Sent(o)
 		}
@@ -239,16 +239,16 @@ func overload(ctx context.Context, s *sheet) error {
 	if _, err := exec.LookPath("taskset"); err != nil || runtime.NumCPU() < 2 {
 		return fmt.Errorf("%w: the generator and the server need a core each, and taskset", errSkip)
 	}
-	room, tasks, err := s.open(ctx, rig.Config{Wrap: pinned("0"), Postgres: rig.PostgresConfig{Wrap: pinned("1")}})
+	cluster, tasks, err := s.open(ctx, testcluster.Config{Wrap: pinned("0"), Postgres: testcluster.PostgresConfig{Wrap: pinned("1")}})
 	if err != nil {
 		return err
 	}
-	defer room.Close()
+	defer cluster.Close()
 	if err := pinMyself(ctx, "1"); err != nil {
 		return err
 	}
 	defer func() { _ = pinMyself(context.WithoutCancel(ctx), fmt.Sprintf("0-%d", runtime.NumCPU()-1)) }()
-	c := newCrowd(room, tasks, s.seed)
+	c := newCrowd(cluster, tasks, s.seed)
 	peak := c.ramp(ctx, s)
 
 	three := c.contrast(ctx, s, "three", peak, 3*peak, s.reps(2, 20), s.reps(3, 6))
@@ -257,7 +257,7 @@ func overload(ctx context.Context, s *sheet) error {
 	storm.judge(s, "storm")
 	s.hold(storm.refused() > 0, "storm: nobody was refused: there was no storm")
 	s.hold(storm.asksRefused() < storm.tellsRefused(), "storm: asks were refused more often than reports")
-	s.balance(ctx, "overload", room)
+	s.balance(ctx, "overload", cluster)
 	return nil
 }
 

@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // The namespace of PostgreSQL and the two ends of the wire to it. The addresses are of
@@ -32,14 +32,14 @@ func partition(ctx context.Context, s *sheet) error {
 		return fmt.Errorf("%w: no network namespace can be made here: %w", errSkip, err)
 	}
 	defer unwire()
-	room, tasks, err := s.open(ctx, rig.Config{Postgres: rig.PostgresConfig{
+	cluster, tasks, err := s.open(ctx, testcluster.Config{Postgres: testcluster.PostgresConfig{
 		Listen: farAddr, Wrap: []string{"ip", "netns", "exec", space},
 	}})
 	if err != nil {
 		return err
 	}
-	defer room.Close()
-	load, asker := s.traffic(room, tasks, "cut"), s.asker(room, tasks)
+	defer cluster.Close()
+	load, asker := s.traffic(cluster, tasks, "cut"), s.asker(cluster, tasks)
 	load.start(ctx, 8)
 	var slowest time.Duration
 	cuts := []time.Duration{time.Second, 13 * time.Second}
@@ -54,12 +54,12 @@ func partition(ctx context.Context, s *sheet) error {
 		noticed := false
 		for until := time.Now().Add(length); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 			asker.ask(ctx)
-			noticed = noticed || readiness(ctx, room.Replicas[0]).Observe == "unavailable"
+			noticed = noticed || readiness(ctx, cluster.Replicas[0]).Observe == "unavailable"
 		}
 		if err := ip("-n", space, "link", "set", farEnd, "up"); err != nil {
 			return err
 		}
-		took, err := whole(ctx, room, asker)
+		took, err := whole(ctx, cluster, asker)
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func partition(ctx context.Context, s *sheet) error {
 	}
 	seen := load.stop()
 	asker.judge(s, "during the cuts")
-	s.settle(ctx, "partition", seen, room)
+	s.settle(ctx, "partition", seen, cluster)
 	return nil
 }
 

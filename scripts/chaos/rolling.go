@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // rolling replaces all replicas by those of a next version, one by one, and back,
@@ -29,19 +29,19 @@ func rolling(ctx context.Context, s *sheet) error {
 			return err
 		}
 	}
-	room, tasks, err := s.open(ctx, rig.Config{Replicas: s.reps(2, 3)})
+	cluster, tasks, err := s.open(ctx, testcluster.Config{Replicas: s.reps(2, 3)})
 	if err != nil {
 		return err
 	}
-	defer room.Close()
-	balancer := balance(ctx, room.Replicas)
-	load := s.traffic(room, tasks, "roll")
+	defer cluster.Close()
+	balancer := balance(ctx, cluster.Replicas)
+	load := s.traffic(cluster, tasks, "roll")
 	load.patient, load.pick = false, balancer.pick
 	load.start(ctx, 8)
-	this, replaced := room.Replicas[0].Binary, 0
+	this, replaced := cluster.Replicas[0].Binary, 0
 	for n := 1; n <= next; n++ {
 		for _, binary := range []string{nextBinary(dir, n), this} {
-			for _, r := range room.Replicas {
+			for _, r := range cluster.Replicas {
 				if err := replace(ctx, r, binary); err != nil {
 					return err
 				}
@@ -50,18 +50,18 @@ func rolling(ctx context.Context, s *sheet) error {
 		}
 	}
 	seen := load.stop()
-	applied, err := appliedSteps(ctx, room)
+	applied, err := appliedSteps(ctx, cluster)
 	if err != nil {
 		return err
 	}
 	s.tell("%d replicas replaced by SIGTERM, %d live migrations applied, up and down between versions", replaced, applied)
 	s.hold(applied == next, "%d of %d live migrations were applied", applied, next)
-	s.settle(ctx, "rolling", seen, room)
+	s.settle(ctx, "rolling", seen, cluster)
 	s.hold(seen.Broken+seen.Refused == 0, "rolling: %d calls broke off, %d were refused: %s", seen.Broken, seen.Refused, seen.First)
 	return nil
 }
 
-func replace(ctx context.Context, r *rig.Replica, binary string) error {
+func replace(ctx context.Context, r *testcluster.Replica, binary string) error {
 	if err := r.Term(); err != nil {
 		return err
 	}
@@ -76,11 +76,11 @@ func replace(ctx context.Context, r *rig.Replica, binary string) error {
 // balancer does what one in front of replicas does: it asks each for /readyz every
 // 100 ms, and sends calls only to those that said yes.
 type balancer struct {
-	replicas []*rig.Replica
+	replicas []*testcluster.Replica
 	ready    []atomic.Bool
 }
 
-func balance(ctx context.Context, replicas []*rig.Replica) *balancer {
+func balance(ctx context.Context, replicas []*testcluster.Replica) *balancer {
 	b := &balancer{replicas: replicas, ready: make([]atomic.Bool, len(replicas))}
 	for i, r := range replicas {
 		b.ready[i].Store(true)
@@ -109,7 +109,7 @@ func nextBinary(dir string, n int) string { return filepath.Join(dir, fmt.Sprint
 
 // buildNext builds the nth version after this one from a copy of the sources.
 func buildNext(ctx context.Context, dir string, n int) error {
-	root, err := rig.Root()
+	root, err := testcluster.Root()
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ CREATE TABLE chaos_%[1]d (task bigint REFERENCES task ON DELETE CASCADE);
 			return err
 		}
 	}
-	return rig.Build(ctx, tree, nextBinary(dir, n))
+	return testcluster.Build(ctx, tree, nextBinary(dir, n))
 }
 
 // copySources copies what a build may need.
@@ -164,8 +164,8 @@ func copySources(from, to string) error {
 }
 
 // appliedSteps counts the tables of the next versions.
-func appliedSteps(ctx context.Context, room *rig.Room) (n int, err error) {
-	conn, err := connect(ctx, room)
+func appliedSteps(ctx context.Context, cluster *testcluster.Cluster) (n int, err error) {
+	conn, err := connect(ctx, cluster)
 	if err != nil {
 		return 0, err
 	}

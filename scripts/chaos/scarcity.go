@@ -13,14 +13,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // want is one thing that PostgreSQL is made to lack while it runs.
 type want struct {
 	name string
-	take func(context.Context, *rig.Room) error
-	give func(context.Context, *rig.Room) error
+	take func(context.Context, *testcluster.Cluster) error
+	give func(context.Context, *testcluster.Cluster) error
 }
 
 var wants = []want{
@@ -49,29 +49,29 @@ func scarcity(ctx context.Context, s *sheet) error {
 		return fmt.Errorf("%w: no small disk can be mounted here: %w", errSkip, err)
 	}
 	defer func() { _ = exec.Command("umount", "-l", data).Run() }()
-	room, tasks, err := s.open(ctx, rig.Config{Dir: dir, Postgres: rig.PostgresConfig{Settings: []string{"max_wal_size=64MB", "min_wal_size=32MB"}}})
+	cluster, tasks, err := s.open(ctx, testcluster.Config{Dir: dir, Postgres: testcluster.PostgresConfig{Settings: []string{"max_wal_size=64MB", "min_wal_size=32MB"}}})
 	if err != nil {
 		return err
 	}
-	defer room.Close()
+	defer cluster.Close()
 	for _, w := range wants {
-		if err := s.scarce(ctx, room, tasks, &w); err != nil {
+		if err := s.scarce(ctx, cluster, tasks, &w); err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
 		}
 	}
-	s.balance(ctx, "scarcity", room)
+	s.balance(ctx, "scarcity", cluster)
 	return nil
 }
 
 // scarce takes one thing under load, looks at what an operator sees, and gives it back.
-func (s *sheet) scarce(ctx context.Context, room *rig.Room, tasks []rig.Task, w *want) error {
-	load, asker := s.traffic(room, tasks, w.name), s.asker(room, tasks)
+func (s *sheet) scarce(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task, w *want) error {
+	load, asker := s.traffic(cluster, tasks, w.name), s.asker(cluster, tasks)
 	load.start(ctx, 6)
 	time.Sleep(300 * time.Millisecond)
-	if err := w.take(ctx, room); err != nil {
+	if err := w.take(ctx, cluster); err != nil {
 		return err
 	}
-	replica := room.Replicas[0]
+	replica := cluster.Replicas[0]
 	last, sick := readyAnswer{}, 0
 	for until := time.Now().Add(time.Duration(s.reps(2, 8)) * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 		asker.ask(ctx)
@@ -82,13 +82,13 @@ func (s *sheet) scarce(ctx context.Context, room *rig.Room, tasks []rig.Task, w 
 		}
 	}
 	before := load.seen().lastAck
-	if err := w.give(ctx, room); err != nil {
+	if err := w.give(ctx, cluster); err != nil {
 		return err
 	}
-	if err := room.Postgres.Start(ctx); err != nil { // it may have given up
+	if err := cluster.Postgres.Start(ctx); err != nil { // it may have given up
 		return err
 	}
-	healed, err := whole(ctx, room, asker)
+	healed, err := whole(ctx, cluster, asker)
 	if err != nil {
 		return err
 	}
@@ -100,24 +100,24 @@ func (s *sheet) scarce(ctx context.Context, room *rig.Room, tasks []rig.Task, w 
 	s.hold(last.Observe == "unavailable", "%s: /readyz says observe: %s", w.name, last.Observe)
 	s.hold(sick == 0, "%s: /readyz or /healthz was not 200, %d times", w.name, sick)
 	s.hold(healed <= 10*time.Second, "%s: healed only after %v", w.name, healed)
-	s.settle(ctx, w.name, seen, room)
+	s.settle(ctx, w.name, seen, cluster)
 	s.hold(seen.PredictRefused+seen.Broken == 0, "%s: %d asks refused, %d calls broke off", w.name, seen.PredictRefused, seen.Broken)
 	return nil
 }
 
 // standby makes every transaction read-only, as a standby does.
-func standby(readOnly string) func(context.Context, *rig.Room) error {
-	return func(ctx context.Context, room *rig.Room) error {
-		return execute(ctx, room, "ALTER SYSTEM SET default_transaction_read_only = "+readOnly, "SELECT pg_reload_conf()")
+func standby(readOnly string) func(context.Context, *testcluster.Cluster) error {
+	return func(ctx context.Context, cluster *testcluster.Cluster) error {
+		return execute(ctx, cluster, "ALTER SYSTEM SET default_transaction_read_only = "+readOnly, "SELECT pg_reload_conf()")
 	}
 }
 
-func connect(ctx context.Context, room *rig.Room) (*pgx.Conn, error) {
-	return pgx.Connect(ctx, room.Postgres.DSN())
+func connect(ctx context.Context, cluster *testcluster.Cluster) (*pgx.Conn, error) {
+	return pgx.Connect(ctx, cluster.Postgres.DSN())
 }
 
-func execute(ctx context.Context, room *rig.Room, statements ...string) error {
-	conn, err := connect(ctx, room)
+func execute(ctx context.Context, cluster *testcluster.Cluster, statements ...string) error {
+	conn, err := connect(ctx, cluster)
 	if err != nil {
 		return err
 	}
@@ -132,8 +132,8 @@ func execute(ctx context.Context, room *rig.Room, statements ...string) error {
 
 // freshly has every client's session begin anew after do: what an old one has open, it
 // keeps. The statement is run before, too, since afterwards it may find nothing to load.
-func freshly(ctx context.Context, room *rig.Room, do func() error) error {
-	conn, err := connect(ctx, room)
+func freshly(ctx context.Context, cluster *testcluster.Cluster, do func() error) error {
+	conn, err := connect(ctx, cluster)
 	if err != nil {
 		return err
 	}
@@ -158,11 +158,13 @@ const endSessionsSQL = `
 	SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`
 
-func filler(room *rig.Room) string { return filepath.Join(room.Postgres.DataDir(), "filler") }
+func filler(cluster *testcluster.Cluster) string {
+	return filepath.Join(cluster.Postgres.DataDir(), "filler")
+}
 
 // fillDisk writes until nothing more fits.
-func fillDisk(ctx context.Context, room *rig.Room) error {
-	file, err := os.Create(filler(room))
+func fillDisk(ctx context.Context, cluster *testcluster.Cluster) error {
+	file, err := os.Create(filler(cluster))
 	if err != nil {
 		return err
 	}
@@ -175,34 +177,38 @@ func fillDisk(ctx context.Context, room *rig.Room) error {
 	return ctx.Err()
 }
 
-func freeDisk(_ context.Context, room *rig.Room) error { return os.Remove(filler(room)) }
+func freeDisk(_ context.Context, cluster *testcluster.Cluster) error {
+	return os.Remove(filler(cluster))
+}
 
 // sealData takes the permission to write from everything in the cluster.
-func sealData(ctx context.Context, room *rig.Room) error {
-	return freshly(ctx, room, func() error { return command(ctx, "chmod", "-R", "a-w", cluster(room)) })
+func sealData(ctx context.Context, cluster *testcluster.Cluster) error {
+	return freshly(ctx, cluster, func() error { return command(ctx, "chmod", "-R", "a-w", databaseDir(cluster)) })
 }
 
-func unsealData(ctx context.Context, room *rig.Room) error {
-	return command(ctx, "chmod", "-R", "u+w", cluster(room))
+func unsealData(ctx context.Context, cluster *testcluster.Cluster) error {
+	return command(ctx, "chmod", "-R", "u+w", databaseDir(cluster))
 }
 
-func cluster(room *rig.Room) string { return filepath.Join(room.Postgres.DataDir(), "postgres") }
+func databaseDir(cluster *testcluster.Cluster) string {
+	return filepath.Join(cluster.Postgres.DataDir(), "postgres")
+}
 
 // takeMemory bounds the address space of every session that begins from now on.
-func takeMemory(ctx context.Context, room *rig.Room) error {
-	return freshly(ctx, room, func() error { return limitMemory(ctx, room, "1") })
+func takeMemory(ctx context.Context, cluster *testcluster.Cluster) error {
+	return freshly(ctx, cluster, func() error { return limitMemory(ctx, cluster, "1") })
 }
 
-func giveMemory(ctx context.Context, room *rig.Room) error {
-	if room.Postgres.PID() == 0 {
+func giveMemory(ctx context.Context, cluster *testcluster.Cluster) error {
+	if cluster.Postgres.PID() == 0 {
 		return nil // it gave up, and will be started with all it wants
 	}
-	return limitMemory(ctx, room, "unlimited")
+	return limitMemory(ctx, cluster, "unlimited")
 }
 
 // limitMemory sets the soft limit, which the server's own user may raise again.
-func limitMemory(ctx context.Context, room *rig.Room, limit string) error {
-	info, err := os.Stat(cluster(room))
+func limitMemory(ctx context.Context, cluster *testcluster.Cluster, limit string) error {
+	info, err := os.Stat(databaseDir(cluster))
 	if err != nil {
 		return err
 	}
@@ -211,7 +217,7 @@ func limitMemory(ctx context.Context, room *rig.Room, limit string) error {
 		return fmt.Errorf("%w: whose the server is cannot be told here", errSkip)
 	}
 	return command(ctx, "setpriv", fmt.Sprintf("--reuid=%d", owner.Uid), fmt.Sprintf("--regid=%d", owner.Gid), "--clear-groups",
-		"prlimit", "--pid", strconv.Itoa(room.Postgres.PID()), "--as="+limit+":")
+		"prlimit", "--pid", strconv.Itoa(cluster.Postgres.PID()), "--as="+limit+":")
 }
 
 func command(ctx context.Context, name string, args ...string) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // poison is one toxic, from weak to strong, in toxiproxy's own terms: milliseconds,
@@ -37,7 +37,7 @@ func (p *poison) silence(strength int) bool { return p.kind == "timeout" && stre
 
 // toxics puts each toxic between one replica and PostgreSQL, in each direction.
 func toxics(ctx context.Context, s *sheet) error {
-	port, err := rig.FreePort()
+	port, err := testcluster.FreePort()
 	if err != nil {
 		return err
 	}
@@ -46,11 +46,11 @@ func toxics(ctx context.Context, s *sheet) error {
 		return err
 	}
 	defer proxy.Stop()
-	room, tasks, err := s.open(ctx, rig.Config{Database: rig.DSN(proxy.Listen), Postgres: rig.PostgresConfig{Port: port}})
+	cluster, tasks, err := s.open(ctx, testcluster.Config{Database: testcluster.DSN(proxy.Listen), Postgres: testcluster.PostgresConfig{Port: port}})
 	if err != nil {
 		return err
 	}
-	defer room.Close()
+	defer cluster.Close()
 	var slowest time.Duration
 	count := 0
 	for _, p := range poisons {
@@ -59,7 +59,7 @@ func toxics(ctx context.Context, s *sheet) error {
 				continue // the strongest stands for all in the short form
 			}
 			for _, stream := range []string{"upstream", "downstream"} {
-				healed, err := s.poisoned(ctx, room, tasks, proxy, &p, strength, stream)
+				healed, err := s.poisoned(ctx, cluster, tasks, proxy, &p, strength, stream)
 				if err != nil {
 					return err
 				}
@@ -68,19 +68,19 @@ func toxics(ctx context.Context, s *sheet) error {
 		}
 	}
 	s.tell("%d toxics; healed within %v at worst", count, slowest.Round(time.Millisecond))
-	s.balance(ctx, "toxics", room)
+	s.balance(ctx, "toxics", cluster)
 	return nil
 }
 
 // poisoned holds one toxic for a while under load, takes it away, and returns how
 // long it took until reports were taken again.
-func (s *sheet) poisoned(ctx context.Context, room *rig.Room, tasks []rig.Task, proxy *toxiproxy.Proxy, p *poison, strength int, stream string) (time.Duration, error) {
+func (s *sheet) poisoned(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task, proxy *toxiproxy.Proxy, p *poison, strength int, stream string) (time.Duration, error) {
 	name := fmt.Sprintf("%s %v %s", p.kind, p.strengths[strength], stream)
 	toxic, err := json.Marshal(map[string]any{"name": "fault", "type": p.kind, "stream": stream, "attributes": p.strengths[strength]})
 	if err != nil {
 		return 0, err
 	}
-	load, asker := s.traffic(room, tasks, fmt.Sprintf("%s%d%s", p.kind, strength, stream[:1])), s.asker(room, tasks)
+	load, asker := s.traffic(cluster, tasks, fmt.Sprintf("%s%d%s", p.kind, strength, stream[:1])), s.asker(cluster, tasks)
 	load.start(ctx, 6)
 	time.Sleep(200 * time.Millisecond)
 	if _, err := proxy.Toxics.AddToxicJson(strings.NewReader(string(toxic))); err != nil {
@@ -96,7 +96,7 @@ func (s *sheet) poisoned(ctx context.Context, room *rig.Room, tasks []rig.Task, 
 	if err := proxy.Toxics.RemoveToxic(ctx, "fault"); err != nil {
 		return 0, err
 	}
-	healed, err := whole(ctx, room, asker)
+	healed, err := whole(ctx, cluster, asker)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)
 	}

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // Deadlines that the service promises for one call, with a second for the machine.
@@ -26,8 +26,8 @@ const (
 // until it is acknowledged, at the next address where the one does not answer.
 type traffic struct {
 	urls    []string
-	ledger  *rig.Ledger
-	tasks   []rig.Task
+	ledger  *testcluster.Ledger
+	tasks   []testcluster.Task
 	seed    uint64
 	label   string           // of this traffic's runs: two that follow each other must not meet
 	pause   time.Duration    // between the calls of one caller
@@ -77,7 +77,7 @@ func quantile(took []time.Duration, q float64) time.Duration {
 }
 
 // addresses are the URLs of replicas.
-func addresses(replicas []*rig.Replica) (urls []string) {
+func addresses(replicas []*testcluster.Replica) (urls []string) {
 	for _, r := range replicas {
 		urls = append(urls, r.URL)
 	}
@@ -127,17 +127,17 @@ func (t *traffic) caller(ctx context.Context, number int) {
 	for n := 0; !t.ended() && ctx.Err() == nil; n++ {
 		task := t.tasks[random.IntN(len(t.tasks))]
 		runID := fmt.Sprintf("%s-%03d-%06d", t.label, number, n)
-		if status := t.call(ctx, to, "/predict", rig.Ask(random, task, runID)); status == 0 {
+		if status := t.call(ctx, to, "/predict", testcluster.Ask(random, task, runID)); status == 0 {
 			to++
 		}
 		time.Sleep(t.pause)
-		t.report(ctx, &to, rig.Run(random, task, runID))
+		t.report(ctx, &to, testcluster.Run(random, task, runID))
 		time.Sleep(t.pause)
 	}
 }
 
 // report repeats one report until it is acknowledged, for at most 30 s after the end.
-func (t *traffic) report(ctx context.Context, to *int, o rig.Observation) {
+func (t *traffic) report(ctx context.Context, to *int, o testcluster.Observation) {
 	body, err := json.Marshal(o)
 	if err != nil {
 		panic(err) // numbers and strings only
@@ -249,18 +249,18 @@ func (t *traffic) send(ctx context.Context, url string, body []byte) (status int
 }
 
 // settle holds what every trial holds: good manners, and books that balance.
-func (s *sheet) settle(ctx context.Context, what string, seen tally, room *rig.Room) {
+func (s *sheet) settle(ctx context.Context, what string, seen tally, cluster *testcluster.Cluster) {
 	s.tell("%s: %v", what, &seen)
 	s.hold(seen.Predicted > 0 && seen.Observed > 0, "%s: nothing was answered", what)
 	s.hold(seen.Late == 0, "%s: %d calls beyond their deadline", what, seen.Late)
 	s.hold(seen.Failed == 0, "%s: %d calls failed", what, seen.Failed)
 	s.hold(seen.Rude == 0, "%s: %d refusals without Retry-After", what, seen.Rude)
 	s.hold(seen.Unacked == 0, "%s: %d reports were never acknowledged", what, seen.Unacked)
-	s.balance(ctx, what, room)
+	s.balance(ctx, what, cluster)
 }
 
-func (s *sheet) balance(ctx context.Context, what string, room *rig.Room) {
-	b, err := room.Ledger.Check(ctx, room.Postgres.DSN())
+func (s *sheet) balance(ctx context.Context, what string, cluster *testcluster.Cluster) {
+	b, err := cluster.Ledger.Check(ctx, cluster.Postgres.DSN())
 	s.tell("%s: ledger: %v", what, b)
 	s.hold(err == nil && b.Good(), "%s: the books do not balance: %v %v", what, b, err)
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/httpapi"
-	"github.com/loadaware/loadaware/internal/rig"
 	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 func read(t *testing.T, file string) string {
@@ -133,13 +133,13 @@ func TestEveryPanelShowsDataOfARunningServer(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
-	room, err := rig.Open(ctx, rig.Config{Replicas: 2})
+	cluster, err := testcluster.Open(ctx, testcluster.Config{Replicas: 2})
 	require.NoError(t, err)
-	defer func() { assert.NoError(t, room.Close()) }()
-	ask := scrape(ctx, t, program, room)
+	defer func() { assert.NoError(t, cluster.Close()) }()
+	ask := scrape(ctx, t, program, cluster)
 	ended := make(chan struct{})
 	traffic, stop := context.WithCancel(ctx)
-	go func() { defer close(ended); drive(traffic, t, room) }()
+	go func() { defer close(ended); drive(traffic, t, cluster) }()
 	defer func() { stop(); <-ended }()
 
 	// What is known of a day ago only, or of a fault only, has nothing to show yet.
@@ -166,19 +166,19 @@ func TestEveryPanelShowsDataOfARunningServer(t *testing.T) {
 
 // scrape starts a Prometheus on the replicas, with the alert rules, and returns how
 // many series answer an expression.
-func scrape(ctx context.Context, t *testing.T, program string, room *rig.Room) func(expr string) (int, error) {
+func scrape(ctx context.Context, t *testing.T, program string, cluster *testcluster.Cluster) func(expr string) (int, error) {
 	t.Helper()
 	rules, err := filepath.Abs("chart/files/alerts.yaml")
 	require.NoError(t, err)
 	var targets []string
-	for _, r := range room.Replicas {
+	for _, r := range cluster.Replicas {
 		targets = append(targets, fmt.Sprintf("%q", strings.TrimPrefix(r.Admin, "http://")))
 	}
 	dir := t.TempDir()
 	config := fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%q]\nscrape_configs: [{job_name: loadaware, static_configs: [{targets: [%s]}]}]\n",
 		rules, strings.Join(targets, ", "))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600))
-	port, err := rig.FreePort()
+	port, err := testcluster.FreePort()
 	require.NoError(t, err)
 	prometheus := exec.CommandContext(ctx, program, "--config.file="+filepath.Join(dir, "prometheus.yml"),
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address=127.0.0.1:"+port, "--log.level=error")
@@ -215,15 +215,15 @@ const seed = 1
 
 // drive is a little of everything: questions, reports, kills, lifts, trainings and a
 // question that cannot be read.
-func drive(ctx context.Context, t *testing.T, room *rig.Room) {
-	tasks, err := room.Fill(ctx, rig.History{Tasks: 2, Runs: 60, Seed: seed})
+func drive(ctx context.Context, t *testing.T, cluster *testcluster.Cluster) {
+	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: 2, Runs: 60, Seed: seed})
 	if !assert.NoError(t, err) {
 		return
 	}
 	random := rand.New(rand.NewPCG(seed, 1))
 	for n := 0; ctx.Err() == nil; n++ {
-		replica, task := room.Replicas[n%2], tasks[n%len(tasks)]
-		run := rig.Run(random, task, fmt.Sprintf("watched-%d", n))
+		replica, task := cluster.Replicas[n%2], tasks[n%len(tasks)]
+		run := testcluster.Run(random, task, fmt.Sprintf("watched-%d", n))
 		words := map[string]any{"dag_id": task.DAG, "task_id": task.Task, "run_id": run.RunID, "features": run.Features, "requested": run.Requested}
 		_, _, _ = replica.Call(ctx, http.MethodPost, "/predict", words)
 		told := map[string]any{"dag_id": task.DAG, "task_id": task.Task, "run_id": run.RunID, "outcome": "success", "duration_seconds": run.Duration,

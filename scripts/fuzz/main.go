@@ -8,7 +8,7 @@
 // native: every Fuzz function of the module, for a bounded time each.
 //
 // The server is the built binary with tokens on and a private PostgreSQL
-// (internal/rig). The exit code is 1 if any trial found a fault. `-n 1 -first N`
+// (internal/testcluster). The exit code is 1 if any trial found a fault. `-n 1 -first N`
 // sends request N of a seed alone.
 package main
 
@@ -26,7 +26,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // plan is how much of what.
@@ -48,7 +48,7 @@ var forms = map[string]plan{
 // trial is one way to look for faults.
 type trial struct {
 	name string
-	run  func(context.Context, *rig.Room, plan) error
+	run  func(context.Context, *testcluster.Cluster, plan) error
 }
 
 var trials = []trial{{"requests", requests}, {"slow", slow}, {"schema", schema}, {"native", native}}
@@ -91,7 +91,7 @@ func run(ctx context.Context, p plan, only string) bool {
 		return false
 	}
 	defer os.RemoveAll(dir) // what is left is in the folder for temporary files
-	room, err := open(ctx, p.seed, dir)
+	cluster, err := open(ctx, p.seed, dir)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
 		return false
@@ -104,16 +104,16 @@ func run(ctx context.Context, p plan, only string) bool {
 		fmt.Printf("== %s (seed %d)\n", t.name, p.seed)
 		started := time.Now()
 		verdict := "PASS"
-		if err := t.run(ctx, room, p); err != nil {
+		if err := t.run(ctx, cluster, p); err != nil {
 			verdict = "FAIL"
 			faults = append(faults, fmt.Sprintf("%s: %v", t.name, err))
 		}
 		fmt.Printf("%s: %s (%.0f s)\n\n", t.name, verdict, time.Since(started).Seconds())
 	}
 	if len(faults) > 0 {
-		tellOf(faults, room.Replicas[0].Log)
+		tellOf(faults, cluster.Replicas[0].Log)
 	}
-	if err := room.Close(); err != nil {
+	if err := cluster.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
 		return false
 	}
@@ -144,20 +144,20 @@ func tellOf(faults []string, log string) {
 
 // open starts a server with tokens on and a few tasks that have models. What it
 // stores may be lost with the machine: nobody asks for it later.
-func open(ctx context.Context, seed uint64, dir string) (*rig.Room, error) {
-	cfg := rig.Config{
+func open(ctx context.Context, seed uint64, dir string) (*testcluster.Cluster, error) {
+	cfg := testcluster.Config{
 		Dir: dir, Env: []string{"LOADAWARE_LOG_LEVEL=error"},
-		Postgres: rig.PostgresConfig{Settings: []string{"fsync=off", "synchronous_commit=off"}},
+		Postgres: testcluster.PostgresConfig{Settings: []string{"fsync=off", "synchronous_commit=off"}},
 	}
-	room, err := rig.Open(ctx, cfg)
+	cluster, err := testcluster.Open(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	_, err = room.Fill(ctx, rig.History{Tasks: modelled, Seed: seed})
-	if err := errors.Join(err, room.Close()); err != nil {
+	_, err = cluster.Fill(ctx, testcluster.History{Tasks: modelled, Seed: seed})
+	if err := errors.Join(err, cluster.Close()); err != nil {
 		return nil, err
 	}
 	// The history was told to a server without tokens.
 	cfg.Env = append(cfg.Env, fmt.Sprintf("LOADAWARE_TOKENS=admin:%x", sha256.Sum256([]byte(secret))))
-	return rig.Open(ctx, cfg)
+	return testcluster.Open(ctx, cfg)
 }

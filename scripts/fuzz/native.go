@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // target is one Fuzz function.
@@ -22,8 +22,8 @@ type target struct{ pkg, name string }
 
 // native runs every Fuzz function of the module for a bounded time. Their inputs are
 // drawn by the toolchain, which takes no seed; what it finds it keeps in testdata/fuzz.
-func native(ctx context.Context, _ *rig.Room, p plan) error {
-	root, err := rig.Root()
+func native(ctx context.Context, _ *testcluster.Cluster, p plan) error {
+	root, err := testcluster.Root()
 	if err != nil {
 		return err
 	}

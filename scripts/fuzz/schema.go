@@ -16,21 +16,21 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // schema runs schemathesis against the server. Before it is believed, it must find
 // the fault of a server that answers 500 now and then.
-func schema(ctx context.Context, room *rig.Room, p plan) error {
-	root, err := rig.Root()
+func schema(ctx context.Context, cluster *testcluster.Cluster, p plan) error {
+	root, err := testcluster.Root()
 	if err != nil {
 		return err
 	}
 	if err := install(ctx, root); err != nil {
 		return err
 	}
-	counter := &through{to: room.Replicas[0].URL}
-	broken := &through{to: room.Replicas[0].URL, breaks: 10}
+	counter := &through{to: cluster.Replicas[0].URL}
+	broken := &through{to: cluster.Replicas[0].URL, breaks: 10}
 	if err := schemathesis(ctx, root, broken, p.seed, "--include-path", "/tasks", "--max-examples", "20", "--phases", "fuzzing"); err == nil {
 		return fmt.Errorf("schemathesis did not see that every tenth of %d answers was a 500", broken.seen.Load())
 	}

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // drips is how many connections send their bodies slowly, and as many stall.
@@ -22,8 +22,8 @@ const slowBody = `{"dag_id": "dag_000", "task_id": "task_00000", "requested": {"
 // that a body may take (here 1.6 s, so that a machine may stall), and bodies that never
 // end, which must be given up with 408 within two minutes. Others are answered all
 // the while.
-func slow(ctx context.Context, room *rig.Room, p plan) error {
-	server := room.Replicas[0]
+func slow(ctx context.Context, cluster *testcluster.Cluster, p plan) error {
+	server := cluster.Replicas[0]
 	addr := strings.TrimPrefix(server.URL, "http://")
 	var mu sync.Mutex
 	counts := map[string]int{}

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // mostMemory is what the server may take, whatever it is sent.
@@ -20,8 +20,8 @@ const mostMemory = 256 << 20
 
 // requests sends disturbed requests over several connections, and in the end bodies
 // of tens of MiB to the batches, all at once.
-func requests(ctx context.Context, room *rig.Room, p plan) error {
-	server := room.Replicas[0]
+func requests(ctx context.Context, cluster *testcluster.Cluster, p plan) error {
+	server := cluster.Replicas[0]
 	disturbed, err := newMaker(p.seed, secret, "")
 	if err != nil {
 		return err

@@ -63,7 +63,7 @@ func (p *player) of(task sizing.TaskKey) *learner {
 	l := p.tasks[task]
 	if l == nil {
 		l = &learner{model: fitting.New(), pool: p.poolOf(task), history: sizing.History{Task: task}}
-		l.model.Heed(l.pool)
+		l.model.SetPool(l.pool)
 		p.tasks[task] = l
 	}
 	return l
@@ -134,7 +134,7 @@ func (l *learner) tell(o *sizing.Observation, kills int, limit sizing.Bytes, pro
 	}
 	l.history.Rows = append(l.history.Rows, row)
 	before := l.model.Pool()
-	l.model.Learn(fitting.ToldOf(&l.history.Schema, &row))
+	l.model.Learn(fitting.NewTrainingRow(&l.history.Schema, &row))
 	l.share(before)
 }
 
@@ -159,7 +159,7 @@ func (l *learner) share(before fitting.Pool) {
 	now := l.model.Pool()
 	l.pool.Remove(&before)
 	l.pool.Add(&now)
-	l.model.Heed(l.pool)
+	l.model.SetPool(l.pool)
 }
 
 const driftFactor = 1.8

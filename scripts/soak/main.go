@@ -25,7 +25,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // plan is what to do.
@@ -56,31 +56,31 @@ func main() {
 }
 
 func run(ctx context.Context, p plan) (err error) {
-	room, err := rig.Open(ctx, rig.Config{Replicas: p.replicas, Env: []string{
+	cluster, err := testcluster.Open(ctx, testcluster.Config{Replicas: p.replicas, Env: []string{
 		"LOADAWARE_SEARCH_EVERY=" + (p.length / 6).String(), "LOADAWARE_LOG_LEVEL=warn",
 	}})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, room.Close()) }()
-	tasks, err := room.Fill(ctx, rig.History{Tasks: p.tasks, Runs: p.past, Seed: p.seed})
+	defer func() { err = errors.Join(err, cluster.Close()) }()
+	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: p.tasks, Runs: p.past, Seed: p.seed})
 	if err != nil {
 		return err
 	}
 	if p.rate == 0 {
-		p.rate = 0.6 * greatest(ctx, room, tasks, p.seed)
+		p.rate = 0.6 * greatest(ctx, cluster, tasks, p.seed)
 	}
 	fmt.Printf("seed %d: %d replicas, %d tasks of %d runs, %.0f requests/s for %v, of which the first third is warm-up\n",
 		p.seed, p.replicas, p.tasks, p.past, p.rate, p.length)
-	t := &traffic{replicas: room.Replicas, tasks: tasks, seed: p.seed, callers: callers, rate: p.rate}
+	t := &traffic{replicas: cluster.Replicas, tasks: tasks, seed: p.seed, callers: callers, rate: p.rate}
 	return soak(ctx, t, p.length)
 }
 
 // greatest is the rate at which as many callers are answered without a pause.
-func greatest(ctx context.Context, room *rig.Room, tasks []rig.Task, seed uint64) float64 {
+func greatest(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task, seed uint64) float64 {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	t := &traffic{replicas: room.Replicas, tasks: tasks, seed: ^seed, callers: callers}
+	t := &traffic{replicas: cluster.Replicas, tasks: tasks, seed: ^seed, callers: callers}
 	rate := t.run(ctx)
 	fmt.Printf("greatest rate: %.0f requests/s by %d callers\n", rate, t.callers)
 	return rate

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // gaugeOf is a gauge that is sampled once a second for ten minutes.
@@ -77,8 +77,8 @@ func planted(t *testing.T, metrics func(calls int64) string, answer http.Handler
 		answer(w, r)
 	}))
 	t.Cleanup(server.Close)
-	replica := &rig.Replica{URL: server.URL, Admin: server.URL}
-	return &traffic{replicas: []*rig.Replica{replica}, tasks: []rig.Task{{DAG: "d", Task: "t"}}, seed: 1, callers: 4, rate: 200}
+	replica := &testcluster.Replica{URL: server.URL, Admin: server.URL}
+	return &traffic{replicas: []*testcluster.Replica{replica}, tasks: []testcluster.Task{{DAG: "d", Task: "t"}}, seed: 1, callers: 4, rate: 200}
 }
 
 func says(goroutines int64) string {

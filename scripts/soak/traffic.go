@@ -10,14 +10,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/rig"
+	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
 // traffic plays the lives of tries against the replicas in turn, at a fixed rate:
 // each request has its moment, and waits for it.
 type traffic struct {
-	replicas []*rig.Replica
-	tasks    []rig.Task
+	replicas []*testcluster.Replica
+	tasks    []testcluster.Task
 	seed     uint64
 	callers  int     // at once
 	rate     float64 // requests a second; as fast as they are answered if zero
@@ -50,9 +50,9 @@ func (t *traffic) run(ctx context.Context) float64 {
 func (t *traffic) life(ctx context.Context, dice *rand.Rand, id string) {
 	task := t.tasks[dice.IntN(len(t.tasks))]
 	for range 2 {
-		t.call(ctx, "/predict", rig.Ask(dice, task, ""))
+		t.call(ctx, "/predict", testcluster.Ask(dice, task, ""))
 	}
-	run := rig.Run(dice, task, id)
+	run := testcluster.Run(dice, task, id)
 	granted := t.call(ctx, "/predict", ask(run, nil))
 	if limit := granted.Memory.LimitBytes; limit > 0 && limit < run.Peak {
 		failed := map[string]any{"memory_bytes": limit}
@@ -64,7 +64,7 @@ func (t *traffic) life(ctx context.Context, dice *rand.Rand, id string) {
 }
 
 // ask is what is known of a run before it ends, and more.
-func ask(run rig.Observation, more map[string]any) map[string]any {
+func ask(run testcluster.Observation, more map[string]any) map[string]any {
 	body := map[string]any{"dag_id": run.DAG, "task_id": run.Task.Task, "run_id": run.RunID, "features": run.Features, "requested": run.Requested}
 	for name, value := range more {
 		body[name] = value

@@ -135,7 +135,7 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed i
 	}
 	log := math.Log(peak)
 	if p.Blind {
-		x.Heed(pool)
+		x.SetPool(pool)
 		return 0
 	}
 	for k := range x.SqErr {
@@ -149,12 +149,12 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed i
 		x.keep(Entry{Point: *p, Log: log})
 	}
 	changed = x.watch(log - p.Level[LineTrees])
-	x.Heed(pool)
+	x.SetPool(pool)
 	return changed
 }
 
-// Heed chooses anew who answers, by what the pool says now.
-func (x *Experts) Heed(pool *Pool) {
+// SetPool chooses anew who answers, by what the pool says now.
+func (x *Experts) SetPool(pool *Pool) {
 	x.Factor, x.Price, x.Span = pool.factor(x.Told), pool.mean(), pool.span(x.config.PriorSpan)
 	x.RequestRisk = pool.requestRisk()
 	x.Picks = x.choose(x.allowed(x.config.Target), x.Picks)

@@ -17,8 +17,8 @@ const takeDutySQL = `
 		WHERE duty.owner = excluded.owner OR duty.until < now()
 	RETURNING true`
 
-// TakeDuty takes or keeps a duty; false while another has it.
-func (s *Store) TakeDuty(ctx context.Context, duty, owner string, lease time.Duration) (bool, error) {
+// AcquireLease takes or keeps a duty; false while another has it.
+func (s *Store) AcquireLease(ctx context.Context, duty, owner string, lease time.Duration) (bool, error) {
 	var taken bool
 	err := s.pool.QueryRow(ctx, takeDutySQL, duty, owner, lease).Scan(&taken)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -59,7 +59,7 @@ func (s *Store) Publish(ctx context.Context, m store.Model, expected int) (versi
 		if old.pinnedBy != "" && old.pinnedBy != store.Watchdog {
 			return sizing.Errorf(sizing.Conflict, "version %d of %s is pinned by %s", old.version, m.Task, old.pinnedBy)
 		}
-		err = tx.QueryRow(ctx, publishSQL, old.id, m.Family, m.Format, m.Observations, m.LastSeq, m.TrainedAt, m.Exam, m.Blob).Scan(&version)
+		err = tx.QueryRow(ctx, publishSQL, old.id, m.Family, m.Format, m.Observations, m.LastSeq, m.TrainedAt, m.Evaluation, m.Blob).Scan(&version)
 		if err != nil {
 			return err
 		}
@@ -239,7 +239,7 @@ func (s *Store) ModelVersions(ctx context.Context, task sizing.TaskKey) ([]store
 }
 
 func scanModel(row pgx.Row, m *store.Model) error {
-	err := row.Scan(&m.Version, &m.Family, &m.Format, &m.Observations, &m.LastSeq, &m.TrainedAt, &m.Exam, &m.Active, &m.PinnedBy, &m.Withdrawn, &m.Blob)
+	err := row.Scan(&m.Version, &m.Family, &m.Format, &m.Observations, &m.LastSeq, &m.TrainedAt, &m.Evaluation, &m.Active, &m.PinnedBy, &m.Withdrawn, &m.Blob)
 	m.TrainedAt = m.TrainedAt.UTC()
 	return err
 }

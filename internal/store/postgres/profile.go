@@ -99,7 +99,7 @@ func scanProfile(row pgx.CollectableRow) (p sizing.Profile, err error) {
 		&p.Observations, &p.Kills, &seen,
 		&p.Requested.Memory, &p.Requested.CPU,
 		&memory, &seconds, &lowest, &largest,
-		&model.Version, &model.Family, &model.Observations, &trained, &p.Exam)
+		&model.Version, &model.Family, &model.Observations, &trained, &p.Evaluation)
 	if err != nil {
 		return p, err
 	}

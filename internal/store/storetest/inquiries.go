@@ -16,7 +16,7 @@ func examineInquiries(t *testing.T, open func(*testing.T) store.Store) {
 
 	t.Run("a duty is one owner's until the lease runs out", func(t *testing.T) {
 		take := func(owner string, lease time.Duration) bool {
-			taken, err := st.TakeDuty(t.Context(), "inquire", owner, lease)
+			taken, err := st.AcquireLease(t.Context(), "inquire", owner, lease)
 			require.NoError(t, err)
 			return taken
 		}

@@ -19,7 +19,7 @@ func model(t *testing.T, st store.Store, name string) store.Model {
 	t.Helper()
 	recordNew(t, st, runs(task(name), 1)...)
 	return store.Model{Task: task(name), Family: "boosted", Format: 3, Blob: bytes.Repeat([]byte{0, 255, 7}, 1000),
-		Observations: 1460, LastSeq: 77, TrainedAt: noon, Exam: []byte(`{"b": 1,  "a":2}`)}
+		Observations: 1460, LastSeq: 77, TrainedAt: noon, Evaluation: []byte(`{"b": 1,  "a":2}`)}
 }
 
 func publish(t *testing.T, st store.Store, m store.Model, expected int) int {
@@ -128,7 +128,7 @@ func examineModels(t *testing.T, open func(*testing.T) store.Store) {
 			require.Equal(t, store.KeepVersions+2-i, v.Version, "newest first")
 			require.Equal(t, i == 0, v.Active)
 			require.Nil(t, v.Blob)
-			require.Equal(t, m.Exam, v.Exam)
+			require.Equal(t, m.Evaluation, v.Evaluation)
 		}
 		// 3 is the oldest: active while 13 is being published, it is pruned after.
 		require.NoError(t, st.Activate(t.Context(), m.Task, 3))
@@ -156,11 +156,11 @@ func examineModels(t *testing.T, open func(*testing.T) store.Store) {
 
 	t.Run("a model needs no exam", func(t *testing.T) {
 		m := model(t, st, "unexamined")
-		m.Exam = nil
+		m.Evaluation = nil
 		publish(t, st, m, 0)
 		got, err := st.ActiveModel(t.Context(), m.Task)
 		require.NoError(t, err)
-		require.Nil(t, got.Exam)
+		require.Nil(t, got.Evaluation)
 	})
 }
 

@@ -44,7 +44,7 @@ func examineTasks(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, []sizing.Field{{Name: "n", Kind: sizing.Number}}, p.Schema.Fields)
 		require.Equal(t, sizing.Policy{Cap: 7}, p.Policy)
 		require.Nil(t, p.Champion)
-		require.Nil(t, p.Exam)
+		require.Nil(t, p.Evaluation)
 	})
 
 	t.Run("a profile names its champion", func(t *testing.T) {
@@ -53,7 +53,7 @@ func examineTasks(t *testing.T, open func(*testing.T) store.Store) {
 		p, err := st.Task(t.Context(), m.Task)
 		require.NoError(t, err)
 		require.Equal(t, &sizing.ModelRef{Version: 1, Family: "boosted", Observations: 1460, TrainedAt: noon}, p.Champion)
-		require.Equal(t, m.Exam, p.Exam)
+		require.Equal(t, m.Evaluation, p.Evaluation)
 	})
 
 	t.Run("a task of which only the policy is known has a profile", func(t *testing.T) {

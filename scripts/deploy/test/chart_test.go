@@ -126,7 +126,7 @@ func read(text string) (*manifests, error) {
 	}
 }
 
-// of makes room for a manifest of a kind; nil for others.
+// of makes cluster for a manifest of a kind; nil for others.
 func (m *manifests) of(kind string) any {
 	switch kind {
 	case "Deployment":

@@ -98,7 +98,7 @@ func TestProbesAskWhatTheServerTells(t *testing.T) {
 			assert.Equal(t, scheme, probe.HTTPGet.Scheme)
 			assert.Equal(t, "api", probe.HTTPGet.Port.String())
 		}
-		assert.GreaterOrEqual(t, c.StartupProbe.FailureThreshold*c.StartupProbe.PeriodSeconds, int32(300), "room for a migration")
+		assert.GreaterOrEqual(t, c.StartupProbe.FailureThreshold*c.StartupProbe.PeriodSeconds, int32(300), "cluster for a migration")
 		assert.Less(t, c.ReadinessProbe.PeriodSeconds*c.ReadinessProbe.FailureThreshold, int32(3), "it leaves within its farewell of 3 s")
 	}
 }

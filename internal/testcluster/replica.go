@@ -1,4 +1,4 @@
-package rig
+package testcluster
 
 import (
 	"bytes"
@@ -22,13 +22,13 @@ type Replica struct {
 	Log   string // the file that it writes to
 
 	Binary   string // may be changed between Kill and Start
-	Database string // DATABASE_URL, likewise; that of the room if empty
-	room     *Room
+	Database string // DATABASE_URL, likewise; that of the cluster if empty
+	cluster  *Cluster
 	addr     string
 	proc     *process
 }
 
-func newReplica(room *Room, binary string) (*Replica, error) {
+func newReplica(cluster *Cluster, binary string) (*Replica, error) {
 	port, err := FreePort()
 	if err != nil {
 		return nil, err
@@ -39,8 +39,8 @@ func newReplica(room *Room, binary string) (*Replica, error) {
 	}
 	return &Replica{
 		URL: "http://127.0.0.1:" + port, Admin: "http://127.0.0.1:" + admin, addr: "127.0.0.1:" + port,
-		Log:    filepath.Join(room.Dir, fmt.Sprintf("replica-%d.log", len(room.Replicas)+1)),
-		Binary: binary, room: room,
+		Log:    filepath.Join(cluster.Dir, fmt.Sprintf("replica-%d.log", len(cluster.Replicas)+1)),
+		Binary: binary, cluster: cluster,
 	}, nil
 }
 
@@ -58,9 +58,9 @@ func (r *Replica) Launch() (err error) {
 	if r.proc.running() {
 		return nil
 	}
-	cfg := r.room.cfg
+	cfg := r.cluster.cfg
 	command := append(append([]string(nil), cfg.Wrap...), r.Binary, "serve", "--addr", r.addr, "--admin-addr", strings.TrimPrefix(r.Admin, "http://"))
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.room.Dir, "DATABASE_URL=" + cmp.Or(r.Database, cfg.Database, r.room.Postgres.DSN())}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.cluster.Dir, "DATABASE_URL=" + cmp.Or(r.Database, cfg.Database, r.cluster.Postgres.DSN())}
 	r.proc, err = launch(append(command, cfg.Args...), append(env, cfg.Env...), r.Log)
 	return err
 }

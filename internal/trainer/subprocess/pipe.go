@@ -1,4 +1,4 @@
-package apart
+package subprocess
 
 import (
 	"context"
@@ -11,26 +11,26 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// Line is the child's end.
-type Line struct {
+// Pipe is the child's end.
+type Pipe struct {
 	orders *json.Decoder
 	mu     sync.Mutex // one told at a time
 	told   *json.Encoder
 }
 
-// NewLine reads orders from in, and tells out what came of them.
-func NewLine(in io.Reader, out io.Writer) *Line {
-	return &Line{orders: json.NewDecoder(in), told: json.NewEncoder(out)}
+// NewPipe reads orders from in, and tells out what came of them.
+func NewPipe(in io.Reader, out io.Writer) *Pipe {
+	return &Pipe{orders: json.NewDecoder(in), told: json.NewEncoder(out)}
 }
 
 // Ended tells of a training; it is what trainer.Config.Ended wants.
-func (l *Line) Ended(e trainer.Ended) {
+func (l *Pipe) Ended(e trainer.Ended) {
 	l.tell(told{Report: e.Report, Failed: failureOf(e.Err), Search: e.Search, Took: e.Took})
 }
 
 // Serve runs a trainer, and trains what is ordered, until the orders end. A training
 // under way is ended first, so that its lease is given back.
-func (l *Line) Serve(ctx context.Context, tr *trainer.Trainer) error {
+func (l *Pipe) Serve(ctx context.Context, tr *trainer.Trainer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -51,7 +51,7 @@ func (l *Line) Serve(ctx context.Context, tr *trainer.Trainer) error {
 }
 
 // tell says one thing. Where nobody hears it any more, the orders have ended too.
-func (l *Line) tell(t told) {
+func (l *Pipe) tell(t told) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_ = l.told.Encode(t)

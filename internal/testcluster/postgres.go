@@ -1,4 +1,4 @@
-package rig
+package testcluster
 
 import (
 	"cmp"
@@ -91,7 +91,7 @@ func (p *Postgres) Addr() string { return net.JoinHostPort(p.cfg.Listen, p.port)
 // DSN is the URL of the database, for whoever goes the direct way.
 func (p *Postgres) DSN() string { return DSN(p.Addr()) }
 
-// DSN is the URL of the room's database as it is reached by host:port, such as that
+// DSN is the URL of the cluster's database as it is reached by host:port, such as that
 // of a proxy.
 func DSN(addr string) string { return "postgres://postgres@" + addr + "/postgres?sslmode=disable" }
 

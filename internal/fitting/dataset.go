@@ -10,22 +10,22 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Lesson is a task's measured history made ready for experiments: rows that can be
+// Dataset is a task's measured history made ready for experiments: rows that can be
 // split, in the order in which they came, numbered 0 … Len()−1.
 //
 //	rows ─▶ Raw ─▶ (oversampled) ─▶ Encoding ─▶ classifiers
 //	  └───▶ Serve: serving's own model on the same rows
-type Lesson struct {
+type Dataset struct {
 	Task   sizing.TaskKey
 	schema sizing.Schema
 	rows   []sizing.HistoryRow
 }
 
-// LessonOf keeps the rows of h whose peak was measured, or sampled and raised.
-func LessonOf(h *sizing.History) *Lesson {
+// NewDataset keeps the rows of h whose peak was measured, or sampled and raised.
+func NewDataset(h *sizing.History) *Dataset {
 	raise := samplingOf(h.Task, h.Pairs)
 	h = raise.measured(h)
-	l := &Lesson{Task: h.Task, schema: h.Schema}
+	l := &Dataset{Task: h.Task, schema: h.Schema}
 	for i := range h.Rows {
 		if _, censoring := h.Rows[i].Peak(); censoring == sizing.Exact {
 			l.rows = append(l.rows, h.Rows[i])
@@ -35,23 +35,23 @@ func LessonOf(h *sizing.History) *Lesson {
 }
 
 // Len is how many rows there are.
-func (l *Lesson) Len() int { return len(l.rows) }
+func (l *Dataset) Len() int { return len(l.rows) }
 
 // Row is a row as it was told.
-func (l *Lesson) Row(i int) *sizing.HistoryRow { return &l.rows[i] }
+func (l *Dataset) Row(i int) *sizing.HistoryRow { return &l.rows[i] }
 
 // Peak is the peak of a row, in bytes.
-func (l *Lesson) Peak(i int) float64 {
+func (l *Dataset) Peak(i int) float64 {
 	bytes, _ := l.rows[i].Peak()
 	return math.Max(1, float64(bytes))
 }
 
 // Seconds is the duration of a row; a minute where it is not known.
-func (l *Lesson) Seconds(i int) float64 { return secondsOf(l.rows[i].Duration) }
+func (l *Dataset) Seconds(i int) float64 { return secondsOf(l.rows[i].Duration) }
 
 // Raw are rows as numbers before they are encoded, for oversampling: a category is
 // the code of its value, a date its day; NaN is missing. Targets are log peaks.
-func (l *Lesson) Raw(rows []int) (*table.Table, []resample.Kind) {
+func (l *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
 	t := &table.Table{Names: make([]string, len(l.schema.Fields))}
 	kinds := make([]resample.Kind, len(l.schema.Fields))
 	for j, field := range l.schema.Fields {
@@ -90,7 +90,7 @@ type Encoding struct {
 
 // Encode freezes an encoding on rows, oldest first: what the line sees, then what
 // the trees see. It knows nothing of the other rows.
-func (l *Lesson) Encode(rows []int) *Encoding {
+func (l *Dataset) Encode(rows []int) *Encoding {
 	e := &Encoding{schema: &l.schema, twins: l.schema.Twins()}
 	raw, _ := l.Raw(rows)
 	cells := make([][]sizing.Value, len(rows))
@@ -114,14 +114,14 @@ func (e *Encoding) row(cells []sizing.Value) []float64 {
 	return append(line, tree...)
 }
 
-// Served is serving's own model, fitted on some rows of a lesson.
-type Served struct {
+// ServedModel is serving's own model, fitted on some rows of a lesson.
+type ServedModel struct {
 	Model  *Model
-	lesson *Lesson
+	lesson *Dataset
 }
 
 // Serve fits serving's model on rows, in their order, as if they were all there is.
-func (l *Lesson) Serve(rows []int) (*Served, error) {
+func (l *Dataset) Serve(rows []int) (*ServedModel, error) {
 	h := sizing.History{Task: l.Task, Schema: l.schema, Total: len(rows)}
 	for _, i := range rows {
 		r := l.rows[i]
@@ -136,12 +136,12 @@ func (l *Lesson) Serve(rows []int) (*Served, error) {
 	if m == nil {
 		return nil, fmt.Errorf("serve %s: %s", l.Task, outcome.Reason)
 	}
-	return &Served{Model: m, lesson: l}, nil
+	return &ServedModel{Model: m, lesson: l}, nil
 }
 
 // Probabilities writes P(peak is in the bin) of a row for each of the ascending
 // upper edges, in bytes: len(p) = len(edges); what is above the last is in the last.
-func (s *Served) Probabilities(row int, edges, p []float64) {
+func (s *ServedModel) Probabilities(row int, edges, p []float64) {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	var point experts.Point
@@ -150,7 +150,7 @@ func (s *Served) Probabilities(row int, edges, p []float64) {
 }
 
 // Size is what serving would grant a row; q tells all but its features.
-func (s *Served) Size(row int, q Question) Sized {
+func (s *ServedModel) Size(row int, q Question) Answer {
 	q.Features = s.lesson.schema.Features(s.lesson.rows[row].Features)
 	return s.Model.Size(q)
 }

@@ -1,4 +1,4 @@
-package rig
+package testcluster
 
 import (
 	"context"
@@ -19,18 +19,18 @@ func TestARoomServesAndItsLedgerFindsWhatIsAmiss(t *testing.T) {
 	root, err := Root()
 	require.NoError(t, err)
 	require.NoError(t, Build(ctx, root, out))
-	room, err := Open(ctx, Config{Binary: out})
+	cluster, err := Open(ctx, Config{Binary: out})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, room.Close()) }()
-	_, err = room.Fill(ctx, History{Runs: 60, Seed: 1})
+	defer func() { require.NoError(t, cluster.Close()) }()
+	_, err = cluster.Fill(ctx, History{Runs: 60, Seed: 1})
 	require.NoError(t, err)
 
-	replica := room.Replicas[0]
+	replica := cluster.Replicas[0]
 	replica.Kill()
-	room.Postgres.Kill()
-	require.NoError(t, room.Postgres.Start(ctx))
+	cluster.Postgres.Kill()
+	require.NoError(t, cluster.Postgres.Start(ctx))
 	require.NoError(t, replica.Start(ctx))
-	balance, err := room.Ledger.Check(ctx, room.Postgres.DSN())
+	balance, err := cluster.Ledger.Check(ctx, cluster.Postgres.DSN())
 	require.NoError(t, err)
 	assert.Equal(t, Balance{Sent: 60, Acked: 60, Stored: 60}, balance, "a kill loses nothing")
 	require.NoError(t, replica.Term())
@@ -42,7 +42,7 @@ func TestARoomServesAndItsLedgerFindsWhatIsAmiss(t *testing.T) {
 	require.NoError(t, replica.Term())
 
 	// Each fault of the books, done by hand, is found.
-	conn, err := pgx.Connect(ctx, room.Postgres.DSN())
+	conn, err := pgx.Connect(ctx, cluster.Postgres.DSN())
 	require.NoError(t, err)
 	defer conn.Close(ctx)
 	for _, spoil := range []string{
@@ -57,14 +57,14 @@ func TestARoomServesAndItsLedgerFindsWhatIsAmiss(t *testing.T) {
 		_, err := conn.Exec(ctx, spoil)
 		require.NoError(t, err, spoil)
 	}
-	balance, err = room.Ledger.Check(ctx, room.Postgres.DSN())
+	balance, err = cluster.Ledger.Check(ctx, cluster.Postgres.DSN())
 	require.NoError(t, err)
 	assert.Equal(t, Balance{Sent: 60, Acked: 60, Stored: 60, Lost: 2, Doubled: 1, Changed: 1, Invented: 1, Miscounted: 1}, balance)
 }
 
 func TestAReplicaThatDoesNotRunAnswersNothing(t *testing.T) {
-	room := &Room{Dir: t.TempDir()}
-	replica, err := newReplica(room, "none")
+	cluster := &Cluster{Dir: t.TempDir()}
+	replica, err := newReplica(cluster, "none")
 	require.NoError(t, err)
 	status, _, err := replica.Call(t.Context(), http.MethodGet, "/readyz", nil)
 	require.Error(t, err)

@@ -12,7 +12,7 @@ import (
 )
 
 // lesson is n runs of a shape, every tenth killed before it succeeded.
-func lesson(t *testing.T, of shape, n int) *fitting.Lesson {
+func lesson(t *testing.T, of shape, n int) *fitting.Dataset {
 	k, rng := newTask(t), newRand(31)
 	for i := range n {
 		f, gibs := of(rng)
@@ -21,7 +21,7 @@ func lesson(t *testing.T, of shape, n int) *fitting.Lesson {
 		}
 		k.row(f, measured(gibs))
 	}
-	return fitting.LessonOf(&k.history)
+	return fitting.NewDataset(&k.history)
 }
 
 func numbered(from, to int) (rows []int) {

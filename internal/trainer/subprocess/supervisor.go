@@ -1,4 +1,4 @@
-package apart
+package subprocess
 
 import (
 	"context"
@@ -20,9 +20,9 @@ const (
 	endsIn   = 5 * time.Second // a child that was told to end, before it is killed
 )
 
-// Process is the parent's end: a trainer that runs in a child process, which is started
+// Supervisor is the parent's end: a trainer that runs in a child process, which is started
 // anew when it ends. Its methods may be called from many goroutines.
-type Process struct {
+type Supervisor struct {
 	command func(context.Context) *exec.Cmd
 	ended   func(trainer.Ended)
 	log     *slog.Logger
@@ -37,12 +37,12 @@ type Process struct {
 
 // New makes a Process of a command that serves a Line on its standard input and output,
 // and logs where it likes. ended is told of every training, as trainer.Config.Ended is.
-func New(command func(context.Context) *exec.Cmd, ended func(trainer.Ended), log *slog.Logger) *Process {
-	return &Process{command: command, ended: ended, log: log, up: make(chan struct{}), waiting: map[uint64]chan<- told{}}
+func New(command func(context.Context) *exec.Cmd, ended func(trainer.Ended), log *slog.Logger) *Supervisor {
+	return &Supervisor{command: command, ended: ended, log: log, up: make(chan struct{}), waiting: map[uint64]chan<- told{}}
 }
 
 // Run keeps a child running until ctx ends, and returns when the last has ended.
-func (p *Process) Run(ctx context.Context) {
+func (p *Supervisor) Run(ctx context.Context) {
 	for {
 		err := p.once(ctx)
 		if ctx.Err() != nil {
@@ -58,7 +58,7 @@ func (p *Process) Run(ctx context.Context) {
 }
 
 // once runs one child to its end.
-func (p *Process) once(ctx context.Context) error {
+func (p *Supervisor) once(ctx context.Context) error {
 	cmd := p.command(ctx)
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -79,7 +79,7 @@ func (p *Process) once(ctx context.Context) error {
 	return cmd.Wait()
 }
 
-func (p *Process) open(in io.Writer, pid int) {
+func (p *Supervisor) open(in io.Writer, pid int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.orders, p.pid = json.NewEncoder(in), pid
@@ -87,7 +87,7 @@ func (p *Process) open(in io.Writer, pid int) {
 }
 
 // shut lets nobody wait for a child that is gone.
-func (p *Process) shut() {
+func (p *Supervisor) shut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.orders, p.pid, p.up = nil, 0, make(chan struct{})
@@ -98,7 +98,7 @@ func (p *Process) shut() {
 }
 
 // PID is the child's process id, or an error while none runs.
-func (p *Process) PID() (int, error) {
+func (p *Supervisor) PID() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pid == 0 {
@@ -108,7 +108,7 @@ func (p *Process) PID() (int, error) {
 }
 
 // listen hears a child until it ends.
-func (p *Process) listen(out io.Reader) {
+func (p *Supervisor) listen(out io.Reader) {
 	for said := json.NewDecoder(out); ; {
 		var t told
 		if err := said.Decode(&t); err != nil {
@@ -129,7 +129,7 @@ func (p *Process) listen(out io.Reader) {
 
 // TrainNow is trainer.Trainer.TrainNow, of the child. Unavailable where there is none
 // for seconds, or it ends meanwhile. A training goes on where ctx ends before it does.
-func (p *Process) TrainNow(ctx context.Context, task sizing.TaskKey) (trainer.Report, error) {
+func (p *Supervisor) TrainNow(ctx context.Context, task sizing.TaskKey) (trainer.Report, error) {
 	answer := make(chan told, 1)
 	id, err := p.order(ctx, task, answer)
 	if err != nil {
@@ -147,7 +147,7 @@ func (p *Process) TrainNow(ctx context.Context, task sizing.TaskKey) (trainer.Re
 }
 
 // order sends an order, once there is somebody to send it to.
-func (p *Process) order(ctx context.Context, task sizing.TaskKey, answer chan<- told) (uint64, error) {
+func (p *Supervisor) order(ctx context.Context, task sizing.TaskKey, answer chan<- told) (uint64, error) {
 	late := time.NewTimer(startsIn)
 	defer late.Stop()
 	for {

@@ -1,4 +1,4 @@
-// Package apart runs a trainer in a process of its own, at a lower priority than the
+// Package subprocess runs a trainer in a process of its own, at a lower priority than the
 // one that answers: a training takes neither the processor nor the memory of those who
 // wait for an answer, and where it fails it takes nothing down with it.
 //
@@ -10,7 +10,7 @@
 // Both read histories from the store and publish to it; only orders and what came of
 // them pass between the two, as JSON, one object a line. The child ends when its input
 // does: with its parent, however that ended.
-package apart
+package subprocess
 
 import (
 	"errors"

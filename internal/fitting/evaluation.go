@@ -13,11 +13,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Exam says how a challenger was judged: on the newest rows, which it was not
+// Evaluation says how a challenger was judged: on the newest rows, which it was not
 // fitted on for the purpose, through the decision rule, against the champion's own
 // answers to them (asked before told), the classifiers over bins, golearn's CART
 // among them, and the best constant.
-type Exam struct {
+type Evaluation struct {
 	Rows       int      `json:"rows"`       // held back
 	Before     int      `json:"fitted_on"`  // rows before them
 	Candidates []Result `json:"candidates"` // the challenger first
@@ -33,7 +33,7 @@ type Result struct {
 }
 
 // JSON is the exam as it is stored.
-func (e Exam) JSON() []byte {
+func (e Evaluation) JSON() []byte {
 	b, err := json.Marshal(e)
 	if err != nil { // a NaN is the only way
 		return []byte(`{"reason":"the exam could not be written"}`)
@@ -53,15 +53,15 @@ const (
 
 // examDue: exams cost a fit of every family, and say little new between doublings.
 func (m *Model) examDue(rows int) bool {
-	return rows >= examFrom && float64(rows) >= examAgain*float64(m.LastExam.Before+m.LastExam.Rows)
+	return rows >= examFrom && float64(rows) >= examAgain*float64(m.LastEvaluation.Before+m.LastEvaluation.Rows)
 }
 
 // examine judges what fitting on measured rows (oldest first, examFrom at least) makes of a
 // task.
-func (m *Model) examine(h *sizing.History, rows []row) (Exam, error) {
+func (m *Model) examine(h *sizing.History, rows []row) (Evaluation, error) {
 	held := max(examAtLeast, min(examAtMost, int(examShare*float64(len(rows)))))
 	before, newest := rows[:len(rows)-held], rows[len(rows)-held:]
-	e := Exam{Rows: held, Before: len(before)}
+	e := Evaluation{Rows: held, Before: len(before)}
 	challenger, err := fitModels(&h.Schema, before, nil, m.Trees, seedOf(len(before)))
 	if err != nil {
 		return e, err
@@ -104,7 +104,7 @@ func championRungs(r *row) []float64 {
 }
 
 // add replays one candidate, beyond its rungs by doubling.
-func (e *Exam) add(name string, rows []row, rungs func(*row) []float64) {
+func (e *Evaluation) add(name string, rows []row, rungs func(*row) []float64) {
 	used, waste, killed, n := 0.0, 0.0, 0.0, 0.0
 	for i := range rows {
 		r := &rows[i]
@@ -167,7 +167,7 @@ var families = []classify.LevelFamily{
 }
 
 // examineFamilies fits the classifiers on at most examRows of the rows before.
-func (m *Model) examineFamilies(e *Exam, h *sizing.History, before, newest []row) error {
+func (m *Model) examineFamilies(e *Evaluation, h *sizing.History, before, newest []row) error {
 	before = before[max(0, len(before)-examRows):]
 	t, encode := tableOf(&h.Schema, before)
 	if t.Cols() == 0 {
@@ -249,7 +249,7 @@ func searchBins(peaks, seconds []float64) (sizing.Bins, error) {
 
 // judge: the challenger passes unless the champion, CART or the best constant
 // would have wasted clearly less.
-func (e *Exam) judge() {
+func (e *Evaluation) judge() {
 	challenger := e.Candidates[0]
 	e.Passed = true
 	e.Reason = fmt.Sprintf("on the newest %d runs it wastes %.2f per used, %.1f %% killed", e.Rows, challenger.Waste, 100*challenger.Killed)

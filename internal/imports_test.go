@@ -45,12 +45,12 @@ var mayImport = map[string][]string{
 	"migrations":              {},
 	"internal/tracing":        {},
 	"internal/pglocal":        {},
-	"internal/rig":            {"internal/pglocal"},
+	"internal/testcluster":    {"internal/pglocal"},
 
-	"internal/trainer":       {"internal/sizing", "internal/store", "internal/fitting", "internal/ml/sequential"},
-	"internal/trainer/apart": {"internal/sizing", "internal/trainer"},
-	"internal/service":       {"internal/sizing", "internal/store", "internal/fitting", "internal/trainer"},
-	"internal/trace":         {"api", "internal/sizing"}, // JSON lines are bodies of POST /observe
+	"internal/trainer":            {"internal/sizing", "internal/store", "internal/fitting", "internal/ml/sequential"},
+	"internal/trainer/subprocess": {"internal/sizing", "internal/trainer"},
+	"internal/service":            {"internal/sizing", "internal/store", "internal/fitting", "internal/trainer"},
+	"internal/trace":              {"api", "internal/sizing"}, // JSON lines are bodies of POST /observe
 
 	"internal/prometheus": {"internal/sizing"},
 	"internal/reconcile":  {"internal/sizing", "internal/store"},

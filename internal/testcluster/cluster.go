@@ -1,17 +1,17 @@
-// Package rig is a room for trials from outside: a PostgreSQL of its own, replicas
+// Package testcluster is a cluster for trials from outside: a PostgreSQL of its own, replicas
 // of the built binary in front of it, a history to learn from, and a ledger of what
 // was acknowledged.
 //
-//	room, err := rig.Open(ctx, rig.Config{Replicas: 2})
-//	defer room.Close()
-//	tasks, err := room.Fill(ctx, rig.History{Tasks: 4, Seed: 1})  // models exist
-//	room.Postgres.Kill(); room.Postgres.Start(ctx)                // and room.Replicas[i]
-//	room.Ledger.Check(ctx, room.Postgres.DSN())                   // lost, doubled, invented
+//	cluster, err := testcluster.Open(ctx, testcluster.Config{Replicas: 2})
+//	defer cluster.Close()
+//	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: 4, Seed: 1})  // models exist
+//	cluster.Postgres.Kill(); cluster.Postgres.Start(ctx)                // and cluster.Replicas[i]
+//	cluster.Ledger.Check(ctx, cluster.Postgres.DSN())                   // lost, doubled, invented
 //
 // It sees of the product what an operator sees: a binary, its addresses, its tables.
 // It decides nothing of its own, listens on loopback only unless told otherwise, and
 // ends whatever it started. It is for trials; nothing of the product imports it.
-package rig
+package testcluster
 
 import (
 	"cmp"
@@ -38,8 +38,8 @@ type Config struct {
 	Postgres PostgresConfig
 }
 
-// Room is what Open set up.
-type Room struct {
+// Cluster is what Open set up.
+type Cluster struct {
 	Dir      string
 	Postgres *Postgres
 	Replicas []*Replica
@@ -51,17 +51,17 @@ type Room struct {
 
 // Open starts a PostgreSQL and the replicas, and returns once all are ready. What was
 // started is ended when it fails.
-func Open(ctx context.Context, cfg Config) (*Room, error) {
-	room := &Room{Dir: cfg.Dir, cfg: cfg, Ledger: NewLedger()}
-	if err := room.open(ctx); err != nil {
-		return nil, errors.Join(err, room.Close())
+func Open(ctx context.Context, cfg Config) (*Cluster, error) {
+	cluster := &Cluster{Dir: cfg.Dir, cfg: cfg, Ledger: NewLedger()}
+	if err := cluster.open(ctx); err != nil {
+		return nil, errors.Join(err, cluster.Close())
 	}
-	return room, nil
+	return cluster, nil
 }
 
-func (r *Room) open(ctx context.Context) (err error) {
+func (r *Cluster) open(ctx context.Context) (err error) {
 	if r.Dir == "" {
-		if r.Dir, err = os.MkdirTemp("", "loadaware-rig-"); err != nil {
+		if r.Dir, err = os.MkdirTemp("", "loadaware-testcluster-"); err != nil {
 			return err
 		}
 		r.temp = true
@@ -88,7 +88,7 @@ func (r *Room) open(ctx context.Context) (err error) {
 }
 
 // Add starts one more replica, of any binary, and returns once it is ready.
-func (r *Room) Add(ctx context.Context, binary string) (*Replica, error) {
+func (r *Cluster) Add(ctx context.Context, binary string) (*Replica, error) {
 	replica, err := newReplica(r, binary)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (r *Room) Add(ctx context.Context, binary string) (*Replica, error) {
 }
 
 // Close ends the replicas, then PostgreSQL, and removes a folder that is ours.
-func (r *Room) Close() error {
+func (r *Cluster) Close() error {
 	var failed []error
 	for _, replica := range r.Replicas {
 		replica.Kill()

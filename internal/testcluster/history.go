@@ -1,4 +1,4 @@
-package rig
+package testcluster
 
 import (
 	"cmp"
@@ -82,7 +82,7 @@ func Ask(random *rand.Rand, task Task, runID string) []byte {
 
 // Fill tells the first replica a history and has it train each task. What is told is
 // in the ledger.
-func (r *Room) Fill(ctx context.Context, h History) ([]Task, error) {
+func (r *Cluster) Fill(ctx context.Context, h History) ([]Task, error) {
 	to := r.Replicas[0]
 	var tasks []Task
 	for i := range max(1, h.Tasks) {
@@ -103,7 +103,7 @@ func (r *Room) Fill(ctx context.Context, h History) ([]Task, error) {
 }
 
 // tell sends runs in batches of at most 1,000.
-func (r *Room) tell(ctx context.Context, to *Replica, task Task, random *rand.Rand, runs int) error {
+func (r *Cluster) tell(ctx context.Context, to *Replica, task Task, random *rand.Rand, runs int) error {
 	for told := 0; told < runs; {
 		batch := make([]Observation, min(1000, runs-told))
 		for i := range batch {
