@@ -71,7 +71,7 @@ func (c Config) withDefaults() Config {
 }
 
 // Observe is where reports go: service.Service.Observe.
-type Observe func(context.Context, []sizing.Observation) ([]sizing.Recorded, error)
+type Observe func(context.Context, []sizing.Observation) ([]sizing.RecordResult, error)
 
 // Worker looks for such tries. RunOnce may be called from many replicas.
 type Worker struct {

@@ -13,7 +13,7 @@ import (
 )
 
 // warnedOf are the fields that a report drew warnings for.
-func warnedOf(r sizing.Recorded) (fields []string) {
+func warnedOf(r sizing.RecordResult) (fields []string) {
 	for _, w := range r.Warnings {
 		fields = append(fields, w.Field)
 	}

@@ -2,21 +2,21 @@ package sizing
 
 import "math"
 
-// LeastCost is the increasing ladder over bins of least expected cost, where p[i]
-// is P(peak in bin i) and the last bin holds what is beyond it too. Every attempt
-// costs its whole allocation; a kill costs price more. The first rung leaves a
-// risk of at most risk.
+// LeastCost returns the increasing ladder over bins with the least expected cost, by
+// dynamic programming from the top bin down. p[i] is P(peak in bin i); the last bin also
+// holds all mass beyond it. Each attempt costs its whole allocation, and a kill costs price
+// more. The first rung leaves at most risk.
 //
-// With bins of 1, 4 and 10 GiB, p = 0.90, 0.09, 0.01, no price and any risk, the
-// ladder 1, 4, 10 costs 1 + 0.10·4 + 0.01·10 = 1.5, and 1, 10 costs 1 + 0.10·10 = 2.
-// With risk 0.05 the first rung must be 4: 4 + 0.01·10 = 4.1.
+// With bins of 1, 4 and 10 GiB, p = 0.90, 0.09, 0.01, price 0 and risk 1, the ladder
+// 1, 4, 10 costs 1 + 0.10·4 + 0.01·10 = 1.5, and 1, 10 costs 1 + 0.10·10 = 2. With risk
+// 0.05 the first rung must be 4: 4 + 0.01·10 = 4.1.
 func LeastCost(bins Bins, p []float64, risk, price float64) []Bytes {
 	k := len(bins)
 	above := make([]float64, k) // P(peak > bins[i])
 	for i := k - 2; i >= 0; i-- {
 		above[i] = above[i+1] + p[i+1]
 	}
-	// rest[i] is the expected cost of what follows rung i, next[i] the rung after it.
+	// rest[i] is the expected cost after rung i, next[i] the rung that follows it.
 	rest, next := make([]float64, k), make([]int, k)
 	for i := k - 1; i >= 0; i-- {
 		next[i] = k

@@ -2,9 +2,9 @@ package sizing
 
 import "math"
 
-// WilsonInterval is the 95 % score interval of a share seen as k of n (Wilson
-// 1927), which stays honest near zero: for 0 of 100 it is 0 to 3.7 %, for 3 of 100
-// it is 1.0 to 8.5 %. For n = 0 it is 0 to 1: nothing is known.
+// WilsonInterval returns the 95 % score interval (Wilson 1927) of a proportion of k in n.
+// It keeps its coverage near zero: 0 of 100 gives 0 to 3.7 %, 3 of 100 gives 1.0 to 8.5 %.
+// n = 0 gives 0 to 1.
 func WilsonInterval(k, n int) (low, high float64) {
 	if n <= 0 {
 		return 0, 1

@@ -50,7 +50,7 @@ type Observations interface {
 	// it makes no task due. A task that is new is created. Every task
 	// that something new was recorded for becomes due (see Due): after an OOM at
 	// once, else after the debounce.
-	Record(context.Context, []sizing.Observation) ([]sizing.Recorded, error)
+	Record(context.Context, []sizing.Observation) ([]sizing.RecordResult, error)
 
 	// Void takes a report back as if it had never been made. NotFound if none.
 	Void(context.Context, sizing.TryKey) error

@@ -215,10 +215,10 @@ func triesOf(rows *sizing.History) map[first]*ended {
 // was told of as many tries as whoever made the promise.
 func replay(model *fitting.Model, rows *sizing.History, promises []sizing.Promise, ask func(*sizing.Promise)) {
 	promises = slices.Clone(promises)
-	slices.SortStableFunc(promises, func(a, b sizing.Promise) int { return cmp.Compare(a.Told, b.Told) })
+	slices.SortStableFunc(promises, func(a, b sizing.Promise) int { return cmp.Compare(a.GuardVersion, b.GuardVersion) })
 	next := 0
 	askUpTo := func(told int64) {
-		for ; next < len(promises) && promises[next].Told <= told; next++ {
+		for ; next < len(promises) && promises[next].GuardVersion <= told; next++ {
 			ask(&promises[next])
 		}
 	}

@@ -47,7 +47,7 @@ const amendSQL = `
 
 // compare holds the reports numbered in again against what is stored of their
 // tries, in order, and stores what they fill in.
-func (s *Store) compare(ctx context.Context, tx pgx.Tx, reports []report, again []int, recorded []sizing.Recorded) error {
+func (s *Store) compare(ctx context.Context, tx pgx.Tx, reports []report, again []int, recorded []sizing.RecordResult) error {
 	stored, err := readTold(ctx, tx, reports, again)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (t *told) yieldsTo(r *report) bool {
 
 // replace puts report i in the place of the provisional kill t. The row is a new one, so
 // that every replica learns it. What the report leaves out stays known.
-func (s *Store) replace(ctx context.Context, tx pgx.Tx, t *told, reports []report, i int, recorded []sizing.Recorded) error {
+func (s *Store) replace(ctx context.Context, tx pgx.Tx, t *told, reports []report, i int, recorded []sizing.RecordResult) error {
 	r := &reports[i]
 	if r.features == nil {
 		r.features = t.features
@@ -153,7 +153,7 @@ func (t *told) scan(rows pgx.Rows) error {
 }
 
 // amend takes over what r knows and t does not, unless they contradict each other.
-func (t *told) amend(r *report) sizing.Recorded {
+func (t *told) amend(r *report) sizing.RecordResult {
 	next := *t
 	next.features = slices.Clone(t.features)
 	c := &comparison{}
@@ -171,14 +171,14 @@ func (t *told) amend(r *report) sizing.Recorded {
 	fill(c, "prediction_id", &next.PredictionID, r.PredictionID)
 	next.features = fillFeatures(c, next.features, r)
 	if c.contradiction != nil {
-		return sizing.Recorded{Seq: t.seq, Err: c.contradiction}
+		return sizing.RecordResult{Seq: t.seq, Err: c.contradiction}
 	}
 	if t.Provisional && !r.Provisional {
 		next.Provisional, c.filled = false, true
 	}
 	next.changed = t.changed || c.filled
 	*t = next
-	return sizing.Recorded{Seq: t.seq, Duplicate: !c.filled, Amended: c.filled}
+	return sizing.RecordResult{Seq: t.seq, Duplicate: !c.filled, Amended: c.filled}
 }
 
 // comparison collects what came of comparing field by field.

@@ -19,7 +19,7 @@ const (
 // groupCommit writes the reports of many callers in few transactions. Each caller
 // waits for the commit of its own.
 type groupCommit struct {
-	commit  func(context.Context, []report) ([]sizing.Recorded, error)
+	commit  func(context.Context, []report) ([]sizing.RecordResult, error)
 	queue   chan request
 	closing chan struct{}
 	close   sync.Once
@@ -32,11 +32,11 @@ type request struct {
 }
 
 type outcome struct {
-	recorded []sizing.Recorded
+	recorded []sizing.RecordResult
 	err      error
 }
 
-func (g *groupCommit) start(commit func(context.Context, []report) ([]sizing.Recorded, error)) {
+func (g *groupCommit) start(commit func(context.Context, []report) ([]sizing.RecordResult, error)) {
 	g.commit = commit
 	// Without a buffer, what was handed over is in a flusher's hands: nothing
 	// is left behind in a queue when the store closes.
@@ -52,7 +52,7 @@ func (g *groupCommit) stop() {
 	g.running.Wait()
 }
 
-func (g *groupCommit) write(ctx context.Context, reports []report) ([]sizing.Recorded, error) {
+func (g *groupCommit) write(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	done := make(chan outcome, 1)
 	select {
 	case g.queue <- request{reports, done}:

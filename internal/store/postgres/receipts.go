@@ -320,7 +320,7 @@ func (s *Store) Promises(ctx context.Context, task sizing.TaskKey, limit int) ([
 		return nil, explain("read promises", err)
 	}
 	promises, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p sizing.Promise, err error) {
-		err = row.Scan(&p.Version, &p.Told, &p.RunID, &p.MapIndex, &p.Granted, &p.Risk, &p.Killed)
+		err = row.Scan(&p.Version, &p.GuardVersion, &p.RunID, &p.MapIndex, &p.Granted, &p.Risk, &p.Killed)
 		return p, err
 	})
 	return promises, explain("read promises", err)

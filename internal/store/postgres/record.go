@@ -30,8 +30,8 @@ type report struct {
 }
 
 // Record commits what can be committed, and answers for each.
-func (s *Store) Record(ctx context.Context, obs []sizing.Observation) ([]sizing.Recorded, error) {
-	results := make([]sizing.Recorded, 0, len(obs))
+func (s *Store) Record(ctx context.Context, obs []sizing.Observation) ([]sizing.RecordResult, error) {
+	results := make([]sizing.RecordResult, 0, len(obs))
 	for part := range slices.Chunk(obs, chunk) {
 		recorded, err := s.recordChunk(ctx, part)
 		if err != nil {
@@ -46,8 +46,8 @@ func (s *Store) Record(ctx context.Context, obs []sizing.Observation) ([]sizing.
 // Nothing was written.
 var errStale = sizing.Errorf(sizing.Unavailable, "the task was renamed or deleted meanwhile: try again")
 
-func (s *Store) recordChunk(ctx context.Context, obs []sizing.Observation) ([]sizing.Recorded, error) {
-	results := make([]sizing.Recorded, len(obs))
+func (s *Store) recordChunk(ctx context.Context, obs []sizing.Observation) ([]sizing.RecordResult, error) {
+	results := make([]sizing.RecordResult, len(obs))
 	var storable []int
 	for i := range obs {
 		if results[i].Err = checkStorable(&obs[i]); results[i].Err == nil {
@@ -64,8 +64,8 @@ func (s *Store) recordChunk(ctx context.Context, obs []sizing.Observation) ([]si
 	return results, nil
 }
 
-func (s *Store) recordStorable(ctx context.Context, obs []sizing.Observation, storable []int) ([]sizing.Recorded, error) {
-	results := make([]sizing.Recorded, len(storable))
+func (s *Store) recordStorable(ctx context.Context, obs []sizing.Observation, storable []int) ([]sizing.RecordResult, error) {
+	results := make([]sizing.RecordResult, len(storable))
 	left := make([]int, len(storable)) // of storable, what is not recorded yet
 	for j := range left {
 		left[j] = j
@@ -84,7 +84,7 @@ func (s *Store) recordStorable(ctx context.Context, obs []sizing.Observation, st
 
 // recordLeft records those of storable that are left, and returns those of them whose
 // task was renamed or deleted meanwhile.
-func (s *Store) recordLeft(ctx context.Context, obs []sizing.Observation, storable, left []int, results []sizing.Recorded) (stale []int, err error) {
+func (s *Store) recordLeft(ctx context.Context, obs []sizing.Observation, storable, left []int, results []sizing.RecordResult) (stale []int, err error) {
 	picked := make([]int, len(left))
 	for i, j := range left {
 		picked[i] = storable[j]
@@ -93,7 +93,7 @@ func (s *Store) recordLeft(ctx context.Context, obs []sizing.Observation, storab
 	if err != nil && !errors.Is(err, errStale) {
 		return nil, err
 	}
-	var recorded []sizing.Recorded
+	var recorded []sizing.RecordResult
 	switch {
 	case err != nil:
 	case len(reports) >= direct:

@@ -41,7 +41,7 @@ func (k *knownTask) encode(f sizing.Features) (row []float64, ok bool) {
 		}
 		held := false
 		for _, i := range k.fields[name] {
-			held = held || k.schema.Fields[i].Holds(v)
+			held = held || k.schema.Fields[i].CanStore(v)
 			if row[i] == sizing.Unseen && k.dictionaryGrows(i) {
 				return nil, false
 			}
@@ -111,7 +111,7 @@ func (s *Store) grow(ctx context.Context, key sizing.TaskKey, features []sizing.
 		}
 		changed := false
 		for _, f := range features {
-			changed = schema.Admit(f) || changed
+			changed = schema.Extend(f) || changed
 		}
 		if changed {
 			if _, err := tx.Exec(ctx, growSchemaSQL, id, schema); err != nil {

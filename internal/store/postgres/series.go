@@ -17,7 +17,7 @@ const insertSeriesSQL = `
 
 // insertSeries stores the series of tries that have none. That is news for nobody who
 // learns: the task does not become due by it.
-func insertSeries(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.Recorded) error {
+func insertSeries(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult) error {
 	batch := &pgx.Batch{}
 	for i := range reports {
 		s, became := reports[i].Series, &recorded[i]

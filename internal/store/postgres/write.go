@@ -17,12 +17,12 @@ import (
 // tries that were told before are held against what is stored, in a second one: where that
 // fails, it fails for them alone. errStale if a task no longer has the name under which it
 // was prepared. An error for all means that nothing was written.
-func (s *Store) write(ctx context.Context, reports []report) ([]sizing.Recorded, error) {
+func (s *Store) write(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	first, again := splitByTry(reports)
 	if len(again) > 0 || slices.ContainsFunc(reports, func(r report) bool { return r.Series != nil }) {
 		return s.writeAny(ctx, reports)
 	}
-	recorded := make([]sizing.Recorded, len(reports))
+	recorded := make([]sizing.RecordResult, len(reports))
 	var told []int
 	err := s.repeated(ctx, "record observations", func() (err error) {
 		told, err = s.insert(ctx, s.pool, reports, first, recorded)
@@ -40,7 +40,7 @@ func (s *Store) write(ctx context.Context, reports []report) ([]sizing.Recorded,
 	}
 	compared, err := s.writeAny(ctx, left)
 	for i, n := range told {
-		if recorded[n] = (sizing.Recorded{Err: err}); err == nil {
+		if recorded[n] = (sizing.RecordResult{Err: err}); err == nil {
 			recorded[n] = compared[i]
 		}
 	}
@@ -48,10 +48,10 @@ func (s *Store) write(ctx context.Context, reports []report) ([]sizing.Recorded,
 }
 
 // writeAny writes reports of any tries in one transaction, with their series.
-func (s *Store) writeAny(ctx context.Context, reports []report) ([]sizing.Recorded, error) {
-	var recorded []sizing.Recorded
+func (s *Store) writeAny(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
+	var recorded []sizing.RecordResult
 	err := s.inTx(ctx, "record observations", readWrite, func(tx pgx.Tx) error {
-		recorded = make([]sizing.Recorded, len(reports))
+		recorded = make([]sizing.RecordResult, len(reports))
 		first, again := splitByTry(reports)
 		told, err := s.insert(ctx, tx, reports, first, recorded)
 		if err != nil {
@@ -156,7 +156,7 @@ type asker interface {
 // whose try was told before: nothing was written for these. It makes the transaction
 // the only writer of the reports' tasks until it ends, and holds off their rename and
 // deletion. errStale if that came before; then nothing was written.
-func (s *Store) insert(ctx context.Context, by asker, reports []report, first []int, recorded []sizing.Recorded) (told []int, err error) {
+func (s *Store) insert(ctx context.Context, by asker, reports []report, first []int, recorded []sizing.RecordResult) (told []int, err error) {
 	fresh := make([]*report, len(first))
 	for i, n := range first {
 		fresh[i] = &reports[n]
@@ -252,7 +252,7 @@ type news struct {
 }
 
 // countAmended makes the tasks due of which a report that was told again says more.
-func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.Recorded, again []int) error {
+func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult, again []int) error {
 	changed := map[int64]news{}
 	for _, i := range again {
 		if recorded[i].Amended {

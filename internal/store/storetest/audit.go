@@ -147,7 +147,7 @@ func examinePromises(t *testing.T, open func(*testing.T) store.Store) {
 		failed, success(try("h", sizing.NoMap, 1), 1, 1))
 
 	promise := func(version int, run string, mapIndex int, risk float64, killed bool) sizing.Promise {
-		return sizing.Promise{Version: version, Told: int64(100 + version), RunID: run, MapIndex: mapIndex, Granted: 2 * sizing.GiB, Risk: risk, Killed: killed}
+		return sizing.Promise{Version: version, GuardVersion: int64(100 + version), RunID: run, MapIndex: mapIndex, Granted: 2 * sizing.GiB, Risk: risk, Killed: killed}
 	}
 	b, mapped, a := promise(1, "b", sizing.NoMap, 0.0625, false), promise(3, "a", 2, 0.5, true), promise(2, "a", sizing.NoMap, 0.25, true)
 	h := promise(1, "h", sizing.NoMap, 0.5, false)

@@ -88,7 +88,7 @@ func runs(task sizing.TaskKey, n int) []sizing.Observation {
 }
 
 // record demands that the call succeeds; items may still have failed.
-func record(t *testing.T, st store.Store, obs ...sizing.Observation) []sizing.Recorded {
+func record(t *testing.T, st store.Store, obs ...sizing.Observation) []sizing.RecordResult {
 	t.Helper()
 	recorded, err := st.Record(t.Context(), obs)
 	require.NoError(t, err)
@@ -99,7 +99,7 @@ func record(t *testing.T, st store.Store, obs ...sizing.Observation) []sizing.Re
 // What can become of an observation, but for a refusal.
 const fresh, duplicate, amended = "new", "duplicate", "amended"
 
-func verdict(r sizing.Recorded) string {
+func verdict(r sizing.RecordResult) string {
 	switch {
 	case r.Err != nil:
 		return r.Err.Error()
@@ -141,7 +141,7 @@ func requireKind(t *testing.T, want sizing.Kind, err error) {
 }
 
 // requireConflict demands a contradiction that names a field.
-func requireConflict(t *testing.T, field string, r sizing.Recorded) {
+func requireConflict(t *testing.T, field string, r sizing.RecordResult) {
 	t.Helper()
 	requireKind(t, sizing.Conflict, r.Err)
 	var e *sizing.Error
