@@ -192,7 +192,7 @@ func (e *experimenting) data(ctx context.Context, con console) (*experiment.Data
 }
 
 // wholeHistory has no row thinned out.
-var wholeHistory = store.Keep{Total: math.MaxInt32}
+var wholeHistory = store.HistoryLimits{Total: math.MaxInt32}
 
 // stored is the history of the database.
 func (e *experimenting) stored(ctx context.Context, con console) (*experiment.Data, error) {

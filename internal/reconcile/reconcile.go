@@ -76,14 +76,14 @@ type Observe func(context.Context, []sizing.Observation) ([]sizing.RecordResult,
 // Worker looks for such tries. RunOnce may be called from many replicas.
 type Worker struct {
 	cfg     Config
-	store   store.Inquiries
+	store   store.Reconciliation
 	observe Observe
 	owner   string
 	log     *slog.Logger
 }
 
 // New makes a Worker.
-func New(st store.Inquiries, observe Observe, cfg Config, log *slog.Logger) *Worker {
+func New(st store.Reconciliation, observe Observe, cfg Config, log *slog.Logger) *Worker {
 	return &Worker{cfg: cfg.withDefaults(), store: st, observe: observe, owner: uuid.NewString(), log: log}
 }
 
@@ -120,12 +120,12 @@ func (w *Worker) RunOnce(ctx context.Context) error {
 
 // inquire looks at tries one by one and notes what came of them, also where it broke
 // off.
-func inquire[T any](ctx context.Context, w *Worker, tries []T, look func(T) (Result, store.Inquiry, error)) error {
-	var noted []store.Inquiry
+func inquire[T any](ctx context.Context, w *Worker, tries []T, look func(T) (Result, store.Lookup, error)) error {
+	var noted []store.Lookup
 	var err error
 	for _, try := range tries {
 		var result Result
-		var note store.Inquiry
+		var note store.Lookup
 		if result, note, err = look(try); err != nil {
 			break
 		}
@@ -136,7 +136,7 @@ func inquire[T any](ctx context.Context, w *Worker, tries []T, look func(T) (Res
 		return err
 	}
 	// Notes are kept for longer than a try is looked at.
-	return errors.Join(err, w.store.Inquired(context.WithoutCancel(ctx), noted, w.cfg.Now().Add(-4*w.cfg.Within)))
+	return errors.Join(err, w.store.SaveLookups(context.WithoutCancel(ctx), noted, w.cfg.Now().Add(-4*w.cfg.Within)))
 }
 
 // ask joins what the witnesses know, and believes the first in what two of them say.

@@ -90,7 +90,7 @@ func (w *world) answered(try sizing.TryKey, at time.Time) {
 
 func (w *world) row(task sizing.TaskKey) sizing.HistoryRow {
 	w.t.Helper()
-	h, err := w.store.History(w.t.Context(), task, store.Keep{})
+	h, err := w.store.History(w.t.Context(), task, store.HistoryLimits{})
 	require.NoError(w.t, err)
 	require.Len(w.t, h.Rows, 1)
 	return h.Rows[0]
@@ -191,7 +191,7 @@ func TestATryOfWhichNobodySaysHowItEndedExpires(t *testing.T) {
 			assert.Positive(t, total[reconcile.Waiting])
 			assert.Len(t, total, 2)
 			assert.Less(t, w.asked, 50)
-			_, err := w.store.History(t.Context(), try("r").TaskKey, store.Keep{})
+			_, err := w.store.History(t.Context(), try("r").TaskKey, store.HistoryLimits{})
 			assert.Equal(t, sizing.NotFound, sizing.KindOf(err), "nothing is invented")
 		})
 	}

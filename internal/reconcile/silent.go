@@ -11,37 +11,37 @@ import (
 // silent asks about tries that were answered and never reported.
 func (w *Worker) silent(ctx context.Context) error {
 	now := w.cfg.Now()
-	receipts, err := w.store.Silent(ctx, store.Window{
+	receipts, err := w.store.UnreportedReceipts(ctx, store.Window{
 		From: now.Add(-3 * w.cfg.Within), To: now.Add(-w.cfg.Delay), Now: now, Limit: w.cfg.Batch,
 	})
 	if err != nil {
 		return err
 	}
-	return inquire(ctx, w, receipts, func(r sizing.Receipt) (Result, store.Inquiry, error) {
+	return inquire(ctx, w, receipts, func(r sizing.Receipt) (Result, store.Lookup, error) {
 		return w.complete(ctx, &r)
 	})
 }
 
 // complete reports a try by what the witnesses say of it, once it should have ended.
 // One of which nobody says how it ended stays unknown: nothing is invented.
-func (w *Worker) complete(ctx context.Context, r *sizing.Receipt) (Result, store.Inquiry, error) {
+func (w *Worker) complete(ctx context.Context, r *sizing.Receipt) (Result, store.Lookup, error) {
 	try, now := r.Ask.Try, w.cfg.Now()
 	due := r.At.Add(w.expected(&r.Allocation) + w.cfg.Delay)
 	if now.Before(due) {
-		return Waiting, store.Inquiry{Try: try, Again: due}, nil
+		return Waiting, store.Lookup{Try: try, RetryAt: due}, nil
 	}
 	known, _, err := w.ask(ctx, try, r.At, now)
 	if err != nil {
-		return "", store.Inquiry{}, err
+		return "", store.Lookup{}, err
 	}
 	if known.Outcome != sizing.UnknownOutcome {
 		result, err := w.report(ctx, reportOf(r, known), Reported)
-		return result, store.Inquiry{Try: try}, err
+		return result, store.Lookup{Try: try}, err
 	}
 	if now.Sub(due) > w.cfg.Within {
-		return Expired, store.Inquiry{Try: try}, nil
+		return Expired, store.Lookup{Try: try}, nil
 	}
-	return Waiting, store.Inquiry{Try: try, Again: w.again(due)}, nil
+	return Waiting, store.Lookup{Try: try, RetryAt: w.again(due)}, nil
 }
 
 // expected is twice the duration that 95 % of such tries do not exceed, at most Within

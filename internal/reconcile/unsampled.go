@@ -21,24 +21,24 @@ func (w *Worker) unsampled(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return inquire(ctx, w, tries, func(o sizing.Observation) (Result, store.Inquiry, error) {
+	return inquire(ctx, w, tries, func(o sizing.Observation) (Result, store.Lookup, error) {
 		return w.amend(ctx, o)
 	})
 }
 
-func (w *Worker) amend(ctx context.Context, o sizing.Observation) (Result, store.Inquiry, error) {
+func (w *Worker) amend(ctx context.Context, o sizing.Observation) (Result, store.Lookup, error) {
 	known, _, err := w.ask(ctx, o.Try, startOf(&o), o.EndedAt)
 	if err != nil {
-		return "", store.Inquiry{}, err
+		return "", store.Lookup{}, err
 	}
 	if news := newsOf(&o, &known); news.MemorySampled > 0 || news.MemoryMax > 0 {
 		result, err := w.report(ctx, news, Amended)
-		return result, store.Inquiry{Try: o.Try}, err
+		return result, store.Lookup{Try: o.Try}, err
 	}
 	if w.cfg.Now().Sub(o.EndedAt) > w.cfg.Within {
-		return Missing, store.Inquiry{Try: o.Try}, nil
+		return Missing, store.Lookup{Try: o.Try}, nil
 	}
-	return Waiting, store.Inquiry{Try: o.Try, Again: w.again(o.EndedAt)}, nil
+	return Waiting, store.Lookup{Try: o.Try, RetryAt: w.again(o.EndedAt)}, nil
 }
 
 // startOf is when a try began, or a guess that is early enough.

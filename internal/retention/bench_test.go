@@ -148,7 +148,7 @@ func known(b *testing.B, st *postgres.Store) (k knowledge) {
 		p, err := st.Task(b.Context(), benchTask(n))
 		require.NoError(b, err)
 		k.profiles = append(k.profiles, p)
-		h, err := st.History(b.Context(), benchTask(n), store.Keep{})
+		h, err := st.History(b.Context(), benchTask(n), store.HistoryLimits{})
 		require.NoError(b, err)
 		k.histories = append(k.histories, h)
 	}

@@ -43,7 +43,7 @@ type Config struct {
 	Observations time.Duration // age from which they are removed; never if zero
 	Receipts     time.Duration // the same
 	Experiments  time.Duration // the same; those with a name stay
-	Keep         store.Keep    // what a training reads; store.DefaultKeep if zero
+	Keep         store.HistoryLimits    // what a training reads; store.DefaultHistoryLimits if zero
 	Every        time.Duration // between passes; 1 h if zero
 	Now          func() time.Time
 	Removed      func(kind string, rows int) // is told of every batch; nobody if nil
@@ -161,7 +161,7 @@ const page = 500
 func (w *Worker) observations(ctx context.Context, before time.Time) error {
 	var after sizing.TaskKey
 	for {
-		tasks, err := w.store.Crowded(ctx, w.cfg.Keep, after, page)
+		tasks, err := w.store.OversizedTasks(ctx, w.cfg.Keep, after, page)
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ const (
 )
 
 // little is what a training reads here.
-var little = store.Keep{Total: 150, Recent: 60, High: 20}
+var little = store.HistoryLimits{Total: 150, Recent: 60, High: 20}
 
 func task(name string) sizing.TaskKey {
 	return sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "etl", Task: name}

@@ -118,7 +118,7 @@ func TestAnAmendedTimeIsBoundedToo(t *testing.T) {
 	recorded := r.tell(o)
 	assert.True(t, recorded[0].Amended)
 	assert.Equal(t, []string{"ended_at"}, warnedOf(recorded[0]))
-	h, err := r.store.History(t.Context(), task("load"), store.Keep{})
+	h, err := r.store.History(t.Context(), task("load"), store.HistoryLimits{})
 	require.NoError(t, err)
 	assert.WithinRange(t, h.Rows[0].At, time.Now().AddDate(0, 0, -1), time.Now().Add(time.Hour))
 }

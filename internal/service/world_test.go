@@ -235,7 +235,7 @@ func later(a sizing.Ask, number int) sizing.Ask {
 // history is what is stored of a task.
 func (r *replica) history(name string) sizing.History {
 	r.t.Helper()
-	h, err := r.store.History(r.t.Context(), task(name), store.Keep{})
+	h, err := r.store.History(r.t.Context(), task(name), store.HistoryLimits{})
 	require.NoError(r.t, err)
 	return h
 }

@@ -29,7 +29,7 @@ type Config struct {
 	Every time.Duration // between looks for due tasks; 500 ms if zero
 	Lease time.Duration // of one task; 30 s if zero, renewed every third of it
 	Retry time.Duration // after a failure; 1 min if zero
-	Keep  store.Keep    // what a training reads; store.DefaultKeep if zero
+	Keep  store.HistoryLimits    // what a training reads; store.DefaultHistoryLimits if zero
 
 	SearchEvery time.Duration // between searches for better parameters of a heavy task; never if zero
 

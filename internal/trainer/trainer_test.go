@@ -31,7 +31,7 @@ type interposed struct {
 	asked func(sizing.TaskKey)        // before every history is read; nil: nothing
 }
 
-func (s *interposed) History(ctx context.Context, task sizing.TaskKey, keep store.Keep) (sizing.History, error) {
+func (s *interposed) History(ctx context.Context, task sizing.TaskKey, keep store.HistoryLimits) (sizing.History, error) {
 	if s.asked != nil {
 		s.asked(task)
 	}

@@ -131,7 +131,7 @@ func (c *trial) rollBack(ctx context.Context, version int) (back int, reason str
 	}
 	reason = fmt.Sprintf("of %d first tries that version %d and those after it answered, %d were killed where %.2g were promised, and version %d would have held",
 		len(c.broken), c.earliest, killed, promised, version)
-	err = c.trainer.store.RollBack(sizing.WithActor(ctx, store.Watchdog), store.RollBack{
+	err = c.trainer.store.RollBack(sizing.WithActor(ctx, store.Watchdog), store.Rollback{
 		Task: c.active.Task, From: c.active.Version, To: version, Withdrawn: c.suspects, Reason: reason,
 	})
 	if err == nil {

@@ -17,17 +17,16 @@ const pairsSQL = `
 	WHERE outcome = 1 AND memory_sampled IS NOT NULL AND NOT sampled_only AND namespace = $1
 	ORDER BY at DESC, seq DESC LIMIT $2`
 
-// readPairs reads what tells how much sampling misses, if h has a row for which
-// that matters.
+// readPairs reads the tries with both peaks if h has a row with only a sampled one.
 func readPairs(ctx context.Context, tx pgx.Tx, h *sizing.History) error {
-	if !slices.ContainsFunc(h.Rows, merelySampled) {
+	if !slices.ContainsFunc(h.Rows, onlySampled) {
 		return nil
 	}
-	// openHistory turned sorts off, which the few rows of this need.
+	// openHistory disabled sorts; these few rows need one.
 	if _, err := tx.Exec(ctx, `SELECT set_config('enable_sort', 'on', true)`); err != nil {
 		return err
 	}
-	rows, err := tx.Query(ctx, pairsSQL, h.Task.Namespace, store.PairsKept)
+	rows, err := tx.Query(ctx, pairsSQL, h.Task.Namespace, store.MaxPairs)
 	if err != nil {
 		return err
 	}
@@ -40,7 +39,7 @@ func readPairs(ctx context.Context, tx pgx.Tx, h *sizing.History) error {
 	return err
 }
 
-func merelySampled(r sizing.HistoryRow) bool {
+func onlySampled(r sizing.HistoryRow) bool {
 	_, censoring := r.Peak()
 	return censoring == sizing.Sampled
 }

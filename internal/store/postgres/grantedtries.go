@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// grantedSQL looks into the bodies of later tries and of open ones only: a body is large.
-const grantedSQL = `
+// grantedTriesSQL reads the large body only of retries and of open tries.
+const grantedTriesSQL = `
 	WITH newest AS (
 		SELECT run_id, map_index, try_number, promised, task_limit, at, prediction_id, body,
 			CASE WHEN try_number > 1 THEN
@@ -29,21 +29,21 @@ const grantedSQL = `
 		AND observation.map_index = newest.map_index AND observation.try_number = newest.try_number
 	ORDER BY newest.at, newest.prediction_id`
 
-// Granted lists the newest answers to tries, oldest first, with what came of them.
-func (s *Store) Granted(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]store.Granted, error) {
-	rows, err := s.pool.Query(ctx, grantedSQL, task.Namespace, task.DAG, task.Task, since, max(limit, 0))
+// GrantedTries lists the newest answers to tries, oldest first, with the outcomes of the tries.
+func (s *Store) GrantedTries(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]store.GrantedTry, error) {
+	rows, err := s.pool.Query(ctx, grantedTriesSQL, task.Namespace, task.DAG, task.Task, since, max(limit, 0))
 	if err != nil {
-		return nil, explain("list granted tries", err)
+		return nil, wrapError("list granted tries", err)
 	}
-	granted, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g store.Granted, err error) {
+	granted, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g store.GrantedTry, err error) {
 		err = row.Scan(&g.RunID, &g.MapIndex, &g.Try, &g.Promised, &g.Limit, &g.At, &g.Lifted, &g.Outcome, &g.Features)
 		g.At = g.At.UTC()
 		return g, err
 	})
-	return granted, explain("list granted tries", err)
+	return granted, wrapError("list granted tries", err)
 }
 
-const refusalsSQL = `
+const schedulingFailuresSQL = `
 	SELECT allocated_memory, at
 	FROM observation
 	JOIN task ON task.id = observation.task
@@ -51,17 +51,17 @@ const refusalsSQL = `
 		AND at >= $4 AND outcome = 7 AND allocated_memory IS NOT NULL
 	ORDER BY at DESC, seq DESC LIMIT $5`
 
-// Refusals lists the newest allocations that were unschedulable, oldest first.
-func (s *Store) Refusals(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]store.Refusal, error) {
-	rows, err := s.pool.Query(ctx, refusalsSQL, task.Namespace, task.DAG, task.Task, since, max(limit, 0))
+// SchedulingFailures lists the newest unschedulable allocations, oldest first.
+func (s *Store) SchedulingFailures(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]store.SchedulingFailure, error) {
+	rows, err := s.pool.Query(ctx, schedulingFailuresSQL, task.Namespace, task.DAG, task.Task, since, max(limit, 0))
 	if err != nil {
-		return nil, explain("list refusals", err)
+		return nil, wrapError("list scheduling failures", err)
 	}
-	refusals, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r store.Refusal, err error) {
+	failures, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r store.SchedulingFailure, err error) {
 		err = row.Scan(&r.Memory, &r.At)
 		r.At = r.At.UTC()
 		return r, err
 	})
-	slices.Reverse(refusals)
-	return refusals, explain("list refusals", err)
+	slices.Reverse(failures)
+	return failures, wrapError("list scheduling failures", err)
 }
