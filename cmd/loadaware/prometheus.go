@@ -35,7 +35,7 @@ func (c *config) reconciler(st store.Reconciliation, svc *service.Service, metri
 		if err != nil {
 			return nil, usageErrorf("LOADAWARE_PROMETHEUS_URL: %v", err)
 		}
-		cfg.Witnesses = append(cfg.Witnesses, client.Witness)
+		cfg.Sources = append(cfg.Sources, client.Witness)
 	}
 	return reconcile.New(st, svc.Observe, cfg, log), nil
 }

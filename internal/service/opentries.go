@@ -133,7 +133,7 @@ func (s *Service) restore(ctx context.Context, t *task, key sizing.TaskKey) erro
 	if err != nil {
 		return err
 	}
-	granted, err := s.store.GrantedTry(ctx, key, now.Add(-fitting.GuardFor), fitting.GuardRuns)
+	granted, err := s.store.GrantedTries(ctx, key, now.Add(-fitting.GuardFor), fitting.GuardRuns)
 	if err != nil {
 		return err
 	}

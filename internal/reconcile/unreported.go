@@ -8,8 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// silent asks about tries that were answered and never reported.
-func (w *Worker) silent(ctx context.Context) error {
+// reconcileUnreported looks up tries that have a receipt and no report.
+func (w *Worker) reconcileUnreported(ctx context.Context) error {
 	now := w.cfg.Now()
 	receipts, err := w.store.UnreportedReceipts(ctx, store.Window{
 		From: now.Add(-3 * w.cfg.Within), To: now.Add(-w.cfg.Delay), Now: now, Limit: w.cfg.Batch,
@@ -17,20 +17,20 @@ func (w *Worker) silent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return inquire(ctx, w, receipts, func(r sizing.Receipt) (Result, store.Lookup, error) {
+	return lookUpAll(ctx, w, receipts, func(r sizing.Receipt) (Result, store.Lookup, error) {
 		return w.complete(ctx, &r)
 	})
 }
 
-// complete reports a try by what the witnesses say of it, once it should have ended.
-// One of which nobody says how it ended stays unknown: nothing is invented.
+// complete reports a try from the sources once it should have ended. Without a known outcome it
+// reports nothing.
 func (w *Worker) complete(ctx context.Context, r *sizing.Receipt) (Result, store.Lookup, error) {
 	try, now := r.Ask.Try, w.cfg.Now()
 	due := r.At.Add(w.expected(&r.Allocation) + w.cfg.Delay)
 	if now.Before(due) {
 		return Waiting, store.Lookup{Try: try, RetryAt: due}, nil
 	}
-	known, _, err := w.ask(ctx, try, r.At, now)
+	known, err := w.lookUp(ctx, try, r.At, now)
 	if err != nil {
 		return "", store.Lookup{}, err
 	}
@@ -41,11 +41,11 @@ func (w *Worker) complete(ctx context.Context, r *sizing.Receipt) (Result, store
 	if now.Sub(due) > w.cfg.Within {
 		return Expired, store.Lookup{Try: try}, nil
 	}
-	return Waiting, store.Lookup{Try: try, RetryAt: w.again(due)}, nil
+	return Waiting, store.Lookup{Try: try, RetryAt: w.retryAt(due)}, nil
 }
 
-// expected is twice the duration that 95 % of such tries do not exceed, at most Within
-// so that every try is settled while it is looked at.
+// expected returns twice the predicted 95 % quantile of the duration. Within bounds it, so that
+// every try is settled before UnreportedReceipts omits it.
 func (w *Worker) expected(a *sizing.Allocation) time.Duration {
 	if a.Duration == nil || a.Duration.P95 <= 0 {
 		return min(w.cfg.Expected, w.cfg.Within)
@@ -53,11 +53,11 @@ func (w *Worker) expected(a *sizing.Allocation) time.Duration {
 	return min(2*a.Duration.P95, w.cfg.Within)
 }
 
-// reportOf joins what was answered and what is known of how it ended. What the pod
-// really had counts, not what it was told to have. The store has the features.
+// reportOf merges a receipt with the lookup of its try. The observed allocation takes
+// precedence over the granted one. The store adds the features of the receipt.
 func reportOf(r *sizing.Receipt, known sizing.Observation) sizing.Observation {
 	known.Try, known.PredictionID = r.Ask.Try, r.Allocation.PredictionID
-	known.Allocated = either(known.Allocated, sizing.Resources{Memory: r.Allocation.Memory.Limit, CPU: r.Allocation.CPU})
-	known.Requested = r.Ask.Requested // what the DAG asks for; the pod's own request is what we answered
+	known.Allocated = orElse(known.Allocated, sizing.Resources{Memory: r.Allocation.Memory.Limit, CPU: r.Allocation.CPU})
+	known.Requested = r.Ask.Requested // the static request of the DAG; the request of the pod is the granted amount
 	return known
 }
