@@ -39,7 +39,7 @@ func (cmd *command) findRecorder(ctx context.Context, con console) (recorder, fu
 			server.url, cmd.Data)
 	}
 	st, stop, err := openStore(ctx, &cmd.config, "", cmd.logger(con))
-	if held := (*pglocal.HeldError)(nil); errors.As(err, &held) && held.Addr != "" {
+	if held := (*pglocal.InUseError)(nil); errors.As(err, &held) && held.Addr != "" {
 		server.url = "http://" + held.Addr
 		return server, func() {}, nil
 	}

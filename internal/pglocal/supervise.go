@@ -14,47 +14,46 @@ import (
 )
 
 const (
-	firstPause   = 100 * time.Millisecond // before a server that died is started again
-	longestPause = 10 * time.Second       // the pause doubles up to this while it keeps dying
-	settled      = time.Minute            // a server that lived so long starts the pauses anew
-	firstTries   = 4                      // before Start gives up: backends of a killed server need a moment to end
+	minBackoff  = 100 * time.Millisecond // before the first restart
+	maxBackoff  = 10 * time.Second       // the backoff doubles up to this
+	stableAfter = time.Minute            // a server that ran this long resets the backoff
+	startTries  = 4                      // before Start fails: backends of a killed server need time to end
 )
 
-// keep runs the server until Stop, again whenever it dies. It stays on one thread
-// to its end, since Linux ties "die with the parent" to the thread that forks.
-func (s *Server) keep() {
+// supervise runs the server until Stop and restarts it whenever it dies. It stays on one thread,
+// because Linux sends Pdeathsig when the forking thread ends.
+func (s *Server) supervise() {
 	runtime.LockOSThread()
 	defer close(s.ended)
-	announce := sync.OnceFunc(func() { close(s.ready) })
-	pause := firstPause
+	markReady := sync.OnceFunc(func() { close(s.ready) })
+	backoff := minBackoff
 	for try := 1; ; try++ {
-		begun := time.Now()
-		err := s.runOnce(announce)
+		started := time.Now()
+		err := s.runOnce(markReady)
 		if s.isStopping() {
 			return
 		}
-		if !s.isReady() && try >= firstTries {
-			s.failure = err // told by Start
+		if !s.isReady() && try >= startTries {
+			s.failure = err // returned by Start
 			return
 		}
-		if time.Since(begun) > settled {
-			pause = firstPause
+		if time.Since(started) > stableAfter {
+			backoff = minBackoff
 		}
 		if s.isReady() {
-			s.cfg.Log.Error("the private PostgreSQL ended and is started again", "err", err, "after", pause)
+			s.cfg.Log.Error("private PostgreSQL ended unexpectedly; restarting", "err", err, "after", backoff)
 		}
 		select {
-		case <-time.After(pause):
+		case <-time.After(backoff):
 		case <-s.stopping:
 			return
 		}
-		pause = min(2*pause, longestPause)
+		backoff = min(2*backoff, maxBackoff)
 	}
 }
 
-// runOnce starts the server and returns when it has ended, by itself (an error) or
-// because of Stop (nil).
-func (s *Server) runOnce(announce func()) error {
+// runOnce starts the server and waits until it ends: nil after Stop, otherwise an error.
+func (s *Server) runOnce(markReady func()) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	if err := stopOrphan(ctx, s.cluster()); err != nil {
@@ -66,15 +65,15 @@ func (s *Server) runOnce(announce func()) error {
 	}
 	defer log.Close()
 	clearSocketDir(s.socket)
-	cmd := s.footing.command(exec.Command(s.bin.path("postgres"), s.settings()...))
+	cmd := s.identity.command(exec.Command(s.bin.path("postgres"), s.settings()...))
 	dieWithParent(cmd.SysProcAttr, syscall.SIGINT)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	exited := make(chan struct{})
-	go func() { _ = cmd.Wait(); close(exited) }() // how it ended is in cmd.ProcessState
-	go s.watch(cmd.Process.Pid, exited, announce)
+	go func() { _ = cmd.Wait(); close(exited) }() // the result is in cmd.ProcessState
+	go s.awaitReady(cmd.Process.Pid, exited, markReady)
 	select {
 	case <-exited:
 		return fmt.Errorf("postgres: %s: %s", cmd.ProcessState, tail(log))
@@ -84,12 +83,12 @@ func (s *Server) runOnce(announce func()) error {
 	}
 }
 
-// watch announces the server once it says that it is ready.
-func (s *Server) watch(pid int, exited <-chan struct{}, announce func()) {
+// awaitReady calls markReady when postmaster.pid of the server says "ready".
+func (s *Server) awaitReady(pid int, exited <-chan struct{}, markReady func()) {
 	for tick := time.NewTicker(pollEvery); ; {
 		if p := readPostmaster(s.cluster()); p.pid == pid && p.status == "ready" {
 			tick.Stop()
-			announce()
+			markReady()
 			return
 		}
 		select {
@@ -101,10 +100,10 @@ func (s *Server) watch(pid int, exited <-chan struct{}, announce func()) {
 	}
 }
 
-// stopChild shuts our own server down and waits for its end.
+// stopChild shuts the child down and waits for its end.
 func stopChild(p *os.Process, exited <-chan struct{}) {
 	for _, step := range stopSteps {
-		p.Signal(step.signal) // fails only if it has ended
+		p.Signal(step.signal) // fails only if the process has ended
 		select {
 		case <-exited:
 			return
@@ -114,15 +113,15 @@ func stopChild(p *os.Process, exited <-chan struct{}) {
 	<-exited
 }
 
-// tail is the end of what the server wrote.
+// tail returns the end of the log.
 func tail(log *os.File) string {
-	const enough = 2000
+	const limit = 2000
 	size, err := log.Seek(0, io.SeekEnd)
 	if err != nil {
 		return ""
 	}
-	text := make([]byte, min(size, enough))
-	_, _ = log.ReadAt(text, size-int64(len(text))) // what could not be read is not shown
+	text := make([]byte, min(size, limit))
+	_, _ = log.ReadAt(text, size-int64(len(text))) // best effort
 	return strings.TrimSpace(string(text))
 }
 
