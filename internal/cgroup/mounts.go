@@ -7,33 +7,33 @@ import (
 	"strings"
 )
 
-// places says where the groups of this process are mounted.
+// mountTable finds the directories of the groups of this process.
 //
-//	/proc/self/cgroup:     4:memory:/kubepods/pod1/c1         its group, as the kernel names it
+//	/proc/self/cgroup:     4:memory:/kubepods/pod1/c1         the path of its group
 //	/proc/self/mountinfo:  … /kubepods/pod1 /sys/fs/cgroup/memory … - cgroup cgroup rw,memory
-//	directory:             /sys/fs/cgroup/memory + /c1        the name, less what the mount starts at
-type places struct {
+//	directory:             /sys/fs/cgroup/memory + /c1        the path without the root of the mount
+type mountTable struct {
 	root   string
-	paths  map[string]string // by controller; version 2 is ""
+	paths  map[string]string // by controller; "" for version 2
 	mounts []mount
 }
 
 type mount struct {
 	start, point string
 	kind         string   // cgroup or cgroup2
-	controllers  []string // of version 1
+	controllers  []string // only for version 1
 }
 
-func readPlaces(root string) (places, error) {
+func readMounts(root string) (mountTable, error) {
 	groups, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
 	if err != nil {
-		return places{}, err
+		return mountTable{}, err
 	}
 	mounts, err := os.ReadFile(filepath.Join(root, "proc/self/mountinfo"))
 	if err != nil {
-		return places{}, err
+		return mountTable{}, err
 	}
-	p := places{root: root, paths: map[string]string{}}
+	p := mountTable{root: root, paths: map[string]string{}}
 	for line := range strings.Lines(string(groups)) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(parts) != 3 {
@@ -51,9 +51,9 @@ func readPlaces(root string) (places, error) {
 	return p, nil
 }
 
-// parseMount reads a line of mountinfo (proc(5)): before the dash the fourth word is
-// where in the file system the mount starts and the fifth where it lies; behind it stand
-// the kind, the source and the options, which name the controllers.
+// parseMount parses a line of mountinfo (proc(5)). Before the dash, the fourth field is the root of
+// the mount within its file system and the fifth the mount point. After it come the file system
+// type, the source and the options, which name the controllers.
 func parseMount(line string) (mount, bool) {
 	before, after, ok := strings.Cut(line, " - ")
 	left, right := strings.Fields(before), strings.Fields(after)
@@ -63,30 +63,30 @@ func parseMount(line string) (mount, bool) {
 	return mount{start: left[3], point: left[4], kind: right[0], controllers: strings.Split(right[2], ",")}, true
 }
 
-// unified is the directory of the version 2 group; "" if there is none.
-func (p places) unified() string {
-	return p.find("", func(m mount) bool { return m.kind == "cgroup2" })
+// unified returns the directory of the version 2 group; "" if there is none.
+func (m mountTable) unified() string {
+	return m.find("", func(m mount) bool { return m.kind == "cgroup2" })
 }
 
-// of is the directory of a controller's version 1 group; "" if there is none.
-func (p places) of(controller string) string {
-	return p.find(controller, func(m mount) bool {
+// of returns the directory of a controller's version 1 group; "" if there is none.
+func (m mountTable) of(controller string) string {
+	return m.find(controller, func(m mount) bool {
 		return m.kind == "cgroup" && slices.Contains(m.controllers, controller)
 	})
 }
 
-func (p places) find(controller string, fits func(mount) bool) string {
-	path, known := p.paths[controller]
-	i := slices.IndexFunc(p.mounts, fits)
+func (m mountTable) find(controller string, matches func(mount) bool) string {
+	path, known := m.paths[controller]
+	i := slices.IndexFunc(m.mounts, matches)
 	if !known || i < 0 {
 		return ""
 	}
-	m := p.mounts[i]
-	// A name outside the mount is one of the host that a container cannot see:
-	// then the mount is the container's own group.
-	below, ok := strings.CutPrefix(path, strings.TrimSuffix(m.start, "/"))
+	found := m.mounts[i]
+	// A path outside the mount belongs to the host and is invisible in a container; the mount
+	// then is the group of the container.
+	below, ok := strings.CutPrefix(path, strings.TrimSuffix(found.start, "/"))
 	if !ok || (below != "" && below[0] != '/') {
 		below = ""
 	}
-	return filepath.Join(p.root, m.point, below)
+	return filepath.Join(m.root, found.point, below)
 }
