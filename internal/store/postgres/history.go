@@ -222,42 +222,35 @@ func (s *Store) Since(ctx context.Context, task sizing.TaskKey, seq int64, limit
 	return h, err
 }
 
-const killsSQL = `
-	SELECT try_number, coalesce(allocated_memory, memory_max, 0), at
-	FROM observation
-	JOIN task ON task.id = observation.task
-	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
-		AND run_id = $4 AND map_index = $5 AND outcome IN (2, 3)
-	ORDER BY at, try_number`
+const pairsSQL = `
+	SELECT namespace, dag_id, task_id, memory_max, memory_sampled, coalesce(duration_us, 0)
+	FROM observation JOIN task ON task.id = observation.task
+	WHERE outcome = 1 AND memory_sampled IS NOT NULL AND NOT sampled_only AND namespace = $1
+	ORDER BY at DESC, seq DESC LIMIT $2`
 
-// Kills lists the OOM-killed tries of one (run, map index), oldest first.
-func (s *Store) Kills(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) ([]store.Kill, error) {
-	rows, err := s.pool.Query(ctx, killsSQL, task.Namespace, task.DAG, task.Task, runID, mapIndex)
-	if err != nil {
-		return nil, wrapError("list kills", err)
+// readPairs reads the tries with both peaks if h has a row with only a sampled one.
+func readPairs(ctx context.Context, tx pgx.Tx, h *sizing.History) error {
+	if !slices.ContainsFunc(h.Rows, onlySampled) {
+		return nil
 	}
-	kills, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (k store.Kill, err error) {
-		err = row.Scan(&k.Try, &k.Allocated, &k.At)
-		k.At = k.At.UTC()
-		return k, err
+	// openHistory disabled sorts; these few rows need one.
+	if _, err := tx.Exec(ctx, `SELECT set_config('enable_sort', 'on', true)`); err != nil {
+		return err
+	}
+	rows, err := tx.Query(ctx, pairsSQL, h.Task.Namespace, store.MaxPairs)
+	if err != nil {
+		return err
+	}
+	h.Pairs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p sizing.PeakPair, err error) {
+		var micros int64
+		err = row.Scan(&p.Task.Namespace, &p.Task.DAG, &p.Task.Task, &p.Exact, &p.Sampled, &micros)
+		p.Duration = time.Duration(micros) * time.Microsecond
+		return p, err
 	})
-	return kills, wrapError("list kills", err)
+	return err
 }
 
-const killsAtCapSQL = `
-	SELECT count(*)
-	FROM observation
-	JOIN task ON task.id = observation.task
-	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
-		AND outcome IN (2, 3) AND allocated_memory >= $4
-		AND at > coalesce((
-			SELECT success.at FROM observation AS success
-			WHERE success.task = task.id AND success.outcome = 1
-			ORDER BY success.at DESC LIMIT 1), '-infinity')`
-
-// KillsAtCap counts the OOM kills at the ceiling since the last success.
-func (s *Store) KillsAtCap(ctx context.Context, task sizing.TaskKey, ceiling sizing.Bytes) (int, error) {
-	var n int
-	err := s.pool.QueryRow(ctx, killsAtCapSQL, task.Namespace, task.DAG, task.Task, ceiling).Scan(&n)
-	return n, wrapError("count kills", err)
+func onlySampled(r sizing.HistoryRow) bool {
+	_, censoring := r.Peak()
+	return censoring == sizing.Sampled
 }
