@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"context"
-	_ "embed" // for profilesSQL
+	_ "embed" // for profilesFile
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -10,10 +10,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// profilesSQL reads the profiles of the tasks in page, which tasksSQL and taskSQL define.
-//
 //go:embed profiles.sql
-var profilesSQL string
+var profilesFile string
+
+// profilesSQL reads the profiles of the tasks in page, which tasksSQL and taskSQL define.
+var profilesSQL = stripComments(profilesFile)
 
 var tasksSQL = `
 	WITH page AS (

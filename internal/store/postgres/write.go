@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"context"
-	_ "embed" // for insertSQL
+	_ "embed" // for insertFile
 	"errors"
 	"slices"
 	"time"
@@ -90,10 +90,11 @@ func splitByTry(reports []report) (first, repeated []int) {
 // a report expire at once, or be the newest forever. insert_observations.sql repeats it.
 const plausibleTime = `timestamptz '2000-01-01 00:00:00+00' AND now() + interval '6 hours'`
 
-// insertSQL inserts and counts observations in one statement; see the comments in the file.
-//
 //go:embed insert_observations.sql
-var insertSQL string
+var insertFile string
+
+// insertSQL inserts and counts observations in one statement.
+var insertSQL = stripComments(insertFile)
 
 // oomOutcomes make a task due at once.
 var oomOutcomes = []int16{int16(sizing.OOMKilled), int16(sizing.AppOOM)}

@@ -1,5 +1,13 @@
 package postgres
 
+import "regexp"
+
+var sqlComment = regexp.MustCompile(`(?m)--.*$`)
+
+// stripComments removes the comments of an embedded .sql file, so that logs and traces show only
+// the statement. The files have no "--" in literals.
+func stripComments(sql string) string { return sqlComment.ReplaceAllString(sql, "") }
+
 // measuredColumns are the measured and the sampled peak; 0 if unknown.
 const measuredColumns = `CASE WHEN sampled_only THEN 0 ELSE coalesce(memory_max, 0) END, coalesce(memory_sampled, 0)`
 
