@@ -108,11 +108,7 @@ func (s *Store) grow(ctx context.Context, key sizing.TaskKey, features []sizing.
 		if err != nil {
 			return err
 		}
-		changed := false
-		for _, f := range features {
-			changed = schema.Extend(f) || changed
-		}
-		if changed {
+		if extendAll(&schema, features) {
 			if _, err := tx.Exec(ctx, growSchemaSQL, id, schema); err != nil {
 				return err
 			}
@@ -125,6 +121,21 @@ func (s *Store) grow(ctx context.Context, key sizing.TaskKey, features []sizing.
 	}
 	s.schemas.put(grown)
 	return grown, nil
+}
+
+// extendAll extends the schema until it stores all features, and reports whether it changed. It
+// repeats the pass while the schema changes, because a later row may add a field of another kind
+// to a name, and a new category field then needs the values of earlier rows. It ends, because a
+// name has at most one field per kind.
+func extendAll(schema *sizing.Schema, features []sizing.Features) (changed bool) {
+	for again := true; again; {
+		again = false
+		for _, f := range features {
+			again = schema.Extend(f) || again
+		}
+		changed = changed || again
+	}
+	return changed
 }
 
 const createTaskSQL = `
