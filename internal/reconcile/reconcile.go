@@ -47,7 +47,7 @@ type Config struct {
 	Sources  []Source         // in order of preference: the first known value of a field counts
 	Every    time.Duration    // between passes; 1 min if zero
 	Delay    time.Duration    // from the end of a try to its first lookup; 5 min if zero
-	Within   time.Duration    // from the first lookup to the last; 24 h if zero
+	Within   time.Duration    // how long a try is looked up before it is given up; 24 h if zero
 	Expected time.Duration    // duration of a try without a predicted one; 1 h if zero
 	Batch    int              // maximum lookups of each kind per pass; 100 if zero
 	Now      func() time.Time // time.Now if nil
