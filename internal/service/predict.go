@@ -31,7 +31,7 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 	if t == nil {
 		t = s.unknown
 	}
-	t.mu.RLock()
+	t.lockToAsk()
 	t.size(ask, a, run, now, s.cfg.MinMemory, &s.memo)
 	closed := t.latent.Load() != nil
 	t.mu.RUnlock()

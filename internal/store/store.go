@@ -154,6 +154,7 @@ type Model struct {
 	Family       string
 	Format       int    // of Blob
 	Blob         []byte // carries its own checksum
+	Share        []byte // its share of what the tasks of its DAG learn together; nil: an earlier release published it
 	Observations int    // rows it learned from
 	LastSeq      int64  // the newest observation it learned from
 	TrainedAt    time.Time
@@ -190,6 +191,10 @@ type Models interface {
 	ModelVersions(ctx context.Context, task sizing.TaskKey) ([]Model, error)
 	// ActiveVersions lists the active version of every task that has one.
 	ActiveVersions(context.Context) (map[sizing.TaskKey]int, error)
+	// Shares calls each with the Task, the Version and the Share of every active model of
+	// a DAG (task.Task is ignored), and with its Blob where the Share is nil. An error of
+	// each ends it.
+	Shares(ctx context.Context, task sizing.TaskKey, each func(Model) error) error
 	// Unpublished lists the tasks that have observations and no active model.
 	Unpublished(context.Context) ([]sizing.TaskKey, error)
 	// Changes calls changed for every publish, activation, policy change, rename
