@@ -47,6 +47,7 @@ type column struct {
 	Log    bool             // log1p beside the number
 	Flag   bool             // a missing flag
 	Blind  bool             // hardly ever missing: nobody knows what rows without it come to
+	Rare   bool             `cbor:",omitempty"` // hardly ever present: nobody knows what it comes to beside other values
 	Levels map[string]*level
 	Hot    int  // levels with a column of their own
 	Stat   bool // trees see the statistic
@@ -111,7 +112,8 @@ func (e *encoder) allPairs() (pairs [][2]int) {
 }
 
 // readColumn decides how one feature is read. A feature that is missing in every
-// row, or the same in every row, tells nothing and gets no column.
+// row, or the same in every row, tells nothing and gets no column. Nor does one that is
+// so new that no more than a few of the newest rows have it.
 func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	c := column{Name: field.Name, Kind: field.Kind}
 	known, distinct, lowest := 0, map[sizing.Value]bool{}, math.Inf(1)
@@ -126,9 +128,10 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	}
 	missing := len(rows) - known
 	c.Flag = missing > 0
-	c.Blind = missing == 0 || missing < blindRows && missing < len(rows)/blindShare ||
-		missing < newlyRows && !slices.ContainsFunc(rows[:len(rows)/2], func(cells []sizing.Value) bool { return cells[j].Kind == sizing.Missing })
-	if known == 0 || len(distinct) == 1 && !c.Flag && c.Kind != sizing.Date {
+	c.Blind = hardlyAny(missing, rows, func(cells []sizing.Value) bool { return cells[j].Kind == sizing.Missing })
+	c.Rare = hardlyAny(known, rows, func(cells []sizing.Value) bool { return cells[j].Kind != sizing.Missing })
+	lately := c.Rare && known < blindRows && !slices.ContainsFunc(rows[:len(rows)/2], func(cells []sizing.Value) bool { return cells[j].Kind != sizing.Missing })
+	if lately || len(distinct) == 1 && !c.Flag && c.Kind != sizing.Date {
 		c.Kind = sizing.Missing
 		return c
 	}
@@ -139,6 +142,12 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 		c.readLevels(j, rows)
 	}
 	return c
+}
+
+// hardlyAny reports whether too few of the rows, n of them, are such that models know
+// what that means: few of all, or some that came lately.
+func hardlyAny(n int, rows [][]sizing.Value, such func([]sizing.Value) bool) bool {
+	return n == 0 || n < blindRows && n < len(rows)/blindShare || n < newlyRows && !slices.ContainsFunc(rows[:len(rows)/2], such)
 }
 
 // readLevels gives the most frequent levels a column of their own.
