@@ -80,6 +80,7 @@ func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *enco
 	}
 	e.elect(schema, rows)
 	e.retire(rows)
+	e.skipNew(rows)
 	e.boundLevels()
 	e.forget() // levels are counted again, in order, as the rows are learned
 	e.Pairs = e.allPairs()
@@ -112,8 +113,7 @@ func (e *encoder) allPairs() (pairs [][2]int) {
 }
 
 // readColumn decides how one feature is read. A feature that is missing in every
-// row, or the same in every row, tells nothing and gets no column. Nor does one that is
-// so new that no more than a few of the newest rows have it.
+// row, or the same in every row, tells nothing and gets no column.
 func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	c := column{Name: field.Name, Kind: field.Kind}
 	known, distinct, lowest := 0, map[sizing.Value]bool{}, math.Inf(1)
@@ -130,8 +130,7 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	c.Flag = missing > 0
 	c.Blind = hardlyAny(missing, rows, func(cells []sizing.Value) bool { return cells[j].Kind == sizing.Missing })
 	c.Rare = hardlyAny(known, rows, func(cells []sizing.Value) bool { return cells[j].Kind != sizing.Missing })
-	lately := c.Rare && known < blindRows && !slices.ContainsFunc(rows[:len(rows)/2], func(cells []sizing.Value) bool { return cells[j].Kind != sizing.Missing })
-	if lately || len(distinct) == 1 && !c.Flag && c.Kind != sizing.Date {
+	if known == 0 || len(distinct) == 1 && !c.Flag && c.Kind != sizing.Date {
 		c.Kind = sizing.Missing
 		return c
 	}
@@ -142,6 +141,26 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 		c.readLevels(j, rows)
 	}
 	return c
+}
+
+// skipNew leaves out features that are so new that only a few of the newer rows have them.
+func (e *encoder) skipNew(rows [][]sizing.Value) {
+	for j := range e.Columns {
+		c := &e.Columns[j]
+		if !c.Rare || c.Kind == sizing.Missing {
+			continue
+		}
+		known, old := 0, 0
+		for i, cells := range rows {
+			if cells[j].Kind != sizing.Missing {
+				known++
+				old += ones(i < len(rows)/2)
+			}
+		}
+		if old == 0 && known < blindRows {
+			*c = column{Name: c.Name, Blind: c.Blind, Rare: true}
+		}
+	}
 }
 
 // hardlyAny reports whether too few of the rows, n of them, are such that models know
