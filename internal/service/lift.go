@@ -22,6 +22,7 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	}
 	s.tries.terms(ask.Try).fill(&ask.Ask)
 	if ask.Reason.OOM() {
+		s.recall(ctx, &ask.Ask)
 		if err := s.reportKill(ctx, ask, now); err != nil {
 			return sizing.Lift{}, err
 		}

@@ -71,6 +71,11 @@ type Observations interface {
 	// Kills lists the OOM-killed tries of one (run, map index), oldest first.
 	Kills(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) ([]Kill, error)
 
+	// Terms are what the callers said of one (run, map index) up to a try: each field as
+	// the newest try says it, by the report of its kill or else by its newest receipt.
+	// The zero Terms where nothing is stored.
+	Terms(context.Context, sizing.TryKey) (Terms, error)
+
 	// Series is what a try used over time; NotFound if none is stored. It goes with
 	// the report of the try.
 	Series(context.Context, sizing.TryKey) (sizing.Series, error)
@@ -98,6 +103,13 @@ type Kill struct {
 	Try       int
 	Allocated sizing.Bytes
 	At        time.Time
+}
+
+// Terms are what callers said of a run. Zero fields are not known.
+type Terms struct {
+	Requested sizing.Resources
+	MaxMemory sizing.Bytes
+	Features  sizing.Features
 }
 
 // Refusal is an allocation that fitted no node.
