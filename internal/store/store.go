@@ -68,6 +68,11 @@ type Observations interface {
 	// Kills lists the OOM-killed tries of one (run, map index), oldest first.
 	Kills(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) ([]Kill, error)
 
+	// RunInputs returns the inputs of one (run, map index) up to a try: each field from the
+	// newest try that has it, by the report of its kill or else by its newest receipt. It is
+	// zero if nothing is stored.
+	RunInputs(context.Context, sizing.TryKey) (RunInputs, error)
+
 	// Series returns the usage series of a try; NotFound if none is stored. Voiding or
 	// removing the report deletes it.
 	Series(context.Context, sizing.TryKey) (sizing.Series, error)
@@ -96,6 +101,13 @@ type Kill struct {
 	Try       int
 	Allocated sizing.Bytes
 	At        time.Time
+}
+
+// RunInputs are the inputs that callers sent for a run. Zero fields are unknown.
+type RunInputs struct {
+	Requested sizing.Resources
+	MaxMemory sizing.Bytes
+	Features  sizing.Features
 }
 
 // SchedulingFailure is an allocation that fitted no node.
@@ -149,6 +161,7 @@ type Model struct {
 	Family       string
 	Format       int    // of Blob
 	Blob         []byte // contains its own checksum
+	Share        []byte // its share in what the tasks of its DAG learn together; nil if an earlier release published it
 	Observations int    // number of training rows
 	LastSeq      int64  // the newest training row
 	TrainedAt    time.Time
@@ -183,6 +196,10 @@ type Models interface {
 	ModelVersions(ctx context.Context, task sizing.TaskKey) ([]Model, error)
 	// ActiveVersions returns the active version of every task that has one.
 	ActiveVersions(context.Context) (map[sizing.TaskKey]int, error)
+	// Shares calls each with the Task, the Version and the Share of every active model of a
+	// DAG, and with its Blob if the Share is nil. It ignores task.Task. An error of each ends
+	// it.
+	Shares(ctx context.Context, task sizing.TaskKey, each func(Model) error) error
 	// Unpublished lists the tasks with observations and without an active model.
 	Unpublished(context.Context) ([]sizing.TaskKey, error)
 	// Changes calls changed after every publication, activation, policy change, rename and

@@ -41,6 +41,29 @@ func testModels(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, m, got)
 	})
 
+	t.Run("the shares of a DAG are those of its active models", func(t *testing.T) {
+		shared, old := model(t, st, "shared"), model(t, st, "old")
+		model(t, st, "unpublished")
+		publish(t, st, shared, 0)
+		shared.Share = []byte{1, 0, 2}
+		publish(t, st, shared, 1)
+		publish(t, st, old, 0)
+		got := map[string]store.Model{}
+		collect := func(m store.Model) error { got[m.Task.Task] = m; return nil }
+		require.NoError(t, st.Shares(t.Context(), task("any"), collect))
+		require.Equal(t, store.Model{Task: shared.Task, Version: 2, Share: shared.Share, Active: true}, got["shared"])
+		require.Equal(t, store.Model{Task: old.Task, Version: 1, Blob: old.Blob, Active: true}, got["old"], "with the blob, which contains its share")
+		require.NotContains(t, got, "unpublished")
+
+		clear(got)
+		other := shared.Task
+		other.DAG = "unknown"
+		require.NoError(t, st.Shares(t.Context(), other, collect))
+		require.Empty(t, got)
+		ended := sizing.Errorf(sizing.Internal, "stop")
+		require.ErrorIs(t, st.Shares(t.Context(), task("any"), func(store.Model) error { return ended }), ended)
+	})
+
 	t.Run("a task without a model has no active version", func(t *testing.T) {
 		m := model(t, st, "none")
 		for _, key := range []sizing.TaskKey{m.Task, task("unknown")} {
