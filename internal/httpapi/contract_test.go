@@ -12,9 +12,9 @@ import (
 	"github.com/loadaware/loadaware"
 )
 
-// TestInlineSchemasAgreeWithNamedOnes holds the nullable properties that openapi.yaml
-// spells out in place (client generators do not read `nullable` beside `allOf`) to the
-// schemas that state the same limits for values that are never null.
+// TestInlineSchemasAgreeWithNamedOnes compares the inline nullable properties of openapi.yaml with
+// the named schemas of the same values. They are inline because client generators ignore
+// `nullable` next to `allOf`.
 func TestInlineSchemasAgreeWithNamedOnes(t *testing.T) {
 	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestInlineSchemasAgreeWithNamedOnes(t *testing.T) {
 	assert.ElementsMatch(t, slices.Collect(maps.Keys(named)), slices.Collect(maps.Keys(compared)))
 }
 
-// constraints is the part of a schema that decides which values are valid, null apart.
+// constraints returns the part of a schema that decides which values other than null are valid.
 func constraints(s *openapi3.Schema) openapi3.Schema {
 	return openapi3.Schema{
 		Type: s.Type, Format: s.Format, Enum: s.Enum, Pattern: s.Pattern,
@@ -53,23 +53,23 @@ func constraints(s *openapi3.Schema) openapi3.Schema {
 	}
 }
 
-// TestNullableStandsBesideAType keeps `nullable` beside a `type`, the one place where
-// OpenAPI 3.0 defines it, and away from every union.
-func TestNullableStandsBesideAType(t *testing.T) {
+// TestNullableRequiresAType requires a `type` next to every `nullable`, because OpenAPI 3.0
+// defines it only there, and no union.
+func TestNullableRequiresAType(t *testing.T) {
 	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
 	require.NoError(t, err)
-	seen := 0
+	visited := 0
 	var visit func(path string, ref *openapi3.SchemaRef)
 	visit = func(path string, ref *openapi3.SchemaRef) {
 		if ref == nil || ref.Ref != "" {
 			return
 		}
 		s := ref.Value
-		seen++
+		visited++
 		union := len(s.AllOf) + len(s.AnyOf) + len(s.OneOf)
-		assert.False(t, s.Nullable && (s.Type == nil || union > 0), "%s: nullable without a type, or beside a union", path)
+		assert.False(t, s.Nullable && (s.Type == nil || union > 0), "%s: nullable without a type, or with a union", path)
 		if s.Nullable && len(s.Enum) > 0 {
-			assert.Contains(t, s.Enum, nil, "%s: a nullable enumeration that does not list null", path)
+			assert.Contains(t, s.Enum, nil, "%s: a nullable enumeration without null", path)
 		}
 		for name, p := range s.Properties {
 			visit(path+"."+name, p)
@@ -80,5 +80,5 @@ func TestNullableStandsBesideAType(t *testing.T) {
 	for name, ref := range spec.Components.Schemas {
 		visit(name, ref)
 	}
-	assert.Greater(t, seen, 200)
+	assert.Greater(t, visited, 200)
 }
