@@ -15,46 +15,45 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// world is what a story plays in: a service, its database and a clock.
+// env is the environment of a story: a service, its database and a clock.
 //
-// The service's background work does not run: a task that is due would be trained
-// at a moment that the story does not name.
-type world struct {
-	store *postgres.Store
-	svc   *service.Service
-	ahead time.Duration // of the service's clock; the order of reports is that of their arrival
-	runs  int           // made up so far
+// The background work of the service does not run, because it would train due tasks at times
+// that the story does not control.
+type env struct {
+	store       *postgres.Store
+	svc         *service.Service
+	clockOffset time.Duration // of the service; reports are ordered by arrival
+	runs        int           // number of generated run ids
 }
 
-func newWorld(t *testing.T) *world {
+func newEnv(t *testing.T) *env {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	st, err := postgres.Open(t.Context(), dsn, postgres.Config{})
 	require.NoError(t, err)
 	t.Cleanup(st.Close)
-	w := &world{store: st}
-	w.start()
-	return w
+	e := &env{store: st}
+	e.start()
+	return e
 }
 
-func (w *world) start() {
+func (e *env) start() {
 	log := slog.New(slog.DiscardHandler)
-	// A busy machine must not change what is answered.
-	cfg := service.Config{LaterTryRead: time.Minute, OpenWait: time.Minute, Now: func() time.Time { return time.Now().Add(w.ahead) }}
-	w.svc = service.New(w.store, trainer.New(w.store, trainer.Config{Every: time.Hour}, log), cfg, log)
+	// Long timeouts, so that a slow machine does not change the answers.
+	cfg := service.Config{LaterTryRead: time.Minute, OpenWait: time.Minute, Now: func() time.Time { return time.Now().Add(e.clockOffset) }}
+	e.svc = service.New(e.store, trainer.New(e.store, trainer.Config{Every: time.Hour}, log), cfg, log)
 }
 
-// restart is a new process on the same database: its memory is what it reads at
-// its start.
-func (w *world) restart(ctx context.Context) {
-	w.start()
+// restart simulates a new process on the same database, which knows only what it reads at start.
+func (e *env) restart(ctx context.Context) {
+	e.start()
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	ended := make(chan struct{})
 	go func() {
-		_ = w.svc.Run(ctx) // ends with ctx
+		_ = e.svc.Run(ctx) // ends with ctx
 		close(ended)
 	}()
-	for !w.svc.Readiness().Ready && ctx.Err() == nil {
+	for !e.svc.Readiness().Ready && ctx.Err() == nil {
 		time.Sleep(5 * time.Millisecond)
 	}
 	cancel()

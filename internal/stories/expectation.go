@@ -10,30 +10,29 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// answer is what a step came to, in words and numbers. The number "" is the
-// memory that was granted.
+// answer is the result of a step. The number "" is the granted memory.
 type answer struct {
 	words   []string
 	numbers map[string]float64
-	said    string // the reason, for whoever reads a failure
+	reason  string // printed when an expectation fails
 }
 
-// failed is the answer of a step that ended in an error: its kind.
-func failed(err error) answer {
+// errorAnswer converts an error of the service to its kind.
+func errorAnswer(err error) answer {
 	kind := map[sizing.Kind]string{
 		sizing.Invalid: "invalid", sizing.NotFound: "not_found", sizing.Conflict: "conflict",
 		sizing.Unavailable: "unavailable", sizing.Refused: "refused", sizing.Internal: "internal",
 	}[sizing.KindOf(err)]
-	return answer{words: []string{kind}, said: err.Error()}
+	return answer{words: []string{kind}, reason: err.Error()}
 }
 
-// expectation is a word, or a comparison of one of the numbers.
+// expectation is a word, or a comparison of a number.
 type expectation struct {
 	text      string
 	word      string // "" for a comparison
 	number    string
 	low, high float64
-	strict    bool // the bounds themselves are outside
+	strict    bool // excludes the bounds
 }
 
 var comparison = regexp.MustCompile(`^([a-z_0-9]*?)(<=|>=|<|>|=)?(-?[0-9][^<>=]*)$`)
@@ -44,7 +43,7 @@ func parseExpectation(text string) (expectation, error) {
 		return expectation{text: text, word: text}, nil
 	}
 	if parts[1] != "" && parts[2] == "" {
-		return expectation{}, fmt.Errorf("expectation %q compares nothing: write %s=…", text, parts[1])
+		return expectation{}, fmt.Errorf("expectation %q: operator is missing; write %s=…", text, parts[1])
 	}
 	e := expectation{text: text, number: parts[1], strict: parts[2] == "<" || parts[2] == ">"}
 	lo, hi, ranged := strings.Cut(parts[3], "..")
@@ -67,8 +66,8 @@ func parseExpectation(text string) (expectation, error) {
 	return e, nil
 }
 
-// meets says what an answer lacks of an expectation; "" if nothing.
-func (a answer) meets(e expectation) string {
+// check returns how an answer violates an expectation; "" if it does not.
+func (a answer) check(e expectation) string {
 	if e.word != "" {
 		if !slices.Contains(a.words, e.word) {
 			return fmt.Sprintf("expected %s, got %s", e.word, a)
@@ -86,7 +85,7 @@ func (a answer) meets(e expectation) string {
 	return ""
 }
 
-// String writes an answer as an expectation could be written.
+// String formats an answer in the syntax of expectations.
 func (a answer) String() string {
 	parts := slices.Clone(a.words)
 	for _, name := range slices.Sorted(maps.Keys(a.numbers)) {
@@ -96,5 +95,5 @@ func (a answer) String() string {
 			parts = append(parts, fmt.Sprintf("%s=%g", name, a.numbers[name]))
 		}
 	}
-	return strings.Join(parts, " ") + " (" + a.said + ")"
+	return strings.Join(parts, " ") + " (" + a.reason + ")"
 }

@@ -16,12 +16,12 @@ type step struct {
 	verb   string
 	task   sizing.TaskKey
 	args   map[string]string
-	plain  []string // words that are neither the task nor key=value
+	words  []string // neither the task nor key=value
 	times  int
 	expect []expectation
 }
 
-// parse reads a story; the error names the line.
+// parse parses a story. Its error names the line.
 func parse(text string) ([]step, error) {
 	var steps []step
 	for i, line := range strings.Split(text, "\n") {
@@ -40,10 +40,10 @@ func parse(text string) ([]step, error) {
 }
 
 func parseStep(line string) (step, error) {
-	doing, expected, _ := strings.Cut(line, "=>")
-	words := strings.Fields(doing)
+	action, expected, _ := strings.Cut(line, "=>")
+	words := strings.Fields(action)
 	if len(words) == 0 {
-		return step{}, fmt.Errorf("no verb before =>")
+		return step{}, fmt.Errorf("verb is missing before =>")
 	}
 	s := step{text: strings.TrimSpace(line), verb: words[0], args: map[string]string{}, times: 1}
 	for _, word := range words[1:] {
@@ -58,7 +58,7 @@ func parseStep(line string) (step, error) {
 		case isTask && s.task == sizing.TaskKey{}:
 			s.task = sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: dag, Task: task}
 		default:
-			s.plain = append(s.plain, word)
+			s.words = append(s.words, word)
 		}
 	}
 	for _, word := range strings.Fields(expected) {
@@ -71,9 +71,9 @@ func parseStep(line string) (step, error) {
 	return s, nil
 }
 
-// spread gives the arguments of the i-th of n repetitions: lo..hi becomes a value
-// between. The order is mixed by a stride that is coprime with n, so that time
-// and size do not go together.
+// spread returns the arguments of repetition i; lo..hi becomes a value between them. A stride
+// that is coprime with the number of repetitions mixes the order, so that time and size are not
+// correlated.
 func (s *step) spread(i int) map[string]string {
 	args := make(map[string]string, len(s.args))
 	for key, value := range s.args {
@@ -93,7 +93,7 @@ func (s *step) spread(i int) map[string]string {
 	return args
 }
 
-// stride is about 0.618 of n (the golden ratio spreads evenly) and coprime with it.
+// stride returns a number near 0.618 n that is coprime with n; the golden ratio spreads evenly.
 func stride(n int) int {
 	gcd := func(a, b int) int {
 		for b != 0 {
@@ -108,7 +108,7 @@ func stride(n int) int {
 	return candidate
 }
 
-// parseNumber reads plain numbers, and amounts such as 2Gi.
+// parseNumber parses numbers and memory quantities such as 2Gi.
 func parseNumber(text string) (float64, error) {
 	if v, err := strconv.ParseFloat(text, 64); err == nil {
 		return v, nil
@@ -117,7 +117,7 @@ func parseNumber(text string) (float64, error) {
 	return float64(b), err
 }
 
-// features are the arguments that no verb takes.
+// features returns the arguments that are not reserved.
 func features(args map[string]string) sizing.Features {
 	f := sizing.Features{}
 	for key, value := range args {
