@@ -214,7 +214,7 @@ func syntaxFailure(err *jsontext.SyntacticError) error {
 }
 
 func semanticFailure(err *json.SemanticError) error {
-	field, detail := api.Meaning(err)
+	field, detail := api.DescribeError(err)
 	if field == "" {
 		return &failure{class: malformed, detail: "the body " + detail}
 	}
