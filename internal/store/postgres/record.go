@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"slices"
 	"strings"
@@ -141,8 +142,8 @@ func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, storable 
 		}
 	}
 	for j := range reports {
-		if r := &reports[j]; r.task == nil {
-			r.encode(grown[r.Try.TaskKey])
+		if r := &reports[j]; r.task == nil && !r.encode(grown[r.Try.TaskKey]) {
+			return nil, fmt.Errorf("encode the features of %s: the schema lacks some after it was extended", r.Try)
 		}
 	}
 	return reports, nil

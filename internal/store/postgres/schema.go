@@ -109,11 +109,7 @@ func (s *Store) grow(ctx context.Context, key sizing.TaskKey, features []sizing.
 		if err != nil {
 			return err
 		}
-		changed := false
-		for _, f := range features {
-			changed = schema.Admit(f) || changed
-		}
-		if changed {
+		if admitAll(&schema, features) {
 			if _, err := tx.Exec(ctx, growSchemaSQL, id, schema); err != nil {
 				return err
 			}
@@ -126,6 +122,21 @@ func (s *Store) grow(ctx context.Context, key sizing.TaskKey, features []sizing.
 	}
 	s.schemas.put(grown)
 	return grown, nil
+}
+
+// admitAll extends schema until it holds all features, and reports whether it changed. A
+// later row may add a field of another kind to a name, and a category field then needs
+// the values of earlier rows too: hence the repetition. A name has at most one field of
+// each kind, so that it ends.
+func admitAll(schema *sizing.Schema, features []sizing.Features) (changed bool) {
+	for again := true; again; {
+		again = false
+		for _, f := range features {
+			again = schema.Admit(f) || again
+		}
+		changed = changed || again
+	}
+	return changed
 }
 
 const createTaskSQL = `

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -133,6 +134,26 @@ func examineFeatures(t *testing.T, st store.Store) {
 		h := history(t, st, key)
 		require.Equal(t, second.Features, h.Schema.Features(h.Rows[1].Features), "with its text")
 		require.Equal(t, duplicate, verdict(record(t, st, second)[0]))
+	})
+
+	t.Run("values of different kinds are stored together in every order", func(t *testing.T) {
+		values := []sizing.Value{
+			sizing.TextValue("2020-01-01"), sizing.TextValue("2020-01-01T10:00:00Z"), sizing.TextValue("n/a"), sizing.TextValue(""),
+			sizing.NumberValue(2), sizing.BoolValue(true),
+		}
+		for i := range values {
+			for j := range values {
+				for k := range values {
+					key := task(fmt.Sprint("kinds together ", i, j, k))
+					obs := runs(key, 3)
+					for n, value := range []sizing.Value{values[i], values[j], values[k]} {
+						obs[n].Features = sizing.Features{"f": value}
+					}
+					recordNew(t, st, obs...)
+					require.Len(t, history(t, st, key).Rows, 3)
+				}
+			}
+		}
 	})
 
 	t.Run("categories beyond the dictionary are unseen", func(t *testing.T) {
