@@ -62,7 +62,7 @@ func TestScopedTokenCoversOnlyItsNamespace(t *testing.T) {
 	for _, ns := range []string{"blue", "red"} {
 		e.post("/observe", `{"namespace": "`+ns+`", `+succeeded+`, "memory_max": "1Gi"}`, bearer("all"))
 	}
-	asked := e.post("/predict", `{"namespace": "red", `+try+`, "requested": {"memory": "1Gi"}}`, bearer("red")).json()
+	predicted := e.post("/predict", `{"namespace": "red", `+try+`, "requested": {"memory": "1Gi"}}`, bearer("red")).json()
 
 	for _, c := range []struct {
 		token, call, body string
@@ -79,8 +79,8 @@ func TestScopedTokenCoversOnlyItsNamespace(t *testing.T) {
 		{"blue", "GET /tasks/d/t?namespace=red", "", 403},
 		{"blue", "GET /tasks?namespace=red", "", 403},
 		{"blue", "PUT /tasks/d/t/policy?namespace=blue", `{}`, 403},
-		{"blue", "GET /predictions/" + asked["prediction_id"].(string), "", 404},
-		{"red", "GET /predictions/" + asked["prediction_id"].(string), "", 200},
+		{"blue", "GET /predictions/" + predicted["prediction_id"].(string), "", 404},
+		{"red", "GET /predictions/" + predicted["prediction_id"].(string), "", 200},
 		{"red", "PUT /tasks/d/t/policy?namespace=red", `{}`, 200},
 		{"red", "PUT /tasks/d/t/policy", `{}`, 403},
 		{"red", "POST /tasks/d/t/rename?namespace=red", `{"namespace": "blue", "dag_id": "d", "task_id": "mine"}`, 403},

@@ -122,10 +122,6 @@ func (s *server) decodeBatch(r *http.Request, field string, items *[]stdjson.Raw
 	if err != nil {
 		return readFailure(err)
 	}
-	if split, ok := codec.SplitBatch(raw, field, maxBatch); ok {
-		*items = split
-		return nil
-	}
 	array := json.UnmarshalFromFunc(func(dec *jsontext.Decoder, items *[]stdjson.RawMessage) error {
 		if dec.PeekKind() != '[' {
 			return errors.ErrUnsupported // the library then reports the wrong type

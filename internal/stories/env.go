@@ -44,7 +44,7 @@ func (e *env) start() {
 	e.svc = service.New(e.store, trainer.New(e.store, trainer.Config{Every: time.Hour}, log), cfg, log)
 }
 
-// restart simulates a new process on the same database, which knows only what it reads at start.
+// restart simulates a new process on the same database, which has only what it reads at start.
 func (e *env) restart(ctx context.Context) {
 	e.start()
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)

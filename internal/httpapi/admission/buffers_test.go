@@ -97,3 +97,38 @@ func TestBodyWaitsOnlyForItsSizeClass(t *testing.T) {
 		runtime.KeepAlive(first)
 	})
 }
+
+// BenchmarkBodyBuffers compares reused buffers with a new allocation for each body of 32 MiB, beside
+// a heap of 256 MiB, which every garbage collection scans. It reports the collections per body.
+func BenchmarkBodyBuffers(b *testing.B) {
+	heap := make([]*[1 << 10]byte, 256<<10)
+	for i := range heap {
+		heap[i] = new([1 << 10]byte)
+	}
+	body := make([]byte, BatchBody)
+	collections := func(b *testing.B, read func(r *http.Request)) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		b.ReportAllocs()
+		for b.Loop() {
+			read(newRequest(bytes.NewReader(body), BatchBody))
+		}
+		runtime.ReadMemStats(&after)
+		b.ReportMetric(float64(after.NumGC-before.NumGC)/float64(b.N), "collections/op")
+	}
+	b.Run("reused", func(b *testing.B) {
+		bb := NewBodyBuffers()
+		collections(b, func(r *http.Request) {
+			buffer, err := bb.Read(b.Context(), r, BatchBody, time.Minute)
+			require.NoError(b, err)
+			buffer.Release()
+		})
+	})
+	b.Run("allocated", func(b *testing.B) {
+		collections(b, func(r *http.Request) {
+			_, err := io.ReadFull(r.Body, make([]byte, r.ContentLength))
+			require.NoError(b, err)
+		})
+	})
+	runtime.KeepAlive(heap)
+}

@@ -2,17 +2,15 @@
 //
 // Predictions and reports are most of the traffic. The hand-written readers accept the common
 // form of a body only: known names, each once; printable ASCII strings without escapes;
-// integers without exponents; scalar features. They return false for any other body, and the
-// caller then uses the strict decoder of github.com/go-json-experiment/json, which produces the
-// same values and the error messages. BenchmarkReadPredictRequest, BenchmarkReadObservation and
-// BenchmarkWritePrediction compare both.
+// integers without exponents; at most 24 scalar features. They return false for any other body,
+// and the caller then uses the strict decoder of github.com/go-json-experiment/json, which produces
+// the same values and the error messages.
+//
+// The hand-written code takes 0.35 to 0.7 of the time of that library: see
+// BenchmarkReadPredictRequest, BenchmarkReadObservation and BenchmarkWritePrediction.
 package codec
 
-import (
-	"encoding/json"
-
-	"github.com/loadaware/loadaware/api"
-)
+import "github.com/loadaware/loadaware/api"
 
 // ReadPredictRequest reads the common form of a prediction request. For any other form it
 // returns false and leaves body empty.
@@ -135,25 +133,4 @@ func (s *scanner) features(to *api.Features) bool {
 	}
 	*to = s.data[from:s.pos:s.pos]
 	return true
-}
-
-// maxItemDepth is how deeply an item of a batch may be nested: its features, or a point of its
-// usage series.
-const maxItemDepth = 4
-
-// SplitBatch returns the items of the array field, which must be the only member of a batch.
-// It returns false for another form of JSON or more than maxItems items. The items are
-// well-formed JSON without repeated names, and share the memory of raw.
-func SplitBatch(raw []byte, field string, maxItems int) ([]json.RawMessage, bool) {
-	s := scanner{data: raw}
-	var items []json.RawMessage
-	ok := s.object(func(name []byte) bool {
-		return string(name) == field && s.array(func() bool {
-			from := s.pos
-			ok := s.skipValue(maxItemDepth)
-			items = append(items, raw[from:s.pos:s.pos])
-			return ok && len(items) <= maxItems
-		})
-	})
-	return items, ok && s.atEnd()
 }

@@ -8,15 +8,12 @@ import (
 	"testing"
 
 	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
-
-const maxItems = 10_000
 
 const commonRequest = `{"dag_id": "pricing", "task_id": "predict_demand", "run_id": "emea__017", "namespace": "default", "map_index": -1,
 	"try_number": 2, "features": {"count": 1253, "share": -0.25e-3, "region": "emea", "sale_end": "2020-02-05", "full": true, "none": null, "zero": -0},
@@ -61,24 +58,6 @@ func reportsMatch(t *testing.T, raw []byte) (common bool) {
 	require.Equal(t, strings.TrimSpace(string(want.Features)), strings.TrimSpace(string(got.Features)))
 	want.Features, got.Features = nil, nil
 	require.Equal(t, want, got, "%s", raw)
-	return true
-}
-
-// batchesMatch requires that SplitBatch finds the items of the strict decoder.
-func batchesMatch(t *testing.T, raw []byte) (common bool) {
-	t.Helper()
-	got, common := SplitBatch(raw, "tasks", maxItems)
-	if !common {
-		return false
-	}
-	var want struct {
-		Tasks []jsontext.Value `json:"tasks"`
-	}
-	require.NoError(t, jsonv2.Unmarshal(raw, &want, jsonv2.RejectUnknownMembers(true)), "%s", raw)
-	require.Len(t, got, len(want.Tasks))
-	for i, item := range want.Tasks {
-		require.Equal(t, string(item), string(got[i]))
-	}
 	return true
 }
 
@@ -130,20 +109,6 @@ func TestReadObservation(t *testing.T) {
 	}
 }
 
-func TestSplitBatch(t *testing.T) {
-	for _, raw := range []string{
-		`{}`, `{"tasks": []}`, `{"tasks": [1, "a", null, {"a": {"b": [1, 2]}}]} `, `{ "tasks":[` + commonRequest + ` , ` + commonRequest + `]}`,
-	} {
-		assert.True(t, batchesMatch(t, []byte(raw)), raw)
-	}
-	for _, raw := range []string{
-		``, `[]`, `{"tasks": {}}`, `{"tasks": [1,]}`, `{"tasks": [1], "tasks": [1]}`, `{"tasks": [1], "more": 1}`, `{"tasks": [{"a": 1, "a": 2}]}`, `{"tasks": [[[[[1]]]]]}`,
-		`{"tasks": [` + strings.Repeat("1,", maxItems) + `1]}`, `{"tasks": [1]`, `{"tasks": [1]}x`,
-	} {
-		assert.False(t, batchesMatch(t, []byte(raw)), "%.100s", raw)
-	}
-}
-
 // Bodies with up to two random changes match the strict decoder, or are left to it.
 func TestMutatedBodiesMatchTheStrictDecoder(t *testing.T) {
 	for kind, c := range map[string]struct {
@@ -152,7 +117,6 @@ func TestMutatedBodiesMatchTheStrictDecoder(t *testing.T) {
 	}{
 		"requests": {commonRequest, requestsMatch},
 		"reports":  {commonReport, reportsMatch},
-		"batches":  {`{"tasks": [` + commonRequest + `, {}]}`, batchesMatch},
 	} {
 		r := rand.New(rand.NewPCG(9, 9))
 		common := 0
@@ -204,9 +168,4 @@ func FuzzReadPredictRequest(f *testing.F) {
 func FuzzReadObservation(f *testing.F) {
 	f.Add([]byte(commonReport))
 	f.Fuzz(func(t *testing.T, raw []byte) { reportsMatch(t, raw) })
-}
-
-func FuzzSplitBatch(f *testing.F) {
-	f.Add([]byte(`{"tasks": [` + commonRequest + `, {}]}`))
-	f.Fuzz(func(t *testing.T, raw []byte) { batchesMatch(t, raw) })
 }

@@ -55,27 +55,6 @@ func (s *scanner) object(value func(name []byte) bool) bool {
 	return false
 }
 
-// array reads an array; item reads each element.
-func (s *scanner) array(item func() bool) bool {
-	if !s.accept('[') {
-		return false
-	}
-	if s.accept(']') {
-		return true
-	}
-	for {
-		if s.skipSpace(); !item() {
-			return false
-		}
-		if s.accept(']') {
-			return true
-		}
-		if !s.accept(',') {
-			return false
-		}
-	}
-}
-
 func (s *scanner) skipSpace() {
 	for s.pos < len(s.data) && (s.data[s.pos] == ' ' || s.data[s.pos] == '\n' || s.data[s.pos] == '\r' || s.data[s.pos] == '\t') {
 		s.pos++
@@ -201,19 +180,6 @@ func (s *scanner) timePtr(to **time.Time) bool {
 	}
 	*to = new(time.Time)
 	return json.Unmarshal(s.data[from:s.pos], *to) == nil
-}
-
-// skipValue skips a value that is nested at most depth levels.
-func (s *scanner) skipValue(depth int) bool {
-	switch {
-	case s.pos == len(s.data) || depth == 0:
-		return false
-	case s.data[s.pos] == '{':
-		return s.object(func([]byte) bool { return s.skipValue(depth - 1) })
-	case s.data[s.pos] == '[':
-		return s.array(func() bool { return s.skipValue(depth - 1) })
-	}
-	return s.skipScalar()
 }
 
 // skipScalar skips a string, a number, a boolean or null.
