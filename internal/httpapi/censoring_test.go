@@ -98,10 +98,10 @@ func TestSampledAndMeasuredPeakArriveInEitherOrder(t *testing.T) {
 			assert.Equal(t, true, e.post("/observe", report(run, more)).json()["duplicate"])
 		}
 	}
-	refused := e.do(http.MethodPost, "/observe", report("a", `, "memory_sampled_bytes": 5`))
-	assert.Equal(t, http.StatusConflict, refused.status)
-	assert.Equal(t, []string{"memory_sampled_bytes"}, refused.fields())
-	refused = e.do(http.MethodPost, "/observe", report("d", `, "memory_sampled_bytes": -5`))
-	assert.Equal(t, http.StatusUnprocessableEntity, refused.status)
-	assert.Equal(t, []string{"memory_sampled_bytes"}, refused.fields())
+	rejected := e.do(http.MethodPost, "/observe", report("a", `, "memory_sampled_bytes": 5`))
+	assert.Equal(t, http.StatusConflict, rejected.status)
+	assert.Equal(t, []string{"memory_sampled_bytes"}, rejected.fields())
+	rejected = e.do(http.MethodPost, "/observe", report("d", `, "memory_sampled_bytes": -5`))
+	assert.Equal(t, http.StatusUnprocessableEntity, rejected.status)
+	assert.Equal(t, []string{"memory_sampled_bytes"}, rejected.fields())
 }

@@ -66,12 +66,12 @@ func newTestEnv(t *testing.T, cfg httpapi.Config) *testEnv {
 	e := &testEnv{t: t, log: &bytes.Buffer{}, metrics: httpapi.NewMetrics(), closeStore: closeStore}
 	cfg.Metrics, cfg.Log = e.metrics, slog.New(slog.NewTextHandler(e.log, nil))
 	e.handler = httpapi.New(svc, cfg)
-	e.spec, e.router = contract(t)
+	e.spec, e.router = loadOpenAPI(t)
 	return e
 }
 
-// contract loads openapi.yaml and validates it with its examples.
-func contract(t testing.TB) (*openapi3.T, routers.Router) {
+// loadOpenAPI loads openapi.yaml and validates it with its examples.
+func loadOpenAPI(t testing.TB) (*openapi3.T, routers.Router) {
 	t.Helper()
 	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
 	require.NoError(t, err)
@@ -190,6 +190,6 @@ func (e *testEnv) post(target, body string, options ...option) answer {
 }
 
 func TestOpenAPIAndItsExamplesAreValid(t *testing.T) {
-	spec, _ := contract(t)
+	spec, _ := loadOpenAPI(t)
 	assert.Greater(t, spec.Paths.Len(), 15)
 }
