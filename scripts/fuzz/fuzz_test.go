@@ -108,10 +108,10 @@ func TestTheSameSeedDrawsTheSameRequests(t *testing.T) {
 }
 
 func TestTheEndOfTheTimeIsNoFinding(t *testing.T) {
-	assert.True(t, outOfTime([]byte("--- FAIL: FuzzOpen (2.09s)\n    context deadline exceeded\nFAIL\n")))
-	assert.False(t, outOfTime([]byte("--- FAIL: FuzzOpen (1.09s)\n    Failing input written to testdata/fuzz/FuzzOpen/1\nFAIL\n")))
-	assert.False(t, outOfTime([]byte("panic: no\n    context deadline exceeded\n")))
-	assert.False(t, outOfTime([]byte("# build failed\n")))
+	assert.True(t, stoppedAtDeadline([]byte("--- FAIL: FuzzOpen (2.09s)\n    context deadline exceeded\nFAIL\n")))
+	assert.False(t, stoppedAtDeadline([]byte("--- FAIL: FuzzOpen (1.09s)\n    Failing input written to testdata/fuzz/FuzzOpen/1\nFAIL\n")))
+	assert.False(t, stoppedAtDeadline([]byte("panic: no\n    context deadline exceeded\n")))
+	assert.False(t, stoppedAtDeadline([]byte("# build failed\n")))
 }
 
 func TestFindingsBeginWhereTheReportTellsThem(t *testing.T) {

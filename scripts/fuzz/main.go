@@ -51,7 +51,7 @@ type trial struct {
 	run  func(context.Context, *testcluster.Cluster, plan) error
 }
 
-var trials = []trial{{"requests", requests}, {"slow", slow}, {"schema", schema}, {"native", native}}
+var trials = []trial{{"requests", requests}, {"slow", slow}, {"schema", schema}, {"native", fuzzNative}}
 
 // modelled is how many tasks have models.
 const modelled = 4
