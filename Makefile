@@ -14,6 +14,9 @@ WITHPG  := go run ./internal/pglocal/pgtest/withpg
 # The packages whose goroutines share memory. Learning shares none and is slow under the detector.
 CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/... ./internal/store/... ./internal/pglocal/...
 
+# A test of CONCURRENT that only learns, which takes minutes under the detector: test-rest runs its package.
+SERIAL := 'ABetterChallenger$$'
+
 export CGO_ENABLED ?= 0
 
 .PHONY: doctor fuzz soak bench-http backup-drill help run test test-rest build setup gen verify lint lint-python race e2e test-airflow test-clients lint-api chaos chaos-short bench-ml deploy-test peak peak-table check-image sbom vuln cover clean
@@ -28,9 +31,9 @@ run: build ## serve with demo data (ADDR=127.0.0.1:8080 DATA=data, or DATABASE_U
 test: setup ## run all Go tests with a private PostgreSQL
 	$(WITHPG) go test -timeout 30m ./...
 
-test-rest: setup ## run the Go tests of the packages that `make race` leaves out
+test-rest: setup ## run the Go tests of the packages that `make race` leaves out, and of the trainer
 	@rest=$$(go list ./... | grep -vxF "$$(go list $(CONCURRENT))") && \
-	$(WITHPG) go test -timeout 30m $$rest
+	$(WITHPG) go test -timeout 30m $$rest ./internal/trainer
 
 build: ## build bin/loadaware
 	go build -trimpath -ldflags '-s -w -X main.buildVersion=$(VERSION)' -o bin/loadaware ./cmd/loadaware
@@ -61,7 +64,7 @@ lint-python: ## check the Python code with ruff and mypy
 	cd api/python && ../../.cache/dev/bin/ruff check src tests examples && ../../.cache/dev/bin/mypy
 
 race: setup ## run the tests of the concurrent packages under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(WITHPG) go test -timeout 30m -race $(CONCURRENT)
+	CGO_ENABLED=1 $(WITHPG) go test -timeout 30m -race -skip $(SERIAL) $(CONCURRENT)
 
 e2e: setup build ## test the built binary end to end, from serve to retrain
 	bash scripts/e2e.sh
