@@ -59,7 +59,7 @@ func duplicates(ctx context.Context, ledger *testcluster.Ledger, urls []string, 
 		workers.Go(func() {
 			random := rand.New(rand.NewPCG(seed, uint64(100+w)))
 			for i := w; i < n && ctx.Err() == nil; i += atOnce {
-				o := testcluster.Run(random, tasks[random.IntN(len(tasks))], fmt.Sprintf("twice-%07d", i))
+				o := testcluster.DrawRun(random, tasks[random.IntN(len(tasks))], fmt.Sprintf("twice-%07d", i))
 				one := t.operate(ctx, ledger, urls, o, 1+random.IntN(8), random.IntN(10) == 0)
 				mu.Lock()
 				e.add(one)
@@ -110,7 +110,7 @@ func (t *traffic) operate(ctx context.Context, ledger *testcluster.Ledger, urls 
 	if err != nil {
 		panic(err) // numbers and strings only
 	}
-	ledger.Sent(o)
+	ledger.RecordSent(o)
 	answers := make([]string, copies)
 	statuses, repeated := make([]int, copies), make([]int, copies)
 	var at sync.WaitGroup
@@ -135,7 +135,7 @@ func (t *traffic) operate(ctx context.Context, ledger *testcluster.Ledger, urls 
 		}
 	}
 	if e.failed < copies {
-		ledger.Acked(o)
+		ledger.RecordAcked(o)
 	}
 	if e.first != 1 && !e.unheard() && e.word == "" {
 		e.word = fmt.Sprintf("%s: %d of %d answers said that it was new", o.RunID, e.first, copies)

@@ -161,7 +161,7 @@ func (a *asker) ask(ctx context.Context) {
 		var answer struct {
 			Source string `json:"source"`
 		}
-		body := testcluster.Ask(a.random, a.tasks[a.random.IntN(len(a.tasks))], "")
+		body := testcluster.PredictBody(a.random, a.tasks[a.random.IntN(len(a.tasks))], "")
 		begun := time.Now()
 		code, says, err := r.Call(ctx, http.MethodPost, "/predict", body)
 		a.asked++
@@ -188,10 +188,10 @@ func whole(ctx context.Context, cluster *testcluster.Cluster, a *asker) (time.Du
 	defer cancel()
 	for _, r := range cluster.Replicas {
 		for try := 0; ; try++ {
-			o := testcluster.Run(a.random, a.tasks[0], fmt.Sprintf("whole-%d-%d", time.Now().UnixNano(), try))
-			cluster.Ledger.Sent(o)
+			o := testcluster.DrawRun(a.random, a.tasks[0], fmt.Sprintf("whole-%d-%d", time.Now().UnixNano(), try))
+			cluster.Ledger.RecordSent(o)
 			if code, _, _ := r.Call(ctx, http.MethodPost, "/observe", o); code == http.StatusOK {
-				cluster.Ledger.Acked(o)
+				cluster.Ledger.RecordAcked(o)
 				break
 			}
 			if ctx.Err() != nil {

@@ -53,7 +53,7 @@ func (w *workday) sideBySide(ctx context.Context, n int) error {
 	runs, granted := make([]testcluster.Observation, n), make([]int64, n)
 	for i := range runs {
 		w.started++
-		runs[i] = testcluster.Run(w.random, w.task, fmt.Sprintf("day-%05d", w.started))
+		runs[i] = testcluster.DrawRun(w.random, w.task, fmt.Sprintf("day-%05d", w.started))
 		runs[i].Peak = int64(float64(runs[i].Peak) * w.factor)
 		a, err := post(ctx, w.cluster.Replicas[0], "/predict", map[string]any{
 			"dag_id": w.task.DAG, "task_id": w.task.Task, "run_id": runs[i].RunID, "features": runs[i].Features, "requested": runs[i].Requested,

@@ -35,7 +35,7 @@ func newCrowd(cluster *testcluster.Cluster, tasks []testcluster.Task, seed uint6
 	c := &crowd{addr: strings.TrimPrefix(cluster.Replicas[0].URL, "http://"), tasks: tasks, seed: seed, ledger: cluster.Ledger, server: cluster.Replicas[0]}
 	random := rand.New(rand.NewPCG(seed, 9))
 	for i := range 256 {
-		c.asks = append(c.asks, testcluster.Ask(random, tasks[random.IntN(len(tasks))], fmt.Sprintf("ask-%d", i)))
+		c.asks = append(c.asks, testcluster.PredictBody(random, tasks[random.IntN(len(tasks))], fmt.Sprintf("ask-%d", i)))
 	}
 	return c
 }
@@ -173,9 +173,9 @@ func (c *crowd) call(ctx context.Context, conn *wireConn, g *gathering, label st
 		body := c.asks[(number+n)%len(c.asks)]
 		var o testcluster.Observation
 		if tells {
-			o = testcluster.Run(random, c.tasks[random.IntN(len(c.tasks))], fmt.Sprintf("%s-%06d", label, n))
+			o = testcluster.DrawRun(random, c.tasks[random.IntN(len(c.tasks))], fmt.Sprintf("%s-%06d", label, n))
 			body, _ = json.Marshal(o) // numbers and strings only
-			c.ledger.Sent(o)
+			c.ledger.RecordSent(o)
 		}
 		sent := time.Now()
 		a, err := conn.post(path, body, observeWithin)
@@ -190,7 +190,7 @@ func (c *crowd) call(ctx context.Context, conn *wireConn, g *gathering, label st
 				g.buckets[at]++
 			}
 			if tells {
-				c.ledger.Acked(o)
+				c.ledger.RecordAcked(o)
 			}
 		case a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable:
 			mine.refused++

@@ -62,7 +62,7 @@ func rolling(ctx context.Context, s *sheet) error {
 }
 
 func replace(ctx context.Context, r *testcluster.Replica, binary string) error {
-	if err := r.Term(); err != nil {
+	if err := r.Terminate(); err != nil {
 		return err
 	}
 	r.Binary = binary

@@ -127,11 +127,11 @@ func (t *traffic) caller(ctx context.Context, number int) {
 	for n := 0; !t.ended() && ctx.Err() == nil; n++ {
 		task := t.tasks[random.IntN(len(t.tasks))]
 		runID := fmt.Sprintf("%s-%03d-%06d", t.label, number, n)
-		if status := t.call(ctx, to, "/predict", testcluster.Ask(random, task, runID)); status == 0 {
+		if status := t.call(ctx, to, "/predict", testcluster.PredictBody(random, task, runID)); status == 0 {
 			to++
 		}
 		time.Sleep(t.pause)
-		t.report(ctx, &to, testcluster.Run(random, task, runID))
+		t.report(ctx, &to, testcluster.DrawRun(random, task, runID))
 		time.Sleep(t.pause)
 	}
 }
@@ -142,12 +142,12 @@ func (t *traffic) report(ctx context.Context, to *int, o testcluster.Observation
 	if err != nil {
 		panic(err) // numbers and strings only
 	}
-	t.ledger.Sent(o)
+	t.ledger.RecordSent(o)
 	var giveUp time.Time
 	for ctx.Err() == nil {
 		switch status := t.call(ctx, *to, "/observe", body); status {
 		case http.StatusOK:
-			t.ledger.Acked(o)
+			t.ledger.RecordAcked(o)
 			return
 		case 0:
 			*to++
@@ -262,5 +262,5 @@ func (s *sheet) settle(ctx context.Context, what string, seen tally, cluster *te
 func (s *sheet) balance(ctx context.Context, what string, cluster *testcluster.Cluster) {
 	b, err := cluster.Ledger.Check(ctx, cluster.Postgres.DSN())
 	s.tell("%s: ledger: %v", what, b)
-	s.hold(err == nil && b.Good(), "%s: the books do not balance: %v %v", what, b, err)
+	s.hold(err == nil && b.IsBalanced(), "%s: the books do not balance: %v %v", what, b, err)
 }

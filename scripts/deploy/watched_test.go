@@ -223,7 +223,7 @@ func drive(ctx context.Context, t *testing.T, cluster *testcluster.Cluster) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	for n := 0; ctx.Err() == nil; n++ {
 		replica, task := cluster.Replicas[n%2], tasks[n%len(tasks)]
-		run := testcluster.Run(random, task, fmt.Sprintf("watched-%d", n))
+		run := testcluster.DrawRun(random, task, fmt.Sprintf("watched-%d", n))
 		words := map[string]any{"dag_id": task.DAG, "task_id": task.Task, "run_id": run.RunID, "features": run.Features, "requested": run.Requested}
 		_, _, _ = replica.Call(ctx, http.MethodPost, "/predict", words)
 		told := map[string]any{"dag_id": task.DAG, "task_id": task.Task, "run_id": run.RunID, "outcome": "success", "duration_seconds": run.Duration,

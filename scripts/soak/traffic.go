@@ -50,9 +50,9 @@ func (t *traffic) run(ctx context.Context) float64 {
 func (t *traffic) life(ctx context.Context, dice *rand.Rand, id string) {
 	task := t.tasks[dice.IntN(len(t.tasks))]
 	for range 2 {
-		t.call(ctx, "/predict", testcluster.Ask(dice, task, ""))
+		t.call(ctx, "/predict", testcluster.PredictBody(dice, task, ""))
 	}
-	run := testcluster.Run(dice, task, id)
+	run := testcluster.DrawRun(dice, task, id)
 	granted := t.call(ctx, "/predict", ask(run, nil))
 	if limit := granted.Memory.LimitBytes; limit > 0 && limit < run.Peak {
 		failed := map[string]any{"memory_bytes": limit}
