@@ -14,9 +14,6 @@ WITHPG  := go run ./internal/pglocal/pgtest/withpg
 # The packages whose goroutines share memory. Learning shares none and is slow under the detector.
 CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/... ./internal/store/... ./internal/pglocal/...
 
-# A test of CONCURRENT that only learns, which takes minutes under the detector: test-rest runs its package.
-SERIAL := 'ABetterChallenger$$'
-
 export CGO_ENABLED ?= 0
 
 .PHONY: doctor fuzz soak bench-http backup-drill help run test test-rest build setup gen verify lint lint-python race e2e test-airflow test-clients lint-api chaos chaos-short bench-ml deploy-test peak peak-table check-image sbom vuln cover clean
@@ -63,8 +60,8 @@ lint-python: ## check the Python code with ruff and mypy
 	@python3 -m venv .cache/dev && .cache/dev/bin/pip install -q --disable-pip-version-check -r api/python/requirements/dev.txt
 	cd api/python && ../../.cache/dev/bin/ruff check src tests examples && ../../.cache/dev/bin/mypy
 
-race: setup ## run the tests of the concurrent packages under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(WITHPG) go test -timeout 30m -race -skip $(SERIAL) $(CONCURRENT)
+race: setup ## run the tests of the concurrent packages, without long serial learning, under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(WITHPG) go test -timeout 30m -short -race $(CONCURRENT)
 
 e2e: setup build ## test the built binary end to end, from serve to retrain
 	bash scripts/e2e.sh

@@ -52,6 +52,9 @@ func searchOnce(t *testing.T, tr *trainer.Trainer) bool {
 }
 
 func TestASearchCrownsABetterChallenger(t *testing.T) {
+	if testing.Short() {
+		t.Skip("learns for minutes under the race detector, without concurrency")
+	}
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
 	st.tellHeavy(t, "joined", 400)

@@ -208,6 +208,9 @@ func (p *pipeline) rollBacks() (found []store.AuditEntry) {
 }
 
 func TestABadModelIsRolledBackByItself(t *testing.T) {
+	if testing.Short() {
+		t.Skip("learns for minutes under the race detector, without concurrency")
+	}
 	for claim, c := range map[string]struct {
 		side    int  // runs that are asked about before any of them ends
 		lasting bool // what is bad is no learning's to heal
@@ -320,6 +323,9 @@ func TestABadModelThatHealsItselfIsLeftAlone(t *testing.T) {
 
 // All of them are killed for a while, and no earlier version would have done better.
 func TestATaskThatChangesIsNotBlamedOnItsModel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("learns for minutes under the race detector, without concurrency")
+	}
 	for _, side := range []int{1, 24} {
 		t.Run(fmt.Sprint(side, " at a time"), func(t *testing.T) {
 			st := newStore(t)
