@@ -143,7 +143,7 @@ func TestEveryPanelShowsDataOfARunningServer(t *testing.T) {
 	defer func() { stop(); <-ended }()
 
 	// Panels of data that is a day old have no data yet.
-	silent := map[string]bool{"Tries that nobody reported": true}
+	silent := map[string]bool{"Unreported tries": true}
 	missing := map[string]bool{}
 	all := queries(t)
 	require.Eventually(t, func() bool {
