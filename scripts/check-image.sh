@@ -65,7 +65,7 @@ check "the root is read-only" grep -q "read-only file system" "$work/install"
 token=$(inside loadaware token --role admin) || token=""
 check "a token is created" test -n "$token"
 secret=$(echo "$token" | awk '/^token/ { print $2 }')
-ask() { curl -sS --fail --max-time 10 -H "Authorization: Bearer $secret" -H 'Content-Type: application/json' "$@"; }
+request() { curl -sS --fail --max-time 10 -H "Authorization: Bearer $secret" -H 'Content-Type: application/json' "$@"; }
 # start NAME=VALUE… runs the service as the image does and waits until it is ready.
 start() {
 	env DATABASE_URL="$dsn" LOADAWARE_ADDR=0.0.0.0:0 LOADAWARE_ADMIN_ADDR= "$@" \
@@ -84,13 +84,13 @@ stop() {
 
 start LOADAWARE_TOKENS="$(echo "$token" | awk '/^granted/ { print $2 }')"
 check "it serves" grep -q 'serves at http://0.0.0.0:' "$work/log"
-check "it is ready" ask "$url/readyz"
+check "it is ready" request "$url/readyz"
 check "it rejects requests without the token" not curl -sS --fail --max-time 10 "$url/tasks"
 check "it runs as 65532" grep -q '^Uid:[[:space:]]65532[[:space:]]65532' "/proc/$server/status"
 check "it has no capability" grep -q '^CapEff:[[:space:]]0000000000000000' "/proc/$server/status"
-check "it stores a report" ask "$url/observe" -d '{"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success", "memory_max_bytes": 1000000}'
-check "it predicts" ask "$url/predict" -d '{"dag_id": "d", "task_id": "t", "requested": {"memory": "1Gi"}}'
-check "it trains" ask -X POST "$url/tasks/d/t/train"
+check "it stores a report" request "$url/observe" -d '{"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success", "memory_max_bytes": 1000000}'
+check "it predicts" request "$url/predict" -d '{"dag_id": "d", "task_id": "t", "requested": {"memory": "1Gi"}}'
+check "it trains" request -X POST "$url/tasks/d/t/train"
 stop
 
 # As in docker-compose.yml: no tokens, and a volume for the tokens of the first start.
@@ -98,10 +98,10 @@ mount -t tmpfs -o uid=65532,gid=65532,mode=755 tmpfs "$root/var/lib/loadaware"
 start LOADAWARE_TOKENS= LOADAWARE_TOKENS_FILE=/var/lib/loadaware/tokens
 secret=$(awk '/^token:/ { print $2 }' "$work/log")
 check "the first start prints a token" test -n "$secret"
-check "the service accepts the token" ask "$url/tasks"
+check "the service accepts the token" request "$url/tasks"
 check "the service rejects requests without it" not curl -sS --fail --max-time 10 "$url/tasks"
 stop
 start LOADAWARE_TOKENS= LOADAWARE_TOKENS_FILE=/var/lib/loadaware/tokens
 check "the second start prints no token" not grep -q '^token:' "$work/log"
-check "the service still accepts the first token" ask "$url/tasks"
+check "the service still accepts the first token" request "$url/tasks"
 stop

@@ -127,7 +127,7 @@ func targetFigure(targets []targetResult) figure {
 	waste := series{name: "wasted / used", colour: blue}
 	all := series{name: "all runs", colour: red}
 	killedWarm := series{name: "without young tasks", colour: blue}
-	asked := series{name: "target", colour: grey, style: dashed, x: []float64{0.2, 20}, y: []float64{0.2, 20}}
+	target := series{name: "target", colour: grey, style: dashed, x: []float64{0.2, 20}, y: []float64{0.2, 20}}
 	most := 0.0
 	for _, t := range targets {
 		waste.add(100*t.target, t.waste)
@@ -137,7 +137,7 @@ func targetFigure(targets []targetResult) figure {
 	}
 	return figure{
 		{title: "Waste against the risk target", x: x, y: axis{label: "wasted / used", ticks: ticksUpTo(most)}, series: []series{waste}},
-		{title: "First tries killed, %", x: x, y: axis{label: "%", log: true, ticks: x.ticks}, series: []series{asked, all, killedWarm}},
+		{title: "First tries killed, %", x: x, y: axis{label: "%", log: true, ticks: x.ticks}, series: []series{target, all, killedWarm}},
 	}
 }
 
