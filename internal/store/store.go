@@ -161,7 +161,7 @@ type Model struct {
 	Family       string
 	Format       int    // of Blob
 	Blob         []byte // contains its own checksum
-	Share        []byte // its share in what the tasks of its DAG learn together; nil if an earlier release published it
+	Share        []byte // the task's share of its DAG's pool; nil for models of earlier releases
 	Observations int    // number of training rows
 	LastSeq      int64  // the newest training row
 	TrainedAt    time.Time
@@ -196,9 +196,9 @@ type Models interface {
 	ModelVersions(ctx context.Context, task sizing.TaskKey) ([]Model, error)
 	// ActiveVersions returns the active version of every task that has one.
 	ActiveVersions(context.Context) (map[sizing.TaskKey]int, error)
-	// Shares calls each with the Task, the Version and the Share of every active model of a
-	// DAG, and with its Blob if the Share is nil. It ignores task.Task. An error of each ends
-	// it.
+	// Shares calls each with the Task, the Version and the Share of every active model of
+	// a DAG (it ignores task.Task), and with its Blob if the Share is nil. It stops at the
+	// first error of each.
 	Shares(ctx context.Context, task sizing.TaskKey, each func(Model) error) error
 	// Unpublished lists the tasks with observations and without an active model.
 	Unpublished(context.Context) ([]sizing.TaskKey, error)

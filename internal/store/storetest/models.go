@@ -41,7 +41,7 @@ func testModels(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, m, got)
 	})
 
-	t.Run("the shares of a DAG are those of its active models", func(t *testing.T) {
+	t.Run("Shares returns the shares of a DAG's active models", func(t *testing.T) {
 		shared, old := model(t, st, "shared"), model(t, st, "old")
 		model(t, st, "unpublished")
 		publish(t, st, shared, 0)
