@@ -144,7 +144,7 @@ func (m *Metrics) answered(a *sizing.Allocation) {
 	m.answers[answerKind{a.Source, a.Mode}].Inc()
 }
 
-func (m *Metrics) observed(o *sizing.Observation, r *sizing.Recorded) {
+func (m *Metrics) observed(o *sizing.Observation, r *sizing.RecordResult) {
 	result := "recorded"
 	switch {
 	case r.Err != nil:

@@ -49,7 +49,7 @@ var statements = []statement{
 		return err
 	}},
 	{"a training's history", func(ctx context.Context, st *postgres.Store) error {
-		_, err := st.History(ctx, grownTask, store.Keep{})
+		_, err := st.History(ctx, grownTask, store.HistoryLimits{})
 		return err
 	}},
 	{"the receipt of a try", func(ctx context.Context, st *postgres.Store) error {

@@ -119,7 +119,7 @@ func (p *replayer) run(o *sizing.Observation) (step, error) {
 func (l *taskState) learn(o *sizing.Observation, kills int, limit sizing.Bytes, promised *float64) {
 	l.history.LastSeq++
 	l.history.Total++
-	l.history.Schema.Admit(o.Features)
+	l.history.Schema.Extend(o.Features)
 	row := sizing.HistoryRow{
 		Seq: l.history.LastSeq, At: o.StartedAt, RunID: o.Try.RunID, MapIndex: o.Try.MapIndex, Try: kills + 1,
 		Outcome: sizing.Success, MemoryMax: o.MemoryMax, CPUMax: o.CPUMax, Duration: o.Duration,

@@ -1,0 +1,130 @@
+package trainer
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// searches records the order of past searches, in memory only: after a restart every
+// task is due again, and each replica searches by itself. Publication by
+// compare-and-swap keeps that safe.
+type searches struct {
+	mu    sync.Mutex // one search at a time
+	count int
+	last  map[sizing.TaskKey]int // number of the task's last search; 0: none
+}
+
+// runSearches searches every Config.SearchEvery until ctx ends.
+func (t *Trainer) runSearches(ctx context.Context) {
+	if t.cfg.SearchEvery <= 0 {
+		return
+	}
+	tick := time.NewTicker(t.cfg.SearchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if _, err := t.SearchOnce(ctx); err != nil && ctx.Err() == nil {
+			t.log.ErrorContext(ctx, "search failed", "err", err)
+		}
+	}
+}
+
+// SearchOnce searches for better parameters of the heavy task whose last search is the
+// oldest, and returns false if there is no such task. It publishes a setting that beats
+// the champion. The search runs at the lowest priority, beside trainings of the task.
+func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
+	t.searches.mu.Lock()
+	defer t.searches.mu.Unlock()
+	task, ok, err := t.searchNext(ctx)
+	if err != nil || !ok {
+		return false, err
+	}
+	t.searches.count++
+	t.searches.last[task] = t.searches.count // also after a failure, so that other tasks get their turn
+	report, err := t.timed(ctx, true, func() (Report, error) { return t.search(ctx, task) })
+	if sizing.KindOf(err) == sizing.NotFound {
+		return true, nil // deleted meanwhile
+	}
+	if err != nil {
+		return true, fmt.Errorf("search %s: %w", task, err)
+	}
+	t.log.Info("searched", "task", task.String(), "published", report.Published, "version", report.Version, "reason", report.Reason)
+	return true, nil
+}
+
+const searchPage = 500 // profiles per query
+
+// searchNext returns the heavy task with a champion whose last search is the oldest, the
+// first by name among equals. It drops deleted tasks from the record.
+func (t *Trainer) searchNext(ctx context.Context) (next sizing.TaskKey, ok bool, err error) {
+	last, oldest := map[sizing.TaskKey]int{}, math.MaxInt
+	var after sizing.TaskKey
+	for {
+		profiles, err := t.store.Tasks(ctx, "", after, searchPage)
+		if err != nil {
+			return next, false, fmt.Errorf("list tasks: %w", err)
+		}
+		for i := range profiles {
+			p := &profiles[i]
+			if p.Champion == nil || sizing.GroupOf(p.Memory) != sizing.Heavy {
+				continue
+			}
+			last[p.Task] = t.searches.last[p.Task]
+			if last[p.Task] < oldest {
+				next, oldest = p.Task, last[p.Task]
+			}
+		}
+		if len(profiles) < searchPage {
+			t.searches.last = last
+			return next, oldest < math.MaxInt, nil
+		}
+		after = profiles[len(profiles)-1].Task
+	}
+}
+
+// search searches one task, and publishes a setting that passed on top of the version
+// that is active by then.
+func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, error) {
+	active, err := t.active(ctx, task)
+	if err != nil {
+		return Report{}, err
+	}
+	champion := t.open(ctx, &active)
+	if champion == nil {
+		return Report{Version: active.Version, Reason: "there is no champion to beat"}, nil
+	}
+	history, err := t.store.History(ctx, task, t.cfg.Keep)
+	if err != nil {
+		return Report{}, err
+	}
+	var found fitting.SearchResult
+	runAtLowestPriority(func() { found, err = fitting.Search(ctx, &history, champion) })
+	if err != nil || !found.Evaluation.Passed {
+		return Report{Version: active.Version, Reason: found.Evaluation.Reason}, err
+	}
+	return t.trainExclusively(ctx, task, found.Fit)
+}
+
+// runAtLowestPriority runs f at the lowest priority and waits for it. The thread stays
+// locked and ends with f, because a thread cannot raise its priority again.
+func runAtLowestPriority(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		lowerThreadPriority()
+		f()
+	}()
+	<-done
+}

@@ -1,0 +1,135 @@
+package trainer_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/trainer"
+)
+
+// reportHeavy stores n runs with peaks up to some dozens of GiB that six switches determine
+// jointly: the default trees need more rows to find that.
+func (s *hookedStore) reportHeavy(t *testing.T, name string, n int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, 77))
+	obs := make([]sizing.Observation, n)
+	for i := range obs {
+		f, setting := sizing.Features{"id": sizing.NumberValue(rng.Float64())}, uint64(0)
+		for _, switched := range []string{"a", "b", "c", "d", "e", "f"} {
+			on := rng.IntN(2)
+			setting = 2*setting + uint64(on)
+			f[switched] = sizing.NumberValue(float64(on))
+		}
+		level := rand.New(rand.NewPCG(setting, 5)).NormFloat64()
+		peak := float64(4*sizing.GiB) * math.Exp(1.2*level+0.03*rng.NormFloat64())
+		obs[i] = sizing.Observation{
+			Try:     sizing.TryKey{TaskKey: task(name), RunID: fmt.Sprint(i), MapIndex: sizing.NoMap, Number: 1},
+			Outcome: sizing.Success, MemoryMax: sizing.Bytes(peak), Duration: time.Minute, Features: f,
+			EndedAt: time.Date(2026, 1, 1, i, 0, 0, 0, time.UTC),
+		}
+	}
+	recorded, err := s.Record(t.Context(), obs)
+	require.NoError(t, err)
+	for i := range recorded {
+		require.NoError(t, recorded[i].Err)
+	}
+}
+
+func searchOnce(t *testing.T, tr *trainer.Trainer) bool {
+	t.Helper()
+	found, err := tr.SearchOnce(t.Context())
+	require.NoError(t, err)
+	return found
+}
+
+func TestSearchPublishesBetterParameters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("learns for minutes under the race detector, without concurrency")
+	}
+	st := newStore(t)
+	tr := newTrainer(st, trainer.Config{})
+	st.reportHeavy(t, "joined", 400)
+	assert.False(t, searchOnce(t, tr), "there is no champion to beat yet")
+	require.True(t, runOnce(t, tr))
+	require.True(t, searchOnce(t, tr))
+	model, err := st.ActiveModel(t.Context(), task("joined"))
+	require.NoError(t, err)
+	assert.Equal(t, []int{2, 400}, []int{model.Version, model.Observations})
+	assert.Contains(t, string(model.Evaluation), "a search found better trees")
+	opened, err := fitting.Open(model.Blob)
+	require.NoError(t, err)
+	assert.NotEqual(t, fitting.Trees{}, opened.Trees)
+
+	_, err = tr.TrainNow(t.Context(), task("joined"))
+	require.NoError(t, err)
+	model, err = st.ActiveModel(t.Context(), task("joined"))
+	require.NoError(t, err)
+	again, err := fitting.Open(model.Blob)
+	require.NoError(t, err)
+	assert.Equal(t, opened.Trees, again.Trees, "a training keeps the parameters that a search found")
+}
+
+func TestHeavyTasksAreSearchedInTurn(t *testing.T) {
+	st := newStore(t)
+	tr := newTrainer(st, trainer.Config{})
+	st.report(t, "light", 0, 10)
+	st.reportHeavy(t, "one", 40)
+	st.reportHeavy(t, "two", 40)
+	for runOnce(t, tr) {
+	}
+	var order []string
+	st.before = func(key sizing.TaskKey) { order = append(order, key.Task) }
+	for range 3 {
+		require.True(t, searchOnce(t, tr))
+	}
+	assert.Equal(t, []string{"one", "two", "one"}, order)
+	require.NoError(t, st.DeleteTask(t.Context(), task("one")))
+	require.True(t, searchOnce(t, tr))
+	assert.Equal(t, "two", order[3])
+	assert.Equal(t, 1, st.active(t, "two"), "too few runs to search on leave the champion")
+}
+
+func TestSearchEndsWithItsContext(t *testing.T) {
+	st := newStore(t)
+	tr := newTrainer(st, trainer.Config{})
+	st.reportHeavy(t, "joined", 250)
+	require.True(t, runOnce(t, tr))
+	ctx, stop := context.WithCancel(t.Context())
+	st.before = func(sizing.TaskKey) { stop() }
+	_, err := tr.SearchOnce(ctx)
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, 1, st.active(t, "joined"))
+}
+
+func TestRunSearchesRepeatedly(t *testing.T) {
+	st := newStore(t)
+	tr := newTrainer(st, trainer.Config{SearchEvery: time.Millisecond})
+	st.reportHeavy(t, "joined", 40)
+	require.True(t, runOnce(t, tr))
+	searched := make(chan sizing.TaskKey, 1000)
+	st.before = func(key sizing.TaskKey) {
+		select {
+		case searched <- key:
+		default:
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		tr.Run(ctx)
+		close(ended)
+	}()
+	assert.Equal(t, task("joined"), <-searched)
+	assert.Equal(t, task("joined"), <-searched)
+	stop()
+	<-ended
+}
