@@ -19,8 +19,8 @@ func findDatabase(ctx context.Context, cfg *config, holder string, log *slog.Log
 	if cfg.DatabaseURL != "" {
 		return cfg.DatabaseURL, func() {}, nil
 	}
-	private, err := pglocal.Start(ctx, pglocal.Config{DataDir: cfg.Data, Log: log, Holder: holder})
-	if held := (*pglocal.HeldError)(nil); errors.As(err, &held) {
+	private, err := pglocal.Start(ctx, pglocal.Config{DataDir: cfg.Data, Log: log, Addr: holder})
+	if held := (*pglocal.InUseError)(nil); errors.As(err, &held) {
 		return "", nil, held // says all there is to say
 	}
 	if err != nil {

@@ -106,7 +106,7 @@ func (d *diagnosis) find(ctx context.Context, cmd *command, con console) (dsn st
 		return "", none
 	}
 	dsn, stop, err := findDatabase(ctx, &cmd.config, "", cmd.logger(con))
-	var held *pglocal.HeldError
+	var held *pglocal.InUseError
 	if errors.As(err, &held) {
 		looked, do := "", "; or give the address of that server by --url to have the server looked at"
 		if cmd.URL == "" && held.Addr != "" {

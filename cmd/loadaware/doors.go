@@ -119,7 +119,7 @@ func openAdmin(cfg *config, log *slog.Logger) (net.Listener, error) {
 func addressInUse(ctx context.Context, cfg *config, log *slog.Logger) error {
 	if cfg.DatabaseURL == "" && exists(cfg.Data) {
 		_, stop, err := findDatabase(ctx, cfg, "", log)
-		var held *pglocal.HeldError
+		var held *pglocal.InUseError
 		if errors.As(err, &held) {
 			return held
 		}

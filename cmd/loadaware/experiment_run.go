@@ -192,7 +192,7 @@ func (e *experimenting) data(ctx context.Context, con console) (*experiment.Data
 }
 
 // wholeHistory has no row thinned out.
-var wholeHistory = store.Keep{Total: math.MaxInt32}
+var wholeHistory = store.HistoryLimits{Total: math.MaxInt32}
 
 // stored is the history of the database.
 func (e *experimenting) stored(ctx context.Context, con console) (*experiment.Data, error) {
@@ -227,7 +227,7 @@ func (e *experimenting) stored(ctx context.Context, con console) (*experiment.Da
 func (e *experimenting) openHistory(ctx context.Context, con console) (*postgres.Store, func(), error) {
 	log := e.logger(con)
 	st, stop, err := openStore(ctx, &e.config, "", log)
-	if held := (*pglocal.HeldError)(nil); errors.As(err, &held) && held.DSN() != "" {
+	if held := (*pglocal.InUseError)(nil); errors.As(err, &held) && held.DSN() != "" {
 		if st, err = postgres.Open(ctx, held.DSN(), postgres.Config{Log: log}); err != nil {
 			return nil, nil, fmt.Errorf("read the history of %s beside its server: %w", e.Data, err)
 		}

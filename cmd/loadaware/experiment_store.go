@@ -57,7 +57,7 @@ func openExperiments(ctx context.Context, con console, cmd *command, saving bool
 			server.url, cmd.Data)
 	}
 	st, stop, err := openStore(ctx, &cmd.config, "", cmd.logger(con))
-	if held := (*pglocal.HeldError)(nil); errors.As(err, &held) && held.Addr != "" {
+	if held := (*pglocal.InUseError)(nil); errors.As(err, &held) && held.Addr != "" {
 		return servedExperiments{newServerRecorder("http://"+held.Addr, cmd.Token)}, nothing, nil
 	}
 	if err != nil {

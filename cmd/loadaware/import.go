@@ -227,7 +227,7 @@ func (i *importing) send(ctx context.Context, batch []trace.Row) error {
 }
 
 // count takes in what became of one observation, which stood at a place.
-func (i *importing) count(o *sizing.Observation, r *sizing.Recorded, place string) {
+func (i *importing) count(o *sizing.Observation, r *sizing.RecordResult, place string) {
 	i.tasks[o.Try.TaskKey] = true
 	if r.Err == nil {
 		i.warn(o, r, place)

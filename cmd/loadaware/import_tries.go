@@ -73,7 +73,7 @@ func (t *triesImport) flush(ctx context.Context) error {
 const mostYields = 8 + sizing.MaxFeatures
 
 // record sends the pending tries, and once more without what was told otherwise before.
-func (t *triesImport) record(ctx context.Context) ([]sizing.Recorded, error) {
+func (t *triesImport) record(ctx context.Context) ([]sizing.RecordResult, error) {
 	recorded, err := t.into.Record(ctx, t.pending)
 	yielded := map[int]bool{}
 	for range mostYields {
@@ -91,7 +91,7 @@ func (t *triesImport) record(ctx context.Context) ([]sizing.Recorded, error) {
 		if len(again) == 0 {
 			break
 		}
-		var answers []sizing.Recorded
+		var answers []sizing.RecordResult
 		answers, err = t.into.Record(ctx, less)
 		for k := range answers {
 			recorded[again[k]] = answers[k]

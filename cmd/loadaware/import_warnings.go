@@ -54,7 +54,7 @@ func (w *importWarnings) print(to io.Writer, name string) {
 
 // warn takes in what looks wrong about one observation. A server says so itself; it
 // knows the task.
-func (i *importing) warn(o *sizing.Observation, r *sizing.Recorded, place string) {
+func (i *importing) warn(o *sizing.Observation, r *sizing.RecordResult, place string) {
 	if i.warnings.kinds == nil {
 		i.warnings.kinds = featureKinds{}
 	}

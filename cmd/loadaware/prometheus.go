@@ -22,7 +22,7 @@ func (c *config) prometheusClient(perSecond float64) (*prometheus.Client, error)
 
 // reconciler looks after tries of which not all was told. Whoever knows more of them is
 // one of its witnesses; without one they only expire.
-func (c *config) reconciler(st store.Inquiries, svc *service.Service, metrics *httpapi.Metrics, log *slog.Logger) (*reconcile.Worker, error) {
+func (c *config) reconciler(st store.Reconciliation, svc *service.Service, metrics *httpapi.Metrics, log *slog.Logger) (*reconcile.Worker, error) {
 	cfg := reconcile.Config{Delay: c.PrometheusDelay, Within: c.PrometheusWithin, Every: c.PrometheusEvery}
 	results := make([]string, len(reconcile.Results))
 	for i, r := range reconcile.Results {
@@ -35,7 +35,7 @@ func (c *config) reconciler(st store.Inquiries, svc *service.Service, metrics *h
 		if err != nil {
 			return nil, usageErrorf("LOADAWARE_PROMETHEUS_URL: %v", err)
 		}
-		cfg.Witnesses = append(cfg.Witnesses, client.Witness)
+		cfg.Sources = append(cfg.Sources, client.Witness)
 	}
 	return reconcile.New(st, svc.Observe, cfg, log), nil
 }

@@ -23,7 +23,7 @@ import (
 // recorder is where an import goes: a server, or a store opened here. It answers
 // for each observation once all is committed.
 type recorder interface {
-	Record(context.Context, []sizing.Observation) ([]sizing.Recorded, error)
+	Record(context.Context, []sizing.Observation) ([]sizing.RecordResult, error)
 }
 
 // findRecorder decides where an import goes, as importUsage says, and tells.
@@ -39,7 +39,7 @@ func (cmd *command) findRecorder(ctx context.Context, con console) (recorder, fu
 			server.url, cmd.Data)
 	}
 	st, stop, err := openStore(ctx, &cmd.config, "", cmd.logger(con))
-	if held := (*pglocal.HeldError)(nil); errors.As(err, &held) && held.Addr != "" {
+	if held := (*pglocal.InUseError)(nil); errors.As(err, &held) && held.Addr != "" {
 		server.url = "http://" + held.Addr
 		return server, func() {}, nil
 	}
@@ -84,7 +84,7 @@ func (s *serverRecorder) answers(ctx context.Context) bool {
 }
 
 // Record sends the observations by POST /observe/batch.
-func (s *serverRecorder) Record(ctx context.Context, observations []sizing.Observation) ([]sizing.Recorded, error) {
+func (s *serverRecorder) Record(ctx context.Context, observations []sizing.Observation) ([]sizing.RecordResult, error) {
 	request := api.ObserveBatchRequest{Observations: make([]json.RawMessage, len(observations))}
 	for i := range observations {
 		text, err := trace.JSON(&observations[i])
@@ -105,9 +105,9 @@ func (s *serverRecorder) Record(ctx context.Context, observations []sizing.Obser
 	if err := json.Unmarshal(answer, &batch); err != nil || len(batch.Results) != len(observations) {
 		return nil, fmt.Errorf("%s answered in other words than those of POST /observe/batch: is it a loadaware server of this version? %w", s.url, err)
 	}
-	recorded := make([]sizing.Recorded, len(batch.Results))
+	recorded := make([]sizing.RecordResult, len(batch.Results))
 	for i, r := range batch.Results {
-		recorded[i] = sizing.Recorded{Duplicate: r.Duplicate, Amended: r.Amended}
+		recorded[i] = sizing.RecordResult{Duplicate: r.Duplicate, Amended: r.Amended}
 		place := fmt.Sprintf("observations[%d].", i)
 		for _, w := range r.Warnings {
 			recorded[i].Warnings = append(recorded[i].Warnings, sizing.FieldError{Field: strings.TrimPrefix(w.Field, place), Detail: w.Detail})

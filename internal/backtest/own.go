@@ -120,7 +120,7 @@ func (l *learner) ended(o *Outcome) {
 func (l *learner) row(o *Outcome) sizing.HistoryRow {
 	promised := l.promised[o.Try]
 	delete(l.promised, o.Try)
-	l.history.Schema.Admit(o.Features)
+	l.history.Schema.Extend(o.Features)
 	outcome := sizing.Success
 	if o.Killed {
 		outcome = sizing.OOMKilled

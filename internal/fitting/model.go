@@ -297,7 +297,7 @@ func seedOf(rows int) uint64 { return uint64(rows) }
 
 // admit extends the schema by what a young task sends, and the early rows with it.
 func (m *Model) admit(f sizing.Features) {
-	if m.Schema.Admit(f) {
+	if m.Schema.Extend(f) {
 		m.Schema = m.Schema.Shape()
 		for i := range m.Early {
 			m.Early[i].Cells = padded(m.Early[i].Cells, len(m.Schema.Fields))

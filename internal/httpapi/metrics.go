@@ -200,7 +200,7 @@ func (m *Metrics) countAnswer(a *sizing.Allocation) {
 
 func (m *Metrics) countLift(l *sizing.Lift) { m.lifts[l.Verdict].Inc() }
 
-func (m *Metrics) countObservation(o *sizing.Observation, r *sizing.Recorded) {
+func (m *Metrics) countObservation(o *sizing.Observation, r *sizing.RecordResult) {
 	result := "recorded"
 	switch {
 	case r.Err != nil:

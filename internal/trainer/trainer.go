@@ -26,10 +26,10 @@ import (
 
 // Config configures a Trainer. Its zero value is usable.
 type Config struct {
-	Every time.Duration // interval between polls for due tasks; 500 ms if zero
-	Lease time.Duration // duration of a task's lease; 30 s if zero; renewed three times within it
-	Retry time.Duration // delay after a failure; 1 min if zero
-	Keep  store.Keep    // rows that a training reads; store.DefaultKeep if zero
+	Every time.Duration       // interval between polls for due tasks; 500 ms if zero
+	Lease time.Duration       // duration of a task's lease; 30 s if zero; renewed three times within it
+	Retry time.Duration       // delay after a failure; 1 min if zero
+	Keep  store.HistoryLimits // rows that a training reads; store.DefaultHistoryLimits if zero
 
 	SearchEvery time.Duration // interval between parameter searches; no searches if zero
 

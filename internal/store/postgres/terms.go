@@ -37,7 +37,7 @@ const termsSQL = `
 func (s *Store) Terms(ctx context.Context, try sizing.TryKey) (store.Terms, error) {
 	rows, err := s.pool.Query(ctx, termsSQL, try.Namespace, try.DAG, try.Task, try.RunID, try.MapIndex, try.Number)
 	if err != nil {
-		return store.Terms{}, explain("read what a run was asked with", err)
+		return store.Terms{}, wrapError("read what a run was asked with", err)
 	}
 	var terms, next store.Terms
 	_, err = pgx.ForEachRow(rows, []any{nil, nil, &next.Requested.Memory, &next.Requested.CPU, &next.MaxMemory, &next.Features}, func() error {
@@ -50,5 +50,5 @@ func (s *Store) Terms(ctx context.Context, try sizing.TryKey) (store.Terms, erro
 		next = store.Terms{}
 		return nil
 	})
-	return terms, explain("read what a run was asked with", err)
+	return terms, wrapError("read what a run was asked with", err)
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// examineOpenTries asks for what a restarted replica must know of the tries before.
-func examineOpenTries(t *testing.T, open func(*testing.T) store.Store) {
+// testGrantedTries tests the queries by which a restarted replica restores open tries.
+func testGrantedTries(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 
-	t.Run("granted tries come with their ends", func(t *testing.T) {
+	t.Run("granted tries have their outcomes", func(t *testing.T) {
 		key := task("granted")
 		second := firstTry(key, "killed")
 		second.Number = 2
@@ -32,40 +32,40 @@ func examineOpenTries(t *testing.T, open func(*testing.T) store.Store) {
 			receipt("6", firstTry(task("another"), "open"), 0.1, noon),
 		}))
 		record(t, st, kill(firstTry(key, "killed"), sizing.GiB), success(firstTry(task("another"), "open"), 1, 1))
-		got, err := st.Granted(t.Context(), key, noon.Add(-time.Minute), 100)
+		got, err := st.GrantedTries(t.Context(), key, noon.Add(-time.Minute), 100)
 		require.NoError(t, err)
 		tenth, fifth := 0.1, 0.2
 		limit, n := 2*sizing.GiB, sizing.Features{"n": sizing.NumberValue(1)}
-		require.Equal(t, []store.Granted{
+		require.Equal(t, []store.GrantedTry{
 			{RunID: "open", MapIndex: sizing.NoMap, Try: 1, Promised: &tenth, Limit: limit, At: noon, Features: n},
 			{RunID: "killed", MapIndex: sizing.NoMap, Try: 1, Limit: limit, At: noon.Add(time.Second), Outcome: sizing.OOMKilled},
 			{RunID: "killed", MapIndex: sizing.NoMap, Try: 2, Promised: &fifth, Limit: limit, Lifted: true, At: noon.Add(2 * time.Second), Features: n},
 			{RunID: "killed", MapIndex: sizing.NoMap, Try: 2, Limit: limit, At: noon.Add(3 * time.Second), Features: n},
 		}, got)
-		newest, err := st.Granted(t.Context(), key, noon.Add(-time.Minute), 1)
+		newest, err := st.GrantedTries(t.Context(), key, noon.Add(-time.Minute), 1)
 		require.NoError(t, err)
-		require.Equal(t, got[3:], newest, "of too many the newest")
-		none, err := st.Granted(t.Context(), task("nobody"), noon, 1)
+		require.Equal(t, got[3:], newest, "the limit keeps the newest")
+		none, err := st.GrantedTries(t.Context(), task("unknown"), noon, 1)
 		require.NoError(t, err)
 		require.Empty(t, none)
 	})
 
-	t.Run("refusals are those of a time, newest last", func(t *testing.T) {
-		key := task("refused")
-		refused := func(run string, b sizing.Bytes, at time.Time) sizing.Observation {
+	t.Run("scheduling failures since a time, oldest first", func(t *testing.T) {
+		key := task("unschedulable")
+		failure := func(run string, b sizing.Bytes, at time.Time) sizing.Observation {
 			return sizing.Observation{Try: firstTry(key, run), Outcome: sizing.Unschedulable, Allocated: sizing.Resources{Memory: b}, EndedAt: at}
 		}
-		record(t, st, refused("late", 3, noon), refused("early", 2, noon.Add(-time.Minute)), refused("old", 1, noon.Add(-time.Hour)),
-			refused("of unknown size", 0, noon), kill(firstTry(key, "killed"), 4))
-		got, err := st.Refusals(t.Context(), key, noon.Add(-time.Minute), 9)
+		record(t, st, failure("late", 3, noon), failure("early", 2, noon.Add(-time.Minute)), failure("old", 1, noon.Add(-time.Hour)),
+			failure("of unknown size", 0, noon), kill(firstTry(key, "killed"), 4))
+		got, err := st.SchedulingFailures(t.Context(), key, noon.Add(-time.Minute), 9)
 		require.NoError(t, err)
-		require.Equal(t, []store.Refusal{{Memory: 2, At: noon.Add(-time.Minute)}, {Memory: 3, At: noon}}, got)
-		newest, err := st.Refusals(t.Context(), key, noon.Add(-time.Minute), 1)
+		require.Equal(t, []store.SchedulingFailure{{Memory: 2, At: noon.Add(-time.Minute)}, {Memory: 3, At: noon}}, got)
+		newest, err := st.SchedulingFailures(t.Context(), key, noon.Add(-time.Minute), 1)
 		require.NoError(t, err)
 		require.Equal(t, got[1:], newest)
 	})
 
-	t.Run("tasks without a model are listed once something was reported of them", func(t *testing.T) {
+	t.Run("tasks with reports and without a model are unpublished", func(t *testing.T) {
 		key, published := task("unpublished"), task("published")
 		recordNew(t, st, success(firstTry(key, "r"), 1, 1), success(firstTry(published, "r"), 1, 1))
 		require.NoError(t, st.SetPolicy(t.Context(), task("only a policy"), sizing.Policy{Floor: 1}))

@@ -16,7 +16,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestIdentifiersThatWouldMergeTasksAreRefused(t *testing.T) {
+func TestTryKeyValidateRejectsInvalidIDs(t *testing.T) {
 	good := sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: "predict_demand"}, RunID: "scheduled__2020-01-03T00:00:00+00:00", MapIndex: -1, Number: 1}
 	assert.Empty(t, good.Validate(true))
 	for field, spoil := range map[string]func(*sizing.TryKey){
@@ -35,26 +35,26 @@ func TestIdentifiersThatWouldMergeTasksAreRefused(t *testing.T) {
 	}
 	adHoc := good
 	adHoc.RunID = ""
-	assert.Empty(t, adHoc.Validate(false), "a look-up without a run is no try")
+	assert.Empty(t, adHoc.Validate(false), "an ad-hoc prediction has no run")
 	assert.NotEmpty(t, sizing.CheckID("tab\there"))
 	assert.NotEmpty(t, sizing.CheckID("bad\xff"))
 	assert.Empty(t, sizing.CheckID(strings.Repeat("é", 250)), "characters count, not bytes")
 }
 
-func TestSchemaFixesKindsAndOnlyGrows(t *testing.T) {
+func TestSchemaOnlyGrows(t *testing.T) {
 	var s sizing.Schema
 	first := sizing.Features{"size": sizing.NumberValue(7), "region": sizing.TextValue("emea"), "day": sizing.TextValue("2020-01-03")}
-	require.True(t, s.Admit(first))
-	assert.False(t, s.Admit(first), "nothing new")
+	require.True(t, s.Extend(first))
+	assert.False(t, s.Extend(first), "the schema already has these features")
 	assert.Equal(t, 1, s.Version)
 
 	row := s.Row(sizing.Features{"size": sizing.TextValue("big"), "region": sizing.TextValue("apac"), "day": sizing.TextValue("1970-01-02")}, nil)
 	require.Len(t, row, 3) // day, region, size
 	assert.Equal(t, 1.0, row[0], "days since 1970")
 	assert.Equal(t, float64(sizing.Unseen), row[1])
-	assert.True(t, math.IsNaN(row[2]), "a value of another kind is not of this field")
+	assert.True(t, math.IsNaN(row[2]), "a value of another kind is missing")
 
-	require.True(t, s.Admit(sizing.Features{"region": sizing.TextValue("apac"), "extra": sizing.BoolValue(true)}))
+	require.True(t, s.Extend(sizing.Features{"region": sizing.TextValue("apac"), "extra": sizing.BoolValue(true)}))
 	old := s.Features(row[:3])
 	assert.Equal(t, sizing.Date, old["day"].Kind)
 	assert.NotContains(t, old, "extra", "an older row is shorter")
@@ -62,62 +62,62 @@ func TestSchemaFixesKindsAndOnlyGrows(t *testing.T) {
 	assert.Equal(t, first["region"], s.Features(again)["region"])
 }
 
-func TestEachKindOfAFeatureHasAFieldOfItsOwn(t *testing.T) {
+func TestSchemaHasOneFieldPerKindOfAName(t *testing.T) {
 	var s sizing.Schema
 	sent := []sizing.Value{
 		sizing.TextValue("n/a"), sizing.NumberValue(7), sizing.TextValue("2020-01-03"), sizing.BoolValue(true), sizing.NumberValue(0),
 	}
 	for i, v := range sent {
-		assert.Equal(t, i < 3, s.Admit(sizing.Features{"x": v}), "a bool is a number, too")
+		assert.Equal(t, i < 3, s.Extend(sizing.Features{"x": v}), "a number field stores a bool")
 	}
 	require.Len(t, s.Fields, 3)
-	assert.Equal(t, []int{-1, 0, 1}, s.Twins())
+	assert.Equal(t, []int{-1, 0, 1}, s.PreviousSameName())
 	for _, v := range sent[:3] {
 		assert.Equal(t, v, s.Features(s.Row(sizing.Features{"x": v}, nil))["x"])
 	}
 	assert.Equal(t, sizing.NumberValue(1), s.Features(s.Row(sizing.Features{"x": sent[3]}, nil))["x"])
-	assert.Equal(t, sent[2].Num, s.Fields[2].ReadStored(sizing.Value{Kind: sizing.Category, Text: "2020-01-03"}).Num, "it was stored as a text")
+	assert.Equal(t, sent[2].Num, s.Fields[2].ReadStored(sizing.Value{Kind: sizing.Category, Text: "2020-01-03"}).Num, "stored as text")
 	assert.Equal(t, "2020-01-03", s.Fields[0].ReadStored(sizing.Value{Kind: sizing.Date, Num: sent[2].Num}).Text)
 
 	s = sizing.Schema{}
-	s.Admit(sizing.Features{"x": sizing.BoolValue(true)})
-	s.Admit(sizing.Features{"x": sizing.NumberValue(0), "y": sizing.NumberValue(0)})
-	assert.Nil(t, s.Twins(), "0 and 1 are bools, too")
-	s.Admit(sizing.Features{"x": sizing.NumberValue(2)})
-	assert.Equal(t, []int{-1, -1, 0}, s.Twins())
+	s.Extend(sizing.Features{"x": sizing.BoolValue(true)})
+	s.Extend(sizing.Features{"x": sizing.NumberValue(0), "y": sizing.NumberValue(0)})
+	assert.Nil(t, s.PreviousSameName(), "a bool field stores 0 and 1")
+	s.Extend(sizing.Features{"x": sizing.NumberValue(2)})
+	assert.Equal(t, []int{-1, -1, 0}, s.PreviousSameName())
 	assert.Equal(t, sizing.NumberValue(1), s.Fields[2].ReadStored(s.Fields[0].Value(1)))
 }
 
-func TestASchemaWarnsOfWhatItCannotStore(t *testing.T) {
+func TestSchemaWarnsAtItsLimits(t *testing.T) {
 	var s sizing.Schema
 	full := sizing.Features{}
 	for i := range sizing.MaxFields - 1 {
 		full[fmt.Sprint("name ", i)] = sizing.NumberValue(1)
 	}
-	s.Admit(full)
+	s.Extend(full)
 	assert.Empty(t, s.Warnings(sizing.Features{"one more": sizing.NumberValue(1)}))
 	for i := range sizing.MaxCategories {
-		s.Admit(sizing.Features{"id": sizing.TextValue(fmt.Sprint(i))})
+		s.Extend(sizing.Features{"id": sizing.TextValue(fmt.Sprint(i))})
 	}
 	assert.Len(t, s.Fields, sizing.MaxFields)
 	f := sizing.Features{"id": sizing.TextValue("another"), "one more": sizing.NumberValue(1), "name 0": sizing.NumberValue(2), "gone": {}}
-	assert.False(t, s.Admit(f))
+	assert.False(t, s.Extend(f))
 	assert.Equal(t, []sizing.FieldError{
-		{Field: "features.id", Detail: `"another" is stored as another value: 5000 values of this feature are known, and no more are taken; send categories, not ids`},
-		{Field: "features.one more", Detail: "is not stored: the task has sent 1000 feature names, and no more are taken; send the same names with every run"},
+		{Field: "features.id", Detail: `"another" is stored as an unknown category: this feature has reached the limit of 5000 values; send categories, not ids`},
+		{Field: "features.one more", Detail: "is not stored: the task has reached the limit of 1000 feature names; send the same names with every run"},
 	}, s.Warnings(f))
 }
 
-func TestPeaksAreCensoredByTheirOutcome(t *testing.T) {
+func TestPeakCensoringFollowsOutcome(t *testing.T) {
 	for claim, c := range map[string]struct {
 		o         sizing.Observation
 		peak      sizing.Bytes
 		censoring sizing.Censoring
 	}{
-		"a measured success is exact":         {sizing.Observation{Outcome: sizing.Success, MemoryMax: 5, Allocated: sizing.Resources{Memory: 9}}, 5, sizing.Exact},
-		"a success without a peak is at most": {sizing.Observation{Outcome: sizing.Success, Allocated: sizing.Resources{Memory: 9}}, 9, sizing.AtMost},
-		"an OOM is at least its allocation":   {sizing.Observation{Outcome: sizing.OOMKilled, MemoryMax: 8, Allocated: sizing.Resources{Memory: 9}}, 9, sizing.AtLeast},
-		"a failure tells nothing":             {sizing.Observation{Outcome: sizing.Failed, MemoryMax: 5}, 0, sizing.NoPeak},
+		"a measured success is exact":                        {sizing.Observation{Outcome: sizing.Success, MemoryMax: 5, Allocated: sizing.Resources{Memory: 9}}, 5, sizing.Exact},
+		"a success without a peak is at most its allocation": {sizing.Observation{Outcome: sizing.Success, Allocated: sizing.Resources{Memory: 9}}, 9, sizing.AtMost},
+		"an OOM is at least its allocation":                  {sizing.Observation{Outcome: sizing.OOMKilled, MemoryMax: 8, Allocated: sizing.Resources{Memory: 9}}, 9, sizing.AtLeast},
+		"a failure reveals nothing":                          {sizing.Observation{Outcome: sizing.Failed, MemoryMax: 5}, 0, sizing.NoPeak},
 	} {
 		peak, censoring := c.o.Peak()
 		assert.Equal(t, c.peak, peak, claim)
@@ -125,7 +125,7 @@ func TestPeaksAreCensoredByTheirOutcome(t *testing.T) {
 	}
 }
 
-func TestObservationsThatCannotBeRightNameTheirField(t *testing.T) {
+func TestObservationValidateNamesTheField(t *testing.T) {
 	try := sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "n", DAG: "d", Task: "t"}, RunID: "r", MapIndex: -1, Number: 1}
 	start := time.Date(2020, 1, 3, 0, 0, 0, 0, time.UTC)
 	for field, o := range map[string]sizing.Observation{
@@ -143,7 +143,7 @@ func TestObservationsThatCannotBeRightNameTheirField(t *testing.T) {
 	}
 }
 
-func TestBinsAreWorthTheirUpperEdge(t *testing.T) {
+func TestBinsIndexIncludesUpperEdge(t *testing.T) {
 	bins := sizing.Bins{512, 2048, 8192}
 	assert.True(t, bins.Valid())
 	assert.False(t, sizing.Bins{5, 5}.Valid())
@@ -152,15 +152,15 @@ func TestBinsAreWorthTheirUpperEdge(t *testing.T) {
 	assert.Equal(t, 3, bins.Index(9000))
 }
 
-func TestAmountsAreRoundedUpToEdges(t *testing.T) {
+func TestBinsRoundUp(t *testing.T) {
 	bins := sizing.Bins{512, 2048}
 	assert.Equal(t, sizing.Bytes(512), bins.RoundUp(5))
 	assert.Equal(t, sizing.Bytes(2048), bins.RoundUp(2048))
-	assert.Equal(t, sizing.Bytes(3000), bins.RoundUp(3000), "above the last edge it stays")
+	assert.Equal(t, sizing.Bytes(3000), bins.RoundUp(3000), "an amount above the last edge stays unchanged")
 	assert.Equal(t, sizing.Bytes(7), sizing.Bins(nil).RoundUp(7))
 }
 
-func TestPoliciesThatCannotBeRightNameTheirField(t *testing.T) {
+func TestPolicyValidateNamesTheField(t *testing.T) {
 	for field, p := range map[string]sizing.Policy{
 		"mode": {Mode: "loud"}, "floor_bytes": {Floor: 2, Cap: 1}, "cap_bytes": {Cap: -1}, "risk_target": {RiskTarget: 0.9},
 		"limit_ratio": {LimitRatio: 0.5}, "grid": {Grid: "coarse"}, "bin_edges_bytes": {Edges: sizing.Bins{4, 2}},
@@ -173,7 +173,7 @@ func TestPoliciesThatCannotBeRightNameTheirField(t *testing.T) {
 	assert.Empty(t, sizing.Policy{}.WithDefaults().Validate())
 }
 
-func TestTheCapIsTheSmallestThatIsKnown(t *testing.T) {
+func TestCapForPrefersTheSmallestGivenCap(t *testing.T) {
 	assert.Equal(t, 4*gib, sizing.Policy{Cap: 4 * gib}.CapFor(8*gib, gib, 0))
 	assert.Equal(t, 8*gib, sizing.Policy{}.CapFor(8*gib, gib, 0))
 	assert.Equal(t, 12*gib, sizing.Policy{}.CapFor(0, gib, 3*gib), "four times the larger of request and peak")
@@ -181,7 +181,7 @@ func TestTheCapIsTheSmallestThatIsKnown(t *testing.T) {
 }
 
 func TestWilsonIntervalAgreesWithStatsmodels(t *testing.T) {
-	raw, err := os.ReadFile("../../testdata/oracle/conformal/conformal.json") // make.py beside it
+	raw, err := os.ReadFile("../../testdata/oracle/conformal/conformal.json") // written by make.py in the same folder
 	require.NoError(t, err)
 	var oracle struct {
 		Intervals []struct {
@@ -202,18 +202,18 @@ func TestWilsonIntervalAgreesWithStatsmodels(t *testing.T) {
 	}
 	assert.Positive(t, compared)
 	low, high := sizing.WilsonInterval(0, 0)
-	assert.Equal(t, [2]float64{0, 1}, [2]float64{low, high}, "nothing is known")
+	assert.Equal(t, [2]float64{0, 1}, [2]float64{low, high}, "no data")
 }
 
-func TestErrorsKeepTheirKindAndCause(t *testing.T) {
+func TestErrorfKeepsKindAndCause(t *testing.T) {
 	cause := errors.New("broken pipe")
-	err := fmt.Errorf("record: %w", sizing.Errorf(sizing.Unavailable, "the database is away: %w", cause))
+	err := fmt.Errorf("record: %w", sizing.Errorf(sizing.Unavailable, "the database is down: %w", cause))
 	assert.Equal(t, sizing.Unavailable, sizing.KindOf(err))
 	assert.ErrorIs(t, err, cause)
 	assert.Equal(t, sizing.Internal, sizing.KindOf(cause))
 }
 
-func TestGroupsFollowTheUsage(t *testing.T) {
+func TestGroupOf(t *testing.T) {
 	q := func(p50, p99 sizing.Bytes) sizing.Quantiles {
 		return sizing.Quantiles{P50: float64(p50), P99: float64(p99)}
 	}

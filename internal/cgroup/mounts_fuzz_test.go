@@ -16,14 +16,14 @@ func FuzzParseMount(f *testing.F) {
 		if !ok {
 			return
 		}
-		p := places{root: "/root", paths: map[string]string{"": path, "memory": path}, mounts: []mount{m}}
+		p := mountTable{root: "/root", paths: map[string]string{"": path, "memory": path}, mounts: []mount{m}}
 		for _, dir := range []string{p.unified(), p.of("memory")} {
 			require.True(t, dir == "" || filepath.IsAbs(dir), dir)
 		}
 	})
 }
 
-// What a gauge's file may hold is a number behind its key, or an error.
+// FuzzLine checks that line returns the text after the key, or an error.
 func FuzzLine(f *testing.F) {
 	f.Add([]byte("anon 1\ninactive_file 42\n"), []byte("inactive_file "))
 	f.Add([]byte("inactive_file"), []byte("inactive_file "))

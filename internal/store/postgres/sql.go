@@ -1,13 +1,19 @@
 package postgres
 
-// measuredColumns are the peak that was measured and the one that was sampled, 0
-// where they are not known.
+import "regexp"
+
+var sqlComment = regexp.MustCompile(`(?m)--.*$`)
+
+// stripComments removes the comments of an embedded .sql file, so that logs and traces show only
+// the statement. The files have no "--" in literals.
+func stripComments(sql string) string { return sqlComment.ReplaceAllString(sql, "") }
+
+// measuredColumns are the measured and the sampled peak; 0 if unknown.
 const measuredColumns = `CASE WHEN sampled_only THEN 0 ELSE coalesce(memory_max, 0) END, coalesce(memory_sampled, 0)`
 
-// Many rows travel in one statement as one array for each column, which the
-// statement puts together again with unnest.
+// A statement receives many rows as one array per column, and rebuilds the rows with unnest.
 
-// column is one value of every row.
+// column returns one value of every row.
 func column[R, T any](rows []*R, get func(*R) T) []T {
 	values := make([]T, len(rows))
 	for i, r := range rows {
@@ -16,9 +22,9 @@ func column[R, T any](rows []*R, get func(*R) T) []T {
 	return values
 }
 
-// flatten joins a list of every row into one array, since an array of arrays
-// would have to be rectangular. The list of row i stands after after[i] up to
-// to[i], which is null where the list is nil: unknown is not empty.
+// flatten joins the lists of all rows into one array, because PostgreSQL arrays of arrays are
+// rectangular. The list of row i is flat[after[i]:to[i]]; to[i] is nil for a nil list, which
+// means unknown and not empty.
 func flatten[R any](rows []*R, get func(*R) []float64) (flat []float64, after []int32, to []*int32) {
 	flat, after, to = []float64{}, make([]int32, len(rows)), make([]*int32, len(rows))
 	for i, r := range rows {
@@ -32,7 +38,7 @@ func flatten[R any](rows []*R, get func(*R) []float64) (flat []float64, after []
 	return flat, after, to
 }
 
-// pointers points to every row.
+// pointers returns a pointer to every row.
 func pointers[R any](rows []R) []*R {
 	at := make([]*R, len(rows))
 	for i := range rows {

@@ -16,24 +16,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestNothingCommittedIsLostWhenWeAreKilled(t *testing.T) {
+func TestCommittedDataSurvivesAKill(t *testing.T) {
 	for claim, name := range map[string]string{"socket in the folder": "data", "socket elsewhere": strings.Repeat("long ", 30)} {
 		t.Run(claim, func(t *testing.T) {
 			dir := filepath.Join(openFolder(t), name)
-			killed := startHolder(t, dir, nil)
-			keepSomething(t, killed.DSN)
+			killed := startOwner(t, dir, nil)
+			commitRow(t, killed.DSN)
 			server := readPostmaster(filepath.Join(dir, "postgres")).pid
 			before, err := os.ReadFile(filepath.Join(dir, "lock"))
 			require.NoError(t, err)
 
 			require.NoError(t, killed.Process.Kill())
 			if runtime.GOOS == "linux" {
-				eventually(t, "the server ends with us", func() bool { return commandLine(server) == nil })
+				eventually(t, "the server ends with its parent", func() bool { return commandLine(server) == nil })
 			}
 			again := startSafe(t, dir)
-			requireKept(t, again.DSN())
+			requireRow(t, again.DSN())
 			if !strings.HasPrefix(again.socket, dir) {
-				assert.NoDirExists(t, socketIn(t, before), "the socket of the killed is tidied away")
+				assert.NoDirExists(t, socketIn(t, before), "the socket of the killed process is removed")
 			}
 		})
 	}
@@ -46,48 +46,48 @@ func socketIn(t *testing.T, lockFile []byte) string {
 	file, err := os.Open(path)
 	require.NoError(t, err)
 	defer file.Close()
-	socket := readNote(file).Socket
+	socket := readInfo(file).Socket
 	require.NotEmpty(t, socket)
 	return socket
 }
 
-func TestAServerThatDiesIsStartedAgain(t *testing.T) {
+func TestDeadServerIsRestarted(t *testing.T) {
 	server := startSafe(t, filepath.Join(openFolder(t), "data"))
-	keepSomething(t, server.DSN())
+	commitRow(t, server.DSN())
 	for range 2 {
 		died := readPostmaster(server.cluster()).pid
 		require.NoError(t, syscall.Kill(died, syscall.SIGKILL))
-		eventually(t, "another server takes connections", func() bool {
-			_, err := ask(server.DSN(), "SELECT 'here'")
+		eventually(t, "the restarted server accepts connections", func() bool {
+			_, err := query(server.DSN(), "SELECT 'ready'")
 			return err == nil && readPostmaster(server.cluster()).pid != died
 		})
-		requireKept(t, server.DSN())
+		requireRow(t, server.DSN())
 	}
 }
 
-func TestAServerLeftRunningIsStopped(t *testing.T) {
+func TestOrphanedServerIsStopped(t *testing.T) {
 	dir := filepath.Join(openFolder(t), "data")
 	first := startSafe(t, dir)
-	keepSomething(t, first.DSN())
+	commitRow(t, first.DSN())
 	require.NoError(t, first.Stop())
 
 	require.NoError(t, os.MkdirAll(first.socket, 0o700))
-	require.NoError(t, first.footing.give(first.socket))
-	orphan := first.footing.command(exec.Command(first.bin.path("postgres"), first.settings()...))
+	require.NoError(t, first.identity.own(first.socket))
+	orphan := first.identity.command(exec.Command(first.bin.path("postgres"), first.settings()...))
 	require.NoError(t, orphan.Start())
-	gone := make(chan struct{})
-	go func() { orphan.Wait(); close(gone) }()
-	eventually(t, "the orphan serves", func() bool { return readPostmaster(first.cluster()).status == "ready" })
+	ended := make(chan struct{})
+	go func() { orphan.Wait(); close(ended) }()
+	eventually(t, "the orphan is ready", func() bool { return readPostmaster(first.cluster()).status == "ready" })
 
-	requireKept(t, startSafe(t, dir).DSN())
-	<-gone
+	requireRow(t, startSafe(t, dir).DSN())
+	<-ended
 }
 
-// Numbers come round again: after a reboot the number of the dead server may be
-// that of anything, of our own user too.
-func TestAnUnrelatedProcessOfTheSameNumberIsSpared(t *testing.T) {
+// Process ids are reused: after a reboot any process, also of our own user, may have the id of the
+// dead server.
+func TestUnrelatedProcessWithTheSameIDIsNotSignalled(t *testing.T) {
 	server := start(t, filepath.Join(openFolder(t), "data"))
-	keepSomething(t, server.DSN())
+	commitRow(t, server.DSN())
 	left, err := os.ReadFile(pidFile(server.cluster()))
 	require.NoError(t, err)
 	require.NoError(t, server.Stop())
@@ -96,19 +96,19 @@ func TestAnUnrelatedProcessOfTheSameNumberIsSpared(t *testing.T) {
 		"a server of another data folder": {"postgres", "-c", "read line", "-D", "/"},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			bystander := server.footing.command(&exec.Cmd{Path: "/bin/sh", Args: args})
+			bystander := server.identity.command(&exec.Cmd{Path: "/bin/sh", Args: args})
 			input, err := bystander.StdinPipe()
 			require.NoError(t, err)
 			require.NoError(t, bystander.Start())
 			_, rest, _ := bytes.Cut(left, []byte("\n"))
 			stale := fmt.Appendf(nil, "%d\n%s", bystander.Process.Pid, rest)
 			require.NoError(t, os.WriteFile(pidFile(server.cluster()), stale, 0o600))
-			require.NoError(t, os.Chown(pidFile(server.cluster()), server.footing.uid, server.footing.gid))
+			require.NoError(t, os.Chown(pidFile(server.cluster()), server.identity.uid, server.identity.gid))
 
-			requireKept(t, start(t, server.DataDir()).DSN())
-			_, err = fmt.Fprintln(input, "you may go")
+			requireRow(t, start(t, server.DataDir()).DSN())
+			_, err = fmt.Fprintln(input, "end")
 			require.NoError(t, err)
-			require.NoError(t, bystander.Wait(), "it lived on, and ended of its own accord")
+			require.NoError(t, bystander.Wait(), "the process was not signalled and ended by itself")
 		})
 	}
 }
@@ -119,11 +119,11 @@ func TestStopWhileTheServerIsDown(t *testing.T) {
 	require.NoError(t, server.Stop())
 }
 
-func TestAStartThatIsGivenUpLeavesNothingRunning(t *testing.T) {
+func TestCancelledStartLeavesNothingRunning(t *testing.T) {
 	dir := filepath.Join(openFolder(t), "data")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := Start(ctx, Config{DataDir: dir})
 	require.ErrorIs(t, err, context.Canceled)
-	keepSomething(t, startSafe(t, dir).DSN())
+	commitRow(t, startSafe(t, dir).DSN())
 }

@@ -16,18 +16,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRootFindsAFootingWhereverTheDataLie(t *testing.T) {
+func TestRootFindsAnIdentityForEachFolder(t *testing.T) {
 	requireRoot(t)
-	plain := rootFootings()[0]
+	ordinary := rootIdentities()[0]
 	for claim, c := range map[string]struct {
 		owner int
 		mode  os.FileMode
 		linux bool
-		plain bool // the server is an ordinary user for the kernel too
+		plain bool // the server runs as an ordinary user
 	}{
-		"a folder open to all":             {owner: 0, mode: 0o755, plain: true},
-		"a folder of root closed to all":   {owner: 0, mode: 0o700, linux: true},
-		"a closed home of some other user": {owner: 12345, mode: 0o700, linux: true},
+		"a folder open to all":           {owner: 0, mode: 0o755, plain: true},
+		"a folder of root closed to all": {owner: 0, mode: 0o700, linux: true},
+		"a closed home of another user":  {owner: 12345, mode: 0o700, linux: true},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			if c.linux && runtime.GOOS != "linux" {
@@ -37,42 +37,42 @@ func TestRootFindsAFootingWhereverTheDataLie(t *testing.T) {
 			require.NoError(t, os.Chown(home, c.owner, c.owner))
 			require.NoError(t, os.Chmod(home, c.mode))
 			server := start(t, filepath.Join(home, "data"))
-			keepSomething(t, server.DSN())
+			commitRow(t, server.DSN())
 
-			assert.Equal(t, c.plain, server.footing.name == plain.name, server.footing.name)
+			assert.Equal(t, c.plain, server.identity.name == ordinary.name, server.identity.name)
 			assert.NotEqual(t, "0", uidOf(t, server.DSN()))
-			assert.True(t, ownedBy(server.cluster(), server.footing.uid))
+			assert.True(t, ownedBy(server.cluster(), server.identity.uid))
 		})
 	}
 }
 
-// Each footing must work where those before it are refused, as containers refuse
-// some, and take over the files of another.
-func TestEachFootingOfRootWorksAndTakesOver(t *testing.T) {
+// Each identity must work where the ones before it fail, as in some containers, and take over files
+// of another owner.
+func TestEachIdentityOfRootWorksAndTakesOverFiles(t *testing.T) {
 	requireRoot(t)
 	dir := filepath.Join(openFolder(t), "data")
 	first := start(t, dir)
-	keepSomething(t, first.DSN())
+	commitRow(t, first.DSN())
 	require.NoError(t, first.Stop())
-	for _, f := range rootFootings() {
-		t.Run(f.name, func(t *testing.T) {
-			held, err := acquire(dir, "")
+	for _, id := range rootIdentities() {
+		t.Run(id.name, func(t *testing.T) {
+			l, err := acquire(dir, "")
 			require.NoError(t, err)
-			server := newServer(dir, first.cfg, held)
-			server.bin, server.footing = first.bin, f
+			server := newServer(dir, first.cfg, l)
+			server.bin, server.identity = first.bin, id
 			require.NoError(t, server.launch(t.Context()))
 			defer server.Stop()
 
-			requireKept(t, server.DSN())
+			requireRow(t, server.DSN())
 			assert.NotEqual(t, "0", uidOf(t, server.DSN()))
-			assert.True(t, ownedBy(server.cluster(), f.uid))
+			assert.True(t, ownedBy(server.cluster(), id.uid))
 		})
 	}
 }
 
-func TestAnOrdinaryUserNeedsNothingOfRoot(t *testing.T) {
+func TestOrdinaryUserNeedsNoRoot(t *testing.T) {
 	home := openFolder(t)
-	var as *syscall.Credential // nil: we are an ordinary user already
+	var as *syscall.Credential // nil: the current user is not root
 	if os.Geteuid() == 0 {
 		nobody, err := user.Lookup("nobody")
 		require.NoError(t, err)
@@ -85,25 +85,25 @@ func TestAnOrdinaryUserNeedsNothingOfRoot(t *testing.T) {
 	}
 	dir := filepath.Join(home, strings.Repeat("long ", 30))
 
-	first := startHolder(t, dir, as)
-	keepSomething(t, first.DSN)
+	first := startOwner(t, dir, as)
+	commitRow(t, first.DSN)
 	require.NoError(t, first.input.Close())
 	require.NoError(t, first.Wait())
 
-	killed := startHolder(t, dir, as)
-	requireKept(t, killed.DSN)
+	killed := startOwner(t, dir, as)
+	requireRow(t, killed.DSN)
 	require.NoError(t, killed.Process.Kill())
-	requireKept(t, startHolder(t, dir, as).DSN)
+	requireRow(t, startOwner(t, dir, as).DSN)
 }
 
 func requireRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("how root gives up its rights can be tested by root only; run the tests as root too")
+		t.Skip("only root can test how root changes the user of the server")
 	}
 }
 
-// uidOf is who the server is in its own eyes.
+// uidOf returns the user id that the server sees as its own.
 func uidOf(t *testing.T, dsn string) (uid string) {
 	t.Helper()
 	ctx := context.Background()

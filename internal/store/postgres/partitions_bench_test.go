@@ -16,26 +16,27 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// parted is a store of receipts over so many weeks, a partition each; or in one partition,
-// or in one table as before there were partitions.
-type parted struct {
+// layout is a store with receipts of several weeks, in one partition per week, in one partition,
+// or in one table as before partitioning.
+type layout struct {
 	name  string
 	first time.Time
 	weeks int
-	step  uint // of the tables
+	step  uint // the migration version; the newest if zero
 	*postgres.Store
 	dice  *rand.Rand
 	saved int
 }
 
-// A task reports partedTries of its answers; partedTasks have as many answers each.
+// partedTries is the number of receipts per task, all of which the first task reports;
+// partedTasks is the number of tasks.
 const (
 	partedTries = 20_000
 	partedTasks = 10
 )
 
-// at is when the nth of all answers was given.
-func (p *parted) at(n int) time.Time {
+// at returns the time of the nth receipt.
+func (p *layout) at(n int) time.Time {
 	return p.first.Add(time.Duration(float64(n) / (partedTries * partedTasks) * float64(p.weeks) * float64(week))).Truncate(time.Microsecond)
 }
 
@@ -55,7 +56,7 @@ const fillSQL = `
 	FROM generate_series(0, $4 - 1) AS n, LATERAL (SELECT $1::timestamptz + n * ($2 * interval '168 hours' / $4) AS at) AS t,
 		LATERAL (SELECT (extract(epoch FROM at) * 1000)::bigint AS ms) AS m`
 
-func openParted(b *testing.B, p *parted) {
+func openParted(b *testing.B, p *layout) {
 	dsn := pgtest.DSN(b)
 	p.Store = open(b, dsn)
 	if p.step > 0 {
@@ -80,29 +81,29 @@ func openParted(b *testing.B, p *parted) {
 	}
 	_, err = conn.Exec(b.Context(), "VACUUM ANALYZE")
 	require.NoError(b, err)
-	p.dice = rand.New(rand.NewPCG(1, 2)) // each is asked the same
+	p.dice = rand.New(rand.NewPCG(1, 2)) // the same queries for each layout
 }
 
-// anyTry is one that was answered; its task is not that of the reports.
-func (p *parted) anyTry() sizing.TryKey {
+// anyTry returns a try with a receipt, of a task without reports.
+func (p *layout) anyTry() sizing.TryKey {
 	return partedTry(p.dice.IntN(partedTries)*partedTasks + 1 + p.dice.IntN(partedTasks-1))
 }
 
-// partedCalls are what reads and writes receipts.
+// partedCalls are the calls that read and write receipts.
 var partedCalls = []struct {
 	name  string
-	times int // in a row
-	call  func(*testing.B, *parted) error
+	times int // calls per round
+	call  func(*testing.B, *layout) error
 }{
-	{"the receipt of a try", 200, func(b *testing.B, p *parted) error {
+	{"the receipt of a try", 200, func(b *testing.B, p *layout) error {
 		_, err := p.ReceiptOfTry(b.Context(), p.anyTry())
 		return err
 	}},
-	{"a report without features", 200, func(b *testing.B, p *parted) error {
+	{"a report without features", 200, func(b *testing.B, p *layout) error {
 		_, err := p.Record(b.Context(), []sizing.Observation{{Try: p.anyTry(), Outcome: sizing.Success, MemoryMax: 1, EndedAt: p.at(0)}})
 		return err
 	}},
-	{"100 reports without features", 20, func(b *testing.B, p *parted) error {
+	{"100 reports without features", 20, func(b *testing.B, p *layout) error {
 		obs := make([]sizing.Observation, 100)
 		for i := range obs {
 			obs[i] = sizing.Observation{Try: p.anyTry(), Outcome: sizing.Success, MemoryMax: 1, EndedAt: p.at(0)}
@@ -110,15 +111,15 @@ var partedCalls = []struct {
 		_, err := p.Record(b.Context(), obs)
 		return err
 	}},
-	{"promises of 500", 50, func(b *testing.B, p *parted) error {
+	{"promises of 500", 50, func(b *testing.B, p *layout) error {
 		_, err := p.Promises(b.Context(), partedTry(0).TaskKey, 500)
 		return err
 	}},
-	{"realised of 1,000", 50, func(b *testing.B, p *parted) error {
+	{"realised of 1,000", 50, func(b *testing.B, p *layout) error {
 		_, err := p.Realised(b.Context(), partedTry(0).TaskKey, 1000)
 		return err
 	}},
-	{"saving 100", 50, func(b *testing.B, p *parted) error {
+	{"saving 100", 50, func(b *testing.B, p *layout) error {
 		receipts := make([]sizing.Receipt, 100)
 		for i := range receipts {
 			p.saved++
@@ -128,27 +129,27 @@ var partedCalls = []struct {
 		}
 		return p.SaveReceipts(b.Context(), receipts)
 	}},
-	{"a training's history of 20,000", 2, func(b *testing.B, p *parted) error {
-		h, err := p.History(b.Context(), partedTry(0).TaskKey, store.Keep{})
+	{"a training's history of 20,000", 2, func(b *testing.B, p *layout) error {
+		h, err := p.History(b.Context(), partedTry(0).TaskKey, store.HistoryLimits{})
 		require.NotNil(b, h.Rows[0].Promised)
 		return err
 	}},
-	{"silent tries of an hour", 20, func(b *testing.B, p *parted) error {
+	{"unreported receipts of an hour", 20, func(b *testing.B, p *layout) error {
 		at := p.at(p.dice.IntN(partedTries * partedTasks))
-		_, err := p.Silent(b.Context(), store.Window{From: at, To: at.Add(time.Hour), Now: at.Add(24 * time.Hour), Limit: 500})
+		_, err := p.UnreportedReceipts(b.Context(), store.Window{From: at, To: at.Add(time.Hour), Now: at.Add(24 * time.Hour), Limit: 500})
 		return err
 	}},
-	{"unreported of 1,000", 20, func(b *testing.B, p *parted) error {
-		_, _, err := p.Unreported(b.Context(), store.FirstID(p.at(partedTries*partedTasks)), 1000)
+	{"unreported of 1,000", 20, func(b *testing.B, p *layout) error {
+		_, _, err := p.CountUnreported(b.Context(), store.FirstID(p.at(partedTries*partedTasks)), 1000)
 		return err
 	}},
 }
 
-// BenchmarkWeeks holds what reads and writes 200,000 receipts in partitions to the same in one
-// table, in turns: medians of rounds in µs, and the ratios of the same round.
+// BenchmarkWeeks compares reads and writes of 200,000 receipts in partitions with those in one
+// table, in alternation. It prints the median time in µs and the ratios within a round.
 func BenchmarkWeeks(b *testing.B) {
 	long := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
-	stores := []*parted{
+	stores := []*layout{
 		{name: "one table", first: long, weeks: 14, step: 6},
 		{name: "one partition", first: long, weeks: 14},
 		{name: "14 weeks", first: monday, weeks: 14},
@@ -162,12 +163,12 @@ func BenchmarkWeeks(b *testing.B) {
 		took := make([][]float64, len(stores))
 		for round := range rounds + 1 {
 			for i, p := range stores {
-				begun := time.Now()
+				start := time.Now()
 				for range c.times {
 					require.NoError(b, c.call(b, p), "%s, %s", c.name, p.name)
 				}
-				if round > 0 { // which warms up
-					took[i] = append(took[i], float64(time.Since(begun).Microseconds())/float64(c.times))
+				if round > 0 { // round 0 warms up
+					took[i] = append(took[i], float64(time.Since(start).Microseconds())/float64(c.times))
 				}
 			}
 		}

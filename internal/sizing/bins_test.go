@@ -9,24 +9,24 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestLeastCostLadders(t *testing.T) {
+func TestLeastCost(t *testing.T) {
 	bins := sizing.Bins{1 * gib, 4 * gib, 10 * gib}
 	for claim, c := range map[string]struct {
 		p           []float64
 		risk, price float64
 		want        []sizing.Bytes
 	}{
-		"every rung where steps are cheap":         {[]float64{.90, .09, .01}, 1, 0, []sizing.Bytes{gib, 4 * gib, 10 * gib}},
-		"the first rung keeps the risk":            {[]float64{.90, .09, .01}, .05, 0, []sizing.Bytes{4 * gib, 10 * gib}},
-		"a rung that hardly ever holds is skipped": {[]float64{.90, .01, .09}, 1, 0, []sizing.Bytes{gib, 10 * gib}},
-		"a dear kill is avoided":                   {[]float64{.90, .09, .01}, 1, float64(100 * gib), []sizing.Bytes{4 * gib, 10 * gib}},
-		"a sure thing needs one rung":              {[]float64{1, 0, 0}, .01, 0, []sizing.Bytes{gib}},
+		"uses every rung if steps are cheap":   {[]float64{.90, .09, .01}, 1, 0, []sizing.Bytes{gib, 4 * gib, 10 * gib}},
+		"the first rung meets the risk target": {[]float64{.90, .09, .01}, .05, 0, []sizing.Bytes{4 * gib, 10 * gib}},
+		"skips a rung that is rarely enough":   {[]float64{.90, .01, .09}, 1, 0, []sizing.Bytes{gib, 10 * gib}},
+		"avoids an expensive kill":             {[]float64{.90, .09, .01}, 1, float64(100 * gib), []sizing.Bytes{4 * gib, 10 * gib}},
+		"a certain peak needs one rung":        {[]float64{1, 0, 0}, .01, 0, []sizing.Bytes{gib}},
 	} {
 		assert.Equal(t, c.want, sizing.LeastCost(bins, c.p, c.risk, c.price), claim)
 	}
 }
 
-func TestNoLadderIsCheaper(t *testing.T) {
+func TestLeastCostMatchesBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
 		bins, p, total := sizing.Bins{}, []float64{}, 0.0
@@ -40,7 +40,7 @@ func TestNoLadderIsCheaper(t *testing.T) {
 		}
 		price := rng.Float64() * float64(gib)
 		got := ladderCost(bins, p, price, sizing.LeastCost(bins, p, 1, price))
-		for subset := range 1 << (len(bins) - 1) { // every ladder that ends at the top
+		for subset := range 1 << (len(bins) - 1) { // every ladder that ends at the last bin
 			var ladder []sizing.Bytes
 			for i, bin := range bins {
 				if i == len(bins)-1 || subset>>i&1 == 1 {
@@ -52,7 +52,7 @@ func TestNoLadderIsCheaper(t *testing.T) {
 	}
 }
 
-// ladderCost adds every attempt's allocation over where the peak may fall.
+// ladderCost returns the expected cost of a ladder by enumerating the bin of the peak.
 func ladderCost(bins sizing.Bins, p []float64, price float64, ladder []sizing.Bytes) float64 {
 	cost := 0.0
 	for i := range bins {

@@ -17,7 +17,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store/postgres"
 )
 
-// What was told before is compared in a transaction after the one that writes what is new.
+// These tests cover repeated reports, which a second transaction compares with the stored ones.
 
 func reported(task, runID string) sizing.Observation {
 	o := run(1)
@@ -27,7 +27,7 @@ func reported(task, runID string) sizing.Observation {
 
 func taskNamed(name string) sizing.TaskKey { return reported(name, "").Try.TaskKey }
 
-// stored are all reports, as task/run.
+// stored lists all reports as task/run.
 func stored(t *testing.T, dsn string) []string {
 	rows, err := connect(t, dsn).Query(t.Context(), `SELECT task_id || '/' || run_id FROM observation JOIN task ON id = task ORDER BY 1`)
 	require.NoError(t, err)
@@ -36,7 +36,7 @@ func stored(t *testing.T, dsn string) []string {
 	return found
 }
 
-// afterInsert is told when a statement that inserts observations has ended.
+// afterInsert is a tracer that runs a function after each statement that inserts observations.
 type afterInsert func()
 
 func (afterInsert) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
@@ -51,7 +51,7 @@ func (do afterInsert) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.Trac
 
 type inserts struct{}
 
-func TestATaskIsRenamedWhileItsReportsAreHalfWritten(t *testing.T) {
+func TestRenameBetweenInsertAndCompare(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	other := open(t, dsn)
 	var armed atomic.Bool
@@ -65,17 +65,17 @@ func TestATaskIsRenamedWhileItsReportsAreHalfWritten(t *testing.T) {
 	_, err = st.Record(t.Context(), []sizing.Observation{reported("t", "old")})
 	require.NoError(t, err)
 	armed.Store(true)
-	told, err := st.Record(t.Context(), []sizing.Observation{reported("t", "old"), reported("t", "new"), reported("x", "new")})
+	recorded, err := st.Record(t.Context(), []sizing.Observation{reported("t", "old"), reported("t", "new"), reported("x", "new")})
 	require.NoError(t, err)
-	assert.False(t, armed.Load(), "nothing was renamed")
-	for i := range told {
-		assert.False(t, told[i].Duplicate, "%d: the name t is told of for the first time, and the others are new", i)
+	assert.False(t, armed.Load(), "the rename did not run")
+	for i := range recorded {
+		assert.False(t, recorded[i].Duplicate, "%d: name t is unknown after the rename, and the other reports are new", i)
 	}
 	assert.Equal(t, []string{"t/old", "u/new", "u/old", "x/new"}, stored(t, dsn))
 }
 
-// A report that cannot be compared spoils none of those that were written with it.
-func TestWhatFailsToBeComparedFailsAlone(t *testing.T) {
+// A failed comparison does not fail the new reports of the same flush.
+func TestFailedCompareDoesNotFailNewReports(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	st := open(t, dsn)
 	_, err := st.Record(t.Context(), []sizing.Observation{reported("t", "old")})
@@ -95,10 +95,10 @@ func TestWhatFailsToBeComparedFailsAlone(t *testing.T) {
 					assert.Error(t, err)
 					continue
 				}
-				told, err := st.Record(context.Background(), []sizing.Observation{reported("t", fmt.Sprint(caller, "-", n))})
+				recorded, err := st.Record(context.Background(), []sizing.Observation{reported("t", fmt.Sprint(caller, "-", n))})
 				if assert.NoError(t, err) {
-					assert.NoError(t, told[0].Err)
-					assert.False(t, told[0].Duplicate, "it was told once")
+					assert.NoError(t, recorded[0].Err)
+					assert.False(t, recorded[0].Duplicate, "reported once")
 				}
 			}
 		})
@@ -107,8 +107,8 @@ func TestWhatFailsToBeComparedFailsAlone(t *testing.T) {
 	assert.Len(t, stored(t, dsn), 1+15*10)
 }
 
-// A replica that missed a rename knows one task by two names.
-func TestReportsOfTwoNamesOfATaskAreToldApart(t *testing.T) {
+// A replica that missed a rename has one task cached under two names.
+func TestReportsUnderOldAndNewNameAreSeparate(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	st, other := open(t, dsn), reopen(t, dsn)
 	_, err := st.Record(t.Context(), []sizing.Observation{reported("a", "1")})
@@ -116,31 +116,31 @@ func TestReportsOfTwoNamesOfATaskAreToldApart(t *testing.T) {
 	require.NoError(t, other.Rename(t.Context(), taskNamed("a"), taskNamed("b")))
 	_, err = st.Record(t.Context(), []sizing.Observation{reported("b", "2")})
 	require.NoError(t, err)
-	told, err := st.Record(t.Context(), []sizing.Observation{reported("a", "3"), reported("b", "3")})
+	recorded, err := st.Record(t.Context(), []sizing.Observation{reported("a", "3"), reported("b", "3")})
 	require.NoError(t, err)
-	assert.NotEqual(t, told[0].Seq, told[1].Seq)
+	assert.NotEqual(t, recorded[0].Seq, recorded[1].Seq)
 	assert.Equal(t, []string{"a/3", "b/1", "b/2", "b/3"}, stored(t, dsn))
 }
 
-// Between the making of a task and its locking, somebody may delete it. A trigger that
-// lets a row vanish stands for that, as often as a sequence says.
-func TestATaskThatVanishesWhileItIsMadeIsMadeAnew(t *testing.T) {
+// Another replica may delete a task between its creation and its lock. A trigger simulates this
+// by skipping the insert a number of times.
+func TestTaskDeletedWhileCreatedIsCreatedAgain(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	st, db := open(t, dsn), connect(t, dsn)
 	_, err := db.Exec(t.Context(), `
-		CREATE SEQUENCE made MINVALUE -100 START 1;
+		CREATE SEQUENCE created MINVALUE -100 START 1;
 		CREATE FUNCTION vanish() RETURNS trigger LANGUAGE plpgsql AS
-			$$BEGIN IF nextval('made') <= 2 THEN RETURN NULL; END IF; RETURN new; END$$;
+			$$BEGIN IF nextval('created') <= 2 THEN RETURN NULL; END IF; RETURN new; END$$;
 		CREATE TRIGGER vanish BEFORE INSERT ON task FOR EACH ROW EXECUTE FUNCTION vanish()`)
 	require.NoError(t, err)
-	told, err := st.Record(t.Context(), []sizing.Observation{reported("t", "first")})
+	recorded, err := st.Record(t.Context(), []sizing.Observation{reported("t", "first")})
 	require.NoError(t, err)
-	assert.NoError(t, told[0].Err)
+	assert.NoError(t, recorded[0].Err)
 	assert.Equal(t, []string{"t/first"}, stored(t, dsn))
 
-	_, err = db.Exec(t.Context(), `SELECT setval('made', -100)`)
+	_, err = db.Exec(t.Context(), `SELECT setval('created', -100)`)
 	require.NoError(t, err)
 	_, err = st.Record(t.Context(), []sizing.Observation{reported("u", "first")})
-	assert.Equal(t, sizing.Unavailable, sizing.KindOf(err), "one that always does is given up: %v", err)
+	assert.Equal(t, sizing.Unavailable, sizing.KindOf(err), "the retries are bounded: %v", err)
 	assert.Equal(t, []string{"t/first"}, stored(t, dsn))
 }

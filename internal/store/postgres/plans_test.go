@@ -16,10 +16,9 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// Of tables that are young, the planner has no statistics,
-// and takes any index whose columns are asked for. A try must be found by the index of
-// tries all the same, or all receipts of its task are read for each.
-func TestTriesAreFoundAmongReceiptsThatNobodyAnalysed(t *testing.T) {
+// Without statistics on a new table the planner chooses any index with matching columns. The
+// statements must still use the index of tries, and not read all receipts of the task.
+func TestPlansWithoutStatisticsUseTheIndexOfTries(t *testing.T) {
 	const receipts, tries = 16_000, 60
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
@@ -30,37 +29,37 @@ func TestTriesAreFoundAmongReceiptsThatNobodyAnalysed(t *testing.T) {
 	for i := range answered {
 		answered[i] = answerTo(i)
 	}
-	for i := range reported { // half of them nobody asked about
+	for i := range reported { // half of them have no receipt
 		reported[i] = sizing.Observation{Try: answerTo(receipts - tries/2 + i).Ask.Try, Outcome: sizing.Success, MemoryMax: 1, EndedAt: time.Now()}
 	}
 	require.NoError(t, st.SaveReceipts(t.Context(), answered))
 	_, err = st.Record(t.Context(), reported)
 	require.NoError(t, err)
 
-	asked := pointers(answered[:tries])
+	tried := pointers(answered[:tries])
 	var id int64
 	require.NoError(t, st.pool.QueryRow(t.Context(), "SELECT id FROM task").Scan(&id))
 	soon := time.Now().Add(time.Hour)
 	for _, c := range []struct {
 		name, sql string
 		args      []any
-		read      float64 // receipts that a good plan reads, at most
+		maxRead   float64 // receipts that a good plan reads
 	}{
-		{"all of a history", allSQL, []any{id, "default", "d", "t"}, 4 * tries},
-		{"the news of a history", sinceSQL, []any{id, "default", "d", "t", 0, tries}, 4 * tries},
-		{"one", receiptOfTrySQL, []any{"default", "d", "t", answered[7].Ask.Try.RunID, -1, 1}, 2},
-		{"features", receiptFeaturesSQL, []any{
-			column(asked, func(r *sizing.Receipt) string { return r.Ask.Try.Namespace }),
-			column(asked, func(r *sizing.Receipt) string { return r.Ask.Try.DAG }),
-			column(asked, func(r *sizing.Receipt) string { return r.Ask.Try.Task }),
-			column(asked, func(r *sizing.Receipt) string { return r.Ask.Try.RunID }),
-			column(asked, func(r *sizing.Receipt) int32 { return int32(r.Ask.Try.MapIndex) }),
-			column(asked, func(r *sizing.Receipt) int16 { return int16(r.Ask.Try.Number) }),
+		{"a complete history", allSQL, []any{id, "default", "d", "t"}, 4 * tries},
+		{"new rows of a history", sinceSQL, []any{id, "default", "d", "t", 0, tries}, 4 * tries},
+		{"the receipt of a try", receiptOfTrySQL, []any{"default", "d", "t", answered[7].Ask.Try.RunID, -1, 1}, 2},
+		{"features from receipts", receiptFeaturesSQL, []any{
+			column(tried, func(r *sizing.Receipt) string { return r.Ask.Try.Namespace }),
+			column(tried, func(r *sizing.Receipt) string { return r.Ask.Try.DAG }),
+			column(tried, func(r *sizing.Receipt) string { return r.Ask.Try.Task }),
+			column(tried, func(r *sizing.Receipt) string { return r.Ask.Try.RunID }),
+			column(tried, func(r *sizing.Receipt) int32 { return int32(r.Ask.Try.MapIndex) }),
+			column(tried, func(r *sizing.Receipt) int16 { return int16(r.Ask.Try.Number) }),
 		}, 4 * tries},
-		{"tries that nothing was reported of", silentSQL, []any{soon.Add(-2 * time.Hour), soon, soon, tries}, 4 * receipts},
+		{"unreported receipts", unreportedReceiptsSQL, []any{soon.Add(-2 * time.Hour), soon, soon, tries}, 4 * receipts},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			assert.LessOrEqual(t, receiptsRead(t, st, c.sql, c.args...), c.read)
+			assert.LessOrEqual(t, receiptsRead(t, st, c.sql, c.args...), c.maxRead)
 		})
 	}
 }
@@ -71,12 +70,12 @@ func answerTo(i int) sizing.Receipt {
 		Allocation: sizing.Allocation{PredictionID: uuid.Must(uuid.NewV7()).String(), Task: try.TaskKey}}
 }
 
-// receiptsRead is how many receipts a statement reads, those among them that it then
-// leaves out. It is planned and run as histories are.
+// receiptsRead returns the number of receipts that a statement reads, including filtered ones.
+// It runs the statement in the transaction mode of History.
 func receiptsRead(t *testing.T, st *Store, sql string, args ...any) (n float64) {
 	t.Helper()
 	require.NoError(t, st.inTx(t.Context(), "explain", snapshot, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(t.Context(), alongIndexesSQL); err != nil {
+		if _, err := tx.Exec(t.Context(), preferIndexesSQL); err != nil {
 			return err
 		}
 		var plans []map[string]any
@@ -87,15 +86,19 @@ func receiptsRead(t *testing.T, st *Store, sql string, args ...any) (n float64) 
 	return n
 }
 
-// readBy adds up what the nodes of a plan read of receipts.
+// readBy sums the receipts read by the nodes of a plan.
 func readBy(node map[string]any) (n float64) {
 	if relation, ok := node["Relation Name"].(string); ok && strings.HasPrefix(relation, "receipt") {
-		left, _ := node["Rows Removed by Filter"].(float64)
-		n = (node["Actual Rows"].(float64) + left) * node["Actual Loops"].(float64)
+		filtered, _ := node["Rows Removed by Filter"].(float64)
+		n = (node["Actual Rows"].(float64) + filtered) * node["Actual Loops"].(float64)
 	}
-	below, _ := node["Plans"].([]any)
-	for _, b := range below {
-		n += readBy(b.(map[string]any))
+	children, _ := node["Plans"].([]any)
+	for _, child := range children {
+		n += readBy(child.(map[string]any))
 	}
 	return n
+}
+
+func TestInsertSQLUsesPlausibleTime(t *testing.T) {
+	assert.Contains(t, insertSQL, plausibleTime)
 }

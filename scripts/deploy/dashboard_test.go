@@ -1,5 +1,5 @@
-// Package deploy holds what operators are given to what a server really says: every
-// query of the dashboard and of the alerts, and every runbook.
+// Package deploy checks the files for operators against a running server: every query of the
+// dashboard and of the alerts, and every runbook.
 package deploy
 
 import (
@@ -65,8 +65,8 @@ var (
 	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
 )
 
-// known are the names of the series of a server.
-func known(t *testing.T) map[string]bool {
+// exportedNames returns the names of the series of a server.
+func exportedNames(t *testing.T) map[string]bool {
 	t.Helper()
 	m := httpapi.NewMetrics()
 	m.SetBuildInfo("v1")
@@ -76,11 +76,11 @@ func known(t *testing.T) map[string]bool {
 	httpapi.New(service.New(nil, nil, service.Config{}, slog.New(slog.DiscardHandler)), httpapi.Config{Auth: access, Metrics: m})
 	rec := httptest.NewRecorder()
 	httpapi.NewAdmin(m, access).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	names := map[string]bool{ // what is known only later, see httpapi's gauges
+	names := map[string]bool{ // exported only later, see the gauges of httpapi
 		"loadaware_trainings_due": true, "loadaware_training_wait_seconds": true, "loadaware_unreported_tries_ratio": true,
 		"loadaware_oldest_model_trained_timestamp_seconds": true, "loadaware_newest_model_trained_timestamp_seconds": true,
 		"loadaware_observations_total": true,
-		// On Linux, of the process that learns.
+		// On Linux, of the training process.
 		"loadaware_learner_process_cpu_seconds_total": true, "loadaware_learner_process_resident_memory_bytes": true,
 	}
 	for _, f := range family.FindAllStringSubmatch(rec.Body.String(), -1) {
@@ -92,18 +92,18 @@ func known(t *testing.T) map[string]bool {
 	return names
 }
 
-func TestEveryQueryAsksForWhatAServerTells(t *testing.T) {
-	names := known(t)
+func TestEveryQueryUsesExportedMetrics(t *testing.T) {
+	names := exportedNames(t)
 	text := read(t, "chart/files/alerts.yaml")
 	for _, q := range queries(t) {
 		text += "\n" + q.expr
 	}
-	asked := ours.FindAllString(text, -1)
-	assert.Greater(t, len(asked), 40)
-	for _, name := range asked {
-		assert.True(t, names[name], "no server tells %s", name)
+	used := ours.FindAllString(text, -1)
+	assert.Greater(t, len(used), 40)
+	for _, name := range used {
+		assert.True(t, names[name], "no server exports %s", name)
 	}
-	assert.False(t, names["loadaware_stale_second"], "a misspelt one is seen")
+	assert.False(t, names["loadaware_stale_second"], "a misspelled name is found")
 }
 
 func TestEveryAlertHasItsRunbook(t *testing.T) {
@@ -120,54 +120,54 @@ func TestEveryAlertHasItsRunbook(t *testing.T) {
 		want := strings.ToLower(a[1])
 		assert.Equal(t, "docs/operations.md#"+want, runbooks[i][1])
 		assert.True(t, anchors[want], "docs/operations.md has no heading %s", a[1])
-		assert.Regexp(t, `alertname: `+a[1]+`\n\s+exp_alerts: \[\{`, tests, "nothing shows that it fires")
+		assert.Regexp(t, `alertname: `+a[1]+`\n\s+exp_alerts: \[\{`, tests, "no test shows that it fires")
 	}
 	assert.False(t, anchors["loadawaresomethingelse"])
 }
 
-// TestEveryPanelShowsDataOfARunningServer starts two replicas and a real Prometheus
-// (the program in $PROMETHEUS) on loopback, and asks it what Grafana would.
+// TestEveryPanelShowsDataOfARunningServer starts two replicas and a real Prometheus (the program in
+// $PROMETHEUS) on loopback, and runs the queries of Grafana.
 func TestEveryPanelShowsDataOfARunningServer(t *testing.T) {
 	program := os.Getenv("PROMETHEUS")
 	if program == "" {
-		t.Skip("make deploy-test finds a Prometheus and names it in $PROMETHEUS")
+		t.Skip("set $PROMETHEUS to a Prometheus binary, as make deploy-test does")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	cluster, err := testcluster.Open(ctx, testcluster.Config{Replicas: 2})
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, cluster.Close()) }()
-	ask := scrape(ctx, t, program, cluster)
+	query := startPrometheus(ctx, t, program, cluster)
 	ended := make(chan struct{})
 	traffic, stop := context.WithCancel(ctx)
-	go func() { defer close(ended); drive(traffic, t, cluster) }()
+	go func() { defer close(ended); generateTraffic(traffic, t, cluster) }()
 	defer func() { stop(); <-ended }()
 
-	// What is known of a day ago only, or of a fault only, has nothing to show yet.
-	silent := map[string]bool{"Tries that nobody reported": true}
-	left := map[string]bool{}
+	// Panels of data that is a day old have no data yet.
+	silent := map[string]bool{"Unreported tries": true}
+	missing := map[string]bool{}
 	all := queries(t)
 	require.Eventually(t, func() bool {
-		clear(left)
+		clear(missing)
 		for _, q := range all {
-			if n, err := ask(q.expr); !assert.NoError(t, err, q.panel) || n == 0 && !silent[q.panel] {
-				left[q.panel+": "+q.expr] = true
+			if n, err := query(q.expr); !assert.NoError(t, err, q.panel) || n == 0 && !silent[q.panel] {
+				missing[q.panel+": "+q.expr] = true
 			}
 		}
-		return len(left) == 0
+		return len(missing) == 0
 	}, 5*time.Minute, 2*time.Second)
-	assert.Empty(t, left, "panels without data")
-	n, err := ask("loadaware_misspelt_total")
+	assert.Empty(t, missing, "panels without data")
+	n, err := query("loadaware_misspelt_total")
 	assert.NoError(t, err)
-	assert.Zero(t, n, "a panel without data is seen")
-	_, err = ask("sum(rate(loadaware_ready[5m])")
-	assert.Error(t, err, "an expression that cannot be read is seen")
+	assert.Zero(t, n, "a query without data returns none")
+	_, err = query("sum(rate(loadaware_ready[5m])")
+	assert.Error(t, err, "an invalid expression returns an error")
 	t.Logf("%d of %d queries of the dashboard returned data, seed %d", len(all)-len(silent), len(all), seed)
 }
 
-// scrape starts a Prometheus on the replicas, with the alert rules, and returns how
-// many series answer an expression.
-func scrape(ctx context.Context, t *testing.T, program string, cluster *testcluster.Cluster) func(expr string) (int, error) {
+// startPrometheus starts a Prometheus that scrapes the replicas, with the alert rules. It returns a
+// function that counts the series of an expression.
+func startPrometheus(ctx context.Context, t *testing.T, program string, cluster *testcluster.Cluster) func(expr string) (int, error) {
 	t.Helper()
 	rules, err := filepath.Abs("chart/files/alerts.yaml")
 	require.NoError(t, err)
@@ -186,10 +186,10 @@ func scrape(ctx context.Context, t *testing.T, program string, cluster *testclus
 	prometheus.Stderr = os.Stderr
 	require.NoError(t, prometheus.Start())
 	t.Cleanup(func() {
-		_ = prometheus.Process.Kill() // its data go with it
+		_ = prometheus.Process.Kill() // its data is temporary
 		_ = prometheus.Wait()
 	})
-	ask := func(expr string) (int, error) {
+	query := func(expr string) (int, error) {
 		expr = strings.ReplaceAll(expr, "$__rate_interval", "10s")
 		r, err := http.Get("http://127.0.0.1:" + port + "/api/v1/query?query=" + url.QueryEscape(expr))
 		if err != nil {
@@ -208,15 +208,14 @@ func scrape(ctx context.Context, t *testing.T, program string, cluster *testclus
 		}
 		return len(answer.Data.Result), nil
 	}
-	require.Eventually(t, func() bool { _, err := ask("up"); return err == nil }, time.Minute, 100*time.Millisecond)
-	return ask
+	require.Eventually(t, func() bool { _, err := query("up"); return err == nil }, time.Minute, 100*time.Millisecond)
+	return query
 }
 
 const seed = 1
 
-// drive is a little of everything: questions, reports, kills, lifts, trainings and a
-// question that cannot be read.
-func drive(ctx context.Context, t *testing.T, cluster *testcluster.Cluster) {
+// generateTraffic sends predictions, reports, OOM kills, lifts, trainings and invalid requests.
+func generateTraffic(ctx context.Context, t *testing.T, cluster *testcluster.Cluster) {
 	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: 2, Runs: 60, Seed: seed})
 	if !assert.NoError(t, err) {
 		return
@@ -224,19 +223,19 @@ func drive(ctx context.Context, t *testing.T, cluster *testcluster.Cluster) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	for n := 0; ctx.Err() == nil; n++ {
 		replica, task := cluster.Replicas[n%2], tasks[n%len(tasks)]
-		run := testcluster.Run(random, task, fmt.Sprintf("watched-%d", n))
-		words := map[string]any{"dag_id": task.DAG, "task_id": task.Task, "run_id": run.RunID, "features": run.Features, "requested": run.Requested}
-		_, _, _ = replica.Call(ctx, http.MethodPost, "/predict", words)
-		told := map[string]any{"dag_id": task.DAG, "task_id": task.Task, "run_id": run.RunID, "outcome": "success", "duration_seconds": run.Duration,
+		run := testcluster.DrawRun(random, task, fmt.Sprintf("watched-%d", n))
+		body := map[string]any{"dag_id": task.DAG, "task_id": task.Task, "run_id": run.RunID, "features": run.Features, "requested": run.Requested}
+		_, _, _ = replica.Call(ctx, http.MethodPost, "/predict", body)
+		report := map[string]any{"dag_id": task.DAG, "task_id": task.Task, "run_id": run.RunID, "outcome": "success", "duration_seconds": run.Duration,
 			"memory_max_bytes": run.Peak, "allocated": map[string]any{"memory": "16Gi"}, "requested": run.Requested}
 		if n%20 == 19 {
-			told["outcome"] = "oom_killed"
-			delete(told, "memory_max_bytes")
+			report["outcome"] = "oom_killed"
+			delete(report, "memory_max_bytes")
 		}
-		_, _, _ = replica.Call(ctx, http.MethodPost, "/observe", told)
+		_, _, _ = replica.Call(ctx, http.MethodPost, "/observe", report)
 		if n%20 == 19 {
-			words["failed"] = map[string]any{"memory": "16Gi"}
-			_, _, _ = replica.Call(ctx, http.MethodPost, "/retry-lift", words)
+			body["failed"] = map[string]any{"memory": "16Gi"}
+			_, _, _ = replica.Call(ctx, http.MethodPost, "/retry-lift", body)
 			_, _, _ = replica.Call(ctx, http.MethodPost, "/predict", []byte(`{"dag_id": 7}`))
 		}
 		time.Sleep(20 * time.Millisecond)

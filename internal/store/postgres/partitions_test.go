@@ -18,7 +18,7 @@ import (
 
 const week = 7 * 24 * time.Hour
 
-// monday begins a week that no store has when it is opened.
+// monday starts a week that a new store has no partition for.
 var monday = time.Date(2040, 1, 2, 0, 0, 0, 0, time.UTC)
 
 func answered(t *testing.T, st *postgres.Store, at time.Time) (id string) {
@@ -29,9 +29,9 @@ func answered(t *testing.T, st *postgres.Store, at time.Time) (id string) {
 	return id
 }
 
-// A reader of all weeks is in the way of those who change them, who wait for a second
-// and no longer: whoever writes waits behind them.
-func TestWeeksAreNotChangedWhileSomebodyReadsForLong(t *testing.T) {
+// A long read of all partitions blocks changes of partitions, which give up after a second,
+// because other writers queue behind them.
+func TestPartitionChangesGiveUpBehindALongRead(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	st, reader := open(t, dsn), connect(t, dsn)
 	require.NoError(t, st.MakeWeeks(t.Context(), monday, monday))
@@ -39,8 +39,8 @@ func TestWeeksAreNotChangedWhileSomebodyReadsForLong(t *testing.T) {
 	_, err := reader.Exec(t.Context(), "BEGIN; SELECT FROM receipt")
 	require.NoError(t, err)
 
-	requireUnavailable(t, st.RemoveReceipts(t.Context(), store.FirstID(monday.Add(week)), nil), "locked for too long")
-	requireUnavailable(t, st.MakeWeeks(t.Context(), monday, monday.Add(week)), "locked for too long")
+	requireUnavailable(t, st.RemoveReceipts(t.Context(), store.FirstID(monday.Add(week)), nil), "a lock was not acquired in time")
+	requireUnavailable(t, st.MakeWeeks(t.Context(), monday, monday.Add(week)), "a lock was not acquired in time")
 	_, err = st.Receipt(t.Context(), old)
 	require.NoError(t, err)
 	answered(t, st, monday.Add(week))
@@ -53,9 +53,9 @@ func TestWeeksAreNotChangedWhileSomebodyReadsForLong(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-// Some have the tables made by one user and used by another, who may neither create nor
-// drop one: for them it is as if there were no weeks.
-func TestAUserWhoOwnsNoTableDeletesWhatIsOld(t *testing.T) {
+// In some installations the service does not own its tables and may neither create nor drop
+// partitions. It then deletes old rows.
+func TestUserWithoutOwnershipDeletesOldReceipts(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	owner := open(t, dsn)
 	require.NoError(t, owner.MakeWeeks(t.Context(), monday, monday))

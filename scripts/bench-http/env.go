@@ -23,39 +23,39 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal"
 )
 
-// place is where the service is measured: a PostgreSQL of its own that keeps its
-// promises (fsync is on), and the built binary with tokens.
+// benchEnv is the environment of a benchmark: a private PostgreSQL with fsync, and the built binary
+// with authentication.
 //
-//	core of the generator: wrk, PostgreSQL       core of the server: loadaware, or echo
-type place struct {
+//	core of the load generator: wrk, PostgreSQL       core of the server: loadaware, or echo
+type benchEnv struct {
 	dir       string
 	bin       string
 	db        *pglocal.Server
 	front     string // core of the server
-	back      string // core of the generator
+	back      string // core of the load generator
 	token     string
 	processes []*exec.Cmd
 	client    http.Client
 }
 
-func newPlace(ctx context.Context, bin, front, back string) (*place, error) {
+func newBenchEnv(ctx context.Context, bin, front, back string) (*benchEnv, error) {
 	dir, err := os.MkdirTemp("", "bench-http-place-")
 	if err != nil {
 		return nil, err
 	}
-	// A server that was started by root drops its privileges, and must still get in.
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // a folder in our own temporary one
+	// PostgreSQL drops the privileges of root and must still be able to enter the folder.
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // a temporary folder of this process
 		return nil, err
 	}
 	db, err := pglocal.Start(ctx, pglocal.Config{DataDir: filepath.Join(dir, "data"), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &place{dir: dir, bin: bin, db: db, front: front, back: back, token: rand.Text(), client: http.Client{Timeout: 15 * time.Minute}}, nil
+	return &benchEnv{dir: dir, bin: bin, db: db, front: front, back: back, token: rand.Text(), client: http.Client{Timeout: 15 * time.Minute}}, nil
 }
 
-// close ends what was started, in the reverse order.
-func (p *place) close() error {
+// close ends the started processes in reverse order and removes the data.
+func (p *benchEnv) close() error {
 	for i := len(p.processes) - 1; i >= 0; i-- {
 		end(p.processes[i])
 	}
@@ -66,11 +66,11 @@ func end(cmd *exec.Cmd) {
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	done := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
 	defer done.Stop()
-	_ = cmd.Wait() // how it ended is of no interest
+	_ = cmd.Wait() // the exit code does not matter
 }
 
-// holdDatabase keeps PostgreSQL on a core; new backends inherit it from their parent.
-func (p *place) holdDatabase(ctx context.Context, cpu string) error {
+// pinDatabase pins PostgreSQL to a core. New backends inherit it from the postmaster.
+func (p *benchEnv) pinDatabase(ctx context.Context, cpu string) error {
 	text, err := os.ReadFile(filepath.Join(p.db.DataDir(), "postgres", "postmaster.pid"))
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (p *place) holdDatabase(ctx context.Context, cpu string) error {
 	return nil
 }
 
-// server is one started server.
+// server is a running server process.
 type server struct {
 	cmd   *exec.Cmd
 	url   string
@@ -96,8 +96,8 @@ type server struct {
 	ready time.Duration // from its start to its readiness
 }
 
-// serve starts the built binary on the place's database.
-func (p *place) serve(ctx context.Context, cpu string, dsn string) (*server, error) {
+// serve starts the built binary with a database.
+func (p *benchEnv) serve(ctx context.Context, cpu string, dsn string) (*server, error) {
 	addr, admin, err := freeAddresses()
 	if err != nil {
 		return nil, err
@@ -107,8 +107,8 @@ func (p *place) serve(ctx context.Context, cpu string, dsn string) (*server, err
 	return p.launch(ctx, cmd, addr, admin, "/readyz")
 }
 
-// serveEcho starts this program as the echo.
-func (p *place) serveEcho(ctx context.Context, cpu string) (*server, error) {
+// serveEcho starts this program as the echo server.
+func (p *benchEnv) serveEcho(ctx context.Context, cpu string) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -120,41 +120,41 @@ func (p *place) serveEcho(ctx context.Context, cpu string) (*server, error) {
 	return p.launch(ctx, pinned(ctx, cpu, self, "-echo", addr), addr, "", "/")
 }
 
-func (p *place) launch(ctx context.Context, cmd *exec.Cmd, addr, admin, ready string) (*server, error) {
+func (p *benchEnv) launch(ctx context.Context, cmd *exec.Cmd, addr, admin, ready string) (*server, error) {
 	log, err := os.OpenFile(filepath.Join(p.dir, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
 	cmd.Stdout, cmd.Stderr = log, log
-	begun := time.Now()
+	start := time.Now()
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
 	p.processes = append(p.processes, cmd)
 	s := &server{cmd: cmd, url: "http://" + addr, admin: "http://" + admin}
-	for deadline := begun.Add(2 * time.Minute); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(2 * time.Millisecond) {
+	for deadline := start.Add(2 * time.Minute); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(2 * time.Millisecond) {
 		r, err := p.client.Get(s.url + ready)
 		if err != nil {
 			continue
 		}
 		r.Body.Close()
 		if r.StatusCode < http.StatusInternalServerError {
-			s.ready = time.Since(begun)
+			s.ready = time.Since(start)
 			return s, nil
 		}
 	}
 	text, _ := os.ReadFile(log.Name())
-	return nil, fmt.Errorf("%s was not ready: %s", cmd.Path, text)
+	return nil, fmt.Errorf("start %s: not ready within 2 minutes: %s", cmd.Path, text)
 }
 
-// call posts a body, and reads the answer where one is wanted.
-func (p *place) call(ctx context.Context, url string, body, answer any) error {
+// call posts a body as JSON and decodes the answer, unless answer is nil.
+func (p *benchEnv) call(ctx context.Context, url string, body, answer any) error {
 	return p.post(ctx, url, text(body), answer)
 }
 
-// post is call with a body that was written already.
-func (p *place) post(ctx context.Context, url, body string, answer any) error {
+// post posts an encoded body and decodes the answer, unless answer is nil.
+func (p *benchEnv) post(ctx context.Context, url, body string, answer any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		return err
@@ -166,27 +166,27 @@ func (p *place) post(ctx context.Context, url, body string, answer any) error {
 		return err
 	}
 	defer got.Body.Close()
-	said, err := io.ReadAll(got.Body)
+	answerText, err := io.ReadAll(got.Body)
 	if err != nil {
 		return err
 	}
 	if got.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s: %.500s", url, got.Status, said)
+		return fmt.Errorf("%s: %s: %.500s", url, got.Status, answerText)
 	}
 	if answer == nil {
 		return nil
 	}
-	return json.NewDecoder(bytes.NewReader(said)).Decode(answer)
+	return json.NewDecoder(bytes.NewReader(answerText)).Decode(answer)
 }
 
-// teach reports runs of a task, oldest first, in batches, and trains it.
-func (p *place) teach(ctx context.Context, s *server, seed uint64, task string, runs int) error {
-	r := dice(seed)
+// addTask reports runs of a task in batches, oldest first, and trains a model.
+func (p *benchEnv) addTask(ctx context.Context, s *server, seed uint64, task string, runs int) error {
+	r := newRandom(seed)
 	ended := time.Now().Add(-time.Duration(runs+10) * time.Minute).UTC()
 	for first := 0; first < runs; first += 500 {
 		var batch []object
 		for i := first; i < min(runs, first+500); i++ {
-			batch = append(batch, report(r, task, fmt.Sprintf("taught-%06d", i), ended.Add(time.Duration(i)*time.Minute)))
+			batch = append(batch, observeRequest(r, task, fmt.Sprintf("taught-%06d", i), ended.Add(time.Duration(i)*time.Minute)))
 		}
 		if err := p.call(ctx, s.url+"/observe/batch", object{"observations": batch}, nil); err != nil {
 			return err
@@ -195,8 +195,8 @@ func (p *place) teach(ctx context.Context, s *server, seed uint64, task string, 
 	return p.call(ctx, s.url+"/tasks/"+dag+"/"+task+"/train", object{}, nil)
 }
 
-// resident is the memory that a server holds, in bytes.
-func (s *server) resident() (int64, error) {
+// residentMemory returns the resident memory of a server in bytes.
+func (s *server) residentMemory() (int64, error) {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(s.cmd.Process.Pid) + "/status")
 	if err != nil {
 		return 0, err
@@ -207,19 +207,19 @@ func (s *server) resident() (int64, error) {
 			return n << 10, err
 		}
 	}
-	return 0, errors.New("no VmRSS in the process's status")
+	return 0, errors.New("read resident memory: no VmRSS in /proc/PID/status")
 }
 
-// spent is the processor time that a server has used since it started.
-func (s *server) spent() (time.Duration, error) {
+// cpuTime returns the CPU time of a server since its start.
+func (s *server) cpuTime() (time.Duration, error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(s.cmd.Process.Pid) + "/stat")
 	if err != nil {
 		return 0, err
 	}
-	_, behind, _ := strings.Cut(string(stat), ") ") // the name may hold anything
-	fields := strings.Fields(behind)
+	_, afterName, _ := strings.Cut(string(stat), ") ") // the name may contain spaces
+	fields := strings.Fields(afterName)
 	if len(fields) < 13 {
-		return 0, fmt.Errorf("not a process's stat: %q", stat)
+		return 0, fmt.Errorf("read CPU time: unexpected /proc/PID/stat: %q", stat)
 	}
 	user, errUser := strconv.ParseInt(fields[11], 10, 64)
 	system, errSystem := strconv.ParseInt(fields[12], 10, 64)
@@ -227,8 +227,8 @@ func (s *server) spent() (time.Duration, error) {
 	return time.Duration(user+system) * tick, errors.Join(errUser, errSystem)
 }
 
-// freeAddresses are two that nobody serves on.
-func freeAddresses() (one, other string, err error) {
+// freeAddresses returns two addresses of loopback on which no process listens.
+func freeAddresses() (first, second string, err error) {
 	a, errA := net.Listen("tcp", "127.0.0.1:0")
 	b, errB := net.Listen("tcp", "127.0.0.1:0")
 	if err := errors.Join(errA, errB); err != nil {
