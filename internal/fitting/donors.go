@@ -246,12 +246,16 @@ func (m *models) askSimilar(cells []sizing.Value, p *experts.Point, b *buffers) 
 // uncertainty adds to the experts' own margin as independent errors add: by squares.
 func (m *Model) ask(cells []sizing.Value, target float64, p *experts.Point, b *buffers) {
 	m.Models.ask(cells, p, b)
+	if m.Experts.AsksYoung() {
+		m.askYoung(cells, p, b)
+	}
 	if b.unwidened = 0; !p.Blind {
 		return
 	}
 	b.center = *p
-	b.center.Blind = false
+	b.center.Blind, b.center.Young = false, nil
 	b.unwidened = m.Experts.Answer(p, target, &b.scratch).Amount
+	m.widenYoung(p, b)
 	answer := math.Log(b.unwidened)
 	for k, between := range b.between {
 		margin := max(0, answer-p.Level[k])

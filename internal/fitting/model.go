@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/loadaware/loadaware/internal/ml/bayes"
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -83,6 +84,8 @@ type Model struct {
 
 	KnownKills []knownKill `cbor:",omitempty"` // oldest first
 	Enough     enough      `cbor:",omitzero"`
+
+	First bayes.Average `cbor:",omitzero"` // what the task's first rows say; empty in models stored before this field
 
 	stamp uint64 // of its state: no other model, and none later, has the same
 	own   margins
@@ -228,12 +231,16 @@ func (m *Model) learnRow(r *row, seq int64) {
 	r.Residual = math.NaN()
 	if m.Models == nil {
 		m.Experts.Learn(nil, r.Peak, r.Seconds, &m.Share)
+		m.learnFirst(r)
 		return
 	}
 	var p experts.Point
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	m.ask(r.Cells, sizing.DefaultRiskTarget, &p, b)
+	if p.Young == nil && !p.Blind { // it is judged even where it has no share in the answers
+		m.askYoung(r.Cells, &p, b)
+	}
 	if p.Blind { // a guess says nothing of the models
 		m.postpone(r, &b.center, seq)
 	} else {
@@ -241,6 +248,7 @@ func (m *Model) learnRow(r *row, seq int64) {
 	}
 	m.Overrun.Add(math.Log1p(r.Seconds)-p.Duration, overrunRows)
 	changed := m.Experts.Learn(&p, r.Peak, r.Seconds, &m.Share)
+	m.learnYoung(r, &p, b)
 	m.Models.learn(r, &p, b)
 	if changed > 0 {
 		m.Changed = m.Honest[max(0, len(m.Honest)-changed)].Seq

@@ -3,6 +3,7 @@ package fitting
 import (
 	"math"
 
+	"github.com/loadaware/loadaware/internal/ml/bayes"
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/ml/gbt"
 	"github.com/loadaware/loadaware/internal/ml/linear"
@@ -236,6 +237,9 @@ type buffers struct {
 	edges      []float64
 	above      []sizing.Bytes
 	scratch    experts.Scratch
+	numbers    []float64                 // of a row, for a young task's lines
+	points     [len(youngPoints)]float64 // what its point models say
+	young      bayes.Mixture             // … and all structures together
 	signals    [signalCount]float64
 	edge       []sizing.Value
 	beyond     beyond

@@ -110,11 +110,7 @@ func (x *Experts) Young() bool { return len(x.Picks) == 0 }
 // have been learned.
 func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
 	a := Answer{Factor: x.Factor, Expert: -1}
-	if x.Young() {
-		a.Amount, a.Promised = x.young(p, target/max(1, x.Factor))
-	} else {
-		a.Amount, a.Promised, a.Expert = x.blend(p, x.picks(target, s), s)
-	}
+	a.Amount, a.Promised, a.Expert = x.mixed(p, target, s)
 	a.Promised = Probability(min(0.5, a.Promised*a.Factor))
 	return a
 }
@@ -163,11 +159,9 @@ func (x *Experts) ExceedAll(p *Point, amounts, risk []float64, s *Scratch) {
 		amounts, risk = amounts[gridSteps:], risk[gridSteps:]
 	}
 	n := len(amounts)
-	if x.Young() {
-		model, spread, t := x.student(p)
-		for i := range n {
-			risk[i] = t.Survival((math.Log(amounts[i]) - p.Level[model]) / spread)
-		}
+	share := x.share(p)
+	if share == 1 {
+		x.exceedYoung(p, amounts, risk)
 		return
 	}
 	clear(risk[:n])
@@ -196,6 +190,23 @@ func (x *Experts) ExceedAll(p *Point, amounts, risk []float64, s *Scratch) {
 	}
 	for k := range n {
 		risk[k] = min(1, risk[k]) // the weights sum to 1 but for rounding
+		if share > 0 {
+			risk[k] = share*p.Young.Exceed(logs[k]) + (1-share)*risk[k]
+		}
+	}
+}
+
+// exceedYoung is ExceedAll by the young rule.
+func (x *Experts) exceedYoung(p *Point, amounts, risk []float64) {
+	if p.Young != nil {
+		for i, amount := range amounts {
+			risk[i] = p.Young.Exceed(math.Log(amount) + roundingError)
+		}
+		return
+	}
+	model, spread, t := x.student(p)
+	for i, amount := range amounts {
+		risk[i] = t.Survival((math.Log(amount) - p.Level[model]) / spread)
 	}
 }
 
@@ -222,9 +233,14 @@ func (x *Experts) Likely(p *Point, amounts, risk []float64, s *Scratch) {
 // youngModels are those that a few rows can bear.
 var youngModels = [...]int{Line, Plain, Stack}
 
-// young allocates by a Student quantile about the model of least squared error,
-// within reach of what was seen.
+// young allocates by the mixture of the task's first rows. Where there is none (a row with
+// imputed features, or a model stored by an earlier release), it takes a Student quantile
+// about the model of least squared error, within reach of what was seen.
 func (x *Experts) young(p *Point, target float64) (amount, promised float64) {
+	if p.Young != nil {
+		return x.coldStart(p, target)
+	}
+	target /= max(1, x.Factor)
 	model, spread, t := x.student(p)
 	most := x.limit(p.Level[model])
 	wanted := math.Exp(p.Level[model] + spread*t.Quantile(1-target))
@@ -236,6 +252,9 @@ func (x *Experts) young(p *Point, target float64) (amount, promised float64) {
 
 // YoungLevel is the log peak about which the young rule allocates.
 func (x *Experts) YoungLevel(p *Point) float64 {
+	if p.Young != nil {
+		return p.Young.Mid()
+	}
 	model, _, _ := x.student(p)
 	return p.Level[model]
 }

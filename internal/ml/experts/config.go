@@ -14,7 +14,8 @@ type Config struct {
 	Forget     float64 // per row, of costs and kills
 	Blend      float64 // how sharply the average prefers the cheapest
 	Slack      float64 // times the lowest kill rate that is let in, where the target lets in less
-	Young      int     // rows before the experts decide
+	Young      int     // rows before the experts are compared with the young rule
+	ColdPrice  float64 // of one kill, in the young rule
 	Reach      float64 // nothing beyond the largest peak · (1 + Reach/√rows) …
 	FirstReach float64 // … or · (1 + FirstReach/rows)
 	Step       float64 // of the adaptive correction, per row
@@ -29,6 +30,6 @@ type Config struct {
 func Default(target float64) Config {
 	return Config{
 		Target: target, KillPrice: 1, Unripe: 8, Chance: 60, Window: 500, Ledger: 2000, Near: 100, Prior: 60, Forget: 0.9995, Blend: 20, Slack: 2,
-		Young: 32, Reach: 1, FirstReach: 5, Step: 0.001, Stale: 0.3, Rung: 0.12, MinStep: 1.3, PriorRows: 4, PriorSpan: 0.3,
+		Young: 32, ColdPrice: 8, Reach: 1, FirstReach: 5, Step: 0.001, Stale: 0.3, Rung: 0.12, MinStep: 1.3, PriorRows: 4, PriorSpan: 0.3,
 	}
 }

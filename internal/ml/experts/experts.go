@@ -40,6 +40,13 @@ type Entry struct {
 	Log   float64 // of the peak
 }
 
+// entryOf keeps what is read again of a point.
+func entryOf(p *Point, log float64) Entry {
+	e := Entry{Point: *p, Log: log}
+	e.Point.Young = nil // belongs to the caller
+	return e
+}
+
 // Experts is the state of one task's margins. The exported fields are all there
 // is to store; Rebuild makes the rest. Answers may be asked from many goroutines
 // while nobody learns.
@@ -64,6 +71,10 @@ type Experts struct {
 	// RequestRisk is how often a row needs more than its static request, from the pool.
 	RequestRisk float64 `cbor:",omitzero"`
 	Picks       []Pick  // who answers
+	// YoungShare is the share of the young rule in the answers, once there are picks.
+	YoungShare float64 `cbor:",omitzero"`
+	Lead       float64 `cbor:",omitzero"` // by how much it has cost more than the picks lately, in mean row costs
+	YoungKills float64 `cbor:",omitzero"` // how many more than the target allows it would have had killed lately
 
 	config  Config
 	windows [sourceCount]ordered // of the newest Config.Window rows of the ledger
@@ -141,12 +152,13 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed i
 	for k := range x.SqErr {
 		x.SqErr[k] += (log - p.Level[k]) * (log - p.Level[k])
 	}
+	x.compare(p, peak, duration)
 	if x.Told > x.config.Unripe+3 { // residuals of three rows at least
 		x.charge(p, peak, duration)
 	}
 	x.adapt(!Holds(x.Answer(p, x.config.Target, &x.scratch).Amount, peak))
 	if x.Told > x.config.Unripe {
-		x.keep(Entry{Point: *p, Log: log})
+		x.keep(entryOf(p, log))
 	}
 	changed = x.watch(log - p.Level[LineTrees])
 	x.SetPool(pool)
@@ -158,6 +170,7 @@ func (x *Experts) SetPool(pool *Pool) {
 	x.Factor, x.Price, x.Span = pool.factor(x.Told), pool.mean(), pool.span(x.config.PriorSpan)
 	x.RequestRisk = pool.requestRisk()
 	x.Picks = x.choose(x.allowed(x.config.Target), x.Picks)
+	x.YoungShare = x.handOver()
 }
 
 // keep takes a row into the ledger and into every spread.

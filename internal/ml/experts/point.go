@@ -1,5 +1,7 @@
 package experts
 
+import "github.com/loadaware/loadaware/internal/ml/bayes"
+
 // The models of a peak, in the order of Point.Level.
 const (
 	Median     = iota // of the newest peaks
@@ -33,4 +35,5 @@ type Point struct {
 	Duration float64             // predicted log seconds
 	Least    float64             `cbor:"-"` // no answer is below it, in the unit of the peak; 0: none
 	Blind    bool                `cbor:"-"` // a cautious guess: nothing is learned of who made it
+	Young    *bayes.Mixture      `cbor:"-"` // what the task's first rows and its siblings say; nil: nothing
 }

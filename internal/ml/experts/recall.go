@@ -15,5 +15,5 @@ func (x *Experts) Recall(p *Point, peak, duration float64) {
 	}
 	x.charge(p, peak, duration)
 	x.adapt(x.Answer(p, x.config.Target, &x.scratch).Amount < peak)
-	x.keep(Entry{Point: *p, Log: log})
+	x.keep(entryOf(p, log))
 }

@@ -1,0 +1,115 @@
+package bayes
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+var prior = Prior{Deviation: 0.3, Rows: 4, Slope: 0.7, Spread: 0.25}
+
+// learned is an average of n rows whose peak follows a power of the first input.
+func learned(seed uint64, n int, slope, noise float64) (*Average, *rand.Rand) {
+	rng, a := rand.New(rand.NewPCG(seed, 1)), new(Average)
+	for i := range n {
+		x := []float64{20 + rng.NormFloat64(), rng.NormFloat64()}
+		y := 3 + slope*x[0] + noise*rng.NormFloat64()
+		mix := new(Mixture)
+		if i > 0 {
+			a.Predict(x, nil, &prior, mix)
+			a.Learn(x, nil, y, mix)
+		} else {
+			a.Learn(x, nil, y, nil)
+		}
+	}
+	return a, rng
+}
+
+func TestTheStructureThatPredictsGetsTheWeight(t *testing.T) {
+	for slope, want := range map[float64]int{0: 0, 0.8: 1} {
+		a, _ := learned(1, 20, slope, 0.1)
+		var mix Mixture
+		a.Predict([]float64{21, 0}, nil, &prior, &mix)
+		assert.Greater(t, mix.Weight[want], 0.8, "slope %v", slope)
+		assert.InDelta(t, 3+slope*21, mix.Mid(), 0.15)
+	}
+}
+
+func TestAfterOneRowALargerInputIsExpectedToNeedMore(t *testing.T) {
+	a, small, large := new(Average), Mixture{}, Mixture{}
+	a.Learn([]float64{20}, nil, 22, nil)
+	a.Predict([]float64{20}, nil, &prior, &small)
+	a.Predict([]float64{22}, nil, &prior, &large)
+	assert.InDelta(t, 22, small.Mid(), 1e-12)
+	assert.Greater(t, large.Mid(), 22.5)
+	assert.Greater(t, large.Exceed(24), small.Exceed(24))
+}
+
+func TestAMissingInputSaysWhatTheConstantSays(t *testing.T) {
+	a, _ := learned(2, 20, 0.8, 0.1)
+	var mix Mixture
+	a.Predict([]float64{math.NaN(), 0}, nil, &prior, &mix)
+	assert.Equal(t, mix.Level[0], mix.Level[1])
+	assert.Equal(t, mix.Scale[0], mix.Scale[1])
+}
+
+func TestTheRiskIsWhatHappens(t *testing.T) {
+	const tasks = 400
+	promised, killed := 0.0, 0.0
+	for seed := range uint64(tasks) {
+		a, rng := learned(seed, 3+int(seed%20), 0.7, 0.3)
+		x := []float64{20 + rng.NormFloat64(), rng.NormFloat64()}
+		y := 3 + 0.7*x[0] + 0.3*rng.NormFloat64()
+		var mix Mixture
+		a.Predict(x, nil, &prior, &mix)
+		amount, risk := mix.Grant(1.2, 4, 1)
+		promised += risk
+		if y > amount {
+			killed++
+		}
+	}
+	assert.InDelta(t, promised, killed, max(promised/2, 3*math.Sqrt(promised)))
+}
+
+func TestADearerKillIsGrantedMore(t *testing.T) {
+	a, _ := learned(3, 8, 0.7, 0.2)
+	var mix Mixture
+	a.Predict([]float64{21, 0}, nil, &prior, &mix)
+	last := math.Inf(-1)
+	for _, price := range []float64{0.1, 1, 10, 100} {
+		amount, risk := mix.Grant(1.2, price, 1)
+		assert.Greater(t, amount, last)
+		assert.InDelta(t, mix.Exceed(amount), risk, 1e-12)
+		last = amount
+	}
+}
+
+func TestSurvivalIsNearStudents(t *testing.T) {
+	for _, freedom := range []float64{4, 8, 30} {
+		exact := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}
+		for z := -4.0; z <= 6; z += 0.5 {
+			assert.InEpsilon(t, exact.Survival(z), survival(z, freedom), 0.12, "%v at %v", freedom, z)
+		}
+	}
+}
+
+func TestPredictAndGrantDoNotAllocate(t *testing.T) {
+	a, _ := learned(4, 12, 0.7, 0.2)
+	x, levels, mix := []float64{21, 0}, []float64{18, 17}, new(Mixture)
+	assert.Zero(t, testing.AllocsPerRun(20, func() {
+		a.Predict(x, levels, &prior, mix)
+		mix.Grant(1.2, 8, 1)
+	}))
+}
+
+func BenchmarkPredictAndGrant(b *testing.B) {
+	a, _ := learned(4, 12, 0.7, 0.2)
+	x, levels, mix := []float64{21, 0}, []float64{18, 17, 18, 18}, new(Mixture)
+	for b.Loop() {
+		a.Predict(x, levels, &prior, mix)
+		mix.Grant(1.2, 8, 1)
+	}
+}

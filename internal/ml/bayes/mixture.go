@@ -1,0 +1,98 @@
+package bayes
+
+import "math"
+
+// add appends a structure with the logarithm of its weight.
+func (m *Mixture) add(level, scale, freedom, logWeight float64) {
+	m.Level[m.N], m.Scale[m.N], m.Freedom[m.N], m.Weight[m.N] = level, scale, freedom, logWeight
+	m.N++
+}
+
+// normalise turns logarithms into weights that sum to 1.
+func (m *Mixture) normalise() {
+	top, sum := math.Inf(-1), 0.0
+	for _, w := range m.Weight[:m.N] {
+		top = max(top, w)
+	}
+	for i, w := range m.Weight[:m.N] {
+		m.Weight[i] = math.Exp(w - top)
+		sum += m.Weight[i]
+	}
+	for i := range m.N {
+		m.Weight[i] /= sum
+	}
+}
+
+// negligible is the weight below which a structure does not count.
+const negligible = 1e-3
+
+// Exceed returns P(log peak > y).
+func (m *Mixture) Exceed(y float64) float64 {
+	p, sum := 0.0, 0.0
+	for i, w := range m.Weight[:m.N] {
+		if w < negligible {
+			continue
+		}
+		p += w * survival((y-m.Level[i])/m.Scale[i], m.Freedom[i])
+		sum += w
+	}
+	return p / sum
+}
+
+// Mid is the mean of the structures' levels.
+func (m *Mixture) Mid() float64 {
+	mid := 0.0
+	for i, w := range m.Weight[:m.N] {
+		mid += w * m.Level[i]
+	}
+	return mid
+}
+
+// logDensity is that of structure i at y.
+func (m *Mixture) logDensity(i int, y float64) float64 {
+	z, f := (y-m.Level[i])/m.Scale[i], m.Freedom[i]
+	upper, _ := math.Lgamma((f + 1) / 2)
+	lower, _ := math.Lgamma(f / 2)
+	return upper - lower - 0.5*math.Log(f*math.Pi) - (f+1)/2*math.Log1p(z*z/f) - math.Log(m.Scale[i])
+}
+
+// survival is P(t > z) of Student's t, by Wallace's normal approximation (1959): within a
+// tenth of it for four degrees of freedom and more.
+func survival(z, freedom float64) float64 {
+	u := math.Sqrt(freedom*math.Log1p(z*z/freedom)) * (8*freedom + 1) / (8*freedom + 3)
+	return 0.5 * math.Erfc(math.Copysign(u, z)/math.Sqrt2)
+}
+
+// Grant returns the log amount of least expected cost, and the risk P(peak > amount):
+//
+//	amount · (1 + kill · risk) + price · risk,   risk = min(1, factor · Exceed(amount))
+//
+// in units of the peak at Mid. kill is what a killed try costs besides, as a share of the
+// amount; price is what it costs whatever the amount.
+func (m *Mixture) Grant(kill, price, factor float64) (y, risk float64) {
+	mid, unit := m.Mid(), 0.0
+	for i, w := range m.Weight[:m.N] {
+		off := m.Level[i] - mid
+		unit += w * (m.Scale[i]*m.Scale[i] + off*off)
+	}
+	unit = math.Sqrt(unit)
+	best, at := math.Inf(1), 0.0
+	try := func(z float64) {
+		y := z * unit
+		p := min(1, factor*m.Exceed(mid+y))
+		if cost := math.Exp(y)*(1+kill*p) + price*p; cost < best {
+			best, at, risk = cost, z, p
+		}
+	}
+	const coarse, step, most = 24, 0.02, 12.0
+	for i := range coarse {
+		share := float64(i) / (coarse - 1)
+		try(-0.25 + most*share*share)
+	}
+	for width := most / coarse; width > step; width /= 2 {
+		z := at
+		try(z - width)
+		try(z + width)
+	}
+	return mid + at*unit, risk
+}
