@@ -28,7 +28,7 @@ func (c *config) reconciler(st store.Reconciliation, svc *service.Service, metri
 	for i, r := range reconcile.Results {
 		results[i] = string(r)
 	}
-	count := metrics.Reconciled(results...)
+	count := metrics.AddReconciledCounter(results...)
 	cfg.Count = func(r reconcile.Result) { count(string(r)) }
 	if c.PrometheusURL != "" {
 		client, err := c.prometheusClient(0)

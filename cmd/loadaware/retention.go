@@ -20,7 +20,7 @@ type keptFor struct {
 func (c *config) keeper(st retention.Store, metrics *httpapi.Metrics, log *slog.Logger) (*retention.Worker, error) {
 	worker, err := retention.New(st, retention.Config{
 		Observations: c.Keep.Observations, Receipts: c.Keep.Receipts, Experiments: c.Keep.Experiments,
-		Removed: metrics.Removed(retention.Observations, retention.Receipts, retention.Experiments), Ended: metrics.Passes(),
+		Removed: metrics.AddRemovedCounter(retention.Observations, retention.Receipts, retention.Experiments), Ended: metrics.AddRetentionPassCounter(),
 	}, log)
 	if err != nil {
 		return nil, usageErrorf("LOADAWARE_KEEP_…: %v", err)

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/loadaware/loadaware/internal/httpapi"
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/tracing"
@@ -80,9 +81,9 @@ func serve(ctx context.Context, con console, args []string) error {
 		}
 	}
 	metrics := httpapi.NewMetrics()
-	metrics.Build(cmp.Or(buildVersion, "unknown"))
-	learner := subprocess.New(cmd.learner(con), metrics.Trained, log)
-	metrics.Learner(learner.PID)
+	metrics.SetBuildInfo(cmp.Or(buildVersion, "unknown"))
+	learner := subprocess.New(cmd.learner(con), metrics.CountTraining, log)
+	metrics.AddTrainerProcess(learner.PID)
 	svc := service.New(st, learner, service.Config{MinMemory: sizing.Bytes(cmd.MinMemory)}, log)
 	worker, err := cmd.reconciler(st, svc, metrics, log)
 	if err != nil {
@@ -93,10 +94,10 @@ func serve(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	// openDoors has seen to it that without tokens only this machine can connect.
-	auth := httpapi.Auth{Tokens: tokens, Off: len(tokens) == 0, Wary: len(tokens) == 0}
-	api := httpapi.New(svc, httpapi.Config{Auth: auth, Metrics: metrics, Log: log, Tracer: tracer})
+	access := auth.Config{Tokens: tokens, Disabled: len(tokens) == 0, CheckOrigin: len(tokens) == 0}
+	api := httpapi.New(svc, httpapi.Config{Auth: access, Metrics: metrics, Log: log, Tracer: tracer})
 	hello := greeting{con: con, cfg: &cmd.config, doors: doors, demo: *withDemo, store: st, service: svc, log: log}
-	return doors.serve(ctx, house{main: api, admin: httpapi.Admin(metrics, auth), work: together(svc.Run, worker.Run, keeper.Run), welcome: hello.say}, log)
+	return doors.serve(ctx, house{main: api, admin: httpapi.NewAdmin(metrics, access), work: together(svc.Run, worker.Run, keeper.Run), welcome: hello.say}, log)
 }
 
 // trace begins the tracing that was asked for, statements to the database included; the

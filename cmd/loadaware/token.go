@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/loadaware/loadaware/internal/httpapi"
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
 )
 
 const tokenUsage = `[flags]
@@ -16,7 +16,7 @@ put the second line into LOADAWARE_TOKENS, behind a comma if others are there.`
 // makeToken prints a new token and what the server is told of it.
 func makeToken(_ context.Context, con console, args []string) error {
 	cmd := newCommand("token", tokenUsage)
-	roles := cmd.String("role", string(httpapi.RoleObserve), "predict (ask), observe (tell) or admin (all); several with commas between them")
+	roles := cmd.String("role", string(auth.RoleObserve), "predict (ask), observe (tell) or admin (all); several with commas between them")
 	name := cmd.String("name", "", "what the audit trail calls its bearer; the first digits of the hash if empty")
 	namespace := cmd.String("namespace", "", "the only namespace that it is good for; all if empty")
 	prefix := cmd.String("dag-prefix", "", "what the dag_ids begin with that it is good for; all if empty")
@@ -39,7 +39,7 @@ func makeToken(_ context.Context, con console, args []string) error {
 	var grants []string // of one secret, so that a caller that asks and tells has one token
 	for role := range strings.SplitSeq(*roles, ",") {
 		grant := before + strings.TrimSpace(role) + behind
-		read, err := httpapi.ParseToken(grant) // what is printed must be understood, and as it was meant
+		read, err := auth.ParseToken(grant) // what is printed must be understood, and as it was meant
 		if err != nil {
 			return usageErrorf("%v", err)
 		}
@@ -53,15 +53,15 @@ func makeToken(_ context.Context, con console, args []string) error {
 }
 
 // parseTokens reads grants that are separated by commas; errors name where they stood.
-func parseTokens(list, source string) ([]httpapi.Token, error) {
-	var tokens []httpapi.Token
+func parseTokens(list, source string) ([]auth.Token, error) {
+	var tokens []auth.Token
 	nth := 0
 	for grant := range strings.SplitSeq(list, ",") {
 		if grant = strings.TrimSpace(grant); grant == "" {
 			continue
 		}
 		nth++
-		token, err := httpapi.ParseToken(grant)
+		token, err := auth.ParseToken(grant)
 		if err != nil {
 			return nil, fmt.Errorf("grant %d of %s: %w", nth, source, err)
 		}

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/loadaware/loadaware/internal/httpapi"
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
 )
 
 // newSecret draws a bearer token. The server stores only its hash, in hex digits.
@@ -30,7 +30,7 @@ type firstToken struct {
 // grants reads who may call: LOADAWARE_TOKENS, or if that is empty the tokens file. If
 // that file does not exist, grants makes a token, which counts once it is stored; first
 // is nil in all other cases.
-func (c *config) grants() (tokens []httpapi.Token, first *firstToken, err error) {
+func (c *config) grants() (tokens []auth.Token, first *firstToken, err error) {
 	tokens, err = parseTokens(c.Tokens, "LOADAWARE_TOKENS")
 	if err != nil || len(tokens) > 0 || c.TokensFile == "" {
 		return tokens, nil, err
@@ -38,7 +38,7 @@ func (c *config) grants() (tokens []httpapi.Token, first *firstToken, err error)
 	text, err := os.ReadFile(c.TokensFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		secret, hash := newSecret()
-		first = &firstToken{file: c.TokensFile, secret: secret, grant: "first-start=" + string(httpapi.RoleAdmin) + ":" + hash}
+		first = &firstToken{file: c.TokensFile, secret: secret, grant: "first-start=" + string(auth.RoleAdmin) + ":" + hash}
 		tokens, err = parseTokens(first.grant, c.TokensFile)
 		return tokens, first, err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/httpapi"
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
@@ -68,13 +69,13 @@ var (
 func exportedNames(t *testing.T) map[string]bool {
 	t.Helper()
 	m := httpapi.NewMetrics()
-	m.Build("v1")
-	m.Removed("receipts")
-	m.Passes()
-	auth := httpapi.Auth{Off: true}
-	httpapi.New(service.New(nil, nil, service.Config{}, slog.New(slog.DiscardHandler)), httpapi.Config{Auth: auth, Metrics: m})
+	m.SetBuildInfo("v1")
+	m.AddRemovedCounter("receipts")
+	m.AddRetentionPassCounter()
+	access := auth.Config{Disabled: true}
+	httpapi.New(service.New(nil, nil, service.Config{}, slog.New(slog.DiscardHandler)), httpapi.Config{Auth: access, Metrics: m})
 	rec := httptest.NewRecorder()
-	httpapi.Admin(m, auth).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	httpapi.NewAdmin(m, access).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	names := map[string]bool{ // exported only later, see the gauges of httpapi
 		"loadaware_trainings_due": true, "loadaware_training_wait_seconds": true, "loadaware_unreported_tries_ratio": true,
 		"loadaware_oldest_model_trained_timestamp_seconds": true, "loadaware_newest_model_trained_timestamp_seconds": true,
