@@ -54,7 +54,7 @@ if [ ${#versions[@]} -eq 1 ]; then
 	exit
 fi
 
-logs=$(mktemp -d "${TMPDIR:-/tmp}/loadaware-test-airflow.XXXXXX")
+logs=$(mktemp -d "${TMPDIR:-/tmp}/loadaware-airflow-logs.XXXXXX")
 pids=()
 set -m # a process group for each, so that an interrupt ends pytest, too
 trap 'for pid in $(jobs -p); do kill -- "-$pid" 2>/dev/null || true; done; wait; rm -rf "$logs"' EXIT
