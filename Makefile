@@ -16,7 +16,7 @@ CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/.
 
 export CGO_ENABLED ?= 0
 
-.PHONY: doctor fuzz soak bench-http backup-drill help run test test-rest build setup gen verify lint lint-python race e2e test-airflow test-clients lint-api chaos chaos-short bench-ml deploy-test peak peak-table check-image sbom vuln cover clean
+.PHONY: doctor fuzz soak bench-http backup-drill help run test build setup gen verify lint lint-python race e2e test-airflow test-clients lint-api chaos chaos-short bench-ml deploy-test peak peak-table check-image sbom vuln cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -27,10 +27,6 @@ run: build ## serve with demo data (ADDR=127.0.0.1:8080 DATA=data, or DATABASE_U
 
 test: setup ## run all Go tests with a private PostgreSQL
 	$(WITHPG) go test -timeout 30m ./...
-
-test-rest: setup ## run the Go tests of the packages that `make race` leaves out, and of the trainer
-	@rest=$$(go list ./... | grep -vxF "$$(go list $(CONCURRENT))") && \
-	$(WITHPG) go test -timeout 30m $$rest ./internal/trainer
 
 build: ## build bin/loadaware
 	go build -trimpath -ldflags '-s -w -X main.buildVersion=$(VERSION)' -o bin/loadaware ./cmd/loadaware
