@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/airflow"
+	"github.com/loadaware/loadaware/internal/source/airflow"
 )
 
 // tokens are needed where other machines can connect.
@@ -92,7 +92,7 @@ func (d *diagnosis) airflow(ctx context.Context, c *config) {
 	}
 	d.looked("airflow")
 	_, err := airflow.Open(ctx, airflow.Config{
-		URL: c.AirflowURL, User: c.AirflowUser, Password: c.AirflowPassword, Token: c.AirflowToken, Patience: time.Second,
+		URL: c.AirflowURL, User: c.AirflowUser, Password: c.AirflowPassword, Token: c.AirflowToken, RetryFor: time.Second,
 	})
 	switch {
 	case errors.Is(err, airflow.ErrDenied):

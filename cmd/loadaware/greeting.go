@@ -8,8 +8,8 @@ import (
 
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/file"
 	"github.com/loadaware/loadaware/internal/store"
-	"github.com/loadaware/loadaware/internal/trace"
 	"github.com/loadaware/loadaware/testdata/demo"
 )
 
@@ -57,7 +57,7 @@ func (g *greeting) learnDemo(ctx context.Context) error {
 	if err != nil || len(known) > 0 {
 		return err
 	}
-	in, err := trace.Open(bytes.NewReader(demo.CSV))
+	in, err := file.Open(bytes.NewReader(demo.CSV))
 	if err != nil {
 		return err
 	}

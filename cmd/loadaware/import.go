@@ -13,7 +13,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/internal/trace"
+	"github.com/loadaware/loadaware/internal/source/file"
 )
 
 const importUsage = `[flags] FILE…
@@ -35,7 +35,7 @@ CSV columns: `
 // importing is one run of the verb.
 type importing struct {
 	con      console
-	layout   trace.Layout
+	layout   file.Layout
 	strict   bool // all rows, or none
 	batch    int
 	into     recorder // nil: a dry run
@@ -62,7 +62,7 @@ func importHistory(ctx context.Context, con console, args []string) error {
 	if len(args) > 0 && importSources[args[0]] != nil {
 		return importSources[args[0]](ctx, con, args[1:])
 	}
-	cmd := newCommand("import", importUsage+strings.Join(trace.Columns(), ", "), "url", "token", "database", "data")
+	cmd := newCommand("import", importUsage+strings.Join(file.Columns(), ", "), "url", "token", "database", "data")
 	dryRun := cmd.Bool("dry-run", false, "read and check, and send nothing")
 	batch := cmd.Int("batch", 500, "rows sent at once, 1 to 10000")
 	train := cmd.Bool("train", false, "then have the server train every task, and wait for it; else it trains them within seconds by itself")
@@ -142,7 +142,7 @@ func (i *importing) file(ctx context.Context, name string) error {
 		progressbar.OptionClearOnFinish())
 	defer i.tellTroubles(name)
 	defer func() { _ = bar.Finish() }() // it only draws
-	rows, err := trace.OpenAs(io.TeeReader(in, bar), i.layout)
+	rows, err := file.OpenAs(io.TeeReader(in, bar), i.layout)
 	if err != nil {
 		return &fileError{err}
 	}
@@ -173,10 +173,10 @@ func (i *importing) open(name string) (io.ReadCloser, int64, error) {
 }
 
 // rows sends what can be read, batch by batch.
-func (i *importing) rows(ctx context.Context, in *trace.Reader) error {
-	batch := make([]trace.Row, 0, i.batch)
+func (i *importing) rows(ctx context.Context, in *file.Reader) error {
+	batch := make([]file.Row, 0, i.batch)
 	for row, err := range in.All() {
-		var lost *trace.RowError
+		var lost *file.RowError
 		if err != nil && !errors.As(err, &lost) {
 			if unsent := i.send(ctx, batch); unsent != nil {
 				return errors.Join(unsent, err)
@@ -199,7 +199,7 @@ func (i *importing) rows(ctx context.Context, in *trace.Reader) error {
 }
 
 // send has a batch recorded and counts what became of it.
-func (i *importing) send(ctx context.Context, batch []trace.Row) error {
+func (i *importing) send(ctx context.Context, batch []file.Row) error {
 	if i.into == nil {
 		for n := range batch {
 			i.warn(&batch[n].Observation, nil, fmt.Sprintf("line %d", batch[n].Line))

@@ -11,8 +11,8 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/loadaware/loadaware/internal/airflow"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/airflow"
 )
 
 const importAirflowUsage = `--url http://host:8080 [flags]
@@ -88,7 +88,7 @@ func importAirflow(ctx context.Context, con console, args []string) error {
 	}
 	a.from, err = airflow.Open(ctx, airflow.Config{
 		URL: cmd.AirflowURL, User: cmd.AirflowUser, Password: cmd.AirflowPassword, Token: cmd.AirflowToken, PerSecond: *rate,
-		Waiting: func(why error, wait time.Duration) { sayWaiting(con, why, wait) },
+		Retrying: func(why error, wait time.Duration) { sayWaiting(con, why, wait) },
 	})
 	if err != nil {
 		return hintAtAirflow(err)
@@ -138,7 +138,7 @@ func (a *airflowImport) read(ctx context.Context, since time.Time, dags []string
 		if err != nil {
 			return hintAtAirflow(err)
 		}
-		bar.ChangeMax(a.runs + page.Left)
+		bar.ChangeMax(a.runs + page.Remaining)
 		if err := a.page(ctx, page.Runs); err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func (a *airflowImport) page(ctx context.Context, runs []airflow.Run) error {
 			}
 			run := ofDAG[instance.Run]
 			if run == nil {
-				return fmt.Errorf("%w: it told of run %s of %s, which was not asked for", airflow.ErrAnswer, instance.Run, dag)
+				return fmt.Errorf("%w: it told of run %s of %s, which was not asked for", airflow.ErrInvalidResponse, instance.Run, dag)
 			}
 			if err := a.instance(ctx, run, &instance); err != nil {
 				return err
@@ -199,7 +199,7 @@ func (a *airflowImport) declare(ctx context.Context, dag string) error {
 
 // instance takes in all tries of one instance.
 func (a *airflowImport) instance(ctx context.Context, run *airflow.Run, last *airflow.Instance) error {
-	if last.Operator != "" && !last.Launches(a.operators) {
+	if last.Operator != "" && !last.LaunchesPod(a.operators) {
 		a.left.add("not taken: "+last.Operator+" launches no pod (--operators)", last.DAG+"/"+last.Task)
 		return nil
 	}
@@ -209,7 +209,7 @@ func (a *airflowImport) instance(ctx context.Context, run *airflow.Run, last *ai
 		return err
 	}
 	for _, try := range append(tries, *last) {
-		o, why := try.Observe(a.namespace, features)
+		o, why := try.Observation(a.namespace, features)
 		if why != "" {
 			a.left.add("not taken: "+why, sayTry(o.Try))
 			continue

@@ -23,7 +23,7 @@ import (
 // pastAirflow answers as Airflow 3 does that has so many runs of the DAG etl: one task
 // that launches a pod and one that does not. Every tenth run was tried twice. The peak
 // of run n is (100 + n) · 2 MiB. How real ones answer is held by the tests of
-// internal/airflow, and by those of the provider.
+// internal/source/airflow, and by those of the provider.
 type pastAirflow struct {
 	url  string
 	runs int

@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/prometheus"
-	"github.com/loadaware/loadaware/internal/prometheus/prometheustest"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/prometheus"
+	"github.com/loadaware/loadaware/internal/source/prometheus/prometheustest"
 )
 
 // podsOf are the pods of runs 0, 1 and 2, as they were scraped: the first try of run 0

@@ -6,8 +6,8 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/loadaware/loadaware/internal/prometheus"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/prometheus"
 )
 
 const importPrometheusUsage = `--from TIME [flags]
@@ -86,7 +86,7 @@ func readTime(flag, text string) (time.Time, error) {
 
 // read goes through the pods by name.
 func (p *prometheusImport) read(ctx context.Context, from, to time.Time, dag, task string) error {
-	pods, err := p.client.Launched(ctx, from, to, dag, task)
+	pods, err := p.client.LaunchedPods(ctx, from, to, dag, task)
 	if err != nil {
 		return err
 	}
@@ -107,10 +107,10 @@ func (p *prometheusImport) read(ctx context.Context, from, to time.Time, dag, ta
 }
 
 // pod takes in what one pod tells.
-func (p *prometheusImport) pod(ctx context.Context, l *prometheus.Launched) error {
+func (p *prometheusImport) pod(ctx context.Context, l *prometheus.LaunchedPod) error {
 	name := l.Namespace + "/" + l.Name
-	if l.Unnamed != "" {
-		p.left.add(l.Unnamed, name)
+	if l.Unidentified != "" {
+		p.left.add(l.Unidentified, name)
 		return nil
 	}
 	u, err := p.client.Usage(ctx, l.Pod, l.From, l.To)

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/loadaware/loadaware/internal/prometheus"
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/internal/trace"
-	"github.com/loadaware/loadaware/internal/usagelog"
+	"github.com/loadaware/loadaware/internal/source/file"
+	"github.com/loadaware/loadaware/internal/source/prometheus"
+	"github.com/loadaware/loadaware/internal/source/usagelog"
 )
 
 // usage is what other sources than Airflow tell of tries: all of files, which are read
@@ -29,17 +29,17 @@ type fileUsage struct {
 // readCSV takes in a CSV or JSON lines, as loadaware import takes them. Of the
 // namespace nothing is expected there: it is that of the import.
 func (u *usage) readCSV(t *triesImport, name, namespace string) error {
-	file, err := os.Open(name)
+	in, err := os.Open(name)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	rows, err := trace.Open(file)
+	defer in.Close()
+	rows, err := file.Open(in)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	for row, err := range rows.All() {
-		var lost *trace.RowError
+		var lost *file.RowError
 		switch {
 		case errors.As(err, &lost):
 			t.refuse(fmt.Sprintf("%s: %v", name, err))
@@ -90,7 +90,7 @@ func (u *usage) ask(ctx context.Context, o *sizing.Observation) (missing string,
 	if o.StartedAt.IsZero() {
 		return "without usage: Airflow keeps no times by which Prometheus could be asked", nil
 	}
-	seen, found, err := u.asked.Witness(ctx, o.Try, o.StartedAt, o.EndedAt)
+	seen, found, err := u.asked.Observation(ctx, o.Try, o.StartedAt, o.EndedAt)
 	if err != nil {
 		return "", err
 	}

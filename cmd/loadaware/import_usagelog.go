@@ -8,7 +8,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/internal/usagelog"
+	"github.com/loadaware/loadaware/internal/source/usagelog"
 )
 
 const usageLogUsage = `[flags] FOLDER | FILE…
@@ -70,7 +70,7 @@ func (t *triesImport) readUsageLogs(names []string, take func(*usagelog.Log) err
 	for _, file := range files {
 		log, err := usagelog.Open(file)
 		switch {
-		case errors.Is(err, usagelog.ErrFile):
+		case errors.Is(err, usagelog.ErrInvalidFile):
 			t.sum.read++
 			t.refuse(fmt.Sprintf("%s %v", file, err))
 		case err != nil:

@@ -6,9 +6,9 @@ import (
 	"sync"
 
 	"github.com/loadaware/loadaware/internal/httpapi"
-	"github.com/loadaware/loadaware/internal/prometheus"
 	"github.com/loadaware/loadaware/internal/reconcile"
 	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/source/prometheus"
 	"github.com/loadaware/loadaware/internal/store"
 )
 
@@ -35,7 +35,7 @@ func (c *config) reconciler(st store.Inquiries, svc *service.Service, metrics *h
 		if err != nil {
 			return nil, usageErrorf("LOADAWARE_PROMETHEUS_URL: %v", err)
 		}
-		cfg.Witnesses = append(cfg.Witnesses, client.Witness)
+		cfg.Witnesses = append(cfg.Witnesses, client.Observation)
 	}
 	return reconcile.New(st, svc.Observe, cfg, log), nil
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/prometheus"
-	"github.com/loadaware/loadaware/internal/prometheus/prometheustest"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/prometheus"
+	"github.com/loadaware/loadaware/internal/source/prometheus/prometheustest"
 )
 
 // ranOn is the day on which the pods of these tests ran.

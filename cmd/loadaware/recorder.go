@@ -17,7 +17,7 @@ import (
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/pglocal"
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/internal/trace"
+	"github.com/loadaware/loadaware/internal/source/file"
 )
 
 // recorder is where an import goes: a server, or a store opened here. It answers
@@ -87,7 +87,7 @@ func (s *serverRecorder) answers(ctx context.Context) bool {
 func (s *serverRecorder) Record(ctx context.Context, observations []sizing.Observation) ([]sizing.Recorded, error) {
 	request := api.ObserveBatchRequest{Observations: make([]json.RawMessage, len(observations))}
 	for i := range observations {
-		text, err := trace.JSON(&observations[i])
+		text, err := file.JSON(&observations[i])
 		if err != nil {
 			return nil, err
 		}

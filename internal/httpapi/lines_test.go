@@ -12,7 +12,7 @@ import (
 
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/internal/trace"
+	"github.com/loadaware/loadaware/internal/source/file"
 )
 
 // fieldSamples are values of each field of POST /observe, the first ones good. A field
@@ -48,13 +48,13 @@ func asServer(text string) (sizing.Observation, bool) {
 
 // asFile is what an import makes of the body as a line of a file.
 func asFile(t *testing.T, text string) (sizing.Observation, bool) {
-	in, err := trace.Open(strings.NewReader(text + "\n"))
+	in, err := file.Open(strings.NewReader(text + "\n"))
 	if err != nil {
 		return sizing.Observation{}, false
 	}
 	row, err := in.Read()
 	if err != nil {
-		var lost *trace.RowError
+		var lost *file.RowError
 		require.ErrorAs(t, err, &lost, text)
 		require.NotEmpty(t, lost.Fields)
 		return sizing.Observation{}, false

@@ -20,7 +20,7 @@ import (
 
 	"github.com/loadaware/loadaware/internal/backtest"
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/internal/trace"
+	"github.com/loadaware/loadaware/internal/source/file"
 	"github.com/loadaware/loadaware/testdata/demo"
 )
 
@@ -79,7 +79,7 @@ func draw(folder, task, name string) error {
 
 // read keeps the runs that tell what they needed, in order of their start.
 func read(history []byte) ([]sizing.Observation, error) {
-	in, err := trace.Open(bytes.NewReader(history))
+	in, err := file.Open(bytes.NewReader(history))
 	if err != nil {
 		return nil, err
 	}
