@@ -54,7 +54,7 @@ func TestALearnerThatDiesIsReplacedAndAnswersGoOn(t *testing.T) {
 	server, learner := trained(t)
 	require.NoError(t, syscall.Kill(learner, syscall.SIGKILL))
 	server.post("/predict", map[string]any{"dag_id": "crash", "task_id": "load", "features": map[string]any{"n": 3}}, nil)
-	server.said.await(t, "the trainer ended, and is started again")
+	server.said.await(t, "trainer ended; restarting it")
 	assert.Greater(t, server.train(t).Version, 1, "an order waits for the next one")
 	assert.NotEqual(t, learner, server.learner())
 }

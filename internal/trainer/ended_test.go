@@ -12,18 +12,18 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-func TestWhatEndedIsToldWithWhatCameOfIt(t *testing.T) {
+func TestEndedReceivesResultAndDuration(t *testing.T) {
 	st := newStore(t)
-	var told []trainer.Ended
-	tr := newTrainer(st, trainer.Config{Ended: func(e trainer.Ended) { told = append(told, e) }})
+	var received []trainer.Ended
+	tr := newTrainer(st, trainer.Config{Ended: func(e trainer.Ended) { received = append(received, e) }})
 	last := func() trainer.Ended {
-		require.NotEmpty(t, told)
-		e := told[len(told)-1]
+		require.NotEmpty(t, received)
+		e := received[len(received)-1]
 		assert.Positive(t, e.Took)
 		return e
 	}
 
-	st.tell(t, "a", 0, 40)
+	st.report(t, "a", 0, 40)
 	_, err := tr.TrainNow(t.Context(), task("a"))
 	require.NoError(t, err)
 	assert.True(t, last().Report.Published)
@@ -33,9 +33,9 @@ func TestWhatEndedIsToldWithWhatCameOfIt(t *testing.T) {
 	_, err = tr.TrainNow(t.Context(), task("a"))
 	require.ErrorIs(t, err, broken)
 	assert.ErrorIs(t, last().Err, broken)
-	assert.Len(t, told, 2)
+	assert.Len(t, received, 2)
 
-	_, err = tr.TrainNow(t.Context(), task("nobody knows it"))
+	_, err = tr.TrainNow(t.Context(), task("unknown"))
 	require.Equal(t, sizing.NotFound, sizing.KindOf(err))
-	assert.Len(t, told, 2, "a name that anybody may make up is no failure")
+	assert.Len(t, received, 2, "an unknown task is not a failure")
 }

@@ -1,10 +1,10 @@
-// Package trainer decides whose turn it is to learn, and publishes what was
-// learned: due rows are leased with SKIP LOCKED by any replica, a model is fitted,
-// and it is published by compare-and-swap.
+// Package trainer trains the tasks that are due and publishes their models. Any replica
+// leases a due task (SKIP LOCKED), fits a challenger, and publishes it by
+// compare-and-swap.
 //
-// Now and then a heavy task is searched for better parameters, at low priority.
+// At longer intervals it searches for better parameters of a heavy task, at low priority.
 //
-// It knows the store's contract and package fitting, and nothing of HTTP or SQL.
+// It knows the store's contract and package fitting, and nothing about HTTP or SQL.
 package trainer
 
 import (
@@ -24,16 +24,16 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// Config has usable zero values.
+// Config configures a Trainer. Its zero value is usable.
 type Config struct {
-	Every time.Duration // between looks for due tasks; 500 ms if zero
-	Lease time.Duration // of one task; 30 s if zero, renewed every third of it
-	Retry time.Duration // after a failure; 1 min if zero
-	Keep  store.Keep    // what a training reads; store.DefaultKeep if zero
+	Every time.Duration // interval between polls for due tasks; 500 ms if zero
+	Lease time.Duration // duration of a task's lease; 30 s if zero; renewed three times within it
+	Retry time.Duration // delay after a failure; 1 min if zero
+	Keep  store.Keep    // rows that a training reads; store.DefaultKeep if zero
 
-	SearchEvery time.Duration // between searches for better parameters of a heavy task; never if zero
+	SearchEvery time.Duration // interval between parameter searches; no searches if zero
 
-	Ended func(Ended) // is told of every training and every search of a task that is known; nobody if nil
+	Ended func(Ended) // called after every training and search of a known task; may be nil
 }
 
 func (c Config) withDefaults() Config {
@@ -43,16 +43,16 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Report says what a training came to.
+// Report is the result of a training or search.
 type Report struct {
 	Trained    bool
 	Published  bool
-	RolledBack bool // the watchdog went back to an earlier version instead
-	Version    int  // of the model that is active afterwards; 0 if none
+	RolledBack bool // the watchdog promoted an earlier version instead
+	Version    int  // active version afterwards; 0 if none
 	Reason     string
 }
 
-// Ended is a training or a search that has ended, well or not.
+// Ended describes a training or search that ended, with or without an error.
 type Ended struct {
 	Search bool
 	Report Report
@@ -60,26 +60,26 @@ type Ended struct {
 	Took   time.Duration
 }
 
-// Trainer trains tasks that are due. Its methods may be called from many goroutines;
-// one task is trained by one goroutine at a time.
+// Trainer trains due tasks. Its methods are safe for concurrent use; one goroutine at a
+// time trains a task.
 type Trainer struct {
-	cfg   Config
-	store store.Store
-	owner string
-	log   *slog.Logger
-	busy  sync.Map // sizing.TaskKey → *sync.Mutex
-	beats beats
+	cfg      Config
+	store    store.Store
+	owner    string
+	log      *slog.Logger
+	busy     sync.Map // sizing.TaskKey → *sync.Mutex
+	searches searches
 }
 
-// New makes a Trainer.
+// New returns a Trainer.
 func New(st store.Store, cfg Config, log *slog.Logger) *Trainer {
 	return &Trainer{cfg: cfg.withDefaults(), store: st, owner: uuid.NewString(), log: log}
 }
 
-// Run trains what is due, and searches now and then, until ctx ends.
+// Run trains due tasks, and searches every Config.SearchEvery, until ctx ends.
 func (t *Trainer) Run(ctx context.Context) {
 	var searching sync.WaitGroup
-	searching.Go(func() { t.beat(ctx) })
+	searching.Go(func() { t.runSearches(ctx) })
 	defer searching.Wait()
 	tick := time.NewTicker(t.cfg.Every)
 	defer tick.Stop()
@@ -98,8 +98,8 @@ func (t *Trainer) Run(ctx context.Context) {
 	}
 }
 
-// RunOnce trains the task that has been due for longest, and reports false where
-// none is due.
+// RunOnce trains the task that has been due for longest. It returns false if no task is
+// due.
 func (t *Trainer) RunOnce(ctx context.Context) (bool, error) {
 	claim, err := t.store.Claim(ctx, t.owner, t.cfg.Lease)
 	if sizing.KindOf(err) == sizing.NotFound {
@@ -108,20 +108,20 @@ func (t *Trainer) RunOnce(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("claim a due task: %w", err)
 	}
-	trainErr := t.underLease(ctx, claim)
-	// The lease must be given back even when the service is stopping.
+	trainErr := t.trainUnderLease(ctx, claim)
+	// The lease must be released even during a shutdown.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	err = t.store.Finish(last, claim, t.retryAt(ctx, trainErr))
 	if sizing.KindOf(err) == sizing.Conflict {
-		t.log.Info("a training was given up: another took it over, or the task is gone", "task", claim.Task.String())
+		t.log.Info("training abandoned: another replica took it over, or the task was deleted", "task", claim.Task.String())
 		return true, nil
 	}
 	return true, errors.Join(trainErr, err)
 }
 
-// retryAt is when a training that failed is due again: at once where it was only
-// cut off by the end of this process. Zero where it did not fail.
+// retryAt returns when a failed training is due again: immediately if the shutdown of
+// this process interrupted it. It returns zero if the training did not fail.
 func (t *Trainer) retryAt(ctx context.Context, trainErr error) time.Time {
 	switch {
 	case trainErr == nil:
@@ -132,18 +132,19 @@ func (t *Trainer) retryAt(ctx context.Context, trainErr error) time.Time {
 	return time.Now().Add(t.cfg.Retry)
 }
 
-// underLease trains while a heartbeat renews the lease; a lost lease ends it.
-func (t *Trainer) underLease(ctx context.Context, claim store.Claim) error {
+// trainUnderLease trains while a heartbeat renews the lease; a lost lease cancels the
+// training.
+func (t *Trainer) trainUnderLease(ctx context.Context, claim store.Claim) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		beat := time.NewTicker(t.cfg.Lease / 3)
-		defer beat.Stop()
+		heartbeat := time.NewTicker(t.cfg.Lease / 3)
+		defer heartbeat.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
-			case <-beat.C:
+			case <-heartbeat.C:
 				if sizing.KindOf(t.store.Renew(ctx, claim, t.cfg.Lease)) == sizing.Conflict {
 					cancel()
 					return
@@ -161,14 +162,14 @@ func (t *Trainer) underLease(ctx context.Context, claim store.Claim) error {
 	return err
 }
 
-// TrainNow trains one task, due or not. Too little data, or a challenger that
-// lost, is a Report and no error. NotFound if the task is unknown.
+// TrainNow trains one task whether it is due or not. Too little data, or a challenger
+// that lost, is a Report and no error. It returns NotFound if the task is unknown.
 func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, error) {
-	return t.timed(ctx, false, func() (Report, error) { return t.inTurn(ctx, task, fitting.Fit) })
+	return t.timed(ctx, false, func() (Report, error) { return t.trainExclusively(ctx, task, fitting.Fit) })
 }
 
-// timed tells whoever wants to know how long do took and what came of it. What was cut
-// off by its caller, or was of a task that is not known, ended neither well nor badly.
+// timed runs do and passes its result and duration to Config.Ended, unless the caller
+// cancelled it or the task is unknown: neither is a success or a failure.
 func (t *Trainer) timed(ctx context.Context, search bool, do func() (Report, error)) (Report, error) {
 	began := time.Now()
 	report, err := do()
@@ -178,51 +179,51 @@ func (t *Trainer) timed(ctx context.Context, search bool, do func() (Report, err
 	return report, err
 }
 
-// fit makes a challenger of a history and its champion; nil where there is none.
+// fit returns a challenger for a history and its champion, or nil if there is none.
 type fit func(*sizing.History, *fitting.Model) (*fitting.Model, fitting.Outcome, error)
 
-// inTurn fits and publishes while no other goroutine does so for the task.
-func (t *Trainer) inTurn(ctx context.Context, task sizing.TaskKey, fit fit) (Report, error) {
+// trainExclusively fits and publishes while no other goroutine does so for the task.
+func (t *Trainer) trainExclusively(ctx context.Context, task sizing.TaskKey, fit fit) (Report, error) {
 	turn, _ := t.busy.LoadOrStore(task, &sync.Mutex{})
 	turn.(*sync.Mutex).Lock()
 	defer turn.(*sync.Mutex).Unlock()
 	for range 3 {
 		report, err := t.train(ctx, task, fit)
 		if sizing.KindOf(err) == sizing.NotFound {
-			t.busy.Delete(task) // names that anybody may make up are not kept
+			t.busy.Delete(task) // a caller may invent names: they must not accumulate
 		}
 		if sizing.KindOf(err) != sizing.Conflict {
 			return report, err
 		}
-		// Another replica published first: learn on top of what it published.
+		// Another replica published first: train on top of its model.
 	}
 	return Report{Trained: true, Reason: "other replicas kept publishing first"}, nil
 }
 
 func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Report, error) {
-	// The champion first: it must not know rows that the history lacks, for they
-	// would be learned again by whoever opens the challenger.
+	// Read the champion first. It must not contain rows that the history lacks, because
+	// a replica that loads the challenger would learn them again.
 	active, err := t.active(ctx, task)
 	if err != nil {
 		return Report{}, err
 	}
-	if back, reason, err := t.judge(ctx, &active); err != nil || back > 0 {
+	if back, reason, err := t.checkPromises(ctx, &active); err != nil || back > 0 {
 		return Report{RolledBack: back > 0, Version: back, Reason: reason}, err
 	}
 	onProbation := active.PinnedBy == store.Watchdog
 	if active.PinnedBy != "" && !onProbation {
-		return Report{Version: active.Version, Reason: t.pinned(ctx, &active)}, nil
+		return Report{Version: active.Version, Reason: t.pinReason(ctx, &active)}, nil
 	}
 	champion := t.open(ctx, &active)
 	if champion != nil && onProbation {
-		champion.LastEvaluation = fitting.Evaluation{} // the next is due now
+		champion.LastEvaluation = fitting.Evaluation{} // makes an evaluation due now
 	}
-	examined := champion != nil
+	isEvaluated := champion != nil
 	history, err := t.store.History(ctx, task, t.cfg.Keep)
 	if err != nil {
 		return Report{}, err
 	}
-	challenger, outcome, err := contained(fit, &history, champion)
+	challenger, outcome, err := fitRecovering(fit, &history, champion)
 	if err != nil {
 		return Report{}, fmt.Errorf("fit %s: %w", task, err)
 	}
@@ -230,18 +231,18 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 	if challenger == nil {
 		return report, nil
 	}
-	if onProbation && examined && !outcome.Evaluation.Passed {
-		report.Reason = fmt.Sprintf("version %d, which the watchdog went back to, stays until another wins an exam against it", active.Version)
+	if onProbation && isEvaluated && !outcome.Evaluation.Passed {
+		report.Reason = fmt.Sprintf("version %d, which the watchdog promoted, stays until another wins an evaluation against it", active.Version)
 		return report, nil
 	}
 	for _, warning := range outcome.Warnings {
-		t.log.WarnContext(ctx, "a training has a warning", "task", task.String(), "warning", warning)
+		t.log.WarnContext(ctx, "training warning", "task", task.String(), "warning", warning)
 	}
-	blob, err := verified(challenger, &history)
+	blob, err := verifiedBlob(challenger, &history)
 	if err != nil {
-		return report, fmt.Errorf("publish %s: the trained model is not usable, so %s: %w; please report this", task, staying(&active), err)
+		return report, fmt.Errorf("publish %s: the trained model is not usable, so %s: %w; please report this", task, remainingModel(&active), err)
 	}
-	report.Version, err = t.store.Publish(acting(ctx, store.Trainer), store.Model{
+	report.Version, err = t.store.Publish(withDefaultActor(ctx, store.Trainer), store.Model{
 		Task: task, Family: challenger.Family(), Format: challenger.Format(), Blob: blob,
 		Observations: history.Total, LastSeq: history.LastSeq, TrainedAt: time.Now(), Evaluation: outcome.Evaluation.JSON(),
 	}, active.Version)
@@ -249,8 +250,8 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 	return report, err
 }
 
-// verified encodes a model that answers the same once it is opened again.
-func verified(m *fitting.Model, h *sizing.History) (blob []byte, err error) {
+// verifiedBlob encodes a model and checks that the decoded model gives the same answers.
+func verifiedBlob(m *fitting.Model, h *sizing.History) (blob []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("it panicked: %v\n%s", r, debug.Stack())
@@ -259,16 +260,16 @@ func verified(m *fitting.Model, h *sizing.History) (blob []byte, err error) {
 	return m.VerifiedBlob(h)
 }
 
-// staying says what answers where nothing is published.
-func staying(active *store.Model) string {
+// remainingModel describes the model that remains active if nothing is published.
+func remainingModel(active *store.Model) string {
 	if active.Version == 0 {
 		return "the task stays without a model"
 	}
 	return fmt.Sprintf("version %d stays active", active.Version)
 }
 
-// pinned says why nothing is published over a version that a person pinned.
-func (t *Trainer) pinned(ctx context.Context, active *store.Model) string {
+// pinReason explains why a training does not replace a version that a person pinned.
+func (t *Trainer) pinReason(ctx context.Context, active *store.Model) string {
 	reason := fmt.Sprintf("version %d is pinned by %s: nothing is published until it is unpinned", active.Version, active.PinnedBy)
 	if t.open(ctx, active) == nil {
 		reason = fmt.Sprintf("version %d is pinned by %s and cannot be opened: unpin it (DELETE /tasks/{dag_id}/{task_id}/pin), then train", active.Version, active.PinnedBy)
@@ -276,15 +277,15 @@ func (t *Trainer) pinned(ctx context.Context, active *store.Model) string {
 	return reason
 }
 
-// acting names who acts where nobody is named yet.
-func acting(ctx context.Context, name string) context.Context {
+// withDefaultActor sets the actor of the audit trail if ctx has none.
+func withDefaultActor(ctx context.Context, name string) context.Context {
 	if sizing.Actor(ctx) != "" {
 		return ctx
 	}
 	return sizing.WithActor(ctx, name)
 }
 
-// active reads the active model; the zero Model of the task where there is none.
+// active reads the active model, or returns a Model without a version if there is none.
 func (t *Trainer) active(ctx context.Context, task sizing.TaskKey) (store.Model, error) {
 	stored, err := t.store.ActiveModel(ctx, task)
 	if sizing.KindOf(err) == sizing.NotFound {
@@ -293,23 +294,23 @@ func (t *Trainer) active(ctx context.Context, task sizing.TaskKey) (store.Model,
 	return stored, err
 }
 
-// open makes a stored model answer; nil where there is none, or where it cannot be
-// opened any more: then the challenger has nobody to beat.
+// open decodes a stored model. It returns nil if there is none, or if it cannot be
+// decoded; the challenger then has no champion to beat.
 func (t *Trainer) open(ctx context.Context, stored *store.Model) *fitting.Model {
 	if stored.Version == 0 {
 		return nil
 	}
 	model, err := fitting.Open(stored.Blob)
 	if err != nil {
-		t.log.ErrorContext(ctx, "a stored model cannot be opened", "task", stored.Task.String(), "version", stored.Version, "err", err)
+		t.log.ErrorContext(ctx, "stored model cannot be opened", "task", stored.Task.String(), "version", stored.Version, "err", err)
 		return nil
 	}
 	return model
 }
 
-// contained turns a panic of a fit into an error: the history of one task must not
-// end the process that answers for all.
-func contained(fit fit, h *sizing.History, champion *fitting.Model) (m *fitting.Model, out fitting.Outcome, err error) {
+// fitRecovering turns a panic of a fit into an error, because the history of one task must
+// not end the process that trains all tasks.
+func fitRecovering(fit fit, h *sizing.History, champion *fitting.Model) (m *fitting.Model, out fitting.Outcome, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("it panicked, please report this: %v\n%s", r, debug.Stack())

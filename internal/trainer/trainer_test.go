@@ -22,18 +22,17 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// interposed is the real store, with something that happens at the moment when a
-// training has read the history and has not published yet.
-type interposed struct {
+// hookedStore is the real store with hooks before and after a training reads the history.
+type hookedStore struct {
 	*postgres.Store
-	dsn   string
-	after func(context.Context) error // once; nil: nothing
-	asked func(sizing.TaskKey)        // before every history is read; nil: nothing
+	dsn    string
+	after  func(context.Context) error // called once after the history is read; may be nil
+	before func(sizing.TaskKey)        // called before each read; may be nil
 }
 
-func (s *interposed) History(ctx context.Context, task sizing.TaskKey, keep store.Keep) (sizing.History, error) {
-	if s.asked != nil {
-		s.asked(task)
+func (s *hookedStore) History(ctx context.Context, task sizing.TaskKey, keep store.Keep) (sizing.History, error) {
+	if s.before != nil {
+		s.before(task)
 	}
 	h, err := s.Store.History(ctx, task, keep)
 	if after := s.after; after != nil {
@@ -43,21 +42,21 @@ func (s *interposed) History(ctx context.Context, task sizing.TaskKey, keep stor
 	return h, err
 }
 
-func newStore(t *testing.T) *interposed {
+func newStore(t *testing.T) *hookedStore {
 	t.Helper()
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	st, err := postgres.Open(t.Context(), dsn, postgres.Config{Debounce: time.Nanosecond})
 	require.NoError(t, err)
 	t.Cleanup(st.Close)
-	return &interposed{Store: st, dsn: dsn}
+	return &hookedStore{Store: st, dsn: dsn}
 }
 
 func newTrainer(st store.Store, cfg trainer.Config) *trainer.Trainer {
 	return trainer.New(st, cfg, slog.New(slog.DiscardHandler))
 }
 
-func (s *interposed) sql(t *testing.T, statement string) {
+func (s *hookedStore) sql(t *testing.T, statement string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), s.dsn)
 	require.NoError(t, err)
@@ -70,8 +69,8 @@ func task(name string) sizing.TaskKey {
 	return sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "etl", Task: name}
 }
 
-// tell reports runs from..to-1, which use 1 GiB each, and makes their task due.
-func (s *interposed) tell(t *testing.T, name string, from, to int) {
+// report stores runs from..to-1 with peaks of 1 GiB, and so makes their task due.
+func (s *hookedStore) report(t *testing.T, name string, from, to int) {
 	t.Helper()
 	var obs []sizing.Observation
 	for i := from; i < to; i++ {
@@ -87,28 +86,28 @@ func (s *interposed) tell(t *testing.T, name string, from, to int) {
 	}
 }
 
-// active is the active version; 0 if none.
-func (s *interposed) active(t *testing.T, name string) int {
+// active returns the active version; 0 if there is none.
+func (s *hookedStore) active(t *testing.T, name string) int {
 	t.Helper()
 	versions, err := s.ActiveVersions(t.Context())
 	require.NoError(t, err)
 	return versions[task(name)]
 }
 
-func once(t *testing.T, tr *trainer.Trainer) bool {
+func runOnce(t *testing.T, tr *trainer.Trainer) bool {
 	t.Helper()
 	more, err := tr.RunOnce(t.Context())
 	require.NoError(t, err)
 	return more
 }
 
-func TestWhatIsDueIsTrainedOnceAndPublished(t *testing.T) {
+func TestDueTaskIsTrainedOnceAndPublished(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
-	assert.False(t, once(t, tr), "nothing is due")
-	st.tell(t, "load", 0, 10)
-	assert.True(t, once(t, tr))
-	assert.False(t, once(t, tr), "it is learned")
+	assert.False(t, runOnce(t, tr), "nothing is due")
+	st.report(t, "load", 0, 10)
+	assert.True(t, runOnce(t, tr))
+	assert.False(t, runOnce(t, tr), "training clears the due row")
 	model, err := st.ActiveModel(t.Context(), task("load"))
 	require.NoError(t, err)
 	assert.Equal(t, []int{1, 10, 3}, []int{model.Version, model.Observations, model.Format})
@@ -116,12 +115,12 @@ func TestWhatIsDueIsTrainedOnceAndPublished(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, sizing.GiB, opened.LargestPeak())
 
-	st.tell(t, "load", 10, 12)
-	assert.True(t, once(t, tr), "news make it due again")
+	st.report(t, "load", 10, 12)
+	assert.True(t, runOnce(t, tr), "new reports make it due again")
 	assert.Equal(t, 2, st.active(t, "load"))
 }
 
-func TestTooLittleDataIsAReportAndNoError(t *testing.T) {
+func TestTooLittleDataIsNotAnError(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
 	_, err := tr.TrainNow(t.Context(), task("load"))
@@ -135,17 +134,17 @@ func TestTooLittleDataIsAReportAndNoError(t *testing.T) {
 	report, err := tr.TrainNow(t.Context(), task("load"))
 	require.NoError(t, err)
 	assert.Equal(t, trainer.Report{Reason: "no run with a measured peak yet: report memory_max_bytes of a success"}, report)
-	assert.True(t, once(t, tr), "its turn comes, and passes")
-	assert.False(t, once(t, tr))
+	assert.True(t, runOnce(t, tr), "the attempt clears the due row")
+	assert.False(t, runOnce(t, tr))
 	assert.Zero(t, st.active(t, "load"))
 }
 
-// A task trained twice would have a second version.
-func TestNoTaskIsTrainedTwiceForTheSameNews(t *testing.T) {
+// A task that is trained twice would have a second version.
+func TestConcurrentTrainersTrainEachTaskOnce(t *testing.T) {
 	st := newStore(t)
 	const tasks = 12
 	for i := range tasks {
-		st.tell(t, fmt.Sprint(i), 0, 3)
+		st.report(t, fmt.Sprint(i), 0, 3)
 	}
 	var working sync.WaitGroup
 	for range 2 {
@@ -166,12 +165,12 @@ func TestNoTaskIsTrainedTwiceForTheSameNews(t *testing.T) {
 	}
 }
 
-func TestWhoPublishesSecondLearnsOnTopOfTheFirst(t *testing.T) {
+func TestSecondPublisherTrainsOnTopOfTheFirst(t *testing.T) {
 	st := newStore(t)
-	st.tell(t, "load", 0, 10)
+	st.report(t, "load", 0, 10)
 	first := newTrainer(st.Store, trainer.Config{})
 	st.after = func(ctx context.Context) error {
-		st.tell(t, "load", 10, 15)
+		st.report(t, "load", 10, 15)
 		_, err := first.TrainNow(ctx, task("load"))
 		return err
 	}
@@ -185,81 +184,81 @@ func TestWhoPublishesSecondLearnsOnTopOfTheFirst(t *testing.T) {
 	assert.Equal(t, []int{15, 15}, []int{model.Observations, opened.Tries}, "each run was learned once")
 }
 
-func TestFailedTrainingComesAgainLater(t *testing.T) {
+func TestFailedTrainingIsRetriedLater(t *testing.T) {
 	st := newStore(t)
-	st.tell(t, "load", 0, 5)
+	st.report(t, "load", 0, 5)
 	broken := errors.New("broken")
 	st.after = func(context.Context) error { return broken }
-	patient := newTrainer(st, trainer.Config{Retry: time.Hour})
-	_, err := patient.RunOnce(t.Context())
+	slowRetry := newTrainer(st, trainer.Config{Retry: time.Hour})
+	_, err := slowRetry.RunOnce(t.Context())
 	assert.ErrorIs(t, err, broken)
-	assert.False(t, once(t, patient), "not within the hour")
+	assert.False(t, runOnce(t, slowRetry), "not within the hour")
 
-	st.tell(t, "load", 5, 6)
+	st.report(t, "load", 5, 6)
 	st.after = func(context.Context) error { return broken }
-	hasty := newTrainer(st, trainer.Config{Retry: time.Nanosecond})
-	_, err = hasty.RunOnce(t.Context())
+	fastRetry := newTrainer(st, trainer.Config{Retry: time.Nanosecond})
+	_, err = fastRetry.RunOnce(t.Context())
 	assert.ErrorIs(t, err, broken)
-	assert.True(t, once(t, hasty))
+	assert.True(t, runOnce(t, fastRetry))
 	assert.Equal(t, 1, st.active(t, "load"))
 }
 
-func TestALostLeaseEndsTheTraining(t *testing.T) {
+func TestLostLeaseCancelsTraining(t *testing.T) {
 	st := newStore(t)
-	st.tell(t, "load", 0, 5)
+	st.report(t, "load", 0, 5)
 	st.after = func(ctx context.Context) error {
-		// As if we had slept through our lease, and another had taken the task.
+		// Simulates an expired lease that another replica has taken over.
 		st.sql(t, `UPDATE lease SET owner = 'another', token = token + 1, until = now() + interval '1 hour'`)
 		<-ctx.Done() // the next heartbeat notices
 		return ctx.Err()
 	}
 	tr := newTrainer(st, trainer.Config{Lease: 90 * time.Millisecond})
-	assert.True(t, once(t, tr), "no error: the other one trains it")
+	assert.True(t, runOnce(t, tr), "no error: the other replica trains it")
 	assert.Zero(t, st.active(t, "load"))
-	assert.False(t, once(t, tr), "the other one's lease stands")
+	assert.False(t, runOnce(t, tr), "the other replica still holds the lease")
 }
 
-func TestAHeartbeatKeepsTheLease(t *testing.T) {
+func TestHeartbeatRenewsLease(t *testing.T) {
 	t.Parallel()
 	st := newStore(t)
-	st.tell(t, "load", 0, 5)
-	const lease = 4 * time.Second // a machine that stalls for half of it is no fault
+	st.report(t, "load", 0, 5)
+	const lease = 4 * time.Second // a stall of half of it must not fail the test
 	st.after = func(ctx context.Context) error {
 		time.Sleep(lease + lease/2)
 		_, err := st.Claim(ctx, "another", lease)
-		assert.Equal(t, sizing.NotFound, sizing.KindOf(err), "it is ours")
+		assert.Equal(t, sizing.NotFound, sizing.KindOf(err), "the lease is still held")
 		return nil
 	}
-	assert.True(t, once(t, newTrainer(st, trainer.Config{Lease: lease})))
+	assert.True(t, runOnce(t, newTrainer(st, trainer.Config{Lease: lease})))
 	assert.Equal(t, 1, st.active(t, "load"))
 }
 
-func TestATaskThatIsDeletedMeanwhileIsNoFailure(t *testing.T) {
+func TestTaskDeletedDuringTrainingIsNotAnError(t *testing.T) {
 	st := newStore(t)
-	st.tell(t, "load", 0, 5)
+	st.report(t, "load", 0, 5)
 	st.after = func(ctx context.Context) error { return st.DeleteTask(ctx, task("load")) }
 	tr := newTrainer(st, trainer.Config{})
-	assert.True(t, once(t, tr))
-	assert.False(t, once(t, tr))
+	assert.True(t, runOnce(t, tr))
+	assert.False(t, runOnce(t, tr))
 }
 
-func TestATrainingThatIsCutOffByTheEndIsDueAtOnce(t *testing.T) {
+func TestInterruptedTrainingIsDueImmediately(t *testing.T) {
 	st := newStore(t)
-	st.tell(t, "load", 0, 5)
+	st.report(t, "load", 0, 5)
 	ctx, stop := context.WithCancel(t.Context())
 	st.after = func(context.Context) error { stop(); return nil }
 	_, err := newTrainer(st, trainer.Config{Retry: time.Hour}).RunOnce(ctx)
 	require.Error(t, err)
 	assert.Zero(t, st.active(t, "load"))
-	assert.True(t, once(t, newTrainer(st, trainer.Config{})), "the next process need not wait")
+	assert.True(t, runOnce(t, newTrainer(st, trainer.Config{})), "the next process does not wait")
 	assert.Equal(t, 1, st.active(t, "load"))
 }
 
-func TestAModelThatCannotBeOpenedIsTrainedAnew(t *testing.T) {
+func TestUnreadableModelIsReplaced(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
-	st.tell(t, "load", 0, 5)
-	require.True(t, once(t, tr))
+	st.report(t, "load", 0, 5)
+	require.True(t, runOnce(t, tr))
 	st.sql(t, `UPDATE model SET blob = 'nonsense'`)
 	report, err := tr.TrainNow(t.Context(), task("load"))
 	require.NoError(t, err)
@@ -270,10 +269,10 @@ func TestAModelThatCannotBeOpenedIsTrainedAnew(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-func TestRunTrainsUntilItIsEnded(t *testing.T) {
+func TestRunTrainsUntilContextEnds(t *testing.T) {
 	st := newStore(t)
 	for i := range 3 {
-		st.tell(t, fmt.Sprint(i), 0, 3)
+		st.report(t, fmt.Sprint(i), 0, 3)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})

@@ -17,8 +17,8 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// known is a trainer of one task with 20 runs.
-func known(t *testing.T) (*Trainer, *postgres.Store, sizing.TaskKey) {
+// newTrainerWithTask returns a trainer and a task with 20 runs.
+func newTrainerWithTask(t *testing.T) (*Trainer, *postgres.Store, sizing.TaskKey) {
 	t.Helper()
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
@@ -41,24 +41,24 @@ func known(t *testing.T) (*Trainer, *postgres.Store, sizing.TaskKey) {
 	return New(st, Config{}, slog.New(slog.DiscardHandler)), st, task
 }
 
-// tooLarge fits as ever, and then adds more elements than a stored model may have.
+// tooLarge fits, and then adds more elements than a stored model may have.
 func tooLarge(h *sizing.History, champion *fitting.Model) (*fitting.Model, fitting.Outcome, error) {
 	m, out, err := fitting.Fit(h, champion)
 	m.Bins = make(sizing.Bins, 1<<20+1)
 	return m, out, err
 }
 
-// broken fits as ever, and then cannot answer.
+// broken fits, and then removes the experts, so that the model cannot answer.
 func broken(h *sizing.History, champion *fitting.Model) (*fitting.Model, fitting.Outcome, error) {
 	m, out, err := fitting.Fit(h, champion)
 	m.Experts = nil
 	return m, out, err
 }
 
-func TestNothingIsPublishedThatDoesNotAnswerOnceItIsOpened(t *testing.T) {
-	tr, st, task := known(t)
+func TestUnusableModelIsNotPublished(t *testing.T) {
+	tr, st, task := newTrainerWithTask(t)
 	for name, fit := range map[string]fit{"too large": tooLarge, "broken": broken} {
-		_, err := tr.inTurn(t.Context(), task, fit)
+		_, err := tr.trainExclusively(t.Context(), task, fit)
 		require.ErrorContains(t, err, "the trained model is not usable, so the task stays without a model", name)
 	}
 	_, err := st.ActiveModel(t.Context(), task)
@@ -68,7 +68,7 @@ func TestNothingIsPublishedThatDoesNotAnswerOnceItIsOpened(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, report.Published)
 	for name, fit := range map[string]fit{"too large": tooLarge, "broken": broken} {
-		_, err := tr.inTurn(t.Context(), task, fit)
+		_, err := tr.trainExclusively(t.Context(), task, fit)
 		require.ErrorContains(t, err, "version 1 stays active", name)
 	}
 	active, err := st.ActiveModel(t.Context(), task)
@@ -76,9 +76,9 @@ func TestNothingIsPublishedThatDoesNotAnswerOnceItIsOpened(t *testing.T) {
 	assert.Equal(t, 1, active.Version)
 }
 
-// What was published before models were verified, and cannot be opened, is replaced.
-func TestATaskWhoseModelCannotBeOpenedIsTrainedFromScratch(t *testing.T) {
-	tr, st, task := known(t)
+// Models published before the verification existed may be unreadable and are replaced.
+func TestTaskWithUnreadableModelIsTrainedFromScratch(t *testing.T) {
+	tr, st, task := newTrainerWithTask(t)
 	h, err := st.History(t.Context(), task, tr.cfg.Keep)
 	require.NoError(t, err)
 	m, _, err := tooLarge(&h, nil)

@@ -11,26 +11,26 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// Pipe is the child's end.
+// Pipe is the child's end: it receives orders and sends results.
 type Pipe struct {
-	orders *json.Decoder
-	mu     sync.Mutex // one told at a time
-	told   *json.Encoder
+	orders  *json.Decoder
+	mu      sync.Mutex // one result at a time
+	results *json.Encoder
 }
 
-// NewPipe reads orders from in, and tells out what came of them.
+// NewPipe returns a Pipe that reads orders from in and writes results to out.
 func NewPipe(in io.Reader, out io.Writer) *Pipe {
-	return &Pipe{orders: json.NewDecoder(in), told: json.NewEncoder(out)}
+	return &Pipe{orders: json.NewDecoder(in), results: json.NewEncoder(out)}
 }
 
-// Ended tells of a training; it is what trainer.Config.Ended wants.
-func (l *Pipe) Ended(e trainer.Ended) {
-	l.tell(told{Report: e.Report, Failed: failureOf(e.Err), Search: e.Search, Took: e.Took})
+// Ended sends the result of a training. Use it as trainer.Config.Ended.
+func (p *Pipe) Ended(e trainer.Ended) {
+	p.send(result{Report: e.Report, Failed: failureOf(e.Err), Search: e.Search, Took: e.Took})
 }
 
-// Serve runs a trainer, and trains what is ordered, until the orders end. A training
-// under way is ended first, so that its lease is given back.
-func (l *Pipe) Serve(ctx context.Context, tr *trainer.Trainer) error {
+// Serve runs tr and executes orders until the input ends. It cancels a training in
+// progress and waits for it, so that its lease is released.
+func (p *Pipe) Serve(ctx context.Context, tr *trainer.Trainer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -38,21 +38,21 @@ func (l *Pipe) Serve(ctx context.Context, tr *trainer.Trainer) error {
 	work.Go(func() { tr.Run(ctx) })
 	for {
 		var o order
-		if err := l.orders.Decode(&o); errors.Is(err, io.EOF) {
+		if err := p.orders.Decode(&o); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err
 		}
 		work.Go(func() {
 			report, err := tr.TrainNow(sizing.WithActor(ctx, o.Actor), o.Task)
-			l.tell(told{ID: o.ID, Report: report, Failed: failureOf(err)})
+			p.send(result{ID: o.ID, Report: report, Failed: failureOf(err)})
 		})
 	}
 }
 
-// tell says one thing. Where nobody hears it any more, the orders have ended too.
-func (l *Pipe) tell(t told) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_ = l.told.Encode(t)
+// send writes one result. If the parent is gone, the write fails and the orders end too.
+func (p *Pipe) send(r result) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.results.Encode(r)
 }

@@ -2,5 +2,6 @@
 
 package subprocess
 
-// yielding starts a child; elsewhere than on Linux it has the priority of its parent.
-func yielding(start func() error) error { return start() }
+// startAtLowerPriority starts a child with its parent's priority: only Linux has one per
+// thread.
+func startAtLowerPriority(start func() error) error { return start() }

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	again    = time.Second     // between the end of a child and the start of the next
-	startsIn = 5 * time.Second // an order waits at most so long for a child
-	endsIn   = 5 * time.Second // a child that was told to end, before it is killed
+	restartDelay = time.Second     // between the end of a child and the start of the next
+	startTimeout = 5 * time.Second // how long an order waits for a child
+	stopTimeout  = 5 * time.Second // from closing a child's input to killing it
 )
 
-// Supervisor is the parent's end: a trainer that runs in a child process, which is started
-// anew when it ends. Its methods may be called from many goroutines.
+// Supervisor is the parent's end: it runs a trainer in a child process and restarts it when
+// it ends. Its methods are safe for concurrent use.
 type Supervisor struct {
 	command func(context.Context) *exec.Cmd
 	ended   func(trainer.Ended)
@@ -32,33 +32,33 @@ type Supervisor struct {
 	orders  *json.Encoder // nil while none runs
 	up      chan struct{} // closed while one does
 	last    uint64
-	waiting map[uint64]chan<- told
+	waiting map[uint64]chan<- result
 }
 
-// New makes a Process of a command that serves a Line on its standard input and output,
-// and logs where it likes. ended is told of every training, as trainer.Config.Ended is.
+// New returns a Supervisor of a command that serves a Pipe on its standard input and output.
+// It calls ended after every training and search.
 func New(command func(context.Context) *exec.Cmd, ended func(trainer.Ended), log *slog.Logger) *Supervisor {
-	return &Supervisor{command: command, ended: ended, log: log, up: make(chan struct{}), waiting: map[uint64]chan<- told{}}
+	return &Supervisor{command: command, ended: ended, log: log, up: make(chan struct{}), waiting: map[uint64]chan<- result{}}
 }
 
-// Run keeps a child running until ctx ends, and returns when the last has ended.
+// Run keeps a child running until ctx ends, and returns after the last child has ended.
 func (p *Supervisor) Run(ctx context.Context) {
 	for {
-		err := p.once(ctx)
+		err := p.runChild(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		p.log.ErrorContext(ctx, "the trainer ended, and is started again", "err", err)
+		p.log.ErrorContext(ctx, "trainer ended; restarting it", "err", err)
 		select {
-		case <-time.After(again):
+		case <-time.After(restartDelay):
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// once runs one child to its end.
-func (p *Supervisor) once(ctx context.Context) error {
+// runChild runs one child to its end.
+func (p *Supervisor) runChild(ctx context.Context) error {
 	cmd := p.command(ctx)
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -68,50 +68,50 @@ func (p *Supervisor) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd.Cancel, cmd.WaitDelay = in.Close, endsIn
-	if err := yielding(cmd.Start); err != nil {
+	cmd.Cancel, cmd.WaitDelay = in.Close, stopTimeout
+	if err := startAtLowerPriority(cmd.Start); err != nil {
 		return err
 	}
-	p.open(in, cmd.Process.Pid)
-	p.listen(out)
-	p.shut()
-	_ = in.Close() // one that only fell silent must end, too
+	p.connect(in, cmd.Process.Pid)
+	p.receive(out)
+	p.disconnect()
+	_ = in.Close() // ends a child that only closed its output
 	return cmd.Wait()
 }
 
-func (p *Supervisor) open(in io.Writer, pid int) {
+func (p *Supervisor) connect(in io.Writer, pid int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.orders, p.pid = json.NewEncoder(in), pid
 	close(p.up)
 }
 
-// shut lets nobody wait for a child that is gone.
-func (p *Supervisor) shut() {
+// disconnect fails all waiting orders, because their child is gone.
+func (p *Supervisor) disconnect() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.orders, p.pid, p.up = nil, 0, make(chan struct{})
 	for id, waits := range p.waiting {
-		waits <- told{Failed: &failure{Kind: sizing.Unavailable, Detail: "the training was cut off: ask again", Text: "the trainer ended"}}
+		waits <- result{Failed: &failure{Kind: sizing.Unavailable, Detail: "the training was interrupted: try again", Text: "the trainer ended"}}
 		delete(p.waiting, id)
 	}
 }
 
-// PID is the child's process id, or an error while none runs.
+// PID returns the child's process id, or an error if no child runs.
 func (p *Supervisor) PID() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pid == 0 {
-		return 0, errors.New("no trainer runs")
+		return 0, errors.New("no trainer is running")
 	}
 	return p.pid, nil
 }
 
-// listen hears a child until it ends.
-func (p *Supervisor) listen(out io.Reader) {
-	for said := json.NewDecoder(out); ; {
-		var t told
-		if err := said.Decode(&t); err != nil {
+// receive reads results until the child ends.
+func (p *Supervisor) receive(out io.Reader) {
+	for results := json.NewDecoder(out); ; {
+		var t result
+		if err := results.Decode(&t); err != nil {
 			return
 		}
 		if t.ID == 0 {
@@ -119,7 +119,7 @@ func (p *Supervisor) listen(out io.Reader) {
 			continue
 		}
 		p.mu.Lock()
-		if waits := p.waiting[t.ID]; waits != nil { // else whoever asked has gone
+		if waits := p.waiting[t.ID]; waits != nil { // else the caller is gone
 			waits <- t
 			delete(p.waiting, t.ID)
 		}
@@ -127,10 +127,10 @@ func (p *Supervisor) listen(out io.Reader) {
 	}
 }
 
-// TrainNow is trainer.Trainer.TrainNow, of the child. Unavailable where there is none
-// for seconds, or it ends meanwhile. A training goes on where ctx ends before it does.
+// TrainNow runs trainer.Trainer.TrainNow in the child. It returns Unavailable if no child
+// starts in time, or if it ends meanwhile. If ctx ends first, the training continues.
 func (p *Supervisor) TrainNow(ctx context.Context, task sizing.TaskKey) (trainer.Report, error) {
-	answer := make(chan told, 1)
+	answer := make(chan result, 1)
 	id, err := p.order(ctx, task, answer)
 	if err != nil {
 		return trainer.Report{}, err
@@ -146,9 +146,9 @@ func (p *Supervisor) TrainNow(ctx context.Context, task sizing.TaskKey) (trainer
 	}
 }
 
-// order sends an order, once there is somebody to send it to.
-func (p *Supervisor) order(ctx context.Context, task sizing.TaskKey, answer chan<- told) (uint64, error) {
-	late := time.NewTimer(startsIn)
+// order sends an order as soon as a child is running.
+func (p *Supervisor) order(ctx context.Context, task sizing.TaskKey, answer chan<- result) (uint64, error) {
+	late := time.NewTimer(startTimeout)
 	defer late.Stop()
 	for {
 		p.mu.Lock()
@@ -157,7 +157,7 @@ func (p *Supervisor) order(ctx context.Context, task sizing.TaskKey, answer chan
 			defer p.mu.Unlock()
 			p.last++
 			if err := p.orders.Encode(order{ID: p.last, Task: task, Actor: sizing.Actor(ctx)}); err != nil {
-				return 0, &sizing.Error{Kind: sizing.Unavailable, Detail: "the trainer is being started: ask again", Cause: err}
+				return 0, &sizing.Error{Kind: sizing.Unavailable, Detail: "the trainer is starting: try again", Cause: err}
 			}
 			p.waiting[p.last] = answer
 			return p.last, nil
@@ -166,7 +166,7 @@ func (p *Supervisor) order(ctx context.Context, task sizing.TaskKey, answer chan
 		select {
 		case <-up:
 		case <-late.C:
-			return 0, sizing.Errorf(sizing.Unavailable, "the trainer is being started: ask again")
+			return 0, sizing.Errorf(sizing.Unavailable, "the trainer is starting: try again")
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}

@@ -1,15 +1,14 @@
-// Package subprocess runs a trainer in a process of its own, at a lower priority than the
-// one that answers: a training takes neither the processor nor the memory of those who
-// wait for an answer, and where it fails it takes nothing down with it.
+// Package subprocess runs a trainer in a child process at a lower priority, so that a
+// training takes neither CPU nor memory from answers, and a failure does not affect them.
 //
-//	Process (answers)                      Line (learns)
+//	Supervisor (parent)                    Pipe (child)
 //	  TrainNow ── order ───── stdin ─────▶  trainer.TrainNow
-//	           ◀── told ────── stdout ────  report, or error
-//	  ended    ◀── told ────── stdout ────  every training that ended
+//	           ◀── result ──── stdout ────  report or error
+//	  ended    ◀── result ──── stdout ────  every training that ended
 //
-// Both read histories from the store and publish to it; only orders and what came of
-// them pass between the two, as JSON, one object a line. The child ends when its input
-// does: with its parent, however that ended.
+// The child reads histories from the store and publishes to it; only orders and results
+// pass between the processes, as JSON lines. The child ends when its standard input is
+// closed, and therefore with its parent.
 package subprocess
 
 import (
@@ -20,15 +19,15 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// order asks for one training.
+// order requests one training.
 type order struct {
 	ID    uint64
 	Task  sizing.TaskKey
-	Actor string // who asks; "" for the trainer itself
+	Actor string // the requesting user; "" for the trainer itself
 }
 
-// told is what came of an order, or, without an ID, of any training or search.
-type told struct {
+// result is the outcome of an order or, without an ID, of any training or search.
+type result struct {
 	ID     uint64
 	Report trainer.Report
 	Failed *failure
@@ -36,10 +35,10 @@ type told struct {
 	Took   time.Duration
 }
 
-// failure is an error on its way.
+// failure is an error in transit.
 type failure struct {
 	Kind   sizing.Kind
-	Detail string // for the caller; "" where the error is nobody's but ours
+	Detail string // for the caller; "" for an internal error
 	Text   string // for the log
 }
 

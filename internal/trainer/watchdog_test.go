@@ -16,34 +16,34 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// pipeline is a task whose runs need about a GiB for each of 1 to 8 inputs, asked of a
-// model and told to the store as a service would.
+// pipeline is a task whose runs need about 1 GiB for each of 1 to 8 inputs. It asks the
+// active model and reports to the store as the service does.
 type pipeline struct {
 	t      *testing.T
-	st     *interposed
+	st     *hookedStore
 	rng    *rand.Rand
 	name   string
 	runs   int
-	factor float64 // of what it needs
-	bad    int     // from this version on answers are three tenths, whatever is learned; 0: none
+	factor float64 // multiplies every peak
+	bad    int     // from this version on answers are multiplied by badFactor; 0: none
 }
 
-func newPipeline(t *testing.T, st *interposed, name string) *pipeline {
+func newPipeline(t *testing.T, st *hookedStore, name string) *pipeline {
 	return &pipeline{t: t, st: st, rng: rand.New(rand.NewPCG(20261121, 14)), name: name, factor: 1}
 }
 
-// planned is a run that was not started yet.
-type planned struct {
+// plannedRun is a run that has not started.
+type plannedRun struct {
 	try      sizing.TryKey
 	features sizing.Features
 	peak     sizing.Bytes
 	granted  sizing.Bytes
 }
 
-func (p *pipeline) plan() planned {
+func (p *pipeline) plan() plannedRun {
 	p.runs++
 	n := float64(1 + p.rng.IntN(8))
-	return planned{
+	return plannedRun{
 		try:      sizing.TryKey{TaskKey: task(p.name), RunID: fmt.Sprint("run-", p.runs), MapIndex: sizing.NoMap, Number: 1},
 		features: sizing.Features{"inputs": sizing.NumberValue(n)},
 		peak:     sizing.Bytes(p.factor * n * float64(sizing.GiB) * math.Exp(0.05*p.rng.NormFloat64())),
@@ -59,8 +59,8 @@ func (p *pipeline) record(obs ...sizing.Observation) {
 	}
 }
 
-// end tells what came of a run: a success, or a kill and then a success.
-func (p *pipeline) end(r planned) {
+// end reports the outcome of a run: a success, or a kill and then a success.
+func (p *pipeline) end(r plannedRun) {
 	p.t.Helper()
 	first := sizing.Observation{Try: r.try, Outcome: sizing.Success, MemoryMax: r.peak, Duration: time.Minute, Features: r.features}
 	if r.granted == 0 || r.granted >= r.peak {
@@ -73,8 +73,9 @@ func (p *pipeline) end(r planned) {
 	p.record(killed, second)
 }
 
-// ask has the active model answer, told of all that is stored, as by receipt.
-func (p *pipeline) ask(runs []planned) {
+// ask lets the active model answer after it has learned all stored rows, and saves the
+// receipts.
+func (p *pipeline) ask(runs []plannedRun) {
 	p.t.Helper()
 	stored, err := p.st.ActiveModel(p.t.Context(), task(p.name))
 	require.NoError(p.t, err)
@@ -90,7 +91,7 @@ func (p *pipeline) ask(runs []planned) {
 		r := &runs[i]
 		sized := model.Size(fitting.Question{Features: r.features, RiskTarget: sizing.DefaultRiskTarget})
 		if p.bad > 0 && stored.Version >= p.bad {
-			sized.Limit = sized.Limit.Times(less)
+			sized.Limit = sized.Limit.Times(badFactor)
 		}
 		r.granted = sized.Limit
 		receipts = append(receipts, sizing.Receipt{Ask: sizing.Ask{Try: r.try, Features: r.features}, At: time.Now(), Allocation: sizing.Allocation{
@@ -101,8 +102,8 @@ func (p *pipeline) ask(runs []planned) {
 	require.NoError(p.t, p.st.SaveReceipts(p.t.Context(), receipts))
 }
 
-// taught has n runs behind it and a first model.
-func (p *pipeline) taught(tr *trainer.Trainer, n int) *pipeline {
+// trained runs n runs and trains a first model.
+func (p *pipeline) trained(tr *trainer.Trainer, n int) *pipeline {
 	p.t.Helper()
 	for range n {
 		p.end(p.plan())
@@ -113,23 +114,22 @@ func (p *pipeline) taught(tr *trainer.Trainer, n int) *pipeline {
 	return p
 }
 
-const less = 0.3
+const badFactor = 0.3
 
-// shrink has the model believe of every row it remembers that it needed three tenths.
+// shrink multiplies every peak that the model remembers by badFactor.
 func shrink(m *fitting.Model) {
 	for i := range m.Experts.Ledger {
-		m.Experts.Ledger[i].Log += math.Log(less)
+		m.Experts.Ledger[i].Log += math.Log(badFactor)
 	}
-	m.Experts.MaxPeak *= less
+	m.Experts.MaxPeak *= badFactor
 	for _, g := range m.Models.Groups {
 		for i := range g.Newest {
-			g.Newest[i] *= less
+			g.Newest[i] *= badFactor
 		}
 	}
 }
 
-// promoteBad publishes a copy of the active model whose allocations are three tenths,
-// intact by its checksum.
+// promoteBad publishes a shrunken copy of the active model with a valid checksum.
 func (p *pipeline) promoteBad() int {
 	p.t.Helper()
 	bad, err := p.st.ActiveModel(p.t.Context(), task(p.name))
@@ -144,18 +144,18 @@ func (p *pipeline) promoteBad() int {
 	return version
 }
 
-// goOn has n runs, of which side run side by side, until the watchdog acts; it returns
-// how many ended and how many first tries were killed.
-func (p *pipeline) goOn(tr *trainer.Trainer, n, side int) (ended, killed int, back bool) {
+// run executes up to n runs, parallel at a time, until the first rollback. It returns the
+// number of ended runs and of killed first tries.
+func (p *pipeline) run(tr *trainer.Trainer, n, parallel int) (ended, killed int, rolledBack bool) {
 	p.t.Helper()
-	return p.goOnTo(tr, n, side, 1)
+	return p.runUntil(tr, n, parallel, 1)
 }
 
-// unwatched has n runs before the watchdog has its turn.
-func (p *pipeline) unwatched(n, side int) (killed int) {
+// runUnwatched executes n runs without a training and hence without the watchdog.
+func (p *pipeline) runUnwatched(n, parallel int) (killed int) {
 	p.t.Helper()
-	for ended := 0; ended < n; ended += side {
-		runs := make([]planned, side)
+	for ended := 0; ended < n; ended += parallel {
+		runs := make([]plannedRun, parallel)
 		for i := range runs {
 			runs[i] = p.plan()
 		}
@@ -170,11 +170,11 @@ func (p *pipeline) unwatched(n, side int) (killed int) {
 	return killed
 }
 
-// goOnTo goes on until so many rollbacks.
-func (p *pipeline) goOnTo(tr *trainer.Trainer, n, side, backs int) (ended, killed int, back bool) {
+// runUntil executes up to n runs until the given number of rollbacks.
+func (p *pipeline) runUntil(tr *trainer.Trainer, n, parallel, rollBacks int) (ended, killed int, rolledBack bool) {
 	p.t.Helper()
-	for ended < n && !back {
-		runs := make([]planned, side)
+	for ended < n && !rolledBack {
+		runs := make([]plannedRun, parallel)
 		for i := range runs {
 			runs[i] = p.plan()
 		}
@@ -185,14 +185,14 @@ func (p *pipeline) goOnTo(tr *trainer.Trainer, n, side, backs int) (ended, kille
 			if runs[i].granted < runs[i].peak {
 				killed++
 			}
-			for once(p.t, tr) {
+			for runOnce(p.t, tr) {
 			}
-			if back = len(p.rollBacks()) >= backs; back {
+			if rolledBack = len(p.rollBacks()) >= rollBacks; rolledBack {
 				break
 			}
 		}
 	}
-	return ended, killed, back
+	return ended, killed, rolledBack
 }
 
 func (p *pipeline) rollBacks() (found []store.AuditEntry) {
@@ -207,21 +207,21 @@ func (p *pipeline) rollBacks() (found []store.AuditEntry) {
 	return found
 }
 
-func TestABadModelIsRolledBackByItself(t *testing.T) {
+func TestBadModelIsRolledBack(t *testing.T) {
 	for claim, c := range map[string]struct {
-		side    int  // runs that are asked about before any of them ends
-		lasting bool // what is bad is no learning's to heal
+		parallel int  // runs that are asked about before any of them ends
+		lasting  bool // learning does not repair the model
 	}{
-		"of runs side by side":                     {16, false},
-		"whatever it learns":                       {1, true},
-		"whatever it learns, of runs side by side": {8, true},
+		"parallel runs":          {16, false},
+		"lasting":                {1, true},
+		"lasting, parallel runs": {8, true},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			st := newStore(t)
 			tr := newTrainer(st, trainer.Config{})
-			p := newPipeline(t, st, "load").taught(tr, 120)
-			_, killed, back := p.goOn(tr, 32, c.side)
-			require.False(t, back)
+			p := newPipeline(t, st, "load").trained(tr, 120)
+			_, killed, rolledBack := p.run(tr, 32, c.parallel)
+			require.False(t, rolledBack)
 			require.LessOrEqual(t, killed, 4)
 
 			good := st.active(t, "load")
@@ -229,70 +229,70 @@ func TestABadModelIsRolledBackByItself(t *testing.T) {
 			if c.lasting {
 				p.bad = bad
 			}
-			ended, killed, back := p.goOn(tr, 200, c.side)
+			ended, killed, rolledBack := p.run(tr, 200, c.parallel)
 			t.Logf("seed 20261121: version %d of %d was rolled back after %d outcomes, %d of them kills", bad, good, ended, killed)
-			require.True(t, back)
+			require.True(t, rolledBack)
 			assert.Less(t, st.active(t, "load"), bad)
 			entry := p.rollBacks()[0]
 			assert.Equal(t, store.Watchdog, entry.Who)
 			assert.JSONEq(t, fmt.Sprintf(`{"version": %d, "pinned_by": "watchdog"}`, st.active(t, "load")), string(entry.After))
-			assert.Regexp(t, `^of \d+ first tries that version \d+ and those after it answered, \d+ were killed where 0\.\d+ were promised, and version \d+ would have held$`, entry.Reason)
+			assert.Regexp(t, `^of \d+ first tries answered by version \d+ and later, \d+ were killed where 0\.\d+ were promised, and version \d+ would have held$`, entry.Reason)
 			assert.Contains(t, p.withdrawn(), bad)
 
-			// What is trained next goes out from the good one, and is judged anew.
+			// The next training starts from the good version and is evaluated.
 			p.bad = 0
-			ended, killed, _ = p.goOnTo(tr, 60, c.side, 2)
+			ended, killed, _ = p.runUntil(tr, 60, c.parallel, 2)
 			t.Logf("after it: %d outcomes, %d kills, version %d active", ended, killed, st.active(t, "load"))
 			assert.Len(t, p.rollBacks(), 1)
 			assert.LessOrEqual(t, killed, 4)
 			assert.NotContains(t, p.withdrawn(), st.active(t, "load"))
-			assert.Greater(t, st.active(t, "load"), bad, "a newer one won an exam against it")
+			assert.Greater(t, st.active(t, "load"), bad, "a newer version won an evaluation")
 		})
 	}
 }
 
-// What was published is bad, though it learned better by the time of its trial: whoever
-// opens it next opens what is bad.
-func TestABadModelIsRolledBackThoughItHealedBeforeTheWatchdogsTurn(t *testing.T) {
+// The published version is bad even if the model in memory has recovered by the time of
+// the trial: the next replica that loads it loads the bad version.
+func TestRecoveredBadModelIsRolledBack(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
-	p := newPipeline(t, st, "load").taught(tr, 120)
+	p := newPipeline(t, st, "load").trained(tr, 120)
 	good := st.active(t, "load")
 	bad := p.promoteBad()
-	sick, healed := p.unwatched(16, 16), p.unwatched(192, 16)
-	require.Greater(t, sick, 10)
-	require.LessOrEqual(t, healed, 8, "it healed")
+	early, late := p.runUnwatched(16, 16), p.runUnwatched(192, 16)
+	require.Greater(t, early, 10)
+	require.LessOrEqual(t, late, 8, "the model has recovered")
 
-	for once(t, tr) {
+	for runOnce(t, tr) {
 	}
 	require.Len(t, p.rollBacks(), 1)
 	assert.Contains(t, p.withdrawn(), bad)
 	assert.NotContains(t, p.withdrawn(), good)
-	t.Logf("seed 20261121: %d of 16 were killed, then %d of 192: %s", sick, healed, p.rollBacks()[0].Reason)
-	assert.Regexp(t, `^of 1\d first tries`, p.rollBacks()[0].Reason, "what held since is no evidence")
+	t.Logf("seed 20261121: %d of 16 were killed, then %d of 192: %s", early, late, p.rollBacks()[0].Reason)
+	assert.Regexp(t, `^of 1\d first tries`, p.rollBacks()[0].Reason, "tries after the recovery are no evidence")
 }
 
-// A task that changed while nobody watched is no more its model's fault.
-func TestATaskThatChangedUnwatchedIsNotBlamedOnItsModel(t *testing.T) {
+// A change of the task between two trainings is not the model's fault.
+func TestTaskChangeBetweenTrainingsCausesNoRollback(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
-	p := newPipeline(t, st, "load").taught(tr, 120)
-	p.unwatched(16, 16)
-	for once(t, tr) {
+	p := newPipeline(t, st, "load").trained(tr, 120)
+	p.runUnwatched(16, 16)
+	for runOnce(t, tr) {
 	}
 	_, err := tr.TrainNow(t.Context(), task("load"))
 	require.NoError(t, err)
-	require.Greater(t, st.active(t, "load"), 1, "there is somebody to go back to")
+	require.Greater(t, st.active(t, "load"), 1, "there is an earlier version")
 	p.factor = 3
-	killed := p.unwatched(208, 16)
-	for once(t, tr) {
+	killed := p.runUnwatched(208, 16)
+	for runOnce(t, tr) {
 	}
 	t.Logf("seed 20261121: %d of 208 were killed", killed)
 	assert.Greater(t, killed, 10)
 	assert.Empty(t, p.rollBacks())
 }
 
-// withdrawn are the stored versions that were.
+// withdrawn returns the withdrawn versions.
 func (p *pipeline) withdrawn() (versions []int) {
 	p.t.Helper()
 	stored, err := p.st.ModelVersions(p.t.Context(), task(p.name))
@@ -305,41 +305,41 @@ func (p *pipeline) withdrawn() (versions []int) {
 	return versions
 }
 
-// What learns from its own mistakes at once needs no watchdog.
-func TestABadModelThatHealsItselfIsLeftAlone(t *testing.T) {
+// A model that learns from its kills at once needs no watchdog.
+func TestQuicklyRecoveringModelIsKept(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
-	p := newPipeline(t, st, "load").taught(tr, 120)
+	p := newPipeline(t, st, "load").trained(tr, 120)
 	p.promoteBad()
-	ended, killed, back := p.goOn(tr, 60, 1)
+	ended, killed, rolledBack := p.run(tr, 60, 1)
 	t.Logf("seed 20261121: %d outcomes, %d kills", ended, killed)
-	assert.False(t, back)
+	assert.False(t, rolledBack)
 	assert.Positive(t, killed)
 	assert.LessOrEqual(t, killed, 6)
 }
 
-// All of them are killed for a while, and no earlier version would have done better.
-func TestATaskThatChangesIsNotBlamedOnItsModel(t *testing.T) {
-	for _, side := range []int{1, 24} {
-		t.Run(fmt.Sprint(side, " at a time"), func(t *testing.T) {
+// All runs are killed for a while, and no earlier version would have done better.
+func TestTaskChangeCausesNoRollback(t *testing.T) {
+	for _, parallel := range []int{1, 24} {
+		t.Run(fmt.Sprint(parallel, " at a time"), func(t *testing.T) {
 			st := newStore(t)
 			tr := newTrainer(st, trainer.Config{})
-			p := newPipeline(t, st, "load").taught(tr, 120)
-			_, _, back := p.goOn(tr, 24, side)
-			require.False(t, back)
+			p := newPipeline(t, st, "load").trained(tr, 120)
+			_, _, rolledBack := p.run(tr, 24, parallel)
+			require.False(t, rolledBack)
 			p.factor = 3
-			ended, killed, back := p.goOn(tr, 72, side)
+			ended, killed, rolledBack := p.run(tr, 72, parallel)
 			t.Logf("seed 20261121: %d outcomes, %d kills", ended, killed)
-			assert.False(t, back)
+			assert.False(t, rolledBack)
 			assert.Positive(t, killed)
 		})
 	}
 }
 
-func TestNothingIsTrainedOverAPinnedModelUntilItIsUnpinned(t *testing.T) {
+func TestPinnedModelIsNotReplaced(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
-	newPipeline(t, st, "load").taught(tr, 60)
+	newPipeline(t, st, "load").trained(tr, 60)
 	_, err := tr.TrainNow(t.Context(), task("load"))
 	require.NoError(t, err)
 	require.NoError(t, st.Activate(sizing.WithActor(t.Context(), "ada"), task("load"), 1))
@@ -352,15 +352,15 @@ func TestNothingIsTrainedOverAPinnedModelUntilItIsUnpinned(t *testing.T) {
 	assert.Equal(t, []any{true, 3}, []any{report.Published, report.Version})
 }
 
-// A person who pins a model does not mean that runs may die of it.
-func TestTheWatchdogDoesNotStopAtAPin(t *testing.T) {
+// A pin excludes replacement by training, not a rollback by the watchdog.
+func TestWatchdogRollsBackPinnedModel(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
-	p := newPipeline(t, st, "load").taught(tr, 120)
+	p := newPipeline(t, st, "load").trained(tr, 120)
 	bad := p.promoteBad()
 	require.NoError(t, st.Activate(sizing.WithActor(t.Context(), "ada"), task("load"), bad))
-	ended, killed, back := p.goOn(tr, 100, 16)
+	ended, killed, rolledBack := p.run(tr, 100, 16)
 	t.Logf("seed 20261121: rolled back after %d outcomes, %d kills", ended, killed)
-	assert.True(t, back)
+	assert.True(t, rolledBack)
 	assert.Equal(t, 1, st.active(t, "load"))
 }

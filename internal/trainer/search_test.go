@@ -16,9 +16,9 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// tellHeavy reports n runs whose peaks, up to some dozens of GiB, six switches tell
-// together: the default trees need more rows to find that.
-func (s *interposed) tellHeavy(t *testing.T, name string, n int) {
+// reportHeavy stores n runs with peaks up to some dozens of GiB that six switches determine
+// jointly: the default trees need more rows to find that.
+func (s *hookedStore) reportHeavy(t *testing.T, name string, n int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 77))
 	obs := make([]sizing.Observation, n)
@@ -46,17 +46,17 @@ func (s *interposed) tellHeavy(t *testing.T, name string, n int) {
 
 func searchOnce(t *testing.T, tr *trainer.Trainer) bool {
 	t.Helper()
-	there, err := tr.SearchOnce(t.Context())
+	found, err := tr.SearchOnce(t.Context())
 	require.NoError(t, err)
-	return there
+	return found
 }
 
-func TestASearchCrownsABetterChallenger(t *testing.T) {
+func TestSearchPublishesBetterParameters(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
-	st.tellHeavy(t, "joined", 400)
+	st.reportHeavy(t, "joined", 400)
 	assert.False(t, searchOnce(t, tr), "there is no champion to beat yet")
-	require.True(t, once(t, tr))
+	require.True(t, runOnce(t, tr))
 	require.True(t, searchOnce(t, tr))
 	model, err := st.ActiveModel(t.Context(), task("joined"))
 	require.NoError(t, err)
@@ -72,19 +72,19 @@ func TestASearchCrownsABetterChallenger(t *testing.T) {
 	require.NoError(t, err)
 	again, err := fitting.Open(model.Blob)
 	require.NoError(t, err)
-	assert.Equal(t, opened.Trees, again.Trees, "a training keeps what was found")
+	assert.Equal(t, opened.Trees, again.Trees, "a training keeps the parameters that a search found")
 }
 
 func TestHeavyTasksAreSearchedInTurn(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
-	st.tell(t, "light", 0, 10)
-	st.tellHeavy(t, "one", 40)
-	st.tellHeavy(t, "two", 40)
-	for once(t, tr) {
+	st.report(t, "light", 0, 10)
+	st.reportHeavy(t, "one", 40)
+	st.reportHeavy(t, "two", 40)
+	for runOnce(t, tr) {
 	}
 	var order []string
-	st.asked = func(key sizing.TaskKey) { order = append(order, key.Task) }
+	st.before = func(key sizing.TaskKey) { order = append(order, key.Task) }
 	for range 3 {
 		require.True(t, searchOnce(t, tr))
 	}
@@ -95,27 +95,27 @@ func TestHeavyTasksAreSearchedInTurn(t *testing.T) {
 	assert.Equal(t, 1, st.active(t, "two"), "too few runs to search on leave the champion")
 }
 
-func TestASearchEndsWithItsContext(t *testing.T) {
+func TestSearchEndsWithItsContext(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
-	st.tellHeavy(t, "joined", 250)
-	require.True(t, once(t, tr))
+	st.reportHeavy(t, "joined", 250)
+	require.True(t, runOnce(t, tr))
 	ctx, stop := context.WithCancel(t.Context())
-	st.asked = func(sizing.TaskKey) { stop() }
+	st.before = func(sizing.TaskKey) { stop() }
 	_, err := tr.SearchOnce(ctx)
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, 1, st.active(t, "joined"))
 }
 
-func TestRunSearchesNowAndThen(t *testing.T) {
+func TestRunSearchesRepeatedly(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{SearchEvery: time.Millisecond})
-	st.tellHeavy(t, "joined", 40)
-	require.True(t, once(t, tr))
-	looked := make(chan sizing.TaskKey, 1000)
-	st.asked = func(key sizing.TaskKey) {
+	st.reportHeavy(t, "joined", 40)
+	require.True(t, runOnce(t, tr))
+	searched := make(chan sizing.TaskKey, 1000)
+	st.before = func(key sizing.TaskKey) {
 		select {
-		case looked <- key:
+		case searched <- key:
 		default:
 		}
 	}
@@ -125,8 +125,8 @@ func TestRunSearchesNowAndThen(t *testing.T) {
 		tr.Run(ctx)
 		close(ended)
 	}()
-	assert.Equal(t, task("joined"), <-looked)
-	assert.Equal(t, task("joined"), <-looked)
+	assert.Equal(t, task("joined"), <-searched)
+	assert.Equal(t, task("joined"), <-searched)
 	stop()
 	<-ended
 }

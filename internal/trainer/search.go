@@ -12,17 +12,17 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// beats is whose search was how long ago. It is kept in memory only: after a start
-// every task is due again, and replicas search on their own; what they publish is
-// still compared and swapped.
-type beats struct {
-	one   sync.Mutex // one search at a time
-	made  int
-	turns map[sizing.TaskKey]int // the beat of the last search; 0: none
+// searches records the order of past searches, in memory only: after a restart every
+// task is due again, and each replica searches by itself. Publication by
+// compare-and-swap keeps that safe.
+type searches struct {
+	mu    sync.Mutex // one search at a time
+	count int
+	last  map[sizing.TaskKey]int // number of the task's last search; 0: none
 }
 
-// beat searches now and then until ctx ends.
-func (t *Trainer) beat(ctx context.Context) {
+// runSearches searches every Config.SearchEvery until ctx ends.
+func (t *Trainer) runSearches(ctx context.Context) {
 	if t.cfg.SearchEvery <= 0 {
 		return
 	}
@@ -40,19 +40,18 @@ func (t *Trainer) beat(ctx context.Context) {
 	}
 }
 
-// SearchOnce searches for better parameters of one heavy task, the one that was
-// searched longest ago, and reports false where there is none. What was found and
-// beats the champion is published. The search runs at the lowest priority, and
-// trainings of the task go on meanwhile.
+// SearchOnce searches for better parameters of the heavy task whose last search is the
+// oldest, and returns false if there is no such task. It publishes a setting that beats
+// the champion. The search runs at the lowest priority, beside trainings of the task.
 func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
-	t.beats.one.Lock()
-	defer t.beats.one.Unlock()
+	t.searches.mu.Lock()
+	defer t.searches.mu.Unlock()
 	task, ok, err := t.searchNext(ctx)
 	if err != nil || !ok {
 		return false, err
 	}
-	t.beats.made++
-	t.beats.turns[task] = t.beats.made // a failure too: the others have their turns
+	t.searches.count++
+	t.searches.last[task] = t.searches.count // also after a failure, so that other tasks get their turn
 	report, err := t.timed(ctx, true, func() (Report, error) { return t.search(ctx, task) })
 	if sizing.KindOf(err) == sizing.NotFound {
 		return true, nil // deleted meanwhile
@@ -64,12 +63,12 @@ func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-const searchPage = 500 // profiles read at once
+const searchPage = 500 // profiles per query
 
-// searchNext is the heavy task with a champion that was searched longest ago, the
-// first by name of equals. Tasks that are gone are forgotten.
+// searchNext returns the heavy task with a champion whose last search is the oldest, the
+// first by name among equals. It drops deleted tasks from the record.
 func (t *Trainer) searchNext(ctx context.Context) (next sizing.TaskKey, ok bool, err error) {
-	turns, longest := map[sizing.TaskKey]int{}, math.MaxInt
+	last, oldest := map[sizing.TaskKey]int{}, math.MaxInt
 	var after sizing.TaskKey
 	for {
 		profiles, err := t.store.Tasks(ctx, "", after, searchPage)
@@ -81,20 +80,21 @@ func (t *Trainer) searchNext(ctx context.Context) (next sizing.TaskKey, ok bool,
 			if p.Champion == nil || sizing.GroupOf(p.Memory) != sizing.Heavy {
 				continue
 			}
-			turns[p.Task] = t.beats.turns[p.Task]
-			if turns[p.Task] < longest {
-				next, longest = p.Task, turns[p.Task]
+			last[p.Task] = t.searches.last[p.Task]
+			if last[p.Task] < oldest {
+				next, oldest = p.Task, last[p.Task]
 			}
 		}
 		if len(profiles) < searchPage {
-			t.beats.turns = turns
-			return next, longest < math.MaxInt, nil
+			t.searches.last = last
+			return next, oldest < math.MaxInt, nil
 		}
 		after = profiles[len(profiles)-1].Task
 	}
 }
 
-// search looks, and publishes what passed on top of what is active by then.
+// search searches one task, and publishes a setting that passed on top of the version
+// that is active by then.
 func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, error) {
 	active, err := t.active(ctx, task)
 	if err != nil {
@@ -109,21 +109,21 @@ func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, erro
 		return Report{}, err
 	}
 	var found fitting.SearchResult
-	niced(func() { found, err = fitting.Search(ctx, &history, champion) })
+	runAtLowestPriority(func() { found, err = fitting.Search(ctx, &history, champion) })
 	if err != nil || !found.Evaluation.Passed {
 		return Report{Version: active.Version, Reason: found.Evaluation.Reason}, err
 	}
-	return t.inTurn(ctx, task, found.Fit)
+	return t.trainExclusively(ctx, task, found.Fit)
 }
 
-// niced runs f at the lowest priority and waits for it. The thread is left locked,
-// and so ends with f: a priority that was given up cannot be taken back.
-func niced(f func()) {
+// runAtLowestPriority runs f at the lowest priority and waits for it. The thread stays
+// locked and ends with f, because a thread cannot raise its priority again.
+func runAtLowestPriority(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		runtime.LockOSThread()
-		yield()
+		lowerThreadPriority()
 		f()
 	}()
 	<-done

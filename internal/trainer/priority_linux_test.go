@@ -16,11 +16,11 @@ func nice(t *testing.T) int {
 	return 20 - raw
 }
 
-func TestOnlyTheSearchYields(t *testing.T) {
+func TestOnlyTheSearchRunsAtLowestPriority(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before, within := nice(t), 0
-	niced(func() { within = nice(t) })
-	assert.Equal(t, lowest, within)
+	runAtLowestPriority(func() { within = nice(t) })
+	assert.Equal(t, lowestPriority, within)
 	assert.Equal(t, before, nice(t))
 }

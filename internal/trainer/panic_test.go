@@ -9,14 +9,14 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestAPanicOfAFitIsAnErrorOfItsTask(t *testing.T) {
+func TestFitPanicBecomesError(t *testing.T) {
 	broken := func(*sizing.History, *fitting.Model) (*fitting.Model, fitting.Outcome, error) {
 		panic("a broken history")
 	}
-	m, _, err := contained(broken, nil, nil)
+	m, _, err := fitRecovering(broken, nil, nil)
 	assert.Nil(t, m)
 	assert.ErrorContains(t, err, "a broken history")
-	_, out, err := contained(fitting.Fit, &sizing.History{}, nil)
+	_, out, err := fitRecovering(fitting.Fit, &sizing.History{}, nil)
 	assert.NoError(t, err)
 	assert.NotEmpty(t, out.Reason)
 }
