@@ -50,13 +50,18 @@ var mayImport = map[string][]string{
 	"internal/trainer":            {"internal/sizing", "internal/store", "internal/fitting", "internal/ml/sequential"},
 	"internal/trainer/subprocess": {"internal/sizing", "internal/trainer"},
 	"internal/service":            {"internal/sizing", "internal/store", "internal/fitting", "internal/trainer"},
-	"internal/source/file":        {"api", "internal/sizing"}, // JSON lines are bodies of POST /observe
 
-	"internal/source/prometheus": {"internal/sizing"},
-	"internal/reconcile":         {"internal/sizing", "internal/store"},
-	"internal/retention":         {"internal/sizing", "internal/store"},
+	"internal/reconcile": {"internal/sizing", "internal/store"},
+	"internal/retention": {"internal/sizing", "internal/store"},
+
+	"internal/source/file":       {"api", "internal/sizing"}, // JSON lines are bodies of POST /observe
 	"internal/source/airflow":    {"internal/sizing"},
+	"internal/source/prometheus": {"internal/sizing"},
 	"internal/source/usagelog":   {"internal/sizing"},
+	"internal/client":            {"api", "internal/sizing", "internal/source/file"},
+	"internal/importer":          {"internal/sizing", "internal/client", "internal/source/…"},
+	"internal/doctor":            {"migrations", "internal/fitting", "internal/store", "internal/source/airflow", "internal/source/prometheus"},
+	"internal/httpserver":        {},
 
 	"internal/backtest":   {"internal/sizing", "internal/source/file", "internal/fitting", "internal/service", "internal/trainer", "internal/ml/…"},
 	"internal/experiment": {"internal/sizing", "internal/source/file", "internal/fitting", "internal/ml/…"},

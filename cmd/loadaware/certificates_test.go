@@ -21,6 +21,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/httpserver"
 )
 
 // An authority signs certificates for tests.
@@ -184,7 +186,7 @@ func TestARenewedCertificateIsTakenUpAndABrokenOneIsNot(t *testing.T) {
 	require.NoError(t, os.Remove(files.key))
 	assert.EqualValues(t, 2, shown(), "nor none")
 	said := server.said.String()
-	assert.Contains(t, said, "the last good ones stay")
+	assert.Contains(t, said, "the previous ones stay in use")
 	assert.Contains(t, said, "expired on")
 
 	files.keep(t, own.signs(4, -time.Hour, 90*24*time.Hour))
@@ -206,7 +208,7 @@ func TestCertificatesThatCannotBeServedAreNamed(t *testing.T) {
 		"a file that is not there":      {cert: "nowhere.crt", key: files.key, said: "nowhere.crt"},
 		"another one's key":             {cert: files.cert, key: expired.key, said: "does not match"},
 		"one that expired":              {cert: expired.cert, key: expired.key, said: "expired on"},
-		"one that is not good yet":      {cert: early.cert, key: early.key, said: "is the clock right?"},
+		"one that is not good yet":      {cert: early.cert, key: early.key, said: "check the clock"},
 		"an authority that is none":     {cert: files.cert, key: files.key, ca: files.key, said: "no certificate in PEM"},
 		"an authority that is away":     {cert: files.cert, key: files.key, ca: "nowhere.pem", said: "nowhere.pem"},
 	} {
@@ -225,8 +227,9 @@ func TestACertificateThatExpiresSoonIsToldOfInTime(t *testing.T) {
 	}{"in a week": {7 * 24 * time.Hour, true}, "in a month": {30 * 24 * time.Hour, false}} {
 		var said bytes.Buffer
 		files := newFolder(t, own.signs(1, -time.Hour, c.left))
-		_, err := newTLS(&config{TLSCert: files.cert, TLSKey: files.key}, slog.New(slog.NewTextHandler(&said, nil)))
+		server, err := httpserver.Listen(httpserver.Config{Addr: "127.0.0.1:0", MaxConns: 1, TLSCert: files.cert, TLSKey: files.key}, slog.New(slog.NewTextHandler(&said, nil)))
 		require.NoError(t, err)
+		server.Close()
 		assert.Equal(t, c.told, strings.Contains(said.String(), "expires soon"), claim)
 	}
 }

@@ -67,7 +67,7 @@ func TestAnExperimentIsKeptUnderItsName(t *testing.T) {
 	assert.Contains(t, complaints, "kept as experiment 1 in the database of DATABASE_URL")
 	code, out, complaints := invoke(t, "", "experiment", "show", "first try", "--database", dsn, "-o", "json")
 	require.Zero(t, code, complaints)
-	var shown keptRun
+	var shown savedRun
 	require.NoError(t, json.Unmarshal([]byte(out), &shown))
 	assert.Len(t, shown.Rows, 4)
 	require.Len(t, shown.Models, 2)

@@ -68,7 +68,7 @@ func TestExperimentsAreListedNewestFirst(t *testing.T) {
 
 	out, _, err = tell(t, listExperiments, "--database", dsn, "--before", "2", "-o", "json")
 	require.NoError(t, err)
-	var listed struct{ Experiments []keptRun }
+	var listed struct{ Experiments []savedRun }
 	require.NoError(t, json.Unmarshal([]byte(out), &listed))
 	require.Len(t, listed.Experiments, 1)
 	assert.Equal(t, "first", listed.Experiments[0].Name)
@@ -91,7 +91,7 @@ func TestAnExperimentIsShownByMeansAndWholeInJSON(t *testing.T) {
 
 	out, _, err = tell(t, showExperiment, "1", "--database", dsn, "-o", "json")
 	require.NoError(t, err)
-	var shown keptRun
+	var shown savedRun
 	require.NoError(t, json.Unmarshal([]byte(out), &shown))
 	assert.Equal(t, []experiment.Row{result("final", 0, 4, 0.75), result("final", 1, 6, 0.5), result("cart", 0, 10, 0.25)}, shown.Rows)
 	var report experiment.Report
@@ -152,7 +152,7 @@ func TestAComparisonWarnsOfDifferentHistories(t *testing.T) {
 }
 
 func TestAComparisonWarnsOfDifferentPenalties(t *testing.T) {
-	kept := func(report string) *keptRun { return &keptRun{Report: json.RawMessage(report)} }
+	kept := func(report string) *savedRun { return &savedRun{Report: json.RawMessage(report)} }
 	for claim, c := range map[string]struct {
 		a, b string
 		says []string
@@ -238,7 +238,7 @@ func TestWhatIsWrongWithAnExperimentIsSaid(t *testing.T) {
 }
 
 func TestRowsOfAnotherVersionAreRefusedByName(t *testing.T) {
-	_, err := toldRun(&store.Run{ID: 5, Rows: []byte(`{"rows": 1}`)})
+	_, err := newSavedRun(&store.Run{ID: 5, Rows: []byte(`{"rows": 1}`)})
 	assert.ErrorContains(t, err, "the rows of experiment 5 are not understood")
 	assert.Equal(t, sizing.Internal, sizing.KindOf(err))
 }

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -85,20 +83,4 @@ func TestRowsBeforeACutAreKeptAndTheRestIsAddedLater(t *testing.T) {
 	assert.Equal(t, 1, code)
 	assert.Contains(t, complaints, "repeat the import, which adds only the rest")
 	assert.Greater(t, server.observations("d", "cut"), 100)
-}
-
-// Without a server no file can be imported: those that were not read are named.
-func TestFilesThatWereNotReadAreNamedWhenTheServerIsAway(t *testing.T) {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, closed.Close())
-	var out, complaints bytes.Buffer
-	con := console{out: &out, err: &complaints}
-	in := folderOf(t, map[string]string{"a.csv": csvHeader + "d,t,r,1\n", "b.csv": csvHeader + "d,t,s,1\n"})
-	into := newServerRecorder("http://"+closed.Addr().String(), "")
-	into.patience = 50 * time.Millisecond
-	i := &importing{con: con, batch: 10, into: into}
-	err = i.files(t.Context(), in("a.csv", "b.csv"))
-	assert.ErrorContains(t, err, "a.csv: gave up after")
-	assert.Contains(t, complaints.String(), "not read: "+in("b.csv")[0])
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/client"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/testdata/demo"
 )
@@ -143,8 +144,8 @@ func unreliable(t *testing.T, server string, away int32) string {
 
 func TestWhatIsToldAgainAfterALostAnswerCountsOnce(t *testing.T) {
 	server := startServer(t, database(t))
-	into := newServerRecorder(unreliable(t, server.url, 2), "")
-	into.patience = time.Second
+	into := client.New(unreliable(t, server.url, 2), "")
+	into.RetryFor = time.Second
 	recorded, err := into.Record(t.Context(), []sizing.Observation{try("r1"), try("r2")})
 	require.NoError(t, err)
 	assert.Equal(t, []sizing.Recorded{{Duplicate: true}, {Duplicate: true}}, recorded)
@@ -152,8 +153,8 @@ func TestWhatIsToldAgainAfterALostAnswerCountsOnce(t *testing.T) {
 }
 
 func TestAServerThatStaysAwayIsGivenUp(t *testing.T) {
-	into := newServerRecorder(unreliable(t, "http://127.0.0.1:1", 1<<30), "")
-	into.patience = 50 * time.Millisecond
+	into := client.New(unreliable(t, "http://127.0.0.1:1", 1<<30), "")
+	into.RetryFor = 50 * time.Millisecond
 	_, err := into.Record(t.Context(), []sizing.Observation{try("r1")})
 	assert.ErrorContains(t, err, "gave up after")
 }

@@ -16,7 +16,7 @@ func TestHowLongThingsAreKeptIsSet(t *testing.T) {
 	cmd := newCommand("serve", "")
 	_, err := cmd.parse(quiet(), nil)
 	require.NoError(t, err)
-	assert.Equal(t, keptFor{Observations: 10 * 24 * time.Hour, Experiments: 365 * 24 * time.Hour}, cmd.Keep)
+	assert.Equal(t, retentionAges{Observations: 10 * 24 * time.Hour, Experiments: 365 * 24 * time.Hour}, cmd.Keep)
 }
 
 func TestAnAgeThatIsTooShortIsNamed(t *testing.T) {

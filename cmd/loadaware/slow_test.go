@@ -5,9 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -90,61 +88,6 @@ func TestCallersWhoAreSlowOnPurposeAreEndedAndHinderNobody(t *testing.T) {
 			t.Logf("%d callers of slow %s ended, %d others answered meanwhile", callers, kind, answered)
 		})
 	}
-}
-
-// quickly is the server of `serve` with a hundredth of its patience.
-func quickly(t *testing.T, handler http.Handler) (addr string) {
-	s := newServer(handler, slog.New(slog.DiscardHandler))
-	for _, bound := range []*time.Duration{&s.ReadHeaderTimeout, &s.ReadTimeout, &s.WriteTimeout, &s.IdleTimeout} {
-		require.Positive(t, *bound, "no bound is left out")
-		*bound /= 100
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	go func() { _ = s.Serve(l) }() // ends with the test
-	t.Cleanup(func() { s.Close() })
-	return l.Addr().String()
-}
-
-// A caller who asks for much and fetches nothing lets go of the handler in the end.
-func TestAnAnswerThatIsNotFetchedIsBrokenOff(t *testing.T) {
-	gaveUp := make(chan error, 1)
-	addr := quickly(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		page := make([]byte, 1<<20)
-		for {
-			if _, err := w.Write(page); err != nil {
-				gaveUp <- err
-				return
-			}
-		}
-	}))
-	conn, err := net.Dial("tcp", addr)
-	require.NoError(t, err)
-	defer conn.Close()
-	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	select {
-	case err := <-gaveUp:
-		assert.ErrorContains(t, err, "timeout")
-	case <-time.After(patient):
-		require.FailNow(t, "the handler still writes")
-	}
-}
-
-func TestAConnectionThatIsIdleIsClosed(t *testing.T) {
-	addr := quickly(t, http.NotFoundHandler())
-	conn, err := net.Dial("tcp", addr)
-	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(patient)))
-	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	in := bufio.NewReader(conn)
-	response, err := http.ReadResponse(in, nil)
-	require.NoError(t, err)
-	_, err = io.Copy(io.Discard, response.Body)
-	require.NoError(t, err)
-	require.NoError(t, response.Body.Close())
-	_, err = in.ReadByte()
-	assert.ErrorIs(t, err, io.EOF)
 }
 
 func TestWhatIsTooLargeIsRefusedBeforeItIsRead(t *testing.T) {

@@ -10,9 +10,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/httpserver"
 )
 
-func TestAServerThatWasSentSIGTERMAnswersOnWhileOthersLearnOfIt(t *testing.T) {
+func TestServerDrainsAfterSIGTERM(t *testing.T) {
 	server := startServer(t, database(t))
 	server.signal(syscall.SIGTERM)
 	server.said.await(t, "stopping")
@@ -29,11 +31,11 @@ func TestAServerThatWasSentSIGTERMAnswersOnWhileOthersLearnOfIt(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	assert.Equal(t, http.StatusOK, response.StatusCode)
-	assert.True(t, response.Close, "the connection is not to be used again")
+	assert.True(t, response.Close, "a draining server closes connections")
 	require.NoError(t, server.wait())
 }
 
-func TestNobodyWaitsForTheEndAfterAnInterrupt(t *testing.T) {
-	assert.ErrorIs(t, causeOf(syscall.SIGTERM), errTerminated)
-	assert.NotErrorIs(t, causeOf(os.Interrupt), errTerminated)
+func TestOnlySIGTERMDrains(t *testing.T) {
+	assert.ErrorIs(t, cancelCause(syscall.SIGTERM), httpserver.ErrTerminated)
+	assert.NotErrorIs(t, cancelCause(os.Interrupt), httpserver.ErrTerminated)
 }

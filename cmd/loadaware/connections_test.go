@@ -41,24 +41,6 @@ func TestWhoComesBeyondTheBoundWaitsUntilAnotherLeaves(t *testing.T) {
 	assert.True(t, answered(patient), "one left")
 }
 
-func TestAListenerThatIsFullCanBeClosed(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	b := newBounded(l, 1)
-	conn, err := net.Dial("tcp", l.Addr().String())
-	require.NoError(t, err)
-	defer conn.Close()
-	taken, err := b.Accept()
-	require.NoError(t, err)
-	ended := make(chan error)
-	go func() { _, err := b.Accept(); ended <- err }()
-	require.NoError(t, b.Close())
-	assert.ErrorIs(t, <-ended, net.ErrClosed)
-	require.NoError(t, taken.Close())
-	assert.Error(t, taken.Close(), "a second time gives back nothing")
-	assert.Empty(t, b.places)
-}
-
 func TestABoundThatIsNoneIsNamed(t *testing.T) {
 	t.Setenv("LOADAWARE_MAX_CONNECTIONS", "0")
 	code, _, complaints := invoke(t, "", "serve", "--addr", "127.0.0.1:0", "--admin-addr", "")
