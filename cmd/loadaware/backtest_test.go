@@ -37,7 +37,7 @@ func TestBacktestSaysWhatIsWrong(t *testing.T) {
 		says string
 	}{
 		"no file":             {nil, 2, "name the files to replay"},
-		"an unknown policy":   {[]string{"-", "--policies", "max,oracle"}, 2, `there is no policy "oracle": choose all, or some of loadaware, static`},
+		"an unknown policy":   {[]string{"-", "--policies", "max,oracle"}, 2, `unknown policy "oracle"; use all, or some of loadaware, static`},
 		"an unknown format":   {[]string{"-", "-o", "xml"}, 2, "-o must be one of table, json, csv, markdown"},
 		"an unknown feedback": {[]string{"-", "--feedback", "late"}, 2, "--feedback must be immediate or delayed"},
 		"no time to failure":  {[]string{"-", "--ttf", "0"}, 2, "--ttf must be above 0"},

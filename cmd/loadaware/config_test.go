@@ -127,8 +127,8 @@ func TestExitCodes(t *testing.T) {
 		want int
 		said string
 	}{
-		"no command":                 {nil, 2, "no command was given"},
-		"an unknown command":         {[]string{"serv"}, 2, `no command "serv"`},
+		"no command":                 {nil, 2, "no command given"},
+		"an unknown command":         {[]string{"serv"}, 2, `unknown command "serv"`},
 		"an unknown flag":            {[]string{"serve", "--port", "1"}, 2, "see loadaware serve --help"},
 		"too many arguments":         {[]string{"serve", "now"}, 2, "takes no arguments"},
 		"nothing to import":          {[]string{"import"}, 2, "name the files"},
@@ -138,13 +138,13 @@ func TestExitCodes(t *testing.T) {
 		"a role that is none":        {[]string{"token", "--role", "king"}, 2, "not a role"},
 		"tokens that are none":       {[]string{"serve", "--tokens", "secret"}, 2, "role:hash"},
 		"beyond loopback, unguarded": {[]string{"serve", "--addr", "0.0.0.0:0"}, 2, "loadaware token"},
-		"an address that is none":    {[]string{"serve", "--addr", "here"}, 2, "--addr cannot be served"},
+		"an address that is none":    {[]string{"serve", "--addr", "here"}, 2, "listen on --addr"},
 		"a file that is not there":   {[]string{"import", "--dry-run", "nowhere.csv"}, 1, "nowhere.csv"},
 		"version":                    {[]string{"version"}, 0, ""},
 		"version as a flag":          {[]string{"--version"}, 0, ""},
 		"one address for both":       {[]string{"serve", "--addr", busy, "--admin-addr", busy}, 1, "stop it, or choose another --addr"},
 		"an admin address in use":    {[]string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", busy}, 1, "stop it, or choose another --admin-addr"},
-		"an admin address of none":   {[]string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", "here"}, 2, "--admin-addr cannot be served"},
+		"an admin address of none":   {[]string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", "here"}, 2, "listen on --admin-addr"},
 		"help":                       {[]string{"--help"}, 0, ""},
 	} {
 		t.Run(claim, func(t *testing.T) {

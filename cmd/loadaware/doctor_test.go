@@ -90,8 +90,8 @@ func TestADoctorNamesWhatIsBrokenInTheDatabase(t *testing.T) {
 		{"models", "pinned by ada", []string{"UPDATE model SET blob = set_byte(blob, 5, 9)", "UPDATE task SET pinned_version = 1, pinned_by = 'ada'"},
 			[]string{"UPDATE model SET blob = set_byte(blob, 5, 3)", "UPDATE task SET pinned_version = NULL, pinned_by = NULL"}},
 		{"tables", "step 1 of", []string{"UPDATE schema_migrations SET version = 1"}, nil},
-		{"tables", "broke off", []string{"UPDATE schema_migrations SET dirty = true"}, nil},
-		{"tables", "are not there", []string{"ALTER TABLE schema_migrations RENAME TO away"}, []string{"ALTER TABLE away RENAME TO schema_migrations"}},
+		{"tables", "is incomplete", []string{"UPDATE schema_migrations SET dirty = true"}, nil},
+		{"tables", "do not exist", []string{"ALTER TABLE schema_migrations RENAME TO away"}, []string{"ALTER TABLE away RENAME TO schema_migrations"}},
 		{"tasks without models", "crash/silent", []string{
 			"INSERT INTO task (namespace, dag_id, task_id) VALUES ('default', 'crash', 'silent')",
 			"INSERT INTO tally (task, observations) SELECT id, 5 FROM task WHERE task_id = 'silent'",
@@ -123,7 +123,7 @@ func TestADoctorNamesWhatIsBrokenInTheDatabase(t *testing.T) {
 	execute(t, dsn, fmt.Sprintf("UPDATE schema_migrations SET version = %d", newer+1))
 	code, found := diagnosed(t, "--database", dsn)
 	assert.Zero(t, code, "to be minded only")
-	assert.Contains(t, found["tables"].Message, "a newer one was here")
+	assert.Contains(t, found["tables"].Message, "a newer build migrated them")
 }
 
 func TestADoctorSaysWhyADatabaseCannotBeUsed(t *testing.T) {
@@ -153,7 +153,7 @@ func TestADoctorSaysWhyADatabaseCannotBeUsed(t *testing.T) {
 	for says, c := range map[string]struct{ check, dsn string }{
 		"does not exist":          {"database", with(func(u *url.URL) { u.Path = "/none" })},
 		"connection refused":      {"database", "postgres://nobody:secret@127.0.0.1:1/none?connect_timeout=2"},
-		"takes no writes":         {"database", setting("default_transaction_read_only", "on")},
+		"accepts no writes":       {"database", setting("default_transaction_read_only", "on")},
 		"may not read and write ": {"permissions", setting("role", role)},
 	} {
 		code, found := diagnosed(t, "--database", c.dsn)
@@ -163,7 +163,7 @@ func TestADoctorSaysWhyADatabaseCannotBeUsed(t *testing.T) {
 	}
 	code, found := diagnosed(t, "--data", filepath.Join(t.TempDir(), "none"), "--addr", "127.0.0.1:1")
 	assert.Equal(t, 1, code)
-	assert.Contains(t, found["database"].Message, "no database to look at")
+	assert.Contains(t, found["database"].Message, "no database to check")
 }
 
 func TestADoctorSeesClocksConnectionsAndDisks(t *testing.T) {
@@ -191,19 +191,19 @@ func TestADoctorReadsTheSettings(t *testing.T) {
 		_, found := diagnosed(t, append(args, "--database", dsn)...)
 		return found[check].Message
 	}
-	assert.Contains(t, says("tokens", "--addr", "0.0.0.0:8080"), "nobody has to show a token")
+	assert.Contains(t, says("tokens", "--addr", "0.0.0.0:8080"), "no token is required")
 	assert.Contains(t, says("tokens", "--tokens", "observe:abc"), "grant 1")
-	assert.Contains(t, says("address", "--addr", "nowhere"), "no address")
+	assert.Contains(t, says("address", "--addr", "nowhere"), "is not an address")
 	for expected, last := range map[string]time.Duration{"expired on": -time.Hour, "expires on": time.Hour, "": 90 * 24 * time.Hour} {
 		f := newFolder(t, own.signs(7, -2*time.Hour, last))
 		got := says("certificate", "--tls-cert", f.cert, "--tls-key", f.key)
 		assert.Contains(t, got, expected)
 		assert.Equal(t, expected == "", got == "")
 	}
-	assert.Contains(t, says("certificate", "--tls-cert", "none", "--tls-key", "none"), "cannot be served")
+	assert.Contains(t, says("certificate", "--tls-cert", "none", "--tls-key", "none"), "is unusable")
 
 	t.Setenv("LOADAWARE_KEEP_RECEIPTS", "0")
-	assert.Contains(t, says("retention"), "receipts grows for ever")
+	assert.Contains(t, says("retention"), "receipts grows without limit")
 }
 
 func TestADoctorOfAFolderInUseSaysSo(t *testing.T) {
@@ -216,7 +216,7 @@ func TestADoctorOfAFolderInUseSaysSo(t *testing.T) {
 		return code == 0 // once it is ready
 	}, 20*time.Second, 50*time.Millisecond, "%v", found)
 	assert.Contains(t, found["database"].Message, strings.TrimPrefix(server.url, "http://"))
-	assert.Contains(t, found["database"].Message, "the server was looked at")
+	assert.Contains(t, found["database"].Message, "the server was checked")
 	server.kill()
 	time.Sleep(time.Second) // its PostgreSQL ends with it
 	var out, complaints bytes.Buffer

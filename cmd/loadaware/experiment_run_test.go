@@ -83,10 +83,10 @@ func TestAnExperimentSaysWhatIsWrong(t *testing.T) {
 		code int
 		says string
 	}{
-		"nothing to do":          {nil, 2, "say what to do: loadaware experiment --help lists it"},
-		"an unknown command":     {[]string{"walk"}, 2, `there is no command "walk" of experiment`},
-		"a file without a flag":  {[]string{"run", "history.csv"}, 2, `"history.csv" is not understood: name the history with --trace`},
-		"two histories":          {[]string{"run", "--trace", "-", "--data", "x"}, 2, "give --trace or a database, not both"},
+		"nothing to do":          {nil, 2, "name a command; see loadaware experiment --help"},
+		"an unknown command":     {[]string{"walk"}, 2, `unknown command "walk"`},
+		"a file without a flag":  {[]string{"run", "history.csv"}, 2, `unexpected argument "history.csv"; name the history with --trace`},
+		"two histories":          {[]string{"run", "--trace", "-", "--data", "x"}, 2, "set --trace or a database, not both"},
 		"no seeds":               {[]string{"run", "--trace", "-", "--seeds", "0"}, 2, "--seeds must be 1 or more"},
 		"fewer than no trials":   {[]string{"run", "--trace", "-", "--trials", "-1"}, 2, "--trials must be 0 or more"},
 		"no penalty":             {[]string{"run", "--trace", "-", "--penalty", "0"}, 2, "--penalty must be above 0"},
@@ -97,10 +97,10 @@ func TestAnExperimentSaysWhatIsWrong(t *testing.T) {
 		"an unknown format":      {[]string{"run", "--trace", "-", "-o", "xml"}, 2, "--o must be of table, json, csv, markdown, html"},
 		"bins of no task":        {[]string{"run", "--trace", "-", "--bins", "30,350"}, 2, "write TASK=30,350"},
 		"no bins":                {[]string{"run", "--trace", "-", "--bins", "a="}, 2, "write TASK=30,350"},
-		"bins that fall":         {[]string{"run", "--trace", "-", "--bins", "a=350,30"}, 2, "edges are GB, above 0 and ascending"},
-		"a name like an id":      {[]string{"run", "--trace", "-", "--save", "7"}, 2, "--save must not be a whole number"},
+		"bins that fall":         {[]string{"run", "--trace", "-", "--bins", "a=350,30"}, 2, "edges must be GB above 0, ascending"},
+		"a name like an id":      {[]string{"run", "--trace", "-", "--save", "7"}, 2, "--save must not be an integer"},
 		"no such file":           {[]string{"run", "--trace", "absent.csv"}, 1, "absent.csv"},
-		"no history anywhere":    {[]string{"run", "--data", "absent"}, 1, "there is no history: name a file with --trace or a database with --database"},
+		"no history anywhere":    {[]string{"run", "--data", "absent"}, 1, "no history: name a file with --trace or a database with --database"},
 		"no such task":           {[]string{"run", "--trace", "-", "--tasks", "z"}, 1, `there is no task "z"`},
 		"bins of another task":   {[]string{"run", "--trace", "-", "--bins", "z=1,2"}, 1, `bins are given of "z"`},
 		"a row that is wrong":    {[]string{"run", "--trace", "-"}, 1, "standard input: line 42: started_at"},

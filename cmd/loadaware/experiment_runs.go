@@ -57,7 +57,7 @@ func saveExperiment(ctx context.Context, con console, cmd *command, name string,
 func checkCanSave(ctx context.Context, con console, cmd *command, name string) error {
 	experiments, stop, err := openExperiments(ctx, con, cmd, true)
 	if err != nil {
-		return fmt.Errorf("check before the run that the experiment can be saved: %w", err)
+		return fmt.Errorf("the experiment cannot be saved, so it does not run: %w", err)
 	}
 	defer stop()
 	err = experiments.checkCanSave(ctx, name)
@@ -66,7 +66,7 @@ func checkCanSave(ctx context.Context, con console, cmd *command, name string) e
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("check before the run that the experiment can be saved: %w", err)
+		return fmt.Errorf("the experiment cannot be saved, so it does not run: %w", err)
 	}
 	return nil
 }

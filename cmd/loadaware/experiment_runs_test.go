@@ -140,7 +140,7 @@ func TestAComparisonWarnsOfDifferentHistories(t *testing.T) {
 		if asideToo {
 			told = aside
 		}
-		assert.Contains(t, told, "warning: the two learned from different histories", format)
+		assert.Contains(t, told, "warning: the experiments used different histories", format)
 		if format == "json" {
 			var c comparison
 			require.NoError(t, json.Unmarshal([]byte(out), &c))
@@ -158,7 +158,7 @@ func TestAComparisonWarnsOfDifferentPenalties(t *testing.T) {
 		says []string
 	}{
 		"the same":         {`{"penalty": 10}`, `{"penalty": 10}`, nil},
-		"not the same":     {`{"penalty": 10}`, `{"penalty": 2.5}`, []string{"warning: the u scores are of different penalties, 10 and 2.5"}},
+		"not the same":     {`{"penalty": 10}`, `{"penalty": 2.5}`, []string{"warning: the u scores use different penalties, 10 and 2.5"}},
 		"none is recorded": {`{}`, `{}`, nil},
 	} {
 		said, err := newComparison(kept(c.a), kept(c.b)).warnings()
@@ -191,7 +191,7 @@ func TestANameThatIsTakenDoesNotLoseARun(t *testing.T) {
 	assert.Contains(t, save(t, dsn, "again", "ab", nil, result("final", 0, 4, 0.75)), "kept as experiment 1 in the database of DATABASE_URL")
 	said := save(t, dsn, "again", "cd", nil, result("final", 0, 5, 0.75))
 	assert.Contains(t, said, `an experiment named "again" is stored already`)
-	assert.Contains(t, said, "it is kept without a name\nkept as experiment ")
+	assert.Contains(t, said, "it is saved without a name\nkept as experiment ")
 	out, _, err := tell(t, showExperiment, "again", "--database", dsn)
 	require.NoError(t, err)
 	assert.Contains(t, out, "data ab\n")
@@ -200,7 +200,7 @@ func TestANameThatIsTakenDoesNotLoseARun(t *testing.T) {
 func TestAnExperimentIsKeptInADataFolderWithoutAServer(t *testing.T) {
 	dir := dataFolder(t)
 	_, _, err := tell(t, listExperiments, "--data", dir)
-	require.ErrorContains(t, err, "no experiment is kept yet")
+	require.ErrorContains(t, err, "no saved experiments")
 	cmd := newCommand("experiment run", "", "database", "data")
 	_, err = cmd.parse(quiet(), []string{"--data", dir})
 	require.NoError(t, err)
@@ -224,7 +224,7 @@ func TestWhatIsWrongWithAnExperimentIsSaid(t *testing.T) {
 		"no id":                   {showExperiment, nil, 2, "name one experiment"},
 		"two ids":                 {showExperiment, []string{"1", "2"}, 2, "name one experiment"},
 		"one to compare":          {compareExperiments, []string{"1"}, 2, "name two experiments"},
-		"no folder":               {exportExperiment, []string{"1"}, 2, "a folder by --mlflow"},
+		"no folder":               {exportExperiment, []string{"1"}, 2, "a folder with --mlflow"},
 		"an argument to list":     {listExperiments, []string{"1"}, 2, "list takes no argument"},
 		"an unknown format":       {listExperiments, []string{"-o", "xml"}, 2, "-o must be one of table, json, csv, markdown"},
 		"a page of nothing":       {listExperiments, []string{"--limit", "0"}, 2, "--limit from 1"},
@@ -239,6 +239,6 @@ func TestWhatIsWrongWithAnExperimentIsSaid(t *testing.T) {
 
 func TestRowsOfAnotherVersionAreRefusedByName(t *testing.T) {
 	_, err := newSavedRun(&store.Run{ID: 5, Rows: []byte(`{"rows": 1}`)})
-	assert.ErrorContains(t, err, "the rows of experiment 5 are not understood")
+	assert.ErrorContains(t, err, "decode the rows of experiment 5")
 	assert.Equal(t, sizing.Internal, sizing.KindOf(err))
 }

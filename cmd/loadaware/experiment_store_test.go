@@ -88,16 +88,16 @@ func TestASaveThatCannotBeIsRefusedBeforeTheWork(t *testing.T) {
 		args []string
 		says string
 	}{
-		"no server and no folder":     {nil, "no server answers at http://127.0.0.1:1, and there is no data folder"},
+		"no server and no folder":     {nil, "no server answers at http://127.0.0.1:1, and the data folder"},
 		"a folder that another holds": {[]string{"--data", held.DataDir()}, "is in use by process"},
-		"a server that is away":       {[]string{"--url", "http://127.0.0.1:1"}, "no answer from http://127.0.0.1:1"},
-		"a server that wants a token": {[]string{"--url", observer.url}, "answered 401"},
+		"a server that is away":       {[]string{"--url", "http://127.0.0.1:1"}, "no response from http://127.0.0.1:1"},
+		"a server that wants a token": {[]string{"--url", observer.url}, "returned status 401"},
 		"a database that is away":     {[]string{"--database", "postgres://127.0.0.1:1/none"}, "does not answer"},
 	} {
 		code, out, complaints := invoke(t, "", append([]string{"experiment", "run", "--trace", "absent.csv", "--save", "x"}, c.args...)...)
 		assert.Equal(t, 1, code, claim)
 		assert.Empty(t, out, claim)
-		assert.Contains(t, complaints, "the experiment could not be kept, so it is not run", claim)
+		assert.Contains(t, complaints, "the experiment cannot be saved, so it does not run", claim)
 		assert.Contains(t, complaints, c.says, claim)
 	}
 	_, err = os.Stat(nowhere)
@@ -110,7 +110,7 @@ func TestATakenNameIsSaidBeforeTheWork(t *testing.T) {
 	for _, where := range [][]string{{"--database", dsn}, {"--url", server.url}} {
 		code, _, complaints := invoke(t, forty(), append(append(append([]string{}, runSmall...), "--save", "first"), where...)...)
 		require.Zero(t, code, complaints)
-		assert.Contains(t, complaints, "this one will be kept without a name")
+		assert.Contains(t, complaints, "this experiment will be saved without a name")
 		assert.Regexp(t, `kept as experiment \d+ in `, complaints)
 	}
 }

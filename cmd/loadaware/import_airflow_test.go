@@ -134,9 +134,9 @@ func TestTwoCommandsMakeAModelOfWhatAirflowRemembers(t *testing.T) {
 	code, out, complaints := invoke(t, "", to...)
 	require.Equal(t, 0, code, out+complaints)
 	assert.Contains(t, out, "132 tries read: 132 new, 0 already there, 0 amended, 0 refused\n")
-	assert.Contains(t, out, "120 × not taken: EmptyOperator launches no pod (--operators): etl/begin, …\n")
+	assert.Contains(t, out, "120 × skipped: EmptyOperator launches no pod (--operators): etl/begin, …\n")
 	assert.Contains(t, out, "Airflow knows no peaks")
-	assert.Contains(t, out, "the last run ended at 2025-03-06T05:30:00Z: go on --since then\n")
+	assert.Contains(t, out, "the last run ended at 2025-03-06T05:30:00Z; continue with --since and that time\n")
 	code, out, complaints = invoke(t, "", "import", "usage-log", "--url", server.url, "--train", airflow.samples(t, 0, 120))
 	require.Equal(t, 0, code, out+complaints)
 	assert.Contains(t, out, "120 tries read: 0 new, 0 already there, 120 amended, 0 refused\n")
@@ -159,7 +159,7 @@ func TestTwoCommandsMakeAModelOfWhatAirflowRemembers(t *testing.T) {
 	code, out, complaints = invoke(t, "", append(to, "--usage-log", airflow.samples(t, 0, 120))...)
 	require.Equal(t, 0, code, out+complaints)
 	assert.Contains(t, out, "132 tries read: 0 new, 132 already there, 0 amended, 0 refused\n", "what was told before stands")
-	assert.Contains(t, out, "120 of them had been told in part with other values before, which stand\n")
+	assert.Contains(t, out, "120 of them have an earlier report with other values, which stay\n")
 
 	series, err := http.Get(server.url + "/tasks/etl/load/series?run_id=7&try_number=" + strconv.Itoa(airflow.tries(7)))
 	require.NoError(t, err)
@@ -176,10 +176,10 @@ func TestWhatCannotBeJoinedIsCountedAndNamed(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "broken.csv"), []byte("timestamp,memory_bytes\n"), 0o600))
 	code, out, complaints := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--usage-log", folder)
 	assert.Equal(t, 3, code, "a file was refused")
-	assert.Contains(t, complaints, "broken.csv is no usage log: dag_id is required")
+	assert.Contains(t, complaints, "broken.csv: invalid usage log: dag_id is required")
 	// Of the tries that failed, samples were taken of none: 3, and those of the first five runs: 5.
-	assert.Contains(t, out, "8 × without usage: no file is of the try: etl/load run 0 try 1, etl/load run 0 try 2, etl/load run 1 try 1, …\n")
-	assert.Contains(t, out, "3 × with usage that Airflow did not tell of")
+	assert.Contains(t, out, "8 × without usage: no file has the try: etl/load run 0 try 1, etl/load run 0 try 2, etl/load run 1 try 1, …\n")
+	assert.Contains(t, out, "3 × with usage, but not in Airflow")
 	assert.Contains(t, out, "30 runs; to 25 tries a peak was joined\n")
 	assert.Equal(t, 33, server.observations("etl", "load"))
 }
@@ -190,7 +190,7 @@ func TestAnImportGoesOnWhereItBrokeOff(t *testing.T) {
 	airflow.away = true
 	code, _, complaints := invoke(t, "", to...)
 	assert.Equal(t, 1, code)
-	assert.Contains(t, complaints, "airflow does not know it")
+	assert.Contains(t, complaints, "not found in airflow")
 	airflow.away = false
 	_, out, _ := invoke(t, "", append(to, "--since", "2025-03-02T11:30:00Z")...)
 	assert.Contains(t, out, "1 runs;", "the last one alone")
@@ -238,7 +238,7 @@ func TestImportsThatCannotBeMeantAreRefused(t *testing.T) {
 		"takes flags only":                 {"airflow", "--url", "http://127.0.0.1:1", "file"},
 		"--batch must be":                  {"airflow", "--url", "http://127.0.0.1:1", "--batch", "0"},
 		"--rate must be":                   {"airflow", "--url", "http://127.0.0.1:1", "--rate", "0"},
-		`--since "soon" is no time`:        {"airflow", "--url", "http://127.0.0.1:1", "--since", "soon"},
+		`--since "soon" is not a time`:     {"airflow", "--url", "http://127.0.0.1:1", "--since", "soon"},
 		"name a folder or files of usage":  {"usage-log"},
 		"--batch must be 1 to 10000, not ": {"usage-log", "--batch", "10001", "x"},
 	} {

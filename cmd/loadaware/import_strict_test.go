@@ -65,11 +65,11 @@ func TestAnImportOfAForeignTable(t *testing.T) {
 		code int
 		says string
 	}{
-		"an unknown unit":  {[]string{"--unit", "gigs", "-"}, 2, `"gigs" is not a unit of memory: write B, kB, MB`},
-		"an unknown field": {[]string{"--map", "peak=ram", "-"}, 2, `"ram" is not a field; known are namespace, dag_id`},
+		"an unknown unit":  {[]string{"--unit", "gigs", "-"}, 2, `"gigs" is not a unit of memory: use B, kB, MB`},
+		"an unknown field": {[]string{"--map", "peak=ram", "-"}, 2, `unknown field "ram"; use one of namespace, dag_id`},
 		"no equals sign":   {[]string{"--map", "peak", "-"}, 2, "write COLUMN=FIELD"},
 		"twice":            {[]string{"--map", "a=dag_id", "--map", "a=task_id", "-"}, 2, `column "a" is mapped twice`},
-		"no such column":   {[]string{"--map", "top=memory_max_bytes", "-"}, 1, `has no column "top"`},
+		"no such column":   {[]string{"--map", "top=memory_max_bytes", "-"}, 1, `map column "top"`},
 	} {
 		code, _, complaints := invoke(t, table, append([]string{"import", "--dry-run"}, c.args...)...)
 		assert.Equal(t, c.code, code, claim)

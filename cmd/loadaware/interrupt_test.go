@@ -208,7 +208,7 @@ func TestAnInterruptedImportSaysWhatItStored(t *testing.T) {
 		<-held
 		l.endsBy(s)
 		assert.Contains(t, l.said.String(), "100 new")
-		assert.Contains(t, l.said.String(), "what was stored stays; repeat the import")
+		assert.Contains(t, l.said.String(), "stored rows stay; repeat the import")
 	}
 }
 

@@ -52,8 +52,8 @@ func TestPodsThatPrometheusSawAreImportedOnce(t *testing.T) {
 	require.Equal(t, 0, code, complaints)
 	t.Log(out)
 	assert.Contains(t, out, "40 tries read: 39 new, 0 already there, 1 amended, 0 refused\n")
-	assert.Contains(t, out, "1 × the label run_id was shortened")
-	assert.Contains(t, out, "1 × nobody saw how it ended")
+	assert.Contains(t, out, "1 × label run_id was shortened")
+	assert.Contains(t, out, "1 × without an outcome")
 	assert.Contains(t, out, "airflow/fit-41")
 	assert.Contains(t, out, "pricing/fit: model 1")
 	assert.Equal(t, 40, server.observations("pricing", "fit"))
@@ -82,7 +82,7 @@ func TestImportPrometheusSaysWhatItLacks(t *testing.T) {
 		"a time before --to":  {"--url", "http://127.0.0.1:1", "--from", "2026-01-02", "--to", "2026-01-01"},
 		"--from \"monday\"":   {"--url", "http://127.0.0.1:1", "--from", "monday"},
 		"http://host:9090":    {"--url", "127.0.0.1:1", "--from", "2026-01-01"},
-		"does not answer":     {"--url", "http://127.0.0.1:1", "--from", "2026-01-01", "--dry-run"},
+		"is unavailable":      {"--url", "http://127.0.0.1:1", "--from", "2026-01-01", "--dry-run"},
 	} {
 		code, _, complaints := invoke(t, "", append([]string{"import", "prometheus"}, args...)...)
 		assert.NotZero(t, code, want)

@@ -92,9 +92,9 @@ func TestATokensFileThatCannotBeUsedStopsTheStart(t *testing.T) {
 		file, says string
 		code       int
 	}{
-		"no grant":           {file(""), "holds no token", 2},
+		"no grant":           {file(""), "contains no token", 2},
 		"a token, no hash":   {filepath.Join(dir, "clear"), "role:hash", 2},
-		"a folder":           {dir, "--tokens-file cannot be read", 2},
+		"a folder":           {dir, "read --tokens-file", 2},
 		"a folder not there": {filepath.Join(dir, "none", "tokens"), "make the folder writable", 1},
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "clear"), []byte("SECRETSECRET"), 0o600))
