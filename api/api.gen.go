@@ -103,11 +103,11 @@ type AuditEntry struct {
 	// Action `policy changed`, `model activated`, `model rolled back`, `model withdrawn`, `model unpinned`, `task deleted` or `task renamed`.
 	Action string `json:"action"`
 
-	// After As before.
+	// After The state after the change.
 	After json.RawMessage `json:"after"`
 	At    time.Time       `json:"at"`
 
-	// Before A policy as it is answered elsewhere; of a model its version and who pinned it; of a task its name.
+	// Before The policy in the form of `GET …/policy`; for a model the version and the author of the pin; for a task its name.
 	Before    json.RawMessage `json:"before"`
 	DagID     string          `json:"dag_id"`
 	ID        int64           `json:"id"`
@@ -115,7 +115,7 @@ type AuditEntry struct {
 	Reason    *string         `json:"reason"`
 	TaskID    string          `json:"task_id"`
 
-	// Who The name of a token, `anonymous`, `local` (a caller on loopback, where no tokens are asked for), `trainer` or `watchdog`.
+	// Who The name of a token, `anonymous`, `local` (a client on loopback without authentication), `trainer` or `watchdog`.
 	Who string `json:"who"`
 }
 
@@ -127,15 +127,15 @@ type AuditPage struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
-// Bins P(peak in bin) over the task's bins. A bin is worth its upper edge.
+// Bins Probability of the peak for each bin of the task. A prediction of a bin allocates its upper edge.
 type Bins struct {
-	// Chosen Index of the bin of the grant.
+	// Chosen Index of the bin of the allocation.
 	Chosen        int           `json:"chosen"`
 	Probabilities []float64     `json:"probabilities"`
 	UpperBytes    []MemoryBytes `json:"upper_bytes"`
 }
 
-// CPU A request only; CPU is never limited.
+// CPU CPU request of the pod; the service never sets a CPU limit.
 type CPU struct {
 	// Request A Kubernetes quantity of CPU.
 	//
@@ -177,7 +177,7 @@ type Experiment struct {
 
 // ExperimentModel defines model for ExperimentModel.
 type ExperimentModel struct {
-	// Blob The encoded model, in base64; only where `blobs` was asked for.
+	// Blob The encoded model in base64; only with `blobs`.
 	Blob *[]byte `json:"blob,omitempty"`
 
 	// Bytes Size of the encoded model.
@@ -191,7 +191,7 @@ type ExperimentModel struct {
 
 // ExperimentModelRequest defines model for ExperimentModelRequest.
 type ExperimentModelRequest struct {
-	// Blob The encoded model, in base64.
+	// Blob The encoded model in base64.
 	Blob   []byte `json:"blob"`
 	Family string `json:"family"`
 	Task   string `json:"task"`
@@ -207,20 +207,20 @@ type ExperimentPage struct {
 
 // ExperimentRequest defines model for ExperimentRequest.
 type ExperimentRequest struct {
-	// Fingerprint SHA-256 of the history that it learned from, hexadecimal.
+	// Fingerprint SHA-256 of the training history, hexadecimal.
 	Fingerprint *string                   `json:"fingerprint,omitempty"`
 	Models      *[]ExperimentModelRequest `json:"models,omitempty"`
 
-	// Name Unique; an experiment without one is found by its id.
+	// Name A unique name; an experiment without a name is addressed by its id.
 	Name *string `json:"name,omitempty"`
 
-	// Parameters What was asked for.
+	// Parameters Parameters of the experiment.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
 
-	// Report All of its results.
+	// Report The complete report.
 	Report json.RawMessage `json:"report,omitempty"`
 
-	// Rows Its figures, one object for each task, setting and seed.
+	// Rows Results, one object for each task, setting and seed.
 	Rows json.RawMessage `json:"rows,omitempty"`
 }
 
@@ -228,7 +228,7 @@ type ExperimentRequest struct {
 type ExperimentSaved struct {
 	ID *int64 `json:"id"`
 
-	// Saved False where only a check was asked for.
+	// Saved False for a dry run.
 	Saved bool `json:"saved"`
 }
 
@@ -243,14 +243,14 @@ type ExperimentSummary struct {
 	Name        *string         `json:"name"`
 	Parameters  json.RawMessage `json:"parameters"`
 
-	// Rows How many rows it has.
+	// Rows Number of rows.
 	Rows int `json:"rows"`
 
 	// Tasks In the order of the rows.
 	Tasks []string `json:"tasks"`
 }
 
-// FailedMemory What the killed try had, as a number or as a quantity.
+// FailedMemory Allocation of the killed try, as a number or as a quantity.
 type FailedMemory struct {
 	Memory      *string `json:"memory,omitempty"`
 	MemoryBytes *int64  `json:"memory_bytes,omitempty"`
@@ -258,46 +258,46 @@ type FailedMemory struct {
 
 // FeatureField defines model for FeatureField.
 type FeatureField struct {
-	// Categories How many values of a category were seen.
+	// Categories Number of distinct values of a category.
 	Categories *int `json:"categories"`
 
-	// Kind A name whose values are of several kinds is listed once for each; the kind of most runs is read.
+	// Kind A feature with values of several kinds is listed once for each kind; the model uses the most frequent kind.
 	Kind FeatureFieldKind `json:"kind"`
 	Name string           `json:"name"`
 }
 
-// FeatureFieldKind A name whose values are of several kinds is listed once for each; the kind of most runs is read.
+// FeatureFieldKind A feature with values of several kinds is listed once for each kind; the model uses the most frequent kind.
 type FeatureFieldKind string
 
-// Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value is a number, a boolean, a
-// category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means missing.
-// Arrays and objects are refused. A value of another kind than most values of its feature counts as missing; a
-// boolean counts as 0 or 1 where the others are numbers.
+// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
+// boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
+// missing. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
+// missing; a boolean counts as 0 or 1 if the others are numbers.
 //
 // Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
 type Features = json.RawMessage
 
 // FieldProblem defines model for FieldProblem.
 type FieldProblem struct {
-	// Detail What would be right.
+	// Detail The problem and valid values.
 	Detail string `json:"detail"`
 
-	// Field As the caller wrote it: `requested.memory`, `tasks[3].run_id`.
+	// Field The field as the client wrote it: `requested.memory`, `tasks[3].run_id`.
 	Field string `json:"field"`
 }
 
 // Grid defines model for Grid.
 type Grid string
 
-// Group How much may be saved on the task, by its usage statistics.
+// Group Potential savings of the task, by its usage statistics.
 type Group string
 
-// Guard The state of a model's margins when it answered.
+// Guard The state of the model's margins at the time of the answer.
 type Guard struct {
-	// Params In the order that the model's family documents.
+	// Params Parameters in the order that the model family documents.
 	Params []float64 `json:"params"`
 
-	// Version Counts what the margins learned since the model was trained.
+	// Version Number of updates of the margins since the training of the model.
 	Version int64 `json:"version"`
 }
 
@@ -309,7 +309,7 @@ type Health struct {
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
 
-// ID 1 to 250 characters, any but control characters and '/'.
+// ID 1 to 250 characters except control characters and '/'.
 //
 // Example: predict_demand
 type ID = string
@@ -322,58 +322,58 @@ type ItemError struct {
 
 // Lift defines model for Lift.
 type Lift struct {
-	// Attempt The attempt of this (run, map index) that comes next; counts kills, not try numbers.
+	// Attempt Number of the next attempt of this run and map index; counts kills, not try numbers.
 	Attempt int `json:"attempt"`
 
-	// AttemptsLeft Lifts that remain after this one.
+	// AttemptsLeft Remaining lifts after this one.
 	AttemptsLeft int `json:"attempts_left"`
 
-	// Memory What the pod should get.
+	// Memory Memory request and limit of the pod.
 	Memory       *Memory `json:"memory"`
 	PredictionID *string `json:"prediction_id"`
 	Reason       string  `json:"reason"`
 	Retry        bool    `json:"retry"`
 
-	// Shadow What the pod should get.
+	// Shadow Memory request and limit of the pod.
 	Shadow *Memory `json:"shadow"`
 
-	// Verdict Only `lift` means try again.
+	// Verdict Only `lift` permits another try.
 	Verdict Verdict `json:"verdict"`
 }
 
-// Verdict Only `lift` means try again.
+// Verdict Only `lift` permits another try.
 type Verdict string
 
-// LiftRequest The question after a kill.
+// LiftRequest The request after a kill.
 type LiftRequest struct {
-	// DagID 1 to 250 characters, any but control characters and '/'.
+	// DagID 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// Failed What the killed try had, as a number or as a quantity.
+	// Failed Allocation of the killed try, as a number or as a quantity.
 	Failed FailedMemory `json:"failed"`
 
-	// Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value is a number, a boolean, a
-	// category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means missing.
-	// Arrays and objects are refused. A value of another kind than most values of its feature counts as missing; a
-	// boolean counts as 0 or 1 where the others are numbers.
+	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
+	// boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
+	// missing. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
+	// missing; a boolean counts as 0 or 1 if the others are numbers.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
 	Features Features `json:"features,omitempty"`
 
-	// MapIndex Index of a mapped task; -1, for a task that is not mapped, if left out.
+	// MapIndex Index of a mapped task; -1, for a task that is not mapped, if omitted.
 	MapIndex  *int    `json:"map_index,omitempty"`
 	MaxMemory *string `json:"max_memory,omitempty"`
 
-	// MaxMemoryBytes The most that may be granted.
+	// MaxMemoryBytes Maximum allocation.
 	MaxMemoryBytes *int64 `json:"max_memory_bytes,omitempty"`
 
-	// Namespace `default` if left out.
+	// Namespace `default` if omitted.
 	Namespace *string `json:"namespace,omitempty"`
 
-	// Reason How it died; `oom_killed` if left out, since that is why one asks.
+	// Reason Outcome of the killed try; `oom_killed` if omitted.
 	Reason *Outcome `json:"reason,omitempty"`
 
 	// Requested Memory and CPU, each as a number or as a quantity.
@@ -381,24 +381,24 @@ type LiftRequest struct {
 	// Example: {"cpu":"6","memory":"350Gi"}
 	Requested *Resources `json:"requested,omitempty"`
 
-	// RunID 1 to 250 characters, any but control characters.
+	// RunID 1 to 250 characters except control characters.
 	//
 	// Example: scheduled__2020-01-03T00:00:00+00:00
 	RunID RunID `json:"run_id"`
 
-	// TaskID 1 to 250 characters, any but control characters and '/'.
+	// TaskID 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
 
-	// TryNumber The try that died; 1 if left out.
+	// TryNumber The killed try; 1 if omitted.
 	TryNumber *int `json:"try_number,omitempty"`
 }
 
-// MapIndex Index of a mapped task; -1 where it is not mapped.
+// MapIndex Index of a mapped task; -1 for a task that is not mapped.
 type MapIndex = int
 
-// Memory What the pod should get.
+// Memory Memory request and limit of the pod.
 type Memory struct {
 	// Limit A Kubernetes quantity of memory.
 	//
@@ -425,14 +425,14 @@ type MemoryBytes = int64
 // Example: 350Gi
 type MemoryQuantity = string
 
-// Mode `enforce` grants what was decided; `shadow` grants the static request and says what would have been granted; `off` grants the static request.
+// Mode `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in `shadow`; `off` grants the static request.
 type Mode string
 
 // Model defines model for Model.
 type Model struct {
 	Family string `json:"family"`
 
-	// Observations How many runs it learned from.
+	// Observations Number of training runs.
 	Observations int       `json:"observations"`
 	TrainedAt    time.Time `json:"trained_at"`
 	Version      int       `json:"version"`
@@ -445,52 +445,54 @@ type ModelList struct {
 
 // ModelVersion defines model for ModelVersion.
 type ModelVersion struct {
-	// Active It is the one that answers.
+	// Active The version answers predictions.
 	Active bool `json:"active"`
 
-	// Exam How it was chosen; free form.
+	// Exam Evaluation of the version; free form.
 	Exam         json.RawMessage `json:"exam"`
 	Family       string          `json:"family"`
 	Observations int             `json:"observations"`
 
-	// PinnedBy Who activated it, if it is to stay: the name of a token, `anonymous`, or `watchdog`. Null: the next training may replace it.
+	// PinnedBy Author of the pin: the name of a token, `anonymous`, or `watchdog`. Null if the next training may replace the version.
 	PinnedBy  *string   `json:"pinned_by"`
 	TrainedAt time.Time `json:"trained_at"`
 	Version   int       `json:"version"`
 
-	// Withdrawn It broke its promises; the service never goes back to it by itself.
+	// Withdrawn The version exceeded its promised risk; automatic rollbacks skip it.
 	Withdrawn bool `json:"withdrawn"`
 }
 
-// Observation What one try used, and how it ended.
+// Observation The usage and outcome of one try.
 type Observation struct {
 	// Allocated Memory and CPU, each as a number or as a quantity.
 	//
 	// Example: {"cpu":"6","memory":"350Gi"}
 	Allocated *Resources `json:"allocated,omitempty"`
 
-	// CPUMaxCores The highest CPU use measured.
+	// CPUMaxCores The measured peak of the CPU usage.
 	CPUMaxCores *float64 `json:"cpu_max_cores,omitempty"`
 
-	// DagID 1 to 250 characters, any but control characters and '/'.
+	// DagID 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
-	DagID           ID       `json:"dag_id"`
+	DagID ID `json:"dag_id"`
+
+	// DurationSeconds Duration of the try.
 	DurationSeconds *float64 `json:"duration_seconds,omitempty"`
 
 	// EndedAt Between 1970 and 2200, not before `started_at`.
 	EndedAt *time.Time `json:"ended_at,omitempty"`
 
-	// Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value is a number, a boolean, a
-	// category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means missing.
-	// Arrays and objects are refused. A value of another kind than most values of its feature counts as missing; a
-	// boolean counts as 0 or 1 where the others are numbers.
+	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
+	// boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
+	// missing. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
+	// missing; a boolean counts as 0 or 1 if the others are numbers.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
 	Features Features `json:"features,omitempty"`
 
-	// MapIndex Index of a mapped task; -1, for a task that is not mapped, if left out.
+	// MapIndex Index of a mapped task; -1, for a task that is not mapped, if omitted.
 	MapIndex *int `json:"map_index,omitempty"`
 
 	// MemoryMax The measured peak as a quantity.
@@ -499,17 +501,17 @@ type Observation struct {
 	// MemoryMaxBytes The measured peak.
 	MemoryMaxBytes *int64 `json:"memory_max_bytes,omitempty"`
 
-	// MemorySampledBytes The largest sample of a monitoring system that looks every so often, such as Prometheus: what was short between
-	// two looks is not in it. Beside `memory_max_bytes` it teaches how much such samples miss; alone it is raised by
-	// what was learned.
+	// MemorySampledBytes The largest sample of a monitoring system with a sampling interval, such as Prometheus, which misses short peaks.
+	// Together with `memory_max_bytes` it teaches how much samples underestimate the peak; alone it is corrected
+	// upwards by that factor.
 	MemorySampledBytes *int64 `json:"memory_sampled_bytes,omitempty"`
 
-	// Namespace `default` if left out.
+	// Namespace `default` if omitted.
 	Namespace *string `json:"namespace,omitempty"`
 
-	// Outcome `oom_killed`: by the kernel at its limit. `app_oom`: the program itself ran out of memory. `failed`: an error that has
-	// nothing to do with memory. `killed`: by a signal of unknown cause. `evicted`: the node took the pod away.
-	// `unschedulable`: the allocation fitted no node. Only the two OOMs prove that memory was short.
+	// Outcome `oom_killed`: the kernel killed the try at its memory limit. `app_oom`: the program reported that it ran out of memory.
+	// `failed`: an error unrelated to memory. `killed`: a signal of unknown cause. `evicted`: the node evicted the pod.
+	// `unschedulable`: no node can run the allocation. Only the two OOM outcomes prove a lack of memory.
 	Outcome      Outcome `json:"outcome"`
 	PredictionID *string `json:"prediction_id,omitempty"`
 
@@ -518,7 +520,7 @@ type Observation struct {
 	// Example: {"cpu":"6","memory":"350Gi"}
 	Requested *Resources `json:"requested,omitempty"`
 
-	// RunID 1 to 250 characters, any but control characters.
+	// RunID 1 to 250 characters except control characters.
 	//
 	// Example: scheduled__2020-01-03T00:00:00+00:00
 	RunID RunID `json:"run_id"`
@@ -526,16 +528,16 @@ type Observation struct {
 	// StartedAt Between 1970 and 2200.
 	StartedAt *time.Time `json:"started_at,omitempty"`
 
-	// TaskID 1 to 250 characters, any but control characters and '/'.
+	// TaskID 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
 
-	// TryNumber Airflow's try number; 1 if left out.
+	// TryNumber Airflow's try number; 1 if omitted.
 	TryNumber *int `json:"try_number,omitempty"`
 
-	// UsageSeries What a try used over time, in steps of equal width from its start on: the first lasts from 0 to `step_seconds`. It is
-	// kept beside the report, and nothing is learned from it yet.
+	// UsageSeries The usage of a try over time, in equal steps from its start: the first step covers 0 to `step_seconds`. The server
+	// stores the series with the report and does not learn from it yet.
 	UsageSeries *UsageSeries `json:"usage_series,omitempty"`
 }
 
@@ -549,9 +551,9 @@ type ObserveBatchRequest struct {
 	Observations []json.RawMessage `json:"observations"`
 }
 
-// Outcome `oom_killed`: by the kernel at its limit. `app_oom`: the program itself ran out of memory. `failed`: an error that has
-// nothing to do with memory. `killed`: by a signal of unknown cause. `evicted`: the node took the pod away.
-// `unschedulable`: the allocation fitted no node. Only the two OOMs prove that memory was short.
+// Outcome `oom_killed`: the kernel killed the try at its memory limit. `app_oom`: the program reported that it ran out of memory.
+// `failed`: an error unrelated to memory. `killed`: a signal of unknown cause. `evicted`: the node evicted the pod.
+// `unschedulable`: no node can run the allocation. Only the two OOM outcomes prove a lack of memory.
 type Outcome string
 
 // Policy defines model for Policy.
@@ -566,44 +568,44 @@ type Policy struct {
 	LimitRatio    float64 `json:"limit_ratio"`
 	MaxLifts      int     `json:"max_lifts"`
 
-	// Mode `enforce` grants what was decided; `shadow` grants the static request and says what would have been granted; `off` grants the static request.
+	// Mode `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in `shadow`; `off` grants the static request.
 	Mode                Mode    `json:"mode"`
 	NeverAboveRequested bool    `json:"never_above_requested"`
 	RiskTarget          float64 `json:"risk_target"`
 }
 
-// PolicyRequest What people decide for a task.
+// PolicyRequest The settings of an operator for a task.
 type PolicyRequest struct {
-	// BinEdgesBytes Ascending upper edges for grid bins.
+	// BinEdgesBytes Ascending upper edges for the grid `bins`.
 	BinEdgesBytes *[]int64 `json:"bin_edges_bytes,omitempty"`
 	Cap           *string  `json:"cap,omitempty"`
 
-	// CapBytes Grant at most this. If left out: four times the larger of request, largest peak and floor, raised once where a kill proves that it is too little, and by what inputs beyond any seen are predicted to need.
+	// CapBytes Maximum allocation. If omitted: four times the largest of request, largest peak and floor. The default rises once after a kill at the cap, and for inputs larger than all known ones by their predicted need.
 	CapBytes *int64 `json:"cap_bytes,omitempty"`
 
-	// CPUUnmanaged Answer the requested CPU unchanged.
+	// CPUUnmanaged Returns the requested CPU unchanged.
 	CPUUnmanaged *bool   `json:"cpu_unmanaged,omitempty"`
 	Floor        *string `json:"floor,omitempty"`
 
-	// FloorBytes Grant at least this.
+	// FloorBytes Minimum allocation.
 	FloorBytes *int64 `json:"floor_bytes,omitempty"`
 
-	// Grid What amounts are granted on: fine (whole MiB; wastes least, and the default) or bins (rounded up to the upper edges below, else to those searched for the task).
+	// Grid Granularity of allocations: `fine` (whole MiB, the default, least waste) or `bins` (rounded up to the edges in `bin_edges_bytes`, or to the optimised edges of the task).
 	Grid *Grid `json:"grid,omitempty"`
 
-	// LimitRatio Limit over request; 1 (Guaranteed) if left out.
+	// LimitRatio Ratio of limit to request; 1 (QoS class Guaranteed) if omitted.
 	LimitRatio *float64 `json:"limit_ratio,omitempty"`
 
-	// MaxLifts How often one run is lifted, the last time to the cap; 3 if left out.
+	// MaxLifts Maximum number of lifts of one run; the last lift goes to the cap. 3 if omitted.
 	MaxLifts *int `json:"max_lifts,omitempty"`
 
-	// Mode As in the answer; `enforce` if left out.
+	// Mode `enforce` if omitted.
 	Mode *Mode `json:"mode,omitempty"`
 
-	// NeverAboveRequested Never grant a first try more than the static request.
+	// NeverAboveRequested Limits the allocation of a first try to the static request.
 	NeverAboveRequested *bool `json:"never_above_requested,omitempty"`
 
-	// RiskTarget Accepted probability that a first try is OOM-killed; 0.015 if left out.
+	// RiskTarget Accepted probability of an OOM kill of a first try; 0.015 if omitted.
 	RiskTarget *float64 `json:"risk_target,omitempty"`
 }
 
@@ -617,32 +619,32 @@ type PredictBatchRequest struct {
 	Tasks []json.RawMessage `json:"tasks"`
 }
 
-// PredictRequest The question before a launch.
+// PredictRequest The request before a launch.
 type PredictRequest struct {
-	// DagID 1 to 250 characters, any but control characters and '/'.
+	// DagID 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// Features What is known before launch, by name (1 to 100 characters, at most 200 names). A value is a number, a boolean, a
-	// category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means missing.
-	// Arrays and objects are refused. A value of another kind than most values of its feature counts as missing; a
-	// boolean counts as 0 or 1 where the others are numbers.
+	// Features Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
+	// boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
+	// missing. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
+	// missing; a boolean counts as 0 or 1 if the others are numbers.
 	//
 	//
 	// Example: {"product_count":1253,"region":"emea","sale_end":"2020-02-05"}
 	Features Features `json:"features,omitempty"`
 
-	// MapIndex Index of a mapped task; -1, for a task that is not mapped, if left out.
+	// MapIndex Index of a mapped task; -1, for a task that is not mapped, if omitted.
 	MapIndex *int `json:"map_index,omitempty"`
 
 	// MaxMemory `max_memory_bytes` as a quantity.
 	MaxMemory *string `json:"max_memory,omitempty"`
 
-	// MaxMemoryBytes The most that may be granted, such as the largest node.
+	// MaxMemoryBytes Maximum allocation, for example the memory of the largest node.
 	MaxMemoryBytes *int64 `json:"max_memory_bytes,omitempty"`
 
-	// Namespace `default` if left out.
+	// Namespace `default` if omitted.
 	Namespace *string `json:"namespace,omitempty"`
 
 	// Requested Memory and CPU, each as a number or as a quantity.
@@ -650,68 +652,68 @@ type PredictRequest struct {
 	// Example: {"cpu":"6","memory":"350Gi"}
 	Requested *Resources `json:"requested,omitempty"`
 
-	// RunID Left out: an ad-hoc look-up, which is no try.
+	// RunID If omitted, the request is an ad-hoc look-up and not a try.
 	RunID *string `json:"run_id,omitempty"`
 
-	// TaskID 1 to 250 characters, any but control characters and '/'.
+	// TaskID 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
 
-	// TryNumber Airflow's try number; 1 if left out.
+	// TryNumber Airflow's try number; 1 if omitted.
 	TryNumber *int `json:"try_number,omitempty"`
 }
 
-// Prediction How much, and why.
+// Prediction The allocation and its reason.
 type Prediction struct {
-	// Bins P(peak in bin) over the task's bins. A bin is worth its upper edge.
+	// Bins Probability of the peak for each bin of the task. A prediction of a bin allocates its upper edge.
 	Bins *Bins `json:"bins"`
 
-	// CPU A request only; CPU is never limited.
+	// CPU CPU request of the pod; the service never sets a CPU limit.
 	CPU *CPU `json:"cpu"`
 
-	// DagID 1 to 250 characters, any but control characters and '/'.
+	// DagID 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	DagID    ID        `json:"dag_id"`
 	Duration *Duration `json:"duration"`
 
-	// LadderBytes Try 1, then what each OOM is lifted to.
+	// LadderBytes Allocation of the first try, then of each lift.
 	LadderBytes []MemoryBytes `json:"ladder_bytes"`
 
-	// Memory What the pod should get.
+	// Memory Memory request and limit of the pod.
 	Memory *Memory `json:"memory"`
 
-	// Mode `enforce` grants what was decided; `shadow` grants the static request and says what would have been granted; `off` grants the static request.
+	// Mode `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in `shadow`; `off` grants the static request.
 	Mode  Mode   `json:"mode"`
 	Model *Model `json:"model"`
 
-	// Namespace 1 to 250 characters, any but control characters and '/'.
+	// Namespace 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	Namespace ID `json:"namespace"`
 
-	// PredictionID `prediction_id` of an answer.
+	// PredictionID `prediction_id` of a prediction.
 	PredictionID PredictionID `json:"prediction_id"`
 
-	// Reason In words that an on-call person can use.
+	// Reason Explanation of the allocation for operators.
 	Reason string `json:"reason"`
 	Risk   Risk   `json:"risk"`
 
-	// Shadow What the pod should get.
+	// Shadow Memory request and limit of the pod.
 	Shadow *Memory `json:"shadow"`
 
-	// Source `model`: the task's own model. `profile`: a conservative quantile of its own history. `cohort`: similar tasks.
-	// `requested`: nothing known, the static request unchanged. `lift`: an earlier try of this run was OOM-killed.
+	// Source `model`: the task's own model. `profile`: a conservative quantile of the task's history. `cohort`: similar tasks.
+	// `requested`: the static request of an unknown task. `lift`: an earlier try of this run was OOM-killed.
 	Source Source `json:"source"`
 
-	// TaskID 1 to 250 characters, any but control characters and '/'.
+	// TaskID 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
 }
 
-// PredictionID `prediction_id` of an answer.
+// PredictionID `prediction_id` of a prediction.
 type PredictionID = string
 
 // PredictionOrError One answer of a batch.
@@ -719,20 +721,20 @@ type PredictionOrError = BatchPrediction
 
 // Problem An error (RFC 9457).
 type Problem struct {
-	// Detail What is wrong here, and what to do next.
+	// Detail The cause and what to do next.
 	Detail string `json:"detail"`
 
-	// Errors The fields that caused it.
+	// Errors The invalid fields.
 	Errors []FieldProblem `json:"errors,omitempty"`
 
-	// RequestID Finds the request in the log; also in the X-Request-Id header.
+	// RequestID Identifies the request in the log; also in the X-Request-Id header.
 	RequestID string `json:"request_id,omitempty"`
 	Status    int    `json:"status"`
 
-	// Title The kind of error in words.
+	// Title Name of the error class.
 	Title string `json:"title"`
 
-	// Type A stable name of the kind of error, as in the table above, behind `urn:loadaware:problem:`.
+	// Type Stable name of the error class after `urn:loadaware:problem:`; the table at the top lists them.
 	Type string `json:"type"`
 }
 
@@ -745,30 +747,30 @@ type Quantiles struct {
 	P99 float64 `json:"p99"`
 }
 
-// Quarantined One report that is too far from everything known of its task.
+// Quarantined One report whose peak is too far from all data of its task.
 type Quarantined struct {
-	// Detail What it was compared with.
+	// Detail The comparison that failed.
 	Detail string `json:"detail"`
 
-	// MemoryMaxBytes The peak that was reported; of an OOM kill the least that it proves.
+	// MemoryMaxBytes The reported peak; for an OOM kill its lower bound.
 	MemoryMaxBytes int64 `json:"memory_max_bytes"`
 }
 
 // Readiness defines model for Readiness.
 type Readiness struct {
-	// Models How many models answer here.
+	// Models Number of models on this replica.
 	Models int `json:"models"`
 
-	// Observe Whether reports can be stored.
+	// Observe Whether the server can store reports.
 	Observe ReadinessObserve `json:"observe"`
 
-	// StaleSeconds For how long this replica may have missed a change of a model or a policy: the time since it last knew what is
-	// stored. Below 2 while the database can be reached; left out where there is nothing to say.
+	// StaleSeconds Age of this replica's list of stored models and policies: the replica may have missed later changes. Below 2 while
+	// the database is reachable; absent while it is unknown.
 	StaleSeconds *float64        `json:"stale_seconds,omitempty"`
 	Status       ReadinessStatus `json:"status"`
 }
 
-// ReadinessObserve Whether reports can be stored.
+// ReadinessObserve Whether the server can store reports.
 type ReadinessObserve string
 
 // ReadinessStatus defines model for Readiness.Status.
@@ -776,32 +778,32 @@ type ReadinessStatus string
 
 // Receipt defines model for Receipt.
 type Receipt struct {
-	// Answer How much, and why.
+	// Answer The allocation and its reason.
 	Answer     Prediction `json:"answer"`
 	AnsweredAt time.Time  `json:"answered_at"`
 
-	// Ask The question before a launch.
+	// Ask The request before a launch.
 	Ask PredictRequest `json:"ask"`
 
-	// Guard The state of a model's margins when it answered.
+	// Guard The state of the model's margins at the time of the answer.
 	Guard Guard `json:"guard"`
 
-	// PredictionID `prediction_id` of an answer.
+	// PredictionID `prediction_id` of a prediction.
 	PredictionID PredictionID `json:"prediction_id"`
 }
 
 // Recorded defines model for Recorded.
 type Recorded struct {
-	// Amended It filled fields that were not known.
+	// Amended The report added unknown fields.
 	Amended bool `json:"amended"`
 
-	// Duplicate It was known already; no second effect.
+	// Duplicate The report was stored before and has no second effect.
 	Duplicate bool `json:"duplicate"`
 
-	// Recorded It is stored.
+	// Recorded The report is stored.
 	Recorded bool `json:"recorded"`
 
-	// Warnings Fields of the report that are stored but look wrong or are not used; absent if there are none.
+	// Warnings Fields of the report with implausible or unused values; absent if there are none.
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
@@ -830,31 +832,33 @@ type Resources struct {
 
 // Risk defines model for Risk.
 type Risk struct {
-	// Promised P(peak above the limit) of this try as granted; null where nothing is known.
+	// Promised Probability that the peak of this try exceeds the granted limit; null if unknown.
 	Promised *float64 `json:"promised"`
-	Target   float64  `json:"target"`
+
+	// Target The risk target of the policy.
+	Target float64 `json:"target"`
 }
 
-// RiskRecord What was promised of first tries, and what happened.
+// RiskRecord Promised and realised risk of first tries.
 type RiskRecord struct {
-	// Interval 95 % interval of the realised risk.
+	// Interval 95 % confidence interval of the realised risk.
 	Interval []float64 `json:"interval"`
 
-	// Killed Those of them that were OOM-killed.
+	// Killed OOM-killed tries among them.
 	Killed int `json:"killed"`
 
 	// Promised Mean promised risk.
 	Promised *float64 `json:"promised"`
 
-	// Realised killed / tries.
+	// Realised Ratio of killed to tries.
 	Realised *float64 `json:"realised"`
 	Target   float64  `json:"target"`
 
-	// Tries First tries that carried a promise and have ended.
+	// Tries Reported first tries with a promised risk.
 	Tries int `json:"tries"`
 }
 
-// RunID 1 to 250 characters, any but control characters.
+// RunID 1 to 250 characters except control characters.
 //
 // Example: scheduled__2020-01-03T00:00:00+00:00
 type RunID = string
@@ -862,21 +866,21 @@ type RunID = string
 // Seconds Seconds; at most ten years.
 type Seconds = float64
 
-// Source `model`: the task's own model. `profile`: a conservative quantile of its own history. `cohort`: similar tasks.
-// `requested`: nothing known, the static request unchanged. `lift`: an earlier try of this run was OOM-killed.
+// Source `model`: the task's own model. `profile`: a conservative quantile of the task's history. `cohort`: similar tasks.
+// `requested`: the static request of an unknown task. `lift`: an earlier try of this run was OOM-killed.
 type Source string
 
-// TaskKey What is learned about.
+// TaskKey A task, the unit of learning.
 type TaskKey struct {
-	// DagID 1 to 250 characters, any but control characters and '/'.
+	// DagID 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// Namespace Tells Airflow deployments or tenants apart; `default` if left out.
+	// Namespace Distinguishes Airflow deployments or tenants; `default` if omitted.
 	Namespace *string `json:"namespace,omitempty"`
 
-	// TaskID 1 to 250 characters, any but control characters and '/'.
+	// TaskID 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -891,55 +895,55 @@ type TaskPage struct {
 
 // TaskProfile defines model for TaskProfile.
 type TaskProfile struct {
-	// Ambiguity What was found.
+	// Ambiguity Explanation of the ambiguity.
 	Ambiguity *string `json:"ambiguity"`
 
-	// Ambiguous Runs with the same features differ so much that the features cannot tell them apart.
+	// Ambiguous Runs with equal features differ so much that the features cannot explain the difference.
 	Ambiguous bool `json:"ambiguous"`
 
-	// BinsBytes Upper edges of the bins that were searched for the task; null before the first training.
+	// BinsBytes Optimised upper edges of the bins of the task; null before the first training.
 	BinsBytes []int64 `json:"bins_bytes"`
 	Champion  *Model  `json:"champion"`
 
-	// DagID 1 to 250 characters, any but control characters and '/'.
+	// DagID 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	DagID           ID         `json:"dag_id"`
 	DurationSeconds *Quantiles `json:"duration_seconds"`
 
-	// Exam How the champion was chosen; free form.
+	// Exam Evaluation that selected the champion; free form.
 	Exam     json.RawMessage `json:"exam"`
 	Features []FeatureField  `json:"features"`
 
-	// Group How much may be saved on the task, by its usage statistics.
+	// Group Potential savings of the task, by its usage statistics.
 	Group Group `json:"group"`
 
-	// Kills How many of them were OOM-killed.
+	// Kills Number of OOM-killed tries.
 	Kills            int        `json:"kills"`
 	LargestPeak      *string    `json:"largest_peak"`
 	LargestPeakBytes *int64     `json:"largest_peak_bytes"`
 	LastSeen         *time.Time `json:"last_seen"`
 	MemoryBytes      *Quantiles `json:"memory_bytes"`
 
-	// Namespace 1 to 250 characters, any but control characters and '/'.
+	// Namespace 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	Namespace ID `json:"namespace"`
 
-	// Observations How many tries were reported.
+	// Observations Number of reported tries.
 	Observations int    `json:"observations"`
 	Policy       Policy `json:"policy"`
 
-	// Quarantined Reports that are stored but change no allocation unless another report confirms them; absent if there are none.
+	// Quarantined Reports that change no prediction unless another report confirms them; absent if there are none.
 	Quarantined []Quarantined `json:"quarantined,omitempty"`
 
 	// Requested The newest static request; null if none was reported.
 	Requested *Resources `json:"requested"`
 
-	// Risk What was promised of first tries, and what happened.
+	// Risk Promised and realised risk of first tries.
 	Risk RiskRecord `json:"risk"`
 
-	// TaskID 1 to 250 characters, any but control characters and '/'.
+	// TaskID 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -949,29 +953,29 @@ type TaskProfile struct {
 type TaskSummary struct {
 	Champion *Model `json:"champion"`
 
-	// DagID 1 to 250 characters, any but control characters and '/'.
+	// DagID 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// Group How much may be saved on the task, by its usage statistics.
+	// Group Potential savings of the task, by its usage statistics.
 	Group Group `json:"group"`
 
-	// Kills How many of them were OOM-killed.
+	// Kills Number of OOM-killed tries.
 	Kills            int        `json:"kills"`
 	LargestPeak      *string    `json:"largest_peak"`
 	LargestPeakBytes *int64     `json:"largest_peak_bytes"`
 	LastSeen         *time.Time `json:"last_seen"`
 
-	// Namespace 1 to 250 characters, any but control characters and '/'.
+	// Namespace 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	Namespace ID `json:"namespace"`
 
-	// Observations How many tries were reported.
+	// Observations Number of reported tries.
 	Observations int `json:"observations"`
 
-	// TaskID 1 to 250 characters, any but control characters and '/'.
+	// TaskID 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
@@ -979,54 +983,54 @@ type TaskSummary struct {
 
 // Training defines model for Training.
 type Training struct {
-	// Published It answers now.
+	// Published The new model is active.
 	Published bool   `json:"published"`
 	Reason    string `json:"reason"`
 
-	// Trained A model was fitted.
+	// Trained The training fitted a model.
 	Trained bool `json:"trained"`
 
-	// Version The version that answers; null if none does.
+	// Version The active version; null if there is none.
 	Version *int `json:"version"`
 }
 
 // Try One try of a task.
 type Try struct {
-	// DagID 1 to 250 characters, any but control characters and '/'.
+	// DagID 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	DagID ID `json:"dag_id"`
 
-	// MapIndex Index of a mapped task; -1, for a task that is not mapped, if left out.
+	// MapIndex Index of a mapped task; -1, for a task that is not mapped, if omitted.
 	MapIndex *int `json:"map_index,omitempty"`
 
-	// Namespace `default` if left out.
+	// Namespace `default` if omitted.
 	Namespace *string `json:"namespace,omitempty"`
 
-	// RunID 1 to 250 characters, any but control characters.
+	// RunID 1 to 250 characters except control characters.
 	//
 	// Example: scheduled__2020-01-03T00:00:00+00:00
 	RunID RunID `json:"run_id"`
 
-	// TaskID 1 to 250 characters, any but control characters and '/'.
+	// TaskID 1 to 250 characters except control characters and '/'.
 	//
 	// Example: predict_demand
 	TaskID ID `json:"task_id"`
 
-	// TryNumber Airflow's try number; 1 if left out.
+	// TryNumber Airflow's try number; 1 if omitted.
 	TryNumber *int `json:"try_number,omitempty"`
 }
 
 // TryNumber Airflow's try number.
 type TryNumber = int
 
-// UsageSeries What a try used over time, in steps of equal width from its start on: the first lasts from 0 to `step_seconds`. It is
-// kept beside the report, and nothing is learned from it yet.
+// UsageSeries The usage of a try over time, in equal steps from its start: the first step covers 0 to `step_seconds`. The server
+// stores the series with the report and does not learn from it yet.
 type UsageSeries struct {
-	// CPUCores Of each step, the mean or the largest sample; as many as `memory_bytes`.
+	// CPUCores Mean or largest CPU sample of each step; as many values as `memory_bytes`.
 	CPUCores []CPUCores `json:"cpu_cores,omitempty"`
 
-	// MemoryBytes The most of each step.
+	// MemoryBytes Peak memory of each step.
 	MemoryBytes []int64 `json:"memory_bytes"`
 
 	// StepSeconds Width of a step.
@@ -1038,26 +1042,26 @@ type Voided struct {
 	Voided bool `json:"voided"`
 }
 
-// Warning One remark about a report that was accepted.
+// Warning One warning about an accepted report.
 type Warning struct {
-	// Detail What is unusual about it and what the service did with it.
+	// Detail Why the value is implausible and how the service handles it.
 	Detail string `json:"detail"`
 
-	// Field The field as the caller wrote it: `memory_max_bytes`, `observations[3].features`.
+	// Field The field as the client wrote it: `memory_max_bytes`, `observations[3].features`.
 	Field string `json:"field"`
 }
 
-// DagID 1 to 250 characters, any but control characters and '/'.
+// DagID 1 to 250 characters except control characters and '/'.
 //
 // Example: predict_demand
 type DagID = ID
 
-// Namespace 1 to 250 characters, any but control characters and '/'.
+// Namespace 1 to 250 characters except control characters and '/'.
 //
 // Example: predict_demand
 type Namespace = ID
 
-// TaskID 1 to 250 characters, any but control characters and '/'.
+// TaskID 1 to 250 characters except control characters and '/'.
 //
 // Example: predict_demand
 type TaskID = ID
@@ -1070,7 +1074,7 @@ type NotFound = Problem
 
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
-	// Namespace Only this namespace; all if left out.
+	// Namespace Only this namespace; all if omitted.
 	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
 
 	// DagID Only this DAG.
@@ -1079,31 +1083,31 @@ type ListAuditParams struct {
 	// TaskID Only tasks of this name.
 	TaskID *ID `form:"task_id,omitempty" json:"task_id,omitempty"`
 
-	// Limit How many at most.
+	// Limit Maximum number of entries.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor `next_cursor` of the page before.
+	// Cursor `next_cursor` of the previous page.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListExperimentsParams defines parameters for ListExperiments.
 type ListExperimentsParams struct {
-	// Limit How many at most.
+	// Limit Maximum number of entries.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor `next_cursor` of the page before: only experiments with a smaller id.
+	// Cursor `next_cursor` of the previous page: only experiments with a smaller id.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // SaveExperimentParams defines parameters for SaveExperiment.
 type SaveExperimentParams struct {
-	// DryRun Check the token, the name and the fields, and store nothing. The answer then has no id.
+	// DryRun Only validate the token, the name and the fields. The answer then has no id.
 	DryRun *bool `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 }
 
 // GetExperimentParams defines parameters for GetExperiment.
 type GetExperimentParams struct {
-	// Blobs Whether to send the bytes of the models as well.
+	// Blobs Include the bytes of the models.
 	Blobs *bool `form:"blobs,omitempty" json:"blobs,omitempty"`
 }
 
@@ -1122,61 +1126,61 @@ type PredictByQueryParams struct {
 
 // ListTasksParams defines parameters for ListTasks.
 type ListTasksParams struct {
-	// Namespace Only this namespace; all if left out.
+	// Namespace Only this namespace; all if omitted.
 	Namespace *ID `form:"namespace,omitempty" json:"namespace,omitempty"`
 
-	// Limit How many at most.
+	// Limit Maximum number of entries.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor `next_cursor` of the page before.
+	// Cursor `next_cursor` of the previous page.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // DeleteTaskParams defines parameters for DeleteTask.
 type DeleteTaskParams struct {
-	// Namespace `default` if left out.
+	// Namespace `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // GetTaskParams defines parameters for GetTask.
 type GetTaskParams struct {
-	// Namespace `default` if left out.
+	// Namespace `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // ListModelsParams defines parameters for ListModels.
 type ListModelsParams struct {
-	// Namespace `default` if left out.
+	// Namespace `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // ActivateModelParams defines parameters for ActivateModel.
 type ActivateModelParams struct {
-	// Namespace `default` if left out.
+	// Namespace `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // UnpinModelParams defines parameters for UnpinModel.
 type UnpinModelParams struct {
-	// Namespace `default` if left out.
+	// Namespace `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // GetPolicyParams defines parameters for GetPolicy.
 type GetPolicyParams struct {
-	// Namespace `default` if left out.
+	// Namespace `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // PutPolicyParams defines parameters for PutPolicy.
 type PutPolicyParams struct {
-	// Namespace `default` if left out.
+	// Namespace `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // RenameTaskParams defines parameters for RenameTask.
 type RenameTaskParams struct {
-	// Namespace `default` if left out.
+	// Namespace `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
@@ -1186,13 +1190,13 @@ type GetSeriesParams struct {
 	MapIndex  *MapIndex  `form:"map_index,omitempty" json:"map_index,omitempty"`
 	TryNumber *TryNumber `form:"try_number,omitempty" json:"try_number,omitempty"`
 
-	// Namespace `default` if left out.
+	// Namespace `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
 // TrainTaskParams defines parameters for TrainTask.
 type TrainTaskParams struct {
-	// Namespace `default` if left out.
+	// Namespace `default` if omitted.
 	Namespace *Namespace `form:"namespace,omitempty" json:"namespace,omitempty"`
 }
 
@@ -1225,85 +1229,85 @@ type RenameTaskJSONRequestBody = TaskKey
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
-	// ListAudit Who changed what, newest first
+	// ListAudit List the audit trail, newest first
 	// (GET /audit)
 	ListAudit(w http.ResponseWriter, r *http.Request, params ListAuditParams)
-	// Docs This document, for reading
+	// Docs Get this document as HTML
 	// (GET /docs)
 	Docs(w http.ResponseWriter, r *http.Request)
-	// ListExperiments The stored experiments, newest first
+	// ListExperiments List the stored experiments, newest first
 	// (GET /experiments)
 	ListExperiments(w http.ResponseWriter, r *http.Request, params ListExperimentsParams)
 	// SaveExperiment Save an experiment
 	// (POST /experiments)
 	SaveExperiment(w http.ResponseWriter, r *http.Request, params SaveExperimentParams)
-	// GetExperiment One stored experiment
+	// GetExperiment Get a stored experiment
 	// (GET /experiments/{experiment})
 	GetExperiment(w http.ResponseWriter, r *http.Request, experiment string, params GetExperimentParams)
-	// Health The process is alive (never touches the database)
+	// Health Liveness probe (does not access the database)
 	// (GET /healthz)
 	Health(w http.ResponseWriter, r *http.Request)
-	// Observe What one try used, and how it ended
+	// Observe Report the usage and outcome of a try
 	// (POST /observe)
 	Observe(w http.ResponseWriter, r *http.Request)
-	// ObserveBatch Many reports at once
+	// ObserveBatch Report many tries
 	// (POST /observe/batch)
 	ObserveBatch(w http.ResponseWriter, r *http.Request)
-	// VoidObservation Take a false report back
+	// VoidObservation Delete a wrong report
 	// (POST /observe/void)
 	VoidObservation(w http.ResponseWriter, r *http.Request)
-	// Spec This document
+	// Spec Get this document
 	// (GET /openapi.yaml)
 	Spec(w http.ResponseWriter, r *http.Request)
-	// PredictByQuery The same question for curl
+	// PredictByQuery Predict the allocation from query parameters
 	// (GET /predict)
 	PredictByQuery(w http.ResponseWriter, r *http.Request, params PredictByQueryParams)
-	// Predict How much should this try be given?
+	// Predict Predict the allocation of a try
 	// (POST /predict)
 	Predict(w http.ResponseWriter, r *http.Request)
-	// PredictBatch Many questions at once
+	// PredictBatch Predict the allocations of many tries
 	// (POST /predict/batch)
 	PredictBatch(w http.ResponseWriter, r *http.Request)
-	// GetReceipt The receipt of one answer
+	// GetReceipt Get the receipt of a prediction
 	// (GET /predictions/{prediction_id})
 	GetReceipt(w http.ResponseWriter, r *http.Request, predictionID PredictionID)
-	// Ready Predictions can be answered
+	// Ready Readiness probe
 	// (GET /readyz)
 	Ready(w http.ResponseWriter, r *http.Request)
-	// RetryLift It was killed. How much now?
+	// RetryLift Predict the allocation after a kill
 	// (POST /retry-lift)
 	RetryLift(w http.ResponseWriter, r *http.Request)
-	// ListTasks The tasks, ordered by namespace, DAG and task
+	// ListTasks List the tasks by namespace, DAG and task
 	// (GET /tasks)
 	ListTasks(w http.ResponseWriter, r *http.Request, params ListTasksParams)
-	// DeleteTask Forget a task and all that is stored of it
+	// DeleteTask Delete a task and all its data
 	// (DELETE /tasks/{dag_id}/{task_id})
 	DeleteTask(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params DeleteTaskParams)
-	// GetTask What is known of one task
+	// GetTask Get the profile of a task
 	// (GET /tasks/{dag_id}/{task_id})
 	GetTask(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetTaskParams)
-	// ListModels The stored versions of the task's model, newest first
+	// ListModels List the stored versions of the model, newest first
 	// (GET /tasks/{dag_id}/{task_id}/models)
 	ListModels(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params ListModelsParams)
-	// ActivateModel Make a stored version answer again, and pin it (rollback)
+	// ActivateModel Activate and pin a stored version (rollback)
 	// (POST /tasks/{dag_id}/{task_id}/models/{version}/activate)
 	ActivateModel(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, version int, params ActivateModelParams)
-	// UnpinModel Let trainings publish over what was activated
+	// UnpinModel Unpin the active version
 	// (DELETE /tasks/{dag_id}/{task_id}/pin)
 	UnpinModel(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params UnpinModelParams)
-	// GetPolicy What people decided for the task, defaults filled in
+	// GetPolicy Get the policy of a task
 	// (GET /tasks/{dag_id}/{task_id}/policy)
 	GetPolicy(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetPolicyParams)
-	// PutPolicy Replace the policy
+	// PutPolicy Replace the policy of a task
 	// (PUT /tasks/{dag_id}/{task_id}/policy)
 	PutPolicy(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params PutPolicyParams)
-	// RenameTask Move all that is stored of a task to another name
+	// RenameTask Rename a task
 	// (POST /tasks/{dag_id}/{task_id}/rename)
 	RenameTask(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params RenameTaskParams)
-	// GetSeries What one try used over time
+	// GetSeries Get the usage series of a try
 	// (GET /tasks/{dag_id}/{task_id}/series)
 	GetSeries(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetSeriesParams)
-	// TrainTask Train now
+	// TrainTask Train the task now
 	// (POST /tasks/{dag_id}/{task_id}/train)
 	TrainTask(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params TrainTaskParams)
 }
@@ -1312,19 +1316,19 @@ type ServerInterface interface {
 
 type Unimplemented struct{}
 
-// ListAudit Who changed what, newest first
+// ListAudit List the audit trail, newest first
 // (GET /audit)
 func (_ Unimplemented) ListAudit(w http.ResponseWriter, r *http.Request, params ListAuditParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// Docs This document, for reading
+// Docs Get this document as HTML
 // (GET /docs)
 func (_ Unimplemented) Docs(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// ListExperiments The stored experiments, newest first
+// ListExperiments List the stored experiments, newest first
 // (GET /experiments)
 func (_ Unimplemented) ListExperiments(w http.ResponseWriter, r *http.Request, params ListExperimentsParams) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -1336,139 +1340,139 @@ func (_ Unimplemented) SaveExperiment(w http.ResponseWriter, r *http.Request, pa
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetExperiment One stored experiment
+// GetExperiment Get a stored experiment
 // (GET /experiments/{experiment})
 func (_ Unimplemented) GetExperiment(w http.ResponseWriter, r *http.Request, experiment string, params GetExperimentParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// Health The process is alive (never touches the database)
+// Health Liveness probe (does not access the database)
 // (GET /healthz)
 func (_ Unimplemented) Health(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// Observe What one try used, and how it ended
+// Observe Report the usage and outcome of a try
 // (POST /observe)
 func (_ Unimplemented) Observe(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// ObserveBatch Many reports at once
+// ObserveBatch Report many tries
 // (POST /observe/batch)
 func (_ Unimplemented) ObserveBatch(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// VoidObservation Take a false report back
+// VoidObservation Delete a wrong report
 // (POST /observe/void)
 func (_ Unimplemented) VoidObservation(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// Spec This document
+// Spec Get this document
 // (GET /openapi.yaml)
 func (_ Unimplemented) Spec(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// PredictByQuery The same question for curl
+// PredictByQuery Predict the allocation from query parameters
 // (GET /predict)
 func (_ Unimplemented) PredictByQuery(w http.ResponseWriter, r *http.Request, params PredictByQueryParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// Predict How much should this try be given?
+// Predict Predict the allocation of a try
 // (POST /predict)
 func (_ Unimplemented) Predict(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// PredictBatch Many questions at once
+// PredictBatch Predict the allocations of many tries
 // (POST /predict/batch)
 func (_ Unimplemented) PredictBatch(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetReceipt The receipt of one answer
+// GetReceipt Get the receipt of a prediction
 // (GET /predictions/{prediction_id})
 func (_ Unimplemented) GetReceipt(w http.ResponseWriter, r *http.Request, predictionID PredictionID) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// Ready Predictions can be answered
+// Ready Readiness probe
 // (GET /readyz)
 func (_ Unimplemented) Ready(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// RetryLift It was killed. How much now?
+// RetryLift Predict the allocation after a kill
 // (POST /retry-lift)
 func (_ Unimplemented) RetryLift(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// ListTasks The tasks, ordered by namespace, DAG and task
+// ListTasks List the tasks by namespace, DAG and task
 // (GET /tasks)
 func (_ Unimplemented) ListTasks(w http.ResponseWriter, r *http.Request, params ListTasksParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// DeleteTask Forget a task and all that is stored of it
+// DeleteTask Delete a task and all its data
 // (DELETE /tasks/{dag_id}/{task_id})
 func (_ Unimplemented) DeleteTask(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params DeleteTaskParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetTask What is known of one task
+// GetTask Get the profile of a task
 // (GET /tasks/{dag_id}/{task_id})
 func (_ Unimplemented) GetTask(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetTaskParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// ListModels The stored versions of the task's model, newest first
+// ListModels List the stored versions of the model, newest first
 // (GET /tasks/{dag_id}/{task_id}/models)
 func (_ Unimplemented) ListModels(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params ListModelsParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// ActivateModel Make a stored version answer again, and pin it (rollback)
+// ActivateModel Activate and pin a stored version (rollback)
 // (POST /tasks/{dag_id}/{task_id}/models/{version}/activate)
 func (_ Unimplemented) ActivateModel(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, version int, params ActivateModelParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// UnpinModel Let trainings publish over what was activated
+// UnpinModel Unpin the active version
 // (DELETE /tasks/{dag_id}/{task_id}/pin)
 func (_ Unimplemented) UnpinModel(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params UnpinModelParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetPolicy What people decided for the task, defaults filled in
+// GetPolicy Get the policy of a task
 // (GET /tasks/{dag_id}/{task_id}/policy)
 func (_ Unimplemented) GetPolicy(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetPolicyParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// PutPolicy Replace the policy
+// PutPolicy Replace the policy of a task
 // (PUT /tasks/{dag_id}/{task_id}/policy)
 func (_ Unimplemented) PutPolicy(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params PutPolicyParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// RenameTask Move all that is stored of a task to another name
+// RenameTask Rename a task
 // (POST /tasks/{dag_id}/{task_id}/rename)
 func (_ Unimplemented) RenameTask(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params RenameTaskParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetSeries What one try used over time
+// GetSeries Get the usage series of a try
 // (GET /tasks/{dag_id}/{task_id}/series)
 func (_ Unimplemented) GetSeries(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params GetSeriesParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// TrainTask Train now
+// TrainTask Train the task now
 // (POST /tasks/{dag_id}/{task_id}/train)
 func (_ Unimplemented) TrainTask(w http.ResponseWriter, r *http.Request, dagID DagID, taskID TaskID, params TrainTaskParams) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -4514,85 +4518,85 @@ func (response TrainTaskdefaultApplicationProblemPlusJSONResponse) VisitTrainTas
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
-	// ListAudit Who changed what, newest first
+	// ListAudit List the audit trail, newest first
 	// (GET /audit)
 	ListAudit(ctx context.Context, request ListAuditRequestObject) (ListAuditResponseObject, error)
-	// Docs This document, for reading
+	// Docs Get this document as HTML
 	// (GET /docs)
 	Docs(ctx context.Context, request DocsRequestObject) (DocsResponseObject, error)
-	// ListExperiments The stored experiments, newest first
+	// ListExperiments List the stored experiments, newest first
 	// (GET /experiments)
 	ListExperiments(ctx context.Context, request ListExperimentsRequestObject) (ListExperimentsResponseObject, error)
 	// SaveExperiment Save an experiment
 	// (POST /experiments)
 	SaveExperiment(ctx context.Context, request SaveExperimentRequestObject) (SaveExperimentResponseObject, error)
-	// GetExperiment One stored experiment
+	// GetExperiment Get a stored experiment
 	// (GET /experiments/{experiment})
 	GetExperiment(ctx context.Context, request GetExperimentRequestObject) (GetExperimentResponseObject, error)
-	// Health The process is alive (never touches the database)
+	// Health Liveness probe (does not access the database)
 	// (GET /healthz)
 	Health(ctx context.Context, request HealthRequestObject) (HealthResponseObject, error)
-	// Observe What one try used, and how it ended
+	// Observe Report the usage and outcome of a try
 	// (POST /observe)
 	Observe(ctx context.Context, request ObserveRequestObject) (ObserveResponseObject, error)
-	// ObserveBatch Many reports at once
+	// ObserveBatch Report many tries
 	// (POST /observe/batch)
 	ObserveBatch(ctx context.Context, request ObserveBatchRequestObject) (ObserveBatchResponseObject, error)
-	// VoidObservation Take a false report back
+	// VoidObservation Delete a wrong report
 	// (POST /observe/void)
 	VoidObservation(ctx context.Context, request VoidObservationRequestObject) (VoidObservationResponseObject, error)
-	// Spec This document
+	// Spec Get this document
 	// (GET /openapi.yaml)
 	Spec(ctx context.Context, request SpecRequestObject) (SpecResponseObject, error)
-	// PredictByQuery The same question for curl
+	// PredictByQuery Predict the allocation from query parameters
 	// (GET /predict)
 	PredictByQuery(ctx context.Context, request PredictByQueryRequestObject) (PredictByQueryResponseObject, error)
-	// Predict How much should this try be given?
+	// Predict Predict the allocation of a try
 	// (POST /predict)
 	Predict(ctx context.Context, request PredictRequestObject) (PredictResponseObject, error)
-	// PredictBatch Many questions at once
+	// PredictBatch Predict the allocations of many tries
 	// (POST /predict/batch)
 	PredictBatch(ctx context.Context, request PredictBatchRequestObject) (PredictBatchResponseObject, error)
-	// GetReceipt The receipt of one answer
+	// GetReceipt Get the receipt of a prediction
 	// (GET /predictions/{prediction_id})
 	GetReceipt(ctx context.Context, request GetReceiptRequestObject) (GetReceiptResponseObject, error)
-	// Ready Predictions can be answered
+	// Ready Readiness probe
 	// (GET /readyz)
 	Ready(ctx context.Context, request ReadyRequestObject) (ReadyResponseObject, error)
-	// RetryLift It was killed. How much now?
+	// RetryLift Predict the allocation after a kill
 	// (POST /retry-lift)
 	RetryLift(ctx context.Context, request RetryLiftRequestObject) (RetryLiftResponseObject, error)
-	// ListTasks The tasks, ordered by namespace, DAG and task
+	// ListTasks List the tasks by namespace, DAG and task
 	// (GET /tasks)
 	ListTasks(ctx context.Context, request ListTasksRequestObject) (ListTasksResponseObject, error)
-	// DeleteTask Forget a task and all that is stored of it
+	// DeleteTask Delete a task and all its data
 	// (DELETE /tasks/{dag_id}/{task_id})
 	DeleteTask(ctx context.Context, request DeleteTaskRequestObject) (DeleteTaskResponseObject, error)
-	// GetTask What is known of one task
+	// GetTask Get the profile of a task
 	// (GET /tasks/{dag_id}/{task_id})
 	GetTask(ctx context.Context, request GetTaskRequestObject) (GetTaskResponseObject, error)
-	// ListModels The stored versions of the task's model, newest first
+	// ListModels List the stored versions of the model, newest first
 	// (GET /tasks/{dag_id}/{task_id}/models)
 	ListModels(ctx context.Context, request ListModelsRequestObject) (ListModelsResponseObject, error)
-	// ActivateModel Make a stored version answer again, and pin it (rollback)
+	// ActivateModel Activate and pin a stored version (rollback)
 	// (POST /tasks/{dag_id}/{task_id}/models/{version}/activate)
 	ActivateModel(ctx context.Context, request ActivateModelRequestObject) (ActivateModelResponseObject, error)
-	// UnpinModel Let trainings publish over what was activated
+	// UnpinModel Unpin the active version
 	// (DELETE /tasks/{dag_id}/{task_id}/pin)
 	UnpinModel(ctx context.Context, request UnpinModelRequestObject) (UnpinModelResponseObject, error)
-	// GetPolicy What people decided for the task, defaults filled in
+	// GetPolicy Get the policy of a task
 	// (GET /tasks/{dag_id}/{task_id}/policy)
 	GetPolicy(ctx context.Context, request GetPolicyRequestObject) (GetPolicyResponseObject, error)
-	// PutPolicy Replace the policy
+	// PutPolicy Replace the policy of a task
 	// (PUT /tasks/{dag_id}/{task_id}/policy)
 	PutPolicy(ctx context.Context, request PutPolicyRequestObject) (PutPolicyResponseObject, error)
-	// RenameTask Move all that is stored of a task to another name
+	// RenameTask Rename a task
 	// (POST /tasks/{dag_id}/{task_id}/rename)
 	RenameTask(ctx context.Context, request RenameTaskRequestObject) (RenameTaskResponseObject, error)
-	// GetSeries What one try used over time
+	// GetSeries Get the usage series of a try
 	// (GET /tasks/{dag_id}/{task_id}/series)
 	GetSeries(ctx context.Context, request GetSeriesRequestObject) (GetSeriesResponseObject, error)
-	// TrainTask Train now
+	// TrainTask Train the task now
 	// (POST /tasks/{dag_id}/{task_id}/train)
 	TrainTask(ctx context.Context, request TrainTaskRequestObject) (TrainTaskResponseObject, error)
 }

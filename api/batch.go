@@ -1,7 +1,6 @@
 package api
 
-// BatchPrediction is one answer of a batch: exactly one of its parts is set, and
-// it is written as a Prediction or as {"error": {…}}.
+// BatchPrediction is one answer of a batch: either a Prediction or {"error": {…}}.
 type BatchPrediction struct {
 	*Prediction
 	Error *Problem `json:"error,omitempty"`

@@ -1,7 +1,7 @@
-// Package api is the contract in Go: the types and the chi server interface that
-// oapi-codegen makes of openapi.yaml, and the one type it cannot say.
+// Package api contains the types and the chi server interface that oapi-codegen generates from
+// openapi.yaml, the one type that it cannot generate, and the options of the strict JSON decoder.
 //
-// It knows the wire and nothing behind it.
+// It knows only the wire format.
 package api
 
 //go:generate go tool oapi-codegen -config config.yaml ../openapi.yaml

@@ -13,26 +13,25 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Strict returns the options by which request bodies are read: by the reference
-// implementation of encoding/json/v2, which refuses what v1 lets pass (names twice or
-// unknown or in the wrong case, broken UTF-8, anything behind the end) and says where it
-// stood.
+// Strict returns the options for reading request bodies with encoding/json/v2. Unlike v1 it
+// rejects names that are duplicate, unknown or in the wrong case, invalid UTF-8 and trailing
+// data, and its errors contain the position.
 func Strict() json.Options {
 	return json.JoinOptions(
 		json.RejectUnknownMembers(true),
-		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(wholeInt64), json.UnmarshalFromFunc(wholeInt), json.UnmarshalFromFunc(knownNumber), json.UnmarshalFromFunc(somePolicy))),
+		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readInt64), json.UnmarshalFromFunc(readInt), json.UnmarshalFromFunc(rejectNullNumber), json.UnmarshalFromFunc(rejectNullPolicy))),
 	)
 }
 
-// wholeInt64 reads whole numbers however they are written: many tools write
-// 7340032000 as 7340032000.0 or 7.340032e9.
-func wholeInt64(dec *jsontext.Decoder, v *int64) error {
+// readInt64 reads integers in any notation: many tools write 7340032000 as 7340032000.0 or
+// 7.340032e9.
+func readInt64(dec *jsontext.Decoder, v *int64) error {
 	switch dec.PeekKind() {
 	case '0':
 	case 'n':
-		return errors.New("must be a whole number") // null in a list would pass for 0
+		return errors.New("must be an integer") // the library would read null in an array as 0
 	default:
-		return errors.ErrUnsupported // v2 has the words for the error
+		return errors.ErrUnsupported // the library then reports the wrong type
 	}
 	token, err := dec.ReadToken()
 	if err != nil {
@@ -44,55 +43,55 @@ func wholeInt64(dec *jsontext.Decoder, v *int64) error {
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<62 {
-		return errors.New("must be a whole number of at most 18 digits")
+		return errors.New("must be an integer of at most 18 digits")
 	}
 	*v = int64(f)
 	return nil
 }
 
-func wholeInt(dec *jsontext.Decoder, v *int) error {
+func readInt(dec *jsontext.Decoder, v *int) error {
 	var wide int64
-	err := wholeInt64(dec, &wide)
+	err := readInt64(dec, &wide)
 	*v = int(wide)
 	return err
 }
 
-// knownNumber refuses null where a number has to be, which would pass for 0.
-func knownNumber(dec *jsontext.Decoder, _ *float64) error {
+// rejectNullNumber rejects null for a required number, which the library would read as 0.
+func rejectNullNumber(dec *jsontext.Decoder, _ *float64) error {
 	if dec.PeekKind() == 'n' {
 		return errors.New("must be a number")
 	}
-	return errors.ErrUnsupported // read as any other
+	return errors.ErrUnsupported // the library reads the value
 }
 
-// somePolicy refuses null for the one body that requires no field: it would pass for
-// {}, and put every decision back to its default.
-func somePolicy(dec *jsontext.Decoder, _ *PolicyRequest) error {
+// rejectNullPolicy rejects null for a policy, the only body without a required field: the
+// library would read it as {}, which resets every setting to its default.
+func rejectNullPolicy(dec *jsontext.Decoder, _ *PolicyRequest) error {
 	if dec.PeekKind() == 'n' {
-		return errors.New("must be an object: send {} for the defaults")
+		return errors.New("must be an object; send {} for the defaults")
 	}
-	return errors.ErrUnsupported // read as any other
+	return errors.ErrUnsupported // the library reads the value
 }
 
-// Meaning says which field of a body is wrong, and how, where its JSON is well formed.
-// field is "" for the body as a whole.
-func Meaning(err *json.SemanticError) (field, detail string) {
-	detail = "must be " + wanted(err.GoType)
+// DescribeError returns the invalid field of a well-formed body and what is wrong with it. field
+// is "" for the body as a whole.
+func DescribeError(err *json.SemanticError) (field, detail string) {
+	detail = "must be " + describeType(err.GoType)
 	switch {
 	case errors.Is(err, json.ErrUnknownName):
-		detail = "is not a field of this request: see /docs"
+		detail = "is not a field of this request; see /docs"
 	case err.JSONKind == '0' && errors.Is(err, strconv.ErrRange):
 		detail = "is too large a number"
 	case err.JSONKind == 0 && err.Err != nil:
-		detail = err.Err.Error() // our own words
+		detail = err.Err.Error() // of an unmarshaler of Strict
 	}
 	return FieldName(err.JSONPointer), detail
 }
 
-// wanted says in words what a Go type takes.
-func wanted(t reflect.Type) string {
+// describeType describes the JSON values that a Go type accepts.
+func describeType(t reflect.Type) string {
 	if t == nil {
-		return "of another form: see /docs"
+		return "a valid value; see /docs"
 	}
 	if t == reflect.TypeFor[time.Time]() {
 		return "an RFC 3339 time with a zone, such as 2020-01-03T02:15:00Z"
@@ -103,17 +102,17 @@ func wanted(t reflect.Type) string {
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Int, reflect.Int64:
-		return "a whole number"
+		return "an integer"
 	case reflect.Float64:
 		return "a number"
 	case reflect.Slice:
-		return "a list"
+		return "an array"
 	}
 	return "an object"
 }
 
-// FieldName writes a JSON pointer as fields are named here: requested.memory.
-// Names come from the caller, and may be long, or nested by the thousand.
+// FieldName converts a JSON pointer to a field name such as requested.memory. It truncates the
+// name, because the client chooses its length and depth.
 func FieldName(p jsontext.Pointer) string {
 	name := strings.Join(slices.Collect(p.Tokens()), ".")
 	if runes := []rune(name); len(runes) > maxFieldName {

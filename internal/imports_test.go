@@ -68,8 +68,12 @@ var mayImport = map[string][]string{
 	".":                   {}, // carries openapi.yaml
 	"api":                 {},
 	"testdata/demo":       {},
-	"internal/httpapi":    {"api", "internal/plainjson", "internal/sizing", "internal/store", "internal/service", "internal/trainer"},
+	"internal/httpapi":    {"api", "internal/httpapi/…", "internal/sizing", "internal/store", "internal/service", "internal/trainer"},
 	"cmd/loadaware":       {"api", "migrations", "testdata/…", "internal/…"},
+
+	"internal/httpapi/admission": {},
+	"internal/httpapi/auth":      {"internal/sizing", "internal/store"},
+	"internal/httpapi/codec":     {"api", "internal/plainjson", "internal/sizing"},
 
 	"internal/cgroup":                  {},
 	"cmd/loadaware-peak":               {"internal/cgroup"},

@@ -1,5 +1,5 @@
--- What is kept, in six tables. Null means "not known" everywhere.
--- Ids compare by bytes (COLLATE "C"), so that pages have one order on every machine.
+-- The six core tables. Null means "unknown" everywhere.
+-- Ids sort by bytes (COLLATE "C"), so that pages have the same order on every machine.
 
 CREATE TABLE task (
     id             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -7,34 +7,33 @@ CREATE TABLE task (
     dag_id         text COLLATE "C" NOT NULL,
     task_id        text COLLATE "C" NOT NULL,
     schema         jsonb NOT NULL DEFAULT '{}', -- order and codes of observation.features; only grows
-    active_version integer,                     -- of model; null: none
-    policy         jsonb,                       -- null: never set
+    active_version integer,                     -- of model; null if none is active
+    policy         jsonb,                       -- null if not set
     UNIQUE (namespace, dag_id, task_id)
 );
 
--- One row a task, locked first by whoever writes observations of it. Hence seq
--- is the order of commit within a task, writers cannot deadlock, and the counts
--- are exact without counting.
+-- One row per task. Every writer of observations locks it first. Therefore seq is the order of
+-- commit within a task, writers cannot deadlock, and the counters are exact.
 CREATE TABLE tally (
     task         bigint PRIMARY KEY REFERENCES task ON DELETE CASCADE,
     observations bigint NOT NULL DEFAULT 0,
     kills        bigint NOT NULL DEFAULT 0,
-    due_at       timestamptz -- when what nobody has claimed yet is to be learned; null: nothing new
-) WITH (fillfactor = 50);    -- room to update in place
+    due_at       timestamptz -- when the task is due for training; null if there is nothing new
+) WITH (fillfactor = 50);    -- space for updates in place
 
--- One row a task, locked by claimers only: a busy writer never hides a task from them.
+-- One row per task, locked only by claimers, so that a busy writer never hides a task from them.
 CREATE TABLE lease (
     task      bigint PRIMARY KEY REFERENCES task ON DELETE CASCADE,
-    token     bigint NOT NULL DEFAULT 0, -- counts the claims
+    token     bigint NOT NULL DEFAULT 0, -- number of claims so far
     owner     text,
-    until     timestamptz,               -- null: free
+    until     timestamptz,               -- null if free
     due_since timestamptz                -- the due_at that was claimed
 ) WITH (fillfactor = 50);
 
 CREATE TABLE observation (
     seq              bigint GENERATED ALWAYS AS IDENTITY,
     task             bigint NOT NULL REFERENCES task ON DELETE CASCADE,
-    at               timestamptz NOT NULL, -- ended, else started, else recorded
+    at               timestamptz NOT NULL, -- the end, or else the start, or else the arrival of the report
     started_at       timestamptz,
     ended_at         timestamptz,
     duration_us      bigint,               -- microseconds
@@ -44,19 +43,19 @@ CREATE TABLE observation (
     cpu_max          float8,               -- cores
     allocated_cpu    float8,
     requested_cpu    float8,
-    -- what the try tells of the memory needed: measured by a success, a lower bound by an OOM
+    -- the peak memory: measured for a success, a lower bound for an OOM
     peak             bigint GENERATED ALWAYS AS (CASE
                          WHEN outcome = 1 THEN memory_max
                          WHEN outcome IN (2, 3) THEN greatest(memory_max, allocated_memory)
                      END) STORED,
     map_index        integer NOT NULL,
-    lot              integer NOT NULL,     -- hash of the try: the lowest lots are a fixed uniform sample
+    lot              integer NOT NULL,     -- hash of the try; the rows of lowest lot are a fixed uniform sample
     try_number       smallint NOT NULL,
     outcome          smallint NOT NULL,    -- 1 success, 2 oom_killed, 3 app_oom, 4 failed, 5 killed, 6 evicted, 7 unschedulable
     provisional      boolean NOT NULL,
     run_id           text COLLATE "C" NOT NULL,
     prediction_id    text COLLATE "C",
-    features         float8[],             -- by task.schema as it was then; NaN: missing
+    features         float8[],             -- encoded by the task.schema of that time; NaN is missing
     PRIMARY KEY (task, seq),
     UNIQUE (task, run_id, map_index, try_number)
 );
@@ -64,19 +63,19 @@ CREATE INDEX observation_newest ON observation (task, at, seq);
 CREATE INDEX observation_highest ON observation (task, peak, seq) WHERE peak IS NOT NULL;
 CREATE INDEX observation_sample ON observation (task, lot);
 
--- Receipts name their task by text: an ask about an unknown task creates none.
+-- Receipts refer to their task by text, because a prediction for an unknown task creates no task.
 CREATE TABLE receipt (
     prediction_id text COLLATE "C" PRIMARY KEY,
     namespace     text COLLATE "C" NOT NULL,
     dag_id        text COLLATE "C" NOT NULL,
     task_id       text COLLATE "C" NOT NULL,
-    run_id        text COLLATE "C" NOT NULL, -- empty: an ad-hoc look-up, which is no try
+    run_id        text COLLATE "C" NOT NULL, -- empty for an ad-hoc prediction, which has no try
     map_index     integer NOT NULL,
     try_number    smallint NOT NULL,
     at            timestamptz NOT NULL,
-    promised      float8,                    -- risk of the try as granted
-    task_limit    bigint,                    -- bytes granted as the limit
-    guard         float8[],                  -- margins, which JSON could not hold: they may be infinite
+    promised      float8,                    -- promised risk of the granted amount
+    task_limit    bigint,                    -- granted limit in bytes
+    guard         float8[],                  -- safety margins; they may be infinite, which JSON cannot represent
     body          json NOT NULL
 );
 CREATE INDEX receipt_newest ON receipt (namespace, dag_id, task_id, at);

@@ -1,11 +1,11 @@
--- Runs of `loadaware experiment`: what was asked, of which history, and what came
--- of it. They name tasks by text: to rename or delete a task leaves them as they were.
+-- Runs of `loadaware experiment`: parameters, history and results. They refer to tasks by text, so
+-- that renaming or deleting a task does not change them.
 
 CREATE TABLE experiment (
-    id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- the order of saving
-    name        text COLLATE "C" UNIQUE,   -- null: unnamed; never a number, which would be an id
+    id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- in order of saving
+    name        text COLLATE "C" UNIQUE,   -- null if unnamed; never a number, which would be an id
     created_at  timestamptz NOT NULL,
-    fingerprint text COLLATE "C" NOT NULL, -- SHA-256 of the history's rows, hexadecimal
+    fingerprint text COLLATE "C" NOT NULL, -- SHA-256 of the history rows, hexadecimal
     parameters  json,
     rows        json,
     report      json
@@ -13,7 +13,7 @@ CREATE TABLE experiment (
 
 CREATE TABLE experiment_model (
     experiment bigint NOT NULL REFERENCES experiment ON DELETE CASCADE,
-    position   integer NOT NULL, -- 1, 2, …: as they were given
+    position   integer NOT NULL, -- 1, 2, …: the order of the models of a run
     task       text COLLATE "C" NOT NULL,
     family     text COLLATE "C" NOT NULL,
     checksum   bytea NOT NULL,   -- SHA-256 of blob

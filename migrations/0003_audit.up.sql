@@ -1,8 +1,8 @@
--- Who changed what, and the promises that a model is held to.
+-- The audit trail, and the evidence by which the watchdog judges a model.
 
--- Rows name tasks by text: they outlive a rename and a deletion.
+-- Rows refer to tasks by text, so that they survive a rename and a deletion.
 CREATE TABLE audit (
-    id        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- the order of writing
+    id        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- in order of writing
     at        timestamptz NOT NULL DEFAULT now(),
     who       text NOT NULL,                  -- name of a token, anonymous, trainer or watchdog
     action    text NOT NULL,
@@ -12,16 +12,16 @@ CREATE TABLE audit (
     before    json,
     after     json,
     reason    text,
-    routine   boolean NOT NULL DEFAULT false  -- a training's publication: only the newest are kept
+    routine   boolean NOT NULL DEFAULT false  -- a publication by the trainer; only the newest ones are kept
 );
 CREATE INDEX audit_task ON audit (namespace, dag_id, task_id, id);
 
 ALTER TABLE task
-    ADD COLUMN pinned_version integer,     -- holds while it is the active one
+    ADD COLUMN pinned_version integer,     -- effective while it is the active version
     ADD COLUMN pinned_by      text,
-    ADD COLUMN watched_from   timestamptz, -- answers given before are no evidence against the active model
-    ADD COLUMN withdrawn      integer[];   -- versions that the watchdog never goes back to
+    ADD COLUMN watched_from   timestamptz, -- earlier receipts are no evidence about the active model
+    ADD COLUMN withdrawn      integer[];   -- versions excluded from rollback
 
 ALTER TABLE receipt
-    ADD COLUMN model_version integer,      -- that answered; null: none, or written before this step
-    ADD COLUMN told          bigint;       -- tries that it had been told of by then
+    ADD COLUMN model_version integer,      -- the version that answered; null if none, or if written before this migration
+    ADD COLUMN told          bigint;       -- Guard.Version: the number of tries that the margins had learned

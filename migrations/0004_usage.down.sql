@@ -2,7 +2,7 @@ DROP TABLE duty;
 DROP TABLE inquiry;
 DROP INDEX receipt_time;
 DROP INDEX observation_time;
--- What was merely sampled is not kept as if it had been measured.
+-- A sampled peak must not remain as a measured one.
 UPDATE observation SET memory_max = NULL WHERE sampled_only;
 DROP INDEX observation_both;
 ALTER TABLE observation

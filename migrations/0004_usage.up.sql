@@ -1,19 +1,19 @@
--- Peaks that were sampled, and who was asked about tries that nobody told of.
+-- Sampled peaks, and lookups of tries with incomplete reports.
 
 ALTER TABLE observation
-    ADD COLUMN memory_sampled bigint,                        -- largest sample of a monitoring system
-    ADD COLUMN sampled_only   boolean NOT NULL DEFAULT false; -- nobody measured: memory_max is memory_sampled
+    ADD COLUMN memory_sampled bigint,                        -- the largest sample of a monitoring system
+    ADD COLUMN sampled_only   boolean NOT NULL DEFAULT false; -- no measured peak: memory_max equals memory_sampled
 
--- What sampling misses is learned from the tries that have both.
+-- Tries with both peaks show how much sampling misses.
 CREATE INDEX observation_both ON observation (at)
     WHERE outcome = 1 AND memory_sampled IS NOT NULL AND NOT sampled_only;
 
--- Both are written in the order of time: an index of ranges costs them next to nothing.
+-- Rows arrive in order of time, for which BRIN indexes cost almost nothing.
 CREATE INDEX observation_time ON observation USING brin (at);
 CREATE INDEX receipt_time ON receipt USING brin (at);
 
--- Tries that a monitoring system was asked about. They name their task by text, as
--- receipts do, and are forgotten when nobody would ask about them any more.
+-- Lookups of tries in a monitoring system. They refer to their task by text, as receipts do, and
+-- are deleted after the last possible lookup of the try.
 CREATE TABLE inquiry (
     namespace  text COLLATE "C" NOT NULL,
     dag_id     text COLLATE "C" NOT NULL,
@@ -22,11 +22,11 @@ CREATE TABLE inquiry (
     map_index  integer NOT NULL,
     try_number smallint NOT NULL,
     asked_at   timestamptz NOT NULL,
-    again_at   timestamptz, -- null: it is settled
+    again_at   timestamptz, -- the next lookup; null if the try is settled
     PRIMARY KEY (namespace, dag_id, task_id, run_id, map_index, try_number)
 );
 
--- Background work that one replica does for all.
+-- Leases of background jobs that one replica runs for all.
 CREATE TABLE duty (
     name  text COLLATE "C" PRIMARY KEY,
     owner text NOT NULL,

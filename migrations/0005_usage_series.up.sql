@@ -1,12 +1,12 @@
--- What tries used over time, beside their reports, so that what learning reads stays
--- narrow. It moves and goes with the report, also where an older version deletes that.
+-- The usage of tries over time, in its own table, so that the rows that training reads stay narrow.
+-- The foreign key deletes a series with its report, also when an older version deletes that.
 
 CREATE TABLE usage_series (
     task    bigint NOT NULL,
     seq     bigint NOT NULL,
     step_us bigint NOT NULL,   -- microseconds
-    memory  bigint[] NOT NULL, -- bytes, the most of each step
-    cpu     float8[],          -- cores of each step; null: not known
+    memory  bigint[] NOT NULL, -- bytes, the maximum of each step
+    cpu     float8[],          -- cores of each step; null if unknown
     PRIMARY KEY (task, seq),
     FOREIGN KEY (task, seq) REFERENCES observation ON DELETE CASCADE
 );

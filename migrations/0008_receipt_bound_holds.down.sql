@@ -1,1 +1,1 @@
--- Nothing: what was seen to hold goes on holding.
+-- Nothing to undo: a validated constraint stays valid.

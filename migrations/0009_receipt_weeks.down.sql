@@ -1,4 +1,4 @@
--- All of them go back to one table: it takes as long as copying them does.
+-- Copies all receipts back to one table, which takes time in proportion to their number.
 LOCK TABLE receipt IN ACCESS EXCLUSIVE MODE;
 ALTER TABLE receipt RENAME TO receipt_parted;
 CREATE TABLE receipt (LIKE receipt_parted);
@@ -21,7 +21,7 @@ CREATE INDEX receipt_newest ON receipt (namespace, dag_id, task_id, at);
 CREATE INDEX receipt_try ON receipt (namespace, dag_id, task_id, run_id, map_index, try_number, at) WHERE run_id <> '';
 CREATE INDEX receipt_time ON receipt USING brin (at);
 
--- As the step before left it.
+-- Restores the constraint of step 8.
 DO $$
 DECLARE
     monday timestamp := date_trunc('week', now() AT TIME ZONE 'UTC') + interval '5 weeks';

@@ -1,7 +1,6 @@
--- Receipts in partitions, so that those of a week are dropped rather than deleted. Only the
--- catalogue changes: the bound that was seen to hold spares reading the rows, and indexes
--- are taken over. Weeks from the bound on are made by retention, ahead of time; what lies in
--- none of them goes to receipt_other.
+-- Partitions receipts, so that retention can drop a week instead of deleting rows. Only the catalogue
+-- changes: the validated bound makes a scan unnecessary, and existing indexes are attached. Retention
+-- creates the later weeks ahead of time; receipts outside of them go to receipt_other.
 
 ALTER TABLE receipt RENAME TO receipt_before;
 ALTER INDEX receipt_pkey RENAME TO receipt_before_pkey;
@@ -22,7 +21,7 @@ DECLARE
     granted record;
 BEGIN
     EXECUTE 'ALTER TABLE receipt ATTACH PARTITION receipt_before FOR VALUES FROM (MINVALUE) TO (' || bound || ')';
-    -- Whose it is, and who may use it, stays.
+    -- The owner and the privileges stay.
     EXECUTE format('ALTER TABLE receipt OWNER TO %s', (SELECT relowner::regrole FROM pg_class WHERE oid = 'receipt_before'::regclass));
     EXECUTE format('ALTER TABLE receipt_other OWNER TO %s', (SELECT relowner::regrole FROM pg_class WHERE oid = 'receipt_before'::regclass));
     FOR granted IN

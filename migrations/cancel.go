@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// sessions are the connections of one run. golang-migrate takes no context, so an
-// interruption cancels the statements on the server.
+// sessions holds the connections of one run. golang-migrate takes no context, so cancellation must
+// cancel the statements on the server.
 type sessions struct {
 	mu    sync.Mutex
 	conns []*pgx.Conn
@@ -21,8 +21,8 @@ func (s *sessions) add(conn *pgx.Conn) {
 	s.conns = append(s.conns, conn)
 }
 
-// cancelAfter runs do. From the end of ctx on it calls stop and cancels what the
-// sessions execute, until do returns.
+// cancelAfter runs do. After the end of ctx it calls stop and cancels the statements of the sessions
+// until do returns.
 func (s *sessions) cancelAfter(ctx context.Context, stop func(), do func() error) error {
 	ended := make(chan struct{})
 	var canceller sync.WaitGroup

@@ -1,8 +1,8 @@
-// Package migrations holds the database's tables as numbered steps, embedded, and
-// applies them with golang-migrate. It knows nothing of what the tables mean.
+// Package migrations embeds the schema of the database as numbered steps and applies them with
+// golang-migrate. It knows nothing of the meaning of the tables.
 //
-// Each step is one transaction: the driver sends a file as one multi-statement
-// query. Steps run under an advisory lock, so that replicas may start together.
+// Each step is one transaction: the driver sends a file as one multi-statement query. Steps run
+// under an advisory lock, so that replicas may start concurrently.
 package migrations
 
 import (
@@ -27,26 +27,25 @@ import (
 //go:embed *.sql
 var steps embed.FS
 
-// lockTimeout bounds the wait for another replica's migration, and for sessions
-// that hold a table that a step has to change.
+// lockTimeout bounds the wait for the migration of another replica, and for sessions that use a table
+// that a step changes.
 const lockTimeout = time.Minute
 
-// A step that waits for a table holds up all who come after it, reports among them. So
-// it waits for onePush at a time, and lets them pass in between. After a second
-// (deadlock_timeout) PostgreSQL ends an autovacuum that is in the way, so it is longer.
+// A step that waits for a table lock blocks all later statements on the table, including reports.
+// Therefore it waits at most onePush at a time, with a pause of letPass in between. onePush is longer
+// than a second (deadlock_timeout), after which PostgreSQL cancels a blocking autovacuum.
 const (
 	onePush = 1200 * time.Millisecond
 	letPass = time.Second
 )
 
-// turn is the advisory lock of those who bring the tables up to date.
+// turn is the advisory lock for applying steps.
 const turn = 0x6c6f6164_61776172 // "loadawar"
 
-// Up applies every step that the database lacks. An error says what to do about
-// it: a database that does not answer, is locked for too long, is dirty, or
-// refused a step. A cancelled ctx rolls the step under way back. A database that a newer
-// version of the program brought further is left as it is: steps only add, so that
-// replicas of both versions may start beside each other.
+// Up applies all missing steps. Its errors say what to do if the database does not answer, is locked
+// too long, is dirty, or rejects a step. A cancelled ctx rolls the current step back. Up does not
+// change a database that a newer version has migrated further: steps only add, so that replicas of
+// both versions may run side by side.
 func Up(ctx context.Context, dsn string) error {
 	newest, err := newestStep()
 	if err != nil {
@@ -65,8 +64,7 @@ func Up(ctx context.Context, dsn string) error {
 	})
 }
 
-// takeTurn waits until no other replica brings the tables up to date. The turn ends with
-// the connection's session.
+// takeTurn acquires the advisory lock of migrations. Closing the connection releases it.
 func takeTurn(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 	mine, err := db.Conn(ctx)
 	if err != nil {
@@ -82,9 +80,9 @@ func takeTurn(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 	return mine, nil
 }
 
-// push applies steps, again and again while sessions hold what a step has to change.
-// Nobody else applies steps meanwhile, so that a mark of one that broke off is our own,
-// and of a step that got no lock nothing was done.
+// push applies steps, and retries while other sessions hold a lock that a step needs. The advisory
+// lock excludes other replicas, so a dirty mark is from this call, and a step without its lock has
+// changed nothing.
 func push(ctx context.Context, m *migrate.Migrate) error {
 	for until := time.Now().Add(lockTimeout); ; {
 		err := m.Up()
@@ -106,10 +104,9 @@ func push(ctx context.Context, m *migrate.Migrate) error {
 	}
 }
 
-// clearMark removes the mark of a step that did not end, so that nobody has to mend the
-// tables by hand. A failed step is a database.Error and was rolled back: the database
-// stands where undone says. A failure to write the mark is a *database.Error: then the
-// step was applied.
+// clearMark removes the dirty mark of an unfinished step, so that it needs no manual repair. A failed
+// step returns a database.Error and was rolled back; undone returns the version before it. A failure
+// to write the mark returns a *database.Error; then the step was applied.
 func clearMark(m *migrate.Migrate, err error, undone func(version uint) int) error {
 	version, dirty, failed := m.Version()
 	if errors.Is(failed, migrate.ErrNilVersion) || failed == nil && !dirty {
@@ -127,7 +124,7 @@ func clearMark(m *migrate.Migrate, err error, undone func(version uint) int) err
 // lockTimedOut reports whether a statement waited too long for a lock (SQLSTATE 55P03).
 func lockTimedOut(err error) bool { return strings.Contains(err.Error(), "lock timeout") }
 
-// before is the step before one; that of the first is database.NilVersion.
+// before returns the step before version, or database.NilVersion before the first.
 func before(version uint) int {
 	last := database.NilVersion
 	for _, n := range numbers() {
@@ -138,7 +135,7 @@ func before(version uint) int {
 	return last
 }
 
-// after is the step after one.
+// after returns the step after version.
 func after(version uint) int {
 	for _, n := range numbers() {
 		if n > int(version) {
@@ -150,7 +147,7 @@ func after(version uint) int {
 
 // numbers lists the steps in ascending order.
 func numbers() []int {
-	names, _ := fs.Glob(steps, "*.up.sql") // the pattern is good; Glob sorts
+	names, _ := fs.Glob(steps, "*.up.sql") // the pattern is valid; Glob sorts
 	list := make([]int, 0, len(names))
 	for _, name := range names {
 		number, _, _ := strings.Cut(name, "_")
@@ -161,8 +158,8 @@ func numbers() []int {
 	return list
 }
 
-// Down takes the newest n steps back, with the data in what they created. Fewer
-// applied steps than n is no error.
+// Down reverts the newest n steps, including the data in the tables that they created. It is no error
+// if fewer than n steps are applied.
 func Down(ctx context.Context, dsn string, n int) error {
 	if n < 1 {
 		return fmt.Errorf("steps to go down must be 1 or more, not %d", n)
@@ -176,8 +173,8 @@ func Down(ctx context.Context, dsn string, n int) error {
 	})
 }
 
-// Status tells the step that the database stands at (0: none), whether that step
-// broke off, and the newest step there is.
+// Status returns the current step of the database (0: none), whether that step is unfinished, and the
+// newest known step.
 func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest uint, err error) {
 	if newest, err = newestStep(); err != nil {
 		return 0, false, 0, err
@@ -193,12 +190,11 @@ func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest u
 	return version, dirty, newest, err
 }
 
-// Newest is the number of the newest step.
+// Newest returns the number of the newest step.
 func Newest() (uint, error) { return newestStep() }
 
-// run opens the database and hands it to do. A statement waits so long for a lock. The
-// end of ctx cancels the statement under way. undone is the step at which a failed step
-// leaves the database.
+// run opens the database and calls do. A statement waits for a lock at most for wait. The end of ctx
+// cancels the current statement. undone returns the step at which a failed step leaves the database.
 func run(ctx context.Context, dsn string, wait time.Duration, undone func(version uint) int, do func(*migrate.Migrate, *sql.DB) error) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -239,14 +235,14 @@ func run(ctx context.Context, dsn string, wait time.Duration, undone func(versio
 	return explain(err)
 }
 
-// explain says what to do about an error of golang-migrate.
+// explain adds advice to an error of golang-migrate.
 func explain(err error) error {
 	var dirty migrate.ErrDirty
 	switch {
 	case err == nil, errors.Is(err, migrate.ErrNoChange):
 		return nil
 	case errors.As(err, &dirty):
-		// A crash can fall before or after the step's commit, so a person has to look.
+		// A crash may happen before or after the commit of the step, so a person must check.
 		return fmt.Errorf("migration %d broke off. A step is applied whole or not at all: if what migrations/%04d_*.up.sql creates is there, run UPDATE schema_migrations SET dirty = false; if not, run %s; then start again: %w",
 			dirty.Version, dirty.Version, rewind(dirty.Version), err)
 	case strings.Contains(err.Error(), "prepared statement"):
@@ -257,7 +253,7 @@ func explain(err error) error {
 	return fmt.Errorf("the migration failed and was rolled back; mend its cause and start again, which tells the next step: %w", err)
 }
 
-// rewind is the statement that forgets the attempt at a step.
+// rewind returns the statement that removes the mark of an unfinished step.
 func rewind(version int) string {
 	if version <= 1 {
 		return "DELETE FROM schema_migrations"
@@ -265,7 +261,7 @@ func rewind(version int) string {
 	return fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = false", version-1)
 }
 
-// newestStep reads the highest number among the embedded files.
+// newestStep returns the highest number of the embedded files.
 func newestStep() (uint, error) {
 	names, err := fs.Glob(steps, "*.up.sql")
 	if err != nil || len(names) == 0 {

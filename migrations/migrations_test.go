@@ -75,7 +75,7 @@ func TestReplicasMayMigrateTogether(t *testing.T) {
 	require.Equal(t, newest, version)
 }
 
-// shape is the columns of all tables, with what they take, and the indexes.
+// shape lists the columns of all tables with their types, and the indexes.
 func shape(t *testing.T, dsn string) []string {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -83,12 +83,12 @@ func shape(t *testing.T, dsn string) []string {
 	defer conn.Close(t.Context())
 	rows, err := conn.Query(t.Context(), `
 		SELECT concat_ws(' ', table_name,
-			row_number() OVER (PARTITION BY table_name ORDER BY ordinal_position), -- which has gaps where columns were dropped
+			row_number() OVER (PARTITION BY table_name ORDER BY ordinal_position), -- ordinal_position has gaps after dropped columns
 			column_name, data_type, is_nullable, column_default)
 		FROM information_schema.columns
 		WHERE table_schema = 'public' AND table_name <> 'schema_migrations'
 		UNION ALL
-		SELECT replace(indexdef, ' ON ONLY ', ' ON ') -- of a table in partitions
+		SELECT replace(indexdef, ' ON ONLY ', ' ON ') -- for a partitioned table
 		FROM pg_indexes WHERE schemaname = 'public' AND tablename <> 'schema_migrations'
 		ORDER BY 1`)
 	require.NoError(t, err)
@@ -97,7 +97,7 @@ func shape(t *testing.T, dsn string) []string {
 	return found
 }
 
-// stepBefore is an empty database that the newest step was not yet applied to.
+// stepBefore returns an empty database without the newest step.
 func stepBefore(t *testing.T) (dsn string) {
 	t.Helper()
 	dsn = pgtest.DSN(t)
@@ -111,7 +111,7 @@ func stepBefore(t *testing.T) (dsn string) {
 	return dsn
 }
 
-// The replicas of the last version go on while the first of the next migrates.
+// Replicas of the previous version continue while the first of the next version migrates.
 func TestTheNewestStepOnlyAddsAndItsWayBackKeepsWhatWasThere(t *testing.T) {
 	before, dsn := shape(t, stepBefore(t)), pgtest.DSN(t)
 	require.NotEmpty(t, before)
@@ -131,7 +131,7 @@ func TestTheNewestStepOnlyAddsAndItsWayBackKeepsWhatWasThere(t *testing.T) {
 
 func TestADirtyDatabaseIsLeftAloneAndTheErrorSaysWhatToDo(t *testing.T) {
 	dsn := pgtest.DSN(t)
-	// What a step of ours meets that cannot be applied:
+	// This table makes the first step fail.
 	require.NoError(t, exec(t, dsn, "CREATE TABLE receipt ()"))
 	err := migrations.Up(t.Context(), dsn)
 	require.ErrorContains(t, err, "rolled back")
@@ -155,8 +155,7 @@ func TestADatabaseThatDoesNotAnswerIsNamedAsSuch(t *testing.T) {
 	}
 }
 
-// A step that changes a table waits for whoever reads it; those who come after it must
-// not wait as long.
+// A step that changes a table waits for its readers; later statements must not wait as long.
 func TestAStepThatWaitsLetsOthersPass(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
@@ -188,8 +187,8 @@ func TestAStepThatWaitsLetsOthersPass(t *testing.T) {
 	requireStatus(t, dsn, newest, false)
 }
 
-// A step that waits, up or down, is cancelled on the server with its context. It leaves no
-// mark that a person would have to remove, and the next attempt succeeds.
+// The context of a waiting step, up or down, cancels it on the server. It leaves no dirty mark, and
+// the next attempt succeeds.
 func TestACancelledStepLeavesNoMark(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))

@@ -13,9 +13,8 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// BenchmarkSavesWhileReceiptsArePutIntoWeeks has four replicas of the version before save
-// one receipt after the other, while the steps are applied to 10⁶ of them. Run it with
-// -benchtime 1x.
+// BenchmarkSavesWhileReceiptsArePutIntoWeeks measures how long four replicas of the previous version
+// take to save receipts during the migration of 10⁶ receipts. Run it with -benchtime 1x.
 func BenchmarkSavesWhileReceiptsArePutIntoWeeks(b *testing.B) {
 	for range b.N {
 		b.StopTimer()
@@ -47,7 +46,7 @@ func BenchmarkSavesWhileReceiptsArePutIntoWeeks(b *testing.B) {
 	}
 }
 
-// savesWhile are the times, sorted, that saves took while do ran.
+// savesWhile returns the sorted latencies of saves while do runs.
 func savesWhile(b *testing.B, dsn string, do func()) (took []time.Duration) {
 	saving, stop := context.WithCancel(b.Context())
 	var savers sync.WaitGroup

@@ -17,11 +17,10 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// Receipts stand in weeks since the ninth step; the sixth was the last of the version
-// before.
+// beforeWeeks is the last step of the version without partitions; the ninth step partitions receipts.
 const beforeWeeks = 6
 
-// atStep is a database that only the first steps were applied to.
+// atStep returns a database with only the first steps.
 func atStep(t *testing.T, step uint) (dsn string) {
 	t.Helper()
 	dsn = pgtest.DSN(t)
@@ -39,14 +38,14 @@ func connect(t testing.TB, dsn string) *pgx.Conn {
 	return conn
 }
 
-// previous is a replica of the version before, by the statements that it sends. Its
-// connection, and what it has prepared, outlives the migration.
+// previous simulates a replica of the previous version by its statements. Its connection and prepared
+// statements survive the migration.
 type previous struct {
 	testing.TB
 	*pgx.Conn
 }
 
-// idAt is an id that was given at a time.
+// idAt returns the nth prediction id of a time.
 func idAt(at time.Time, n int) string {
 	ms := at.UnixMilli()
 	return fmt.Sprintf("%08x-%04x-7000-8000-%012x", ms>>16, ms&0xffff, n)
@@ -74,7 +73,7 @@ func (p previous) inserts(ids ...string) int {
 		FROM unnest($1::text[]) AS new (prediction_id) ORDER BY prediction_id ON CONFLICT (prediction_id) DO NOTHING`, ids)
 }
 
-// stored are the ids, in order, found by task.
+// stored lists the ids of the task in order.
 func (p previous) stored() (ids []string) {
 	p.Helper()
 	rows, err := p.Query(p.Context(), "SELECT prediction_id FROM receipt WHERE namespace = $1 AND dag_id = 'd' AND task_id = 't' ORDER BY prediction_id", "n")
@@ -108,7 +107,7 @@ func TestTheVersionBeforeGoesOnWithReceiptsInWeeks(t *testing.T) {
 	after := p.stored()
 	require.Equal(t, []string{id(0), id(1), id(2), id(3), id(100), id(200)}, after)
 
-	// Weeks as retention makes them, and all the way back.
+	// A week as retention creates it, and then all steps down.
 	p.changes(fmt.Sprintf("CREATE TABLE receipt_week PARTITION OF receipt FOR VALUES FROM ('%.13s') TO ('%.13s')", id(300), id(307)))
 	require.Equal(t, 1, p.inserts(id(301)))
 	require.NoError(t, migrations.Down(t.Context(), dsn, int(latest(t))-beforeWeeks))
@@ -119,11 +118,11 @@ func TestTheVersionBeforeGoesOnWithReceiptsInWeeks(t *testing.T) {
 	require.Equal(t, append(after, id(301)), p.stored())
 }
 
-// What there is stays where it is: it is not copied, and no index is built.
+// The migration neither copies existing rows nor builds indexes.
 func TestReceiptsBecomeAPartitionAsTheyAre(t *testing.T) {
 	dsn := atStep(t, beforeWeeks)
 	p := previous{t, connect(t, dsn)}
-	p.inserts(idAt(time.Now(), 1), "whole") // the second is no id of ours, and above them all
+	p.inserts(idAt(time.Now(), 1), "whole") // the second id is not a UUID and sorts above all
 	files := func(table string) (all []string) {
 		rows, err := p.Query(t.Context(), `SELECT pg_relation_filepath(oid) FROM pg_class
 			WHERE oid = $1::text::regclass OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = $1::text::regclass) ORDER BY 1`, table)
@@ -173,7 +172,7 @@ func TestWhoMayUseReceiptsMayGoOn(t *testing.T) {
 	require.Equal(t, before, may())
 }
 
-// Replicas of the version before save while the steps are applied: none is refused.
+// Replicas of the previous version save receipts during the migration; none may fail.
 func TestNoReceiptIsRefusedMeanwhile(t *testing.T) {
 	dsn := atStep(t, beforeWeeks)
 	saving, stop := context.WithCancel(t.Context())

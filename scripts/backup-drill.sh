@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Backs a filled database up, restores it beside the first, and holds the copy to it:
-# rows and hashes of every table, and what a server answers from either. At the end it
-# damages the copy and must see it. All in a private PostgreSQL that ends with it.
+# Backs up a filled database, restores it beside the original, and compares the copy with the
+# original: rows and hashes of every table, and the answers of a server. Finally it damages the copy
+# and checks that the comparison finds the damage. It uses a private PostgreSQL.
 #
 #   make backup-drill
 set -Euo pipefail
 cd "$(dirname "$0")/.."
-: "${LOADAWARE_TEST_DSN:?run it by make backup-drill}"
+: "${LOADAWARE_TEST_DSN:?run make backup-drill}"
 bin=$(realpath "${1:-bin/loadaware}")
 cluster=$LOADAWARE_TEST_DSN
 unset DATABASE_URL "${!LOADAWARE_@}"
 
-# tool NAME is a client program of PostgreSQL of 15 or newer.
+# tool NAME prints the path of a client program of PostgreSQL.
 tool() {
 	local found
 	for found in "${PG_BINDIR:-/none}/$1" /usr/lib/postgresql/*/bin/"$1" /opt/homebrew/opt/postgresql*/bin/"$1" "$(command -v "$1" || true)"; do
@@ -20,7 +20,7 @@ tool() {
 			return
 		fi
 	done
-	echo "there is no $1: install the client programs of PostgreSQL" >&2
+	echo "find $1: not installed; install the client programs of PostgreSQL" >&2
 	return 1
 }
 psql=$(tool psql) dump=$(tool pg_dump) restore=$(tool pg_restore) || exit 1
@@ -44,12 +44,12 @@ check() { # check CLAIM COMMAND…
 }
 differs() { ! cmp -s "$1" "$2"; }
 
-# dsn NAME is the cluster's DSN with another database.
+# dsn NAME prints the DSN of another database of the cluster.
 dsn() { echo "$cluster" | sed -E "s#^([a-z]+://[^/?]*/?)[^?]*#\1$1#; s#(://[^/?]*)(\?|$1)#\1/\2#; s#//$1#/$1#"; }
 
 sql() { "$psql" -qXAt -v ON_ERROR_STOP=1 "$(dsn "$1")" -c "$2"; }
 
-# summary NAME is a line for each table: its rows, and a hash that no order changes.
+# summary NAME prints one line per table: its rows, and a hash that does not depend on their order.
 summary() {
 	local table
 	for table in $(sql "$1" "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"); do
@@ -74,7 +74,7 @@ serve() { # serve NAME ARGUMENTS…
 }
 stop() { kill "$server"; wait "$server"; server=''; }
 
-# answers are those to 40 questions, but for their ids.
+# answers prints the answers to 40 predictions without their ids.
 answers() {
 	local n
 	for n in $(seq 40); do
@@ -86,15 +86,14 @@ answers() {
 }
 
 sql postgres "CREATE DATABASE ${name}_a" && sql postgres "CREATE DATABASE ${name}_b" || exit 1
-# One task: what a replica answers of one of several depends a little on which of the
-# others it has opened by then.
+# Only one task: with several, an answer depends slightly on which models the replica has loaded.
 gzip -dc testdata/demo/pricing.csv.gz | grep -E 'task_id|predict_demand' | DATABASE_URL=$(dsn "${name}_a") "$bin" import - >"$work/import" || exit 1
 serve "${name}_a" || exit 1
-for _ in $(seq 600); do # trained, and with nothing left to train: else a training might come between two answers
+for _ in $(seq 600); do # until no training is due, so that none changes the model between two answers
 	[ "$(sql "${name}_a" "SELECT (SELECT count(*) FROM model) > 0 AND count(*) = 0 FROM tally JOIN lease USING (task) WHERE due_at IS NOT NULL OR until IS NOT NULL")" != t ] || break
 	sleep 0.1
 done
-answers >"$work/warm" # so that there are receipts to be backed up
+answers >"$work/warm" # creates receipts
 stop
 serve "${name}_a" || exit 1
 answers >"$work/answers.a"
@@ -105,24 +104,24 @@ stop
 summary "${name}_a" >"$work/rows.a"
 summary "${name}_b" >"$work/rows.b"
 cat "$work/rows.b"
-check "rows and hashes are those of the original" cmp "$work/rows.a" "$work/rows.b"
-check "there are observations, models and receipts" [ "$(grep -cE '^(observation|model|receipt)\|[1-9]' "$work/rows.b")" -eq 3 ]
-check "loadaware doctor finds nothing wrong" env DATABASE_URL="$(dsn "${name}_b")" "$bin" doctor
+check "rows and hashes equal those of the original" cmp "$work/rows.a" "$work/rows.b"
+check "the copy has observations, models and receipts" [ "$(grep -cE '^(observation|model|receipt)\|[1-9]' "$work/rows.b")" -eq 3 ]
+check "loadaware doctor finds no fault" env DATABASE_URL="$(dsn "${name}_b")" "$bin" doctor
 serve "${name}_b" || exit 1
 answers >"$work/answers.b"
 stop
-check "40 answers are the same" cmp "$work/answers.a" "$work/answers.b"
-check "a model gave them" [ "$(grep -cE '"source": ?"model"' "$work/answers.b")" -eq 40 ]
+check "40 answers are equal" cmp "$work/answers.a" "$work/answers.b"
+check "all answers are from a model" [ "$(grep -cE '"source": ?"model"' "$work/answers.b")" -eq 40 ]
 
-# The test of the test.
+# A check of the checks: both must find a damage.
 sql "${name}_b" "UPDATE observation SET memory_max = memory_max + 1 WHERE seq = (SELECT min(seq) FROM observation)"
 summary "${name}_b" >"$work/rows.damaged"
-check "one byte more in one row is seen" differs "$work/rows.a" "$work/rows.damaged"
+check "a change in one row is found" differs "$work/rows.a" "$work/rows.damaged"
 sql "${name}_b" "UPDATE task SET active_version = NULL"
 serve "${name}_b" || exit 1
 answers >"$work/answers.damaged"
 stop
-check "a model that is lost is seen" differs "$work/answers.a" "$work/answers.damaged"
+check "a lost model is found" differs "$work/answers.a" "$work/answers.damaged"
 
 echo "backup of $(du -k "$work/backup" | cut -f1) kB: $((checks - failed)) of $checks checks passed"
 [ "$failed" -eq 0 ]

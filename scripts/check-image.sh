@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Runs the service as its image does, without a container engine: the programs and
-# the authorities alone in a root that is read-only, as user 65532 without any
-# capability, against a private PostgreSQL on a socket. Prints every check that
-# failed, the size, then "N passed, N failed". Needs Linux, and root for the mounts.
+# Runs the service as its container image does, without a container engine: only the programs and
+# the CA certificates in a read-only root, as user 65532 without capabilities, with a private
+# PostgreSQL on a socket. Prints the size, every failed check, then "N passed, N failed". Needs Linux,
+# and root for the mounts.
 #
 #   go run ./internal/pglocal/pgtest/withpg bash scripts/check-image.sh
 set -Euo pipefail
 cd "$(dirname "$0")/.."
-: "${LOADAWARE_TEST_DSN:?run it with withpg, as make check-image does}"
+: "${LOADAWARE_TEST_DSN:?run make check-image}"
 
-if [ -z "${INSIDE:-}" ]; then # a mount namespace of our own: it ends with us, and its mounts with it
+if [ -z "${INSIDE:-}" ]; then # a private mount namespace, which ends with this script together with its mounts
 	exec env INSIDE=1 unshare --mount --propagation private bash "$0" "$@"
 fi
 
@@ -27,7 +27,7 @@ trap 'finish; exit $?' EXIT
 check() { # CLAIM COMMAND…
 	local claim=$1
 	shift
-	if "$@" >"$work/said" 2>&1; then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "FAILED: $claim" && tail -n 5 "$work/said"; fi
+	if "$@" >"$work/check" 2>&1; then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "FAILED: $claim" && tail -n 5 "$work/check"; fi
 }
 not() { ! "$@"; }
 
@@ -35,38 +35,38 @@ not() { ! "$@"; }
 root=$work/root
 mkdir -p "$root/usr/local/bin" "$root/etc/ssl/certs" "$root/pg" "$root/tmp" "$root/proc" "$root/dev" "$root/var/lib/loadaware"
 chown 65532:65532 "$root/var/lib/loadaware"
-chmod 1777 "$root/tmp" # so that only the mount forbids to write
+chmod 1777 "$root/tmp" # so that only the read-only mount prevents writes
 build() { CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$root/usr/local/bin/$1" "./cmd/$1" || exit 1; }
 build loadaware
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 size=$(find "$root" -type f -printf '%s\n' | awk '{ sum += $1 } END { print sum }')
 printf 'the image holds %s bytes (%.1f MB)\n' "$size" "$(echo "$size" | awk '{ print $1 / 1e6 }')"
 check "less than 30 MB" test "$size" -lt 30000000
-build loadaware-peak # not in this image: it is here to try to write
-check "static: no loader is asked for" not grep -q "ld-linux" "$root/usr/local/bin/loadaware"
+build loadaware-peak # not part of this image; it tries to write
+check "the binary is static" not grep -q "ld-linux" "$root/usr/local/bin/loadaware"
 
-# Read-only but for what a container brings: /dev, /proc. The socket is PostgreSQL's.
+# Read-only except for /dev and /proc, as in a container, and the socket of PostgreSQL.
 sockets=$(printf %s "$LOADAWARE_TEST_DSN" | sed -n 's/.*[?& ]host=\([^& ]*\).*/\1/p' | sed 's/%2F/\//g')
 mount --bind "$root" "$root"
 mount --bind "$sockets" "$root/pg"
-chmod 711 "$sockets" && chmod 777 "$sockets"/.s.PGSQL.* # only this run's
+chmod 711 "$sockets" && chmod 777 "$sockets"/.s.PGSQL.* # those of this run only
 mount --rbind /dev "$root/dev"
 mount -t proc proc "$root/proc" 2>/dev/null || mount --rbind /proc "$root/proc"
 mount -o remount,bind,ro "$root"
 dsn=$(printf %s "$LOADAWARE_TEST_DSN" | sed "s|host=[^& ]*|host=/pg|")
 
-# inside runs a program as the image's user, who has no capability and can gain none.
+# inside runs a program as the user of the image, without capabilities and without a way to gain any.
 inside() {
 	setpriv --no-new-privs chroot --userspec=65532:65532 --groups= "$root" "/usr/local/bin/$1" "${@:2}"
 }
 
-inside loadaware-peak install /tmp >"$work/written" 2>&1
-check "the root is read-only" grep -q "read-only file system" "$work/written"
+inside loadaware-peak install /tmp >"$work/install" 2>&1
+check "the root is read-only" grep -q "read-only file system" "$work/install"
 token=$(inside loadaware token --role admin) || token=""
-check "a token is made" test -n "$token"
+check "a token is created" test -n "$token"
 secret=$(echo "$token" | awk '/^token/ { print $2 }')
-ask() { curl -sS --fail --max-time 10 -H "Authorization: Bearer $secret" -H 'Content-Type: application/json' "$@"; }
-# start NAME=VALUE… runs the service as the image does, and waits until it is ready.
+request() { curl -sS --fail --max-time 10 -H "Authorization: Bearer $secret" -H 'Content-Type: application/json' "$@"; }
+# start NAME=VALUE… runs the service as the image does and waits until it is ready.
 start() {
 	env DATABASE_URL="$dsn" LOADAWARE_ADDR=0.0.0.0:0 LOADAWARE_ADMIN_ADDR= "$@" \
 		setpriv --no-new-privs chroot --userspec=65532:65532 --groups= "$root" /usr/local/bin/loadaware serve >"$work/log" 2>&1 &
@@ -78,30 +78,30 @@ start() {
 stop() {
 	kill -TERM "$server"
 	wait "$server"
-	check "it ends cleanly" test $? -eq 0
+	check "exit code 0 after SIGTERM" test $? -eq 0
 	server=""
 }
 
 start LOADAWARE_TOKENS="$(echo "$token" | awk '/^granted/ { print $2 }')"
 check "it serves" grep -q 'serves at http://0.0.0.0:' "$work/log"
-check "it is ready" ask "$url/readyz"
-check "it is nobody's server without the token" not curl -sS --fail --max-time 10 "$url/tasks"
+check "it is ready" request "$url/readyz"
+check "it rejects requests without the token" not curl -sS --fail --max-time 10 "$url/tasks"
 check "it runs as 65532" grep -q '^Uid:[[:space:]]65532[[:space:]]65532' "/proc/$server/status"
 check "it has no capability" grep -q '^CapEff:[[:space:]]0000000000000000' "/proc/$server/status"
-check "it is told a run" ask "$url/observe" -d '{"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success", "memory_max_bytes": 1000000}'
-check "it answers" ask "$url/predict" -d '{"dag_id": "d", "task_id": "t", "requested": {"memory": "1Gi"}}'
-check "it trains" ask -X POST "$url/tasks/d/t/train"
+check "it stores a report" request "$url/observe" -d '{"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success", "memory_max_bytes": 1000000}'
+check "it predicts" request "$url/predict" -d '{"dag_id": "d", "task_id": "t", "requested": {"memory": "1Gi"}}'
+check "it trains" request -X POST "$url/tasks/d/t/train"
 stop
 
-# As docker-compose.yml starts it: no tokens, and a volume for those of the first start.
+# As in docker-compose.yml: no tokens, and a volume for the tokens of the first start.
 mount -t tmpfs -o uid=65532,gid=65532,mode=755 tmpfs "$root/var/lib/loadaware"
 start LOADAWARE_TOKENS= LOADAWARE_TOKENS_FILE=/var/lib/loadaware/tokens
 secret=$(awk '/^token:/ { print $2 }' "$work/log")
-check "a first start shows a token" test -n "$secret"
-check "which is let in" ask "$url/tasks"
-check "and nobody else is" not curl -sS --fail --max-time 10 "$url/tasks"
+check "the first start prints a token" test -n "$secret"
+check "the service accepts the token" request "$url/tasks"
+check "the service rejects requests without it" not curl -sS --fail --max-time 10 "$url/tasks"
 stop
 start LOADAWARE_TOKENS= LOADAWARE_TOKENS_FILE=/var/lib/loadaware/tokens
-check "a second start shows none" not grep -q '^token:' "$work/log"
-check "and lets the first one in" ask "$url/tasks"
+check "the second start prints no token" not grep -q '^token:' "$work/log"
+check "the service still accepts the first token" request "$url/tasks"
 stop

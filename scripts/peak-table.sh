@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tables of what loadaware-peak measures and how it ends, against the same programs alone:
-# exit codes and signals, known peaks, and what the wrapper itself takes. Memory stays
-# below 3 GB. Control groups of their own need root; without, the process tree is measured.
+# Compares programs under loadaware-peak with the same programs alone: exit codes and signals,
+# known peaks, and the overhead of the wrapper. It uses less than 3 GB of memory. Separate control
+# groups need root; without root it measures the process tree.
 #
 #   bash scripts/peak-table.sh [largest known peak in MiB, default 2048] > table.md
 set -euo pipefail
@@ -15,10 +15,10 @@ go build -trimpath -ldflags '-s -w' -o "$peak" ./cmd/loadaware-peak
 go build -trimpath -o "$load" ./cmd/loadaware-peak/testdata/load
 renice -n 10 $$ >/dev/null
 
-# A group for each run, of version 2 if its memory controller is there, else of version 1.
-root=/sys/fs/cgroup controllers=(memory cpuacct) mark=memory.max_usage_in_bytes version=1
+# One group per run, of version 2 if its memory controller exists, otherwise of version 1.
+root=/sys/fs/cgroup controllers=(memory cpuacct) peak_file=memory.max_usage_in_bytes version=1
 if grep -qw memory $root/cgroup.subtree_control 2>/dev/null; then
-	controllers=(.) mark=memory.peak version=2
+	controllers=(.) peak_file=memory.peak version=2
 fi
 name=loadaware-peak-$$ dirs=()
 leave() {
@@ -26,27 +26,28 @@ leave() {
 	dirs=()
 }
 trap 'leave; rm -rf "$work"' EXIT
-enter() { # makes a new group, or says that there is none
+enter() { # creates a new group; fails if that is impossible
 	leave
 	for controller in "${controllers[@]}"; do
 		mkdir "$root/$controller/$name" 2>/dev/null || return 1
 		dirs+=("$root/$controller/$name")
 	done
-	[ -r "${dirs[0]}/$mark" ]
+	[ -r "${dirs[0]}/$peak_file" ]
 }
 
-# within COMMAND… runs it in the group.
+# within COMMAND… runs a command in the group.
 within() {
 	sh -c 'for dir in $DIRS; do echo $$ >"$dir/cgroup.procs"; done; exec "$@"' sh "$@"
 }
-# hidden COMMAND… runs it where no cgroup files can be read, as PID 1.
+# hidden COMMAND… runs a command as PID 1 without access to cgroup files.
 hidden() {
 	unshare --mount --pid --fork --mount-proc sh -c 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"' sh "$@"
 }
-# told FIELD: what the message says.
-told() { sed -n "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/p" "$message"; }
+# reported FIELD prints a field of the message.
+reported() { sed -n "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/p" "$message"; }
 
-# ended COMMAND… says how a command ends: an exit code, or the name of a signal.
+# ended SIGNAL COMMAND… runs a command, sends it the signal, and prints its exit code or the signal
+# that ended it.
 ended() {
 	perl -e 'my $signal = shift; my $pid = fork;
 		if (!$pid) { open STDOUT, ">", "/dev/null"; open STDERR, ">", "/dev/null"; exec @ARGV; }
@@ -68,7 +69,7 @@ compare() { # NAME SIGNAL COMMAND…
 	alone=$(ended "$signal" "$@") measured=$(ended "$signal" "$peak" -to "$message" -- "$@")
 	cases=$((cases + 1))
 	[ "$alone" != "$measured" ] || same=$((same + 1))
-	echo "| $label | ${signal:--} | $alone | $measured | $([ ! -e "$message" ] || told exit_code) |"
+	echo "| $label | ${signal:--} | $alone | $measured | $([ ! -e "$message" ] || reported exit_code) |"
 }
 for code in 0 1 2 77 126 127 137 255; do compare "exits with $code" "" "$load" "exit:$code"; done
 for signal in HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM XCPU SYS; do
@@ -83,35 +84,35 @@ compare "a shell that forwards nothing" TERM sh -c 'sleep 1; exit 3'
 compare "50 children at once" "" "$load" children:50:sleep+200ms exit:11
 compare "20 orphans" "" "$load" orphans:20:100ms exit:12
 echo
-echo "$same of $cases end alike."
+echo "$same of $cases end in the same way."
 echo
-echo "| program | touches, MiB | alone by the kernel, MiB | look at | told, MiB | source | to the kernel's mark | to alone | sampling alone to alone |"
+echo "| program | allocates, MiB | peak alone, MiB | measured with | reported, MiB | source | against the cgroup | against alone | sampling only, against alone |"
 echo "|---|---|---|---|---|---|---|---|---|"
-marked() { cat "${dirs[0]}/$mark"; }
+kernel_peak() { cat "${dirs[0]}/$peak_file"; }
 row() { # NAME MIB STEPS…
 	local label=$1 known=$2 alone="" outside
 	shift 2
 	if enter; then
 		DIRS="${dirs[*]}" within "$load" "$@"
-		alone=$(marked)
+		alone=$(kernel_peak)
 		enter
 		rm -f "$message"
 		DIRS="${dirs[*]}" within "$peak" -to "$message" -- "$load" "$@"
-		outside=$(marked)
+		outside=$(kernel_peak)
 		print "$label" "$known" "$alone" cgroup "$outside"
 	fi
 	rm -f "$message"
 	if hidden "$peak" -to "$message" -- "$load" "$@" 2>/dev/null; then print "$label" "$known" "$alone" /proc ""; fi
 }
 print() {
-	awk -v label="$1" -v known="$2" -v alone="$3" -v how="$4" -v outside="$5" -v told="$(told memory_max_bytes)" \
-		-v sampled="$(told memory_sampled_bytes)" -v source="$(told source)" 'BEGIN {
+	awk -v label="$1" -v known="$2" -v alone="$3" -v method="$4" -v outside="$5" -v reported="$(reported memory_max_bytes)" \
+		-v sampled="$(reported memory_sampled_bytes)" -v source="$(reported source)" 'BEGIN {
 		mib = 1048576
 		truth = alone ? alone : known * mib
 		printf "| %s | %d | %s | %s | %.1f | %s | %s | %+.2f %% | %+.2f %% |\n", label, known,
-			alone ? sprintf("%.1f", alone / mib) : "-", how, told / mib, source,
-			outside ? sprintf("%+.2f %%", 100 * (told / outside - 1)) : "-",
-			100 * (told / truth - 1), 100 * (sampled / truth - 1) }'
+			alone ? sprintf("%.1f", alone / mib) : "-", method, reported / mib, source,
+			outside ? sprintf("%+.2f %%", 100 * (reported / outside - 1)) : "-",
+			100 * (reported / truth - 1), 100 * (sampled / truth - 1) }'
 }
 for size in 100 200 500 1000 2048 4096; do
 	[ "$size" -gt "$largest" ] || row "holds" "$size" "alloc:$size" sleep:500ms
@@ -122,13 +123,13 @@ done
 row "spike of 50 ms after 25 s" 500 sleep:25s spike:500:50ms sleep:500ms
 row "5 children at once" 500 children:5:alloc+100,sleep+1500ms
 row "50 children at once" 500 children:50:alloc+10,sleep+2500ms
-row "writes a file of 300 MiB beside" 200 alloc:200 "file:$work/data:300" sleep:500ms
+row "also writes a file of 300 MiB" 200 alloc:200 "file:$work/data:300" sleep:500ms
 echo
-echo "What the wrapper itself takes in 30 s beside a program that sleeps:"
+echo "Resources of the wrapper in 30 s with a program that sleeps:"
 echo
-echo "| look at | CPU, % of a core | VmRSS, kB | VmHWM, kB | private (RssAnon), kB |"
+echo "| measured with | CPU, % of a core | VmRSS, kB | VmHWM, kB | private (RssAnon), kB |"
 echo "|---|---|---|---|---|"
-itself() { # COMMAND… the wrapper is the process that runs "sleep:31s" as its child
+overhead() { # COMMAND… measures the wrapper, the process that runs "sleep:31s" as its child
 	rm -f "$message"
 	"$@" "$peak" -to "$message" -- "$load" sleep:31s &
 	sleep 30
@@ -137,8 +138,8 @@ itself() { # COMMAND… the wrapper is the process that runs "sleep:31s" as its 
 	cat "/proc/$pid/task/"*/schedstat | awk '{ ns += $1 } END { printf "%.2f", ns / 30e9 * 100 }' >"$work/cpu"
 	cat "/proc/$pid/status" >"$work/status"
 	wait $!
-	awk -v source="$(told source)" -v cpu="$(cat "$work/cpu")" '{ v[$1] = $2 } END {
+	awk -v source="$(reported source)" -v cpu="$(cat "$work/cpu")" '{ v[$1] = $2 } END {
 		printf "| %s | %s | %s | %s | %s |\n", source == "proc" ? "/proc" : "cgroup", cpu, v["VmRSS:"], v["VmHWM:"], v["RssAnon:"] }' "$work/status"
 }
-itself env
-hidden true 2>/dev/null && itself hidden
+overhead env
+hidden true 2>/dev/null && overhead hidden

@@ -1,7 +1,6 @@
 #!/bin/sh
-# Makes sure that the programs of PostgreSQL 15 or newer are on this machine, and
-# installs their package where that needs no password. Nothing is started: the
-# service and the tests run a private server of their own.
+# Checks that PostgreSQL 15 or newer is installed, and installs its package if that needs no
+# password. It starts no server: the service and the tests start private ones.
 set -eu
 
 oldest=15
@@ -11,7 +10,7 @@ major() {
 	[ -x "$1/initdb" ] && "$1/postgres" --version 2>/dev/null | sed -n 's/^[^0-9]*\([0-9]*\).*/\1/p'
 }
 
-# The places are those that internal/pglocal looks into.
+# found searches the same folders as internal/pglocal.
 found() {
 	if [ -n "${PG_BINDIR:-}" ]; then
 		set -- "$PG_BINDIR"
@@ -31,7 +30,7 @@ found() {
 }
 
 give_up() {
-	echo "PostgreSQL $oldest or newer is needed, and $1." >&2
+	echo "find PostgreSQL $oldest or newer: $1." >&2
 	echo "Install it (apt-get install postgresql, or brew install postgresql@17), name its folder in PG_BINDIR, or set DATABASE_URL for make run." >&2
 	exit 1
 }
@@ -44,23 +43,23 @@ may_be_root() {
 	[ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null
 }
 
-# apt_install shows what it did only if it failed.
+# apt_install prints the output of apt-get only if it fails.
 apt_install() {
-	says=$(as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" 2>&1) ||
-		{ echo "$says" >&2; return 1; }
+	output=$(as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" 2>&1) ||
+		{ echo "$output" >&2; return 1; }
 }
 
-# Debian's package makes and starts a cluster of its own at installation, which
-# nobody here asked for: it is told not to.
+# By default the package of Debian creates and starts a cluster at installation. The setting
+# prevents it.
 apt_postgres() {
 	settings=/etc/postgresql-common/createcluster.d/loadaware.conf
 	as_root mkdir -p "$(dirname "$settings")"
 	echo 'create_main_cluster = false' | as_root tee "$settings" >/dev/null
 	trap 'as_root rm -f "$settings"' EXIT
-	as_root apt-get update -qq || true # an old list may do; if not, the next line says so
+	as_root apt-get update -qq || true # an old package list may suffice; otherwise the next line fails
 	apt_install postgresql
 	if ! found; then # a distribution older than Debian 12 or Ubuntu 24.04
-		echo "This system's PostgreSQL is too old: adding the PostgreSQL project's own packages (apt.postgresql.org)."
+		echo "This system's PostgreSQL is too old: adding the packages of the PostgreSQL project (apt.postgresql.org)."
 		apt_install postgresql-common ca-certificates
 		as_root /usr/share/postgresql-common/pgdg/apt.postgresql.org.sh -y >/dev/null
 		apt_install postgresql-17
@@ -68,15 +67,15 @@ apt_postgres() {
 }
 
 found && exit 0
-[ -z "${PG_BINDIR:-}" ] || give_up "PG_BINDIR=$PG_BINDIR does not hold it"
+[ -z "${PG_BINDIR:-}" ] || give_up "PG_BINDIR=$PG_BINDIR has no such server"
 if command -v apt-get >/dev/null; then
-	may_be_root || give_up "installing it needs root: run this once with sudo"
+	may_be_root || give_up "its installation needs root; run this script once with sudo"
 	echo "Installing the package postgresql ..."
 	apt_postgres
 elif command -v brew >/dev/null; then
 	echo "Installing postgresql@17 by Homebrew ..."
 	brew install --quiet postgresql@17
 else
-	give_up "neither apt-get nor brew is here to install it"
+	give_up "not installed, and there is neither apt-get nor brew to install it"
 fi
-found || give_up "the installed package did not bring it"
+found || give_up "the installed package does not contain it"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs the provider's own tests, and the provider with real Airflow, once for each lock
-# file of api/python/requirements: scheduler, triggerer, Airflow's own
-# KubernetesPodOperator against a fake Kubernetes, and the real server. What is installed is kept in .cache until a lock file or python3 changes.
+# Runs the provider's own tests, and the provider with real Airflow: scheduler, triggerer,
+# Airflow's KubernetesPodOperator against a fake Kubernetes, and the real server. It does
+# so for each lock file of api/python/requirements, both at the same time: they mostly wait.
+# The virtual environments stay in .cache until a lock file or python3 changes.
 #
 #   make build && bash scripts/test-airflow.sh [2.11|3] [arguments of pytest]
 set -Eeuo pipefail
@@ -21,24 +22,53 @@ python=${PYTHON:-python3}
 	exit 1
 }
 
-# prepare VERSION makes the virtual environment of a lock file, with the provider as it is now.
+# prepare VERSION creates the virtual environment of a lock file and installs the provider from the working tree.
 prepare() {
-	local lock=api/python/requirements/airflow-$1.txt venv=.cache/airflow-$1 made
-	made="$("$python" -VV) $UV $(cksum <"$lock")"
-	if [ "$made" != "$(cat "$venv/made" 2>/dev/null)" ]; then
+	local lock=api/python/requirements/airflow-$1.txt venv=.cache/airflow-$1 installed
+	installed="$("$python" -VV) $UV $(cksum <"$lock")"
+	if [ "$installed" != "$(cat "$venv/made" 2>/dev/null)" ]; then
 		echo "installing Airflow $1"
 		"$python" -m venv --clear "$venv"
 		"$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$UV"
 		"$venv/bin/uv" pip install --quiet --python "$venv/bin/python" -r "$lock"
-		echo "$made" >"$venv/made"
+		echo "$installed" >"$venv/made"
 	fi
 	"$venv/bin/uv" pip install --quiet --python "$venv/bin/python" --no-deps --reinstall ./api/python
 }
 
-for version in "${versions[@]}"; do
-	prepare "$version"
+# run_tests VERSION [arguments of pytest]
+run_tests() {
+	local version=$1 tests
+	shift
 	echo "=== Airflow $version"
 	for tests in unit server airflow; do
-		".cache/airflow-$version/bin/python" -m pytest -q -p no:cacheprovider "api/python/tests/$tests" "$@"
+		".cache/airflow-$version/bin/python" -m pytest -q -p no:cacheprovider "api/python/tests/$tests" "$@" || return
 	done
+}
+
+for version in "${versions[@]}"; do # one after the other: both builds of the provider write into api/python
+	prepare "$version"
 done
+if [ ${#versions[@]} -eq 1 ]; then
+	run_tests "${versions[0]}" "$@"
+	exit
+fi
+
+logs=$(mktemp -d "${TMPDIR:-/tmp}/loadaware-test-airflow.XXXXXX")
+pids=()
+set -m # a process group for each, so that an interrupt ends pytest, too
+trap 'for pid in $(jobs -p); do kill -- "-$pid" 2>/dev/null || true; done; wait; rm -rf "$logs"' EXIT
+trap 'exit 130' INT TERM
+for version in "${versions[@]}"; do
+	run_tests "$version" "$@" >"$logs/$version" 2>&1 &
+	pids+=($!)
+done
+failed=()
+for i in "${!versions[@]}"; do
+	if wait "${pids[$i]}"; then cat "$logs/${versions[$i]}"; else failed+=("${versions[$i]}"); fi
+done
+for version in ${failed[@]+"${failed[@]}"}; do # last, because often only the end of a log is shown
+	cat "$logs/$version"
+	echo "FAILED with Airflow $version"
+done
+[ ${#failed[@]} -eq 0 ]

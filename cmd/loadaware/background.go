@@ -26,7 +26,7 @@ type retentionAges struct {
 func (c *config) retentionWorker(st retention.Store, metrics *httpapi.Metrics, log *slog.Logger) (*retention.Worker, error) {
 	worker, err := retention.New(st, retention.Config{
 		Observations: c.Keep.Observations, Receipts: c.Keep.Receipts, Experiments: c.Keep.Experiments,
-		Removed: metrics.Removed(retention.Observations, retention.Receipts, retention.Experiments), Ended: metrics.Passes(),
+		Removed: metrics.AddRemovedCounter(retention.Observations, retention.Receipts, retention.Experiments), Ended: metrics.AddRetentionPassCounter(),
 	}, log)
 	if err != nil {
 		return nil, usageErrorf("LOADAWARE_KEEP_…: %v", err)
@@ -48,20 +48,20 @@ func (c *config) prometheusClient(perSecond float64) (*prometheus.Client, error)
 
 // reconciler returns the background worker that looks up tries without a complete report.
 // Without Prometheus these tries only expire.
-func (c *config) reconciler(st store.Inquiries, svc *service.Service, metrics *httpapi.Metrics, log *slog.Logger) (*reconcile.Worker, error) {
+func (c *config) reconciler(st store.Reconciliation, svc *service.Service, metrics *httpapi.Metrics, log *slog.Logger) (*reconcile.Worker, error) {
 	cfg := reconcile.Config{Delay: c.PrometheusDelay, Within: c.PrometheusWithin, Every: c.PrometheusEvery}
 	results := make([]string, len(reconcile.Results))
 	for i, r := range reconcile.Results {
 		results[i] = string(r)
 	}
-	count := metrics.Reconciled(results...)
+	count := metrics.AddReconciledCounter(results...)
 	cfg.Count = func(r reconcile.Result) { count(string(r)) }
 	if c.PrometheusURL != "" {
 		client, err := c.prometheusClient(0)
 		if err != nil {
 			return nil, usageErrorf("LOADAWARE_PROMETHEUS_URL: %v", err)
 		}
-		cfg.Witnesses = append(cfg.Witnesses, client.Observation)
+		cfg.Sources = append(cfg.Sources, client.Observation)
 	}
 	return reconcile.New(st, svc.Observe, cfg, log), nil
 }

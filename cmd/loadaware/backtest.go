@@ -40,6 +40,7 @@ func backtestHistory(ctx context.Context, con console, args []string) error {
 		if err != nil {
 			return err
 		}
+		printRepeated(con, t)
 		traces = append(traces, t)
 	}
 	bar := progressbar.NewOptions(b.cfg.Steps(traces...), progressbar.OptionSetDescription("replaying"),
@@ -96,6 +97,18 @@ func parseBacktest(con console, args []string) (*backtestFlags, error) {
 		}
 	}
 	return b, nil
+}
+
+// printRepeated warns about rows of a file that report a try again.
+func printRepeated(con console, t *backtest.Trace) {
+	if t.Repeated == 0 {
+		return
+	}
+	fmt.Fprintf(con.err, "%s: warning: %d rows repeat a try (dag_id, task_id, run_id, map_index, try_number), which counts once", t.Name, t.Repeated)
+	if t.Contradicted > 0 {
+		fmt.Fprintf(con.err, "; %d of them contradict an earlier row and are left out, because the service rejects them", t.Contradicted)
+	}
+	fmt.Fprintln(con.err)
 }
 
 func readTrace(con console, name string, only backtest.Selection) (*backtest.Trace, error) {

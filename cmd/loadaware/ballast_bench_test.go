@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/httpapi"
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
@@ -78,7 +79,7 @@ func predictHandler(b *testing.B, tasks int) http.Handler {
 		_, err = svc.Train(b.Context(), observations[0].Try.TaskKey)
 		require.NoError(b, err)
 	}
-	return httpapi.New(svc, httpapi.Config{Auth: httpapi.Auth{Off: true}, Metrics: httpapi.NewMetrics(), Log: log})
+	return httpapi.New(svc, httpapi.Config{Auth: auth.Config{Disabled: true}, Metrics: httpapi.NewMetrics(), Log: log})
 }
 
 func predictRequest() *http.Request {

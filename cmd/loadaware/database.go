@@ -19,8 +19,8 @@ func findDatabase(ctx context.Context, cfg *config, holder string, log *slog.Log
 	if cfg.DatabaseURL != "" {
 		return cfg.DatabaseURL, func() {}, nil
 	}
-	private, err := pglocal.Start(ctx, pglocal.Config{DataDir: cfg.Data, Log: log, Holder: holder})
-	if inUse := (*pglocal.HeldError)(nil); errors.As(err, &inUse) {
+	private, err := pglocal.Start(ctx, pglocal.Config{DataDir: cfg.Data, Log: log, Addr: holder})
+	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) {
 		return "", nil, inUse // without the wrapping, its message is complete
 	}
 	if err != nil {

@@ -70,7 +70,7 @@ func (cmd *command) findDatabaseToCheck(ctx context.Context, con console, report
 		return "", none
 	}
 	dsn, stop, err := findDatabase(ctx, &cmd.config, "", cmd.logger(con))
-	var inUse *pglocal.HeldError
+	var inUse *pglocal.InUseError
 	if errors.As(err, &inUse) {
 		consequence, advice := "", "; or name that server with --url to check the server"
 		if cmd.URL == "" && inUse.Addr != "" {

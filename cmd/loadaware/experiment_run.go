@@ -191,7 +191,7 @@ func (e *experimentRun) data(ctx context.Context, con console) (*experiment.Data
 }
 
 // wholeHistory disables the sampling of old rows.
-var wholeHistory = store.Keep{Total: math.MaxInt32}
+var wholeHistory = store.HistoryLimits{Total: math.MaxInt32}
 
 // databaseHistory reads the history of the database.
 func (e *experimentRun) databaseHistory(ctx context.Context, con console) (*experiment.Data, error) {
@@ -226,7 +226,7 @@ func (e *experimentRun) databaseHistory(ctx context.Context, con console) (*expe
 func (e *experimentRun) openHistory(ctx context.Context, con console) (*postgres.Store, func(), error) {
 	log := e.logger(con)
 	st, stop, err := openStore(ctx, &e.config, "", log)
-	if inUse := (*pglocal.HeldError)(nil); errors.As(err, &inUse) && inUse.DSN() != "" {
+	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) && inUse.DSN() != "" {
 		if st, err = postgres.Open(ctx, inUse.DSN(), postgres.Config{Log: log}); err != nil {
 			return nil, nil, fmt.Errorf("read the history of %s while its server runs: %w", e.Data, err)
 		}

@@ -58,7 +58,7 @@ func openExperiments(ctx context.Context, con console, cmd *command, saving bool
 			server.URL, cmd.Data)
 	}
 	st, stop, err := openStore(ctx, &cmd.config, "", cmd.logger(con))
-	if inUse := (*pglocal.HeldError)(nil); errors.As(err, &inUse) && inUse.Addr != "" {
+	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) && inUse.Addr != "" {
 		return serverExperiments{client.New("http://"+inUse.Addr, cmd.Token)}, noStop, nil
 	}
 	if err != nil {

@@ -137,7 +137,7 @@ func (cmd *command) findTarget(ctx context.Context, con console) (importer.Targe
 			server.URL, cmd.Data)
 	}
 	st, stop, err := openStore(ctx, &cmd.config, "", cmd.logger(con))
-	if inUse := (*pglocal.HeldError)(nil); errors.As(err, &inUse) && inUse.Addr != "" {
+	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) && inUse.Addr != "" {
 		server.URL = "http://" + inUse.Addr
 		return server, func() {}, nil
 	}

@@ -148,7 +148,7 @@ func TestWhatIsToldAgainAfterALostAnswerCountsOnce(t *testing.T) {
 	into.RetryFor = time.Second
 	recorded, err := into.Record(t.Context(), []sizing.Observation{try("r1"), try("r2")})
 	require.NoError(t, err)
-	assert.Equal(t, []sizing.Recorded{{Duplicate: true}, {Duplicate: true}}, recorded)
+	assert.Equal(t, []sizing.RecordResult{{Duplicate: true}, {Duplicate: true}}, recorded)
 	assert.Equal(t, 2, server.observations("etl", "load"))
 }
 

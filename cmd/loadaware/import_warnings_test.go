@@ -31,7 +31,7 @@ func TestImplausibleRowsAreImportedWithAWarning(t *testing.T) {
 		assert.Equal(t, 0, code, complaints)
 		assert.Contains(t, out, "26 rows read: ", claim)
 		assert.Contains(t, out, "; 25 with warnings\n", claim)
-		assert.Contains(t, complaints, "-: line 3: warning: memory_max_bytes: 1500000 bytes is 1/2863 of the 4Gi allocated: were KiB meant?", claim)
+		assert.Contains(t, complaints, "-: line 3: warning: memory_max_bytes: 1500000 bytes is 1/2863 of the 4Gi allocated: is the value in KiB?", claim)
 		assert.Equal(t, 20, strings.Count(complaints, ": warning: "), claim)
 		assert.Contains(t, complaints, "-: and 5 more rows with warnings\n", claim)
 	}

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/loadaware/loadaware/internal/httpapi"
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
 	"github.com/loadaware/loadaware/internal/httpserver"
 	"github.com/loadaware/loadaware/internal/pglocal"
 	"github.com/loadaware/loadaware/internal/service"
@@ -81,9 +82,9 @@ func serve(ctx context.Context, con console, args []string) error {
 		}
 	}
 	metrics := httpapi.NewMetrics()
-	metrics.Build(cmp.Or(buildVersion, "unknown"))
-	trainer := subprocess.New(cmd.trainerCommand(con), metrics.Trained, log)
-	metrics.Learner(trainer.PID)
+	metrics.SetBuildInfo(cmp.Or(buildVersion, "unknown"))
+	trainer := subprocess.New(cmd.trainerCommand(con), metrics.CountTraining, log)
+	metrics.AddTrainerProcess(trainer.PID)
 	svc := service.New(st, trainer, service.Config{MinMemory: sizing.Bytes(cmd.MinMemory)}, log)
 	reconciler, err := cmd.reconciler(st, svc, metrics, log)
 	if err != nil {
@@ -94,11 +95,11 @@ func serve(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	// Without tokens only this machine can connect; listen has checked it.
-	auth := httpapi.Auth{Tokens: tokens, Off: len(tokens) == 0, Wary: len(tokens) == 0}
-	api := httpapi.New(svc, httpapi.Config{Auth: auth, Metrics: metrics, Log: log, Tracer: tracer})
+	access := auth.Config{Tokens: tokens, Disabled: len(tokens) == 0, CheckOrigin: len(tokens) == 0}
+	api := httpapi.New(svc, httpapi.Config{Auth: access, Metrics: metrics, Log: log, Tracer: tracer})
 	start := startup{con: con, cfg: &cmd.config, server: server, demo: *withDemo, store: st, service: svc, log: log}
 	return server.Serve(ctx, httpserver.App{
-		Main: api, Admin: httpapi.Admin(metrics, auth),
+		Main: api, Admin: httpapi.NewAdmin(metrics, access),
 		Background:  runAll(svc.Run, reconciler.Run, retention.Run),
 		OnListening: start.run,
 	})
@@ -121,7 +122,7 @@ func (c *config) listen(ctx context.Context, hasTokens bool, log *slog.Logger) (
 func (c *config) addressInUse(ctx context.Context, log *slog.Logger) error {
 	if c.DatabaseURL == "" && exists(c.Data) {
 		_, stop, err := findDatabase(ctx, c, "", log)
-		var inUse *pglocal.HeldError
+		var inUse *pglocal.InUseError
 		if errors.As(err, &inUse) {
 			return inUse
 		}

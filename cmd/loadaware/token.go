@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/loadaware/loadaware/internal/httpapi"
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
 )
 
 const tokenUsage = `[flags]
@@ -24,7 +24,7 @@ append the grant in the second line to LOADAWARE_TOKENS, after a comma.`
 // createToken prints a new token and its grant for the server.
 func createToken(_ context.Context, con console, args []string) error {
 	cmd := newCommand("token", tokenUsage)
-	roles := cmd.String("role", string(httpapi.RoleObserve), "predict, observe or admin (everything); several separated by commas")
+	roles := cmd.String("role", string(auth.RoleObserve), "predict, observe or admin (everything); several separated by commas")
 	name := cmd.String("name", "", "name of the caller in the audit trail; the first digits of the hash if empty")
 	namespace := cmd.String("namespace", "", "limits the token to a namespace; all if empty")
 	prefix := cmd.String("dag-prefix", "", "limits the token to dag_ids with this prefix; all if empty")
@@ -47,7 +47,7 @@ func createToken(_ context.Context, con console, args []string) error {
 	var grants []string // several roles share one secret
 	for role := range strings.SplitSeq(*roles, ",") {
 		grant := namePart + strings.TrimSpace(role) + suffix
-		parsed, err := httpapi.ParseToken(grant) // check that the grant parses to the same values
+		parsed, err := auth.ParseToken(grant) // check that the grant parses to the same values
 		if err != nil {
 			return usageErrorf("%v", err)
 		}
@@ -61,15 +61,15 @@ func createToken(_ context.Context, con console, args []string) error {
 }
 
 // parseTokens parses grants separated by commas. An error names the position in source.
-func parseTokens(list, source string) ([]httpapi.Token, error) {
-	var tokens []httpapi.Token
+func parseTokens(list, source string) ([]auth.Token, error) {
+	var tokens []auth.Token
 	nth := 0
 	for grant := range strings.SplitSeq(list, ",") {
 		if grant = strings.TrimSpace(grant); grant == "" {
 			continue
 		}
 		nth++
-		token, err := httpapi.ParseToken(grant)
+		token, err := auth.ParseToken(grant)
 		if err != nil {
 			return nil, fmt.Errorf("grant %d of %s: %w", nth, source, err)
 		}
@@ -93,7 +93,7 @@ type firstToken struct {
 // grants parses the tokens of LOADAWARE_TOKENS, or of the tokens file if that is empty. If
 // the file does not exist, it creates a token and returns it as first, which the caller
 // must store.
-func (c *config) grants() (tokens []httpapi.Token, first *firstToken, err error) {
+func (c *config) grants() (tokens []auth.Token, first *firstToken, err error) {
 	tokens, err = parseTokens(c.Tokens, "LOADAWARE_TOKENS")
 	if err != nil || len(tokens) > 0 || c.TokensFile == "" {
 		return tokens, nil, err
@@ -101,7 +101,7 @@ func (c *config) grants() (tokens []httpapi.Token, first *firstToken, err error)
 	text, err := os.ReadFile(c.TokensFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		secret, hash := newSecret()
-		first = &firstToken{file: c.TokensFile, secret: secret, grant: "first-start=" + string(httpapi.RoleAdmin) + ":" + hash}
+		first = &firstToken{file: c.TokensFile, secret: secret, grant: "first-start=" + string(auth.RoleAdmin) + ":" + hash}
 		tokens, err = parseTokens(first.grant, c.TokensFile)
 		return tokens, first, err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/httpapi"
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
 )
 
 // newToken is a token of the given roles, and what the server is told of it.
@@ -26,8 +26,8 @@ func TestATokenIsGrantedEachOfItsRoles(t *testing.T) {
 	tokens, err := parseTokens(granted, "LOADAWARE_TOKENS")
 	require.NoError(t, err)
 	require.Len(t, tokens, 2)
-	assert.Equal(t, httpapi.RolePredict, tokens[0].Role)
-	assert.Equal(t, httpapi.RoleObserve, tokens[1].Role)
+	assert.Equal(t, auth.RolePredict, tokens[0].Role)
+	assert.Equal(t, auth.RoleObserve, tokens[1].Role)
 	assert.Equal(t, tokens[0].Hash, tokens[1].Hash)
 	for _, token := range tokens {
 		assert.Equal(t, "emea", token.Namespace)
@@ -45,7 +45,7 @@ func TestATokenIsLimitedAndNamed(t *testing.T) {
 	tokens, err := parseTokens(granted, "LOADAWARE_TOKENS")
 	require.NoError(t, err)
 	tokens[0].Hash = [32]byte{} // drawn at random
-	assert.Equal(t, []httpapi.Token{{Name: "ops", Role: httpapi.RoleAdmin, Namespace: "emea", DAGPrefix: "etl_"}}, tokens)
+	assert.Equal(t, []auth.Token{{Name: "ops", Role: auth.RoleAdmin, Namespace: "emea", DAGPrefix: "etl_"}}, tokens)
 	_, granted = newToken(t, "--dag-prefix", "etl_")
 	assert.Regexp(t, `^observe@/etl_:[0-9a-f]{64}$`, granted)
 }

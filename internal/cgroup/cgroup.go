@@ -1,7 +1,7 @@
-// Package cgroup reads what the control group of a process has used: memory, its
-// high-water mark, CPU and OOM kills, from the files of version 1 or 2.
+// Package cgroup reads the resource usage of the control group of a process: memory, its high-water
+// mark, CPU and OOM kills, from cgroup version 1 or 2.
 //
-// It only reads. It knows nothing of containers, and does not walk other groups.
+// It only reads, and only the group of its own process. It knows nothing of containers.
 //
 // Sources: the kernel's Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 package cgroup
@@ -16,30 +16,30 @@ import (
 	"time"
 )
 
-// ErrNone says that the memory files of this process's group cannot be read.
+// ErrNone means that the memory files of the process's group cannot be read.
 var ErrNone = errors.New("no readable memory cgroup")
 
-// Reading is one look at a group. What its files do not tell is zero.
+// Reading is one sample of a group. Values without a file are zero.
 type Reading struct {
-	Memory       int64         // bytes that are charged now, page cache included
-	InactiveFile int64         // bytes of page cache that the kernel would drop first
-	Watermark    int64         // bytes; the most that was ever charged
-	CPU          time.Duration // spent by all processes since the group was made
+	Memory       int64         // bytes charged now, including page cache
+	InactiveFile int64         // bytes of page cache that the kernel reclaims first
+	Watermark    int64         // bytes; the maximum charge so far
+	CPU          time.Duration // used by all processes since the group was created
 	OOMKills     int64         // processes that the kernel killed in this group
 }
 
-// WorkingSet is what Kubernetes calls so: the charge without the page cache that
-// nobody would miss. In bytes.
+// WorkingSet returns the working set as Kubernetes defines it, in bytes: the charge without inactive
+// page cache.
 func (r Reading) WorkingSet() int64 { return max(0, r.Memory-r.InactiveFile) }
 
-// Group is an open group. Its files stay open, so a Read costs one system call each.
+// Group is an open control group. Its files stay open, so that Read costs one system call per file.
 type Group struct {
 	memory, inactive, watermark, cpu, kills *gauge
 
 	cpuUnit time.Duration
 }
 
-// layout is where a version keeps its figures. An empty key means a file of one number.
+// layout names the files and keys of a cgroup version. An empty key means a file with one number.
 type layout struct {
 	memory, watermark string
 	stat, inactive    string
@@ -62,24 +62,24 @@ var (
 	}
 )
 
-// Open finds the group of this process, version 2 first, in a system whose files lie
-// under root ("/" for the real one). ErrNone if its memory cannot be read.
+// Open finds the group of this process, version 2 first, in the file system below root ("/" outside
+// of tests). ErrNone if its memory cannot be read.
 func Open(root string) (*Group, error) {
-	places, err := readPlaces(root)
+	mounts, err := readMounts(root)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNone, err)
 	}
-	if g, err := open(version2, places.unified(), places.unified()); err == nil {
+	if g, err := open(version2, mounts.unified(), mounts.unified()); err == nil {
 		return g, nil
 	}
-	g, err := open(version1, places.of("memory"), places.of(version1.cpuController))
+	g, err := open(version1, mounts.of("memory"), mounts.of(version1.cpuController))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNone, err)
 	}
 	return g, nil
 }
 
-// open fails without the two files that a working set is made of; the rest is a gift.
+// open requires the two files of the working set; the others are optional.
 func open(l layout, memoryDir, cpuDir string) (*Group, error) {
 	memory, err := openGauge(memoryDir, l.memory, "")
 	if err != nil {
@@ -96,7 +96,7 @@ func open(l layout, memoryDir, cpuDir string) (*Group, error) {
 	return g, nil
 }
 
-// Read looks at all files once. It fails only where the memory cannot be read any more.
+// Read reads all files once. It fails only if the memory files cannot be read any more.
 func (g *Group) Read() (Reading, error) {
 	memory, err := g.memory.read()
 	if err != nil {
@@ -115,15 +115,15 @@ func (g *Group) Read() (Reading, error) {
 	}, nil
 }
 
-// gauge is one figure of one file: the whole file, or the line that starts with the key.
+// gauge is one value in a file: the whole file, or the line that starts with the key.
 type gauge struct {
 	file *os.File
 	key  []byte
 	buf  []byte
 }
 
-// A memory.stat has some 60 lines of at most 40 bytes.
-const largestFile = 8 << 10
+// maxFileSize is generous: memory.stat has about 60 lines of at most 40 bytes.
+const maxFileSize = 8 << 10
 
 func openGauge(dir, name, key string) (*gauge, error) {
 	if dir == "" {
@@ -135,7 +135,7 @@ func openGauge(dir, name, key string) (*gauge, error) {
 	}
 	g := &gauge{file: file, buf: make([]byte, 64)}
 	if key != "" {
-		g.key, g.buf = []byte(key+" "), make([]byte, largestFile)
+		g.key, g.buf = []byte(key+" "), make([]byte, maxFileSize)
 	}
 	if _, err := g.read(); err != nil {
 		file.Close()
@@ -169,7 +169,7 @@ func (g *gauge) readOr0() int64 {
 	return n
 }
 
-// line is what follows the key on its line.
+// line returns the text after the key on its line.
 func line(text, key []byte) ([]byte, error) {
 	for len(text) > 0 {
 		first, rest, _ := bytes.Cut(text, []byte("\n"))

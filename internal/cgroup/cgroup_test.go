@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// system writes files below a root of its own.
+// system writes files below a temporary root.
 func system(t *testing.T, files map[string]string) string {
 	root := t.TempDir()
 	for name, text := range files {
@@ -21,7 +21,8 @@ func system(t *testing.T, files map[string]string) string {
 	return root
 }
 
-// A container of version 2 sees its own group as the root of the mount.
+// version2Container returns the files of a version 2 container, which sees its group as the root of
+// the mount.
 func version2Container() map[string]string {
 	return map[string]string{
 		"proc/self/cgroup":             "0::/\n",
@@ -34,7 +35,8 @@ func version2Container() map[string]string {
 	}
 }
 
-// A container of version 1 sees the host's name of its group, at which its mounts start.
+// version1Container returns the files of a version 1 container, which sees the path of its group on
+// the host, the root of its mounts.
 func version1Container() map[string]string {
 	const name = "/kubepods/burstable/pod1/c1"
 	return map[string]string{
@@ -50,7 +52,7 @@ func version1Container() map[string]string {
 	}
 }
 
-func TestBothVersionsTellTheSameThings(t *testing.T) {
+func TestReadBothVersions(t *testing.T) {
 	for claim, c := range map[string]struct {
 		files map[string]string
 		want  Reading
@@ -71,7 +73,7 @@ func TestBothVersionsTellTheSameThings(t *testing.T) {
 	}
 }
 
-func TestAnOlderKernelTellsLess(t *testing.T) {
+func TestReadWithoutOptionalFiles(t *testing.T) {
 	files := version2Container()
 	delete(files, "sys/fs/cgroup/memory.peak") // before Linux 5.19
 	delete(files, "sys/fs/cgroup/memory.events")
@@ -83,15 +85,15 @@ func TestAnOlderKernelTellsLess(t *testing.T) {
 	assert.Equal(t, Reading{Memory: 1000000, InactiveFile: 300000}, got)
 }
 
-func TestWithoutMemoryFilesThereIsNoGroup(t *testing.T) {
+func TestOpenWithoutMemoryFilesFails(t *testing.T) {
 	for claim, spoil := range map[string]func(map[string]string){
-		"no current usage":        func(f map[string]string) { delete(f, "sys/fs/cgroup/memory.current") },
-		"a usage of no number":    func(f map[string]string) { f["sys/fs/cgroup/memory.current"] = "much\n" },
-		"an empty usage":          func(f map[string]string) { f["sys/fs/cgroup/memory.current"] = "" },
-		"no inactive file":        func(f map[string]string) { f["sys/fs/cgroup/memory.stat"] = "anon 1\nworkingset_inactive_file 5\n" },
-		"no mount":                func(f map[string]string) { f["proc/self/mountinfo"] = "31 23 0:28 / / rw - ext4 /dev/sda rw\n" },
-		"no word of its group":    func(f map[string]string) { f["proc/self/cgroup"] = "\n" },
-		"nothing known of mounts": func(f map[string]string) { delete(f, "proc/self/mountinfo") },
+		"no current usage":         func(f map[string]string) { delete(f, "sys/fs/cgroup/memory.current") },
+		"a usage without a number": func(f map[string]string) { f["sys/fs/cgroup/memory.current"] = "much\n" },
+		"an empty usage":           func(f map[string]string) { f["sys/fs/cgroup/memory.current"] = "" },
+		"no inactive file":         func(f map[string]string) { f["sys/fs/cgroup/memory.stat"] = "anon 1\nworkingset_inactive_file 5\n" },
+		"no mount":                 func(f map[string]string) { f["proc/self/mountinfo"] = "31 23 0:28 / / rw - ext4 /dev/sda rw\n" },
+		"no path of its group":     func(f map[string]string) { f["proc/self/cgroup"] = "\n" },
+		"no mountinfo":             func(f map[string]string) { delete(f, "proc/self/mountinfo") },
 	} {
 		t.Run(claim, func(t *testing.T) {
 			files := version2Container()
@@ -102,13 +104,13 @@ func TestWithoutMemoryFilesThereIsNoGroup(t *testing.T) {
 	}
 }
 
-func TestTheGroupIsFoundWhereverItIsMounted(t *testing.T) {
+func TestOpenFindsTheMount(t *testing.T) {
 	memory := map[string]string{"memory.current": "42\n", "memory.stat": "inactive_file 0\n"}
 	for claim, c := range map[string]struct{ group, mount, dir string }{
-		"the host's tree":            {"0::/system.slice/a.service", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup rw", "sys/fs/cgroup/system.slice/a.service"},
-		"a part of the tree":         {"0::/pods/p1/c1", "30 23 0:26 /pods/p1 /cg rw - cgroup2 cgroup rw", "cg/c1"},
-		"a name that only starts so": {"0::/pods/p10", "30 23 0:26 /pods/p1 /cg rw - cgroup2 cgroup rw", "cg"},
-		"a name from outside":        {"0::/../../x", "30 23 0:26 /pods/p1 /cg rw - cgroup2 cgroup rw", "cg"},
+		"the tree of the host":        {"0::/system.slice/a.service", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup rw", "sys/fs/cgroup/system.slice/a.service"},
+		"a part of the tree":          {"0::/pods/p1/c1", "30 23 0:26 /pods/p1 /cg rw - cgroup2 cgroup rw", "cg/c1"},
+		"a path with the same prefix": {"0::/pods/p10", "30 23 0:26 /pods/p1 /cg rw - cgroup2 cgroup rw", "cg"},
+		"a path outside the mount":    {"0::/../../x", "30 23 0:26 /pods/p1 /cg rw - cgroup2 cgroup rw", "cg"},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			files := map[string]string{"proc/self/cgroup": c.group + "\n", "proc/self/mountinfo": c.mount + "\n"}
@@ -124,7 +126,7 @@ func TestTheGroupIsFoundWhereverItIsMounted(t *testing.T) {
 	}
 }
 
-func TestAHybridSystemIsReadWhereItsMemoryIs(t *testing.T) {
+func TestHybridSystemUsesTheMemoryController(t *testing.T) {
 	files := version1Container()
 	files["proc/self/cgroup"] += "0::/kubepods/burstable/pod1/c1\n"
 	files["proc/self/mountinfo"] = "41 31 0:38 /kubepods/burstable/pod1/c1 /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n" + files["proc/self/mountinfo"]
@@ -136,7 +138,7 @@ func TestAHybridSystemIsReadWhereItsMemoryIs(t *testing.T) {
 	assert.EqualValues(t, 2000000, got.Memory)
 }
 
-func TestAReadingIsOfNow(t *testing.T) {
+func TestReadReturnsCurrentValues(t *testing.T) {
 	root := system(t, version2Container())
 	g, err := Open(root)
 	require.NoError(t, err)
@@ -144,14 +146,14 @@ func TestAReadingIsOfNow(t *testing.T) {
 	got, err := g.Read()
 	require.NoError(t, err)
 	assert.EqualValues(t, 777, got.Memory)
-	assert.Zero(t, got.WorkingSet(), "two files that are not read at once may contradict each other")
+	assert.Zero(t, got.WorkingSet(), "never negative, although the files are read one after the other")
 }
 
-func TestTheRealGroupHoldsThisTest(t *testing.T) {
+func TestRealGroupIncludesThisTest(t *testing.T) {
 	g, err := Open("/")
 	if err != nil {
 		require.ErrorIs(t, err, ErrNone)
-		t.Skip("this system hides its cgroups: ", err)
+		t.Skip("no readable cgroup on this system: ", err)
 	}
 	ballast := make([]byte, 64<<20)
 	for i := range ballast {

@@ -17,7 +17,7 @@ import (
 const MaxBatch = 10_000
 
 // Record sends observations with POST /observe/batch and returns one result for each.
-func (c *Client) Record(ctx context.Context, observations []sizing.Observation) ([]sizing.Recorded, error) {
+func (c *Client) Record(ctx context.Context, observations []sizing.Observation) ([]sizing.RecordResult, error) {
 	request := api.ObserveBatchRequest{Observations: make([]json.RawMessage, len(observations))}
 	for i := range observations {
 		text, err := file.JSON(&observations[i])
@@ -41,9 +41,9 @@ func (c *Client) Record(ctx context.Context, observations []sizing.Observation) 
 	if len(batch.Results) != len(observations) {
 		return nil, fmt.Errorf("%s returned %d results for %d observations; check that it is a loadaware server of this version", c.URL, len(batch.Results), len(observations))
 	}
-	recorded := make([]sizing.Recorded, len(batch.Results))
+	recorded := make([]sizing.RecordResult, len(batch.Results))
 	for i, r := range batch.Results {
-		recorded[i] = sizing.Recorded{Duplicate: r.Duplicate, Amended: r.Amended}
+		recorded[i] = sizing.RecordResult{Duplicate: r.Duplicate, Amended: r.Amended}
 		position := fmt.Sprintf("observations[%d].", i)
 		for _, w := range r.Warnings {
 			recorded[i].Warnings = append(recorded[i].Warnings, sizing.FieldError{Field: strings.TrimPrefix(w.Field, position), Detail: w.Detail})

@@ -62,7 +62,7 @@ func historyOf(task sizing.TaskKey, told []sizing.Observation) *sizing.History {
 	h := &sizing.History{Task: task, Total: len(told), LastSeq: int64(len(told))}
 	for i := range told {
 		o := &told[i]
-		h.Schema.Admit(o.Features)
+		h.Schema.Extend(o.Features)
 		h.Rows = append(h.Rows, sizing.HistoryRow{
 			Seq: int64(i + 1), At: at(o), RunID: o.Try.RunID, MapIndex: o.Try.MapIndex, Try: o.Try.Number,
 			Outcome: o.Outcome, MemoryMax: o.MemoryMax, CPUMax: o.CPUMax, Duration: o.Duration,

@@ -91,7 +91,7 @@ type Encoding struct {
 // Encode freezes an encoding on rows, oldest first: what the line sees, then what
 // the trees see. It knows nothing of the other rows.
 func (l *Dataset) Encode(rows []int) *Encoding {
-	e := &Encoding{schema: &l.schema, twins: l.schema.Twins()}
+	e := &Encoding{schema: &l.schema, twins: l.schema.PreviousSameName()}
 	raw, _ := l.Raw(rows)
 	cells := make([][]sizing.Value, len(rows))
 	for i := range rows {
@@ -145,7 +145,7 @@ func (s *ServedModel) Probabilities(row int, edges, p []float64) {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	var point experts.Point
-	s.Model.Models.ask(cellsOf(&s.lesson.schema, s.lesson.schema.Twins(), s.lesson.rows[row].Features), &point, b)
+	s.Model.Models.ask(cellsOf(&s.lesson.schema, s.lesson.schema.PreviousSameName(), s.lesson.rows[row].Features), &point, b)
 	s.Model.likely(&point, edges, p, b)
 }
 

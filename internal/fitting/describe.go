@@ -47,7 +47,7 @@ func (m *Model) drivers(h *sizing.History) []string {
 	total := 0.0
 	var x, tree []float64
 	phi := make([]float64, m.Models.Enc.TreeWidth)
-	twins := h.Schema.Twins()
+	twins := h.Schema.PreviousSameName()
 	lineNames, treeNames := m.Models.Enc.names()
 	coefficients := m.Models.ridges[logPeak].Coefficients()
 	mean := make([]float64, len(coefficients))

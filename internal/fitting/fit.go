@@ -29,6 +29,9 @@ type Outcome struct {
 func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	m := champion
 	learned := samplingOf(h.Task, h.Pairs)
+	if m != nil {
+		m.leavePool()
+	}
 	switch {
 	case m == nil:
 		m = New()
@@ -184,7 +187,7 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	for _, e := range m.Honest {
 		known[e.Seq] = e
 	}
-	held, twins := m.held(), h.Schema.Twins()
+	held, twins := m.held(), h.Schema.PreviousSameName()
 	explained := successes(h.Rows[:n], held)
 	rows := make([]row, 0, n)
 	for i := range h.Rows[:n] {
@@ -261,7 +264,7 @@ func successes(rows []sizing.HistoryRow, held map[int64]bool) map[run]bool {
 }
 
 // cellsOf decodes a stored row, in the order of the schema. A field that the row is too
-// old to have is read from the field of the same name before it; twins are schema.Twins().
+// old to have is read from the field of the same name before it; twins are schema.PreviousSameName().
 func cellsOf(schema *sizing.Schema, twins []int, codes []float64) []sizing.Value {
 	cells := make([]sizing.Value, len(schema.Fields))
 	for j := range cells {

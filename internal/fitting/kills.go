@@ -138,7 +138,7 @@ func (m *Model) readKills(h *sizing.History) {
 		order[i] = &h.Rows[i]
 	}
 	slices.SortFunc(order, func(a, b *sizing.HistoryRow) int { return cmp.Compare(a.Seq, b.Seq) })
-	held, twins := m.held(), h.Schema.Twins()
+	held, twins := m.held(), h.Schema.PreviousSameName()
 	m.KnownKills = nil
 	for _, r := range order {
 		peak, censoring := r.Peak()

@@ -10,7 +10,7 @@ import (
 // most rows, and of the one that came first where two are equal. The fields of the other
 // kinds are not read, so that their values count as missing.
 func (e *encoder) elect(schema *sizing.Schema, rows [][]sizing.Value) {
-	twins := schema.Twins()
+	twins := schema.PreviousSameName()
 	if twins == nil {
 		return
 	}

@@ -85,6 +85,7 @@ type Model struct {
 	Enough     enough      `cbor:",omitzero"`
 
 	stamp uint64 // of its state: no other model, and none later, has the same
+	own   margins
 }
 
 // honest is what was said of a row before it was told.
@@ -129,6 +130,7 @@ func (m *Model) Pool() Pool { return m.Share }
 // pool, until SetPool tells of the others.
 func (m *Model) Learn(t TrainingRow) {
 	m.stamp = stamps.Add(1)
+	m.leavePool()
 	m.Sampling.told(&t)
 	m.count(&t)
 	switch t.Censoring {
@@ -295,7 +297,7 @@ func seedOf(rows int) uint64 { return uint64(rows) }
 
 // admit extends the schema by what a young task sends, and the early rows with it.
 func (m *Model) admit(f sizing.Features) {
-	if m.Schema.Admit(f) {
+	if m.Schema.Extend(f) {
 		m.Schema = m.Schema.Shape()
 		for i := range m.Early {
 			m.Early[i].Cells = padded(m.Early[i].Cells, len(m.Schema.Fields))
@@ -350,9 +352,3 @@ const (
 	GuardRuns = experts.GuardRuns
 	GuardFor  = experts.GuardFor
 )
-
-// SetPool lets the answers follow what the DAG's tasks learned together.
-func (m *Model) SetPool(pool *Pool) {
-	m.stamp = stamps.Add(1)
-	m.Experts.SetPool(pool)
-}

@@ -85,7 +85,7 @@ func bytes(gibs float64) sizing.Bytes { return sizing.Bytes(gibs * float64(gib))
 func (k *task) row(f sizing.Features, r sizing.HistoryRow) *sizing.HistoryRow {
 	k.history.LastSeq++
 	k.history.Total++
-	k.history.Schema.Admit(f)
+	k.history.Schema.Extend(f)
 	r.Seq, r.MapIndex, r.Weight = k.history.LastSeq, sizing.NoMap, max(r.Weight, 1)
 	r.At = time.Unix(k.history.LastSeq*3600, 0).UTC()
 	if r.RunID == "" {

@@ -10,17 +10,16 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// ListAudit is one page of who changed what.
+// ListAudit returns one page of the audit trail.
 func (s *server) ListAudit(ctx context.Context, r api.ListAuditRequestObject) (api.ListAuditResponseObject, error) {
 	filter, limit, err := auditFilter(&r.Params)
 	if err != nil {
 		return nil, err
 	}
-	if filter.Task.Namespace, err = listScope(ctx, filter.Task.Namespace); err != nil {
+	if filter.Task.Namespace, err = infoOf(ctx).grants.ListNamespace(filter.Task.Namespace); err != nil {
 		return nil, err
 	}
-	// One more than is shown tells whether there is a next page.
-	entries, err := s.visibleAudit(ctx, filter, limit+1)
+	entries, err := s.visibleAudit(ctx, filter, limit+1) // the extra one shows whether there is a next page
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +30,7 @@ func (s *server) ListAudit(ctx context.Context, r api.ListAuditRequestObject) (a
 		page.NextCursor = &next
 	}
 	for i := range entries {
-		entry, err := auditEntry(&entries[i])
+		entry, err := auditAnswer(&entries[i])
 		if err != nil {
 			return nil, err
 		}
@@ -41,57 +40,55 @@ func (s *server) ListAudit(ctx context.Context, r api.ListAuditRequestObject) (a
 }
 
 func auditFilter(p *api.ListAuditParams) (filter store.AuditFilter, limit int, err error) {
-	var f form
-	if limit = or(p.Limit, usualPage); limit < 1 || limit > maxPage {
-		f.add("limit", "must be 1 to %d", maxPage)
-	}
+	var f fieldReader
+	limit = f.pageLimit(p.Limit, defaultPageSize)
 	for _, id := range []struct {
-		name string
-		sent *string
-		to   *string
+		name  string
+		value *string
+		to    *string
 	}{
 		{"namespace", p.Namespace, &filter.Task.Namespace}, {"dag_id", p.DagID, &filter.Task.DAG}, {"task_id", p.TaskID, &filter.Task.Task},
 	} {
-		if id.sent == nil {
+		if id.value == nil {
 			continue
 		}
-		if wrong := sizing.CheckID(*id.sent); wrong != "" {
-			f.add(id.name, "%s", wrong)
+		if detail := sizing.CheckID(*id.value); detail != "" {
+			f.add(id.name, "%s", detail)
 		}
-		*id.to = *id.sent
+		*id.to = *id.value
 	}
 	if p.Cursor != nil && *p.Cursor != "" {
 		if filter.Before, err = strconv.ParseInt(*p.Cursor, 10, 64); err != nil || filter.Before < 1 {
-			f.add("cursor", "is not the next_cursor of a page")
+			f.add("cursor", invalidCursor)
 		}
 	}
-	if len(f.bad) > 0 {
-		return filter, 0, failed(f.bad)
+	if len(f.errors) > 0 {
+		return filter, 0, invalidFields(f.errors)
 	}
 	return filter, limit, nil
 }
 
-// visibleAudit reads entries of the caller's tasks, at most limit.
-func (s *server) visibleAudit(ctx context.Context, filter store.AuditFilter, limit int) (seen []store.AuditEntry, err error) {
+// visibleAudit returns up to limit entries of tasks that the caller may access.
+func (s *server) visibleAudit(ctx context.Context, filter store.AuditFilter, limit int) (visible []store.AuditEntry, err error) {
 	for {
-		read, err := s.svc.Audit(ctx, filter, limit)
+		entries, err := s.svc.Audit(ctx, filter, limit)
 		if err != nil {
 			return nil, err
 		}
-		for i := range read {
-			if mayName(ctx, read[i].Task) && len(seen) < limit {
-				seen = append(seen, read[i])
+		for i := range entries {
+			if infoOf(ctx).grants.Covers(entries[i].Task) && len(visible) < limit {
+				visible = append(visible, entries[i])
 			}
 		}
-		if len(read) < limit || len(seen) == limit {
-			return seen, nil
+		if len(entries) < limit || len(visible) == limit {
+			return visible, nil
 		}
-		filter.Before = read[len(read)-1].ID
+		filter.Before = entries[len(entries)-1].ID
 	}
 }
 
-// auditEntry writes an entry. A policy is written as it is answered elsewhere.
-func auditEntry(e *store.AuditEntry) (api.AuditEntry, error) {
+// auditAnswer converts an entry. A policy has the form that GET /policy returns.
+func auditAnswer(e *store.AuditEntry) (api.AuditEntry, error) {
 	entry := api.AuditEntry{
 		ID: e.ID, At: e.At, Who: e.Who, Action: string(e.Action), Before: e.Before, After: e.After, Reason: textOrNull(e.Reason),
 		Namespace: e.Task.Namespace, DagID: e.Task.DAG, TaskID: e.Task.Task,

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// manyFeatures writes n features as members of an object.
+// manyFeatures returns an object of n features.
 func manyFeatures(n int) string {
 	members := make([]string, n)
 	for i := range members {
@@ -20,34 +20,34 @@ func manyFeatures(n int) string {
 }
 
 const (
-	key  = `"dag_id": "d", "task_id": "t"`
-	try  = key + `, "run_id": "r"`
-	okay = try + `, "outcome": "success"`
-	dead = try + `, "reason": "oom_killed"`
+	key       = `"dag_id": "d", "task_id": "t"`
+	try       = key + `, "run_id": "r"`
+	succeeded = try + `, "outcome": "success"`
+	killed    = try + `, "reason": "oom_killed"`
 )
 
-func TestBadInputIsRefusedAndItsFieldNamed(t *testing.T) {
-	w := newWorld(t, everybody)
+func TestInvalidInputIsRejectedWithItsFields(t *testing.T) {
+	e := newTestEnv(t, noAuth)
 	for _, c := range []struct {
-		claim, call, body string
-		status            int
-		fields            []string
+		name, call, body string
+		status           int
+		fields           []string
 	}{
-		// what cannot be read
+		// malformed bodies
 		{"an empty body", "POST /predict", " ", 400, nil},
-		{"half a body", "POST /predict", `{"dag_id": "d"`, 400, nil},
-		{"no JSON", "POST /observe", `dag_id=d`, 400, nil},
+		{"an incomplete body", "POST /predict", `{"dag_id": "d"`, 400, nil},
+		{"not JSON", "POST /observe", `dag_id=d`, 400, nil},
 		{"trailing garbage", "POST /predict", `{` + key + `} {}`, 400, nil},
-		{"two bodies", "POST /observe", `{` + okay + `}{` + okay + `}`, 400, nil},
-		{"a comma too many", "POST /predict", `{` + key + `,}`, 400, nil},
+		{"two bodies", "POST /observe", `{` + succeeded + `}{` + succeeded + `}`, 400, nil},
+		{"a trailing comma", "POST /predict", `{` + key + `,}`, 400, nil},
 		{"NaN", "POST /predict", `{` + key + `, "features": {"a": NaN}}`, 400, nil},
-		{"-Infinity", "POST /observe", `{` + okay + `, "duration_seconds": -Infinity}`, 400, nil},
+		{"-Infinity", "POST /observe", `{` + succeeded + `, "duration_seconds": -Infinity}`, 400, nil},
 		{"bad UTF-8 in an id", "POST /predict", "{\"dag_id\": \"d\xff\", \"task_id\": \"t\"}", 400, nil},
-		{"bad UTF-8 in a feature", "POST /observe", "{" + okay + ", \"features\": {\"a\": \"\xc3\x28\"}}", 400, nil},
+		{"bad UTF-8 in a feature", "POST /observe", "{" + succeeded + ", \"features\": {\"a\": \"\xc3\x28\"}}", 400, nil},
 		{"half a surrogate pair", "POST /predict", `{"dag_id": "\ud800", "task_id": "t"}`, 400, nil},
 		{"a byte order mark", "POST /predict", "\xef\xbb\xbf{" + key + "}", 400, nil},
-		{"a name twice", "POST /predict", `{` + key + `, "dag_id": "e"}`, 400, []string{"dag_id"}},
-		{"a feature twice", "POST /predict", `{` + key + `, "features": {"a": 1, "a": 2}}`, 400, []string{"features.a"}},
+		{"a duplicate name", "POST /predict", `{` + key + `, "dag_id": "e"}`, 400, []string{"dag_id"}},
+		{"a duplicate feature", "POST /predict", `{` + key + `, "features": {"a": 1, "a": 2}}`, 400, []string{"features.a"}},
 		{"a list for a body", "POST /predict", `[]`, 400, nil},
 		{"a string for a body", "POST /observe", `"x"`, 400, nil},
 		{"null for a policy", "PUT /tasks/d/t/policy", `null`, 400, nil},
@@ -55,16 +55,16 @@ func TestBadInputIsRefusedAndItsFieldNamed(t *testing.T) {
 		{"deep nesting", "POST /predict", `{` + key + `, "features": {"a": ` + strings.Repeat("[", 500) + strings.Repeat("]", 500) + `}}`, 422, []string{"features.a"}},
 		{"a body above the limit", "POST /predict", `{` + key + `, "features": {"a": "` + strings.Repeat("x", 10<<20) + `"}}`, 413, nil},
 		{"a batch above the limit", "POST /observe/batch", `{"observations": ["` + strings.Repeat("x", 33<<20) + `"]}`, 413, nil},
-		{"a query that breaks off", "GET /predict?dag_id=d&task_id=t&memory=1Gi&a=%zz", "", 400, nil},
+		{"an incomplete escape in a query", "GET /predict?dag_id=d&task_id=t&memory=1Gi&a=%zz", "", 400, nil},
 		{"a semicolon in a query", "GET /predict?dag_id=d&task_id=t&memory=1Gi&a=1;b=2", "", 400, nil},
 
-		// names
+		// field names
 		{"an unknown field", "POST /predict", `{` + key + `, "run": 1}`, 422, []string{"run"}},
 		{"an unknown field below", "POST /predict", `{` + key + `, "requested": {"memry": 1}}`, 422, []string{"requested.memry"}},
 		{"a field in the wrong case", "POST /predict", `{` + key + `, "Features": {}}`, 422, []string{"Features"}},
 		{"no dag_id", "POST /predict", `{"task_id": "t"}`, 422, []string{"dag_id"}},
 		{"null for dag_id", "POST /predict", `{"dag_id": null, "task_id": "t"}`, 422, []string{"dag_id"}},
-		{"nothing at all", "POST /predict", `{}`, 422, []string{"dag_id", "task_id"}},
+		{"an empty object", "POST /predict", `{}`, 422, []string{"dag_id", "task_id"}},
 		{"an empty task_id", "POST /observe", `{"dag_id": "d", "task_id": "", "run_id": "r", "outcome": "success"}`, 422, []string{"task_id"}},
 		{"an empty namespace", "POST /predict", `{` + key + `, "namespace": ""}`, 422, []string{"namespace"}},
 		{"a slash in an id", "POST /predict", `{"dag_id": "a/b", "task_id": "t"}`, 422, []string{"dag_id"}},
@@ -73,99 +73,99 @@ func TestBadInputIsRefusedAndItsFieldNamed(t *testing.T) {
 		{"no run_id in a report", "POST /observe", `{` + key + `, "outcome": "success"}`, 422, []string{"run_id"}},
 		{"an empty run_id in a question", "POST /predict", `{` + key + `, "run_id": ""}`, 422, []string{"run_id"}},
 		{"no run_id in a lift", "POST /retry-lift", `{` + key + `, "reason": "oom_killed", "failed": {"memory": "1Gi"}}`, 422, []string{"run_id"}},
-		{"a prediction_id with a NUL", "POST /observe", `{` + okay + `, "prediction_id": "a\u0000"}`, 422, []string{"prediction_id"}},
+		{"a prediction_id with a NUL", "POST /observe", `{` + succeeded + `, "prediction_id": "a\u0000"}`, 422, []string{"prediction_id"}},
 
 		// types
 		{"a number for an id", "POST /predict", `{"dag_id": 7, "task_id": "t"}`, 422, []string{"dag_id"}},
-		{"a string for a number of bytes", "POST /observe", `{` + okay + `, "memory_max_bytes": "7340032000"}`, 422, []string{"memory_max_bytes"}},
+		{"a string for a number of bytes", "POST /observe", `{` + succeeded + `, "memory_max_bytes": "7340032000"}`, 422, []string{"memory_max_bytes"}},
 		{"a number for a quantity", "POST /predict", `{` + key + `, "requested": {"memory": 350}}`, 422, []string{"requested.memory"}},
 		{"a list for features", "POST /predict", `{` + key + `, "features": [1]}`, 422, []string{"features"}},
 		{"a string for features", "POST /predict", `{` + key + `, "features": "x"}`, 422, []string{"features"}},
 		{"an object in a feature", "POST /predict", `{` + key + `, "features": {"a": {"b": 1}}}`, 422, []string{"features.a"}},
 		{"a number for requested", "POST /predict", `{` + key + `, "requested": 5}`, 422, []string{"requested"}},
-		{"a fraction of a byte", "POST /observe", `{` + okay + `, "memory_max_bytes": 1.5}`, 422, []string{"memory_max_bytes"}},
-		{"half a try", "POST /predict", `{` + key + `, "try_number": 1.5}`, 422, []string{"try_number"}},
+		{"a fraction of a byte", "POST /observe", `{` + succeeded + `, "memory_max_bytes": 1.5}`, 422, []string{"memory_max_bytes"}},
+		{"a fractional try number", "POST /predict", `{` + key + `, "try_number": 1.5}`, 422, []string{"try_number"}},
 		{"an unknown outcome", "POST /observe", `{` + try + `, "outcome": "ok"}`, 422, []string{"outcome"}},
 		{"no outcome", "POST /observe", `{` + try + `}`, 422, []string{"outcome"}},
 		{"an unknown reason", "POST /retry-lift", `{` + try + `, "reason": "tired", "failed": {"memory": "1Gi"}}`, 422, []string{"reason"}},
-		{"a day for a time", "POST /observe", `{` + okay + `, "started_at": "2020-01-03"}`, 422, []string{"started_at"}},
-		{"a time without a zone", "POST /observe", `{` + okay + `, "ended_at": "2020-01-03T02:15:00"}`, 422, []string{"ended_at"}},
-		{"a number for a time", "POST /observe", `{` + okay + `, "started_at": 1578017700}`, 422, []string{"started_at"}},
-		{"the 30th of February", "POST /observe", `{` + okay + `, "started_at": "2020-02-30T00:00:00Z"}`, 422, []string{"started_at"}},
+		{"a day for a time", "POST /observe", `{` + succeeded + `, "started_at": "2020-01-03"}`, 422, []string{"started_at"}},
+		{"a time without a zone", "POST /observe", `{` + succeeded + `, "ended_at": "2020-01-03T02:15:00"}`, 422, []string{"ended_at"}},
+		{"a number for a time", "POST /observe", `{` + succeeded + `, "started_at": 1578017700}`, 422, []string{"started_at"}},
+		{"the 30th of February", "POST /observe", `{` + succeeded + `, "started_at": "2020-02-30T00:00:00Z"}`, 422, []string{"started_at"}},
 
-		// amounts
+		// values
 		{"1e400 in a feature", "POST /predict", `{` + key + `, "features": {"a": 1e400}}`, 422, []string{"features.a"}},
-		{"1e400 seconds", "POST /observe", `{` + okay + `, "duration_seconds": 1e400}`, 422, []string{"duration_seconds"}},
-		{"1e300 seconds", "POST /observe", `{` + okay + `, "duration_seconds": 1e300}`, 422, []string{"duration_seconds"}},
-		{"less than no time", "POST /observe", `{` + okay + `, "duration_seconds": -1}`, 422, []string{"duration_seconds"}},
-		{"1e30 bytes", "POST /observe", `{` + okay + `, "memory_max_bytes": 1e30}`, 422, []string{"memory_max_bytes"}},
-		{"negative bytes", "POST /observe", `{` + okay + `, "memory_max_bytes": -5}`, 422, []string{"memory_max_bytes"}},
-		{"no bytes", "POST /predict", `{` + key + `, "requested": {"memory_bytes": 0}}`, 422, []string{"requested.memory_bytes"}},
+		{"1e400 seconds", "POST /observe", `{` + succeeded + `, "duration_seconds": 1e400}`, 422, []string{"duration_seconds"}},
+		{"1e300 seconds", "POST /observe", `{` + succeeded + `, "duration_seconds": 1e300}`, 422, []string{"duration_seconds"}},
+		{"a negative duration", "POST /observe", `{` + succeeded + `, "duration_seconds": -1}`, 422, []string{"duration_seconds"}},
+		{"1e30 bytes", "POST /observe", `{` + succeeded + `, "memory_max_bytes": 1e30}`, 422, []string{"memory_max_bytes"}},
+		{"negative bytes", "POST /observe", `{` + succeeded + `, "memory_max_bytes": -5}`, 422, []string{"memory_max_bytes"}},
+		{"zero bytes", "POST /predict", `{` + key + `, "requested": {"memory_bytes": 0}}`, 422, []string{"requested.memory_bytes"}},
 		{"an exabyte", "POST /predict", `{` + key + `, "max_memory_bytes": 1152921504606846976}`, 422, []string{"max_memory_bytes"}},
-		{"unit nonsense", "POST /predict", `{` + key + `, "requested": {"memory": "350GiB"}}`, 422, []string{"requested.memory"}},
+		{"an unknown unit", "POST /predict", `{` + key + `, "requested": {"memory": "350GiB"}}`, 422, []string{"requested.memory"}},
 		{"a unit alone", "POST /predict", `{` + key + `, "max_memory": "Gi"}`, 422, []string{"max_memory"}},
-		{"CPU nonsense", "POST /predict", `{` + key + `, "requested": {"cpu": "six"}}`, 422, []string{"requested.cpu"}},
-		{"negative cores", "POST /observe", `{` + okay + `, "cpu_max_cores": -0.5}`, 422, []string{"cpu_max_cores"}},
+		{"an unreadable CPU quantity", "POST /predict", `{` + key + `, "requested": {"cpu": "six"}}`, 422, []string{"requested.cpu"}},
+		{"negative cores", "POST /observe", `{` + succeeded + `, "cpu_max_cores": -0.5}`, 422, []string{"cpu_max_cores"}},
 		{"two amounts that disagree", "POST /predict", `{` + key + `, "requested": {"memory": "10Gi", "memory_bytes": 5}}`, 422, []string{"requested.memory"}},
-		{"two peaks that disagree", "POST /observe", `{` + okay + `, "memory_max": "10Gi", "memory_max_bytes": 5}`, 422, []string{"memory_max"}},
+		{"two peaks that disagree", "POST /observe", `{` + succeeded + `, "memory_max": "10Gi", "memory_max_bytes": 5}`, 422, []string{"memory_max"}},
 		{"two amounts of CPU that disagree", "POST /predict", `{` + key + `, "requested": {"cpu": "6", "cpu_cores": 5}}`, 422, []string{"requested.cpu"}},
-		{"a lift without a failed amount", "POST /retry-lift", `{` + dead + `, "failed": {}}`, 422, []string{"failed.memory_bytes"}},
-		{"a lift from less than nothing", "POST /retry-lift", `{` + dead + `, "failed": {"memory_bytes": -1}}`, 422, []string{"failed.memory_bytes"}},
-		{"an OOM of unknown size", "POST /observe", `{` + try + `, "outcome": "oom_killed"}`, 422, []string{"allocated.memory_bytes"}},
+		{"a lift without a failed amount", "POST /retry-lift", `{` + killed + `, "failed": {}}`, 422, []string{"failed.memory_bytes"}},
+		{"a lift from a negative amount", "POST /retry-lift", `{` + killed + `, "failed": {"memory_bytes": -1}}`, 422, []string{"failed.memory_bytes"}},
+		{"an OOM without an allocation", "POST /observe", `{` + try + `, "outcome": "oom_killed"}`, 422, []string{"allocated.memory_bytes"}},
 		{"a map index below -1", "POST /predict", `{` + key + `, "map_index": -2}`, 422, []string{"map_index"}},
 		{"a try number of 0", "POST /predict", `{` + key + `, "try_number": 0}`, 422, []string{"try_number"}},
-		{"a try number beyond all integers", "POST /predict", `{` + key + `, "try_number": 99999999999999999999}`, 422, []string{"try_number"}},
-		{"the year 9999", "POST /observe", `{` + okay + `, "started_at": "9999-01-01T00:00:00Z"}`, 422, []string{"started_at"}},
-		{"the year 1", "POST /observe", `{` + okay + `, "ended_at": "0001-01-01T00:00:00Z"}`, 422, []string{"ended_at"}},
-		{"an end before the start", "POST /observe", `{` + okay + `, "started_at": "2020-01-03T02:15:00Z", "ended_at": "2020-01-03T02:14:00Z"}`, 422, []string{"ended_at"}},
+		{"a try number beyond 64 bits", "POST /predict", `{` + key + `, "try_number": 99999999999999999999}`, 422, []string{"try_number"}},
+		{"the year 9999", "POST /observe", `{` + succeeded + `, "started_at": "9999-01-01T00:00:00Z"}`, 422, []string{"started_at"}},
+		{"the year 1", "POST /observe", `{` + succeeded + `, "ended_at": "0001-01-01T00:00:00Z"}`, 422, []string{"ended_at"}},
+		{"an end before the start", "POST /observe", `{` + succeeded + `, "started_at": "2020-01-03T02:15:00Z", "ended_at": "2020-01-03T02:14:00Z"}`, 422, []string{"ended_at"}},
 		{"201 features", "POST /predict", `{` + key + `, "features": ` + manyFeatures(201) + `}`, 422, []string{"features"}},
-		{"10,000 features", "POST /observe", `{` + okay + `, "features": ` + manyFeatures(10_000) + `}`, 422, []string{"features"}},
+		{"10,000 features", "POST /observe", `{` + succeeded + `, "features": ` + manyFeatures(10_000) + `}`, 422, []string{"features"}},
 		{"a feature without a name", "POST /predict", `{` + key + `, "features": {"": 1}}`, 422, []string{"features"}},
 		{"a category of 501 characters", "POST /predict", `{` + key + `, "features": {"a": "` + strings.Repeat("é", 501) + `"}}`, 422, []string{"features.a"}},
-		{"a NUL in a category", "POST /observe", `{` + okay + `, "features": {"a": "x\u0000"}}`, 422, []string{"features.a"}},
-		{"a series of nothing", "POST /observe", `{` + okay + `, "usage_series": {}}`, 422, []string{"usage_series.step_seconds", "usage_series.memory_bytes"}},
-		{"a series without points", "POST /observe", `{` + okay + `, "usage_series": {"step_seconds": 1, "memory_bytes": []}}`, 422, []string{"usage_series.memory_bytes"}},
-		{"a series of 121 points", "POST /observe", `{` + okay + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1` + strings.Repeat(",1", 120) + `]}}`, 422, []string{"usage_series.memory_bytes"}},
-		{"a point below zero", "POST /observe", `{` + okay + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1, -1]}}`, 422, []string{"usage_series.memory_bytes"}},
-		{"a point of an exabyte", "POST /observe", `{` + okay + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1152921504606846976]}}`, 422, []string{"usage_series.memory_bytes"}},
-		{"a point that is null", "POST /observe", `{` + okay + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1, null]}}`, 422, []string{"usage_series.memory_bytes.1"}},
-		{"half a byte in a series", "POST /observe", `{` + okay + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1.5]}}`, 422, []string{"usage_series.memory_bytes.0"}},
-		{"a step of no width", "POST /observe", `{` + okay + `, "usage_series": {"step_seconds": 0, "memory_bytes": [1]}}`, 422, []string{"usage_series.step_seconds"}},
-		{"a step of 1e300 seconds", "POST /observe", `{` + okay + `, "usage_series": {"step_seconds": 1e300, "memory_bytes": [1]}}`, 422, []string{"usage_series.step_seconds"}},
-		{"fewer cores than points", "POST /observe", `{` + okay + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1, 2], "cpu_cores": [1]}}`, 422, []string{"usage_series.cpu_cores"}},
-		{"cores that are null", "POST /observe", `{` + okay + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1], "cpu_cores": [null]}}`, 422, []string{"usage_series.cpu_cores.0"}},
-		{"cores below zero", "POST /observe", `{` + okay + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1], "cpu_cores": [-1]}}`, 422, []string{"usage_series.cpu_cores"}},
-		{"a series of another form", "POST /observe", `{` + okay + `, "usage_series": {"step_seconds": 1, "memory_mib": [1]}}`, 422, []string{"usage_series.memory_mib"}},
-		{"the series of no run", "GET /tasks/d/t/series", "", 422, []string{"run_id"}},
+		{"a NUL in a category", "POST /observe", `{` + succeeded + `, "features": {"a": "x\u0000"}}`, 422, []string{"features.a"}},
+		{"an empty series", "POST /observe", `{` + succeeded + `, "usage_series": {}}`, 422, []string{"usage_series.step_seconds", "usage_series.memory_bytes"}},
+		{"a series without points", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": []}}`, 422, []string{"usage_series.memory_bytes"}},
+		{"a series of 121 points", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1` + strings.Repeat(",1", 120) + `]}}`, 422, []string{"usage_series.memory_bytes"}},
+		{"a point below zero", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1, -1]}}`, 422, []string{"usage_series.memory_bytes"}},
+		{"a point of an exabyte", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1152921504606846976]}}`, 422, []string{"usage_series.memory_bytes"}},
+		{"a point that is null", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1, null]}}`, 422, []string{"usage_series.memory_bytes.1"}},
+		{"a fractional point", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1.5]}}`, 422, []string{"usage_series.memory_bytes.0"}},
+		{"a step of zero seconds", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 0, "memory_bytes": [1]}}`, 422, []string{"usage_series.step_seconds"}},
+		{"a step of 1e300 seconds", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1e300, "memory_bytes": [1]}}`, 422, []string{"usage_series.step_seconds"}},
+		{"fewer cores than points", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1, 2], "cpu_cores": [1]}}`, 422, []string{"usage_series.cpu_cores"}},
+		{"cores that are null", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1], "cpu_cores": [null]}}`, 422, []string{"usage_series.cpu_cores.0"}},
+		{"cores below zero", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_bytes": [1], "cpu_cores": [-1]}}`, 422, []string{"usage_series.cpu_cores"}},
+		{"an unknown field of a series", "POST /observe", `{` + succeeded + `, "usage_series": {"step_seconds": 1, "memory_mib": [1]}}`, 422, []string{"usage_series.memory_mib"}},
+		{"a series without run_id", "GET /tasks/d/t/series", "", 422, []string{"run_id"}},
 		{"the series of try 0", "GET /tasks/d/t/series?run_id=r&try_number=0", "", 422, []string{"try_number"}},
-		{"several faults at once", "POST /observe", `{"dag_id": "", "task_id": "t", "run_id": "r", "outcome": "ok", "memory_max": "lots", "duration_seconds": -1}`, 422, []string{"memory_max", "duration_seconds", "dag_id", "outcome"}},
+		{"several errors at once", "POST /observe", `{"dag_id": "", "task_id": "t", "run_id": "r", "outcome": "ok", "memory_max": "lots", "duration_seconds": -1}`, 422, []string{"memory_max", "duration_seconds", "dag_id", "outcome"}},
 
 		// batches
 		{"an empty batch", "POST /predict/batch", `{"tasks": []}`, 422, []string{"tasks"}},
-		{"no batch", "POST /observe/batch", `{}`, 422, []string{"observations"}},
+		{"a missing batch", "POST /observe/batch", `{}`, 422, []string{"observations"}},
 		{"10,001 reports", "POST /observe/batch", `{"observations": [` + strings.Repeat(`{},`, 10_000) + `{}]}`, 422, []string{"observations"}},
-		{"a batch that is no list", "POST /observe/batch", `{"observations": {}}`, 422, []string{"observations"}},
+		{"a batch that is not an array", "POST /observe/batch", `{"observations": {}}`, 422, []string{"observations"}},
 		{"a batch under another name", "POST /observe/batch", `{"tasks": []}`, 422, []string{"tasks"}},
 
 		// queries and paths
 		{"no ids in a query", "GET /predict?memory=1Gi", "", 422, []string{"dag_id"}},
 		{"an empty id in a query", "GET /predict?dag_id=&task_id=t&memory=1Gi", "", 422, []string{"dag_id"}},
-		{"a parameter twice", "GET /predict?dag_id=d&task_id=t&memory=1Gi&n=1&n=2", "", 422, []string{"n"}},
+		{"a duplicate parameter", "GET /predict?dag_id=d&task_id=t&memory=1Gi&n=1&n=2", "", 422, []string{"n"}},
 		{"a word for a try number", "GET /predict?dag_id=d&task_id=t&try_number=one", "", 422, []string{"try_number"}},
-		{"unit nonsense in a query", "GET /predict?dag_id=d&task_id=t&memory=lots", "", 422, []string{"memory"}},
+		{"an unknown unit in a query", "GET /predict?dag_id=d&task_id=t&memory=lots", "", 422, []string{"memory"}},
 		{"1e400 in a query", "GET /predict?dag_id=d&task_id=t&memory=1Gi&a=1e400", "", 422, []string{"features.a"}},
-		{"a page of no tasks", "GET /tasks?limit=0", "", 422, []string{"limit"}},
-		{"a page of too many", "GET /tasks?limit=1001", "", 422, []string{"limit"}},
+		{"a page size of 0", "GET /tasks?limit=0", "", 422, []string{"limit"}},
+		{"a page size above the maximum", "GET /tasks?limit=1001", "", 422, []string{"limit"}},
 		{"a word for a limit", "GET /tasks?limit=all", "", 422, []string{"limit"}},
-		{"a cursor of one's own", "GET /tasks?cursor=abc", "", 422, []string{"cursor"}},
+		{"an invalid cursor", "GET /tasks?cursor=abc", "", 422, []string{"cursor"}},
 		{"a NUL in a namespace", "GET /tasks?namespace=%00", "", 422, []string{"namespace"}},
 		{"a slash in a path's id", "GET /tasks/a%2Fb/t", "", 422, []string{"dag_id"}},
 		{"a NUL in a path's id", "GET /tasks/a%00/t", "", 422, []string{"dag_id"}},
 		{"bad UTF-8 in a path's id", "GET /tasks/%ff/t/policy", "", 422, []string{"dag_id"}},
 		{"an empty id in a path", "GET /tasks//t", "", 422, []string{"dag_id"}},
 		{"version 0", "POST /tasks/d/t/models/0/activate", "", 422, []string{"version"}},
-		{"a version that is no number", "POST /tasks/d/t/models/last/activate", "", 422, []string{"version"}},
-		{"a version beyond the store", "POST /tasks/d/t/models/99999999999/activate", "", 422, []string{"version"}},
+		{"a version that is not a number", "POST /tasks/d/t/models/last/activate", "", 422, []string{"version"}},
+		{"a version beyond 32 bits", "POST /tasks/d/t/models/99999999999/activate", "", 422, []string{"version"}},
 		{"a NUL in a prediction's id", "GET /predictions/a%00", "", 422, []string{"prediction_id"}},
 
 		// policies
@@ -176,68 +176,68 @@ func TestBadInputIsRefusedAndItsFieldNamed(t *testing.T) {
 		{"21 lifts", "PUT /tasks/d/t/policy", `{"max_lifts": 21}`, 422, []string{"max_lifts"}},
 		{"an unknown field of a policy", "PUT /tasks/d/t/policy", `{"ceiling": "1Gi"}`, 422, []string{"ceiling"}},
 
-		// what is not there
-		{"an unknown task", "GET /tasks/d/nobody", "", 404, nil},
-		{"an unknown task's models", "GET /tasks/d/nobody/models", "", 404, nil},
-		{"a training of an unknown task", "POST /tasks/d/nobody/train", "", 404, nil},
-		{"the end of an unknown task", "DELETE /tasks/d/nobody", "", 404, nil},
-		{"an unknown task's new name", "POST /tasks/d/nobody/rename", `{"dag_id": "d", "task_id": "somebody"}`, 404, nil},
-		{"an unknown answer", "GET /predictions/nothing", "", 404, nil},
-		{"a report that was never made", "POST /observe/void", `{` + try + `}`, 404, nil},
-		{"nothing known and nothing requested", "POST /predict", `{` + key + `}`, 404, nil},
+		// missing objects
+		{"an unknown task", "GET /tasks/d/unknown", "", 404, nil},
+		{"an unknown task's models", "GET /tasks/d/unknown/models", "", 404, nil},
+		{"a training of an unknown task", "POST /tasks/d/unknown/train", "", 404, nil},
+		{"the deletion of an unknown task", "DELETE /tasks/d/unknown", "", 404, nil},
+		{"the renaming of an unknown task", "POST /tasks/d/unknown/rename", `{"dag_id": "d", "task_id": "other"}`, 404, nil},
+		{"an unknown prediction", "GET /predictions/nothing", "", 404, nil},
+		{"a void without a report", "POST /observe/void", `{` + try + `}`, 404, nil},
+		{"an unknown task without a request", "POST /predict", `{` + key + `}`, 404, nil},
 		{"no such path", "GET /predictt", "", 404, nil},
-		{"an unknown task's policy", "GET /tasks/d/nobody/policy", "", 404, nil},
+		{"an unknown task's policy", "GET /tasks/d/unknown/policy", "", 404, nil},
 		{"another method", "DELETE /predict", "", 405, nil},
 		{"another method for a task", "PATCH /tasks/d/t", "", 405, nil},
 		{"a made-up method", "BREW /predict", "", 405, nil},
 	} {
-		t.Run(c.claim, func(t *testing.T) {
-			w.t = t
+		t.Run(c.name, func(t *testing.T) {
+			e.t = t
 			method, target, _ := strings.Cut(c.call, " ")
-			a := w.do(method, target, c.body)
+			a := e.do(method, target, c.body)
 			require.Equal(t, c.status, a.status, "%.300s", a.body)
 			assert.Equal(t, "application/problem+json", a.header.Get("Content-Type"))
 			if c.fields != nil {
 				assert.Equal(t, c.fields, a.fields(), "%s", a.body)
 			}
 			p := a.json()
-			assert.Greater(t, len(p["detail"].(string)), 10, "an error says what to do")
-			assert.Less(t, len(a.body), 4000, "an error does not repeat the request")
+			assert.Greater(t, len(p["detail"].(string)), 10, "the detail says what to do")
+			assert.Less(t, len(a.body), 4000, "the answer does not repeat the request")
 		})
 	}
-	w.t = t
-	assert.Zero(t, w.log.Len(), "none of it was our own error: %s", w.log)
+	e.t = t
+	assert.Zero(t, e.log.Len(), "no request caused an internal error: %s", e.log)
 	var page struct{ Tasks []any }
-	w.do(http.MethodGet, "/tasks", "").into(&page)
-	assert.Empty(t, page.Tasks, "nothing was half-written")
+	e.do(http.MethodGet, "/tasks", "").into(&page)
+	assert.Empty(t, page.Tasks, "nothing was stored")
 }
 
-func TestBodiesAreJSONAsTheyAre(t *testing.T) {
-	w := newWorld(t, everybody)
+func TestBodiesMustBeUncompressedJSON(t *testing.T) {
+	e := newTestEnv(t, noAuth)
 	const body = `{` + key + `, "requested": {"memory": "1Gi"}}`
-	for claim, c := range map[string]struct {
-		name, value string
-		status      int
+	for name, c := range map[string]struct {
+		header, value string
+		status        int
 	}{
-		"curl's default":                   {"Content-Type", "application/x-www-form-urlencoded", 415},
-		"text":                             {"Content-Type", "text/plain", 415},
-		"no type":                          {"Content-Type", "", 415},
-		"another charset":                  {"Content-Type", "application/json; charset=latin1", 415},
-		"a type that cannot be read":       {"Content-Type", "application/json; charset", 415},
-		"compressed":                       {"Content-Encoding", "gzip", 415},
-		"the charset that is meant":        {"Content-Type", "application/json; charset=UTF-8", 200},
-		"an encoding that changes nothing": {"Content-Encoding", "identity", 200},
+		"curl's default":    {"Content-Type", "application/x-www-form-urlencoded", 415},
+		"text":              {"Content-Type", "text/plain", 415},
+		"no type":           {"Content-Type", "", 415},
+		"another charset":   {"Content-Type", "application/json; charset=latin1", 415},
+		"a malformed type":  {"Content-Type", "application/json; charset", 415},
+		"compressed":        {"Content-Encoding", "gzip", 415},
+		"UTF-8":             {"Content-Type", "application/json; charset=UTF-8", 200},
+		"identity encoding": {"Content-Encoding", "identity", 200},
 	} {
-		t.Run(claim, func(t *testing.T) {
-			w.t = t
-			assert.Equal(t, c.status, w.do(http.MethodPost, "/predict", body, header(c.name, c.value)).status)
+		t.Run(name, func(t *testing.T) {
+			e.t = t
+			assert.Equal(t, c.status, e.do(http.MethodPost, "/predict", body, header(c.header, c.value)).status)
 		})
 	}
 }
 
-func TestOtherMethodsAreNamed(t *testing.T) {
-	w := newWorld(t, everybody)
-	a := w.do(http.MethodDelete, "/predict", "")
+func TestMethodNotAllowedListsTheMethods(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	a := e.do(http.MethodDelete, "/predict", "")
 	assert.Equal(t, "GET, POST", a.header.Get("Allow"))
-	assert.Equal(t, http.StatusOK, w.do(http.MethodHead, "/healthz", "").status, "a GET may be asked for its head")
+	assert.Equal(t, http.StatusOK, e.do(http.MethodHead, "/healthz", "").status, "HEAD is served like GET")
 }

@@ -1,6 +1,9 @@
 package httpapi
 
 import (
+	"bytes"
+	"context"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,10 +16,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/httpapi/admission"
+	"github.com/loadaware/loadaware/internal/httpapi/codec"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// decode reads the body of r into a pointer to one of the api's request types.
+// maxCommonBody is the largest body, in bytes, that package codec tries to read.
+const maxCommonBody = 16 << 10
+
+// decode reads the body of r into a pointer to a request type of package api.
 func (s *server) decode(r *http.Request, body any) error {
 	if err := checkMedia(r.Header); err != nil {
 		return err
@@ -29,67 +37,169 @@ func (s *server) decode(r *http.Request, body any) error {
 	case *api.ExperimentRequest:
 		return s.decodeExperiment(r, body)
 	}
-	if read, ok := r.Body.(readBody); ok {
-		return readFailure(json.Unmarshal(read.raw, body, s.strict))
+	if raw, ok := admission.BufferedBytes(r); ok {
+		return readFailure(json.Unmarshal(raw, body, s.strict))
 	}
-	from, done := decodeQuickly(r, body)
+	rest, done := decodeCommon(r, body)
 	if done {
 		return nil
 	}
-	return readFailure(json.UnmarshalRead(from, body, s.strict))
+	return readFailure(json.UnmarshalRead(rest, body, s.strict))
 }
 
-// checkMedia wants JSON in UTF-8, as it is.
+// decodeCommon tries package codec. If it returns false, the strict decoder must read the body
+// from rest, because r.Body is partly consumed.
+func decodeCommon(r *http.Request, body any) (rest io.Reader, done bool) {
+	if r.ContentLength <= 0 || r.ContentLength > maxCommonBody {
+		return r.Body, false
+	}
+	raw := make([]byte, r.ContentLength)
+	n, err := io.ReadFull(r.Body, raw)
+	if err == nil {
+		switch body := body.(type) {
+		case *api.PredictRequest:
+			done = codec.ReadPredictRequest(raw, body)
+		case *api.Observation:
+			done = codec.ReadObservation(raw, body)
+		}
+	}
+	return io.MultiReader(bytes.NewReader(raw[:n]), r.Body), done
+}
+
+// bufferBody reads a large body into a buffer, which the caller releases after the answer.
+func (s *server) bufferBody(ctx context.Context, r *http.Request, rule *route) (*admission.Buffer, error) {
+	if rule.maxBody == 0 || admission.IsSmall(r) {
+		return nil, nil
+	}
+	if err := checkMedia(r.Header); err != nil && r.ContentLength <= rule.maxBody {
+		return nil, err
+	}
+	// Half of the timeout remains for reading and answering.
+	buffer, err := s.buffers.Read(ctx, r, rule.maxBody, rule.timeout/2)
+	return buffer, readFailure(err)
+}
+
+// wholeBody returns the body of r: buffered, or small.
+func wholeBody(r *http.Request) ([]byte, error) {
+	if raw, ok := admission.BufferedBytes(r); ok {
+		return raw, nil
+	}
+	raw := make([]byte, max(0, r.ContentLength))
+	_, err := io.ReadFull(r.Body, raw)
+	return raw, err
+}
+
+// checkMedia accepts uncompressed JSON in UTF-8.
 func checkMedia(h http.Header) error {
 	media, params, err := mime.ParseMediaType(h.Get("Content-Type"))
 	charset := strings.ToLower(params["charset"])
 	switch {
 	case err != nil || media != "application/json":
-		return &failure{class: mediaType, detail: fmt.Sprintf("Content-Type is %.100q: send application/json (curl: -H 'Content-Type: application/json')", h.Get("Content-Type"))}
+		return &failure{class: mediaType, detail: fmt.Sprintf("Content-Type %.100q is not supported; send application/json (curl: -H 'Content-Type: application/json')", h.Get("Content-Type"))}
 	case charset != "" && charset != "utf-8":
-		return &failure{class: mediaType, detail: fmt.Sprintf("charset %.100q is not read: send UTF-8", charset)}
+		return &failure{class: mediaType, detail: fmt.Sprintf("charset %.100q is not supported; send UTF-8", charset)}
 	case h.Get("Content-Encoding") != "" && h.Get("Content-Encoding") != "identity":
-		return &failure{class: mediaType, detail: fmt.Sprintf("Content-Encoding %.100q is not read: send the body as it is", h.Get("Content-Encoding"))}
+		return &failure{class: mediaType, detail: fmt.Sprintf("Content-Encoding %.100q is not supported; send the body uncompressed", h.Get("Content-Encoding"))}
 	}
 	return nil
 }
 
-// readFailure tells what was wrong with a body: 400 where it is not JSON, else
-// 422 with the field.
+// maxBatch is the largest number of items in a batch.
+const maxBatch = 10_000
+
+func checkBatch(field string, n int) error {
+	if n == 0 || n > maxBatch {
+		return invalidFields([]sizing.FieldError{{Field: field, Detail: fmt.Sprintf("must contain 1 to %d items", maxBatch)}})
+	}
+	return nil
+}
+
+// decodeBatch reads a batch whose items are in the array field. The items share the memory of
+// the body. Decoding stops after maxBatch items: a body of ten million one-byte items would
+// need thirty times its size for the slices.
+func (s *server) decodeBatch(r *http.Request, field string, items *[]stdjson.RawMessage, body any) error {
+	raw, err := wholeBody(r)
+	if err != nil {
+		return readFailure(err)
+	}
+	array := json.UnmarshalFromFunc(func(dec *jsontext.Decoder, items *[]stdjson.RawMessage) error {
+		if dec.PeekKind() != '[' {
+			return errors.ErrUnsupported // the library then reports the wrong type
+		}
+		_, err := dec.ReadToken()
+		for err == nil && dec.PeekKind() != ']' {
+			if len(*items) == maxBatch {
+				return checkBatch(field, maxBatch+1)
+			}
+			var item jsontext.Value
+			item, err = dec.ReadValue()
+			end := dec.InputOffset()
+			*items = append(*items, raw[end-int64(len(item)):end:end])
+		}
+		if err == nil {
+			_, err = dec.ReadToken()
+		}
+		return err
+	})
+	return readFailure(json.Unmarshal(raw, body, s.strict, json.WithUnmarshalers(array)))
+}
+
+// decodeItem reads an item of a batch with the strict decoder; decodeBatch checked its syntax.
+func (s *server) decodeItem(raw []byte, body any) error {
+	return readFailure(json.Unmarshal(raw, body, s.strict))
+}
+
+// itemProblem converts the error of one item of a batch; prefix precedes its field names.
+func (s *server) itemProblem(ctx context.Context, err error, prefix string) *api.Problem {
+	f := failureOf(err)
+	if f.status == http.StatusInternalServerError {
+		s.log.ErrorContext(ctx, "batch item failed", "request_id", infoOf(ctx).id, "item", prefix, "err", err)
+	}
+	if f.class == malformed && len(f.fields) == 0 {
+		// The batch is well-formed, so the item itself has the wrong type.
+		f = invalidFields([]sizing.FieldError{{Detail: f.detail}})
+	}
+	return f.problem(prefix)
+}
+
+// readFailure converts the error of reading a body: 400 if it is not JSON, 422 with the field
+// if it is.
 func readFailure(err error) error {
 	var syntax *jsontext.SyntacticError
-	var meaning *json.SemanticError
+	var semantic *json.SemanticError
 	var large *http.MaxBytesError
-	var ours *failure
+	var converted *failure
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &ours):
-		return ours
+	case errors.Is(err, admission.ErrOverloaded):
+		return err
+	case errors.As(err, &converted):
+		return converted
 	case errors.As(err, &large):
 		return large
-	case errors.As(err, &meaning):
-		return meaningFailure(meaning)
+	case errors.As(err, &semantic):
+		return semanticFailure(semantic)
 	case errors.As(err, &syntax):
 		return syntaxFailure(syntax)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &failure{class: malformed, detail: "the body is empty or breaks off: send a JSON object"}
+		return &failure{class: malformed, detail: "the body is empty or incomplete; send a JSON object"}
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &failure{class: slowBody, detail: "the body did not arrive in time: send it again, in one go"}
+		return &failure{class: bodyTimeout, detail: "the body did not arrive within the timeout; send it again without pauses"}
 	}
-	// The connection's end; whoever still listens is told whose it was.
-	return &failure{class: malformed, detail: "the body breaks off: send it again"}
+	// The connection failed, so the client caused the error, not the server.
+	return &failure{class: malformed, detail: "the body is incomplete; send it again"}
 }
 
 func syntaxFailure(err *jsontext.SyntacticError) error {
 	field := api.FieldName(err.JSONPointer)
 	switch text := err.Err.Error(); {
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		f := failed([]sizing.FieldError{{Field: field, Detail: "is given twice"}})
+		f := invalidFields([]sizing.FieldError{{Field: field, Detail: "occurs twice"}})
 		f.class = malformed
 		return f
 	case strings.Contains(text, "'N'"), strings.Contains(text, "'I'"):
-		return &failure{class: malformed, detail: "the body is not JSON near " + field + ": there is no NaN or Infinity in JSON; send null for what is not known"}
+		return &failure{class: malformed, detail: "the body is not JSON near " + field + ": JSON has no NaN or Infinity; send null for an unknown value"}
 	default:
 		where := fmt.Sprintf("at byte %d", err.ByteOffset)
 		if field != "" {
@@ -99,10 +209,10 @@ func syntaxFailure(err *jsontext.SyntacticError) error {
 	}
 }
 
-func meaningFailure(err *json.SemanticError) error {
-	field, detail := api.Meaning(err)
+func semanticFailure(err *json.SemanticError) error {
+	field, detail := api.DescribeError(err)
 	if field == "" {
 		return &failure{class: malformed, detail: "the body " + detail}
 	}
-	return failed([]sizing.FieldError{{Field: field, Detail: detail}})
+	return invalidFields([]sizing.FieldError{{Field: field, Detail: detail}})
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	_ "embed" // for the template
 	"encoding/base64"
@@ -14,8 +15,11 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
 
 	"github.com/loadaware/loadaware"
+	"github.com/loadaware/loadaware/api"
 )
 
 //go:embed docs.html
@@ -24,40 +28,58 @@ var docsTemplate string
 //go:embed docs.css
 var docsStyle string
 
-// page is /docs, rendered once at start, and the content security policy under
-// which it is shown: no scripts, no other hosts, this one style.
-type page struct {
+// docsPage is the page of /docs, rendered once at start, with its content security policy.
+type docsPage struct {
 	html   []byte
 	policy string
 }
 
-// newPage renders openapi.yaml. It panics on a contract that cannot be read: the
-// contract is compiled in, and every test would show it.
-func newPage() page {
+// newDocsPage renders openapi.yaml. It panics on an invalid file: the file is embedded, so
+// every test would fail.
+func newDocsPage() docsPage {
 	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
 	if err != nil {
 		panic(err)
 	}
 	t := template.Must(template.New("docs").Funcs(template.FuncMap{
-		"markdown": markdown, "type": typeOf, "limits": limitsOf, "json": indented,
+		"markdown": renderMarkdown, "type": typeLink, "limits": describeLimits, "json": indentJSON,
 	}).Parse(docsTemplate))
 	var out bytes.Buffer
-	err = t.Execute(&out, map[string]any{"Info": spec.Info, "Tags": chapters(spec), "Schemas": schemas(spec), "Style": template.CSS(docsStyle)})
+	err = t.Execute(&out, map[string]any{"Info": spec.Info, "Tags": groupByTag(spec), "Schemas": listSchemas(spec), "Style": template.CSS(docsStyle)})
 	if err != nil {
 		panic(err)
 	}
-	return page{html: out.Bytes(), policy: contentPolicy(docsStyle)}
+	return docsPage{html: out.Bytes(), policy: contentPolicy(docsStyle)}
 }
 
-// contentPolicy is the content security policy of a page: this one style, and no scripts,
-// images, frames, forms or other hosts.
+// Spec returns openapi.yaml.
+func (s *server) Spec(context.Context, api.SpecRequestObject) (api.SpecResponseObject, error) {
+	return api.Spec200ApplicationYamlResponse{Body: bytes.NewReader(loadaware.OpenAPI), ContentLength: int64(len(loadaware.OpenAPI))}, nil
+}
+
+// Docs returns openapi.yaml as an HTML page.
+func (s *server) Docs(context.Context, api.DocsRequestObject) (api.DocsResponseObject, error) {
+	return api.Docs200TextHTMLResponse{Body: bytes.NewReader(s.docs.html), ContentLength: int64(len(s.docs.html))}, nil
+}
+
+// markdown renders CommonMark with tables. It omits raw HTML.
+var markdown = goldmark.New(goldmark.WithExtensions(extension.Table))
+
+func renderMarkdown(text string) (template.HTML, error) {
+	var out bytes.Buffer
+	err := markdown.Convert([]byte(text), &out)
+	return template.HTML(out.String()), err
+}
+
+// contentPolicy returns a content security policy that permits one style and nothing else: no
+// scripts, images, frames, forms or other hosts.
 func contentPolicy(style string) string {
 	hash := sha256.Sum256([]byte(style))
 	return "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
 }
 
-// chapter is one tag with its operations.
-type chapter struct {
+// tagGroup is one tag with its operations.
+type tagGroup struct {
 	Tag        *openapi3.Tag
 	Operations []operation
 }
@@ -66,44 +88,44 @@ type chapter struct {
 type operation struct {
 	Method, Path string
 	*openapi3.Operation
-	Params openapi3.Parameters // the path's and its own
+	Params openapi3.Parameters // of the path and of the operation
 	Roles  string
 }
 
-// chapters sorts the operations by tag, and in a tag by path and method.
-func chapters(spec *openapi3.T) []chapter {
-	var out []chapter
+// groupByTag groups the operations by tag, and sorts each group by path and method.
+func groupByTag(spec *openapi3.T) []tagGroup {
+	var out []tagGroup
 	for _, tag := range spec.Tags {
-		c := chapter{Tag: tag}
+		group := tagGroup{Tag: tag}
 		for _, p := range spec.Paths.InMatchingOrder() {
 			item := spec.Paths.Value(p)
 			for method, op := range item.Operations() {
 				if slices.Contains(op.Tags, tag.Name) {
 					params := slices.Concat(item.Parameters, op.Parameters)
-					c.Operations = append(c.Operations, operation{method, p, op, params, rolesOf(op)})
+					group.Operations = append(group.Operations, operation{method, p, op, params, describeRoles(op)})
 				}
 			}
 		}
-		slices.SortFunc(c.Operations, func(a, b operation) int {
-			return strings.Compare(a.Path+order(a.Method), b.Path+order(b.Method))
+		slices.SortFunc(group.Operations, func(a, b operation) int {
+			return strings.Compare(a.Path+methodOrder(a.Method), b.Path+methodOrder(b.Method))
 		})
-		out = append(out, c)
+		out = append(out, group)
 	}
 	return out
 }
 
-// order puts the method that people look for first first.
-func order(method string) string {
+// methodOrder sorts POST first, because it is the usual form of a path.
+func methodOrder(method string) string {
 	if method == http.MethodPost {
 		return " 0"
 	}
 	return " " + method
 }
 
-// rolesOf says who may call op, in words.
-func rolesOf(op *openapi3.Operation) string {
+// describeRoles lists the roles that may call op.
+func describeRoles(op *openapi3.Operation) string {
 	if op.Security != nil && len(*op.Security) == 0 {
-		return "anybody"
+		return "none (public)"
 	}
 	roles := []string{"admin"}
 	listed, _ := op.Extensions["x-roles"].([]any)
@@ -115,7 +137,7 @@ func rolesOf(op *openapi3.Operation) string {
 	return strings.Join(roles, ", ")
 }
 
-// named is one schema of the contract.
+// namedSchema is one schema of openapi.yaml.
 type namedSchema struct {
 	Name   string
 	Schema *openapi3.Schema
@@ -128,7 +150,7 @@ type field struct {
 	Ref      *openapi3.SchemaRef
 }
 
-func schemas(spec *openapi3.T) []namedSchema {
+func listSchemas(spec *openapi3.T) []namedSchema {
 	var out []namedSchema
 	for name, ref := range spec.Components.Schemas {
 		s := namedSchema{Name: name, Schema: ref.Value}
@@ -142,8 +164,8 @@ func schemas(spec *openapi3.T) []namedSchema {
 	return out
 }
 
-// typeOf names the type of a schema, linked where it has a name.
-func typeOf(ref *openapi3.SchemaRef) template.HTML {
+// typeLink returns the type of a schema, with a link to a named schema.
+func typeLink(ref *openapi3.SchemaRef) template.HTML {
 	switch {
 	case ref == nil || ref.Value == nil:
 		return ""
@@ -151,15 +173,15 @@ func typeOf(ref *openapi3.SchemaRef) template.HTML {
 		name := template.HTMLEscapeString(path.Base(ref.Ref))
 		return template.HTML(`<a href="#schema-` + name + `">` + name + `</a>`)
 	case len(ref.Value.AllOf) == 1:
-		return typeOf(ref.Value.AllOf[0])
+		return typeLink(ref.Value.AllOf[0])
 	case ref.Value.Type.Is("array"):
-		return "list of " + typeOf(ref.Value.Items)
+		return "array of " + typeLink(ref.Value.Items)
 	}
 	return template.HTML(template.HTMLEscapeString(strings.Join(ref.Value.Type.Slice(), " or ")))
 }
 
-// limitsOf says in words what a schema demands beyond its type.
-func limitsOf(s *openapi3.Schema) string {
+// describeLimits lists the constraints of a schema beyond its type.
+func describeLimits(s *openapi3.Schema) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if len(s.Enum) > 0 {
@@ -181,12 +203,12 @@ func limitsOf(s *openapi3.Schema) string {
 		add("default %v", s.Default)
 	}
 	if s.Nullable {
-		add("may be null")
+		add("nullable")
 	}
 	return strings.Join(parts, "; ")
 }
 
-func indented(v any) (string, error) {
+func indentJSON(v any) (string, error) {
 	b, err := json.MarshalIndent(v, "", "  ")
 	return string(b), err
 }

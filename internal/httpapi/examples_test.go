@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// history reports n runs of pricing/predict_demand that need 1 GiB for every 250
-// products, and trains.
-func (w *world) history(n int) {
-	w.t.Helper()
+// reportHistory reports n runs of pricing/predict_demand, which need 1 GiB for every 250 products,
+// and trains the task.
+func (e *testEnv) reportHistory(n int) {
+	e.t.Helper()
 	reports := make([]string, n)
 	for i := range reports {
 		products := 100 + (i*37)%1900
@@ -25,59 +25,58 @@ func (w *world) history(n int) {
 			"features": {"product_count": %d, "region": %q, "execution_date": "2020-01-%02d"}}`,
 			i, products<<22, 60+products/10, products, []string{"emea", "apac", "amer"}[i%3], 1+i%28)
 	}
-	w.post("/observe/batch", `{"observations": [`+strings.Join(reports, ",")+`]}`)
-	w.post("/tasks/pricing/predict_demand/train", "")
+	e.post("/observe/batch", `{"observations": [`+strings.Join(reports, ",")+`]}`)
+	e.post("/tasks/pricing/predict_demand/train", "")
 }
 
-// What comes last when the examples are played, since nothing is left to play
-// with afterwards.
-var closing = []string{"VoidObservation", "RenameTask", "DeleteTask"}
+// lastOperations delete or rename the task of the other examples.
+var lastOperations = []string{"VoidObservation", "RenameTask", "DeleteTask"}
 
-func TestExamplesOfTheContractArePlayed(t *testing.T) {
-	w := newWorld(t, everybody)
-	w.history(60)
-	w.post("/experiments", `{}`)
-	var asked struct {
+func TestExampleRequestsSucceed(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	e.reportHistory(60)
+	e.post("/experiments", `{}`)
+	var prediction struct {
 		PredictionID string `json:"prediction_id"`
 	}
-	w.post("/predict", `{"dag_id": "pricing", "task_id": "predict_demand", "requested": {"memory": "350Gi"}}`).into(&asked)
+	e.post("/predict", `{"dag_id": "pricing", "task_id": "predict_demand", "requested": {"memory": "350Gi"}}`).into(&prediction)
 
-	played := 0
-	for _, op := range operations(w.spec) {
-		target := fill(op.path, op.params, asked.PredictionID)
+	succeeded := 0
+	for _, op := range operations(e.spec) {
+		target := fill(op.path, op.params, prediction.PredictionID)
 		for name, body := range bodies(t, op.op) {
 			t.Run(op.op.OperationID+"/"+name, func(t *testing.T) {
-				w.t = t
-				a := w.do(op.method, target, body)
+				e.t = t
+				a := e.do(op.method, target, body)
 				if op.op.OperationID == "DeleteTask" {
-					// It was renamed just before.
+					// RenameTask has renamed it.
 					assert.Equal(t, http.StatusNotFound, a.status)
-					a = w.do(op.method, strings.Replace(target, "demand", "demand_v2", 1), body)
+					a = e.do(op.method, strings.Replace(target, "demand", "demand_v2", 1), body)
 				}
 				assert.Less(t, a.status, 300, "%s", a.body)
-				played++
+				succeeded++
 			})
 		}
 	}
-	assert.GreaterOrEqual(t, played, 25)
+	assert.GreaterOrEqual(t, succeeded, 25)
 }
 
-type called struct {
+type operation struct {
 	method, path string
 	op           *openapi3.Operation
 	params       openapi3.Parameters
 }
 
-// operations lists all of a contract, by path, those in closing last.
-func operations(spec *openapi3.T) []called {
-	var all []called
+// operations lists all operations by path, those of lastOperations at the end.
+func operations(spec *openapi3.T) []operation {
+	var all []operation
 	for path, item := range spec.Paths.Map() {
 		for method, op := range item.Operations() {
-			all = append(all, called{method, path, op, slices.Concat(item.Parameters, op.Parameters)})
+			all = append(all, operation{method, path, op, slices.Concat(item.Parameters, op.Parameters)})
 		}
 	}
-	slices.SortFunc(all, func(a, b called) int {
-		if c := slices.Index(closing, a.op.OperationID) - slices.Index(closing, b.op.OperationID); c != 0 {
+	slices.SortFunc(all, func(a, b operation) int {
+		if c := slices.Index(lastOperations, a.op.OperationID) - slices.Index(lastOperations, b.op.OperationID); c != 0 {
 			return c
 		}
 		return strings.Compare(a.path+a.method, b.path+b.method)
@@ -85,7 +84,7 @@ func operations(spec *openapi3.T) []called {
 	return all
 }
 
-// fill puts the examples of all parameters into a path and its query.
+// fill replaces the parameters of a path and its query by their examples.
 func fill(path string, params openapi3.Parameters, predictionID string) string {
 	query := []string{}
 	for _, ref := range params {
@@ -106,7 +105,7 @@ func fill(path string, params openapi3.Parameters, predictionID string) string {
 	return strings.TrimSuffix(path+"?"+strings.Join(query, "&"), "?")
 }
 
-// bodies are the examples of a request's body; one empty body where it has none.
+// bodies returns the examples of a request body, or one empty body.
 func bodies(t *testing.T, op *openapi3.Operation) map[string]string {
 	if op.RequestBody == nil {
 		return map[string]string{"no body": ""}

@@ -25,44 +25,36 @@ import (
 )
 
 const (
-	usualExperiments  = 20
-	maxExperimentName = 250
-	maxModelText      = 500
-	maxModels         = 1000
+	defaultExperiments = 20
+	maxExperimentName  = 250
+	maxModelText       = 500
+	maxModels          = 1000
 )
 
-// checkUnlimited refuses a token that is limited to some tasks: an experiment compares
-// models over tasks of any DAG.
-func checkUnlimited(ctx context.Context) error {
-	held := callOf(ctx).held
-	if slices.ContainsFunc(held, func(t *Token) bool { return t.Namespace == "" && t.DAGPrefix == "" }) {
-		return nil
-	}
-	return outOfScope(held, "experiments cover tasks of any namespace and DAG")
+// checkExperimentAccess rejects tokens with a limited scope, because an experiment compares
+// models over tasks of all DAGs.
+func checkExperimentAccess(ctx context.Context) error {
+	return infoOf(ctx).grants.CheckUnlimited("experiments cover tasks of all namespaces and DAGs")
 }
 
-// ListExperiments is one page of summaries.
+// ListExperiments returns one page of experiment summaries.
 func (s *server) ListExperiments(ctx context.Context, r api.ListExperimentsRequestObject) (api.ListExperimentsResponseObject, error) {
-	var f form
+	var f fieldReader
 	var before int64
-	limit := or(r.Params.Limit, usualExperiments)
-	if limit < 1 || limit > maxPage {
-		f.add("limit", "must be 1 to %d", maxPage)
-	}
+	limit := f.pageLimit(r.Params.Limit, defaultExperiments)
 	if cursor := or(r.Params.Cursor, ""); cursor != "" {
 		var err error
 		if before, err = strconv.ParseInt(cursor, 10, 64); err != nil || before < 1 {
-			f.add("cursor", "is not the next_cursor of a page")
+			f.add("cursor", invalidCursor)
 		}
 	}
-	if len(f.bad) > 0 {
-		return nil, failed(f.bad)
+	if len(f.errors) > 0 {
+		return nil, invalidFields(f.errors)
 	}
-	if err := checkUnlimited(ctx); err != nil {
+	if err := checkExperimentAccess(ctx); err != nil {
 		return nil, err
 	}
-	// One more than is shown tells whether there is a next page.
-	runs, err := s.svc.Experiments(ctx, before, limit+1)
+	runs, err := s.svc.Experiments(ctx, before, limit+1) // the extra one shows whether there is a next page
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +70,8 @@ func (s *server) ListExperiments(ctx context.Context, r api.ListExperimentsReque
 	return api.ListExperiments200JSONResponse(page), nil
 }
 
-// experimentSummary lists what the rows are about. Rows of another version, which do
-// not name tasks, count none.
+// experimentSummary lists the tasks and families of the rows. Rows of a version that does not
+// name tasks are not counted.
 func experimentSummary(r *store.Run) api.ExperimentSummary {
 	summary := api.ExperimentSummary{
 		ID: r.ID, Name: textOrNull(r.Name), CreatedAt: r.CreatedAt, Fingerprint: r.Fingerprint, Parameters: r.Parameters,
@@ -101,12 +93,12 @@ func experimentSummary(r *store.Run) api.ExperimentSummary {
 	return summary
 }
 
-// GetExperiment is one experiment with descriptions of its models, or their bytes.
+// GetExperiment returns one experiment with descriptions of its models, and optionally their bytes.
 func (s *server) GetExperiment(ctx context.Context, r api.GetExperimentRequestObject) (api.GetExperimentResponseObject, error) {
 	if detail := checkText(r.Experiment, maxExperimentName); detail != "" {
 		return nil, sizing.InvalidField("experiment", "%s", detail)
 	}
-	if err := checkUnlimited(ctx); err != nil {
+	if err := checkExperimentAccess(ctx); err != nil {
 		return nil, err
 	}
 	run, err := s.svc.Experiment(ctx, r.Experiment)
@@ -124,22 +116,22 @@ func (s *server) GetExperiment(ctx context.Context, r api.GetExperimentRequestOb
 	for i := range models {
 		m := &models[i]
 		sum := sha256.Sum256(m.Blob)
-		described := api.ExperimentModel{Task: m.Task, Family: m.Family, Bytes: len(m.Blob), Sha256: hex.EncodeToString(sum[:])}
+		description := api.ExperimentModel{Task: m.Task, Family: m.Family, Bytes: len(m.Blob), Sha256: hex.EncodeToString(sum[:])}
 		if or(r.Params.Blobs, false) {
-			described.Blob = &m.Blob
+			description.Blob = &m.Blob
 		}
-		answer.Models = append(answer.Models, described)
+		answer.Models = append(answer.Models, description)
 	}
 	return answer, nil
 }
 
-// SaveExperiment stores one, or checks that it could be stored.
+// SaveExperiment stores an experiment; a dry run only validates it.
 func (s *server) SaveExperiment(ctx context.Context, r api.SaveExperimentRequestObject) (api.SaveExperimentResponseObject, error) {
-	run, models, err := experimentRun(r.Body)
+	run, models, err := readExperiment(r.Body)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkUnlimited(ctx); err != nil {
+	if err := checkExperimentAccess(ctx); err != nil {
 		return nil, err
 	}
 	if or(r.Params.DryRun, false) {
@@ -163,11 +155,11 @@ func (s *server) checkNameIsFree(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return sizing.Errorf(sizing.Conflict, "an experiment named %q is stored already: choose another name", name)
+	return sizing.Errorf(sizing.Conflict, "an experiment named %q exists; choose another name", name)
 }
 
-// decodeExperiment reads the body of SaveExperiment. It refuses null, which the decoder
-// takes for a field that is left out.
+// decodeExperiment reads the body of SaveExperiment. It rejects null, which the decoder treats
+// like a missing field.
 func (s *server) decodeExperiment(r *http.Request, body *api.ExperimentRequest) error {
 	raw, err := wholeBody(r)
 	if err != nil {
@@ -181,23 +173,23 @@ func (s *server) decodeExperiment(r *http.Request, body *api.ExperimentRequest) 
 		return readFailure(err)
 	}
 	if members == nil {
-		return &failure{class: malformed, detail: "the body is null: send a JSON object"}
+		return &failure{class: malformed, detail: "the body is null; send a JSON object"}
 	}
-	var f form
+	var f fieldReader
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if members[name].Kind() == 'n' {
-			f.add(name, "must not be null: leave it out where it is not known")
+			f.add(name, "must not be null; omit it if it is unknown")
 		}
 	}
-	if len(f.bad) > 0 {
-		return failed(f.bad)
+	if len(f.errors) > 0 {
+		return invalidFields(f.errors)
 	}
 	return nil
 }
 
-// experimentRun reads what is to be stored.
-func experimentRun(b *api.ExperimentRequest) (store.Run, []store.RunModel, error) {
-	var f form
+// readExperiment converts an experiment for the store.
+func readExperiment(b *api.ExperimentRequest) (store.Run, []store.RunModel, error) {
+	var f fieldReader
 	run := store.Run{
 		Name: or(b.Name, ""), CreatedAt: time.Now(), Fingerprint: or(b.Fingerprint, ""),
 		Parameters: f.document("parameters", b.Parameters, '{'), Rows: f.document("rows", b.Rows, '['), Report: f.document("report", b.Report, '{'),
@@ -206,7 +198,7 @@ func experimentRun(b *api.ExperimentRequest) (store.Run, []store.RunModel, error
 		if detail := checkText(run.Name, maxExperimentName); detail != "" {
 			f.add("name", "%s", detail)
 		} else if _, err := strconv.ParseInt(run.Name, 10, 64); err == nil {
-			f.add("name", "%q must not be a whole number, which stands for an id", run.Name)
+			f.add("name", "%q must not be an integer, because integers are ids", run.Name)
 		}
 	}
 	if run.Fingerprint != "" {
@@ -216,7 +208,7 @@ func experimentRun(b *api.ExperimentRequest) (store.Run, []store.RunModel, error
 	}
 	f.objects("rows", run.Rows)
 	if n := len(or(b.Models, nil)); n > maxModels {
-		f.add("models", "must have at most %d entries, not %d", maxModels, n)
+		f.add("models", "must have at most %d entries, but has %d", maxModels, n)
 	}
 	var models []store.RunModel
 	for i, m := range or(b.Models, nil) {
@@ -231,26 +223,26 @@ func experimentRun(b *api.ExperimentRequest) (store.Run, []store.RunModel, error
 		}
 		models = append(models, store.RunModel{Task: m.Task, Family: m.Family, Blob: m.Blob})
 	}
-	if len(f.bad) > 0 {
-		return run, nil, failed(f.bad)
+	if len(f.errors) > 0 {
+		return run, nil, invalidFields(f.errors)
 	}
 	return run, models, nil
 }
 
-// checkText returns what is wrong with a text that the database stores, or "".
-func checkText(text string, most int) string {
-	if text == "" || utf8.RuneCountInString(text) > most {
-		return "must have 1 to " + strconv.Itoa(most) + " characters"
+// checkText returns why the database cannot store a text, or "".
+func checkText(text string, maxRunes int) string {
+	if text == "" || utf8.RuneCountInString(text) > maxRunes {
+		return "must have 1 to " + strconv.Itoa(maxRunes) + " characters"
 	}
 	if strings.ContainsFunc(text, unicode.IsControl) {
-		return "must not hold control characters"
+		return "must not contain control characters"
 	}
 	return ""
 }
 
-// document returns a copy of JSON that begins with open: the body's buffer is reused.
-// Null, or nothing, is nil.
-func (f *form) document(field string, text json.RawMessage, open byte) []byte {
+// document returns a copy of a JSON value that begins with open; nil if it is null or missing.
+// It copies because the buffer of the body is reused.
+func (f *fieldReader) document(field string, text json.RawMessage, open byte) []byte {
 	text = bytes.TrimSpace(text)
 	if len(text) == 0 || string(text) == "null" {
 		return nil
@@ -262,16 +254,16 @@ func (f *form) document(field string, text json.RawMessage, open byte) []byte {
 	return bytes.Clone(text)
 }
 
-// objects refuses entries of a list that are no JSON objects.
-func (f *form) objects(field string, list []byte) {
+// objects rejects elements of an array that are not JSON objects.
+func (f *fieldReader) objects(field string, list []byte) {
 	var entries []json.RawMessage
 	if list == nil || json.Unmarshal(list, &entries) != nil {
-		return // document has named what is no list
+		return // document reported a value that is no array
 	}
 	for i, entry := range entries {
 		if entry[0] != '{' {
-			f.add(fmt.Sprintf("%s[%d]", field, i), "must be a JSON object, not %.40q", entry)
-			return // one is enough: there may be a million
+			f.add(fmt.Sprintf("%s[%d]", field, i), "must be a JSON object, but is %.40q", entry)
+			return // report only the first: there may be a million
 		}
 	}
 }

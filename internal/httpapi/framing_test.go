@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/httpapi"
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
 )
 
 // exchange sends raw bytes, and returns the statuses of the answers and whether the
@@ -45,42 +46,42 @@ func exchange(t *testing.T, address, raw string, answers int) (statuses []int, c
 	return statuses, false
 }
 
-// RFC 9112 section 6: where a proxy in front may have seen the end of a request
-// elsewhere, what follows on its connection must not be answered.
-func TestAnAmbiguousFramingClosesTheConnection(t *testing.T) {
-	const question = `{"dag_id": "d", "task_id": "t", "requested": {"memory": "1Gi"}}`
+// RFC 9112 section 6: if a proxy may have detected another end of a request, the server must not
+// answer what follows on the connection.
+func TestAmbiguousFramingClosesTheConnection(t *testing.T) {
+	const request = `{"dag_id": "d", "task_id": "t", "requested": {"memory": "1Gi"}}`
 	const smuggled = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	chunks := func(body string) string { return fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body) }
 	post := func(version, framing, body string) string {
 		return "POST /predict " + version + "\r\nHost: localhost\r\nContent-Type: application/json\r\n" + framing + "\r\n" + body + smuggled
 	}
-	length := fmt.Sprintf("Content-Length: %d\r\n", len(question))
-	api := httptest.NewServer(newWorld(t, everybody).handler)
+	length := fmt.Sprintf("Content-Length: %d\r\n", len(request))
+	api := httptest.NewServer(newTestEnv(t, noAuth).handler)
 	defer api.Close()
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		raw    string
 		want   []int
 		closed bool
 	}{
-		"a length":                        {post("HTTP/1.1", length, question), []int{200, 200}, false},
-		"both, the length of the body":    {post("HTTP/1.1", length+"Transfer-Encoding: chunked\r\n", chunks(question)), []int{200}, true},
-		"both, the encoding first":        {post("HTTP/1.1", "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n", chunks(question)), []int{200}, true},
-		"both, an empty body":             {post("HTTP/1.1", "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"), []int{400}, true},
-		"both, of a GET":                  {"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, []int{200}, true},
-		"both, of an unknown path":        {"POST /none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, []int{404}, true},
-		"two lengths":                     {post("HTTP/1.1", length+"Content-Length: 4\r\n", question), []int{400}, true},
-		"an encoding that is not known":   {post("HTTP/1.1", "Transfer-Encoding: gzip, chunked\r\n", chunks(question)), []int{501}, true},
-		"an encoding in HTTP/1.0":         {post("HTTP/1.0", "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n", chunks(question)), []int{400}, true},
-		"both in HTTP/1.0":                {post("HTTP/1.0", "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n"+length, question), []int{200}, true},
-		"a chunk size that is not a size": {post("HTTP/1.1", "Transfer-Encoding: chunked\r\n", "zz\r\n"), []int{400}, true},
+		"a length":                     {post("HTTP/1.1", length, request), []int{200, 200}, false},
+		"both, the length of the body": {post("HTTP/1.1", length+"Transfer-Encoding: chunked\r\n", chunks(request)), []int{200}, true},
+		"both, the encoding first":     {post("HTTP/1.1", "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n", chunks(request)), []int{200}, true},
+		"both, an empty body":          {post("HTTP/1.1", "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"), []int{400}, true},
+		"both, of a GET":               {"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, []int{200}, true},
+		"both, of an unknown path":     {"POST /none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, []int{404}, true},
+		"two lengths":                  {post("HTTP/1.1", length+"Content-Length: 4\r\n", request), []int{400}, true},
+		"an unknown encoding":          {post("HTTP/1.1", "Transfer-Encoding: gzip, chunked\r\n", chunks(request)), []int{501}, true},
+		"an encoding in HTTP/1.0":      {post("HTTP/1.0", "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n", chunks(request)), []int{400}, true},
+		"both in HTTP/1.0":             {post("HTTP/1.0", "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n"+length, request), []int{200}, true},
+		"an invalid chunk size":        {post("HTTP/1.1", "Transfer-Encoding: chunked\r\n", "zz\r\n"), []int{400}, true},
 	} {
 		statuses, closed := exchange(t, api.Listener.Addr().String(), c.raw, 2)
-		assert.Equal(t, c.want, statuses, claim)
-		assert.Equal(t, c.closed, closed, claim)
+		assert.Equal(t, c.want, statuses, name)
+		assert.Equal(t, c.closed, closed, name)
 	}
-	admin := httptest.NewServer(httpapi.Admin(httpapi.NewMetrics(), httpapi.Auth{Off: true}))
+	admin := httptest.NewServer(httpapi.NewAdmin(httpapi.NewMetrics(), auth.Config{Disabled: true}))
 	defer admin.Close()
-	raw := strings.ReplaceAll(post("HTTP/1.1", length+"Transfer-Encoding: chunked\r\n", chunks(question)), "/predict", "/metrics")
+	raw := strings.ReplaceAll(post("HTTP/1.1", length+"Transfer-Encoding: chunked\r\n", chunks(request)), "/predict", "/metrics")
 	_, closed := exchange(t, admin.Listener.Addr().String(), raw, 2)
-	assert.True(t, closed, "the operators' address")
+	assert.True(t, closed, "the admin port")
 }

@@ -1,15 +1,17 @@
-// Package httpapi is the HTTP edge: it admits a request, translates it into the
-// words of sizing, calls the service, and translates the answer back.
+// Package httpapi serves the HTTP API: it admits a request, converts it to the types of
+// package sizing, calls the service, and converts the result to an answer.
 //
 //	begin ─▶ authenticate ─▶ route ─▶ admit ─▶ decode ─▶ handler ─▶ service
 //	  │          401        404, 405   403, 503  4xx         │
 //	  └──────────────── fail: problem+json, one table ◀──────┘
 //
-// It knows openapi.yaml, status codes, tokens and limits, and nothing of SQL or
-// learning. A rule about allocations found here has lost its way.
+// It knows openapi.yaml and status codes, and nothing of SQL or learning. Rules about
+// allocations belong into package sizing or service. Below it, auth identifies callers,
+// admission sheds load, and codec reads and writes the most frequent JSON.
 package httpapi
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 
@@ -19,39 +21,42 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/httpapi/admission"
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
 	"github.com/loadaware/loadaware/internal/service"
 )
 
-// Config says who may ask, and how much at once. The zero Config admits nobody
-// and is otherwise fit for production.
+// Config configures the API. The zero Config rejects every caller and otherwise suits
+// production.
 type Config struct {
-	Auth    Auth
-	Metrics *Metrics     // what Admin serves; counted for nobody if nil
+	Auth    auth.Config
+	Metrics *Metrics     // the metrics that NewAdmin serves; private ones if nil
 	Log     *slog.Logger // slog.Default() if nil
-	Tracer  trace.Tracer // nothing is traced if nil
-	Limits  Limits
+	Tracer  trace.Tracer // no tracing if nil
+	Limits  admission.Limits
 }
 
-// server is the handlers and what they share.
+// server implements the operations of openapi.yaml.
 type server struct {
 	svc     *service.Service
-	auth    Auth
+	auth    auth.Config
 	metrics *Metrics
 	log     *slog.Logger
 	tracer  trace.Tracer
 	routes  map[string]route
-	press   *pressure
-	bodies  shelves
-	strict  json.Options // how bodies are read
-	docs    page
+	shedder *admission.LoadShedder
+	buffers admission.BodyBuffers
+	strict  json.Options // of the strict decoder
+	docs    docsPage
 }
 
-// New serves the API of openapi.yaml. Server timeouts for reading and writing are
-// the caller's to set.
+// New returns the handler of the API. The caller sets the read and write timeouts of its
+// http.Server.
 func New(svc *service.Service, cfg Config) http.Handler {
 	s := &server{
 		svc: svc, auth: cfg.Auth, metrics: cfg.Metrics, log: cfg.Log, tracer: cfg.Tracer,
-		routes: newRoutes(cfg.Limits), press: newPressure(), bodies: newShelves(), strict: api.Strict(), docs: newPage(),
+		routes: newRoutes(cfg.Limits), shedder: admission.NewLoadShedder(), buffers: admission.NewBodyBuffers(),
+		strict: api.Strict(), docs: newDocsPage(),
 	}
 	if s.log == nil {
 		s.log = slog.Default()
@@ -59,12 +64,12 @@ func New(svc *service.Service, cfg Config) http.Handler {
 	if s.metrics == nil {
 		s.metrics = NewMetrics()
 	}
-	s.metrics.watch(s)
+	s.metrics.register(s)
 	mux := chi.NewRouter()
 	mux.Use(s.begin, s.authenticate, middleware.GetHead)
 	mux.NotFound(s.unrouted)
-	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, wrongMethod(w, r, mux)) })
-	// What With holds runs when the route is known and before its parameters are read.
+	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, methodError(w, r, mux)) })
+	// The middleware of With runs after routing and before the parameters are parsed.
 	api.HandlerWithOptions(api.NewStrictHandler(s, s.decode, s.fail), api.ChiServerOptions{
 		BaseRouter:       mux.With(s.admit),
 		ErrorHandlerFunc: s.fail,
@@ -72,12 +77,29 @@ func New(svc *service.Service, cfg Config) http.Handler {
 	return mux
 }
 
-// unrouted answers what the contract has no path for: a browser at / gets the landing
-// page, all else a 404 problem.
+// unrouted answers paths outside openapi.yaml: the landing page for a browser at /, and a 404
+// problem otherwise.
 func (s *server) unrouted(w http.ResponseWriter, r *http.Request) {
 	if wantsLanding(r) {
 		s.landing(w, r)
 		return
 	}
-	s.fail(w, r, unknownPath(r))
+	s.fail(w, r, pathError(r))
+}
+
+// Health reports that the process is alive.
+func (s *server) Health(context.Context, api.HealthRequestObject) (api.HealthResponseObject, error) {
+	return api.Health200JSONResponse{Status: api.HealthStatusOk}, nil
+}
+
+// Ready reports whether the server can answer predictions.
+func (s *server) Ready(context.Context, api.ReadyRequestObject) (api.ReadyResponseObject, error) {
+	r := s.svc.Readiness()
+	answer := api.Readiness{Status: api.ReadinessStatusStarting, Observe: api.ReadinessObserve(r.Observe), Models: r.Models}
+	if !r.Ready {
+		return api.Ready503JSONResponse(answer), nil
+	}
+	stale := r.Stale.Seconds()
+	answer.Status, answer.StaleSeconds = api.ReadinessStatusReady, &stale
+	return api.Ready200JSONResponse(answer), nil
 }

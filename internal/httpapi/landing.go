@@ -17,13 +17,13 @@ var landingTemplate string
 //go:embed landing.css
 var landingStyle string
 
-// landingPage is what a browser shows at /: what this server is, and where to go on.
+// landingPage describes the server and links to its pages.
 var landingPage = template.Must(template.New("landing").Parse(landingTemplate))
 
 var landingPolicy = contentPolicy(landingStyle)
 
-// wantsLanding reports whether r asks for the landing page. A client that does not name
-// text/html in Accept gets the 404 problem of an unknown path, as curl and programs do.
+// wantsLanding reports whether r requests the landing page. A client without text/html in
+// Accept, such as curl, gets the 404 problem of an unknown path.
 func wantsLanding(r *http.Request) bool {
 	return r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) && acceptsHTML(r.Header.Values("Accept"))
 }
@@ -43,21 +43,20 @@ func acceptsHTML(accept []string) bool {
 	return false
 }
 
-// plainHost is a Host that needs no quoting in a shell.
-var plainHost = regexp.MustCompile(`^[A-Za-z0-9._-]+(:[0-9]+)?$|^\[[0-9A-Fa-f:.]+\](:[0-9]+)?$`)
+// shellSafeHost matches a Host that needs no quoting in a shell.
+var shellSafeHost = regexp.MustCompile(`^[A-Za-z0-9._-]+(:[0-9]+)?$|^\[[0-9A-Fa-f:.]+\](:[0-9]+)?$`)
 
-// landing answers with the landing page. Its commands name the host that the browser
-// reached this server by.
+// landing answers with the landing page. Its commands contain the host of the request.
 func (s *server) landing(w http.ResponseWriter, r *http.Request) {
 	base, host := "http://", r.Host
 	if r.TLS != nil {
 		base = "https://"
 	}
-	if !plainHost.MatchString(host) {
+	if !shellSafeHost.MatchString(host) {
 		host = "localhost"
 	}
 	var page bytes.Buffer
-	err := landingPage.Execute(&page, map[string]any{"Style": template.CSS(landingStyle), "Base": base + host, "Tokens": !s.auth.Off})
+	err := landingPage.Execute(&page, map[string]any{"Style": template.CSS(landingStyle), "Base": base + host, "Tokens": !s.auth.Disabled})
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -66,5 +65,5 @@ func (s *server) landing(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(page.Len()))
 	h.Set("Content-Security-Policy", landingPolicy)
-	_, _ = w.Write(page.Bytes()) // a caller who went away needs no answer
+	_, _ = w.Write(page.Bytes()) // a client that disconnected needs no answer
 }

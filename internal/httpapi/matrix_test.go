@@ -13,17 +13,17 @@ import (
 	"github.com/loadaware/loadaware/internal/httpapi"
 )
 
-// line is one operation of the matrix of who may do what. Its call is about the
-// task {dag}/t of namespace blue, of which one run and one answer {id} are known.
-type line struct {
-	roles   string // that suffice beside admin; "public" needs none
-	call    string // target and body
-	done    int    // the status where it is allowed
-	outside int    // the status where the task is beyond the scope; 0: names no task
-	whole   bool   // refuses every token that is limited to some tasks
+// accessRule is the expected access control of one operation. Its call concerns the task {dag}/t
+// of namespace blue, which has one run and one prediction {id}.
+type accessRule struct {
+	roles          string // sufficient roles except admin; "public" needs none
+	call           string // target and body
+	allowed        int    // status for a permitted token
+	outOfScope     int    // status for a task outside the scope; 0 if the call names no task
+	needsUnlimited bool   // rejects every token with a limited scope
 }
 
-var matrix = map[string]line{
+var matrix = map[string]accessRule{
 	"POST /predict":       {"predict", `/predict {"namespace": "blue", "dag_id": "{dag}", "task_id": "t", "requested": {"memory": "1Gi"}}`, 200, 403, false},
 	"GET /predict":        {"predict", `/predict?namespace=blue&dag_id={dag}&task_id=t&memory=1Gi`, 200, 403, false},
 	"POST /predict/batch": {"predict", `/predict/batch {"tasks": [{"namespace": "blue", "dag_id": "{dag}", "task_id": "t"}]}`, 200, 403, false},
@@ -47,9 +47,9 @@ var matrix = map[string]line{
 	"DELETE /tasks/{dag_id}/{task_id}/pin":                     {"", `/tasks/{dag}/t/pin?namespace=blue`, 204, 403, false},
 	"GET /audit":                                               {"", `/audit?limit=1`, 200, 0, false},
 
-	"GET /experiments":              {roles: "predict observe", call: `/experiments`, done: 200, whole: true},
-	"GET /experiments/{experiment}": {roles: "predict observe", call: `/experiments/absent`, done: 404, whole: true},
-	"POST /experiments":             {call: `/experiments {"fingerprint": "ab"}`, done: 200, whole: true},
+	"GET /experiments":              {roles: "predict observe", call: `/experiments`, allowed: 200, needsUnlimited: true},
+	"GET /experiments/{experiment}": {roles: "predict observe", call: `/experiments/absent`, allowed: 404, needsUnlimited: true},
+	"POST /experiments":             {call: `/experiments {"fingerprint": "ab"}`, allowed: 200, needsUnlimited: true},
 
 	"GET /healthz":      {"public", `/healthz`, 200, 0, false},
 	"GET /readyz":       {"public", `/readyz`, 200, 0, false},
@@ -57,16 +57,16 @@ var matrix = map[string]line{
 	"GET /docs":         {"public", `/docs`, 200, 0, false},
 }
 
-// scopes are how a token may be limited, and whether that reaches etl_… of blue.
+// scopes maps the scope of a token to whether it covers etl_… of blue.
 var scopes = map[string]bool{
 	"": true, "@blue": true, "@/etl_": true, "@blue/etl_": true,
 	"@red": false, "@/ml_": false, "@blue/ml_": false, "@red/etl_": false, "@blu": false, "@blue/etl_load_and_more": false,
 }
 
-// bearers is one token of each role and scope, called by its grant, and a
-// keeper's that prepares what the others ask for.
-func bearers(t *testing.T) httpapi.Config {
-	grants := []string{"admin:" + sha("keeper")}
+// allTokens configures one token for each role and scope, named after its grant, and a setup token
+// that creates the data.
+func allTokens(t *testing.T) httpapi.Config {
+	grants := []string{"admin:" + sha("setup")}
 	for _, role := range []string{"predict", "observe", "admin"} {
 		for scope := range scopes {
 			grants = append(grants, role+scope+":"+sha(role+scope))
@@ -75,60 +75,59 @@ func bearers(t *testing.T) httpapi.Config {
 	return tokens(t, grants...)
 }
 
-// faultsOf plays the matrix: every operation with every token, on a task of its
-// own. It returns how many calls it made, and what was answered otherwise than the
-// matrix says.
-func faultsOf(w *world) (calls int, faults []string) {
-	for name, l := range matrix {
+// findViolations calls every operation with every token, each on its own task. It returns the
+// number of calls and the answers that differ from the matrix.
+func findViolations(e *testEnv) (calls int, violations []string) {
+	for name, rule := range matrix {
 		try := func(secret string, want int) {
 			calls++
-			if got := w.callAs(l, name, secret, calls); got != want {
-				faults = append(faults, fmt.Sprintf("%s as %q: %d, not %d", name, secret, got, want))
+			if got := e.callAs(rule, name, secret, calls); got != want {
+				violations = append(violations, fmt.Sprintf("%s as %q: %d, not %d", name, secret, got, want))
 			}
 		}
-		if l.roles == "public" {
-			try("", l.done)
-			try("nobody's", l.done)
+		if rule.roles == "public" {
+			try("", rule.allowed)
+			try("unknown", rule.allowed)
 			continue
 		}
 		try("", http.StatusUnauthorized)
-		try("nobody's", http.StatusUnauthorized)
-		try(sha("keeper"), http.StatusUnauthorized) // a hash that was stolen opens nothing
+		try("unknown", http.StatusUnauthorized)
+		try(sha("setup"), http.StatusUnauthorized) // a stolen hash is no token
 		for _, role := range []string{"predict", "observe", "admin"} {
-			for scope, reaches := range scopes {
-				want := l.done
+			for scope, covers := range scopes {
+				want := rule.allowed
 				switch {
-				case role != "admin" && !slices.Contains(strings.Fields(l.roles), role):
+				case role != "admin" && !slices.Contains(strings.Fields(rule.roles), role):
 					want = http.StatusForbidden
-				case !reaches && l.outside != 0:
-					want = l.outside
-				case scope != "" && l.whole:
+				case !covers && rule.outOfScope != 0:
+					want = rule.outOfScope
+				case scope != "" && rule.needsUnlimited:
 					want = http.StatusForbidden
 				}
 				try(role+scope, want)
 			}
 		}
 	}
-	return calls, faults
+	return calls, violations
 }
 
-// callAs makes the nth call, and returns its status; of a batch that of its item.
-func (w *world) callAs(l line, name, secret string, nth int) int {
-	w.t.Helper()
+// callAs makes call number nth and returns its status; for a batch that of its item.
+func (e *testEnv) callAs(rule accessRule, name, secret string, nth int) int {
+	e.t.Helper()
 	dag := fmt.Sprintf("etl_load_%d", nth)
 	id := ""
-	if l.outside != 0 {
-		w.post("/observe", `{"namespace": "blue", "dag_id": "`+dag+`", "task_id": "t", "run_id": "r", "outcome": "success", "usage_series": {"step_seconds": 1, "memory_bytes": [1]}}`, bearer("keeper"))
-		id = w.post("/predict", `{"namespace": "blue", "dag_id": "`+dag+`", "task_id": "t", "run_id": "a", "requested": {"memory": "1Gi"}}`,
-			bearer("keeper")).json()["prediction_id"].(string)
+	if rule.outOfScope != 0 {
+		e.post("/observe", `{"namespace": "blue", "dag_id": "`+dag+`", "task_id": "t", "run_id": "r", "outcome": "success", "usage_series": {"step_seconds": 1, "memory_bytes": [1]}}`, bearer("setup"))
+		id = e.post("/predict", `{"namespace": "blue", "dag_id": "`+dag+`", "task_id": "t", "run_id": "a", "requested": {"memory": "1Gi"}}`,
+			bearer("setup")).json()["prediction_id"].(string)
 	}
 	method, _, _ := strings.Cut(name, " ")
-	target, body, _ := strings.Cut(strings.NewReplacer("{dag}", dag, "{id}", id).Replace(l.call), " ")
+	target, body, _ := strings.Cut(strings.NewReplacer("{dag}", dag, "{id}", id).Replace(rule.call), " ")
 	var options []option
 	if secret != "" {
 		options = append(options, bearer(secret))
 	}
-	a := w.do(method, target, body, options...)
+	a := e.do(method, target, body, options...)
 	if a.status != http.StatusOK || !strings.HasSuffix(target, "/batch") {
 		return a.status
 	}
@@ -137,27 +136,27 @@ func (w *world) callAs(l line, name, secret string, nth int) int {
 	}
 	a.into(&batch)
 	item := append(batch.Predictions, batch.Results...)
-	require.Len(w.t, item, 1)
-	if item[0].Error != nil && item[0].Error.Status != http.StatusNotFound { // 404: nothing was requested
+	require.Len(e.t, item, 1)
+	if item[0].Error != nil && item[0].Error.Status != http.StatusNotFound { // 404: the item has no static request
 		return item[0].Error.Status
 	}
 	return a.status
 }
 
-func TestEveryOperationOfTheContractHasItsLineOfTheMatrix(t *testing.T) {
-	spec, _ := contract(t)
-	left := map[string]bool{}
+func TestEveryOperationHasAnAccessRule(t *testing.T) {
+	spec, _ := loadOpenAPI(t)
+	unused := map[string]bool{}
 	for name := range matrix {
-		left[name] = true
+		unused[name] = true
 	}
 	for path, item := range spec.Paths.Map() {
 		for method, op := range item.Operations() {
 			name := method + " " + path
-			l, ok := matrix[name]
-			if !assert.True(t, ok, "%s has no line: say who may call it", name) {
+			rule, ok := matrix[name]
+			if !assert.True(t, ok, "%s has no access rule", name) {
 				continue
 			}
-			delete(left, name)
+			delete(unused, name)
 			roles := []string{}
 			listed, _ := op.Extensions["x-roles"].([]any)
 			for _, role := range listed {
@@ -168,42 +167,42 @@ func TestEveryOperationOfTheContractHasItsLineOfTheMatrix(t *testing.T) {
 			if op.Security != nil && len(*op.Security) == 0 {
 				roles = []string{"public"}
 			} else {
-				assert.NotEmpty(t, listed, "%s says who may call it", name)
+				assert.NotEmpty(t, listed, "%s has no x-roles", name)
 			}
-			assert.ElementsMatch(t, strings.Fields(l.roles), roles, name)
+			assert.ElementsMatch(t, strings.Fields(rule.roles), roles, name)
 		}
 	}
-	assert.Empty(t, left, "lines of no operation")
+	assert.Empty(t, unused, "rules without an operation")
 }
 
-func TestEveryTokenMayDoWhatTheMatrixSaysAndNoMore(t *testing.T) {
-	w := newWorld(t, bearers(t))
-	calls, faults := faultsOf(w)
-	assert.Empty(t, faults)
-	t.Logf("%d calls of %d operations, %d faults", calls, len(matrix), len(faults))
+func TestEveryTokenHasExactlyItsPermissions(t *testing.T) {
+	e := newTestEnv(t, allTokens(t))
+	calls, violations := findViolations(e)
+	assert.Empty(t, violations)
+	t.Logf("%d calls of %d operations, %d violations", calls, len(matrix), len(violations))
 	assert.Greater(t, calls, 500)
 }
 
-// The matrix is worth something if it sees a hole.
-func TestTheMatrixSeesAHole(t *testing.T) {
-	for hole, swap := range map[string][2]string{
-		"a role that does too much":   {"observe", "admin"},
-		"a scope that is not held to": {"admin@blue/ml_", "admin"},
-		"a stranger let in":           {"nobody's", "predict"},
+// The check of the matrix must be able to fail.
+func TestAccessMatrixDetectsViolations(t *testing.T) {
+	for name, swap := range map[string][2]string{
+		"a role with too many permissions": {"observe", "admin"},
+		"a scope without effect":           {"admin@blue/ml_", "admin"},
+		"an unknown token is accepted":     {"unknown", "predict"},
 	} {
-		t.Run(hole, func(t *testing.T) {
-			w := newWorld(t, bearers(t))
-			whole := w.handler
-			w.handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		t.Run(name, func(t *testing.T) {
+			e := newTestEnv(t, allTokens(t))
+			handler := e.handler
+			e.handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 				if r.Header.Get("Authorization") == "Bearer "+swap[0] {
 					r.Header.Set("Authorization", "Bearer "+swap[1])
 				}
-				whole.ServeHTTP(out, r)
+				handler.ServeHTTP(out, r)
 			})
-			_, faults := faultsOf(w)
-			require.NotEmpty(t, faults)
-			for _, fault := range faults {
-				assert.Contains(t, fault, fmt.Sprintf("as %q", swap[0]))
+			_, violations := findViolations(e)
+			require.NotEmpty(t, violations)
+			for _, violation := range violations {
+				assert.Contains(t, violation, fmt.Sprintf("as %q", swap[0]))
 			}
 		})
 	}

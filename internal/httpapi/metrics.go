@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"runtime"
-	"slices"
 	"strconv"
 	"time"
 
@@ -12,19 +11,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// Metrics counts what passes the edge, in a registry of its own. What a request
-// counts is looked up by its route before the first one comes: counting costs a
-// prediction a few atomic additions and no memory.
+// Metrics collects the Prometheus metrics of the server in its own registry. It creates the
+// series of every route in advance, so that counting a prediction needs a few atomic additions
+// and no allocation; see BenchmarkCountPrediction.
 type Metrics struct {
 	registry     *prometheus.Registry
 	requests     *prometheus.CounterVec
 	seconds      *prometheus.HistogramVec
 	observations *prometheus.CounterVec
-	refused      *prometheus.CounterVec
+	rejected     *prometheus.CounterVec
 	trainings    *prometheus.HistogramVec
 
 	routes  map[string]routeMetrics
@@ -32,9 +32,9 @@ type Metrics struct {
 	lifts   map[sizing.Verdict]prometheus.Counter
 }
 
-// routeMetrics are those of one line of the table of routes.
+// routeMetrics are the series of one route.
 type routeMetrics struct {
-	ok      prometheus.Counter // answered by 200
+	ok      prometheus.Counter // answers with status 200
 	seconds prometheus.Observer
 }
 
@@ -43,35 +43,35 @@ type answerKind struct {
 	mode   sizing.Mode
 }
 
-// nowhere is the route of requests that were routed nowhere: they are one series,
-// whatever their paths.
-const nowhere = "none"
+// noRoute is the route label of all requests for unknown paths, which share one series.
+const noRoute = "none"
 
-// NewMetrics makes counters at zero.
+func newCounterVec(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "loadaware", Name: name, Help: help}, labels)
+}
+
+// NewMetrics creates all counters at zero.
 func NewMetrics() *Metrics {
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "loadaware", Name: name, Help: help}, labels)
-	}
-	answers := counter("answers_total", "Answers to /predict by source and mode.", "source", "mode")
-	lifts := counter("lifts_total", "Answers to /retry-lift by verdict.", "verdict")
+	answers := newCounterVec("answers_total", "Answers to /predict by source and mode.", "source", "mode")
+	lifts := newCounterVec("lifts_total", "Answers to /retry-lift by verdict.", "verdict")
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		requests: counter("http_requests_total", "Requests by route and status.", "route", "status"),
+		requests: newCounterVec("http_requests_total", "Requests by route and status.", "route", "status"),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: "loadaware", Name: "http_request_duration_seconds", Help: "Time to answer, by route.",
-			// 100 µs to 100 s: a prediction is at the low end, a training at the high one.
+			Namespace: "loadaware", Name: "http_request_duration_seconds", Help: "Request duration by route.",
+			// 100 µs to 100 s: predictions are at the low end, trainings at the high end.
 			Buckets: prometheus.ExponentialBucketsRange(1e-4, 100, 19),
 		}, []string{"route"}),
-		observations: counter("observations_total", "Reports by outcome and what became of them.", "outcome", "result"),
-		refused:      counter("http_refused_total", "Requests told to come again, because too many were being answered, by route.", "route"),
+		observations: newCounterVec("observations_total", "Reports by outcome and result.", "outcome", "result"),
+		rejected:     newCounterVec("http_refused_total", "Requests rejected by load shedding or a full gate, by route.", "route"),
 		trainings: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: "loadaware", Name: "training_duration_seconds",
-			Help:    "Trainings of one task and searches for its parameters that ended here, by what came of them: published, kept (the champion), rolled_back or failed.",
+			Help:    "Duration of trainings and hyperparameter searches of one task, by result: published, kept (the champion stays), rolled_back or failed.",
 			Buckets: prometheus.ExponentialBucketsRange(0.01, 1000, 16),
 		}, []string{"kind", "result"}),
 		answers: map[answerKind]prometheus.Counter{}, lifts: map[sizing.Verdict]prometheus.Counter{},
 	}
-	m.registry.MustRegister(m.requests, m.seconds, answers, m.observations, lifts, m.refused, m.trainings,
+	m.registry.MustRegister(m.requests, m.seconds, answers, m.observations, lifts, m.rejected, m.trainings,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, source := range []sizing.Source{sizing.FromModel, sizing.FromProfile, sizing.FromCohort, sizing.FromRequested, sizing.FromLift} {
 		for _, mode := range []sizing.Mode{sizing.Enforce, sizing.Shadow, sizing.Off} {
@@ -89,81 +89,65 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Build tells which build this is, as the version of a series that is always 1.
-func (m *Metrics) Build(version string) {
+// SetBuildInfo registers loadaware_build_info, a constant 1 with the version as label.
+func (m *Metrics) SetBuildInfo(version string) {
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Namespace: "loadaware", Name: "build_info", Help: "1, by the version of this build.",
+		Namespace: "loadaware", Name: "build_info", Help: "Constant 1, labelled with the version of this build.",
 		ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
 	m.registry.MustRegister(build)
 }
 
-// Learner tells what the process that learns takes, by its process id: what the service's
-// own is told as, with loadaware_learner before it. Nothing while pid fails, nor beside
-// Linux: there the collector would tell of this process in place of that one.
-func (m *Metrics) Learner(pid func() (int, error)) {
+// AddTrainerProcess registers the process metrics of the trainer subprocess with the prefix
+// loadaware_learner. They are absent while pid fails, and on systems other than Linux, where
+// the collector would report this process instead.
+func (m *Metrics) AddTrainerProcess(pid func() (int, error)) {
 	if runtime.GOOS != "linux" {
 		return
 	}
 	m.registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{Namespace: "loadaware_learner", PidFn: pid}))
 }
 
-// watch adds the routes of a server, and what is read of it and of its service
-// whenever somebody looks.
-func (m *Metrics) watch(s *server) {
-	m.routes = map[string]routeMetrics{}
-	add := func(route string) {
-		m.routes[route] = routeMetrics{m.requests.WithLabelValues(route, "200"), m.seconds.WithLabelValues(route)}
+// AddReconciledCounter registers the counter of reconciled tries, with every result at zero,
+// and returns the function that counts. Call it once.
+func (m *Metrics) AddReconciledCounter(results ...string) func(result string) {
+	tries := newCounterVec("reconciled_tries_total", "Reconciliations of tries that have no sampled peak, or a prediction but no report, by result.", "result")
+	for _, result := range results {
+		tries.WithLabelValues(result)
 	}
-	add(nowhere)
-	for route, rule := range s.routes {
-		add(route)
-		if rule.gate != nil {
-			m.refused.WithLabelValues(route)
+	m.registry.MustRegister(tries)
+	return func(result string) { tries.WithLabelValues(result).Inc() }
+}
+
+// AddRemovedCounter registers the counter of rows that retention removed, with every kind at
+// zero, and returns the function that counts. Call it once.
+func (m *Metrics) AddRemovedCounter(kinds ...string) func(kind string, rows int) {
+	removed := newCounterVec("removed_total", "Rows that this replica removed because of their age, by kind.", "kind")
+	for _, kind := range kinds {
+		removed.WithLabelValues(kind)
+	}
+	m.registry.MustRegister(removed)
+	return func(kind string, rows int) { removed.WithLabelValues(kind).Add(float64(rows)) }
+}
+
+// AddRetentionPassCounter registers the counter of retention passes and returns the function
+// that counts one by its error. Call it once.
+func (m *Metrics) AddRetentionPassCounter() func(error) {
+	passes := newCounterVec("retention_passes_total", "Retention passes of this replica by result: done or failed.", "result")
+	done, failed := passes.WithLabelValues("done"), passes.WithLabelValues("failed")
+	m.registry.MustRegister(passes)
+	return func(err error) {
+		if err != nil {
+			failed.Inc()
+			return
 		}
+		done.Inc()
 	}
-	m.registry.MustRegister(newGauges(s))
 }
 
-// request counts one answered request.
-func (m *Metrics) request(route string, status int, took time.Duration) {
-	if _, known := m.routes[route]; !known {
-		route = nowhere
-	}
-	counted := m.routes[route]
-	counted.seconds.Observe(took.Seconds())
-	if status == http.StatusOK {
-		counted.ok.Inc()
-		return
-	}
-	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
-}
-
-func (m *Metrics) answered(a *sizing.Allocation) {
-	m.answers[answerKind{a.Source, a.Mode}].Inc()
-}
-
-func (m *Metrics) observed(o *sizing.Observation, r *sizing.Recorded) {
-	result := "recorded"
-	switch {
-	case r.Err != nil:
-		result = "refused"
-	case r.Duplicate:
-		result = "duplicate"
-	case r.Amended:
-		result = "amended"
-	}
-	m.observations.WithLabelValues(o.Outcome.String(), result).Inc()
-}
-
-// crowded counts a request that found no place.
-func (m *Metrics) crowded(route string) { m.refused.WithLabelValues(route).Inc() }
-
-func (m *Metrics) lifted(l *sizing.Lift) { m.lifts[l.Verdict].Inc() }
-
-// Trained counts a training or a search; it is what trainer.Config.Ended wants.
-func (m *Metrics) Trained(e trainer.Ended) {
+// CountTraining counts a training or a search; trainer.Config.Ended calls it.
+func (m *Metrics) CountTraining(e trainer.Ended) {
 	kind, result := "training", "kept"
 	if e.Search {
 		kind = "search"
@@ -179,11 +163,60 @@ func (m *Metrics) Trained(e trainer.Ended) {
 	m.trainings.WithLabelValues(kind, result).Observe(e.Took.Seconds())
 }
 
-// Admin serves /metrics and /debug/pprof, on a port of its own that only the
-// operators reach. Metrics count and name nobody, so whoever reaches the port may
-// read them. Profiles show the memory: they need the token of an admin. The command
-// line, in which a password may stand, is not served at all.
-func Admin(m *Metrics, auth Auth) http.Handler {
+// register adds the routes and the gauges of a server.
+func (m *Metrics) register(s *server) {
+	m.routes = map[string]routeMetrics{}
+	add := func(route string) {
+		m.routes[route] = routeMetrics{m.requests.WithLabelValues(route, "200"), m.seconds.WithLabelValues(route)}
+	}
+	add(noRoute)
+	for route, rule := range s.routes {
+		add(route)
+		if rule.gate != nil {
+			m.rejected.WithLabelValues(route)
+		}
+	}
+	m.registry.MustRegister(newGauges(s))
+}
+
+func (m *Metrics) countRequest(route string, status int, took time.Duration) {
+	if _, known := m.routes[route]; !known {
+		route = noRoute
+	}
+	series := m.routes[route]
+	series.seconds.Observe(took.Seconds())
+	if status == http.StatusOK {
+		series.ok.Inc()
+		return
+	}
+	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
+}
+
+func (m *Metrics) countRejected(route string) { m.rejected.WithLabelValues(route).Inc() }
+
+func (m *Metrics) countAnswer(a *sizing.Allocation) {
+	m.answers[answerKind{a.Source, a.Mode}].Inc()
+}
+
+func (m *Metrics) countLift(l *sizing.Lift) { m.lifts[l.Verdict].Inc() }
+
+func (m *Metrics) countObservation(o *sizing.Observation, r *sizing.RecordResult) {
+	result := "recorded"
+	switch {
+	case r.Err != nil:
+		result = "refused"
+	case r.Duplicate:
+		result = "duplicate"
+	case r.Amended:
+		result = "amended"
+	}
+	m.observations.WithLabelValues(o.Outcome.String(), result).Inc()
+}
+
+// NewAdmin returns the handler of the operators' port: /metrics and /debug/pprof. Metrics name
+// no task, so they need no token. Profiles contain memory, so they need the token of an
+// unlimited admin. /debug/pprof/cmdline is not served, because it may contain a password.
+func NewAdmin(m *Metrics, access auth.Config) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
 	profiles := http.NewServeMux()
@@ -191,28 +224,15 @@ func Admin(m *Metrics, auth Auth) http.Handler {
 	profiles.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	profiles.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	profiles.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	mux.Handle("/debug/pprof/", auth.adminsOnly(profiles))
+	mux.Handle("/debug/pprof/", access.RequireUnlimitedAdmin(profiles))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		closeIfAmbiguous(w, r)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
-		if why := auth.foreignPage(r, true); why != "" {
-			http.Error(w, why, http.StatusForbidden)
+		if reason := access.OriginProblem(r, true); reason != "" {
+			http.Error(w, reason, http.StatusForbidden)
 			return
 		}
 		mux.ServeHTTP(w, r)
-	})
-}
-
-// adminsOnly asks for the token of an admin of everything.
-func (a Auth) adminsOnly(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		held := a.holder(r)
-		if !slices.ContainsFunc(held, func(t *Token) bool { return t.Role == RoleAdmin && t.scope() == "" }) {
-			w.Header().Set("WWW-Authenticate", challenge)
-			http.Error(w, "send the token of an admin of all namespaces", http.StatusUnauthorized)
-			return
-		}
-		next.ServeHTTP(w, r)
 	})
 }

@@ -16,22 +16,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware"
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// watched are the metrics of a service that nobody has asked anything yet.
-func watched(t testing.TB) *Metrics {
+// newIdleMetrics returns the metrics of a server without requests.
+func newIdleMetrics(t testing.TB) *Metrics {
 	t.Helper()
 	m := NewMetrics()
-	m.Build("v1")
+	m.SetBuildInfo("v1")
 	New(service.New(nil, nil, service.Config{}, slog.New(slog.DiscardHandler)), Config{Metrics: m})
 	return m
 }
 
-func TestMetricsFollowTheConventionsOfPrometheus(t *testing.T) {
-	m := watched(t)
+func TestMetricsFollowPrometheusConventions(t *testing.T) {
+	m := newIdleMetrics(t)
 	families, err := m.registry.Gather()
 	require.NoError(t, err)
 	assert.Greater(t, len(families), 50)
@@ -44,11 +45,11 @@ func TestMetricsFollowTheConventionsOfPrometheus(t *testing.T) {
 	require.NoError(t, err)
 	problems, err = promlint.NewWithMetricFamilies(families).Lint()
 	require.NoError(t, err)
-	assert.NotEmpty(t, problems, "the check finds what it should")
+	assert.NotEmpty(t, problems, "the linter finds an invalid name")
 }
 
-// TestEveryAnswerOfTheContractHasItsCounter: one that had none would break the answer.
-func TestEveryAnswerOfTheContractHasItsCounter(t *testing.T) {
+// A value without a counter would cause a panic.
+func TestEveryEnumValueHasACounter(t *testing.T) {
 	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
 	require.NoError(t, err)
 	enum := func(name string) []any {
@@ -62,29 +63,29 @@ func TestEveryAnswerOfTheContractHasItsCounter(t *testing.T) {
 	m := NewMetrics()
 	for _, source := range enum("Source") {
 		for _, mode := range enum("Mode") {
-			m.answered(&sizing.Allocation{Source: sizing.Source(source.(string)), Mode: sizing.Mode(mode.(string))})
+			m.countAnswer(&sizing.Allocation{Source: sizing.Source(source.(string)), Mode: sizing.Mode(mode.(string))})
 		}
 	}
 	for _, verdict := range verdicts {
-		m.lifted(&sizing.Lift{Verdict: sizing.Verdict(verdict.(string))})
+		m.countLift(&sizing.Lift{Verdict: sizing.Verdict(verdict.(string))})
 	}
 	assert.Len(t, m.answers, len(enum("Source"))*len(enum("Mode")))
 	assert.Len(t, m.lifts, len(verdicts))
-	assert.Equal(t, len(m.answers), strings.Count(exposition(t, m), "loadaware_answers_total{"))
+	assert.Equal(t, len(m.answers), strings.Count(scrapeMetrics(t, m), "loadaware_answers_total{"))
 }
 
-func TestTrainingsAreCountedByWhatCameOfThem(t *testing.T) {
+func TestTrainingsAreCountedByResult(t *testing.T) {
 	m := NewMetrics()
 	for _, e := range []trainer.Ended{
 		{Report: trainer.Report{Trained: true, Published: true}, Took: 2 * time.Second},
 		{Report: trainer.Report{Trained: true}},
 		{Report: trainer.Report{RolledBack: true}},
-		{Err: errors.New("the disk is gone"), Report: trainer.Report{Published: true}},
+		{Err: errors.New("disk failed"), Report: trainer.Report{Published: true}},
 		{Search: true, Report: trainer.Report{Published: true}},
 	} {
-		m.Trained(e)
+		m.CountTraining(e)
 	}
-	metrics := exposition(t, m)
+	metrics := scrapeMetrics(t, m)
 	for _, line := range []string{
 		`loadaware_training_duration_seconds_count{kind="training",result="published"} 1`,
 		`loadaware_training_duration_seconds_sum{kind="training",result="published"} 2`,
@@ -98,43 +99,43 @@ func TestTrainingsAreCountedByWhatCameOfThem(t *testing.T) {
 	}
 }
 
-// exposition is what /metrics says.
-func exposition(t *testing.T, m *Metrics) string {
+// scrapeMetrics returns the text of /metrics.
+func scrapeMetrics(t *testing.T, m *Metrics) string {
 	t.Helper()
 	rec := httptest.NewRecorder()
-	Admin(m, Auth{Off: true}).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	NewAdmin(m, auth.Config{Disabled: true}).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	require.Equal(t, http.StatusOK, rec.Code)
 	return rec.Body.String()
 }
 
-func TestCountingAnAnswerTakesNoMemory(t *testing.T) {
-	m := watched(t)
+func TestCountingAPredictionDoesNotAllocate(t *testing.T) {
+	m := newIdleMetrics(t)
 	a := &sizing.Allocation{Source: sizing.FromModel, Mode: sizing.Enforce}
 	assert.Zero(t, testing.AllocsPerRun(1000, func() {
-		m.answered(a)
-		m.request("POST /predict", http.StatusOK, time.Millisecond)
+		m.countAnswer(a)
+		m.countRequest("POST /predict", http.StatusOK, time.Millisecond)
 	}))
 }
 
-// BenchmarkCountAnAnswer is what metrics cost a prediction.
-func BenchmarkCountAnAnswer(b *testing.B) {
-	m := watched(b)
+// BenchmarkCountPrediction measures the cost of the metrics of one prediction.
+func BenchmarkCountPrediction(b *testing.B) {
+	m := newIdleMetrics(b)
 	a := &sizing.Allocation{Source: sizing.FromModel, Mode: sizing.Enforce}
 	b.ReportAllocs()
 	for b.Loop() {
-		m.answered(a)
-		m.request("POST /predict", http.StatusOK, time.Millisecond)
+		m.countAnswer(a)
+		m.countRequest("POST /predict", http.StatusOK, time.Millisecond)
 	}
 }
 
-func TestPassesAreCountedByHowTheyEnded(t *testing.T) {
+func TestRetentionPassesAreCountedByResult(t *testing.T) {
 	m := NewMetrics()
-	ended := m.Passes()
-	for _, err := range []error{nil, errors.New("the database is away"), nil} {
-		ended(err)
+	count := m.AddRetentionPassCounter()
+	for _, err := range []error{nil, errors.New("database unreachable"), nil} {
+		count(err)
 	}
 	rec := httptest.NewRecorder()
-	Admin(m, Auth{Off: true}).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	NewAdmin(m, auth.Config{Disabled: true}).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	assert.Contains(t, rec.Body.String(), `loadaware_retention_passes_total{result="done"} 2`)
 	assert.Contains(t, rec.Body.String(), `loadaware_retention_passes_total{result="failed"} 1`)
 }

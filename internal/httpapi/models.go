@@ -8,7 +8,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// TrainTask trains now.
+// TrainTask trains a task now.
 func (s *server) TrainTask(ctx context.Context, r api.TrainTaskRequestObject) (api.TrainTaskResponseObject, error) {
 	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
 	if err != nil {
@@ -25,8 +25,8 @@ func (s *server) TrainTask(ctx context.Context, r api.TrainTaskRequestObject) (a
 	return answer, nil
 }
 
-// ListModels lists the stored versions. A task that is known and has none is an
-// empty list; one that is not known is a 404.
+// ListModels lists the stored versions. The list of a known task may be empty; an unknown
+// task is a 404.
 func (s *server) ListModels(ctx context.Context, r api.ListModelsRequestObject) (api.ListModelsResponseObject, error) {
 	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *server) ListModels(ctx context.Context, r api.ListModelsRequestObject) 
 		return nil, err
 	}
 	if len(models) == 0 {
-		if err := s.known(ctx, key); err != nil {
+		if err := s.checkExists(ctx, key); err != nil {
 			return nil, err
 		}
 	}
@@ -51,15 +51,7 @@ func (s *server) ListModels(ctx context.Context, r api.ListModelsRequestObject) 
 	return list, nil
 }
 
-// textOrNull is nil for what is empty.
-func textOrNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
-// UnpinModel lets trainings publish again.
+// UnpinModel lets trainings replace an activated version.
 func (s *server) UnpinModel(ctx context.Context, r api.UnpinModelRequestObject) (api.UnpinModelResponseObject, error) {
 	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
 	if err != nil {
@@ -68,7 +60,7 @@ func (s *server) UnpinModel(ctx context.Context, r api.UnpinModelRequestObject) 
 	return api.UnpinModel204Response{}, s.svc.Unpin(ctx, key)
 }
 
-// ActivateModel rolls back, or forward.
+// ActivateModel activates a stored version and pins it.
 func (s *server) ActivateModel(ctx context.Context, r api.ActivateModelRequestObject) (api.ActivateModelResponseObject, error) {
 	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
 	if err != nil {

@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/httpapi/codec"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Observe records one report.
+// Observe stores one report.
 func (s *server) Observe(ctx context.Context, r api.ObserveRequestObject) (api.ObserveResponseObject, error) {
-	o, err := s.observation(ctx, r.Body)
+	o, err := readObservation(ctx, r.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -18,7 +19,7 @@ func (s *server) Observe(ctx context.Context, r api.ObserveRequestObject) (api.O
 	if err != nil {
 		return nil, err
 	}
-	s.metrics.observed(&o, &results[0])
+	s.metrics.countObservation(&o, &results[0])
 	if err := results[0].Err; err != nil {
 		return nil, err
 	}
@@ -27,15 +28,15 @@ func (s *server) Observe(ctx context.Context, r api.ObserveRequestObject) (api.O
 	}, nil
 }
 
-// ObserveBatch records many; an item that fails, fails alone.
+// ObserveBatch stores many reports. An invalid item does not affect the others.
 func (s *server) ObserveBatch(ctx context.Context, r api.ObserveBatchRequestObject) (api.ObserveBatchResponseObject, error) {
 	raw := r.Body.Observations
 	if err := checkBatch("observations", len(raw)); err != nil {
 		return nil, err
 	}
 	answers := make([]api.RecordedOrError, len(raw))
-	good := make([]sizing.Observation, 0, len(raw))
-	place := make([]int, 0, len(raw)) // of good[i] in raw
+	valid := make([]sizing.Observation, 0, len(raw))
+	index := make([]int, 0, len(raw)) // of valid[i] in raw
 	reject := func(i int, err error) {
 		answers[i] = api.RecordedOrError{Error: s.itemProblem(ctx, err, fmt.Sprintf("observations[%d].", i))}
 	}
@@ -45,27 +46,27 @@ func (s *server) ObserveBatch(ctx context.Context, r api.ObserveBatchRequestObje
 			reject(i, err)
 			continue
 		}
-		good, place = append(good, o), append(place, i)
+		valid, index = append(valid, o), append(index, i)
 	}
-	results, err := s.svc.Observe(ctx, good)
+	results, err := s.svc.Observe(ctx, valid)
 	if err != nil {
 		return nil, err
 	}
 	for j := range results {
-		s.metrics.observed(&good[j], &results[j])
+		s.metrics.countObservation(&valid[j], &results[j])
 		if results[j].Err != nil {
-			reject(place[j], results[j].Err)
+			reject(index[j], results[j].Err)
 			continue
 		}
-		answers[place[j]] = api.RecordedOrError{
+		answers[index[j]] = api.RecordedOrError{
 			Recorded: true, Duplicate: results[j].Duplicate, Amended: results[j].Amended,
-			Warnings: warnings(fmt.Sprintf("observations[%d].", place[j]), results[j].Warnings),
+			Warnings: warnings(fmt.Sprintf("observations[%d].", index[j]), results[j].Warnings),
 		}
 	}
 	return api.ObserveBatch200JSONResponse{Results: answers}, nil
 }
 
-// warnings writes warnings, their fields named behind prefix.
+// warnings converts the warnings of a report; prefix precedes their field names.
 func warnings(prefix string, all []sizing.FieldError) []api.Warning {
 	var out []api.Warning
 	for _, w := range all {
@@ -76,18 +77,17 @@ func warnings(prefix string, all []sizing.FieldError) []api.Warning {
 
 func (s *server) observationItem(ctx context.Context, raw []byte) (sizing.Observation, error) {
 	var body api.Observation
-	if !quickReport(raw, &body) {
+	if !codec.ReadObservation(raw, &body) {
 		if err := s.decodeItem(raw, &body); err != nil {
 			return sizing.Observation{}, err
 		}
 	}
-	return s.observation(ctx, &body)
+	return readObservation(ctx, &body)
 }
 
-// observation reads a report.
-func (s *server) observation(ctx context.Context, body *api.Observation) (sizing.Observation, error) {
-	var f form
-	outcome, _ := sizing.ParseOutcome(string(body.Outcome)) // the middle names an unknown one
+func readObservation(ctx context.Context, body *api.Observation) (sizing.Observation, error) {
+	var f fieldReader
+	outcome, _ := sizing.ParseOutcome(string(body.Outcome)) // Validate reports an unknown outcome
 	o := sizing.Observation{
 		Try:           tryKey(taskKey(body.Namespace, body.DagID, body.TaskID), body.RunID, body.MapIndex, body.TryNumber),
 		Outcome:       outcome,
@@ -101,26 +101,51 @@ func (s *server) observation(ctx context.Context, body *api.Observation) (sizing
 		Requested:     f.resources("requested", body.Requested),
 		Features:      f.features(body.Features),
 		PredictionID:  f.id("prediction_id", body.PredictionID),
-		Series:        seriesOf(body.UsageSeries),
+		Series:        readSeries(body.UsageSeries),
 	}
 	if err := f.err(o.Validate); err != nil {
 		return o, err
 	}
-	return o, checkScope(ctx, o.Try.TaskKey)
+	return o, infoOf(ctx).grants.CheckTask(o.Try.TaskKey)
 }
 
-// VoidObservation takes a report back.
+// VoidObservation deletes a wrong report.
 func (s *server) VoidObservation(ctx context.Context, r api.VoidObservationRequestObject) (api.VoidObservationResponseObject, error) {
 	b := r.Body
 	try := tryKey(taskKey(b.Namespace, b.DagID, b.TaskID), b.RunID, b.MapIndex, b.TryNumber)
-	if bad := try.Validate(true); len(bad) > 0 {
-		return nil, failed(bad)
+	if invalid := try.Validate(true); len(invalid) > 0 {
+		return nil, invalidFields(invalid)
 	}
-	if err := checkScope(ctx, try.TaskKey); err != nil {
+	if err := infoOf(ctx).grants.CheckTask(try.TaskKey); err != nil {
 		return nil, err
 	}
 	if err := s.svc.Void(ctx, try); err != nil {
 		return nil, err
 	}
 	return api.VoidObservation200JSONResponse{Voided: true}, nil
+}
+
+// readSeries converts a usage series; the service validates it.
+func readSeries(s *api.UsageSeries) *sizing.Series {
+	if s == nil {
+		return nil
+	}
+	return sizing.NewSeries(s.StepSeconds, s.MemoryBytes, s.CPUCores)
+}
+
+// GetSeries returns the usage series of one try.
+func (s *server) GetSeries(ctx context.Context, r api.GetSeriesRequestObject) (api.GetSeriesResponseObject, error) {
+	p := r.Params
+	try := tryKey(taskKey(p.Namespace, r.DagID, r.TaskID), p.RunID, p.MapIndex, p.TryNumber)
+	if invalid := try.Validate(true); len(invalid) > 0 {
+		return nil, invalidFields(invalid)
+	}
+	if err := infoOf(ctx).grants.CheckTask(try.TaskKey); err != nil {
+		return nil, err
+	}
+	series, err := s.svc.Series(ctx, try)
+	if err != nil {
+		return nil, err
+	}
+	return api.GetSeries200JSONResponse{StepSeconds: series.Step.Seconds(), MemoryBytes: series.Memory, CPUCores: series.CPU}, nil
 }

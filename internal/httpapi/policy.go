@@ -7,7 +7,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// GetPolicy reads what people decided.
+// GetPolicy returns the policy in force.
 func (s *server) GetPolicy(ctx context.Context, r api.GetPolicyRequestObject) (api.GetPolicyResponseObject, error) {
 	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
 	if err != nil {
@@ -18,20 +18,20 @@ func (s *server) GetPolicy(ctx context.Context, r api.GetPolicyRequestObject) (a
 		return nil, err
 	}
 	if p.IsZero() {
-		if err := s.known(ctx, key); err != nil {
+		if err := s.checkExists(ctx, key); err != nil {
 			return nil, err
 		}
 	}
 	return api.GetPolicy200JSONResponse(policyAnswer(p)), nil
 }
 
-// PutPolicy replaces it.
+// PutPolicy replaces the policy.
 func (s *server) PutPolicy(ctx context.Context, r api.PutPolicyRequestObject) (api.PutPolicyResponseObject, error) {
 	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
 	if err != nil {
 		return nil, err
 	}
-	p, err := policy(r.Body)
+	p, err := readPolicy(r.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -41,9 +41,9 @@ func (s *server) PutPolicy(ctx context.Context, r api.PutPolicyRequestObject) (a
 	return api.PutPolicy200JSONResponse(policyAnswer(p)), nil
 }
 
-// policy reads a policy. A zero that was written is no "left out": it is refused.
-func policy(b *api.PolicyRequest) (sizing.Policy, error) {
-	var f form
+// readPolicy converts a policy. It rejects an explicit zero where zero means the default.
+func readPolicy(b *api.PolicyRequest) (sizing.Policy, error) {
+	var f fieldReader
 	p := sizing.Policy{
 		Mode:         sizing.Mode(or(b.Mode, "")),
 		Floor:        f.memory("floor", b.FloorBytes, b.Floor),
@@ -70,7 +70,7 @@ func policy(b *api.PolicyRequest) (sizing.Policy, error) {
 	return p, f.err(p.Validate)
 }
 
-// policyAnswer writes a policy with the defaults that are in force.
+// policyAnswer converts a policy and fills in the defaults.
 func policyAnswer(p sizing.Policy) api.Policy {
 	p = p.WithDefaults()
 	answer := api.Policy{
@@ -80,7 +80,7 @@ func policyAnswer(p sizing.Policy) api.Policy {
 	for _, edge := range p.Edges {
 		answer.BinEdgesBytes = append(answer.BinEdgesBytes, int64(edge))
 	}
-	answer.FloorBytes, answer.Floor = amount(p.Floor)
-	answer.CapBytes, answer.Cap = amount(p.Cap)
+	answer.FloorBytes, answer.Floor = amountAnswer(p.Floor)
+	answer.CapBytes, answer.Cap = amountAnswer(p.Cap)
 	return answer
 }

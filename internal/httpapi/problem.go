@@ -12,10 +12,12 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 
 	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/httpapi/admission"
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// class is a class of errors as a caller sees it: status, stable name, title.
+// class is a class of errors as a client sees it. The name is stable and ends the problem type.
 type class struct {
 	status int
 	name   string
@@ -23,23 +25,23 @@ type class struct {
 }
 
 var (
-	malformed       = class{http.StatusBadRequest, "malformed", "The request cannot be read"}
-	unauthenticated = class{http.StatusUnauthorized, "unauthenticated", "Who is asking is not known"}
-	forbidden       = class{http.StatusForbidden, "forbidden", "The token does not reach so far"}
-	refused         = class{http.StatusForbidden, "refused", "Not allowed now"}
-	notFound        = class{http.StatusNotFound, "not-found", "Nothing is known by that name"}
-	methodUnknown   = class{http.StatusMethodNotAllowed, "method-not-allowed", "The path does not know this method"}
-	slowBody        = class{http.StatusRequestTimeout, "timeout", "The body came too slowly"}
-	conflict        = class{http.StatusConflict, "conflict", "Contradicts what is stored"}
-	tooLarge        = class{http.StatusRequestEntityTooLarge, "too-large", "The body is too large"}
-	mediaType       = class{http.StatusUnsupportedMediaType, "media-type", "The body is not JSON"}
-	invalid         = class{http.StatusUnprocessableEntity, "invalid", "A field is not valid"}
-	internal        = class{http.StatusInternalServerError, "internal", "An error of ours"}
-	unavailable     = class{http.StatusServiceUnavailable, "unavailable", "Not available now"}
+	malformed        = class{http.StatusBadRequest, "malformed", "Malformed request"}
+	unauthenticated  = class{http.StatusUnauthorized, "unauthenticated", "Unauthenticated"}
+	forbidden        = class{http.StatusForbidden, "forbidden", "Insufficient permissions"}
+	refused          = class{http.StatusForbidden, "refused", "Operation not allowed"}
+	notFound         = class{http.StatusNotFound, "not-found", "Not found"}
+	methodNotAllowed = class{http.StatusMethodNotAllowed, "method-not-allowed", "Method not allowed"}
+	bodyTimeout      = class{http.StatusRequestTimeout, "timeout", "Request body timeout"}
+	conflict         = class{http.StatusConflict, "conflict", "Conflict with stored data"}
+	tooLarge         = class{http.StatusRequestEntityTooLarge, "too-large", "Request body too large"}
+	mediaType        = class{http.StatusUnsupportedMediaType, "media-type", "Unsupported media type"}
+	invalid          = class{http.StatusUnprocessableEntity, "invalid", "Validation failed"}
+	internal         = class{http.StatusInternalServerError, "internal", "Internal error"}
+	unavailable      = class{http.StatusServiceUnavailable, "unavailable", "Service unavailable"}
 )
 
-// classes is the one table from kinds of errors to what a caller sees. A kind
-// that is not listed is internal: logged whole, told vaguely.
+// classes maps the error kinds of package sizing to classes. A kind without an entry is
+// internal: the log contains the error, and the client gets a generic message.
 var classes = map[sizing.Kind]class{
 	sizing.Invalid:     invalid,
 	sizing.NotFound:    notFound,
@@ -48,10 +50,10 @@ var classes = map[sizing.Kind]class{
 	sizing.Unavailable: unavailable,
 }
 
-// retryAfter is how many seconds to wait after an unavailable.
+// retryAfter is the Retry-After header of a 503, in seconds.
 const retryAfter = "1"
 
-// failure is an error as it will be told.
+// failure is an error in the form that the client receives.
 type failure struct {
 	class
 	detail string
@@ -60,8 +62,11 @@ type failure struct {
 
 func (f *failure) Error() string { return f.detail }
 
-// failed makes an invalid failure of bad fields.
-func failed(fields []sizing.FieldError) *failure {
+// internalError hides the cause of an error that no client can fix.
+var internalError = &failure{class: internal, detail: "the server failed to process the request; report it with its request_id"}
+
+// invalidFields creates the failure of a request with invalid fields.
+func invalidFields(fields []sizing.FieldError) *failure {
 	details := make([]string, len(fields))
 	for i, f := range fields {
 		details[i] = f.Field + " " + f.Detail
@@ -69,51 +74,57 @@ func failed(fields []sizing.FieldError) *failure {
 	return &failure{class: invalid, detail: strings.Join(details, "; "), fields: fields}
 }
 
-// failureOf tells any error: ours as they are, those of the service by their
-// kind, all else vaguely.
+// failureOf converts any error. Errors without a known kind become internalError.
 func failureOf(err error) *failure {
-	var ours *failure
-	var told *sizing.Error
+	var f *failure
+	var denied *auth.ForbiddenError
+	var domain *sizing.Error
 	var large *http.MaxBytesError
 	switch {
-	case errors.As(err, &ours):
-		return ours
+	case errors.As(err, &f):
+		return f
+	case errors.As(err, &denied):
+		return &failure{class: forbidden, detail: denied.Detail}
+	case errors.Is(err, admission.ErrOverloaded):
+		return &failure{class: unavailable, detail: admission.ErrOverloaded.Error()}
 	case errors.As(err, &large):
-		return &failure{class: tooLarge, detail: fmt.Sprintf("at most %d bytes are taken: send less, or several batches", large.Limit)}
+		return &failure{class: tooLarge, detail: fmt.Sprintf("the body exceeds the limit of %d bytes; send less, or several batches", large.Limit)}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return &failure{class: unavailable, detail: "it took too long: send it again"}
-	case !errors.As(err, &told):
-		return paramFailure(err)
+		return &failure{class: unavailable, detail: "the request timed out; send it again"}
+	case errors.As(err, &domain):
+		return domainFailure(domain)
 	}
-	f := &failure{class: classes[told.Kind], detail: told.Detail, fields: told.Fields}
+	return paramFailure(err)
+}
+
+func domainFailure(err *sizing.Error) *failure {
+	f := &failure{class: classes[err.Kind], detail: err.Detail, fields: err.Fields}
 	switch {
 	case f.status == 0:
-		return vague
-	case told.Kind == sizing.Unavailable:
-		f.detail = "the database cannot be reached or takes no writes: send it again, nothing is stored twice"
-	case len(told.Fields) > 0:
-		f.detail = failed(told.Fields).detail
+		return internalError
+	case err.Kind == sizing.Unavailable:
+		f.detail = "the database is unreachable or read-only; send the request again, it is stored only once"
+	case len(err.Fields) > 0:
+		f.detail = invalidFields(err.Fields).detail
 	}
 	return f
 }
 
-var vague = &failure{class: internal, detail: "an error of ours: please report it with its request_id"}
-
-// paramFailure tells a path or query parameter that could not be bound.
+// paramFailure converts the error of a path or query parameter that could not be parsed.
 func paramFailure(err error) *failure {
 	var missing *api.RequiredParamError
-	var wrong *api.InvalidParamFormatError
+	var format *api.InvalidParamFormatError
 	switch {
 	case errors.As(err, &missing):
-		return failed([]sizing.FieldError{{Field: missing.ParamName, Detail: "is required"}})
-	case errors.As(err, &wrong):
-		return failed([]sizing.FieldError{{Field: wrong.ParamName, Detail: "is not of the right form: see /docs"}})
+		return invalidFields([]sizing.FieldError{{Field: missing.ParamName, Detail: "is required"}})
+	case errors.As(err, &format):
+		return invalidFields([]sizing.FieldError{{Field: format.ParamName, Detail: "has the wrong format; see /docs"}})
 	}
-	return vague
+	return internalError
 }
 
-// problem writes f as it goes over the wire. prefix stands before the fields of
-// an item of a batch: "tasks[3]."; it is empty elsewhere.
+// problem converts f to the body of an answer. For an item of a batch, prefix precedes the
+// field names, for example "tasks[3]."; otherwise it is empty.
 func (f *failure) problem(prefix string) *api.Problem {
 	p := &api.Problem{Type: "urn:loadaware:problem:" + f.name, Title: f.title, Status: f.status, Detail: f.detail}
 	fields := make([]sizing.FieldError, len(f.fields))
@@ -123,43 +134,42 @@ func (f *failure) problem(prefix string) *api.Problem {
 		p.Errors = append(p.Errors, api.FieldProblem{Field: fields[i].Field, Detail: field.Detail})
 	}
 	if prefix != "" && len(fields) > 0 {
-		p.Detail = failed(fields).detail
+		p.Detail = invalidFields(fields).detail
 	}
 	return p
 }
 
-// fail answers with an error. It is behind every error hook of the router and
-// the generated server.
+// fail answers with an error. The router and the generated server call it for every error.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := failureOf(err)
-	c := callOf(r.Context())
-	if seen, ok := w.(middleware.WrapResponseWriter); ok && seen.Status() != 0 {
-		s.log.DebugContext(r.Context(), "an answer broke off", "request_id", c.id, "err", err)
+	info := infoOf(r.Context())
+	if recorder, ok := w.(middleware.WrapResponseWriter); ok && recorder.Status() != 0 {
+		s.log.DebugContext(r.Context(), "sending the answer failed", "request_id", info.id, "err", err)
 		return
 	}
 	if f.status == http.StatusInternalServerError {
-		s.log.ErrorContext(r.Context(), "request failed", "request_id", c.id, "method", r.Method, "path", r.URL.Path, "err", err)
+		s.log.ErrorContext(r.Context(), "request failed", "request_id", info.id, "method", r.Method, "path", r.URL.Path, "err", err)
 	}
 	if f.status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", retryAfter)
 	}
 	p := f.problem("")
-	p.RequestID = c.id
+	p.RequestID = info.id
 	body, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // strings and numbers only
+		panic(err) // strings and numbers can always be encoded
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(f.status)
-	_, _ = w.Write(body) // a caller who went away needs no answer
+	_, _ = w.Write(body) // a client that disconnected needs no answer
 }
 
-func unknownPath(r *http.Request) error {
-	return &failure{class: notFound, detail: fmt.Sprintf("%.200q is no path of this service: see /docs. Ids in paths are percent-encoded", r.URL.Path)}
+func pathError(r *http.Request) error {
+	return &failure{class: notFound, detail: fmt.Sprintf("the path %.200q does not exist; see /docs, and percent-encode ids in paths", r.URL.Path)}
 }
 
-// wrongMethod names the methods that the path knows, in Allow and in words.
-func wrongMethod(w http.ResponseWriter, r *http.Request, mux chi.Routes) error {
+// methodError lists the methods of the path in Allow and in the detail.
+func methodError(w http.ResponseWriter, r *http.Request, mux chi.Routes) error {
 	path := r.URL.EscapedPath()
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
@@ -169,5 +179,5 @@ func wrongMethod(w http.ResponseWriter, r *http.Request, mux chi.Routes) error {
 	}
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
-	return &failure{class: methodUnknown, detail: "this path knows " + list}
+	return &failure{class: methodNotAllowed, detail: fmt.Sprintf("this path does not support %.20q; use %s", r.Method, list)}
 }

@@ -9,119 +9,131 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/loadaware/loadaware/internal/httpapi/admission"
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Bytes of a request body.
-const (
-	singleBody = 1 << 20
-	batchBody  = 32 << 20
-)
-
-// route is what is asked of a request before its handler sees it.
+// route is the admission rule of one operation.
 type route struct {
-	public  bool          // needs no token
-	lasting bool          // a GET that stores something: no page of another origin may send it
-	roles   []Role        // that suffice; admin always does
-	body    int64         // most bytes of a body
-	timeout time.Duration // of the whole
-	gate    *gate         // nil: as many as come
+	public        bool            // no token needed
+	hasSideEffect bool            // a GET that stores data, which a page of another origin must not send
+	roles         []auth.Role     // sufficient roles; admin always is
+	maxBody       int64           // bytes
+	timeout       time.Duration   // of the whole request
+	gate          *admission.Gate // nil for unbounded
 }
 
-// newRoutes is the table of who may do what, how large, how long and how many at
-// once. A path that is not in it is open to admins only.
-func newRoutes(limits Limits) map[string]route {
-	limits = limits.withDefaults()
-	asking := newGate(limits.Predict, nil)
-	telling, batches := newGate(limits.Observe, asking), newGate(limits.Batch, nil)
-	ask, tell, read := []Role{RolePredict}, []Role{RoleObserve}, []Role{RolePredict, RoleObserve}
-	const quick, told, slow, training = 5 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute
+// newRoutes creates the table of all operations. Only admins may call a path without an entry.
+func newRoutes(limits admission.Limits) map[string]route {
+	limits = limits.WithDefaults()
+	predicting := admission.NewGate(limits.Predict, nil)
+	observing, batches := admission.NewGate(limits.Observe, predicting), admission.NewGate(limits.Batch, nil)
+	predict, observe, read := []auth.Role{auth.RolePredict}, []auth.Role{auth.RoleObserve}, []auth.Role{auth.RolePredict, auth.RoleObserve}
+	const single, batch = admission.SingleBody, admission.BatchBody
+	const fromMemory, oneCommit, query, training = 5 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute
 	const task = "/tasks/{dag_id}/{task_id}"
 	return map[string]route{
-		"POST /predict":       {roles: ask, body: singleBody, timeout: quick, gate: asking},
-		"GET /predict":        {lasting: true, roles: ask, timeout: quick, gate: asking},
-		"POST /predict/batch": {roles: ask, body: batchBody, timeout: slow, gate: batches},
-		"POST /retry-lift":    {roles: ask, body: singleBody, timeout: quick, gate: asking},
-		"POST /observe":       {roles: tell, body: singleBody, timeout: told, gate: telling},
-		"POST /observe/batch": {roles: tell, body: batchBody, timeout: slow, gate: batches},
-		"POST /observe/void":  {roles: tell, body: singleBody, timeout: told, gate: telling},
+		"POST /predict":       {roles: predict, maxBody: single, timeout: fromMemory, gate: predicting},
+		"GET /predict":        {hasSideEffect: true, roles: predict, timeout: fromMemory, gate: predicting},
+		"POST /predict/batch": {roles: predict, maxBody: batch, timeout: query, gate: batches},
+		"POST /retry-lift":    {roles: predict, maxBody: single, timeout: fromMemory, gate: predicting},
+		"POST /observe":       {roles: observe, maxBody: single, timeout: oneCommit, gate: observing},
+		"POST /observe/batch": {roles: observe, maxBody: batch, timeout: query, gate: batches},
+		"POST /observe/void":  {roles: observe, maxBody: single, timeout: oneCommit, gate: observing},
 
-		"GET /tasks":                                  {roles: read, timeout: slow},
-		"GET " + task:                                 {roles: read, timeout: slow},
-		"GET " + task + "/models":                     {roles: read, timeout: slow},
-		"GET " + task + "/policy":                     {roles: read, timeout: slow},
-		"GET " + task + "/series":                     {roles: tell, timeout: slow},
-		"GET /predictions/{prediction_id}":            {roles: read, timeout: slow},
-		"PUT " + task + "/policy":                     {body: singleBody, timeout: slow},
-		"POST " + task + "/models/{version}/activate": {timeout: slow},
-		"DELETE " + task + "/pin":                     {timeout: slow},
-		"GET /audit":                                  {timeout: slow},
+		"GET /tasks":                                  {roles: read, timeout: query},
+		"GET " + task:                                 {roles: read, timeout: query},
+		"GET " + task + "/models":                     {roles: read, timeout: query},
+		"GET " + task + "/policy":                     {roles: read, timeout: query},
+		"GET " + task + "/series":                     {roles: observe, timeout: query},
+		"GET /predictions/{prediction_id}":            {roles: read, timeout: query},
+		"PUT " + task + "/policy":                     {maxBody: single, timeout: query},
+		"POST " + task + "/models/{version}/activate": {timeout: query},
+		"DELETE " + task + "/pin":                     {timeout: query},
+		"GET /audit":                                  {timeout: query},
 		"POST " + task + "/train":                     {timeout: training},
-		"POST " + task + "/rename":                    {body: singleBody, timeout: slow},
-		"DELETE " + task:                              {timeout: slow},
+		"POST " + task + "/rename":                    {maxBody: single, timeout: query},
+		"DELETE " + task:                              {timeout: query},
 
-		"GET /experiments":              {roles: read, timeout: slow},
-		"GET /experiments/{experiment}": {roles: read, timeout: slow},
-		"POST /experiments":             {body: batchBody, timeout: slow},
+		"GET /experiments":              {roles: read, timeout: query},
+		"GET /experiments/{experiment}": {roles: read, timeout: query},
+		"POST /experiments":             {maxBody: batch, timeout: query},
 
-		"GET /healthz":      {public: true, timeout: quick},
-		"GET /readyz":       {public: true, timeout: quick},
-		"GET /openapi.yaml": {public: true, timeout: quick},
-		"GET /docs":         {public: true, timeout: quick},
+		"GET /healthz":      {public: true, timeout: fromMemory},
+		"GET /readyz":       {public: true, timeout: fromMemory},
+		"GET /openapi.yaml": {public: true, timeout: fromMemory},
+		"GET /docs":         {public: true, timeout: fromMemory},
 	}
 }
 
-// readRoute is the route of a GET of a path without parameters; its zero value if there
-// is none.
-func (s *server) readRoute(path string) route { return s.routes["GET "+path] }
+// getRoute returns the rule of a GET of a path without parameters, or the zero rule.
+func (s *server) getRoute(path string) route { return s.routes["GET "+path] }
 
-// admit holds a routed request to its line of the table: role, deadline, number
-// at once, size.
+// admit applies the rule of a routed request: role, deadline, load shedding, body size and
+// requests in flight.
 func (s *server) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := callOf(r.Context())
-		c.route = routed(r)
-		rule := s.routes[c.route]
-		if !rule.public && !c.holds(rule.roles) {
-			s.fail(w, r, wrongRole(rule.roles))
-			return
+		info := infoOf(r.Context())
+		info.route = routeKey(r)
+		rule := s.routes[info.route]
+		if !rule.public {
+			if info.grants = info.grants.WithRole(rule.roles); len(info.grants) == 0 {
+				s.fail(w, r, auth.RoleError(rule.roles))
+				return
+			}
 		}
-		rule.bound(w)
+		rule.setDeadlines(w)
 		ctx, cancel := context.WithTimeout(r.Context(), cmp.Or(rule.timeout, time.Minute))
 		defer cancel()
-		if rule.gate != nil && !s.press.admits(rule.gate.yieldsTo != nil) {
-			s.refuse(w, r, errCrowded)
+		if rule.gate != nil && !s.shedder.Admit(rule.gate.YieldsToPriority()) {
+			s.reject(w, r, admission.ErrOverloaded)
 			return
 		}
-		if len(c.held) > 0 {
-			ctx = sizing.WithActor(ctx, c.held[0].bearer())
+		if len(info.grants) > 0 {
+			ctx = sizing.WithActor(ctx, info.grants[0].Identity())
 		}
 		r = r.WithContext(ctx)
-		r.Body = http.MaxBytesReader(w, r.Body, rule.body)
-		lent, err := s.bodies.read(ctx, r, &rule)
-		defer lent.giveBack()
+		r.Body = http.MaxBytesReader(w, r.Body, rule.maxBody)
+		buffer, err := s.bufferBody(ctx, r, &rule)
+		defer buffer.Release()
 		if err == nil {
-			err = rule.gate.enter(ctx, s.press.crowded())
+			err = rule.gate.Enter(ctx, s.shedder.Overloaded())
 		}
 		if err != nil {
-			s.refuse(w, r, err)
+			s.reject(w, r, err)
 			return
 		}
-		defer rule.gate.leave()
+		defer rule.gate.Leave()
 		next.ServeHTTP(w, r)
 	})
 }
 
-// refuse tells who was not let in, and counts those for whom there was no room.
-func (s *server) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, errCrowded) {
-		s.metrics.crowded(callOf(r.Context()).route)
+// reject answers a request that was not admitted, and counts it if the server is overloaded.
+func (s *server) reject(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, admission.ErrOverloaded) {
+		s.metrics.countRejected(infoOf(r.Context()).route)
 	}
 	s.fail(w, r, err)
 }
 
-// routed is the line of the table that r was routed to. HEAD is served as GET.
-func routed(r *http.Request) string {
+// sendTime is how long a caller may take to receive an answer.
+const sendTime = time.Minute
+
+// setDeadlines replaces the timeouts of the http.Server, which suit the slowest route: a body
+// that arrives slowly occupies a gate, and a training takes longer than any other answer.
+func (rule *route) setDeadlines(w http.ResponseWriter) {
+	conn, now := http.NewResponseController(w), time.Now()
+	if rule.maxBody > 0 {
+		_ = conn.SetReadDeadline(now.Add(rule.timeout)) // not supported in tests without a connection
+	}
+	if rule.timeout > sendTime {
+		_ = conn.SetWriteDeadline(now.Add(rule.timeout + sendTime)) // likewise
+	}
+}
+
+// routeKey returns the key of a routed request in the route table. HEAD is served as GET.
+func routeKey(r *http.Request) string {
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet

@@ -11,9 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// crowd is a world of tasks of two namespaces and three prefixes of dag_ids, one
-// of them ("etl") within another.
-func crowd(t *testing.T) (w *world, names []string) {
+// newScopedEnv creates tasks in two namespaces; the dag_id "etl" is a prefix of others.
+func newScopedEnv(t *testing.T) (e *testEnv, names []string) {
 	var grants []string
 	for _, grant := range []string{"admin", "observe@blue", "observe@blue/etl_", "observe@/etl_", "observe@/ml_", "observe@red/zz"} {
 		grants = append(grants, grant+":"+sha(grant))
@@ -21,7 +20,7 @@ func crowd(t *testing.T) (w *world, names []string) {
 	for _, grant := range []string{"observe@blue/ml_", "observe@red/etl_"} {
 		grants = append(grants, grant+":"+sha("two scopes"))
 	}
-	w = newWorld(t, tokens(t, grants...))
+	e = newTestEnv(t, tokens(t, grants...))
 	var rows []string
 	for _, ns := range []string{"blue", "red"} {
 		for _, dag := range []string{"a", "etl", "etl_a", "etl_b", "hr_1", "hr_2", "hr_3", "ml_x", "web"} {
@@ -29,12 +28,12 @@ func crowd(t *testing.T) (w *world, names []string) {
 			names = append(names, ns+"/"+dag)
 		}
 	}
-	w.post("/observe/batch", `{"observations": [`+strings.Join(rows, ",")+`]}`, bearer("admin"))
-	return w, names
+	e.post("/observe/batch", `{"observations": [`+strings.Join(rows, ",")+`]}`, bearer("admin"))
+	return e, names
 }
 
-// sees are the tasks that a token may see, by another way than the service's.
-func sees(token string, names []string) (seen []string) {
+// visibleTo returns the tasks in the scope of a token, computed independently of the service.
+func visibleTo(token string, names []string) (visible []string) {
 	for _, name := range names {
 		ns, dag, _ := strings.Cut(name, "/")
 		if map[string]bool{
@@ -45,19 +44,19 @@ func sees(token string, names []string) (seen []string) {
 			"observe@/ml_":      strings.HasPrefix(dag, "ml_"),
 			"two scopes":        ns == "blue" && strings.HasPrefix(dag, "ml_") || ns == "red" && strings.HasPrefix(dag, "etl_"),
 		}[token] {
-			seen = append(seen, name)
+			visible = append(visible, name)
 		}
 	}
-	return seen
+	return visible
 }
 
-func TestAListShowsAllOfTheCallersTasksAndNoOther(t *testing.T) {
-	w, names := crowd(t)
+func TestTaskListShowsExactlyTheTasksInScope(t *testing.T) {
+	e, names := newScopedEnv(t)
 	for _, token := range []string{"admin", "observe@blue", "observe@blue/etl_", "observe@/etl_", "observe@/ml_", "observe@red/zz", "two scopes"} {
 		for _, limit := range []int{1, 2, 3, 1000} {
 			var listed []string
 			for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
-				require.Less(t, pages, 30, "pages end")
+				require.Less(t, pages, 30, "the last page has no cursor")
 				var page struct {
 					Tasks []struct {
 						Namespace string
@@ -65,7 +64,7 @@ func TestAListShowsAllOfTheCallersTasksAndNoOther(t *testing.T) {
 					}
 					NextCursor *string `json:"next_cursor"`
 				}
-				a := w.do(http.MethodGet, fmt.Sprintf("/tasks?limit=%d&cursor=%s", limit, cursor), "", bearer(token))
+				a := e.do(http.MethodGet, fmt.Sprintf("/tasks?limit=%d&cursor=%s", limit, cursor), "", bearer(token))
 				require.Equal(t, http.StatusOK, a.status, string(a.body))
 				a.into(&page)
 				require.LessOrEqual(t, len(page.Tasks), limit)
@@ -77,45 +76,45 @@ func TestAListShowsAllOfTheCallersTasksAndNoOther(t *testing.T) {
 					cursor = *page.NextCursor
 					key, err := base64.RawURLEncoding.DecodeString(cursor)
 					require.NoError(t, err)
-					assert.Equal(t, listed[len(listed)-1]+"/t", string(key), "a cursor tells what was shown and no more")
+					assert.Equal(t, listed[len(listed)-1]+"/t", string(key), "the cursor contains only the last task of the page")
 				}
 			}
-			assert.Equal(t, sees(token, names), listed, "%s by %d", token, limit)
+			assert.Equal(t, visibleTo(token, names), listed, "%s by %d", token, limit)
 		}
 	}
 }
 
-func TestABatchAnswersForEachItemByItsOwnScope(t *testing.T) {
-	w, names := crowd(t)
+func TestBatchChecksTheScopeOfEachItem(t *testing.T) {
+	e, names := newScopedEnv(t)
 	for _, token := range []string{"observe@blue/etl_", "observe@/ml_", "two scopes"} {
 		var rows []string
 		for _, name := range names {
 			ns, dag, _ := strings.Cut(name, "/")
 			rows = append(rows, fmt.Sprintf(`{"namespace": %q, "dag_id": %q, "task_id": "t", "run_id": "again", "outcome": "success"}`, ns, dag))
 		}
-		var told struct{ Results []struct{ Recorded bool } }
-		w.post("/observe/batch", `{"observations": [`+strings.Join(rows, ",")+`]}`, bearer(token)).into(&told)
-		var taken []string
-		for i, r := range told.Results {
+		var answer struct{ Results []struct{ Recorded bool } }
+		e.post("/observe/batch", `{"observations": [`+strings.Join(rows, ",")+`]}`, bearer(token)).into(&answer)
+		var recorded []string
+		for i, r := range answer.Results {
 			if r.Recorded {
-				taken = append(taken, names[i])
+				recorded = append(recorded, names[i])
 			}
 		}
-		assert.Equal(t, sees(token, names), taken, token)
+		assert.Equal(t, visibleTo(token, names), recorded, token)
 	}
 }
 
-// A refusal must not tell whether there is such a task.
-func TestBeyondTheScopeNothingTellsWhatIsThere(t *testing.T) {
-	w, _ := crowd(t)
+// A 403 must not reveal whether the task exists.
+func TestScopeErrorsDoNotRevealExistingTasks(t *testing.T) {
+	e, _ := newScopedEnv(t)
 	for _, call := range []string{"GET /tasks/{dag}/t?namespace=red", "GET /tasks/{dag}/t/models?namespace=red", "GET /tasks/{dag}/t/policy?namespace=red"} {
 		method, target, _ := strings.Cut(call, " ")
-		there := w.do(method, strings.ReplaceAll(target, "{dag}", "hr_1"), "", bearer("observe@blue/etl_")).json()
-		none := w.do(method, strings.ReplaceAll(target, "{dag}", "hr_0"), "", bearer("observe@blue/etl_")).json()
-		assert.EqualValues(t, http.StatusForbidden, there["status"])
-		assert.Equal(t, none["detail"], strings.ReplaceAll(there["detail"].(string), "hr_1", "hr_0"), call)
+		existing := e.do(method, strings.ReplaceAll(target, "{dag}", "hr_1"), "", bearer("observe@blue/etl_")).json()
+		missing := e.do(method, strings.ReplaceAll(target, "{dag}", "hr_0"), "", bearer("observe@blue/etl_")).json()
+		assert.EqualValues(t, http.StatusForbidden, existing["status"])
+		assert.Equal(t, missing["detail"], strings.ReplaceAll(existing["detail"].(string), "hr_1", "hr_0"), call)
 	}
-	a := w.do(http.MethodGet, "/tasks?namespace=red", "", bearer("observe@blue/etl_"))
+	a := e.do(http.MethodGet, "/tasks?namespace=red", "", bearer("observe@blue/etl_"))
 	assert.Equal(t, http.StatusForbidden, a.status)
 	assert.Contains(t, string(a.body), `dag_ids that begin with \"etl_\"`)
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/loadaware/loadaware"
 	"github.com/loadaware/loadaware/internal/httpapi"
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/store/postgres"
@@ -29,23 +30,23 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// world is a whole service on a database of its own, and the contract that every
-// request and answer is held to.
-type world struct {
-	t       *testing.T
-	handler http.Handler
-	spec    *openapi3.T
-	router  routers.Router
-	metrics *httpapi.Metrics
-	log     *bytes.Buffer
-	lose    func() // takes the database away
+// testEnv is a complete service with its own database. It validates every request and answer
+// against openapi.yaml.
+type testEnv struct {
+	t          *testing.T
+	handler    http.Handler
+	spec       *openapi3.T
+	router     routers.Router
+	metrics    *httpapi.Metrics
+	log        *bytes.Buffer
+	closeStore func() // disconnects the database
 }
 
-// everybody admits all.
-var everybody = httpapi.Config{Auth: httpapi.Auth{Off: true}}
+// noAuth disables authentication.
+var noAuth = httpapi.Config{Auth: auth.Config{Disabled: true}}
 
-// newWorld starts a service as `serve` does.
-func newWorld(t *testing.T, cfg httpapi.Config) *world {
+// newTestEnv starts a service like `loadaware serve`.
+func newTestEnv(t *testing.T, cfg httpapi.Config) *testEnv {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	dsn := pgtest.DSN(t)
@@ -53,24 +54,24 @@ func newWorld(t *testing.T, cfg httpapi.Config) *world {
 	st, err := postgres.Open(ctx, dsn, postgres.Config{})
 	require.NoError(t, err)
 	quiet := slog.New(slog.DiscardHandler)
-	// A busy machine must not change what is answered.
-	patient := service.Config{LaterTryRead: time.Minute, OpenWait: time.Minute}
-	svc := service.New(st, trainer.New(st, trainer.Config{}, quiet), patient, quiet)
+	// Long timeouts, so that a slow machine does not change the answers.
+	timeouts := service.Config{LaterTryRead: time.Minute, OpenWait: time.Minute}
+	svc := service.New(st, trainer.New(st, trainer.Config{}, quiet), timeouts, quiet)
 	ended := make(chan error, 1)
 	go func() { ended <- svc.Run(ctx) }()
-	lose := sync.OnceFunc(st.Close)
-	t.Cleanup(func() { cancel(); <-ended; lose() })
+	closeStore := sync.OnceFunc(st.Close)
+	t.Cleanup(func() { cancel(); <-ended; closeStore() })
 	require.Eventually(t, func() bool { return svc.Readiness().Ready }, 30*time.Second, 10*time.Millisecond)
 
-	w := &world{t: t, log: &bytes.Buffer{}, metrics: httpapi.NewMetrics(), lose: lose}
-	cfg.Metrics, cfg.Log = w.metrics, slog.New(slog.NewTextHandler(w.log, nil))
-	w.handler = httpapi.New(svc, cfg)
-	w.spec, w.router = contract(t)
-	return w
+	e := &testEnv{t: t, log: &bytes.Buffer{}, metrics: httpapi.NewMetrics(), closeStore: closeStore}
+	cfg.Metrics, cfg.Log = e.metrics, slog.New(slog.NewTextHandler(e.log, nil))
+	e.handler = httpapi.New(svc, cfg)
+	e.spec, e.router = loadOpenAPI(t)
+	return e
 }
 
-// contract reads openapi.yaml, which must be valid, its examples included.
-func contract(t testing.TB) (*openapi3.T, routers.Router) {
+// loadOpenAPI loads openapi.yaml and validates it with its examples.
+func loadOpenAPI(t testing.TB) (*openapi3.T, routers.Router) {
 	t.Helper()
 	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
 	require.NoError(t, err)
@@ -86,7 +87,7 @@ func contract(t testing.TB) (*openapi3.T, routers.Router) {
 	return spec, router
 }
 
-// answer is what came back.
+// answer is an HTTP response.
 type answer struct {
 	t      *testing.T
 	status int
@@ -94,13 +95,13 @@ type answer struct {
 	body   []byte
 }
 
-// into decodes the body.
+// into decodes the body into v.
 func (a answer) into(v any) {
 	a.t.Helper()
 	require.NoError(a.t, json.Unmarshal(a.body, v), string(a.body))
 }
 
-// json is the body as a map.
+// json returns the body as a map.
 func (a answer) json() map[string]any {
 	a.t.Helper()
 	var m map[string]any
@@ -108,7 +109,7 @@ func (a answer) json() map[string]any {
 	return m
 }
 
-// fields are the names of the bad fields of a problem.
+// fields returns the names of the invalid fields of a problem.
 func (a answer) fields() []string {
 	a.t.Helper()
 	var p struct{ Errors []struct{ Field string } }
@@ -120,7 +121,7 @@ func (a answer) fields() []string {
 	return names
 }
 
-// option changes a request before it is sent.
+// option modifies a request.
 type option func(*http.Request)
 
 func bearer(token string) option {
@@ -131,10 +132,10 @@ func header(name, value string) option {
 	return func(r *http.Request) { r.Header.Set(name, value) }
 }
 
-// do sends one request and holds it and its answer to the contract: an answer is
-// always one that the contract knows, and what it accepts the contract accepts.
-func (w *world) do(method, target, body string, options ...option) answer {
-	w.t.Helper()
+// do sends one request and validates it and the answer: openapi.yaml must describe every answer
+// and accept every accepted request.
+func (e *testEnv) do(method, target, body string, options ...option) answer {
+	e.t.Helper()
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
@@ -146,22 +147,22 @@ func (w *world) do(method, target, body string, options ...option) answer {
 	sent.Body = io.NopCloser(strings.NewReader(body))
 
 	rec := httptest.NewRecorder()
-	w.handler.ServeHTTP(rec, r)
-	a := answer{w.t, rec.Code, rec.Header(), rec.Body.Bytes()}
-	w.conforms(sent, a)
+	e.handler.ServeHTTP(rec, r)
+	a := answer{e.t, rec.Code, rec.Header(), rec.Body.Bytes()}
+	e.validate(sent, a)
 	return a
 }
 
-func (w *world) conforms(r *http.Request, a answer) {
-	w.t.Helper()
+func (e *testEnv) validate(r *http.Request, a answer) {
+	e.t.Helper()
 	if r.Method == http.MethodHead {
-		return // the contract leaves unsaid that a GET may be asked for its head
+		return // openapi.yaml does not list HEAD
 	}
-	route, params, err := w.router.FindRoute(r)
+	route, params, err := e.router.FindRoute(r)
 	if err != nil {
-		assert.GreaterOrEqual(w.t, a.status, 400, "%s %s is not in the contract", r.Method, r.URL)
-		assert.Less(w.t, a.status, 500)
-		assert.Equal(w.t, "application/problem+json", a.header.Get("Content-Type"))
+		assert.GreaterOrEqual(e.t, a.status, 400, "%s %s is not in openapi.yaml", r.Method, r.URL)
+		assert.Less(e.t, a.status, 500)
+		assert.Equal(e.t, "application/problem+json", a.header.Get("Content-Type"))
 		return
 	}
 	in := &openapi3filter.RequestValidationInput{
@@ -170,25 +171,25 @@ func (w *world) conforms(r *http.Request, a answer) {
 	}
 	itemFailed := strings.HasSuffix(route.Path, "/batch") && bytes.Contains(a.body, []byte(`"error":`))
 	if a.status < 300 && !itemFailed {
-		assert.NoError(w.t, openapi3filter.ValidateRequest(context.Background(), in), "accepted, but the contract does not")
+		assert.NoError(e.t, openapi3filter.ValidateRequest(context.Background(), in), "the server accepts a request that openapi.yaml rejects")
 	}
 	media := strings.SplitN(a.header.Get("Content-Type"), ";", 2)[0]
-	in.Options.ExcludeResponseBody = media == "text/html" || media == "application/yaml" // texts without a schema
+	in.Options.ExcludeResponseBody = media == "text/html" || media == "application/yaml" // bodies without a schema
 	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: a.status, Header: a.header, Options: in.Options}
 	out.SetBodyBytes(a.body)
-	assert.NoError(w.t, openapi3filter.ValidateResponse(context.Background(), out), "%s %s → %d %s", r.Method, r.URL, a.status, a.body)
-	assert.NotEmpty(w.t, a.header.Get("X-Request-Id"))
+	assert.NoError(e.t, openapi3filter.ValidateResponse(context.Background(), out), "%s %s → %d %s", r.Method, r.URL, a.status, a.body)
+	assert.NotEmpty(e.t, a.header.Get("X-Request-Id"))
 }
 
-// post sends a body that must be taken.
-func (w *world) post(target, body string, options ...option) answer {
-	w.t.Helper()
-	a := w.do(http.MethodPost, target, body, options...)
-	require.Equal(w.t, http.StatusOK, a.status, "%s %s → %s", target, body, a.body)
+// post sends a body that must be accepted.
+func (e *testEnv) post(target, body string, options ...option) answer {
+	e.t.Helper()
+	a := e.do(http.MethodPost, target, body, options...)
+	require.Equal(e.t, http.StatusOK, a.status, "%s %s → %s", target, body, a.body)
 	return a
 }
 
-func TestTheContractIsValidAndItsExamplesAreToo(t *testing.T) {
-	spec, _ := contract(t)
+func TestOpenAPIAndItsExamplesAreValid(t *testing.T) {
+	spec, _ := loadOpenAPI(t)
 	assert.Greater(t, spec.Paths.Len(), 15)
 }

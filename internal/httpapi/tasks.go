@@ -4,28 +4,29 @@ import (
 	"context"
 	"encoding/base64"
 	"strings"
+	"time"
 
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// pathKey is the task that a path names, where the caller may name it.
+// pathKey returns the task of a path, if the caller may access it.
 func pathKey(ctx context.Context, namespace *string, dag, task string) (sizing.TaskKey, error) {
 	key := taskKey(namespace, dag, task)
-	if bad := key.Validate(); len(bad) > 0 {
-		return key, failed(bad)
+	if invalid := key.Validate(); len(invalid) > 0 {
+		return key, invalidFields(invalid)
 	}
-	return key, checkScope(ctx, key)
+	return key, infoOf(ctx).grants.CheckTask(key)
 }
 
-// known fails with NotFound for a task that was never heard of. It is asked where
-// nothing was found, to tell "none" from "no such task".
-func (s *server) known(ctx context.Context, key sizing.TaskKey) error {
+// checkExists fails with NotFound for an unknown task. Handlers call it after an empty result,
+// to distinguish "none" from "no such task".
+func (s *server) checkExists(ctx context.Context, key sizing.TaskKey) error {
 	_, err := s.svc.Task(ctx, key)
 	return err
 }
 
-// GetTask is one profile.
+// GetTask returns one profile.
 func (s *server) GetTask(ctx context.Context, r api.GetTaskRequestObject) (api.GetTaskResponseObject, error) {
 	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
 	if err != nil {
@@ -35,10 +36,10 @@ func (s *server) GetTask(ctx context.Context, r api.GetTaskRequestObject) (api.G
 	if err != nil {
 		return nil, err
 	}
-	return api.GetTask200JSONResponse(profile(&p)), nil
+	return api.GetTask200JSONResponse(profileAnswer(&p)), nil
 }
 
-// DeleteTask forgets a task.
+// DeleteTask deletes a task and its data.
 func (s *server) DeleteTask(ctx context.Context, r api.DeleteTaskRequestObject) (api.DeleteTaskResponseObject, error) {
 	key, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
 	if err != nil {
@@ -47,7 +48,7 @@ func (s *server) DeleteTask(ctx context.Context, r api.DeleteTaskRequestObject) 
 	return api.DeleteTask204Response{}, s.svc.DeleteTask(ctx, key)
 }
 
-// RenameTask moves a task; both names must be the caller's to name.
+// RenameTask renames a task. The caller needs access to both names.
 func (s *server) RenameTask(ctx context.Context, r api.RenameTaskRequestObject) (api.RenameTaskResponseObject, error) {
 	from, err := pathKey(ctx, r.Params.Namespace, r.DagID, r.TaskID)
 	if err != nil {
@@ -63,65 +64,193 @@ func (s *server) RenameTask(ctx context.Context, r api.RenameTaskRequestObject) 
 	return api.RenameTask200JSONResponse{Namespace: &to.Namespace, DagID: to.DAG, TaskID: to.Task}, nil
 }
 
-// Most and usual sizes of a page.
 const (
-	maxPage   = 1000
-	usualPage = 100
+	maxPageSize     = 1000
+	defaultPageSize = 100
 )
 
-// ListTasks is one page of summaries.
-func (s *server) ListTasks(ctx context.Context, r api.ListTasksRequestObject) (api.ListTasksResponseObject, error) {
-	var f form
-	limit := or(r.Params.Limit, usualPage)
-	if limit < 1 || limit > maxPage {
-		f.add("limit", "must be 1 to %d", maxPage)
+// pageLimit reads the page size of a list.
+func (f *fieldReader) pageLimit(limit *int, def int) int {
+	n := or(limit, def)
+	if n < 1 || n > maxPageSize {
+		f.add("limit", "must be 1 to %d", maxPageSize)
 	}
+	return n
+}
+
+// invalidCursor is the error detail of a cursor that no page returned.
+const invalidCursor = "is not the next_cursor of a page"
+
+// ListTasks returns one page of task summaries.
+func (s *server) ListTasks(ctx context.Context, r api.ListTasksRequestObject) (api.ListTasksResponseObject, error) {
+	var f fieldReader
+	limit := f.pageLimit(r.Params.Limit, defaultPageSize)
 	if ns := r.Params.Namespace; ns != nil && sizing.CheckID(*ns) != "" {
 		f.add("namespace", "%s", sizing.CheckID(*ns))
 	}
 	after, ok := parseCursor(or(r.Params.Cursor, ""))
 	if !ok {
-		f.add("cursor", "is not the next_cursor of a page")
+		f.add("cursor", invalidCursor)
 	}
-	if len(f.bad) > 0 {
-		return nil, failed(f.bad)
+	if len(f.errors) > 0 {
+		return nil, invalidFields(f.errors)
 	}
-	namespace, err := listScope(ctx, or(r.Params.Namespace, ""))
+	namespace, err := infoOf(ctx).grants.ListNamespace(or(r.Params.Namespace, ""))
 	if err != nil {
 		return nil, err
 	}
-	// One more than is shown tells whether there is a next page.
-	profiles, err := s.visible(ctx, namespace, after, limit+1)
+	profiles, err := s.visibleTasks(ctx, namespace, after, limit+1) // the extra one shows whether there is a next page
 	if err != nil {
 		return nil, err
 	}
 	page := api.TaskPage{Tasks: []api.TaskSummary{}}
 	if len(profiles) > limit {
 		profiles = profiles[:limit]
-		next := cursor(profiles[limit-1].Task)
+		next := formatCursor(profiles[limit-1].Task)
 		page.NextCursor = &next
 	}
 	for i := range profiles {
-		page.Tasks = append(page.Tasks, summary(&profiles[i]))
+		page.Tasks = append(page.Tasks, summaryAnswer(&profiles[i]))
 	}
 	return api.ListTasks200JSONResponse(page), nil
 }
 
-// cursor writes the key of the last task of a page. Ids hold no '/'.
-func cursor(k sizing.TaskKey) string {
+// visibleTasks returns up to limit tasks after a key that the caller may access, in the order
+// of the store.
+func (s *server) visibleTasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
+	grants := infoOf(ctx).grants
+	var visible []sizing.Profile
+	for {
+		from, more := grants.SkipAhead(namespace, after)
+		if !more {
+			return visible, nil
+		}
+		profiles, err := s.svc.Tasks(ctx, namespace, from, limit)
+		if err != nil {
+			return nil, err
+		}
+		for i := range profiles {
+			if grants.Covers(profiles[i].Task) && len(visible) < limit {
+				visible = append(visible, profiles[i])
+			}
+		}
+		if len(profiles) < limit || len(visible) == limit {
+			return visible, nil
+		}
+		after = profiles[len(profiles)-1].Task
+	}
+}
+
+// formatCursor encodes the key of the last task of a page. Ids contain no '/'.
+func formatCursor(k sizing.TaskKey) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(k.Namespace + "/" + k.DAG + "/" + k.Task))
 }
 
-// parseCursor reads one; the empty cursor stands before the first task.
+// parseCursor decodes a cursor; the empty cursor precedes the first task.
 func parseCursor(text string) (k sizing.TaskKey, ok bool) {
 	if text == "" {
 		return k, true
 	}
-	plain, err := base64.RawURLEncoding.DecodeString(text)
-	parts := strings.Split(string(plain), "/")
+	decoded, err := base64.RawURLEncoding.DecodeString(text)
+	parts := strings.Split(string(decoded), "/")
 	if err != nil || len(parts) != 3 {
 		return k, false
 	}
 	k = sizing.TaskKey{Namespace: parts[0], DAG: parts[1], Task: parts[2]}
 	return k, len(k.Validate()) == 0
+}
+
+func summaryAnswer(p *sizing.Profile) api.TaskSummary {
+	bytes, text := amountAnswer(p.LargestPeak)
+	return api.TaskSummary{
+		Namespace: p.Task.Namespace, DagID: p.Task.DAG, TaskID: p.Task.Task,
+		Observations: p.Observations, Kills: p.Kills, LastSeen: timeOrNull(p.LastSeen), Group: api.Group(p.Group),
+		LargestPeakBytes: bytes, LargestPeak: text, Champion: modelAnswer(p.Champion),
+	}
+}
+
+func profileAnswer(p *sizing.Profile) api.TaskProfile {
+	s := summaryAnswer(p)
+	t := api.TaskProfile{
+		Namespace: s.Namespace, DagID: s.DagID, TaskID: s.TaskID, Observations: s.Observations, Kills: s.Kills,
+		LastSeen: s.LastSeen, Group: s.Group, LargestPeakBytes: s.LargestPeakBytes, LargestPeak: s.LargestPeak, Champion: s.Champion,
+		MemoryBytes: quantilesAnswer(p.Memory), DurationSeconds: quantilesAnswer(p.Seconds), Requested: resourcesAnswer(p.Requested),
+		Features: schemaAnswer(&p.Schema), Ambiguous: p.Ambiguous != "", Policy: policyAnswer(p.Policy), Exam: p.Evaluation, Risk: riskAnswer(p),
+	}
+	for _, edge := range p.Bins {
+		t.BinsBytes = append(t.BinsBytes, int64(edge))
+	}
+	if p.Ambiguous != "" {
+		t.Ambiguity = &p.Ambiguous
+	}
+	for _, q := range p.Quarantined {
+		t.Quarantined = append(t.Quarantined, api.Quarantined{MemoryMaxBytes: int64(q.Memory), Detail: q.Detail})
+	}
+	return t
+}
+
+// riskAnswer compares the mean promised risk with the share of killed tries.
+func riskAnswer(p *sizing.Profile) api.RiskRecord {
+	r := api.RiskRecord{Target: p.Policy.WithDefaults().RiskTarget, Tries: p.Realised.Tries, Killed: p.Realised.Killed}
+	if n := float64(p.Realised.Tries); n > 0 {
+		promised, realised := p.Realised.Promised/n, float64(p.Realised.Killed)/n
+		r.Promised, r.Realised = &promised, &realised
+		r.Interval = []float64{p.Realised.Low, p.Realised.High}
+	}
+	return r
+}
+
+func schemaAnswer(s *sizing.Schema) []api.FeatureField {
+	out := make([]api.FeatureField, len(s.Fields))
+	for i, f := range s.Fields {
+		out[i] = api.FeatureField{Name: f.Name, Kind: api.FeatureFieldKind(f.Kind.String())}
+		if f.Kind == sizing.Category {
+			n := len(f.Categories)
+			out[i].Categories = &n
+		}
+	}
+	return out
+}
+
+func quantilesAnswer(q sizing.Quantiles) *api.Quantiles {
+	if q == (sizing.Quantiles{}) {
+		return nil
+	}
+	return &api.Quantiles{Min: q.Min, P50: q.P50, P90: q.P90, P99: q.P99, Max: q.Max}
+}
+
+func resourcesAnswer(r sizing.Resources) *api.Resources {
+	if r == (sizing.Resources{}) {
+		return nil
+	}
+	var out api.Resources
+	out.MemoryBytes, out.Memory = amountAnswer(r.Memory)
+	if r.CPU > 0 {
+		cores, text := float64(r.CPU), r.CPU.String()
+		out.CPUCores, out.CPU = &cores, &text
+	}
+	return &out
+}
+
+// amountAnswer returns b as a number and as a quantity; nil if it is unknown.
+func amountAnswer(b sizing.Bytes) (*int64, *string) {
+	if b == 0 {
+		return nil, nil
+	}
+	bytes, text := int64(b), b.String()
+	return &bytes, &text
+}
+
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func textOrNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }

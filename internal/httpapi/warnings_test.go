@@ -7,33 +7,33 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-type warned struct {
+type observeAnswer struct {
 	Recorded bool
 	Warnings []struct{ Field, Detail string }
 	Error    any
 }
 
-func TestAnAnswerWarnsOfWhatWasTaken(t *testing.T) {
-	w := newWorld(t, everybody)
+func TestAnswerWarnsOfImplausibleValues(t *testing.T) {
+	e := newTestEnv(t, noAuth)
 	const report = `{"dag_id": "d", "task_id": "a", "run_id": "1", "outcome": "success", "memory_max_bytes": 2000, "allocated": {"memory": "2Gi"}}`
-	var one warned
-	w.post("/observe", report).into(&one)
+	var one observeAnswer
+	e.post("/observe", report).into(&one)
 	assert.True(t, one.Recorded)
 	require.Len(t, one.Warnings, 1)
 	assert.Equal(t, "memory_max_bytes", one.Warnings[0].Field)
-	assert.Equal(t, "2000 bytes is 1/1073742 of the 2Gi allocated: were MiB meant?; it changes no allocation unless another report confirms it", one.Warnings[0].Detail)
+	assert.Equal(t, "2000 bytes is 1/1073742 of the 2Gi allocated: is the value in MiB?; it changes no allocation unless another report confirms it", one.Warnings[0].Detail)
 
 	const good = `{"dag_id": "d", "task_id": "b", "run_id": "1", "outcome": "success", "memory_max_bytes": 1000000000, "allocated": {"memory": "2Gi"}}`
 	const bad = `{"dag_id": "d", "task_id": "b", "run_id": "2", "outcome": "success", "memory_max_bytes": -1}`
 	const late = `{"dag_id": "d", "task_id": "b", "run_id": "3", "outcome": "success", "memory_max_bytes": 1000000000, "ended_at": "2136-01-01T00:00:00Z"}`
-	var batch struct{ Results []warned }
-	w.post("/observe/batch", `{"observations": [`+good+`,`+bad+`,`+late+`]}`).into(&batch)
+	var batch struct{ Results []observeAnswer }
+	e.post("/observe/batch", `{"observations": [`+good+`,`+bad+`,`+late+`]}`).into(&batch)
 	require.Len(t, batch.Results, 3)
 	assert.Empty(t, batch.Results[0].Warnings)
 	assert.NotNil(t, batch.Results[1].Error)
 	require.Len(t, batch.Results[2].Warnings, 1)
 	assert.Equal(t, "observations[2].ended_at", batch.Results[2].Warnings[0].Field)
-	assert.NotContains(t, string(w.post("/observe", good).body), "warnings", "nothing is said where nothing is wrong")
+	assert.NotContains(t, string(e.post("/observe", good).body), "warnings", "a plausible report has no warnings")
 
 	var profile struct {
 		Quarantined []struct {
@@ -41,16 +41,16 @@ func TestAnAnswerWarnsOfWhatWasTaken(t *testing.T) {
 			Detail string
 		}
 	}
-	w.do("GET", "/tasks/d/a", "").into(&profile)
+	e.do("GET", "/tasks/d/a", "").into(&profile)
 	require.Len(t, profile.Quarantined, 1)
 	assert.EqualValues(t, 2000, profile.Quarantined[0].Bytes)
 	assert.Contains(t, profile.Quarantined[0].Detail, "1/1073742")
 }
 
-func TestAnAnswerWarnsOfAFeatureOfAnotherKind(t *testing.T) {
-	w := newWorld(t, everybody)
-	report := func(run, rows string) (a warned) {
-		w.post("/observe", `{"dag_id": "d", "task_id": "kinds", "run_id": "`+run+`", "outcome": "success", "memory_max_bytes": 1000000000,
+func TestAnswerWarnsOfAFeatureOfAnotherKind(t *testing.T) {
+	e := newTestEnv(t, noAuth)
+	report := func(run, rows string) (a observeAnswer) {
+		e.post("/observe", `{"dag_id": "d", "task_id": "kinds", "run_id": "`+run+`", "outcome": "success", "memory_max_bytes": 1000000000,
 			"features": {"rows": `+rows+`}}`).into(&a)
 		return a
 	}

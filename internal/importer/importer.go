@@ -25,7 +25,7 @@ import (
 // Target stores observations and returns one result for each after the commit. It is a
 // client of a server or a store.
 type Target interface {
-	Record(context.Context, []sizing.Observation) ([]sizing.Recorded, error)
+	Record(context.Context, []sizing.Observation) ([]sizing.RecordResult, error)
 }
 
 // Console is the input and output of an import.
@@ -142,7 +142,7 @@ func (i *Importer) summary() string {
 }
 
 // count adds the result of one observation. location names its line or its try.
-func (i *Importer) count(o *sizing.Observation, r *sizing.Recorded, location string) {
+func (i *Importer) count(o *sizing.Observation, r *sizing.RecordResult, location string) {
 	i.tasks[o.Try.TaskKey] = true
 	if r.Err == nil {
 		i.warn(o, r, location)

@@ -78,7 +78,7 @@ const maxContradictions = 8 + sizing.MaxFeatures
 
 // record sends the queue. It repeats tries that contradict an earlier report without the
 // contradicted field, until no contradiction is left.
-func (t *TriesImporter) record(ctx context.Context) ([]sizing.Recorded, error) {
+func (t *TriesImporter) record(ctx context.Context) ([]sizing.RecordResult, error) {
 	recorded, err := t.Target.Record(ctx, t.pending)
 	narrowed := map[int]bool{}
 	for range maxContradictions {
@@ -96,7 +96,7 @@ func (t *TriesImporter) record(ctx context.Context) ([]sizing.Recorded, error) {
 		if len(indexes) == 0 {
 			break
 		}
-		var results []sizing.Recorded
+		var results []sizing.RecordResult
 		results, err = t.Target.Record(ctx, retries)
 		for k := range results {
 			recorded[indexes[k]] = results[k]

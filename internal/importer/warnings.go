@@ -57,7 +57,7 @@ func (w *warnings) print(to io.Writer, name string) {
 
 // warn adds the warnings of one observation. A server returns its own warnings, because it
 // knows the history of the task.
-func (i *Importer) warn(o *sizing.Observation, r *sizing.Recorded, location string) {
+func (i *Importer) warn(o *sizing.Observation, r *sizing.RecordResult, location string) {
 	if i.warnings.kinds == nil {
 		i.warnings.kinds = featureKinds{}
 	}

@@ -14,23 +14,23 @@ import (
 	"strings"
 )
 
-// oldest is the first major version whose SQL the service may rely on.
-const oldest = 15
+// minVersion is the oldest supported major version.
+const minVersion = 15
 
-// ErrNotInstalled means that no usable PostgreSQL is on this machine. The error
-// that wraps it names the package to install.
+// ErrNotInstalled means that this machine has no usable PostgreSQL. The wrapping error names the
+// package to install.
 var ErrNotInstalled = errors.New("PostgreSQL is not installed")
 
 // binaries are the server programs of one installed PostgreSQL.
 type binaries struct {
-	dir   string // has initdb and postgres
+	dir   string // contains initdb and postgres
 	major int
 }
 
 func (b binaries) path(program string) string { return filepath.Join(b.dir, program) }
 
-// usualPlaces are where packages put the server programs outside of PATH.
-var usualPlaces = []string{
+// packageDirs are the folders outside PATH in which packages install the server programs.
+var packageDirs = []string{
 	"/usr/lib/postgresql/*/bin",                               // Debian, Ubuntu
 	"/usr/pgsql-*/bin",                                        // Red Hat
 	"/opt/homebrew/opt/postgresql*/bin",                       // Homebrew on Apple silicon
@@ -39,35 +39,35 @@ var usualPlaces = []string{
 	"/Applications/Postgres.app/Contents/Versions/[0-9]*/bin", // Postgres.app
 }
 
-// findFor chooses the programs for a cluster: for an existing one, those of its
-// own major version; for a new one, the first found.
+// findFor selects the programs for a cluster: those of its major version for an existing one, the
+// first ones found for a new one.
 func findFor(cluster string) (binaries, error) {
-	found := installed(os.Getenv("PG_BINDIR"), usualPlaces)
+	found := installed(os.Getenv("PG_BINDIR"), packageDirs)
 	if len(found) == 0 {
 		return binaries{}, notInstalled(os.Getenv("PG_BINDIR"))
 	}
-	made, err := clusterVersion(cluster)
-	if err != nil || made == 0 {
+	version, err := clusterVersion(cluster)
+	if err != nil || version == 0 {
 		return found[0], err
 	}
 	for _, b := range found {
-		if b.major == made {
+		if b.major == version {
 			return b, nil
 		}
 	}
 	return binaries{}, fmt.Errorf("the cluster was made by PostgreSQL %[1]d, and only version %[2]s is installed; nothing was changed: "+
-		"install PostgreSQL %[1]d, move the data by pg_upgrade, or choose another data folder", made, versions(found))
+		"install PostgreSQL %[1]d, migrate the data with pg_upgrade, or choose another data folder", version, versions(found))
 }
 
-// installed lists what can be used, the preferred first: bindir alone if given;
-// else what PATH leads to, then the usual places, the newest first.
-func installed(bindir string, places []string) []binaries {
+// installed lists the usable programs in order of preference: only bindir if it is set; otherwise
+// those on PATH, then those in the folders that match patterns, the newest first.
+func installed(bindir string, patterns []string) []binaries {
 	if bindir != "" {
 		return usable([]string{bindir})
 	}
 	var dirs []string
-	for _, place := range places {
-		matches, _ := filepath.Glob(place) // fails on a malformed pattern only
+	for _, pattern := range patterns {
+		matches, _ := filepath.Glob(pattern) // fails only on a malformed pattern
 		dirs = append(dirs, matches...)
 	}
 	others := usable(dirs)
@@ -75,8 +75,7 @@ func installed(bindir string, places []string) []binaries {
 	return append(usable(fromPath()), others...)
 }
 
-// fromPath asks PATH for postgres itself, and for pg_config, which knows where
-// its postgres is.
+// fromPath returns the folder of postgres on PATH, and the one that pg_config on PATH names.
 func fromPath() (dirs []string) {
 	if postgres, err := exec.LookPath("postgres"); err == nil {
 		dirs = append(dirs, filepath.Dir(postgres))
@@ -87,7 +86,7 @@ func fromPath() (dirs []string) {
 	return dirs
 }
 
-// usable keeps the folders that hold both programs, of a version new enough.
+// usable returns the folders with both programs in a supported version.
 func usable(dirs []string) (found []binaries) {
 	for _, dir := range dirs {
 		dir, err := filepath.Abs(dir)
@@ -98,7 +97,7 @@ func usable(dirs []string) (found []binaries) {
 		if _, err := os.Stat(b.path("initdb")); err != nil {
 			continue
 		}
-		if b.major = majorVersion(b.path("postgres")); b.major >= oldest {
+		if b.major = majorVersion(b.path("postgres")); b.major >= minVersion {
 			found = append(found, b)
 		}
 	}
@@ -107,14 +106,14 @@ func usable(dirs []string) (found []binaries) {
 
 var firstNumber = regexp.MustCompile(`\d+`)
 
-// majorVersion reads 15 from "postgres (PostgreSQL) 15.7 (Debian 15.7-0)"; 0 if
-// the program does not run.
+// majorVersion parses 15 from "postgres (PostgreSQL) 15.7 (Debian 15.7-0)". It returns 0 if the
+// program fails.
 func majorVersion(postgres string) int {
-	says, err := exec.Command(postgres, "--version").Output()
+	output, err := exec.Command(postgres, "--version").Output()
 	if err != nil {
 		return 0
 	}
-	major, _ := strconv.Atoi(firstNumber.FindString(string(says)))
+	major, _ := strconv.Atoi(firstNumber.FindString(string(output)))
 	return major
 }
 
@@ -128,13 +127,13 @@ func versions(found []binaries) string {
 
 func notInstalled(bindir string) error {
 	if bindir != "" {
-		return fmt.Errorf("%w: PG_BINDIR=%s does not hold initdb and postgres of version %d or newer; correct or unset it",
-			ErrNotInstalled, bindir, oldest)
+		return fmt.Errorf("%w: PG_BINDIR=%s has no initdb and postgres of version %d or newer; correct or unset it",
+			ErrNotInstalled, bindir, minVersion)
 	}
 	install := "apt-get install postgresql"
 	if runtime.GOOS == "darwin" {
 		install = "brew install postgresql@17"
 	}
-	return fmt.Errorf("%w: version %d or newer was found neither on PATH nor in the usual places; "+
-		"install it (%s), name its folder in PG_BINDIR, or give DATABASE_URL", ErrNotInstalled, oldest, install)
+	return fmt.Errorf("%w: version %d or newer is neither on PATH nor in the folders of common packages; "+
+		"install it (%s), set PG_BINDIR to its folder, or set DATABASE_URL", ErrNotInstalled, minVersion, install)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// installFake puts programs into a folder that say they are PostgreSQL of a version.
+// installFake creates programs that print a PostgreSQL version.
 func installFake(t *testing.T, dir, version string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(dir, 0o755))
@@ -20,7 +20,7 @@ func installFake(t *testing.T, dir, version string) {
 	}
 }
 
-func TestWhichProgramsAreChosen(t *testing.T) {
+func TestInstalledOrder(t *testing.T) {
 	root := t.TempDir()
 	for name, version := range map[string]string{
 		"lib/9.6/bin": "9.6.24", "lib/14/bin": "14.1", "lib/15/bin": "15.7 (Debian 15.7-0+deb12u1)", "lib/17/bin": "17.2",
@@ -28,14 +28,14 @@ func TestWhichProgramsAreChosen(t *testing.T) {
 	} {
 		installFake(t, filepath.Join(root, name), version)
 	}
-	places := []string{filepath.Join(root, "lib/*/bin")}
+	patterns := []string{filepath.Join(root, "lib/*/bin")}
 	for claim, c := range map[string]struct {
 		bindir, path string
 		want         []int
 	}{
-		"the newest of the usual places":         {want: []int{17, 15}},
-		"PATH goes before the usual places":      {path: "path", want: []int{16, 17, 15}},
-		"PG_BINDIR stands alone":                 {path: "path", bindir: "named", want: []int{18}},
+		"the newest in the package folders":      {want: []int{17, 15}},
+		"PATH precedes the package folders":      {path: "path", want: []int{16, 17, 15}},
+		"PG_BINDIR excludes all others":          {path: "path", bindir: "named", want: []int{18}},
 		"PG_BINDIR is not replaced when too old": {path: "path", bindir: "lib/14/bin"},
 		"PG_BINDIR is not replaced when wrong":   {path: "path", bindir: "nowhere"},
 	} {
@@ -46,7 +46,7 @@ func TestWhichProgramsAreChosen(t *testing.T) {
 			}
 			t.Setenv("PATH", filepath.Join(root, c.path, "."))
 			var got []int
-			for _, b := range installed(bindir, places) {
+			for _, b := range installed(bindir, patterns) {
 				got = append(got, b.major)
 			}
 			assert.Equal(t, c.want, got)
@@ -54,7 +54,7 @@ func TestWhichProgramsAreChosen(t *testing.T) {
 	}
 }
 
-func TestAClusterIsServedByItsOwnVersion(t *testing.T) {
+func TestFindForMatchesTheClusterVersion(t *testing.T) {
 	root := t.TempDir()
 	installFake(t, filepath.Join(root, "old"), "15.1")
 	t.Setenv("PG_BINDIR", filepath.Join(root, "old"))
@@ -75,10 +75,10 @@ func TestAClusterIsServedByItsOwnVersion(t *testing.T) {
 
 	write("\x00garbage")
 	_, err = findFor(cluster)
-	assert.ErrorContains(t, err, "is damaged")
+	assert.ErrorContains(t, err, "is corrupt")
 }
 
-func TestWithoutPostgresTheErrorNamesWhatToInstall(t *testing.T) {
+func TestNotInstalledNamesThePackage(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	assert.Empty(t, installed("", nil))
 	assert.ErrorIs(t, notInstalled(""), ErrNotInstalled)

@@ -16,10 +16,10 @@ import (
 
 const (
 	superuser = "postgres"
-	port      = "5432" // part of the name of the socket; nothing listens on a network
+	port      = "5432" // part of the name of the socket; the server has no TCP port
 )
 
-// clusterVersion is the major version that made the cluster; 0 if there is none.
+// clusterVersion returns the major version of the cluster, or 0 if there is none.
 func clusterVersion(cluster string) (int, error) {
 	path := filepath.Join(cluster, "PG_VERSION")
 	text, err := os.ReadFile(path)
@@ -31,17 +31,17 @@ func clusterVersion(cluster string) (int, error) {
 	}
 	major, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {
-		return 0, fmt.Errorf("%s is damaged (%w); restore the data folder from a backup, or choose another", path, err)
+		return 0, fmt.Errorf("%s is corrupt (%w); restore the data folder from a backup, or choose another", path, err)
 	}
 	return major, nil
 }
 
-// makeCluster makes the cluster unless it exists, and gives it to the user that
-// the server runs as. A new one appears in its place only when it is complete, so
-// that being killed half-way leaves nothing that looks like data.
+// makeCluster creates the cluster unless it exists, and changes its owner to the user of the
+// server. It creates a new cluster under a temporary name and renames it, so that a crash leaves
+// no partial cluster.
 func (s *Server) makeCluster(ctx context.Context) error {
-	if made, err := clusterVersion(s.cluster()); err != nil || made != 0 {
-		return errors.Join(err, s.footing.give(s.cluster()))
+	if version, err := clusterVersion(s.cluster()); err != nil || version != 0 {
+		return errors.Join(err, s.identity.own(s.cluster()))
 	}
 	fresh := s.cluster() + ".new"
 	if err := os.RemoveAll(fresh); err != nil {
@@ -50,7 +50,7 @@ func (s *Server) makeCluster(ctx context.Context) error {
 	if err := os.Mkdir(fresh, 0o700); err != nil {
 		return err
 	}
-	if err := s.footing.give(fresh); err != nil {
+	if err := s.identity.own(fresh); err != nil {
 		return err
 	}
 	if err := s.initdb(ctx, fresh); err != nil {
@@ -59,26 +59,25 @@ func (s *Server) makeCluster(ctx context.Context) error {
 	return os.Rename(fresh, s.cluster())
 }
 
-// initdb fills an empty folder. The C locale exists everywhere and sorts by bytes
-// on every machine; the encoding is UTF-8 whatever the environment says. Trust is
-// safe: only those who may enter the socket's folder can connect at all.
+// initdb initialises an empty folder. The C locale exists on every machine and sorts by bytes.
+// Trust authentication is safe, because only the owner of the socket's folder can connect.
 func (s *Server) initdb(ctx context.Context, dir string) error {
 	args := []string{"-D", dir, "-U", superuser, "--encoding=UTF8", "--locale=C", "--auth=trust"}
 	if s.cfg.Unsafe {
 		args = append(args, "--no-sync")
 	}
-	cmd := s.footing.command(exec.CommandContext(ctx, s.bin.path("initdb"), args...))
+	cmd := s.identity.command(exec.CommandContext(ctx, s.bin.path("initdb"), args...))
 	dieWithParent(cmd.SysProcAttr, syscall.SIGKILL)
-	runtime.LockOSThread() // see keep
+	runtime.LockOSThread() // see supervise
 	defer runtime.UnlockOSThread()
-	if says, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, strings.TrimSpace(string(says)))
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, strings.TrimSpace(string(output)))
 	}
 	return nil
 }
 
-// settings are the server's arguments. They are given at every start rather than
-// written into the cluster, so that they are those of the program that runs.
+// settings returns the server's arguments. They are passed at every start instead of being
+// written into the cluster, so that an upgrade of this program changes them.
 func (s *Server) settings() []string {
 	values := []string{
 		"listen_addresses=",
@@ -87,7 +86,7 @@ func (s *Server) settings() []string {
 		"port=" + port,
 		"max_connections=200",
 		"shared_buffers=128MB",
-		"jit=off", // its compile time exceeds the run time of every query here
+		"jit=off", // compiling takes longer than any statement of the service
 		"timezone=UTC",
 		"log_timezone=UTC",
 		"log_checkpoints=off",
@@ -103,5 +102,5 @@ func (s *Server) settings() []string {
 	return args
 }
 
-// quoted makes one item of a list of folders of a path with spaces or commas.
+// quoted quotes a path with spaces or commas as one item of a list of folders.
 func quoted(path string) string { return `"` + strings.ReplaceAll(path, `"`, `""`) + `"` }

@@ -10,87 +10,88 @@ import (
 	"syscall"
 )
 
-// HeldError says that another process uses the data folder, and where to find it.
-type HeldError struct {
+// InUseError reports that another process uses the data folder.
+type InUseError struct {
 	DataDir string
-	PID     int    // 0 if not known
-	Addr    string // what the process serves; empty if it did not say
+	PID     int    // 0 if unknown
+	Addr    string // Config.Addr of the other process; may be empty
 	socket  string // folder of the socket of its PostgreSQL
 }
 
-// DSN is the URL of the PostgreSQL that the other process runs in the folder; empty if it
-// did not say. It lasts as long as that process. Whoever may read the folder's lock is
-// the user that owns the database.
-func (e *HeldError) DSN() string {
+// DSN returns the URL of the PostgreSQL that the other process runs in the folder; empty if it is
+// unknown. It is valid as long as that process runs. Only the owner of the database can read the
+// lock file, so DSN grants no new access.
+func (e *InUseError) DSN() string {
 	if e.socket == "" {
 		return ""
 	}
 	return dsnOf(e.socket)
 }
 
-func (e *HeldError) Error() string {
-	who := "another process"
+func (e *InUseError) Error() string {
+	owner := "another process"
 	if e.PID != 0 {
-		who = fmt.Sprintf("process %d", e.PID)
+		owner = fmt.Sprintf("process %d", e.PID)
 	}
 	if e.Addr != "" {
-		who += ", which serves at " + e.Addr
+		owner += ", which serves at " + e.Addr
 	}
-	return fmt.Sprintf("the data folder %s is in use by %s; use that one, stop it, or choose another folder", e.DataDir, who)
+	return fmt.Sprintf("the data folder %s is in use by %s; use that process, stop it, or choose another folder", e.DataDir, owner)
 }
 
-// A lock is our hold on a data folder. The operating system frees it when we die,
-// however we die: the file stays, and what stands in it is then history.
+// lock is an advisory file lock on a data folder. The operating system releases it when the
+// process ends; the file and its content stay.
 type lock struct {
 	file *os.File
-	note note
+	info lockInfo
 }
 
-// A note tells others who holds the folder, and the next holder what to tidy up.
-type note struct {
+// lockInfo is the content of the lock file. It names the process for others, and the socket that
+// the next process removes after a crash.
+type lockInfo struct {
 	PID    int    `json:"pid"`
 	Addr   string `json:"addr,omitempty"`
 	Socket string `json:"socket,omitempty"` // folder of the socket
 }
 
-// acquire takes the folder for us, and removes the socket of the holder before us
-// if that was killed. *HeldError if another process has it.
+// acquire locks the folder, and removes the socket that a killed process left. *InUseError if
+// another process holds the lock.
 func acquire(dataDir, addr string) (*lock, error) {
 	file, err := os.OpenFile(filepath.Join(dataDir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("%w; run as the user that owns the folder, or choose another folder", err)
 	}
-	before := readNote(file)
+	previous := readInfo(file)
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		file.Close()
-		return nil, &HeldError{DataDir: dataDir, PID: before.PID, Addr: before.Addr, socket: before.Socket}
+		return nil, &InUseError{DataDir: dataDir, PID: previous.PID, Addr: previous.Addr, socket: previous.Socket}
 	}
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("lock %s: %w", file.Name(), err)
 	}
-	if before.Socket != "" {
-		removeSocketDir(before.Socket)
+	if previous.Socket != "" {
+		removeSocketDir(previous.Socket)
 	}
-	l := &lock{file: file, note: note{PID: os.Getpid(), Addr: addr}}
+	l := &lock{file: file, info: lockInfo{PID: os.Getpid(), Addr: addr}}
 	return l, l.record("")
 }
 
-// readNote reads what the last holder wrote. A file that is new, or torn by a
-// crash, says nothing.
-func readNote(file *os.File) (n note) {
+// readInfo reads the content of the lock file. It is zero for a new file, and for one that a crash
+// left incomplete.
+func readInfo(file *os.File) (info lockInfo) {
 	text, err := io.ReadAll(file)
-	if err != nil || json.Unmarshal(text, &n) != nil {
-		return note{}
+	if err != nil || json.Unmarshal(text, &info) != nil {
+		return lockInfo{}
 	}
-	return n
+	return info
 }
 
-// record writes who we are.
+// record writes the content of the lock file.
 func (l *lock) record(socket string) error {
-	l.note.Socket = socket
-	text, err := json.Marshal(l.note)
+	l.info.Socket = socket
+	text, err := json.Marshal(l.info)
 	if err != nil {
 		return err
 	}

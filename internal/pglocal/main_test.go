@@ -18,20 +18,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// holdEnv makes this test binary a process that holds the data folder it names,
-// until its input ends: something to be killed, or to be run as somebody else.
-const holdEnv = "PGLOCAL_TEST_HOLD"
+// ownerEnv makes this test binary a process that uses the named data folder until its input ends,
+// to be killed or to run as another user.
+const ownerEnv = "PGLOCAL_TEST_OWNER"
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(holdEnv); dir != "" {
-		hold(dir)
+	if dir := os.Getenv(ownerEnv); dir != "" {
+		useFolder(dir)
 		return
 	}
 	os.Exit(m.Run())
 }
 
-func hold(dir string) {
-	server, err := Start(context.Background(), Config{DataDir: dir, Holder: "127.0.0.1:8080", Log: slog.New(slog.DiscardHandler)})
+func useFolder(dir string) {
+	server, err := Start(context.Background(), Config{DataDir: dir, Addr: "127.0.0.1:8080", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		fmt.Println("failed:", err)
 		os.Exit(1)
@@ -44,19 +44,19 @@ func hold(dir string) {
 	}
 }
 
-// A holder is such a process.
-type holder struct {
+// owner is a process that uses a data folder.
+type owner struct {
 	*exec.Cmd
 	DSN   string
 	input io.Closer
 }
 
-// startHolder runs the test binary as a holder of dir; as is nil for this user.
-func startHolder(t *testing.T, dir string, as *syscall.Credential) holder {
+// startOwner runs the test binary on dir as another user; as is nil for the current user.
+func startOwner(t *testing.T, dir string, as *syscall.Credential) owner {
 	t.Helper()
 	cmd := exec.Command(publicCopyOfThisBinary(t))
 	cmd.Dir = "/"
-	cmd.Env = append(os.Environ(), holdEnv+"="+dir)
+	cmd.Env = append(os.Environ(), ownerEnv+"="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
 	cmd.Stderr = os.Stderr
 	input, err := cmd.StdinPipe()
@@ -69,24 +69,24 @@ func startHolder(t *testing.T, dir string, as *syscall.Credential) holder {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(line, "postgres://"), line)
-	return holder{cmd, strings.TrimSpace(line), input}
+	return owner{cmd, strings.TrimSpace(line), input}
 }
 
-// publicCopyOfThisBinary is one that every user may run: go test keeps its own in
-// a folder closed to others.
+// publicCopyOfThisBinary copies the test binary so that every user can run it: go test keeps it in a
+// closed folder.
 func publicCopyOfThisBinary(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	content, err := os.ReadFile(self)
 	require.NoError(t, err)
-	path := filepath.Join(openFolder(t), "holder")
+	path := filepath.Join(openFolder(t), "owner")
 	require.NoError(t, os.WriteFile(path, content, 0o755))
 	return path
 }
 
-// openFolder is a temporary folder with spaces in its path, which every user may
-// enter; those of t.TempDir are closed to the user that root's server runs as.
+// openFolder returns a temporary folder with spaces in its path that every user can enter. Those of
+// t.TempDir are closed to the server's user when root runs the tests.
 func openFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "a folder with 'quotes' ")
@@ -96,13 +96,13 @@ func openFolder(t *testing.T) string {
 	return dir
 }
 
-// start starts a fast server that is stopped at the end of the test.
+// start starts a server without fsync and stops it at the end of the test.
 func start(t *testing.T, dir string) *Server {
 	t.Helper()
 	return startWith(t, Config{DataDir: dir, Unsafe: true})
 }
 
-// startSafe starts one as for production, which may be killed.
+// startSafe starts a server with fsync, which survives a kill.
 func startSafe(t *testing.T, dir string) *Server {
 	t.Helper()
 	return startWith(t, Config{DataDir: dir})
@@ -117,8 +117,8 @@ func startWith(t *testing.T, cfg Config) *Server {
 	return server
 }
 
-// ask runs one statement that answers with one text.
-func ask(dsn, sql string) (answer string, err error) {
+// query runs a statement that returns one text.
+func query(dsn, sql string) (answer string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, dsn)
@@ -129,25 +129,25 @@ func ask(dsn, sql string) (answer string, err error) {
 	return answer, conn.QueryRow(ctx, sql).Scan(&answer)
 }
 
-// keepSomething commits a row, and requireKept finds it again.
-func keepSomething(t *testing.T, dsn string) {
+// commitRow commits a row, which requireRow finds again.
+func commitRow(t *testing.T, dsn string) {
 	t.Helper()
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, dsn)
 	require.NoError(t, err)
 	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, "CREATE TABLE kept AS SELECT 'naïve 雪' AS word")
+	_, err = conn.Exec(ctx, "CREATE TABLE committed AS SELECT 'naïve 雪' AS word")
 	require.NoError(t, err)
 }
 
-func requireKept(t *testing.T, dsn string) {
+func requireRow(t *testing.T, dsn string) {
 	t.Helper()
-	word, err := ask(dsn, "SELECT word FROM kept")
+	word, err := query(dsn, "SELECT word FROM committed")
 	require.NoError(t, err)
 	require.Equal(t, "naïve 雪", word)
 }
 
-// eventually waits for what happens outside of this process.
+// eventually waits for an event outside this process.
 func eventually(t *testing.T, claim string, holds func() bool) {
 	t.Helper()
 	require.Eventually(t, holds, 30*time.Second, 20*time.Millisecond, claim)

@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// pollEvery is how often we look at what the operating system cannot announce.
+// pollEvery is the interval of polling processes and files.
 const pollEvery = 10 * time.Millisecond
 
-// A postmaster is what the server writes about itself into postmaster.pid.
+// postmaster is the content of postmaster.pid, which the server writes.
 type postmaster struct {
 	pid    int
-	status string // "starting", "ready", "stopping"; the eighth line
+	status string // "starting", "ready", "stopping"; the eighth line of the file
 }
 
 func pidFile(cluster string) string { return filepath.Join(cluster, "postmaster.pid") }
 
-// readPostmaster reads the file; a zero pid if there is none.
+// readPostmaster reads postmaster.pid. The pid is zero if there is no such file.
 func readPostmaster(cluster string) (p postmaster) {
 	text, err := os.ReadFile(pidFile(cluster))
 	if err != nil {
@@ -40,10 +40,9 @@ func readPostmaster(cluster string) (p postmaster) {
 	return p
 }
 
-// stopOrphan makes way for a server in a cluster whose folder we hold. A server
-// that runs there was left by a process that was killed, and is shut down. Its
-// file alone may be left, and its number may by now be another process's: that
-// one is none of our business.
+// stopOrphan prepares a locked data folder for a new server. It stops a server that a killed
+// process left running. If only the pid file is left, its process id may belong to an unrelated
+// process, which must not be signalled.
 func stopOrphan(ctx context.Context, cluster string) error {
 	p := readPostmaster(cluster)
 	if p.pid == 0 {
@@ -54,13 +53,13 @@ func stopOrphan(ctx context.Context, cluster string) error {
 	case serves(args, cluster):
 		return stopProcess(ctx, p.pid, cluster)
 	case isServer(args) && !filepath.IsAbs(folder(args)):
-		return nil // of a folder we cannot tell: PostgreSQL refuses to start, and says why
+		return nil // its folder is unknown; if it is ours, PostgreSQL refuses to start and says why
 	default:
-		return disown(cluster)
+		return replacePID(cluster)
 	}
 }
 
-// serves tells the server of this cluster, by whatever path it was started.
+// serves reports whether args is the command line of a server of this cluster.
 func serves(args []string, cluster string) bool {
 	theirs, err := os.Stat(folder(args))
 	if err != nil || !isServer(args) {
@@ -74,7 +73,7 @@ func isServer(args []string) bool {
 	return len(args) > 0 && slices.Contains([]string{"postgres", "postmaster"}, filepath.Base(args[0]))
 }
 
-// folder is the argument of -D; empty if there is none.
+// folder returns the argument of -D; empty if there is none.
 func folder(args []string) string {
 	if i := slices.Index(args, "-D"); i >= 0 && i+1 < len(args) {
 		return args[i+1]
@@ -82,11 +81,10 @@ func folder(args []string) string {
 	return ""
 }
 
-// disown turns a stale postmaster.pid into one of our own. PostgreSQL would take a
-// living process of that number for a server and refuse to start. It disregards
-// the number of its own parent, and still finds backends that outlive their
-// server, by the rest of the file (CreateLockFile in miscinit.c).
-func disown(cluster string) error {
+// replacePID replaces the process id of a stale postmaster.pid by ours. PostgreSQL refuses to
+// start if a process with that id exists, but ignores the id of its own parent. It still uses the
+// rest of the file to find surviving backends (CreateLockFile in miscinit.c).
+func replacePID(cluster string) error {
 	text, err := os.ReadFile(pidFile(cluster))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -95,7 +93,7 @@ func disown(cluster string) error {
 		return err
 	}
 	_, rest, _ := bytes.Cut(text, []byte("\n"))
-	// The folder is the server's user's: as root we follow no link laid there.
+	// The server's user owns the folder, so root must not follow a link in it.
 	file, err := os.OpenFile(pidFile(cluster), os.O_WRONLY|os.O_TRUNC|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return err
@@ -104,26 +102,26 @@ func disown(cluster string) error {
 	return errors.Join(err, file.Close())
 }
 
-// stopProcess asks ever less politely.
+// stopProcess sends the signals of stopSteps until the process ends.
 func stopProcess(ctx context.Context, pid int, cluster string) error {
 	for _, step := range stopSteps {
 		if err := syscall.Kill(pid, step.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return fmt.Errorf("stop the PostgreSQL left running as process %d: %w; stop it by hand", pid, err)
+			return fmt.Errorf("stop the orphaned PostgreSQL, process %d: %w; stop it manually", pid, err)
 		}
-		for patience := time.Now().Add(step.patience); time.Now().Before(patience); time.Sleep(pollEvery) {
+		for deadline := time.Now().Add(step.patience); time.Now().Before(deadline); time.Sleep(pollEvery) {
 			if !serves(commandLine(pid), cluster) {
 				return nil
 			}
 			if ctx.Err() != nil {
-				return fmt.Errorf("the PostgreSQL left running as process %d does not stop: %w", pid, ctx.Err())
+				return fmt.Errorf("the orphaned PostgreSQL, process %d, does not stop: %w", pid, ctx.Err())
 			}
 		}
 	}
-	return fmt.Errorf("the PostgreSQL left running as process %d does not stop; stop it by hand", pid)
+	return fmt.Errorf("the orphaned PostgreSQL, process %d, does not stop; stop it manually", pid)
 }
 
-// stopSteps are the server's fast and immediate shutdown, and the kill that no
-// process survives. Only the first leaves nothing to recover.
+// stopSteps are the fast and the immediate shutdown of PostgreSQL, and SIGKILL. Only the first
+// needs no recovery at the next start.
 var stopSteps = []struct {
 	signal   syscall.Signal
 	patience time.Duration

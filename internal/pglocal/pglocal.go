@@ -13,40 +13,40 @@ import (
 	"time"
 )
 
-// Config says where and how to run a private server. DataDir must be given.
+// Config configures a private server. DataDir is required.
 type Config struct {
-	DataDir string       // made if missing
-	Unsafe  bool         // give up crash safety for speed (fsync off): for tests only
-	Log     *slog.Logger // told of restarts; slog.Default() if nil
-	Holder  string       // the address that this process serves, told to a second process that wants DataDir
+	DataDir string       // created if missing
+	Unsafe  bool         // trade crash safety for speed (fsync off); for tests only
+	Log     *slog.Logger // logs restarts; slog.Default() if nil
+	Addr    string       // the address of this process, which InUseError reports to others that want DataDir
 }
 
-// Server is a private PostgreSQL that this process started and keeps alive.
+// Server is a private PostgreSQL that this process started and supervises.
 type Server struct {
-	cfg     Config // DataDir is absolute, Log is set
-	bin     binaries
-	footing footing
-	lock    *lock
-	socket  string // the folder of the socket
+	cfg      Config // DataDir is absolute, Log is set
+	bin      binaries
+	identity identity
+	lock     *lock
+	socket   string // the folder of the socket
 
 	stopping chan struct{} // closed by Stop
-	ended    chan struct{} // closed when the server ended for good
-	ready    chan struct{} // closed when the server first took connections
-	failure  error         // why it ended before it was ready; read after ended
+	ended    chan struct{} // closed when the server has ended finally
+	ready    chan struct{} // closed when the server first accepts connections
+	failure  error         // why it ended before it was ready; valid after ended
 	stop     func() error
 }
 
-// startTimeout bounds a start whose context has no deadline. Recovery after a
-// crash replays at most a gigabyte of log, which takes seconds.
+// startTimeout bounds a start. Recovery after a crash replays at most a gigabyte of WAL, which
+// takes seconds.
 const startTimeout = 2 * time.Minute
 
-// Start opens the cluster of cfg.DataDir, making it if new, and returns once the
-// server takes connections: 0.7 s for a new cluster, 50 ms for an old one. The
-// context bounds the start only; the server lives until Stop.
+// Start opens or creates the cluster of cfg.DataDir and returns when the server accepts
+// connections: after 0.7 s for a new cluster, 50 ms for an existing one. The context bounds only
+// the start; the server runs until Stop.
 //
-// Errors: *HeldError when another process uses the folder; ErrNotInstalled when
-// there are no programs to run; else what the server said. An existing cluster is
-// left as it was whatever fails.
+// Errors: *InUseError if another process uses the folder; ErrNotInstalled if there is no
+// PostgreSQL; otherwise the output of the server. A failed start does not change an existing
+// cluster.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -62,13 +62,13 @@ func open(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := acquire(dir, cfg.Holder)
+	l, err := acquire(dir, cfg.Addr)
 	if err != nil {
 		return nil, err
 	}
-	s := newServer(dir, cfg, held)
+	s := newServer(dir, cfg, l)
 	if err := s.choose(); err != nil {
-		return nil, errors.Join(err, s.letGo())
+		return nil, errors.Join(err, s.release())
 	}
 	if err := s.launch(ctx); err != nil {
 		return nil, err
@@ -76,42 +76,41 @@ func open(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-func newServer(dir string, cfg Config, held *lock) *Server {
+func newServer(dir string, cfg Config, l *lock) *Server {
 	cfg.DataDir = dir
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
 	s := &Server{
-		cfg: cfg, lock: held,
+		cfg: cfg, lock: l,
 		stopping: make(chan struct{}), ended: make(chan struct{}), ready: make(chan struct{}),
 	}
 	s.stop = sync.OnceValue(s.shutDown)
 	return s
 }
 
-// choose settles which programs run, and as whom.
+// choose selects the programs and the identity of the server.
 func (s *Server) choose() (err error) {
 	if s.bin, err = findFor(s.cluster()); err != nil {
 		return err
 	}
-	s.footing, err = firmFooting(s.bin, s.cfg.DataDir)
+	s.identity, err = chooseIdentity(s.bin, s.cfg.DataDir)
 	return err
 }
 
-// launch makes what is missing and starts the server; when it cannot, it lets go
-// of the folder.
+// launch creates what is missing and starts the server. It releases the folder on failure.
 func (s *Server) launch(ctx context.Context) error {
 	if err := s.prepare(ctx); err != nil {
-		return errors.Join(err, s.letGo())
+		return errors.Join(err, s.release())
 	}
-	go s.keep()
+	go s.supervise()
 	select {
 	case <-s.ready:
 		return nil
 	case <-s.ended:
-		return errors.Join(s.failure, s.letGo())
+		return errors.Join(s.failure, s.release())
 	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("not ready: %w; see %s", ctx.Err(), s.logPath()), s.Stop())
+		return errors.Join(fmt.Errorf("server is not ready: %w; see %s", ctx.Err(), s.logPath()), s.Stop())
 	}
 }
 
@@ -119,18 +118,17 @@ func (s *Server) prepare(ctx context.Context) (err error) {
 	if err := s.makeCluster(ctx); err != nil {
 		return err
 	}
-	if s.socket, err = makeSocketDir(s.cfg.DataDir, s.footing); err != nil {
+	if s.socket, err = makeSocketDir(s.cfg.DataDir, s.identity); err != nil {
 		return err
 	}
 	return s.lock.record(s.socket)
 }
 
-// makeDataDir makes the folder and returns its one true name. Others may pass
-// through it (0711), because the server may run as another user than we do; what
-// it holds is closed to them.
+// makeDataDir creates the folder and returns its canonical path. Its mode is 0711, because the
+// server may run as another user; its contents are closed to others.
 func makeDataDir(dir string) (string, error) {
 	if dir == "" {
-		return "", errors.New("no data folder was given")
+		return "", errors.New("no data folder is configured")
 	}
 	if err := os.MkdirAll(dir, 0o711); err != nil {
 		return "", fmt.Errorf("%w; choose a data folder that can be written", err)
@@ -142,34 +140,34 @@ func makeDataDir(dir string) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-// DSN is the URL of the database, for pgx, psql and libpq. It stays the same
-// through restarts. The user is the superuser of this cluster.
+// DSN returns the URL of the database, for pgx, psql and libpq. A restart does not change it.
+// Its user is the superuser of the cluster.
 func (s *Server) DSN() string { return dsnOf(s.socket) }
 
 func dsnOf(socket string) string {
 	query := url.Values{"host": {socket}, "port": {port}, "sslmode": {"disable"}}.Encode()
 	dsn := url.URL{
 		Scheme: "postgres", User: url.User(superuser), Path: "/postgres",
-		RawQuery: strings.ReplaceAll(query, "+", "%20"), // libpq takes "+" for itself
+		RawQuery: strings.ReplaceAll(query, "+", "%20"), // libpq does not decode "+" as a space
 	}
 	return dsn.String()
 }
 
-// DataDir is the absolute path of the data folder.
+// DataDir returns the absolute path of the data folder.
 func (s *Server) DataDir() string { return s.cfg.DataDir }
 
-// Stop shuts the server down: open transactions are rolled back, what was
-// committed is on disk. Then the data folder is free. It may be called again.
+// Stop shuts the server down, which rolls back open transactions, and releases the data folder.
+// Later calls return the same result.
 func (s *Server) Stop() error { return s.stop() }
 
 func (s *Server) shutDown() error {
 	close(s.stopping)
 	<-s.ended
-	return s.letGo()
+	return s.release()
 }
 
-// letGo leaves the folder to the next.
-func (s *Server) letGo() error {
+// release removes the socket and unlocks the folder.
+func (s *Server) release() error {
 	if s.socket != "" {
 		removeSocketDir(s.socket)
 	}
@@ -179,15 +177,15 @@ func (s *Server) letGo() error {
 func (s *Server) cluster() string { return filepath.Join(s.cfg.DataDir, "postgres") }
 func (s *Server) logPath() string { return filepath.Join(s.cfg.DataDir, "postgres.log") }
 
-// Remove deletes a data folder that no process holds, and first stops a server
-// that was left running in it. It is for folders of tests. *HeldError if in use.
+// Remove deletes a data folder, after stopping a server that still runs in it. It is for the
+// folders of tests. *InUseError if a process uses the folder.
 func Remove(ctx context.Context, dataDir string) error {
-	held, err := acquire(dataDir, "")
+	l, err := acquire(dataDir, "")
 	if err != nil {
 		return err
 	}
 	if err := stopOrphan(ctx, filepath.Join(dataDir, "postgres")); err != nil {
-		return errors.Join(err, held.release())
+		return errors.Join(err, l.release())
 	}
-	return errors.Join(os.RemoveAll(dataDir), held.release())
+	return errors.Join(os.RemoveAll(dataDir), l.release())
 }

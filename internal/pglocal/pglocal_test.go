@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWhatWasKeptIsThereWhenTheFolderIsOpenedAgain(t *testing.T) {
+func TestReopenedFolderHasItsData(t *testing.T) {
 	for claim, name := range map[string]string{
 		"a path with \" and comma":             `a "b", c`,
 		"a path that is too long for a socket": strings.Repeat("long ", 30),
@@ -19,59 +19,59 @@ func TestWhatWasKeptIsThereWhenTheFolderIsOpenedAgain(t *testing.T) {
 		t.Run(claim, func(t *testing.T) {
 			dir := filepath.Join(openFolder(t), name)
 			server := start(t, dir)
-			keepSomething(t, server.DSN())
+			commitRow(t, server.DSN())
 			require.NoError(t, server.Stop())
 
-			requireKept(t, start(t, dir).DSN())
+			requireRow(t, start(t, dir).DSN())
 		})
 	}
 }
 
-func TestARunningServer(t *testing.T) {
+func TestRunningServer(t *testing.T) {
 	for name, value := range map[string]string{"PGDATA": "/nowhere", "PGPORT": "1", "LC_ALL": "xx_YY", "TZ": "Asia/Tokyo"} {
 		t.Setenv(name, value)
 	}
 	server := startSafe(t, filepath.Join(openFolder(t), "data"))
 
-	t.Run("is not changed by the environment, and keeps what it committed", func(t *testing.T) {
+	t.Run("ignores the environment and has fsync on", func(t *testing.T) {
 		for setting, want := range map[string]string{
 			"server_encoding": "UTF8", "lc_collate": "C", "TimeZone": "UTC", "listen_addresses": "",
 			"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on",
 		} {
-			got, err := ask(server.DSN(), "SHOW "+setting)
+			got, err := query(server.DSN(), "SHOW "+setting)
 			require.NoError(t, err)
 			assert.Equal(t, want, got, setting)
 		}
 	})
-	t.Run("has a socket that nobody else can reach", func(t *testing.T) {
+	t.Run("has a socket closed to other users", func(t *testing.T) {
 		info, err := os.Stat(server.socket)
 		require.NoError(t, err)
 		assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
-		assert.True(t, ownedBy(server.socket, server.footing.uid))
+		assert.True(t, ownedBy(server.socket, server.identity.uid))
 	})
-	t.Run("is spared by Remove", func(t *testing.T) {
-		var held *HeldError
-		require.ErrorAs(t, Remove(context.Background(), server.DataDir()), &held)
-		_, err := ask(server.DSN(), "SELECT 'undisturbed'")
+	t.Run("is not removed by Remove", func(t *testing.T) {
+		var inUse *InUseError
+		require.ErrorAs(t, Remove(context.Background(), server.DataDir()), &inUse)
+		_, err := query(server.DSN(), "SELECT 'undisturbed'")
 		assert.NoError(t, err)
 	})
 }
 
-func TestASecondHolderIsToldOfTheFirst(t *testing.T) {
+func TestSecondProcessGetsInUseError(t *testing.T) {
 	dir := filepath.Join(openFolder(t), "data")
-	first := startHolder(t, dir, nil)
+	first := startOwner(t, dir, nil)
 
 	_, err := Start(context.Background(), Config{DataDir: dir})
 
-	var held *HeldError
-	require.ErrorAs(t, err, &held)
-	assert.Equal(t, first.Process.Pid, held.PID)
-	assert.Equal(t, "127.0.0.1:8080", held.Addr)
-	_, err = ask(first.DSN, "SELECT 'undisturbed'")
+	var inUse *InUseError
+	require.ErrorAs(t, err, &inUse)
+	assert.Equal(t, first.Process.Pid, inUse.PID)
+	assert.Equal(t, "127.0.0.1:8080", inUse.Addr)
+	_, err = query(first.DSN, "SELECT 'undisturbed'")
 	assert.NoError(t, err)
 }
 
-func TestStopFreesTheFolderAndMayBeRepeated(t *testing.T) {
+func TestStopReleasesTheFolderAndIsIdempotent(t *testing.T) {
 	dir := filepath.Join(openFolder(t), strings.Repeat("long ", 30))
 	server := start(t, dir)
 	require.NoError(t, server.Stop())
@@ -83,10 +83,10 @@ func TestStopFreesTheFolderAndMayBeRepeated(t *testing.T) {
 	assert.NoDirExists(t, dir)
 }
 
-func TestAClusterOfAnotherVersionIsRefusedAndLeftAlone(t *testing.T) {
+func TestClusterOfAnotherVersionIsRejectedUnchanged(t *testing.T) {
 	dir := filepath.Join(openFolder(t), "data")
 	server := start(t, dir)
-	keepSomething(t, server.DSN())
+	commitRow(t, server.DSN())
 	require.NoError(t, server.Stop())
 	version := filepath.Join(server.cluster(), "PG_VERSION")
 	real, err := os.ReadFile(version)
@@ -98,17 +98,17 @@ func TestAClusterOfAnotherVersionIsRefusedAndLeftAlone(t *testing.T) {
 	require.ErrorContains(t, err, "nothing was changed")
 
 	require.NoError(t, os.WriteFile(version, real, 0o600))
-	requireKept(t, start(t, dir).DSN())
+	requireRow(t, start(t, dir).DSN())
 }
 
-func TestAHalfMadeClusterIsMadeAnew(t *testing.T) {
+func TestIncompleteClusterIsCreatedAgain(t *testing.T) {
 	dir := filepath.Join(openFolder(t), "data")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "postgres.new", "base"), 0o700))
-	keepSomething(t, start(t, dir).DSN())
+	commitRow(t, start(t, dir).DSN())
 	assert.NoDirExists(t, filepath.Join(dir, "postgres.new"))
 }
 
-func TestWhatTheServerSaidIsInTheError(t *testing.T) {
+func TestStartErrorHasTheServerOutput(t *testing.T) {
 	dir := filepath.Join(openFolder(t), "data")
 	server := start(t, dir)
 	require.NoError(t, server.Stop())
@@ -116,12 +116,12 @@ func TestWhatTheServerSaidIsInTheError(t *testing.T) {
 
 	_, err := Start(context.Background(), Config{DataDir: dir})
 	require.ErrorContains(t, err, "no_such_setting")
-	held, err := acquire(dir, "")
-	require.NoError(t, err, "a failed start leaves the folder free")
-	require.NoError(t, held.release())
+	l, err := acquire(dir, "")
+	require.NoError(t, err, "a failed start releases the folder")
+	require.NoError(t, l.release())
 }
 
-func TestAFolderIsNeeded(t *testing.T) {
+func TestStartNeedsADataDir(t *testing.T) {
 	_, err := Start(context.Background(), Config{})
 	require.ErrorContains(t, err, "no data folder")
 }

@@ -7,55 +7,53 @@ import (
 	"strings"
 )
 
-// socketName is how PostgreSQL names its socket. longestSocket is what fits into
-// sun_path: 104 bytes on macOS, 108 on Linux, each with a final zero.
+// socketName is the name that PostgreSQL gives its socket. maxSocketPath is the limit of
+// sun_path: 104 bytes on macOS, 108 on Linux, including a final zero.
 const (
 	socketName    = ".s.PGSQL." + port
-	longestSocket = 103
+	maxSocketPath = 103
 )
 
-// makeSocketDir makes the folder of the socket, closed to all but the server's
-// user (and root, who needs no permission): in the data folder, or in a temporary
-// one where that path would not do.
-func makeSocketDir(dataDir string, f footing) (string, error) {
+// makeSocketDir creates the folder of the socket, which only the server's user (and root) can
+// enter: in the data folder, or in a temporary folder if that path is unusable.
+func makeSocketDir(dataDir string, id identity) (string, error) {
 	dir := filepath.Join(dataDir, "socket")
-	if unfit(dir) {
-		return makeTempSocketDir(f)
+	if isUnusable(dir) {
+		return makeTempSocketDir(id)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	clearSocketDir(dir)
-	return dir, f.give(dir)
+	return dir, id.own(dir)
 }
 
-func makeTempSocketDir(f footing) (string, error) {
+func makeTempSocketDir(id identity) (string, error) {
 	parent := os.TempDir()
-	if unfit(filepath.Join(parent, "loadaware-0123456789")) {
+	if isUnusable(filepath.Join(parent, "loadaware-0123456789")) {
 		parent = "/tmp"
 	}
 	dir, err := os.MkdirTemp(parent, "loadaware-")
 	if err != nil {
-		return "", fmt.Errorf("a socket cannot lie in the data folder, whose path is long or has a comma: %w", err)
+		return "", fmt.Errorf("the path of the data folder is too long or has a comma, and a temporary folder for the socket failed: %w", err)
 	}
-	return dir, f.give(dir)
+	return dir, id.own(dir)
 }
 
-// unfit tells a folder that no client could name: too long for the system, or with
-// a comma, which divides the hosts of a DSN.
-func unfit(dir string) bool {
-	return len(filepath.Join(dir, socketName)) > longestSocket || strings.Contains(dir, ",")
+// isUnusable reports whether no client can use a socket in dir: its path is too long, or has a
+// comma, which separates the hosts of a DSN.
+func isUnusable(dir string) bool {
+	return len(filepath.Join(dir, socketName)) > maxSocketPath || strings.Contains(dir, ",")
 }
 
-// clearSocketDir removes what a killed server left. Its lock file would stop the
-// next server if some other process has been given the same process id.
+// clearSocketDir removes the files of a killed server. Its lock file would block the next server
+// if another process now has its process id.
 func clearSocketDir(dir string) {
 	os.Remove(filepath.Join(dir, socketName))
 	os.Remove(filepath.Join(dir, socketName+".lock"))
 }
 
-// removeSocketDir removes the folder of a socket, and nothing else: a folder that
-// holds more stays.
+// removeSocketDir removes the folder of a socket, unless it has other files.
 func removeSocketDir(dir string) {
 	clearSocketDir(dir)
 	os.Remove(dir)

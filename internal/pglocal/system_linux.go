@@ -8,32 +8,30 @@ import (
 	"syscall"
 )
 
-// capDACOverride lets a process pass and use folders that are closed to its user
-// (capabilities(7)).
+// capDACOverride is CAP_DAC_OVERRIDE, which bypasses file permissions (capabilities(7)).
 const capDACOverride = 1
 
-// widened are the footings to try when f cannot reach the data.
-func widened(f footing) []footing {
-	namespace := footing{
-		name: "root behind a user namespace", // it sees itself as f, and the kernel sees root
+// privileged returns the identities to try if id cannot reach the data.
+func privileged(id identity) []identity {
+	namespace := identity{
+		name: "root in a user namespace", // id inside the namespace, root for the kernel
 		attr: syscall.SysProcAttr{
 			Cloneflags:  syscall.CLONE_NEWUSER,
-			UidMappings: []syscall.SysProcIDMap{{ContainerID: f.uid, HostID: 0, Size: 1}},
-			GidMappings: []syscall.SysProcIDMap{{ContainerID: f.gid, HostID: 0, Size: 1}},
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: id.uid, HostID: 0, Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: id.gid, HostID: 0, Size: 1}},
 		},
 	}
-	override := f
-	override.name = f.name + " with CAP_DAC_OVERRIDE"
+	override := id
+	override.name = id.name + " with CAP_DAC_OVERRIDE"
 	override.attr.AmbientCaps = []uintptr{capDACOverride}
-	return []footing{namespace, override}
+	return []identity{namespace, override}
 }
 
-// dieWithParent has the kernel signal the child when the thread that started it
-// ends: that thread must live as long as the child.
+// dieWithParent makes the kernel send the child a signal when the forking thread ends. That thread
+// must therefore live as long as the child.
 func dieWithParent(attr *syscall.SysProcAttr, signal syscall.Signal) { attr.Pdeathsig = signal }
 
-// commandLine is what a process was started with; nil if there is no such process
-// or it has ended and waits to be reaped.
+// commandLine returns the command line of a process; nil if it does not exist or is a zombie.
 func commandLine(pid int) []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil || len(text) == 0 {

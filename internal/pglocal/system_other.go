@@ -9,16 +9,15 @@ import (
 	"syscall"
 )
 
-// widened: only Linux has namespaces and capabilities.
-func widened(footing) []footing { return nil }
+// privileged returns nil: only Linux has user namespaces and capabilities.
+func privileged(identity) []identity { return nil }
 
-// dieWithParent: only Linux can. A server that outlives us is stopped by the next
-// Start in its folder.
+// dieWithParent does nothing: only Linux has Pdeathsig. The next Start in the folder stops a server
+// that survived.
 func dieWithParent(*syscall.SysProcAttr, syscall.Signal) {}
 
-// commandLine is what a process was started with; nil if there is no such process.
-// ps joins the arguments by spaces, so the folder that follows -D is taken up to
-// the next option.
+// commandLine returns the command line of a process; nil if it does not exist. ps joins the
+// arguments by spaces, so the argument of -D extends to the next option.
 func commandLine(pid int) []string {
 	text, err := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	if err != nil {

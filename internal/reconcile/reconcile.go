@@ -1,13 +1,12 @@
-// Package reconcile asks others about tries of which not all was told: those that
-// were reported without a sampled peak, and those that were answered and never
-// reported.
+// Package reconcile completes missing reports from other sources: tries that were reported
+// without a sampled peak, and tries with a receipt that were never reported.
 //
-//	ended ──Delay──▶ asked ──▶ amended                 (scrapes lag)
-//	answered ──expected duration──▶ asked ──▶ reported (its reporter died)
-//	                                  └──Within──▶ expired: it stays unknown
+//	ended ──Delay──▶ looked up ──▶ amended                    (scrapes lag)
+//	answered ──expected duration──▶ looked up ──▶ reported    (the reporter failed)
+//	                                    └──Within──▶ expired: the outcome stays unknown
 //
-// It knows the words of sizing, the store's contract and who to ask, and nothing of
-// Prometheus, HTTP or SQL. One replica does it for all.
+// It knows the types of package sizing, the store's contract and its sources, and nothing of
+// Prometheus, HTTP or SQL. One replica runs it for all.
 package reconcile
 
 import (
@@ -23,36 +22,36 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// Witness tells what it knows of a try that ran between from and to; false if
-// nothing. Zero fields are not known, of Outcome too. An error ends the pass.
-type Witness func(ctx context.Context, try sizing.TryKey, from, to time.Time) (sizing.Observation, bool, error)
+// Source looks up a try that ran between from and to. It returns false if it knows nothing.
+// Zero fields are unknown, including Outcome. An error ends the pass.
+type Source func(ctx context.Context, try sizing.TryKey, from, to time.Time) (sizing.Observation, bool, error)
 
-// Result is what became of one try that was looked at.
+// Result is the result of looking up one try. It is a label of metrics.
 type Result string
 
 // The results.
 const (
 	Amended  Result = "amended"  // a reported try got its sampled peak
-	Reported Result = "reported" // a silent try was told of by a witness
-	Waiting  Result = "waiting"  // nobody knows yet: it is asked about again
-	Missing  Result = "missing"  // a reported try of which no witness knows more
-	Expired  Result = "expired"  // a silent try that stays unknown
-	Refused  Result = "refused"  // what was found contradicts what was told meanwhile
+	Reported Result = "reported" // an unreported try was reported from a source
+	Waiting  Result = "waiting"  // no source knows the try yet; it is looked up again
+	Missing  Result = "missing"  // no source knows more of a reported try
+	Expired  Result = "expired"  // the outcome of an unreported try stays unknown
+	Refused  Result = "refused"  // the lookup contradicts a report that arrived meanwhile
 )
 
-// Results are all of them, for those who count.
+// Results lists all results.
 var Results = []Result{Amended, Reported, Waiting, Missing, Expired, Refused}
 
-// Config has usable zero values.
+// Config configures a Worker. The zero value is usable.
 type Config struct {
-	Witnesses []Witness        // the first that knows how a try ended is believed
-	Every     time.Duration    // between passes; 1 min if zero
-	Delay     time.Duration    // after the end of a try, before anybody is asked; 5 min if zero
-	Within    time.Duration    // after it, what is not known by then stays unknown; 24 h if zero
-	Expected  time.Duration    // duration of a try of which none is foretold; 1 h if zero
-	Batch     int              // most tries of a kind looked at in a pass; 100 if zero
-	Now       func() time.Time // time.Now if nil
-	Count     func(Result)     // is told of every try that was looked at; nobody if nil
+	Sources  []Source         // in order of preference: the first known value of a field counts
+	Every    time.Duration    // between passes; 1 min if zero
+	Delay    time.Duration    // from the end of a try to its first lookup; 5 min if zero
+	Within   time.Duration    // how long a try is looked up before it is given up; 24 h if zero
+	Expected time.Duration    // duration of a try without a predicted one; 1 h if zero
+	Batch    int              // maximum lookups of each kind per pass; 100 if zero
+	Now      func() time.Time // time.Now if nil
+	Count    func(Result)     // called after every lookup; optional
 }
 
 func (c Config) withDefaults() Config {
@@ -70,24 +69,25 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Observe is where reports go: service.Service.Observe.
-type Observe func(context.Context, []sizing.Observation) ([]sizing.Recorded, error)
+// Observe stores reports: service.Service.Observe.
+type Observe func(context.Context, []sizing.Observation) ([]sizing.RecordResult, error)
 
-// Worker looks for such tries. RunOnce may be called from many replicas.
+// Worker looks up incomplete tries. Several replicas may run one each; a lease lets one work at
+// a time.
 type Worker struct {
 	cfg     Config
-	store   store.Inquiries
+	store   store.Reconciliation
 	observe Observe
 	owner   string
 	log     *slog.Logger
 }
 
-// New makes a Worker.
-func New(st store.Inquiries, observe Observe, cfg Config, log *slog.Logger) *Worker {
+// New returns a Worker.
+func New(st store.Reconciliation, observe Observe, cfg Config, log *slog.Logger) *Worker {
 	return &Worker{cfg: cfg.withDefaults(), store: st, observe: observe, owner: uuid.NewString(), log: log}
 }
 
-// Run makes a pass now and then, until ctx ends.
+// Run makes a pass every cfg.Every until ctx ends.
 func (w *Worker) Run(ctx context.Context) {
 	tick := time.NewTicker(w.cfg.Every)
 	defer tick.Stop()
@@ -98,66 +98,63 @@ func (w *Worker) Run(ctx context.Context) {
 		case <-tick.C:
 		}
 		if err := w.RunOnce(ctx); err != nil && ctx.Err() == nil {
-			w.log.WarnContext(ctx, "tries that were not told of in full could not be asked about: the next pass tries again", "err", err)
+			w.log.WarnContext(ctx, "reconcile pass failed; the next pass retries", "err", err)
 		}
 	}
 }
 
-// duty is the name under which one replica does this for all.
-const duty = "reconcile"
+// leaseName is the lease that elects one replica.
+const leaseName = "reconcile"
 
-// RunOnce makes one pass over at most a batch of each kind, unless another replica has
-// the duty. What was found out before an error stays.
+// RunOnce looks up at most one batch of each kind, unless another replica holds the lease.
+// Results from before an error are stored.
 func (w *Worker) RunOnce(ctx context.Context) error {
-	// A pass that takes longer than its lease is joined by another replica, which
-	// costs queries and does no harm: what is told twice counts once.
-	mine, err := w.store.AcquireLease(ctx, duty, w.owner, 3*w.cfg.Every)
-	if err != nil || !mine {
+	// After a pass longer than the lease another replica may start one, too. That costs
+	// queries but is harmless, because reports are idempotent.
+	acquired, err := w.store.AcquireLease(ctx, leaseName, w.owner, 3*w.cfg.Every)
+	if err != nil || !acquired {
 		return err
 	}
-	return errors.Join(w.unsampled(ctx), w.silent(ctx))
+	return errors.Join(w.reconcileUnsampled(ctx), w.reconcileUnreported(ctx))
 }
 
-// inquire looks at tries one by one and notes what came of them, also where it broke
-// off.
-func inquire[T any](ctx context.Context, w *Worker, tries []T, look func(T) (Result, store.Inquiry, error)) error {
-	var noted []store.Inquiry
+// lookUpAll looks up tries one by one and saves the lookups, also those before an error.
+func lookUpAll[T any](ctx context.Context, w *Worker, tries []T, lookUp func(T) (Result, store.Lookup, error)) error {
+	var lookups []store.Lookup
 	var err error
 	for _, try := range tries {
 		var result Result
-		var note store.Inquiry
-		if result, note, err = look(try); err != nil {
+		var lookup store.Lookup
+		if result, lookup, err = lookUp(try); err != nil {
 			break
 		}
-		noted = append(noted, note)
+		lookups = append(lookups, lookup)
 		w.cfg.Count(result)
 	}
-	if len(noted) == 0 {
+	if len(lookups) == 0 {
 		return err
 	}
-	// Notes are kept for longer than a try is looked at.
-	return errors.Join(err, w.store.Inquired(context.WithoutCancel(ctx), noted, w.cfg.Now().Add(-4*w.cfg.Within)))
+	// Lookups expire later than the last lookup of a try.
+	return errors.Join(err, w.store.SaveLookups(context.WithoutCancel(ctx), lookups, w.cfg.Now().Add(-4*w.cfg.Within)))
 }
 
-// ask joins what the witnesses know, and believes the first in what two of them say.
-// It asks nobody further who has nothing to add.
-func (w *Worker) ask(ctx context.Context, try sizing.TryKey, from, to time.Time) (sizing.Observation, bool, error) {
+// lookUp merges the results of all sources.
+func (w *Worker) lookUp(ctx context.Context, try sizing.TryKey, from, to time.Time) (sizing.Observation, error) {
 	var known sizing.Observation
-	found := false
-	for _, witness := range w.cfg.Witnesses {
-		said, ok, err := witness(ctx, try, from, to)
+	for _, source := range w.cfg.Sources {
+		o, ok, err := source(ctx, try, from, to)
 		if err != nil {
-			return known, found, err
+			return known, err
 		}
 		if ok {
-			known, found = joined(known, said), true
+			known = merge(known, o)
 		}
 	}
-	return known, found, nil
+	return known, nil
 }
 
-// joined fills what a does not know from b, unless they disagree on how it ended.
-func joined(a, b sizing.Observation) sizing.Observation {
+// merge fills the unknown fields of a from b, unless their outcomes differ.
+func merge(a, b sizing.Observation) sizing.Observation {
 	if a.Outcome != sizing.UnknownOutcome && b.Outcome != sizing.UnknownOutcome && a.Outcome != b.Outcome {
 		return a
 	}
@@ -167,30 +164,31 @@ func joined(a, b sizing.Observation) sizing.Observation {
 	if a.StartedAt.IsZero() && a.EndedAt.IsZero() {
 		a.StartedAt, a.EndedAt = b.StartedAt, b.EndedAt
 	}
-	a.Allocated, a.Requested = either(a.Allocated, b.Allocated), either(a.Requested, b.Requested)
+	a.Allocated, a.Requested = orElse(a.Allocated, b.Allocated), orElse(a.Requested, b.Requested)
 	return a
 }
 
-func either(a, b sizing.Resources) sizing.Resources {
+// orElse fills the unknown fields of a from b.
+func orElse(a, b sizing.Resources) sizing.Resources {
 	return sizing.Resources{Memory: cmp.Or(a.Memory, b.Memory), CPU: cmp.Or(a.CPU, b.CPU)}
 }
 
-// again is when to ask again about what happened at since: soon at first, and then
-// ever less often.
-func (w *Worker) again(since time.Time) time.Time {
+// retryAt returns the time of the next lookup, with exponential backoff in the time since the
+// try ended.
+func (w *Worker) retryAt(since time.Time) time.Time {
 	now := w.cfg.Now()
 	return now.Add(max(w.cfg.Delay, now.Sub(since)/2))
 }
 
-// report tells of a try, and says what that came to.
-func (w *Worker) report(ctx context.Context, o sizing.Observation, told Result) (Result, error) {
+// report stores o and returns the result, which is success unless o is refused.
+func (w *Worker) report(ctx context.Context, o sizing.Observation, success Result) (Result, error) {
 	recorded, err := w.observe(ctx, []sizing.Observation{o})
 	if err != nil {
 		return "", err
 	}
 	if err := recorded[0].Err; err != nil {
-		w.log.InfoContext(ctx, "what was found of a try was not taken", "task", o.Try.TaskKey.String(), "run_id", o.Try.RunID, "err", err)
+		w.log.InfoContext(ctx, "reconciled report refused", "task", o.Try.TaskKey.String(), "run_id", o.Try.RunID, "err", err)
 		return Refused, nil
 	}
-	return told, nil
+	return success, nil
 }

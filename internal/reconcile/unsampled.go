@@ -8,10 +8,10 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// unsampled asks about tries that were reported without a sampled peak, of those
-// whose peak was measured too: the two together tell what samples miss.
-func (w *Worker) unsampled(ctx context.Context) error {
-	if len(w.cfg.Witnesses) == 0 {
+// reconcileUnsampled looks up tries that were reported without a sampled peak. Tries with a
+// measured peak are included: the pair of peaks shows how much sampling misses.
+func (w *Worker) reconcileUnsampled(ctx context.Context) error {
+	if len(w.cfg.Sources) == 0 {
 		return nil
 	}
 	now := w.cfg.Now()
@@ -21,27 +21,28 @@ func (w *Worker) unsampled(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return inquire(ctx, w, tries, func(o sizing.Observation) (Result, store.Inquiry, error) {
+	return lookUpAll(ctx, w, tries, func(o sizing.Observation) (Result, store.Lookup, error) {
 		return w.amend(ctx, o)
 	})
 }
 
-func (w *Worker) amend(ctx context.Context, o sizing.Observation) (Result, store.Inquiry, error) {
-	known, _, err := w.ask(ctx, o.Try, startOf(&o), o.EndedAt)
+// amend adds the sampled peak and other unknown fields to a report.
+func (w *Worker) amend(ctx context.Context, o sizing.Observation) (Result, store.Lookup, error) {
+	known, err := w.lookUp(ctx, o.Try, startOf(&o), o.EndedAt)
 	if err != nil {
-		return "", store.Inquiry{}, err
+		return "", store.Lookup{}, err
 	}
-	if news := newsOf(&o, &known); news.MemorySampled > 0 || news.MemoryMax > 0 {
-		result, err := w.report(ctx, news, Amended)
-		return result, store.Inquiry{Try: o.Try}, err
+	if amendment := amendmentOf(&o, &known); amendment.MemorySampled > 0 || amendment.MemoryMax > 0 {
+		result, err := w.report(ctx, amendment, Amended)
+		return result, store.Lookup{Try: o.Try}, err
 	}
 	if w.cfg.Now().Sub(o.EndedAt) > w.cfg.Within {
-		return Missing, store.Inquiry{Try: o.Try}, nil
+		return Missing, store.Lookup{Try: o.Try}, nil
 	}
-	return Waiting, store.Inquiry{Try: o.Try, Again: w.again(o.EndedAt)}, nil
+	return Waiting, store.Lookup{Try: o.Try, RetryAt: w.retryAt(o.EndedAt)}, nil
 }
 
-// startOf is when a try began, or a guess that is early enough.
+// startOf returns the start of a try, or an estimate that is early enough.
 func startOf(o *sizing.Observation) time.Time {
 	switch {
 	case !o.StartedAt.IsZero():
@@ -52,20 +53,20 @@ func startOf(o *sizing.Observation) time.Time {
 	return o.EndedAt.Add(-time.Hour)
 }
 
-// newsOf is a report of a told try that says again how it ended, and else only what
-// was not told: it contradicts nothing.
-func newsOf(told, known *sizing.Observation) sizing.Observation {
-	news := sizing.Observation{
-		Try: told.Try, Outcome: told.Outcome, Provisional: told.Provisional, MemorySampled: known.MemorySampled,
+// amendmentOf returns a report with the outcome of the stored one and only fields that it does
+// not know, so that it contradicts nothing.
+func amendmentOf(stored, known *sizing.Observation) sizing.Observation {
+	amendment := sizing.Observation{
+		Try: stored.Try, Outcome: stored.Outcome, Provisional: stored.Provisional, MemorySampled: known.MemorySampled,
 	}
-	if told.MemoryMax == 0 {
-		news.MemoryMax = known.MemoryMax
+	if stored.MemoryMax == 0 {
+		amendment.MemoryMax = known.MemoryMax
 	}
-	if told.CPUMax == 0 {
-		news.CPUMax = known.CPUMax
+	if stored.CPUMax == 0 {
+		amendment.CPUMax = known.CPUMax
 	}
-	if told.Allocated.Memory == 0 {
-		news.Allocated.Memory = known.Allocated.Memory
+	if stored.Allocated.Memory == 0 {
+		amendment.Allocated.Memory = known.Allocated.Memory
 	}
-	return news
+	return amendment
 }

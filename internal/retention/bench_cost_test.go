@@ -11,35 +11,35 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// costs begins to count what PostgreSQL writes; the function that it returns tells it,
-// with the size of the table before and after.
-func costs(b *testing.B, conn *pgx.Conn, table string) func(doing string) {
+// costs starts to measure the WAL volume of PostgreSQL. The returned function reports it, with
+// the size of the table before and after.
+func costs(b *testing.B, conn *pgx.Conn, table string) func(phase string) {
 	before, from := sizes(b, conn, table)
-	return func(doing string) {
-		b.ReportMetric(before, "MB-before-"+doing)
+	return func(phase string) {
+		b.ReportMetric(before, "MB-before-"+phase)
 		after, to := sizes(b, conn, table)
-		b.ReportMetric(after, "MB-after-"+doing)
-		b.ReportMetric(to-from, "MB-log-"+doing)
+		b.ReportMetric(after, "MB-after-"+phase)
+		b.ReportMetric(to-from, "MB-log-"+phase)
 	}
 }
 
-// sizes are those of a table with its indexes, and of all that was ever logged, in MB.
+// sizes returns the size of a table with its indexes and the position in the WAL, in MB.
 func sizes(b *testing.B, conn *pgx.Conn, table string) (size, logged float64) {
 	require.NoError(b, conn.QueryRow(b.Context(), "SELECT sum(pg_total_relation_size(relid)) / 1e6, (pg_current_wal_lsn() - '0/0') / 1e6 FROM pg_partition_tree($1::regclass)", table).Scan(&size, &logged))
 	return size, logged
 }
 
-// vacuum makes room for new rows where the removed ones were, as autovacuum would.
+// vacuum frees the space of removed rows, as autovacuum does.
 func vacuum(b *testing.B, conn *pgx.Conn, table string) {
 	cost := costs(b, conn, table)
-	began := time.Now()
+	start := time.Now()
 	_, err := conn.Exec(b.Context(), "VACUUM "+table)
 	require.NoError(b, err)
-	b.ReportMetric(time.Since(began).Seconds(), "vacuum-s")
+	b.ReportMetric(time.Since(start).Seconds(), "vacuum-s")
 	cost("vacuum")
 }
 
-// copyReceipts fills the 180 days before a time.
+// copyReceipts stores receipts of the 180 days before a time.
 func copyReceipts(b *testing.B, conn *pgx.Conn, rows int, now time.Time) {
 	body := fmt.Sprintf(`{"Ask": {"Features": {"x": "%01200d"}}}`, 0)
 	_, err := conn.CopyFrom(b.Context(), pgx.Identifier{"receipt"},

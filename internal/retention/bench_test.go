@@ -26,18 +26,17 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-var benchRows = flag.Int("rows", 300_000, "observations that BenchmarkRetention begins with, more than 200000; a fifth as many receipts")
+var benchRows = flag.Int("rows", 300_000, "number of observations of BenchmarkRetention, more than 200000; receipts are a fifth of it")
 
-// BenchmarkRetention removes what is older than a year of two years of observations in
-// ten tasks, at the end while one caller reports to them, one at a time; then half of a
-// fifth as many receipts, as they were before they stood in weeks, and by weeks. What was older than 600 days goes
-// first, and History and profiles must be the same afterwards. PostgreSQL keeps its
-// promises here (fsync is on). Run it with -benchtime 1x.
+// BenchmarkRetention measures the removal of observations older than a year from two years in
+// ten tasks, while one caller reports new ones; before, it removes those older than 600 days and
+// checks that History and profiles stay equal. It then removes half of the receipts, without and
+// with weekly partitions. fsync is on. Run it with -benchtime 1x.
 func BenchmarkRetention(b *testing.B) {
 	for _, form := range []struct {
 		name    string
 		measure func(*testing.B, int)
-	}{{"observations", benchObservations}, {"receipts", benchReceiptsAsTheyWere}, {"weeks", benchWeeks}} {
+	}{{"observations", benchObservations}, {"receipts", benchUnpartitioned}, {"weeks", benchWeeks}} {
 		b.Run(form.name, func(b *testing.B) {
 			for range b.N {
 				form.measure(b, *benchRows)
@@ -51,7 +50,7 @@ const benchTasks = 10
 func benchStore(b *testing.B) (*postgres.Store, *pgx.Conn) {
 	dir, err := os.MkdirTemp("", "retention-bench-")
 	require.NoError(b, err)
-	require.NoError(b, os.Chmod(dir, 0o755)) //nolint:gosec // a server that was started by root drops its rights, and must still get in
+	require.NoError(b, os.Chmod(dir, 0o755)) //nolint:gosec // a server started by root runs as another user, which needs access
 	server, err := pglocal.Start(b.Context(), pglocal.Config{DataDir: filepath.Join(dir, "data"), Log: slog.New(slog.DiscardHandler)})
 	require.NoError(b, err)
 	b.Cleanup(func() {
@@ -72,8 +71,8 @@ func benchStore(b *testing.B) (*postgres.Store, *pgx.Conn) {
 func benchObservations(b *testing.B, rows int) {
 	b.StopTimer()
 	st, conn := benchStore(b)
-	dice := rand.New(rand.NewPCG(1, 2))
-	began := time.Now()
+	rng := rand.New(rand.NewPCG(1, 2))
+	start := time.Now()
 	for n := range benchTasks {
 		_, err := st.Record(b.Context(), []sizing.Observation{report(n, "first", time.Now())})
 		require.NoError(b, err)
@@ -82,9 +81,9 @@ func benchObservations(b *testing.B, rows int) {
 	_, err := conn.CopyFrom(b.Context(), pgx.Identifier{"observation"},
 		[]string{"task", "at", "ended_at", "duration_us", "memory_max", "requested_memory", "map_index", "lot", "try_number", "outcome", "provisional", "run_id", "features"},
 		pgx.CopyFromSlice(rows, func(i int) ([]any, error) {
-			at := began.Add(-time.Duration(float64(rows-i) / float64(rows) * float64(2*365*day)))
-			return []any{1 + i%benchTasks, at, at, dice.Int64N(3e9), dice.Int64N(64 << 30), int64(64 << 30), -1, int32(dice.Uint32()), 1, 1, false, fmt.Sprintf("r%09d", i),
-				[]float64{dice.Float64(), dice.Float64(), dice.Float64(), dice.Float64(), 3, 4, 1, 0, 5, 6}}, nil
+			at := start.Add(-time.Duration(float64(rows-i) / float64(rows) * float64(2*365*day)))
+			return []any{1 + i%benchTasks, at, at, rng.Int64N(3e9), rng.Int64N(64 << 30), int64(64 << 30), -1, int32(rng.Uint32()), 1, 1, false, fmt.Sprintf("r%09d", i),
+				[]float64{rng.Float64(), rng.Float64(), rng.Float64(), rng.Float64(), 3, 4, 1, 0, 5, 6}}, nil
 		}))
 	require.NoError(b, err)
 	for _, sql := range []string{
@@ -95,31 +94,31 @@ func benchObservations(b *testing.B, rows int) {
 		_, err := conn.Exec(b.Context(), sql)
 		require.NoError(b, err)
 	}
-	copied := time.Since(began)
-	before := known(b, st)
+	copied := time.Since(start)
+	before := readAll(b, st)
 	half, err := retention.New(st, retention.Config{Observations: 600 * day}, slog.New(slog.DiscardHandler))
 	require.NoError(b, err)
 	require.NoError(b, half.RunOnce(b.Context()))
-	require.Equal(b, before, known(b, st))
-	_, err = conn.Exec(b.Context(), "DELETE FROM duty") // which is another worker's
+	require.Equal(b, before, readAll(b, st))
+	_, err = conn.Exec(b.Context(), "DELETE FROM duty") // the lease of the first worker
 	require.NoError(b, err)
-	alone := reporting(b, st, func() { time.Sleep(5 * time.Second) })
+	alone := latencies(b, st, func() { time.Sleep(5 * time.Second) })
 	cost := costs(b, conn, "observation")
-	gone := 0
-	worker, err := retention.New(st, retention.Config{Observations: 365 * day, Removed: func(_ string, rows int) { gone += rows }}, slog.New(slog.DiscardHandler))
+	removed := 0
+	worker, err := retention.New(st, retention.Config{Observations: 365 * day, Removed: func(_ string, rows int) { removed += rows }}, slog.New(slog.DiscardHandler))
 	require.NoError(b, err)
 	b.StartTimer()
-	beside := reporting(b, st, func() {
-		began := time.Now()
+	beside := latencies(b, st, func() {
+		start := time.Now()
 		require.NoError(b, worker.RunOnce(b.Context()))
-		b.ReportMetric(float64(gone)/time.Since(began).Seconds(), "removed/s")
+		b.ReportMetric(float64(removed)/time.Since(start).Seconds(), "removed/s")
 	})
 	b.StopTimer()
 	cost("removing")
 	again := time.Now()
 	require.NoError(b, worker.RunOnce(b.Context()))
 	b.ReportMetric(time.Since(again).Seconds()/benchTasks*1000, "ms/task-again")
-	b.ReportMetric(float64(gone)/float64(rows), "removed-share")
+	b.ReportMetric(float64(removed)/float64(rows), "removed-share")
 	b.ReportMetric(copied.Seconds(), "copy-s")
 	b.ReportMetric(float64(beside[len(beside)/2].Microseconds())/1000, "report-p50-ms")
 	b.ReportMetric(float64(beside[len(beside)*99/100].Microseconds())/1000, "report-p99-ms")
@@ -137,18 +136,19 @@ func report(n int, run string, at time.Time) sizing.Observation {
 	}
 }
 
-type knowledge struct {
+// contents is what training and the API read of the tasks.
+type contents struct {
 	profiles  []sizing.Profile
 	histories []sizing.History
 }
 
-// known is what trainings and people read of the tasks.
-func known(b *testing.B, st *postgres.Store) (k knowledge) {
+// readAll reads the contents of all tasks.
+func readAll(b *testing.B, st *postgres.Store) (k contents) {
 	for n := range benchTasks {
 		p, err := st.Task(b.Context(), benchTask(n))
 		require.NoError(b, err)
 		k.profiles = append(k.profiles, p)
-		h, err := st.History(b.Context(), benchTask(n), store.Keep{})
+		h, err := st.History(b.Context(), benchTask(n), store.HistoryLimits{})
 		require.NoError(b, err)
 		k.histories = append(k.histories, h)
 	}
@@ -157,8 +157,8 @@ func known(b *testing.B, st *postgres.Store) (k knowledge) {
 
 var reported atomic.Int64
 
-// reporting are the times, sorted, that reports took while do ran.
-func reporting(b *testing.B, st *postgres.Store, do func()) (took []time.Duration) {
+// latencies returns the sorted latencies of reports while do runs.
+func latencies(b *testing.B, st *postgres.Store, do func()) (took []time.Duration) {
 	done := make(chan struct{})
 	var caller sync.WaitGroup
 	caller.Go(func() {
@@ -170,12 +170,12 @@ func reporting(b *testing.B, st *postgres.Store, do func()) (took []time.Duratio
 			}
 			n := reported.Add(1)
 			o := report(int(n)%benchTasks, fmt.Sprint("new", n), time.Now())
-			o.MemoryMax = 16 * sizing.GiB // neither highest nor lowest
-			began := time.Now()
+			o.MemoryMax = 16 * sizing.GiB // neither the highest nor the lowest peak
+			start := time.Now()
 			if _, err := st.Record(b.Context(), []sizing.Observation{o}); err != nil {
 				b.Error(err)
 			}
-			took = append(took, time.Since(began))
+			took = append(took, time.Since(start))
 		}
 	})
 	do()
@@ -185,10 +185,10 @@ func reporting(b *testing.B, st *postgres.Store, do func()) (took []time.Duratio
 	return took
 }
 
-// benchReceiptsAsTheyWere are in the partition of those from before there were weeks.
-func benchReceiptsAsTheyWere(b *testing.B, rows int) { benchReceipts(b, rows, time.Now()) }
+// benchUnpartitioned removes receipts from the partition of older receipts.
+func benchUnpartitioned(b *testing.B, rows int) { benchReceipts(b, rows, time.Now()) }
 
-// benchWeeks is a year ahead, in weeks of their own.
+// benchWeeks removes receipts a year ahead, in weekly partitions.
 func benchWeeks(b *testing.B, rows int) { benchReceipts(b, rows, time.Now().Add(365*day)) }
 
 func benchReceipts(b *testing.B, rows int, now time.Time) {
@@ -197,17 +197,17 @@ func benchReceipts(b *testing.B, rows int, now time.Time) {
 	st, conn := benchStore(b)
 	require.NoError(b, st.MakeWeeks(b.Context(), now.Add(-180*day), now))
 	copyReceipts(b, conn, rows, now)
-	gone := 0
+	removed := 0
 	worker, err := retention.New(st, retention.Config{Receipts: 90 * day, Now: func() time.Time { return now },
-		Removed: func(_ string, rows int) { gone += rows }}, slog.New(slog.DiscardHandler))
+		Removed: func(_ string, rows int) { removed += rows }}, slog.New(slog.DiscardHandler))
 	require.NoError(b, err)
 	cost := costs(b, conn, "receipt")
-	began := time.Now()
+	start := time.Now()
 	b.StartTimer()
 	require.NoError(b, worker.RunOnce(b.Context()))
 	b.StopTimer()
-	b.ReportMetric(float64(gone)/time.Since(began).Seconds(), "removed/s")
-	b.ReportMetric(float64(gone), "removed")
+	b.ReportMetric(float64(removed)/time.Since(start).Seconds(), "removed/s")
+	b.ReportMetric(float64(removed), "removed")
 	cost("removing")
 	vacuum(b, conn, "receipt")
 }

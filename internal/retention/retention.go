@@ -1,13 +1,13 @@
-// Package retention removes what is older than its age: observations that learning
-// would never read again, answers' receipts, and experiments without a name.
+// Package retention removes rows older than a configured age: observations that training no
+// longer reads, receipts, and experiments without a name.
 //
 //	observations ── older than their age ── and not read by any training ──▶ removed
 //	receipts, unnamed experiments ── older than their age ─────────────────▶ removed
 //
-// It also has the weeks made, ahead of time, in which receipts are stored and removed.
+// It also creates the weekly receipt partitions ahead of time.
 //
-// It knows the store's contract and the clock, and nothing of SQL or HTTP. One replica
-// does it for all, half of the time at most.
+// It knows the store's contract and the clock, and nothing of SQL or HTTP. One replica runs it
+// for all, and works at most half of the time.
 package retention
 
 import (
@@ -24,30 +24,30 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// Shortest is the shortest age but 0: tries may run, be asked about and be repeated
-// for days, and a model is watched by its receipts.
-const Shortest = 7 * 24 * time.Hour
+// MinAge is the shortest age except 0. Tries may run and repeat for days, and the watchdog
+// judges a model by its receipts.
+const MinAge = 7 * 24 * time.Hour
 
-// ErrTooShort is an age below Shortest.
-var ErrTooShort = errors.New("what is younger than 7 days is still needed: say 168h or more, or 0 for ever")
+// ErrTooShort rejects an age below MinAge.
+var ErrTooShort = errors.New("rows of the last 7 days are still needed; set 168h or more, or 0 to keep all")
 
-// Kinds of what is removed, for those who count.
+// The kinds of removed rows, as labels of metrics.
 const (
 	Observations = "observations"
 	Receipts     = "receipts"
 	Experiments  = "experiments"
 )
 
-// Config has usable zero values: it removes nothing.
+// Config configures a Worker. The zero value is usable and removes nothing.
 type Config struct {
-	Observations time.Duration // age from which they are removed; never if zero
-	Receipts     time.Duration // the same
-	Experiments  time.Duration // the same; those with a name stay
-	Keep         store.Keep    // what a training reads; store.DefaultKeep if zero
-	Every        time.Duration // between passes; 1 h if zero
-	Now          func() time.Time
-	Removed      func(kind string, rows int) // is told of every batch; nobody if nil
-	Ended        func(error)                 // is told of every pass that was made here; nobody if nil
+	Observations time.Duration               // age from which rows are removed; never if zero
+	Receipts     time.Duration               // the same
+	Experiments  time.Duration               // the same, for unnamed experiments
+	Limits       store.HistoryLimits         // the limits of training; store.DefaultHistoryLimits if zero
+	Every        time.Duration               // between passes; 1 h if zero
+	Now          func() time.Time            // time.Now if nil
+	Removed      func(kind string, rows int) // called after every batch; optional
+	Ended        func(error)                 // called after every pass of this replica; optional
 }
 
 func (c Config) withDefaults() Config {
@@ -64,13 +64,13 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Store is what is needed of a store.
+// Store is the part of a store that a Worker uses.
 type Store interface {
 	store.Retention
-	AcquireLease(ctx context.Context, duty, owner string, lease time.Duration) (bool, error)
+	AcquireLease(ctx context.Context, name, owner string, lease time.Duration) (bool, error)
 }
 
-// Worker removes what is old. RunOnce may be called from many replicas.
+// Worker removes old rows. Several replicas may run one each; a lease lets one work at a time.
 type Worker struct {
 	cfg   Config
 	store Store
@@ -78,17 +78,17 @@ type Worker struct {
 	log   *slog.Logger
 }
 
-// New makes a Worker. ErrTooShort if an age is.
+// New returns a Worker. ErrTooShort if an age is below MinAge.
 func New(st Store, cfg Config, log *slog.Logger) (*Worker, error) {
 	for kind, age := range map[string]time.Duration{Observations: cfg.Observations, Receipts: cfg.Receipts, Experiments: cfg.Experiments} {
-		if age != 0 && age < Shortest {
-			return nil, fmt.Errorf("%s cannot be kept for %s: %w", kind, age, ErrTooShort)
+		if age != 0 && age < MinAge {
+			return nil, fmt.Errorf("age %[2]s of %[1]s: %[3]w", kind, age, ErrTooShort)
 		}
 	}
 	return &Worker{cfg: cfg.withDefaults(), store: st, owner: uuid.NewString(), log: log}, nil
 }
 
-// Run makes a pass now and then, until ctx ends.
+// Run makes a pass every cfg.Every until ctx ends.
 func (w *Worker) Run(ctx context.Context) {
 	for {
 		select {
@@ -97,117 +97,117 @@ func (w *Worker) Run(ctx context.Context) {
 		case <-time.After(w.cfg.Every):
 		}
 		if err := w.RunOnce(ctx); err != nil && ctx.Err() == nil {
-			w.log.WarnContext(ctx, "not all that is old could be removed: the next pass goes on", "err", err)
+			w.log.WarnContext(ctx, "retention pass failed; the next pass continues", "err", err)
 		}
 	}
 }
 
-// The duty under which one replica does this for all. Its lease is longer than any
-// batch takes, and is renewed by every one.
+// The lease that elects one replica. It is longer than any batch, and every batch renews it.
 const (
-	duty  = "retention"
-	lease = 5 * time.Minute
+	leaseName = "retention"
+	lease     = 5 * time.Minute
 )
 
-// errOthers ends a pass that another replica has taken over.
-var errOthers = errors.New("another replica removes what is old")
+// errNotOwner ends a pass because another replica holds the lease.
+var errNotOwner = errors.New("another replica holds the retention lease")
 
-// RunOnce makes one pass, unless another replica has the duty. What was removed before
-// an error stays removed.
+// RunOnce makes one pass, unless another replica holds the lease. Rows removed before an error
+// stay removed.
 func (w *Worker) RunOnce(ctx context.Context) error {
 	err := w.pass(ctx)
-	if errors.Is(err, errOthers) {
+	if errors.Is(err, errNotOwner) {
 		return nil
 	}
-	if ctx.Err() == nil { // which ends a pass without a fault
+	if ctx.Err() == nil { // the end of ctx is not a failure of the pass
 		w.cfg.Ended(err)
 	}
 	return err
 }
 
-// ahead is for how long receipts have weeks of their own already, though every pass
-// should fail.
-const ahead = 4 * 7 * 24 * time.Hour
+// partitionsAhead is how far ahead partitions are created, so that receipts have one even if
+// passes fail for weeks.
+const partitionsAhead = 4 * 7 * 24 * time.Hour
 
 func (w *Worker) pass(ctx context.Context) error {
-	if err := w.hold(ctx); err != nil {
+	if err := w.acquire(ctx); err != nil {
 		return err
 	}
 	now := w.cfg.Now()
-	// What could not be made is no reason to remove nothing.
-	return errors.Join(w.store.MakeWeeks(ctx, now, now.Add(ahead)), w.remove(ctx, now))
+	// A failure to create partitions does not prevent removal.
+	return errors.Join(w.store.MakeWeeks(ctx, now, now.Add(partitionsAhead)), w.remove(ctx, now))
 }
 
 func (w *Worker) remove(ctx context.Context, now time.Time) error {
 	if age := w.cfg.Receipts; age > 0 {
-		if err := w.store.RemoveReceipts(ctx, store.FirstID(now.Add(-age)), w.each(ctx, Receipts)); err != nil {
+		if err := w.store.RemoveReceipts(ctx, store.FirstID(now.Add(-age)), w.afterBatch(ctx, Receipts)); err != nil {
 			return err
 		}
 	}
 	if age := w.cfg.Experiments; age > 0 {
-		if err := w.store.RemoveRuns(ctx, now.Add(-age), w.each(ctx, Experiments)); err != nil {
+		if err := w.store.RemoveRuns(ctx, now.Add(-age), w.afterBatch(ctx, Experiments)); err != nil {
 			return err
 		}
 	}
 	if age := w.cfg.Observations; age > 0 {
-		return w.observations(ctx, now.Add(-age))
+		return w.removeObservations(ctx, now.Add(-age))
 	}
 	return nil
 }
 
-// page is how many tasks are listed at once.
-const page = 500
+// pageSize is the number of tasks per listing.
+const pageSize = 500
 
-func (w *Worker) observations(ctx context.Context, before time.Time) error {
+func (w *Worker) removeObservations(ctx context.Context, before time.Time) error {
 	var after sizing.TaskKey
 	for {
-		tasks, err := w.store.Crowded(ctx, w.cfg.Keep, after, page)
+		tasks, err := w.store.OversizedTasks(ctx, w.cfg.Limits, after, pageSize)
 		if err != nil {
 			return err
 		}
 		for _, task := range tasks {
-			began := time.Now()
-			err := w.store.RemoveObservations(ctx, task, w.cfg.Keep, before, w.each(ctx, Observations))
+			started := time.Now()
+			err := w.store.RemoveObservations(ctx, task, w.cfg.Limits, before, w.afterBatch(ctx, Observations))
 			if err != nil && sizing.KindOf(err) != sizing.NotFound { // deleted meanwhile
 				return err
 			}
-			if err := w.rest(ctx, began); err != nil {
+			if err := w.throttle(ctx, started); err != nil {
 				return err
 			}
 		}
-		if len(tasks) < page {
+		if len(tasks) < pageSize {
 			return nil
 		}
 		after = tasks[len(tasks)-1]
 	}
 }
 
-// each counts a batch, rests, and asks for the duty again.
-func (w *Worker) each(ctx context.Context, kind string) func(rows int) error {
-	began := time.Now()
+// afterBatch returns a callback that counts a batch, throttles, and renews the lease.
+func (w *Worker) afterBatch(ctx context.Context, kind string) func(rows int) error {
+	started := time.Now()
 	return func(rows int) error {
 		w.cfg.Removed(kind, rows)
-		err := w.rest(ctx, began)
-		began = time.Now()
+		err := w.throttle(ctx, started)
+		started = time.Now()
 		return err
 	}
 }
 
-// rest waits for as long as the work took, so that the database has half of the time
-// for others, and renews the lease.
-func (w *Worker) rest(ctx context.Context, began time.Time) error {
+// throttle waits as long as the work took, so that it uses at most half of the database's time,
+// and renews the lease.
+func (w *Worker) throttle(ctx context.Context, started time.Time) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(min(time.Since(began), lease/4)):
+	case <-time.After(min(time.Since(started), lease/4)):
 	}
-	return w.hold(ctx)
+	return w.acquire(ctx)
 }
 
-func (w *Worker) hold(ctx context.Context) error {
-	mine, err := w.store.AcquireLease(ctx, duty, w.owner, lease)
-	if err == nil && !mine {
-		return errOthers
+// acquire acquires or renews the lease; errNotOwner if another replica holds it.
+func (w *Worker) acquire(ctx context.Context) error {
+	acquired, err := w.store.AcquireLease(ctx, leaseName, w.owner, lease)
+	if err == nil && !acquired {
+		return errNotOwner
 	}
 	return err
 }

@@ -144,7 +144,7 @@ func (s *Service) lookOnce(ctx context.Context, unheardToo bool) {
 	if !unheardToo {
 		return
 	}
-	tries, unreported, err := s.store.Unreported(ctx, store.FirstID(s.cfg.Now().Add(-unheardFrom)), unheardOf)
+	tries, unreported, err := s.store.CountUnreported(ctx, store.FirstID(s.cfg.Now().Add(-unheardFrom)), unheardOf)
 	switch {
 	case err != nil:
 		s.log.DebugContext(ctx, "what was never reported could not be counted", "err", err)

@@ -13,7 +13,7 @@ import (
 )
 
 // warnedOf are the fields that a report drew warnings for.
-func warnedOf(r sizing.Recorded) (fields []string) {
+func warnedOf(r sizing.RecordResult) (fields []string) {
 	for _, w := range r.Warnings {
 		fields = append(fields, w.Field)
 	}
@@ -118,7 +118,7 @@ func TestAnAmendedTimeIsBoundedToo(t *testing.T) {
 	recorded := r.tell(o)
 	assert.True(t, recorded[0].Amended)
 	assert.Equal(t, []string{"ended_at"}, warnedOf(recorded[0]))
-	h, err := r.store.History(t.Context(), task("load"), store.Keep{})
+	h, err := r.store.History(t.Context(), task("load"), store.HistoryLimits{})
 	require.NoError(t, err)
 	assert.WithinRange(t, h.Rows[0].At, time.Now().AddDate(0, 0, -1), time.Now().Add(time.Hour))
 }

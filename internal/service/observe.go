@@ -11,8 +11,8 @@ import (
 // Observe records what was told, and answers after commit: one answer for each,
 // in order; those that are Invalid fail alone. An error means that nothing of the
 // call is certain: repeat it whole.
-func (s *Service) Observe(ctx context.Context, told []sizing.Observation) ([]sizing.Recorded, error) {
-	results := make([]sizing.Recorded, len(told))
+func (s *Service) Observe(ctx context.Context, told []sizing.Observation) ([]sizing.RecordResult, error) {
+	results := make([]sizing.RecordResult, len(told))
 	valid := make([]sizing.Observation, 0, len(told))
 	place := make([]int, 0, len(told)) // of valid[i] in told
 	for i := range told {
@@ -75,7 +75,7 @@ func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 
 // heard lets the memory of this replica know what was just committed, and returns what
 // its model is to learn; nil: nothing. Others learn it by the next training.
-func (s *Service) heard(ctx context.Context, o *sizing.Observation, r *sizing.Recorded, now time.Time) (*task, *fitting.TrainingRow) {
+func (s *Service) heard(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult, now time.Time) (*task, *fitting.TrainingRow) {
 	t := s.tasks.get(o.Try.TaskKey)
 	before, _ := s.tries.end(o.Try)
 	if r.Replaced {

@@ -129,11 +129,11 @@ func (t *task) ceilingAt(now time.Time, floor, above sizing.Bytes) sizing.Bytes 
 // stored, after a restart or after a report was taken back.
 func (s *Service) restore(ctx context.Context, t *task, key sizing.TaskKey) error {
 	now := s.cfg.Now()
-	refused, err := s.store.Refusals(ctx, key, now.Add(-s.cfg.UnfitFor), refusalsKept)
+	refused, err := s.store.SchedulingFailures(ctx, key, now.Add(-s.cfg.UnfitFor), refusalsKept)
 	if err != nil {
 		return err
 	}
-	granted, err := s.store.Granted(ctx, key, now.Add(-fitting.GuardFor), fitting.GuardRuns)
+	granted, err := s.store.GrantedTries(ctx, key, now.Add(-fitting.GuardFor), fitting.GuardRuns)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (s *Service) restore(ctx context.Context, t *task, key sizing.TaskKey) erro
 }
 
 // replay takes stored grants in, oldest first, with what came of them.
-func (o *open) replay(granted []store.Granted) {
+func (o *open) replay(granted []store.GrantedTry) {
 	for _, g := range granted {
 		run := sizing.RunHash(g.RunID, g.MapIndex)
 		switch {

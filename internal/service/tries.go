@@ -56,7 +56,7 @@ func (ts *tries) ask(try sizing.TryKey, a asked, features sizing.Features) (firs
 
 // restore remembers a stored answer to a try that was not reported, unless a newer one is
 // remembered.
-func (ts *tries) restore(task sizing.TaskKey, g *store.Granted) {
+func (ts *tries) restore(task sizing.TaskKey, g *store.GrantedTry) {
 	if g.Outcome != sizing.UnknownOutcome {
 		return
 	}

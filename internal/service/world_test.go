@@ -45,7 +45,7 @@ func (m *moment) comes() {
 	}
 }
 
-func (s *interposed) Record(ctx context.Context, obs []sizing.Observation) ([]sizing.Recorded, error) {
+func (s *interposed) Record(ctx context.Context, obs []sizing.Observation) ([]sizing.RecordResult, error) {
 	recorded, err := s.Store.Record(ctx, obs)
 	s.recorded.comes()
 	return recorded, err
@@ -172,7 +172,7 @@ func success(name string, i, n int) sizing.Observation {
 }
 
 // tell reports, and demands that each was recorded.
-func (r *replica) tell(obs ...sizing.Observation) []sizing.Recorded {
+func (r *replica) tell(obs ...sizing.Observation) []sizing.RecordResult {
 	r.t.Helper()
 	recorded, err := r.Observe(r.t.Context(), obs)
 	require.NoError(r.t, err)
@@ -235,7 +235,7 @@ func later(a sizing.Ask, number int) sizing.Ask {
 // history is what is stored of a task.
 func (r *replica) history(name string) sizing.History {
 	r.t.Helper()
-	h, err := r.store.History(r.t.Context(), task(name), store.Keep{})
+	h, err := r.store.History(r.t.Context(), task(name), store.HistoryLimits{})
 	require.NoError(r.t, err)
 	return h
 }

@@ -4,14 +4,13 @@ import "context"
 
 type actorKey struct{}
 
-// WithActor says in ctx on whose behalf what follows is done: the name of a
-// token, never the token. It is there to be written into the audit trail; no rule
-// asks for it.
+// WithActor returns a context that carries the name of the acting token, never the token
+// itself. Only the audit trail reads it; no authorization depends on it.
 func WithActor(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, actorKey{}, name)
 }
 
-// Actor is whom WithActor named last; "" where the service acts by itself.
+// Actor returns the name that WithActor stored last, or "" if the service itself acts.
 func Actor(ctx context.Context) string {
 	name, _ := ctx.Value(actorKey{}).(string)
 	return name

@@ -2,19 +2,19 @@ package sizing
 
 import "time"
 
-// Source is where an answer came from.
+// Source names the rule that produced an answer.
 type Source string
 
-// The sources, from the most to the least that is known.
+// The sources, from the most to the least specific.
 const (
 	FromModel     Source = "model"     // the task's own model
-	FromProfile   Source = "profile"   // too little to fit: a conservative quantile of the task's own history
+	FromProfile   Source = "profile"   // too few rows to fit: a conservative quantile of the task's own history
 	FromCohort    Source = "cohort"    // similar tasks
-	FromRequested Source = "requested" // nothing known: the static request, unchanged
+	FromRequested Source = "requested" // no history: the static request, unchanged
 	FromLift      Source = "lift"      // an earlier try of this run was OOM-killed
 )
 
-// Ask is the question before a launch. Zero fields are not known.
+// Ask asks for an allocation before a launch. Zero fields are unknown.
 type Ask struct {
 	Try       TryKey
 	Features  Features
@@ -22,7 +22,7 @@ type Ask struct {
 	MaxMemory Bytes // the caller's cap, such as the largest node
 }
 
-// Validate names the fields that cannot be right.
+// Validate returns an error for each invalid field.
 func (a *Ask) Validate() []FieldError {
 	bad := a.Try.Validate(false)
 	if a.Requested.Memory < 0 || a.Requested.Memory > MaxBytes {
@@ -37,50 +37,49 @@ func (a *Ask) Validate() []FieldError {
 	return append(bad, a.Features.Validate()...)
 }
 
-// Grant is what a pod should get of memory: request and limit.
+// Grant is the memory request and limit of a pod.
 type Grant struct {
 	Request Bytes
 	Limit   Bytes
 }
 
-// Allocation is the answer to an Ask: how much, and why. Nil and zero fields
-// have nothing to say.
+// Allocation is the answer to an Ask: how much, and why. Nil and zero fields do not apply.
 type Allocation struct {
 	PredictionID string
 	Task         TaskKey
 	Memory       Grant
-	CPU          Cores // a request only: CPU is never limited
+	CPU          Cores // a request; CPU limits are never set
 	Duration     *Duration
 	Bins         *BinChoice
-	Ladder       []Bytes // try 1, then what each OOM is lifted to
+	Ladder       []Bytes // try 1, then the lift after each OOM
 	Risk         Risk
 	Source       Source
 	Mode         Mode
-	Shadow       *Grant // in shadow mode: what would have been granted
+	Shadow       *Grant // in shadow mode: the grant that enforce mode would give
 	Model        *ModelRef
 	Reason       string
-	Guard        Guard // what the model's margins were when it answered
+	Guard        Guard // the model's safety margins at the time of the answer
 }
 
-// Duration is what is expected of the run time.
+// Duration is the predicted run time.
 type Duration struct {
 	Median, P95 time.Duration
 }
 
-// BinChoice is P(peak in bin) over the task's bins, and the bin of the grant.
+// BinChoice holds P(peak in bin) for the task's bins, and the bin of the grant.
 type BinChoice struct {
 	Upper         []Bytes
 	Probabilities []float64
 	Chosen        int
 }
 
-// Risk is P(peak > Limit) of this try as granted, after floor, cap and guard.
+// Risk is P(peak > Limit) of the granted amount, after floor, cap and guard.
 type Risk struct {
-	Promised *float64 // nil only where the source is FromRequested
+	Promised *float64 // nil only if the source is FromRequested
 	Target   float64
 }
 
-// ModelRef says which model answered.
+// ModelRef identifies the model that answered.
 type ModelRef struct {
 	Version      int
 	Family       string
@@ -88,11 +87,10 @@ type ModelRef struct {
 	TrainedAt    time.Time
 }
 
-// Guard is the state of a model's margins at the moment of an answer: together
-// with the model of the same version and the Ask it gives the answer again, bit
-// for bit.
+// Guard is the state of a model's safety margins at the time of an answer. The same model
+// version, Guard and Ask reproduce the answer bit for bit.
 type Guard struct {
-	Version int64     // counts what the margins have learned since the model was trained
+	Version int64     // the number of tries that the margins have learned
 	Params  []float64 // in the order that the model's family documents
 }
 

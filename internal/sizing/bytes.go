@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Bytes is an amount of memory. Zero means "not known", never "none".
+// Bytes is an amount of memory. Zero means "unknown", never "none".
 type Bytes int64
 
 // Binary units, as Kubernetes writes them.
@@ -18,11 +18,11 @@ const (
 	TiB Bytes = 1 << 40
 )
 
-// MaxBytes is the largest amount a caller may name (8 PiB): far above any node,
-// far below where a product with a duration or a margin could overflow.
+// MaxBytes is the largest amount that a request may contain (8 PiB): far above any node,
+// and small enough that a product with a margin cannot overflow.
 const MaxBytes = 8 << 50
 
-// Times scales b and rounds up: a grant may be generous, never short.
+// Times scales b and rounds up, because a grant may be too large but never too small.
 func (b Bytes) Times(f float64) Bytes {
 	scaled := math.Ceil(float64(b) * f)
 	if scaled >= MaxBytes {
@@ -31,7 +31,7 @@ func (b Bytes) Times(f float64) Bytes {
 	return Bytes(scaled)
 }
 
-// RoundUp raises b to a whole number of unit: Bytes(1).RoundUp(MiB) is 1 MiB.
+// RoundUp rounds b up to a multiple of unit: Bytes(1).RoundUp(MiB) is 1 MiB.
 func (b Bytes) RoundUp(unit Bytes) Bytes {
 	if rest := b % unit; rest > 0 {
 		return b + unit - rest
@@ -39,7 +39,7 @@ func (b Bytes) RoundUp(unit Bytes) Bytes {
 	return b
 }
 
-// String writes b exactly, as a Kubernetes quantity in the largest binary unit
+// String formats b exactly, as a Kubernetes quantity in the largest binary unit
 // that divides it: 10737418240 is "10Gi", 1000 is "1000".
 func (b Bytes) String() string {
 	if b != 0 {
@@ -55,7 +55,7 @@ func (b Bytes) String() string {
 	return strconv.FormatInt(int64(b), 10)
 }
 
-// Approx writes b for reading, to three figures: "10Gi", "1.46Gi", "310Mi".
+// Approx formats b for people, with three significant digits: "10Gi", "1.46Gi", "310Mi".
 func (b Bytes) Approx() string {
 	for _, u := range []struct {
 		size   Bytes
@@ -79,18 +79,18 @@ func (b Bytes) Approx() string {
 	return strconv.FormatInt(int64(b), 10)
 }
 
-// Cores is an amount of CPU. Zero means "not known".
+// Cores is an amount of CPU. Zero means "unknown".
 type Cores float64
 
-// MaxCores is the largest CPU amount that a caller may name.
+// MaxCores is the largest CPU amount that a request may contain.
 const MaxCores Cores = 1 << 20
 
-// String writes c as a Kubernetes quantity, rounded up to a whole millicore:
+// String formats c as a Kubernetes quantity, rounded up to a whole millicore:
 // 1 is "1", 0.25 is "250m".
 func (c Cores) String() string {
 	milli := int64(math.Ceil(float64(c)*1000 - 1e-9))
 	if c > 0 {
-		milli = max(milli, 1) // a hair of a core is no less than none
+		milli = max(milli, 1) // any CPU above zero is at least 1m
 	}
 	if milli%1000 == 0 {
 		return strconv.FormatInt(milli/1000, 10)
@@ -100,7 +100,7 @@ func (c Cores) String() string {
 
 // suffixes are the multipliers of Kubernetes quantities
 // (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/).
-// Longer suffixes come first, so that "Mi" is not read as "M".
+// "Mi" comes before "M" and "m", so that the longest suffix matches.
 var suffixes = []struct {
 	suffix string
 	factor float64
@@ -110,7 +110,7 @@ var suffixes = []struct {
 }
 
 // ParseMemory reads a Kubernetes memory quantity such as "350Gi", "1.5G" or
-// "1e9", rounding a part of a byte up. The error says what was wrong.
+// "1e9", and rounds a fraction of a byte up. The error quotes s and names the problem.
 func ParseMemory(s string) (Bytes, error) {
 	v, err := parseQuantity(s)
 	if err != nil {
@@ -120,7 +120,7 @@ func ParseMemory(s string) (Bytes, error) {
 		return 0, fmt.Errorf("%q must be above zero", s)
 	}
 	if v > MaxBytes {
-		return 0, fmt.Errorf("%q is above the largest amount understood, 8Pi", s)
+		return 0, fmt.Errorf("%q is above the maximum of 8Pi", s)
 	}
 	return Bytes(math.Ceil(v)), nil
 }
@@ -135,12 +135,12 @@ func ParseCPU(s string) (Cores, error) {
 		return 0, fmt.Errorf("%q must be above zero", s)
 	}
 	if v > float64(MaxCores) {
-		return 0, fmt.Errorf("%q is above the largest amount understood, %v cores", s, float64(MaxCores))
+		return 0, fmt.Errorf("%q is above the maximum of %v cores", s, float64(MaxCores))
 	}
 	return Cores(v), nil
 }
 
-// parseQuantity reads <number><suffix>; a decimal exponent takes no suffix.
+// parseQuantity reads <number><suffix>. A decimal exponent excludes a suffix.
 func parseQuantity(s string) (float64, error) {
 	if len(s) == 0 || len(s) > 40 {
 		return 0, fmt.Errorf("%.50q is not a quantity: write a number and a unit, such as 350Gi or 1500M", s)

@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestMemoryQuantitiesAreReadAsKubernetesReadsThem(t *testing.T) {
+func TestParseMemoryFollowsKubernetes(t *testing.T) {
 	for text, want := range map[string]sizing.Bytes{
 		"350Gi":       350 << 30,
 		"1.5Gi":       3 << 29,
@@ -17,7 +17,7 @@ func TestMemoryQuantitiesAreReadAsKubernetesReadsThem(t *testing.T) {
 		"10737418240": 10 << 30,
 		"1e9":         1_000_000_000,
 		"1E9":         1_000_000_000,
-		"1500m":       2, // a part of a byte is rounded up
+		"1500m":       2, // a fraction of a byte rounds up
 		"0.5Ki":       512,
 	} {
 		got, err := sizing.ParseMemory(text)
@@ -26,7 +26,7 @@ func TestMemoryQuantitiesAreReadAsKubernetesReadsThem(t *testing.T) {
 	}
 }
 
-func TestNonsenseQuantitiesAreRefused(t *testing.T) {
+func TestParseMemoryRejectsInvalidQuantities(t *testing.T) {
 	for _, text := range []string{
 		"", "Gi", "abc", "10GiB", "10 Gi", "-1Gi", "0", "NaN", "inf", "0x10", "1_000", "1e400", "1e9Gi", "9Pi", "2E", "--1", "1.2.3",
 	} {
@@ -35,19 +35,19 @@ func TestNonsenseQuantitiesAreRefused(t *testing.T) {
 	}
 }
 
-func TestCPUQuantities(t *testing.T) {
+func TestParseCPURoundTrip(t *testing.T) {
 	for text, want := range map[string]sizing.Cores{"6": 6, "0.5": 0.5, "250m": 0.25} {
 		got, err := sizing.ParseCPU(text)
 		require.NoError(t, err, text)
 		assert.InDelta(t, float64(want), float64(got), 1e-12, text)
 		back, err := sizing.ParseCPU(got.String())
 		require.NoError(t, err)
-		assert.Equal(t, got, back, "what is written is read back")
+		assert.Equal(t, got, back, "String and Parse are inverse")
 	}
-	assert.Equal(t, "251m", sizing.Cores(0.2501).String(), "rounded up: a grant is never short")
+	assert.Equal(t, "251m", sizing.Cores(0.2501).String(), "rounded up, so that a grant is never too small")
 }
 
-func TestBytesAreWrittenExactly(t *testing.T) {
+func TestBytesString(t *testing.T) {
 	for b, want := range map[sizing.Bytes]string{
 		10 << 30: "10Gi", 1 << 40: "1Ti", 1536 << 20: "1536Mi", 1000: "1000", 0: "0", 3 << 10: "3Ki",
 	} {
@@ -57,7 +57,7 @@ func TestBytesAreWrittenExactly(t *testing.T) {
 	assert.Equal(t, "340Gi", (340 * sizing.GiB).Approx())
 }
 
-func TestScalingRoundsUpAndStaysBounded(t *testing.T) {
+func TestTimesRoundsUpAndSaturates(t *testing.T) {
 	assert.Equal(t, sizing.Bytes(2), sizing.Bytes(1).Times(1.1))
 	assert.Equal(t, sizing.Bytes(sizing.MaxBytes), sizing.Bytes(sizing.MaxBytes).Times(10))
 	assert.Equal(t, sizing.MiB, sizing.Bytes(1).RoundUp(sizing.MiB))
@@ -77,6 +77,6 @@ func FuzzParseMemory(f *testing.F) {
 		require.LessOrEqual(t, b, sizing.Bytes(sizing.MaxBytes))
 		back, err := sizing.ParseMemory(b.String())
 		require.NoError(t, err)
-		require.Equal(t, b, back, "what is written is read back")
+		require.Equal(t, b, back, "String and Parse are inverse")
 	})
 }

@@ -6,36 +6,36 @@ import (
 	"strings"
 )
 
-// Kind sorts errors by what their reader should do. The edge maps kinds to
-// status codes; nothing below the edge knows a status code.
+// Kind classifies an error by what the caller should do about it. Only package httpapi
+// maps kinds to status codes.
 type Kind uint8
 
 // The kinds of errors.
 const (
-	Internal    Kind = iota // ours: a bug, or the machine's
-	Invalid                 // the caller's: the fields say what to mend
-	NotFound                // nothing is known by that name
-	Conflict                // contradicts what was said before, or another writer came first
-	Unavailable             // the database cannot be reached: try again later
-	Refused                 // understood, but not allowed now (a policy, a limit)
+	Internal    Kind = iota // a bug or a fault of the machine
+	Invalid                 // the request is wrong; Fields say what to correct
+	NotFound                // no such object
+	Conflict                // contradicts stored data, or another writer committed first
+	Unavailable             // the database cannot be reached; try again later
+	Refused                 // understood, but a policy or a limit forbids it now
 )
 
-// FieldError names one bad field and says what would be right.
+// FieldError names one invalid field and says what is valid.
 type FieldError struct {
-	Field  string // as the caller wrote it: "requested.memory", "tasks[3].run_id"
+	Field  string // the path in the request: "requested.memory", "tasks[3].run_id"
 	Detail string // "must be 1 to 250 characters"
 }
 
-// Error is an error with a kind, and with the fields that caused it, if any.
+// Error is an error with a kind and, if any, the fields that caused it.
 type Error struct {
 	Kind   Kind
 	Detail string
 	Fields []FieldError
-	Cause  error // logged, never told to the caller
+	Cause  error // logged, never sent to the caller
 }
 
-// Error joins the detail, the fields and the cause, for logs. A cause that the detail
-// quotes, as those of Errorf do, is not repeated.
+// Error joins the detail, the fields and the cause, for logs. It omits a cause that the
+// detail already quotes, as Errorf's does.
 func (e *Error) Error() string {
 	parts := []string{e.Detail}
 	for _, f := range e.Fields {
@@ -47,23 +47,23 @@ func (e *Error) Error() string {
 	return strings.Join(parts, "; ")
 }
 
-// Unwrap gives errors.Is and errors.As the cause.
+// Unwrap returns the cause, for errors.Is and errors.As.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Errorf makes an error of a kind; the text is told to the caller. A %w operand
-// is kept as the cause.
+// Errorf returns an error of the given kind. The caller sees the text; a %w operand
+// becomes the cause.
 func Errorf(kind Kind, format string, args ...any) *Error {
 	wrapped := fmt.Errorf(format, args...)
 	return &Error{Kind: kind, Detail: wrapped.Error(), Cause: errors.Unwrap(wrapped)}
 }
 
-// InvalidField makes an Invalid error that names one field.
+// InvalidField returns an Invalid error that names one field.
 func InvalidField(field, format string, args ...any) *Error {
 	detail := fmt.Sprintf(format, args...)
 	return &Error{Kind: Invalid, Detail: field + " " + detail, Fields: []FieldError{{Field: field, Detail: detail}}}
 }
 
-// KindOf is the kind of the first *Error in err's chain; Internal without one.
+// KindOf returns the kind of the first *Error in err's chain, or Internal if there is none.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits on what a caller may send as features.
+// Limits on the features of a request.
 const (
 	MaxFeatures      = 200
 	MaxFeatureName   = 100 // characters
@@ -19,8 +19,8 @@ const (
 // ValueKind is the kind of one feature value.
 type ValueKind uint8
 
-// The kinds of values. Training decides which kind each feature name has, by majority; a
-// value that cannot be read as that kind counts as missing.
+// The kinds of values. Training chooses the kind of each feature name by majority; a value
+// that cannot be converted to that kind counts as missing.
 const (
 	Missing ValueKind = iota
 	Number
@@ -33,16 +33,14 @@ var valueKinds = [...]string{"missing", "number", "category", "date", "bool"}
 
 func (k ValueKind) String() string { return valueKinds[k] }
 
-// Value is one feature, known before launch. The zero Value is missing.
+// Value is the value of one feature, known before the launch. The zero Value is missing.
 type Value struct {
 	Kind ValueKind
 	Num  float64 // the number; days since 1970-01-01 UTC for a date; 0 or 1 for a bool
-	Text string  // the category, or the date as it was written
+	Text string  // the category, or the date as reported
 }
 
-// NumberValue, BoolValue and TextValue make values. TextValue tells dates
-// (2020-01-03 or RFC 3339) from categories by their form; NumberValue makes a
-// missing value of NaN and infinities.
+// NumberValue returns a number. NaN and infinities become a missing value.
 func NumberValue(v float64) Value {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return Value{}
@@ -50,7 +48,7 @@ func NumberValue(v float64) Value {
 	return Value{Kind: Number, Num: v}
 }
 
-// BoolValue makes a bool.
+// BoolValue returns a bool.
 func BoolValue(v bool) Value {
 	if v {
 		return Value{Kind: Bool, Num: 1}
@@ -58,7 +56,8 @@ func BoolValue(v bool) Value {
 	return Value{Kind: Bool}
 }
 
-// TextValue makes a date where s has the form of one, else a category.
+// TextValue returns a date if s has the form of one (2020-01-03 or RFC 3339), else a
+// category.
 func TextValue(s string) Value {
 	if days, ok := parseDate(s); ok {
 		return Value{Kind: Date, Num: days, Text: s}
@@ -79,7 +78,8 @@ func parseDate(s string) (days float64, ok bool) {
 	return 0, false
 }
 
-// dateText is a date as it is usually written.
+// dateText formats days since 1970-01-01 UTC as 2020-01-03, or as RFC 3339 if they have a
+// time of day.
 func dateText(days float64) string {
 	t := time.UnixMilli(int64(math.Round(days * 24 * 3600 * 1000))).UTC()
 	if days == math.Floor(days) {
@@ -88,51 +88,52 @@ func dateText(days float64) string {
 	return t.Format(time.RFC3339Nano)
 }
 
-// Features are what is known of a try before launch, by name.
+// Features holds the values of a try that are known before its launch, by name.
 type Features map[string]Value
 
-// Validate names the features that break the limits. Fields are written as
+// Validate returns an error for each feature that exceeds a limit, with the field path
 // "features.<name>".
 func (f Features) Validate() []FieldError {
 	if len(f) > MaxFeatures {
-		return []FieldError{{"features", fmt.Sprintf("has %d entries, at most %d are taken: send those that drive usage", len(f), MaxFeatures)}}
+		return []FieldError{{"features", fmt.Sprintf("has %d entries, and %d are allowed: send those that drive usage", len(f), MaxFeatures)}}
 	}
 	for name, v := range f {
-		if !saneName(name) || !saneText(v.Text) {
-			return f.complaints() // in order
+		if !validName(name) || !validText(v.Text) {
+			return f.fieldErrors()
 		}
 	}
 	return nil
 }
 
-func (f Features) complaints() (bad []FieldError) {
+// fieldErrors lists the invalid features in order of name.
+func (f Features) fieldErrors() (bad []FieldError) {
 	for _, name := range f.Names() {
-		if !saneName(name) {
+		if !validName(name) {
 			bad = append(bad, FieldError{"features", fmt.Sprintf("has the name %.40q: names are 1 to %d characters without control characters", name, MaxFeatureName)})
 		}
-		if !saneText(f[name].Text) {
+		if !validText(f[name].Text) {
 			bad = append(bad, FieldError{"features." + name, fmt.Sprintf("must be at most %d characters of valid UTF-8 without NUL", MaxFeatureString)})
 		}
 	}
 	return bad
 }
 
-func saneName(s string) bool {
+func validName(s string) bool {
 	if printable(s) {
 		return s != "" && len(s) <= MaxFeatureName
 	}
 	return utf8.RuneCountInString(s) <= MaxFeatureName && !strings.ContainsFunc(s, isControl) && utf8.ValidString(s)
 }
 
-func saneText(s string) bool {
+func validText(s string) bool {
 	if printable(s) {
 		return len(s) <= MaxFeatureString
 	}
 	return utf8.RuneCountInString(s) <= MaxFeatureString && !strings.ContainsRune(s, 0) && utf8.ValidString(s)
 }
 
-// printable reports whether s is printable ASCII, as nearly all names and texts are: it is
-// looked at once, where the whole rule looks three times.
+// printable reports whether s is printable ASCII, as nearly all names and texts are. This
+// fast path scans s once; the full rule scans it three times.
 func printable(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -142,7 +143,7 @@ func printable(s string) bool {
 	return true
 }
 
-// Names are the feature names in order.
+// Names returns the feature names in ascending order.
 func (f Features) Names() []string {
 	names := make([]string, 0, len(f))
 	for name := range f {

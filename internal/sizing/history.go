@@ -2,19 +2,19 @@ package sizing
 
 import "time"
 
-// History is what the store kept of one task, for learning. Rows are ordered by
-// time (At, then Seq); features are encoded by Schema, older rows may be shorter.
+// History is the stored history of one task, for learning. Rows are ordered by time (At,
+// then Seq). Schema encodes their features; older rows may be shorter.
 type History struct {
 	Task    TaskKey
 	Schema  Schema
 	Rows    []HistoryRow
-	Pairs   []PeakPair // of all tasks of the namespace, newest first; only where some row's peak was merely sampled
-	Total   int        // observations that exist; more than len(Rows) where history was thinned
-	LastSeq int64      // the newest observation that was looked at
+	Pairs   []PeakPair // of all tasks of the namespace, newest first; empty unless some row's peak is only sampled
+	Total   int        // stored and removed observations; more than len(Rows) if the history is thinned
+	LastSeq int64      // the newest observation that was read
 }
 
-// PeakPair is one successful try whose peak was both measured and sampled: it tells
-// what sampling misses.
+// PeakPair is one successful try with both a measured and a sampled peak. It shows how much
+// sampling misses.
 type PeakPair struct {
 	Task     TaskKey
 	Exact    Bytes
@@ -25,23 +25,23 @@ type PeakPair struct {
 // HistoryRow is one ended try.
 type HistoryRow struct {
 	Seq           int64     // order of arrival, unique in a store
-	At            time.Time // when it ended; else started; else was reported
+	At            time.Time // the end of the try, or else its start, or else the arrival of its report
 	RunID         string
 	MapIndex      int
 	Try           int
 	Outcome       Outcome
 	MemoryMax     Bytes
-	MemorySampled Bytes // the largest sample; what was short may be missed
+	MemorySampled Bytes // the largest sample; it may miss short peaks
 	CPUMax        Cores
 	Duration      time.Duration
 	Allocated     Resources
 	Requested     Resources
-	Features      []float64 // by History.Schema; NaN is missing
-	Promised      *float64  // the risk that was promised of it; nil where none was
-	Weight        float64   // how many rows this one stands for; 1 where nothing was thinned
+	Features      []float64 // encoded by History.Schema; NaN is missing
+	Promised      *float64  // the promised risk of its prediction; nil without one
+	Weight        float64   // the number of rows that this one represents; 1 if the history is not thinned
 }
 
-// Peak is what the row tells of the memory that the task needs.
+// Peak returns the row's peak memory and how it is censored.
 func (r *HistoryRow) Peak() (Bytes, Censoring) {
 	o := Observation{Outcome: r.Outcome, MemoryMax: r.MemoryMax, MemorySampled: r.MemorySampled, Allocated: r.Allocated}
 	return o.Peak()

@@ -2,10 +2,10 @@ package sizing
 
 import "fmt"
 
-// Verdict is what a LiftAsk came to.
+// Verdict is the outcome of a LiftAsk.
 type Verdict string
 
-// The verdicts: only VerdictLift means "try again".
+// The verdicts. Only VerdictLift means "try again".
 const (
 	VerdictLift          Verdict = "lift"
 	VerdictAtCap         Verdict = "at_cap"
@@ -14,14 +14,14 @@ const (
 	VerdictLeakSuspected Verdict = "leak_suspected"
 )
 
-// LiftAsk is the question after a kill.
+// LiftAsk asks for a new allocation after a kill.
 type LiftAsk struct {
-	Ask            // the same words as before the launch; Try is the one that died
-	Reason Outcome // how it died
-	Failed Bytes   // what it had
+	Ask            // the same fields as before the launch; Try is the killed one
+	Reason Outcome // how the try ended
+	Failed Bytes   // the allocation of the killed try
 }
 
-// Validate names the fields that cannot be right.
+// Validate returns an error for each invalid field.
 func (a *LiftAsk) Validate() []FieldError {
 	bad := a.Ask.Validate()
 	if a.Try.RunID == "" {
@@ -31,7 +31,7 @@ func (a *LiftAsk) Validate() []FieldError {
 		bad = append(bad, FieldError{"reason", "must be one of oom_killed, app_oom, failed, killed, evicted, unschedulable"})
 	}
 	if a.Failed <= 0 || a.Failed > MaxBytes {
-		bad = append(bad, FieldError{"failed.memory_bytes", "is required: what the killed try had, 1 byte to 8Pi"})
+		bad = append(bad, FieldError{"failed.memory_bytes", "is required: the allocation of the killed try, 1 byte to 8Pi"})
 	}
 	return bad
 }
@@ -40,32 +40,32 @@ func (a *LiftAsk) Validate() []FieldError {
 type Lift struct {
 	Retry        bool
 	Verdict      Verdict
-	Attempt      int // counts kills of this (run, map index), this one included, plus one
-	AttemptsLeft int // lifts that remain after this one
+	Attempt      int // kills of this (run, map index), including this one, plus one
+	AttemptsLeft int // lifts left after this one
 	Memory       Grant
 	Shadow       *Grant
 	PredictionID string
 	Reason       string
 }
 
-// LeakKills is how many kills in a row of one task at its cap make a leak the
-// likelier explanation: more memory was no help that often.
+// LeakKills is the number of consecutive kills at the cap of a task after which a leak is
+// the likelier explanation.
 const LeakKills = 3
 
-// LiftState is what is known when a lift is decided.
+// LiftState is the input of a lift decision.
 type LiftState struct {
-	Failed     Bytes   // what the killed try had
-	Ceiling    Bytes   // the most that may be granted now
-	CeilingBy  string  // which rule set the ceiling and how to allow more, for reasons; may be empty
-	Kills      int     // kills of this (run, map index), this one included
+	Failed     Bytes   // the allocation of the killed try
+	Ceiling    Bytes   // the largest amount that may be granted now
+	CeilingBy  string  // the rule that set the ceiling and how to raise it, for reasons; may be empty
+	Kills      int     // kills of this (run, map index), including this one
 	MaxLifts   int     // from the policy
-	KillsAtCap int     // kills of the task at its ceiling since its last success, this one included
-	Ladder     []Bytes // ascending rungs given "peak > Failed"; may be empty
+	KillsAtCap int     // kills of the task at its ceiling since its last success, including this one
+	Ladder     []Bytes // ascending rungs, given that the peak is above Failed; may be empty
 }
 
-// Decide is the next rung after a kill, with its brakes. With Failed 2 GiB, a
-// ladder of 4 and 9 GiB and a ceiling of 16 GiB the first lift is 4 GiB; the
-// last one that the policy allows jumps to 16 GiB.
+// Decide returns the next rung after a kill, or the verdict that ends lifting. With Failed
+// 2 GiB, a ladder of 4 and 9 GiB and a ceiling of 16 GiB the first lift is 4 GiB; the last
+// lift that the policy allows jumps to 16 GiB.
 func (s LiftState) Decide(why Outcome) Lift {
 	left := s.MaxLifts - s.Kills
 	lift := Lift{Attempt: s.Kills + 1, AttemptsLeft: max(left, 0)}
@@ -91,7 +91,7 @@ func (s LiftState) Decide(why Outcome) Lift {
 	return lift
 }
 
-// cap names the ceiling and the rule that set it.
+// cap describes the ceiling and the rule that set it.
 func (s LiftState) cap() string {
 	if s.CeilingBy == "" {
 		return "the cap is " + s.Ceiling.Approx()
@@ -99,8 +99,8 @@ func (s LiftState) cap() string {
 	return fmt.Sprintf("the cap is %s, %s", s.Ceiling.Approx(), s.CeilingBy)
 }
 
-// next is the first rung above the failed allocation; double where the ladder
-// has none; the ceiling on the last lift.
+// next returns the first rung above the failed allocation, twice that allocation if the
+// ladder has no such rung, and the ceiling on the last lift.
 func (s LiftState) next(left int) Bytes {
 	if left == 0 {
 		return s.Ceiling

@@ -10,7 +10,7 @@ import (
 
 const gib = sizing.GiB
 
-func TestLiftDecides(t *testing.T) {
+func TestLiftStateDecide(t *testing.T) {
 	base := sizing.LiftState{Failed: 2 * gib, Ceiling: 16 * gib, Kills: 1, MaxLifts: 3, Ladder: []sizing.Bytes{gib, 4 * gib, 9 * gib}}
 	with := func(change func(*sizing.LiftState)) sizing.LiftState {
 		s := base
@@ -24,16 +24,16 @@ func TestLiftDecides(t *testing.T) {
 		limit   sizing.Bytes
 		left    int
 	}{
-		"the next rung above the failed allocation": {base, sizing.OOMKilled, sizing.VerdictLift, 4 * gib, 2},
-		"a program's own OOM is lifted too":         {base, sizing.AppOOM, sizing.VerdictLift, 4 * gib, 2},
-		"double where the ladder ends":              {with(func(s *sizing.LiftState) { s.Ladder = nil }), sizing.OOMKilled, sizing.VerdictLift, 4 * gib, 2},
-		"never above the ceiling":                   {with(func(s *sizing.LiftState) { s.Ceiling = 3 * gib }), sizing.OOMKilled, sizing.VerdictLift, 3 * gib, 2},
-		"the last lift jumps to the ceiling":        {with(func(s *sizing.LiftState) { s.Kills = 3 }), sizing.OOMKilled, sizing.VerdictLift, 16 * gib, 0},
-		"no lift after the last":                    {with(func(s *sizing.LiftState) { s.Kills = 4 }), sizing.OOMKilled, sizing.VerdictExhausted, 0, 0},
-		"at the cap there is no more":               {with(func(s *sizing.LiftState) { s.Failed = 16 * gib }), sizing.OOMKilled, sizing.VerdictAtCap, 0, 2},
-		"again and again at the cap is a leak":      {with(func(s *sizing.LiftState) { s.Failed = 16 * gib; s.KillsAtCap = 3 }), sizing.OOMKilled, sizing.VerdictLeakSuspected, 0, 2},
-		"an eviction is not memory":                 {base, sizing.Evicted, sizing.VerdictNotMemory, 0, 2},
-		"zero lifts allowed":                        {with(func(s *sizing.LiftState) { s.MaxLifts = 0 }), sizing.OOMKilled, sizing.VerdictExhausted, 0, 0},
+		"takes the next rung above the failed allocation": {base, sizing.OOMKilled, sizing.VerdictLift, 4 * gib, 2},
+		"lifts a program's own OOM too":                   {base, sizing.AppOOM, sizing.VerdictLift, 4 * gib, 2},
+		"double where the ladder ends":                    {with(func(s *sizing.LiftState) { s.Ladder = nil }), sizing.OOMKilled, sizing.VerdictLift, 4 * gib, 2},
+		"never above the ceiling":                         {with(func(s *sizing.LiftState) { s.Ceiling = 3 * gib }), sizing.OOMKilled, sizing.VerdictLift, 3 * gib, 2},
+		"the last lift jumps to the ceiling":              {with(func(s *sizing.LiftState) { s.Kills = 3 }), sizing.OOMKilled, sizing.VerdictLift, 16 * gib, 0},
+		"no lift after the last":                          {with(func(s *sizing.LiftState) { s.Kills = 4 }), sizing.OOMKilled, sizing.VerdictExhausted, 0, 0},
+		"no lift at the cap":                              {with(func(s *sizing.LiftState) { s.Failed = 16 * gib }), sizing.OOMKilled, sizing.VerdictAtCap, 0, 2},
+		"repeated kills at the cap suggest a leak":        {with(func(s *sizing.LiftState) { s.Failed = 16 * gib; s.KillsAtCap = 3 }), sizing.OOMKilled, sizing.VerdictLeakSuspected, 0, 2},
+		"an eviction is not a lack of memory":             {base, sizing.Evicted, sizing.VerdictNotMemory, 0, 2},
+		"zero lifts allowed":                              {with(func(s *sizing.LiftState) { s.MaxLifts = 0 }), sizing.OOMKilled, sizing.VerdictExhausted, 0, 0},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			lift := c.state.Decide(c.why)

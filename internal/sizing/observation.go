@@ -9,23 +9,23 @@ import (
 // Outcome is how a try ended.
 type Outcome uint8
 
-// The outcomes. Only OOMKilled and AppOOM prove that memory was short.
+// The outcomes. Only OOMKilled and AppOOM prove a lack of memory.
 const (
 	UnknownOutcome Outcome = iota
 	Success
 	OOMKilled     // the kernel killed the container at its limit: peak >= allocation
 	AppOOM        // the program itself ran out (MemoryError, heap space) and exited
-	Failed        // ended with an error that has nothing to do with memory
-	Killed        // killed by a signal whose cause is not known
-	Evicted       // the node took the pod away: says nothing of the task
-	Unschedulable // never started: the allocation did not fit any node
+	Failed        // ended with an error unrelated to memory
+	Killed        // killed by a signal of unknown cause
+	Evicted       // the node evicted the pod, for reasons outside the task
+	Unschedulable // never started: the allocation fitted no node
 )
 
 var outcomes = [...]string{"", "success", "oom_killed", "app_oom", "failed", "killed", "evicted", "unschedulable"}
 
 func (o Outcome) String() string { return outcomes[o] }
 
-// ParseOutcome reads the wire form; ok is false for anything else.
+// ParseOutcome parses the wire form. ok is false for an unknown outcome.
 func ParseOutcome(s string) (o Outcome, ok bool) {
 	for i, name := range outcomes {
 		if i > 0 && name == s {
@@ -38,13 +38,13 @@ func ParseOutcome(s string) (o Outcome, ok bool) {
 // OOM reports whether o proves that the allocation was too small.
 func (o Outcome) OOM() bool { return o == OOMKilled || o == AppOOM }
 
-// Resources are an amount of both resources; zero fields are not known.
+// Resources holds an amount of memory and CPU. Zero fields are unknown.
 type Resources struct {
 	Memory Bytes
 	CPU    Cores
 }
 
-// Observation is what one try used and how it ended. Zero fields are not known.
+// Observation reports what one try used and how it ended. Zero fields are unknown.
 //
 //	outcome    MemoryMax known   only MemorySampled known    neither known
 //	success    the peak          the peak or less            left-censored: at most Allocated.Memory
@@ -53,8 +53,8 @@ type Observation struct {
 	Try       TryKey
 	Outcome   Outcome
 	MemoryMax Bytes
-	// MemorySampled is the largest sample of somebody who looks now and then, as
-	// Prometheus does: what was short between two looks is not in it.
+	// MemorySampled is the largest periodic sample, as Prometheus takes them. It misses
+	// a peak between two samples.
 	MemorySampled Bytes
 	CPUMax        Cores
 	Duration      time.Duration
@@ -62,19 +62,19 @@ type Observation struct {
 	EndedAt       time.Time
 	Allocated     Resources
 	Requested     Resources // the static request of the DAG
-	Features      Features  // nil: those of the prediction made for the same try
+	Features      Features  // nil: those of the prediction for the same try
 	PredictionID  string
-	Series        *Series // nil: not known
+	Series        *Series // nil if unknown
 
-	// Provisional marks a kill that is known from a LiftAsk only: the report of
-	// the try itself may still fill in what it knows.
+	// Provisional marks a kill that only a LiftAsk reported. The report of the try may
+	// still add fields, or contradict the outcome.
 	Provisional bool
 }
 
-// MaxDuration bounds what a caller may report: ten years.
+// MaxDuration is the longest duration that a report may contain: ten years.
 const MaxDuration = 10 * 365 * 24 * time.Hour
 
-// Validate names the fields that cannot be right.
+// Validate returns an error for each invalid field.
 func (o *Observation) Validate() []FieldError {
 	bad := o.Try.Validate(true)
 	add := func(field, format string, args ...any) {
@@ -107,27 +107,25 @@ func (o *Observation) Validate() []FieldError {
 		add("ended_at", "must not be before started_at")
 	}
 	if o.Outcome.OOM() && o.MemoryMax == 0 && o.MemorySampled == 0 && o.Allocated.Memory == 0 {
-		add("allocated.memory_bytes", "is required for an OOM without memory_max_bytes: it is the lower bound of what was needed")
+		add("allocated.memory_bytes", "is required for an OOM without memory_max_bytes: it is the lower bound of the peak")
 	}
 	bad = append(bad, o.Series.Validate()...)
 	return append(bad, o.Features.Validate()...)
 }
 
-// Censoring says how far a stored observation tells the peak.
+// Censoring says what an observation reveals about the peak.
 type Censoring uint8
 
-// Exact: the peak was measured. AtLeast: right-censored by an OOM. AtMost:
-// left-censored, a success without a measured peak. Sampled: the largest sample of a
-// success, which the peak may have exceeded for a moment. NoPeak: says nothing.
+// The kinds of censoring.
 const (
-	NoPeak Censoring = iota
-	Exact
-	AtLeast
-	AtMost
-	Sampled
+	NoPeak  Censoring = iota // no information
+	Exact                    // measured
+	AtLeast                  // right-censored by an OOM
+	AtMost                   // left-censored: a success without a measured peak
+	Sampled                  // the largest sample of a success; the true peak may be higher
 )
 
-// Peak is what o tells of the memory that the task needs.
+// Peak returns the observed peak memory and how it is censored.
 func (o *Observation) Peak() (Bytes, Censoring) {
 	switch {
 	case o.Outcome.OOM():
@@ -139,16 +137,16 @@ func (o *Observation) Peak() (Bytes, Censoring) {
 	case o.Outcome == Success && o.Allocated.Memory > 0:
 		return o.Allocated.Memory, AtMost
 	}
-	// What failed for other reasons may have stopped before its peak.
+	// A try that failed for other reasons may have stopped before its peak.
 	return 0, NoPeak
 }
 
-// Recorded is what became of one observation.
-type Recorded struct {
-	Seq       int64        // order of arrival of the try's row; 0 where nothing is stored
-	Duplicate bool         // the same try, saying the same: no second effect
-	Amended   bool         // the same try, filling fields that were not known
-	Replaced  bool         // … and taking back a provisional kill: the row is new, with a Seq of its own
-	Warnings  []FieldError // what looks wrong about it, though it was taken
+// RecordResult is the result of storing one observation.
+type RecordResult struct {
+	Seq       int64        // order of arrival of the try's row; 0 if nothing is stored
+	Duplicate bool         // the try was already stored with the same values
+	Amended   bool         // the report filled unknown fields of a stored try
+	Replaced  bool         // the report replaced a provisional kill with a new row, which has its own Seq; implies Amended
+	Warnings  []FieldError // fields that look wrong, although the report is stored
 	Err       error
 }

@@ -6,51 +6,50 @@ import (
 	"reflect"
 )
 
-// Mode says whether answers are applied.
+// Mode says whether an answer is applied.
 type Mode string
 
-// Enforce grants what was decided. Shadow grants the static request and records
-// what would have been granted. Off grants the static request.
+// Enforce grants the predicted amount. Shadow grants the static request and records the
+// predicted amount. Off grants the static request.
 const (
 	Enforce Mode = "enforce"
 	Shadow  Mode = "shadow"
 	Off     Mode = "off"
 )
 
-// DefaultRiskTarget is P(OOM kill on the first try) that is accepted: LEARNING's
-// measurements put the cheapest allocations near 1.5 %.
+// DefaultRiskTarget is the accepted P(OOM kill on the first try). The backtests of
+// docs/learning.md put the cheapest allocations near 1.5 %.
 const DefaultRiskTarget = 0.015
 
-// DefaultMaxLifts is how often one run is lifted after an OOM; the last lift
-// jumps to the cap.
+// DefaultMaxLifts bounds the lifts of one run after OOM kills. The last lift jumps to the
+// cap.
 const DefaultMaxLifts = 3
 
-// Grid is what amounts are granted on.
+// Grid is the set of amounts that a grant is rounded up to.
 type Grid string
 
-// Fine grants any amount, in whole MiB: measured to waste least. OnBins rounds up
-// to the task's bins, of which there are few: the upper edges of the policy, else
-// those that were searched for the task.
+// Fine grants any whole number of MiB, which wastes least in backtests. OnBins rounds up to
+// the task's few bins: the edges of the policy, or else those of the bin search.
 const (
 	Fine   Grid = "fine"
 	OnBins Grid = "bins"
 )
 
-// Policy is what people decide for a task. The zero Policy means the defaults.
+// Policy holds the settings of a task. The zero Policy means the defaults.
 type Policy struct {
 	Mode         Mode    // Enforce if empty
 	Floor        Bytes   // grant at least this; none if zero
 	Cap          Bytes   // grant at most this; four times the larger of request and largest peak if zero
 	RiskTarget   float64 // DefaultRiskTarget if zero
-	MaxLifts     *int    // DefaultMaxLifts if nil; zero switches lifting off
+	MaxLifts     *int    // DefaultMaxLifts if nil; zero disables lifts
 	LimitRatio   float64 // limit / request; 1 (Guaranteed) if zero
-	NeverAbove   bool    // never grant a first try more than the static request
-	CPUUnmanaged bool    // answer the requested CPU unchanged
+	NeverAbove   bool    // the static request bounds the grant of a first try
+	CPUUnmanaged bool    // return the requested CPU unchanged
 	Grid         Grid    // Fine if empty
-	Edges        Bins    // for OnBins; those that were searched if empty
+	Edges        Bins    // for OnBins; those of the bin search if empty
 }
 
-// Validate names the fields that cannot be right.
+// Validate returns an error for each invalid field.
 func (p Policy) Validate() []FieldError {
 	var bad []FieldError
 	add := func(field, format string, args ...any) {
@@ -86,13 +85,13 @@ func (p Policy) Validate() []FieldError {
 	return bad
 }
 
-// MaxEdges bounds the bins that a policy may fix.
+// MaxEdges bounds the number of bins in a policy.
 const MaxEdges = 64
 
-// IsZero reports whether nothing was decided.
+// IsZero reports whether no setting is set.
 func (p Policy) IsZero() bool { return reflect.DeepEqual(p, Policy{}) }
 
-// WithDefaults fills what was left open, but for Floor and Cap.
+// WithDefaults fills the zero fields except Floor and Cap.
 func (p Policy) WithDefaults() Policy {
 	p.Mode = cmp.Or(p.Mode, Enforce)
 	p.Grid = cmp.Or(p.Grid, Fine)
@@ -105,15 +104,15 @@ func (p Policy) WithDefaults() Policy {
 	return p
 }
 
-// CapFor is the most that may be granted: the smallest of the policy's cap and
-// the caller's; where neither is given, four times the larger of the request and
-// the largest peak ever seen. Zero means that nothing is known to derive it from.
-func (p Policy) CapFor(callers, requested, largestPeak Bytes) Bytes {
+// CapFor returns the largest amount that may be granted: the smaller of the policy's cap
+// and the caller's. Without either it is four times the larger of the request and the
+// largest observed peak. Zero means that none of these is known.
+func (p Policy) CapFor(callerCap, requested, largestPeak Bytes) Bytes {
 	switch {
-	case p.Cap > 0 && callers > 0:
-		return min(p.Cap, callers)
-	case p.Cap > 0 || callers > 0:
-		return max(p.Cap, callers)
+	case p.Cap > 0 && callerCap > 0:
+		return min(p.Cap, callerCap)
+	case p.Cap > 0 || callerCap > 0:
+		return max(p.Cap, callerCap)
 	}
 	return max(requested, largestPeak).Times(4)
 }

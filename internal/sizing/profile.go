@@ -1,8 +1,11 @@
 package sizing
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
-// Group is how much a task matters: what may be saved on it.
+// Group classifies a task by how much can be saved on it.
 type Group string
 
 // The groups, by the usage statistics of the task (GroupOf).
@@ -12,7 +15,7 @@ const (
 	Heavy    Group = "heavy"
 )
 
-// Profile is what is known of one task.
+// Profile summarises one task.
 type Profile struct {
 	Task         TaskKey
 	Observations int
@@ -22,60 +25,60 @@ type Profile struct {
 	Memory       Quantiles // bytes, of measured peaks
 	Seconds      Quantiles // duration
 	LargestPeak  Bytes
-	Bins         Bins      // upper edges; none before the first training
+	Bins         Bins      // upper edges; empty before the first training
 	Requested    Resources // the last static request reported
 	Schema       Schema
 	Policy       Policy
-	Champion     *ModelRef // nil: none yet
-	Evaluation   []byte    // JSON of the champion's exam; nil without one
+	Champion     *ModelRef // nil before the first training
+	Evaluation   []byte    // JSON of the champion's evaluation; nil without one
 	Realised     Realised
-	// Ambiguous is set where runs with the same features differ so much that
-	// the features cannot tell them apart.
+	// Ambiguous describes runs with equal features and very different peaks, which no
+	// model can separate; empty if there are none.
 	Ambiguous string
-	// Quarantined are the reports that change no answer until another confirms them.
+	// Quarantined lists the reports that change no answer until another report confirms them.
 	Quarantined []Quarantined
 }
 
-// Quarantined is one report that was stored and is not learned yet.
+// Quarantined is one report that is stored but not learned yet.
 type Quarantined struct {
 	Memory Bytes
 	Detail string // why
 }
 
-// Quantiles sketch a distribution; zero where nothing was measured.
+// Quantiles summarises a distribution. Zero means that nothing was measured.
 type Quantiles struct {
 	Min, P50, P90, P99, Max float64
 }
 
-// Realised compares what was promised of first tries with what happened.
+// Realised compares the promised risks of first tries with their outcomes.
 type Realised struct {
-	Tries     int     // first tries that carried a promise and have ended
-	Killed    int     // those of them that were OOM-killed
+	Tries     int     // ended first tries with a promised risk
+	Killed    int     // the OOM-killed ones among them
 	Promised  float64 // the sum of their promised risks
 	Low, High float64 // 95 % interval of the realised risk
 }
 
-// Promise is what a model promised of one first try, and what came of it.
+// Promise is the promised risk of one first try, with its outcome.
 type Promise struct {
-	Version  int   // of the model that answered
-	Told     int64 // tries that it had been told of by then
-	RunID    string
-	MapIndex int
-	Granted  Bytes
-	Risk     float64 // promised: P(killed)
-	Killed   bool
+	Version      int   // of the model that answered
+	GuardVersion int64 // the number of tries that its margins had learned
+	RunID        string
+	MapIndex     int
+	Granted      Bytes
+	Risk         float64 // promised: P(killed)
+	Killed       bool
 }
 
-// What a task costs at its 99th percentile decides how much may be saved on it.
-// Below LightBytes a static request is nearly free; above HeavyBytes, or where
-// the peaks spread by HeavySpread, a wrong request is dear.
+// The bounds of the groups, on the 99th percentile of the peaks. Below LightBytes a static
+// request costs almost nothing; above HeavyBytes, or if P99 / P50 reaches HeavySpread, a
+// wrong request is expensive.
 const (
 	LightBytes  = 1 * GiB
 	HeavyBytes  = 16 * GiB
 	HeavySpread = 4.0
 )
 
-// GroupOf sorts a task by its usage statistics. With p99 = 600 MiB it is light;
+// GroupOf returns the group of a task with these peaks. With p99 = 600 MiB it is light;
 // with p50 = 2 GiB and p99 = 4 GiB moderate; with p99 = 20 GiB, or with p50 = 1 GiB
 // and p99 = 6 GiB, heavy. Without measured peaks it is light.
 func GroupOf(memory Quantiles) Group {
@@ -86,4 +89,19 @@ func GroupOf(memory Quantiles) Group {
 		return Heavy
 	}
 	return Moderate
+}
+
+// WilsonInterval returns the 95 % score interval (Wilson 1927) of a proportion of k in n.
+// It keeps its coverage near zero: 0 of 100 gives 0 to 3.7 %, 3 of 100 gives 1.0 to 8.5 %.
+// n = 0 gives 0 to 1.
+func WilsonInterval(k, n int) (low, high float64) {
+	if n <= 0 {
+		return 0, 1
+	}
+	const z = 1.959964 // 97.5 % quantile of the normal distribution
+	share, count := float64(k)/float64(n), float64(n)
+	centre := share + z*z/(2*count)
+	spread := z * math.Sqrt(share*(1-share)/count+z*z/(4*count*count))
+	scale := 1 + z*z/count
+	return max(0, (centre-spread)/scale), min(1, (centre+spread)/scale)
 }

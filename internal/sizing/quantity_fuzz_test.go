@@ -21,12 +21,12 @@ func FuzzParseCPU(f *testing.F) {
 		require.Greater(t, c, sizing.Cores(0))
 		require.LessOrEqual(t, c, sizing.Cores(sizing.MaxCores))
 		back, err := sizing.ParseCPU(c.String())
-		require.NoError(t, err, "%q is written %q", text, c.String())
-		require.InDelta(t, float64(c), float64(back), 0.001, "what is written is read back, to a millicore")
+		require.NoError(t, err, "%q is formatted as %q", text, c.String())
+		require.InDelta(t, float64(c), float64(back), 0.001, "String and Parse are inverse, to a millicore")
 	})
 }
 
-// A text is a date or a category, and either is what every row of it is.
+// FuzzTextValue checks that each text is consistently a date or a category.
 func FuzzTextValue(f *testing.F) {
 	for _, seed := range []string{"emea", "2020-01-03", "2020-02-30", "0000-01-01", "9999-12-31T23:59:59Z", "2020-01-03T02:15:00+25:00", "2020-01-03 02:15:00", "----------"} {
 		f.Add(seed)

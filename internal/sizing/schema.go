@@ -6,36 +6,36 @@ import (
 	"slices"
 )
 
-// Schema is the order in which a task's features are stored as numbers. It only
-// grows: version v+1 adds fields or categories behind those of v, so that rows
-// written under an older version are read as shorter rows.
+// Schema is the order in which a task's features are stored as numbers. It only grows:
+// version v+1 appends fields or categories to those of v, so that a row written under an
+// older version is a shorter row.
 type Schema struct {
 	Version int
 	Fields  []Field
 }
 
-// Field is one feature of a schema: its name, its kind, and for categories their values
-// in order of code. A name whose values are of several kinds has a field for each kind:
-// training decides by majority which of them is read.
+// Field is one feature of a schema: its name, its kind, and for a category its values in
+// order of code. A name with values of several kinds has one field per kind; training
+// reads the kind of the majority.
 type Field struct {
 	Name       string
 	Kind       ValueKind
 	Categories []string
 }
 
-// Unseen is the code of a category that the schema does not hold.
+// Unseen is the code of a category that is not in the schema.
 const Unseen = -1
 
-// MaxCategories bounds a field's dictionary. Beyond it (ids, free text) further
-// values are stored as Unseen: they tell nothing that could be learned.
+// MaxCategories bounds a field's dictionary. Further values are stored as Unseen: a field
+// with that many values holds ids or free text, which a model cannot learn from.
 const MaxCategories = 5000
 
-// MaxFields bounds a schema: a task that sends ever new names has ids in its
-// names, and the names beyond the bound are not stored.
+// MaxFields bounds a schema. Names beyond it are not stored: a task with that many names
+// puts ids into its feature names.
 const MaxFields = 1000
 
-// Row encodes f: one number for each field, NaN for a missing value or one of
-// another kind, Unseen for an unknown category. dst is reused where it fits.
+// Row encodes f as one number per field: NaN for a missing value or one of another kind,
+// Unseen for an unknown category. It reuses dst if its capacity suffices.
 func (s *Schema) Row(f Features, dst []float64) []float64 {
 	dst = dst[:0]
 	for i := range s.Fields {
@@ -45,12 +45,12 @@ func (s *Schema) Row(f Features, dst []float64) []float64 {
 	return dst
 }
 
-// Read is v as a value of the field's kind; missing if it is of another kind.
+// Read converts v to the field's kind. The result is missing if it cannot be converted.
 func (f *Field) Read(v Value) Value {
 	switch {
 	case f.Kind == Category && (v.Kind == Category || v.Kind == Date):
 		// A date in a category column is a category that looks like a date.
-		if v.Kind == Date && v.Text == "" { // it was stored as a date
+		if v.Kind == Date && v.Text == "" { // decoded from a date field
 			return Value{Kind: Category, Text: dateText(v.Num)}
 		}
 		return Value{Kind: Category, Text: v.Text}
@@ -76,8 +76,7 @@ func (f *Field) code(v Value) float64 {
 	return v.Num
 }
 
-// Value decodes one stored number; a code that the field does not hold is a
-// category of no name.
+// Value decodes one stored number. An unknown code becomes a category with empty text.
 func (f *Field) Value(code float64) Value {
 	switch {
 	case math.IsNaN(code):
@@ -90,31 +89,31 @@ func (f *Field) Value(code float64) Value {
 	return Value{Kind: Category}
 }
 
-// Holds reports whether the field stores v as what it is: a category field reads a date
-// only as text, so that a date needs a field of its own.
-func (f *Field) Holds(v Value) bool {
+// CanStore reports whether the field stores v without losing its kind. A category field
+// keeps only the text of a date, so a date needs its own field.
+func (f *Field) CanStore(v Value) bool {
 	return f.Kind == v.Kind || v.Kind != Date && f.Read(v).Kind != Missing
 }
 
-// Admit extends the schema by what f holds and it lacks, and reports whether it
-// did. The receiver is changed only by appending; Version counts the changes.
-func (s *Schema) Admit(f Features) bool {
+// Extend appends the fields and categories that f has and the schema lacks, and reports
+// whether it appended any. Version counts such changes.
+func (s *Schema) Extend(f Features) bool {
 	grown := false
 	for _, name := range f.Names() {
 		v := f[name]
 		if v.Kind == Missing {
 			continue
 		}
-		held := false
+		hasField := false
 		for i := range s.Fields {
 			if field := &s.Fields[i]; field.Name == name {
-				held = held || field.Holds(v)
-				grown = field.admit(v) || grown
+				hasField = hasField || field.CanStore(v)
+				grown = field.addCategory(v) || grown
 			}
 		}
-		if !held && len(s.Fields) < MaxFields {
+		if !hasField && len(s.Fields) < MaxFields {
 			s.Fields = append(s.Fields, Field{Name: name, Kind: v.Kind})
-			s.Fields[len(s.Fields)-1].admit(v)
+			s.Fields[len(s.Fields)-1].addCategory(v)
 			grown = true
 		}
 	}
@@ -124,8 +123,8 @@ func (s *Schema) Admit(f Features) bool {
 	return grown
 }
 
-// Shape is the schema without the values of its categories: what a reader of Features
-// needs of it.
+// Shape returns the schema without the values of its categories: the part that a reader of
+// Features needs.
 func (s *Schema) Shape() Schema {
 	shape := Schema{Version: s.Version, Fields: slices.Clone(s.Fields)}
 	for i := range shape.Fields {
@@ -134,8 +133,8 @@ func (s *Schema) Shape() Schema {
 	return shape
 }
 
-// admit adds v to the dictionary of a category that lacks it.
-func (f *Field) admit(v Value) bool {
+// addCategory appends v to the dictionary of a category field that lacks it.
+func (f *Field) addCategory(v Value) bool {
 	if f.Kind != Category || f.code(v) != Unseen || len(f.Categories) >= MaxCategories {
 		return false
 	}
@@ -143,25 +142,25 @@ func (f *Field) admit(v Value) bool {
 	return true
 }
 
-// Twins says for each field which field of the same name comes before it, −1 where none
-// does. It is nil where no name has two fields.
-func (s *Schema) Twins() []int {
-	last, twins, found := make(map[string]int, len(s.Fields)), make([]int, len(s.Fields)), false
+// PreviousSameName returns for each field the index of the previous field with the same
+// name, or −1 if there is none. It returns nil if all names are distinct.
+func (s *Schema) PreviousSameName() []int {
+	last, previous, found := make(map[string]int, len(s.Fields)), make([]int, len(s.Fields)), false
 	for i := range s.Fields {
 		before, known := last[s.Fields[i].Name]
-		if twins[i] = before; !known {
-			twins[i] = -1
+		if previous[i] = before; !known {
+			previous[i] = -1
 		}
 		last[s.Fields[i].Name], found = i, found || known
 	}
 	if !found {
 		return nil
 	}
-	return twins
+	return previous
 }
 
-// ReadStored is what the field makes of a value that was stored before the field was
-// there, by a field of the same name and another kind.
+// ReadStored converts a value that a field with the same name and another kind stored
+// before this field existed.
 func (f *Field) ReadStored(v Value) Value {
 	if f.Kind == Date && v.Kind == Category {
 		v = TextValue(v.Text)
@@ -169,8 +168,8 @@ func (f *Field) ReadStored(v Value) Value {
 	return f.Read(v)
 }
 
-// Features decodes a stored row, which may be shorter than the schema. Of a name with
-// several fields the value of the most special kind is the one that was sent.
+// Features decodes a stored row, which may be shorter than the schema. If a name has
+// several fields, the value of the most specific kind is the reported one.
 func (s *Schema) Features(row []float64) Features {
 	f := make(Features, len(row))
 	for i := range min(len(row), len(s.Fields)) {
@@ -180,17 +179,17 @@ func (s *Schema) Features(row []float64) Features {
 		}
 		name := s.Fields[i].Name
 		if other, twice := f[name]; twice {
-			v = moreSpecial(v, other)
+			v = moreSpecific(v, other)
 		}
 		f[name] = v
 	}
 	return f
 }
 
-// moreSpecial is the one of two readings of a value from which the other follows. A date
-// keeps the text of its reading as a category.
-func moreSpecial(a, b Value) Value {
-	if speciality[a.Kind] < speciality[b.Kind] {
+// moreSpecific returns the reading of a value that determines the other one. A date keeps
+// the text of its reading as a category.
+func moreSpecific(a, b Value) Value {
+	if specificity[a.Kind] < specificity[b.Kind] {
 		a, b = b, a
 	}
 	if a.Kind == Date && b.Kind == Category {
@@ -199,30 +198,30 @@ func moreSpecial(a, b Value) Value {
 	return a
 }
 
-var speciality = [...]int{Missing: 0, Category: 1, Bool: 2, Number: 3, Date: 4}
+var specificity = [...]int{Missing: 0, Category: 1, Bool: 2, Number: 3, Date: 4}
 
-// Warnings names the features of which something will not be stored, since the task has
-// reached a limit. Package fitting knows which values do not fit their feature's kind.
+// Warnings names the features that are not stored in full because the schema has reached a
+// limit. Package fitting warns about values of the wrong kind.
 func (s *Schema) Warnings(f Features) (warnings []FieldError) {
 	for _, name := range f.Names() {
 		v := f[name]
 		if v.Kind == Missing {
 			continue
 		}
-		held, full := false, false
+		hasField, full := false, false
 		for i := range s.Fields {
 			if field := &s.Fields[i]; field.Name == name {
-				held = held || field.Holds(v)
+				hasField = hasField || field.CanStore(v)
 				full = full || field.Kind == Category && field.code(v) == Unseen && len(field.Categories) >= MaxCategories
 			}
 		}
 		switch {
-		case !held && len(s.Fields) >= MaxFields:
+		case !hasField && len(s.Fields) >= MaxFields:
 			warnings = append(warnings, FieldError{"features." + name,
-				fmt.Sprintf("is not stored: the task has sent %d feature names, and no more are taken; send the same names with every run", MaxFields)})
+				fmt.Sprintf("is not stored: the task has reached the limit of %d feature names; send the same names with every run", MaxFields)})
 		case full:
 			warnings = append(warnings, FieldError{"features." + name,
-				fmt.Sprintf("%.40q is stored as another value: %d values of this feature are known, and no more are taken; send categories, not ids", v.Text, MaxCategories)})
+				fmt.Sprintf("%.40q is stored as an unknown category: this feature has reached the limit of %d values; send categories, not ids", v.Text, MaxCategories)})
 		}
 	}
 	return warnings

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Series is what a try used over time, in steps of equal width from its start on.
+// Series is the usage of a try over time, in steps of equal width from its start.
 type Series struct {
 	Step   time.Duration
-	Memory []int64   // bytes, the most of each step
-	CPU    []float64 // cores of each step; nil: not known
+	Memory []int64   // bytes, the maximum of each step
+	CPU    []float64 // cores of each step; nil if unknown
 }
 
-// MaxPoints bounds a Series, and MinStep how fine it is.
+// MaxPoints and MinStep bound the length and the resolution of a Series.
 const (
 	MaxPoints = 120
 	MinStep   = time.Millisecond
 )
 
-// NewSeries is a series as it is sent. A step that nothing can have comes out as one
-// that Validate names.
+// NewSeries converts a reported series. A step out of range becomes negative, which
+// Validate rejects.
 func NewSeries(stepSeconds float64, memory []int64, cpu []float64) *Series {
 	step := time.Duration(-1)
 	if stepSeconds >= 0 && stepSeconds <= MaxDuration.Seconds() {
@@ -29,7 +29,7 @@ func NewSeries(stepSeconds float64, memory []int64, cpu []float64) *Series {
 	return &Series{Step: step, Memory: memory, CPU: cpu}
 }
 
-// Validate names the fields that cannot be right. Nil is right: it is not known.
+// Validate returns an error for each invalid field. A nil series is valid: unknown.
 func (s *Series) Validate() []FieldError {
 	var bad []FieldError
 	add := func(field, format string, args ...any) {
@@ -46,17 +46,17 @@ func (s *Series) Validate() []FieldError {
 	}
 	for i, b := range s.Memory {
 		if b < 0 || b > int64(MaxBytes) {
-			add("memory_bytes", "must be 0 to %d bytes: look at [%d]", int64(MaxBytes), i)
+			add("memory_bytes", "must be 0 to %d bytes: check [%d]", int64(MaxBytes), i)
 			break
 		}
 	}
 	if s.CPU != nil && len(s.CPU) != len(s.Memory) {
-		add("cpu_cores", "must be as many as memory_bytes (%d), not %d; leave it out where it is not known", len(s.Memory), len(s.CPU))
+		add("cpu_cores", "must have as many entries as memory_bytes (%d), not %d; omit it if it is unknown", len(s.Memory), len(s.CPU))
 		return bad
 	}
 	for i, c := range s.CPU {
 		if !(c >= 0 && c <= float64(MaxCores)) {
-			add("cpu_cores", "must be 0 to %.0f cores: look at [%d]", float64(MaxCores), i)
+			add("cpu_cores", "must be 0 to %.0f cores: check [%d]", float64(MaxCores), i)
 			break
 		}
 	}

@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// MaxIDLength bounds every identifier a caller may send, in characters.
+// MaxIDLength bounds every identifier in a request, in characters.
 const MaxIDLength = 250
 
-// DefaultNamespace is meant where a caller names none.
+// DefaultNamespace applies if a request names no namespace.
 const DefaultNamespace = "default"
 
-// TaskKey names a Task: what is learned about.
+// TaskKey identifies a task, the unit of learning.
 type TaskKey struct {
-	Namespace string // tells Airflow deployments or tenants apart
+	Namespace string // separates Airflow deployments or tenants
 	DAG       string
 	Task      string
 }
 
-// String writes the key for logs and reasons; the default namespace is left out.
+// String formats the key for logs and reasons. It omits the default namespace.
 func (k TaskKey) String() string {
 	if k.Namespace == DefaultNamespace {
 		return k.DAG + "/" + k.Task
@@ -27,8 +27,8 @@ func (k TaskKey) String() string {
 	return k.Namespace + "/" + k.DAG + "/" + k.Task
 }
 
-// Validate names every part that is empty, too long, or holds '/' or control
-// characters: such ids would merge tasks, or could not be asked about by path.
+// Validate returns an error for each part that is empty, too long, or contains '/' or
+// control characters: such ids could collide, or not be used in a URL path.
 func (k TaskKey) Validate() []FieldError {
 	var bad []FieldError
 	for _, id := range []struct{ field, value string }{
@@ -44,19 +44,18 @@ func (k TaskKey) Validate() []FieldError {
 // NoMap is the map index of a task that is not mapped, as in Airflow.
 const NoMap = -1
 
-// TryKey names one try of a task: the idempotency key of everything said of it.
+// TryKey identifies one try of a task. It is the idempotency key of every report about it.
 type TryKey struct {
 	TaskKey
-	RunID    string // empty only in an ad-hoc look-up, which is no try
+	RunID    string // empty only in an ad-hoc prediction, which is not a try
 	MapIndex int    // NoMap, or 0 and up
 	Number   int    // 1 and up
 }
 
-// Run is the run of a task that k is a try of, as a hash (FNV-1a, 64 bit) for records
-// that must stay small.
+// Run returns the 64-bit FNV-1a hash of the try's run, for records that must stay small.
 func (k TryKey) Run() uint64 { return RunHash(k.RunID, k.MapIndex) }
 
-// RunHash identifies one (run, map index) among those of a task.
+// RunHash returns the 64-bit FNV-1a hash of one (run, map index) of a task.
 func RunHash(runID string, mapIndex int) uint64 {
 	h := uint64(14695981039346656037)
 	mix := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
@@ -69,13 +68,14 @@ func RunHash(runID string, mapIndex int) uint64 {
 	return h
 }
 
-// Largest map index and try number that fit the store's columns.
+// The largest map index and try number that fit the store's columns.
 const (
 	MaxMapIndex = 1<<31 - 1
 	MaxTry      = 1<<15 - 1
 )
 
-// Validate checks the task, and the run unless the key is an ad-hoc look-up.
+// Validate returns an error for each invalid field. runRequired is false for predictions,
+// which may be ad hoc, without a run.
 func (k TryKey) Validate(runRequired bool) []FieldError {
 	bad := k.TaskKey.Validate()
 	if runRequired || k.RunID != "" {
@@ -92,7 +92,7 @@ func (k TryKey) Validate(runRequired bool) []FieldError {
 	return bad
 }
 
-// CheckID says what is wrong with a task's identifier, or "" if nothing is.
+// CheckID describes what is wrong with a task's identifier; "" means that it is valid.
 func CheckID(id string) string {
 	for _, r := range id {
 		if r == '/' {

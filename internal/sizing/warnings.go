@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// What a valid report must exceed before it draws a warning.
+// The thresholds beyond which a valid report causes a warning.
 const (
-	leastContainer  = MiB      // a pause container takes about this much; no program takes less
-	unitFactor      = 1000.0   // the smallest mistaken unit, and a success uses no more than it has
-	requestedFactor = 10_000.0 // requests are often a thousand times too high, allocations are not
-	enforced        = 1.01     // of the allocation: the kernel counts in batches of pages
-	tooManyTimes    = 100.0    // of the request: limits that are not enforced are exceeded by up to 34
-	mostCores       = 2048     // of one node
-	coresFactor     = 250.0    // of the cores allocated: below it a small request may share a large node
-	clockSkew       = 6 * time.Hour
-	skewShare       = 0.01 // of a duration against its ends …
-	skewLeast       = 2 * time.Second
+	minContainer    = MiB      // about the memory of a pause container; no program uses less
+	unitFactor      = 1000.0   // allocated / peak: the smallest error of unit
+	requestedFactor = 10_000.0 // requested / peak: requests are often 1,000 times too high
+	overAllocation  = 1.01     // peak / allocated: the kernel charges memory in batches of pages
+	overRequest     = 100.0    // peak / scale: tasks without an enforced limit exceed it by up to 34 times
+	maxNodeCores    = 2048     // cores of one node
+	coresFactor     = 250.0    // cores used / allocated: below it a small request may share a large node
+	maxClockSkew    = 6 * time.Hour
+	durationShare   = 0.01 // tolerated difference of a duration from its ends, relative …
+	durationFloor   = 2 * time.Second
 )
 
-// LargestServer is the memory of the largest server that clouds rent out.
+// LargestServer is the memory of the largest server that public clouds offer.
 const LargestServer Bytes = 32 << 40
 
-// earliest is before every Kubernetes pod: an earlier time is a missing or a mistaken one.
+// earliest predates every Kubernetes pod, so an earlier time is missing or wrong.
 var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Warnings names the fields of a valid report that look wrong in themselves, and says
-// what is done with them. now is the clock of whoever received the report.
+// Warnings lists the fields of a valid report that look wrong in themselves, and says how
+// they are treated. now is the clock of the receiver.
 func (o *Observation) Warnings(now time.Time) []FieldError {
 	var all []FieldError
 	add := func(field, detail string) {
@@ -44,7 +44,7 @@ func (o *Observation) Warnings(now time.Time) []FieldError {
 	return all
 }
 
-// unlikelyPeak says what is wrong with a peak; empty if nothing is.
+// unlikelyPeak describes what looks wrong with a peak; empty if nothing does.
 func (o *Observation) unlikelyPeak(peak Bytes) string {
 	scale, of, factor := o.Allocated.Memory, "allocated", unitFactor
 	if scale == 0 {
@@ -54,37 +54,36 @@ func (o *Observation) unlikelyPeak(peak Bytes) string {
 	switch {
 	case peak == 0:
 	case o.Outcome == Success && scale > 0 && times*factor < 1:
-		return fmt.Sprintf("%d bytes is 1/%.0f of the %s %s%s", peak, 1/times, scale.Approx(), of, meant(peak, scale))
-	case o.Outcome == Success && peak < leastContainer:
-		return fmt.Sprintf("%d bytes is less than any container uses: was another unit meant?", peak)
+		return fmt.Sprintf("%d bytes is 1/%.0f of the %s %s%s", peak, 1/times, scale.Approx(), of, unitHint(peak, scale))
+	case o.Outcome == Success && peak < minContainer:
+		return fmt.Sprintf("%d bytes is less than any container uses: check the unit", peak)
 	case peak > LargestServer:
-		return fmt.Sprintf("%d bytes is more than the largest server has (32Ti): was another unit meant?", peak)
-	case o.Allocated.Memory > 0 && times > enforced:
-		return fmt.Sprintf("%d bytes is %.3g times the %s allocated: either its limit is not enforced, or the unit or the container is wrong", peak, times, scale.Approx())
-	case scale > 0 && times > tooManyTimes:
-		return fmt.Sprintf("%d bytes is %.3g times the %s %s: was another unit meant?", peak, times, scale.Approx(), of)
+		return fmt.Sprintf("%d bytes is more than the largest server has (32Ti): check the unit", peak)
+	case o.Allocated.Memory > 0 && times > overAllocation:
+		return fmt.Sprintf("%d bytes is %.3g times the %s allocated: either the limit is not enforced, or the unit or the container is wrong", peak, times, scale.Approx())
+	case scale > 0 && times > overRequest:
+		return fmt.Sprintf("%d bytes is %.3g times the %s %s: check the unit", peak, times, scale.Approx(), of)
 	}
 	return ""
 }
 
-// meant asks for the unit in which a peak would fit its container.
-func meant(peak, scale Bytes) string {
+// unitHint suggests the unit in which the peak would fit its container.
+func unitHint(peak, scale Bytes) string {
 	for _, unit := range []struct {
 		name  string
 		bytes float64
 	}{{"GiB", float64(GiB)}, {"MiB", float64(MiB)}, {"KiB", 1 << 10}} {
 		if float64(peak)*unit.bytes <= float64(scale) {
-			return ": were " + unit.name + " meant?"
+			return ": is the value in " + unit.name + "?"
 		}
 	}
 	return ""
 }
 
-// PlausibleCores reports whether so many cores may be learned: millicores taken for
-// cores would ask for more than any node has. scale are the cores that the try had or
-// requested, zero if not known.
+// PlausibleCores reports whether used may be learned. Millicores reported as cores would
+// exceed every node. scale is the allocated or requested CPU; zero if unknown.
 func PlausibleCores(used, scale Cores) bool {
-	return used <= mostCores && (scale == 0 || used <= coresFactor*scale)
+	return used <= maxNodeCores && (scale == 0 || used <= coresFactor*scale)
 }
 
 func (o *Observation) unlikelyCores() string {
@@ -93,31 +92,31 @@ func (o *Observation) unlikelyCores() string {
 		return ""
 	}
 	if scale == 0 {
-		return fmt.Sprintf("%v cores is more than any node has: were millicores meant? It is stored, and not learned", float64(o.CPUMax))
+		return fmt.Sprintf("%v cores is more than any node has: is the value in millicores? It is stored but not learned", float64(o.CPUMax))
 	}
-	return fmt.Sprintf("%v cores is %.0f times the %v allocated or requested: were millicores meant? It is stored, and not learned",
+	return fmt.Sprintf("%v cores is %.0f times the %v allocated or requested: is the value in millicores? It is stored but not learned",
 		float64(o.CPUMax), float64(o.CPUMax/scale), float64(scale))
 }
 
 func unlikelyTime(t, now time.Time) string {
 	switch {
 	case t.IsZero():
-	case t.After(now.Add(clockSkew)):
-		return fmt.Sprintf("%s is in the future: the report counts as of when it arrived", t.UTC().Format(time.RFC3339))
+	case t.After(now.Add(maxClockSkew)):
+		return fmt.Sprintf("%s is in the future: the report counts at its time of arrival", t.UTC().Format(time.RFC3339))
 	case t.Before(earliest):
-		return fmt.Sprintf("%s is before the year 2000: the report counts as of when it arrived", t.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("%s is before the year 2000: the report counts at its time of arrival", t.UTC().Format(time.RFC3339))
 	}
 	return ""
 }
 
-// unlikelyDuration compares a duration with the ends of the try.
+// unlikelyDuration compares a duration with the start and end of the try.
 func (o *Observation) unlikelyDuration() string {
 	if o.Duration == 0 || o.StartedAt.IsZero() || o.EndedAt.IsZero() {
 		return ""
 	}
 	span := o.EndedAt.Sub(o.StartedAt)
-	apart := math.Abs(span.Seconds() - o.Duration.Seconds())
-	if apart <= max(skewLeast.Seconds(), skewShare*max(span, o.Duration).Seconds()) {
+	difference := math.Abs(span.Seconds() - o.Duration.Seconds())
+	if difference <= max(durationFloor.Seconds(), durationShare*max(span, o.Duration).Seconds()) {
 		return ""
 	}
 	return fmt.Sprintf("%.0f s contradicts ended_at - started_at, which is %.0f s: the duration is used", o.Duration.Seconds(), span.Seconds())

@@ -7,51 +7,52 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Action is what was done to a task.
+// Action names a change to a task.
 type Action string
 
-// The actions that are written down.
+// The audited actions.
 const (
 	PolicyChanged   Action = "policy changed"
 	ModelActivated  Action = "model activated"   // by a training or by a person
-	ModelRolledBack Action = "model rolled back" // an older version answers again
-	ModelWithdrawn  Action = "model withdrawn"   // never chosen again by itself
+	ModelRolledBack Action = "model rolled back" // an older version is active again
+	ModelWithdrawn  Action = "model withdrawn"   // excluded from automatic rollback
 	ModelUnpinned   Action = "model unpinned"
 	TaskDeleted     Action = "task deleted"
 	TaskRenamed     Action = "task renamed"
 )
 
-// Who acts where no token does.
+// The actors of changes without a token.
 const (
 	Anonymous = "anonymous"
 	Trainer   = "trainer"
 	Watchdog  = "watchdog"
 )
 
-// AuditEntry is one change: written in the transaction that made it, by whom
-// sizing.Actor names.
+// AuditEntry records one change. The transaction of the change writes it; sizing.Actor
+// names the actor.
 type AuditEntry struct {
-	ID            int64     // 1, 2, …: the order of writing, with gaps
+	ID            int64     // ascending in order of writing, with gaps
 	At            time.Time // to the microsecond
 	Who           string
 	Action        Action
-	Task          sizing.TaskKey // as it was named then
-	Before, After []byte         // JSON; nil where there was or is nothing
-	Reason        string         // where there is more to say
+	Task          sizing.TaskKey // the name at the time of the change
+	Before, After []byte         // JSON; nil if there was no value
+	Reason        string         // optional
 }
 
-// AuditFilter chooses entries. Zero fields choose all.
+// AuditFilter selects entries. Zero fields select all.
 type AuditFilter struct {
-	Task   sizing.TaskKey // each part that is not empty must match
+	Task   sizing.TaskKey // each non-empty part must match
 	Before int64          // only ids below this
 }
 
-// Audit is the trail of changes. Of the publications of trainings only the newest
-// KeepRoutine of a task are kept; all else is kept for good.
+// Audit is the audit trail. It keeps the newest KeepPublications publications by the
+// trainer per task, and all other entries forever.
 type Audit interface {
 	// Audit lists at most limit entries, newest first.
 	Audit(ctx context.Context, f AuditFilter, limit int) ([]AuditEntry, error)
 }
 
-// KeepRoutine is how many publications of trainings the trail keeps of a task.
-const KeepRoutine = 100
+// KeepPublications is the number of publications by the trainer that the audit trail keeps
+// per task.
+const KeepPublications = 100

@@ -1,7 +1,7 @@
-// Package stories runs plain-text stories of behaviour over time against the real
-// service on a real PostgreSQL. It is for tests only, and may know every room.
+// Package stories runs plain-text behaviour tests against the real service on a real
+// PostgreSQL. It is for tests only and may import every package.
 //
-// A story is a file; each line does one thing, and says what must come of it:
+// A story is a text file. Each line executes one step and states the expected result:
 //
 //	verb   dag.task  key=value …  [xN]   [=> expectation …]
 //
@@ -11,27 +11,25 @@
 //
 // The verbs:
 //
-//	observe        a try ended: outcome= (success if not said) peak= at= duration= cpu=
-//	oom            observe with outcome=oom_killed; at= is what the try had
+//	observe        report a try: outcome= (default success) peak= at= duration= cpu=
+//	oom            observe with outcome=oom_killed; at= is the allocation of the try
 //	unschedulable  observe with outcome=unschedulable
-//	predict        how much? Ad hoc unless run= is said
-//	lift           after a kill (reason=, oom_killed if not said) with at= : how much now?
+//	predict        request a prediction; without run= it is an ad-hoc look-up
+//	lift           request a lift after a kill (reason=, default oom_killed) at the allocation at=
 //	train          train now
-//	policy         mode= floor= cap= risk= lifts= never_above= : all others by default
-//	void           take the report of a try back
-//	task           what is known of the task
-//	wait 2h        the clock moves on
-//	restart        a new process on the same database
+//	policy         set mode= floor= cap= risk= lifts= never_above= ; the others get their defaults
+//	void           delete the report of a try
+//	task           read the profile of the task
+//	wait 2h        advance the clock
+//	restart        start a new process on the same database
 //
-// Of all verbs: run= map= try= name the try (observe makes up a new run where none
-// is said), requested= and cap= are the request and the caller's cap, and every
-// other key is a feature. With xN the step is done N times, and a=lo..hi runs from
-// lo to hi over them, in a fixed mixed order, so that a=1..5 and b=10..50 stay
-// proportional.
+// For all verbs, run= map= try= name the try (observe creates a new run if run= is missing),
+// requested= and cap= are the static request and the caller's cap, and every other key is a
+// feature. xN repeats the step N times; a=lo..hi then takes values between lo and hi in a fixed
+// mixed order, the same for all keys, so that a=1..5 and b=10..50 stay proportional.
 //
-// An expectation is a word of the answer (its source, mode, verdict or kind of
-// error; new, duplicate, amended, published, unpublished), or a comparison: 2Gi,
-// 2Gi..3Gi and <=3Gi ask for the memory granted, and promised<=0.02 for any other
-// number of the answer. An error that was not expected fails the story. A # begins
-// a comment.
+// An expectation is a word of the answer (its source, mode, verdict or error kind; new,
+// duplicate, amended, published, unpublished), or a comparison: 2Gi, 2Gi..3Gi and <=3Gi compare
+// the granted memory, and promised<=0.02 any other number of the answer. An unexpected error
+// fails the story. A # starts a comment.
 package stories

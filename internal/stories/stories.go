@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Run plays every story that the pattern finds, each in a world of its own. A
-// story goes on behind an expectation that was not met: what follows tells more.
+// Run executes every story that matches the pattern, each on its own database. A story continues
+// after a failed expectation, because later steps help to find the cause.
 func Run(t *testing.T, pattern string) {
 	files, err := filepath.Glob(pattern)
 	require.NoError(t, err)
@@ -20,34 +20,34 @@ func Run(t *testing.T, pattern string) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
-			play(t, file, string(text))
+			runStory(t, file, string(text))
 		})
 	}
 }
 
-func play(t *testing.T, file, text string) {
+func runStory(t *testing.T, file, text string) {
 	steps, err := parse(text)
 	require.NoError(t, err, file)
-	w := newWorld(t)
+	e := newEnv(t)
 	for i := range steps {
 		s := &steps[i]
 		for n := range s.times {
-			got, err := w.do(t.Context(), s, s.spread(n))
+			got, err := e.do(t.Context(), s, s.spread(n))
 			require.NoErrorf(t, err, "%s:%d: %s", file, s.line, s.text)
-			if lacks := s.judge(got); len(lacks) > 0 {
-				t.Errorf("%s:%d: %s\n\t%s", file, s.line, s.text, strings.Join(lacks, "\n\t"))
-				break // its other repetitions would say the same
+			if violations := s.check(got); len(violations) > 0 {
+				t.Errorf("%s:%d: %s\n\t%s", file, s.line, s.text, strings.Join(violations, "\n\t"))
+				break // the other repetitions would fail alike
 			}
 		}
 	}
 }
 
-// judge is all that an answer lacks of what the step expects.
-func (s *step) judge(got answer) []string {
-	var lacks []string
+// check returns all violations of the expectations of a step.
+func (s *step) check(got answer) []string {
+	var violations []string
 	for _, e := range s.expect {
-		if lack := got.meets(e); lack != "" {
-			lacks = append(lacks, lack)
+		if violation := got.check(e); violation != "" {
+			violations = append(violations, violation)
 		}
 	}
 	expected := func(word string) bool {
@@ -55,8 +55,8 @@ func (s *step) judge(got answer) []string {
 	}
 	for _, kind := range []string{"invalid", "not_found", "conflict", "unavailable", "refused", "internal"} {
 		if slices.Contains(got.words, kind) && !expected(kind) {
-			lacks = append(lacks, "an error that was not expected: "+got.String())
+			violations = append(violations, "unexpected error: "+got.String())
 		}
 	}
-	return lacks
+	return violations
 }

@@ -9,7 +9,7 @@ import (
 
 func TestStories(t *testing.T) { Run(t, "../../testdata/stories/*.txt") }
 
-func TestAStepIsReadAsItIsWritten(t *testing.T) {
+func TestParse(t *testing.T) {
 	steps, err := parse("# nothing\n\nobserve etl.load rows=1e6..3e6 peak=1Gi region=emea x3 => new # three\n")
 	require.NoError(t, err)
 	require.Len(t, steps, 1)
@@ -20,13 +20,13 @@ func TestAStepIsReadAsItIsWritten(t *testing.T) {
 	rows := []string{s.spread(0)["rows"], s.spread(1)["rows"], s.spread(2)["rows"]}
 	assert.ElementsMatch(t, []string{"1000000", "2000000", "3000000"}, rows)
 	assert.Equal(t, "1Gi", s.spread(1)["peak"])
-	assert.Len(t, features(s.spread(0)), 2, "peak is no feature")
+	assert.Len(t, features(s.spread(0)), 2, "peak is not a feature")
 }
 
-// A story must be able to fail: each of these answers breaks each expectation.
-func TestAnExpectationThatIsNotMetIsTold(t *testing.T) {
-	two := answer{words: []string{"model"}, numbers: map[string]float64{"": 2 << 30, "promised": 0.01}}
-	for text, met := range map[string]bool{
+// A story must be able to fail: each expectation is compared with the same answer.
+func TestCheckReportsViolations(t *testing.T) {
+	got := answer{words: []string{"model"}, numbers: map[string]float64{"": 2 << 30, "promised": 0.01}}
+	for text, holds := range map[string]bool{
 		"model": true, "profile": false,
 		"2Gi": true, "3Gi": false, "1Gi..2Gi": true, "1Gi..1.5Gi": false,
 		"<=2Gi": true, "<2Gi": false, ">=2Gi": true, ">2Gi": false, ">1Gi": true,
@@ -34,14 +34,14 @@ func TestAnExpectationThatIsNotMetIsTold(t *testing.T) {
 	} {
 		e, err := parseExpectation(text)
 		require.NoError(t, err)
-		assert.Equal(t, met, two.meets(e) == "", "%s: %s", text, two.meets(e))
+		assert.Equal(t, holds, got.check(e) == "", "%s: %s", text, got.check(e))
 	}
 }
 
-func TestAnErrorThatWasNotExpectedFailsTheStory(t *testing.T) {
+func TestUnexpectedErrorFailsTheStory(t *testing.T) {
 	steps, err := parse("observe a.b\nobserve a.b => conflict")
 	require.NoError(t, err)
 	conflict := answer{words: []string{"conflict"}}
-	assert.NotEmpty(t, steps[0].judge(conflict))
-	assert.Empty(t, steps[1].judge(conflict))
+	assert.NotEmpty(t, steps[0].check(conflict))
+	assert.Empty(t, steps[1].check(conflict))
 }

@@ -1,6 +1,5 @@
-// Package testcluster is a cluster for trials from outside: a PostgreSQL of its own, replicas
-// of the built binary in front of it, a history to learn from, and a ledger of what
-// was acknowledged.
+// Package testcluster runs a cluster for black-box tests: a private PostgreSQL, replicas of
+// the built binary, a synthetic history, and a ledger of the acknowledged reports.
 //
 //	cluster, err := testcluster.Open(ctx, testcluster.Config{Replicas: 2})
 //	defer cluster.Close()
@@ -8,9 +7,8 @@
 //	cluster.Postgres.Kill(); cluster.Postgres.Start(ctx)                // and cluster.Replicas[i]
 //	cluster.Ledger.Check(ctx, cluster.Postgres.DSN())                   // lost, doubled, invented
 //
-// It sees of the product what an operator sees: a binary, its addresses, its tables.
-// It decides nothing of its own, listens on loopback only unless told otherwise, and
-// ends whatever it started. It is for trials; nothing of the product imports it.
+// It uses only what an operator sees: a binary, its addresses, its tables. It listens on
+// loopback by default and ends every process that it starts. Only tests import it.
 package testcluster
 
 import (
@@ -22,23 +20,25 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
-// Config says what to set up. The zero value is one replica of the binary that
-// `make build` leaves.
+// Config describes a cluster. The zero value is one replica of the binary that
+// `make build` writes.
 type Config struct {
-	Binary   string   // the built loadaware; bin/loadaware of the module if empty, built when missing
+	Binary   string   // path of loadaware; bin/loadaware of the module if empty, which Open builds when it is missing
 	Replicas int      // 1 if zero
-	Dir      string   // for data and logs, made if missing and kept; a temporary one, removed by Close, if empty
-	Database string   // DATABASE_URL of the replicas: another way to the same PostgreSQL; direct if empty
-	Args     []string // behind `serve`, for every replica
+	Dir      string   // for data and logs, created if missing and kept; if empty, a temporary one that Close removes
+	Database string   // DATABASE_URL of the replicas, such as that of a proxy; the DSN of Postgres if empty
+	Args     []string // arguments of `serve`, for every replica
 	Env      []string // KEY=value, for every replica
-	Wrap     []string // command in front of each replica, such as taskset -c 0; it must exec what follows
+	Wrap     []string // command that runs each replica, such as taskset -c 0; it must exec its arguments
 	Postgres PostgresConfig
 }
 
-// Cluster is what Open set up.
+// Cluster is a running PostgreSQL with its replicas.
 type Cluster struct {
 	Dir      string
 	Postgres *Postgres
@@ -49,8 +49,8 @@ type Cluster struct {
 	temp bool
 }
 
-// Open starts a PostgreSQL and the replicas, and returns once all are ready. What was
-// started is ended when it fails.
+// Open starts a PostgreSQL and the replicas, and returns once all are ready. If it fails, it
+// ends what it started.
 func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	cluster := &Cluster{Dir: cfg.Dir, cfg: cfg, Ledger: NewLedger()}
 	if err := cluster.open(ctx); err != nil {
@@ -59,81 +59,82 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	return cluster, nil
 }
 
-func (r *Cluster) open(ctx context.Context) (err error) {
-	if r.Dir == "" {
-		if r.Dir, err = os.MkdirTemp("", "loadaware-testcluster-"); err != nil {
+func (c *Cluster) open(ctx context.Context) (err error) {
+	if c.Dir == "" {
+		if c.Dir, err = os.MkdirTemp("", "loadaware-testcluster-"); err != nil {
 			return err
 		}
-		r.temp = true
+		c.temp = true
 	}
-	// Root's PostgreSQL runs as another user, who must be able to pass.
-	if err := errors.Join(os.MkdirAll(r.Dir, 0o755), os.Chmod(r.Dir, 0o755)); err != nil {
+	// When root runs this, PostgreSQL runs as another user, who must be able to enter the folder.
+	if err := errors.Join(os.MkdirAll(c.Dir, 0o755), os.Chmod(c.Dir, 0o755)); err != nil {
 		return err
 	}
-	if r.cfg.Binary, err = binary(ctx, r.cfg.Binary); err != nil {
+	if c.cfg.Binary, err = findBinary(ctx, c.cfg.Binary); err != nil {
 		return err
 	}
-	if r.Postgres, err = NewPostgres(ctx, filepath.Join(r.Dir, "data"), r.cfg.Postgres); err != nil {
+	if c.Postgres, err = NewPostgres(ctx, filepath.Join(c.Dir, "data"), c.cfg.Postgres); err != nil {
 		return err
 	}
-	if err := r.Postgres.Start(ctx); err != nil {
+	if err := c.Postgres.Start(ctx); err != nil {
 		return err
 	}
-	for range max(1, r.cfg.Replicas) {
-		if _, err := r.Add(ctx, r.cfg.Binary); err != nil {
+	for range max(1, c.cfg.Replicas) {
+		if _, err := c.Add(ctx, c.cfg.Binary); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Add starts one more replica, of any binary, and returns once it is ready.
-func (r *Cluster) Add(ctx context.Context, binary string) (*Replica, error) {
-	replica, err := newReplica(r, binary)
+// Add starts one more replica from any binary and returns once it is ready.
+func (c *Cluster) Add(ctx context.Context, binary string) (*Replica, error) {
+	replica, err := newReplica(c, binary)
 	if err != nil {
 		return nil, err
 	}
-	r.Replicas = append(r.Replicas, replica)
+	c.Replicas = append(c.Replicas, replica)
 	return replica, replica.Start(ctx)
 }
 
-// Close ends the replicas, then PostgreSQL, and removes a folder that is ours.
-func (r *Cluster) Close() error {
-	var failed []error
-	for _, replica := range r.Replicas {
+// Close kills the replicas, stops PostgreSQL, and removes the folder if it is temporary.
+func (c *Cluster) Close() error {
+	var errs []error
+	for _, replica := range c.Replicas {
 		replica.Kill()
 	}
-	if r.Postgres != nil {
-		failed = append(failed, r.Postgres.Stop())
+	if c.Postgres != nil {
+		errs = append(errs, c.Postgres.Stop())
 	}
-	if r.temp {
-		failed = append(failed, os.RemoveAll(r.Dir))
+	if c.temp {
+		errs = append(errs, os.RemoveAll(c.Dir))
 	}
-	return errors.Join(failed...)
+	return errors.Join(errs...)
 }
 
 // Build builds loadaware from the module in tree to the file out.
 func Build(ctx context.Context, tree, out string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", out, "./cmd/loadaware")
 	cmd.Dir, cmd.Env = tree, append(os.Environ(), "CGO_ENABLED=0")
-	if says, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build loadaware in %s: %w: %s", tree, err, says)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build loadaware in %s: %w: %s", tree, err, output)
 	}
 	return nil
 }
 
-// Root is the folder of the module that this process was started in.
+// Root returns the root folder of the module in which this process was started.
 func Root() (string, error) {
-	says, err := exec.Command("go", "env", "GOMOD").Output()
-	mod := strings.TrimSpace(string(says))
+	output, err := exec.Command("go", "env", "GOMOD").Output()
+	mod := strings.TrimSpace(string(output))
 	if err != nil || filepath.Base(mod) != "go.mod" {
-		return "", errors.New("no module here: run it in the folder of loadaware's sources")
+		return "", errors.New("find go.mod: the working directory is in no module; run this in the source tree of loadaware")
 	}
 	return filepath.Dir(mod), nil
 }
 
-// binary is the absolute path of what to run, built if nobody did.
-func binary(ctx context.Context, named string) (string, error) {
+// findBinary returns the absolute path of the named binary. If none is named, it returns
+// bin/loadaware and builds it when it is missing.
+func findBinary(ctx context.Context, named string) (string, error) {
 	root, err := Root()
 	if err != nil && named == "" {
 		return "", err
@@ -148,13 +149,22 @@ func binary(ctx context.Context, named string) (string, error) {
 	return path, Build(ctx, root, path)
 }
 
-// FreePort is a port of loopback that nobody listens on now.
+// lastPort counts the ports that FreePort has tried.
+var lastPort atomic.Uint32
+
+// FreePort returns a port of loopback on which no process listens. It is below the range from
+// which Linux and macOS take the local ports of outgoing connections: those could take the
+// port of a replica while it restarts.
 func FreePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	const first, count = 15_000, 16_000
+	var failure error
+	for range 1000 {
+		n := uint32(os.Getpid())*64 + lastPort.Add(1) // processes at the same time start at different ports
+		port := strconv.Itoa(int(first + n%count))
+		var l net.Listener
+		if l, failure = net.Listen("tcp", net.JoinHostPort("127.0.0.1", port)); failure == nil {
+			return port, l.Close()
+		}
 	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
+	return "", fmt.Errorf("find a free port: %w", failure)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestARoomServesAndItsLedgerFindsWhatIsAmiss(t *testing.T) {
+func TestClusterServesAndItsLedgerFindsFaults(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	out := t.TempDir() + "/loadaware"
@@ -33,19 +33,19 @@ func TestARoomServesAndItsLedgerFindsWhatIsAmiss(t *testing.T) {
 	balance, err := cluster.Ledger.Check(ctx, cluster.Postgres.DSN())
 	require.NoError(t, err)
 	assert.Equal(t, Balance{Sent: 60, Acked: 60, Stored: 60}, balance, "a kill loses nothing")
-	require.NoError(t, replica.Term())
+	require.NoError(t, replica.Terminate())
 	require.NoError(t, replica.Start(ctx))
-	require.NoError(t, syscall.Kill(replica.PID(), syscall.SIGKILL)) // as if it had crashed
+	require.NoError(t, syscall.Kill(replica.PID(), syscall.SIGKILL)) // simulates a crash
 	require.Eventually(t, func() bool { return replica.PID() == 0 }, 10*time.Second, 10*time.Millisecond)
-	require.ErrorContains(t, replica.Term(), "ended by itself")
+	require.ErrorContains(t, replica.Terminate(), "ended by itself")
 	require.NoError(t, replica.Start(ctx))
-	require.NoError(t, replica.Term())
+	require.NoError(t, replica.Terminate())
 
-	// Each fault of the books, done by hand, is found.
+	// Check finds each kind of fault.
 	conn, err := pgx.Connect(ctx, cluster.Postgres.DSN())
 	require.NoError(t, err)
 	defer conn.Close(ctx)
-	for _, spoil := range []string{
+	for _, statement := range []string{
 		"DELETE FROM observation WHERE run_id = 'past-0000001'",
 		"UPDATE observation SET memory_max = memory_max + 1 WHERE run_id = 'past-0000002'",
 		"UPDATE observation SET run_id = 'never sent' WHERE run_id = 'past-0000003'",
@@ -54,15 +54,15 @@ func TestARoomServesAndItsLedgerFindsWhatIsAmiss(t *testing.T) {
 			SELECT task, at, map_index, lot, try_number, outcome, provisional, run_id, memory_max FROM observation WHERE run_id = 'past-0000004'`,
 		"UPDATE tally SET observations = 7",
 	} {
-		_, err := conn.Exec(ctx, spoil)
-		require.NoError(t, err, spoil)
+		_, err := conn.Exec(ctx, statement)
+		require.NoError(t, err, statement)
 	}
 	balance, err = cluster.Ledger.Check(ctx, cluster.Postgres.DSN())
 	require.NoError(t, err)
 	assert.Equal(t, Balance{Sent: 60, Acked: 60, Stored: 60, Lost: 2, Doubled: 1, Changed: 1, Invented: 1, Miscounted: 1}, balance)
 }
 
-func TestAReplicaThatDoesNotRunAnswersNothing(t *testing.T) {
+func TestReplicaThatDoesNotRunAnswersNothing(t *testing.T) {
 	cluster := &Cluster{Dir: t.TempDir()}
 	replica, err := newReplica(cluster, "none")
 	require.NoError(t, err)
@@ -70,5 +70,5 @@ func TestAReplicaThatDoesNotRunAnswersNothing(t *testing.T) {
 	require.Error(t, err)
 	assert.Zero(t, status)
 	assert.Zero(t, replica.PID())
-	require.NoError(t, replica.Term(), "there is nothing to end")
+	require.NoError(t, replica.Terminate(), "no process runs")
 }

@@ -10,22 +10,22 @@ import (
 	"net/http"
 )
 
-// Task names one synthetic task.
+// Task identifies a synthetic task.
 type Task struct {
 	DAG  string `json:"dag_id"`
 	Task string `json:"task_id"`
 }
 
-// History is a synthetic past. The zero value is one task of 200 runs.
+// History describes a synthetic history. The zero value is one task of 200 runs.
 type History struct {
 	Tasks int    // 1 if zero
-	Runs  int    // of each task; 200 if zero
-	First int    // number of the first task, to add tasks to those of an earlier History
+	Runs  int    // per task; 200 if zero
+	First int    // number of the first task; a second History adds tasks to those of the first
 	Seed  uint64 // the same seed gives the same history
-	Raw   bool   // store only: no model is asked for
+	Raw   bool   // store only: train no models
 }
 
-// Observation is a report as it goes over the wire.
+// Observation is the body of POST /observe.
 type Observation struct {
 	Task
 	RunID     string         `json:"run_id"`
@@ -38,10 +38,10 @@ type Observation struct {
 	Features  map[string]any `json:"features,omitempty"`
 }
 
-// Run draws run number n of a task: 12 features, of which three and a noise of about
-// a tenth decide the peak, between 0.3 and 12 GB.
-func Run(random *rand.Rand, task Task, runID string) Observation {
-	f := Features(random)
+// DrawRun draws one run of a task: 12 features and a peak between 0.3 and 12 GB. Three of
+// the features and log-normal noise of about 10 % determine the peak.
+func DrawRun(random *rand.Rand, task Task, runID string) Observation {
+	f := drawFeatures(random)
 	rows, width := f["rows"].(float64), f["columns"].(float64)
 	peak := 2e8 + rows*width*8*1.5
 	if f["region"] == "emea" {
@@ -54,8 +54,8 @@ func Run(random *rand.Rand, task Task, runID string) Observation {
 	}
 }
 
-// Features draws the 12 features of an ask.
-func Features(random *rand.Rand) map[string]any {
+// drawFeatures draws the 12 features of a run.
+func drawFeatures(random *rand.Rand) map[string]any {
 	f := map[string]any{
 		"rows": math.Round(math.Exp(random.Float64()*3) * 1e6), "columns": float64(5 + random.IntN(20)),
 		"region": []string{"emea", "apac", "amer"}[random.IntN(3)], "full": random.IntN(2) == 0,
@@ -67,34 +67,34 @@ func Features(random *rand.Rand) map[string]any {
 	return f
 }
 
-// Ask is a body for POST /predict about a task.
-func Ask(random *rand.Rand, task Task, runID string) []byte {
-	ask := map[string]any{"dag_id": task.DAG, "task_id": task.Task, "features": Features(random), "requested": map[string]any{"memory": "64Gi"}}
+// PredictBody draws the body of a POST /predict for a task. runID may be empty.
+func PredictBody(random *rand.Rand, task Task, runID string) []byte {
+	request := map[string]any{"dag_id": task.DAG, "task_id": task.Task, "features": drawFeatures(random), "requested": map[string]any{"memory": "64Gi"}}
 	if runID != "" {
-		ask["run_id"] = runID
+		request["run_id"] = runID
 	}
-	body, err := json.Marshal(ask)
+	body, err := json.Marshal(request)
 	if err != nil {
-		panic(err) // numbers and strings only
+		panic(err) // cannot happen: the body holds only numbers and strings
 	}
 	return body
 }
 
-// Fill tells the first replica a history and has it train each task. What is told is
-// in the ledger.
-func (r *Cluster) Fill(ctx context.Context, h History) ([]Task, error) {
-	to := r.Replicas[0]
+// Fill reports a history to the first replica and trains a model for each task. The ledger
+// records the reports.
+func (c *Cluster) Fill(ctx context.Context, h History) ([]Task, error) {
+	replica := c.Replicas[0]
 	var tasks []Task
 	for i := range max(1, h.Tasks) {
 		n := h.First + i
 		task := Task{DAG: fmt.Sprintf("dag_%03d", n/10), Task: fmt.Sprintf("task_%05d", n)}
 		random := rand.New(rand.NewPCG(h.Seed, uint64(n)))
-		if err := r.tell(ctx, to, task, random, cmp.Or(h.Runs, 200)); err != nil {
+		if err := c.report(ctx, replica, task, random, cmp.Or(h.Runs, 200)); err != nil {
 			return nil, err
 		}
 		if !h.Raw {
-			if status, says, err := to.Call(ctx, http.MethodPost, "/tasks/"+task.DAG+"/"+task.Task+"/train", nil); status != http.StatusOK {
-				return nil, fmt.Errorf("train %s: %d %s: %w", task.Task, status, says, err)
+			if status, answer, err := replica.Call(ctx, http.MethodPost, "/tasks/"+task.DAG+"/"+task.Task+"/train", nil); status != http.StatusOK {
+				return nil, fmt.Errorf("train %s: status %d %s: %w", task.Task, status, answer, err)
 			}
 		}
 		tasks = append(tasks, task)
@@ -102,20 +102,20 @@ func (r *Cluster) Fill(ctx context.Context, h History) ([]Task, error) {
 	return tasks, nil
 }
 
-// tell sends runs in batches of at most 1,000.
-func (r *Cluster) tell(ctx context.Context, to *Replica, task Task, random *rand.Rand, runs int) error {
-	for told := 0; told < runs; {
-		batch := make([]Observation, min(1000, runs-told))
+// report sends runs in batches of at most 1,000.
+func (c *Cluster) report(ctx context.Context, replica *Replica, task Task, random *rand.Rand, runs int) error {
+	for reported := 0; reported < runs; {
+		batch := make([]Observation, min(1000, runs-reported))
 		for i := range batch {
-			batch[i] = Run(random, task, fmt.Sprintf("past-%07d", told+i))
+			batch[i] = DrawRun(random, task, fmt.Sprintf("past-%07d", reported+i))
 		}
-		r.Ledger.Sent(batch...)
-		status, says, err := to.Call(ctx, http.MethodPost, "/observe/batch", map[string]any{"observations": batch})
+		c.Ledger.RecordSent(batch...)
+		status, answer, err := replica.Call(ctx, http.MethodPost, "/observe/batch", map[string]any{"observations": batch})
 		if status != http.StatusOK {
-			return fmt.Errorf("tell of %s: %d %s: %w", task.Task, status, says, err)
+			return fmt.Errorf("report runs of %s: status %d %s: %w", task.Task, status, answer, err)
 		}
-		r.Ledger.Acked(batch...)
-		told += len(batch)
+		c.Ledger.RecordAcked(batch...)
+		reported += len(batch)
 	}
 	return nil
 }

@@ -8,68 +8,69 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Ledger remembers what was sent and what was acknowledged, to be held against what
-// PostgreSQL has in the end. Its methods may be called at once.
+// Ledger records the reports that were sent and those that were acknowledged. Check compares
+// them with the rows that PostgreSQL stores. Its methods are safe for concurrent use.
 type Ledger struct {
 	mu    sync.Mutex
-	tries map[Try]*entry
+	tries map[TryKey]*entry
 }
 
-// Try is the idempotency key of a report, in the namespace "default".
-type Try struct {
+// TryKey is the idempotency key of a report in the namespace "default".
+type TryKey struct {
 	DAG, Task, RunID    string
 	MapIndex, TryNumber int
 }
 
-// TryOf is the key of a report.
-func TryOf(o Observation) Try { return Try{o.DAG, o.Task.Task, o.RunID, o.MapIndex, o.TryNumber} }
-
-type entry struct {
-	peaks map[int64]bool // of every body that was sent
-	acked bool
-	peak  int64 // of the body that was acknowledged
+// Key returns the idempotency key of the report.
+func (o Observation) Key() TryKey {
+	return TryKey{o.DAG, o.Task.Task, o.RunID, o.MapIndex, o.TryNumber}
 }
 
-// NewLedger is empty.
-func NewLedger() *Ledger { return &Ledger{tries: map[Try]*entry{}} }
+type entry struct {
+	peaks map[int64]bool // of all bodies sent
+	acked bool
+	peak  int64 // of the acknowledged body
+}
 
-// Sent notes reports before they are sent: they may be stored though nobody says so.
-func (l *Ledger) Sent(reports ...Observation) {
+// NewLedger returns an empty ledger.
+func NewLedger() *Ledger { return &Ledger{tries: map[TryKey]*entry{}} }
+
+// RecordSent records reports before they are sent: the service may store them even if no answer arrives.
+func (l *Ledger) RecordSent(reports ...Observation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, o := range reports {
-		e := l.tries[TryOf(o)]
+		e := l.tries[o.Key()]
 		if e == nil {
 			e = &entry{peaks: map[int64]bool{}}
-			l.tries[TryOf(o)] = e
+			l.tries[o.Key()] = e
 		}
 		e.peaks[o.Peak] = true
 	}
 }
 
-// Acked notes reports that were answered by 200: they must be stored, as they were sent.
-func (l *Ledger) Acked(reports ...Observation) {
+// RecordAcked records reports that were answered with 200: the service must store them unchanged.
+func (l *Ledger) RecordAcked(reports ...Observation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, o := range reports {
-		e := l.tries[TryOf(o)]
+		e := l.tries[o.Key()]
 		e.acked, e.peak = true, o.Peak
 	}
 }
 
-// Balance is what Check found. Lost, Doubled, Changed, Invented and Miscounted are
-// to be zero.
+// Balance is the result of Check. Lost, Doubled, Changed, Invented and Miscounted must be zero.
 type Balance struct {
 	Sent, Acked, Stored int
-	Lost                int // acknowledged and not stored
+	Lost                int // acknowledged but not stored
 	Doubled             int // stored more than once
-	Changed             int // stored otherwise than as it was acknowledged
-	Invented            int // stored and never sent
-	Miscounted          int // tasks whose kept count is not that of their rows
+	Changed             int // stored with another body than the acknowledged one
+	Invented            int // stored but never sent
+	Miscounted          int // tasks whose stored count differs from the number of their rows
 }
 
-// Good reports whether nothing is amiss.
-func (b Balance) Good() bool {
+// IsBalanced reports whether Check found no fault.
+func (b Balance) IsBalanced() bool {
 	return b.Lost+b.Doubled+b.Changed+b.Invented+b.Miscounted == 0
 }
 
@@ -87,8 +88,7 @@ const miscountedSQL = `
 	WHERE observations <> (SELECT count(*) FROM observation WHERE observation.task = tally.task)
 		OR kills <> (SELECT count(*) FROM observation WHERE observation.task = tally.task AND outcome IN (2, 3))`
 
-// Check holds the ledger against the database of dsn, which nobody else may have
-// written to.
+// Check compares the ledger with the database of dsn. No other client may have written to it.
 func (l *Ledger) Check(ctx context.Context, dsn string) (Balance, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,12 +98,12 @@ func (l *Ledger) Check(ctx context.Context, dsn string) (Balance, error) {
 	}
 	defer conn.Close(ctx)
 	var b Balance
-	stored := map[Try]int{}
+	stored := map[TryKey]int{}
 	rows, err := conn.Query(ctx, storedSQL)
 	if err != nil {
 		return b, err
 	}
-	var t Try
+	var t TryKey
 	var peak int64
 	_, err = pgx.ForEachRow(rows, []any{&t.DAG, &t.Task, &t.RunID, &t.MapIndex, &t.TryNumber, &peak}, func() error {
 		b.Stored++

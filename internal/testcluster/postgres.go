@@ -18,27 +18,26 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal"
 )
 
-// PostgresConfig has a usable zero value.
+// PostgresConfig describes a PostgreSQL server. The zero value is ready to use.
 type PostgresConfig struct {
 	Listen   string   // address to listen on; 127.0.0.1 if empty
 	Port     string   // a free one if empty
-	Settings []string // name=value, over ours
-	Wrap     []string // command in front, run as we are, such as ip netns exec NAME; it must exec what follows
+	Settings []string // name=value; they override the defaults of this package
+	Wrap     []string // command that runs the server, as the current user, such as ip netns exec NAME; it must exec its arguments
 }
 
-// Postgres is a server that nobody restarts but the trial: fsync is on, it listens
-// on TCP, so that a proxy can stand in between, and it trusts who can connect.
+// Postgres is a server that only the test restarts. fsync is on, it listens on TCP so that a
+// test can put a proxy in front of it, and it trusts every client that can connect.
 type Postgres struct {
 	cfg      PostgresConfig
-	dataDir  string // of pglocal; the cluster is below it
-	program  string // the path of postgres
-	uid, gid int    // who owns the cluster
+	dataDir  string // of pglocal, which contains the data of the server
+	program  string // path of postgres
+	uid, gid int    // owner of the data
 	port     string
 	proc     *process
 }
 
-// NewPostgres makes a cluster in dataDir, or takes the one that is there. It is not
-// started.
+// NewPostgres initialises a server in dataDir, or takes the existing one. It does not start it.
 func NewPostgres(ctx context.Context, dataDir string, cfg PostgresConfig) (*Postgres, error) {
 	private, err := pglocal.Start(ctx, pglocal.Config{DataDir: dataDir})
 	if err != nil {
@@ -49,13 +48,13 @@ func NewPostgres(ctx context.Context, dataDir string, cfg PostgresConfig) (*Post
 	}
 	cfg.Listen = cmp.Or(cfg.Listen, "127.0.0.1")
 	p := &Postgres{cfg: cfg, dataDir: private.DataDir()}
-	// PostgreSQL notes there how it was started last: the program, then its arguments.
-	opts, err := os.ReadFile(filepath.Join(p.cluster(), "postmaster.opts"))
+	// PostgreSQL writes its last command line there: the program, then its arguments.
+	opts, err := os.ReadFile(filepath.Join(p.serverDir(), "postmaster.opts"))
 	if err != nil {
 		return nil, err
 	}
 	p.program, _, _ = strings.Cut(string(opts), ` "-D"`)
-	info, err := os.Stat(p.cluster())
+	info, err := os.Stat(p.serverDir())
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +69,9 @@ func NewPostgres(ctx context.Context, dataDir string, cfg PostgresConfig) (*Post
 	return p, p.trust()
 }
 
-// trust lets in who comes from the networks that the server is in.
+// trust accepts every client from the networks of this machine.
 func (p *Postgres) trust() error {
-	file, err := os.OpenFile(filepath.Join(p.cluster(), "pg_hba.conf"), os.O_WRONLY|os.O_APPEND, 0)
+	file, err := os.OpenFile(filepath.Join(p.serverDir(), "pg_hba.conf"), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return err
 	}
@@ -80,22 +79,21 @@ func (p *Postgres) trust() error {
 	return errors.Join(err, file.Close())
 }
 
-func (p *Postgres) cluster() string { return filepath.Join(p.dataDir, "postgres") }
+func (p *Postgres) serverDir() string { return filepath.Join(p.dataDir, "postgres") }
 
-// DataDir is the folder of the cluster and its log.
+// DataDir returns the data folder. The server's log is in its parent.
 func (p *Postgres) DataDir() string { return p.dataDir }
 
-// Addr is host:port.
+// Addr returns host:port.
 func (p *Postgres) Addr() string { return net.JoinHostPort(p.cfg.Listen, p.port) }
 
-// DSN is the URL of the database, for whoever goes the direct way.
+// DSN returns the URL of the database without a proxy.
 func (p *Postgres) DSN() string { return DSN(p.Addr()) }
 
-// DSN is the URL of the cluster's database as it is reached by host:port, such as that
-// of a proxy.
+// DSN returns the URL of the database at host:port, such as that of a proxy.
 func DSN(addr string) string { return "postgres://postgres@" + addr + "/postgres?sslmode=disable" }
 
-// PID is the process id of the postmaster; 0 while it does not run.
+// PID returns the process id of the postmaster, or 0 if it does not run.
 func (p *Postgres) PID() int {
 	if !p.proc.running() {
 		return 0
@@ -103,8 +101,8 @@ func (p *Postgres) PID() int {
 	return p.proc.cmd.Process.Pid
 }
 
-// Start starts the server and returns once it takes connections. After a kill it
-// waits first for the killed server's backends to end, which hold its memory.
+// Start starts the server and returns once it accepts connections. After a kill it retries
+// until the backends of the killed server have ended, because they hold its shared memory.
 func (p *Postgres) Start(ctx context.Context) error {
 	if p.proc.running() {
 		return nil
@@ -127,10 +125,10 @@ func (p *Postgres) Start(ctx context.Context) error {
 
 func (p *Postgres) startOnce(ctx context.Context) (err error) {
 	command := append([]string(nil), p.cfg.Wrap...)
-	if os.Geteuid() == 0 { // PostgreSQL refuses to run as root; what wraps it may need to be
+	if os.Geteuid() == 0 { // PostgreSQL refuses to run as root; the command in Wrap may need root
 		command = append(command, "setpriv", "--reuid="+strconv.Itoa(p.uid), "--regid="+strconv.Itoa(p.gid), "--clear-groups")
 	}
-	command = append(command, p.program, "-D", p.cluster())
+	command = append(command, p.program, "-D", p.serverDir())
 	settings := append([]string{
 		"listen_addresses=" + p.cfg.Listen, "port=" + p.port, "unix_socket_directories=", "max_connections=200",
 		"shared_buffers=128MB", "jit=off", "timezone=UTC", "log_timezone=UTC", "log_checkpoints=off", "logging_collector=off",
@@ -143,15 +141,15 @@ func (p *Postgres) startOnce(ctx context.Context) (err error) {
 		return err
 	}
 	for p.proc.running() && ctx.Err() == nil {
-		if p.answers(ctx) {
+		if p.acceptsConnections(ctx) {
 			return nil
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	return errors.Join(fmt.Errorf("PostgreSQL does not start: see %s/postgres.log", filepath.Dir(p.dataDir)), ctx.Err())
+	return errors.Join(fmt.Errorf("start PostgreSQL: it accepts no connections; see %s/postgres.log", filepath.Dir(p.dataDir)), ctx.Err())
 }
 
-func (p *Postgres) answers(ctx context.Context) bool {
+func (p *Postgres) acceptsConnections(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, p.DSN())
@@ -161,10 +159,10 @@ func (p *Postgres) answers(ctx context.Context) bool {
 	return conn.Close(ctx) == nil
 }
 
-// Kill is kill -9 of the postmaster; its backends end by themselves.
+// Kill sends SIGKILL to the postmaster; its backends end by themselves.
 func (p *Postgres) Kill() {
-	_ = p.proc.end(syscall.SIGKILL, time.Minute) // nothing outlives it
+	_ = p.proc.end(syscall.SIGKILL, time.Minute) // no process survives SIGKILL
 }
 
-// Stop is the fast shutdown.
+// Stop performs a fast shutdown.
 func (p *Postgres) Stop() error { return p.proc.end(syscall.SIGINT, 30*time.Second) }

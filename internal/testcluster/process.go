@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// process is one running program, by its process id.
+// process is one program that this package started.
 type process struct {
-	cmd   *exec.Cmd
-	told  bool          // to end
-	ended chan struct{} // closed when it was reaped
+	cmd        *exec.Cmd
+	terminated bool          // by end
+	ended      chan struct{} // closed when the process has been reaped
 }
 
-// launch starts a command whose output goes to the end of a log file. A command in
-// front must exec what follows, so that the process id is that of the program.
+// launch starts a command and appends its output to a log file. A wrapper command must exec
+// the program, so that the process id is that of the program.
 func launch(command, env []string, logFile string) (*process, error) {
 	log, err := os.OpenFile(logFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close() // the child has its own
+	defer log.Close() // the child has its own descriptor
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdout, cmd.Stderr, cmd.Env, cmd.Dir = log, log, env, "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt from the terminal reaches us alone
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt from the terminal reaches only this process
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
 	p := &process{cmd: cmd, ended: make(chan struct{})}
-	go func() { _ = cmd.Wait(); close(p.ended) }() // how it ended is in ProcessState
+	go func() { _ = cmd.Wait(); close(p.ended) }() // ProcessState holds the result
 	return p, nil
 }
 
@@ -46,19 +46,19 @@ func (p *process) running() bool {
 	}
 }
 
-// end sends a signal and waits; after patience it kills.
-func (p *process) end(signal syscall.Signal, patience time.Duration) error {
+// end sends a signal and waits for the end; after the timeout it kills the process.
+func (p *process) end(signal syscall.Signal, timeout time.Duration) error {
 	if !p.running() {
 		return nil
 	}
-	p.told = true
-	_ = p.cmd.Process.Signal(signal) // fails only if it has just ended
+	p.terminated = true
+	_ = p.cmd.Process.Signal(signal) // fails only if the process has just ended
 	select {
 	case <-p.ended:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		_ = p.cmd.Process.Kill()
 		<-p.ended
-		return fmt.Errorf("process %d did not end within %v of %v and was killed", p.cmd.Process.Pid, patience, signal)
+		return fmt.Errorf("process %d did not end within %v of %v and was killed", p.cmd.Process.Pid, timeout, signal)
 	}
 	return nil
 }

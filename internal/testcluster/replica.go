@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// Replica is one `loadaware serve`. Its addresses stay the same through restarts.
+// Replica is one `loadaware serve`. Restarts keep its addresses.
 type Replica struct {
-	URL   string // of the API, without a final slash
+	URL   string // of the API, without a trailing slash
 	Admin string // of /metrics and /debug/pprof
-	Log   string // the file that it writes to
+	Log   string // path of its log file
 
-	Binary   string // may be changed between Kill and Start
-	Database string // DATABASE_URL, likewise; that of the cluster if empty
+	Binary   string // may change between Kill and Start
+	Database string // DATABASE_URL; may change likewise; that of the cluster if empty
 	cluster  *Cluster
 	addr     string
 	proc     *process
@@ -44,16 +44,16 @@ func newReplica(cluster *Cluster, binary string) (*Replica, error) {
 	}, nil
 }
 
-// Start starts the replica and returns once /readyz says so. It does nothing while
-// the replica runs.
+// Start starts the replica and returns once /readyz answers 200. It does not start a second
+// process while the replica runs.
 func (r *Replica) Start(ctx context.Context) error {
 	if err := r.Launch(); err != nil {
 		return err
 	}
-	return r.Ready(ctx)
+	return r.WaitReady(ctx)
 }
 
-// Launch starts the replica without waiting for it.
+// Launch starts the replica and does not wait until it is ready.
 func (r *Replica) Launch() (err error) {
 	if r.proc.running() {
 		return nil
@@ -65,23 +65,23 @@ func (r *Replica) Launch() (err error) {
 	return err
 }
 
-// Ready waits until /readyz says 200.
-func (r *Replica) Ready(ctx context.Context) error {
+// WaitReady waits until /readyz answers 200.
+func (r *Replica) WaitReady(ctx context.Context) error {
 	for {
-		status, says, _ := r.Call(ctx, http.MethodGet, "/readyz", nil)
+		status, answer, _ := r.Call(ctx, http.MethodGet, "/readyz", nil)
 		switch {
 		case status == http.StatusOK:
 			return nil
 		case ctx.Err() != nil:
-			return fmt.Errorf("%s is not ready (%d %s), see %s: %w", r.URL, status, says, r.Log, ctx.Err())
+			return fmt.Errorf("wait for %s: not ready (status %d %s); see %s: %w", r.URL, status, answer, r.Log, ctx.Err())
 		case !r.proc.running():
-			return fmt.Errorf("%s ended by itself, see %s", r.URL, r.Log)
+			return fmt.Errorf("%s ended by itself; see %s", r.URL, r.Log)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-// PID is the process id; 0 while it does not run.
+// PID returns the process id, or 0 if the replica does not run.
 func (r *Replica) PID() int {
 	if !r.proc.running() {
 		return 0
@@ -89,34 +89,34 @@ func (r *Replica) PID() int {
 	return r.proc.cmd.Process.Pid
 }
 
-// Kill is kill -9.
+// Kill sends SIGKILL.
 func (r *Replica) Kill() {
-	_ = r.proc.end(syscall.SIGKILL, time.Minute) // nothing outlives it
+	_ = r.proc.end(syscall.SIGKILL, time.Minute) // no process survives SIGKILL
 }
 
-// Term is SIGTERM, and waits for the end. An error if it took longer than the drain
-// may, or ended otherwise than well, or had ended by itself.
-func (r *Replica) Term() error {
-	if r.proc == nil || r.proc.told {
+// Terminate sends SIGTERM and waits for the end. It returns an error if the replica exceeded
+// the time of its drain, failed, or had ended by itself.
+func (r *Replica) Terminate() error {
+	if r.proc == nil || r.proc.terminated {
 		return nil
 	}
 	if !r.proc.running() {
-		return fmt.Errorf("%s ended by itself, see %s", r.URL, r.Log)
+		return fmt.Errorf("%s ended by itself; see %s", r.URL, r.Log)
 	}
 	if err := r.proc.end(syscall.SIGTERM, 20*time.Second); err != nil {
 		return err
 	}
 	if code := r.proc.cmd.ProcessState.ExitCode(); code != 0 {
-		return fmt.Errorf("%s ended with exit code %d after SIGTERM, see %s", r.URL, code, r.Log)
+		return fmt.Errorf("%s ended with exit code %d after SIGTERM; see %s", r.URL, code, r.Log)
 	}
 	return nil
 }
 
-// client keeps enough connections alive for many callers at once.
+// client keeps enough idle connections for many concurrent callers.
 var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024, IdleConnTimeout: 30 * time.Second}}
 
-// Call sends body as JSON ([]byte as it is; nil: no body) and returns the status and
-// the answer; status 0 and an error when there was none.
+// Call sends body as JSON ([]byte unchanged; nil sends no body) and returns the status and
+// the body of the answer. Without an answer it returns status 0 and an error.
 func (r *Replica) Call(ctx context.Context, method, path string, body any) (int, []byte, error) {
 	raw, ok := body.([]byte)
 	if !ok && body != nil {
@@ -137,9 +137,9 @@ func (r *Replica) Call(ctx context.Context, method, path string, body any) (int,
 		return 0, nil, err
 	}
 	defer response.Body.Close()
-	says, err := io.ReadAll(response.Body)
+	answer, err := io.ReadAll(response.Body)
 	if err != nil {
-		return 0, nil, err // an answer that broke off is none
+		return 0, nil, err // a truncated answer counts as none
 	}
-	return response.StatusCode, says, nil
+	return response.StatusCode, answer, nil
 }

@@ -10,9 +10,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Queries makes spans of the statements that a traced request sends to PostgreSQL.
-// What the service asks by itself, several times a second, makes none. The text of a
-// statement is kept, its arguments are not.
+// Queries creates spans for the SQL statements of traced requests. Statements of background loops,
+// several per second, get none. A span has the text of the statement and not its arguments.
 type Queries struct{ Tracer trace.Tracer }
 
 var _ pgx.QueryTracer = Queries{}
@@ -26,21 +25,21 @@ func (q Queries) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Trac
 	verb, _, _ := strings.Cut(text, " ")
 	ctx, _ = q.Tracer.Start(ctx, strings.ToUpper(verb), trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(attribute.String("db.system.name", "postgresql"), attribute.String("db.query.text", text)))
-	return context.WithValue(ctx, ours{}, true)
+	return context.WithValue(ctx, spanKey{}, true)
 }
 
-// ours marks the context of a statement that has a span of its own: at the end of any
-// other one, the span of ctx is that of the request.
-type ours struct{}
+// spanKey marks the context of a statement with its own span. Without it the span of ctx is that of
+// the request, which TraceQueryEnd must not end.
+type spanKey struct{}
 
 // TraceQueryEnd implements pgx.QueryTracer.
 func (q Queries) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
-	if ctx.Value(ours{}) == nil {
+	if ctx.Value(spanKey{}) == nil {
 		return
 	}
 	span := trace.SpanFromContext(ctx)
 	if data.Err != nil {
-		span.SetStatus(codes.Error, "the statement failed") // its error may hold values
+		span.SetStatus(codes.Error, "statement failed") // without the error, which may contain values
 	}
 	span.End()
 }

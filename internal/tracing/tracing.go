@@ -1,12 +1,11 @@
-// Package tracing sends OpenTelemetry traces to a collector, for those who name one.
+// Package tracing sends OpenTelemetry traces to a collector, if one is configured.
 //
 //	request ──▶ span ──▶ spans of its statements ──▶ batch ──▶ POST /v1/traces
 //
-// It speaks OTLP over HTTP in protobuf. The client of OpenTelemetry itself would link
-// gRPC into the program, three megabytes that the image has no room for. Samplers,
-// batches, the name of the service and its attributes are set by the variables of
-// OpenTelemetry (OTEL_TRACES_SAMPLER, OTEL_BSP_…, OTEL_SERVICE_NAME,
-// OTEL_RESOURCE_ATTRIBUTES), which its SDK reads.
+// It sends OTLP over HTTP in protobuf with its own client, because that of OpenTelemetry links gRPC,
+// which would add three megabytes to the image. The SDK reads the standard variables for samplers,
+// batches, service name and attributes (OTEL_TRACES_SAMPLER, OTEL_BSP_…, OTEL_SERVICE_NAME,
+// OTEL_RESOURCE_ATTRIBUTES).
 package tracing
 
 import (
@@ -32,18 +31,18 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Config says where traces go. The zero Config sends none.
+// Config configures the collector. The zero Config sends no traces.
 type Config struct {
-	Endpoint string // of the collector, such as http://collector:4318; none if empty
-	Headers  string // name=value pairs, separated by commas, percent-encoded: they may hold a token
-	Version  string // of this build
+	Endpoint string // URL of the collector, such as http://collector:4318; no traces if empty
+	Headers  string // name=value pairs, percent-encoded, separated by commas; may contain a token
+	Version  string // version of this build
 }
 
-// sendAtMost bounds one request to the collector; its spans are lost beyond it.
-const sendAtMost = 10 * time.Second
+// sendTimeout bounds one request to the collector. After it the spans are lost.
+const sendTimeout = 10 * time.Second
 
-// Start returns what makes spans, and what sends the last of them. The tracer is nil
-// where no collector is named. An error if the endpoint or the headers cannot be read.
+// Start returns a tracer and a function that flushes and stops it. The tracer is nil if no collector
+// is configured. It fails if the endpoint or the headers are malformed.
 func Start(ctx context.Context, cfg Config, log *slog.Logger) (trace.Tracer, func(context.Context) error, error) {
 	if cfg.Endpoint == "" {
 		return nil, func(context.Context) error { return nil }, nil
@@ -56,16 +55,15 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (trace.Tracer, fun
 	if err != nil {
 		return nil, nil, err
 	}
-	// What the SDK cannot do, such as reach the collector, is its own matter: no
-	// request waits for it or fails.
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces are lost", "err", err) }))
-	about, err := resource.New(ctx, resource.WithAttributes(
+	// The SDK exports in the background: its errors neither delay nor fail a request.
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("export traces failed", "err", err) }))
+	res, err := resource.New(ctx, resource.WithAttributes(
 		attribute.String("service.name", "loadaware"), attribute.String("service.version", cmp.Or(cfg.Version, "unknown")), attribute.String("service.instance.id", host()),
-	), resource.WithFromEnv()) // the last wins
+	), resource.WithFromEnv()) // later options take precedence
 	if err != nil {
 		return nil, nil, err
 	}
-	provider := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(about))
+	provider := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(res))
 	return provider.Tracer("github.com/loadaware/loadaware"), provider.Shutdown, nil
 }
 
@@ -77,7 +75,7 @@ func host() string {
 	return name
 }
 
-// collector is where spans are posted to.
+// collector is an OTLP client over HTTP. It implements otlptrace.Client.
 type collector struct {
 	url     string
 	headers http.Header
@@ -87,9 +85,9 @@ type collector struct {
 func newCollector(cfg Config) (*collector, error) {
 	to, err := url.Parse(cfg.Endpoint)
 	if err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" {
-		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT is not understood: write http://host:4318")
+		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT is malformed; write http://host:4318")
 	}
-	c := &collector{url: to.JoinPath("v1/traces").String(), headers: http.Header{}, client: http.Client{Timeout: sendAtMost}}
+	c := &collector{url: to.JoinPath("v1/traces").String(), headers: http.Header{}, client: http.Client{Timeout: sendTimeout}}
 	for pair := range strings.SplitSeq(cfg.Headers, ",") {
 		if strings.TrimSpace(pair) == "" {
 			continue
@@ -97,7 +95,7 @@ func newCollector(cfg Config) (*collector, error) {
 		name, value, ok := strings.Cut(pair, "=")
 		value, err := url.PathUnescape(strings.TrimSpace(value))
 		if !ok || err != nil {
-			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_HEADERS is not understood: write name=value, percent-encoded, separated by commas")
+			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_HEADERS is malformed; write name=value, percent-encoded, separated by commas")
 		}
 		c.headers.Set(strings.TrimSpace(name), value)
 	}
@@ -105,12 +103,13 @@ func newCollector(cfg Config) (*collector, error) {
 	return c, nil
 }
 
-// Start and Stop implement otlptrace.Client: there is nothing to open or to close.
+// Start implements otlptrace.Client. It does nothing.
 func (c *collector) Start(context.Context) error { return nil }
-func (c *collector) Stop(context.Context) error  { return nil }
 
-// UploadTraces implements otlptrace.Client. TracesData has the wire form of the
-// request that OTLP asks for.
+// Stop implements otlptrace.Client. It does nothing.
+func (c *collector) Stop(context.Context) error { return nil }
+
+// UploadTraces implements otlptrace.Client. TracesData has the wire format of an OTLP export request.
 func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
 	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
 	if err != nil {
@@ -126,9 +125,9 @@ func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceS
 		return err
 	}
 	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16)) // so that the connection is reused
 	if response.StatusCode >= 300 {
-		return fmt.Errorf("the collector answered %s", response.Status)
+		return fmt.Errorf("upload traces: collector returned %s", response.Status)
 	}
 	return nil
 }

@@ -21,16 +21,16 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func TestSpansReachTheCollector(t *testing.T) {
 	var got tracepb.TracesData
-	var heard http.Header
+	var headers http.Header
 	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		assert.Equal(t, "/base/v1/traces", r.URL.Path)
-		heard = r.Header
+		headers = r.Header
 		body, err := io.ReadAll(r.Body)
 		assert.NoError(t, err)
 		assert.NoError(t, proto.Unmarshal(body, &got))
 	}))
 	defer collector.Close()
-	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment=trial")
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment=test")
 	tracer, stop, err := tracing.Start(t.Context(), tracing.Config{
 		Endpoint: collector.URL + "/base/", Headers: "Authorization=Bearer%20s3cret, x-team=a=b", Version: "v1",
 	}, quiet)
@@ -41,31 +41,31 @@ func TestSpansReachTheCollector(t *testing.T) {
 	sent := queries.TraceQueryStart(ctx, nil, pgx.TraceQueryStartData{SQL: "\n\tSELECT 1\n\t FROM task", Args: []any{"secret"}})
 	queries.TraceQueryEnd(sent, nil, pgx.TraceQueryEndData{})
 	request.End()
-	byItself := queries.TraceQueryStart(t.Context(), nil, pgx.TraceQueryStartData{SQL: "SELECT 2"})
-	queries.TraceQueryEnd(byItself, nil, pgx.TraceQueryEndData{})
+	background := queries.TraceQueryStart(t.Context(), nil, pgx.TraceQueryStartData{SQL: "SELECT 2"})
+	queries.TraceQueryEnd(background, nil, pgx.TraceQueryEndData{})
 	require.NoError(t, stop(t.Context()))
 
-	assert.Equal(t, "Bearer s3cret", heard.Get("Authorization"))
-	assert.Equal(t, "a=b", heard.Get("X-Team"))
-	assert.Equal(t, "application/x-protobuf", heard.Get("Content-Type"))
+	assert.Equal(t, "Bearer s3cret", headers.Get("Authorization"))
+	assert.Equal(t, "a=b", headers.Get("X-Team"))
+	assert.Equal(t, "application/x-protobuf", headers.Get("Content-Type"))
 	require.Len(t, got.ResourceSpans, 1)
-	about := map[string]string{}
+	attributes := map[string]string{}
 	for _, kv := range got.ResourceSpans[0].Resource.Attributes {
-		about[kv.Key] = kv.Value.GetStringValue()
+		attributes[kv.Key] = kv.Value.GetStringValue()
 	}
-	assert.Equal(t, "loadaware", about["service.name"])
-	assert.Equal(t, "v1", about["service.version"])
-	assert.Equal(t, "trial", about["deployment.environment"])
+	assert.Equal(t, "loadaware", attributes["service.name"])
+	assert.Equal(t, "v1", attributes["service.version"])
+	assert.Equal(t, "test", attributes["deployment.environment"])
 	spans := got.ResourceSpans[0].ScopeSpans[0].Spans
-	require.Len(t, spans, 2, "the statement of the request, and the request")
+	require.Len(t, spans, 2, "the request and its statement")
 	assert.Equal(t, "SELECT", spans[0].Name)
 	assert.Equal(t, "POST /observe", spans[1].Name)
 	assert.Equal(t, spans[1].SpanId, spans[0].ParentSpanId)
 	assert.Contains(t, spans[0].String(), "SELECT 1 FROM task")
-	assert.NotContains(t, spans[0].String(), "secret", "arguments are not kept")
+	assert.NotContains(t, spans[0].String(), "secret", "arguments are not recorded")
 }
 
-func TestACollectorThatFailsFailsNothingElse(t *testing.T) {
+func TestCollectorErrorsAreOnlyLogged(t *testing.T) {
 	collector := httptest.NewServer(http.NotFoundHandler())
 	defer collector.Close()
 	var log bytes.Buffer
@@ -77,7 +77,7 @@ func TestACollectorThatFailsFailsNothingElse(t *testing.T) {
 	assert.Contains(t, log.String(), "404")
 }
 
-func TestNobodyIsToldUnlessACollectorIsNamed(t *testing.T) {
+func TestStartWithoutAndWithAMalformedEndpoint(t *testing.T) {
 	tracer, stop, err := tracing.Start(t.Context(), tracing.Config{}, quiet)
 	require.NoError(t, err)
 	assert.Nil(t, tracer)

@@ -52,6 +52,9 @@ func searchOnce(t *testing.T, tr *trainer.Trainer) bool {
 }
 
 func TestSearchPublishesBetterParameters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains for minutes under the race detector, without concurrency")
+	}
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
 	st.reportHeavy(t, "joined", 400)

@@ -26,10 +26,10 @@ import (
 
 // Config configures a Trainer. Its zero value is usable.
 type Config struct {
-	Every time.Duration // interval between polls for due tasks; 500 ms if zero
-	Lease time.Duration // duration of a task's lease; 30 s if zero; renewed three times within it
-	Retry time.Duration // delay after a failure; 1 min if zero
-	Keep  store.Keep    // rows that a training reads; store.DefaultKeep if zero
+	Every time.Duration       // interval between polls for due tasks; 500 ms if zero
+	Lease time.Duration       // duration of a task's lease; 30 s if zero; renewed three times within it
+	Retry time.Duration       // delay after a failure; 1 min if zero
+	Keep  store.HistoryLimits // rows that a training reads; store.DefaultHistoryLimits if zero
 
 	SearchEvery time.Duration // interval between parameter searches; no searches if zero
 
@@ -242,8 +242,12 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 	if err != nil {
 		return report, fmt.Errorf("publish %s: the trained model is not usable, so %s: %w; please report this", task, remainingModel(&active), err)
 	}
+	share, err := challenger.EncodeShare()
+	if err != nil {
+		return report, fmt.Errorf("publish %s: %w", task, err)
+	}
 	report.Version, err = t.store.Publish(withDefaultActor(ctx, store.Trainer), store.Model{
-		Task: task, Family: challenger.Family(), Format: challenger.Format(), Blob: blob,
+		Task: task, Family: challenger.Family(), Format: challenger.Format(), Blob: blob, Share: share,
 		Observations: history.Total, LastSeq: history.LastSeq, TrainedAt: time.Now(), Evaluation: outcome.Evaluation.JSON(),
 	}, active.Version)
 	report.Published = err == nil

@@ -30,7 +30,7 @@ type hookedStore struct {
 	before func(sizing.TaskKey)        // called before each read; may be nil
 }
 
-func (s *hookedStore) History(ctx context.Context, task sizing.TaskKey, keep store.Keep) (sizing.History, error) {
+func (s *hookedStore) History(ctx context.Context, task sizing.TaskKey, keep store.HistoryLimits) (sizing.History, error) {
 	if s.before != nil {
 		s.before(task)
 	}

@@ -130,7 +130,7 @@ func (c *trial) rollBack(ctx context.Context, version int) (back int, reason str
 	}
 	reason = fmt.Sprintf("of %d first tries answered by version %d and later, %d were killed where %.2g were promised, and version %d would have held",
 		len(c.broken), c.earliest, killed, promised, version)
-	err = c.trainer.store.RollBack(sizing.WithActor(ctx, store.Watchdog), store.RollBack{
+	err = c.trainer.store.RollBack(sizing.WithActor(ctx, store.Watchdog), store.Rollback{
 		Task: c.active.Task, From: c.active.Version, To: version, Withdrawn: c.suspects, Reason: reason,
 	})
 	if err == nil {
@@ -214,10 +214,10 @@ func firstTries(rows *sizing.History) map[mappedRun]*endedTry {
 // model has learned as many rows as the model that made the promise.
 func replay(model *fitting.Model, rows *sizing.History, promises []sizing.Promise, ask func(*sizing.Promise)) {
 	promises = slices.Clone(promises)
-	slices.SortStableFunc(promises, func(a, b sizing.Promise) int { return cmp.Compare(a.Told, b.Told) })
+	slices.SortStableFunc(promises, func(a, b sizing.Promise) int { return cmp.Compare(a.GuardVersion, b.GuardVersion) })
 	next := 0
 	askUpTo := func(learned int64) {
-		for ; next < len(promises) && promises[next].Told <= learned; next++ {
+		for ; next < len(promises) && promises[next].GuardVersion <= learned; next++ {
 			ask(&promises[next])
 		}
 	}

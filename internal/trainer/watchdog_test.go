@@ -208,6 +208,9 @@ func (p *pipeline) rollBacks() (found []store.AuditEntry) {
 }
 
 func TestBadModelIsRolledBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains for minutes under the race detector, without concurrency")
+	}
 	for claim, c := range map[string]struct {
 		parallel int  // runs that are asked about before any of them ends
 		lasting  bool // learning does not repair the model
@@ -320,6 +323,9 @@ func TestQuicklyRecoveringModelIsKept(t *testing.T) {
 
 // All runs are killed for a while, and no earlier version would have done better.
 func TestTaskChangeCausesNoRollback(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains for minutes under the race detector, without concurrency")
+	}
 	for _, parallel := range []int{1, 24} {
 		t.Run(fmt.Sprint(parallel, " at a time"), func(t *testing.T) {
 			st := newStore(t)

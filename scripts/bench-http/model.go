@@ -8,9 +8,9 @@ import (
 	"github.com/loadaware/loadaware/internal/fitting"
 )
 
-// tellModel says how large the model is that will answer.
-func (b *bench) tellModel(ctx context.Context) error {
-	conn, err := pgx.Connect(ctx, b.place.db.DSN())
+// printModel prints the size of the model that answers.
+func (b *bench) printModel(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, b.env.db.DSN())
 	if err != nil {
 		return err
 	}
@@ -31,6 +31,6 @@ func (b *bench) tellModel(ctx context.Context) error {
 	if m.Models.Spread != nil {
 		trees += m.Models.Spread.Trees()
 	}
-	b.say("model: %d runs, %d trees, %d experts weighed, %d bytes stored", b.runs, trees, len(m.Experts.Picks), len(blob))
+	b.printf("model: %d runs, %d trees, %d weighted experts, %d bytes stored", b.runs, trees, len(m.Experts.Picks), len(blob))
 	return nil
 }

@@ -13,77 +13,77 @@ import (
 	"time"
 )
 
-// pace asks at a fixed rate, whether or not earlier questions were answered. What a
-// question took is counted from when it was to be sent: a server that stalls is charged
-// with all that had to wait for it.
+// pace sends requests at a fixed rate, whether or not earlier ones were answered (open loop). It
+// measures a latency from the scheduled time of the request, so that a stall of the server counts
+// for all requests that it delays.
 type pace struct {
 	url, token string
 	bodies     []string
-	rate       float64 // a second
-	span       time.Duration
+	rate       float64 // requests per second
+	length     time.Duration
 }
 
-// paced is what came of it. Latencies are in order of size.
-type paced struct {
-	took   []time.Duration
-	errors int
+// paceResult is the result of a run. The latencies are sorted.
+type paceResult struct {
+	latencies []time.Duration
+	errors    int
 }
 
-// at is the latency that a share of the questions stayed within.
-func (p paced) at(share float64) time.Duration {
-	if len(p.took) == 0 {
+// at returns a quantile of the latencies.
+func (p paceResult) at(q float64) time.Duration {
+	if len(p.latencies) == 0 {
 		return 0
 	}
-	return p.took[min(len(p.took)-1, int(share*float64(len(p.took))))]
+	return p.latencies[min(len(p.latencies)-1, int(q*float64(len(p.latencies))))]
 }
 
 const paceWorkers = 128
 
-// most is how many questions a second are answered where each worker asks again at once:
-// the maximum of this generator and this server together, for they share the machine.
-func (p pace) most(ctx context.Context) float64 {
-	p.rate = 1e6 // all are due at once
-	ctx, cancel := context.WithTimeout(ctx, p.span)
+// measureMaximum returns the answered requests per second if each worker sends the next one at once:
+// the maximum of the load generator and the server together, since they share the machine.
+func (p pace) measureMaximum(ctx context.Context) float64 {
+	p.rate = 1e6 // all are scheduled at once
+	ctx, cancel := context.WithTimeout(ctx, p.length)
 	defer cancel()
-	begun := time.Now()
+	start := time.Now()
 	got := p.run(ctx)
-	unsent, _ := slices.BinarySearch(got.took, 1)
-	return float64(len(got.took)-unsent-got.errors) / time.Since(begun).Seconds()
+	unsent, _ := slices.BinarySearch(got.latencies, 1)
+	return float64(len(got.latencies)-unsent-got.errors) / time.Since(start).Seconds()
 }
 
 var paceRuns atomic.Int64
 
-func (p pace) run(ctx context.Context) paced {
+func (p pace) run(ctx context.Context) paceResult {
 	transport := &http.Transport{MaxIdleConnsPerHost: paceWorkers}
 	defer transport.CloseIdleConnections()
 	client := http.Client{Transport: transport, Timeout: 10 * time.Second}
-	run, begun := paceRuns.Add(1), time.Now()
-	took := make([]time.Duration, int(p.rate*p.span.Seconds()))
+	run, start := paceRuns.Add(1), time.Now()
+	latencies := make([]time.Duration, int(p.rate*p.length.Seconds()))
 	var next, failed atomic.Int64
 	var workers sync.WaitGroup
 	for range paceWorkers {
 		workers.Go(func() {
 			for {
 				i := int(next.Add(1) - 1)
-				if i >= len(took) || ctx.Err() != nil {
+				if i >= len(latencies) || ctx.Err() != nil {
 					return
 				}
-				due := begun.Add(time.Duration(float64(i) / p.rate * float64(time.Second)))
+				due := start.Add(time.Duration(float64(i) / p.rate * float64(time.Second)))
 				time.Sleep(time.Until(due))
-				body := strings.ReplaceAll(p.bodies[i%len(p.bodies)], counterMark, fmt.Sprintf("paced-%d-%d", run, i))
-				if !p.ask(ctx, &client, body) {
+				body := strings.ReplaceAll(p.bodies[i%len(p.bodies)], counterPlaceholder, fmt.Sprintf("paced-%d-%d", run, i))
+				if !p.predict(ctx, &client, body) {
 					failed.Add(1)
 				}
-				took[i] = time.Since(due)
+				latencies[i] = time.Since(due)
 			}
 		})
 	}
 	workers.Wait()
-	slices.Sort(took)
-	return paced{took: took, errors: int(failed.Load())}
+	slices.Sort(latencies)
+	return paceResult{latencies: latencies, errors: int(failed.Load())}
 }
 
-func (p pace) ask(ctx context.Context, client *http.Client, body string) bool {
+func (p pace) predict(ctx context.Context, client *http.Client, body string) bool {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewBufferString(body))
 	if err != nil {
 		return false

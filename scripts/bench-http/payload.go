@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// The task that is asked about has twelve features: eight numbers, two categories, a
-// bool and a date. Four of them drive its peak.
+// The predicted task has twelve features: eight numbers, two categories, a bool and a date. Four of
+// them determine its peak.
 const (
 	dag  = "pricing"
 	name = "predict_demand"
 )
 
-// dice are seeded: the same seed makes the same history and the same questions.
-func dice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 12)) }
+// newRandom returns a seeded generator: a seed determines the history and the requests.
+func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 12)) }
 
 type object = map[string]any
 
-// features draws one input, and what it will cost in bytes and in seconds.
+// features draws one input with its peak in bytes and its duration in seconds.
 func features(r *rand.Rand) (f object, peak, seconds float64) {
 	products, days := math.Round(100+4900*r.Float64()), 1+r.IntN(60)
 	region := []string{"emea", "apac", "amer"}[r.IntN(3)]
@@ -43,8 +43,8 @@ func features(r *rand.Rand) (f object, peak, seconds float64) {
 	return f, peak, 60 + peak/2e7
 }
 
-// question is a POST /predict of one try.
-func question(r *rand.Rand, task, run string) object {
+// predictRequest returns the body of a POST /predict for one try.
+func predictRequest(r *rand.Rand, task, run string) object {
 	f, _, _ := features(r)
 	return object{
 		"dag_id": dag, "task_id": task, "run_id": run, "map_index": r.IntN(100), "features": f,
@@ -52,8 +52,8 @@ func question(r *rand.Rand, task, run string) object {
 	}
 }
 
-// report is a POST /observe of one success.
-func report(r *rand.Rand, task, run string, ended time.Time) object {
+// observeRequest returns the body of a POST /observe for one success.
+func observeRequest(r *rand.Rand, task, run string, ended time.Time) object {
 	f, peak, seconds := features(r)
 	return object{
 		"dag_id": dag, "task_id": task, "run_id": run, "outcome": "success", "memory_max_bytes": int64(peak),
@@ -63,11 +63,11 @@ func report(r *rand.Rand, task, run string, ended time.Time) object {
 	}
 }
 
-// text is a value as JSON.
+// text encodes a value as JSON.
 func text(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // maps of strings and numbers only
+		panic(err) // cannot happen: the value holds only strings and numbers
 	}
 	return string(b)
 }

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// ratio is what two things did in turn, in one run: the median over the rounds of
-// what one did, divided by what the other did in the same round, and its range.
+// ratio compares two alternating loads: the median and the range, over the rounds, of the figure of
+// one divided by the figure of the other in the same round.
 type ratio struct {
 	median, low, high float64
 	rounds            int
 }
 
-// ratioOf takes the rounds of one and of the other.
+// ratioOf returns the ratio of the figures of two loads, one figure per round.
 func ratioOf(one, other []float64) ratio {
 	quotients := make([]float64, len(one))
 	for i := range one {
@@ -25,7 +25,7 @@ func ratioOf(one, other []float64) ratio {
 
 func (r ratio) String() string { return fmt.Sprintf("%.2f [%.2f .. %.2f]", r.median, r.low, r.high) }
 
-// median of values that are not empty: the mean of the middle two of an even number.
+// median returns the median of a non-empty slice.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)

@@ -5,28 +5,27 @@ import (
 	"os"
 )
 
-// rival is another server of models, which was started already, and a file with the
-// body of a question to it.
+// rival is another model server, which already runs, and a file with the body of a request to it.
 type rival struct{ url, body string }
 
-// against is row 16: single questions to a rival and to the service, each on one core,
-// 16 connections, in turn.
-func (b *bench) against(ctx context.Context) error {
+// benchRival measures row 16: single predictions by the rival and by the service in turn, each on one
+// core, with 16 connections.
+func (b *bench) benchRival(ctx context.Context) error {
 	body, err := os.ReadFile(b.rival.body)
 	if err != nil {
 		return err
 	}
-	bodies := asks(b.seed+1, name, 256, 1)
-	if err := b.trained(ctx, bodies[0]); err != nil {
+	bodies := predictBodies(b.seed+1, name, 256, 1)
+	if err := b.checkModelAnswers(ctx, bodies[0]); err != nil {
 		return err
 	}
-	ours := load{url: b.server.url + "/predict", token: b.place.token, bodies: bodies, connections: 16, cpu: b.place.back, span: b.span}
+	ours := load{url: b.server.url + "/predict", token: b.env.token, bodies: bodies, connections: 16, cpu: b.env.back, length: b.length}
 	fresh, theirs := ours, ours
-	fresh.bodies = neverSeen(bodies)
+	fresh.bodies = withUnseenFeature(bodies)
 	theirs.url, theirs.bodies = b.rival.url, []string{string(body)}
 	loads := []load{theirs, fresh, ours}
 	var rates, p99 [3][]float64
-	for round := range b.rounds + 1 { // the first warms up
+	for round := range b.rounds + 1 { // round 0 is the warm-up
 		for i := range loads {
 			k := (i + round) % len(loads)
 			s, err := loads[k].run(ctx)
@@ -38,9 +37,9 @@ func (b *bench) against(ctx context.Context) error {
 			}
 		}
 	}
-	b.say("rival %.0f/s, p99 %.1f ms; predict, features never seen, %.0f/s, p99 %.1f ms; features seen before %.0f/s, p99 %.1f ms (medians of %d rounds of %s)",
-		median(rates[0]), median(p99[0]), median(rates[1]), median(p99[1]), median(rates[2]), median(p99[2]), b.rounds, b.span)
-	b.say("predict/rival ratio: %s, features seen before %s (goal 5)", ratioOf(rates[1], rates[0]), ratioOf(rates[2], rates[0]))
-	b.say("predict/rival p99 ratio: %s, features seen before %s (goal at most 0.33)", ratioOf(p99[1], p99[0]), ratioOf(p99[2], p99[0]))
+	b.printf("rival %.0f/s, p99 %.1f ms; predict, features never seen, %.0f/s, p99 %.1f ms; features seen before %.0f/s, p99 %.1f ms (medians of %d rounds of %s)",
+		median(rates[0]), median(p99[0]), median(rates[1]), median(p99[1]), median(rates[2]), median(p99[2]), b.rounds, b.length)
+	b.printf("predict/rival ratio: %s, features seen before %s (goal 5)", ratioOf(rates[1], rates[0]), ratioOf(rates[2], rates[0]))
+	b.printf("predict/rival p99 ratio: %s, features seen before %s (goal at most 0.33)", ratioOf(p99[1], p99[0]), ratioOf(p99[2], p99[0]))
 	return nil
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Finds wrk, which makes the load, or installs its package.
+# Checks that wrk, the load generator, is installed, or installs its package.
 set -eu
 command -v wrk >/dev/null && exit 0
 if command -v apt-get >/dev/null; then
@@ -11,6 +11,6 @@ if command -v apt-get >/dev/null; then
 elif command -v brew >/dev/null; then
 	brew install wrk
 else
-	echo 'wrk is missing: install the package wrk (https://github.com/wg/wrk)' >&2
+	echo 'find wrk: not installed; install the package wrk (https://github.com/wg/wrk)' >&2
 	exit 1
 fi

@@ -13,26 +13,26 @@ import (
 	"github.com/loadaware/loadaware/internal/store/postgres"
 )
 
-// statement is one that might cost more where more is stored.
+// statement is a statement of the service whose cost may grow with the data.
 type statement struct {
 	name string
 	run  func(context.Context, *postgres.Store) error
 }
 
-// grownTask is the first of the ten that have observations, an equal number each.
+// grownTask is the first of the ten tasks that have observations, an equal number each.
 var grownTask = sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "grown", Task: "task-1"}
 
-// statements are sent as the service sends them. Nothing is due, so that looking for it
-// changes nothing and reads all there is.
+// statements lists the statements as the service sends them. No task is due, so that Claim changes
+// nothing and reads all candidates.
 var statements = []statement{
-	{"looking for a due task", func(ctx context.Context, st *postgres.Store) error {
+	{"claim a due task", func(ctx context.Context, st *postgres.Store) error {
 		_, err := st.Claim(ctx, "bench", time.Minute)
 		if sizing.KindOf(err) == sizing.NotFound {
 			return nil
 		}
-		return fmt.Errorf("nothing should be due: %w", err)
+		return fmt.Errorf("claim: a task is due: %w", err)
 	}},
-	{"counting due tasks", func(ctx context.Context, st *postgres.Store) error {
+	{"count due tasks", func(ctx context.Context, st *postgres.Store) error {
 		_, err := st.Backlog(ctx)
 		return err
 	}},
@@ -49,22 +49,22 @@ var statements = []statement{
 		return err
 	}},
 	{"a training's history", func(ctx context.Context, st *postgres.Store) error {
-		_, err := st.History(ctx, grownTask, store.Keep{})
+		_, err := st.History(ctx, grownTask, store.HistoryLimits{})
 		return err
 	}},
 	{"the receipt of a try", func(ctx context.Context, st *postgres.Store) error {
 		_, err := st.ReceiptOfTry(ctx, sizing.TryKey{TaskKey: grownTask, RunID: "grown-10", MapIndex: sizing.NoMap, Number: 1})
 		return err
 	}},
-	{"promises of a task", func(ctx context.Context, st *postgres.Store) error {
+	{"promised and real risk of a task", func(ctx context.Context, st *postgres.Store) error {
 		_, err := st.Realised(ctx, grownTask, 1000)
 		return err
 	}},
 }
 
-// timed sends each statement several times: a line of a table with the medians.
-func (b *bench) timed(ctx context.Context, conn *pgx.Conn, s size) (string, error) {
-	st, err := postgres.Open(ctx, b.place.db.DSN(), postgres.Config{})
+// timeStatements runs each statement five times and returns a table row with the medians.
+func (b *bench) timeStatements(ctx context.Context, conn *pgx.Conn, s size) (string, error) {
+	st, err := postgres.Open(ctx, b.env.db.DSN(), postgres.Config{})
 	if err != nil {
 		return "", err
 	}
@@ -72,15 +72,15 @@ func (b *bench) timed(ctx context.Context, conn *pgx.Conn, s size) (string, erro
 	var line strings.Builder
 	fmt.Fprintf(&line, "| %d | %d | %d |", s.tasks, s.observations, s.receipts())
 	for _, one := range statements {
-		var took []float64
+		var latencies []float64
 		for range 5 {
-			begun := time.Now()
+			start := time.Now()
 			if err := one.run(ctx, st); err != nil {
 				return "", fmt.Errorf("%s: %w", one.name, err)
 			}
-			took = append(took, millis(time.Since(begun)))
+			latencies = append(latencies, millis(time.Since(start)))
 		}
-		fmt.Fprintf(&line, " %.1f |", median(took))
+		fmt.Fprintf(&line, " %.1f |", median(latencies))
 	}
 	for _, table := range []string{"observation", "receipt"} {
 		var bytes float64
@@ -93,12 +93,12 @@ func (b *bench) timed(ctx context.Context, conn *pgx.Conn, s size) (string, erro
 	return line.String(), nil
 }
 
-// timedHead is the head of the table of those lines.
-func timedHead() string {
+// statementsHeader returns the header of the table of timeStatements.
+func statementsHeader() string {
 	var head, rule strings.Builder
 	for _, one := range statements {
 		head.WriteString(" " + one.name + " |")
 		rule.WriteString("---:|")
 	}
-	return "\nmedians of five, ms\n\n| tasks | observations | receipts |" + head.String() + " bytes of an observation | of a receipt |\n|---:|---:|---:|" + rule.String() + "---:|---:|"
+	return "\nmedian of five runs, ms\n\n| tasks | observations | receipts |" + head.String() + " bytes per observation | bytes per receipt |\n|---:|---:|---:|" + rule.String() + "---:|---:|"
 }

@@ -13,30 +13,30 @@ import (
 	"time"
 )
 
-// load is a closed loop by wrk: as many connections as are said, each of which asks
-// again as soon as it is answered.
+// load is a closed loop by wrk: each connection sends the next request when it has its answer.
 type load struct {
 	url, token  string
-	bodies      []string // sent in turn; counterMark in them is replaced by a number that no other request has
+	bodies      []string // sent in turn; a unique number replaces counterPlaceholder
 	connections int
 	threads     int
-	cpu         string // the core of the generator; any if empty
-	span        time.Duration
+	cpu         string // core of wrk; any if empty
+	length      time.Duration
 }
 
-// counterMark stands in bodies where a number of its own makes each try a new one.
-const counterMark = "#########"
+// counterPlaceholder is replaced in bodies by a unique number, which makes each try a new one.
+const counterPlaceholder = "#########"
 
-// served is what came of a load. Latencies are in milliseconds.
-type served struct {
+// loadResult is the result of a load. Latencies are in milliseconds.
+type loadResult struct {
 	Requests, Errors, Timeouts float64
 	Seconds                    float64
 	P50, P99, P999, Max        float64
 }
 
-func (s served) rate() float64 { return s.Requests / s.Seconds }
+func (s loadResult) rate() float64 { return s.Requests / s.Seconds }
 
-// The bodies are split at the mark once, so that a request is one concatenation.
+// script is the Lua script of wrk. It splits the bodies at the placeholders once, so that a request
+// is one concatenation.
 const script = `
 local bodies = dofile(os.getenv("BENCH_BODIES"))
 local start, count, at = tonumber(os.getenv("BENCH_START")), 0, 0
@@ -78,51 +78,51 @@ function done(summary, latency, requests)
 end
 `
 
-// started numbers the loads of a run, so that no two send the same try.
-var started int
+// loadCount numbers the loads of a run, so that no two send the same try.
+var loadCount int
 
-// run puts the load on, and fails where a request was not answered by 2xx.
-func (l load) run(ctx context.Context) (served, error) {
+// run generates the load. It fails if a request was not answered with 2xx.
+func (l load) run(ctx context.Context) (loadResult, error) {
 	dir, err := os.MkdirTemp("", "bench-http-")
 	if err != nil {
-		return served{}, err
+		return loadResult{}, err
 	}
 	defer os.RemoveAll(dir)
 	lua, bodies := filepath.Join(dir, "load.lua"), filepath.Join(dir, "bodies.lua")
 	if err := errors.Join(os.WriteFile(lua, []byte(script), 0o600), os.WriteFile(bodies, []byte(luaTable(l.bodies)), 0o600)); err != nil {
-		return served{}, err
+		return loadResult{}, err
 	}
-	s, err := l.wrk(ctx, lua, bodies, l.span)
+	s, err := l.wrk(ctx, lua, bodies, l.length)
 	if err == nil && s.Errors+s.Timeouts > 0 {
-		err = fmt.Errorf("%s: %.0f of %.0f requests were not answered by 2xx, %.0f came late", l.url, s.Errors, s.Requests, s.Timeouts)
+		err = fmt.Errorf("%s: %.0f of %.0f requests were not answered with 2xx, %.0f timed out", l.url, s.Errors, s.Requests, s.Timeouts)
 	}
 	return s, err
 }
 
-func (l load) wrk(ctx context.Context, lua, bodies string, span time.Duration) (served, error) {
-	var s served
-	started++
-	args := []string{"wrk", "-t", fmt.Sprint(max(1, l.threads)), "-c", fmt.Sprint(l.connections), "-d", fmt.Sprintf("%ds", max(1, int(span.Seconds()))), "--timeout", "10s", "-s", lua, l.url}
+func (l load) wrk(ctx context.Context, lua, bodies string, length time.Duration) (loadResult, error) {
+	var s loadResult
+	loadCount++
+	args := []string{"wrk", "-t", fmt.Sprint(max(1, l.threads)), "-c", fmt.Sprint(l.connections), "-d", fmt.Sprintf("%ds", max(1, int(length.Seconds()))), "--timeout", "10s", "-s", lua, l.url}
 	cmd := pinned(ctx, l.cpu, args...)
-	cmd.Env = append(os.Environ(), "BENCH_BODIES="+bodies, "BENCH_TOKEN="+l.token, fmt.Sprintf("BENCH_START=%d", started%90*10_000_000))
-	var told bytes.Buffer
-	cmd.Stderr = &told
+	cmd.Env = append(os.Environ(), "BENCH_BODIES="+bodies, "BENCH_TOKEN="+l.token, fmt.Sprintf("BENCH_START=%d", loadCount%90*10_000_000))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	if out, err := cmd.Output(); err != nil {
-		return s, fmt.Errorf("wrk: %w: %s%s", err, out, told.String())
+		return s, fmt.Errorf("wrk: %w: %s%s", err, out, stderr.String())
 	}
-	if err := json.Unmarshal(told.Bytes(), &s); err != nil {
-		return s, fmt.Errorf("wrk said %q: %w", told.String(), err)
+	if err := json.Unmarshal(stderr.Bytes(), &s); err != nil {
+		return s, fmt.Errorf("wrk: unexpected output %q: %w", stderr.String(), err)
 	}
 	return s, nil
 }
 
-// luaTable writes bodies as a table of tables of parts.
+// luaTable encodes bodies as a Lua table of tables of parts.
 func luaTable(bodies []string) string {
 	var b strings.Builder
 	b.WriteString("return {\n")
 	for _, body := range bodies {
 		b.WriteString("{")
-		for part := range strings.SplitSeq(body, counterMark) {
+		for part := range strings.SplitSeq(body, counterPlaceholder) {
 			fmt.Fprintf(&b, "[==[%s]==],", part)
 		}
 		b.WriteString("},\n")
@@ -131,7 +131,7 @@ func luaTable(bodies []string) string {
 	return b.String()
 }
 
-// pinned is a command on one core, where one is named and taskset is there.
+// pinned returns a command, pinned to a core if one is given and taskset exists.
 func pinned(ctx context.Context, cpu string, args ...string) *exec.Cmd {
 	if taskset, err := exec.LookPath("taskset"); cpu != "" && err == nil {
 		args = append([]string{taskset, "-c", cpu}, args...)

@@ -9,8 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// kind is one kind of task: run i of n has features that are known before launch, and a
-// peak in bytes.
+// kind is a kind of task. Its run function draws the features and the peak in bytes of run i of n.
 type kind struct {
 	name string
 	run  func(rng *rand.Rand, i, n int) (sizing.Features, float64)
@@ -21,22 +20,22 @@ const (
 	gb  = 1e9
 )
 
-// noise is a log-normal factor.
+// noise draws a log-normal factor.
 func noise(rng *rand.Rand, deviation float64) float64 { return math.Exp(deviation * rng.NormFloat64()) }
 
-// size is an input size: log-normal about 1,000, most of it within 50 and 20,000.
+// size draws an input size: log-normal around 1,000, mostly between 50 and 20,000.
 func size(rng *rand.Rand) float64 { return math.Round(1000 * noise(rng, 1)) }
 
 func number(name string, x float64) sizing.Features {
 	return sizing.Features{name: sizing.NumberValue(x)}
 }
 
-// without makes a kind without features.
+// without returns a run function without features.
 func without(peak func(rng *rand.Rand) float64) func(*rand.Rand, int, int) (sizing.Features, float64) {
 	return func(rng *rand.Rand, _, _ int) (sizing.Features, float64) { return nil, peak(rng) }
 }
 
-// sized makes a kind with one input size.
+// sized returns a run function with one input size.
 func sized(peak func(rng *rand.Rand, x float64) float64) func(*rand.Rand, int, int) (sizing.Features, float64) {
 	return func(rng *rand.Rand, _, _ int) (sizing.Features, float64) {
 		x := size(rng)
@@ -89,7 +88,7 @@ var kinds = []kind{
 	}},
 }
 
-// modes is 1 GB, or so many times as much for the rest of the runs.
+// modes draws 1 GB for a share of the runs and a multiple of it for the others.
 func modes(rng *rand.Rand, share, times float64) float64 {
 	peak := gb * noise(rng, 0.05)
 	if rng.Float64() >= share {
@@ -108,7 +107,7 @@ func categories(n int) func(*rand.Rand, int, int) (sizing.Features, float64) {
 
 var start = time.Date(2020, 1, 3, 0, 0, 0, 0, time.UTC)
 
-// history is task n of a kind: runs of an hour, one a day, at a request of 100 GB.
+// history generates task n of a kind: one run of an hour per day, with a request of 100 GB.
 func (k kind) history(seed uint64, n, runs int) []sizing.Observation {
 	rng := rand.New(rand.NewPCG(seed, uint64(n)))
 	task := sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "synthetic", Task: fmt.Sprintf("task-%02d", n)}

@@ -1,6 +1,5 @@
-// Command calibration replays synthetic tasks of twenty kinds and prints, for each
-// kind, the risk that was promised of first tries beside the share that was killed.
-// The same seed gives the same table:
+// Command calibration replays synthetic tasks of twenty kinds. For each kind it prints the promised
+// risk of the first tries and the share that was killed. The output is deterministic:
 //
 //	go run ./scripts/calibration            # 20 kinds × 8 tasks × 400 runs
 package main
@@ -19,9 +18,9 @@ import (
 )
 
 func main() {
-	seed := flag.Uint64("seed", 1, "of the random numbers")
-	runs := flag.Int("runs", 400, "of each task")
-	tasks := flag.Int("tasks", 8, "of each kind, each replayed alone")
+	seed := flag.Uint64("seed", 1, "seed of the random numbers")
+	runs := flag.Int("runs", 400, "runs per task")
+	tasks := flag.Int("tasks", 8, "tasks per kind; each is replayed alone")
 	flag.Parse()
 	if err := table(os.Stdout, kinds, *seed, *tasks, *runs); err != nil {
 		fmt.Fprintln(os.Stderr, "calibration:", err)
@@ -29,7 +28,7 @@ func main() {
 	}
 }
 
-// table prints a row for each kind.
+// table prints one row per kind.
 func table(w io.Writer, kinds []kind, seed uint64, tasks, runs int) error {
 	fmt.Fprintln(w, "| kind of task | rows | util % | promised % | killed % | calibrated |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|")
@@ -44,15 +43,15 @@ func table(w io.Writer, kinds []kind, seed uint64, tasks, runs int) error {
 	return nil
 }
 
-// sums are over first tries that carried a promise; used and wasted are GB·h of all.
+// sums holds the totals over the first tries with a promised risk. used and wasted are the GB·h of
+// all runs.
 type sums struct {
 	rows, killed           int
 	promised, used, wasted float64
 }
 
-// verdict holds the number of killed first tries against the sum of promises P: it may
-// differ by half of P, or by three standard deviations of a Poisson count where that is
-// more.
+// verdict compares the number of killed first tries with the sum P of the promised risks. They may
+// differ by half of P or by three standard deviations of a Poisson count, whichever is more.
 func (s sums) verdict() string {
 	if math.Abs(float64(s.killed)-s.promised) <= max(s.promised/2, 3*math.Sqrt(s.promised)) {
 		return "yes"
@@ -60,7 +59,7 @@ func (s sums) verdict() string {
 	return "no"
 }
 
-// replay plays tasks of a kind, each as a DAG of its own.
+// replay replays tasks of a kind, each in a DAG of its own.
 func replay(k kind, seed uint64, tasks, runs int) (s sums, err error) {
 	for n := range tasks {
 		var history bytes.Buffer

@@ -18,137 +18,136 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// A liar stands in front of a real replica and does one thing wrong. Each trial's
-// counts must catch it: a check that never failed shows nothing.
-type liar func(w http.ResponseWriter, r *http.Request, body string, honest http.Handler)
+// fault is a handler between the callers and a real replica that does one thing wrong. The
+// checks of a trial must find it.
+type fault func(w http.ResponseWriter, r *http.Request, body string, replica http.Handler)
 
-func liars() map[string]struct {
-	lie  liar
-	says string
-} {
-	forward := func(w http.ResponseWriter, r *http.Request, body string, honest http.Handler) {
+type faultCase struct {
+	inject fault
+	want   string // in the faults that the trial records
+}
+
+func faultCases() map[string]faultCase {
+	forward := func(w http.ResponseWriter, r *http.Request, body string, replica http.Handler) {
 		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
-		honest.ServeHTTP(w, r)
+		replica.ServeHTTP(w, r)
 	}
-	on := func(path string, do liar) liar {
-		return func(w http.ResponseWriter, r *http.Request, body string, honest http.Handler) {
+	on := func(path string, inject fault) fault {
+		return func(w http.ResponseWriter, r *http.Request, body string, replica http.Handler) {
 			if r.URL.Path == path {
-				do(w, r, body, honest)
+				inject(w, r, body, replica)
 				return
 			}
-			forward(w, r, body, honest)
+			forward(w, r, body, replica)
 		}
 	}
-	once := func(do liar) liar {
+	once := func(inject fault) fault {
 		done := false
-		return func(w http.ResponseWriter, r *http.Request, body string, honest http.Handler) {
+		return func(w http.ResponseWriter, r *http.Request, body string, replica http.Handler) {
 			if !done {
 				done = true
-				do(w, r, body, honest)
+				inject(w, r, body, replica)
 				return
 			}
-			forward(w, r, body, honest)
+			forward(w, r, body, replica)
 		}
 	}
-	status := func(code int) liar {
+	status := func(code int) fault {
 		return func(w http.ResponseWriter, _ *http.Request, _ string, _ http.Handler) { w.WriteHeader(code) }
 	}
-	return map[string]struct {
-		lie  liar
-		says string
-	}{
-		"an honest one": {forward, ""},
-		"a false ack": {on("/observe", once(func(w http.ResponseWriter, _ *http.Request, _ string, _ http.Handler) {
+	return map[string]faultCase{
+		"none": {forward, ""},
+		"a false acknowledgement": {on("/observe", once(func(w http.ResponseWriter, _ *http.Request, _ string, _ http.Handler) {
 			_, _ = io.WriteString(w, `{"recorded": true}`)
 		})), "lost 1"},
-		"an effect too many": {on("/observe", once(func(w http.ResponseWriter, r *http.Request, body string, honest http.Handler) {
-			forward(httptest.NewRecorder(), r.Clone(r.Context()), strings.Replace(body, `"run_id":"`, `"run_id":"again-`, 1), honest)
-			forward(w, r, body, honest)
+		"an additional effect": {on("/observe", once(func(w http.ResponseWriter, r *http.Request, body string, replica http.Handler) {
+			forward(httptest.NewRecorder(), r.Clone(r.Context()), strings.Replace(body, `"run_id":"`, `"run_id":"again-`, 1), replica)
+			forward(w, r, body, replica)
 		})), "invented 1"},
-		"another body than was sent": {on("/observe", once(func(w http.ResponseWriter, r *http.Request, body string, honest http.Handler) {
-			forward(w, r, strings.Replace(body, `"memory_max_bytes":`, `"memory_max_bytes":1`, 1), honest)
+		"a changed body": {on("/observe", once(func(w http.ResponseWriter, r *http.Request, body string, replica http.Handler) {
+			forward(w, r, strings.Replace(body, `"memory_max_bytes":`, `"memory_max_bytes":1`, 1), replica)
 		})), "changed 1"},
-		"an error": {on("/predict", once(status(http.StatusInternalServerError))), "1 calls failed"},
-		"a refusal that does not say when to come again": {on("/observe", once(status(http.StatusServiceUnavailable))), "1 refusals without Retry-After"},
-		"an answer that comes too late": {on("/predict", once(func(w http.ResponseWriter, r *http.Request, body string, honest http.Handler) {
-			time.Sleep(predictWithin + 50*time.Millisecond)
-			forward(w, r, body, honest)
+		"an error":                        {on("/predict", once(status(http.StatusInternalServerError))), "1 calls failed"},
+		"a rejection without Retry-After": {on("/observe", once(status(http.StatusServiceUnavailable))), "1 rejections without Retry-After"},
+		"a late answer": {on("/predict", once(func(w http.ResponseWriter, r *http.Request, body string, replica http.Handler) {
+			time.Sleep(predictDeadline + 50*time.Millisecond)
+			forward(w, r, body, replica)
 		})), "1 calls beyond their deadline"},
 	}
 }
 
-func TestEachLieIsFound(t *testing.T) {
+func TestTrialsFindInjectedFaults(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	binary := t.TempDir() + "/loadaware"
 	root, err := testcluster.Root()
 	require.NoError(t, err)
 	require.NoError(t, testcluster.Build(ctx, root, binary))
-	s := &sheet{seed: 1, binary: binary}
-	cluster, tasks, err := s.open(ctx, testcluster.Config{})
+	tr := &trialRun{seed: 1, binary: binary}
+	cluster, tasks, err := tr.openCluster(ctx, testcluster.Config{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, cluster.Close()) }()
 
-	for name, c := range liars() {
-		front := httptest.NewServer(inFront(t, cluster, c.lie))
-		s := &sheet{seed: 1}
-		// A ledger of its own: what other liars did to the database is not its business.
-		apart := *cluster
-		apart.Ledger = testcluster.NewLedger()
-		load := s.traffic(&apart, tasks, "liar-"+name)
+	for name, c := range faultCases() {
+		front := httptest.NewServer(proxyWith(t, cluster, c.inject))
+		tr := &trialRun{seed: 1}
+		// A ledger of its own: this case does not check the reports of the other cases.
+		view := *cluster
+		view.Ledger = testcluster.NewLedger()
+		load := tr.newTraffic(&view, tasks, "fault-"+name)
 		load.urls = []string{front.URL}
 		load.start(ctx, 1)
-		require.Eventually(t, func() bool { return load.seen().Observed >= 3 }, time.Minute, 10*time.Millisecond, name)
-		seen := load.stop()
-		before := len(s.faults)
-		s.settle(ctx, name, seen, &apart)
-		found := strings.Join(s.faults[before:], "; ")
-		balance, err := apart.Ledger.Check(ctx, cluster.Postgres.DSN())
+		require.Eventually(t, func() bool { return load.counts().Observed >= 3 }, time.Minute, 10*time.Millisecond, name)
+		counts := load.stop()
+		before := len(tr.faults)
+		tr.checkTraffic(ctx, name, counts, &view)
+		found := strings.Join(tr.faults[before:], "; ")
+		balance, err := view.Ledger.Check(ctx, cluster.Postgres.DSN())
 		require.NoError(t, err)
-		// All that the others stored was never sent by this ledger: only its own lie counts.
-		told := found + " " + balance.String()
-		switch c.says {
+		// For this ledger the reports of the other cases are invented: only its own fault counts.
+		recorded := found + " " + balance.String()
+		switch c.want {
 		case "":
 			assert.Zero(t, balance.Lost+balance.Changed+balance.Doubled+balance.Miscounted, name)
-			assert.Zero(t, seen.Failed+seen.Late+seen.Rude+seen.Broken, name)
+			assert.Zero(t, counts.Failed+counts.Late+counts.NoRetryAfter+counts.NoAnswer, name)
 		case "invented 1":
-			assert.Equal(t, 1, stored(ctx, t, cluster, "again-liar-%"), name)
-			assert.Contains(t, found, "do not balance", name)
+			assert.Equal(t, 1, stored(ctx, t, cluster, "again-fault-%"), name)
+			assert.Contains(t, found, "does not balance", name)
 		default:
-			assert.Contains(t, told, c.says, name)
+			assert.Contains(t, recorded, c.want, name)
 		}
 		front.Close()
 	}
 
-	t.Run("duplicates that are all new, and other bodies that are taken", func(t *testing.T) {
-		front := httptest.NewServer(inFront(t, cluster, func(w http.ResponseWriter, _ *http.Request, _ string, _ http.Handler) {
+	t.Run("duplicates that are all recorded, and other bodies that are accepted", func(t *testing.T) {
+		front := httptest.NewServer(proxyWith(t, cluster, func(w http.ResponseWriter, _ *http.Request, _ string, _ http.Handler) {
 			_, _ = io.WriteString(w, `{"recorded": true, "duplicate": false}`)
 		}))
 		defer front.Close()
-		s := &sheet{}
-		duplicates(ctx, testcluster.NewLedger(), []string{front.URL}, tasks, 1, 60).judge(s)
-		assert.Len(t, s.faults, 2, "%v", s.faults)
+		tr := &trialRun{}
+		sendDuplicates(ctx, testcluster.NewLedger(), []string{front.URL}, tasks, 1, 60).judge(tr)
+		assert.Len(t, tr.faults, 2, "%v", tr.faults)
 	})
-	t.Run("answers without a model", func(t *testing.T) {
-		s := &sheet{seed: 1}
-		a := s.asker(cluster, []testcluster.Task{{DAG: "never", Task: "heard of"}})
-		a.ask(ctx)
-		a.judge(s, "here")
-		assert.Len(t, s.faults, 1)
+	t.Run("predictions without a model", func(t *testing.T) {
+		tr := &trialRun{seed: 1}
+		p := tr.newProber(cluster, []testcluster.Task{{DAG: "not", Task: "reported"}})
+		p.probe(ctx)
+		p.judge(tr, "here")
+		assert.Len(t, tr.faults, 1)
 	})
-	t.Run("a scarcity that is none", func(t *testing.T) {
-		s := &sheet{seed: 1}
+	t.Run("a shortage without effect", func(t *testing.T) {
+		tr := &trialRun{seed: 1}
 		nothing := func(context.Context, *testcluster.Cluster) error { return nil }
-		require.NoError(t, s.scarce(ctx, cluster, tasks, &want{"nothing", nothing, nothing}))
-		assert.Contains(t, strings.Join(s.faults, "; "), "nothing was scarce")
+		require.NoError(t, tr.runShortage(ctx, cluster, tasks, &shortage{"nothing", nothing, nothing}))
+		assert.Contains(t, strings.Join(tr.faults, "; "), "there was no shortage")
 	})
 }
 
-// inFront forwards to the cluster's first replica through a liar.
-func inFront(t *testing.T, cluster *testcluster.Cluster, lie liar) http.Handler {
+// proxyWith returns a proxy to the cluster's first replica that injects a fault.
+func proxyWith(t *testing.T, cluster *testcluster.Cluster, inject fault) http.Handler {
 	to, err := url.Parse(cluster.Replicas[0].URL)
 	require.NoError(t, err)
-	honest := httputil.NewSingleHostReverseProxy(to)
+	replica := httputil.NewSingleHostReverseProxy(to)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -156,7 +155,7 @@ func inFront(t *testing.T, cluster *testcluster.Cluster, lie liar) http.Handler 
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		lie(w, r, string(body), honest)
+		inject(w, r, string(body), replica)
 	})
 }
 
@@ -168,49 +167,49 @@ func stored(ctx context.Context, t *testing.T, cluster *testcluster.Cluster, lik
 	return n
 }
 
-// gathered is a crowd that got so many answers a second for 5 s.
-func gathered(perSecond int) *gathering {
-	g := &gathering{connections: 8, took: 5 * time.Second, buckets: make([]int, 51)}
-	g.asks.good = 5 * perSecond
+// loadRunAt returns a load run with the given goodput for 5 s.
+func loadRunAt(perSecond int) *loadRun {
+	g := &loadRun{connections: 8, length: 5 * time.Second, buckets: make([]int, 51)}
+	g.predicts.good = 5 * perSecond
 	for i := range 50 {
 		g.buckets[i] = perSecond / 10
 	}
 	return g
 }
 
-func TestAnOverloadIsJudged(t *testing.T) {
-	slow, rude, late := gathered(900), gathered(900), gathered(1000)
-	slow.asks.refused, slow.asks.refusedTook = 1, []time.Duration{60 * time.Millisecond}
-	rude.rude = 1
+func TestComparisonIsJudged(t *testing.T) {
+	slow, withoutRetryAfter, late := loadRunAt(900), loadRunAt(900), loadRunAt(1000)
+	slow.predicts.rejected, slow.predicts.rejectedTimes = 1, []time.Duration{60 * time.Millisecond}
+	withoutRetryAfter.noRetryAfter = 1
 	clear(late.buckets)
 	for name, c := range map[string]struct {
-		beyond, after *gathering
-		says          string
+		above, after *loadRun
+		want         string
 	}{
-		"as it should be":          {gathered(900), gathered(1000), ""},
-		"goodput that falls":       {gathered(700), gathered(1000), "goodput is 0.70"},
-		"a refusal that is slow":   {slow, gathered(1000), "refusals took 60ms"},
-		"a refusal that is rude":   {rude, gathered(1000), "without Retry-After"},
-		"a crowd that stays away":  {gathered(900), late, "not recovered"},
-		"calls that simply failed": {gathered(900), failing(), "2 calls failed"},
+		"no fault":                        {loadRunAt(900), loadRunAt(1000), ""},
+		"low goodput":                     {loadRunAt(700), loadRunAt(1000), "goodput is 0.70"},
+		"a slow rejection":                {slow, loadRunAt(1000), "rejections took 60ms"},
+		"a rejection without Retry-After": {withoutRetryAfter, loadRunAt(1000), "without Retry-After"},
+		"no recovery":                     {loadRunAt(900), late, "not recovered"},
+		"failed calls":                    {loadRunAt(900), failing(), "2 calls failed"},
 	} {
-		s := &sheet{long: true}
-		(&contrast{right: []*gathering{gathered(1000), c.after}, beyond: []*gathering{c.beyond}}).judge(s, name)
-		if c.says == "" {
-			assert.Empty(t, s.faults, name)
+		tr := &trialRun{long: true}
+		(&comparison{atPeak: []*loadRun{loadRunAt(1000), c.after}, abovePeak: []*loadRun{c.above}}).judge(tr, name)
+		if c.want == "" {
+			assert.Empty(t, tr.faults, name)
 			continue
 		}
-		assert.Contains(t, strings.Join(s.faults, "; "), c.says, name)
+		assert.Contains(t, strings.Join(tr.faults, "; "), c.want, name)
 	}
 }
 
-func failing() *gathering {
-	g := gathered(1000)
+func failing() *loadRun {
+	g := loadRunAt(1000)
 	g.failed = 2
 	return g
 }
 
-func TestAnAnswerIsReadOffTheWire(t *testing.T) {
+func TestWireConnReadsAnswers(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/full" {
 			w.Header().Set("Retry-After", "2")
@@ -227,6 +226,6 @@ func TestAnAnswerIsReadOffTheWire(t *testing.T) {
 		assert.Equal(t, wireAnswer{status: 200}, a)
 		a, err = conn.post("/full", []byte(`{}`), time.Second)
 		require.NoError(t, err)
-		assert.Equal(t, wireAnswer{status: 503, retryAfter: 2 * time.Second, polite: true}, a)
+		assert.Equal(t, wireAnswer{status: 503, retryAfter: 2 * time.Second, hasRetryAfter: true}, a)
 	}
 }

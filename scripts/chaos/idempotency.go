@@ -12,55 +12,55 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// effects counts what the callers of one report were told.
+// effects counts the answers to operations. An operation sends one report several times.
 type effects struct {
-	operations, calls int
-	first, duplicate  int // answered as new, answered as known
-	wrong             int // operations with another number of effects than one
-	tampered, refused int // other bodies for a known try, and those answered by 409
-	again             int // calls repeated because of a 503, after which nobody may have heard that it was new
-	failed            int
-	word              string // the first fault
+	operations, calls   int
+	recorded, duplicate int // answers "recorded" and answers "duplicate"
+	wrong               int // operations whose number of effects is not one
+	altered, conflicts  int // other bodies for a known try, and those answered with 409
+	retried             int // calls repeated after a 503, which may have hidden the answer "recorded"
+	failed              int
+	firstFault          string
 }
 
-// idempotency sends each report 1 to 8 times at once to 3 replicas, and then for
-// some of them another body.
-func idempotency(ctx context.Context, s *sheet) error {
-	cluster, tasks, err := s.open(ctx, testcluster.Config{Replicas: 3})
+// trialIdempotency sends each report 1 to 8 times concurrently to 3 replicas, and then for some
+// of them another body.
+func trialIdempotency(ctx context.Context, tr *trialRun) error {
+	cluster, tasks, err := tr.openCluster(ctx, testcluster.Config{Replicas: 3})
 	if err != nil {
 		return err
 	}
 	defer cluster.Close()
-	begun := time.Now()
-	e := duplicates(ctx, cluster.Ledger, addresses(cluster.Replicas), tasks, s.seed, s.reps(3_000, 100_000))
-	s.tell("%d operations in %d calls, %.0f calls/s: %d had one effect, %d answers said duplicate; %d other bodies, %d of them 409; repeated after 503: %d, failed %d",
-		e.operations, e.calls, float64(e.calls)/time.Since(begun).Seconds(), e.operations-e.wrong, e.duplicate, e.tampered, e.refused, e.again, e.failed)
-	e.judge(s)
-	s.balance(ctx, "idempotency", cluster)
+	start := time.Now()
+	e := sendDuplicates(ctx, cluster.Ledger, addresses(cluster.Replicas), tasks, tr.seed, tr.repetitions(3_000, 100_000))
+	tr.printf("%d operations in %d calls, %.0f calls/s: %d had one effect, %d answers were duplicate; %d other bodies, %d of them 409; retried after 503: %d, failed %d",
+		e.operations, e.calls, float64(e.calls)/time.Since(start).Seconds(), e.operations-e.wrong, e.duplicate, e.altered, e.conflicts, e.retried, e.failed)
+	e.judge(tr)
+	tr.checkLedger(ctx, "idempotency", cluster)
 	return nil
 }
 
-func (e *effects) judge(s *sheet) {
-	s.hold(e.failed == 0, "%d calls failed: %s", e.failed, e.word)
-	s.hold(e.wrong == 0, "%d operations had not one effect: %s", e.wrong, e.word)
-	s.hold(e.tampered > 0 && e.refused == e.tampered, "%d of %d other bodies were not refused by 409: %s", e.tampered-e.refused, e.tampered, e.word)
+func (e *effects) judge(tr *trialRun) {
+	tr.check(e.failed == 0, "%d calls failed: %s", e.failed, e.firstFault)
+	tr.check(e.wrong == 0, "%d operations had no effect or several: %s", e.wrong, e.firstFault)
+	tr.check(e.altered > 0 && e.conflicts == e.altered, "%d of %d other bodies were not answered with 409: %s", e.altered-e.conflicts, e.altered, e.firstFault)
 }
 
-// duplicates runs n operations, eight at a time.
-func duplicates(ctx context.Context, ledger *testcluster.Ledger, urls []string, tasks []testcluster.Task, seed uint64, n int) *effects {
+// sendDuplicates runs n operations, eight at a time.
+func sendDuplicates(ctx context.Context, ledger *testcluster.Ledger, urls []string, tasks []testcluster.Task, seed uint64, n int) *effects {
 	var (
 		e       effects
 		mu      sync.Mutex
 		workers sync.WaitGroup
 		t       = &traffic{client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 128}}}
 	)
-	const atOnce = 8
-	for w := range atOnce {
+	const concurrency = 8
+	for w := range concurrency {
 		workers.Go(func() {
 			random := rand.New(rand.NewPCG(seed, uint64(100+w)))
-			for i := w; i < n && ctx.Err() == nil; i += atOnce {
-				o := testcluster.Run(random, tasks[random.IntN(len(tasks))], fmt.Sprintf("twice-%07d", i))
-				one := t.operate(ctx, ledger, urls, o, 1+random.IntN(8), random.IntN(10) == 0)
+			for i := w; i < n && ctx.Err() == nil; i += concurrency {
+				o := testcluster.DrawRun(random, tasks[random.IntN(len(tasks))], fmt.Sprintf("twice-%07d", i))
+				one := t.sendCopies(ctx, ledger, urls, o, 1+random.IntN(8), random.IntN(10) == 0)
 				mu.Lock()
 				e.add(one)
 				mu.Unlock()
@@ -74,52 +74,54 @@ func duplicates(ctx context.Context, ledger *testcluster.Ledger, urls []string, 
 func (e *effects) add(one effects) {
 	e.operations++
 	e.calls += one.calls
-	e.first += one.first
+	e.recorded += one.recorded
 	e.duplicate += one.duplicate
 	e.failed += one.failed
-	e.again += one.again
-	e.tampered += one.tampered
-	e.refused += one.refused
-	if one.first != 1 && !one.unheard() {
+	e.retried += one.retried
+	e.altered += one.altered
+	e.conflicts += one.conflicts
+	if one.recorded != 1 && !one.hasUnknownFirst() {
 		e.wrong++
 	}
-	if e.word == "" {
-		e.word = one.word
+	if e.firstFault == "" {
+		e.firstFault = one.firstFault
 	}
 }
 
-// unheard reports that nobody was told that it was new, which a 503 may have kept back.
-func (e *effects) unheard() bool { return e.first == 0 && e.again > 0 }
+// hasUnknownFirst reports whether no caller got the answer "recorded" but a 503 may have hidden it.
+func (e *effects) hasUnknownFirst() bool { return e.recorded == 0 && e.retried > 0 }
 
-// persist repeats a call while it is answered by 503.
-func (t *traffic) persist(ctx context.Context, url string, body []byte) (status, again int, says string) {
+// postUntilAnswered repeats a call while the answer is 503, at most 30 times.
+func (t *traffic) postUntilAnswered(ctx context.Context, url string, body []byte) (status, retries int, answer string) {
 	for {
-		if status, _, says = t.send(ctx, url, body); status != http.StatusServiceUnavailable || again == 30 {
-			return status, again, says
+		if status, _, answer = t.send(ctx, url, body); status != http.StatusServiceUnavailable || retries == 30 {
+			return status, retries, answer
 		}
-		again++
+		retries++
 		time.Sleep(100 * time.Millisecond)
 	}
 }
 
-// operate sends one report copies times at once, each to the next address, and then,
-// where tamper says so, another body for the same try.
-func (t *traffic) operate(ctx context.Context, ledger *testcluster.Ledger, urls []string, o testcluster.Observation, copies int, tamper bool) effects {
+// sendCopies sends one report several times concurrently, each copy to the next address. If
+// alter is set, it then sends another body for the same try.
+func (t *traffic) sendCopies(ctx context.Context, ledger *testcluster.Ledger, urls []string, o testcluster.Observation, copies int, alter bool) effects {
 	e := effects{calls: copies}
 	body, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // numbers and strings only
+		panic(err) // cannot happen: the body holds only numbers and strings
 	}
-	ledger.Sent(o)
+	ledger.RecordSent(o)
 	answers := make([]string, copies)
-	statuses, repeated := make([]int, copies), make([]int, copies)
-	var at sync.WaitGroup
+	statuses, retries := make([]int, copies), make([]int, copies)
+	var sent sync.WaitGroup
 	for i := range copies {
-		at.Go(func() { statuses[i], repeated[i], answers[i] = t.persist(ctx, urls[i%len(urls)]+"/observe", body) })
+		sent.Go(func() {
+			statuses[i], retries[i], answers[i] = t.postUntilAnswered(ctx, urls[i%len(urls)]+"/observe", body)
+		})
 	}
-	at.Wait()
+	sent.Wait()
 	for i := range copies {
-		e.again += repeated[i]
+		e.retried += retries[i]
 		var answer struct {
 			Recorded  bool `json:"recorded"`
 			Duplicate bool `json:"duplicate"`
@@ -127,29 +129,29 @@ func (t *traffic) operate(ctx context.Context, ledger *testcluster.Ledger, urls 
 		switch {
 		case statuses[i] != http.StatusOK || json.Unmarshal([]byte(answers[i]), &answer) != nil || !answer.Recorded:
 			e.failed++
-			e.word = fmt.Sprintf("%s: %d %s", o.RunID, statuses[i], answers[i])
+			e.firstFault = fmt.Sprintf("%s: %d %s", o.RunID, statuses[i], answers[i])
 		case answer.Duplicate:
 			e.duplicate++
 		default:
-			e.first++
+			e.recorded++
 		}
 	}
 	if e.failed < copies {
-		ledger.Acked(o)
+		ledger.RecordAcked(o)
 	}
-	if e.first != 1 && !e.unheard() && e.word == "" {
-		e.word = fmt.Sprintf("%s: %d of %d answers said that it was new", o.RunID, e.first, copies)
+	if e.recorded != 1 && !e.hasUnknownFirst() && e.firstFault == "" {
+		e.firstFault = fmt.Sprintf("%s: %d of %d answers are \"recorded\" and not \"duplicate\"", o.RunID, e.recorded, copies)
 	}
-	if tamper {
-		e.tampered++
+	if alter {
+		e.altered++
 		other := o
 		other.Peak++
-		body, _ := json.Marshal(other) // as above
-		status, _, says := t.persist(ctx, urls[copies%len(urls)]+"/observe", body)
+		body, _ := json.Marshal(other) // cannot fail either
+		status, _, answer := t.postUntilAnswered(ctx, urls[copies%len(urls)]+"/observe", body)
 		if status == http.StatusConflict {
-			e.refused++
-		} else if e.word == "" {
-			e.word = fmt.Sprintf("%s with another peak: %d %s", o.RunID, status, says)
+			e.conflicts++
+		} else if e.firstFault == "" {
+			e.firstFault = fmt.Sprintf("%s with another peak: %d %s", o.RunID, status, answer)
 		}
 	}
 	return e

@@ -12,84 +12,84 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// killReplica kills one of two replicas again and again, at moments drawn from the
-// seed, while callers go on at the other.
-func killReplica(ctx context.Context, s *sheet) error {
-	cluster, tasks, err := s.open(ctx, testcluster.Config{Replicas: 2})
+// trialKillReplica repeatedly kills one of two replicas at times drawn from the seed. The callers
+// continue at the other.
+func trialKillReplica(ctx context.Context, tr *trialRun) error {
+	cluster, tasks, err := tr.openCluster(ctx, testcluster.Config{Replicas: 2})
 	if err != nil {
 		return err
 	}
 	defer cluster.Close()
-	load := s.traffic(cluster, tasks, "kill")
+	load := tr.newTraffic(cluster, tasks, "kill")
 	load.start(ctx, 8)
-	random := rand.New(rand.NewPCG(s.seed, 6))
+	random := rand.New(rand.NewPCG(tr.seed, 6))
 	var slowest time.Duration
-	kills := s.reps(8, 200)
+	kills := tr.repetitions(8, 200)
 	for i := range kills {
 		time.Sleep(time.Duration(50+random.IntN(450)) * time.Millisecond)
 		victim := cluster.Replicas[i%2]
 		victim.Kill()
-		begun := time.Now()
+		start := time.Now()
 		if err := victim.Start(ctx); err != nil {
 			return err
 		}
-		slowest = max(slowest, time.Since(begun))
+		slowest = max(slowest, time.Since(start))
 	}
-	seen := load.stop()
-	s.tell("kill -9 of a replica: %d times, ready again within %v at worst", kills, slowest.Round(time.Millisecond))
-	s.hold(slowest < 10*time.Second, "a replica took %v to be ready", slowest)
-	s.settle(ctx, "kill-replica", seen, cluster)
+	counts := load.stop()
+	tr.printf("kill -9 of a replica: %d times, ready again within %v at worst", kills, slowest.Round(time.Millisecond))
+	tr.check(slowest < 10*time.Second, "a replica took %v to be ready", slowest)
+	tr.checkTraffic(ctx, "kill-replica", counts, cluster)
 	return nil
 }
 
-// killPostgres kills the postmaster under load, leaves it away for a moment, and
-// starts it again. Asks must go on meanwhile.
-func killPostgres(ctx context.Context, s *sheet) error {
-	cluster, tasks, err := s.open(ctx, testcluster.Config{Replicas: 2})
+// trialKillPostgres kills the postmaster under load, waits for a moment, and starts it again.
+// Predictions must continue meanwhile.
+func trialKillPostgres(ctx context.Context, tr *trialRun) error {
+	cluster, tasks, err := tr.openCluster(ctx, testcluster.Config{Replicas: 2})
 	if err != nil {
 		return err
 	}
 	defer cluster.Close()
-	load := s.traffic(cluster, tasks, "pg")
+	load := tr.newTraffic(cluster, tasks, "pg")
 	load.start(ctx, 8)
-	asker := s.asker(cluster, tasks)
-	random := rand.New(rand.NewPCG(s.seed, 7))
+	prober := tr.newProber(cluster, tasks)
+	random := rand.New(rand.NewPCG(tr.seed, 7))
 	var slowest time.Duration
-	kills := s.reps(5, 100)
+	kills := tr.repetitions(5, 100)
 	for range kills {
 		time.Sleep(time.Duration(100+random.IntN(300)) * time.Millisecond)
 		cluster.Postgres.Kill()
 		for until := time.Now().Add(time.Duration(100+random.IntN(500)) * time.Millisecond); time.Now().Before(until); {
-			asker.ask(ctx)
+			prober.probe(ctx)
 		}
 		if err := cluster.Postgres.Start(ctx); err != nil {
 			return err
 		}
-		took, err := whole(ctx, cluster, asker)
+		took, err := waitHealed(ctx, cluster, prober)
 		if err != nil {
 			return err
 		}
 		slowest = max(slowest, took)
 	}
-	seen := load.stop()
-	s.tell("kill -9 of PostgreSQL: %d times; reports are taken again by every replica %v after it is back, at worst", kills, slowest.Round(time.Millisecond))
-	s.hold(slowest <= 10*time.Second, "reports were taken again only %v after PostgreSQL was back", slowest)
-	asker.judge(s, "while PostgreSQL was away")
-	s.settle(ctx, "kill-postgres", seen, cluster)
-	s.hold(seen.Broken == 0 && seen.PredictRefused == 0, "kill-postgres: %d calls broke off, %d asks were refused", seen.Broken, seen.PredictRefused)
+	counts := load.stop()
+	tr.printf("kill -9 of PostgreSQL: %d times; every replica accepts reports again %v after the restart, at worst", kills, slowest.Round(time.Millisecond))
+	tr.check(slowest <= 10*time.Second, "reports were accepted again only %v after the restart of PostgreSQL", slowest)
+	prober.judge(tr, "while PostgreSQL was down")
+	tr.checkTraffic(ctx, "kill-postgres", counts, cluster)
+	tr.check(counts.NoAnswer == 0 && counts.PredictRejected == 0, "kill-postgres: %d calls got no answer, %d predictions were rejected", counts.NoAnswer, counts.PredictRejected)
 	return nil
 }
 
-// open opens a cluster with two tasks whose models answer at every replica.
-func (s *sheet) open(ctx context.Context, cfg testcluster.Config) (*testcluster.Cluster, []testcluster.Task, error) {
-	cfg.Binary = s.binary
+// openCluster opens a cluster with two tasks and waits until their models answer at every replica.
+func (tr *trialRun) openCluster(ctx context.Context, cfg testcluster.Config) (*testcluster.Cluster, []testcluster.Task, error) {
+	cfg.Binary = tr.binary
 	cluster, err := testcluster.Open(ctx, cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: 2, Runs: 150, Seed: s.seed})
+	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: 2, Runs: 150, Seed: tr.seed})
 	if err == nil {
-		err = modelsAt(ctx, cluster, tasks)
+		err = waitForModels(ctx, cluster, tasks)
 	}
 	if err != nil {
 		cluster.Close()
@@ -98,16 +98,16 @@ func (s *sheet) open(ctx context.Context, cfg testcluster.Config) (*testcluster.
 	return cluster, tasks, nil
 }
 
-// modelsAt waits until every replica answers by a model of each task: that it knows of
-// one does not say that it has opened it.
-func modelsAt(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task) error {
+// waitForModels waits until every replica answers from a model of each task. A replica may know
+// of a version before it has loaded it.
+func waitForModels(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for _, r := range cluster.Replicas {
 		for _, task := range tasks {
-			for version, err := answering(ctx, r, task); err != nil || version == 0; version, err = answering(ctx, r, task) {
+			for version, err := answeringVersion(ctx, r, task); err != nil || version == 0; version, err = answeringVersion(ctx, r, task) {
 				if ctx.Err() != nil {
-					return fmt.Errorf("%s never answered by a model of %s: %w", r.URL, task.Task, errors.Join(err, ctx.Err()))
+					return fmt.Errorf("wait for models: %s never answered from a model of %s: %w", r.URL, task.Task, errors.Join(err, ctx.Err()))
 				}
 				time.Sleep(50 * time.Millisecond)
 			}
@@ -116,11 +116,11 @@ func modelsAt(ctx context.Context, cluster *testcluster.Cluster, tasks []testclu
 	return nil
 }
 
-// traffic is unhurried callers of all replicas of a cluster.
-func (s *sheet) traffic(cluster *testcluster.Cluster, tasks []testcluster.Task, label string) *traffic {
+// newTraffic returns callers of all replicas that pause between their calls.
+func (tr *trialRun) newTraffic(cluster *testcluster.Cluster, tasks []testcluster.Task, label string) *traffic {
 	return &traffic{
-		urls: addresses(cluster.Replicas), ledger: cluster.Ledger, tasks: tasks, seed: s.seed, label: label,
-		pause: 5 * time.Millisecond, patient: true,
+		urls: addresses(cluster.Replicas), ledger: cluster.Ledger, tasks: tasks, seed: tr.seed, label: label,
+		pause: 5 * time.Millisecond, retriesNoAnswer: true,
 	}
 }
 
@@ -131,84 +131,85 @@ type readyAnswer struct {
 	Observe string `json:"observe"`
 }
 
+// readiness returns the answer of /readyz; the zero value without one.
 func readiness(ctx context.Context, r *testcluster.Replica) (a readyAnswer) {
-	code, says, err := r.Call(ctx, http.MethodGet, "/readyz", nil)
-	if err != nil || json.Unmarshal(says, &a) != nil {
+	code, answer, err := r.Call(ctx, http.MethodGet, "/readyz", nil)
+	if err != nil || json.Unmarshal(answer, &a) != nil {
 		return readyAnswer{}
 	}
 	a.code = code
 	return a
 }
 
-// asker asks while reports cannot be stored: each ask must be answered by a model.
-type asker struct {
-	cluster *testcluster.Cluster
-	tasks   []testcluster.Task
-	random  *rand.Rand
-	asked   int
-	failed  int
-	first   string
-	took    []time.Duration
+// prober sends prediction requests during a fault: a model must answer each of them.
+type prober struct {
+	cluster    *testcluster.Cluster
+	tasks      []testcluster.Task
+	random     *rand.Rand
+	sent       int
+	failed     int // not answered from a model
+	firstFault string
+	times      []time.Duration
 }
 
-func (s *sheet) asker(cluster *testcluster.Cluster, tasks []testcluster.Task) *asker {
-	return &asker{cluster: cluster, tasks: tasks, random: rand.New(rand.NewPCG(s.seed, 8))}
+func (tr *trialRun) newProber(cluster *testcluster.Cluster, tasks []testcluster.Task) *prober {
+	return &prober{cluster: cluster, tasks: tasks, random: rand.New(rand.NewPCG(tr.seed, 8))}
 }
 
-// ask asks every replica once.
-func (a *asker) ask(ctx context.Context) {
-	for _, r := range a.cluster.Replicas {
+// probe sends one request to every replica.
+func (p *prober) probe(ctx context.Context) {
+	for _, r := range p.cluster.Replicas {
 		var answer struct {
 			Source string `json:"source"`
 		}
-		body := testcluster.Ask(a.random, a.tasks[a.random.IntN(len(a.tasks))], "")
-		begun := time.Now()
-		code, says, err := r.Call(ctx, http.MethodPost, "/predict", body)
-		a.asked++
-		a.took = append(a.took, time.Since(begun))
-		if err != nil || code != http.StatusOK || json.Unmarshal(says, &answer) != nil || answer.Source != "model" {
-			a.failed++
-			if a.first == "" {
-				a.first = fmt.Sprintf("%d %.300s %v", code, says, err)
+		body := testcluster.PredictBody(p.random, p.tasks[p.random.IntN(len(p.tasks))], "")
+		start := time.Now()
+		code, text, err := r.Call(ctx, http.MethodPost, "/predict", body)
+		p.sent++
+		p.times = append(p.times, time.Since(start))
+		if err != nil || code != http.StatusOK || json.Unmarshal(text, &answer) != nil || answer.Source != "model" {
+			p.failed++
+			if p.firstFault == "" {
+				p.firstFault = fmt.Sprintf("status %d %.300s %v", code, text, err)
 			}
 		}
 	}
 }
 
-func (a *asker) judge(s *sheet, when string) {
-	s.tell("asks %s: %d, not answered by a model: %d, p99 %v, max %v", when, a.asked, a.failed, quantile(a.took, 0.99), quantile(a.took, 1))
-	s.hold(a.asked > 0 && a.failed == 0, "%d of %d asks %s were not answered by a model: %s", a.failed, a.asked, when, a.first)
+func (p *prober) judge(tr *trialRun, when string) {
+	tr.printf("predictions %s: %d, not from a model: %d, p99 %v, max %v", when, p.sent, p.failed, quantile(p.times, 0.99), quantile(p.times, 1))
+	tr.check(p.sent > 0 && p.failed == 0, "%d of %d predictions %s were not from a model: %s", p.failed, p.sent, when, p.firstFault)
 }
 
-// whole waits until every replica takes a report and /readyz says so, asking on
-// meanwhile, and returns how long that took.
-func whole(ctx context.Context, cluster *testcluster.Cluster, a *asker) (time.Duration, error) {
-	begun := time.Now()
+// waitHealed waits until every replica accepts a report and /readyz reports it, and returns
+// the time that this took. It continues to send prediction requests.
+func waitHealed(ctx context.Context, cluster *testcluster.Cluster, p *prober) (time.Duration, error) {
+	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for _, r := range cluster.Replicas {
 		for try := 0; ; try++ {
-			o := testcluster.Run(a.random, a.tasks[0], fmt.Sprintf("whole-%d-%d", time.Now().UnixNano(), try))
-			cluster.Ledger.Sent(o)
+			o := testcluster.DrawRun(p.random, p.tasks[0], fmt.Sprintf("whole-%d-%d", time.Now().UnixNano(), try))
+			cluster.Ledger.RecordSent(o)
 			if code, _, _ := r.Call(ctx, http.MethodPost, "/observe", o); code == http.StatusOK {
-				cluster.Ledger.Acked(o)
+				cluster.Ledger.RecordAcked(o)
 				break
 			}
 			if ctx.Err() != nil {
-				return 0, fmt.Errorf("%s takes no reports a minute after the fault ended", r.URL)
+				return 0, fmt.Errorf("wait for %s: it accepts no reports one minute after the fault", r.URL)
 			}
-			a.ask(ctx)
+			p.probe(ctx)
 			time.Sleep(20 * time.Millisecond)
 		}
 	}
-	took := time.Since(begun)
+	took := time.Since(start)
 	for _, r := range cluster.Replicas {
 		for readiness(ctx, r).Observe != "ok" {
 			if ctx.Err() != nil {
-				return 0, fmt.Errorf("%s takes reports, and /readyz does not say so", r.URL)
+				return 0, fmt.Errorf("wait for %s: it accepts reports but /readyz does not report it", r.URL)
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
 	}
-	return max(took, time.Since(begun)), nil
+	return max(took, time.Since(start)), nil
 }

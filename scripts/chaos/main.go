@@ -1,12 +1,12 @@
-// Command chaos takes things away from loadaware while it is under load, and counts
-// what became of the requests.
+// Command chaos injects faults into a loadaware cluster under load and counts the result of
+// every request.
 //
 //	go run ./scripts/chaos [-form short|long] [-seed 1] [-only kill-replica,toxics] [-binary bin/loadaware]
 //
-// Each trial opens a cluster of its own (internal/testcluster): the built binary, a private
-// PostgreSQL, loopback. Traffic is drawn from the seed. A trial prints its figures and
-// its seed, and says PASS, FAIL or, where the machine does not allow it, SKIP with the
-// reason. The exit code is 1 if any failed.
+// Each trial runs a cluster of its own (internal/testcluster): the built binary and a private
+// PostgreSQL on loopback. The seed determines the traffic. A trial prints its figures and its
+// seed, then PASS, FAIL or, if the machine does not allow the trial, SKIP with the reason. The
+// exit code is 1 if any trial failed.
 package main
 
 import (
@@ -23,58 +23,58 @@ import (
 	"time"
 )
 
-// trial is one fault and what must hold under it.
+// trial is one kind of fault and the claim that must hold under it.
 type trial struct {
 	name string
 	goal string
-	run  func(context.Context, *sheet) error
+	run  func(context.Context, *trialRun) error
 }
 
 var trials = []trial{
-	{"idempotency", "concurrent duplicates over 3 replicas have one effect; another body is a 409", idempotency},
-	{"kill-replica", "kill -9 of a replica under load: nothing acknowledged is lost or doubled", killReplica},
-	{"kill-postgres", "kill -9 of PostgreSQL: nothing lost or doubled, predictions go on, ready within 10 s", killPostgres},
-	{"toxics", "every toxic between service and PostgreSQL: no call beyond its deadline, nothing lost or doubled, healed within 5 s", toxics},
-	{"partition", "the network to PostgreSQL cut: the same", partition},
-	{"scarcity", "disk full, read-only folder, no memory for PostgreSQL: an explicit 503, never a false ack; predictions go on", scarcity},
-	{"rolling", "upgrade and downgrade with a live migration under load: no failed request", rolling},
-	{"overload", "three times the connections of the peak: 80 % of its goodput, the rest refused within 50 ms, recovered within 5 s", overload},
-	{"stale-model", "a network cut while a model is promoted: staleness is bounded and said", stale},
-	{"damaged-model", "every byte flipped, cut at every length: refused, and the last good one answers", damaged},
-	{"bad-model", "allocations of three tenths: rolled back by itself within 200 outcomes, and nothing else is", badModel},
+	{"idempotency", "concurrent duplicates over 3 replicas have one effect; another body is a 409", trialIdempotency},
+	{"kill-replica", "kill -9 of a replica under load: nothing acknowledged is lost or doubled", trialKillReplica},
+	{"kill-postgres", "kill -9 of PostgreSQL: nothing lost or doubled, predictions continue, ready within 10 s", trialKillPostgres},
+	{"toxics", "every toxic between service and PostgreSQL: no call beyond its deadline, nothing lost or doubled, healed within 5 s", trialToxics},
+	{"partition", "the network to PostgreSQL is cut: nothing lost or doubled, healed within 5 s", trialPartition},
+	{"scarcity", "disk full, read-only folder, no memory for PostgreSQL: an explicit 503, never a false acknowledgement; predictions continue", trialScarcity},
+	{"rolling", "upgrade and downgrade with a live migration under load: no failed request", trialRolling},
+	{"overload", "three times the connections of the peak: 80 % of the peak goodput, the rest rejected within 50 ms, recovered within 5 s", trialOverload},
+	{"stale-model", "a network cut during a promotion: staleness is bounded and reported", trialStaleModel},
+	{"damaged-model", "every byte flipped, truncated at every length: rejected, and the last good version answers", trialDamagedModel},
+	{"bad-model", "a model that allocates 30 %: rolled back automatically within 200 outcomes, and no other model is", trialBadModel},
 }
 
-// errSkip is wrapped by a trial that this machine does not allow.
+// errSkip is the error of a trial that this machine does not allow.
 var errSkip = errors.New("skipped")
 
 func main() {
-	form := flag.String("form", "short", "short: few repetitions, for every change; long: those of the goals")
-	seed := flag.Uint64("seed", 1, "of the traffic and of when faults strike")
-	only := flag.String("only", "", "names of trials, separated by commas; all if empty")
-	binary := flag.String("binary", "", "loadaware as it was built; bin/loadaware if empty, built when missing")
+	form := flag.String("form", "short", "short: few repetitions, for every change; long: the repetitions of the goals")
+	seed := flag.Uint64("seed", 1, "seed of the traffic and of the times of the faults")
+	only := flag.String("only", "", "names of the trials, separated by commas; all if empty")
+	binary := flag.String("binary", "", "path of loadaware; bin/loadaware if empty, which is built when it is missing")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if !run(ctx, sheet{long: *form == "long", seed: *seed, binary: *binary}, *form, *only) {
+	if !run(ctx, trialRun{long: *form == "long", seed: *seed, binary: *binary}, *form, *only) {
 		stop()
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, sheet sheet, form, only string) (good bool) {
+func run(ctx context.Context, base trialRun, form, only string) (passed bool) {
 	if form != "short" && form != "long" {
-		fmt.Fprintf(os.Stderr, "-form must be short or long, not %q\n", form)
+		fmt.Fprintf(os.Stderr, "chaos: -form %q: must be short or long\n", form)
 		return false
 	}
 	wanted := strings.FieldsFunc(only, func(r rune) bool { return r == ',' })
 	for _, name := range wanted {
 		if !slices.ContainsFunc(trials, func(t trial) bool { return t.name == name }) {
-			fmt.Fprintf(os.Stderr, "there is no trial %q\n", name)
+			fmt.Fprintf(os.Stderr, "chaos: -only %q: there is no such trial\n", name)
 			return false
 		}
 	}
-	begun, failed, ran := time.Now(), 0, 0
-	fmt.Printf("chaos: form %s, seed %d, %d cores, load before %s\n", form, sheet.seed, runtime.NumCPU(), loadAverage())
+	start, failed, ran := time.Now(), 0, 0
+	fmt.Printf("chaos: form %s, seed %d, %d cores, load before %s\n", form, base.seed, runtime.NumCPU(), loadAverage())
 	for _, t := range trials {
 		if len(wanted) > 0 && !slices.Contains(wanted, t.name) {
 			continue
@@ -84,68 +84,68 @@ func run(ctx context.Context, sheet sheet, form, only string) (good bool) {
 			return false
 		}
 		ran++
-		blank := sheet
-		if !t.judge(ctx, &blank) {
+		tr := base
+		if !t.judge(ctx, &tr) {
 			failed++
 		}
 	}
 	fmt.Printf("chaos: %d trials, %d failed, %.0f s, form %s, seed %d, load after %s\n",
-		ran, failed, time.Since(begun).Seconds(), form, sheet.seed, loadAverage())
+		ran, failed, time.Since(start).Seconds(), form, base.seed, loadAverage())
 	return failed == 0
 }
 
-// judge runs one trial and says how it went.
-func (t *trial) judge(ctx context.Context, s *sheet) bool {
+// judge runs one trial, prints its verdict and reports whether it passed or was skipped.
+func (t *trial) judge(ctx context.Context, tr *trialRun) bool {
 	fmt.Printf("=== %s: %s\n", t.name, t.goal)
-	begun := time.Now()
+	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Minute) // a trial that hangs has failed
 	defer cancel()
-	err := t.run(ctx, s)
-	took := time.Since(begun).Seconds()
+	err := t.run(ctx, tr)
+	took := time.Since(start).Seconds()
 	switch {
 	case errors.Is(err, errSkip):
 		fmt.Printf("SKIP %s: %v\n", t.name, err)
 		return true
 	case err != nil:
-		fmt.Printf("FAIL %s (%.1f s, seed %d): the trial could not be held: %v\n", t.name, took, s.seed, err)
+		fmt.Printf("FAIL %s (%.1f s, seed %d): the trial could not run: %v\n", t.name, took, tr.seed, err)
 		return false
-	case len(s.faults) > 0:
-		fmt.Printf("FAIL %s (%.1f s, seed %d): %s\n", t.name, took, s.seed, strings.Join(s.faults, "; "))
+	case len(tr.faults) > 0:
+		fmt.Printf("FAIL %s (%.1f s, seed %d): %s\n", t.name, took, tr.seed, strings.Join(tr.faults, "; "))
 		return false
 	}
-	fmt.Printf("PASS %s (%.1f s, seed %d)\n", t.name, took, s.seed)
+	fmt.Printf("PASS %s (%.1f s, seed %d)\n", t.name, took, tr.seed)
 	return true
 }
 
-// sheet is what a trial is told, and where it writes its figures and faults.
-type sheet struct {
+// trialRun holds the parameters of one execution of a trial and the faults that it found.
+type trialRun struct {
 	long   bool
 	seed   uint64
-	binary string // of loadaware; empty: the one in bin
+	binary string // path of loadaware; bin/loadaware if empty
 	faults []string
 }
 
-// reps chooses the repetitions of the form.
-func (s *sheet) reps(short, long int) int {
-	if s.long {
+// repetitions returns the number for the form of this run.
+func (tr *trialRun) repetitions(short, long int) int {
+	if tr.long {
 		return long
 	}
 	return short
 }
 
-// tell prints a figure.
-func (s *sheet) tell(format string, args ...any) { fmt.Printf("  "+format+"\n", args...) }
+// printf prints a line of figures.
+func (tr *trialRun) printf(format string, args ...any) { fmt.Printf("  "+format+"\n", args...) }
 
-// hold notes a fault unless what was claimed is so.
-func (s *sheet) hold(so bool, format string, args ...any) {
-	if !so {
+// check records a fault unless the claim holds.
+func (tr *trialRun) check(holds bool, format string, args ...any) {
+	if !holds {
 		fault := fmt.Sprintf(format, args...)
 		fmt.Printf("  FAULT: %s\n", fault)
-		s.faults = append(s.faults, fault)
+		tr.faults = append(tr.faults, fault)
 	}
 }
 
-// loadAverage is that of the last minute, for whoever reads absolute figures.
+// loadAverage returns the load average of the last minute, which explains absolute figures.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

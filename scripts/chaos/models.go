@@ -11,21 +11,21 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// The trials of models that are bad, old or damaged look at a model the way a saboteur
-// would: in its row. What they do to it there the product has no door for.
+// The trials of bad, stale and damaged models change the row of a model with SQL, because the
+// API of the product does not allow such changes.
 
 const blobSQL = `
 	SELECT model.version, model.blob
 	FROM task JOIN model ON model.task = task.id AND model.version = task.active_version
 	WHERE task.dag_id = $1 AND task.task_id = $2`
 
-// activeBlob reads the active model of a task.
-func activeBlob(ctx context.Context, conn *pgx.Conn, task testcluster.Task) (version int, blob []byte, err error) {
+// readActiveBlob reads the active model of a task.
+func readActiveBlob(ctx context.Context, conn *pgx.Conn, task testcluster.Task) (version int, blob []byte, err error) {
 	err = conn.QueryRow(ctx, blobSQL, task.DAG, task.Task).Scan(&version, &blob)
 	return version, blob, err
 }
 
-const plantSQL = `
+const insertModelSQL = `
 	INSERT INTO model (task, version, family, format, observations, last_seq, trained_at, blob)
 	SELECT model.task, (SELECT max(version) + 1 FROM model AS stored WHERE stored.task = task.id),
 		family, format, observations, last_seq, now(), $3
@@ -33,28 +33,28 @@ const plantSQL = `
 	WHERE task.dag_id = $1 AND task.task_id = $2
 	RETURNING version`
 
-// plant stores blob as the next version of a task's model, without activating it.
-func plant(ctx context.Context, conn *pgx.Conn, task testcluster.Task, blob []byte) (version int, err error) {
-	err = conn.QueryRow(ctx, plantSQL, task.DAG, task.Task, blob).Scan(&version)
+// insertModel stores blob as the next version of a task's model and does not activate it.
+func insertModel(ctx context.Context, conn *pgx.Conn, task testcluster.Task, blob []byte) (version int, err error) {
+	err = conn.QueryRow(ctx, insertModelSQL, task.DAG, task.Task, blob).Scan(&version)
 	return version, err
 }
 
-// activate asks a replica to activate a version, and returns the status.
+// activate requests the activation of a version and returns the status.
 func activate(ctx context.Context, r *testcluster.Replica, task testcluster.Task, version int) (int, error) {
 	code, _, err := r.Call(ctx, http.MethodPost, fmt.Sprintf("/tasks/%s/%s/models/%d/activate", task.DAG, task.Task, version), nil)
 	return code, err
 }
 
-// train asks a replica to train a task.
+// train requests the training of a task.
 func train(ctx context.Context, r *testcluster.Replica, task testcluster.Task) error {
-	code, says, err := r.Call(ctx, http.MethodPost, "/tasks/"+task.DAG+"/"+task.Task+"/train", nil)
+	code, text, err := r.Call(ctx, http.MethodPost, "/tasks/"+task.DAG+"/"+task.Task+"/train", nil)
 	if code != http.StatusOK {
-		return fmt.Errorf("train %s: %d %s: %w", task.Task, code, says, err)
+		return fmt.Errorf("train %s: status %d %s: %w", task.Task, code, text, err)
 	}
 	return nil
 }
 
-// answer is what of a prediction or a lift these trials look at.
+// answer holds the fields of a prediction or a lift that these trials use.
 type answer struct {
 	PredictionID string `json:"prediction_id"`
 	Source       string `json:"source"`
@@ -74,17 +74,17 @@ func (a *answer) version() int {
 	return a.Model.Version
 }
 
-// post sends body and reads the answer to it.
+// post sends body and decodes the answer.
 func post(ctx context.Context, r *testcluster.Replica, path string, body any) (a answer, err error) {
-	code, says, err := r.Call(ctx, http.MethodPost, path, body)
+	code, text, err := r.Call(ctx, http.MethodPost, path, body)
 	if code != http.StatusOK || err != nil {
-		return a, fmt.Errorf("%s: %d %s: %w", path, code, says, err)
+		return a, fmt.Errorf("%s: status %d %s: %w", path, code, text, err)
 	}
-	return a, json.Unmarshal(says, &a)
+	return a, json.Unmarshal(text, &a)
 }
 
-// answering is the version that a replica answers by; 0 without one.
-func answering(ctx context.Context, r *testcluster.Replica, task testcluster.Task) (int, error) {
+// answeringVersion returns the model version from which a replica answers; 0 without a model.
+func answeringVersion(ctx context.Context, r *testcluster.Replica, task testcluster.Task) (int, error) {
 	a, err := post(ctx, r, "/predict", map[string]any{"dag_id": task.DAG, "task_id": task.Task, "requested": map[string]any{"memory": "64Gi"}})
 	return a.version(), err
 }

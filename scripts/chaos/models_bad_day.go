@@ -13,47 +13,47 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// workday has the runs of one task, as Airflow would: asked about, killed where they
-// were granted too little, lifted, and reported.
-type workday struct {
+// workload simulates the runs of one task in Airflow: a prediction before each run, OOM kills
+// below the peak, lifts, and a report at the end.
+type workload struct {
 	cluster       *testcluster.Cluster
 	task          testcluster.Task
 	random        *rand.Rand
-	factor        float64                                   // of what the runs need
-	watch         func(ctx context.Context, all bool) error // waits for the watchdog to have seen the kills, or all
-	reveal        func(context.Context) error               // ends a blindfold; nil without one
+	factor        float64                                   // multiplies the peaks of the runs
+	awaitWatchdog func(ctx context.Context, all bool) error // waits until the watchdog has checked the kills, or all runs
+	releaseLease  func(context.Context) error               // set by takeLease
 	started       int
 	ended, killed int
 }
 
-// looked says when the watchdog did, where that is not all the time.
-func (w *workday) looked() string {
-	if w.reveal == nil {
+// watchdogNote describes a watchdog that ran only at the end.
+func (w *workload) watchdogNote() string {
+	if w.releaseLease == nil {
 		return ""
 	}
-	return ", looked at in the end only"
+	return ", watchdog ran only at the end"
 }
 
-const side = 16 // runs that are asked about before any of them ends
+const batchSize = 16 // runs that start before the first of them ends
 
-// work has n runs.
-func (w *workday) work(ctx context.Context, n int) error {
-	for ; n > 0; n -= side {
-		if err := w.sideBySide(ctx, min(n, side)); err != nil {
+// work simulates n runs.
+func (w *workload) work(ctx context.Context, n int) error {
+	for ; n > 0; n -= batchSize {
+		if err := w.runConcurrently(ctx, min(n, batchSize)); err != nil {
 			return err
 		}
-		if err := w.turn(ctx, false); err != nil {
+		if err := w.waitForWatchdog(ctx, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *workday) sideBySide(ctx context.Context, n int) error {
+func (w *workload) runConcurrently(ctx context.Context, n int) error {
 	runs, granted := make([]testcluster.Observation, n), make([]int64, n)
 	for i := range runs {
 		w.started++
-		runs[i] = testcluster.Run(w.random, w.task, fmt.Sprintf("day-%05d", w.started))
+		runs[i] = testcluster.DrawRun(w.random, w.task, fmt.Sprintf("day-%05d", w.started))
 		runs[i].Peak = int64(float64(runs[i].Peak) * w.factor)
 		a, err := post(ctx, w.cluster.Replicas[0], "/predict", map[string]any{
 			"dag_id": w.task.DAG, "task_id": w.task.Task, "run_id": runs[i].RunID, "features": runs[i].Features, "requested": runs[i].Requested,
@@ -71,8 +71,8 @@ func (w *workday) sideBySide(ctx context.Context, n int) error {
 	return nil
 }
 
-// end reports one run, through its kills and lifts to its success.
-func (w *workday) end(ctx context.Context, o testcluster.Observation, granted int64) error {
+// end simulates the end of one run: its kills, its lifts, and its success.
+func (w *workload) end(ctx context.Context, o testcluster.Observation, granted int64) error {
 	to := w.cluster.Replicas[0]
 	w.ended++
 	if granted < o.Peak {
@@ -88,7 +88,7 @@ func (w *workday) end(ctx context.Context, o testcluster.Observation, granted in
 			return err
 		}
 		if o.TryNumber++; !a.Retry {
-			break // Airflow would give up; what it needed is told all the same
+			break // Airflow would give up; the report still contains the peak
 		}
 		granted = a.Memory.Limit
 	}
@@ -96,16 +96,16 @@ func (w *workday) end(ctx context.Context, o testcluster.Observation, granted in
 	return err
 }
 
-// rolledBack reports whether the watchdog went back, by the audit trail.
-func (w *workday) rolledBack(ctx context.Context) (bool, error) {
-	code, says, err := w.cluster.Replicas[0].Call(ctx, http.MethodGet, "/audit?limit=1000&dag_id="+w.task.DAG+"&task_id="+w.task.Task, nil)
+// rolledBack reports whether the audit log contains a rollback by the watchdog.
+func (w *workload) rolledBack(ctx context.Context) (bool, error) {
+	code, text, err := w.cluster.Replicas[0].Call(ctx, http.MethodGet, "/audit?limit=1000&dag_id="+w.task.DAG+"&task_id="+w.task.Task, nil)
 	if code != http.StatusOK || err != nil {
-		return false, fmt.Errorf("audit: %d %s: %w", code, says, err)
+		return false, fmt.Errorf("audit: status %d %s: %w", code, text, err)
 	}
 	var page struct {
 		Entries []struct{ Who, Action string }
 	}
-	if err := json.Unmarshal(says, &page); err != nil {
+	if err := json.Unmarshal(text, &page); err != nil {
 		return false, err
 	}
 	for _, e := range page.Entries {
@@ -116,11 +116,11 @@ func (w *workday) rolledBack(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// follows is the version that answers once another than bad does, or in the end: a
-// replica hears of a rollback a moment after it is in the database.
-func (w *workday) follows(ctx context.Context, bad int) (now int, err error) {
+// waitPropagated waits until another version than bad answers and returns the version that
+// answers. A replica learns of a rollback a moment after the commit.
+func (w *workload) waitPropagated(ctx context.Context, bad int) (now int, err error) {
 	for range 100 {
-		if now, err = answering(ctx, w.cluster.Replicas[0], w.task); now != bad || err != nil {
+		if now, err = answeringVersion(ctx, w.cluster.Replicas[0], w.task); now != bad || err != nil {
 			return now, err
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -128,58 +128,59 @@ func (w *workday) follows(ctx context.Context, bad int) (now int, err error) {
 	return now, nil
 }
 
-// turn waits for the watchdog: for all that it has to look at in the end, and for the
-// kills, which bring it at once, before.
-func (w *workday) turn(ctx context.Context, last bool) error {
-	if w.reveal != nil {
+// waitForWatchdog waits until the watchdog has checked the kills, which trigger it at once, or,
+// at the end, all runs.
+func (w *workload) waitForWatchdog(ctx context.Context, last bool) error {
+	if w.releaseLease != nil {
 		if !last {
 			return nil
 		}
-		if err := w.reveal(ctx); err != nil {
+		if err := w.releaseLease(ctx); err != nil {
 			return err
 		}
 	}
-	return w.watch(ctx, last)
+	return w.awaitWatchdog(ctx, last)
 }
 
-const blindfoldSQL = `
+const takeLeaseSQL = `
 	UPDATE lease SET token = token + 1, owner = 'the trial', until = now() + interval '1 hour'
 	FROM task WHERE lease.task = task.id AND dag_id = $1 AND task_id = $2`
 
-const revealSQL = `
+const releaseLeaseSQL = `
 	UPDATE lease SET owner = NULL, until = NULL
 	FROM task WHERE lease.task = task.id AND dag_id = $1 AND task_id = $2`
 
-// blindfold takes the lease of the task, as a replica that is busy with it would: until
-// it is given back nobody trains the task, and the watchdog has no turn.
-func (w *workday) blindfold(ctx context.Context, conn *pgx.Conn) error {
-	w.reveal = func(ctx context.Context) error {
-		_, err := conn.Exec(ctx, revealSQL, w.task.DAG, w.task.Task)
+// takeLease takes the lease of the task, as a busy replica would. Until releaseLease no replica
+// trains the task and the watchdog does not check it.
+func (w *workload) takeLease(ctx context.Context, conn *pgx.Conn) error {
+	w.releaseLease = func(ctx context.Context) error {
+		_, err := conn.Exec(ctx, releaseLeaseSQL, w.task.DAG, w.task.Task)
 		return err
 	}
-	tag, err := conn.Exec(ctx, blindfoldSQL, w.task.DAG, w.task.Task)
+	tag, err := conn.Exec(ctx, takeLeaseSQL, w.task.DAG, w.task.Task)
 	if err == nil && tag.RowsAffected() != 1 {
-		err = fmt.Errorf("the lease of %s was not there to be taken", w.task.Task)
+		err = fmt.Errorf("take the lease of %s: there is none", w.task.Task)
 	}
 	return err
 }
 
-// newsSQL is whether a training of the task runs, or is due now or, for all news, later.
-const newsSQL = `
-	SELECT lease.until IS NOT NULL OR (tally.due_at IS NOT NULL AND (tally.due_at <= now() OR $3))
-	FROM task JOIN tally ON tally.task = task.id LEFT JOIN lease ON lease.task = task.id
+// trainingPendingSQL selects whether a training of the task runs or is due; with $3 also whether
+// one is scheduled for later.
+const trainingPendingSQL = `
+	SELECT lease.until IS NOT NULL OR (callCounts.due_at IS NOT NULL AND (callCounts.due_at <= now() OR $3))
+	FROM task JOIN callCounts ON callCounts.task = task.id LEFT JOIN lease ON lease.task = task.id
 	WHERE dag_id = $1 AND task_id = $2`
 
-const turnAtMost = 30 * time.Second
+const watchdogTimeout = 30 * time.Second
 
-// watch waits until what was reported of a task has been trained on, or would have
-// been but for a pin: the watchdog stands before every training.
-func watch(ctx context.Context, conn *pgx.Conn, task testcluster.Task, all bool) error {
-	for begun := time.Now(); time.Since(begun) < turnAtMost; time.Sleep(20 * time.Millisecond) {
-		var news bool
-		if err := conn.QueryRow(ctx, newsSQL, task.DAG, task.Task, all).Scan(&news); err != nil || !news {
+// awaitWatchdog waits until no training of the task is pending. The watchdog runs before every
+// training, and before one that a pin prevents.
+func awaitWatchdog(ctx context.Context, conn *pgx.Conn, task testcluster.Task, all bool) error {
+	for start := time.Now(); time.Since(start) < watchdogTimeout; time.Sleep(20 * time.Millisecond) {
+		var pending bool
+		if err := conn.QueryRow(ctx, trainingPendingSQL, task.DAG, task.Task, all).Scan(&pending); err != nil || !pending {
 			return err
 		}
 	}
-	return fmt.Errorf("the watchdog had no turn at %s within %v", task.Task, turnAtMost)
+	return fmt.Errorf("wait for the watchdog: it did not check %s within %v", task.Task, watchdogTimeout)
 }

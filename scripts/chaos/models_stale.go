@@ -11,17 +11,17 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// What is promised of staleness: how much older than /readyz says a replica's models may
-// be, and for how long after the network is back.
+// The bounds of staleness: how much older a replica's models may be than /readyz reports, and
+// how soon after the network is back they are fresh again.
 const (
-	unnoticed = 5 * time.Second
-	healed    = 5 * time.Second
+	maxUnreported = 5 * time.Second
+	maxHealing    = 5 * time.Second
 )
 
-// stale promotes versions at one replica while the network between the other and
-// PostgreSQL is whole, and while it is cut: data vanish, and no connection is told.
-func stale(ctx context.Context, s *sheet) error {
-	cluster, tasks, err := s.open(ctx, testcluster.Config{Replicas: 2})
+// trialStaleModel promotes versions at one replica while the network between the other and
+// PostgreSQL is intact, and while it is cut: data is lost, and no connection gets an error.
+func trialStaleModel(ctx context.Context, tr *trialRun) error {
+	cluster, tasks, err := tr.openCluster(ctx, testcluster.Config{Replicas: 2})
 	if err != nil {
 		return err
 	}
@@ -37,22 +37,22 @@ func stale(ctx context.Context, s *sheet) error {
 	if err := far.Start(ctx); err != nil {
 		return err
 	}
-	if err := modelsAt(ctx, cluster, tasks); err != nil {
+	if err := waitForModels(ctx, cluster, tasks); err != nil {
 		return err
 	}
 	task := tasks[0]
-	if err := train(ctx, near, task); err != nil { // a second version to choose from
+	if err := train(ctx, near, task); err != nil { // adds a second version
 		return err
 	}
 	p := &promoter{near: near, far: far, task: task, version: 2}
-	if err := s.whileWhole(ctx, p); err != nil {
+	if err := tr.measurePropagation(ctx, p); err != nil {
 		return err
 	}
 	lengths := []time.Duration{time.Second, 6 * time.Second}
-	if s.long {
+	if tr.long {
 		lengths = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 12 * time.Second, 30 * time.Second, 60 * time.Second, 120 * time.Second}
 	}
-	random := rand.New(rand.NewPCG(s.seed, 10))
+	random := rand.New(rand.NewPCG(tr.seed, 10))
 	for _, length := range lengths {
 		for _, stream := range []string{"upstream", "downstream"} {
 			cut, err := json.Marshal(map[string]any{"name": "cut", "type": "timeout", "stream": stream, "attributes": map[string]int{"timeout": 0}})
@@ -62,27 +62,27 @@ func stale(ctx context.Context, s *sheet) error {
 			if _, err := proxy.Toxics.AddToxicJson(strings.NewReader(string(cut))); err != nil {
 				return err
 			}
-			if err := s.whileCut(ctx, p, length, time.Duration(random.Int64N(int64(length)/2)), stream); err != nil {
+			if err := tr.runCut(ctx, p, length, time.Duration(random.Int64N(int64(length)/2)), stream); err != nil {
 				return err
 			}
 			if err := proxy.Toxics.RemoveToxic(ctx, "cut"); err != nil {
 				return err
 			}
-			took, err := p.follows(ctx, time.Minute)
+			took, err := p.waitPropagated(ctx, time.Minute)
 			if err != nil {
 				return err
 			}
-			sure := p.sure(ctx, time.Minute)
-			s.tell("cut for %v (%s): the promotion is followed %v after the network is back, and %v later /readyz says below 2 s again",
-				length, stream, took.Round(time.Millisecond), sure.Round(time.Millisecond))
-			s.hold(took <= healed, "cut for %v (%s): followed only after %v", length, stream, took)
-			s.hold(sure <= unnoticed+healed, "cut for %v (%s): /readyz says below 2 s only after another %v", length, stream, sure)
+			untilFresh := p.waitFresh(ctx, time.Minute)
+			tr.printf("cut for %v (%s): the replica follows the promotion %v after the network is back, and %v later /readyz reports less than 2 s again",
+				length, stream, took.Round(time.Millisecond), untilFresh.Round(time.Millisecond))
+			tr.check(took <= maxHealing, "cut for %v (%s): the replica followed only after %v", length, stream, took)
+			tr.check(untilFresh <= maxUnreported+maxHealing, "cut for %v (%s): /readyz reports less than 2 s only after another %v", length, stream, untilFresh)
 		}
 	}
 	return nil
 }
 
-// promoter activates versions 1 and 2 in turn at the near replica.
+// promoter alternately activates versions 1 and 2 at the near replica.
 type promoter struct {
 	near, far *testcluster.Replica
 	task      testcluster.Task
@@ -95,92 +95,92 @@ func (p *promoter) promote(ctx context.Context) error {
 	return err
 }
 
-// follows waits until the far replica answers by the active version.
-func (p *promoter) follows(ctx context.Context, atMost time.Duration) (time.Duration, error) {
-	begun := time.Now()
+// waitPropagated waits until the far replica answers from the active version.
+func (p *promoter) waitPropagated(ctx context.Context, timeout time.Duration) (time.Duration, error) {
+	start := time.Now()
 	for {
-		now, err := answering(ctx, p.far, p.task)
-		if took := time.Since(begun); err != nil || now == p.version || took > atMost {
+		now, err := answeringVersion(ctx, p.far, p.task)
+		if took := time.Since(start); err != nil || now == p.version || took > timeout {
 			return took, err
 		}
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// sure waits until the far replica knows again what is stored: it may follow a promotion
-// before it can tell that it missed no other.
-func (p *promoter) sure(ctx context.Context, atMost time.Duration) time.Duration {
-	begun := time.Now()
-	for staleness(ctx, p.far) >= 2*time.Second && time.Since(begun) < atMost {
+// waitFresh waits until the far replica reports a staleness below 2 s. It may follow a promotion
+// before it knows that it missed no other.
+func (p *promoter) waitFresh(ctx context.Context, timeout time.Duration) time.Duration {
+	start := time.Now()
+	for staleness(ctx, p.far) >= 2*time.Second && time.Since(start) < timeout {
 		time.Sleep(10 * time.Millisecond)
 	}
-	return time.Since(begun)
+	return time.Since(start)
 }
 
-// whileWhole says how soon a promotion is followed.
-func (s *sheet) whileWhole(ctx context.Context, p *promoter) error {
-	var took []time.Duration
-	for range s.reps(30, 300) {
+// measurePropagation measures how soon the far replica follows a promotion without a fault.
+func (tr *trialRun) measurePropagation(ctx context.Context, p *promoter) error {
+	var lags []time.Duration
+	for range tr.repetitions(30, 300) {
 		if err := p.promote(ctx); err != nil {
 			return err
 		}
-		lag, err := p.follows(ctx, time.Minute)
+		lag, err := p.waitPropagated(ctx, time.Minute)
 		if err != nil {
 			return err
 		}
-		took = append(took, lag)
+		lags = append(lags, lag)
 	}
-	s.tell("network whole: %d promotions, followed within %v in half of them, %v at most", len(took), quantile(took, 0.5), quantile(took, 1))
-	s.hold(quantile(took, 1) <= healed, "a promotion was followed only after %v", quantile(took, 1))
+	tr.printf("no fault: %d promotions, followed within %v (median), %v at most", len(lags), quantile(lags, 0.5), quantile(lags, 1))
+	tr.check(quantile(lags, 1) <= maxHealing, "a promotion was followed only after %v", quantile(lags, 1))
 	return nil
 }
 
-// asking is how long at least is asked of what was promoted during a cut.
-const asking = 500 * time.Millisecond
+// minProbing is the minimum time of the probes after a promotion during a cut.
+const minProbing = 500 * time.Millisecond
 
-// whileCut promotes after a while, and asks the far replica until the cut is over. How
-// stale it says it is may be less than how stale it is by what goes unnoticed, and
-// not more than the cut explains.
-func (s *sheet) whileCut(ctx context.Context, p *promoter, length, after time.Duration, stream string) error {
-	begun := time.Now()
+// runCut promotes a version after a while and probes the far replica until the cut ends. The
+// reported staleness may be less than the real one by at most maxUnreported, and more than the
+// length of the cut by at most as much.
+func (tr *trialRun) runCut(ctx context.Context, p *promoter, length, after time.Duration, stream string) error {
+	start := time.Now()
 	time.Sleep(after)
 	if err := p.promote(ctx); err != nil {
 		return err
 	}
 	promoted := time.Now()
-	asked, old, failed := 0, 0, 0
-	var said, worst time.Duration
-	lasts := max(length, promoted.Sub(begun)+asking) // a machine that stalls promotes late
-	for ; asked == 0 || time.Since(begun) < lasts; time.Sleep(20 * time.Millisecond) {
-		asked++
+	sent, old, failed := 0, 0, 0
+	var reported, worst time.Duration
+	duration := max(length, promoted.Sub(start)+minProbing) // the promotion may be late on a slow machine
+	for ; sent == 0 || time.Since(start) < duration; time.Sleep(20 * time.Millisecond) {
+		sent++
 		age := time.Since(promoted)
-		now, err := answering(ctx, p.far, p.task)
+		now, err := answeringVersion(ctx, p.far, p.task)
 		if err != nil || now == 0 {
 			failed++
 			continue
 		}
-		said = staleness(ctx, p.far)
+		reported = staleness(ctx, p.far)
 		if now != p.version {
 			old++
-			worst = max(worst, age-said)
+			worst = max(worst, age-reported)
 		}
 	}
-	lasted := time.Since(begun)
-	s.tell("cut for %v (%s), promoted after %v: %d asks, %d failed, %d by the old version; /readyz says %.1f s stale at the end, and said at worst %.1f s too little",
-		lasted.Round(time.Millisecond), stream, after.Round(time.Millisecond), asked, failed, old, said.Seconds(), worst.Seconds())
-	s.hold(asked > 0 && failed == 0, "%d of %d asks failed during the cut", failed, asked)
-	s.hold(old > 0, "no ask was answered by the old version: nothing was cut")
-	s.hold(worst <= unnoticed, "a model was stale by %v more than /readyz said", worst)
-	s.hold(said <= lasted+unnoticed, "/readyz says %v stale after a cut of %v", said, lasted)
+	elapsed := time.Since(start)
+	tr.printf("cut for %v (%s), promoted after %v: %d predictions, %d failed, %d from the old version; /readyz reports %.1f s of staleness at the end, and at worst %.1f s too little",
+		elapsed.Round(time.Millisecond), stream, after.Round(time.Millisecond), sent, failed, old, reported.Seconds(), worst.Seconds())
+	tr.check(sent > 0 && failed == 0, "%d of %d predictions failed during the cut", failed, sent)
+	tr.check(old > 0, "no prediction was from the old version: the network was not cut")
+	tr.check(worst <= maxUnreported, "a model was staler by %v than /readyz reported", worst)
+	tr.check(reported <= elapsed+maxUnreported, "/readyz reports a staleness of %v after a cut of %v", reported, elapsed)
 	return nil
 }
 
-// staleness is what /readyz says of it.
+// staleness returns the staleness that /readyz reports.
 func staleness(ctx context.Context, r *testcluster.Replica) time.Duration {
 	var a struct {
 		Stale float64 `json:"stale_seconds"`
 	}
-	if _, says, err := r.Call(ctx, http.MethodGet, "/readyz", nil); err != nil || json.Unmarshal(says, &a) != nil {
+	if _, text, err := r.Call(ctx, http.MethodGet, "/readyz", nil); err != nil || json.Unmarshal(text, &a) != nil {
 		return 0
 	}
 	return time.Duration(a.Stale * float64(time.Second))

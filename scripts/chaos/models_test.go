@@ -16,11 +16,11 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// The trials of models are held to replicas with planted faults: doubles that answer by
-// an old version, take what is damaged, or roll back what is good.
+// These tests run the trials of models against fake replicas with a fault: they answer from an
+// old version, or their watchdog rolls back a good model.
 
-// double is a replica that answers what it is told to.
-func double(t *testing.T, answers map[string]string) *testcluster.Replica {
+// fakeReplica returns a replica with fixed answers by path; other paths get 409.
+func fakeReplica(t *testing.T, answers map[string]string) *testcluster.Replica {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for path, body := range answers {
@@ -35,69 +35,69 @@ func double(t *testing.T, answers map[string]string) *testcluster.Replica {
 	return &testcluster.Replica{URL: server.URL}
 }
 
-const byOne = `{"source": "model", "memory": {"limit_bytes": 99000000000000}, "model": {"version": 1}}`
+const fromVersion1 = `{"source": "model", "memory": {"limit_bytes": 99000000000000}, "model": {"version": 1}}`
 
-func TestAReplicaThatConcealsHowStaleItIsFails(t *testing.T) {
+func TestReplicaThatHidesItsStalenessFails(t *testing.T) {
 	for claim, c := range map[string]struct {
 		stale  string
 		faults int
 	}{
-		"conceals": {`{"stale_seconds": 0}`, 1},
-		"says so":  {`{"stale_seconds": 5.5}`, 0},
+		"hidden":   {`{"stale_seconds": 0}`, 1},
+		"reported": {`{"stale_seconds": 5.5}`, 0},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()
-			near, far := double(t, map[string]string{"/activate": `{}`}), double(t, map[string]string{"/predict": byOne, "/readyz": c.stale})
-			var s sheet
-			require.NoError(t, s.whileCut(t.Context(), &promoter{near: near, far: far, version: 1}, unnoticed+3*time.Second, 0, "both"))
-			assert.Len(t, s.faults, c.faults)
+			near, far := fakeReplica(t, map[string]string{"/activate": `{}`}), fakeReplica(t, map[string]string{"/predict": fromVersion1, "/readyz": c.stale})
+			var tr trialRun
+			require.NoError(t, tr.runCut(t.Context(), &promoter{near: near, far: far, version: 1}, maxUnreported+3*time.Second, 0, "both"))
+			assert.Len(t, tr.faults, c.faults)
 		})
 	}
 }
 
-func TestACutThatCutsNothingFails(t *testing.T) {
-	two := strings.Replace(byOne, `"version": 1`, `"version": 2`, 1)
-	both := double(t, map[string]string{"/activate": `{}`, "/predict": two, "/readyz": `{"stale_seconds": 0}`})
-	var s sheet
-	require.NoError(t, s.whileCut(t.Context(), &promoter{near: both, far: both, version: 1}, 100*time.Millisecond, 0, "none"))
-	require.Len(t, s.faults, 1)
-	assert.Contains(t, s.faults[0], "nothing was cut")
+func TestCutWithoutEffectFails(t *testing.T) {
+	two := strings.Replace(fromVersion1, `"version": 1`, `"version": 2`, 1)
+	both := fakeReplica(t, map[string]string{"/activate": `{}`, "/predict": two, "/readyz": `{"stale_seconds": 0}`})
+	var tr trialRun
+	require.NoError(t, tr.runCut(t.Context(), &promoter{near: both, far: both, version: 1}, 100*time.Millisecond, 0, "none"))
+	require.Len(t, tr.faults, 1)
+	assert.Contains(t, tr.faults[0], "the network was not cut")
 }
 
-// day is one whose watchdog left an action in the audit trail, and whose replica
-// answers by version 1.
-func day(t *testing.T, action string) *workday {
+// workloadWith returns a workload whose watchdog left an action in the audit log, and whose
+// replica answers from version 1.
+func workloadWith(t *testing.T, action string) *workload {
 	t.Helper()
-	r := double(t, map[string]string{
-		"/predict": byOne, "/observe": `{}`, "/audit": `{"entries": [{"who": "watchdog", "action": "` + action + `"}]}`,
+	r := fakeReplica(t, map[string]string{
+		"/predict": fromVersion1, "/observe": `{}`, "/audit": `{"entries": [{"who": "watchdog", "action": "` + action + `"}]}`,
 	})
-	return &workday{
+	return &workload{
 		cluster: &testcluster.Cluster{Replicas: []*testcluster.Replica{r}}, random: rand.New(rand.NewPCG(1, 0)), factor: 1,
-		watch: func(context.Context, bool) error { return nil },
+		awaitWatchdog: func(context.Context, bool) error { return nil },
 	}
 }
 
-func TestARollbackOfWhatIsGoodFails(t *testing.T) {
+func TestRollbackOfAGoodModelFails(t *testing.T) {
 	for action, faults := range map[string]int{"model rolled back": 1, "model withdrawn": 0} {
-		var s sheet
-		require.NoError(t, s.unharmed(t.Context(), day(t, action), "a double"))
-		assert.Len(t, s.faults, faults, action)
+		var tr trialRun
+		require.NoError(t, tr.checkNoRollback(t.Context(), workloadWith(t, action), "a fake replica"))
+		assert.Len(t, tr.faults, faults, action)
 	}
 }
 
-func TestABadModelThatStaysFails(t *testing.T) {
+func TestBadModelThatStaysFails(t *testing.T) {
 	for claim, c := range map[string]struct {
 		action string
 		bad    int
 		faults int
 	}{
-		"rolled back":                        {"model rolled back", 2, 0},
-		"healed, and not rolled back":        {"model withdrawn", 2, 1},
-		"rolled back, and answering still":   {"model rolled back", 1, 1},
-		"neither rolled back nor out of use": {"model withdrawn", 1, 2},
+		"rolled back":                      {"model rolled back", 2, 0},
+		"replaced but not rolled back":     {"model withdrawn", 2, 1},
+		"rolled back but still answering":  {"model rolled back", 1, 1},
+		"neither rolled back nor replaced": {"model withdrawn", 1, 2},
 	} {
-		var s sheet
-		require.NoError(t, s.freed(t.Context(), day(t, c.action), c.bad, 0))
-		assert.Len(t, s.faults, c.faults, claim)
+		var tr trialRun
+		require.NoError(t, tr.checkRollback(t.Context(), workloadWith(t, c.action), c.bad, 0))
+		assert.Len(t, tr.faults, c.faults, claim)
 	}
 }

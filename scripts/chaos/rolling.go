@@ -14,29 +14,29 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// rolling replaces all replicas by those of a next version, one by one, and back,
-// while callers go on. The next version is this one with one migration more, which
-// its first replica applies to the tables in use.
-func rolling(ctx context.Context, s *sheet) error {
+// trialRolling replaces all replicas by those of a next version, one by one, and back again,
+// under load. The next version has one migration more, which its first replica applies to the
+// tables in use.
+func trialRolling(ctx context.Context, tr *trialRun) error {
 	dir, err := os.MkdirTemp("", "loadaware-next-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	next := s.reps(1, 3)
+	next := tr.repetitions(1, 3)
 	for n := 1; n <= next; n++ {
 		if err := buildNext(ctx, dir, n); err != nil {
 			return err
 		}
 	}
-	cluster, tasks, err := s.open(ctx, testcluster.Config{Replicas: s.reps(2, 3)})
+	cluster, tasks, err := tr.openCluster(ctx, testcluster.Config{Replicas: tr.repetitions(2, 3)})
 	if err != nil {
 		return err
 	}
 	defer cluster.Close()
-	balancer := balance(ctx, cluster.Replicas)
-	load := s.traffic(cluster, tasks, "roll")
-	load.patient, load.pick = false, balancer.pick
+	balancer := newBalancer(ctx, cluster.Replicas)
+	load := tr.newTraffic(cluster, tasks, "roll")
+	load.retriesNoAnswer, load.pick = false, balancer.pick
 	load.start(ctx, 8)
 	this, replaced := cluster.Replicas[0].Binary, 0
 	for n := 1; n <= next; n++ {
@@ -49,38 +49,38 @@ func rolling(ctx context.Context, s *sheet) error {
 			}
 		}
 	}
-	seen := load.stop()
-	applied, err := appliedSteps(ctx, cluster)
+	counts := load.stop()
+	applied, err := countAppliedMigrations(ctx, cluster)
 	if err != nil {
 		return err
 	}
-	s.tell("%d replicas replaced by SIGTERM, %d live migrations applied, up and down between versions", replaced, applied)
-	s.hold(applied == next, "%d of %d live migrations were applied", applied, next)
-	s.settle(ctx, "rolling", seen, cluster)
-	s.hold(seen.Broken+seen.Refused == 0, "rolling: %d calls broke off, %d were refused: %s", seen.Broken, seen.Refused, seen.First)
+	tr.printf("%d replicas replaced with SIGTERM, %d live migrations applied, in upgrades and downgrades", replaced, applied)
+	tr.check(applied == next, "%d of %d live migrations were applied", applied, next)
+	tr.checkTraffic(ctx, "rolling", counts, cluster)
+	tr.check(counts.NoAnswer+counts.Rejected == 0, "rolling: %d calls got no answer, %d were rejected: %s", counts.NoAnswer, counts.Rejected, counts.FirstFault)
 	return nil
 }
 
 func replace(ctx context.Context, r *testcluster.Replica, binary string) error {
-	if err := r.Term(); err != nil {
+	if err := r.Terminate(); err != nil {
 		return err
 	}
 	r.Binary = binary
 	if err := r.Start(ctx); err != nil {
 		return err
 	}
-	time.Sleep(300 * time.Millisecond) // the balancer looks
+	time.Sleep(300 * time.Millisecond) // the balancer polls /readyz
 	return nil
 }
 
-// balancer does what one in front of replicas does: it asks each for /readyz every
-// 100 ms, and sends calls only to those that said yes.
+// balancer is a load balancer: it polls /readyz of each replica every 100 ms and sends calls
+// only to those that are ready.
 type balancer struct {
 	replicas []*testcluster.Replica
 	ready    []atomic.Bool
 }
 
-func balance(ctx context.Context, replicas []*testcluster.Replica) *balancer {
+func newBalancer(ctx context.Context, replicas []*testcluster.Replica) *balancer {
 	b := &balancer{replicas: replicas, ready: make([]atomic.Bool, len(replicas))}
 	for i, r := range replicas {
 		b.ready[i].Store(true)
@@ -95,7 +95,7 @@ func balance(ctx context.Context, replicas []*testcluster.Replica) *balancer {
 	return b
 }
 
-// pick is the address of the nth replica, or of the next one that is ready.
+// pick returns the address of the nth replica if it is ready, or of the next one that is.
 func (b *balancer) pick(n int) string {
 	for i := range b.replicas {
 		if at := (n + i) % len(b.replicas); b.ready[at].Load() {
@@ -107,7 +107,7 @@ func (b *balancer) pick(n int) string {
 
 func nextBinary(dir string, n int) string { return filepath.Join(dir, fmt.Sprintf("loadaware-%d", n)) }
 
-// buildNext builds the nth version after this one from a copy of the sources.
+// buildNext builds the nth next version from a copy of the sources.
 func buildNext(ctx context.Context, dir string, n int) error {
 	root, err := testcluster.Root()
 	if err != nil {
@@ -132,7 +132,7 @@ CREATE TABLE chaos_%[1]d (task bigint REFERENCES task ON DELETE CASCADE);
 	return testcluster.Build(ctx, tree, nextBinary(dir, n))
 }
 
-// copySources copies what a build may need.
+// copySources copies the files that a build needs.
 func copySources(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -163,8 +163,8 @@ func copySources(from, to string) error {
 	})
 }
 
-// appliedSteps counts the tables of the next versions.
-func appliedSteps(ctx context.Context, cluster *testcluster.Cluster) (n int, err error) {
+// countAppliedMigrations counts the tables that the next versions add.
+func countAppliedMigrations(ctx context.Context, cluster *testcluster.Cluster) (n int, err error) {
 	conn, err := connect(ctx, cluster)
 	if err != nil {
 		return 0, err

@@ -16,25 +16,25 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// want is one thing that PostgreSQL is made to lack while it runs.
-type want struct {
-	name string
-	take func(context.Context, *testcluster.Cluster) error
-	give func(context.Context, *testcluster.Cluster) error
+// shortage is one resource that a trial takes from the running PostgreSQL.
+type shortage struct {
+	name  string
+	begin func(context.Context, *testcluster.Cluster) error
+	end   func(context.Context, *testcluster.Cluster) error
 }
 
-var wants = []want{
-	{"a standby that takes no writes", standby("on"), standby("off")},
+var shortages = []shortage{
+	{"a standby that takes no writes", setReadOnlyTransactions("on"), setReadOnlyTransactions("off")},
 	{"disk full", fillDisk, freeDisk},
-	{"read-only data folder", sealData, unsealData},
-	{"no memory", takeMemory, giveMemory},
+	{"read-only data folder", makeReadOnly, makeWritable},
+	{"no memory", limitSessionMemory, unlimitSessionMemory},
 }
 
-// scarcity takes from PostgreSQL, one after the other, its writes, its disk, its
-// folder and its memory. Its data lie on a small file system in memory.
-func scarcity(ctx context.Context, s *sheet) error {
+// trialScarcity takes writes, disk space, the data folder and memory from PostgreSQL, one after
+// the other. The data is on a small tmpfs.
+func trialScarcity(ctx context.Context, tr *trialRun) error {
 	if os.Geteuid() != 0 {
-		return fmt.Errorf("%w: only root may mount a small disk", errSkip)
+		return fmt.Errorf("%w: mounting a small disk needs root", errSkip)
 	}
 	dir, err := os.MkdirTemp("", "loadaware-chaos-")
 	if err != nil {
@@ -45,68 +45,68 @@ func scarcity(ctx context.Context, s *sheet) error {
 	if err := os.Mkdir(data, 0o711); err != nil {
 		return err
 	}
-	if err := command(ctx, "mount", "-t", "tmpfs", "-o", "size=160m,mode=0711", "loadaware-chaos", data); err != nil {
-		return fmt.Errorf("%w: no small disk can be mounted here: %w", errSkip, err)
+	if err := runCommand(ctx, "mount", "-t", "tmpfs", "-o", "size=160m,mode=0711", "loadaware-chaos", data); err != nil {
+		return fmt.Errorf("%w: this machine allows no tmpfs mount: %w", errSkip, err)
 	}
 	defer func() { _ = exec.Command("umount", "-l", data).Run() }()
-	cluster, tasks, err := s.open(ctx, testcluster.Config{Dir: dir, Postgres: testcluster.PostgresConfig{Settings: []string{"max_wal_size=64MB", "min_wal_size=32MB"}}})
+	cluster, tasks, err := tr.openCluster(ctx, testcluster.Config{Dir: dir, Postgres: testcluster.PostgresConfig{Settings: []string{"max_wal_size=64MB", "min_wal_size=32MB"}}})
 	if err != nil {
 		return err
 	}
 	defer cluster.Close()
-	for _, w := range wants {
-		if err := s.scarce(ctx, cluster, tasks, &w); err != nil {
-			return fmt.Errorf("%s: %w", w.name, err)
+	for _, sh := range shortages {
+		if err := tr.runShortage(ctx, cluster, tasks, &sh); err != nil {
+			return fmt.Errorf("%s: %w", sh.name, err)
 		}
 	}
-	s.balance(ctx, "scarcity", cluster)
+	tr.checkLedger(ctx, "scarcity", cluster)
 	return nil
 }
 
-// scarce takes one thing under load, looks at what an operator sees, and gives it back.
-func (s *sheet) scarce(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task, w *want) error {
-	load, asker := s.traffic(cluster, tasks, w.name), s.asker(cluster, tasks)
+// runShortage takes one resource under load, checks what an operator sees, and gives it back.
+func (tr *trialRun) runShortage(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task, sh *shortage) error {
+	load, prober := tr.newTraffic(cluster, tasks, sh.name), tr.newProber(cluster, tasks)
 	load.start(ctx, 6)
 	time.Sleep(300 * time.Millisecond)
-	if err := w.take(ctx, cluster); err != nil {
+	if err := sh.begin(ctx, cluster); err != nil {
 		return err
 	}
 	replica := cluster.Replicas[0]
-	last, sick := readyAnswer{}, 0
-	for until := time.Now().Add(time.Duration(s.reps(2, 8)) * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
-		asker.ask(ctx)
+	last, unhealthy := readyAnswer{}, 0
+	for until := time.Now().Add(time.Duration(tr.repetitions(2, 8)) * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		prober.probe(ctx)
 		last = readiness(ctx, replica)
 		alive, _, _ := replica.Call(ctx, http.MethodGet, "/healthz", nil)
 		if last.code != http.StatusOK || alive != http.StatusOK {
-			sick++
+			unhealthy++
 		}
 	}
-	before := load.seen().lastAck
-	if err := w.give(ctx, cluster); err != nil {
+	before := load.counts().lastAck
+	if err := sh.end(ctx, cluster); err != nil {
 		return err
 	}
-	if err := cluster.Postgres.Start(ctx); err != nil { // it may have given up
+	if err := cluster.Postgres.Start(ctx); err != nil { // it may have ended
 		return err
 	}
-	healed, err := whole(ctx, cluster, asker)
+	healed, err := waitHealed(ctx, cluster, prober)
 	if err != nil {
 		return err
 	}
-	seen := load.stop()
-	s.tell("%s: %d reports told 503, %d acked; /readyz at the end of it: %d, observe %s; healed within %v; last ack %v before the end",
-		w.name, seen.Refused, seen.Observed, last.code, last.Observe, healed.Round(time.Millisecond), time.Since(before).Round(time.Second))
-	asker.judge(s, "with "+w.name)
-	s.hold(seen.Refused > 0, "%s: no report was refused: nothing was scarce", w.name)
-	s.hold(last.Observe == "unavailable", "%s: /readyz says observe: %s", w.name, last.Observe)
-	s.hold(sick == 0, "%s: /readyz or /healthz was not 200, %d times", w.name, sick)
-	s.hold(healed <= 10*time.Second, "%s: healed only after %v", w.name, healed)
-	s.settle(ctx, w.name, seen, cluster)
-	s.hold(seen.PredictRefused+seen.Broken == 0, "%s: %d asks refused, %d calls broke off", w.name, seen.PredictRefused, seen.Broken)
+	counts := load.stop()
+	tr.printf("%s: %d reports rejected with 503, %d acked; /readyz at the end: %d, observe %s; healed within %v; last ack %v before the end",
+		sh.name, counts.Rejected, counts.Observed, last.code, last.Observe, healed.Round(time.Millisecond), time.Since(before).Round(time.Second))
+	prober.judge(tr, "with "+sh.name)
+	tr.check(counts.Rejected > 0, "%s: no report was rejected: there was no shortage", sh.name)
+	tr.check(last.Observe == "unavailable", "%s: /readyz reports observe: %s", sh.name, last.Observe)
+	tr.check(unhealthy == 0, "%s: /readyz or /healthz was not 200, %d times", sh.name, unhealthy)
+	tr.check(healed <= 10*time.Second, "%s: healed only after %v", sh.name, healed)
+	tr.checkTraffic(ctx, sh.name, counts, cluster)
+	tr.check(counts.PredictRejected+counts.NoAnswer == 0, "%s: %d predictions rejected, %d calls got no answer", sh.name, counts.PredictRejected, counts.NoAnswer)
 	return nil
 }
 
-// standby makes every transaction read-only, as a standby does.
-func standby(readOnly string) func(context.Context, *testcluster.Cluster) error {
+// setReadOnlyTransactions makes every transaction read-only, as on a standby, or not.
+func setReadOnlyTransactions(readOnly string) func(context.Context, *testcluster.Cluster) error {
 	return func(ctx context.Context, cluster *testcluster.Cluster) error {
 		return execute(ctx, cluster, "ALTER SYSTEM SET default_transaction_read_only = "+readOnly, "SELECT pg_reload_conf()")
 	}
@@ -130,9 +130,10 @@ func execute(ctx context.Context, cluster *testcluster.Cluster, statements ...st
 	return nil
 }
 
-// freshly has every client's session begin anew after do: what an old one has open, it
-// keeps. The statement is run before, too, since afterwards it may find nothing to load.
-func freshly(ctx context.Context, cluster *testcluster.Cluster, do func() error) error {
+// withNewSessions ends all client sessions after do, because a session keeps its open files and
+// limits. It also runs the statement before do, since afterwards PostgreSQL may be unable to
+// load what the statement needs.
+func withNewSessions(ctx context.Context, cluster *testcluster.Cluster, do func() error) error {
 	conn, err := connect(ctx, cluster)
 	if err != nil {
 		return err
@@ -144,7 +145,7 @@ func freshly(ctx context.Context, cluster *testcluster.Cluster, do func() error)
 	if err := do(); err != nil {
 		return err
 	}
-	// A session that was forked before do may show itself only now.
+	// A session that was forked before do may appear only now.
 	for range 20 {
 		if _, err := conn.Exec(ctx, endSessionsSQL); err != nil {
 			return err
@@ -162,7 +163,7 @@ func filler(cluster *testcluster.Cluster) string {
 	return filepath.Join(cluster.Postgres.DataDir(), "filler")
 }
 
-// fillDisk writes until nothing more fits.
+// fillDisk writes a file until the disk is full.
 func fillDisk(ctx context.Context, cluster *testcluster.Cluster) error {
 	file, err := os.Create(filler(cluster))
 	if err != nil {
@@ -181,27 +182,27 @@ func freeDisk(_ context.Context, cluster *testcluster.Cluster) error {
 	return os.Remove(filler(cluster))
 }
 
-// sealData takes the permission to write from everything in the cluster.
-func sealData(ctx context.Context, cluster *testcluster.Cluster) error {
-	return freshly(ctx, cluster, func() error { return command(ctx, "chmod", "-R", "a-w", databaseDir(cluster)) })
+// makeReadOnly removes the write permission from all data files.
+func makeReadOnly(ctx context.Context, cluster *testcluster.Cluster) error {
+	return withNewSessions(ctx, cluster, func() error { return runCommand(ctx, "chmod", "-R", "a-w", databaseDir(cluster)) })
 }
 
-func unsealData(ctx context.Context, cluster *testcluster.Cluster) error {
-	return command(ctx, "chmod", "-R", "u+w", databaseDir(cluster))
+func makeWritable(ctx context.Context, cluster *testcluster.Cluster) error {
+	return runCommand(ctx, "chmod", "-R", "u+w", databaseDir(cluster))
 }
 
 func databaseDir(cluster *testcluster.Cluster) string {
 	return filepath.Join(cluster.Postgres.DataDir(), "postgres")
 }
 
-// takeMemory bounds the address space of every session that begins from now on.
-func takeMemory(ctx context.Context, cluster *testcluster.Cluster) error {
-	return freshly(ctx, cluster, func() error { return limitMemory(ctx, cluster, "1") })
+// limitSessionMemory limits the address space of every new session.
+func limitSessionMemory(ctx context.Context, cluster *testcluster.Cluster) error {
+	return withNewSessions(ctx, cluster, func() error { return limitMemory(ctx, cluster, "1") })
 }
 
-func giveMemory(ctx context.Context, cluster *testcluster.Cluster) error {
+func unlimitSessionMemory(ctx context.Context, cluster *testcluster.Cluster) error {
 	if cluster.Postgres.PID() == 0 {
-		return nil // it gave up, and will be started with all it wants
+		return nil // it has ended and will start without a limit
 	}
 	return limitMemory(ctx, cluster, "unlimited")
 }
@@ -214,15 +215,15 @@ func limitMemory(ctx context.Context, cluster *testcluster.Cluster, limit string
 	}
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return fmt.Errorf("%w: whose the server is cannot be told here", errSkip)
+		return fmt.Errorf("%w: this machine does not report the owner of a file", errSkip)
 	}
-	return command(ctx, "setpriv", fmt.Sprintf("--reuid=%d", owner.Uid), fmt.Sprintf("--regid=%d", owner.Gid), "--clear-groups",
+	return runCommand(ctx, "setpriv", fmt.Sprintf("--reuid=%d", owner.Uid), fmt.Sprintf("--regid=%d", owner.Gid), "--clear-groups",
 		"prlimit", "--pid", strconv.Itoa(cluster.Postgres.PID()), "--as="+limit+":")
 }
 
-func command(ctx context.Context, name string, args ...string) error {
-	if says, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %s: %w", name, says, err)
+func runCommand(ctx context.Context, name string, args ...string) error {
+	if output, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %s: %w", name, output, err)
 	}
 	return nil
 }

@@ -15,28 +15,28 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// poison is one toxic, from weak to strong, in toxiproxy's own terms: milliseconds,
-// KB/s, bytes.
-type poison struct {
+// toxicCase is one toxic of toxiproxy with attributes from weak to strong. The units are those
+// of toxiproxy: milliseconds, KB/s, bytes.
+type toxicCase struct {
 	kind      string
 	strengths [3]map[string]int
 }
 
-var poisons = []poison{
+var toxicCases = []toxicCase{
 	{"latency", [3]map[string]int{{"latency": 50, "jitter": 20}, {"latency": 500, "jitter": 100}, {"latency": 3000}}},
 	{"bandwidth", [3]map[string]int{{"rate": 1000}, {"rate": 50}, {"rate": 1}}},
 	{"slow_close", [3]map[string]int{{"delay": 100}, {"delay": 1000}, {"delay": 5000}}},
-	{"timeout", [3]map[string]int{{"timeout": 2000}, {"timeout": 300}, {"timeout": 0}}}, // 0: silence for ever
+	{"timeout", [3]map[string]int{{"timeout": 2000}, {"timeout": 300}, {"timeout": 0}}}, // 0: no data until the toxic is removed
 	{"reset_peer", [3]map[string]int{{"timeout": 1000}, {"timeout": 100}, {"timeout": 0}}},
 	{"slicer", [3]map[string]int{{"average_size": 512, "size_variation": 100, "delay": 100}, {"average_size": 64, "size_variation": 16, "delay": 1000}, {"average_size": 8, "size_variation": 4, "delay": 2000}}},
 	{"limit_data", [3]map[string]int{{"bytes": 100_000}, {"bytes": 5_000}, {"bytes": 50}}},
 }
 
-// silence is the strongest timeout, which is held longer than any call may take.
-func (p *poison) silence(strength int) bool { return p.kind == "timeout" && strength == 2 }
+// isSilence reports whether this is the strongest timeout, which lasts longer than any deadline.
+func (p *toxicCase) isSilence(strength int) bool { return p.kind == "timeout" && strength == 2 }
 
-// toxics puts each toxic between one replica and PostgreSQL, in each direction.
-func toxics(ctx context.Context, s *sheet) error {
+// trialToxics puts each toxic between one replica and PostgreSQL, in each direction.
+func trialToxics(ctx context.Context, tr *trialRun) error {
 	port, err := testcluster.FreePort()
 	if err != nil {
 		return err
@@ -46,20 +46,20 @@ func toxics(ctx context.Context, s *sheet) error {
 		return err
 	}
 	defer proxy.Stop()
-	cluster, tasks, err := s.open(ctx, testcluster.Config{Database: testcluster.DSN(proxy.Listen), Postgres: testcluster.PostgresConfig{Port: port}})
+	cluster, tasks, err := tr.openCluster(ctx, testcluster.Config{Database: testcluster.DSN(proxy.Listen), Postgres: testcluster.PostgresConfig{Port: port}})
 	if err != nil {
 		return err
 	}
 	defer cluster.Close()
 	var slowest time.Duration
 	count := 0
-	for _, p := range poisons {
+	for _, p := range toxicCases {
 		for strength := range p.strengths {
-			if !s.long && strength == 0 || !s.long && strength == 1 && p.kind != "slicer" {
-				continue // the strongest stands for all in the short form
+			if !tr.long && strength == 0 || !tr.long && strength == 1 && p.kind != "slicer" {
+				continue // the short form runs only the strongest
 			}
 			for _, stream := range []string{"upstream", "downstream"} {
-				healed, err := s.poisoned(ctx, cluster, tasks, proxy, &p, strength, stream)
+				healed, err := tr.runToxic(ctx, cluster, tasks, proxy, &p, strength, stream)
 				if err != nil {
 					return err
 				}
@@ -67,51 +67,51 @@ func toxics(ctx context.Context, s *sheet) error {
 			}
 		}
 	}
-	s.tell("%d toxics; healed within %v at worst", count, slowest.Round(time.Millisecond))
-	s.balance(ctx, "toxics", cluster)
+	tr.printf("%d toxics; healed within %v at worst", count, slowest.Round(time.Millisecond))
+	tr.checkLedger(ctx, "toxics", cluster)
 	return nil
 }
 
-// poisoned holds one toxic for a while under load, takes it away, and returns how
-// long it took until reports were taken again.
-func (s *sheet) poisoned(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task, proxy *toxiproxy.Proxy, p *poison, strength int, stream string) (time.Duration, error) {
+// runToxic applies one toxic for a while under load, removes it, and returns the time until
+// reports are accepted again.
+func (tr *trialRun) runToxic(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task, proxy *toxiproxy.Proxy, p *toxicCase, strength int, stream string) (time.Duration, error) {
 	name := fmt.Sprintf("%s %v %s", p.kind, p.strengths[strength], stream)
 	toxic, err := json.Marshal(map[string]any{"name": "fault", "type": p.kind, "stream": stream, "attributes": p.strengths[strength]})
 	if err != nil {
 		return 0, err
 	}
-	load, asker := s.traffic(cluster, tasks, fmt.Sprintf("%s%d%s", p.kind, strength, stream[:1])), s.asker(cluster, tasks)
+	load, prober := tr.newTraffic(cluster, tasks, fmt.Sprintf("%s%d%s", p.kind, strength, stream[:1])), tr.newProber(cluster, tasks)
 	load.start(ctx, 6)
 	time.Sleep(200 * time.Millisecond)
 	if _, err := proxy.Toxics.AddToxicJson(strings.NewReader(string(toxic))); err != nil {
 		return 0, err
 	}
-	hold := time.Duration(s.reps(600, 2500)) * time.Millisecond
-	if p.silence(strength) && (s.long || stream == "upstream") {
-		hold = 12 * time.Second
+	length := time.Duration(tr.repetitions(600, 2500)) * time.Millisecond
+	if p.isSilence(strength) && (tr.long || stream == "upstream") {
+		length = 12 * time.Second
 	}
-	for until := time.Now().Add(hold); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
-		asker.ask(ctx)
+	for until := time.Now().Add(length); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		prober.probe(ctx)
 	}
 	if err := proxy.Toxics.RemoveToxic(ctx, "fault"); err != nil {
 		return 0, err
 	}
-	healed, err := whole(ctx, cluster, asker)
+	healed, err := waitHealed(ctx, cluster, prober)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)
 	}
-	seen := load.stop()
-	s.tell("%-60s healed %6v; asks %d, p99 %v, max %v; %d reports acked (max %v), %d refused, late %d", name, healed.Round(time.Millisecond),
-		asker.asked+seen.Predicted, quantile(asker.took, 0.99), quantile(asker.took, 1), seen.Observed, quantile(seen.observeTook, 1), seen.Refused, seen.Late)
-	s.hold(healed <= 5*time.Second, "%s: healed only after %v", name, healed)
-	s.hold(asker.failed == 0, "%s: %d asks were not answered by a model: %s", name, asker.failed, asker.first)
-	s.hold(seen.Late+seen.Failed+seen.Rude+seen.Broken+seen.Unacked+seen.PredictRefused == 0, "%s: %v", name, &seen)
+	counts := load.stop()
+	tr.printf("%-60s healed %6v; predictions %d, p99 %v, max %v; %d reports acked (max %v), %d rejected, late %d", name, healed.Round(time.Millisecond),
+		prober.sent+counts.Predicted, quantile(prober.times, 0.99), quantile(prober.times, 1), counts.Observed, quantile(counts.observeTimes, 1), counts.Rejected, counts.Late)
+	tr.check(healed <= 5*time.Second, "%s: healed only after %v", name, healed)
+	tr.check(prober.failed == 0, "%s: %d predictions were not from a model: %s", name, prober.failed, prober.firstFault)
+	tr.check(counts.Late+counts.Failed+counts.NoRetryAfter+counts.NoAnswer+counts.Unacked+counts.PredictRejected == 0, "%s: %v", name, &counts)
 	return healed, nil
 }
 
-// newProxy is a TCP proxy to upstream on a free port of loopback.
+// newProxy starts a TCP proxy to upstream on a free port of loopback.
 func newProxy(upstream string) (*toxiproxy.Proxy, error) {
-	zerolog.SetGlobalLevel(zerolog.Disabled) // its toxics write a trace of their own
+	zerolog.SetGlobalLevel(zerolog.Disabled) // the toxics write to the global logger
 	log := zerolog.Nop()
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), log)
 	proxy := toxiproxy.NewProxy(server, "postgres", "127.0.0.1:0", upstream)

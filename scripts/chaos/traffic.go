@@ -16,67 +16,67 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// Deadlines that the service promises for one call, with a second for the machine.
+// The deadlines that the service promises for one call, plus one second for a slow machine.
 const (
-	predictWithin = 5*time.Second + time.Second
-	observeWithin = 10*time.Second + time.Second
+	predictDeadline = 5*time.Second + time.Second
+	observeDeadline = 10*time.Second + time.Second
 )
 
-// traffic is callers in a closed loop: each asks, then reports, and repeats a report
-// until it is acknowledged, at the next address where the one does not answer.
+// traffic runs callers in a closed loop. Each sends a prediction request, then a report, which
+// it repeats until it is acknowledged. Without an answer it goes to the next replica.
 type traffic struct {
-	urls    []string
-	ledger  *testcluster.Ledger
-	tasks   []testcluster.Task
-	seed    uint64
-	label   string           // of this traffic's runs: two that follow each other must not meet
-	pause   time.Duration    // between the calls of one caller
-	pick    func(int) string // the address for a caller's number; by urls if nil
-	patient bool             // a connection that is refused is tried again elsewhere and is no failure
+	urls            []string
+	ledger          *testcluster.Ledger
+	tasks           []testcluster.Task
+	seed            uint64
+	label           string           // prefix of the run ids, which two traffics of one cluster must not share
+	pause           time.Duration    // between the calls of one caller
+	pick            func(int) string // returns the address for the number of a caller; urls in turn if nil
+	retriesNoAnswer bool             // a call without an answer is no fault: the caller tries the next replica
 
 	client  *http.Client
 	mu      sync.Mutex
-	counted tally
+	counted callCounts
 	ending  chan struct{}
 	callers sync.WaitGroup
 }
 
-// tally is what the callers saw.
-type tally struct {
-	Predicted, Observed int // answered by 200
-	Refused             int // 429 or 503 with Retry-After
-	Rude                int // 429 or 503 without Retry-After
-	Broken              int // no answer: refused, reset, cut off
-	Late                int // answered, or not, after the deadline
+// callCounts counts the results of the calls.
+type callCounts struct {
+	Predicted, Observed int // answered with 200
+	Rejected            int // 429 or 503 with Retry-After
+	NoRetryAfter        int // 429 or 503 without Retry-After
+	NoAnswer            int // connection refused, reset or cut off
+	Late                int // ended after the deadline, with or without an answer
 	Failed              int // any other status
-	PredictRefused      int // of Refused and Broken: asks
-	Unacked             int // reports that were given up at the end
-	First               string
-	predictTook         []time.Duration
-	observeTook         []time.Duration
+	PredictRejected     int // prediction requests among Rejected and NoAnswer
+	Unacked             int // reports that were never acknowledged
+	FirstFault          string
+	predictTimes        []time.Duration
+	observeTimes        []time.Duration
 	lastAck             time.Time
 }
 
-func (t *tally) String() string {
-	text := fmt.Sprintf("predict 200: %d (p99 %v, max %v), observe 200: %d (p99 %v, max %v), refused %d (asks %d), broken %d, rude %d, late %d, failed %d",
-		t.Predicted, quantile(t.predictTook, 0.99), quantile(t.predictTook, 1), t.Observed, quantile(t.observeTook, 0.99), quantile(t.observeTook, 1),
-		t.Refused, t.PredictRefused, t.Broken, t.Rude, t.Late, t.Failed)
-	if t.First != "" {
-		text += "; first fault: " + t.First
+func (t *callCounts) String() string {
+	text := fmt.Sprintf("predict 200: %d (p99 %v, max %v), observe 200: %d (p99 %v, max %v), rejected %d (predict %d), no answer %d, no Retry-After %d, late %d, failed %d",
+		t.Predicted, quantile(t.predictTimes, 0.99), quantile(t.predictTimes, 1), t.Observed, quantile(t.observeTimes, 0.99), quantile(t.observeTimes, 1),
+		t.Rejected, t.PredictRejected, t.NoAnswer, t.NoRetryAfter, t.Late, t.Failed)
+	if t.FirstFault != "" {
+		text += "; first fault: " + t.FirstFault
 	}
 	return text
 }
 
-// quantile is that of the durations, in tenths of a millisecond.
-func quantile(took []time.Duration, q float64) time.Duration {
-	if len(took) == 0 {
+// quantile returns the q-quantile of the durations, rounded to 0.1 ms.
+func quantile(times []time.Duration, q float64) time.Duration {
+	if len(times) == 0 {
 		return 0
 	}
-	took = slices.Sorted(slices.Values(took))
-	return took[min(len(took)-1, int(q*float64(len(took))))].Round(100 * time.Microsecond)
+	times = slices.Sorted(slices.Values(times))
+	return times[min(len(times)-1, int(q*float64(len(times))))].Round(100 * time.Microsecond)
 }
 
-// addresses are the URLs of replicas.
+// addresses returns the URLs of the replicas.
 func addresses(replicas []*testcluster.Replica) (urls []string) {
 	for _, r := range replicas {
 		urls = append(urls, r.URL)
@@ -84,10 +84,10 @@ func addresses(replicas []*testcluster.Replica) (urls []string) {
 	return urls
 }
 
-// start lets n callers go until stop.
+// start starts n callers, which run until stop.
 func (t *traffic) start(ctx context.Context, n int) {
 	t.client = &http.Client{
-		Timeout:   30 * time.Second, // far beyond what is promised: what takes longer is late all the same
+		Timeout:   30 * time.Second, // far above the deadlines, so that late answers are counted
 		Transport: &http.Transport{MaxIdleConnsPerHost: n, IdleConnTimeout: 10 * time.Second},
 	}
 	t.ending = make(chan struct{})
@@ -96,17 +96,17 @@ func (t *traffic) start(ctx context.Context, n int) {
 	}
 }
 
-// stop ends the callers when their last report is acknowledged or given up, and
-// returns what they saw.
-func (t *traffic) stop() tally {
+// stop waits until every caller has its last report acknowledged or has given up, and returns
+// the counts.
+func (t *traffic) stop() callCounts {
 	close(t.ending)
 	t.callers.Wait()
 	t.client.CloseIdleConnections()
-	return t.seen()
+	return t.counts()
 }
 
-// seen is what was counted so far.
-func (t *traffic) seen() tally {
+// counts returns the counts so far.
+func (t *traffic) counts() callCounts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.counted
@@ -127,27 +127,27 @@ func (t *traffic) caller(ctx context.Context, number int) {
 	for n := 0; !t.ended() && ctx.Err() == nil; n++ {
 		task := t.tasks[random.IntN(len(t.tasks))]
 		runID := fmt.Sprintf("%s-%03d-%06d", t.label, number, n)
-		if status := t.call(ctx, to, "/predict", testcluster.Ask(random, task, runID)); status == 0 {
+		if status := t.call(ctx, to, "/predict", testcluster.PredictBody(random, task, runID)); status == 0 {
 			to++
 		}
 		time.Sleep(t.pause)
-		t.report(ctx, &to, testcluster.Run(random, task, runID))
+		t.report(ctx, &to, testcluster.DrawRun(random, task, runID))
 		time.Sleep(t.pause)
 	}
 }
 
-// report repeats one report until it is acknowledged, for at most 30 s after the end.
+// report sends one report until it is acknowledged, at the latest until 30 s after stop.
 func (t *traffic) report(ctx context.Context, to *int, o testcluster.Observation) {
 	body, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // numbers and strings only
+		panic(err) // cannot happen: the body holds only numbers and strings
 	}
-	t.ledger.Sent(o)
+	t.ledger.RecordSent(o)
 	var giveUp time.Time
 	for ctx.Err() == nil {
 		switch status := t.call(ctx, *to, "/observe", body); status {
 		case http.StatusOK:
-			t.ledger.Acked(o)
+			t.ledger.RecordAcked(o)
 			return
 		case 0:
 			*to++
@@ -165,52 +165,52 @@ func (t *traffic) report(ctx context.Context, to *int, o testcluster.Observation
 	t.mu.Unlock()
 }
 
-// call sends one request and counts what came back; 0 where nothing did.
+// call sends one request, counts its result, and returns the status; 0 without an answer.
 func (t *traffic) call(ctx context.Context, to int, path string, body []byte) int {
 	url := t.address(to) + path
-	begun := time.Now()
-	status, retryAfter, says := t.send(ctx, url, body)
-	took := time.Since(begun)
+	start := time.Now()
+	status, retryAfter, answer := t.send(ctx, url, body)
+	took := time.Since(start)
 	if ctx.Err() != nil {
-		return status // the trial ended, not the service
+		return status // the trial has ended: no fault of the service
 	}
-	within, predict := observeWithin, strings.HasSuffix(path, "/predict")
-	if predict {
-		within = predictWithin
+	deadline, isPredict := observeDeadline, strings.HasSuffix(path, "/predict")
+	if isPredict {
+		deadline = predictDeadline
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := &t.counted
-	if took > within {
+	if took > deadline {
 		c.Late++
-		c.note("%s took %v: %d %s", url, took, status, says)
+		c.noteFault("%s took %v: %d %s", url, took, status, answer)
 	}
 	switch {
-	case status == http.StatusOK && predict:
+	case status == http.StatusOK && isPredict:
 		c.Predicted++
-		c.predictTook = append(c.predictTook, took)
+		c.predictTimes = append(c.predictTimes, took)
 	case status == http.StatusOK:
 		c.Observed++
-		c.observeTook = append(c.observeTook, took)
+		c.observeTimes = append(c.observeTimes, took)
 		c.lastAck = time.Now()
 	case status == 0:
-		c.Broken++
-		if predict {
-			c.PredictRefused++
+		c.NoAnswer++
+		if isPredict {
+			c.PredictRejected++
 		}
-		if !t.patient {
-			c.note("%s: %s", url, says)
+		if !t.retriesNoAnswer {
+			c.noteFault("%s: %s", url, answer)
 		}
 	case status != http.StatusServiceUnavailable && status != http.StatusTooManyRequests:
 		c.Failed++
-		c.note("%s: %d %s", url, status, says)
+		c.noteFault("%s: %d %s", url, status, answer)
 	case retryAfter == "":
-		c.Rude++
-		c.note("%s: %d without Retry-After", url, status)
+		c.NoRetryAfter++
+		c.noteFault("%s: %d without Retry-After", url, status)
 	default:
-		c.Refused++
-		if predict {
-			c.PredictRefused++
+		c.Rejected++
+		if isPredict {
+			c.PredictRejected++
 		}
 	}
 	return status
@@ -223,14 +223,14 @@ func (t *traffic) address(n int) string {
 	return t.urls[n%len(t.urls)]
 }
 
-// note keeps the first fault in words.
-func (t *tally) note(format string, args ...any) {
-	if t.First == "" {
-		t.First = fmt.Sprintf(format, args...)
+// noteFault keeps the description of the first fault.
+func (t *callCounts) noteFault(format string, args ...any) {
+	if t.FirstFault == "" {
+		t.FirstFault = fmt.Sprintf(format, args...)
 	}
 }
 
-func (t *traffic) send(ctx context.Context, url string, body []byte) (status int, retryAfter, says string) {
+func (t *traffic) send(ctx context.Context, url string, body []byte) (status int, retryAfter, answer string) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return 0, "", err.Error()
@@ -241,26 +241,26 @@ func (t *traffic) send(ctx context.Context, url string, body []byte) (status int
 		return 0, "", err.Error()
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
+	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return 0, "", err.Error() // an answer that broke off is none
+		return 0, "", err.Error() // a truncated answer counts as none
 	}
-	return response.StatusCode, response.Header.Get("Retry-After"), string(answer)
+	return response.StatusCode, response.Header.Get("Retry-After"), string(text)
 }
 
-// settle holds what every trial holds: good manners, and books that balance.
-func (s *sheet) settle(ctx context.Context, what string, seen tally, cluster *testcluster.Cluster) {
-	s.tell("%s: %v", what, &seen)
-	s.hold(seen.Predicted > 0 && seen.Observed > 0, "%s: nothing was answered", what)
-	s.hold(seen.Late == 0, "%s: %d calls beyond their deadline", what, seen.Late)
-	s.hold(seen.Failed == 0, "%s: %d calls failed", what, seen.Failed)
-	s.hold(seen.Rude == 0, "%s: %d refusals without Retry-After", what, seen.Rude)
-	s.hold(seen.Unacked == 0, "%s: %d reports were never acknowledged", what, seen.Unacked)
-	s.balance(ctx, what, cluster)
+// checkTraffic checks the claims of every trial: deadlines, Retry-After, and a balanced ledger.
+func (tr *trialRun) checkTraffic(ctx context.Context, name string, counts callCounts, cluster *testcluster.Cluster) {
+	tr.printf("%s: %v", name, &counts)
+	tr.check(counts.Predicted > 0 && counts.Observed > 0, "%s: no call was answered", name)
+	tr.check(counts.Late == 0, "%s: %d calls beyond their deadline", name, counts.Late)
+	tr.check(counts.Failed == 0, "%s: %d calls failed", name, counts.Failed)
+	tr.check(counts.NoRetryAfter == 0, "%s: %d rejections without Retry-After", name, counts.NoRetryAfter)
+	tr.check(counts.Unacked == 0, "%s: %d reports were never acknowledged", name, counts.Unacked)
+	tr.checkLedger(ctx, name, cluster)
 }
 
-func (s *sheet) balance(ctx context.Context, what string, cluster *testcluster.Cluster) {
+func (tr *trialRun) checkLedger(ctx context.Context, name string, cluster *testcluster.Cluster) {
 	b, err := cluster.Ledger.Check(ctx, cluster.Postgres.DSN())
-	s.tell("%s: ledger: %v", what, b)
-	s.hold(err == nil && b.Good(), "%s: the books do not balance: %v %v", what, b, err)
+	tr.printf("%s: ledger: %v", name, b)
+	tr.check(err == nil && b.IsBalanced(), "%s: the ledger does not balance: %v %v", name, b, err)
 }

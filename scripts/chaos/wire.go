@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// wireConn is one keep-alive connection that speaks just enough HTTP/1.1. The
-// generator shares its core with nobody, and net/http's client would need most of it.
+// wireConn is a minimal HTTP/1.1 client on one keep-alive connection. net/http's client would
+// need most of the load generator's core.
 type wireConn struct {
 	addr string
 	conn net.Conn
@@ -18,20 +18,20 @@ type wireConn struct {
 	out  []byte
 }
 
-// wireAnswer is what the generator wants to know of an answer.
+// wireAnswer holds the parts of an answer that the load generator uses.
 type wireAnswer struct {
-	status     int
-	retryAfter time.Duration
-	polite     bool // Retry-After was there
+	status        int
+	retryAfter    time.Duration
+	hasRetryAfter bool
 }
 
-// dial connects, unless it is connected.
+// dial connects if there is no connection.
 func (c *wireConn) dial(deadline time.Duration) (err error) {
 	if c.conn != nil {
 		return nil
 	}
 	if c.conn, err = net.DialTimeout("tcp", c.addr, deadline); err != nil {
-		c.conn = nil // not a nil pointer in an interface
+		c.conn = nil // an interface without a type, which compares equal to nil
 		return err
 	}
 	c.in = bufio.NewReader(c.conn)
@@ -58,19 +58,19 @@ func (c *wireConn) post(path string, body []byte, deadline time.Duration) (a wir
 	return c.read()
 }
 
-// read takes one answer off the connection. Every answer of this API has a length.
+// read reads one answer. Every answer of this API has a Content-Length.
 func (c *wireConn) read() (a wireAnswer, err error) {
 	line, err := c.in.ReadSlice('\n')
 	if err != nil {
 		return a, err
 	}
 	if len(line) < 12 {
-		return a, fmt.Errorf("no status line: %q", line)
+		return a, fmt.Errorf("read answer: no status line: %q", line)
 	}
 	if a.status, err = strconv.Atoi(string(line[9:12])); err != nil {
 		return a, err
 	}
-	length, shut := -1, false
+	length, closes := -1, false
 	for {
 		if line, err = c.in.ReadSlice('\n'); err != nil {
 			return a, err
@@ -79,10 +79,10 @@ func (c *wireConn) read() (a wireAnswer, err error) {
 		switch {
 		case !found:
 			if length < 0 {
-				return a, fmt.Errorf("an answer of status %d without Content-Length", a.status)
+				return a, fmt.Errorf("read answer: status %d without Content-Length", a.status)
 			}
 			_, err = c.in.Discard(length)
-			if shut {
+			if closes {
 				c.close()
 			}
 			return a, err
@@ -91,9 +91,9 @@ func (c *wireConn) read() (a wireAnswer, err error) {
 		case bytes.EqualFold(name, []byte("Retry-After")):
 			var seconds int
 			seconds, err = strconv.Atoi(string(value))
-			a.polite, a.retryAfter = true, time.Duration(seconds)*time.Second
+			a.hasRetryAfter, a.retryAfter = true, time.Duration(seconds)*time.Second
 		case bytes.EqualFold(name, []byte("Connection")):
-			shut = bytes.EqualFold(value, []byte("close"))
+			closes = bytes.EqualFold(value, []byte("close"))
 		}
 		if err != nil {
 			return a, err
@@ -103,7 +103,7 @@ func (c *wireConn) read() (a wireAnswer, err error) {
 
 func (c *wireConn) close() {
 	if c.conn != nil {
-		_ = c.conn.Close() // there is nothing left to say
+		_ = c.conn.Close() // all data has been read or is lost
 		c.conn = nil
 	}
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lints an OpenAPI description with Spectral and Redocly; a warning fails as an error does.
+# Lints an OpenAPI description with Spectral and Redocly. It fails on warnings, too.
 #
 #   bash scripts/clients/lint.sh [description; default openapi.yaml]
 set -euo pipefail

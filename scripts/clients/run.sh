@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Generates the clients of docs/clients.md from openapi.yaml, builds them, and runs each
-# against the built server with a private PostgreSQL and the demo data. Tools, packages
-# and generated code are kept in .cache/clients.
+# Generates the clients of docs/clients.md from openapi.yaml, builds them, and runs each against the
+# built server with a private PostgreSQL and the demo data. Tools, packages and generated code stay
+# in .cache/clients.
 #
 #   make build && bash scripts/clients/run.sh [description; default openapi.yaml]
 #
-# ONLY="java go" runs some of them; GENERATOR=7.14.0 takes another openapi-generator.
+# ONLY="java go" selects clients; GENERATOR=7.14.0 selects another openapi-generator.
 set -Eeuo pipefail
 spec=$(realpath "${1:-$(dirname "$0")/../../openapi.yaml}")
 cd "$(dirname "$0")/../.."
@@ -18,26 +18,26 @@ cache=$PWD/.cache/clients
 jar=$cache/openapi-generator-cli-$generator.jar
 mkdir -p "$cache"
 work=$(mktemp -d "${TMPDIR:-/tmp}/loadaware-clients.XXXXXX")
-chmod 755 "$work" # root's PostgreSQL runs as another user
+chmod 755 "$work" # if root runs this, PostgreSQL runs as another user
 unset DATABASE_URL "${!LOADAWARE_@}"
 server=
 
 finish() {
 	[ -z "$server" ] || { kill "$server" 2>/dev/null && wait "$server" 2>/dev/null; } || true
-	sleep 1 # the private PostgreSQL ends with its server
+	sleep 1 # until the private PostgreSQL has ended
 	rm -rf "$work"
 }
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-# fetch_generator brings the generator's jar.
+# fetch_generator downloads the jar of the generator.
 fetch_generator() {
 	[ -f "$jar" ] && return
 	mvn -q -B -Dstyle.color=never "$dependency:copy" -Dartifact="org.openapitools:openapi-generator-cli:$generator" \
 		-DoutputDirectory="$cache" -Dmdep.stripVersion=false
 }
 
-# start_server starts the built server with one admin token and waits for a model to answer.
+# start_server starts the built server with one admin token and waits until a model answers.
 start_server() {
 	local issued body='{"dag_id": "pricing", "task_id": "predict_demand", "features": {"product_count": 1253, "region": "emea"}}'
 	: >"$work/server.log"
@@ -56,7 +56,7 @@ start_server() {
 		kill -0 "$server" 2>/dev/null || break
 		sleep 0.2
 	done
-	echo "the server did not start:" >&2
+	echo "start the server: no model answered within 120 s; its log:" >&2
 	cat "$work/server.log" >&2
 	exit 1
 }
@@ -86,7 +86,7 @@ client_java() {
 	java -cp "$cache/java/target/classes:$(cat "$cache/java/classpath.txt")" Story
 }
 
-# typescript NAME compiles one story with its generated client, and runs it.
+# typescript NAME compiles one story with its generated client and runs it.
 typescript() {
 	local project=$cache/node/$1
 	mkdir -p "$project/stories"
@@ -130,7 +130,7 @@ client_ogen() (
 	go run ./ogen
 )
 
-# try CLIENT… generates, builds and runs clients one after the other, and keeps what each said.
+# try CLIENT… generates, builds and runs clients one after the other, with a log for each.
 try() {
 	local client begun code
 	for client in "$@"; do

@@ -1,6 +1,6 @@
-// Command demodata makes the demo history: a synthetic pricing pipeline of six
-// tasks, run 150 times on different regions, catalogues and sale periods. The
-// same seed gives the same rows. It writes a gzip-compressed CSV to standard output:
+// Command demodata generates the demo history: 150 runs of a synthetic pricing pipeline of six tasks
+// with different regions, catalogues and sale periods. A seed determines the rows. It writes a
+// gzip-compressed CSV to standard output:
 //
 //	go run ./scripts/demodata > testdata/demo/pricing.csv.gz
 package main
@@ -20,8 +20,8 @@ import (
 )
 
 func main() {
-	seed := flag.Uint64("seed", 1, "of the random numbers")
-	runs := flag.Int("runs", 150, "of the pipeline")
+	seed := flag.Uint64("seed", 1, "seed of the random numbers")
+	runs := flag.Int("runs", 150, "runs of the pipeline")
 	flag.Parse()
 	if err := write(os.Stdout, history(*seed, *runs)); err != nil {
 		fmt.Fprintln(os.Stderr, "demodata:", err)
@@ -29,8 +29,7 @@ func main() {
 	}
 }
 
-// write leaves the time out of the gzip header, so that the same rows are the
-// same bytes.
+// write writes the rows without a time in the gzip header, so that equal rows have equal bytes.
 func write(w io.Writer, observations []sizing.Observation) error {
 	zip, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {
@@ -49,17 +48,16 @@ func write(w io.Writer, observations []sizing.Observation) error {
 // in GB (1e9 bytes), and its duration follows the same driver.
 type stage struct {
 	task      string
-	requested sizing.Resources // raised once for the worst run ever seen
+	requested sizing.Resources // raised once for the worst run
 	base      float64
-	slope     float64 // GB a product, for a sale of 30 days
-	stretch   float64 // how sharply the days of the sale drive it
+	slope     float64 // GB per product, for a sale of 30 days
+	stretch   float64 // exponent of the days of the sale
 	noise     float64 // standard deviation of the logarithm
 	cores     float64
-	seconds   float64 // a thousand products
+	seconds   float64 // per thousand products
 }
 
-// Light, moderate and heavy stages, as in any such pipeline: two tasks make
-// nearly all of the waste.
+// pipeline has light, moderate and heavy stages: two tasks cause nearly all waste.
 var pipeline = []stage{
 	{"extract_sales", sizing.Resources{Memory: 20e9, CPU: 4}, 0.25, 0.0001, 0, 0.20, 0.7, 200},
 	{"clean_sales", sizing.Resources{Memory: 20e9, CPU: 4}, 0.60, 0.0009, 0.3, 0.10, 1.0, 160},
@@ -69,10 +67,10 @@ var pipeline = []stage{
 	{"publish_prices", sizing.Resources{Memory: 20e9, CPU: 4}, 0.18, 0, 0, 0.04, 0.2, 30},
 }
 
-// scenario is one run's input, all of it known before launch.
+// scenario is the input of one run, known before launch.
 type scenario struct {
 	region             string
-	weight             float64 // how much the region's data weigh
+	weight             float64 // relative amount of data of the region
 	products, stores   int
 	executed           time.Time
 	saleStart, saleEnd time.Time // first and last day of the sale
@@ -93,7 +91,7 @@ func history(seed uint64, runs int) []sizing.Observation {
 	return all
 }
 
-// draw is one scenario; a run is made every 16 hours or so.
+// draw draws one scenario; there is a run about every 16 hours.
 func draw(random *rand.Rand, run int) scenario {
 	regions := []struct {
 		name   string
@@ -126,8 +124,7 @@ func (g stage) run(random *rand.Rand, s scenario, run int, at time.Time) sizing.
 		StartedAt: at,
 		Duration:  time.Duration(math.Round(seconds*10)) * 100 * time.Millisecond,
 		Requested: g.requested,
-		// Rounded to 100 kB, which also makes the rows the same on machines whose
-		// floating point differs in the last bit.
+		// Rounded to 100 kB, so that floating-point differences between machines do not change it.
 		MemoryMax: sizing.Bytes(math.Round(math.Min(peak, 0.98*float64(g.requested.Memory)/1e9)*1e4)) * 1e5,
 		CPUMax:    sizing.Cores(math.Round(g.cores*jitter(0.08)*1000) / 1000),
 		Features: sizing.Features{

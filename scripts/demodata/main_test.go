@@ -13,18 +13,18 @@ import (
 	"github.com/loadaware/loadaware/testdata/demo"
 )
 
-func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
-	made := func(seed uint64) []byte {
+func TestSeedDeterminesTheBytes(t *testing.T) {
+	generate := func(seed uint64) []byte {
 		var b bytes.Buffer
 		require.NoError(t, write(&b, history(seed, 20)))
 		return b.Bytes()
 	}
-	assert.Equal(t, made(7), made(7))
-	assert.NotEqual(t, made(7), made(8))
+	assert.Equal(t, generate(7), generate(7))
+	assert.NotEqual(t, generate(7), generate(8))
 }
 
 // Compressed bytes may differ between releases of Go; the rows may not.
-func TestTheCommittedDemoIsWhatThisMakes(t *testing.T) {
+func TestCommittedDemoIsCurrent(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, write(&b, history(1, 150)))
 	assert.True(t, bytes.Equal(unpacked(t, demo.CSV), unpacked(t, b.Bytes())),
@@ -40,7 +40,7 @@ func TestEveryRowIsValidAndFitsItsRequest(t *testing.T) {
 	}
 }
 
-func TestMostMemoryIsAskedForByTwoTasksThatSeldomNeedIt(t *testing.T) {
+func TestTwoTasksNeedMostMemory(t *testing.T) {
 	largest := map[string]sizing.Bytes{}
 	for _, o := range history(1, 150) {
 		largest[o.Try.Task] = max(largest[o.Try.Task], o.MemoryMax)
@@ -53,7 +53,7 @@ func TestMostMemoryIsAskedForByTwoTasksThatSeldomNeedIt(t *testing.T) {
 func unpacked(t *testing.T, zipped []byte) []byte {
 	zip, err := gzip.NewReader(bytes.NewReader(zipped))
 	require.NoError(t, err)
-	plain, err := io.ReadAll(zip)
+	text, err := io.ReadAll(zip)
 	require.NoError(t, err)
-	return plain
+	return text
 }

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Holds the dashboard, the alert rules and the Helm chart to what they promise:
+# Checks the dashboard, the alert rules and the Helm chart:
 #
-#   the alerts      checked and tested by promtool
-#   the dashboard   each query asked of a real Prometheus that watches two replicas
-#   the chart       rendered by helm, its manifests read strictly as Kubernetes reads
-#                   them, checked against its schemas by kubeconform, and unit-tested
+#   alerts      checked and tested with promtool
+#   dashboard   every query runs against a real Prometheus that scrapes two replicas
+#   chart       rendered with helm, decoded strictly, checked against the schemas of Kubernetes
+#               with kubeconform, and unit-tested
 #
-# Prometheus is taken from PATH, or out of Debian's package into .cache, without
-# installing it. helm, kubeconform and the schemas come through the Go proxy.
+# Prometheus comes from PATH, or from the package of Debian, unpacked into .cache. helm,
+# kubeconform and the schemas come from the Go proxy.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -18,7 +18,7 @@ find_prometheus() {
 	fi
 	if ! [ -x .cache/prometheus/usr/bin/promtool ]; then
 		command -v apt-get >/dev/null || {
-			echo 'install Prometheus (prometheus and promtool in PATH), then run this again' >&2
+			echo 'find Prometheus: not in PATH and no apt-get to download it; install prometheus and promtool' >&2
 			return 1
 		}
 		mkdir -p .cache/prometheus

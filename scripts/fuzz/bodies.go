@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// raw is JSON text that is written as it stands, valid or not.
+// raw is JSON text that encode writes unchanged, valid or not.
 type raw string
 
-// write writes a tree of maps, lists, scalars and raw. Members are sorted, so that
-// the same tree is the same bytes.
-func write(b *bytes.Buffer, tree any) {
+// encode writes a tree of maps, lists, scalars and raw. It sorts the members, so that equal
+// trees have equal bytes.
+func encode(b *bytes.Buffer, tree any) {
 	switch v := tree.(type) {
 	case raw:
 		b.WriteString(string(v))
@@ -28,7 +28,7 @@ func write(b *bytes.Buffer, tree any) {
 			}
 			b.WriteString(quote(name))
 			b.WriteByte(':')
-			write(b, v[name])
+			encode(b, v[name])
 		}
 		b.WriteByte('}')
 	case []any:
@@ -37,13 +37,13 @@ func write(b *bytes.Buffer, tree any) {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			write(b, v[i])
+			encode(b, v[i])
 		}
 		b.WriteByte(']')
 	default:
 		text, err := json.Marshal(v)
 		if err != nil {
-			panic(err) // examples of the contract are JSON
+			panic(err) // cannot happen: the examples of the contract are JSON
 		}
 		b.Write(text)
 	}
@@ -52,12 +52,12 @@ func write(b *bytes.Buffer, tree any) {
 func quote(s string) string {
 	text, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // any string can be written
+		panic(err) // cannot happen: every string can be encoded
 	}
 	return string(text)
 }
 
-// clone copies maps and lists; the rest never changes.
+// clone copies maps and lists; other values are immutable.
 func clone(tree any) any {
 	switch v := tree.(type) {
 	case map[string]any:
@@ -76,14 +76,14 @@ func clone(tree any) any {
 	return tree
 }
 
-// place is where a value stands: a member or an element, with setters.
-type place struct {
+// position is the position of a value in a tree: a member or an element.
+type position struct {
 	in  any // map[string]any or []any
 	key string
 	at  int
 }
 
-func (p place) set(v any) {
+func (p position) set(v any) {
 	switch in := p.in.(type) {
 	case map[string]any:
 		in[p.key] = v
@@ -92,73 +92,73 @@ func (p place) set(v any) {
 	}
 }
 
-func (p place) get() any {
+func (p position) get() any {
 	if in, ok := p.in.(map[string]any); ok {
 		return in[p.key]
 	}
 	return p.in.([]any)[p.at]
 }
 
-// places lists every value below the root, in order.
-func places(tree any) (all []place) {
+// positions returns the positions of all values below the root, in order.
+func positions(tree any) (all []position) {
 	switch v := tree.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			all = append(append(all, place{in: v, key: name}), places(v[name])...)
+			all = append(append(all, position{in: v, key: name}), positions(v[name])...)
 		}
 	case []any:
 		for i := range v {
-			all = append(append(all, place{in: v, at: i}), places(v[i])...)
+			all = append(append(all, position{in: v, at: i}), positions(v[i])...)
 		}
 	}
 	return all
 }
 
-// strange draws a value that a field may not expect.
-func strange(dice *rand.Rand) any {
+// unexpectedValue draws a value that a field may not expect.
+func unexpectedValue(random *rand.Rand) any {
 	values := []func() any{
 		func() any { return nil },
-		func() any { return dice.IntN(2) == 0 },
+		func() any { return random.IntN(2) == 0 },
 		func() any { return map[string]any{} },
 		func() any { return []any{} },
 		func() any { return map[string]any{"a": map[string]any{"b": []any{1, "2", nil}}} },
-		func() any { return raw(strangeNumbers[dice.IntN(len(strangeNumbers))]) },
-		func() any { return raw(strconv.FormatInt(dice.Int64()-dice.Int64(), 10)) },
-		func() any { return raw(fmt.Sprintf("%de%d", dice.IntN(1000), dice.IntN(700)-350)) },
-		func() any { return strangeTexts[dice.IntN(len(strangeTexts))] },
-		func() any { return strings.Repeat("x", 1<<dice.IntN(12)) },
-		func() any { return raw(strangeRaws[dice.IntN(len(strangeRaws))]) },
-		func() any { return raw(nested(1 << dice.IntN(14))) },
-		func() any { return many(1 << dice.IntN(10)) },
+		func() any { return raw(unusualNumbers[random.IntN(len(unusualNumbers))]) },
+		func() any { return raw(strconv.FormatInt(random.Int64()-random.Int64(), 10)) },
+		func() any { return raw(fmt.Sprintf("%de%d", random.IntN(1000), random.IntN(700)-350)) },
+		func() any { return unusualTexts[random.IntN(len(unusualTexts))] },
+		func() any { return strings.Repeat("x", 1<<random.IntN(12)) },
+		func() any { return raw(invalidJSON[random.IntN(len(invalidJSON))]) },
+		func() any { return raw(nested(1 << random.IntN(14))) },
+		func() any { return objectWith(1 << random.IntN(10)) },
 	}
-	return values[dice.IntN(len(values))]()
+	return values[random.IntN(len(values))]()
 }
 
 var (
-	strangeNumbers = []string{
+	unusualNumbers = []string{
 		"0", "-0", "-1", "1", "0.5", "1.5", "1e0", "1e9", "1E+2", "1e400", "-1e400", "1e-400", "4.9e-324", "1.7976931348623157e308",
 		"2147483647", "2147483648", "-2147483649", "9007199254740992", "9007199254740993", "9223372036854775807", "9223372036854775808",
 		"-9223372036854775808", "18446744073709551616", "1234567890123456789012345678901234567890", "0.1", "0.0001", "0.5000001", "32767", "32768",
 	}
-	strangeTexts = []string{
+	unusualTexts = []string{
 		"", " ", "a", "a/b", "..", "\x00", "\u007f", "\n", "\u202eabc", "é", "e\u0301", "😀", "\ufeff", "\uffff", "null", "true", "NaN", "1e400", "%00", "%2f",
 		"350Gi", "0", "-1Gi", "1e3Gi", "0.5", "1n", "1u", "99999999999Ei", "9223372036854775808", "1Gi ", " 1Gi", "1gi", "1KiB", ".5Gi", "5.", "+1", "1_000", "٣Gi",
 		"2020-01-03", "2020-02-30", "0000-01-01", "9999-12-31T23:59:59Z", "2020-01-03T02:15:00Z", "2020-01-03T02:15:00+25:00", "2020-01-03T02:15:60Z", "1969-12-31T23:59:59Z",
 		"success", "oom_killed", "app_oom", "unschedulable", "evicted", "SUCCESS", "enforce", "shadow", "off", "bins", "fine", "' OR 1=1 --", "$1", "<script>", "${x}",
 	}
-	strangeRaws = []string{
+	invalidJSON = []string{
 		"NaN", "Infinity", "-Infinity", "undefined", "01", "+1", "1.", ".1", "0x10", "1e", "--1", "tru", "nul", "'a'", `"`, `"\ud800"`, `"\udc00\ud800"`, `"\u00"`, `"\x41"`,
 		"\"a\xff\"", "\"\xc3\x28\"", "\"\xed\xa0\x80\"", "\"\x00\"", "\"\x01\"", "[", "]", "{", "}", "{]", "[1,]", "{,}", `{"a"}`, `{"a":1,}`, `{"a":1,"a":2}`, "//", "/**/1", "1 2", "\xef\xbb\xbf1", "\x00",
 	}
 )
 
-// nested is a value n levels deep.
+// nested returns a value n levels deep.
 func nested(n int) string {
 	return strings.Repeat(`[{"a":`, n/2) + "1" + strings.Repeat("}]", n/2)
 }
 
-// many is an object of n members.
-func many(n int) any {
+// objectWith returns an object with n members.
+func objectWith(n int) any {
 	members := make(map[string]any, n)
 	for i := range n {
 		members[fmt.Sprintf("f%d", i)] = i
@@ -166,62 +166,62 @@ func many(n int) any {
 	return members
 }
 
-// disturb changes one thing of a tree: a value, a name, a member more or less.
-func disturb(dice *rand.Rand, tree any) any {
-	all := places(tree)
+// mutateTree changes one value or name of a tree, or adds or removes one member.
+func mutateTree(random *rand.Rand, tree any) any {
+	all := positions(tree)
 	if len(all) == 0 {
-		return strange(dice)
+		return unexpectedValue(random)
 	}
-	p := all[dice.IntN(len(all))]
+	p := all[random.IntN(len(all))]
 	members, isMember := p.in.(map[string]any)
-	switch what := dice.IntN(10); {
-	case what < 5:
-		p.set(strange(dice))
-	case what < 6:
-		p.set(clone(all[dice.IntN(len(all))].get()))
+	switch choice := random.IntN(10); {
+	case choice < 5:
+		p.set(unexpectedValue(random))
+	case choice < 6:
+		p.set(clone(all[random.IntN(len(all))].get()))
 	case !isMember:
 		p.set([]any{p.get(), p.get()})
-	case what == 6:
+	case choice == 6:
 		delete(members, p.key)
-	case what == 7:
+	case choice == 7:
 		members[strings.ToUpper(p.key)] = p.get()
-	case what == 8:
-		members[strangeTexts[dice.IntN(len(strangeTexts))]] = strange(dice)
-	case what == 9:
-		p.set(strange(dice))
-		members["features"] = many(1 << dice.IntN(9))
+	case choice == 8:
+		members[unusualTexts[random.IntN(len(unusualTexts))]] = unexpectedValue(random)
+	case choice == 9:
+		p.set(unexpectedValue(random))
+		members["features"] = objectWith(1 << random.IntN(9))
 	}
 	return tree
 }
 
-// spoil changes a text: it breaks off, a byte is another, a piece comes twice.
-func spoil(dice *rand.Rand, text []byte) []byte {
+// mutateBytes changes a text: it truncates it, changes a byte, or inserts or repeats a piece.
+func mutateBytes(random *rand.Rand, text []byte) []byte {
 	if len(text) == 0 {
-		return []byte(strangeRaws[dice.IntN(len(strangeRaws))])
+		return []byte(invalidJSON[random.IntN(len(invalidJSON))])
 	}
-	at := dice.IntN(len(text))
+	at := random.IntN(len(text))
 	insert := func(piece string) []byte { return slices.Insert(slices.Clone(text), at, []byte(piece)...) }
-	switch dice.IntN(8) {
+	switch random.IntN(8) {
 	case 0:
 		return text[:at]
 	case 1:
 		flipped := slices.Clone(text)
-		flipped[at] ^= 1 << dice.IntN(8)
+		flipped[at] ^= 1 << random.IntN(8)
 		return flipped
 	case 2:
-		return insert(strangeRaws[dice.IntN(len(strangeRaws))])
+		return insert(invalidJSON[random.IntN(len(invalidJSON))])
 	case 3:
-		return insert(string([]byte{byte(dice.IntN(256))}))
+		return insert(string([]byte{byte(random.IntN(256))}))
 	case 4:
-		return insert(string(text[at:min(len(text), at+1+dice.IntN(40))]))
+		return insert(string(text[at:min(len(text), at+1+random.IntN(40))]))
 	case 5:
-		return append(slices.Clone(text), strangeRaws[dice.IntN(len(strangeRaws))]...)
-	case 6: // the first name twice
+		return append(slices.Clone(text), invalidJSON[random.IntN(len(invalidJSON))]...)
+	case 6: // repeats the first member
 		if name, _, ok := bytes.Cut(bytes.TrimPrefix(text, []byte("{")), []byte(",")); ok {
 			return []byte("{" + string(name) + "," + strings.TrimPrefix(string(text), "{"))
 		}
 		return text
 	default:
-		return insert(strings.Repeat(" ", 1<<dice.IntN(16)))
+		return insert(strings.Repeat(" ", 1<<random.IntN(16)))
 	}
 }

@@ -16,24 +16,24 @@ import (
 	"github.com/loadaware/loadaware"
 )
 
-// operation is one line of openapi.yaml: a method on a path.
+// operation is one operation of openapi.yaml: a method on a path.
 type operation struct {
 	name   string // "POST /predict"
 	method string
-	path   string // with its {names}
+	path   string // with {parameters}
 	spec   *openapi3.Operation
-	body   *openapi3.Schema // of the request; nil where none is read
+	body   *openapi3.Schema // schema of the request body; nil without a body
 	valid  []any            // example bodies
-	weight int              // how often it is drawn
+	weight int              // relative frequency
 }
 
-// weights are those of operations that are not drawn eight times: what changes a
-// task at large, and pages that are always the same.
+// weights are the weights that are not 8: of operations that change a whole task, and of pages
+// that never change.
 var weights = map[string]int{
 	"TrainTask": 1, "DeleteTask": 1, "RenameTask": 2, "Spec": 1, "Docs": 1, "Health": 1, "Ready": 1,
 }
 
-// operations reads openapi.yaml, in the order of paths and methods.
+// operations returns the operations of openapi.yaml, sorted by path and method.
 func operations() ([]operation, error) {
 	spec, err := openapi3.NewLoader().LoadFromData(loadaware.OpenAPI)
 	if err != nil {
@@ -70,19 +70,19 @@ func operations() ([]operation, error) {
 	return all, nil
 }
 
-// judge holds an answer to the contract. A fault is what it returns.
-func (op *operation) judge(sent *request, got *answer) error {
+// check checks an answer against the contract and returns the fault, if any.
+func (op *operation) check(sent *request, got *answer) error {
 	switch {
-	case sent.illegal && (got.hungUp || got.header.Get("X-Request-Id") == ""):
-		return illegal(got)
-	case got.hungUp:
+	case sent.illegal && (got.noAnswer || got.header.Get("X-Request-Id") == ""):
+		return checkIllegal(got)
+	case got.noAnswer:
 		return fmt.Errorf("no answer: %w", got.err)
 	case got.status >= 500:
 		return fmt.Errorf("%d: %.300s", got.status, got.body)
 	case got.header.Get("X-Request-Id") == "":
 		return fmt.Errorf("%d without an X-Request-Id: %.300s", got.status, got.body)
 	case got.status >= 400:
-		if err := problem(sent, got); err != nil {
+		if err := checkProblem(sent, got); err != nil {
 			return err
 		}
 	}
@@ -90,7 +90,7 @@ func (op *operation) judge(sent *request, got *answer) error {
 		return nil
 	}
 	if err := op.conforms(got); err != nil {
-		return fmt.Errorf("%d, which the contract does not know: %w: %.300s", got.status, err, got.body)
+		return fmt.Errorf("%d does not conform to the contract: %w: %.300s", got.status, err, got.body)
 	}
 	if got.status < 300 && op.body != nil && !strings.HasSuffix(op.path, "/batch") {
 		return op.mayAccept(sent.body)
@@ -98,19 +98,19 @@ func (op *operation) judge(sent *request, got *answer) error {
 	return nil
 }
 
-// illegal is what may become of a request that is not HTTP: the connection's end,
-// or a refusal in plain text by the HTTP library, ahead of the service.
-func illegal(got *answer) error {
-	if got.hungUp || got.status >= 400 && got.status < 500 || got.status == http.StatusNotImplemented || got.status == http.StatusHTTPVersionNotSupported {
+// checkIllegal checks the answer to a request that is not HTTP. The server may close the
+// connection, or the HTTP library may reject the request in plain text before the service.
+func checkIllegal(got *answer) error {
+	if got.noAnswer || got.status >= 400 && got.status < 500 || got.status == http.StatusNotImplemented || got.status == http.StatusHTTPVersionNotSupported {
 		return nil
 	}
-	return fmt.Errorf("a request that is not HTTP was answered %d: %.300s", got.status, got.body)
+	return fmt.Errorf("a request that is not HTTP got %d: %.300s", got.status, got.body)
 }
 
-// problem holds a refusal to RFC 9457 and to what openapi.yaml says of errors.
-func problem(sent *request, got *answer) error {
+// checkProblem checks an error answer against RFC 9457 and the errors of openapi.yaml.
+func checkProblem(sent *request, got *answer) error {
 	if sent.method == http.MethodHead {
-		return nil // it has no body
+		return nil // HEAD has no body
 	}
 	var p struct {
 		Type      string
@@ -120,10 +120,10 @@ func problem(sent *request, got *answer) error {
 		Errors    []struct{ Field, Detail string }
 	}
 	if media := got.header.Get("Content-Type"); media != "application/problem+json" {
-		return fmt.Errorf("%d as %q: %.300s", got.status, media, got.body)
+		return fmt.Errorf("%d with content type %q: %.300s", got.status, media, got.body)
 	}
 	if err := json.Unmarshal(got.body, &p); err != nil {
-		return fmt.Errorf("%d whose body is not JSON: %w: %.300s", got.status, err, got.body)
+		return fmt.Errorf("%d with a body that is not JSON: %w: %.300s", got.status, err, got.body)
 	}
 	unnamed := got.status == http.StatusUnprocessableEntity && len(p.Errors) == 0
 	for _, e := range p.Errors {
@@ -131,11 +131,11 @@ func problem(sent *request, got *answer) error {
 	}
 	switch {
 	case p.Status != got.status || p.Detail == "" || !strings.HasPrefix(p.Type, "urn:loadaware:problem:"):
-		return fmt.Errorf("%d whose problem says other: %.300s", got.status, got.body)
+		return fmt.Errorf("%d with an inconsistent problem: %.300s", got.status, got.body)
 	case p.RequestID != got.header.Get("X-Request-Id"):
-		return fmt.Errorf("%d whose request_id is not that of the header: %.300s", got.status, got.body)
+		return fmt.Errorf("%d with a request_id that differs from the header: %.300s", got.status, got.body)
 	case unnamed:
-		return fmt.Errorf("422 that names no field: %.300s", got.body)
+		return fmt.Errorf("422 without a field: %.300s", got.body)
 	case got.status == http.StatusMethodNotAllowed && got.header.Get("Allow") == "":
 		return fmt.Errorf("405 without Allow: %.300s", got.body)
 	case got.status == http.StatusUnauthorized && got.header.Get("WWW-Authenticate") == "":
@@ -144,7 +144,7 @@ func problem(sent *request, got *answer) error {
 	return nil
 }
 
-// conforms holds an answer to the operation's responses.
+// conforms checks an answer against the responses of the operation.
 func (op *operation) conforms(got *answer) error {
 	response := op.spec.Responses.Status(got.status)
 	if response == nil {
@@ -152,13 +152,13 @@ func (op *operation) conforms(got *answer) error {
 	}
 	if response == nil {
 		if got.status >= 400 {
-			return nil // service pages list no errors; problem has looked at it
+			return nil // service pages list no errors; checkProblem has checked it
 		}
-		return fmt.Errorf("no such status")
+		return fmt.Errorf("the operation lists no such status")
 	}
 	if len(response.Value.Content) == 0 {
 		if len(got.body) > 0 {
-			return fmt.Errorf("a body where none is listed")
+			return fmt.Errorf("the operation lists no body")
 		}
 		return nil
 	}
@@ -171,7 +171,7 @@ func (op *operation) conforms(got *answer) error {
 	case media == nil:
 		return fmt.Errorf("content type %q", name)
 	case !strings.HasSuffix(name, "json"):
-		return nil // a text for people
+		return nil // text for people
 	}
 	var value any
 	if err := json.Unmarshal(got.body, &value); err != nil {
@@ -180,15 +180,15 @@ func (op *operation) conforms(got *answer) error {
 	return media.Schema.Value.VisitJSON(value, openapi3.VisitAsResponse())
 }
 
-// mayAccept reports a body that was taken although the contract refuses it.
+// mayAccept returns an error if the contract does not allow a body that the service accepted.
 func (op *operation) mayAccept(body []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	var value any
 	if err := decoder.Decode(&value); err != nil {
-		return fmt.Errorf("accepted, and is not JSON: %w", err)
+		return fmt.Errorf("accepted a body that is not JSON: %w", err)
 	}
 	if err := op.body.VisitJSON(value, openapi3.VisitAsRequest()); err != nil {
-		return fmt.Errorf("accepted, and the contract refuses it: %w", err)
+		return fmt.Errorf("accepted a body that the contract does not allow: %w", err)
 	}
 	return nil
 }

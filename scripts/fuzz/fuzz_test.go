@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// refuse answers as the contract wants it of a refusal.
-func refuse(w http.ResponseWriter, status int, fields string) {
+// reject answers with a problem that conforms to the contract.
+func reject(w http.ResponseWriter, status int, fields string) {
 	w.Header().Set("X-Request-Id", "id")
 	w.Header().Set("Allow", "GET")
 	w.Header().Set("WWW-Authenticate", "Bearer")
@@ -24,57 +24,57 @@ func refuse(w http.ResponseWriter, status int, fields string) {
 	fmt.Fprintf(w, `{"type": "urn:loadaware:problem:x", "title": "t", "status": %d, "detail": "d", "request_id": "id"%s}`, status, fields)
 }
 
-// planted shoots at a server that refuses everything well, but for one fault in
-// every hundred requests.
-func planted(t *testing.T, fault func(http.ResponseWriter, *http.Request)) *tally {
+// sendToFaulty sends requests to a server that rejects all of them correctly, except for one
+// fault in every hundred, and returns the results.
+func sendToFaulty(t *testing.T, fault func(http.ResponseWriter, *http.Request)) *results {
 	var n atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if n.Add(1)%100 == 0 {
 			fault(w, r)
 			return
 		}
-		refuse(w, http.StatusNotFound, "")
+		reject(w, http.StatusNotFound, "")
 	}))
 	defer server.Close()
-	m, err := newMaker(1, "t", "")
+	m, err := newGenerator(1, "t", "")
 	require.NoError(t, err)
-	var counted tally
-	require.NoError(t, shoot(context.Background(), m, strings.TrimPrefix(server.URL, "http://"), plan{requests: 3000, callers: 4}, &counted))
+	var counted results
+	require.NoError(t, sendAll(context.Background(), m, strings.TrimPrefix(server.URL, "http://"), plan{requests: 3000, callers: 4}, &counted))
 	require.Equal(t, 3000, counted.sent)
 	return &counted
 }
 
-func TestAPlantedFaultIsFound(t *testing.T) {
+func TestFaultsOfTheServerAreFound(t *testing.T) {
 	invalid := func(fields string) func(http.ResponseWriter, *http.Request) {
-		return func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusUnprocessableEntity, fields) }
+		return func(w http.ResponseWriter, _ *http.Request) { reject(w, http.StatusUnprocessableEntity, fields) }
 	}
 	for claim, fault := range map[string]func(http.ResponseWriter, *http.Request){
-		"an error of the server":       func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusInternalServerError, "") },
-		"a refusal that names nothing": invalid(""),
-		"a refusal of an empty field":  invalid(`, "errors": [{"field": "", "detail": "is bad"}]`),
-		"a member of no schema":        invalid(`, "errors": [{"field": "f", "detail": "is bad"}], "stack": "main.go:1"`),
-		"a refusal as text":            func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadRequest) },
-		"a success of another form": func(w http.ResponseWriter, _ *http.Request) {
+		"a server error":                  func(w http.ResponseWriter, _ *http.Request) { reject(w, http.StatusInternalServerError, "") },
+		"a rejection without a field":     invalid(""),
+		"a rejection with an empty field": invalid(`, "errors": [{"field": "", "detail": "is bad"}]`),
+		"an unknown member":               invalid(`, "errors": [{"field": "f", "detail": "is bad"}], "stack": "main.go:1"`),
+		"a rejection in plain text":       func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadRequest) },
+		"a success with another schema": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Request-Id", "id")
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, `{"ok": true}`)
 		},
-		"a connection that ends": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"a closed connection": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
-		found := planted(t, fault)
+		found := sendToFaulty(t, fault)
 		assert.Positive(t, found.faults, claim)
-		assert.NotEmpty(t, found.told, claim)
+		assert.NotEmpty(t, found.examples, claim)
 	}
 }
 
-func TestAGoodServerHasNoFaults(t *testing.T) {
-	found := planted(t, func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, http.StatusUnprocessableEntity, `, "errors": [{"field": "f", "detail": "is bad"}]`)
+func TestServerWithoutFaultsHasNone(t *testing.T) {
+	found := sendToFaulty(t, func(w http.ResponseWriter, _ *http.Request) {
+		reject(w, http.StatusUnprocessableEntity, `, "errors": [{"field": "f", "detail": "is bad"}]`)
 	})
-	assert.Zero(t, found.faults, "%v", found.told)
+	assert.Zero(t, found.faults, "%v", found.examples)
 }
 
-func TestABodyThatTheContractRefusesMustNotBeAccepted(t *testing.T) {
+func TestInvalidBodyMustNotBeAccepted(t *testing.T) {
 	all, err := operations()
 	require.NoError(t, err)
 	for i := range all {
@@ -93,10 +93,10 @@ func TestABodyThatTheContractRefusesMustNotBeAccepted(t *testing.T) {
 	}
 }
 
-func TestTheSameSeedDrawsTheSameRequests(t *testing.T) {
-	m, err := newMaker(7, "t", "")
+func TestSeedDeterminesRequests(t *testing.T) {
+	m, err := newGenerator(7, "t", "")
 	require.NoError(t, err)
-	again, err := newMaker(7, "t", "")
+	again, err := newGenerator(7, "t", "")
 	require.NoError(t, err)
 	drawn := map[string]bool{}
 	for n := range uint64(5000) {
@@ -104,21 +104,21 @@ func TestTheSameSeedDrawsTheSameRequests(t *testing.T) {
 		require.Equal(t, string(r.wire), string(again.request(n).wire))
 		drawn[r.op.name] = true
 	}
-	assert.Len(t, drawn, len(m.operations), "every operation is drawn")
+	assert.Len(t, drawn, len(m.operations), "every operation occurs")
 }
 
-func TestTheEndOfTheTimeIsNoFinding(t *testing.T) {
-	assert.True(t, outOfTime([]byte("--- FAIL: FuzzOpen (2.09s)\n    context deadline exceeded\nFAIL\n")))
-	assert.False(t, outOfTime([]byte("--- FAIL: FuzzOpen (1.09s)\n    Failing input written to testdata/fuzz/FuzzOpen/1\nFAIL\n")))
-	assert.False(t, outOfTime([]byte("panic: no\n    context deadline exceeded\n")))
-	assert.False(t, outOfTime([]byte("# build failed\n")))
+func TestDeadlineIsNoFinding(t *testing.T) {
+	assert.True(t, stoppedAtDeadline([]byte("--- FAIL: FuzzOpen (2.09s)\n    context deadline exceeded\nFAIL\n")))
+	assert.False(t, stoppedAtDeadline([]byte("--- FAIL: FuzzOpen (1.09s)\n    Failing input written to testdata/fuzz/FuzzOpen/1\nFAIL\n")))
+	assert.False(t, stoppedAtDeadline([]byte("panic: no\n    context deadline exceeded\n")))
+	assert.False(t, stoppedAtDeadline([]byte("# build failed\n")))
 }
 
-func TestFindingsBeginWhereTheReportTellsThem(t *testing.T) {
+func TestFindingsBeginAtTheFirstFailureOrError(t *testing.T) {
 	head, failed, broken := "Operations: 24\n", "=== FAILURES ===\n\n- Server error\n", "=== ERRORS ===\nNetwork Error\n"
 	assert.Equal(t, "  = FAILURES ===\n  - Server error", findings(head+failed))
 	assert.Equal(t, "  = ERRORS ===\n  Network Error", findings(head+broken))
 	assert.Equal(t, "  = ERRORS ===\n  Network Error\n  === FAILURES ===\n  - Server error", findings(head+broken+failed))
-	assert.Equal(t, "  Operations: 24", findings(head), "one that tells none is told from its beginning")
+	assert.Equal(t, "  Operations: 24", findings(head), "a report without findings is quoted from its beginning")
 	assert.Len(t, strings.Split(findings(head+failed+strings.Repeat("a line\n", 100)), "\n"), 20)
 }

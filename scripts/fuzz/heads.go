@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-var strangeMethods = []string{
+var unusualMethods = []string{
 	"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get", "BREW", "PROPFIND", "M-SEARCH", strings.Repeat("X", 300),
 }
 
-// strangeTarget changes a path within HTTP.
-func strangeTarget(dice *rand.Rand, target string) string {
+// mutateTarget changes a request target within the rules of HTTP.
+func mutateTarget(random *rand.Rand, target string) string {
 	path, query, _ := strings.Cut(target, "?")
-	switch dice.IntN(12) {
+	switch random.IntN(12) {
 	case 0:
 		return path + "/"
 	case 1:
@@ -28,13 +28,13 @@ func strangeTarget(dice *rand.Rand, target string) string {
 	case 5:
 		return path + "%2f%2e%2e%2f"
 	case 6:
-		return "/" + strings.Repeat("a/", 1<<dice.IntN(13))
+		return "/" + strings.Repeat("a/", 1<<random.IntN(13))
 	case 7:
-		return path + "?" + strings.Repeat(query+"&", 1+dice.IntN(40))
+		return path + "?" + strings.Repeat(query+"&", 1+random.IntN(40))
 	case 8:
 		return path + "?" + query + ";a=1&%zz=%&=&&="
 	case 9:
-		return "/tasks/" + strings.Repeat("x", dice.IntN(600)) + "/" + strings.Repeat("%C3%A9", dice.IntN(300))
+		return "/tasks/" + strings.Repeat("x", random.IntN(600)) + "/" + strings.Repeat("%C3%A9", random.IntN(300))
 	case 10:
 		return "http://elsewhere" + target
 	default:
@@ -42,19 +42,19 @@ func strangeTarget(dice *rand.Rand, target string) string {
 	}
 }
 
-// strangeHeaders changes headers within HTTP.
-func strangeHeaders(dice *rand.Rand, headers []string) []string {
-	long := strings.Repeat("v", 1<<dice.IntN(15))
+// mutateHeaders changes the headers within the rules of HTTP.
+func mutateHeaders(random *rand.Rand, headers []string) []string {
+	long := strings.Repeat("v", 1<<random.IntN(15))
 	more := []string{
 		"Content-Type: text/plain", "Content-Type: application/json; charset=latin1", "Content-Type: ;;", "Content-Type: application/json; charset=\"", "Content-Encoding: gzip",
 		"Authorization: Basic YTpi", "Authorization: Bearer", "Authorization: " + long, "X-Request-Id: " + long, "X-Request-Id: a\tb", "X-Request-Id: 7", "Accept: image/png",
 		"Accept-Encoding: gzip;q=x", "Expect: 100-continue", "Connection: close", "Connection: Upgrade", "Upgrade: h2c", "Range: bytes=0-1", "If-None-Match: *",
 		"X-Forwarded-For: ::1", "X-HTTP-Method-Override: DELETE", "Cookie: " + long, "Origin: http://elsewhere", "Trailer: X", "X-A: \xff\xfe", "A: ", "Traceparent: 00-0-0-00",
 	}
-	line := more[dice.IntN(len(more))]
-	switch dice.IntN(4) {
+	line := more[random.IntN(len(more))]
+	switch random.IntN(4) {
 	case 0:
-		at := 1 + dice.IntN(len(headers)-1) // the Host stays
+		at := 1 + random.IntN(len(headers)-1) // the Host header stays
 		return slices.Delete(slices.Clone(headers), at, at+1)
 	case 1:
 		name, _, _ := strings.Cut(line, ":")
@@ -62,7 +62,7 @@ func strangeHeaders(dice *rand.Rand, headers []string) []string {
 		return append(replaced, line)
 	case 2:
 		many := slices.Clone(headers)
-		for i := range 1 << dice.IntN(9) {
+		for i := range 1 << random.IntN(9) {
 			many = append(many, fmt.Sprintf("X-Many-%d: %d", i, i))
 		}
 		return many
@@ -71,9 +71,9 @@ func strangeHeaders(dice *rand.Rand, headers []string) []string {
 	}
 }
 
-// illegalHead breaks the rules of HTTP/1.1.
-func illegalHead(dice *rand.Rand, h head) head {
-	switch dice.IntN(11) {
+// breakHead breaks a rule of HTTP/1.1.
+func breakHead(random *rand.Rand, h requestHead) requestHead {
+	switch random.IntN(11) {
 	case 10:
 		h.headers = append(h.headers, "Expect: tea")
 	case 0:

@@ -1,15 +1,15 @@
-// Command fuzz sends what nobody should send, and holds every answer to openapi.yaml.
+// Command fuzz sends malformed requests to loadaware and checks every answer against openapi.yaml.
 //
 //	go run ./scripts/fuzz [-form short|long] [-seed 1] [-only requests,slow,schema,native]
 //
-// requests: valid requests of every operation of which something is disturbed, as
-// bytes over many connections. slow: bodies that come byte by byte, or never.
-// schema: schemathesis, which draws requests and sequences of them from openapi.yaml.
-// native: every Fuzz function of the module, for a bounded time each.
+// requests: mutations of valid requests of every operation, as bytes over many connections.
+// slow: bodies that arrive byte by byte, or never. schema: schemathesis, which draws requests
+// and sequences of requests from openapi.yaml. native: every Fuzz function of the module, for
+// a bounded time each.
 //
-// The server is the built binary with tokens on and a private PostgreSQL
+// The server is the built binary with authentication and a private PostgreSQL
 // (internal/testcluster). The exit code is 1 if any trial found a fault. `-n 1 -first N`
-// sends request N of a seed alone.
+// sends only request N of a seed.
 package main
 
 import (
@@ -29,47 +29,47 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// plan is how much of what.
+// plan holds the parameters of the trials.
 type plan struct {
-	seed     uint64
-	requests int           // 0: as the form says
-	first    uint64        // number of the first request
-	callers  int           // connections of the requests
-	stalled  bool          // wait for the server to give up on bodies that never end
-	examples int           // of schemathesis for each operation
-	each     time.Duration // for each Fuzz function
+	seed        uint64
+	requests    int
+	first       uint64        // number of the first request
+	callers     int           // concurrent connections of the requests
+	neverEnding bool          // also send bodies that never end
+	examples    int           // of schemathesis, per operation
+	each        time.Duration // time of each Fuzz function
 }
 
 var forms = map[string]plan{
 	"short": {requests: 40_000, examples: 8, each: 2 * time.Second},
-	"long":  {requests: 1_100_000, examples: 1300, each: 30 * time.Second, stalled: true},
+	"long":  {requests: 1_100_000, examples: 1300, each: 30 * time.Second, neverEnding: true},
 }
 
-// trial is one way to look for faults.
+// trial is one method of searching for faults.
 type trial struct {
 	name string
 	run  func(context.Context, *testcluster.Cluster, plan) error
 }
 
-var trials = []trial{{"requests", requests}, {"slow", slow}, {"schema", schema}, {"native", native}}
+var trials = []trial{{"requests", fuzzRequests}, {"slow", fuzzSlowBodies}, {"schema", fuzzSchema}, {"native", fuzzNative}}
 
-// modelled is how many tasks have models.
-const modelled = 4
+// modelTasks is the number of tasks with models.
+const modelTasks = 4
 
-// secret is the admin's token. Nothing but the server of this run knows it.
+// secret is the admin token. Only the server of this run accepts it.
 const secret = "fuzz"
 
 func main() {
 	form := flag.String("form", "short", "short: for every change, about two minutes; long: a million requests")
-	seed := flag.Uint64("seed", 1, "of everything that is drawn")
-	only := flag.String("only", "", "names of trials, separated by commas; all if empty")
-	n := flag.Int("n", 0, "requests; as the form says if 0")
+	seed := flag.Uint64("seed", 1, "seed of all random numbers")
+	only := flag.String("only", "", "names of the trials, separated by commas; all if empty")
+	n := flag.Int("n", 0, "number of requests; that of the form if 0")
 	first := flag.Uint64("first", 0, "number of the first request")
-	callers := flag.Int("callers", 8, "connections at once")
+	callers := flag.Int("callers", 8, "concurrent connections")
 	flag.Parse()
 	p, ok := forms[*form]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "fuzz: -form is short or long, not %q\n", *form)
+		fmt.Fprintf(os.Stderr, "fuzz: -form %q: must be short or long\n", *form)
 		os.Exit(2)
 	}
 	p.seed, p.first, p.callers = *seed, *first, *callers
@@ -77,9 +77,9 @@ func main() {
 		p.requests = *n
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	good := run(ctx, p, *only)
+	passed := run(ctx, p, *only)
 	stop()
-	if !good {
+	if !passed {
 		os.Exit(1)
 	}
 }
@@ -90,7 +90,7 @@ func run(ctx context.Context, p plan, only string) bool {
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
 		return false
 	}
-	defer os.RemoveAll(dir) // what is left is in the folder for temporary files
+	defer os.RemoveAll(dir) // a failure leaves only temporary files
 	cluster, err := open(ctx, p.seed, dir)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
@@ -111,7 +111,7 @@ func run(ctx context.Context, p plan, only string) bool {
 		fmt.Printf("%s: %s (%.0f s)\n\n", t.name, verdict, time.Since(started).Seconds())
 	}
 	if len(faults) > 0 {
-		tellOf(faults, cluster.Replicas[0].Log)
+		printFaults(faults, cluster.Replicas[0].Log)
 	}
 	if err := cluster.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
@@ -120,19 +120,20 @@ func run(ctx context.Context, p plan, only string) bool {
 	return len(faults) == 0
 }
 
-// telling are lines of a server that failed, or ended by itself.
-var telling = regexp.MustCompile(`request failed|panic|fatal error`)
+// serverFault matches the log lines of a request that failed or of a server that crashed.
+var serverFault = regexp.MustCompile(`request failed|panic|fatal error`)
 
-// tellOf says last what was found, where whoever looks at the end of a log sees it.
-func tellOf(faults []string, log string) {
+// printFaults prints the error lines of the server, then the faults, because often only the end
+// of a log is shown.
+func printFaults(faults []string, log string) {
 	text, err := os.ReadFile(log)
 	if err != nil {
-		fmt.Println("the server's log is gone:", err)
+		fmt.Println("cannot read the server's log:", err)
 	}
-	fmt.Println("what the server says of it:")
+	fmt.Println("error lines of the server:")
 	printed := 0
 	for line := range strings.Lines(string(text)) {
-		if printed < 20 && telling.MatchString(line) {
+		if printed < 20 && serverFault.MatchString(line) {
 			fmt.Printf("  %.2000s\n", strings.TrimSpace(line))
 			printed++
 		}
@@ -142,8 +143,8 @@ func tellOf(faults []string, log string) {
 	}
 }
 
-// open starts a server with tokens on and a few tasks that have models. What it
-// stores may be lost with the machine: nobody asks for it later.
+// open starts a server with authentication and a few tasks that have models. PostgreSQL does
+// not sync to disk, because the data is temporary.
 func open(ctx context.Context, seed uint64, dir string) (*testcluster.Cluster, error) {
 	cfg := testcluster.Config{
 		Dir: dir, Env: []string{"LOADAWARE_LOG_LEVEL=error"},
@@ -153,11 +154,11 @@ func open(ctx context.Context, seed uint64, dir string) (*testcluster.Cluster, e
 	if err != nil {
 		return nil, err
 	}
-	_, err = cluster.Fill(ctx, testcluster.History{Tasks: modelled, Seed: seed})
+	_, err = cluster.Fill(ctx, testcluster.History{Tasks: modelTasks, Seed: seed})
 	if err := errors.Join(err, cluster.Close()); err != nil {
 		return nil, err
 	}
-	// The history was told to a server without tokens.
+	// The server that received the history had no tokens.
 	cfg.Env = append(cfg.Env, fmt.Sprintf("LOADAWARE_TOKENS=admin:%x", sha256.Sum256([]byte(secret))))
 	return testcluster.Open(ctx, cfg)
 }

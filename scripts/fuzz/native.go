@@ -17,40 +17,60 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// target is one Fuzz function.
-type target struct{ pkg, name string }
+// fuzzPackage is one package of the module with its Fuzz functions.
+type fuzzPackage struct {
+	folder    string // relative to the root of the module, with "./" in front
+	functions []string
+}
 
-// native runs every Fuzz function of the module for a bounded time. Their inputs are
-// drawn by the toolchain, which takes no seed; what it finds it keeps in testdata/fuzz.
-func native(ctx context.Context, _ *testcluster.Cluster, p plan) error {
+// fuzzNative runs every Fuzz function of the module for a bounded time. The toolchain draws
+// the inputs and takes no seed; it stores an input that fails in testdata/fuzz.
+func fuzzNative(ctx context.Context, _ *testcluster.Cluster, p plan) error {
 	root, err := testcluster.Root()
 	if err != nil {
 		return err
 	}
-	targets, err := fuzzFunctions(root)
+	packages, err := fuzzPackages(root)
 	if err != nil {
 		return err
 	}
-	var found []error
-	for _, t := range targets {
-		runs, err := fuzzOne(ctx, root, t, p.each)
-		verdict := "ok"
-		if err != nil {
-			found, verdict = append(found, fmt.Errorf("%s in %s: %w", t.name, t.pkg, err)), err.Error()
-		}
-		fmt.Printf("  %-28s %-38s %10s runs: %s\n", t.pkg, t.name, runs, verdict)
+	binaries, err := os.MkdirTemp("", "loadaware-fuzz-native-")
+	if err != nil {
+		return err
 	}
-	fmt.Printf("%d Fuzz functions for %v each, %d found something\n", len(targets), p.each, len(found))
-	return errors.Join(found...)
+	defer os.RemoveAll(binaries)
+	var failures []error
+	functions := 0
+	for i, pkg := range packages {
+		binary := filepath.Join(binaries, fmt.Sprintf("%d.test", i))
+		cacheDir, err := buildFuzzBinary(ctx, root, pkg, binary)
+		if err != nil {
+			return err
+		}
+		for _, function := range pkg.functions {
+			functions++
+			runs, err := runFuzzFunction(ctx, filepath.Join(root, pkg.folder), binary, cacheDir, function, p.each)
+			verdict := "ok"
+			if err != nil {
+				failures = append(failures, fmt.Errorf("%s in %s: %w", function, pkg.folder, err))
+				verdict = err.Error()
+			}
+			fmt.Printf("  %-28s %-38s %10s runs: %s\n", pkg.folder, function, runs, verdict)
+		}
+	}
+	fmt.Printf("%d Fuzz functions for %v each, %d failed\n", functions, p.each, len(failures))
+	return errors.Join(failures...)
 }
 
 var (
-	declared = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
-	executed = regexp.MustCompile(`execs: (\d+)`)
+	fuzzDeclaration = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
+	fuzzExecutions  = regexp.MustCompile(`execs: (\d+)`)
 )
 
-// fuzzFunctions finds them by their declarations.
-func fuzzFunctions(root string) (targets []target, err error) {
+// fuzzPackages finds the Fuzz functions by their declarations.
+func fuzzPackages(root string) (packages []fuzzPackage, err error) {
+	functions := map[string][]string{}
+	var folders []string
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -65,32 +85,64 @@ func fuzzFunctions(root string) (targets []target, err error) {
 			return err
 		}
 		folder, err := filepath.Rel(root, filepath.Dir(path))
-		for _, match := range declared.FindAllSubmatch(text, -1) {
-			targets = append(targets, target{"./" + filepath.ToSlash(folder), string(match[1])})
+		for _, match := range fuzzDeclaration.FindAllSubmatch(text, -1) {
+			if len(functions[folder]) == 0 {
+				folders = append(folders, folder)
+			}
+			functions[folder] = append(functions[folder], string(match[1]))
 		}
 		return err
 	})
-	return targets, err
+	for _, folder := range folders {
+		packages = append(packages, fuzzPackage{"./" + filepath.ToSlash(folder), functions[folder]})
+	}
+	return packages, err
 }
 
-// fuzzOne runs one, and says how many inputs were tried.
-func fuzzOne(ctx context.Context, root string, t target, length time.Duration) (runs string, err error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", length.String(),
-		"-parallel", fmt.Sprint(runtime.NumCPU()), t.pkg)
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
-	says, err := cmd.CombinedOutput()
-	if all := executed.FindAllSubmatch(says, -1); len(all) > 0 {
+// buildFuzzBinary builds the instrumented test binary of a package once for all its Fuzz
+// functions: `go test -fuzz` links it again for each. It returns the folder where the
+// toolchain caches the inputs of this package.
+func buildFuzzBinary(ctx context.Context, root string, pkg fuzzPackage, binary string) (cacheDir string, err error) {
+	run := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, "go", args...)
+		cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		stdout, err := cmd.Output()
+		if err != nil {
+			return "", fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, stderr.Bytes())
+		}
+		return strings.TrimSpace(string(stdout)), nil
+	}
+	if _, err := run("test", "-c", "-fuzz=.", "-o", binary, pkg.folder); err != nil {
+		return "", err
+	}
+	cache, err := run("env", "GOCACHE")
+	if err != nil {
+		return "", err
+	}
+	importPath, err := run("list", pkg.folder)
+	return filepath.Join(cache, "fuzz", importPath), err
+}
+
+// runFuzzFunction runs one Fuzz function and returns the number of inputs that it tried.
+func runFuzzFunction(ctx context.Context, folder, binary, cacheDir, function string, length time.Duration) (runs string, err error) {
+	cmd := exec.CommandContext(ctx, binary, "-test.run=^$", "-test.fuzz=^"+function+"$", "-test.fuzztime="+length.String(),
+		"-test.fuzzcachedir="+cacheDir, "-test.timeout=10m", fmt.Sprintf("-test.parallel=%d", runtime.NumCPU()))
+	cmd.Dir = folder
+	output, err := cmd.CombinedOutput()
+	if all := fuzzExecutions.FindAllSubmatch(output, -1); len(all) > 0 {
 		runs = string(all[len(all)-1][1])
 	}
-	if err != nil && !outOfTime(says) {
-		return runs, fmt.Errorf("%w: %s", err, says)
+	if err != nil && !stoppedAtDeadline(output) {
+		return runs, fmt.Errorf("%w: %s", err, output)
 	}
 	return runs, nil
 }
 
-// outOfTime tells a toolchain that stopped at its end in the middle of an input, which
-// it calls a failure (golang.org/issue/48591), from one that found something.
-func outOfTime(says []byte) bool {
-	return bytes.Contains(says, []byte("    context deadline exceeded\n")) &&
-		!bytes.Contains(says, []byte("Failing input written to")) && !bytes.Contains(says, []byte("panic:"))
+// stoppedAtDeadline reports whether the toolchain stopped at its deadline in the middle of
+// an input, which it calls a failure (golang.org/issue/48591), and found no failing input.
+func stoppedAtDeadline(output []byte) bool {
+	return bytes.Contains(output, []byte("    context deadline exceeded\n")) &&
+		!bytes.Contains(output, []byte("Failing input written to")) && !bytes.Contains(output, []byte("panic:"))
 }

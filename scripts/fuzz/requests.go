@@ -10,81 +10,81 @@ import (
 	"strings"
 )
 
-// request is one request as it goes over the wire.
+// request is one request and its bytes.
 type request struct {
 	op      *operation
 	method  string
-	routed  bool // to its operation: neither path nor method was changed
-	illegal bool // not HTTP, so that the HTTP library may answer ahead of the service
+	routed  bool // path and method are those of the operation
+	illegal bool // not HTTP: the HTTP library may answer before the service
 	body    []byte
 	wire    []byte
 }
 
-// maker makes the requests of a run. Request n of a seed is always the same.
-type maker struct {
+// generator generates the requests of a run. A seed and a number determine a request.
+type generator struct {
 	seed       uint64
 	token      string
 	operations []operation
-	drawn      []int // indexes of operations, as often as their weight
-	swollen    bool  // every body is as large as its operation takes, or larger
+	drawn      []int // indexes of operations, each repeated by its weight
+	oversized  bool  // every body is about as large as its operation allows, or larger
 }
 
-// newMaker makes requests of the operations with that end of a path; all if empty.
-func newMaker(seed uint64, token, end string) (*maker, error) {
+// newGenerator returns a generator for the operations whose path has the suffix; all if empty.
+func newGenerator(seed uint64, token, suffix string) (*generator, error) {
 	all, err := operations()
 	if err != nil {
 		return nil, err
 	}
-	m := &maker{seed: seed, token: token, operations: all}
+	m := &generator{seed: seed, token: token, operations: all}
 	for i := range all {
-		if strings.HasSuffix(all[i].path, end) {
+		if strings.HasSuffix(all[i].path, suffix) {
 			m.drawn = append(m.drawn, slices.Repeat([]int{i}, all[i].weight)...)
 		}
 	}
 	return m, nil
 }
 
-// head is a request's first lines, still to be spoiled.
-type head struct {
+// requestHead is the request line and the headers, before they are encoded.
+type requestHead struct {
 	method, target, version string
 	headers                 []string // "Name: value"
 }
 
-// request makes request n: a valid one, of which usually one thing is disturbed.
-func (m *maker) request(n uint64) *request {
-	dice := rand.New(rand.NewPCG(m.seed, n))
-	op := &m.operations[m.drawn[dice.IntN(len(m.drawn))]]
+// request generates request n: a valid request, usually with one mutation.
+func (m *generator) request(n uint64) *request {
+	random := rand.New(rand.NewPCG(m.seed, n))
+	op := &m.operations[m.drawn[random.IntN(len(m.drawn))]]
 	r := &request{op: op, method: op.method, routed: true}
-	h := head{method: op.method, target: m.target(dice, op), version: "HTTP/1.1"}
+	h := requestHead{method: op.method, target: m.target(random, op), version: "HTTP/1.1"}
 	h.headers = []string{"Host: loadaware", "Authorization: Bearer " + m.token}
 	if op.body != nil {
-		r.body = m.body(dice, op)
+		r.body = m.body(random, op)
 		h.headers = append(h.headers, "Content-Type: application/json")
 	}
-	switch what := dice.IntN(100); {
-	case what < 5:
-		h.method = strangeMethods[dice.IntN(len(strangeMethods))]
+	switch choice := random.IntN(100); {
+	case choice < 5:
+		h.method = unusualMethods[random.IntN(len(unusualMethods))]
 		r.routed = false
-	case what < 10:
-		h.target = strangeTarget(dice, h.target)
+	case choice < 10:
+		h.target = mutateTarget(random, h.target)
 		r.routed = false
-	case what < 18:
-		h.headers = strangeHeaders(dice, h.headers)
-	case what == 18: // not HTTP any more
+	case choice < 18:
+		h.headers = mutateHeaders(random, h.headers)
+	case choice == 18: // no longer HTTP
 		r.illegal, r.routed = true, false
-		h = illegalHead(dice, h)
-	case what == 19 && op.body == nil: // a body where none is read
+		h = breakHead(random, h)
+	case choice == 19 && op.body == nil: // a body for an operation without one
 		r.body = []byte(`{"a": 1}`)
 	}
 	r.method = h.method
-	r.wire = h.write(dice, r)
-	// A head above the server's bound is refused by the HTTP library, too.
+	r.wire = h.encode(random, r)
+	// The HTTP library also rejects a head above the server's limit.
 	r.illegal = r.illegal || bytes.Index(r.wire, []byte("\r\n\r\n")) > 60<<10
 	return r
 }
 
-// write joins head and body; one in ten bodies comes in chunks.
-func (h head) write(dice *rand.Rand, r *request) []byte {
+// encode joins head and body; one in ten bodies is chunked.
+func (h requestHead) encode(random *rand.Rand, r *request) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s %s\r\n", h.method, h.target, h.version)
 	for _, line := range h.headers {
@@ -93,10 +93,10 @@ func (h head) write(dice *rand.Rand, r *request) []byte {
 	switch {
 	case r.body == nil:
 		b.WriteString("\r\n")
-	case dice.IntN(10) == 0:
+	case random.IntN(10) == 0:
 		b.WriteString("Transfer-Encoding: chunked\r\n\r\n")
 		for at := 0; at < len(r.body); {
-			piece := r.body[at:min(len(r.body), at+1+dice.IntN(1+len(r.body)/3))]
+			piece := r.body[at:min(len(r.body), at+1+random.IntN(1+len(r.body)/3))]
 			fmt.Fprintf(&b, "%x\r\n%s\r\n", len(piece), piece)
 			at += len(piece)
 		}
@@ -108,118 +108,118 @@ func (h head) write(dice *rand.Rand, r *request) []byte {
 	return b.Bytes()
 }
 
-// names are few, so that requests meet each other's tasks and runs.
+// names are few, so that requests share tasks and runs.
 var names = []string{"fuzz_a", "fuzz_b", "fuzz c é", "fuzz%d"}
 
-func someTask(dice *rand.Rand) (dag, task string) {
-	if dice.IntN(3) == 0 {
-		return "dag_000", fmt.Sprintf("task_%05d", dice.IntN(modelled))
+func drawTask(random *rand.Rand) (dag, task string) {
+	if random.IntN(3) == 0 {
+		return "dag_000", fmt.Sprintf("task_%05d", random.IntN(modelTasks))
 	}
-	return names[dice.IntN(len(names))], names[dice.IntN(len(names))]
+	return names[random.IntN(len(names))], names[random.IntN(len(names))]
 }
 
-// target fills the path and draws a query.
-func (m *maker) target(dice *rand.Rand, op *operation) string {
-	dag, task := someTask(dice)
+// target fills in the path parameters and draws a query.
+func (m *generator) target(random *rand.Rand, op *operation) string {
+	dag, task := drawTask(random)
 	if op.method == "DELETE" || strings.HasSuffix(op.path, "/rename") {
-		dag = names[dice.IntN(len(names))] // models stay
+		dag = names[random.IntN(len(names))] // keeps the tasks with models
 	}
-	params := map[string]string{"dag_id": dag, "task_id": task, "version": strconv.Itoa(1 + dice.IntN(5)), "prediction_id": "0b9f4c52d1a94d0c8f3a7be0c6c1f7aa"}
-	if dice.IntN(5) == 0 {
-		name := []string{"dag_id", "task_id", "version", "prediction_id"}[dice.IntN(4)]
-		params[name] = strangeTexts[dice.IntN(len(strangeTexts))]
+	params := map[string]string{"dag_id": dag, "task_id": task, "version": strconv.Itoa(1 + random.IntN(5)), "prediction_id": "0b9f4c52d1a94d0c8f3a7be0c6c1f7aa"}
+	if random.IntN(5) == 0 {
+		name := []string{"dag_id", "task_id", "version", "prediction_id"}[random.IntN(4)]
+		params[name] = unusualTexts[random.IntN(len(unusualTexts))]
 	}
 	path := op.path
 	for name, value := range params {
 		path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(value))
 	}
-	if query := m.query(dice, op, dag, task); query != "" {
+	if query := m.query(random, op, dag, task); query != "" {
 		path += "?" + query
 	}
 	return path
 }
 
-// query draws parameters: those of the contract, and for GET /predict features.
-func (m *maker) query(dice *rand.Rand, op *operation, dag, task string) string {
+// query draws the query parameters of the contract and, for GET /predict, features.
+func (m *generator) query(random *rand.Rand, op *operation, dag, task string) string {
 	values := url.Values{}
 	if op.spec.OperationID == "PredictByQuery" {
-		values = url.Values{"dag_id": {dag}, "task_id": {task}, "memory": {"1Gi"}, "rows": {strconv.Itoa(dice.IntN(1e6))}, "region": {"emea"}}
+		values = url.Values{"dag_id": {dag}, "task_id": {task}, "memory": {"1Gi"}, "rows": {strconv.Itoa(random.IntN(1e6))}, "region": {"emea"}}
 	}
 	for _, p := range op.spec.Parameters {
-		if p.Value.In == "query" && dice.IntN(6) == 0 {
-			values[p.Value.Name] = []string{fmt.Sprint(textOf(strange(dice)))}
+		if p.Value.In == "query" && random.IntN(6) == 0 {
+			values[p.Value.Name] = []string{fmt.Sprint(parameterText(unexpectedValue(random)))}
 		}
 	}
-	if dice.IntN(10) == 0 {
-		values.Add(strangeTexts[dice.IntN(len(strangeTexts))], strangeTexts[dice.IntN(len(strangeTexts))])
+	if random.IntN(10) == 0 {
+		values.Add(unusualTexts[random.IntN(len(unusualTexts))], unusualTexts[random.IntN(len(unusualTexts))])
 	}
 	return values.Encode()
 }
 
-// textOf writes a value as a parameter, of a bounded length.
-func textOf(v any) string {
+// parameterText encodes a value as a parameter of at most 4,000 bytes.
+func parameterText(v any) string {
 	var b bytes.Buffer
-	write(&b, v)
+	encode(&b, v)
 	return string(b.Bytes()[:min(b.Len(), 4000)])
 }
 
-// body draws a valid body of an operation, and disturbs two in three.
-func (m *maker) body(dice *rand.Rand, op *operation) []byte {
-	tree := clone(op.valid[dice.IntN(len(op.valid))])
-	address(dice, tree)
-	if m.swollen || dice.IntN(3000) == 0 {
-		return huge(dice, op, tree)
+// body draws a valid body of an operation and mutates two in three.
+func (m *generator) body(random *rand.Rand, op *operation) []byte {
+	tree := clone(op.valid[random.IntN(len(op.valid))])
+	assignTasks(random, tree)
+	if m.oversized || random.IntN(3000) == 0 {
+		return hugeBody(random, op, tree)
 	}
-	what := dice.IntN(6)
-	for range []int{0, 0, 1, 1, 2, 3}[what] {
-		tree = disturb(dice, tree)
+	choice := random.IntN(6)
+	for range []int{0, 0, 1, 1, 2, 3}[choice] {
+		tree = mutateTree(random, tree)
 	}
 	var b bytes.Buffer
-	write(&b, tree)
-	if what == 1 {
-		return spoil(dice, b.Bytes())
+	encode(&b, tree)
+	if choice == 1 {
+		return mutateBytes(random, b.Bytes())
 	}
 	return b.Bytes()
 }
 
-// address gives every item of a body a task and a run of ours.
-func address(dice *rand.Rand, tree any) {
+// assignTasks gives every item of a body one of the shared tasks and runs.
+func assignTasks(random *rand.Rand, tree any) {
 	switch v := tree.(type) {
 	case []any:
 		for _, item := range v {
-			address(dice, item)
+			assignTasks(random, item)
 		}
 	case map[string]any:
 		if _, ok := v["dag_id"]; ok {
-			v["dag_id"], v["task_id"] = someTask(dice)
+			v["dag_id"], v["task_id"] = drawTask(random)
 		}
 		if _, ok := v["run_id"]; ok {
-			v["run_id"] = fmt.Sprintf("run-%d", dice.IntN(2000))
+			v["run_id"] = fmt.Sprintf("run-%d", random.IntN(2000))
 		}
 		for _, list := range []string{"tasks", "observations"} {
-			address(dice, v[list])
+			assignTasks(random, v[list])
 		}
 	}
 }
 
-// huge is a body about as large as its operation takes, or larger.
-func huge(dice *rand.Rand, op *operation, tree any) []byte {
+// hugeBody returns a body about as large as its operation allows, or larger.
+func hugeBody(random *rand.Rand, op *operation, tree any) []byte {
 	size := 1 << 20
 	if strings.HasSuffix(op.path, "/batch") {
 		size = 32 << 20
 	}
-	size = size/2 + dice.IntN(size)
+	size = size/2 + random.IntN(size)
 	var one bytes.Buffer
-	write(&one, tree)
+	encode(&one, tree)
 	var b bytes.Buffer
-	switch dice.IntN(4) {
+	switch random.IntN(4) {
 	case 0: // one long text
 		fmt.Fprintf(&b, `{"dag_id": %q}`, strings.Repeat("x", size))
-	case 1: // levels
+	case 1: // nesting
 		b.WriteString(`{"features": ` + strings.Repeat("[", size))
 	case 2: // white space
 		b.WriteString(strings.Repeat(" ", size) + one.String())
-	default: // items by the ten thousand
+	default: // tens of thousands of items
 		list := "tasks"
 		if strings.HasPrefix(op.path, "/observe") {
 			list = "observations"

@@ -19,9 +19,9 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// schema runs schemathesis against the server. Before it is believed, it must find
-// the fault of a server that answers 500 now and then.
-func schema(ctx context.Context, cluster *testcluster.Cluster, p plan) error {
+// fuzzSchema runs schemathesis against the server. First it checks that schemathesis finds the fault of
+// a proxy that sometimes answers 500.
+func fuzzSchema(ctx context.Context, cluster *testcluster.Cluster, p plan) error {
 	root, err := testcluster.Root()
 	if err != nil {
 		return err
@@ -29,40 +29,40 @@ func schema(ctx context.Context, cluster *testcluster.Cluster, p plan) error {
 	if err := install(ctx, root); err != nil {
 		return err
 	}
-	counter := &through{to: cluster.Replicas[0].URL}
-	broken := &through{to: cluster.Replicas[0].URL, breaks: 10}
-	if err := schemathesis(ctx, root, broken, p.seed, "--include-path", "/tasks", "--max-examples", "20", "--phases", "fuzzing"); err == nil {
-		return fmt.Errorf("schemathesis did not see that every tenth of %d answers was a 500", broken.seen.Load())
+	counter := &countingProxy{to: cluster.Replicas[0].URL}
+	broken := &countingProxy{to: cluster.Replicas[0].URL, failEvery: 10}
+	if err := runSchemathesis(ctx, root, broken, p.seed, "--include-path", "/tasks", "--max-examples", "20", "--phases", "fuzzing"); err == nil {
+		return fmt.Errorf("schemathesis did not report that every tenth of %d answers was a 500", broken.seen.Load())
 	}
-	fmt.Printf("a server that breaks every tenth answer was found out in %d requests\n", broken.seen.Load())
-	err = schemathesis(ctx, root, counter, p.seed, "--max-examples", strconv.Itoa(p.examples), "--continue-on-failure")
+	fmt.Printf("schemathesis reported a server that fails every tenth request after %d requests\n", broken.seen.Load())
+	err = runSchemathesis(ctx, root, counter, p.seed, "--max-examples", strconv.Itoa(p.examples), "--continue-on-failure")
 	fmt.Printf("%d requests by schemathesis, 5xx: %d\n", counter.seen.Load(), counter.bad.Load())
 	return err
 }
 
-// install puts schemathesis into a virtual environment of its own.
+// install installs schemathesis in a virtual environment of its own.
 func install(ctx context.Context, root string) error {
 	if _, err := os.Stat(environment(root)); err != nil {
-		if err := quiet(exec.CommandContext(ctx, "python3", "-m", "venv", environment(root))); err != nil {
+		if err := runQuietly(exec.CommandContext(ctx, "python3", "-m", "venv", environment(root))); err != nil {
 			return err
 		}
 	}
-	return quiet(exec.CommandContext(ctx, filepath.Join(environment(root), "bin", "pip"), "install", "-q", "--disable-pip-version-check",
+	return runQuietly(exec.CommandContext(ctx, filepath.Join(environment(root), "bin", "pip"), "install", "-q", "--disable-pip-version-check",
 		"-r", filepath.Join(root, "scripts", "fuzz", "requirements.txt")))
 }
 
 func environment(root string) string { return filepath.Join(root, ".cache", "fuzz") }
 
-// quiet runs a command that is heard only if it fails.
-func quiet(cmd *exec.Cmd) error {
-	if says, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%v: %w: %s", cmd.Args, err, says)
+// runQuietly runs a command and returns its output only in the error.
+func runQuietly(cmd *exec.Cmd) error {
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%v: %w: %s", cmd.Args, err, output)
 	}
 	return nil
 }
 
-// schemathesis sends what it draws through a counter; an error says what it found.
-func schemathesis(ctx context.Context, root string, to *through, seed uint64, args ...string) error {
+// runSchemathesis runs schemathesis against a proxy. The error holds its findings.
+func runSchemathesis(ctx context.Context, root string, to *countingProxy, seed uint64, args ...string) error {
 	target, err := url.Parse(to.to)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func schemathesis(ctx context.Context, root string, to *through, seed uint64, ar
 	to.proxy = httputil.NewSingleHostReverseProxy(target)
 	server := httptest.NewServer(to)
 	defer server.Close()
-	dir, err := os.MkdirTemp("", "loadaware-schema-") // it leaves files where it runs
+	dir, err := os.MkdirTemp("", "loadaware-schema-") // schemathesis writes files into its working directory
 	if err != nil {
 		return err
 	}
@@ -81,12 +81,12 @@ func schemathesis(ctx context.Context, root string, to *through, seed uint64, ar
 	}, args...)
 	cmd := exec.CommandContext(ctx, filepath.Join(environment(root), "bin", "schemathesis"), args...)
 	cmd.Dir = dir
-	says, err := cmd.CombinedOutput()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && to.breaks == 0 {
-		fmt.Printf("%s\n", says)
-		return fmt.Errorf("schemathesis found something: %w\n%s", err, findings(string(says)))
+	output, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && to.failEvery == 0 {
+		fmt.Printf("%s\n", output)
+		return fmt.Errorf("schemathesis found faults: %w\n%s", err, findings(string(output)))
 	}
-	for lines := bufio.NewScanner(strings.NewReader(string(says))); to.breaks == 0 && lines.Scan(); {
+	for lines := bufio.NewScanner(strings.NewReader(string(output))); to.failEvery == 0 && lines.Scan(); {
 		if line := strings.TrimSpace(lines.Text()); strings.Contains(line, "generated") || strings.Contains(line, "passed") {
 			fmt.Println(" ", line)
 		}
@@ -94,47 +94,46 @@ func schemathesis(ctx context.Context, root string, to *through, seed uint64, ar
 	return err
 }
 
-// findings are the first lines of what a report says of failures and errors.
+// findings returns the first lines of the failures and errors in a report.
 func findings(report string) string {
 	begin := strings.Index(report, "= FAILURES =")
 	if errors := strings.Index(report, "= ERRORS ="); begin < 0 || errors >= 0 && errors < begin {
 		begin = errors
 	}
-	var told []string
+	var lines []string
 	for line := range strings.Lines(report[max(0, begin):]) {
-		if line = strings.TrimSpace(line); line != "" && len(told) < 20 {
-			told = append(told, fmt.Sprintf("  %.300s", line))
+		if line = strings.TrimSpace(line); line != "" && len(lines) < 20 {
+			lines = append(lines, fmt.Sprintf("  %.300s", line))
 		}
 	}
-	return strings.Join(told, "\n")
+	return strings.Join(lines, "\n")
 }
 
-// through passes requests on and counts them. Where breaks is set, every so manyth
-// answer is a 500: a fault to be found.
-type through struct {
-	to     string
-	breaks int64
-	proxy  *httputil.ReverseProxy
-	seen   atomic.Int64
-	bad    atomic.Int64
+// countingProxy forwards requests and counts them. If failEvery is n, every nth answer is a 500.
+type countingProxy struct {
+	to        string
+	failEvery int64
+	proxy     *httputil.ReverseProxy
+	seen      atomic.Int64
+	bad       atomic.Int64
 }
 
-func (t *through) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (t *countingProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n := t.seen.Add(1)
-	if t.breaks > 0 && n%t.breaks == 0 {
-		http.Error(w, "broken on purpose", http.StatusInternalServerError)
+	if t.failEvery > 0 && n%t.failEvery == 0 {
+		http.Error(w, "deliberate failure", http.StatusInternalServerError)
 		return
 	}
-	t.proxy.ServeHTTP(&watched{w, t}, r)
+	t.proxy.ServeHTTP(&statusCounter{w, t}, r)
 }
 
-// watched counts the answers that are errors of the server.
-type watched struct {
+// statusCounter counts the answers with a 5xx status.
+type statusCounter struct {
 	http.ResponseWriter
-	to *through
+	to *countingProxy
 }
 
-func (w *watched) WriteHeader(status int) {
+func (w *statusCounter) WriteHeader(status int) {
 	if status >= 500 {
 		w.to.bad.Add(1)
 	}

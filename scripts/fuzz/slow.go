@@ -13,38 +13,38 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// drips is how many connections send their bodies slowly, and as many stall.
-const drips = 16
+// slowConnections is the number of connections that send their bodies slowly, and of those whose
+// bodies never end.
+const slowConnections = 16
 
 const slowBody = `{"dag_id": "dag_000", "task_id": "task_00000", "requested": {"memory": "1Gi"}}`
 
-// slow sends bodies byte by byte, which must be answered as they come within the 5 s
-// that a body may take (here 1.6 s, so that a machine may stall), and bodies that never
-// end, which must be given up with 408 within two minutes. Others are answered all
-// the while.
-func slow(ctx context.Context, cluster *testcluster.Cluster, p plan) error {
+// fuzzSlowBodies sends bodies byte by byte, which the server must answer because they take 1.6 s
+// of the 5 s that a body may take. It also sends bodies that never end, which the server must
+// answer with 408 within two minutes. The server must answer other callers meanwhile.
+func fuzzSlowBodies(ctx context.Context, cluster *testcluster.Cluster, p plan) error {
 	server := cluster.Replicas[0]
 	addr := strings.TrimPrefix(server.URL, "http://")
 	var mu sync.Mutex
 	counts := map[string]int{}
-	count := func(what string) {
+	count := func(result string) {
 		mu.Lock()
 		defer mu.Unlock()
-		counts[what]++
+		counts[result]++
 	}
 	var all sync.WaitGroup
-	for range drips {
-		all.Go(func() { count("byte by byte: " + drip(addr, len(slowBody), 20*time.Millisecond)) })
-		if p.stalled {
-			all.Go(func() { count("never ending: " + drip(addr, len(slowBody)/2, time.Millisecond)) })
+	for range slowConnections {
+		all.Go(func() { count("byte by byte: " + sendSlowly(addr, len(slowBody), 20*time.Millisecond)) })
+		if p.neverEnding {
+			all.Go(func() { count("never ending: " + sendSlowly(addr, len(slowBody)/2, time.Millisecond)) })
 		}
 	}
 	done := make(chan struct{})
 	go func() { all.Wait(); close(done) }()
 	others := 0
 	for waiting := true; waiting; others++ {
-		if status, says, err := server.Call(ctx, http.MethodGet, "/readyz", nil); err != nil || status != http.StatusOK {
-			return fmt.Errorf("another caller was answered %d %s: %w", status, says, err)
+		if status, answer, err := server.Call(ctx, http.MethodGet, "/readyz", nil); err != nil || status != http.StatusOK {
+			return fmt.Errorf("call GET /readyz meanwhile: status %d %s: %w", status, answer, err)
 		}
 		select {
 		case <-done:
@@ -52,21 +52,21 @@ func slow(ctx context.Context, cluster *testcluster.Cluster, p plan) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	fmt.Printf("%v; %d other calls were answered meanwhile\n", counts, others)
-	if counts["byte by byte: 200"] != drips || p.stalled && counts["never ending: 408"] != drips {
-		return fmt.Errorf("not all %d were answered as they must be: %v", drips, counts)
+	fmt.Printf("%v; the server answered %d other calls meanwhile\n", counts, others)
+	if counts["byte by byte: 200"] != slowConnections || p.neverEnding && counts["never ending: 408"] != slowConnections {
+		return fmt.Errorf("send bodies slowly: results %v; want %d of each", counts, slowConnections)
 	}
 	return nil
 }
 
-// drip sends the first bytes of a body, one at a time, and says what was answered.
-func drip(addr string, bytes int, pause time.Duration) string {
+// sendSlowly sends the first bytes of a body, one at a time, and returns the status or the error.
+func sendSlowly(addr string, bytes int, pause time.Duration) string {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		return err.Error()
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(2 * time.Minute)) // Write says if it is closed
+	_ = conn.SetDeadline(time.Now().Add(2 * time.Minute)) // Write reports a closed connection
 	fmt.Fprintf(conn, "POST /predict HTTP/1.1\r\nHost: loadaware\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", secret, len(slowBody))
 	for i := range bytes {
 		time.Sleep(pause)

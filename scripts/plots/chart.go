@@ -8,31 +8,31 @@ import (
 	"strconv"
 )
 
-// figure is charts side by side.
+// figure is a row of charts.
 type figure []chart
 
-// chart is one pair of axes with what is drawn on them. Plain SVG is enough for
-// five pictures: a plotting library would bring seven modules, fonts among them.
+// chart is a pair of axes with series. Five pictures need no plotting library, which would add seven
+// modules.
 type chart struct {
 	title  string
 	x, y   axis
 	series []series
 }
 
-// axis runs from the first tick to the last.
+// axis is an axis from the first tick to the last.
 type axis struct {
 	label string
 	log   bool
 	ticks []float64
 }
 
-// series is points, drawn one way; name is for the legend, "" leaves it out.
+// series is a series of points in one style. The legend omits it if the name is empty.
 type series struct {
 	name, colour string
-	how          style
+	style        style
 	x, y         []float64
-	below        []float64 // band: its lower edge
-	text         []string  // dots: what stands beside each
+	lower        []float64 // lower edge of a band
+	text         []string  // label of each dot
 }
 
 type style int
@@ -45,26 +45,26 @@ const (
 	band
 )
 
-// Colours that people with colour-blindness can tell apart (Okabe & Ito 2008).
+// The colours of Okabe & Ito (2008), which people with colour blindness can distinguish.
 const (
 	blue, orange, green, red, grey = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#888888"
 )
 
-// Sizes in pixels; the margins hold labels.
+// Sizes in pixels; the margins contain labels.
 const (
-	high, left, right, top, bottom = 340, 60, 20, 44, 48
-	wideWhole                      = 760
+	height, left, right, top, bottom = 340, 60, 20, 44, 48
+	totalWidth                       = 760
 )
 
-// svg draws the figure.
+// svg returns the figure as SVG.
 func (f figure) svg() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12" fill="#222">`+"\n", wideWhole, high)
-	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="white"/>`+"\n", wideWhole, high)
-	wide := wideWhole / len(f)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12" fill="#222">`+"\n", totalWidth, height)
+	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="white"/>`+"\n", totalWidth, height)
+	width := totalWidth / len(f)
 	for i, c := range f {
-		fmt.Fprintf(&b, `<g transform="translate(%d 0)">`+"\n", i*wide)
-		p := pen{&b, c, float64(wide - left - right), high - top - bottom}
+		fmt.Fprintf(&b, `<g transform="translate(%d 0)">`+"\n", i*width)
+		p := painter{&b, c, float64(width - left - right), height - top - bottom}
 		p.frame()
 		for _, s := range c.series {
 			p.draw(s)
@@ -76,15 +76,15 @@ func (f figure) svg() []byte {
 	return b.Bytes()
 }
 
-// pen draws one chart on width × height pixels.
-type pen struct {
+// painter draws one chart on width × height pixels.
+type painter struct {
 	b             *bytes.Buffer
 	chart         chart
 	width, height float64
 }
 
-// place is where on 0 … 1 a value lies; what is beyond an end lies at it.
-func (a axis) place(v float64) float64 {
+// position returns the position of a value on the axis between 0 and 1, clamped to the ends.
+func (a axis) position(v float64) float64 {
 	from, to := a.ticks[0], a.ticks[len(a.ticks)-1]
 	if a.log {
 		from, to, v = math.Log(from), math.Log(to), math.Log(max(v, from))
@@ -92,19 +92,19 @@ func (a axis) place(v float64) float64 {
 	return max(0, min(1, (v-from)/(to-from)))
 }
 
-func (p *pen) px(v float64) float64 { return left + p.width*p.chart.x.place(v) }
-func (p *pen) py(v float64) float64 { return top + p.height*(1-p.chart.y.place(v)) }
+func (p *painter) px(v float64) float64 { return left + p.width*p.chart.x.position(v) }
+func (p *painter) py(v float64) float64 { return top + p.height*(1-p.chart.y.position(v)) }
 
-func (p *pen) text(x, y float64, anchor, more, text string) {
+func (p *painter) text(x, y float64, anchor, more, text string) {
 	fmt.Fprintf(p.b, `<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n", x, y, anchor, more, html.EscapeString(text))
 }
 
-func (p *pen) stroke(x1, y1, x2, y2 float64, colour string) {
+func (p *painter) stroke(x1, y1, x2, y2 float64, colour string) {
 	fmt.Fprintf(p.b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s"/>`+"\n", x1, y1, x2, y2, colour)
 }
 
 // frame draws title, axes, ticks and grid.
-func (p *pen) frame() {
+func (p *painter) frame() {
 	foot, side := top+p.height, left+p.width
 	p.text(left, 18, "start", ` font-weight="bold"`, p.chart.title)
 	for _, v := range p.chart.x.ticks {
@@ -122,8 +122,8 @@ func (p *pen) frame() {
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-func (p *pen) draw(s series) {
-	switch s.how {
+func (p *painter) draw(s series) {
+	switch s.style {
 	case line:
 		fmt.Fprintf(p.b, `<polyline fill="none" stroke="%s" stroke-width="1.5" points="%s"/>`+"\n", s.colour, p.points(s.x, s.y))
 	case dashed:
@@ -131,7 +131,7 @@ func (p *pen) draw(s series) {
 	case band:
 		fmt.Fprintf(p.b, `<polygon fill="%s" opacity="0.18" points="%s`, s.colour, p.points(s.x, s.y))
 		for i := len(s.x) - 1; i >= 0; i-- {
-			fmt.Fprintf(p.b, "%.1f,%.1f ", p.px(s.x[i]), p.py(s.below[i]))
+			fmt.Fprintf(p.b, "%.1f,%.1f ", p.px(s.x[i]), p.py(s.lower[i]))
 		}
 		p.b.WriteString(`"/>` + "\n")
 	default:
@@ -144,7 +144,7 @@ func (p *pen) draw(s series) {
 	}
 }
 
-func (p *pen) points(x, y []float64) string {
+func (p *painter) points(x, y []float64) string {
 	var b bytes.Buffer
 	for i := range x {
 		fmt.Fprintf(&b, "%.1f,%.1f ", p.px(x[i]), p.py(y[i]))
@@ -152,13 +152,13 @@ func (p *pen) points(x, y []float64) string {
 	return b.String()
 }
 
-// label writes a dot's text beside it: to the left where another dot of the series
-// stands in the way on the right.
-func (p *pen) label(s series, i int) {
+// label draws the text of a dot on its right, or on its left if another dot of the series is on its
+// right.
+func (p *painter) label(s series, i int) {
 	x, y := p.px(s.x[i]), p.py(s.y[i])
 	for j := range s.x {
 		dx, dy := p.px(s.x[j])-x, p.py(s.y[j])-y
-		if j != i && dx >= 0 && dx < 10+letter*float64(len(s.text[i])) && math.Abs(dy) < 12 {
+		if j != i && dx >= 0 && dx < 10+letterWidth*float64(len(s.text[i])) && math.Abs(dy) < 12 {
 			p.text(x-6, y+4, "end", "", s.text[i])
 			return
 		}
@@ -166,34 +166,34 @@ func (p *pen) label(s series, i int) {
 	p.text(x+6, y+4, "start", "", s.text[i])
 }
 
-// letter is about how wide one is.
-const letter = 6.6
+// letterWidth is the approximate width of a letter in pixels.
+const letterWidth = 6.6
 
-// mark is one dot or cross at a pixel.
-func (p *pen) mark(s series, x, y float64) {
-	if s.how == crosses {
+// mark draws a dot or a cross.
+func (p *painter) mark(s series, x, y float64) {
+	if s.style == crosses {
 		fmt.Fprintf(p.b, `<path d="M%.1f %.1fl8 8m0 -8l-8 8" stroke="%s" stroke-width="2"/>`+"\n", x-4, y-4, s.colour)
 		return
 	}
 	fmt.Fprintf(p.b, `<circle cx="%.1f" cy="%.1f" r="2.6" fill="%s"/>`+"\n", x, y, s.colour)
 }
 
-// legend stands in one line below the title.
-func (p *pen) legend() {
+// legend draws the legend in one line below the title.
+func (p *painter) legend() {
 	x := float64(left)
 	for _, s := range p.chart.series {
 		if s.name == "" {
 			continue
 		}
-		switch s.how {
+		switch s.style {
 		case line, dashed, band:
 			fmt.Fprintf(p.b, `<line x1="%.1f" y1="31" x2="%.1f" y2="31" stroke="%s" stroke-width="%d"%s/>`+"\n",
-				x, x+18, s.colour, map[style]int{line: 2, dashed: 2, band: 9}[s.how],
-				map[style]string{dashed: ` stroke-dasharray="5 4"`, band: ` opacity="0.25"`}[s.how])
+				x, x+18, s.colour, map[style]int{line: 2, dashed: 2, band: 9}[s.style],
+				map[style]string{dashed: ` stroke-dasharray="5 4"`, band: ` opacity="0.25"`}[s.style])
 		default:
 			p.mark(s, x+9, 31)
 		}
 		p.text(x+23, 35, "start", "", s.name)
-		x += 23 + letter*float64(len(s.name)) + 14
+		x += 23 + letterWidth*float64(len(s.name)) + 14
 	}
 }

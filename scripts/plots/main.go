@@ -1,12 +1,10 @@
-// Command plots draws the pictures of docs/learning.md: it replays a history for
-// loadaware's models, asked before they are told, and writes one SVG a picture.
-// Nothing is random: the same history gives the same bytes.
+// Command plots draws the pictures of docs/learning.md. It replays a history: the models predict
+// each run before they learn from it. It writes one SVG per picture. The output is deterministic.
 //
 //	go run ./scripts/plots                          # the demo history, into docs
 //	go run ./scripts/plots -o /tmp -task load my.csv.gz
 //
-// A FILE is what `loadaware import` takes. It knows how to replay and to draw, and
-// nothing of servers or stores.
+// A FILE has a format of `loadaware import`. The command uses no server and no store.
 package main
 
 import (
@@ -25,8 +23,8 @@ import (
 )
 
 func main() {
-	folder := flag.String("o", "docs", "folder to write the pictures to")
-	task := flag.String("task", "predict_demand", "task_id whose allocations are drawn")
+	folder := flag.String("o", "docs", "folder for the pictures")
+	task := flag.String("task", "predict_demand", "task_id of the pictures of one task")
 	flag.Parse()
 	if err := draw(*folder, *task, flag.Arg(0)); err != nil {
 		fmt.Fprintln(os.Stderr, "plots:", err)
@@ -34,7 +32,7 @@ func main() {
 	}
 }
 
-// draw writes every picture of a history; name is "" for the demo's.
+// draw writes all pictures of the history in a file; an empty name selects the demo history.
 func draw(folder, task, name string) error {
 	history := demo.CSV
 	if name != "" {
@@ -48,27 +46,27 @@ func draw(folder, task, name string) error {
 		return err
 	}
 	if !slices.ContainsFunc(rows, func(o sizing.Observation) bool { return o.Try.Task == task }) {
-		return fmt.Errorf("no run of task %q was measured: choose another -task", task)
+		return fmt.Errorf("-task %q: the history has no measured run of it; choose another task", task)
 	}
-	steps, err := play(rows, sizing.DefaultRiskTarget)
+	steps, err := replay(rows, sizing.DefaultRiskTarget)
 	if err != nil {
 		return err
 	}
-	drifted, err := play(drift(rows), sizing.DefaultRiskTarget)
+	drifted, err := replay(drift(rows), sizing.DefaultRiskTarget)
 	if err != nil {
 		return err
 	}
-	targets, err := targetsOf(rows)
+	targets, err := replayTargets(rows)
 	if err != nil {
 		return err
 	}
-	rivals, err := rivalsOf(history)
+	rivals, err := backtestPolicies(history)
 	if err != nil {
 		return err
 	}
 	for file, picture := range map[string]figure{
 		"allocation.svg": allocationFigure(steps, task), "risk.svg": riskFigure(steps),
-		"drift.svg": driftFigure(drifted, task), "target.svg": targetFigure(targets), "rivals.svg": rivalsFigure(rivals),
+		"drift.svg": driftFigure(drifted, task), "target.svg": targetFigure(targets), "rivals.svg": policiesFigure(rivals),
 	} {
 		if err := os.WriteFile(filepath.Join(folder, file), picture.svg(), 0o644); err != nil {
 			return err
@@ -77,7 +75,7 @@ func draw(folder, task, name string) error {
 	return nil
 }
 
-// read keeps the runs that tell what they needed, in order of their start.
+// read returns the runs with a known peak and duration, in the order of their start.
 func read(history []byte) ([]sizing.Observation, error) {
 	in, err := file.Open(bytes.NewReader(history))
 	if err != nil {
@@ -96,8 +94,8 @@ func read(history []byte) ([]sizing.Observation, error) {
 	return rows, nil
 }
 
-// rivalsOf replays every policy that the backtest knows.
-func rivalsOf(history []byte) ([]backtest.Result, error) {
+// backtestPolicies replays all policies of the backtest.
+func backtestPolicies(history []byte) ([]backtest.Result, error) {
 	t, err := backtest.Read("history", bytes.NewReader(history), backtest.Selection{})
 	if err != nil {
 		return nil, err

@@ -8,27 +8,27 @@ import (
 
 const gb = 1e9
 
-// curve is a series under construction: points by number of the run.
+// add appends a point.
 func (s *series) add(x, y float64) { s.x, s.y = append(s.x, x), append(s.y, y) }
 
-// of keeps the steps of one task.
-func of(steps []step, task string) []step {
-	var kept []step
+// stepsOf returns the steps of one task.
+func stepsOf(steps []step, task string) []step {
+	var selected []step
 	for _, s := range steps {
 		if s.task == task {
-			kept = append(kept, s)
+			selected = append(selected, s)
 		}
 	}
-	return kept
+	return selected
 }
 
-// allocationFigure shows what one task was granted against what it used.
+// allocationFigure shows the allocations and the peaks of one task.
 func allocationFigure(steps []step, task string) figure {
-	requested := series{name: "static request", colour: grey, how: dashed}
+	requested := series{name: "static request", colour: grey, style: dashed}
 	granted := series{name: "granted", colour: blue}
-	used := series{name: "used", colour: orange, how: dots}
-	killed := series{name: "killed (at what it was granted)", colour: red, how: crosses}
-	steps = of(steps, task)
+	used := series{name: "used", colour: orange, style: dots}
+	killed := series{name: "killed (at what it was granted)", colour: red, style: crosses}
+	steps = stepsOf(steps, task)
 	for i, s := range steps {
 		run := float64(i + 1)
 		requested.add(run, s.requested/gb)
@@ -39,14 +39,14 @@ func allocationFigure(steps []step, task string) figure {
 		}
 	}
 	return figure{{
-		title: task + ": granted and used, GB", x: runs(len(steps)),
+		title: task + ": granted and used, GB", x: runAxis(len(steps)),
 		y:      axis{label: "GB", log: true, ticks: []float64{1, 2, 5, 10, 20, 50, 100, 200, 400}},
 		series: []series{requested, granted, used, killed},
 	}}
 }
 
-// runs is an axis of about six round ticks up to n.
-func runs(n int) axis {
+// runAxis returns an axis with about six round ticks up to n.
+func runAxis(n int) axis {
 	a := axis{label: "run"}
 	step := math.Pow(10, math.Floor(math.Log10(float64(n))))
 	for _, part := range []float64{0.2, 0.25, 0.5, 1} {
@@ -61,11 +61,11 @@ func runs(n int) axis {
 	return a
 }
 
-// riskFigure adds up what was promised and what was killed, over all tasks.
+// riskFigure shows the cumulative promised and real kills of all tasks.
 func riskFigure(steps []step) figure {
 	promised := series{name: "promised", colour: blue}
 	killed := series{name: "killed", colour: red}
-	within := series{name: "what is asked of the promise", colour: blue, how: band}
+	within := series{name: "what is asked of the promise", colour: blue, style: band}
 	sum, kills := 0.0, 0.0
 	for i, s := range steps {
 		sum, kills = sum+s.promised, kills+s.killed
@@ -74,17 +74,17 @@ func riskFigure(steps []step) figure {
 		killed.add(run, kills)
 		slack := max(sum/2, 3*math.Sqrt(sum))
 		within.add(run, sum+slack)
-		within.below = append(within.below, max(0, sum-slack))
+		within.lower = append(within.lower, max(0, sum-slack))
 	}
 	return figure{{
-		title: "First tries killed so far, promised and real, all tasks", x: runs(len(steps)),
-		y:      axis{label: "first tries", ticks: upTo(within.y[len(within.y)-1])},
+		title: "First tries killed so far, promised and real, all tasks", x: runAxis(len(steps)),
+		y:      axis{label: "first tries", ticks: ticksUpTo(within.y[len(within.y)-1])},
 		series: []series{within, promised, killed},
 	}}
 }
 
-// upTo is five or so round ticks from zero to at least v.
-func upTo(v float64) []float64 {
+// ticksUpTo returns about five round ticks from zero to at least v.
+func ticksUpTo(v float64) []float64 {
 	step := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, part := range []float64{0.2, 0.5, 1} {
 		if v/(step*part) <= 6 {
@@ -100,14 +100,13 @@ func upTo(v float64) []float64 {
 	return ticks
 }
 
-// driftFigure shows how many times its use one task was granted, while every peak
-// jumps in the middle.
+// driftFigure shows the ratio of allocation to peak of one task when all peaks jump in the middle.
 func driftFigure(steps []step, task string) figure {
-	ratio := series{name: "granted / used", colour: blue, how: dots}
-	killed := series{name: "killed", colour: red, how: crosses}
-	needed := series{name: "what was needed", colour: grey, how: dashed}
+	ratio := series{name: "granted / used", colour: blue, style: dots}
+	killed := series{name: "killed", colour: red, style: crosses}
+	needed := series{name: "what was needed", colour: grey, style: dashed}
 	jump := series{name: "peaks × 1.8 from here on", colour: green}
-	steps = of(steps, task)
+	steps = stepsOf(steps, task)
 	for i, s := range steps {
 		run := float64(i + 1)
 		needed.add(run, 1)
@@ -119,33 +118,33 @@ func driftFigure(steps []step, task string) figure {
 	}
 	y := axis{label: "granted / used", log: true, ticks: []float64{0.25, 0.5, 1, 2, 4, 8, 16}}
 	jump.x, jump.y = []float64{float64(len(steps)) / 2, float64(len(steps)) / 2}, []float64{y.ticks[0], y.ticks[len(y.ticks)-1]}
-	return figure{{title: task + ": a sudden change, and the way back", x: runs(len(steps)), y: y, series: []series{needed, jump, ratio, killed}}}
+	return figure{{title: task + ": a sudden change, and the way back", x: runAxis(len(steps)), y: y, series: []series{needed, jump, ratio, killed}}}
 }
 
-// targetFigure shows what a risk target costs, and whether it is kept.
-func targetFigure(targets []at) figure {
+// targetFigure shows the waste and the real kills by risk target.
+func targetFigure(targets []targetResult) figure {
 	x := axis{label: "risk target, %", log: true, ticks: []float64{0.2, 0.5, 1, 2, 5, 10, 20}}
 	waste := series{name: "wasted / used", colour: blue}
 	all := series{name: "all runs", colour: red}
-	grown := series{name: "without young tasks", colour: blue}
-	asked := series{name: "target", colour: grey, how: dashed, x: []float64{0.2, 20}, y: []float64{0.2, 20}}
+	killedWarm := series{name: "without young tasks", colour: blue}
+	target := series{name: "target", colour: grey, style: dashed, x: []float64{0.2, 20}, y: []float64{0.2, 20}}
 	most := 0.0
 	for _, t := range targets {
 		waste.add(100*t.target, t.waste)
 		all.add(100*t.target, 100*t.killed)
-		grown.add(100*t.target, 100*t.grown)
+		killedWarm.add(100*t.target, 100*t.killedWarm)
 		most = max(most, t.waste)
 	}
 	return figure{
-		{title: "Waste against the risk target", x: x, y: axis{label: "wasted / used", ticks: upTo(most)}, series: []series{waste}},
-		{title: "First tries killed, %", x: x, y: axis{label: "%", log: true, ticks: x.ticks}, series: []series{asked, all, grown}},
+		{title: "Waste against the risk target", x: x, y: axis{label: "wasted / used", ticks: ticksUpTo(most)}, series: []series{waste}},
+		{title: "First tries killed, %", x: x, y: axis{label: "%", log: true, ticks: x.ticks}, series: []series{target, all, killedWarm}},
 	}
 }
 
-// rivalsFigure shows utilisation against kills, a dot a policy.
-func rivalsFigure(results []backtest.Result) figure {
-	ours := series{colour: blue, how: dots}
-	others := series{colour: grey, how: dots}
+// policiesFigure shows utilisation against kills, one dot per policy.
+func policiesFigure(results []backtest.Result) figure {
+	ours := series{colour: blue, style: dots}
+	others := series{colour: grey, style: dots}
 	mostKilled, mostUsed := 0.0, 0.0
 	for _, r := range results {
 		s := &others
@@ -158,7 +157,7 @@ func rivalsFigure(results []backtest.Result) figure {
 	}
 	return figure{{
 		title: "Utilisation against kills, all tasks (better is up and left)",
-		x:     axis{label: "runs killed at least once, %", ticks: upTo(mostKilled)},
-		y:     axis{label: "utilisation, %", ticks: upTo(mostUsed)}, series: []series{others, ours},
+		x:     axis{label: "runs killed at least once, %", ticks: ticksUpTo(mostKilled)},
+		y:     axis{label: "utilisation, %", ticks: ticksUpTo(mostUsed)}, series: []series{others, ours},
 	}}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/loadaware/loadaware/testdata/demo"
 )
 
-func TestTheSameHistoryGivesTheSamePictures(t *testing.T) {
+func TestPicturesAreDeterministic(t *testing.T) {
 	history := filepath.Join(t.TempDir(), "short.csv")
 	require.NoError(t, os.WriteFile(history, firstLines(t, 200), 0o600))
 	first, again := t.TempDir(), t.TempDir()
@@ -38,9 +38,9 @@ func TestTheSameHistoryGivesTheSamePictures(t *testing.T) {
 func firstLines(t *testing.T, n int) []byte {
 	zip, err := gzip.NewReader(bytes.NewReader(demo.CSV))
 	require.NoError(t, err)
-	plain, err := io.ReadAll(zip)
+	text, err := io.ReadAll(zip)
 	require.NoError(t, err)
-	return bytes.Join(bytes.SplitAfterN(plain, []byte("\n"), n+1)[:n], nil)
+	return bytes.Join(bytes.SplitAfterN(text, []byte("\n"), n+1)[:n], nil)
 }
 
 func assertXML(t *testing.T, text []byte) {
@@ -54,25 +54,25 @@ func assertXML(t *testing.T, text []byte) {
 	}
 }
 
-// The backtest keeps no runs one by one, so that the replay here is another; with
-// every end told at once they must come to the same.
-func TestTheReplayAgreesWithTheBacktest(t *testing.T) {
+// The backtest returns no single runs, so this package has its own replay. Both must have equal
+// totals.
+func TestReplayAgreesWithBacktest(t *testing.T) {
 	rows, err := read(demo.CSV)
 	require.NoError(t, err)
-	steps, err := play(rows, sizing.DefaultRiskTarget)
+	steps, err := replay(rows, sizing.DefaultRiskTarget)
 	require.NoError(t, err)
-	mine := sum(steps, sizing.DefaultRiskTarget)
-	results, err := rivalsOf(demo.CSV)
+	replayed := sum(steps, sizing.DefaultRiskTarget)
+	results, err := backtestPolicies(demo.CSV)
 	require.NoError(t, err)
 	require.Equal(t, backtest.Own, results[0].Policy)
-	assert.InDelta(t, results[0].Killed, 100*mine.killed, 1e-9)
-	assert.InDelta(t, results[0].WastedGBh/results[0].UsedGBh, mine.waste, 1e-9)
+	assert.InDelta(t, results[0].Killed, 100*replayed.killed, 1e-9)
+	assert.InDelta(t, results[0].WastedGBh/results[0].UsedGBh, replayed.waste, 1e-9)
 }
 
-func TestAValueLiesWhereItsAxisSays(t *testing.T) {
+func TestAxisPositionsAndTicks(t *testing.T) {
 	decades := axis{log: true, ticks: []float64{1, 10, 100}}
-	assert.InDelta(t, 0.5, decades.place(10), 1e-12)
-	assert.Zero(t, decades.place(0), "beyond the end it lies at the end")
-	assert.Equal(t, []float64{0, 5, 10, 15, 20, 25}, upTo(21))
-	assert.Equal(t, []float64{0, 25, 50, 75, 100, 125, 150}, runs(150).ticks)
+	assert.InDelta(t, 0.5, decades.position(10), 1e-12)
+	assert.Zero(t, decades.position(0), "a value beyond the end is at the end")
+	assert.Equal(t, []float64{0, 5, 10, 15, 20, 25}, ticksUpTo(21))
+	assert.Equal(t, []float64{0, 25, 50, 75, 100, 125, 150}, runAxis(150).ticks)
 }

@@ -8,46 +8,46 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// step is what one run of a task came to.
+// step is the result of one run.
 type step struct {
 	task             string
-	used, granted    float64 // bytes; granted to the first try
+	used, granted    float64 // bytes; granted is that of the first try
 	requested        float64
 	seconds          float64
-	wasted           float64 // byte-seconds, killed tries whole
-	promised, killed float64 // of the first try: P(killed); 1 if it was
-	young            bool    // before the experts decide
+	wasted           float64 // byte-seconds; a killed try counts in full
+	promised, killed float64 // of the first try: the promised probability of a kill; 1 if it was killed
+	coldStart        bool    // not predicted by the model of the task
 }
 
-// A task is trained when this many of its runs are new, and this share of those it
-// was trained on: as the backtest does it.
+// A task is trained after this many new runs, if they are also this share of the runs of its last
+// training. The backtest uses the same rule.
 const (
 	trainEvery  = 25
 	trainGrowth = 0.02
 )
 
-// leastCap is the node that every history is given, however small its peaks.
-const leastCap sizing.Bytes = 128e9
+// minCap is the minimum of the allocation cap.
+const minCap sizing.Bytes = 128e9
 
-// player asks and tells the models of every task, as the service does.
-type player struct {
+// replayer predicts and learns the runs of all tasks, as the service does.
+type replayer struct {
 	target float64
-	tasks  map[sizing.TaskKey]*learner
-	pools  map[sizing.TaskKey]*fitting.Pool // of a DAG: the task is left empty
+	tasks  map[sizing.TaskKey]*taskState
+	pools  map[sizing.TaskKey]*fitting.Pool // by DAG: the task name is empty
 }
 
-// learner is one task.
-type learner struct {
+// taskState is the model and the history of one task.
+type taskState struct {
 	model         *fitting.Model
 	pool          *fitting.Pool
 	history       sizing.History
 	runs, trained int
 }
 
-// play replays rows at a risk target: every run is asked about before it is told,
-// and told before the next one is asked about.
-func play(rows []sizing.Observation, target float64) ([]step, error) {
-	p := &player{target: target, tasks: map[sizing.TaskKey]*learner{}, pools: map[sizing.TaskKey]*fitting.Pool{}}
+// replay replays rows at a risk target. It predicts each run before it learns from it, and learns
+// from it before the next run (prequential evaluation).
+func replay(rows []sizing.Observation, target float64) ([]step, error) {
+	p := &replayer{target: target, tasks: map[sizing.TaskKey]*taskState{}, pools: map[sizing.TaskKey]*fitting.Pool{}}
 	steps := make([]step, 0, len(rows))
 	for i := range rows {
 		s, err := p.run(&rows[i])
@@ -59,18 +59,18 @@ func play(rows []sizing.Observation, target float64) ([]step, error) {
 	return steps, nil
 }
 
-func (p *player) of(task sizing.TaskKey) *learner {
+func (p *replayer) stateOf(task sizing.TaskKey) *taskState {
 	l := p.tasks[task]
 	if l == nil {
-		l = &learner{model: fitting.New(), pool: p.poolOf(task), history: sizing.History{Task: task}}
+		l = &taskState{model: fitting.New(), pool: p.poolOf(task), history: sizing.History{Task: task}}
 		l.model.SetPool(l.pool)
 		p.tasks[task] = l
 	}
 	return l
 }
 
-// poolOf is what the tasks of a DAG learn together.
-func (p *player) poolOf(task sizing.TaskKey) *fitting.Pool {
+// poolOf returns the pool of the DAG of a task.
+func (p *replayer) poolOf(task sizing.TaskKey) *fitting.Pool {
 	task.Task = ""
 	if p.pools[task] == nil {
 		p.pools[task] = &fitting.Pool{}
@@ -78,26 +78,26 @@ func (p *player) poolOf(task sizing.TaskKey) *fitting.Pool {
 	return p.pools[task]
 }
 
-// run asks until an allocation holds.
-func (p *player) run(o *sizing.Observation) (step, error) {
-	l := p.of(o.Try.TaskKey)
+// run predicts one run and lifts the allocation until it suffices.
+func (p *replayer) run(o *sizing.Observation) (step, error) {
+	l := p.stateOf(o.Try.TaskKey)
 	q := fitting.Question{
 		Features: o.Features, Requested: o.Requested, RiskTarget: p.target, Lifts: sizing.DefaultMaxLifts,
-		Cap: max(leastCap, o.MemoryMax, o.Requested.Memory),
+		Cap: max(minCap, o.MemoryMax, o.Requested.Memory),
 	}
 	sized := l.model.Size(q)
 	s := step{
 		task: o.Try.Task, used: float64(o.MemoryMax), granted: float64(sized.Limit),
 		requested: float64(o.Requested.Memory), seconds: o.Duration.Seconds(),
-		young: sized.Source != sizing.FromModel,
+		coldStart: sized.Source != sizing.FromModel,
 	}
 	if sized.Promised != nil {
 		s.promised = *sized.Promised
 	}
 	for kills, limit := 0, sized.Limit; ; kills++ {
-		short := limit < o.MemoryMax
-		l.tell(o, kills, limit, sized.Promised)
-		if !short {
+		killed := limit < o.MemoryMax
+		l.learn(o, kills, limit, sized.Promised)
+		if !killed {
 			s.wasted += (float64(limit) - s.used) * s.seconds
 			l.runs++
 			return s, l.train()
@@ -115,11 +115,11 @@ func (p *player) run(o *sizing.Observation) (step, error) {
 	}
 }
 
-// tell reports one try: its peak where it held, else that it was killed.
-func (l *learner) tell(o *sizing.Observation, kills int, limit sizing.Bytes, promised *float64) {
+// learn adds one try to the history: its peak, or an OOM kill at the limit.
+func (l *taskState) learn(o *sizing.Observation, kills int, limit sizing.Bytes, promised *float64) {
 	l.history.LastSeq++
 	l.history.Total++
-	l.history.Schema.Admit(o.Features)
+	l.history.Schema.Extend(o.Features)
 	row := sizing.HistoryRow{
 		Seq: l.history.LastSeq, At: o.StartedAt, RunID: o.Try.RunID, MapIndex: o.Try.MapIndex, Try: kills + 1,
 		Outcome: sizing.Success, MemoryMax: o.MemoryMax, CPUMax: o.CPUMax, Duration: o.Duration,
@@ -135,11 +135,11 @@ func (l *learner) tell(o *sizing.Observation, kills int, limit sizing.Bytes, pro
 	l.history.Rows = append(l.history.Rows, row)
 	before := l.model.Pool()
 	l.model.Learn(fitting.NewTrainingRow(&l.history.Schema, &row))
-	l.share(before)
+	l.updatePool(before)
 }
 
-// train fits a task's models anew when enough of its runs are new.
-func (l *learner) train() error {
+// train fits the model of the task again after enough new runs.
+func (l *taskState) train() error {
 	if fresh := l.runs - l.trained; fresh < trainEvery || float64(fresh) < trainGrowth*float64(l.trained) {
 		return nil
 	}
@@ -150,12 +150,12 @@ func (l *learner) train() error {
 		return err
 	}
 	l.model = challenger
-	l.share(before)
+	l.updatePool(before)
 	return nil
 }
 
-// share changes the task's part in what its DAG learned together.
-func (l *learner) share(before fitting.Pool) {
+// updatePool replaces the contribution of the task to the pool of its DAG.
+func (l *taskState) updatePool(before fitting.Pool) {
 	now := l.model.Pool()
 	l.pool.Remove(&before)
 	l.pool.Add(&now)
@@ -164,7 +164,7 @@ func (l *learner) share(before fitting.Pool) {
 
 const driftFactor = 1.8
 
-// drift multiplies every peak of the second half.
+// drift returns the runs with the peaks of the second half multiplied by driftFactor.
 func drift(rows []sizing.Observation) []sizing.Observation {
 	changed := slices.Clone(rows)
 	for i := len(changed) / 2; i < len(changed); i++ {
@@ -173,17 +173,17 @@ func drift(rows []sizing.Observation) []sizing.Observation {
 	return changed
 }
 
-// at is what a risk target came to.
-type at struct {
-	target, waste float64 // waste per use
-	killed, grown float64 // share of first tries that were; the same of tasks that are not young
+// targetResult holds the figures of one risk target.
+type targetResult struct {
+	target, waste      float64 // waste is relative to use
+	killed, killedWarm float64 // shares of the first tries: of all, and of those that a model predicted
 }
 
-// targetsOf replays rows at targets from careful to careless.
-func targetsOf(rows []sizing.Observation) ([]at, error) {
-	var all []at
+// replayTargets replays the rows at risk targets from low to high.
+func replayTargets(rows []sizing.Observation) ([]targetResult, error) {
+	var all []targetResult
 	for _, target := range []float64{0.002, 0.005, 0.01, sizing.DefaultRiskTarget, 0.03, 0.05, 0.1, 0.2} {
-		steps, err := play(rows, target)
+		steps, err := replay(rows, target)
 		if err != nil {
 			return nil, err
 		}
@@ -192,17 +192,17 @@ func targetsOf(rows []sizing.Observation) ([]at, error) {
 	return all, nil
 }
 
-func sum(steps []step, target float64) at {
-	t, used, grown := at{target: target}, 0.0, 0.0
+func sum(steps []step, target float64) targetResult {
+	t, used, killedWarm := targetResult{target: target}, 0.0, 0.0
 	for _, s := range steps {
 		used += s.used * s.seconds
 		t.waste += s.wasted
 		t.killed += s.killed
-		if !s.young {
-			t.grown += s.killed
-			grown++
+		if !s.coldStart {
+			t.killedWarm += s.killed
+			killedWarm++
 		}
 	}
-	t.waste, t.killed, t.grown = t.waste/used, t.killed/float64(len(steps)), t.grown/max(grown, 1)
+	t.waste, t.killed, t.killedWarm = t.waste/used, t.killed/float64(len(steps)), t.killedWarm/max(killedWarm, 1)
 	return t
 }

@@ -11,27 +11,27 @@ import (
 	"time"
 )
 
-// gauge is one number that a long-lived process must keep.
+// gauge is a metric that must not grow in a long-lived process.
 type gauge struct {
 	name, metric, unit string
 	scale              float64
-	may                allowance
+	allowed            allowance
 }
 
-// callers is how many lives are played at once. Each holds at most one connection
-// to a replica, which is a descriptor and two goroutines there.
+// callers is the number of concurrent callers. Each has at most one connection to a replica,
+// which costs one descriptor and two goroutines there.
 const callers = 16
 
-// The allowances are for the whole of the measured time, whatever its length.
-// Resident memory follows the collector and the training under way, so it gets a
-// tenth; the others follow how many connections a busy machine happens to need.
+// gauges lists the gauges with their allowances for the whole measured time. Resident memory
+// varies by about a tenth with the garbage collector and the current training; the others vary
+// with the number of open connections.
 var gauges = []gauge{
-	{"memory", "process_resident_memory_bytes", "MiB", 1 << 20, allowance{share: 0.10, least: 8 << 20}},
-	{"goroutines", "go_goroutines", "", 1, allowance{share: 0.10, least: 2 * callers}},
-	{"descriptors", "process_open_fds", "", 1, allowance{share: 0.10, least: callers}},
+	{"memory", "process_resident_memory_bytes", "MiB", 1 << 20, allowance{share: 0.10, minimum: 8 << 20}},
+	{"goroutines", "go_goroutines", "", 1, allowance{share: 0.10, minimum: 2 * callers}},
+	{"descriptors", "process_open_fds", "", 1, allowance{share: 0.10, minimum: callers}},
 }
 
-// series is what one replica's gauges said over time.
+// series holds the values of one replica's gauges over time.
 type series struct {
 	admin   string // address of its /metrics
 	seconds []float64
@@ -40,18 +40,18 @@ type series struct {
 
 func newSeries(admin string) *series { return &series{admin: admin, values: map[string][]float64{}} }
 
-// watch samples every so often until ctx ends. A replica that does not answer is
-// an error: it died.
-func (s *series) watch(ctx context.Context, every time.Duration) error {
+// sample scrapes the gauges at an interval until ctx ends. It returns an error if the replica
+// does not answer.
+func (s *series) sample(ctx context.Context, interval time.Duration) error {
 	started := time.Now()
-	for tick := time.NewTicker(every); ; {
-		read, err := scrape(s.admin)
+	for tick := time.NewTicker(interval); ; {
+		metrics, err := scrape(s.admin)
 		if err != nil {
 			return err
 		}
 		s.seconds = append(s.seconds, time.Since(started).Seconds())
 		for _, g := range gauges {
-			s.values[g.metric] = append(s.values[g.metric], read[g.metric])
+			s.values[g.metric] = append(s.values[g.metric], metrics[g.metric])
 		}
 		select {
 		case <-tick.C:
@@ -62,16 +62,16 @@ func (s *series) watch(ctx context.Context, every time.Duration) error {
 	}
 }
 
-// trend is a gauge's line after the warm-up.
-func (s *series) trend(metric string, warm time.Duration) Trend {
+// trend returns the trend of a gauge after the warm-up.
+func (s *series) trend(metric string, warmUp time.Duration) Trend {
 	from := 0
-	for from < len(s.seconds) && s.seconds[from] < warm.Seconds() {
+	for from < len(s.seconds) && s.seconds[from] < warmUp.Seconds() {
 		from++
 	}
-	return trendOf(s.seconds[from:], s.values[metric][from:])
+	return fitTrend(s.seconds[from:], s.values[metric][from:])
 }
 
-// tenths are the medians of a gauge in each tenth of the whole time.
+// tenths returns the median of a gauge in each tenth of the time.
 func (s *series) tenths(g gauge) []float64 {
 	var tenths []float64
 	values := s.values[g.metric]
@@ -83,18 +83,18 @@ func (s *series) tenths(g gauge) []float64 {
 	return tenths
 }
 
-// scrape reads the values without labels of a page in the Prometheus text format.
+// scrape reads the metrics without labels from /metrics.
 func scrape(admin string) (map[string]float64, error) {
 	response, err := http.Get(admin + "/metrics")
 	if err != nil {
-		return nil, fmt.Errorf("read the gauges: %w", err)
+		return nil, fmt.Errorf("scrape /metrics: %w", err)
 	}
 	defer response.Body.Close()
 	return parseMetrics(response.Body)
 }
 
 func parseMetrics(page io.Reader) (map[string]float64, error) {
-	read := map[string]float64{}
+	metrics := map[string]float64{}
 	lines := bufio.NewScanner(page)
 	for lines.Scan() {
 		name, text, ok := strings.Cut(lines.Text(), " ")
@@ -103,9 +103,9 @@ func parseMetrics(page io.Reader) (map[string]float64, error) {
 		}
 		value, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return nil, fmt.Errorf("read the gauges: %s: %w", name, err)
+			return nil, fmt.Errorf("scrape /metrics: %s: %w", name, err)
 		}
-		read[name] = value
+		metrics[name] = value
 	}
-	return read, lines.Err()
+	return metrics, lines.Err()
 }

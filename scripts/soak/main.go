@@ -1,15 +1,14 @@
-// Command soak plays tries against replicas of the built binary for a long time,
-// at a fixed rate, while models are trained again and again, and says whether
-// memory, goroutines and file descriptors stay flat and every answer is a good one:
+// Command soak simulates runs against replicas of the built binary for a long time, at a fixed
+// rate, while models are trained repeatedly. It checks that memory, goroutines and file
+// descriptors do not grow and that every answer has status 200:
 //
-//	go run ./scripts/soak                # 30 minutes at 60 % of the rate that it finds
+//	go run ./scripts/soak                # 30 minutes at 60 % of the capacity
 //	go run ./scripts/soak -for 90s       # the short form
-//	go run ./scripts/soak -rate 60       # at a rate of one's own
+//	go run ./scripts/soak -rate 60       # at a given rate
 //
-// Each task starts with as many runs as a training ever reads, so that its cost is
-// at its height from the start; better parameters are searched for six times. The
-// gauges are read from /metrics of each replica, and the first third is warm-up. It
-// exits with 1 where something grew or an answer was not 200.
+// Each task starts with as many runs as a training reads at most, so that a training costs the
+// same from start to end. Six searches for better parameters run. The gauges come from /metrics of
+// each replica, and the first third is warm-up. The exit code is 1 if a gauge grew or a call failed.
 package main
 
 import (
@@ -28,24 +27,24 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// plan is what to do.
+// plan holds the parameters of a soak test.
 type plan struct {
 	length   time.Duration
-	rate     float64 // requests a second; 60 % of the greatest found if zero
+	rate     float64 // requests per second; 60 % of the capacity if zero
 	replicas int
 	tasks    int
-	past     int // runs of each task before the start
+	history  int // runs per task before the start
 	seed     uint64
 }
 
 func main() {
 	var p plan
 	flag.DurationVar(&p.length, "for", 30*time.Minute, "length; the first third is warm-up")
-	flag.Float64Var(&p.rate, "rate", 0, "requests a second; 60 % of the greatest rate found if 0")
-	flag.IntVar(&p.replicas, "replicas", 2, "of the server")
-	flag.IntVar(&p.tasks, "tasks", 3, "with models")
-	flag.IntVar(&p.past, "past", 20_000, "runs of each task told before the start; a training reads so many at most")
-	flag.Uint64Var(&p.seed, "seed", 1, "of the traffic")
+	flag.Float64Var(&p.rate, "rate", 0, "requests per second; 60 % of the capacity if 0")
+	flag.IntVar(&p.replicas, "replicas", 2, "number of replicas")
+	flag.IntVar(&p.tasks, "tasks", 3, "number of tasks with models")
+	flag.IntVar(&p.history, "past", 20_000, "runs per task before the start; a training reads at most 20,000")
+	flag.Uint64Var(&p.seed, "seed", 1, "seed of the traffic")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -63,66 +62,66 @@ func run(ctx context.Context, p plan) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, cluster.Close()) }()
-	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: p.tasks, Runs: p.past, Seed: p.seed})
+	tasks, err := cluster.Fill(ctx, testcluster.History{Tasks: p.tasks, Runs: p.history, Seed: p.seed})
 	if err != nil {
 		return err
 	}
 	if p.rate == 0 {
-		p.rate = 0.6 * greatest(ctx, cluster, tasks, p.seed)
+		p.rate = 0.6 * measureCapacity(ctx, cluster, tasks, p.seed)
 	}
 	fmt.Printf("seed %d: %d replicas, %d tasks of %d runs, %.0f requests/s for %v, of which the first third is warm-up\n",
-		p.seed, p.replicas, p.tasks, p.past, p.rate, p.length)
+		p.seed, p.replicas, p.tasks, p.history, p.rate, p.length)
 	t := &traffic{replicas: cluster.Replicas, tasks: tasks, seed: p.seed, callers: callers, rate: p.rate}
 	return soak(ctx, t, p.length)
 }
 
-// greatest is the rate at which as many callers are answered without a pause.
-func greatest(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task, seed uint64) float64 {
+// measureCapacity returns the rate at which the replicas answer callers that do not pause.
+func measureCapacity(ctx context.Context, cluster *testcluster.Cluster, tasks []testcluster.Task, seed uint64) float64 {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	t := &traffic{replicas: cluster.Replicas, tasks: tasks, seed: ^seed, callers: callers}
 	rate := t.run(ctx)
-	fmt.Printf("greatest rate: %.0f requests/s by %d callers\n", rate, t.callers)
+	fmt.Printf("capacity: %.0f requests/s with %d callers\n", rate, t.callers)
 	return rate
 }
 
-// errNotFlat is what a soak fails with; the lines before it say why.
-var errNotFlat = errors.New("the soak found faults")
+// errNotFlat reports that a soak test failed; the lines before it give the reasons.
+var errNotFlat = errors.New("a gauge grew or a call failed; see the lines above")
 
-// soak plays the traffic while it watches the gauges, then judges both.
+// soak runs the traffic, samples the gauges meanwhile, and checks both.
 func soak(ctx context.Context, t *traffic, length time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
-	watched := make([]*series, len(t.replicas))
-	died := make([]error, len(t.replicas))
-	var watching sync.WaitGroup
+	sampled := make([]*series, len(t.replicas))
+	errs := make([]error, len(t.replicas))
+	var sampling sync.WaitGroup
 	for i, replica := range t.replicas {
-		watched[i] = newSeries(replica.Admin)
-		watching.Go(func() { died[i] = watched[i].watch(ctx, max(length/300, 100*time.Millisecond)) })
+		sampled[i] = newSeries(replica.Admin)
+		sampling.Go(func() { errs[i] = sampled[i].sample(ctx, max(length/300, 100*time.Millisecond)) })
 	}
 	rate := t.run(ctx)
-	watching.Wait()
+	sampling.Wait()
 
-	fmt.Printf("%d requests, %.0f/s; by path and status:\n", t.tally.answered(), rate)
-	for _, path := range slices.Sorted(maps.Keys(t.tally.calls)) {
-		fmt.Printf("  %-12s %v\n", path, t.tally.calls[path])
+	fmt.Printf("%d requests, %.0f/s; by path and status:\n", t.counts.answered(), rate)
+	for _, path := range slices.Sorted(maps.Keys(t.counts.calls)) {
+		fmt.Printf("  %-12s %v\n", path, t.counts.calls[path])
 	}
-	for _, fault := range t.tally.faults {
+	for _, fault := range t.counts.faults {
 		fmt.Println("  fault:", fault)
 	}
 	flat := true
-	for i, s := range watched {
+	for i, s := range sampled {
 		for _, g := range gauges {
-			ok, says := g.may.flat(g.name, g.unit, g.scale, s.trend(g.metric, length/3))
-			fmt.Printf("replica %d: %s\n           by tenths of the time: %.0f\n", i+1, says, s.tenths(g))
+			ok, description := g.allowed.flat(g.name, g.unit, g.scale, s.trend(g.metric, length/3))
+			fmt.Printf("replica %d: %s\n           by tenths of the time: %.0f\n", i+1, description, s.tenths(g))
 			flat = flat && ok
 		}
 	}
-	fmt.Printf("faults: %d\n", t.tally.bad())
-	if err := errors.Join(died...); err != nil {
+	fmt.Printf("faults: %d\n", t.counts.faulty())
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	if !flat || t.tally.bad() > 0 {
+	if !flat || t.counts.faulty() > 0 {
 		return errNotFlat
 	}
 	return nil

@@ -18,37 +18,37 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// gaugeOf is a gauge that is sampled once a second for ten minutes.
-func gaugeOf(value func(second float64) float64) Trend {
+// trendOf returns the trend of a gauge that is sampled once per second for ten minutes.
+func trendOf(value func(second float64) float64) Trend {
 	var seconds, values []float64
 	for i := range 600 {
 		seconds = append(seconds, float64(i))
 		values = append(values, value(float64(i)))
 	}
-	return trendOf(seconds, values)
+	return fitTrend(seconds, values)
 }
 
-func TestALeakGrowsAndACollectorDoesNot(t *testing.T) {
-	dice := rand.New(rand.NewPCG(1, 1))
+func TestLeakGrowsAndGarbageCollectorDoesNot(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
 	const mib = 1 << 20
 	sawtooth := func(s float64) float64 { return (80 + 60*math.Mod(s/17, 1)) * mib }
 	for claim, c := range map[string]struct {
 		value func(float64) float64
 		flat  bool
 	}{
-		"the same all the time":            {func(float64) float64 { return 100 * mib }, true},
-		"a collector's saw-teeth":          {sawtooth, true},
-		"noise of a fifth":                 {func(float64) float64 { return (100 + 20*dice.NormFloat64()) * mib }, true},
-		"one training that takes 500 MiB":  {func(s float64) float64 { return (100 + 500*step(s > 300 && s < 360)) * mib }, true},
-		"a start that gives memory back":   {func(s float64) float64 { return (100 + 100*math.Exp(-s/60)) * mib }, true},
-		"2 MiB a minute":                   {func(s float64) float64 { return (100 + 2*s/60) * mib }, false},
-		"2 MiB a minute below a collector": {func(s float64) float64 { return sawtooth(s) + 2*s/60*mib }, false},
+		"constant":                            {func(float64) float64 { return 100 * mib }, true},
+		"the sawtooth of a garbage collector": {sawtooth, true},
+		"noise of 20 %":                       {func(float64) float64 { return (100 + 20*random.NormFloat64()) * mib }, true},
+		"one training that needs 500 MiB":     {func(s float64) float64 { return (100 + 500*step(s > 300 && s < 360)) * mib }, true},
+		"memory released after the start":     {func(s float64) float64 { return (100 + 100*math.Exp(-s/60)) * mib }, true},
+		"2 MiB per minute":                    {func(s float64) float64 { return (100 + 2*s/60) * mib }, false},
+		"2 MiB per minute below a sawtooth":   {func(s float64) float64 { return sawtooth(s) + 2*s/60*mib }, false},
 	} {
-		flat, says := gauges[0].may.flat("memory", "MiB", mib, gaugeOf(c.value))
-		assert.Equal(t, c.flat, flat, "%s: %s", claim, says)
+		flat, description := gauges[0].allowed.flat("memory", "MiB", mib, trendOf(c.value))
+		assert.Equal(t, c.flat, flat, "%s: %s", claim, description)
 	}
-	flat, _ := gauges[1].may.flat("goroutines", "", 1, gaugeOf(func(s float64) float64 { return 40 + s/10 }))
-	assert.False(t, flat, "six goroutines a minute")
+	flat, _ := gauges[1].allowed.flat("goroutines", "", 1, trendOf(func(s float64) float64 { return 40 + s/10 }))
+	assert.False(t, flat, "six goroutines per minute")
 }
 
 func step(up bool) float64 {
@@ -58,15 +58,15 @@ func step(up bool) float64 {
 	return 0
 }
 
-func TestTheSlopeIsThatOfTheLine(t *testing.T) {
-	trend := gaugeOf(func(s float64) float64 { return 5 + 3*s })
+func TestSlopeIsThatOfTheLine(t *testing.T) {
+	trend := trendOf(func(s float64) float64 { return 5 + 3*s })
 	assert.InDelta(t, 3, trend.Slope, 1e-12)
 	assert.InDelta(t, 3*599, trend.Growth(), 1e-9)
-	assert.Zero(t, trendOf(nil, nil))
+	assert.Zero(t, fitTrend(nil, nil))
 }
 
-// planted is a server that answers well, and says of itself what it is told to.
-func planted(t *testing.T, metrics func(calls int64) string, answer http.HandlerFunc) *traffic {
+// trafficTo returns traffic to a fake server with the given metrics and answers.
+func trafficTo(t *testing.T, metrics func(calls int64) string, answer http.HandlerFunc) *traffic {
 	var calls atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/metrics" {
@@ -81,49 +81,51 @@ func planted(t *testing.T, metrics func(calls int64) string, answer http.Handler
 	return &traffic{replicas: []*testcluster.Replica{replica}, tasks: []testcluster.Task{{DAG: "d", Task: "t"}}, seed: 1, callers: 4, rate: 200}
 }
 
-func says(goroutines int64) string {
+func metricsPage(goroutines int64) string {
 	return fmt.Sprintf("# HELP x\ngo_goroutines %d\nprocess_open_fds 20\nprocess_resident_memory_bytes 1.5e+08\nother{a=\"b\"} 1\n", goroutines)
 }
 
-func well(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"memory": {"limit_bytes": 1}}`) }
+func answerOK(w http.ResponseWriter, _ *http.Request) {
+	fmt.Fprint(w, `{"memory": {"limit_bytes": 1}}`)
+}
 
-func TestASoakFindsWhatWasPlanted(t *testing.T) {
-	steady := func(int64) string { return says(40) }
+func TestSoakFindsFaults(t *testing.T) {
+	steady := func(int64) string { return metricsPage(40) }
 	var n atomic.Int64
 	for claim, c := range map[string]struct {
 		metrics func(int64) string
 		answer  http.HandlerFunc
-		good    bool
+		passes  bool
 	}{
-		"a good server":                  {steady, well, true},
-		"a goroutine left in every call": {func(calls int64) string { return says(40 + calls) }, well, false},
-		"a 500 now and then": {steady, func(w http.ResponseWriter, r *http.Request) {
+		"no fault":                  {steady, answerOK, true},
+		"a goroutine leak per call": {func(calls int64) string { return metricsPage(40 + calls) }, answerOK, false},
+		"an occasional 500": {steady, func(w http.ResponseWriter, r *http.Request) {
 			if n.Add(1)%50 == 0 {
 				http.Error(w, "broken", http.StatusInternalServerError)
 				return
 			}
-			well(w, r)
+			answerOK(w, r)
 		}, false},
-		"a connection that ends now and then": {steady, func(w http.ResponseWriter, r *http.Request) {
+		"an occasional closed connection": {steady, func(w http.ResponseWriter, r *http.Request) {
 			if n.Add(1)%50 == 0 {
 				panic(http.ErrAbortHandler)
 			}
-			well(w, r)
+			answerOK(w, r)
 		}, false},
 	} {
-		p := planted(t, c.metrics, c.answer)
+		p := trafficTo(t, c.metrics, c.answer)
 		err := soak(context.Background(), p, 3*time.Second)
-		if c.good {
+		if c.passes {
 			assert.NoError(t, err, claim)
-			assert.Contains(t, fmt.Sprint(p.tally.calls), "/retry-lift", "a kill is lifted")
+			assert.Contains(t, fmt.Sprint(p.counts.calls), "/retry-lift", "a lift follows an OOM kill")
 		} else {
 			assert.ErrorIs(t, err, errNotFlat, claim)
 		}
 	}
 }
 
-func TestMetricsAreRead(t *testing.T) {
-	read, err := parseMetrics(strings.NewReader(says(7)))
+func TestMetricsAreParsed(t *testing.T) {
+	read, err := parseMetrics(strings.NewReader(metricsPage(7)))
 	require.NoError(t, err)
 	assert.Equal(t, map[string]float64{"go_goroutines": 7, "process_open_fds": 20, "process_resident_memory_bytes": 1.5e8}, read)
 	_, err = parseMetrics(strings.NewReader("a b\n"))

@@ -13,58 +13,57 @@ import (
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
-// traffic plays the lives of tries against the replicas in turn, at a fixed rate:
-// each request has its moment, and waits for it.
+// traffic simulates runs against the replicas in turn at a fixed rate: each request waits for
+// its scheduled time.
 type traffic struct {
 	replicas []*testcluster.Replica
 	tasks    []testcluster.Task
 	seed     uint64
-	callers  int     // at once
-	rate     float64 // requests a second; as fast as they are answered if zero
+	callers  int     // concurrent
+	rate     float64 // requests per second; if zero, each caller sends as soon as it has its answer
 
 	started time.Time
-	moments atomic.Int64 // given out
-	tally   tally
+	sent    atomic.Int64 // requests scheduled so far
+	counts  callCounts
 }
 
-// run plays until ctx ends, and returns the requests a second that were answered.
-// What is under way then is brought to its end, since a call cut off by its caller
-// says nothing of the server.
+// run simulates runs until ctx ends and returns the answered requests per second. It completes
+// the calls in flight, because a call that the caller aborts shows nothing about the server.
 func (t *traffic) run(ctx context.Context) float64 {
 	t.started = time.Now()
 	var all sync.WaitGroup
 	for c := range t.callers {
 		all.Go(func() {
-			dice := rand.New(rand.NewPCG(t.seed, uint64(c)))
+			random := rand.New(rand.NewPCG(t.seed, uint64(c)))
 			for n := 0; ctx.Err() == nil; n++ {
-				t.life(ctx, dice, fmt.Sprintf("run-%d-%d-%d", t.seed, c, n))
+				t.playRun(ctx, random, fmt.Sprintf("run-%d-%d-%d", t.seed, c, n))
 			}
 		})
 	}
 	all.Wait()
-	return float64(t.tally.answered()) / time.Since(t.started).Seconds()
+	return float64(t.counts.answered()) / time.Since(t.started).Seconds()
 }
 
-// life is one run: two look-ups, a question, and how it ended. Where what was
-// granted did not suffice it is a kill, a lift and a second try.
-func (t *traffic) life(ctx context.Context, dice *rand.Rand, id string) {
-	task := t.tasks[dice.IntN(len(t.tasks))]
+// playRun simulates one run: two predictions without a run id, one for the run, and its report.
+// If the limit is below the peak it adds an OOM kill, a lift and a second try.
+func (t *traffic) playRun(ctx context.Context, random *rand.Rand, id string) {
+	task := t.tasks[random.IntN(len(t.tasks))]
 	for range 2 {
-		t.call(ctx, "/predict", testcluster.Ask(dice, task, ""))
+		t.call(ctx, "/predict", testcluster.PredictBody(random, task, ""))
 	}
-	run := testcluster.Run(dice, task, id)
-	granted := t.call(ctx, "/predict", ask(run, nil))
+	run := testcluster.DrawRun(random, task, id)
+	granted := t.call(ctx, "/predict", requestBody(run, nil))
 	if limit := granted.Memory.LimitBytes; limit > 0 && limit < run.Peak {
 		failed := map[string]any{"memory_bytes": limit}
-		t.call(ctx, "/observe", ask(run, map[string]any{"try_number": 1, "outcome": "oom_killed", "allocated": failed}))
-		t.call(ctx, "/retry-lift", ask(run, map[string]any{"try_number": 1, "failed": failed}))
+		t.call(ctx, "/observe", requestBody(run, map[string]any{"try_number": 1, "outcome": "oom_killed", "allocated": failed}))
+		t.call(ctx, "/retry-lift", requestBody(run, map[string]any{"try_number": 1, "failed": failed}))
 		run.TryNumber = 2
 	}
 	t.call(ctx, "/observe", run)
 }
 
-// ask is what is known of a run before it ends, and more.
-func ask(run testcluster.Observation, more map[string]any) map[string]any {
+// requestBody returns the fields of a run that are known before its end, and more fields.
+func requestBody(run testcluster.Observation, more map[string]any) map[string]any {
 	body := map[string]any{"dag_id": run.DAG, "task_id": run.Task.Task, "run_id": run.RunID, "features": run.Features, "requested": run.Requested}
 	for name, value := range more {
 		body[name] = value
@@ -72,45 +71,45 @@ func ask(run testcluster.Observation, more map[string]any) map[string]any {
 	return body
 }
 
-// answer is the part of an answer that a life goes on with.
+// answer holds the fields of an answer that playRun uses.
 type answer struct {
 	Memory struct {
 		LimitBytes int64 `json:"limit_bytes"`
 	}
 }
 
-// call waits for its moment, posts, and counts what came.
+// call waits for its scheduled time, posts, and counts the result.
 func (t *traffic) call(ctx context.Context, path string, body any) (got answer) {
-	n := t.moments.Add(1)
+	n := t.sent.Add(1)
 	if t.rate > 0 {
-		moment := t.started.Add(time.Duration(float64(n) / t.rate * float64(time.Second)))
+		due := t.started.Add(time.Duration(float64(n) / t.rate * float64(time.Second)))
 		select {
-		case <-time.After(time.Until(moment)):
+		case <-time.After(time.Until(due)):
 		case <-ctx.Done():
 		}
 	}
 	if ctx.Err() != nil {
 		return got
 	}
-	// Longer than any deadline of the server, so that the server's own end is seen.
+	// Longer than any deadline of the server, so that the server ends the call.
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
-	status, says, err := t.replicas[int(n)%len(t.replicas)].Call(bounded, http.MethodPost, path, body)
+	status, text, err := t.replicas[int(n)%len(t.replicas)].Call(bounded, http.MethodPost, path, body)
 	if err == nil && status == http.StatusOK {
-		err = json.Unmarshal(says, &got)
+		err = json.Unmarshal(text, &got)
 	}
-	t.tally.count(path, status, says, err)
+	t.counts.count(path, status, text, err)
 	return got
 }
 
-// tally counts what came back. Its zero value is empty.
-type tally struct {
+// callCounts counts the results of the calls. The zero value is empty.
+type callCounts struct {
 	mu     sync.Mutex
-	calls  map[string]map[int]int // by path, then status; 0 is no answer
-	faults []string               // the first few, in words
+	calls  map[string]map[int]int // by path and status; 0 is no answer
+	faults []string               // descriptions of the first faults
 }
 
-func (t *tally) count(path string, status int, says []byte, err error) {
+func (t *callCounts) count(path string, status int, text []byte, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.calls == nil {
@@ -121,23 +120,25 @@ func (t *tally) count(path string, status int, says []byte, err error) {
 	}
 	t.calls[path][status]++
 	if (err != nil || status != http.StatusOK) && len(t.faults) < 10 {
-		t.faults = append(t.faults, fmt.Sprintf("%s: %d %.300s %v", path, status, says, err))
+		t.faults = append(t.faults, fmt.Sprintf("%s: status %d %.300s %v", path, status, text, err))
 	}
 }
 
-// answered is how many calls had an answer, of whatever status.
-func (t *tally) answered() int { return t.sum(func(status int) bool { return status != 0 }) }
+// answered returns the number of calls with an answer of any status.
+func (t *callCounts) answered() int { return t.sum(func(status int) bool { return status != 0 }) }
 
-// bad is how many calls were answered otherwise than well, or not at all. Every
-// body of this traffic is valid, so that a 4xx is a fault as well.
-func (t *tally) bad() int { return t.sum(func(status int) bool { return status != http.StatusOK }) }
+// faulty returns the number of calls without an answer of status 200. A 4xx is a fault, too,
+// because every body is valid.
+func (t *callCounts) faulty() int {
+	return t.sum(func(status int) bool { return status != http.StatusOK })
+}
 
-func (t *tally) sum(of func(status int) bool) (n int) {
+func (t *callCounts) sum(matches func(status int) bool) (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, statuses := range t.calls {
 		for status, count := range statuses {
-			if of(status) {
+			if matches(status) {
 				n += count
 			}
 		}

@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// Trend is the straight line through a gauge's values over time. Its slope is the
-// median of the slopes of all pairs (Theil 1950, Sen 1968): a garbage collector's
-// saw-teeth and single trainings leave it alone, a leak does not.
+// Trend is the Theil-Sen line through the values of a gauge over time: its slope is the median of
+// the slopes of all pairs (Theil 1950, Sen 1968). The sawtooth of a garbage collector and single
+// trainings do not change it; a leak does.
 type Trend struct {
-	Slope  float64 // units a second
+	Slope  float64 // units per second
 	Median float64 // of the values
 	Over   float64 // seconds from the first value to the last
 }
 
-// trendOf fits values[i], seen at seconds[i]. Fewer than two values have no slope.
-func trendOf(seconds, values []float64) Trend {
+// fitTrend fits a line to values[i] at seconds[i]. Fewer than two values have no slope.
+func fitTrend(seconds, values []float64) Trend {
 	if len(values) < 2 {
 		return Trend{}
 	}
@@ -38,26 +38,25 @@ func median(values []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// Growth is what the line rises by over the whole time.
+// Growth returns the rise of the line over the whole time.
 func (t Trend) Growth() float64 { return t.Slope * t.Over }
 
-// allowance is how much a gauge may rise over the measured time and still be
-// called flat: a share of its median, or a number that is less than any leak of
-// one a request would add.
+// allowance is the rise over the measured time up to which a gauge counts as flat: a share of
+// its median, or a minimum that is below any leak of one unit per request.
 type allowance struct {
-	share float64
-	least float64
+	share   float64
+	minimum float64
 }
 
-func (a allowance) of(t Trend) float64 { return math.Max(a.share*t.Median, a.least) }
+func (a allowance) limit(t Trend) float64 { return math.Max(a.share*t.Median, a.minimum) }
 
-// flat reports whether a gauge rose by no more than it may, in words as well.
+// flat reports whether a gauge rose by at most its allowance, and describes the trend.
 func (a allowance) flat(name, unit string, scale float64, t Trend) (bool, string) {
-	ok := t.Growth() <= a.of(t)
+	ok := t.Growth() <= a.limit(t)
 	verdict := "flat"
 	if !ok {
 		verdict = "GROWS"
 	}
-	return ok, fmt.Sprintf("%-12s median %8.1f %s, rose by %+7.2f %s in %.0f s (%+.2f an hour), allowed %.2f: %s",
-		name, t.Median/scale, unit, t.Growth()/scale, unit, t.Over, t.Slope*3600/scale, a.of(t)/scale, verdict)
+	return ok, fmt.Sprintf("%-12s median %8.1f %s, rose by %+7.2f %s in %.0f s (%+.2f per hour), allowed %.2f: %s",
+		name, t.Median/scale, unit, t.Growth()/scale, unit, t.Over, t.Slope*3600/scale, a.limit(t)/scale, verdict)
 }

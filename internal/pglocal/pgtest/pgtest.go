@@ -1,8 +1,8 @@
-// Package pgtest gives each test an empty database of its own in a real PostgreSQL.
+// Package pgtest gives each test its own empty database in a real PostgreSQL.
 //
-// The cluster is private to the test run: that of LOADAWARE_TEST_DSN if set (the
-// command withpg starts one for all packages, as `make test` does), else one for
-// each test process. It knows nothing of tables: the test migrates.
+// The cluster is that of LOADAWARE_TEST_DSN if it is set (the command withpg starts one for all
+// packages, as `make test` does), or else a private one per test process. It knows nothing of
+// tables: the test migrates.
 package pgtest
 
 import (
@@ -23,11 +23,11 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal"
 )
 
-// Env names the variable that holds the DSN of a cluster to be shared.
+// Env is the environment variable with the DSN of a shared cluster.
 const Env = "LOADAWARE_TEST_DSN"
 
-// DSN is the URL of a new, empty database, dropped at the end of the test. It
-// fails the test when there is no PostgreSQL: no test is skipped for want of one.
+// DSN returns the URL of a new, empty database and drops it at the end of the test. Without a
+// PostgreSQL the test fails; it is not skipped.
 func DSN(t testing.TB) string {
 	t.Helper()
 	cluster, err := cluster()
@@ -44,7 +44,7 @@ func DSN(t testing.TB) string {
 
 func run(t testing.TB, dsn, sql string) {
 	t.Helper()
-	ctx := context.Background() // a cleanup runs after the test's own context has ended
+	ctx := context.Background() // a cleanup runs after the context of the test has ended
 	conn, err := pgx.Connect(ctx, dsn)
 	require.NoError(t, err)
 	defer conn.Close(ctx)
@@ -52,9 +52,9 @@ func run(t testing.TB, dsn, sql string) {
 	require.NoError(t, err)
 }
 
-// cluster is the one thing that tests of a process share, started by the first
-// that asks. Nothing tells a test process that it ends: the server ends with it
-// (on macOS at the next run), and the next run removes the folder.
+// cluster starts the cluster that the tests of a process share, on first use. A test process has no
+// hook for its end, so Pdeathsig ends the server (on macOS the next run does), and the next run
+// removes the folder.
 var cluster = sync.OnceValues(func() (string, error) {
 	if dsn := os.Getenv(Env); dsn != "" {
 		return dsn, nil
@@ -66,8 +66,8 @@ var cluster = sync.OnceValues(func() (string, error) {
 	return server.DSN(), nil
 })
 
-// Start starts a cluster in a new temporary folder, fast and unsafe, after
-// removing the folders that earlier runs have left.
+// Start starts a cluster without fsync in a new temporary folder. It first removes the folders of
+// earlier runs.
 func Start(ctx context.Context) (*pglocal.Server, error) {
 	prefix := filepath.Join(os.TempDir(), "loadaware-test-")
 	removeOld(ctx, prefix)
@@ -78,21 +78,21 @@ func Start(ctx context.Context) (*pglocal.Server, error) {
 	})
 }
 
-// removeOld leaves alone what is in use, and what is so new that its owner may be
-// about to lock it.
+// removeOld removes folders of earlier runs, except those in use and those so new that their owner
+// may not have locked them yet.
 func removeOld(ctx context.Context, prefix string) {
-	dirs, _ := filepath.Glob(prefix + "*") // fails on a malformed pattern only
+	dirs, _ := filepath.Glob(prefix + "*") // fails only on a malformed pattern
 	for _, dir := range dirs {
 		info, err := os.Lstat(dir)
-		if err == nil && info.IsDir() && ours(info) && time.Since(info.ModTime()) > time.Minute {
+		if err == nil && info.IsDir() && isOwn(info) && time.Since(info.ModTime()) > time.Minute {
 			_ = pglocal.Remove(ctx, dir)
 		}
 	}
 }
 
-// ours tells our own folders, for anybody may lay a folder or a link into a shared
-// temporary folder.
-func ours(info os.FileInfo) bool {
+// isOwn reports whether the current user owns the folder: in a shared temporary folder other users
+// may create folders and links.
+func isOwn(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid()
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 )
 
-func TestEachTestHasADatabaseOfItsOwn(t *testing.T) {
+func TestEachTestHasItsOwnDatabase(t *testing.T) {
 	ctx := context.Background()
 	one, err := pgx.Connect(ctx, pgtest.DSN(t))
 	require.NoError(t, err)
@@ -31,39 +31,39 @@ func TestEachTestHasADatabaseOfItsOwn(t *testing.T) {
 	assert.Nil(t, seen)
 }
 
-func TestTheDatabaseIsDroppedAtTheEndOfTheTest(t *testing.T) {
+func TestDatabaseIsDroppedAfterTheTest(t *testing.T) {
 	ctx := context.Background()
-	var gone string
+	var dropped string
 	t.Run("a test that leaves a connection open", func(t *testing.T) {
-		gone = pgtest.DSN(t)
-		_, err := pgx.Connect(ctx, gone)
+		dropped = pgtest.DSN(t)
+		_, err := pgx.Connect(ctx, dropped)
 		require.NoError(t, err)
 	})
-	_, err := pgx.Connect(ctx, gone)
+	_, err := pgx.Connect(ctx, dropped)
 	assert.ErrorContains(t, err, "does not exist")
 }
 
-func TestFoldersThatEarlierRunsLeftAreRemoved(t *testing.T) {
+func TestFoldersOfEarlierRunsAreRemoved(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
-	long := time.Now().Add(-time.Hour)
-	precious := filepath.Join(t.TempDir(), "precious")
-	require.NoError(t, os.Mkdir(precious, 0o700))
-	left := filepath.Join(tmp, "loadaware-test-LEFT")
+	hourAgo := time.Now().Add(-time.Hour)
+	foreign := filepath.Join(t.TempDir(), "foreign")
+	require.NoError(t, os.Mkdir(foreign, 0o700))
+	old := filepath.Join(tmp, "loadaware-test-LEFT")
 	link := filepath.Join(tmp, "loadaware-test-LINK")
 	fresh := filepath.Join(tmp, "loadaware-test-FRESH")
-	require.NoError(t, os.Mkdir(left, 0o700))
+	require.NoError(t, os.Mkdir(old, 0o700))
 	require.NoError(t, os.Mkdir(fresh, 0o700))
-	require.NoError(t, os.Symlink(precious, link))
-	require.NoError(t, os.Chtimes(left, long, long))
-	require.NoError(t, os.Chtimes(precious, long, long))
+	require.NoError(t, os.Symlink(foreign, link))
+	require.NoError(t, os.Chtimes(old, hourAgo, hourAgo))
+	require.NoError(t, os.Chtimes(foreign, hourAgo, hourAgo))
 
 	server, err := pgtest.Start(context.Background())
 	require.NoError(t, err)
 	require.NoError(t, server.Stop())
 
-	assert.NoDirExists(t, left)
-	assert.DirExists(t, fresh, "its owner may be about to use it")
-	assert.NoFileExists(t, filepath.Join(precious, "lock"), "a link is not followed")
-	assert.DirExists(t, precious)
+	assert.NoDirExists(t, old)
+	assert.DirExists(t, fresh, "its owner may not have locked it yet")
+	assert.NoFileExists(t, filepath.Join(foreign, "lock"), "a link is not followed")
+	assert.DirExists(t, foreign)
 }

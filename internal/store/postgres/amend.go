@@ -13,9 +13,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// told is what is stored of a try: a report of it may fill in what is not known,
-// and may contradict nothing.
-type told struct {
+// storedReport is the stored observation of a try. A repeated report may fill its unknown
+// fields but may not contradict the known ones.
+type storedReport struct {
 	sizing.Observation
 	seq      int64
 	task     int64
@@ -23,19 +23,19 @@ type told struct {
 	changed  bool
 }
 
-const toldSQL = `
+const storedReportsSQL = `
 	SELECT seq, task, run_id, map_index, try_number, outcome, provisional,
 		started_at, ended_at, coalesce(duration_us, 0),
 		` + measuredColumns + `, coalesce(allocated_memory, 0), coalesce(requested_memory, 0),
 		coalesce(cpu_max, 0), coalesce(allocated_cpu, 0), coalesce(requested_cpu, 0),
 		coalesce(prediction_id, ''), features
 	FROM observation
-	JOIN unnest($1::bigint[], $2::text[], $3::int[], $4::smallint[]) AS again (task, run_id, map_index, try_number)
+	JOIN unnest($1::bigint[], $2::text[], $3::int[], $4::smallint[]) AS repeated (task, run_id, map_index, try_number)
 		USING (task, run_id, map_index, try_number)`
 
 const amendSQL = `
 	UPDATE observation
-	SET provisional = $3, started_at = $4, ended_at = $5, 
+	SET provisional = $3, started_at = $4, ended_at = $5,
 		at = CASE WHEN coalesce($5::timestamptz, $4::timestamptz) BETWEEN ` + plausibleTime + ` THEN coalesce($5::timestamptz, $4::timestamptz) ELSE at END,
 		duration_us = nullif($6::bigint, 0),
 		memory_max = coalesce(nullif($7::bigint, 0), nullif($15::bigint, 0)),
@@ -45,16 +45,16 @@ const amendSQL = `
 		prediction_id = nullif($13, ''), features = $14
 	WHERE task = $1 AND seq = $2`
 
-// compare holds the reports numbered in again against what is stored of their
-// tries, in order, and stores what they fill in.
-func (s *Store) compare(ctx context.Context, tx pgx.Tx, reports []report, again []int, recorded []sizing.Recorded) error {
-	stored, err := readTold(ctx, tx, reports, again)
+// amendStored compares the repeated reports with the stored ones, in order, and stores the
+// fields that they fill.
+func (s *Store) amendStored(ctx context.Context, tx pgx.Tx, reports []report, repeated []int, recorded []sizing.RecordResult) error {
+	stored, err := readStoredReports(ctx, tx, reports, repeated)
 	if err != nil {
 		return err
 	}
-	for _, i := range again {
+	for _, i := range repeated {
 		t := stored[reports[i].Try]
-		if !t.yieldsTo(&reports[i]) {
+		if !t.replacedBy(&reports[i]) {
 			recorded[i] = t.amend(&reports[i])
 		} else if err := s.replace(ctx, tx, t, reports, i, recorded); err != nil {
 			return err
@@ -76,15 +76,15 @@ func (s *Store) compare(ctx context.Context, tx pgx.Tx, reports []report, again 
 
 const deleteSQL = `DELETE FROM observation WHERE task = $1 AND seq = $2`
 
-// yieldsTo reports whether t is a provisional kill that the report of its try contradicts:
-// who asked for a lift was mistaken about how the try ended.
-func (t *told) yieldsTo(r *report) bool {
+// replacedBy reports whether r replaces t: t is a provisional kill from a lift request, and
+// the report of the try states another outcome.
+func (t *storedReport) replacedBy(r *report) bool {
 	return t.Provisional && !r.Provisional && t.Outcome != r.Outcome
 }
 
-// replace puts report i in the place of the provisional kill t. The row is a new one, so
-// that every replica learns it. What the report leaves out stays known.
-func (s *Store) replace(ctx context.Context, tx pgx.Tx, t *told, reports []report, i int, recorded []sizing.Recorded) error {
+// replace replaces the provisional kill t by report i. The new row has a new seq, so that
+// every replica reads it. Fields that the report omits keep their stored values.
+func (s *Store) replace(ctx context.Context, tx pgx.Tx, t *storedReport, reports []report, i int, recorded []sizing.RecordResult) error {
 	r := &reports[i]
 	if r.features == nil {
 		r.features = t.features
@@ -99,32 +99,32 @@ func (s *Store) replace(ctx context.Context, tx pgx.Tx, t *told, reports []repor
 		return err
 	}
 	recorded[i].Amended, recorded[i].Replaced = true, true
-	*t = told{Observation: r.Observation, seq: recorded[i].Seq, task: t.task, features: r.features}
+	*t = storedReport{Observation: r.Observation, seq: recorded[i].Seq, task: t.task, features: r.features}
 	return nil
 }
 
-func readTold(ctx context.Context, tx pgx.Tx, reports []report, again []int) (map[sizing.TryKey]*told, error) {
-	stored := make(map[sizing.TryKey]*told, len(again))
+func readStoredReports(ctx context.Context, tx pgx.Tx, reports []report, repeated []int) (map[sizing.TryKey]*storedReport, error) {
+	stored := make(map[sizing.TryKey]*storedReport, len(repeated))
 	keys := make(map[int64]sizing.TaskKey, 1)
-	var asked []*report
-	for _, i := range again {
+	var wanted []*report
+	for _, i := range repeated {
 		r := &reports[i]
 		if stored[r.Try] == nil {
-			stored[r.Try] = &told{}
+			stored[r.Try] = &storedReport{}
 			keys[r.task.id] = r.Try.TaskKey
-			asked = append(asked, r)
+			wanted = append(wanted, r)
 		}
 	}
-	rows, err := tx.Query(ctx, toldSQL,
-		column(asked, func(r *report) int64 { return r.task.id }),
-		column(asked, func(r *report) string { return r.Try.RunID }),
-		column(asked, func(r *report) int32 { return int32(r.Try.MapIndex) }),
-		column(asked, func(r *report) int16 { return int16(r.Try.Number) }))
+	rows, err := tx.Query(ctx, storedReportsSQL,
+		column(wanted, func(r *report) int64 { return r.task.id }),
+		column(wanted, func(r *report) string { return r.Try.RunID }),
+		column(wanted, func(r *report) int32 { return int32(r.Try.MapIndex) }),
+		column(wanted, func(r *report) int16 { return int16(r.Try.Number) }))
 	if err != nil {
 		return nil, err
 	}
 	for rows.Next() {
-		t := &told{}
+		t := &storedReport{}
 		if err := t.scan(rows); err != nil {
 			return nil, err
 		}
@@ -134,7 +134,7 @@ func readTold(ctx context.Context, tx pgx.Tx, reports []report, again []int) (ma
 	return stored, rows.Err()
 }
 
-func (t *told) scan(rows pgx.Rows) error {
+func (t *storedReport) scan(rows pgx.Rows) error {
 	var started, ended *time.Time
 	var micros int64
 	err := rows.Scan(&t.seq, &t.task, &t.Try.RunID, &t.Try.MapIndex, &t.Try.Number, &t.Outcome, &t.Provisional,
@@ -152,8 +152,9 @@ func (t *told) scan(rows pgx.Rows) error {
 	return err
 }
 
-// amend takes over what r knows and t does not, unless they contradict each other.
-func (t *told) amend(r *report) sizing.Recorded {
+// amend copies the fields that r knows and t does not. It changes nothing if they contradict
+// each other.
+func (t *storedReport) amend(r *report) sizing.RecordResult {
 	next := *t
 	next.features = slices.Clone(t.features)
 	c := &comparison{}
@@ -171,23 +172,23 @@ func (t *told) amend(r *report) sizing.Recorded {
 	fill(c, "prediction_id", &next.PredictionID, r.PredictionID)
 	next.features = fillFeatures(c, next.features, r)
 	if c.contradiction != nil {
-		return sizing.Recorded{Seq: t.seq, Err: c.contradiction}
+		return sizing.RecordResult{Seq: t.seq, Err: c.contradiction}
 	}
 	if t.Provisional && !r.Provisional {
 		next.Provisional, c.filled = false, true
 	}
 	next.changed = t.changed || c.filled
 	*t = next
-	return sizing.Recorded{Seq: t.seq, Duplicate: !c.filled, Amended: c.filled}
+	return sizing.RecordResult{Seq: t.seq, Duplicate: !c.filled, Amended: c.filled}
 }
 
-// comparison collects what came of comparing field by field.
+// comparison is the result of comparing a stored and a repeated report field by field.
 type comparison struct {
 	filled        bool
 	contradiction error // the first one
 }
 
-// fill takes over a value that was not known. Zero is not known.
+// fill copies a reported value into an unknown stored one. Zero means unknown.
 func fill[T comparable](c *comparison, field string, stored *T, reported T) {
 	var unknown T
 	switch {
@@ -195,11 +196,11 @@ func fill[T comparable](c *comparison, field string, stored *T, reported T) {
 	case *stored == unknown:
 		*stored, c.filled = reported, true
 	default:
-		c.contradicts(field, *stored, reported)
+		c.addContradiction(field, *stored, reported)
 	}
 }
 
-func (c *comparison) contradicts(field string, stored, reported any) {
+func (c *comparison) addContradiction(field string, stored, reported any) {
 	if c.contradiction == nil {
 		detail := fmt.Sprintf("was reported as %v before, now as %v: void the first report if it was wrong", stored, reported)
 		c.contradiction = &sizing.Error{Kind: sizing.Conflict, Detail: field + " " + detail,
@@ -207,8 +208,8 @@ func (c *comparison) contradicts(field string, stored, reported any) {
 	}
 }
 
-// fillFeatures compares encoded features one by one. NaN is not known, and so is
-// what lies behind the end of a row that was written under an older schema.
+// fillFeatures compares encoded features one by one. NaN means unknown, and so does an index
+// beyond the end of a row that was written under an older schema.
 func fillFeatures(c *comparison, stored []float64, r *report) []float64 {
 	if r.features == nil || r.fromReceipt && stored != nil {
 		return stored
@@ -225,19 +226,19 @@ func fillFeatures(c *comparison, stored []float64, r *report) []float64 {
 		case math.IsNaN(v) || v == stored[i]:
 		case math.IsNaN(stored[i]):
 			if other := r.otherKind(stored, i); other >= 0 {
-				c.contradicts("features."+r.task.schema.Fields[i].Name, r.task.text(other, stored[other]), r.task.text(i, v))
+				c.addContradiction("features."+r.task.schema.Fields[i].Name, r.task.text(other, stored[other]), r.task.text(i, v))
 				continue
 			}
 			stored[i], c.filled = v, true
 		default:
-			c.contradicts("features."+r.task.schema.Fields[i].Name, r.task.text(i, stored[i]), r.task.text(i, v))
+			c.addContradiction("features."+r.task.schema.Fields[i].Name, r.task.text(i, stored[i]), r.task.text(i, v))
 		}
 	}
 	return stored
 }
 
-// otherKind is a field of the same name as field i that holds what was stored and not what
-// was reported; -1 if none does.
+// otherKind returns a field with the name of field i that has a stored value and no reported
+// one, or -1 if there is none.
 func (r *report) otherKind(stored []float64, i int) int {
 	for _, k := range r.task.fields[r.task.schema.Fields[i].Name] {
 		if k < len(stored) && !math.IsNaN(stored[k]) && (k >= len(r.features) || math.IsNaN(r.features[k])) {
@@ -247,8 +248,8 @@ func (r *report) otherKind(stored []float64, i int) int {
 	return -1
 }
 
-// text is a code of field i for reading.
-func (k *knownTask) text(i int, code float64) string {
+// text formats a stored value of field i for an error.
+func (k *cachedTask) text(i int, code float64) string {
 	field := &k.schema.Fields[i]
 	switch {
 	case field.Kind == sizing.Date:
@@ -258,5 +259,5 @@ func (k *knownTask) text(i int, code float64) string {
 	case code >= 0 && int(code) < len(field.Categories):
 		return fmt.Sprintf("%q", field.Categories[int(code)])
 	}
-	return "another value"
+	return "an unknown category"
 }

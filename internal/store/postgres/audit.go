@@ -11,54 +11,52 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// change is an entry of the trail that is about to be written. before and after are
-// written as JSON; nil: nothing.
+// change is an audit entry to write. before and after are encoded as JSON; nil means no value.
 type change struct {
 	task          sizing.TaskKey
 	action        store.Action
 	before, after any
 	reason        string
-	routine       bool // forgotten when newer ones came, if nobody but the trainer did it
+	routine       bool // expires after newer ones, if the actor is the trainer
 }
 
-const auditSQL = `
+const insertAuditSQL = `
 	INSERT INTO audit (who, action, namespace, dag_id, task_id, before, after, reason, routine)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8, ''), $9)`
 
-// A routine entry makes room among its like.
-const forgetRoutineSQL = `
+// expireRoutineSQL deletes all routine entries of the task except the newest $4.
+const expireRoutineSQL = `
 	DELETE FROM audit
 	WHERE routine AND namespace = $1 AND dag_id = $2 AND task_id = $3 AND id < (
 		SELECT id FROM audit
 		WHERE routine AND namespace = $1 AND dag_id = $2 AND task_id = $3
 		ORDER BY id DESC OFFSET $4 - 1 LIMIT 1)`
 
-// audit writes c in the transaction that makes the change: neither is there without
-// the other.
+// audit writes c in the transaction that makes the change.
 func audit(ctx context.Context, tx pgx.Tx, c change) error {
-	before, err := written(c.before)
+	before, err := marshalNullable(c.before)
 	if err != nil {
 		return err
 	}
-	after, err := written(c.after)
+	after, err := marshalNullable(c.after)
 	if err != nil {
 		return err
 	}
 	who := actor(ctx)
 	routine := c.routine && who == store.Trainer
 	key := c.task
-	_, err = tx.Exec(ctx, auditSQL, who, c.action, key.Namespace, key.DAG, key.Task, before, after, c.reason, routine)
+	_, err = tx.Exec(ctx, insertAuditSQL, who, c.action, key.Namespace, key.DAG, key.Task, before, after, c.reason, routine)
 	if err == nil && routine {
-		_, err = tx.Exec(ctx, forgetRoutineSQL, key.Namespace, key.DAG, key.Task, store.KeepRoutine)
+		_, err = tx.Exec(ctx, expireRoutineSQL, key.Namespace, key.DAG, key.Task, store.KeepPublications)
 	}
 	return err
 }
 
-// actor is who acts.
+// actor returns the name of the actor.
 func actor(ctx context.Context) string { return cmp.Or(sizing.Actor(ctx), store.Anonymous) }
 
-// written is nil for nothing, which is stored as null.
-func written(v any) (*string, error) {
+// marshalNullable encodes v as JSON. It returns nil for nil, which is stored as null.
+func marshalNullable(v any) (*string, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -67,15 +65,15 @@ func written(v any) (*string, error) {
 	return &text, err
 }
 
-// jsonOf is stored JSON as it is; nil where there is none.
-func jsonOf(stored []byte) any {
+// rawJSON wraps stored JSON, so that it is not encoded again; nil stays nil.
+func rawJSON(stored []byte) any {
 	if stored == nil {
 		return nil
 	}
 	return json.RawMessage(stored)
 }
 
-// state is a champion as the trail tells it; nil where there is none.
+// state returns the audited form of a champion; nil if there is none.
 func (c champion) state() any {
 	if c.version == 0 {
 		return nil
@@ -86,12 +84,12 @@ func (c champion) state() any {
 	}{c.version, c.pinnedBy}
 }
 
-// named is a task as the trail tells it.
-func named(k sizing.TaskKey) any {
+// taskJSON returns the audited form of a task.
+func taskJSON(k sizing.TaskKey) any {
 	return map[string]string{"namespace": k.Namespace, "dag_id": k.DAG, "task_id": k.Task}
 }
 
-const readAuditSQL = `
+const auditSQL = `
 	SELECT id, at, who, action, namespace, dag_id, task_id, before, after, coalesce(reason, '')
 	FROM audit
 	WHERE (namespace = $1 OR $1 = '') AND (dag_id = $2 OR $2 = '') AND (task_id = $3 OR $3 = '')
@@ -100,14 +98,14 @@ const readAuditSQL = `
 
 // Audit lists entries, newest first.
 func (s *Store) Audit(ctx context.Context, f store.AuditFilter, limit int) ([]store.AuditEntry, error) {
-	rows, err := s.pool.Query(ctx, readAuditSQL, f.Task.Namespace, f.Task.DAG, f.Task.Task, f.Before, max(limit, 0))
+	rows, err := s.pool.Query(ctx, auditSQL, f.Task.Namespace, f.Task.DAG, f.Task.Task, f.Before, max(limit, 0))
 	if err != nil {
-		return nil, explain("read the audit trail", err)
+		return nil, wrapError("read the audit trail", err)
 	}
 	entries, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e store.AuditEntry, err error) {
 		err = row.Scan(&e.ID, &e.At, &e.Who, &e.Action, &e.Task.Namespace, &e.Task.DAG, &e.Task.Task, &e.Before, &e.After, &e.Reason)
 		e.At = e.At.UTC()
 		return e, err
 	})
-	return entries, explain("read the audit trail", err)
+	return entries, wrapError("read the audit trail", err)
 }

@@ -22,8 +22,8 @@ import (
 
 var benchTask = sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "hst", Task: "calibrate"}
 
-// benchRuns are n successes with ten features: six numbers, three categories and
-// a date, the shape of a real task.
+// benchRuns returns n successes with ten features, as a real task has: six numbers, three
+// categories and a date.
 func benchRuns(n int) []sizing.Observation {
 	dice := rand.New(rand.NewPCG(1, 2))
 	start := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -81,16 +81,15 @@ func reportSize(b *testing.B, dsn string, rows int) {
 	b.ReportMetric(float64(all)/float64(rows), "total-B/row")
 }
 
-// plainInsertSQL is the row of benchRuns as anyone would insert it.
+// plainInsertSQL inserts a row of benchRuns with one simple INSERT.
 const plainInsertSQL = `
 	INSERT INTO observation (task, run_id, map_index, try_number, outcome, provisional, at, started_at, ended_at,
 		duration_us, memory_max, requested_memory, cpu_max, features, lot)
 	VALUES (1, $1, -1, 1, 1, false, $2, $3, $2, $4, $5, $6, 1.5, $7, hashtext($1))
 	ON CONFLICT DO NOTHING`
 
-// BenchmarkRecord has 64 callers, each telling one run at a time and waiting for
-// its commit. Beside it, the same callers send one INSERT each, on connections of
-// their own.
+// BenchmarkRecord measures 64 callers that each report one run at a time and wait for its
+// commit. For comparison the same callers send one INSERT each, on their own connections.
 func BenchmarkRecord(b *testing.B) {
 	const callers = 64
 	obs := benchRuns(1000)
@@ -106,7 +105,7 @@ func BenchmarkRecord(b *testing.B) {
 	defer pool.Close()
 	row := []float64{.1, .2, .3, .4, .5, .6, 1, 2, 3, 19_000}
 	var n atomic.Int64
-	for name, tell := range map[string]func(o *sizing.Observation) error{
+	for name, report := range map[string]func(o *sizing.Observation) error{
 		"store": func(o *sizing.Observation) error {
 			_, err := st.Record(b.Context(), []sizing.Observation{*o})
 			return err
@@ -124,7 +123,7 @@ func BenchmarkRecord(b *testing.B) {
 					i := n.Add(1)
 					o := obs[i%int64(len(obs))]
 					o.Try.RunID = fmt.Sprintf("r%09d", i)
-					if err := tell(&o); err != nil {
+					if err := report(&o); err != nil {
 						b.Error(err)
 					}
 				}
@@ -144,7 +143,7 @@ func BenchmarkHistory(b *testing.B) {
 				promise(b, st, part)
 			}
 			for b.Loop() {
-				h, err := st.History(b.Context(), benchTask, store.Keep{})
+				h, err := st.History(b.Context(), benchTask, store.HistoryLimits{})
 				require.NoError(b, err)
 				require.NotEmpty(b, h.Rows)
 			}
@@ -152,7 +151,7 @@ func BenchmarkHistory(b *testing.B) {
 	}
 }
 
-// promise stores a receipt for each run.
+// promise stores a receipt with a promised risk for each run.
 func promise(b *testing.B, st *postgres.Store, obs []sizing.Observation) {
 	receipts := make([]sizing.Receipt, len(obs))
 	for i, o := range obs {

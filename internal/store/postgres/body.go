@@ -9,27 +9,27 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// appendBody appends a receipt as encoding/json would write it, in a fifth of the
-// time: every answer has one. An error where a number is not finite.
+// appendBody appends a receipt in the format of encoding/json, in a fifth of its time (see
+// BenchmarkBody): every answer writes one. It fails if a number is not finite.
 func appendBody(b []byte, r *sizing.Receipt) ([]byte, error) {
-	w := writer{plainjson.Writer{B: b}}
+	w := bodyWriter{plainjson.Writer{B: b}}
 	w.ask(&r.Ask)
 	w.allocation(&r.Allocation)
 	w.Raw(`,"At":`)
 	w.Time(r.At)
 	w.Raw("}")
 	if w.Infinite {
-		return nil, errors.New("a number that is not finite")
+		return nil, errors.New("number is not finite")
 	}
 	return w.B, nil
 }
 
-// writer writes the words of sizing.
-type writer struct{ plainjson.Writer }
+// bodyWriter encodes the types of package sizing.
+type bodyWriter struct{ plainjson.Writer }
 
-func (w *writer) bytes(k string, v sizing.Bytes) { w.Raw(k); w.Whole(int64(v)) }
+func (w *bodyWriter) bytes(k string, v sizing.Bytes) { w.Raw(k); w.Whole(int64(v)) }
 
-func (w *writer) ask(a *sizing.Ask) {
+func (w *bodyWriter) ask(a *sizing.Ask) {
 	w.Raw(`{"Ask":{"Try":{`)
 	w.task(&a.Try.TaskKey)
 	w.Raw(`,"RunID":`)
@@ -47,7 +47,7 @@ func (w *writer) ask(a *sizing.Ask) {
 	w.Raw(`}`)
 }
 
-func (w *writer) task(k *sizing.TaskKey) {
+func (w *bodyWriter) task(k *sizing.TaskKey) {
 	w.Raw(`"Namespace":`)
 	w.Text(k.Namespace)
 	w.Raw(`,"DAG":`)
@@ -56,13 +56,13 @@ func (w *writer) task(k *sizing.TaskKey) {
 	w.Text(k.Task)
 }
 
-func (w *writer) features(f sizing.Features) {
+func (w *bodyWriter) features(f sizing.Features) {
 	if f == nil {
 		w.Raw("null")
 		return
 	}
-	var room [32]string
-	names := slices.AppendSeq(room[:0], maps.Keys(f))
+	var buffer [32]string // avoids an allocation for the usual number of features
+	names := slices.AppendSeq(buffer[:0], maps.Keys(f))
 	slices.Sort(names)
 	for i, name := range names {
 		if i == 0 {
@@ -86,7 +86,7 @@ func (w *writer) features(f sizing.Features) {
 	w.Raw("}")
 }
 
-func (w *writer) allocation(a *sizing.Allocation) {
+func (w *bodyWriter) allocation(a *sizing.Allocation) {
 	w.Raw(`,"Allocation":{"PredictionID":`)
 	w.Text(a.PredictionID)
 	w.Raw(`,"Task":{`)
@@ -129,10 +129,10 @@ func (w *writer) allocation(a *sizing.Allocation) {
 	w.Text(a.Reason)
 	w.Raw(`,"Guard":{"Version":`)
 	w.Whole(a.Guard.Version)
-	w.Raw(`,"Params":null}}`) // in a column: JSON has no infinity
+	w.Raw(`,"Params":null}}`) // stored in a column, because JSON has no infinity
 }
 
-func (w *writer) grant(g *sizing.Grant) {
+func (w *bodyWriter) grant(g *sizing.Grant) {
 	if g == nil {
 		w.Raw("null")
 		return
@@ -142,7 +142,7 @@ func (w *writer) grant(g *sizing.Grant) {
 	w.Raw("}")
 }
 
-func (w *writer) bins(c *sizing.BinChoice) {
+func (w *bodyWriter) bins(c *sizing.BinChoice) {
 	if c == nil {
 		w.Raw("null")
 		return
@@ -156,7 +156,7 @@ func (w *writer) bins(c *sizing.BinChoice) {
 	w.Raw("}")
 }
 
-func (w *writer) model(m *sizing.ModelRef) {
+func (w *bodyWriter) model(m *sizing.ModelRef) {
 	if m == nil {
 		w.Raw("null")
 		return

@@ -15,24 +15,24 @@ import (
 
 var texts = []string{"", "emea", "a \"quote\"", `back\slash`, "<b>&", "für 学", "tab\tand\nline", "\u2028", "\x7f"}
 
-// drawn is a receipt whose every field is drawn, and nil or zero now and then.
+// drawn returns a receipt with random fields, some of them nil or zero.
 func drawn(r *rand.Rand) sizing.Receipt {
 	text := func() string { return texts[r.IntN(len(texts))] }
 	number := func() float64 {
 		return []float64{0, 1, -2.5, 1e-7, 3e21, math.Copysign(0, -1), math.MaxFloat64, 5e-324, r.Float64(), 1e6 * r.NormFloat64()}[r.IntN(10)]
 	}
-	whole := func() int64 { return r.Int64N(1<<40) - 1<<39 }
+	integer := func() int64 { return r.Int64N(1<<40) - 1<<39 }
 	some := func() bool { return r.IntN(3) > 0 }
 	when := time.Unix(r.Int64N(1<<31), r.Int64N(1e9)).UTC()
 	key := sizing.TaskKey{Namespace: text(), DAG: text(), Task: text()}
 	c := sizing.Receipt{
 		Ask: sizing.Ask{
-			Try: sizing.TryKey{TaskKey: key, RunID: text(), MapIndex: int(whole()), Number: int(whole())}, MaxMemory: sizing.Bytes(whole()),
-			Requested: sizing.Resources{Memory: sizing.Bytes(whole()), CPU: sizing.Cores(number())},
+			Try: sizing.TryKey{TaskKey: key, RunID: text(), MapIndex: int(integer()), Number: int(integer())}, MaxMemory: sizing.Bytes(integer()),
+			Requested: sizing.Resources{Memory: sizing.Bytes(integer()), CPU: sizing.Cores(number())},
 		},
 		Allocation: sizing.Allocation{
-			PredictionID: text(), Task: key, Memory: sizing.Grant{Request: sizing.Bytes(whole()), Limit: sizing.Bytes(whole())}, CPU: sizing.Cores(number()),
-			Risk: sizing.Risk{Target: number()}, Source: sizing.Source(text()), Mode: sizing.Mode(text()), Reason: text(), Guard: sizing.Guard{Version: whole()},
+			PredictionID: text(), Task: key, Memory: sizing.Grant{Request: sizing.Bytes(integer()), Limit: sizing.Bytes(integer())}, CPU: sizing.Cores(number()),
+			Risk: sizing.Risk{Target: number()}, Source: sizing.Source(text()), Mode: sizing.Mode(text()), Reason: text(), Guard: sizing.Guard{Version: integer()},
 		},
 		At: when,
 	}
@@ -44,7 +44,7 @@ func drawn(r *rand.Rand) sizing.Receipt {
 		}
 	}
 	if some() {
-		a.Duration = &sizing.Duration{Median: time.Duration(whole()), P95: time.Duration(whole())}
+		a.Duration = &sizing.Duration{Median: time.Duration(integer()), P95: time.Duration(integer())}
 		a.Shadow = &sizing.Grant{Request: 1, Limit: 2}
 	}
 	if some() {
@@ -54,17 +54,17 @@ func drawn(r *rand.Rand) sizing.Receipt {
 		}
 	}
 	if some() {
-		a.Ladder = []sizing.Bytes{sizing.Bytes(whole()), 2}[:r.IntN(3)]
+		a.Ladder = []sizing.Bytes{sizing.Bytes(integer()), 2}[:r.IntN(3)]
 	}
 	if some() {
 		risk := number()
 		a.Risk.Promised = &risk
-		a.Model = &sizing.ModelRef{Version: int(whole()), Family: text(), Observations: int(whole()), TrainedAt: when}
+		a.Model = &sizing.ModelRef{Version: int(integer()), Family: text(), Observations: int(integer()), TrainedAt: when}
 	}
 	return c
 }
 
-func TestABodyIsWhatTheLibraryWrites(t *testing.T) {
+func TestAppendBodyEqualsEncodingJSON(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for range 3000 {
 		c := drawn(r)
@@ -76,7 +76,7 @@ func TestABodyIsWhatTheLibraryWrites(t *testing.T) {
 	}
 }
 
-func TestABodyHoldsNoInfinity(t *testing.T) {
+func TestAppendBodyRejectsNonFiniteNumbers(t *testing.T) {
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		c := drawn(rand.New(rand.NewPCG(1, 1)))
 		c.Ask.Features = sizing.Features{"x": {Kind: sizing.Number, Num: v}}

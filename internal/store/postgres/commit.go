@@ -8,18 +8,21 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Small requests that arrive together share a transaction: most of the price of
-// one is its fsync. One flush writes while the next one fills.
+// The limits of group commit. Small requests that arrive together share a transaction, because
+// most of its cost is one fsync. Of two flushers one writes while the other collects.
 const (
-	flushers     = 2
-	flushRows    = 2000            // at most, in one flush
-	flushTimeout = 4 * time.Second // a flush serves many callers: none of their contexts may end it; it takes milliseconds, or the connection is dead
+	flushers  = 2
+	flushRows = 2000 // maximum rows of one flush
+
+	// A flush serves many callers, so it must not end with the context of one of them. It
+	// takes milliseconds unless the connection is dead.
+	flushTimeout = 4 * time.Second
 )
 
-// groupCommit writes the reports of many callers in few transactions. Each caller
-// waits for the commit of its own.
+// groupCommit writes the reports of many callers in few transactions. Each caller waits for
+// the commit of its own reports.
 type groupCommit struct {
-	commit  func(context.Context, []report) ([]sizing.Recorded, error)
+	commit  func(context.Context, []report) ([]sizing.RecordResult, error)
 	queue   chan request
 	closing chan struct{}
 	close   sync.Once
@@ -28,36 +31,36 @@ type groupCommit struct {
 
 type request struct {
 	reports []report
-	done    chan<- outcome // has room for the one outcome: nobody waits to deliver it
+	done    chan<- outcome // buffered, so that a flusher never blocks on it
 }
 
 type outcome struct {
-	recorded []sizing.Recorded
+	recorded []sizing.RecordResult
 	err      error
 }
 
-func (g *groupCommit) start(commit func(context.Context, []report) ([]sizing.Recorded, error)) {
+func (g *groupCommit) start(commit func(context.Context, []report) ([]sizing.RecordResult, error)) {
 	g.commit = commit
-	// Without a buffer, what was handed over is in a flusher's hands: nothing
-	// is left behind in a queue when the store closes.
+	// Without a buffer a flusher owns every accepted request, so that Close leaves none in
+	// the queue.
 	g.queue, g.closing = make(chan request), make(chan struct{})
 	for range flushers {
 		g.running.Go(g.run)
 	}
 }
 
-// stop returns once everything handed over is committed.
+// stop returns after all accepted requests are committed.
 func (g *groupCommit) stop() {
 	g.close.Do(func() { close(g.closing) })
 	g.running.Wait()
 }
 
-func (g *groupCommit) write(ctx context.Context, reports []report) ([]sizing.Recorded, error) {
+func (g *groupCommit) write(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	done := make(chan outcome, 1)
 	select {
 	case g.queue <- request{reports, done}:
 	case <-g.closing:
-		return nil, sizing.Errorf(sizing.Unavailable, "the service is shutting down: try again")
+		return nil, sizing.Errorf(sizing.Unavailable, "the service is shutting down; try again")
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -65,7 +68,7 @@ func (g *groupCommit) write(ctx context.Context, reports []report) ([]sizing.Rec
 	case o := <-done:
 		return o.recorded, o.err
 	case <-ctx.Done():
-		return nil, ctx.Err() // it may still be committed; told again it will be a duplicate
+		return nil, ctx.Err() // the reports may still commit; a repeated call returns them as duplicates
 	}
 }
 
@@ -73,17 +76,17 @@ func (g *groupCommit) run() {
 	for {
 		select {
 		case first := <-g.queue:
-			g.flush(g.gather(first))
+			g.flush(g.collect(first))
 		case <-g.closing:
 			return
 		}
 	}
 }
 
-// gather adds the requests that wait already.
-func (g *groupCommit) gather(first request) []request {
+// collect adds the requests that are already waiting.
+func (g *groupCommit) collect(first request) []request {
 	requests := []request{first}
-	for rows := len(first.reports); rows+direct <= flushRows; {
+	for rows := len(first.reports); rows+directRows <= flushRows; {
 		select {
 		case r := <-g.queue:
 			requests, rows = append(requests, r), rows+len(r.reports)
@@ -103,7 +106,7 @@ func (g *groupCommit) flush(requests []request) {
 	}
 	recorded, err := g.commit(ctx, all)
 	if len(requests) > 1 && err != nil && sizing.KindOf(err) != sizing.Unavailable {
-		// One request spoiled it for all, and nothing was written. Alone, only that one fails.
+		// Nothing was written. Flushed one by one, only the failing request fails.
 		for _, r := range requests {
 			g.flush([]request{r})
 		}

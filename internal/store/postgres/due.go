@@ -22,11 +22,11 @@ func (s *Store) MarkDue(ctx context.Context, task sizing.TaskKey, at time.Time) 
 	if err == nil && tag.RowsAffected() == 0 {
 		return unknownTask(task)
 	}
-	return explain("mark a task due", err)
+	return wrapError("mark a task due", err)
 }
 
-// pickSQL finds by their indexes the tasks that are due and the leases that ran out, and
-// only then looks at leases and names: of many tasks few are due.
+// pickSQL first selects the due tasks and the expired leases by index, and only then joins
+// leases and names, because few of many tasks are due.
 const pickSQL = `
 	SELECT lease.task, lease.until IS NOT NULL, task.namespace, task.dag_id, task.task_id
 	FROM lease
@@ -40,8 +40,8 @@ const pickSQL = `
 	ORDER BY least(tally.due_at, lease.due_since), lease.task LIMIT 1
 	FOR NO KEY UPDATE OF lease SKIP LOCKED`
 
-// takeDueSQL waits for writers of the task, so that what it takes is committed
-// and the claimer will read it.
+// takeDueSQL waits for writers of the task, so that the claimer reads every observation that
+// made the task due.
 const takeDueSQL = `
 	UPDATE tally SET due_at = NULL
 	FROM (SELECT task, due_at FROM tally WHERE task = $1 FOR NO KEY UPDATE) AS old
@@ -54,8 +54,8 @@ const leaseSQL = `
 	WHERE task = $1
 	RETURNING token`
 
-// errTaken says that another claimer learned the news between our look and our lock.
-var errTaken = errors.New("the task was claimed and finished meanwhile")
+// errTaken means that another claimer finished the task between pickSQL and takeDueSQL.
+var errTaken = errors.New("claim a task: claimed and finished by another replica")
 
 // Claim leases the task that has been due for longest.
 func (s *Store) Claim(ctx context.Context, owner string, lease time.Duration) (store.Claim, error) {
@@ -66,7 +66,7 @@ func (s *Store) Claim(ctx context.Context, owner string, lease time.Duration) (s
 			var expired bool
 			err := tx.QueryRow(ctx, pickSQL).Scan(&id, &expired, &c.Task.Namespace, &c.Task.DAG, &c.Task.Task)
 			if err != nil {
-				return found("claim a task", err, "no task is due")
+				return orNotFound("claim a task", err, "no task is due")
 			}
 			var since *time.Time
 			if err := tx.QueryRow(ctx, takeDueSQL, id, expired).Scan(&since); errors.Is(err, pgx.ErrNoRows) {
@@ -88,13 +88,13 @@ const renewSQL = `
 	WHERE lease.task = task.id AND task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
 		AND lease.owner = $4 AND lease.token = $5`
 
-// Renew extends a lease, even one that ran out if nobody else took it yet.
+// Renew extends a lease, also an expired one that no one else has claimed yet.
 func (s *Store) Renew(ctx context.Context, c store.Claim, lease time.Duration) error {
 	tag, err := s.pool.Exec(ctx, renewSQL, c.Task.Namespace, c.Task.DAG, c.Task.Task, c.Owner, c.Token, lease)
 	if err == nil && tag.RowsAffected() == 0 {
 		return lostLease(c)
 	}
-	return explain("renew a lease", err)
+	return wrapError("renew a lease", err)
 }
 
 const releaseSQL = `
@@ -107,7 +107,7 @@ const releaseSQL = `
 const dueAgainSQL = `
 	UPDATE tally SET due_at = least(due_at, $2) WHERE task = $1`
 
-// Finish ends a claim. News since then have set due_at anew.
+// Finish releases a claim. Observations recorded since then have set due_at again.
 func (s *Store) Finish(ctx context.Context, c store.Claim, retry time.Time) error {
 	return s.inTx(ctx, "finish a claim", readWrite, func(tx pgx.Tx) error {
 		var id int64
@@ -128,13 +128,13 @@ const backlogSQL = `
 	FROM tally
 	WHERE due_at <= now()`
 
-// Backlog says how much there is to be claimed.
+// Backlog returns the number of due tasks and the age of the oldest.
 func (s *Store) Backlog(ctx context.Context) (store.Backlog, error) {
 	var b store.Backlog
 	err := s.pool.QueryRow(ctx, backlogSQL).Scan(&b.Waiting, &b.Oldest)
-	return b, explain("count what is due", err)
+	return b, wrapError("count due tasks", err)
 }
 
 func lostLease(c store.Claim) error {
-	return sizing.Errorf(sizing.Conflict, "the lease of %s on %s was lost: another took it over, or the task is gone", c.Owner, c.Task)
+	return sizing.Errorf(sizing.Conflict, "the lease of %s on %s is lost: another owner claimed the task, or it was deleted", c.Owner, c.Task)
 }

@@ -13,60 +13,59 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// historyColumns are what scanHistory reads, given $1, the task's id, and $2 to $4,
-// its names.
+// historyColumns are the columns of scanHistory. They need the parameters $1, the task's id,
+// and $2 to $4, its names.
 const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
 		` + measuredColumns + `, coalesce(cpu_max, 0), coalesce(duration_us, 0),
 		coalesce(allocated_memory, 0), coalesce(allocated_cpu, 0),
 		coalesce(requested_memory, 0), coalesce(requested_cpu, 0), features,
 		` + promisedAtLaunch
 
-// promisedAtLaunch is the promise of the receipt that the try was launched with: the one
-// that its report names, else the newest from before the try's end. A question after the
-// end changes nothing. Receipts are written behind, and may come after the report. They
-// are looked for in the weeks around the end, and if none is there, in all of them, unless
-// the try ended before the task's first receipt was given. Last comes the oldest from
-// after the end, because the clock of the reporter may be slow. A receipt without a
-// promise ends the search: NaN stands for it.
+// promisedAtLaunch is the promised risk of the receipt in force at the launch of the try. It is
+// the first of these: the receipt that the report names; the newest one of the try before its
+// end, first in the weeks around the end and then in all weeks, unless the try ended before
+// the task's first receipt; the oldest one of the day after the end, because the reporter's
+// clock may be slow. Receipts are written asynchronously and may arrive after the report. A
+// receipt without a promise ends the search; NaN stands for it.
 const promisedAtLaunch = `nullif(coalesce(
-			(SELECT coalesce(promised, 'NaN') FROM receipt WHERE receipt.prediction_id = observation.prediction_id AND ` + ofTheTry + `),
-			(SELECT coalesce(promised, 'NaN') FROM receipt WHERE ` + ofTheTry + beforeTheEnd + givenAround + newestOfTheTry + `),
-			CASE WHEN observation.at >= (SELECT min(receipt.at) - interval '24 hours' FROM receipt WHERE ` + ofTheTask + `) THEN coalesce(
-				(SELECT coalesce(promised, 'NaN') FROM receipt WHERE ` + ofTheTry + beforeTheEnd + newestOfTheTry + `),
-				(SELECT coalesce(promised, 'NaN') FROM receipt WHERE ` + ofTheTry + givenAround + oldestOfTheTry + `)) END), 'NaN')`
+			(SELECT coalesce(promised, 'NaN') FROM receipt WHERE receipt.prediction_id = observation.prediction_id AND ` + ofTry + `),
+			(SELECT coalesce(promised, 'NaN') FROM receipt WHERE ` + ofTry + beforeEnd + aroundEnd + newestOfTry + `),
+			CASE WHEN observation.at >= (SELECT min(receipt.at) - interval '24 hours' FROM receipt WHERE ` + ofTask + `) THEN coalesce(
+				(SELECT coalesce(promised, 'NaN') FROM receipt WHERE ` + ofTry + beforeEnd + newestOfTry + `),
+				(SELECT coalesce(promised, 'NaN') FROM receipt WHERE ` + ofTry + aroundEnd + oldestOfTry + `)) END), 'NaN')`
 
 const (
-	ofTheTask = `namespace = $2 AND dag_id = $3 AND task_id = $4`
-	ofTheTry  = ofTheTask + `
+	ofTask = `namespace = $2 AND dag_id = $3 AND task_id = $4`
+	ofTry  = ofTask + `
 				AND receipt.run_id <> '' AND receipt.run_id BETWEEN observation.run_id AND observation.run_id
 				AND receipt.map_index = observation.map_index AND receipt.try_number = observation.try_number`
 
-	beforeTheEnd = `
+	beforeEnd = `
 				AND receipt.at <= observation.at`
 
-	// From eight days before the end to one day after; see store.FirstID.
-	givenAround = `
+	// From eight days before the end to one day after it; see store.FirstID.
+	aroundEnd = `
 				AND receipt.prediction_id >= lpad(to_hex(((date_part('epoch', observation.at) - 691200) / 65.536)::bigint), 8, '0') COLLATE "C"
 				AND receipt.prediction_id < lpad(to_hex(((date_part('epoch', observation.at) + 86400) / 65.536)::bigint), 8, '0') COLLATE "C"`
 )
 
-// History reads what is to be learned from, in one snapshot.
+// History reads the training rows of a task in one snapshot.
 //
-//	            ┌ the newest, and the highest peaks: whole, weight 1
+//	            ┌ the newest and the highest peaks: complete, weight 1
 //	all rows ───┤
-//	            └ the rest: the lowest lots, which stand for all of it
-func (s *Store) History(ctx context.Context, task sizing.TaskKey, keep store.Keep) (sizing.History, error) {
-	keep = withDefaults(keep)
+//	            └ the rest: a sample of the lowest lots, weighted to represent all of it
+func (s *Store) History(ctx context.Context, task sizing.TaskKey, limits store.HistoryLimits) (sizing.History, error) {
+	limits = withDefaults(limits)
 	var h sizing.History
 	err := s.inTx(ctx, "read history", snapshot, func(tx pgx.Tx) error {
 		id, err := openHistory(ctx, tx, task, &h)
 		if err != nil {
 			return err
 		}
-		if h.Total <= keep.Total {
+		if h.Total <= limits.Total {
 			err = readHistory(ctx, tx, &h, allSQL, id)
 		} else {
-			err = readThinned(ctx, tx, &h, id, keep)
+			err = readThinned(ctx, tx, &h, id, limits)
 		}
 		if err != nil {
 			return err
@@ -79,22 +78,21 @@ func (s *Store) History(ctx context.Context, task sizing.TaskKey, keep store.Kee
 	return h, err
 }
 
-// withDefaults fills zero fields. Where Total leaves no room for a sample beside
-// the others, they get the shares of DefaultKeep.
-func withDefaults(keep store.Keep) store.Keep {
-	keep.Total = cmp.Or(keep.Total, store.DefaultKeep.Total)
-	keep.Recent = cmp.Or(keep.Recent, store.DefaultKeep.Recent)
-	keep.High = cmp.Or(keep.High, store.DefaultKeep.High)
-	if keep.Recent+keep.High >= keep.Total {
-		keep.Recent, keep.High = max(keep.Total*2/5, 1), max(keep.Total/10, 1)
+// withDefaults fills zero fields. If Recent and High leave no rows for the sample, it gives
+// all three the proportions of DefaultHistoryLimits.
+func withDefaults(limits store.HistoryLimits) store.HistoryLimits {
+	limits.Total = cmp.Or(limits.Total, store.DefaultHistoryLimits.Total)
+	limits.Recent = cmp.Or(limits.Recent, store.DefaultHistoryLimits.Recent)
+	limits.High = cmp.Or(limits.High, store.DefaultHistoryLimits.High)
+	if limits.Recent+limits.High >= limits.Total {
+		limits.Recent, limits.High = max(limits.Total*2/5, 1), max(limits.Total/10, 1)
 	}
-	return keep
+	return limits
 }
 
-// alongIndexesSQL has a transaction read along indexes. The planner would rather
-// sort the whole history as long as its statistics lag behind an import: 500,000
-// rows took 3 s instead of 0.1 s.
-const alongIndexesSQL = `
+// preferIndexesSQL makes a transaction use index scans. While statistics lag behind an import
+// the planner otherwise sorts the whole history: 500,000 rows take 3 s instead of 0.1 s.
+const preferIndexesSQL = `
 	SELECT set_config('enable_sort', 'off', true),
 		set_config('enable_bitmapscan', 'off', true),
 		set_config('enable_seqscan', 'off', true)`
@@ -107,7 +105,7 @@ const openHistorySQL = `
 
 func openHistory(ctx context.Context, tx pgx.Tx, task sizing.TaskKey, h *sizing.History) (id int64, err error) {
 	*h = sizing.History{Task: task}
-	if _, err = tx.Exec(ctx, alongIndexesSQL); err != nil {
+	if _, err = tx.Exec(ctx, preferIndexesSQL); err != nil {
 		return 0, err
 	}
 	err = tx.QueryRow(ctx, openHistorySQL, task.Namespace, task.DAG, task.Task).Scan(&id, &h.Schema, &h.Total, &h.LastSeq)
@@ -122,9 +120,9 @@ const allSQL = `
 	FROM observation
 	WHERE task = $1`
 
-// edgesSQL finds the oldest of the newest $2 rows, and the lowest of the $3
-// highest peaks; fewer peaks than that are all among the highest.
-const edgesSQL = `
+// boundsSQL returns the oldest of the newest $2 rows, and the lowest of the $3 highest peaks (0
+// if there are fewer peaks).
+const boundsSQL = `
 	SELECT newest.at, newest.seq, coalesce(highest.peak, 0), coalesce(highest.seq, 0)
 	FROM (
 		SELECT at, seq FROM observation
@@ -135,8 +133,8 @@ const edgesSQL = `
 		WHERE task = $1 AND peak IS NOT NULL
 		ORDER BY peak DESC, seq DESC OFFSET $3 - 1 LIMIT 1) AS highest ON true`
 
-// thinnedSQL reads each part along its own index, so that its price does not grow
-// with the history.
+// thinnedSQL reads each part by its own index, so that its cost does not grow with the
+// history.
 const thinnedSQL = `
 	(SELECT ` + historyColumns + `, false
 		FROM observation
@@ -151,18 +149,17 @@ const thinnedSQL = `
 		WHERE task = $1 AND (at, seq) < ($5, $6) AND (peak IS NULL OR (peak, seq) < ($7, $8))
 		ORDER BY lot LIMIT $9)`
 
-func readThinned(ctx context.Context, tx pgx.Tx, h *sizing.History, id int64, keep store.Keep) error {
+func readThinned(ctx context.Context, tx pgx.Tx, h *sizing.History, id int64, limits store.HistoryLimits) error {
 	var newestAt time.Time
 	var newestSeq, peak, peakSeq int64
-	err := tx.QueryRow(ctx, edgesSQL, id, keep.Recent, keep.High).Scan(&newestAt, &newestSeq, &peak, &peakSeq)
+	err := tx.QueryRow(ctx, boundsSQL, id, limits.Recent, limits.High).Scan(&newestAt, &newestSeq, &peak, &peakSeq)
 	if err != nil {
 		return err
 	}
-	return readHistory(ctx, tx, h, thinnedSQL, id, newestAt, newestSeq, peak, peakSeq, keep.Total-keep.Recent-keep.High)
+	return readHistory(ctx, tx, h, thinnedSQL, id, newestAt, newestSeq, peak, peakSeq, limits.Total-limits.Recent-limits.High)
 }
 
-// readHistory reads rows, and weighs the thinned ones so that all weights sum to
-// the number of observations that exist.
+// readHistory reads rows, and weights the sampled ones so that all weights sum to h.Total.
 func readHistory(ctx context.Context, tx pgx.Tx, h *sizing.History, sql string, id int64, args ...any) error {
 	args = append([]any{id, h.Task.Namespace, h.Task.DAG, h.Task.Task}, args...)
 	rows, err := tx.Query(ctx, sql, args...)
@@ -181,9 +178,9 @@ func readHistory(ctx context.Context, tx pgx.Tx, h *sizing.History, sql string, 
 		}
 		h.Rows = append(h.Rows, row)
 	}
-	whole := len(h.Rows) - len(sampled)
+	complete := len(h.Rows) - len(sampled)
 	for _, i := range sampled {
-		h.Rows[i].Weight = float64(h.Total-whole) / float64(len(sampled))
+		h.Rows[i].Weight = float64(h.Total-complete) / float64(len(sampled))
 	}
 	return rows.Err()
 }
@@ -204,11 +201,11 @@ const sinceSQL = `
 	WHERE task = $1 AND seq > $5
 	ORDER BY seq LIMIT $6`
 
-// Since reads the rows that arrived after seq, in the order of arrival. LastSeq is
-// where the next call goes on.
+// Since reads the rows that arrived after seq, in order of arrival. The caller passes LastSeq
+// to the next call.
 func (s *Store) Since(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error) {
 	var h sizing.History
-	err := s.inTx(ctx, "read news", snapshot, func(tx pgx.Tx) error {
+	err := s.inTx(ctx, "read new observations", snapshot, func(tx pgx.Tx) error {
 		id, err := openHistory(ctx, tx, task, &h)
 		if err != nil {
 			return err
@@ -225,42 +222,35 @@ func (s *Store) Since(ctx context.Context, task sizing.TaskKey, seq int64, limit
 	return h, err
 }
 
-const killsSQL = `
-	SELECT try_number, coalesce(allocated_memory, memory_max, 0), at
-	FROM observation
-	JOIN task ON task.id = observation.task
-	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
-		AND run_id = $4 AND map_index = $5 AND outcome IN (2, 3)
-	ORDER BY at, try_number`
+const pairsSQL = `
+	SELECT namespace, dag_id, task_id, memory_max, memory_sampled, coalesce(duration_us, 0)
+	FROM observation JOIN task ON task.id = observation.task
+	WHERE outcome = 1 AND memory_sampled IS NOT NULL AND NOT sampled_only AND namespace = $1
+	ORDER BY at DESC, seq DESC LIMIT $2`
 
-// Kills lists the OOM-killed tries of one (run, map index), oldest first.
-func (s *Store) Kills(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) ([]store.Kill, error) {
-	rows, err := s.pool.Query(ctx, killsSQL, task.Namespace, task.DAG, task.Task, runID, mapIndex)
-	if err != nil {
-		return nil, explain("list kills", err)
+// readPairs reads the tries with both peaks if h has a row with only a sampled one.
+func readPairs(ctx context.Context, tx pgx.Tx, h *sizing.History) error {
+	if !slices.ContainsFunc(h.Rows, onlySampled) {
+		return nil
 	}
-	kills, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (k store.Kill, err error) {
-		err = row.Scan(&k.Try, &k.Allocated, &k.At)
-		k.At = k.At.UTC()
-		return k, err
+	// openHistory disabled sorts; these few rows need one.
+	if _, err := tx.Exec(ctx, `SELECT set_config('enable_sort', 'on', true)`); err != nil {
+		return err
+	}
+	rows, err := tx.Query(ctx, pairsSQL, h.Task.Namespace, store.MaxPairs)
+	if err != nil {
+		return err
+	}
+	h.Pairs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p sizing.PeakPair, err error) {
+		var micros int64
+		err = row.Scan(&p.Task.Namespace, &p.Task.DAG, &p.Task.Task, &p.Exact, &p.Sampled, &micros)
+		p.Duration = time.Duration(micros) * time.Microsecond
+		return p, err
 	})
-	return kills, explain("list kills", err)
+	return err
 }
 
-const killsAtCapSQL = `
-	SELECT count(*)
-	FROM observation
-	JOIN task ON task.id = observation.task
-	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
-		AND outcome IN (2, 3) AND allocated_memory >= $4
-		AND at > coalesce((
-			SELECT success.at FROM observation AS success
-			WHERE success.task = task.id AND success.outcome = 1
-			ORDER BY success.at DESC LIMIT 1), '-infinity')`
-
-// KillsAtCap counts the OOM kills at the ceiling since the last success.
-func (s *Store) KillsAtCap(ctx context.Context, task sizing.TaskKey, ceiling sizing.Bytes) (int, error) {
-	var n int
-	err := s.pool.QueryRow(ctx, killsAtCapSQL, task.Namespace, task.DAG, task.Task, ceiling).Scan(&n)
-	return n, explain("count kills", err)
+func onlySampled(r sizing.HistoryRow) bool {
+	_, censoring := r.Peak()
+	return censoring == sizing.Sampled
 }

@@ -17,36 +17,38 @@ const lockActiveSQL = `
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
 	FOR NO KEY UPDATE`
 
-// champion is what answers, and whether a person or the watchdog chose it.
+// champion is the active version of a task. pinnedBy names the person who pinned it, or the
+// watchdog.
 type champion struct {
-	id       int64 // of the task
+	task     int64
 	version  int
 	pinnedBy string
 }
 
 func lockActive(ctx context.Context, tx pgx.Tx, task sizing.TaskKey) (c champion, err error) {
-	err = tx.QueryRow(ctx, lockActiveSQL, task.Namespace, task.DAG, task.Task).Scan(&c.id, &c.version, &c.pinnedBy)
+	err = tx.QueryRow(ctx, lockActiveSQL, task.Namespace, task.DAG, task.Task).Scan(&c.task, &c.version, &c.pinnedBy)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = unknownTask(task)
 	}
 	return c, err
 }
 
-// The newest version is always kept, so that no number is given twice.
+// publishSQL derives the version from the newest one, which is never deleted, so that no
+// number is used twice.
 const publishSQL = `
-	INSERT INTO model (task, version, family, format, observations, last_seq, trained_at, exam, blob)
-	SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8
+	INSERT INTO model (task, version, family, format, observations, last_seq, trained_at, exam, blob, share)
+	SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9
 	FROM model WHERE task = $1
 	RETURNING version`
 
-const crownSQL = `
+const promoteSQL = `
 	UPDATE task SET active_version = $2, pinned_version = NULL, pinned_by = NULL WHERE id = $1`
 
 const pruneSQL = `
 	DELETE FROM model
 	WHERE task = $1 AND version <= $2 AND (version % $3 <> 0 OR version <= $4)`
 
-// Publish stores m and makes it active, if the active version is still expected.
+// Publish stores m and activates it, if the active version is still expected.
 func (s *Store) Publish(ctx context.Context, m store.Model, expected int) (version int, err error) {
 	err = s.inTx(ctx, "publish a model", readWrite, func(tx pgx.Tx) error {
 		old, err := lockActive(ctx, tx, m.Task)
@@ -54,16 +56,16 @@ func (s *Store) Publish(ctx context.Context, m store.Model, expected int) (versi
 			return err
 		}
 		if old.version != expected {
-			return sizing.Errorf(sizing.Conflict, "version %d of %s is active, not %d as when training began", old.version, m.Task, expected)
+			return sizing.Errorf(sizing.Conflict, "publish a model: version %d of %s is active, and not %d as at the start of the training", old.version, m.Task, expected)
 		}
 		if old.pinnedBy != "" && old.pinnedBy != store.Watchdog {
-			return sizing.Errorf(sizing.Conflict, "version %d of %s is pinned by %s", old.version, m.Task, old.pinnedBy)
+			return sizing.Errorf(sizing.Conflict, "publish a model: version %d of %s is pinned by %s", old.version, m.Task, old.pinnedBy)
 		}
-		err = tx.QueryRow(ctx, publishSQL, old.id, m.Family, m.Format, m.Observations, m.LastSeq, m.TrainedAt, m.Evaluation, m.Blob).Scan(&version)
+		err = tx.QueryRow(ctx, publishSQL, old.task, m.Family, m.Format, m.Observations, m.LastSeq, m.TrainedAt, m.Evaluation, m.Blob, m.Share).Scan(&version)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, crownSQL, old.id, version); err != nil {
+		if _, err := tx.Exec(ctx, promoteSQL, old.task, version); err != nil {
 			return err
 		}
 		err = audit(ctx, tx, change{
@@ -75,47 +77,48 @@ func (s *Store) Publish(ctx context.Context, m store.Model, expected int) (versi
 		if err := notify(ctx, tx, m.Task); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, pruneSQL, old.id, version-store.KeepVersions,
+		_, err = tx.Exec(ctx, pruneSQL, old.task, version-store.KeepVersions,
 			store.MilestoneEvery, version-store.KeepVersions*store.MilestoneEvery)
 		return err
 	})
 	return version, err
 }
 
-const storedSQL = `
+const versionExistsSQL = `
 	SELECT EXISTS (SELECT FROM model WHERE task = $1 AND version = $2)`
 
-func mustBeStored(ctx context.Context, tx pgx.Tx, id int64, task sizing.TaskKey, version int) error {
+// checkVersion returns NotFound if the version is not stored.
+func checkVersion(ctx context.Context, tx pgx.Tx, id int64, task sizing.TaskKey, version int) error {
 	var stored bool
-	if err := tx.QueryRow(ctx, storedSQL, id, version).Scan(&stored); err != nil {
+	if err := tx.QueryRow(ctx, versionExistsSQL, id, version).Scan(&stored); err != nil {
 		return err
 	}
 	if !stored {
-		return sizing.Errorf(sizing.NotFound, "version %d of %s is not stored: the %d newest are, every %dth of those before, and the active one",
+		return sizing.Errorf(sizing.NotFound, "version %d of %s is not stored: the store keeps the %d newest versions, every %dth before them, and the active one",
 			version, task, store.KeepVersions, store.MilestoneEvery)
 	}
 	return nil
 }
 
-// A version that a person chose stands for a new beginning: what it did before is
-// no evidence any more.
+// activateSQL resets watched_from: receipts from before a manual activation are no evidence
+// about the chosen version.
 const activateSQL = `
 	UPDATE task SET active_version = $2, pinned_version = $2, pinned_by = $3,
 		watched_from = now(), withdrawn = array_remove(withdrawn, $2)
 	WHERE id = $1`
 
-// Activate makes a stored version active and pins it.
+// Activate activates a stored version and pins it.
 func (s *Store) Activate(ctx context.Context, task sizing.TaskKey, version int) error {
 	return s.inTx(ctx, "activate a model", readWrite, func(tx pgx.Tx) error {
 		old, err := lockActive(ctx, tx, task)
 		if err != nil {
 			return err
 		}
-		if err := mustBeStored(ctx, tx, old.id, task, version); err != nil {
+		if err := checkVersion(ctx, tx, old.task, task, version); err != nil {
 			return err
 		}
 		pinned := champion{version: version, pinnedBy: actor(ctx)}
-		if _, err := tx.Exec(ctx, activateSQL, old.id, version, pinned.pinnedBy); err != nil {
+		if _, err := tx.Exec(ctx, activateSQL, old.task, version, pinned.pinnedBy); err != nil {
 			return err
 		}
 		action := store.ModelActivated
@@ -132,14 +135,14 @@ func (s *Store) Activate(ctx context.Context, task sizing.TaskKey, version int) 
 const unpinSQL = `
 	UPDATE task SET pinned_version = NULL, pinned_by = NULL WHERE id = $1`
 
-// Unpin lets trainings publish again.
+// Unpin lets Publish replace the active version again.
 func (s *Store) Unpin(ctx context.Context, task sizing.TaskKey) error {
 	return s.inTx(ctx, "unpin a model", readWrite, func(tx pgx.Tx) error {
 		old, err := lockActive(ctx, tx, task)
 		if err != nil || old.pinnedBy == "" {
 			return err
 		}
-		if _, err := tx.Exec(ctx, unpinSQL, old.id); err != nil {
+		if _, err := tx.Exec(ctx, unpinSQL, old.task); err != nil {
 			return err
 		}
 		return audit(ctx, tx, change{
@@ -153,22 +156,22 @@ const rollBackSQL = `
 		withdrawn = (SELECT array_agg(DISTINCT v) FROM unnest(withdrawn || $4::int[]) AS v)
 	WHERE id = $1`
 
-// RollBack is the watchdog's: one entry for the version that answers again, and one
-// for each that was withdrawn.
-func (s *Store) RollBack(ctx context.Context, r store.RollBack) error {
+// RollBack activates an older version for the watchdog. It writes one audit entry for the
+// activation and one for each withdrawn version.
+func (s *Store) RollBack(ctx context.Context, r store.Rollback) error {
 	return s.inTx(ctx, "roll a model back", readWrite, func(tx pgx.Tx) error {
 		old, err := lockActive(ctx, tx, r.Task)
 		if err != nil {
 			return err
 		}
 		if old.version != r.From {
-			return sizing.Errorf(sizing.Conflict, "version %d of %s is active, not %d that was judged", old.version, r.Task, r.From)
+			return sizing.Errorf(sizing.Conflict, "roll a model back: version %d of %s is active, and not %d", old.version, r.Task, r.From)
 		}
-		if err := mustBeStored(ctx, tx, old.id, r.Task, r.To); err != nil {
+		if err := checkVersion(ctx, tx, old.task, r.Task, r.To); err != nil {
 			return err
 		}
 		pinned := champion{version: r.To, pinnedBy: store.Watchdog}
-		if _, err := tx.Exec(ctx, rollBackSQL, old.id, r.To, pinned.pinnedBy, r.Withdrawn); err != nil {
+		if _, err := tx.Exec(ctx, rollBackSQL, old.task, r.To, pinned.pinnedBy, r.Withdrawn); err != nil {
 			return err
 		}
 		back := change{task: r.Task, action: store.ModelRolledBack, before: old.state(), after: pinned.state(), reason: r.Reason}
@@ -176,8 +179,8 @@ func (s *Store) RollBack(ctx context.Context, r store.RollBack) error {
 			return err
 		}
 		for _, version := range r.Withdrawn {
-			gone := change{task: r.Task, action: store.ModelWithdrawn, before: champion{version: version}.state(), reason: r.Reason}
-			if err := audit(ctx, tx, gone); err != nil {
+			withdrawn := change{task: r.Task, action: store.ModelWithdrawn, before: champion{version: version}.state(), reason: r.Reason}
+			if err := audit(ctx, tx, withdrawn); err != nil {
 				return err
 			}
 		}
@@ -185,7 +188,7 @@ func (s *Store) RollBack(ctx context.Context, r store.RollBack) error {
 	})
 }
 
-// modelColumns are what scanModel reads, but for the blob.
+// modelColumns are the columns of scanModel except the blob.
 const modelColumns = `model.version, model.family, model.format, model.observations, model.last_seq, model.trained_at,
 		model.exam, model.version IS NOT DISTINCT FROM task.active_version,
 		CASE WHEN model.version = task.active_version AND model.version = task.pinned_version THEN coalesce(task.pinned_by, '') ELSE '' END,
@@ -197,11 +200,11 @@ const activeModelSQL = `
 	JOIN model ON model.task = task.id AND model.version = task.active_version
 	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3`
 
-// ActiveModel reads the active model with its blob.
+// ActiveModel returns the active model with its blob.
 func (s *Store) ActiveModel(ctx context.Context, task sizing.TaskKey) (store.Model, error) {
 	m := store.Model{Task: task}
 	err := scanModel(s.pool.QueryRow(ctx, activeModelSQL, task.Namespace, task.DAG, task.Task), &m)
-	return m, found("read a model", err, "%s has no active model", task)
+	return m, orNotFound("read a model", err, "%s has no active model", task)
 }
 
 const modelSQL = `
@@ -210,11 +213,11 @@ const modelSQL = `
 	JOIN model ON model.task = task.id AND model.version = $4
 	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3`
 
-// Model reads a stored version with its blob.
+// Model returns a stored version with its blob.
 func (s *Store) Model(ctx context.Context, task sizing.TaskKey, version int) (store.Model, error) {
 	m := store.Model{Task: task}
 	err := scanModel(s.pool.QueryRow(ctx, modelSQL, task.Namespace, task.DAG, task.Task, version), &m)
-	return m, found("read a model", err, "version %d of %s is not stored: the %d newest are, every %dth of those before, and the active one",
+	return m, orNotFound("read a model", err, "version %d of %s is not stored: the store keeps the %d newest versions, every %dth before them, and the active one",
 		version, task, store.KeepVersions, store.MilestoneEvery)
 }
 
@@ -229,13 +232,13 @@ const modelVersionsSQL = `
 func (s *Store) ModelVersions(ctx context.Context, task sizing.TaskKey) ([]store.Model, error) {
 	rows, err := s.pool.Query(ctx, modelVersionsSQL, task.Namespace, task.DAG, task.Task)
 	if err != nil {
-		return nil, explain("list models", err)
+		return nil, wrapError("list models", err)
 	}
 	models, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (store.Model, error) {
 		m := store.Model{Task: task}
 		return m, scanModel(row, &m)
 	})
-	return models, explain("list models", err)
+	return models, wrapError("list models", err)
 }
 
 func scanModel(row pgx.Row, m *store.Model) error {
@@ -248,11 +251,11 @@ const activeVersionsSQL = `
 	SELECT namespace, dag_id, task_id, active_version
 	FROM task WHERE active_version IS NOT NULL`
 
-// ActiveVersions lists the active version of every task that has one.
+// ActiveVersions returns the active version of every task that has one.
 func (s *Store) ActiveVersions(ctx context.Context) (map[sizing.TaskKey]int, error) {
 	rows, err := s.pool.Query(ctx, activeVersionsSQL)
 	if err != nil {
-		return nil, explain("list active models", err)
+		return nil, wrapError("list active models", err)
 	}
 	versions := map[sizing.TaskKey]int{}
 	var key sizing.TaskKey
@@ -261,7 +264,32 @@ func (s *Store) ActiveVersions(ctx context.Context) (map[sizing.TaskKey]int, err
 		versions[key] = version
 		return nil
 	})
-	return versions, explain("list active models", err)
+	return versions, wrapError("list active models", err)
+}
+
+const sharesSQL = `
+	SELECT task.task_id, model.version, model.share, CASE WHEN model.share IS NULL THEN model.blob END
+	FROM task
+	JOIN model ON model.task = task.id AND model.version = task.active_version
+	WHERE task.namespace = $1 AND task.dag_id = $2`
+
+// Shares reads the shares of a DAG's active models one by one, because blobs are large.
+func (s *Store) Shares(ctx context.Context, task sizing.TaskKey, each func(store.Model) error) error {
+	rows, err := s.pool.Query(ctx, sharesSQL, task.Namespace, task.DAG)
+	if err != nil {
+		return wrapError("read shares", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		m := store.Model{Task: task, Active: true}
+		if err := rows.Scan(&m.Task.Task, &m.Version, &m.Share, &m.Blob); err != nil {
+			return wrapError("read shares", err)
+		}
+		if err := each(m); err != nil {
+			return err
+		}
+	}
+	return wrapError("read shares", rows.Err())
 }
 
 const unpublishedSQL = `
@@ -269,15 +297,15 @@ const unpublishedSQL = `
 	FROM task JOIN tally ON tally.task = task.id
 	WHERE active_version IS NULL AND tally.observations > 0`
 
-// Unpublished lists the tasks that have observations and no active model.
+// Unpublished lists the tasks with observations and without an active model.
 func (s *Store) Unpublished(ctx context.Context) ([]sizing.TaskKey, error) {
 	rows, err := s.pool.Query(ctx, unpublishedSQL)
 	if err != nil {
-		return nil, explain("list tasks without a model", err)
+		return nil, wrapError("list tasks without a model", err)
 	}
 	keys, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (key sizing.TaskKey, err error) {
 		err = row.Scan(&key.Namespace, &key.DAG, &key.Task)
 		return key, err
 	})
-	return keys, explain("list tasks without a model", err)
+	return keys, wrapError("list tasks without a model", err)
 }

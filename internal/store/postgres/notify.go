@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// channel carries the keys of changed tasks, as JSON, at the commit of the change.
+// channel is the NOTIFY channel. Its payload is the key of a changed task, as JSON.
 const channel = "loadaware_changes"
 
 const notifySQL = `SELECT pg_notify('` + channel + `', $1)`
@@ -25,44 +25,44 @@ func notify(ctx context.Context, tx pgx.Tx, task sizing.TaskKey) error {
 	return err
 }
 
-// Changes listens on a connection of its own: it may wait for days, and must not
-// take one from the pool. A network that was cut ends it within twice silence.
+// Changes listens on a dedicated connection, because it may wait for days and must not
+// occupy one of the pool. It notices a broken network within twice pingTimeout.
 func (s *Store) Changes(ctx context.Context, ready func(), changed func(sizing.TaskKey)) error {
 	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
-		return explain("listen for changes", err)
+		return wrapError("listen for changes", err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
-		return explain("listen for changes", err)
+		return wrapError("listen for changes", err)
 	}
 	ready()
 	for {
 		n, err := wait(ctx, conn)
 		if err != nil {
-			return explain("listen for changes", err)
+			return wrapError("listen for changes", err)
 		}
 		var task sizing.TaskKey
 		if err := json.Unmarshal([]byte(n.Payload), &task); err != nil {
-			s.cfg.Log.WarnContext(ctx, "a change was announced that cannot be read", "payload", n.Payload, "err", err)
+			s.cfg.Log.WarnContext(ctx, "ignored a change notification with an invalid payload", "payload", n.Payload, "err", err)
 			continue
 		}
 		changed(task)
 	}
 }
 
-// wait waits for the next announcement. A connection whose network was cut announces
-// nothing and says nothing: after each silence it is asked for a sign of life.
+// wait returns the next notification. It pings after each pingTimeout without one, because
+// a connection over a broken network otherwise blocks forever.
 func wait(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
 	for {
-		listening, cancel := context.WithTimeout(ctx, silence)
+		listening, cancel := context.WithTimeout(ctx, pingTimeout)
 		n, err := conn.WaitForNotification(listening)
 		cancel()
 		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 			return n, err
 		}
-		asking, cancel := context.WithTimeout(ctx, silence)
-		err = conn.Ping(asking)
+		pinging, cancel := context.WithTimeout(ctx, pingTimeout)
+		err = conn.Ping(pinging)
 		cancel()
 		if err != nil {
 			return nil, err

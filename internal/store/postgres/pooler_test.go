@@ -16,11 +16,11 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// Beside these PgBouncer refuses all that a connection asks for when it is opened (its
-// documentation, ignore_startup_parameters), and so refuses the connection.
-var takenByPoolers = []string{"user", "database", "application_name", "client_encoding", "DateStyle", "TimeZone", "standard_conforming_strings"}
+// poolerParameters are the startup parameters that PgBouncer accepts. It rejects a connection
+// with any other (its documentation, ignore_startup_parameters).
+var poolerParameters = []string{"user", "database", "application_name", "client_encoding", "DateStyle", "TimeZone", "standard_conforming_strings"}
 
-func TestAPoolerTakesOurConnections(t *testing.T) {
+func TestStartupParametersAreAcceptedByPgBouncer(t *testing.T) {
 	for name, open := range map[string]func(dsn string){
 		"store": func(dsn string) {
 			st, err := postgres.Open(t.Context(), dsn, postgres.Config{})
@@ -34,19 +34,19 @@ func TestAPoolerTakesOurConnections(t *testing.T) {
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			require.NoError(t, err)
 			defer listener.Close()
-			asked := make(chan map[string]string, 1)
-			go func() { asked <- startupOf(listener) }()
-			open("postgres://somebody@" + listener.Addr().String() + "/some?sslmode=disable&connect_timeout=5")
-			got := <-asked
-			require.Equal(t, "somebody", got["user"], "nobody connected")
+			sent := make(chan map[string]string, 1)
+			go func() { sent <- startupOf(listener) }()
+			open("postgres://user@" + listener.Addr().String() + "/some?sslmode=disable&connect_timeout=5")
+			got := <-sent
+			require.Equal(t, "user", got["user"], "no connection")
 			for _, parameter := range slices.Sorted(maps.Keys(got)) {
-				assert.Contains(t, takenByPoolers, parameter)
+				assert.Contains(t, poolerParameters, parameter)
 			}
 		})
 	}
 }
 
-// startupOf is what the first to connect asks for. Then it is hung up on.
+// startupOf returns the startup parameters of the first connection and closes it.
 func startupOf(listener net.Listener) map[string]string {
 	conn, err := listener.Accept()
 	if err != nil {
@@ -61,8 +61,8 @@ func startupOf(listener net.Listener) map[string]string {
 	return nil
 }
 
-// One that falls silent once it is open must not hold its place in the pool.
-func TestASilentConnectionIsGivenUp(t *testing.T) {
+// A connection that stops answering must leave the pool.
+func TestUnresponsiveConnectionIsReplaced(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer listener.Close()
@@ -81,7 +81,7 @@ func TestASilentConnectionIsGivenUp(t *testing.T) {
 			accepted <- conn
 		}
 	}()
-	st, err := postgres.Open(t.Context(), "postgres://somebody@"+listener.Addr().String()+"/some?sslmode=disable", postgres.Config{MaxConns: 1})
+	st, err := postgres.Open(t.Context(), "postgres://user@"+listener.Addr().String()+"/some?sslmode=disable", postgres.Config{MaxConns: 1})
 	require.NoError(t, err)
 	defer st.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -92,7 +92,7 @@ func TestASilentConnectionIsGivenUp(t *testing.T) {
 		case conn := <-accepted:
 			defer conn.Close()
 		case <-ctx.Done():
-			t.Fatal("nobody connects again: the silent connection holds its place")
+			t.Fatal("no second connection: the pool keeps the unresponsive one")
 		}
 	}
 }

@@ -55,7 +55,7 @@ func run(i int) sizing.Observation {
 	}
 }
 
-// requireUnavailable demands a text that says what to do.
+// requireUnavailable requires an Unavailable error with the given advice.
 func requireUnavailable(t *testing.T, err error, advice string) {
 	t.Helper()
 	require.Error(t, err)
@@ -63,7 +63,7 @@ func requireUnavailable(t *testing.T, err error, advice string) {
 	require.ErrorContains(t, err, advice)
 }
 
-func TestTroubleWithTheDatabaseSaysWhatToDo(t *testing.T) {
+func TestDatabaseErrorsSayWhatToDo(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	with := func(change func(*url.URL)) string {
 		u, err := url.Parse(dsn)
@@ -79,16 +79,16 @@ func TestTroubleWithTheDatabaseSaysWhatToDo(t *testing.T) {
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	require.NoError(t, record(dsn))
 	requireUnavailable(t, record(with(func(u *url.URL) { u.Path = "/none" })), "create it")
-	requireUnavailable(t, record(with(func(u *url.URL) { u.User = url.User("nobody at all") })), "DATABASE_URL")
+	requireUnavailable(t, record(with(func(u *url.URL) { u.User = url.User("unknown user") })), "DATABASE_URL")
 	requireUnavailable(t, record("postgres://localhost:1/none?connect_timeout=2"), "check that it runs")
 	requireUnavailable(t, record(with(func(u *url.URL) {
 		q := u.Query()
 		q.Set("default_transaction_read_only", "on")
 		u.RawQuery = q.Encode()
-	})), "takes no writes")
+	})), "read-only")
 }
 
-func TestAClosedStoreIsUnavailable(t *testing.T) {
+func TestClosedStoreIsUnavailable(t *testing.T) {
 	st, err := postgres.Open(t.Context(), pgtest.DSN(t), postgres.Config{})
 	require.NoError(t, err)
 	st.Close()
@@ -98,22 +98,22 @@ func TestAClosedStoreIsUnavailable(t *testing.T) {
 	requireUnavailable(t, st.Ping(t.Context()), "")
 }
 
-// Connections are cut while many callers tell their runs; each repeats what was
-// not acknowledged, as Airflow does.
-func TestWhatWasAcknowledgedIsStoredOnceThoughConnectionsBreak(t *testing.T) {
+// The test terminates connections while callers report runs. Each caller repeats what was not
+// acknowledged, as Airflow does.
+func TestAcknowledgedReportsAreStoredOnceDespiteBrokenConnections(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	st, killer := open(t, dsn), connect(t, dsn)
 	const callers, cuts = 8, 8
 	cut := make(chan struct{}) // closed after the last cut
 	var acknowledged, failed atomic.Int64
-	tell := func(caller int) {
+	report := func(caller int) {
 		for i := 0; ; i++ {
 			select {
 			case <-cut:
 				return
 			default:
 			}
-			obs := make([]sizing.Observation, []int{1, 150}[i%2]) // with others, and straight in
+			obs := make([]sizing.Observation, []int{1, 150}[i%2]) // below and above directRows
 			for j := range obs {
 				obs[j] = run(caller*1_000_000 + i*1000 + j)
 			}
@@ -129,20 +129,20 @@ func TestWhatWasAcknowledgedIsStoredOnceThoughConnectionsBreak(t *testing.T) {
 	}
 	var running sync.WaitGroup
 	for caller := range callers {
-		running.Go(func() { tell(caller) })
+		running.Go(func() { report(caller) })
 	}
 	for range cuts {
-		time.Sleep(100 * time.Millisecond) // work to be cut
+		time.Sleep(100 * time.Millisecond) // so that connections have work in progress
 		cutConnections(t, killer)
 	}
 	close(cut)
 	running.Wait()
 
 	require.Positive(t, failed.Load())
-	h, err := reopen(t, dsn).History(t.Context(), run(0).Try.TaskKey, store.Keep{Total: 1_000_000})
+	h, err := reopen(t, dsn).History(t.Context(), run(0).Try.TaskKey, store.HistoryLimits{Total: 1_000_000})
 	require.NoError(t, err)
 	require.EqualValues(t, acknowledged.Load(), h.Total)
-	require.Len(t, h.Rows, h.Total, "the count that is kept is the count of rows")
+	require.Len(t, h.Rows, h.Total, "the tally equals the number of rows")
 }
 
 func cutConnections(t *testing.T, killer *pgx.Conn) {
@@ -153,11 +153,11 @@ func cutConnections(t *testing.T, killer *pgx.Conn) {
 	require.NoError(t, err)
 }
 
-func TestAReplicaLearnsOfRenameAndDeletionWhenItWrites(t *testing.T) {
+func TestWriterNoticesRenameAndDeletion(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	writer, other := open(t, dsn), reopen(t, dsn)
 	key, moved := run(0).Try.TaskKey, sizing.TaskKey{Namespace: "default", DAG: "d", Task: "moved"}
-	tell := func(i, count int) { // count: few go with others, many straight in
+	report := func(i, count int) { // below or above directRows
 		obs := make([]sizing.Observation, count)
 		for j := range obs {
 			obs[j] = run(i + j)
@@ -167,29 +167,29 @@ func TestAReplicaLearnsOfRenameAndDeletionWhenItWrites(t *testing.T) {
 		require.NoError(t, recorded[0].Err)
 	}
 	total := func(key sizing.TaskKey) int {
-		h, err := other.History(t.Context(), key, store.Keep{})
+		h, err := other.History(t.Context(), key, store.HistoryLimits{})
 		require.NoError(t, err)
 		return h.Total
 	}
-	tell(0, 1)
+	report(0, 1)
 	require.NoError(t, other.Rename(t.Context(), key, moved))
-	tell(1, 2)
+	report(1, 2)
 	require.Equal(t, []int{1, 2}, []int{total(moved), total(key)})
 
 	require.NoError(t, other.DeleteTask(t.Context(), key))
-	tell(100, 200)
+	report(100, 200)
 	require.Equal(t, []int{1, 200}, []int{total(moved), total(key)})
 }
 
-func TestTheListenerEndsWithItsConnection(t *testing.T) {
+func TestChangesEndsWithItsConnection(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	st, killer := open(t, dsn), connect(t, dsn)
 	err := st.Changes(t.Context(), func() { cutConnections(t, killer) }, func(sizing.TaskKey) {})
 	requireUnavailable(t, err, "try again")
 }
 
-// The JSON is what sizing.Receipt was when receipts were first stored.
-func TestReceiptsStoredEarlierCanStillBeRead(t *testing.T) {
+// The JSON is that of the first release of sizing.Receipt.
+func TestReceiptsOfTheFirstReleaseAreReadable(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	st := open(t, dsn)
 	_, err := connect(t, dsn).Exec(t.Context(), `

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	_ "embed" // for profilesFile
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -9,60 +10,33 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// profileSQL reads the tasks of page, a query that precedes it. Quantiles are
-// exact up to 4,000 observations, else of a uniform sample of as many; the
-// smallest and largest peak are exact. Only successes say how long a task takes.
-const profileSQL = `
-	SELECT page.namespace, page.dag_id, page.task_id, page.schema, page.policy,
-		tally.observations, tally.kills, newest.at,
-		coalesce(requested.memory, 0), coalesce(requested.cpu, 0),
-		coalesce(drawn.memory, '{0,0,0}'), coalesce(drawn.seconds, '{0,0,0,0,0}'),
-		coalesce(lowest.peak, 0), coalesce(highest.peak, 0),
-		coalesce(model.version, 0), coalesce(model.family, ''), coalesce(model.observations, 0), model.trained_at, model.exam
-	FROM page
-	JOIN tally ON tally.task = page.id
-	LEFT JOIN model ON model.task = page.id AND model.version = page.active_version
-	LEFT JOIN LATERAL (
-		SELECT at FROM observation WHERE task = page.id ORDER BY at DESC, seq DESC LIMIT 1) AS newest ON true
-	LEFT JOIN LATERAL (
-		SELECT memory, cpu
-		FROM (
-			SELECT at, seq, requested_memory AS memory, requested_cpu AS cpu
-			FROM observation WHERE task = page.id ORDER BY at DESC, seq DESC LIMIT 1000) AS recent
-		WHERE memory IS NOT NULL OR cpu IS NOT NULL
-		ORDER BY at DESC, seq DESC LIMIT 1) AS requested ON true
-	LEFT JOIN LATERAL (
-		SELECT peak FROM observation
-		WHERE task = page.id AND peak IS NOT NULL AND outcome = 1 ORDER BY peak, seq LIMIT 1) AS lowest ON true
-	LEFT JOIN LATERAL (
-		SELECT peak FROM observation
-		WHERE task = page.id AND peak IS NOT NULL AND outcome = 1 ORDER BY peak DESC, seq DESC LIMIT 1) AS highest ON true
-	CROSS JOIN LATERAL (
-		SELECT percentile_cont(ARRAY[.5, .9, .99]) WITHIN GROUP (ORDER BY memory_max) AS memory,
-			percentile_cont(ARRAY[0, .5, .9, .99, 1]) WITHIN GROUP (ORDER BY duration_us / 1e6) AS seconds
-		FROM (SELECT outcome, memory_max, duration_us FROM observation WHERE task = page.id ORDER BY lot LIMIT 4000) AS sample
-		WHERE outcome = 1) AS drawn
-	ORDER BY page.namespace, page.dag_id, page.task_id`
+//go:embed profiles.sql
+var profilesFile string
 
-const tasksSQL = `
+// profilesSQL reads the profiles of the tasks in page, which tasksSQL and taskSQL define.
+var profilesSQL = stripComments(profilesFile)
+
+var tasksSQL = `
 	WITH page AS (
 		SELECT id, namespace, dag_id, task_id, schema, policy, active_version
 		FROM task
 		WHERE (namespace = $1 OR $1 = '') AND (namespace, dag_id, task_id) > ($2, $3, $4)
-		ORDER BY namespace, dag_id, task_id LIMIT $5)` + profileSQL
+		ORDER BY namespace, dag_id, task_id LIMIT $5)
+` + profilesSQL
 
-// Tasks lists profiles after a key, at most limit.
+// Tasks lists at most limit profiles after a key.
 func (s *Store) Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
 	return s.profiles(ctx, tasksSQL, namespace, after.Namespace, after.DAG, after.Task, max(limit, 0))
 }
 
-const taskSQL = `
+var taskSQL = `
 	WITH page AS (
 		SELECT id, namespace, dag_id, task_id, schema, policy, active_version
 		FROM task
-		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3)` + profileSQL
+		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3)
+` + profilesSQL
 
-// Task is one profile.
+// Task returns one profile.
 func (s *Store) Task(ctx context.Context, task sizing.TaskKey) (sizing.Profile, error) {
 	profiles, err := s.profiles(ctx, taskSQL, task.Namespace, task.DAG, task.Task)
 	if err != nil {
@@ -76,7 +50,7 @@ func (s *Store) Task(ctx context.Context, task sizing.TaskKey) (sizing.Profile, 
 
 func (s *Store) profiles(ctx context.Context, sql string, args ...any) (profiles []sizing.Profile, err error) {
 	err = s.inTx(ctx, "read profiles", snapshot, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, alongIndexesSQL); err != nil {
+		if _, err := tx.Exec(ctx, preferIndexesSQL); err != nil {
 			return err
 		}
 		rows, err := tx.Query(ctx, sql, args...)

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"slices"
 	"strings"
@@ -12,27 +13,25 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Requests of at least direct rows are worth a transaction of their own; smaller
-// ones share one. No transaction holds more than chunk rows: others wait for its
-// locks.
+// Calls with at least directRows rows use their own transaction; smaller ones share one. A
+// transaction has at most chunkRows rows, because other writers wait for its locks.
 const (
-	direct = 100
-	chunk  = 5000
+	directRows = 100
+	chunkRows  = 5000
 )
 
-// report is an observation ready to be written.
+// report is an observation in the form in which it is written.
 type report struct {
 	sizing.Observation // times in UTC, times and duration in whole microseconds
-	task               *knownTask
-	features           []float64 // by task.schema; nil: not known
-	// fromReceipt: nobody reported these features, so they contradict nothing.
-	fromReceipt bool
+	task               *cachedTask
+	features           []float64 // encoded by task.schema; nil if unknown
+	fromReceipt        bool      // the features were not reported, so they contradict nothing
 }
 
-// Record commits what can be committed, and answers for each.
-func (s *Store) Record(ctx context.Context, obs []sizing.Observation) ([]sizing.Recorded, error) {
-	results := make([]sizing.Recorded, 0, len(obs))
-	for part := range slices.Chunk(obs, chunk) {
+// Record commits all valid observations and returns a result for each.
+func (s *Store) Record(ctx context.Context, obs []sizing.Observation) ([]sizing.RecordResult, error) {
+	results := make([]sizing.RecordResult, 0, len(obs))
+	for part := range slices.Chunk(obs, chunkRows) {
 		recorded, err := s.recordChunk(ctx, part)
 		if err != nil {
 			return nil, err
@@ -42,12 +41,12 @@ func (s *Store) Record(ctx context.Context, obs []sizing.Observation) ([]sizing.
 	return results, nil
 }
 
-// errStale says that a task was renamed or deleted since this process saw it.
-// Nothing was written.
-var errStale = sizing.Errorf(sizing.Unavailable, "the task was renamed or deleted meanwhile: try again")
+// errStale means that a task was renamed or deleted since this process cached it, and that
+// nothing was written.
+var errStale = sizing.Errorf(sizing.Unavailable, "the task was renamed or deleted meanwhile; try again")
 
-func (s *Store) recordChunk(ctx context.Context, obs []sizing.Observation) ([]sizing.Recorded, error) {
-	results := make([]sizing.Recorded, len(obs))
+func (s *Store) recordChunk(ctx context.Context, obs []sizing.Observation) ([]sizing.RecordResult, error) {
+	results := make([]sizing.RecordResult, len(obs))
 	var storable []int
 	for i := range obs {
 		if results[i].Err = checkStorable(&obs[i]); results[i].Err == nil {
@@ -56,7 +55,7 @@ func (s *Store) recordChunk(ctx context.Context, obs []sizing.Observation) ([]si
 	}
 	recorded, err := s.recordStorable(ctx, obs, storable)
 	if err != nil {
-		return nil, explain("record observations", err)
+		return nil, wrapError("record observations", err)
 	}
 	for j, i := range storable {
 		results[i] = recorded[j]
@@ -64,14 +63,14 @@ func (s *Store) recordChunk(ctx context.Context, obs []sizing.Observation) ([]si
 	return results, nil
 }
 
-func (s *Store) recordStorable(ctx context.Context, obs []sizing.Observation, storable []int) ([]sizing.Recorded, error) {
-	results := make([]sizing.Recorded, len(storable))
-	left := make([]int, len(storable)) // of storable, what is not recorded yet
+func (s *Store) recordStorable(ctx context.Context, obs []sizing.Observation, storable []int) ([]sizing.RecordResult, error) {
+	results := make([]sizing.RecordResult, len(storable))
+	left := make([]int, len(storable)) // indexes into storable that are not recorded yet
 	for j := range left {
 		left[j] = j
 	}
 	for attempt := 0; len(left) > 0; attempt++ {
-		if attempt == attempts {
+		if attempt == maxAttempts {
 			return nil, errStale
 		}
 		var err error
@@ -82,9 +81,9 @@ func (s *Store) recordStorable(ctx context.Context, obs []sizing.Observation, st
 	return results, nil
 }
 
-// recordLeft records those of storable that are left, and returns those of them whose
-// task was renamed or deleted meanwhile.
-func (s *Store) recordLeft(ctx context.Context, obs []sizing.Observation, storable, left []int, results []sizing.Recorded) (stale []int, err error) {
+// recordLeft records the remaining observations and returns those whose task was renamed or
+// deleted meanwhile.
+func (s *Store) recordLeft(ctx context.Context, obs []sizing.Observation, storable, left []int, results []sizing.RecordResult) (stale []int, err error) {
 	picked := make([]int, len(left))
 	for i, j := range left {
 		picked[i] = storable[j]
@@ -93,10 +92,10 @@ func (s *Store) recordLeft(ctx context.Context, obs []sizing.Observation, storab
 	if err != nil && !errors.Is(err, errStale) {
 		return nil, err
 	}
-	var recorded []sizing.Recorded
+	var recorded []sizing.RecordResult
 	switch {
 	case err != nil:
-	case len(reports) >= direct:
+	case len(reports) >= directRows:
 		recorded, err = s.write(ctx, reports)
 	default:
 		recorded, err = s.commits.write(ctx, reports)
@@ -107,10 +106,10 @@ func (s *Store) recordLeft(ctx context.Context, obs []sizing.Observation, storab
 	for i, j := range left {
 		switch {
 		case err != nil, errors.Is(recorded[i].Err, errStale):
-			s.schemas.forget(obs[picked[i]].Try.TaskKey)
+			s.schemas.remove(obs[picked[i]].Try.TaskKey)
 			stale = append(stale, j)
 		case recorded[i].Err != nil && sizing.KindOf(recorded[i].Err) != sizing.Conflict:
-			return nil, recorded[i].Err // of the rest nothing is said: told again, it will be a duplicate
+			return nil, recorded[i].Err // the caller repeats the call, and recorded reports become duplicates
 		default:
 			results[j] = recorded[i]
 		}
@@ -118,7 +117,7 @@ func (s *Store) recordLeft(ctx context.Context, obs []sizing.Observation, storab
 	return stale, nil
 }
 
-// prepare encodes the features, after growing the schemas that lack something.
+// prepare encodes the features. It first extends the schemas that lack some of them.
 func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, storable []int) ([]report, error) {
 	reports := make([]report, len(storable))
 	for j, i := range storable {
@@ -133,7 +132,7 @@ func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, storable 
 			lacking[r.Try.TaskKey] = append(lacking[r.Try.TaskKey], r.Features)
 		}
 	}
-	grown := make(map[sizing.TaskKey]*knownTask, len(lacking))
+	grown := make(map[sizing.TaskKey]*cachedTask, len(lacking))
 	for key, features := range lacking {
 		var err error
 		if grown[key], err = s.grow(ctx, key, features); err != nil {
@@ -141,15 +140,15 @@ func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, storable 
 		}
 	}
 	for j := range reports {
-		if r := &reports[j]; r.task == nil {
-			r.encode(grown[r.Try.TaskKey])
+		if r := &reports[j]; r.task == nil && !r.encode(grown[r.Try.TaskKey]) {
+			return nil, fmt.Errorf("encode the features of %s: the schema lacks some after it was extended", r.Try)
 		}
 	}
 	return reports, nil
 }
 
-// encode takes the features over into k's schema, unless it lacks some of them.
-func (r *report) encode(k *knownTask) bool {
+// encode encodes the features by k's schema. It returns false if the schema lacks some.
+func (r *report) encode(k *cachedTask) bool {
 	if k == nil {
 		return false
 	}
@@ -168,10 +167,9 @@ func inMicroseconds(o sizing.Observation) sizing.Observation {
 	return o
 }
 
-// lot draws the try's place in the thinned sample: the tries of lowest lot are a
-// uniform sample that later tries change little, and that is the same wherever
-// the same history is stored.
-func lot(try sizing.TryKey) int32 {
+// sampleRank returns a hash of the try, stored as lot. The tries of lowest rank are a uniform
+// sample that new tries change little, and that is equal for equal histories.
+func sampleRank(try sizing.TryKey) int32 {
 	h := fnv.New64a()
 	var b [12]byte
 	for i := range 4 {
@@ -179,15 +177,16 @@ func lot(try sizing.TryKey) int32 {
 	}
 	h.Write(b[:])
 	h.Write([]byte(try.RunID))
-	// FNV leaves the last characters in the low bits; this finish spreads them
-	// (splitmix64, Steele et al. 2014).
+	// FNV leaves the last characters in the low bits; the finaliser of splitmix64 (Steele et
+	// al. 2014) spreads them.
 	x := h.Sum64()
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return int32((x ^ x>>31) >> 32)
 }
 
-// checkStorable refuses what no row could hold, so that it fails alone.
+// checkStorable rejects an observation that no row can hold, so that the others of its batch
+// succeed.
 func checkStorable(o *sizing.Observation) error {
 	if bad := o.Try.Validate(true); len(bad) > 0 {
 		return &sizing.Error{Kind: sizing.Invalid, Detail: bad[0].Field + " " + bad[0].Detail, Fields: bad}
@@ -197,7 +196,7 @@ func checkStorable(o *sizing.Observation) error {
 	}
 	for name, v := range o.Features {
 		if !isText(name) || !isText(v.Text) {
-			return sizing.InvalidField("features", "must be UTF-8 without NUL: look at %.40q", name)
+			return sizing.InvalidField("features", "must be UTF-8 without NUL: check %.40q", name)
 		}
 	}
 	return nil

@@ -25,21 +25,21 @@ const saveRunModelsSQL = `
 	FROM unnest($2::text[], $3::text[], $4::bytea[], $5::bytea[])
 		WITH ORDINALITY AS new (task, family, checksum, blob, n)`
 
-// SaveRun stores a run with its models, all of it or nothing.
+// SaveRun stores a run with all of its models, or nothing.
 func (s *Store) SaveRun(ctx context.Context, r store.Run, models []store.RunModel) (id int64, err error) {
-	if _, number := asRunID(r.Name); number {
-		return 0, sizing.Errorf(sizing.Invalid, "an experiment cannot be named %q: a number is taken for an id", r.Name)
+	if _, isNumber := asRunID(r.Name); isNumber {
+		return 0, sizing.Errorf(sizing.Invalid, "save an experiment: name %q is a number, which would be read as an id; choose another name", r.Name)
 	}
 	for _, m := range models {
 		if len(m.Blob) == 0 {
-			return 0, sizing.Errorf(sizing.Invalid, "the %s model of %s has no bytes", m.Family, m.Task)
+			return 0, sizing.Errorf(sizing.Invalid, "save an experiment: the %s model of %s is empty", m.Family, m.Task)
 		}
 	}
 	rows := pointers(models)
 	err = s.inTx(ctx, "save an experiment", readWrite, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, saveRunSQL, r.Name, r.CreatedAt, r.Fingerprint, r.Parameters, r.Rows, r.Report).Scan(&id)
 		if taken := (*pgconn.PgError)(nil); errors.As(err, &taken) && taken.Code == "23505" {
-			return sizing.Errorf(sizing.Conflict, "an experiment named %q is stored already: choose another name", r.Name)
+			return sizing.Errorf(sizing.Conflict, "save an experiment: name %q already exists; choose another name", r.Name)
 		}
 		if err != nil {
 			return err
@@ -57,7 +57,7 @@ func (s *Store) SaveRun(ctx context.Context, r store.Run, models []store.RunMode
 	return id, nil
 }
 
-// asRunID is the id that a text reads as.
+// asRunID parses a decimal id.
 func asRunID(text string) (id int64, ok bool) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	return id, err == nil
@@ -76,7 +76,7 @@ const runNamedSQL = `
 	SELECT id, coalesce(name, ''), created_at, fingerprint, parameters, rows, report
 	FROM experiment WHERE name = $1`
 
-// Run finds one by its id in decimal, or by its name.
+// Run returns a run by its decimal id or its name.
 func (s *Store) Run(ctx context.Context, idOrName string) (store.Run, error) {
 	var row pgx.Row
 	if id, ok := asRunID(idOrName); ok {
@@ -85,7 +85,7 @@ func (s *Store) Run(ctx context.Context, idOrName string) (store.Run, error) {
 		row = s.pool.QueryRow(ctx, runNamedSQL, idOrName)
 	}
 	r, err := scanRun(row)
-	return r, found("read an experiment", err, "no experiment %q is stored", idOrName)
+	return r, orNotFound("read an experiment", err, "no experiment %q is stored", idOrName)
 }
 
 const runsSQL = `
@@ -98,10 +98,10 @@ const runsSQL = `
 func (s *Store) Runs(ctx context.Context, before int64, limit int) ([]store.Run, error) {
 	rows, err := s.pool.Query(ctx, runsSQL, before, max(limit, 0))
 	if err != nil {
-		return nil, explain("list experiments", err)
+		return nil, wrapError("list experiments", err)
 	}
 	runs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (store.Run, error) { return scanRun(row) })
-	return runs, explain("list experiments", err)
+	return runs, wrapError("list experiments", err)
 }
 
 func scanRun(row pgx.Row) (r store.Run, err error) {
@@ -118,7 +118,7 @@ const runModelsSQL = `
 	FROM experiment_model
 	WHERE experiment = $1 ORDER BY position`
 
-// RunModels reads the models of a run in the order they were given.
+// RunModels returns the models of a run in the order of SaveRun.
 func (s *Store) RunModels(ctx context.Context, id int64) (models []store.RunModel, err error) {
 	err = s.inTx(ctx, "read models of an experiment", snapshot, func(tx pgx.Tx) error {
 		var stored bool
@@ -144,7 +144,7 @@ func scanRunModel(row pgx.CollectableRow) (m store.RunModel, err error) {
 		return m, err
 	}
 	if !bytes.Equal(sum, checksum(m.Blob)) {
-		return m, sizing.Errorf(sizing.Internal, "the stored %s model of %s is damaged: its checksum is another", m.Family, m.Task)
+		return m, sizing.Errorf(sizing.Internal, "the stored %s model of %s is corrupt: wrong checksum", m.Family, m.Task)
 	}
 	return m, nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-func TestADamagedModelOfAnExperimentIsNotHandedOut(t *testing.T) {
+func TestCorruptExperimentModelIsAnError(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	st := open(t, dsn)
 	id, err := st.SaveRun(t.Context(), store.Run{CreatedAt: time.Unix(0, 0)}, []store.RunModel{{Task: "a", Family: "svm", Blob: []byte{1, 2, 3}}})
@@ -20,6 +20,6 @@ func TestADamagedModelOfAnExperimentIsNotHandedOut(t *testing.T) {
 	require.NoError(t, err)
 	models, err := st.RunModels(t.Context(), id)
 	require.Equal(t, sizing.Internal, sizing.KindOf(err))
-	require.ErrorContains(t, err, "the stored svm model of a is damaged")
+	require.ErrorContains(t, err, "the stored svm model of a is corrupt")
 	require.Empty(t, models)
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// knownTask is a task's row as this process saw it last. It is never changed: a
-// grown schema is a new knownTask.
-type knownTask struct {
+// cachedTask is the row of a task as this process read it last. It is immutable: an extended
+// schema is a new cachedTask.
+type cachedTask struct {
 	id     int64
 	key    sizing.TaskKey
 	schema sizing.Schema
 	fields map[string][]int // indexes in schema.Fields
 }
 
-func newKnownTask(id int64, key sizing.TaskKey, schema sizing.Schema) *knownTask {
-	k := &knownTask{id: id, key: key, schema: schema, fields: make(map[string][]int, len(schema.Fields))}
+func newCachedTask(id int64, key sizing.TaskKey, schema sizing.Schema) *cachedTask {
+	k := &cachedTask{id: id, key: key, schema: schema, fields: make(map[string][]int, len(schema.Fields))}
 	for i := range schema.Fields {
 		name := schema.Fields[i].Name
 		k.fields[name] = append(k.fields[name], i)
@@ -28,9 +28,9 @@ func newKnownTask(id int64, key sizing.TaskKey, schema sizing.Schema) *knownTask
 	return k
 }
 
-// encode is f as a row of the task's schema; ok is false where the schema has to
-// grow first. Features that are nil are a row that is nil: not known.
-func (k *knownTask) encode(f sizing.Features) (row []float64, ok bool) {
+// encode encodes f by the task's schema. ok is false if the schema must grow first. Nil
+// features give a nil row: unknown.
+func (k *cachedTask) encode(f sizing.Features) (row []float64, ok bool) {
 	if f == nil {
 		return nil, true
 	}
@@ -39,86 +39,81 @@ func (k *knownTask) encode(f sizing.Features) (row []float64, ok bool) {
 		if v.Kind == sizing.Missing {
 			continue
 		}
-		held := false
+		hasField := false
 		for _, i := range k.fields[name] {
-			held = held || k.schema.Fields[i].Holds(v)
-			if row[i] == sizing.Unseen && k.dictionaryGrows(i) {
+			hasField = hasField || k.schema.Fields[i].CanStore(v)
+			if row[i] == sizing.Unseen && k.canAddCategory(i) {
 				return nil, false
 			}
 		}
-		if !held && len(k.schema.Fields) < sizing.MaxFields {
+		if !hasField && len(k.schema.Fields) < sizing.MaxFields {
 			return nil, false
 		}
 	}
 	return row, true
 }
 
-func (k *knownTask) dictionaryGrows(i int) bool {
+func (k *cachedTask) canAddCategory(i int) bool {
 	field := &k.schema.Fields[i]
 	return field.Kind == sizing.Category && len(field.Categories) < sizing.MaxCategories
 }
 
-// schemas remembers tasks, so that the common Record asks for none. What it holds
-// may be old: a schema only grows, and every write checks that the id still bears
-// the name.
-type schemas struct {
+// schemaCache caches tasks, so that the usual Record reads none. An entry may be stale without
+// harm: a schema only grows, and every write checks that the id still has the name.
+type schemaCache struct {
 	mu    sync.RWMutex
-	known map[sizing.TaskKey]*knownTask
+	tasks map[sizing.TaskKey]*cachedTask
 }
 
-func (c *schemas) get(key sizing.TaskKey) *knownTask {
+func (c *schemaCache) get(key sizing.TaskKey) *cachedTask {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.known[key]
+	return c.tasks[key]
 }
 
-// put keeps the newer of two versions.
-func (c *schemas) put(k *knownTask) {
+// put stores k unless the cache has a newer version.
+func (c *schemaCache) put(k *cachedTask) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known == nil {
-		c.known = map[sizing.TaskKey]*knownTask{}
+	if c.tasks == nil {
+		c.tasks = map[sizing.TaskKey]*cachedTask{}
 	}
-	if old := c.known[k.key]; old == nil || old.id != k.id || old.schema.Version < k.schema.Version {
-		c.known[k.key] = k
+	if old := c.tasks[k.key]; old == nil || old.id != k.id || old.schema.Version < k.schema.Version {
+		c.tasks[k.key] = k
 	}
 }
 
-func (c *schemas) forget(key sizing.TaskKey) {
+func (c *schemaCache) remove(key sizing.TaskKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.known, key)
+	delete(c.tasks, key)
 }
 
 const lockTaskSQL = `
 	SELECT id, schema
 	FROM task
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
-	FOR NO KEY UPDATE` // does not wait for those who write observations
+	FOR NO KEY UPDATE` // compatible with the key-share locks of Record
 
 const growSchemaSQL = `
 	UPDATE task SET schema = $2 WHERE id = $1`
 
-// grow makes the task if it is new, and extends its schema by what the features
-// hold and it lacks. It is a transaction of its own and locks one task, so that
-// growing writers never deadlock, and two of them never give one code twice.
-func (s *Store) grow(ctx context.Context, key sizing.TaskKey, features []sizing.Features) (*knownTask, error) {
-	var grown *knownTask
+// grow creates the task if it is new, and extends its schema by the given features. Its own
+// transaction locks only this task, so that concurrent calls neither deadlock nor assign a
+// code twice.
+func (s *Store) grow(ctx context.Context, key sizing.TaskKey, features []sizing.Features) (*cachedTask, error) {
+	var grown *cachedTask
 	err := s.inTx(ctx, "grow a schema", readWrite, func(tx pgx.Tx) error {
 		id, schema, err := lockOrCreateTask(ctx, tx, key)
 		if err != nil {
 			return err
 		}
-		changed := false
-		for _, f := range features {
-			changed = schema.Admit(f) || changed
-		}
-		if changed {
+		if extendAll(&schema, features) {
 			if _, err := tx.Exec(ctx, growSchemaSQL, id, schema); err != nil {
 				return err
 			}
 		}
-		grown = newKnownTask(id, key, schema)
+		grown = newCachedTask(id, key, schema)
 		return nil
 	})
 	if err != nil {
@@ -126,6 +121,21 @@ func (s *Store) grow(ctx context.Context, key sizing.TaskKey, features []sizing.
 	}
 	s.schemas.put(grown)
 	return grown, nil
+}
+
+// extendAll extends the schema until it stores all features, and reports whether it changed. It
+// repeats the pass while the schema changes, because a later row may add a field of another kind
+// to a name, and a new category field then needs the values of earlier rows. It ends, because a
+// name has at most one field per kind.
+func extendAll(schema *sizing.Schema, features []sizing.Features) (changed bool) {
+	for again := true; again; {
+		again = false
+		for _, f := range features {
+			again = schema.Extend(f) || again
+		}
+		changed = changed || again
+	}
+	return changed
 }
 
 const createTaskSQL = `
@@ -145,7 +155,7 @@ func lockOrCreateTask(ctx context.Context, tx pgx.Tx, key sizing.TaskKey) (id in
 			err = lock()
 		}
 		if errors.Is(err, pgx.ErrNoRows) {
-			err = errStale // it was there just now
+			err = errStale // another transaction deleted it meanwhile
 		}
 	}
 	return id, schema, err

@@ -15,19 +15,19 @@ const insertSeriesSQL = `
 	VALUES ($1, $2, $3, $4, $5)
 	ON CONFLICT DO NOTHING`
 
-// insertSeries stores the series of tries that have none. That is news for nobody who
-// learns: the task does not become due by it.
-func insertSeries(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.Recorded) error {
+// insertSeries stores the series of tries that have none. It does not make the task due,
+// because training does not read series.
+func insertSeries(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult) error {
 	batch := &pgx.Batch{}
 	for i := range reports {
-		s, became := reports[i].Series, &recorded[i]
-		if s == nil || became.Err != nil {
+		s, result := reports[i].Series, &recorded[i]
+		if s == nil || result.Err != nil {
 			continue
 		}
-		row := batch.Queue(insertSeriesSQL, reports[i].task.id, became.Seq, s.Step.Microseconds(), s.Memory, s.CPU)
+		row := batch.Queue(insertSeriesSQL, reports[i].task.id, result.Seq, s.Step.Microseconds(), s.Memory, s.CPU)
 		row.Exec(func(tag pgconn.CommandTag) error {
-			if became.Duplicate && tag.RowsAffected() > 0 {
-				became.Duplicate, became.Amended = false, true
+			if result.Duplicate && tag.RowsAffected() > 0 {
+				result.Duplicate, result.Amended = false, true
 			}
 			return nil
 		})
@@ -45,13 +45,13 @@ const seriesSQL = `
 	JOIN usage_series ON usage_series.task = observation.task AND usage_series.seq = observation.seq
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3 AND run_id = $4 AND map_index = $5 AND try_number = $6`
 
-// Series is what a try used over time.
+// Series returns the usage series of a try.
 func (s *Store) Series(ctx context.Context, try sizing.TryKey) (series sizing.Series, err error) {
 	var micros int64
 	err = s.pool.QueryRow(ctx, seriesSQL, try.Namespace, try.DAG, try.Task, try.RunID, try.MapIndex, try.Number).
 		Scan(&micros, &series.Memory, &series.CPU)
 	if err != nil {
-		return series, found("read a usage series", err, "no usage series of try %d of run %q (map index %d) of %s is stored", try.Number, try.RunID, try.MapIndex, try.TaskKey)
+		return series, orNotFound("read a usage series", err, "no usage series of try %d of run %q (map index %d) of %s is stored", try.Number, try.RunID, try.MapIndex, try.TaskKey)
 	}
 	series.Step = time.Duration(micros) * time.Microsecond
 	return series, nil

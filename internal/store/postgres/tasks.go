@@ -15,22 +15,22 @@ const policiesSQL = `
 	SELECT namespace, dag_id, task_id, policy
 	FROM task WHERE policy IS NOT NULL`
 
-// Policies reads all policies that were set.
+// Policies returns all policies that are set.
 func (s *Store) Policies(ctx context.Context) (map[sizing.TaskKey]sizing.Policy, error) {
 	rows, err := s.pool.Query(ctx, policiesSQL)
 	if err != nil {
-		return nil, explain("read policies", err)
+		return nil, wrapError("read policies", err)
 	}
 	policies := map[sizing.TaskKey]sizing.Policy{}
 	for rows.Next() {
 		var key sizing.TaskKey
-		var policy sizing.Policy // new for each: a field that is left out keeps no older value
+		var policy sizing.Policy // declared per row, so that an omitted field keeps no value of the previous row
 		if err := rows.Scan(&key.Namespace, &key.DAG, &key.Task, &policy); err != nil {
-			return nil, explain("read policies", err)
+			return nil, wrapError("read policies", err)
 		}
 		policies[key] = policy
 	}
-	return policies, explain("read policies", rows.Err())
+	return policies, wrapError("read policies", rows.Err())
 }
 
 const policySQL = `
@@ -38,13 +38,13 @@ const policySQL = `
 	FROM task
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3 AND policy IS NOT NULL`
 
-// Policy is the zero Policy where none was set.
+// Policy returns one policy, or the zero Policy if none is set.
 func (s *Store) Policy(ctx context.Context, task sizing.TaskKey) (policy sizing.Policy, err error) {
 	err = s.pool.QueryRow(ctx, policySQL, task.Namespace, task.DAG, task.Task).Scan(&policy)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return sizing.Policy{}, nil
 	}
-	return policy, explain("read a policy", err)
+	return policy, wrapError("read a policy", err)
 }
 
 const setPolicySQL = `
@@ -52,7 +52,7 @@ const setPolicySQL = `
 	WHERE task.id = $1 AND old.id = $1
 	RETURNING old.policy`
 
-// SetPolicy creates the task if it is new.
+// SetPolicy replaces a policy. It creates the task if it is unknown.
 func (s *Store) SetPolicy(ctx context.Context, task sizing.TaskKey, policy sizing.Policy) error {
 	return s.inTx(ctx, "set a policy", readWrite, func(tx pgx.Tx) error {
 		id, _, err := lockOrCreateTask(ctx, tx, task)
@@ -63,7 +63,7 @@ func (s *Store) SetPolicy(ctx context.Context, task sizing.TaskKey, policy sizin
 		if err := tx.QueryRow(ctx, setPolicySQL, id, policy).Scan(&before); err != nil {
 			return err
 		}
-		if err := audit(ctx, tx, change{task: task, action: store.PolicyChanged, before: jsonOf(before), after: policy}); err != nil {
+		if err := audit(ctx, tx, change{task: task, action: store.PolicyChanged, before: rawJSON(before), after: policy}); err != nil {
 			return err
 		}
 		return notify(ctx, tx, task)
@@ -72,13 +72,13 @@ func (s *Store) SetPolicy(ctx context.Context, task sizing.TaskKey, policy sizin
 
 const deleteTaskSQL = `
 	DELETE FROM task
-	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3` // and what refers to it
+	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3` // and, by cascade, all rows that refer to it
 
 const deleteReceiptsSQL = `
 	DELETE FROM receipt
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
 
-// DeleteTask removes the task and all that is stored of it.
+// DeleteTask deletes the task and all of its data.
 func (s *Store) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
 	err := s.inTx(ctx, "delete a task", readWrite, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, deleteTaskSQL, task.Namespace, task.DAG, task.Task)
@@ -96,7 +96,7 @@ func (s *Store) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
 		}
 		return notify(ctx, tx, task)
 	})
-	s.schemas.forget(task)
+	s.schemas.remove(task)
 	return err
 }
 
@@ -108,7 +108,7 @@ const renameReceiptsSQL = `
 	UPDATE receipt SET namespace = $4, dag_id = $5, task_id = $6
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
 
-// Rename moves all that is stored of a task to another name.
+// Rename moves all data of a task to another name.
 func (s *Store) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 	names := []any{from.Namespace, from.DAG, from.Task, to.Namespace, to.DAG, to.Task}
 	err := s.inTx(ctx, "rename a task", readWrite, func(tx pgx.Tx) error {
@@ -120,7 +120,7 @@ func (s *Store) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 			_, err = tx.Exec(ctx, renameReceiptsSQL, names...)
 		}
 		if err == nil {
-			err = audit(ctx, tx, change{task: from, action: store.TaskRenamed, before: named(from), after: named(to)})
+			err = audit(ctx, tx, change{task: from, action: store.TaskRenamed, before: taskJSON(from), after: taskJSON(to)})
 		}
 		if err == nil {
 			err = notify(ctx, tx, from)
@@ -132,8 +132,8 @@ func (s *Store) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 	})
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == "23505" {
-		err = sizing.Errorf(sizing.Conflict, "%s exists already: delete it first, or choose another name", to)
+		err = sizing.Errorf(sizing.Conflict, "rename a task: %s already exists; delete it first, or choose another name", to)
 	}
-	s.schemas.forget(from)
+	s.schemas.remove(from)
 	return err
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// facts are the fields of an observation: how to forget one and how to contradict it.
-var facts = map[string]struct{ forget, contradict func(*sizing.Observation) }{
+// fields lists the fields of an observation, with functions that clear and contradict each.
+var fields = map[string]struct{ clear, contradict func(*sizing.Observation) }{
 	"memory_max_bytes": {
 		func(o *sizing.Observation) { o.MemoryMax = 0 }, func(o *sizing.Observation) { o.MemoryMax++ }},
 	"memory_sampled_bytes": {
@@ -58,11 +58,11 @@ func without(f sizing.Features, name string) sizing.Features {
 	return rest
 }
 
-func examineAmend(t *testing.T, open func(*testing.T) store.Store) {
+func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 
-	t.Run("the same again is a duplicate without effect", func(t *testing.T) {
-		o := whole(task("same"))
+	t.Run("an equal report is a duplicate without effect", func(t *testing.T) {
+		o := complete(task("same"))
 		recordNew(t, st, o)
 		before := history(t, st, o.Try.TaskKey)
 		require.Equal(t, duplicate, verdict(record(t, st, o)[0]))
@@ -72,30 +72,30 @@ func examineAmend(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, before, history(t, st, o.Try.TaskKey))
 	})
 
-	for field, fact := range facts {
-		t.Run(field+" that was not known is filled in", func(t *testing.T) {
-			known := whole(task("fill " + field))
+	for name, field := range fields {
+		t.Run("unknown "+name+" is filled", func(t *testing.T) {
+			known := complete(task("fill " + name))
 			less := known
-			fact.forget(&less)
+			field.clear(&less)
 			recordNew(t, st, less)
 			require.Equal(t, amended, verdict(record(t, st, known)[0]))
 			require.Equal(t, duplicate, verdict(record(t, st, known)[0]))
-			require.Equal(t, duplicate, verdict(record(t, st, less)[0]), "saying less contradicts nothing")
+			require.Equal(t, duplicate, verdict(record(t, st, less)[0]), "omitted fields contradict nothing")
 		})
-		t.Run(field+" that was known is not contradicted", func(t *testing.T) {
-			o := whole(task("contradict " + field))
+		t.Run("known "+name+" cannot be contradicted", func(t *testing.T) {
+			o := complete(task("contradict " + name))
 			recordNew(t, st, o)
 			before := history(t, st, o.Try.TaskKey).Rows
-			liar := o
-			fact.contradict(&liar)
-			requireConflict(t, field, record(t, st, liar)[0])
+			contradicting := o
+			field.contradict(&contradicting)
+			requireConflict(t, name, record(t, st, contradicting)[0])
 			require.Equal(t, before, history(t, st, o.Try.TaskKey).Rows, "nothing changed")
 			require.Equal(t, duplicate, verdict(record(t, st, o)[0]))
 		})
 	}
 
-	t.Run("whatever became of it, the place of the try's row is told", func(t *testing.T) {
-		o := whole(task("place"))
+	t.Run("every result has the seq of the stored row", func(t *testing.T) {
+		o := complete(task("place"))
 		first := record(t, st, o, success(firstTry(o.Try.TaskKey, "next"), sizing.GiB, 1))
 		seq := history(t, st, o.Try.TaskKey).Rows[0].Seq
 		require.Equal(t, seq, first[0].Seq)
@@ -107,8 +107,8 @@ func examineAmend(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, []int64{seq, seq, 0}, []int64{again[0].Seq, again[1].Seq, again[2].Seq})
 	})
 
-	t.Run("a contradiction fills in nothing else", func(t *testing.T) {
-		o := whole(task("half"))
+	t.Run("a contradiction fills no other field", func(t *testing.T) {
+		o := complete(task("half"))
 		less := o
 		less.MemoryMax = 0
 		recordNew(t, st, less)
@@ -117,8 +117,8 @@ func examineAmend(t *testing.T, open func(*testing.T) store.Store) {
 		require.Zero(t, history(t, st, o.Try.TaskKey).Rows[0].MemoryMax)
 	})
 
-	t.Run("an end that comes late moves the row", func(t *testing.T) {
-		o := whole(task("ends"))
+	t.Run("a late end moves the row", func(t *testing.T) {
+		o := complete(task("ends"))
 		running := o
 		running.EndedAt = time.Time{}
 		recordNew(t, st, running)
@@ -127,11 +127,11 @@ func examineAmend(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, noon, history(t, st, o.Try.TaskKey).Rows[0].At)
 	})
 
-	examineProvisional(t, st)
-	examineTwins(t, st)
+	testProvisional(t, st)
+	testRepeatedInOneCall(t, st)
 }
 
-func examineProvisional(t *testing.T, st store.Store) {
+func testProvisional(t *testing.T, st store.Store) {
 	provisional := func(name string) sizing.Observation {
 		o := kill(firstTry(task(name), "r"), 2*sizing.GiB)
 		o.EndedAt, o.Provisional = time.Time{}, true
@@ -141,8 +141,8 @@ func examineProvisional(t *testing.T, st store.Store) {
 	t.Run("a provisional kill is amended by its report, once", func(t *testing.T) {
 		o := provisional("provisional")
 		recordNew(t, st, o)
-		require.Equal(t, duplicate, verdict(record(t, st, o)[0]), "asked again")
-		reported := whole(o.Try.TaskKey)
+		require.Equal(t, duplicate, verdict(record(t, st, o)[0]), "repeated lift request")
+		reported := complete(o.Try.TaskKey)
 		reported.Try, reported.Allocated.Memory = o.Try, o.Allocated.Memory
 		require.Equal(t, amended, verdict(record(t, st, reported)[0]))
 		require.Equal(t, duplicate, verdict(record(t, st, reported)[0]))
@@ -152,31 +152,31 @@ func examineProvisional(t *testing.T, st store.Store) {
 		require.Equal(t, noon, h.Rows[0].At)
 	})
 
-	t.Run("a report that adds nothing still settles a provisional kill", func(t *testing.T) {
+	t.Run("a report without new fields makes a provisional kill final", func(t *testing.T) {
 		o := provisional("settled")
 		recordNew(t, st, o)
 		reported := o
 		reported.Provisional = false
 		require.Equal(t, amended, verdict(record(t, st, reported)[0]))
 		require.Equal(t, duplicate, verdict(record(t, st, reported)[0]))
-		require.Equal(t, duplicate, verdict(record(t, st, o)[0]), "a lift asked late changes nothing")
+		require.Equal(t, duplicate, verdict(record(t, st, o)[0]), "a late lift request changes nothing")
 		require.Equal(t, duplicate, verdict(record(t, st, reported)[0]))
 	})
 
-	t.Run("a provisional kill yields to a report of another outcome", func(t *testing.T) {
+	t.Run("a report of another outcome replaces a provisional kill", func(t *testing.T) {
 		for _, outcome := range []sizing.Outcome{sizing.Success, sizing.Failed, sizing.AppOOM} {
-			o := provisional("yields to " + outcome.String())
+			o := provisional("replaced by " + outcome.String())
 			o.Features = sizing.Features{"rows": sizing.NumberValue(7)}
 			before := record(t, st, o)[0]
 			reported := success(o.Try, sizing.GiB, 1)
 			reported.Outcome, reported.Features = outcome, nil
 			recorded := record(t, st, reported, reported)
 			require.Equal(t, []any{amended, true, duplicate}, []any{verdict(recorded[0]), recorded[0].Replaced, verdict(recorded[1])})
-			require.Greater(t, recorded[0].Seq, before.Seq, "whoever reads on from there learns it")
+			require.Greater(t, recorded[0].Seq, before.Seq, "so that readers of Since see the new row")
 			h := history(t, st, o.Try.TaskKey)
 			require.Equal(t, outcome, h.Rows[0].Outcome)
 			require.Equal(t, 1, h.Total)
-			require.Equal(t, []float64{7}, h.Rows[0].Features, "what the report leaves out stays known")
+			require.Equal(t, []float64{7}, h.Rows[0].Features, "the omitted features are kept")
 			p, err := st.Task(t.Context(), o.Try.TaskKey)
 			require.NoError(t, err)
 			wanted := 0
@@ -184,11 +184,11 @@ func examineProvisional(t *testing.T, st store.Store) {
 				wanted = 1
 			}
 			require.Equal(t, []int{1, wanted}, []int{p.Observations, p.Kills})
-			requireConflict(t, "outcome", record(t, st, o)[0]) // asked late
+			requireConflict(t, "outcome", record(t, st, o)[0]) // a late lift request
 		}
 	})
 
-	t.Run("a report that is no guess yields to nothing", func(t *testing.T) {
+	t.Run("a report of another outcome does not replace a final report", func(t *testing.T) {
 		o := provisional("certain")
 		recordNew(t, st, o)
 		o.Provisional = false
@@ -196,18 +196,18 @@ func examineProvisional(t *testing.T, st store.Store) {
 		requireConflict(t, "outcome", record(t, st, success(o.Try, sizing.GiB, 1))[0])
 	})
 
-	t.Run("a provisional kill at another allocation is another kill", func(t *testing.T) {
+	t.Run("a kill with another allocation contradicts a provisional one", func(t *testing.T) {
 		o := provisional("other kill")
 		recordNew(t, st, o)
 		requireConflict(t, "allocated.memory_bytes", record(t, st, kill(o.Try, 3*sizing.GiB))[0])
 	})
 }
 
-// examineTwins tells one try several times in one call.
-func examineTwins(t *testing.T, st store.Store) {
+// testRepeatedInOneCall reports one try several times in one call.
+func testRepeatedInOneCall(t *testing.T, st store.Store) {
 	for name, n := range map[string]int{"few": 5, "many": 300} {
-		t.Run("told twice among "+name+", the first counts", func(t *testing.T) {
-			key := task("twins " + name)
+		t.Run("repeated among "+name+" reports, the first counts", func(t *testing.T) {
+			key := task("repeated " + name)
 			obs := runs(key, n)
 			same, more, contradiction := obs[0], obs[1], obs[2]
 			more.Duration = time.Minute

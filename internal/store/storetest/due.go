@@ -13,12 +13,12 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// patience bounds every wait: far longer than a debounce or a lease of the exam.
+// patience bounds every wait; it is far longer than any debounce or lease of the tests.
 const patience, interval = 30 * time.Second, 10 * time.Millisecond
 
 func requireNoneDue(t *testing.T, st store.Store) {
 	t.Helper()
-	c, err := st.Claim(t.Context(), "nobody", time.Hour)
+	c, err := st.Claim(t.Context(), "none", time.Hour)
 	requireKind(t, sizing.NotFound, err)
 	require.Empty(t, c.Task)
 }
@@ -32,7 +32,7 @@ func claim(t *testing.T, st store.Store, want sizing.TaskKey) store.Claim {
 	return c
 }
 
-// claimLater waits until a task is due.
+// claimLater waits until a task is due and claims it.
 func claimLater(t *testing.T, st store.Store, want sizing.TaskKey) store.Claim {
 	t.Helper()
 	var c store.Claim
@@ -50,11 +50,11 @@ func finish(t *testing.T, st store.Store, c store.Claim) {
 	require.NoError(t, st.Finish(t.Context(), c, time.Time{}))
 }
 
-func examineDue(t *testing.T, open func(*testing.T) store.Store) {
+func testTrainingQueue(t *testing.T, open func(*testing.T) store.Store) {
 	key := task("due")
-	long := time.Now().Add(-time.Hour)
+	hourAgo := time.Now().Add(-time.Hour)
 
-	t.Run("a run makes its task due after the debounce, a kill at once", func(t *testing.T) {
+	t.Run("a success makes its task due after the debounce, a kill at once", func(t *testing.T) {
 		st := open(t)
 		obs := runs(key, 3)
 		recordNew(t, st, obs[0])
@@ -66,7 +66,7 @@ func examineDue(t *testing.T, open func(*testing.T) store.Store) {
 		_, err := st.Record(t.Context(), []sizing.Observation{kill(obs[0].Try, sizing.GiB)})
 		require.NoError(t, err)
 		require.Never(t, func() bool { _, err := st.Claim(t.Context(), "me", time.Hour); return err == nil }, 3*time.Second, 100*time.Millisecond,
-			"a duplicate and a contradiction are no news")
+			"duplicates and contradictions do not make the task due")
 
 		recordNew(t, st, kill(firstTry(key, "killed"), sizing.GiB))
 		finish(t, st, claim(t, st, key))
@@ -76,13 +76,13 @@ func examineDue(t *testing.T, open func(*testing.T) store.Store) {
 		finish(t, st, claimLater(t, st, key))
 	})
 
-	t.Run("the earliest time counts, and the longest due comes first", func(t *testing.T) {
+	t.Run("the earliest time counts, and the task due longest is claimed first", func(t *testing.T) {
 		st := open(t)
 		keys := []sizing.TaskKey{task("a"), task("b"), task("c")}
 		for i, key := range keys {
 			require.NoError(t, st.SetPolicy(t.Context(), key, sizing.Policy{}))
-			require.NoError(t, st.MarkDue(t.Context(), key, long.Add(-time.Duration(i)*time.Minute)))
-			require.NoError(t, st.MarkDue(t.Context(), key, long), "later than before: no change")
+			require.NoError(t, st.MarkDue(t.Context(), key, hourAgo.Add(-time.Duration(i)*time.Minute)))
+			require.NoError(t, st.MarkDue(t.Context(), key, hourAgo), "a later time changes nothing")
 		}
 		for i := range keys {
 			claim(t, st, keys[2-i])
@@ -91,10 +91,10 @@ func examineDue(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, st.SetPolicy(t.Context(), key, sizing.Policy{}))
 		require.NoError(t, st.MarkDue(t.Context(), key, time.Now().Add(time.Hour)))
 		requireNoneDue(t, st)
-		requireKind(t, sizing.NotFound, st.MarkDue(t.Context(), task("unknown"), long))
+		requireKind(t, sizing.NotFound, st.MarkDue(t.Context(), task("unknown"), hourAgo))
 	})
 
-	t.Run("news during a claim keep the task due, but for one claimer at a time", func(t *testing.T) {
+	t.Run("observations during a claim keep the task due for the next claim", func(t *testing.T) {
 		st := open(t)
 		recordNew(t, st, kill(firstTry(key, "1"), sizing.GiB))
 		c := claim(t, st, key)
@@ -105,17 +105,17 @@ func examineDue(t *testing.T, open func(*testing.T) store.Store) {
 		requireNoneDue(t, st)
 	})
 
-	t.Run("a failure is tried again at its time", func(t *testing.T) {
+	t.Run("Finish with a retry time makes the task due then", func(t *testing.T) {
 		st := open(t)
 		recordNew(t, st, kill(firstTry(key, "1"), sizing.GiB))
 		require.NoError(t, st.Finish(t.Context(), claim(t, st, key), time.Now().Add(time.Hour)))
 		requireNoneDue(t, st)
-		require.NoError(t, st.MarkDue(t.Context(), key, long))
-		require.NoError(t, st.Finish(t.Context(), claim(t, st, key), long))
+		require.NoError(t, st.MarkDue(t.Context(), key, hourAgo))
+		require.NoError(t, st.Finish(t.Context(), claim(t, st, key), hourAgo))
 		claim(t, st, key)
 	})
 
-	t.Run("what is taken back is to be learned anew", func(t *testing.T) {
+	t.Run("Void makes the task due", func(t *testing.T) {
 		st := open(t)
 		o := kill(firstTry(key, "1"), sizing.GiB)
 		recordNew(t, st, o)
@@ -124,7 +124,7 @@ func examineDue(t *testing.T, open func(*testing.T) store.Store) {
 		finish(t, st, claimLater(t, st, key))
 	})
 
-	t.Run("the backlog is what is due and not claimed", func(t *testing.T) {
+	t.Run("the backlog counts due tasks without a claim", func(t *testing.T) {
 		st := open(t)
 		backlog := func() store.Backlog {
 			b, err := st.Backlog(t.Context())
@@ -135,7 +135,7 @@ func examineDue(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, st.SetPolicy(t.Context(), key, sizing.Policy{}))
 		require.NoError(t, st.MarkDue(t.Context(), key, time.Now().Add(time.Hour)))
 		require.Zero(t, backlog(), "due later")
-		require.NoError(t, st.MarkDue(t.Context(), key, long))
+		require.NoError(t, st.MarkDue(t.Context(), key, hourAgo))
 		recordNew(t, st, kill(firstTry(task("other"), "1"), sizing.GiB))
 		require.Equal(t, 2, backlog().Waiting)
 		require.InDelta(t, time.Hour, backlog().Oldest, float64(10*time.Minute))
@@ -144,17 +144,17 @@ func examineDue(t *testing.T, open func(*testing.T) store.Store) {
 		require.Less(t, backlog().Oldest, 10*time.Minute)
 	})
 
-	examineLease(t, open)
+	testLease(t, open)
 }
 
-func examineLease(t *testing.T, open func(*testing.T) store.Store) {
+func testLease(t *testing.T, open func(*testing.T) store.Store) {
 	key := task("lease")
 	const short = 200 * time.Millisecond
 
-	t.Run("a lease that was not renewed is another's", func(t *testing.T) {
+	t.Run("others may claim after a lease expires", func(t *testing.T) {
 		st := open(t)
 		recordNew(t, st, kill(firstTry(key, "1"), sizing.GiB))
-		lost, err := st.Claim(t.Context(), "slow", 3*time.Second) // until we have looked
+		lost, err := st.Claim(t.Context(), "slow", 3*time.Second) // long enough for the next check
 		require.NoError(t, err)
 		requireNoneDue(t, st)
 		c := claimLater(t, st, key)
@@ -166,7 +166,7 @@ func examineLease(t *testing.T, open func(*testing.T) store.Store) {
 		requireNoneDue(t, st)
 	})
 
-	t.Run("a lease that was renewed is kept", func(t *testing.T) {
+	t.Run("a renewed lease is kept", func(t *testing.T) {
 		st := open(t)
 		recordNew(t, st, kill(firstTry(key, "1"), sizing.GiB))
 		c, err := st.Claim(t.Context(), "me", short)
@@ -176,7 +176,7 @@ func examineLease(t *testing.T, open func(*testing.T) store.Store) {
 		finish(t, st, c)
 	})
 
-	t.Run("the lease of a task that is gone is lost", func(t *testing.T) {
+	t.Run("the lease of a deleted task is lost", func(t *testing.T) {
 		st := open(t)
 		recordNew(t, st, kill(firstTry(key, "1"), sizing.GiB))
 		c := claim(t, st, key)
@@ -186,21 +186,21 @@ func examineLease(t *testing.T, open func(*testing.T) store.Store) {
 	})
 }
 
-func examineClaimers(t *testing.T, open func(*testing.T) store.Store) {
+func testConcurrentClaims(t *testing.T, open func(*testing.T) store.Store) {
 	const tasks, kills = 10, 12
 
-	t.Run("claimers never hold one task together, and learn all that writers tell", func(t *testing.T) {
+	t.Run("a task has one claimer at a time, and claimers read all observations", func(t *testing.T) {
 		st := open(t)
 		key := func(i int) sizing.TaskKey { return task(fmt.Sprint("task ", i)) }
 		var mu sync.Mutex
-		held, learned := map[sizing.TaskKey]string{}, map[sizing.TaskKey]int{}
+		owners, learned := map[sizing.TaskKey]string{}, map[sizing.TaskKey]int{}
 		hold := func(c store.Claim) error {
 			mu.Lock()
 			defer mu.Unlock()
-			if other, taken := held[c.Task]; taken {
-				return fmt.Errorf("%s holds %s, which %s holds", c.Owner, c.Task, other)
+			if other, taken := owners[c.Task]; taken {
+				return fmt.Errorf("%s claimed %s, which %s holds", c.Owner, c.Task, other)
 			}
-			held[c.Task] = c.Owner
+			owners[c.Task] = c.Owner
 			return nil
 		}
 		done := func() bool {
@@ -213,7 +213,7 @@ func examineClaimers(t *testing.T, open func(*testing.T) store.Store) {
 			}
 			return true
 		}
-		// work is what a trainer does: claim, read all, finish.
+		// work does what a trainer does: claim, read all, finish.
 		work := func(ctx context.Context, owner string) error {
 			c, err := st.Claim(ctx, owner, time.Hour)
 			if err != nil {
@@ -222,12 +222,12 @@ func examineClaimers(t *testing.T, open func(*testing.T) store.Store) {
 			if err := hold(c); err != nil {
 				return err
 			}
-			h, err := st.History(ctx, c.Task, store.Keep{})
+			h, err := st.History(ctx, c.Task, store.HistoryLimits{})
 			if err != nil {
 				return err
 			}
 			mu.Lock()
-			delete(held, c.Task)
+			delete(owners, c.Task)
 			learned[c.Task] = h.Total
 			mu.Unlock()
 			return st.Finish(ctx, c, time.Time{})
@@ -243,8 +243,8 @@ func examineClaimers(t *testing.T, open func(*testing.T) store.Store) {
 				}
 				return nil
 			}
-			// A task told of between a claim and its reading is due once more, though all of
-			// it was read: claimers go on until nothing is due.
+			// An observation between a claim and its reading makes the task due again although
+			// it was read, so claimers continue until nothing is due.
 			for {
 				err := work(ctx, fmt.Sprint("claimer ", worker))
 				switch {
@@ -253,42 +253,42 @@ func examineClaimers(t *testing.T, open func(*testing.T) store.Store) {
 				case except(sizing.NotFound, err) != nil:
 					return err
 				case time.Now().After(deadline):
-					return fmt.Errorf("not all was learned within %v", patience)
+					return fmt.Errorf("not all observations were read within %v", patience)
 				}
 			}
 		})
 		requireNoneDue(t, st)
 	})
 
-	t.Run("each due task is given out once, however soon it is finished", func(t *testing.T) {
+	t.Run("each due task is claimed once, even if it is finished at once", func(t *testing.T) {
 		st := open(t)
 		for i := range tasks * kills {
 			recordNew(t, st, kill(firstTry(task(fmt.Sprint(i)), "r"), sizing.GiB))
 		}
 		var mu sync.Mutex
-		given := map[sizing.TaskKey]int{}
+		claims := map[sizing.TaskKey]int{}
 		inParallel(t, 8, func(ctx context.Context, worker int) error {
 			for {
 				c, err := st.Claim(ctx, fmt.Sprint(worker), time.Hour)
 				if err != nil {
-					return except(sizing.NotFound, err) // none is due any more
+					return except(sizing.NotFound, err) // none is due
 				}
 				mu.Lock()
-				given[c.Task]++
+				claims[c.Task]++
 				mu.Unlock()
 				if err := st.Finish(ctx, c, time.Time{}); err != nil {
 					return err
 				}
 			}
 		})
-		require.Len(t, given, tasks*kills)
-		for key, times := range given {
+		require.Len(t, claims, tasks*kills)
+		for key, times := range claims {
 			require.Equal(t, 1, times, "%s", key)
 		}
 	})
 }
 
-// except is err, or nil if it is of the kind that was expected.
+// except returns err, or nil if it has the given kind.
 func except(kind sizing.Kind, err error) error {
 	if sizing.KindOf(err) == kind {
 		return nil

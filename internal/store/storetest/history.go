@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-func examineHistory(t *testing.T, open func(*testing.T) store.Store) {
+func testHistory(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 
 	t.Run("rows are ordered by time, then by arrival", func(t *testing.T) {
@@ -25,10 +25,10 @@ func examineHistory(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, []string{"run00000", "run00003", "run00001", "run00002"}, runIDs(history(t, st, key)))
 	})
 
-	t.Run("up to the total nothing is thinned", func(t *testing.T) {
+	t.Run("a history up to the total is complete", func(t *testing.T) {
 		key := task("all")
 		recordNew(t, st, runs(key, 100)...)
-		h, err := st.History(t.Context(), key, store.Keep{Total: 100, Recent: 40, High: 10})
+		h, err := st.History(t.Context(), key, store.HistoryLimits{Total: 100, Recent: 40, High: 10})
 		require.NoError(t, err)
 		require.Len(t, h.Rows, 100)
 		for _, row := range h.Rows {
@@ -36,13 +36,13 @@ func examineHistory(t *testing.T, open func(*testing.T) store.Store) {
 		}
 	})
 
-	examineThinned(t, st)
+	testThinned(t, st)
 }
 
-// examineThinned reads 1,000 runs as 100: peaks rise to 500 MiB and fall again,
-// one old run was killed at 2 GiB, and another needed 1 GiB.
-func examineThinned(t *testing.T, st store.Store) {
-	key, keep := task("thinned"), store.Keep{Total: 100, Recent: 40, High: 10}
+// testThinned reads 1,000 runs as 100. Peaks rise to 500 MiB and fall again; one old run was
+// killed at 2 GiB, and another needed 1 GiB.
+func testThinned(t *testing.T, st store.Store) {
+	key, limits := task("thinned"), store.HistoryLimits{Total: 100, Recent: 40, High: 10}
 	obs := runs(key, 1000)
 	for i := range obs {
 		obs[i].MemoryMax = sizing.Bytes(500-max(i-500, 500-i)) * sizing.MiB
@@ -52,28 +52,28 @@ func examineThinned(t *testing.T, st store.Store) {
 	obs[11].MemoryMax = sizing.GiB
 	recordNew(t, st, obs...)
 	read := func(t *testing.T) sizing.History {
-		h, err := st.History(t.Context(), key, keep)
+		h, err := st.History(t.Context(), key, limits)
 		require.NoError(t, err)
 		return h
 	}
 	h := read(t)
 	ids := runIDs(h)
 
-	t.Run("beyond it, the total bounds the rows", func(t *testing.T) {
+	t.Run("the total bounds the rows", func(t *testing.T) {
 		require.LessOrEqual(t, len(h.Rows), 100)
 		require.Greater(t, len(h.Rows), 90)
 		require.Equal(t, 1000, h.Total)
-		require.True(t, slices.IsSorted(ids), "runs are numbered by time")
-		require.Len(t, slices.Compact(slices.Clone(ids)), len(ids), "each once")
+		require.True(t, slices.IsSorted(ids), "run ids ascend by time")
+		require.Len(t, slices.Compact(slices.Clone(ids)), len(ids), "no duplicates")
 	})
 
-	t.Run("the newest are whole", func(t *testing.T) {
+	t.Run("the newest rows are complete", func(t *testing.T) {
 		for i := 960; i < 1000; i++ {
 			require.Contains(t, ids, obs[i].Try.RunID)
 		}
 	})
 
-	t.Run("the highest peaks are whole, kills among them", func(t *testing.T) {
+	t.Run("the highest peaks are complete, including kills", func(t *testing.T) {
 		for _, i := range []int{7, 11, 497, 498, 499, 500, 501, 502, 503} {
 			n := slices.Index(ids, obs[i].Try.RunID)
 			require.GreaterOrEqual(t, n, 0, obs[i].Try.RunID)
@@ -81,12 +81,12 @@ func examineThinned(t *testing.T, st store.Store) {
 		}
 	})
 
-	t.Run("weights sum to what exists, and restore the balance", func(t *testing.T) {
+	t.Run("weights sum to the total and keep the mean", func(t *testing.T) {
 		var sum, sumOfN float64
 		for _, row := range h.Rows {
 			require.GreaterOrEqual(t, row.Weight, 1.0)
 			sum += row.Weight
-			if row.RunID != obs[7].Try.RunID { // has no features
+			if row.RunID != obs[7].Try.RunID { // without features
 				sumOfN += row.Weight * row.Features[0]
 			}
 		}
@@ -98,12 +98,12 @@ func examineThinned(t *testing.T, st store.Store) {
 		require.Equal(t, h, read(t))
 		recordNew(t, st, success(firstTry(key, "later"), sizing.MiB, 0))
 		later := runIDs(read(t))
-		gone := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(later, id) })
-		require.LessOrEqual(t, len(gone), 2, "one more row displaces one of the sample and one of the newest at most")
+		missing := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(later, id) })
+		require.LessOrEqual(t, len(missing), 2, "a new row displaces at most one sampled and one recent row")
 	})
 
-	t.Run("a bound below the defaults still holds", func(t *testing.T) {
-		small, err := st.History(t.Context(), key, store.Keep{Total: 20})
+	t.Run("a total below the defaults bounds the rows, too", func(t *testing.T) {
+		small, err := st.History(t.Context(), key, store.HistoryLimits{Total: 20})
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(small.Rows), 20)
 		var sum float64
@@ -122,13 +122,13 @@ func runIDs(h sizing.History) []string {
 	return ids
 }
 
-func examineSince(t *testing.T, open func(*testing.T) store.Store) {
+func testSince(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 
-	t.Run("news come in the order of arrival, page by page", func(t *testing.T) {
+	t.Run("rows come in order of arrival, page by page", func(t *testing.T) {
 		key := task("pages")
 		obs := runs(key, 5)
-		slices.Reverse(obs) // arrival is not time
+		slices.Reverse(obs) // the order of arrival differs from the order of time
 		recordNew(t, st, obs...)
 		recordNew(t, st, runs(task("another"), 5)...)
 		var ids []string
@@ -138,7 +138,7 @@ func examineSince(t *testing.T, open func(*testing.T) store.Store) {
 			require.NoError(t, err)
 			require.Equal(t, 5, h.Total)
 			if len(h.Rows) == 0 {
-				require.Equal(t, seq, h.LastSeq, "nothing new: go on from here")
+				require.Equal(t, seq, h.LastSeq, "LastSeq stays without new rows")
 			}
 			ids, seq = append(ids, runIDs(h)...), h.LastSeq
 		}
@@ -146,13 +146,13 @@ func examineSince(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, seq, history(t, st, key).LastSeq)
 	})
 
-	t.Run("an unknown task has no news", func(t *testing.T) {
+	t.Run("an unknown task is not found", func(t *testing.T) {
 		_, err := st.Since(t.Context(), task("unknown"), 0, 10)
 		requireKind(t, sizing.NotFound, err)
 	})
 
-	t.Run("who follows while others write misses nothing", func(t *testing.T) {
-		key := task("followed")
+	t.Run("a reader concurrent with writers misses nothing", func(t *testing.T) {
+		key := task("concurrent")
 		recordNew(t, st, success(firstTry(key, "first"), sizing.GiB, 0))
 		var writing atomic.Int64
 		const writers, batches = 6, 15
@@ -172,7 +172,7 @@ func examineSince(t *testing.T, open func(*testing.T) store.Store) {
 				}
 				return nil
 			}
-			for seq, last := int64(0), false; len(ids) < 100_000; { // far more than there are
+			for seq, last := int64(0), false; len(ids) < 100_000; { // far more rows than exist
 				last = writing.Load() == 0
 				h, err := st.Since(ctx, key, seq, 1000)
 				if err != nil || last && len(h.Rows) == 0 {
@@ -186,11 +186,11 @@ func examineSince(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, 1+writers*batches/3*(1+10+200), total)
 		require.Len(t, ids, total)
 		slices.Sort(ids)
-		require.Len(t, slices.Compact(ids), total, "each once")
+		require.Len(t, slices.Compact(ids), total, "no duplicates")
 	})
 }
 
-func examineKills(t *testing.T, open func(*testing.T) store.Store) {
+func testKills(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 	key := task("kills")
 	mapped := func(index, number int) sizing.TryKey {
@@ -206,7 +206,7 @@ func examineKills(t *testing.T, open func(*testing.T) store.Store) {
 		after(kill(mapped(1, 1), 8*sizing.GiB), 3),
 		after(success(mapped(0, 3), sizing.GiB, 1), 4))
 
-	t.Run("the kills of one mapped run, oldest first", func(t *testing.T) {
+	t.Run("kills of one mapped run, oldest first", func(t *testing.T) {
 		kills, err := st.Kills(t.Context(), key, "r", 0)
 		require.NoError(t, err)
 		require.Equal(t, []store.Kill{
@@ -215,7 +215,7 @@ func examineKills(t *testing.T, open func(*testing.T) store.Store) {
 		}, kills)
 	})
 
-	t.Run("a run that is not known has none", func(t *testing.T) {
+	t.Run("an unknown run has none", func(t *testing.T) {
 		kills, err := st.Kills(t.Context(), task("unknown"), "r", 0)
 		require.NoError(t, err)
 		require.Empty(t, kills)

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// model is a model of a task that is known.
+// model returns a model of a task, which it creates.
 func model(t *testing.T, st store.Store, name string) store.Model {
 	t.Helper()
 	recordNew(t, st, runs(task(name), 1)...)
@@ -29,7 +29,7 @@ func publish(t *testing.T, st store.Store, m store.Model, expected int) int {
 	return version
 }
 
-func examineModels(t *testing.T, open func(*testing.T) store.Store) {
+func testModels(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 
 	t.Run("the active model is read back with its blob", func(t *testing.T) {
@@ -41,7 +41,30 @@ func examineModels(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, m, got)
 	})
 
-	t.Run("without a model there is none", func(t *testing.T) {
+	t.Run("Shares returns the shares of a DAG's active models", func(t *testing.T) {
+		shared, old := model(t, st, "shared"), model(t, st, "old")
+		model(t, st, "young")
+		publish(t, st, shared, 0)
+		shared.Share = []byte{1, 0, 2}
+		publish(t, st, shared, 1)
+		publish(t, st, old, 0)
+		got := map[string]store.Model{}
+		collect := func(m store.Model) error { got[m.Task.Task] = m; return nil }
+		require.NoError(t, st.Shares(t.Context(), task("any"), collect))
+		require.Equal(t, store.Model{Task: shared.Task, Version: 2, Share: shared.Share, Active: true}, got["shared"])
+		require.Equal(t, store.Model{Task: old.Task, Version: 1, Blob: old.Blob, Active: true}, got["old"], "with the blob that holds its share")
+		require.NotContains(t, got, "young")
+
+		clear(got)
+		other := shared.Task
+		other.DAG = "nobody's"
+		require.NoError(t, st.Shares(t.Context(), other, collect))
+		require.Empty(t, got)
+		ended := sizing.Errorf(sizing.Internal, "enough")
+		require.ErrorIs(t, st.Shares(t.Context(), task("any"), func(store.Model) error { return ended }), ended)
+	})
+
+	t.Run("a task without a model has no active version", func(t *testing.T) {
 		m := model(t, st, "none")
 		for _, key := range []sizing.TaskKey{m.Task, task("unknown")} {
 			_, err := st.ActiveModel(t.Context(), key)
@@ -52,7 +75,7 @@ func examineModels(t *testing.T, open func(*testing.T) store.Store) {
 		}
 	})
 
-	t.Run("nothing is published over another's version, nor for a task that is gone", func(t *testing.T) {
+	t.Run("publishing over an unexpected version or for an unknown task fails", func(t *testing.T) {
 		m := model(t, st, "swap")
 		publish(t, st, m, 0)
 		for _, expected := range []int{0, 2} {
@@ -65,7 +88,7 @@ func examineModels(t *testing.T, open func(*testing.T) store.Store) {
 		requireKind(t, sizing.NotFound, err)
 	})
 
-	t.Run("an older version answers again, and nothing is published over it until it is unpinned", func(t *testing.T) {
+	t.Run("an activated older version is pinned until it is unpinned", func(t *testing.T) {
 		m := model(t, st, "rollback")
 		publish(t, st, m, 0)
 		publish(t, st, m, 1)
@@ -89,26 +112,26 @@ func examineModels(t *testing.T, open func(*testing.T) store.Store) {
 		requireKind(t, sizing.NotFound, st.Unpin(t.Context(), task("unknown")))
 	})
 
-	t.Run("the watchdog goes back past what it withdraws, until the next is published", func(t *testing.T) {
+	t.Run("a rollback withdraws versions and holds until the next publication", func(t *testing.T) {
 		m := model(t, st, "watchdog")
 		for v := range 3 {
 			publish(t, st, m, v)
 		}
-		back := store.RollBack{Task: m.Task, From: 3, To: 1, Withdrawn: []int{2, 3}, Reason: "killed"}
-		requireKind(t, sizing.Conflict, st.RollBack(t.Context(), store.RollBack{Task: m.Task, From: 2, To: 1}))
-		requireKind(t, sizing.NotFound, st.RollBack(t.Context(), store.RollBack{Task: m.Task, From: 3, To: 7}))
+		back := store.Rollback{Task: m.Task, From: 3, To: 1, Withdrawn: []int{2, 3}, Reason: "killed"}
+		requireKind(t, sizing.Conflict, st.RollBack(t.Context(), store.Rollback{Task: m.Task, From: 2, To: 1}))
+		requireKind(t, sizing.NotFound, st.RollBack(t.Context(), store.Rollback{Task: m.Task, From: 3, To: 7}))
 		require.NoError(t, st.RollBack(t.Context(), back))
 		requireKind(t, sizing.Conflict, st.RollBack(t.Context(), back))
 		versions, err := st.ModelVersions(t.Context(), m.Task)
 		require.NoError(t, err)
 		require.Equal(t, []bool{true, true, false}, []bool{versions[0].Withdrawn, versions[1].Withdrawn, versions[2].Withdrawn})
 		require.Equal(t, []string{"", "", store.Watchdog}, []string{versions[0].PinnedBy, versions[1].PinnedBy, versions[2].PinnedBy})
-		require.Equal(t, 4, publish(t, st, m, 1), "a training may win against it")
+		require.Equal(t, 4, publish(t, st, m, 1), "a publication replaces the watchdog's pin")
 		got, err := st.ActiveModel(t.Context(), m.Task)
 		require.NoError(t, err)
 		require.Empty(t, got.PinnedBy)
 
-		require.NoError(t, st.Activate(t.Context(), m.Task, 3), "a person may")
+		require.NoError(t, st.Activate(t.Context(), m.Task, 3), "a person may activate a withdrawn version")
 		got, err = st.Model(t.Context(), m.Task, 3)
 		require.NoError(t, err)
 		require.Equal(t, []any{3, true, false, store.Anonymous, m.Blob}, []any{got.Version, got.Active, got.Withdrawn, got.PinnedBy, got.Blob})
@@ -116,7 +139,7 @@ func examineModels(t *testing.T, open func(*testing.T) store.Store) {
 		requireKind(t, sizing.NotFound, err)
 	})
 
-	t.Run("old versions go, but never the active one", func(t *testing.T) {
+	t.Run("old versions are deleted except the active one", func(t *testing.T) {
 		m := model(t, st, "prune")
 		for v := range store.KeepVersions + 2 {
 			publish(t, st, m, v)
@@ -130,14 +153,14 @@ func examineModels(t *testing.T, open func(*testing.T) store.Store) {
 			require.Nil(t, v.Blob)
 			require.Equal(t, m.Evaluation, v.Evaluation)
 		}
-		// 3 is the oldest: active while 13 is being published, it is pruned after.
+		// 3 is the oldest. It is deleted after the publication of 13.
 		require.NoError(t, st.Activate(t.Context(), m.Task, 3))
 		require.NoError(t, st.Unpin(t.Context(), m.Task))
 		require.Equal(t, store.KeepVersions+3, publish(t, st, m, 3))
 		requireKind(t, sizing.NotFound, st.Activate(t.Context(), m.Task, 3))
 	})
 
-	t.Run("of the old versions milestones stay for a while", func(t *testing.T) {
+	t.Run("milestones among the old versions stay longer", func(t *testing.T) {
 		m := model(t, st, "milestones")
 		m.Blob = []byte{1}
 		const newest = store.MilestoneEvery * (store.KeepVersions + 1)
@@ -154,8 +177,8 @@ func examineModels(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, want, kept)
 	})
 
-	t.Run("a model needs no exam", func(t *testing.T) {
-		m := model(t, st, "unexamined")
+	t.Run("a model needs no evaluation", func(t *testing.T) {
+		m := model(t, st, "no evaluation")
 		m.Evaluation = nil
 		publish(t, st, m, 0)
 		got, err := st.ActiveModel(t.Context(), m.Task)
@@ -164,11 +187,11 @@ func examineModels(t *testing.T, open func(*testing.T) store.Store) {
 	})
 }
 
-func examinePublishers(t *testing.T, open func(*testing.T) store.Store) {
+func testConcurrentPublish(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 	m := model(t, st, "publishers")
 	for expected := range 3 {
-		t.Run(fmt.Sprintf("of eight who expect %d one wins", expected), func(t *testing.T) {
+		t.Run(fmt.Sprintf("one of eight publishers that expect version %d succeeds", expected), func(t *testing.T) {
 			var won atomic.Int64
 			inParallel(t, 8, func(ctx context.Context, worker int) error {
 				version, err := st.Publish(ctx, m, expected)
@@ -187,7 +210,7 @@ func examinePublishers(t *testing.T, open func(*testing.T) store.Store) {
 	}
 }
 
-func examineChanges(t *testing.T, open func(*testing.T) store.Store) {
+func testChanges(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 	m := model(t, st, "changes")
 	other, weird := task("renamed"), sizing.TaskKey{Namespace: "näm\"espace", DAG: "<dag>", Task: "☃"}
@@ -202,7 +225,7 @@ func examineChanges(t *testing.T, open func(*testing.T) store.Store) {
 			case got := <-changed:
 				require.Equal(t, key, got, claim)
 			case <-time.After(10 * time.Second):
-				require.Fail(t, "not told of a "+claim)
+				require.Fail(t, "no notification of a "+claim)
 			}
 		}
 	}
@@ -210,7 +233,7 @@ func examineChanges(t *testing.T, open func(*testing.T) store.Store) {
 	publish(t, st, m, 0)
 	expect("publication", m.Task)
 	_, err := st.Publish(ctx, m, 7)
-	requireKind(t, sizing.Conflict, err) // and nobody is told
+	requireKind(t, sizing.Conflict, err) // without a notification
 	require.NoError(t, st.Activate(ctx, m.Task, 1))
 	expect("activation", m.Task)
 	require.NoError(t, st.SetPolicy(ctx, weird, sizing.Policy{Mode: sizing.Shadow}))

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// receipt answers an ask of one feature with 2 GiB and a promise; NaN promises nothing.
+// receipt returns an answer of 2 GiB with a promised risk; NaN stands for no promise.
 func receipt(id string, try sizing.TryKey, promised float64, at time.Time) sizing.Receipt {
 	r := sizing.Receipt{
 		Ask: sizing.Ask{Try: try, Features: sizing.Features{"n": sizing.NumberValue(1)}},
@@ -26,7 +26,7 @@ func receipt(id string, try sizing.TryKey, promised float64, at time.Time) sizin
 	return r
 }
 
-func examineReceipts(t *testing.T, open func(*testing.T) store.Store) {
+func testReceipts(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 	save := func(t *testing.T, receipts ...sizing.Receipt) {
 		t.Helper()
@@ -52,7 +52,7 @@ func examineReceipts(t *testing.T, open func(*testing.T) store.Store) {
 		require.True(t, math.Signbit(got.Allocation.Guard.Params[4]))
 	})
 
-	t.Run("margins may be no number", func(t *testing.T) {
+	t.Run("guard parameters may be NaN", func(t *testing.T) {
 		r := receipt("nan", firstTry(task("nan"), "r"), 0.1, noon)
 		r.Allocation.Guard.Params = []float64{math.NaN()}
 		save(t, r)
@@ -61,14 +61,14 @@ func examineReceipts(t *testing.T, open func(*testing.T) store.Store) {
 		require.True(t, math.IsNaN(got.Allocation.Guard.Params[0]))
 	})
 
-	t.Run("a known id is left as it is", func(t *testing.T) {
+	t.Run("a stored id is not overwritten", func(t *testing.T) {
 		first, second := receipt("known", firstTry(task("known"), "r"), 0.1, noon), receipt("known", firstTry(task("known"), "r"), 0.2, noon)
-		save(t, first, receipt("with it", firstTry(task("known"), "s"), 0.1, noon))
-		save(t, second, receipt("beside it", firstTry(task("known"), "s"), 0.1, noon))
+		save(t, first, receipt("batch 1", firstTry(task("known"), "s"), 0.1, noon))
+		save(t, second, receipt("batch 2", firstTry(task("known"), "s"), 0.1, noon))
 		got, err := st.Receipt(t.Context(), "known")
 		require.NoError(t, err)
 		require.Equal(t, first, got)
-		_, err = st.Receipt(t.Context(), "beside it")
+		_, err = st.Receipt(t.Context(), "batch 2")
 		require.NoError(t, err)
 	})
 
@@ -80,7 +80,7 @@ func examineReceipts(t *testing.T, open func(*testing.T) store.Store) {
 		requireKind(t, sizing.NotFound, err)
 	})
 
-	t.Run("the newest receipt of a try is found", func(t *testing.T) {
+	t.Run("ReceiptOfTry returns the newest receipt", func(t *testing.T) {
 		try := firstTry(task("newest"), "r")
 		retry := try
 		retry.Number = 2
@@ -90,7 +90,7 @@ func examineReceipts(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, "n2", got.Allocation.PredictionID)
 	})
 
-	t.Run("an ad-hoc look-up is no try and makes no task", func(t *testing.T) {
+	t.Run("an ad-hoc prediction has no try and creates no task", func(t *testing.T) {
 		adHoc := firstTry(task("ad hoc"), "")
 		save(t, receipt("ad hoc", adHoc, 0.1, noon))
 		_, err := st.ReceiptOfTry(t.Context(), adHoc)
@@ -101,21 +101,21 @@ func examineReceipts(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, err)
 	})
 
-	t.Run("nothing to save is no error", func(t *testing.T) { save(t) })
+	t.Run("an empty call is no error", func(t *testing.T) { save(t) })
 }
 
-func examineUnreported(t *testing.T, open func(*testing.T) store.Store) {
+func testCountUnreported(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
-	key := task("silent")
-	reported, failed, silent, again := firstTry(key, "reported"), firstTry(key, "failed"), firstTry(key, "silent"), firstTry(key, "again")
+	key := task("counted")
+	reported, failed, silent, repeated := firstTry(key, "reported"), firstTry(key, "failed"), firstTry(key, "unreported"), firstTry(key, "repeated")
 	lifted := silent
 	lifted.Number = 2
 	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{
-		receipt("0", firstTry(task("unknown"), "r"), 0.1, noon), // of a task that never reported anything
+		receipt("0", firstTry(task("unknown"), "r"), 0.1, noon), // of a task without reports
 		receipt("1", reported, 0.1, noon), receipt("2", failed, 0.1, noon), receipt("3", silent, 0.1, noon),
-		receipt("4", again, 0.1, noon), receipt("5", again, 0.1, noon),
-		receipt("6", lifted, 0.1, noon), receipt("7", firstTry(key, ""), 0.1, noon), // no first try; no try at all
-		receipt("8", firstTry(key, "young"), 0.1, noon),
+		receipt("4", repeated, 0.1, noon), receipt("5", repeated, 0.1, noon),
+		receipt("6", lifted, 0.1, noon), receipt("7", firstTry(key, ""), 0.1, noon), // a second try; an ad-hoc prediction
+		receipt("8", firstTry(key, "newer"), 0.1, noon),
 	}))
 	obs := runs(key, 1)[0]
 	obs.Try = reported
@@ -128,19 +128,19 @@ func examineUnreported(t *testing.T, open func(*testing.T) store.Store) {
 		limit             int
 		tries, unreported int
 	}{
-		"asked twice, a try counts once; what failed was reported": {"8", 100, 5, 3},
-		"the newest come first":         {"8", 3, 2, 2},
-		"what is younger is left out":   {"3", 100, 3, 1},
-		"nothing was asked so long ago": {"", 100, 0, 0},
-		"none are looked at":            {"8", 0, 0, 0},
+		"a try with two receipts counts once, and a failed try is reported": {"8", 100, 5, 3},
+		"the limit keeps the newest":                                        {"8", 3, 2, 2},
+		"newer ids are omitted":                                             {"3", 100, 3, 1},
+		"no older receipts":                                                 {"", 100, 0, 0},
+		"limit 0":                                                           {"8", 0, 0, 0},
 	} {
-		tries, unreported, err := st.Unreported(t.Context(), c.before, c.limit)
+		tries, unreported, err := st.CountUnreported(t.Context(), c.before, c.limit)
 		require.NoError(t, err)
 		require.Equal(t, [2]int{c.tries, c.unreported}, [2]int{tries, unreported}, claim)
 	}
 }
 
-func examineRealised(t *testing.T, open func(*testing.T) store.Store) {
+func testRealised(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 	key := task("realised")
 	nothing := math.NaN()
@@ -153,24 +153,24 @@ func examineRealised(t *testing.T, open func(*testing.T) store.Store) {
 		receipt("r2", of("killed"), 0.5, minute(2)),
 		receipt("r3", second, 0.125, minute(3)),         // not a first try
 		receipt("r4", of("running"), 0.5, minute(4)),    // has not ended
-		receipt("r5", of("silent"), nothing, minute(5)), // carried no promise
-		receipt("r6", of("asked twice"), 0.5, minute(6)),
-		receipt("r7", of("asked twice"), 0.0625, minute(7)), // the answer that was launched with
-		receipt("r8", of(""), 0.5, minute(8)),               // an ad-hoc look-up
+		receipt("r5", of("silent"), nothing, minute(5)), // without a promise
+		receipt("r6", of("two receipts"), 0.5, minute(6)),
+		receipt("r7", of("two receipts"), 0.0625, minute(7)), // the answer at launch
+		receipt("r8", of(""), 0.5, minute(8)),                // an ad-hoc prediction
 		receipt("r9", firstTry(task("other"), "fine"), 0.5, minute(9)),
 	}))
 	ended := []sizing.Observation{success(of("fine"), sizing.GiB, 1), kill(of("killed"), 2*sizing.GiB), success(second, 3*sizing.GiB, 1),
-		success(of("silent"), sizing.GiB, 1), success(of("asked twice"), sizing.GiB, 1), success(of("never asked"), sizing.GiB, 1)}
+		success(of("silent"), sizing.GiB, 1), success(of("two receipts"), sizing.GiB, 1), success(of("no receipt"), sizing.GiB, 1)}
 	for i := range ended {
 		ended[i].EndedAt = minute(10)
 	}
 	recordNew(t, st, ended...)
 
-	t.Run("history tells what was promised of each try", func(t *testing.T) {
-		want := map[string]any{"fine 1": 0.25, "killed 1": 0.5, "killed 2": 0.125, "silent 1": nil, "asked twice 1": 0.0625, "never asked 1": nil}
-		whole, err := st.History(t.Context(), key, store.Keep{})
+	t.Run("history has the promised risk of each try", func(t *testing.T) {
+		want := map[string]any{"fine 1": 0.25, "killed 1": 0.5, "killed 2": 0.125, "silent 1": nil, "two receipts 1": 0.0625, "no receipt 1": nil}
+		whole, err := st.History(t.Context(), key, store.HistoryLimits{})
 		require.NoError(t, err)
-		thinned, err := st.History(t.Context(), key, store.Keep{Total: 5})
+		thinned, err := st.History(t.Context(), key, store.HistoryLimits{Total: 5})
 		require.NoError(t, err)
 		since, err := st.Since(t.Context(), key, 0, 10)
 		require.NoError(t, err)
@@ -192,9 +192,9 @@ func examineRealised(t *testing.T, open func(*testing.T) store.Store) {
 		limit int
 		want  sizing.Realised
 	}{
-		"first tries with a promise that have ended count": {key, 100, sizing.Realised{Tries: 3, Killed: 1, Promised: 0.25 + 0.5 + 0.0625}},
-		"only the newest receipts are looked at":           {key, 3, sizing.Realised{Tries: 1, Promised: 0.0625}},
-		"an unknown task has promised nothing":             {task("unknown"), 100, sizing.Realised{}},
+		"ended first tries with a promise count": {key, 100, sizing.Realised{Tries: 3, Killed: 1, Promised: 0.25 + 0.5 + 0.0625}},
+		"only the newest receipts are read":      {key, 3, sizing.Realised{Tries: 1, Promised: 0.0625}},
+		"an unknown task has none":               {task("unknown"), 100, sizing.Realised{}},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			got, err := st.Realised(t.Context(), c.task, c.limit)
@@ -204,30 +204,31 @@ func examineRealised(t *testing.T, open func(*testing.T) store.Store) {
 	}
 }
 
-// examineLaunched asks again about tries that have ended, and asks twice before a launch.
-func examineLaunched(t *testing.T, open func(*testing.T) store.Store) {
+// testPromisedAtLaunch tests which of several receipts of a try counts: those before the launch,
+// after the end, or named by the report.
+func testPromisedAtLaunch(t *testing.T, open func(*testing.T) store.Store) {
 	minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
-	type asked struct {
+	type answer struct {
 		at       int // minutes
 		promised float64
 	}
 	nothing := math.NaN()
 	for claim, c := range map[string]struct {
-		asked []asked
-		ended int // minutes; 0: not told, so that the report's arrival counts
-		named int // 1, 2, …: the receipt that the report names; 0: none
-		want  float64
+		answers []answer
+		ended   int // minutes; 0: unknown, so that the arrival of the report counts
+		named   int // 1, 2, …: the receipt that the report names; 0: none
+		want    float64
 	}{
-		"a question after the end changes nothing":       {[]asked{{1, 0.25}, {20, 0.5}}, 10, 0, 0.25},
-		"nor does one long after it":                     {[]asked{{1, 0.25}, {10_000, 0.5}}, 10, 0, 0.25},
-		"nor do several":                                 {[]asked{{1, 0.25}, {20, 0.5}, {30, 0.75}}, 10, 0, 0.25},
-		"nor does one after a try that waited for weeks": {[]asked{{1, 0.25}, {30_001, 0.5}}, 30_000, 0, 0.25},
-		"the last question before the end counts":        {[]asked{{1, 0.25}, {5, 0.5}, {20, 0.75}}, 10, 0, 0.5},
-		"unless the report names another":                {[]asked{{1, 0.25}, {5, 0.5}, {20, 0.75}}, 10, 1, 0.25},
-		"a launch without a promise keeps none":          {[]asked{{1, nothing}, {20, 0.5}}, 10, 0, nothing},
-		"a named answer without a promise keeps none":    {[]asked{{1, nothing}, {5, 0.5}}, 10, 1, nothing},
-		"a slow clock hides no promise":                  {[]asked{{11, 0.25}, {20, 0.5}}, 10, 0, 0.25},
-		"without a time of its own, the arrival counts":  {[]asked{{1, 0.25}, {5, 0.5}}, 0, 0, 0.5},
+		"a receipt after the end changes nothing":                     {[]answer{{1, 0.25}, {20, 0.5}}, 10, 0, 0.25},
+		"a receipt long after the end changes nothing":                {[]answer{{1, 0.25}, {10_000, 0.5}}, 10, 0, 0.25},
+		"several receipts after the end change nothing":               {[]answer{{1, 0.25}, {20, 0.5}, {30, 0.75}}, 10, 0, 0.25},
+		"a receipt after a try that waited for weeks changes nothing": {[]answer{{1, 0.25}, {30_001, 0.5}}, 30_000, 0, 0.25},
+		"the last receipt before the end counts":                      {[]answer{{1, 0.25}, {5, 0.5}, {20, 0.75}}, 10, 0, 0.5},
+		"a receipt named by the report counts":                        {[]answer{{1, 0.25}, {5, 0.5}, {20, 0.75}}, 10, 1, 0.25},
+		"a launch without a promise has none":                         {[]answer{{1, nothing}, {20, 0.5}}, 10, 0, nothing},
+		"a named receipt without a promise has none":                  {[]answer{{1, nothing}, {5, 0.5}}, 10, 1, nothing},
+		"a slow clock of the reporter hides no promise":               {[]answer{{11, 0.25}, {20, 0.5}}, 10, 0, 0.25},
+		"without an end the arrival counts":                           {[]answer{{1, 0.25}, {5, 0.5}}, 0, 0, 0.5},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			st := open(t)
@@ -238,7 +239,7 @@ func examineLaunched(t *testing.T, open func(*testing.T) store.Store) {
 				o.EndedAt = minute(c.ended)
 			}
 			var receipts []sizing.Receipt
-			for i, a := range c.asked {
+			for i, a := range c.answers {
 				r := receipt(idAt(minute(a.at), i), o.Try, a.promised, minute(a.at))
 				r.Allocation.Model = &sizing.ModelRef{Version: 1}
 				receipts = append(receipts, r)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -11,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// whole is an observation of which everything is known.
-func whole(task sizing.TaskKey) sizing.Observation {
+// complete returns an observation with all fields set.
+func complete(task sizing.TaskKey) sizing.Observation {
 	return sizing.Observation{
 		Try:       sizing.TryKey{TaskKey: task, RunID: "scheduled__2024-05-01T12:00:00+00:00", MapIndex: 4, Number: 2},
 		Outcome:   sizing.OOMKilled,
@@ -29,11 +30,11 @@ func whole(task sizing.TaskKey) sizing.Observation {
 	}
 }
 
-func examineRecord(t *testing.T, open func(*testing.T) store.Store) {
+func testRecord(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 
-	t.Run("all that was told is read back", func(t *testing.T) {
-		o := whole(task("whole"))
+	t.Run("all fields are read back", func(t *testing.T) {
+		o := complete(task("complete"))
 		recordNew(t, st, o)
 		h := history(t, st, o.Try.TaskKey)
 		require.Equal(t, o.Try.TaskKey, h.Task)
@@ -43,7 +44,7 @@ func examineRecord(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, h.LastSeq, row.Seq)
 		sent := sizing.Features{
 			"count": sizing.NumberValue(1253), "region": sizing.TextValue("emea"), "full": sizing.BoolValue(true),
-			"sale_end": {Kind: sizing.Date, Num: 18297}, // days since 1970; the text is not kept
+			"sale_end": {Kind: sizing.Date, Num: 18297}, // days since 1970; the text is not stored
 		}
 		require.Equal(t, sent, h.Schema.Features(row.Features))
 		require.Equal(t, sizing.HistoryRow{Seq: row.Seq, At: noon, RunID: o.Try.RunID, MapIndex: 4, Try: 2,
@@ -51,14 +52,14 @@ func examineRecord(t *testing.T, open func(*testing.T) store.Store) {
 			Allocated: o.Allocated, Requested: o.Requested, Features: row.Features, Weight: 1}, row)
 	})
 
-	t.Run("a run without times counts as ended when it was told", func(t *testing.T) {
+	t.Run("a report without times counts at its arrival", func(t *testing.T) {
 		o := success(firstTry(task("timeless"), "r"), sizing.GiB, 1)
 		o.EndedAt = time.Time{}
 		recordNew(t, st, o)
 		require.WithinDuration(t, time.Now(), history(t, st, o.Try.TaskKey).Rows[0].At, time.Hour)
 	})
 
-	t.Run("a run without an end counts at its start", func(t *testing.T) {
+	t.Run("a report without an end counts at its start", func(t *testing.T) {
 		o := success(firstTry(task("started"), "r"), sizing.GiB, 1)
 		o.StartedAt, o.EndedAt = noon.Add(-time.Hour), time.Time{}
 		recordNew(t, st, o)
@@ -73,7 +74,7 @@ func examineRecord(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, 4, history(t, st, one.Try.TaskKey).Total)
 	})
 
-	t.Run("what cannot be stored fails alone", func(t *testing.T) {
+	t.Run("an invalid observation fails alone", func(t *testing.T) {
 		key := task("unstorable")
 		obs := runs(key, 6)
 		obs[1].Try.RunID = "nul\x00"
@@ -90,18 +91,18 @@ func examineRecord(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, 2, history(t, st, key).Total)
 	})
 
-	t.Run("nothing told is nothing recorded", func(t *testing.T) { record(t, st) })
+	t.Run("an empty call is no error", func(t *testing.T) { record(t, st) })
 
-	t.Run("an unknown task has no history", func(t *testing.T) {
-		_, err := st.History(t.Context(), task("unknown"), store.Keep{})
+	t.Run("an unknown task is not found", func(t *testing.T) {
+		_, err := st.History(t.Context(), task("unknown"), store.HistoryLimits{})
 		requireKind(t, sizing.NotFound, err)
 	})
 
-	examineFeatures(t, st)
+	testFeatures(t, st)
 }
 
-func examineFeatures(t *testing.T, st store.Store) {
-	t.Run("a value of another kind than the first is kept as what it is", func(t *testing.T) {
+func testFeatures(t *testing.T, st store.Store) {
+	t.Run("a value of another kind keeps its kind", func(t *testing.T) {
 		key := task("kinds")
 		first := success(firstTry(key, "1"), sizing.GiB, 1)
 		second := success(firstTry(key, "2"), sizing.GiB, 2)
@@ -109,9 +110,9 @@ func examineFeatures(t *testing.T, st store.Store) {
 		recordNew(t, st, first)
 		recordNew(t, st, second)
 		h := history(t, st, key)
-		require.Equal(t, []float64{1}, h.Rows[0].Features, "written before the schema grew: shorter")
+		require.Equal(t, []float64{1}, h.Rows[0].Features, "a row from before the schema grew is shorter")
 		require.Len(t, h.Rows[1].Features, 3)
-		require.True(t, math.IsNaN(h.Rows[1].Features[0]), "no number")
+		require.True(t, math.IsNaN(h.Rows[1].Features[0]), "not a number")
 		require.Equal(t, first.Features, h.Schema.Features(h.Rows[0].Features))
 		require.Equal(t, second.Features, h.Schema.Features(h.Rows[1].Features))
 		require.Equal(t, []string{"n", "n", "new"}, []string{h.Schema.Fields[0].Name, h.Schema.Fields[1].Name, h.Schema.Fields[2].Name})
@@ -123,7 +124,7 @@ func examineFeatures(t *testing.T, st store.Store) {
 		requireConflict(t, "features.n", record(t, st, first)[0])
 	})
 
-	t.Run("a date among texts is both", func(t *testing.T) {
+	t.Run("a date among texts is a date and a category", func(t *testing.T) {
 		key := task("dates among texts")
 		first := success(firstTry(key, "1"), sizing.GiB, 1)
 		first.Features = sizing.Features{"day": sizing.TextValue("n/a")}
@@ -135,7 +136,27 @@ func examineFeatures(t *testing.T, st store.Store) {
 		require.Equal(t, duplicate, verdict(record(t, st, second)[0]))
 	})
 
-	t.Run("categories beyond the dictionary are unseen", func(t *testing.T) {
+	t.Run("values of different kinds are stored together in every order", func(t *testing.T) {
+		values := []sizing.Value{
+			sizing.TextValue("2020-01-01"), sizing.TextValue("2020-01-01T10:00:00Z"), sizing.TextValue("n/a"), sizing.TextValue(""),
+			sizing.NumberValue(2), sizing.BoolValue(true),
+		}
+		for i := range values {
+			for j := range values {
+				for k := range values {
+					key := task(fmt.Sprint("kinds together ", i, j, k))
+					obs := runs(key, 3)
+					for n, value := range []sizing.Value{values[i], values[j], values[k]} {
+						obs[n].Features = sizing.Features{"f": value}
+					}
+					recordNew(t, st, obs...)
+					require.Len(t, history(t, st, key).Rows, 3)
+				}
+			}
+		}
+	})
+
+	t.Run("categories beyond the limit are unseen", func(t *testing.T) {
 		key := task("dictionary")
 		obs := runs(key, sizing.MaxCategories+2)
 		for i := range obs {
@@ -154,7 +175,7 @@ func examineFeatures(t *testing.T, st store.Store) {
 		require.Equal(t, sizing.MaxCategories, seen)
 	})
 
-	t.Run("features not told are those of the newest receipt of the try", func(t *testing.T) {
+	t.Run("omitted features come from the newest receipt of the try", func(t *testing.T) {
 		key := task("receipt")
 		of := func(id string, try sizing.TryKey, n float64, at time.Time) sizing.Receipt {
 			return sizing.Receipt{At: at, Allocation: sizing.Allocation{PredictionID: id, Task: key},
@@ -174,8 +195,8 @@ func examineFeatures(t *testing.T, st store.Store) {
 		requireConflict(t, "features.n", record(t, st, o)[0])
 	})
 
-	t.Run("told features stand against those of a receipt", func(t *testing.T) {
-		key := task("told")
+	t.Run("reported features take precedence over those of a receipt", func(t *testing.T) {
+		key := task("reported")
 		o := success(firstTry(key, "r"), sizing.GiB, 7)
 		recordNew(t, st, o)
 		require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{{At: noon,
@@ -186,7 +207,7 @@ func examineFeatures(t *testing.T, st store.Store) {
 		require.Equal(t, sizing.Features{"n": sizing.NumberValue(7)}, features(t, st, key))
 	})
 
-	t.Run("without a receipt features stay unknown until they are told", func(t *testing.T) {
+	t.Run("without a receipt features are unknown until reported", func(t *testing.T) {
 		key := task("late")
 		o := success(firstTry(key, "r"), sizing.GiB, 0)
 		o.Features = nil

@@ -13,99 +13,99 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// little is a Keep that a hundred rows exceed.
-var little = store.Keep{Total: 60, Recent: 20, High: 10}
+// smallLimits are limits that a hundred rows exceed.
+var smallLimits = store.HistoryLimits{Total: 60, Recent: 20, High: 10}
 
-func examineRetention(t *testing.T, open func(*testing.T) store.Store) {
-	t.Run("what was removed is missed by nobody, whatever comes later", func(t *testing.T) {
-		kept, thinned := open(t), open(t)
+func testRetention(t *testing.T, open func(*testing.T) store.Store) {
+	t.Run("History and Task are the same after a removal, also later", func(t *testing.T) {
+		intact, thinned := open(t), open(t)
 		const seed = 7
-		dice := rand.New(rand.NewPCG(seed, 0))
-		key, total, gone := task("long"), 0, 0
+		rng := rand.New(rand.NewPCG(seed, 0))
+		key, total, removed := task("history"), 0, 0
 		for range 12 {
-			news := make([]sizing.Observation, 1+dice.IntN(60))
-			for i := range news {
-				news[i] = success(firstTry(key, fmt.Sprint("r", total)), sizing.Bytes(1+dice.IntN(50))*sizing.MiB, float64(total))
-				if dice.IntN(8) == 0 {
-					news[i] = kill(news[i].Try, sizing.Bytes(1+dice.IntN(80))*sizing.MiB)
+			batch := make([]sizing.Observation, 1+rng.IntN(60))
+			for i := range batch {
+				batch[i] = success(firstTry(key, fmt.Sprint("r", total)), sizing.Bytes(1+rng.IntN(50))*sizing.MiB, float64(total))
+				if rng.IntN(8) == 0 {
+					batch[i] = kill(batch[i].Try, sizing.Bytes(1+rng.IntN(80))*sizing.MiB)
 				}
-				news[i].EndedAt = noon.Add(time.Duration(total-dice.IntN(30)) * time.Minute) // some are told late
+				batch[i].EndedAt = noon.Add(time.Duration(total-rng.IntN(30)) * time.Minute) // some arrive late
 				total++
 			}
-			for _, st := range []store.Store{kept, thinned} {
-				recordNew(t, st, news...)
+			for _, st := range []store.Store{intact, thinned} {
+				recordNew(t, st, batch...)
 				publishAll(t, st, key)
 			}
-			gone += removeObservations(t, thinned, key, noon.Add(time.Duration(total-10)*time.Minute))
-			want, err := kept.History(t.Context(), key, little)
+			removed += removeObservations(t, thinned, key, noon.Add(time.Duration(total-10)*time.Minute))
+			want, err := intact.History(t.Context(), key, smallLimits)
 			require.NoError(t, err)
-			got, err := thinned.History(t.Context(), key, little)
+			got, err := thinned.History(t.Context(), key, smallLimits)
 			require.NoError(t, err)
 			require.Equal(t, want, got)
-			require.Equal(t, counted(t, kept, key), counted(t, thinned, key))
+			require.Equal(t, counted(t, intact, key), counted(t, thinned, key))
 		}
-		require.Greater(t, gone, total/3, "seed %d: of %d", seed, total)
-		all, err := thinned.History(t.Context(), key, store.Keep{Total: 1_000_000})
+		require.Greater(t, removed, total/3, "seed %d: of %d", seed, total)
+		all, err := thinned.History(t.Context(), key, store.HistoryLimits{Total: 1_000_000})
 		require.NoError(t, err)
-		require.Equal(t, []int{total, total - gone}, []int{all.Total, len(all.Rows)}, "they are gone, and counted")
+		require.Equal(t, []int{total, total - removed}, []int{all.Total, len(all.Rows)}, "removed rows still count")
 	})
 
-	t.Run("what is young, needed or not learned stays", func(t *testing.T) {
+	t.Run("recent, needed and unlearned rows stay", func(t *testing.T) {
 		st := open(t)
 		key, later := task("stays"), noon.Add(1000*time.Hour)
 		recordNew(t, st, runs(key, 60)...)
 		publishAll(t, st, key)
-		require.Zero(t, removeObservations(t, st, key, later), "no more than is kept whole")
+		require.Zero(t, removeObservations(t, st, key, later), "the total is within the limits")
 		more := runs(key, 200)[60:]
 		recordNew(t, st, more...)
-		require.Zero(t, removeObservations(t, st, key, noon), "nothing is as old")
+		require.Zero(t, removeObservations(t, st, key, noon), "no row is old enough")
 		early := removeObservations(t, st, key, later)
-		require.Less(t, early, 60, "what came after the model learned stays")
+		require.Less(t, early, 60, "rows newer than the model stay")
 		unlearned := task("unlearned")
 		recordNew(t, st, runs(unlearned, 200)...)
-		require.Zero(t, removeObservations(t, st, unlearned, later), "there is no model")
+		require.Zero(t, removeObservations(t, st, unlearned, later), "the task has no model")
 		publishAll(t, st, key)
 		require.Positive(t, removeObservations(t, st, key, later))
-		requireKind(t, sizing.NotFound, st.RemoveObservations(t.Context(), task("nobody"), little, later, nil))
+		requireKind(t, sizing.NotFound, st.RemoveObservations(t.Context(), task("unknown"), smallLimits, later, nil))
 	})
 
-	t.Run("what was removed and is told again is new", func(t *testing.T) {
+	t.Run("a removed try that is reported again is new", func(t *testing.T) {
 		st := open(t)
 		key := task("again")
-		told := runs(key, 200)
-		recordNew(t, st, told...)
+		obs := runs(key, 200)
+		recordNew(t, st, obs...)
 		publishAll(t, st, key)
-		gone := removeObservations(t, st, key, noon.Add(1000*time.Hour))
+		removed := removeObservations(t, st, key, noon.Add(1000*time.Hour))
 		again := 0
-		for _, r := range record(t, st, told...) {
+		for _, r := range record(t, st, obs...) {
 			require.NoError(t, r.Err)
 			if !r.Duplicate {
 				again++
 			}
 		}
-		require.Equal(t, gone, again)
-		require.Equal(t, 200+gone, profile(t, st, key).Observations)
+		require.Equal(t, removed, again)
+		require.Equal(t, 200+removed, profile(t, st, key).Observations)
 	})
 
-	t.Run("tasks of many observations are listed page by page", func(t *testing.T) {
+	t.Run("oversized tasks are listed page by page", func(t *testing.T) {
 		st := open(t)
 		for i := range 3 {
 			recordNew(t, st, runs(task(fmt.Sprint("many", i)), 61)...)
 		}
 		recordNew(t, st, runs(task("few"), 60)...)
-		first, err := st.Crowded(t.Context(), little, sizing.TaskKey{}, 2)
+		first, err := st.OversizedTasks(t.Context(), smallLimits, sizing.TaskKey{}, 2)
 		require.NoError(t, err)
 		require.Equal(t, []sizing.TaskKey{task("many0"), task("many1")}, first)
-		rest, err := st.Crowded(t.Context(), little, first[1], 2)
+		rest, err := st.OversizedTasks(t.Context(), smallLimits, first[1], 2)
 		require.NoError(t, err)
 		require.Equal(t, []sizing.TaskKey{task("many2")}, rest)
 	})
 
-	t.Run("receipts go by their ids, in batches, until told to stop", func(t *testing.T) {
+	t.Run("receipts are removed by id, in batches, until the callback fails", func(t *testing.T) {
 		st := open(t)
 		receipts := make([]sizing.Receipt, 2500)
 		for i := range receipts {
-			try := firstTry(task("asked"), fmt.Sprint(i))
+			try := firstTry(task("answered"), fmt.Sprint(i))
 			receipts[i] = sizing.Receipt{At: noon, Ask: sizing.Ask{Try: try},
 				Allocation: sizing.Allocation{PredictionID: fmt.Sprintf("%06d", i), Task: try.TaskKey}}
 		}
@@ -121,7 +121,7 @@ func examineRetention(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, err)
 	})
 
-	t.Run("experiments with a name stay", func(t *testing.T) {
+	t.Run("named experiments stay", func(t *testing.T) {
 		st := open(t)
 		for name, at := range map[string]time.Time{"named": noon, "": noon} {
 			_, err := st.SaveRun(t.Context(), store.Run{Name: name, CreatedAt: at}, []store.RunModel{{Task: "t", Family: "f", Blob: []byte("b")}})
@@ -140,10 +140,10 @@ func examineRetention(t *testing.T, open func(*testing.T) store.Store) {
 	})
 }
 
-// publishAll publishes a model that learned all that there is.
+// publishAll publishes a model trained on all observations.
 func publishAll(t *testing.T, st store.Store, key sizing.TaskKey) {
 	t.Helper()
-	h, err := st.History(t.Context(), key, little)
+	h, err := st.History(t.Context(), key, smallLimits)
 	require.NoError(t, err)
 	active, err := st.ActiveModel(t.Context(), key)
 	if err != nil {
@@ -157,12 +157,12 @@ func publishAll(t *testing.T, st store.Store, key sizing.TaskKey) {
 
 func removeObservations(t *testing.T, st store.Store, key sizing.TaskKey, before time.Time) (n int) {
 	t.Helper()
-	require.NoError(t, st.RemoveObservations(t.Context(), key, little, before, func(rows int) error { n += rows; return nil }))
+	require.NoError(t, st.RemoveObservations(t.Context(), key, smallLimits, before, func(rows int) error { n += rows; return nil }))
 	return n
 }
 
-// counted is a profile without quantiles: they are of a sample that DefaultKeep keeps
-// whole, and this little Keep does not.
+// counted returns a profile without quantiles: DefaultHistoryLimits keep their sample complete,
+// and smallLimits do not.
 func counted(t *testing.T, st store.Store, key sizing.TaskKey) sizing.Profile {
 	t.Helper()
 	p := profile(t, st, key)

@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// course is a series of so many points.
-func course(points int) *sizing.Series {
+// series returns a series with the given number of points.
+func series(points int) *sizing.Series {
 	s := &sizing.Series{Step: 1500 * time.Microsecond}
 	for i := range points {
 		s.Memory, s.CPU = append(s.Memory, int64(i)*int64(sizing.GiB)), append(s.CPU, float64(i)/8)
@@ -32,13 +32,13 @@ func requireNoSeries(t *testing.T, st store.Store, try sizing.TryKey) {
 	requireKind(t, sizing.NotFound, err)
 }
 
-func examineSeries(t *testing.T, open func(*testing.T) store.Store) {
+func testSeries(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 
-	t.Run("each try has its own", func(t *testing.T) {
-		obs := runs(task("own"), 150) // more than share a transaction
+	t.Run("each try has its own series", func(t *testing.T) {
+		obs := runs(task("own"), 150) // above the limit of group commit
 		for i := range obs[:len(obs)-1] {
-			obs[i].Series = course(1 + i%sizing.MaxPoints)
+			obs[i].Series = series(1 + i%sizing.MaxPoints)
 		}
 		obs[1].Series.CPU = nil
 		recordNew(t, st, obs...)
@@ -50,51 +50,51 @@ func examineSeries(t *testing.T, open func(*testing.T) store.Store) {
 		requireNoSeries(t, st, firstTry(task("unknown"), "run00000"))
 	})
 
-	t.Run("the first one stays, and contradicts nothing", func(t *testing.T) {
-		bare := whole(task("first"))
+	t.Run("the first series stays, and a second contradicts nothing", func(t *testing.T) {
+		bare := complete(task("first"))
 		o, other := bare, bare
-		o.Series, other.Series = course(3), course(4)
+		o.Series, other.Series = series(3), series(4)
 		recordNew(t, st, bare)
-		require.Equal(t, amended, verdict(record(t, st, o)[0]), "there was none")
+		require.Equal(t, amended, verdict(record(t, st, o)[0]), "the try had none")
 		require.Equal(t, duplicate, verdict(record(t, st, o)[0]))
-		require.Equal(t, duplicate, verdict(record(t, st, bare)[0]), "saying less contradicts nothing")
-		require.Equal(t, duplicate, verdict(record(t, st, other)[0]), "two who look see different things")
+		require.Equal(t, duplicate, verdict(record(t, st, bare)[0]), "omitted fields contradict nothing")
+		require.Equal(t, duplicate, verdict(record(t, st, other)[0]), "two samplers see different values")
 		requireSeries(t, st, o.Series, o.Try)
 	})
 
-	t.Run("a contradiction brings none", func(t *testing.T) {
-		o := whole(task("liar"))
+	t.Run("a contradicting report stores no series", func(t *testing.T) {
+		o := complete(task("contradicting"))
 		recordNew(t, st, o)
-		o.CPUMax, o.Series = 3, course(3)
+		o.CPUMax, o.Series = 3, series(3)
 		requireConflict(t, "cpu_max_cores", record(t, st, o)[0])
 		requireNoSeries(t, st, o.Try)
 	})
 
-	t.Run("told in one go, the first stays too", func(t *testing.T) {
-		bare := whole(task("together"))
+	t.Run("in one call the first series stays, too", func(t *testing.T) {
+		bare := complete(task("together"))
 		o, other := bare, bare
-		o.Series, other.Series = course(3), course(4)
+		o.Series, other.Series = series(3), series(4)
 		r := record(t, st, bare, o, other)
 		require.Equal(t, []string{fresh, amended, duplicate}, []string{verdict(r[0]), verdict(r[1]), verdict(r[2])})
 		requireSeries(t, st, o.Series, o.Try)
 	})
 
-	t.Run("one alone is nothing to learn from", func(t *testing.T) {
+	t.Run("a series does not make the task due", func(t *testing.T) {
 		st := open(t)
 		o := runs(task("quiet"), 1)[0]
 		recordNew(t, st, o)
 		finish(t, st, claimLater(t, st, o.Try.TaskKey))
-		o.Series = course(3)
+		o.Series = series(3)
 		require.Equal(t, amended, verdict(record(t, st, o)[0]))
 		backlog, err := st.Backlog(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, backlog.Waiting)
 	})
 
-	t.Run("it goes with the report, and moves with the task", func(t *testing.T) {
+	t.Run("Void deletes a series, and Rename moves it", func(t *testing.T) {
 		obs, to := runs(task("moves"), 2), task("moved")
 		for i := range obs {
-			obs[i].Series = course(2 + i)
+			obs[i].Series = series(2 + i)
 		}
 		recordNew(t, st, obs...)
 		require.NoError(t, st.Rename(t.Context(), task("moves"), to))
@@ -114,22 +114,22 @@ func examineSeries(t *testing.T, open func(*testing.T) store.Store) {
 		requireNoSeries(t, st, obs[1].Try)
 	})
 
-	t.Run("what is removed takes it along", func(t *testing.T) {
+	t.Run("removing an observation deletes its series", func(t *testing.T) {
 		key := task("removed")
 		obs := runs(key, 200)
 		for i := range obs {
-			obs[i].Series = course(2)
+			obs[i].Series = series(2)
 		}
 		recordNew(t, st, obs...)
 		publishAll(t, st, key)
-		gone := removeObservations(t, st, key, noon.Add(1000*time.Hour))
-		require.Positive(t, gone)
+		removed := removeObservations(t, st, key, noon.Add(1000*time.Hour))
+		require.Positive(t, removed)
 		left := 0
 		for i := range obs {
 			if _, err := st.Series(t.Context(), obs[i].Try); err == nil {
 				left++
 			}
 		}
-		require.Equal(t, 200-gone, left)
+		require.Equal(t, 200-removed, left)
 	})
 }

@@ -1,6 +1,5 @@
-// Package storetest is the exam of package store: every promise of the contract,
-// asked of a real implementation. It knows the contract and nothing of SQL; a
-// second store would differ from the first only in open.
+// Package storetest is the conformance suite of package store: it tests every promise of the
+// contract against a real implementation. It knows the contract and nothing of SQL.
 package storetest
 
 import (
@@ -18,66 +17,66 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// Run examines the stores that open gives: each is to be empty, and closed by
-// open's own cleanup.
+// Run tests the stores that open returns. Each must be empty, and is closed by a cleanup that
+// open registers.
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
-	for name, examine := range map[string]func(*testing.T, func(*testing.T) store.Store){
-		"Record":     examineRecord,
-		"Amend":      examineAmend,
-		"Writers":    examineWriters,
-		"Void":       examineVoid,
-		"History":    examineHistory,
-		"Since":      examineSince,
-		"Kills":      examineKills,
-		"Receipts":   examineReceipts,
-		"Realised":   examineRealised,
-		"Launched":   examineLaunched,
-		"Unreported": examineUnreported,
-		"Models":     examineModels,
-		"Promises":   examinePromises,
-		"Audit":      examineAudit,
-		"Inquiries":  examineInquiries,
-		"Publishers": examinePublishers,
-		"Changes":    examineChanges,
-		"Tasks":      examineTasks,
-		"Rename":     examineRename,
-		"Delete":     examineDelete,
-		"Due":        examineDue,
-		"Claimers":   examineClaimers,
-		"Runs":       examineRuns,
-		"Retention":  examineRetention,
-		"Weeks":      examineWeeks,
-		"Series":     examineSeries,
-		"OpenTries":  examineOpenTries,
+	for name, test := range map[string]func(*testing.T, func(*testing.T) store.Store){
+		"Record":            testRecord,
+		"Amend":             testAmend,
+		"ConcurrentWriters": testConcurrentWriters,
+		"Void":              testVoid,
+		"History":           testHistory,
+		"Since":             testSince,
+		"Kills":             testKills,
+		"Receipts":          testReceipts,
+		"Realised":          testRealised,
+		"PromisedAtLaunch":  testPromisedAtLaunch,
+		"CountUnreported":   testCountUnreported,
+		"Models":            testModels,
+		"Promises":          testPromises,
+		"Audit":             testAudit,
+		"Reconciliation":    testReconciliation,
+		"ConcurrentPublish": testConcurrentPublish,
+		"Changes":           testChanges,
+		"Tasks":             testTasks,
+		"Rename":            testRename,
+		"Delete":            testDelete,
+		"TrainingQueue":     testTrainingQueue,
+		"ConcurrentClaims":  testConcurrentClaims,
+		"Runs":              testRuns,
+		"Retention":         testRetention,
+		"Partitions":        testPartitions,
+		"Series":            testSeries,
+		"GrantedTries":      testGrantedTries,
 	} {
-		t.Run(name, func(t *testing.T) { examine(t, open) })
+		t.Run(name, func(t *testing.T) { test(t, open) })
 	}
 }
 
-// noon is when the exam's runs end, unless it says otherwise.
+// noon is the default end of the tests' runs.
 var noon = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 
 func task(name string) sizing.TaskKey {
 	return sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "dag", Task: name}
 }
 
-// firstTry is the first try of a run that is not mapped.
+// firstTry returns the first try of an unmapped run.
 func firstTry(task sizing.TaskKey, run string) sizing.TryKey {
 	return sizing.TryKey{TaskKey: task, RunID: run, MapIndex: sizing.NoMap, Number: 1}
 }
 
-// success is a run that peaked at peak with n input rows, and ended at noon.
+// success returns a success with a peak and one feature n, which ended at noon.
 func success(try sizing.TryKey, peak sizing.Bytes, n float64) sizing.Observation {
 	return sizing.Observation{Try: try, Outcome: sizing.Success, MemoryMax: peak, EndedAt: noon,
 		Features: sizing.Features{"n": sizing.NumberValue(n)}}
 }
 
-// kill is an OOM kill of a try that had allocated, at noon.
+// kill returns an OOM kill at an allocation, at noon.
 func kill(try sizing.TryKey, allocated sizing.Bytes) sizing.Observation {
 	return sizing.Observation{Try: try, Outcome: sizing.OOMKilled, EndedAt: noon, Allocated: sizing.Resources{Memory: allocated}}
 }
 
-// runs are n successes of a task, a minute apart, with peaks of 1, 2, …, n MiB.
+// runs returns n successes of a task, a minute apart, with peaks of 1, 2, …, n MiB.
 func runs(task sizing.TaskKey, n int) []sizing.Observation {
 	obs := make([]sizing.Observation, n)
 	for i := range obs {
@@ -87,8 +86,8 @@ func runs(task sizing.TaskKey, n int) []sizing.Observation {
 	return obs
 }
 
-// record demands that the call succeeds; items may still have failed.
-func record(t *testing.T, st store.Store, obs ...sizing.Observation) []sizing.Recorded {
+// record requires that the call succeeds; single observations may fail.
+func record(t *testing.T, st store.Store, obs ...sizing.Observation) []sizing.RecordResult {
 	t.Helper()
 	recorded, err := st.Record(t.Context(), obs)
 	require.NoError(t, err)
@@ -96,10 +95,11 @@ func record(t *testing.T, st store.Store, obs ...sizing.Observation) []sizing.Re
 	return recorded
 }
 
-// What can become of an observation, but for a refusal.
+// The verdicts on a stored observation.
 const fresh, duplicate, amended = "new", "duplicate", "amended"
 
-func verdict(r sizing.Recorded) string {
+// verdict returns the text of r.Err, or how r was stored.
+func verdict(r sizing.RecordResult) string {
 	switch {
 	case r.Err != nil:
 		return r.Err.Error()
@@ -111,7 +111,7 @@ func verdict(r sizing.Recorded) string {
 	return fresh
 }
 
-// recordNew demands that every observation is new.
+// recordNew requires that every observation is new.
 func recordNew(t *testing.T, st store.Store, obs ...sizing.Observation) {
 	t.Helper()
 	for i, r := range record(t, st, obs...) {
@@ -121,12 +121,12 @@ func recordNew(t *testing.T, st store.Store, obs ...sizing.Observation) {
 
 func history(t *testing.T, st store.Store, task sizing.TaskKey) sizing.History {
 	t.Helper()
-	h, err := st.History(t.Context(), task, store.Keep{})
+	h, err := st.History(t.Context(), task, store.HistoryLimits{})
 	require.NoError(t, err)
 	return h
 }
 
-// features decodes what is stored of the only run.
+// features decodes the stored features of the only run.
 func features(t *testing.T, st store.Store, task sizing.TaskKey) sizing.Features {
 	t.Helper()
 	h := history(t, st, task)
@@ -140,8 +140,8 @@ func requireKind(t *testing.T, want sizing.Kind, err error) {
 	require.Equal(t, want, sizing.KindOf(err), "%v", err)
 }
 
-// requireConflict demands a contradiction that names a field.
-func requireConflict(t *testing.T, field string, r sizing.Recorded) {
+// requireConflict requires a conflict that names the field.
+func requireConflict(t *testing.T, field string, r sizing.RecordResult) {
 	t.Helper()
 	requireKind(t, sizing.Conflict, r.Err)
 	var e *sizing.Error
@@ -151,7 +151,7 @@ func requireConflict(t *testing.T, field string, r sizing.Recorded) {
 	require.False(t, r.Duplicate || r.Amended)
 }
 
-// inParallel runs do n times at once, and waits.
+// inParallel runs do in n goroutines and waits for them.
 func inParallel(t *testing.T, n int, do func(ctx context.Context, worker int) error) {
 	t.Helper()
 	var wg sync.WaitGroup

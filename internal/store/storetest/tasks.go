@@ -10,10 +10,10 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-func examineTasks(t *testing.T, open func(*testing.T) store.Store) {
+func testTasks(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 
-	t.Run("a profile tells what is stored", func(t *testing.T) {
+	t.Run("a profile summarises the observations", func(t *testing.T) {
 		key := task("profile")
 		obs := runs(key, 5) // peaks of 1 to 5 MiB
 		for i := range obs {
@@ -35,12 +35,12 @@ func examineTasks(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, 1, p.Kills)
 		require.Equal(t, noon.Add(4*time.Minute), p.LastSeen)
 		require.Equal(t, sizing.Resources{Memory: 4 * sizing.GiB, CPU: 2}, p.Requested, "the last one reported")
-		require.Equal(t, 5*sizing.MiB, p.LargestPeak, "the largest measured: a kill only tells that it was more")
+		require.Equal(t, 5*sizing.MiB, p.LargestPeak, "the largest measured peak; a kill has none")
 		MiB := float64(sizing.MiB)
 		require.InDeltaSlice(t, []float64{1, 3, 4.6, 4.96, 5},
 			[]float64{p.Memory.Min / MiB, p.Memory.P50 / MiB, p.Memory.P90 / MiB, p.Memory.P99 / MiB, p.Memory.Max / MiB}, 1e-9)
 		require.InDeltaSlice(t, []float64{10, 30, 46, 49.6, 50},
-			[]float64{p.Seconds.Min, p.Seconds.P50, p.Seconds.P90, p.Seconds.P99, p.Seconds.Max}, 1e-9, "of successes")
+			[]float64{p.Seconds.Min, p.Seconds.P50, p.Seconds.P90, p.Seconds.P99, p.Seconds.Max}, 1e-9, "durations of successes")
 		require.Equal(t, []sizing.Field{{Name: "n", Kind: sizing.Number}}, p.Schema.Fields)
 		require.Equal(t, sizing.Policy{Cap: 7}, p.Policy)
 		require.Nil(t, p.Champion)
@@ -56,7 +56,7 @@ func examineTasks(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, m.Evaluation, p.Evaluation)
 	})
 
-	t.Run("a task of which only the policy is known has a profile", func(t *testing.T) {
+	t.Run("a task with only a policy has a profile", func(t *testing.T) {
 		lifts, key := 0, task("policy only")
 		policy := sizing.Policy{Mode: sizing.Off, RiskTarget: 1.0 / 3, MaxLifts: &lifts, NeverAbove: true}
 		require.NoError(t, st.SetPolicy(t.Context(), key, policy))
@@ -75,7 +75,7 @@ func examineTasks(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, map[sizing.TaskKey]sizing.Policy{key: {Floor: 5}, task("profile"): {Cap: 7}}, policies)
 	})
 
-	t.Run("an unknown task has no profile, and no policy", func(t *testing.T) {
+	t.Run("an unknown task has neither a profile nor a policy", func(t *testing.T) {
 		_, err := st.Task(t.Context(), task("unknown"))
 		requireKind(t, sizing.NotFound, err)
 		policy, err := st.Policy(t.Context(), task("unknown"))
@@ -83,11 +83,11 @@ func examineTasks(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, sizing.Policy{}, policy)
 	})
 
-	examinePages(t, open(t))
+	testPages(t, open(t))
 }
 
-func examinePages(t *testing.T, st store.Store) {
-	keys := []sizing.TaskKey{ // in order: by bytes, part by part
+func testPages(t *testing.T, st store.Store) {
+	keys := []sizing.TaskKey{ // ordered by bytes, part by part
 		{Namespace: "a", DAG: "Z", Task: "x"}, {Namespace: "a", DAG: "a", Task: "b-c"}, {Namespace: "a", DAG: "a", Task: "bC"},
 		{Namespace: "a", DAG: "a-b", Task: "a"}, {Namespace: "b", DAG: "a", Task: "a"},
 	}
@@ -100,15 +100,15 @@ func examinePages(t *testing.T, st store.Store) {
 		limit     int
 		want      []sizing.TaskKey
 	}{
-		"all are listed in order":           {"", sizing.TaskKey{}, 10, keys},
-		"a page ends at its limit":          {"", sizing.TaskKey{}, 2, keys[:2]},
-		"the next begins after the last":    {"", keys[1], 2, keys[2:4]},
-		"the last page is short":            {"", keys[3], 2, keys[4:]},
-		"behind the last is nothing":        {"", keys[4], 2, nil},
-		"a key need not exist":              {"", sizing.TaskKey{Namespace: "a", DAG: "a", Task: "bB"}, 1, keys[2:3]},
-		"a namespace lists its own":         {"b", sizing.TaskKey{}, 10, keys[4:]},
-		"an unknown namespace lists none":   {"c", sizing.TaskKey{}, 10, nil},
-		"a page of nothing is an empty one": {"", sizing.TaskKey{}, 0, nil},
+		"all are listed in order":                 {"", sizing.TaskKey{}, 10, keys},
+		"a page ends at its limit":                {"", sizing.TaskKey{}, 2, keys[:2]},
+		"the next page starts after the last key": {"", keys[1], 2, keys[2:4]},
+		"the last page is short":                  {"", keys[3], 2, keys[4:]},
+		"nothing is after the last key":           {"", keys[4], 2, nil},
+		"the given key need not exist":            {"", sizing.TaskKey{Namespace: "a", DAG: "a", Task: "bB"}, 1, keys[2:3]},
+		"a namespace lists its own":               {"b", sizing.TaskKey{}, 10, keys[4:]},
+		"an unknown namespace lists none":         {"c", sizing.TaskKey{}, 10, nil},
+		"limit 0 gives an empty page":             {"", sizing.TaskKey{}, 0, nil},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			profiles, err := st.Tasks(t.Context(), c.namespace, c.after, c.limit)
@@ -123,7 +123,7 @@ func examinePages(t *testing.T, st store.Store) {
 	}
 }
 
-// furnish stores something of every kind for a task.
+// furnish stores data of every kind for a task.
 func furnish(t *testing.T, st store.Store, name string) sizing.TaskKey {
 	t.Helper()
 	m := model(t, st, name)
@@ -133,18 +133,18 @@ func furnish(t *testing.T, st store.Store, name string) sizing.TaskKey {
 	return m.Task
 }
 
-func examineRename(t *testing.T, open func(*testing.T) store.Store) {
+func testRename(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 	from, taken := furnish(t, st, "from"), furnish(t, st, "taken")
 	to := sizing.TaskKey{Namespace: "other", DAG: "new", Task: "to"}
 
-	t.Run("no name is taken over, none given to the unknown", func(t *testing.T) {
+	t.Run("renaming to an existing task or from an unknown one fails", func(t *testing.T) {
 		requireKind(t, sizing.Conflict, st.Rename(t.Context(), from, taken))
 		requireKind(t, sizing.NotFound, st.Rename(t.Context(), task("unknown"), to))
 		require.Equal(t, 1, history(t, st, from).Total)
 	})
 
-	t.Run("all of it moves", func(t *testing.T) {
+	t.Run("all data moves", func(t *testing.T) {
 		require.NoError(t, st.Rename(t.Context(), from, to))
 		_, err := st.Task(t.Context(), from)
 		requireKind(t, sizing.NotFound, err)
@@ -163,7 +163,7 @@ func examineRename(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, 1, realised.Tries)
 	})
 
-	t.Run("a writer who knew the old name makes it anew", func(t *testing.T) {
+	t.Run("a report under the old name creates a new task", func(t *testing.T) {
 		obs := runs(from, 2)
 		recordNew(t, st, obs...)
 		require.Equal(t, 2, history(t, st, from).Total)
@@ -172,12 +172,12 @@ func examineRename(t *testing.T, open func(*testing.T) store.Store) {
 	})
 }
 
-func examineDelete(t *testing.T, open func(*testing.T) store.Store) {
+func testDelete(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 	key, other := furnish(t, st, "deleted"), furnish(t, st, "kept")
 	require.NoError(t, st.DeleteTask(t.Context(), key))
 
-	t.Run("nothing is left of it, and all of the others", func(t *testing.T) {
+	t.Run("DeleteTask deletes all data of the task and none of others", func(t *testing.T) {
 		_, err := st.Task(t.Context(), key)
 		requireKind(t, sizing.NotFound, err)
 		_, err = st.ActiveModel(t.Context(), key)
@@ -191,7 +191,7 @@ func examineDelete(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, 1, history(t, st, other).Total)
 	})
 
-	t.Run("told of again, it begins anew", func(t *testing.T) {
+	t.Run("a later report creates the task again", func(t *testing.T) {
 		o := runs(key, 1)[0]
 		o.Features = sizing.Features{"n": sizing.TextValue("another kind")}
 		recordNew(t, st, o)

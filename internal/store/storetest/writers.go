@@ -15,18 +15,18 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-func examineWriters(t *testing.T, open func(*testing.T) store.Store) {
+func testConcurrentWriters(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 
 	for name, size := range map[string]int{"large": 300, "small": 20} {
-		t.Run("writers who tell the same in "+name+" batches record it once", func(t *testing.T) {
+		t.Run("equal reports in "+name+" batches are recorded once", func(t *testing.T) {
 			a, b := task("once a "+name), task("once b "+name)
 			obs := append(runs(a, 300), runs(b, 300)...)
-			var fresh, again atomic.Int64
+			var fresh, repeated atomic.Int64
 			inParallel(t, 8, func(ctx context.Context, worker int) error {
 				mine := slices.Clone(obs)
-				dice := rand.New(rand.NewPCG(1, uint64(worker)))
-				dice.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
+				rng := rand.New(rand.NewPCG(1, uint64(worker)))
+				rng.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
 				for part := range slices.Chunk(mine, size) {
 					recorded, err := st.Record(ctx, part)
 					if err != nil {
@@ -37,7 +37,7 @@ func examineWriters(t *testing.T, open func(*testing.T) store.Store) {
 						case r.Err != nil:
 							return r.Err
 						case r.Duplicate:
-							again.Add(1)
+							repeated.Add(1)
 						case !r.Amended:
 							fresh.Add(1)
 						}
@@ -46,13 +46,13 @@ func examineWriters(t *testing.T, open func(*testing.T) store.Store) {
 				return nil
 			})
 			require.EqualValues(t, 600, fresh.Load())
-			require.EqualValues(t, 7*600, again.Load())
+			require.EqualValues(t, 7*600, repeated.Load())
 			require.Equal(t, 300, history(t, st, a).Total)
 			require.Len(t, history(t, st, b).Rows, 300)
 		})
 	}
 
-	t.Run("writers who grow a schema at once give every code once", func(t *testing.T) {
+	t.Run("concurrent writers assign each category code once", func(t *testing.T) {
 		keys := []sizing.TaskKey{task("grow 0"), task("grow 1")}
 		sent := func(worker, i int) sizing.Features {
 			return sizing.Features{
@@ -63,7 +63,7 @@ func examineWriters(t *testing.T, open func(*testing.T) store.Store) {
 		inParallel(t, 8, func(ctx context.Context, worker int) error {
 			for i := range 20 {
 				var obs []sizing.Observation
-				for turn := range keys { // half of the writers in the other order
+				for turn := range keys { // half of the writers use the reverse order
 					o := success(firstTry(keys[(turn+worker)%2], fmt.Sprintf("%d/%d", worker, i)), sizing.GiB, 0)
 					o.Features = sent(worker, i)
 					obs = append(obs, o)
@@ -87,19 +87,19 @@ func examineWriters(t *testing.T, open func(*testing.T) store.Store) {
 		}
 	})
 
-	t.Run("one bad request does not spoil those that travel with it", func(t *testing.T) {
-		key := task("spoiled")
+	t.Run("a failing request does not fail others of the same flush", func(t *testing.T) {
+		key := task("flush")
 		inParallel(t, 32, func(ctx context.Context, worker int) error {
 			o := success(firstTry(key, fmt.Sprint(worker)), sizing.GiB, 1)
-			spoiler := worker%4 == 0
-			if spoiler {
-				o.EndedAt = time.Date(294_277, 1, 2, 0, 0, 0, 0, time.UTC) // later than a store can tell
+			failing := worker%4 == 0
+			if failing {
+				o.EndedAt = time.Date(294_277, 1, 2, 0, 0, 0, 0, time.UTC) // beyond the range of timestamps
 			}
 			recorded, err := st.Record(ctx, []sizing.Observation{o})
 			if err == nil {
 				err = recorded[0].Err
 			}
-			if spoiler && sizing.KindOf(err) == sizing.Invalid {
+			if failing && sizing.KindOf(err) == sizing.Invalid {
 				return nil
 			}
 			return err
@@ -107,20 +107,20 @@ func examineWriters(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, 24, history(t, st, key).Total)
 	})
 
-	t.Run("a caller who has gone away is told nothing certain", func(t *testing.T) {
+	t.Run("a cancelled call may be repeated", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := st.Record(ctx, runs(task("gone"), 1))
+		_, err := st.Record(ctx, runs(task("cancelled"), 1))
 		require.Error(t, err)
-		recorded := record(t, st, runs(task("gone"), 1)...)
-		require.NoError(t, recorded[0].Err, "and may repeat it")
+		recorded := record(t, st, runs(task("cancelled"), 1)...)
+		require.NoError(t, recorded[0].Err, "the repeated call succeeds")
 	})
 }
 
-func examineVoid(t *testing.T, open func(*testing.T) store.Store) {
+func testVoid(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 
-	t.Run("a report taken back was never made", func(t *testing.T) {
+	t.Run("a voided report is removed from history and counts", func(t *testing.T) {
 		key := task("void")
 		obs := append(runs(key, 3), kill(firstTry(key, "killed"), sizing.GiB))
 		recordNew(t, st, obs...)
@@ -137,7 +137,7 @@ func examineVoid(t *testing.T, open func(*testing.T) store.Store) {
 		recordNew(t, st, obs[1])
 	})
 
-	t.Run("nothing is taken back of an unknown task", func(t *testing.T) {
+	t.Run("voiding a report of an unknown task is not found", func(t *testing.T) {
 		requireKind(t, sizing.NotFound, st.Void(t.Context(), firstTry(task("unknown"), "r")))
 	})
 }

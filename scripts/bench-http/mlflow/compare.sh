@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Row 16, once: wrk against MLflow's own scoring server and against ours, in turn. See
-# serve.py for what the model is. Packages go into a venv of their own.
+# Measures row 16 of bench-http: wrk against the scoring server of MLflow and against loadaware,
+# in turn. serve.py describes the model. The Python packages go into a venv of their own.
 #
 #   bash scripts/bench-http/mlflow/compare.sh [folder for the venv]
-set -euo pipefail -m # a job is a group of processes, so that MLflow ends with its workers
+set -euo pipefail -m # a process group per job, so that the kill reaches the workers of MLflow
 cd "$(dirname "$0")/../../.."
 
 venv=${1:-$PWD/.cache/mlflow}
@@ -25,6 +25,6 @@ $core mlflow models serve -m "$work/model" -p $port --env-manager local >"$work/
 server=$!
 up() { curl -sf "http://127.0.0.1:$port/ping" >/dev/null; }
 for _ in $(seq 1 240); do up && break; sleep 0.5; done
-up || { cat "$work/log" >&2; echo "MLflow's server was not up within two minutes" >&2; exit 1; }
+up || { cat "$work/log" >&2; echo "start MLflow: its server did not answer within two minutes" >&2; exit 1; }
 echo "MLflow $(mlflow --version | sed 's/.* //'), its scoring server of one worker on one core"
 bin/bench-http -bin "${SERVER:-bin/loadaware}" -rows 16 -rival "http://127.0.0.1:$port/invocations" -rival-body "$work/payload.json"

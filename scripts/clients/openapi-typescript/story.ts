@@ -23,13 +23,13 @@ const question = (run_id: string, more: Partial<Schemas["PredictRequest"]> = {})
 const report = (run_id: string, outcome: Schemas["Outcome"], more: Partial<Schemas["Observation"]> = {}): Schemas["Observation"] =>
   ({ dag_id, task_id, run_id, outcome, features, ...more });
 
-// value is the data of an answer that must be a success.
+// value returns the data of an answer that must be a success.
 async function value<T>(call: Promise<{ data?: T; error?: Schemas["Problem"] }>): Promise<T> {
   const { data, error } = await call;
   return data ?? assert.fail(`${error?.status} ${error?.detail}`);
 }
 
-// receiptOf waits for a receipt, which is written shortly after the answer.
+// receiptOf waits for a receipt, which the service stores shortly after the answer.
 async function receiptOf(prediction_id: string): Promise<Schemas["Receipt"]> {
   for (let i = 0; i < 100; i++) {
     const { data, error } = await client.GET("/predictions/{prediction_id}", { params: { path: { prediction_id } } });

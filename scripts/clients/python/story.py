@@ -46,7 +46,7 @@ def report(run: str, outcome: Outcome, **more) -> Observation:
 
 
 def receipt_of(prediction_id: str):
-    """Receipts are written shortly after the answer."""
+    """Waits for a receipt, which the service stores shortly after the answer."""
     for _ in range(100):
         try:
             return tasks.get_receipt(prediction_id)

@@ -31,7 +31,7 @@ async function problemOf(call: Promise<unknown>, status: number): Promise<Proble
   return ProblemFromJSON(await refusal.response.json());
 }
 
-// receiptOf waits for a receipt, which is written shortly after the answer.
+// receiptOf waits for a receipt, which the service stores shortly after the answer.
 async function receiptOf(predictionId: string): Promise<Receipt> {
   for (let i = 0; i < 100; i++) {
     try {

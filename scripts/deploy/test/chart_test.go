@@ -1,5 +1,5 @@
-// Package test renders the Helm chart and holds its manifests to what a platform team
-// relies on. It is a module of its own, so that loadaware's needs none of Kubernetes.
+// Package test renders the Helm chart and checks its manifests against the requirements of a platform
+// team. It is a separate module, so that the module of loadaware does not depend on Kubernetes.
 package test
 
 import (
@@ -24,7 +24,7 @@ import (
 	strict "sigs.k8s.io/yaml"
 )
 
-// manifests are what the chart makes, by kind. Of most kinds there is one or none.
+// manifests holds the rendered manifests by kind. There is at most one of each kind.
 type manifests struct {
 	Deployment              *apps.Deployment
 	Service                 *core.Service
@@ -39,10 +39,10 @@ type manifests struct {
 	text                    string
 }
 
-// required are the values without which nothing is rendered.
+// required lists the values without which the chart does not render.
 var required = []string{"image.repository=registry.example/loadaware", "image.tag=v1", "secret.name=loadaware"}
 
-// everything turns on what is off by default.
+// everything enables all features that are off by default.
 var everything = []string{
 	"tls.secretName=tls", "tracing.endpoint=http://collector:4318", "tracing.headersKey=HEADERS",
 	"monitoring.serviceMonitor=true", "monitoring.rules=true", "monitoring.dashboard=true", "monitoring.labels.release=prometheus",
@@ -50,7 +50,7 @@ var everything = []string{
 	"tolerations[0].key=pool", "tolerations[0].operator=Exists",
 }
 
-// tool builds a program that go.mod pins, and returns its path.
+// tool returns a function that builds a program pinned by go.mod and returns its path.
 func tool(name string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) {
 		path, err := run("go", "tool", "-n", name)
@@ -68,13 +68,13 @@ func helm(args ...string) (string, error) {
 	return run(path, args...)
 }
 
-// run returns what a command printed; its complaints are in the error.
+// run returns the output of a command. The error contains its standard error.
 func run(name string, args ...string) (string, error) {
-	var out, complaints bytes.Buffer
+	var out, stderr bytes.Buffer
 	cmd := exec.Command(name, args...)
-	cmd.Stdout, cmd.Stderr = &out, &complaints
+	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if err := cmd.Run(); err != nil {
-		return "", errors.Join(err, errors.New(out.String()+complaints.String()))
+		return "", errors.Join(err, errors.New(out.String()+stderr.String()))
 	}
 	return out.String(), nil
 }
@@ -87,8 +87,8 @@ func template(values ...string) (string, error) {
 	return helm(args...)
 }
 
-// render renders the chart and reads every manifest strictly: a field that Kubernetes
-// does not know is an error, as is a kind that is not expected.
+// render renders the chart and decodes every manifest strictly: an unknown field is an error, as is
+// an unexpected kind.
 func render(t *testing.T, values ...string) *manifests {
 	t.Helper()
 	text, err := template(values...)
@@ -118,7 +118,7 @@ func read(text string) (*manifests, error) {
 		}
 		into := m.of(head.Kind)
 		if into == nil {
-			return nil, errors.New("an unexpected " + head.Kind)
+			return nil, errors.New("decode manifests: unexpected kind " + head.Kind)
 		}
 		if err := strict.UnmarshalStrict(doc[:n], into); err != nil {
 			return nil, err
@@ -126,7 +126,7 @@ func read(text string) (*manifests, error) {
 	}
 }
 
-// of makes cluster for a manifest of a kind; nil for others.
+// of allocates the manifest of a kind; nil for other kinds.
 func (m *manifests) of(kind string) any {
 	switch kind {
 	case "Deployment":
@@ -163,14 +163,14 @@ func (m *manifests) of(kind string) any {
 	return nil
 }
 
-func TestAFieldThatKubernetesDoesNotKnowIsSeen(t *testing.T) {
+func TestUnknownFieldsAndKindsAreErrors(t *testing.T) {
 	_, err := read("apiVersion: v1\nkind: Service\nspec: {selectors: {a: b}}\n")
 	assert.ErrorContains(t, err, "selectors")
 	_, err = read("apiVersion: v1\nkind: Secret\n")
 	assert.ErrorContains(t, err, "Secret")
 }
 
-func TestHelmFindsNothingToMend(t *testing.T) {
+func TestHelmLintPasses(t *testing.T) {
 	args := []string{"lint", "--strict", "../chart"}
 	for _, v := range append(required[:len(required):len(required)], everything...) {
 		args = append(args, "--set", v)
@@ -179,15 +179,15 @@ func TestHelmFindsNothingToMend(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-func TestValuesThatCannotBeRightAreRefused(t *testing.T) {
+func TestInvalidValuesAreRejected(t *testing.T) {
 	for claim, value := range map[string]string{
-		"a name must be given":           "secret.name=",
-		"one replica is none in a drain": "replicas=1",
-		"a misspelt value":               "autoscalling.enabled=true",
-		"an unknown level":               "log.level=verbose",
-		"gRPC is not spoken":             "tracing.endpoint=collector:4317",
-		"what is young is still needed":  "keep.receipts=167h",
-		"an age in days":                 "keep.receipts=90d",
+		"no secret":                  "secret.name=",
+		"a single replica":           "replicas=1",
+		"a misspelled value":         "autoscalling.enabled=true",
+		"an unknown level":           "log.level=verbose",
+		"a gRPC endpoint":            "tracing.endpoint=collector:4317",
+		"receipts deleted too early": "keep.receipts=167h",
+		"an age in days":             "keep.receipts=90d",
 	} {
 		_, err := template(value)
 		assert.Error(t, err, claim)

@@ -19,13 +19,13 @@ func (m *manifests) container() *core.Container {
 	return &m.Deployment.Spec.Template.Spec.Containers[0]
 }
 
-func TestTwoReplicasOrMoreRunApartAndOneAtATimeGoes(t *testing.T) {
+func TestReplicasAreSpreadAndReplacedOneByOne(t *testing.T) {
 	m := render(t)
-	assert.Nil(t, m.Deployment.Spec.Replicas, "the autoscaler's to say")
+	assert.Nil(t, m.Deployment.Spec.Replicas, "the autoscaler sets the replicas")
 	scaler := m.HorizontalPodAutoscaler.Spec
 	assert.Equal(t, m.Deployment.Name, scaler.ScaleTargetRef.Name)
 	assert.EqualValues(t, 2, *scaler.MinReplicas)
-	assert.Positive(t, m.container().Resources.Requests.Cpu().MilliValue(), "a share of nothing cannot be reckoned")
+	assert.Positive(t, m.container().Resources.Requests.Cpu().MilliValue(), "the autoscaler needs a CPU request")
 	assert.Equal(t, intstr.FromInt32(1), *m.PodDisruptionBudget.Spec.MaxUnavailable)
 	rolling := m.Deployment.Spec.Strategy.RollingUpdate
 	assert.Equal(t, 0, rolling.MaxUnavailable.IntValue())
@@ -39,7 +39,7 @@ func TestTwoReplicasOrMoreRunApartAndOneAtATimeGoes(t *testing.T) {
 	assert.EqualValues(t, 2, *fixed.Deployment.Spec.Replicas)
 }
 
-func TestWhatSelectsPodsSelectsTheServersAndOnlyThose(t *testing.T) {
+func TestSelectorsSelectOnlyTheServers(t *testing.T) {
 	m := render(t, everything...)
 	server, migration := m.Deployment.Spec.Template.Labels, m.Job.Spec.Template.Labels
 	selects := func(selector, labels map[string]string) bool {
@@ -62,7 +62,7 @@ func TestWhatSelectsPodsSelectsTheServersAndOnlyThose(t *testing.T) {
 		assert.False(t, selects(selector, migration), by)
 	}
 	assert.True(t, selects(m.NetworkPolicy.Spec.PodSelector.MatchLabels, server))
-	assert.True(t, selects(m.NetworkPolicy.Spec.PodSelector.MatchLabels, migration), "it is held to the same rules")
+	assert.True(t, selects(m.NetworkPolicy.Spec.PodSelector.MatchLabels, migration), "the same rules apply to the migration")
 	assert.True(t, selects(m.ServiceMonitor.Spec.Selector.MatchLabels, m.Service.Labels))
 	assert.Equal(t, "metrics", m.ServiceMonitor.Spec.Endpoints[0].Port)
 	for _, port := range m.Service.Spec.Ports {
@@ -70,7 +70,7 @@ func TestWhatSelectsPodsSelectsTheServersAndOnlyThose(t *testing.T) {
 	}
 }
 
-func TestNoPodMayGainARight(t *testing.T) {
+func TestPodsRunWithoutPrivileges(t *testing.T) {
 	m := render(t, everything...)
 	for name, pod := range map[string]core.PodSpec{"server": m.Deployment.Spec.Template.Spec, "migration": m.Job.Spec.Template.Spec} {
 		assert.True(t, *pod.SecurityContext.RunAsNonRoot, name)
@@ -90,7 +90,7 @@ func TestNoPodMayGainARight(t *testing.T) {
 	}
 }
 
-func TestProbesAskWhatTheServerTells(t *testing.T) {
+func TestProbesUseTheEndpointsOfTheServer(t *testing.T) {
 	for scheme, values := range map[core.URIScheme][]string{core.URISchemeHTTP: nil, core.URISchemeHTTPS: everything} {
 		c := render(t, values...).container()
 		for path, probe := range map[string]*core.Probe{"/readyz": c.ReadinessProbe, "/healthz": c.LivenessProbe} {
@@ -98,12 +98,12 @@ func TestProbesAskWhatTheServerTells(t *testing.T) {
 			assert.Equal(t, scheme, probe.HTTPGet.Scheme)
 			assert.Equal(t, "api", probe.HTTPGet.Port.String())
 		}
-		assert.GreaterOrEqual(t, c.StartupProbe.FailureThreshold*c.StartupProbe.PeriodSeconds, int32(300), "cluster for a migration")
-		assert.Less(t, c.ReadinessProbe.PeriodSeconds*c.ReadinessProbe.FailureThreshold, int32(3), "it leaves within its farewell of 3 s")
+		assert.GreaterOrEqual(t, c.StartupProbe.FailureThreshold*c.StartupProbe.PeriodSeconds, int32(300), "time for a migration")
+		assert.Less(t, c.ReadinessProbe.PeriodSeconds*c.ReadinessProbe.FailureThreshold, int32(3), "the pod leaves the endpoints within the drain of 3 s")
 	}
 }
 
-func TestSecretsAreNamedAndNeverHeld(t *testing.T) {
+func TestSecretsAreOnlyReferenced(t *testing.T) {
 	m := render(t, everything...)
 	from := map[string]string{}
 	for _, e := range append(m.container().Env, m.Job.Spec.Template.Spec.Containers[0].Env...) {
@@ -118,8 +118,8 @@ func TestSecretsAreNamedAndNeverHeld(t *testing.T) {
 	assert.NotContains(t, m.text, "postgres://")
 }
 
-// TestEveryVariableIsOneThatTheServerReads reads the names in its source.
-func TestEveryVariableIsOneThatTheServerReads(t *testing.T) {
+// TestEveryVariableIsReadByTheServer reads the names in the source of the server.
+func TestEveryVariableIsReadByTheServer(t *testing.T) {
 	tags := func(file string) (names []string) {
 		source, err := os.ReadFile("../../../cmd/loadaware/" + file)
 		require.NoError(t, err)
@@ -136,13 +136,13 @@ func TestEveryVariableIsOneThatTheServerReads(t *testing.T) {
 		read["LOADAWARE_KEEP_"+name] = true
 	}
 	for _, e := range render(t, everything...).container().Env {
-		assert.True(t, read[e.Name], "nobody reads %s", e.Name)
+		assert.True(t, read[e.Name], "the server does not read %s", e.Name)
 	}
 	assert.False(t, read["LOADAWARE_ADDRESS"])
 }
 
-func TestWhatIsOldIsKeptForAsLongAsTheValuesSay(t *testing.T) {
-	kept := func(values ...string) map[string]string {
+func TestRetentionFollowsTheValues(t *testing.T) {
+	retention := func(values ...string) map[string]string {
 		ages := map[string]string{}
 		for _, e := range render(t, values...).container().Env {
 			if kind, ok := strings.CutPrefix(e.Name, "LOADAWARE_KEEP_"); ok {
@@ -151,22 +151,22 @@ func TestWhatIsOldIsKeptForAsLongAsTheValuesSay(t *testing.T) {
 		}
 		return ages
 	}
-	assert.Equal(t, map[string]string{"OBSERVATIONS": "8760h", "RECEIPTS": "2160h", "EXPERIMENTS": "8760h"}, kept(), "the server's own")
-	assert.Equal(t, map[string]string{"OBSERVATIONS": "0", "RECEIPTS": "168h", "EXPERIMENTS": "8760h"}, kept("keep.receipts=168h", "keep.observations=0"))
+	assert.Equal(t, map[string]string{"OBSERVATIONS": "8760h", "RECEIPTS": "2160h", "EXPERIMENTS": "8760h"}, retention(), "the defaults of the server")
+	assert.Equal(t, map[string]string{"OBSERVATIONS": "0", "RECEIPTS": "168h", "EXPERIMENTS": "8760h"}, retention("keep.receipts=168h", "keep.observations=0"))
 }
 
-func TestTheTablesAreBroughtUpToDateBeforeAnyPodIsReplaced(t *testing.T) {
+func TestMigrationRunsBeforeAnyPodIsReplaced(t *testing.T) {
 	m := render(t)
 	assert.Equal(t, "pre-install,pre-upgrade", m.Job.Annotations["helm.sh/hook"])
 	pod := m.Job.Spec.Template.Spec
 	assert.Equal(t, []string{"migrate", "up"}, pod.Containers[0].Args)
 	assert.Equal(t, m.container().Image, pod.Containers[0].Image)
-	assert.Empty(t, pod.ServiceAccountName, "the chart's is made only after the hook")
+	assert.Empty(t, pod.ServiceAccountName, "the service account of the chart does not exist before the hook")
 	assert.Positive(t, *m.Job.Spec.ActiveDeadlineSeconds)
 	assert.Nil(t, render(t, "migration.enabled=false").Job)
 }
 
-func TestNobodyElseReachesThePods(t *testing.T) {
+func TestOnlyCallersAndMonitoringReachThePods(t *testing.T) {
 	rules := render(t).NetworkPolicy.Spec
 	require.Len(t, rules.Ingress, 2)
 	for i, c := range []struct {
@@ -176,25 +176,25 @@ func TestNobodyElseReachesThePods(t *testing.T) {
 		rule := rules.Ingress[i]
 		require.Len(t, rule.Ports, 1)
 		assert.Equal(t, c.port, rule.Ports[0].Port.IntValue())
-		require.Len(t, rule.From, 1, "a rule without a peer lets in everybody")
+		require.Len(t, rule.From, 1, "a rule without a peer allows every source")
 		assert.Equal(t, c.namespace, rule.From[0].NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"])
 	}
 	out := map[int]bool{}
 	for _, rule := range rules.Egress {
-		require.NotEmpty(t, rule.Ports, "a rule without a port lets out everything")
+		require.NotEmpty(t, rule.Ports, "a rule without a port allows every destination port")
 		for _, p := range rule.Ports {
 			out[p.Port.IntValue()] = true
 		}
 	}
 	assert.Equal(t, map[int]bool{53: true, 5432: true}, out)
 
-	shut := render(t, "network.callers=null", "network.watchers=null").NetworkPolicy.Spec
-	assert.Empty(t, shut.Ingress)
-	assert.Len(t, shut.PolicyTypes, 2, "nobody is let in, rather than everybody")
+	closed := render(t, "network.callers=null", "network.watchers=null").NetworkPolicy.Spec
+	assert.Empty(t, closed.Ingress)
+	assert.Len(t, closed.PolicyTypes, 2, "no source is allowed, not every source")
 	assert.Nil(t, render(t, "network.enabled=false").NetworkPolicy)
 }
 
-func TestTheClustersRulesAndDashboardAreTheFiles(t *testing.T) {
+func TestRulesAndDashboardAreThoseOfTheFiles(t *testing.T) {
 	m := render(t, everything...)
 	text, err := os.ReadFile("../chart/files/alerts.yaml")
 	require.NoError(t, err)
@@ -209,21 +209,21 @@ func TestTheClustersRulesAndDashboardAreTheFiles(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, string(text), m.ConfigMap.Data["loadaware.json"])
 	assert.True(t, json.Valid(text))
-	plain := render(t)
-	assert.Nil(t, plain.ServiceMonitor)
-	assert.Nil(t, plain.PrometheusRule)
-	assert.Nil(t, plain.ConfigMap)
+	defaults := render(t)
+	assert.Nil(t, defaults.ServiceMonitor)
+	assert.Nil(t, defaults.PrometheusRule)
+	assert.Nil(t, defaults.ConfigMap)
 }
 
-func TestAnImageMayBeNamedByItsDigest(t *testing.T) {
+func TestImageTagMayBeADigest(t *testing.T) {
 	assert.Equal(t, "registry.example/loadaware:v1", render(t).container().Image)
 	digest := "sha256:" + strings.Repeat("a", 64)
 	assert.Equal(t, "registry.example/loadaware@"+digest, render(t, "image.tag="+digest).container().Image)
 }
 
-// TestADashboardIsOneThatGrafanaLoads checks what its importer needs and no more: no
-// Grafana was at hand.
-func TestADashboardIsOneThatGrafanaLoads(t *testing.T) {
+// TestDashboardHasWhatGrafanaNeeds checks the fields that the importer of Grafana needs. It runs no
+// Grafana.
+func TestDashboardHasWhatGrafanaNeeds(t *testing.T) {
 	text, err := os.ReadFile("../chart/files/dashboard.json")
 	require.NoError(t, err)
 	var d struct {
@@ -244,14 +244,14 @@ func TestADashboardIsOneThatGrafanaLoads(t *testing.T) {
 	assert.Positive(t, d.SchemaVersion)
 	ids, taken := map[int]bool{}, map[[2]int]string{}
 	for _, p := range d.Panels {
-		assert.False(t, ids[p.ID], "panel %d is there twice", p.ID)
+		assert.False(t, ids[p.ID], "panel id %d is not unique", p.ID)
 		ids[p.ID] = true
 		assert.Contains(t, []string{"row", "timeseries"}, p.Type)
 		assert.LessOrEqual(t, p.GridPos.X+p.GridPos.W, 24, p.Title)
 		for x := range p.GridPos.W {
 			for y := range p.GridPos.H {
 				at := [2]int{p.GridPos.X + x, p.GridPos.Y + y}
-				assert.Empty(t, taken[at], "%s lies over another", p.Title)
+				assert.Empty(t, taken[at], "%s overlaps another panel", p.Title)
 				taken[at] = p.Title
 			}
 		}

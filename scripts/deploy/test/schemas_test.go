@@ -11,27 +11,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kubernetes is the release whose schemas the manifests are checked against. They are
-// in its sources, which the Go proxy serves.
+// kubernetes is the release whose schemas the test uses. They are part of its sources, which the Go
+// proxy serves.
 const kubernetes = "k8s.io/kubernetes@v1.34.1"
 
 var kubeconformPath = tool("kubeconform")
 
-// schemas writes one schema a kind, as kubeconform looks for them, and returns their
-// folder. All share one file of definitions.
+// schemas writes one schema file per kind, with the names that kubeconform expects, and returns their
+// folder. All refer to one file of definitions.
 func schemas(t *testing.T) string {
 	t.Helper()
-	said, err := run("go", "mod", "download", "-json", kubernetes)
+	output, err := run("go", "mod", "download", "-json", kubernetes)
 	require.NoError(t, err)
 	var module struct{ Dir string }
-	require.NoError(t, json.Unmarshal([]byte(said), &module))
+	require.NoError(t, json.Unmarshal([]byte(output), &module))
 	text, err := os.ReadFile(filepath.Join(module.Dir, "api/openapi-spec/swagger.json"))
 	require.NoError(t, err)
 	var swagger struct {
 		Definitions map[string]map[string]any `json:"definitions"`
 	}
 	require.NoError(t, json.Unmarshal(text, &swagger))
-	// OpenAPI 2 has no word for "either": these two may be numbers, too.
+	// OpenAPI 2 cannot express alternatives: these two types may also be numbers.
 	for _, either := range []string{"io.k8s.apimachinery.pkg.util.intstr.IntOrString", "io.k8s.apimachinery.pkg.api.resource.Quantity"} {
 		require.Contains(t, swagger.Definitions, either)
 		swagger.Definitions[either] = map[string]any{"type": []string{"string", "integer", "number"}}
@@ -45,7 +45,7 @@ func schemas(t *testing.T) string {
 	kinds := 0
 	for name, d := range swagger.Definitions {
 		if fields, ok := d["properties"]; ok && fields != nil {
-			d["additionalProperties"] = false // a field that is not known is an error
+			d["additionalProperties"] = false // an unknown field is an error
 		}
 		groups, ok := d["x-kubernetes-group-version-kind"].([]any)
 		if !ok || len(groups) != 1 {
@@ -65,28 +65,28 @@ func schemas(t *testing.T) string {
 	return dir
 }
 
-func TestManifestsFollowTheSchemasOfKubernetes(t *testing.T) {
+func TestManifestsConformToTheSchemasOfKubernetes(t *testing.T) {
 	kubeconform, err := kubeconformPath()
 	require.NoError(t, err)
 	location := schemas(t) + "/{{ .ResourceKind }}{{ .KindSuffix }}.json"
 	check := func(text string) (string, error) {
 		file := filepath.Join(t.TempDir(), "manifests.yaml")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		// The operator's kinds are no part of Kubernetes: the strict reading has them.
+		// The kinds of the Prometheus operator are not part of Kubernetes: render decodes them strictly.
 		return run(kubeconform, "-summary", "-skip", "ServiceMonitor,PrometheusRule", "-schema-location", location, file)
 	}
 	for name, values := range map[string][]string{
 		"defaults": nil, "everything": everything, "fixed": {"autoscaling.enabled=false", "network.enabled=false", "migration.enabled=false"},
 	} {
-		said, err := check(render(t, values...).text)
+		output, err := check(render(t, values...).text)
 		assert.NoError(t, err, name)
-		assert.Contains(t, said, "Invalid: 0, Errors: 0", name)
-		t.Log(name, said)
+		assert.Contains(t, output, "Invalid: 0, Errors: 0", name)
+		t.Log(name, output)
 	}
 	for fault, c := range map[string][2]string{
-		"a wrong type":            {"maxUnavailable: 1\n", "maxUnavailable: {one: 1}\n"},
-		"a field that is unknown": {"terminationGracePeriodSeconds:", "terminationGraceSeconds:"},
-		"a field that is missing": {"  scaleTargetRef:", "  # scaleTargetRef:"},
+		"a wrong type":     {"maxUnavailable: 1\n", "maxUnavailable: {one: 1}\n"},
+		"an unknown field": {"terminationGracePeriodSeconds:", "terminationGraceSeconds:"},
+		"a missing field":  {"  scaleTargetRef:", "  # scaleTargetRef:"},
 	} {
 		good := render(t).text
 		bad := strings.Replace(good, c[0], c[1], 1)

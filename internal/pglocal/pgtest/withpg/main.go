@@ -1,5 +1,5 @@
-// Command withpg runs a command with a private PostgreSQL of its own, whose DSN is
-// in LOADAWARE_TEST_DSN, and exits as the command does:
+// Command withpg runs a command with a private PostgreSQL, whose DSN is in LOADAWARE_TEST_DSN, and
+// exits with the status of the command:
 //
 //	go run ./internal/pglocal/pgtest/withpg go test ./...
 package main

@@ -205,7 +205,7 @@ func report(run oas.RunID, outcome oas.Outcome) *oas.Observation {
 	return &oas.Observation{DagID: dagID, TaskID: taskID, RunID: run, Outcome: outcome, Features: oas.NewOptNilFeatures(features)}
 }
 
-// receiptOf waits for a receipt, which is written shortly after the answer.
+// receiptOf waits for a receipt, which the service stores shortly after the answer.
 func receiptOf(id oas.PredictionID) *oas.Receipt {
 	for range 100 {
 		answer, err := client.GetReceipt(ctx, oas.GetReceiptParams{PredictionID: id})
@@ -219,7 +219,7 @@ func receiptOf(id oas.PredictionID) *oas.Receipt {
 	return nil
 }
 
-// expect is the answer as the type that it must have.
+// expect returns the answer as the type that it must have.
 func expect[T any](answer any, err error) T {
 	typed, ok := answer.(T)
 	if err != nil || !ok {
@@ -229,7 +229,7 @@ func expect[T any](answer any, err error) T {
 	return typed
 }
 
-// sameJSON compares two values as JSON: a number may be written in several ways.
+// sameJSON compares two values as JSON: a number has several notations.
 func sameJSON(a, b jx.Raw) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && x == y

@@ -208,7 +208,7 @@ func report(run string, outcome openapi.Outcome) *openapi.Observation {
 	return observation
 }
 
-// receiptOf waits for a receipt, which is written shortly after the answer.
+// receiptOf waits for a receipt, which the service stores shortly after the answer.
 func receiptOf(predictionID string) *openapi.Receipt {
 	for range 100 {
 		receipt, response, err := client.TasksAPI.GetReceipt(ctx, predictionID).Execute()
@@ -222,7 +222,7 @@ func receiptOf(predictionID string) *openapi.Receipt {
 	return nil
 }
 
-// problemOf is the parsed answer of a call that failed.
+// problemOf returns the parsed answer of a call that failed.
 func problemOf(err error) openapi.Problem {
 	var refusal *openapi.GenericOpenAPIError
 	check(errors.As(err, &refusal), "not refused: %v", err)

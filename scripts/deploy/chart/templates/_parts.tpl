@@ -7,7 +7,7 @@ app.kubernetes.io/name: loadaware
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{/* The migration's pod is none of these. */}}
+{{/* Selects the server pods, not the pod of the migration. */}}
 {{- define "loadaware.server" -}}
 {{ include "loadaware.selector" . }}
 app.kubernetes.io/component: server
@@ -24,7 +24,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ .Values.image.repository }}{{ ternary "@" ":" (hasPrefix "sha256:" .Values.image.tag) }}{{ .Values.image.tag }}
 {{- end }}
 
-{{/* A pod that may nothing: no root, no capability, no token, no file to write. */}}
+{{/* A pod without privileges: no root, no capability, no token, no writable file. */}}
 {{- define "loadaware.podSecurity" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false

@@ -21,16 +21,16 @@ class AuditEntry:
     Attributes:
         id (int):
         at (datetime.datetime):
-        who (str): The name of a token, `anonymous`, `local` (a caller on loopback, where no tokens are asked for),
-            `trainer` or `watchdog`.
+        who (str): The name of a token, `anonymous`, `local` (a client on loopback without authentication), `trainer` or
+            `watchdog`.
         action (str): `policy changed`, `model activated`, `model rolled back`, `model withdrawn`, `model unpinned`,
             `task deleted` or `task renamed`.
         namespace (str):
         dag_id (str):
         task_id (str):
-        before (AuditEntryBeforeType0 | None): A policy as it is answered elsewhere; of a model its version and who
-            pinned it; of a task its name.
-        after (AuditEntryAfterType0 | None): As before.
+        before (AuditEntryBeforeType0 | None): The policy in the form of `GET …/policy`; for a model the version and the
+            author of the pin; for a task its name.
+        after (AuditEntryAfterType0 | None): The state after the change.
         reason (None | str):
     """
 

@@ -11,7 +11,7 @@ T = TypeVar("T", bound="AuditEntryAfterType0")
 
 @_attrs_define
 class AuditEntryAfterType0:
-    """As before."""
+    """The state after the change."""
 
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 

@@ -11,7 +11,7 @@ T = TypeVar("T", bound="AuditEntryBeforeType0")
 
 @_attrs_define
 class AuditEntryBeforeType0:
-    """A policy as it is answered elsewhere; of a model its version and who pinned it; of a task its name."""
+    """The policy in the form of `GET …/policy`; for a model the version and the author of the pin; for a task its name."""
 
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 

@@ -10,12 +10,12 @@ T = TypeVar("T", bound="BinsType0")
 
 @_attrs_define
 class BinsType0:
-    """P(peak in bin) over the task's bins. A bin is worth its upper edge.
+    """Probability of the peak for each bin of the task. A prediction of a bin allocates its upper edge.
 
     Attributes:
         upper_bytes (list[int]):
         probabilities (list[float]):
-        chosen (int): Index of the bin of the grant.
+        chosen (int): Index of the bin of the allocation.
     """
 
     upper_bytes: list[int]

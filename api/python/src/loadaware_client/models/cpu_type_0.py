@@ -10,7 +10,7 @@ T = TypeVar("T", bound="CPUType0")
 
 @_attrs_define
 class CPUType0:
-    """A request only; CPU is never limited.
+    """CPU request of the pod; the service never sets a CPU limit.
 
     Attributes:
         request_cores (float): Cores.

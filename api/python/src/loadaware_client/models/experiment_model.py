@@ -18,7 +18,7 @@ class ExperimentModel:
         family (str):
         bytes_ (int): Size of the encoded model.
         sha256 (str): SHA-256 of the encoded model, hexadecimal.
-        blob (str | Unset): The encoded model, in base64; only where `blobs` was asked for.
+        blob (str | Unset): The encoded model in base64; only with `blobs`.
     """
 
     task: str

@@ -14,7 +14,7 @@ class ExperimentModelRequest:
     Attributes:
         task (str):
         family (str):
-        blob (str): The encoded model, in base64.
+        blob (str): The encoded model in base64.
     """
 
     task: str

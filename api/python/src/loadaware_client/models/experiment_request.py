@@ -21,11 +21,11 @@ T = TypeVar("T", bound="ExperimentRequest")
 class ExperimentRequest:
     """
     Attributes:
-        name (str | Unset): Unique; an experiment without one is found by its id.
-        fingerprint (str | Unset): SHA-256 of the history that it learned from, hexadecimal.
-        parameters (ExperimentRequestParameters | Unset): What was asked for.
-        rows (list[ExperimentRequestRowsItem] | Unset): Its figures, one object for each task, setting and seed.
-        report (ExperimentRequestReport | Unset): All of its results.
+        name (str | Unset): A unique name; an experiment without a name is addressed by its id.
+        fingerprint (str | Unset): SHA-256 of the training history, hexadecimal.
+        parameters (ExperimentRequestParameters | Unset): Parameters of the experiment.
+        rows (list[ExperimentRequestRowsItem] | Unset): Results, one object for each task, setting and seed.
+        report (ExperimentRequestReport | Unset): The complete report.
         models (list[ExperimentModelRequest] | Unset):
     """
 

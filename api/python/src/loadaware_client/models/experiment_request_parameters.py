@@ -11,7 +11,7 @@ T = TypeVar("T", bound="ExperimentRequestParameters")
 
 @_attrs_define
 class ExperimentRequestParameters:
-    """What was asked for."""
+    """Parameters of the experiment."""
 
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 

@@ -11,7 +11,7 @@ T = TypeVar("T", bound="ExperimentRequestReport")
 
 @_attrs_define
 class ExperimentRequestReport:
-    """All of its results."""
+    """The complete report."""
 
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 

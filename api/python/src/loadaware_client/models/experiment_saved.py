@@ -12,7 +12,7 @@ T = TypeVar("T", bound="ExperimentSaved")
 class ExperimentSaved:
     """
     Attributes:
-        saved (bool): False where only a check was asked for.
+        saved (bool): False for a dry run.
         id (int | None):
     """
 

@@ -27,7 +27,7 @@ class ExperimentSummary:
         parameters (ExperimentSummaryParametersType0 | None):
         tasks (list[str]): In the order of the rows.
         families (list[str]): In the order of the rows.
-        rows (int): How many rows it has.
+        rows (int): Number of rows.
     """
 
     id: int

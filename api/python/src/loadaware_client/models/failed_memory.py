@@ -12,7 +12,7 @@ T = TypeVar("T", bound="FailedMemory")
 
 @_attrs_define
 class FailedMemory:
-    """What the killed try had, as a number or as a quantity.
+    """Allocation of the killed try, as a number or as a quantity.
 
     Attributes:
         memory_bytes (int | None | Unset):

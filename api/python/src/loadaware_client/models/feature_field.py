@@ -15,9 +15,9 @@ class FeatureField:
     """
     Attributes:
         name (str):
-        kind (FeatureFieldKind): A name whose values are of several kinds is listed once for each; the kind of most runs
-            is read.
-        categories (int | None): How many values of a category were seen.
+        kind (FeatureFieldKind): A feature with values of several kinds is listed once for each kind; the model uses the
+            most frequent kind.
+        categories (int | None): Number of distinct values of a category.
     """
 
     name: str

@@ -11,10 +11,10 @@ T = TypeVar("T", bound="FeaturesType0")
 
 @_attrs_define
 class FeaturesType0:
-    """What is known before launch, by name (1 to 100 characters, at most 200 names). A value is a number, a boolean, a
-    category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means missing.
-    Arrays and objects are refused. A value of another kind than most values of its feature counts as missing; a
-    boolean counts as 0 or 1 where the others are numbers.
+    """Inputs that are known before the launch, by name (1 to 100 characters, at most 200 names). A value is a number, a
+    boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
+    missing. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
+    missing; a boolean counts as 0 or 1 if the others are numbers.
 
         Example:
             {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}

@@ -12,8 +12,8 @@ T = TypeVar("T", bound="FieldProblem")
 class FieldProblem:
     """
     Attributes:
-        field (str): As the caller wrote it: `requested.memory`, `tasks[3].run_id`.
-        detail (str): What would be right.
+        field (str): The field as the client wrote it: `requested.memory`, `tasks[3].run_id`.
+        detail (str): The problem and valid values.
     """
 
     field: str

@@ -10,11 +10,11 @@ T = TypeVar("T", bound="Guard")
 
 @_attrs_define
 class Guard:
-    """The state of a model's margins when it answered.
+    """The state of the model's margins at the time of the answer.
 
     Attributes:
-        version (int): Counts what the margins learned since the model was trained.
-        params (list[float]): In the order that the model's family documents.
+        version (int): Number of updates of the margins since the training of the model.
+        params (list[float]): Parameters in the order that the model family documents.
     """
 
     version: int

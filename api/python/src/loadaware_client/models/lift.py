@@ -19,11 +19,11 @@ class Lift:
     """
     Attributes:
         retry (bool):
-        verdict (Verdict): Only `lift` means try again.
-        attempt (int): The attempt of this (run, map index) that comes next; counts kills, not try numbers.
-        attempts_left (int): Lifts that remain after this one.
-        memory (MemoryType0 | None): What the pod should get.
-        shadow (MemoryType0 | None): What the pod should get.
+        verdict (Verdict): Only `lift` permits another try.
+        attempt (int): Number of the next attempt of this run and map index; counts kills, not try numbers.
+        attempts_left (int): Remaining lifts after this one.
+        memory (MemoryType0 | None): Memory request and limit of the pod.
+        shadow (MemoryType0 | None): Memory request and limit of the pod.
         prediction_id (None | str):
         reason (str):
     """

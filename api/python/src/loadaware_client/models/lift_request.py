@@ -19,27 +19,27 @@ T = TypeVar("T", bound="LiftRequest")
 
 @_attrs_define
 class LiftRequest:
-    """The question after a kill.
+    """The request after a kill.
 
     Attributes:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
-        run_id (str): 1 to 250 characters, any but control characters. Example: scheduled__2020-01-03T00:00:00+00:00.
-        failed (FailedMemory): What the killed try had, as a number or as a quantity.
-        namespace (None | str | Unset): `default` if left out.
-        map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if left out.
-        try_number (int | None | Unset): The try that died; 1 if left out.
-        reason (None | Outcome | Unset): How it died; `oom_killed` if left out, since that is why one asks.
-        features (FeaturesType0 | None | Unset): What is known before launch, by name (1 to 100 characters, at most 200
-            names). A value is a number, a boolean, a
-            category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
-            missing.
-            Arrays and objects are refused. A value of another kind than most values of its feature counts as missing; a
-            boolean counts as 0 or 1 where the others are numbers.
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        run_id (str): 1 to 250 characters except control characters. Example: scheduled__2020-01-03T00:00:00+00:00.
+        failed (FailedMemory): Allocation of the killed try, as a number or as a quantity.
+        namespace (None | str | Unset): `default` if omitted.
+        map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if omitted.
+        try_number (int | None | Unset): The killed try; 1 if omitted.
+        reason (None | Outcome | Unset): Outcome of the killed try; `oom_killed` if omitted.
+        features (FeaturesType0 | None | Unset): Inputs that are known before the launch, by name (1 to 100 characters,
+            at most 200 names). A value is a number, a
+            boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null
+            means
+            missing. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
+            missing; a boolean counts as 0 or 1 if the others are numbers.
              Example: {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}.
         requested (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:
             {'memory': '350Gi', 'cpu': '6'}.
-        max_memory_bytes (int | None | Unset): The most that may be granted.
+        max_memory_bytes (int | None | Unset): Maximum allocation.
         max_memory (None | str | Unset):
     """
 

@@ -10,7 +10,7 @@ T = TypeVar("T", bound="MemoryType0")
 
 @_attrs_define
 class MemoryType0:
-    """What the pod should get.
+    """Memory request and limit of the pod.
 
     Attributes:
         request_bytes (int): Bytes; at most 8Pi.

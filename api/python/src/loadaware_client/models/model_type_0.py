@@ -16,7 +16,7 @@ class ModelType0:
     Attributes:
         version (int):
         family (str):
-        observations (int): How many runs it learned from.
+        observations (int): Number of training runs.
         trained_at (datetime.datetime):
     """
 

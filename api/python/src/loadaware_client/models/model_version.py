@@ -22,11 +22,11 @@ class ModelVersion:
         family (str):
         observations (int):
         trained_at (datetime.datetime):
-        active (bool): It is the one that answers.
-        pinned_by (None | str): Who activated it, if it is to stay: the name of a token, `anonymous`, or `watchdog`.
-            Null: the next training may replace it.
-        withdrawn (bool): It broke its promises; the service never goes back to it by itself.
-        exam (ModelVersionExamType0 | None): How it was chosen; free form.
+        active (bool): The version answers predictions.
+        pinned_by (None | str): Author of the pin: the name of a token, `anonymous`, or `watchdog`. Null if the next
+            training may replace the version.
+        withdrawn (bool): The version exceeded its promised risk; automatic rollbacks skip it.
+        exam (ModelVersionExamType0 | None): Evaluation of the version; free form.
     """
 
     version: int

@@ -11,7 +11,7 @@ T = TypeVar("T", bound="ModelVersionExamType0")
 
 @_attrs_define
 class ModelVersionExamType0:
-    """How it was chosen; free form."""
+    """Evaluation of the version; free form."""
 
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 

@@ -21,44 +21,45 @@ T = TypeVar("T", bound="Observation")
 
 @_attrs_define
 class Observation:
-    """What one try used, and how it ended.
+    """The usage and outcome of one try.
 
     Attributes:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
-        run_id (str): 1 to 250 characters, any but control characters. Example: scheduled__2020-01-03T00:00:00+00:00.
-        outcome (Outcome): `oom_killed`: by the kernel at its limit. `app_oom`: the program itself ran out of memory.
-            `failed`: an error that has
-            nothing to do with memory. `killed`: by a signal of unknown cause. `evicted`: the node took the pod away.
-            `unschedulable`: the allocation fitted no node. Only the two OOMs prove that memory was short.
-        namespace (None | str | Unset): `default` if left out.
-        map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if left out.
-        try_number (int | None | Unset): Airflow's try number; 1 if left out.
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        run_id (str): 1 to 250 characters except control characters. Example: scheduled__2020-01-03T00:00:00+00:00.
+        outcome (Outcome): `oom_killed`: the kernel killed the try at its memory limit. `app_oom`: the program reported
+            that it ran out of memory.
+            `failed`: an error unrelated to memory. `killed`: a signal of unknown cause. `evicted`: the node evicted the
+            pod.
+            `unschedulable`: no node can run the allocation. Only the two OOM outcomes prove a lack of memory.
+        namespace (None | str | Unset): `default` if omitted.
+        map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if omitted.
+        try_number (int | None | Unset): Airflow's try number; 1 if omitted.
         memory_max_bytes (int | None | Unset): The measured peak.
         memory_max (None | str | Unset): The measured peak as a quantity.
-        memory_sampled_bytes (int | None | Unset): The largest sample of a monitoring system that looks every so often,
-            such as Prometheus: what was short between
-            two looks is not in it. Beside `memory_max_bytes` it teaches how much such samples miss; alone it is raised by
-            what was learned.
-        cpu_max_cores (float | None | Unset): The highest CPU use measured.
-        duration_seconds (float | None | Unset):
+        memory_sampled_bytes (int | None | Unset): The largest sample of a monitoring system with a sampling interval,
+            such as Prometheus, which misses short peaks.
+            Together with `memory_max_bytes` it teaches how much samples underestimate the peak; alone it is corrected
+            upwards by that factor.
+        cpu_max_cores (float | None | Unset): The measured peak of the CPU usage.
+        duration_seconds (float | None | Unset): Duration of the try.
         started_at (datetime.datetime | None | Unset): Between 1970 and 2200.
         ended_at (datetime.datetime | None | Unset): Between 1970 and 2200, not before `started_at`.
         allocated (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:
             {'memory': '350Gi', 'cpu': '6'}.
         requested (None | ResourcesType0 | Unset): Memory and CPU, each as a number or as a quantity. Example:
             {'memory': '350Gi', 'cpu': '6'}.
-        features (FeaturesType0 | None | Unset): What is known before launch, by name (1 to 100 characters, at most 200
-            names). A value is a number, a boolean, a
-            category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null means
-            missing.
-            Arrays and objects are refused. A value of another kind than most values of its feature counts as missing; a
-            boolean counts as 0 or 1 where the others are numbers.
+        features (FeaturesType0 | None | Unset): Inputs that are known before the launch, by name (1 to 100 characters,
+            at most 200 names). A value is a number, a
+            boolean, a category (a string of at most 500 characters) or a date (a string: `2020-01-03` or RFC 3339); null
+            means
+            missing. Arrays and objects are invalid. A value whose kind differs from most values of its feature counts as
+            missing; a boolean counts as 0 or 1 if the others are numbers.
              Example: {'product_count': 1253, 'region': 'emea', 'sale_end': '2020-02-05'}.
         prediction_id (None | str | Unset):
-        usage_series (None | Unset | UsageSeriesType0): What a try used over time, in steps of equal width from its
-            start on: the first lasts from 0 to `step_seconds`. It is
-            kept beside the report, and nothing is learned from it yet.
+        usage_series (None | Unset | UsageSeriesType0): The usage of a try over time, in equal steps from its start: the
+            first step covers 0 to `step_seconds`. The server
+            stores the series with the report and does not learn from it yet.
     """
 
     dag_id: str

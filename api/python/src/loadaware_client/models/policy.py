@@ -15,8 +15,8 @@ T = TypeVar("T", bound="Policy")
 class Policy:
     """
     Attributes:
-        mode (Mode): `enforce` grants what was decided; `shadow` grants the static request and says what would have been
-            granted; `off` grants the static request.
+        mode (Mode): `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in
+            `shadow`; `off` grants the static request.
         floor_bytes (int | None):
         floor (None | str):
         cap_bytes (int | None):

@@ -14,24 +14,24 @@ T = TypeVar("T", bound="PolicyRequest")
 
 @_attrs_define
 class PolicyRequest:
-    """What people decide for a task.
+    """The settings of an operator for a task.
 
     Attributes:
-        mode (Mode | None | Unset): As in the answer; `enforce` if left out.
-        floor_bytes (int | None | Unset): Grant at least this.
+        mode (Mode | None | Unset): `enforce` if omitted.
+        floor_bytes (int | None | Unset): Minimum allocation.
         floor (None | str | Unset):
-        cap_bytes (int | None | Unset): Grant at most this. If left out: four times the larger of request, largest peak
-            and floor, raised once where a kill proves that it is too little, and by what inputs beyond any seen are
-            predicted to need.
+        cap_bytes (int | None | Unset): Maximum allocation. If omitted: four times the largest of request, largest peak
+            and floor. The default rises once after a kill at the cap, and for inputs larger than all known ones by their
+            predicted need.
         cap (None | str | Unset):
-        risk_target (float | None | Unset): Accepted probability that a first try is OOM-killed; 0.015 if left out.
-        max_lifts (int | None | Unset): How often one run is lifted, the last time to the cap; 3 if left out.
-        limit_ratio (float | None | Unset): Limit over request; 1 (Guaranteed) if left out.
-        never_above_requested (bool | None | Unset): Never grant a first try more than the static request.
-        cpu_unmanaged (bool | None | Unset): Answer the requested CPU unchanged.
-        grid (Grid | None | Unset): What amounts are granted on: fine (whole MiB; wastes least, and the default) or bins
-            (rounded up to the upper edges below, else to those searched for the task).
-        bin_edges_bytes (list[int] | None | Unset): Ascending upper edges for grid bins.
+        risk_target (float | None | Unset): Accepted probability of an OOM kill of a first try; 0.015 if omitted.
+        max_lifts (int | None | Unset): Maximum number of lifts of one run; the last lift goes to the cap. 3 if omitted.
+        limit_ratio (float | None | Unset): Ratio of limit to request; 1 (QoS class Guaranteed) if omitted.
+        never_above_requested (bool | None | Unset): Limits the allocation of a first try to the static request.
+        cpu_unmanaged (bool | None | Unset): Returns the requested CPU unchanged.
+        grid (Grid | None | Unset): Granularity of allocations: `fine` (whole MiB, the default, least waste) or `bins`
+            (rounded up to the edges in `bin_edges_bytes`, or to the optimised edges of the task).
+        bin_edges_bytes (list[int] | None | Unset): Ascending upper edges for the grid `bins`.
     """
 
     mode: Mode | None | Unset = UNSET

@@ -22,27 +22,28 @@ T = TypeVar("T", bound="Prediction")
 
 @_attrs_define
 class Prediction:
-    """How much, and why.
+    """The allocation and its reason.
 
     Attributes:
-        prediction_id (str): `prediction_id` of an answer.
-        namespace (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
-        memory (MemoryType0 | None): What the pod should get.
-        shadow (MemoryType0 | None): What the pod should get.
-        cpu (CPUType0 | None): A request only; CPU is never limited.
+        prediction_id (str): `prediction_id` of a prediction.
+        namespace (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        memory (MemoryType0 | None): Memory request and limit of the pod.
+        shadow (MemoryType0 | None): Memory request and limit of the pod.
+        cpu (CPUType0 | None): CPU request of the pod; the service never sets a CPU limit.
         duration (DurationType0 | None):
-        bins (BinsType0 | None): P(peak in bin) over the task's bins. A bin is worth its upper edge.
-        ladder_bytes (list[int] | None): Try 1, then what each OOM is lifted to.
+        bins (BinsType0 | None): Probability of the peak for each bin of the task. A prediction of a bin allocates its
+            upper edge.
+        ladder_bytes (list[int] | None): Allocation of the first try, then of each lift.
         risk (Risk):
-        source (Source): `model`: the task's own model. `profile`: a conservative quantile of its own history. `cohort`:
-            similar tasks.
-            `requested`: nothing known, the static request unchanged. `lift`: an earlier try of this run was OOM-killed.
-        mode (Mode): `enforce` grants what was decided; `shadow` grants the static request and says what would have been
-            granted; `off` grants the static request.
+        source (Source): `model`: the task's own model. `profile`: a conservative quantile of the task's history.
+            `cohort`: similar tasks.
+            `requested`: the static request of an unknown task. `lift`: an earlier try of this run was OOM-killed.
+        mode (Mode): `enforce` grants the prediction; `shadow` grants the static request and shows the prediction in
+            `shadow`; `off` grants the static request.
         model (ModelType0 | None):
-        reason (str): In words that an on-call person can use.
+        reason (str): Explanation of the allocation for operators.
     """
 
     prediction_id: str

@@ -19,12 +19,12 @@ class Problem:
     """An error (RFC 9457).
 
     Attributes:
-        type_ (str): A stable name of the kind of error, as in the table above, behind `urn:loadaware:problem:`.
-        title (str): The kind of error in words.
+        type_ (str): Stable name of the error class after `urn:loadaware:problem:`; the table at the top lists them.
+        title (str): Name of the error class.
         status (int):
-        detail (str): What is wrong here, and what to do next.
-        errors (list[FieldProblem] | Unset): The fields that caused it.
-        request_id (str | Unset): Finds the request in the log; also in the X-Request-Id header.
+        detail (str): The cause and what to do next.
+        errors (list[FieldProblem] | Unset): The invalid fields.
+        request_id (str | Unset): Identifies the request in the log; also in the X-Request-Id header.
     """
 
     type_: str

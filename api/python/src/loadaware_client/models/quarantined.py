@@ -10,11 +10,11 @@ T = TypeVar("T", bound="Quarantined")
 
 @_attrs_define
 class Quarantined:
-    """One report that is too far from everything known of its task.
+    """One report whose peak is too far from all data of its task.
 
     Attributes:
-        memory_max_bytes (int): The peak that was reported; of an OOM kill the least that it proves.
-        detail (str): What it was compared with.
+        memory_max_bytes (int): The reported peak; for an OOM kill its lower bound.
+        detail (str): The comparison that failed.
     """
 
     memory_max_bytes: int

@@ -17,11 +17,11 @@ class Readiness:
     """
     Attributes:
         status (ReadinessStatus):
-        observe (ReadinessObserve): Whether reports can be stored.
-        models (int): How many models answer here.
-        stale_seconds (float | Unset): For how long this replica may have missed a change of a model or a policy: the
-            time since it last knew what is
-            stored. Below 2 while the database can be reached; left out where there is nothing to say.
+        observe (ReadinessObserve): Whether the server can store reports.
+        models (int): Number of models on this replica.
+        stale_seconds (float | Unset): Age of this replica's list of stored models and policies: the replica may have
+            missed later changes. Below 2 while
+            the database is reachable; absent while it is unknown.
     """
 
     status: ReadinessStatus

@@ -20,11 +20,11 @@ T = TypeVar("T", bound="Receipt")
 class Receipt:
     """
     Attributes:
-        prediction_id (str): `prediction_id` of an answer.
+        prediction_id (str): `prediction_id` of a prediction.
         answered_at (datetime.datetime):
-        ask (PredictRequest): The question before a launch.
-        answer (Prediction): How much, and why.
-        guard (Guard): The state of a model's margins when it answered.
+        ask (PredictRequest): The request before a launch.
+        answer (Prediction): The allocation and its reason.
+        guard (Guard): The state of the model's margins at the time of the answer.
     """
 
     prediction_id: str

@@ -18,11 +18,11 @@ T = TypeVar("T", bound="Recorded")
 class Recorded:
     """
     Attributes:
-        recorded (bool): It is stored.
-        duplicate (bool): It was known already; no second effect.
-        amended (bool): It filled fields that were not known.
-        warnings (list[Warning_] | Unset): Fields of the report that are stored but look wrong or are not used; absent
-            if there are none.
+        recorded (bool): The report is stored.
+        duplicate (bool): The report was stored before and has no second effect.
+        amended (bool): The report added unknown fields.
+        warnings (list[Warning_] | Unset): Fields of the report with implausible or unused values; absent if there are
+            none.
     """
 
     recorded: bool

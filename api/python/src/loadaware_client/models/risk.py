@@ -12,8 +12,8 @@ T = TypeVar("T", bound="Risk")
 class Risk:
     """
     Attributes:
-        promised (float | None): P(peak above the limit) of this try as granted; null where nothing is known.
-        target (float):
+        promised (float | None): Probability that the peak of this try exceeds the granted limit; null if unknown.
+        target (float): The risk target of the policy.
     """
 
     promised: float | None

@@ -10,15 +10,15 @@ T = TypeVar("T", bound="RiskRecord")
 
 @_attrs_define
 class RiskRecord:
-    """What was promised of first tries, and what happened.
+    """Promised and realised risk of first tries.
 
     Attributes:
         target (float):
-        tries (int): First tries that carried a promise and have ended.
-        killed (int): Those of them that were OOM-killed.
+        tries (int): Reported first tries with a promised risk.
+        killed (int): OOM-killed tries among them.
         promised (float | None): Mean promised risk.
-        realised (float | None): killed / tries.
-        interval (list[float] | None): 95 % interval of the realised risk.
+        realised (float | None): Ratio of killed to tries.
+        interval (list[float] | None): 95 % confidence interval of the realised risk.
     """
 
     target: float

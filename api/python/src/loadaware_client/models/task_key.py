@@ -12,12 +12,12 @@ T = TypeVar("T", bound="TaskKey")
 
 @_attrs_define
 class TaskKey:
-    """What is learned about.
+    """A task, the unit of learning.
 
     Attributes:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
-        namespace (None | str | Unset): Tells Airflow deployments or tenants apart; `default` if left out.
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        namespace (None | str | Unset): Distinguishes Airflow deployments or tenants; `default` if omitted.
     """
 
     dag_id: str

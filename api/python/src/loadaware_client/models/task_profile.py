@@ -28,13 +28,13 @@ T = TypeVar("T", bound="TaskProfile")
 class TaskProfile:
     """
     Attributes:
-        namespace (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
-        observations (int): How many tries were reported.
-        kills (int): How many of them were OOM-killed.
+        namespace (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        observations (int): Number of reported tries.
+        kills (int): Number of OOM-killed tries.
         last_seen (datetime.datetime | None):
-        group (Group): How much may be saved on the task, by its usage statistics.
+        group (Group): Potential savings of the task, by its usage statistics.
         largest_peak_bytes (int | None):
         largest_peak (None | str):
         champion (ModelType0 | None):
@@ -43,15 +43,14 @@ class TaskProfile:
         requested (None | ResourcesType0): Memory and CPU, each as a number or as a quantity. Example: {'memory':
             '350Gi', 'cpu': '6'}.
         features (list[FeatureField]):
-        ambiguous (bool): Runs with the same features differ so much that the features cannot tell them apart.
-        ambiguity (None | str): What was found.
+        ambiguous (bool): Runs with equal features differ so much that the features cannot explain the difference.
+        ambiguity (None | str): Explanation of the ambiguity.
         policy (Policy):
-        exam (None | TaskProfileExamType0): How the champion was chosen; free form.
-        risk (RiskRecord): What was promised of first tries, and what happened.
-        bins_bytes (list[int] | None): Upper edges of the bins that were searched for the task; null before the first
-            training.
-        quarantined (list[Quarantined] | Unset): Reports that are stored but change no allocation unless another report
-            confirms them; absent if there are none.
+        exam (None | TaskProfileExamType0): Evaluation that selected the champion; free form.
+        risk (RiskRecord): Promised and realised risk of first tries.
+        bins_bytes (list[int] | None): Optimised upper edges of the bins of the task; null before the first training.
+        quarantined (list[Quarantined] | Unset): Reports that change no prediction unless another report confirms them;
+            absent if there are none.
     """
 
     namespace: str

@@ -11,7 +11,7 @@ T = TypeVar("T", bound="TaskProfileExamType0")
 
 @_attrs_define
 class TaskProfileExamType0:
-    """How the champion was chosen; free form."""
+    """Evaluation that selected the champion; free form."""
 
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 

@@ -20,13 +20,13 @@ T = TypeVar("T", bound="TaskSummary")
 class TaskSummary:
     """
     Attributes:
-        namespace (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
-        observations (int): How many tries were reported.
-        kills (int): How many of them were OOM-killed.
+        namespace (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        observations (int): Number of reported tries.
+        kills (int): Number of OOM-killed tries.
         last_seen (datetime.datetime | None):
-        group (Group): How much may be saved on the task, by its usage statistics.
+        group (Group): Potential savings of the task, by its usage statistics.
         largest_peak_bytes (int | None):
         largest_peak (None | str):
         champion (ModelType0 | None):

@@ -12,9 +12,9 @@ T = TypeVar("T", bound="Training")
 class Training:
     """
     Attributes:
-        trained (bool): A model was fitted.
-        published (bool): It answers now.
-        version (int | None): The version that answers; null if none does.
+        trained (bool): The training fitted a model.
+        published (bool): The new model is active.
+        version (int | None): The active version; null if there is none.
         reason (str):
     """
 

@@ -15,12 +15,12 @@ class Try:
     """One try of a task.
 
     Attributes:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example: predict_demand.
-        run_id (str): 1 to 250 characters, any but control characters. Example: scheduled__2020-01-03T00:00:00+00:00.
-        namespace (None | str | Unset): `default` if left out.
-        map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if left out.
-        try_number (int | None | Unset): Airflow's try number; 1 if left out.
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        task_id (str): 1 to 250 characters except control characters and '/'. Example: predict_demand.
+        run_id (str): 1 to 250 characters except control characters. Example: scheduled__2020-01-03T00:00:00+00:00.
+        namespace (None | str | Unset): `default` if omitted.
+        map_index (int | None | Unset): Index of a mapped task; -1, for a task that is not mapped, if omitted.
+        try_number (int | None | Unset): Airflow's try number; 1 if omitted.
     """
 
     dag_id: str

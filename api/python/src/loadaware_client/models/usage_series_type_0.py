@@ -12,14 +12,14 @@ T = TypeVar("T", bound="UsageSeriesType0")
 
 @_attrs_define
 class UsageSeriesType0:
-    """What a try used over time, in steps of equal width from its start on: the first lasts from 0 to `step_seconds`. It
-    is
-    kept beside the report, and nothing is learned from it yet.
+    """The usage of a try over time, in equal steps from its start: the first step covers 0 to `step_seconds`. The server
+    stores the series with the report and does not learn from it yet.
 
         Attributes:
             step_seconds (float): Width of a step.
-            memory_bytes (list[int]): The most of each step.
-            cpu_cores (list[float] | None | Unset): Of each step, the mean or the largest sample; as many as `memory_bytes`.
+            memory_bytes (list[int]): Peak memory of each step.
+            cpu_cores (list[float] | None | Unset): Mean or largest CPU sample of each step; as many values as
+                `memory_bytes`.
     """
 
     step_seconds: float

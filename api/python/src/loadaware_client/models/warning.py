@@ -10,11 +10,11 @@ T = TypeVar("T", bound="Warning_")
 
 @_attrs_define
 class Warning_:
-    """One remark about a report that was accepted.
+    """One warning about an accepted report.
 
     Attributes:
-        field (str): The field as the caller wrote it: `memory_max_bytes`, `observations[3].features`.
-        detail (str): What is unusual about it and what the service did with it.
+        field (str): The field as the client wrote it: `memory_max_bytes`, `observations[3].features`.
+        detail (str): Why the value is implausible and how the service handles it.
     """
 
     field: str

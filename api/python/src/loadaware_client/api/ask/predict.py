@@ -66,15 +66,18 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     body: PredictRequest,
 ) -> Response[Prediction | Problem]:
-    """How much should this try be given?
+    """Predict the allocation of a try
 
-     Answers from memory; a first try does not wait for the database, but for the first question of a
-    task after a start,
-    which waits for its model for half a second at most. The same try asked again under the same model
-    and guard gets the same answer. An ask without `run_id` is an ad-hoc look-up and no try.
+     The server answers from memory. A first try never waits for the database, except for the first
+    prediction of a task
+    after a server start, which waits at most half a second for the model. A repeated request for the
+    same try gets the
+    same answer as long as the model and its margins are unchanged. A request without `run_id` is an ad-
+    hoc look-up and
+    not a try.
 
     Args:
-        body (PredictRequest): The question before a launch.
+        body (PredictRequest): The request before a launch.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -100,15 +103,18 @@ def sync(
     client: AuthenticatedClient | Client,
     body: PredictRequest,
 ) -> Prediction | Problem | None:
-    """How much should this try be given?
+    """Predict the allocation of a try
 
-     Answers from memory; a first try does not wait for the database, but for the first question of a
-    task after a start,
-    which waits for its model for half a second at most. The same try asked again under the same model
-    and guard gets the same answer. An ask without `run_id` is an ad-hoc look-up and no try.
+     The server answers from memory. A first try never waits for the database, except for the first
+    prediction of a task
+    after a server start, which waits at most half a second for the model. A repeated request for the
+    same try gets the
+    same answer as long as the model and its margins are unchanged. A request without `run_id` is an ad-
+    hoc look-up and
+    not a try.
 
     Args:
-        body (PredictRequest): The question before a launch.
+        body (PredictRequest): The request before a launch.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -129,15 +135,18 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     body: PredictRequest,
 ) -> Response[Prediction | Problem]:
-    """How much should this try be given?
+    """Predict the allocation of a try
 
-     Answers from memory; a first try does not wait for the database, but for the first question of a
-    task after a start,
-    which waits for its model for half a second at most. The same try asked again under the same model
-    and guard gets the same answer. An ask without `run_id` is an ad-hoc look-up and no try.
+     The server answers from memory. A first try never waits for the database, except for the first
+    prediction of a task
+    after a server start, which waits at most half a second for the model. A repeated request for the
+    same try gets the
+    same answer as long as the model and its margins are unchanged. A request without `run_id` is an ad-
+    hoc look-up and
+    not a try.
 
     Args:
-        body (PredictRequest): The question before a launch.
+        body (PredictRequest): The request before a launch.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -161,15 +170,18 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     body: PredictRequest,
 ) -> Prediction | Problem | None:
-    """How much should this try be given?
+    """Predict the allocation of a try
 
-     Answers from memory; a first try does not wait for the database, but for the first question of a
-    task after a start,
-    which waits for its model for half a second at most. The same try asked again under the same model
-    and guard gets the same answer. An ask without `run_id` is an ad-hoc look-up and no try.
+     The server answers from memory. A first try never waits for the database, except for the first
+    prediction of a task
+    after a server start, which waits at most half a second for the model. A repeated request for the
+    same try gets the
+    same answer as long as the model and its margins are unchanged. A request without `run_id` is an ad-
+    hoc look-up and
+    not a try.
 
     Args:
-        body (PredictRequest): The question before a launch.
+        body (PredictRequest): The request before a launch.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

@@ -61,10 +61,10 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     body: PredictBatchRequest,
 ) -> Response[PredictBatchAnswer | Problem]:
-    """Many questions at once
+    """Predict the allocations of many tries
 
-     Answers in the order of the questions. An item that fails, fails alone, with the fields named as
-    `tasks[3].run_id`.
+     The answers have the order of the requests. An invalid item does not affect the others; its error
+    names the fields as `tasks[3].run_id`.
 
     Args:
         body (PredictBatchRequest):
@@ -93,10 +93,10 @@ def sync(
     client: AuthenticatedClient | Client,
     body: PredictBatchRequest,
 ) -> PredictBatchAnswer | Problem | None:
-    """Many questions at once
+    """Predict the allocations of many tries
 
-     Answers in the order of the questions. An item that fails, fails alone, with the fields named as
-    `tasks[3].run_id`.
+     The answers have the order of the requests. An invalid item does not affect the others; its error
+    names the fields as `tasks[3].run_id`.
 
     Args:
         body (PredictBatchRequest):
@@ -120,10 +120,10 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     body: PredictBatchRequest,
 ) -> Response[PredictBatchAnswer | Problem]:
-    """Many questions at once
+    """Predict the allocations of many tries
 
-     Answers in the order of the questions. An item that fails, fails alone, with the fields named as
-    `tasks[3].run_id`.
+     The answers have the order of the requests. An invalid item does not affect the others; its error
+    names the fields as `tasks[3].run_id`.
 
     Args:
         body (PredictBatchRequest):
@@ -150,10 +150,10 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     body: PredictBatchRequest,
 ) -> PredictBatchAnswer | Problem | None:
-    """Many questions at once
+    """Predict the allocations of many tries
 
-     Answers in the order of the questions. An item that fails, fails alone, with the fields named as
-    `tasks[3].run_id`.
+     The answers have the order of the requests. An invalid item does not affect the others; its error
+    names the fields as `tasks[3].run_id`.
 
     Args:
         body (PredictBatchRequest):

@@ -98,28 +98,28 @@ def sync_detailed(
     cpu: str | Unset = UNSET,
     max_memory: str | Unset = UNSET,
 ) -> Response[Prediction | Problem]:
-    r"""The same question for curl
+    r"""Predict the allocation from query parameters
 
      Every query parameter that is not listed below is a feature:
     `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
-    A value that reads as a number is a number, `true` and `false` are bools, `2020-01-03` is a date, an
-    empty
-    value is missing, and all else is a category; double quotes make a category of anything
+    A number becomes a number, `true` and `false` become booleans, `2020-01-03` becomes a date, an empty
+    value is
+    missing, and any other value is a category; double quotes make every value a category
     (`zone=\"17\"`).
-    `namespace`, `run_id`, `map_index` and `try_number` are as in the body of `POST /predict`; `memory`
+    `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        run_id (str | Unset): 1 to 250 characters, any but control characters. Example:
+        run_id (str | Unset): 1 to 250 characters except control characters. Example:
             scheduled__2020-01-03T00:00:00+00:00.
-        map_index (int | Unset): Index of a mapped task; -1 where it is not mapped.
+        map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
         try_number (int | Unset): Airflow's try number.
         memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
         cpu (str | Unset): A Kubernetes quantity of CPU. Example: 250m.
@@ -165,28 +165,28 @@ def sync(
     cpu: str | Unset = UNSET,
     max_memory: str | Unset = UNSET,
 ) -> Prediction | Problem | None:
-    r"""The same question for curl
+    r"""Predict the allocation from query parameters
 
      Every query parameter that is not listed below is a feature:
     `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
-    A value that reads as a number is a number, `true` and `false` are bools, `2020-01-03` is a date, an
-    empty
-    value is missing, and all else is a category; double quotes make a category of anything
+    A number becomes a number, `true` and `false` become booleans, `2020-01-03` becomes a date, an empty
+    value is
+    missing, and any other value is a category; double quotes make every value a category
     (`zone=\"17\"`).
-    `namespace`, `run_id`, `map_index` and `try_number` are as in the body of `POST /predict`; `memory`
+    `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        run_id (str | Unset): 1 to 250 characters, any but control characters. Example:
+        run_id (str | Unset): 1 to 250 characters except control characters. Example:
             scheduled__2020-01-03T00:00:00+00:00.
-        map_index (int | Unset): Index of a mapped task; -1 where it is not mapped.
+        map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
         try_number (int | Unset): Airflow's try number.
         memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
         cpu (str | Unset): A Kubernetes quantity of CPU. Example: 250m.
@@ -227,28 +227,28 @@ async def asyncio_detailed(
     cpu: str | Unset = UNSET,
     max_memory: str | Unset = UNSET,
 ) -> Response[Prediction | Problem]:
-    r"""The same question for curl
+    r"""Predict the allocation from query parameters
 
      Every query parameter that is not listed below is a feature:
     `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
-    A value that reads as a number is a number, `true` and `false` are bools, `2020-01-03` is a date, an
-    empty
-    value is missing, and all else is a category; double quotes make a category of anything
+    A number becomes a number, `true` and `false` become booleans, `2020-01-03` becomes a date, an empty
+    value is
+    missing, and any other value is a category; double quotes make every value a category
     (`zone=\"17\"`).
-    `namespace`, `run_id`, `map_index` and `try_number` are as in the body of `POST /predict`; `memory`
+    `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        run_id (str | Unset): 1 to 250 characters, any but control characters. Example:
+        run_id (str | Unset): 1 to 250 characters except control characters. Example:
             scheduled__2020-01-03T00:00:00+00:00.
-        map_index (int | Unset): Index of a mapped task; -1 where it is not mapped.
+        map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
         try_number (int | Unset): Airflow's try number.
         memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
         cpu (str | Unset): A Kubernetes quantity of CPU. Example: 250m.
@@ -292,28 +292,28 @@ async def asyncio(
     cpu: str | Unset = UNSET,
     max_memory: str | Unset = UNSET,
 ) -> Prediction | Problem | None:
-    r"""The same question for curl
+    r"""Predict the allocation from query parameters
 
      Every query parameter that is not listed below is a feature:
     `?dag_id=hst&task_id=calibrate&n_files=7&region=emea`.
-    A value that reads as a number is a number, `true` and `false` are bools, `2020-01-03` is a date, an
-    empty
-    value is missing, and all else is a category; double quotes make a category of anything
+    A number becomes a number, `true` and `false` become booleans, `2020-01-03` becomes a date, an empty
+    value is
+    missing, and any other value is a category; double quotes make every value a category
     (`zone=\"17\"`).
-    `namespace`, `run_id`, `map_index` and `try_number` are as in the body of `POST /predict`; `memory`
+    `namespace`, `run_id`, `map_index` and `try_number` have the meaning of `POST /predict`; `memory`
     and `cpu` are
     the static request and `max_memory` is the cap, all as quantities.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        run_id (str | Unset): 1 to 250 characters, any but control characters. Example:
+        run_id (str | Unset): 1 to 250 characters except control characters. Example:
             scheduled__2020-01-03T00:00:00+00:00.
-        map_index (int | Unset): Index of a mapped task; -1 where it is not mapped.
+        map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
         try_number (int | Unset): Airflow's try number.
         memory (str | Unset): A Kubernetes quantity of memory. Example: 350Gi.
         cpu (str | Unset): A Kubernetes quantity of CPU. Example: 250m.

@@ -59,16 +59,16 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     body: LiftRequest,
 ) -> Response[Lift | Problem]:
-    """It was killed. How much now?
+    """Predict the allocation after a kill
 
-     A lift is strictly above the failed value and at most the cap; `retry: false` says why more memory
-    is not the
-    answer. Asking counts as a provisional report of the kill if none was made. In shadow mode the
-    answer is the
-    static request.
+     A lift is greater than the failed allocation and at most the cap. With `retry: false` the verdict
+    says why more memory
+    does not help. The request counts as a provisional report of the kill if there is no report. In
+    shadow mode the
+    answer is the static request.
 
     Args:
-        body (LiftRequest): The question after a kill.
+        body (LiftRequest): The request after a kill.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -94,16 +94,16 @@ def sync(
     client: AuthenticatedClient | Client,
     body: LiftRequest,
 ) -> Lift | Problem | None:
-    """It was killed. How much now?
+    """Predict the allocation after a kill
 
-     A lift is strictly above the failed value and at most the cap; `retry: false` says why more memory
-    is not the
-    answer. Asking counts as a provisional report of the kill if none was made. In shadow mode the
-    answer is the
-    static request.
+     A lift is greater than the failed allocation and at most the cap. With `retry: false` the verdict
+    says why more memory
+    does not help. The request counts as a provisional report of the kill if there is no report. In
+    shadow mode the
+    answer is the static request.
 
     Args:
-        body (LiftRequest): The question after a kill.
+        body (LiftRequest): The request after a kill.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -124,16 +124,16 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     body: LiftRequest,
 ) -> Response[Lift | Problem]:
-    """It was killed. How much now?
+    """Predict the allocation after a kill
 
-     A lift is strictly above the failed value and at most the cap; `retry: false` says why more memory
-    is not the
-    answer. Asking counts as a provisional report of the kill if none was made. In shadow mode the
-    answer is the
-    static request.
+     A lift is greater than the failed allocation and at most the cap. With `retry: false` the verdict
+    says why more memory
+    does not help. The request counts as a provisional report of the kill if there is no report. In
+    shadow mode the
+    answer is the static request.
 
     Args:
-        body (LiftRequest): The question after a kill.
+        body (LiftRequest): The request after a kill.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -157,16 +157,16 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     body: LiftRequest,
 ) -> Lift | Problem | None:
-    """It was killed. How much now?
+    """Predict the allocation after a kill
 
-     A lift is strictly above the failed value and at most the cap; `retry: false` says why more memory
-    is not the
-    answer. Asking counts as a provisional report of the kill if none was made. In shadow mode the
-    answer is the
-    static request.
+     A lift is greater than the failed allocation and at most the cap. With `retry: false` the verdict
+    says why more memory
+    does not help. The request counts as a provisional report of the kill if there is no report. In
+    shadow mode the
+    answer is the static request.
 
     Args:
-        body (LiftRequest): The question after a kill.
+        body (LiftRequest): The request after a kill.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

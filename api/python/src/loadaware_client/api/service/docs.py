@@ -42,9 +42,9 @@ def sync_detailed(
     *,
     client: AuthenticatedClient | Client,
 ) -> Response[str]:
-    """This document, for reading
+    """Get this document as HTML
 
-     The same description as one HTML page, with the examples.
+     Returns the OpenAPI document as one HTML page with the examples.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -67,9 +67,9 @@ def sync(
     *,
     client: AuthenticatedClient | Client,
 ) -> str | None:
-    """This document, for reading
+    """Get this document as HTML
 
-     The same description as one HTML page, with the examples.
+     Returns the OpenAPI document as one HTML page with the examples.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -88,9 +88,9 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient | Client,
 ) -> Response[str]:
-    """This document, for reading
+    """Get this document as HTML
 
-     The same description as one HTML page, with the examples.
+     Returns the OpenAPI document as one HTML page with the examples.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -111,9 +111,9 @@ async def asyncio(
     *,
     client: AuthenticatedClient | Client,
 ) -> str | None:
-    """This document, for reading
+    """Get this document as HTML
 
-     The same description as one HTML page, with the examples.
+     Returns the OpenAPI document as one HTML page with the examples.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

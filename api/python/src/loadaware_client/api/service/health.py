@@ -44,9 +44,9 @@ def sync_detailed(
     *,
     client: AuthenticatedClient | Client,
 ) -> Response[Health]:
-    """The process is alive (never touches the database)
+    """Liveness probe (does not access the database)
 
-     A liveness probe. It answers as long as the process serves requests.
+     The server answers as long as the process serves requests.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -69,9 +69,9 @@ def sync(
     *,
     client: AuthenticatedClient | Client,
 ) -> Health | None:
-    """The process is alive (never touches the database)
+    """Liveness probe (does not access the database)
 
-     A liveness probe. It answers as long as the process serves requests.
+     The server answers as long as the process serves requests.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -90,9 +90,9 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient | Client,
 ) -> Response[Health]:
-    """The process is alive (never touches the database)
+    """Liveness probe (does not access the database)
 
-     A liveness probe. It answers as long as the process serves requests.
+     The server answers as long as the process serves requests.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -113,9 +113,9 @@ async def asyncio(
     *,
     client: AuthenticatedClient | Client,
 ) -> Health | None:
-    """The process is alive (never touches the database)
+    """Liveness probe (does not access the database)
 
-     A liveness probe. It answers as long as the process serves requests.
+     The server answers as long as the process serves requests.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

@@ -49,10 +49,10 @@ def sync_detailed(
     *,
     client: AuthenticatedClient | Client,
 ) -> Response[Readiness]:
-    """Predictions can be answered
+    """Readiness probe
 
-     A readiness probe. A server that cannot reach its database stays ready, because predictions come
-    from memory; `observe` then says `unavailable`.
+     A server without a connection to its database stays ready, because predictions come from memory;
+    `observe` is then `unavailable`.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -75,10 +75,10 @@ def sync(
     *,
     client: AuthenticatedClient | Client,
 ) -> Readiness | None:
-    """Predictions can be answered
+    """Readiness probe
 
-     A readiness probe. A server that cannot reach its database stays ready, because predictions come
-    from memory; `observe` then says `unavailable`.
+     A server without a connection to its database stays ready, because predictions come from memory;
+    `observe` is then `unavailable`.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -97,10 +97,10 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient | Client,
 ) -> Response[Readiness]:
-    """Predictions can be answered
+    """Readiness probe
 
-     A readiness probe. A server that cannot reach its database stays ready, because predictions come
-    from memory; `observe` then says `unavailable`.
+     A server without a connection to its database stays ready, because predictions come from memory;
+    `observe` is then `unavailable`.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -121,10 +121,10 @@ async def asyncio(
     *,
     client: AuthenticatedClient | Client,
 ) -> Readiness | None:
-    """Predictions can be answered
+    """Readiness probe
 
-     A readiness probe. A server that cannot reach its database stays ready, because predictions come
-    from memory; `observe` then says `unavailable`.
+     A server without a connection to its database stays ready, because predictions come from memory;
+    `observe` is then `unavailable`.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

@@ -80,32 +80,31 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Response[Activated | Problem]:
-    """Make a stored version answer again, and pin it (rollback)
+    """Activate and pin a stored version (rollback)
 
-     The version stays: trainings publish nothing over it until it is unpinned (`DELETE …/pin`) or
-    another is
-    activated. It goes on learning from what is reported, as every model does.
+     The version stays active until it is unpinned (`DELETE …/pin`) or another version is activated;
+    trainings do not
+    replace it. Its margins continue to learn from reports, like those of every model.
 
-    Nobody need watch for a bad model. Before every training, and every OOM kill brings one, the
-    promises of the
-    active model are held against what happened; where more tries were killed than it promised, and an
-    earlier
-    version would have held, the service goes back to that version by itself, pinned or not, and
-    withdraws what broke
-    its promise. Such a pin, by `watchdog`, ends by itself when a newer model wins an exam against the
-    pinned one.
-    `GET /audit` tells of both. A version that was withdrawn may be activated again, and is then judged
-    anew.
+    The service also rolls back automatically. Before every training, and every OOM kill causes one, it
+    compares the
+    promised risk of the active model with the actual kills. If more tries were killed than promised and
+    an earlier
+    version would have kept its promise, the service activates that version, pinned or not, and
+    withdraws the failed
+    one. A pin by `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET
+    /audit` lists both
+    changes. A withdrawn version may be activated again; the service then evaluates it from the start.
 
-    A version that cannot be opened is refused with 409, and nothing changes.
+    The server rejects a version that it cannot load with 409, and nothing changes.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
         version (int):
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -138,32 +137,31 @@ def sync(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Activated | Problem | None:
-    """Make a stored version answer again, and pin it (rollback)
+    """Activate and pin a stored version (rollback)
 
-     The version stays: trainings publish nothing over it until it is unpinned (`DELETE …/pin`) or
-    another is
-    activated. It goes on learning from what is reported, as every model does.
+     The version stays active until it is unpinned (`DELETE …/pin`) or another version is activated;
+    trainings do not
+    replace it. Its margins continue to learn from reports, like those of every model.
 
-    Nobody need watch for a bad model. Before every training, and every OOM kill brings one, the
-    promises of the
-    active model are held against what happened; where more tries were killed than it promised, and an
-    earlier
-    version would have held, the service goes back to that version by itself, pinned or not, and
-    withdraws what broke
-    its promise. Such a pin, by `watchdog`, ends by itself when a newer model wins an exam against the
-    pinned one.
-    `GET /audit` tells of both. A version that was withdrawn may be activated again, and is then judged
-    anew.
+    The service also rolls back automatically. Before every training, and every OOM kill causes one, it
+    compares the
+    promised risk of the active model with the actual kills. If more tries were killed than promised and
+    an earlier
+    version would have kept its promise, the service activates that version, pinned or not, and
+    withdraws the failed
+    one. A pin by `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET
+    /audit` lists both
+    changes. A withdrawn version may be activated again; the service then evaluates it from the start.
 
-    A version that cannot be opened is refused with 409, and nothing changes.
+    The server rejects a version that it cannot load with 409, and nothing changes.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
         version (int):
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -191,32 +189,31 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Response[Activated | Problem]:
-    """Make a stored version answer again, and pin it (rollback)
+    """Activate and pin a stored version (rollback)
 
-     The version stays: trainings publish nothing over it until it is unpinned (`DELETE …/pin`) or
-    another is
-    activated. It goes on learning from what is reported, as every model does.
+     The version stays active until it is unpinned (`DELETE …/pin`) or another version is activated;
+    trainings do not
+    replace it. Its margins continue to learn from reports, like those of every model.
 
-    Nobody need watch for a bad model. Before every training, and every OOM kill brings one, the
-    promises of the
-    active model are held against what happened; where more tries were killed than it promised, and an
-    earlier
-    version would have held, the service goes back to that version by itself, pinned or not, and
-    withdraws what broke
-    its promise. Such a pin, by `watchdog`, ends by itself when a newer model wins an exam against the
-    pinned one.
-    `GET /audit` tells of both. A version that was withdrawn may be activated again, and is then judged
-    anew.
+    The service also rolls back automatically. Before every training, and every OOM kill causes one, it
+    compares the
+    promised risk of the active model with the actual kills. If more tries were killed than promised and
+    an earlier
+    version would have kept its promise, the service activates that version, pinned or not, and
+    withdraws the failed
+    one. A pin by `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET
+    /audit` lists both
+    changes. A withdrawn version may be activated again; the service then evaluates it from the start.
 
-    A version that cannot be opened is refused with 409, and nothing changes.
+    The server rejects a version that it cannot load with 409, and nothing changes.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
         version (int):
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -247,32 +244,31 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Activated | Problem | None:
-    """Make a stored version answer again, and pin it (rollback)
+    """Activate and pin a stored version (rollback)
 
-     The version stays: trainings publish nothing over it until it is unpinned (`DELETE …/pin`) or
-    another is
-    activated. It goes on learning from what is reported, as every model does.
+     The version stays active until it is unpinned (`DELETE …/pin`) or another version is activated;
+    trainings do not
+    replace it. Its margins continue to learn from reports, like those of every model.
 
-    Nobody need watch for a bad model. Before every training, and every OOM kill brings one, the
-    promises of the
-    active model are held against what happened; where more tries were killed than it promised, and an
-    earlier
-    version would have held, the service goes back to that version by itself, pinned or not, and
-    withdraws what broke
-    its promise. Such a pin, by `watchdog`, ends by itself when a newer model wins an exam against the
-    pinned one.
-    `GET /audit` tells of both. A version that was withdrawn may be activated again, and is then judged
-    anew.
+    The service also rolls back automatically. Before every training, and every OOM kill causes one, it
+    compares the
+    promised risk of the active model with the actual kills. If more tries were killed than promised and
+    an earlier
+    version would have kept its promise, the service activates that version, pinned or not, and
+    withdraws the failed
+    one. A pin by `watchdog` ends when a newer model wins an evaluation against the pinned one. `GET
+    /audit` lists both
+    changes. A withdrawn version may be activated again; the service then evaluates it from the start.
 
-    A version that cannot be opened is refused with 409, and nothing changes.
+    The server rejects a version that it cannot load with 409, and nothing changes.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
         version (int):
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:

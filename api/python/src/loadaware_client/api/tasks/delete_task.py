@@ -70,16 +70,16 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Response[Any | Problem]:
-    """Forget a task and all that is stored of it
+    """Delete a task and all its data
 
-     Reports, predictions, models and policy are deleted. An entry in `GET /audit` remains.
+     The server deletes reports, predictions, models and policy. An entry in `GET /audit` remains.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -110,16 +110,16 @@ def sync(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Any | Problem | None:
-    """Forget a task and all that is stored of it
+    """Delete a task and all its data
 
-     Reports, predictions, models and policy are deleted. An entry in `GET /audit` remains.
+     The server deletes reports, predictions, models and policy. An entry in `GET /audit` remains.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -145,16 +145,16 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Response[Any | Problem]:
-    """Forget a task and all that is stored of it
+    """Delete a task and all its data
 
-     Reports, predictions, models and policy are deleted. An entry in `GET /audit` remains.
+     The server deletes reports, predictions, models and policy. An entry in `GET /audit` remains.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -183,16 +183,16 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Any | Problem | None:
-    """Forget a task and all that is stored of it
+    """Delete a task and all its data
 
-     Reports, predictions, models and policy are deleted. An entry in `GET /audit` remains.
+     The server deletes reports, predictions, models and policy. An entry in `GET /audit` remains.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:

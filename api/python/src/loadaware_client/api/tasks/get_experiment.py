@@ -71,11 +71,11 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     blobs: bool | Unset = False,
 ) -> Response[Experiment | Problem]:
-    """One stored experiment
+    """Get a stored experiment
 
-     Parameters, results by task, family and seed, and the report as it was saved. The bytes of its
-    models are left out
-    unless `blobs` asks for them.
+     Contains the parameters, the results by task, family and seed, and the saved report. The bytes of
+    the models are
+    included with `blobs` only.
 
     Args:
         experiment (str):
@@ -107,11 +107,11 @@ def sync(
     client: AuthenticatedClient | Client,
     blobs: bool | Unset = False,
 ) -> Experiment | Problem | None:
-    """One stored experiment
+    """Get a stored experiment
 
-     Parameters, results by task, family and seed, and the report as it was saved. The bytes of its
-    models are left out
-    unless `blobs` asks for them.
+     Contains the parameters, the results by task, family and seed, and the saved report. The bytes of
+    the models are
+    included with `blobs` only.
 
     Args:
         experiment (str):
@@ -138,11 +138,11 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     blobs: bool | Unset = False,
 ) -> Response[Experiment | Problem]:
-    """One stored experiment
+    """Get a stored experiment
 
-     Parameters, results by task, family and seed, and the report as it was saved. The bytes of its
-    models are left out
-    unless `blobs` asks for them.
+     Contains the parameters, the results by task, family and seed, and the saved report. The bytes of
+    the models are
+    included with `blobs` only.
 
     Args:
         experiment (str):
@@ -172,11 +172,11 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     blobs: bool | Unset = False,
 ) -> Experiment | Problem | None:
-    """One stored experiment
+    """Get a stored experiment
 
-     Parameters, results by task, family and seed, and the report as it was saved. The bytes of its
-    models are left out
-    unless `blobs` asks for them.
+     Contains the parameters, the results by task, family and seed, and the saved report. The bytes of
+    the models are
+    included with `blobs` only.
 
     Args:
         experiment (str):

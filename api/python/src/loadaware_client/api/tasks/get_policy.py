@@ -72,16 +72,16 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Response[Policy | Problem]:
-    """What people decided for the task, defaults filled in
+    """Get the policy of a task
 
-     The policy in force, as the answers to predictions apply it.
+     Returns the policy that predictions apply, with defaults for all fields that are not set.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -112,16 +112,16 @@ def sync(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Policy | Problem | None:
-    """What people decided for the task, defaults filled in
+    """Get the policy of a task
 
-     The policy in force, as the answers to predictions apply it.
+     Returns the policy that predictions apply, with defaults for all fields that are not set.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -147,16 +147,16 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Response[Policy | Problem]:
-    """What people decided for the task, defaults filled in
+    """Get the policy of a task
 
-     The policy in force, as the answers to predictions apply it.
+     Returns the policy that predictions apply, with defaults for all fields that are not set.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -185,16 +185,16 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Policy | Problem | None:
-    """What people decided for the task, defaults filled in
+    """Get the policy of a task
 
-     The policy in force, as the answers to predictions apply it.
+     Returns the policy that predictions apply, with defaults for all fields that are not set.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:

@@ -59,13 +59,13 @@ def sync_detailed(
     *,
     client: AuthenticatedClient | Client,
 ) -> Response[Problem | Receipt]:
-    """The receipt of one answer
+    """Get the receipt of a prediction
 
-     The question, the answer, and the state of the model's margins, from which the answer can be
-    recomputed bit for bit.
+     Contains the request, the answer and the state of the model's margins, which suffice to recompute
+    the answer exactly.
 
     Args:
-        prediction_id (str): `prediction_id` of an answer.
+        prediction_id (str): `prediction_id` of a prediction.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -91,13 +91,13 @@ def sync(
     *,
     client: AuthenticatedClient | Client,
 ) -> Problem | Receipt | None:
-    """The receipt of one answer
+    """Get the receipt of a prediction
 
-     The question, the answer, and the state of the model's margins, from which the answer can be
-    recomputed bit for bit.
+     Contains the request, the answer and the state of the model's margins, which suffice to recompute
+    the answer exactly.
 
     Args:
-        prediction_id (str): `prediction_id` of an answer.
+        prediction_id (str): `prediction_id` of a prediction.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -118,13 +118,13 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient | Client,
 ) -> Response[Problem | Receipt]:
-    """The receipt of one answer
+    """Get the receipt of a prediction
 
-     The question, the answer, and the state of the model's margins, from which the answer can be
-    recomputed bit for bit.
+     Contains the request, the answer and the state of the model's margins, which suffice to recompute
+    the answer exactly.
 
     Args:
-        prediction_id (str): `prediction_id` of an answer.
+        prediction_id (str): `prediction_id` of a prediction.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -148,13 +148,13 @@ async def asyncio(
     *,
     client: AuthenticatedClient | Client,
 ) -> Problem | Receipt | None:
-    """The receipt of one answer
+    """Get the receipt of a prediction
 
-     The question, the answer, and the state of the model's margins, from which the answer can be
-    recomputed bit for bit.
+     Contains the request, the answer and the state of the model's margins, which suffice to recompute
+    the answer exactly.
 
     Args:
-        prediction_id (str): `prediction_id` of an answer.
+        prediction_id (str): `prediction_id` of a prediction.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

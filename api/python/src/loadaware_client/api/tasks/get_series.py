@@ -102,20 +102,21 @@ def sync_detailed(
     try_number: int | Unset = UNSET,
     namespace: str | Unset = UNSET,
 ) -> Response[None | UsageSeriesType0 | Problem]:
-    """What one try used over time
+    """Get the usage series of a try
 
-     As it was reported. 404 where the try was not reported, was reported without one, or was taken back.
+     Returns the reported series. The answer is 404 if the try has no report, a report without a series,
+    or a voided report.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        run_id (str): 1 to 250 characters, any but control characters. Example:
+        run_id (str): 1 to 250 characters except control characters. Example:
             scheduled__2020-01-03T00:00:00+00:00.
-        map_index (int | Unset): Index of a mapped task; -1 where it is not mapped.
+        map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
         try_number (int | Unset): Airflow's try number.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -152,20 +153,21 @@ def sync(
     try_number: int | Unset = UNSET,
     namespace: str | Unset = UNSET,
 ) -> None | UsageSeriesType0 | Problem | None:
-    """What one try used over time
+    """Get the usage series of a try
 
-     As it was reported. 404 where the try was not reported, was reported without one, or was taken back.
+     Returns the reported series. The answer is 404 if the try has no report, a report without a series,
+    or a voided report.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        run_id (str): 1 to 250 characters, any but control characters. Example:
+        run_id (str): 1 to 250 characters except control characters. Example:
             scheduled__2020-01-03T00:00:00+00:00.
-        map_index (int | Unset): Index of a mapped task; -1 where it is not mapped.
+        map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
         try_number (int | Unset): Airflow's try number.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -197,20 +199,21 @@ async def asyncio_detailed(
     try_number: int | Unset = UNSET,
     namespace: str | Unset = UNSET,
 ) -> Response[None | UsageSeriesType0 | Problem]:
-    """What one try used over time
+    """Get the usage series of a try
 
-     As it was reported. 404 where the try was not reported, was reported without one, or was taken back.
+     Returns the reported series. The answer is 404 if the try has no report, a report without a series,
+    or a voided report.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        run_id (str): 1 to 250 characters, any but control characters. Example:
+        run_id (str): 1 to 250 characters except control characters. Example:
             scheduled__2020-01-03T00:00:00+00:00.
-        map_index (int | Unset): Index of a mapped task; -1 where it is not mapped.
+        map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
         try_number (int | Unset): Airflow's try number.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -245,20 +248,21 @@ async def asyncio(
     try_number: int | Unset = UNSET,
     namespace: str | Unset = UNSET,
 ) -> None | UsageSeriesType0 | Problem | None:
-    """What one try used over time
+    """Get the usage series of a try
 
-     As it was reported. 404 where the try was not reported, was reported without one, or was taken back.
+     Returns the reported series. The answer is 404 if the try has no report, a report without a series,
+    or a voided report.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        run_id (str): 1 to 250 characters, any but control characters. Example:
+        run_id (str): 1 to 250 characters except control characters. Example:
             scheduled__2020-01-03T00:00:00+00:00.
-        map_index (int | Unset): Index of a mapped task; -1 where it is not mapped.
+        map_index (int | Unset): Index of a mapped task; -1 for a task that is not mapped.
         try_number (int | Unset): Airflow's try number.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:

@@ -74,17 +74,16 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Response[Problem | TaskProfile]:
-    """What is known of one task
+    """Get the profile of a task
 
-     Statistics of its runs, its features, policy, active model and the risk that was promised and
-    realised.
+     Statistics of the runs, features, policy, active model, and promised and realised risk.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -115,17 +114,16 @@ def sync(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Problem | TaskProfile | None:
-    """What is known of one task
+    """Get the profile of a task
 
-     Statistics of its runs, its features, policy, active model and the risk that was promised and
-    realised.
+     Statistics of the runs, features, policy, active model, and promised and realised risk.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -151,17 +149,16 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Response[Problem | TaskProfile]:
-    """What is known of one task
+    """Get the profile of a task
 
-     Statistics of its runs, its features, policy, active model and the risk that was promised and
-    realised.
+     Statistics of the runs, features, policy, active model, and promised and realised risk.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -190,17 +187,16 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Problem | TaskProfile | None:
-    """What is known of one task
+    """Get the profile of a task
 
-     Statistics of its runs, its features, policy, active model and the risk that was promised and
-    realised.
+     Statistics of the runs, features, policy, active model, and promised and realised risk.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:

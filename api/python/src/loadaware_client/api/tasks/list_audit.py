@@ -75,20 +75,20 @@ def sync_detailed(
     limit: int | Unset = 100,
     cursor: str | Unset = UNSET,
 ) -> Response[AuditPage | Problem]:
-    """Who changed what, newest first
+    """List the audit trail, newest first
 
-     Changes of policies, activations, rollbacks and withdrawals of models, deletions and renames of
-    tasks, each
-    written in the transaction that made it. They are kept for good, also of tasks that are gone; but of
-    the
-    publications of trainings only the newest hundred of a task.
+     Contains changes of policies, activations, rollbacks and withdrawals of models, and deletions and
+    renames of tasks.
+    The transaction of a change writes its entry. Entries are permanent, also for deleted tasks; of the
+    publications by
+    trainings only the newest hundred of a task are stored.
 
     Args:
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        dag_id (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
@@ -125,20 +125,20 @@ def sync(
     limit: int | Unset = 100,
     cursor: str | Unset = UNSET,
 ) -> AuditPage | Problem | None:
-    """Who changed what, newest first
+    """List the audit trail, newest first
 
-     Changes of policies, activations, rollbacks and withdrawals of models, deletions and renames of
-    tasks, each
-    written in the transaction that made it. They are kept for good, also of tasks that are gone; but of
-    the
-    publications of trainings only the newest hundred of a task.
+     Contains changes of policies, activations, rollbacks and withdrawals of models, and deletions and
+    renames of tasks.
+    The transaction of a change writes its entry. Entries are permanent, also for deleted tasks; of the
+    publications by
+    trainings only the newest hundred of a task are stored.
 
     Args:
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        dag_id (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
@@ -170,20 +170,20 @@ async def asyncio_detailed(
     limit: int | Unset = 100,
     cursor: str | Unset = UNSET,
 ) -> Response[AuditPage | Problem]:
-    """Who changed what, newest first
+    """List the audit trail, newest first
 
-     Changes of policies, activations, rollbacks and withdrawals of models, deletions and renames of
-    tasks, each
-    written in the transaction that made it. They are kept for good, also of tasks that are gone; but of
-    the
-    publications of trainings only the newest hundred of a task.
+     Contains changes of policies, activations, rollbacks and withdrawals of models, and deletions and
+    renames of tasks.
+    The transaction of a change writes its entry. Entries are permanent, also for deleted tasks; of the
+    publications by
+    trainings only the newest hundred of a task are stored.
 
     Args:
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        dag_id (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
@@ -218,20 +218,20 @@ async def asyncio(
     limit: int | Unset = 100,
     cursor: str | Unset = UNSET,
 ) -> AuditPage | Problem | None:
-    """Who changed what, newest first
+    """List the audit trail, newest first
 
-     Changes of policies, activations, rollbacks and withdrawals of models, deletions and renames of
-    tasks, each
-    written in the transaction that made it. They are kept for good, also of tasks that are gone; but of
-    the
-    publications of trainings only the newest hundred of a task.
+     Contains changes of policies, activations, rollbacks and withdrawals of models, and deletions and
+    renames of tasks.
+    The transaction of a change writes its entry. Entries are permanent, also for deleted tasks; of the
+    publications by
+    trainings only the newest hundred of a task are stored.
 
     Args:
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        dag_id (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):

@@ -65,11 +65,11 @@ def sync_detailed(
     limit: int | Unset = 20,
     cursor: str | Unset = UNSET,
 ) -> Response[ExperimentPage | Problem]:
-    """The stored experiments, newest first
+    """List the stored experiments, newest first
 
-     Runs of `loadaware experiment` that were saved. An experiment compares models over tasks of any DAG,
-    so that a token
-    that is limited to a namespace or to dag_ids reads none.
+     Lists saved runs of `loadaware experiment`. An experiment compares models over tasks of all DAGs, so
+    that a token with
+    a limited scope cannot read it.
 
     Args:
         limit (int | Unset):  Default: 20.
@@ -101,11 +101,11 @@ def sync(
     limit: int | Unset = 20,
     cursor: str | Unset = UNSET,
 ) -> ExperimentPage | Problem | None:
-    """The stored experiments, newest first
+    """List the stored experiments, newest first
 
-     Runs of `loadaware experiment` that were saved. An experiment compares models over tasks of any DAG,
-    so that a token
-    that is limited to a namespace or to dag_ids reads none.
+     Lists saved runs of `loadaware experiment`. An experiment compares models over tasks of all DAGs, so
+    that a token with
+    a limited scope cannot read it.
 
     Args:
         limit (int | Unset):  Default: 20.
@@ -132,11 +132,11 @@ async def asyncio_detailed(
     limit: int | Unset = 20,
     cursor: str | Unset = UNSET,
 ) -> Response[ExperimentPage | Problem]:
-    """The stored experiments, newest first
+    """List the stored experiments, newest first
 
-     Runs of `loadaware experiment` that were saved. An experiment compares models over tasks of any DAG,
-    so that a token
-    that is limited to a namespace or to dag_ids reads none.
+     Lists saved runs of `loadaware experiment`. An experiment compares models over tasks of all DAGs, so
+    that a token with
+    a limited scope cannot read it.
 
     Args:
         limit (int | Unset):  Default: 20.
@@ -166,11 +166,11 @@ async def asyncio(
     limit: int | Unset = 20,
     cursor: str | Unset = UNSET,
 ) -> ExperimentPage | Problem | None:
-    """The stored experiments, newest first
+    """List the stored experiments, newest first
 
-     Runs of `loadaware experiment` that were saved. An experiment compares models over tasks of any DAG,
-    so that a token
-    that is limited to a namespace or to dag_ids reads none.
+     Lists saved runs of `loadaware experiment`. An experiment compares models over tasks of all DAGs, so
+    that a token with
+    a limited scope cannot read it.
 
     Args:
         limit (int | Unset):  Default: 20.

@@ -72,17 +72,17 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Response[ModelList | Problem]:
-    """The stored versions of the task's model, newest first
+    """List the stored versions of the model, newest first
 
-     The newest ten, every sixteenth of the 160 before them, and the active one; never more, so there are
-    no pages.
+     Lists the newest ten versions, every sixteenth of the 160 before them, and the active one. The list
+    has no pages.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -113,17 +113,17 @@ def sync(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> ModelList | Problem | None:
-    """The stored versions of the task's model, newest first
+    """List the stored versions of the model, newest first
 
-     The newest ten, every sixteenth of the 160 before them, and the active one; never more, so there are
-    no pages.
+     Lists the newest ten versions, every sixteenth of the 160 before them, and the active one. The list
+    has no pages.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -149,17 +149,17 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Response[ModelList | Problem]:
-    """The stored versions of the task's model, newest first
+    """List the stored versions of the model, newest first
 
-     The newest ten, every sixteenth of the 160 before them, and the active one; never more, so there are
-    no pages.
+     Lists the newest ten versions, every sixteenth of the 160 before them, and the active one. The list
+    has no pages.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -188,17 +188,17 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> ModelList | Problem | None:
-    """The stored versions of the task's model, newest first
+    """List the stored versions of the model, newest first
 
-     The newest ten, every sixteenth of the 160 before them, and the active one; never more, so there are
-    no pages.
+     Lists the newest ten versions, every sixteenth of the 160 before them, and the active one. The list
+    has no pages.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:

@@ -67,12 +67,12 @@ def sync_detailed(
     limit: int | Unset = 100,
     cursor: str | Unset = UNSET,
 ) -> Response[Problem | TaskPage]:
-    """The tasks, ordered by namespace, DAG and task
+    """List the tasks by namespace, DAG and task
 
-     A page at a time. A token that is limited to a namespace or a prefix sees only its own tasks.
+     Returns one page. The list contains only tasks in the scope of the token.
 
     Args:
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
@@ -105,12 +105,12 @@ def sync(
     limit: int | Unset = 100,
     cursor: str | Unset = UNSET,
 ) -> Problem | TaskPage | None:
-    """The tasks, ordered by namespace, DAG and task
+    """List the tasks by namespace, DAG and task
 
-     A page at a time. A token that is limited to a namespace or a prefix sees only its own tasks.
+     Returns one page. The list contains only tasks in the scope of the token.
 
     Args:
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
@@ -138,12 +138,12 @@ async def asyncio_detailed(
     limit: int | Unset = 100,
     cursor: str | Unset = UNSET,
 ) -> Response[Problem | TaskPage]:
-    """The tasks, ordered by namespace, DAG and task
+    """List the tasks by namespace, DAG and task
 
-     A page at a time. A token that is limited to a namespace or a prefix sees only its own tasks.
+     Returns one page. The list contains only tasks in the scope of the token.
 
     Args:
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):
@@ -174,12 +174,12 @@ async def asyncio(
     limit: int | Unset = 100,
     cursor: str | Unset = UNSET,
 ) -> Problem | TaskPage | None:
-    """The tasks, ordered by namespace, DAG and task
+    """List the tasks by namespace, DAG and task
 
-     A page at a time. A token that is limited to a namespace or a prefix sees only its own tasks.
+     Returns one page. The list contains only tasks in the scope of the token.
 
     Args:
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
         limit (int | Unset):  Default: 100.
         cursor (str | Unset):

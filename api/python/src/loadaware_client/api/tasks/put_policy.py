@@ -76,18 +76,18 @@ def sync_detailed(
     body: PolicyRequest,
     namespace: str | Unset = UNSET,
 ) -> Response[Policy | Problem]:
-    """Replace the policy
+    """Replace the policy of a task
 
-     Fields that are left out, or null, go back to their defaults. The task need not be known yet.
+     Omitted fields and null get their defaults. The task need not exist.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        body (PolicyRequest): What people decide for a task.
+        body (PolicyRequest): The settings of an operator for a task.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -119,18 +119,18 @@ def sync(
     body: PolicyRequest,
     namespace: str | Unset = UNSET,
 ) -> Policy | Problem | None:
-    """Replace the policy
+    """Replace the policy of a task
 
-     Fields that are left out, or null, go back to their defaults. The task need not be known yet.
+     Omitted fields and null get their defaults. The task need not exist.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        body (PolicyRequest): What people decide for a task.
+        body (PolicyRequest): The settings of an operator for a task.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -157,18 +157,18 @@ async def asyncio_detailed(
     body: PolicyRequest,
     namespace: str | Unset = UNSET,
 ) -> Response[Policy | Problem]:
-    """Replace the policy
+    """Replace the policy of a task
 
-     Fields that are left out, or null, go back to their defaults. The task need not be known yet.
+     Omitted fields and null get their defaults. The task need not exist.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        body (PolicyRequest): What people decide for a task.
+        body (PolicyRequest): The settings of an operator for a task.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -198,18 +198,18 @@ async def asyncio(
     body: PolicyRequest,
     namespace: str | Unset = UNSET,
 ) -> Policy | Problem | None:
-    """Replace the policy
+    """Replace the policy of a task
 
-     Fields that are left out, or null, go back to their defaults. The task need not be known yet.
+     Omitted fields and null get their defaults. The task need not exist.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        body (PolicyRequest): What people decide for a task.
+        body (PolicyRequest): The settings of an operator for a task.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

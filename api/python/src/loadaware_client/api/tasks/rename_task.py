@@ -85,19 +85,19 @@ def sync_detailed(
     body: TaskKey,
     namespace: str | Unset = UNSET,
 ) -> Response[Problem | TaskKey]:
-    """Move all that is stored of a task to another name
+    """Rename a task
 
-     Reports, predictions, models and policy move to the name in the body. 409 if a task of that name
-    exists.
+     Reports, predictions, models and policy move to the name in the body. The answer is 409 if a task of
+    that name exists.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        body (TaskKey): What is learned about.
+        body (TaskKey): A task, the unit of learning.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -129,19 +129,19 @@ def sync(
     body: TaskKey,
     namespace: str | Unset = UNSET,
 ) -> Problem | TaskKey | None:
-    """Move all that is stored of a task to another name
+    """Rename a task
 
-     Reports, predictions, models and policy move to the name in the body. 409 if a task of that name
-    exists.
+     Reports, predictions, models and policy move to the name in the body. The answer is 409 if a task of
+    that name exists.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        body (TaskKey): What is learned about.
+        body (TaskKey): A task, the unit of learning.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -168,19 +168,19 @@ async def asyncio_detailed(
     body: TaskKey,
     namespace: str | Unset = UNSET,
 ) -> Response[Problem | TaskKey]:
-    """Move all that is stored of a task to another name
+    """Rename a task
 
-     Reports, predictions, models and policy move to the name in the body. 409 if a task of that name
-    exists.
+     Reports, predictions, models and policy move to the name in the body. The answer is 409 if a task of
+    that name exists.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        body (TaskKey): What is learned about.
+        body (TaskKey): A task, the unit of learning.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -210,19 +210,19 @@ async def asyncio(
     body: TaskKey,
     namespace: str | Unset = UNSET,
 ) -> Problem | TaskKey | None:
-    """Move all that is stored of a task to another name
+    """Rename a task
 
-     Reports, predictions, models and policy move to the name in the body. 409 if a task of that name
-    exists.
+     Reports, predictions, models and policy move to the name in the body. The answer is 409 if a task of
+    that name exists.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        body (TaskKey): What is learned about.
+        body (TaskKey): A task, the unit of learning.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

@@ -77,9 +77,9 @@ def sync_detailed(
 ) -> Response[ExperimentSaved | Problem]:
     """Save an experiment
 
-     Stores a run of `loadaware experiment` with its models, all of it or nothing. A name that is taken
-    is a conflict; an
-    experiment without a name is found by its id. A name must not be a whole number.
+     Stores a run of `loadaware experiment` with its models in one transaction. An existing name is a
+    conflict; an
+    experiment without a name is addressed by its id. A name must not be an integer.
 
     Args:
         dry_run (bool | Unset):  Default: False.
@@ -113,9 +113,9 @@ def sync(
 ) -> ExperimentSaved | Problem | None:
     """Save an experiment
 
-     Stores a run of `loadaware experiment` with its models, all of it or nothing. A name that is taken
-    is a conflict; an
-    experiment without a name is found by its id. A name must not be a whole number.
+     Stores a run of `loadaware experiment` with its models in one transaction. An existing name is a
+    conflict; an
+    experiment without a name is addressed by its id. A name must not be an integer.
 
     Args:
         dry_run (bool | Unset):  Default: False.
@@ -144,9 +144,9 @@ async def asyncio_detailed(
 ) -> Response[ExperimentSaved | Problem]:
     """Save an experiment
 
-     Stores a run of `loadaware experiment` with its models, all of it or nothing. A name that is taken
-    is a conflict; an
-    experiment without a name is found by its id. A name must not be a whole number.
+     Stores a run of `loadaware experiment` with its models in one transaction. An existing name is a
+    conflict; an
+    experiment without a name is addressed by its id. A name must not be an integer.
 
     Args:
         dry_run (bool | Unset):  Default: False.
@@ -178,9 +178,9 @@ async def asyncio(
 ) -> ExperimentSaved | Problem | None:
     """Save an experiment
 
-     Stores a run of `loadaware experiment` with its models, all of it or nothing. A name that is taken
-    is a conflict; an
-    experiment without a name is found by its id. A name must not be a whole number.
+     Stores a run of `loadaware experiment` with its models in one transaction. An existing name is a
+    conflict; an
+    experiment without a name is addressed by its id. A name must not be an integer.
 
     Args:
         dry_run (bool | Unset):  Default: False.

@@ -72,18 +72,18 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Response[Problem | Training]:
-    """Train now
+    """Train the task now
 
-     Answers when what it published answers here. Too little data, or a challenger that lost, is 200 with
-    `false`.
-    A body is not needed and not read.
+     The server answers after the new model is active on this replica. Without enough data, or if the
+    challenger loses
+    the evaluation, the answer is 200 with `published: false`. The server ignores a body.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -114,18 +114,18 @@ def sync(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Problem | Training | None:
-    """Train now
+    """Train the task now
 
-     Answers when what it published answers here. Too little data, or a challenger that lost, is 200 with
-    `false`.
-    A body is not needed and not read.
+     The server answers after the new model is active on this replica. Without enough data, or if the
+    challenger loses
+    the evaluation, the answer is 200 with `published: false`. The server ignores a body.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -151,18 +151,18 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Response[Problem | Training]:
-    """Train now
+    """Train the task now
 
-     Answers when what it published answers here. Too little data, or a challenger that lost, is 200 with
-    `false`.
-    A body is not needed and not read.
+     The server answers after the new model is active on this replica. Without enough data, or if the
+    challenger loses
+    the evaluation, the answer is 200 with `published: false`. The server ignores a body.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -191,18 +191,18 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Problem | Training | None:
-    """Train now
+    """Train the task now
 
-     Answers when what it published answers here. Too little data, or a challenger that lost, is 200 with
-    `false`.
-    A body is not needed and not read.
+     The server answers after the new model is active on this replica. Without enough data, or if the
+    challenger loses
+    the evaluation, the answer is 200 with `published: false`. The server ignores a body.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:

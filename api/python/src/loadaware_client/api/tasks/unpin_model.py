@@ -70,16 +70,16 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Response[Any | Problem]:
-    """Let trainings publish over what was activated
+    """Unpin the active version
 
-     The active version stays until a training publishes the next. No error where nothing is pinned.
+     Trainings may replace the active version again. It is not an error if no version is pinned.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -110,16 +110,16 @@ def sync(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Any | Problem | None:
-    """Let trainings publish over what was activated
+    """Unpin the active version
 
-     The active version stays until a training publishes the next. No error where nothing is pinned.
+     Trainings may replace the active version again. It is not an error if no version is pinned.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -145,16 +145,16 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Response[Any | Problem]:
-    """Let trainings publish over what was activated
+    """Unpin the active version
 
-     The active version stays until a training publishes the next. No error where nothing is pinned.
+     Trainings may replace the active version again. It is not an error if no version is pinned.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:
@@ -183,16 +183,16 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     namespace: str | Unset = UNSET,
 ) -> Any | Problem | None:
-    """Let trainings publish over what was activated
+    """Unpin the active version
 
-     The active version stays until a training publishes the next. No error where nothing is pinned.
+     Trainings may replace the active version again. It is not an error if no version is pinned.
 
     Args:
-        dag_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        dag_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        task_id (str): 1 to 250 characters, any but control characters and '/'. Example:
+        task_id (str): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
-        namespace (str | Unset): 1 to 250 characters, any but control characters and '/'. Example:
+        namespace (str | Unset): 1 to 250 characters except control characters and '/'. Example:
             predict_demand.
 
     Raises:

@@ -64,24 +64,26 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     body: Observation,
 ) -> Response[Problem | Recorded]:
-    r"""What one try used, and how it ended
+    """Report the usage and outcome of a try
 
-     Answered once the report is committed. The same try again, saying the same, is a duplicate without a
-    second
-    effect; fields that were not known may be filled later (`amended`); a contradiction is refused with
-    409. A kill
-    that is only known from /retry-lift yields to the report of another outcome (`amended`).
-    An `oom_killed` without `memory_max_bytes` means \"at least what was allocated\". `features` may be
-    left out
-    where a prediction of the same try was made. The first `usage_series` of a try stays: a later report
-    may bring one
-    where there was none (`amended`), and neither contradicts nor replaces the one that is there.
-    A report whose values look wrong is stored, and the answer warns of them. If its peak is too far
-    from everything
-    known of the task, no answer changes unless a second report confirms it.
+     The server answers after the report is committed. An identical report of the same try is a
+    `duplicate` without a
+    second effect. A later report may add unknown fields (`amended`). The server rejects a contradiction
+    with 409. The
+    report of another outcome replaces a kill that is known only from `POST /retry-lift` (`amended`).
+
+    An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
+    `features` may be
+    omitted if the same try has a prediction. A try keeps its first `usage_series`: a later report may
+    add one
+    (`amended`) but does not contradict or replace it.
+
+    The server stores a report with implausible values, and the answer contains warnings. A peak that is
+    too far from
+    all data of the task changes no prediction unless a second report confirms it.
 
     Args:
-        body (Observation): What one try used, and how it ended.
+        body (Observation): The usage and outcome of one try.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -107,24 +109,26 @@ def sync(
     client: AuthenticatedClient | Client,
     body: Observation,
 ) -> Problem | Recorded | None:
-    r"""What one try used, and how it ended
+    """Report the usage and outcome of a try
 
-     Answered once the report is committed. The same try again, saying the same, is a duplicate without a
-    second
-    effect; fields that were not known may be filled later (`amended`); a contradiction is refused with
-    409. A kill
-    that is only known from /retry-lift yields to the report of another outcome (`amended`).
-    An `oom_killed` without `memory_max_bytes` means \"at least what was allocated\". `features` may be
-    left out
-    where a prediction of the same try was made. The first `usage_series` of a try stays: a later report
-    may bring one
-    where there was none (`amended`), and neither contradicts nor replaces the one that is there.
-    A report whose values look wrong is stored, and the answer warns of them. If its peak is too far
-    from everything
-    known of the task, no answer changes unless a second report confirms it.
+     The server answers after the report is committed. An identical report of the same try is a
+    `duplicate` without a
+    second effect. A later report may add unknown fields (`amended`). The server rejects a contradiction
+    with 409. The
+    report of another outcome replaces a kill that is known only from `POST /retry-lift` (`amended`).
+
+    An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
+    `features` may be
+    omitted if the same try has a prediction. A try keeps its first `usage_series`: a later report may
+    add one
+    (`amended`) but does not contradict or replace it.
+
+    The server stores a report with implausible values, and the answer contains warnings. A peak that is
+    too far from
+    all data of the task changes no prediction unless a second report confirms it.
 
     Args:
-        body (Observation): What one try used, and how it ended.
+        body (Observation): The usage and outcome of one try.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -145,24 +149,26 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     body: Observation,
 ) -> Response[Problem | Recorded]:
-    r"""What one try used, and how it ended
+    """Report the usage and outcome of a try
 
-     Answered once the report is committed. The same try again, saying the same, is a duplicate without a
-    second
-    effect; fields that were not known may be filled later (`amended`); a contradiction is refused with
-    409. A kill
-    that is only known from /retry-lift yields to the report of another outcome (`amended`).
-    An `oom_killed` without `memory_max_bytes` means \"at least what was allocated\". `features` may be
-    left out
-    where a prediction of the same try was made. The first `usage_series` of a try stays: a later report
-    may bring one
-    where there was none (`amended`), and neither contradicts nor replaces the one that is there.
-    A report whose values look wrong is stored, and the answer warns of them. If its peak is too far
-    from everything
-    known of the task, no answer changes unless a second report confirms it.
+     The server answers after the report is committed. An identical report of the same try is a
+    `duplicate` without a
+    second effect. A later report may add unknown fields (`amended`). The server rejects a contradiction
+    with 409. The
+    report of another outcome replaces a kill that is known only from `POST /retry-lift` (`amended`).
+
+    An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
+    `features` may be
+    omitted if the same try has a prediction. A try keeps its first `usage_series`: a later report may
+    add one
+    (`amended`) but does not contradict or replace it.
+
+    The server stores a report with implausible values, and the answer contains warnings. A peak that is
+    too far from
+    all data of the task changes no prediction unless a second report confirms it.
 
     Args:
-        body (Observation): What one try used, and how it ended.
+        body (Observation): The usage and outcome of one try.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -186,24 +192,26 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     body: Observation,
 ) -> Problem | Recorded | None:
-    r"""What one try used, and how it ended
+    """Report the usage and outcome of a try
 
-     Answered once the report is committed. The same try again, saying the same, is a duplicate without a
-    second
-    effect; fields that were not known may be filled later (`amended`); a contradiction is refused with
-    409. A kill
-    that is only known from /retry-lift yields to the report of another outcome (`amended`).
-    An `oom_killed` without `memory_max_bytes` means \"at least what was allocated\". `features` may be
-    left out
-    where a prediction of the same try was made. The first `usage_series` of a try stays: a later report
-    may bring one
-    where there was none (`amended`), and neither contradicts nor replaces the one that is there.
-    A report whose values look wrong is stored, and the answer warns of them. If its peak is too far
-    from everything
-    known of the task, no answer changes unless a second report confirms it.
+     The server answers after the report is committed. An identical report of the same try is a
+    `duplicate` without a
+    second effect. A later report may add unknown fields (`amended`). The server rejects a contradiction
+    with 409. The
+    report of another outcome replaces a kill that is known only from `POST /retry-lift` (`amended`).
+
+    An `oom_killed` without `memory_max_bytes` means that the peak was at least the allocation.
+    `features` may be
+    omitted if the same try has a prediction. A try keeps its first `usage_series`: a later report may
+    add one
+    (`amended`) but does not contradict or replace it.
+
+    The server stores a report with implausible values, and the answer contains warnings. A peak that is
+    too far from
+    all data of the task changes no prediction unless a second report confirms it.
 
     Args:
-        body (Observation): What one try used, and how it ended.
+        body (Observation): The usage and outcome of one try.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

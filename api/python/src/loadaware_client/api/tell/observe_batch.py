@@ -61,11 +61,11 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     body: ObserveBatchRequest,
 ) -> Response[ObserveBatchAnswer | Problem]:
-    """Many reports at once
+    """Report many tries
 
-     Answers in the order of the reports, once all that can be recorded is committed. An item that fails,
-    fails
-    alone, with the fields named as `observations[3].outcome`.
+     The answers have the order of the reports; the server answers after all valid reports are committed.
+    An invalid item
+    does not affect the others; its error names the fields as `observations[3].outcome`.
 
     Args:
         body (ObserveBatchRequest):
@@ -94,11 +94,11 @@ def sync(
     client: AuthenticatedClient | Client,
     body: ObserveBatchRequest,
 ) -> ObserveBatchAnswer | Problem | None:
-    """Many reports at once
+    """Report many tries
 
-     Answers in the order of the reports, once all that can be recorded is committed. An item that fails,
-    fails
-    alone, with the fields named as `observations[3].outcome`.
+     The answers have the order of the reports; the server answers after all valid reports are committed.
+    An invalid item
+    does not affect the others; its error names the fields as `observations[3].outcome`.
 
     Args:
         body (ObserveBatchRequest):
@@ -122,11 +122,11 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     body: ObserveBatchRequest,
 ) -> Response[ObserveBatchAnswer | Problem]:
-    """Many reports at once
+    """Report many tries
 
-     Answers in the order of the reports, once all that can be recorded is committed. An item that fails,
-    fails
-    alone, with the fields named as `observations[3].outcome`.
+     The answers have the order of the reports; the server answers after all valid reports are committed.
+    An invalid item
+    does not affect the others; its error names the fields as `observations[3].outcome`.
 
     Args:
         body (ObserveBatchRequest):
@@ -153,11 +153,11 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     body: ObserveBatchRequest,
 ) -> ObserveBatchAnswer | Problem | None:
-    """Many reports at once
+    """Report many tries
 
-     Answers in the order of the reports, once all that can be recorded is committed. An item that fails,
-    fails
-    alone, with the fields named as `observations[3].outcome`.
+     The answers have the order of the reports; the server answers after all valid reports are committed.
+    An invalid item
+    does not affect the others; its error names the fields as `observations[3].outcome`.
 
     Args:
         body (ObserveBatchRequest):

@@ -64,9 +64,9 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     body: Try,
 ) -> Response[Problem | Voided]:
-    """Take a false report back
+    """Delete a wrong report
 
-     As if it had never been made. The model forgets it with its next training.
+     The report has no effect from now on. The model forgets it with its next training.
 
     Args:
         body (Try): One try of a task.
@@ -95,9 +95,9 @@ def sync(
     client: AuthenticatedClient | Client,
     body: Try,
 ) -> Problem | Voided | None:
-    """Take a false report back
+    """Delete a wrong report
 
-     As if it had never been made. The model forgets it with its next training.
+     The report has no effect from now on. The model forgets it with its next training.
 
     Args:
         body (Try): One try of a task.
@@ -121,9 +121,9 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     body: Try,
 ) -> Response[Problem | Voided]:
-    """Take a false report back
+    """Delete a wrong report
 
-     As if it had never been made. The model forgets it with its next training.
+     The report has no effect from now on. The model forgets it with its next training.
 
     Args:
         body (Try): One try of a task.
@@ -150,9 +150,9 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     body: Try,
 ) -> Problem | Voided | None:
-    """Take a false report back
+    """Delete a wrong report
 
-     As if it had never been made. The model forgets it with its next training.
+     The report has no effect from now on. The model forgets it with its next training.
 
     Args:
         body (Try): One try of a task.

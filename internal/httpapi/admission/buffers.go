@@ -1,0 +1,160 @@
+package admission
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"time"
+	"weak"
+)
+
+// Sizes of request bodies in bytes. A body up to SmallBody needs no buffer of BodyBuffers.
+const (
+	SmallBody  = 64 << 10
+	SingleBody = 1 << 20
+	BatchBody  = 32 << 20
+)
+
+// BodyBuffers bound the memory of request bodies: eight batches of 32 MiB at once would need
+// more memory than all models. A body above SmallBody is read whole before its request enters
+// a gate, into a buffer of its size class; while all buffers of the class are in use, it waits.
+//
+//	declared up to  64 KiB ──────────────────▶ gate   the handler reads the body
+//	                 1 MiB ──▶ 8 buffers ────▶ gate
+//	                 4 MiB ──▶ 2 buffers ────▶ gate
+//	                32 MiB ──▶ 1 buffer  ────▶ gate
+//	chunked ──▶ a buffer of 1 MiB, then that of 32 MiB if the body is longer
+//
+// Buffers are reused, because the garbage collector runs only after the heap has doubled:
+// without reuse a burst of bodies would double the memory of the models, and a body of 32 MiB
+// would take three times as long to read (BenchmarkBodyBuffers).
+type BodyBuffers []*bufferPool // ordered by size; every body fits the last
+
+// NewBodyBuffers creates the pools; a buffer is allocated at its first use.
+func NewBodyBuffers() BodyBuffers {
+	return BodyBuffers{newBufferPool(SingleBody, 8), newBufferPool(4<<20, 2), newBufferPool(BatchBody, 1)}
+}
+
+// bufferPool holds a fixed number of buffers of one size. Its weak pointers let the garbage
+// collector free unused buffers; a sync.Pool does not bound how many buffers exist.
+type bufferPool struct {
+	size int64
+	free chan weak.Pointer[Buffer]
+}
+
+// Buffer holds one body. It is one byte larger than the size of its pool, so that reading
+// detects a body that is too long.
+type Buffer struct {
+	bytes []byte
+	pool  *bufferPool
+}
+
+func newBufferPool(size int64, buffers int) *bufferPool {
+	p := &bufferPool{size: size, free: make(chan weak.Pointer[Buffer], buffers)}
+	for range buffers {
+		p.free <- weak.Pointer[Buffer]{}
+	}
+	return p
+}
+
+// acquire waits for a buffer until ctx ends.
+func (p *bufferPool) acquire(ctx context.Context) (*Buffer, error) {
+	select {
+	case free := <-p.free:
+		if b := free.Value(); b != nil {
+			return b, nil
+		}
+		return &Buffer{make([]byte, p.size+1), p}, nil
+	case <-ctx.Done():
+		return nil, ErrOverloaded
+	}
+}
+
+// Release returns b to its pool; b may be nil.
+func (b *Buffer) Release() {
+	if b != nil {
+		b.pool.free <- weak.Make(b)
+	}
+}
+
+// Read reads the body of r, unless it is small, and waits at most maxWait for a buffer. The
+// caller releases the buffer after the answer, also if Read fails. A body that declares more
+// than limit bytes is not read.
+func (bb BodyBuffers) Read(ctx context.Context, r *http.Request, limit int64, maxWait time.Duration) (*Buffer, error) {
+	size := r.ContentLength
+	switch {
+	case IsSmall(r):
+		return nil, nil
+	case size > limit:
+		return nil, &http.MaxBytesError{Limit: limit}
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	if size < 0 {
+		return bb.readChunked(ctx, r)
+	}
+	class := 0
+	for bb[class].size < size {
+		class++
+	}
+	b, err := bb[class].acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return b, b.read(r, r.Body, 0, size)
+}
+
+// IsSmall reports whether the body of r declares at most SmallBody bytes.
+func IsSmall(r *http.Request) bool { return r.ContentLength >= 0 && r.ContentLength <= SmallBody }
+
+// readChunked reads a body of undeclared length.
+func (bb BodyBuffers) readChunked(ctx context.Context, r *http.Request) (*Buffer, error) {
+	small, large := bb[0], bb[len(bb)-1]
+	b, err := small.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	body := r.Body
+	err = b.read(r, body, 0, small.size+1)
+	if err != nil || r.ContentLength <= small.size {
+		return b, err
+	}
+	longer, err := large.acquire(ctx)
+	if err != nil {
+		return b, err
+	}
+	copy(longer.bytes, b.bytes)
+	b.Release()
+	return longer, longer.read(r, body, small.size+1, large.size+1)
+}
+
+// read fills b from offset n until the body ends or offset end is reached, and makes the
+// content of b the body of r.
+func (b *Buffer) read(r *http.Request, from io.Reader, n, end int64) (err error) {
+	for n < end && err == nil {
+		var count int
+		count, err = from.Read(b.bytes[n:end])
+		n += int64(count)
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	r.Body, r.ContentLength = bufferedBody{bytes.NewReader(b.bytes[:n]), b.bytes[:n]}, n
+	return err
+}
+
+// bufferedBody is a body in a Buffer. It is valid until the buffer is released.
+type bufferedBody struct {
+	*bytes.Reader
+	raw []byte
+}
+
+// Close implements io.Closer; the server closes the body of the connection.
+func (bufferedBody) Close() error { return nil }
+
+// BufferedBytes returns the body of r if Read has put it into a buffer.
+func BufferedBytes(r *http.Request) (raw []byte, ok bool) {
+	body, ok := r.Body.(bufferedBody)
+	return body.raw, ok
+}

@@ -1,0 +1,128 @@
+// Package admission decides which requests are worked on now: gates bound the requests in
+// flight, a load shedder rejects requests while the CPUs are overloaded, and body buffers
+// bound the memory of large bodies.
+//
+// Without these bounds an overloaded server answers every request, and all of them too late.
+package admission
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// ErrOverloaded rejects a request that may be sent again later.
+var ErrOverloaded = errors.New("too many requests of this kind are in flight; send it again")
+
+// Limits bound the requests in flight. A request beyond its limit waits for maxWait, and is
+// then rejected.
+type Limits struct {
+	Predict int // predictions; 64 for each CPU if zero: they need nothing but CPU
+	Observe int // reports while no prediction is in flight; 128 if zero: more than one group commit takes
+	Batch   int // batches, each up to 32 MiB; 8 if zero
+}
+
+// WithDefaults replaces zero fields by their defaults.
+func (l Limits) WithDefaults() Limits {
+	l.Predict = cmp.Or(l.Predict, 64*runtime.GOMAXPROCS(0))
+	l.Observe, l.Batch = cmp.Or(l.Observe, 128), cmp.Or(l.Batch, 8)
+	return l
+}
+
+// maxWait is how long a request waits at a gate. A rejected caller gets its answer within
+// 50 ms, network included.
+const maxWait = 10 * time.Millisecond
+
+// Gate is a counting semaphore with a bounded queue and a short wait. A nil Gate admits
+// every request.
+//
+// A Gate with a priority gate shrinks in proportion to the requests in flight there: a report
+// can be sent later, but a task waits for its prediction before it starts. x/sync/semaphore
+// has neither the bounded queue nor a capacity that changes.
+type Gate struct {
+	capacity int64
+	inFlight atomic.Int64
+	waiting  atomic.Int64
+	freed    chan struct{} // signals one waiting request that a slot may be free
+	priority *Gate
+}
+
+// NewGate creates a gate; priority may be nil.
+func NewGate(capacity int, priority *Gate) *Gate {
+	return &Gate{capacity: int64(capacity), freed: make(chan struct{}, 1), priority: priority}
+}
+
+// InFlight returns the number of admitted requests that have not left.
+func (g *Gate) InFlight() int64 { return g.inFlight.Load() }
+
+// Waiting returns the number of requests that wait for a slot.
+func (g *Gate) Waiting() int64 { return g.waiting.Load() }
+
+// YieldsToPriority reports whether the requests of g give way to those of another gate.
+func (g *Gate) YieldsToPriority() bool { return g.priority != nil }
+
+// available returns the current capacity. It is at least one, to prevent starvation.
+func (g *Gate) available() int64 {
+	if g.priority == nil {
+		return g.capacity
+	}
+	free := max(0, g.priority.capacity-g.priority.inFlight.Load())
+	return max(1, g.capacity*free/g.priority.capacity)
+}
+
+func (g *Gate) tryEnter() bool {
+	if g.inFlight.Add(1) <= g.available() {
+		return true
+	}
+	g.inFlight.Add(-1)
+	return false
+}
+
+// Enter takes a slot, or fails with ErrOverloaded. At most as many requests wait as there are
+// slots, because more could not enter within maxWait. While the server is overloaded no
+// request waits.
+func (g *Gate) Enter(ctx context.Context, overloaded bool) error {
+	if g == nil || g.waiting.Load() == 0 && g.tryEnter() {
+		return nil
+	}
+	if overloaded {
+		return ErrOverloaded
+	}
+	defer g.waiting.Add(-1)
+	if g.waiting.Add(1) > g.capacity {
+		return ErrOverloaded
+	}
+	timer := time.NewTimer(maxWait)
+	defer timer.Stop()
+	for {
+		if g.tryEnter() {
+			g.signal() // two slots may have become free with one signal
+			return nil
+		}
+		select {
+		case <-g.freed:
+		case <-timer.C:
+			return ErrOverloaded
+		case <-ctx.Done():
+			return ErrOverloaded
+		}
+	}
+}
+
+// Leave frees the slot of an admitted request.
+func (g *Gate) Leave() {
+	if g != nil {
+		g.inFlight.Add(-1)
+		g.signal()
+	}
+}
+
+func (g *Gate) signal() {
+	select {
+	case g.freed <- struct{}{}:
+	default: // a signal is pending
+	}
+}

@@ -1,0 +1,112 @@
+package admission
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// LoadShedder admits a ratio of the requests while the CPUs are overloaded. Gates cannot
+// detect that: a prediction needs only CPU, so it waits in the scheduler's run queue, before
+// it reaches a gate.
+//
+// The ratio falls by 1/8 when a quarter of the goroutines that ran since the last adjustment
+// waited longer than maxLatency, and otherwise grows by 1/16 (additive increase, multiplicative
+// decrease: Chiu and Jain 1989). Low-priority requests are rejected first.
+type LoadShedder struct {
+	threshold  int                  // goroutines up to which every request is admitted, however slow the machine is
+	goroutines func() int           // current number of goroutines
+	latency    func() time.Duration // upper quartile of the scheduling latency since the previous call
+	now        func() time.Time
+
+	admitRatio atomic.Int64 // in thousandths
+	mu         sync.Mutex
+	nextAdjust time.Time
+}
+
+const (
+	adjustInterval = 10 * time.Millisecond
+	maxLatency     = 5 * time.Millisecond
+	fullRatio      = 1000
+	minRatio       = fullRatio / 50 // prevents starvation
+)
+
+// NewLoadShedder creates a load shedder that admits every request at first.
+func NewLoadShedder() *LoadShedder {
+	l := &LoadShedder{threshold: 128 * runtime.GOMAXPROCS(0), goroutines: runtime.NumGoroutine, latency: schedulerLatency(), now: time.Now}
+	l.admitRatio.Store(fullRatio)
+	return l
+}
+
+// Overloaded reports whether more goroutines exist than on a slow but idle machine.
+func (l *LoadShedder) Overloaded() bool { return l.goroutines() > l.threshold }
+
+// AdmitRatio returns the ratio of requests that are admitted, 0 to 1.
+func (l *LoadShedder) AdmitRatio() float64 { return float64(l.admitRatio.Load()) / fullRatio }
+
+// Admit decides about one request.
+func (l *LoadShedder) Admit(lowPriority bool) bool {
+	if !l.Overloaded() {
+		return true
+	}
+	l.adjust()
+	ratio := l.admitRatio.Load()
+	if lowPriority {
+		ratio = 2*ratio - fullRatio
+	}
+	return rand.Int64N(fullRatio) < max(ratio, minRatio)
+}
+
+// adjust updates the ratio once per adjustInterval.
+func (l *LoadShedder) adjust() {
+	if !l.mu.TryLock() {
+		return // another request adjusts it
+	}
+	defer l.mu.Unlock()
+	now := l.now()
+	if now.Before(l.nextAdjust) {
+		return
+	}
+	l.nextAdjust = now.Add(adjustInterval)
+	ratio := l.admitRatio.Load()
+	if l.latency() > maxLatency {
+		ratio -= ratio / 8
+	} else {
+		ratio = min(fullRatio, ratio+fullRatio/16)
+	}
+	l.admitRatio.Store(max(ratio, minRatio))
+}
+
+// schedulerLatency returns a function that computes the upper quartile of the time that
+// goroutines were runnable without a CPU since the previous call; zero if none ran. The median
+// would hide an overload, because a goroutine that its own process wakes waits for little.
+func schedulerLatency() func() time.Duration {
+	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}
+	var previous []uint64
+	return func() time.Duration {
+		metrics.Read(sample)
+		if sample[0].Value.Kind() != metrics.KindFloat64Histogram {
+			return 0 // a later Go may remove this metric
+		}
+		h := sample[0].Value.Float64Histogram()
+		if len(previous) != len(h.Counts) {
+			previous = make([]uint64, len(h.Counts))
+		}
+		total := uint64(0)
+		for i, n := range h.Counts {
+			total += n - previous[i]
+		}
+		cumulated, quartile := uint64(0), time.Duration(0)
+		for i, n := range h.Counts {
+			if cumulated += n - previous[i]; total > 0 && 4*cumulated >= 3*total {
+				quartile = time.Duration(max(0, h.Buckets[i]) * float64(time.Second))
+				break
+			}
+		}
+		copy(previous, h.Counts)
+		return quartile
+	}
+}

@@ -1,0 +1,141 @@
+// Package auth decides who may call the API: bearer tokens with roles and scopes, and
+// protection against web pages of other origins where no tokens are configured.
+//
+// It knows nothing of routes and status codes; internal/httpapi maps its errors.
+package auth
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// Role is a set of permitted operations.
+type Role string
+
+// The roles. RoleAdmin includes the other two and all remaining operations.
+const (
+	RolePredict Role = "predict"
+	RoleObserve Role = "observe"
+	RoleAdmin   Role = "admin"
+)
+
+// Challenge is the WWW-Authenticate header of a 401.
+const Challenge = `Bearer realm="loadaware"`
+
+// Config says who may call. The zero Config admits callers to public paths only.
+type Config struct {
+	Tokens      []Token
+	Disabled    bool // every caller is an admin; use it only where no other machine can connect
+	CheckOrigin bool // reject browser requests made for pages of other origins; use it with Disabled
+}
+
+// Token is one grant. The same secret may have several grants with different roles or scopes.
+//
+// Hash is a plain SHA-256. Slow, salted hashes (bcrypt, Argon2) protect passwords that can be
+// guessed; a token is random with at least 128 bits, so guessing fails with any hash, and a
+// fast hash makes it cheap to check every request.
+type Token struct {
+	Name      string // shown in the audit trail; the first digits of Hash if empty
+	Role      Role
+	Namespace string // the only permitted namespace; all if empty
+	DAGPrefix string // prefix of the permitted dag_ids; all if empty
+	Hash      [sha256.Size]byte
+}
+
+// validName matches token names, which are stored in the audit trail.
+var validName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// reservedNames identify actions without a token in the audit trail.
+var reservedNames = []string{"anonymous", "local", store.Trainer, store.Watchdog}
+
+// ParseToken reads [name=]role[@[namespace][/prefix]]:hash. The hash is the SHA-256 of the
+// token in 64 hex digits, as `printf %s "$TOKEN" | sha256sum` prints it. Errors do not repeat
+// the text, because a misplaced part of it may be a secret token.
+func ParseToken(text string) (Token, error) {
+	who, hash, ok := strings.Cut(text, ":")
+	granted, scope, scoped := strings.Cut(who, "@")
+	name, role, named := strings.Cut(granted, "=")
+	if !named {
+		name, role = "", granted
+	}
+	namespace, prefix, prefixed := strings.Cut(scope, "/")
+	t := Token{Name: name, Role: Role(role), Namespace: namespace, DAGPrefix: prefix}
+	sum, err := hex.DecodeString(hash)
+	switch {
+	case !ok || who == "":
+		return Token{}, errors.New("token grant: role or hash is missing; write role:hash as 'loadaware token' prints it, such as predict:7424…")
+	case !slices.Contains([]Role{RolePredict, RoleObserve, RoleAdmin}, t.Role):
+		return Token{}, errors.New("token grant: unknown role before the colon; use predict, observe or admin")
+	case named && !validName.MatchString(name):
+		return Token{}, errors.New("token grant: invalid name before the equals sign; use 1 to 64 letters, digits, dots, dashes or underscores")
+	case slices.Contains(reservedNames, name):
+		return Token{}, fmt.Errorf("token grant: the audit trail reserves the name %s for the service; choose another", name)
+	case scoped && namespace != "" && sizing.CheckID(namespace) != "":
+		return Token{}, fmt.Errorf("token grant: the namespace %s", sizing.CheckID(namespace))
+	case prefixed && sizing.CheckID(prefix) != "":
+		return Token{}, fmt.Errorf("token grant: the dag_id prefix %s", sizing.CheckID(prefix))
+	case scoped && !prefixed && namespace == "":
+		return Token{}, errors.New("token grant: the namespace after the @ is empty; remove the @")
+	case err != nil || len(sum) != sha256.Size:
+		return Token{}, errors.New(`token grant: no SHA-256 hash after the colon; write what printf %s "$TOKEN" | sha256sum prints, never the token itself`)
+	}
+	t.Hash = [sha256.Size]byte(sum)
+	return t, nil
+}
+
+// Identity names the bearer of t in the audit trail. Without a name it is the first 32 bits
+// of the hash, which reveal nothing of the token and can be searched in the token list.
+func (t *Token) Identity() string {
+	return cmp.Or(t.Name, "token "+hex.EncodeToString(t.Hash[:4]))
+}
+
+// localCaller is the grant of every caller where authentication is disabled.
+var localCaller = Token{Name: "local", Role: RoleAdmin}
+
+// Identify returns the grants of the caller; none if its token is missing or unknown.
+func (c Config) Identify(r *http.Request) Grants {
+	if c.Disabled {
+		return Grants{&localCaller}
+	}
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return nil
+	}
+	return c.lookup(strings.TrimSpace(secret))
+}
+
+// lookup returns the grants of a secret. It compares all hashes in constant time, so that
+// the duration reveals nothing of them.
+func (c Config) lookup(secret string) Grants {
+	hash := sha256.Sum256([]byte(secret))
+	var matched Grants
+	for i := range c.Tokens {
+		if subtle.ConstantTimeCompare(hash[:], c.Tokens[i].Hash[:]) == 1 {
+			matched = append(matched, &c.Tokens[i])
+		}
+	}
+	return matched
+}
+
+// RequireUnlimitedAdmin answers 401 to callers without an admin token for all tasks.
+func (c Config) RequireUnlimitedAdmin(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !c.Identify(r).WithRole(nil).Unlimited() {
+			w.Header().Set("WWW-Authenticate", Challenge)
+			http.Error(w, "unauthenticated: this path needs an admin token for all namespaces; send Authorization: Bearer <token>", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,84 @@
+package auth
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// crossOrigin detects unsafe methods that a browser sends for a page of another origin. It
+// accepts every GET and HEAD; isCrossOriginRead checks those.
+var crossOrigin = http.NewCrossOriginProtection()
+
+// OriginProblem returns why CheckOrigin rejects a request that a local browser sends for a page
+// of another origin; "" if it accepts it. A server without tokens needs this check, because to
+// the network such a request comes from this machine.
+//
+// The page may send requests without reading the answers (CSRF); hasSideEffect marks routes on
+// which even a GET stores something. With DNS rebinding the page's own host name resolves to
+// this machine after the page is loaded, and the page can read the answers too: such a request
+// has a Host that is a public DNS name.
+func (c Config) OriginProblem(r *http.Request, hasSideEffect bool) string {
+	if !c.CheckOrigin {
+		return ""
+	}
+	if host := hostOf(r); isPublicName(host) {
+		return fmt.Sprintf("Host %.100q may be a public DNS name, which a web page can point to this machine; "+
+			"use localhost or an IP address, or configure tokens on this server", host)
+	}
+	if crossOrigin.Check(r) != nil || isCrossOriginRead(r, hasSideEffect) {
+		return "cross-origin request: a browser sent it for a page of another origin; open the address directly, or configure tokens on this server"
+	}
+	return ""
+}
+
+// isCrossOriginRead reports whether a browser sent this GET or HEAD for a page of another
+// origin. It is the resource isolation policy of Fetch Metadata (web.dev/fetch-metadata):
+// a person may follow a link from another page, which cannot see the answer, unless the GET
+// has a side effect. Browsers send Sec-Fetch-Site to loopback addresses, to localhost and
+// over TLS; elsewhere only Origin remains, which they add to a GET that asks for CORS.
+func isCrossOriginRead(r *http.Request, hasSideEffect bool) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "same-origin", "none":
+		return false
+	case "":
+		origin := r.Header.Get("Origin")
+		if origin == "" {
+			return false // not a browser, or one that does not name the origin
+		}
+		from, err := url.Parse(origin)
+		return err != nil || from.Host != r.Host
+	}
+	isLink := r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+	return hasSideEffect || !isLink
+}
+
+// hostOf returns the requested host without its port.
+func hostOf(r *http.Request) string {
+	if host, _, err := net.SplitHostPort(r.Host); err == nil {
+		return host
+	}
+	return strings.Trim(r.Host, "[]")
+}
+
+// isPublicName reports whether a host may be a public DNS name: it is no address, contains a
+// dot, and is neither in a domain reserved for private use (RFC 6761, RFC 6762, RFC 8375,
+// .internal) nor the name of a Kubernetes Service (name.namespace.svc).
+func isPublicName(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if _, err := netip.ParseAddr(host); err == nil || !strings.Contains(host, ".") {
+		return false
+	}
+	for _, private := range []string{".localhost", ".local", ".internal", ".test", ".home.arpa", ".svc"} {
+		if strings.HasSuffix(host, private) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,66 @@
+package auth
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func sha(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+func TestParseToken(t *testing.T) {
+	hash := sha256.Sum256([]byte("se:cret"))
+	for text, want := range map[string]Token{
+		"observe:":                {Role: RoleObserve},
+		"observe@team-a:":         {Role: RoleObserve, Namespace: "team-a"},
+		"observe@team-a/etl_:":    {Role: RoleObserve, Namespace: "team-a", DAGPrefix: "etl_"},
+		"observe@/etl_:":          {Role: RoleObserve, DAGPrefix: "etl_"},
+		"ops.2=admin:":            {Name: "ops.2", Role: RoleAdmin},
+		"airflow=predict@a=b/c@:": {Name: "airflow", Role: RolePredict, Namespace: "a=b", DAGPrefix: "c@"},
+	} {
+		want.Hash = hash
+		for _, digits := range []string{sha("se:cret"), strings.ToUpper(sha("se:cret"))} {
+			got, err := ParseToken(text + digits)
+			require.NoError(t, err, text)
+			assert.Equal(t, want, got)
+		}
+	}
+}
+
+// A secret token may be in any place of a malformed grant, most likely in place of its hash.
+func TestParseTokenErrorsDoNotRepeatTheText(t *testing.T) {
+	for _, text := range []string{
+		"", "s3cret", "predict:", "predict:s3cret", "s3cret:predict", "predict:" + sha("x")[1:], "predict:" + sha("x") + "00", "predict:g" + sha("x")[1:],
+		"root:" + sha("x"), "predict@:" + sha("x"), "predict@a/b/c:" + sha("x"), "predict@a/:" + sha("x"), ":" + sha("x"),
+		"=predict:" + sha("x"), "s3 cret=predict:" + sha("x"), "s3cret/=predict:" + sha("x"), "watchdog=admin:" + sha("x"),
+	} {
+		_, err := ParseToken(text)
+		require.Error(t, err, text)
+		assert.NotContains(t, err.Error(), "s3", text)
+	}
+}
+
+// FuzzParseToken requires that an error does not repeat the grant, which may contain a secret.
+func FuzzParseToken(f *testing.F) {
+	hash := strings.Repeat("a1", 32)
+	for _, seed := range []string{"admin:" + hash, "me=predict@ns/dag_:" + hash, "observe@:" + hash, "admin:secret-secret", ":", "@/:", "a=b=c:d"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		token, err := ParseToken(text)
+		if err == nil {
+			require.Contains(t, []Role{RolePredict, RoleObserve, RoleAdmin}, token.Role)
+			return
+		}
+		if _, hash, ok := strings.Cut(text, ":"); ok && len(hash) > 20 {
+			require.NotContains(t, err.Error(), hash)
+		}
+	})
+}

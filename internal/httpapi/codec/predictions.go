@@ -1,0 +1,177 @@
+package codec
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/plainjson"
+)
+
+// PredictionResponse is a 200 whose body is encoded, with the same bytes as encoding/json
+// produces. It is visited once, and its memory is then reused.
+type PredictionResponse struct{ plainjson.Writer }
+
+var responsePool = sync.Pool{New: func() any { return new(PredictionResponse) }}
+
+// maxPooled is the largest answer, in bytes, whose memory is reused.
+const maxPooled = 256 << 10
+
+// VisitPredictResponse implements api.PredictResponseObject.
+func (w *PredictionResponse) VisitPredictResponse(to http.ResponseWriter) error { return w.send(to) }
+
+// VisitPredictBatchResponse implements api.PredictBatchResponseObject.
+func (w *PredictionResponse) VisitPredictBatchResponse(to http.ResponseWriter) error {
+	return w.send(to)
+}
+
+func (w *PredictionResponse) send(to http.ResponseWriter) error {
+	h := to.Header()
+	h["Content-Type"] = jsonMedia
+	h["Content-Length"] = []string{strconv.Itoa(len(w.B))}
+	to.WriteHeader(http.StatusOK)
+	_, err := to.Write(w.B)
+	if cap(w.B) <= maxPooled {
+		w.B, w.Infinite = w.B[:0], false
+		responsePool.Put(w)
+	}
+	return err
+}
+
+var jsonMedia = []string{"application/json"} // read only
+
+// WritePrediction encodes one prediction.
+func WritePrediction(p *api.Prediction) *PredictionResponse {
+	w := responsePool.Get().(*PredictionResponse)
+	w.prediction(p)
+	w.Raw("\n")
+	return w
+}
+
+// WritePredictions encodes the answer to a batch of n items. item returns the prediction or
+// the problem of item i.
+func WritePredictions(n int, item func(i int) (api.Prediction, *api.Problem)) (*PredictionResponse, error) {
+	w := responsePool.Get().(*PredictionResponse)
+	w.Raw(`{"predictions":[`)
+	for i := range n {
+		if i > 0 {
+			w.Raw(",")
+		}
+		p, problem := item(i)
+		if problem == nil {
+			w.prediction(&p)
+			continue
+		}
+		text, err := json.Marshal(api.BatchPrediction{Error: problem})
+		if err != nil {
+			return nil, err
+		}
+		w.B = append(w.B, text...)
+	}
+	w.Raw("]}\n")
+	return w, nil
+}
+
+func (w *PredictionResponse) prediction(p *api.Prediction) {
+	w.Raw(`{"bins":`)
+	w.bins(p.Bins)
+	w.Raw(`,"cpu":`)
+	if p.CPU == nil {
+		w.Raw("null")
+	} else {
+		w.Raw(`{"request":`)
+		w.Text(p.CPU.Request)
+		w.Raw(`,"request_cores":`)
+		w.Number(p.CPU.RequestCores)
+		w.Raw("}")
+	}
+	w.Raw(`,"dag_id":`)
+	w.Text(p.DagID)
+	w.Raw(`,"duration":`)
+	if p.Duration == nil {
+		w.Raw("null")
+	} else {
+		w.Raw(`{"median_seconds":`)
+		w.Number(p.Duration.MedianSeconds)
+		w.Raw(`,"p95_seconds":`)
+		w.Number(p.Duration.P95Seconds)
+		w.Raw("}")
+	}
+	w.Raw(`,"ladder_bytes":`)
+	plainjson.Wholes(&w.Writer, p.LadderBytes)
+	w.Raw(`,"memory":`)
+	w.memory(p.Memory)
+	w.Raw(`,"mode":`)
+	w.Text(string(p.Mode))
+	w.Raw(`,"model":`)
+	w.model(p.Model)
+	w.Raw(`,"namespace":`)
+	w.Text(p.Namespace)
+	w.Raw(`,"prediction_id":`)
+	w.Text(p.PredictionID)
+	w.Raw(`,"reason":`)
+	w.Text(p.Reason)
+	w.Raw(`,"risk":{"promised":`)
+	if p.Risk.Promised == nil {
+		w.Raw("null")
+	} else {
+		w.Number(*p.Risk.Promised)
+	}
+	w.Raw(`,"target":`)
+	w.Number(p.Risk.Target)
+	w.Raw(`},"shadow":`)
+	w.memory(p.Shadow)
+	w.Raw(`,"source":`)
+	w.Text(string(p.Source))
+	w.Raw(`,"task_id":`)
+	w.Text(p.TaskID)
+	w.Raw("}")
+}
+
+func (w *PredictionResponse) bins(b *api.Bins) {
+	if b == nil {
+		w.Raw("null")
+		return
+	}
+	w.Raw(`{"chosen":`)
+	w.Whole(int64(b.Chosen))
+	w.Raw(`,"probabilities":`)
+	w.Numbers(b.Probabilities)
+	w.Raw(`,"upper_bytes":`)
+	plainjson.Wholes(&w.Writer, b.UpperBytes)
+	w.Raw("}")
+}
+
+func (w *PredictionResponse) memory(m *api.Memory) {
+	if m == nil {
+		w.Raw("null")
+		return
+	}
+	w.Raw(`{"limit":`)
+	w.Text(m.Limit)
+	w.Raw(`,"limit_bytes":`)
+	w.Whole(m.LimitBytes)
+	w.Raw(`,"request":`)
+	w.Text(m.Request)
+	w.Raw(`,"request_bytes":`)
+	w.Whole(m.RequestBytes)
+	w.Raw("}")
+}
+
+func (w *PredictionResponse) model(m *api.Model) {
+	if m == nil {
+		w.Raw("null")
+		return
+	}
+	w.Raw(`{"family":`)
+	w.Text(m.Family)
+	w.Raw(`,"observations":`)
+	w.Whole(int64(m.Observations))
+	w.Raw(`,"trained_at":`)
+	w.Time(m.TrainedAt)
+	w.Raw(`,"version":`)
+	w.Whole(int64(m.Version))
+	w.Raw("}")
+}

@@ -1,0 +1,156 @@
+package httpapi
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/httpapi/codec"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// fieldReader converts the fields of one request to the types of package sizing, and collects
+// the errors of invalid fields.
+type fieldReader struct {
+	errors []sizing.FieldError
+}
+
+func (f *fieldReader) add(field, format string, args ...any) {
+	f.errors = append(f.errors, sizing.FieldError{Field: field, Detail: fmt.Sprintf(format, args...)})
+}
+
+// err returns the collected errors together with those of validate, so that the client gets
+// all of them at once. It returns nil if it collected none: the service validates again.
+func (f *fieldReader) err(validate func() []sizing.FieldError) error {
+	if len(f.errors) == 0 {
+		return nil
+	}
+	all := f.errors
+	for _, e := range validate() {
+		known := func(other sizing.FieldError) bool { return other.Field == e.Field }
+		if !slices.ContainsFunc(f.errors, known) {
+			all = append(all, e)
+		}
+	}
+	return invalidFields(all)
+}
+
+// memory reads an amount from field_bytes, from a quantity in field, or from both if they agree.
+func (f *fieldReader) memory(field string, bytes *int64, quantity *string) sizing.Bytes {
+	var b sizing.Bytes
+	if bytes != nil {
+		b = sizing.Bytes(*bytes)
+		if b < 1 || b > sizing.MaxBytes {
+			f.add(field+"_bytes", "must be 1 byte to 8Pi; omit it if it is unknown")
+		}
+	}
+	if quantity == nil {
+		return b
+	}
+	q, err := sizing.ParseMemory(*quantity)
+	switch {
+	case err != nil:
+		f.add(field, "%s", err)
+	case bytes != nil && q != b:
+		f.add(field, "is %d bytes, but %s_bytes is %d; send one of them", q, field, b)
+	}
+	return q
+}
+
+// cpu reads field_cores, a quantity, or both if they agree to a millicore.
+func (f *fieldReader) cpu(field string, cores *float64, quantity *string) sizing.Cores {
+	var c sizing.Cores
+	if cores != nil {
+		c = sizing.Cores(*cores)
+		if c < 0 || c > sizing.MaxCores {
+			f.add(field+"_cores", "must be 0 to %.0f cores", float64(sizing.MaxCores))
+		}
+	}
+	if quantity == nil {
+		return c
+	}
+	q, err := sizing.ParseCPU(*quantity)
+	switch {
+	case err != nil:
+		f.add(field, "%s", err)
+	case cores != nil && math.Abs(float64(q-c)) >= 0.001:
+		f.add(field, "is %g cores, but %s_cores is %g; send one of them", float64(q), field, float64(c))
+	}
+	return q
+}
+
+// resources reads memory and CPU.
+func (f *fieldReader) resources(field string, r *api.Resources) sizing.Resources {
+	if r == nil {
+		return sizing.Resources{}
+	}
+	return sizing.Resources{
+		Memory: f.memory(field+".memory", r.MemoryBytes, r.Memory),
+		CPU:    f.cpu(field+".cpu", r.CPUCores, r.CPU),
+	}
+}
+
+// seconds reads a duration.
+func (f *fieldReader) seconds(field string, s *float64) time.Duration {
+	if s == nil {
+		return 0
+	}
+	if *s < 0 || *s > sizing.MaxDuration.Seconds() {
+		f.add(field, "must be 0 to %.0f seconds", sizing.MaxDuration.Seconds())
+		return 0
+	}
+	return time.Duration(*s * float64(time.Second))
+}
+
+// time reads the time of a run. A year outside the range is usually a unit error, and would
+// sort before or after every other run.
+func (f *fieldReader) time(field string, t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	if year := t.UTC().Year(); year < 1970 || year >= 2200 {
+		f.add(field, "must be between 1970 and 2200")
+	}
+	return *t
+}
+
+// id reads an optional identifier that is stored but not learned from.
+func (f *fieldReader) id(field string, id *string) string {
+	if id == nil {
+		return ""
+	}
+	if detail := sizing.CheckRunID(*id); detail != "" {
+		f.add(field, "%s", detail)
+	}
+	return *id
+}
+
+// features reads the features of a body whose syntax was checked. It returns nil if the body
+// has none; the service then uses those of the prediction of the same try.
+func (f *fieldReader) features(raw []byte) sizing.Features {
+	features, invalid := codec.ReadFeatures(raw)
+	if invalid != nil {
+		f.errors = append(f.errors, *invalid)
+	}
+	return features
+}
+
+// or returns what p points to, or the default for nil.
+func or[T any](p *T, def T) T {
+	if p == nil {
+		return def
+	}
+	return *p
+}
+
+// taskKey creates the key of a task.
+func taskKey(namespace *string, dag, task string) sizing.TaskKey {
+	return sizing.TaskKey{Namespace: or(namespace, sizing.DefaultNamespace), DAG: dag, Task: task}
+}
+
+// tryKey creates the key of a try.
+func tryKey(task sizing.TaskKey, run string, mapIndex, number *int) sizing.TryKey {
+	return sizing.TryKey{TaskKey: task, RunID: run, MapIndex: or(mapIndex, sizing.NoMap), Number: or(number, 1)}
+}

@@ -1,0 +1,68 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/loadaware/loadaware/internal/httpapi/codec"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// reservedParams are the query parameters of GET /predict that are not features.
+var reservedParams = map[string]bool{
+	"namespace": true, "dag_id": true, "task_id": true, "run_id": true, "map_index": true,
+	"try_number": true, "memory": true, "cpu": true, "max_memory": true,
+}
+
+// queryFeatures reads every parameter that is not reserved as a feature.
+func (f *fieldReader) queryFeatures(query url.Values) sizing.Features {
+	features := make(sizing.Features, len(query))
+	for name, values := range query {
+		if len(values) > 1 {
+			f.add(name, "occurs %d times; send it once", len(values))
+		}
+		if reservedParams[name] {
+			continue
+		}
+		v, err := parseFeature(values[0])
+		if err != nil {
+			f.add("features."+name, "%s", err)
+		}
+		features[name] = v
+	}
+	return features
+}
+
+// parseFeature infers the kind of a value: missing, "a category in quotes", boolean, number,
+// date, or else a category.
+func parseFeature(text string) (sizing.Value, error) {
+	quoted := strings.TrimPrefix(text, `"`)
+	switch {
+	case text == "":
+		return sizing.Value{}, nil
+	case len(quoted) < len(text) && strings.HasSuffix(quoted, `"`):
+		return sizing.Value{Kind: sizing.Category, Text: strings.TrimSuffix(quoted, `"`)}, nil
+	case text == "true" || text == "false":
+		return sizing.BoolValue(text == "true"), nil
+	case jsontext.Value(text).IsValid() && jsontext.Value(text).Kind() == '0':
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return sizing.Value{}, codec.ErrNumberTooLarge
+		}
+		return sizing.NumberValue(v), nil
+	}
+	return sizing.TextValue(text), nil
+}
+
+// parseQuery reads a raw query strictly: net/http ignores malformed parameters.
+func parseQuery(raw string) (url.Values, error) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, &failure{class: malformed, detail: fmt.Sprintf("the query is malformed: %v; percent-encode &, ;, + and %%", err)}
+	}
+	return values, nil
+}

@@ -1,0 +1,70 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// GetReceipt returns a stored answer. A caller without access to its task gets a 404.
+func (s *server) GetReceipt(ctx context.Context, r api.GetReceiptRequestObject) (api.GetReceiptResponseObject, error) {
+	if detail := sizing.CheckRunID(r.PredictionID); detail != "" {
+		return nil, sizing.InvalidField("prediction_id", "%s", detail)
+	}
+	found, err := s.svc.Receipt(ctx, r.PredictionID)
+	if err != nil {
+		return nil, err
+	}
+	if !infoOf(ctx).grants.Covers(found.Ask.Try.TaskKey) {
+		return nil, sizing.Errorf(sizing.NotFound, "no prediction has the id %q", r.PredictionID)
+	}
+	answer, err := receiptAnswer(&found)
+	return api.GetReceipt200JSONResponse(answer), err
+}
+
+func receiptAnswer(r *sizing.Receipt) (api.Receipt, error) {
+	ask, err := askAnswer(&r.Ask)
+	guard := api.Guard{Version: r.Allocation.Guard.Version, Params: r.Allocation.Guard.Params}
+	if guard.Params == nil {
+		guard.Params = []float64{}
+	}
+	return api.Receipt{
+		PredictionID: r.Allocation.PredictionID, AnsweredAt: r.At, Ask: ask, Answer: predictionAnswer(&r.Allocation), Guard: guard,
+	}, err
+}
+
+// askAnswer converts a request to the form in which clients send it.
+func askAnswer(a *sizing.Ask) (api.PredictRequest, error) {
+	q := api.PredictRequest{
+		Namespace: &a.Try.Namespace, DagID: a.Try.DAG, TaskID: a.Try.Task, MapIndex: &a.Try.MapIndex, TryNumber: &a.Try.Number,
+		Requested: resourcesAnswer(a.Requested),
+	}
+	if a.Try.RunID != "" {
+		q.RunID = &a.Try.RunID
+	}
+	q.MaxMemoryBytes, q.MaxMemory = amountAnswer(a.MaxMemory)
+	if a.Features == nil {
+		return q, nil
+	}
+	values := make(map[string]any, len(a.Features))
+	for name, v := range a.Features {
+		values[name] = jsonValue(v)
+	}
+	var err error
+	q.Features, err = json.Marshal(values)
+	return q, err
+}
+
+func jsonValue(v sizing.Value) any {
+	switch v.Kind {
+	case sizing.Number:
+		return v.Num
+	case sizing.Bool:
+		return v.Num == 1
+	case sizing.Category, sizing.Date:
+		return v.Text
+	}
+	return nil
+}

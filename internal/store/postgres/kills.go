@@ -1,0 +1,75 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+const killsSQL = `
+	SELECT try_number, coalesce(allocated_memory, memory_max, 0), at
+	FROM observation
+	JOIN task ON task.id = observation.task
+	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
+		AND run_id = $4 AND map_index = $5 AND outcome IN (2, 3)
+	ORDER BY at, try_number`
+
+// Kills lists the OOM-killed tries of one (run, map index), oldest first.
+func (s *Store) Kills(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) ([]store.Kill, error) {
+	rows, err := s.pool.Query(ctx, killsSQL, task.Namespace, task.DAG, task.Task, runID, mapIndex)
+	if err != nil {
+		return nil, wrapError("list kills", err)
+	}
+	kills, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (k store.Kill, err error) {
+		err = row.Scan(&k.Try, &k.Allocated, &k.At)
+		k.At = k.At.UTC()
+		return k, err
+	})
+	return kills, wrapError("list kills", err)
+}
+
+const killsAtCapSQL = `
+	SELECT count(*)
+	FROM observation
+	JOIN task ON task.id = observation.task
+	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
+		AND outcome IN (2, 3) AND allocated_memory >= $4
+		AND at > coalesce((
+			SELECT success.at FROM observation AS success
+			WHERE success.task = task.id AND success.outcome = 1
+			ORDER BY success.at DESC LIMIT 1), '-infinity')`
+
+// KillsAtCap counts the OOM kills at the ceiling since the last success.
+func (s *Store) KillsAtCap(ctx context.Context, task sizing.TaskKey, ceiling sizing.Bytes) (int, error) {
+	var n int
+	err := s.pool.QueryRow(ctx, killsAtCapSQL, task.Namespace, task.DAG, task.Task, ceiling).Scan(&n)
+	return n, wrapError("count kills", err)
+}
+
+const schedulingFailuresSQL = `
+	SELECT allocated_memory, at
+	FROM observation
+	JOIN task ON task.id = observation.task
+	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
+		AND at >= $4 AND outcome = 7 AND allocated_memory IS NOT NULL
+	ORDER BY at DESC, seq DESC LIMIT $5`
+
+// SchedulingFailures lists the newest unschedulable allocations, oldest first.
+func (s *Store) SchedulingFailures(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]store.SchedulingFailure, error) {
+	rows, err := s.pool.Query(ctx, schedulingFailuresSQL, task.Namespace, task.DAG, task.Task, since, max(limit, 0))
+	if err != nil {
+		return nil, wrapError("list scheduling failures", err)
+	}
+	failures, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r store.SchedulingFailure, err error) {
+		err = row.Scan(&r.Memory, &r.At)
+		r.At = r.At.UTC()
+		return r, err
+	})
+	slices.Reverse(failures)
+	return failures, wrapError("list scheduling failures", err)
+}

@@ -1,0 +1,185 @@
+package postgres_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/store/postgres"
+	"github.com/loadaware/loadaware/migrations"
+)
+
+// layout is a store with receipts of several weeks, in one partition per week, in one partition,
+// or in one table as before partitioning.
+type layout struct {
+	name  string
+	first time.Time
+	weeks int
+	step  uint // the migration version; the newest if zero
+	*postgres.Store
+	dice  *rand.Rand
+	saved int
+}
+
+// partedTries is the number of receipts per task, all of which the first task reports;
+// partedTasks is the number of tasks.
+const (
+	partedTries = 20_000
+	partedTasks = 10
+)
+
+// at returns the time of the nth receipt.
+func (p *layout) at(n int) time.Time {
+	return p.first.Add(time.Duration(float64(n) / (partedTries * partedTasks) * float64(p.weeks) * float64(week))).Truncate(time.Microsecond)
+}
+
+func partedTry(n int) sizing.TryKey {
+	return firstOf(fmt.Sprint("t", n%partedTasks), fmt.Sprint("r", n))
+}
+
+func firstOf(task, run string) sizing.TryKey {
+	return sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "d", Task: task}, RunID: run, MapIndex: sizing.NoMap, Number: 1}
+}
+
+const fillSQL = `
+	INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, promised, task_limit, guard, body, model_version, told)
+	SELECT lpad(to_hex(ms >> 16), 8, '0') || '-' || lpad(to_hex(ms & 65535), 4, '0') || '-7000-8000-' || lpad(to_hex(n), 12, '0'),
+		'default', 'd', 't' || n % $3, 'r' || n, -1, 1, at, 0.01, 1000000000, '{1,2}',
+		json_build_object('Ask', json_build_object('Features', json_build_object()), 'Pad', repeat('x', 1200)), 1, n
+	FROM generate_series(0, $4 - 1) AS n, LATERAL (SELECT $1::timestamptz + n * ($2 * interval '168 hours' / $4) AS at) AS t,
+		LATERAL (SELECT (extract(epoch FROM at) * 1000)::bigint AS ms) AS m`
+
+func openParted(b *testing.B, p *layout) {
+	dsn := pgtest.DSN(b)
+	p.Store = open(b, dsn)
+	if p.step > 0 {
+		newest, err := migrations.Newest()
+		require.NoError(b, err)
+		require.NoError(b, migrations.Down(b.Context(), dsn, int(newest-p.step)))
+	} else if p.first.Equal(monday) {
+		require.NoError(b, p.MakeWeeks(b.Context(), monday, p.at(partedTries*partedTasks)))
+	}
+	conn := connect(b, dsn)
+	_, err := conn.Exec(b.Context(), fillSQL, p.first, p.weeks, partedTasks, partedTries*partedTasks)
+	require.NoError(b, err)
+	obs := make([]sizing.Observation, partedTries)
+	for i := range obs {
+		n := i * partedTasks
+		obs[i] = sizing.Observation{Try: partedTry(n), Outcome: sizing.Success, MemoryMax: sizing.GiB, Duration: time.Hour,
+			EndedAt: p.at(n).Add(time.Hour), Features: sizing.Features{"n": sizing.NumberValue(float64(n))}}
+	}
+	for part := range slices.Chunk(obs, 2000) {
+		_, err := p.Record(b.Context(), part)
+		require.NoError(b, err)
+	}
+	_, err = conn.Exec(b.Context(), "VACUUM ANALYZE")
+	require.NoError(b, err)
+	p.dice = rand.New(rand.NewPCG(1, 2)) // the same queries for each layout
+}
+
+// anyTry returns a try with a receipt, of a task without reports.
+func (p *layout) anyTry() sizing.TryKey {
+	return partedTry(p.dice.IntN(partedTries)*partedTasks + 1 + p.dice.IntN(partedTasks-1))
+}
+
+// partedCalls are the calls that read and write receipts.
+var partedCalls = []struct {
+	name  string
+	times int // calls per round
+	call  func(*testing.B, *layout) error
+}{
+	{"the receipt of a try", 200, func(b *testing.B, p *layout) error {
+		_, err := p.ReceiptOfTry(b.Context(), p.anyTry())
+		return err
+	}},
+	{"a report without features", 200, func(b *testing.B, p *layout) error {
+		_, err := p.Record(b.Context(), []sizing.Observation{{Try: p.anyTry(), Outcome: sizing.Success, MemoryMax: 1, EndedAt: p.at(0)}})
+		return err
+	}},
+	{"100 reports without features", 20, func(b *testing.B, p *layout) error {
+		obs := make([]sizing.Observation, 100)
+		for i := range obs {
+			obs[i] = sizing.Observation{Try: p.anyTry(), Outcome: sizing.Success, MemoryMax: 1, EndedAt: p.at(0)}
+		}
+		_, err := p.Record(b.Context(), obs)
+		return err
+	}},
+	{"promises of 500", 50, func(b *testing.B, p *layout) error {
+		_, err := p.Promises(b.Context(), partedTry(0).TaskKey, 500)
+		return err
+	}},
+	{"realised of 1,000", 50, func(b *testing.B, p *layout) error {
+		_, err := p.Realised(b.Context(), partedTry(0).TaskKey, 1000)
+		return err
+	}},
+	{"saving 100", 50, func(b *testing.B, p *layout) error {
+		receipts := make([]sizing.Receipt, 100)
+		for i := range receipts {
+			p.saved++
+			at := p.at(partedTries*partedTasks - 1)
+			receipts[i] = sizing.Receipt{At: at, Ask: sizing.Ask{Try: firstOf("saved", fmt.Sprint(p.saved))},
+				Allocation: sizing.Allocation{PredictionID: fmt.Sprintf("%s-7000-9000-%012x", store.FirstID(at), p.saved)}}
+		}
+		return p.SaveReceipts(b.Context(), receipts)
+	}},
+	{"a training's history of 20,000", 2, func(b *testing.B, p *layout) error {
+		h, err := p.History(b.Context(), partedTry(0).TaskKey, store.HistoryLimits{})
+		require.NotNil(b, h.Rows[0].Promised)
+		return err
+	}},
+	{"unreported receipts of an hour", 20, func(b *testing.B, p *layout) error {
+		at := p.at(p.dice.IntN(partedTries * partedTasks))
+		_, err := p.UnreportedReceipts(b.Context(), store.Window{From: at, To: at.Add(time.Hour), Now: at.Add(24 * time.Hour), Limit: 500})
+		return err
+	}},
+	{"unreported of 1,000", 20, func(b *testing.B, p *layout) error {
+		_, _, err := p.CountUnreported(b.Context(), store.FirstID(p.at(partedTries*partedTasks)), 1000)
+		return err
+	}},
+}
+
+// BenchmarkWeeks compares reads and writes of 200,000 receipts in partitions with those in one
+// table, in alternation. It prints the median time in µs and the ratios within a round.
+func BenchmarkWeeks(b *testing.B) {
+	long := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	stores := []*layout{
+		{name: "one table", first: long, weeks: 14, step: 6},
+		{name: "one partition", first: long, weeks: 14},
+		{name: "14 weeks", first: monday, weeks: 14},
+		{name: "53 weeks", first: monday, weeks: 53},
+	}
+	for _, p := range stores {
+		openParted(b, p)
+	}
+	const rounds = 5
+	for _, c := range partedCalls {
+		took := make([][]float64, len(stores))
+		for round := range rounds + 1 {
+			for i, p := range stores {
+				start := time.Now()
+				for range c.times {
+					require.NoError(b, c.call(b, p), "%s, %s", c.name, p.name)
+				}
+				if round > 0 { // round 0 warms up
+					took[i] = append(took[i], float64(time.Since(start).Microseconds())/float64(c.times))
+				}
+			}
+		}
+		for i, p := range stores {
+			ratios := make([]float64, rounds)
+			for r := range ratios {
+				ratios[r] = took[i][r] / took[0][r]
+			}
+			slices.Sort(ratios)
+			slices.Sort(took[i])
+			b.Logf("%-32s %-14s %9.0f µs  × %.2f [%.2f .. %.2f]", c.name, p.name, took[i][rounds/2], ratios[rounds/2], ratios[0], ratios[rounds-1])
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// launchReceiptFirst sorts the receipts of a reported try so that the one in force at its
+// launch comes first; see promisedAtLaunch.
+const launchReceiptFirst = `newest.prediction_id IS NOT DISTINCT FROM observation.prediction_id DESC,
+			newest.at <= observation.at DESC,
+			CASE WHEN newest.at <= observation.at THEN newest.at END DESC,
+			newest.at`
+
+const realisedSQL = `
+	WITH newest AS (
+		SELECT prediction_id, run_id, map_index, try_number, promised, at
+		FROM receipt
+		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
+		ORDER BY at DESC LIMIT $4),
+	first_try AS (
+		SELECT DISTINCT ON (newest.run_id, newest.map_index) promised, outcome
+		FROM newest
+		JOIN observation ON observation.run_id = newest.run_id AND observation.map_index = newest.map_index AND observation.try_number = 1
+		JOIN task ON task.id = observation.task
+		WHERE newest.run_id <> '' AND newest.try_number = 1
+			AND task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
+		ORDER BY newest.run_id, newest.map_index, ` + launchReceiptFirst + `)
+	SELECT count(*), count(*) FILTER (WHERE outcome IN (2, 3)), coalesce(sum(promised), 0)
+	FROM first_try
+	WHERE promised IS NOT NULL`
+
+// Realised compares promised risks with outcomes. The sum covers only ended tries, so that it
+// is comparable with Killed.
+func (s *Store) Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.Realised, error) {
+	var r sizing.Realised
+	err := s.pool.QueryRow(ctx, realisedSQL, task.Namespace, task.DAG, task.Task, max(limit, 0)).
+		Scan(&r.Tries, &r.Killed, &r.Promised)
+	return r, wrapError("compare promised risks", err)
+}
+
+const countUnreportedSQL = `
+	WITH newest AS (
+		SELECT namespace, dag_id, task_id, run_id, map_index
+		FROM receipt
+		WHERE prediction_id < $1 AND run_id <> '' AND try_number = 1
+		ORDER BY prediction_id DESC LIMIT $2),
+	first_try AS (SELECT DISTINCT namespace, dag_id, task_id, run_id, map_index FROM newest)
+	SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (
+		SELECT FROM task
+		JOIN observation ON observation.task = task.id
+		WHERE task.namespace = first_try.namespace AND task.dag_id = first_try.dag_id AND task.task_id = first_try.task_id
+			AND observation.run_id = first_try.run_id AND observation.map_index = first_try.map_index AND try_number = 1))
+	FROM first_try`
+
+// CountUnreported counts the first tries with a receipt, and those never reported.
+func (s *Store) CountUnreported(ctx context.Context, before string, limit int) (tries, unreported int, err error) {
+	err = s.pool.QueryRow(ctx, countUnreportedSQL, before, max(limit, 0)).Scan(&tries, &unreported)
+	return tries, unreported, wrapError("count unreported tries", err)
+}
+
+const promisesSQL = `
+	WITH watched AS (
+		SELECT id, coalesce(watched_from, '-infinity') AS since, coalesce(withdrawn, '{}') AS withdrawn
+		FROM task
+		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3),
+	newest AS (
+		SELECT prediction_id, run_id, map_index, promised, task_limit, model_version, told, at
+		FROM receipt
+		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3 AND at >= (SELECT since FROM watched)
+			AND run_id <> '' AND try_number = 1
+		ORDER BY at DESC LIMIT $4),
+	first_try AS (
+		SELECT DISTINCT ON (newest.run_id, newest.map_index) withdrawn, newest.run_id, newest.map_index,
+			promised, task_limit, model_version, told, outcome, seq
+		FROM watched
+		CROSS JOIN newest
+		JOIN observation ON observation.task = watched.id AND try_number = 1 AND outcome IN (1, 2, 3)
+			AND observation.run_id = newest.run_id AND observation.map_index = newest.map_index
+		ORDER BY newest.run_id, newest.map_index, ` + launchReceiptFirst + `)
+	SELECT model_version, told, run_id, map_index, task_limit, promised, outcome <> 1
+	FROM first_try
+	WHERE promised IS NOT NULL AND task_limit IS NOT NULL AND model_version IS NOT NULL AND model_version <> ALL (withdrawn)
+	ORDER BY seq`
+
+// Promises lists promised risks with their outcomes. It omits receipts without a model
+// version.
+func (s *Store) Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error) {
+	rows, err := s.pool.Query(ctx, promisesSQL, task.Namespace, task.DAG, task.Task, max(limit, 0))
+	if err != nil {
+		return nil, wrapError("read promises", err)
+	}
+	promises, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p sizing.Promise, err error) {
+		err = row.Scan(&p.Version, &p.GuardVersion, &p.RunID, &p.MapIndex, &p.Granted, &p.Risk, &p.Killed)
+		return p, err
+	})
+	return promises, wrapError("read promises", err)
+}
+
+// grantedTriesSQL reads the large body only of retries and of open tries.
+const grantedTriesSQL = `
+	WITH newest AS (
+		SELECT run_id, map_index, try_number, promised, task_limit, at, prediction_id, body,
+			CASE WHEN try_number > 1 THEN
+				coalesce(body -> 'Allocation' ->> 'Source', '') = 'lift' AND body -> 'Allocation' ->> 'Shadow' IS NULL
+			ELSE false END AS lifted
+		FROM receipt
+		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3 AND at >= $4 AND run_id <> ''
+		ORDER BY at DESC LIMIT $5)
+	SELECT newest.run_id, newest.map_index, newest.try_number, promised, coalesce(task_limit, 0), newest.at, lifted, coalesce(outcome, 0),
+		CASE WHEN outcome IS NULL THEN body -> 'Ask' -> 'Features' END
+	FROM newest
+	LEFT JOIN task ON task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
+	LEFT JOIN observation ON observation.task = task.id AND observation.run_id = newest.run_id
+		AND observation.map_index = newest.map_index AND observation.try_number = newest.try_number
+	ORDER BY newest.at, newest.prediction_id`
+
+// GrantedTries lists the newest answers to tries, oldest first, with the outcomes of the tries.
+func (s *Store) GrantedTries(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]store.GrantedTry, error) {
+	rows, err := s.pool.Query(ctx, grantedTriesSQL, task.Namespace, task.DAG, task.Task, since, max(limit, 0))
+	if err != nil {
+		return nil, wrapError("list granted tries", err)
+	}
+	granted, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g store.GrantedTry, err error) {
+		err = row.Scan(&g.RunID, &g.MapIndex, &g.Try, &g.Promised, &g.Limit, &g.At, &g.Lifted, &g.Outcome, &g.Features)
+		g.At = g.At.UTC()
+		return g, err
+	})
+	return granted, wrapError("list granted tries", err)
+}

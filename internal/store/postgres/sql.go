@@ -1,0 +1,48 @@
+package postgres
+
+import "regexp"
+
+var sqlComment = regexp.MustCompile(`(?m)--.*$`)
+
+// stripComments removes the comments of an embedded .sql file, so that logs and traces show only
+// the statement. The files have no "--" in literals.
+func stripComments(sql string) string { return sqlComment.ReplaceAllString(sql, "") }
+
+// measuredColumns are the measured and the sampled peak; 0 if unknown.
+const measuredColumns = `CASE WHEN sampled_only THEN 0 ELSE coalesce(memory_max, 0) END, coalesce(memory_sampled, 0)`
+
+// A statement receives many rows as one array per column, and rebuilds the rows with unnest.
+
+// column returns one value of every row.
+func column[R, T any](rows []*R, get func(*R) T) []T {
+	values := make([]T, len(rows))
+	for i, r := range rows {
+		values[i] = get(r)
+	}
+	return values
+}
+
+// flatten joins the lists of all rows into one array, because PostgreSQL arrays of arrays are
+// rectangular. The list of row i is flat[after[i]:to[i]]; to[i] is nil for a nil list, which
+// means unknown and not empty.
+func flatten[R any](rows []*R, get func(*R) []float64) (flat []float64, after []int32, to []*int32) {
+	flat, after, to = []float64{}, make([]int32, len(rows)), make([]*int32, len(rows))
+	for i, r := range rows {
+		list := get(r)
+		after[i] = int32(len(flat))
+		flat = append(flat, list...)
+		if end := int32(len(flat)); list != nil {
+			to[i] = &end
+		}
+	}
+	return flat, after, to
+}
+
+// pointers returns a pointer to every row.
+func pointers[R any](rows []R) []*R {
+	at := make([]*R, len(rows))
+	for i := range rows {
+		at[i] = &rows[i]
+	}
+	return at
+}

@@ -1,0 +1,39 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Reconciliation finds tries with incomplete reports, and remembers which of them were
+// looked up in other sources.
+type Reconciliation interface {
+	// AcquireLease makes owner the only replica that runs the named background job until
+	// the lease expires. The owner may renew it. It returns false while another owner
+	// holds the lease.
+	AcquireLease(ctx context.Context, name, owner string, lease time.Duration) (bool, error)
+	// Unsampled lists the observations without a sampled peak that ended in the window,
+	// oldest first, without features. It omits tries that never started, and tries whose
+	// lookup is settled or whose RetryAt is after w.Now.
+	Unsampled(ctx context.Context, w Window) ([]sizing.Observation, error)
+	// UnreportedReceipts lists the newest receipt of each try that nothing reported, by the
+	// time of the receipt, oldest first. It omits the same tries as Unsampled.
+	UnreportedReceipts(ctx context.Context, w Window) ([]sizing.Receipt, error)
+	// SaveLookups stores lookups, and deletes those stored before expireBefore.
+	SaveLookups(ctx context.Context, lookups []Lookup, expireBefore time.Time) error
+}
+
+// Window selects the rows of the half-open interval [From, To), at most Limit of them. Now
+// is compared with Lookup.RetryAt.
+type Window struct {
+	From, To, Now time.Time
+	Limit         int
+}
+
+// Lookup records that a try was looked up in the reconcile sources.
+type Lookup struct {
+	Try     sizing.TryKey
+	RetryAt time.Time // the earliest time of the next lookup; zero if the try is settled
+}

@@ -1,0 +1,82 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+func testReconciliation(t *testing.T, open func(*testing.T) store.Store) {
+	st := open(t)
+	around := store.Window{From: noon.Add(-time.Hour), To: noon.Add(time.Hour), Now: noon, Limit: 10}
+
+	t.Run("a lease has one owner until it expires", func(t *testing.T) {
+		acquire := func(owner string, lease time.Duration) bool {
+			acquired, err := st.AcquireLease(t.Context(), "reconcile", owner, lease)
+			require.NoError(t, err)
+			return acquired
+		}
+		require.True(t, acquire("a", time.Hour))
+		require.True(t, acquire("a", -time.Second), "the owner renews it")
+		require.True(t, acquire("b", time.Hour), "it has expired")
+		require.False(t, acquire("a", time.Hour))
+	})
+
+	t.Run("a try without a sampled peak is listed until it has one or is settled", func(t *testing.T) {
+		sampled, later, settled := complete(task("sampled")), complete(task("later")), complete(task("settled"))
+		later.MemorySampled, settled.MemorySampled = 0, 0
+		sampled.EndedAt, later.EndedAt, settled.EndedAt = noon, noon, noon.Add(time.Minute)
+		recordNew(t, st, sampled, later, settled)
+		unsampled := func() (names []string) {
+			tries, err := st.Unsampled(t.Context(), around)
+			require.NoError(t, err)
+			for _, o := range tries {
+				names = append(names, o.Try.Task)
+				require.Equal(t, later.MemoryMax, o.MemoryMax)
+				require.Equal(t, later.Duration, o.Duration)
+			}
+			return names
+		}
+		require.Equal(t, []string{later.Try.Task, settled.Try.Task}, unsampled(), "oldest first")
+		require.NoError(t, st.SaveLookups(t.Context(), []store.Lookup{{Try: settled.Try}, {Try: later.Try, RetryAt: noon.Add(time.Second)}}, noon))
+		require.Empty(t, unsampled())
+		require.NoError(t, st.SaveLookups(t.Context(), []store.Lookup{{Try: later.Try, RetryAt: noon}}, noon))
+		require.Equal(t, []string{later.Try.Task}, unsampled(), "RetryAt has passed")
+		later.MemorySampled = sizing.GiB
+		require.True(t, record(t, st, later)[0].Amended)
+		require.Empty(t, unsampled())
+	})
+
+	t.Run("a receipt is listed until its try is reported", func(t *testing.T) {
+		first, retried := complete(task("unreported")), complete(task("unreported")).Try
+		answer := func(id string, try sizing.TryKey, at time.Time) sizing.Receipt {
+			return sizing.Receipt{At: at, Ask: sizing.Ask{Try: try}, Allocation: sizing.Allocation{PredictionID: id, Task: try.TaskKey}}
+		}
+		retried.Number = 3
+		adHoc := retried
+		adHoc.RunID = ""
+		require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{
+			answer("q-1", first.Try, noon), answer("q-2", first.Try, noon.Add(time.Second)),
+			answer("q-3", retried, noon.Add(2*time.Second)), answer("q-4", adHoc, noon), answer("q-5", first.Try, noon.Add(-2*time.Hour)),
+		}))
+		unreported := func() (ids []string) {
+			receipts, err := st.UnreportedReceipts(t.Context(), around)
+			require.NoError(t, err)
+			for _, r := range receipts {
+				ids = append(ids, r.Allocation.PredictionID)
+			}
+			return ids
+		}
+		require.Equal(t, []string{"q-2", "q-3"}, unreported(), "the newest of each try, without ad-hoc predictions")
+		recordNew(t, st, first)
+		require.Equal(t, []string{"q-3"}, unreported())
+		require.NoError(t, st.SaveLookups(t.Context(), []store.Lookup{{Try: retried}}, noon))
+		require.Empty(t, unreported())
+		require.NoError(t, st.SaveLookups(t.Context(), nil, time.Now().Add(time.Hour)))
+		require.Equal(t, []string{"q-3"}, unreported(), "the lookup has expired")
+	})
+}

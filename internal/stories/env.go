@@ -1,0 +1,61 @@
+package stories
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/store/postgres"
+	"github.com/loadaware/loadaware/internal/trainer"
+	"github.com/loadaware/loadaware/migrations"
+)
+
+// env is the environment of a story: a service, its database and a clock.
+//
+// The background work of the service does not run, because it would train due tasks at times
+// that the story does not control.
+type env struct {
+	store       *postgres.Store
+	svc         *service.Service
+	clockOffset time.Duration // of the service; reports are ordered by arrival
+	runs        int           // number of generated run ids
+}
+
+func newEnv(t *testing.T) *env {
+	dsn := pgtest.DSN(t)
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	st, err := postgres.Open(t.Context(), dsn, postgres.Config{})
+	require.NoError(t, err)
+	t.Cleanup(st.Close)
+	e := &env{store: st}
+	e.start()
+	return e
+}
+
+func (e *env) start() {
+	log := slog.New(slog.DiscardHandler)
+	// Long timeouts, so that a slow machine does not change the answers.
+	cfg := service.Config{LaterTryRead: time.Minute, OpenWait: time.Minute, Now: func() time.Time { return time.Now().Add(e.clockOffset) }}
+	e.svc = service.New(e.store, trainer.New(e.store, trainer.Config{Every: time.Hour}, log), cfg, log)
+}
+
+// restart simulates a new process on the same database, which has only what it reads at start.
+func (e *env) restart(ctx context.Context) {
+	e.start()
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ended := make(chan struct{})
+	go func() {
+		_ = e.svc.Run(ctx) // ends with ctx
+		close(ended)
+	}()
+	for !e.svc.Readiness().Ready && ctx.Err() == nil {
+		time.Sleep(5 * time.Millisecond)
+	}
+	cancel()
+	<-ended
+}

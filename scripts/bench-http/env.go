@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/pglocal"
+)
+
+// benchEnv is the environment of a benchmark: a private PostgreSQL with fsync, and the built binary
+// with authentication.
+//
+//	core of the load generator: wrk, PostgreSQL       core of the server: loadaware, or echo
+type benchEnv struct {
+	dir       string
+	bin       string
+	db        *pglocal.Server
+	front     string // core of the server
+	back      string // core of the load generator
+	token     string
+	processes []*exec.Cmd
+	client    http.Client
+}
+
+func newBenchEnv(ctx context.Context, bin, front, back string) (*benchEnv, error) {
+	dir, err := os.MkdirTemp("", "bench-http-place-")
+	if err != nil {
+		return nil, err
+	}
+	// PostgreSQL drops the privileges of root and must still be able to enter the folder.
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // a temporary folder of this process
+		return nil, err
+	}
+	db, err := pglocal.Start(ctx, pglocal.Config{DataDir: filepath.Join(dir, "data"), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return &benchEnv{dir: dir, bin: bin, db: db, front: front, back: back, token: rand.Text(), client: http.Client{Timeout: 15 * time.Minute}}, nil
+}
+
+// close ends the started processes in reverse order and removes the data.
+func (p *benchEnv) close() error {
+	for i := len(p.processes) - 1; i >= 0; i-- {
+		end(p.processes[i])
+	}
+	return errors.Join(p.db.Stop(), pglocal.Remove(context.Background(), p.db.DataDir()), os.RemoveAll(p.dir))
+}
+
+func end(cmd *exec.Cmd) {
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	done := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	defer done.Stop()
+	_ = cmd.Wait() // the exit code does not matter
+}
+
+// pinDatabase pins PostgreSQL to a core. New backends inherit it from the postmaster.
+func (p *benchEnv) pinDatabase(ctx context.Context, cpu string) error {
+	text, err := os.ReadFile(filepath.Join(p.db.DataDir(), "postgres", "postmaster.pid"))
+	if err != nil {
+		return err
+	}
+	postmaster, _, _ := strings.Cut(string(text), "\n")
+	children, err := exec.CommandContext(ctx, "ps", "-o", "pid=", "--ppid", postmaster).Output()
+	if err != nil {
+		return err
+	}
+	for _, pid := range append(strings.Fields(string(children)), postmaster) {
+		if out, err := exec.CommandContext(ctx, "taskset", "-a", "-p", "-c", cpu, pid).CombinedOutput(); err != nil && pid == postmaster {
+			return fmt.Errorf("taskset: %w: %s", err, out)
+		}
+	}
+	return nil
+}
+
+// server is a running server process.
+type server struct {
+	cmd   *exec.Cmd
+	url   string
+	admin string
+	ready time.Duration // from its start to its readiness
+}
+
+// serve starts the built binary with a database.
+func (p *benchEnv) serve(ctx context.Context, cpu string, dsn string) (*server, error) {
+	addr, admin, err := freeAddresses()
+	if err != nil {
+		return nil, err
+	}
+	cmd := pinned(ctx, cpu, p.bin, "serve", "--addr", addr, "--admin-addr", admin, "--database", dsn, "--search-every", "0")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("LOADAWARE_TOKENS=admin:%x", sha256.Sum256([]byte(p.token))))
+	return p.launch(ctx, cmd, addr, admin, "/readyz")
+}
+
+// serveEcho starts this program as the echo server.
+func (p *benchEnv) serveEcho(ctx context.Context, cpu string) (*server, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	addr, _, err := freeAddresses()
+	if err != nil {
+		return nil, err
+	}
+	return p.launch(ctx, pinned(ctx, cpu, self, "-echo", addr), addr, "", "/")
+}
+
+func (p *benchEnv) launch(ctx context.Context, cmd *exec.Cmd, addr, admin, ready string) (*server, error) {
+	log, err := os.OpenFile(filepath.Join(p.dir, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p.processes = append(p.processes, cmd)
+	s := &server{cmd: cmd, url: "http://" + addr, admin: "http://" + admin}
+	for deadline := start.Add(2 * time.Minute); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(2 * time.Millisecond) {
+		r, err := p.client.Get(s.url + ready)
+		if err != nil {
+			continue
+		}
+		r.Body.Close()
+		if r.StatusCode < http.StatusInternalServerError {
+			s.ready = time.Since(start)
+			return s, nil
+		}
+	}
+	text, _ := os.ReadFile(log.Name())
+	return nil, fmt.Errorf("start %s: not ready within 2 minutes: %s", cmd.Path, text)
+}
+
+// call posts a body as JSON and decodes the answer, unless answer is nil.
+func (p *benchEnv) call(ctx context.Context, url string, body, answer any) error {
+	return p.post(ctx, url, text(body), answer)
+}
+
+// post posts an encoded body and decodes the answer, unless answer is nil.
+func (p *benchEnv) post(ctx context.Context, url, body string, answer any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+p.token)
+	got, err := p.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer got.Body.Close()
+	answerText, err := io.ReadAll(got.Body)
+	if err != nil {
+		return err
+	}
+	if got.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s: %.500s", url, got.Status, answerText)
+	}
+	if answer == nil {
+		return nil
+	}
+	return json.NewDecoder(bytes.NewReader(answerText)).Decode(answer)
+}
+
+// addTask reports runs of a task in batches, oldest first, and trains a model.
+func (p *benchEnv) addTask(ctx context.Context, s *server, seed uint64, task string, runs int) error {
+	r := newRandom(seed)
+	ended := time.Now().Add(-time.Duration(runs+10) * time.Minute).UTC()
+	for first := 0; first < runs; first += 500 {
+		var batch []object
+		for i := first; i < min(runs, first+500); i++ {
+			batch = append(batch, observeRequest(r, task, fmt.Sprintf("taught-%06d", i), ended.Add(time.Duration(i)*time.Minute)))
+		}
+		if err := p.call(ctx, s.url+"/observe/batch", object{"observations": batch}, nil); err != nil {
+			return err
+		}
+	}
+	return p.call(ctx, s.url+"/tasks/"+dag+"/"+task+"/train", object{}, nil)
+}
+
+// residentMemory returns the resident memory of a server in bytes.
+func (s *server) residentMemory() (int64, error) {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(s.cmd.Process.Pid) + "/status")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		if kib, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(kib), " kB"), 10, 64)
+			return n << 10, err
+		}
+	}
+	return 0, errors.New("read resident memory: no VmRSS in /proc/PID/status")
+}
+
+// cpuTime returns the CPU time of a server since its start.
+func (s *server) cpuTime() (time.Duration, error) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(s.cmd.Process.Pid) + "/stat")
+	if err != nil {
+		return 0, err
+	}
+	_, afterName, _ := strings.Cut(string(stat), ") ") // the name may contain spaces
+	fields := strings.Fields(afterName)
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("read CPU time: unexpected /proc/PID/stat: %q", stat)
+	}
+	user, errUser := strconv.ParseInt(fields[11], 10, 64)
+	system, errSystem := strconv.ParseInt(fields[12], 10, 64)
+	const tick = 10 * time.Millisecond // USER_HZ is 100 on Linux
+	return time.Duration(user+system) * tick, errors.Join(errUser, errSystem)
+}
+
+// freeAddresses returns two addresses of loopback on which no process listens.
+func freeAddresses() (first, second string, err error) {
+	a, errA := net.Listen("tcp", "127.0.0.1:0")
+	b, errB := net.Listen("tcp", "127.0.0.1:0")
+	if err := errors.Join(errA, errB); err != nil {
+		return "", "", err
+	}
+	defer a.Close()
+	defer b.Close()
+	return a.Addr().String(), b.Addr().String(), nil
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// results collects the results of the requests. The zero value is empty.
+type results struct {
+	mu             sync.Mutex
+	sent           int
+	classes        map[string][6]int // per operation, by the first digit of the status; 0 is no answer
+	rejectionTimes []time.Duration   // latencies of 4xx answers to bodies below 64 KiB
+	faults         int
+	kinds          map[string]int // faults by their first words
+	examples       []string       // the first fault of each kind, with its request
+}
+
+// add records one answer and its fault, which may be nil.
+func (t *results) add(n uint64, r *request, got *answer, fault error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.classes == nil {
+		t.classes, t.kinds = map[string][6]int{}, map[string]int{}
+	}
+	t.sent++
+	c := t.classes[r.op.name]
+	c[got.status/100]++
+	t.classes[r.op.name] = c
+	if got.status/100 == 4 && r.body != nil && len(r.wire) < 64<<10 {
+		t.rejectionTimes = append(t.rejectionTimes, got.took)
+	}
+	if fault != nil {
+		t.faults++
+		kind, _, _ := strings.Cut(fault.Error(), ":")
+		kind = r.op.name + " " + kind
+		if t.kinds[kind]++; t.kinds[kind] == 1 && len(t.examples) < 20 {
+			t.examples = append(t.examples, fmt.Sprintf("request %d, %s: %v\n    request %.600q", n, r.op.name, fault, r.wire))
+		}
+	}
+}
+
+// fault returns an error with the first faults, or nil without a fault.
+func (t *results) fault() error {
+	if t.faults == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d faults, the first of each kind:\n  %s", t.faults, strings.Join(t.examples[:min(5, len(t.examples))], "\n  "))
+}
+
+// print prints all results.
+func (t *results) print(w io.Writer, took time.Duration) {
+	fmt.Fprintf(w, "%d requests in %.0f s (%.0f/s)\n%-52s %8s %8s %8s %8s %8s\n", t.sent, took.Seconds(), float64(t.sent)/took.Seconds(),
+		"operation", "2xx", "3xx", "4xx", "5xx", "none")
+	for _, name := range slices.Sorted(maps.Keys(t.classes)) {
+		c := t.classes[name]
+		fmt.Fprintf(w, "%-52s %8d %8d %8d %8d %8d\n", name, c[2], c[3], c[4], c[5], c[0])
+	}
+	if len(t.rejectionTimes) > 0 {
+		slices.Sort(t.rejectionTimes)
+		at := func(q float64) time.Duration { return t.rejectionTimes[int(q*float64(len(t.rejectionTimes)-1))] }
+		fast, _ := slices.BinarySearch(t.rejectionTimes, 10*time.Millisecond)
+		fmt.Fprintf(w, "bodies rejected: %d, of them %.2f %% in under 10 ms; median %v, 99 %% in %v, 99.9 %% in %v\n", len(t.rejectionTimes),
+			100*float64(fast)/float64(len(t.rejectionTimes)), at(0.5).Round(time.Microsecond), at(0.99).Round(10*time.Microsecond), at(0.999).Round(10*time.Microsecond))
+	}
+	for _, kind := range slices.Sorted(maps.Keys(t.kinds)) {
+		fmt.Fprintf(w, "fault ×%d: %s\n", t.kinds[kind], kind)
+	}
+	for _, fault := range t.examples {
+		fmt.Fprintln(w, "  "+fault)
+	}
+}
