@@ -136,7 +136,7 @@ func TestTheAPIIsServedOverTLS(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, response.StatusCode, "nothing is answered in the clear")
 }
 
-func TestCallersShowACertificateOfTheAuthority(t *testing.T) {
+func TestClientCertificates(t *testing.T) {
 	own, theirs := newAuthority(t, "own"), newAuthority(t, "theirs")
 	files := newFolder(t, own.signs(7, -time.Hour, 90*24*time.Hour))
 	write(t, files.ca, "CERTIFICATE", theirs.cert.Raw)
@@ -166,7 +166,7 @@ func TestCallersShowACertificateOfTheAuthority(t *testing.T) {
 	}
 }
 
-func TestARenewedCertificateIsTakenUpAndABrokenOneIsNot(t *testing.T) {
+func TestCertificateReload(t *testing.T) {
 	own := newAuthority(t, "own")
 	files := newFolder(t, own.signs(1, -time.Hour, 90*24*time.Hour))
 	server := startServer(t, database(t), "--tls-cert", files.cert, "--tls-key", files.key)
@@ -193,7 +193,7 @@ func TestARenewedCertificateIsTakenUpAndABrokenOneIsNot(t *testing.T) {
 	assert.EqualValues(t, 4, shown())
 }
 
-func TestCertificatesThatCannotBeServedAreNamed(t *testing.T) {
+func TestCertificateErrors(t *testing.T) {
 	own := newAuthority(t, "own")
 	files := newFolder(t, own.signs(1, -time.Hour, 90*24*time.Hour))
 	expired := newFolder(t, own.signs(1, -2*time.Hour, -time.Hour))
@@ -212,14 +212,14 @@ func TestCertificatesThatCannotBeServedAreNamed(t *testing.T) {
 		"an authority that is none":     {cert: files.cert, key: files.key, ca: files.key, said: "no certificate in PEM"},
 		"an authority that is away":     {cert: files.cert, key: files.key, ca: "nowhere.pem", said: "nowhere.pem"},
 	} {
-		code, _, complaints := invoke(t, "", "serve", "--addr", "127.0.0.1:0", "--admin-addr", "", "--tls-cert", c.cert, "--tls-key", c.key, "--tls-client-ca", c.ca)
+		code, _, stderr := invoke(t, "", "serve", "--addr", "127.0.0.1:0", "--admin-addr", "", "--tls-cert", c.cert, "--tls-key", c.key, "--tls-client-ca", c.ca)
 		assert.Equal(t, 2, code, claim)
-		assert.Contains(t, complaints, c.said, claim)
-		assert.NotContains(t, complaints, "PRIVATE", claim)
+		assert.Contains(t, stderr, c.said, claim)
+		assert.NotContains(t, stderr, "PRIVATE", claim)
 	}
 }
 
-func TestACertificateThatExpiresSoonIsToldOfInTime(t *testing.T) {
+func TestCertificateExpiryWarning(t *testing.T) {
 	own := newAuthority(t, "own")
 	for claim, c := range map[string]struct {
 		left time.Duration

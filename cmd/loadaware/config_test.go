@@ -16,7 +16,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestFlagsOverrideTheEnvironmentWhichOverridesTheDefaults(t *testing.T) {
+func TestFlagsOverrideEnvironmentAndDefaults(t *testing.T) {
 	for claim, c := range map[string]struct {
 		env  map[string]string
 		args []string
@@ -32,22 +32,22 @@ func TestFlagsOverrideTheEnvironmentWhichOverridesTheDefaults(t *testing.T) {
 				t.Setenv(name, value)
 			}
 			cmd := newCommand("serve", "", "addr")
-			_, err := cmd.parse(quiet(), c.args)
+			_, err := cmd.parse(discardConsole(), c.args)
 			require.NoError(t, err)
 			assert.Equal(t, c.want, cmd.Addr)
 		})
 	}
 }
 
-func TestAnEmptyVariableIsAValue(t *testing.T) {
+func TestEmptyEnvironmentVariable(t *testing.T) {
 	t.Setenv("LOADAWARE_ADMIN_ADDR", "")
 	cmd := newCommand("serve", "", "admin-addr")
-	_, err := cmd.parse(quiet(), nil)
+	_, err := cmd.parse(discardConsole(), nil)
 	require.NoError(t, err)
 	assert.Empty(t, cmd.AdminAddr, "switched off")
 }
 
-func TestSearchesAreTurnedOffByZero(t *testing.T) {
+func TestZeroDisablesSearch(t *testing.T) {
 	t.Setenv("LOADAWARE_SEARCH_EVERY", "0")
 	cfg := defaults()
 	require.NoError(t, envconfig.Process("loadaware", &cfg))
@@ -57,7 +57,7 @@ func TestSearchesAreTurnedOffByZero(t *testing.T) {
 	assert.Equal(t, 90*time.Minute, cfg.SearchEvery)
 }
 
-func TestTheMinimumGrantIsAQuantity(t *testing.T) {
+func TestMinMemoryIsQuantity(t *testing.T) {
 	cfg := defaults()
 	require.NoError(t, envconfig.Process("loadaware", &cfg))
 	assert.Equal(t, memoryAmount(64*sizing.MiB), cfg.MinMemory)
@@ -69,18 +69,18 @@ func TestTheMinimumGrantIsAQuantity(t *testing.T) {
 	t.Setenv("LOADAWARE_MIN_MEMORY", "some")
 	assert.ErrorContains(t, envconfig.Process("loadaware", &cfg), `"some" is not a quantity`)
 	t.Setenv("LOADAWARE_MIN_MEMORY", "0")
-	_, _, complaints := invoke(t, "", "serve", "--min-memory", "-5Mi")
-	assert.Contains(t, complaints, `"-5Mi" must be above zero, or 0 for none`)
+	_, _, stderr := invoke(t, "", "serve", "--min-memory", "-5Mi")
+	assert.Contains(t, stderr, `"-5Mi" must be above zero, or 0 for none`)
 }
 
-func TestArgumentsAreKeptInOrder(t *testing.T) {
+func TestArgumentOrder(t *testing.T) {
 	cmd := newCommand("import", "", "url")
-	rest, err := cmd.parse(quiet(), []string{"a.csv", "--url", "http://h", "-", "b.csv", "--", "--odd.csv"})
+	rest, err := cmd.parse(discardConsole(), []string{"a.csv", "--url", "http://h", "-", "b.csv", "--", "--odd.csv"})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a.csv", "-", "b.csv", "--odd.csv"}, rest)
 }
 
-func TestHelpSaysEveryFlagItsDefaultAndItsVariable(t *testing.T) {
+func TestHelpListsFlagsWithDefaultAndVariable(t *testing.T) {
 	t.Setenv("LOADAWARE_ADDR", "10.0.0.1:1") // what is set is not the default
 	var out bytes.Buffer
 	require.Zero(t, run(t.Context(), console{out: &out, err: io.Discard}, []string{"serve", "--help"}))
@@ -148,18 +148,20 @@ func TestExitCodes(t *testing.T) {
 		"help":                       {[]string{"--help"}, 0, ""},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			var complaints bytes.Buffer
-			assert.Equal(t, c.want, run(t.Context(), console{out: io.Discard, err: &complaints}, c.args))
-			assert.Contains(t, complaints.String(), c.said)
+			var stderr bytes.Buffer
+			assert.Equal(t, c.want, run(t.Context(), console{out: io.Discard, err: &stderr}, c.args))
+			assert.Contains(t, stderr.String(), c.said)
 		})
 	}
 }
 
-func TestAVariableThatIsNotUnderstoodIsNamed(t *testing.T) {
+func TestInvalidEnvironmentVariableIsNamed(t *testing.T) {
 	t.Setenv("LOADAWARE_LOG_LEVEL", "loud")
-	var complaints bytes.Buffer
-	assert.Equal(t, 2, run(t.Context(), console{out: io.Discard, err: &complaints}, []string{"serve"}))
-	assert.Contains(t, complaints.String(), "LOADAWARE_LOG_LEVEL")
+	var stderr bytes.Buffer
+	assert.Equal(t, 2, run(t.Context(), console{out: io.Discard, err: &stderr}, []string{"serve"}))
+	assert.Contains(t, stderr.String(), "LOADAWARE_LOG_LEVEL")
 }
 
-func quiet() console { return console{in: bytes.NewReader(nil), out: io.Discard, err: io.Discard} }
+func discardConsole() console {
+	return console{in: bytes.NewReader(nil), out: io.Discard, err: io.Discard}
+}

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhoComesBeyondTheBoundWaitsUntilAnotherLeaves talks to a running server that
+// TestConnectionBeyondLimitWaits talks to a running server that
 // takes two connections.
-func TestWhoComesBeyondTheBoundWaitsUntilAnotherLeaves(t *testing.T) {
+func TestConnectionBeyondLimitWaits(t *testing.T) {
 	server := startServer(t, append(database(t), "LOADAWARE_MAX_CONNECTIONS=2"))
 	ask := func() (conn net.Conn, answered func(within time.Duration) bool) {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(server.url, "http://"))
@@ -41,9 +41,9 @@ func TestWhoComesBeyondTheBoundWaitsUntilAnotherLeaves(t *testing.T) {
 	assert.True(t, answered(patient), "one left")
 }
 
-func TestABoundThatIsNoneIsNamed(t *testing.T) {
+func TestInvalidConnectionLimit(t *testing.T) {
 	t.Setenv("LOADAWARE_MAX_CONNECTIONS", "0")
-	code, _, complaints := invoke(t, "", "serve", "--addr", "127.0.0.1:0", "--admin-addr", "")
+	code, _, stderr := invoke(t, "", "serve", "--addr", "127.0.0.1:0", "--admin-addr", "")
 	assert.Equal(t, 2, code)
-	assert.Contains(t, complaints, "LOADAWARE_MAX_CONNECTIONS must be 1 or more")
+	assert.Contains(t, stderr, "LOADAWARE_MAX_CONNECTIONS must be 1 or more")
 }

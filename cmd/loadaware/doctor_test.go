@@ -44,12 +44,12 @@ func execute(t *testing.T, dsn string, statements ...string) {
 	}
 }
 
-// diagnosed runs the command and returns its exit code, and what it found by check.
-func diagnosed(t *testing.T, args ...string) (code int, found map[string]doctor.Finding) {
+// runDoctor runs the command and returns its exit code, and what it found by check.
+func runDoctor(t *testing.T, args ...string) (code int, found map[string]doctor.Finding) {
 	t.Helper()
-	code, out, complaints := invoke(t, "", append([]string{"doctor", "-o", "json"}, args...)...)
+	code, out, stderr := invoke(t, "", append([]string{"doctor", "-o", "json"}, args...)...)
 	var d doctor.Report
-	require.NoError(t, json.Unmarshal([]byte(out), &d), complaints)
+	require.NoError(t, json.Unmarshal([]byte(out), &d), stderr)
 	assert.NotEmpty(t, d.Checks)
 	found = map[string]doctor.Finding{}
 	for _, f := range d.Findings {
@@ -59,9 +59,9 @@ func diagnosed(t *testing.T, args ...string) (code int, found map[string]doctor.
 	return code, found
 }
 
-func TestADoctorFindsNothingWrongWithASoundDeployment(t *testing.T) {
+func TestDoctorOfSoundDeployment(t *testing.T) {
 	dsn, server := deployment(t)
-	code, found := diagnosed(t, "--database", dsn, "--url", server.url)
+	code, found := runDoctor(t, "--database", dsn, "--url", server.url)
 	assert.Empty(t, found)
 	assert.Zero(t, code)
 	code, out, _ := invoke(t, "", "doctor", "--database", dsn)
@@ -70,7 +70,7 @@ func TestADoctorFindsNothingWrongWithASoundDeployment(t *testing.T) {
 }
 
 // Each breaks a deployment of its own in one way, and must be found by its name.
-func TestADoctorNamesWhatIsBrokenInTheDatabase(t *testing.T) {
+func TestDoctorReportsDatabaseFaults(t *testing.T) {
 	dsn, server := deployment(t)
 	server.kill()
 	for _, broken := range []struct {
@@ -104,7 +104,7 @@ func TestADoctorNamesWhatIsBrokenInTheDatabase(t *testing.T) {
 			SELECT lpad(n::text, 8, '0'), 'default', 'crash', 'known', 'lost' || n, -1, 1, now() - interval '2 days', '{}' FROM generate_series(1, 40) n`}, []string{"DELETE FROM receipt"}},
 	} {
 		execute(t, dsn, broken.sick...)
-		code, found := diagnosed(t, "--database", dsn)
+		code, found := runDoctor(t, "--database", dsn)
 		assert.Equal(t, 1, code, broken.check)
 		assert.True(t, found[broken.check].IsError, "%s: %v", broken.says, found)
 		assert.Contains(t, found[broken.check].Message, broken.says)
@@ -115,18 +115,18 @@ func TestADoctorNamesWhatIsBrokenInTheDatabase(t *testing.T) {
 			broken.healthy = []string{fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = false", newest)}
 		}
 		execute(t, dsn, broken.healthy...)
-		_, found = diagnosed(t, "--database", dsn)
+		_, found = runDoctor(t, "--database", dsn)
 		assert.Empty(t, found, "healed")
 	}
 	newer, err := migrations.Newest()
 	require.NoError(t, err)
 	execute(t, dsn, fmt.Sprintf("UPDATE schema_migrations SET version = %d", newer+1))
-	code, found := diagnosed(t, "--database", dsn)
+	code, found := runDoctor(t, "--database", dsn)
 	assert.Zero(t, code, "to be minded only")
 	assert.Contains(t, found["tables"].Message, "a newer build migrated them")
 }
 
-func TestADoctorSaysWhyADatabaseCannotBeUsed(t *testing.T) {
+func TestDoctorReportsUnusableDatabase(t *testing.T) {
 	dsn, _ := deployment(t)
 	with := func(change func(*url.URL)) string {
 		u, err := url.Parse(dsn)
@@ -156,17 +156,17 @@ func TestADoctorSaysWhyADatabaseCannotBeUsed(t *testing.T) {
 		"accepts no writes":       {"database", setting("default_transaction_read_only", "on")},
 		"may not read and write ": {"permissions", setting("role", role)},
 	} {
-		code, found := diagnosed(t, "--database", c.dsn)
+		code, found := runDoctor(t, "--database", c.dsn)
 		assert.Equal(t, 1, code)
 		assert.Contains(t, found[c.check].Message, says)
 		assert.NotContains(t, fmt.Sprint(found), "secret")
 	}
-	code, found := diagnosed(t, "--data", filepath.Join(t.TempDir(), "none"), "--addr", "127.0.0.1:1")
+	code, found := runDoctor(t, "--data", filepath.Join(t.TempDir(), "none"), "--addr", "127.0.0.1:1")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, found["database"].Message, "no database to check")
 }
 
-func TestADoctorSeesClocksConnectionsAndDisks(t *testing.T) {
+func TestDoctorWarnsOfFewConnections(t *testing.T) {
 	dsn, _ := deployment(t)
 	conn, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
@@ -178,17 +178,17 @@ func TestADoctorSeesClocksConnectionsAndDisks(t *testing.T) {
 		require.NoError(t, err)
 		defer idle.Close(context.Background())
 	}
-	code, found := diagnosed(t, "--database", dsn)
+	code, found := runDoctor(t, "--database", dsn)
 	assert.Zero(t, code)
 	assert.Contains(t, found["connections"].Message, "one more replica may get none")
 }
 
-func TestADoctorReadsTheSettings(t *testing.T) {
+func TestDoctorChecksSettings(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	own := newAuthority(t, "own")
 	says := func(check string, args ...string) string {
-		_, found := diagnosed(t, append(args, "--database", dsn)...)
+		_, found := runDoctor(t, append(args, "--database", dsn)...)
 		return found[check].Message
 	}
 	assert.Contains(t, says("tokens", "--addr", "0.0.0.0:8080"), "no token is required")
@@ -206,32 +206,32 @@ func TestADoctorReadsTheSettings(t *testing.T) {
 	assert.Contains(t, says("retention"), "receipts grows without limit")
 }
 
-func TestADoctorOfAFolderInUseSaysSo(t *testing.T) {
+func TestDoctorOfDataFolderInUse(t *testing.T) {
 	dir := dataFolder(t)
 	server := startServer(t, nil, "--data", dir)
 	var found map[string]doctor.Finding
 	require.Eventually(t, func() bool {
 		var code int
-		code, found = diagnosed(t, "--data", dir)
+		code, found = runDoctor(t, "--data", dir)
 		return code == 0 // once it is ready
 	}, 20*time.Second, 50*time.Millisecond, "%v", found)
 	assert.Contains(t, found["database"].Message, strings.TrimPrefix(server.url, "http://"))
 	assert.Contains(t, found["database"].Message, "the server was checked")
 	server.kill()
 	time.Sleep(time.Second) // its PostgreSQL ends with it
-	var out, complaints bytes.Buffer
-	run(t.Context(), console{out: &out, err: &complaints}, []string{"doctor", "--data", dir, "--addr", "127.0.0.1:0"})
-	assert.Contains(t, out.String(), "0 to be minded", complaints.String())
+	var out, stderr bytes.Buffer
+	run(t.Context(), console{out: &out, err: &stderr}, []string{"doctor", "--data", dir, "--addr", "127.0.0.1:0"})
+	assert.Contains(t, out.String(), "0 to be minded", stderr.String())
 }
 
 // After `make run` a person calls the doctor without any setting.
-func TestADoctorWithoutSettingsLooksAtTheServerThatRuns(t *testing.T) {
+func TestDoctorWithoutSettingsChecksRunningServer(t *testing.T) {
 	server := startServer(t, database(t))
 	none := filepath.Join(t.TempDir(), "none")
 	var found map[string]doctor.Finding
 	require.Eventually(t, func() bool {
 		var code int
-		code, found = diagnosed(t, "--data", none, "--addr", strings.TrimPrefix(server.url, "http://"))
+		code, found = runDoctor(t, "--data", none, "--addr", strings.TrimPrefix(server.url, "http://"))
 		return code == 0 // once it is ready
 	}, 20*time.Second, 50*time.Millisecond, "%v", found)
 	assert.Contains(t, found["database"].Message, "only the server at "+server.url)
@@ -239,7 +239,7 @@ func TestADoctorWithoutSettingsLooksAtTheServerThatRuns(t *testing.T) {
 
 	stranger := httptest.NewServer(http.NotFoundHandler())
 	defer stranger.Close()
-	code, found := diagnosed(t, "--data", none, "--addr", strings.TrimPrefix(stranger.URL, "http://"))
+	code, found := runDoctor(t, "--data", none, "--addr", strings.TrimPrefix(stranger.URL, "http://"))
 	assert.Equal(t, 1, code, "what answers there is no loadaware")
 	assert.Contains(t, found["database"].Message, "no server answers")
 }

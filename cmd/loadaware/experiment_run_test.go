@@ -29,11 +29,11 @@ func experimented(t *testing.T, out string) (r experiment.Report) {
 	return r
 }
 
-func TestAnExperimentOnStandardInput(t *testing.T) {
+func TestExperimentOnStandardInput(t *testing.T) {
 	args := []string{"experiment", "run", "--trace", "-", "-o", "json", "--families", "prior,final,svm", "--bins", "a=4,20", "--bins", "a=2,4,20", "--seeds", "2", "--penalty", "5"}
-	code, out, complaints := invoke(t, forty(), args...)
-	require.Zero(t, code, complaints)
-	assert.Empty(t, complaints, "no bar where nobody reads it")
+	code, out, stderr := invoke(t, forty(), args...)
+	require.Zero(t, code, stderr)
+	assert.Empty(t, stderr, "no bar where nobody reads it")
 	r := experimented(t, out)
 	require.Len(t, r.Rows, 2*3*2)
 	assert.Equal(t, []float64{4, 20}, r.Rows[0].BinsGB)
@@ -45,28 +45,28 @@ func TestAnExperimentOnStandardInput(t *testing.T) {
 	assert.Equal(t, out, again, "the same flags give the same bytes")
 }
 
-func TestAnExperimentOnADatabaseIsThatOnItsFile(t *testing.T) {
+func TestExperimentOnDatabaseEqualsThatOnFile(t *testing.T) {
 	dsn := pgtest.DSN(t)
-	code, _, complaints := invoke(t, forty(), "import", "--database", dsn, "-")
-	require.Zero(t, code, complaints)
+	code, _, stderr := invoke(t, forty(), "import", "--database", dsn, "-")
+	require.Zero(t, code, stderr)
 	args := []string{"experiment", "run", "-o", "json", "--families", "final,serving", "--seeds", "1"}
-	code, stored, complaints := invoke(t, "", append(args, "--database", dsn)...)
-	require.Zero(t, code, complaints)
-	code, filed, complaints := invoke(t, forty(), append(args, "--trace", "-")...)
-	require.Zero(t, code, complaints)
+	code, stored, stderr := invoke(t, "", append(args, "--database", dsn)...)
+	require.Zero(t, code, stderr)
+	code, filed, stderr := invoke(t, forty(), append(args, "--trace", "-")...)
+	require.Zero(t, code, stderr)
 	a, b := experimented(t, stored), experimented(t, filed)
 	assert.Equal(t, "the database of DATABASE_URL", a.Trace)
 	a.Trace = b.Trace
 	assert.Equal(t, b, a)
 }
 
-func TestAnExperimentIsKeptUnderItsName(t *testing.T) {
+func TestExperimentIsSavedWithName(t *testing.T) {
 	dsn := pgtest.DSN(t)
-	code, _, complaints := invoke(t, forty(), "experiment", "run", "--trace", "-", "--families", "final,svm", "--seeds", "2", "--bins", "a=4,20", "--save", "first try", "--database", dsn)
-	require.Zero(t, code, complaints)
-	assert.Contains(t, complaints, "kept as experiment 1 in the database of DATABASE_URL")
-	code, out, complaints := invoke(t, "", "experiment", "show", "first try", "--database", dsn, "-o", "json")
-	require.Zero(t, code, complaints)
+	code, _, stderr := invoke(t, forty(), "experiment", "run", "--trace", "-", "--families", "final,svm", "--seeds", "2", "--bins", "a=4,20", "--save", "first try", "--database", dsn)
+	require.Zero(t, code, stderr)
+	assert.Contains(t, stderr, "kept as experiment 1 in the database of DATABASE_URL")
+	code, out, stderr := invoke(t, "", "experiment", "show", "first try", "--database", dsn, "-o", "json")
+	require.Zero(t, code, stderr)
 	var shown savedRun
 	require.NoError(t, json.Unmarshal([]byte(out), &shown))
 	assert.Len(t, shown.Rows, 4)
@@ -77,7 +77,7 @@ func TestAnExperimentIsKeptUnderItsName(t *testing.T) {
 		"split":"stratified","seeds":2,"penalty":10,"trials":0,"search":"bayes"}`, string(shown.Parameters))
 }
 
-func TestAnExperimentSaysWhatIsWrong(t *testing.T) {
+func TestExperimentRunErrors(t *testing.T) {
 	for claim, c := range map[string]struct {
 		args []string
 		code int
@@ -110,14 +110,14 @@ func TestAnExperimentSaysWhatIsWrong(t *testing.T) {
 			in += "d,a,r41,never,1,,1,1\n"
 		}
 		t.Setenv("DATABASE_URL", "")
-		code, out, complaints := invoke(t, in, append([]string{"experiment"}, c.args...)...)
+		code, out, stderr := invoke(t, in, append([]string{"experiment"}, c.args...)...)
 		assert.Equal(t, c.code, code, claim)
 		assert.Empty(t, out, claim)
-		assert.Contains(t, complaints, c.says, claim)
+		assert.Contains(t, stderr, c.says, claim)
 	}
 }
 
-func TestHelpListsWhatThereIsOfExperiments(t *testing.T) {
+func TestExperimentHelp(t *testing.T) {
 	code, out, _ := invoke(t, "", "experiment", "--help")
 	assert.Zero(t, code)
 	for _, name := range []string{"run", "list", "show", "compare", "export"} {

@@ -42,7 +42,7 @@ func cutGzip(t *testing.T) string {
 	return zipped.String()[:zipped.Len()/2]
 }
 
-func TestAFileThatCannotBeReadIsNamedAndTheOthersAreImported(t *testing.T) {
+func TestUnreadableFileDoesNotStopOthers(t *testing.T) {
 	in := folderOf(t, map[string]string{
 		"good.csv": csvHeader + "d,good,r,1000000000\n", "later.csv": csvHeader + "d,later,r,1000000000\n",
 		"header.csv": csvHeader, "empty.csv": "", "unknown.csv": "dag,task\n1,2\n", "cut.csv.gz": cutGzip(t),
@@ -65,22 +65,22 @@ func TestAFileThatCannotBeReadIsNamedAndTheOthersAreImported(t *testing.T) {
 		"rows refused as well":   {in("unknown.csv", "refused.csv"), 3, "1 files were not imported, or not to their end; 1 rows were refused", "1 rows read: 0 can"},
 		"all is well":            {in("good.csv", "later.csv"), 0, "", "2 rows read: 2 can"},
 	} {
-		code, out, complaints := invoke(t, "", append([]string{"import", "--dry-run"}, c.files...)...)
-		assert.Equal(t, c.code, code, "%s: %s", claim, complaints)
+		code, out, stderr := invoke(t, "", append([]string{"import", "--dry-run"}, c.files...)...)
+		assert.Equal(t, c.code, code, "%s: %s", claim, stderr)
 		assert.Contains(t, out, c.out, claim)
 		if c.says == "" {
-			assert.Empty(t, complaints, claim)
+			assert.Empty(t, stderr, claim)
 			continue
 		}
-		assert.Equal(t, 1, strings.Count(complaints, c.says), "%s: said once: %s", claim, complaints)
+		assert.Equal(t, 1, strings.Count(stderr, c.says), "%s: said once: %s", claim, stderr)
 	}
 }
 
-func TestRowsBeforeACutAreKeptAndTheRestIsAddedLater(t *testing.T) {
+func TestRowsBeforeTruncationAreStored(t *testing.T) {
 	server := startServer(t, database(t))
 	in := folderOf(t, map[string]string{"cut.csv.gz": cutGzip(t)})
-	code, _, complaints := invoke(t, "", append([]string{"import", "--url", server.url}, in("cut.csv.gz")...)...)
+	code, _, stderr := invoke(t, "", append([]string{"import", "--url", server.url}, in("cut.csv.gz")...)...)
 	assert.Equal(t, 1, code)
-	assert.Contains(t, complaints, "repeat the import, which adds only the rest")
+	assert.Contains(t, stderr, "repeat the import, which adds only the rest")
 	assert.Greater(t, server.observations("d", "cut"), 100)
 }

@@ -48,7 +48,7 @@ func trickle(addr, begun, rest string) (answer []byte, ended bool) {
 
 // Slowloris and slow POST: many callers who keep their connections busy with next to
 // nothing. Others are answered all the while, and every one of these is ended.
-func TestCallersWhoAreSlowOnPurposeAreEndedAndHinderNobody(t *testing.T) {
+func TestSlowClientsDoNotAffectOthers(t *testing.T) {
 	server := startServer(t, database(t))
 	addr := strings.TrimPrefix(server.url, "http://")
 	body := "POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n" + `{"dag_id": "`
@@ -90,7 +90,7 @@ func TestCallersWhoAreSlowOnPurposeAreEndedAndHinderNobody(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLargeIsRefusedBeforeItIsRead(t *testing.T) {
+func TestTooLargeRequestIsRejectedEarly(t *testing.T) {
 	server := startServer(t, database(t))
 	addr := strings.TrimPrefix(server.url, "http://")
 	huge := strings.Repeat("x", 80<<10)
@@ -113,7 +113,7 @@ func TestWhatIsTooLargeIsRefusedBeforeItIsRead(t *testing.T) {
 }
 
 // The handshake counts as well: a caller of TLS who says nothing is ended.
-func TestAHandshakeThatNeverComesIsEnded(t *testing.T) {
+func TestMissingTLSHandshakeTimesOut(t *testing.T) {
 	own := newAuthority(t, "own")
 	files := newFolder(t, own.signs(1, -time.Hour, 90*24*time.Hour))
 	server := startServer(t, database(t), "--tls-cert", files.cert, "--tls-key", files.key)
