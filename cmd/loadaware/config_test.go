@@ -135,7 +135,7 @@ func TestExitCodes(t *testing.T) {
 		"a batch of none":            {[]string{"import", "--batch", "0", "x"}, 2, "--batch must be 1 to 10000"},
 		"a migration of no kind":     {[]string{"migrate", "sideways"}, 2, "up, down or status"},
 		"a migration by half":        {[]string{"migrate", "down", "half"}, 2, "number of steps"},
-		"a role that is none":        {[]string{"token", "--role", "king"}, 2, "not a role"},
+		"a role that is none":        {[]string{"token", "--role", "king"}, 2, "unknown role"},
 		"tokens that are none":       {[]string{"serve", "--tokens", "secret"}, 2, "role:hash"},
 		"beyond loopback, unguarded": {[]string{"serve", "--addr", "0.0.0.0:0"}, 2, "loadaware token"},
 		"an address that is none":    {[]string{"serve", "--addr", "here"}, 2, "listen on --addr"},
