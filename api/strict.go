@@ -73,13 +73,13 @@ func rejectNullPolicy(dec *jsontext.Decoder, _ *PolicyRequest) error {
 	return errors.ErrUnsupported // the library reads the value
 }
 
-// DescribeError returns the invalid field of a well-formed body and what is wrong with it. field
+// Meaning returns the invalid field of a well-formed body and what is wrong with it. field
 // is "" for the body as a whole.
-func DescribeError(err *json.SemanticError) (field, detail string) {
+func Meaning(err *json.SemanticError) (field, detail string) {
 	detail = "must be " + describeType(err.GoType)
 	switch {
 	case errors.Is(err, json.ErrUnknownName):
-		detail = "is not a field of this request; see /docs"
+		detail = "is not a field of this request: see /docs"
 	case err.JSONKind == '0' && errors.Is(err, strconv.ErrRange):
 		detail = "is too large a number"
 	case err.JSONKind == 0 && err.Err != nil:

@@ -32,15 +32,15 @@ var steps embed.FS
 const lockTimeout = time.Minute
 
 // A step that waits for a table lock blocks all later statements on the table, including reports.
-// Therefore it waits at most onePush at a time, with a pause of letPass in between. onePush is longer
+// Therefore it waits at most maxLockWait at a time, with a pause of lockPause in between. maxLockWait is longer
 // than a second (deadlock_timeout), after which PostgreSQL cancels a blocking autovacuum.
 const (
-	onePush = 1200 * time.Millisecond
-	letPass = time.Second
+	maxLockWait = 1200 * time.Millisecond
+	lockPause   = time.Second
 )
 
-// turn is the advisory lock for applying steps.
-const turn = 0x6c6f6164_61776172 // "loadawar"
+// lockKey is the advisory lock for applying steps.
+const lockKey = 0x6c6f6164_61776172 // "loadawar"
 
 // Up applies all missing steps. Its errors say what to do if the database does not answer, is locked
 // too long, is dirty, or rejects a step. A cancelled ctx rolls the current step back. Up does not
@@ -51,39 +51,39 @@ func Up(ctx context.Context, dsn string) error {
 	if err != nil {
 		return err
 	}
-	return run(ctx, dsn, onePush, before, func(m *migrate.Migrate, db *sql.DB) error {
-		mine, err := takeTurn(ctx, db)
+	return run(ctx, dsn, maxLockWait, before, func(m *migrate.Migrate, db *sql.DB) error {
+		lock, err := acquireLock(ctx, db)
 		if err != nil {
 			return err
 		}
-		defer mine.Close()
+		defer lock.Close()
 		if version, dirty, err := m.Version(); err == nil && !dirty && version > newest {
 			return nil
 		}
-		return push(ctx, m)
+		return applySteps(ctx, m)
 	})
 }
 
-// takeTurn acquires the advisory lock of migrations. Closing the connection releases it.
-func takeTurn(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
-	mine, err := db.Conn(ctx)
+// acquireLock acquires the advisory lock of migrations. Closing the connection releases it.
+func acquireLock(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
+	lock, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	_, err = mine.ExecContext(ctx, fmt.Sprintf("SET lock_timeout = %d", lockTimeout.Milliseconds()))
+	_, err = lock.ExecContext(ctx, fmt.Sprintf("SET lock_timeout = %d", lockTimeout.Milliseconds()))
 	if err == nil {
-		_, err = mine.ExecContext(ctx, "SELECT pg_advisory_lock($1)", int64(turn))
+		_, err = lock.ExecContext(ctx, "SELECT pg_advisory_lock($1)", int64(lockKey))
 	}
 	if err != nil {
-		return nil, errors.Join(err, mine.Close())
+		return nil, errors.Join(err, lock.Close())
 	}
-	return mine, nil
+	return lock, nil
 }
 
-// push applies steps, and retries while other sessions hold a lock that a step needs. The advisory
+// applySteps applies steps, and retries while other sessions hold a lock that a step needs. The advisory
 // lock excludes other replicas, so a dirty mark is from this call, and a step without its lock has
 // changed nothing.
-func push(ctx context.Context, m *migrate.Migrate) error {
+func applySteps(ctx context.Context, m *migrate.Migrate) error {
 	for until := time.Now().Add(lockTimeout); ; {
 		err := m.Up()
 		if err == nil || !lockTimedOut(err) {
@@ -97,7 +97,7 @@ func push(ctx context.Context, m *migrate.Migrate) error {
 			return errors.Join(err, failed)
 		}
 		select {
-		case <-time.After(letPass):
+		case <-time.After(lockPause):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -162,7 +162,7 @@ func numbers() []int {
 // if fewer than n steps are applied.
 func Down(ctx context.Context, dsn string, n int) error {
 	if n < 1 {
-		return fmt.Errorf("steps to go down must be 1 or more, not %d", n)
+		return fmt.Errorf("revert migrations: the number of steps must be 1 or more, not %d", n)
 	}
 	return run(ctx, dsn, lockTimeout, after, func(m *migrate.Migrate, _ *sql.DB) error {
 		err := m.Steps(-n)
@@ -198,7 +198,7 @@ func Newest() (uint, error) { return newestStep() }
 func run(ctx context.Context, dsn string, wait time.Duration, undone func(version uint) int, do func(*migrate.Migrate, *sql.DB) error) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
-		return fmt.Errorf("DATABASE_URL is not understood: write postgres://user:password@host:5432/database: %w", err)
+		return fmt.Errorf("DATABASE_URL is malformed; write postgres://user:password@host:5432/database: %w", err)
 	}
 	var open sessions
 	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
@@ -208,7 +208,7 @@ func run(ctx context.Context, dsn string, wait time.Duration, undone func(versio
 	}))
 	defer db.Close()
 	if err := db.PingContext(ctx); err != nil {
-		return fmt.Errorf("the database does not answer: check that it runs and that DATABASE_URL names it: %w", err)
+		return fmt.Errorf("the database does not answer; check that it runs and that DATABASE_URL is correct: %w", err)
 	}
 	source, err := iofs.New(steps, ".")
 	if err != nil {
@@ -216,41 +216,41 @@ func run(ctx context.Context, dsn string, wait time.Duration, undone func(versio
 	}
 	target, err := driver.WithInstance(db, &driver.Config{})
 	if err != nil {
-		return explain(err)
+		return advise(err)
 	}
 	m, err := migrate.NewWithInstance("iofs", source, "postgres", target)
 	if err != nil {
-		return explain(err)
+		return advise(err)
 	}
 	defer m.Close()
 	err = open.cancelAfter(ctx, func() { m.GracefulStop <- true }, func() error { return do(m, db) })
 	if err != nil && (ctx.Err() != nil || lockTimedOut(err)) {
 		if failed := clearMark(m, err, undone); failed != nil {
-			return explain(errors.Join(err, failed))
+			return advise(errors.Join(err, failed))
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
-	return explain(err)
+	return advise(err)
 }
 
-// explain adds advice to an error of golang-migrate.
-func explain(err error) error {
+// advise adds advice to an error of golang-migrate.
+func advise(err error) error {
 	var dirty migrate.ErrDirty
 	switch {
 	case err == nil, errors.Is(err, migrate.ErrNoChange):
 		return nil
 	case errors.As(err, &dirty):
 		// A crash may happen before or after the commit of the step, so a person must check.
-		return fmt.Errorf("migration %d broke off. A step is applied whole or not at all: if what migrations/%04d_*.up.sql creates is there, run UPDATE schema_migrations SET dirty = false; if not, run %s; then start again: %w",
+		return fmt.Errorf("migration %d is unfinished; a step is applied completely or not at all: if the objects of migrations/%04d_*.up.sql exist, run UPDATE schema_migrations SET dirty = false; if not, run %s; then start again: %w",
 			dirty.Version, dirty.Version, rewind(dirty.Version), err)
 	case strings.Contains(err.Error(), "prepared statement"):
-		return fmt.Errorf("each transaction is given another session: set the pool_mode of PgBouncer to session, or connect past it: %w", err)
+		return fmt.Errorf("transactions run in changing sessions; set pool_mode of PgBouncer to session, or connect to PostgreSQL directly: %w", err)
 	case errors.Is(err, migrate.ErrLockTimeout), errors.Is(err, migrate.ErrLocked), lockTimedOut(err):
-		return fmt.Errorf("another migration, or a long transaction, holds the database: let it end and try again: %w", err)
+		return fmt.Errorf("another migration or a long transaction locks the database; wait for its end and try again: %w", err)
 	}
-	return fmt.Errorf("the migration failed and was rolled back; mend its cause and start again, which tells the next step: %w", err)
+	return fmt.Errorf("the migration failed and was rolled back; fix the cause and start again: %w", err)
 }
 
 // rewind returns the statement that removes the mark of an unfinished step.

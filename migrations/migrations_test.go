@@ -34,35 +34,35 @@ func exec(t *testing.T, dsn, sql string) error {
 	return err
 }
 
-func TestUpAndDownMeetAgain(t *testing.T) {
+func TestUpAndDownAreInverse(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	newest := requireStatus(t, dsn, 0, false)
 	require.Positive(t, newest)
 	for range 2 {
 		require.NoError(t, migrations.Up(t.Context(), dsn))
-		require.NoError(t, migrations.Up(t.Context(), dsn), "nothing left to do")
+		require.NoError(t, migrations.Up(t.Context(), dsn), "no step is missing")
 		requireStatus(t, dsn, newest, false)
 		require.NoError(t, exec(t, dsn, "SELECT FROM observation"))
 
-		require.NoError(t, migrations.Down(t.Context(), dsn, int(newest)+5), "fewer steps than asked for")
+		require.NoError(t, migrations.Down(t.Context(), dsn, int(newest)+5), "fewer applied steps than given")
 		requireStatus(t, dsn, 0, false)
-		require.NoError(t, migrations.Down(t.Context(), dsn, 1), "none left")
+		require.NoError(t, migrations.Down(t.Context(), dsn, 1), "no applied step")
 		require.Error(t, exec(t, dsn, "SELECT FROM observation"))
 	}
 	require.ErrorContains(t, migrations.Down(t.Context(), dsn, 0), "must be 1 or more")
 }
 
-func TestADatabaseOfANewerVersionIsLeftAsItIs(t *testing.T) {
+func TestUpKeepsADatabaseOfANewerVersion(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	require.NoError(t, exec(t, dsn, "UPDATE schema_migrations SET version = 9000"))
-	require.NoError(t, migrations.Up(t.Context(), dsn), "an older replica that restarts")
+	require.NoError(t, migrations.Up(t.Context(), dsn), "an older replica restarts")
 	requireStatus(t, dsn, 9000, false)
 	require.NoError(t, exec(t, dsn, "UPDATE schema_migrations SET dirty = true"))
-	require.ErrorContains(t, migrations.Up(t.Context(), dsn), "broke off")
+	require.ErrorContains(t, migrations.Up(t.Context(), dsn), "is unfinished")
 }
 
-func TestReplicasMayMigrateTogether(t *testing.T) {
+func TestReplicasMigrateConcurrently(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	var replicas errgroup.Group
 	for range 4 {
@@ -112,7 +112,7 @@ func stepBefore(t *testing.T) (dsn string) {
 }
 
 // Replicas of the previous version continue while the first of the next version migrates.
-func TestTheNewestStepOnlyAddsAndItsWayBackKeepsWhatWasThere(t *testing.T) {
+func TestNewestStepOnlyAddsAndIsReversible(t *testing.T) {
 	before, dsn := shape(t, stepBefore(t)), pgtest.DSN(t)
 	require.NotEmpty(t, before)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
@@ -126,37 +126,37 @@ func TestTheNewestStepOnlyAddsAndItsWayBackKeepsWhatWasThere(t *testing.T) {
 	require.Equal(t, before, shape(t, dsn))
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	require.Equal(t, after, shape(t, dsn))
-	require.ErrorContains(t, exec(t, dsn, insert), "duplicate key", "still there")
+	require.ErrorContains(t, exec(t, dsn, insert), "duplicate key", "the row still exists")
 }
 
-func TestADirtyDatabaseIsLeftAloneAndTheErrorSaysWhatToDo(t *testing.T) {
+func TestDirtyDatabaseIsNotChanged(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	// This table makes the first step fail.
 	require.NoError(t, exec(t, dsn, "CREATE TABLE receipt ()"))
 	err := migrations.Up(t.Context(), dsn)
 	require.ErrorContains(t, err, "rolled back")
 	requireStatus(t, dsn, 1, true)
-	require.Error(t, exec(t, dsn, "SELECT FROM task"), "applied whole or not at all")
+	require.Error(t, exec(t, dsn, "SELECT FROM task"), "a step is applied completely or not at all")
 
 	err = migrations.Up(t.Context(), dsn)
-	require.ErrorContains(t, err, "migration 1 broke off")
+	require.ErrorContains(t, err, "migration 1 is unfinished")
 	require.ErrorContains(t, err, "DELETE FROM schema_migrations")
 	require.NoError(t, exec(t, dsn, "DELETE FROM schema_migrations"), "as the error says")
 	require.NoError(t, exec(t, dsn, "DROP TABLE receipt"))
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 }
 
-func TestADatabaseThatDoesNotAnswerIsNamedAsSuch(t *testing.T) {
+func TestUpNamesConnectionProblems(t *testing.T) {
 	for dsn, want := range map[string]string{
 		"postgres://localhost:1/none?connect_timeout=2": "does not answer",
-		"postgres://localhost:port/none":                "not understood",
+		"postgres://localhost:port/none":                "malformed",
 	} {
 		assert.ErrorContains(t, migrations.Up(context.Background(), dsn), want)
 	}
 }
 
 // A step that changes a table waits for its readers; later statements must not wait as long.
-func TestAStepThatWaitsLetsOthersPass(t *testing.T) {
+func TestWaitingStepLetsOthersPass(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	newest := requireStatus(t, dsn, latest(t), false)
@@ -178,8 +178,8 @@ func TestAStepThatWaitsLetsOthersPass(t *testing.T) {
 		return n > 0
 	}
 	require.Eventually(t, waiting, 10*time.Second, 10*time.Millisecond, "the step waits for the reader")
-	require.NoError(t, exec(t, dsn, "SET lock_timeout = '20s'; DELETE FROM observation"), "passes though the reader stays")
-	require.Eventually(t, waiting, 10*time.Second, 10*time.Millisecond, "the step comes again")
+	require.NoError(t, exec(t, dsn, "SET lock_timeout = '20s'; DELETE FROM observation"), "other statements pass while the reader stays")
+	require.Eventually(t, waiting, 10*time.Second, 10*time.Millisecond, "the step is retried")
 
 	_, err = reader.Exec(t.Context(), "COMMIT")
 	require.NoError(t, err)
@@ -189,7 +189,7 @@ func TestAStepThatWaitsLetsOthersPass(t *testing.T) {
 
 // The context of a waiting step, up or down, cancels it on the server. It leaves no dirty mark, and
 // the next attempt succeeds.
-func TestACancelledStepLeavesNoMark(t *testing.T) {
+func TestCancelledStepLeavesNoMark(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	newest := latest(t)

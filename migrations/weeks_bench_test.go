@@ -13,9 +13,9 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// BenchmarkSavesWhileReceiptsArePutIntoWeeks measures how long four replicas of the previous version
+// BenchmarkSavesDuringPartitioning measures how long four replicas of the previous version
 // take to save receipts during the migration of 10⁶ receipts. Run it with -benchtime 1x.
-func BenchmarkSavesWhileReceiptsArePutIntoWeeks(b *testing.B) {
+func BenchmarkSavesDuringPartitioning(b *testing.B) {
 	for range b.N {
 		b.StopTimer()
 		dsn := pgtest.DSN(b)
@@ -55,13 +55,13 @@ func savesWhile(b *testing.B, dsn string, do func()) (took []time.Duration) {
 		p := previous{b, connect(b, dsn)}
 		savers.Go(func() {
 			for n := 0; saving.Err() == nil; n++ {
-				begun := time.Now()
-				if err := p.copies(idAt(begun, 4*n+saver)); err != nil {
+				started := time.Now()
+				if err := p.copies(idAt(started, 4*n+saver)); err != nil {
 					b.Error(err)
 					return
 				}
 				one.Lock()
-				took = append(took, time.Since(begun))
+				took = append(took, time.Since(started))
 				one.Unlock()
 				time.Sleep(time.Millisecond)
 			}

@@ -83,7 +83,7 @@ func (p previous) stored() (ids []string) {
 	return ids
 }
 
-func TestTheVersionBeforeGoesOnWithReceiptsInWeeks(t *testing.T) {
+func TestPreviousVersionWorksWithPartitions(t *testing.T) {
 	dsn := atStep(t, beforeWeeks)
 	p := previous{t, connect(t, dsn)}
 	now := time.Now()
@@ -94,9 +94,9 @@ func TestTheVersionBeforeGoesOnWithReceiptsInWeeks(t *testing.T) {
 	require.Len(t, before, 4)
 
 	require.NoError(t, migrations.Up(t.Context(), dsn))
-	require.Equal(t, before, p.stored(), "what was there is found")
-	require.Equal(t, 2, p.inserts(id(-1), id(2), id(100)), "one of them is known")
-	require.ErrorContains(t, p.copies(id(-1)), "23505", "it is told of one that is known, and inserts")
+	require.Equal(t, before, p.stored(), "existing receipts are found")
+	require.Equal(t, 2, p.inserts(id(-1), id(2), id(100)), "one of them is already stored")
+	require.ErrorContains(t, p.copies(id(-1)), "23505", "COPY fails on a stored id, and the previous version then inserts")
 	require.ErrorContains(t, p.copies(id(100)), "23505")
 	require.NoError(t, p.copies(id(3)))
 	require.NoError(t, p.copies(id(200)))
@@ -112,14 +112,14 @@ func TestTheVersionBeforeGoesOnWithReceiptsInWeeks(t *testing.T) {
 	require.Equal(t, 1, p.inserts(id(301)))
 	require.NoError(t, migrations.Down(t.Context(), dsn, int(latest(t))-beforeWeeks))
 	require.Equal(t, append(after, id(301)), p.stored())
-	require.Zero(t, p.inserts(id(0), id(200), id(301)), "they are known")
+	require.Zero(t, p.inserts(id(0), id(200), id(301)), "all are already stored")
 	require.Error(t, exec(t, dsn, "SELECT FROM receipt_before"))
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	require.Equal(t, append(after, id(301)), p.stored())
 }
 
 // The migration neither copies existing rows nor builds indexes.
-func TestReceiptsBecomeAPartitionAsTheyAre(t *testing.T) {
+func TestReceiptsBecomeAPartitionWithoutCopy(t *testing.T) {
 	dsn := atStep(t, beforeWeeks)
 	p := previous{t, connect(t, dsn)}
 	p.inserts(idAt(time.Now(), 1), "whole") // the second id is not a UUID and sorts above all
@@ -138,7 +138,7 @@ func TestReceiptsBecomeAPartitionAsTheyAre(t *testing.T) {
 	require.Len(t, p.stored(), 2)
 }
 
-func TestWhoMayUseReceiptsMayGoOn(t *testing.T) {
+func TestOwnerAndPrivilegesStay(t *testing.T) {
 	dsn := atStep(t, beforeWeeks)
 	admin := connect(t, dsn)
 	p := previous{t, admin}
@@ -173,7 +173,7 @@ func TestWhoMayUseReceiptsMayGoOn(t *testing.T) {
 }
 
 // Replicas of the previous version save receipts during the migration; none may fail.
-func TestNoReceiptIsRefusedMeanwhile(t *testing.T) {
+func TestReceiptsAreSavedDuringTheMigration(t *testing.T) {
 	dsn := atStep(t, beforeWeeks)
 	saving, stop := context.WithCancel(t.Context())
 	var saved atomic.Int64
@@ -189,8 +189,8 @@ func TestNoReceiptIsRefusedMeanwhile(t *testing.T) {
 			return nil
 		})
 	}
-	begun := func() bool { return saved.Load() > 20 }
-	require.Eventually(t, begun, 10*time.Second, time.Millisecond)
+	started := func() bool { return saved.Load() > 20 }
+	require.Eventually(t, started, 10*time.Second, time.Millisecond)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	saved0 := saved.Load()
 	require.Eventually(t, func() bool { return saved.Load() > saved0+20 }, 10*time.Second, time.Millisecond)

@@ -210,7 +210,7 @@ func syntaxFailure(err *jsontext.SyntacticError) error {
 }
 
 func semanticFailure(err *json.SemanticError) error {
-	field, detail := api.DescribeError(err)
+	field, detail := api.Meaning(err)
 	if field == "" {
 		return &failure{class: malformed, detail: "the body " + detail}
 	}

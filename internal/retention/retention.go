@@ -82,7 +82,7 @@ type Worker struct {
 func New(st Store, cfg Config, log *slog.Logger) (*Worker, error) {
 	for kind, age := range map[string]time.Duration{Observations: cfg.Observations, Receipts: cfg.Receipts, Experiments: cfg.Experiments} {
 		if age != 0 && age < MinAge {
-			return nil, fmt.Errorf("age %[2]s of %[1]s: %[3]w", kind, age, ErrTooShort)
+			return nil, fmt.Errorf("%s: age %s is too short: %w", kind, age, ErrTooShort)
 		}
 	}
 	return &Worker{cfg: cfg.withDefaults(), store: st, owner: uuid.NewString(), log: log}, nil

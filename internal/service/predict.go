@@ -101,7 +101,7 @@ func (s *Service) recall(ctx context.Context, ask *sizing.Ask) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.LaterTryRead)
 	defer cancel()
-	said, err := s.store.Terms(ctx, ask.Try)
+	said, err := s.store.RunInputs(ctx, ask.Try)
 	if err != nil {
 		return
 	}

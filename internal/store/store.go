@@ -68,10 +68,10 @@ type Observations interface {
 	// Kills lists the OOM-killed tries of one (run, map index), oldest first.
 	Kills(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) ([]Kill, error)
 
-	// Terms returns what the callers sent for one (run, map index) up to a try: each field as
-	// in the newest try that has it, from the report of its kill or else from its newest
-	// receipt. It returns the zero Terms if nothing is stored.
-	Terms(context.Context, sizing.TryKey) (Terms, error)
+	// RunInputs returns the inputs of one (run, map index) up to a try: each field from the
+	// newest try that has it, by the report of its kill or else by its newest receipt. It is
+	// zero if nothing is stored.
+	RunInputs(context.Context, sizing.TryKey) (RunInputs, error)
 
 	// Series returns the usage series of a try; NotFound if none is stored. Voiding or
 	// removing the report deletes it.
@@ -103,8 +103,8 @@ type Kill struct {
 	At        time.Time
 }
 
-// Terms are the bounds and features that callers sent for a run. Zero fields are unknown.
-type Terms struct {
+// RunInputs are the inputs that callers sent for a run. Zero fields are unknown.
+type RunInputs struct {
 	Requested sizing.Resources
 	MaxMemory sizing.Bytes
 	Features  sizing.Features

@@ -43,7 +43,7 @@ func testModels(t *testing.T, open func(*testing.T) store.Store) {
 
 	t.Run("Shares returns the shares of a DAG's active models", func(t *testing.T) {
 		shared, old := model(t, st, "shared"), model(t, st, "old")
-		model(t, st, "young")
+		model(t, st, "unpublished")
 		publish(t, st, shared, 0)
 		shared.Share = []byte{1, 0, 2}
 		publish(t, st, shared, 1)
@@ -52,15 +52,15 @@ func testModels(t *testing.T, open func(*testing.T) store.Store) {
 		collect := func(m store.Model) error { got[m.Task.Task] = m; return nil }
 		require.NoError(t, st.Shares(t.Context(), task("any"), collect))
 		require.Equal(t, store.Model{Task: shared.Task, Version: 2, Share: shared.Share, Active: true}, got["shared"])
-		require.Equal(t, store.Model{Task: old.Task, Version: 1, Blob: old.Blob, Active: true}, got["old"], "with the blob that holds its share")
-		require.NotContains(t, got, "young")
+		require.Equal(t, store.Model{Task: old.Task, Version: 1, Blob: old.Blob, Active: true}, got["old"], "with the blob, which contains its share")
+		require.NotContains(t, got, "unpublished")
 
 		clear(got)
 		other := shared.Task
-		other.DAG = "nobody's"
+		other.DAG = "unknown"
 		require.NoError(t, st.Shares(t.Context(), other, collect))
 		require.Empty(t, got)
-		ended := sizing.Errorf(sizing.Internal, "enough")
+		ended := sizing.Errorf(sizing.Internal, "stop")
 		require.ErrorIs(t, st.Shares(t.Context(), task("any"), func(store.Model) error { return ended }), ended)
 	})
 
