@@ -16,28 +16,27 @@ import (
 	"github.com/loadaware/loadaware/internal/cgroup"
 )
 
-// child is the program that runs, seen from its parent. One goroutine does everything:
-// it forwards signals, reaps, samples and drafts, so nothing here needs a lock, and no
-// signal is sent to a process that has been reaped.
+// child is the running program. One goroutine forwards signals, reaps processes, samples
+// and writes drafts. So it needs no lock, and never signals a reaped process.
 type child struct {
 	pid     int
 	signals chan os.Signal
-	ended   chan os.Signal // SIGCHLD
-	meter   *meter         // nil: not measured
+	exited  chan os.Signal // SIGCHLD
+	meter   *meter         // nil without measurement
 	file    *message
 }
 
-// start runs the program with our own streams, directory and environment. The error says
-// that no process could be made; then nothing has been done.
+// start runs the program with the streams, the directory and the environment of the
+// wrapper. It returns an error only if it could not create the process.
 func start(path string, command []string, file *message) (*child, error) {
-	runtime.LockOSThread() // Pdeathsig is bound to the thread that forks
+	runtime.LockOSThread() // Pdeathsig depends on the thread that forks
 	runtime.GOMAXPROCS(1)
-	debug.SetGCPercent(25) // the heap's floor is 4 MB by default, and we live on less than 1
+	debug.SetGCPercent(25) // the minimum heap is 4 MB by default, and this program needs less than 1
 	reserveThreads()
 	adoptOrphans()
-	c := &child{signals: make(chan os.Signal, 64), ended: make(chan os.Signal, 1), file: file}
-	signal.Notify(c.ended, syscall.SIGCHLD)
-	signal.Notify(c.signals, forwarded()...)
+	c := &child{signals: make(chan os.Signal, 64), exited: make(chan os.Signal, 1), file: file}
+	signal.Notify(c.exited, syscall.SIGCHLD)
+	signal.Notify(c.signals, forwardedSignals()...)
 	c.guard(func() error {
 		var err error
 		c.meter, err = openMeter()
@@ -59,64 +58,64 @@ func openMeter() (*meter, error) {
 	return newMeter(newTree(), true)
 }
 
-// Drafts are for a container that is killed as a whole.
+// draftEvery is the interval of drafts, which survive a kill of the whole container.
 const draftEvery = 10 * time.Second
 
-// wait serves the program until it ends, and says how. Processes that it leaves behind
-// share its fate: the kernel ends them with a PID 1, and hands them on otherwise.
+// wait returns the status of the program when it has ended. The kernel kills remaining
+// processes if this process is PID 1, and otherwise gives them another parent.
 func (c *child) wait() syscall.WaitStatus {
 	started, drafted := time.Now(), time.Now()
 	cpu := ownCPU()
-	look := time.NewTimer(quickest)
+	sampling := time.NewTimer(minInterval)
 	for {
 		select {
 		case s := <-c.signals:
 			number := s.(syscall.Signal)
-			_ = syscall.Kill(c.pid, number) // it may have ended: then it is reaped next
+			_ = syscall.Kill(c.pid, number) // if it has ended already, reap follows
 			if number == syscall.SIGTERM {
-				c.guard(c.draft) // what follows may be a SIGKILL
+				c.guard(c.draft) // a SIGKILL may follow
 			}
-		case <-c.ended:
-			if status, over := c.reap(); over {
+		case <-c.exited:
+			if status, hasEnded := c.reap(); hasEnded {
 				c.guard(func() error { return c.finish(status) })
 				return status
 			}
-		case <-look.C:
-			c.guard(c.look)
+		case <-sampling.C:
+			c.guard(c.sample)
 			if time.Since(drafted) >= draftEvery {
 				c.guard(c.draft)
 				drafted = time.Now()
 			}
 			before := cpu
 			cpu = ownCPU()
-			look.Reset(pause(time.Since(started), cpu-before))
+			sampling.Reset(interval(time.Since(started), cpu-before))
 		}
 	}
 }
 
-// reap takes all that has ended; over says that the program itself has.
-func (c *child) reap() (status syscall.WaitStatus, over bool) {
+// reap reaps all ended processes. hasEnded reports whether the program is one of them.
+func (c *child) reap() (status syscall.WaitStatus, hasEnded bool) {
 	for {
 		var s syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &s, syscall.WNOHANG, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR):
 		case err != nil || pid == 0:
-			return status, over
+			return status, hasEnded
 		case pid == c.pid:
-			status, over = s, true
+			status, hasEnded = s, true
 		}
 	}
 }
 
-func (c *child) look() error {
+func (c *child) sample() error {
 	if c.meter == nil {
 		return nil
 	}
-	return c.meter.look()
+	return c.meter.sample()
 }
 
-// draft is tried again and again, so its failure costs nothing.
+// draft writes a preliminary report. The next draft follows, so it ignores errors.
 func (c *child) draft() error {
 	if c.meter != nil {
 		_ = c.file.draft(c.meter.report())
@@ -124,11 +123,12 @@ func (c *child) draft() error {
 	return nil
 }
 
+// finish writes the final report.
 func (c *child) finish(status syscall.WaitStatus) error {
 	if c.meter == nil {
 		return nil
 	}
-	if err := c.meter.look(); err != nil {
+	if err := c.meter.sample(); err != nil {
 		return err
 	}
 	r := c.meter.report()
@@ -137,7 +137,8 @@ func (c *child) finish(status syscall.WaitStatus) error {
 	return c.file.final(r)
 }
 
-// guard keeps our own failures from the program: after the first one it is not measured.
+// guard protects the program from errors and panics of the wrapper: the first one ends the
+// measurement.
 func (c *child) guard(f func() error) {
 	defer func() {
 		if recover() != nil {
@@ -149,7 +150,7 @@ func (c *child) guard(f func() error) {
 	}
 }
 
-// lookup finds a command as execvp(3) does.
+// lookup finds a command like execvp(3).
 func lookup(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if errors.Is(err, exec.ErrDot) {
@@ -166,11 +167,11 @@ func ownCPU() time.Duration {
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
 		return 0
 	}
-	return spent(r)
+	return totalCPU(r)
 }
 
-// reserveThreads makes the threads that the runtime may want later. Where the program has
-// used up the container's processes, a new one could not be made, and Go would abort.
+// reserveThreads creates the threads that the runtime may need later. If the program
+// exhausts the process limit of the container, Go could not create one and would abort.
 func reserveThreads() {
 	const reserve = 4
 	var ready, done sync.WaitGroup

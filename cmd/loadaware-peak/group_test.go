@@ -19,14 +19,14 @@ import (
 
 const mib = 1 << 20
 
-// group is a control group of its own, of whatever version this system has.
+// group is a temporary control group, version 1 or 2.
 type group struct {
 	dirs  map[string]string // by controller
 	mark  string            // the file of its high-water mark
 	limit string            // the file of its memory limit
 }
 
-// newGroup skips the test where nobody lets us make a group.
+// newGroup creates a group, or skips the test without permission.
 func newGroup(t *testing.T) group {
 	const root = "/sys/fs/cgroup"
 	name := fmt.Sprintf("loadaware-peak-%d-%d", os.Getpid(), time.Now().UnixNano())
@@ -51,8 +51,8 @@ func newGroup(t *testing.T) group {
 	return g
 }
 
-// holding is the command that enters the group and then becomes the other.
-func (g group) holding(command ...string) []string {
+// enter returns a command that enters the group and then executes command.
+func (g group) enter(command ...string) []string {
 	script := ""
 	for _, dir := range g.dirs {
 		script += "echo $$ >" + dir + "/cgroup.procs && "
@@ -64,14 +64,14 @@ func (g group) set(t *testing.T, controller, file string, value int) {
 	require.NoError(t, os.WriteFile(filepath.Join(g.dirs[controller], file), []byte(strconv.Itoa(value)), 0))
 }
 
-// peak is what the kernel says from outside.
+// peak returns the kernel's high-water mark.
 func (g group) peak(t *testing.T) int64 {
 	bytes, err := strconv.ParseInt(strings.TrimSpace(read(t, filepath.Join(g.dirs["memory"], g.mark))), 10, 64)
 	require.NoError(t, err)
 	return bytes
 }
 
-func TestThePeakIsWhatTheKernelSaw(t *testing.T) {
+func TestPeakEqualsKernelHighWaterMark(t *testing.T) {
 	for claim, c := range map[string]struct {
 		steps []string
 		mib   int64
@@ -85,8 +85,8 @@ func TestThePeakIsWhatTheKernelSaw(t *testing.T) {
 		t.Run(claim, func(t *testing.T) {
 			g := newGroup(t)
 			file := filepath.Join(t.TempDir(), "m")
-			require.Zero(t, play(t, "", nil, g.holding(wrapped(file, append([]string{load}, c.steps...)...)...)...).status)
-			got := told(t, file)
+			require.Zero(t, runCommand(t, "", nil, g.enter(wrapped(file, append([]string{load}, c.steps...)...)...)...).status)
+			got := readMessage(t, file)
 			assert.Equal(t, "memory.peak", got.Source)
 			assert.GreaterOrEqual(t, got.Peak, c.mib*mib)
 			assert.LessOrEqual(t, got.Peak, g.peak(t))
@@ -101,7 +101,7 @@ func TestThePeakIsWhatTheKernelSaw(t *testing.T) {
 	}
 }
 
-func TestAFileThatWasWrittenIsNotNeed(t *testing.T) {
+func TestPageCacheOfWrittenFileIsExcluded(t *testing.T) {
 	g, dir := newGroup(t), t.TempDir()
 	var fs syscall.Statfs_t
 	require.NoError(t, syscall.Statfs(dir, &fs))
@@ -109,56 +109,56 @@ func TestAFileThatWasWrittenIsNotNeed(t *testing.T) {
 		t.Skip("the temporary folder is in memory")
 	}
 	file := filepath.Join(dir, "m")
-	require.Zero(t, play(t, "", nil, g.holding(wrapped(file, load, "alloc:30", "file:"+dir+"/data:200", "sleep:300ms")...)...).status)
+	require.Zero(t, runCommand(t, "", nil, g.enter(wrapped(file, load, "alloc:30", "file:"+dir+"/data:200", "sleep:300ms")...)...).status)
 	assert.Greater(t, g.peak(t), int64(200*mib), "the kernel's mark counts the cache")
-	assert.Less(t, told(t, file).Peak, int64(100*mib))
+	assert.Less(t, readMessage(t, file).Peak, int64(100*mib))
 }
 
-func TestCoresAreCounted(t *testing.T) {
+func TestCoresAreMeasured(t *testing.T) {
 	g, file := newGroup(t), filepath.Join(t.TempDir(), "m")
-	require.Zero(t, play(t, "", nil, g.holding(wrapped(file, load, "burn:1500ms", "sleep:500ms")...)...).status)
-	got := told(t, file)
+	require.Zero(t, runCommand(t, "", nil, g.enter(wrapped(file, load, "burn:1500ms", "sleep:500ms")...)...).status)
+	got := readMessage(t, file)
 	assert.Positive(t, got.Cores)
 	assert.Less(t, got.Cores, 1.5, "one goroutine burns, and the machine may be busy")
 }
 
-func TestAProgramKilledForItsMemoryIsTold(t *testing.T) {
+func TestOOMKillIsReported(t *testing.T) {
 	g, file := newGroup(t), filepath.Join(t.TempDir(), "m")
 	g.set(t, "memory", g.limit, 64*mib)
 	steps := []string{load, "alloc:20", "sleep:100ms", "alloc:200", "sleep:1s"}
-	alone := play(t, "", nil, g.holding(steps...)...)
+	alone := runCommand(t, "", nil, g.enter(steps...)...)
 	require.Equal(t, syscall.SIGKILL, alone.status.Signal())
-	assert.Equal(t, alone, play(t, "", nil, g.holding(wrapped(file, steps...)...)...))
-	got := told(t, file)
+	assert.Equal(t, alone, runCommand(t, "", nil, g.enter(wrapped(file, steps...)...)...))
+	got := readMessage(t, file)
 	assert.Equal(t, 1, got.Kills)
 	assert.Equal(t, 137, got.Exit)
 }
 
-// bomb starts processes until it cannot, and says so.
+// bomb starts processes until that fails, and prints it.
 const bomb = `i=0; while [ $i -lt 50 ]; do sleep 4 & i=$((i+1)); done; wait`
 
-func TestAForkBombEndsAsItWouldAlone(t *testing.T) {
+func TestForkBombEndsAsWithoutWrapper(t *testing.T) {
 	g := newGroup(t)
 	for _, most := range []int{16, 30, 100} {
 		g.set(t, "pids", "pids.max", most)
 		file := filepath.Join(t.TempDir(), "m")
-		alone := play(t, "", nil, g.holding("sh", "-c", bomb)...)
+		alone := runCommand(t, "", nil, g.enter("sh", "-c", bomb)...)
 		await(t, g)
-		got := play(t, "", nil, g.holding(wrapped(file, "sh", "-c", bomb)...)...)
+		got := runCommand(t, "", nil, g.enter(wrapped(file, "sh", "-c", bomb)...)...)
 		await(t, g)
 		assert.Equal(t, alone.status, got.status, "%d processes: %s", most, got.output)
-		assert.Equal(t, alone.status.ExitStatus(), told(t, file).Exit)
+		assert.Equal(t, alone.status.ExitStatus(), readMessage(t, file).Exit)
 	}
 }
 
-// await the end of all that a bomb left behind.
+// await waits for the end of all processes in the group.
 func await(t *testing.T, g group) {
 	require.Eventually(t, func() bool {
 		return read(t, filepath.Join(g.dirs["pids"], "pids.current")) == "0\n" // zombies count
 	}, 30*time.Second, 20*ms)
 }
 
-// isolated runs a command as PID 1 of its own container, as far as unshare(1) makes one.
+// isolated returns a command that runs as PID 1 of new namespaces (unshare(1)).
 func isolated(t *testing.T, command ...string) []string {
 	unshare := []string{"unshare", "--pid", "--fork", "--mount-proc"}
 	if err := exec.Command(unshare[0], append(unshare[1:], "true")...).Run(); err != nil {
@@ -167,7 +167,7 @@ func isolated(t *testing.T, command ...string) []string {
 	return append(unshare, command...)
 }
 
-func TestAsPID1TheCodeSaysTheSignal(t *testing.T) {
+func TestPID1ReturnsExitCodeOfSignal(t *testing.T) {
 	for claim, c := range map[string]struct {
 		script string
 		want   int
@@ -183,14 +183,14 @@ func TestAsPID1TheCodeSaysTheSignal(t *testing.T) {
 	} {
 		t.Run(claim, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "m")
-			got := play(t, "", nil, isolated(t, wrapped(file, "sh", "-c", c.script)...)...)
+			got := runCommand(t, "", nil, isolated(t, wrapped(file, "sh", "-c", c.script)...)...)
 			assert.Equal(t, c.want, got.status.ExitStatus(), got.output)
-			assert.Equal(t, c.want, told(t, file).Exit)
+			assert.Equal(t, c.want, readMessage(t, file).Exit)
 		})
 	}
 }
 
-func TestWithoutACgroupTheProcessesAreLookedAt(t *testing.T) {
+func TestProcessTreeWithoutCgroup(t *testing.T) {
 	for claim, c := range map[string]struct {
 		steps []string
 		mib   int64
@@ -203,13 +203,13 @@ func TestWithoutACgroupTheProcessesAreLookedAt(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "m")
 			hide := []string{"sh", "-c", `mount -t tmpfs none /sys/fs/cgroup && exec "$@"`, "sh"}
 			command := isolated(t, append(hide, wrapped(file, append([]string{load, "burn:200ms"}, c.steps...)...)...)...)
-			got := play(t, "", nil, append([]string{"unshare", "--mount"}, command...)...)
+			got := runCommand(t, "", nil, append([]string{"unshare", "--mount"}, command...)...)
 			require.Zero(t, got.status, got.output)
-			tale := told(t, file)
-			assert.Equal(t, "proc", tale.Source)
-			assert.Greater(t, tale.Peak, c.mib*mib)
-			assert.Less(t, tale.Peak, (c.mib+40)*mib)
-			assert.Positive(t, tale.Cores)
+			messageFields := readMessage(t, file)
+			assert.Equal(t, "proc", messageFields.Source)
+			assert.Greater(t, messageFields.Peak, c.mib*mib)
+			assert.Less(t, messageFields.Peak, (c.mib+40)*mib)
+			assert.Positive(t, messageFields.Cores)
 		})
 	}
 }

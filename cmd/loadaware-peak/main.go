@@ -1,13 +1,13 @@
 //go:build linux
 
-// Command loadaware-peak runs a program in a container and leaves what it used at most in
-// the container's termination message. docs/peak.md tells how and what.
+// Command loadaware-peak runs a program in a container and writes its peak usage into the
+// container's termination message. See docs/peak.md.
 //
-//	loadaware-peak install DIR                    copies itself, for an init container
+//	loadaware-peak install DIR                    copies the program, for an init container
 //	loadaware-peak [-to FILE] -- COMMAND ARG…     runs and measures
 //
-// The program comes first: whatever goes wrong in here, it runs and ends as if it were
-// alone, only unmeasured.
+// The program has priority: after any error of the wrapper it runs and ends as it would
+// alone, but is not measured.
 package main
 
 import (
@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 )
@@ -29,11 +30,11 @@ const (
 const usageText = `usage: loadaware-peak [-to FILE] -- COMMAND [ARG…]
        loadaware-peak install DIR
 
-Runs the command and leaves its peak of memory and CPU in FILE
+Runs the command and writes its peak memory and CPU usage to FILE
 (default: $` + fileEnv + `, else ` + defaultFile + `).
 `
 
-// As shells have it: a command that is not there, or may not be run.
+// Exit codes as in shells.
 const (
 	exitUsage    = 2
 	exitNoExec   = 126
@@ -65,8 +66,8 @@ func main() {
 	os.Exit(exitNoExec)
 }
 
-// parse splits the command from our flags. Flags that nobody knows cost the measurement,
-// not the program.
+// parse separates the command from the flags. After an unknown flag the command runs
+// without measurement.
 func parse(args []string) (command []string, file *message) {
 	flags := flag.NewFlagSet("loadaware-peak", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -83,12 +84,38 @@ func parse(args []string) (command []string, file *message) {
 	return flags.Args(), &message{path: cmp.Or(named, defaultFile), create: named != ""}
 }
 
-// run returns only where the command could not be started in any way.
+// run runs the command. It returns only if the command cannot be started at all.
 func run(path string, command []string, file *message) error {
 	if file != nil {
 		if c, err := start(path, command, file); err == nil {
-			die(c.wait())
+			exitLike(c.wait())
 		}
 	}
 	return syscall.Exec(path, command, os.Environ())
+}
+
+// install copies this program atomically into a directory, executable by all users.
+func install(dir string) error {
+	from, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.CreateTemp(dir, ".loadaware-peak-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(to.Name())
+	if _, err := io.Copy(to, from); err != nil {
+		to.Close()
+		return err
+	}
+	if err := to.Chmod(0o755); err != nil {
+		to.Close()
+		return err
+	}
+	if err := to.Close(); err != nil {
+		return err
+	}
+	return os.Rename(to.Name(), filepath.Join(dir, "loadaware-peak"))
 }

@@ -12,21 +12,21 @@ import (
 	"syscall"
 )
 
-// Kubernetes takes 4096 bytes of a termination message at most; ours ends below that.
-const largestMessage = 4095
+// maxMessage is below the 4096 bytes that Kubernetes reads of a termination message.
+const maxMessage = 4095
 
-// place joins a report to what the program itself left as its message, which stays:
+// combine adds a report to the program's own message, which it never changes:
 //
-//	nothing ................. the report, as one JSON object
-//	a JSON object ........... our members behind its own, none of which is touched
-//	other JSON, or a peak ... stays alone: its reader expects just that
-//	text .................... the report as a line of its own behind it
+//	no message .............. the report as one JSON object
+//	a JSON object ........... its members, then those of the report
+//	other JSON, or a peak ... no report: the reader expects only this message
+//	text .................... the text, then the report on a separate line
 //
-// The series gets coarser until all fits; where even the figures alone do not, the
-// program's message stays alone.
-func place(own []byte, r report) []byte {
-	for _, points := range []int{mostPoints, mostPoints / 2, mostPoints / 4, 0} {
-		if joined := join(own, r.fields(points)); len(joined) <= largestMessage {
+// It downsamples the series until the result fits. If even the report without a series
+// does not fit, it returns the program's message.
+func combine(own []byte, r report) []byte {
+	for _, points := range []int{maxPoints, maxPoints / 2, maxPoints / 4, 0} {
+		if joined := join(own, r.fields(points)); len(joined) <= maxMessage {
 			return joined
 		}
 	}
@@ -50,58 +50,59 @@ func join(own []byte, fields []field) []byte {
 	}
 }
 
-// merge puts the fields behind the members of an object, without those that it has.
-// A program that tells a peak has measured by itself: that stands alone.
+// merge appends the fields that an object lacks. A program whose object has a peak measures
+// itself, so the object stays unchanged.
 func merge(own []byte, object map[string]json.RawMessage, fields []field) []byte {
 	if object[peakKey] != nil || object["memory_max"] != nil {
 		return own
 	}
-	var ours []field
+	var added []field
 	for _, f := range fields {
 		if object[f.key] == nil {
-			ours = append(ours, f)
+			added = append(added, f)
 		}
 	}
 	open := bytes.Clone(own[:bytes.LastIndexByte(own, '}')])
-	if len(object) > 0 && len(ours) > 0 {
+	if len(object) > 0 && len(added) > 0 {
 		open = append(open, ',')
 	}
-	return append(append(open, members(ours)...), '}')
+	return append(append(open, members(added)...), '}')
 }
 
+// braced appends a JSON object with the fields.
 func braced(before []byte, fields []field) []byte {
 	return append(append(append(before, '{'), members(fields)...), '}')
 }
 
-// message is the file of the termination message. It may be a mount of a single file, so
-// it is written in place and never replaced.
+// message is the file of the termination message. It may be a bind mount of a file, so the
+// wrapper writes it in place and never replaces it.
 type message struct {
-	path   string
-	create bool
-	ours   []byte // what we wrote last
+	path    string
+	create  bool
+	written []byte // by the last write
 }
 
-var errForeign = errors.New("the program has a message of its own")
+var errProgramMessage = errors.New("the program wrote its own message")
 
-// draft leaves a report in case that all of the container is killed at once, as the
-// kernel does by memory.oom.group. It gives way to whatever the program has written.
+// draft writes a report in case the kernel kills the whole container at once
+// (memory.oom.group). It writes nothing if the program has written a message.
 func (m *message) draft(r report) error {
 	return m.write(func(own []byte) ([]byte, error) {
 		if len(own) > 0 {
-			return nil, errForeign
+			return nil, errProgramMessage
 		}
-		return place(nil, r), nil
+		return combine(nil, r), nil
 	})
 }
 
-// final joins the report to what the program has written.
+// final adds the report to the message of the program.
 func (m *message) final(r report) error {
-	return m.write(func(own []byte) ([]byte, error) { return place(own, r), nil })
+	return m.write(func(own []byte) ([]byte, error) { return combine(own, r), nil })
 }
 
-// write puts a new text in place of the old, of which compose sees what is not ours.
+// write replaces the content by that of compose, which receives the program's part.
 func (m *message) write(compose func(own []byte) ([]byte, error)) error {
-	flags := os.O_RDWR | syscall.O_NONBLOCK // a pipe in its place must not hang us
+	flags := os.O_RDWR | syscall.O_NONBLOCK // do not block on a pipe
 	if m.create {
 		flags |= os.O_CREATE
 	}
@@ -113,31 +114,31 @@ func (m *message) write(compose func(own []byte) ([]byte, error)) error {
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
 		return errors.Join(err, fmt.Errorf("%s is not a regular file", m.path))
 	}
-	old, err := io.ReadAll(io.LimitReader(file, largestMessage+1))
+	old, err := io.ReadAll(io.LimitReader(file, maxMessage+1))
 	if err != nil {
 		return err
 	}
-	if len(old) > largestMessage {
-		return errForeign // there is no room, and we have not seen all of it
+	if len(old) > maxMessage {
+		return errProgramMessage // too long to read and to extend
 	}
-	text, err := compose(bytes.TrimPrefix(old, m.ours))
+	text, err := compose(bytes.TrimPrefix(old, m.written))
 	if err != nil || bytes.Equal(text, old) {
 		return err
 	}
-	return m.replace(file, old, text)
+	return m.recombine(file, old, text)
 }
 
-// replace writes from the first byte that differs, so what a program wrote is not even
-// rewritten. Where the disk is full, it takes back what it wrote.
-func (m *message) replace(file *os.File, old, text []byte) error {
+// replace writes from the first byte that differs, so it does not rewrite the program's
+// part. It restores the old content if the disk is full.
+func (m *message) recombine(file *os.File, old, text []byte) error {
 	same := 0
 	for same < min(len(old), len(text)) && old[same] == text[same] {
 		same++
 	}
 	if _, err := file.WriteAt(text[same:], int64(same)); err != nil {
-		_, back := file.WriteAt(old[same:], int64(same))
-		return errors.Join(err, back, file.Truncate(int64(len(old))))
+		_, restoreErr := file.WriteAt(old[same:], int64(same))
+		return errors.Join(err, restoreErr, file.Truncate(int64(len(old))))
 	}
-	m.ours = text
+	m.written = text
 	return file.Truncate(int64(len(text)))
 }

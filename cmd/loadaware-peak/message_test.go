@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// long is a report as long as they get.
+// long returns a report of maximum length.
 func long() report {
 	s, code := newSeries(), 0
 	for i := range 5000 {
@@ -35,7 +35,7 @@ const shortJSON = `{"memory_max_bytes":7340032,"cpu_max_cores":1.02,"source":"me
 	`"memory_sampled_bytes":7000000,"oom_kills":0,"duration_seconds":1.5,"exit_code":3,` +
 	`"series":{"step_seconds":0.1,"memory_mib":[6,7],"cpu_cores":[1,1.05]}}`
 
-func TestTheMessageOfTheProgramStays(t *testing.T) {
+func TestMessageOfProgramIsKept(t *testing.T) {
 	for claim, c := range map[string]struct{ own, want string }{
 		"nothing":                   {"", shortJSON},
 		"only space":                {" \n", shortJSON},
@@ -51,11 +51,11 @@ func TestTheMessageOfTheProgramStays(t *testing.T) {
 		"null":                      {"null", "null"},
 		"half an object":            {`{"rows": `, `{"rows": ` + "\n" + shortJSON},
 	} {
-		assert.Equal(t, c.want, string(place([]byte(c.own), short())), claim)
+		assert.Equal(t, c.want, string(combine([]byte(c.own), short())), claim)
 	}
 }
 
-func TestTheSeriesGivesWayAndThenWe(t *testing.T) {
+func TestSeriesThenReportAreDroppedIfTooLong(t *testing.T) {
 	const points = 92 // 5000 minutes in steps of 0.1 s · 2^15, the first that needs at most 120
 	for claim, c := range map[string]struct{ own, points int }{
 		"alone":                {0, points},
@@ -64,8 +64,8 @@ func TestTheSeriesGivesWayAndThenWe(t *testing.T) {
 		"hardly any room left": {3700, 0},
 	} {
 		own := strings.Repeat("x", c.own)
-		got := string(place([]byte(own), long()))
-		assert.LessOrEqual(t, len(got), largestMessage, claim)
+		got := string(combine([]byte(own), long()))
+		assert.LessOrEqual(t, len(got), maxMessage, claim)
 		require.True(t, strings.HasPrefix(got, own), claim)
 		var told struct {
 			Peak   int64 `json:"memory_max_bytes"`
@@ -78,10 +78,10 @@ func TestTheSeriesGivesWayAndThenWe(t *testing.T) {
 		assert.Len(t, told.Series.Memory, c.points, claim)
 	}
 	full := strings.Repeat("x", 4000)
-	assert.Equal(t, full, string(place([]byte(full), long())))
+	assert.Equal(t, full, string(combine([]byte(full), long())))
 }
 
-func TestADraftGivesWayToTheProgram(t *testing.T) {
+func TestDraftKeepsMessageOfProgram(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "termination-log")
 	require.NoError(t, os.WriteFile(path, nil, 0o666))
 	m := &message{path: path}
@@ -96,36 +96,36 @@ func TestADraftGivesWayToTheProgram(t *testing.T) {
 	_, err = file.WriteString("no rows\n")
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
-	assert.ErrorIs(t, m.draft(draft), errForeign)
+	assert.ErrorIs(t, m.draft(draft), errProgramMessage)
 	require.NoError(t, m.final(short()))
 	assert.Equal(t, "no rows\n"+shortJSON, read(t, path))
 }
 
-func TestADraftThatWasReplacedIsForgotten(t *testing.T) {
+func TestReplacedDraftIsNotRestored(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "termination-log")
 	m := &message{path: path, create: true}
 	require.NoError(t, m.draft(short()))
 	require.NoError(t, os.WriteFile(path, []byte("bye"), 0o666))
-	assert.ErrorIs(t, m.draft(short()), errForeign)
+	assert.ErrorIs(t, m.draft(short()), errProgramMessage)
 	require.NoError(t, m.final(short()))
 	assert.Equal(t, "bye\n"+shortJSON, read(t, path))
 }
 
-func TestWhatIsTooLongIsNotTouched(t *testing.T) {
+func TestTooLongMessageIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "termination-log")
 	own := strings.Repeat("y", 5000)
 	require.NoError(t, os.WriteFile(path, []byte(own), 0o666))
-	assert.ErrorIs(t, (&message{path: path}).final(short()), errForeign)
+	assert.ErrorIs(t, (&message{path: path}).final(short()), errProgramMessage)
 	assert.Equal(t, own, read(t, path))
 }
 
-func FuzzPlaceKeepsWhatTheProgramSaid(f *testing.F) {
+func FuzzCombineKeepsMessageOfProgram(f *testing.F) {
 	for _, own := range []string{"", "{}", `{"a":{"b":[1,"}"]}} `, "x\n", "[", "5"} {
 		f.Add([]byte(own))
 	}
 	f.Fuzz(func(t *testing.T, own []byte) {
-		got := place(own, short())
-		require.LessOrEqual(t, len(got), max(largestMessage, len(own)))
+		got := combine(own, short())
+		require.LessOrEqual(t, len(got), max(maxMessage, len(own)))
 		var before, after map[string]any
 		if json.Unmarshal(own, &before) != nil || before == nil {
 			if json.Valid(own) || len(strings.TrimSpace(string(own))) > 0 {

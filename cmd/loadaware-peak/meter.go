@@ -8,79 +8,81 @@ import (
 	"github.com/loadaware/loadaware/internal/cgroup"
 )
 
-// usage is what a meter looks at: a control group, or the process tree where there is none.
+// usage is the source of a meter: a control group, or the process tree without one.
 type usage interface {
 	Read() (cgroup.Reading, error)
 }
 
-// A rate over less than a second says more of the scheduler than of the program.
+// cpuWindow is the minimum time of a CPU rate: shorter rates depend on the scheduler.
 const cpuWindow = time.Second
 
-// meter turns readings into what is reported of a try.
+// meter converts readings into a report.
 //
-// The kernel's high-water mark sees every spike, but counts page cache, which a busy
-// reader fills up to any limit. Where the mark rose between two looks, the new mark less
-// the droppable cache is a peak of the working set that no sampling can miss:
+// The kernel's high-water mark includes every spike, but also the page cache, which a
+// program that reads files fills up to the limit. If the mark rises between two samples,
+// the new mark minus the reclaimable cache is a lower bound of the working-set peak:
 //
-//	mark 900M ▲          cache 300M       peak ≥ 600M
-//	looks   │     │           the mark stood: what is seen is all that is known
+//	mark rises to 900M, cache 300M   peak ≥ 600M
+//	mark does not rise               peak = largest sample
 type meter struct {
-	usage  usage
-	proc   bool // the process tree is looked at, for want of a cgroup
-	start  time.Time
-	first  cgroup.Reading // before the program ran
-	before cgroup.Reading
+	usage usage
+	proc  bool // the source is the process tree, because there is no cgroup
+	start time.Time
+	first cgroup.Reading // before the program started
+	last  cgroup.Reading
 
-	sampled int64 // bytes, the largest working set that was seen
-	marked  int64 // bytes, the largest that a rise of the mark told
+	sampled int64 // bytes, the largest working set of a sample
+	marked  int64 // bytes, the largest peak from a rise of the mark
 	cores   float64
-	window  point // where the current window of CPU began
+	window  point // start of the current CPU window
 	series  *series
 }
 
-// newMeter looks once, so that what was used before the program counts for nothing.
+// newMeter takes a first reading, whose usage does not count.
 func newMeter(u usage, proc bool) (*meter, error) {
 	first, err := u.Read()
 	if err != nil {
 		return nil, err
 	}
-	return &meter{usage: u, proc: proc, start: time.Now(), first: first, before: first, series: newSeries()}, nil
+	return &meter{usage: u, proc: proc, start: time.Now(), first: first, last: first, series: newSeries()}, nil
 }
 
-// look takes one sample.
-func (m *meter) look() error {
+// sample takes one sample.
+func (m *meter) sample() error {
 	r, err := m.usage.Read()
 	if err != nil {
 		return err
 	}
-	m.take(time.Since(m.start), r)
+	m.add(time.Since(m.start), r)
 	return nil
 }
 
-func (m *meter) take(at time.Duration, r cgroup.Reading) {
+// add adds a reading.
+func (m *meter) add(at time.Duration, r cgroup.Reading) {
 	top := r.WorkingSet()
 	m.sampled = max(m.sampled, top)
-	if r.Watermark > m.before.Watermark {
-		risen := r.Watermark - max(r.InactiveFile, m.before.InactiveFile)
-		m.marked = max(m.marked, risen)
-		top = max(top, risen)
+	if r.Watermark > m.last.Watermark {
+		fromMark := r.Watermark - max(r.InactiveFile, m.last.InactiveFile)
+		m.marked = max(m.marked, fromMark)
+		top = max(top, fromMark)
 	}
 	now := point{at: at, memory: top, cpu: max(0, r.CPU-m.first.CPU)}
 	m.series.add(now)
 	if now.at-m.window.at >= cpuWindow {
 		m.closeWindow(now)
 	}
-	m.before = r
+	m.last = r
 }
 
+// closeWindow ends the CPU window and starts the next.
 func (m *meter) closeWindow(now point) {
 	m.cores = max(m.cores, float64(now.cpu-m.window.cpu)/float64(now.at-m.window.at))
 	m.window = now
 }
 
-// report is all that is known by now.
+// report returns the report up to now.
 func (m *meter) report() report {
-	// A try shorter than a window is one window.
+	// A run shorter than a window is one window.
 	if now := m.series.last; m.window.at == 0 && now.at > 0 {
 		m.cores = float64(now.cpu) / float64(now.at)
 	}
@@ -89,12 +91,13 @@ func (m *meter) report() report {
 		sampled:  m.sampled,
 		cores:    m.cores,
 		source:   m.source(),
-		kills:    m.before.OOMKills - m.first.OOMKills,
+		kills:    m.last.OOMKills - m.first.OOMKills,
 		duration: time.Since(m.start),
 		series:   m.series,
 	}
 }
 
+// source names the origin of the peak.
 func (m *meter) source() string {
 	switch {
 	case m.proc:
@@ -107,14 +110,14 @@ func (m *meter) source() string {
 }
 
 const (
-	quickest = 20 * time.Millisecond
-	slowest  = 250 * time.Millisecond
-	// A look may cost a two-hundredth of the time until the next: half a percent of a core.
-	thrift = 200
+	minInterval = 20 * time.Millisecond
+	maxInterval = 250 * time.Millisecond
+	// costFactor limits sampling to 1/200 of the time, half a percent of a core.
+	costFactor = 200
 )
 
-// pause is how long to wait until the next look: a hundredth of the time so far, and long
-// enough to pay for the CPU that the last look took.
-func pause(elapsed, cost time.Duration) time.Duration {
-	return max(min(max(elapsed/100, quickest), slowest), thrift*cost)
+// interval returns the time until the next sample: a hundredth of the elapsed time within
+// the limits, but at least costFactor times the CPU time of the last sample.
+func interval(elapsed, cost time.Duration) time.Duration {
+	return max(min(max(elapsed/100, minInterval), maxInterval), costFactor*cost)
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/loadaware/loadaware/internal/cgroup"
 )
 
-// measured lets a meter take readings, one every 100 ms; the first is before the program.
+// measured returns the report for readings every 100 ms; the first precedes the program.
 func measured(readings ...cgroup.Reading) report {
-	m := &meter{first: readings[0], before: readings[0], series: newSeries()}
+	m := &meter{first: readings[0], last: readings[0], series: newSeries()}
 	for i, r := range readings[1:] {
-		m.take(time.Duration(i+1)*100*ms, r)
+		m.add(time.Duration(i+1)*100*ms, r)
 	}
 	return m.report()
 }
 
-func TestTheMarkSeesWhatLooksMiss(t *testing.T) {
+func TestMarkIncludesSpikesBetweenSamples(t *testing.T) {
 	r := measured(
 		cgroup.Reading{Memory: 10, Watermark: 10},
 		cgroup.Reading{Memory: 100, Watermark: 100},
@@ -33,7 +33,7 @@ func TestTheMarkSeesWhatLooksMiss(t *testing.T) {
 	assert.Equal(t, []int64{0, 100, 900, 100}, memories(r.series), "the spike stands in its slot")
 }
 
-func TestCacheIsNotNeed(t *testing.T) {
+func TestCacheIsExcluded(t *testing.T) {
 	r := measured(
 		cgroup.Reading{Memory: 10, Watermark: 10},
 		cgroup.Reading{Memory: 100, Watermark: 100},
@@ -44,7 +44,7 @@ func TestCacheIsNotNeed(t *testing.T) {
 	assert.Equal(t, "memory.peak", r.source)
 }
 
-func TestWhereCacheHasRaisedTheMarkOnlyLooksKnow(t *testing.T) {
+func TestOnlySamplesCountIfCacheRaisedMark(t *testing.T) {
 	r := measured(
 		cgroup.Reading{Memory: 10, Watermark: 10},
 		cgroup.Reading{Memory: 8000, InactiveFile: 7900, Watermark: 8000},
@@ -54,7 +54,7 @@ func TestWhereCacheHasRaisedTheMarkOnlyLooksKnow(t *testing.T) {
 	assert.Equal(t, "sampled", r.source)
 }
 
-func TestAMarkFromBeforeTheProgramIsNotItsOwn(t *testing.T) {
+func TestMarkBeforeStartIsExcluded(t *testing.T) {
 	r := measured(
 		cgroup.Reading{Memory: 10, Watermark: 5000},
 		cgroup.Reading{Memory: 100, Watermark: 5000},
@@ -63,13 +63,13 @@ func TestAMarkFromBeforeTheProgramIsNotItsOwn(t *testing.T) {
 	assert.Equal(t, "sampled", r.source)
 }
 
-func TestWithoutAMarkThePeakIsSampled(t *testing.T) {
+func TestPeakIsSampledWithoutMark(t *testing.T) {
 	r := measured(cgroup.Reading{Memory: 10}, cgroup.Reading{Memory: 100}, cgroup.Reading{Memory: 50})
 	assert.EqualValues(t, 100, r.memory)
 	assert.Equal(t, "sampled", r.source)
 }
 
-func TestOnlyKillsAndCPUOfTheProgramCount(t *testing.T) {
+func TestKillsAndCPUBeforeStartAreExcluded(t *testing.T) {
 	r := measured(
 		cgroup.Reading{OOMKills: 3, CPU: 50 * time.Second},
 		cgroup.Reading{OOMKills: 5, CPU: 50*time.Second + 150*ms},
@@ -78,7 +78,7 @@ func TestOnlyKillsAndCPUOfTheProgramCount(t *testing.T) {
 	assert.InDelta(t, 1.5, r.cores, 1e-9, "a short try is one window")
 }
 
-func TestCoresAreTheLargestMeanOfASecond(t *testing.T) {
+func TestCoresAreMaximumOfOneSecondMeans(t *testing.T) {
 	readings := []cgroup.Reading{{}}
 	for i := range 40 { // 1 core for 2 s, a burst of 4 cores for 0.1 s, then nothing
 		last := readings[len(readings)-1].CPU
@@ -93,13 +93,13 @@ func TestCoresAreTheLargestMeanOfASecond(t *testing.T) {
 	assert.InDelta(t, 1, measured(readings...).cores, 1e-9)
 }
 
-func TestThePauseGrowsAndPaysForItsLook(t *testing.T) {
+func TestIntervalGrowsAndLimitsCost(t *testing.T) {
 	for claim, c := range map[string]struct{ elapsed, cost, want time.Duration }{
 		"quick at first":              {100 * ms, 0, 20 * ms},
 		"a hundredth of the time":     {10 * time.Second, 0, 100 * ms},
 		"slow at last":                {time.Hour, 0, 250 * ms},
 		"a dear look is repaid later": {100 * ms, 5 * ms, time.Second},
 	} {
-		assert.Equal(t, c.want, pause(c.elapsed, c.cost), claim)
+		assert.Equal(t, c.want, interval(c.elapsed, c.cost), claim)
 	}
 }

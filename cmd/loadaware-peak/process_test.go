@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The wrapper and a program to wrap, built once for all tests.
+// wrapper and load are the binaries of the wrapper and of a test program.
 var wrapper, load string
 
 func TestMain(m *testing.M) {
@@ -39,15 +39,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// end is what a parent sees of a program.
-type end struct {
+// result is the end of a program as its parent sees it.
+type result struct {
 	status syscall.WaitStatus
 	output string
 }
 
-// play runs a command, sends each signal once it has said that it is ready for it, and
-// waits: signals of a kind that is pending are lost.
-func play(t *testing.T, input string, signals []syscall.Signal, command ...string) end {
+// runCommand runs a command, sends each signal when the command is ready for it, and waits.
+// The kernel drops a signal while one of the same kind is pending.
+func runCommand(t *testing.T, input string, signals []syscall.Signal, command ...string) result {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin = strings.NewReader(input)
 	pipe, err := cmd.StdoutPipe()
@@ -70,17 +70,17 @@ func play(t *testing.T, input string, signals []syscall.Signal, command ...strin
 	rest, err := io.ReadAll(out)
 	require.NoError(t, err)
 	_ = cmd.Wait()
-	return end{cmd.ProcessState.Sys().(syscall.WaitStatus), said + string(rest) + errors.String()}
+	return result{cmd.ProcessState.Sys().(syscall.WaitStatus), said + string(rest) + errors.String()}
 }
 
-// wrapped is the command under the wrapper, with a file for its message.
+// wrapped returns the command with the wrapper and a message file.
 func wrapped(file string, command ...string) []string {
 	return append([]string{wrapper, "-to", file, "--"}, command...)
 }
 
 func signum(s syscall.Signal) string { return strconv.Itoa(int(s)) }
 
-func TestAProgramEndsAsItWouldAlone(t *testing.T) {
+func TestProgramEndsAsWithoutWrapper(t *testing.T) {
 	usr1, term, kill := signum(syscall.SIGUSR1), signum(syscall.SIGTERM), signum(syscall.SIGKILL)
 	for claim, c := range map[string]struct {
 		command []string
@@ -134,19 +134,19 @@ func TestAProgramEndsAsItWouldAlone(t *testing.T) {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "message")
-			alone := play(t, c.input, c.signals, c.command...)
-			measured := play(t, c.input, c.signals, wrapped(file, c.command...)...)
+			alone := runCommand(t, c.input, c.signals, c.command...)
+			measured := runCommand(t, c.input, c.signals, wrapped(file, c.command...)...)
 			assert.Equal(t, alone, measured)
 			if claim == "killed from outside" {
 				return // and so was the wrapper
 			}
-			assert.Equal(t, exitCode(alone.status), told(t, file).Exit)
+			assert.Equal(t, exitCode(alone.status), readMessage(t, file).Exit)
 		})
 	}
 }
 
-// tale is what a message tells.
-type tale struct {
+// messageFields has the decoded members of a message.
+type messageFields struct {
 	Peak     int64   `json:"memory_max_bytes"`
 	Sampled  int64   `json:"memory_sampled_bytes"`
 	Cores    float64 `json:"cpu_max_cores"`
@@ -161,15 +161,15 @@ type tale struct {
 	} `json:"series"`
 }
 
-func told(t *testing.T, file string) tale {
+func readMessage(t *testing.T, file string) messageFields {
 	text := read(t, file)
 	assert.Less(t, len(text), 4096)
-	var told tale
+	var told messageFields
 	require.NoError(t, json.Unmarshal([]byte(text), &told), text)
 	return told
 }
 
-func TestACommandThatCannotRunSaysSoAsShellsDo(t *testing.T) {
+func TestExitCodesOfCommandsThatCannotRun(t *testing.T) {
 	plain := filepath.Join(t.TempDir(), "plain")
 	require.NoError(t, os.WriteFile(plain, nil, 0o644))
 	for claim, c := range map[string]struct {
@@ -182,11 +182,11 @@ func TestACommandThatCannotRunSaysSoAsShellsDo(t *testing.T) {
 		"no command":     {[]string{wrapper}, 2},
 		"nothing behind": {[]string{wrapper, "-to", "x", "--"}, 2},
 	} {
-		assert.Equal(t, c.want, play(t, "", nil, c.command...).status.ExitStatus(), claim)
+		assert.Equal(t, c.want, runCommand(t, "", nil, c.command...).status.ExitStatus(), claim)
 	}
 }
 
-func TestOurOwnTroubleIsNotTheProgramsTrouble(t *testing.T) {
+func TestWrapperErrorsDoNotAffectProgram(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o666))
@@ -209,22 +209,22 @@ func TestOurOwnTroubleIsNotTheProgramsTrouble(t *testing.T) {
 		"the program's own last message": {"sh", "-c", "echo 7 >" + dir + "/own; exec " + wrapper + " -to " + dir + "/own -- sh -c 'echo works; exit 5'"},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			got := play(t, "", nil, command...)
+			got := runCommand(t, "", nil, command...)
 			assert.Equal(t, 5, got.status.ExitStatus())
 			assert.Contains(t, got.output, "works\n")
 			assert.NotContains(t, got.output, "loadaware-peak")
 		})
 	}
-	unknown := play(t, "", nil, wrapper, "-such", "--", "sh", "-c", "echo works; exit 5")
+	unknown := runCommand(t, "", nil, wrapper, "-such", "--", "sh", "-c", "echo works; exit 5")
 	assert.Equal(t, 5, unknown.status.ExitStatus())
 	assert.Contains(t, unknown.output, "not measured")
 }
 
-func TestSignalsThatOurParentIgnoresStayIgnored(t *testing.T) {
+func TestIgnoredSignalsStayIgnored(t *testing.T) {
 	script := "trap '' HUP; exec \"$@\""
 	inner := []string{"sh", "-c", "grep SigIgn /proc/self/status"}
-	alone := play(t, "", nil, append([]string{"sh", "-c", script, "sh"}, inner...)...)
-	got := play(t, "", nil, append([]string{"sh", "-c", script, "sh"}, wrapped(filepath.Join(t.TempDir(), "m"), inner...)...)...)
+	alone := runCommand(t, "", nil, append([]string{"sh", "-c", script, "sh"}, inner...)...)
+	got := runCommand(t, "", nil, append([]string{"sh", "-c", script, "sh"}, wrapped(filepath.Join(t.TempDir(), "m"), inner...)...)...)
 	assert.Equal(t, alone, got)
 }
 
@@ -247,7 +247,7 @@ func TestOrphansAreReaped(t *testing.T) {
 	assert.Eventually(t, children(1), 30*time.Second, 20*ms, "the program alone is left, neither sleepers nor zombies")
 }
 
-func TestTheProgramDoesNotOutliveTheWrapper(t *testing.T) {
+func TestProgramDiesWithWrapper(t *testing.T) {
 	cmd := exec.Command(wrapper, "-to", filepath.Join(t.TempDir(), "m"), "--", "sh", "-c", "echo $$; exec sleep 60")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -264,16 +264,16 @@ func TestTheProgramDoesNotOutliveTheWrapper(t *testing.T) {
 	}, 5*time.Second, 20*ms)
 }
 
-func TestAnInitContainerInstallsACopyThatRuns(t *testing.T) {
+func TestInstalledCopyRuns(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 { // a second time, over the first
-		require.Zero(t, play(t, "", nil, wrapper, "install", dir).status)
+		require.Zero(t, runCommand(t, "", nil, wrapper, "install", dir).status)
 	}
 	names, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, names, 1)
 	copied := filepath.Join(dir, names[0].Name())
 	assert.Equal(t, "loadaware-peak", names[0].Name())
-	assert.Equal(t, 6, play(t, "", nil, copied, "--", "sh", "-c", "exit 6").status.ExitStatus())
-	assert.Equal(t, 1, play(t, "", nil, wrapper, "install", "/no/such/dir").status.ExitStatus())
+	assert.Equal(t, 6, runCommand(t, "", nil, copied, "--", "sh", "-c", "exit 6").status.ExitStatus())
+	assert.Equal(t, 1, runCommand(t, "", nil, wrapper, "install", "/no/such/dir").status.ExitStatus())
 }

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// report is what is told of a try. Unknown is left out.
+// report has the measured usage of a run. It omits unknown values.
 type report struct {
-	memory   int64 // bytes, the best that is known
-	sampled  int64 // bytes, the largest that sampling alone saw
+	memory   int64 // bytes, the best estimate
+	sampled  int64 // bytes, the largest sample
 	cores    float64
 	source   string // memory.peak, sampled or proc
 	kills    int64
@@ -19,12 +19,12 @@ type report struct {
 	series   *series
 }
 
-// field is one member of a JSON object; the value is JSON.
+// field is one member of a JSON object. value is JSON.
 type field struct{ key, value string }
 
 const peakKey = "memory_max_bytes"
 
-// fields are the members of the message, with at most so many points of the series.
+// fields returns the members of the message, with at most the given points of the series.
 func (r report) fields(points int) []field {
 	var fields []field
 	add := func(known bool, key, value string) {
@@ -41,11 +41,11 @@ func (r report) fields(points int) []field {
 	if r.exit != nil {
 		add(true, "exit_code", strconv.Itoa(*r.exit))
 	}
-	add(points > 0 && len(r.series.slots) > 0, "series", r.series.within(max(points, 1)).json())
+	add(points > 0 && len(r.series.slots) > 0, "series", r.series.downsample(max(points, 1)).json())
 	return fields
 }
 
-// json of a series: the first point lasts from 0 to step_seconds, and so on.
+// json returns the series as JSON. The first point covers 0 to step_seconds, and so on.
 func (s *series) json() string {
 	text := []byte(`{"step_seconds":` + decimal(s.step.Seconds(), 1) + `,"memory_mib":[`)
 	for i, slot := range s.slots {
@@ -58,7 +58,7 @@ func (s *series) json() string {
 	return string(append(text, `]}`...))
 }
 
-// members writes fields as they stand between the braces of an object.
+// members returns the JSON text of fields without the braces of the object.
 func members(fields []field) []byte {
 	var text []byte
 	for i, f := range fields {
@@ -67,6 +67,7 @@ func members(fields []field) []byte {
 	return text
 }
 
+// comma appends a comma before all elements but the first.
 func comma(text []byte, i int) []byte {
 	if i > 0 {
 		return append(text, ',')
@@ -76,7 +77,7 @@ func comma(text []byte, i int) []byte {
 
 func integer(n int64) string { return strconv.FormatInt(n, 10) }
 
-// decimal rounds to so many places and drops zeros at the end.
+// decimal rounds to the given decimal places and omits trailing zeros.
 func decimal(f float64, places int) string {
 	scale := 1.0
 	for range places {

@@ -5,12 +5,12 @@ package main
 import "time"
 
 const (
-	mostPoints = 120
-	firstStep  = 100 * time.Millisecond
+	maxPoints = 120
+	firstStep = 100 * time.Millisecond
 )
 
-// series keeps the usage over time in at most 120 slots of equal width. A slot keeps its
-// largest memory, so that spikes survive. When a try outlives its slots, two become one:
+// series has the usage over time in at most 120 slots of equal width. A slot keeps its
+// maximum memory, so spikes survive. If the run exceeds the slots, each pair becomes one:
 //
 //	│2│9│3│3│  4 slots of 0.1 s   ─▶   │9│3│ │ │  of 0.2 s
 type series struct {
@@ -20,11 +20,11 @@ type series struct {
 }
 
 type slot struct {
-	memory int64         // bytes, the most
-	cpu    time.Duration // spent until the slot's end
+	memory int64         // bytes, the maximum
+	cpu    time.Duration // total until the end of the slot
 }
 
-// point is what was seen at a time since the start.
+// point is a sample at a time since the start.
 type point struct {
 	at     time.Duration
 	memory int64
@@ -32,13 +32,13 @@ type point struct {
 }
 
 func newSeries() *series {
-	return &series{step: firstStep, slots: make([]slot, 0, mostPoints)}
+	return &series{step: firstStep, slots: make([]slot, 0, maxPoints)}
 }
 
-// add takes points in the order of their time.
+// add adds a point. Points must be in time order.
 func (s *series) add(p point) {
-	for p.at >= mostPoints*s.step {
-		s.slots = halved(s.slots)
+	for p.at >= maxPoints*s.step {
+		s.slots = mergePairs(s.slots)
 		s.step *= 2
 	}
 	for len(s.slots) <= int(p.at/s.step) {
@@ -49,22 +49,22 @@ func (s *series) add(p point) {
 	s.last = p
 }
 
-// open begins the next slot, on the way from the last point to the next.
+// open starts the next slot, between the last point and the next.
 func (s *series) open(next point) {
 	n := len(s.slots)
 	begin := time.Duration(n) * s.step
 	if n > 0 {
-		s.slots[n-1].cpu = s.between(next, begin)
+		s.slots[n-1].cpu = s.interpolateCPU(next, begin)
 	}
 	var memory int64
 	if next.at >= begin+s.step {
-		memory = s.last.memory // nobody looked in this slot: it is as it was before
+		memory = s.last.memory // no sample in this slot: repeat the last one
 	}
 	s.slots = append(s.slots, slot{memory: memory})
 }
 
-// between is the CPU spent at a time between the last point and the next, on a line.
-func (s *series) between(next point, at time.Duration) time.Duration {
+// interpolateCPU returns the total CPU time at a time between the last point and the next.
+func (s *series) interpolateCPU(next point, at time.Duration) time.Duration {
 	if next.at <= s.last.at {
 		return next.cpu
 	}
@@ -72,14 +72,14 @@ func (s *series) between(next point, at time.Duration) time.Duration {
 	return s.last.cpu + time.Duration(share*float64(next.cpu-s.last.cpu))
 }
 
-// cores of each slot: CPU time over time.
+// cores returns the CPU cores of each slot.
 func (s *series) cores() []float64 {
 	cores := make([]float64, len(s.slots))
 	var before time.Duration
 	for i, slot := range s.slots {
 		width := s.step
 		if i == len(s.slots)-1 {
-			// The last slot is cut short; of a sliver, the clock's grain would make many cores.
+			// The last slot is partial. A minimum width avoids huge rates from clock granularity.
 			width = max(s.last.at-time.Duration(i)*s.step, s.step/4)
 		}
 		cores[i] = float64(slot.cpu-before) / float64(width)
@@ -88,25 +88,25 @@ func (s *series) cores() []float64 {
 	return cores
 }
 
-// halved joins neighbours: the larger memory, and the CPU at the end of the second.
-func halved(slots []slot) []slot {
+// mergePairs merges neighbours: the larger memory, and the CPU at the end of the second.
+func mergePairs(slots []slot) []slot {
 	half := slots[:(len(slots)+1)/2]
 	for i := range half {
 		pair := slots[2*i : min(2*i+2, len(slots))]
-		joined := pair[len(pair)-1]
+		merged := pair[len(pair)-1]
 		for _, s := range pair {
-			joined.memory = max(joined.memory, s.memory)
+			merged.memory = max(merged.memory, s.memory)
 		}
-		half[i] = joined
+		half[i] = merged
 	}
 	return half
 }
 
-// within is the series in at most so many points.
-func (s *series) within(points int) *series {
+// downsample returns the series with at most the given points.
+func (s *series) downsample(points int) *series {
 	fewer := &series{step: s.step, slots: append([]slot(nil), s.slots...), last: s.last}
 	for len(fewer.slots) > points {
-		fewer.slots = halved(fewer.slots)
+		fewer.slots = mergePairs(fewer.slots)
 		fewer.step *= 2
 	}
 	return fewer

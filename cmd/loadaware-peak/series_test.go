@@ -12,7 +12,7 @@ import (
 
 const ms = time.Millisecond
 
-func TestASlotKeepsItsSpike(t *testing.T) {
+func TestSlotKeepsMaximum(t *testing.T) {
 	s := newSeries()
 	for _, p := range []point{{at: 20 * ms, memory: 5}, {at: 40 * ms, memory: 90}, {at: 60 * ms, memory: 4}, {at: 120 * ms, memory: 6}} {
 		s.add(p)
@@ -20,14 +20,14 @@ func TestASlotKeepsItsSpike(t *testing.T) {
 	assert.Equal(t, []int64{90, 6}, memories(s))
 }
 
-func TestAGapIsAsItWasBefore(t *testing.T) {
+func TestGapRepeatsPreviousSample(t *testing.T) {
 	s := newSeries()
 	s.add(point{at: 50 * ms, memory: 7})
 	s.add(point{at: 350 * ms, memory: 2})
 	assert.Equal(t, []int64{7, 7, 7, 2}, memories(s))
 }
 
-func TestCoresFollowTheLineBetweenLooks(t *testing.T) {
+func TestCoresAreInterpolated(t *testing.T) {
 	s := newSeries()
 	s.add(point{at: 0})
 	s.add(point{at: 100 * ms, cpu: 100 * ms}) // one core
@@ -35,12 +35,12 @@ func TestCoresFollowTheLineBetweenLooks(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{1, 2, 2, 2, 0}, s.cores(), 1e-9)
 }
 
-func TestHalvingKeepsSpikesAndCPU(t *testing.T) {
-	got := halved([]slot{{2, 1 * ms}, {9, 2 * ms}, {3, 5 * ms}, {3, 6 * ms}, {1, 8 * ms}})
+func TestMergePairsKeepsMaximumAndCPU(t *testing.T) {
+	got := mergePairs([]slot{{2, 1 * ms}, {9, 2 * ms}, {3, 5 * ms}, {3, 6 * ms}, {1, 8 * ms}})
 	assert.Equal(t, []slot{{9, 2 * ms}, {3, 6 * ms}, {1, 8 * ms}}, got)
 }
 
-func TestASeriesNeverHoldsMoreThan120PointsAndKeepsItsLargest(t *testing.T) {
+func TestSeriesHasAtMost120PointsAndKeepsMaximum(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		s, at, largest, cpu := newSeries(), time.Duration(0), int64(0), time.Duration(0)
@@ -51,7 +51,7 @@ func TestASeriesNeverHoldsMoreThan120PointsAndKeepsItsLargest(t *testing.T) {
 			largest = max(largest, memory)
 			s.add(point{at, memory, cpu})
 		}
-		assert.LessOrEqual(t, len(s.slots), mostPoints)
+		assert.LessOrEqual(t, len(s.slots), maxPoints)
 		var top int64
 		var total float64
 		for i, cores := range s.cores() {
@@ -64,7 +64,7 @@ func TestASeriesNeverHoldsMoreThan120PointsAndKeepsItsLargest(t *testing.T) {
 		}
 		assert.Equal(t, largest, top)
 		assert.LessOrEqual(t, total, cpu.Seconds()+1e-6)
-		few := s.within(10)
+		few := s.downsample(10)
 		assert.LessOrEqual(t, len(few.slots), 10)
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"unsafe"
 )
 
-// forwarded are the signals that are passed on: all, but for those that cannot be caught,
-// that a terminal's job control sends to the whole group anyway, that Go sends to itself
-// (SIGURG), that glibc keeps (32 and 33), and that our parent wants to be ignored.
-func forwarded() []os.Signal {
+// forwardedSignals returns all signals except those that cannot be caught, those that job
+// control sends to the whole process group, SIGURG (used by the Go runtime), 32 and 33
+// (used by glibc), and those that the parent ignores.
+func forwardedSignals() []os.Signal {
 	var all []os.Signal
 	for s := syscall.Signal(1); s <= 64; s++ {
 		switch s {
@@ -30,16 +30,16 @@ func forwarded() []os.Signal {
 
 const prSetChildSubreaper = 36 // prctl(2)
 
-// adoptOrphans makes us the parent of what the program leaves behind, as PID 1 is without
-// asking. If the kernel refuses, somebody else reaps.
+// adoptOrphans makes this process the parent of orphaned descendants, which PID 1 is
+// automatically. If the kernel rejects it, another process reaps them.
 func adoptOrphans() {
 	if os.Getpid() != 1 {
 		_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
 	}
 }
 
-// exitCode is what Kubernetes and shells make of an end: 128 and the signal, if one
-// ended it.
+// exitCode returns the exit code as in Kubernetes and shells: 128 plus the signal, if a
+// signal ended the program.
 func exitCode(status syscall.WaitStatus) int {
 	if status.Signaled() {
 		return 128 + int(status.Signal())
@@ -47,23 +47,24 @@ func exitCode(status syscall.WaitStatus) int {
 	return status.ExitStatus()
 }
 
-// die ends us as the program ended, also for a parent that tells a signal from an exit
-// code. The kernel spares a PID 1 from its own signals; then the code says it, and that
-// is all that a container's runtime makes of a signal.
-func die(status syscall.WaitStatus) {
+// exitLike ends this process like the program: with the same signal or exit code. PID 1
+// cannot kill itself with a signal, so it uses the exit code, which is all that container
+// runtimes report.
+func exitLike(status syscall.WaitStatus) {
 	if status.Signaled() && os.Getpid() != 1 {
-		// One core file is enough, and it is the program's.
+		// Only the program writes a core file.
 		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
-		defaultAction(status.Signal())
+		resetHandler(status.Signal())
 		_ = syscall.Kill(os.Getpid(), status.Signal())
-		time.Sleep(time.Second) // the signal is on its way
+		time.Sleep(time.Second) // until the signal arrives
 	}
 	os.Exit(exitCode(status))
 }
 
-// defaultAction undoes a handler by rt_sigaction(2). Go's own Reset gives back a handler
-// of the runtime, which answers a SIGSEGV or SIGQUIT with a stack trace and exit code 2.
-func defaultAction(s syscall.Signal) {
+// resetHandler restores the default action with rt_sigaction(2). signal.Reset restores the
+// handler of the Go runtime, which prints a stack trace for SIGSEGV or SIGQUIT and exits
+// with code 2.
+func resetHandler(s syscall.Signal) {
 	var action [4]uintptr // handler, flags, restorer, mask: all zero is SIG_DFL
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION,
 		uintptr(s), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)

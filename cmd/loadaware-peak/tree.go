@@ -12,11 +12,10 @@ import (
 	"github.com/loadaware/loadaware/internal/cgroup"
 )
 
-// tree is the usage of all processes below this one, from /proc, for systems that hide
-// the cgroup. Memory is the sum of what each process alone holds and of what it shares by
-// tmpfs, so memory that forked processes still share counts for each of them: it is an
-// estimate from above. The watermark is the largest resident size of a single process
-// that has ended (getrusage(2)), which sees its spikes.
+// tree reads the usage of all descendant processes from /proc, for systems without a
+// readable cgroup. Memory is the sum of the anonymous and tmpfs memory of each process. It
+// is an upper bound, because copy-on-write memory counts for each process. The watermark
+// is the largest resident size of an ended process (getrusage(2)), including its spikes.
 type tree struct {
 	self int
 	buf  []byte
@@ -24,6 +23,7 @@ type tree struct {
 
 func newTree() *tree { return &tree{self: os.Getpid(), buf: make([]byte, 4<<10)} }
 
+// Read implements usage.
 func (t *tree) Read() (cgroup.Reading, error) {
 	var r cgroup.Reading
 	parents, err := t.parents()
@@ -31,7 +31,7 @@ func (t *tree) Read() (cgroup.Reading, error) {
 		return r, err
 	}
 	for pid := range parents {
-		if pid != t.self && t.below(pid, parents) {
+		if pid != t.self && t.isDescendant(pid, parents) {
 			memory, cpu := t.process(pid)
 			r.Memory += memory
 			r.CPU += cpu
@@ -41,12 +41,12 @@ func (t *tree) Read() (cgroup.Reading, error) {
 	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &ended); err != nil {
 		return r, err
 	}
-	r.CPU += spent(ended)
+	r.CPU += totalCPU(ended)
 	r.Watermark = int64(ended.Maxrss) << 10 //nolint:unconvert // it has 32 bits on some architectures
 	return r, nil
 }
 
-// parents of all processes that can be seen.
+// parents returns the parent of each visible process.
 func (t *tree) parents() (map[int]int, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -68,8 +68,9 @@ func (t *tree) parents() (map[int]int, error) {
 	return parents, nil
 }
 
-// below follows parents; the number of steps is bounded, as the table is not read at once.
-func (t *tree) below(pid int, parents map[int]int) bool {
+// isDescendant follows the parents of pid. The number of steps is limited, because the
+// table is not an atomic snapshot and may have a cycle.
+func (t *tree) isDescendant(pid int, parents map[int]int) bool {
 	for range len(parents) {
 		if pid = parents[pid]; pid == t.self {
 			return true
@@ -78,17 +79,17 @@ func (t *tree) below(pid int, parents map[int]int) bool {
 	return false
 }
 
-// stat is /proc/PID/stat behind the name, which may hold anything: state, parent, …
+// stat returns the fields of /proc/PID/stat after the name: state, parent and so on.
 func (t *tree) stat(pid int) [][]byte {
 	text := t.file(pid, "stat")
 	return bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 }
 
-// ticksPerSecond is USER_HZ, which is 100 on every architecture that Go knows.
+// ticksPerSecond is USER_HZ, which is 100 on every architecture that Go supports.
 const ticksPerSecond = 100
 
-// process is the memory of one process in bytes, and its CPU with that of its children
-// that have ended (proc_pid_stat(5), fields 14 to 17).
+// process returns the memory of one process in bytes, and its CPU time including ended
+// children (proc_pid_stat(5), fields 14 to 17).
 func (t *tree) process(pid int) (memory int64, cpu time.Duration) {
 	if words := t.stat(pid); len(words) > 14 {
 		for _, ticks := range words[11:15] {
@@ -104,7 +105,7 @@ func (t *tree) process(pid int) (memory int64, cpu time.Duration) {
 	return memory, cpu
 }
 
-// file is empty where the process has ended meanwhile.
+// file returns a file of /proc/PID, or nothing if the process has ended.
 func (t *tree) file(pid int, name string) []byte {
 	file, err := os.Open("/proc/" + strconv.Itoa(pid) + "/" + name)
 	if err != nil {
@@ -120,6 +121,7 @@ func number(text []byte) int64 {
 	return n
 }
 
-func spent(r syscall.Rusage) time.Duration {
+// totalCPU returns user plus system time.
+func totalCPU(r syscall.Rusage) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }

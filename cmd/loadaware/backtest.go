@@ -16,13 +16,13 @@ import (
 
 const backtestUsage = `[flags] FILE…
 
-Replays history in order of started_at, and says what loadaware and its rivals
-would have wasted on it. Every policy is asked before it is told. A FILE is what
-import takes: CSV or JSON lines, plain or gzip; - is standard input. Each file is
-a trace of its own; nothing is stored, and no server is needed.`
+Replays history in order of started_at, and compares the wastage of loadaware with that of
+other policies. Every policy predicts a row before it receives the result. A FILE is CSV
+or JSON lines as in loadaware import, plain or gzip; - is standard input. Each file is a
+separate trace. Nothing is stored, and no server is needed.`
 
-// backtesting is what the flags of the verb say.
-type backtesting struct {
+// backtestFlags has the flags of backtest.
+type backtestFlags struct {
 	cfg    backtest.Config
 	only   backtest.Selection
 	format string
@@ -40,13 +40,13 @@ func backtestHistory(ctx context.Context, con console, args []string) error {
 		if err != nil {
 			return err
 		}
-		warnRepeated(con, t)
+		printRepeated(con, t)
 		traces = append(traces, t)
 	}
 	bar := progressbar.NewOptions(b.cfg.Steps(traces...), progressbar.OptionSetDescription("replaying"),
 		progressbar.OptionSetWriter(con.err), progressbar.OptionSetVisibility(isTerminal(con.err)),
 		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
-	b.cfg.Progress = func(rows int) { _ = bar.Add(rows) } // what the bar cannot show is not missed
+	b.cfg.Progress = func(rows int) { _ = bar.Add(rows) } // it only draws
 	var reports []*backtest.Report
 	for _, t := range traces {
 		report, err := backtest.Run(ctx, t, b.cfg)
@@ -59,35 +59,23 @@ func backtestHistory(ctx context.Context, con console, args []string) error {
 	return backtest.Write(con.out, b.format, reports)
 }
 
-// warnRepeated says how many rows of a file told of a try again.
-func warnRepeated(con console, t *backtest.Trace) {
-	if t.Repeated == 0 {
-		return
-	}
-	fmt.Fprintf(con.err, "%s: warning: %d rows repeat a try (dag_id, task_id, run_id, map_index, try_number), which counts once", t.Name, t.Repeated)
-	if t.Contradicted > 0 {
-		fmt.Fprintf(con.err, "; %d of them contradict the row before and are left out, as the service refuses them", t.Contradicted)
-	}
-	fmt.Fprintln(con.err)
-}
-
-func parseBacktest(con console, args []string) (*backtesting, error) {
+func parseBacktest(con console, args []string) (*backtestFlags, error) {
 	cmd := newCommand("backtest", backtestUsage)
-	feedback := cmd.String("feedback", "immediate", "immediate: a peak is told before the next question; delayed: when its try has ended")
+	feedback := cmd.String("feedback", "immediate", "immediate: a policy receives a peak before the next prediction; delayed: when the try has ended")
 	policies := cmd.String("policies", "all", "policies to replay, separated by commas: all, or some of "+strings.Join(backtest.Policies(), ", "))
 	tasks := cmd.String("tasks", "", "task ids to keep, separated by commas; all if empty")
 	limit := cmd.Int("limit", 0, "replay only the first rows of each file; 0 for all")
-	ttf := cmd.Float64("ttf", 1, "share of its duration after which a kill comes, above 0 to 1")
-	defaultGB := cmd.Float64("default-gb", 4, "the static request in GB (1e9 bytes) where a row has none")
+	ttf := cmd.Float64("ttf", 1, "time to failure: share of the duration after which a kill happens, above 0 to 1")
+	defaultGB := cmd.Float64("default-gb", 4, "the static request in GB (1e9 bytes) of rows without one")
 	format := cmd.String("o", "table", "output: "+strings.Join(backtest.Formats(), ", "))
 	files, err := cmd.parse(con, args)
 	if err != nil {
 		return nil, err
 	}
-	b := &backtesting{files: files, format: *format, only: backtest.Selection{Tasks: list(*tasks), Limit: *limit}}
+	b := &backtestFlags{files: files, format: *format, only: backtest.Selection{Tasks: splitList(*tasks), Limit: *limit}}
 	b.cfg = backtest.Config{Delayed: *feedback == "delayed", TimeToFailure: *ttf, DefaultRequest: sizing.Bytes(*defaultGB * 1e9)}
 	if *policies != "all" {
-		b.cfg.Policies = list(*policies)
+		b.cfg.Policies = splitList(*policies)
 	}
 	switch {
 	case len(files) == 0:
@@ -105,15 +93,22 @@ func parseBacktest(con console, args []string) (*backtesting, error) {
 	}
 	for _, name := range b.cfg.Policies {
 		if !slices.Contains(backtest.Policies(), name) {
-			return nil, usageErrorf("there is no policy %q: choose all, or some of %s", name, strings.Join(backtest.Policies(), ", "))
+			return nil, usageErrorf("unknown policy %q; use all, or some of %s", name, strings.Join(backtest.Policies(), ", "))
 		}
 	}
 	return b, nil
 }
 
-// list cuts a comma-separated flag, ignoring blanks.
-func list(s string) []string {
-	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+// printRepeated warns about rows of a file that report a try again.
+func printRepeated(con console, t *backtest.Trace) {
+	if t.Repeated == 0 {
+		return
+	}
+	fmt.Fprintf(con.err, "%s: warning: %d rows repeat a try (dag_id, task_id, run_id, map_index, try_number), which counts once", t.Name, t.Repeated)
+	if t.Contradicted > 0 {
+		fmt.Fprintf(con.err, "; %d of them contradict an earlier row and are left out, because the service rejects them", t.Contradicted)
+	}
+	fmt.Fprintln(con.err)
 }
 
 func readTrace(con console, name string, only backtest.Selection) (*backtest.Trace, error) {

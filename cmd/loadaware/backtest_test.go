@@ -18,9 +18,9 @@ d,a,r2,2020-01-01T02:00:00Z,3600,,3e9
 `
 
 func TestBacktestReplaysStandardInput(t *testing.T) {
-	code, out, complaints := invoke(t, twoHours, "backtest", "-", "-o", "json", "--policies", "static,max", "--tasks", "a", "--default-gb", "8", "--ttf", "0.5")
-	require.Zero(t, code, complaints)
-	assert.Empty(t, complaints, "no bar where nobody reads it")
+	code, out, stderr := invoke(t, twoHours, "backtest", "-", "-o", "json", "--policies", "static,max", "--tasks", "a", "--default-gb", "8", "--ttf", "0.5")
+	require.Zero(t, code, stderr)
+	assert.Empty(t, stderr, "no bar where nobody reads it")
 	var reports []backtest.Report
 	require.NoError(t, json.Unmarshal([]byte(out), &reports))
 	require.Len(t, reports, 1)
@@ -30,14 +30,14 @@ func TestBacktestReplaysStandardInput(t *testing.T) {
 	assert.InDelta(t, 6+1+1, reports[0].Results[1].WastedGBh, 1e-9, "max: 8 for 2, then half an hour of 2 killed, then 4 for 3")
 }
 
-func TestBacktestSaysWhatIsWrong(t *testing.T) {
+func TestBacktestErrors(t *testing.T) {
 	for claim, c := range map[string]struct {
 		args []string
 		code int
 		says string
 	}{
 		"no file":             {nil, 2, "name the files to replay"},
-		"an unknown policy":   {[]string{"-", "--policies", "max,oracle"}, 2, `there is no policy "oracle": choose all, or some of loadaware, static`},
+		"an unknown policy":   {[]string{"-", "--policies", "max,oracle"}, 2, `unknown policy "oracle"; use all, or some of loadaware, static`},
 		"an unknown format":   {[]string{"-", "-o", "xml"}, 2, "-o must be one of table, json, csv, markdown"},
 		"an unknown feedback": {[]string{"-", "--feedback", "late"}, 2, "--feedback must be immediate or delayed"},
 		"no time to failure":  {[]string{"-", "--ttf", "0"}, 2, "--ttf must be above 0"},
@@ -51,9 +51,9 @@ func TestBacktestSaysWhatIsWrong(t *testing.T) {
 		if claim == "a row that is wrong" {
 			in += "d,a,r3,never,1,,1\n"
 		}
-		code, out, complaints := invoke(t, in, append([]string{"backtest"}, c.args...)...)
+		code, out, stderr := invoke(t, in, append([]string{"backtest"}, c.args...)...)
 		assert.Equal(t, c.code, code, claim)
 		assert.Empty(t, out, claim)
-		assert.Contains(t, complaints, c.says, claim)
+		assert.Contains(t, stderr, c.says, claim)
 	}
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestBallastTakesNoMemory(t *testing.T) {
-	useArena()
-	runtime.GC() // the ballast may begin where the arena was used
+func TestBallastIsNotResident(t *testing.T) {
+	touchArena()
+	runtime.GC() // the ballast may reuse the freed arena
 	before := memory(t, "VmHWM:")
 	release := setGCPace()
-	rose := memory(t, "VmHWM:") - before
+	increase := memory(t, "VmHWM:") - before
 	release()
-	assert.Less(t, rose, ballastSize/4)
+	assert.Less(t, increase, ballastSize/4)
 }
 
 //go:noinline
-func useArena() {
+func touchArena() {
 	used := make([]byte, 64<<20)
 	for i := range used {
 		used[i] = 1
@@ -30,7 +30,7 @@ func useArena() {
 	runtime.KeepAlive(used)
 }
 
-// memory is a field of /proc/self/status, in bytes.
+// memory returns a field of /proc/self/status in bytes.
 func memory(t *testing.T, field string) int {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")

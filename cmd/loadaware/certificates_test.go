@@ -21,6 +21,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/httpserver"
 )
 
 // An authority signs certificates for tests.
@@ -134,7 +136,7 @@ func TestTheAPIIsServedOverTLS(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, response.StatusCode, "nothing is answered in the clear")
 }
 
-func TestCallersShowACertificateOfTheAuthority(t *testing.T) {
+func TestClientCertificates(t *testing.T) {
 	own, theirs := newAuthority(t, "own"), newAuthority(t, "theirs")
 	files := newFolder(t, own.signs(7, -time.Hour, 90*24*time.Hour))
 	write(t, files.ca, "CERTIFICATE", theirs.cert.Raw)
@@ -164,7 +166,7 @@ func TestCallersShowACertificateOfTheAuthority(t *testing.T) {
 	}
 }
 
-func TestARenewedCertificateIsTakenUpAndABrokenOneIsNot(t *testing.T) {
+func TestCertificateReload(t *testing.T) {
 	own := newAuthority(t, "own")
 	files := newFolder(t, own.signs(1, -time.Hour, 90*24*time.Hour))
 	server := startServer(t, database(t), "--tls-cert", files.cert, "--tls-key", files.key)
@@ -184,14 +186,14 @@ func TestARenewedCertificateIsTakenUpAndABrokenOneIsNot(t *testing.T) {
 	require.NoError(t, os.Remove(files.key))
 	assert.EqualValues(t, 2, shown(), "nor none")
 	said := server.said.String()
-	assert.Contains(t, said, "the last good ones stay")
+	assert.Contains(t, said, "the previous ones stay in use")
 	assert.Contains(t, said, "expired on")
 
 	files.keep(t, own.signs(4, -time.Hour, 90*24*time.Hour))
 	assert.EqualValues(t, 4, shown())
 }
 
-func TestCertificatesThatCannotBeServedAreNamed(t *testing.T) {
+func TestCertificateErrors(t *testing.T) {
 	own := newAuthority(t, "own")
 	files := newFolder(t, own.signs(1, -time.Hour, 90*24*time.Hour))
 	expired := newFolder(t, own.signs(1, -2*time.Hour, -time.Hour))
@@ -206,18 +208,18 @@ func TestCertificatesThatCannotBeServedAreNamed(t *testing.T) {
 		"a file that is not there":      {cert: "nowhere.crt", key: files.key, said: "nowhere.crt"},
 		"another one's key":             {cert: files.cert, key: expired.key, said: "does not match"},
 		"one that expired":              {cert: expired.cert, key: expired.key, said: "expired on"},
-		"one that is not good yet":      {cert: early.cert, key: early.key, said: "is the clock right?"},
+		"one that is not good yet":      {cert: early.cert, key: early.key, said: "check the clock"},
 		"an authority that is none":     {cert: files.cert, key: files.key, ca: files.key, said: "no certificate in PEM"},
 		"an authority that is away":     {cert: files.cert, key: files.key, ca: "nowhere.pem", said: "nowhere.pem"},
 	} {
-		code, _, complaints := invoke(t, "", "serve", "--addr", "127.0.0.1:0", "--admin-addr", "", "--tls-cert", c.cert, "--tls-key", c.key, "--tls-client-ca", c.ca)
+		code, _, stderr := invoke(t, "", "serve", "--addr", "127.0.0.1:0", "--admin-addr", "", "--tls-cert", c.cert, "--tls-key", c.key, "--tls-client-ca", c.ca)
 		assert.Equal(t, 2, code, claim)
-		assert.Contains(t, complaints, c.said, claim)
-		assert.NotContains(t, complaints, "PRIVATE", claim)
+		assert.Contains(t, stderr, c.said, claim)
+		assert.NotContains(t, stderr, "PRIVATE", claim)
 	}
 }
 
-func TestACertificateThatExpiresSoonIsToldOfInTime(t *testing.T) {
+func TestCertificateExpiryWarning(t *testing.T) {
 	own := newAuthority(t, "own")
 	for claim, c := range map[string]struct {
 		left time.Duration
@@ -225,8 +227,9 @@ func TestACertificateThatExpiresSoonIsToldOfInTime(t *testing.T) {
 	}{"in a week": {7 * 24 * time.Hour, true}, "in a month": {30 * 24 * time.Hour, false}} {
 		var said bytes.Buffer
 		files := newFolder(t, own.signs(1, -time.Hour, c.left))
-		_, err := newTLS(&config{TLSCert: files.cert, TLSKey: files.key}, slog.New(slog.NewTextHandler(&said, nil)))
+		server, err := httpserver.Listen(httpserver.Config{Addr: "127.0.0.1:0", MaxConns: 1, TLSCert: files.cert, TLSKey: files.key}, slog.New(slog.NewTextHandler(&said, nil)))
 		require.NoError(t, err)
+		server.Close()
 		assert.Equal(t, c.told, strings.Contains(said.String(), "expires soon"), claim)
 	}
 }

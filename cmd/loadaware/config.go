@@ -18,9 +18,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// config is all that can be set from outside. Flags override the environment,
-// which overrides the defaults. Every variable begins with LOADAWARE_, but for
-// DATABASE_URL, which platforms set, and those of OpenTelemetry.
+// config has all settings. Flags override the environment, which overrides the defaults.
+// Every variable begins with LOADAWARE_ except DATABASE_URL, which platforms set, and
+// those of OpenTelemetry.
 type config struct {
 	Addr        string          `envconfig:"ADDR"`
 	AdminAddr   string          `envconfig:"ADMIN_ADDR"`
@@ -36,11 +36,11 @@ type config struct {
 	LogFormat   logFormat       `envconfig:"LOG_FORMAT"`
 	TraceTo     string          `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT"`
 	TraceAs     string          `envconfig:"OTEL_EXPORTER_OTLP_HEADERS"` // may hold a token
-	dsn         string          // of the store that openStore opened
-	statements  pgx.QueryTracer // is told of every statement to the database; nobody if nil
+	dsn         string          // set by openStore
+	statements  pgx.QueryTracer // traces database statements; none if nil
 	SearchEvery time.Duration   `envconfig:"SEARCH_EVERY"`
 	MinMemory   memoryAmount    `envconfig:"MIN_MEMORY"`
-	Keep        keptFor         `envconfig:"KEEP"`
+	Keep        retentionAges   `envconfig:"KEEP"`
 	URL         string          `envconfig:"URL"`
 	Token       string          `envconfig:"TOKEN"`
 
@@ -58,38 +58,39 @@ type config struct {
 	PrometheusEvery     time.Duration `envconfig:"PROMETHEUS_EVERY"`
 }
 
-// options are the flags that stand for fields of config; a verb chooses some.
+// options returns the flags that set fields of config. A verb chooses some of them.
 func (c *config) options() map[string]option {
 	return map[string]option{
-		"addr":           {at: &c.Addr, env: "LOADAWARE_ADDR", does: "address to serve on"},
-		"admin-addr":     {at: &c.AdminAddr, env: "LOADAWARE_ADMIN_ADDR", does: `address of /metrics and /debug/pprof; "" for none`},
-		"data":           {at: &c.Data, env: "LOADAWARE_DATA", does: "folder of the private PostgreSQL that is started where no database is named"},
-		"database":       {at: &c.DatabaseURL, env: "DATABASE_URL", does: "PostgreSQL 15 or newer, as postgres://user:password@host:5432/name" + seen},
-		"tokens":         {at: &c.Tokens, env: "LOADAWARE_TOKENS", does: "hashed bearer tokens, separated by commas; loadaware token makes one"},
-		"tokens-file":    {at: &c.TokensFile, env: "LOADAWARE_TOKENS_FILE", does: "file of hashed bearer tokens, read where --tokens is empty; a first start without it makes a token, prints it once and writes its hash there"},
-		"tls-cert":       {at: &c.TLSCert, env: "LOADAWARE_TLS_CERT", does: "file of the certificate to serve over TLS with, its chain behind it, in PEM; read again when it changes"},
-		"tls-key":        {at: &c.TLSKey, env: "LOADAWARE_TLS_KEY", does: "file of its key"},
-		"tls-client-ca":  {at: &c.TLSClientCA, env: "LOADAWARE_TLS_CLIENT_CA", does: "file of the authorities of which callers must show a certificate; none need one if empty"},
-		"url":            {at: &c.URL, env: "LOADAWARE_URL", does: "server to send to"},
-		"token":          {at: &c.Token, env: "LOADAWARE_TOKEN", does: "bearer token to send" + seen},
-		"airflow-url":    {at: &c.AirflowURL, flag: "url", env: "LOADAWARE_AIRFLOW_URL", does: "web server (2.x) or API server (3.x) of Airflow, with the path before /api if there is one"},
-		"airflow-user":   {at: &c.AirflowUser, flag: "user", env: "LOADAWARE_AIRFLOW_USER", does: "user of Airflow, with the password of LOADAWARE_AIRFLOW_PASSWORD"},
-		"prometheus-url": {at: &c.PrometheusURL, flag: "url", env: "LOADAWARE_PROMETHEUS_URL", does: "Prometheus that scraped the pods, with the path before /api/v1 if there is one"},
-		"prometheus":     {at: &c.PrometheusURL, env: "LOADAWARE_PROMETHEUS_URL", does: "Prometheus that scraped the pods, with the path before /api/v1 if there is one"},
-		"into":           {at: &c.URL, env: "LOADAWARE_URL", does: "server to send to, with the token of LOADAWARE_TOKEN if it wants one"},
+		"addr":           {field: &c.Addr, env: "LOADAWARE_ADDR", help: "address to serve on"},
+		"admin-addr":     {field: &c.AdminAddr, env: "LOADAWARE_ADMIN_ADDR", help: `address of /metrics and /debug/pprof; "" for none`},
+		"data":           {field: &c.Data, env: "LOADAWARE_DATA", help: "folder of the private PostgreSQL, which starts if no database is configured"},
+		"database":       {field: &c.DatabaseURL, env: "DATABASE_URL", help: "PostgreSQL 15 or newer, as postgres://user:password@host:5432/name" + secretHint},
+		"tokens":         {field: &c.Tokens, env: "LOADAWARE_TOKENS", help: "hashed bearer tokens, separated by commas; loadaware token creates one"},
+		"tokens-file":    {field: &c.TokensFile, env: "LOADAWARE_TOKENS_FILE", help: "file of hashed bearer tokens, used if --tokens is empty; if it does not exist, the first start creates a token, prints it once and writes its hash there"},
+		"tls-cert":       {field: &c.TLSCert, env: "LOADAWARE_TLS_CERT", help: "file of the TLS certificate with its chain in PEM; reloaded when it changes"},
+		"tls-key":        {field: &c.TLSKey, env: "LOADAWARE_TLS_KEY", help: "file of the key of the certificate"},
+		"tls-client-ca":  {field: &c.TLSClientCA, env: "LOADAWARE_TLS_CLIENT_CA", help: "file of the authorities for client certificates; callers need no certificate if empty"},
+		"url":            {field: &c.URL, env: "LOADAWARE_URL", help: "URL of the server"},
+		"token":          {field: &c.Token, env: "LOADAWARE_TOKEN", help: "bearer token for the server" + secretHint},
+		"airflow-url":    {field: &c.AirflowURL, flag: "url", env: "LOADAWARE_AIRFLOW_URL", help: "URL of the web server (2.x) or API server (3.x) of Airflow, with the path before /api, if any"},
+		"airflow-user":   {field: &c.AirflowUser, flag: "user", env: "LOADAWARE_AIRFLOW_USER", help: "user of Airflow; its password is LOADAWARE_AIRFLOW_PASSWORD"},
+		"prometheus-url": {field: &c.PrometheusURL, flag: "url", env: "LOADAWARE_PROMETHEUS_URL", help: "URL of the Prometheus that scrapes the pods, with the path before /api/v1, if any"},
+		"prometheus":     {field: &c.PrometheusURL, env: "LOADAWARE_PROMETHEUS_URL", help: "URL of the Prometheus that scrapes the pods, with the path before /api/v1, if any"},
+		"into":           {field: &c.URL, env: "LOADAWARE_URL", help: "URL of the loadaware server; its token is LOADAWARE_TOKEN"},
 	}
 }
 
-// seen is said of the options that hold secrets.
-const seen = "; in the environment rather than here, where the list of processes shows it"
+// secretHint is part of the help of options with secrets.
+const secretHint = "; prefer the environment, because the list of processes shows flags"
 
+// option is a flag that several verbs share.
 type option struct {
-	at        *string
-	env, does string
-	flag      string // where the flag has another name than the option
+	field     *string
+	env, help string
+	flag      string // name of the flag, if it differs from that of the option
 }
 
-// defaults are fit for a first run on one machine.
+// defaults returns settings that suit a first run on one machine.
 func defaults() config {
 	return config{
 		Addr:        "127.0.0.1:8080",
@@ -98,15 +99,15 @@ func defaults() config {
 		MaxConns:    8192,
 		SearchEvery: 6 * time.Hour,
 		MinMemory:   memoryAmount(64 * sizing.MiB),
-		Keep:        keptFor{Observations: 365 * 24 * time.Hour, Receipts: 90 * 24 * time.Hour, Experiments: 365 * 24 * time.Hour},
+		Keep:        retentionAges{Observations: 365 * 24 * time.Hour, Receipts: 90 * 24 * time.Hour, Experiments: 365 * 24 * time.Hour},
 	}
 }
 
-// defaultData is where the XDG base directory specification puts a user's data.
+// defaultData returns the data folder of the XDG base directory specification.
 func defaultData() string {
 	home, err := os.UserHomeDir()
 	if err != nil {
-		home = "." // no home, as in some containers: the current folder
+		home = "." // some containers have no home: use the current folder
 	}
 	return filepath.Join(cmp.Or(os.Getenv("XDG_DATA_HOME"), filepath.Join(home, ".local", "share")), "loadaware")
 }
@@ -116,33 +117,31 @@ type command struct {
 	config
 	*flag.FlagSet
 	usage string
-	envs  map[string]string // flag → its environment variable
+	envs  map[string]string // environment variable of each flag
 }
 
-// newCommand makes the command line of a verb with the named options; the verb
-// may define flags of its own. The first line of usage shows the arguments.
-//
-// The standard library's flags are enough here: every option is a long one.
+// newCommand returns the command line of a verb with the named options. The verb may
+// define further flags. The first line of usage shows the arguments.
 func newCommand(name, usage string, options ...string) *command {
 	cmd := &command{config: defaults(), FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), usage: usage, envs: map[string]string{}}
-	cmd.SetOutput(io.Discard) // errors are told once, by run
+	cmd.SetOutput(io.Discard) // run prints errors
 	all := cmd.config.options()
 	for _, name := range options {
 		o := all[name]
 		flag := cmp.Or(o.flag, name)
-		cmd.StringVar(o.at, flag, *o.at, o.does)
+		cmd.StringVar(o.field, flag, *o.field, o.help)
 		cmd.envs[flag] = o.env
 	}
 	return cmd
 }
 
-// parse reads the environment, then the arguments, of which it returns those
-// that are no flags; flags may stand before, between and behind them.
+// parse reads the environment and the flags, and returns the other arguments. Flags may be
+// before, between and after them.
 func (cmd *command) parse(con console, args []string) ([]string, error) {
 	if err := envconfig.Process("loadaware", &cmd.config); err != nil {
-		return nil, usageErrorf("the environment is not understood: %v", err)
+		return nil, usageErrorf("parse the environment: %v", err)
 	}
-	var plain []string
+	var positional []string
 	for {
 		err := cmd.Parse(args)
 		if errors.Is(err, flag.ErrHelp) {
@@ -152,41 +151,94 @@ func (cmd *command) parse(con console, args []string) ([]string, error) {
 		if err != nil {
 			return nil, usageErrorf("%v; see loadaware %s --help", err, cmd.Name())
 		}
-		if ended := len(args) - cmd.NArg(); cmd.NArg() == 0 || ended > 0 && args[ended-1] == "--" {
+		if end := len(args) - cmd.NArg(); cmd.NArg() == 0 || end > 0 && args[end-1] == "--" {
 			if cmd.given("data") && !cmd.given("database") {
 				cmd.DatabaseURL = "" // the flag overrides the environment
 			}
-			return append(plain, cmd.Args()...), nil
+			return append(positional, cmd.Args()...), nil
 		}
-		plain, args = append(plain, cmd.Arg(0)), cmd.Args()[1:]
+		positional, args = append(positional, cmd.Arg(0)), cmd.Args()[1:]
 	}
 }
 
-// given reports whether a flag stood on the command line.
+// given reports whether the command line sets a flag.
 func (cmd *command) given(name string) bool {
 	found := false
 	cmd.Visit(func(f *flag.Flag) { found = found || f.Name == name })
 	return found
 }
 
-// serverGiven reports whether the command line names the server to send to. To some
-// verbs --url is another server.
+// serverGiven reports whether the command line names the loadaware server. Some verbs use
+// --url for another server.
 func (cmd *command) serverGiven() bool {
 	return cmd.given("into") || cmd.given("url") && cmd.envs["url"] == "LOADAWARE_URL"
 }
 
-// help says every flag with its default and its environment variable.
+// help prints every flag with its default and its environment variable.
 func (cmd *command) help(w io.Writer) {
 	fmt.Fprintf(w, "Usage: loadaware %s %s\n\nFlags (they override the environment):\n", cmd.Name(), strings.TrimSpace(cmd.usage))
 	cmd.VisitAll(func(f *flag.Flag) {
 		kind, text := flag.UnquoteUsage(f)
-		said := "default " + cmp.Or(f.DefValue, "none")
+		note := "default " + cmp.Or(f.DefValue, "none")
 		if env := cmd.envs[f.Name]; env != "" {
-			said = env + "; " + said
+			note = env + "; " + note
 		}
-		fmt.Fprintf(w, "  %s\n        %s (%s)\n", strings.TrimSpace("--"+f.Name+" "+strings.ToUpper(kind)), text, said)
+		fmt.Fprintf(w, "  %s\n        %s (%s)\n", strings.TrimSpace("--"+f.Name+" "+strings.ToUpper(kind)), text, note)
 	})
 	fmt.Fprintf(w, "\nLOADAWARE_LOG_LEVEL is debug, info, warn or error (default info), LOADAWARE_LOG_FORMAT text or json (default text).\n"+
-		"LOADAWARE_MAX_CONNECTIONS is how many callers may be connected to serve at once (default 8192).\n"+
-		"OTEL_EXPORTER_OTLP_ENDPOINT names a collector of traces (default none).\n\n%s", exitCodes)
+		"LOADAWARE_MAX_CONNECTIONS is the maximum number of client connections of serve (default 8192).\n"+
+		"OTEL_EXPORTER_OTLP_ENDPOINT is the URL of a trace collector (default none).\n\n%s", exitCodes)
+}
+
+// memoryAmount is a setting in bytes, written as a Kubernetes quantity; 0 means none.
+type memoryAmount sizing.Bytes
+
+// Decode implements envconfig.Decoder.
+func (a *memoryAmount) Decode(value string) error {
+	if value == "" || value == "0" {
+		*a = 0
+		return nil
+	}
+	b, err := sizing.ParseMemory(value)
+	if err != nil {
+		return fmt.Errorf("memory amount %w, or 0 for none", err)
+	}
+	*a = memoryAmount(b)
+	return nil
+}
+
+// Set implements flag.Value.
+func (a *memoryAmount) Set(value string) error { return a.Decode(value) }
+
+// String implements flag.Value.
+func (a *memoryAmount) String() string { return sizing.Bytes(*a).String() }
+
+// logFormat is the format of log lines.
+type logFormat string
+
+const (
+	logText logFormat = "text" // the default
+	logJSON logFormat = "json" // one object per line
+)
+
+// Decode implements envconfig.Decoder.
+func (f *logFormat) Decode(value string) error {
+	if *f = logFormat(value); *f != logText && *f != logJSON {
+		return fmt.Errorf("LOADAWARE_LOG_FORMAT must be %s or %s", logText, logJSON)
+	}
+	return nil
+}
+
+// logger returns a logger that writes to the error stream.
+func (c *config) logger(con console) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.LogLevel}
+	if c.LogFormat == logJSON {
+		return slog.New(slog.NewJSONHandler(con.err, options))
+	}
+	return slog.New(slog.NewTextHandler(con.err, options))
+}
+
+// splitList splits the value of a flag at commas and spaces.
+func splitList(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
 }

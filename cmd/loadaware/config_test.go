@@ -16,7 +16,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestFlagsOverrideTheEnvironmentWhichOverridesTheDefaults(t *testing.T) {
+func TestFlagsOverrideEnvironmentAndDefaults(t *testing.T) {
 	for claim, c := range map[string]struct {
 		env  map[string]string
 		args []string
@@ -32,22 +32,22 @@ func TestFlagsOverrideTheEnvironmentWhichOverridesTheDefaults(t *testing.T) {
 				t.Setenv(name, value)
 			}
 			cmd := newCommand("serve", "", "addr")
-			_, err := cmd.parse(quiet(), c.args)
+			_, err := cmd.parse(discardConsole(), c.args)
 			require.NoError(t, err)
 			assert.Equal(t, c.want, cmd.Addr)
 		})
 	}
 }
 
-func TestAnEmptyVariableIsAValue(t *testing.T) {
+func TestEmptyEnvironmentVariable(t *testing.T) {
 	t.Setenv("LOADAWARE_ADMIN_ADDR", "")
 	cmd := newCommand("serve", "", "admin-addr")
-	_, err := cmd.parse(quiet(), nil)
+	_, err := cmd.parse(discardConsole(), nil)
 	require.NoError(t, err)
 	assert.Empty(t, cmd.AdminAddr, "switched off")
 }
 
-func TestSearchesAreTurnedOffByZero(t *testing.T) {
+func TestZeroDisablesSearch(t *testing.T) {
 	t.Setenv("LOADAWARE_SEARCH_EVERY", "0")
 	cfg := defaults()
 	require.NoError(t, envconfig.Process("loadaware", &cfg))
@@ -57,7 +57,7 @@ func TestSearchesAreTurnedOffByZero(t *testing.T) {
 	assert.Equal(t, 90*time.Minute, cfg.SearchEvery)
 }
 
-func TestTheMinimumGrantIsAQuantity(t *testing.T) {
+func TestMinMemoryIsQuantity(t *testing.T) {
 	cfg := defaults()
 	require.NoError(t, envconfig.Process("loadaware", &cfg))
 	assert.Equal(t, memoryAmount(64*sizing.MiB), cfg.MinMemory)
@@ -69,18 +69,18 @@ func TestTheMinimumGrantIsAQuantity(t *testing.T) {
 	t.Setenv("LOADAWARE_MIN_MEMORY", "some")
 	assert.ErrorContains(t, envconfig.Process("loadaware", &cfg), `"some" is not a quantity`)
 	t.Setenv("LOADAWARE_MIN_MEMORY", "0")
-	_, _, complaints := invoke(t, "", "serve", "--min-memory", "-5Mi")
-	assert.Contains(t, complaints, `"-5Mi" must be above zero, or 0 for none`)
+	_, _, stderr := invoke(t, "", "serve", "--min-memory", "-5Mi")
+	assert.Contains(t, stderr, `"-5Mi" must be above zero, or 0 for none`)
 }
 
-func TestArgumentsAreKeptInOrder(t *testing.T) {
+func TestArgumentOrder(t *testing.T) {
 	cmd := newCommand("import", "", "url")
-	rest, err := cmd.parse(quiet(), []string{"a.csv", "--url", "http://h", "-", "b.csv", "--", "--odd.csv"})
+	rest, err := cmd.parse(discardConsole(), []string{"a.csv", "--url", "http://h", "-", "b.csv", "--", "--odd.csv"})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a.csv", "-", "b.csv", "--odd.csv"}, rest)
 }
 
-func TestHelpSaysEveryFlagItsDefaultAndItsVariable(t *testing.T) {
+func TestHelpListsFlagsWithDefaultAndVariable(t *testing.T) {
 	t.Setenv("LOADAWARE_ADDR", "10.0.0.1:1") // what is set is not the default
 	var out bytes.Buffer
 	require.Zero(t, run(t.Context(), console{out: &out, err: io.Discard}, []string{"serve", "--help"}))
@@ -127,39 +127,41 @@ func TestExitCodes(t *testing.T) {
 		want int
 		said string
 	}{
-		"no command":                 {nil, 2, "no command was given"},
-		"an unknown command":         {[]string{"serv"}, 2, `no command "serv"`},
+		"no command":                 {nil, 2, "no command given"},
+		"an unknown command":         {[]string{"serv"}, 2, `unknown command "serv"`},
 		"an unknown flag":            {[]string{"serve", "--port", "1"}, 2, "see loadaware serve --help"},
 		"too many arguments":         {[]string{"serve", "now"}, 2, "takes no arguments"},
 		"nothing to import":          {[]string{"import"}, 2, "name the files"},
 		"a batch of none":            {[]string{"import", "--batch", "0", "x"}, 2, "--batch must be 1 to 10000"},
 		"a migration of no kind":     {[]string{"migrate", "sideways"}, 2, "up, down or status"},
 		"a migration by half":        {[]string{"migrate", "down", "half"}, 2, "number of steps"},
-		"a role that is none":        {[]string{"token", "--role", "king"}, 2, "not a role"},
+		"a role that is none":        {[]string{"token", "--role", "king"}, 2, "unknown role"},
 		"tokens that are none":       {[]string{"serve", "--tokens", "secret"}, 2, "role:hash"},
 		"beyond loopback, unguarded": {[]string{"serve", "--addr", "0.0.0.0:0"}, 2, "loadaware token"},
-		"an address that is none":    {[]string{"serve", "--addr", "here"}, 2, "--addr cannot be served"},
+		"an address that is none":    {[]string{"serve", "--addr", "here"}, 2, "listen on --addr"},
 		"a file that is not there":   {[]string{"import", "--dry-run", "nowhere.csv"}, 1, "nowhere.csv"},
 		"version":                    {[]string{"version"}, 0, ""},
 		"version as a flag":          {[]string{"--version"}, 0, ""},
 		"one address for both":       {[]string{"serve", "--addr", busy, "--admin-addr", busy}, 1, "stop it, or choose another --addr"},
 		"an admin address in use":    {[]string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", busy}, 1, "stop it, or choose another --admin-addr"},
-		"an admin address of none":   {[]string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", "here"}, 2, "--admin-addr cannot be served"},
+		"an admin address of none":   {[]string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", "here"}, 2, "listen on --admin-addr"},
 		"help":                       {[]string{"--help"}, 0, ""},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			var complaints bytes.Buffer
-			assert.Equal(t, c.want, run(t.Context(), console{out: io.Discard, err: &complaints}, c.args))
-			assert.Contains(t, complaints.String(), c.said)
+			var stderr bytes.Buffer
+			assert.Equal(t, c.want, run(t.Context(), console{out: io.Discard, err: &stderr}, c.args))
+			assert.Contains(t, stderr.String(), c.said)
 		})
 	}
 }
 
-func TestAVariableThatIsNotUnderstoodIsNamed(t *testing.T) {
+func TestInvalidEnvironmentVariableIsNamed(t *testing.T) {
 	t.Setenv("LOADAWARE_LOG_LEVEL", "loud")
-	var complaints bytes.Buffer
-	assert.Equal(t, 2, run(t.Context(), console{out: io.Discard, err: &complaints}, []string{"serve"}))
-	assert.Contains(t, complaints.String(), "LOADAWARE_LOG_LEVEL")
+	var stderr bytes.Buffer
+	assert.Equal(t, 2, run(t.Context(), console{out: io.Discard, err: &stderr}, []string{"serve"}))
+	assert.Contains(t, stderr.String(), "LOADAWARE_LOG_LEVEL")
 }
 
-func quiet() console { return console{in: bytes.NewReader(nil), out: io.Discard, err: io.Discard} }
+func discardConsole() console {
+	return console{in: bytes.NewReader(nil), out: io.Discard, err: io.Discard}
+}

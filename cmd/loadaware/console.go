@@ -6,40 +6,55 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
+	"time"
 
 	"golang.org/x/term"
+
+	"github.com/loadaware/loadaware/internal/client"
+	"github.com/loadaware/loadaware/internal/httpserver"
+	"github.com/loadaware/loadaware/internal/importer"
 )
 
-// console is where a verb reads and writes.
+// console has the standard streams of a verb.
 type console struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
-// isTerminal reports whether a person reads w.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
+// forImport returns the console of an import.
+func (con console) forImport() importer.Console {
+	return importer.Console{In: con.in, Out: con.out, Err: con.err, Progress: isTerminal(con.err)}
+}
+
+// printRetry tells the user about a retry.
+func (con console) printRetry(err error, pause time.Duration) {
+	fmt.Fprintf(con.err, "%v; trying again in %s\n", err, pause.Round(100*time.Millisecond))
+}
+
 const exitCodes = `Exit codes:
   0  done
   1  failed
-  2  the command line or the configuration is wrong
-  3  done in part: some rows were refused, or some of several files not imported
+  2  the command line or the configuration is invalid
+  3  partly done: some rows were refused, or some files were not imported
   130, 143  interrupted by SIGINT or SIGTERM
 `
 
+// usage prints the help of the command.
 func (con console) usage(w io.Writer) {
-	fmt.Fprint(w, "loadaware sizes Airflow tasks: it is asked before a launch, and told afterwards.\n\nUsage: loadaware COMMAND [flags]\n\nCommands:\n")
+	fmt.Fprint(w, "loadaware sizes Airflow tasks: it predicts before a launch and learns from reports afterwards.\n\nUsage: loadaware COMMAND [flags]\n\nCommands:\n")
 	for _, v := range verbs() {
-		fmt.Fprintf(w, "  %-10s %s\n", v.name, v.does)
+		fmt.Fprintf(w, "  %-10s %s\n", v.name, v.summary)
 	}
-	fmt.Fprint(w, "\nloadaware --version says which build this is.\nloadaware COMMAND --help says every flag, its default and its environment variable.\n\n", exitCodes)
+	fmt.Fprint(w, "\nloadaware --version prints the version.\nloadaware COMMAND --help lists every flag with its default and its environment variable.\n\n", exitCodes)
 }
 
-// usageError is a command line or a configuration that cannot be followed.
+// usageError is an invalid command line or configuration.
 type usageError struct{ detail string }
 
 func (e *usageError) Error() string { return e.detail }
@@ -48,38 +63,25 @@ func usageErrorf(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
 
-// partlyError is work that was done for some rows and files and not for others, which
-// have been named already.
-type partlyError struct{ refused, files int }
-
-func (e *partlyError) Error() string {
-	var parts []string
-	if e.files > 0 {
-		parts = append(parts, fmt.Sprintf("%d files were not imported, or not to their end", e.files))
-	}
-	if e.refused > 0 {
-		parts = append(parts, fmt.Sprintf("%d rows were refused", e.refused))
-	}
-	return strings.Join(parts, "; ")
-}
-
-// complaint is what is to be said of an error; "" where all was said.
-func complaint(err error) string {
+// errorMessage returns the message to print for an error, or "" for none.
+func errorMessage(err error) string {
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return ""
 	}
 	return err.Error()
 }
 
+// exitCode returns the exit code that exitCodes documents.
 func exitCode(err error) int {
 	var usage *usageError
-	var partly *partlyError
+	var config *httpserver.ConfigError
+	var partial *importer.PartialError
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.As(err, &config), errors.Is(err, client.ErrInvalidURL):
 		return 2
-	case errors.As(err, &partly):
+	case errors.As(err, &partial):
 		return 3
 	}
 	return 1

@@ -12,37 +12,37 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// findDatabase is the DSN of the database that cfg names, or of a private one
-// that it starts in cfg.Data, with what ends that. holder is the address that a
-// second process is sent to.
+// findDatabase returns the DSN of the configured database, or starts a private one in
+// cfg.Data. stop stops the private one. holder is the address of this server, which a
+// second process that finds the folder in use connects to.
 func findDatabase(ctx context.Context, cfg *config, holder string, log *slog.Logger) (dsn string, stop func(), err error) {
 	if cfg.DatabaseURL != "" {
 		return cfg.DatabaseURL, func() {}, nil
 	}
 	private, err := pglocal.Start(ctx, pglocal.Config{DataDir: cfg.Data, Log: log, Addr: holder})
-	if held := (*pglocal.InUseError)(nil); errors.As(err, &held) {
-		return "", nil, held // says all there is to say
+	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) {
+		return "", nil, inUse // without the wrapping, its message is complete
 	}
 	if err != nil {
 		return "", nil, err
 	}
 	return private.DSN(), func() {
 		if err := private.Stop(); err != nil {
-			log.Error("the private PostgreSQL did not stop cleanly; the next start recovers", "err", err)
+			log.Error("the private PostgreSQL did not stop cleanly; the next start recovers it", "err", err)
 		}
 	}, nil
 }
 
-// openStore opens the store of a database with its tables up to date. stop ends
-// the store, then the database if it is ours.
+// openStore migrates the tables of the database and opens the store. stop closes the
+// store, then stops a private database.
 func openStore(ctx context.Context, cfg *config, holder string, log *slog.Logger) (st *postgres.Store, stop func(), err error) {
 	dsn, stopDatabase, err := findDatabase(ctx, cfg, holder, log)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := applySteps(func() error { return migrations.Up(ctx, dsn) }); err != nil {
+	if err := runMigration(func() error { return migrations.Up(ctx, dsn) }); err != nil {
 		stopDatabase()
-		return nil, nil, fmt.Errorf("prepare the tables: %w", err)
+		return nil, nil, fmt.Errorf("migrate the tables: %w", err)
 	}
 	cfg.dsn = dsn
 	st, err = postgres.Open(ctx, dsn, postgres.Config{Log: log, Tracer: cfg.statements})
@@ -56,8 +56,8 @@ func openStore(ctx context.Context, cfg *config, holder string, log *slog.Logger
 	}, nil
 }
 
-// where says, for a person, where the data lie.
-func (c *config) where() string {
+// location names the place of the data for messages.
+func (c *config) location() string {
 	if c.DatabaseURL != "" {
 		return "the database of DATABASE_URL"
 	}

@@ -3,54 +3,24 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"time"
 
+	"github.com/loadaware/loadaware/internal/client"
+	"github.com/loadaware/loadaware/internal/doctor"
 	"github.com/loadaware/loadaware/internal/pglocal"
+	"github.com/loadaware/loadaware/internal/source/airflow"
 )
 
 const doctorUsage = `[flags]
 
-Looks at a deployment and says what is wrong in plain words, and what to do. Run it
-with the settings of serve: it looks at the database, the certificate, and Prometheus
-and Airflow if they are set. It also looks at a server: that of --url, else the one that
-holds the data folder, else, where no database is named, the one at --addr. It changes
+Checks a deployment, and prints each problem with advice. Run it with the settings of
+serve: it checks the settings, the database, the certificate, and Prometheus and Airflow
+if they are configured. It also checks a server: that of --url, else the one that uses
+the data folder, else, if no database is configured, the one at --addr. It changes
 nothing.
-Exit code 1 if something is wrong; what is only to be minded leaves it at 0.`
+Exit code 1 if there is an error; warnings leave it at 0.`
 
-// A finding is something that is wrong, or to be minded, and what to do about it.
-type finding struct {
-	Check string `json:"check"`
-	Wrong bool   `json:"wrong"` // else it is only to be minded
-	Says  string `json:"says"`
-	Do    string `json:"do"`
-}
-
-// diagnosis is all that was looked at.
-type diagnosis struct {
-	Looked   []string  `json:"looked"`
-	Findings []finding `json:"findings"`
-	now      func() time.Time
-	free     float64 // share of a disk below which it is nearly full
-}
-
-func newDiagnosis() *diagnosis {
-	return &diagnosis{Looked: []string{}, Findings: []finding{}, now: time.Now, free: 0.1}
-}
-
-func (d *diagnosis) looked(check string) { d.Looked = append(d.Looked, check) }
-
-func (d *diagnosis) wrong(check, do, says string, args ...any) {
-	d.Findings = append(d.Findings, finding{check, true, fmt.Sprintf(says, args...), do})
-}
-
-func (d *diagnosis) mind(check, do, says string, args ...any) {
-	d.Findings = append(d.Findings, finding{check, false, fmt.Sprintf(says, args...), do})
-}
-
-func doctor(ctx context.Context, con console, args []string) error {
+func doctorVerb(ctx context.Context, con console, args []string) error {
 	cmd := newCommand("doctor", doctorUsage, "database", "data", "addr", "tokens", "tokens-file", "tls-cert", "tls-key", "tls-client-ca", "url")
 	output := cmd.String("o", "text", "output: text or json")
 	rest, err := cmd.parse(con, args)
@@ -58,107 +28,72 @@ func doctor(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	if len(rest) > 0 || *output != "text" && *output != "json" {
-		return usageErrorf("doctor takes no arguments, and -o is text or json")
+		return usageErrorf("doctor takes no arguments, and -o must be text or json")
 	}
-	d := newDiagnosis()
-	d.examine(ctx, cmd, con)
-	return d.tell(con, *output)
-}
-
-// lookFor bounds each part of the examination.
-const lookFor = time.Minute
-
-func (d *diagnosis) examine(ctx context.Context, cmd *command, con console) {
-	dsn, stop := d.find(ctx, cmd, con)
+	report := doctor.NewReport()
+	dsn, stop := cmd.findDatabaseToCheck(ctx, con, report)
 	defer stop()
-	parts := []func(context.Context, *config){d.tokens, d.certificate, d.kept, d.prometheus, d.airflow, d.server}
-	for _, part := range parts {
-		bounded, cancel := context.WithTimeout(ctx, lookFor)
-		part(bounded, &cmd.config)
-		cancel()
-	}
-	if dsn == "" {
-		return
-	}
-	bounded, cancel := context.WithTimeout(ctx, 5*lookFor)
-	defer cancel()
-	d.database(bounded, dsn)
-	if cmd.DatabaseURL == "" {
-		d.disk(cmd.Data)
-	}
+	cfg := cmd.doctorConfig(dsn)
+	report.Run(ctx, &cfg)
+	return report.Write(con.out, *output)
 }
 
-// find returns the database to look at, "" if there is none to be had. Then a server that
-// runs is looked at in its place, unless --url names one.
-func (d *diagnosis) find(ctx context.Context, cmd *command, con console) (dsn string, stop func()) {
+func (c *config) doctorConfig(dsn string) doctor.Config {
+	tokens, _, err := c.grants()
+	cfg := doctor.Config{
+		Addr: c.Addr, Tokens: len(tokens), TokensErr: err, TLSCert: c.TLSCert, TLSKey: c.TLSKey,
+		KeepObservations: c.Keep.Observations, KeepReceipts: c.Keep.Receipts, ServerURL: c.URL, DSN: dsn,
+		Prometheus: c.prometheusConfig(0),
+		Airflow:    airflow.Config{URL: c.AirflowURL, User: c.AirflowUser, Password: c.AirflowPassword, Token: c.AirflowToken},
+	}
+	if c.DatabaseURL == "" {
+		cfg.DataDir = c.Data
+	}
+	return cfg
+}
+
+// findDatabaseToCheck returns the database to check, or "" if there is none. Without a
+// database it sets cmd.URL to the running server, unless --url names one.
+func (cmd *command) findDatabaseToCheck(ctx context.Context, con console, report *doctor.Report) (dsn string, stop func()) {
 	none := func() {}
 	if cmd.DatabaseURL == "" && !exists(cmd.Data) {
-		d.looked("database")
+		report.Ran("database")
 		running := cmp.Or(cmd.URL, cmd.serverAt(cmd.Addr))
-		if newServerRecorder(running, "").answers(ctx) {
+		if client.New(running, "").IsAvailable(ctx) {
 			cmd.URL = running
-			d.mind("database", "set DATABASE_URL as the server has it, or name its data folder by --data",
-				"the database was not looked at, only the server at %s: DATABASE_URL is not set, and there is no folder %s", running, cmd.Data)
+			report.Warnf("database", "set DATABASE_URL to that of the server, or name its data folder with --data",
+				"the database was not checked, only the server at %s: DATABASE_URL is not set, and the folder %s does not exist", running, cmd.Data)
 			return "", none
 		}
-		d.wrong("database", "set DATABASE_URL, or name the folder of a private database by --data",
-			"there is no database to look at: DATABASE_URL is not set, there is no folder %s, and no server answers at %s", cmd.Data, running)
+		report.Errorf("database", "set DATABASE_URL, or name the folder of a private database with --data",
+			"no database to check: DATABASE_URL is not set, the folder %s does not exist, and no server answers at %s", cmd.Data, running)
 		return "", none
 	}
 	dsn, stop, err := findDatabase(ctx, &cmd.config, "", cmd.logger(con))
-	var held *pglocal.InUseError
-	if errors.As(err, &held) {
-		looked, do := "", "; or give the address of that server by --url to have the server looked at"
-		if cmd.URL == "" && held.Addr != "" {
-			cmd.URL = cmd.serverAt(held.Addr)
+	var inUse *pglocal.InUseError
+	if errors.As(err, &inUse) {
+		consequence, advice := "", "; or name that server with --url to check the server"
+		if cmd.URL == "" && inUse.Addr != "" {
+			cmd.URL = cmd.serverAt(inUse.Addr)
 		}
 		if cmd.URL != "" {
-			looked, do = "; the server was looked at in its place", ""
+			consequence, advice = "; the server was checked instead", ""
 		}
-		d.mind("database", "stop the server to have its private database looked at"+do, "the private database is in use: %v%s", held, looked)
+		report.Warnf("database", "stop the server to check its private database"+advice, "the private database is in use: %v%s", inUse, consequence)
 		return "", none
 	}
-	d.looked("database")
+	report.Ran("database")
 	if err != nil {
-		d.wrong("database", "see what it says", "the private database does not start: %v", err)
+		report.Errorf("database", "follow the message", "the private database does not start: %v", err)
 		return "", none
 	}
 	return dsn, stop
 }
 
-// serverAt is the URL of a server with this configuration at an address.
+// serverAt returns the URL of a server with this configuration at an address.
 func (c *config) serverAt(addr string) string {
 	if c.TLSCert != "" {
 		return "https://" + addr
 	}
 	return "http://" + addr
-}
-
-func (d *diagnosis) tell(con console, output string) error {
-	wrong := 0
-	for _, f := range d.Findings {
-		if f.Wrong {
-			wrong++
-		}
-	}
-	if output == "json" {
-		encoder := json.NewEncoder(con.out)
-		encoder.SetIndent("", "  ")
-		if err := encoder.Encode(d); err != nil {
-			return err
-		}
-	} else {
-		for _, f := range d.Findings {
-			mark := "mind "
-			if f.Wrong {
-				mark = "WRONG"
-			}
-			fmt.Fprintf(con.out, "%s  %s: %s\n       do: %s\n", mark, f.Check, f.Says, f.Do)
-		}
-		fmt.Fprintf(con.out, "looked at %d things: %d wrong, %d to be minded\n", len(d.Looked), wrong, len(d.Findings)-wrong)
-	}
-	if wrong > 0 {
-		return fmt.Errorf("%d things are wrong", wrong)
-	}
-	return nil
 }

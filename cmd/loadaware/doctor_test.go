@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -18,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/doctor"
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 	"github.com/loadaware/loadaware/migrations"
 )
@@ -44,24 +44,24 @@ func execute(t *testing.T, dsn string, statements ...string) {
 	}
 }
 
-// diagnosed runs the command and returns its exit code, and what it found by check.
-func diagnosed(t *testing.T, args ...string) (code int, found map[string]finding) {
+// runDoctor runs the command and returns its exit code, and what it found by check.
+func runDoctor(t *testing.T, args ...string) (code int, found map[string]doctor.Finding) {
 	t.Helper()
-	code, out, complaints := invoke(t, "", append([]string{"doctor", "-o", "json"}, args...)...)
-	var d diagnosis
-	require.NoError(t, json.Unmarshal([]byte(out), &d), complaints)
-	assert.NotEmpty(t, d.Looked)
-	found = map[string]finding{}
+	code, out, stderr := invoke(t, "", append([]string{"doctor", "-o", "json"}, args...)...)
+	var d doctor.Report
+	require.NoError(t, json.Unmarshal([]byte(out), &d), stderr)
+	assert.NotEmpty(t, d.Checks)
+	found = map[string]doctor.Finding{}
 	for _, f := range d.Findings {
-		assert.NotEmpty(t, f.Do)
+		assert.NotEmpty(t, f.Advice)
 		found[f.Check] = f
 	}
 	return code, found
 }
 
-func TestADoctorFindsNothingWrongWithASoundDeployment(t *testing.T) {
+func TestDoctorOfSoundDeployment(t *testing.T) {
 	dsn, server := deployment(t)
-	code, found := diagnosed(t, "--database", dsn, "--url", server.url)
+	code, found := runDoctor(t, "--database", dsn, "--url", server.url)
 	assert.Empty(t, found)
 	assert.Zero(t, code)
 	code, out, _ := invoke(t, "", "doctor", "--database", dsn)
@@ -70,7 +70,7 @@ func TestADoctorFindsNothingWrongWithASoundDeployment(t *testing.T) {
 }
 
 // Each breaks a deployment of its own in one way, and must be found by its name.
-func TestADoctorNamesWhatIsBrokenInTheDatabase(t *testing.T) {
+func TestDoctorReportsDatabaseFaults(t *testing.T) {
 	dsn, server := deployment(t)
 	server.kill()
 	for _, broken := range []struct {
@@ -90,8 +90,8 @@ func TestADoctorNamesWhatIsBrokenInTheDatabase(t *testing.T) {
 		{"models", "pinned by ada", []string{"UPDATE model SET blob = set_byte(blob, 5, 9)", "UPDATE task SET pinned_version = 1, pinned_by = 'ada'"},
 			[]string{"UPDATE model SET blob = set_byte(blob, 5, 3)", "UPDATE task SET pinned_version = NULL, pinned_by = NULL"}},
 		{"tables", "step 1 of", []string{"UPDATE schema_migrations SET version = 1"}, nil},
-		{"tables", "broke off", []string{"UPDATE schema_migrations SET dirty = true"}, nil},
-		{"tables", "are not there", []string{"ALTER TABLE schema_migrations RENAME TO away"}, []string{"ALTER TABLE away RENAME TO schema_migrations"}},
+		{"tables", "is incomplete", []string{"UPDATE schema_migrations SET dirty = true"}, nil},
+		{"tables", "do not exist", []string{"ALTER TABLE schema_migrations RENAME TO away"}, []string{"ALTER TABLE away RENAME TO schema_migrations"}},
 		{"tasks without models", "crash/silent", []string{
 			"INSERT INTO task (namespace, dag_id, task_id) VALUES ('default', 'crash', 'silent')",
 			"INSERT INTO tally (task, observations) SELECT id, 5 FROM task WHERE task_id = 'silent'",
@@ -104,10 +104,10 @@ func TestADoctorNamesWhatIsBrokenInTheDatabase(t *testing.T) {
 			SELECT lpad(n::text, 8, '0'), 'default', 'crash', 'known', 'lost' || n, -1, 1, now() - interval '2 days', '{}' FROM generate_series(1, 40) n`}, []string{"DELETE FROM receipt"}},
 	} {
 		execute(t, dsn, broken.sick...)
-		code, found := diagnosed(t, "--database", dsn)
+		code, found := runDoctor(t, "--database", dsn)
 		assert.Equal(t, 1, code, broken.check)
-		assert.True(t, found[broken.check].Wrong, "%s: %v", broken.says, found)
-		assert.Contains(t, found[broken.check].Says, broken.says)
+		assert.True(t, found[broken.check].IsError, "%s: %v", broken.says, found)
+		assert.Contains(t, found[broken.check].Message, broken.says)
 		assert.Len(t, found, 1, "%v", found)
 		if broken.healthy == nil {
 			newest, err := migrations.Newest()
@@ -115,57 +115,18 @@ func TestADoctorNamesWhatIsBrokenInTheDatabase(t *testing.T) {
 			broken.healthy = []string{fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = false", newest)}
 		}
 		execute(t, dsn, broken.healthy...)
-		_, found = diagnosed(t, "--database", dsn)
+		_, found = runDoctor(t, "--database", dsn)
 		assert.Empty(t, found, "healed")
 	}
 	newer, err := migrations.Newest()
 	require.NoError(t, err)
 	execute(t, dsn, fmt.Sprintf("UPDATE schema_migrations SET version = %d", newer+1))
-	code, found := diagnosed(t, "--database", dsn)
+	code, found := runDoctor(t, "--database", dsn)
 	assert.Zero(t, code, "to be minded only")
-	assert.Contains(t, found["tables"].Says, "a newer one was here")
+	assert.Contains(t, found["tables"].Message, "a newer build migrated them")
 }
 
-func TestADoctorMindsReceiptsThatStandInNoWeek(t *testing.T) {
-	dsn := pgtest.DSN(t)
-	require.NoError(t, migrations.Up(t.Context(), dsn))
-	says := func(dsn string, weeksLater int) string {
-		d := newDiagnosis()
-		d.now = func() time.Time { return time.Now().AddDate(0, 0, 7*weeksLater) }
-		d.database(t.Context(), dsn)
-		for _, f := range d.Findings {
-			if f.Check == "receipts" {
-				assert.False(t, f.Wrong)
-				return f.Says
-			}
-		}
-		return ""
-	}
-	assert.Empty(t, says(dsn, 0))
-	assert.Empty(t, says(dsn, 3), "what there is has the first weeks")
-	assert.Contains(t, says(dsn, 5), "next week have no partition")
-	execute(t, dsn, `INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, body)
-		VALUES ('ffff', 'n', 'd', 't', 'r', -1, 1, now(), '{}')`)
-	assert.Contains(t, says(dsn, 0), "receipts lie in receipt_other")
-
-	role := fmt.Sprintf("tenant_%d", time.Now().UnixNano())
-	execute(t, dsn, "CREATE ROLE "+role, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+role)
-	t.Cleanup(func() {
-		conn, err := pgx.Connect(context.Background(), dsn)
-		require.NoError(t, err)
-		defer conn.Close(context.Background())
-		_, err = conn.Exec(context.Background(), "DROP OWNED BY "+role+"; DROP ROLE "+role)
-		require.NoError(t, err)
-	})
-	u, err := url.Parse(dsn)
-	require.NoError(t, err)
-	q := u.Query()
-	q.Set("role", role)
-	u.RawQuery = q.Encode()
-	assert.Contains(t, says(u.String(), 0), "may not make and drop partitions")
-}
-
-func TestADoctorSaysWhyADatabaseCannotBeUsed(t *testing.T) {
+func TestDoctorReportsUnusableDatabase(t *testing.T) {
 	dsn, _ := deployment(t)
 	with := func(change func(*url.URL)) string {
 		u, err := url.Parse(dsn)
@@ -192,36 +153,21 @@ func TestADoctorSaysWhyADatabaseCannotBeUsed(t *testing.T) {
 	for says, c := range map[string]struct{ check, dsn string }{
 		"does not exist":          {"database", with(func(u *url.URL) { u.Path = "/none" })},
 		"connection refused":      {"database", "postgres://nobody:secret@127.0.0.1:1/none?connect_timeout=2"},
-		"takes no writes":         {"database", setting("default_transaction_read_only", "on")},
+		"accepts no writes":       {"database", setting("default_transaction_read_only", "on")},
 		"may not read and write ": {"permissions", setting("role", role)},
 	} {
-		code, found := diagnosed(t, "--database", c.dsn)
+		code, found := runDoctor(t, "--database", c.dsn)
 		assert.Equal(t, 1, code)
-		assert.Contains(t, found[c.check].Says, says)
+		assert.Contains(t, found[c.check].Message, says)
 		assert.NotContains(t, fmt.Sprint(found), "secret")
 	}
-	code, found := diagnosed(t, "--data", filepath.Join(t.TempDir(), "none"), "--addr", "127.0.0.1:1")
+	code, found := runDoctor(t, "--data", filepath.Join(t.TempDir(), "none"), "--addr", "127.0.0.1:1")
 	assert.Equal(t, 1, code)
-	assert.Contains(t, found["database"].Says, "no database to look at")
+	assert.Contains(t, found["database"].Message, "no database to check")
 }
 
-func TestADoctorSeesClocksConnectionsAndDisks(t *testing.T) {
+func TestDoctorWarnsOfFewConnections(t *testing.T) {
 	dsn, _ := deployment(t)
-	d := newDiagnosis()
-	d.now = func() time.Time { return time.Now().Add(-time.Minute) }
-	d.database(t.Context(), dsn)
-	require.Len(t, d.Findings, 1)
-	assert.Equal(t, "our clock and the database's differ by 1m0s", d.Findings[0].Says)
-
-	d = newDiagnosis()
-	d.free = 2 // no disk is so empty
-	d.disk(t.TempDir())
-	require.Len(t, d.Findings, 1)
-	assert.Contains(t, d.Findings[0].Says, "% full")
-	d.free, d.Findings = -1, nil
-	d.disk(t.TempDir())
-	assert.Empty(t, d.Findings)
-
 	conn, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
 	defer conn.Close(context.Background())
@@ -232,114 +178,68 @@ func TestADoctorSeesClocksConnectionsAndDisks(t *testing.T) {
 		require.NoError(t, err)
 		defer idle.Close(context.Background())
 	}
-	code, found := diagnosed(t, "--database", dsn)
+	code, found := runDoctor(t, "--database", dsn)
 	assert.Zero(t, code)
-	assert.Contains(t, found["connections"].Says, "one more replica may get none")
+	assert.Contains(t, found["connections"].Message, "one more replica may get none")
 }
 
-func TestADoctorReadsTheSettings(t *testing.T) {
+func TestDoctorChecksSettings(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	own := newAuthority(t, "own")
 	says := func(check string, args ...string) string {
-		_, found := diagnosed(t, append(args, "--database", dsn)...)
-		return found[check].Says
+		_, found := runDoctor(t, append(args, "--database", dsn)...)
+		return found[check].Message
 	}
-	assert.Contains(t, says("tokens", "--addr", "0.0.0.0:8080"), "nobody has to show a token")
+	assert.Contains(t, says("tokens", "--addr", "0.0.0.0:8080"), "no token is required")
 	assert.Contains(t, says("tokens", "--tokens", "observe:abc"), "grant 1")
-	assert.Contains(t, says("address", "--addr", "nowhere"), "no address")
+	assert.Contains(t, says("address", "--addr", "nowhere"), "is not an address")
 	for expected, last := range map[string]time.Duration{"expired on": -time.Hour, "expires on": time.Hour, "": 90 * 24 * time.Hour} {
 		f := newFolder(t, own.signs(7, -2*time.Hour, last))
 		got := says("certificate", "--tls-cert", f.cert, "--tls-key", f.key)
 		assert.Contains(t, got, expected)
 		assert.Equal(t, expected == "", got == "")
 	}
-	assert.Contains(t, says("certificate", "--tls-cert", "none", "--tls-key", "none"), "cannot be served")
+	assert.Contains(t, says("certificate", "--tls-cert", "none", "--tls-key", "none"), "is unusable")
 
 	t.Setenv("LOADAWARE_KEEP_RECEIPTS", "0")
-	assert.Contains(t, says("retention"), "receipts grows for ever")
+	assert.Contains(t, says("retention"), "receipts grows without limit")
 }
 
-func TestADoctorAsksThoseThatAreNamed(t *testing.T) {
-	answers := func(status int, body string) string {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(status)
-			fmt.Fprint(w, body)
-		}))
-		t.Cleanup(s.Close)
-		return s.URL
-	}
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, closed.Close())
-	away := "http://" + closed.Addr().String()
-	for _, c := range []struct{ check, says, url string }{
-		{"prometheus", "does not answer", away}, {"prometheus", "status 401", answers(401, "")}, {"prometheus", "", answers(200, "{}")},
-		{"airflow", "does not answer", away}, {"airflow", "let us in", answers(401, "{}")}, {"airflow", "", answers(200, `{"version": "3"}`)},
-		{"server", "does not answer", away}, {"server", "not as loadaware does", answers(200, "hello")},
-		{"server", "not ready: starting", answers(503, `{"status": "starting"}`)},
-		{"server", "takes no reports", answers(200, `{"status": "ready", "observe": "unavailable"}`)},
-		{"server", "has not heard of new models for 300 s", answers(200, `{"status": "ready", "observe": "ok", "stale_seconds": 300}`)},
-	} {
-		cfg := config{}
-		switch c.check {
-		case "prometheus":
-			cfg.PrometheusURL = c.url
-		case "airflow":
-			cfg.AirflowURL, cfg.AirflowToken = c.url, "t"
-		case "server":
-			cfg.URL = c.url
-		}
-		d := newDiagnosis()
-		d.prometheus(t.Context(), &cfg)
-		d.airflow(t.Context(), &cfg)
-		d.server(t.Context(), &cfg)
-		if c.says == "" {
-			assert.Empty(t, d.Findings, c.url)
-			continue
-		}
-		require.Len(t, d.Findings, 1, c.says)
-		assert.Contains(t, d.Findings[0].Says, c.says)
-	}
-	assert.False(t, loopback("http://10.0.0.1:8080"))
-	assert.False(t, loopback("https://example.org"))
-	assert.True(t, loopback("http://[::1]:8080"))
-}
-
-func TestADoctorOfAFolderInUseSaysSo(t *testing.T) {
+func TestDoctorOfDataFolderInUse(t *testing.T) {
 	dir := dataFolder(t)
 	server := startServer(t, nil, "--data", dir)
-	var found map[string]finding
+	var found map[string]doctor.Finding
 	require.Eventually(t, func() bool {
 		var code int
-		code, found = diagnosed(t, "--data", dir)
+		code, found = runDoctor(t, "--data", dir)
 		return code == 0 // once it is ready
 	}, 20*time.Second, 50*time.Millisecond, "%v", found)
-	assert.Contains(t, found["database"].Says, strings.TrimPrefix(server.url, "http://"))
-	assert.Contains(t, found["database"].Says, "the server was looked at")
+	assert.Contains(t, found["database"].Message, strings.TrimPrefix(server.url, "http://"))
+	assert.Contains(t, found["database"].Message, "the server was checked")
 	server.kill()
 	time.Sleep(time.Second) // its PostgreSQL ends with it
-	var out, complaints bytes.Buffer
-	run(t.Context(), console{out: &out, err: &complaints}, []string{"doctor", "--data", dir, "--addr", "127.0.0.1:0"})
-	assert.Contains(t, out.String(), "0 to be minded", complaints.String())
+	var out, stderr bytes.Buffer
+	run(t.Context(), console{out: &out, err: &stderr}, []string{"doctor", "--data", dir, "--addr", "127.0.0.1:0"})
+	assert.Contains(t, out.String(), "0 to be minded", stderr.String())
 }
 
 // After `make run` a person calls the doctor without any setting.
-func TestADoctorWithoutSettingsLooksAtTheServerThatRuns(t *testing.T) {
+func TestDoctorWithoutSettingsChecksRunningServer(t *testing.T) {
 	server := startServer(t, database(t))
 	none := filepath.Join(t.TempDir(), "none")
-	var found map[string]finding
+	var found map[string]doctor.Finding
 	require.Eventually(t, func() bool {
 		var code int
-		code, found = diagnosed(t, "--data", none, "--addr", strings.TrimPrefix(server.url, "http://"))
+		code, found = runDoctor(t, "--data", none, "--addr", strings.TrimPrefix(server.url, "http://"))
 		return code == 0 // once it is ready
 	}, 20*time.Second, 50*time.Millisecond, "%v", found)
-	assert.Contains(t, found["database"].Says, "only the server at "+server.url)
+	assert.Contains(t, found["database"].Message, "only the server at "+server.url)
 	assert.Len(t, found, 1)
 
 	stranger := httptest.NewServer(http.NotFoundHandler())
 	defer stranger.Close()
-	code, found := diagnosed(t, "--data", none, "--addr", strings.TrimPrefix(stranger.URL, "http://"))
+	code, found := runDoctor(t, "--data", none, "--addr", strings.TrimPrefix(stranger.URL, "http://"))
 	assert.Equal(t, 1, code, "what answers there is no loadaware")
-	assert.Contains(t, found["database"].Says, "no server answers")
+	assert.Contains(t, found["database"].Message, "no server answers")
 }

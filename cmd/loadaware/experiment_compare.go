@@ -12,37 +12,36 @@ import (
 
 const experimentCompareUsage = `A B [flags]
 
-Holds two kept experiments against each other, setting by setting: the u score
-(lower is better) and the accuracy (higher is better), as means over the seeds.
-_diff is B less A; _se is its standard error, from the pairs of rows of one seed,
-where both have the same seeds.` + experimentPlace
+Compares two saved experiments by setting: the u score (lower is better) and the accuracy
+(higher is better), as means over the seeds. _diff is B minus A; _se is its standard
+error, from pairs of rows with the same seed, if both have the same seeds.` + experimentPlace
 
-// comparison is two experiments, setting by setting.
+// comparison compares two experiments by setting.
 type comparison struct {
-	A        *keptRun   `json:"a"`
-	B        *keptRun   `json:"b"`
-	SameData bool       `json:"same_data"`
-	Rows     []compared `json:"rows"`
+	A        *savedRun       `json:"a"`
+	B        *savedRun       `json:"b"`
+	SameData bool            `json:"same_data"`
+	Rows     []comparisonRow `json:"rows"`
 }
 
-// compared is one setting. A figure is nil where it does not exist.
-type compared struct {
-	Task         string   `json:"task"`
-	Bins         string   `json:"bins_gb"`
-	Family       string   `json:"family"`
-	Oversampling string   `json:"oversampling"`
-	Split        string   `json:"split"`
-	SeedsA       int      `json:"seeds_a"`
-	SeedsB       int      `json:"seeds_b"`
-	UScore       contrast `json:"u_score"`
-	Accuracy     contrast `json:"accuracy"`
+// comparisonRow compares one setting.
+type comparisonRow struct {
+	Task         string     `json:"task"`
+	Bins         string     `json:"bins_gb"`
+	Family       string     `json:"family"`
+	Oversampling string     `json:"oversampling"`
+	Split        string     `json:"split"`
+	SeedsA       int        `json:"seeds_a"`
+	SeedsB       int        `json:"seeds_b"`
+	UScore       figurePair `json:"u_score"`
+	Accuracy     figurePair `json:"accuracy"`
 }
 
-// contrast is one figure in both.
-type contrast struct {
+// figurePair has one figure of both experiments. A value is nil if it does not exist.
+type figurePair struct {
 	A             *float64 `json:"a"`
 	B             *float64 `json:"b"`
-	Difference    *float64 `json:"difference"` // of means, B less A
+	Difference    *float64 `json:"difference"` // of the means, B minus A
 	StandardError *float64 `json:"standard_error"`
 }
 
@@ -57,48 +56,48 @@ func compareExperiments(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	if len(rest) != 2 {
-		return usageErrorf("name two experiments by their ids or names: loadaware experiment list tells them")
+		return usageErrorf("name two experiments by id or name; see loadaware experiment list")
 	}
-	kept, stop, err := openExperiments(ctx, con, cmd, false)
+	experiments, stop, err := openExperiments(ctx, con, cmd, false)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	a, err := kept.find(ctx, rest[0])
+	a, err := experiments.find(ctx, rest[0])
 	if err != nil {
 		return err
 	}
-	b, err := kept.find(ctx, rest[1])
+	b, err := experiments.find(ctx, rest[1])
 	if err != nil {
 		return err
 	}
 	return newComparison(a, b).write(con, *format)
 }
 
-// newComparison joins the settings: those of a in its order, then those that only
-// b has.
-func newComparison(a, b *keptRun) *comparison {
+// newComparison joins the settings of both: those of a in order, then those that only b
+// has.
+func newComparison(a, b *savedRun) *comparison {
 	c := &comparison{A: a, B: b, SameData: a.Fingerprint == b.Fingerprint}
 	inA, inB := experiment.Groups(a.Rows), experiment.Groups(b.Rows)
-	ofB := map[experiment.Setting]*experiment.Group{}
+	byB := map[experiment.Setting]*experiment.Group{}
 	for i := range inB {
-		ofB[inB[i].Setting] = &inB[i]
+		byB[inB[i].Setting] = &inB[i]
 	}
 	for i := range inA {
-		c.Rows = append(c.Rows, compareGroups(&inA[i], ofB[inA[i].Setting]))
-		delete(ofB, inA[i].Setting)
+		c.Rows = append(c.Rows, compareGroups(&inA[i], byB[inA[i].Setting]))
+		delete(byB, inA[i].Setting)
 	}
 	for i := range inB {
-		if ofB[inB[i].Setting] != nil {
+		if byB[inB[i].Setting] != nil {
 			c.Rows = append(c.Rows, compareGroups(nil, &inB[i]))
 		}
 	}
 	return c
 }
 
-// compareGroups compares what is there of one setting: one of the two may be nil.
-func compareGroups(a, b *experiment.Group) compared {
-	var c compared
+// compareGroups compares one setting. One of the groups may be nil.
+func compareGroups(a, b *experiment.Group) comparisonRow {
+	var c comparisonRow
 	for _, g := range []*experiment.Group{a, b} {
 		if g != nil {
 			c.Task, c.Bins, c.Family, c.Oversampling, c.Split = g.Task, g.Bins, g.Family, g.Oversampling, g.Split
@@ -110,12 +109,12 @@ func compareGroups(a, b *experiment.Group) compared {
 	if b != nil {
 		c.SeedsB = len(b.Rows)
 	}
-	figures := experiment.Figures() // the u score and the accuracy first
-	c.UScore, c.Accuracy = contrastOf(a, b, figures[0]), contrastOf(a, b, figures[1])
+	figures := experiment.Figures() // the first two are the u score and the accuracy
+	c.UScore, c.Accuracy = newFigurePair(a, b, figures[0]), newFigurePair(a, b, figures[1])
 	return c
 }
 
-func contrastOf(a, b *experiment.Group, figure experiment.Figure) (c contrast) {
+func newFigurePair(a, b *experiment.Group, figure experiment.Figure) (c figurePair) {
 	if a != nil {
 		c.A = new(a.Mean(figure.Of))
 	}
@@ -133,10 +132,10 @@ func contrastOf(a, b *experiment.Group, figure experiment.Figure) (c contrast) {
 	return c
 }
 
-// warnings are what makes a difference one of something else than of the settings.
-func (c *comparison) warnings() (said []string, err error) {
+// warnings names other causes of a difference than the settings.
+func (c *comparison) warnings() (warnings []string, err error) {
 	if !c.SameData {
-		said = append(said, "warning: the two learned from different histories: a difference may be that of the data")
+		warnings = append(warnings, "warning: the experiments used different histories, which may cause the differences")
 	}
 	var a, b struct{ Penalty float64 } // of the reports
 	for _, r := range []struct {
@@ -151,15 +150,15 @@ func (c *comparison) warnings() (said []string, err error) {
 		}
 	}
 	if a.Penalty != b.Penalty {
-		said = append(said, fmt.Sprintf("warning: the u scores are of different penalties, %v and %v", a.Penalty, b.Penalty))
+		warnings = append(warnings, fmt.Sprintf("warning: the u scores use different penalties, %v and %v", a.Penalty, b.Penalty))
 	}
-	return said, nil
+	return warnings, nil
 }
 
 func (c *comparison) write(con console, format string) error {
-	aside := con.err // where out is read by a program
+	notes := con.err // a program reads con.out
 	if format == "table" || format == "markdown" {
-		aside = con.out
+		notes = con.out
 		fmt.Fprintf(con.out, "A: %s\nB: %s\n\n", c.A.title(), c.B.title())
 	}
 	warnings, err := c.warnings()
@@ -167,26 +166,26 @@ func (c *comparison) write(con console, format string) error {
 		return err
 	}
 	for _, w := range warnings {
-		fmt.Fprintf(aside, "%s\n\n", w)
+		fmt.Fprintf(notes, "%s\n\n", w)
 	}
 	if format == "json" {
-		c.A.Rows, c.A.Report, c.B.Rows, c.B.Report = nil, nil, nil, nil // show tells them
+		c.A.Rows, c.A.Report, c.B.Rows, c.B.Report = nil, nil, nil, nil // experiment show prints them
 		return writeJSON(con.out, c)
 	}
-	s := sheet{header: append(settingHeader(), "seeds_a", "seeds_b", "u_a", "u_b", "u_diff", "u_se", "acc_a", "acc_b", "acc_diff", "acc_se"), texts: len(settingHeader())}
+	s := table{header: append(settingHeader(), "seeds_a", "seeds_b", "u_a", "u_b", "u_diff", "u_se", "acc_a", "acc_b", "acc_diff", "acc_se"), texts: len(settingHeader())}
 	for i := range c.Rows {
 		s.rows = append(s.rows, c.Rows[i].cells(format))
 	}
 	return s.write(con.out, format)
 }
 
-func (c *compared) cells(format string) []string {
+func (c *comparisonRow) cells(format string) []string {
 	cells := []string{c.Task, c.Bins, c.Family, c.Oversampling, c.Split, strconv.Itoa(c.SeedsA), strconv.Itoa(c.SeedsB)}
-	for _, of := range []contrast{c.UScore, c.Accuracy} {
+	for _, of := range []figurePair{c.UScore, c.Accuracy} {
 		for _, v := range []*float64{of.A, of.B, of.Difference, of.StandardError} {
 			switch {
 			case v != nil:
-				cells = append(cells, figure(format, *v, 3))
+				cells = append(cells, formatFigure(format, *v, 3))
 			case format == "csv":
 				cells = append(cells, "")
 			default:

@@ -23,16 +23,15 @@ import (
 
 const experimentRunUsage = `[flags]
 
-Tries binnings, families and oversampling on the history of tasks, and compares
-what they would have granted. The history is that of --trace, which is what import
-takes, else that of the database, also while a server uses it. The same history,
-flags and seeds give the same output. Whether the result can be saved is checked
-before the work starts.` + experimentPlace + `
+Evaluates binnings, model families and oversampling on the history of tasks, and compares
+their grants. The history comes from --trace, a file as in loadaware import, else from
+the database, even while a server uses it. The same history, flags and seeds give the
+same output. The command checks that it can save the result before it starts.` + experimentPlace + `
 
-Without --trace, --database and --data name the history as well.`
+Without --trace, --database and --data also select the history.`
 
-// experimenting is what the flags of the verb say.
-type experimenting struct {
+// experimentRun has the flags of experiment run.
+type experimentRun struct {
 	*command
 	cfg    experiment.Config
 	trace  string
@@ -46,7 +45,7 @@ func runExperiment(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	if e.save != "" {
-		if err := checkSave(ctx, con, e.command, e.save); err != nil {
+		if err := checkCanSave(ctx, con, e.command, e.save); err != nil {
 			return err
 		}
 	}
@@ -61,7 +60,7 @@ func runExperiment(ctx context.Context, con console, args []string) error {
 	bar := progressbar.NewOptions(plan.Steps(), progressbar.OptionSetDescription("experimenting"),
 		progressbar.OptionSetWriter(con.err), progressbar.OptionSetVisibility(isTerminal(con.err)),
 		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
-	report, err := plan.Run(ctx, func(steps int) { _ = bar.Add(steps) }) // what the bar cannot show is not missed
+	report, err := plan.Run(ctx, func(steps int) { _ = bar.Add(steps) }) // it only draws
 	if err != nil {
 		return err
 	}
@@ -69,17 +68,17 @@ func runExperiment(ctx context.Context, con console, args []string) error {
 	if err := experiment.Write(con.out, e.format, report); err != nil || e.save == "" {
 		return err
 	}
-	return e.keep(ctx, con, plan, report)
+	return e.saveRun(ctx, con, plan, report)
 }
 
-// keep stores the run with what was asked for, filled in with defaults.
-func (e *experimenting) keep(ctx context.Context, con console, plan *experiment.Plan, report *experiment.Report) error {
-	learned, err := plan.Models(report)
+// saveRun saves the run with its parameters, including defaults.
+func (e *experimentRun) saveRun(ctx context.Context, con console, plan *experiment.Plan, report *experiment.Report) error {
+	trained, err := plan.Models(report)
 	if err != nil {
 		return err
 	}
-	models := make([]store.RunModel, len(learned))
-	for i, m := range learned {
+	models := make([]store.RunModel, len(trained))
+	for i, m := range trained {
 		models[i] = store.RunModel(m)
 	}
 	parameters := struct {
@@ -89,38 +88,38 @@ func (e *experimenting) keep(ctx context.Context, con console, plan *experiment.
 	return saveExperiment(ctx, con, e.command, e.save, parameters, report, models)
 }
 
-func parseExperiment(con console, args []string) (*experimenting, error) {
-	e := &experimenting{command: newCommand("experiment run", experimentRunUsage, "url", "token", "database", "data")}
+func parseExperiment(con console, args []string) (*experimentRun, error) {
+	e := &experimentRun{command: newCommand("experiment run", experimentRunUsage, "url", "token", "database", "data")}
 	e.cfg.BinsGB = map[string][][]float64{}
 	e.StringVar(&e.trace, "trace", "", "the `FILE` of the history: CSV or JSON lines, plain or gzip; - is standard input; the database if empty")
-	tasks := e.String("tasks", "", "task ids, separated by commas; those of a tenth of the use or more if empty")
-	e.Func("bins", "upper edges in GB (1e9 bytes), as `TASK=30,350`; may be repeated, also for one task; searched for 2 to 4 bins where a task has none", e.bins)
+	tasks := e.String("tasks", "", "task ids, separated by commas; those with at least a tenth of the usage if empty")
+	e.Func("bins", "upper edges in GB (1e9 bytes), as `TASK=30,350`; may be repeated, also for one task; 2 to 4 automatic bins for a task without any", e.parseBins)
 	families := e.String("families", strings.Join(experiment.DefaultFamilies(), ","), "families, separated by commas, of "+strings.Join(experiment.Families(), ", ")+
-		"; final decides by serving's probabilities without a risk cap, serving is what would be granted")
+		"; final decides by the probabilities of serve without a risk target, serving uses the grants of serve")
 	oversampling := e.String("oversampling", experiment.None, "oversampling, separated by commas, of "+strings.Join(experiment.Oversamplings(), ", "))
-	e.StringVar(&e.cfg.Split, "split", experiment.Stratified, "rows held back: stratified (30 % of each bin, drawn by seed) or time (the newest 30 %)")
-	e.IntVar(&e.cfg.Seeds, "seeds", 5, "seeds, from 0 on")
-	e.Float64Var(&e.cfg.Penalty, "penalty", score.DefaultPenalty, "cost of an under-estimate, where an over-estimate costs 1")
-	e.IntVar(&e.cfg.Trials, "trials", 0, "trials of a search for each family's parameters, judged on 3 folds of the rows that are learned from; 0 for none")
-	e.StringVar(&e.cfg.Search, "search", experiment.Bayes, "search for parameters: "+strings.Join(experiment.Searches(), " or "))
-	e.StringVar(&e.save, "save", "", "keep the run under a `NAME` in the database, for experiment list, show, compare and export; not kept if empty")
+	e.StringVar(&e.cfg.Split, "split", experiment.Stratified, "holdout: stratified (30 % of each bin, drawn by seed) or time (the newest 30 %)")
+	e.IntVar(&e.cfg.Seeds, "seeds", 5, "number of seeds, from 0")
+	e.Float64Var(&e.cfg.Penalty, "penalty", score.DefaultPenalty, "cost of an under-estimate relative to an over-estimate")
+	e.IntVar(&e.cfg.Trials, "trials", 0, "trials of the parameter search of each family, by 3-fold cross-validation on the training rows; 0 for none")
+	e.StringVar(&e.cfg.Search, "search", experiment.Bayes, "method of the parameter search: "+strings.Join(experiment.Searches(), " or "))
+	e.StringVar(&e.save, "save", "", "save the run with a `NAME` in the database, for experiment list, show, compare and export; not saved if empty")
 	e.StringVar(&e.format, "o", "table", "output: "+strings.Join(experiment.Formats(), ", "))
 	rest, err := e.parse(con, args)
 	if err != nil {
 		return nil, err
 	}
-	e.cfg.Tasks, e.cfg.Families, e.cfg.Oversamplings = list(*tasks), list(*families), list(*oversampling)
+	e.cfg.Tasks, e.cfg.Families, e.cfg.Oversamplings = splitList(*tasks), splitList(*families), splitList(*oversampling)
 	switch {
 	case len(rest) > 0:
-		return nil, usageErrorf("%q is not understood: name the history with --trace", rest[0])
+		return nil, usageErrorf("unexpected argument %q; name the history with --trace", rest[0])
 	case e.trace != "" && e.save == "" && (e.given("database") || e.given("data")):
-		return nil, usageErrorf("give --trace or a database, not both, unless to --save there")
+		return nil, usageErrorf("set --trace or a database, not both, except to --save there")
 	case e.save == "" && e.serverGiven():
-		return nil, usageErrorf("--url names where to --save: add --save NAME")
+		return nil, usageErrorf("--url is the place for --save; add --save NAME")
 	case len(e.save) > 250:
 		return nil, usageErrorf("--save must have at most 250 characters, not %d", len(e.save))
-	case isWhole(e.save):
-		return nil, usageErrorf("--save must not be a whole number, which would be taken for an id")
+	case isInteger(e.save):
+		return nil, usageErrorf("--save must not be an integer, because ids are integers")
 	case e.cfg.Seeds < 1:
 		return nil, usageErrorf("--seeds must be 1 or more, not %d", e.cfg.Seeds)
 	case e.cfg.Trials < 0:
@@ -147,22 +146,22 @@ func parseExperiment(con console, args []string) (*experimenting, error) {
 	return e, nil
 }
 
-func isWhole(name string) bool {
+func isInteger(name string) bool {
 	_, err := strconv.Atoi(name)
 	return err == nil
 }
 
-// bins reads TASK=30,350.
-func (e *experimenting) bins(s string) error {
-	at := strings.LastIndexByte(s, '=') // a task id may hold one
+// parseBins parses TASK=30,350.
+func (e *experimentRun) parseBins(s string) error {
+	at := strings.LastIndexByte(s, '=') // a task id may contain one
 	if at < 1 {
 		return fmt.Errorf("write TASK=30,350")
 	}
 	task, edges := s[:at], []float64(nil)
-	for _, text := range list(s[at+1:]) {
+	for _, text := range splitList(s[at+1:]) {
 		gb, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(gb > 0) || math.IsInf(gb, 0) || len(edges) > 0 && gb <= edges[len(edges)-1] {
-			return fmt.Errorf("edges are GB, above 0 and ascending")
+			return fmt.Errorf("edges must be GB above 0, ascending")
 		}
 		edges = append(edges, gb)
 	}
@@ -173,8 +172,8 @@ func (e *experimenting) bins(s string) error {
 	return nil
 }
 
-// data is the history of the trace, else of the database.
-func (e *experimenting) data(ctx context.Context, con console) (*experiment.Data, error) {
+// data reads the history of the file, else of the database.
+func (e *experimentRun) data(ctx context.Context, con console) (*experiment.Data, error) {
 	switch {
 	case e.trace == "-":
 		return experiment.Read("standard input", con.in)
@@ -186,16 +185,16 @@ func (e *experimenting) data(ctx context.Context, con console) (*experiment.Data
 		defer file.Close()
 		return experiment.Read(filepath.Base(e.trace), file)
 	case e.DatabaseURL == "" && !exists(e.Data):
-		return nil, fmt.Errorf("there is no history: name a file with --trace or a database with --database, for there is no data folder %s yet", e.Data)
+		return nil, fmt.Errorf("no history: name a file with --trace or a database with --database; the data folder %s does not exist", e.Data)
 	}
-	return e.stored(ctx, con)
+	return e.databaseHistory(ctx, con)
 }
 
-// wholeHistory has no row thinned out.
+// wholeHistory disables the sampling of old rows.
 var wholeHistory = store.HistoryLimits{Total: math.MaxInt32}
 
-// stored is the history of the database.
-func (e *experimenting) stored(ctx context.Context, con console) (*experiment.Data, error) {
+// databaseHistory reads the history of the database.
+func (e *experimentRun) databaseHistory(ctx context.Context, con console) (*experiment.Data, error) {
 	st, stop, err := e.openHistory(ctx, con)
 	if err != nil {
 		return nil, err
@@ -217,19 +216,19 @@ func (e *experimenting) stored(ctx context.Context, con console) (*experiment.Da
 			histories, after = append(histories, &h), h.Task
 		}
 		if len(profiles) < page {
-			return experiment.Of(e.where(), histories)
+			return experiment.Of(e.location(), histories)
 		}
 	}
 }
 
-// openHistory opens the database to read from. The private database of a folder that a
-// server holds is read beside it, with the tables as that server made them.
-func (e *experimenting) openHistory(ctx context.Context, con console) (*postgres.Store, func(), error) {
+// openHistory opens the database. If a server uses the private database of the folder, it
+// connects to the same database without a migration.
+func (e *experimentRun) openHistory(ctx context.Context, con console) (*postgres.Store, func(), error) {
 	log := e.logger(con)
 	st, stop, err := openStore(ctx, &e.config, "", log)
-	if held := (*pglocal.InUseError)(nil); errors.As(err, &held) && held.DSN() != "" {
-		if st, err = postgres.Open(ctx, held.DSN(), postgres.Config{Log: log}); err != nil {
-			return nil, nil, fmt.Errorf("read the history of %s beside its server: %w", e.Data, err)
+	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) && inUse.DSN() != "" {
+		if st, err = postgres.Open(ctx, inUse.DSN(), postgres.Config{Log: log}); err != nil {
+			return nil, nil, fmt.Errorf("read the history of %s while its server runs: %w", e.Data, err)
 		}
 		return st, st.Close, nil
 	}

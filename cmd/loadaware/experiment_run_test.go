@@ -29,11 +29,11 @@ func experimented(t *testing.T, out string) (r experiment.Report) {
 	return r
 }
 
-func TestAnExperimentOnStandardInput(t *testing.T) {
+func TestExperimentOnStandardInput(t *testing.T) {
 	args := []string{"experiment", "run", "--trace", "-", "-o", "json", "--families", "prior,final,svm", "--bins", "a=4,20", "--bins", "a=2,4,20", "--seeds", "2", "--penalty", "5"}
-	code, out, complaints := invoke(t, forty(), args...)
-	require.Zero(t, code, complaints)
-	assert.Empty(t, complaints, "no bar where nobody reads it")
+	code, out, stderr := invoke(t, forty(), args...)
+	require.Zero(t, code, stderr)
+	assert.Empty(t, stderr, "no bar where nobody reads it")
 	r := experimented(t, out)
 	require.Len(t, r.Rows, 2*3*2)
 	assert.Equal(t, []float64{4, 20}, r.Rows[0].BinsGB)
@@ -45,29 +45,29 @@ func TestAnExperimentOnStandardInput(t *testing.T) {
 	assert.Equal(t, out, again, "the same flags give the same bytes")
 }
 
-func TestAnExperimentOnADatabaseIsThatOnItsFile(t *testing.T) {
+func TestExperimentOnDatabaseEqualsThatOnFile(t *testing.T) {
 	dsn := pgtest.DSN(t)
-	code, _, complaints := invoke(t, forty(), "import", "--database", dsn, "-")
-	require.Zero(t, code, complaints)
+	code, _, stderr := invoke(t, forty(), "import", "--database", dsn, "-")
+	require.Zero(t, code, stderr)
 	args := []string{"experiment", "run", "-o", "json", "--families", "final,serving", "--seeds", "1"}
-	code, stored, complaints := invoke(t, "", append(args, "--database", dsn)...)
-	require.Zero(t, code, complaints)
-	code, filed, complaints := invoke(t, forty(), append(args, "--trace", "-")...)
-	require.Zero(t, code, complaints)
+	code, stored, stderr := invoke(t, "", append(args, "--database", dsn)...)
+	require.Zero(t, code, stderr)
+	code, filed, stderr := invoke(t, forty(), append(args, "--trace", "-")...)
+	require.Zero(t, code, stderr)
 	a, b := experimented(t, stored), experimented(t, filed)
 	assert.Equal(t, "the database of DATABASE_URL", a.Trace)
 	a.Trace = b.Trace
 	assert.Equal(t, b, a)
 }
 
-func TestAnExperimentIsKeptUnderItsName(t *testing.T) {
+func TestExperimentIsSavedWithName(t *testing.T) {
 	dsn := pgtest.DSN(t)
-	code, _, complaints := invoke(t, forty(), "experiment", "run", "--trace", "-", "--families", "final,svm", "--seeds", "2", "--bins", "a=4,20", "--save", "first try", "--database", dsn)
-	require.Zero(t, code, complaints)
-	assert.Contains(t, complaints, "kept as experiment 1 in the database of DATABASE_URL")
-	code, out, complaints := invoke(t, "", "experiment", "show", "first try", "--database", dsn, "-o", "json")
-	require.Zero(t, code, complaints)
-	var shown keptRun
+	code, _, stderr := invoke(t, forty(), "experiment", "run", "--trace", "-", "--families", "final,svm", "--seeds", "2", "--bins", "a=4,20", "--save", "first try", "--database", dsn)
+	require.Zero(t, code, stderr)
+	assert.Contains(t, stderr, "kept as experiment 1 in the database of DATABASE_URL")
+	code, out, stderr := invoke(t, "", "experiment", "show", "first try", "--database", dsn, "-o", "json")
+	require.Zero(t, code, stderr)
+	var shown savedRun
 	require.NoError(t, json.Unmarshal([]byte(out), &shown))
 	assert.Len(t, shown.Rows, 4)
 	require.Len(t, shown.Models, 2)
@@ -77,16 +77,16 @@ func TestAnExperimentIsKeptUnderItsName(t *testing.T) {
 		"split":"stratified","seeds":2,"penalty":10,"trials":0,"search":"bayes"}`, string(shown.Parameters))
 }
 
-func TestAnExperimentSaysWhatIsWrong(t *testing.T) {
+func TestExperimentRunErrors(t *testing.T) {
 	for claim, c := range map[string]struct {
 		args []string
 		code int
 		says string
 	}{
-		"nothing to do":          {nil, 2, "say what to do: loadaware experiment --help lists it"},
-		"an unknown command":     {[]string{"walk"}, 2, `there is no command "walk" of experiment`},
-		"a file without a flag":  {[]string{"run", "history.csv"}, 2, `"history.csv" is not understood: name the history with --trace`},
-		"two histories":          {[]string{"run", "--trace", "-", "--data", "x"}, 2, "give --trace or a database, not both"},
+		"nothing to do":          {nil, 2, "name a command; see loadaware experiment --help"},
+		"an unknown command":     {[]string{"walk"}, 2, `unknown command "walk"`},
+		"a file without a flag":  {[]string{"run", "history.csv"}, 2, `unexpected argument "history.csv"; name the history with --trace`},
+		"two histories":          {[]string{"run", "--trace", "-", "--data", "x"}, 2, "set --trace or a database, not both"},
 		"no seeds":               {[]string{"run", "--trace", "-", "--seeds", "0"}, 2, "--seeds must be 1 or more"},
 		"fewer than no trials":   {[]string{"run", "--trace", "-", "--trials", "-1"}, 2, "--trials must be 0 or more"},
 		"no penalty":             {[]string{"run", "--trace", "-", "--penalty", "0"}, 2, "--penalty must be above 0"},
@@ -97,10 +97,10 @@ func TestAnExperimentSaysWhatIsWrong(t *testing.T) {
 		"an unknown format":      {[]string{"run", "--trace", "-", "-o", "xml"}, 2, "--o must be of table, json, csv, markdown, html"},
 		"bins of no task":        {[]string{"run", "--trace", "-", "--bins", "30,350"}, 2, "write TASK=30,350"},
 		"no bins":                {[]string{"run", "--trace", "-", "--bins", "a="}, 2, "write TASK=30,350"},
-		"bins that fall":         {[]string{"run", "--trace", "-", "--bins", "a=350,30"}, 2, "edges are GB, above 0 and ascending"},
-		"a name like an id":      {[]string{"run", "--trace", "-", "--save", "7"}, 2, "--save must not be a whole number"},
+		"bins that fall":         {[]string{"run", "--trace", "-", "--bins", "a=350,30"}, 2, "edges must be GB above 0, ascending"},
+		"a name like an id":      {[]string{"run", "--trace", "-", "--save", "7"}, 2, "--save must not be an integer"},
 		"no such file":           {[]string{"run", "--trace", "absent.csv"}, 1, "absent.csv"},
-		"no history anywhere":    {[]string{"run", "--data", "absent"}, 1, "there is no history: name a file with --trace or a database with --database"},
+		"no history anywhere":    {[]string{"run", "--data", "absent"}, 1, "no history: name a file with --trace or a database with --database"},
 		"no such task":           {[]string{"run", "--trace", "-", "--tasks", "z"}, 1, `there is no task "z"`},
 		"bins of another task":   {[]string{"run", "--trace", "-", "--bins", "z=1,2"}, 1, `bins are given of "z"`},
 		"a row that is wrong":    {[]string{"run", "--trace", "-"}, 1, "standard input: line 42: started_at"},
@@ -110,14 +110,14 @@ func TestAnExperimentSaysWhatIsWrong(t *testing.T) {
 			in += "d,a,r41,never,1,,1,1\n"
 		}
 		t.Setenv("DATABASE_URL", "")
-		code, out, complaints := invoke(t, in, append([]string{"experiment"}, c.args...)...)
+		code, out, stderr := invoke(t, in, append([]string{"experiment"}, c.args...)...)
 		assert.Equal(t, c.code, code, claim)
 		assert.Empty(t, out, claim)
-		assert.Contains(t, complaints, c.says, claim)
+		assert.Contains(t, stderr, c.says, claim)
 	}
 }
 
-func TestHelpListsWhatThereIsOfExperiments(t *testing.T) {
+func TestExperimentHelp(t *testing.T) {
 	code, out, _ := invoke(t, "", "experiment", "--help")
 	assert.Zero(t, code)
 	for _, name := range []string{"run", "list", "show", "compare", "export"} {

@@ -57,7 +57,7 @@ func twoExperiments(t *testing.T, fingerprintOfB string) (dsn string) {
 	return dsn
 }
 
-func TestExperimentsAreListedNewestFirst(t *testing.T) {
+func TestExperimentListIsNewestFirst(t *testing.T) {
 	dsn := twoExperiments(t, "cd")
 	out, _, err := tell(t, listExperiments, "--database", dsn)
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func TestExperimentsAreListedNewestFirst(t *testing.T) {
 
 	out, _, err = tell(t, listExperiments, "--database", dsn, "--before", "2", "-o", "json")
 	require.NoError(t, err)
-	var listed struct{ Experiments []keptRun }
+	var listed struct{ Experiments []savedRun }
 	require.NoError(t, json.Unmarshal([]byte(out), &listed))
 	require.Len(t, listed.Experiments, 1)
 	assert.Equal(t, "first", listed.Experiments[0].Name)
@@ -80,7 +80,7 @@ func TestExperimentsAreListedNewestFirst(t *testing.T) {
 	assert.NotContains(t, out, "first")
 }
 
-func TestAnExperimentIsShownByMeansAndWholeInJSON(t *testing.T) {
+func TestExperimentShow(t *testing.T) {
 	dsn := twoExperiments(t, "cd")
 	out, _, err := tell(t, showExperiment, "first", "--database", dsn)
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestAnExperimentIsShownByMeansAndWholeInJSON(t *testing.T) {
 
 	out, _, err = tell(t, showExperiment, "1", "--database", dsn, "-o", "json")
 	require.NoError(t, err)
-	var shown keptRun
+	var shown savedRun
 	require.NoError(t, json.Unmarshal([]byte(out), &shown))
 	assert.Equal(t, []experiment.Row{result("final", 0, 4, 0.75), result("final", 1, 6, 0.5), result("cart", 0, 10, 0.25)}, shown.Rows)
 	var report experiment.Report
@@ -106,7 +106,7 @@ func TestAnExperimentIsShownByMeansAndWholeInJSON(t *testing.T) {
 	assert.Equal(t, []string{"predict_demand", "{30;350}", "final", "none", "stratified", "1", "6", "0.5", "0.125", "0.5", "0.25", "0.375"}, lines[2])
 }
 
-func TestExperimentsAreComparedSettingBySetting(t *testing.T) {
+func TestExperimentCompare(t *testing.T) {
 	dsn := twoExperiments(t, strings.Repeat("ab", 32))
 	out, aside, err := tell(t, compareExperiments, "1", "2", "--database", dsn, "-o", "csv")
 	require.NoError(t, err)
@@ -131,7 +131,7 @@ func TestExperimentsAreComparedSettingBySetting(t *testing.T) {
 	assert.Regexp(t, ` cart +none +stratified +1 +0 +10\.000 +– +– +–`, out)
 }
 
-func TestAComparisonWarnsOfDifferentHistories(t *testing.T) {
+func TestComparisonWarnsOfDifferentHistories(t *testing.T) {
 	dsn := twoExperiments(t, "cd")
 	for format, asideToo := range map[string]bool{"table": false, "markdown": false, "csv": true, "json": true} {
 		out, aside, err := tell(t, compareExperiments, "1", "2", "--database", dsn, "-o", format)
@@ -140,7 +140,7 @@ func TestAComparisonWarnsOfDifferentHistories(t *testing.T) {
 		if asideToo {
 			told = aside
 		}
-		assert.Contains(t, told, "warning: the two learned from different histories", format)
+		assert.Contains(t, told, "warning: the experiments used different histories", format)
 		if format == "json" {
 			var c comparison
 			require.NoError(t, json.Unmarshal([]byte(out), &c))
@@ -151,14 +151,14 @@ func TestAComparisonWarnsOfDifferentHistories(t *testing.T) {
 	}
 }
 
-func TestAComparisonWarnsOfDifferentPenalties(t *testing.T) {
-	kept := func(report string) *keptRun { return &keptRun{Report: json.RawMessage(report)} }
+func TestComparisonWarnsOfDifferentPenalties(t *testing.T) {
+	kept := func(report string) *savedRun { return &savedRun{Report: json.RawMessage(report)} }
 	for claim, c := range map[string]struct {
 		a, b string
 		says []string
 	}{
 		"the same":         {`{"penalty": 10}`, `{"penalty": 10}`, nil},
-		"not the same":     {`{"penalty": 10}`, `{"penalty": 2.5}`, []string{"warning: the u scores are of different penalties, 10 and 2.5"}},
+		"not the same":     {`{"penalty": 10}`, `{"penalty": 2.5}`, []string{"warning: the u scores use different penalties, 10 and 2.5"}},
 		"none is recorded": {`{}`, `{}`, nil},
 	} {
 		said, err := newComparison(kept(c.a), kept(c.b)).warnings()
@@ -167,7 +167,7 @@ func TestAComparisonWarnsOfDifferentPenalties(t *testing.T) {
 	}
 }
 
-func TestAKeptExperimentIsExportedWithItsModels(t *testing.T) {
+func TestExperimentExport(t *testing.T) {
 	dsn, dir := twoExperiments(t, "cd"), filepath.Join(t.TempDir(), "mlruns")
 	for _, id := range []string{"first", "2"} {
 		out, _, err := tell(t, exportExperiment, id, "--mlflow", dir, "--database", dsn)
@@ -186,31 +186,31 @@ func TestAKeptExperimentIsExportedWithItsModels(t *testing.T) {
 	assert.Equal(t, "01-predict_demand-final.bin", filepath.Base(models[0]))
 }
 
-func TestANameThatIsTakenDoesNotLoseARun(t *testing.T) {
+func TestExistingNameDoesNotLoseExperiment(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	assert.Contains(t, save(t, dsn, "again", "ab", nil, result("final", 0, 4, 0.75)), "kept as experiment 1 in the database of DATABASE_URL")
 	said := save(t, dsn, "again", "cd", nil, result("final", 0, 5, 0.75))
 	assert.Contains(t, said, `an experiment named "again" is stored already`)
-	assert.Contains(t, said, "it is kept without a name\nkept as experiment ")
+	assert.Contains(t, said, "it is saved without a name\nkept as experiment ")
 	out, _, err := tell(t, showExperiment, "again", "--database", dsn)
 	require.NoError(t, err)
 	assert.Contains(t, out, "data ab\n")
 }
 
-func TestAnExperimentIsKeptInADataFolderWithoutAServer(t *testing.T) {
+func TestExperimentIsSavedInDataFolder(t *testing.T) {
 	dir := dataFolder(t)
 	_, _, err := tell(t, listExperiments, "--data", dir)
-	require.ErrorContains(t, err, "no experiment is kept yet")
+	require.ErrorContains(t, err, "no saved experiments")
 	cmd := newCommand("experiment run", "", "database", "data")
-	_, err = cmd.parse(quiet(), []string{"--data", dir})
+	_, err = cmd.parse(discardConsole(), []string{"--data", dir})
 	require.NoError(t, err)
-	require.NoError(t, saveExperiment(t.Context(), quiet(), cmd, "private", nil, &experiment.Report{}, nil))
+	require.NoError(t, saveExperiment(t.Context(), discardConsole(), cmd, "private", nil, &experiment.Report{}, nil))
 	out, _, err := tell(t, showExperiment, "private", "--data", dir)
 	require.NoError(t, err)
 	assert.Contains(t, out, "experiment 1, private")
 }
 
-func TestWhatIsWrongWithAnExperimentIsSaid(t *testing.T) {
+func TestExperimentVerbErrors(t *testing.T) {
 	dsn := twoExperiments(t, "cd")
 	for claim, c := range map[string]struct {
 		do   func(context.Context, console, []string) error
@@ -224,7 +224,7 @@ func TestWhatIsWrongWithAnExperimentIsSaid(t *testing.T) {
 		"no id":                   {showExperiment, nil, 2, "name one experiment"},
 		"two ids":                 {showExperiment, []string{"1", "2"}, 2, "name one experiment"},
 		"one to compare":          {compareExperiments, []string{"1"}, 2, "name two experiments"},
-		"no folder":               {exportExperiment, []string{"1"}, 2, "a folder by --mlflow"},
+		"no folder":               {exportExperiment, []string{"1"}, 2, "a folder with --mlflow"},
 		"an argument to list":     {listExperiments, []string{"1"}, 2, "list takes no argument"},
 		"an unknown format":       {listExperiments, []string{"-o", "xml"}, 2, "-o must be one of table, json, csv, markdown"},
 		"a page of nothing":       {listExperiments, []string{"--limit", "0"}, 2, "--limit from 1"},
@@ -237,8 +237,8 @@ func TestWhatIsWrongWithAnExperimentIsSaid(t *testing.T) {
 	}
 }
 
-func TestRowsOfAnotherVersionAreRefusedByName(t *testing.T) {
-	_, err := toldRun(&store.Run{ID: 5, Rows: []byte(`{"rows": 1}`)})
-	assert.ErrorContains(t, err, "the rows of experiment 5 are not understood")
+func TestExperimentRowsOfOtherVersion(t *testing.T) {
+	_, err := newSavedRun(&store.Run{ID: 5, Rows: []byte(`{"rows": 1}`)})
+	assert.ErrorContains(t, err, "decode the rows of experiment 5")
 	assert.Equal(t, sizing.Internal, sizing.KindOf(err))
 }

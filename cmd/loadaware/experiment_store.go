@@ -12,114 +12,115 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/client"
 	"github.com/loadaware/loadaware/internal/pglocal"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// experimentPlace says in the help of verbs where experiments are kept.
+// experimentPlace is the part of the help about the place of saved experiments.
 const experimentPlace = `
 
 Where: --url (LOADAWARE_URL), --database or --data if given; else DATABASE_URL if
-set; else the server at LOADAWARE_ADDR (127.0.0.1:8080 if not set) if one answers;
-else the data folder. A folder that a server holds is reached through it.`
+set; else the server at LOADAWARE_ADDR (127.0.0.1:8080 if not set) if it answers;
+else the data folder. If a server uses that folder, the command asks the server.`
 
-// experimentStore keeps experiments: a database, or a running server.
+// experimentStore stores experiments, in a database or on a running server.
 type experimentStore interface {
 	// list returns experiments without their reports, newest first.
-	list(ctx context.Context, before int64, limit int) ([]*keptRun, error)
-	// find returns one by its id or its name, without its models.
-	find(ctx context.Context, idOrName string) (*keptRun, error)
-	describeModels(ctx context.Context, k *keptRun) ([]keptModel, error)
-	models(ctx context.Context, k *keptRun) ([]store.RunModel, error)
+	list(ctx context.Context, before int64, limit int) ([]*savedRun, error)
+	// find returns an experiment by its id or name, without its models.
+	find(ctx context.Context, idOrName string) (*savedRun, error)
+	describeModels(ctx context.Context, k *savedRun) ([]savedModel, error)
+	models(ctx context.Context, k *savedRun) ([]store.RunModel, error)
 	save(ctx context.Context, r store.Run, models []store.RunModel) (id int64, err error)
-	// checkSave fails where an experiment of the name could not be saved; a taken name is
-	// a conflict.
-	checkSave(ctx context.Context, name string) error
+	// checkCanSave returns an error if an experiment with the name could not be saved. An
+	// existing name is a Conflict.
+	checkCanSave(ctx context.Context, name string) error
 	place() string
 }
 
-// openExperiments finds where experiments are kept, as experimentPlace says. It makes a
-// data folder only to save into one that was named.
+// openExperiments opens the store that experimentPlace describes. It creates a data folder
+// only to save into a folder that the command line names.
 func openExperiments(ctx context.Context, con console, cmd *command, saving bool) (experimentStore, func(), error) {
 	server, storeNamed := cmd.server(), cmd.given("database") || cmd.given("data")
-	nothing := func() {}
+	noStop := func() {}
 	switch {
 	case cmd.serverGiven() || !storeNamed && cmd.URL != "":
-		return servedExperiments{server}, nothing, nil
+		return serverExperiments{server}, noStop, nil
 	case storeNamed || cmd.DatabaseURL != "":
-	case server.answers(ctx):
-		return servedExperiments{server}, nothing, nil
+	case server.IsAvailable(ctx):
+		return serverExperiments{server}, noStop, nil
 	}
-	mayMake := saving && storeNamed
-	if cmd.DatabaseURL == "" && !exists(cmd.Data) && !mayMake {
-		return nil, nil, fmt.Errorf("no experiment is kept yet: no server answers at %s, and there is no data folder %s; name a server with --url, another folder with --data, or a database with --database",
-			server.url, cmd.Data)
+	mayCreate := saving && storeNamed
+	if cmd.DatabaseURL == "" && !exists(cmd.Data) && !mayCreate {
+		return nil, nil, fmt.Errorf("no saved experiments: no server answers at %s, and the data folder %s does not exist; name a server with --url, another folder with --data, or a database with --database",
+			server.URL, cmd.Data)
 	}
 	st, stop, err := openStore(ctx, &cmd.config, "", cmd.logger(con))
-	if held := (*pglocal.InUseError)(nil); errors.As(err, &held) && held.Addr != "" {
-		return servedExperiments{newServerRecorder("http://"+held.Addr, cmd.Token)}, nothing, nil
+	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) && inUse.Addr != "" {
+		return serverExperiments{client.New("http://"+inUse.Addr, cmd.Token)}, noStop, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	return storedExperiments{st, cmd.where()}, stop, nil
+	return databaseExperiments{st, cmd.location()}, stop, nil
 }
 
-// storedExperiments are those of a database.
-type storedExperiments struct {
+// databaseExperiments stores experiments in a database.
+type databaseExperiments struct {
 	runs store.Runs
 	at   string
 }
 
-func (s storedExperiments) place() string { return s.at }
+func (s databaseExperiments) place() string { return s.at }
 
-func (s storedExperiments) list(ctx context.Context, before int64, limit int) ([]*keptRun, error) {
+func (s databaseExperiments) list(ctx context.Context, before int64, limit int) ([]*savedRun, error) {
 	runs, err := s.runs.Runs(ctx, before, limit)
 	if err != nil {
 		return nil, err
 	}
-	kept := make([]*keptRun, len(runs))
+	kept := make([]*savedRun, len(runs))
 	for i := range runs {
-		if kept[i], err = toldRun(&runs[i]); err != nil {
+		if kept[i], err = newSavedRun(&runs[i]); err != nil {
 			return nil, err
 		}
 		kept[i].summarise()
-		kept[i].Rows = nil // show prints them
+		kept[i].Rows = nil // only experiment show prints them
 	}
 	return kept, nil
 }
 
-func (s storedExperiments) find(ctx context.Context, idOrName string) (*keptRun, error) {
+func (s databaseExperiments) find(ctx context.Context, idOrName string) (*savedRun, error) {
 	r, err := s.runs.Run(ctx, idOrName)
 	if err != nil {
 		return nil, err
 	}
-	return toldRun(&r)
+	return newSavedRun(&r)
 }
 
-func (s storedExperiments) models(ctx context.Context, k *keptRun) ([]store.RunModel, error) {
+func (s databaseExperiments) models(ctx context.Context, k *savedRun) ([]store.RunModel, error) {
 	return s.runs.RunModels(ctx, k.ID)
 }
 
-func (s storedExperiments) describeModels(ctx context.Context, k *keptRun) ([]keptModel, error) {
+func (s databaseExperiments) describeModels(ctx context.Context, k *savedRun) ([]savedModel, error) {
 	models, err := s.runs.RunModels(ctx, k.ID)
 	if err != nil {
 		return nil, err
 	}
-	var described []keptModel
+	var described []savedModel
 	for _, m := range models {
 		sum := sha256.Sum256(m.Blob)
-		described = append(described, keptModel{Task: m.Task, Family: m.Family, Bytes: len(m.Blob), SHA256: hex.EncodeToString(sum[:])})
+		described = append(described, savedModel{Task: m.Task, Family: m.Family, Bytes: len(m.Blob), SHA256: hex.EncodeToString(sum[:])})
 	}
 	return described, nil
 }
 
-func (s storedExperiments) save(ctx context.Context, r store.Run, models []store.RunModel) (int64, error) {
+func (s databaseExperiments) save(ctx context.Context, r store.Run, models []store.RunModel) (int64, error) {
 	return s.runs.SaveRun(ctx, r, models)
 }
 
-func (s storedExperiments) checkSave(ctx context.Context, name string) error {
+func (s databaseExperiments) checkCanSave(ctx context.Context, name string) error {
 	_, err := s.runs.Run(ctx, name)
 	switch {
 	case err == nil:
@@ -130,28 +131,28 @@ func (s storedExperiments) checkSave(ctx context.Context, name string) error {
 	return err
 }
 
-// servedExperiments are those of a running server.
-type servedExperiments struct{ server *serverRecorder }
+// serverExperiments stores experiments on a running server.
+type serverExperiments struct{ server *client.Client }
 
-func (s servedExperiments) place() string { return "the store of " + s.server.url }
+func (s serverExperiments) place() string { return "the store of " + s.server.URL }
 
-// mostListed is the largest page of GET /experiments.
-const mostListed = 1000
+// maxPage is the maximum page size of GET /experiments.
+const maxPage = 1000
 
-func (s servedExperiments) list(ctx context.Context, before int64, limit int) ([]*keptRun, error) {
-	kept := []*keptRun{}
+func (s serverExperiments) list(ctx context.Context, before int64, limit int) ([]*savedRun, error) {
+	kept := []*savedRun{}
 	for len(kept) < limit {
-		query := url.Values{"limit": {strconv.Itoa(min(limit-len(kept), mostListed))}}
+		query := url.Values{"limit": {strconv.Itoa(min(limit-len(kept), maxPage))}}
 		if before > 0 {
 			query.Set("cursor", strconv.FormatInt(before, 10))
 		}
 		var page api.ExperimentPage
-		if err := s.server.call(ctx, http.MethodGet, "/experiments?"+query.Encode(), nil, &page); err != nil {
+		if err := s.server.Call(ctx, http.MethodGet, "/experiments?"+query.Encode(), nil, &page); err != nil {
 			return nil, err
 		}
 		for i := range page.Experiments {
 			e := &page.Experiments[i]
-			kept = append(kept, &keptRun{
+			kept = append(kept, &savedRun{
 				ID: e.ID, Name: deref(e.Name), CreatedAt: e.CreatedAt, Fingerprint: e.Fingerprint, Parameters: e.Parameters,
 				tasks: e.Tasks, families: e.Families, rowCount: e.Rows,
 			})
@@ -164,39 +165,39 @@ func (s servedExperiments) list(ctx context.Context, before int64, limit int) ([
 	return kept, nil
 }
 
-func (s servedExperiments) get(ctx context.Context, idOrName string, blobs bool) (*api.Experiment, error) {
+func (s serverExperiments) get(ctx context.Context, idOrName string, blobs bool) (*api.Experiment, error) {
 	var e api.Experiment
 	path := "/experiments/" + url.PathEscape(idOrName)
 	if blobs {
 		path += "?blobs=true"
 	}
-	return &e, s.server.call(ctx, http.MethodGet, path, nil, &e)
+	return &e, s.server.Call(ctx, http.MethodGet, path, nil, &e)
 }
 
-func (s servedExperiments) find(ctx context.Context, idOrName string) (*keptRun, error) {
+func (s serverExperiments) find(ctx context.Context, idOrName string) (*savedRun, error) {
 	e, err := s.get(ctx, idOrName, false)
 	if err != nil {
 		return nil, err
 	}
-	return toldRun(&store.Run{
+	return newSavedRun(&store.Run{
 		ID: e.ID, Name: deref(e.Name), CreatedAt: e.CreatedAt, Fingerprint: e.Fingerprint,
 		Parameters: notNull(e.Parameters), Rows: notNull(e.Rows), Report: notNull(e.Report),
 	})
 }
 
-func (s servedExperiments) describeModels(ctx context.Context, k *keptRun) ([]keptModel, error) {
+func (s serverExperiments) describeModels(ctx context.Context, k *savedRun) ([]savedModel, error) {
 	e, err := s.get(ctx, strconv.FormatInt(k.ID, 10), false)
 	if err != nil {
 		return nil, err
 	}
-	var described []keptModel
+	var described []savedModel
 	for _, m := range e.Models {
-		described = append(described, keptModel{Task: m.Task, Family: m.Family, Bytes: m.Bytes, SHA256: m.Sha256})
+		described = append(described, savedModel{Task: m.Task, Family: m.Family, Bytes: m.Bytes, SHA256: m.Sha256})
 	}
 	return described, nil
 }
 
-func (s servedExperiments) models(ctx context.Context, k *keptRun) ([]store.RunModel, error) {
+func (s serverExperiments) models(ctx context.Context, k *savedRun) ([]store.RunModel, error) {
 	e, err := s.get(ctx, strconv.FormatInt(k.ID, 10), true)
 	if err != nil {
 		return nil, err
@@ -208,9 +209,9 @@ func (s servedExperiments) models(ctx context.Context, k *keptRun) ([]store.RunM
 	return models, nil
 }
 
-// save repeats while the server answers that it is busy. It does not repeat where the
-// answer was lost: a second request would store a second experiment.
-func (s servedExperiments) save(ctx context.Context, r store.Run, models []store.RunModel) (int64, error) {
+// save retries while the server is overloaded. It does not retry if the response was lost,
+// because a second request would save a second experiment.
+func (s serverExperiments) save(ctx context.Context, r store.Run, models []store.RunModel) (int64, error) {
 	request := api.ExperimentRequest{Fingerprint: textOrNil(r.Fingerprint), Name: textOrNil(r.Name), Parameters: r.Parameters, Rows: r.Rows, Report: r.Report}
 	sent := make([]api.ExperimentModelRequest, len(models))
 	for i, m := range models {
@@ -218,10 +219,10 @@ func (s servedExperiments) save(ctx context.Context, r store.Run, models []store
 	}
 	request.Models = &sent
 	var saved api.ExperimentSaved
-	for wait := s.server.patience / 100; ; wait *= 2 {
-		err := s.server.call(ctx, http.MethodPost, "/experiments", request, &saved)
-		if !isStatus(err, http.StatusServiceUnavailable) && !isStatus(err, http.StatusTooManyRequests) || wait > s.server.patience {
-			return deref(saved.ID), kindOfStatus(err)
+	for wait := s.server.RetryFor / 100; ; wait *= 2 {
+		err := s.server.Call(ctx, http.MethodPost, "/experiments", request, &saved)
+		if !client.IsStatus(err, http.StatusServiceUnavailable) && !client.IsStatus(err, http.StatusTooManyRequests) || wait > s.server.RetryFor {
+			return deref(saved.ID), withKind(err)
 		}
 		select {
 		case <-ctx.Done():
@@ -231,41 +232,26 @@ func (s servedExperiments) save(ctx context.Context, r store.Run, models []store
 	}
 }
 
-func (s servedExperiments) checkSave(ctx context.Context, name string) error {
-	err := s.server.call(ctx, http.MethodPost, "/experiments?dry_run=true", api.ExperimentRequest{Name: &name}, nil)
-	if isStatus(err, http.StatusMethodNotAllowed) || isStatus(err, http.StatusNotFound) {
-		return fmt.Errorf("%s keeps no experiments: upgrade the server, or name a database with --database: %w", s.server.url, err)
+func (s serverExperiments) checkCanSave(ctx context.Context, name string) error {
+	err := s.server.Call(ctx, http.MethodPost, "/experiments?dry_run=true", api.ExperimentRequest{Name: &name}, nil)
+	if client.IsStatus(err, http.StatusMethodNotAllowed) || client.IsStatus(err, http.StatusNotFound) {
+		return fmt.Errorf("%s does not store experiments: upgrade the server, or name a database with --database: %w", s.server.URL, err)
 	}
-	return kindOfStatus(err)
+	return withKind(err)
 }
 
-// kindOfStatus gives the refusal of a taken name the kind that a database gives it.
-func kindOfStatus(err error) error {
-	if isStatus(err, http.StatusConflict) {
+// withKind converts a response 409 into an error of kind Conflict, like that of a database.
+func withKind(err error) error {
+	if client.IsStatus(err, http.StatusConflict) {
 		return sizing.Errorf(sizing.Conflict, "%w", err)
 	}
 	return err
 }
 
-// notNull is nil for a JSON null, as the store returns what is not known.
+// notNull returns nil for a JSON null.
 func notNull(text []byte) []byte {
 	if string(text) == "null" {
 		return nil
 	}
 	return text
-}
-
-func textOrNil(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
-// deref is what p points to, or the zero value.
-func deref[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
 }

@@ -20,11 +20,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// pastAirflow answers as Airflow 3 does that has so many runs of the DAG etl: one task
+// fakeAirflow answers as Airflow 3 does that has so many runs of the DAG etl: one task
 // that launches a pod and one that does not. Every tenth run was tried twice. The peak
 // of run n is (100 + n) · 2 MiB. How real ones answer is held by the tests of
-// internal/airflow, and by those of the provider.
-type pastAirflow struct {
+// internal/source/airflow, and by those of the provider.
+type fakeAirflow struct {
 	url  string
 	runs int
 	away bool // answers no list of instances
@@ -32,8 +32,8 @@ type pastAirflow struct {
 
 const past = "2025-03-01T06:00:00Z"
 
-func startPastAirflow(t *testing.T, runs int) *pastAirflow {
-	p := &pastAirflow{runs: runs}
+func startFakeAirflow(t *testing.T, runs int) *fakeAirflow {
+	p := &fakeAirflow{runs: runs}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var ask map[string]any
 		_ = json.NewDecoder(r.Body).Decode(&ask)
@@ -53,7 +53,7 @@ func startPastAirflow(t *testing.T, runs int) *pastAirflow {
 	return p
 }
 
-func (p *pastAirflow) answer(r *http.Request, ask map[string]any) any {
+func (p *fakeAirflow) answer(r *http.Request, ask map[string]any) any {
 	switch path := strings.TrimPrefix(r.URL.Path, "/api/v2"); {
 	case path == "/version", path == "/dags":
 		return map[string]any{"version": "3.3.2"}
@@ -92,23 +92,23 @@ func pageOf(name string, rows []any, ask map[string]any) any {
 	return map[string]any{name: rows[from:min(from+100, len(rows))], "total_entries": len(rows)}
 }
 
-func (p *pastAirflow) begun(n int) time.Time {
+func (p *fakeAirflow) begun(n int) time.Time {
 	t, _ := time.Parse(time.RFC3339, past)
 	return t.Add(time.Duration(n) * time.Hour)
 }
 
-func (p *pastAirflow) ended(n int) string {
+func (p *fakeAirflow) ended(n int) string {
 	return p.begun(n).Add(30 * time.Minute).Format("2006-01-02T15:04:05-07:00")
 }
 
-func (p *pastAirflow) tries(n int) int {
+func (p *fakeAirflow) tries(n int) int {
 	if n%10 == 0 {
 		return 2
 	}
 	return 1
 }
 
-func (p *pastAirflow) instance(n int, task, operator string, try int) map[string]any {
+func (p *fakeAirflow) instance(n int, task, operator string, try int) map[string]any {
 	return map[string]any{
 		"dag_id": "etl", "task_id": task, "dag_run_id": fmt.Sprint(n), "map_index": -1, "try_number": try, "state": "success", "operator": operator,
 		"start_date": p.begun(n), "end_date": p.begun(n).Add(time.Minute), "duration": 60.0,
@@ -117,7 +117,7 @@ func (p *pastAirflow) instance(n int, task, operator string, try int) map[string
 }
 
 // samples are usage logs of all last tries of the runs from..to.
-func (p *pastAirflow) samples(t *testing.T, from, to int) (folder string) {
+func (p *fakeAirflow) samples(t *testing.T, from, to int) (folder string) {
 	folder = t.TempDir()
 	for n := from; n < to; n++ {
 		name := filepath.Join(folder, "dag_id=etl", "task_id=load", fmt.Sprintf("run_id=%d", n), fmt.Sprintf("attempt=%d.csv", p.tries(n)))
@@ -128,17 +128,17 @@ func (p *pastAirflow) samples(t *testing.T, from, to int) (folder string) {
 	return folder
 }
 
-func TestTwoCommandsMakeAModelOfWhatAirflowRemembers(t *testing.T) {
-	server, airflow := startServer(t, database(t)), startPastAirflow(t, 120)
+func TestImportOfAirflowAndUsageLogsTrainsModel(t *testing.T) {
+	server, airflow := startServer(t, database(t)), startFakeAirflow(t, 120)
 	to := []string{"import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--rate", "1e6"}
-	code, out, complaints := invoke(t, "", to...)
-	require.Equal(t, 0, code, out+complaints)
+	code, out, stderr := invoke(t, "", to...)
+	require.Equal(t, 0, code, out+stderr)
 	assert.Contains(t, out, "132 tries read: 132 new, 0 already there, 0 amended, 0 refused\n")
-	assert.Contains(t, out, "120 × not taken: EmptyOperator launches no pod (--operators): etl/begin, …\n")
+	assert.Contains(t, out, "120 × skipped: EmptyOperator launches no pod (--operators): etl/begin, …\n")
 	assert.Contains(t, out, "Airflow knows no peaks")
-	assert.Contains(t, out, "the last run ended at 2025-03-06T05:30:00Z: go on --since then\n")
-	code, out, complaints = invoke(t, "", "import", "usage-log", "--url", server.url, "--train", airflow.samples(t, 0, 120))
-	require.Equal(t, 0, code, out+complaints)
+	assert.Contains(t, out, "the last run ended at 2025-03-06T05:30:00Z; continue with --since and that time\n")
+	code, out, stderr = invoke(t, "", "import", "usage-log", "--url", server.url, "--train", airflow.samples(t, 0, 120))
+	require.Equal(t, 0, code, out+stderr)
 	assert.Contains(t, out, "120 tries read: 0 new, 0 already there, 120 amended, 0 refused\n")
 	assert.Contains(t, out, "etl/load: model 1")
 
@@ -156,10 +156,10 @@ func TestTwoCommandsMakeAModelOfWhatAirflowRemembers(t *testing.T) {
 	assert.Greater(t, answer.Memory.Bytes, 300*sizing.MiB, "150 rows take 300 MiB")
 	assert.Less(t, answer.Memory.Bytes, sizing.GiB)
 
-	code, out, complaints = invoke(t, "", append(to, "--usage-log", airflow.samples(t, 0, 120))...)
-	require.Equal(t, 0, code, out+complaints)
+	code, out, stderr = invoke(t, "", append(to, "--usage-log", airflow.samples(t, 0, 120))...)
+	require.Equal(t, 0, code, out+stderr)
 	assert.Contains(t, out, "132 tries read: 0 new, 132 already there, 0 amended, 0 refused\n", "what was told before stands")
-	assert.Contains(t, out, "120 of them had been told in part with other values before, which stand\n")
+	assert.Contains(t, out, "120 of them have an earlier report with other values, which stay\n")
 
 	series, err := http.Get(server.url + "/tasks/etl/load/series?run_id=7&try_number=" + strconv.Itoa(airflow.tries(7)))
 	require.NoError(t, err)
@@ -170,27 +170,27 @@ func TestTwoCommandsMakeAModelOfWhatAirflowRemembers(t *testing.T) {
 	assert.JSONEq(t, `{"step_seconds": 1, "memory_bytes": [`+low+strings.Repeat(","+high, 5)+`,1000000]}`, string(text))
 }
 
-func TestWhatCannotBeJoinedIsCountedAndNamed(t *testing.T) {
-	server, airflow := startServer(t, database(t)), startPastAirflow(t, 30)
+func TestUnjoinedTriesAreCounted(t *testing.T) {
+	server, airflow := startServer(t, database(t)), startFakeAirflow(t, 30)
 	folder := airflow.samples(t, 5, 33) // none of the first five runs, and three of runs that nobody knows
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "broken.csv"), []byte("timestamp,memory_bytes\n"), 0o600))
-	code, out, complaints := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--usage-log", folder)
+	code, out, stderr := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--usage-log", folder)
 	assert.Equal(t, 3, code, "a file was refused")
-	assert.Contains(t, complaints, "broken.csv is no usage log: dag_id is required")
+	assert.Contains(t, stderr, "broken.csv: invalid usage log: dag_id is required")
 	// Of the tries that failed, samples were taken of none: 3, and those of the first five runs: 5.
-	assert.Contains(t, out, "8 × without usage: no file is of the try: etl/load run 0 try 1, etl/load run 0 try 2, etl/load run 1 try 1, …\n")
-	assert.Contains(t, out, "3 × with usage that Airflow did not tell of")
+	assert.Contains(t, out, "8 × without usage: no file has the try: etl/load run 0 try 1, etl/load run 0 try 2, etl/load run 1 try 1, …\n")
+	assert.Contains(t, out, "3 × with usage, but not in Airflow")
 	assert.Contains(t, out, "30 runs; to 25 tries a peak was joined\n")
 	assert.Equal(t, 33, server.observations("etl", "load"))
 }
 
-func TestAnImportGoesOnWhereItBrokeOff(t *testing.T) {
-	server, airflow := startServer(t, database(t)), startPastAirflow(t, 30)
+func TestAirflowImportResumes(t *testing.T) {
+	server, airflow := startServer(t, database(t)), startFakeAirflow(t, 30)
 	to := []string{"import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url}
 	airflow.away = true
-	code, _, complaints := invoke(t, "", to...)
+	code, _, stderr := invoke(t, "", to...)
 	assert.Equal(t, 1, code)
-	assert.Contains(t, complaints, "airflow does not know it")
+	assert.Contains(t, stderr, "not found in airflow")
 	airflow.away = false
 	_, out, _ := invoke(t, "", append(to, "--since", "2025-03-02T11:30:00Z")...)
 	assert.Contains(t, out, "1 runs;", "the last one alone")
@@ -200,18 +200,18 @@ func TestAnImportGoesOnWhereItBrokeOff(t *testing.T) {
 	assert.Contains(t, out, "33 tries read: 32 new, 1 already there")
 }
 
-func TestThePasswordOfAirflowIsNeverSaid(t *testing.T) {
-	airflow := startPastAirflow(t, 1)
+func TestAirflowPasswordIsNotPrinted(t *testing.T) {
+	airflow := startFakeAirflow(t, 1)
 	t.Setenv("LOADAWARE_AIRFLOW_PASSWORD", "wrong-and-secret")
-	code, out, complaints := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--dry-run")
+	code, out, stderr := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--dry-run")
 	assert.Equal(t, 1, code)
-	assert.Contains(t, complaints, "Invalid credentials")
-	assert.Contains(t, complaints, "LOADAWARE_AIRFLOW_PASSWORD")
-	assert.Empty(t, leaks(out+complaints, "wrong-and-secret"))
+	assert.Contains(t, stderr, "Invalid credentials")
+	assert.Contains(t, stderr, "LOADAWARE_AIRFLOW_PASSWORD")
+	assert.Empty(t, leaks(out+stderr, "wrong-and-secret"))
 }
 
-func TestPeaksOfACSVAreJoinedByTheTry(t *testing.T) {
-	server, airflow := startServer(t, database(t)), startPastAirflow(t, 11)
+func TestPeaksOfCSVAreJoinedByTry(t *testing.T) {
+	server, airflow := startServer(t, database(t)), startFakeAirflow(t, 11)
 	file := filepath.Join(t.TempDir(), "peaks.csv")
 	require.NoError(t, os.WriteFile(file, []byte(`dag_id,task_id,run_id,try_number,memory_max_bytes,outcome,feature.size
 etl,load,0,1,9000000000,oom_killed,7
@@ -219,31 +219,31 @@ etl,load,0,2,1000000,,7
 etl,load,1,1,2000000,oom_killed,8
 etl,load,2,1,many,,8
 `), 0o600))
-	code, out, complaints := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--usage", file)
+	code, out, stderr := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--usage", file)
 	assert.Equal(t, 3, code)
-	assert.Contains(t, complaints, "peaks.csv: line 5: memory_max_bytes")
+	assert.Contains(t, stderr, "peaks.csv: line 5: memory_max_bytes")
 	assert.Contains(t, out, "to 3 tries a peak was joined\n")
-	code, out, complaints = invoke(t, strings.Join([]string{
+	code, out, stderr = invoke(t, strings.Join([]string{
 		`{"dag_id":"etl","task_id":"load","run_id":"0","outcome":"oom_killed","memory_max_bytes":9000000000,"duration_seconds":60,"features":{"rows":100,"size":7}}`,
 		`{"dag_id":"etl","task_id":"load","run_id":"0","try_number":2,"outcome":"success","memory_max_bytes":1000000,"features":{"rows":100,"size":7},"allocated":{"memory":"8Gi"}}`,
 		`{"dag_id":"etl","task_id":"load","run_id":"1","outcome":"success","memory_max_bytes":2000000,"features":{"rows":101,"size":8}}`,
 	}, "\n"), "import", "--url", server.url, "-")
-	assert.Equal(t, 0, code, complaints)
+	assert.Equal(t, 0, code, stderr)
 	assert.Contains(t, out, "3 rows read: 0 new, 3 already there", "a failure was an OOM kill, but a success stays one")
 }
 
-func TestImportsThatCannotBeMeantAreRefused(t *testing.T) {
+func TestImportUsageErrors(t *testing.T) {
 	for said, args := range map[string][]string{
 		"name the Airflow with --url":      {"airflow"},
 		"takes flags only":                 {"airflow", "--url", "http://127.0.0.1:1", "file"},
 		"--batch must be":                  {"airflow", "--url", "http://127.0.0.1:1", "--batch", "0"},
 		"--rate must be":                   {"airflow", "--url", "http://127.0.0.1:1", "--rate", "0"},
-		`--since "soon" is no time`:        {"airflow", "--url", "http://127.0.0.1:1", "--since", "soon"},
+		`--since "soon" is not a time`:     {"airflow", "--url", "http://127.0.0.1:1", "--since", "soon"},
 		"name a folder or files of usage":  {"usage-log"},
 		"--batch must be 1 to 10000, not ": {"usage-log", "--batch", "10001", "x"},
 	} {
-		code, _, complaints := invoke(t, "", append([]string{"import"}, args...)...)
+		code, _, stderr := invoke(t, "", append([]string{"import"}, args...)...)
 		assert.Equal(t, 2, code, said)
-		assert.Contains(t, complaints, said)
+		assert.Contains(t, stderr, said)
 	}
 }

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -44,7 +42,7 @@ func cutGzip(t *testing.T) string {
 	return zipped.String()[:zipped.Len()/2]
 }
 
-func TestAFileThatCannotBeReadIsNamedAndTheOthersAreImported(t *testing.T) {
+func TestUnreadableFileDoesNotStopOthers(t *testing.T) {
 	in := folderOf(t, map[string]string{
 		"good.csv": csvHeader + "d,good,r,1000000000\n", "later.csv": csvHeader + "d,later,r,1000000000\n",
 		"header.csv": csvHeader, "empty.csv": "", "unknown.csv": "dag,task\n1,2\n", "cut.csv.gz": cutGzip(t),
@@ -67,38 +65,22 @@ func TestAFileThatCannotBeReadIsNamedAndTheOthersAreImported(t *testing.T) {
 		"rows refused as well":   {in("unknown.csv", "refused.csv"), 3, "1 files were not imported, or not to their end; 1 rows were refused", "1 rows read: 0 can"},
 		"all is well":            {in("good.csv", "later.csv"), 0, "", "2 rows read: 2 can"},
 	} {
-		code, out, complaints := invoke(t, "", append([]string{"import", "--dry-run"}, c.files...)...)
-		assert.Equal(t, c.code, code, "%s: %s", claim, complaints)
+		code, out, stderr := invoke(t, "", append([]string{"import", "--dry-run"}, c.files...)...)
+		assert.Equal(t, c.code, code, "%s: %s", claim, stderr)
 		assert.Contains(t, out, c.out, claim)
 		if c.says == "" {
-			assert.Empty(t, complaints, claim)
+			assert.Empty(t, stderr, claim)
 			continue
 		}
-		assert.Equal(t, 1, strings.Count(complaints, c.says), "%s: said once: %s", claim, complaints)
+		assert.Equal(t, 1, strings.Count(stderr, c.says), "%s: said once: %s", claim, stderr)
 	}
 }
 
-func TestRowsBeforeACutAreKeptAndTheRestIsAddedLater(t *testing.T) {
+func TestRowsBeforeTruncationAreStored(t *testing.T) {
 	server := startServer(t, database(t))
 	in := folderOf(t, map[string]string{"cut.csv.gz": cutGzip(t)})
-	code, _, complaints := invoke(t, "", append([]string{"import", "--url", server.url}, in("cut.csv.gz")...)...)
+	code, _, stderr := invoke(t, "", append([]string{"import", "--url", server.url}, in("cut.csv.gz")...)...)
 	assert.Equal(t, 1, code)
-	assert.Contains(t, complaints, "repeat the import, which adds only the rest")
+	assert.Contains(t, stderr, "repeat the import, which adds only the rest")
 	assert.Greater(t, server.observations("d", "cut"), 100)
-}
-
-// Without a server no file can be imported: those that were not read are named.
-func TestFilesThatWereNotReadAreNamedWhenTheServerIsAway(t *testing.T) {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, closed.Close())
-	var out, complaints bytes.Buffer
-	con := console{out: &out, err: &complaints}
-	in := folderOf(t, map[string]string{"a.csv": csvHeader + "d,t,r,1\n", "b.csv": csvHeader + "d,t,s,1\n"})
-	into := newServerRecorder("http://"+closed.Addr().String(), "")
-	into.patience = 50 * time.Millisecond
-	i := &importing{con: con, batch: 10, into: into}
-	err = i.files(t.Context(), in("a.csv", "b.csv"))
-	assert.ErrorContains(t, err, "a.csv: gave up after")
-	assert.Contains(t, complaints.String(), "not read: "+in("b.csv")[0])
 }

@@ -6,14 +6,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/prometheus"
-	"github.com/loadaware/loadaware/internal/prometheus/prometheustest"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/prometheus"
+	"github.com/loadaware/loadaware/internal/source/prometheus/prometheustest"
 )
 
 // podsOf are the pods of runs 0, 1 and 2, as they were scraped: the first try of run 0
 // was killed, and of run 2 no memory was seen.
-func podsOf(airflow *pastAirflow) []prometheustest.Pod {
+func podsOf(airflow *fakeAirflow) []prometheustest.Pod {
 	gib := float64(sizing.GiB)
 	labels := func(run string, number int) map[string]string {
 		return prometheus.Labels(sizing.TryKey{
@@ -28,28 +28,28 @@ func podsOf(airflow *pastAirflow) []prometheustest.Pod {
 	}
 }
 
-func TestPeaksOfPrometheusAreJoinedByTheLabelsOfThePod(t *testing.T) {
+func TestPeaksOfPrometheusAreJoinedByPodLabels(t *testing.T) {
 	const recorded = "testdata/airflow-prometheus.json"
-	claim := func(t *testing.T, metrics string, airflow *pastAirflow) {
+	claim := func(t *testing.T, metrics string, airflow *fakeAirflow) {
 		server := startServer(t, database(t))
-		code, out, complaints := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--prometheus", metrics)
-		require.Equal(t, 0, code, out+complaints)
+		code, out, stderr := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--prometheus", metrics)
+		require.Equal(t, 0, code, out+stderr)
 		assert.Contains(t, out, "5 tries read: 5 new")
 		assert.Contains(t, out, "4 runs; to 3 tries a peak was joined\n")
 		assert.Contains(t, out, "1 × without usage: Prometheus has no sample of its pod")
 		assert.Contains(t, out, "1 × without a peak: Prometheus knows its pod, and has no sample of its memory: etl/load run 2 try 1\n")
-		code, out, complaints = invoke(t, `{"dag_id":"etl","task_id":"load","run_id":"0","outcome":"oom_killed","memory_sampled_bytes":1610612736,"allocated":{"memory":"2Gi"},"features":{"rows":100}}
+		code, out, stderr = invoke(t, `{"dag_id":"etl","task_id":"load","run_id":"0","outcome":"oom_killed","memory_sampled_bytes":1610612736,"allocated":{"memory":"2Gi"},"features":{"rows":100}}
 {"dag_id":"etl","task_id":"load","run_id":"0","try_number":2,"outcome":"success","memory_sampled_bytes":3221225472,"allocated":{"memory":"4Gi"}}
 {"dag_id":"etl","task_id":"load","run_id":"1","outcome":"success","memory_sampled_bytes":2147483648,"features":{"rows":101}}
 `, "import", "--url", server.url, "-")
-		assert.Equal(t, 0, code, complaints)
+		assert.Equal(t, 0, code, stderr)
 		assert.Contains(t, out, "3 rows read: 0 new, 3 already there", "what failed was an OOM kill")
 	}
 	t.Run("recorded", func(t *testing.T) {
-		claim(t, prometheustest.Recorded(t, recorded), startPastAirflow(t, 4))
+		claim(t, prometheustest.Recorded(t, recorded), startFakeAirflow(t, 4))
 	})
 	t.Run("real", func(t *testing.T) {
-		airflow := startPastAirflow(t, 4)
+		airflow := startFakeAirflow(t, 4)
 		real := prometheustest.Start(t, prometheustest.OpenMetrics(podsOf(airflow)...))
 		claim(t, prometheustest.Recording(t, real, recorded), airflow)
 	})

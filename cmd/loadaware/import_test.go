@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/client"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/testdata/demo"
 )
@@ -31,8 +32,8 @@ func demoFile(t *testing.T) string {
 
 func TestImportingTwiceAddsNothing(t *testing.T) {
 	server, file := startServer(t, database(t)), demoFile(t)
-	code, out, complaints := invoke(t, "", "import", "--url", server.url, "--train", file)
-	require.Equal(t, 0, code, complaints)
+	code, out, stderr := invoke(t, "", "import", "--url", server.url, "--train", file)
+	require.Equal(t, 0, code, stderr)
 	assert.Contains(t, out, "900 rows read: 900 new, 0 already there, 0 amended, 0 refused\n")
 	assert.Contains(t, out, "pricing/predict_demand: ")
 	code, out, _ = invoke(t, "", "import", "--url", server.url, file)
@@ -49,23 +50,23 @@ etl,load,r1,9999999999,
 etl,load,r4,,oom_killed
 `
 
-func TestGoodRowsAreNotLostWithBadOnes(t *testing.T) {
+func TestBadRowsDoNotStopImport(t *testing.T) {
 	server := startServer(t, database(t))
-	code, out, complaints := invoke(t, goodAndBad, "import", "--url", server.url, "-")
+	code, out, stderr := invoke(t, goodAndBad, "import", "--url", server.url, "-")
 	assert.Equal(t, 3, code)
 	assert.Equal(t, "5 rows read: 2 new, 0 already there, 0 amended, 3 refused\n", out)
-	assert.Contains(t, complaints, `-: line 3: memory_max_bytes: "lots" is not a number of bytes`)
-	assert.Contains(t, complaints, "-: line 5: ") // contradicts the first row
-	assert.Contains(t, complaints, "-: line 6: memory_allocated_bytes: is required for an OOM")
-	assert.Contains(t, complaints, "3 rows were refused")
+	assert.Contains(t, stderr, `-: line 3: memory_max_bytes: "lots" is not a number of bytes`)
+	assert.Contains(t, stderr, "-: line 5: ") // contradicts the first row
+	assert.Contains(t, stderr, "-: line 6: memory_allocated_bytes: is required for an OOM")
+	assert.Contains(t, stderr, "3 rows were refused")
 	assert.Equal(t, 2, server.observations("etl", "load"))
 }
 
-func TestADryRunNeedsNoServer(t *testing.T) {
-	code, out, complaints := invoke(t, goodAndBad, "import", "--dry-run", "-")
+func TestDryRunNeedsNoServer(t *testing.T) {
+	code, out, stderr := invoke(t, goodAndBad, "import", "--dry-run", "-")
 	assert.Equal(t, 3, code)
 	assert.Equal(t, "5 rows read: 3 can be imported, 2 refused; nothing was sent\n", out)
-	assert.Contains(t, complaints, "line 3")
+	assert.Contains(t, stderr, "line 3")
 }
 
 func TestJSONLinesFromStandardInputInGzip(t *testing.T) {
@@ -75,47 +76,47 @@ func TestJSONLinesFromStandardInputInGzip(t *testing.T) {
 	fmt.Fprintln(zip, `{"dag_id":"etl","task_id":"load","run_id":"r1","outcome":"oom_killed","allocated":{"memory":"2Gi"}}`)
 	fmt.Fprintln(zip, `{"dag_id":"etl","task_id":"load","run_id":"r1","try_number":2,"outcome":"success","memory_max_bytes":3000000000}`)
 	require.NoError(t, zip.Close())
-	code, out, complaints := invoke(t, zipped.String(), "import", "--url", server.url, "-")
-	assert.Equal(t, 0, code, complaints)
+	code, out, stderr := invoke(t, zipped.String(), "import", "--url", server.url, "-")
+	assert.Equal(t, 0, code, stderr)
 	assert.Contains(t, out, "2 new")
 }
 
-func TestEveryPlaceToImportInto(t *testing.T) {
+func TestImportTargets(t *testing.T) {
 	file := demoFile(t)
 	t.Run("a database", func(t *testing.T) {
 		dsn := strings.TrimPrefix(database(t)[0], "DATABASE_URL=")
-		code, out, complaints := invoke(t, "", "import", "--database", dsn, file)
-		assert.Equal(t, 0, code, complaints)
+		code, out, stderr := invoke(t, "", "import", "--database", dsn, file)
+		assert.Equal(t, 0, code, stderr)
 		assert.Contains(t, out, "900 new")
 		server := startServer(t, []string{"DATABASE_URL=" + dsn})
 		assert.Equal(t, 150, server.observations("pricing", "clean_sales"))
 	})
 	t.Run("a data folder that no server holds", func(t *testing.T) {
-		code, out, complaints := invoke(t, "", "import", "--data", dataFolder(t), file)
-		assert.Equal(t, 0, code, complaints)
+		code, out, stderr := invoke(t, "", "import", "--data", dataFolder(t), file)
+		assert.Equal(t, 0, code, stderr)
 		assert.Contains(t, out, "900 new")
 	})
 	t.Run("the server that answers at the address of the environment", func(t *testing.T) {
 		server := startServer(t, database(t))
 		t.Setenv("LOADAWARE_URL", server.url)
-		code, out, complaints := invoke(t, "", "import", file)
-		assert.Equal(t, 0, code, complaints)
+		code, out, stderr := invoke(t, "", "import", file)
+		assert.Equal(t, 0, code, stderr)
 		assert.Contains(t, out, "900 new")
 	})
 	t.Run("the database of the environment, where no server answers", func(t *testing.T) {
 		t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1")
 		t.Setenv("DATABASE_URL", strings.TrimPrefix(database(t)[0], "DATABASE_URL="))
-		code, out, complaints := invoke(t, "", "import", file)
-		assert.Equal(t, 0, code, complaints)
+		code, out, stderr := invoke(t, "", "import", file)
+		assert.Equal(t, 0, code, stderr)
 		assert.Contains(t, out, "900 new")
-		assert.Contains(t, complaints, "importing into the database of DATABASE_URL")
+		assert.Contains(t, stderr, "importing into the database of DATABASE_URL")
 	})
 	t.Run("nothing at all", func(t *testing.T) {
 		t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1")
 		t.Setenv("LOADAWARE_DATA", filepath.Join(t.TempDir(), "none"))
-		code, _, complaints := invoke(t, "", "import", file)
+		code, _, stderr := invoke(t, "", "import", file)
 		assert.Equal(t, 1, code)
-		assert.Contains(t, complaints, "start one with loadaware serve")
+		assert.Contains(t, stderr, "start one with loadaware serve")
 	})
 }
 
@@ -141,19 +142,19 @@ func unreliable(t *testing.T, server string, away int32) string {
 	return front.URL
 }
 
-func TestWhatIsToldAgainAfterALostAnswerCountsOnce(t *testing.T) {
+func TestRetryAfterLostResponseCountsOnce(t *testing.T) {
 	server := startServer(t, database(t))
-	into := newServerRecorder(unreliable(t, server.url, 2), "")
-	into.patience = time.Second
+	into := client.New(unreliable(t, server.url, 2), "")
+	into.RetryFor = time.Second
 	recorded, err := into.Record(t.Context(), []sizing.Observation{try("r1"), try("r2")})
 	require.NoError(t, err)
 	assert.Equal(t, []sizing.RecordResult{{Duplicate: true}, {Duplicate: true}}, recorded)
 	assert.Equal(t, 2, server.observations("etl", "load"))
 }
 
-func TestAServerThatStaysAwayIsGivenUp(t *testing.T) {
-	into := newServerRecorder(unreliable(t, "http://127.0.0.1:1", 1<<30), "")
-	into.patience = 50 * time.Millisecond
+func TestClientGivesUpOnUnavailableServer(t *testing.T) {
+	into := client.New(unreliable(t, "http://127.0.0.1:1", 1<<30), "")
+	into.RetryFor = 50 * time.Millisecond
 	_, err := into.Record(t.Context(), []sizing.Observation{try("r1")})
 	assert.ErrorContains(t, err, "gave up after")
 }
@@ -170,8 +171,8 @@ func TestMigrationsGoUpAndDown(t *testing.T) {
 	for _, c := range []struct{ verb, said string }{
 		{"status", "at step 0 of "}, {"up", ": up to date"}, {"status", ": up to date"}, {"down", " to go: loadaware migrate up"}, {"up", ": up to date"},
 	} {
-		code, out, complaints := invoke(t, "", "migrate", c.verb, "--database", dsn)
-		require.Equal(t, 0, code, complaints)
+		code, out, stderr := invoke(t, "", "migrate", c.verb, "--database", dsn)
+		require.Equal(t, 0, code, stderr)
 		assert.Contains(t, out, c.said, c.verb)
 	}
 }

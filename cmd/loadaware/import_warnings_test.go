@@ -27,18 +27,18 @@ func TestImplausibleRowsAreImportedWithAWarning(t *testing.T) {
 		"into a database": {"import", "--database", strings.TrimPrefix(dsn[0], "DATABASE_URL="), "-"},
 		"by a dry run":    {"import", "--dry-run", "-"},
 	} {
-		code, out, complaints := invoke(t, kibibytes(25), args...)
-		assert.Equal(t, 0, code, complaints)
+		code, out, stderr := invoke(t, kibibytes(25), args...)
+		assert.Equal(t, 0, code, stderr)
 		assert.Contains(t, out, "26 rows read: ", claim)
 		assert.Contains(t, out, "; 25 with warnings\n", claim)
-		assert.Contains(t, complaints, "-: line 3: warning: memory_max_bytes: 1500000 bytes is 1/2863 of the 4Gi allocated: is the value in KiB?", claim)
-		assert.Equal(t, 20, strings.Count(complaints, ": warning: "), claim)
-		assert.Contains(t, complaints, "-: and 5 more rows with warnings\n", claim)
+		assert.Contains(t, stderr, "-: line 3: warning: memory_max_bytes: 1500000 bytes is 1/2863 of the 4Gi allocated: is the value in KiB?", claim)
+		assert.Equal(t, 20, strings.Count(stderr, ": warning: "), claim)
+		assert.Contains(t, stderr, "-: and 5 more rows with warnings\n", claim)
 	}
 	assert.Equal(t, 26, server.observations("etl", "load"))
 }
 
-func TestValuesOfTheLesserKindAreNamed(t *testing.T) {
+func TestMixedFeatureKindsCauseWarning(t *testing.T) {
 	text := "dag_id,task_id,run_id,memory_max_bytes,feature.rows,feature.day\n"
 	for n := range 30 {
 		rows, day := fmt.Sprint(n), "2020-01-03"
@@ -50,7 +50,7 @@ func TestValuesOfTheLesserKindAreNamed(t *testing.T) {
 		}
 		text += fmt.Sprintf("etl,load,r%d,1500000000,%s,%s\n", n, rows, day)
 	}
-	code, _, complaints := invoke(t, text, "import", "--dry-run", "-")
-	assert.Equal(t, 0, code, complaints)
-	assert.Equal(t, "-: line 9: warning: feature.rows of etl/load: 2 of 30 values are of kind category, most are of kind number: the former count as missing\n", complaints)
+	code, _, stderr := invoke(t, text, "import", "--dry-run", "-")
+	assert.Equal(t, 0, code, stderr)
+	assert.Equal(t, "-: line 9: warning: feature.rows of etl/load: 2 of 30 values are of kind category, most are of kind number: the former count as missing\n", stderr)
 }

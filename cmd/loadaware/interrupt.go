@@ -11,13 +11,15 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/loadaware/loadaware/internal/httpserver"
 )
 
-// interruptGrace is how long a verb may take to stop by itself after a signal: long
-// enough to report what it stored, short enough for a person at a terminal.
+// interruptGrace is how long a verb may take to stop after a signal: long enough to print
+// its result, short enough for a person at a terminal.
 const interruptGrace = 700 * time.Millisecond
 
-// interruption is the cause of a context that a signal ended.
+// interruption is the cause of a context that a signal cancelled.
 type interruption struct {
 	signal syscall.Signal
 	cause  error
@@ -29,7 +31,7 @@ func (i *interruption) Unwrap() error { return i.cause }
 // exitCode follows the shell's convention: 130 for SIGINT, 143 for SIGTERM.
 func (i *interruption) exitCode() int { return 128 + int(i.signal) }
 
-// explain adds to the signal's name what the verb said when it stopped.
+// explain combines the name of the signal with the error of the verb.
 func (i *interruption) explain(err error) string {
 	if errors.Is(err, i) || err.Error() == context.Canceled.Error() {
 		return strings.ReplaceAll(err.Error(), context.Canceled.Error(), i.Error())
@@ -45,47 +47,45 @@ func signalName(s syscall.Signal) string {
 	return s.String()
 }
 
-// interruptionOf returns why ctx ended, or nil if no signal ended it.
+// interruptionOf returns the interruption that cancelled ctx, or nil.
 func interruptionOf(ctx context.Context) *interruption {
 	var i *interruption
 	errors.As(context.Cause(ctx), &i)
 	return i
 }
 
-// untilSignalled returns a context that ends with the first signal. A second one ends
-// the process at once: the default is back in force before anybody can see that the
-// first one came.
+// untilSignalled returns a context that the first signal cancels. The second signal kills
+// the process, because the default action is restored before the cancellation.
 func untilSignalled() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	first := make(chan os.Signal, 1)
-	signal.Notify(first, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
-		received := <-first
-		signal.Stop(first)
-		number, _ := received.(syscall.Signal) // every signal of the list above is one
-		cancel(&interruption{number, causeOf(received)})
+		received := <-signals
+		signal.Stop(signals)
+		number, _ := received.(syscall.Signal) // all of them are
+		cancel(&interruption{number, cancelCause(received)})
 	}()
 	return ctx
 }
 
-// stepGrace is how long an interruption waits for a step of the tables that is being
-// rolled back: a process that ended earlier would leave it marked as broken off.
-const stepGrace = 10 * time.Second
+// migrationGrace is how long an interruption waits for the rollback of a migration. If the
+// process ended earlier, the migration would stay marked as incomplete.
+const migrationGrace = 10 * time.Second
 
-// applyingSteps counts the changes of the tables under way in this process.
-var applyingSteps sync.WaitGroup
+// runningMigrations counts the running migrations of this process.
+var runningMigrations sync.WaitGroup
 
-// applySteps runs a change of the tables, which an interruption waits for.
-func applySteps(apply func() error) error {
-	applyingSteps.Add(1)
-	defer applyingSteps.Done()
-	return apply()
+// runMigration runs a migration. An interruption waits for its end.
+func runMigration(migrate func() error) error {
+	runningMigrations.Add(1)
+	defer runningMigrations.Done()
+	return migrate()
 }
 
-// runInterruptible returns the exit code of what the arguments ask for. Some verbs
-// cannot notice the end of ctx, because they read standard input or compute: after
-// interruptGrace the process ends without them. All that was acknowledged is stored,
-// and a private PostgreSQL shuts down with its parent.
+// runInterruptible runs the verb and returns its exit code. Some verbs do not check ctx
+// while they compute: after interruptGrace it returns without waiting for them. Everything
+// acknowledged is stored, and a private PostgreSQL shuts down with its parent process.
 func runInterruptible(ctx context.Context, con console, args []string) int {
 	if !stopsByItself(args) {
 		con.in = &interruptibleReader{ctx: ctx, from: con.in}
@@ -106,26 +106,26 @@ func runInterruptible(ctx context.Context, con console, args []string) int {
 	case <-time.After(interruptGrace):
 	}
 	rolledBack := make(chan struct{})
-	go func() { applyingSteps.Wait(); close(rolledBack) }()
+	go func() { runningMigrations.Wait(); close(rolledBack) }()
 	select {
 	case code := <-done:
 		return code
 	case <-rolledBack:
-	case <-time.After(stepGrace):
+	case <-time.After(migrationGrace):
 	}
 	i := interruptionOf(ctx)
 	fmt.Fprintln(con.err, "loadaware:", i)
 	return i.exitCode()
 }
 
-// stopsByItself reports whether the verb drains in its own time: serve, and the learner
-// that serve ends by ending its input.
+// stopsByItself reports whether the verb has its own shutdown: serve, and the trainer
+// process, which serve stops by closing its input.
 func stopsByItself(args []string) bool {
 	return len(args) > 0 && (args[0] == "serve" || args[0] == "train" && isSupervised())
 }
 
-// interruptibleReader reads standard input until ctx ends, also while a read of the
-// operating system waits for input.
+// interruptibleReader reads standard input until ctx ends, even while a system call waits
+// for input.
 type interruptibleReader struct {
 	ctx   context.Context
 	from  io.Reader
@@ -133,7 +133,7 @@ type interruptibleReader struct {
 	pipe  *io.PipeReader
 }
 
-// Read implements io.Reader. The first call starts the goroutine that reads ahead.
+// Read implements io.Reader. The first call starts a goroutine that reads ahead.
 func (r *interruptibleReader) Read(p []byte) (int, error) {
 	r.start.Do(func() {
 		var in *io.PipeWriter
@@ -145,4 +145,13 @@ func (r *interruptibleReader) Read(p []byte) (int, error) {
 		}()
 	})
 	return r.pipe.Read(p)
+}
+
+// cancelCause returns the cause of a context that a signal cancels. Only SIGTERM lets the
+// server drain; after a person's Ctrl-C it stops at once.
+func cancelCause(signal os.Signal) error {
+	if signal == syscall.SIGTERM {
+		return httpserver.ErrTerminated
+	}
+	return context.Canceled
 }

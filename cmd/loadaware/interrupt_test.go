@@ -76,7 +76,7 @@ func longHistory(rows int) string {
 }
 
 // A verb that waits for standard input has read 1 MiB of it: more than a pipe holds.
-func TestVerbsThatReadStandardInputEndOnASignal(t *testing.T) {
+func TestVerbsReadingStandardInputStopOnSignal(t *testing.T) {
 	server := startServer(t, database(t))
 	history := longHistory(30_000)
 	require.Greater(t, len(history), 1<<20)
@@ -96,7 +96,7 @@ func TestVerbsThatReadStandardInputEndOnASignal(t *testing.T) {
 }
 
 // A verb that computes has read all of its input, which the write of 1 MiB shows.
-func TestVerbsThatComputeEndOnASignal(t *testing.T) {
+func TestComputingVerbsStopOnSignal(t *testing.T) {
 	history := longHistory(30_000)
 	for _, args := range [][]string{
 		{"backtest", "-"},
@@ -135,7 +135,7 @@ func silentServer(t *testing.T) (addr string, reached <-chan struct{}) {
 	return l.Addr().String(), connected
 }
 
-func TestVerbsThatWaitForAServerEndOnASignal(t *testing.T) {
+func TestVerbsWaitingForServerStopOnSignal(t *testing.T) {
 	file := demoFile(t)
 	for _, args := range [][]string{
 		{"import", "--url", "http://SERVER", file},
@@ -175,7 +175,7 @@ func TestVerbsThatWaitForAServerEndOnASignal(t *testing.T) {
 
 // An interrupted import into a data folder stops the private PostgreSQL and leaves the
 // folder to the next process.
-func TestAnInterruptedImportFreesItsDataFolder(t *testing.T) {
+func TestInterruptedImportReleasesDataFolder(t *testing.T) {
 	dir := dataFolder(t)
 	for _, s := range bothSignals {
 		l := launch(t, nil, "import", "--data", dir, "-")
@@ -183,12 +183,12 @@ func TestAnInterruptedImportFreesItsDataFolder(t *testing.T) {
 		require.NoError(t, err, l.said.String())
 		l.endsBy(s)
 	}
-	code, _, complaints := invoke(t, "", "experiment", "list", "--data", dir)
-	assert.Zero(t, code, complaints)
+	code, _, stderr := invoke(t, "", "experiment", "list", "--data", dir)
+	assert.Zero(t, code, stderr)
 }
 
 // A slow server answers the first batch and holds the second.
-func TestAnInterruptedImportSaysWhatItStored(t *testing.T) {
+func TestInterruptedImportPrintsCounts(t *testing.T) {
 	held := make(chan struct{}, 10)
 	batches := 0
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -208,16 +208,16 @@ func TestAnInterruptedImportSaysWhatItStored(t *testing.T) {
 		<-held
 		l.endsBy(s)
 		assert.Contains(t, l.said.String(), "100 new")
-		assert.Contains(t, l.said.String(), "what was stored stays; repeat the import")
+		assert.Contains(t, l.said.String(), "stored rows stay; repeat the import")
 	}
 }
 
 // A learner that a person started ends on a signal. One that serve started is ended by
-// serve: see TestALearnerEndsWithItsServerHoweverThatEnds.
-func TestALearnerOfOnesOwnEndsOnASignal(t *testing.T) {
+// serve: see TestTrainerStopsWithServer.
+func TestStandaloneTrainerStopsOnSignal(t *testing.T) {
 	env := database(t)
-	code, _, complaints := invoke(t, "", "migrate", "up", "--database", strings.TrimPrefix(env[0], "DATABASE_URL="))
-	require.Zero(t, code, complaints)
+	code, _, stderr := invoke(t, "", "migrate", "up", "--database", strings.TrimPrefix(env[0], "DATABASE_URL="))
+	require.Zero(t, code, stderr)
 	for _, s := range bothSignals {
 		l := launch(t, env, "train")
 		_, err := io.WriteString(l.in, `{"id": 1, "task": {"Namespace": "default", "DAG": "d", "Task": "absent"}}`+"\n")
@@ -228,13 +228,13 @@ func TestALearnerOfOnesOwnEndsOnASignal(t *testing.T) {
 }
 
 // A migration waits for the turn that another session holds, or for a table.
-func TestAMigrationThatWaitsEndsOnASignalAndLeavesTheTablesWhole(t *testing.T) {
+func TestWaitingMigrationRollsBackOnSignal(t *testing.T) {
 	for _, s := range bothSignals {
 		dsn := pgtest.DSN(t)
-		code, _, complaints := invoke(t, "", "migrate", "up", "--database", dsn)
-		require.Zero(t, code, complaints)
-		code, _, complaints = invoke(t, "", "migrate", "down", "--database", dsn)
-		require.Zero(t, code, complaints)
+		code, _, stderr := invoke(t, "", "migrate", "up", "--database", dsn)
+		require.Zero(t, code, stderr)
+		code, _, stderr = invoke(t, "", "migrate", "down", "--database", dsn)
+		require.Zero(t, code, stderr)
 		db, err := sql.Open("pgx", dsn)
 		require.NoError(t, err)
 		other, err := db.Begin()
@@ -250,13 +250,13 @@ func TestAMigrationThatWaitsEndsOnASignalAndLeavesTheTablesWhole(t *testing.T) {
 		l.endsBy(s)
 		require.NoError(t, other.Rollback())
 		require.NoError(t, db.Close())
-		code, _, complaints = invoke(t, "", "migrate", "up", "--database", dsn)
-		assert.Zero(t, code, complaints)
+		code, _, stderr = invoke(t, "", "migrate", "up", "--database", dsn)
+		assert.Zero(t, code, stderr)
 	}
 }
 
 // serve drains in its own time; one signal suffices, also while it learns the demo.
-func TestServeEndsOnASignalWhileItLearnsTheDemo(t *testing.T) {
+func TestServeStopsOnSignalDuringDemoImport(t *testing.T) {
 	for _, s := range bothSignals {
 		server := startServer(t, database(t), "--demo")
 		server.signal(s)

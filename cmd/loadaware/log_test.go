@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheLogIsTextForAPersonAndJSONForACollector(t *testing.T) {
+func TestLogFormats(t *testing.T) {
 	lineOf := func() string {
 		cfg := defaults()
 		require.NoError(t, envconfig.Process("loadaware", &cfg))

@@ -1,3 +1,8 @@
+// Command loadaware predicts how much memory and CPU an Airflow task needs before its
+// launch, and learns from the reports after its end.
+//
+// This package parses the command line and the environment and wires the other packages.
+// It alone knows the process: signals, exit codes, terminals. It contains no sizing rule.
 package main
 
 import (
@@ -6,27 +11,27 @@ import (
 	"os"
 )
 
-// A verb is one thing that the command does, in a file of its own.
+// A verb is one subcommand.
 type verb struct {
-	name, does string
-	run        func(ctx context.Context, con console, args []string) error
+	name, summary string
+	run           func(ctx context.Context, con console, args []string) error
 }
 
-// verbs are in the order of --help.
+// verbs returns all subcommands in the order of --help.
 func verbs() []verb {
 	return []verb{
-		{"serve", "answer how much a task needs, over HTTP", serve},
+		{"serve", "serve predictions over HTTP", serve},
 		{"tasks", "list the tasks that a server knows", listTasks},
 		{"predict", "ask a server how much a task needs", predictTask},
-		{"policy", "print or change what people decided for a task", policyVerb},
-		{"train", "train a task now; without one learn what is due, as serve starts it", train},
+		{"policy", "print or change the policy of a task", policyVerb},
+		{"train", "train a task now; without a task run the trainer process of serve", train},
 		{"import", "send history to a server, or into its database", importHistory},
-		{"backtest", "replay history: what loadaware and its rivals would have wasted", backtestHistory},
-		{"experiment", "try binnings and families on a history, and compare them", experimentVerb},
-		{"migrate", "bring the database's tables up to date, or take steps back", migrate},
-		{"doctor", "look at a deployment, and say what is wrong and what to do", doctor},
-		{"token", "make a bearer token and its hashed form for LOADAWARE_TOKENS", makeToken},
-		{"version", "say which build this is", version},
+		{"backtest", "replay history and compare loadaware with other policies", backtestHistory},
+		{"experiment", "evaluate binnings and model families on a history", experimentVerb},
+		{"migrate", "migrate the tables of the database up or down", migrate},
+		{"doctor", "check a deployment and print advice", doctorVerb},
+		{"token", "create a bearer token and its hash for LOADAWARE_TOKENS", createToken},
+		{"version", "print the version", version},
 	}
 }
 
@@ -35,14 +40,14 @@ func main() {
 	os.Exit(runInterruptible(untilSignalled(), con, os.Args[1:]))
 }
 
-// run does what the arguments say, and returns the exit code.
+// run runs the verb in the arguments and returns the exit code.
 func run(ctx context.Context, con console, args []string) int {
 	err := dispatch(ctx, con, args)
 	if i := interruptionOf(ctx); i != nil && err != nil && !stopsByItself(args) {
 		fmt.Fprintln(con.err, "loadaware:", i.explain(err))
 		return i.exitCode()
 	}
-	if message := complaint(err); message != "" {
+	if message := errorMessage(err); message != "" {
 		fmt.Fprintln(con.err, "loadaware:", message)
 	}
 	return exitCode(err)
@@ -51,7 +56,7 @@ func run(ctx context.Context, con console, args []string) int {
 func dispatch(ctx context.Context, con console, args []string) error {
 	if len(args) == 0 {
 		con.usage(con.err)
-		return usageErrorf("no command was given")
+		return usageErrorf("no command given")
 	}
 	switch args[0] {
 	case "help", "--help", "-help", "-h":
@@ -65,5 +70,5 @@ func dispatch(ctx context.Context, con console, args []string) error {
 			return v.run(ctx, con, args[1:])
 		}
 	}
-	return usageErrorf("there is no command %q: loadaware --help lists them", args[0])
+	return usageErrorf("unknown command %q; see loadaware --help", args[0])
 }

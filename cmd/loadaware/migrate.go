@@ -10,17 +10,17 @@ import (
 
 const migrateUsage = `up | down [N] | status [flags]
 
-Brings the tables of a database up to date (serve does so at every start), takes
-the newest N steps back (1 if not given; what they hold is lost), or says where
-the database stands. Without --database it is the private one in --data.`
+Migrates the tables of a database to the newest step (serve does so at every start),
+reverts the newest N steps (default 1; their data are lost), or prints the current step.
+Without --database it uses the private database in --data.`
 
 func migrate(ctx context.Context, con console, args []string) error {
 	cmd := newCommand("migrate", migrateUsage, "database", "data")
-	what, err := cmd.parse(con, args)
+	rest, err := cmd.parse(con, args)
 	if err != nil {
 		return err
 	}
-	act, err := migration(what)
+	act, err := migration(rest)
 	if err != nil {
 		return err
 	}
@@ -29,34 +29,34 @@ func migrate(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	defer stop()
-	if err := applySteps(func() error { return act(ctx, dsn) }); err != nil {
+	if err := runMigration(func() error { return act(ctx, dsn) }); err != nil {
 		return err
 	}
-	return sayStatus(ctx, con, dsn)
+	return printStatus(ctx, con, dsn)
 }
 
-// migration is what the arguments ask for.
+// migration returns the function for the arguments.
 func migration(what []string) (func(ctx context.Context, dsn string) error, error) {
 	switch {
 	case len(what) == 1 && what[0] == "up":
 		return migrations.Up, nil
 	case len(what) == 1 && what[0] == "status":
-		return func(context.Context, string) error { return nil }, nil // said in any case
+		return func(context.Context, string) error { return nil }, nil // the status is always printed
 	case len(what) >= 1 && len(what) <= 2 && what[0] == "down":
 		steps := 1
 		if len(what) == 2 {
 			n, err := strconv.Atoi(what[1])
 			if err != nil || n < 1 {
-				return nil, usageErrorf("down takes a number of steps from 1, not %q", what[1])
+				return nil, usageErrorf("down takes a number of steps, at least 1, not %q", what[1])
 			}
 			steps = n
 		}
 		return func(ctx context.Context, dsn string) error { return migrations.Down(ctx, dsn, steps) }, nil
 	}
-	return nil, usageErrorf("say up, down or status; see loadaware migrate --help")
+	return nil, usageErrorf("use up, down or status; see loadaware migrate --help")
 }
 
-func sayStatus(ctx context.Context, con console, dsn string) error {
+func printStatus(ctx context.Context, con console, dsn string) error {
 	at, dirty, newest, err := migrations.Status(ctx, dsn)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func sayStatus(ctx context.Context, con console, dsn string) error {
 	state := "up to date"
 	switch {
 	case dirty:
-		state = "BROKEN OFF: loadaware migrate up says how to mend it"
+		state = "INCOMPLETE: loadaware migrate up prints how to repair it"
 	case at < newest:
 		state = fmt.Sprintf("%d to go: loadaware migrate up", newest-at)
 	case at > newest:

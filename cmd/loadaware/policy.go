@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/client"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -16,11 +17,11 @@ const policyUsage = `get DAG TASK [flags]
        loadaware policy set DAG TASK --mode shadow --cap 384Gi … [flags]
        loadaware policy reset DAG TASK [flags]
 
-Prints what people decided for a task of a running server, changes it, or goes back to
-the defaults. set changes what its flags name and leaves the rest. The task is DAG
-TASK, or DAG/TASK, and need not be known yet. set and reset need a token of role admin.`
+Prints, changes or resets the policy of a task on a running server. set changes only the
+fields of its flags. The task is DAG TASK, or DAG/TASK, and may be unknown to the server.
+set and reset need a token with the role admin.`
 
-// policyFlags are the fields of a policy on the command line.
+// policyFlags are the flags that set the fields of a policy.
 type policyFlags struct {
 	*command
 	mode, floor, top, grid, edges *string
@@ -32,25 +33,25 @@ type policyFlags struct {
 func newPolicyFlags(cmd *command) *policyFlags {
 	return &policyFlags{
 		command:   cmd,
-		mode:      cmd.String("mode", "", "enforce, shadow (only say what would be granted) or off"),
-		floor:     cmd.String("floor", "", "grant at least this, such as 1Gi; \"\" for none"),
-		top:       cmd.String("cap", "", "grant at most this, such as 384Gi; \"\" for none"),
+		mode:      cmd.String("mode", "", "enforce, shadow (only report what would be granted) or off"),
+		floor:     cmd.String("floor", "", "minimum grant, such as 1Gi; \"\" for none"),
+		top:       cmd.String("cap", "", "maximum grant, such as 384Gi; \"\" for none"),
 		risk:      cmd.Float64("risk-target", 0, "accepted probability that a first try is OOM-killed, 0.0001 to 0.5"),
-		lifts:     cmd.Int("max-lifts", 0, "how often one run is lifted, 0 to 20"),
-		ratio:     cmd.Float64("limit-ratio", 0, "limit over request, 1 to 10"),
+		lifts:     cmd.Int("max-lifts", 0, "maximum lifts of one run, 0 to 20"),
+		ratio:     cmd.Float64("limit-ratio", 0, "ratio of limit to request, 1 to 10"),
 		never:     cmd.Bool("never-above-requested", false, "never grant a first try more than the static request"),
-		unmanaged: cmd.Bool("cpu-unmanaged", false, "answer the requested CPU unchanged"),
-		grid:      cmd.String("grid", "", "what amounts are granted on: fine or bins"),
-		edges:     cmd.String("bin-edges", "", "upper edges of the bins, ascending, such as 10Gi,60Gi,350Gi; \"\" for those that are searched"),
+		unmanaged: cmd.Bool("cpu-unmanaged", false, "return the requested CPU unchanged"),
+		grid:      cmd.String("grid", "", "grid of the grants: fine or bins"),
+		edges:     cmd.String("bin-edges", "", "upper edges of the bins, ascending, such as 10Gi,60Gi,350Gi; \"\" for automatic edges"),
 	}
 }
 
-// policyFields are the names of the flags that set a field.
+// policyFields lists the flags that set a field, in the order of the output.
 var policyFields = []string{"mode", "floor", "cap", "risk-target", "max-lifts", "limit-ratio", "never-above-requested", "cpu-unmanaged", "grid", "bin-edges"}
 
 func policyVerb(ctx context.Context, con console, args []string) error {
 	cmd := newCommand("policy", policyUsage, "url", "token")
-	namespace := cmd.namespaceFlag(sizing.DefaultNamespace)
+	namespace := cmd.namespaceFlag()
 	fields := newPolicyFlags(cmd)
 	format := cmd.String("o", "text", "output: text or json")
 	rest, err := cmd.parse(con, args)
@@ -58,7 +59,7 @@ func policyVerb(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	if len(rest) == 0 || !slices.Contains([]string{"get", "set", "reset"}, rest[0]) {
-		return usageErrorf("say get, set or reset; see loadaware policy --help")
+		return usageErrorf("use get, set or reset; see loadaware policy --help")
 	}
 	if *format != "text" && *format != "json" {
 		return usageErrorf("-o must be text or json, not %q", *format)
@@ -70,22 +71,22 @@ func policyVerb(ctx context.Context, con console, args []string) error {
 	changes := slices.ContainsFunc(policyFields, cmd.given)
 	switch {
 	case len(more) > 0:
-		return usageErrorf("%q is not understood; see loadaware policy --help", more[0])
+		return usageErrorf("unexpected argument %q; see loadaware policy --help", more[0])
 	case rest[0] == "set" && !changes:
 		return usageErrorf("name what to change, such as --mode shadow; see loadaware policy --help")
 	case rest[0] != "set" && changes:
-		return usageErrorf("policy %s changes no single field: use loadaware policy set", rest[0])
+		return usageErrorf("policy %s takes no field flags; use loadaware policy set", rest[0])
 	}
 	if err := fields.apply(&api.PolicyRequest{}); err != nil {
-		return err // before the server is asked
+		return err // before the first request
 	}
-	server, path := cmd.server(), taskPath(key, "policy")
+	server, path := cmd.server(), client.TaskPath(key, "policy")
 	var p api.Policy
 	switch rest[0] {
 	case "get":
-		err = orNotFound(server.call(ctx, http.MethodGet, path, nil, &p), key)
+		err = explainNotFound(server.Call(ctx, http.MethodGet, path, nil, &p))
 	case "reset":
-		err = server.call(ctx, http.MethodPut, path, api.PolicyRequest{}, &p)
+		err = server.Call(ctx, http.MethodPut, path, api.PolicyRequest{}, &p)
 	case "set":
 		err = fields.change(ctx, server, path, &p)
 	}
@@ -99,41 +100,41 @@ func policyVerb(ctx context.Context, con console, args []string) error {
 	return nil
 }
 
-// change replaces the policy by itself with the changes of the flags. A task that is not
-// known has the defaults.
-func (f *policyFlags) change(ctx context.Context, server *serverRecorder, path string, p *api.Policy) error {
+// change reads the policy, applies the flags and writes it back. An unknown task has the
+// default policy.
+func (f *policyFlags) change(ctx context.Context, server *client.Client, path string, p *api.Policy) error {
 	var request api.PolicyRequest
-	err := server.call(ctx, http.MethodGet, path, nil, p)
+	err := server.Call(ctx, http.MethodGet, path, nil, p)
 	switch {
 	case err == nil:
 		request = policyRequest(p)
-	case !isStatus(err, http.StatusNotFound):
+	case !client.IsStatus(err, http.StatusNotFound):
 		return err
 	}
 	if err := f.apply(&request); err != nil {
 		return err
 	}
-	return server.call(ctx, http.MethodPut, path, request, p)
+	return server.Call(ctx, http.MethodPut, path, request, p)
 }
 
-// policyRequest is a policy as it is sent. Defaults are left out, so that they follow
-// those of the server.
+// policyRequest converts a policy into a request. It omits default values, so that they
+// follow later changes of the server's defaults.
 func policyRequest(p *api.Policy) api.PolicyRequest {
-	usual := sizing.Policy{}.WithDefaults()
+	defaults := sizing.Policy{}.WithDefaults()
 	r := api.PolicyRequest{FloorBytes: p.FloorBytes, CapBytes: p.CapBytes}
-	if p.Mode != api.Mode(usual.Mode) {
+	if p.Mode != api.Mode(defaults.Mode) {
 		r.Mode = &p.Mode
 	}
-	if p.RiskTarget != usual.RiskTarget {
+	if p.RiskTarget != defaults.RiskTarget {
 		r.RiskTarget = &p.RiskTarget
 	}
-	if p.MaxLifts != *usual.MaxLifts {
+	if p.MaxLifts != *defaults.MaxLifts {
 		r.MaxLifts = &p.MaxLifts
 	}
-	if p.LimitRatio != usual.LimitRatio {
+	if p.LimitRatio != defaults.LimitRatio {
 		r.LimitRatio = &p.LimitRatio
 	}
-	if p.Grid != api.Grid(usual.Grid) {
+	if p.Grid != api.Grid(defaults.Grid) {
 		r.Grid = &p.Grid
 	}
 	if p.NeverAboveRequested {
@@ -148,7 +149,7 @@ func policyRequest(p *api.Policy) api.PolicyRequest {
 	return r
 }
 
-// apply sets the fields whose flags were given. The server judges the values.
+// apply sets the fields of the given flags. The server validates the values.
 func (f *policyFlags) apply(r *api.PolicyRequest) error {
 	for name, set := range map[string]func() error{
 		"mode":                  func() error { mode := api.Mode(*f.mode); r.Mode = &mode; return nil },
@@ -172,9 +173,10 @@ func (f *policyFlags) apply(r *api.PolicyRequest) error {
 	return nil
 }
 
+// binEdges parses --bin-edges.
 func (f *policyFlags) binEdges() (*[]int64, error) {
 	var edges []int64
-	for _, text := range list(*f.edges) {
+	for _, text := range splitList(*f.edges) {
 		b, err := sizing.ParseMemory(text)
 		if err != nil {
 			return nil, usageErrorf("--bin-edges: %v", err)
@@ -184,7 +186,7 @@ func (f *policyFlags) binEdges() (*[]int64, error) {
 	return &edges, nil
 }
 
-// writePolicy writes a policy for a person, by the names of the flags.
+// writePolicy prints a policy as text with the names of the flags.
 func writePolicy(con console, key sizing.TaskKey, p *api.Policy) {
 	none := func(text *string) string {
 		if text == nil {

@@ -12,30 +12,31 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/client"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 const predictUsage = `DAG TASK [FEATURE=VALUE …] [flags]
 
-Asks a running server how much a task needs, as Airflow does before a launch. The task
-is DAG TASK, or DAG/TASK. A VALUE is a number, true, false, a date (2020-02-01), or
-text; in JSON quotes ('"007"') it is always text.
+Asks a running server how much a task needs, like Airflow before a launch. The task is
+DAG TASK, or DAG/TASK. A VALUE is a number, true, false, a date (2020-02-01), or text;
+in JSON quotes ('"007"') it is always text.
 
-Without --run-id it is an ad-hoc question; with it the answer belongs to that run,
-and an earlier OOM kill of the run counts.
+With --run-id the prediction belongs to that run and considers its earlier OOM kills.
+Without it the prediction belongs to no run.
 
   loadaware predict pricing predict_demand product_count=1253 region=emea --memory 350Gi`
 
-// predictTask prints the answer of POST /predict.
+// predictTask prints the response of POST /predict.
 func predictTask(ctx context.Context, con console, args []string) error {
 	cmd := newCommand("predict", predictUsage, "url", "token")
-	namespace := cmd.namespaceFlag(sizing.DefaultNamespace)
-	memory := cmd.String("memory", "", "static memory request, such as 350Gi: what is answered while nothing is known")
+	namespace := cmd.namespaceFlag()
+	memory := cmd.String("memory", "", "static memory request, such as 350Gi: the answer if the task is unknown")
 	cpu := cmd.String("cpu", "", "static CPU request, such as 6 or 250m")
-	most := cmd.String("max-memory", "", "most that may be granted, such as 384Gi: the largest node")
-	run := cmd.String("run-id", "", "run that asks; an ad-hoc question if empty")
-	mapIndex := cmd.Int("map-index", sizing.NoMap, "index of a mapped task; -1 where it is not mapped")
-	number := cmd.Int("try-number", 1, "try of the run, from 1")
+	most := cmd.String("max-memory", "", "maximum grant, such as 384Gi: the size of the largest node")
+	run := cmd.String("run-id", "", "id of the run; none if empty")
+	mapIndex := cmd.Int("map-index", sizing.NoMap, "index of a mapped task; -1 if it is not mapped")
+	number := cmd.Int("try-number", 1, "number of the try, from 1")
 	format := cmd.String("o", "text", "output: text or json")
 	rest, err := cmd.parse(con, args)
 	if err != nil {
@@ -52,20 +53,20 @@ func predictTask(ctx context.Context, con console, args []string) error {
 	if *format != "text" && *format != "json" {
 		return usageErrorf("-o must be text or json, not %q", *format)
 	}
-	ask := api.PredictRequest{Namespace: &key.Namespace, DagID: key.DAG, TaskID: key.Task, Features: features, RunID: textOrNil(*run), MaxMemory: textOrNil(*most)}
+	request := api.PredictRequest{Namespace: &key.Namespace, DagID: key.DAG, TaskID: key.Task, Features: features, RunID: textOrNil(*run), MaxMemory: textOrNil(*most)}
 	if *memory != "" || *cpu != "" {
-		ask.Requested = &api.Resources{Memory: textOrNil(*memory), CPU: textOrNil(*cpu)}
+		request.Requested = &api.Resources{Memory: textOrNil(*memory), CPU: textOrNil(*cpu)}
 	}
 	if cmd.given("map-index") {
-		ask.MapIndex = mapIndex
+		request.MapIndex = mapIndex
 	}
 	if cmd.given("try-number") {
-		ask.TryNumber = number
+		request.TryNumber = number
 	}
 	var answer json.RawMessage
-	if err := cmd.server().call(ctx, http.MethodPost, "/predict", ask, &answer); err != nil {
-		if isStatus(err, http.StatusNotFound) && *memory == "" {
-			return fmt.Errorf("%w; give the static request with --memory, or see loadaware tasks", err)
+	if err := cmd.server().Call(ctx, http.MethodPost, "/predict", request, &answer); err != nil {
+		if client.IsStatus(err, http.StatusNotFound) && *memory == "" {
+			return fmt.Errorf("%w; set the static request with --memory, or see loadaware tasks", err)
 		}
 		return err
 	}
@@ -74,13 +75,13 @@ func predictTask(ctx context.Context, con console, args []string) error {
 	}
 	var p api.Prediction
 	if err := json.Unmarshal(answer, &p); err != nil {
-		return fmt.Errorf("read the answer: %w", err)
+		return fmt.Errorf("decode the response: %w", err)
 	}
 	writePrediction(con.out, &p)
 	return nil
 }
 
-// featureArguments reads FEATURE=VALUE.
+// featureArguments parses FEATURE=VALUE arguments into a JSON object.
 func featureArguments(args []string) (json.RawMessage, error) {
 	features := map[string]any{}
 	for _, arg := range args {
@@ -88,7 +89,7 @@ func featureArguments(args []string) (json.RawMessage, error) {
 		if !ok || name == "" {
 			return nil, usageErrorf("%q is not FEATURE=VALUE; see loadaware predict --help", arg)
 		}
-		if _, twice := features[name]; twice {
+		if _, exists := features[name]; exists {
 			return nil, usageErrorf("feature %s: given twice", name)
 		}
 		value, err := featureArgument(text)
@@ -103,7 +104,8 @@ func featureArguments(args []string) (json.RawMessage, error) {
 	return json.Marshal(features)
 }
 
-// featureArgument reads a value as the cells of a history are read. Nothing is missing.
+// featureArgument parses a value like a cell of a history file. An empty text is a missing
+// value.
 func featureArgument(text string) (any, error) {
 	var quoted string
 	switch {
@@ -121,20 +123,20 @@ func featureArgument(text string) (any, error) {
 	v, isNumber := parseDecimal(text)
 	switch {
 	case math.IsInf(v, 0):
-		return nil, fmt.Errorf("%s is beyond the range of numbers", text)
+		return nil, fmt.Errorf("%s is out of range", text)
 	case isNumber:
 		return v, nil
 	}
-	return text, nil // a date, or the like
+	return text, nil // such as a date
 }
 
-// parseDecimal returns an infinity for a number out of range.
+// parseDecimal parses a number. It returns an infinity for a number out of range.
 func parseDecimal(text string) (v float64, ok bool) {
 	v, err := strconv.ParseFloat(text, 64)
 	return v, err == nil
 }
 
-// writePrediction writes an answer for a person.
+// writePrediction prints a prediction as text.
 func writePrediction(out io.Writer, p *api.Prediction) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(out, "%-9s %s\n", name, fmt.Sprintf(format, args...))

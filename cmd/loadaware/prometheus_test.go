@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/prometheus"
-	"github.com/loadaware/loadaware/internal/prometheus/prometheustest"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/prometheus"
+	"github.com/loadaware/loadaware/internal/source/prometheus/prometheustest"
 )
 
 // ranOn is the day on which the pods of these tests ran.
@@ -33,7 +33,7 @@ func podOf(try sizing.TryKey, n int, at time.Time) prometheustest.Pod {
 	}
 }
 
-func TestPodsThatPrometheusSawAreImportedOnce(t *testing.T) {
+func TestPrometheusImportIsIdempotent(t *testing.T) {
 	var pods []prometheustest.Pod
 	for n := range 40 {
 		at := ranOn.Add(time.Duration(n) * time.Hour)
@@ -48,12 +48,12 @@ func TestPodsThatPrometheusSawAreImportedOnce(t *testing.T) {
 		"outcome": "success", "memory_max_bytes": 3 << 30, "duration_seconds": 170}, nil)
 
 	args := []string{"import", "prometheus", "--url", url, "--into", server.url, "--from", "2026-01-03", "--to", "2026-01-06", "--rate", "1000"}
-	code, out, complaints := invoke(t, "", append(args, "--train")...)
-	require.Equal(t, 0, code, complaints)
+	code, out, stderr := invoke(t, "", append(args, "--train")...)
+	require.Equal(t, 0, code, stderr)
 	t.Log(out)
 	assert.Contains(t, out, "40 tries read: 39 new, 0 already there, 1 amended, 0 refused\n")
-	assert.Contains(t, out, "1 × the label run_id was shortened")
-	assert.Contains(t, out, "1 × nobody saw how it ended")
+	assert.Contains(t, out, "1 × label run_id was shortened")
+	assert.Contains(t, out, "1 × without an outcome")
 	assert.Contains(t, out, "airflow/fit-41")
 	assert.Contains(t, out, "pricing/fit: model 1")
 	assert.Equal(t, 40, server.observations("pricing", "fit"))
@@ -68,30 +68,30 @@ func TestPodsThatPrometheusSawAreImportedOnce(t *testing.T) {
 	assert.Contains(t, []string{"model", "profile"}, p.Source, "an empty server answers by what Prometheus knew")
 	assert.Less(t, p.Memory.Limit, int64(8<<30))
 
-	code, out, complaints = invoke(t, "", args...)
-	require.Equal(t, 0, code, complaints)
+	code, out, stderr = invoke(t, "", args...)
+	require.Equal(t, 0, code, stderr)
 	assert.Contains(t, out, "40 tries read: 0 new, 40 already there, 0 amended, 0 refused\n")
-	code, out, complaints = invoke(t, "", append(args, "--task", "other", "--dry-run")...)
-	require.Equal(t, 0, code, complaints)
+	code, out, stderr = invoke(t, "", append(args, "--task", "other", "--dry-run")...)
+	require.Equal(t, 0, code, stderr)
 	assert.Contains(t, out, "metric-labels-allowlist")
 }
 
-func TestImportPrometheusSaysWhatItLacks(t *testing.T) {
+func TestImportPrometheusErrors(t *testing.T) {
 	for want, args := range map[string][]string{
 		"name the Prometheus": {"--from", "2026-01-01"},
 		"a time before --to":  {"--url", "http://127.0.0.1:1", "--from", "2026-01-02", "--to", "2026-01-01"},
 		"--from \"monday\"":   {"--url", "http://127.0.0.1:1", "--from", "monday"},
 		"http://host:9090":    {"--url", "127.0.0.1:1", "--from", "2026-01-01"},
-		"does not answer":     {"--url", "http://127.0.0.1:1", "--from", "2026-01-01", "--dry-run"},
+		"is unavailable":      {"--url", "http://127.0.0.1:1", "--from", "2026-01-01", "--dry-run"},
 	} {
-		code, _, complaints := invoke(t, "", append([]string{"import", "prometheus"}, args...)...)
+		code, _, stderr := invoke(t, "", append([]string{"import", "prometheus"}, args...)...)
 		assert.NotZero(t, code, want)
-		assert.Contains(t, complaints, want)
+		assert.Contains(t, stderr, want)
 	}
 }
 
 // The server asks by itself: a try that was reported without a peak has one soon after.
-func TestAServerAsksPrometheusAfterATryEnded(t *testing.T) {
+func TestServerReconcilesTriesWithPrometheus(t *testing.T) {
 	ended := time.Now().UTC().Truncate(time.Second).Add(-10 * time.Minute)
 	pod := podOf(tryOf("fit", "run-1"), 0, ended.Add(-3*time.Minute))
 	url := prometheustest.Start(t, prometheustest.OpenMetrics(pod))

@@ -41,7 +41,7 @@ func leaks(text string, secrets ...string) (found []string) {
 	return found
 }
 
-func TestALeakIsSeenInAnyForm(t *testing.T) {
+func TestLeaksFindsEncodedSecrets(t *testing.T) {
 	for _, text := range []string{
 		password, "postgres://u:" + url.QueryEscape(password) + "@h/d", `{"dsn":"` + strings.ReplaceAll(password, "/", `\/`) + `"}`,
 		"Basic " + base64.StdEncoding.EncodeToString([]byte(password)), url.UserPassword("u", password).String(),
@@ -51,7 +51,7 @@ func TestALeakIsSeenInAnyForm(t *testing.T) {
 	assert.Empty(t, leaks("postgres://u:xxxxx@h/d", password))
 }
 
-func TestADatabaseThatCannotBeHadIsNamedWithoutItsPassword(t *testing.T) {
+func TestDatabaseErrorOmitsPassword(t *testing.T) {
 	inURL := url.UserPassword("u", password).String()
 	for _, dsn := range []string{
 		"postgres://" + inURL + "@127.0.0.1:1/db",
@@ -76,15 +76,15 @@ func TestADatabaseThatCannotBeHadIsNamedWithoutItsPassword(t *testing.T) {
 			t.Setenv("DATABASE_URL", dsn)
 			t.Setenv("LOADAWARE_LOG_LEVEL", "debug")
 			t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1") // nobody answers an import there
-			code, out, complaints := invoke(t, "dag_id,task_id,run_id,memory_max_bytes\nd,t,r,1\n", args...)
+			code, out, stderr := invoke(t, "dag_id,task_id,run_id,memory_max_bytes\nd,t,r,1\n", args...)
 			assert.NotZero(t, code, "%s with %s", args, dsn)
-			assert.NotEmpty(t, complaints)
-			assert.Empty(t, leaks(out+complaints, password), "%s with %s said: %s%s", args, dsn, out, complaints)
+			assert.NotEmpty(t, stderr)
+			assert.Empty(t, leaks(out+stderr, password), "%s with %s said: %s%s", args, dsn, out, stderr)
 		}
 	}
 }
 
-func TestTokensThatCannotBeReadAreNotRepeated(t *testing.T) {
+func TestTokenErrorOmitsToken(t *testing.T) {
 	for _, granted := range []string{password, "predict:" + password, password + ":predict", "king:" + password, "a=" + password, "predict@" + password} {
 		for _, way := range []string{"flag", "environment"} {
 			args := []string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", ""}
@@ -94,9 +94,9 @@ func TestTokensThatCannotBeReadAreNotRepeated(t *testing.T) {
 			} else {
 				t.Setenv("LOADAWARE_TOKENS", granted)
 			}
-			code, out, complaints := invoke(t, "", args...)
+			code, out, stderr := invoke(t, "", args...)
 			assert.Equal(t, 2, code, granted)
-			assert.Empty(t, leaks(out+complaints, password), complaints)
+			assert.Empty(t, leaks(out+stderr, password), stderr)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestTokensThatCannotBeReadAreNotRepeated(t *testing.T) {
 // A whole life of a server that knows secrets and meets every kind of error: none
 // is in its log, its answers, its metrics, its profiles' texts, its help, the list of
 // processes or the stacks of its death.
-func TestASecretIsSeenNowhere(t *testing.T) {
+func TestSecretsAreNeverPrinted(t *testing.T) {
 	token, granted := newToken(t, "--role", "admin", "--name", "ops")
 	asker, asks := newToken(t, "--role", "predict")
 	hash := func(secret string) string { h := sha256.Sum256([]byte(secret)); return hex.EncodeToString(h[:]) }
@@ -175,9 +175,9 @@ func TestASecretIsSeenNowhere(t *testing.T) {
 		t.Setenv("DATABASE_URL", dsn.String())
 		t.Setenv("LOADAWARE_TOKENS", granted)
 		t.Setenv("LOADAWARE_TOKEN", token)
-		code, out, complaints := invoke(t, "", args...)
+		code, out, stderr := invoke(t, "", args...)
 		assert.Zero(t, code)
-		answers.WriteString(out + complaints)
+		answers.WriteString(out + stderr)
 	}
 	server.signal(syscall.SIGQUIT) // every goroutine's stack, as in a panic
 	_ = server.wait()              // it says that it was told to die

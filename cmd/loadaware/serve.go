@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"runtime"
@@ -12,6 +14,8 @@ import (
 
 	"github.com/loadaware/loadaware/internal/httpapi"
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
+	"github.com/loadaware/loadaware/internal/httpserver"
+	"github.com/loadaware/loadaware/internal/pglocal"
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/tracing"
@@ -20,16 +24,13 @@ import (
 
 const serveUsage = `[flags]
 
-Answers over HTTP until SIGINT or SIGTERM; then it takes no new requests, ends
-those under way within 10 seconds, and stores what is queued. SIGTERM leaves those
-who send requests 3 seconds to learn of it: /readyz says 503, all else is answered.
-A second signal ends it at once; nothing that was acknowledged is lost by that either.`
+Serves HTTP until SIGINT or SIGTERM. Then it accepts no new requests, finishes those in
+flight within 10 seconds, and stores queued receipts. After SIGTERM it first drains for 3
+seconds: /readyz returns 503, and all other requests are answered. A second signal stops
+it at once, which loses nothing that was acknowledged.`
 
-// drainFor is how long requests under way may take once the end was asked for.
-const drainFor = 10 * time.Second
-
-// shareProcessors lets the system divide a single CPU between answers and training:
-// on one thread of its own, Go lets each training go on for 10 ms before it answers.
+// shareProcessors uses two threads on a single CPU, so that the operating system divides it
+// between requests and training. On one thread Go runs each for 10 ms at a time.
 func shareProcessors() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
@@ -38,10 +39,10 @@ func shareProcessors() {
 
 func serve(ctx context.Context, con console, args []string) error {
 	cmd := newCommand("serve", serveUsage, "addr", "admin-addr", "data", "database", "tokens", "tokens-file", "tls-cert", "tls-key", "tls-client-ca")
-	withDemo := cmd.Bool("demo", false, "fill an empty store with the demo history, train it, and say what to try")
-	cmd.DurationVar(&cmd.SearchEvery, "search-every", cmd.SearchEvery, "between searches for better parameters of a heavy task, at low priority; 0 for none")
+	withDemo := cmd.Bool("demo", false, "import the demo history into an empty store, train it, and print example requests")
+	cmd.DurationVar(&cmd.SearchEvery, "search-every", cmd.SearchEvery, "interval of the background search for better parameters of a heavy task, at low priority; 0 for none")
 	cmd.envs["search-every"] = "LOADAWARE_SEARCH_EVERY"
-	cmd.Var(&cmd.MinMemory, "min-memory", "least memory that a model grants, as a `quantity`; a floor of a task's policy replaces it, a cap and a lower request that has held override it; 0 for none")
+	cmd.Var(&cmd.MinMemory, "min-memory", "minimum memory that a model grants, as a `quantity`; a task's floor replaces it, a cap and a lower successful request override it; 0 for none")
 	cmd.envs["min-memory"] = "LOADAWARE_MIN_MEMORY"
 	rest, err := cmd.parse(con, args)
 	if err != nil {
@@ -62,19 +63,19 @@ func serve(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	defer endTracing()
-	doors, err := openDoors(ctx, &cmd.config, len(tokens) > 0, log)
+	server, err := cmd.listen(ctx, len(tokens) > 0, log)
 	if err != nil {
 		return err
 	}
-	defer doors.close()
-	st, stop, err := openStore(ctx, &cmd.config, doors.addr(), log)
+	defer server.Close()
+	st, stop, err := openStore(ctx, &cmd.config, server.Addr(), log)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil // asked to end before it began
+			return nil // stopped during the start-up
 		}
 		return err
 	}
-	defer stop() // last: what is queued is stored first
+	defer stop() // after the outbox is stored
 	if first != nil {
 		if err := first.store(con.out); err != nil {
 			return err
@@ -82,27 +83,58 @@ func serve(ctx context.Context, con console, args []string) error {
 	}
 	metrics := httpapi.NewMetrics()
 	metrics.SetBuildInfo(cmp.Or(buildVersion, "unknown"))
-	learner := subprocess.New(cmd.learner(con), metrics.CountTraining, log)
-	metrics.AddTrainerProcess(learner.PID)
-	svc := service.New(st, learner, service.Config{MinMemory: sizing.Bytes(cmd.MinMemory)}, log)
-	worker, err := cmd.reconciler(st, svc, metrics, log)
+	trainer := subprocess.New(cmd.trainerCommand(con), metrics.CountTraining, log)
+	metrics.AddTrainerProcess(trainer.PID)
+	svc := service.New(st, trainer, service.Config{MinMemory: sizing.Bytes(cmd.MinMemory)}, log)
+	reconciler, err := cmd.reconciler(st, svc, metrics, log)
 	if err != nil {
 		return err
 	}
-	keeper, err := cmd.keeper(st, metrics, log)
+	retention, err := cmd.retentionWorker(st, metrics, log)
 	if err != nil {
 		return err
 	}
-	// openDoors has seen to it that without tokens only this machine can connect.
+	// Without tokens only this machine can connect; listen has checked it.
 	access := auth.Config{Tokens: tokens, Disabled: len(tokens) == 0, CheckOrigin: len(tokens) == 0}
 	api := httpapi.New(svc, httpapi.Config{Auth: access, Metrics: metrics, Log: log, Tracer: tracer})
-	hello := greeting{con: con, cfg: &cmd.config, doors: doors, demo: *withDemo, store: st, service: svc, log: log}
-	return doors.serve(ctx, house{main: api, admin: httpapi.NewAdmin(metrics, access), work: together(svc.Run, worker.Run, keeper.Run), welcome: hello.say}, log)
+	start := startup{con: con, cfg: &cmd.config, server: server, demo: *withDemo, store: st, service: svc, log: log}
+	return server.Serve(ctx, httpserver.App{
+		Main: api, Admin: httpapi.NewAdmin(metrics, access),
+		Background:  runAll(svc.Run, reconciler.Run, retention.Run),
+		OnListening: start.run,
+	})
 }
 
-// trace begins the tracing that was asked for, statements to the database included; the
-// tracer is nil where none was. end sends the last spans; a collector that is away holds
-// up nothing for long.
+// listen opens the listeners. If the address is in use, it names the server that uses it.
+func (c *config) listen(ctx context.Context, hasTokens bool, log *slog.Logger) (*httpserver.Server, error) {
+	server, err := httpserver.Listen(httpserver.Config{
+		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminOptional: c.AdminAddr == defaults().AdminAddr,
+		MaxConns: c.MaxConns, HasTokens: hasTokens, TLSCert: c.TLSCert, TLSKey: c.TLSKey, TLSClientCA: c.TLSClientCA,
+	}, log)
+	if errors.Is(err, httpserver.ErrAddressInUse) {
+		return nil, c.addressInUse(ctx, log)
+	}
+	return server, err
+}
+
+// addressInUse returns the error of an address in use. Usually another loadaware uses it,
+// and the data folder has its address.
+func (c *config) addressInUse(ctx context.Context, log *slog.Logger) error {
+	if c.DatabaseURL == "" && exists(c.Data) {
+		_, stop, err := findDatabase(ctx, c, "", log)
+		var inUse *pglocal.InUseError
+		if errors.As(err, &inUse) {
+			return inUse
+		}
+		if err == nil {
+			stop()
+		}
+	}
+	return fmt.Errorf("another program serves on %s: stop it, or choose another --addr", c.Addr)
+}
+
+// trace starts tracing if it is configured, and traces database statements too. The tracer
+// is nil without tracing. end sends the last spans and waits at most 5 seconds.
 func (c *config) trace(ctx context.Context, log *slog.Logger) (tracer trace.Tracer, end func(), err error) {
 	tracer, flush, err := tracing.Start(ctx, tracing.Config{Endpoint: c.TraceTo, Headers: c.TraceAs, Version: buildVersion}, log)
 	if err != nil {

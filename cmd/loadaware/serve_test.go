@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheDemoAnswersFromWhatItLearned(t *testing.T) {
+func TestDemoPredictsFromModel(t *testing.T) {
 	server := startServer(t, database(t), "--demo")
 	server.said.await(t, "Try:")
 	assert.Equal(t, 150, server.observations("pricing", "predict_demand"))
@@ -37,7 +37,7 @@ func TestTheDemoAnswersFromWhatItLearned(t *testing.T) {
 	assert.Less(t, answer.Memory.LimitBytes, int64(100<<30))
 }
 
-func TestTheDemoLeavesAFilledStoreAlone(t *testing.T) {
+func TestDemoDoesNotChangeFilledStore(t *testing.T) {
 	env := database(t)
 	server := startServer(t, env)
 	server.post("/observe", report("mine", 0), nil)
@@ -59,7 +59,7 @@ func report(task string, n int) map[string]any {
 	}
 }
 
-func TestASecondServerSaysWhereTheFirstOneRuns(t *testing.T) {
+func TestSecondServerNamesFirst(t *testing.T) {
 	dir := dataFolder(t)
 	first := startServer(t, nil, "--data", dir)
 	addr := strings.TrimPrefix(first.url, "http://")
@@ -67,25 +67,25 @@ func TestASecondServerSaysWhereTheFirstOneRuns(t *testing.T) {
 		"on another address":  {"serve", "--addr", "127.0.0.1:0", "--admin-addr", "", "--data", dir},
 		"on the same address": {"serve", "--addr", addr, "--admin-addr", "", "--data", dir},
 	} {
-		code, _, complaints := invoke(t, "", args...)
+		code, _, stderr := invoke(t, "", args...)
 		assert.Equal(t, 1, code, claim)
-		assert.Contains(t, complaints, "serves at "+addr, claim)
-		assert.Contains(t, complaints, fmt.Sprint(first.cmd.Process.Pid), claim)
+		assert.Contains(t, stderr, "serves at "+addr, claim)
+		assert.Contains(t, stderr, fmt.Sprint(first.cmd.Process.Pid), claim)
 	}
 	t.Run("and an import into the folder goes through it", func(t *testing.T) {
-		code, out, complaints := invoke(t, "dag_id,task_id,run_id,memory_max_bytes\ncrash,held,r1,1000\n", "import", "--data", dir, "-")
-		assert.Equal(t, 0, code, complaints)
+		code, out, stderr := invoke(t, "dag_id,task_id,run_id,memory_max_bytes\ncrash,held,r1,1000\n", "import", "--data", dir, "-")
+		assert.Equal(t, 0, code, stderr)
 		assert.Contains(t, out, "1 new")
 		assert.Equal(t, 1, first.observations("crash", "held"))
 	})
 }
 
-func TestAnAddressOfAnotherProgramIsSaidToBeInUse(t *testing.T) {
+func TestAddressInUseByOtherProgram(t *testing.T) {
 	first := startServer(t, database(t))
 	addr := strings.TrimPrefix(first.url, "http://")
-	code, _, complaints := invoke(t, "", "serve", "--addr", addr, "--data", dataFolder(t))
+	code, _, stderr := invoke(t, "", "serve", "--addr", addr, "--data", dataFolder(t))
 	assert.Equal(t, 1, code)
-	assert.Contains(t, complaints, "another program serves on "+addr)
+	assert.Contains(t, stderr, "another program serves on "+addr)
 }
 
 // begun is a report whose request is under way: its last byte is still to come.
@@ -101,7 +101,7 @@ func begun(t *testing.T, server *process, body string) net.Conn {
 	return conn
 }
 
-func TestRequestsUnderWayAreEndedBeforeTheServer(t *testing.T) {
+func TestShutdownFinishesRequestsInFlight(t *testing.T) {
 	const body = `{"dag_id":"crash","task_id":"drained","run_id":"r","outcome":"success","memory_max_bytes":1000}`
 	for _, s := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
 		t.Run(s.String(), func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestRequestsUnderWayAreEndedBeforeTheServer(t *testing.T) {
 	}
 }
 
-func TestASecondSignalEndsAtOnce(t *testing.T) {
+func TestSecondSignalStopsAtOnce(t *testing.T) {
 	server := startServer(t, database(t))
 	begun(t, server, "{}") // a request that never ends
 	server.signal(syscall.SIGTERM)
@@ -130,7 +130,7 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 }
 
 // An answer's receipt is written behind: it must be there after a clean end.
-func TestReceiptsAreStoredBeforeTheEnd(t *testing.T) {
+func TestShutdownStoresReceipts(t *testing.T) {
 	env := database(t)
 	server := startServer(t, env)
 	var answer struct {
@@ -146,24 +146,24 @@ func TestReceiptsAreStoredBeforeTheEnd(t *testing.T) {
 	assert.Equal(t, http.StatusOK, response.StatusCode)
 }
 
-func TestWithTokensNobodyElseIsAnswered(t *testing.T) {
+func TestTokensAreRequired(t *testing.T) {
 	code, out, _ := invoke(t, "", "token", "--role", "observe")
 	require.Zero(t, code)
 	fields := strings.Fields(out) // token: … granted: …
 	require.Len(t, fields, 4)
 	server := startServer(t, append(database(t), "LOADAWARE_TOKENS="+fields[3]))
 	row := "dag_id,task_id,run_id,memory_max_bytes\nd,t,r1,1000\n"
-	code, _, complaints := invoke(t, row, "import", "--url", server.url, "-")
+	code, _, stderr := invoke(t, row, "import", "--url", server.url, "-")
 	assert.Equal(t, 1, code)
-	assert.Contains(t, complaints, "--token")
-	code, out, complaints = invoke(t, row, "import", "--url", server.url, "--token", fields[1], "-")
-	assert.Equal(t, 0, code, complaints)
+	assert.Contains(t, stderr, "--token")
+	code, out, stderr = invoke(t, row, "import", "--url", server.url, "--token", fields[1], "-")
+	assert.Equal(t, 0, code, stderr)
 	assert.Contains(t, out, "1 new")
 }
 
-// TestKilledInTheMiddleOfALoadOfReports: what was acknowledged is there after the
+// TestKillDuringReportsLosesNothing: what was acknowledged is there after the
 // restart, and what is told again counts once.
-func TestKilledInTheMiddleOfALoadOfReports(t *testing.T) {
+func TestKillDuringReportsLosesNothing(t *testing.T) {
 	const senders, batch, enough = 4, 25, 600
 	dir := dataFolder(t)
 	server := startServer(t, nil, "--data", dir)

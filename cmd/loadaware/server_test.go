@@ -173,7 +173,7 @@ func (tr *transcript) await(t *testing.T, mark string) string {
 }
 
 // invoke runs a verb to its end, in this process.
-func invoke(t *testing.T, in string, args ...string) (code int, out, complaints string) {
+func invoke(t *testing.T, in string, args ...string) (code int, out, stderr string) {
 	t.Helper()
 	var outText, errText bytes.Buffer
 	code = run(t.Context(), console{in: strings.NewReader(in), out: &outText, err: &errText}, args)

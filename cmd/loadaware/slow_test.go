@@ -5,9 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +48,7 @@ func trickle(addr, begun, rest string) (answer []byte, ended bool) {
 
 // Slowloris and slow POST: many callers who keep their connections busy with next to
 // nothing. Others are answered all the while, and every one of these is ended.
-func TestCallersWhoAreSlowOnPurposeAreEndedAndHinderNobody(t *testing.T) {
+func TestSlowClientsDoNotAffectOthers(t *testing.T) {
 	server := startServer(t, database(t))
 	addr := strings.TrimPrefix(server.url, "http://")
 	body := "POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n" + `{"dag_id": "`
@@ -92,62 +90,7 @@ func TestCallersWhoAreSlowOnPurposeAreEndedAndHinderNobody(t *testing.T) {
 	}
 }
 
-// quickly is the server of `serve` with a hundredth of its patience.
-func quickly(t *testing.T, handler http.Handler) (addr string) {
-	s := newServer(handler, slog.New(slog.DiscardHandler))
-	for _, bound := range []*time.Duration{&s.ReadHeaderTimeout, &s.ReadTimeout, &s.WriteTimeout, &s.IdleTimeout} {
-		require.Positive(t, *bound, "no bound is left out")
-		*bound /= 100
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	go func() { _ = s.Serve(l) }() // ends with the test
-	t.Cleanup(func() { s.Close() })
-	return l.Addr().String()
-}
-
-// A caller who asks for much and fetches nothing lets go of the handler in the end.
-func TestAnAnswerThatIsNotFetchedIsBrokenOff(t *testing.T) {
-	gaveUp := make(chan error, 1)
-	addr := quickly(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		page := make([]byte, 1<<20)
-		for {
-			if _, err := w.Write(page); err != nil {
-				gaveUp <- err
-				return
-			}
-		}
-	}))
-	conn, err := net.Dial("tcp", addr)
-	require.NoError(t, err)
-	defer conn.Close()
-	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	select {
-	case err := <-gaveUp:
-		assert.ErrorContains(t, err, "timeout")
-	case <-time.After(patient):
-		require.FailNow(t, "the handler still writes")
-	}
-}
-
-func TestAConnectionThatIsIdleIsClosed(t *testing.T) {
-	addr := quickly(t, http.NotFoundHandler())
-	conn, err := net.Dial("tcp", addr)
-	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(patient)))
-	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	in := bufio.NewReader(conn)
-	response, err := http.ReadResponse(in, nil)
-	require.NoError(t, err)
-	_, err = io.Copy(io.Discard, response.Body)
-	require.NoError(t, err)
-	require.NoError(t, response.Body.Close())
-	_, err = in.ReadByte()
-	assert.ErrorIs(t, err, io.EOF)
-}
-
-func TestWhatIsTooLargeIsRefusedBeforeItIsRead(t *testing.T) {
+func TestTooLargeRequestIsRejectedEarly(t *testing.T) {
 	server := startServer(t, database(t))
 	addr := strings.TrimPrefix(server.url, "http://")
 	huge := strings.Repeat("x", 80<<10)
@@ -170,7 +113,7 @@ func TestWhatIsTooLargeIsRefusedBeforeItIsRead(t *testing.T) {
 }
 
 // The handshake counts as well: a caller of TLS who says nothing is ended.
-func TestAHandshakeThatNeverComesIsEnded(t *testing.T) {
+func TestMissingTLSHandshakeTimesOut(t *testing.T) {
 	own := newAuthority(t, "own")
 	files := newFolder(t, own.signs(1, -time.Hour, 90*24*time.Hour))
 	server := startServer(t, database(t), "--tls-cert", files.cert, "--tls-key", files.key)

@@ -13,9 +13,8 @@ import (
 
 const tasksUsage = `[flags]
 
-Lists the tasks that a running server knows, by namespace, DAG and task: how many
-tries were reported, how many of them were OOM-killed, the largest peak, and the
-model that answers.`
+Lists the tasks of a running server by namespace, DAG and task, with the number of
+reported tries and OOM kills, the largest peak, and the version of the active model.`
 
 // listTasks prints all pages of GET /tasks.
 func listTasks(ctx context.Context, con console, args []string) error {
@@ -31,7 +30,7 @@ func listTasks(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	if len(rest) > 0 {
-		return usageErrorf("tasks takes no arguments, but was given %q; --dag chooses a DAG", rest)
+		return usageErrorf("tasks takes no arguments, but was given %q; use --dag to choose a DAG", rest)
 	}
 	tasks := []api.TaskSummary{}
 	query := url.Values{"limit": {"1000"}}
@@ -40,7 +39,7 @@ func listTasks(ctx context.Context, con console, args []string) error {
 	}
 	for server := cmd.server(); ; {
 		var page api.TaskPage
-		if err := server.call(ctx, http.MethodGet, "/tasks?"+query.Encode(), nil, &page); err != nil {
+		if err := server.Call(ctx, http.MethodGet, "/tasks?"+query.Encode(), nil, &page); err != nil {
 			return err
 		}
 		for i := range page.Tasks {
@@ -56,15 +55,16 @@ func listTasks(ctx context.Context, con console, args []string) error {
 	return writeTasks(con, *format, tasks)
 }
 
+// writeTasks prints the tasks in a table format.
 func writeTasks(con console, format string, tasks []api.TaskSummary) error {
 	if format == "json" {
 		return writeJSON(con.out, map[string]any{"tasks": tasks})
 	}
 	if len(tasks) == 0 && format == "table" {
-		_, err := fmt.Fprintln(con.out, "no task is known yet: report runs to POST /observe, or import a history with loadaware import")
+		_, err := fmt.Fprintln(con.out, "the server has no tasks yet; report runs to POST /observe, or import a history with loadaware import")
 		return err
 	}
-	s := sheet{header: []string{"namespace", "dag_id", "task_id", "group", "model", "last_seen", "largest_peak", "observations", "kills"}, texts: 6}
+	s := table{header: []string{"namespace", "dag_id", "task_id", "group", "model", "last_seen", "largest_peak", "observations", "kills"}, texts: 6}
 	for i := range tasks {
 		t := &tasks[i]
 		model, seen, peak := "", "", deref(t.LargestPeak)

@@ -27,7 +27,7 @@ func statusAs(t *testing.T, server *process, token string) int {
 
 // As `docker compose up` starts the service: on all addresses of its container, with a
 // database and no tokens, and with a volume for those that the first start makes.
-func TestAFirstStartMakesATokenAndShowsItOnce(t *testing.T) {
+func TestFirstStartCreatesToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
 	env := append(database(t), "LOADAWARE_TOKENS=", "LOADAWARE_TOKENS_FILE="+file)
 	server := startServer(t, env, "--addr", "0.0.0.0:0")
@@ -67,7 +67,7 @@ func makeGrant(t *testing.T) string {
 	return granted
 }
 
-func TestATokensFileIsReadAsItIsWritten(t *testing.T) {
+func TestTokensFile(t *testing.T) {
 	one, two := makeGrant(t), makeGrant(t)
 	for text, want := range map[string]int{one: 1, one + two: 2, strings.TrimSpace(one) + "," + two: 2, "\n" + one + "\n\n": 1} {
 		file := filepath.Join(t.TempDir(), "tokens")
@@ -81,7 +81,7 @@ func TestATokensFileIsReadAsItIsWritten(t *testing.T) {
 
 // A file that cannot be used stops a start: nobody would know the token, or everybody
 // would be let in.
-func TestATokensFileThatCannotBeUsedStopsTheStart(t *testing.T) {
+func TestInvalidTokensFileStopsStart(t *testing.T) {
 	dir := t.TempDir()
 	file := func(text string) string {
 		name := filepath.Join(dir, "tokens")
@@ -92,17 +92,17 @@ func TestATokensFileThatCannotBeUsedStopsTheStart(t *testing.T) {
 		file, says string
 		code       int
 	}{
-		"no grant":           {file(""), "holds no token", 2},
+		"no grant":           {file(""), "contains no token", 2},
 		"a token, no hash":   {filepath.Join(dir, "clear"), "role:hash", 2},
-		"a folder":           {dir, "--tokens-file cannot be read", 2},
+		"a folder":           {dir, "read --tokens-file", 2},
 		"a folder not there": {filepath.Join(dir, "none", "tokens"), "make the folder writable", 1},
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "clear"), []byte("SECRETSECRET"), 0o600))
 		t.Setenv("DATABASE_URL", strings.TrimPrefix(database(t)[0], "DATABASE_URL="))
-		code, out, complaints := invoke(t, "", "serve", "--addr", "127.0.0.1:0", "--admin-addr", "", "--tokens-file", c.file)
-		assert.Equal(t, c.code, code, "%s: %s", claim, complaints)
-		assert.Contains(t, complaints, c.says, claim)
-		assert.NotContains(t, out+complaints, "SECRETSECRET", claim)
+		code, out, stderr := invoke(t, "", "serve", "--addr", "127.0.0.1:0", "--admin-addr", "", "--tokens-file", c.file)
+		assert.Equal(t, c.code, code, "%s: %s", claim, stderr)
+		assert.Contains(t, stderr, c.says, claim)
+		assert.NotContains(t, out+stderr, "SECRETSECRET", claim)
 		assert.NotContains(t, out, "token:", claim)
 	}
 }

@@ -14,14 +14,14 @@ import (
 // newToken is a token of the given roles, and what the server is told of it.
 func newToken(t *testing.T, flags ...string) (token, granted string) {
 	t.Helper()
-	code, out, complaints := invoke(t, "", append([]string{"token"}, flags...)...)
-	require.Zero(t, code, complaints)
+	code, out, stderr := invoke(t, "", append([]string{"token"}, flags...)...)
+	require.Zero(t, code, stderr)
 	fields := strings.Fields(out) // token: … granted: …
 	require.Len(t, fields, 4, out)
 	return fields[1], fields[3]
 }
 
-func TestATokenIsGrantedEachOfItsRoles(t *testing.T) {
+func TestTokenWithSeveralRoles(t *testing.T) {
 	_, granted := newToken(t, "--role", "predict, observe", "--namespace", "emea")
 	tokens, err := parseTokens(granted, "LOADAWARE_TOKENS")
 	require.NoError(t, err)
@@ -34,13 +34,13 @@ func TestATokenIsGrantedEachOfItsRoles(t *testing.T) {
 	}
 }
 
-func TestANamespaceThatIsNoneIsRefused(t *testing.T) {
-	code, _, complaints := invoke(t, "", "token", "--namespace", "a/b")
+func TestInvalidTokenNamespace(t *testing.T) {
+	code, _, stderr := invoke(t, "", "token", "--namespace", "a/b")
 	assert.Equal(t, 2, code)
-	assert.Contains(t, complaints, "namespace")
+	assert.Contains(t, stderr, "namespace")
 }
 
-func TestATokenIsLimitedAndNamed(t *testing.T) {
+func TestTokenWithNameAndLimits(t *testing.T) {
 	_, granted := newToken(t, "--role", "admin", "--name", "ops", "--namespace", "emea", "--dag-prefix", "etl_")
 	tokens, err := parseTokens(granted, "LOADAWARE_TOKENS")
 	require.NoError(t, err)
@@ -51,14 +51,14 @@ func TestATokenIsLimitedAndNamed(t *testing.T) {
 }
 
 // A prefix with a comma would be read as two grants.
-func TestATokenThatTheServerWouldMisreadIsNotMade(t *testing.T) {
+func TestAmbiguousTokenIsRejected(t *testing.T) {
 	for _, flags := range [][]string{{"--dag-prefix", "a,b"}, {"--dag-prefix", "a:b"}, {"--namespace", "a:b"}, {"--name", "a=b"}, {"--name", "a@b"}, {"--dag-prefix", "a/b"}} {
 		code, out, _ := invoke(t, "", append([]string{"token"}, flags...)...)
 		assert.Equal(t, 2, code, "%v → %s", flags, out)
 	}
 }
 
-func TestOneTokenAsksAndTells(t *testing.T) {
+func TestTokenForPredictAndObserve(t *testing.T) {
 	token, granted := newToken(t, "--role", "predict,observe")
 	server := startServer(t, append(database(t), "LOADAWARE_TOKENS="+granted))
 	ask := func(path, body string) int {

@@ -15,9 +15,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestTheLastTracesAreSentBeforeTheEnd starts a server as a cluster does: with logs as
+// TestShutdownSendsTraces starts a server as a cluster does: with logs as
 // JSON, and a collector that wants a token.
-func TestTheLastTracesAreSentBeforeTheEnd(t *testing.T) {
+func TestShutdownSendsTraces(t *testing.T) {
 	var mu sync.Mutex
 	spans := map[string]*tracepb.Span{}
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -50,7 +50,7 @@ func (p *process) train(t *testing.T) (got trainedTo) {
 	return got
 }
 
-func TestALearnerThatDiesIsReplacedAndAnswersGoOn(t *testing.T) {
+func TestKilledTrainerIsRestarted(t *testing.T) {
 	server, learner := trained(t)
 	require.NoError(t, syscall.Kill(learner, syscall.SIGKILL))
 	server.post("/predict", map[string]any{"dag_id": "crash", "task_id": "load", "features": map[string]any{"n": 3}}, nil)
@@ -59,7 +59,7 @@ func TestALearnerThatDiesIsReplacedAndAnswersGoOn(t *testing.T) {
 	assert.NotEqual(t, learner, server.learner())
 }
 
-func TestWhatALearnerTakesIsTold(t *testing.T) {
+func TestTrainerMetrics(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("it is told on Linux")
 	}
@@ -70,7 +70,7 @@ func TestWhatALearnerTakesIsTold(t *testing.T) {
 	}
 }
 
-func TestALearnerEndsWithItsServerHoweverThatEnds(t *testing.T) {
+func TestTrainerStopsWithServer(t *testing.T) {
 	for _, end := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGKILL} {
 		server, learner := trained(t)
 		server.signal(end)
@@ -79,7 +79,7 @@ func TestALearnerEndsWithItsServerHoweverThatEnds(t *testing.T) {
 	}
 }
 
-func TestALearnerYieldsToItsServer(t *testing.T) {
+func TestTrainerHasLowerPriority(t *testing.T) {
 	server, learner := trained(t)
 	nice := func(pid int) int {
 		raw, err := exec.Command("ps", "-o", "ni=", "-p", strconv.Itoa(pid)).Output()
@@ -92,7 +92,7 @@ func TestALearnerYieldsToItsServer(t *testing.T) {
 }
 
 // What the learner refuses is told in the words of whoever asked.
-func TestATrainingOfNobodyIsNotFound(t *testing.T) {
+func TestTrainingOfUnknownTask(t *testing.T) {
 	server, _ := trained(t)
 	response, err := http.Post(server.url+"/tasks/crash/nobody/train", "application/json", bytes.NewReader([]byte("{}")))
 	require.NoError(t, err)

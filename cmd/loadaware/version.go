@@ -7,15 +7,15 @@ import (
 	"runtime/debug"
 )
 
-// buildVersion is set by the linker (-X main.buildVersion=…) where the version is
-// known better than the module does, such as in an image built without git.
+// buildVersion overrides the version of the module. The linker sets it with
+// -X main.buildVersion=…, for example in an image built without git.
 var buildVersion string
 
 const versionUsage = `
 
-Says which build this is, and what it was built from.`
+Prints the version, the revision and the Go version of this build.`
 
-// version reads what the Go toolchain wrote into the binary.
+// version prints the build information in the binary.
 func version(_ context.Context, con console, args []string) error {
 	cmd := newCommand("version", versionUsage)
 	if _, err := cmd.parse(con, args); err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/internal/trace"
+	"github.com/loadaware/loadaware/internal/source/file"
 )
 
 // leastCap is the node that every trace is given, however small its peaks.
@@ -71,7 +71,7 @@ func Read(name string, r io.Reader, only Selection) (*Trace, error) {
 }
 
 func (t *Trace) read(whole []byte, only Selection) error {
-	reader, err := trace.Open(bytes.NewReader(whole))
+	reader, err := file.Open(bytes.NewReader(whole))
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/internal/trace"
+	"github.com/loadaware/loadaware/internal/source/file"
 )
 
 // fewest is how many measured rows a task must have to be experimented on: with
@@ -37,7 +37,7 @@ type Data struct {
 // Read reads history in any form that package trace takes. A row that cannot be
 // read is an error of kind sizing.Invalid, with its line.
 func Read(name string, r io.Reader) (*Data, error) {
-	reader, err := trace.Open(r)
+	reader, err := file.Open(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

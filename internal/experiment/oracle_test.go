@@ -10,7 +10,7 @@ import (
 
 	"github.com/loadaware/loadaware/internal/experiment"
 	"github.com/loadaware/loadaware/internal/ml/binning"
-	"github.com/loadaware/loadaware/internal/trace"
+	"github.com/loadaware/loadaware/internal/source/file"
 )
 
 const oraclePath = "../../testdata/oracle/experiment/" // made by make.py there
@@ -41,7 +41,7 @@ func TestTheOraclesSplitsAreOurs(t *testing.T) {
 	f, err := os.Open(oraclePath + "history.csv")
 	require.NoError(t, err)
 	defer f.Close()
-	reader, err := trace.Open(f)
+	reader, err := file.Open(f)
 	require.NoError(t, err)
 	var bin []int
 	for line, err := range reader.All() {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/internal/trace"
+	"github.com/loadaware/loadaware/internal/source/file"
 )
 
 // fieldSamples are values of each field of POST /observe; the first one is valid. A new field of
@@ -48,13 +48,13 @@ func readAsServer(text string) (sizing.Observation, bool) {
 
 // readAsImport reads a body like a line of an imported file.
 func readAsImport(t *testing.T, text string) (sizing.Observation, bool) {
-	in, err := trace.Open(strings.NewReader(text + "\n"))
+	in, err := file.Open(strings.NewReader(text + "\n"))
 	if err != nil {
 		return sizing.Observation{}, false
 	}
 	row, err := in.Read()
 	if err != nil {
-		var rowError *trace.RowError
+		var rowError *file.RowError
 		require.ErrorAs(t, err, &rowError, text)
 		require.NotEmpty(t, rowError.Fields)
 		return sizing.Observation{}, false

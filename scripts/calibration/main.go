@@ -14,7 +14,7 @@ import (
 	"os"
 
 	"github.com/loadaware/loadaware/internal/backtest"
-	"github.com/loadaware/loadaware/internal/trace"
+	"github.com/loadaware/loadaware/internal/source/file"
 )
 
 func main() {
@@ -63,7 +63,7 @@ func (s sums) verdict() string {
 func replay(k kind, seed uint64, tasks, runs int) (s sums, err error) {
 	for n := range tasks {
 		var history bytes.Buffer
-		if err := trace.Write(&history, k.history(seed, n, runs)); err != nil {
+		if err := file.Write(&history, k.history(seed, n, runs)); err != nil {
 			return s, err
 		}
 		t, err := backtest.Read(k.name, &history, backtest.Selection{})

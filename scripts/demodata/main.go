@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/internal/trace"
+	"github.com/loadaware/loadaware/internal/source/file"
 )
 
 func main() {
@@ -35,7 +35,7 @@ func write(w io.Writer, observations []sizing.Observation) error {
 	if err != nil {
 		return err
 	}
-	if err := trace.Write(zip, observations); err != nil {
+	if err := file.Write(zip, observations); err != nil {
 		return err
 	}
 	return zip.Close()

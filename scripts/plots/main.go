@@ -18,7 +18,7 @@ import (
 
 	"github.com/loadaware/loadaware/internal/backtest"
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/internal/trace"
+	"github.com/loadaware/loadaware/internal/source/file"
 	"github.com/loadaware/loadaware/testdata/demo"
 )
 
@@ -77,7 +77,7 @@ func draw(folder, task, name string) error {
 
 // read returns the runs with a known peak and duration, in the order of their start.
 func read(history []byte) ([]sizing.Observation, error) {
-	in, err := trace.Open(bytes.NewReader(history))
+	in, err := file.Open(bytes.NewReader(history))
 	if err != nil {
 		return nil, err
 	}

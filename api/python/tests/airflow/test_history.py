@@ -89,10 +89,10 @@ def test_two_commands_fill_an_empty_server(remembered: Past) -> None:
 
     told = remembered.import_airflow()
     assert f"{tries + 2 * RUNS} tries read: {tries + 2 * RUNS} new, 0 already there, 0 amended, 0 refused" in told
-    assert f"{RUNS} {TIMES} not taken: EmptyOperator launches no pod" in told
+    assert f"{RUNS} {TIMES} skipped: EmptyOperator launches no pod" in told
     told = remembered.command("import", "usage-log", "--url", remembered.loadaware.url, "--train", str(remembered.logs))
     assert f"{written} tries read: 0 new, 0 already there, {written - failed} amended, 0 refused" in told
-    assert f"{failed} {TIMES} ended otherwise than by success" in told
+    assert f"{failed} {TIMES} skipped: an earlier report has another outcome than success" in told
     assert "history/work: model 1" in told
 
     ask = {"dag_id": PAST_DAG, "task_id": "work", "requested": {"memory": "8Gi"}}
@@ -110,11 +110,11 @@ def test_one_command_says_the_same_and_what_it_could_not_join(remembered: Past) 
     assert f"{tries + 2 * RUNS} tries read: 0 new" in told
     assert "0 refused" in told
     without = sum(len(run.states) for run in past(RUNS) if run.number % 30 == 0)
-    assert f"{without + 2 * RUNS} {TIMES} without usage: no file is of the try" in told
+    assert f"{without + 2 * RUNS} {TIMES} without usage: no file has the try" in told
 
 
 def test_an_import_goes_on_where_another_ended(remembered: Past) -> None:
     said = remembered.import_airflow("--dry-run")
-    newest = said.split("the last run ended at ")[1].split(":  ")[0].split(": go on")[0]
+    newest = said.split("the last run ended at ")[1].split("; continue")[0]
     assert "1 runs" in remembered.import_airflow("--since", newest)
     assert "0 runs" in remembered.import_airflow("--dag", "another")

@@ -1,4 +1,4 @@
-"""Records what a real Airflow answers, for the tests of internal/airflow: python -m harness.recording FILE.
+"""Records what a real Airflow answers, for the tests of internal/source/airflow: python -m harness.recording FILE.
 
 The file holds a list of {"method", "path", "body", "status", "answer"}; `body` is what the answer depends on.
 What differs from one recording to the next (ids, versions, the time of parsing) stays as it was that day.
@@ -6,7 +6,7 @@ What differs from one recording to the next (ids, versions, the time of parsing)
     root=$PWD
     cd api/python/tests/airflow
     for v in 2.11 3; do
-        answers=$root/internal/airflow/testdata/airflow-$v.json
+        answers=$root/internal/source/airflow/testdata/airflow-$v.json
         PYTHONPATH=. $root/.cache/airflow-$v/bin/python -m harness.recording $answers
     done
 """
@@ -33,7 +33,7 @@ SINCE = "1970-01-01T00:00:00+00:00"
 
 
 def questions() -> list[tuple[str, str, Json | None]]:
-    """What internal/airflow asks, page by page, and what it is told of what is not there."""
+    """What internal/source/airflow asks, page by page, and what it is told of what is not there."""
     runs: Json = {"states": ["success", "failed"], "order_by": "end_date", "page_limit": 100}
     asked: list[tuple[str, str, Json | None]] = [
         ("GET", "/api/v2/version", None),

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestConnectionBeyondLimitWaits talks to a running server that
+// takes two connections.
+func TestConnectionBeyondLimitWaits(t *testing.T) {
+	server := startServer(t, append(database(t), "LOADAWARE_MAX_CONNECTIONS=2"))
+	ask := func() (conn net.Conn, answered func(within time.Duration) bool) {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(server.url, "http://"))
+		require.NoError(t, err, "the system takes it")
+		t.Cleanup(func() { conn.Close() })
+		fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		return conn, func(within time.Duration) bool {
+			require.NoError(t, conn.SetReadDeadline(time.Now().Add(within)))
+			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				return false
+			}
+			return response.Body.Close() == nil && response.StatusCode == http.StatusOK
+		}
+	}
+	first, answered := ask()
+	require.True(t, answered(patient))
+	_, answered = ask()
+	require.True(t, answered(patient))
+	_, answered = ask()
+	assert.False(t, answered(300*time.Millisecond), "both places are taken")
+	require.NoError(t, first.Close())
+	assert.True(t, answered(patient), "one left")
+}
+
+func TestInvalidConnectionLimit(t *testing.T) {
+	t.Setenv("LOADAWARE_MAX_CONNECTIONS", "0")
+	code, _, stderr := invoke(t, "", "serve", "--addr", "127.0.0.1:0", "--admin-addr", "")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "LOADAWARE_MAX_CONNECTIONS must be 1 or more")
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/importer"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/airflow"
+)
+
+const importAirflowUsage = `--url http://host:8080 [flags]
+
+Imports the run history of Airflow 2.x or 3.x: the outcome, duration, request and
+features (params and conf of the run) of every try of every task that launches a pod.
+Airflow knows no peaks. They come from usage logs, a CSV (or JSON lines) of peaks, or
+Prometheus, and are joined by try. The output counts what could not be joined, with
+the reason.
+
+The user needs read access only (role Viewer). The password is read from
+LOADAWARE_AIRFLOW_PASSWORD, or a token from LOADAWARE_AIRFLOW_TOKEN, and the token of
+Prometheus from LOADAWARE_PROMETHEUS_TOKEN, because the list of processes shows flags.
+Where to: --into (LOADAWARE_URL), --database or --data, else as in loadaware import.
+
+Importing twice adds nothing. An interrupted import prints the time with which --since
+continues it.`
+
+func importAirflow(ctx context.Context, con console, args []string) error {
+	cmd := newCommand("import airflow", importAirflowUsage, "airflow-url", "airflow-user", "prometheus", "into", "database", "data")
+	flags := cmd.importFlags("tries")
+	dags := cmd.String("dag", "", "ids of DAGs, separated by commas; all that the user may read if empty")
+	since := cmd.String("since", "", "only runs that ended then or later, such as 2025-03-01 or 2025-03-01T06:30:00Z")
+	var cfg importer.AirflowConfig
+	cmd.StringVar(&cfg.UsageFile, "usage", "", "file of peaks, with the columns of loadaware import")
+	cmd.StringVar(&cfg.UsageLogs, "usage-log", "", "folder of usage logs, see loadaware import usage-log")
+	operators := cmd.String("operators", strings.Join(airflow.PodOperators, ","), "globs of the operators that launch pods")
+	keys := cmd.String("feature-keys", "", "globs of names in dag_run.conf that are features too, like feature_keys of the provider")
+	cmd.StringVar(&cfg.Namespace, "namespace", sizing.DefaultNamespace, "loadaware namespace, which identifies the Airflow deployment")
+	rate := cmd.Float64("rate", 10, "maximum requests to Airflow per second")
+	rest, err := cmd.parse(con, args)
+	if err != nil {
+		return err
+	}
+	cfg.Since, err = parseTime("since", *since)
+	switch {
+	case err != nil:
+		return err
+	case len(rest) > 0:
+		return usageErrorf("unexpected argument %q: loadaware import airflow takes flags only; see its --help", rest[0])
+	case cmd.AirflowURL == "":
+		return usageErrorf("name the Airflow with --url or LOADAWARE_AIRFLOW_URL")
+	case !(*rate > 0):
+		return usageErrorf("--rate must be above 0, not %v", *rate)
+	}
+	if err := flags.check(); err != nil {
+		return err
+	}
+	cfg.DAGs, cfg.Operators, cfg.FeatureKeys = splitList(*dags), splitList(*operators), splitList(*keys)
+	if cmd.PrometheusURL != "" {
+		if cfg.Prometheus, err = cmd.prometheusClient(0); err != nil {
+			return usageErrorf("--prometheus: %v", err)
+		}
+	}
+	client, err := airflow.Open(ctx, airflow.Config{
+		URL: cmd.AirflowURL, User: cmd.AirflowUser, Password: cmd.AirflowPassword, Token: cmd.AirflowToken,
+		PerSecond: *rate, Retrying: con.printRetry,
+	})
+	if err != nil {
+		return importer.ExplainAirflow(err)
+	}
+	t := importer.NewTries(con.forImport(), *flags.batch)
+	return flags.run(ctx, con, cmd, t.Importer, func() error { return t.Airflow(ctx, client, cfg) })
+}
+
+const importPrometheusUsage = `--from TIME [flags]
+
+Imports the usage of the pods that KubernetesPodOperator launched, from a Prometheus
+that scrapes the kubelets and kube-state-metrics. A known try gets the values that it
+lacks, such as the sampled peak. An unknown try is created without features.
+Importing twice adds nothing, so repeat an import that was interrupted.
+
+Where to: as in loadaware import, with --into instead of --url. A bearer token for
+Prometheus is read from LOADAWARE_PROMETHEUS_TOKEN, because the list of processes shows
+flags.
+`
+
+// podBatch is the number of tries per request, smaller because each needs a query.
+const podBatch = 100
+
+func importPrometheus(ctx context.Context, con console, args []string) error {
+	cmd := newCommand("import prometheus", importPrometheusUsage, "prometheus-url", "into", "database", "data")
+	dryRun := cmd.Bool("dry-run", false, "read and check, but send nothing")
+	train := cmd.Bool("train", false, "train every imported task on the server and wait for it; without it the server trains them by itself within seconds")
+	batch := podBatch
+	flags := importFlags{dryRun: dryRun, train: train, batch: &batch}
+	from := cmd.String("from", "", "only pods that existed then or later, such as 2025-03-01 or 2025-03-01T06:30:00Z")
+	to := cmd.String("to", "", "only pods that existed before then; now if empty")
+	var query importer.PrometheusQuery
+	cmd.StringVar(&query.DAG, "dag", "", "id of a DAG; all if empty")
+	cmd.StringVar(&query.Task, "task", "", "id of a task; all if empty")
+	cmd.StringVar(&query.Namespace, "namespace", sizing.DefaultNamespace, "loadaware namespace, which identifies the Airflow deployment")
+	rate := cmd.Float64("rate", 10, "maximum queries to Prometheus per second")
+	rest, err := cmd.parse(con, args)
+	if err != nil {
+		return err
+	}
+	if query.From, err = parseTime("from", *from); err != nil {
+		return err
+	}
+	if query.To, err = parseTime("to", *to); query.To.IsZero() {
+		query.To = time.Now()
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(rest) > 0:
+		return usageErrorf("unexpected argument %q: loadaware import prometheus takes flags only; see its --help", rest[0])
+	case cmd.PrometheusURL == "":
+		return usageErrorf("name the Prometheus with --url or LOADAWARE_PROMETHEUS_URL")
+	case !query.From.Before(query.To):
+		return usageErrorf("--from must be a time before --to")
+	case !(*rate > 0):
+		return usageErrorf("--rate must be above 0, not %v", *rate)
+	}
+	client, err := cmd.prometheusClient(*rate)
+	if err != nil {
+		return usageErrorf("--url: %v", err)
+	}
+	t := importer.NewTries(con.forImport(), batch)
+	return flags.run(ctx, con, cmd, t.Importer, func() error { return t.Prometheus(ctx, client, query) })
+}
+
+// parseTime parses the value of a flag as a date or a time; an empty one is the zero time.
+func parseTime(flag, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, usageErrorf("--%s %q is not a time; use 2025-03-01 or 2025-03-01T06:30:00Z", flag, text)
+}
+
+const usageLogUsage = `[flags] FOLDER | FILE…
+
+Imports the peaks of usage logs. A usage log is a CSV with the samples of one try, plain
+or gzip. Below a FOLDER these are all files that end in .csv or .csv.gz. Importing twice
+adds nothing.
+
+    # dag_id=pricing, task_id=load, run_id=manual__3, map_index=-1, try_number=1
+    timestamp,memory_bytes,cpu_cores
+    2025-03-01T09:01:00Z,104857600,0.2
+
+The path may name the try instead, as in the log folders of Airflow:
+dag_id=pricing/run_id=manual__3/task_id=load/attempt=1.csv. Without outcome=… the try
+is assumed to have succeeded; loadaware import airflow --usage-log reads the outcome and
+the features from Airflow. The largest sample is stored as a sampled peak, and all
+samples as a series of at most 120 points.`
+
+func importUsageLogs(ctx context.Context, con console, args []string) error {
+	cmd := newCommand("import usage-log", usageLogUsage, "url", "token", "database", "data")
+	flags := cmd.importFlags("tries")
+	names, err := cmd.parse(con, args)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return usageErrorf("name a folder or files of usage logs; see loadaware import usage-log --help")
+	}
+	if err := flags.check(); err != nil {
+		return err
+	}
+	t := importer.NewTries(con.forImport(), *flags.batch)
+	return flags.run(ctx, con, cmd, t.Importer, func() error { return t.UsageLogs(ctx, names) })
+}

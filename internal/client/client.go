@@ -1,0 +1,198 @@
+// Package client sends requests to a running loadaware server.
+//
+// It converts between the types of sizing and the JSON of the API, and retries while a
+// server is unavailable. It knows nothing of the command line.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// ErrInvalidURL means that the URL of the server cannot be parsed.
+var ErrInvalidURL = errors.New("invalid server URL")
+
+// Client sends requests to one server.
+type Client struct {
+	URL      string // without a trailing slash
+	Token    string // bearer token; none if empty
+	HTTP     *http.Client
+	RetryFor time.Duration // how long Record and Train retry while the server is unavailable
+
+	// Retrying is called before each retry with the error and the pause. It may be nil.
+	Retrying func(err error, pause time.Duration)
+}
+
+// New returns a Client with the default timeouts.
+func New(server, token string) *Client {
+	return &Client{
+		URL: strings.TrimSuffix(server, "/"), Token: token,
+		HTTP: &http.Client{Timeout: 2 * time.Minute}, RetryFor: 30 * time.Second,
+	}
+}
+
+// IsAvailable reports whether a server answers GET /healthz within two seconds.
+func (c *Client) IsAvailable(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	_, err := c.send(ctx, http.MethodGet, "/healthz", nil)
+	return err == nil
+}
+
+// Call sends one request with a JSON body, unless body is nil, and decodes the response
+// into response, unless that is nil. It does not retry.
+func (c *Client) Call(ctx context.Context, method, path string, body, response any) error {
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	received, err := c.send(ctx, method, path, text)
+	var problem *ProblemError
+	if err != nil && !errors.As(err, &problem) && ctx.Err() == nil {
+		return fmt.Errorf("%w; start a server with loadaware serve, or name one with --url", err)
+	}
+	if err != nil || response == nil {
+		return err
+	}
+	if err := json.Unmarshal(received, response); err != nil {
+		return fmt.Errorf("decode the response of %s to %s %s: %w; check that it is a loadaware server of this version", c.URL, method, path, err)
+	}
+	return nil
+}
+
+// Train trains one task on the server and returns a description of the result.
+func (c *Client) Train(ctx context.Context, task sizing.TaskKey) (string, error) {
+	response, err := c.post(ctx, TaskPath(task, "train"), []byte("{}"))
+	if err != nil {
+		return "", err
+	}
+	var trained api.Training
+	if err := json.Unmarshal(response, &trained); err != nil {
+		return "", err
+	}
+	return DescribeTraining(&trained), nil
+}
+
+// DescribeTraining describes the result of a training in one line.
+func DescribeTraining(t *api.Training) string {
+	if t.Published && t.Version != nil {
+		return fmt.Sprintf("model %d: %s", *t.Version, t.Reason)
+	}
+	return "no new model: " + t.Reason
+}
+
+// TaskPath returns the path of a task, or of one of its resources such as "policy".
+func TaskPath(task sizing.TaskKey, resource string) string {
+	path := "/tasks/" + url.PathEscape(task.DAG) + "/" + url.PathEscape(task.Task)
+	if resource != "" {
+		path += "/" + resource
+	}
+	return path + "?" + url.Values{"namespace": {task.Namespace}}.Encode()
+}
+
+// unavailableError is an error after which a retry may succeed.
+type unavailableError struct{ cause error }
+
+func (e *unavailableError) Error() string { return e.cause.Error() }
+func (e *unavailableError) Unwrap() error { return e.cause }
+
+// post retries with exponential backoff while the server is unavailable. Only requests
+// that the server handles idempotently may use it.
+func (c *Client) post(ctx context.Context, path string, body []byte) ([]byte, error) {
+	pause := c.RetryFor / 100
+	for waited := time.Duration(0); ; waited += pause {
+		response, err := c.send(ctx, http.MethodPost, path, body)
+		var unavailable *unavailableError
+		if !errors.As(err, &unavailable) || ctx.Err() != nil {
+			return response, err
+		}
+		if waited >= c.RetryFor {
+			return nil, fmt.Errorf("gave up after %s: %w", c.RetryFor, err)
+		}
+		if c.Retrying != nil {
+			c.Retrying(err, pause)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, c.RetryFor/6)
+	}
+}
+
+// send sends one request. It returns an *unavailableError if a retry may succeed.
+func (c *Client) send(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.URL+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalidURL, err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if c.Token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	response, err := c.HTTP.Do(request)
+	if err != nil {
+		return nil, &unavailableError{fmt.Errorf("no response from %s: %w", c.URL, err)}
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, &unavailableError{fmt.Errorf("read the response of %s: %w", c.URL, err)}
+	}
+	switch response.StatusCode {
+	case http.StatusOK:
+		return text, nil
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return nil, &unavailableError{newProblemError(c.URL, response.StatusCode, text)}
+	}
+	return nil, newProblemError(c.URL, response.StatusCode, text)
+}
+
+// ProblemError is an error response of the server.
+type ProblemError struct {
+	Server string
+	Status int
+	Detail string // empty if the response has no detail
+}
+
+// newProblemError reads the detail of a problem+json response, if it is one.
+func newProblemError(server string, status int, response []byte) *ProblemError {
+	var problem api.Problem
+	if json.Unmarshal(response, &problem) != nil {
+		problem.Detail = ""
+	}
+	return &ProblemError{Server: server, Status: status, Detail: problem.Detail}
+}
+
+// Error implements error.
+func (e *ProblemError) Error() string {
+	if e.Detail == "" {
+		return fmt.Sprintf("%s returned status %d", e.Server, e.Status)
+	}
+	hint := ""
+	if e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden {
+		hint = "; name a token with sufficient rights with --token or LOADAWARE_TOKEN"
+	}
+	return fmt.Sprintf("%s returned status %d: %s%s", e.Server, e.Status, e.Detail, hint)
+}
+
+// IsStatus reports whether err is an error response with the status.
+func IsStatus(err error, status int) bool {
+	var problem *ProblemError
+	return errors.As(err, &problem) && problem.Status == status
+}

@@ -1,0 +1,76 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/file"
+)
+
+// MaxBatch is the maximum number of observations in one request of POST /observe/batch.
+const MaxBatch = 10_000
+
+// Record sends observations with POST /observe/batch and returns one result for each.
+func (c *Client) Record(ctx context.Context, observations []sizing.Observation) ([]sizing.RecordResult, error) {
+	request := api.ObserveBatchRequest{Observations: make([]json.RawMessage, len(observations))}
+	for i := range observations {
+		text, err := file.JSON(&observations[i])
+		if err != nil {
+			return nil, err
+		}
+		request.Observations[i] = text
+	}
+	body, err := json.Marshal(request)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.post(ctx, "/observe/batch", body)
+	if err != nil {
+		return nil, err
+	}
+	var batch api.ObserveBatchAnswer
+	if err := json.Unmarshal(response, &batch); err != nil {
+		return nil, fmt.Errorf("decode the response of %s to POST /observe/batch: %w; check that it is a loadaware server of this version", c.URL, err)
+	}
+	if len(batch.Results) != len(observations) {
+		return nil, fmt.Errorf("%s returned %d results for %d observations; check that it is a loadaware server of this version", c.URL, len(batch.Results), len(observations))
+	}
+	recorded := make([]sizing.RecordResult, len(batch.Results))
+	for i, r := range batch.Results {
+		recorded[i] = sizing.RecordResult{Duplicate: r.Duplicate, Amended: r.Amended}
+		position := fmt.Sprintf("observations[%d].", i)
+		for _, w := range r.Warnings {
+			recorded[i].Warnings = append(recorded[i].Warnings, sizing.FieldError{Field: strings.TrimPrefix(w.Field, position), Detail: w.Detail})
+		}
+		if r.Error != nil {
+			recorded[i].Err = rejection(r.Error, position)
+		}
+	}
+	return recorded, nil
+}
+
+// rejection returns the error of a rejected observation, without its position in the
+// batch, which has no meaning for the reader of a file.
+func rejection(p *api.Problem, position string) error {
+	err := errors.New(strings.ReplaceAll(p.Detail, position, ""))
+	if p.Status == http.StatusConflict && len(p.Errors) == 1 {
+		return &ContradictionError{Field: strings.TrimPrefix(p.Errors[0].Field, position), error: err}
+	}
+	return err
+}
+
+// ContradictionError means that an observation contradicts an earlier report of the same
+// try in one field.
+type ContradictionError struct {
+	Field string
+	error
+}
+
+// Unwrap returns the message of the server.
+func (e *ContradictionError) Unwrap() error { return e.error }

@@ -1,0 +1,150 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/loadaware/loadaware/migrations"
+)
+
+// database runs the checks that need a connection, the basic ones first.
+func (r *Report) database(ctx context.Context, dsn string) {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		r.Errorf("database", connectionAdvice(err), "the database cannot be reached: %s", messageWithoutDSN(err))
+		return
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	for _, check := range []func(context.Context, *pgx.Conn) error{r.versionAndClock, r.connections} {
+		if err := check(ctx, conn); err != nil {
+			r.Errorf("database", "see the log of the database", "a query failed: %v", err)
+			return
+		}
+	}
+	if !r.tables(ctx, conn) {
+		return
+	}
+	for _, check := range []func(context.Context, *pgx.Conn) error{r.models, r.untrained, r.unreported, r.receipts} {
+		if err := check(ctx, conn); err != nil {
+			r.Errorf("database", "see the log of the database", "a query failed: %v", err)
+		}
+	}
+}
+
+// connectionAdvice returns advice for an error of pgx.Connect.
+func connectionAdvice(err error) string {
+	var pg *pgconn.PgError
+	switch {
+	case errors.As(err, &pg) && strings.HasPrefix(pg.Code, "28"):
+		return "check user and password of DATABASE_URL"
+	case errors.As(err, &pg) && pg.Code == "3D000":
+		return "create the database that DATABASE_URL names"
+	case errors.As(err, &pg) && pg.Code == "53300":
+		return "raise max_connections of the database, or end idle clients"
+	}
+	return "check that it runs, that DATABASE_URL names it, and the network policy"
+}
+
+// messageWithoutDSN returns the message of err without the connection settings, which may
+// contain a password.
+func messageWithoutDSN(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Message
+	}
+	return rootCause(err).Error()
+}
+
+const (
+	minServerVersion      = 150000 // server_version_num of PostgreSQL 15
+	maxClockSkew          = 5 * time.Second
+	connectionsPerReplica = 16
+)
+
+func (r *Report) versionAndClock(ctx context.Context, conn *pgx.Conn) error {
+	r.Ran("version")
+	r.Ran("clock")
+	var version int
+	var shown string
+	var databaseTime time.Time
+	var standby, readOnly bool
+	before := r.now()
+	err := conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_version'),
+		clock_timestamp(), pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on'`).Scan(&version, &shown, &databaseTime, &standby, &readOnly)
+	if err != nil {
+		return err
+	}
+	after := r.now()
+	if version < minServerVersion {
+		r.Errorf("version", "upgrade it to 15 or newer", "the database is PostgreSQL %s", shown)
+	}
+	if standby || readOnly {
+		r.Errorf("database", "point DATABASE_URL at the primary, and let its user write", "the database accepts no writes: it is a standby or read-only")
+	}
+	if off := databaseTime.Sub(before.Add(after.Sub(before)/2)).Abs() - after.Sub(before)/2; off > maxClockSkew {
+		r.Errorf("clock", "synchronise both with NTP: prediction ids, ages and leases depend on the clock", "the clocks of this machine and of the database differ by %s", off.Round(time.Second))
+	}
+	return nil
+}
+
+func (r *Report) connections(ctx context.Context, conn *pgx.Conn) error {
+	r.Ran("connections")
+	var maximum, used int
+	err := conn.QueryRow(ctx, `SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
+		(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')`).Scan(&maximum, &used)
+	if err == nil && maximum-used < connectionsPerReplica {
+		r.Warnf("connections", "raise max_connections: each replica takes up to 16",
+			"%d of %d connections are in use, so one more replica may get none", used, maximum)
+	}
+	return err
+}
+
+// tables reports whether the tables exist, are up to date and can be read and written.
+func (r *Report) tables(ctx context.Context, conn *pgx.Conn) bool {
+	r.Ran("tables")
+	r.Ran("permissions")
+	newest, err := migrations.Newest()
+	if err != nil {
+		r.Errorf("tables", "rebuild loadaware", "%v", err)
+		return false
+	}
+	var at uint
+	var dirty bool
+	err = conn.QueryRow(ctx, `SELECT version, dirty FROM schema_migrations`).Scan(&at, &dirty)
+	var pg *pgconn.PgError
+	switch {
+	case errors.As(err, &pg) && pg.Code == "42501":
+		r.Errorf("permissions", "grant the user the tables of loadaware", "the user may not read the tables")
+		return false
+	case err != nil:
+		r.Errorf("tables", "run loadaware migrate up, or start serve, which creates them", "the tables do not exist")
+		return false
+	case dirty:
+		r.Errorf("tables", "run loadaware migrate up, which prints how to repair it", "migration %d is incomplete", at)
+	case at < newest:
+		r.Errorf("tables", "run loadaware migrate up", "the tables are at step %d of %d", at, newest)
+		return false
+	case at > newest:
+		r.Warnf("tables", "upgrade this loadaware after the other replicas", "the tables are at step %d, but this build knows %d: a newer build migrated them", at, newest)
+	}
+	var denied []string
+	err = conn.QueryRow(ctx, `SELECT coalesce(array_agg(tablename::text ORDER BY tablename), '{}') FROM pg_tables
+		WHERE schemaname = current_schema() AND tablename = ANY ($1)
+			AND NOT has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), 'SELECT')
+			OR schemaname = current_schema() AND tablename = ANY ($1)
+			AND NOT (has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), 'INSERT')
+				AND has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), 'UPDATE')
+				AND has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), 'DELETE'))`,
+		[]string{"task", "tally", "lease", "observation", "receipt", "model", "audit", "usage_series", "inquiry", "duty", "experiment", "experiment_model"}).Scan(&denied)
+	if err != nil || len(denied) > 0 {
+		r.Errorf("permissions", "grant SELECT, INSERT, UPDATE and DELETE on all tables of loadaware",
+			"the user may not read and write %s", strings.Join(denied, ", "))
+		return false
+	}
+	return true
+}

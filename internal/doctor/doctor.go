@@ -1,0 +1,115 @@
+// Package doctor checks a deployment: its settings, database, server, Prometheus and
+// Airflow. It reports each problem with advice, and changes nothing.
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/source/airflow"
+	"github.com/loadaware/loadaware/internal/source/prometheus"
+)
+
+// A Finding is a problem with advice.
+type Finding struct {
+	Check   string `json:"check"`
+	IsError bool   `json:"wrong"` // false for a warning
+	Message string `json:"says"`
+	Advice  string `json:"do"`
+}
+
+// Report has the checks that ran and their findings.
+type Report struct {
+	Checks   []string  `json:"looked"`
+	Findings []Finding `json:"findings"`
+
+	now         func() time.Time
+	minFreeDisk float64 // share of a disk below which it counts as nearly full
+}
+
+// NewReport returns an empty report.
+func NewReport() *Report {
+	return &Report{Checks: []string{}, Findings: []Finding{}, now: time.Now, minFreeDisk: 0.1}
+}
+
+// Ran records that a check ran.
+func (r *Report) Ran(check string) { r.Checks = append(r.Checks, check) }
+
+// Errorf adds an error.
+func (r *Report) Errorf(check, advice, format string, args ...any) {
+	r.Findings = append(r.Findings, Finding{check, true, fmt.Sprintf(format, args...), advice})
+}
+
+// Warnf adds a warning.
+func (r *Report) Warnf(check, advice, format string, args ...any) {
+	r.Findings = append(r.Findings, Finding{check, false, fmt.Sprintf(format, args...), advice})
+}
+
+// Config is the deployment to check. Empty fields skip their check.
+type Config struct {
+	Addr             string // address of the server
+	Tokens           int    // number of configured tokens
+	TokensErr        error  // of parsing the tokens
+	TLSCert, TLSKey  string
+	KeepObservations time.Duration
+	KeepReceipts     time.Duration
+	Prometheus       prometheus.Config
+	Airflow          airflow.Config
+	ServerURL        string
+	DSN              string // of the database
+	DataDir          string // of the private database
+}
+
+// checkTimeout limits each check; the database checks together may take five times as long.
+const checkTimeout = time.Minute
+
+// Run runs all checks.
+func (r *Report) Run(ctx context.Context, cfg *Config) {
+	for _, check := range []func(context.Context, *Config){r.tokens, r.certificate, r.retention, r.prometheus, r.airflow, r.server} {
+		checkCtx, cancel := context.WithTimeout(ctx, checkTimeout)
+		check(checkCtx, cfg)
+		cancel()
+	}
+	if cfg.DSN == "" {
+		return
+	}
+	databaseCtx, cancel := context.WithTimeout(ctx, 5*checkTimeout)
+	defer cancel()
+	r.database(databaseCtx, cfg.DSN)
+	if cfg.DataDir != "" {
+		r.disk(cfg.DataDir)
+	}
+}
+
+// Write writes the report as text or JSON. It returns an error if the report has errors.
+func (r *Report) Write(w io.Writer, format string) error {
+	errorCount := 0
+	for _, f := range r.Findings {
+		if f.IsError {
+			errorCount++
+		}
+	}
+	if format == "json" {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		if err := encoder.Encode(r); err != nil {
+			return err
+		}
+	} else {
+		for _, f := range r.Findings {
+			mark := "mind "
+			if f.IsError {
+				mark = "WRONG"
+			}
+			fmt.Fprintf(w, "%s  %s: %s\n       do: %s\n", mark, f.Check, f.Message, f.Advice)
+		}
+		fmt.Fprintf(w, "looked at %d things: %d wrong, %d to be minded\n", len(r.Checks), errorCount, len(r.Findings)-errorCount)
+	}
+	if errorCount > 0 {
+		return fmt.Errorf("%d things are wrong", errorCount)
+	}
+	return nil
+}

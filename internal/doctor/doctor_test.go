@@ -1,0 +1,134 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+	"github.com/loadaware/loadaware/migrations"
+)
+
+func execute(t *testing.T, dsn string, statements ...string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	for _, sql := range statements {
+		_, err := conn.Exec(t.Context(), sql)
+		require.NoError(t, err, sql)
+	}
+}
+
+func TestReceiptsWarnings(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	message := func(dsn string, weeksLater int) string {
+		r := NewReport()
+		r.now = func() time.Time { return time.Now().AddDate(0, 0, 7*weeksLater) }
+		r.database(t.Context(), dsn)
+		for _, f := range r.Findings {
+			if f.Check == "receipts" {
+				assert.False(t, f.IsError)
+				return f.Message
+			}
+		}
+		return ""
+	}
+	assert.Empty(t, message(dsn, 0))
+	assert.Empty(t, message(dsn, 3), "the migration creates the first weeks")
+	assert.Contains(t, message(dsn, 5), "next week have no partition")
+	execute(t, dsn, `INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, body)
+		VALUES ('ffff', 'n', 'd', 't', 'r', -1, 1, now(), '{}')`)
+	assert.Contains(t, message(dsn, 0), "some receipts are in receipt_other")
+
+	role := fmt.Sprintf("tenant_%d", time.Now().UnixNano())
+	execute(t, dsn, "CREATE ROLE "+role, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+role)
+	t.Cleanup(func() {
+		conn, err := pgx.Connect(context.Background(), dsn)
+		require.NoError(t, err)
+		defer conn.Close(context.Background())
+		_, err = conn.Exec(context.Background(), "DROP OWNED BY "+role+"; DROP ROLE "+role)
+		require.NoError(t, err)
+	})
+	u, err := url.Parse(dsn)
+	require.NoError(t, err)
+	q := u.Query()
+	q.Set("role", role)
+	u.RawQuery = q.Encode()
+	assert.Contains(t, message(u.String(), 0), "may not create and drop partitions")
+}
+
+func TestClockAndDiskErrors(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	r := NewReport()
+	r.now = func() time.Time { return time.Now().Add(-time.Minute) }
+	r.database(t.Context(), dsn)
+	require.Len(t, r.Findings, 1)
+	assert.Equal(t, "the clocks of this machine and of the database differ by 1m0s", r.Findings[0].Message)
+
+	r = NewReport()
+	r.minFreeDisk = 2 // no disk is that empty
+	r.disk(t.TempDir())
+	require.Len(t, r.Findings, 1)
+	assert.Contains(t, r.Findings[0].Message, "% full")
+	r.minFreeDisk, r.Findings = -1, nil
+	r.disk(t.TempDir())
+	assert.Empty(t, r.Findings)
+}
+
+func TestChecksOfOtherServers(t *testing.T) {
+	respond := func(status int, body string) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			fmt.Fprint(w, body)
+		}))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	unavailable := "http://" + closed.Addr().String()
+	for _, c := range []struct{ check, says, url string }{
+		{"prometheus", "is unavailable", unavailable}, {"prometheus", "status 401", respond(401, "")}, {"prometheus", "", respond(200, "{}")},
+		{"airflow", "is unavailable", unavailable}, {"airflow", "denied access", respond(401, "{}")}, {"airflow", "", respond(200, `{"version": "3"}`)},
+		{"server", "does not answer", unavailable}, {"server", "not the response of loadaware", respond(200, "hello")},
+		{"server", "not ready: starting", respond(503, `{"status": "starting"}`)},
+		{"server", "accepts no reports", respond(200, `{"status": "ready", "observe": "unavailable"}`)},
+		{"server", "has received no model updates for 300 s", respond(200, `{"status": "ready", "observe": "ok", "stale_seconds": 300}`)},
+	} {
+		cfg := Config{}
+		switch c.check {
+		case "prometheus":
+			cfg.Prometheus.URL = c.url
+		case "airflow":
+			cfg.Airflow.URL, cfg.Airflow.Token = c.url, "t"
+		case "server":
+			cfg.ServerURL = c.url
+		}
+		r := NewReport()
+		r.prometheus(t.Context(), &cfg)
+		r.airflow(t.Context(), &cfg)
+		r.server(t.Context(), &cfg)
+		if c.says == "" {
+			assert.Empty(t, r.Findings, c.url)
+			continue
+		}
+		require.Len(t, r.Findings, 1, c.says)
+		assert.Contains(t, r.Findings[0].Message, c.says)
+	}
+	assert.False(t, isLoopback("http://10.0.0.1:8080"))
+	assert.False(t, isLoopback("https://example.org"))
+	assert.True(t, isLoopback("http://[::1]:8080"))
+}

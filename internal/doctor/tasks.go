@@ -1,0 +1,147 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// maxNamedTasks limits the tasks named in one message.
+const maxNamedTasks = 5
+
+// models decodes the active model of every task, and names all that cannot be decoded.
+// Their tasks get the static request until the next training.
+func (r *Report) models(ctx context.Context, conn *pgx.Conn) error {
+	r.Ran("models")
+	rows, err := conn.Query(ctx, `SELECT namespace || '/' || dag_id || '/' || task_id, version,
+			CASE WHEN pinned_version = active_version THEN coalesce(pinned_by, '') ELSE '' END, blob
+		FROM task JOIN model ON model.task = task.id AND model.version = task.active_version
+		ORDER BY 1`)
+	if err != nil {
+		return err
+	}
+	var broken []string
+	var name, pinned string
+	var version int
+	var blob []byte
+	hasPins := false
+	_, err = pgx.ForEachRow(rows, []any{&name, &version, &pinned, &blob}, func() error {
+		if _, err := fitting.Open(blob); err != nil {
+			pinNote := ""
+			if pinned != "" && pinned != store.Watchdog {
+				pinNote, hasPins = ", pinned by "+pinned, true
+			}
+			broken = append(broken, fmt.Sprintf("%s version %d (%v%s)", name, version, err, pinNote))
+		}
+		return nil
+	})
+	if len(broken) > 0 {
+		advice := "POST /tasks/{dag_id}/{task_id}/train for each, which trains from scratch; until then a restarted replica answers from the profile or the static request"
+		if hasPins {
+			advice = "DELETE /tasks/{dag_id}/{task_id}/pin for pinned ones, then " + advice
+		}
+		r.Errorf("models", advice, "%d active models cannot be decoded: %s", len(broken), strings.Join(broken, ", "))
+	}
+	return err
+}
+
+// joinFirst joins the first names and counts the rest.
+func joinFirst(names []string) string {
+	if len(names) > maxNamedTasks {
+		return strings.Join(names[:maxNamedTasks], ", ") + fmt.Sprintf(" and %d more", len(names)-maxNamedTasks)
+	}
+	return strings.Join(names, ", ")
+}
+
+// untrained finds tasks with reports that have no model.
+func (r *Report) untrained(ctx context.Context, conn *pgx.Conn) error {
+	r.Ran("tasks without models")
+	rows, err := conn.Query(ctx, `SELECT namespace || '/' || dag_id || '/' || task_id,
+			EXISTS (SELECT FROM observation WHERE observation.task = task.id AND peak IS NOT NULL AND outcome = 1),
+			coalesce(extract(epoch FROM now() - coalesce(tally.due_at, lease.due_since)), 0)::float8
+		FROM task JOIN tally ON tally.task = task.id JOIN lease ON lease.task = task.id
+		WHERE active_version IS NULL AND observations > 0
+		ORDER BY 1`)
+	if err != nil {
+		return err
+	}
+	var withoutPeak, waiting []string
+	var name string
+	var peak bool
+	var due float64
+	_, err = pgx.ForEachRow(rows, []any{&name, &peak, &due}, func() error {
+		switch {
+		case !peak:
+			withoutPeak = append(withoutPeak, name)
+		case due > 10*time.Minute.Seconds():
+			waiting = append(waiting, name)
+		}
+		return nil
+	})
+	if len(withoutPeak) > 0 {
+		r.Errorf("tasks without models", "measure with loadaware-peak, or set LOADAWARE_PROMETHEUS_URL: training needs memory_max_bytes of successful tries",
+			"%d tasks have no reported peak: %s", len(withoutPeak), joinFirst(withoutPeak))
+	}
+	if len(waiting) > 0 {
+		r.Errorf("tasks without models", "check that a server runs, and its log for failed trainings",
+			"%d tasks have waited for their first training for over 10 minutes: %s", len(waiting), joinFirst(waiting))
+	}
+	return err
+}
+
+const (
+	checkedTries    = 10_000 // newest predictions that unreported checks
+	minCheckedTries = 20     // fewer are not significant
+)
+
+// unreported compares predictions older than a day with reports.
+func (r *Report) unreported(ctx context.Context, conn *pgx.Conn) error {
+	r.Ran("unreported tries")
+	var tries, unreported int
+	err := conn.QueryRow(ctx, `WITH newest AS (
+			SELECT namespace, dag_id, task_id, run_id, map_index, try_number FROM receipt
+			WHERE at < $1 AND run_id <> '' AND try_number = 1 ORDER BY prediction_id DESC LIMIT $2)
+		SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (
+			SELECT FROM task JOIN observation ON observation.task = task.id
+			WHERE task.namespace = newest.namespace AND task.dag_id = newest.dag_id AND task.task_id = newest.task_id
+				AND observation.run_id = newest.run_id AND observation.map_index = newest.map_index AND observation.try_number = newest.try_number))
+		FROM newest`, r.now().Add(-24*time.Hour), checkedTries).Scan(&tries, &unreported)
+	if err == nil && tries >= minCheckedTries && unreported > int(math.Ceil(float64(tries)/2)) {
+		r.Errorf("unreported tries", "check that the provider's listener is installed, and that its token has the role observe",
+			"of the newest %d first tries predicted more than a day ago, %d were never reported", tries, unreported)
+	}
+	return err
+}
+
+// receipts checks that retention creates partitions ahead of time. If next week has none,
+// retention has failed for three weeks.
+func (r *Report) receipts(ctx context.Context, conn *pgx.Conn) error {
+	r.Ran("receipts")
+	var mayPartition, hasNextWeek, hasStrays bool
+	err := conn.QueryRow(ctx, `SELECT pg_has_role(relowner, 'USAGE') AND has_schema_privilege(relnamespace, 'CREATE'),
+			EXISTS (SELECT FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+				WHERE inhparent = receipt.oid AND substring(pg_get_expr(relpartbound, inhrelid) FROM $$TO \('([^']*)'\)$$) COLLATE "C" > $1)
+		FROM pg_class AS receipt WHERE oid = 'receipt'::regclass`, store.FirstID(r.now().AddDate(0, 0, 7))).Scan(&mayPartition, &hasNextWeek)
+	if err == nil && !mayPartition {
+		r.Warnf("receipts", "make the user the owner of the tables receipt and receipt_…, and let it create tables",
+			"the user may not create and drop partitions: receipts are deleted row by row, and retention logs errors")
+		return nil
+	}
+	if err == nil && !hasNextWeek {
+		r.Warnf("receipts", "check that a server runs for more than an hour, and its log for errors of retention", "receipts of next week have no partition")
+	}
+	if err == nil {
+		err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM receipt_other)`).Scan(&hasStrays)
+	}
+	if hasStrays {
+		r.Warnf("receipts", "check the clocks of all replicas", "some receipts are in receipt_other, because their week had no partition: they are deleted row by row")
+	}
+	return err
+}

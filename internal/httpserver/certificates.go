@@ -1,0 +1,135 @@
+package httpserver
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+// certificates is a TLS configuration from files. It reloads them when they change, so a
+// renewal needs no restart. It logs a reload error and keeps the last valid configuration.
+//
+//	handshake ─▶ files changed? ── no ──▶ current configuration
+//	                  └─ yes ─▶ load and check ─▶ valid: replaces the current one
+type certificates struct {
+	cert, key, clientCA string // files; no client certificates without clientCA
+	log                 *slog.Logger
+
+	mu      sync.Mutex
+	current *tls.Config
+	version fileVersion // of the files at the last load
+}
+
+// fileVersion identifies the content of the three files by size and modification time.
+type fileVersion [3]struct {
+	size     int64
+	modified time.Time
+}
+
+// expiresSoon is the remaining validity below which a renewal is overdue: the usual tools
+// renew a certificate a month before it expires.
+const expiresSoon = 14 * 24 * time.Hour
+
+// newTLS returns the TLS configuration of cfg, or nil without a certificate.
+func newTLS(cfg Config, log *slog.Logger) (*tls.Config, error) {
+	switch {
+	case cfg.TLSCert == "" && cfg.TLSKey == "" && cfg.TLSClientCA == "":
+		return nil, nil
+	case cfg.TLSCert == "" || cfg.TLSKey == "":
+		return nil, configErrorf("TLS needs both a certificate and its key: set --tls-cert and --tls-key, or none of --tls-cert, --tls-key and --tls-client-ca")
+	}
+	c := &certificates{cert: cfg.TLSCert, key: cfg.TLSKey, clientCA: cfg.TLSClientCA, log: log}
+	if err := c.reload(); err != nil {
+		return nil, configErrorf("load the TLS certificate: %v", err)
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			return c.latest(), nil
+		},
+	}, nil
+}
+
+// latest reloads the files if they changed and returns the last valid configuration.
+func (c *certificates) latest() *tls.Config {
+	if err := c.reload(); err != nil {
+		c.log.Error("the new certificates are invalid; the previous ones stay in use", "err", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.current
+}
+
+// reload loads the files if they have changed. It returns an error once per change.
+func (c *certificates) reload() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	version := c.fileVersion()
+	if version == c.version && c.current != nil {
+		return nil
+	}
+	c.version = version
+	loaded, err := c.load()
+	if err != nil {
+		return err
+	}
+	if c.current != nil {
+		c.log.Info("certificates were reloaded", "expires", loaded.Certificates[0].Leaf.NotAfter)
+	}
+	c.current = loaded
+	return nil
+}
+
+// fileVersion returns the version of the files; a missing file has a zero version.
+func (c *certificates) fileVersion() (v fileVersion) {
+	for i, name := range []string{c.cert, c.key, c.clientCA} {
+		if info, err := os.Stat(name); err == nil {
+			v[i].size, v[i].modified = info.Size(), info.ModTime()
+		}
+	}
+	return v
+}
+
+// load reads and checks the files.
+func (c *certificates) load() (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+	if err != nil {
+		return nil, fmt.Errorf("%s with %s: %w", c.cert, c.key, err)
+	}
+	now, leaf := time.Now(), pair.Leaf
+	switch {
+	case now.After(leaf.NotAfter):
+		return nil, fmt.Errorf("%s expired on %s: renew it", c.cert, leaf.NotAfter.Format(time.DateTime))
+	case now.Before(leaf.NotBefore):
+		return nil, fmt.Errorf("%s is not valid before %s; check the clock", c.cert, leaf.NotBefore.Format(time.DateTime))
+	case leaf.NotAfter.Sub(now) < expiresSoon:
+		c.log.Warn("the certificate expires soon: renew it", "file", c.cert, "expires", leaf.NotAfter)
+	}
+	// HTTP/1.1 only: timeouts limit its slow clients, but not single streams of HTTP/2,
+	// and callers do not send concurrent requests over one connection.
+	loaded := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}}
+	if c.clientCA == "" {
+		return loaded, nil
+	}
+	loaded.ClientAuth = tls.RequireAndVerifyClientCert
+	loaded.ClientCAs, err = loadAuthorities(c.clientCA)
+	return loaded, err
+}
+
+// loadAuthorities reads the authorities that sign client certificates.
+func loadAuthorities(name string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, errors.New(name + " contains no certificate in PEM")
+	}
+	return pool, nil
+}

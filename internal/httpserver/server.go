@@ -1,0 +1,270 @@
+// Package httpserver serves HTTP on two addresses, one for callers and one for operators.
+//
+// It opens the listeners, limits connections, reloads TLS certificates, and drains on
+// shutdown. It knows nothing of routes.
+package httpserver
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/net/netutil"
+)
+
+// Config configures the listeners.
+type Config struct {
+	Addr      string // for callers
+	AdminAddr string // for operators; no listener if empty
+	// AdminOptional makes a failure to listen on AdminAddr a logged warning.
+	AdminOptional bool
+	MaxConns      int  // maximum connections of callers
+	HasTokens     bool // required if other machines can reach an address
+
+	TLSCert, TLSKey, TLSClientCA string // files; plain HTTP if empty
+}
+
+// ConfigError is a configuration that cannot be served.
+type ConfigError struct{ message string }
+
+// Error implements error.
+func (e *ConfigError) Error() string { return e.message }
+
+func configErrorf(format string, args ...any) error {
+	return &ConfigError{fmt.Sprintf(format, args...)}
+}
+
+// ErrAddressInUse means that another process listens on Config.Addr.
+var ErrAddressInUse = errors.New("address in use")
+
+// Server has the open listeners.
+type Server struct {
+	cfg         Config
+	main, admin net.Listener
+	tls         *tls.Config // nil for plain HTTP
+	log         *slog.Logger
+}
+
+// Listen opens the listeners. Call it before any long start-up work, so that a second
+// server on the same address fails at once.
+func Listen(cfg Config, log *slog.Logger) (*Server, error) {
+	if cfg.MaxConns < 1 {
+		return nil, configErrorf("LOADAWARE_MAX_CONNECTIONS must be 1 or more, not %d", cfg.MaxConns)
+	}
+	tlsConfig, err := newTLS(cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	main, err := net.Listen("tcp", cfg.Addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%w: %s", ErrAddressInUse, cfg.Addr)
+	}
+	if err != nil {
+		return nil, configErrorf("listen on --addr: %v", err)
+	}
+	s := &Server{cfg: cfg, main: netutil.LimitListener(main, cfg.MaxConns), tls: tlsConfig, log: log}
+	if s.admin, err = listenAdmin(cfg, log); err != nil {
+		return nil, errors.Join(err, s.main.Close())
+	}
+	if public := s.publicAddr(); public != "" && !cfg.HasTokens {
+		s.Close()
+		return nil, configErrorf("other machines can reach %s, so tokens are required; create one with loadaware token "+
+			"and put its hashed form into LOADAWARE_TOKENS, name a file with --tokens-file, or serve on 127.0.0.1", public)
+	}
+	return s, nil
+}
+
+func listenAdmin(cfg Config, log *slog.Logger) (net.Listener, error) {
+	if cfg.AdminAddr == "" {
+		return nil, nil
+	}
+	admin, err := net.Listen("tcp", cfg.AdminAddr)
+	switch {
+	case err == nil:
+		return admin, nil
+	case cfg.AdminOptional:
+		log.Warn("metrics are not served; choose another --admin-addr", "err", err)
+		return nil, nil
+	case cfg.AdminAddr == cfg.Addr:
+		return nil, configErrorf("--admin-addr %s equals --addr; choose another", cfg.AdminAddr)
+	case errors.Is(err, syscall.EADDRINUSE): // not a ConfigError: the configuration may be right
+		return nil, fmt.Errorf("another program serves on %s: stop it, or choose another --admin-addr", cfg.AdminAddr)
+	default:
+		return nil, configErrorf("listen on --admin-addr: %v", err)
+	}
+}
+
+// URL returns the URL for callers.
+func (s *Server) URL() string {
+	if s.tls != nil {
+		return "https://" + s.Addr()
+	}
+	return "http://" + s.Addr()
+}
+
+// Addr returns the address for callers with the actual port.
+func (s *Server) Addr() string { return displayAddr(s.main, s.cfg.Addr) }
+
+// AdminAddr returns the address for operators, or "" if there is no listener.
+func (s *Server) AdminAddr() string {
+	if s.admin == nil {
+		return ""
+	}
+	return displayAddr(s.admin, s.cfg.AdminAddr)
+}
+
+// displayAddr returns the address of a listener as configured. A listener on 0.0.0.0 also
+// accepts IPv6 and reports its address as [::].
+func displayAddr(l net.Listener, configured string) string {
+	actual := l.Addr().String()
+	_, port, err := net.SplitHostPort(actual)
+	if host, _, configuredErr := net.SplitHostPort(configured); err == nil && configuredErr == nil && host == "0.0.0.0" {
+		return net.JoinHostPort(host, port)
+	}
+	return actual
+}
+
+// publicAddr returns an address that other machines can reach, or "".
+func (s *Server) publicAddr() string {
+	if !s.main.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		return s.Addr()
+	}
+	if s.admin != nil && !s.admin.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		return s.AdminAddr()
+	}
+	return ""
+}
+
+// Close closes the listeners of a server that never served.
+func (s *Server) Close() {
+	_ = s.main.Close() // already closed if Serve ran
+	if s.admin != nil {
+		_ = s.admin.Close()
+	}
+}
+
+// App is what a Server serves.
+type App struct {
+	Main, Admin http.Handler
+	Background  func(context.Context) error // runs until its context ends
+	OnListening func(context.Context)       // runs once when requests are accepted
+}
+
+const (
+	// requestTimeout limits requests in flight during a shutdown.
+	requestTimeout = 10 * time.Second
+
+	// drainPeriod is how long the server accepts requests after SIGTERM. Load balancers
+	// and Kubernetes learn of the shutdown at the same time as the server, or from
+	// /readyz, and send requests until then.
+	drainPeriod = 3 * time.Second
+)
+
+// ErrTerminated is the cause of a context that SIGTERM ended. Only then Serve drains:
+// after a person's Ctrl-C no load balancer needs time.
+var ErrTerminated = errors.New("SIGTERM")
+
+// Serve accepts requests until ctx ends or a listener fails. Then it drains, finishes the
+// requests in flight, and stops the background work last, because requests need it.
+func (s *Server) Serve(ctx context.Context, app App) error {
+	backgroundCtx, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopBackground()
+	var background sync.WaitGroup
+	background.Go(func() {
+		if err := app.Background(backgroundCtx); err != nil && backgroundCtx.Err() == nil {
+			s.log.Error("the background work stopped", "err", err)
+		}
+	})
+	failures := make(chan error, 2)
+	drain := &drainHandler{next: app.Main}
+	main, admin := newHTTPServer(drain, s.log), newHTTPServer(app.Admin, s.log)
+	go func() { failures <- s.serveMain(main) }()
+	if s.admin != nil {
+		go func() { failures <- admin.Serve(s.admin) }()
+	}
+	go app.OnListening(ctx)
+
+	var failure error
+	select {
+	case <-ctx.Done():
+		s.log.Info("stopping")
+		failure = drain.wait(ctx, failures)
+	case failure = <-failures:
+	}
+	shutdownCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+	defer cancel()
+	if err := main.Shutdown(shutdownCtx); err != nil {
+		s.log.Warn("requests were cancelled: they took too long", "err", err)
+		failure = errors.Join(failure, main.Close())
+	}
+	stopBackground()
+	background.Wait()
+	return errors.Join(failure, admin.Close())
+}
+
+func (s *Server) serveMain(main *http.Server) error {
+	if s.tls == nil {
+		return main.Serve(s.main)
+	}
+	main.TLSConfig = s.tls
+	return main.ServeTLS(s.main, "", "") // the certificates come from TLSConfig
+}
+
+// newHTTPServer sets timeouts against slow clients. WriteTimeout permits a requested
+// training, which may take a minute.
+func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      3 * time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}
+
+// drainHandler forwards requests to next. While it drains, /readyz returns 503, and every
+// response closes its connection, so that no connection closes during a request.
+type drainHandler struct {
+	next       http.Handler
+	isDraining atomic.Bool
+}
+
+// ServeHTTP implements http.Handler.
+func (d *drainHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !d.isDraining.Load() {
+		d.next.ServeHTTP(w, r)
+		return
+	}
+	w.Header().Set("Connection", "close")
+	if r.URL.Path != "/readyz" {
+		d.next.ServeHTTP(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_, _ = w.Write([]byte(`{"status":"stopping","observe":"ok","models":0}`)) // the prober may be gone
+}
+
+// wait drains for drainPeriod if SIGTERM ended ctx. A listener failure ends it early.
+func (d *drainHandler) wait(ctx context.Context, failures <-chan error) error {
+	if !errors.Is(context.Cause(ctx), ErrTerminated) {
+		return nil
+	}
+	d.isDraining.Store(true)
+	select {
+	case <-time.After(drainPeriod):
+		return nil
+	case err := <-failures:
+		return err
+	}
+}

@@ -1,0 +1,204 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/airflow"
+	"github.com/loadaware/loadaware/internal/source/prometheus"
+)
+
+// AirflowConfig configures an import of the run history of Airflow.
+type AirflowConfig struct {
+	Since       time.Time // earliest end date of a run; all if zero
+	DAGs        []string  // all readable ones if empty
+	Namespace   string    // loadaware namespace of the tries
+	Operators   []string  // globs of the operators that launch pods
+	FeatureKeys []string  // globs of the entries of dag_run.conf that are features
+
+	UsageFile  string             // file with peaks; none if empty
+	UsageLogs  string             // folder of usage logs; none if empty
+	Prometheus *prometheus.Client // source of usage; none if nil
+}
+
+// Airflow imports the run history of Airflow, joined with the configured usage.
+func (t *TriesImporter) Airflow(ctx context.Context, c *airflow.Client, cfg AirflowConfig) error {
+	a := &airflowImport{
+		TriesImporter: t, client: c, cfg: cfg,
+		usage:  usage{byTry: map[sizing.TryKey]*fileUsage{}, prometheus: cfg.Prometheus},
+		params: map[string]map[string]map[string]any{},
+	}
+	if err := a.readUsage(); err != nil {
+		return err
+	}
+	return a.finish(ctx, a.read(ctx))
+}
+
+// airflowImport is the state of one import.
+type airflowImport struct {
+	*TriesImporter
+	client *airflow.Client
+	cfg    AirflowConfig
+	usage  usage
+	params map[string]map[string]map[string]any // by DAG, task and name
+	runs   int
+	joined int
+	newest time.Time // end date of the last run that was sent completely
+}
+
+func (a *airflowImport) readUsage() error {
+	if a.cfg.UsageFile != "" {
+		if err := a.usage.readFile(a.TriesImporter, a.cfg.UsageFile, a.cfg.Namespace); err != nil {
+			return err
+		}
+	}
+	if a.cfg.UsageLogs != "" {
+		return a.usage.readLogs(a.TriesImporter, a.cfg.UsageLogs, a.cfg.Namespace)
+	}
+	return nil
+}
+
+// read imports the runs page by page, and sends each page before it reads the next.
+func (a *airflowImport) read(ctx context.Context) error {
+	bar := a.con.progress(-1, "runs")
+	defer func() { _ = bar.Finish() }() // it only draws
+	for page, err := range a.client.Runs(ctx, a.cfg.Since, a.cfg.DAGs) {
+		if err != nil {
+			return ExplainAirflow(err)
+		}
+		bar.ChangeMax(a.runs + page.Remaining)
+		if err := a.addPage(ctx, page.Runs); err != nil {
+			return err
+		}
+		if err := a.flush(ctx); err != nil {
+			return err
+		}
+		a.runs += len(page.Runs)
+		a.newest = page.Runs[len(page.Runs)-1].EndedAt
+		_ = bar.Add(len(page.Runs))
+	}
+	return nil
+}
+
+// addPage imports the instances of some runs, DAG by DAG.
+func (a *airflowImport) addPage(ctx context.Context, runs []airflow.Run) error {
+	byDAG := map[string]map[string]*airflow.Run{}
+	for n := range runs {
+		r := &runs[n]
+		if byDAG[r.DAG] == nil {
+			byDAG[r.DAG] = map[string]*airflow.Run{}
+		}
+		byDAG[r.DAG][r.ID] = r
+	}
+	for _, dag := range slices.Sorted(maps.Keys(byDAG)) {
+		if err := a.loadParams(ctx, dag); err != nil {
+			return err
+		}
+		byRun := byDAG[dag]
+		for instance, err := range a.client.Instances(ctx, dag, slices.Sorted(maps.Keys(byRun))) {
+			if err != nil {
+				return err
+			}
+			run := byRun[instance.Run]
+			if run == nil {
+				return fmt.Errorf("%w: it returned run %s of DAG %s, which was not requested", airflow.ErrInvalidResponse, instance.Run, dag)
+			}
+			if err := a.addInstance(ctx, run, &instance); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// loadParams reads the declared params of the tasks of a DAG, once per DAG.
+func (a *airflowImport) loadParams(ctx context.Context, dag string) error {
+	if a.params[dag] != nil {
+		return nil
+	}
+	params, err := a.client.Params(ctx, dag)
+	if errors.Is(err, airflow.ErrNotFound) {
+		a.skipped.add("DAG(s) that Airflow no longer has: their declared params are unknown, so their runs have only the features of --feature-keys", dag)
+		params, err = map[string]map[string]any{}, nil
+	}
+	a.params[dag] = params
+	return err
+}
+
+// addInstance imports all tries of one instance.
+func (a *airflowImport) addInstance(ctx context.Context, run *airflow.Run, last *airflow.Instance) error {
+	if last.Operator != "" && !last.LaunchesPod(a.cfg.Operators) {
+		a.skipped.add("skipped: "+last.Operator+" launches no pod (--operators)", last.DAG+"/"+last.Task)
+		return nil
+	}
+	features := airflow.Features(a.params[last.DAG][last.Task], run.Conf, a.cfg.FeatureKeys)
+	tries, err := a.earlierTries(ctx, last)
+	if err != nil {
+		return err
+	}
+	for _, try := range append(tries, *last) {
+		o, reason := try.Observation(a.cfg.Namespace, features)
+		if reason != "" {
+			a.skipped.add("skipped: "+reason, formatTry(o.Try))
+			continue
+		}
+		missing, err := a.usage.join(ctx, &o)
+		if err != nil {
+			return err
+		}
+		if missing != "" {
+			a.skipped.add(missing, formatTry(o.Try))
+		} else if o.MemoryMax > 0 || o.MemorySampled > 0 {
+			a.joined++
+		}
+		if err := a.add(ctx, &o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// earlierTries returns the tries before the last one.
+func (a *airflowImport) earlierTries(ctx context.Context, last *airflow.Instance) ([]airflow.Instance, error) {
+	if last.Try < 2 {
+		return nil, nil
+	}
+	tries, err := a.client.Tries(ctx, last)
+	if errors.Is(err, airflow.ErrNotFound) {
+		a.skipped.add("with earlier tries that this Airflow does not return (2.10 and later do)", last.DAG+"/"+last.Task+" run "+last.Run)
+		return nil, nil
+	}
+	return slices.DeleteFunc(tries, func(t airflow.Instance) bool { return t.Try >= last.Try }), err
+}
+
+// finish prints the counts and where to continue.
+func (a *airflowImport) finish(ctx context.Context, readErr error) error {
+	if readErr == nil {
+		a.usage.countUnjoined(a.skipped)
+	}
+	err := a.TriesImporter.finish(ctx, "airflow", readErr)
+	fmt.Fprintf(a.con.Out, "%d runs; to %d tries a peak was joined\n", a.runs, a.joined)
+	if a.usage.prometheus == nil && len(a.usage.byTry) == 0 {
+		fmt.Fprintln(a.con.Out, "Airflow knows no peaks: add them with --usage, --usage-log or --prometheus, now or in another import")
+	}
+	if !a.newest.IsZero() {
+		fmt.Fprintf(a.con.Out, "the last run ended at %s; continue with --since and that time\n", a.newest.UTC().Format(time.RFC3339Nano))
+	}
+	return err
+}
+
+// ExplainAirflow adds advice to an error of the Airflow client.
+func ExplainAirflow(err error) error {
+	if errors.Is(err, airflow.ErrDenied) {
+		return fmt.Errorf("%w; set --user with LOADAWARE_AIRFLOW_PASSWORD, or LOADAWARE_AIRFLOW_TOKEN (Airflow 2 accepts passwords if its auth_backends contain basic_auth)", err)
+	}
+	if errors.Is(err, airflow.ErrUnavailable) {
+		return fmt.Errorf("%w; check --url and the network policy", err)
+	}
+	return err
+}

@@ -1,0 +1,192 @@
+// Package importer sends histories to a loadaware server or into its database.
+//
+//	files                        ──rows──▶ Importer ──batches──▶ Target
+//	Airflow, Prometheus, logs    ──tries─▶ TriesImporter ─┘
+//
+// It joins what several sources know of a try, counts what happened to each row, and
+// prints the counts. It knows nothing of the command line and of the choice of a target.
+package importer
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/loadaware/loadaware/internal/client"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/file"
+)
+
+// Target stores observations and returns one result for each after the commit. It is a
+// client of a server or a store.
+type Target interface {
+	Record(context.Context, []sizing.Observation) ([]sizing.RecordResult, error)
+}
+
+// Console is the input and output of an import.
+type Console struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Progress bool // show progress bars on Err
+}
+
+// Importer imports rows batch by batch and counts their results.
+type Importer struct {
+	Layout file.Layout // of CSV files
+	Strict bool        // import all rows or none
+	Target Target      // nil for a dry run
+
+	con         Console
+	batchSize   int
+	counts      counts
+	tasks       map[sizing.TaskKey]bool // of all sent rows
+	rejections  []string                // of the current file; printed after its progress bar
+	unprinted   int                     // rejections beyond maxPrintedRejections
+	failedFiles int                     // files that were not imported, or not to their end
+	warnings    warnings
+}
+
+// New returns an Importer for a dry run; set Target to import.
+func New(con Console, batchSize int) *Importer {
+	return &Importer{con: con, batchSize: batchSize, tasks: map[sizing.TaskKey]bool{}}
+}
+
+// counts has the number of rows by result.
+type counts struct{ read, added, duplicate, amended, rejected int }
+
+// String formats the counts of an import.
+func (c counts) String() string {
+	return fmt.Sprintf("%d rows read: %d new, %d already there, %d amended, %d refused", c.read, c.added, c.duplicate, c.amended, c.rejected)
+}
+
+// dryRun formats the counts of a dry run.
+func (c counts) dryRun() string {
+	return fmt.Sprintf("%d rows read: %d can be imported, %d refused; nothing was sent", c.read, c.read-c.rejected, c.rejected)
+}
+
+// PartialError means that some rows or files were imported and others were not. The
+// reasons have been printed.
+type PartialError struct{ Rows, Files int }
+
+// Error implements error.
+func (e *PartialError) Error() string {
+	var parts []string
+	if e.Files > 0 {
+		parts = append(parts, fmt.Sprintf("%d files were not imported, or not to their end", e.Files))
+	}
+	if e.Rows > 0 {
+		parts = append(parts, fmt.Sprintf("%d rows were refused", e.Rows))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Result returns nil if everything was imported, and otherwise a *PartialError, or the
+// error of a strict import.
+func (i *Importer) Result() error {
+	if i.Strict {
+		return i.strictError()
+	}
+	if i.counts.rejected > 0 || i.failedFiles > 0 {
+		return &PartialError{Rows: i.counts.rejected, Files: i.failedFiles}
+	}
+	return nil
+}
+
+// strictError returns why a strict import fails, or nil while nothing was rejected.
+func (i *Importer) strictError() error {
+	switch {
+	case i.counts.rejected > 0:
+		return fmt.Errorf("%d rows were refused, and --strict takes all or none", i.counts.rejected)
+	case i.failedFiles > 0:
+		return fmt.Errorf("%d files were not imported, and --strict takes all or none", i.failedFiles)
+	}
+	return nil
+}
+
+// Train trains every imported task on the server. It does nothing in a dry run.
+func (i *Importer) Train(ctx context.Context) error {
+	if i.Target == nil {
+		return nil
+	}
+	server, ok := i.Target.(*client.Client)
+	if !ok {
+		fmt.Fprintln(i.con.Out, "no server runs on that database; the next one that starts will train the tasks")
+		return nil
+	}
+	byName := func(a, b sizing.TaskKey) int { return strings.Compare(a.String(), b.String()) }
+	for _, task := range slices.SortedFunc(maps.Keys(i.tasks), byName) {
+		result, err := server.Train(ctx, task)
+		if err != nil {
+			return fmt.Errorf("train %s: %w", task, err)
+		}
+		fmt.Fprintf(i.con.Out, "%s: %s\n", task, result)
+	}
+	return nil
+}
+
+// summary formats the counts with the number of rows that have warnings.
+func (i *Importer) summary() string {
+	text := i.counts.String()
+	if i.Target == nil {
+		text = i.counts.dryRun()
+	}
+	if i.warnings.rows > 0 {
+		text += fmt.Sprintf("; %d with warnings", i.warnings.rows)
+	}
+	return text
+}
+
+// count adds the result of one observation. location names its line or its try.
+func (i *Importer) count(o *sizing.Observation, r *sizing.RecordResult, location string) {
+	i.tasks[o.Try.TaskKey] = true
+	if r.Err == nil {
+		i.warn(o, r, location)
+	}
+	switch {
+	case r.Err != nil:
+		i.reject(fmt.Sprintf("%s: %v", location, r.Err))
+	case r.Amended:
+		i.counts.amended++
+	case r.Duplicate:
+		i.counts.duplicate++
+	default:
+		i.counts.added++
+	}
+}
+
+// maxPrintedRejections limits the output for one file: a wrong column rejects every row.
+const maxPrintedRejections = 50
+
+func (i *Importer) reject(reason string) {
+	i.counts.rejected++
+	if len(i.rejections) == maxPrintedRejections {
+		i.unprinted++
+		return
+	}
+	i.rejections = append(i.rejections, reason)
+}
+
+// printProblems prints and resets the rejections and warnings of one file.
+func (i *Importer) printProblems(name string) {
+	for _, reason := range i.rejections {
+		fmt.Fprintf(i.con.Err, "%s: %s\n", name, reason)
+	}
+	if i.unprinted > 0 {
+		fmt.Fprintf(i.con.Err, "%s: and %d more rows refused\n", name, i.unprinted)
+	}
+	i.rejections, i.unprinted = nil, 0
+	i.warnings.print(i.con.Err, name)
+}
+
+// progress returns a progress bar on the error stream; -1 is an unknown total.
+func (c Console) progress(total int64, description string, options ...progressbar.Option) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(total, append([]progressbar.Option{
+		progressbar.OptionSetDescription(description), progressbar.OptionSetWriter(c.Err),
+		progressbar.OptionSetVisibility(c.Progress), progressbar.OptionClearOnFinish(),
+	}, options...)...)
+}

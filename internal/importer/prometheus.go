@@ -1,0 +1,65 @@
+package importer
+
+import (
+	"context"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/prometheus"
+)
+
+// PrometheusQuery selects the pods to import.
+type PrometheusQuery struct {
+	From, To  time.Time
+	DAG, Task string // all if empty
+	Namespace string // loadaware namespace of the tries
+}
+
+// Prometheus imports the tries of the pods that KubernetesPodOperator launched.
+func (t *TriesImporter) Prometheus(ctx context.Context, c *prometheus.Client, q PrometheusQuery) error {
+	return t.finish(ctx, "prometheus", t.readPods(ctx, c, q))
+}
+
+func (t *TriesImporter) readPods(ctx context.Context, c *prometheus.Client, q PrometheusQuery) error {
+	pods, err := c.LaunchedPods(ctx, q.From, q.To, q.DAG, q.Task)
+	if err != nil {
+		return err
+	}
+	if len(pods) == 0 {
+		t.skipped.add("no pod with the labels dag_id, task_id and run_id: kube-state-metrics exports them only with --metric-labels-allowlist", "kube_pod_labels")
+	}
+	bar := t.con.progress(int64(len(pods)), "pods")
+	defer func() { _ = bar.Finish() }() // it only draws
+	for i := range pods {
+		if err := t.addPod(ctx, c, &pods[i], q.Namespace); err != nil {
+			return err
+		}
+		_ = bar.Add(1)
+	}
+	return nil
+}
+
+func (t *TriesImporter) addPod(ctx context.Context, c *prometheus.Client, pod *prometheus.LaunchedPod, namespace string) error {
+	name := pod.Namespace + "/" + pod.Name
+	if pod.Unidentified != "" {
+		t.skipped.add(pod.Unidentified, name)
+		return nil
+	}
+	u, err := c.Usage(ctx, pod.Pod, pod.From, pod.To)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !u.Found:
+		t.skipped.add("no sample of the container, in none of the metrics of the kubelet and of kube-state-metrics", name)
+		return nil
+	case u.Outcome == sizing.UnknownOutcome:
+		t.skipped.add("without an outcome: the pod still runs, or was deleted before the next scrape", name)
+		return nil
+	case u.PeakMemory == 0:
+		t.skipped.add("sent without a peak: the container ended before its memory was scraped", name)
+	}
+	pod.Try.Namespace = namespace
+	o := u.Observation(pod.Try)
+	return t.add(ctx, &o)
+}

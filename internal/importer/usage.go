@@ -1,0 +1,150 @@
+package importer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/file"
+	"github.com/loadaware/loadaware/internal/source/prometheus"
+	"github.com/loadaware/loadaware/internal/source/usagelog"
+)
+
+// usage joins the usage of tries to what Airflow knows of them. Files are read completely
+// before the join (about 0.5 kB per try, and 2 kB more for a usage log); Prometheus is
+// queried try by try.
+type usage struct {
+	byTry      map[sizing.TryKey]*fileUsage
+	prometheus *prometheus.Client // nil if not configured
+}
+
+type fileUsage struct {
+	sizing.Observation
+	joined bool
+}
+
+// readFile reads CSV or JSON lines. It replaces their namespace by that of the import.
+func (u *usage) readFile(t *TriesImporter, name, namespace string) error {
+	in, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	rows, err := file.Open(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	for row, err := range rows.All() {
+		var rowError *file.RowError
+		switch {
+		case errors.As(err, &rowError):
+			t.reject(fmt.Sprintf("%s: %v", name, err))
+		case err != nil:
+			return fmt.Errorf("%s: %w", name, err)
+		default:
+			u.add(row.Observation, namespace)
+		}
+	}
+	return nil
+}
+
+// readLogs reads the usage logs below a folder.
+func (u *usage) readLogs(t *TriesImporter, folder, namespace string) error {
+	return t.eachUsageLog([]string{folder}, func(log *usagelog.Log) error {
+		u.add(log.Observation(), namespace)
+		return nil
+	})
+}
+
+func (u *usage) add(o sizing.Observation, namespace string) {
+	o.Try.Namespace = namespace
+	if existing := u.byTry[o.Try]; existing != nil {
+		fillMissing(&existing.Observation, &o)
+		return
+	}
+	u.byTry[o.Try] = &fileUsage{Observation: o}
+}
+
+// join adds the usage of a try to what Airflow knows. If there is none, missing says why.
+func (u *usage) join(ctx context.Context, o *sizing.Observation) (missing string, err error) {
+	if found := u.byTry[o.Try]; found != nil {
+		found.joined = true
+		merge(o, &found.Observation)
+		return "", nil
+	}
+	if u.prometheus != nil {
+		return u.query(ctx, o)
+	}
+	if len(u.byTry) == 0 {
+		return "", nil // the user gave no source of usage
+	}
+	return "without usage: no file has the try", nil
+}
+
+// query reads the usage of a try from Prometheus.
+func (u *usage) query(ctx context.Context, o *sizing.Observation) (missing string, err error) {
+	if o.StartedAt.IsZero() {
+		return "without usage: Airflow has no start time of the try, which the query of Prometheus needs", nil
+	}
+	observed, found, err := u.prometheus.Observation(ctx, o.Try, o.StartedAt, o.EndedAt)
+	if err != nil {
+		return "", err
+	}
+	if !found {
+		return "without usage: Prometheus has no sample of its pod (kube-state-metrics must export the pod's labels, and samples end with Prometheus' retention)", nil
+	}
+	merge(o, &observed)
+	if o.MemoryMax == 0 && o.MemorySampled == 0 {
+		return "without a peak: Prometheus knows its pod, and has no sample of its memory", nil
+	}
+	return "", nil
+}
+
+// merge overrides o, which comes from Airflow, with an observation of the pod, whose times
+// and sizes are more exact. Airflow decides whether the try succeeded; the pod decides how
+// it failed.
+func merge(o, observed *sizing.Observation) {
+	airflow := *o
+	*o = *observed
+	o.Try, o.Outcome = airflow.Try, airflow.Outcome
+	if airflow.Outcome == sizing.Failed && observed.Outcome != sizing.Success && observed.Outcome != sizing.UnknownOutcome {
+		o.Outcome = observed.Outcome
+	}
+	fillMissing(o, &airflow)
+	if o.Outcome.OOM() && max(o.MemoryMax, o.MemorySampled, o.Allocated.Memory) == 0 {
+		o.Outcome = sizing.Killed // an OOM without any amount is not a valid observation
+	}
+}
+
+// fillMissing sets the unknown fields of o from more.
+func fillMissing(o, more *sizing.Observation) {
+	o.MemoryMax = cmp.Or(o.MemoryMax, more.MemoryMax)
+	o.MemorySampled = cmp.Or(o.MemorySampled, more.MemorySampled)
+	o.CPUMax = cmp.Or(o.CPUMax, more.CPUMax)
+	if o.Duration == 0 && o.StartedAt.IsZero() && o.EndedAt.IsZero() { // only consistent together
+		o.Duration, o.StartedAt, o.EndedAt = more.Duration, more.StartedAt, more.EndedAt
+	}
+	o.Duration = cmp.Or(o.Duration, more.Duration)
+	o.Allocated.Memory = cmp.Or(o.Allocated.Memory, more.Allocated.Memory)
+	o.Allocated.CPU = cmp.Or(o.Allocated.CPU, more.Allocated.CPU)
+	o.Requested.Memory = cmp.Or(o.Requested.Memory, more.Requested.Memory)
+	o.Requested.CPU = cmp.Or(o.Requested.CPU, more.Requested.CPU)
+	o.Series = cmp.Or(o.Series, more.Series)
+	features := sizing.Features{}
+	maps.Copy(features, more.Features)
+	maps.Copy(features, o.Features)
+	o.Features = features
+}
+
+// countUnjoined counts the tries of files that Airflow did not return.
+func (u *usage) countUnjoined(skipped skipCounts) {
+	for key, found := range u.byTry {
+		if !found.joined {
+			skipped.add("with usage, but not in Airflow (another DAG, before --since, still running, or removed)", formatTry(key))
+		}
+	}
+}

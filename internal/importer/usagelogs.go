@@ -1,0 +1,48 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/usagelog"
+)
+
+// UsageLogs imports the usage logs in the named files and folders.
+func (t *TriesImporter) UsageLogs(ctx context.Context, names []string) error {
+	return t.finish(ctx, "usage logs", t.eachUsageLog(names, func(log *usagelog.Log) error {
+		o := log.Observation()
+		t.assumed[o.Try] = log.Outcome == sizing.UnknownOutcome
+		return t.add(ctx, &o)
+	}))
+}
+
+// eachUsageLog calls use for each usage log. It rejects an invalid file and continues.
+func (t *TriesImporter) eachUsageLog(names []string, use func(*usagelog.Log) error) error {
+	files, err := usagelog.Find(names...)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("no file below %s ends in .csv or .csv.gz", names[0])
+	}
+	bar := t.con.progress(int64(len(files)), "usage logs")
+	defer func() { _ = bar.Finish() }() // it only draws
+	for _, name := range files {
+		log, err := usagelog.Open(name)
+		switch {
+		case errors.Is(err, usagelog.ErrInvalidFile):
+			t.counts.read++
+			t.reject(fmt.Sprintf("%s: %v", name, err))
+		case err != nil:
+			return err
+		default:
+			if err := use(&log); err != nil {
+				return err
+			}
+		}
+		_ = bar.Add(1)
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/client"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// maxPrintedWarnings limits the output for one file: a column in a wrong unit causes a
+// warning for every row.
+const maxPrintedWarnings = 20
+
+// warnings collects implausible values of imported rows.
+type warnings struct {
+	rows      int // of the whole import, with at least one warning
+	lines     []string
+	unprinted int // rows whose warnings are not in lines
+	kinds     featureKinds
+}
+
+func (w *warnings) add(location string, all []sizing.FieldError) {
+	if len(all) == 0 {
+		return
+	}
+	w.rows++
+	if len(w.lines) >= maxPrintedWarnings {
+		w.unprinted++
+		return
+	}
+	for _, one := range all {
+		w.lines = append(w.lines, fmt.Sprintf("%s: warning: %s: %s", location, one.Field, one.Detail))
+	}
+}
+
+// print prints and resets the warnings of one file.
+func (w *warnings) print(to io.Writer, name string) {
+	for _, line := range w.lines {
+		fmt.Fprintf(to, "%s: %s\n", name, line)
+	}
+	if w.unprinted > 0 {
+		fmt.Fprintf(to, "%s: and %d more rows with warnings\n", name, w.unprinted)
+	}
+	kinds := w.kinds.warnings()
+	for _, line := range kinds[:min(len(kinds), maxPrintedWarnings)] {
+		fmt.Fprintf(to, "%s: %s\n", name, line)
+	}
+	if more := len(kinds) - maxPrintedWarnings; more > 0 {
+		fmt.Fprintf(to, "%s: and %d more features with values of several kinds\n", name, more)
+	}
+	w.lines, w.unprinted, w.kinds = nil, 0, nil
+}
+
+// warn adds the warnings of one observation. A server returns its own warnings, because it
+// knows the history of the task.
+func (i *Importer) warn(o *sizing.Observation, r *sizing.RecordResult, location string) {
+	if i.warnings.kinds == nil {
+		i.warnings.kinds = featureKinds{}
+	}
+	i.warnings.kinds.add(o, location)
+	if _, isServer := i.Target.(*client.Client); isServer {
+		i.warnings.add(location, r.Warnings)
+		return
+	}
+	i.warnings.add(location, o.Warnings(time.Now()))
+}
+
+// maxFeatureKinds limits the memory of featureKinds if feature names contain ids.
+const maxFeatureKinds = 10_000
+
+// featureKinds counts the kinds of values of each feature of each task in one file. A
+// model uses the most frequent kind and treats values of other kinds as missing.
+type featureKinds map[taskFeature]map[sizing.ValueKind]*kindCount
+
+type taskFeature struct {
+	task sizing.TaskKey
+	name string
+}
+
+type kindCount struct {
+	rows     int
+	first    sizing.Value
+	location string // of first
+}
+
+func (k featureKinds) add(o *sizing.Observation, location string) {
+	for name, v := range o.Features {
+		if v.Kind == sizing.Missing {
+			continue
+		}
+		key := taskFeature{o.Try.TaskKey, name}
+		kinds := k[key]
+		if kinds == nil {
+			if len(k) >= maxFeatureKinds {
+				continue
+			}
+			kinds = map[sizing.ValueKind]*kindCount{}
+			k[key] = kinds
+		}
+		if kinds[v.Kind] == nil {
+			kinds[v.Kind] = &kindCount{first: v, location: location}
+		}
+		kinds[v.Kind].rows++
+	}
+}
+
+// warnings returns one line for each feature and minority kind, sorted.
+func (k featureKinds) warnings() []string {
+	var lines []string
+	for key, kinds := range k {
+		if len(kinds) < 2 {
+			continue
+		}
+		majority, rows := sizing.Missing, 0
+		for kind, count := range kinds {
+			if rows += count.rows; majority == sizing.Missing || cmp.Or(cmp.Compare(count.rows, kinds[majority].rows), cmp.Compare(majority, kind)) > 0 {
+				majority = kind
+			}
+		}
+		field := sizing.Field{Name: key.name, Kind: majority}
+		for kind, count := range kinds {
+			if kind != majority && field.Read(count.first).Kind == sizing.Missing {
+				lines = append(lines, fmt.Sprintf("%s: warning: feature.%s of %s: %d of %d values are of kind %v, most are of kind %v: the former count as missing",
+					count.location, key.name, key.task, count.rows, rows, kind, majority))
+			}
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}

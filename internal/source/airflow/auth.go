@@ -1,0 +1,74 @@
+package airflow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// authenticate adds the credentials of the configuration to a request.
+func (c *Client) authenticate(r *http.Request) {
+	c.mu.Lock()
+	token := c.token
+	c.mu.Unlock()
+	switch {
+	case strings.HasSuffix(r.URL.Path, tokenPath): // the body holds the credentials
+	case token != "":
+		r.Header.Set("Authorization", "Bearer "+token)
+	case c.cfg.User != "":
+		r.SetBasicAuth(c.cfg.User, c.cfg.Password)
+	}
+}
+
+// needsToken reports whether user and password must be exchanged for a token first.
+// Airflow 3 has no basic authentication.
+func (c *Client) needsToken() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.token == "" && c.cfg.User != "" && c.api == "/api/v2"
+}
+
+const tokenPath = "/auth/token"
+
+// fetchToken exchanges user and password for a token of Airflow 3.
+func (c *Client) fetchToken(ctx context.Context) error {
+	body, err := json.Marshal(map[string]string{"username": c.cfg.User, "password": c.cfg.Password})
+	if err != nil {
+		return err
+	}
+	response, err := c.send(ctx, http.MethodPost, tokenPath, body)
+	if errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("%w: no token for user and password; configure a token (%w)", ErrDenied, err)
+	}
+	if err != nil {
+		return err
+	}
+	var decoded struct {
+		Token string `json:"access_token"`
+	}
+	if err := decode(tokenPath, response, &decoded); err != nil {
+		return err
+	}
+	if decoded.Token == "" {
+		return missing(tokenPath, "access_token")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.token = decoded.Token
+	return nil
+}
+
+// dropToken removes a fetched token, so that the next request fetches another. It
+// reports whether there was one.
+func (c *Client) dropToken() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fetched := c.token != "" && c.cfg.Token == ""
+	if fetched {
+		c.token = ""
+	}
+	return fetched
+}

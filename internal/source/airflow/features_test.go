@@ -1,0 +1,85 @@
+package airflow_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/airflow"
+)
+
+func TestFeaturesEqualThoseOfTheProvider(t *testing.T) {
+	declared := map[string]any{"rows": 500.0, "region": "emea", "day": "2020-01-03", "full": false, "none": nil, "list": []any{1.0},
+		"db_password": "x", "API_KEY": "x", "long": strings.Repeat("x", 501), "huge": 1e300, "": 1.0, strings.Repeat("n", 101): 1.0}
+	conf := map[string]any{"rows": 7.0, "note": "n", "size_of_x": 3.0, "my_token": "t", "region": map[string]any{"a": 1.0}}
+	got := airflow.Features(declared, conf, []string{"size_*", "my_*"})
+	assert.Equal(t, sizing.Features{
+		"rows": sizing.NumberValue(7), "day": sizing.TextValue("2020-01-03"), "full": sizing.BoolValue(false), "size_of_x": sizing.NumberValue(3),
+	}, got)
+	assert.Equal(t, 500.0, declared["rows"], "the declared params must not change")
+	assert.Empty(t, airflow.Features(nil, conf, nil))
+}
+
+func TestFeaturesAreLimitedToAHundred(t *testing.T) {
+	declared := map[string]any{}
+	for n := range 300 {
+		declared[fmt.Sprintf("p%03d", n)] = float64(n)
+	}
+	assert.Len(t, airflow.Features(declared, nil, nil), 100)
+}
+
+func TestResourcesOfBothVersions(t *testing.T) {
+	for shown, want := range map[string][2]sizing.Resources{
+		`{"claims": null, "limits": {"memory": "4Gi"}, "requests": {"memory": "2Gi", "cpu": "500m"}}`:       {{Memory: 2 * sizing.GiB, CPU: 0.5}, {Memory: 4 * sizing.GiB, CPU: 0.5}},
+		`"{'claims': None,\n 'limits': {'memory': '4Gi'},\n 'requests': {'cpu': '500m', 'memory': '2Gi'}}"`: {{Memory: 2 * sizing.GiB, CPU: 0.5}, {Memory: 4 * sizing.GiB, CPU: 0.5}},
+		`"{'claims': None, 'limits': {'memory': '4Gi', 'nvidia.com/gpu': '1'}, 'requests': None}"`:          {{Memory: 4 * sizing.GiB}, {Memory: 4 * sizing.GiB}},
+		`{"limits": null, "requests": {"memory": "2Gi"}}`:                                                   {{Memory: 2 * sizing.GiB}, {Memory: 2 * sizing.GiB}},
+		`{"limits": {"memory": "{{ params.memory }}"}}`:                                                     {},
+		`null`:         {},
+		`"Truncated."`: {},
+		`[1]`:          {},
+	} {
+		i := airflow.Instance{DAG: "d", Task: "t", Run: "r", MapIndex: -1, Try: 1, State: "success", StartedAt: time.Unix(1e9, 0), EndedAt: time.Unix(1e9+1, 0)}
+		require.NoError(t, json.Unmarshal([]byte(`{"container_resources": `+shown+`}`), &i.Rendered))
+		o, reason := i.Observation("default", nil)
+		assert.Empty(t, reason)
+		assert.Equal(t, want, [2]sizing.Resources{o.Requested, o.Allocated}, shown)
+	}
+}
+
+func TestObservationReasons(t *testing.T) {
+	ran := airflow.Instance{DAG: "d", Task: "t", Run: "r", MapIndex: -1, Try: 1, State: "success", StartedAt: time.Unix(1e9, 0), Seconds: 3}
+	for message, change := range map[string]func(*airflow.Instance){
+		"it has no state":              func(i *airflow.Instance) { i.State = "" },
+		"its state is upstream_failed": func(i *airflow.Instance) { i.State = "upstream_failed" },
+		"but never started":            func(i *airflow.Instance) { i.StartedAt = time.Time{} },
+		"marked as success":            func(i *airflow.Instance) { i.Try = 0 },
+		"its id is invalid":            func(i *airflow.Instance) { i.DAG = "a/b" },
+	} {
+		i := ran
+		change(&i)
+		_, reason := i.Observation("default", nil)
+		assert.Contains(t, reason, message)
+	}
+	o, reason := ran.Observation("default", nil)
+	assert.Empty(t, reason)
+	assert.Zero(t, o.StartedAt, "an end before the start is invalid")
+	assert.Equal(t, 3*time.Second, o.Duration)
+}
+
+func TestLaunchesPod(t *testing.T) {
+	for operator, launches := range map[string]bool{
+		"KubernetesPodOperator": true, "SizedKubernetesPodOperator": true, "EksPodOperator": true, "GKEStartPodOperator": true,
+		"_KubernetesDecoratedOperator": true, "SizedKubernetesDecoratedOperator": true,
+		"PythonOperator": false, "EmptyOperator": false, "KubernetesDeleteJobOperator": false, "": false,
+	} {
+		i := airflow.Instance{Operator: operator}
+		assert.Equal(t, launches, i.LaunchesPod(airflow.PodOperators), operator)
+	}
+}

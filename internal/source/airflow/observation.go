@@ -1,0 +1,59 @@
+package airflow
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// PodOperators are globs of the operators that launch a pod: KubernetesPodOperator, its
+// variants for EKS and GKE, and the decorated operators of Kubernetes.
+var PodOperators = []string{"*PodOperator", "*Kubernetes*DecoratedOperator"}
+
+// LaunchesPod reports whether the instance's operator matches one of the globs.
+func (i *Instance) LaunchesPod(operators []string) bool { return matchesAny(operators, i.Operator) }
+
+// Observation returns the outcome, the times and, if Airflow still has it, the request of
+// the try. Airflow does not know peaks and reports an OOM kill as a failure. If the try
+// cannot become an observation, reason says why.
+func (i *Instance) Observation(namespace string, features sizing.Features) (o sizing.Observation, reason string) {
+	o = sizing.Observation{
+		Try: sizing.TryKey{
+			TaskKey: sizing.TaskKey{Namespace: namespace, DAG: i.DAG, Task: i.Task},
+			RunID:   i.Run, MapIndex: i.MapIndex, Number: i.Try,
+		},
+		Features: features,
+	}
+	switch i.State {
+	case "success":
+		o.Outcome = sizing.Success
+	case "failed":
+		o.Outcome = sizing.Failed
+	case "":
+		return o, "it has no state, so it never ran"
+	default:
+		return o, fmt.Sprintf("its state is %s, so it did not run", i.State)
+	}
+	if i.Try < 1 || i.StartedAt.IsZero() {
+		return o, fmt.Sprintf("it is marked as %s, but never started", i.State)
+	}
+	if bad := o.Try.Validate(true); len(bad) > 0 {
+		return o, fmt.Sprintf("its id is invalid: %s %s", bad[0].Field, bad[0].Detail)
+	}
+	if !i.EndedAt.Before(i.StartedAt) {
+		o.StartedAt, o.EndedAt = i.StartedAt.UTC(), i.EndedAt.UTC()
+	}
+	o.Duration = i.duration()
+	o.Requested, o.Allocated = i.resources()
+	return o, ""
+}
+
+// duration rounds to microseconds, the precision of the store. It is zero if implausible.
+func (i *Instance) duration() time.Duration {
+	if i.Seconds <= 0 || i.Seconds > sizing.MaxDuration.Seconds() {
+		return 0
+	}
+	return time.Duration(math.Round(i.Seconds*1e6)) * time.Microsecond
+}

@@ -1,0 +1,63 @@
+package airflow
+
+import (
+	"encoding/json"
+	"regexp"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// resources parses the rendered container_resources: a JSON object on 3.x, and on 2.x the
+// printed form of Python's V1ResourceRequirements, such as
+//
+//	{'claims': None, 'limits': {'memory': '8Gi'}, 'requests': {'cpu': '1500m', 'memory': '8Gi'}}
+//
+// Without a limit the allocation is the request. Unreadable amounts are unknown.
+func (i *Instance) resources() (requested, allocated sizing.Resources) {
+	var object struct {
+		Requests map[string]any `json:"requests"`
+		Limits   map[string]any `json:"limits"`
+	}
+	var text string
+	switch {
+	case len(i.Rendered.Resources) == 0:
+		return requested, allocated
+	case json.Unmarshal(i.Rendered.Resources, &object) == nil:
+	case json.Unmarshal(i.Rendered.Resources, &text) == nil:
+		object.Requests, object.Limits = pythonMap(text, "requests"), pythonMap(text, "limits")
+	}
+	requested, allocated = amounts(object.Requests), amounts(object.Limits)
+	if requested.Memory == 0 { // Kubernetes requests the limit if there is no request
+		requested.Memory = allocated.Memory
+	}
+	if allocated.Memory == 0 {
+		allocated.Memory = requested.Memory
+	}
+	allocated.CPU = requested.CPU
+	return requested, allocated
+}
+
+func amounts(resources map[string]any) (r sizing.Resources) {
+	if memory, ok := resources["memory"].(string); ok {
+		r.Memory, _ = sizing.ParseMemory(memory) // zero means unknown
+	}
+	if cpu, ok := resources["cpu"].(string); ok {
+		r.CPU, _ = sizing.ParseCPU(cpu)
+	}
+	return r
+}
+
+var pair = regexp.MustCompile(`'(memory|cpu)':\s*'([^']*)'`)
+
+// pythonMap extracts the dict after a name from a printed V1ResourceRequirements.
+func pythonMap(text, name string) map[string]any {
+	part := regexp.MustCompile(`'` + name + `':\s*\{([^{}]*)\}`).FindStringSubmatch(text)
+	if part == nil {
+		return nil
+	}
+	found := map[string]any{}
+	for _, p := range pair.FindAllStringSubmatch(part[1], -1) {
+		found[p[1]] = p[2]
+	}
+	return found
+}

@@ -1,0 +1,165 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// parseNumber parses a decimal number. It accepts "4.0" and "8e9", which tools with
+// floating-point columns write for whole numbers, and rejects "0x1p4", which
+// strconv.ParseFloat alone would accept.
+func parseNumber(cell string) (float64, bool) {
+	cell = strings.TrimSpace(cell)
+	for i := range len(cell) {
+		if c := cell[i]; (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
+			return 0, false
+		}
+	}
+	v, err := strconv.ParseFloat(cell, 64)
+	return v, err == nil
+}
+
+func parseBytes(cell string, b *sizing.Bytes) error {
+	v, ok := parseNumber(cell)
+	if !ok {
+		return fmt.Errorf("%.40q is not a number of bytes, such as 3560151999", cell)
+	}
+	if !(v > 0 && v <= sizing.MaxBytes) {
+		return fmt.Errorf("%.40q must be 1 to %d bytes; leave the cell empty if unknown", cell, int64(sizing.MaxBytes))
+	}
+	*b = sizing.Bytes(math.Ceil(v))
+	return nil
+}
+
+// parseCores accepts 0 for "unknown": meters round the usage of an idle container to 0.
+func parseCores(cell string, c *sizing.Cores) error {
+	v, ok := parseNumber(cell)
+	if !ok || v < 0 || v > float64(sizing.MaxCores) {
+		return fmt.Errorf("%.40q is not a number of cores, such as 0.76", cell)
+	}
+	*c = sizing.Cores(v)
+	return nil
+}
+
+// parseSeconds rounds to microseconds, the precision of the store.
+func parseSeconds(cell string, d *time.Duration) error {
+	v, ok := parseNumber(cell)
+	if !ok || v < 0 || v > sizing.MaxDuration.Seconds() {
+		return fmt.Errorf("%.40q is not a number of seconds from 0 to %.0f", cell, sizing.MaxDuration.Seconds())
+	}
+	*d = time.Duration(math.Round(v*1e6)) * time.Microsecond
+	return nil
+}
+
+func parseInt(cell string, i *int) error {
+	v, ok := parseNumber(cell)
+	if !ok || v != math.Trunc(v) || math.Abs(v) > math.MaxInt32 {
+		return fmt.Errorf("%.40q is not a whole number", cell)
+	}
+	*i = int(v)
+	return nil
+}
+
+func parseOutcome(cell string, o *sizing.Outcome) error {
+	outcome, ok := sizing.ParseOutcome(strings.TrimSpace(cell))
+	if !ok {
+		return fmt.Errorf("%.40q must be one of success, oom_killed, app_oom, failed, killed, evicted, unschedulable", cell)
+	}
+	*o = outcome
+	return nil
+}
+
+// parseTime parses RFC 3339 and the formats that Python and PostgreSQL write. A time
+// without a zone is UTC.
+func parseTime(cell string, t *time.Time) error {
+	for _, layout := range []string{
+		time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05Z07", "2006-01-02T15:04:05", time.DateTime, time.DateOnly,
+	} {
+		if parsed, err := time.Parse(layout, strings.TrimSpace(cell)); err == nil {
+			if !isPlausibleYear(parsed) {
+				return fmt.Errorf("%.40q must be between 1970 and 2200", cell)
+			}
+			*t = parsed.UTC().Truncate(time.Microsecond)
+			return nil
+		}
+	}
+	return errors.New(strconv.Quote(cell[:min(len(cell), 40)]) + " is not a time, such as 2020-01-03T02:00:00Z")
+}
+
+// isPlausibleYear reports whether t lies between 1970 and 2200. A year outside usually
+// means a wrong unit; POST /observe rejects it too.
+func isPlausibleYear(t time.Time) bool {
+	year := t.UTC().Year()
+	return year >= 1970 && year < 2200
+}
+
+// parseFeature recognises numbers, bools, dates and categories by their form. A number
+// that is not finite counts as missing.
+func parseFeature(cell string) sizing.Value {
+	if v, ok := parseNumber(cell); ok {
+		return sizing.NumberValue(v)
+	}
+	switch cell {
+	case "true", "True", "TRUE":
+		return sizing.BoolValue(true)
+	case "false", "False", "FALSE":
+		return sizing.BoolValue(false)
+	case "nan", "NaN", "inf", "-inf":
+		return sizing.Value{}
+	}
+	return sizing.TextValue(cell)
+}
+
+func formatFeature(v sizing.Value) string {
+	switch v.Kind {
+	case sizing.Missing:
+		return ""
+	case sizing.Number:
+		return strconv.FormatFloat(v.Num, 'f', -1, 64)
+	case sizing.Bool:
+		return strconv.FormatBool(v.Num != 0)
+	case sizing.Date:
+		if v.Text == "" { // a row decoded from the store has the date only as a number
+			return formatDate(v.Num)
+		}
+	}
+	return v.Text
+}
+
+// formatDate formats days since 1970-01-01 UTC as a date, or as a time if they have a fraction.
+func formatDate(days float64) string {
+	t := time.UnixMilli(int64(math.Round(days * 24 * 3600 * 1000))).UTC()
+	if days == math.Trunc(days) {
+		return t.Format(time.DateOnly)
+	}
+	return t.Format(time.RFC3339Nano)
+}
+
+// formatNumber formats 0 as an empty cell, because 0 means "unknown".
+func formatNumber(v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// formatInt formats the default value as an empty cell.
+func formatInt(i, defaultValue int) string {
+	if i == defaultValue {
+		return ""
+	}
+	return strconv.Itoa(i)
+}
+
+func formatTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}

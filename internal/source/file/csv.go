@@ -1,0 +1,189 @@
+package file
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// maxRecordLines limits the lines of one record, so that a quote that is never closed
+// does not consume the rest of the file.
+const maxRecordLines = 1000
+
+// csvReader reads RFC 4180 records below a header.
+type csvReader struct {
+	in          *lines
+	header      []headerCell
+	hasFeatures bool          // the header has feature columns
+	buf         *bufio.Reader // reused for every record
+}
+
+// headerCell is one column of the header with the setter of its cells.
+type headerCell struct {
+	name string
+	set  func(o *sizing.Observation, cell string) error
+}
+
+// openCSV reads and checks the header.
+func openCSV(in *lines, layout Layout) (*csvReader, error) {
+	c := &csvReader{in: in, buf: bufio.NewReaderSize(nil, 4096)}
+	first, err := in.nextNonBlank()
+	if err != nil {
+		return nil, err
+	}
+	names, err := c.split(first.text)
+	if err != nil {
+		return nil, sizing.Errorf(sizing.Invalid, "line %d: parse the CSV header: %w", first.number, err)
+	}
+	var unknown, missing, duplicate []string
+	seen := map[string]bool{}
+	if err := layout.check(first.number, names); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		column := strings.TrimSpace(name)
+		name, set := layout.field(column), layout.setter(column)
+		switch {
+		case set == nil:
+			unknown = append(unknown, fmt.Sprintf("%.60q", name))
+		case seen[name] && name != "":
+			duplicate = append(duplicate, name)
+		}
+		seen[name] = true
+		c.hasFeatures = c.hasFeatures || strings.HasPrefix(name, featurePrefix)
+		c.header = append(c.header, headerCell{name: name, set: set})
+	}
+	for i := range columns {
+		if columns[i].required && !seen[columns[i].name] {
+			missing = append(missing, columns[i].name)
+		}
+	}
+	return c, headerError(first.number, unknown, missing, duplicate)
+}
+
+// headerError returns one error with all faults of a header, or nil.
+func headerError(line int, unknown, missing, duplicate []string) error {
+	var faults []string
+	if len(unknown) > 0 {
+		faults = append(faults, "unknown "+strings.Join(unknown, ", "))
+	}
+	if len(missing) > 0 {
+		faults = append(faults, "missing "+strings.Join(missing, ", "))
+	}
+	if len(duplicate) > 0 {
+		faults = append(faults, "duplicate "+strings.Join(duplicate, ", "))
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return sizing.Errorf(sizing.Invalid, "line %d: invalid header: %s; use the columns %s, separated by commas",
+		line, strings.Join(faults, "; "), strings.Join(Columns(), ", "))
+}
+
+// cellSetter returns the setter of a column's cells, or nil if the column is unknown.
+func cellSetter(name string) func(*sizing.Observation, string) error {
+	if feature, ok := strings.CutPrefix(name, featurePrefix); ok && feature != "" {
+		return func(o *sizing.Observation, cell string) error {
+			if v := parseFeature(cell); v.Kind != sizing.Missing {
+				o.Features[feature] = v
+			}
+			return nil
+		}
+	}
+	for i := range columns {
+		if columns[i].name == name {
+			return columns[i].set
+		}
+	}
+	return nil
+}
+
+// read returns the next record as an observation. After a malformed record it continues
+// with the record's second line, even if an open quote seemed to include that line.
+func (c *csvReader) read() (Row, error) {
+	first, err := c.in.nextNonBlank()
+	if err != nil {
+		return Row{}, err
+	}
+	text, continuation := c.join(first.text)
+	cells, err := c.split(text)
+	if err == nil && len(cells) == len(c.header) {
+		return c.observation(first.number, cells)
+	}
+	c.in.unread(continuation...)
+	var parseError *csv.ParseError
+	if errors.As(err, &parseError) {
+		return Row{}, rowErrorf(first.number, "", "unbalanced quotes; quote a cell that contains quotes, and double each quote inside")
+	}
+	return Row{}, rowErrorf(first.number, "", "has %d cells, but the header has %d columns", len(cells), len(c.header))
+}
+
+// join appends the following lines while a quote is open. It also returns these lines.
+func (c *csvReader) join(text string) (string, []line) {
+	if strings.Count(text, `"`)%2 == 0 {
+		return text, nil
+	}
+	var record strings.Builder
+	record.WriteString(text)
+	var continuation []line
+	for len(continuation) < maxRecordLines && record.Len() < maxLine {
+		next, err := c.in.next()
+		if err != nil {
+			continuation = append(continuation, line{err: err}) // the caller puts it back with the lines
+			break
+		}
+		continuation = append(continuation, next)
+		record.WriteString("\n" + next.text)
+		if strings.Count(next.text, `"`)%2 == 1 {
+			break
+		}
+	}
+	return record.String(), continuation
+}
+
+// split splits one record into cells.
+func (c *csvReader) split(text string) ([]string, error) {
+	c.buf.Reset(strings.NewReader(text))
+	return csv.NewReader(c.buf).Read()
+}
+
+func (c *csvReader) observation(number int, cells []string) (Row, error) {
+	o := blankObservation()
+	if c.hasFeatures {
+		o.Features = sizing.Features{}
+	}
+	bad := &RowError{Line: number}
+	for i, cell := range cells {
+		if strings.TrimSpace(cell) == "" {
+			continue
+		}
+		if err := c.header[i].set(&o, cell); err != nil {
+			bad.Fields = append(bad.Fields, sizing.FieldError{Field: c.header[i].name, Detail: err.Error()})
+		}
+	}
+	invalid := o.Validate()
+	for i := range invalid {
+		invalid[i].Field = columnForField(invalid[i].Field)
+	}
+	bad.Fields = appendMissing(bad.Fields, invalid)
+	if len(bad.Fields) > 0 {
+		return Row{}, bad
+	}
+	return Row{Line: number, Observation: o}, nil
+}
+
+// appendMissing appends the errors of fields that have no error yet. Validation sees an
+// unreadable cell as missing, and that second error would mislead.
+func appendMissing(errs, more []sizing.FieldError) []sizing.FieldError {
+	for _, f := range more {
+		if !slices.ContainsFunc(errs, func(e sizing.FieldError) bool { return e.Field == f.Field }) {
+			errs = append(errs, f)
+		}
+	}
+	return errs
+}

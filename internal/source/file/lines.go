@@ -1,0 +1,93 @@
+package file
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// maxLine limits the bytes of one line, so that reading needs constant memory. 200
+// features of 500 four-byte characters need less than half of it.
+const maxLine = 1 << 20
+
+// line is one physical line without its line ending, or a read error in its place.
+type line struct {
+	number int
+	text   string
+	err    error
+}
+
+// lines reads physical lines. A reader can push lines back.
+type lines struct {
+	in     *bufio.Reader
+	number int
+	pushed []line // returned before new lines, in order
+}
+
+// next returns the next line, and io.EOF after the last. It skips a line that is too long
+// or not UTF-8, and returns a *RowError for it.
+func (l *lines) next() (line, error) {
+	if len(l.pushed) > 0 {
+		first := l.pushed[0]
+		l.pushed = l.pushed[1:]
+		return first, first.err
+	}
+	text, tooLong, err := l.scan()
+	if err != nil {
+		return line{}, err
+	}
+	if tooLong {
+		return line{}, rowErrorf(l.number, "", "is longer than %d bytes", maxLine)
+	}
+	if !utf8.ValidString(text) {
+		return line{}, rowErrorf(l.number, "", "is not UTF-8; convert the file, for example with iconv -f latin1 -t utf-8")
+	}
+	return line{number: l.number, text: text}, nil
+}
+
+// nextNonBlank returns the next line that holds more than white space.
+func (l *lines) nextNonBlank() (line, error) {
+	for {
+		next, err := l.next()
+		if err != nil || strings.TrimSpace(next.text) != "" {
+			return next, err
+		}
+	}
+}
+
+// unread pushes lines back; next returns them first.
+func (l *lines) unread(read ...line) { l.pushed = append(read, l.pushed...) }
+
+// scan reads to the end of the line and keeps at most maxLine bytes.
+func (l *lines) scan() (_ string, tooLong bool, _ error) {
+	var text []byte
+	for {
+		piece, err := l.in.ReadSlice('\n')
+		if len(text)+len(piece) <= maxLine {
+			text = append(text, piece...)
+		} else {
+			tooLong = true
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", false, sizing.Errorf(sizing.Invalid, "read after line %d: the file is truncated: %w", l.number, err)
+		}
+		if err != nil && len(text) == 0 && !tooLong {
+			return "", false, io.EOF
+		}
+		l.number++
+		return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r"), tooLong, nil
+	}
+}
+
+// rowErrorf returns the error of a row with one invalid cell.
+func rowErrorf(line int, column, format string, args ...any) *RowError {
+	return &RowError{Line: line, Fields: []sizing.FieldError{{Field: column, Detail: fmt.Sprintf(format, args...)}}}
+}

@@ -1,0 +1,135 @@
+// Package file reads and writes history files: one row for each try of a task.
+//
+//	CSV    the columns of Columns, then feature.<name>
+//	JSONL  one body of POST /observe on each line
+//
+// Files may be gzipped. Reading makes one pass in constant memory and detects the format
+// from the first bytes. After a row that cannot be read it continues with the next row.
+//
+// The package knows the domain types of sizing and nothing of servers, stores or learning.
+package file
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Row is one observation with the number of its first line, counted from 1.
+type Row struct {
+	Line        int
+	Observation sizing.Observation
+}
+
+// RowError reports a row that cannot be read, with its invalid cells. Reading can
+// continue after it. It is of kind sizing.Invalid.
+type RowError struct {
+	Line   int
+	Fields []sizing.FieldError // Field is the column, or the JSON field; "" for the whole row
+}
+
+// Error returns for example `line 7: memory_max_bytes: "abc" is not a number of bytes`.
+func (e *RowError) Error() string {
+	var messages []string
+	for _, f := range e.Fields {
+		if f.Field == "" {
+			messages = append(messages, f.Detail)
+		} else {
+			messages = append(messages, f.Field+": "+f.Detail)
+		}
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, strings.Join(messages, "; "))
+}
+
+// Unwrap returns an error of kind sizing.Invalid.
+func (e *RowError) Unwrap() error { return &sizing.Error{Kind: sizing.Invalid, Fields: e.Fields} }
+
+// Reader reads the rows of one stream. It is not safe for concurrent use.
+type Reader struct {
+	rows rowReader
+}
+
+// rowReader reads one format. It returns a *RowError for a row that cannot be read, and
+// io.EOF after the last row.
+type rowReader interface {
+	read() (Row, error)
+}
+
+// Open detects gzip and the format from the first bytes of r, and reads the header of a
+// CSV. An empty stream, an unknown column or a missing required column is an error of
+// kind sizing.Invalid.
+func Open(r io.Reader) (*Reader, error) { return OpenAs(r, Layout{}) }
+
+// OpenAs is like Open, for a CSV whose columns have the names and units of layout.
+func OpenAs(r io.Reader, layout Layout) (*Reader, error) {
+	plain, err := gunzip(bufio.NewReader(r))
+	if err != nil {
+		return nil, err
+	}
+	if bom, _ := plain.Peek(3); string(bom) == "\ufeff" {
+		_, _ = plain.Discard(len(bom)) // cannot fail: the bytes are in the buffer
+	}
+	in := &lines{in: plain}
+	first, err := in.nextNonBlank()
+	if errors.Is(err, io.EOF) {
+		return nil, sizing.Errorf(sizing.Invalid, "the file is empty; it needs a CSV header or JSON lines")
+	}
+	if err != nil {
+		return nil, err
+	}
+	in.unread(first)
+	if strings.HasPrefix(strings.TrimSpace(first.text), "{") {
+		if layout.isSet() {
+			return nil, sizing.Errorf(sizing.Invalid, "the file holds JSON lines; column names and units can be changed for CSV only")
+		}
+		return &Reader{rows: newJSONReader(in)}, nil
+	}
+	rows, err := openCSV(in, layout)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{rows: rows}, nil
+}
+
+// gunzip decompresses r if it begins with the magic bytes of gzip (RFC 1952).
+func gunzip(r *bufio.Reader) (*bufio.Reader, error) {
+	if magic, _ := r.Peek(2); string(magic) != "\x1f\x8b" {
+		return r, nil
+	}
+	zip, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, sizing.Errorf(sizing.Invalid, "decompress gzip: %w", err)
+	}
+	return bufio.NewReader(zip), nil
+}
+
+// Read returns the next row, and io.EOF after the last. Reading can continue after a
+// *RowError, but not after any other error.
+func (r *Reader) Read() (Row, error) { return r.rows.read() }
+
+// All yields the rows until the end of the stream. It yields a *RowError for a row that
+// cannot be read, and stops after any other error.
+func (r *Reader) All() iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		for {
+			row, err := r.Read()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if !yield(row, err) || err != nil && !isRowError(err) {
+				return
+			}
+		}
+	}
+}
+
+func isRowError(err error) bool {
+	var rowError *RowError
+	return errors.As(err, &rowError)
+}

@@ -1,0 +1,149 @@
+// Package prometheus reads the memory and CPU usage of pods from a Prometheus server.
+//
+// It knows the metrics of the kubelet (cAdvisor) and of kube-state-metrics, the labels
+// that Airflow's KubernetesPodOperator sets, and the types of sizing. It knows nothing of
+// storage and learning.
+//
+//	try ──Labels──▶ kube_pod_labels ──▶ pod ──one query──▶ samples ──▶ Usage
+//
+// Prometheus samples memory once per scrape, so a spike between two scrapes is missing.
+package prometheus
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/api"
+	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
+)
+
+var (
+	// ErrUnavailable means that Prometheus did not respond. A later retry may succeed.
+	ErrUnavailable = errors.New("prometheus is unavailable")
+	// ErrRejected means that the server rejected the query or the credentials.
+	ErrRejected = errors.New("prometheus rejected the query")
+
+	errInvalidURL = errors.New("parse the URL of Prometheus: invalid; use http://host:9090")
+)
+
+// Config configures a Client. Only URL is required.
+type Config struct {
+	URL       string        // http or https, with the path before /api/v1 if there is one
+	Token     string        // bearer token; none if empty
+	Timeout   time.Duration // of one query; 10 s if zero
+	PerSecond float64       // maximum query rate; 10 if zero
+	Namespace string        // Kubernetes namespace of the pods; any if empty
+	Container string        // container of the task; "base" if empty, the default of KubernetesPodOperator
+	Slack     time.Duration // tolerance of the times of a pod; 1 min if zero
+}
+
+// Client queries one server. It is safe for concurrent use; all callers share the rate
+// limit.
+type Client struct {
+	cfg Config
+	api v1.API
+
+	mu   sync.Mutex
+	next time.Time // earliest time of the next query
+}
+
+// New returns a Client. It sends no request, and fails only if the URL is invalid.
+func New(cfg Config) (*Client, error) {
+	cfg.Timeout = cmp.Or(cfg.Timeout, 10*time.Second)
+	cfg.PerSecond = cmp.Or(cfg.PerSecond, 10)
+	cfg.Slack = cmp.Or(cfg.Slack, time.Minute)
+	base, err := url.Parse(cfg.URL)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, errInvalidURL // not quoted: it may hold a password
+	}
+	client, err := api.NewClient(api.Config{Address: cfg.URL, Client: &http.Client{Transport: bearer(cfg.Token)}})
+	if err != nil {
+		return nil, err
+	}
+	return &Client{cfg: cfg, api: v1.NewAPI(client)}, nil
+}
+
+// bearer is a bearer token. As a RoundTripper it adds the token to every request.
+type bearer string
+
+// RoundTrip implements http.RoundTripper.
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if b != "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+string(b))
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// window returns the raw samples of the series that selector matches, from Config.Slack
+// before from until Config.Slack after to.
+func (c *Client) window(ctx context.Context, selector string, from, to time.Time) (model.Matrix, error) {
+	if err := c.wait(ctx); err != nil {
+		return nil, err
+	}
+	queryCtx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	span := max(to.Sub(from), 0) + 2*c.cfg.Slack
+	query := fmt.Sprintf("%s[%ds]", selector, int(math.Ceil(span.Seconds())))
+	value, _, _, err := c.api.Query(queryCtx, query, to.Add(c.cfg.Slack))
+	if err != nil {
+		return nil, classify(ctx, err)
+	}
+	matrix, ok := value.(model.Matrix)
+	if !ok {
+		return nil, fmt.Errorf("%w: %s returned a %s, want a matrix; check that it is a Prometheus server", ErrRejected, query, value.Type())
+	}
+	return matrix, nil
+}
+
+// wait waits until the rate limit permits the next query.
+func (c *Client) wait(ctx context.Context) error {
+	c.mu.Lock()
+	now := time.Now()
+	at := c.next
+	if at.Before(now) {
+		at = now
+	}
+	c.next = at.Add(time.Duration(float64(time.Second) / c.cfg.PerSecond))
+	c.mu.Unlock()
+	timer := time.NewTimer(at.Sub(now))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// classify wraps err in ErrRejected if a retry cannot help, otherwise in ErrUnavailable.
+func classify(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var apiError *v1.Error
+	if errors.As(err, &apiError) && (apiError.Type == v1.ErrBadData || apiError.Type == v1.ErrClient) {
+		return fmt.Errorf("%w: %w", ErrRejected, err)
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// selector returns an instant vector selector with labels and further matchers. A label
+// with an empty value must be absent from the series.
+func selector(metric string, labels map[string]string, matchers ...string) string {
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		matchers = append(matchers, fmt.Sprintf("%s=%q", name, labels[name]))
+	}
+	return metric + "{" + strings.Join(matchers, ",") + "}"
+}

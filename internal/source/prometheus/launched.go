@@ -1,0 +1,91 @@
+package prometheus
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/common/model"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// LaunchedPod is a pod that KubernetesPodOperator launched. Its labels identify the try.
+type LaunchedPod struct {
+	Pod
+	From, To     time.Time // a span that contains the lifetime of the pod
+	Unidentified string    // why Try is unknown; empty if it is known
+}
+
+// listWindow is the time span of one query for pods.
+const listWindow = 6 * time.Hour
+
+// LaunchedPods returns the pods that existed between from and to, sorted by name. A DAG or
+// task id that is not empty limits them. Their tries have no loadaware namespace.
+func (c *Client) LaunchedPods(ctx context.Context, from, to time.Time, dag, task string) ([]LaunchedPod, error) {
+	labels := map[string]string{"label_kubernetes_executor": ""}
+	for name, value := range map[string]string{"label_dag_id": SafeLabel(dag), "label_task_id": SafeLabel(task), "namespace": c.cfg.Namespace} {
+		if value != "" {
+			labels[name] = value
+		}
+	}
+	match := selector("kube_pod_labels", labels, `label_dag_id!=""`, `label_task_id!=""`, `label_run_id!=""`)
+	pods := map[string]*LaunchedPod{}
+	for ; from.Before(to); from = from.Add(listWindow) {
+		until := from.Add(listWindow)
+		if until.After(to) {
+			until = to
+		}
+		if err := c.wait(ctx); err != nil {
+			return nil, err
+		}
+		queryCtx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+		found, _, _, err := c.api.Series(queryCtx, []string{match}, from, until)
+		cancel()
+		if err != nil {
+			return nil, classify(ctx, err)
+		}
+		for _, labels := range found {
+			key := string(labels["namespace"] + "/" + labels["pod"])
+			if pods[key] == nil {
+				pods[key] = newLaunchedPod(labels)
+				pods[key].From, pods[key].Container = from, c.cfg.Container
+			}
+			pods[key].To = until
+		}
+	}
+	all := make([]LaunchedPod, 0, len(pods))
+	for _, key := range slices.Sorted(maps.Keys(pods)) {
+		all = append(all, *pods[key])
+	}
+	return all, nil
+}
+
+// newLaunchedPod parses the labels of a pod.
+func newLaunchedPod(labels model.LabelSet) *LaunchedPod {
+	l := &LaunchedPod{Pod: Pod{Namespace: string(labels["namespace"]), Name: string(labels["pod"])}}
+	l.Try.MapIndex = sizing.NoMap
+	for _, part := range []struct {
+		label model.LabelName
+		id    *string
+	}{{"label_dag_id", &l.Try.DAG}, {"label_task_id", &l.Try.Task}, {"label_run_id", &l.Try.RunID}} {
+		id, ok := IDFromLabel(string(labels[part.label]))
+		*part.id = id
+		if !ok {
+			l.Unidentified = fmt.Sprintf("label %s was shortened and does not contain the id; use import airflow", part.label[len("label_"):])
+		}
+	}
+	number, err := strconv.Atoi(cmp.Or(string(labels["label_try_number"]), "1"))
+	l.Try.Number = number
+	if index := labels["label_map_index"]; err == nil && index != "" {
+		l.Try.MapIndex, err = strconv.Atoi(string(index))
+	}
+	if err != nil {
+		l.Unidentified = "label try_number or map_index is not a number"
+	}
+	return l
+}

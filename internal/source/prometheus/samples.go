@@ -1,0 +1,94 @@
+package prometheus
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/prometheus/common/model"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// minRateInterval is the minimum distance of two samples for a rate, because the
+// timestamps of the kubelet are imprecise.
+const minRateInterval = 10 * time.Second
+
+// maxValue returns the maximum of the samples, or 0 if none is positive.
+func maxValue(samples []model.SamplePair) float64 {
+	var highest float64
+	for _, s := range samples {
+		if v := float64(s.Value); v > highest { // false for NaN
+			highest = v
+		}
+	}
+	return highest
+}
+
+// maxRate returns the maximum rate of a counter between two samples. A decrease is a
+// counter reset; the counter is assumed to have restarted at 0.
+//
+//	seconds  0 ── 30 ── 60 ── 90        rates  1, 0.1, 0.5
+//	counter  0    30    33    15 (reset)
+func maxRate(samples []model.SamplePair) sizing.Cores {
+	var highest float64
+	for i, last := 1, 0; i < len(samples); i++ {
+		apart := samples[i].Timestamp.Time().Sub(samples[last].Timestamp.Time())
+		if apart < minRateInterval {
+			continue
+		}
+		rise := float64(samples[i].Value - samples[last].Value)
+		if rise < 0 {
+			rise = float64(samples[i].Value)
+		}
+		if rate := rise / apart.Seconds(); rate > highest {
+			highest = rate
+		}
+		last = i
+	}
+	return sizing.Cores(min(highest, float64(sizing.MaxCores)))
+}
+
+// sampleInterval returns the median distance of the samples, or 0 if there is only one.
+func sampleInterval(samples []model.SamplePair) time.Duration {
+	if len(samples) < 2 {
+		return 0
+	}
+	apart := make([]time.Duration, len(samples)-1)
+	for i := range apart {
+		apart[i] = samples[i+1].Timestamp.Time().Sub(samples[i].Timestamp.Time())
+	}
+	slices.Sort(apart)
+	return apart[len(apart)/2]
+}
+
+// toBytes converts an amount of memory. It returns 0 (unknown) for an invalid one.
+func toBytes(v float64) sizing.Bytes {
+	if math.IsNaN(v) || v <= 0 || v > float64(sizing.MaxBytes) {
+		return 0
+	}
+	return sizing.Bytes(v)
+}
+
+// parseSeconds converts seconds since 1970 into a time, the zero time if invalid.
+func parseSeconds(v float64) time.Time {
+	if v <= 0 || v > 1<<40 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(v * 1000)).UTC()
+}
+
+// earlier returns the earlier of two times and ignores a zero time.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,76 @@
+package usagelog
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// readHeader reads the try that the file belongs to from the path and from the comments
+// at the top. Comments take precedence over the path.
+func readHeader(in *bufio.Reader, path string) (Log, error) {
+	log := Log{Try: sizing.TryKey{
+		TaskKey:  sizing.TaskKey{Namespace: sizing.DefaultNamespace},
+		MapIndex: sizing.NoMap, Number: 1,
+	}}
+	for _, part := range strings.Split(filepath.ToSlash(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".csv")), "/") {
+		if err := log.setField(part, ""); err != nil {
+			return Log{}, fmt.Errorf("%w: path: %w", ErrInvalidFile, err)
+		}
+	}
+	for {
+		if first, err := in.Peek(1); err != nil || first[0] != '#' {
+			break
+		}
+		comment, err := in.ReadSlice('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return Log{}, fmt.Errorf("%w: a comment is longer than %d bytes", ErrInvalidFile, maxHeader)
+		}
+		for _, part := range strings.Split(strings.TrimLeft(string(comment), "# \t"), ",") {
+			if err := log.setField(strings.TrimSpace(part), "# "); err != nil {
+				return Log{}, fmt.Errorf("%w: %w", ErrInvalidFile, err)
+			}
+		}
+	}
+	if bad := log.Try.Validate(true); len(bad) > 0 {
+		return Log{}, fmt.Errorf("%w: %s %s; write # %s=… at the top, or put it into the path", ErrInvalidFile, bad[0].Field, bad[0].Detail, bad[0].Field)
+	}
+	return log, nil
+}
+
+// setField sets the field of a part name=value. It ignores other forms and other names.
+func (l *Log) setField(part, prefix string) error {
+	name, value, ok := strings.Cut(part, "=")
+	if !ok {
+		return nil
+	}
+	var err error
+	switch name = strings.TrimSpace(name); name {
+	case "namespace":
+		l.Try.Namespace = value
+	case "dag_id":
+		l.Try.DAG = value
+	case "task_id":
+		l.Try.Task = value
+	case "run_id":
+		l.Try.RunID = value
+	case "map_index":
+		l.Try.MapIndex, err = strconv.Atoi(value)
+	case "try_number", "attempt": // the name that Airflow gives to its log files
+		l.Try.Number, err = strconv.Atoi(value)
+	case "outcome":
+		if l.Outcome, ok = sizing.ParseOutcome(value); !ok {
+			err = errors.New("must be one of success, oom_killed, app_oom, failed, killed, evicted, unschedulable")
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s%s=%.40s: %w", prefix, name, value, err)
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package usagelog
+
+import (
+	"math"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+const firstStep = time.Second
+
+// downsampler reduces samples to at most sizing.MaxPoints slots of equal width. A slot
+// keeps the maximum of its samples, so no peak is lost. If a sample lies outside the
+// slots, each pair of slots becomes one:
+//
+//	│2│9│3│3│  4 slots of 1 s   ─▶   │9│3│ │ │  of 2 s
+//
+// Slot 0 begins at the first sample read; earlier samples have negative slot numbers.
+type downsampler struct {
+	from  time.Time
+	step  time.Duration
+	first int // number of slots[0]
+	slots []slot
+}
+
+type slot struct{ memory, cpu float64 }
+
+func (d *downsampler) add(at time.Time, memory, cpu float64) {
+	if d.step == 0 {
+		*d = downsampler{from: at, step: firstStep, slots: make([]slot, 1, sizing.MaxPoints)}
+	}
+	n := d.number(at)
+	for max(n, d.last())-min(n, d.first) >= sizing.MaxPoints {
+		d.mergePairs()
+		n = d.number(at)
+	}
+	if n < d.first {
+		d.slots = append(make([]slot, d.first-n, sizing.MaxPoints), d.slots...)
+		d.first = n
+	}
+	for d.last() < n {
+		d.slots = append(d.slots, slot{})
+	}
+	d.slots[n-d.first].raise(slot{memory, cpu})
+}
+
+func (d *downsampler) last() int { return d.first + len(d.slots) - 1 }
+
+// number returns the slot of a time, rounded down, also below zero.
+func (d *downsampler) number(at time.Time) int {
+	return int(math.Floor(float64(at.Sub(d.from)) / float64(d.step)))
+}
+
+// mergePairs merges each slot with an even number and the next.
+func (d *downsampler) mergePairs() {
+	merged := make([]slot, d.last()>>1-d.first>>1+1, sizing.MaxPoints)
+	for i, s := range d.slots {
+		merged[(d.first+i)>>1-d.first>>1].raise(s)
+	}
+	d.slots, d.first, d.step = merged, d.first>>1, 2*d.step
+}
+
+func (s *slot) raise(by slot) { s.memory, s.cpu = max(s.memory, by.memory), max(s.cpu, by.cpu) }
+
+// series returns the downsampled usage, or nil if no sample has memory. A slot without
+// samples repeats the previous one. Cores are rounded to thousandths.
+func (d *downsampler) series() *sizing.Series {
+	s := &sizing.Series{Step: d.step}
+	var previous, peak slot
+	for _, now := range d.slots {
+		if now == (slot{}) {
+			now = previous
+		}
+		s.Memory = append(s.Memory, int64(math.Ceil(now.memory)))
+		s.CPU = append(s.CPU, math.Round(now.cpu*1000)/1000)
+		peak.raise(now)
+		previous = now
+	}
+	if peak.memory == 0 {
+		return nil
+	}
+	if peak.cpu == 0 {
+		s.CPU = nil
+	}
+	return s
+}
