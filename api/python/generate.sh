@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes src/loadaware_client from openapi.yaml, with the generator and the formatter that
-# requirements/generate.txt pins. GEN_VENV is where they are installed (kept between
-# runs; .cache/generate), PYTHON what makes it.
+# Generates src/loadaware_client from openapi.yaml, with the generator and the formatter that
+# requirements/generate.txt pins. GEN_VENV is their virtual environment (reused between runs;
+# default .cache/generate), PYTHON the interpreter that creates it.
 #
 #   sh api/python/generate.sh [folder to write; default src/loadaware_client]
 set -eu
@@ -16,7 +16,7 @@ if ! cmp -s "$pins" "$venv/installed.txt"; then
 	"$venv/bin/pip" install --quiet --disable-pip-version-check -r "$pins"
 	cp "$pins" "$venv/installed.txt"
 fi
-# Properties that every answer has are required in this client, also where they may be null.
+# In this client, properties that every answer has are required, even if they may be null.
 "$venv/bin/python" - "$here/../../openapi.yaml" "$venv/openapi.yaml" <<'PYTHON'
 import sys
 from ruamel.yaml import YAML
@@ -32,4 +32,4 @@ PYTHON
 PATH=$venv/bin:$PATH openapi-python-client generate --meta none --overwrite \
 	--path "$venv/openapi.yaml" --config "$here/generate.yaml" --output-path "$out" >"$venv/log" 2>&1 ||
 	{ cat "$venv/log" >&2; exit 1; }
-: >"$out/py.typed" # the generator writes it only with a pyproject of its own
+: >"$out/py.typed" # the generator writes it only together with a pyproject.toml

@@ -1,9 +1,9 @@
-"""A pricing pipeline: one pod for each partition of a sale, each with the memory that its partition needs.
+"""A pricing pipeline: one pod per partition of a sale, each with the memory that its partition needs.
 
     list_partitions ──▶ predict_demand[0…n] ──▶ optimise_prices
 
-`predict_demand` asks for 350Gi, since its largest partition once took as much; most take 10Gi. The number of
-products and stores tells them apart, and it is known before launch. So it goes into `features`.
+`predict_demand` requests 350Gi, because its largest partition once used that much; most use 10Gi. The numbers of
+products and stores predict the difference and are known before launch, so they are the `features`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ except ImportError:  # Airflow 2
     from airflow.decorators import task
     from airflow.models.param import Param
 
-# Measures itself: the last line of the program writes the peak of its cgroup where Kubernetes keeps it.
+# The program measures itself: it writes the peak of its cgroup to the termination message.
 MEASURED = """
 "$@"; code=$?
 peak=$(cat /sys/fs/cgroup/memory.peak 2>/dev/null) &&
@@ -32,7 +32,7 @@ exit $code
 
 
 def pod(partition: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of one mapped index: what it works on, and what is known of it."""
+    """Return the arguments of one map index: its partition and its features."""
     return {
         "arguments": ["predict", "--partition", partition["name"]],
         "features": {
@@ -58,7 +58,7 @@ with DAG(
 
     @task
     def list_partitions(params: dict[str, Any] | None = None) -> list[dict[str, Any]]:
-        """What a catalogue would say: a few large partitions among many small ones."""
+        """Return what a catalogue would: a few large partitions among many small ones."""
         region = (params or {})["region"]
         sizes = [(1_253, 12), (840, 12), (95_000, 310), (2_210, 40)]
         return [
@@ -78,8 +78,8 @@ with DAG(
         deferrable=True,
     ).expand_kwargs(list_partitions().map(pod))
 
-    # A Java program sizes its heap by itself, and would size it for 64Gi. The macro holds it to the grant.
-    # Its features are the DAG's params, which are sent where `features` says nothing.
+    # A Java program sizes its own heap, here for 64Gi. The macro limits it to the grant.
+    # Without `features`, the DAG's params are sent.
     optimise_prices = SizedKubernetesPodOperator(
         task_id="optimise_prices",
         name="optimise-prices",

@@ -11,7 +11,7 @@ __version__ = "1.0.0"
 
 
 def get_provider_info() -> dict[str, Any]:
-    """What Airflow's provider manager lists of this package."""
+    """Return the metadata that Airflow's provider manager reads."""
     return {
         "package-name": "airflow-provider-loadaware",
         "name": "loadaware",
@@ -34,22 +34,22 @@ def get_provider_info() -> dict[str, Any]:
                 "conn-fields": {
                     "verify": {
                         "label": "Verify TLS",
-                        "description": "Whether the server's certificate is checked.",
+                        "description": "Verify the server's certificate.",
                         "schema": {"type": ["boolean", "null"], "default": True},
                     },
                     "ca_file": {
                         "label": "CA file",
-                        "description": "Authority that the certificate is checked against.",
+                        "description": "CA bundle that verifies the certificate.",
                         "schema": {"type": ["string", "null"]},
                     },
                     "namespace": {
                         "label": "Namespace",
-                        "description": "Tells Airflow deployments apart.",
+                        "description": "Distinguishes Airflow deployments.",
                         "schema": {"type": ["string", "null"]},
                     },
                     "ui_url": {
-                        "label": "Address for people",
-                        "description": "Where receipts are looked at, if not at the host.",
+                        "label": "UI address",
+                        "description": "Base URL of receipt links, if it is not the host.",
                         "schema": {"type": ["string", "null"]},
                     },
                 },

@@ -1,4 +1,4 @@
-"""What Airflow 2.11 and 3 keep in different places."""
+"""Names that Airflow 2.11 and Airflow 3 define in different modules."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = ["AIRFLOW_3", "BaseHook", "BaseOperatorLink", "XCom", "current_context
 
 
 def current_context() -> Any | None:
-    """The context of the task that runs in this process; None where none does."""
+    """Return the context of the task that runs in this process, or None if no task runs."""
     try:
         return get_current_context()
-    except Exception:  # noqa: BLE001 - each major has its own way to say that there is none
+    except Exception:  # noqa: BLE001 - each major version raises another exception if there is none
         return None

@@ -1,9 +1,9 @@
 """A circuit breaker that works across processes.
 
-    closed --(3 failures in a row)--> open, 30 s --> one more failure opens it again, an answer closes it
+    closed --(3 consecutive failures)--> open for 30 s --> half-open: a failure opens it, an answer closes it
 
-Each try is a process, so the count is in a small file. Processes that count at the same time may lose a
-failure; then the circuit opens one failure later, which does no harm.
+Each try is a process, so a small file stores the count. Processes that write at the same time may lose a
+failure; then the circuit opens one failure later, which is harmless.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ OPEN_SECONDS = 30.0
 
 
 class Breaker:
-    """Counts failures in `path`; without a path it never opens."""
+    """Counts consecutive failures in the file `path`; without a path it never opens."""
 
     def __init__(self, path: Path | None, now: Callable[[], float] = time.time) -> None:
         self._path = path
         self._now = now
 
     def is_open(self) -> bool:
-        """Whether the server failed so often of late that it is not asked."""
+        """Return whether recent failures block requests."""
         until = self._read()[1]
-        # A time far ahead is garbage, or a clock that was set back: it must not silence us for long.
+        # A time far in the future means a corrupt file or a clock that was set back. Do not block for long then.
         return self._now() < until <= self._now() + 2 * OPEN_SECONDS
 
-    def succeeded(self) -> None:
-        """An answer came; also a refusal is an answer."""
+    def record_success(self) -> None:
+        """Close the circuit after an answer; a 4xx is an answer too."""
         if self._path is not None and self._read()[0]:
             state.remove(self._path)
 
-    def failed(self) -> None:
-        """No answer came, or one that makes no sense."""
+    def record_failure(self) -> None:
+        """Count a missing or invalid answer."""
         if self._path is None:
             return
         failures = self._read()[0] + 1
@@ -45,8 +45,8 @@ class Breaker:
         state.write_json(self._path, {"failures": failures, "open_until": until})
 
     def _read(self) -> tuple[int, float]:
-        kept = state.read_json(self._path) if self._path is not None else None
-        failures, until = (kept or {}).get("failures"), (kept or {}).get("open_until")
+        stored = state.read_json(self._path) if self._path is not None else None
+        failures, until = (stored or {}).get("failures"), (stored or {}).get("open_until")
         return (
             failures if isinstance(failures, int) and 0 <= failures < 1 << 31 else 0,
             float(until) if isinstance(until, (int, float)) else 0.0,

@@ -1,8 +1,8 @@
-"""Callbacks for any operator, to be given as on_success_callback, on_failure_callback and on_retry_callback.
+"""Callbacks for any operator: on_success_callback, on_failure_callback and on_retry_callback.
 
-They tell how a try ended, as far as its exception says. For Kubernetes tasks they add the ends that the pod's
-own report cannot see: a launch that timed out, a pod that is gone, a task that was stopped. A pod that this
-process knows nothing of is left to the one that does.
+They report the outcome of a try, as far as its exception shows it. For Kubernetes tasks they also report what
+the pod cannot show: a launch timeout, a deleted pod, a stopped task. A process that never had the pod reports
+nothing; the process that finds the pod does.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from airflow_provider_loadaware import watch
+from airflow_provider_loadaware import pod_end
 from airflow_provider_loadaware.outcome import Outcome, says_out_of_memory
 from airflow_provider_loadaware.peak import Peak
 from airflow_provider_loadaware.report import End
@@ -20,17 +20,17 @@ log = logging.getLogger("airflow.task")
 
 
 def on_success(context: Any) -> None:
-    """For on_success_callback."""
+    """Report a success; use as on_success_callback."""
     _finish(context, succeeded=True)
 
 
 def on_failure(context: Any) -> None:
-    """For on_failure_callback."""
+    """Report a final failure; use as on_failure_callback."""
     _finish(context, succeeded=False)
 
 
 def on_retry(context: Any) -> None:
-    """For on_retry_callback."""
+    """Report a failure before a retry; use as on_retry_callback."""
     _finish(context, succeeded=False)
 
 
@@ -45,25 +45,25 @@ def _end(context: Any, succeeded: bool) -> End | None:
     task, error = context.get("task"), context.get("exception")
     if not hasattr(task, "base_container_name"):
         return _ProcessEnd(error, succeeded)
-    pod, gone = getattr(task, "pod", None), watch.tells_of_a_lost_pod(error)
+    pod, gone = getattr(task, "pod", None), pod_end.is_pod_lost(error)
     if pod is None and not gone and not succeeded:
-        # Airflow also calls back for a worker that died, from a process that never saw its pod. A try that
-        # finds the pod says more than a guess, and would then contradict it.
+        # After a worker crash, Airflow runs callbacks in a process that never had the pod. A later try that
+        # finds the pod knows the real outcome, which a guess made here might contradict.
         return None
-    end = watch.end_of(task, pod, error)
+    end = pod_end.end_of(task, pod, error)
     end.succeeded = succeeded
     end.launched = end.launched or gone
     return end
 
 
 class _ProcessEnd(End):
-    """The end of a task that is a process of the worker, of which only the exception is known."""
+    """The end of a task that runs in the worker process; only its exception is known."""
 
     def __init__(self, error: Any, succeeded: bool) -> None:
         super().__init__(pod=None, succeeded=succeeded)
         self._error = error
 
-    def _seen(self, measured: Peak) -> Outcome:
+    def _classify(self, measured: Peak) -> Outcome:
         if self.succeeded:
             return Outcome.SUCCESS
         if isinstance(self._error, MemoryError) or says_out_of_memory(f"{self._error!r}"):

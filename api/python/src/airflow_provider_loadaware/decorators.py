@@ -16,7 +16,7 @@ from airflow_provider_loadaware.operators import SizerMixin
 
 
 class SizedKubernetesDecoratedOperator(SizerMixin, _KubernetesDecoratedOperator):
-    """A Python function in a pod of the right size."""
+    """Runs a Python function in a sized pod."""
 
     custom_operator_name = "@task.sized_kubernetes"
 
@@ -24,7 +24,7 @@ class SizedKubernetesDecoratedOperator(SizerMixin, _KubernetesDecoratedOperator)
 def sized_kubernetes_task(
     python_callable: Callable[..., Any] | None = None, multiple_outputs: bool | None = None, **kwargs: Any
 ) -> Any:
-    """Makes a task of a function, as @task.kubernetes does."""
+    """Turn a function into a task, as @task.kubernetes does."""
     return task_decorator_factory(
         python_callable=python_callable,
         multiple_outputs=multiple_outputs,

@@ -1,7 +1,7 @@
-"""What is told of a try before launch: names and scalars, by allow-list, within size limits.
+"""Features of a try, sent before launch: allow-listed names with scalar values, within size limits.
 
-Never sent: arguments, environment and connections, since they hold secrets; values under names that
-sound like a secret, wherever they come from; and anything that is not a scalar.
+Never sent: arguments, environment variables and connections, because they may contain secrets; values whose
+name looks like a secret; and values that are not scalars.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 Scalar: TypeAlias = str | int | float | bool
 Source: TypeAlias = Mapping[str, Any] | Callable[[Any], Any] | str | None
 
-MAX_FEATURES = 100  # the server takes 200
+MAX_FEATURES = 100  # the server accepts 200
 MAX_NAME = 100
 MAX_TEXT = 500
 _SECRET = re.compile(r"passw|secret|token|credential|api_?key|private_?key|access_?key|authorization", re.IGNORECASE)
@@ -25,15 +25,15 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
 def of_context(context: Mapping[str, Any], allowed: Iterable[str]) -> dict[str, Scalar]:
-    """Params and dag_run.conf.
+    """Return the features from params and dag_run.conf.
 
-    Params that the DAG or the task declares are sent: their author shows them in the trigger form. Other names
-    of dag_run.conf, which anybody fills with anything, only where they match a glob in `allowed`.
+    Params that the DAG or the task declares are always included, because the trigger form shows them. Other
+    names of dag_run.conf may contain anything and are included only if they match a glob in `allowed`.
     """
     declared = {*_names(context.get("dag")), *_names(context.get("task"))}
     globs = list(allowed)
     conf = getattr(context.get("dag_run"), "conf", None)
-    # By default Airflow mixes all of conf into params, so that params alone do not tell what was declared.
+    # By default Airflow merges dag_run.conf into params, so params alone do not show which names are declared.
     found = {**dict(context.get("params") or {}), **(conf if isinstance(conf, Mapping) else {})}
     return limited(
         {k: v for k, v in found.items() if k in declared or any(fnmatch.fnmatchcase(str(k), g) for g in globs)}
@@ -41,38 +41,38 @@ def of_context(context: Mapping[str, Any], allowed: Iterable[str]) -> dict[str, 
 
 
 def given(source: Source, context: Mapping[str, Any], jinja_names: frozenset[str] = frozenset()) -> dict[str, Scalar]:
-    """The features that a DAG author states: a mapping, a callable of the context, or rendered text of a mapping.
+    """Return the features that a DAG author sets: a mapping, a callable of the context, or a mapping as text.
 
-    Jinja renders to text. Values under `jinja_names`, which were templates, become numbers again where they
-    read as one; "17" that was written as text stays a category. TypeError if `source` is nothing of this.
+    Jinja renders to text. A value under `jinja_names` was a template and becomes a number if it parses as one;
+    a literal "17" stays a category. Raises TypeError for any other `source`.
     """
     value: Any = source(context) if callable(source) else source
     if isinstance(value, str):
         value = _mapping(value)
     if not isinstance(value, Mapping):
-        raise TypeError(f"features are {type(value).__name__}: give a dict, a callable that returns one, or its text")
+        raise TypeError(f"features: unsupported type {type(value).__name__}; pass a dict, a callable, or text")
     return limited({k: _number(v) if k in jinja_names else v for k, v in value.items()})
 
 
 def jinja_names(source: Source) -> frozenset[str]:
-    """The names whose values are templates."""
+    """Return the names whose values are Jinja templates."""
     if not isinstance(source, Mapping):
         return frozenset()
     return frozenset(k for k, v in source.items() if isinstance(v, str) and ("{{" in v or "{%" in v))
 
 
 def limited(values: Mapping[Any, Any]) -> dict[str, Scalar]:
-    """Those values that are scalars of bearable size under harmless names; at most MAX_FEATURES, in order."""
-    kept: dict[str, Scalar] = {}
+    """Return the first MAX_FEATURES scalars that are short enough and whose name does not look like a secret."""
+    accepted: dict[str, Scalar] = {}
     for name, value in values.items():
-        if len(kept) == MAX_FEATURES:
+        if len(accepted) == MAX_FEATURES:
             break
         if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or _SECRET.search(name):
             continue
         scalar = _scalar(value)
         if scalar is not None:
-            kept[name] = scalar
-    return kept
+            accepted[name] = scalar
+    return accepted
 
 
 def _names(owner: Any) -> Iterable[str]:
@@ -87,8 +87,8 @@ def _scalar(value: Any) -> Scalar | None:
     if isinstance(value, bool):
         return value
     if isinstance(value, (int, float)):
-        return value if abs(value) < 1e300 else None  # also neither infinite nor NaN
-    # Longer text is left out, not cut: a cut value would be another category.
+        return value if abs(value) < 1e300 else None  # also excludes infinity and NaN
+    # Longer text is dropped, not truncated: a truncated value would be another category.
     if isinstance(value, str) and value and len(value) <= MAX_TEXT:
         return value
     return None

@@ -1,6 +1,6 @@
-"""How much a try is given: the server's answer, held to local bounds and to what is known of kills.
+"""The grant of a try: the server's prediction, limited by local bounds and corrected for known OOM kills.
 
-Arithmetic only: no I/O, no clock.
+Pure functions: no I/O, no clock.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from airflow_provider_loadaware.quantity import MIB, say_bytes
+from airflow_provider_loadaware.quantity import MIB, display_bytes
 from loadaware_client.models.lift import Lift
 from loadaware_client.models.mode import Mode
 from loadaware_client.models.prediction import Prediction
 from loadaware_client.models.source import Source
 
-LEAST, MOST = 4 * MIB, 1 << 46  # bytes; an answer outside is nonsense: no container starts, no node has it
-MOST_CORES = 4096.0
+MIN_BYTES, MAX_BYTES = 4 * MIB, 1 << 46  # bytes; outside this range no container starts or no node is large enough
+MAX_CORES = 4096.0
 LIFT_FACTOR = 2
-DEFAULT_CAP = 4  # times the larger of the request and the kill, as the server's
+DEFAULT_CAP = 4  # times the larger of the request and the killed allocation; the server uses the same factor
 
 
 @dataclass(frozen=True)
 class Static:
-    """What the DAG asks for, before anything of ours; None where it says nothing."""
+    """The static resources that the DAG sets; None where it sets none."""
 
     memory_request: int | None = None
     memory_limit: int | None = None
@@ -32,42 +32,42 @@ class Static:
 
     @property
     def memory(self) -> int | None:
-        """Bytes that a node sets aside: without a request Kubernetes takes the limit."""
+        """Bytes that a node reserves. Without a request, Kubernetes uses the limit."""
         return self.memory_request or self.memory_limit
 
     @property
     def enforced(self) -> int | None:
-        """Bytes at which the kernel kills, or what is set aside where nothing is enforced."""
+        """Bytes at which the kernel kills; without a limit, the reserved bytes."""
         return self.memory_limit or self.memory_request
 
     @property
     def cpu(self) -> float | None:
-        """Cores that a node sets aside."""
+        """Cores that a node reserves."""
         return self.cpu_request or self.cpu_limit
 
     def requested(self) -> dict[str, Any] | None:
-        """As the API takes it; None where nothing is requested."""
+        """Return the request in the API's format, or None if nothing is requested."""
         fields = {"memory_bytes": self.memory, "cpu_cores": self.cpu}
         return {k: v for k, v in fields.items() if v} or None
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What the DAG author allows, in bytes; None for no bound."""
+    """The DAG author's bounds in bytes; None means no bound."""
 
     least: int | None = None
     most: int | None = None
 
-    def hold(self, count: int) -> int:
-        """`count` within the bounds; the upper one rules."""
+    def clamp(self, count: int) -> int:
+        """Return `count` within the bounds. The upper bound wins."""
         return min(max(count, self.least or 0), self.most or count)
 
 
 @dataclass(frozen=True)
 class Kill:
-    """An OOM of this run: at how many bytes, and what the server promised for the next try.
+    """An OOM kill of this run: the killed allocation, and what the server promised for the next try.
 
-    Where the server said that more would not help, the promise is what was killed.
+    If the server answered that more memory does not help, the promise equals the killed allocation.
     """
 
     at_bytes: int
@@ -77,7 +77,7 @@ class Kill:
 
 @dataclass(frozen=True)
 class Grant:
-    """What a try gets. `cpu_request` in cores, None to leave CPU alone."""
+    """The resources granted to a try. `cpu_request` is in cores; None does not change the CPU request."""
 
     memory_request: int
     memory_limit: int
@@ -87,15 +87,15 @@ class Grant:
     prediction_id: str | None = None
 
 
-class NonsenseError(ValueError):
-    """An answer that nobody may act on."""
+class InvalidAnswerError(ValueError):
+    """The server's answer contains an invalid amount."""
 
 
-def of_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, static: Static) -> Grant | None:
-    """The grant that an answer stands for; None where the static request stands. NonsenseError if it makes no sense.
+def from_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, static: Static) -> Grant | None:
+    """Return the grant of a prediction, or None to keep the static request. Raises InvalidAnswerError.
 
-    The server may not have heard of a kill that we saw. Then what was killed is not granted again. Its own lift
-    to just what was killed is kept: it knows of the kill, and of a cap.
+    The server may not know a kill that this deployment saw; then the killed allocation is not granted again.
+    The server's own lift to exactly the killed allocation is accepted: it knows the kill, and a cap applies.
     """
     if answer.mode != Mode.ENFORCE or answer.memory is None:
         return None
@@ -104,8 +104,8 @@ def of_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, static:
     request = _bytes(answer.memory, "request_bytes")
     limit = max(request, _bytes(answer.memory, "limit_bytes"))
     grant = Grant(
-        memory_request=bounds.hold(request),
-        memory_limit=bounds.hold(limit),
+        memory_request=bounds.clamp(request),
+        memory_limit=bounds.clamp(limit),
         cpu_request=_cores(answer),
         source=answer.source.value,
         reason=answer.reason if isinstance(answer.reason, str) else "",
@@ -119,52 +119,52 @@ def of_prediction(answer: Prediction, bounds: Bounds, kill: Kill | None, static:
 
 
 def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
-    """What a killed run gets when the server does not say: what it promised, else twice what was too little.
+    """Return the grant after an OOM kill without the server: its promise, or else twice the killed allocation.
 
-    Never less than the static request, which is what people chose; without a promise never above the cap:
-    killed at 10Gi of a static 4Gi gets 20Gi, and of a static 350Gi gets 350Gi.
+    Without a promise, the grant is at least the static request and at most the cap. A kill at 10Gi gets 20Gi
+    with a static request of 4Gi, and 350Gi with a static request of 350Gi.
     """
     cap = bounds.most or DEFAULT_CAP * max(static.memory or 0, kill.at_bytes)
-    amount = bounds.hold(kill.next_bytes or min(max(LIFT_FACTOR * kill.at_bytes, static.enforced or 0), cap))
+    amount = bounds.clamp(kill.next_bytes or min(max(LIFT_FACTOR * kill.at_bytes, static.enforced or 0), cap))
     return Grant(
         memory_request=amount,
         memory_limit=amount,
         cpu_request=None,
         source="local-lift",
-        reason=f"OOMKilled at {say_bytes(kill.at_bytes)} in try {kill.try_number}; "
-        + ("as was promised then" if kill.next_bytes else "lifted without the server"),
+        reason=f"OOMKilled at {display_bytes(kill.at_bytes)} in try {kill.try_number}; "
+        + ("as promised by the server" if kill.next_bytes else "lifted without the server"),
     )
 
 
 @dataclass(frozen=True)
 class Lifted:
-    """What /retry-lift said; `next_bytes` is None where it promised nothing."""
+    """The answer of /retry-lift; `next_bytes` is None without a promise."""
 
     next_bytes: int | None
-    words: str
+    message: str
 
     @classmethod
     def of(cls, answer: Lift, killed_at: int) -> Lifted:
-        """Reads an answer about a kill; amounts that make no sense are no promise."""
+        """Read an answer about a kill at `killed_at` bytes. An invalid amount counts as no promise."""
         amount = getattr(answer.memory, "limit_bytes", None)
-        if not isinstance(amount, int) or not LEAST <= amount <= MOST:
+        if not isinstance(amount, int) or not MIN_BYTES <= amount <= MAX_BYTES:
             amount = None
         if not answer.retry:
-            return cls(killed_at, f"more would not help ({answer.verdict}): {answer.reason}")
+            return cls(killed_at, f"more memory does not help ({answer.verdict}): {answer.reason}")
         if amount is None:
             return cls(None, answer.reason)
-        return cls(amount, f"next try gets {say_bytes(amount)}")
+        return cls(amount, f"next try gets {display_bytes(amount)}")
 
 
 def without_cpu(given: Grant) -> Grant:
-    """The same grant, which leaves CPU alone."""
+    """Return the same grant without a CPU request."""
     return replace(given, cpu_request=None)
 
 
 def _bytes(memory: Any, name: str) -> int:
     value = getattr(memory, name, None)
-    if isinstance(value, bool) or not isinstance(value, int) or not LEAST <= value <= MOST:
-        raise NonsenseError(f"memory.{name} is {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int) or not MIN_BYTES <= value <= MAX_BYTES:
+        raise InvalidAnswerError(f"memory.{name} is {value!r}")
     return value
 
 
@@ -173,7 +173,7 @@ def _cores(answer: Prediction) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise NonsenseError(f"cpu.request_cores is {value!r}")
-    if not math.isfinite(value) or not 0 < value <= MOST_CORES:
-        raise NonsenseError(f"cpu.request_cores is {value!r}")
+        raise InvalidAnswerError(f"cpu.request_cores is {value!r}")
+    if not math.isfinite(value) or not 0 < value <= MAX_CORES:
+        raise InvalidAnswerError(f"cpu.request_cores is {value!r}")
     return float(value)

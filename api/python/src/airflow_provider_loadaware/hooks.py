@@ -1,9 +1,9 @@
 """The connection type `loadaware`: host, token as the password, TLS in the extras.
 
-{"verify": false}                 the server's certificate is not checked
-{"ca_file": "/etc/ssl/own.pem"}   it is checked against this authority
-{"namespace": "emea"}             tells Airflow deployments apart
-{"ui_url": "https://…"}           where receipts are looked at, if not at the host
+{"verify": false}                 skip the check of the server's certificate
+{"ca_file": "/etc/ssl/own.pem"}   CA bundle that verifies the certificate
+{"namespace": "emea"}             distinguishes Airflow deployments
+{"ui_url": "https://…"}           base URL of receipt links, if it is not the host
 """
 
 from __future__ import annotations
@@ -34,41 +34,41 @@ class LoadawareHook(BaseHook):
 
     @property
     def connection(self) -> Any:
-        """Airflow's Connection, read once. AirflowNotFoundException if there is none."""
+        """Airflow's Connection, read once. Raises AirflowNotFoundException if it does not exist."""
         if self._connection is None:
             self._connection = self.get_connection(self.loadaware_conn_id)
         return self._connection
 
     @property
     def extras(self) -> dict[str, Any]:
-        """The extras, with empty fields of the form left out."""
+        """The extras without the empty fields of the form."""
         return {k: v for k, v in self.connection.extra_dejson.items() if v not in (None, "")}
 
     def get_conn(self) -> Service:
-        """The server; the same object, with its open connections, for all hooks of a process."""
+        """Return the service. All hooks of a process share one object and its open connections."""
         url, token, extras = base_url(self.connection), self.connection.password, self.extras
-        # A forked process must not read from its parent's sockets.
+        # The process id is part of the key: a forked process must not use its parent's sockets.
         key = (os.getpid(), url, token, str(sorted(extras.items())))
         if key not in _services:
             _services[key] = Service(url, token, verify=_verify(extras), state=settings.state_folder())
         return _services[key]
 
     def receipt_url(self, prediction_id: str) -> str:
-        """Where the receipt of an answer is."""
+        """Return the address of a prediction's receipt."""
         root = str(self.extras.get("ui_url") or base_url(self.connection)).rstrip("/")
         return f"{root}/predictions/{prediction_id}"
 
     def test_connection(self) -> tuple[bool, str]:
-        """What the button in the connection form shows."""
+        """Check the connection; the test button of the connection form calls this."""
         try:
             ready = self.get_conn().check(Deadline())
-        except Exception as error:  # noqa: BLE001 - all that goes wrong is the answer
+        except Exception as error:  # noqa: BLE001 - every error is a result of the test
             return False, str(error)
         return True, f"The server is {ready.status}, {ready.models} models answer, reports: {ready.observe}"
 
     @staticmethod
     def get_ui_field_behaviour() -> dict[str, Any]:
-        """The form of Airflow 2; Airflow 3 reads the provider's info."""
+        """Return the connection form for Airflow 2; Airflow 3 reads get_provider_info."""
         return {
             "hidden_fields": ["login"],
             "relabeling": {"password": "Token", "schema": "Scheme"},
@@ -77,10 +77,10 @@ class LoadawareHook(BaseHook):
 
 
 def base_url(connection: Any) -> str:
-    """The address of the server, of a Connection whose host may hold a scheme. ValueError without a host."""
+    """Return the base URL of a Connection, whose host may include a scheme. Raises ValueError without a host."""
     host = (connection.host or "").strip().rstrip("/")
     if not host:
-        raise ValueError("the connection has no host")
+        raise ValueError("the connection has no host; set it, for example to loadaware.example.org")
     scheme, separator, rest = host.rpartition("://")
     if not separator:
         scheme = connection.schema or ("https" if connection.port == 443 else "http")
@@ -91,5 +91,5 @@ def base_url(connection: Any) -> str:
 def _verify(extras: dict[str, Any]) -> ssl.SSLContext | bool:
     if str(extras.get("verify", True)).lower() in ("false", "0", "no"):
         return False
-    # Also reads SSL_CERT_FILE, as operators of private authorities expect.
+    # The default context also reads SSL_CERT_FILE, which users of a private CA expect.
     return ssl.create_default_context(cafile=extras.get("ca_file"))

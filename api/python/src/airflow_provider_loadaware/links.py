@@ -1,4 +1,4 @@
-"""A button beside the task's log that leads to the receipt of its size."""
+"""The extra link beside the task's log that opens the receipt of its prediction."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ RECEIPT_XCOM = "loadaware_receipt"
 
 
 class ReceiptLink(BaseOperatorLink):
-    """The address that a try left in its XCom."""
+    """Links to the receipt address that the try stored in its XCom."""
 
     name = "loadaware receipt"
 
     def get_link(self, operator: Any, *, ti_key: Any) -> str:
-        """The address, or "" where the try was not sized."""
+        """Return the address, or "" if the try was not sized."""
         known = getattr(operator, "loadaware_receipt_url", None)
         if known:
             return str(known)

@@ -1,15 +1,15 @@
-"""How a try ended, told from its pod. Only the two OOMs mean that memory was short.
+"""Classification of a try's outcome from its pod. Only the two OOM outcomes mean a lack of memory.
 
     OOMKilled, exit not 0 ..................... oom_killed
-    OOMKilled, exit 0 ......................... success: a child died, the program went on
+    OOMKilled, exit 0 ......................... success: a child was killed, the program continued
     137 or 143 by a signal .................... killed; oom_killed if the measured peak reached the limit
     evicted, preempted, gone (404) ............ evicted
     exit not 0, "MemoryError" in the log ...... app_oom
     never started: launch timeout ............. unschedulable
-    all else, also a sidecar's or an init
-    container's OOM ........................... failed
+    all others, including the OOM of a
+    sidecar or an init container .............. failed
 
-Knows the fields of a V1Pod and nothing else: no Airflow, no HTTP, no clock.
+Depends only on the fields of a V1Pod: no Airflow, no HTTP, no clock.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 
 class Outcome(str, Enum):
-    """The words of POST /observe."""
+    """The outcomes that POST /observe accepts."""
 
     SUCCESS = "success"
     OOM_KILLED = "oom_killed"
@@ -34,13 +34,13 @@ class Outcome(str, Enum):
 
     @property
     def lacks_memory(self) -> bool:
-        """Whether more memory may be the answer."""
+        """Whether more memory may help."""
         return self in (Outcome.OOM_KILLED, Outcome.APP_OOM)
 
 
 @dataclass(frozen=True)
 class BaseEnd:
-    """The end of the base container; None is not known."""
+    """The terminated state of the base container; None means unknown."""
 
     exit_code: int | None = None
     reason: str | None = None
@@ -49,10 +49,10 @@ class BaseEnd:
     finished_at: datetime | None = None
 
 
-# Reasons of a pod's status, or of its DisruptionTarget condition, by which the cluster took it away.
-_TAKEN_AWAY = frozenset({"evicted", "preempting", "preempted", "nodelost", "nodeshutdown", "terminated", "shutdown"})
-# The pod was placed on a node; what kept it from starting is not its size.
-_NOT_SIZE = frozenset(
+# Reasons in a pod's status that mean that the cluster removed it.
+_DISRUPTED = frozenset({"evicted", "preempting", "preempted", "nodelost", "nodeshutdown", "terminated", "shutdown"})
+# The pod was scheduled; these reasons for not starting do not depend on its size.
+_START_ERRORS = frozenset(
     {
         "ImagePullBackOff",
         "ErrImagePull",
@@ -61,19 +61,19 @@ _NOT_SIZE = frozenset(
         "CreateContainerError",
     }
 )
-_SIGKILL, _SIGTERM = 137, 143  # 128 + signal, as the shell and the kubelet count
-_AT_LIMIT = 0.95  # of the limit: samplers that look once in a while see a little less than the peak
+_SIGKILL, _SIGTERM = 137, 143  # 128 + signal number
+_AT_LIMIT = 0.95  # of the limit: a sampler sees slightly less than the peak
 
 _OUT_OF_MEMORY = re.compile(
     r"\bMemoryError\b|\bstd::bad_alloc\b|\bOutOfMemory(?:Error|Exception)\b|heap out of memory"
     r"|\bCannot allocate memory\b|runtime: out of memory|cannot allocate vector of size"
 )
-# A full graphics card says OutOfMemoryError too; more host memory does not help it.
-_GRAPHICS = re.compile(r"\bCUDA\b|torch\.cuda|\bHIP out of memory|\bGPU\b")
+# GPU memory errors also read OutOfMemoryError; more host memory does not help.
+_GPU = re.compile(r"\bCUDA\b|torch\.cuda|\bHIP out of memory|\bGPU\b")
 
 
 def base_end(pod: Any, base: str) -> BaseEnd:
-    """The terminated state of container `base`, or an empty BaseEnd where it did not terminate."""
+    """Return the terminated state of container `base`, or an empty BaseEnd if it did not terminate."""
     status = next((s for s in _get(pod, "status", "container_statuses") or () if s.name == base), None)
     ended = _get(status, "state", "terminated")
     if ended is None:
@@ -82,8 +82,8 @@ def base_end(pod: Any, base: str) -> BaseEnd:
 
 
 def says_out_of_memory(log_tail: str) -> bool:
-    """Whether a line of the log tells that the program itself ran out of host memory."""
-    return any(_OUT_OF_MEMORY.search(line) and not _GRAPHICS.search(line) for line in log_tail.splitlines())
+    """Return whether a log line reports that the program ran out of host memory."""
+    return any(_OUT_OF_MEMORY.search(line) and not _GPU.search(line) for line in log_tail.splitlines())
 
 
 def classify(
@@ -95,16 +95,16 @@ def classify(
     limit_bytes: int | None = None,
     launch_timed_out: bool = False,
 ) -> Outcome:
-    """The outcome of a try whose pod was last seen as `pod`; None if it is gone."""
+    """Return the outcome of a try. `pod` is its last known state, or None if the pod is gone."""
     if pod is None:
         return Outcome.UNSCHEDULABLE if launch_timed_out else Outcome.EVICTED
     end = base_end(pod, base)
     if end.exit_code == 0:
         return Outcome.SUCCESS
-    if _taken_away(pod):
+    if _is_disrupted(pod):
         return Outcome.EVICTED
     if end.exit_code is None:
-        return _never_ended(pod, base, launch_timed_out)
+        return _classify_not_terminated(pod, base, launch_timed_out)
     if end.reason == "OOMKilled":
         return Outcome.OOM_KILLED
     if says_out_of_memory(log_tail):
@@ -115,15 +115,15 @@ def classify(
     return Outcome.FAILED
 
 
-def _taken_away(pod: Any) -> bool:
-    if str(_get(pod, "status", "reason") or "").lower() in _TAKEN_AWAY:
+def _is_disrupted(pod: Any) -> bool:
+    if str(_get(pod, "status", "reason") or "").lower() in _DISRUPTED:
         return True
     conditions = _get(pod, "status", "conditions") or ()
     return any(c.type == "DisruptionTarget" and c.status == "True" for c in conditions)
 
 
-def _never_ended(pod: Any, base: str, launch_timed_out: bool) -> Outcome:
-    """A container that did not terminate: not placed, not started, or still running when Airflow gave up."""
+def _classify_not_terminated(pod: Any, base: str, launch_timed_out: bool) -> Outcome:
+    """Classify a container that was not scheduled, did not start, or was running when Airflow gave up."""
     phase = _get(pod, "status", "phase")
     if phase == "Succeeded":
         return Outcome.SUCCESS
@@ -131,11 +131,11 @@ def _never_ended(pod: Any, base: str, launch_timed_out: bool) -> Outcome:
         return Outcome.FAILED
     statuses = _get(pod, "status", "container_statuses") or ()
     waiting = {_get(s, "state", "waiting", "reason") for s in statuses if s.name == base}
-    if waiting & _NOT_SIZE:
+    if waiting & _START_ERRORS:
         return Outcome.FAILED
     conditions = _get(pod, "status", "conditions") or ()
-    unplaced = any(c.type == "PodScheduled" and c.status == "False" for c in conditions)
-    return Outcome.UNSCHEDULABLE if launch_timed_out or unplaced else Outcome.FAILED
+    unscheduled = any(c.type == "PodScheduled" and c.status == "False" for c in conditions)
+    return Outcome.UNSCHEDULABLE if launch_timed_out or unscheduled else Outcome.FAILED
 
 
 def _get(thing: Any, *path: str) -> Any:

@@ -1,11 +1,11 @@
-"""Where the measured peak of a try comes from.
+"""Sources of the measured peak of a try.
 
 None or "termination-message" .. the base container's termination message, as JSON:
                                  {"memory_max_bytes": 7340032000, "cpu_max_cores": 1.02}
-                                 or such an object as its last line, behind what the program says;
-                                 a "series" in it, as loadaware-peak writes one, is passed on
+                                 or the same object as the last line, after the program's own text;
+                                 a "series" from loadaware-peak is forwarded
 a callable of (pod, context) ... bytes, a quantity such as "7Gi", such a mapping, or None
-"none" ......................... nothing is measured: the report is censored
+"none" ......................... no measurement: the report is censored
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from airflow_provider_loadaware.grant import MOST, MOST_CORES
+from airflow_provider_loadaware.grant import MAX_BYTES, MAX_CORES
 from airflow_provider_loadaware.quantity import parse_bytes
 
 PeakSource: TypeAlias = Callable[[Any, Any], Any] | Literal["termination-message", "none"] | None
 
-_POINTS, _SHORTEST, _LONGEST = 120, 0.001, 315_360_000  # points, and seconds of a step, that are taken
+_MAX_POINTS, _MIN_STEP, _MAX_STEP = 120, 0.001, 315_360_000  # limits of the server; steps in seconds
 
 
 @dataclass(frozen=True)
 class Peak:
-    """Bytes and cores; None is not measured. The series is as POST /observe takes it."""
+    """Bytes and cores; None means not measured. The series has the format of POST /observe."""
 
     memory_bytes: int | None = None
     cpu_cores: float | None = None
@@ -33,14 +33,14 @@ class Peak:
 
 
 def measure(source: PeakSource, pod: Any, message: str | None, context: Any) -> Peak:
-    """The peak of a try. Whatever a callable raises is raised; nonsense is not measured."""
+    """Return the peak of a try. Exceptions of a callable propagate; invalid values count as not measured."""
     if source == "none":
         return Peak()
     if callable(source):
         return _peak(source(pod, context))
     text = (message or "").strip()
     whole, last = _json(text), _json(text.rpartition("\n")[2])
-    # A number is a peak where it is all that there is; in a last line it may be anything.
+    # A bare number is a peak only if it is the whole message; as a last line it may be anything.
     return _peak(last if whole is None and isinstance(last, Mapping) else whole)
 
 
@@ -59,21 +59,23 @@ def _peak(value: Any) -> Peak:
 
 
 def _series(value: Any) -> dict[str, Any] | None:
-    """MiB as bytes. One bad point spoils all: a series that is refused would take its report along."""
+    """Convert MiB to bytes. One invalid point drops the series, because the server would reject the report."""
     if not isinstance(value, Mapping):
         return None
     step, memory, cpu = value.get("step_seconds"), value.get("memory_mib"), value.get("cpu_cores")
-    if not isinstance(memory, list) or not 1 <= len(memory) <= _POINTS or not _within(step, _LONGEST, least=_SHORTEST):
+    if not isinstance(memory, list) or not 1 <= len(memory) <= _MAX_POINTS:
         return None
-    if not all(isinstance(mib, int) and _within(mib, MOST >> 20) for mib in memory):
+    if not _is_in_range(step, _MAX_STEP, least=_MIN_STEP):
+        return None
+    if not all(isinstance(mib, int) and _is_in_range(mib, MAX_BYTES >> 20) for mib in memory):
         return None
     series = {"step_seconds": step, "memory_bytes": [mib << 20 for mib in memory]}
-    if isinstance(cpu, list) and len(cpu) == len(memory) and all(_within(cores, MOST_CORES) for cores in cpu):
+    if isinstance(cpu, list) and len(cpu) == len(memory) and all(_is_in_range(cores, MAX_CORES) for cores in cpu):
         series["cpu_cores"] = cpu
     return series
 
 
-def _within(value: Any, most: float, least: float = 0) -> bool:
+def _is_in_range(value: Any, most: float, least: float = 0) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most
 
 
@@ -82,8 +84,8 @@ def _memory(value: Any) -> int | None:
         count = parse_bytes(value)
     except ValueError:
         return None
-    return count if 0 < count <= MOST else None
+    return count if 0 < count <= MAX_BYTES else None
 
 
 def _cores(value: Any) -> float | None:
-    return float(value) if _within(value, MOST_CORES) else None
+    return float(value) if _is_in_range(value, MAX_CORES) else None

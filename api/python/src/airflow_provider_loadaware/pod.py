@@ -1,6 +1,6 @@
-"""The base container of a pod: what it asks for, and how a grant is written into it and taken out again.
+"""The base container of a pod: reads its static request, applies a grant and restores the original.
 
-Nothing is changed in place: the operator, its rendered fields and the pod share these objects.
+The operator, its rendered fields and the pod share objects, so functions replace them and change none in place.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ REQUESTED = "loadaware.io/requested"
 SOURCE = "loadaware.io/source"
 
 ENV_BYTES = "LOADAWARE_MEMORY_BYTES"
-ENV_MIB = "LOADAWARE_MEMORY_MIB_"  # and a percentage, 1 to 100
+ENV_MIB = "LOADAWARE_MEMORY_MIB_"  # followed by a percentage, 1 to 100
 _REFERENCE = re.compile(r"\$\(" + ENV_MIB + r"(100|[1-9]\d?)\)")
 
 
 def base_container(pod: Any, name: str) -> Any:
-    """The container of that name, else the first. IndexError if there is none."""
+    """Return the container of that name, or else the first. Raises IndexError if there is none."""
     return next((c for c in pod.spec.containers if c.name == name), None) or pod.spec.containers[0]
 
 
 def static_of(container: Any) -> Static:
-    """What a container asks for. What cannot be read counts as not said."""
+    """Return the static resources of a container. An unreadable quantity counts as not set."""
     requests = (container.resources and container.resources.requests) or {}
     limits = (container.resources and container.resources.limits) or {}
     return Static(
@@ -43,8 +43,8 @@ def static_of(container: Any) -> Static:
 
 
 @dataclass(frozen=True)
-class Before:
-    """What a base container and its pod were before anything of ours."""
+class Snapshot:
+    """The original fields of a pod and its base container."""
 
     pod: Any
     container: Any
@@ -53,51 +53,51 @@ class Before:
     annotations: Any
 
     @classmethod
-    def of(cls, pod: Any, base: str) -> Before:
-        """Of a pod that is not sized yet."""
+    def of(cls, pod: Any, base: str) -> Snapshot:
+        """Take a snapshot of a pod that is not sized yet."""
         container = base_container(pod, base)
         return cls(pod, container, container.resources, container.env, pod.metadata.annotations)
 
     def restore(self) -> None:
-        """Takes everything of ours out again."""
+        """Restore the original fields."""
         self.container.resources = self.resources
         self.container.env = self.env
         self.pod.metadata.annotations = self.annotations
 
 
 def apply(pod: Any, base: str, grant: Grant, static: Static) -> None:
-    """Writes a grant into the base container: memory, the CPU request, and notes for later.
+    """Apply a grant to the base container: memory, the CPU request, annotations and variables.
 
-    Everything else that it requests stays: graphics cards, ephemeral storage, claims and a CPU limit.
+    GPUs, ephemeral storage, claims and a CPU limit do not change.
     """
     container = base_container(pod, base)
     old = container.resources or k8s.V1ResourceRequirements()
     requests = {**(old.requests or {}), "memory": format_bytes(grant.memory_request)}
     limits = {**(old.limits or {}), "memory": format_bytes(grant.memory_limit)}
     if grant.cpu_request is not None:
-        # Kubernetes refuses a request above its limit.
+        # Kubernetes rejects a request above the limit.
         cores = min(grant.cpu_request, static.cpu_limit or grant.cpu_request)
         requests["cpu"] = f"{max(1, round(cores * 1000))}m"
     container.resources = k8s.V1ResourceRequirements(
         requests=requests, limits=limits, claims=getattr(old, "claims", None)
     )
-    note(pod, static, grant.prediction_id, {SOURCE: grant.source})
-    offer(container, grant.memory_limit)
+    annotate(pod, static, grant.prediction_id, {SOURCE: grant.source})
+    set_memory_env(container, grant.memory_limit)
 
 
-def note(pod: Any, static: Static, prediction_id: str | None, more: Mapping[str, str] | None = None) -> None:
-    """Leaves notes on a pod, sized or not, for the report at its end."""
-    notes = {**(more or {}), REQUESTED: json.dumps(static.requested() or {})}
+def annotate(pod: Any, static: Static, prediction_id: str | None, more: Mapping[str, str] | None = None) -> None:
+    """Annotate a pod, sized or not, with the data that its report needs later."""
+    annotations = {**(more or {}), REQUESTED: json.dumps(static.requested() or {})}
     if prediction_id:
-        notes[PREDICTION_ID] = prediction_id
-    pod.metadata.annotations = {**(pod.metadata.annotations or {}), **notes}
+        annotations[PREDICTION_ID] = prediction_id
+    pod.metadata.annotations = {**(pod.metadata.annotations or {}), **annotations}
 
 
-def offer(container: Any, count: int | None) -> None:
-    """Tells the program its memory: programs that size themselves fail when their guess is above the limit.
+def set_memory_env(container: Any, count: int | None) -> None:
+    """Set variables with the memory limit, for programs that size themselves.
 
-    The shares that the command, the arguments or the environment refer to stand in front, where variables
-    that use them can see them.
+    The variables that command, arguments or environment refer to come first, because a variable can only use
+    variables defined before it.
     """
     if count is None:
         return
@@ -112,8 +112,8 @@ def offer(container: Any, count: int | None) -> None:
     container.env = [*(k8s.V1EnvVar(name=k, value=v) for k, v in ours.items() if k not in taken), *own]
 
 
-def notes_of(pod: Any) -> tuple[str | None, dict[str, Any] | None]:
-    """The prediction and the static request that `apply` or `note` left on a pod."""
+def read_annotations(pod: Any) -> tuple[str | None, dict[str, Any] | None]:
+    """Return the prediction id and the static request that `apply` or `annotate` wrote."""
     annotations = (pod.metadata and pod.metadata.annotations) or {}
     try:
         requested = json.loads(annotations.get(REQUESTED) or "null")
@@ -123,7 +123,7 @@ def notes_of(pod: Any) -> tuple[str | None, dict[str, Any] | None]:
 
 
 def try_number_of(pod: Any) -> int | None:
-    """The number of the try that a pod was launched for, as Airflow labels it."""
+    """Return the number of the try that launched a pod, from Airflow's label."""
     label = str(((pod.metadata and pod.metadata.labels) or {}).get("try_number", ""))
     return int(label) if label.isdecimal() and int(label) > 0 else None
 

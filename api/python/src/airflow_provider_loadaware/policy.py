@@ -1,13 +1,13 @@
 """Sizing without changing a DAG: hooks of Airflow's entry point `airflow.policy`.
 
-`task_policy` runs while DAGs are parsed. It asks nobody anything: it appends callbacks to those
-KubernetesPodOperators that the settings allow. `pod_mutation_hook` is for pods of whose launch no callback is
-told: those of KubernetesJobOperator, and those of deferrable tasks with older providers. It acts only inside a
-running task, never in the scheduler.
+`task_policy` runs while Airflow parses DAGs. It opens no connection: it only appends callbacks to the
+KubernetesPodOperators that the settings allow. `pod_mutation_hook` sizes pods whose launch triggers no callback:
+those of KubernetesJobOperator, and of deferrable tasks with older providers. It acts only inside a running
+task, never in the scheduler.
 
-    policy_allow ... globs of dag_id.task_id that are sized; none by default, "*" for all
-    policy_deny .... globs that are left alone
-    the annotation loadaware.io/enabled: "true" or "false" of a task stands above both
+    policy_allow ... globs of dag_id.task_id to size; none by default, "*" for all
+    policy_deny .... globs not to size
+    the pod annotation loadaware.io/enabled: "true" or "false" overrides both
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ BY_HOOK = "hook"  # the value of ENABLED on pods that pod_mutation_hook sizes
 
 @hookimpl  # type: ignore[untyped-decorator, unused-ignore]
 def task_policy(task: Any) -> None:
-    """Appends the callbacks to a task that is opted in. A mapped task's go into what is common to its indices."""
-    with _quiet("task_policy"):
+    """Append the callbacks to an enabled task. For a mapped task, they apply to all map indexes."""
+    with _fail_open("task_policy"):
         if settings.disabled():
             return
-        kinds = _kinds(task)
-        if "KubernetesPodOperator" not in kinds or "SizerMixin" in kinds or not _wanted(task):
+        kinds = _class_names(task)
+        if "KubernetesPodOperator" not in kinds or "SizerMixin" in kinds or not _is_enabled(task):
             return
         from airflow_provider_loadaware import callbacks
         from airflow_provider_loadaware.pod_callbacks import SizingCallback
 
-        if _launches_unseen(task, kinds):
+        if _lacks_launch_callback(task, kinds):
             _set(task, "annotations", {**(_get(task, "annotations") or {}), ENABLED: BY_HOOK})
             _append(task, "on_success_callback", callbacks.on_success)
         _append(task, "callbacks", SizingCallback)
@@ -51,8 +51,8 @@ def task_policy(task: Any) -> None:
 
 @hookimpl  # type: ignore[untyped-decorator, unused-ignore]
 def pod_mutation_hook(pod: Any) -> None:
-    """Sizes a pod that is marked for it, in the process of the task that creates it."""
-    with _quiet("pod_mutation_hook"):
+    """Size a marked pod in the process of the task that creates it."""
+    with _fail_open("pod_mutation_hook"):
         annotations = (pod.metadata and pod.metadata.annotations) or {}
         if annotations.get(ENABLED) != BY_HOOK or settings.disabled():
             return
@@ -64,8 +64,8 @@ def pod_mutation_hook(pod: Any) -> None:
             size(context["task"], pod, context)
 
 
-def _launches_unseen(task: Any, kinds: set[str]) -> bool:
-    """Whether the operator tells no callback of the pod that it is about to create."""
+def _lacks_launch_callback(task: Any, kinds: set[str]) -> bool:
+    """Return whether the operator calls no callback before it creates its pod."""
     if "KubernetesJobOperator" in kinds:
         return True
     launch = getattr(getattr(task, "operator_class", None) or type(task), "execute_async", None)
@@ -73,10 +73,10 @@ def _launches_unseen(task: Any, kinds: set[str]) -> bool:
     return bool(_get(task, "deferrable")) and "on_pod_manifest_created" not in names
 
 
-def _wanted(task: Any) -> bool:
-    said = str((_get(task, "annotations") or {}).get(ENABLED, "")).lower()
-    if said in ("true", "false"):
-        return said == "true"
+def _is_enabled(task: Any) -> bool:
+    value = str((_get(task, "annotations") or {}).get(ENABLED, "")).lower()
+    if value in ("true", "false"):
+        return value == "true"
     name = f"{task.dag_id}.{task.task_id}"
     return _matches(name, settings.names("policy_allow")) and not _matches(name, settings.names("policy_deny"))
 
@@ -85,18 +85,18 @@ def _matches(name: str, globs: Iterable[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, glob) for glob in globs)
 
 
-def _kinds(task: Any) -> set[str]:
-    """The names of a task's classes. By name, so that parsing a DAG without pods imports no Kubernetes."""
+def _class_names(task: Any) -> set[str]:
+    """Return the names of a task's classes. Names avoid importing Kubernetes for DAGs without pods."""
     kind = getattr(task, "operator_class", None) or type(task)
     return {c.__name__ for c in getattr(kind, "__mro__", ())}
 
 
 def _append(task: Any, name: str, added: Any) -> None:
-    """One more in a list that may be none, one thing or a list, and may be shared by tasks."""
-    now = _get(task, name)
-    have = list(now) if isinstance(now, (list, tuple)) else [now] if now else []
-    if added not in have:
-        _set(task, name, [*have, added])
+    """Append to an attribute that is None, one value or a list. Copies the list: tasks may share it."""
+    value = _get(task, name)
+    present = list(value) if isinstance(value, (list, tuple)) else [value] if value else []
+    if added not in present:
+        _set(task, name, [*present, added])
 
 
 def _get(task: Any, name: str) -> Any:
@@ -113,9 +113,9 @@ def _set(task: Any, name: str, value: Any) -> None:
 
 
 @contextmanager
-def _quiet(doing: str) -> Iterator[None]:
-    """A policy that raises breaks the DAG, so this one does not."""
+def _fail_open(doing: str) -> Iterator[None]:
+    """Turn any error into a warning: a policy that raises breaks the DAG."""
     try:
         yield
-    except Exception as error:  # noqa: BLE001 - any error of ours
-        log.warning("loadaware: %s left a task alone (%s: %s)", doing, type(error).__name__, error)
+    except Exception as error:  # noqa: BLE001 - see above
+        log.warning("loadaware: %s failed; the task is not sized (%s: %s)", doing, type(error).__name__, error)

@@ -1,4 +1,4 @@
-"""Kubernetes quantities: bytes and cores as numbers, and the other way round.
+"""Conversion between Kubernetes quantities and numbers of bytes or cores.
 
 Source: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 """
@@ -18,40 +18,40 @@ _SCALE: dict[str, Decimal] = {
     **{unit: Decimal(10) ** (3 * i) for i, unit in enumerate(("k", "M", "G", "T", "P", "E"), start=1)},
     **{unit: Decimal(1024) ** i for i, unit in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), start=1)},
 }
-# No sign: a request is never negative. At most 30 digits, so that nothing grows without bound.
+# No sign: a request is never negative. The digit limit bounds the size of the number.
 _QUANTITY = re.compile(r"(\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE]([+-]?\d{1,2})|([numkMGTPE]|[KMGTPE]i)?)")
 
 
 def _parse(quantity: object) -> Decimal:
     if isinstance(quantity, bool) or not isinstance(quantity, (str, int, float, Decimal)):
-        raise ValueError(f"{quantity!r} is not a quantity: write a number and a unit, such as 350Gi")
+        raise ValueError(f"{quantity!r} is not a quantity; write a number and a unit, such as 350Gi")
     match = _QUANTITY.fullmatch(str(quantity).strip())
     if match is None:
-        raise ValueError(f"{quantity!r} is not a quantity: write a number and a unit, such as 350Gi")
+        raise ValueError(f"{quantity!r} is not a quantity; write a number and a unit, such as 350Gi")
     number, exponent, unit = match.groups()
     return Decimal(number) * (Decimal(10) ** int(exponent) if exponent else _SCALE[unit or ""])
 
 
 def parse_bytes(quantity: object) -> int:
-    """Bytes of a quantity of memory, rounded up: "350Gi", "1500M", 1024. ValueError if it is none."""
+    """Return the bytes of a memory quantity such as "350Gi", "1500M" or 1024, rounded up. Raises ValueError."""
     return int(_parse(quantity).to_integral_value(ROUND_CEILING))
 
 
 def parse_cores(quantity: object) -> float:
-    """Cores of a quantity of CPU: "250m" is 0.25. ValueError if it is none."""
+    """Return the cores of a CPU quantity: "250m" is 0.25. Raises ValueError."""
     return float(_parse(quantity))
 
 
 def format_bytes(count: int) -> str:
-    """A quantity of exactly `count` bytes, with the largest binary unit that divides it: "10Gi", "1500Mi"."""
+    """Return the exact quantity of `count` bytes in the largest binary unit that divides it: "10Gi", "1500Mi"."""
     for unit, size in (("Gi", GIB), ("Mi", MIB), ("Ki", KIB)):
         if count >= size and count % size == 0:
             return f"{count // size}{unit}"
     return str(count)
 
 
-def say_bytes(count: int) -> str:
-    """`count` bytes for people, three digits: "12.6Gi"."""
+def display_bytes(count: int) -> str:
+    """Return `count` bytes with three digits, for log lines: "12.6Gi"."""
     for unit, size in (("Gi", GIB), ("Mi", MIB), ("Ki", KIB)):
         if count >= size:
             return f"{count / size:.3g}{unit}" if count < 1000 * size else f"{count // size}{unit}"

@@ -1,4 +1,4 @@
-"""What Airflow shows as the rendered `container_resources` of a try."""
+"""The rendered `container_resources` that Airflow shows for a try."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from airflow_provider_loadaware._compat import AIRFLOW_3
 
 
 def publish(operator: Any, resources: Any, context: Mapping[str, Any]) -> None:
-    """Shows `resources` in place of what the template rendered to. Raises what Airflow raises."""
+    """Replace the rendered template field with `resources`. Exceptions of Airflow propagate."""
     operator.container_resources = resources
     if AIRFLOW_3:
-        # Airflow 3 writes the fields again at the end of a try that asks for it.
+        # With this attribute, Airflow 3 stores the fields again at the end of the try.
         operator.overwrite_rtif_after_execution = True
         return
     from airflow.models.renderedtifields import RenderedTaskInstanceFields

@@ -1,4 +1,4 @@
-"""The end of a try as POST /observe takes it."""
+"""The report of a try for POST /observe."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from airflow_provider_loadaware import peak, pod
 from airflow_provider_loadaware.outcome import Outcome
 from airflow_provider_loadaware.tries import Try
 
-_said: set[str] = set()
+_reported: set[str] = set()
 
 
 def first_time(key: Try) -> bool:
-    """Whether this process has not reported this try yet: an operator and its callbacks see the same end."""
-    if key.key in _said:
+    """Mark a try as reported. Returns False if it was: an operator and its callbacks see the same end."""
+    if key.key in _reported:
         return False
-    _said.add(key.key)
+    _reported.add(key.key)
     return True
 
 
 @dataclass
 class End:
-    """How a try was last seen.
+    """The end of a try.
 
-    `pod` is as it is now, None where there is none any more; `last` is as it was seen before, for what it had.
-    `read_log` gives the tail of the log.
+    `pod` is the current pod, or None if it is gone; `last` is its last known state, used for its resources.
+    `read_log` returns the tail of the log.
     """
 
     pod: Any | None
@@ -36,34 +36,34 @@ class End:
     base: str = "base"
     read_log: Callable[[], str] = str
     launch_timed_out: bool = False
-    stopped: bool = False  # by a person or by Airflow, not by its own fault
-    succeeded: bool = False  # Airflow saw it, though the pod is gone
-    launched: bool = True  # False: no pod was ever created
+    stopped: bool = False  # by a user or by Airflow
+    succeeded: bool = False  # according to Airflow, although the pod is gone
+    launched: bool = True  # False: no pod was created
 
     def __post_init__(self) -> None:
         self._end = outcomes.base_end(self.pod, self.base)
-        seen = self.pod or self.last
-        self._static = pod.static_of(pod.base_container(seen, self.base)) if seen else None
-        self.prediction_id, self.requested = pod.notes_of(seen) if seen else (None, None)
+        known = self.pod or self.last
+        self._static = pod.static_of(pod.base_container(known, self.base)) if known else None
+        self.prediction_id, self.requested = pod.read_annotations(known) if known else (None, None)
 
     @property
     def allocated_bytes(self) -> int | None:
-        """What the pod really had; a pod that was found again has what it was created with."""
+        """The memory that the pod was created with."""
         return self._static.enforced if self._static else None
 
     def measure(self, source: peak.PeakSource, context: Any) -> peak.Peak:
-        """The measured peak. Raises what a source of the DAG author's raises."""
+        """Return the measured peak. Exceptions of the DAG author's callable propagate."""
         return peak.measure(source, self.pod, self._end.message, context) if self.pod else peak.Peak()
 
     def outcome(self, measured: peak.Peak) -> Outcome:
-        """How it ended, as far as it can be told: an OOM says "more than this", so without a this it says nothing."""
-        seen = self._seen(measured)
-        if seen.lacks_memory and not self.allocated_bytes and not measured.memory_bytes:
-            return Outcome.KILLED if seen is Outcome.OOM_KILLED else Outcome.FAILED
-        return seen
+        """Return the outcome. An OOM needs a known allocation or peak; otherwise it is a kill or a failure."""
+        outcome = self._classify(measured)
+        if outcome.lacks_memory and not self.allocated_bytes and not measured.memory_bytes:
+            return Outcome.KILLED if outcome is Outcome.OOM_KILLED else Outcome.FAILED
+        return outcome
 
-    def _seen(self, measured: peak.Peak) -> Outcome:
-        """How it ended. The log is read only where it decides something."""
+    def _classify(self, measured: peak.Peak) -> Outcome:
+        """Classify the end. Reads the log only if the outcome depends on it."""
         if self.succeeded:
             return Outcome.SUCCESS
         if self.stopped:
@@ -82,7 +82,7 @@ class End:
         )
 
     def body(self, outcome: Outcome, measured: peak.Peak) -> dict[str, Any]:
-        """The fields of a report that come from the pod; what is not known is left out."""
+        """Return the fields of a report that come from the pod, without unknown ones."""
         allocated = {
             "memory_bytes": self.allocated_bytes,
             "cpu_cores": self._static.cpu if self._static else None,

@@ -1,31 +1,31 @@
-"""The sending of reports that had to wait."""
+"""Delivery of pending reports."""
 
 from __future__ import annotations
 
-from airflow_provider_loadaware.memory import Spool
 from airflow_provider_loadaware.service import Deadline, RefusedError, Service
+from airflow_provider_loadaware.spool import Spool
 from loadaware_client.types import Unset
 
 BATCH = 50
 
 
-def send_waiting(service: Service, spool: Spool, deadline: Deadline, run_key: str | None = None) -> None:
-    """Sends reports that wait; the server counts a try once, so that one sent twice does no harm.
+def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: str | None = None) -> None:
+    """Send pending reports. Sending one twice is harmless, because the server counts a try once.
 
-    Raises what Service.observe_many raises; then they wait on.
+    Exceptions of Service.observe_many propagate; the reports then stay pending.
     """
-    waiting = spool.waiting(BATCH, run_key)
-    if not waiting:
+    pending = spool.pending(BATCH, run_key)
+    if not pending:
         return
     try:
-        answers = service.observe_many(list(waiting.values()), deadline)
+        answers = service.observe_many(list(pending.values()), deadline)
     except RefusedError as error:
-        if error.later:
+        if error.retryable:
             raise
-        for key in waiting:  # the batch as a whole makes no sense to the server, and never will
-            spool.sent(key)
+        for key in pending:  # the server rejects the batch for good
+            spool.remove(key)
         return
-    for key, answer in zip(waiting, answers, strict=True):
-        # Recorded, or refused for good; only the server's own trouble is worth another try.
+    for key, answer in zip(pending, answers, strict=True):
+        # Recorded or rejected for good. Only server errors are worth a retry.
         if answer.recorded or (not isinstance(answer.error, Unset) and answer.error.status < 500):
-            spool.sent(key)
+            spool.remove(key)

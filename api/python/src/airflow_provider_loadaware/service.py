@@ -1,6 +1,6 @@
-"""The server, asked with care: in time, once more on a broken connection, and not at all while it is known to fail.
+"""Client of the server with a deadline, one retry on a broken connection, and a circuit breaker.
 
-Built on the generated `loadaware_client`; knows nothing of Airflow.
+It wraps the generated `loadaware_client` and does not depend on Airflow.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 import httpx
 
-from airflow_provider_loadaware.breaker import Breaker
-from airflow_provider_loadaware.transport import BoundedTransport, within
+from airflow_provider_loadaware.breaker import OPEN_SECONDS, Breaker
+from airflow_provider_loadaware.transport import BoundedTransport, run_with_timeout
 from loadaware_client import Client
 from loadaware_client.api.ask import predict, predict_batch, retry_lift
 from loadaware_client.api.service import ready
@@ -39,37 +39,37 @@ T = TypeVar("T")
 
 
 class NotAnsweredError(Exception):
-    """The server could not be asked, or did not answer in time or in sense. Later it may."""
+    """The server is unreachable, late, or answers with an error or invalid data. A later request may succeed."""
 
 
 class RefusedError(Exception):
-    """The server said no: a 4xx. `status` and its `detail` say why."""
+    """The server rejected the request with a 4xx status; `status` and `detail` give the cause."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(f"{status}: {detail}")
         self.status = status
 
     @property
-    def later(self) -> bool:
-        """Whether the same request may be accepted later: a new token, a slower pace."""
+    def retryable(self) -> bool:
+        """Whether the same request may succeed later, with a new token or at a lower rate."""
         return self.status in (401, 403, 408, 425, 429)
 
 
 class Deadline:
-    """What is left of the time that one phase of a try may cost, in all its calls together."""
+    """The time budget that all calls of one phase of a try share."""
 
     def __init__(self, seconds: float = TOTAL_SECONDS) -> None:
         self._end = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Seconds; 0 once it has passed."""
+        """Return the seconds left, at least 0."""
         return max(0.0, self._end - time.monotonic())
 
 
 class Service:
-    """One server. Its methods raise NotAnsweredError and RefusedError, and nothing else.
+    """One server. Its methods raise only NotAnsweredError and RefusedError.
 
-    `state` is a folder for what processes tell each other; None for nothing of it.
+    `state` is a folder that processes share; None shares nothing.
     """
 
     def __init__(
@@ -88,60 +88,60 @@ class Service:
                 headers=headers,
                 timeout=httpx.Timeout(TOTAL_SECONDS, connect=CONNECT_SECONDS, pool=CONNECT_SECONDS),
                 transport=BoundedTransport(verify, TOTAL_SECONDS),
-                event_hooks={"response": [_refuse]},
+                event_hooks={"response": [_raise_for_status]},
             )
         )
         name = hashlib.sha256(self.base_url.encode()).hexdigest()[:16]
-        # Asking and telling fail apart: without its database the server answers, and cannot record.
-        self._asking = Breaker(state / f"asking-{name}.json" if state else None)
-        self._telling = Breaker(state / f"telling-{name}.json" if state else None)
+        # Separate breakers: without its database the server still predicts, but cannot record.
+        self._predict_breaker = Breaker(state / f"predict-{name}.json" if state else None)
+        self._observe_breaker = Breaker(state / f"observe-{name}.json" if state else None)
 
     def predict(self, question: dict[str, Any], deadline: Deadline) -> Prediction:
-        """POST /predict."""
+        """Send POST /predict."""
         body = PredictRequest.from_dict(question)
         return self._call(
-            self._asking, deadline, Prediction, lambda: predict.sync_detailed(client=self._client, body=body)
+            self._predict_breaker, deadline, Prediction, lambda: predict.sync_detailed(client=self._client, body=body)
         )
 
     def lift(self, question: dict[str, Any], deadline: Deadline) -> Lift:
-        """POST /retry-lift."""
+        """Send POST /retry-lift."""
         body = LiftRequest.from_dict(question)
         return self._call(
-            self._asking, deadline, Lift, lambda: retry_lift.sync_detailed(client=self._client, body=body)
+            self._predict_breaker, deadline, Lift, lambda: retry_lift.sync_detailed(client=self._client, body=body)
         )
 
     def observe(self, report: dict[str, Any], deadline: Deadline) -> Recorded:
-        """POST /observe."""
+        """Send POST /observe."""
         body = Observation.from_dict(report)
         return self._call(
-            self._telling, deadline, Recorded, lambda: observe.sync_detailed(client=self._client, body=body)
+            self._observe_breaker, deadline, Recorded, lambda: observe.sync_detailed(client=self._client, body=body)
         )
 
     def observe_many(self, reports: list[dict[str, Any]], deadline: Deadline) -> list[RecordedOrError]:
-        """POST /observe/batch: one answer for each report, in order."""
+        """Send POST /observe/batch. Returns one answer for each report, in order."""
         body = ObserveBatchRequest.from_dict({"observations": reports})
         answer = self._call(
-            self._telling,
+            self._observe_breaker,
             deadline,
             ObserveBatchAnswer,
             lambda: observe_batch.sync_detailed(client=self._client, body=body),
         )
         if len(answer.results) != len(reports):
-            raise NotAnsweredError(f"{len(reports)} reports were answered {len(answer.results)} times")
+            raise NotAnsweredError(f"POST /observe/batch: {len(answer.results)} answers for {len(reports)} reports")
         return answer.results
 
     def check(self, deadline: Deadline) -> Readiness:
-        """Whether the server is ready, and lets this token both ask and tell. Asks also while the circuit is open."""
-        never = Breaker(None)
-        state = self._call(never, deadline, Readiness, lambda: ready.sync_detailed(client=self._client))
-        nothing = (
+        """Check that the server is ready and that the token has both roles. Ignores the circuit breaker."""
+        no_breaker = Breaker(None)
+        state = self._call(no_breaker, deadline, Readiness, lambda: ready.sync_detailed(client=self._client))
+        empty_batches = (
             lambda: predict_batch.sync_detailed(client=self._client, body=PredictBatchRequest(tasks=[])),
             lambda: observe_batch.sync_detailed(client=self._client, body=ObserveBatchRequest(observations=[])),
         )
-        for send in nothing:
-            # Of nothing there is nothing to answer; but first the server looks at the token.
+        for send in empty_batches:
+            # The server rejects an empty batch with 422, but checks the token first.
             try:
-                self._call(never, deadline, object, send)
+                self._call(no_breaker, deadline, object, send)
             except RefusedError as error:
                 if error.status != 422:
                     raise
@@ -149,34 +149,34 @@ class Service:
 
     def _call(self, breaker: Breaker, deadline: Deadline, kind: type[T], send: Callable[[], Response[Any]]) -> T:
         if breaker.is_open():
-            raise NotAnsweredError(f"{self.base_url} failed repeatedly and rests for a while")
+            raise NotAnsweredError(f"{self.base_url} failed repeatedly; requests pause for {OPEN_SECONDS:.0f} s")
         if not deadline.left():
-            raise NotAnsweredError(f"no time was left to ask {self.base_url}")
+            raise NotAnsweredError(f"no time left to call {self.base_url}")
         try:
-            answer = within(deadline.left(), lambda: _once_more(send)).parsed
+            answer = run_with_timeout(deadline.left(), lambda: _send_with_retry(send)).parsed
         except RefusedError:
-            breaker.succeeded()
+            breaker.record_success()
             raise
         except Exception as error:
-            breaker.failed()
-            raise NotAnsweredError(f"{self.base_url}: {_said(error)}") from error
+            breaker.record_failure()
+            raise NotAnsweredError(f"{self.base_url}: {_describe(error)}") from error
         if not isinstance(answer, kind):
-            breaker.failed()
-            raise NotAnsweredError(f"{self.base_url} answered with {type(answer).__name__}")
-        breaker.succeeded()
+            breaker.record_failure()
+            raise NotAnsweredError(f"{self.base_url}: unexpected answer of type {type(answer).__name__}")
+        breaker.record_success()
         return answer
 
 
-def _once_more(send: Callable[[], T]) -> T:
-    """Everything here may be said twice: a question changes nothing, a report counts once a try."""
+def _send_with_retry(send: Callable[[], T]) -> T:
+    """Send, and retry once on a broken connection. All requests are idempotent."""
     try:
         return send()
     except (httpx.NetworkError, httpx.ConnectTimeout, httpx.RemoteProtocolError):
         return send()
 
 
-def _refuse(response: httpx.Response) -> None:
-    """Turns an error status into an exception, whatever the body is."""
+def _raise_for_status(response: httpx.Response) -> None:
+    """Turn an error status into an exception, whatever the body contains."""
     if response.status_code < 400:
         return
     response.read()
@@ -189,5 +189,5 @@ def _refuse(response: httpx.Response) -> None:
     raise RefusedError(response.status_code, detail[:300])
 
 
-def _said(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:300] if str(error) else type(error).__name__

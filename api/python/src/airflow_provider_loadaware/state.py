@@ -1,6 +1,6 @@
-"""Small JSON files that outlive a process: every try is a process of its own.
+"""Small JSON files that processes share, because every try runs in its own process.
 
-Whatever goes wrong here (no folder, a full disk, garbage in a file) costs memory of the past, never the task.
+An error here (no folder, a full disk, a corrupt file) loses stored state but never fails the task.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-_MOST_BYTES = 256 << 10  # a file above this is not ours
+_MAX_BYTES = 256 << 10  # a larger file is not one of this provider
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """The object in a file; None if there is none, or anything else than one."""
+    """Return the object in a file, or None if the file is missing or contains anything else."""
     try:
-        if path.stat().st_size > _MOST_BYTES:
+        if path.stat().st_size > _MAX_BYTES:
             return None
         value = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -27,11 +27,11 @@ def read_json(path: Path) -> dict[str, Any] | None:
 
 
 def write_json(path: Path, value: dict[str, Any]) -> bool:
-    """Replaces a file at once, so that no reader sees half of it. Whether it could be written."""
+    """Replace a file atomically. Returns whether that succeeded."""
     temporary = None
     try:
         data = json.dumps(value).encode()
-        if len(data) > _MOST_BYTES:
+        if len(data) > _MAX_BYTES:
             return False
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
         with os.fdopen(handle, "wb") as file:
@@ -45,18 +45,18 @@ def write_json(path: Path, value: dict[str, Any]) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Deletes a file that may be gone already."""
+    """Delete a file, if it exists."""
     with contextlib.suppress(OSError):
         path.unlink(missing_ok=True)
 
 
 def open_folder(wanted: Path) -> Path | None:
-    """`wanted`, else a private folder below the system's temporary one; None if neither can be written."""
+    """Return `wanted`, or else a private folder in the temporary directory; None if neither is writable."""
     fallback = Path(tempfile.gettempdir()) / f"loadaware-{os.getuid()}"
     for folder in (wanted, fallback):
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # In a shared temporary folder somebody else may own that name.
+            # In a shared temporary directory, another user may own that name.
             if folder.stat().st_uid == os.getuid() and os.access(folder, os.W_OK):
                 return folder
         except OSError:
@@ -64,35 +64,35 @@ def open_folder(wanted: Path) -> Path | None:
     return None
 
 
-class Shelf:
-    """At most `limit` small objects by key, in a folder; the oldest goes first."""
+class FileStore:
+    """Stores at most `limit` small objects by key in a folder and evicts the oldest."""
 
     def __init__(self, folder: Path | None, name: str, limit: int) -> None:
         self._folder = folder / name if folder else None
         self._limit = limit
 
     def put(self, key: str, value: dict[str, Any]) -> bool:
-        """Keeps `value`, in place of what was there. Whether it could be kept."""
+        """Store `value` under `key`. Returns whether that succeeded."""
         if self._folder is None:
             return False
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
-        kept = write_json(self._folder / f"{key}.json", value)
+        stored = write_json(self._folder / f"{key}.json", value)
         for path in self._paths()[: -self._limit]:
             remove(path)
-        return kept
+        return stored
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """What was kept under `key`."""
+        """Return the object under `key`, or None."""
         return read_json(self._folder / f"{key}.json") if self._folder else None
 
     def drop(self, key: str) -> None:
-        """Forgets `key`."""
+        """Delete `key`."""
         if self._folder is not None:
             remove(self._folder / f"{key}.json")
 
     def oldest(self, count: int) -> dict[str, dict[str, Any]]:
-        """Up to `count` objects, oldest first. What cannot be read is dropped on the way."""
+        """Return up to `count` objects, oldest first. Deletes unreadable files."""
         found: dict[str, dict[str, Any]] = {}
         for path in self._paths():
             if len(found) == count:
@@ -105,7 +105,7 @@ class Shelf:
         return found
 
     def _paths(self) -> list[Path]:
-        """The files, oldest first."""
+        """Return the files, oldest first."""
         if self._folder is None:
             return []
         aged = []

@@ -1,8 +1,8 @@
-"""HTTP that ends in time, whatever the other side does.
+"""HTTP with a bound on the total time.
 
-A timeout of httpx is one of each read: a server that sends a byte a second holds a caller for ever, and a
-resolver that hangs is not timed at all. So a response is cut at a deadline and at a size, and `within` bounds
-the whole by waiting on another thread.
+An httpx timeout applies to each read, so a server that sends one byte per second blocks the caller forever;
+name resolution has no timeout. BoundedTransport limits a response in time and size, and `run_with_timeout`
+bounds the whole call by running it in another thread.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import TypeVar
 
 import httpx
 
-MOST_BYTES = 8 << 20
+MAX_BYTES = 8 << 20
 _THREAD = "loadaware"
 T = TypeVar("T")
 
 
-class _Cut(httpx.SyncByteStream):
-    """A response body that ends with an error once it is late or too large."""
+class _BoundedStream(httpx.SyncByteStream):
+    """A response body that raises an error when it is late or too large."""
 
     def __init__(self, stream: httpx.SyncByteStream, deadline: float) -> None:
         self._stream = stream
@@ -32,10 +32,10 @@ class _Cut(httpx.SyncByteStream):
         size = 0
         for chunk in self._stream:
             size += len(chunk)
-            if size > MOST_BYTES:
-                raise httpx.ReadError(f"the answer is larger than {MOST_BYTES} bytes")
+            if size > MAX_BYTES:
+                raise httpx.ReadError(f"the response is larger than {MAX_BYTES} bytes")
             if time.monotonic() > self._deadline:
-                raise httpx.ReadTimeout("the answer took too long")
+                raise httpx.ReadTimeout("the response took too long")
             yield chunk
 
     def close(self) -> None:
@@ -43,7 +43,7 @@ class _Cut(httpx.SyncByteStream):
 
 
 class BoundedTransport(httpx.HTTPTransport):
-    """A pool of kept-alive connections whose answers are bounded in time and size."""
+    """A pool of keep-alive connections whose responses are bounded in time and size."""
 
     def __init__(self, verify: ssl.SSLContext | bool, total_seconds: float) -> None:
         super().__init__(verify=verify, limits=httpx.Limits(max_connections=4, keepalive_expiry=300))
@@ -53,14 +53,14 @@ class BoundedTransport(httpx.HTTPTransport):
         deadline = time.monotonic() + self._total
         response = super().handle_request(request)
         assert isinstance(response.stream, httpx.SyncByteStream)
-        response.stream = _Cut(response.stream, deadline)
+        response.stream = _BoundedStream(response.stream, deadline)
         return response
 
 
-def within(seconds: float, work: Callable[[], T]) -> T:
-    """What `work` returns or raises, if it does so in time; else TimeoutError, and `work` is left to itself.
+def run_with_timeout(seconds: float, work: Callable[[], T]) -> T:
+    """Return or raise what `work` does, or raise TimeoutError; `work` then continues in its thread.
 
-    The thread is a daemon: it must not keep a finished task alive, as the threads of concurrent.futures do.
+    The thread is a daemon, so it does not keep a finished task alive; threads of concurrent.futures do.
     """
     outcome: list[Callable[[], T]] = []
 
@@ -81,7 +81,7 @@ def within(seconds: float, work: Callable[[], T]) -> T:
     return outcome[0]()
 
 
-# httpx tells of each request; in the log of a task one line of ours is enough. Others' requests are left alone.
+# httpx logs each request. Filter the requests of this provider out of the task's log, but no others.
 logging.getLogger("httpx").addFilter(lambda record: record.threadName != _THREAD)
 
 

@@ -1,4 +1,4 @@
-"""One try of a task: the key under which everything is asked and told."""
+"""The key of one try of a task, which predictions and reports share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Try:
-    """As POST /observe names it. `map_index` is -1 where the task is not mapped."""
+    """The key fields of POST /observe. `map_index` is -1 for a task that is not mapped."""
 
     namespace: str
     dag_id: str
@@ -22,7 +22,7 @@ class Try:
 
     @classmethod
     def of(cls, context: Mapping[str, Any], namespace: str) -> Try:
-        """The try that a task context belongs to. KeyError or AttributeError if the context is none of a run."""
+        """Return the try of a task context. Raises KeyError or AttributeError if the context has no run."""
         ti = context["ti"]
         map_index = getattr(ti, "map_index", -1)
         return cls(
@@ -35,7 +35,7 @@ class Try:
         )
 
     def body(self) -> dict[str, Any]:
-        """The fields of a request."""
+        """Return the fields for a request."""
         return asdict(self)
 
     @property

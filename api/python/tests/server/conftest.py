@@ -1,4 +1,4 @@
-"""The real server, with a private PostgreSQL in a temporary folder. `make build` makes the binary."""
+"""Runs the real server with a private PostgreSQL in a temporary folder. `make build` builds the binary."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ import pytest
 BINARY = Path(os.environ.get("LOADAWARE_BIN") or Path(__file__).parents[4] / "bin" / "loadaware")
 START_SECONDS = 60.0
 TOKEN = "a-token-of-the-tests"
-ASKING = "a-token-that-may-not-tell"
+PREDICT_TOKEN = "a-token-with-the-role-predict"
 
 
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
-    """The address of a server that knows TOKEN as an admin's, and ASKING."""
+    """The address of a server that accepts TOKEN with the role admin, and PREDICT_TOKEN."""
     if not BINARY.exists():
-        pytest.fail(f"{BINARY} is not there: run make build, or set LOADAWARE_BIN")
+        pytest.fail(f"{BINARY} does not exist; run make build, or set LOADAWARE_BIN")
     with tempfile.TemporaryDirectory(prefix="loadaware-server-") as name:
         work = Path(name)
-        work.chmod(0o755)  # root's PostgreSQL runs as another user
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("LOADAWARE_") and k != "DATABASE_URL"}
+        work.chmod(0o755)  # PostgreSQL started by root runs as another user
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("LOADAWARE_") and k != "DATABASE_URL"}
         arguments = ["serve", "--addr", "127.0.0.1:0", "--admin-addr", "", "--data", str(work / "data")]
         with (work / "log").open("wb") as log:
             server = subprocess.Popen(
-                [str(BINARY), *arguments, "--tokens", f"admin:{_hash(TOKEN)},predict:{_hash(ASKING)}"],
+                [str(BINARY), *arguments, "--tokens", f"admin:{_hash(TOKEN)},predict:{_hash(PREDICT_TOKEN)}"],
                 stdout=log,
                 stderr=log,
-                env=kept,
+                env=environment,
             )
         try:
             yield _address(server, work / "log")

@@ -1,4 +1,4 @@
-"""The generated client and the thin layer against the real server. Needs no Airflow."""
+"""Tests of the generated client and the Service against the real server, without Airflow."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from airflow_provider_loadaware.grant import Lifted
-from airflow_provider_loadaware.memory import Spool
-from airflow_provider_loadaware.resend import send_waiting
+from airflow_provider_loadaware.resend import send_pending
 from airflow_provider_loadaware.service import Deadline, RefusedError, Service
+from airflow_provider_loadaware.spool import Spool
 from airflow_provider_loadaware.tries import Try
 from loadaware_client import AuthenticatedClient
 from loadaware_client.api.ask import predict
@@ -26,7 +26,7 @@ from loadaware_client.models.task_page import TaskPage
 from loadaware_client.models.task_profile import TaskProfile
 from loadaware_client.models.usage_series_type_0 import UsageSeriesType0
 
-from .conftest import ASKING, TOKEN
+from .conftest import PREDICT_TOKEN, TOKEN
 
 GIB = 1 << 30
 _runs = itertools.count()
@@ -46,11 +46,11 @@ def a_try(task: str, number: int = 1, run: str | None = None) -> Try:
     return Try("default", "client", task, run or f"run-{next(_runs)}", -1, number)
 
 
-def question(key: Try, **more: Any) -> dict[str, Any]:
+def prediction_request(key: Try, **more: Any) -> dict[str, Any]:
     return {**key.body(), "requested": {"memory_bytes": 8 * GIB}, **more}
 
 
-def test_the_client_alone_asks(client: AuthenticatedClient) -> None:
+def test_the_generated_client_predicts(client: AuthenticatedClient) -> None:
     body = PredictRequest.from_dict({"dag_id": "client", "task_id": "new", "requested": {"memory": "8Gi"}})
     answer = predict.sync(client=client, body=body)
     assert isinstance(answer, Prediction)
@@ -60,15 +60,15 @@ def test_the_client_alone_asks(client: AuthenticatedClient) -> None:
     assert alive is not None and alive.to_dict() == {"status": "ok"}
 
 
-def test_the_client_alone_reads_a_refusal(url: str) -> None:
-    body = PredictRequest.from_dict({"dag_id": "client", "task_id": "unheard"})
+def test_the_generated_client_parses_a_problem(url: str) -> None:
+    body = PredictRequest.from_dict({"dag_id": "client", "task_id": "unknown"})
     known = predict.sync_detailed(client=AuthenticatedClient(base_url=url, token=TOKEN), body=body)
     unknown = predict.sync_detailed(client=AuthenticatedClient(base_url=url, token="no"), body=body)
     assert (known.status_code, unknown.status_code) == (404, 401)
     assert isinstance(known.parsed, Problem) and known.parsed.type_.endswith("not-found")
 
 
-def test_a_history_makes_a_smaller_grant(service: Service, client: AuthenticatedClient) -> None:
+def test_a_history_lowers_the_grant(service: Service, client: AuthenticatedClient) -> None:
     for _ in range(40):
         key = a_try("learned")
         features = {"rows": 100}
@@ -82,7 +82,7 @@ def test_a_history_makes_a_smaller_grant(service: Service, client: Authenticated
         }
         assert service.observe(report, Deadline(30)).recorded
     key = a_try("learned")
-    answer = service.predict(question(key, features={"rows": 100}), Deadline(30))
+    answer = service.predict(prediction_request(key, features={"rows": 100}), Deadline(30))
     assert answer.source in (Source.MODEL, Source.PROFILE) and answer.memory is not None
     assert GIB <= answer.memory.request_bytes < 8 * GIB
 
@@ -108,19 +108,19 @@ def test_a_kill_is_lifted_and_the_next_try_gets_what_was_promised(service: Servi
     lifted = Lifted.of(service.lift(lift, Deadline(30)), 2 * GIB)
     assert lifted.next_bytes is not None and 2 * GIB < lifted.next_bytes <= 64 * GIB
     second = a_try("killed", 2, first.run_id)
-    answer = service.predict(question(second, max_memory_bytes=64 * GIB), Deadline(30))
+    answer = service.predict(prediction_request(second, max_memory_bytes=64 * GIB), Deadline(30))
     assert answer.source is Source.LIFT and answer.memory is not None
     assert answer.memory.limit_bytes == lifted.next_bytes
 
 
-def test_a_series_is_read_back_as_it_was_told(service: Service, client: AuthenticatedClient) -> None:
+def test_a_series_round_trips(service: Service, client: AuthenticatedClient) -> None:
     key = a_try("series")
-    told = {"step_seconds": 0.8, "memory_bytes": [0, GIB], "cpu_cores": [0.5, 1.02]}
+    series = {"step_seconds": 0.8, "memory_bytes": [0, GIB], "cpu_cores": [0.5, 1.02]}
     report = {**key.body(), "outcome": "success", "memory_max_bytes": GIB}
     assert service.observe(report, Deadline(30)).recorded
-    assert service.observe({**report, "usage_series": told}, Deadline(30)).amended
-    kept = get_series.sync(client=client, dag_id="client", task_id="series", run_id=key.run_id)
-    assert isinstance(kept, UsageSeriesType0) and kept.to_dict() == told
+    assert service.observe({**report, "usage_series": series}, Deadline(30)).amended
+    stored = get_series.sync(client=client, dag_id="client", task_id="series", run_id=key.run_id)
+    assert isinstance(stored, UsageSeriesType0) and stored.to_dict() == series
 
 
 def test_an_eviction_is_not_lifted(service: Service) -> None:
@@ -129,34 +129,34 @@ def test_an_eviction_is_not_lifted(service: Service) -> None:
     assert Lifted.of(answer, GIB).next_bytes == GIB
 
 
-def test_what_waited_is_sent_and_none_is_counted_twice(
+def test_pending_reports_are_sent_and_counted_once(
     service: Service, client: AuthenticatedClient, tmp_path: Any
 ) -> None:
     spool = Spool(tmp_path)
-    keys = [a_try("waited") for _ in range(3)]
+    keys = [a_try("pending") for _ in range(3)]
     for key in keys:
         report = {**key.body(), "outcome": "success", "memory_max_bytes": GIB, "duration_seconds": 1.0}
-        spool.keep(key, report)
+        spool.add(key, report)
         if key is keys[0]:
-            service.observe(report, Deadline(30))  # sent before its answer was lost
-    wrong = a_try("waited")
-    spool.keep(wrong, {**wrong.body(), "outcome": "success", "memory_max_bytes": -1})
-    send_waiting(service, spool, Deadline(30))
-    assert spool.waiting(10) == {}
-    profile = get_task.sync(client=client, dag_id="client", task_id="waited")
+            service.observe(report, Deadline(30))  # sent, but its answer was lost
+    wrong = a_try("pending")
+    spool.add(wrong, {**wrong.body(), "outcome": "success", "memory_max_bytes": -1})
+    send_pending(service, spool, Deadline(30))
+    assert spool.pending(10) == {}
+    profile = get_task.sync(client=client, dag_id="client", task_id="pending")
     assert isinstance(profile, TaskProfile) and profile.observations == 3
 
 
-def test_a_contradiction_is_refused_for_good(service: Service) -> None:
+def test_a_contradiction_is_rejected_for_good(service: Service) -> None:
     key = a_try("contradicted")
     service.observe({**key.body(), "outcome": "success"}, Deadline(30))
     with pytest.raises(RefusedError) as caught:
         service.observe({**key.body(), "outcome": "failed"}, Deadline(30))
-    assert caught.value.status == 409 and not caught.value.later
+    assert caught.value.status == 409 and not caught.value.retryable
 
 
-@pytest.mark.parametrize(("token", "status"), [("wrong", 401), (ASKING, 403)])
-def test_the_button_of_the_connection_knows_a_token_that_does_not_suffice(
+@pytest.mark.parametrize(("token", "status"), [("wrong", 401), (PREDICT_TOKEN, 403)])
+def test_the_connection_test_detects_an_insufficient_token(
     url: str, service: Service, token: str, status: int
 ) -> None:
     assert service.check(Deadline(30)).status == "ready"
@@ -165,5 +165,5 @@ def test_the_button_of_the_connection_knows_a_token_that_does_not_suffice(
     assert caught.value.status == status
 
 
-def test_nothing_of_this_imported_airflow() -> None:
+def test_airflow_is_not_imported() -> None:
     assert not [name for name in sys.modules if name == "airflow" or name.startswith("airflow.")]

@@ -1,4 +1,4 @@
-"""What the tests share: an Airflow home of their own, and a server that says what it is told to."""
+"""Shared fixtures: a separate Airflow home, and a server with scripted answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-# Before anything imports Airflow, which reads them once.
+# Set these before any import of Airflow, which reads them once.
 os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="loadaware-unit-")
 os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "false"
 os.environ["AIRFLOW__CORE__UNIT_TEST_MODE"] = "true"
@@ -24,11 +24,11 @@ Answer = tuple[int, Any]
 
 
 class ScriptedServer:
-    """Answers each path with what `answers` holds for it, and remembers what it was asked."""
+    """Answers each path from `answers` and records the requests."""
 
     def __init__(self) -> None:
         self.answers: dict[str, Answer | Callable[[Any], Answer]] = {}
-        self.asked: list[tuple[str, Any]] = []
+        self.requests: list[tuple[str, Any]] = []
         self.tokens: list[str | None] = []
         outer = self
 
@@ -37,7 +37,7 @@ class ScriptedServer:
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                outer.asked.append((self.path, body))
+                outer.requests.append((self.path, body))
                 outer.tokens.append(self.headers.get("Authorization"))
                 answer = outer.answers.get(self.path, (404, {"detail": "nothing"}))
                 status, value = answer(body) if callable(answer) else answer
@@ -56,8 +56,8 @@ class ScriptedServer:
         threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
 
     def of(self, path: str) -> list[Any]:
-        """The bodies that were posted to a path."""
-        return [body for asked, body in self.asked if asked == path]
+        """Return the bodies posted to a path."""
+        return [body for requested, body in self.requests if requested == path]
 
     def close(self) -> None:
         self._http.shutdown()
@@ -66,7 +66,7 @@ class ScriptedServer:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
-    """A server, and the default connection that leads to it."""
+    """A scripted server, and the default connection to it."""
     scripted = ScriptedServer()
     connect(monkeypatch, scripted.port)
     yield scripted
@@ -74,14 +74,14 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
 
 
 def connect(monkeypatch: pytest.MonkeyPatch, port: int, **more: Any) -> None:
-    """Makes loadaware_default a connection to a port of loopback."""
+    """Point the connection loadaware_default to a port on localhost."""
     connection = {"conn_type": "loadaware", "host": "127.0.0.1", "port": port, "password": "s3cret", **more}
     monkeypatch.setenv("AIRFLOW_CONN_LOADAWARE_DEFAULT", json.dumps(connection))
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No test sees the state, the settings or the connections of another."""
+def isolation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Isolate the state, settings and connections of each test."""
     from airflow_provider_loadaware import hooks, report
     from airflow_provider_loadaware._compat import AIRFLOW_3
 
@@ -89,22 +89,22 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("LOADAWARE_DISABLED", "AIRFLOW_CONN_LOADAWARE_DEFAULT"):
         monkeypatch.delenv(name, raising=False)
     hooks._services.clear()
-    report._said.clear()
+    report._reported.clear()
     if not AIRFLOW_3:
-        # Airflow 2 writes them into its database, and there is none.
-        monkeypatch.setattr("airflow.models.renderedtifields.RenderedTaskInstanceFields", lambda **_: Unwritten)
+        # Airflow 2 writes rendered fields to its database, which these tests do not have.
+        monkeypatch.setattr("airflow.models.renderedtifields.RenderedTaskInstanceFields", lambda **_: NoDatabaseFields)
 
 
-class Unwritten:
-    """Rendered fields without a database."""
+class NoDatabaseFields:
+    """Replaces RenderedTaskInstanceFields, without a database."""
 
     @staticmethod
     def write() -> None: ...
 
 
 @pytest.fixture
-def said(capsys: pytest.CaptureFixture[str]) -> Callable[[], list[str]]:
-    """What we said in the log; Airflow 3 logs past the logging module, so that it is read where it is printed."""
+def log_lines(capsys: pytest.CaptureFixture[str]) -> Callable[[], list[str]]:
+    """Return a function that reads the provider's log lines from stdout: Airflow 3 bypasses the logging module."""
 
     def read() -> list[str]:
         output = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
@@ -114,7 +114,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> Callable[[], list[str]]:
 
 
 def prediction(request: int, **changes: Any) -> dict[str, Any]:
-    """An answer of POST /predict that grants `request` bytes."""
+    """Return an answer of POST /predict that grants `request` bytes."""
     return {
         "prediction_id": "p-1",
         "namespace": "default",
@@ -136,7 +136,7 @@ def prediction(request: int, **changes: Any) -> dict[str, Any]:
 
 
 def lift(request: int | None, **changes: Any) -> dict[str, Any]:
-    """An answer of POST /retry-lift that promises `request` bytes."""
+    """Return an answer of POST /retry-lift that promises `request` bytes."""
     memory = {"request_bytes": request, "limit_bytes": request, "request": "?", "limit": "?"} if request else None
     return {
         "retry": memory is not None,
@@ -155,7 +155,7 @@ RECORDED = {"recorded": True, "duplicate": False, "amended": False}
 
 
 def task_context(try_number: int = 1, **more: Any) -> dict[str, Any]:
-    """A task context with what we read of one."""
+    """Return a task context with the fields that the provider reads."""
     pushed: dict[str, Any] = {}
     ti = SimpleNamespace(
         dag_id="pricing",

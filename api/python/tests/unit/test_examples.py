@@ -1,4 +1,4 @@
-"""The examples are DAGs, and their pods are what their text says."""
+"""The examples parse as DAGs and build the documented pods."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_heap_of_the_java_program_follows_the_grant(server: ScriptedServer) 
     server.answers["/predict"] = (200, prediction(10 * GIB))
     operator = load("pricing_pipeline").optimise_prices
     operator.__dict__["hook"] = SimpleNamespace(is_in_cluster=False, get_namespace=lambda: "ns")
-    # As the template renders to.
+    # The rendered form of the template.
     from airflow_provider_loadaware.plugin import xmx
 
     assert operator.arguments[0] == "{{ macros.loadaware.xmx(0.8) }}"
@@ -44,7 +44,7 @@ def test_the_heap_of_the_java_program_follows_the_grant(server: ScriptedServer) 
     assert {v.name: v.value for v in container.env}["LOADAWARE_MEMORY_MIB_80"] == "8192"
 
 
-def test_templates_know_the_macros() -> None:
+def test_macros_are_registered() -> None:
     from airflow_provider_loadaware._compat import AIRFLOW_3
 
     if AIRFLOW_3:

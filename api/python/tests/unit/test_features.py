@@ -1,4 +1,4 @@
-"""What is told of a try, and what never is."""
+"""Tests of the features that are sent, and of those that never are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from airflow_provider_loadaware import features
 
 def context(params: dict[str, Any], conf: dict[str, Any], declared: set[str]) -> dict[str, Any]:
     return {
-        "params": {**params, **conf},  # as Airflow mixes them
+        "params": {**params, **conf},  # Airflow merges them
         "dag_run": SimpleNamespace(conf=conf),
         "dag": SimpleNamespace(params=dict.fromkeys(declared)),
         "task": SimpleNamespace(params={}),
@@ -30,13 +30,13 @@ def test_other_names_of_conf_need_the_allow_list() -> None:
     assert features.of_context(given, ["product_*"]) == {"product_count": 1253}
 
 
-def test_names_that_sound_like_a_secret_are_never_sent() -> None:
+def test_names_that_look_like_a_secret_are_never_sent() -> None:
     names = ["db_password", "API_KEY", "access_token", "client_secret", "Authorization"]
     given = context(dict.fromkeys(names, "x"), {}, set(names))
     assert features.of_context(given, ["*"]) == {}
 
 
-def test_only_scalars_of_bearable_size_are_sent() -> None:
+def test_only_short_scalars_are_sent() -> None:
     values = {
         "list": [1],
         "dict": {},
@@ -57,7 +57,7 @@ def test_a_callable_reads_the_context() -> None:
     assert features.given(lambda c: {"n": c["x"] + 1}, {"x": 1}) == {"n": 2}
 
 
-def test_a_rendered_number_is_a_number_and_a_written_text_stays_one() -> None:
+def test_a_rendered_number_is_a_number_and_a_literal_stays_text() -> None:
     source = {"count": "{{ params.n }}", "zone": "17", "share": "{{ 1 / 2 }}"}
     names = features.jinja_names(source)
     rendered = {"count": "1253", "zone": "17", "share": "0.5"}
@@ -65,11 +65,11 @@ def test_a_rendered_number_is_a_number_and_a_written_text_stays_one() -> None:
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', "{'a': 1}"])
-def test_the_text_of_a_mapping_is_read(text: str) -> None:
+def test_a_mapping_as_text_is_parsed(text: str) -> None:
     assert features.given(text, {}) == {"a": 1}
 
 
 @pytest.mark.parametrize("source", ["nonsense", "[1]", lambda _: 3, 7])
-def test_what_is_no_mapping_is_refused(source: Any) -> None:
+def test_other_types_are_rejected(source: Any) -> None:
     with pytest.raises((TypeError, ValueError, SyntaxError)):
         features.given(source, {})

@@ -1,4 +1,4 @@
-"""How an answer, the bounds and a known kill make a grant."""
+"""Tests of the grant from a prediction, the bounds and a known kill."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_loadaware.grant import Bounds, Grant, Kill, NonsenseError, Static, after_kill, of_prediction
+from airflow_provider_loadaware.grant import (
+    Bounds,
+    Grant,
+    InvalidAnswerError,
+    Kill,
+    Static,
+    after_kill,
+    from_prediction,
+)
 from loadaware_client.models.prediction import Prediction
 
 from .conftest import prediction
@@ -16,7 +24,7 @@ STATIC = Static(memory_request=350 * GIB, memory_limit=350 * GIB, cpu_request=6.
 
 
 def decide(answer: dict[str, Any], bounds: Bounds | None = None, kill: Kill | None = None) -> Grant | None:
-    return of_prediction(Prediction.from_dict(answer), bounds or Bounds(), kill, STATIC)
+    return from_prediction(Prediction.from_dict(answer), bounds or Bounds(), kill, STATIC)
 
 
 def test_an_answer_is_granted() -> None:
@@ -28,7 +36,7 @@ def test_an_answer_is_granted() -> None:
 @pytest.mark.parametrize(
     "change", [{"mode": "shadow"}, {"mode": "off"}, {"source": "requested"}, {"memory": None}], ids=str
 )
-def test_the_static_request_stands(change: dict[str, Any]) -> None:
+def test_the_static_request_stays_in_force(change: dict[str, Any]) -> None:
     assert decide(prediction(10 * GIB, **change)) is None
 
 
@@ -46,61 +54,61 @@ def test_the_static_request_stands(change: dict[str, Any]) -> None:
     ],
     ids=str,
 )
-def test_nonsense_is_refused(memory: Any) -> None:
-    with pytest.raises(NonsenseError):
+def test_invalid_memory_is_rejected(memory: Any) -> None:
+    with pytest.raises(InvalidAnswerError):
         decide(prediction(GIB, memory=memory))
 
 
 @pytest.mark.parametrize("cores", [-1, 0, float("inf"), "2", 1e9], ids=str)
-def test_nonsense_of_cpu_is_refused(cores: Any) -> None:
-    with pytest.raises(NonsenseError):
+def test_invalid_cpu_is_rejected(cores: Any) -> None:
+    with pytest.raises(InvalidAnswerError):
         decide(prediction(GIB, cpu={"request_cores": cores, "request": "?"}))
 
 
 @pytest.mark.parametrize(("answer", "want"), [(1, 2), (3, 3), (9, 4)])
-def test_local_bounds_hold(answer: int, want: int) -> None:
+def test_local_bounds_apply(answer: int, want: int) -> None:
     given = decide(prediction(answer * GIB), Bounds(2 * GIB, 4 * GIB))
     assert given is not None and given.memory_limit == want * GIB
 
 
-def test_what_was_killed_is_not_granted_again() -> None:
+def test_a_killed_allocation_is_not_granted_again() -> None:
     small = Static(memory_request=4 * GIB)
     answer = Prediction.from_dict(prediction(10 * GIB))
-    given = of_prediction(answer, Bounds(), Kill(10 * GIB, 1), small)
+    given = from_prediction(answer, Bounds(), Kill(10 * GIB, 1), small)
     assert given is not None and given.memory_limit == 20 * GIB
     lifted = Prediction.from_dict(prediction(60 * GIB, source="lift"))
-    given = of_prediction(lifted, Bounds(), Kill(10 * GIB, 1), small)
+    given = from_prediction(lifted, Bounds(), Kill(10 * GIB, 1), small)
     assert given is not None and given.memory_limit == 60 * GIB
 
 
 @pytest.mark.parametrize(
     ("claim", "source", "answer", "kill", "want"),
     [
-        ("a lift to what was killed says that there is a cap", "lift", 10, Kill(10 * GIB, 1), 10),
-        ("a lift below it does not know of this kill", "lift", 9, Kill(10 * GIB, 1), 20),
-        ("a promise is kept", "model", 10, Kill(10 * GIB, 1, 19 * GIB), 19),
-        ("and so is the word that more would not help", "model", 10, Kill(10 * GIB, 1, 10 * GIB), 10),
+        ("a lift to the killed allocation means a cap", "lift", 10, Kill(10 * GIB, 1), 10),
+        ("a lift below it ignores this kill", "lift", 9, Kill(10 * GIB, 1), 20),
+        ("a promise applies", "model", 10, Kill(10 * GIB, 1, 19 * GIB), 19),
+        ("no more memory if more does not help", "model", 10, Kill(10 * GIB, 1, 10 * GIB), 10),
     ],
 )
-def test_a_server_that_does_not_know_of_a_kill_is_corrected(
+def test_a_prediction_that_ignores_a_kill_is_corrected(
     claim: str, source: str, answer: int, kill: Kill, want: int
 ) -> None:
-    asked = Prediction.from_dict(prediction(answer * GIB, source=source))
-    given = of_prediction(asked, Bounds(), kill, Static(memory_request=4 * GIB))
+    predicted = Prediction.from_dict(prediction(answer * GIB, source=source))
+    given = from_prediction(predicted, Bounds(), kill, Static(memory_request=4 * GIB))
     assert given is not None and given.memory_limit == want * GIB, claim
 
 
-def test_a_kill_does_not_end_the_shadow() -> None:
+def test_a_kill_does_not_end_shadow_mode() -> None:
     assert decide(prediction(10 * GIB, mode="shadow"), kill=Kill(10 * GIB, 1)) is None
 
 
 @pytest.mark.parametrize(
     ("claim", "kill", "bounds", "static", "want"),
     [
-        ("twice what was too little", Kill(10 * GIB, 1), Bounds(), Static(8 * GIB), 20),
+        ("twice the killed allocation", Kill(10 * GIB, 1), Bounds(), Static(8 * GIB), 20),
         ("the cap is four times the request", Kill(30 * GIB, 1), Bounds(None, 40 * GIB), Static(8 * GIB), 40),
         ("the promised amount", Kill(10 * GIB, 1, 13 * GIB), Bounds(), Static(8 * GIB), 13),
-        ("never less than people chose", Kill(10 * GIB, 1), Bounds(), STATIC, 350),
+        ("at least the static request", Kill(10 * GIB, 1), Bounds(), STATIC, 350),
         ("without any request", Kill(10 * GIB, 1), Bounds(), Static(), 20),
     ],
 )

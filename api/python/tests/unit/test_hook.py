@@ -1,4 +1,4 @@
-"""The connection: where it leads, and what its test says."""
+"""Tests of the connection: its address and its test button."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from .conftest import ScriptedServer, connect
         ("[::1]", 8080, None, "http://[::1]:8080"),
     ],
 )
-def test_the_address_is_read(host: str, port: Any, schema: Any, want: str) -> None:
+def test_base_url_of_a_connection(host: str, port: Any, schema: Any, want: str) -> None:
     assert base_url(SimpleNamespace(host=host, port=port, schema=schema)) == want
 
 
-def test_a_connection_without_a_host_is_refused() -> None:
+def test_a_connection_without_a_host_is_rejected() -> None:
     with pytest.raises(ValueError, match="no host"):
         base_url(SimpleNamespace(host="", port=1, schema=None))
 
@@ -37,17 +37,17 @@ def test_hooks_of_a_process_share_connections(server: ScriptedServer) -> None:
     assert LoadawareHook().get_conn() is LoadawareHook().get_conn()
 
 
-def test_receipts_are_at_the_host_or_where_people_look(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_receipts_are_at_the_host_or_at_ui_url(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     assert LoadawareHook().receipt_url("p-1") == f"{server.url}/predictions/p-1"
     connect(monkeypatch, server.port, extra={"ui_url": "https://people.example.org/"})
     assert LoadawareHook().receipt_url("p-1") == "https://people.example.org/predictions/p-1"
 
 
-def test_the_test_button_says_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_test_button_shows_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
     assert LoadawareHook().test_connection()[0] is False
     connect(monkeypatch, 1)
-    passed, said = LoadawareHook().test_connection()
-    assert not passed and "127.0.0.1:1" in said
+    passed, message = LoadawareHook().test_connection()
+    assert not passed and "127.0.0.1:1" in message
 
 
 def test_airflow_lists_the_provider() -> None:

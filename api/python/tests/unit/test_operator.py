@@ -1,4 +1,4 @@
-"""The operator from launch to report, with a Kubernetes that only remembers."""
+"""Tests of the operator from launch to report, with a recording Kubernetes client."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from airflow_provider_loadaware.operators import SizedKubernetesPodOperator, Siz
 from .conftest import RECORDED, ScriptedServer, connect, lift, prediction, task_context
 
 GIB = 1 << 30
-Said = Callable[[], list[str]]
+LogLines = Callable[[], list[str]]
 SIZING = pod_callbacks.SizingCallback
 STATIC = k8s.V1ResourceRequirements(requests={"memory": "8Gi", "cpu": "2"}, limits={"memory": "8Gi"})
 
 
 class Kubernetes:
-    """Holds one pod, which a test may change, a log, and what an earlier execution left."""
+    """Serves one pod, a log, and the pods that an earlier execution left behind."""
 
     def __init__(self) -> None:
         self.pod: Any = None
@@ -88,18 +88,18 @@ def end(pod: Any, exit_code: int, reason: str, message: str | None = None, phase
 
 
 def finish(operator: Any, kubernetes: Kubernetes, pod: Any, context: Any) -> None:
-    """As a try ends: Airflow fails it if its pod failed, whatever we do."""
+    """End a try: Airflow fails it if its pod failed, whatever the provider does."""
     kubernetes.pod = pod
     failed = pod.status.phase != "Succeeded"
     with pytest.raises(Exception, match="returned a failure") if failed else contextlib.nullcontext():
-        operator._try_context = context  # as when it was launched or resumed
+        operator._try_context = context  # launch and resumption set it
         operator.cleanup(pod, pod)
 
 
 # ---- launch ----
 
 
-def test_a_pod_is_sized_and_the_grant_is_shown(server: ScriptedServer, said: Said) -> None:
+def test_a_pod_is_sized_and_the_grant_is_shown(server: ScriptedServer, log_lines: LogLines) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB, reason="10Gi: log-linear; 150 runs"))
     operator, _ = make(features={"n": 7}, max_memory="64Gi")
     context = task_context()
@@ -124,44 +124,44 @@ def test_a_pod_is_sized_and_the_grant_is_shown(server: ScriptedServer, said: Sai
     url = f"{server.url}/predictions/p-1"
     assert operator.operator_extra_links[0].get_link(operator, ti_key=None) == url
     assert context["ti"].pushed == {"loadaware_receipt": url}
-    (line,) = said()
+    (line,) = log_lines()
     assert line.startswith(f"static 8Gi → granted 10Gi: log-linear; 150 runs [{url}]")
 
 
-def test_a_dry_run_asks_nobody(server: ScriptedServer) -> None:
+def test_a_dry_run_sends_no_request(server: ScriptedServer) -> None:
     operator, _ = make()
     assert memory(operator.build_pod_request_obj(None)) == "8Gi"
     if "dry_run" in inspect.signature(KubernetesPodOperator.build_pod_request_obj).parameters:
         assert memory(operator.build_pod_request_obj(task_context(), dry_run=True)) == "8Gi"
-    assert server.asked == []
+    assert server.requests == []
 
 
 @pytest.mark.parametrize("off", ["argument", "environment"])
-def test_opted_out_nobody_is_asked(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, off: str) -> None:
+def test_a_disabled_task_sends_no_request(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, off: str) -> None:
     if off == "environment":
         monkeypatch.setenv("LOADAWARE_DISABLED", "1")
     operator, kubernetes = make(sizing=off != "argument")
     pod = operator.build_pod_request_obj(task_context())
     assert memory(pod) == "8Gi"
     finish(operator, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context())
-    assert server.asked == []
+    assert server.requests == []
 
 
 @pytest.mark.parametrize("answer", [(500, {}), (401, {}), (404, {}), (200, b"{}"), (200, prediction(1))], ids=str)
-def test_the_static_request_stands_with_one_warning(server: ScriptedServer, said: Said, answer: Any) -> None:
+def test_the_static_request_stays_with_one_warning(server: ScriptedServer, log_lines: LogLines, answer: Any) -> None:
     server.answers["/predict"] = answer
     operator, _ = make()
     pod = operator.build_pod_request_obj(task_context())
     assert memory(pod) == "8Gi"
-    (line,) = said()
-    assert "static 8Gi stands" in line
+    (line,) = log_lines()
+    assert "keeping static 8Gi" in line
 
 
-def test_without_a_connection_the_static_request_stands(said: Said) -> None:
+def test_without_a_connection_the_static_request_stays(log_lines: LogLines) -> None:
     operator, _ = make()
     assert memory(operator.build_pod_request_obj(task_context())) == "8Gi"
-    (line,) = said()
-    assert "static 8Gi stands" in line
+    (line,) = log_lines()
+    assert "keeping static 8Gi" in line
 
 
 def test_shadow_changes_nothing_and_is_reported(server: ScriptedServer) -> None:
@@ -174,30 +174,30 @@ def test_shadow_changes_nothing_and_is_reported(server: ScriptedServer) -> None:
     assert server.of("/observe")[0]["prediction_id"] == "p-1"
 
 
-def test_a_bug_of_ours_changes_nothing(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_changes_nothing(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     monkeypatch.setattr(pods, "apply", lambda *a: 1 / 0)
     operator, _ = make()
     assert memory(operator.build_pod_request_obj(task_context())) == "8Gi"
 
 
-def test_a_bug_of_ours_halfway_changes_nothing(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_halfway_changes_nothing(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
-    monkeypatch.setattr(pods, "note", lambda *a: 1 / 0)
+    monkeypatch.setattr(pods, "annotate", lambda *a: 1 / 0)
     operator, _ = make()
     assert memory(operator.build_pod_request_obj(task_context())) == "8Gi"
 
 
-def test_a_callable_is_asked_with_the_context_alone(server: ScriptedServer) -> None:
+def test_a_callable_receives_only_the_context(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     operator, _ = make(features=lambda context: {"run": context["run_id"]})
-    # Rendering calls any callable that it finds in a field.
+    # Rendering calls any callable in a field.
     assert not [name for name in operator.template_fields if callable(getattr(operator, name))]
     operator.build_pod_request_obj(task_context())
     assert server.of("/predict")[0]["features"] == {"run": "run-1"}
 
 
-def test_broken_features_ask_without(server: ScriptedServer) -> None:
+def test_failing_features_are_omitted(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     operator, _ = make(features=lambda context: 1 / 0)
     assert memory(operator.build_pod_request_obj(task_context())) == "10Gi"
@@ -205,7 +205,7 @@ def test_broken_features_ask_without(server: ScriptedServer) -> None:
 
 
 @pytest.mark.parametrize("status", [403, 422])
-def test_a_refused_size_is_tried_again_as_the_dag_asks(server: ScriptedServer, status: int) -> None:
+def test_a_rejected_size_falls_back_to_the_static_request(server: ScriptedServer, status: int) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     operator, kubernetes = make(arguments=["-Xmx$(LOADAWARE_MEMORY_MIB_50)m"])
     kubernetes.refuse = [status]
@@ -218,7 +218,7 @@ def test_a_refused_size_is_tried_again_as_the_dag_asks(server: ScriptedServer, s
     assert {v["name"]: v["value"] for v in second["env"]}["LOADAWARE_MEMORY_MIB_50"] == "4096"
 
 
-def test_another_refusal_is_airflows(server: ScriptedServer) -> None:
+def test_other_api_errors_propagate(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     operator, kubernetes = make()
     kubernetes.refuse = [400]
@@ -228,10 +228,10 @@ def test_another_refusal_is_airflows(server: ScriptedServer) -> None:
     assert len(kubernetes.created) == 1
 
 
-# ---- measured by a wrapper ----
+# ---- measurement by the wrapper ----
 
 
-def test_a_program_is_measured_where_the_dag_says_so(server: ScriptedServer) -> None:
+def test_the_wrapper_measures_the_program(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     cmds = ["python", "-m", "pricing.fit"]
     operator, _ = make(cmds=cmds, arguments=["x"], measure="wrapper", measure_image="registry/peak:1")
@@ -248,20 +248,20 @@ def test_a_program_is_measured_where_the_dag_says_so(server: ScriptedServer) -> 
     assert [m.mount_path for m in mounts if m.name == volume.name] == ["/loadaware"] * 2
 
 
-def test_a_program_that_nobody_names_runs_as_it_is(server: ScriptedServer, said: Said) -> None:
+def test_a_program_without_cmds_runs_unmeasured(server: ScriptedServer, log_lines: LogLines) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     operator, _ = make(measure="wrapper")
     pod = operator.build_pod_request_obj(task_context())
     assert not pods.base_container(pod, "base").command
     assert not pod.spec.init_containers
     assert memory(pod) == "10Gi"
-    assert "needs cmds" in "".join(said())
+    assert "cmds is missing" in "".join(log_lines())
 
 
-def test_a_refused_wrapper_is_left_out(server: ScriptedServer) -> None:
+def test_a_rejected_wrapper_is_omitted(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     operator, kubernetes = make(cmds=["python"], measure="wrapper")
-    kubernetes.refuse = [403, 403]  # as sized, as the DAG asks, both with an init container
+    kubernetes.refuse = [403, 403]  # the sized pod and the static one, both with an init container
     context = task_context()
     operator.get_or_create_pod(pod_request_obj=operator.build_pod_request_obj(context), context=context)
     *_, last = kubernetes.created
@@ -269,29 +269,29 @@ def test_a_refused_wrapper_is_left_out(server: ScriptedServer) -> None:
     assert not last["spec"]["init_containers"]
 
 
-def test_a_way_to_measure_that_is_none_is_refused_at_once() -> None:
+def test_an_unknown_measure_is_rejected() -> None:
     with pytest.raises(ValueError, match="wrapper"):
         make(measure="sidecar")
 
 
 # ---- a pod that was left behind ----
 
-# Older providers take an ended pod that they find for the try's own, whose end is then told as any other.
+# Older providers adopt an ended pod that they find and report its end like any other.
 DELETES = pytest.mark.skipif(
     "process_pod_deletion" not in KubernetesPodOperator.get_or_create_pod.__code__.co_names,
-    reason="this provider deletes no pod that it finds",
+    reason="this provider does not delete ended pods",
 )
 EACH_CLASS = pytest.mark.parametrize("kind", [SizedKubernetesPodOperator, KubernetesPodOperator])
 
 
 def leave(kubernetes: Kubernetes, context: Any, *how: Any, **more: Any) -> None:
-    """The pod of a try whose worker died with it."""
+    """Leave the ended pod of a try whose worker crashed."""
     pod = end(make()[0].build_pod_request_obj(context), *how, **more)
     kubernetes.left, kubernetes.pod = [pod], pod
 
 
 def create(operator: Any, context: Any) -> Any:
-    """As a try begins, with our class and without."""
+    """Start a try, with the mixin or with the callback."""
     pod = operator.build_pod_request_obj(context)
     for callback in operator.callbacks:
         callback.on_pod_manifest_created(pod_request=pod, operator=operator, context=context)
@@ -301,20 +301,20 @@ def create(operator: Any, context: Any) -> Any:
 @DELETES
 @EACH_CLASS
 @pytest.mark.parametrize(("left_by", "now"), [(1, 1), (1, 2), (2, 2)])
-def test_a_kill_that_nobody_saw_is_told_and_lifted_before_its_pod_is_deleted(
+def test_an_unreported_kill_is_reported_and_lifted_before_its_pod_is_deleted(
     server: ScriptedServer, kind: Any, left_by: int, now: int
 ) -> None:
     operator, kubernetes = make(kind, callbacks=[] if kind is not KubernetesPodOperator else [SIZING])
-    server.answers["/predict"] = (200, prediction(10 * GIB))  # it does not know of the kill
+    server.answers["/predict"] = (200, prediction(10 * GIB))  # the server does not know the kill
     server.answers["/observe"] = lambda body: (200, RECORDED) if kubernetes.left else (500, {})
     server.answers["/retry-lift"] = (200, lift(19 * GIB))
     leave(kubernetes, task_context(left_by), 137, "OOMKilled")
     context = task_context(now)
     assert memory(create(operator, context)) == "19Gi"
     assert kubernetes.left == []
-    (told,) = server.of("/observe")
-    assert (told["try_number"], told["outcome"]) == (left_by, "oom_killed")
-    assert told["allocated"]["memory_bytes"] == 10 * GIB
+    (report_body,) = server.of("/observe")
+    assert (report_body["try_number"], report_body["outcome"]) == (left_by, "oom_killed")
+    assert report_body["allocated"]["memory_bytes"] == 10 * GIB
     (created,) = kubernetes.created
     assert created["spec"]["containers"][0]["resources"]["limits"]["memory"] == "19Gi"
     assert created["metadata"]["annotations"]["loadaware.io/source"] == "local-lift"
@@ -323,13 +323,13 @@ def test_a_kill_that_nobody_saw_is_told_and_lifted_before_its_pod_is_deleted(
 
 @DELETES
 @EACH_CLASS
-def test_the_end_of_the_new_pod_is_told_too(server: ScriptedServer, kind: Any) -> None:
+def test_the_end_of_the_new_pod_is_reported_too(server: ScriptedServer, kind: Any) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
     operator, kubernetes = make(kind, callbacks=[] if kind is not KubernetesPodOperator else [SIZING])
     leave(kubernetes, task_context(), 137, "OOMKilled")
     pod = create(operator, task_context())
-    assert memory(pod) == "20Gi", "without a promise, twice what was too little"
+    assert memory(pod) == "20Gi", "without a promise, twice the killed allocation"
     kubernetes.pod = end(pod, 0, "Completed", phase="Succeeded")
     SIZING.on_pod_completion(pod=pod, operator=operator, context=task_context())
     assert [o["outcome"] for o in server.of("/observe")] == ["oom_killed", "success"]
@@ -337,7 +337,7 @@ def test_the_end_of_the_new_pod_is_told_too(server: ScriptedServer, kind: Any) -
 
 @DELETES
 @pytest.mark.parametrize("how", [(0, "Completed", None, "Succeeded"), (1, "Error")], ids=["success", "failed"])
-def test_another_end_that_nobody_saw_is_told_and_lifts_nothing(server: ScriptedServer, how: Any) -> None:
+def test_another_unreported_end_is_reported_and_lifts_nothing(server: ScriptedServer, how: Any) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
     operator, kubernetes = make()
@@ -349,19 +349,19 @@ def test_another_end_that_nobody_saw_is_told_and_lifts_nothing(server: ScriptedS
 
 
 @DELETES
-def test_a_pod_that_is_kept_is_told_once(server: ScriptedServer) -> None:
+def test_a_kept_pod_is_reported_once(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
     operator, kubernetes = make(on_finish_action="keep_pod")
     leave(kubernetes, task_context(), 137, "OOMKilled")
     pod = create(operator, task_context(2))
-    assert kubernetes.created == [], "Airflow takes a pod that it keeps for the try's own"
+    assert kubernetes.created == [], "Airflow adopts a kept pod"
     finish(operator, kubernetes, pod, task_context(2))
     assert [o["try_number"] for o in server.of("/observe")] == [1]
 
 
 @DELETES
-def test_a_refusal_after_a_found_kill_goes_back_to_the_static_request(server: ScriptedServer) -> None:
+def test_a_rejection_after_an_unreported_kill_restores_the_static_request(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
     operator, kubernetes = make(arguments=["-Xmx$(LOADAWARE_MEMORY_MIB_50)m"])
@@ -377,42 +377,42 @@ def test_a_refusal_after_a_found_kill_goes_back_to_the_static_request(server: Sc
 # ---- finish ----
 
 
-def test_a_success_is_reported_with_what_the_pod_really_had(server: ScriptedServer) -> None:
+def test_a_success_is_reported_with_the_actual_allocation(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
     operator, kubernetes = make()
     pod = operator.build_pod_request_obj(task_context())
-    # A pod that was found again has what it was created with.
+    # A reattached pod has the resources of its creation.
     pods.base_container(pod, "base").resources = k8s.V1ResourceRequirements(limits={"memory": "7Gi", "cpu": "1"})
     series = '{"step_seconds": 0.8, "memory_mib": [1024, 5120], "cpu_cores": [0.5, 0.7]}'
     measured = f'{{"memory_max_bytes": 5368709120, "cpu_max_cores": 0.7, "series": {series}}}'
     end(pod, 0, "Completed", measured, "Succeeded")
     finish(operator, kubernetes, pod, task_context())
-    (said,) = server.of("/observe")
-    assert said["outcome"] == "success"
-    assert said["allocated"] == {"memory_bytes": 7 * GIB, "cpu_cores": 1.0}
-    assert said["requested"] == {"memory_bytes": 8 * GIB, "cpu_cores": 2.0}
-    assert (said["memory_max_bytes"], said["cpu_max_cores"]) == (5 * GIB, 0.7)
-    assert said["usage_series"] == {"step_seconds": 0.8, "memory_bytes": [GIB, 5 * GIB], "cpu_cores": [0.5, 0.7]}
-    assert said["prediction_id"] == "p-1" and "features" not in said
+    (sent,) = server.of("/observe")
+    assert sent["outcome"] == "success"
+    assert sent["allocated"] == {"memory_bytes": 7 * GIB, "cpu_cores": 1.0}
+    assert sent["requested"] == {"memory_bytes": 8 * GIB, "cpu_cores": 2.0}
+    assert (sent["memory_max_bytes"], sent["cpu_max_cores"]) == (5 * GIB, 0.7)
+    assert sent["usage_series"] == {"step_seconds": 0.8, "memory_bytes": [GIB, 5 * GIB], "cpu_cores": [0.5, 0.7]}
+    assert sent["prediction_id"] == "p-1" and "features" not in sent
     assert operator.container_resources.limits["memory"] == "7Gi"
 
 
-def test_a_kill_is_lifted_in_one_line(server: ScriptedServer, said: Said) -> None:
+def test_a_kill_is_lifted_in_one_line(server: ScriptedServer, log_lines: LogLines) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
     server.answers["/retry-lift"] = (200, lift(60 * GIB))
     operator, kubernetes = make(max_memory="100Gi")
     pod = operator.build_pod_request_obj(task_context())
     finish(operator, kubernetes, end(pod, 137, "OOMKilled"), task_context())
-    (line,) = said()[1:]
+    (line,) = log_lines()[1:]
     assert line.startswith("OOMKilled at 10Gi (peak ≥ 10Gi); next try gets 60Gi")
     (asked,) = server.of("/retry-lift")
     assert asked["failed"] == {"memory_bytes": 10 * GIB}
     assert (asked["reason"], asked["max_memory_bytes"]) == ("oom_killed", 100 * GIB)
 
 
-def test_a_program_that_ran_out_of_memory_is_lifted(server: ScriptedServer, said: Said) -> None:
+def test_a_program_that_ran_out_of_memory_is_lifted(server: ScriptedServer, log_lines: LogLines) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
     server.answers["/retry-lift"] = (200, lift(60 * GIB))
@@ -421,7 +421,7 @@ def test_a_program_that_ran_out_of_memory_is_lifted(server: ScriptedServer, said
     pod = operator.build_pod_request_obj(task_context())
     finish(operator, kubernetes, end(pod, 1, "Error"), task_context())
     assert [o["outcome"] for o in server.of("/observe")] == ["app_oom"]
-    assert any("the program ran out of memory at 10Gi" in line and "next try gets 60Gi" in line for line in said())
+    assert any("the program ran out of memory at 10Gi" in line and "next try gets 60Gi" in line for line in log_lines())
 
 
 @pytest.mark.parametrize(
@@ -458,7 +458,7 @@ def test_other_ends_lift_nothing(server: ScriptedServer, code: int, reason: str,
     assert memory(again.build_pod_request_obj(task_context(try_number=2))) == "8Gi"
 
 
-def test_a_report_that_was_not_taken_is_sent_once_later(server: ScriptedServer) -> None:
+def test_a_failed_report_is_sent_once_later(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (503, {})
     operator, kubernetes = make()
@@ -469,21 +469,21 @@ def test_a_report_that_was_not_taken_is_sent_once_later(server: ScriptedServer) 
     server.answers["/observe"] = (200, RECORDED)
     server.answers["/observe/batch"] = lambda body: (200, {"results": [RECORDED for _ in body["observations"]]})
     again, kubernetes = make()
-    server.asked.clear()
+    server.requests.clear()
     pod = again.build_pod_request_obj(task_context(try_number=2))
-    assert [path for path, _ in server.asked] == ["/observe/batch", "/predict"], "the kill is told before it matters"
+    assert [path for path, _ in server.requests] == ["/observe/batch", "/predict"], "reports precede predictions"
     (waited,) = server.of("/observe/batch")[0]["observations"]
     assert (waited["try_number"], waited["outcome"]) == (1, "oom_killed")
     finish(again, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context(try_number=2))
     assert len(server.of("/observe/batch")) == 1
 
 
-def test_a_report_that_is_wrong_is_not_kept(server: ScriptedServer) -> None:
-    server.answers["/observe"] = (409, {"detail": "said otherwise"})
+def test_a_rejected_report_is_not_stored(server: ScriptedServer) -> None:
+    server.answers["/observe"] = (409, {"detail": "contradiction"})
     operator, kubernetes = make()
     pod = operator.build_pod_request_obj(task_context())
     finish(operator, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context())
-    server.asked.clear()
+    server.requests.clear()
     make()[0].build_pod_request_obj(task_context(try_number=2))
     assert server.of("/observe/batch") == []
 
@@ -519,7 +519,7 @@ def test_a_deferred_pod_that_is_gone_was_evicted(server: ScriptedServer) -> None
     assert kubernetes.created == []
 
 
-def test_a_pod_that_is_gone_had_what_it_was_seen_with(server: ScriptedServer) -> None:
+def test_a_deleted_pod_is_reported_with_its_last_allocation(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
     operator, kubernetes = make()
@@ -528,26 +528,26 @@ def test_a_pod_that_is_gone_had_what_it_was_seen_with(server: ScriptedServer) ->
     kubernetes.pod = None
     with pytest.raises(Exception, match=r"returned a failure|404"):
         operator.cleanup(pod, pod)
-    (said,) = server.of("/observe")
-    assert (said["outcome"], said["allocated"]["memory_bytes"]) == ("evicted", 10 * GIB)
-    assert said["prediction_id"] == "p-1"
+    (sent,) = server.of("/observe")
+    assert (sent["outcome"], sent["allocated"]["memory_bytes"]) == ("evicted", 10 * GIB)
+    assert sent["prediction_id"] == "p-1"
 
 
 @pytest.mark.parametrize(
     ("error", "outcome"), [(MemoryError("x"), "failed"), (ValueError("x"), "failed"), (None, "success")]
 )
-def test_callbacks_tell_of_a_task_without_a_pod(server: ScriptedServer, error: Any, outcome: str) -> None:
+def test_callbacks_report_a_task_without_a_pod(server: ScriptedServer, error: Any, outcome: str) -> None:
     server.answers["/observe"] = (200, RECORDED)
     context = task_context(exception=error)
     (callbacks.on_retry if error else callbacks.on_success)(context)
-    # The server takes no OOM of which neither the allocation nor the peak is known.
+    # The server rejects an OOM without an allocation or a peak.
     assert [o["outcome"] for o in server.of("/observe")] == [outcome]
 
 
 @pytest.mark.parametrize(
     ("error", "outcomes"), [("PodNotFoundException", ["evicted"]), ("AirflowException", [])], ids=["gone", "unknown"]
 )
-def test_callbacks_do_not_guess_how_a_pod_ended_that_they_never_saw(
+def test_callbacks_do_not_guess_the_outcome_of_an_unknown_pod(
     server: ScriptedServer, error: str, outcomes: list[str]
 ) -> None:
     server.answers["/observe"] = (200, RECORDED)
@@ -556,7 +556,7 @@ def test_callbacks_do_not_guess_how_a_pod_ended_that_they_never_saw(
     assert [o["outcome"] for o in server.of("/observe")] == outcomes
 
 
-def test_a_sidecar_that_waits_for_the_xcom_is_left_alone(server: ScriptedServer) -> None:
+def test_the_xcom_sidecar_does_not_change(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
     operator, kubernetes = make(do_xcom_push=True)
@@ -566,14 +566,14 @@ def test_a_sidecar_that_waits_for_the_xcom_is_left_alone(server: ScriptedServer)
     base, sidecar = pod.spec.containers
     assert (base.name, base.resources.limits["memory"]) == ("base", "10Gi")
     assert "10Gi" not in str(sidecar.resources) and not sidecar.env
-    # It still runs when the base has ended.
+    # The sidecar still runs when the base container has ended.
     kubernetes.pod = end(pod, 0, "Completed", phase="Running")
-    with contextlib.suppress(Exception):  # what Airflow makes of it differs between its providers
+    with contextlib.suppress(Exception):  # the result differs between provider versions
         operator.cleanup(pod, pod)
     assert [o["outcome"] for o in server.of("/observe")] == ["success"]
 
 
-def test_two_witnesses_make_one_report(server: ScriptedServer) -> None:
+def test_operator_and_callback_send_one_report(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
     operator, kubernetes = make()
@@ -583,7 +583,7 @@ def test_two_witnesses_make_one_report(server: ScriptedServer) -> None:
     assert len(server.of("/observe")) == 1
 
 
-# ---- without our class ----
+# ---- without the mixin ----
 
 
 def test_callbacks_size_and_report_a_plain_operator(server: ScriptedServer) -> None:
@@ -592,14 +592,14 @@ def test_callbacks_size_and_report_a_plain_operator(server: ScriptedServer) -> N
     operator, kubernetes = make(KubernetesPodOperator, callbacks=[SIZING])
     context = task_context()
     pod = operator.build_pod_request_obj(context)
-    said = {"client": kubernetes, "mode": "sync", "operator": operator, "context": context}
-    SIZING.on_pod_manifest_created(pod_request=pod, **said)
+    arguments = {"client": kubernetes, "mode": "sync", "operator": operator, "context": context}
+    SIZING.on_pod_manifest_created(pod_request=pod, **arguments)
     assert memory(pod) == "10Gi"
     kubernetes.refuse = [403]
     operator.get_or_create_pod(pod_request_obj=pod, context=context)
     assert memory(pod) == "8Gi"
     kubernetes.pod = end(pod, 0, "Completed", phase="Succeeded")
-    SIZING.on_pod_completion(pod=pod, **said)
+    SIZING.on_pod_completion(pod=pod, **arguments)
     assert [o["outcome"] for o in server.of("/observe")] == ["success"]
 
 
@@ -634,6 +634,6 @@ def test_features_can_be_mapped() -> None:
     assert mapped.task_id == "t"
 
 
-def test_nothing_of_the_past_is_left_between_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not hooks._services and not report._said
+def test_tests_are_isolated(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not hooks._services and not report._reported
     connect(monkeypatch, 1)

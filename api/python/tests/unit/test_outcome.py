@@ -1,4 +1,4 @@
-"""The table of outcomes, a case for each row and for each trap."""
+"""Tests of the outcome table: every row and its edge cases."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pod(
     conditions: list[tuple[str, str]] | None = None,
     others: dict[str, tuple[int, str]] | None = None,
 ) -> Any:
-    """A pod whose base container ended with a code, or never did."""
+    """Return a pod whose base container ended with a code, or did not terminate."""
     ended = k8s.V1ContainerStateTerminated(exit_code=exit_code, reason=reason) if exit_code is not None else None
     state = k8s.V1ContainerState(
         terminated=ended, waiting=k8s.V1ContainerStateWaiting(reason=waiting) if waiting else None
@@ -50,8 +50,8 @@ def pod(
     [
         ("a clean end", pod(0, "Completed", phase="Succeeded"), {}, Outcome.SUCCESS),
         ("the kernel's kill at the limit", pod(137, "OOMKilled"), {}, Outcome.OOM_KILLED),
-        ("a kill that the program passed on as 1", pod(1, "OOMKilled"), {}, Outcome.OOM_KILLED),
-        ("a killed child of a program that went on", pod(0, "OOMKilled", phase="Succeeded"), {}, Outcome.SUCCESS),
+        ("a kill that the program turned into exit code 1", pod(1, "OOMKilled"), {}, Outcome.OOM_KILLED),
+        ("a killed child of a program that continued", pod(0, "OOMKilled", phase="Succeeded"), {}, Outcome.SUCCESS),
         ("a kill of unknown cause", pod(137, "Error"), {}, Outcome.KILLED),
         (
             "a kill of unknown cause with a full peak",
@@ -71,28 +71,28 @@ def pod(
         ("preempted", pod(143, "Error", conditions=[("DisruptionTarget", "True")]), {}, Outcome.EVICTED),
         ("a node that shut down", pod(None, pod_reason="Terminated"), {}, Outcome.EVICTED),
         ("gone", None, {}, Outcome.EVICTED),
-        ("gone after it could not be launched", None, {"launch_timed_out": True}, Outcome.UNSCHEDULABLE),
-        ("Python's own", pod(1, "Error"), {"log_tail": "Traceback\nMemoryError"}, Outcome.APP_OOM),
-        ("C++'s own", pod(134, "Error"), {"log_tail": "terminate ... 'std::bad_alloc'"}, Outcome.APP_OOM),
-        ("Java's own", pod(3, "Error"), {"log_tail": "java.lang.OutOfMemoryError: Java heap"}, Outcome.APP_OOM),
-        ("Node's own", pod(134, "Error"), {"log_tail": "JavaScript heap out of memory"}, Outcome.APP_OOM),
-        ("a full graphics card", pod(1, "Error"), {"log_tail": "torch.cuda.OutOfMemoryError: CUDA"}, Outcome.FAILED),
+        ("gone after a launch timeout", None, {"launch_timed_out": True}, Outcome.UNSCHEDULABLE),
+        ("a Python MemoryError", pod(1, "Error"), {"log_tail": "Traceback\nMemoryError"}, Outcome.APP_OOM),
+        ("a C++ bad_alloc", pod(134, "Error"), {"log_tail": "terminate ... 'std::bad_alloc'"}, Outcome.APP_OOM),
+        ("a Java heap error", pod(3, "Error"), {"log_tail": "java.lang.OutOfMemoryError: Java heap"}, Outcome.APP_OOM),
+        ("a Node heap error", pod(134, "Error"), {"log_tail": "JavaScript heap out of memory"}, Outcome.APP_OOM),
+        ("a full GPU", pod(1, "Error"), {"log_tail": "torch.cuda.OutOfMemoryError: CUDA"}, Outcome.FAILED),
         ("a bug", pod(1, "Error"), {"log_tail": "ZeroDivisionError"}, Outcome.FAILED),
         (
-            "a clean end that logged of memory",
+            "a clean end that logged a MemoryError",
             pod(0, "Completed", phase="Succeeded"),
             {"log_tail": "MemoryError, retried"},
             Outcome.SUCCESS,
         ),
         (
-            "never placed",
+            "never scheduled",
             pod(None, phase="Pending", conditions=[("PodScheduled", "False")]),
             {},
             Outcome.UNSCHEDULABLE,
         ),
         ("launch timeout", pod(None, phase="Pending"), {"launch_timed_out": True}, Outcome.UNSCHEDULABLE),
         (
-            "an image that is not there",
+            "a missing image",
             pod(None, phase="Pending", waiting="ImagePullBackOff"),
             {"launch_timed_out": True},
             Outcome.FAILED,
@@ -103,13 +103,13 @@ def pod(
     ],
     ids=lambda value: value if isinstance(value, str) and " " in value else "",
 )
-def test_an_end_is_told(claim: str, seen: Any, more: dict[str, Any], want: Outcome) -> None:
+def test_an_end_is_classified(claim: str, seen: Any, more: dict[str, Any], want: Outcome) -> None:
     assert classify(seen, **more) is want, claim
 
 
-def test_only_the_two_ooms_lift() -> None:
+def test_only_ooms_lack_memory() -> None:
     assert {o for o in Outcome if o.lacks_memory} == {Outcome.OOM_KILLED, Outcome.APP_OOM}
 
 
-def test_a_log_of_another_line_does_not_hide_the_host_oom() -> None:
+def test_a_gpu_log_line_does_not_hide_a_host_oom() -> None:
     assert says_out_of_memory("CUDA is available\nMemoryError: Unable to allocate 4 GiB")

@@ -1,4 +1,4 @@
-"""Where a peak comes from."""
+"""Tests of the peak sources."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def series(message: str) -> Any:
     return measure(None, None, '{"memory_max_bytes": 1073741824, "series": ' + message + "}", {}).series
 
 
-def test_the_series_of_loadaware_peak_is_passed_on_in_bytes() -> None:
-    told = series('{"step_seconds": 0.8, "memory_mib": [0, 3, 1024], "cpu_cores": [0.98, 1, 0.97]}')
-    assert told == {"step_seconds": 0.8, "memory_bytes": [0, 3 << 20, GIB], "cpu_cores": [0.98, 1, 0.97]}
+def test_a_series_of_loadaware_peak_is_forwarded_in_bytes() -> None:
+    result = series('{"step_seconds": 0.8, "memory_mib": [0, 3, 1024], "cpu_cores": [0.98, 1, 0.97]}')
+    assert result == {"step_seconds": 0.8, "memory_bytes": [0, 3 << 20, GIB], "cpu_cores": [0.98, 1, 0.97]}
 
 
 @pytest.mark.parametrize(
@@ -62,17 +62,17 @@ def test_the_series_of_loadaware_peak_is_passed_on_in_bytes() -> None:
         '{"memory_mib": [1]}',
     ],
 )
-def test_a_series_that_would_be_refused_is_left_out(message: str) -> None:
+def test_an_invalid_series_is_dropped(message: str) -> None:
     assert series(message) is None
 
 
 @pytest.mark.parametrize("cpu", ["null", "[1]", '["1", 1]', "[NaN, 1]", "[-1, 1]", "[1e300, 1]"])
-def test_cores_that_would_be_refused_leave_the_memory(cpu: str) -> None:
-    told = series('{"step_seconds": 1, "memory_mib": [1, 2], "cpu_cores": ' + cpu + "}")
-    assert told == {"step_seconds": 1, "memory_bytes": [1 << 20, 2 << 20]}
+def test_invalid_cores_do_not_drop_the_memory(cpu: str) -> None:
+    result = series('{"step_seconds": 1, "memory_mib": [1, 2], "cpu_cores": ' + cpu + "}")
+    assert result == {"step_seconds": 1, "memory_bytes": [1 << 20, 2 << 20]}
 
 
-def test_a_callable_is_asked() -> None:
+def test_a_callable_is_called() -> None:
     assert measure(lambda pod, context: context["peak"], None, None, {"peak": "7Gi"}) == Peak(7 * GIB)
     assert measure(lambda pod, context: None, None, None, {}) == Peak()
 
@@ -81,7 +81,7 @@ def test_none_measures_nothing() -> None:
     assert measure("none", None, "1073741824", {}) == Peak()
 
 
-def test_what_a_callable_raises_is_raised() -> None:
+def test_exceptions_of_a_callable_propagate() -> None:
     def broken(pod: Any, context: Any) -> Any:
         raise KeyError("no such metric")
 

@@ -1,4 +1,4 @@
-"""What a grant changes in a pod, and what it leaves."""
+"""Tests of what a grant changes in a pod and what it does not."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ def test_only_memory_and_the_cpu_request_of_the_base_container_change() -> None:
     assert got.limits == {"memory": "10Gi", "nvidia.com/gpu": "1"}
     assert [c.name for c in got.claims] == ["card"]
     assert pod.spec.containers[0].resources.limits == {"memory": "1Gi"}
-    assert static == before, "the operator's own object must stay as it is"
+    assert static == before, "the operator's own object must not change"
 
 
-def test_a_cpu_limit_is_kept_and_holds_the_request() -> None:
+def test_a_cpu_limit_is_kept_and_bounds_the_request() -> None:
     pod = make(k8s.V1ResourceRequirements(limits={"cpu": "1", "memory": "1Gi"}))
     apply(pod)
     got = pods.base_container(pod, "base").resources
     assert (got.requests["cpu"], got.limits["cpu"]) == ("1000m", "1")
 
 
-def test_notes_for_the_report_are_left() -> None:
+def test_annotations_for_the_report_are_written() -> None:
     pod = make(k8s.V1ResourceRequirements(requests={"memory": "350Gi", "cpu": "6"}))
     apply(pod)
     assert pod.metadata.annotations["own"] == "1"
-    assert pods.notes_of(pod) == ("p-1", {"memory_bytes": 350 * GIB, "cpu_cores": 6.0})
+    assert pods.read_annotations(pod) == ("p-1", {"memory_bytes": 350 * GIB, "cpu_cores": 6.0})
 
 
-def test_everything_of_ours_is_taken_out_again() -> None:
+def test_a_snapshot_restores_the_pod() -> None:
     static = k8s.V1ResourceRequirements(limits={"memory": "1Gi"})
     pod = make(static, args=["-Xmx$(LOADAWARE_MEMORY_MIB_50)m"])
-    before = pods.Before.of(pod, "base")
+    before = pods.Snapshot.of(pod, "base")
     apply(pod)
     assert env(pod) == {"LOADAWARE_MEMORY_BYTES": str(10 * GIB), "LOADAWARE_MEMORY_MIB_50": "5120"}
     before.restore()
@@ -69,13 +69,13 @@ def test_everything_of_ours_is_taken_out_again() -> None:
 
 
 @pytest.mark.parametrize(("label", "number"), [("3", 3), ("0", None), ("three", None), (None, None)])
-def test_a_pod_says_which_try_it_was_launched_for(label: Any, number: Any) -> None:
+def test_try_number_of_a_pod(label: Any, number: Any) -> None:
     pod = make()
     pod.metadata.labels = {"try_number": label} if label else None
     assert pods.try_number_of(pod) == number
 
 
-def test_the_program_is_told_before_variables_that_use_it() -> None:
+def test_memory_variables_precede_variables_that_use_them() -> None:
     own = [k8s.V1EnvVar(name="JAVA_OPTS", value="-Xmx$(LOADAWARE_MEMORY_MIB_80)m")]
     pod = make(env=own)
     apply(pod)
@@ -91,7 +91,7 @@ def test_a_variable_of_the_author_is_not_replaced() -> None:
 
 
 @pytest.mark.parametrize("value", ["{{ x }}", "lots", None, "0"])
-def test_a_request_that_cannot_be_read_counts_as_none(value: Any) -> None:
+def test_an_unreadable_request_counts_as_none(value: Any) -> None:
     container = k8s.V1Container(name="base", resources=k8s.V1ResourceRequirements(requests={"memory": value}))
     assert pods.static_of(container) == Static()
 

@@ -1,4 +1,4 @@
-"""The policy: who is opted in, and that parsing asks nobody."""
+"""Tests of the policy: which tasks it enables, and that parsing opens no connection."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DENY, ALLOW = "AIRFLOW__LOADAWARE__POLICY_DENY", "AIRFLOW__LOADAWARE__POLICY_ALL
 
 
 @pytest.fixture(autouse=True)
-def nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise AssertionError("a socket was opened while a DAG was parsed")
 
@@ -43,7 +43,7 @@ def pod_task(**kwargs: Any) -> Any:
     return in_dag(lambda: KubernetesPodOperator(task_id="load", name="n", image="i", **kwargs))
 
 
-def test_nobody_is_sized_by_default() -> None:
+def test_no_task_is_sized_by_default() -> None:
     task = pod_task()
     policy.task_policy(task)
     assert task.callbacks == []
@@ -59,7 +59,7 @@ def test_an_allowed_task_gets_the_callbacks_once(monkeypatch: pytest.MonkeyPatch
     assert task.on_failure_callback == [callbacks.on_failure]
 
 
-def test_callbacks_of_the_author_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_callbacks_of_the_author_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ALLOW, "*")
 
     def own(context: Any) -> None: ...
@@ -109,7 +109,7 @@ def test_the_kill_switch_stops_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert task.callbacks == []
 
 
-def test_tasks_that_are_no_pods_or_size_themselves_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_without_pods_or_with_the_mixin_do_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ALLOW, "*")
     own = in_dag(lambda: SizedKubernetesPodOperator(task_id="own", name="n", image="i"))
     other = in_dag(lambda: BaseOperator(task_id="other"))
@@ -132,7 +132,7 @@ def test_a_marked_pod_is_sized_only_inside_a_running_task(
 ) -> None:
     from airflow_provider_loadaware import _compat
 
-    monkeypatch.setattr(socket, "create_connection", CONNECT)  # this one does ask
+    monkeypatch.setattr(socket, "create_connection", CONNECT)  # this test connects
     server.answers["/predict"] = (200, prediction(1 << 30))
     task = in_dag(lambda: KubernetesJobOperator(task_id="job", name="n", image="i"))
 
@@ -143,7 +143,7 @@ def test_a_marked_pod_is_sized_only_inside_a_running_task(
 
     outside = a_pod()
     policy.pod_mutation_hook(outside)
-    assert outside.spec.containers[0].resources is None and server.asked == []
+    assert outside.spec.containers[0].resources is None and server.requests == []
     monkeypatch.setattr(_compat, "current_context", lambda: task_context(task=task))
     inside = a_pod()
     policy.pod_mutation_hook(inside)
@@ -151,7 +151,7 @@ def test_a_marked_pod_is_sized_only_inside_a_running_task(
 
 
 @pytest.mark.parametrize("deferrable", [True, False])
-def test_a_deferrable_task_is_marked_where_its_provider_tells_nobody(
+def test_a_deferrable_task_is_marked_if_its_provider_calls_no_callback(
     monkeypatch: pytest.MonkeyPatch, deferrable: bool
 ) -> None:
     def execute_async(self: Any, context: Any) -> None: ...

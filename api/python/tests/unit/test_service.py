@@ -1,4 +1,4 @@
-"""The server's faults, one after the other: each ends in time and in one of two errors."""
+"""Tests of server faults: each ends in time and in one of two errors."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from typing import Any
 import pytest
 
 from airflow_provider_loadaware.service import Deadline, NotAnsweredError, RefusedError, Service
-from airflow_provider_loadaware.transport import within
+from airflow_provider_loadaware.transport import run_with_timeout
 
 from .conftest import RECORDED, ScriptedServer, prediction
 
-ASK = {"dag_id": "d", "task_id": "t", "run_id": "r", "requested": {"memory_bytes": 1 << 30}}
-TELL = {"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success"}
-# The promise is 2.5 s; the rest is for a machine that is busy.
-MOST_SECONDS = 4.0
+PREDICT = {"dag_id": "d", "task_id": "t", "run_id": "r", "requested": {"memory_bytes": 1 << 30}}
+OBSERVE = {"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success"}
+# The documented bound is 2.5 s; the rest allows for a busy machine.
+MAX_SECONDS = 4.0
 
 
 @pytest.fixture
 def raw() -> Iterator[Callable[[Callable[[socket.socket], None]], str]]:
-    """Starts a TCP server that treats each connection as it is told, and gives its address."""
+    """Return a function that starts a TCP server with a connection handler and returns its address."""
     sockets: list[socket.socket] = []
 
     def start(treat: Callable[[socket.socket], None]) -> str:
@@ -85,28 +85,28 @@ def not_http(connection: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("treat", [silent, dripping, endless, resetting, not_http])
-def test_a_broken_server_is_left_in_time(raw: Any, treat: Callable[[socket.socket], None]) -> None:
+def test_a_broken_server_times_out(raw: Any, treat: Callable[[socket.socket], None]) -> None:
     service = Service(raw(treat))
     begun = time.monotonic()
     with pytest.raises(NotAnsweredError):
-        service.predict(ASK, Deadline())
-    assert time.monotonic() - begun < MOST_SECONDS
+        service.predict(PREDICT, Deadline())
+    assert time.monotonic() - begun < MAX_SECONDS
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1", "http://no-such-host.invalid", "https://127.0.0.1:1"])
-def test_an_address_that_does_not_answer_is_left_in_time(address: str) -> None:
+def test_an_unreachable_address_times_out(address: str) -> None:
     begun = time.monotonic()
     with pytest.raises(NotAnsweredError):
-        Service(address).predict(ASK, Deadline())
-    assert time.monotonic() - begun < MOST_SECONDS
+        Service(address).predict(PREDICT, Deadline())
+    assert time.monotonic() - begun < MAX_SECONDS
 
 
-def test_a_resolver_that_hangs_is_left_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_resolver_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", lambda *a, **k: time.sleep(30))
     begun = time.monotonic()
     with pytest.raises(NotAnsweredError):
-        Service("http://slow.example.org").predict(ASK, Deadline())
-    assert time.monotonic() - begun < MOST_SECONDS
+        Service("http://slow.example.org").predict(PREDICT, Deadline())
+    assert time.monotonic() - begun < MAX_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -126,18 +126,18 @@ def test_a_resolver_that_hangs_is_left_in_time(monkeypatch: pytest.MonkeyPatch) 
     ],
     ids=str,
 )
-def test_an_answer_without_sense_is_none(server: ScriptedServer, answer: Any) -> None:
+def test_an_invalid_answer_counts_as_none(server: ScriptedServer, answer: Any) -> None:
     server.answers["/predict"] = answer
     with pytest.raises(NotAnsweredError):
-        Service(server.url).predict(ASK, Deadline())
+        Service(server.url).predict(PREDICT, Deadline())
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 422, 429])
 def test_a_refusal_says_whether_to_come_back(server: ScriptedServer, status: int) -> None:
     server.answers["/predict"] = (status, {"detail": "no"})
     with pytest.raises(RefusedError, match="no") as caught:
-        Service(server.url).predict(ASK, Deadline())
-    assert caught.value.status == status and caught.value.later is (status in (401, 403, 429))
+        Service(server.url).predict(PREDICT, Deadline())
+    assert caught.value.status == status and caught.value.retryable is (status in (401, 403, 429))
 
 
 def test_a_broken_connection_is_tried_once_more_and_an_error_is_not(server: ScriptedServer, raw: Any) -> None:
@@ -148,54 +148,54 @@ def test_a_broken_connection_is_tried_once_more_and_an_error_is_not(server: Scri
         connection.close()
 
     with pytest.raises(NotAnsweredError):
-        Service(raw(breaking)).predict(ASK, Deadline())
+        Service(raw(breaking)).predict(PREDICT, Deadline())
     assert len(seen) == 2
     server.answers["/predict"] = (500, {})
     with pytest.raises(NotAnsweredError):
-        Service(server.url).predict(ASK, Deadline())
-    assert len(server.asked) == 1
+        Service(server.url).predict(PREDICT, Deadline())
+    assert len(server.requests) == 1
 
 
 def test_the_token_is_sent_and_an_answer_read(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 << 30))
-    answer = Service(server.url, "s3cret").predict(ASK, Deadline())
+    answer = Service(server.url, "s3cret").predict(PREDICT, Deadline())
     assert answer.memory is not None and answer.memory.request_bytes == 10 << 30
     assert server.tokens == ["Bearer s3cret"]
-    assert server.asked == [("/predict", ASK)]
+    assert server.requests == [("/predict", PREDICT)]
 
 
-def test_processes_share_the_circuit_and_telling_has_its_own(server: ScriptedServer, tmp_path: Path) -> None:
+def test_processes_share_the_circuit_and_observe_has_its_own(server: ScriptedServer, tmp_path: Path) -> None:
     server.answers["/observe"] = (503, {})
     server.answers["/predict"] = (200, prediction(10 << 30))
     for _ in range(3):
         with pytest.raises(NotAnsweredError):
-            Service(server.url, state=tmp_path).observe(TELL, Deadline())
-    with pytest.raises(NotAnsweredError, match="rests"):
-        Service(server.url, state=tmp_path).observe(TELL, Deadline())
+            Service(server.url, state=tmp_path).observe(OBSERVE, Deadline())
+    with pytest.raises(NotAnsweredError, match="pause"):
+        Service(server.url, state=tmp_path).observe(OBSERVE, Deadline())
     assert len(server.of("/observe")) == 3
-    Service(server.url, state=tmp_path).predict(ASK, Deadline())
+    Service(server.url, state=tmp_path).predict(PREDICT, Deadline())
 
 
-def test_a_refusal_does_not_open_the_circuit(server: ScriptedServer, tmp_path: Path) -> None:
+def test_a_rejection_does_not_open_the_circuit(server: ScriptedServer, tmp_path: Path) -> None:
     server.answers["/observe"] = (422, {})
     for _ in range(5):
         with pytest.raises(RefusedError):
-            Service(server.url, state=tmp_path).observe(TELL, Deadline())
+            Service(server.url, state=tmp_path).observe(OBSERVE, Deadline())
     server.answers["/observe"] = (200, RECORDED)
-    assert Service(server.url, state=tmp_path).observe(TELL, Deadline()).recorded
+    assert Service(server.url, state=tmp_path).observe(OBSERVE, Deadline()).recorded
 
 
-def test_no_time_left_asks_nobody_and_blames_nobody(server: ScriptedServer, tmp_path: Path) -> None:
+def test_an_expired_deadline_sends_nothing_and_counts_no_failure(server: ScriptedServer, tmp_path: Path) -> None:
     for _ in range(5):
-        with pytest.raises(NotAnsweredError, match="no time"):
-            Service(server.url, state=tmp_path).predict(ASK, Deadline(0))
+        with pytest.raises(NotAnsweredError, match="no time left"):
+            Service(server.url, state=tmp_path).predict(PREDICT, Deadline(0))
     server.answers["/predict"] = (200, prediction(10 << 30))
-    Service(server.url, state=tmp_path).predict(ASK, Deadline())
+    Service(server.url, state=tmp_path).predict(PREDICT, Deadline())
 
 
-def test_work_gives_back_what_it_returns_and_raises() -> None:
-    assert within(5, lambda: 7) == 7
+def test_run_with_timeout_returns_raises_and_times_out() -> None:
+    assert run_with_timeout(5, lambda: 7) == 7
     with pytest.raises(ZeroDivisionError):
-        within(5, lambda: 1 // 0)
+        run_with_timeout(5, lambda: 1 // 0)
     with pytest.raises(TimeoutError):
-        within(0.01, lambda: time.sleep(5))
+        run_with_timeout(0.01, lambda: time.sleep(5))

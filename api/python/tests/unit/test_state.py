@@ -1,4 +1,4 @@
-"""Files that processes share: whatever is in them, nothing breaks."""
+"""Tests of the files that processes share: no content breaks them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_loadaware import breaker, state
 from airflow_provider_loadaware.grant import Kill
-from airflow_provider_loadaware.memory import MOST_REPORTS, Kills, Spool
+from airflow_provider_loadaware.spool import MAX_REPORTS, Kills, Spool
 from airflow_provider_loadaware.tries import Try
 
 TRY = Try("default", "pricing", "predict_demand", "run-1", 4, 2)
@@ -24,15 +24,15 @@ class Clock:
         return self.now
 
 
-def test_the_circuit_opens_after_three_failures_and_rests_half_a_minute(tmp_path: Path) -> None:
+def test_the_circuit_opens_after_three_failures_for_half_a_minute(tmp_path: Path) -> None:
     clock = Clock()
-    # A breaker each, since each try is a process of its own.
+    # A new breaker each time, because each try runs in its own process.
     for want in (False, False, True):
-        breaker.Breaker(tmp_path / "b.json", clock).failed()
+        breaker.Breaker(tmp_path / "b.json", clock).record_failure()
         assert breaker.Breaker(tmp_path / "b.json", clock).is_open() is want
     clock.now += breaker.OPEN_SECONDS
     assert not breaker.Breaker(tmp_path / "b.json", clock).is_open()
-    breaker.Breaker(tmp_path / "b.json", clock).failed()
+    breaker.Breaker(tmp_path / "b.json", clock).record_failure()
     assert breaker.Breaker(tmp_path / "b.json", clock).is_open(), "one more failure opens it again"
 
 
@@ -40,52 +40,52 @@ def test_an_answer_closes_the_circuit(tmp_path: Path) -> None:
     clock = Clock()
     one = breaker.Breaker(tmp_path / "b.json", clock)
     for _ in range(breaker.FAILURES):
-        one.failed()
+        one.record_failure()
     clock.now += breaker.OPEN_SECONDS
-    one.succeeded()
-    one.failed()
+    one.record_success()
+    one.record_failure()
     assert not one.is_open()
 
 
 @pytest.mark.parametrize("garbage", GARBAGE, ids=range(len(GARBAGE)))
-def test_garbage_neither_opens_the_circuit_nor_breaks_it(tmp_path: Path, garbage: bytes) -> None:
+def test_a_corrupt_file_does_not_break_the_circuit(tmp_path: Path, garbage: bytes) -> None:
     (tmp_path / "b.json").write_bytes(garbage)
     one = breaker.Breaker(tmp_path / "b.json")
     assert not one.is_open()
     for _ in range(breaker.FAILURES):
-        one.failed()
+        one.record_failure()
     assert one.is_open()
 
 
-def test_a_clock_that_was_set_back_does_not_silence_for_long(tmp_path: Path) -> None:
+def test_a_clock_set_back_does_not_block_for_long(tmp_path: Path) -> None:
     state.write_json(tmp_path / "b.json", {"failures": 3, "open_until": 1e12})
     assert not breaker.Breaker(tmp_path / "b.json").is_open()
 
 
 @pytest.mark.parametrize("garbage", GARBAGE, ids=range(len(GARBAGE)))
-def test_garbage_in_the_spool_is_dropped(tmp_path: Path, garbage: bytes) -> None:
+def test_corrupt_reports_are_dropped(tmp_path: Path, garbage: bytes) -> None:
     spool = Spool(tmp_path)
-    spool.keep(TRY, {"outcome": "success"})
+    spool.add(TRY, {"outcome": "success"})
     (tmp_path / "reports" / "x.json").write_bytes(garbage)
-    assert spool.waiting(10) == {TRY.key: {"outcome": "success"}}
+    assert spool.pending(10) == {TRY.key: {"outcome": "success"}}
 
 
-def test_a_try_waits_once_and_the_spool_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_spool_holds_one_report_per_try_and_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spool = Spool(tmp_path)
-    assert spool.keep(TRY, {"n": 1}) and spool.keep(TRY, {"n": 2})
-    assert spool.waiting(10) == {TRY.key: {"n": 2}}
-    monkeypatch.setattr(spool._shelf, "_limit", 3)
+    assert spool.add(TRY, {"n": 1}) and spool.add(TRY, {"n": 2})
+    assert spool.pending(10) == {TRY.key: {"n": 2}}
+    monkeypatch.setattr(spool._store, "_limit", 3)
     for n in range(10):
-        spool.keep(Try("default", "d", "t", "r", n), {"n": n})
-    assert [r["n"] for r in spool.waiting(10).values()] == [7, 8, 9]
-    assert MOST_REPORTS == 1000
+        spool.add(Try("default", "d", "t", "r", n), {"n": n})
+    assert [r["n"] for r in spool.pending(10).values()] == [7, 8, 9]
+    assert MAX_REPORTS == 1000
 
 
 def test_reports_of_one_run_are_found(tmp_path: Path) -> None:
     spool = Spool(tmp_path)
-    spool.keep(Try("default", "d", "t", "another"), {"n": 0})
-    spool.keep(TRY, {"n": 1})
-    assert spool.waiting(1, TRY.run_key) == {TRY.key: {"n": 1}}
+    spool.add(Try("default", "d", "t", "another"), {"n": 0})
+    spool.add(TRY, {"n": 1})
+    assert spool.pending(1, TRY.run_key) == {TRY.key: {"n": 1}}
 
 
 def test_a_kill_is_known_to_the_next_try_and_to_no_other_run(tmp_path: Path) -> None:
@@ -107,15 +107,15 @@ def test_a_kill_is_found_in_airflows_task_state_on_another_machine(tmp_path: Pat
     assert Kills(tmp_path / "b").recall(third, {"task_state_store": store}) == Kill(100, 2)
 
 
-def test_without_a_folder_nothing_is_kept_and_nothing_breaks() -> None:
-    assert not Spool(None).keep(TRY, {})
-    assert Spool(None).waiting(10) == {}
+def test_without_a_folder_nothing_is_stored_and_nothing_fails() -> None:
+    assert not Spool(None).add(TRY, {})
+    assert Spool(None).pending(10) == {}
     one = breaker.Breaker(None)
-    one.failed()
+    one.record_failure()
     assert not one.is_open()
 
 
-def test_a_folder_that_cannot_be_made_falls_back(tmp_path: Path) -> None:
+def test_an_unusable_folder_falls_back(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     folder = state.open_folder(tmp_path / "file" / "below")
     assert folder is not None and folder.name.startswith("loadaware-")

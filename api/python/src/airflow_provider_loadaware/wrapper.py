@@ -1,5 +1,7 @@
-"""Has the program of the base container measured: an init container copies loadaware-peak into a shared folder, and
-it stands before the command. What it saw comes in the termination message.
+"""Measurement of the base container's program with loadaware-peak.
+
+An init container copies loadaware-peak into a shared volume, and the command runs through it. It writes the
+measured peak to the termination message.
 """
 
 from __future__ import annotations
@@ -15,12 +17,12 @@ _TERMINATION_LOG = "/dev/termination-log"
 
 
 def wrap(pod: Any, container: Any, image: str) -> Callable[[], None]:
-    """Has a container measured, and returns what undoes it.
+    """Wrap a container's command and return a function that undoes it.
 
-    ValueError where the pod does not say the command: nobody in a container knows its image's ENTRYPOINT.
+    Raises ValueError if the pod sets no command: a container cannot read the ENTRYPOINT of its image.
     """
     if not container.command:
-        raise ValueError('measure="wrapper" needs cmds: the ENTRYPOINT of an image is not known in its container')
+        raise ValueError('measure="wrapper": cmds is missing; set it, because a container cannot read its ENTRYPOINT')
     spec = pod.spec
     before = spec.init_containers, spec.volumes, container.command, container.volume_mounts
 
@@ -33,7 +35,7 @@ def wrap(pod: Any, container: Any, image: str) -> Callable[[], None]:
         image=image,
         command=[_PROGRAM, "install", _FOLDER],
         volume_mounts=[mount],
-        # A quota may want every container to say. It costs nothing: the program asks for more, and comes after it.
+        # A quota may require resources on every container. They cost nothing: the init container ends first.
         resources=k8s.V1ResourceRequirements(requests={"cpu": "10m", "memory": "32Mi"}, limits={"memory": "32Mi"}),
     )
     spec.init_containers = [*(spec.init_containers or []), install]

@@ -1,4 +1,4 @@
-"""What an operator or a callback knows of a pod's end, read from Kubernetes."""
+"""The end of a pod, read from Kubernetes by an operator or a callback."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ _SECONDS = 2.0
 
 
 def end_of(operator: Any, pod: Any | None, error: BaseException | None) -> End:
-    """The end of a try: its pod as it is now, or as it was last seen if Kubernetes does not say."""
+    """Return the end of a try: its current pod, or the last known state if Kubernetes does not answer."""
     return End(
         pod=reread(operator, pod),
         last=pod,
         base=operator.base_container_name,
         read_log=lambda: log_tail(operator, pod),
-        launch_timed_out=_is(error, "PodLaunchTimeoutException"),
+        launch_timed_out=_is_instance(error, "PodLaunchTimeoutException"),
         stopped=bool(getattr(operator, "_killed", False)),
         launched=pod is not None,
     )
 
 
-def tells_of_a_lost_pod(error: BaseException | None) -> bool:
-    """Whether Airflow gave a try up since its pod is not there any more."""
-    return _is(error, "PodNotFoundException")
+def is_pod_lost(error: BaseException | None) -> bool:
+    """Return whether Airflow failed the try because its pod is gone."""
+    return _is_instance(error, "PodNotFoundException")
 
 
 def reread(operator: Any, pod: Any | None) -> Any | None:
-    """The pod as it is now; None if there is none any more."""
+    """Return the current pod, or None if it is gone."""
     if pod is None:
         return None
     try:
         return operator.client.read_namespaced_pod(pod.metadata.name, pod.metadata.namespace, _request_timeout=_SECONDS)
     except ApiException as error:
         return None if error.status == 404 else pod
-    except Exception:  # noqa: BLE001 - an older sight of it is better than none
+    except Exception:  # noqa: BLE001 - the last known state is better than none
         return pod
 
 
 def log_tail(operator: Any, pod: Any) -> str:
-    """The last lines of the base container; "" if they cannot be read."""
+    """Return the last log lines of the base container, or "" if they cannot be read."""
     try:
-        # Unread: some versions of the Kubernetes client make text like "b'one\\ntwo'" of a log that they read.
+        # Do not preload: some versions of the Kubernetes client decode a log to text like "b'one\\ntwo'".
         answer = operator.client.read_namespaced_pod_log(
             pod.metadata.name,
             pod.metadata.namespace,
@@ -60,6 +60,6 @@ def log_tail(operator: Any, pod: Any) -> str:
         return ""
 
 
-def _is(error: BaseException | None, name: str) -> bool:
-    """By name: providers move and add exceptions between their versions."""
+def _is_instance(error: BaseException | None, name: str) -> bool:
+    """Compare class names: provider versions move and add exceptions."""
     return error is not None and any(kind.__name__ == name for kind in type(error).__mro__)
