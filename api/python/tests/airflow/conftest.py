@@ -1,4 +1,4 @@
-"""What the tests of Airflow share."""
+"""Shared fixtures of the Airflow tests."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from fake_kubernetes import Cluster, serve, write_kubeconfig
-from harness.world import World, folder
-from harness.world import world as build
+from harness.environment import Environment, folder
+from harness.environment import environment as build
 
 
 def pytest_configure() -> None:
-    """A request to end is taken as Ctrl-C is: what was started is stopped first."""
+    """Handle SIGTERM like Ctrl-C, so that fixtures stop their processes."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
@@ -26,13 +26,13 @@ def cluster() -> Cluster:
 
 @pytest.fixture
 def kubeconfig(cluster: Cluster) -> Iterator[Path]:
-    """The file by which `cluster` is found while the test lasts."""
+    """The kubeconfig of `cluster` for the duration of the test."""
     with folder() as path, serve(cluster) as url:
         yield write_kubeconfig(path / "kubeconfig.json", url)
 
 
 @pytest.fixture(scope="session")
-def world() -> Iterator[World]:
-    """A whole deployment, in which the first run of every DAG has begun."""
+def environment() -> Iterator[Environment]:
+    """A complete deployment in which the first run of every DAG has started."""
     with build() as built:
         yield built

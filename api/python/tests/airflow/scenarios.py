@@ -1,4 +1,4 @@
-"""What the DAGs do and the tests expect of them; imported by both."""
+"""Scenarios that the DAGs run and the tests check; both import this module."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ NAMESPACE = "jobs"
 STATIC = 8 * GIB  # of all DAGs that are sized from a history
 STATIC_SMALL = GIB  # of the tasks that die
 MAPPED_ROWS = (100, 400, 800)  # features of the map indexes
-MAPPED_HUNGRY = 1  # the map index that needs more than its features say
+MAPPED_KILLED = 1  # the map index that needs more than its features say
 
-# Quick to see what the fake does; all other waiting is the pods' own.
-QUICK: Mapping[str, Any] = {
+# Poll the fake cluster often.
+FAST_POLLING: Mapping[str, Any] = {
     "namespace": NAMESPACE,
     "image": "none",
     "name": "pod",
@@ -31,44 +31,43 @@ QUICK: Mapping[str, Any] = {
 }
 
 
-# A deferred try must be over in the scheduler's eyes before its trigger fires; otherwise Airflow takes
-# the resumption for a crash, and tries again. So these pods run, or wait for a node, for longer than a
-# busy scheduler takes for a round.
+# The scheduler must process a deferral before the trigger fires; otherwise Airflow treats the resumption as
+# a crash and retries. So these pods run, or wait for a node, longer than a scheduler loop takes.
 DEFERRED_SECONDS = 20.0
-UNSCHEDULABLE_SECONDS = 3.0  # after which a pod that waits for a node is given up, where a worker waits with it
+UNSCHEDULABLE_SECONDS = 3.0  # launch timeout of a pod without a node, for tasks that are not deferrable
 
 
 def need_of(rows: int) -> int:
-    """Bytes that so many rows take, in the history and in a run like it."""
+    """Return the bytes that a number of rows needs, in the history and in the runs."""
     return rows * 2 * MIB
 
 
 def history() -> list[tuple[dict[str, Any], int]]:
-    """Eighty runs whose peak follows from their rows, give or take 3 %."""
+    """Return 80 runs whose peak depends on their rows, within 3 %."""
     rows = [100 + 10 * (number % 80) for number in range(80)]
     return [({"rows": n}, need_of(n) * (97 + 2 * (i % 4)) // 100) for i, n in enumerate(rows)]
 
 
 def part(need: str | int = "{{ params.need }}", seconds: float = 0.5, **more: str) -> dict[str, str]:
-    """The environment by which a pod is told what to do; the values may be Jinja."""
+    """Return the environment that contains a pod's script; values may be Jinja."""
     words = "".join(f', "{name}": {value}' for name, value in more.items())
     return {SCRIPT_VARIABLE: f'{{"need": {need}, "seconds": {seconds}{words}}}'}
 
 
 @dataclass(frozen=True)
 class Dying:
-    """A task whose first try dies, and what must come of it."""
+    """A task whose first try fails, and the expected result."""
 
     death: Death
-    outcome: str  # what the server is told of the first try
+    outcome: str  # the reported outcome of the first try
     lifted: bool  # whether the second try gets more memory
     tries: int = 2
     need: int = GIB // 2  # bytes
-    message: str = ""  # the termination message, where the peak is told in spite of all
+    message: str = ""  # the termination message, if it contains the peak despite the kill
 
     @property
     def when_short(self) -> bool:
-        """It dies for want of memory, so no longer once it has enough."""
+        """Whether it fails from a lack of memory, and succeeds with enough."""
         return self.need > STATIC_SMALL
 
     def part(self, seconds: float) -> dict[str, str]:
@@ -105,16 +104,16 @@ DYING: Mapping[str, Dying] = {
     "init_oom": Dying(Death.INIT_OOM, "failed", lifted=False),
 }
 
-# Where the trigger, not the worker, sees the end; the others differ in nothing that it looks at.
+# Here the trigger sees the end of the pod; the other cases look the same to it.
 DYING_DEFERRABLE = ("oom_killed", "evicted", "preempted", "java_heap", "unschedulable")
 
-# The DAG whose runs ended before anybody heard of loadaware, in the folder `past`.
+# The DAG whose runs ended before loadaware was installed, in the folder `past`.
 PAST_DAG = "history"
 
 
 @dataclass(frozen=True)
 class PastRun:
-    """A run of PAST_DAG: what it was asked, and how each try of its task `work` ended."""
+    """A run of PAST_DAG: its conf, and the state of each try of its task `work`."""
 
     number: int
     conf: Mapping[str, Any]
@@ -126,20 +125,20 @@ class PastRun:
 
     @property
     def state(self) -> str:
-        """Of the run, as of its last try."""
+        """The state of the run, which is that of its last try."""
         return self.states[-1]
 
     @property
     def need(self) -> int:
-        """The peak of each of its tries, in bytes: as in history()."""
+        """The peak of each of its tries in bytes, as in history()."""
         return need_of(int(self.conf.get("rows", 500))) * (97 + 2 * (self.number % 4)) // 100
 
 
 def past(runs: int) -> list[PastRun]:
-    """So many runs: every 40th without conf, every 20th with a first try that failed, every 50th failed for good."""
+    """Return runs: every 40th without conf, every 20th with a failed first try, every 50th failed."""
     found = []
     for number in range(runs):
-        conf = {} if number % 40 == 7 else {"rows": 100 + 10 * (number % 80), "note": "of nobody's concern"}
+        conf = {} if number % 40 == 7 else {"rows": 100 + 10 * (number % 80), "note": "not a feature"}
         states = ("failed", "success") if number % 20 == 3 else ("failed",) if number % 50 == 9 else ("success",)
         found.append(PastRun(number, conf, states))
     return found

@@ -1,4 +1,4 @@
-"""The fake keeps the promises that the real Kubernetes clients rely on."""
+"""Tests that the fake API works with the real Kubernetes clients."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MIB = 2**20
 
 
 @pytest.fixture
-def api(kubeconfig: Path) -> Any:  # the client's models say of everything that it may be absent
+def api(kubeconfig: Path) -> Any:  # the client's models make every field optional
     return client.CoreV1Api(config.new_client_from_config(str(kubeconfig)))  # type: ignore[no-untyped-call]
 
 
@@ -38,9 +38,9 @@ def manifest(script: Script, memory: str = "100Mi", **metadata: Any) -> Any:
     return {"metadata": {"name": "p", **metadata}, "spec": spec}
 
 
-def until(holds: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     for _ in range(1500):
-        if holds():
+        if condition():
             return
         time.sleep(0.02)
     raise AssertionError("it never came to that")
@@ -48,7 +48,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 def run(api: Any, pod: Any) -> Any:
     api.create_namespaced_pod(NS, pod)
-    until(lambda: api.read_namespaced_pod("p", NS).status.phase in ("Succeeded", "Failed"))
+    wait_until(lambda: api.read_namespaced_pod("p", NS).status.phase in ("Succeeded", "Failed"))
     return api.read_namespaced_pod("p", NS)
 
 
@@ -76,11 +76,11 @@ def test_a_pod_is_pending_then_runs_then_succeeds(api: Any) -> None:
             seen.append(phase)
         return bool(phase == "Succeeded")
 
-    until(ended)
+    wait_until(ended)
     assert seen == ["Pending", "Running", "Succeeded"]
 
 
-def test_the_termination_message_tells_the_peak(api: Any) -> None:
+def test_the_termination_message_contains_the_peak(api: Any) -> None:
     done = ending(run(api, manifest(short(need=7 * MIB))))
     assert (done.exit_code, done.reason, done.message) == (0, "Completed", '{"memory_max_bytes": 7340032}')
 
@@ -102,14 +102,14 @@ def test_how_the_base_container_ends(api: Any, script: Script, phase: str, reaso
     assert (pod.status.phase, done.reason, done.exit_code) == (phase, reason, code)
 
 
-def test_an_evicted_pod_says_so(api: Any) -> None:
+def test_an_evicted_pod_has_the_reason(api: Any) -> None:
     pod = run(api, manifest(short(dies=Death.EVICTED)))
     assert (pod.status.phase, pod.status.reason) == ("Failed", "Evicted")
 
 
 def test_a_preempted_pod_is_gone(api: Any) -> None:
     api.create_namespaced_pod(NS, manifest(short(dies=Death.PREEMPTED)))
-    until(lambda: not api.list_namespaced_pod(NS).items)
+    wait_until(lambda: not api.list_namespaced_pod(NS).items)
     with pytest.raises(ApiException) as refused:
         api.read_namespaced_pod("p", NS)
     assert refused.value.status == 404
@@ -126,7 +126,7 @@ def test_after_an_init_containers_oom_the_base_never_starts(api: Any) -> None:
     assert ending(pod) is None
 
 
-def test_what_fits_no_node_stays_pending(api: Any) -> None:
+def test_an_unschedulable_pod_stays_pending(api: Any) -> None:
     api.create_namespaced_pod(NS, manifest(short(dies=Death.UNSCHEDULABLE)))
     status = api.read_namespaced_pod("p", NS).status
     assert (status.phase, status.conditions[0].reason) == ("Pending", "Unschedulable")
@@ -135,7 +135,7 @@ def test_what_fits_no_node_stays_pending(api: Any) -> None:
 
 
 @pytest.mark.parametrize(("script", "code"), [(short(quota=99 * MIB), 403), (short(admission=101 * MIB), 422)])
-def test_quota_and_admission_refuse_a_creation(api: Any, cluster: Cluster, script: Script, code: int) -> None:
+def test_quota_and_admission_reject_a_creation(api: Any, cluster: Cluster, script: Script, code: int) -> None:
     with pytest.raises(ApiException) as refused:
         api.create_namespaced_pod(NS, manifest(script))
     assert refused.value.status == code
@@ -145,7 +145,7 @@ def test_quota_and_admission_refuse_a_creation(api: Any, cluster: Cluster, scrip
 def test_the_log_can_be_followed_to_the_end(api: Any) -> None:
     pod = manifest(Script(seconds=2, need=200 * MIB, dies_when_short=Death.BAD_ALLOC, log=("one",)))
     api.create_namespaced_pod(NS, pod)
-    until(lambda: api.read_namespaced_pod("p", NS).status.phase == "Running")
+    wait_until(lambda: api.read_namespaced_pod("p", NS).status.phase == "Running")
     so_far = log(api, container="base")
     whole = log(api, container="base", follow=True)
     assert so_far == "one\n"
@@ -186,7 +186,7 @@ def test_the_asynchronous_client_reads_pods_and_watches_events(api: Any, kubecon
     assert asyncio.run(look()) == ("p", ["Scheduled", "Started"])
 
 
-def test_a_script_survives_its_way_through_the_environment() -> None:
+def test_a_script_round_trips_through_the_environment() -> None:
     script = Script(need=5, dies=Death.EVICTED, log=("a", "b"), message="m", quota=7)
     assert Script.from_json(script.to_json()) == script
     assert Script.from_json("{}") == Script()

@@ -1,4 +1,4 @@
-"""From an Airflow that ran for months two commands fill an empty server, and a model answers the next question."""
+"""Tests of the import: two commands fill an empty server from Airflow's history, and a model predicts."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from typing import Any
 import pytest
 from airflow_provider_loadaware import features
 
+from harness.environment import folder
 from harness.history import PASSWORD, reading
 from harness.loadaware import REPOSITORY, Loadaware
-from harness.world import folder
 from scenarios import PAST_DAG, past
 
 RUNS = 240
-PARAMS = {"rows": 500, "region": "emea", "full": False, "api_key": "never told"}
+PARAMS = {"rows": 500, "region": "emea", "full": False, "api_key": "never sent"}
 GIB = 2**30
-TIMES = "\u00d7"  # as counts of reasons are written
+TIMES = "\u00d7"  # separates a count from its reason
 
 
 @dataclass(frozen=True)
 class Past:
-    """An Airflow that remembers, the samples that somebody took of its pods, and a server that knows nothing."""
+    """An Airflow with finished runs, usage samples of its pods, and an empty server."""
 
     airflow: str
     logs: Path
     loadaware: Loadaware
 
     def command(self, *arguments: str) -> str:
-        """What `loadaware` says; it must succeed."""
+        """Run `loadaware` successfully and return its output."""
         env = {k: v for k, v in os.environ.items() if not k.startswith("LOADAWARE_")}
         env["LOADAWARE_AIRFLOW_PASSWORD"] = PASSWORD
         program = str(REPOSITORY / "bin" / "loadaware")
@@ -48,7 +48,7 @@ class Past:
 
 
 def write_samples(logs: Path) -> int:
-    """A file of samples for each try, every five seconds, but for every 30th run; how many there are."""
+    """Write a sample file for each try, except in every 30th run. Returns the number of files."""
     written = 0
     for run in past(RUNS):
         for number in range(1, len(run.states) + 1 if run.number % 30 else 0):
@@ -61,7 +61,7 @@ def write_samples(logs: Path) -> int:
 
 
 @pytest.fixture(scope="module")
-def remembered() -> Iterator[Past]:
+def airflow_with_history() -> Iterator[Past]:
     with folder() as path, reading(path, RUNS) as airflow:
         server = Loadaware(path)
         try:
@@ -71,7 +71,7 @@ def remembered() -> Iterator[Past]:
 
 
 def provider_sends(conf: dict[str, Any]) -> dict[str, Any]:
-    """The features of the task `work` in a run that begins now, by the provider's own rule."""
+    """Return the features that the provider sends for the task `work`."""
     declared = {**PARAMS, "depth": 2}
     context = {
         "dag": SimpleNamespace(params=PARAMS),
@@ -82,39 +82,39 @@ def provider_sends(conf: dict[str, Any]) -> dict[str, Any]:
     return dict(features.of_context(context, []))
 
 
-def test_two_commands_fill_an_empty_server(remembered: Past) -> None:
-    written = write_samples(remembered.logs)
+def test_two_commands_fill_an_empty_server(airflow_with_history: Past) -> None:
+    written = write_samples(airflow_with_history.logs)
     tries = sum(len(run.states) for run in past(RUNS))
     failed = sum(run.states.count("failed") for run in past(RUNS) if run.number % 30)
 
-    told = remembered.import_airflow()
-    assert f"{tries + 2 * RUNS} tries read: {tries + 2 * RUNS} new, 0 already there, 0 amended, 0 refused" in told
-    assert f"{RUNS} {TIMES} skipped: EmptyOperator launches no pod" in told
-    told = remembered.command("import", "usage-log", "--url", remembered.loadaware.url, "--train", str(remembered.logs))
-    assert f"{written} tries read: 0 new, 0 already there, {written - failed} amended, 0 refused" in told
-    assert f"{failed} {TIMES} skipped: an earlier report has another outcome than success" in told
-    assert "history/work: model 1" in told
+    output = airflow_with_history.import_airflow()
+    assert f"{tries + 2 * RUNS} tries read: {tries + 2 * RUNS} new, 0 already there, 0 amended, 0 refused" in output
+    assert f"{RUNS} {TIMES} skipped: EmptyOperator launches no pod" in output
+    output = airflow_with_history.command("import", "usage-log", "--url", airflow_with_history.loadaware.url, "--train", str(airflow_with_history.logs))
+    assert f"{written} tries read: 0 new, 0 already there, {written - failed} amended, 0 refused" in output
+    assert f"{failed} {TIMES} skipped: an earlier report has another outcome than success" in output
+    assert "history/work: model 1" in output
 
-    ask = {"dag_id": PAST_DAG, "task_id": "work", "requested": {"memory": "8Gi"}}
-    small = remembered.loadaware.post("/predict", {**ask, "features": provider_sends({"rows": 150, "note": "x"})})
-    large = remembered.loadaware.post("/predict", {**ask, "features": provider_sends({"rows": 800})})
+    request = {"dag_id": PAST_DAG, "task_id": "work", "requested": {"memory": "8Gi"}}
+    small = airflow_with_history.loadaware.post("/predict", {**request, "features": provider_sends({"rows": 150, "note": "x"})})
+    large = airflow_with_history.loadaware.post("/predict", {**request, "features": provider_sends({"rows": 800})})
     assert (small["source"], large["source"]) == ("model", "model")
     assert "rows" in small["reason"]
     assert 300 * 2**20 <= small["memory"]["request_bytes"] < GIB
     assert 1600 * 2**20 * 0.97 <= large["memory"]["request_bytes"] < 4 * GIB
 
 
-def test_one_command_says_the_same_and_what_it_could_not_join(remembered: Past) -> None:
-    told = remembered.import_airflow("--usage-log", str(remembered.logs), "--feature-keys", "no*")
+def test_one_command_does_the_same_and_lists_tries_without_usage(airflow_with_history: Past) -> None:
+    output = airflow_with_history.import_airflow("--usage-log", str(airflow_with_history.logs), "--feature-keys", "no*")
     tries = sum(len(run.states) for run in past(RUNS))
-    assert f"{tries + 2 * RUNS} tries read: 0 new" in told
-    assert "0 refused" in told
+    assert f"{tries + 2 * RUNS} tries read: 0 new" in output
+    assert "0 refused" in output
     without = sum(len(run.states) for run in past(RUNS) if run.number % 30 == 0)
-    assert f"{without + 2 * RUNS} {TIMES} without usage: no file has the try" in told
+    assert f"{without + 2 * RUNS} {TIMES} without usage: no file has the try" in output
 
 
-def test_an_import_goes_on_where_another_ended(remembered: Past) -> None:
-    said = remembered.import_airflow("--dry-run")
-    newest = said.split("the last run ended at ")[1].split("; continue")[0]
-    assert "1 runs" in remembered.import_airflow("--since", newest)
-    assert "0 runs" in remembered.import_airflow("--dag", "another")
+def test_an_import_continues_where_another_ended(airflow_with_history: Past) -> None:
+    output = airflow_with_history.import_airflow("--dry-run")
+    newest = output.split("the last run ended at ")[1].split("; continue")[0]
+    assert "1 runs" in airflow_with_history.import_airflow("--since", newest)
+    assert "0 runs" in airflow_with_history.import_airflow("--dag", "another")

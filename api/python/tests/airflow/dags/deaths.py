@@ -1,4 +1,4 @@
-"""One task for each kind of death."""
+"""One task for each kind of failure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from airflow import DAG
 from airflow_provider_loadaware.operators import SizedKubernetesPodOperator
 from kubernetes.client import models as k8s
 
-from scenarios import DEFERRED_SECONDS, DYING, DYING_DEFERRABLE, QUICK, UNSCHEDULABLE_SECONDS
+from scenarios import DEFERRED_SECONDS, DYING, DYING_DEFERRABLE, FAST_POLLING, UNSCHEDULABLE_SECONDS
 
 SIDECAR = k8s.V1Pod(
     metadata=k8s.V1ObjectMeta(),
@@ -25,7 +25,7 @@ for dag_id, deferrable, task_ids in (
         start_date=datetime(2024, 1, 1, tzinfo=timezone.utc),
         catchup=False,
     ):
-        patience = int(DEFERRED_SECONDS if deferrable else UNSCHEDULABLE_SECONDS)
+        timeout = int(DEFERRED_SECONDS if deferrable else UNSCHEDULABLE_SECONDS)
         for task_id in task_ids:
             SizedKubernetesPodOperator(
                 task_id=task_id,
@@ -33,7 +33,7 @@ for dag_id, deferrable, task_ids in (
                 env_vars=DYING[task_id].part(DEFERRED_SECONDS if deferrable else 0.5),
                 full_pod_spec=SIDECAR if task_id == "sidecar_oom" else None,
                 init_containers=[k8s.V1Container(name="fetch", image="none")] if task_id == "init_oom" else None,
-                startup_timeout_seconds=patience if task_id == "unschedulable" else 60,
+                startup_timeout_seconds=timeout if task_id == "unschedulable" else 60,
                 deferrable=deferrable,
-                **QUICK,
+                **FAST_POLLING,
             )

@@ -1,4 +1,4 @@
-"""A task without a pod, which tells by callbacks how it ended."""
+"""A task without a pod that reports its outcome through callbacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Airflow's own operator and no word of loadaware: the policy alone sizes these."""
+"""Tasks with Airflow's own operator, which only the policy sizes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from airflow import DAG
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
 from kubernetes.client import models as k8s
 
-from scenarios import DEFERRED_SECONDS, GIB, MIB, QUICK, need_of, part
+from scenarios import DEFERRED_SECONDS, FAST_POLLING, GIB, MIB, need_of, part
 
 EIGHT = k8s.V1ResourceRequirements(requests={"memory": "8Gi"}, limits={"memory": "8Gi"})
 
@@ -25,15 +25,15 @@ with DAG(
             container_resources=EIGHT,
             env_vars=part(seconds=DEFERRED_SECONDS if task_id == "deferrable" else 0.5),
             deferrable=task_id == "deferrable",
-            **QUICK,
+            **FAST_POLLING,
         )
     KubernetesPodOperator(
         task_id="opted_out",
         container_resources=EIGHT,
         env_vars=part(),
         annotations={"loadaware.io/enabled": "false"},
-        **QUICK,
+        **FAST_POLLING,
     )
-    KubernetesPodOperator.partial(task_id="mapped", container_resources=EIGHT, **QUICK).expand(
+    KubernetesPodOperator.partial(task_id="mapped", container_resources=EIGHT, **FAST_POLLING).expand(
         env_vars=[part(need_of(500)), part(3 * GIB)]
     )

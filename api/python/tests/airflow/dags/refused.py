@@ -1,4 +1,4 @@
-"""Pods that Kubernetes refuses as they were sized, and a loadaware that hangs."""
+"""Pods whose granted size Kubernetes rejects, and a loadaware that hangs."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from airflow import DAG
 from airflow_provider_loadaware.operators import SizedKubernetesPodOperator
 from kubernetes.client import models as k8s
 
-from scenarios import GIB, MIB, QUICK, need_of, part
+from scenarios import FAST_POLLING, GIB, MIB, need_of, part
 
-EVER = {"schedule": None, "start_date": datetime(2024, 1, 1, tzinfo=timezone.utc), "catchup": False}
+DAG_ARGUMENTS = {"schedule": None, "start_date": datetime(2024, 1, 1, tzinfo=timezone.utc), "catchup": False}
 
-with DAG("refused", **EVER):
-    # Sized above a static request that the quota allows, and below one that admission asks for.
+with DAG("refused", **DAG_ARGUMENTS):
+    # The quota rejects more than the static request; admission rejects less.
     for rule, static, at in (("quota", "1Gi", GIB), ("admission", "8Gi", 8 * GIB)):
         SizedKubernetesPodOperator(
             task_id=rule,
             container_resources=k8s.V1ResourceRequirements(requests={"memory": static}, limits={"memory": static}),
             env_vars=part(500 * MIB, 0.5, **{rule: str(at)}),
             features={"rows": 900},
-            **QUICK,
+            **FAST_POLLING,
         )
 
-with DAG("outage", **EVER):
+with DAG("outage", **DAG_ARGUMENTS):
     SizedKubernetesPodOperator(
         task_id="work",
         container_resources=k8s.V1ResourceRequirements(requests={"memory": "8Gi"}, limits={"memory": "8Gi"}),
         env_vars=part(need_of(500)),
         features={"rows": 500},
         loadaware_conn_id="loadaware_hanging",
-        **QUICK,
+        **FAST_POLLING,
     )

@@ -1,4 +1,4 @@
-"""The operator: sync, deferrable and mapped, each with its own way of telling features."""
+"""The operator: sync, deferrable and mapped, each with another source of features."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperato
 from airflow_provider_loadaware.operators import SizedKubernetesPodOperator, SizerMixin
 from kubernetes.client import models as k8s
 
-from scenarios import DEFERRED_SECONDS, GIB, MAPPED_HUNGRY, MAPPED_ROWS, MIB, QUICK, need_of, part
+from scenarios import DEFERRED_SECONDS, FAST_POLLING, GIB, MAPPED_KILLED, MAPPED_ROWS, MIB, need_of, part
 
-ALWAYS: dict[str, Any] = {
+DAG_ARGUMENTS: dict[str, Any] = {
     "schedule": None,
     "start_date": datetime(2024, 1, 1, tzinfo=timezone.utc),
     "catchup": False,
@@ -23,50 +23,50 @@ EIGHT = k8s.V1ResourceRequirements(
     limits={"memory": "8Gi", "nvidia.com/gpu": "1"},
 )
 
-with DAG("sized", params={"rows": 500, "need": 1000 * MIB}, **ALWAYS):
+with DAG("sized", params={"rows": 500, "need": 1000 * MIB}, **DAG_ARGUMENTS):
     SizedKubernetesPodOperator(
         task_id="work",
         container_resources=EIGHT,
         env_vars=part(),
         features=lambda context: {"rows": context["params"]["rows"]},
-        **QUICK,
+        **FAST_POLLING,
     )
 
 
 class Own(SizerMixin, KubernetesPodOperator):  # type: ignore[misc]
-    """As an operator of one's own is sized."""
+    """A custom operator with the mixin."""
 
 
-with DAG("sized_deferrable", params={"rows": 500, "need": 1000 * MIB}, **ALWAYS):
+with DAG("sized_deferrable", params={"rows": 500, "need": 1000 * MIB}, **DAG_ARGUMENTS):
     Own(
         task_id="work",
         container_resources=EIGHT,
         env_vars=part(seconds=DEFERRED_SECONDS),
         feature_keys=["rows"],
         deferrable=True,
-        **QUICK,
+        **FAST_POLLING,
     )
 
-with DAG("function", params={"rows": 500, "need": 1000 * MIB}, **ALWAYS):
+with DAG("function", params={"rows": 500, "need": 1000 * MIB}, **DAG_ARGUMENTS):
 
     @task.sized_kubernetes(  # type: ignore[untyped-decorator]
         container_resources=EIGHT,
         env_vars=part(),
         features={"rows": "{{ params.rows }}"},
-        **QUICK,
+        **FAST_POLLING,
     )
     def work() -> None:
-        """The pod plays its part instead."""
+        """The script of the fake pod runs instead."""
 
     work()
 
 
-with DAG("sized_mapped", **ALWAYS):
-    SizedKubernetesPodOperator.partial(task_id="work", container_resources=EIGHT, **QUICK).expand_kwargs(
+with DAG("sized_mapped", **DAG_ARGUMENTS):
+    SizedKubernetesPodOperator.partial(task_id="work", container_resources=EIGHT, **FAST_POLLING).expand_kwargs(
         [
             {
                 "features": {"rows": rows},
-                "env_vars": part(3 * GIB if index == MAPPED_HUNGRY else need_of(rows)),
+                "env_vars": part(3 * GIB if index == MAPPED_KILLED else need_of(rows)),
             }
             for index, rows in enumerate(MAPPED_ROWS)
         ]

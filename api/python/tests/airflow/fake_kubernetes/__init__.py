@@ -1,8 +1,7 @@
-"""A Kubernetes API of pods that only pretend to run, on plain HTTP of loopback.
+"""A fake Kubernetes API on localhost whose pods only simulate running.
 
-It knows nothing of Airflow or of loadaware. What a pod does is written in its own
-environment (see script); when it does it follows from its age (see lifecycle); so
-nothing runs in the background, and two reads at the same age tell the same.
+It does not depend on Airflow or loadaware. A pod's environment contains its script (see script), and its status
+is a function of its age (see lifecycle). So nothing runs in the background, and two reads at the same age agree.
 """
 
 from fake_kubernetes.cluster import Cluster, Pod

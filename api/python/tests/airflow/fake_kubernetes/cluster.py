@@ -1,4 +1,4 @@
-"""The pods that there are and were, and what is said of them."""
+"""The current and past pods, with their status and events."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RefusedError(Exception):
 
 @dataclass
 class Pod:
-    """One pod, as it was asked for and as it goes."""
+    """One pod: its manifest and its lifecycle."""
 
     manifest: Json
     life: Life
@@ -57,17 +57,17 @@ class Pod:
 
     @property
     def memory_limit(self) -> int | None:
-        """Bytes that the base container may use."""
+        """The memory limit of the base container, in bytes."""
         return self.life.limit()
 
 
 @dataclass
 class Cluster:
-    """Pods by namespace and name. Safe for threads; its clock may be replaced."""
+    """Pods by namespace and name. Thread-safe; tests may replace the clock."""
 
     clock: Callable[[], float] = time.monotonic
-    history: list[Pod] = field(default_factory=list)  # all that were ever created, in order
-    refusals: list[RefusedError] = field(default_factory=list)  # of creations, in order
+    history: list[Pod] = field(default_factory=list)  # all created pods, in order
+    refusals: list[RefusedError] = field(default_factory=list)  # rejected creations, in order
     _alive: dict[tuple[str, str], Pod] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -76,7 +76,7 @@ class Cluster:
         spec = manifest.setdefault("spec", {})
         if not spec.get("containers"):
             raise RefusedError(422, "Invalid", "spec.containers: Required value")
-        base, script = _part(spec)
+        base, script = _find_script(spec)
         life = Life(spec, base, script, datetime.now(timezone.utc))
         meta = manifest.setdefault("metadata", {})
         meta["namespace"] = namespace
@@ -94,7 +94,7 @@ class Cluster:
 
     def get(self, namespace: str, name: str) -> Pod:
         with self._lock:
-            self._forget_the_preempted()
+            self._remove_preempted()
             pod = self._alive.get((namespace, name))
         if pod is None:
             raise RefusedError(404, "NotFound", f'pods "{name}" not found')
@@ -102,7 +102,7 @@ class Cluster:
 
     def find(self, namespace: str, selector: str = "") -> list[Pod]:
         with self._lock:
-            self._forget_the_preempted()
+            self._remove_preempted()
             pods = [pod for pod in self._alive.values() if pod.namespace == namespace]
         return [pod for pod in pods if matches(selector, pod.labels)]
 
@@ -122,7 +122,7 @@ class Cluster:
         return self.clock() - pod.born
 
     def render(self, pod: Pod) -> Json:
-        """The pod as the API answers it."""
+        """Return the pod in the API's format."""
         with self._lock:
             manifest = copy.deepcopy(pod.manifest)
         return {
@@ -133,15 +133,15 @@ class Cluster:
         }
 
     def events(self, namespace: str, name: str) -> list[Json]:
-        """What the scheduler and the node said of a pod so far, oldest first."""
+        """Return the events of a pod so far, oldest first."""
         pod = self.get(namespace, name)
         if pod.life.death() is Death.UNSCHEDULABLE:
-            said = [("Warning", "FailedScheduling", "0/3 nodes are available: 3 Insufficient memory.")]
+            events = [("Warning", "FailedScheduling", "0/3 nodes are available: 3 Insufficient memory.")]
         else:
-            said = [("Normal", "Scheduled", f"Successfully assigned {namespace}/{name} to a node")]
+            events = [("Normal", "Scheduled", f"Successfully assigned {namespace}/{name} to a node")]
             if pod.life.started(self.age(pod)):
-                said.append(("Normal", "Started", f"Started container {pod.life.base}"))
-        return [_event(pod, number, *words) for number, words in enumerate(said, start=1)]
+                events.append(("Normal", "Started", f"Started container {pod.life.base}"))
+        return [_event(pod, number, *fields) for number, fields in enumerate(events, start=1)]
 
     def _admit(self, pod: Pod) -> None:
         script, limit = pod.life.script, pod.memory_limit or 0
@@ -154,14 +154,14 @@ class Cluster:
             self.refusals.append(refused)
             raise refused
 
-    def _forget_the_preempted(self) -> None:
+    def _remove_preempted(self) -> None:
         for key, pod in list(self._alive.items()):
             if pod.life.gone(self.age(pod)):
                 del self._alive[key]
 
 
-def _part(spec: Json) -> tuple[str, Script]:
-    """The container that plays a part, or the first one with the default part."""
+def _find_script(spec: Json) -> tuple[str, Script]:
+    """Return the container with a script, or the first one with the default script."""
     for container in spec["containers"]:
         script = script_of(container)
         if script is not None:

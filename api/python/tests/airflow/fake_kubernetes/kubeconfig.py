@@ -1,4 +1,4 @@
-"""The file by which clients find the API."""
+"""The kubeconfig of the fake API."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 
 
 def write_kubeconfig(path: Path, url: str) -> Path:
-    """A kubeconfig of one cluster without credentials; JSON, which is YAML too."""
+    """Write a kubeconfig without credentials, as JSON, which is valid YAML."""
     path.write_text(
         json.dumps(
             {
                 "apiVersion": "v1",
                 "kind": "Config",
                 "clusters": [{"name": "fake", "cluster": {"server": url}}],
-                "users": [{"name": "nobody", "user": {}}],
+                "users": [{"name": "anonymous", "user": {}}],
                 "contexts": [
-                    {"name": "fake", "context": {"cluster": "fake", "user": "nobody", "namespace": "default"}}
+                    {"name": "fake", "context": {"cluster": "fake", "user": "anonymous", "namespace": "default"}}
                 ],
                 "current-context": "fake",
             }

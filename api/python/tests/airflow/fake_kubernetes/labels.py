@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 
 def matches(selector: str, labels: Mapping[str, str]) -> bool:
-    """Whether labels satisfy every requirement of a selector; the empty one matches all."""
-    return all(_holds(term.strip(), labels) for term in selector.split(",") if term.strip())
+    """Return whether labels match a selector. The empty selector matches all."""
+    return all(_matches_term(term.strip(), labels) for term in selector.split(",") if term.strip())
 
 
-def _holds(term: str, labels: Mapping[str, str]) -> bool:
+def _matches_term(term: str, labels: Mapping[str, str]) -> bool:
     if "!=" in term:
         name, value = term.split("!=", 1)
         return labels.get(name.strip()) != value.strip()

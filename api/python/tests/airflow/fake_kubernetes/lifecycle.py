@@ -1,4 +1,4 @@
-"""What a pod's status is at an age: a pure function of spec, script and time.
+"""A pod's status at an age, as a pure function of spec, script and time.
 
 0 ── creating ──▶ STARTUP ── running ──▶ STARTUP + seconds ── ended ──▶
 """
@@ -28,13 +28,13 @@ _EXIT_ONE = {
 
 
 def rfc3339(moment: datetime) -> str:
-    """A time as Kubernetes writes it: UTC, whole seconds."""
+    """Format a time like Kubernetes: UTC, whole seconds."""
     return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass(frozen=True)
 class Life:
-    """One pod's spec, part and time of birth."""
+    """One pod's spec, script and creation time."""
 
     spec: Json
     base: str  # name of the container that has the script
@@ -42,7 +42,7 @@ class Life:
     born: datetime
 
     def limit(self) -> int | None:
-        """Bytes of memory that the base container may use; None without a limit."""
+        """Return the memory limit of the base container in bytes, or None."""
         for container in self.spec["containers"]:
             if container["name"] == self.base:
                 limits = (container.get("resources") or {}).get("limits") or {}
@@ -58,7 +58,7 @@ class Life:
         return age >= STARTUP + (0 if self.death() is Death.INIT_OOM else self.script.seconds)
 
     def gone(self, age: float) -> bool:
-        """Deleted by the cluster itself."""
+        """Return whether the cluster deleted the pod."""
         return self.death() is Death.PREEMPTED and self.ended(age)
 
     def started(self, age: float) -> bool:
@@ -71,7 +71,7 @@ class Life:
         return "Running" if self.started(age) else "Pending"
 
     def status(self, age: float) -> Json:
-        """The pod's `status` at so many seconds of age."""
+        """Return the pod's `status` at an age in seconds."""
         status: Json = {"phase": self.phase(age), "conditions": [self._scheduled()]}
         if self.death() is Death.UNSCHEDULABLE:
             return status
@@ -88,7 +88,7 @@ class Life:
         return status
 
     def log(self, age: float) -> list[str]:
-        """The lines that the base container has written so far."""
+        """Return the log lines of the base container so far."""
         if not self.started(age):
             return []
         death = self.death()
@@ -130,11 +130,11 @@ class Life:
         return self._terminated("Completed", 0, "")
 
     def _base_ending(self) -> tuple[str, int, str]:
-        """Reason, exit code and termination message of the base container."""
+        """Return reason, exit code and termination message of the base container."""
         death = self.death()
         if death in (Death.OOM_KILLED, Death.KILLED, Death.EVICTED):
             reason = "OOMKilled" if death is Death.OOM_KILLED else "Error"
-            return reason, 137, self.script.message or ""  # who is killed says no more
+            return reason, 137, self.script.message or ""  # a killed program writes no message
         message = self.script.message
         if message is None:
             message = json.dumps({"memory_max_bytes": min(self.script.need, self.limit() or 2**62)})

@@ -20,7 +20,7 @@ _FACTORS = {
 
 
 def memory_bytes(quantity: str) -> int:
-    """The bytes of a quantity: 10Gi is 10737418240. ValueError if it is none."""
+    """Return the bytes of a quantity: 10Gi is 10737418240. Raises ValueError."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*)", quantity.strip())
     if match is None or match.group(2) not in _FACTORS:
         raise ValueError(f"{quantity!r} is not a quantity of memory")

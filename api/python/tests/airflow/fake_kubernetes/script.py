@@ -1,4 +1,4 @@
-"""What a pod is going to do, as its own environment says."""
+"""The script of a pod, which its environment contains."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Json = dict[str, Any]
 
 
 class Death(str, Enum):
-    """How a pod ends that does not end well."""
+    """The ways in which a pod fails."""
 
     OOM_KILLED = "oom_killed"  # the kernel killed the main process: 137, OOMKilled
-    OOM_EXIT_0 = "oom_exit_0"  # the kernel killed a child; the main process went on to the end
-    KILLED = "killed"  # 137 with reason Error: somebody's SIGKILL
+    OOM_EXIT_0 = "oom_exit_0"  # the kernel killed a child; the main process continued to the end
+    KILLED = "killed"  # 137 with reason Error: a SIGKILL of unknown origin
     EVICTED = "evicted"  # the node was short of memory
     PREEMPTED = "preempted"  # deleted for a pod of higher priority; reads get 404
-    FAILED = "failed"  # exit 1, nothing to do with memory
-    MEMORY_ERROR = "memory_error"  # exit 1, Python's words
-    BAD_ALLOC = "bad_alloc"  # exit 1, C++'s words
-    JAVA_HEAP = "java_heap"  # exit 1, Java's words
-    NODE_HEAP = "node_heap"  # exit 1, JavaScript's words
-    UNSCHEDULABLE = "unschedulable"  # no node has room; stays Pending
+    FAILED = "failed"  # exit 1, unrelated to memory
+    MEMORY_ERROR = "memory_error"  # exit 1, Python's message
+    BAD_ALLOC = "bad_alloc"  # exit 1, C++'s message
+    JAVA_HEAP = "java_heap"  # exit 1, Java's message
+    NODE_HEAP = "node_heap"  # exit 1, JavaScript's message
+    UNSCHEDULABLE = "unschedulable"  # no node has enough memory; stays Pending
     SIDECAR_OOM = "sidecar_oom"  # another container of the pod was OOM-killed
     INIT_OOM = "init_oom"  # an init container was OOM-killed; the base never started
 
@@ -46,19 +46,19 @@ LAST_WORDS: Mapping[Death, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Script:
-    """A pod's part. The zero value needs 1 GiB for a second and ends well."""
+    """A pod's script. The default uses 1 GiB for one second and succeeds."""
 
-    need: int = 2**30  # bytes; more than the limit of memory is death
-    seconds: float = 1.0  # of running
-    dies: Death | None = None  # whatever the memory
-    dies_when_short: Death = Death.OOM_KILLED  # if need is above the limit
+    need: int = 2**30  # bytes; more than the memory limit fails
+    seconds: float = 1.0  # of run time
+    dies: Death | None = None  # independent of memory
+    dies_when_short: Death = Death.OOM_KILLED  # if need exceeds the limit
     log: tuple[str, ...] = field(default=("hello", "working"))
     message: str | None = None  # termination message; by default the peak, unless killed
-    quota: int | None = None  # bytes; a greater limit is refused with 403
-    admission: int | None = None  # bytes; a smaller limit is refused with 422
+    quota: int | None = None  # bytes; a larger limit is rejected with 403
+    admission: int | None = None  # bytes; a smaller limit is rejected with 422
 
     def death(self, limit: int | None) -> Death | None:
-        """How it ends under a limit of so many bytes (None: no limit)."""
+        """Return how the pod fails under a memory limit in bytes; None means no limit."""
         if self.dies is not None:
             return self.dies
         if limit is not None and self.need > limit:
@@ -66,7 +66,7 @@ class Script:
         return None
 
     def to_json(self) -> str:
-        """The value of SCRIPT_VARIABLE."""
+        """Return the value of SCRIPT_VARIABLE."""
         return json.dumps(
             {
                 "need": self.need,
@@ -82,9 +82,9 @@ class Script:
 
     @classmethod
     def from_json(cls, text: str) -> Script:
-        """The script that a variable holds; what it leaves out is as by default."""
-        said: Json = json.loads(text)
-        given: Json = {name: value for name, value in said.items() if value not in (None, "")}
+        """Parse a script. Missing fields have their defaults."""
+        fields: Json = json.loads(text)
+        given: Json = {name: value for name, value in fields.items() if value not in (None, "")}
         for name in ("dies", "dies_when_short"):
             if name in given:
                 given[name] = Death(given[name])
@@ -94,7 +94,7 @@ class Script:
 
 
 def script_of(container: Json) -> Script | None:
-    """The script in a container's environment, if it has one."""
+    """Return the script in a container's environment, or None."""
     for variable in container.get("env") or []:
         if variable.get("name") == SCRIPT_VARIABLE:
             return Script.from_json(variable.get("value") or "{}")

@@ -1,4 +1,4 @@
-"""The HTTP face of a cluster: pods, their logs and their events."""
+"""The HTTP API of a cluster: pods, logs and events."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from fake_kubernetes.cluster import Cluster, RefusedError
 
 Json = dict[str, Any]
 
-_TICK = 0.05  # seconds between looks, where a client follows
+_TICK = 0.05  # seconds between polls for a streaming client
 _POD = r"/api/v1/namespaces/(?P<namespace>[^/]+)/pods"
-_LOOK_BACK = 60.0  # seconds that a watch lasts if the client does not say
+_WATCH_SECONDS = 60.0  # default duration of a watch
 
 
 @contextmanager
 def serve(cluster: Cluster) -> Iterator[str]:
-    """Answers for a cluster on a free port of loopback; yields the URL."""
+    """Serve a cluster on a free port of localhost and yield the URL."""
 
     class Handler(_Handler):
         pods = cluster
@@ -46,7 +46,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that ends in the middle is nothing to report; all else is."""
+        """Ignore disconnected clients and report all other errors."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
@@ -74,7 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._route((_POD + r"/(?P<name>[^/]+)", self._delete))
 
     def log_message(self, *_: Any) -> None:
-        pass  # the tests speak, not the access log
+        pass  # no access log
 
     def _route(self, *routes: tuple[str, Callable[..., None]]) -> None:
         parts = urlsplit(self.path)
@@ -105,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _patch(self, namespace: str, name: str) -> None:
         if not isinstance(self.body, dict):
-            raise RefusedError(415, "UnsupportedMediaType", "only merge patches are known here")
+            raise RefusedError(415, "UnsupportedMediaType", "only merge patches are supported")
         self._answer(self.pods.patch(namespace, name, self.body))
 
     def _delete(self, namespace: str, name: str) -> None:
@@ -116,20 +116,20 @@ class _Handler(BaseHTTPRequestHandler):
         container = self.query.get("container", pod.life.base)
         if not pod.life.started(self.pods.age(pod)):
             raise RefusedError(400, "BadRequest", f'container "{container}" is waiting to start')
-        told = 0
+        sent = 0
 
-        def news() -> list[str]:
-            nonlocal told
+        def new_lines() -> list[str]:
+            nonlocal sent
             lines = pod.life.log(self.pods.age(pod)) if container == pod.life.base else []
-            fresh, told = lines[told:], len(lines)
+            fresh, sent = lines[sent:], len(lines)
             return fresh
 
         self._begin_stream("text/plain")
         following = self.query.get("follow", "").lower() == "true"
         while following and not pod.life.ended(self.pods.age(pod)):
-            self._send_lines(news())
+            self._send_lines(new_lines())
             time.sleep(_TICK)
-        rest = news()
+        rest = new_lines()
         self._send_lines(rest[-int(self.query["tailLines"]) :] if "tailLines" in self.query else rest)
         self._end_stream()
 
@@ -147,11 +147,11 @@ class _Handler(BaseHTTPRequestHandler):
             try:
                 found = self.pods.events(namespace, name)
             except RefusedError:
-                found = []  # events of what is gone are an empty list, not an error
+                found = []  # a deleted pod has an empty list of events
             self._answer(_list_of("EventList", found))
             return
         seen = int(self.query.get("resourceVersion") or 0)
-        until = time.monotonic() + float(self.query.get("timeoutSeconds") or _LOOK_BACK)
+        until = time.monotonic() + float(self.query.get("timeoutSeconds") or _WATCH_SECONDS)
         self._begin_stream("application/json")
         while time.monotonic() < until:
             try:

@@ -1,4 +1,4 @@
-"""A real Airflow: its own home, SQLite, a scheduler with LocalExecutor, and a triggerer."""
+"""A real Airflow with a separate home, SQLite, a scheduler with LocalExecutor, and a triggerer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POD_OPERATOR = "airflow.providers.cncf.kubernetes.operators.pod"
 
 @dataclass(frozen=True)
 class Try:
-    """A task instance as the database knows it: its state after so many tries."""
+    """A task instance from the database: its state and its number of tries."""
 
     task_id: str
     map_index: int
@@ -36,7 +36,7 @@ class Try:
 
 
 class Airflow:
-    """A running deployment. Its DAGs are those of tests/airflow/dags."""
+    """A running deployment with the DAGs of tests/airflow/dags."""
 
     def __init__(self, home: Path, extra_env: Mapping[str, str]) -> None:
         self.home = home
@@ -45,7 +45,7 @@ class Airflow:
         self._processes: list[Process] = []
         config = home / "config"
         config.mkdir()
-        # Every try is forked from the scheduler, which has then imported what takes seconds.
+        # The scheduler forks every try, so its imports save seconds per try.
         (config / "airflow_local_settings.py").write_text(f"import {POD_OPERATOR}  # noqa: F401\n")
         self._migrate()
 
@@ -58,7 +58,7 @@ class Airflow:
         self._processes = [self._run(*component) for component in components]
 
     def serve_api(self) -> str:
-        """Starts nothing but what answers the stable REST API; its address."""
+        """Start only the stable REST API and return its address."""
         port = self.env["TEST_API_PORT"]
         component = "api-server" if MAJOR >= 3 else "webserver"
         self._processes = [
@@ -67,7 +67,7 @@ class Airflow:
         return f"http://127.0.0.1:{port}"
 
     def leave_past(self, runs: int, password: str) -> None:
-        """Puts finished runs of scenarios.past into the database, and on Airflow 2 a user `reader`."""
+        """Insert the finished runs of scenarios.past into the database, and on Airflow 2 a user `reader`."""
         done = subprocess.run(
             [sys.executable, "-m", "harness.past", str(runs), password],
             env=self.env,
@@ -85,7 +85,7 @@ class Airflow:
             process.stop()
 
     def wait_for_dags(self, dag_ids: set[str]) -> None:
-        """Waits until the DAGs were read, and none was read with an error."""
+        """Wait until the DAGs are parsed without an error."""
 
         def read() -> bool:
             self._check_alive()
@@ -96,7 +96,7 @@ class Airflow:
         wait_for(f"the DAGs {sorted(dag_ids)}", read, seconds=600, every=0.5)
 
     def trigger(self, *runs: tuple[str, str, Json]) -> None:
-        """Starts runs, each as (dag_id, run_id, conf)."""
+        """Start runs, each as (dag_id, run_id, conf)."""
         asked = [{"dag_id": dag, "run_id": run, "conf": conf} for dag, run, conf in runs]
         subprocess.run(
             [sys.executable, "-m", "harness.trigger", json.dumps(asked)],
@@ -107,7 +107,7 @@ class Airflow:
         )
 
     def wait(self, dag_id: str, run_id: str, seconds: float = 900) -> dict[tuple[str, int], Try]:
-        """The tasks of a run that has ended, by task id and map index."""
+        """Wait for the end of a run. Returns its tasks by task id and map index."""
 
         def ended() -> bool:
             self._check_alive()
@@ -123,20 +123,20 @@ class Airflow:
         return {(row[0], row[1]): Try(*row) for row in rows}
 
     def log(self, dag_id: str, run_id: str, task_id: str, attempt: int = 1, map_index: int = -1) -> str:
-        """The log that a person sees of one try."""
+        """Return the log of one try."""
         folder = self.home / "logs" / f"dag_id={dag_id}" / f"run_id={run_id}" / f"task_id={task_id}"
         if map_index >= 0:
             folder /= f"map_index={map_index}"
         return (folder / f"attempt={attempt}.log").read_text(errors="replace")
 
     def rendered(self, dag_id: str, run_id: str, task_id: str) -> Json:
-        """The rendered fields that a person sees of a task that is not mapped."""
+        """Return the rendered fields of a task that is not mapped."""
         sql = "SELECT rendered_fields FROM rendered_task_instance_fields WHERE (dag_id, run_id, task_id) = (?, ?, ?)"
         fields: Json = json.loads(self._query(sql, dag_id, run_id, task_id)[0][0])
         return fields
 
     def link(self, dag_id: str, run_id: str, task_id: str) -> str:
-        """Where the button beside the log leads. Airflow 3 keeps it, Airflow 2 has the provider work it out."""
+        """Return the address of the extra link. Airflow 3 stores it; in Airflow 2 the provider computes it."""
         key = "_link_ReceiptLink" if MAJOR >= 3 else "loadaware_receipt"
         sql = "SELECT value FROM xcom WHERE (dag_id, run_id, task_id, key) = (?, ?, ?, ?)"
         return str(json.loads(self._query(sql, dag_id, run_id, task_id, key)[0][0]))
@@ -148,7 +148,7 @@ class Airflow:
 
     def output(self) -> str:
         """The last words of the components."""
-        return "\n".join(process.said()[-4000:] for process in self._processes)
+        return "\n".join(process.output()[-4000:] for process in self._processes)
 
     def _run(self, component: str, *arguments: str) -> Process:
         command = [sys.executable, "-m", "airflow", component, *arguments]
@@ -167,7 +167,7 @@ class Airflow:
 
     def _check_alive(self) -> None:
         for process in self._processes:
-            assert not process.ended(), process.said()[-8000:]
+            assert not process.ended(), process.output()[-8000:]
 
     def _query(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
         connection = sqlite3.connect(self._database, timeout=30)
@@ -178,7 +178,7 @@ class Airflow:
 
 
 def _environment(home: Path) -> dict[str, str]:
-    """What makes an Airflow small, quick to see what happens, and alone."""
+    """Return the environment of a small, isolated Airflow that polls often."""
     inherited = {
         name: value
         for name, value in os.environ.items()
@@ -200,7 +200,7 @@ def _environment(home: Path) -> dict[str, str]:
         "SCHEDULER__ENABLE_HEALTH_CHECK": "False",
         "SCHEDULER__PARSING_PROCESSES": "1",
         "DAG_PROCESSOR__PARSING_PROCESSES": "1",
-        # Slow is not dead: on a busy machine a try is late with its sign of life.
+        # On a busy machine heartbeats are late; do not treat a slow try as dead.
         "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "900",
         "SCHEDULER__SCHEDULER_ZOMBIE_TASK_THRESHOLD": "900",
         "LOGGING__LOGGING_LEVEL": "INFO",
@@ -209,14 +209,14 @@ def _environment(home: Path) -> dict[str, str]:
         settings |= {
             "CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
             "API__BASE_URL": f"http://127.0.0.1:{port}",
-            "API_AUTH__JWT_SECRET": "a secret of these tests alone, long enough for the hash it is used with",
+            "API_AUTH__JWT_SECRET": "a test secret that is long enough for the HMAC that uses it",
             "CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
         }
     return {
         **inherited,
         **{f"AIRFLOW__{name}": value for name, value in settings.items()},
         "AIRFLOW_HOME": str(home),
-        # Airflow 2 forbids LocalExecutor on SQLite by default; with a write-ahead log it holds.
+        # Airflow 2 forbids LocalExecutor on SQLite by default; with a write-ahead log it works.
         "_AIRFLOW__SKIP_DATABASE_EXECUTOR_COMPATIBILITY_CHECK": "1",
         "TEST_API_PORT": port,
         "PYTHONPATH": str(TESTS),

@@ -1,4 +1,4 @@
-"""Servers that are wrong in one way each, on loopback."""
+"""Servers on localhost with one fault each."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-_PATIENCE = 30.0  # seconds after which even a hanging server lets go
+_TIMEOUT = 30.0  # seconds after which a hanging server closes
 
 
 def _hang(peer: socket.socket) -> None:
-    peer.settimeout(_PATIENCE)
+    peer.settimeout(_TIMEOUT)
     try:
         while peer.recv(4096):
             pass
@@ -24,9 +24,9 @@ def _hang(peer: socket.socket) -> None:
 
 
 def _drip(peer: socket.socket) -> None:
-    """A byte now and then, so that no single read takes long."""
+    """Send a byte at a time, so that no single read times out."""
     peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 10000\r\n\r\n")
-    until = time.monotonic() + _PATIENCE
+    until = time.monotonic() + _TIMEOUT
     while time.monotonic() < until:
         peer.sendall(b" ")
         time.sleep(0.2)
@@ -55,7 +55,7 @@ _NONSENSE = """{
   "ladder_bytes": ["?"], "risk": {}, "source": "oracle", "mode": "maybe", "model": null, "reason": null,
   "recorded": "perhaps", "retry": "yes", "verdict": "lift"
 }"""
-# All is as it should be but the amount.
+# Only the amount is invalid.
 _TINY = """{
   "prediction_id": "tiny", "namespace": "default", "dag_id": "launch", "task_id": "work",
   "memory": {"request_bytes": 1, "limit_bytes": 1, "request": "1", "limit": "1"},
@@ -88,7 +88,7 @@ FAULTS: Mapping[str, Callable[[socket.socket], None]] = {
 
 @contextmanager
 def faulty(fault: str, paths: tuple[str, ...], upstream: str) -> Iterator[str]:
-    """A server that has a fault on paths that begin so, and passes the rest on; yields its URL."""
+    """Serve a fault on paths with these prefixes, forward all others, and yield the URL."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve(peer: socket.socket) -> None:
@@ -99,7 +99,7 @@ def faulty(fault: str, paths: tuple[str, ...], upstream: str) -> Iterator[str]:
                 if path.startswith(paths):
                     FAULTS[fault](peer)
                 else:
-                    peer.sendall(_pass_on(method, upstream + path, body))
+                    peer.sendall(_forward(method, upstream + path, body))
             except (OSError, ValueError):
                 pass
 
@@ -122,15 +122,15 @@ def faulty(fault: str, paths: tuple[str, ...], upstream: str) -> Iterator[str]:
 
 
 @contextmanager
-def nobody() -> Iterator[str]:
-    """The URL of a port where nothing listens, and nothing will while this lasts."""
+def closed_port() -> Iterator[str]:
+    """Yield the URL of a port that is reserved but has no listener."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
 def _read_request(peer: socket.socket) -> tuple[str, bytes]:
-    peer.settimeout(_PATIENCE)
+    peer.settimeout(_TIMEOUT)
     got = b""
     while b"\r\n\r\n" not in got:
         more = peer.recv(65536)
@@ -144,11 +144,11 @@ def _read_request(peer: socket.socket) -> tuple[str, bytes]:
     return head.decode("latin-1"), body
 
 
-def _pass_on(method: str, url: str, body: bytes) -> bytes:
+def _forward(method: str, url: str, body: bytes) -> bytes:
     request = urllib.request.Request(url, data=body or None, method=method)
     request.add_header("Content-Type", "application/json")
     try:
-        with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
             status, kind, data = answer.status, answer.headers["Content-Type"], answer.read()
     except urllib.error.HTTPError as refused:
         status, kind, data = refused.code, refused.headers["Content-Type"], refused.read()

@@ -1,4 +1,4 @@
-"""An Airflow that has nothing but a past, and answers the stable REST API to a user `reader`, who may only read."""
+"""An Airflow with finished runs whose REST API serves a read-only user `reader`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 from harness.deployment import TESTS, Airflow
 from harness.waiting import wait_for
 
-PASSWORD = "one that only these tests know"
+PASSWORD = "a password of the tests"
 
 
 @contextmanager
 def reading(path: Path, runs: int) -> Iterator[str]:
-    """The address of an Airflow in `path` with so many finished runs."""
+    """Yield the address of an Airflow in `path` with `runs` finished runs."""
     home = path / "airflow"
     home.mkdir()
     passwords = path / "passwords.json"
@@ -27,7 +27,7 @@ def reading(path: Path, runs: int) -> Iterator[str]:
         "CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "False",
         "CORE__SIMPLE_AUTH_MANAGER_USERS": "reader:viewer",
         "CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(passwords),
-        "FAB__UPDATE_FAB_PERMS": "False",  # hundreds of commits, at every start
+        "FAB__UPDATE_FAB_PERMS": "False",  # otherwise hundreds of commits at every start
         "WEBSERVER__WEB_SERVER_MASTER_TIMEOUT": "600",
     }
     airflow = Airflow(home, {f"AIRFLOW__{name}": value for name, value in settings.items()})

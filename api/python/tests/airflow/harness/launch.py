@@ -1,9 +1,9 @@
-"""Runs the real operator, each launch in a process of its own: python -m harness.launch.
+"""Runs the real operator, each launch in its own process: python -m harness.launch.
 
-Every line of the input is a list of cases, {"run_id", "try_number", "memory", "env_vars", "found", "found_ended",
-"env"}, as launches.Launch says. The answers, a line for each case in their order, are {"error", "begun",
-"seconds"} with `begun` on the monotonic clock. The very first case is launched in this process: what Airflow
-imports and prepares on the way takes seconds, and the others, forked from here, find it done.
+Every input line is a list of cases, {"run_id", "try_number", "memory", "env_vars", "found", "found_ended", "env"};
+see launches.Launch. The output has one line per case, in order: {"error", "begun", "seconds"}, with `begun` on the
+monotonic clock. The first case runs in this process: Airflow's imports take seconds, and forked processes
+inherit them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from airflow_provider_loadaware.operators import SizedKubernetesPodOperator
 from kubernetes.client import models as k8s
 
 from harness.waiting import wait_for
-from scenarios import QUICK
+from scenarios import FAST_POLLING
 
 Json = dict[str, Any]
 
@@ -32,7 +32,7 @@ DAG_ID, TASK_ID = "launch", "work"
 
 
 def launch(case: Json) -> Json:
-    """Executes the operator as a worker would."""
+    """Execute the operator as a worker would."""
     os.environ.update(case["env"])
     static = {"memory": case["memory"]}
     with DAG(DAG_ID, schedule=None, start_date=datetime(2024, 1, 1, tzinfo=timezone.utc)) as dag:
@@ -41,7 +41,7 @@ def launch(case: Json) -> Json:
             container_resources=k8s.V1ResourceRequirements(requests=static, limits=dict(static)),
             env_vars=case["env_vars"],
             features={"rows": 500},
-            **{**QUICK, "startup_check_interval_seconds": 0.1},
+            **{**FAST_POLLING, "startup_check_interval_seconds": 0.1},
         )
     context = _context(dag, task, case)
     if case["found"]:
@@ -50,13 +50,13 @@ def launch(case: Json) -> Json:
     error = None
     try:
         task.execute(context)
-    except Exception as failed:  # noqa: BLE001 - Airflow would catch it, and that is what is asked
+    except Exception as failed:  # noqa: BLE001 - the result contains the error
         error = f"{type(failed).__name__}: {failed}"
     return {"error": error, "begun": begun, "seconds": time.monotonic() - begun}
 
 
 def _context(dag: Any, task: Any, case: Json) -> Any:
-    """As much of a task's context as operators look at."""
+    """Return the part of a task's context that operators use."""
     ti = SimpleNamespace(
         dag_id=DAG_ID,
         task_id=TASK_ID,
@@ -80,7 +80,7 @@ def _context(dag: Any, task: Any, case: Json) -> Any:
 
 
 def _leave(task: Any, context: Any, memory: str, *, ended: bool) -> None:
-    """A pod of this try, as a worker leaves it that dies: running, or ended since."""
+    """Leave a pod of this try behind, like a crashed worker: running or ended."""
     labels = {**task._get_ti_pod_labels(context)}
     resources = {"requests": {"memory": memory}, "limits": {"memory": memory}}
     env = [{"name": name, "value": value} for name, value in task.env_vars.items()]
@@ -92,7 +92,7 @@ def _leave(task: Any, context: Any, memory: str, *, ended: bool) -> None:
 
 
 def _fork(case: Json) -> tuple[int, int]:
-    """A child that launches; its id, and the pipe that it answers by."""
+    """Fork a child that launches a case. Returns its id and the pipe with its result."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -100,17 +100,17 @@ def _fork(case: Json) -> tuple[int, int]:
             os.close(reading)
             with os.fdopen(writing, "w") as answer:
                 answer.write(json.dumps(launch(case)))
-        except BaseException:  # noqa: BLE001 - the log of the launches tells it
+        except BaseException:  # noqa: BLE001 - logged
             traceback.print_exc()
         finally:
-            os._exit(0)  # a child never does what its parent has left to do
+            os._exit(0)  # skip the exit handlers of the parent
     os.close(writing)
     return child, reading
 
 
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what Airflow prints is no answer
+    os.dup2(2, 1)  # keep Airflow's output out of the results
     warm = False
     for line in sys.stdin:
         cases = json.loads(line)

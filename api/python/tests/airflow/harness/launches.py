@@ -14,39 +14,39 @@ from typing import Any
 
 from fake_kubernetes import Cluster, Pod, serve, write_kubeconfig
 from harness.deployment import TESTS
-from harness.world import connection
+from harness.environment import connection
 
 DAG_ID, TASK_ID = "launch", "work"
-PATIENCE = 60.0  # seconds that the last launch may take to end
+TIMEOUT = 60.0  # seconds for the last launch to end
 
 
 @dataclass(frozen=True)
 class Launch:
-    """One try: which, with what request, of what server, and what the pod does."""
+    """One try: its key, its request, its server and the script of its pod."""
 
     run_id: str
     url: str  # of loadaware
-    state: str  # name of the folder for what tries tell each other
+    state: str  # name of the state folder
     env_vars: dict[str, str]
     memory: str = "8Gi"
     try_number: int = 1
     env: dict[str, str] = field(default_factory=dict)  # of the worker
-    found: str = ""  # the memory of a pod of this try that is there already, if any
-    found_ended: bool = False  # whether that pod ended, badly, before it is found
+    found: str = ""  # the memory of an existing pod of this try, if any
+    found_ended: bool = False  # whether that pod already failed
 
 
 @dataclass(frozen=True)
 class Launched:
-    """What came of it."""
+    """The result of a launch."""
 
     error: str | None
     seconds: float
-    until_pod: float | None  # seconds from the beginning to the pod's creation; None without a pod
+    until_pod: float | None  # seconds until the pod's creation; None without a pod
     pods: list[Pod] = field(default_factory=list)
 
 
 class Launches:
-    """A process that launches, its cluster, and its folder."""
+    """A launching process with its cluster and its folder."""
 
     def __init__(self, folder: Path, cluster: Cluster, process: subprocess.Popen[str]) -> None:
         self.cluster = cluster
@@ -54,7 +54,7 @@ class Launches:
         self._process = process
 
     def run(self, *launches: Launch) -> list[Launched]:
-        """Launches them at once, or as many of them as are launched at once."""
+        """Run launches concurrently, at most launch.AT_ONCE at a time."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(json.dumps([self._case(launch) for launch in launches]) + "\n")
         self._process.stdin.flush()
@@ -66,7 +66,7 @@ class Launches:
         return done
 
     def log(self) -> str:
-        """What all launches said."""
+        """Return the log of all launches."""
         return (self._folder / "launch.log").read_text(errors="replace")
 
     def _case(self, launch: Launch) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Launches:
 
 @contextmanager
 def launching(folder: Path) -> Iterator[Launches]:
-    """A place to launch from, with an Airflow home of its own."""
+    """Yield Launches with a separate Airflow home."""
     home = folder / "home"
     home.mkdir()
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW", "LOADAWARE", "KUBE"))}
@@ -119,7 +119,7 @@ def launching(folder: Path) -> Iterator[Launches]:
         )
         try:
             yield Launches(folder, cluster, process)
-            process.communicate(timeout=PATIENCE)  # closes its input, by which it ends
+            process.communicate(timeout=TIMEOUT)  # closes its input, which ends it
         finally:
             process.kill()
             process.wait()

@@ -1,4 +1,4 @@
-"""The real server, with a private PostgreSQL in a temporary folder."""
+"""Runs the real server with a private PostgreSQL in a temporary folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).resolve().parents[5]
 
 
 class Loadaware:
-    """A running server, and the questions that a test asks it."""
+    """A running server and its API."""
 
     def __init__(self, folder: Path) -> None:
         env = {name: value for name, value in os.environ.items() if not name.startswith("LOADAWARE_")}
@@ -32,7 +32,7 @@ class Loadaware:
             wait_for("a ready loadaware", self._ready, seconds=60)
         except AssertionError:
             self._process.stop()
-            raise AssertionError(self._process.said()) from None
+            raise AssertionError(self._process.output()) from None
 
     def stop(self) -> None:
         self._process.stop()
@@ -44,14 +44,14 @@ class Loadaware:
         return self._call(path, body)
 
     def learn(self, dag_id: str, task_id: str, runs: list[tuple[Json, int]], **fields: Any) -> None:
-        """Tells of successful runs, each as (features, peak in bytes), and has a model trained."""
-        self.tell(dag_id, task_id, runs, **fields)
+        """Report successful runs, each as (features, peak in bytes), and train a model."""
+        self.report(dag_id, task_id, runs, **fields)
         trained = self.post(f"/tasks/{dag_id}/{task_id}/train", {})
         assert trained["published"], trained
 
-    def tell(self, dag_id: str, task_id: str, runs: list[tuple[Json, int]], **fields: Any) -> None:
-        """Tells of successful runs, each as (features, peak in bytes)."""
-        told = [
+    def report(self, dag_id: str, task_id: str, runs: list[tuple[Json, int]], **fields: Any) -> None:
+        """Report successful runs, each as (features, peak in bytes)."""
+        observations = [
             {
                 "dag_id": dag_id,
                 "task_id": task_id,
@@ -64,14 +64,14 @@ class Loadaware:
             }
             for number, (features, peak) in enumerate(runs)
         ]
-        answer = self.post("/observe/batch", {"observations": told})
+        answer = self.post("/observe/batch", {"observations": observations})
         assert all(result["recorded"] for result in answer["results"]), answer
 
-    def heard(self, outcome: str, **of: Any) -> bool:
-        """Whether a try was reported with an outcome, and with all else that is given.
+    def has_report(self, outcome: str, **of: Any) -> bool:
+        """Return whether a try was reported with an outcome and the given fields.
 
-        It is told again: what is known is a duplicate, what contradicts it is a conflict,
-        and what was never told would be new (and then the question has changed the answer).
+        It sends the report again: the server answers that it is a duplicate, a conflict or new. A new report
+        is recorded, so ask only once.
         """
         try:
             answer = self.post("/observe", {"outcome": outcome, **of})
@@ -82,7 +82,7 @@ class Loadaware:
 
     def _address(self) -> str | None:
         assert not self._process.ended()
-        found = re.search(r"^loadaware serves at (\S+)$", self._process.said(), re.MULTILINE)
+        found = re.search(r"^loadaware serves at (\S+)$", self._process.output(), re.MULTILINE)
         return found.group(1) if found else None
 
     def _ready(self) -> bool:
@@ -97,5 +97,5 @@ class Loadaware:
             request.data = json.dumps(body).encode()
             request.add_header("Content-Type", "application/json")
         with urllib.request.urlopen(request, timeout=120) as answer:
-            said: Json = json.load(answer)
-            return said
+            decoded: Json = json.load(answer)
+            return decoded

@@ -1,6 +1,6 @@
-"""Puts finished runs of the DAG `history` into Airflow's database: python -m harness.past RUNS [PASSWORD].
+"""Inserts finished runs of the DAG `history` into Airflow's database: python -m harness.past RUNS [PASSWORD].
 
-By Airflow's own models, as its scheduler would have left them. On Airflow 2, also a user `reader` who may only read.
+It uses Airflow's own models. On Airflow 2 it also creates a read-only user `reader`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def _dag(session: Any) -> tuple[Any, Any]:
-    """The DAG as Airflow stores it, and as its file says it."""
+    """Return the DAG as stored by Airflow and as parsed from its file."""
     folder = str(TESTS / "past")
     if MAJOR < 3:
         from airflow.models.dagbag import DagBag
@@ -55,13 +55,13 @@ def _dag(session: Any) -> tuple[Any, Any]:
 
 
 def _leave(session: Any, dag: Any, parsed: Any, run: PastRun) -> None:
-    """One run with all its tries."""
+    """Insert one run with all its tries."""
     began = BEGUN + timedelta(hours=run.number)
     made = _create(session, dag, run, began)
     made.start_date, made.end_date = began, began + timedelta(minutes=30)
     session.flush()
     for instance in made.get_task_instances(session=session):
-        session.delete(instance)  # those that Airflow made of it are replaced by what became of them
+        session.delete(instance)  # replace the instances that Airflow created with finished ones
     session.flush()
     for task_id, map_index in [("begin", -1), ("work", -1), *(("part", index) for index in range(PARTS))]:
         states = run.states if task_id == "work" else [run.state if task_id == "part" else "success"]
@@ -87,7 +87,7 @@ def _create(session: Any, dag: Any, run: PastRun, began: datetime) -> Any:
 def _instance(
     session: Any, dag: Any, parsed: Any, run: Any, began: datetime, task_id: str, map_index: int, states: list[str]
 ) -> None:
-    """A task instance after its tries, those before the last one as history."""
+    """Insert a task instance after its tries; earlier tries become history."""
     from airflow.models.taskinstance import TaskInstance
 
     task = dag.get_task(task_id)
@@ -126,7 +126,7 @@ def _next_id() -> Any:
 
 
 def _reader(password: str) -> None:
-    """A user whose role holds what an import needs, and no more."""
+    """Create a user with only the permissions that an import needs."""
     from airflow.providers.fab.auth_manager.cli_commands.utils import get_application_builder
 
     with get_application_builder() as builder:

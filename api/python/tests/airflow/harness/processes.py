@@ -1,4 +1,4 @@
-"""Processes that are ended with whoever started them, by their own id."""
+"""Child processes that the tests stop by their id."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-GRACE = 20.0  # seconds between asking a process to end and ending it
+GRACE = 20.0  # seconds between SIGTERM and SIGKILL
 
 
 class Process:
-    """A process in a session of its own, so that its children end with it."""
+    """A process in its own session, so that its children stop with it."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], log: Path, cwd: Path) -> None:
         self.log = log
@@ -31,12 +31,12 @@ class Process:
     def ended(self) -> bool:
         return self._popen.poll() is not None
 
-    def said(self) -> str:
-        """All that it has written so far."""
+    def output(self) -> str:
+        """Return its output so far."""
         return self.log.read_text(errors="replace")
 
     def kill(self) -> None:
-        """Ends it as a crash would."""
+        """Kill it like a crash."""
         self._popen.kill()
         self._popen.wait()
 

@@ -1,7 +1,7 @@
-"""Records what a real Airflow answers, for the tests of internal/source/airflow: python -m harness.recording FILE.
+"""Records answers of a real Airflow for the tests of internal/source/airflow: python -m harness.recording FILE.
 
-The file holds a list of {"method", "path", "body", "status", "answer"}; `body` is what the answer depends on.
-What differs from one recording to the next (ids, versions, the time of parsing) stays as it was that day.
+The file contains a list of {"method", "path", "body", "status", "answer"}. Ids, versions and parsing times differ
+between recordings.
 
     root=$PWD
     cd api/python/tests/airflow
@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.deployment import MAJOR
+from harness.environment import folder
 from harness.history import PASSWORD, reading
-from harness.world import folder
 
 Json = dict[str, Any]
 
@@ -32,8 +32,8 @@ API = "/api/v2" if MAJOR >= 3 else "/api/v1"
 SINCE = "1970-01-01T00:00:00+00:00"
 
 
-def questions() -> list[tuple[str, str, Json | None]]:
-    """What internal/source/airflow asks, page by page, and what it is told of what is not there."""
+def requests() -> list[tuple[str, str, Json | None]]:
+    """Return the requests of internal/source/airflow, including pages and missing objects."""
     runs: Json = {"states": ["success", "failed"], "order_by": "end_date", "page_limit": 100}
     asked: list[tuple[str, str, Json | None]] = [
         ("GET", "/api/v2/version", None),
@@ -78,7 +78,7 @@ def main() -> None:
     with folder() as path, reading(path, RUNS) as url:
         headers = credentials(url)
         lines = []
-        for method, asked, body in questions():
+        for method, asked, body in requests():
             status, answer = ask(url, method, asked, body, headers)
             lines.append({"method": method, "path": asked, "body": body, "status": status, "answer": _plain(answer)})
         status, answer = ask(url, "GET", f"{API}/dags?limit=1", None, {})
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def _plain(answer: Any) -> Any:
-    """The answer without the folders of this machine and the tokens of this day."""
+    """Return the answer without local paths and tokens."""
     if isinstance(answer, dict):
         return {k: "…" if k in ("fileloc", "file_token") else _plain(v) for k, v in answer.items()}
     return [_plain(v) for v in answer] if isinstance(answer, list) else answer

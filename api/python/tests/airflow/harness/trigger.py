@@ -1,6 +1,6 @@
 """Starts DAG runs: python -m harness.trigger '[{"dag_id": …, "run_id": …, "conf": {…}}]'.
 
-A process of its own, because it imports Airflow; one for many runs, because that takes seconds.
+It is a separate process because it imports Airflow; one process starts many runs because the import takes seconds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What ran for months before anybody heard of loadaware: Airflow's own operator, declared params, no word of peaks."""
+"""A DAG without loadaware: Airflow's own operator, declared params and no measured peaks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kubernetes.client import models as k8s
 
 try:
     from airflow.providers.standard.operators.empty import EmptyOperator
-except ImportError:  # Airflow 2 has it in itself
+except ImportError:  # Airflow 2 has it in the core package
     from airflow.operators.empty import EmptyOperator
 
 EIGHT = k8s.V1ResourceRequirements(
@@ -22,7 +22,7 @@ with DAG(
     schedule=None,
     start_date=datetime(2024, 1, 1, tzinfo=timezone.utc),
     catchup=False,
-    params={"rows": 500, "region": "emea", "full": False, "api_key": "never told"},
+    params={"rows": 500, "region": "emea", "full": False, "api_key": "never sent"},
 ):
     begin = EmptyOperator(task_id="begin")
     work = KubernetesPodOperator(

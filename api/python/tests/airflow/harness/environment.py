@@ -1,4 +1,4 @@
-"""loadaware, a fake Kubernetes and Airflow, joined; all DAGs running."""
+"""The test environment: loadaware, a fake Kubernetes and Airflow with all DAGs running."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from harness.loadaware import Loadaware
 from scenarios import GIB, history
 
 FIRST_RUNS: Mapping[str, Mapping[str, int]] = {
-    # Three times what the rows say: killed on purpose.
+    # Three times the need of the rows, to provoke a kill.
     "sized": {"need": 3 * GIB},
     "sized_deferrable": {"need": 3 * GIB},
     "sized_mapped": {},
@@ -49,22 +49,22 @@ SIZED = [
 
 
 @dataclass(frozen=True)
-class World:
-    """What a test looks at."""
+class Environment:
+    """The parts of the environment that tests use."""
 
     loadaware: Loadaware
     airflow: Airflow
     cluster: Cluster
 
     def pods(self, dag_id: str, task_id: str, run_id: str, map_index: int = -1) -> list[Pod]:
-        """The pods of a task of a run, in the order of their creation."""
+        """Return the pods of a task in a run, in the order of creation."""
         wanted = {"dag_id": dag_id, "task_id": task_id, "run_id": run_id}
         if map_index >= 0:
             wanted["map_index"] = str(map_index)
         return [pod for pod in self.cluster.history if wanted.items() <= pod.labels.items()]
 
     def limits(self, dag_id: str, task_id: str, run_id: str, map_index: int = -1) -> list[int]:
-        """The memory limits of those pods, in bytes; every one has one, and its request is the same."""
+        """Return the memory limits of those pods in bytes. Each must equal the request."""
         found = []
         for pod in self.pods(dag_id, task_id, run_id, map_index):
             assert pod.memory_limit is not None
@@ -74,16 +74,16 @@ class World:
 
 
 def connection(url: str) -> str:
-    """An Airflow connection to loadaware, as an environment variable holds it."""
+    """Return an Airflow connection to loadaware as the value of an environment variable."""
     parts = urlsplit(url)
     return json.dumps({"conn_type": "loadaware", "host": parts.hostname, "port": parts.port, "schema": parts.scheme})
 
 
 @contextmanager
 def folder() -> Iterator[Path]:
-    """A temporary folder that PostgreSQL may enter when it runs as another user than root.
+    """Yield a temporary folder that PostgreSQL can read as a user other than root.
 
-    With TEST_AIRFLOW_KEEP=1 it stays, to be looked into.
+    TEST_AIRFLOW_KEEP=1 keeps it for debugging.
     """
     path = Path(tempfile.mkdtemp(prefix="loadaware-airflow-"))
     path.chmod(0o755)
@@ -97,8 +97,8 @@ def folder() -> Iterator[Path]:
 
 
 @contextmanager
-def learned(path: Path) -> Iterator[Loadaware]:
-    """A server that has a model of every task in SIZED."""
+def trained_server(path: Path) -> Iterator[Loadaware]:
+    """Yield a server with a model for every task in SIZED."""
     server = Loadaware(path)
     try:
         for dag_id, task_id in SIZED:
@@ -109,11 +109,11 @@ def learned(path: Path) -> Iterator[Loadaware]:
 
 
 @contextmanager
-def world() -> Iterator[World]:
-    """Everything up, and the first run of every DAG begun."""
+def environment() -> Iterator[Environment]:
+    """Start everything, including the first run of every DAG."""
     with ExitStack() as ending:
         path = ending.enter_context(folder())
-        server = ending.enter_context(learned(path))
+        server = ending.enter_context(trained_server(path))
         cluster = Cluster()
         kubernetes = ending.enter_context(serve(cluster))
         hanging = ending.enter_context(faulty("hangs", ("/",), server.url))
@@ -135,7 +135,7 @@ def world() -> Iterator[World]:
         try:
             airflow.wait_for_dags(set(FIRST_RUNS))
             airflow.trigger(*((dag, "first", dict(conf)) for dag, conf in FIRST_RUNS.items()))
-            yield World(server, airflow, cluster)
+            yield Environment(server, airflow, cluster)
         except BaseException:
             print(airflow.output())
             raise
