@@ -24,7 +24,7 @@ func (m *Mixture) normalise() {
 }
 
 // negligible is the weight below which a structure does not count.
-const negligible = 1e-3
+const negligible = 0.01
 
 // Exceed returns P(log peak > y).
 func (m *Mixture) Exceed(y float64) float64 {
@@ -84,12 +84,16 @@ func (m *Mixture) Grant(kill, price, factor float64) (y, risk float64) {
 			best, at, risk = cost, z, p
 		}
 	}
-	const coarse, step, most = 24, 0.02, 12.0
+	const coarse, step, most = 20, 0.04, 12.0
 	for i := range coarse {
 		share := float64(i) / (coarse - 1)
-		try(-0.25 + most*share*share)
+		z := -0.25 + most*share*share
+		if math.Exp(z*unit) > best {
+			break // no amount costs less than itself
+		}
+		try(z)
 	}
-	for width := most / coarse; width > step; width /= 2 {
+	for width := most / (2 * coarse); width > step; width /= 2 {
 		z := at
 		try(z - width)
 		try(z + width)
