@@ -74,6 +74,8 @@ const (
 	groupMemory  = 20
 	groupsAtMost = 4000
 	stackReach   = 6.0 // log units about the median
+	driftRate    = 0.3
+	trendRate    = 0.05
 	signalCount  = 6
 )
 
@@ -340,9 +342,14 @@ func (m *models) dueToSolve() bool {
 
 const solveShare = 100
 
-// learn moves what a row can move. p and b are of ask for the same row, before.
-func (m *models) learn(r *row, p *experts.Point, b *buffers) {
+// learn moves what a row can move. p and b are of ask for the same row, before. A residual
+// below lowest is learned as lowest.
+func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	y := math.Log(r.Peak)
+	if raised := p.Level[experts.LineTrees] + lowest; y < raised && m.ridges != nil && !p.Blind {
+		clipped := *r
+		r, y, clipped.Peak = &clipped, raised, math.Exp(raised)
+	}
 	m.Recent.Add(y, recentRows)
 	m.Beyond.observe(r.Cells)
 	if m.ridges != nil {
@@ -358,8 +365,8 @@ func (m *models) learn(r *row, p *experts.Point, b *buffers) {
 // correct moves the stack and the line by a row and the error that LineTrees made.
 func (m *models) correct(r *row, err float64, b *buffers) {
 	m.Stack.Learn(b.signals[:], err)
-	m.Drift += (err - m.Drift) * 0.3
-	m.Trend += (err - m.Trend) * 0.05
+	m.Drift += (err - m.Drift) * driftRate
+	m.Trend += (err - m.Trend) * trendRate
 	// Shapes match by construction and values are finite: an error would leave
 	// the last good line in place.
 	if m.ridges != nil && m.line.Add(b.line, m.targets(r), r.Weight) == nil && m.dueToSolve() {

@@ -17,19 +17,23 @@ const (
 	shiftMost      = 3.0 // deviations that one residual counts: an outlier is no change
 	shiftKeep      = 60  // rows kept at least: what adapts row by row is not off for long
 	shiftFrom      = 40  // residuals before a deviation is known
+	shiftShare     = 10  // a level that held for so many rows is given up after one row below it …
+	shiftPatience  = 128 // … and after so many rows, however long it held
 )
 
-// learn takes one standardised residual in, and says how many rows ago the task
-// changed; 0: it did not.
-func (s *Shift) learn(z float64) int {
+// learn adds one standardised residual and returns how many rows ago the task
+// changed; 0 if it did not. A change downward needs more than patience rows: a low mode
+// that ends is a kill for every run that follows, one that lasts is only waste.
+func (s *Shift) learn(z float64, patience int) int {
 	z = max(-shiftMost, min(shiftMost, z))
 	s.Up, s.UpRows = side(s.Up, s.UpRows, z)
 	s.Down, s.DownRows = side(s.Down, s.DownRows, -z)
+	s.Down = min(s.Down, shiftBound+shiftMost)
 	rows := 0
 	if s.Up > shiftBound {
 		rows = s.UpRows
 	}
-	if s.Down > shiftBound {
+	if s.Down > shiftBound && s.DownRows > patience {
 		rows = s.DownRows
 	}
 	if rows > 0 {
@@ -53,7 +57,7 @@ func (x *Experts) watch(residual float64) int {
 		return 0
 	}
 	deviation := (w[n*3/4] - w[n/4]) / 1.349 // of a normal with these quartiles
-	rows := x.Shift.learn((residual - w[n/2]) / math.Max(deviation, 0.01))
+	rows := x.Shift.learn((residual-w[n/2])/math.Max(deviation, 0.01), min(x.Told/shiftShare, shiftPatience))
 	if rows > 0 {
 		x.changed(rows)
 	}

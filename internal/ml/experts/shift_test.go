@@ -14,12 +14,12 @@ func TestAShiftIsFoundAndDatedToItsOnset(t *testing.T) {
 	for claim, z := range map[string]float64{"up": 2, "down": -2} {
 		var s Shift
 		for range 100 {
-			assert.Zero(t, s.learn(0), claim)
+			assert.Zero(t, s.learn(0, 0), claim)
 		}
 		for range int(shiftBound) {
-			assert.Zero(t, s.learn(z), claim)
+			assert.Zero(t, s.learn(z, 0), claim)
 		}
-		assert.Equal(t, int(shiftBound)+1, s.learn(z), claim)
+		assert.Equal(t, int(shiftBound)+1, s.learn(z, 0), claim)
 		assert.Equal(t, Shift{}, s, "it starts anew: %s", claim)
 	}
 }
@@ -32,7 +32,7 @@ func TestNoiseAndSingleOutliersAreNoShift(t *testing.T) {
 		if i%50 == 0 {
 			z = 1e9
 		}
-		assert.Zero(t, s.learn(z))
+		assert.Zero(t, s.learn(z, 0))
 	}
 }
 
