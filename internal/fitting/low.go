@@ -32,10 +32,16 @@ func (m *Model) winsorised(rows []row) []row {
 			if !copied {
 				rows, copied = append([]row(nil), rows...), true
 			}
+			rows[i].Weight *= lowWeight(r.Peak, raised, lowest)
 			rows[i].Peak = raised
 		}
 	}
 	return rows
+}
+
+// lowWeight is what a raised row counts, so that its pull falls with its distance.
+func lowWeight(peak, raised, lowest float64) float64 {
+	return lowest / (lowest - math.Log(raised/peak))
 }
 
 // settle takes out of the smoothed errors what a training has taken into the models, so
@@ -69,4 +75,24 @@ func nearerZero(old, newer float64) float64 {
 		return old
 	}
 	return max(old, min(0, newer))
+}
+
+// moved tells the experts how far a training that follows a fall moved the models down.
+func (m *Model) moved(fitted *models, rows []row) {
+	if m.Models == nil || m.Models.ridges == nil || fitted.ridges == nil || !m.Experts.JustFell() {
+		return
+	}
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	var before, after experts.Point
+	var by [experts.ModelCount]float64
+	rows = rows[max(0, len(rows)-settleRows):]
+	for _, r := range rows {
+		m.Models.ask(padded(r.Cells, len(m.Models.Enc.Columns)), &before, b)
+		fitted.ask(r.Cells, &after, b)
+		for k := range by {
+			by[k] += (after.Level[k] - before.Level[k]) / float64(len(rows))
+		}
+	}
+	m.Experts.Move(by)
 }

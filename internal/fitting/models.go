@@ -326,7 +326,14 @@ func (m *models) askStack(p *experts.Point, median float64, b *buffers) {
 		p.Level[experts.Line] - both, p.Level[experts.Trees] - both,
 		p.Level[experts.Same] - both, p.Level[experts.Fresh] - both, m.Drift, m.Trend,
 	}
-	p.Level[experts.Stack] = max(median-stackReach, min(median+stackReach, both+m.Stack.Predict(b.signals[:])))
+	stack := max(median-stackReach, min(median+stackReach, both+m.Stack.Predict(b.signals[:])))
+	p.Level[experts.Stack] = max(stack, lowestBase(p))
+}
+
+// lowestBase is the lowest of what the other models say of a row. The last errors alone
+// move the stack no lower: a low stretch ends without notice.
+func lowestBase(p *experts.Point) float64 {
+	return min(p.Level[experts.Line], p.Level[experts.Trees], p.Level[experts.LineTrees], p.Level[experts.Same], p.Level[experts.Fresh])
 }
 
 // dueToSolve: one row moves the line of n rows by an n-th, so that solving every
@@ -348,7 +355,9 @@ func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	y := math.Log(r.Peak)
 	if raised := p.Level[experts.LineTrees] + lowest; y < raised && m.ridges != nil && !p.Blind {
 		clipped := *r
-		r, y, clipped.Peak = &clipped, raised, math.Exp(raised)
+		clipped.Peak = math.Exp(raised)
+		clipped.Weight *= lowWeight(r.Peak, clipped.Peak, lowest)
+		r, y = &clipped, raised
 	}
 	m.Recent.Add(y, recentRows)
 	m.Beyond.observe(r.Cells)

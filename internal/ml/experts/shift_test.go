@@ -20,7 +20,7 @@ func TestAShiftIsFoundAndDatedToItsOnset(t *testing.T) {
 			assert.Zero(t, s.learn(z, 0), claim)
 		}
 		assert.Equal(t, int(shiftBound)+1, s.learn(z, 0), claim)
-		assert.Equal(t, Shift{}, s, "it starts anew: %s", claim)
+		assert.Equal(t, Shift{Fell: z < 0}, s, "it starts anew: %s", claim)
 	}
 }
 
