@@ -169,7 +169,7 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 		return fmt.Errorf("fit %d rows: %w", len(rows), err)
 	}
 	fitted.settle(fit)
-	m.moved(fitted, fit)
+	m.move(fitted, fit)
 	m.Models, m.Fitted = fitted, m.Experts.Told
 	m.recall()
 	if m.young() {

@@ -77,22 +77,33 @@ func nearerZero(old, newer float64) float64 {
 	return max(old, min(0, newer))
 }
 
-// moved tells the experts how far a training that follows a fall moved the models down.
-func (m *Model) moved(fitted *models, rows []row) {
-	if m.Models == nil || m.Models.ridges == nil || fitted.ridges == nil || !m.Experts.JustFell() {
+// move tells the experts where a training that follows a fall has put the models.
+func (m *Model) move(fitted *models, rows []row) {
+	if m.Models == nil || fitted.ridges == nil || !m.Experts.JustFell() {
 		return
+	}
+	known := make(map[float64]*row, len(rows)) // no two residuals are equal but by chance
+	for i := range rows {
+		known[rows[i].Residual] = &rows[i]
 	}
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
-	var before, after experts.Point
-	var by [experts.ModelCount]float64
-	rows = rows[max(0, len(rows)-settleRows):]
-	for _, r := range rows {
-		m.Models.ask(padded(r.Cells, len(m.Models.Enc.Columns)), &before, b)
-		fitted.ask(r.Cells, &after, b)
-		for k := range by {
-			by[k] += (after.Level[k] - before.Level[k]) / float64(len(rows))
+	var p experts.Point
+	before, after := m.Experts.Move(func(residual float64) *experts.Point {
+		r := known[residual]
+		if r == nil {
+			return nil
+		}
+		fitted.ask(r.Cells, &p, b)
+		return &p
+	})
+	moved := make(map[float64]float64, len(before))
+	for i := range before {
+		moved[before[i]] = after[i]
+	}
+	for i := range m.Honest {
+		if to, ok := moved[m.Honest[i].Residual]; ok {
+			m.Honest[i].Residual = to
 		}
 	}
-	m.Experts.Move(by)
 }

@@ -11,6 +11,7 @@ type Shift struct {
 	UpRows, DownRows int // since the side left zero
 
 	Fell    bool `cbor:",omitzero"` // the last change was downward
+	Since   int  `cbor:",omitzero"` // rows since that change was found
 	Returns int  `cbor:",omitzero"` // changes downward that one upward followed, up to returnsAtMost
 }
 
@@ -35,6 +36,9 @@ func (s *Shift) learn(z float64, patience int) int {
 	s.Down, s.DownRows = side(s.Down, s.DownRows, -z)
 	s.Down = min(s.Down, shiftBound+shiftMost)
 	rows := 0
+	if s.Fell {
+		s.Since++
+	}
 	if s.Fell && s.Up > shiftReturn {
 		s.Fell, s.Returns = false, min(s.Returns+1, returnsAtMost)
 	}
@@ -71,7 +75,11 @@ func (x *Experts) watch(residual float64) int {
 		return 0
 	}
 	deviation := (w[n*3/4] - w[n/4]) / 1.349 // of a normal with these quartiles
-	rows := x.Shift.learn((residual-w[n/2])/math.Max(deviation, 0.01), x.patience())
+	center := w[n/2]
+	if residual > center && x.JustFell() {
+		center = max(center, min(residual, 0)) // the models follow the fall: that is no rise
+	}
+	rows := x.Shift.learn((residual-center)/math.Max(deviation, 0.01), x.patience())
 	if rows > 0 {
 		x.changed(rows)
 	}

@@ -69,7 +69,7 @@ func TestAfterAChangeTheNewestRowsSetTheMargins(t *testing.T) {
 	x := New(Default(0.015))
 	changes, _, _, _ := served(x, rng, 1000, 0)
 	assert.Zero(t, changes)
-	changes, _, _, _ = served(x, rng, 120, -0.7)
+	changes, _, _, _ = served(x, rng, 200, -0.7)
 	assert.Equal(t, 1, changes)
 	_, killed, used, granted := served(x, rng, 500, -0.7)
 	assert.Greater(t, used/granted, 0.42, "an allocation of the old margins would use 0.3")
