@@ -326,14 +326,7 @@ func (m *models) askStack(p *experts.Point, median float64, b *buffers) {
 		p.Level[experts.Line] - both, p.Level[experts.Trees] - both,
 		p.Level[experts.Same] - both, p.Level[experts.Fresh] - both, m.Drift, m.Trend,
 	}
-	stack := max(median-stackReach, min(median+stackReach, both+m.Stack.Predict(b.signals[:])))
-	p.Level[experts.Stack] = max(stack, lowestBase(p))
-}
-
-// lowestBase is the lowest of what the other models say of a row. The last errors alone
-// move the stack no lower: a low stretch ends without notice.
-func lowestBase(p *experts.Point) float64 {
-	return min(p.Level[experts.Line], p.Level[experts.Trees], p.Level[experts.LineTrees], p.Level[experts.Same], p.Level[experts.Fresh])
+	p.Level[experts.Stack] = max(median-stackReach, min(median+stackReach, both+m.Stack.Predict(b.signals[:])))
 }
 
 // dueToSolve: one row moves the line of n rows by an n-th, so that solving every
@@ -353,7 +346,9 @@ const solveShare = 100
 // below lowest is learned as lowest.
 func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	y := math.Log(r.Peak)
+	outlier := false
 	if raised := p.Level[experts.LineTrees] + lowest; y < raised && m.ridges != nil && !p.Blind {
+		outlier = true
 		clipped := *r
 		clipped.Peak = math.Exp(raised)
 		clipped.Weight *= lowWeight(r.Peak, clipped.Peak, lowest)
@@ -365,17 +360,20 @@ func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)
 	}
 	if !p.Blind { // the next fit has a column for what is missing
-		m.correct(r, y-p.Level[experts.LineTrees], b)
+		m.correct(r, y-p.Level[experts.LineTrees], outlier, b)
 	}
 	m.Enc.learn(r.Cells, y)
 	m.count(r, y)
 }
 
-// correct moves the stack and the line by a row and the error that LineTrees made.
-func (m *models) correct(r *row, err float64, b *buffers) {
-	m.Stack.Learn(b.signals[:], err)
-	m.Drift += (err - m.Drift) * driftRate
-	m.Trend += (err - m.Trend) * trendRate
+// correct moves the line by a row, and the stack by the error that LineTrees made unless
+// the row is a low outlier.
+func (m *models) correct(r *row, err float64, outlier bool, b *buffers) {
+	if !outlier {
+		m.Stack.Learn(b.signals[:], err)
+		m.Drift += (err - m.Drift) * driftRate
+		m.Trend += (err - m.Trend) * trendRate
+	}
 	// Shapes match by construction and values are finite: an error would leave
 	// the last good line in place.
 	if m.ridges != nil && m.line.Add(b.line, m.targets(r), r.Weight) == nil && m.dueToSolve() {
