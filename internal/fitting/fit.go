@@ -168,8 +168,10 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	if err != nil {
 		return fmt.Errorf("fit %d rows: %w", len(rows), err)
 	}
-	fitted.settle(fit)
-	m.move(fitted, fit)
+	if !m.Experts.Young() {
+		fitted.settle(fit)
+		m.move(fitted, fit)
+	}
 	m.Models, m.Fitted = fitted, m.Experts.Told
 	m.recall()
 	if m.young() {

@@ -138,6 +138,9 @@ func TestALowModeIsNoChange(t *testing.T) {
 			if day%7 == 0 || killed > 3 || day%7 >= 5 {
 				t.Logf("seed %d day %d: %v killed, %.1f promised, used %.2f", seed, day, killed, promised, used)
 			}
+			if day%7 == 0 && day >= 7 {
+				assert.LessOrEqual(t, killed, 6.0, "day %d", day)
+			}
 			if day%7 == 0 && day >= 14 {
 				assert.LessOrEqual(t, killed, promised+max(promised/2, 3*math.Sqrt(promised)), "day %d", day)
 			}
