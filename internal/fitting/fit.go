@@ -166,9 +166,14 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	fitted, err := fitModels(&h.Schema, rows, m.Models, m.Trees, seedOf(m.Experts.Told))
+	fit := m.winsorised(rows)
+	fitted, err := fitModels(&h.Schema, fit, m.Models, m.Trees, seedOf(m.Experts.Told))
 	if err != nil {
 		return fmt.Errorf("fit %d rows: %w", len(rows), err)
+	}
+	if !m.Experts.Young() {
+		fitted.settle(fit)
+		m.move(fitted, fit)
 	}
 	m.Models, m.Fitted = fitted, m.Experts.Told
 	m.recall()

@@ -247,9 +247,10 @@ func (m *Model) learnRow(r *row, seq int64) {
 		m.vouch(r, &p, b, seq)
 	}
 	m.Overrun.Add(math.Log1p(r.Seconds)-p.Duration, overrunRows)
+	lowest := m.Experts.LowestResidual()
 	changed := m.Experts.Learn(&p, r.Peak, r.Seconds, &m.Share)
 	m.learnYoung(r, &p, b)
-	m.Models.learn(r, &p, b)
+	m.Models.learn(r, &p, lowest, b)
 	if changed > 0 {
 		m.Changed = m.Honest[max(0, len(m.Honest)-changed)].Seq
 	}

@@ -75,6 +75,8 @@ const (
 	groupMemory  = 20
 	groupsAtMost = 4000
 	stackReach   = 6.0 // log units about the median
+	driftRate    = 0.3
+	trendRate    = 0.05
 	signalCount  = 6
 )
 
@@ -344,26 +346,38 @@ func (m *models) dueToSolve() bool {
 
 const solveShare = 100
 
-// learn moves what a row can move. p and b are of ask for the same row, before.
-func (m *models) learn(r *row, p *experts.Point, b *buffers) {
+// learn moves what a row can move. p and b are of ask for the same row, before. A residual
+// below lowest is learned as lowest.
+func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	y := math.Log(r.Peak)
+	outlier := false
+	if raised := p.Level[experts.LineTrees] + lowest; y < raised && m.ridges != nil && !p.Blind {
+		outlier = true
+		clipped := *r
+		clipped.Peak = math.Exp(raised)
+		clipped.Weight *= lowWeight(r.Peak, clipped.Peak, lowest)
+		r, y = &clipped, raised
+	}
 	m.Recent.Add(y, recentRows)
 	m.Beyond.observe(r.Cells)
 	if m.ridges != nil {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)
 	}
 	if !p.Blind { // the next fit has a column for what is missing
-		m.correct(r, y-p.Level[experts.LineTrees], b)
+		m.correct(r, y-p.Level[experts.LineTrees], outlier, b)
 	}
 	m.Enc.learn(r.Cells, y)
 	m.count(r, y)
 }
 
-// correct moves the stack and the line by a row and the error that LineTrees made.
-func (m *models) correct(r *row, err float64, b *buffers) {
-	m.Stack.Learn(b.signals[:], err)
-	m.Drift += (err - m.Drift) * 0.3
-	m.Trend += (err - m.Trend) * 0.05
+// correct moves the line by a row, and the stack by the error that LineTrees made unless
+// the row is a low outlier.
+func (m *models) correct(r *row, err float64, outlier bool, b *buffers) {
+	if !outlier {
+		m.Stack.Learn(b.signals[:], err)
+		m.Drift += (err - m.Drift) * driftRate
+		m.Trend += (err - m.Trend) * trendRate
+	}
 	// Shapes match by construction and values are finite: an error would leave
 	// the last good line in place.
 	if m.ridges != nil && m.line.Add(b.line, m.targets(r), r.Weight) == nil && m.dueToSolve() {
