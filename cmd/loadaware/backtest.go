@@ -40,6 +40,7 @@ func backtestHistory(ctx context.Context, con console, args []string) error {
 		if err != nil {
 			return err
 		}
+		warnRepeated(con, t)
 		traces = append(traces, t)
 	}
 	bar := progressbar.NewOptions(b.cfg.Steps(traces...), progressbar.OptionSetDescription("replaying"),
@@ -56,6 +57,18 @@ func backtestHistory(ctx context.Context, con console, args []string) error {
 	}
 	_ = bar.Finish()
 	return backtest.Write(con.out, b.format, reports)
+}
+
+// warnRepeated says how many rows of a file told of a try again.
+func warnRepeated(con console, t *backtest.Trace) {
+	if t.Repeated == 0 {
+		return
+	}
+	fmt.Fprintf(con.err, "%s: warning: %d rows repeat a try (dag_id, task_id, run_id, map_index, try_number), which counts once", t.Name, t.Repeated)
+	if t.Contradicted > 0 {
+		fmt.Fprintf(con.err, "; %d of them contradict the row before and are left out, as the service refuses them", t.Contradicted)
+	}
+	fmt.Fprintln(con.err)
 }
 
 func parseBacktest(con console, args []string) (*backtesting, error) {

@@ -19,16 +19,23 @@ const (
 // the service trains beside them.
 type own struct {
 	tasks map[sizing.TaskKey]*learner
-	pools map[sizing.TaskKey]*fitting.Pool // what the tasks of a DAG learned together: the task is left empty
+	pools map[sizing.TaskKey]*pool // of DAGs: the task is left empty
+}
+
+// pool is what the tasks of a DAG learned together.
+type pool struct {
+	fitting.Pool
+	version int // moves with every change
 }
 
 func newOwn() *own {
-	return &own{tasks: map[sizing.TaskKey]*learner{}, pools: map[sizing.TaskKey]*fitting.Pool{}}
+	return &own{tasks: map[sizing.TaskKey]*learner{}, pools: map[sizing.TaskKey]*pool{}}
 }
 
 // learner is what is known of one task.
 type learner struct {
 	model     *fitting.Model
+	follows   int // version of the pool that the model follows; 0: none
 	history   sizing.History
 	promised  map[sizing.TryKey]*float64 // of first tries that have not ended
 	open      fitting.Guard
@@ -41,7 +48,6 @@ func (p *own) of(task sizing.TaskKey) *learner {
 	if l == nil {
 		l = &learner{model: fitting.New(), promised: map[sizing.TryKey]*float64{}}
 		l.history.Task = task
-		l.model.SetPool(p.poolOf(task))
 		p.tasks[task] = l
 	}
 	return l
@@ -54,6 +60,10 @@ func (p *own) Predict(q Question) Answer {
 	asked := fitting.Question{
 		Features: q.Features, Requested: q.static(), Cap: q.reach(), RiskTarget: policy.RiskTarget, Above: q.Above,
 		Lifts: max(0, *policy.MaxLifts-max(0, q.Try.Number-2)), Widen: l.open.Widen(q.StartedAt),
+	}
+	if pool := p.poolOf(q.Try.TaskKey); l.follows != pool.version {
+		l.model.SetPool(&pool.Pool)
+		l.follows = pool.version
 	}
 	sized := l.model.Size(asked)
 	if q.Above > 0 {
@@ -138,19 +148,20 @@ func (p *own) train(l *learner) error {
 	return nil
 }
 
-// share changes a task's part in the pool, and tells the task of the whole.
+// share changes a task's part in the pool. The models of the DAG follow it when they are
+// asked next.
 func (p *own) share(l *learner, before fitting.Pool) {
 	now := l.model.Pool()
 	pool := p.poolOf(l.history.Task)
 	pool.Remove(&before)
 	pool.Add(&now)
-	l.model.SetPool(pool)
+	pool.version++
 }
 
-func (p *own) poolOf(task sizing.TaskKey) *fitting.Pool {
+func (p *own) poolOf(task sizing.TaskKey) *pool {
 	task.Task = ""
 	if p.pools[task] == nil {
-		p.pools[task] = &fitting.Pool{}
+		p.pools[task] = &pool{version: 1}
 	}
 	return p.pools[task]
 }

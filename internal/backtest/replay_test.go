@@ -187,3 +187,25 @@ func TestProgressEndsWithTheSteps(t *testing.T) {
 	assert.Equal(t, cfg.Steps(trace), steps)
 	assert.Equal(t, 2*len(Policies()), Config{}.Steps(trace))
 }
+
+func TestARepeatedTryCountsOnce(t *testing.T) {
+	repeated := readTrace(t, twoRows+
+		"d,t,r1,2020-01-01T00:00:00Z,3600,8e9,2e9,blue,10,1\n"+ // the same
+		"d,t,r2,2020-01-01T00:30:00Z,7200,8e9,4e9,red,20,1\n"+ // another peak
+		"d,t,r3,2020-01-01T05:00:00Z,3600,8e9,,green,30,\n"+
+		"d,t,r3,,,,5e9,,,7\n") // what was not known
+	assert.Equal(t, []int{4 - 1, 1, 0}, []int{repeated.Repeated, repeated.Contradicted, repeated.LeftOut})
+
+	once := readTrace(t, twoRows+"d,t,r3,2020-01-01T05:00:00Z,3600,8e9,5e9,green,30,7\n")
+	assert.Zero(t, once.Repeated)
+	assert.Equal(t, once.rows, repeated.rows)
+	for _, name := range Policies() {
+		cfg := Config{Policies: []string{name}}
+		want, err := Run(t.Context(), once, cfg)
+		require.NoError(t, err)
+		got, err := Run(t.Context(), repeated, cfg)
+		require.NoError(t, err)
+		assert.Equal(t, want.Results, got.Results, name)
+		assert.Equal(t, 3, got.Repeated)
+	}
+}

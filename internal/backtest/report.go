@@ -12,6 +12,7 @@ type Report struct {
 	Feedback string   `json:"feedback"` // "immediate" or "delayed"
 	Rows     int      `json:"rows"`
 	LeftOut  int      `json:"left_out"` // tries that do not tell what they needed
+	Repeated int      `json:"repeated"` // rows of a try that an earlier row told of: they count once
 	Results  []Result `json:"results"`  // in the order that was asked for
 }
 
@@ -60,7 +61,7 @@ type Worst struct {
 }
 
 func newReport(t *Trace, cfg Config) *Report {
-	r := &Report{Trace: t.Name, Feedback: "immediate", Rows: len(t.rows), LeftOut: t.LeftOut}
+	r := &Report{Trace: t.Name, Feedback: "immediate", Rows: len(t.rows), LeftOut: t.LeftOut, Repeated: t.Repeated}
 	if cfg.Delayed {
 		r.Feedback = "delayed"
 	}

@@ -19,9 +19,13 @@ const leastCap sizing.Bytes = 128e9
 // measured, in order of their start.
 type Trace struct {
 	Name    string
-	LeftOut int          // tries that do not tell what they needed
-	Cap     sizing.Bytes // the largest peak, or 128 GB if that is more
-	rows    []row
+	LeftOut int // tries that do not tell what they needed
+
+	Repeated     int // rows of a try that an earlier row told of
+	Contradicted int // of Repeated: those that contradict it, and are left out
+
+	Cap  sizing.Bytes // the largest peak, or 128 GB if that is more
+	rows []row
 }
 
 // row is one try with its truth, which a Policy never sees whole.
@@ -71,14 +75,17 @@ func (t *Trace) read(whole []byte, only Selection) error {
 	if err != nil {
 		return err
 	}
+	var all tries
 	for line, err := range reader.All() {
 		if err != nil {
 			return err
 		}
-		o := line.Observation
-		if len(only.Tasks) > 0 && !slices.Contains(only.Tasks, o.Try.Task) {
-			continue
+		if o := line.Observation; len(only.Tasks) == 0 || slices.Contains(only.Tasks, o.Try.Task) {
+			all.add(o)
 		}
+	}
+	t.Repeated, t.Contradicted = all.repeated, all.contradicted
+	for _, o := range all.rows {
 		if _, known := o.Peak(); known != sizing.Exact || o.Duration <= 0 {
 			t.LeftOut++
 			continue

@@ -52,6 +52,7 @@ var decoding = func() cbor.DecMode {
 
 // Blob encodes the model.
 func (m *Model) Blob() ([]byte, error) {
+	m.leavePool()
 	if m.Models != nil && m.Models.line != nil {
 		line := m.Models.line.State()
 		m.Models.Unsolved = 0
@@ -74,8 +75,8 @@ func (m *Model) Blob() ([]byte, error) {
 	return append(append(blob, sum[:]...), body...), nil
 }
 
-// Open decodes a blob. ErrFormat for anything but an intact one of this version.
-func Open(blob []byte) (*Model, error) {
+// bodyOf is the encoded Model of an intact blob of this version; else ErrFormat.
+func bodyOf(blob []byte) ([]byte, error) {
 	if len(blob) < headerSize || string(blob[:len(magic)]) != magic {
 		return nil, fmt.Errorf("%w: no such header", ErrFormat)
 	}
@@ -85,6 +86,15 @@ func Open(blob []byte) (*Model, error) {
 	body := blob[headerSize:]
 	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], blob[headerSize-sha256.Size:headerSize]) {
 		return nil, fmt.Errorf("%w: its checksum does not match", ErrFormat)
+	}
+	return body, nil
+}
+
+// Open decodes a blob. ErrFormat for anything but an intact one of this version.
+func Open(blob []byte) (*Model, error) {
+	body, err := bodyOf(blob)
+	if err != nil {
+		return nil, err
 	}
 	m := New()
 	if err := decoding.Unmarshal(body, m); err != nil {

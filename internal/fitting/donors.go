@@ -133,7 +133,8 @@ func (e *encoder) lacks(j int, cells []sizing.Value) bool {
 
 // fill appends a row's values to dst, with a donor's where it lacks them. A date
 // keeps the donor's distance to a date that the row has: differences of dates would
-// else be between two runs.
+// else be between two runs. A value of a feature that hardly any row had is left out
+// where the donor lacks it: no model has seen it beside the donor's values.
 func (e *encoder) fill(cells, donor, dst []sizing.Value) []sizing.Value {
 	days := 0.0
 	for j := range e.Columns {
@@ -143,10 +144,14 @@ func (e *encoder) fill(cells, donor, dst []sizing.Value) []sizing.Value {
 		}
 	}
 	for j, v := range cells {
-		if j < len(e.Columns) && e.lacks(j, cells) {
+		switch {
+		case j >= len(e.Columns):
+		case e.lacks(j, cells):
 			if v = donor[j]; v.Kind == sizing.Date {
 				v = sizing.Value{Kind: sizing.Date, Num: v.Num + days}
 			}
+		case e.Columns[j].Rare && donor[j].Kind == sizing.Missing:
+			v = sizing.Value{}
 		}
 		dst = append(dst, v)
 	}

@@ -47,6 +47,7 @@ type column struct {
 	Log    bool             // log1p beside the number
 	Flag   bool             // a missing flag
 	Blind  bool             // hardly ever missing: nobody knows what rows without it come to
+	Rare   bool             `cbor:",omitempty"` // hardly ever present: nobody knows what it comes to beside other values
 	Levels map[string]*level
 	Hot    int  // levels with a column of their own
 	Stat   bool // trees see the statistic
@@ -79,6 +80,7 @@ func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *enco
 	}
 	e.elect(schema, rows)
 	e.retire(rows)
+	e.skipNew(rows)
 	e.boundLevels()
 	e.forget() // levels are counted again, in order, as the rows are learned
 	e.Pairs = e.allPairs()
@@ -126,8 +128,8 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	}
 	missing := len(rows) - known
 	c.Flag = missing > 0
-	c.Blind = missing == 0 || missing < blindRows && missing < len(rows)/blindShare ||
-		missing < newlyRows && !slices.ContainsFunc(rows[:len(rows)/2], func(cells []sizing.Value) bool { return cells[j].Kind == sizing.Missing })
+	c.Blind = hardlyAny(missing, rows, func(cells []sizing.Value) bool { return cells[j].Kind == sizing.Missing })
+	c.Rare = hardlyAny(known, rows, func(cells []sizing.Value) bool { return cells[j].Kind != sizing.Missing })
 	if known == 0 || len(distinct) == 1 && !c.Flag && c.Kind != sizing.Date {
 		c.Kind = sizing.Missing
 		return c
@@ -139,6 +141,32 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 		c.readLevels(j, rows)
 	}
 	return c
+}
+
+// skipNew leaves out features that are so new that only a few of the newer rows have them.
+func (e *encoder) skipNew(rows [][]sizing.Value) {
+	for j := range e.Columns {
+		c := &e.Columns[j]
+		if !c.Rare || c.Kind == sizing.Missing {
+			continue
+		}
+		known, old := 0, 0
+		for i, cells := range rows {
+			if cells[j].Kind != sizing.Missing {
+				known++
+				old += ones(i < len(rows)/2)
+			}
+		}
+		if old == 0 && known < blindRows {
+			*c = column{Name: c.Name, Blind: c.Blind, Rare: true}
+		}
+	}
+}
+
+// hardlyAny reports whether too few of the rows, n of them, are such that models know
+// what that means: few of all, or some that came lately.
+func hardlyAny(n int, rows [][]sizing.Value, such func([]sizing.Value) bool) bool {
+	return n == 0 || n < blindRows && n < len(rows)/blindShare || n < newlyRows && !slices.ContainsFunc(rows[:len(rows)/2], such)
 }
 
 // readLevels gives the most frequent levels a column of their own.

@@ -29,6 +29,9 @@ type Outcome struct {
 func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	m := champion
 	learned := samplingOf(h.Task, h.Pairs)
+	if m != nil {
+		m.leavePool()
+	}
 	switch {
 	case m == nil:
 		m = New()

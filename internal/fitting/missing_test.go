@@ -67,6 +67,46 @@ func TestAMissingFeatureCostsWhatItIsWorth(t *testing.T) {
 	}
 }
 
+// A feature is sent for the first time in runs that lack another, such as after a renaming.
+func TestANewFeatureBesideAMissingOneCostsNoMoreThanTheMissingOne(t *testing.T) {
+	const asked = 20
+	fresh := func(f sizing.Features, gibs float64) sizing.Features {
+		f = without(f)
+		f["fresh"] = sizing.NumberValue(math.Round(7000 * gibs))
+		return f
+	}
+	for _, runs := range []int{14, 40, 150} {
+		for _, lost := range []string{"product_count", "store_count", "region"} {
+			for _, told := range []int{0, 1, 4, 12} {
+				with, rng := known(t, forecast, 70, runs)
+				alone, _ := known(t, forecast, 70, runs)
+				for range told {
+					f, gibs := forecast(rng)
+					f = without(f, lost)
+					alone.success(f, gibs)
+					with.success(fresh(f, gibs), gibs)
+				}
+				alone.fit()
+				with.fit()
+				var missing, both, whole, beside float64
+				for range asked {
+					f, gibs := forecast(rng)
+					whole += float64(alone.model.Size(question(f)).Limit)
+					beside += float64(with.model.Size(question(fresh(f, gibs))).Limit)
+					f = without(f, lost)
+					missing += float64(alone.model.Size(question(f)).Limit)
+					both += float64(with.model.Size(question(fresh(f, gibs))).Limit)
+				}
+				about := fmt.Sprintf("%d runs, %d of them since without %s", runs, told, lost)
+				assert.InDelta(t, 1, both/missing, 0.2, about)
+				if told < 8 {
+					assert.InDelta(t, 1, beside/whole, 0.1, "%s, beside all others", about)
+				}
+			}
+		}
+	}
+}
+
 // The most telling feature was always there, and then never again: the runs are told as
 // they end, and the task is trained as often as a service would.
 func TestARunWithoutTheMostTellingFeatureIsSafe(t *testing.T) {

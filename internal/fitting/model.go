@@ -85,6 +85,7 @@ type Model struct {
 	Enough     enough      `cbor:",omitzero"`
 
 	stamp uint64 // of its state: no other model, and none later, has the same
+	own   margins
 }
 
 // honest is what was said of a row before it was told.
@@ -129,6 +130,7 @@ func (m *Model) Pool() Pool { return m.Share }
 // pool, until SetPool tells of the others.
 func (m *Model) Learn(t TrainingRow) {
 	m.stamp = stamps.Add(1)
+	m.leavePool()
 	m.Sampling.told(&t)
 	m.count(&t)
 	switch t.Censoring {
@@ -350,9 +352,3 @@ const (
 	GuardRuns = experts.GuardRuns
 	GuardFor  = experts.GuardFor
 )
-
-// SetPool lets the answers follow what the DAG's tasks learned together.
-func (m *Model) SetPool(pool *Pool) {
-	m.stamp = stamps.Add(1)
-	m.Experts.SetPool(pool)
-}

@@ -76,6 +76,11 @@ func (s *Service) resync(ctx context.Context) {
 		s.log.Warn("policies could not be listed", "err", err)
 		return
 	}
+	for _, key := range s.tasks.expired() {
+		if err := s.readPool(ctx, key, s.tasks.pool(key)); err != nil {
+			s.log.Warn("what the tasks of a DAG learned together could not be read", "dag", key.DAG, "err", err)
+		}
+	}
 	for _, key := range changed {
 		s.catchUp(ctx, key)
 	}
@@ -150,6 +155,7 @@ func (s *Service) readTask(ctx context.Context, key sizing.TaskKey, anew bool) (
 		return err
 	}
 	model := untaught // of a young task: all of its rows are its tail
+	var share *fitting.Pool
 	if err == nil {
 		if !anew && t.answersBy(&stored) {
 			return nil
@@ -157,6 +163,8 @@ func (s *Service) readTask(ctx context.Context, key sizing.TaskKey, anew bool) (
 		if model, err = fitting.Open(stored.Blob); err != nil {
 			return s.replace(ctx, key, err)
 		}
+		published := model.Pool()
+		share = &published
 	}
 	tail, err := s.store.Since(ctx, key, stored.LastSeq, tailAtMost)
 	if isKind(err, sizing.NotFound) {
@@ -166,11 +174,16 @@ func (s *Service) readTask(ctx context.Context, key sizing.TaskKey, anew bool) (
 	if err != nil {
 		return err
 	}
+	if err := s.readPool(ctx, key, t.pool); err != nil {
+		return err
+	}
 	for i := range tail.Rows {
 		model = taught(model, fitting.NewTrainingRow(&tail.Schema, &tail.Rows[i]))
 	}
 	heard := t.loaded // written under t.loading only
-	t.swap(model, tail.LastSeq, refOf(&stored))
+	t.pool.reading.Lock()
+	t.swap(model, tail.LastSeq, refOf(&stored), share)
+	t.pool.reading.Unlock()
 	return s.endElsewhere(ctx, key, t, heard)
 }
 
@@ -242,16 +255,17 @@ func (t *task) setPolicy(p sizing.Policy) {
 	t.policy = p
 }
 
-// swap puts a loaded model in place, which knows every row up to seq. What was told
+// swap puts a loaded model in place, which knows every row up to seq, and the share that
+// it was published with; nil: it is not published. What was told
 // while it was being loaded is learned again on top of it, so that nothing is
 // forgotten until the next training.
-func (t *task) swap(model *fitting.Model, seq int64, ref *sizing.ModelRef) {
+func (t *task) swap(model *fitting.Model, seq int64, ref *sizing.ModelRef, share *fitting.Pool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.gone {
 		return // deleted while it was read
 	}
-	before := t.model.Pool()
+	t.pool.set(t.name, share)
 	newer := t.recent[:0]
 	for _, told := range t.recent {
 		if told.Seq > seq {
@@ -264,7 +278,7 @@ func (t *task) swap(model *fitting.Model, seq int64, ref *sizing.ModelRef) {
 	t.model, t.loaded = model, seq
 	t.ref.Store(ref)
 	t.latent.Store(nil)
-	t.share(before)
+	t.followPool()
 }
 
 // learn tells the model one ended try, once: a model that was loaded between the
@@ -283,9 +297,8 @@ func (t *task) learn(told fitting.TrainingRow) {
 	if t.latent.Load() != nil {
 		return
 	}
-	before := t.model.Pool()
 	t.model = taught(t.model, told)
-	t.share(before)
+	t.followPool()
 }
 
 // untaught is the model of all tasks that nothing was told of, and only read: one of its
@@ -299,13 +312,4 @@ func taught(m *fitting.Model, told fitting.TrainingRow) *fitting.Model {
 	}
 	m.Learn(told)
 	return m
-}
-
-// share tells the tasks of the DAG what the model learned, where before is what it had
-// told them, and the model what they learned.
-func (t *task) share(before fitting.Pool) {
-	together := t.pool.replace(before, t.model.Pool())
-	if t.model != untaught {
-		t.model.SetPool(&together)
-	}
 }

@@ -22,6 +22,7 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	}
 	s.tries.terms(ask.Try).fill(&ask.Ask)
 	if ask.Reason.OOM() {
+		s.recall(ctx, &ask.Ask)
 		if err := s.reportKill(ctx, ask, now); err != nil {
 			return sizing.Lift{}, err
 		}
@@ -31,7 +32,7 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	if t == nil {
 		t = s.unknown
 	}
-	t.mu.RLock()
+	t.lockToAsk()
 	policy := t.policy.WithDefaults()
 	q := t.question(&ask.Ask, policy, max(ask.Failed, run.highest()), now, s.cfg.MinMemory)
 	q.Lifts = max(0, *policy.MaxLifts-max(0, len(run.killed)-1))

@@ -25,13 +25,16 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 	if ask.Try.RunID != "" && ask.Try.Number > 1 {
 		run = s.kills(ctx, ask.Try)
 		run.terms.fill(ask)
+		if len(run.killed) > 0 {
+			s.recall(ctx, ask)
+		}
 	}
 	a := &sizing.Allocation{PredictionID: newID(), Task: ask.Try.TaskKey, Mode: sizing.Enforce}
 	t := s.opened(ctx, ask.Try.TaskKey)
 	if t == nil {
 		t = s.unknown
 	}
-	t.mu.RLock()
+	t.lockToAsk()
 	t.size(ask, a, run, now, s.cfg.MinMemory, &s.memo)
 	closed := t.latent.Load() != nil
 	t.mu.RUnlock()
@@ -89,6 +92,25 @@ func (s *Service) kills(ctx context.Context, try sizing.TryKey) lifted {
 	return run
 }
 
+// recall fills in what an ask after a kill leaves open, and this replica was not told,
+// from stored receipts and reports, by one bounded read. A read that fails or is late
+// changes nothing.
+func (s *Service) recall(ctx context.Context, ask *sizing.Ask) {
+	if ask.Requested.Memory > 0 && ask.Requested.CPU > 0 && ask.MaxMemory > 0 && ask.Features != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.LaterTryRead)
+	defer cancel()
+	said, err := s.store.Terms(ctx, ask.Try)
+	if err != nil {
+		return
+	}
+	terms{requested: said.Requested, most: said.MaxMemory}.fill(ask)
+	if ask.Features == nil {
+		ask.Features = said.Features
+	}
+}
+
 // size fills a with what t knows. t.mu is held for reading.
 func (t *task) size(ask *sizing.Ask, a *sizing.Allocation, run lifted, now time.Time, least sizing.Bytes, memo *fitting.Memo) {
 	policy := t.policy.WithDefaults()
@@ -98,6 +120,8 @@ func (t *task) size(ask *sizing.Ask, a *sizing.Allocation, run lifted, now time.
 	sized := memo.Size(t.model, q)
 	if q.Above > 0 {
 		t.lift(&sized, q, run, policy, t.hardCap(ask, policy, q.Above, now))
+	} else {
+		sized.Ladder = t.ladder(&sized, q, ask, policy, now, least, memo)
 	}
 	a.Memory = grantOf(sized.Limit, policy)
 	a.Ladder, a.Bins, a.Duration = sized.Ladder, sized.Bins, sized.Duration

@@ -15,7 +15,9 @@ type task struct {
 	loading  sync.Mutex // held while a model is read and put in place
 	mu       sync.RWMutex
 	model    *fitting.Model
+	name     string // its task id
 	pool     *pool
+	follows  uint64 // version of the pool that the model follows
 	open     open
 	ref      atomic.Pointer[sizing.ModelRef] // nil: nothing published yet, or not open
 	latent   atomic.Pointer[latent]          // nil: open
@@ -25,23 +27,6 @@ type task struct {
 	policy   sizing.Policy
 	unfitFor time.Duration // Config.UnfitFor
 	gone     bool          // deleted or renamed: nothing is learned any more
-}
-
-// pool is what the tasks of one DAG learned together: the sum of their shares. They
-// run side by side on the same inputs, and cost alike; what another team's giants
-// cost must not set the price of a kill here.
-type pool struct {
-	mu  sync.Mutex
-	sum fitting.Pool
-}
-
-// replace changes one share, and returns the new sum.
-func (p *pool) replace(old, now fitting.Pool) fitting.Pool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.sum.Remove(&old)
-	p.sum.Add(&now)
-	return p.sum
 }
 
 // tasks is the map of all of them. The zero value is ready.
@@ -82,8 +67,8 @@ func (ts *tasks) list(key sizing.TaskKey, version int) *task {
 		t = ts.add(key)
 		t.latent.Store(&latent{})
 	}
-	if l := t.latent.Load(); l != nil {
-		l.version.Store(int64(version))
+	if l := t.latent.Load(); l != nil && l.version.Swap(int64(version)) != int64(version) {
+		t.pool.expire()
 	}
 	return t
 }
@@ -93,7 +78,7 @@ func (ts *tasks) add(key sizing.TaskKey) *task {
 	if ts.byName == nil {
 		ts.byName, ts.pools = map[sizing.TaskKey]*task{}, map[sizing.TaskKey]*pool{}
 	}
-	t := &task{model: untaught, pool: ts.poolOf(key), unfitFor: ts.unfitFor}
+	t := &task{model: untaught, name: key.Task, pool: ts.poolOf(key), unfitFor: ts.unfitFor}
 	ts.byName[key] = t
 	return t
 }
@@ -119,10 +104,25 @@ func (ts *tasks) drop(key sizing.TaskKey) {
 	if t == nil {
 		return
 	}
+	t.pool.reading.Lock()
+	defer t.pool.reading.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.gone = true
-	t.pool.replace(t.model.Pool(), fitting.Pool{})
+	t.pool.set(t.name, nil)
+}
+
+// expired lists one task of every DAG in use of which a share may have changed.
+func (ts *tasks) expired() []sizing.TaskKey {
+	ts.mu.RLock()
+	defer ts.mu.RUnlock()
+	var keys []sizing.TaskKey
+	for key, p := range ts.pools {
+		if p.expired() {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // keys lists the tasks in memory.
@@ -147,4 +147,11 @@ func (ts *tasks) models() int {
 		}
 	}
 	return n
+}
+
+// pool is that of a DAG; key.Task is ignored.
+func (ts *tasks) pool(key sizing.TaskKey) *pool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return ts.poolOf(key)
 }

@@ -71,6 +71,11 @@ type Observations interface {
 	// Kills lists the OOM-killed tries of one (run, map index), oldest first.
 	Kills(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) ([]Kill, error)
 
+	// Terms are what the callers said of one (run, map index) up to a try: each field as
+	// the newest try says it, by the report of its kill or else by its newest receipt.
+	// The zero Terms where nothing is stored.
+	Terms(context.Context, sizing.TryKey) (Terms, error)
+
 	// Series is what a try used over time; NotFound if none is stored. It goes with
 	// the report of the try.
 	Series(context.Context, sizing.TryKey) (sizing.Series, error)
@@ -98,6 +103,13 @@ type Kill struct {
 	Try       int
 	Allocated sizing.Bytes
 	At        time.Time
+}
+
+// Terms are what callers said of a run. Zero fields are not known.
+type Terms struct {
+	Requested sizing.Resources
+	MaxMemory sizing.Bytes
+	Features  sizing.Features
 }
 
 // Refusal is an allocation that fitted no node.
@@ -154,6 +166,7 @@ type Model struct {
 	Family       string
 	Format       int    // of Blob
 	Blob         []byte // carries its own checksum
+	Share        []byte // its share of what the tasks of its DAG learn together; nil: an earlier release published it
 	Observations int    // rows it learned from
 	LastSeq      int64  // the newest observation it learned from
 	TrainedAt    time.Time
@@ -190,6 +203,10 @@ type Models interface {
 	ModelVersions(ctx context.Context, task sizing.TaskKey) ([]Model, error)
 	// ActiveVersions lists the active version of every task that has one.
 	ActiveVersions(context.Context) (map[sizing.TaskKey]int, error)
+	// Shares calls each with the Task, the Version and the Share of every active model of
+	// a DAG (task.Task is ignored), and with its Blob where the Share is nil. An error of
+	// each ends it.
+	Shares(ctx context.Context, task sizing.TaskKey, each func(Model) error) error
 	// Unpublished lists the tasks that have observations and no active model.
 	Unpublished(context.Context) ([]sizing.TaskKey, error)
 	// Changes calls changed for every publish, activation, policy change, rename

@@ -242,8 +242,12 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 	if err != nil {
 		return report, fmt.Errorf("publish %s: the trained model is not usable, so %s: %w; please report this", task, remainingModel(&active), err)
 	}
+	share, err := challenger.EncodeShare()
+	if err != nil {
+		return report, fmt.Errorf("publish %s: %w", task, err)
+	}
 	report.Version, err = t.store.Publish(withDefaultActor(ctx, store.Trainer), store.Model{
-		Task: task, Family: challenger.Family(), Format: challenger.Format(), Blob: blob,
+		Task: task, Family: challenger.Family(), Format: challenger.Format(), Blob: blob, Share: share,
 		Observations: history.Total, LastSeq: history.LastSeq, TrainedAt: time.Now(), Evaluation: outcome.Evaluation.JSON(),
 	}, active.Version)
 	report.Published = err == nil

@@ -34,8 +34,8 @@ func lockActive(ctx context.Context, tx pgx.Tx, task sizing.TaskKey) (c champion
 
 // The newest version is always kept, so that no number is given twice.
 const publishSQL = `
-	INSERT INTO model (task, version, family, format, observations, last_seq, trained_at, exam, blob)
-	SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8
+	INSERT INTO model (task, version, family, format, observations, last_seq, trained_at, exam, blob, share)
+	SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9
 	FROM model WHERE task = $1
 	RETURNING version`
 
@@ -59,7 +59,7 @@ func (s *Store) Publish(ctx context.Context, m store.Model, expected int) (versi
 		if old.pinnedBy != "" && old.pinnedBy != store.Watchdog {
 			return sizing.Errorf(sizing.Conflict, "version %d of %s is pinned by %s", old.version, m.Task, old.pinnedBy)
 		}
-		err = tx.QueryRow(ctx, publishSQL, old.id, m.Family, m.Format, m.Observations, m.LastSeq, m.TrainedAt, m.Evaluation, m.Blob).Scan(&version)
+		err = tx.QueryRow(ctx, publishSQL, old.id, m.Family, m.Format, m.Observations, m.LastSeq, m.TrainedAt, m.Evaluation, m.Blob, m.Share).Scan(&version)
 		if err != nil {
 			return err
 		}
@@ -262,6 +262,31 @@ func (s *Store) ActiveVersions(ctx context.Context) (map[sizing.TaskKey]int, err
 		return nil
 	})
 	return versions, explain("list active models", err)
+}
+
+const sharesSQL = `
+	SELECT task.task_id, model.version, model.share, CASE WHEN model.share IS NULL THEN model.blob END
+	FROM task
+	JOIN model ON model.task = task.id AND model.version = task.active_version
+	WHERE task.namespace = $1 AND task.dag_id = $2`
+
+// Shares reads the shares of a DAG's active models, one after the other: blobs are large.
+func (s *Store) Shares(ctx context.Context, task sizing.TaskKey, each func(store.Model) error) error {
+	rows, err := s.pool.Query(ctx, sharesSQL, task.Namespace, task.DAG)
+	if err != nil {
+		return explain("read shares", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		m := store.Model{Task: task, Active: true}
+		if err := rows.Scan(&m.Task.Task, &m.Version, &m.Share, &m.Blob); err != nil {
+			return explain("read shares", err)
+		}
+		if err := each(m); err != nil {
+			return err
+		}
+	}
+	return explain("read shares", rows.Err())
 }
 
 const unpublishedSQL = `

@@ -41,6 +41,29 @@ func examineModels(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, m, got)
 	})
 
+	t.Run("the shares of a DAG are those of its active models", func(t *testing.T) {
+		shared, old := model(t, st, "shared"), model(t, st, "old")
+		model(t, st, "young")
+		publish(t, st, shared, 0)
+		shared.Share = []byte{1, 0, 2}
+		publish(t, st, shared, 1)
+		publish(t, st, old, 0)
+		got := map[string]store.Model{}
+		collect := func(m store.Model) error { got[m.Task.Task] = m; return nil }
+		require.NoError(t, st.Shares(t.Context(), task("any"), collect))
+		require.Equal(t, store.Model{Task: shared.Task, Version: 2, Share: shared.Share, Active: true}, got["shared"])
+		require.Equal(t, store.Model{Task: old.Task, Version: 1, Blob: old.Blob, Active: true}, got["old"], "with the blob that holds its share")
+		require.NotContains(t, got, "young")
+
+		clear(got)
+		other := shared.Task
+		other.DAG = "nobody's"
+		require.NoError(t, st.Shares(t.Context(), other, collect))
+		require.Empty(t, got)
+		ended := sizing.Errorf(sizing.Internal, "enough")
+		require.ErrorIs(t, st.Shares(t.Context(), task("any"), func(store.Model) error { return ended }), ended)
+	})
+
 	t.Run("without a model there is none", func(t *testing.T) {
 		m := model(t, st, "none")
 		for _, key := range []sizing.TaskKey{m.Task, task("unknown")} {
