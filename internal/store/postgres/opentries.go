@@ -11,10 +11,12 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// grantedSQL looks into the bodies of later tries and of open ones only: a body is large.
+// grantedSQL takes the promise before the guard widened: guard[4] is its factor, guard[2]
+// the experts' promise, see fitting.BeforeGuard. It looks into the bodies of later tries and of open ones only: a body is large.
 const grantedSQL = `
 	WITH newest AS (
-		SELECT run_id, map_index, try_number, promised, task_limit, at, prediction_id, body,
+		SELECT run_id, map_index, try_number, task_limit, at, prediction_id, body,
+			CASE WHEN guard[4] > 1 THEN least(promised, guard[2]) ELSE promised END AS promised,
 			CASE WHEN try_number > 1 THEN
 				coalesce(body -> 'Allocation' ->> 'Source', '') = 'lift' AND body -> 'Allocation' ->> 'Shadow' IS NULL
 			ELSE false END AS lifted
