@@ -18,6 +18,9 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 	if b.beyond.most > 0 {
 		a.Amount = min(a.Amount, float64(impossible))
 	}
+	if b.beyond.doubt > 0 { // the trend errs to either side
+		a.Promised = experts.Probability(max(a.Promised, m.exceed(p, a.Amount*math.Exp(-b.beyond.doubt/2), b)/2))
+	}
 	if p.Blind {
 		// Among the k donors asked and the run to come, that run is the largest with
 		// probability 1/(k+1); b.unseen is the share of it that the margin leaves.

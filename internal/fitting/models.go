@@ -239,7 +239,8 @@ type buffers struct {
 	signals    [signalCount]float64
 	edge       []sizing.Value
 	beyond     beyond
-	trusted    bool // the static request decided
+	plausible  []sizing.Value // cells without absurd inputs
+	trusted    bool           // the static request decided
 
 	near      []similar
 	between   [experts.ModelCount]float64 // of a row with missing features: how far similar rows reach above its levels
@@ -252,6 +253,9 @@ type buffers struct {
 // lacked, by similar rows.
 func (m *models) ask(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.beyond = beyond{fields: b.beyond.fields[:0]}
+	if m.ridges != nil {
+		cells = m.withoutAbsurd(cells, b)
+	}
 	m.askInside(cells, p, b)
 	if m.ridges != nil && m.outside(cells, &b.beyond) {
 		m.extrapolate(cells, p, b)
