@@ -17,8 +17,11 @@ const (
 // of positive values nothing does: such an input is bounded.
 func (t *trend) absurd(j int, cells []sizing.Value) bool {
 	distance := t.distance(j, cells)
+	if distance == 0 { // also of a field that no fit has seen
+		return false
+	}
 	s := t.spanOf(j)
-	if distance == 0 || distance < 0 && s.Low >= 0 && !t.negative(j, cells) {
+	if distance < 0 && s.Low >= 0 && !t.negative(j, cells) {
 		return false
 	}
 	most := math.Log1p(absurdFrom)

@@ -3,6 +3,7 @@ package fitting_test
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -74,7 +75,11 @@ func TestOnlyASupportedTrendMovesAnswersOutside(t *testing.T) {
 					q := question(rowsOf(x))
 					q.Cap = 0
 					s := k.model.Size(q)
-					require.Less(t, s.Limit, bytes(10), "%s, %d runs, at %v: %s", claim, runs, x, s.Reason)
+					most := 10.0
+					if strings.Contains(s.Reason, "treated as missing") {
+						most = 50 // any peak is possible
+					}
+					require.Less(t, s.Limit, bytes(most), "%s, %d runs, at %v: %s", claim, runs, x, s.Reason)
 					if s.Limit > bytes(8) && claim == "plateau" {
 						assert.Contains(t, s.Reason, "extrapolated", "%s, %d runs, at %v: %s", claim, runs, x, s.Reason)
 					}

@@ -246,6 +246,10 @@ type buffers struct {
 	between   [experts.ModelCount]float64 // of a row with missing features: how far similar rows reach above its levels
 	center    experts.Point               // … what the models say on average
 	unseen    float64                     // … how likely more than any of them is needed
+	lent      []experts.Point             // … with the values of some donors
+	lentMean  experts.Point               // … their mean, before any extrapolation
+	chance    []float64                   // of one of them, by bin
+	nothing   bool                        // it has no feature at all
 	unwidened float64                     // … and what would be answered if that were zero; 0 of any other row
 }
 
@@ -253,6 +257,7 @@ type buffers struct {
 // lacked, by similar rows.
 func (m *models) ask(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.beyond = beyond{fields: b.beyond.fields[:0]}
+	b.nothing = false
 	if m.ridges != nil {
 		cells = m.withoutAbsurd(cells, b)
 	}

@@ -270,7 +270,7 @@ func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffer
 // likely writes P(peak is in the bin) for each of the ascending upper edges, in bytes.
 // The last bin takes what is beyond it, too: P sums to 1.
 func (m *Model) likely(p *experts.Point, edges, chance []float64, b *buffers) {
-	m.Experts.Likely(p, edges, chance, &b.scratch)
+	m.likelyAbove(p, edges, chance, b)
 	chance[len(chance)-1] = 0
 	left := 1.0
 	for i := range chance {
