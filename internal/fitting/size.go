@@ -202,6 +202,9 @@ func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffe
 		ceiling = max(from, m.Largest).Times(4)
 	}
 	b.rungs = m.Experts.Ladder(p, float64(from), float64(ceiling), q.Lifts, &b.scratch, b.rungs[:0])
+	if q.Lifts > liftsPlanned && len(b.rungs) > 1 {
+		return m.longLadder(p, q, from, ceiling, b, ladder)
+	}
 	last := from
 	for _, rung := range b.rungs {
 		if next := within(q, onGrid(q, rung)); next > last {
