@@ -18,6 +18,7 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 	if b.beyond.most > 0 {
 		a.Amount = min(a.Amount, float64(impossible))
 	}
+	m.raiseUnseen(&a, p, b)
 	if b.beyond.doubt > 0 { // the trend errs to either side
 		a.Promised = experts.Probability(max(a.Promised, m.exceed(p, a.Amount*math.Exp(-b.beyond.doubt/2), b)/2))
 	}

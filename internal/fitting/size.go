@@ -334,6 +334,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	if missing := m.missing(a.Amount, b); missing != "" {
 		text.WriteString("; " + missing)
 	}
+	m.sayUnseen(&text, b)
 	m.sayBeyond(&text, b)
 	fmt.Fprintf(&text, "; %d runs", m.Experts.Told)
 	if q.Widen > 1 {
