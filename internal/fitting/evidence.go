@@ -19,8 +19,8 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 		a.Amount = min(a.Amount, float64(impossible))
 	}
 	m.raiseUnseen(&a, p, b)
-	if b.beyond.doubt > 0 { // the trend errs to either side
-		a.Promised = experts.Probability(max(a.Promised, m.exceed(p, a.Amount*math.Exp(-b.beyond.doubt/2), b)/2))
+	if b.beyond.doubt > 0 { // a quarter: as measured where the peak follows the product of two inputs
+		a.Promised = experts.Probability(max(a.Promised, m.exceed(p, a.Amount*math.Exp(-b.beyond.doubt/2), b)/4))
 	}
 	if p.Blind && b.nothing {
 		m.answerAll(&a, p, q.RiskTarget)
