@@ -356,6 +356,9 @@ type Pool = experts.Pool
 // knows what is open, not by the Model.
 type Guard = experts.Guard
 
+// OpenKills is how many open runs were killed: see Question.Open.
+type OpenKills = experts.OpenKills
+
 // Limits of what a Guard watches.
 const (
 	GuardRuns = experts.GuardRuns

@@ -245,12 +245,17 @@ type buffers struct {
 	signals    [signalCount]float64
 	edge       []sizing.Value
 	beyond     beyond
-	trusted    bool // the static request decided
+	plausible  []sizing.Value // cells without absurd inputs
+	trusted    bool           // the static request decided
 
 	near      []similar
 	between   [experts.ModelCount]float64 // of a row with missing features: how far similar rows reach above its levels
 	center    experts.Point               // … what the models say on average
 	unseen    float64                     // … how likely more than any of them is needed
+	lent      []experts.Point             // … with the values of some donors
+	lentMean  experts.Point               // … their mean, before any extrapolation
+	chance    []float64                   // of one of them, by bin
+	nothing   bool                        // it has no feature at all
 	unwidened float64                     // … and what would be answered if that were zero; 0 of any other row
 }
 
@@ -258,6 +263,10 @@ type buffers struct {
 // lacked, by similar rows.
 func (m *models) ask(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.beyond = beyond{fields: b.beyond.fields[:0]}
+	b.nothing = false
+	if m.ridges != nil {
+		cells = m.withoutAbsurd(cells, b)
+	}
 	m.askInside(cells, p, b)
 	if m.ridges != nil && m.outside(cells, &b.beyond) {
 		m.extrapolate(cells, p, b)

@@ -28,10 +28,10 @@ type refusal struct {
 
 const refusalsKept = 16 // newest of a task
 
-func (o *open) widen(now time.Time) float64 {
+func (o *open) widen(now time.Time) (float64, fitting.OpenKills) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.guard.Widen(now)
+	return o.guard.Widen(now), o.guard.OpenKills(now)
 }
 
 // granted notes that a first try was granted with a promise.

@@ -50,7 +50,7 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 	}
 	switch first := s.remember(ask, a, now); {
 	case first && ask.Try.Number == 1 && a.Risk.Promised != nil:
-		t.open.granted(&ask.Try, *a.Risk.Promised, now)
+		t.open.granted(&ask.Try, fitting.BeforeGuard(*a.Risk.Promised, a.Guard), now)
 	case ask.Try.Number > 1 && a.Source == sizing.FromLift:
 		t.open.retried(&ask.Try)
 	}
@@ -149,9 +149,10 @@ func (t *task) static(ask *sizing.Ask) sizing.Resources {
 // without a request counts as one with the request that was last reported of the task.
 func (t *task) question(ask *sizing.Ask, policy sizing.Policy, above sizing.Bytes, now time.Time, least sizing.Bytes) fitting.Question {
 	q := fitting.Question{
-		Features: ask.Features, Requested: ask.Requested, RiskTarget: policy.RiskTarget, Above: above, Widen: t.open.widen(now),
+		Features: ask.Features, Requested: ask.Requested, RiskTarget: policy.RiskTarget, Above: above,
 		Floor: policy.Floor, Least: least,
 	}
+	q.Widen, q.Open = t.open.widen(now)
 	if above > 0 {
 		q.Requested = t.static(ask)
 	}

@@ -102,10 +102,13 @@ func (s *Store) Promises(ctx context.Context, task sizing.TaskKey, limit int) ([
 	return promises, wrapError("read promises", err)
 }
 
-// grantedTriesSQL reads the large body only of retries and of open tries.
+// grantedTriesSQL returns the promise from before the guard widened the grant: guard[4] is the
+// guard's factor and guard[2] the experts' promise, see fitting.BeforeGuard. It reads the
+// large body only of retries and of open tries.
 const grantedTriesSQL = `
 	WITH newest AS (
-		SELECT run_id, map_index, try_number, promised, task_limit, at, prediction_id, body,
+		SELECT run_id, map_index, try_number, task_limit, at, prediction_id, body,
+			CASE WHEN guard[4] > 1 THEN least(promised, guard[2]) ELSE promised END AS promised,
 			CASE WHEN try_number > 1 THEN
 				coalesce(body -> 'Allocation' ->> 'Source', '') = 'lift' AND body -> 'Allocation' ->> 'Shadow' IS NULL
 			ELSE false END AS lifted
