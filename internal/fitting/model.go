@@ -31,6 +31,7 @@ type TrainingRow struct {
 	Duration  time.Duration
 	Requested sizing.Resources
 	Allocated sizing.Resources
+	Granted   sizing.Bytes `cbor:",omitzero"` // memory that the service answered; zero: not known, or the try was not OOM-killed
 	FirstTry  bool
 	Promised  *float64 // the risk that was promised of it; nil where none was
 	Run       uint64   `cbor:",omitzero"` // sizing.RunHash of its run
@@ -42,7 +43,7 @@ func NewTrainingRow(schema *sizing.Schema, r *sizing.HistoryRow) TrainingRow {
 	peak, censoring := r.Peak()
 	return TrainingRow{
 		Seq: r.Seq, Features: schema.Features(r.Features), Outcome: r.Outcome, Peak: peak, Censoring: censoring,
-		CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Allocated: r.Allocated,
+		CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Allocated: r.Allocated, Granted: r.Granted,
 		FirstTry: r.Try == 1, Promised: r.Promised,
 		Run: sizing.RunHash(r.RunID, r.MapIndex), Try: r.Try,
 	}
@@ -75,6 +76,7 @@ type Model struct {
 	Requested      sizing.Resources // the last that was reported
 	Unresolved     unresolved       `cbor:",omitzero"` // kills that no success has explained yet
 	CPU            Cores
+	HeldCores      []heldCores    `cbor:",omitempty"` // implausible CPU measurements that no other confirms, oldest first
 	Overrun        experts.Window // honest residuals of log seconds
 	Bins           sizing.Bins
 	Drivers        []string // features that drive usage, strongest first
@@ -206,8 +208,8 @@ func (m *Model) count(t *TrainingRow) {
 	if t.Requested.CPU > 0 {
 		m.Requested.CPU = t.Requested.CPU
 	}
-	if t.CPUMax > 0 && t.Outcome == sizing.Success && sizing.PlausibleCores(t.CPUMax, max(t.Allocated.CPU, t.Requested.CPU)) {
-		m.learnCores(t)
+	if !m.admitCores(t) {
+		t.CPUMax = 0 // no fit of a young task may see it
 	}
 	m.keep(t)
 }

@@ -38,6 +38,7 @@ type HistoryRow struct {
 	Requested     Resources
 	Features      []float64 // by History.Schema; NaN is missing
 	Promised      *float64  // the risk that was promised of it; nil where none was
+	Granted       Bytes     // the largest amount that the try was answered, of an OOM; zero: not known
 	Weight        float64   // how many rows this one stands for; 1 where nothing was thinned
 }
 
