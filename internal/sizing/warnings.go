@@ -14,6 +14,9 @@ const (
 	enforced        = 1.01     // of the allocation: the kernel counts in batches of pages
 	tooManyTimes    = 100.0    // of the request: limits that are not enforced are exceeded by up to 34
 	mostCores       = 2048     // of one node
+	coresUnlikely   = 32.0     // of the cores allocated or requested …
+	coresAnyNode    = 8.0      // … and more than a small node has: most likely a percentage
+	leastAtOOM      = 0.5      // of the allocation: a container that is killed at its limit used all of it
 	coresFactor     = 250.0    // of the cores allocated: below it a small request may share a large node
 	clockSkew       = 6 * time.Hour
 	skewShare       = 0.01 // of a duration against its ends …
@@ -57,6 +60,9 @@ func (o *Observation) unlikelyPeak(peak Bytes) string {
 		return fmt.Sprintf("%d bytes is 1/%.0f of the %s %s%s", peak, 1/times, scale.Approx(), of, meant(peak, scale))
 	case o.Outcome == Success && peak < leastContainer:
 		return fmt.Sprintf("%d bytes is less than any container uses: was another unit meant?", peak)
+	case o.Outcome == OOMKilled && peak == o.MemoryMax && float64(peak) < leastAtOOM*float64(o.Allocated.Memory):
+		return fmt.Sprintf("%d bytes is %.2g of the %s allocated, and a container that is killed at its limit used all of it: "+
+			"was another process, or the whole node, out of memory? The allocation counts as too little", peak, float64(peak)/float64(o.Allocated.Memory), o.Allocated.Memory.Approx())
 	case peak > LargestServer:
 		return fmt.Sprintf("%d bytes is more than the largest server has (32Ti): was another unit meant?", peak)
 	case o.Allocated.Memory > 0 && times > enforced:
@@ -89,7 +95,11 @@ func PlausibleCores(used, scale Cores) bool {
 
 func (o *Observation) unlikelyCores() string {
 	scale := max(o.Allocated.CPU, o.Requested.CPU)
-	if PlausibleCores(o.CPUMax, scale) {
+	switch plausible := PlausibleCores(o.CPUMax, scale); {
+	case plausible && scale > 0 && o.CPUMax > coresUnlikely*scale && o.CPUMax > coresAnyNode:
+		return fmt.Sprintf("%v cores is %.0f times the %v allocated or requested: was a percentage or millicores meant?",
+			float64(o.CPUMax), float64(o.CPUMax/scale), float64(scale))
+	case plausible:
 		return ""
 	}
 	if scale == 0 {
