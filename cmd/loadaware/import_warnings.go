@@ -18,6 +18,7 @@ type importWarnings struct {
 	said   []string
 	unsaid int // rows whose warnings are not in said
 	kinds  featureKinds
+	units  unitRows
 }
 
 func (w *importWarnings) add(place string, all []sizing.FieldError) {
@@ -49,7 +50,10 @@ func (w *importWarnings) print(to io.Writer, name string) {
 	if more := len(kinds) - warningsSaid; more > 0 {
 		fmt.Fprintf(to, "%s: and %d more features with values of several kinds\n", name, more)
 	}
-	w.said, w.unsaid, w.kinds = nil, 0, nil
+	if warning := w.units.warning(); warning != "" {
+		fmt.Fprintf(to, "%s: %s\n", name, warning)
+	}
+	w.said, w.unsaid, w.kinds, w.units = nil, 0, nil, unitRows{}
 }
 
 // warn takes in what looks wrong about one observation. A server says so itself; it
@@ -59,6 +63,7 @@ func (i *importing) warn(o *sizing.Observation, r *sizing.Recorded, place string
 		i.warnings.kinds = featureKinds{}
 	}
 	i.warnings.kinds.add(o, place)
+	i.warnings.units.add(o)
 	if _, byServer := i.into.(*serverRecorder); byServer {
 		i.warnings.add(place, r.Warnings)
 		return
