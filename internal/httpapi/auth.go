@@ -111,7 +111,7 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r.Context())
 		c.held = s.auth.holder(r)
-		if rule := s.readRoute(r.URL.Path); !rule.public && !wantsLanding(r) {
+		if rule := s.readRoute(r.URL.Path); !rule.public && !isRoot(r) {
 			if len(c.held) == 0 {
 				w.Header().Set("WWW-Authenticate", challenge)
 				s.fail(w, r, stranger)

@@ -72,11 +72,11 @@ func New(svc *service.Service, cfg Config) http.Handler {
 	return mux
 }
 
-// unrouted answers what the contract has no path for: a browser at / gets the landing
-// page, all else a 404 problem.
+// unrouted answers what the contract has no path for: / leads on, all else gets a 404
+// problem.
 func (s *server) unrouted(w http.ResponseWriter, r *http.Request) {
-	if wantsLanding(r) {
-		s.landing(w, r)
+	if isRoot(r) {
+		s.root(w, r)
 		return
 	}
 	s.fail(w, r, unknownPath(r))

@@ -102,17 +102,18 @@ func TestTheCommandsOfTheLandingPageWork(t *testing.T) {
 	}
 }
 
-func TestOtherClientsAtTheRootGetAProblem(t *testing.T) {
+func TestOtherClientsAtTheRootGetNoPage(t *testing.T) {
 	w := newWorld(t, everybody)
 	for _, accept := range []string{"", "*/*", "application/json", "text/html;q=0", "text/*", "text/html-like", "text/html;q=x", ";,;"} {
 		rec := open(w.handler, http.MethodGet, accept)
-		assert.Equal(t, http.StatusNotFound, rec.Code, accept)
-		assert.Equal(t, "application/problem+json", rec.Header().Get("Content-Type"), accept)
+		assert.Equal(t, http.StatusOK, rec.Code, accept)
+		assert.Equal(t, "application/json", rec.Header().Get("Content-Type"), accept)
 	}
 	assert.Equal(t, http.StatusNotFound, open(w.handler, http.MethodPost, browserAccept).Code)
 	assert.Equal(t, http.StatusOK, open(w.handler, http.MethodGet, "application/xml, text/html;q=0.5").Code)
 	closed := newWorld(t, tokens(t, "admin:"+sha("secret")))
-	assert.Equal(t, http.StatusUnauthorized, open(closed.handler, http.MethodGet, "*/*").Code)
+	assert.Equal(t, http.StatusOK, open(closed.handler, http.MethodGet, "*/*").Code)
+	assert.Equal(t, http.StatusUnauthorized, open(closed.handler, http.MethodPost, "*/*").Code)
 	assert.Equal(t, http.StatusOK, open(closed.handler, http.MethodGet, browserAccept).Code)
 }
 
