@@ -189,6 +189,9 @@ func (s *serverRecorder) post(ctx context.Context, path string, body []byte) ([]
 
 // once sends one request. *awayError where repeating it may help.
 func (s *serverRecorder) once(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	if err := checkServerURL(s.url); err != nil {
+		return nil, err
+	}
 	request, err := http.NewRequestWithContext(ctx, method, s.url+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, usageErrorf("--url is not understood: %v", err)
@@ -199,7 +202,7 @@ func (s *serverRecorder) once(ctx context.Context, method, path string, body []b
 	}
 	response, err := s.client.Do(request)
 	if err != nil {
-		return nil, &awayError{fmt.Errorf("no answer from %s: %w", s.url, err)}
+		return nil, notReached(s.url, err)
 	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
