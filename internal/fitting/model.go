@@ -36,6 +36,7 @@ type TrainingRow struct {
 	Promised  *float64 // the risk that was promised of it; nil where none was
 	Run       uint64   `cbor:",omitzero"` // sizing.RunHash of its run
 	Try       int      `cbor:",omitzero"`
+	Amends    bool     `cbor:",omitzero"` // the peak of a success that was learned without one
 }
 
 // NewTrainingRow reads a stored row.
@@ -134,7 +135,11 @@ func (m *Model) Learn(t TrainingRow) {
 	m.stamp = stamps.Add(1)
 	m.leavePool()
 	m.Sampling.told(&t)
-	m.count(&t)
+	if t.Amends {
+		t.CPUMax = 0 // waits for the training, as all details but the peak do
+	} else {
+		m.count(&t)
+	}
 	switch t.Censoring {
 	case sizing.Exact:
 		if m.quarantine(&t) {

@@ -149,6 +149,7 @@ type Recorded struct {
 	Duplicate bool         // the same try, saying the same: no second effect
 	Amended   bool         // the same try, filling fields that were not known
 	Replaced  bool         // … and taking back a provisional kill: the row is new, with a Seq of its own
+	Measured  bool         // … and giving a success the peak that it lacked
 	Warnings  []FieldError // what looks wrong about it, though it was taken
 	Err       error
 }

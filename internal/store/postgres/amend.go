@@ -177,8 +177,10 @@ func (t *told) amend(r *report) sizing.Recorded {
 		next.Provisional, c.filled = false, true
 	}
 	next.changed = t.changed || c.filled
+	_, before := t.Peak()
+	_, after := next.Peak()
 	*t = next
-	return sizing.Recorded{Seq: t.seq, Duplicate: !c.filled, Amended: c.filled}
+	return sizing.Recorded{Seq: t.seq, Duplicate: !c.filled, Amended: c.filled, Measured: after == sizing.Exact && before != sizing.Exact}
 }
 
 // comparison collects what came of comparing field by field.

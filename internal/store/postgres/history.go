@@ -19,7 +19,8 @@ const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
 		` + measuredColumns + `, coalesce(cpu_max, 0), coalesce(duration_us, 0),
 		coalesce(allocated_memory, 0), coalesce(allocated_cpu, 0),
 		coalesce(requested_memory, 0), coalesce(requested_cpu, 0), features,
-		` + promisedAtLaunch
+		` + promisedAtLaunch + `,
+		` + grantedToKilled
 
 // promisedAtLaunch is the promise of the receipt that the try was launched with: the one
 // that its report names, else the newest from before the try's end. A question after the
@@ -34,6 +35,11 @@ const promisedAtLaunch = `nullif(coalesce(
 			CASE WHEN observation.at >= (SELECT min(receipt.at) - interval '24 hours' FROM receipt WHERE ` + ofTheTask + `) THEN coalesce(
 				(SELECT coalesce(promised, 'NaN') FROM receipt WHERE ` + ofTheTry + beforeTheEnd + newestOfTheTry + `),
 				(SELECT coalesce(promised, 'NaN') FROM receipt WHERE ` + ofTheTry + givenAround + oldestOfTheTry + `)) END), 'NaN')`
+
+// grantedToKilled is the largest amount that an OOM-killed try was answered: a kill at or
+// below it is at an allocation that is known for certain.
+const grantedToKilled = `CASE WHEN outcome IN (2, 3) THEN coalesce(
+			(SELECT max(task_limit) FROM receipt WHERE ` + ofTheTry + givenAround + `), 0) ELSE 0 END`
 
 const (
 	ofTheTask = `namespace = $2 AND dag_id = $3 AND task_id = $4`
@@ -193,7 +199,7 @@ func scanHistory(rows pgx.Rows) (r sizing.HistoryRow, thinned bool, err error) {
 	err = rows.Scan(&r.Seq, &r.At, &r.RunID, &r.MapIndex, &r.Try, &r.Outcome,
 		&r.MemoryMax, &r.MemorySampled, &r.CPUMax, &micros,
 		&r.Allocated.Memory, &r.Allocated.CPU,
-		&r.Requested.Memory, &r.Requested.CPU, &r.Features, &r.Promised, &thinned)
+		&r.Requested.Memory, &r.Requested.CPU, &r.Features, &r.Promised, &r.Granted, &thinned)
 	r.At, r.Duration, r.Weight = r.At.UTC(), time.Duration(micros)*time.Microsecond, 1
 	return r, thinned, err
 }
