@@ -591,7 +591,7 @@ type PolicyRequest struct {
 	// Grid What amounts are granted on: fine (whole MiB; wastes least, and the default) or bins (rounded up to the upper edges below, else to those searched for the task).
 	Grid *Grid `json:"grid,omitempty"`
 
-	// LimitRatio Limit over request; 1 (Guaranteed) if left out.
+	// LimitRatio Limit over request; 1 (Guaranteed) if left out. The request stays at or above floor_bytes, and an answer with source requested keeps request and limit equal to the static request.
 	LimitRatio *float64 `json:"limit_ratio,omitempty"`
 
 	// MaxLifts How often one run is lifted, the last time to the cap; 3 if left out.

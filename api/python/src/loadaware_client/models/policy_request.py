@@ -26,7 +26,8 @@ class PolicyRequest:
         cap (None | str | Unset):
         risk_target (float | None | Unset): Accepted probability that a first try is OOM-killed; 0.015 if left out.
         max_lifts (int | None | Unset): How often one run is lifted, the last time to the cap; 3 if left out.
-        limit_ratio (float | None | Unset): Limit over request; 1 (Guaranteed) if left out.
+        limit_ratio (float | None | Unset): Limit over request; 1 (Guaranteed) if left out. The request stays at or
+            above floor_bytes, and an answer with source requested keeps request and limit equal to the static request.
         never_above_requested (bool | None | Unset): Never grant a first try more than the static request.
         cpu_unmanaged (bool | None | Unset): Answer the requested CPU unchanged.
         grid (Grid | None | Unset): What amounts are granted on: fine (whole MiB; wastes least, and the default) or bins
