@@ -188,6 +188,7 @@ func (i *importing) rows(ctx context.Context, in *trace.Reader) error {
 			i.refuse(err.Error())
 			continue
 		}
+		i.warnings.zones.add(row.Zoneless, row.Line)
 		if batch = append(batch, row); len(batch) == cap(batch) {
 			if err := i.send(ctx, batch); err != nil {
 				return err

@@ -21,3 +21,15 @@ func TestAFileInAnotherUnitIsNamed(t *testing.T) {
 	assert.Equal(t, 0, code, complaints)
 	assert.NotContains(t, complaints, "another unit:")
 }
+
+func TestTimesWithoutAZoneAreWarnedOf(t *testing.T) {
+	header := "dag_id,task_id,run_id,memory_max_bytes,ended_at\n"
+	for ended, warned := range map[string]bool{
+		"2024-01-03T02:00:00Z": false, "2024-01-03 02:00:00+02": false, "2024-01-03 02:00:00-07:30": false, "": false,
+		"2024-01-03T02:00:00": true, "2024-01-03 02:00:00": true, "2024-01-03": true,
+	} {
+		code, _, complaints := invoke(t, header+"etl,load,r,1500000000,"+ended+"\n", "import", "--dry-run", "-")
+		assert.Equal(t, 0, code, complaints)
+		assert.Equal(t, warned, strings.Contains(complaints, "-: warning: ended_at of line 2 has no zone or no time of day, and is read as UTC"), ended+complaints)
+	}
+}

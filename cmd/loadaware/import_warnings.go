@@ -19,6 +19,7 @@ type importWarnings struct {
 	unsaid int // rows whose warnings are not in said
 	kinds  featureKinds
 	units  unitRows
+	zones  zonelessTimes
 }
 
 func (w *importWarnings) add(place string, all []sizing.FieldError) {
@@ -50,10 +51,12 @@ func (w *importWarnings) print(to io.Writer, name string) {
 	if more := len(kinds) - warningsSaid; more > 0 {
 		fmt.Fprintf(to, "%s: and %d more features with values of several kinds\n", name, more)
 	}
-	if warning := w.units.warning(); warning != "" {
-		fmt.Fprintf(to, "%s: %s\n", name, warning)
+	for _, warning := range []string{w.zones.warning(), w.units.warning()} {
+		if warning != "" {
+			fmt.Fprintf(to, "%s: %s\n", name, warning)
+		}
 	}
-	w.said, w.unsaid, w.kinds, w.units = nil, 0, nil, unitRows{}
+	w.said, w.unsaid, w.kinds, w.units, w.zones = nil, 0, nil, unitRows{}, zonelessTimes{}
 }
 
 // warn takes in what looks wrong about one observation. A server says so itself; it

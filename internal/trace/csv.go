@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -157,10 +158,13 @@ func (c *csvRows) observation(number int, cells []string) (Row, error) {
 	if c.asks {
 		o.Features = sizing.Features{}
 	}
-	bad := &RowError{Line: number}
+	bad, zoneless := &RowError{Line: number}, ""
 	for i, cell := range cells {
 		if strings.TrimSpace(cell) == "" {
 			continue
+		}
+		if name := c.header[i].name; (name == "started_at" || name == "ended_at") && !zoned.MatchString(cell) {
+			zoneless = name
 		}
 		if err := c.header[i].set(&o, cell); err != nil {
 			bad.Fields = append(bad.Fields, sizing.FieldError{Field: c.header[i].name, Detail: err.Error()})
@@ -174,8 +178,11 @@ func (c *csvRows) observation(number int, cells []string) (Row, error) {
 	if len(bad.Fields) > 0 {
 		return Row{}, bad
 	}
-	return Row{Line: number, Observation: o}, nil
+	return Row{Line: number, Observation: o, Zoneless: zoneless}, nil
 }
+
+// zoned is a time of day with its zone at the end.
+var zoned = regexp.MustCompile(`:.*([zZ]|[+-][0-9]{2}(:?[0-9]{2})?)\s*$`)
 
 // addNew appends the errors of fields that have none yet: a cell that could not
 // be read is blank to the validation, which has nothing to add.

@@ -16,6 +16,7 @@ import (
 type Row struct {
 	Line        int
 	Observation sizing.Observation
+	Zoneless    string // column of a time that names no zone, and is read as UTC; "" if there is none
 }
 
 // RowError is a row that could not be read, with its bad cells. The rows after it
