@@ -133,6 +133,7 @@ func (m *Model) knowsVoided(h *sizing.History) bool {
 	}
 	return slices.ContainsFunc(m.Honest, func(e honest) bool { return gone(e.Seq) }) ||
 		slices.ContainsFunc(m.Held, func(h quarantined) bool { return gone(h.Seq) }) ||
+		slices.ContainsFunc(m.HeldCores, func(h heldCores) bool { return gone(h.Seq) }) ||
 		slices.ContainsFunc(m.KnownKills, func(k knownKill) bool { return gone(k.Seq) })
 }
 
@@ -192,18 +193,18 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	for _, e := range m.Honest {
 		known[e.Seq] = e
 	}
-	held, twins := m.held(), h.Schema.PreviousSameName()
+	held, twins, heldCores := m.held(), h.Schema.PreviousSameName(), m.heldCores()
 	explained := successes(h.Rows[:n], held)
 	rows := make([]row, 0, n)
 	for i := range h.Rows[:n] {
 		r := &h.Rows[i]
 		bytes, censoring := r.Peak()
-		if censoring == sizing.NoPeak || bytes > impossible || held[r.Seq] || censoring == sizing.AtLeast && explained[runOf(r)] {
+		if censoring == sizing.NoPeak || bytes > impossible || held[r.Seq] || tooSmall(bytes, censoring, r.Allocated.Memory, r.Requested.Memory) || censoring == sizing.AtLeast && explained[runOf(r)] {
 			continue
 		}
 		next := row{
 			Cells: cellsOf(&h.Schema, twins, r.Features), Peak: math.Max(1, float64(bytes)),
-			Seconds: secondsOf(r.Duration), Cores: float64(r.CPUMax), Weight: max(r.Weight, 1), Residual: math.NaN(),
+			Seconds: secondsOf(r.Duration), Cores: fittedCores(r, heldCores), Weight: max(r.Weight, 1), Residual: math.NaN(),
 		}
 		if r.Seq < m.Changed {
 			next.Weight *= staleWeight

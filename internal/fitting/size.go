@@ -3,6 +3,7 @@ package fitting
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,7 +74,7 @@ func (m *Model) Size(q Question) Answer {
 		s.Promised = nil
 	}
 	s.Bins = m.bins(&p, q, s.Limit, b)
-	s.CPU, s.Duration = m.cpu(b), m.duration(&p)
+	s.CPU, s.Duration = m.cpu(&q, b), m.duration(&p)
 	s.Source = sizing.FromModel
 	if m.Experts.Young() {
 		s.Source = sizing.FromProfile
@@ -89,9 +90,11 @@ func (m *Model) unknown(q Question) Answer {
 	if q.Above == 0 && m.Bound > 0 && m.Bound >= max(q.Requested.Memory, m.Enough.Largest) {
 		return m.onlyKilled(q)
 	}
-	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.CPU.answer(&noCores)}
+	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.cores(&q, &noCores)}
 	s.Reason = "nothing is known of this task yet: the static request, unchanged"
-	if len(m.Held) > 0 {
+	if n := len(m.Held); n > 0 && !slices.ContainsFunc(m.Held, func(h quarantined) bool { return h.Confirmable() }) {
+		s.Reason = "only reports in what looks like another unit are known of this task, which nothing confirms: the static request, unchanged"
+	} else if n > 0 {
 		s.Reason = "only implausible reports are known of this task, and none confirms another: the static request, unchanged"
 	}
 	switch {
@@ -175,7 +178,7 @@ func (m *Model) onlyKilled(q Question) Answer {
 	}
 	return Answer{
 		Limit: limit, Ladder: []sizing.Bytes{limit}, Promised: refuted(&promised, limit, m.Bound), Source: sizing.FromProfile,
-		CPU: m.CPU.answer(&noCores), Reason: reason,
+		CPU: m.cores(&q, &noCores), Reason: reason,
 	}
 }
 
