@@ -253,7 +253,7 @@ func (m *models) askSimilar(cells []sizing.Value, p *experts.Point, b *buffers) 
 // uncertainty adds to the experts' own margin as independent errors add: by squares.
 func (m *Model) ask(cells []sizing.Value, target float64, p *experts.Point, b *buffers) {
 	m.Models.ask(cells, p, b)
-	if m.Experts.AsksYoung() {
+	if m.Experts.AsksYoung() && (!p.Blind || m.Experts.Young()) { // else similar rows say more
 		m.askYoung(cells, p, b)
 	}
 	if b.unwidened = 0; !p.Blind {

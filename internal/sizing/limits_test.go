@@ -21,7 +21,7 @@ func TestACapJustAboveTheFailedSizeIsTheCap(t *testing.T) {
 
 func TestQuantitiesAtTheirLimits(t *testing.T) {
 	_, err := sizing.ParseMemory("9007199254740993")
-	require.ErrorContains(t, err, "above the largest amount understood, 8Pi")
+	require.ErrorContains(t, err, "above the maximum of 8Pi")
 	most, err := sizing.ParseMemory("9007199254740992")
 	require.NoError(t, err)
 	assert.EqualValues(t, sizing.MaxBytes, most)

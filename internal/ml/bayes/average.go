@@ -136,6 +136,10 @@ func (a *Average) Learn(inputs, levels []float64, y float64, mix *Mixture) {
 		a.Models = append(a.Models, Point{})
 	}
 	if mix != nil {
+		if a.Rows >= clipFrom { // winsorised (Huber 1964): one far below the others says little of the next
+			mid := mix.Mid()
+			y = max(y, mid-clipDeviations*mix.deviation(mid))
+		}
 		a.judge(y, mix)
 		for k := range a.Models {
 			p := &a.Models[k]
@@ -153,6 +157,11 @@ func (a *Average) Learn(inputs, levels []float64, y float64, mix *Mixture) {
 		}
 	}
 }
+
+const (
+	clipFrom       = 40  // rows before the deviation is known well enough
+	clipDeviations = 5.0 // below the mean from which a row counts no further
+)
 
 // constants is how many structures come before the lines in a mixture.
 const constants = 2

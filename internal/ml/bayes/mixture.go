@@ -48,6 +48,16 @@ func (m *Mixture) Mid() float64 {
 	return mid
 }
 
+// deviation is the scale of the mixture about mid.
+func (m *Mixture) deviation(mid float64) float64 {
+	variance := 0.0
+	for i, w := range m.Weight[:m.N] {
+		off := m.Level[i] - mid
+		variance += w * (m.Scale[i]*m.Scale[i] + off*off)
+	}
+	return math.Sqrt(variance)
+}
+
 // logDensity is that of structure i at y.
 func (m *Mixture) logDensity(i int, y float64) float64 {
 	z, f := (y-m.Level[i])/m.Scale[i], m.Freedom[i]
@@ -70,12 +80,8 @@ func survival(z, freedom float64) float64 {
 // in units of the peak at Mid. kill is what a killed try costs besides, as a share of the
 // amount; price is what it costs whatever the amount.
 func (m *Mixture) Grant(kill, price, factor float64) (y, risk float64) {
-	mid, unit := m.Mid(), 0.0
-	for i, w := range m.Weight[:m.N] {
-		off := m.Level[i] - mid
-		unit += w * (m.Scale[i]*m.Scale[i] + off*off)
-	}
-	unit = math.Sqrt(unit)
+	mid := m.Mid()
+	unit := m.deviation(mid)
 	best, at := math.Inf(1), 0.0
 	try := func(z float64) {
 		y := z * unit

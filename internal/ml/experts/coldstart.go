@@ -46,7 +46,7 @@ func (x *Experts) compare(p *Point, peak, duration float64) {
 	}
 	x.Lead = x.Lead*leadMemory + max(-leadMost, min(leadMost, more))
 	x.YoungKills = max(0, x.YoungKills-x.config.Target)
-	if !Holds(young, peak) {
+	if !Holds(young, peak) && Holds(grown, peak) { // a peak that both missed says nothing for either
 		x.YoungKills++
 	}
 }

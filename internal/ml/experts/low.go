@@ -12,8 +12,9 @@ const (
 
 // LowestResidual is the residual of LineTrees below which a row is an outlier: a far
 // lower peak than others of its kind. It comes from the quantiles 0.75 and 0.95, so that a
-// low mode of up to half of the rows does not move it. It is -Inf while too few residuals
-// are known.
+// low mode of up to half of the rows does not move it. It is negative: a row at its
+// prediction is no outlier, however far the others are above theirs. It is -Inf while too
+// few residuals are known.
 func (x *Experts) LowestResidual() float64 {
 	w := x.windows[LineTrees*spreads+byAll]
 	n := len(w)
@@ -22,7 +23,7 @@ func (x *Experts) LowestResidual() float64 {
 	}
 	quartile := w[n*3/4]
 	deviation := (w[n*95/100] - quartile) / upperDistance
-	return quartile - lowDeviations*max(deviation, lowSpread)
+	return min(quartile, 0) - lowDeviations*max(deviation, lowSpread)
 }
 
 // JustFell reports whether the task's level has fallen so lately that the residuals are of
