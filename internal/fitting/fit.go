@@ -45,6 +45,7 @@ func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	if err := m.takeIn(h); err != nil {
 		return nil, Outcome{}, err
 	}
+	m.releaseGranted(h)
 	if m.Experts.Told == 0 {
 		return nil, Outcome{Reason: "no run with a measured peak yet: report memory_max_bytes of a success"}, nil
 	}

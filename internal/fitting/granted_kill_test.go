@@ -52,6 +52,23 @@ func TestAKillAtItsOwnGrantIsEvidence(t *testing.T) {
 	}
 }
 
+// A receipt may be stored after a training has read the kill.
+func TestALateReceiptReleasesItsKill(t *testing.T) {
+	k := newTask(t)
+	f := sizing.Features{"x": sizing.NumberValue(3)}
+	for range 20 {
+		k.success(f, 0.003)
+	}
+	r := killed(1)
+	k.told(f, r)
+	k.fit()
+	require.Len(t, k.model.Held, 1)
+	k.history.Rows[20].Granted = gib
+	k.fit()
+	assert.Empty(t, k.model.Held)
+	assert.Greater(t, k.model.Size(question(f)).Limit, gib)
+}
+
 // A file of peaks in MiB that were taken for bytes: each row is wrong in the same way.
 func TestNothingConfirmsLessThanAContainerUses(t *testing.T) {
 	k, rng := newTask(t), newRand(40)

@@ -2,6 +2,7 @@ package fitting
 
 import (
 	"math"
+	"slices"
 
 	"github.com/loadaware/loadaware/internal/sizing"
 )
@@ -18,6 +19,22 @@ const (
 // it: then the allocation is known for certain, however far it is from other peaks.
 func killedAsGranted(t *TrainingRow) bool {
 	return t.Censoring == sizing.AtLeast && t.Peak <= max(t.Granted, leastGranted)
+}
+
+// releaseGranted releases the kills in quarantine whose receipt was stored after them.
+func (m *Model) releaseGranted(h *sizing.History) {
+	for i := 0; i < len(m.Held); {
+		t := &m.Held[i].TrainingRow
+		at := slices.IndexFunc(h.Rows, func(r sizing.HistoryRow) bool { return r.Seq == t.Seq })
+		if at >= 0 {
+			t.Granted = h.Rows[at].Granted
+		}
+		if at >= 0 && killedAsGranted(t) && t.Confirmable() {
+			m.release(i)
+			continue
+		}
+		i++
+	}
 }
 
 // tooSmall reports whether a success used less memory than any container, and is a
