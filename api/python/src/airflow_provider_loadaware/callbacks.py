@@ -11,7 +11,7 @@ import logging
 from typing import Any
 
 from airflow_provider_loadaware import pod_end
-from airflow_provider_loadaware.outcome import Outcome, says_out_of_memory
+from airflow_provider_loadaware.outcome import Outcome, reports_out_of_memory
 from airflow_provider_loadaware.peak import Peak
 from airflow_provider_loadaware.report import End
 from airflow_provider_loadaware.sizing import Options, Sizing, fail_open
@@ -66,6 +66,6 @@ class _ProcessEnd(End):
     def _classify(self, measured: Peak) -> Outcome:
         if self.succeeded:
             return Outcome.SUCCESS
-        if isinstance(self._error, MemoryError) or says_out_of_memory(f"{self._error!r}"):
+        if isinstance(self._error, MemoryError) or reports_out_of_memory(f"{self._error!r}"):
             return Outcome.APP_OOM
         return Outcome.FAILED

@@ -55,12 +55,12 @@ class Static:
 class Bounds:
     """The DAG author's bounds in bytes; None means no bound."""
 
-    least: int | None = None
-    most: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
 
     def clamp(self, count: int) -> int:
         """Return `count` within the bounds. The upper bound wins."""
-        return min(max(count, self.least or 0), self.most or count)
+        return min(max(count, self.minimum or 0), self.maximum or count)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
     Without a promise, the grant is at least the static request and at most the cap. A kill at 10Gi gets 20Gi
     with a static request of 4Gi, and 350Gi with a static request of 350Gi.
     """
-    cap = bounds.most or DEFAULT_CAP * max(static.memory or 0, kill.at_bytes)
+    cap = bounds.maximum or DEFAULT_CAP * max(static.memory or 0, kill.at_bytes)
     amount = bounds.clamp(kill.next_bytes or min(max(LIFT_FACTOR * kill.at_bytes, static.enforced or 0), cap))
     return Grant(
         memory_request=amount,
@@ -137,14 +137,14 @@ def after_kill(kill: Kill, bounds: Bounds, static: Static) -> Grant:
 
 
 @dataclass(frozen=True)
-class Lifted:
+class LiftAnswer:
     """The answer of /retry-lift; `next_bytes` is None without a promise."""
 
     next_bytes: int | None
     message: str
 
     @classmethod
-    def of(cls, answer: Lift, killed_at: int) -> Lifted:
+    def of(cls, answer: Lift, killed_at: int) -> LiftAnswer:
         """Read an answer about a kill at `killed_at` bytes. An invalid amount counts as no promise."""
         amount = getattr(answer.memory, "limit_bytes", None)
         if not isinstance(amount, int) or not MIN_BYTES <= amount <= MAX_BYTES:

@@ -81,7 +81,7 @@ def base_end(pod: Any, base: str) -> BaseEnd:
     return BaseEnd(ended.exit_code, ended.reason, ended.message, ended.started_at, ended.finished_at)
 
 
-def says_out_of_memory(log_tail: str) -> bool:
+def reports_out_of_memory(log_tail: str) -> bool:
     """Return whether a log line reports that the program ran out of host memory."""
     return any(_OUT_OF_MEMORY.search(line) and not _GPU.search(line) for line in log_tail.splitlines())
 
@@ -107,7 +107,7 @@ def classify(
         return _classify_not_terminated(pod, base, launch_timed_out)
     if end.reason == "OOMKilled":
         return Outcome.OOM_KILLED
-    if says_out_of_memory(log_tail):
+    if reports_out_of_memory(log_tail):
         return Outcome.APP_OOM
     if end.exit_code in (_SIGKILL, _SIGTERM):
         full = peak_bytes is not None and limit_bytes is not None and peak_bytes >= _AT_LIMIT * limit_bytes

@@ -65,7 +65,7 @@ def _series(value: Any) -> dict[str, Any] | None:
     step, memory, cpu = value.get("step_seconds"), value.get("memory_mib"), value.get("cpu_cores")
     if not isinstance(memory, list) or not 1 <= len(memory) <= _MAX_POINTS:
         return None
-    if not _is_in_range(step, _MAX_STEP, least=_MIN_STEP):
+    if not _is_in_range(step, _MAX_STEP, minimum=_MIN_STEP):
         return None
     if not all(isinstance(mib, int) and _is_in_range(mib, MAX_BYTES >> 20) for mib in memory):
         return None
@@ -75,8 +75,8 @@ def _series(value: Any) -> dict[str, Any] | None:
     return series
 
 
-def _is_in_range(value: Any, most: float, least: float = 0) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most
+def _is_in_range(value: Any, maximum: float, minimum: float = 0) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and minimum <= value <= maximum
 
 
 def _memory(value: Any) -> int | None:

@@ -35,13 +35,13 @@ def task_policy(task: Any) -> None:
     with _fail_open("task_policy"):
         if settings.disabled():
             return
-        kinds = _class_names(task)
-        if "KubernetesPodOperator" not in kinds or "SizerMixin" in kinds or not _is_enabled(task):
+        class_names = _class_names(task)
+        if "KubernetesPodOperator" not in class_names or "SizerMixin" in class_names or not _is_enabled(task):
             return
         from airflow_provider_loadaware import callbacks
         from airflow_provider_loadaware.pod_callbacks import SizingCallback
 
-        if _lacks_launch_callback(task, kinds):
+        if _lacks_launch_callback(task, class_names):
             _set(task, "annotations", {**(_get(task, "annotations") or {}), ENABLED: BY_HOOK})
             _append(task, "on_success_callback", callbacks.on_success)
         _append(task, "callbacks", SizingCallback)
@@ -64,9 +64,9 @@ def pod_mutation_hook(pod: Any) -> None:
             size(context["task"], pod, context)
 
 
-def _lacks_launch_callback(task: Any, kinds: set[str]) -> bool:
+def _lacks_launch_callback(task: Any, class_names: set[str]) -> bool:
     """Return whether the operator calls no callback before it creates its pod."""
-    if "KubernetesJobOperator" in kinds:
+    if "KubernetesJobOperator" in class_names:
         return True
     launch = getattr(getattr(task, "operator_class", None) or type(task), "execute_async", None)
     names = getattr(getattr(launch, "__code__", None), "co_names", ())
@@ -113,9 +113,9 @@ def _set(task: Any, name: str, value: Any) -> None:
 
 
 @contextmanager
-def _fail_open(doing: str) -> Iterator[None]:
+def _fail_open(operation: str) -> Iterator[None]:
     """Turn any error into a warning: a policy that raises breaks the DAG."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - see above
-        log.warning("loadaware: %s failed; the task is not sized (%s: %s)", doing, type(error).__name__, error)
+        log.warning("loadaware: %s failed; the task is not sized (%s: %s)", operation, type(error).__name__, error)

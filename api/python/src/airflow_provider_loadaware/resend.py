@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_provider_loadaware.service import Deadline, RefusedError, Service
+from airflow_provider_loadaware.service import Deadline, RejectedError, Service
 from airflow_provider_loadaware.spool import Spool
 from loadaware_client.types import Unset
 
@@ -19,7 +19,7 @@ def send_pending(service: Service, spool: Spool, deadline: Deadline, run_key: st
         return
     try:
         answers = service.observe_many(list(pending.values()), deadline)
-    except RefusedError as error:
+    except RejectedError as error:
         if error.retryable:
             raise
         for key in pending:  # the server rejects the batch for good

@@ -42,7 +42,7 @@ class NotAnsweredError(Exception):
     """The server is unreachable, late, or answers with an error or invalid data. A later request may succeed."""
 
 
-class RefusedError(Exception):
+class RejectedError(Exception):
     """The server rejected the request with a 4xx status; `status` and `detail` give the cause."""
 
     def __init__(self, status: int, detail: str) -> None:
@@ -67,7 +67,7 @@ class Deadline:
 
 
 class Service:
-    """One server. Its methods raise only NotAnsweredError and RefusedError.
+    """One server. Its methods raise only NotAnsweredError and RejectedError.
 
     `state` is a folder that processes share; None shares nothing.
     """
@@ -142,7 +142,7 @@ class Service:
             # The server rejects an empty batch with 422, but checks the token first.
             try:
                 self._call(no_breaker, deadline, object, send)
-            except RefusedError as error:
+            except RejectedError as error:
                 if error.status != 422:
                     raise
         return state
@@ -154,7 +154,7 @@ class Service:
             raise NotAnsweredError(f"no time left to call {self.base_url}")
         try:
             answer = run_with_timeout(deadline.left(), lambda: _send_with_retry(send)).parsed
-        except RefusedError:
+        except RejectedError:
             breaker.record_success()
             raise
         except Exception as error:
@@ -186,7 +186,7 @@ def _raise_for_status(response: httpx.Response) -> None:
         detail = response.reason_phrase
     if response.status_code >= 500:
         raise NotAnsweredError(f"{response.status_code}: {detail[:300]}")
-    raise RefusedError(response.status_code, detail[:300])
+    raise RejectedError(response.status_code, detail[:300])
 
 
 def _describe(error: BaseException) -> str:

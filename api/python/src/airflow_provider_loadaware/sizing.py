@@ -19,7 +19,7 @@ from airflow_provider_loadaware.grant import Bounds, Grant, Kill, Static
 from airflow_provider_loadaware.hooks import LoadawareHook
 from airflow_provider_loadaware.outcome import Outcome
 from airflow_provider_loadaware.quantity import display_bytes, parse_bytes
-from airflow_provider_loadaware.service import Deadline, NotAnsweredError, RefusedError, Service
+from airflow_provider_loadaware.service import Deadline, NotAnsweredError, RejectedError, Service
 from airflow_provider_loadaware.spool import Kills, Spool
 from airflow_provider_loadaware.tries import Try
 from loadaware_client.models.prediction import Prediction
@@ -41,9 +41,9 @@ class Options:
 
     def bounds(self) -> Bounds:
         """Return the local bounds in bytes. Raises ValueError if one is not a quantity."""
-        least = parse_bytes(self.min_memory) if self.min_memory else None
-        most = self.max_memory or settings.get("max_memory")
-        return Bounds(least, parse_bytes(most) if most else None)
+        minimum = parse_bytes(self.min_memory) if self.min_memory else None
+        maximum = self.max_memory or settings.get("max_memory")
+        return Bounds(minimum, parse_bytes(maximum) if maximum else None)
 
 
 @dataclass
@@ -110,10 +110,10 @@ class Sizing:
 
     def _size(self, request: Any, base: str, done: Launch, kill: Kill | None) -> None:
         bounds = self.options.bounds()
-        answer, problem = self._ask(done.static, bounds)
+        answer, problem = self._predict(done.static, bounds)
         if kill is None:
             with contextlib.suppress(Exception):
-                kill = Kills(settings.state_folder()).recall(self.try_key(), self.context)
+                kill = Kills(settings.state_folder()).find(self.try_key(), self.context)
         given: Grant | None = None
         if answer is not None:
             try:
@@ -135,17 +135,17 @@ class Sizing:
             pod.annotate(request, done.static, done.prediction_id)
         self._log_launch(done, answer, given, problem)
 
-    def _ask(self, static: Static, bounds: Bounds) -> tuple[Prediction | None, str | None]:
+    def _predict(self, static: Static, bounds: Bounds) -> tuple[Prediction | None, str | None]:
         """Return the server's answer, or the cause of its absence."""
         try:
             service, key, deadline = self.hook.get_conn(), self.try_key(), Deadline()
             if key.try_number > 1:
                 # Send pending reports first: the server must know the kill that caused this retry.
-                with contextlib.suppress(NotAnsweredError, RefusedError):
+                with contextlib.suppress(NotAnsweredError, RejectedError):
                     resend.send_pending(service, Spool(settings.state_folder()), deadline, key.run_key)
             body = {**key.body(), "features": self._features(), "requested": static.requested()}
-            if bounds.most:
-                body["max_memory_bytes"] = bounds.most
+            if bounds.maximum:
+                body["max_memory_bytes"] = bounds.maximum
             return service.predict(body, deadline), None
         except Exception as error:  # noqa: BLE001 - the task runs despite any error
             return None, f"{type(error).__name__}: {error}"
@@ -212,7 +212,7 @@ class Sizing:
             service = self.hook.get_conn()
             for warning in service.observe(body, deadline).warnings or ():
                 self.log.warning("loadaware: report field %s: %s", warning.field, warning.detail)
-        except RefusedError as error:
+        except RejectedError as error:
             self._spool_report(spool, key, body, error, retryable=error.retryable)
         except Exception as error:  # noqa: BLE001 - also a missing connection
             self._spool_report(spool, key, body, error, retryable=True)
@@ -222,7 +222,7 @@ class Sizing:
             lift = self._lift(service, key, outcome, end, deadline) if service else None
             kill = Kill(end.allocated_bytes, key.try_number, lift.next_bytes if lift else None)
             with fail_open(self.log, "storing the kill"):
-                Kills(settings.state_folder()).remember(key, kill, self.context)
+                Kills(settings.state_folder()).record(key, kill, self.context)
             self.log.warning(
                 "loadaware: %s at %s (peak %s %s); %s",
                 "OOMKilled" if outcome is Outcome.OOM_KILLED else "the program ran out of memory",
@@ -236,13 +236,11 @@ class Sizing:
             had = display_bytes(end.allocated_bytes) if end.allocated_bytes else "an unknown amount"
             self.log.info("loadaware: ended as %s: peak %s of %s", outcome.value, used, had)
         if service is not None:
-            with contextlib.suppress(NotAnsweredError, RefusedError):
+            with contextlib.suppress(NotAnsweredError, RejectedError):
                 resend.send_pending(service, spool, deadline)
         return kill
 
-    def _spool_report(
-        self, spool: Spool, key: Try, body: dict[str, Any], error: Exception, *, retryable: bool
-    ) -> None:
+    def _spool_report(self, spool: Spool, key: Try, body: dict[str, Any], error: Exception, *, retryable: bool) -> None:
         stored = retryable and spool.add(key, body)
         self.log.warning(
             "loadaware: sending the report failed (%s); it %s",
@@ -252,27 +250,27 @@ class Sizing:
 
     def _lift(
         self, service: Service, key: Try, outcome: Outcome, end: report.End, deadline: Deadline
-    ) -> grant.Lifted | None:
+    ) -> grant.LiftAnswer | None:
         request: dict[str, Any] = {
             **key.body(),
             "reason": outcome.value,
             "failed": {"memory_bytes": end.allocated_bytes},
             "requested": end.requested,
         }
-        most = self.options.bounds().most
-        if most:
-            request["max_memory_bytes"] = most
+        maximum = self.options.bounds().maximum
+        if maximum:
+            request["max_memory_bytes"] = maximum
         try:
-            return grant.Lifted.of(service.lift(request, deadline), end.allocated_bytes or 0)
-        except (NotAnsweredError, RefusedError) as error:
+            return grant.LiftAnswer.of(service.lift(request, deadline), end.allocated_bytes or 0)
+        except (NotAnsweredError, RejectedError) as error:
             self.log.warning("loadaware: requesting the next amount failed (%s)", error)
             return None
 
 
 @contextlib.contextmanager
-def fail_open(log: logging.Logger, doing: str) -> Iterator[None]:
+def fail_open(log: logging.Logger, operation: str) -> Iterator[None]:
     """Turn any Exception into a warning. Airflow's signals derive from BaseException and propagate."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - the last handler before the task
-        log.warning("loadaware: %s failed; continuing without it (%s: %s)", doing, type(error).__name__, error)
+        log.warning("loadaware: %s failed; continuing without it (%s: %s)", operation, type(error).__name__, error)

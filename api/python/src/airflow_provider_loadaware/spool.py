@@ -25,7 +25,7 @@ class Kills:
     def __init__(self, folder: Path | None) -> None:
         self._store = FileStore(folder, "kills", MAX_KILLS)
 
-    def remember(self, of: Try, kill: Kill, context: Mapping[str, Any]) -> None:
+    def record(self, of: Try, kill: Kill, context: Mapping[str, Any]) -> None:
         """Store the latest kill of a run."""
         value = {"at_bytes": kill.at_bytes, "try_number": kill.try_number, "next_bytes": kill.next_bytes}
         self._store.put(of.run_key, value)
@@ -33,7 +33,7 @@ class Kills:
         if store is not None:
             store.set(STATE_KEY, value)
 
-    def recall(self, of: Try, context: Mapping[str, Any]) -> Kill | None:
+    def find(self, of: Try, context: Mapping[str, Any]) -> Kill | None:
         """Return the latest kill of an earlier try of this run. A cleared task continues to count its tries."""
         if of.try_number == 1:
             return None

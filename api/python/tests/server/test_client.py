@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_loadaware.grant import Lifted
+from airflow_provider_loadaware.grant import LiftAnswer
 from airflow_provider_loadaware.resend import send_pending
-from airflow_provider_loadaware.service import Deadline, RefusedError, Service
+from airflow_provider_loadaware.service import Deadline, RejectedError, Service
 from airflow_provider_loadaware.spool import Spool
 from airflow_provider_loadaware.tries import Try
 from loadaware_client import AuthenticatedClient
@@ -42,7 +42,7 @@ def service(url: str) -> Service:
     return Service(url, TOKEN)
 
 
-def a_try(task: str, number: int = 1, run: str | None = None) -> Try:
+def new_try(task: str, number: int = 1, run: str | None = None) -> Try:
     return Try("default", "client", task, run or f"run-{next(_runs)}", -1, number)
 
 
@@ -70,7 +70,7 @@ def test_the_generated_client_parses_a_problem(url: str) -> None:
 
 def test_a_history_lowers_the_grant(service: Service, client: AuthenticatedClient) -> None:
     for _ in range(40):
-        key = a_try("learned")
+        key = new_try("learned")
         features = {"rows": 100}
         report = {
             **key.body(),
@@ -81,7 +81,7 @@ def test_a_history_lowers_the_grant(service: Service, client: AuthenticatedClien
             "features": features,
         }
         assert service.observe(report, Deadline(30)).recorded
-    key = a_try("learned")
+    key = new_try("learned")
     answer = service.predict(prediction_request(key, features={"rows": 100}), Deadline(30))
     assert answer.source in (Source.MODEL, Source.PROFILE) and answer.memory is not None
     assert GIB <= answer.memory.request_bytes < 8 * GIB
@@ -94,8 +94,8 @@ def test_a_history_lowers_the_grant(service: Service, client: AuthenticatedClien
     assert isinstance(page, TaskPage) and "learned" in {t.task_id for t in page.tasks}
 
 
-def test_a_kill_is_lifted_and_the_next_try_gets_what_was_promised(service: Service) -> None:
-    first = a_try("killed")
+def test_a_kill_is_lifted_and_the_next_try_gets_the_promised_amount(service: Service) -> None:
+    first = new_try("killed")
     killed = {**first.body(), "outcome": "oom_killed", "allocated": {"memory_bytes": 2 * GIB}}
     service.observe(killed, Deadline(30))
     lift = {
@@ -105,16 +105,16 @@ def test_a_kill_is_lifted_and_the_next_try_gets_what_was_promised(service: Servi
         "requested": {"memory_bytes": 8 * GIB},
         "max_memory_bytes": 64 * GIB,
     }
-    lifted = Lifted.of(service.lift(lift, Deadline(30)), 2 * GIB)
+    lifted = LiftAnswer.of(service.lift(lift, Deadline(30)), 2 * GIB)
     assert lifted.next_bytes is not None and 2 * GIB < lifted.next_bytes <= 64 * GIB
-    second = a_try("killed", 2, first.run_id)
+    second = new_try("killed", 2, first.run_id)
     answer = service.predict(prediction_request(second, max_memory_bytes=64 * GIB), Deadline(30))
     assert answer.source is Source.LIFT and answer.memory is not None
     assert answer.memory.limit_bytes == lifted.next_bytes
 
 
 def test_a_series_round_trips(service: Service, client: AuthenticatedClient) -> None:
-    key = a_try("series")
+    key = new_try("series")
     series = {"step_seconds": 0.8, "memory_bytes": [0, GIB], "cpu_cores": [0.5, 1.02]}
     report = {**key.body(), "outcome": "success", "memory_max_bytes": GIB}
     assert service.observe(report, Deadline(30)).recorded
@@ -124,23 +124,23 @@ def test_a_series_round_trips(service: Service, client: AuthenticatedClient) -> 
 
 
 def test_an_eviction_is_not_lifted(service: Service) -> None:
-    key = a_try("evicted")
+    key = new_try("evicted")
     answer = service.lift({**key.body(), "reason": "evicted", "failed": {"memory_bytes": GIB}}, Deadline(30))
-    assert Lifted.of(answer, GIB).next_bytes == GIB
+    assert LiftAnswer.of(answer, GIB).next_bytes == GIB
 
 
 def test_pending_reports_are_sent_and_counted_once(
     service: Service, client: AuthenticatedClient, tmp_path: Any
 ) -> None:
     spool = Spool(tmp_path)
-    keys = [a_try("pending") for _ in range(3)]
+    keys = [new_try("pending") for _ in range(3)]
     for key in keys:
         report = {**key.body(), "outcome": "success", "memory_max_bytes": GIB, "duration_seconds": 1.0}
         spool.add(key, report)
         if key is keys[0]:
             service.observe(report, Deadline(30))  # sent, but its answer was lost
-    wrong = a_try("pending")
-    spool.add(wrong, {**wrong.body(), "outcome": "success", "memory_max_bytes": -1})
+    invalid = new_try("pending")
+    spool.add(invalid, {**invalid.body(), "outcome": "success", "memory_max_bytes": -1})
     send_pending(service, spool, Deadline(30))
     assert spool.pending(10) == {}
     profile = get_task.sync(client=client, dag_id="client", task_id="pending")
@@ -148,19 +148,17 @@ def test_pending_reports_are_sent_and_counted_once(
 
 
 def test_a_contradiction_is_rejected_for_good(service: Service) -> None:
-    key = a_try("contradicted")
+    key = new_try("contradicted")
     service.observe({**key.body(), "outcome": "success"}, Deadline(30))
-    with pytest.raises(RefusedError) as caught:
+    with pytest.raises(RejectedError) as caught:
         service.observe({**key.body(), "outcome": "failed"}, Deadline(30))
     assert caught.value.status == 409 and not caught.value.retryable
 
 
 @pytest.mark.parametrize(("token", "status"), [("wrong", 401), (PREDICT_TOKEN, 403)])
-def test_the_connection_test_detects_an_insufficient_token(
-    url: str, service: Service, token: str, status: int
-) -> None:
+def test_the_connection_test_detects_an_insufficient_token(url: str, service: Service, token: str, status: int) -> None:
     assert service.check(Deadline(30)).status == "ready"
-    with pytest.raises(RefusedError) as caught:
+    with pytest.raises(RejectedError) as caught:
         Service(url, token).check(Deadline(30))
     assert caught.value.status == status
 

@@ -1,4 +1,4 @@
-"""The examples parse as DAGs and build the documented pods."""
+"""Tests that the examples parse as DAGs and build the documented pods."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def decide(answer: dict[str, Any], bounds: Bounds | None = None, kill: Kill | No
     return from_prediction(Prediction.from_dict(answer), bounds or Bounds(), kill, STATIC)
 
 
-def test_an_answer_is_granted() -> None:
+def test_a_prediction_is_granted() -> None:
     given = decide(prediction(10 * GIB))
     assert given is not None
     assert (given.memory_request, given.memory_limit, given.cpu_request) == (10 * GIB, 10 * GIB, 1.5)

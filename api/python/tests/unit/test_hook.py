@@ -39,8 +39,8 @@ def test_hooks_of_a_process_share_connections(server: ScriptedServer) -> None:
 
 def test_receipts_are_at_the_host_or_at_ui_url(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     assert LoadawareHook().receipt_url("p-1") == f"{server.url}/predictions/p-1"
-    connect(monkeypatch, server.port, extra={"ui_url": "https://people.example.org/"})
-    assert LoadawareHook().receipt_url("p-1") == "https://people.example.org/predictions/p-1"
+    connect(monkeypatch, server.port, extra={"ui_url": "https://ui.example.org/"})
+    assert LoadawareHook().receipt_url("p-1") == "https://ui.example.org/predictions/p-1"
 
 
 def test_the_test_button_shows_the_error(monkeypatch: pytest.MonkeyPatch) -> None:

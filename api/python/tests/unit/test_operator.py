@@ -31,19 +31,19 @@ class Kubernetes:
 
     def __init__(self) -> None:
         self.pod: Any = None
-        self.left: list[Any] = []
+        self.leftovers: list[Any] = []
         self.log = ""
-        self.refuse: list[int] = []
+        self.rejections: list[int] = []
         self.created: list[Any] = []
 
     def create_namespaced_pod(self, body: Any, namespace: str, **kwargs: Any) -> Any:
         self.created.append(body)
-        if self.refuse:
-            raise ApiException(status=self.refuse.pop(0))
+        if self.rejections:
+            raise ApiException(status=self.rejections.pop(0))
         return body
 
     def list_namespaced_pod(self, **kwargs: Any) -> Any:
-        return SimpleNamespace(items=list(self.left))
+        return SimpleNamespace(items=list(self.leftovers))
 
     def read_namespaced_pod(self, name: str, namespace: str, **kwargs: Any) -> Any:
         if self.pod is None:
@@ -57,7 +57,7 @@ class Kubernetes:
     def patch_namespaced_pod(self, **kwargs: Any) -> None: ...
 
     def delete_namespaced_pod(self, *args: Any, **kwargs: Any) -> None:
-        self.left.clear()
+        self.leftovers.clear()
 
     @property
     def api_client(self) -> Any:
@@ -208,7 +208,7 @@ def test_failing_features_are_omitted(server: ScriptedServer) -> None:
 def test_a_rejected_size_falls_back_to_the_static_request(server: ScriptedServer, status: int) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     operator, kubernetes = make(arguments=["-Xmx$(LOADAWARE_MEMORY_MIB_50)m"])
-    kubernetes.refuse = [status]
+    kubernetes.rejections = [status]
     context = task_context()
     pod = operator.build_pod_request_obj(context)
     operator.get_or_create_pod(pod_request_obj=pod, context=context)
@@ -221,7 +221,7 @@ def test_a_rejected_size_falls_back_to_the_static_request(server: ScriptedServer
 def test_other_api_errors_propagate(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     operator, kubernetes = make()
-    kubernetes.refuse = [400]
+    kubernetes.rejections = [400]
     pod = operator.build_pod_request_obj(task_context())
     with pytest.raises(ApiException):
         operator.get_or_create_pod(pod_request_obj=pod, context=task_context())
@@ -261,7 +261,7 @@ def test_a_program_without_cmds_runs_unmeasured(server: ScriptedServer, log_line
 def test_a_rejected_wrapper_is_omitted(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     operator, kubernetes = make(cmds=["python"], measure="wrapper")
-    kubernetes.refuse = [403, 403]  # the sized pod and the static one, both with an init container
+    kubernetes.rejections = [403, 403]  # the sized pod and the static one, both with an init container
     context = task_context()
     operator.get_or_create_pod(pod_request_obj=operator.build_pod_request_obj(context), context=context)
     *_, last = kubernetes.created
@@ -274,7 +274,7 @@ def test_an_unknown_measure_is_rejected() -> None:
         make(measure="sidecar")
 
 
-# ---- a pod that was left behind ----
+# ---- a pod of an earlier execution ----
 
 # Older providers adopt an ended pod that they find and report its end like any other.
 DELETES = pytest.mark.skipif(
@@ -284,10 +284,10 @@ DELETES = pytest.mark.skipif(
 EACH_CLASS = pytest.mark.parametrize("kind", [SizedKubernetesPodOperator, KubernetesPodOperator])
 
 
-def leave(kubernetes: Kubernetes, context: Any, *how: Any, **more: Any) -> None:
+def leave_ended_pod(kubernetes: Kubernetes, context: Any, *how: Any, **more: Any) -> None:
     """Leave the ended pod of a try whose worker crashed."""
     pod = end(make()[0].build_pod_request_obj(context), *how, **more)
-    kubernetes.left, kubernetes.pod = [pod], pod
+    kubernetes.leftovers, kubernetes.pod = [pod], pod
 
 
 def create(operator: Any, context: Any) -> Any:
@@ -300,20 +300,20 @@ def create(operator: Any, context: Any) -> Any:
 
 @DELETES
 @EACH_CLASS
-@pytest.mark.parametrize(("left_by", "now"), [(1, 1), (1, 2), (2, 2)])
+@pytest.mark.parametrize(("launched_by", "now"), [(1, 1), (1, 2), (2, 2)])
 def test_an_unreported_kill_is_reported_and_lifted_before_its_pod_is_deleted(
-    server: ScriptedServer, kind: Any, left_by: int, now: int
+    server: ScriptedServer, kind: Any, launched_by: int, now: int
 ) -> None:
     operator, kubernetes = make(kind, callbacks=[] if kind is not KubernetesPodOperator else [SIZING])
     server.answers["/predict"] = (200, prediction(10 * GIB))  # the server does not know the kill
-    server.answers["/observe"] = lambda body: (200, RECORDED) if kubernetes.left else (500, {})
+    server.answers["/observe"] = lambda body: (200, RECORDED) if kubernetes.leftovers else (500, {})
     server.answers["/retry-lift"] = (200, lift(19 * GIB))
-    leave(kubernetes, task_context(left_by), 137, "OOMKilled")
+    leave_ended_pod(kubernetes, task_context(launched_by), 137, "OOMKilled")
     context = task_context(now)
     assert memory(create(operator, context)) == "19Gi"
-    assert kubernetes.left == []
+    assert kubernetes.leftovers == []
     (report_body,) = server.of("/observe")
-    assert (report_body["try_number"], report_body["outcome"]) == (left_by, "oom_killed")
+    assert (report_body["try_number"], report_body["outcome"]) == (launched_by, "oom_killed")
     assert report_body["allocated"]["memory_bytes"] == 10 * GIB
     (created,) = kubernetes.created
     assert created["spec"]["containers"][0]["resources"]["limits"]["memory"] == "19Gi"
@@ -327,7 +327,7 @@ def test_the_end_of_the_new_pod_is_reported_too(server: ScriptedServer, kind: An
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
     operator, kubernetes = make(kind, callbacks=[] if kind is not KubernetesPodOperator else [SIZING])
-    leave(kubernetes, task_context(), 137, "OOMKilled")
+    leave_ended_pod(kubernetes, task_context(), 137, "OOMKilled")
     pod = create(operator, task_context())
     assert memory(pod) == "20Gi", "without a promise, twice the killed allocation"
     kubernetes.pod = end(pod, 0, "Completed", phase="Succeeded")
@@ -341,7 +341,7 @@ def test_another_unreported_end_is_reported_and_lifts_nothing(server: ScriptedSe
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
     operator, kubernetes = make()
-    leave(kubernetes, task_context(), *how)
+    leave_ended_pod(kubernetes, task_context(), *how)
     assert memory(create(operator, task_context(2))) == "10Gi"
     assert [(o["try_number"], o["outcome"]) for o in server.of("/observe")] == [
         (1, "success" if how[0] == 0 else "failed")
@@ -353,7 +353,7 @@ def test_a_kept_pod_is_reported_once(server: ScriptedServer) -> None:
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
     operator, kubernetes = make(on_finish_action="keep_pod")
-    leave(kubernetes, task_context(), 137, "OOMKilled")
+    leave_ended_pod(kubernetes, task_context(), 137, "OOMKilled")
     pod = create(operator, task_context(2))
     assert kubernetes.created == [], "Airflow adopts a kept pod"
     finish(operator, kubernetes, pod, task_context(2))
@@ -365,8 +365,8 @@ def test_a_rejection_after_an_unreported_kill_restores_the_static_request(server
     server.answers["/predict"] = (200, prediction(10 * GIB))
     server.answers["/observe"] = (200, RECORDED)
     operator, kubernetes = make(arguments=["-Xmx$(LOADAWARE_MEMORY_MIB_50)m"])
-    leave(kubernetes, task_context(), 137, "OOMKilled")
-    kubernetes.refuse = [403]
+    leave_ended_pod(kubernetes, task_context(), 137, "OOMKilled")
+    kubernetes.rejections = [403]
     create(operator, task_context(2))
     first, second = (body["spec"]["containers"][0] for body in kubernetes.created)
     assert [c["resources"]["limits"]["memory"] for c in (first, second)] == ["20Gi", "8Gi"]
@@ -407,9 +407,9 @@ def test_a_kill_is_lifted_in_one_line(server: ScriptedServer, log_lines: LogLine
     finish(operator, kubernetes, end(pod, 137, "OOMKilled"), task_context())
     (line,) = log_lines()[1:]
     assert line.startswith("OOMKilled at 10Gi (peak ≥ 10Gi); next try gets 60Gi")
-    (asked,) = server.of("/retry-lift")
-    assert asked["failed"] == {"memory_bytes": 10 * GIB}
-    assert (asked["reason"], asked["max_memory_bytes"]) == ("oom_killed", 100 * GIB)
+    (request,) = server.of("/retry-lift")
+    assert request["failed"] == {"memory_bytes": 10 * GIB}
+    assert (request["reason"], request["max_memory_bytes"]) == ("oom_killed", 100 * GIB)
 
 
 def test_a_program_that_ran_out_of_memory_is_lifted(server: ScriptedServer, log_lines: LogLines) -> None:
@@ -472,8 +472,8 @@ def test_a_failed_report_is_sent_once_later(server: ScriptedServer) -> None:
     server.requests.clear()
     pod = again.build_pod_request_obj(task_context(try_number=2))
     assert [path for path, _ in server.requests] == ["/observe/batch", "/predict"], "reports precede predictions"
-    (waited,) = server.of("/observe/batch")[0]["observations"]
-    assert (waited["try_number"], waited["outcome"]) == (1, "oom_killed")
+    (pending,) = server.of("/observe/batch")[0]["observations"]
+    assert (pending["try_number"], pending["outcome"]) == (1, "oom_killed")
     finish(again, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context(try_number=2))
     assert len(server.of("/observe/batch")) == 1
 
@@ -488,7 +488,7 @@ def test_a_rejected_report_is_not_stored(server: ScriptedServer) -> None:
     assert server.of("/observe/batch") == []
 
 
-def test_a_launch_that_timed_out_is_not_a_lack_of_memory(server: ScriptedServer) -> None:
+def test_a_launch_timeout_is_reported_as_unschedulable(server: ScriptedServer) -> None:
     from airflow.providers.cncf.kubernetes.utils.pod_manager import PodLaunchTimeoutException
 
     server.answers["/observe"] = (200, RECORDED)
@@ -504,7 +504,7 @@ def test_a_launch_that_timed_out_is_not_a_lack_of_memory(server: ScriptedServer)
     assert [o["outcome"] for o in server.of("/observe")] == ["unschedulable"]
 
 
-def test_a_deferred_pod_that_is_gone_was_evicted(server: ScriptedServer) -> None:
+def test_a_deferred_pod_that_is_gone_is_reported_as_evicted(server: ScriptedServer) -> None:
     server.answers["/observe"] = (200, RECORDED)
     operator, kubernetes = make(deferrable=True)
 
@@ -595,7 +595,7 @@ def test_callbacks_size_and_report_a_plain_operator(server: ScriptedServer) -> N
     arguments = {"client": kubernetes, "mode": "sync", "operator": operator, "context": context}
     SIZING.on_pod_manifest_created(pod_request=pod, **arguments)
     assert memory(pod) == "10Gi"
-    kubernetes.refuse = [403]
+    kubernetes.rejections = [403]
     operator.get_or_create_pod(pod_request_obj=pod, context=context)
     assert memory(pod) == "8Gi"
     kubernetes.pod = end(pod, 0, "Completed", phase="Succeeded")
@@ -604,28 +604,30 @@ def test_callbacks_size_and_report_a_plain_operator(server: ScriptedServer) -> N
 
 
 def test_subclasses_get_both_kinds_of_fields_and_links_and_default_args(server: ScriptedServer) -> None:
-    class OwnLink(ReceiptLink):
+    class CustomLink(ReceiptLink):
         name = "own"
 
-    class Own(KubernetesPodOperator):
+    class CustomOperator(KubernetesPodOperator):
         template_fields = ("image", "mine")
-        operator_extra_links = (OwnLink(),)
+        operator_extra_links = (CustomLink(),)
         mine = "x"
 
-    class SizedOwn(SizerMixin, Own):
+    class SizedCustomOperator(SizerMixin, CustomOperator):
         pass
 
-    class Further(SizedOwn):
-        template_fields = (*SizedOwn.template_fields, "more")
+    class Child(SizedCustomOperator):
+        template_fields = (*SizedCustomOperator.template_fields, "more")
         more = "y"
 
-    class Furthest(Further):
+    class Grandchild(Child):
         pass
 
-    assert SizedOwn.template_fields == ("features", "image", "mine")
-    assert Furthest.template_fields == ("features", "image", "mine", "more")
-    assert [link.name for link in Furthest.operator_extra_links] == ["loadaware receipt", "own"]
-    operator = SizedOwn(task_id="t", image="i", name="n", default_args={"max_memory": "4Gi", "features": {"a": 1}})
+    assert SizedCustomOperator.template_fields == ("features", "image", "mine")
+    assert Grandchild.template_fields == ("features", "image", "mine", "more")
+    assert [link.name for link in Grandchild.operator_extra_links] == ["loadaware receipt", "own"]
+    operator = SizedCustomOperator(
+        task_id="t", image="i", name="n", default_args={"max_memory": "4Gi", "features": {"a": 1}}
+    )
     assert (operator.max_memory, operator.features) == ("4Gi", {"a": 1})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from kubernetes.client import models as k8s
 
-from airflow_provider_loadaware.outcome import Outcome, classify, says_out_of_memory
+from airflow_provider_loadaware.outcome import Outcome, classify, reports_out_of_memory
 
 GIB = 1 << 30
 
@@ -112,4 +112,4 @@ def test_only_ooms_lack_memory() -> None:
 
 
 def test_a_gpu_log_line_does_not_hide_a_host_oom() -> None:
-    assert says_out_of_memory("CUDA is available\nMemoryError: Unable to allocate 4 GiB")
+    assert reports_out_of_memory("CUDA is available\nMemoryError: Unable to allocate 4 GiB")

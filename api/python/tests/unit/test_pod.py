@@ -34,10 +34,10 @@ def test_only_memory_and_the_cpu_request_of_the_base_container_change() -> None:
     )
     before, pod = copy.deepcopy(static), make(static)
     apply(pod)
-    got = pods.base_container(pod, "base").resources
-    assert got.requests == {"memory": "10Gi", "cpu": "1500m", "ephemeral-storage": "5Gi", "nvidia.com/gpu": "1"}
-    assert got.limits == {"memory": "10Gi", "nvidia.com/gpu": "1"}
-    assert [c.name for c in got.claims] == ["card"]
+    resources = pods.base_container(pod, "base").resources
+    assert resources.requests == {"memory": "10Gi", "cpu": "1500m", "ephemeral-storage": "5Gi", "nvidia.com/gpu": "1"}
+    assert resources.limits == {"memory": "10Gi", "nvidia.com/gpu": "1"}
+    assert [c.name for c in resources.claims] == ["card"]
     assert pod.spec.containers[0].resources.limits == {"memory": "1Gi"}
     assert static == before, "the operator's own object must not change"
 
@@ -45,8 +45,8 @@ def test_only_memory_and_the_cpu_request_of_the_base_container_change() -> None:
 def test_a_cpu_limit_is_kept_and_bounds_the_request() -> None:
     pod = make(k8s.V1ResourceRequirements(limits={"cpu": "1", "memory": "1Gi"}))
     apply(pod)
-    got = pods.base_container(pod, "base").resources
-    assert (got.requests["cpu"], got.limits["cpu"]) == ("1000m", "1")
+    resources = pods.base_container(pod, "base").resources
+    assert (resources.requests["cpu"], resources.limits["cpu"]) == ("1000m", "1")
 
 
 def test_annotations_for_the_report_are_written() -> None:

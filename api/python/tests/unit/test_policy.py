@@ -28,10 +28,10 @@ DENY, ALLOW = "AIRFLOW__LOADAWARE__POLICY_DENY", "AIRFLOW__LOADAWARE__POLICY_ALL
 
 @pytest.fixture(autouse=True)
 def no_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
+    def reject(*args: Any, **kwargs: Any) -> Any:
         raise AssertionError("a socket was opened while a DAG was parsed")
 
-    monkeypatch.setattr(socket, "create_connection", refuse)
+    monkeypatch.setattr(socket, "create_connection", reject)
 
 
 def in_dag(make: Any) -> Any:
@@ -69,7 +69,7 @@ def test_callbacks_of_the_author_are_kept(monkeypatch: pytest.MonkeyPatch) -> No
     assert task.on_failure_callback == [own, callbacks.on_failure]
 
 
-def test_a_mapped_task_gets_them_for_all_its_indices(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mapped_task_gets_the_callbacks_for_all_map_indexes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ALLOW, "*")
     mapped = in_dag(
         lambda: KubernetesPodOperator.partial(task_id="load", name="n", image="i").expand(arguments=[["1"], ["2"]])
@@ -101,7 +101,7 @@ def test_lists_and_annotations_decide(
     assert (task.callbacks == [SizingCallback]) is sized
 
 
-def test_the_kill_switch_stops_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kill_switch_disables_the_policy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ALLOW, "*")
     monkeypatch.setenv("LOADAWARE_DISABLED", "yes")
     task = pod_task()
@@ -136,16 +136,16 @@ def test_a_marked_pod_is_sized_only_inside_a_running_task(
     server.answers["/predict"] = (200, prediction(1 << 30))
     task = in_dag(lambda: KubernetesJobOperator(task_id="job", name="n", image="i"))
 
-    def a_pod() -> Any:
+    def new_pod() -> Any:
         annotations = {policy.ENABLED: policy.BY_HOOK}
         containers = [k8s.V1Container(name="base")]
         return k8s.V1Pod(metadata=k8s.V1ObjectMeta(annotations=annotations), spec=k8s.V1PodSpec(containers=containers))
 
-    outside = a_pod()
+    outside = new_pod()
     policy.pod_mutation_hook(outside)
     assert outside.spec.containers[0].resources is None and server.requests == []
     monkeypatch.setattr(_compat, "current_context", lambda: task_context(task=task))
-    inside = a_pod()
+    inside = new_pod()
     policy.pod_mutation_hook(inside)
     assert inside.spec.containers[0].resources.limits == {"memory": "1Gi"}
 

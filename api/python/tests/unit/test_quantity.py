@@ -1,4 +1,4 @@
-"""Quantities against numbers that a reader can check."""
+"""Tests of the conversion between quantities and numbers."""
 
 from __future__ import annotations
 

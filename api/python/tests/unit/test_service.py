@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_loadaware.service import Deadline, NotAnsweredError, RefusedError, Service
+from airflow_provider_loadaware.service import Deadline, NotAnsweredError, RejectedError, Service
 from airflow_provider_loadaware.transport import run_with_timeout
 
 from .conftest import RECORDED, ScriptedServer, prediction
@@ -28,7 +28,7 @@ def raw() -> Iterator[Callable[[Callable[[socket.socket], None]], str]]:
     """Return a function that starts a TCP server with a connection handler and returns its address."""
     sockets: list[socket.socket] = []
 
-    def start(treat: Callable[[socket.socket], None]) -> str:
+    def start(handler: Callable[[socket.socket], None]) -> str:
         listener = socket.create_server(("127.0.0.1", 0))
         sockets.append(listener)
 
@@ -39,18 +39,18 @@ def raw() -> Iterator[Callable[[Callable[[socket.socket], None]], str]]:
                 except OSError:
                     return
                 sockets.append(connection)
-                threading.Thread(target=quietly, args=(connection,), daemon=True).start()
+                threading.Thread(target=handle, args=(connection,), daemon=True).start()
 
-        def quietly(connection: socket.socket) -> None:
+        def handle(connection: socket.socket) -> None:
             with contextlib.suppress(OSError):
-                treat(connection)
+                handler(connection)
 
         threading.Thread(target=serve, daemon=True).start()
         return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
     yield start
-    for one in sockets:
-        one.close()
+    for opened in sockets:
+        opened.close()
 
 
 def silent(connection: socket.socket) -> None:
@@ -84,9 +84,9 @@ def not_http(connection: socket.socket) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("treat", [silent, dripping, endless, resetting, not_http])
-def test_a_broken_server_times_out(raw: Any, treat: Callable[[socket.socket], None]) -> None:
-    service = Service(raw(treat))
+@pytest.mark.parametrize("handler", [silent, dripping, endless, resetting, not_http])
+def test_a_broken_server_times_out(raw: Any, handler: Callable[[socket.socket], None]) -> None:
+    service = Service(raw(handler))
     begun = time.monotonic()
     with pytest.raises(NotAnsweredError):
         service.predict(PREDICT, Deadline())
@@ -133,23 +133,23 @@ def test_an_invalid_answer_counts_as_none(server: ScriptedServer, answer: Any) -
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 422, 429])
-def test_a_refusal_says_whether_to_come_back(server: ScriptedServer, status: int) -> None:
+def test_a_rejection_tells_whether_a_retry_may_succeed(server: ScriptedServer, status: int) -> None:
     server.answers["/predict"] = (status, {"detail": "no"})
-    with pytest.raises(RefusedError, match="no") as caught:
+    with pytest.raises(RejectedError, match="no") as caught:
         Service(server.url).predict(PREDICT, Deadline())
     assert caught.value.status == status and caught.value.retryable is (status in (401, 403, 429))
 
 
-def test_a_broken_connection_is_tried_once_more_and_an_error_is_not(server: ScriptedServer, raw: Any) -> None:
-    seen: list[int] = []
+def test_a_broken_connection_is_retried_once_and_an_error_is_not(server: ScriptedServer, raw: Any) -> None:
+    connections: list[int] = []
 
-    def breaking(connection: socket.socket) -> None:
-        seen.append(1)
+    def disconnect(connection: socket.socket) -> None:
+        connections.append(1)
         connection.close()
 
     with pytest.raises(NotAnsweredError):
-        Service(raw(breaking)).predict(PREDICT, Deadline())
-    assert len(seen) == 2
+        Service(raw(disconnect)).predict(PREDICT, Deadline())
+    assert len(connections) == 2
     server.answers["/predict"] = (500, {})
     with pytest.raises(NotAnsweredError):
         Service(server.url).predict(PREDICT, Deadline())
@@ -179,7 +179,7 @@ def test_processes_share_the_circuit_and_observe_has_its_own(server: ScriptedSer
 def test_a_rejection_does_not_open_the_circuit(server: ScriptedServer, tmp_path: Path) -> None:
     server.answers["/observe"] = (422, {})
     for _ in range(5):
-        with pytest.raises(RefusedError):
+        with pytest.raises(RejectedError):
             Service(server.url, state=tmp_path).observe(OBSERVE, Deadline())
     server.answers["/observe"] = (200, RECORDED)
     assert Service(server.url, state=tmp_path).observe(OBSERVE, Deadline()).recorded

@@ -24,7 +24,7 @@ class Clock:
         return self.now
 
 
-def test_the_circuit_opens_after_three_failures_for_half_a_minute(tmp_path: Path) -> None:
+def test_the_circuit_opens_after_three_failures_for_thirty_seconds(tmp_path: Path) -> None:
     clock = Clock()
     # A new breaker each time, because each try runs in its own process.
     for want in (False, False, True):
@@ -38,23 +38,23 @@ def test_the_circuit_opens_after_three_failures_for_half_a_minute(tmp_path: Path
 
 def test_an_answer_closes_the_circuit(tmp_path: Path) -> None:
     clock = Clock()
-    one = breaker.Breaker(tmp_path / "b.json", clock)
+    circuit = breaker.Breaker(tmp_path / "b.json", clock)
     for _ in range(breaker.FAILURES):
-        one.record_failure()
+        circuit.record_failure()
     clock.now += breaker.OPEN_SECONDS
-    one.record_success()
-    one.record_failure()
-    assert not one.is_open()
+    circuit.record_success()
+    circuit.record_failure()
+    assert not circuit.is_open()
 
 
 @pytest.mark.parametrize("garbage", GARBAGE, ids=range(len(GARBAGE)))
 def test_a_corrupt_file_does_not_break_the_circuit(tmp_path: Path, garbage: bytes) -> None:
     (tmp_path / "b.json").write_bytes(garbage)
-    one = breaker.Breaker(tmp_path / "b.json")
-    assert not one.is_open()
+    circuit = breaker.Breaker(tmp_path / "b.json")
+    assert not circuit.is_open()
     for _ in range(breaker.FAILURES):
-        one.record_failure()
-    assert one.is_open()
+        circuit.record_failure()
+    assert circuit.is_open()
 
 
 def test_a_clock_set_back_does_not_block_for_long(tmp_path: Path) -> None:
@@ -88,12 +88,12 @@ def test_reports_of_one_run_are_found(tmp_path: Path) -> None:
     assert spool.pending(1, TRY.run_key) == {TRY.key: {"n": 1}}
 
 
-def test_a_kill_is_known_to_the_next_try_and_to_no_other_run(tmp_path: Path) -> None:
-    Kills(tmp_path).remember(TRY, Kill(100, 2, 200), {})
+def test_only_later_tries_of_the_run_find_a_kill(tmp_path: Path) -> None:
+    Kills(tmp_path).record(TRY, Kill(100, 2, 200), {})
     third = Try("default", "pricing", "predict_demand", "run-1", 4, 3)
-    assert Kills(tmp_path).recall(third, {}) == Kill(100, 2, 200)
-    assert Kills(tmp_path).recall(TRY, {}) is None, "not to the try itself"
-    assert Kills(tmp_path).recall(Try("default", "pricing", "predict_demand", "run-1", 5, 3), {}) is None
+    assert Kills(tmp_path).find(third, {}) == Kill(100, 2, 200)
+    assert Kills(tmp_path).find(TRY, {}) is None, "the killed try does not find its own kill"
+    assert Kills(tmp_path).find(Try("default", "pricing", "predict_demand", "run-1", 5, 3), {}) is None
 
 
 def test_a_kill_is_found_in_airflows_task_state_on_another_machine(tmp_path: Path) -> None:
@@ -102,17 +102,17 @@ def test_a_kill_is_found_in_airflows_task_state_on_another_machine(tmp_path: Pat
             self[key] = value
 
     store = Store()
-    Kills(tmp_path / "a").remember(TRY, Kill(100, 2), {"task_state_store": store})
+    Kills(tmp_path / "a").record(TRY, Kill(100, 2), {"task_state_store": store})
     third = Try("default", "pricing", "predict_demand", "run-1", 4, 3)
-    assert Kills(tmp_path / "b").recall(third, {"task_state_store": store}) == Kill(100, 2)
+    assert Kills(tmp_path / "b").find(third, {"task_state_store": store}) == Kill(100, 2)
 
 
 def test_without_a_folder_nothing_is_stored_and_nothing_fails() -> None:
     assert not Spool(None).add(TRY, {})
     assert Spool(None).pending(10) == {}
-    one = breaker.Breaker(None)
-    one.record_failure()
-    assert not one.is_open()
+    circuit = breaker.Breaker(None)
+    circuit.record_failure()
+    assert not circuit.is_open()
 
 
 def test_an_unusable_folder_falls_back(tmp_path: Path) -> None:
