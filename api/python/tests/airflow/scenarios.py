@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from fake_kubernetes.script import SCRIPT_VARIABLE, Death
+from fake_kubernetes.script import SCRIPT_VARIABLE, Failure
 
 MIB = 2**20
 GIB = 2**30
 
 NAMESPACE = "jobs"
 STATIC = 8 * GIB  # of all DAGs that are sized from a history
-STATIC_SMALL = GIB  # of the tasks that die
+STATIC_SMALL = GIB  # of the tasks that fail
 MAPPED_ROWS = (100, 400, 800)  # features of the map indexes
 MAPPED_KILLED = 1  # the map index that needs more than its features say
 
@@ -42,23 +42,23 @@ def need_of(rows: int) -> int:
     return rows * 2 * MIB
 
 
-def history() -> list[tuple[dict[str, Any], int]]:
+def training_runs() -> list[tuple[dict[str, Any], int]]:
     """Return 80 runs whose peak depends on their rows, within 3 %."""
     rows = [100 + 10 * (number % 80) for number in range(80)]
     return [({"rows": n}, need_of(n) * (97 + 2 * (i % 4)) // 100) for i, n in enumerate(rows)]
 
 
-def part(need: str | int = "{{ params.need }}", seconds: float = 0.5, **more: str) -> dict[str, str]:
-    """Return the environment that contains a pod's script; values may be Jinja."""
-    words = "".join(f', "{name}": {value}' for name, value in more.items())
-    return {SCRIPT_VARIABLE: f'{{"need": {need}, "seconds": {seconds}{words}}}'}
+def script_env(need: str | int = "{{ params.need }}", seconds: float = 0.5, **more: str) -> dict[str, str]:
+    """Return the environment variable with a pod's script; values may be Jinja."""
+    fields = "".join(f', "{name}": {value}' for name, value in more.items())
+    return {SCRIPT_VARIABLE: f'{{"need": {need}, "seconds": {seconds}{fields}}}'}
 
 
 @dataclass(frozen=True)
-class Dying:
+class FailureCase:
     """A task whose first try fails, and the expected result."""
 
-    death: Death
+    failure: Failure
     outcome: str  # the reported outcome of the first try
     lifted: bool  # whether the second try gets more memory
     tries: int = 2
@@ -66,54 +66,54 @@ class Dying:
     message: str = ""  # the termination message, if it contains the peak despite the kill
 
     @property
-    def when_short(self) -> bool:
+    def exceeds_static_request(self) -> bool:
         """Whether it fails from a lack of memory, and succeeds with enough."""
         return self.need > STATIC_SMALL
 
-    def part(self, seconds: float) -> dict[str, str]:
-        if self.when_short:
-            return part(self.need, seconds, dies_when_short=f'"{self.death.value}"')
-        first = f"{{{{ '{self.death.value}' if ti.try_number == 1 else '' }}}}"
-        more = {"dies": f'"{first}"'}
+    def script_env(self, seconds: float) -> dict[str, str]:
+        if self.exceeds_static_request:
+            return script_env(self.need, seconds, fails_when_short=f'"{self.failure.value}"')
+        on_first_try = f"{{{{ '{self.failure.value}' if ti.try_number == 1 else '' }}}}"
+        more = {"fails": f'"{on_first_try}"'}
         if self.message:
             more["message"] = f'"{self.message}"'
-        return part(self.need, seconds, **more)
+        return script_env(self.need, seconds, **more)
 
 
 SHORT = STATIC_SMALL + 64 * MIB  # a need that the static request does not meet
 
-DYING: Mapping[str, Dying] = {
-    "oom_killed": Dying(Death.OOM_KILLED, "oom_killed", lifted=True, need=SHORT),
-    "oom_exit_0": Dying(Death.OOM_EXIT_0, "success", lifted=False, tries=1, need=SHORT),
-    "killed": Dying(Death.KILLED, "killed", lifted=False),
-    "killed_at_its_limit": Dying(
-        Death.KILLED,
+FAILURE_CASES: Mapping[str, FailureCase] = {
+    "oom_killed": FailureCase(Failure.OOM_KILLED, "oom_killed", lifted=True, need=SHORT),
+    "oom_exit_0": FailureCase(Failure.OOM_EXIT_0, "success", lifted=False, tries=1, need=SHORT),
+    "killed": FailureCase(Failure.KILLED, "killed", lifted=False),
+    "killed_at_its_limit": FailureCase(
+        Failure.KILLED,
         "oom_killed",
         lifted=True,
         message=f'{{\\"memory_max_bytes\\": {STATIC_SMALL}}}',
     ),
-    "evicted": Dying(Death.EVICTED, "evicted", lifted=False),
-    "preempted": Dying(Death.PREEMPTED, "evicted", lifted=False),
-    "failed": Dying(Death.FAILED, "failed", lifted=False),
-    "memory_error": Dying(Death.MEMORY_ERROR, "app_oom", lifted=True, need=SHORT),
-    "bad_alloc": Dying(Death.BAD_ALLOC, "app_oom", lifted=True, need=SHORT),
-    "java_heap": Dying(Death.JAVA_HEAP, "app_oom", lifted=True, need=SHORT),
-    "node_heap": Dying(Death.NODE_HEAP, "app_oom", lifted=True, need=SHORT),
-    "unschedulable": Dying(Death.UNSCHEDULABLE, "unschedulable", lifted=False),
-    "sidecar_oom": Dying(Death.SIDECAR_OOM, "failed", lifted=False),
-    "init_oom": Dying(Death.INIT_OOM, "failed", lifted=False),
+    "evicted": FailureCase(Failure.EVICTED, "evicted", lifted=False),
+    "preempted": FailureCase(Failure.PREEMPTED, "evicted", lifted=False),
+    "failed": FailureCase(Failure.FAILED, "failed", lifted=False),
+    "memory_error": FailureCase(Failure.MEMORY_ERROR, "app_oom", lifted=True, need=SHORT),
+    "bad_alloc": FailureCase(Failure.BAD_ALLOC, "app_oom", lifted=True, need=SHORT),
+    "java_heap": FailureCase(Failure.JAVA_HEAP, "app_oom", lifted=True, need=SHORT),
+    "node_heap": FailureCase(Failure.NODE_HEAP, "app_oom", lifted=True, need=SHORT),
+    "unschedulable": FailureCase(Failure.UNSCHEDULABLE, "unschedulable", lifted=False),
+    "sidecar_oom": FailureCase(Failure.SIDECAR_OOM, "failed", lifted=False),
+    "init_oom": FailureCase(Failure.INIT_OOM, "failed", lifted=False),
 }
 
 # Here the trigger sees the end of the pod; the other cases look the same to it.
-DYING_DEFERRABLE = ("oom_killed", "evicted", "preempted", "java_heap", "unschedulable")
+FAILURE_CASES_DEFERRABLE = ("oom_killed", "evicted", "preempted", "java_heap", "unschedulable")
 
-# The DAG whose runs ended before loadaware was installed, in the folder `past`.
-PAST_DAG = "history"
+# The DAG whose runs ended before loadaware was installed, in the folder `history`.
+HISTORY_DAG = "history"
 
 
 @dataclass(frozen=True)
-class PastRun:
-    """A run of PAST_DAG: its conf, and the state of each try of its task `work`."""
+class HistoryRun:
+    """A run of HISTORY_DAG: its conf, and the state of each try of its task `work`."""
 
     number: int
     conf: Mapping[str, Any]
@@ -130,15 +130,15 @@ class PastRun:
 
     @property
     def need(self) -> int:
-        """The peak of each of its tries in bytes, as in history()."""
+        """The peak of each of its tries in bytes, as in training_runs()."""
         return need_of(int(self.conf.get("rows", 500))) * (97 + 2 * (self.number % 4)) // 100
 
 
-def past(runs: int) -> list[PastRun]:
+def history_runs(count: int) -> list[HistoryRun]:
     """Return runs: every 40th without conf, every 20th with a failed first try, every 50th failed."""
-    found = []
-    for number in range(runs):
+    generated = []
+    for number in range(count):
         conf = {} if number % 40 == 7 else {"rows": 100 + 10 * (number % 80), "note": "not a feature"}
         states = ("failed", "success") if number % 20 == 3 else ("failed",) if number % 50 == 9 else ("success",)
-        found.append(PastRun(number, conf, states))
-    return found
+        generated.append(HistoryRun(number, conf, states))
+    return generated

@@ -13,7 +13,7 @@ import pytest
 from kubernetes import client, config
 from kubernetes.client.exceptions import ApiException
 
-from fake_kubernetes import SCRIPT_VARIABLE, Cluster, Death, Script
+from fake_kubernetes import SCRIPT_VARIABLE, Cluster, Failure, Script
 
 NS = "jobs"
 MIB = 2**20
@@ -43,7 +43,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
         if condition():
             return
         time.sleep(0.02)
-    raise AssertionError("it never came to that")
+    raise AssertionError("timeout: the condition did not become true")
 
 
 def run(api: Any, pod: Any) -> Any:
@@ -57,31 +57,31 @@ def log(api: Any, **options: Any) -> str:
     return str(raw.data.decode())
 
 
-def short(**part: Any) -> Script:
-    return Script(seconds=0.1, **part)
+def short(**fields: Any) -> Script:
+    return Script(seconds=0.1, **fields)
 
 
-def ending(pod: Any, container: str = "base") -> Any:
+def terminated_state(pod: Any, container: str = "base") -> Any:
     statuses = pod.status.container_statuses + pod.status.init_container_statuses
     return next(s for s in statuses if s.name == container).state.terminated
 
 
 def test_a_pod_is_pending_then_runs_then_succeeds(api: Any) -> None:
-    made = api.create_namespaced_pod(NS, manifest(Script(need=MIB, seconds=2)))
-    seen = [made.status.phase]
+    created = api.create_namespaced_pod(NS, manifest(Script(need=MIB, seconds=2)))
+    phases = [created.status.phase]
 
     def ended() -> bool:
         phase = api.read_namespaced_pod("p", NS).status.phase
-        if phase not in seen:
-            seen.append(phase)
+        if phase not in phases:
+            phases.append(phase)
         return bool(phase == "Succeeded")
 
     wait_until(ended)
-    assert seen == ["Pending", "Running", "Succeeded"]
+    assert phases == ["Pending", "Running", "Succeeded"]
 
 
 def test_the_termination_message_contains_the_peak(api: Any) -> None:
-    done = ending(run(api, manifest(short(need=7 * MIB))))
+    done = terminated_state(run(api, manifest(short(need=7 * MIB))))
     assert (done.exit_code, done.reason, done.message) == (0, "Completed", '{"memory_max_bytes": 7340032}')
 
 
@@ -90,44 +90,44 @@ def test_the_termination_message_contains_the_peak(api: Any) -> None:
     [
         (short(need=101 * MIB), "Failed", "OOMKilled", 137),
         (short(need=100 * MIB), "Succeeded", "Completed", 0),
-        (short(need=101 * MIB, dies_when_short=Death.OOM_EXIT_0), "Succeeded", "OOMKilled", 0),
-        (short(need=101 * MIB, dies_when_short=Death.MEMORY_ERROR), "Failed", "Error", 1),
-        (short(need=MIB, dies=Death.KILLED), "Failed", "Error", 137),
-        (short(need=MIB, dies=Death.FAILED), "Failed", "Error", 1),
+        (short(need=101 * MIB, fails_when_short=Failure.OOM_EXIT_0), "Succeeded", "OOMKilled", 0),
+        (short(need=101 * MIB, fails_when_short=Failure.MEMORY_ERROR), "Failed", "Error", 1),
+        (short(need=MIB, fails=Failure.KILLED), "Failed", "Error", 137),
+        (short(need=MIB, fails=Failure.FAILED), "Failed", "Error", 1),
     ],
 )
-def test_how_the_base_container_ends(api: Any, script: Script, phase: str, reason: str, code: int) -> None:
+def test_the_base_container_terminates(api: Any, script: Script, phase: str, reason: str, code: int) -> None:
     pod = run(api, manifest(script))
-    done = ending(pod)
+    done = terminated_state(pod)
     assert (pod.status.phase, done.reason, done.exit_code) == (phase, reason, code)
 
 
 def test_an_evicted_pod_has_the_reason(api: Any) -> None:
-    pod = run(api, manifest(short(dies=Death.EVICTED)))
+    pod = run(api, manifest(short(fails=Failure.EVICTED)))
     assert (pod.status.phase, pod.status.reason) == ("Failed", "Evicted")
 
 
 def test_a_preempted_pod_is_gone(api: Any) -> None:
-    api.create_namespaced_pod(NS, manifest(short(dies=Death.PREEMPTED)))
+    api.create_namespaced_pod(NS, manifest(short(fails=Failure.PREEMPTED)))
     wait_until(lambda: not api.list_namespaced_pod(NS).items)
-    with pytest.raises(ApiException) as refused:
+    with pytest.raises(ApiException) as caught:
         api.read_namespaced_pod("p", NS)
-    assert refused.value.status == 404
+    assert caught.value.status == 404
 
 
-def test_a_sidecars_oom_is_not_the_bases(api: Any) -> None:
-    pod = run(api, manifest(short(need=MIB, dies=Death.SIDECAR_OOM)))
-    assert (ending(pod, "proxy").reason, ending(pod).reason) == ("OOMKilled", "Error")
+def test_the_oom_of_a_sidecar_is_not_one_of_the_base(api: Any) -> None:
+    pod = run(api, manifest(short(need=MIB, fails=Failure.SIDECAR_OOM)))
+    assert (terminated_state(pod, "proxy").reason, terminated_state(pod).reason) == ("OOMKilled", "Error")
 
 
-def test_after_an_init_containers_oom_the_base_never_starts(api: Any) -> None:
-    pod = run(api, manifest(short(need=MIB, dies=Death.INIT_OOM)))
-    assert ending(pod, "fetch").reason == "OOMKilled"
-    assert ending(pod) is None
+def test_the_base_never_starts_after_the_oom_of_an_init_container(api: Any) -> None:
+    pod = run(api, manifest(short(need=MIB, fails=Failure.INIT_OOM)))
+    assert terminated_state(pod, "fetch").reason == "OOMKilled"
+    assert terminated_state(pod) is None
 
 
 def test_an_unschedulable_pod_stays_pending(api: Any) -> None:
-    api.create_namespaced_pod(NS, manifest(short(dies=Death.UNSCHEDULABLE)))
+    api.create_namespaced_pod(NS, manifest(short(fails=Failure.UNSCHEDULABLE)))
     status = api.read_namespaced_pod("p", NS).status
     assert (status.phase, status.conditions[0].reason) == ("Pending", "Unschedulable")
     events = api.list_namespaced_event(NS, field_selector="involvedObject.name=p").items
@@ -136,19 +136,19 @@ def test_an_unschedulable_pod_stays_pending(api: Any) -> None:
 
 @pytest.mark.parametrize(("script", "code"), [(short(quota=99 * MIB), 403), (short(admission=101 * MIB), 422)])
 def test_quota_and_admission_reject_a_creation(api: Any, cluster: Cluster, script: Script, code: int) -> None:
-    with pytest.raises(ApiException) as refused:
+    with pytest.raises(ApiException) as caught:
         api.create_namespaced_pod(NS, manifest(script))
-    assert refused.value.status == code
+    assert caught.value.status == code
     assert not cluster.history
 
 
 def test_the_log_can_be_followed_to_the_end(api: Any) -> None:
-    pod = manifest(Script(seconds=2, need=200 * MIB, dies_when_short=Death.BAD_ALLOC, log=("one",)))
+    pod = manifest(Script(seconds=2, need=200 * MIB, fails_when_short=Failure.BAD_ALLOC, log=("one",)))
     api.create_namespaced_pod(NS, pod)
     wait_until(lambda: api.read_namespaced_pod("p", NS).status.phase == "Running")
-    so_far = log(api, container="base")
+    partial = log(api, container="base")
     whole = log(api, container="base", follow=True)
-    assert so_far == "one\n"
+    assert partial == "one\n"
     assert whole.startswith("one\n") and "std::bad_alloc" in whole
     assert "std::bad_alloc" in log(api, tail_lines=1)
 
@@ -166,7 +166,7 @@ def test_pods_are_found_by_label_patched_and_deleted(api: Any) -> None:
 def test_the_asynchronous_client_reads_pods_and_watches_events(api: Any, kubeconfig: Path) -> None:
     api.create_namespaced_pod(NS, manifest(short(need=MIB)))
 
-    async def look() -> tuple[str, list[str]]:
+    async def read_and_watch() -> tuple[str, list[str]]:
         await kubernetes_asyncio.config.load_kube_config(str(kubeconfig))
         async with kubernetes_asyncio.client.ApiClient() as connection:
             core = kubernetes_asyncio.client.CoreV1Api(connection)
@@ -183,10 +183,10 @@ def test_the_asynchronous_client_reads_pods_and_watches_events(api: Any, kubecon
                     watch.stop()
             return (await core.read_namespaced_pod("p", NS)).metadata.name, reasons
 
-    assert asyncio.run(look()) == ("p", ["Scheduled", "Started"])
+    assert asyncio.run(read_and_watch()) == ("p", ["Scheduled", "Started"])
 
 
 def test_a_script_round_trips_through_the_environment() -> None:
-    script = Script(need=5, dies=Death.EVICTED, log=("a", "b"), message="m", quota=7)
+    script = Script(need=5, fails=Failure.EVICTED, log=("a", "b"), message="m", quota=7)
     assert Script.from_json(script.to_json()) == script
     assert Script.from_json("{}") == Script()

@@ -10,9 +10,9 @@ import pytest
 
 from harness.environment import Environment, folder
 from harness.faults import FAULTS, closed_port, faulty
-from harness.launches import DAG_ID, TASK_ID, Launch, Launched, Launches, launching
+from harness.launcher import DAG_ID, TASK_ID, Launch, Launcher, LaunchResult, start_launcher
 from harness.loadaware import Loadaware
-from scenarios import GIB, MIB, STATIC, history, need_of, part
+from scenarios import GIB, MIB, STATIC, need_of, script_env, training_runs
 
 DEADLINE = 2.0  # seconds of each phase that the client may wait
 TARGET = 2.5  # documented bound of the delay in seconds
@@ -26,7 +26,7 @@ ADDRESSES = {
 }
 MATRIX = [(fault, side) for fault in FAULTS for side in SIDES] + [(fault, "both") for fault in ADDRESSES]
 HEALTHY = 8  # launches without a fault
-POD = part(need_of(500))
+POD = script_env(need_of(500))
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,17 @@ class Outage:
     """All launches of the matrix, and one without a fault."""
 
     server: Loadaware
-    launches: Launches
-    healthy: Launched
-    faulty: dict[tuple[str, str], Launched]
+    launcher: Launcher
+    healthy: LaunchResult
+    faulty: dict[tuple[str, str], LaunchResult]
 
     def delay(self, case: tuple[str, str]) -> float:
         """Return the seconds that a fault added: until the pod, or in total if reporting failed."""
-        launched = self.faulty[case]
+        result = self.faulty[case]
         if case[1] == "observe":
-            return launched.seconds - self.healthy.seconds
-        assert launched.until_pod is not None and self.healthy.until_pod is not None
-        return launched.until_pod - self.healthy.until_pod
+            return result.seconds - self.healthy.seconds
+        assert result.until_pod is not None and self.healthy.until_pod is not None
+        return result.until_pod - self.healthy.until_pod
 
 
 def run_id(case: tuple[str, str]) -> str:
@@ -53,35 +53,35 @@ def run_id(case: tuple[str, str]) -> str:
 
 @pytest.fixture(scope="module")
 def outage() -> Iterator[Outage]:
-    with ExitStack() as ending:
-        path = ending.enter_context(folder())
+    with ExitStack() as stack:
+        path = stack.enter_context(folder())
         server = Loadaware(path)
-        ending.callback(server.stop)
-        server.learn(DAG_ID, TASK_ID, history())
-        urls = {name: url or ending.enter_context(closed_port()) for name, url in ADDRESSES.items()}
-        planned = [Launch(f"healthy-{n}", server.url, f"healthy-{n}", POD) for n in range(1 + HEALTHY)]
+        stack.callback(server.stop)
+        server.learn(DAG_ID, TASK_ID, training_runs())
+        urls = {name: url or stack.enter_context(closed_port()) for name, url in ADDRESSES.items()}
+        launches = [Launch(f"healthy-{n}", server.url, f"healthy-{n}", POD) for n in range(1 + HEALTHY)]
         for fault, side in MATRIX:
-            url = urls.get(fault) or ending.enter_context(faulty(fault, SIDES[side], server.url))
+            url = urls.get(fault) or stack.enter_context(faulty(fault, SIDES[side], server.url))
             name = run_id((fault, side))
-            planned.append(Launch(name, url, name, POD))
-        launches = ending.enter_context(launching(path))
-        done = launches.run(*planned)
+            launches.append(Launch(name, url, name, POD))
+        launcher = stack.enter_context(start_launcher(path))
+        results = launcher.run(*launches)
         # The first launch also warms up; use the median of the others.
-        healthy = sorted(done[1 : 1 + HEALTHY], key=lambda one: one.seconds)[HEALTHY // 2]
-        yield Outage(server, launches, healthy, dict(zip(MATRIX, done[1 + HEALTHY :], strict=True)))
+        healthy = sorted(results[1 : 1 + HEALTHY], key=lambda result: result.seconds)[HEALTHY // 2]
+        yield Outage(server, launcher, healthy, dict(zip(MATRIX, results[1 + HEALTHY :], strict=True)))
 
 
 def test_without_a_fault_the_model_sizes(outage: Outage) -> None:
-    assert outage.healthy.error is None, outage.launches.log()[-4000:]
+    assert outage.healthy.error is None, outage.launcher.log()[-4000:]
     assert (outage.healthy.pods[0].memory_limit or 0) < STATIC
 
 
 @pytest.mark.parametrize("case", MATRIX, ids=run_id)
 def test_no_launch_is_blocked(outage: Outage, case: tuple[str, str]) -> None:
-    launched = outage.faulty[case]
-    assert launched.error is None
-    assert len(launched.pods) == 1
-    sized = launched.pods[0].memory_limit != STATIC
+    result = outage.faulty[case]
+    assert result.error is None
+    assert len(result.pods) == 1
+    sized = result.pods[0].memory_limit != STATIC
     assert sized == (case[1] == "observe"), "without a prediction, the static request stays in force"
 
 
@@ -92,10 +92,10 @@ def test_a_fault_costs_no_more_than_the_clients_deadline(outage: Outage, case: t
 
 def test_delays_are_printed(outage: Outage, capsys: pytest.CaptureFixture[str]) -> None:
     delays = {case: outage.delay(case) for case in MATRIX}
-    soon = sum(delay <= TARGET for delay in delays.values())
-    blocked = sum(not launched.pods for launched in outage.faulty.values())
+    within_target = sum(delay <= TARGET for delay in delays.values())
+    blocked = sum(not result.pods for result in outage.faulty.values())
     with capsys.disabled():
-        print(f"\n{len(delays)} outages: {blocked} launches blocked, {soon} delays of at most {TARGET} s")
+        print(f"\n{len(delays)} outages: {blocked} launches blocked, {within_target} delays of at most {TARGET} s")
         for (fault, side), delay in sorted(delays.items(), key=lambda item: -item[1]):
             print(f"  {delay:6.2f} s  {side:8}{fault}")
     assert blocked == 0
@@ -103,55 +103,55 @@ def test_delays_are_printed(outage: Outage, capsys: pytest.CaptureFixture[str]) 
 
 def test_failed_reports_are_sent_later_and_once(outage: Outage) -> None:
     # Except 404: the client drops reports that the server rejects for good.
-    late = [case for case in MATRIX if case[1] != "predict" and case[0] != "answers 404"]
-    known = outage.server.get(f"/tasks/{DAG_ID}/{TASK_ID}")["observations"]
-    again = [Launch(f"again-{run_id(case)}", outage.server.url, run_id(case), POD) for case in late]
-    assert not [one.error for one in outage.launches.run(*again) if one.error]
+    unreported = [case for case in MATRIX if case[1] != "predict" and case[0] != "answers 404"]
+    before = outage.server.get(f"/tasks/{DAG_ID}/{TASK_ID}")["observations"]
+    again = [Launch(f"again-{run_id(case)}", outage.server.url, run_id(case), POD) for case in unreported]
+    assert not [result.error for result in outage.launcher.run(*again) if result.error]
     after = outage.server.get(f"/tasks/{DAG_ID}/{TASK_ID}")["observations"]
-    one = {"dag_id": DAG_ID, "task_id": TASK_ID}
-    missing = [case for case in late if not outage.server.has_report("success", run_id=run_id(case), **one)]
+    key = {"dag_id": DAG_ID, "task_id": TASK_ID}
+    missing = [case for case in unreported if not outage.server.has_report("success", run_id=run_id(case), **key)]
     assert not missing
-    assert after - known == 2 * len(late)
+    assert after - before == 2 * len(unreported)
 
 
 def test_after_an_oom_the_next_try_gets_more_without_a_server(outage: Outage) -> None:
     with closed_port() as url:
         limits = []
         for number in (1, 2):
-            hungry = Launch("hungry", url, "hungry", part(9 * GIB), try_number=number)
-            (launched,) = outage.launches.run(hungry)
-            limits.append(launched.pods[0].memory_limit or 0)
+            large = Launch("large", url, "large", script_env(9 * GIB), try_number=number)
+            (result,) = outage.launcher.run(large)
+            limits.append(result.pods[0].memory_limit or 0)
     assert limits[0] == STATIC < limits[1] <= 4 * STATIC
-    assert launched.error is None
+    assert result.error is None
 
 
 def test_a_reattached_pod_keeps_its_memory(outage: Outage) -> None:
-    long_running = part(need_of(500), seconds=10)
-    (launched,) = outage.launches.run(Launch("found", outage.server.url, "found", long_running, found="5Gi"))
-    assert launched.error is None
-    assert [pod.name for pod in launched.pods] == ["found"]
-    one = {"dag_id": DAG_ID, "task_id": TASK_ID, "run_id": "found", "try_number": 1}
-    assert outage.server.has_report("success", allocated={"memory_bytes": 5 * GIB}, **one)
+    long_running = script_env(need_of(500), seconds=10)
+    (result,) = outage.launcher.run(Launch("existing", outage.server.url, "existing", long_running, existing="5Gi"))
+    assert result.error is None
+    assert [pod.name for pod in result.pods] == ["existing"]
+    key = {"dag_id": DAG_ID, "task_id": TASK_ID, "run_id": "existing", "try_number": 1}
+    assert outage.server.has_report("success", allocated={"memory_bytes": 5 * GIB}, **key)
 
 
 def test_an_unreported_kill_is_reported_and_lifted(outage: Outage) -> None:
-    hungry = part(2 * GIB + 64 * MIB)  # more than its rows predict
-    case = Launch("left", outage.server.url, "left", hungry, found="2Gi", found_ended=True)
-    (launched,) = outage.launches.run(case)
-    assert launched.error is None
-    killed, created = launched.pods
+    large = script_env(2 * GIB + 64 * MIB)  # more than its rows predict
+    case = Launch("leftover", outage.server.url, "leftover", large, existing="2Gi", existing_ended=True)
+    (result,) = outage.launcher.run(case)
+    assert result.error is None
+    killed, created = result.pods
     assert killed.memory_limit == 2 * GIB < (created.memory_limit or 0)
-    one = {"dag_id": DAG_ID, "task_id": TASK_ID, "run_id": "left", "try_number": 1}
-    assert outage.server.has_report("oom_killed", allocated={"memory_bytes": 2 * GIB}, **one)
+    key = {"dag_id": DAG_ID, "task_id": TASK_ID, "run_id": "leftover", "try_number": 1}
+    assert outage.server.has_report("oom_killed", allocated={"memory_bytes": 2 * GIB}, **key)
 
 
 def test_the_kill_switch_turns_everything_off(outage: Outage) -> None:
-    known = outage.server.get(f"/tasks/{DAG_ID}/{TASK_ID}")["observations"]
+    before = outage.server.get(f"/tasks/{DAG_ID}/{TASK_ID}")["observations"]
     off = Launch("off", outage.server.url, "off", POD, env={"LOADAWARE_DISABLED": "1"})
-    (launched,) = outage.launches.run(off)
-    assert launched.error is None
-    assert launched.pods[0].memory_limit == STATIC
-    assert outage.server.get(f"/tasks/{DAG_ID}/{TASK_ID}")["observations"] == known
+    (result,) = outage.launcher.run(off)
+    assert result.error is None
+    assert result.pods[0].memory_limit == STATIC
+    assert outage.server.get(f"/tasks/{DAG_ID}/{TASK_ID}")["observations"] == before
 
 
 def test_a_deployment_runs_with_a_hanging_server(environment: Environment) -> None:

@@ -11,14 +11,14 @@ from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperato
 from airflow_provider_loadaware.operators import SizedKubernetesPodOperator, SizerMixin
 from kubernetes.client import models as k8s
 
-from scenarios import DEFERRED_SECONDS, FAST_POLLING, GIB, MAPPED_KILLED, MAPPED_ROWS, MIB, need_of, part
+from scenarios import DEFERRED_SECONDS, FAST_POLLING, GIB, MAPPED_KILLED, MAPPED_ROWS, MIB, need_of, script_env
 
 DAG_ARGUMENTS: dict[str, Any] = {
     "schedule": None,
     "start_date": datetime(2024, 1, 1, tzinfo=timezone.utc),
     "catchup": False,
 }
-EIGHT = k8s.V1ResourceRequirements(
+RESOURCES = k8s.V1ResourceRequirements(
     requests={"memory": "8Gi", "cpu": "1", "ephemeral-storage": "1Gi"},
     limits={"memory": "8Gi", "nvidia.com/gpu": "1"},
 )
@@ -26,22 +26,22 @@ EIGHT = k8s.V1ResourceRequirements(
 with DAG("sized", params={"rows": 500, "need": 1000 * MIB}, **DAG_ARGUMENTS):
     SizedKubernetesPodOperator(
         task_id="work",
-        container_resources=EIGHT,
-        env_vars=part(),
+        container_resources=RESOURCES,
+        env_vars=script_env(),
         features=lambda context: {"rows": context["params"]["rows"]},
         **FAST_POLLING,
     )
 
 
-class Own(SizerMixin, KubernetesPodOperator):  # type: ignore[misc]
+class CustomOperator(SizerMixin, KubernetesPodOperator):  # type: ignore[misc]
     """A custom operator with the mixin."""
 
 
 with DAG("sized_deferrable", params={"rows": 500, "need": 1000 * MIB}, **DAG_ARGUMENTS):
-    Own(
+    CustomOperator(
         task_id="work",
-        container_resources=EIGHT,
-        env_vars=part(seconds=DEFERRED_SECONDS),
+        container_resources=RESOURCES,
+        env_vars=script_env(seconds=DEFERRED_SECONDS),
         feature_keys=["rows"],
         deferrable=True,
         **FAST_POLLING,
@@ -50,8 +50,8 @@ with DAG("sized_deferrable", params={"rows": 500, "need": 1000 * MIB}, **DAG_ARG
 with DAG("function", params={"rows": 500, "need": 1000 * MIB}, **DAG_ARGUMENTS):
 
     @task.sized_kubernetes(  # type: ignore[untyped-decorator]
-        container_resources=EIGHT,
-        env_vars=part(),
+        container_resources=RESOURCES,
+        env_vars=script_env(),
         features={"rows": "{{ params.rows }}"},
         **FAST_POLLING,
     )
@@ -62,11 +62,11 @@ with DAG("function", params={"rows": 500, "need": 1000 * MIB}, **DAG_ARGUMENTS):
 
 
 with DAG("sized_mapped", **DAG_ARGUMENTS):
-    SizedKubernetesPodOperator.partial(task_id="work", container_resources=EIGHT, **FAST_POLLING).expand_kwargs(
+    SizedKubernetesPodOperator.partial(task_id="work", container_resources=RESOURCES, **FAST_POLLING).expand_kwargs(
         [
             {
                 "features": {"rows": rows},
-                "env_vars": part(3 * GIB if index == MAPPED_KILLED else need_of(rows)),
+                "env_vars": script_env(3 * GIB if index == MAPPED_KILLED else need_of(rows)),
             }
             for index, rows in enumerate(MAPPED_ROWS)
         ]

@@ -1,4 +1,4 @@
-"""The current and past pods, with their status and events."""
+"""The pods of the cluster, with their status and events."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from datetime import datetime, timezone
 from typing import Any
 
 from fake_kubernetes.labels import matches
-from fake_kubernetes.lifecycle import Life, rfc3339
-from fake_kubernetes.script import Death, Script, script_of
+from fake_kubernetes.lifecycle import Lifecycle, rfc3339
+from fake_kubernetes.script import Failure, Script, script_of
 
 Json = dict[str, Any]
 
 
-class RefusedError(Exception):
+class RejectedError(Exception):
     """An answer other than 2xx: status, reason and message of a Kubernetes Status."""
 
     def __init__(self, code: int, reason: str, message: str) -> None:
@@ -31,8 +31,8 @@ class Pod:
     """One pod: its manifest and its lifecycle."""
 
     manifest: Json
-    life: Life
-    born: float  # on the cluster's clock, in seconds
+    lifecycle: Lifecycle
+    created_at: float  # on the cluster's clock, in seconds
 
     @property
     def name(self) -> str:
@@ -53,12 +53,12 @@ class Pod:
     @property
     def base(self) -> Json:
         """The container that has the script."""
-        return next(c for c in self.manifest["spec"]["containers"] if c["name"] == self.life.base)
+        return next(c for c in self.manifest["spec"]["containers"] if c["name"] == self.lifecycle.base)
 
     @property
     def memory_limit(self) -> int | None:
         """The memory limit of the base container, in bytes."""
-        return self.life.limit()
+        return self.lifecycle.limit()
 
 
 @dataclass
@@ -67,43 +67,43 @@ class Cluster:
 
     clock: Callable[[], float] = time.monotonic
     history: list[Pod] = field(default_factory=list)  # all created pods, in order
-    refusals: list[RefusedError] = field(default_factory=list)  # rejected creations, in order
-    _alive: dict[tuple[str, str], Pod] = field(default_factory=dict)
+    rejections: list[RejectedError] = field(default_factory=list)  # rejected creations, in order
+    _pods: dict[tuple[str, str], Pod] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def create(self, namespace: str, manifest: Json) -> Json:
         manifest = copy.deepcopy(manifest)
         spec = manifest.setdefault("spec", {})
         if not spec.get("containers"):
-            raise RefusedError(422, "Invalid", "spec.containers: Required value")
+            raise RejectedError(422, "Invalid", "spec.containers: Required value")
         base, script = _find_script(spec)
-        life = Life(spec, base, script, datetime.now(timezone.utc))
+        lifecycle = Lifecycle(spec, base, script, datetime.now(timezone.utc))
         meta = manifest.setdefault("metadata", {})
         meta["namespace"] = namespace
         meta.setdefault("name", meta.pop("generateName", "pod-") + uuid.uuid4().hex[:8])
         meta["uid"] = str(uuid.uuid4())
-        meta["creationTimestamp"] = rfc3339(life.born)
-        pod = Pod(manifest, life, self.clock())
+        meta["creationTimestamp"] = rfc3339(lifecycle.created_at)
+        pod = Pod(manifest, lifecycle, self.clock())
         with self._lock:
             self._admit(pod)
-            if (namespace, pod.name) in self._alive:
-                raise RefusedError(409, "AlreadyExists", f'pods "{pod.name}" already exists')
-            self._alive[namespace, pod.name] = pod
+            if (namespace, pod.name) in self._pods:
+                raise RejectedError(409, "AlreadyExists", f'pods "{pod.name}" already exists')
+            self._pods[namespace, pod.name] = pod
             self.history.append(pod)
         return self.render(pod)
 
     def get(self, namespace: str, name: str) -> Pod:
         with self._lock:
             self._remove_preempted()
-            pod = self._alive.get((namespace, name))
+            pod = self._pods.get((namespace, name))
         if pod is None:
-            raise RefusedError(404, "NotFound", f'pods "{name}" not found')
+            raise RejectedError(404, "NotFound", f'pods "{name}" not found')
         return pod
 
     def find(self, namespace: str, selector: str = "") -> list[Pod]:
         with self._lock:
             self._remove_preempted()
-            pods = [pod for pod in self._alive.values() if pod.namespace == namespace]
+            pods = [pod for pod in self._pods.values() if pod.namespace == namespace]
         return [pod for pod in pods if matches(selector, pod.labels)]
 
     def patch(self, namespace: str, name: str, change: Json) -> Json:
@@ -115,11 +115,11 @@ class Cluster:
     def delete(self, namespace: str, name: str) -> Json:
         pod = self.get(namespace, name)
         with self._lock:
-            self._alive.pop((namespace, name), None)
+            self._pods.pop((namespace, name), None)
         return self.render(pod)
 
     def age(self, pod: Pod) -> float:
-        return self.clock() - pod.born
+        return self.clock() - pod.created_at
 
     def render(self, pod: Pod) -> Json:
         """Return the pod in the API's format."""
@@ -129,35 +129,35 @@ class Cluster:
             **manifest,
             "apiVersion": "v1",
             "kind": "Pod",
-            "status": pod.life.status(self.age(pod)),
+            "status": pod.lifecycle.status(self.age(pod)),
         }
 
     def events(self, namespace: str, name: str) -> list[Json]:
         """Return the events of a pod so far, oldest first."""
         pod = self.get(namespace, name)
-        if pod.life.death() is Death.UNSCHEDULABLE:
+        if pod.lifecycle.failure() is Failure.UNSCHEDULABLE:
             events = [("Warning", "FailedScheduling", "0/3 nodes are available: 3 Insufficient memory.")]
         else:
             events = [("Normal", "Scheduled", f"Successfully assigned {namespace}/{name} to a node")]
-            if pod.life.started(self.age(pod)):
-                events.append(("Normal", "Started", f"Started container {pod.life.base}"))
+            if pod.lifecycle.started(self.age(pod)):
+                events.append(("Normal", "Started", f"Started container {pod.lifecycle.base}"))
         return [_event(pod, number, *fields) for number, fields in enumerate(events, start=1)]
 
     def _admit(self, pod: Pod) -> None:
-        script, limit = pod.life.script, pod.memory_limit or 0
-        refused: RefusedError | None = None
+        script, limit = pod.lifecycle.script, pod.memory_limit or 0
+        rejection: RejectedError | None = None
         if script.quota is not None and limit > script.quota:
-            refused = RefusedError(403, "Forbidden", f'pods "{pod.name}" is forbidden: exceeded quota: memory')
+            rejection = RejectedError(403, "Forbidden", f'pods "{pod.name}" is forbidden: exceeded quota: memory')
         elif script.admission is not None and limit < script.admission:
-            refused = RefusedError(422, "Invalid", f'Pod "{pod.name}" is invalid: memory is below the minimum')
-        if refused is not None:
-            self.refusals.append(refused)
-            raise refused
+            rejection = RejectedError(422, "Invalid", f'Pod "{pod.name}" is invalid: memory is below the minimum')
+        if rejection is not None:
+            self.rejections.append(rejection)
+            raise rejection
 
     def _remove_preempted(self) -> None:
-        for key, pod in list(self._alive.items()):
-            if pod.life.gone(self.age(pod)):
-                del self._alive[key]
+        for key, pod in list(self._pods.items()):
+            if pod.lifecycle.deleted(self.age(pod)):
+                del self._pods[key]
 
 
 def _find_script(spec: Json) -> tuple[str, Script]:

@@ -13,7 +13,7 @@ SCRIPT_VARIABLE = "FAKE_POD"
 Json = dict[str, Any]
 
 
-class Death(str, Enum):
+class Failure(str, Enum):
     """The ways in which a pod fails."""
 
     OOM_KILLED = "oom_killed"  # the kernel killed the main process: 137, OOMKilled
@@ -31,16 +31,16 @@ class Death(str, Enum):
     INIT_OOM = "init_oom"  # an init container was OOM-killed; the base never started
 
 
-LAST_WORDS: Mapping[Death, tuple[str, ...]] = {
-    Death.FAILED: ("ValueError: no such product",),
-    Death.MEMORY_ERROR: (
+FAILURE_LOGS: Mapping[Failure, tuple[str, ...]] = {
+    Failure.FAILED: ("ValueError: no such product",),
+    Failure.MEMORY_ERROR: (
         "Traceback (most recent call last):",
         "MemoryError: Unable to allocate 3.1 GiB",
     ),
-    Death.BAD_ALLOC: ("terminate called after throwing an instance of 'std::bad_alloc'",),
-    Death.JAVA_HEAP: ('Exception in thread "main" java.lang.OutOfMemoryError: Java heap space',),
-    Death.NODE_HEAP: ("FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory",),
-    Death.SIDECAR_OOM: ("ConnectionError: the proxy does not answer",),
+    Failure.BAD_ALLOC: ("terminate called after throwing an instance of 'std::bad_alloc'",),
+    Failure.JAVA_HEAP: ('Exception in thread "main" java.lang.OutOfMemoryError: Java heap space',),
+    Failure.NODE_HEAP: ("FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory",),
+    Failure.SIDECAR_OOM: ("ConnectionError: the proxy does not answer",),
 }
 
 
@@ -50,19 +50,19 @@ class Script:
 
     need: int = 2**30  # bytes; more than the memory limit fails
     seconds: float = 1.0  # of run time
-    dies: Death | None = None  # independent of memory
-    dies_when_short: Death = Death.OOM_KILLED  # if need exceeds the limit
+    fails: Failure | None = None  # independent of memory
+    fails_when_short: Failure = Failure.OOM_KILLED  # if need exceeds the limit
     log: tuple[str, ...] = field(default=("hello", "working"))
     message: str | None = None  # termination message; by default the peak, unless killed
     quota: int | None = None  # bytes; a larger limit is rejected with 403
     admission: int | None = None  # bytes; a smaller limit is rejected with 422
 
-    def death(self, limit: int | None) -> Death | None:
+    def failure(self, limit: int | None) -> Failure | None:
         """Return how the pod fails under a memory limit in bytes; None means no limit."""
-        if self.dies is not None:
-            return self.dies
+        if self.fails is not None:
+            return self.fails
         if limit is not None and self.need > limit:
-            return self.dies_when_short
+            return self.fails_when_short
         return None
 
     def to_json(self) -> str:
@@ -71,8 +71,8 @@ class Script:
             {
                 "need": self.need,
                 "seconds": self.seconds,
-                "dies": self.dies.value if self.dies else "",
-                "dies_when_short": self.dies_when_short.value,
+                "fails": self.fails.value if self.fails else "",
+                "fails_when_short": self.fails_when_short.value,
                 "log": list(self.log),
                 "message": self.message,
                 "quota": self.quota,
@@ -85,9 +85,9 @@ class Script:
         """Parse a script. Missing fields have their defaults."""
         fields: Json = json.loads(text)
         given: Json = {name: value for name, value in fields.items() if value not in (None, "")}
-        for name in ("dies", "dies_when_short"):
+        for name in ("fails", "fails_when_short"):
             if name in given:
-                given[name] = Death(given[name])
+                given[name] = Failure(given[name])
         if "log" in given:
             given["log"] = tuple(given["log"])
         return cls(**given)

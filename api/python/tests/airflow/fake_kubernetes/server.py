@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from fake_kubernetes.cluster import Cluster, RefusedError
+from fake_kubernetes.cluster import Cluster, RejectedError
 
 Json = dict[str, Any]
 
@@ -87,9 +87,9 @@ class _Handler(BaseHTTPRequestHandler):
                 if match is not None:
                     answer(**match.groupdict())
                     return
-            raise RefusedError(404, "NotFound", f"the server could not find {self.command} {parts.path}")
-        except RefusedError as refused:
-            self._answer(_status(refused), refused.code)
+            raise RejectedError(404, "NotFound", f"the server could not find {self.command} {parts.path}")
+        except RejectedError as error:
+            self._answer(_status(error), error.code)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
@@ -105,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _patch(self, namespace: str, name: str) -> None:
         if not isinstance(self.body, dict):
-            raise RefusedError(415, "UnsupportedMediaType", "only merge patches are supported")
+            raise RejectedError(415, "UnsupportedMediaType", "only merge patches are supported")
         self._answer(self.pods.patch(namespace, name, self.body))
 
     def _delete(self, namespace: str, name: str) -> None:
@@ -113,20 +113,20 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _log(self, namespace: str, name: str) -> None:
         pod = self.pods.get(namespace, name)
-        container = self.query.get("container", pod.life.base)
-        if not pod.life.started(self.pods.age(pod)):
-            raise RefusedError(400, "BadRequest", f'container "{container}" is waiting to start')
+        container = self.query.get("container", pod.lifecycle.base)
+        if not pod.lifecycle.started(self.pods.age(pod)):
+            raise RejectedError(400, "BadRequest", f'container "{container}" is waiting to start')
         sent = 0
 
         def new_lines() -> list[str]:
             nonlocal sent
-            lines = pod.life.log(self.pods.age(pod)) if container == pod.life.base else []
+            lines = pod.lifecycle.log(self.pods.age(pod)) if container == pod.lifecycle.base else []
             fresh, sent = lines[sent:], len(lines)
             return fresh
 
         self._begin_stream("text/plain")
-        following = self.query.get("follow", "").lower() == "true"
-        while following and not pod.life.ended(self.pods.age(pod)):
+        follow = self.query.get("follow", "").lower() == "true"
+        while follow and not pod.lifecycle.ended(self.pods.age(pod)):
             self._send_lines(new_lines())
             time.sleep(_TICK)
         rest = new_lines()
@@ -134,11 +134,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._end_stream()
 
     def _send_lines(self, lines: list[str]) -> None:
-        stamp = ""
+        timestamp = ""
         if self.query.get("timestamps", "").lower() == "true":
-            stamp = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ ")
+            timestamp = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ ")
         for line in lines:
-            self._send_chunk(f"{stamp}{line}\n".encode())
+            self._send_chunk(f"{timestamp}{line}\n".encode())
 
     def _events(self, namespace: str) -> None:
         selector = dict(term.split("=", 1) for term in self.query.get("fieldSelector", "").split(",") if "=" in term)
@@ -146,19 +146,19 @@ class _Handler(BaseHTTPRequestHandler):
         if self.query.get("watch", "").lower() != "true":
             try:
                 found = self.pods.events(namespace, name)
-            except RefusedError:
+            except RejectedError:
                 found = []  # a deleted pod has an empty list of events
             self._answer(_list_of("EventList", found))
             return
-        seen = int(self.query.get("resourceVersion") or 0)
+        delivered = int(self.query.get("resourceVersion") or 0)
         until = time.monotonic() + float(self.query.get("timeoutSeconds") or _WATCH_SECONDS)
         self._begin_stream("application/json")
         while time.monotonic() < until:
             try:
-                for event in self.pods.events(namespace, name)[seen:]:
+                for event in self.pods.events(namespace, name)[delivered:]:
                     self._send_chunk(json.dumps({"type": "ADDED", "object": event}).encode() + b"\n")
-                    seen += 1
-            except RefusedError:
+                    delivered += 1
+            except RejectedError:
                 break
             time.sleep(_TICK)
         self._end_stream()
@@ -193,12 +193,12 @@ def _list_of(kind: str, items: list[Json]) -> Json:
     }
 
 
-def _status(refused: RefusedError) -> Json:
+def _status(error: RejectedError) -> Json:
     return {
         "apiVersion": "v1",
         "kind": "Status",
         "status": "Failure",
-        "reason": refused.reason,
-        "message": refused.message,
-        "code": refused.code,
+        "reason": error.reason,
+        "message": error.message,
+        "code": error.code,
     }

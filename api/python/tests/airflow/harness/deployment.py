@@ -66,10 +66,10 @@ class Airflow:
         ]
         return f"http://127.0.0.1:{port}"
 
-    def leave_past(self, runs: int, password: str) -> None:
-        """Insert the finished runs of scenarios.past into the database, and on Airflow 2 a user `reader`."""
+    def seed_history(self, runs: int, password: str) -> None:
+        """Insert the finished runs of scenarios.history_runs into the database, and on Airflow 2 a user `reader`."""
         done = subprocess.run(
-            [sys.executable, "-m", "harness.past", str(runs), password],
+            [sys.executable, "-m", "harness.history_seed", str(runs), password],
             env=self.env,
             cwd=TESTS,
             capture_output=True,
@@ -80,26 +80,26 @@ class Airflow:
 
     def stop(self) -> None:
         for process in self._processes:
-            process.ask_to_stop()
+            process.terminate()
         for process in self._processes:
             process.stop()
 
     def wait_for_dags(self, dag_ids: set[str]) -> None:
         """Wait until the DAGs are parsed without an error."""
 
-        def read() -> bool:
+        def parsed() -> bool:
             self._check_alive()
             errors = self._query("SELECT filename, stacktrace FROM import_error")
             assert not errors, errors
             return dag_ids <= {row[0] for row in self._query("SELECT dag_id FROM serialized_dag")}
 
-        wait_for(f"the DAGs {sorted(dag_ids)}", read, seconds=600, every=0.5)
+        wait_for(f"the DAGs {sorted(dag_ids)}", parsed, seconds=600, every=0.5)
 
     def trigger(self, *runs: tuple[str, str, Json]) -> None:
         """Start runs, each as (dag_id, run_id, conf)."""
-        asked = [{"dag_id": dag, "run_id": run, "conf": conf} for dag, run, conf in runs]
+        requests = [{"dag_id": dag, "run_id": run, "conf": conf} for dag, run, conf in runs]
         subprocess.run(
-            [sys.executable, "-m", "harness.trigger", json.dumps(asked)],
+            [sys.executable, "-m", "harness.trigger", json.dumps(requests)],
             env=self.env,
             cwd=TESTS,
             check=True,
@@ -142,12 +142,12 @@ class Airflow:
         return str(json.loads(self._query(sql, dag_id, run_id, task_id, key)[0][0]))
 
     def test_connection(self, conn_id: str) -> str:
-        """What Airflow says of a connection that it tests, as the button in the form does."""
+        """Test a connection like the button of the form. Returns Airflow's output."""
         done = self._command("connections", "test", conn_id)
         return done.stdout + done.stderr
 
     def output(self) -> str:
-        """The last words of the components."""
+        """Return the last output of the components."""
         return "\n".join(process.output()[-4000:] for process in self._processes)
 
     def _run(self, component: str, *arguments: str) -> Process:

@@ -17,33 +17,33 @@ from fake_kubernetes.quantity import memory_bytes
 from harness.deployment import Airflow
 from harness.faults import faulty
 from harness.loadaware import Loadaware
-from scenarios import GIB, history
+from scenarios import GIB, training_runs
 
 FIRST_RUNS: Mapping[str, Mapping[str, int]] = {
     # Three times the need of the rows, to provoke a kill.
     "sized": {"need": 3 * GIB},
     "sized_deferrable": {"need": 3 * GIB},
     "sized_mapped": {},
-    "plain": {"need": 3 * GIB},
+    "policy": {"need": 3 * GIB},
     "function": {"need": 3 * GIB},
-    "deaths": {},
-    "deaths_deferrable": {},
-    "refused": {},
+    "failures": {},
+    "failures_deferrable": {},
+    "rejected": {},
     "outage": {},
-    "other": {},
+    "no_pod": {},
 }
-SIZED = [
+TRAINED_TASKS = [
     ("sized", "work"),
     ("sized_deferrable", "work"),
     ("sized_mapped", "work"),
     ("function", "work"),
-    ("plain", "sync"),
-    ("plain", "deferrable"),
-    ("plain", "mapped"),
-    ("plain", "denied"),
-    ("plain", "opted_out"),
-    ("refused", "quota"),
-    ("refused", "admission"),
+    ("policy", "sync"),
+    ("policy", "deferrable"),
+    ("policy", "mapped"),
+    ("policy", "denied"),
+    ("policy", "opted_out"),
+    ("rejected", "quota"),
+    ("rejected", "admission"),
     ("outage", "work"),
 ]
 
@@ -65,12 +65,12 @@ class Environment:
 
     def limits(self, dag_id: str, task_id: str, run_id: str, map_index: int = -1) -> list[int]:
         """Return the memory limits of those pods in bytes. Each must equal the request."""
-        found = []
+        limits = []
         for pod in self.pods(dag_id, task_id, run_id, map_index):
             assert pod.memory_limit is not None
             assert memory_bytes(pod.base["resources"]["requests"]["memory"]) == pod.memory_limit
-            found.append(pod.memory_limit)
-        return found
+            limits.append(pod.memory_limit)
+        return limits
 
 
 def connection(url: str) -> str:
@@ -98,11 +98,11 @@ def folder() -> Iterator[Path]:
 
 @contextmanager
 def trained_server(path: Path) -> Iterator[Loadaware]:
-    """Yield a server with a model for every task in SIZED."""
+    """Yield a server with a model for every task in TRAINED_TASKS."""
     server = Loadaware(path)
     try:
-        for dag_id, task_id in SIZED:
-            server.learn(dag_id, task_id, history())
+        for dag_id, task_id in TRAINED_TASKS:
+            server.learn(dag_id, task_id, training_runs())
         yield server
     finally:
         server.stop()
@@ -111,12 +111,12 @@ def trained_server(path: Path) -> Iterator[Loadaware]:
 @contextmanager
 def environment() -> Iterator[Environment]:
     """Start everything, including the first run of every DAG."""
-    with ExitStack() as ending:
-        path = ending.enter_context(folder())
-        server = ending.enter_context(trained_server(path))
+    with ExitStack() as stack:
+        path = stack.enter_context(folder())
+        server = stack.enter_context(trained_server(path))
         cluster = Cluster()
-        kubernetes = ending.enter_context(serve(cluster))
-        hanging = ending.enter_context(faulty("hangs", ("/",), server.url))
+        kubernetes = stack.enter_context(serve(cluster))
+        hanging = stack.enter_context(faulty("hangs", ("/",), server.url))
         home = path / "airflow"
         home.mkdir()
         airflow = Airflow(
@@ -126,11 +126,11 @@ def environment() -> Iterator[Environment]:
                 "AIRFLOW_CONN_LOADAWARE_DEFAULT": connection(server.url),
                 "AIRFLOW_CONN_LOADAWARE_HANGING": connection(hanging),
                 "AIRFLOW__LOADAWARE__STATE_DIR": str(path / "state"),
-                "AIRFLOW__LOADAWARE__POLICY_ALLOW": "plain.*",
-                "AIRFLOW__LOADAWARE__POLICY_DENY": "plain.denied",
+                "AIRFLOW__LOADAWARE__POLICY_ALLOW": "policy.*",
+                "AIRFLOW__LOADAWARE__POLICY_DENY": "policy.denied",
             },
         )
-        ending.callback(airflow.stop)
+        stack.callback(airflow.stop)
         airflow.start()
         try:
             airflow.wait_for_dags(set(FIRST_RUNS))

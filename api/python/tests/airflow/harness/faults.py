@@ -48,7 +48,7 @@ def _answer(status: str, body: str, *headers: str, kind: str = "application/json
     return lambda peer: peer.sendall(whole)
 
 
-_NONSENSE = """{
+_INVALID_FIELDS = """{
   "prediction_id": 7, "namespace": "default", "dag_id": "x", "task_id": "y",
   "memory": {"request_bytes": -5, "limit_bytes": 99999999999999999999, "request": "lots", "limit": "-5"},
   "shadow": null, "cpu": {"request_cores": "many", "request": "NaN"}, "duration": null, "bins": null,
@@ -76,8 +76,8 @@ FAULTS: Mapping[str, Callable[[socket.socket], None]] = {
     "answers 401": _answer("401 Unauthorized", _PROBLEM, "WWW-Authenticate: Bearer"),
     "answers 404": _answer("404 Not Found", "<h1>nothing here</h1>", kind="text/html"),
     "answers no JSON": _answer("200 OK", '{"memory": {"request_bytes": 12'),
-    "answers nonsense": _answer("200 OK", _NONSENSE),
-    "answers a byte": _answer("200 OK", _TINY),
+    "answers invalid fields": _answer("200 OK", _INVALID_FIELDS),
+    "answers one byte": _answer("200 OK", _TINY),
     "answers an empty object": _answer("200 OK", "{}"),
     "answers a web page": _answer("200 OK", "<html>Please log in</html>", kind="text/html"),
     "answers without end": _huge,
@@ -124,20 +124,20 @@ def faulty(fault: str, paths: tuple[str, ...], upstream: str) -> Iterator[str]:
 @contextmanager
 def closed_port() -> Iterator[str]:
     """Yield the URL of a port that is reserved but has no listener."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{reserved.getsockname()[1]}"
 
 
 def _read_request(peer: socket.socket) -> tuple[str, bytes]:
     peer.settimeout(_TIMEOUT)
-    got = b""
-    while b"\r\n\r\n" not in got:
-        more = peer.recv(65536)
-        if not more:
+    received = b""
+    while b"\r\n\r\n" not in received:
+        chunk = peer.recv(65536)
+        if not chunk:
             raise ValueError("no request")
-        got += more
-    head, _, body = got.partition(b"\r\n\r\n")
+        received += chunk
+    head, _, body = received.partition(b"\r\n\r\n")
     lengths = [line.split(b":")[1] for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")]
     while lengths and len(body) < int(lengths[0]):
         body += peer.recv(65536)
@@ -150,7 +150,7 @@ def _forward(method: str, url: str, body: bytes) -> bytes:
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
             status, kind, data = answer.status, answer.headers["Content-Type"], answer.read()
-    except urllib.error.HTTPError as refused:
-        status, kind, data = refused.code, refused.headers["Content-Type"], refused.read()
-    head = [f"HTTP/1.1 {status} Passed on", f"Content-Type: {kind}", f"Content-Length: {len(data)}"]
+    except urllib.error.HTTPError as error:
+        status, kind, data = error.code, error.headers["Content-Type"], error.read()
+    head = [f"HTTP/1.1 {status} Forwarded", f"Content-Type: {kind}", f"Content-Length: {len(data)}"]
     return ("\r\n".join([*head, "Connection: close"]) + "\r\n\r\n").encode() + bytes(data)

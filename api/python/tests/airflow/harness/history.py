@@ -15,14 +15,14 @@ PASSWORD = "a password of the tests"
 
 
 @contextmanager
-def reading(path: Path, runs: int) -> Iterator[str]:
+def serve_history(path: Path, runs: int) -> Iterator[str]:
     """Yield the address of an Airflow in `path` with `runs` finished runs."""
     home = path / "airflow"
     home.mkdir()
     passwords = path / "passwords.json"
     passwords.write_text(json.dumps({"reader": PASSWORD}))
     settings = {
-        "CORE__DAGS_FOLDER": str(TESTS / "past"),
+        "CORE__DAGS_FOLDER": str(TESTS / "history"),
         "API__AUTH_BACKENDS": "airflow.providers.fab.auth_manager.api.auth.backend.basic_auth",
         "CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "False",
         "CORE__SIMPLE_AUTH_MANAGER_USERS": "reader:viewer",
@@ -32,7 +32,7 @@ def reading(path: Path, runs: int) -> Iterator[str]:
     }
     airflow = Airflow(home, {f"AIRFLOW__{name}": value for name, value in settings.items()})
     try:
-        airflow.leave_past(runs, PASSWORD)
+        airflow.seed_history(runs, PASSWORD)
         url = airflow.serve_api()
         wait_for("Airflow's API", lambda: _answers(url), seconds=600, every=0.5)
         yield url

@@ -1,9 +1,8 @@
 """Runs the real operator, each launch in its own process: python -m harness.launch.
 
-Every input line is a list of cases, {"run_id", "try_number", "memory", "env_vars", "found", "found_ended", "env"};
-see launches.Launch. The output has one line per case, in order: {"error", "begun", "seconds"}, with `begun` on the
-monotonic clock. The first case runs in this process: Airflow's imports take seconds, and forked processes
-inherit them.
+Every input line is a list of cases, each with the fields of launcher.Launch and the connection in "env". The output
+has one line per case, in order: {"error", "started", "seconds"}, with `started` on the monotonic clock. The first
+case runs in this process: Airflow's imports take seconds, and forked processes inherit them.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from scenarios import FAST_POLLING
 
 Json = dict[str, Any]
 
-AT_ONCE = 8
-DIED = '{"error": "the process died", "begun": 0, "seconds": 0}'
+CONCURRENCY = 8
+CRASHED = '{"error": "the process died", "started": 0, "seconds": 0}'
 DAG_ID, TASK_ID = "launch", "work"
 
 
@@ -44,15 +43,15 @@ def launch(case: Json) -> Json:
             **{**FAST_POLLING, "startup_check_interval_seconds": 0.1},
         )
     context = _context(dag, task, case)
-    if case["found"]:
-        _leave(task, context, case["found"], ended=case["found_ended"])
-    begun = time.monotonic()
+    if case["existing"]:
+        _create_existing_pod(task, context, case["existing"], ended=case["existing_ended"])
+    started = time.monotonic()
     error = None
     try:
         task.execute(context)
-    except Exception as failed:  # noqa: BLE001 - the result contains the error
-        error = f"{type(failed).__name__}: {failed}"
-    return {"error": error, "begun": begun, "seconds": time.monotonic() - begun}
+    except Exception as caught:  # noqa: BLE001 - the result contains the error
+        error = f"{type(caught).__name__}: {caught}"
+    return {"error": error, "started": started, "seconds": time.monotonic() - started}
 
 
 def _context(dag: Any, task: Any, case: Json) -> Any:
@@ -79,48 +78,51 @@ def _context(dag: Any, task: Any, case: Json) -> Any:
     }
 
 
-def _leave(task: Any, context: Any, memory: str, *, ended: bool) -> None:
-    """Leave a pod of this try behind, like a crashed worker: running or ended."""
+def _create_existing_pod(task: Any, context: Any, memory: str, *, ended: bool) -> None:
+    """Create the pod that a crashed worker of this try leaves behind, running or ended."""
     labels = {**task._get_ti_pod_labels(context)}
     resources = {"requests": {"memory": memory}, "limits": {"memory": memory}}
     env = [{"name": name, "value": value} for name, value in task.env_vars.items()]
     base = {"name": "base", "image": "none", "env": env, "resources": resources}
-    body = {"metadata": {"name": "found", "labels": labels}, "spec": {"containers": [base]}}
+    body = {"metadata": {"name": "existing", "labels": labels}, "spec": {"containers": [base]}}
     task.client.create_namespaced_pod(task.namespace, body)
     if ended:
-        wait_for("its end", lambda: task.client.read_namespaced_pod("found", task.namespace).status.phase == "Failed")
+        wait_for(
+            "the end of the existing pod",
+            lambda: task.client.read_namespaced_pod("existing", task.namespace).status.phase == "Failed",
+        )
 
 
 def _fork(case: Json) -> tuple[int, int]:
     """Fork a child that launches a case. Returns its id and the pipe with its result."""
-    reading, writing = os.pipe()
+    read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            os.close(reading)
-            with os.fdopen(writing, "w") as answer:
+            os.close(read_end)
+            with os.fdopen(write_end, "w") as answer:
                 answer.write(json.dumps(launch(case)))
         except BaseException:  # noqa: BLE001 - logged
             traceback.print_exc()
         finally:
             os._exit(0)  # skip the exit handlers of the parent
-    os.close(writing)
-    return child, reading
+    os.close(write_end)
+    return child, read_end
 
 
 def main() -> None:
-    answers = os.fdopen(os.dup(1), "w")
+    results = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # keep Airflow's output out of the results
-    warm = False
+    imported = False
     for line in sys.stdin:
         cases = json.loads(line)
-        if not warm:
-            print(json.dumps(launch(cases.pop(0))), file=answers, flush=True)
-            warm = True
-        for begin in range(0, len(cases), AT_ONCE):
-            for child, reading in [_fork(case) for case in cases[begin : begin + AT_ONCE]]:
-                with os.fdopen(reading) as answer:
-                    print(answer.read() or DIED, file=answers, flush=True)
+        if not imported:
+            print(json.dumps(launch(cases.pop(0))), file=results, flush=True)
+            imported = True
+        for begin in range(0, len(cases), CONCURRENCY):
+            for child, read_end in [_fork(case) for case in cases[begin : begin + CONCURRENCY]]:
+                with os.fdopen(read_end) as answer:
+                    print(answer.read() or CRASHED, file=results, flush=True)
                 os.waitpid(child, 0)
 
 

@@ -75,8 +75,8 @@ class Loadaware:
         """
         try:
             answer = self.post("/observe", {"outcome": outcome, **of})
-        except urllib.error.HTTPError as refused:
-            assert refused.code == 409, refused.read()
+        except urllib.error.HTTPError as error:
+            assert error.code == 409, error.read()
             return False
         return answer["duplicate"] is True
 

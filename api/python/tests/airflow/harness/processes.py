@@ -36,17 +36,17 @@ class Process:
         return self.log.read_text(errors="replace")
 
     def kill(self) -> None:
-        """Kill it like a crash."""
+        """Kill it, to simulate a crash."""
         self._popen.kill()
         self._popen.wait()
 
-    def ask_to_stop(self) -> None:
+    def terminate(self) -> None:
         if not self.ended():
             self._popen.terminate()
 
     def stop(self) -> None:
-        """Ends it in good order, and what it left behind in any case."""
-        self.ask_to_stop()
+        """Terminate it, and kill it and its remaining children after the grace period."""
+        self.terminate()
         with suppress(subprocess.TimeoutExpired):
             self._popen.wait(GRACE)
         with suppress(ProcessLookupError):

@@ -23,7 +23,7 @@ from typing import Any
 
 from harness.deployment import MAJOR
 from harness.environment import folder
-from harness.history import PASSWORD, reading
+from harness.history import PASSWORD, serve_history
 
 Json = dict[str, Any]
 
@@ -35,7 +35,7 @@ SINCE = "1970-01-01T00:00:00+00:00"
 def requests() -> list[tuple[str, str, Json | None]]:
     """Return the requests of internal/source/airflow, including pages and missing objects."""
     runs: Json = {"states": ["success", "failed"], "order_by": "end_date", "page_limit": 100}
-    asked: list[tuple[str, str, Json | None]] = [
+    listed: list[tuple[str, str, Json | None]] = [
         ("GET", "/api/v2/version", None),
         ("GET", "/api/v1/version", None),
         ("GET", f"{API}/dags?limit=1", None),
@@ -47,11 +47,11 @@ def requests() -> list[tuple[str, str, Json | None]]:
     ]
     for offset in (0, 4):
         of = {"dag_ids": ["history"], "dag_run_ids": ["manual__3", "manual__9"], "page_limit": 4, "page_offset": offset}
-        asked.append(("POST", f"{API}/dags/~/dagRuns/~/taskInstances/list", of))
-    return asked
+        listed.append(("POST", f"{API}/dags/~/dagRuns/~/taskInstances/list", of))
+    return listed
 
 
-def ask(url: str, method: str, path: str, body: Json | None, headers: dict[str, str]) -> tuple[int, Any]:
+def send(url: str, method: str, path: str, body: Json | None, headers: dict[str, str]) -> tuple[int, Any]:
     request = urllib.request.Request(url + path, method=method, headers=headers)
     if body is not None:
         request.data = json.dumps(body).encode()
@@ -59,8 +59,8 @@ def ask(url: str, method: str, path: str, body: Json | None, headers: dict[str, 
     try:
         with urllib.request.urlopen(request, timeout=120) as answer:
             status, text = answer.status, answer.read()
-    except urllib.error.HTTPError as refused:
-        status, text = refused.code, refused.read()
+    except urllib.error.HTTPError as error:
+        status, text = error.code, error.read()
     try:
         return status, json.loads(text)
     except ValueError:
@@ -70,29 +70,29 @@ def ask(url: str, method: str, path: str, body: Json | None, headers: dict[str, 
 def credentials(url: str) -> dict[str, str]:
     if MAJOR < 3:
         return {"Authorization": "Basic " + base64.b64encode(f"reader:{PASSWORD}".encode()).decode()}
-    _, answer = ask(url, "POST", "/auth/token", {"username": "reader", "password": PASSWORD}, {})
+    _, answer = send(url, "POST", "/auth/token", {"username": "reader", "password": PASSWORD}, {})
     return {"Authorization": "Bearer " + answer["access_token"]}
 
 
 def main() -> None:
-    with folder() as path, reading(path, RUNS) as url:
+    with folder() as home, serve_history(home, RUNS) as url:
         headers = credentials(url)
         lines = []
-        for method, asked, body in requests():
-            status, answer = ask(url, method, asked, body, headers)
-            lines.append({"method": method, "path": asked, "body": body, "status": status, "answer": _plain(answer)})
-        status, answer = ask(url, "GET", f"{API}/dags?limit=1", None, {})
+        for method, path, body in requests():
+            status, answer = send(url, method, path, body, headers)
+            lines.append({"method": method, "path": path, "body": body, "status": status, "answer": _redact(answer)})
+        status, answer = send(url, "GET", f"{API}/dags?limit=1", None, {})
         lines.append(
             {"method": "GET", "path": f"{API}/dags?limit=1", "as": "nobody", "status": status, "answer": answer}
         )
     Path(sys.argv[1]).write_text("[\n" + ",\n".join(json.dumps(line) for line in lines) + "\n]\n")
 
 
-def _plain(answer: Any) -> Any:
+def _redact(answer: Any) -> Any:
     """Return the answer without local paths and tokens."""
     if isinstance(answer, dict):
-        return {k: "…" if k in ("fileloc", "file_token") else _plain(v) for k, v in answer.items()}
-    return [_plain(v) for v in answer] if isinstance(answer, list) else answer
+        return {k: "…" if k in ("fileloc", "file_token") else _redact(v) for k, v in answer.items()}
+    return [_redact(v) for v in answer] if isinstance(answer, list) else answer
 
 
 if __name__ == "__main__":

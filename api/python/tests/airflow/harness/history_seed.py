@@ -1,4 +1,4 @@
-"""Inserts finished runs of the DAG `history` into Airflow's database: python -m harness.past RUNS [PASSWORD].
+"""Inserts finished runs of the DAG `history` into Airflow's database: python -m harness.history_seed RUNS [PASSWORD].
 
 It uses Airflow's own models. On Airflow 2 it also creates a read-only user `reader`.
 """
@@ -16,76 +16,78 @@ from airflow.utils.state import DagRunState, TaskInstanceState
 from airflow.utils.types import DagRunType
 
 from harness.deployment import MAJOR, TESTS
-from scenarios import PAST_DAG, PastRun, past
+from scenarios import HISTORY_DAG, HistoryRun, history_runs
 
 PARTS = 2
-BEGUN = datetime(2025, 3, 1, 6, tzinfo=timezone.utc)
+FIRST_START = datetime(2025, 3, 1, 6, tzinfo=timezone.utc)
 
 
 def main() -> None:
-    runs = past(int(sys.argv[1]))
+    runs = history_runs(int(sys.argv[1]))
     with create_session() as session:
         dag, parsed = _dag(session)
         for run in runs:
-            _leave(session, dag, parsed, run)
+            _insert_run(session, dag, parsed, run)
         session.commit()
     if MAJOR < 3:
-        _reader(sys.argv[2])
+        _create_reader(sys.argv[2])
 
 
 def _dag(session: Any) -> tuple[Any, Any]:
     """Return the DAG as stored by Airflow and as parsed from its file."""
-    folder = str(TESTS / "past")
+    folder = str(TESTS / "history")
     if MAJOR < 3:
         from airflow.models.dagbag import DagBag
 
         bag = DagBag(folder, include_examples=False, read_dags_from_db=False)
         bag.sync_to_db(session=session)
-        return bag.dags[PAST_DAG], bag.dags[PAST_DAG]
+        return bag.dags[HISTORY_DAG], bag.dags[HISTORY_DAG]
     from airflow.dag_processing.bundles.manager import DagBundlesManager
     from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
     from airflow.models.serialized_dag import SerializedDagModel
 
     DagBundlesManager().sync_bundles_to_db(session=session)
     session.commit()
-    bag = BundleDagBag(folder, bundle_path=TESTS / "past", bundle_name="dags-folder")
+    bag = BundleDagBag(folder, bundle_path=TESTS / "history", bundle_name="dags-folder")
     sync_bag_to_db(bag, "dags-folder", bundle_version=None, session=session)
     session.commit()
-    return SerializedDagModel.get_dag(PAST_DAG, session=session), bag.dags[PAST_DAG]
+    return SerializedDagModel.get_dag(HISTORY_DAG, session=session), bag.dags[HISTORY_DAG]
 
 
-def _leave(session: Any, dag: Any, parsed: Any, run: PastRun) -> None:
+def _insert_run(session: Any, dag: Any, parsed: Any, run: HistoryRun) -> None:
     """Insert one run with all its tries."""
-    began = BEGUN + timedelta(hours=run.number)
-    made = _create(session, dag, run, began)
-    made.start_date, made.end_date = began, began + timedelta(minutes=30)
+    start = FIRST_START + timedelta(hours=run.number)
+    dag_run = _create_run(session, dag, run, start)
+    dag_run.start_date, dag_run.end_date = start, start + timedelta(minutes=30)
     session.flush()
-    for instance in made.get_task_instances(session=session):
+    for instance in dag_run.get_task_instances(session=session):
         session.delete(instance)  # replace the instances that Airflow created with finished ones
     session.flush()
     for task_id, map_index in [("begin", -1), ("work", -1), *(("part", index) for index in range(PARTS))]:
         states = run.states if task_id == "work" else [run.state if task_id == "part" else "success"]
-        _instance(session, dag, parsed, made, began, task_id, map_index, states)
+        _insert_instance(session, dag, parsed, dag_run, start, task_id, map_index, states)
 
 
-def _create(session: Any, dag: Any, run: PastRun, began: datetime) -> Any:
-    about: dict[str, Any] = {
+def _create_run(session: Any, dag: Any, run: HistoryRun, start: datetime) -> Any:
+    arguments: dict[str, Any] = {
         "run_id": run.run_id,
         "conf": run.conf,
         "run_type": DagRunType.MANUAL,
         "state": DagRunState(run.state),
-        "data_interval": (began, began),
+        "data_interval": (start, start),
         "session": session,
     }
     if MAJOR < 3:
-        return dag.create_dagrun(execution_date=began, external_trigger=True, **about)
+        return dag.create_dagrun(execution_date=start, external_trigger=True, **arguments)
     from airflow.utils.types import DagRunTriggeredByType
 
-    return dag.create_dagrun(logical_date=began, run_after=began, triggered_by=DagRunTriggeredByType.REST_API, **about)
+    return dag.create_dagrun(
+        logical_date=start, run_after=start, triggered_by=DagRunTriggeredByType.REST_API, **arguments
+    )
 
 
-def _instance(
-    session: Any, dag: Any, parsed: Any, run: Any, began: datetime, task_id: str, map_index: int, states: list[str]
+def _insert_instance(
+    session: Any, dag: Any, parsed: Any, run: Any, start: datetime, task_id: str, map_index: int, states: list[str]
 ) -> None:
     """Insert a task instance after its tries; earlier tries become history."""
     from airflow.models.taskinstance import TaskInstance
@@ -96,7 +98,7 @@ def _instance(
     instance.operator = task.task_type
     for number, state in enumerate(states, start=1):
         instance.try_number = number
-        instance.start_date = began + timedelta(minutes=number)
+        instance.start_date = start + timedelta(minutes=number)
         instance.end_date = instance.start_date + timedelta(seconds=50 + number)
         instance.duration = 50.0 + number
         instance.state = TaskInstanceState(state)
@@ -125,7 +127,7 @@ def _next_id() -> Any:
     return uuid6.uuid7()
 
 
-def _reader(password: str) -> None:
+def _create_reader(password: str) -> None:
     """Create a user with only the permissions that an import needs."""
     from airflow.providers.fab.auth_manager.cli_commands.utils import get_application_builder
 

@@ -9,7 +9,7 @@ from airflow import DAG
 from airflow.decorators import task
 from airflow_provider_loadaware import callbacks
 
-with DAG("other", schedule=None, start_date=datetime(2024, 1, 1, tzinfo=timezone.utc), catchup=False):
+with DAG("no_pod", schedule=None, start_date=datetime(2024, 1, 1, tzinfo=timezone.utc), catchup=False):
 
     @task(  # type: ignore[untyped-decorator]
         retries=1,

@@ -8,17 +8,17 @@ from airflow import DAG
 from airflow_provider_loadaware.operators import SizedKubernetesPodOperator
 from kubernetes.client import models as k8s
 
-from scenarios import FAST_POLLING, GIB, MIB, need_of, part
+from scenarios import FAST_POLLING, GIB, MIB, need_of, script_env
 
 DAG_ARGUMENTS = {"schedule": None, "start_date": datetime(2024, 1, 1, tzinfo=timezone.utc), "catchup": False}
 
-with DAG("refused", **DAG_ARGUMENTS):
+with DAG("rejected", **DAG_ARGUMENTS):
     # The quota rejects more than the static request; admission rejects less.
     for rule, static, at in (("quota", "1Gi", GIB), ("admission", "8Gi", 8 * GIB)):
         SizedKubernetesPodOperator(
             task_id=rule,
             container_resources=k8s.V1ResourceRequirements(requests={"memory": static}, limits={"memory": static}),
-            env_vars=part(500 * MIB, 0.5, **{rule: str(at)}),
+            env_vars=script_env(500 * MIB, 0.5, **{rule: str(at)}),
             features={"rows": 900},
             **FAST_POLLING,
         )
@@ -27,7 +27,7 @@ with DAG("outage", **DAG_ARGUMENTS):
     SizedKubernetesPodOperator(
         task_id="work",
         container_resources=k8s.V1ResourceRequirements(requests={"memory": "8Gi"}, limits={"memory": "8Gi"}),
-        env_vars=part(need_of(500)),
+        env_vars=script_env(need_of(500)),
         features={"rows": 500},
         loadaware_conn_id="loadaware_hanging",
         **FAST_POLLING,

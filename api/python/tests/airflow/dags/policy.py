@@ -8,12 +8,12 @@ from airflow import DAG
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
 from kubernetes.client import models as k8s
 
-from scenarios import DEFERRED_SECONDS, FAST_POLLING, GIB, MIB, need_of, part
+from scenarios import DEFERRED_SECONDS, FAST_POLLING, GIB, MIB, need_of, script_env
 
-EIGHT = k8s.V1ResourceRequirements(requests={"memory": "8Gi"}, limits={"memory": "8Gi"})
+RESOURCES = k8s.V1ResourceRequirements(requests={"memory": "8Gi"}, limits={"memory": "8Gi"})
 
 with DAG(
-    "plain",
+    "policy",
     schedule=None,
     start_date=datetime(2024, 1, 1, tzinfo=timezone.utc),
     catchup=False,
@@ -22,18 +22,18 @@ with DAG(
     for task_id in ("sync", "deferrable", "denied"):
         KubernetesPodOperator(
             task_id=task_id,
-            container_resources=EIGHT,
-            env_vars=part(seconds=DEFERRED_SECONDS if task_id == "deferrable" else 0.5),
+            container_resources=RESOURCES,
+            env_vars=script_env(seconds=DEFERRED_SECONDS if task_id == "deferrable" else 0.5),
             deferrable=task_id == "deferrable",
             **FAST_POLLING,
         )
     KubernetesPodOperator(
         task_id="opted_out",
-        container_resources=EIGHT,
-        env_vars=part(),
+        container_resources=RESOURCES,
+        env_vars=script_env(),
         annotations={"loadaware.io/enabled": "false"},
         **FAST_POLLING,
     )
-    KubernetesPodOperator.partial(task_id="mapped", container_resources=EIGHT, **FAST_POLLING).expand(
-        env_vars=[part(need_of(500)), part(3 * GIB)]
+    KubernetesPodOperator.partial(task_id="mapped", container_resources=RESOURCES, **FAST_POLLING).expand(
+        env_vars=[script_env(need_of(500)), script_env(3 * GIB)]
     )

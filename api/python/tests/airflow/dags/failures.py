@@ -8,7 +8,7 @@ from airflow import DAG
 from airflow_provider_loadaware.operators import SizedKubernetesPodOperator
 from kubernetes.client import models as k8s
 
-from scenarios import DEFERRED_SECONDS, DYING, DYING_DEFERRABLE, FAST_POLLING, UNSCHEDULABLE_SECONDS
+from scenarios import DEFERRED_SECONDS, FAILURE_CASES, FAILURE_CASES_DEFERRABLE, FAST_POLLING, UNSCHEDULABLE_SECONDS
 
 SIDECAR = k8s.V1Pod(
     metadata=k8s.V1ObjectMeta(),
@@ -16,8 +16,8 @@ SIDECAR = k8s.V1Pod(
 )
 
 for dag_id, deferrable, task_ids in (
-    ("deaths", False, tuple(DYING)),
-    ("deaths_deferrable", True, DYING_DEFERRABLE),
+    ("failures", False, tuple(FAILURE_CASES)),
+    ("failures_deferrable", True, FAILURE_CASES_DEFERRABLE),
 ):
     with DAG(
         dag_id,
@@ -30,7 +30,7 @@ for dag_id, deferrable, task_ids in (
             SizedKubernetesPodOperator(
                 task_id=task_id,
                 container_resources=k8s.V1ResourceRequirements(requests={"memory": "1Gi"}, limits={"memory": "1Gi"}),
-                env_vars=DYING[task_id].part(DEFERRED_SECONDS if deferrable else 0.5),
+                env_vars=FAILURE_CASES[task_id].script_env(DEFERRED_SECONDS if deferrable else 0.5),
                 full_pod_spec=SIDECAR if task_id == "sidecar_oom" else None,
                 init_containers=[k8s.V1Container(name="fetch", image="none")] if task_id == "init_oom" else None,
                 startup_timeout_seconds=timeout if task_id == "unschedulable" else 60,

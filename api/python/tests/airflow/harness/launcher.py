@@ -31,12 +31,12 @@ class Launch:
     memory: str = "8Gi"
     try_number: int = 1
     env: dict[str, str] = field(default_factory=dict)  # of the worker
-    found: str = ""  # the memory of an existing pod of this try, if any
-    found_ended: bool = False  # whether that pod already failed
+    existing: str = ""  # the memory of an existing pod of this try, if any
+    existing_ended: bool = False  # whether that pod already failed
 
 
 @dataclass(frozen=True)
-class Launched:
+class LaunchResult:
     """The result of a launch."""
 
     error: str | None
@@ -45,25 +45,25 @@ class Launched:
     pods: list[Pod] = field(default_factory=list)
 
 
-class Launches:
-    """A launching process with its cluster and its folder."""
+class Launcher:
+    """The launching process with its cluster and its folder."""
 
     def __init__(self, folder: Path, cluster: Cluster, process: subprocess.Popen[str]) -> None:
         self.cluster = cluster
         self._folder = folder
         self._process = process
 
-    def run(self, *launches: Launch) -> list[Launched]:
-        """Run launches concurrently, at most launch.AT_ONCE at a time."""
+    def run(self, *launches: Launch) -> list[LaunchResult]:
+        """Run launches concurrently, at most launch.CONCURRENCY at a time."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(json.dumps([self._case(launch) for launch in launches]) + "\n")
         self._process.stdin.flush()
-        done = []
+        results = []
         for launch in launches:
             line = self._process.stdout.readline()
             assert line, self.log()[-4000:]
-            done.append(self._launched(launch, json.loads(line)))
-        return done
+            results.append(self._result(launch, json.loads(line)))
+        return results
 
     def log(self) -> str:
         """Return the log of all launches."""
@@ -75,8 +75,8 @@ class Launches:
             "try_number": launch.try_number,
             "memory": launch.memory,
             "env_vars": launch.env_vars,
-            "found": launch.found,
-            "found_ended": launch.found_ended,
+            "existing": launch.existing,
+            "existing_ended": launch.existing_ended,
             "env": {
                 **launch.env,
                 "AIRFLOW_CONN_LOADAWARE_DEFAULT": connection(launch.url),
@@ -84,16 +84,16 @@ class Launches:
             },
         }
 
-    def _launched(self, launch: Launch, answer: dict[str, Any]) -> Launched:
+    def _result(self, launch: Launch, answer: dict[str, Any]) -> LaunchResult:
         wanted = {"run_id": launch.run_id, "try_number": str(launch.try_number)}
         pods = [pod for pod in self.cluster.history if wanted.items() <= pod.labels.items()]
-        until_pod = pods[0].born - answer["begun"] if pods else None
-        return Launched(answer["error"], answer["seconds"], until_pod, pods)
+        until_pod = pods[0].created_at - answer["started"] if pods else None
+        return LaunchResult(answer["error"], answer["seconds"], until_pod, pods)
 
 
 @contextmanager
-def launching(folder: Path) -> Iterator[Launches]:
-    """Yield Launches with a separate Airflow home."""
+def start_launcher(folder: Path) -> Iterator[Launcher]:
+    """Yield a Launcher with a separate Airflow home."""
     home = folder / "home"
     home.mkdir()
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW", "LOADAWARE", "KUBE"))}
@@ -118,7 +118,7 @@ def launching(folder: Path) -> Iterator[Launches]:
             text=True,
         )
         try:
-            yield Launches(folder, cluster, process)
+            yield Launcher(folder, cluster, process)
             process.communicate(timeout=TIMEOUT)  # closes its input, which ends it
         finally:
             process.kill()

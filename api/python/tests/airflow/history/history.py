@@ -13,7 +13,7 @@ try:
 except ImportError:  # Airflow 2 has it in the core package
     from airflow.operators.empty import EmptyOperator
 
-EIGHT = k8s.V1ResourceRequirements(
+RESOURCES = k8s.V1ResourceRequirements(
     requests={"memory": "8Gi", "cpu": "1500m"}, limits={"memory": "8Gi", "nvidia.com/gpu": "1"}
 )
 
@@ -26,9 +26,9 @@ with DAG(
 ):
     begin = EmptyOperator(task_id="begin")
     work = KubernetesPodOperator(
-        task_id="work", image="none", container_resources=EIGHT, params={"depth": 2}, retries=2
+        task_id="work", image="none", container_resources=RESOURCES, params={"depth": 2}, retries=2
     )
-    parts = KubernetesPodOperator.partial(task_id="part", image="none", container_resources=EIGHT).expand(
+    parts = KubernetesPodOperator.partial(task_id="part", image="none", container_resources=RESOURCES).expand(
         arguments=[["a"], ["b"]]
     )
     begin >> work >> parts

@@ -6,15 +6,15 @@ import pytest
 
 from harness.environment import Environment
 from harness.waiting import wait_for
-from scenarios import GIB, MAPPED_KILLED, MAPPED_ROWS, MIB, STATIC, history, need_of
+from scenarios import GIB, MAPPED_KILLED, MAPPED_ROWS, MIB, STATIC, need_of, training_runs
 
 NEED = 3 * GIB  # of the first run; its rows predict 1000 MiB
-STORIES = [
+SIZED_TASKS = [
     ("sized", "work"),
     ("sized_deferrable", "work"),
     ("function", "work"),
-    ("plain", "sync"),
-    ("plain", "deferrable"),
+    ("policy", "sync"),
+    ("policy", "deferrable"),
 ]
 
 
@@ -30,7 +30,7 @@ def receipt(environment: Environment, prediction_id: str) -> dict[str, object]:
     return wait_for("the receipt", stored, seconds=10)
 
 
-@pytest.mark.parametrize(("dag_id", "task_id"), STORIES)
+@pytest.mark.parametrize(("dag_id", "task_id"), SIZED_TASKS)
 def test_a_killed_run_is_lifted_until_it_succeeds(environment: Environment, dag_id: str, task_id: str) -> None:
     done = environment.airflow.wait(dag_id, "first")[task_id, -1]
     limits = environment.limits(dag_id, task_id, "first")
@@ -41,27 +41,27 @@ def test_a_killed_run_is_lifted_until_it_succeeds(environment: Environment, dag_
     assert limits[-2] < NEED <= limits[-1] <= 4 * STATIC
 
 
-@pytest.mark.parametrize(("dag_id", "task_id"), STORIES)
+@pytest.mark.parametrize(("dag_id", "task_id"), SIZED_TASKS)
 def test_the_server_knows_every_try(environment: Environment, dag_id: str, task_id: str) -> None:
     environment.airflow.wait(dag_id, "first")
     limits = environment.limits(dag_id, task_id, "first")
-    one = {"dag_id": dag_id, "task_id": task_id, "run_id": "first"}
+    key = {"dag_id": dag_id, "task_id": task_id, "run_id": "first"}
     for number, limit in enumerate(limits[:-1], start=1):
         allocated = {"memory_bytes": limit}
-        assert environment.loadaware.has_report("oom_killed", try_number=number, allocated=allocated, **one)
+        assert environment.loadaware.has_report("oom_killed", try_number=number, allocated=allocated, **key)
     assert environment.loadaware.has_report(
         "success",
         try_number=len(limits),
         allocated={"memory_bytes": limits[-1]},
         memory_max_bytes=NEED,
-        **one,
+        **key,
     )
-    known = environment.loadaware.get(f"/tasks/{dag_id}/{task_id}")
-    assert known["observations"] == len(history()) + len(limits)
-    assert known["kills"] == len(limits) - 1
+    profile = environment.loadaware.get(f"/tasks/{dag_id}/{task_id}")
+    assert profile["observations"] == len(training_runs()) + len(limits)
+    assert profile["kills"] == len(limits) - 1
 
 
-@pytest.mark.parametrize(("dag_id", "task_id"), STORIES)
+@pytest.mark.parametrize(("dag_id", "task_id"), SIZED_TASKS)
 def test_a_pod_carries_its_receipt(environment: Environment, dag_id: str, task_id: str) -> None:
     environment.airflow.wait(dag_id, "first")
     for number, pod in enumerate(environment.pods(dag_id, task_id, "first"), start=1):
@@ -75,7 +75,7 @@ def test_a_pod_carries_its_receipt(environment: Environment, dag_id: str, task_i
         assert answer["memory"]["limit_bytes"] == pod.memory_limit
 
 
-@pytest.mark.parametrize(("dag_id", "task_id"), STORIES)
+@pytest.mark.parametrize(("dag_id", "task_id"), SIZED_TASKS)
 def test_the_log_shows_the_grant_and_the_reason(environment: Environment, dag_id: str, task_id: str) -> None:
     environment.airflow.wait(dag_id, "first")
     log = environment.airflow.log(dag_id, "first", task_id, attempt=1)
@@ -95,31 +95,31 @@ def test_other_resources_do_not_change(environment: Environment) -> None:
 
 @pytest.mark.parametrize("task_id", ["denied", "opted_out"])
 def test_the_policy_skips_excluded_tasks(environment: Environment, task_id: str) -> None:
-    environment.airflow.wait("plain", "first")
-    pods = environment.pods("plain", task_id, "first")
+    environment.airflow.wait("policy", "first")
+    pods = environment.pods("policy", task_id, "first")
     assert {pod.memory_limit for pod in pods} == {STATIC}
     assert not [pod for pod in pods if "loadaware.io/prediction-id" in pod.annotations]
-    assert environment.loadaware.get(f"/tasks/plain/{task_id}")["observations"] == len(history())
+    assert environment.loadaware.get(f"/tasks/policy/{task_id}")["observations"] == len(training_runs())
 
 
 def test_the_policy_sizes_mapped_tasks(environment: Environment) -> None:
-    done = environment.airflow.wait("plain", "first")
+    done = environment.airflow.wait("policy", "first")
     for index in (0, 1):
-        limits = environment.limits("plain", "mapped", "first", index)
+        limits = environment.limits("policy", "mapped", "first", index)
         assert done["mapped", index].state == "success"
         assert limits[0] < STATIC
         assert (len(limits) > 1) == (index == 1)
 
 
-@pytest.mark.parametrize(("dag_id", "task_id"), STORIES)
-def test_airflow_shows_what_was_granted(environment: Environment, dag_id: str, task_id: str) -> None:
+@pytest.mark.parametrize(("dag_id", "task_id"), SIZED_TASKS)
+def test_airflow_shows_the_granted_resources(environment: Environment, dag_id: str, task_id: str) -> None:
     environment.airflow.wait(dag_id, "first")
-    shown = environment.airflow.rendered(dag_id, "first", task_id)["container_resources"]
+    rendered = environment.airflow.rendered(dag_id, "first", task_id)["container_resources"]
     granted = environment.pods(dag_id, task_id, "first")[-1].base["resources"]["limits"]["memory"]
-    assert granted in str(shown)
+    assert granted in str(rendered)
 
 
-@pytest.mark.parametrize(("dag_id", "task_id"), [s for s in STORIES if s[0] != "plain"])
+@pytest.mark.parametrize(("dag_id", "task_id"), [s for s in SIZED_TASKS if s[0] != "policy"])
 def test_the_extra_link_opens_the_receipt(environment: Environment, dag_id: str, task_id: str) -> None:
     environment.airflow.wait(dag_id, "first")
     last = environment.pods(dag_id, task_id, "first")[-1].annotations["loadaware.io/prediction-id"]
@@ -141,17 +141,17 @@ def test_each_mapped_task_is_sized(environment: Environment) -> None:
 
 
 def test_the_next_run_is_sized_by_a_model_with_the_kill(environment: Environment) -> None:
-    for dag_id, task_id in STORIES:
+    for dag_id, task_id in SIZED_TASKS:
         environment.airflow.wait(dag_id, "first")
         trained = environment.loadaware.post(f"/tasks/{dag_id}/{task_id}/train", {})
         assert trained["trained"], trained
-    environment.airflow.trigger(*((dag_id, "next", {}) for dag_id in {dag_id for dag_id, _ in STORIES}))
-    for dag_id, task_id in STORIES:
+    environment.airflow.trigger(*((dag_id, "next", {}) for dag_id in {dag_id for dag_id, _ in SIZED_TASKS}))
+    for dag_id, task_id in SIZED_TASKS:
         done = environment.airflow.wait(dag_id, "next")[task_id, -1]
         (pod,) = environment.pods(dag_id, task_id, "next")
         assert (done.state, done.tries) == ("success", 1)
         answer = receipt(environment, pod.annotations["loadaware.io/prediction-id"])["answer"]
         assert isinstance(answer, dict)
         assert answer["source"] == "model"
-        assert answer["model"]["observations"] > len(history())
+        assert answer["model"]["observations"] > len(training_runs())
         assert pod.memory_limit is not None and pod.memory_limit < STATIC
