@@ -19,7 +19,7 @@ from airflow_provider_loadaware.transport import BoundedTransport, run_with_time
 from loadaware_client import Client
 from loadaware_client.api.ask import predict, predict_batch, retry_lift
 from loadaware_client.api.service import ready
-from loadaware_client.api.tell import observe, observe_batch
+from loadaware_client.api.tell import observe, observe_batch  # codespell:ignore tell
 from loadaware_client.models.lift import Lift
 from loadaware_client.models.lift_request import LiftRequest
 from loadaware_client.models.observation import Observation
@@ -61,7 +61,7 @@ class Deadline:
     def __init__(self, seconds: float = TOTAL_SECONDS) -> None:
         self._end = time.monotonic() + seconds
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Return the seconds left, at least 0."""
         return max(0.0, self._end - time.monotonic())
 
@@ -150,10 +150,10 @@ class Service:
     def _call(self, breaker: Breaker, deadline: Deadline, kind: type[T], send: Callable[[], Response[Any]]) -> T:
         if breaker.is_open():
             raise NotAnsweredError(f"{self.base_url} failed repeatedly; requests pause for {OPEN_SECONDS:.0f} s")
-        if not deadline.left():
+        if not deadline.seconds_left():
             raise NotAnsweredError(f"no time left to call {self.base_url}")
         try:
-            answer = run_with_timeout(deadline.left(), lambda: _send_with_retry(send)).parsed
+            answer = run_with_timeout(deadline.seconds_left(), lambda: _send_with_retry(send)).parsed
         except RejectedError:
             breaker.record_success()
             raise

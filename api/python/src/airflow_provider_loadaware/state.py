@@ -50,10 +50,10 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def open_folder(wanted: Path) -> Path | None:
-    """Return `wanted`, or else a private folder in the temporary directory; None if neither is writable."""
+def open_folder(preferred: Path) -> Path | None:
+    """Return `preferred`, or else a private folder in the temporary directory; None if neither is writable."""
     fallback = Path(tempfile.gettempdir()) / f"loadaware-{os.getuid()}"
-    for folder in (wanted, fallback):
+    for folder in (preferred, fallback):
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             # In a shared temporary directory, another user may own that name.

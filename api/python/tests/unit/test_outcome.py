@@ -46,7 +46,7 @@ def pod(
 
 
 @pytest.mark.parametrize(
-    ("claim", "seen", "more", "want"),
+    ("claim", "last_pod", "more", "want"),
     [
         ("a clean end", pod(0, "Completed", phase="Succeeded"), {}, Outcome.SUCCESS),
         ("the kernel's kill at the limit", pod(137, "OOMKilled"), {}, Outcome.OOM_KILLED),
@@ -103,8 +103,8 @@ def pod(
     ],
     ids=lambda value: value if isinstance(value, str) and " " in value else "",
 )
-def test_an_end_is_classified(claim: str, seen: Any, more: dict[str, Any], want: Outcome) -> None:
-    assert classify(seen, **more) is want, claim
+def test_an_end_is_classified(claim: str, last_pod: Any, more: dict[str, Any], want: Outcome) -> None:
+    assert classify(last_pod, **more) is want, claim
 
 
 def test_only_ooms_lack_memory() -> None:

@@ -88,7 +88,7 @@ def test_a_mapped_task_gets_the_callbacks_for_all_map_indexes(monkeypatch: pytes
         ("*", "", "false", False),
         ("", "", "true", True),
         ("*", "*", "true", True),
-        ("*", "", "nonsense", True),
+        ("*", "", "invalid", True),
     ],
 )
 def test_lists_and_annotations_decide(

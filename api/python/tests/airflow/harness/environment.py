@@ -58,10 +58,10 @@ class Environment:
 
     def pods(self, dag_id: str, task_id: str, run_id: str, map_index: int = -1) -> list[Pod]:
         """Return the pods of a task in a run, in the order of creation."""
-        wanted = {"dag_id": dag_id, "task_id": task_id, "run_id": run_id}
+        labels = {"dag_id": dag_id, "task_id": task_id, "run_id": run_id}
         if map_index >= 0:
-            wanted["map_index"] = str(map_index)
-        return [pod for pod in self.cluster.history if wanted.items() <= pod.labels.items()]
+            labels["map_index"] = str(map_index)
+        return [pod for pod in self.cluster.history if labels.items() <= pod.labels.items()]
 
     def limits(self, dag_id: str, task_id: str, run_id: str, map_index: int = -1) -> list[int]:
         """Return the memory limits of those pods in bytes. Each must equal the request."""

@@ -85,8 +85,8 @@ class Launcher:
         }
 
     def _result(self, launch: Launch, answer: dict[str, Any]) -> LaunchResult:
-        wanted = {"run_id": launch.run_id, "try_number": str(launch.try_number)}
-        pods = [pod for pod in self.cluster.history if wanted.items() <= pod.labels.items()]
+        labels = {"run_id": launch.run_id, "try_number": str(launch.try_number)}
+        pods = [pod for pod in self.cluster.history if labels.items() <= pod.labels.items()]
         until_pod = pods[0].created_at - answer["started"] if pods else None
         return LaunchResult(answer["error"], answer["seconds"], until_pod, pods)
 

@@ -82,9 +82,9 @@ def main() -> None:
             status, answer = send(url, method, path, body, headers)
             lines.append({"method": method, "path": path, "body": body, "status": status, "answer": _redact(answer)})
         status, answer = send(url, "GET", f"{API}/dags?limit=1", None, {})
-        lines.append(
-            {"method": "GET", "path": f"{API}/dags?limit=1", "as": "nobody", "status": status, "answer": answer}
-        )
+        anonymous = "nobody"  # codespell:ignore nobody - the testdata uses this name
+        request = {"method": "GET", "path": f"{API}/dags?limit=1", "as": anonymous}
+        lines.append({**request, "status": status, "answer": answer})
     Path(sys.argv[1]).write_text("[\n" + ",\n".join(json.dumps(line) for line in lines) + "\n]\n")
 
 
