@@ -31,10 +31,10 @@ FAST_POLLING: Mapping[str, Any] = {
 }
 
 
-# The scheduler must process a deferral before the trigger fires; otherwise Airflow treats the resumption as
-# a crash and retries. So these pods run, or wait for a node, longer than a scheduler loop takes.
-DEFERRED_SECONDS = 20.0
-UNSCHEDULABLE_SECONDS = 3.0  # launch timeout of a pod without a node, for tasks that are not deferrable
+# The launch timeout of a pod without a node. A deferrable task needs a longer one, because the scheduler must
+# process the deferral before the trigger fires (see harness.deferrals), and this trigger fires by the clock.
+UNSCHEDULABLE_SECONDS = 3
+UNSCHEDULABLE_DEFERRED_SECONDS = 20
 
 
 def need_of(rows: int) -> int:
@@ -48,10 +48,13 @@ def training_runs() -> list[tuple[dict[str, Any], int]]:
     return [({"rows": n}, need_of(n) * (97 + 2 * (i % 4)) // 100) for i, n in enumerate(rows)]
 
 
-def script_env(need: str | int = "{{ params.need }}", seconds: float = 0.5, **more: str) -> dict[str, str]:
-    """Return the environment variable with a pod's script; values may be Jinja."""
+def script_env(need: str | int = "{{ params.need }}", *, held: bool = False, **more: str) -> dict[str, str]:
+    """Return the environment variable with a pod's script; values may be Jinja.
+
+    A held pod runs until the scheduler has processed its task's deferral.
+    """
     fields = "".join(f', "{name}": {value}' for name, value in more.items())
-    return {SCRIPT_VARIABLE: f'{{"need": {need}, "seconds": {seconds}{fields}}}'}
+    return {SCRIPT_VARIABLE: f'{{"need": {need}, "seconds": 0.5, "held": {str(held).lower()}{fields}}}'}
 
 
 @dataclass(frozen=True)
@@ -70,14 +73,14 @@ class FailureCase:
         """Whether it fails from a lack of memory, and succeeds with enough."""
         return self.need > STATIC_SMALL
 
-    def script_env(self, seconds: float) -> dict[str, str]:
+    def script_env(self, *, held: bool) -> dict[str, str]:
         if self.exceeds_static_request:
-            return script_env(self.need, seconds, fails_when_short=f'"{self.failure.value}"')
+            return script_env(self.need, held=held, fails_when_short=f'"{self.failure.value}"')
         on_first_try = f"{{{{ '{self.failure.value}' if ti.try_number == 1 else '' }}}}"
         more = {"fails": f'"{on_first_try}"'}
         if self.message:
             more["message"] = f'"{self.message}"'
-        return script_env(self.need, seconds, **more)
+        return script_env(self.need, held=held, **more)
 
 
 SHORT = STATIC_SMALL + 64 * MIB  # a need that the static request does not meet

@@ -153,6 +153,17 @@ def test_the_log_can_be_followed_to_the_end(api: Any) -> None:
     assert "std::bad_alloc" in log(api, tail_lines=1)
 
 
+def test_a_held_pod_runs_until_it_is_released(api: Any, cluster: Cluster) -> None:
+    released = False
+    cluster.is_released = lambda pod: released
+    api.create_namespaced_pod(NS, manifest(short(need=MIB, held=True)))
+    wait_until(lambda: api.read_namespaced_pod("p", NS).status.phase == "Running")
+    cluster.clock = lambda: time.monotonic() + 3600
+    assert api.read_namespaced_pod("p", NS).status.phase == "Running"
+    released = True
+    wait_until(lambda: api.read_namespaced_pod("p", NS).status.phase == "Succeeded")
+
+
 def test_pods_are_found_by_label_patched_and_deleted(api: Any) -> None:
     api.create_namespaced_pod(NS, manifest(short(), labels={"task": "t", "try": "1"}))
     assert len(api.list_namespaced_pod(NS, label_selector="task=t,checked!=True,!worker").items) == 1

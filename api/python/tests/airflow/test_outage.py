@@ -126,8 +126,8 @@ def test_after_an_oom_the_next_try_gets_more_without_a_server(outage: Outage) ->
 
 
 def test_a_reattached_pod_keeps_its_memory(outage: Outage) -> None:
-    long_running = script_env(need_of(500), seconds=10)
-    (result,) = outage.launcher.run(Launch("existing", outage.server.url, "existing", long_running, existing="5Gi"))
+    running = script_env(need_of(500), held=True)
+    (result,) = outage.launcher.run(Launch("existing", outage.server.url, "existing", running, existing="5Gi"))
     assert result.error is None
     assert [pod.name for pod in result.pods] == ["existing"]
     key = {"dag_id": DAG_ID, "task_id": TASK_ID, "run_id": "existing", "try_number": 1}

@@ -8,7 +8,7 @@ from airflow import DAG
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
 from kubernetes.client import models as k8s
 
-from scenarios import DEFERRED_SECONDS, FAST_POLLING, GIB, MIB, need_of, script_env
+from scenarios import FAST_POLLING, GIB, MIB, need_of, script_env
 
 RESOURCES = k8s.V1ResourceRequirements(requests={"memory": "8Gi"}, limits={"memory": "8Gi"})
 
@@ -23,7 +23,7 @@ with DAG(
         KubernetesPodOperator(
             task_id=task_id,
             container_resources=RESOURCES,
-            env_vars=script_env(seconds=DEFERRED_SECONDS if task_id == "deferrable" else 0.5),
+            env_vars=script_env(held=task_id == "deferrable"),
             deferrable=task_id == "deferrable",
             **FAST_POLLING,
         )

@@ -18,7 +18,7 @@ with DAG("rejected", **DAG_ARGUMENTS):
         SizedKubernetesPodOperator(
             task_id=rule,
             container_resources=k8s.V1ResourceRequirements(requests={"memory": static}, limits={"memory": static}),
-            env_vars=script_env(500 * MIB, 0.5, **{rule: str(at)}),
+            env_vars=script_env(500 * MIB, **{rule: str(at)}),
             features={"rows": 900},
             **FAST_POLLING,
         )

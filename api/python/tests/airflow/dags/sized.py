@@ -11,7 +11,7 @@ from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperato
 from airflow_provider_loadaware.operators import SizedKubernetesPodOperator, SizerMixin
 from kubernetes.client import models as k8s
 
-from scenarios import DEFERRED_SECONDS, FAST_POLLING, GIB, MAPPED_KILLED, MAPPED_ROWS, MIB, need_of, script_env
+from scenarios import FAST_POLLING, GIB, MAPPED_KILLED, MAPPED_ROWS, MIB, need_of, script_env
 
 DAG_ARGUMENTS: dict[str, Any] = {
     "schedule": None,
@@ -41,7 +41,7 @@ with DAG("sized_deferrable", params={"rows": 500, "need": 1000 * MIB}, **DAG_ARG
     CustomOperator(
         task_id="work",
         container_resources=RESOURCES,
-        env_vars=script_env(seconds=DEFERRED_SECONDS),
+        env_vars=script_env(held=True),
         feature_keys=["rows"],
         deferrable=True,
         **FAST_POLLING,

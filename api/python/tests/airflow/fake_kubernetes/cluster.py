@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from fake_kubernetes.labels import matches
-from fake_kubernetes.lifecycle import Lifecycle, rfc3339
+from fake_kubernetes.lifecycle import STARTUP, Lifecycle, rfc3339
 from fake_kubernetes.script import Failure, Script, script_of
 
 Json = dict[str, Any]
@@ -33,6 +33,8 @@ class Pod:
     manifest: Json
     lifecycle: Lifecycle
     created_at: float  # on the cluster's clock, in seconds
+    released_at: float | None = None  # of a held pod, on the same clock
+    reads: int = 0  # of this pod alone, without lists
 
     @property
     def name(self) -> str:
@@ -63,9 +65,13 @@ class Pod:
 
 @dataclass
 class Cluster:
-    """Pods by namespace and name. Thread-safe; tests may replace the clock."""
+    """Pods by namespace and name. Thread-safe; tests may replace the clock.
+
+    `is_released` decides whether a held pod may continue; each read of the pod calls it.
+    """
 
     clock: Callable[[], float] = time.monotonic
+    is_released: Callable[[Pod], bool] = field(default=lambda pod: True)
     history: list[Pod] = field(default_factory=list)  # all created pods, in order
     rejections: list[RejectedError] = field(default_factory=list)  # rejected creations, in order
     _pods: dict[tuple[str, str], Pod] = field(default_factory=dict)
@@ -98,6 +104,7 @@ class Cluster:
             pod = self._pods.get((namespace, name))
         if pod is None:
             raise RejectedError(404, "NotFound", f'pods "{name}" not found')
+        pod.reads += 1
         return pod
 
     def find(self, namespace: str, selector: str = "") -> list[Pod]:
@@ -119,7 +126,13 @@ class Cluster:
         return self.render(pod)
 
     def age(self, pod: Pod) -> float:
-        return self.clock() - pod.created_at
+        """Return the age of a pod in seconds. The age of a held pod stops at its first process."""
+        age = self.clock() - pod.created_at
+        if not pod.lifecycle.script.held or age < STARTUP:
+            return age
+        if pod.released_at is None and self.is_released(pod):
+            pod.released_at = self.clock()
+        return STARTUP if pod.released_at is None else STARTUP + self.clock() - pod.released_at
 
     def render(self, pod: Pod) -> Json:
         """Return the pod in the API's format."""

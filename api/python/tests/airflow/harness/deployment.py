@@ -220,6 +220,7 @@ def _environment(home: Path) -> dict[str, str]:
         "_AIRFLOW__SKIP_DATABASE_EXECUTOR_COMPATIBILITY_CHECK": "1",
         "TEST_API_PORT": port,
         "PYTHONPATH": str(TESTS),
+        "PYTHONUNBUFFERED": "1",  # harness.deferrals reads the scheduler's log
     }
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from fake_kubernetes import Cluster, Pod, serve, write_kubeconfig
 from fake_kubernetes.quantity import memory_bytes
+from harness.deferrals import Deferrals
 from harness.deployment import Airflow
 from harness.faults import faulty
 from harness.loadaware import Loadaware
@@ -73,6 +74,17 @@ class Environment:
         return limits
 
 
+def has_deferred(deferrals: Deferrals) -> Callable[[Pod], bool]:
+    """Return a function that returns whether the scheduler has processed the deferral of a pod's try."""
+
+    def check(pod: Pod) -> bool:
+        labels = pod.labels
+        keys = (labels["dag_id"], labels["task_id"], labels["run_id"])
+        return deferrals.contain(*keys, labels.get("map_index", "-1"), labels["try_number"])
+
+    return check
+
+
 def connection(url: str) -> str:
     """Return an Airflow connection to loadaware as the value of an environment variable."""
     parts = urlsplit(url)
@@ -130,6 +142,7 @@ def environment() -> Iterator[Environment]:
                 "AIRFLOW__LOADAWARE__POLICY_DENY": "policy.denied",
             },
         )
+        cluster.is_released = has_deferred(Deferrals(home / "scheduler.out"))
         stack.callback(airflow.stop)
         airflow.start()
         try:

@@ -97,7 +97,8 @@ def start_launcher(folder: Path) -> Iterator[Launcher]:
     home = folder / "home"
     home.mkdir()
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW", "LOADAWARE", "KUBE"))}
-    cluster = Cluster()
+    # The operator finds an existing pod in a list and reads it afterwards, so a held pod runs until it is adopted.
+    cluster = Cluster(is_released=lambda pod: pod.reads > 0)
     with serve(cluster) as url, (folder / "launch.log").open("ab") as log:
         env = {
             **inherited,
