@@ -56,10 +56,10 @@ class RejectedError(Exception):
 
 
 class Deadline:
-    """The time budget that all calls of one phase of a try share."""
+    """The time budget that all calls of one phase of a try share; TOTAL_SECONDS by default."""
 
-    def __init__(self, seconds: float = TOTAL_SECONDS) -> None:
-        self._end = time.monotonic() + seconds
+    def __init__(self, seconds: float | None = None) -> None:
+        self._end = time.monotonic() + (TOTAL_SECONDS if seconds is None else seconds)
 
     def seconds_left(self) -> float:
         """Return the seconds left, at least 0."""

@@ -66,18 +66,13 @@ def terminated_state(pod: Any, container: str = "base") -> Any:
     return next(s for s in statuses if s.name == container).state.terminated
 
 
-def test_a_pod_is_pending_then_runs_then_succeeds(api: Any) -> None:
-    created = api.create_namespaced_pod(NS, manifest(Script(need=MIB, seconds=2)))
-    phases = [created.status.phase]
-
-    def ended() -> bool:
-        phase = api.read_namespaced_pod("p", NS).status.phase
-        if phase not in phases:
-            phases.append(phase)
-        return bool(phase == "Succeeded")
-
-    wait_until(ended)
-    assert phases == ["Pending", "Running", "Succeeded"]
+def test_a_pod_is_pending_then_runs_then_succeeds(api: Any, cluster: Cluster) -> None:
+    now = 0.0
+    cluster.clock = lambda: now
+    phases = [api.create_namespaced_pod(NS, manifest(Script(need=MIB, seconds=2))).status.phase]
+    for now in (0.1, 1.0, 2.1, 3.0):  # noqa: B007 - the clock reads it
+        phases.append(api.read_namespaced_pod("p", NS).status.phase)
+    assert phases == ["Pending", "Pending", "Running", "Running", "Succeeded"]
 
 
 def test_the_termination_message_contains_the_peak(api: Any) -> None:
@@ -142,11 +137,14 @@ def test_quota_and_admission_reject_a_creation(api: Any, cluster: Cluster, scrip
     assert not cluster.history
 
 
-def test_the_log_can_be_followed_to_the_end(api: Any) -> None:
-    pod = manifest(Script(seconds=2, need=200 * MIB, fails_when_short=Failure.BAD_ALLOC, log=("one",)))
-    api.create_namespaced_pod(NS, pod)
+def test_the_log_can_be_followed_to_the_end(api: Any, cluster: Cluster) -> None:
+    released = False
+    cluster.is_released = lambda pod: released
+    script = short(need=200 * MIB, held=True, fails_when_short=Failure.BAD_ALLOC, log=("one",))
+    api.create_namespaced_pod(NS, manifest(script))
     wait_until(lambda: api.read_namespaced_pod("p", NS).status.phase == "Running")
     partial = log(api, container="base")
+    released = True
     whole = log(api, container="base", follow=True)
     assert partial == "one\n"
     assert whole.startswith("one\n") and "std::bad_alloc" in whole

@@ -13,10 +13,19 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_loadaware import service
+
 BINARY = Path(os.environ.get("LOADAWARE_BIN") or Path(__file__).parents[4] / "bin" / "loadaware")
 START_SECONDS = 60.0
 TOKEN = "a-token-of-the-tests"
 PREDICT_TOKEN = "a-token-with-the-role-predict"
+
+
+@pytest.fixture(autouse=True)
+def long_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Extend the timeouts for a busy machine; these tests do not test them."""
+    monkeypatch.setattr(service, "TOTAL_SECONDS", START_SECONDS)
+    monkeypatch.setattr(service, "CONNECT_SECONDS", START_SECONDS)
 
 
 @pytest.fixture(scope="session")

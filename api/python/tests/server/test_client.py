@@ -80,9 +80,9 @@ def test_a_history_lowers_the_grant(service: Service, client: AuthenticatedClien
             "allocated": {"memory_bytes": 8 * GIB},
             "features": features,
         }
-        assert service.observe(report, Deadline(30)).recorded
+        assert service.observe(report, Deadline()).recorded
     key = new_try("learned")
-    answer = service.predict(prediction_request(key, features={"rows": 100}), Deadline(30))
+    answer = service.predict(prediction_request(key, features={"rows": 100}), Deadline())
     assert answer.source in (Source.MODEL, Source.PROFILE) and answer.memory is not None
     assert GIB <= answer.memory.request_bytes < 8 * GIB
 
@@ -97,7 +97,7 @@ def test_a_history_lowers_the_grant(service: Service, client: AuthenticatedClien
 def test_a_kill_is_lifted_and_the_next_try_gets_the_promised_amount(service: Service) -> None:
     first = new_try("killed")
     killed = {**first.body(), "outcome": "oom_killed", "allocated": {"memory_bytes": 2 * GIB}}
-    service.observe(killed, Deadline(30))
+    service.observe(killed, Deadline())
     lift = {
         **first.body(),
         "reason": "oom_killed",
@@ -105,10 +105,10 @@ def test_a_kill_is_lifted_and_the_next_try_gets_the_promised_amount(service: Ser
         "requested": {"memory_bytes": 8 * GIB},
         "max_memory_bytes": 64 * GIB,
     }
-    lifted = LiftAnswer.of(service.lift(lift, Deadline(30)), 2 * GIB)
+    lifted = LiftAnswer.of(service.lift(lift, Deadline()), 2 * GIB)
     assert lifted.next_bytes is not None and 2 * GIB < lifted.next_bytes <= 64 * GIB
     second = new_try("killed", 2, first.run_id)
-    answer = service.predict(prediction_request(second, max_memory_bytes=64 * GIB), Deadline(30))
+    answer = service.predict(prediction_request(second, max_memory_bytes=64 * GIB), Deadline())
     assert answer.source is Source.LIFT and answer.memory is not None
     assert answer.memory.limit_bytes == lifted.next_bytes
 
@@ -117,15 +117,15 @@ def test_a_series_round_trips(service: Service, client: AuthenticatedClient) -> 
     key = new_try("series")
     series = {"step_seconds": 0.8, "memory_bytes": [0, GIB], "cpu_cores": [0.5, 1.02]}
     report = {**key.body(), "outcome": "success", "memory_max_bytes": GIB}
-    assert service.observe(report, Deadline(30)).recorded
-    assert service.observe({**report, "usage_series": series}, Deadline(30)).amended
+    assert service.observe(report, Deadline()).recorded
+    assert service.observe({**report, "usage_series": series}, Deadline()).amended
     stored = get_series.sync(client=client, dag_id="client", task_id="series", run_id=key.run_id)
     assert isinstance(stored, UsageSeriesType0) and stored.to_dict() == series
 
 
 def test_an_eviction_is_not_lifted(service: Service) -> None:
     key = new_try("evicted")
-    answer = service.lift({**key.body(), "reason": "evicted", "failed": {"memory_bytes": GIB}}, Deadline(30))
+    answer = service.lift({**key.body(), "reason": "evicted", "failed": {"memory_bytes": GIB}}, Deadline())
     assert LiftAnswer.of(answer, GIB).next_bytes == GIB
 
 
@@ -138,10 +138,10 @@ def test_pending_reports_are_sent_and_counted_once(
         report = {**key.body(), "outcome": "success", "memory_max_bytes": GIB, "duration_seconds": 1.0}
         spool.add(key, report)
         if key is keys[0]:
-            service.observe(report, Deadline(30))  # sent, but its answer was lost
+            service.observe(report, Deadline())  # sent, but its answer was lost
     invalid = new_try("pending")
     spool.add(invalid, {**invalid.body(), "outcome": "success", "memory_max_bytes": -1})
-    send_pending(service, spool, Deadline(30))
+    send_pending(service, spool, Deadline())
     assert spool.pending(10) == {}
     profile = get_task.sync(client=client, dag_id="client", task_id="pending")
     assert isinstance(profile, TaskProfile) and profile.observations == 3
@@ -149,17 +149,17 @@ def test_pending_reports_are_sent_and_counted_once(
 
 def test_a_contradiction_is_rejected_for_good(service: Service) -> None:
     key = new_try("contradicted")
-    service.observe({**key.body(), "outcome": "success"}, Deadline(30))
+    service.observe({**key.body(), "outcome": "success"}, Deadline())
     with pytest.raises(RejectedError) as caught:
-        service.observe({**key.body(), "outcome": "failed"}, Deadline(30))
+        service.observe({**key.body(), "outcome": "failed"}, Deadline())
     assert caught.value.status == 409 and not caught.value.retryable
 
 
 @pytest.mark.parametrize(("token", "status"), [("wrong", 401), (PREDICT_TOKEN, 403)])
 def test_the_connection_test_detects_an_insufficient_token(url: str, service: Service, token: str, status: int) -> None:
-    assert service.check(Deadline(30)).status == "ready"
+    assert service.check(Deadline()).status == "ready"
     with pytest.raises(RejectedError) as caught:
-        Service(url, token).check(Deadline(30))
+        Service(url, token).check(Deadline())
     assert caught.value.status == status
 
 

@@ -81,13 +81,15 @@ def connect(monkeypatch: pytest.MonkeyPatch, port: int, **more: Any) -> None:
 
 @pytest.fixture(autouse=True)
 def isolation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Isolate the state, settings and connections of each test."""
-    from airflow_provider_loadaware import hooks, report
+    """Isolate the state, settings and connections of each test, and extend the timeouts for a busy machine."""
+    from airflow_provider_loadaware import hooks, report, service
     from airflow_provider_loadaware._compat import AIRFLOW_3
 
     monkeypatch.setenv("AIRFLOW__LOADAWARE__STATE_DIR", str(tmp_path / "state"))
     for name in ("LOADAWARE_DISABLED", "AIRFLOW_CONN_LOADAWARE_DEFAULT"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(service, "TOTAL_SECONDS", 120.0)
+    monkeypatch.setattr(service, "CONNECT_SECONDS", 120.0)
     hooks._services.clear()
     report._reported.clear()
     if not AIRFLOW_3:
