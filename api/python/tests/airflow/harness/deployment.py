@@ -22,7 +22,16 @@ Json = dict[str, Any]
 TESTS = Path(__file__).resolve().parent.parent
 MAJOR = int(version("apache-airflow").split(".")[0])
 ENDED = {"success", "failed"}
-POD_OPERATOR = "airflow.providers.cncf.kubernetes.operators.pod"
+
+# The scheduler forks every try, so its imports save seconds per try. A try waits longer for loadaware than in
+# production, so that a busy machine does not look like an outage; test_outage tests the real timeouts.
+LOCAL_SETTINGS = """
+import airflow.providers.cncf.kubernetes.operators.pod
+import airflow_provider_loadaware.service
+
+airflow_provider_loadaware.service.CONNECT_SECONDS = 15.0
+airflow_provider_loadaware.service.TOTAL_SECONDS = 15.0
+"""
 
 
 @dataclass(frozen=True)
@@ -45,8 +54,7 @@ class Airflow:
         self._processes: list[Process] = []
         config = home / "config"
         config.mkdir()
-        # The scheduler forks every try, so its imports save seconds per try.
-        (config / "airflow_local_settings.py").write_text(f"import {POD_OPERATOR}  # noqa: F401\n")
+        (config / "airflow_local_settings.py").write_text(LOCAL_SETTINGS)
         self._migrate()
 
     def start(self) -> None:
