@@ -31,10 +31,7 @@ FAST_POLLING: Mapping[str, Any] = {
 }
 
 
-# The launch timeout of a pod without a node. A deferrable task needs a longer one, because the scheduler must
-# process the deferral before the trigger fires (see harness.deferrals), and this trigger fires by the clock.
-UNSCHEDULABLE_SECONDS = 3
-UNSCHEDULABLE_DEFERRED_SECONDS = 20
+UNSCHEDULABLE_SECONDS = 3  # launch timeout of a pod without a node
 
 
 def need_of(rows: int) -> int:

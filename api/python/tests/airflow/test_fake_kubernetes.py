@@ -129,6 +129,14 @@ def test_an_unschedulable_pod_stays_pending(api: Any) -> None:
     assert [event.reason for event in events] == ["FailedScheduling"]
 
 
+def test_a_held_pod_without_a_node_is_read_after_its_release(api: Any, cluster: Cluster) -> None:
+    checks: list[bool] = []
+    cluster.is_released = lambda pod: len(checks) > 2 or checks.append(False) is not None
+    api.create_namespaced_pod(NS, manifest(short(fails=Failure.UNSCHEDULABLE, held=True)))
+    assert api.read_namespaced_pod("p", NS).status.phase == "Pending"
+    assert len(checks) == 3
+
+
 @pytest.mark.parametrize(("script", "code"), [(short(quota=99 * MIB), 403), (short(admission=101 * MIB), 422)])
 def test_quota_and_admission_reject_a_creation(api: Any, cluster: Cluster, script: Script, code: int) -> None:
     with pytest.raises(ApiException) as caught:

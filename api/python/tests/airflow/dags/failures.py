@@ -8,13 +8,7 @@ from airflow import DAG
 from airflow_provider_loadaware.operators import SizedKubernetesPodOperator
 from kubernetes.client import models as k8s
 
-from scenarios import (
-    FAILURE_CASES,
-    FAILURE_CASES_DEFERRABLE,
-    FAST_POLLING,
-    UNSCHEDULABLE_DEFERRED_SECONDS,
-    UNSCHEDULABLE_SECONDS,
-)
+from scenarios import FAILURE_CASES, FAILURE_CASES_DEFERRABLE, FAST_POLLING, UNSCHEDULABLE_SECONDS
 
 SIDECAR = k8s.V1Pod(
     metadata=k8s.V1ObjectMeta(),
@@ -31,7 +25,6 @@ for dag_id, deferrable, task_ids in (
         start_date=datetime(2024, 1, 1, tzinfo=timezone.utc),
         catchup=False,
     ):
-        timeout = UNSCHEDULABLE_DEFERRED_SECONDS if deferrable else UNSCHEDULABLE_SECONDS
         for task_id in task_ids:
             SizedKubernetesPodOperator(
                 task_id=task_id,
@@ -39,7 +32,7 @@ for dag_id, deferrable, task_ids in (
                 env_vars=FAILURE_CASES[task_id].script_env(held=deferrable),
                 full_pod_spec=SIDECAR if task_id == "sidecar_oom" else None,
                 init_containers=[k8s.V1Container(name="fetch", image="none")] if task_id == "init_oom" else None,
-                startup_timeout_seconds=timeout if task_id == "unschedulable" else 60,
+                startup_timeout_seconds=UNSCHEDULABLE_SECONDS if task_id == "unschedulable" else 600,
                 deferrable=deferrable,
                 **FAST_POLLING,
             )

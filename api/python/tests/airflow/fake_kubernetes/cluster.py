@@ -67,7 +67,7 @@ class Pod:
 class Cluster:
     """Pods by namespace and name. Thread-safe; tests may replace the clock.
 
-    `is_released` decides whether a held pod may continue; each read of the pod calls it.
+    `is_released` decides whether a held pod may continue; reads of the pod call it.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -130,9 +130,13 @@ class Cluster:
         age = self.clock() - pod.created_at
         if not pod.lifecycle.script.held or age < STARTUP:
             return age
-        if pod.released_at is None and self.is_released(pod):
+        return STARTUP if self.is_held(pod) else STARTUP + self.clock() - (pod.released_at or 0)
+
+    def is_held(self, pod: Pod) -> bool:
+        """Return whether a pod waits for its release."""
+        if pod.lifecycle.script.held and pod.released_at is None and self.is_released(pod):
             pod.released_at = self.clock()
-        return STARTUP if pod.released_at is None else STARTUP + self.clock() - pod.released_at
+        return pod.lifecycle.script.held and pod.released_at is None
 
     def render(self, pod: Pod) -> Json:
         """Return the pod in the API's format."""

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from fake_kubernetes.cluster import Cluster, RejectedError
+from fake_kubernetes.script import Failure
 
 Json = dict[str, Any]
 
@@ -97,7 +98,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(self.pods.create(namespace, self.body), 201)
 
     def _get(self, namespace: str, name: str) -> None:
-        self._answer(self.pods.render(self.pods.get(namespace, name)))
+        pod = self.pods.get(namespace, name)
+        # A held pod without a node cannot end, so its reader waits here: its launch timeout starts at the release.
+        while pod.lifecycle.failure() is Failure.UNSCHEDULABLE and self.pods.is_held(pod):
+            time.sleep(_TICK)
+        self._answer(self.pods.render(pod))
 
     def _list(self, namespace: str) -> None:
         found = self.pods.find(namespace, self.query.get("labelSelector", ""))
