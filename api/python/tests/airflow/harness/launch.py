@@ -12,11 +12,14 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from types import SimpleNamespace
 from typing import Any
 
 from airflow import DAG
+from airflow_provider_loadaware import service
 from airflow_provider_loadaware.operators import SizedKubernetesPodOperator
 from kubernetes.client import models as k8s
 
@@ -26,12 +29,13 @@ from scenarios import FAST_POLLING
 Json = dict[str, Any]
 
 CONCURRENCY = 8
+PATIENCE = 60.0  # seconds
 CRASHED = '{"error": "the process died", "started": 0, "seconds": 0}'
 DAG_ID, TASK_ID = "launch", "work"
 
 
 def launch(case: Json) -> Json:
-    """Execute the operator as a worker would."""
+    """Execute the operator like a worker."""
     os.environ.update(case["env"])
     static = {"memory": case["memory"]}
     with DAG(DAG_ID, schedule=None, start_date=datetime(2024, 1, 1, tzinfo=timezone.utc)) as dag:
@@ -48,10 +52,36 @@ def launch(case: Json) -> Json:
     started = time.monotonic()
     error = None
     try:
-        task.execute(context)
+        with _patience(task, case["patient"]):
+            task.execute(context)
     except Exception as caught:  # noqa: BLE001 - the result contains the error
         error = f"{type(caught).__name__}: {caught}"
     return {"error": error, "started": started, "seconds": time.monotonic() - started}
+
+
+@contextmanager
+def _patience(task: Any, phases: list[str]) -> Iterator[None]:
+    """Extend the timeouts in phases without a fault, so that a busy machine does not look like one.
+
+    The prediction ends when the pod exists; the report starts later.
+    """
+    timeouts = {"predict": service.TOTAL_SECONDS, "observe": service.TOTAL_SECONDS} | dict.fromkeys(phases, PATIENCE)
+    total, connect = service.TOTAL_SECONDS, service.CONNECT_SECONDS
+    create = task.get_or_create_pod
+
+    def create_pod(*args: Any, **kwargs: Any) -> Any:
+        pod = create(*args, **kwargs)
+        service.TOTAL_SECONDS = timeouts["observe"]
+        return pod
+
+    task.get_or_create_pod = create_pod
+    service.TOTAL_SECONDS = timeouts["predict"]
+    if phases:
+        service.CONNECT_SECONDS = PATIENCE
+    try:
+        yield
+    finally:
+        service.TOTAL_SECONDS, service.CONNECT_SECONDS = total, connect
 
 
 def _context(dag: Any, task: Any, case: Json) -> Any:

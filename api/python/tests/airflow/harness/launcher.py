@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +18,8 @@ from harness.deployment import TESTS
 from harness.environment import connection
 
 DAG_ID, TASK_ID = "launch", "work"
-TIMEOUT = 60.0  # seconds for the last launch to end
+TIMEOUT = 60.0  # seconds for the process to end
+WATCHDOG = 600.0  # seconds after which launches count as blocked
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Launch:
     env: dict[str, str] = field(default_factory=dict)  # of the worker
     existing: str = ""  # the memory of an existing pod of this try, if any
     existing_ended: bool = False  # whether that pod already failed
+    patient: tuple[str, ...] = ()  # phases without a fault, "predict" and "observe": they may wait longer for an answer
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,15 @@ class Launcher:
         self._process.stdin.write(json.dumps([self._case(launch) for launch in launches]) + "\n")
         self._process.stdin.flush()
         results = []
-        for launch in launches:
-            line = self._process.stdout.readline()
-            assert line, self.log()[-4000:]
-            results.append(self._result(launch, json.loads(line)))
+        watchdog = threading.Timer(WATCHDOG, self._process.kill)
+        watchdog.start()
+        try:
+            for launch in launches:
+                line = self._process.stdout.readline()
+                assert line, f"a launch is blocked or crashed: {self.log()[-4000:]}"
+                results.append(self._result(launch, json.loads(line)))
+        finally:
+            watchdog.cancel()
         return results
 
     def log(self) -> str:
@@ -77,6 +85,7 @@ class Launcher:
             "env_vars": launch.env_vars,
             "existing": launch.existing,
             "existing_ended": launch.existing_ended,
+            "patient": launch.patient,
             "env": {
                 **launch.env,
                 "AIRFLOW_CONN_LOADAWARE_DEFAULT": connection(launch.url),
