@@ -45,13 +45,13 @@ def training_runs() -> list[tuple[dict[str, Any], int]]:
     return [({"rows": n}, need_of(n) * (97 + 2 * (i % 4)) // 100) for i, n in enumerate(rows)]
 
 
-def script_env(need: str | int = "{{ params.need }}", *, held: bool = False, **more: str) -> dict[str, str]:
+def script_env(need: str | int = "{{ params.need }}", *, gated: bool = False, **more: str) -> dict[str, str]:
     """Return the environment variable with a pod's script; values may be Jinja.
 
-    A held pod runs until the scheduler has processed its task's deferral.
+    A gated pod runs until the scheduler has processed its task's deferral.
     """
     fields = "".join(f', "{name}": {value}' for name, value in more.items())
-    return {SCRIPT_VARIABLE: f'{{"need": {need}, "seconds": 0.5, "held": {str(held).lower()}{fields}}}'}
+    return {SCRIPT_VARIABLE: f'{{"need": {need}, "seconds": 0.5, "gated": {str(gated).lower()}{fields}}}'}
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,14 @@ class FailureCase:
         """Whether it fails from a lack of memory, and succeeds with enough."""
         return self.need > STATIC_SMALL
 
-    def script_env(self, *, held: bool) -> dict[str, str]:
+    def script_env(self, *, gated: bool) -> dict[str, str]:
         if self.exceeds_static_request:
-            return script_env(self.need, held=held, fails_when_short=f'"{self.failure.value}"')
+            return script_env(self.need, gated=gated, fails_when_short=f'"{self.failure.value}"')
         on_first_try = f"{{{{ '{self.failure.value}' if ti.try_number == 1 else '' }}}}"
         more = {"fails": f'"{on_first_try}"'}
         if self.message:
             more["message"] = f'"{self.message}"'
-        return script_env(self.need, held=held, **more)
+        return script_env(self.need, gated=gated, **more)
 
 
 SHORT = STATIC_SMALL + 64 * MIB  # a need that the static request does not meet

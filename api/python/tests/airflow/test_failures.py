@@ -55,7 +55,7 @@ def observations(environment: Environment, dag_id: str, task_id: str) -> int:
 def test_callbacks_report_tasks_without_a_pod(environment: Environment) -> None:
     done = environment.airflow.wait("no_pod", "first")["work", -1]
     assert (done.state, done.tries) == ("success", 2)
-    wait_for("both reports", lambda: observations(environment, "no_pod", "work") == 2, seconds=20)
+    wait_for("both reports", lambda: observations(environment, "no_pod", "work") == 2)
     key = {"dag_id": "no_pod", "task_id": "work", "run_id": "first"}
     assert not environment.loadaware.has_report("success", try_number=1, **key)
     assert environment.loadaware.has_report("success", try_number=2, **key)

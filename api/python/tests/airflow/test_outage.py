@@ -124,7 +124,7 @@ def test_after_an_oom_the_next_try_gets_more_without_a_server(outage: Outage) ->
 
 
 def test_a_reattached_pod_keeps_its_memory(outage: Outage) -> None:
-    running = script_env(need_of(500), held=True)
+    running = script_env(need_of(500), gated=True)
     (result,) = outage.launcher.run(
         Launch("existing", outage.server.url, "existing", running, existing="5Gi", patient=BOTH)
     )

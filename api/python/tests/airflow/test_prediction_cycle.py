@@ -27,7 +27,7 @@ def receipt(environment: Environment, prediction_id: str) -> dict[str, object]:
         except OSError:
             return None
 
-    return wait_for("the receipt", stored, seconds=10)
+    return wait_for("the receipt", stored)
 
 
 @pytest.mark.parametrize(("dag_id", "task_id"), SIZED_TASKS)

@@ -33,7 +33,7 @@ class Pod:
     manifest: Json
     lifecycle: Lifecycle
     created_at: float  # on the cluster's clock, in seconds
-    released_at: float | None = None  # of a held pod, on the same clock
+    released_at: float | None = None  # of a gated pod, on the same clock
     reads: int = 0  # of this pod alone, without lists
 
     @property
@@ -67,7 +67,7 @@ class Pod:
 class Cluster:
     """Pods by namespace and name. Thread-safe; tests may replace the clock.
 
-    `is_released` decides whether a held pod may continue; reads of the pod call it.
+    `is_released` decides whether a gated pod may continue; reads of the pod call it.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -126,17 +126,17 @@ class Cluster:
         return self.render(pod)
 
     def age(self, pod: Pod) -> float:
-        """Return the age of a pod in seconds. The age of a held pod stops at its first process."""
+        """Return the age of a pod in seconds. The age of a gated pod stops at its first process."""
         age = self.clock() - pod.created_at
-        if not pod.lifecycle.script.held or age < STARTUP:
+        if not pod.lifecycle.script.gated or age < STARTUP:
             return age
-        return STARTUP if self.is_held(pod) else STARTUP + self.clock() - (pod.released_at or 0)
+        return STARTUP if self.is_gated(pod) else STARTUP + self.clock() - (pod.released_at or 0)
 
-    def is_held(self, pod: Pod) -> bool:
+    def is_gated(self, pod: Pod) -> bool:
         """Return whether a pod waits for its release."""
-        if pod.lifecycle.script.held and pod.released_at is None and self.is_released(pod):
+        if pod.lifecycle.script.gated and pod.released_at is None and self.is_released(pod):
             pod.released_at = self.clock()
-        return pod.lifecycle.script.held and pod.released_at is None
+        return pod.lifecycle.script.gated and pod.released_at is None
 
     def render(self, pod: Pod) -> Json:
         """Return the pod in the API's format."""

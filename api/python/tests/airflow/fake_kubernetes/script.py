@@ -50,7 +50,7 @@ class Script:
 
     need: int = 2**30  # bytes; more than the memory limit fails
     seconds: float = 1.0  # of run time
-    held: bool = False  # whether the run time starts only when the cluster releases the pod
+    gated: bool = False  # whether the run time starts only when the cluster releases the pod
     fails: Failure | None = None  # independent of memory
     fails_when_short: Failure = Failure.OOM_KILLED  # if need exceeds the limit
     log: tuple[str, ...] = field(default=("hello", "working"))
@@ -72,7 +72,7 @@ class Script:
             {
                 "need": self.need,
                 "seconds": self.seconds,
-                "held": self.held,
+                "gated": self.gated,
                 "fails": self.fails.value if self.fails else "",
                 "fails_when_short": self.fails_when_short.value,
                 "log": list(self.log),

@@ -106,7 +106,7 @@ def start_launcher(folder: Path) -> Iterator[Launcher]:
     home = folder / "home"
     home.mkdir()
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW", "LOADAWARE", "KUBE"))}
-    # The operator finds an existing pod in a list and reads it afterwards, so a held pod runs until it is adopted.
+    # The operator finds an existing pod in a list and reads it afterwards, so a gated pod runs until it is adopted.
     cluster = Cluster(is_released=lambda pod: pod.reads > 0)
     with serve(cluster) as url, (folder / "launch.log").open("ab") as log:
         env = {
