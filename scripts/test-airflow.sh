@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the provider's own tests, and the provider with real Airflow: scheduler, triggerer,
-# Airflow's KubernetesPodOperator against a fake Kubernetes, and the real server. It does
-# so for each lock file of api/python/requirements, both at the same time: they mostly wait.
+# Runs the provider's tests: unit tests, tests against the real server, and tests with a real Airflow (scheduler,
+# triggerer, KubernetesPodOperator), a fake Kubernetes and the real server. The two lock files of
+# api/python/requirements run concurrently, because their tests mostly wait.
 # The virtual environments stay in .cache until a lock file or python3 changes.
 #
 #   make build && bash scripts/test-airflow.sh [2.11|3] [arguments of pytest]
