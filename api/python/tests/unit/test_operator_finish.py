@@ -1,0 +1,223 @@
+"""Tests of the reports of the operator and its callbacks."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+from kubernetes.client import models as k8s
+from kubernetes.client.exceptions import ApiException
+
+from airflow_provider_loadaware import callbacks
+from airflow_provider_loadaware import pod as pods
+
+from .conftest import RECORDED, ScriptedServer, lift, prediction, task_context
+from .recording_kubernetes import GIB, SIZING, LogLines, end, finish, make, memory
+
+
+def test_a_success_is_reported_with_the_actual_allocation(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make()
+    pod = operator.build_pod_request_obj(task_context())
+    # A reattached pod has the resources of its creation.
+    pods.base_container(pod, "base").resources = k8s.V1ResourceRequirements(limits={"memory": "7Gi", "cpu": "1"})
+    series = '{"step_seconds": 0.8, "memory_mib": [1024, 5120], "cpu_cores": [0.5, 0.7]}'
+    measured = f'{{"memory_max_bytes": 5368709120, "cpu_max_cores": 0.7, "series": {series}}}'
+    end(pod, 0, "Completed", measured, "Succeeded")
+    finish(operator, kubernetes, pod, task_context())
+    (sent,) = server.of("/observe")
+    assert sent["outcome"] == "success"
+    assert sent["allocated"] == {"memory_bytes": 7 * GIB, "cpu_cores": 1.0}
+    assert sent["requested"] == {"memory_bytes": 8 * GIB, "cpu_cores": 2.0}
+    assert (sent["memory_max_bytes"], sent["cpu_max_cores"]) == (5 * GIB, 0.7)
+    assert sent["usage_series"] == {"step_seconds": 0.8, "memory_bytes": [GIB, 5 * GIB], "cpu_cores": [0.5, 0.7]}
+    assert sent["prediction_id"] == "p-1" and "features" not in sent
+    assert operator.container_resources.limits["memory"] == "7Gi"
+
+
+def test_a_kill_is_lifted_in_one_line(server: ScriptedServer, log_lines: LogLines) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    server.answers["/retry-lift"] = (200, lift(60 * GIB))
+    operator, kubernetes = make(max_memory="100Gi")
+    pod = operator.build_pod_request_obj(task_context())
+    finish(operator, kubernetes, end(pod, 137, "OOMKilled"), task_context())
+    (line,) = log_lines()[1:]
+    assert line.startswith("OOMKilled at 10Gi (peak ≥ 10Gi); next try gets 60Gi")
+    (request,) = server.of("/retry-lift")
+    assert request["failed"] == {"memory_bytes": 10 * GIB}
+    assert (request["reason"], request["max_memory_bytes"]) == ("oom_killed", 100 * GIB)
+
+
+def test_a_program_that_ran_out_of_memory_is_lifted(server: ScriptedServer, log_lines: LogLines) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    server.answers["/retry-lift"] = (200, lift(60 * GIB))
+    operator, kubernetes = make()
+    kubernetes.log = "Traceback\nMemoryError: Unable to allocate 3.1 GiB"
+    pod = operator.build_pod_request_obj(task_context())
+    finish(operator, kubernetes, end(pod, 1, "Error"), task_context())
+    assert [o["outcome"] for o in server.of("/observe")] == ["app_oom"]
+    assert any("the program ran out of memory at 10Gi" in line and "next try gets 60Gi" in line for line in log_lines())
+
+
+@pytest.mark.parametrize(
+    ("promised", "limit", "want"), [(lift(60 * GIB), None, "60Gi"), (None, None, "20Gi"), (None, "12Gi", "12Gi")]
+)
+def test_after_a_kill_the_next_try_gets_more_without_the_server(
+    server: ScriptedServer, promised: Any, limit: Any, want: str
+) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    if promised:
+        server.answers["/retry-lift"] = (200, promised)
+    operator, kubernetes = make(max_memory=limit)
+    pod = operator.build_pod_request_obj(task_context())
+    finish(operator, kubernetes, end(pod, 137, "OOMKilled"), task_context())
+    server.answers["/predict"] = (503, {})
+    again, _ = make(max_memory=limit)
+    assert memory(again.build_pod_request_obj(task_context(try_number=2))) == want
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "pod_reason"), [(137, "Error", None), (1, "Error", None), (137, "OOMKilled", "Evicted")]
+)
+def test_other_ends_lift_nothing(server: ScriptedServer, code: int, reason: str, pod_reason: Any) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make()
+    pod = end(operator.build_pod_request_obj(task_context()), code, reason)
+    pod.status.reason = pod_reason
+    finish(operator, kubernetes, pod, task_context())
+    server.answers["/predict"] = (503, {})
+    assert server.of("/retry-lift") == []
+    again, _ = make()
+    assert memory(again.build_pod_request_obj(task_context(try_number=2))) == "8Gi"
+
+
+def test_a_failed_report_is_sent_once_later(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (503, {})
+    operator, kubernetes = make()
+    pod = operator.build_pod_request_obj(task_context())
+    finish(operator, kubernetes, end(pod, 137, "OOMKilled"), task_context())
+    assert len(server.of("/observe")) == 1
+
+    server.answers["/observe"] = (200, RECORDED)
+    server.answers["/observe/batch"] = lambda body: (200, {"results": [RECORDED for _ in body["observations"]]})
+    again, kubernetes = make()
+    server.requests.clear()
+    pod = again.build_pod_request_obj(task_context(try_number=2))
+    assert [path for path, _ in server.requests] == ["/observe/batch", "/predict"], "reports precede predictions"
+    (pending,) = server.of("/observe/batch")[0]["observations"]
+    assert (pending["try_number"], pending["outcome"]) == (1, "oom_killed")
+    finish(again, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context(try_number=2))
+    assert len(server.of("/observe/batch")) == 1
+
+
+def test_a_rejected_report_is_not_stored(server: ScriptedServer) -> None:
+    server.answers["/observe"] = (409, {"detail": "contradiction"})
+    operator, kubernetes = make()
+    pod = operator.build_pod_request_obj(task_context())
+    finish(operator, kubernetes, end(pod, 0, "Completed", phase="Succeeded"), task_context())
+    server.requests.clear()
+    make()[0].build_pod_request_obj(task_context(try_number=2))
+    assert server.of("/observe/batch") == []
+
+
+def test_a_launch_timeout_is_reported_as_unschedulable(server: ScriptedServer) -> None:
+    from airflow.providers.cncf.kubernetes.utils.pod_manager import PodLaunchTimeoutException
+
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make()
+    pod = operator.build_pod_request_obj(task_context())
+    pod.status = k8s.V1PodStatus(phase="Pending")
+    kubernetes.pod = pod
+    with pytest.raises(Exception, match="returned a failure"):
+        try:
+            raise PodLaunchTimeoutException("took too long")
+        finally:
+            operator.cleanup(pod, pod)
+    assert [o["outcome"] for o in server.of("/observe")] == ["unschedulable"]
+
+
+def test_a_deferred_pod_that_is_gone_is_reported_as_evicted(server: ScriptedServer) -> None:
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make(deferrable=True)
+
+    def gone(name: str, namespace: str) -> Any:
+        raise ApiException(status=404)
+
+    operator.__dict__["hook"].get_pod = gone
+    event = {"status": "failed", "name": "n", "namespace": "ns", "message": "?"}
+    with pytest.raises(Exception, match=r"not found|NoneType|404"):
+        operator.trigger_reentry(task_context(), event)
+    assert [o["outcome"] for o in server.of("/observe")] == ["evicted"]
+    assert kubernetes.created == []
+
+
+def test_a_deleted_pod_is_reported_with_its_last_allocation(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make()
+    pod = operator.build_pod_request_obj(task_context())
+    pod.status = k8s.V1PodStatus(phase="Running")
+    kubernetes.pod = None
+    with pytest.raises(Exception, match=r"returned a failure|404"):
+        operator.cleanup(pod, pod)
+    (sent,) = server.of("/observe")
+    assert (sent["outcome"], sent["allocated"]["memory_bytes"]) == ("evicted", 10 * GIB)
+    assert sent["prediction_id"] == "p-1"
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"), [(MemoryError("x"), "failed"), (ValueError("x"), "failed"), (None, "success")]
+)
+def test_callbacks_report_a_task_without_a_pod(server: ScriptedServer, error: Any, outcome: str) -> None:
+    server.answers["/observe"] = (200, RECORDED)
+    context = task_context(exception=error)
+    (callbacks.on_retry if error else callbacks.on_success)(context)
+    # The server rejects an OOM without an allocation or a peak.
+    assert [o["outcome"] for o in server.of("/observe")] == [outcome]
+
+
+@pytest.mark.parametrize(
+    ("error", "outcomes"), [("PodNotFoundException", ["evicted"]), ("AirflowException", [])], ids=["gone", "unknown"]
+)
+def test_callbacks_do_not_guess_the_outcome_of_an_unknown_pod(
+    server: ScriptedServer, error: str, outcomes: list[str]
+) -> None:
+    server.answers["/observe"] = (200, RECORDED)
+    operator, _ = make(KubernetesPodOperator)
+    callbacks.on_retry(task_context(task=operator, exception=type(error, (Exception,), {})("?")))
+    assert [o["outcome"] for o in server.of("/observe")] == outcomes
+
+
+def test_the_xcom_sidecar_does_not_change(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make(do_xcom_push=True)
+    for what in ("image", "resources", "security_context"):
+        setattr(operator.hook, f"get_xcom_sidecar_container_{what}", lambda: None)
+    pod = operator.build_pod_request_obj(task_context())
+    base, sidecar = pod.spec.containers
+    assert (base.name, base.resources.limits["memory"]) == ("base", "10Gi")
+    assert "10Gi" not in str(sidecar.resources) and not sidecar.env
+    # The sidecar still runs when the base container has ended.
+    kubernetes.pod = end(pod, 0, "Completed", phase="Running")
+    with contextlib.suppress(Exception):  # the result differs between provider versions
+        operator.cleanup(pod, pod)
+    assert [o["outcome"] for o in server.of("/observe")] == ["success"]
+
+
+def test_operator_and_callback_send_one_report(server: ScriptedServer) -> None:
+    server.answers["/predict"] = (200, prediction(10 * GIB))
+    server.answers["/observe"] = (200, RECORDED)
+    operator, kubernetes = make()
+    pod = end(operator.build_pod_request_obj(task_context()), 0, "Completed", phase="Succeeded")
+    finish(operator, kubernetes, pod, task_context())
+    SIZING.on_pod_completion(pod=pod, operator=operator, context=task_context())
+    assert len(server.of("/observe")) == 1
