@@ -40,7 +40,7 @@ gen: ## generate the Go code and the Python client from openapi.yaml
 
 verify: ## fail if generated code, formatting or go.mod is stale, or go vet reports an error
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \
-	mkdir "$$tmp/api" && cp -R api/*.* api/templates "$$tmp/api" && cp openapi.yaml go.mod go.sum "$$tmp" && (cd "$$tmp" && go generate ./api) && \
+	mkdir "$$tmp/api" && cp -R api/*.* api/templates api/docspage "$$tmp/api" && cp openapi.yaml go.mod go.sum "$$tmp" && (cd "$$tmp" && go generate ./api) && \
 	{ diff -r -x python api "$$tmp/api" || { echo 'api is stale: run make gen' >&2; exit 1; }; }
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && sh api/python/generate.sh "$$tmp/client" && \
 	{ diff -r -x __pycache__ api/python/src/loadaware_client "$$tmp/client" || { echo 'the Python client is stale: run make gen' >&2; exit 1; }; }
