@@ -6,19 +6,19 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// rule is the arithmetic of one rival for one task.
+// rule is the sizing rule of one baseline for one task.
 type rule interface {
-	// allocate is the first allocation in bytes; 0 or less where too little is known.
+	// allocate returns the first allocation in bytes; 0 or less if there is too little data.
 	allocate(q *Question) float64
-	// learn is told of one success.
+	// learn receives one success.
 	learn(o *Outcome)
 }
 
-// rival gives a rule the conventions that all rivals share: one rule a task, told
-// of successes only; the static request while the rule has nothing to say; no first
-// allocation above the cap; a kill doubles, up to the same reach as our own lifts.
+// rival applies the conventions that all baselines share: one rule per task, which
+// learns successes only; the static request while the rule has no answer; no first
+// allocation above the cap; a kill doubles, up to the same bound as loadaware's lifts.
 type rival struct {
-	newRule func(task int) rule // task counts the tasks in order of appearance
+	newRule func(task int) rule // task is a number in order of appearance
 	rules   map[sizing.TaskKey]rule
 }
 

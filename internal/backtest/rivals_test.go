@@ -17,15 +17,15 @@ const (
 	mib = float64(sizing.MiB)
 )
 
-// success is a row of an hour unless it says otherwise; peak is in GB.
+// success is a row that takes an hour unless hours is set; peak is in GB.
 type success struct {
 	x, peak float64
 	hours   float64
 	day     int
 }
 
-// taught is a rule that was told of successes.
-func taught(r rule, rows ...success) rule {
+// trained passes successes to a rule and returns it.
+func trained(r rule, rows ...success) rule {
 	start := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, s := range rows {
 		if s.hours == 0 {
@@ -37,7 +37,7 @@ func taught(r rule, rows ...success) rule {
 	return r
 }
 
-// peaks are successes without a feature.
+// peaks returns successes without a feature.
 func peaks(values ...float64) []success {
 	rows := make([]success, len(values))
 	for i, v := range values {
@@ -62,37 +62,37 @@ func TestRivalsAllocateByTheirRules(t *testing.T) {
 		x    float64
 		want float64 // GB
 	}{
-		"static has nothing to say":                   {taught(static{}, peaks(3)...), 0, 0},
-		"max is the largest so far":                   {taught(&largest{scale: 1}, peaks(2, 5, 3)...), 0, 5},
+		"static has nothing to say":                   {trained(static{}, peaks(3)...), 0, 0},
+		"max is the largest so far":                   {trained(&largest{scale: 1}, peaks(2, 5, 3)...), 0, 5},
 		"max without a row asks for the request":      {&largest{scale: 1}, 0, 0},
-		"krr adds 15 %":                               {taught(&largest{scale: 1.15}, peaks(2, 5, 3)...), 0, 5.75},
-		"p95 of three lies at place 1.9":              {taught(&percentile{share: .95}, peaks(3, 1, 2)...), 0, 2.9},
-		"p99 of three lies at place 1.98":             {taught(&percentile{share: .99}, peaks(3, 1, 2)...), 0, 2.98},
-		"p95 of one is it":                            {taught(&percentile{share: .95}, peaks(3)...), 0, 3},
-		"vpa takes a bucket's edge and 15 %":          {taught(&vpa{}, peaks(1)...), 0, 1.15 * .01 * (math.Pow(1.05, 37) - 1) / .05},
-		"vpa has a least":                             {taught(&vpa{}, peaks(.005)...), 0, 250 * mib / gb},
-		"vpa forgets by half a day":                   {taught(&vpa{}, success{peak: 10}, success{peak: .005, day: 4}), 0, 250 * mib / gb}, // 16/17 > 90 %
-		"vpa remembers for three days":                {taught(&vpa{}, success{peak: 1}, success{peak: .005, day: 3}), 0, 1.15 * .01 * (math.Pow(1.05, 37) - 1) / .05},
-		"vpa's weights survive years":                 {taught(&vpa{}, success{peak: 1}, success{peak: .005, day: 3000}, success{peak: 10, day: 3001}), 0, 1.15 * .01 * (math.Pow(1.05, 81) - 1) / .05}, // 2/3 of the weight
-		"tovar runs the rare ones again":              {taught(&tovar{}, peaks(1, 2, 10)...), 0, 2},                                                                                                     // 2·3 + 10 < 1·3 + 20 < 10·3
-		"tovar weighs by time":                        {taught(&tovar{}, append(peaks(1, 2), success{peak: 10, hours: 10})...), 0, 10},                                                                  // 10·12 < 2·12 + 10·10
-		"tovar rounds up to 50 MB":                    {taught(&tovar{}, peaks(1.01)...), 0, 1.05},
-		"lr-std adds √(SSE/(n−1))":                    {taught(&regression{}, bent...), 4, 16./3 + math.Sqrt(1./6/2)},
-		"lr-max adds the largest residual":            {taught(&regression{byMax: true}, bent...), 4, 16./3 + 1./6},
-		"lr takes the largest below two rows":         {taught(&regression{}, peaks(3)...), 4, 3},
-		"lr takes the largest for a value below 0":    {taught(&regression{}, success{x: 1, peak: 4}, success{x: 2, peak: 2}), 5, 4},
+		"krr adds 15 %":                               {trained(&largest{scale: 1.15}, peaks(2, 5, 3)...), 0, 5.75},
+		"p95 of three lies at place 1.9":              {trained(&percentile{share: .95}, peaks(3, 1, 2)...), 0, 2.9},
+		"p99 of three lies at place 1.98":             {trained(&percentile{share: .99}, peaks(3, 1, 2)...), 0, 2.98},
+		"p95 of one is it":                            {trained(&percentile{share: .95}, peaks(3)...), 0, 3},
+		"vpa takes a bucket's edge and 15 %":          {trained(&vpa{}, peaks(1)...), 0, 1.15 * .01 * (math.Pow(1.05, 37) - 1) / .05},
+		"vpa has a least":                             {trained(&vpa{}, peaks(.005)...), 0, 250 * mib / gb},
+		"vpa forgets by half a day":                   {trained(&vpa{}, success{peak: 10}, success{peak: .005, day: 4}), 0, 250 * mib / gb}, // 16/17 > 90 %
+		"vpa remembers for three days":                {trained(&vpa{}, success{peak: 1}, success{peak: .005, day: 3}), 0, 1.15 * .01 * (math.Pow(1.05, 37) - 1) / .05},
+		"vpa's weights survive years":                 {trained(&vpa{}, success{peak: 1}, success{peak: .005, day: 3000}, success{peak: 10, day: 3001}), 0, 1.15 * .01 * (math.Pow(1.05, 81) - 1) / .05}, // 2/3 of the weight
+		"tovar retries the rare large ones":           {trained(&tovar{}, peaks(1, 2, 10)...), 0, 2},                                                                                                     // 2·3 + 10 < 1·3 + 20 < 10·3
+		"tovar weighs by time":                        {trained(&tovar{}, append(peaks(1, 2), success{peak: 10, hours: 10})...), 0, 10},                                                                  // 10·12 < 2·12 + 10·10
+		"tovar rounds up to 50 MB":                    {trained(&tovar{}, peaks(1.01)...), 0, 1.05},
+		"lr-std adds √(SSE/(n−1))":                    {trained(&regression{}, bent...), 4, 16./3 + math.Sqrt(1./6/2)},
+		"lr-max adds the largest residual":            {trained(&regression{byMax: true}, bent...), 4, 16./3 + 1./6},
+		"lr takes the largest below two rows":         {trained(&regression{}, peaks(3)...), 4, 3},
+		"lr takes the largest for a value below 0":    {trained(&regression{}, success{x: 1, peak: 4}, success{x: 2, peak: 2}), 5, 4},
 		"ponder knows nothing without a row":          {&ponder{}, 3, 0},
-		"young ponder trusts a larger input":          {taught(&ponder{}, success{x: 5, peak: 2}), 4, 2 + 128*mib/gb},
-		"young ponder asks for the request else":      {taught(&ponder{}, success{x: 5, peak: 2}), 5, 0},
-		"ponder without a relation takes the max":     {taught(&ponder{}, same(5, 2)...), 1, 2 + 128*mib/gb},
-		"ponder follows the line":                     {taught(&ponder{}, diagonal...), 3, 3 + 128*mib/gb},
-		"ponder extrapolates beyond the largest x":    {taught(&ponder{}, diagonal...), 6, 6 + 128*mib/gb},
-		"ponder stays above the smallest peak":        {taught(&ponder{}, diagonal...), 0.5, 1 + 128*mib/gb},
-		"young greedy grants 1 GB":                    {taught(&greedy{}, same(9, 3)...), 0, 1},
-		"the cost-aware one is young below eight":     {taught(costAware(), same(7, 2)...), 0, 2.2},
-		"the cost-aware one wastes nothing on equals": {taught(costAware(), same(10, 2)...), 0, 2},
-		"the capped one is young below eight":         {taught(capped(), same(7, 2)...), 0, 2.3},
-		"the capped one exceeds nine ratios":          {taught(capped(), same(10, 2)...), 0, 2 * (1 + .5/3)}, // ⌈.98·10⌉ > 9
+		"young ponder trusts a larger input":          {trained(&ponder{}, success{x: 5, peak: 2}), 4, 2 + 128*mib/gb},
+		"young ponder asks for the request else":      {trained(&ponder{}, success{x: 5, peak: 2}), 5, 0},
+		"ponder without a relation takes the max":     {trained(&ponder{}, same(5, 2)...), 1, 2 + 128*mib/gb},
+		"ponder follows the line":                     {trained(&ponder{}, diagonal...), 3, 3 + 128*mib/gb},
+		"ponder extrapolates beyond the largest x":    {trained(&ponder{}, diagonal...), 6, 6 + 128*mib/gb},
+		"ponder stays above the smallest peak":        {trained(&ponder{}, diagonal...), 0.5, 1 + 128*mib/gb},
+		"young greedy grants 1 GB":                    {trained(&greedy{}, same(9, 3)...), 0, 1},
+		"the cost-aware one is young below eight":     {trained(costAware(), same(7, 2)...), 0, 2.2},
+		"the cost-aware one wastes nothing on equals": {trained(costAware(), same(10, 2)...), 0, 2},
+		"the capped one is young below eight":         {trained(capped(), same(7, 2)...), 0, 2.3},
+		"capped exceeds all of nine ratios":           {trained(capped(), same(10, 2)...), 0, 2 * (1 + .5/3)}, // ⌈.98·10⌉ > 9
 	} {
 		got := c.rule.allocate(&Question{X: c.x})
 		assert.InDelta(t, c.want, got/gb, 1e-6, claim)
@@ -101,27 +101,27 @@ func TestRivalsAllocateByTheirRules(t *testing.T) {
 
 func TestReferencesFindAPowerLaw(t *testing.T) {
 	var rows []success
-	for i := range 400 { // the last 300 are replayed: long after the line was found
+	for i := range 400 { // the window holds the last 300, long after the line has converged
 		x := float64(i % 20)
 		rows = append(rows, success{x: x, peak: 1 + x}) // log peak = log(1+x)
 	}
-	assert.InDelta(t, 100, taught(costAware(), rows...).allocate(&Question{X: 99})/gb, 1e-6)
+	assert.InDelta(t, 100, trained(costAware(), rows...).allocate(&Question{X: 99})/gb, 1e-6)
 }
 
 func TestPonderStaysWithinTheRequest(t *testing.T) {
-	r := taught(&ponder{}, same(5, 3)...)
+	r := trained(&ponder{}, same(5, 3)...)
 	q := Question{X: 1, Requested: sizing.Resources{Memory: 2e9}}
 	assert.Equal(t, 2e9, r.allocate(&q))
 }
 
-// Two peaks lie at each of three x, 2 apart: 1 and 3 at 0, then 5 and 10 higher.
+// Each of three x has two peaks that differ by 2: 1 and 3 at 0, then 5 and 10 higher.
 // With under-estimates weighing 1 and over-estimates 0.02, the line at 0 solves
 // 3 − v = 0.02 (v − 1).
 func TestPonderFitsTheUpperPartOfThePoints(t *testing.T) {
 	r := &ponder{}
 	for range 3 {
 		for _, x := range []float64{0, .5, 1} {
-			taught(r, success{x: x, peak: 1 + 10*x}, success{x: x, peak: 3 + 10*x})
+			trained(r, success{x: x, peak: 1 + 10*x}, success{x: x, peak: 3 + 10*x})
 		}
 	}
 	r.fit()
@@ -136,7 +136,7 @@ func TestPonderFitsTheUpperPartOfThePoints(t *testing.T) {
 // The chance of drawing a bucket is its weight. Significances are 1 … 10: the
 // nine small peaks weigh 45 of 55.
 func TestGreedyDrawsBucketsByTheirWeight(t *testing.T) {
-	r := taught(&greedy{dice: rand.New(rand.NewPCG(1, 0))}, append(same(9, 1), success{peak: 10})...)
+	r := trained(&greedy{dice: rand.New(rand.NewPCG(1, 0))}, append(same(9, 1), success{peak: 10})...)
 	small := 0
 	for range 1000 {
 		switch got := r.allocate(&Question{}); got {
@@ -149,7 +149,7 @@ func TestGreedyDrawsBucketsByTheirWeight(t *testing.T) {
 	assert.InDelta(t, 1000*45./55, small, 40, "three standard deviations are 37")
 }
 
-func TestGreedySplitsWhereTheExpectedWasteIsLeast(t *testing.T) {
+func TestGreedyMinimisesTheExpectedWaste(t *testing.T) {
 	s := newSums([]arrival{{1, 1}, {3, 1}})
 	assert.InDelta(t, 1, s.waste(0, 2, 2), 1e-12, "one bucket: 3 for a mean of 2")
 	// A need of 1 draws 1 or 3: waste 1 on average. A need of 3 draws 3, or 1 and
@@ -165,7 +165,7 @@ func TestReplayedCostCountsEveryAttempt(t *testing.T) {
 	assert.InDelta(t, 6, w.cost(3), 1e-12, "both pay 3")
 }
 
-func TestTheWindowForgetsTheOldestRow(t *testing.T) {
+func TestWindowDropsTheOldestRow(t *testing.T) {
 	w := &window{}
 	for i := range referenceWindow + 1 {
 		w.add(1, float64(1000-i), 1)
@@ -175,7 +175,7 @@ func TestTheWindowForgetsTheOldestRow(t *testing.T) {
 	assert.Equal(t, 700., w.quantile(0))
 }
 
-func TestTheHullHoldsTheLargestResidual(t *testing.T) {
+func TestHullContainsTheLargestResidual(t *testing.T) {
 	dice := rand.New(rand.NewPCG(7, 7))
 	var h hull
 	var l line
