@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestAKilledTryIsPaidWhole(t *testing.T) {
+func TestAKilledTryCountsItsFullDuration(t *testing.T) {
 	row := &sizing.HistoryRow{MemoryMax: 5e9, Requested: sizing.Resources{Memory: 20e9}}
 	var s sums
 	s.memory(row, &fitting.Answer{Limit: 6e9, Ladder: []sizing.Bytes{6e9, 40e9}}, 3600)
@@ -27,7 +27,7 @@ func TestAKilledTryIsPaidWhole(t *testing.T) {
 	assert.InDelta(t, 0.5, l.Killed, 1e-9)
 }
 
-func TestASingleThreadIsNotHeldBackByOneCore(t *testing.T) {
+func TestOneCoreIsEnoughForASingleThread(t *testing.T) {
 	row := &sizing.HistoryRow{CPUMax: 1.1, Requested: sizing.Resources{CPU: 4}}
 	for claim, c := range map[string]struct {
 		granted      sizing.Cores
@@ -48,16 +48,16 @@ func TestASingleThreadIsNotHeldBackByOneCore(t *testing.T) {
 	var s sums
 	s.cores(&sizing.HistoryRow{CPUMax: 1}, 1, true)
 	s.cores(&sizing.HistoryRow{Requested: sizing.Resources{CPU: 1}}, 1, true)
-	assert.Zero(t, s, "what was not measured or not requested says nothing")
+	assert.Zero(t, s, "unmeasured and unrequested CPU does not count")
 }
 
 func TestARunHasEveryTaskOnce(t *testing.T) {
-	of := func(requested, granted, n float64) *measured {
+	of := func(requested, granted, n float64) *measuredTask {
 		var s sums
 		s[tries], s[requestedBytes], s[grantedBytes] = n, n*requested*1e9, n*granted*1e9
-		return &measured{seeds: []sums{s, s}}
+		return &measuredTask{seeds: []sums{s, s}}
 	}
-	l := runLevel([]*measured{of(100, 10, 3), of(20, 2, 30), {seeds: make([]sums, 2)}}, 2)
+	l := runLevel([]*measuredTask{of(100, 10, 3), of(20, 2, 30), {seeds: make([]sums, 2)}}, 2)
 	assert.Equal(t, 2, l.Tasks, "a task that requests nothing cannot be compared")
 	assert.Equal(t, 66, l.Rows)
 	assert.InDelta(t, 120, l.RequestedGB, 1e-9, "however often a task is run")
@@ -65,12 +65,12 @@ func TestARunHasEveryTaskOnce(t *testing.T) {
 	assert.InDelta(t, 0.9, l.SavedGBSeeds.Low, 1e-9)
 }
 
-func TestSingleThreadsAreTold(t *testing.T) {
+func TestSingleThreadDetection(t *testing.T) {
 	read := func(last string) bool {
 		text := "dag_id,task_id,run_id,memory_max_bytes,cpu_max_cores\n" + strings.Repeat("d,a,r,1e9,1.2\n", 10) + "d,a,r,1e9," + last + "\n"
 		d, err := Read("cores", strings.NewReader(text))
 		require.NoError(t, err)
-		return singleThread(d.lessons[0])
+		return singleThread(d.datasets[0])
 	}
 	assert.True(t, read("1.25"))
 	assert.False(t, read("1.26"))

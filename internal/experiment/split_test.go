@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// tenToOne is 100 rows of bin 0 and 10 of bin 2, among them; bin 1 is empty.
+// tenToOne mixes 100 rows of bin 0 and 10 rows of bin 2; bin 1 is empty.
 func tenToOne() []int {
 	bin := make([]int, 110)
 	for i := 5; i < len(bin); i += 11 {

@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/experiment"
 )
 
-func TestASettingHoldsTheRowsOfItsSeeds(t *testing.T) {
-	groups := experiment.Groups(kept().Rows)
+func TestGroupsCollectTheSeedsOfASetting(t *testing.T) {
+	groups := experiment.Groups(storedRun().Rows)
 	require.Len(t, groups, 2)
 	u := func(r *experiment.Row) float64 { return r.UScore }
 	final, cart := &groups[0], &groups[1]
