@@ -7,21 +7,21 @@ import (
 )
 
 var (
-	// ErrConfig reports a Config whose values cannot be used.
+	// ErrConfig reports a Config with values out of range.
 	ErrConfig = errors.New("svm: unusable config")
-	// ErrTarget reports targets that are no bins, or weights too large to add up.
+	// ErrTarget reports targets that are not bins, or weights whose sum overflows.
 	ErrTarget = errors.New("svm: targets cannot be learned")
 )
 
-// Config says how hard errors are punished and how far a row reaches. Its zero
-// value is scikit-learn's default.
+// Config sets the error penalty and the kernel width. Its zero value equals the default
+// of scikit-learn.
 type Config struct {
-	C         float64 // price of an error; a row's is C · weight; 1 if zero
+	C         float64 // penalty of an error, multiplied by the weight of the row; 1 if zero
 	Gamma     float64 // γ in K = exp(−γ·‖x − x′‖²) of standardised columns; 1/columns if zero, which is scikit-learn's "scale" at variance 1
-	Tolerance float64 // by how much the optimality conditions may be missed, below 1; 0.001 if zero
+	Tolerance float64 // allowed violation of the optimality conditions, below 1; 0.001 if zero
 }
 
-// withDefaults fills Config for so many varying columns.
+// withDefaults fills in the defaults for the given number of varying columns.
 func (c Config) withDefaults(columns int) Config {
 	c.C = cmp.Or(c.C, 1)
 	c.Gamma = cmp.Or(c.Gamma, 1/float64(max(columns, 1)))
@@ -29,8 +29,7 @@ func (c Config) withDefaults(columns int) Config {
 	return c
 }
 
-// validate names the first field that is out of range. The comparisons also catch
-// NaN.
+// validate names the first field that is out of range. The comparisons also reject NaN.
 func (c Config) validate() error {
 	for _, f := range []struct {
 		name string
