@@ -5,14 +5,14 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// CART is the floor that a champion must beat. It sits exams and never serves, so
+// CART is the baseline that a champion must beat. It takes part in evaluations only, so
 // its classifiers cannot be encoded.
 type CART struct{ Tree cart.Config }
 
-// Name is "cart".
+// Name returns "cart".
 func (CART) Name() string { return "cart" }
 
-// Fit grows one tree. Errors as of Check and of cart.Fit.
+// Fit grows one tree. It returns the errors of Check and cart.Fit.
 func (c CART) Fit(t *table.Table, bins int, seed uint64) (Classifier, error) {
 	if err := Check(t, bins); err != nil {
 		return nil, err

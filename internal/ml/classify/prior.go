@@ -4,15 +4,15 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// Prior gives every row the weighted frequencies of the bins: what is known
-// without features, and what a family must beat to be worth its keep.
+// Prior predicts the weighted frequencies of the bins for every row. It uses no features
+// and is the baseline that every family must beat.
 type Prior struct{}
 
-// Name is "prior".
+// Name returns "prior".
 func (Prior) Name() string { return "prior" }
 
-// Fit counts. One row's worth is shared out evenly (Laplace 1814), so that a bin
-// without a row is unlikely, not impossible. Errors as of Check.
+// Fit counts the rows of each bin. All bins share the weight of one extra row (Laplace
+// 1814), so that an empty bin is unlikely, not impossible. Fit returns the errors of Check.
 func (Prior) Fit(t *table.Table, bins int, _ uint64) (Classifier, error) {
 	if err := Check(t, bins); err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (Prior) Fit(t *table.Table, bins int, _ uint64) (Classifier, error) {
 	return p, nil
 }
 
-// frequencies are P(bin), whatever the row.
+// frequencies holds P(bin), the same for every row.
 type frequencies []float64
 
 func (f frequencies) Bins() int                    { return len(f) }

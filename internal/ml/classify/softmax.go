@@ -7,13 +7,13 @@ import (
 
 // SoftmaxTrees fits boosted trees on the cross entropy of the bins.
 type SoftmaxTrees struct {
-	Trees gbt.Config // its Seed is replaced by Fit's
+	Trees gbt.Config // Fit replaces its Seed
 }
 
-// Name is "softmax-trees".
+// Name returns "softmax-trees".
 func (SoftmaxTrees) Name() string { return "softmax-trees" }
 
-// Fit boosts. Errors as of Check and of gbt.FitClassifier.
+// Fit boosts the trees. It returns the errors of Check and gbt.FitClassifier.
 func (s SoftmaxTrees) Fit(t *table.Table, bins int, seed uint64) (Classifier, error) {
 	if err := Check(t, bins); err != nil {
 		return nil, err

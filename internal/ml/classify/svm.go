@@ -8,10 +8,10 @@ import (
 // SVM fits support vector machines with the Gaussian kernel, one for every two bins.
 type SVM struct{ Machine svm.Config }
 
-// Name is "svm".
+// Name returns "svm".
 func (SVM) Name() string { return "svm" }
 
-// Fit finds the borders. Errors as of Check and of svm.Fit.
+// Fit finds the decision boundaries. It returns the errors of Check and svm.Fit.
 func (s SVM) Fit(t *table.Table, bins int, seed uint64) (Classifier, error) {
 	if err := Check(t, bins); err != nil {
 		return nil, err
