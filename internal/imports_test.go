@@ -1,4 +1,4 @@
-// Package internal holds no code: its test holds the house to its plan.
+// Package internal contains no code. Its test checks the imports between packages.
 package internal
 
 import (
@@ -18,8 +18,8 @@ import (
 
 const module = "github.com/loadaware/loadaware/"
 
-// mayImport is who may import whom, besides themselves and other people's
-// packages. A room ending in /… stands for all below it. Arrows run downward only.
+// mayImport lists the packages of this module that a package may import. A path ending in /…
+// means all packages below it. Imports point downward only.
 var mayImport = map[string][]string{
 	"internal/sizing":    {},
 	"internal/plainjson": {},
@@ -81,25 +81,25 @@ var mayImport = map[string][]string{
 	"cmd/loadaware-peak/testdata/load": {},
 }
 
-// Rooms that only tests enter; they may import whatever they examine.
-var examRooms = []string{"internal/store/storetest", "internal/ml/classify/classifytest", "internal/pglocal/pgtest", "internal/source/prometheus/prometheustest", "internal/stories", "scripts"}
+// testPackages are imported by tests only, or are tools; they may import every package.
+var testPackages = []string{"internal/store/storetest", "internal/ml/classify/classifytest", "internal/pglocal/pgtest", "internal/source/prometheus/prometheustest", "internal/stories", "scripts"}
 
-func TestRoomsImportOnlyWhatThePlanAllows(t *testing.T) {
+func TestPackagesImportOnlyAllowedPackages(t *testing.T) {
 	for _, file := range goFiles(t) {
-		room := filepath.ToSlash(filepath.Dir(file))
-		if strings.HasSuffix(file, "_test.go") || isExamRoom(room) {
+		pkg := filepath.ToSlash(filepath.Dir(file))
+		if strings.HasSuffix(file, "_test.go") || isTestPackage(pkg) {
 			continue
 		}
-		allowed, planned := mayImport[room]
-		if !assert.Truef(t, planned, "room %s is not in the plan: add it with what it may import", room) {
+		allowed, planned := mayImport[pkg]
+		if !assert.Truef(t, planned, "package %s is missing in mayImport: add it with the packages that it may import", pkg) {
 			continue
 		}
 		for _, imported := range importsOf(t, file) {
 			inside, ours := strings.CutPrefix(imported, module)
 			switch {
 			case ours:
-				assert.Truef(t, inside == room || matches(allowed, inside), "%s imports %s, which the plan does not allow", file, inside)
-			case room == "internal/sizing":
+				assert.Truef(t, inside == pkg || matches(allowed, inside), "%s imports %s, which mayImport does not allow", file, inside)
+			case pkg == "internal/sizing":
 				assert.NotContainsf(t, strings.SplitN(imported, "/", 2)[0], ".", "%s imports %s: sizing imports the standard library only", file, imported)
 			}
 		}
@@ -138,17 +138,17 @@ func importsOf(t *testing.T, file string) []string {
 	return imports
 }
 
-func isExamRoom(room string) bool {
-	return slices.ContainsFunc(examRooms, func(exam string) bool {
-		return room == exam || strings.HasPrefix(room, exam+"/")
+func isTestPackage(pkg string) bool {
+	return slices.ContainsFunc(testPackages, func(p string) bool {
+		return pkg == p || strings.HasPrefix(pkg, p+"/")
 	})
 }
 
-func matches(allowed []string, room string) bool {
+func matches(allowed []string, pkg string) bool {
 	return slices.ContainsFunc(allowed, func(pattern string) bool {
 		if parent, all := strings.CutSuffix(pattern, "/…"); all {
-			return strings.HasPrefix(room, parent+"/")
+			return strings.HasPrefix(pkg, parent+"/")
 		}
-		return path.Clean(pattern) == room
+		return path.Clean(pattern) == pkg
 	})
 }

@@ -242,3 +242,17 @@ func (c *config) logger(con console) *slog.Logger {
 func splitList(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
 }
+
+// checkDurations returns the errors of negative durations.
+func (c *config) checkDurations() error {
+	var errs []error
+	for name, d := range map[string]time.Duration{
+		"--search-every": c.SearchEvery, "LOADAWARE_PROMETHEUS_DELAY": c.PrometheusDelay,
+		"LOADAWARE_PROMETHEUS_WITHIN": c.PrometheusWithin, "LOADAWARE_PROMETHEUS_EVERY": c.PrometheusEvery,
+	} {
+		if d < 0 {
+			errs = append(errs, usageErrorf("%s must not be negative: %s", name, d))
+		}
+	}
+	return errors.Join(errs...)
+}

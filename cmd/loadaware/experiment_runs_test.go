@@ -190,7 +190,7 @@ func TestExistingNameDoesNotLoseExperiment(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	assert.Contains(t, save(t, dsn, "again", "ab", nil, result("final", 0, 4, 0.75)), "kept as experiment 1 in the database of DATABASE_URL")
 	said := save(t, dsn, "again", "cd", nil, result("final", 0, 5, 0.75))
-	assert.Contains(t, said, `an experiment named "again" is stored already`)
+	assert.Contains(t, said, `name "again" already exists; choose another name`)
 	assert.Contains(t, said, "it is saved without a name\nkept as experiment ")
 	out, _, err := tell(t, showExperiment, "again", "--database", dsn)
 	require.NoError(t, err)

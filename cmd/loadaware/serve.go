@@ -51,6 +51,9 @@ func serve(ctx context.Context, con console, args []string) error {
 	if len(rest) > 0 {
 		return usageErrorf("serve takes no arguments, but was given %q", rest)
 	}
+	if err := cmd.checkDurations(); err != nil {
+		return err
+	}
 	shareProcessors()
 	defer setGCPace()()
 	tokens, first, err := cmd.grants()

@@ -58,7 +58,7 @@ func (p *own) Predict(q Question) Answer {
 	policy := sizing.Policy{}.WithDefaults()
 	question := fitting.Question{
 		Features: q.Features, Requested: q.static(), Cap: q.reach(), RiskTarget: policy.RiskTarget, Above: q.Above,
-		Lifts: max(0, *policy.MaxLifts-max(0, q.Try.Number-2)), Widen: l.open.Widen(q.StartedAt),
+		Lifts: max(0, *policy.MaxLifts-max(0, q.Try.Number-2)), Widen: l.open.Widen(q.StartedAt), Open: l.open.OpenKills(q.StartedAt),
 	}
 	if pool := p.poolOf(q.Try.TaskKey); l.poolSeen != pool.version {
 		l.model.SetPool(&pool.Pool)
@@ -77,7 +77,7 @@ func (p *own) Predict(q Question) Answer {
 	}
 	if sized.Promised != nil {
 		l.promised[q.Try] = sized.Promised
-		l.open.Grant(q.Try.Run(), *sized.Promised, q.StartedAt)
+		l.open.Grant(q.Try.Run(), fitting.BeforeGuard(*sized.Promised, sized.Guard), q.StartedAt)
 	}
 	return Answer{Limit: sized.Limit, Promised: sized.Promised}
 }

@@ -7,6 +7,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -135,8 +136,36 @@ func (c *Client) post(ctx context.Context, path string, body []byte) ([]byte, er
 	}
 }
 
+// checkURL returns an ErrInvalidURL that shows how to write the address of a server.
+func checkURL(server string) error {
+	u, err := url.Parse(server)
+	hasScheme := err == nil && (u.Scheme == "http" || u.Scheme == "https")
+	switch {
+	case hasScheme && u.Hostname() != "":
+		return nil
+	case hasScheme:
+		return fmt.Errorf("%w: --url %q: the host is missing; write %s://localhost:8080", ErrInvalidURL, server, u.Scheme)
+	case err == nil && u.Host != "":
+		server = u.Host
+	}
+	return fmt.Errorf("%w: --url: the scheme is missing or unknown; write http://%s", ErrInvalidURL, server)
+}
+
+// connectionError describes why a server did not answer. A retry may help, except for an
+// untrusted certificate.
+func connectionError(server string, cause error) error {
+	var untrusted *tls.CertificateVerificationError
+	if errors.As(cause, &untrusted) {
+		return fmt.Errorf("connect to %s: %w; name the file of its authority in SSL_CERT_FILE", server, cause)
+	}
+	return &unavailableError{fmt.Errorf("no response from %s: %w", server, cause)}
+}
+
 // send sends one request. It returns an *unavailableError if a retry may succeed.
 func (c *Client) send(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	if err := checkURL(c.URL); err != nil {
+		return nil, err
+	}
 	request, err := http.NewRequestWithContext(ctx, method, c.URL+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidURL, err)
@@ -147,7 +176,7 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) ([]
 	}
 	response, err := c.HTTP.Do(request)
 	if err != nil {
-		return nil, &unavailableError{fmt.Errorf("no response from %s: %w", c.URL, err)}
+		return nil, connectionError(c.URL, err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)

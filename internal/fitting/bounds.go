@@ -46,6 +46,7 @@ type rule uint8
 const (
 	byModel rule = iota
 	byGrid
+	byRequest
 	byKill
 	byPeak
 	byFloor
@@ -70,6 +71,9 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 	d.limit = onGrid(q, widened)
 	if d.limit > d.model {
 		d.rule = byGrid
+	}
+	if m.requestSuffices(p, q, &d, a, b) {
+		d.limit, d.rule = q.Requested.Memory, byRequest
 	}
 	if raised := m.raise(p, q, d.limit, d.evidence, b); raised > d.limit {
 		d.limit, d.rule = raised, byKill
@@ -108,9 +112,9 @@ func (m *Model) boundedRisk(p *experts.Point, q Question, d *bounded, a experts.
 		risk += killBelief / (1 + spread*spread) * (m.risk(p, q, d.limit, a, b) - risk)
 	}
 	if d.limit <= d.killed || d.limit < d.needed {
-		risk = max(risk, 0.5) // a run with the same features needed more
+		risk = max(risk, succession(m.refutedBy(b.cells, d.limit))) // a run with the same features needed more
 	}
-	return risk
+	return experts.Probability(max(risk, openRisk(q, d.limit, d.model, a.Promised)))
 }
 
 // explain says which rule decided; empty where the models did.
@@ -121,6 +125,8 @@ func (d *bounded) explain(q Question) string {
 		return ""
 	case byGrid:
 		text = "rounded up to the next of the policy's bins"
+	case byRequest:
+		text = "the static request, which is within the risk target"
 	case byKill:
 		text = fmt.Sprintf("raised: %s was OOM-killed with the same features", d.killed.RoundUp(sizing.MiB))
 	case byPeak:

@@ -1,6 +1,7 @@
 package fitting
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/loadaware/loadaware/internal/ml/experts"
@@ -129,21 +130,25 @@ func (m *models) measureCores(rows []row) {
 	}
 }
 
-// learnCores tells the rules what a success used.
-func (m *Model) learnCores(t *TrainingRow) {
-	levels := noCores
-	if m.Models != nil && m.Models.ridges != nil {
-		b := bufferPool.Get().(*buffers)
-		defer bufferPool.Put(b)
-		b.cells = m.cells(t.Features, b.cells)
-		b.line, b.tree = m.Models.Enc.encode(b.cells, b.line[:0], b.tree[:0])
-		levels = m.Models.coreLevels(b.cells, b.line)
+// coreLevelsOf are the log cores that the rules foretell of a try.
+func (m *Model) coreLevelsOf(t *TrainingRow) [coreRules]float64 {
+	if m.Models == nil || m.Models.ridges == nil {
+		return noCores
 	}
-	m.CPU.learn(&levels, float64(t.CPUMax))
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	b.cells = m.cells(t.Features, b.cells)
+	b.line, b.tree = m.Models.Enc.encode(b.cells, b.line[:0], b.tree[:0])
+	return m.Models.coreLevels(b.cells, b.line)
 }
 
 // cpu is the CPU request of the row that b holds.
-func (m *Model) cpu(b *buffers) sizing.Cores {
+func (m *Model) cpu(q *Question, b *buffers) sizing.Cores {
 	levels := m.Models.coreLevels(b.cells, b.line)
-	return m.CPU.answer(&levels)
+	return m.cores(q, &levels)
+}
+
+// cores is the CPU request by the rules' levels, within the bounds of the static request.
+func (m *Model) cores(q *Question, levels *[coreRules]float64) sizing.Cores {
+	return m.CPU.withinRequest(m.CPU.answer(levels), cmp.Or(q.Requested.CPU, m.Requested.CPU))
 }

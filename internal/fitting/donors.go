@@ -208,12 +208,18 @@ func (e *encoder) distance(cells, donor []sizing.Value) (sum float64) {
 // similar donors, and b.between with how far above it the donors reach.
 func (m *models) askSimilar(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.near = m.Enc.nearest(cells, b.near)
+	b.nothing = !m.Enc.readsAny(cells)
+	b.lent = b.lent[:0]
+	each := (len(b.near) + mixtureMost - 1) / mixtureMost
 	var mean experts.Point
 	var squares, most [experts.ModelCount]float64
 	share := 1 / float64(len(b.near))
 	for i, near := range b.near {
 		b.filled = m.Enc.fill(cells, m.Enc.Donors[near.donor], b.filled[:0])
 		m.askRow(b.filled, p, b)
+		if i%each == 0 {
+			b.lent = append(b.lent, *p)
+		}
 		for k, level := range p.Level {
 			before := mean.Level[k]
 			mean.Level[k] += (level - before) / float64(i+1) // West 1979
@@ -238,6 +244,7 @@ func (m *models) askSimilar(cells []sizing.Value, p *experts.Point, b *buffers) 
 		}
 	}
 	mean.Blind = true
+	b.lentMean = mean
 	*p = mean
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 }
@@ -246,12 +253,13 @@ func (m *models) askSimilar(cells []sizing.Value, p *experts.Point, b *buffers) 
 // uncertainty adds to the experts' own margin as independent errors add: by squares.
 func (m *Model) ask(cells []sizing.Value, target float64, p *experts.Point, b *buffers) {
 	m.Models.ask(cells, p, b)
-	if m.Experts.AsksYoung() {
+	if m.Experts.AsksYoung() && (!p.Blind || m.Experts.Young()) { // else similar rows say more
 		m.askYoung(cells, p, b)
 	}
 	if b.unwidened = 0; !p.Blind {
 		return
 	}
+	b.moveLent(p)
 	b.center = *p
 	b.center.Blind, b.center.Young = false, nil
 	b.unwidened = m.Experts.Answer(p, target, &b.scratch).Amount
@@ -270,6 +278,9 @@ func (m *Model) ask(cells []sizing.Value, target float64, p *experts.Point, b *b
 // missing says which features a question lacks, and what that adds to the amount.
 func (m *Model) missing(amount float64, b *buffers) string {
 	e := m.Models.Enc
+	if b.nothing {
+		return "no feature is known: the peaks of all runs answer"
+	}
 	var names, shares []string
 	for j := range e.Columns {
 		if e.lacks(j, b.cells) {

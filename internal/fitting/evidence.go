@@ -18,6 +18,14 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 	if b.beyond.most > 0 {
 		a.Amount = min(a.Amount, float64(impossible))
 	}
+	m.raiseUnseen(&a, p, b)
+	if b.beyond.doubt > 0 { // a quarter: as measured where the peak follows the product of two inputs
+		a.Promised = experts.Probability(max(a.Promised, m.exceed(p, a.Amount*math.Exp(-b.beyond.doubt/2), b)/4))
+	}
+	if p.Blind && b.nothing {
+		m.answerAll(&a, p, q.RiskTarget)
+		return a
+	}
 	if p.Blind {
 		// Among the k donors asked and the run to come, that run is the largest with
 		// probability 1/(k+1); b.unseen is the share of it that the margin leaves.
@@ -28,7 +36,7 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 
 // exceed is P(peak > amount).
 func (m *Model) exceed(p *experts.Point, amount float64, b *buffers) float64 {
-	return experts.Probability(m.Experts.Exceed(p, amount, &b.scratch))
+	return experts.Probability(m.exceedOnce(p, amount, b))
 }
 
 // How much a static request counts as evidence about a young task.

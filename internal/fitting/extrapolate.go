@@ -15,6 +15,10 @@ type beyond struct {
 	far    bool    // one of them is so far outside that no probability can be stated
 	factor float64 // by which the trend raises the peak over that at the edge; 0: no trend is followed
 	most   float64 // bytes that the extrapolation was bounded to; 0: it was not
+	absurd bool    // one of them is so far outside that it counts as missing
+	inputs int     // of the trend that lie above what was seen
+	doubt  float64 // log error of the trend that several such inputs add
+	joint  float64 // how far the inputs that matter lie above what was seen, together, in log units
 }
 
 // extrapolate corrects p, the answer to inputs as they are, where they lie outside what was
@@ -30,7 +34,14 @@ func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers)
 	if rise > 0 {
 		b.beyond.factor = math.Exp(max(0, min(rise, most-edge.Level[experts.LineTrees])))
 	}
-	raise(p, &edge, rise*(1+doubt), b.beyond.far && rise > 0)
+	if b.beyond.inputs > 1 {
+		// No run was seen with all of them that large: nothing tells how they act together.
+		b.beyond.doubt = jointDoubt * float64(b.beyond.inputs-1) * rise
+	}
+	if rise == 0 {
+		keepBelow(p, m.High) // no line supports more than was seen
+	}
+	raise(p, &edge, rise*(1+doubt)+b.beyond.doubt, b.beyond.far && (rise > 0 || m.followsAll(&b.beyond)))
 	if keepBelow(p, most) {
 		b.beyond.most = math.Exp(most)
 	}
@@ -48,12 +59,17 @@ func (m *models) outside(cells []sizing.Value, found *beyond) (yes bool) {
 			continue
 		}
 		away := math.Abs(distance) > math.Log(outsideFrom)
+		if distance > 0 && (away || t.slopeOf(j) != nil) && t.matters(j) {
+			found.joint += distance
+			found.inputs++
+		}
 		yes = yes || away || t.slopeOf(j) != nil
 		if away && t.matters(j) {
 			found.fields = append(found.fields, j)
 			found.far = found.far || distance > math.Log(farFrom) || distance < -math.Log(farFrom) && t.opensDown(j, cells)
 		}
 	}
+	found.far = found.far || found.joint > math.Log(farFrom)
 	return yes
 }
 
@@ -83,7 +99,7 @@ func (m *models) rise(cells, edge []sizing.Value) (rise, doubt float64) {
 	if rise = m.Beyond.at(cells) - m.Beyond.at(edge); !(rise > 0) {
 		return 0, 0
 	}
-	return rise, doubt
+	return rise * max(1, m.Beyond.Steeper), doubt
 }
 
 const mostTimes = 1000 // the largest peak so far that an extrapolation may reach
@@ -102,12 +118,22 @@ func keepBelow(p *experts.Point, most float64) (bounded bool) {
 	return bounded
 }
 
-// raise sets the levels to those at the edge and a rise; near the edge they stay where they
-// are higher already.
-func raise(p, edge *experts.Point, rise float64, far bool) {
+// followsAll reports whether the line follows every input that lies outside.
+func (m *models) followsAll(found *beyond) bool {
+	for _, j := range found.fields {
+		if m.Beyond.slopeOf(j) == nil {
+			return false
+		}
+	}
+	return len(found.fields) > 0
+}
+
+// raise sets the levels to those at the edge and a rise. Where exact is false, the models'
+// own levels count where they are higher.
+func raise(p, edge *experts.Point, rise float64, exact bool) {
 	for k := range p.Level {
 		level := edge.Level[k] + rise
-		if !far {
+		if !exact {
 			level = max(level, p.Level[k])
 		}
 		p.Level[k] = level
@@ -168,6 +194,9 @@ func (m *Model) sayBeyond(text *strings.Builder, b *buffers) {
 			text.WriteString(", ")
 		}
 		m.sayInput(text, j, b.cells)
+	}
+	if b.beyond.absurd {
+		text.WriteString(", too far to extrapolate and treated as missing")
 	}
 	if b.beyond.factor > 0 {
 		fmt.Fprintf(text, ", extrapolated to %.3g times the peak at the edge", b.beyond.factor)

@@ -45,6 +45,7 @@ func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	if err := m.takeIn(h); err != nil {
 		return nil, Outcome{}, err
 	}
+	m.releaseGranted(h)
 	if m.Experts.Told == 0 {
 		return nil, Outcome{Reason: "no run with a measured peak yet: report memory_max_bytes of a success"}, nil
 	}
@@ -133,6 +134,7 @@ func (m *Model) knowsVoided(h *sizing.History) bool {
 	}
 	return slices.ContainsFunc(m.Honest, func(e honest) bool { return gone(e.Seq) }) ||
 		slices.ContainsFunc(m.Held, func(h quarantined) bool { return gone(h.Seq) }) ||
+		slices.ContainsFunc(m.HeldCores, func(h heldCores) bool { return gone(h.Seq) }) ||
 		slices.ContainsFunc(m.KnownKills, func(k knownKill) bool { return gone(k.Seq) })
 }
 
@@ -166,9 +168,14 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	fitted, err := fitModels(&h.Schema, rows, m.Models, m.Trees, seedOf(m.Experts.Told))
+	fit := m.winsorised(rows)
+	fitted, err := fitModels(&h.Schema, fit, m.Models, m.Trees, seedOf(m.Experts.Told))
 	if err != nil {
 		return fmt.Errorf("fit %d rows: %w", len(rows), err)
+	}
+	if !m.Experts.Young() {
+		fitted.settle(fit)
+		m.move(fitted, fit)
 	}
 	m.Models, m.Fitted = fitted, m.Experts.Told
 	m.recall()
@@ -187,18 +194,18 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	for _, e := range m.Honest {
 		known[e.Seq] = e
 	}
-	held, twins := m.held(), h.Schema.PreviousSameName()
+	held, twins, heldCores := m.held(), h.Schema.PreviousSameName(), m.heldCores()
 	explained := successes(h.Rows[:n], held)
 	rows := make([]row, 0, n)
 	for i := range h.Rows[:n] {
 		r := &h.Rows[i]
 		bytes, censoring := r.Peak()
-		if censoring == sizing.NoPeak || bytes > impossible || held[r.Seq] || censoring == sizing.AtLeast && explained[runOf(r)] {
+		if censoring == sizing.NoPeak || bytes > impossible || held[r.Seq] || tooSmall(bytes, censoring, r.Allocated.Memory, r.Requested.Memory) || censoring == sizing.AtLeast && explained[runOf(r)] {
 			continue
 		}
 		next := row{
 			Cells: cellsOf(&h.Schema, twins, r.Features), Peak: math.Max(1, float64(bytes)),
-			Seconds: secondsOf(r.Duration), Cores: float64(r.CPUMax), Weight: max(r.Weight, 1), Residual: math.NaN(),
+			Seconds: secondsOf(r.Duration), Cores: fittedCores(r, heldCores), Weight: max(r.Weight, 1), Residual: math.NaN(),
 		}
 		if r.Seq < m.Changed {
 			next.Weight *= staleWeight

@@ -78,7 +78,7 @@ func (k *Memo) keep(fresh *kept, one, other uint64) {
 // answers reports whether k is the answer to a question.
 func (k *kept) answers(stamp uint64, q *Question, cells []sizing.Value) bool {
 	return k.stamp == stamp && k.q.Requested == q.Requested && k.q.Floor == q.Floor && k.q.Cap == q.Cap && k.q.Least == q.Least &&
-		k.q.RiskTarget == q.RiskTarget && k.q.Above == q.Above && k.q.Lifts == q.Lifts && k.q.Widen == q.Widen && k.q.CapBy == q.CapBy &&
+		k.q.RiskTarget == q.RiskTarget && k.q.Above == q.Above && k.q.Lifts == q.Lifts && k.q.Widen == q.Widen && k.q.CapBy == q.CapBy && k.q.Open == q.Open &&
 		slices.Equal(k.q.Edges, q.Edges) && slices.Equal(k.cells, cells)
 }
 

@@ -32,10 +32,12 @@ type TrainingRow struct {
 	Duration  time.Duration
 	Requested sizing.Resources
 	Allocated sizing.Resources
+	Granted   sizing.Bytes `cbor:",omitzero"` // memory that the service answered; zero: not known, or the try was not OOM-killed
 	FirstTry  bool
 	Promised  *float64 // the risk that was promised of it; nil where none was
 	Run       uint64   `cbor:",omitzero"` // sizing.RunHash of its run
 	Try       int      `cbor:",omitzero"`
+	Amends    bool     `cbor:",omitzero"` // the peak of a success that was learned without one
 }
 
 // NewTrainingRow reads a stored row.
@@ -43,7 +45,7 @@ func NewTrainingRow(schema *sizing.Schema, r *sizing.HistoryRow) TrainingRow {
 	peak, censoring := r.Peak()
 	return TrainingRow{
 		Seq: r.Seq, Features: schema.Features(r.Features), Outcome: r.Outcome, Peak: peak, Censoring: censoring,
-		CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Allocated: r.Allocated,
+		CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Allocated: r.Allocated, Granted: r.Granted,
 		FirstTry: r.Try == 1, Promised: r.Promised,
 		Run: sizing.RunHash(r.RunID, r.MapIndex), Try: r.Try,
 	}
@@ -76,6 +78,7 @@ type Model struct {
 	Requested      sizing.Resources // the last that was reported
 	Unresolved     unresolved       `cbor:",omitzero"` // kills that no success has explained yet
 	CPU            Cores
+	HeldCores      []heldCores    `cbor:",omitempty"` // implausible CPU measurements that no other confirms, oldest first
 	Overrun        experts.Window // honest residuals of log seconds
 	Bins           sizing.Bins
 	Drivers        []string // features that drive usage, strongest first
@@ -135,7 +138,11 @@ func (m *Model) Learn(t TrainingRow) {
 	m.stamp = stamps.Add(1)
 	m.leavePool()
 	m.Sampling.told(&t)
-	m.count(&t)
+	if t.Amends {
+		t.CPUMax = 0 // waits for the training, as all details but the peak do
+	} else {
+		m.count(&t)
+	}
 	switch t.Censoring {
 	case sizing.Exact:
 		if m.quarantine(&t) {
@@ -209,8 +216,8 @@ func (m *Model) count(t *TrainingRow) {
 	if t.Requested.CPU > 0 {
 		m.Requested.CPU = t.Requested.CPU
 	}
-	if t.CPUMax > 0 && t.Outcome == sizing.Success && sizing.PlausibleCores(t.CPUMax, max(t.Allocated.CPU, t.Requested.CPU)) {
-		m.learnCores(t)
+	if !m.admitCores(t) {
+		t.CPUMax = 0 // no fit of a young task may see it
 	}
 	m.keep(t)
 }
@@ -247,9 +254,10 @@ func (m *Model) learnRow(r *row, seq int64) {
 		m.vouch(r, &p, b, seq)
 	}
 	m.Overrun.Add(math.Log1p(r.Seconds)-p.Duration, overrunRows)
+	lowest := m.Experts.LowestResidual()
 	changed := m.Experts.Learn(&p, r.Peak, r.Seconds, &m.Share)
 	m.learnYoung(r, &p, b)
-	m.Models.learn(r, &p, b)
+	m.Models.learn(r, &p, lowest, b)
 	if changed > 0 {
 		m.Changed = m.Honest[max(0, len(m.Honest)-changed)].Seq
 	}
@@ -354,6 +362,9 @@ type Pool = experts.Pool
 // Guard watches the open tries of a task: see Question.Widen. It is kept by who
 // knows what is open, not by the Model.
 type Guard = experts.Guard
+
+// OpenKills is how many open runs were killed: see Question.Open.
+type OpenKills = experts.OpenKills
 
 // Limits of what a Guard watches.
 const (

@@ -75,6 +75,8 @@ const (
 	groupMemory  = 20
 	groupsAtMost = 4000
 	stackReach   = 6.0 // log units about the median
+	driftRate    = 0.3
+	trendRate    = 0.05
 	signalCount  = 6
 )
 
@@ -243,12 +245,17 @@ type buffers struct {
 	signals    [signalCount]float64
 	edge       []sizing.Value
 	beyond     beyond
-	trusted    bool // the static request decided
+	plausible  []sizing.Value // cells without absurd inputs
+	trusted    bool           // the static request decided
 
 	near      []similar
 	between   [experts.ModelCount]float64 // of a row with missing features: how far similar rows reach above its levels
 	center    experts.Point               // … what the models say on average
 	unseen    float64                     // … how likely more than any of them is needed
+	lent      []experts.Point             // … with the values of some donors
+	lentMean  experts.Point               // … their mean, before any extrapolation
+	chance    []float64                   // of one of them, by bin
+	nothing   bool                        // it has no feature at all
 	unwidened float64                     // … and what would be answered if that were zero; 0 of any other row
 }
 
@@ -256,6 +263,10 @@ type buffers struct {
 // lacked, by similar rows.
 func (m *models) ask(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.beyond = beyond{fields: b.beyond.fields[:0]}
+	b.nothing = false
+	if m.ridges != nil {
+		cells = m.withoutAbsurd(cells, b)
+	}
 	m.askInside(cells, p, b)
 	if m.ridges != nil && m.outside(cells, &b.beyond) {
 		m.extrapolate(cells, p, b)
@@ -344,26 +355,38 @@ func (m *models) dueToSolve() bool {
 
 const solveShare = 100
 
-// learn moves what a row can move. p and b are of ask for the same row, before.
-func (m *models) learn(r *row, p *experts.Point, b *buffers) {
+// learn moves what a row can move. p and b are of ask for the same row, before. A residual
+// below lowest is learned as lowest.
+func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	y := math.Log(r.Peak)
+	outlier := false
+	if raised := p.Level[experts.LineTrees] + lowest; y < raised && m.ridges != nil && !p.Blind {
+		outlier = true
+		clipped := *r
+		clipped.Peak = math.Exp(raised)
+		clipped.Weight *= lowWeight(r.Peak, clipped.Peak, lowest)
+		r, y = &clipped, raised
+	}
 	m.Recent.Add(y, recentRows)
 	m.Beyond.observe(r.Cells)
 	if m.ridges != nil {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)
 	}
 	if !p.Blind { // the next fit has a column for what is missing
-		m.correct(r, y-p.Level[experts.LineTrees], b)
+		m.correct(r, y-p.Level[experts.LineTrees], outlier, b)
 	}
 	m.Enc.learn(r.Cells, y)
 	m.count(r, y)
 }
 
-// correct moves the stack and the line by a row and the error that LineTrees made.
-func (m *models) correct(r *row, err float64, b *buffers) {
-	m.Stack.Learn(b.signals[:], err)
-	m.Drift += (err - m.Drift) * 0.3
-	m.Trend += (err - m.Trend) * 0.05
+// correct moves the line by a row, and the stack by the error that LineTrees made unless
+// the row is a low outlier.
+func (m *models) correct(r *row, err float64, outlier bool, b *buffers) {
+	if !outlier {
+		m.Stack.Learn(b.signals[:], err)
+		m.Drift += (err - m.Drift) * driftRate
+		m.Trend += (err - m.Trend) * trendRate
+	}
 	// Shapes match by construction and values are finite: an error would leave
 	// the last good line in place.
 	if m.ridges != nil && m.line.Add(b.line, m.targets(r), r.Weight) == nil && m.dueToSolve() {

@@ -21,7 +21,9 @@ import (
 //	8-     4 × largest peak and forecast, or            the same with 1/100 of the forecast
 //	       300 × forecast if no earlier row missed it
 //	       by nearly as much
-//	any    64Ti, which nothing confirms
+//	any    64Ti, which nothing confirms                 1 MiB and 1/900 of allocated or requested, which nothing confirms
+//
+// An OOM kill at or below what the service granted is never held.
 const (
 	// The smallest mistaken unit is a factor of 1000 (kB for B, MiB for KiB), and a
 	// success uses at most what it has: so a mistaken report is this far below it, if
@@ -84,7 +86,7 @@ func (m *Model) forecast(f sizing.Features) (c forecast, known bool) {
 // Doubt explains why Learn would hold t back; empty if it would not.
 func (m *Model) Doubt(t TrainingRow) string {
 	m.Sampling.told(&t)
-	if t.Censoring != sizing.Exact && t.Censoring != sizing.AtLeast || m.confirmed(&t) >= 0 {
+	if t.Censoring != sizing.Exact && t.Censoring != sizing.AtLeast || t.Confirmable() && m.confirmed(&t) >= 0 {
 		return ""
 	}
 	d, ok := m.doubt(&t)
@@ -147,7 +149,7 @@ func (m *Model) hold(t *TrainingRow, d doubt) {
 // overflow makes room. So many reports are how the task behaves, unless they are
 // impossible: those are left out of every fit anyway.
 func (m *Model) overflow() {
-	oldest := slices.IndexFunc(m.Held, func(h quarantined) bool { return h.Peak <= impossible })
+	oldest := slices.IndexFunc(m.Held, func(h quarantined) bool { return h.Confirmable() })
 	if oldest < 0 {
 		m.Held = slices.Delete(m.Held, 0, 1)
 		return
@@ -157,8 +159,11 @@ func (m *Model) overflow() {
 
 // doubt reports whether t is implausible, and against what.
 func (m *Model) doubt(t *TrainingRow) (doubt, bool) {
-	if t.Peak > impossible {
-		return doubt{float64(impossible), "twice the largest server"}, true
+	if d, ok := doubtAlways(t); ok {
+		return d, true
+	}
+	if killedAsGranted(t) {
+		return doubt{}, false
 	}
 	if m.Experts.Told == 0 {
 		return doubtFirst(t)
@@ -240,7 +245,7 @@ func (m *Model) confirm(t *TrainingRow) {
 
 // confirmed is the place of a held report that t confirms; -1 if there is none.
 func (m *Model) confirmed(t *TrainingRow) int {
-	if len(m.Held) == 0 {
+	if len(m.Held) == 0 || !t.Confirmable() {
 		return -1
 	}
 	peak := float64(t.Peak)
@@ -258,7 +263,7 @@ func (m *Model) confirmed(t *TrainingRow) int {
 	return slices.IndexFunc(m.Held, func(h quarantined) bool {
 		held := float64(h.Peak)
 		switch {
-		case h.Peak > impossible:
+		case !h.Confirmable():
 			return false
 		case h.low():
 			return t.Censoring == sizing.Exact && peak <= alikeFactor*held && peak*beyondFactor >= held && news(true)

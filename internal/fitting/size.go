@@ -3,6 +3,7 @@ package fitting
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ type Question struct {
 	Above      sizing.Bytes // after a kill: the peak is above this
 	Lifts      int          // that may still follow; the last jumps to the cap
 	Widen      float64      // factor by the guard over open tries; none if below 1
+	Open       OpenKills    // open runs behind Widen
 	Edges      sizing.Bins  // amounts are rounded up to these; none: to whole MiB
 	CapBy      CapRule      // which rule set Cap
 }
@@ -72,7 +74,7 @@ func (m *Model) Size(q Question) Answer {
 		s.Promised = nil
 	}
 	s.Bins = m.bins(&p, q, s.Limit, b)
-	s.CPU, s.Duration = m.cpu(b), m.duration(&p)
+	s.CPU, s.Duration = m.cpu(&q, b), m.duration(&p)
 	s.Source = sizing.FromModel
 	if m.Experts.Young() {
 		s.Source = sizing.FromProfile
@@ -88,9 +90,11 @@ func (m *Model) unknown(q Question) Answer {
 	if q.Above == 0 && m.Bound > 0 && m.Bound >= max(q.Requested.Memory, m.Enough.Largest) {
 		return m.onlyKilled(q)
 	}
-	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.CPU.answer(&noCores)}
+	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.cores(&q, &noCores)}
 	s.Reason = "nothing is known of this task yet: the static request, unchanged"
-	if len(m.Held) > 0 {
+	if n := len(m.Held); n > 0 && !slices.ContainsFunc(m.Held, func(h quarantined) bool { return h.Confirmable() }) {
+		s.Reason = "only reports in what looks like another unit are known of this task, which nothing confirms: the static request, unchanged"
+	} else if n > 0 {
 		s.Reason = "only implausible reports are known of this task, and none confirms another: the static request, unchanged"
 	}
 	switch {
@@ -174,7 +178,7 @@ func (m *Model) onlyKilled(q Question) Answer {
 	}
 	return Answer{
 		Limit: limit, Ladder: []sizing.Bytes{limit}, Promised: refuted(&promised, limit, m.Bound), Source: sizing.FromProfile,
-		CPU: m.CPU.answer(&noCores), Reason: reason,
+		CPU: m.cores(&q, &noCores), Reason: reason,
 	}
 }
 
@@ -201,6 +205,9 @@ func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffe
 		ceiling = max(from, m.Largest).Times(4)
 	}
 	b.rungs = m.Experts.Ladder(p, float64(from), float64(ceiling), q.Lifts, &b.scratch, b.rungs[:0])
+	if q.Lifts > liftsPlanned && len(b.rungs) > 1 {
+		return m.longLadder(p, q, from, ceiling, b, ladder)
+	}
 	last := from
 	for _, rung := range b.rungs {
 		if next := within(q, onGrid(q, rung)); next > last {
@@ -212,20 +219,13 @@ func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffe
 }
 
 // risk is P(peak > limit) of this try, within what a history can support. The experts
-// promise their own kill rate for what they answered; where floor, cap, guard or a lift
-// granted something else, the row's own residuals say what that changes. Kills without a
-// success count besides, for no residual shows them.
+// promise their own kill rate for what they answered; movedRisk continues it to other
+// amounts. Kills without a success count besides, for no residual shows them.
 func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer experts.Answer, b *buffers) float64 {
 	if q.Above > 0 {
 		return experts.Probability(m.Experts.Still(p, float64(q.Above), float64(limit), &b.scratch))
 	}
-	risk := answer.Promised
-	switch granted := float64(limit); {
-	case !experts.Holds(granted, answer.Amount):
-		risk = max(risk, m.exceed(p, granted, b))
-	case q.Widen > 1 || granted >= answer.Amount+2*float64(sizing.MiB):
-		risk = min(risk, m.exceed(p, granted, b))
-	}
+	risk := m.movedRisk(p, answer, float64(limit), b)
 	return experts.Probability(max(risk, m.Unresolved.exceed(float64(limit))))
 }
 
@@ -276,7 +276,7 @@ func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffer
 // likely writes P(peak is in the bin) for each of the ascending upper edges, in bytes.
 // The last bin takes what is beyond it, too: P sums to 1.
 func (m *Model) likely(p *experts.Point, edges, chance []float64, b *buffers) {
-	m.Experts.Likely(p, edges, chance, &b.scratch)
+	m.likelyAbove(p, edges, chance, b)
 	chance[len(chance)-1] = 0
 	left := 1.0
 	for i := range chance {
@@ -337,6 +337,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	if missing := m.missing(a.Amount, b); missing != "" {
 		text.WriteString("; " + missing)
 	}
+	m.sayUnseen(&text, b)
 	m.sayBeyond(&text, b)
 	fmt.Fprintf(&text, "; %d runs", m.Experts.Told)
 	if q.Widen > 1 {
@@ -350,7 +351,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	case requested > 0 && requested < s.Limit:
 		fmt.Fprintf(&text, "; above the %s requested", requested.Approx())
 		if !b.beyond.far {
-			fmt.Fprintf(&text, ", which the peak exceeds with probability %.2g", m.exceed(p, float64(requested), b))
+			fmt.Fprintf(&text, ", which the peak exceeds with probability %.2g", m.requestRisk(p, q, d, a, b))
 		}
 	}
 	return text.String()

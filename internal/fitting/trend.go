@@ -24,6 +24,8 @@ type trend struct {
 	Base   float64 `cbor:",omitzero"`  // a
 	Linear bool    `cbor:",omitzero"`
 
+	Steeper float64 `cbor:",omitzero"` // how much steeper the peak rises than the line among the rows with the largest predictions; below 1: no
+
 	Pairs []datePair `cbor:",omitempty"` // the date pairs that the encoder reads; input ^k is the k-th
 }
 
@@ -52,6 +54,7 @@ const (
 	outsideFrom   = 1.25 // times the largest, or a share of the smallest, from which an input is outside
 	farFrom       = 2.0  // times the largest from which no probability is stated
 	trendDoubt    = 0.1  // further margin per unit of extrapolated log peak
+	jointDoubt    = 0.2  // … and for each further input that lies outside at the same time
 )
 
 // observe widens the ranges by a row.
@@ -141,7 +144,7 @@ func (t *trend) slopeOf(j int) *slope {
 
 // fit chooses the line of rows; y is their log peak.
 func (t *trend) fit(rows []row, y []float64) {
-	t.Slopes, t.Base, t.Linear = nil, 0, false
+	t.Slopes, t.Base, t.Linear, t.Steeper = nil, 0, false, 0
 	if len(rows) < trendRows {
 		return
 	}
@@ -157,6 +160,7 @@ func (t *trend) fit(rows []row, y []float64) {
 	if best > (1-trendLeast)*variation(y) {
 		t.Slopes = nil
 	}
+	t.Steeper = t.steeper(rows, y)
 	t.Slopes = slices.DeleteFunc(t.Slopes, func(s slope) bool { return s.Relative > trendError })
 }
 

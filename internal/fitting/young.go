@@ -36,6 +36,9 @@ func (m *Model) askYoung(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.First.Rows == 0 {
 		return
 	}
+	if b.beyond.absurd {
+		cells = b.plausible
+	}
 	b.numbers = m.youngInputs(cells, b.numbers[:0])
 	for i, k := range youngPoints {
 		b.points[i] = p.Level[k]

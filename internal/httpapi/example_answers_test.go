@@ -24,7 +24,7 @@ func TestExampleAnswersMatchTheServer(t *testing.T) {
 
 	e.assertExample("Predict", "requested", http.MethodPost, "/predict", e.request("Predict", "look_up"))
 	predicted := e.assertShape("Predict", "model", http.MethodPost, "/predict", e.request("Predict", "first_try"))
-	e.assertReason("Predict", "model", predicted, `^[\d.]+[GMK]i: .+, by .+; from .+; [\d,]+ runs; saves \d+Gi of the 350Gi requested$`)
+	e.assertReason("Predict", "model", predicted, `^[\d.]+[GMK]i: .+; from .+; [\d,]+ runs; saves \d+Gi of the 350Gi requested$`)
 	e.assertExample("PredictBatch", "one_failed", http.MethodPost, "/predict/batch", e.request("PredictBatch", "two"))
 
 	success := e.request("Observe", "success")

@@ -77,11 +77,11 @@ func New(svc *service.Service, cfg Config) http.Handler {
 	return mux
 }
 
-// unrouted answers paths outside openapi.yaml: the landing page for a browser at /, and a 404
-// problem otherwise.
+// unrouted answers paths outside openapi.yaml: links or the landing page at /, and a 404 problem
+// otherwise.
 func (s *server) unrouted(w http.ResponseWriter, r *http.Request) {
-	if wantsLanding(r) {
-		s.landing(w, r)
+	if isRoot(r) {
+		s.root(w, r)
 		return
 	}
 	s.fail(w, r, pathError(r))

@@ -22,12 +22,6 @@ var landingPage = template.Must(template.New("landing").Parse(landingTemplate))
 
 var landingPolicy = contentPolicy(landingStyle)
 
-// wantsLanding reports whether r requests the landing page. A client without text/html in
-// Accept, such as curl, gets the 404 problem of an unknown path.
-func wantsLanding(r *http.Request) bool {
-	return r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) && acceptsHTML(r.Header.Values("Accept"))
-}
-
 // acceptsHTML reports whether the media ranges (RFC 9110 section 12.5.1) name text/html
 // with a weight above 0.
 func acceptsHTML(accept []string) bool {

@@ -103,17 +103,18 @@ func TestLandingPageCommandsWork(t *testing.T) {
 	}
 }
 
-func TestOtherClientsAtTheRootGetAProblem(t *testing.T) {
+func TestOtherClientsAtTheRootGetLinks(t *testing.T) {
 	e := newTestEnv(t, noAuth)
 	for _, accept := range []string{"", "*/*", "application/json", "text/html;q=0", "text/*", "text/html-like", "text/html;q=x", ";,;"} {
 		rec := getRoot(e.handler, http.MethodGet, accept)
-		assert.Equal(t, http.StatusNotFound, rec.Code, accept)
-		assert.Equal(t, "application/problem+json", rec.Header().Get("Content-Type"), accept)
+		assert.Equal(t, http.StatusOK, rec.Code, accept)
+		assert.Equal(t, "application/json", rec.Header().Get("Content-Type"), accept)
 	}
 	assert.Equal(t, http.StatusNotFound, getRoot(e.handler, http.MethodPost, browserAccept).Code)
 	assert.Equal(t, http.StatusOK, getRoot(e.handler, http.MethodGet, "application/xml, text/html;q=0.5").Code)
 	withTokens := newTestEnv(t, tokens(t, "admin:"+sha("secret")))
-	assert.Equal(t, http.StatusUnauthorized, getRoot(withTokens.handler, http.MethodGet, "*/*").Code)
+	assert.Equal(t, http.StatusOK, getRoot(withTokens.handler, http.MethodGet, "*/*").Code)
+	assert.Equal(t, http.StatusUnauthorized, getRoot(withTokens.handler, http.MethodPost, "*/*").Code)
 	assert.Equal(t, http.StatusOK, getRoot(withTokens.handler, http.MethodGet, browserAccept).Code)
 }
 

@@ -49,7 +49,7 @@ func parseFeature(text string) (sizing.Value, error) {
 	case text == "true" || text == "false":
 		return sizing.BoolValue(text == "true"), nil
 	case jsontext.Value(text).IsValid() && jsontext.Value(text).Kind() == '0':
-		v, err := strconv.ParseFloat(text, 64)
+		v, err := strconv.ParseFloat(strings.TrimSpace(text), 64) // JSON allows space around a value
 		if err != nil {
 			return sizing.Value{}, codec.ErrNumberTooLarge
 		}

@@ -169,6 +169,7 @@ func (i *Importer) rows(ctx context.Context, in *file.Reader) error {
 			i.reject(err.Error())
 			continue
 		}
+		i.warnings.zones.add(row.Zoneless, row.Line)
 		if batch = append(batch, row); len(batch) == cap(batch) {
 			if err := i.send(ctx, batch); err != nil {
 				return err

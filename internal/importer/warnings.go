@@ -21,6 +21,8 @@ type warnings struct {
 	lines     []string
 	unprinted int // rows whose warnings are not in lines
 	kinds     featureKinds
+	units     unitRows
+	zones     zonelessTimes
 }
 
 func (w *warnings) add(location string, all []sizing.FieldError) {
@@ -52,7 +54,12 @@ func (w *warnings) print(to io.Writer, name string) {
 	if more := len(kinds) - maxPrintedWarnings; more > 0 {
 		fmt.Fprintf(to, "%s: and %d more features with values of several kinds\n", name, more)
 	}
-	w.lines, w.unprinted, w.kinds = nil, 0, nil
+	for _, line := range []string{w.zones.warning(), w.units.warning()} {
+		if line != "" {
+			fmt.Fprintf(to, "%s: %s\n", name, line)
+		}
+	}
+	w.lines, w.unprinted, w.kinds, w.units, w.zones = nil, 0, nil, unitRows{}, zonelessTimes{}
 }
 
 // warn adds the warnings of one observation. A server returns its own warnings, because it
@@ -62,6 +69,7 @@ func (i *Importer) warn(o *sizing.Observation, r *sizing.RecordResult, location 
 		i.warnings.kinds = featureKinds{}
 	}
 	i.warnings.kinds.add(o, location)
+	i.warnings.units.add(o)
 	if _, isServer := i.Target.(*client.Client); isServer {
 		i.warnings.add(location, r.Warnings)
 		return

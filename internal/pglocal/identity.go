@@ -13,8 +13,7 @@ import (
 	"syscall"
 )
 
-// identity is the user as whom the server runs, and who owns its files. PostgreSQL refuses to run
-// as root, so root tries several identities and takes the first with access to the programs and
+// identity is the user that runs the server and owns its files. PostgreSQL refuses to run as root, so root tries several identities and takes the first with access to the programs and
 // the data:
 //
 //	the user postgres, or else nobody    if all users can reach the data

@@ -287,7 +287,7 @@ func (t *task) swap(model *fitting.Model, seq int64, ref *sizing.ModelRef, share
 func (t *task) learn(told fitting.TrainingRow) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.gone || told.Seq <= t.loaded {
+	if t.gone || told.Seq <= t.loaded && !told.Amends {
 		return
 	}
 	if len(t.recent) == tailAtMost {

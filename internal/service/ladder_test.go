@@ -19,6 +19,9 @@ func TestTheLadderIsWhatLiftsAnswer(t *testing.T) {
 		most      sizing.Bytes
 	}{
 		{},
+		{policy: sizing.Policy{MaxLifts: ptr(4)}},
+		{policy: sizing.Policy{MaxLifts: ptr(5)}, requested: 64 * gib},
+		{policy: sizing.Policy{MaxLifts: ptr(8)}, requested: 64 * gib},
 		{policy: sizing.Policy{NeverAbove: true}, requested: gib / 4},
 		{policy: sizing.Policy{NeverAbove: true, MaxLifts: ptr(1)}, requested: gib / 4},
 		{policy: sizing.Policy{NeverAbove: true, MaxLifts: ptr(0)}, requested: gib / 4},

@@ -93,7 +93,7 @@ func (s *Service) heard(ctx context.Context, o *sizing.Observation, r *sizing.Re
 		s.tries.endRun(o.Try)
 	}
 	if r.Amended && !r.Replaced {
-		return t, nil // the row was learned when it came; its details wait for the training
+		return t, s.amended(ctx, o, r) // the row was learned when it came
 	}
 	if o.Outcome == sizing.Unschedulable {
 		t.open.refuse(o.Allocated.Memory, endOf(o, now))
@@ -101,7 +101,36 @@ func (s *Service) heard(ctx context.Context, o *sizing.Observation, r *sizing.Re
 	s.counts.ended(o, before)
 	t.open.ended(&o.Try, o.Outcome)
 	told := toldOf(o, r.Seq, before)
+	if o.Outcome.OOM() {
+		told.Granted = s.grantedTo(&o.Try, before.limit)
+	}
 	return t, &told
+}
+
+// amended is what a model learns at once of an amendment: the peak that a success lacked.
+// Other details wait for the training, and so does the peak where the read fails.
+func (s *Service) amended(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult) *fitting.TrainingRow {
+	if !r.Measured {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.LaterTryRead)
+	defer cancel()
+	h, err := s.store.Since(ctx, o.Try.TaskKey, r.Seq-1, 1)
+	if err != nil || len(h.Rows) == 0 || h.Rows[0].Seq != r.Seq {
+		return nil
+	}
+	told := fitting.NewTrainingRow(&h.Schema, &h.Rows[0])
+	told.Amends = true
+	return &told
+}
+
+// grantedTo is what this replica answered a try: by an answer before the launch, or by
+// the lift after the try before it.
+func (s *Service) grantedTo(try *sizing.TryKey, limit sizing.Bytes) sizing.Bytes {
+	if try.Number > 1 {
+		limit = max(limit, s.tries.run(runOf(*try)).granted)
+	}
+	return limit
 }
 
 // endOf is when a try ended, as the store has it.

@@ -28,10 +28,10 @@ type refusal struct {
 
 const refusalsKept = 16 // newest of a task
 
-func (o *open) widen(now time.Time) float64 {
+func (o *open) widen(now time.Time) (float64, fitting.OpenKills) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.guard.Widen(now)
+	return o.guard.Widen(now), o.guard.OpenKills(now)
 }
 
 // granted notes that a first try was granted with a promise.
@@ -137,7 +137,7 @@ func (s *Service) restore(ctx context.Context, t *task, key sizing.TaskKey) erro
 	if err != nil {
 		return err
 	}
-	for i := range granted {
+	for i := range slices.Backward(granted) { // the newest answer to a try is in force
 		s.tries.restore(key, &granted[i])
 	}
 	t.open.mu.Lock()
@@ -155,8 +155,8 @@ func (o *open) replay(granted []store.GrantedTry) {
 	for _, g := range granted {
 		run := sizing.RunHash(g.RunID, g.MapIndex)
 		switch {
-		case g.Try == 1 && g.Promised != nil:
-			o.guard.Grant(run, *g.Promised, g.At)
+		case g.Try == 1 && g.BeforeGuard != nil:
+			o.guard.Grant(run, *g.BeforeGuard, g.At)
 		case g.Try > 1 && g.Lifted:
 			o.guard.Retry(run, g.Try)
 		}

@@ -21,14 +21,7 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 		return nil, invalid(bad)
 	}
 	now := s.cfg.Now()
-	var run lifted
-	if ask.Try.RunID != "" && ask.Try.Number > 1 {
-		run = s.kills(ctx, ask.Try)
-		run.terms.fill(ask)
-		if len(run.killed) > 0 {
-			s.recall(ctx, ask)
-		}
-	}
+	run := s.killsBefore(ctx, ask)
 	a := &sizing.Allocation{PredictionID: newID(), Task: ask.Try.TaskKey, Mode: sizing.Enforce}
 	t := s.opened(ctx, ask.Try.TaskKey)
 	if t == nil {
@@ -50,11 +43,28 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 	}
 	switch first := s.remember(ask, a, now); {
 	case first && ask.Try.Number == 1 && a.Risk.Promised != nil:
-		t.open.granted(&ask.Try, *a.Risk.Promised, now)
+		t.open.granted(&ask.Try, fitting.BeforeGuard(*a.Risk.Promised, a.Guard), now)
 	case ask.Try.Number > 1 && a.Source == sizing.FromLift:
 		t.open.retried(&ask.Try)
 	}
 	return a, nil
+}
+
+// killsBefore is what is known of the kills of an ask's run, and fills in what a later try
+// leaves open. A first try that is asked again goes by the memory of this replica alone.
+func (s *Service) killsBefore(ctx context.Context, ask *sizing.Ask) lifted {
+	switch {
+	case ask.Try.RunID == "":
+		return lifted{}
+	case ask.Try.Number <= 1:
+		return s.tries.knownRun(runOf(ask.Try))
+	}
+	run := s.kills(ctx, ask.Try)
+	run.terms.fill(ask)
+	if len(run.killed) > 0 {
+		s.recall(ctx, ask)
+	}
+	return run
 }
 
 // newID is a time-ordered id: receipts are stored and indexed in that order.
@@ -123,7 +133,7 @@ func (t *task) size(ask *sizing.Ask, a *sizing.Allocation, run lifted, now time.
 	} else {
 		sized.Ladder = t.ladder(&sized, q, ask, policy, now, least, memo)
 	}
-	a.Memory = grantOf(sized.Limit, policy)
+	a.Memory = grantBy(sized.Source, sized.Limit, policy)
 	a.Ladder, a.Bins, a.Duration = sized.Ladder, sized.Bins, sized.Duration
 	a.Source, a.Reason, a.Guard = sized.Source, sized.Reason, sized.Guard
 	a.Risk.Promised = sized.Promised
@@ -149,9 +159,10 @@ func (t *task) static(ask *sizing.Ask) sizing.Resources {
 // without a request counts as one with the request that was last reported of the task.
 func (t *task) question(ask *sizing.Ask, policy sizing.Policy, above sizing.Bytes, now time.Time, least sizing.Bytes) fitting.Question {
 	q := fitting.Question{
-		Features: ask.Features, Requested: ask.Requested, RiskTarget: policy.RiskTarget, Above: above, Widen: t.open.widen(now),
+		Features: ask.Features, Requested: ask.Requested, RiskTarget: policy.RiskTarget, Above: above,
 		Floor: policy.Floor, Least: least,
 	}
+	q.Widen, q.Open = t.open.widen(now)
 	if above > 0 {
 		q.Requested = t.static(ask)
 	}
@@ -183,7 +194,7 @@ func (t *task) question(ask *sizing.Ask, policy sizing.Policy, above sizing.Byte
 // times what this run was killed with may be tried; zero without a kill.
 func (t *task) derivedCap(q *fitting.Question) (sizing.Bytes, fitting.CapRule) {
 	if q.Cap == 0 {
-		return q.Above.Times(4), fitting.CapKill
+		return max(q.Above, q.Least, q.Floor).Times(4), fitting.CapKill
 	}
 	limit, by := max(q.Cap, q.Least.Times(4), t.model.Extrapolated(q.Features).Times(4)), fitting.CapDerived
 	if floor := q.Floor.Times(4); floor > limit {
@@ -276,10 +287,19 @@ func withhold(a *sizing.Allocation, requested sizing.Resources, mode sizing.Mode
 	a.CPU = requested.CPU
 }
 
-// grantOf splits a limit by the policy's ratio.
+// grantOf splits a limit by the policy's ratio. The floor bounds the request too.
 func grantOf(limit sizing.Bytes, policy sizing.Policy) sizing.Grant {
 	if policy.LimitRatio <= 1 {
 		return sizing.Grant{Request: limit, Limit: limit}
 	}
-	return sizing.Grant{Request: sizing.Bytes(float64(limit) / policy.LimitRatio), Limit: limit}
+	request := max(sizing.Bytes(float64(limit)/policy.LimitRatio), policy.Floor)
+	return sizing.Grant{Request: min(request, limit), Limit: limit}
+}
+
+// grantBy is grantOf, except that the static request is answered unchanged.
+func grantBy(source sizing.Source, limit sizing.Bytes, policy sizing.Policy) sizing.Grant {
+	if source == sizing.FromRequested {
+		return sizing.Grant{Request: limit, Limit: limit}
+	}
+	return grantOf(limit, policy)
 }

@@ -206,6 +206,11 @@ func (s *Service) SetPolicy(ctx context.Context, task sizing.TaskKey, p sizing.P
 	if bad := p.Validate(); len(bad) > 0 {
 		return invalid(bad)
 	}
+	if p.IsZero() { // the defaults of a task that is not known create none
+		if _, err := s.store.Task(ctx, task); isKind(err, sizing.NotFound) {
+			return nil
+		}
+	}
 	if err := s.store.SetPolicy(ctx, task, p); err != nil {
 		return err
 	}

@@ -144,6 +144,17 @@ func (ts *tries) grant(try sizing.TryKey, b sizing.Bytes) {
 	}
 }
 
+// knownRun is run, without an allocation where no kill is known.
+func (ts *tries) knownRun(key runKey) lifted {
+	ts.mu.Lock()
+	_, known := ts.lifted[key]
+	ts.mu.Unlock()
+	if !known {
+		return lifted{}
+	}
+	return ts.run(key)
+}
+
 // run says what is known of a run's kills.
 func (ts *tries) run(key runKey) lifted {
 	ts.mu.Lock()

@@ -18,6 +18,9 @@ func (s *Service) warnings(o *sizing.Observation, t *task, told *fitting.Trainin
 	if told == nil {
 		return all
 	}
+	if why := t.doubtCores(told); why != "" {
+		all = remark(all, "cpu_max_cores", why, "it changes no CPU request unless another report confirms it")
+	}
 	if why := t.doubt(told); why != "" {
 		field := "memory_max_bytes"
 		switch {
@@ -27,9 +30,17 @@ func (s *Service) warnings(o *sizing.Observation, t *task, told *fitting.Trainin
 		default:
 			field = "allocated.memory_bytes"
 		}
-		all = remark(all, field, why, "it changes no allocation unless another report confirms it")
+		all = remark(all, field, why, consequenceOf(told))
 	}
 	return all
+}
+
+// consequenceOf says what a report that is held back does to allocations.
+func consequenceOf(told *fitting.TrainingRow) string {
+	if told.Confirmable() {
+		return "it changes no allocation unless another report confirms it"
+	}
+	return "it changes no allocation, whatever other reports say"
 }
 
 // remark says what follows from a warning of a field; without one, it says why first.
@@ -52,6 +63,17 @@ func (t *task) doubt(told *fitting.TrainingRow) string {
 		return ""
 	}
 	return t.model.Doubt(*told)
+}
+
+// doubtCores says why the model will hold back the CPU measurement of a try that it is
+// about to learn; empty if it will not, or if it is not open.
+func (t *task) doubtCores(told *fitting.TrainingRow) string {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if t.latent.Load() != nil || told.Seq <= t.loaded {
+		return ""
+	}
+	return t.model.DoubtCores(*told)
 }
 
 // oddFeatures are the features that the task's model does not use as they were sent.

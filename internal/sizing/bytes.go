@@ -112,22 +112,24 @@ var suffixes = []struct {
 // ParseMemory reads a Kubernetes memory quantity such as "350Gi", "1.5G" or
 // "1e9", and rounds a fraction of a byte up. The error quotes s and names the problem.
 func ParseMemory(s string) (Bytes, error) {
-	v, err := parseQuantity(s)
+	v, err := parseQuantity(s, "350Gi or 1500M")
 	if err != nil {
 		return 0, err
 	}
 	if v <= 0 {
 		return 0, fmt.Errorf("%q must be above zero", s)
 	}
-	if v > MaxBytes {
+	whole, err := strconv.ParseInt(s, 10, 64) // a float64 rounds 2^53 + 1 down
+	if v > MaxBytes || err == nil && whole > MaxBytes {
 		return 0, fmt.Errorf("%q is above the maximum of 8Pi", s)
 	}
 	return Bytes(math.Ceil(v)), nil
 }
 
-// ParseCPU reads a Kubernetes CPU quantity such as "6", "0.5" or "250m".
+// ParseCPU reads a Kubernetes CPU quantity such as "6", "0.5" or "250m". It rounds less
+// than a millicore up to one, as Kubernetes does.
 func ParseCPU(s string) (Cores, error) {
-	v, err := parseQuantity(s)
+	v, err := parseQuantity(s, "0.5 or 250m")
 	if err != nil {
 		return 0, err
 	}
@@ -137,13 +139,14 @@ func ParseCPU(s string) (Cores, error) {
 	if v > float64(MaxCores) {
 		return 0, fmt.Errorf("%q is above the maximum of %v cores", s, float64(MaxCores))
 	}
-	return Cores(v), nil
+	return max(Cores(v), 0.001), nil
 }
 
-// parseQuantity reads <number><suffix>. A decimal exponent excludes a suffix.
-func parseQuantity(s string) (float64, error) {
+// parseQuantity reads <number><suffix>. A decimal exponent excludes a suffix. Errors name the
+// example.
+func parseQuantity(s, example string) (float64, error) {
 	if len(s) == 0 || len(s) > 40 {
-		return 0, fmt.Errorf("%.50q is not a quantity: write a number and a unit, such as 350Gi or 1500M", s)
+		return 0, fmt.Errorf("%.50q is not a quantity: write a number and a unit, such as %s", s, example)
 	}
 	number, factor := s, 1.0
 	for _, u := range suffixes {
@@ -155,7 +158,7 @@ func parseQuantity(s string) (float64, error) {
 	for _, r := range number {
 		// ParseFloat also reads "inf", "0x1p4" and "1_000"; quantities do not.
 		if (r < '0' || r > '9') && !strings.ContainsRune("+-.eE", r) {
-			return 0, fmt.Errorf("%q is not a quantity: write a number and a unit, such as 350Gi or 1500M", s)
+			return 0, fmt.Errorf("%q is not a quantity: write a number and a unit, such as %s", s, example)
 		}
 	}
 	if factor != 1 && strings.ContainsAny(number, "eE") {
@@ -163,7 +166,7 @@ func parseQuantity(s string) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("%q is not a quantity: write a number and a unit, such as 350Gi or 1500M", s)
+		return 0, fmt.Errorf("%q is not a quantity: write a number and a unit, such as %s", s, example)
 	}
 	return v * factor, nil
 }

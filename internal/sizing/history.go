@@ -38,6 +38,7 @@ type HistoryRow struct {
 	Requested     Resources
 	Features      []float64 // encoded by History.Schema; NaN is missing
 	Promised      *float64  // the promised risk of its prediction; nil without one
+	Granted       Bytes     // the largest grant of an OOM-killed try; zero if unknown
 	Weight        float64   // the number of rows that this one represents; 1 if the history is not thinned
 }
 

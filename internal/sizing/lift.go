@@ -73,10 +73,10 @@ func (s LiftState) Decide(why Outcome) Lift {
 	case !why.OOM():
 		lift.Verdict, lift.Attempt = VerdictNotMemory, max(s.Kills, 1)
 		lift.Reason = fmt.Sprintf("%s is not a lack of memory: more would not help", why)
-	case s.Failed >= s.Ceiling && s.KillsAtCap >= LeakKills:
+	case s.isAtCeiling() && s.KillsAtCap >= LeakKills:
 		lift.Verdict = VerdictLeakSuspected
 		lift.Reason = fmt.Sprintf("killed %d times in a row at the cap: look for a leak; %s", s.KillsAtCap, s.cap())
-	case s.Failed >= s.Ceiling:
+	case s.isAtCeiling():
 		lift.Verdict = VerdictAtCap
 		lift.Reason = fmt.Sprintf("killed at %s, and %s", s.Failed.Approx(), s.cap())
 	case left < 0:
@@ -89,6 +89,14 @@ func (s LiftState) Decide(why Outcome) Lift {
 		lift.Reason = fmt.Sprintf("OOM at %s, so the peak is above it; lifted to %s", s.Failed.Approx(), next.Approx())
 	}
 	return lift
+}
+
+// minLift is the smallest growth that justifies another try: one percent.
+const minLift = 1.01
+
+// isAtCeiling reports whether the ceiling leaves no meaningful room above the failed size.
+func (s LiftState) isAtCeiling() bool {
+	return s.Failed >= s.Ceiling || float64(s.Ceiling) < minLift*float64(s.Failed)
 }
 
 // cap describes the ceiling and the rule that set it.

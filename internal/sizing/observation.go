@@ -147,6 +147,7 @@ type RecordResult struct {
 	Duplicate bool         // the try was already stored with the same values
 	Amended   bool         // the report filled unknown fields of a stored try
 	Replaced  bool         // the report replaced a provisional kill with a new row, which has its own Seq; implies Amended
+	Measured  bool         // the report gave a stored success its missing peak; implies Amended
 	Warnings  []FieldError // fields that look wrong, although the report is stored
 	Err       error
 }

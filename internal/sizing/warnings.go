@@ -14,6 +14,9 @@ const (
 	overAllocation  = 1.01     // peak / allocated: the kernel charges memory in batches of pages
 	overRequest     = 100.0    // peak / scale: tasks without an enforced limit exceed it by up to 34 times
 	maxNodeCores    = 2048     // cores of one node
+	unlikelyCores   = 32.0     // cores used / allocated or requested above which a value is suspicious …
+	smallNodeCores  = 8.0      // … if it also exceeds a small node: probably a percentage
+	minPeakAtOOM    = 0.5      // peak / allocated: a container killed at its limit used all of it
 	coresFactor     = 250.0    // cores used / allocated: below it a small request may share a large node
 	maxClockSkew    = 6 * time.Hour
 	durationShare   = 0.01 // tolerated difference of a duration from its ends, relative …
@@ -57,6 +60,9 @@ func (o *Observation) unlikelyPeak(peak Bytes) string {
 		return fmt.Sprintf("%d bytes is 1/%.0f of the %s %s%s", peak, 1/times, scale.Approx(), of, unitHint(peak, scale))
 	case o.Outcome == Success && peak < minContainer:
 		return fmt.Sprintf("%d bytes is less than any container uses: check the unit", peak)
+	case o.Outcome == OOMKilled && peak == o.MemoryMax && float64(peak) < minPeakAtOOM*float64(o.Allocated.Memory):
+		return fmt.Sprintf("%d bytes is %.2g of the %s allocated, and a container that is killed at its limit used all of it: "+
+			"was another process, or the whole node, out of memory? The allocation counts as too little", peak, float64(peak)/float64(o.Allocated.Memory), o.Allocated.Memory.Approx())
 	case peak > LargestServer:
 		return fmt.Sprintf("%d bytes is more than the largest server has (32Ti): check the unit", peak)
 	case o.Allocated.Memory > 0 && times > overAllocation:
@@ -88,7 +94,11 @@ func PlausibleCores(used, scale Cores) bool {
 
 func (o *Observation) unlikelyCores() string {
 	scale := max(o.Allocated.CPU, o.Requested.CPU)
-	if PlausibleCores(o.CPUMax, scale) {
+	switch plausible := PlausibleCores(o.CPUMax, scale); {
+	case plausible && scale > 0 && o.CPUMax > unlikelyCores*scale && o.CPUMax > smallNodeCores:
+		return fmt.Sprintf("%v cores is %.0f times the %v allocated or requested: was a percentage or millicores meant?",
+			float64(o.CPUMax), float64(o.CPUMax/scale), float64(scale))
+	case plausible:
 		return ""
 	}
 	if scale == 0 {

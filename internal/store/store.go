@@ -118,15 +118,16 @@ type SchedulingFailure struct {
 
 // GrantedTry is one answer to a try, with the outcome of the try.
 type GrantedTry struct {
-	RunID    string
-	MapIndex int
-	Try      int
-	Promised *float64 // nil without a promised risk
-	Limit    sizing.Bytes
-	Lifted   bool // an enforced lift after a kill of the run
-	At       time.Time
-	Outcome  sizing.Outcome  // UnknownOutcome if the try is not reported
-	Features sizing.Features // only of tries that are not reported; nil if unknown
+	RunID       string
+	MapIndex    int
+	Try         int
+	Promised    *float64 // nil without a promised risk
+	BeforeGuard *float64 // the promise without the kills of open runs
+	Limit       sizing.Bytes
+	Lifted      bool // an enforced lift after a kill of the run
+	At          time.Time
+	Outcome     sizing.Outcome  // UnknownOutcome if the try is not reported
+	Features    sizing.Features // only of tries that are not reported; nil if unknown
 }
 
 // Receipts stores the answers.

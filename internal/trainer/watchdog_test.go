@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/ml/bayes"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/trainer"
@@ -122,6 +123,7 @@ func shrink(m *fitting.Model) {
 		m.Experts.Ledger[i].Log += math.Log(badFactor)
 	}
 	m.Experts.MaxPeak *= badFactor
+	m.First = bayes.Average{} // the young rule would answer well
 	for _, g := range m.Models.Groups {
 		for i := range g.Newest {
 			g.Newest[i] *= badFactor

@@ -63,7 +63,6 @@ func (p *replayer) stateOf(task sizing.TaskKey) *taskState {
 	l := p.tasks[task]
 	if l == nil {
 		l = &taskState{model: fitting.New(), pool: p.poolOf(task), history: sizing.History{Task: task}}
-		l.model.SetPool(l.pool)
 		p.tasks[task] = l
 	}
 	return l
@@ -85,6 +84,7 @@ func (p *replayer) run(o *sizing.Observation) (step, error) {
 		Features: o.Features, Requested: o.Requested, RiskTarget: p.target, Lifts: sizing.DefaultMaxLifts,
 		Cap: max(minCap, o.MemoryMax, o.Requested.Memory),
 	}
+	l.model.SetPool(l.pool)
 	sized := l.model.Size(q)
 	s := step{
 		task: o.Try.Task, used: float64(o.MemoryMax), granted: float64(sized.Limit),
@@ -104,6 +104,7 @@ func (p *replayer) run(o *sizing.Observation) (step, error) {
 		}
 		s.killed = 1
 		s.wasted += float64(limit) * s.seconds
+		l.model.SetPool(l.pool)
 		q.Above, q.Lifts = limit, sizing.DefaultMaxLifts-kills
 		lift := sizing.LiftState{
 			Failed: limit, Ceiling: q.Cap, Kills: kills + 1, MaxLifts: sizing.DefaultMaxLifts, Ladder: l.model.Size(q).Ladder,
@@ -159,7 +160,6 @@ func (l *taskState) updatePool(before fitting.Pool) {
 	now := l.model.Pool()
 	l.pool.Remove(&before)
 	l.pool.Add(&now)
-	l.model.SetPool(l.pool)
 }
 
 const driftFactor = 1.8

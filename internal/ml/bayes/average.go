@@ -27,6 +27,9 @@ type Prior struct {
 const (
 	lineShare  = 0.5  // of all lines together
 	modelShare = 0.15 // of all point models together
+	exactShare = 0.05 // of a constant that hardly varies
+
+	exactness = 0.05 // its deviation, as a share of that of other tasks
 )
 
 // Average holds the sufficient statistics of one task. The zero value has learned
@@ -35,7 +38,8 @@ type Average struct {
 	Rows     float64
 	Mean     float64 // of the log peaks …
 	Squares  float64 // … and the squares of their deviations
-	Constant float64 // log evidence of the constant
+	Constant float64 // log evidence of the constant …
+	Exact    float64 // … and of one that hardly varies
 	Lines    []Line
 	Models   []Point
 }
@@ -72,12 +76,13 @@ type Mixture struct {
 // the point models. At least one row must have been learned.
 func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) {
 	mix.N = 0
-	lines, models := min(len(inputs), MaxStructures/2), min(len(levels), MaxStructures/2-1)
-	constant := 1.0 - modelShare
+	lines, models := min(len(inputs), MaxStructures/2), min(len(levels), MaxStructures/2-constants)
+	constant := 1.0 - modelShare - exactShare
 	if lines > 0 {
 		constant -= lineShare
 	}
-	a.constant(prior, mix, math.Log(constant)+a.Constant)
+	a.constant(prior.Deviation, prior.Rows, mix, math.Log(constant)+a.Constant)
+	a.constant(prior.Deviation*exactness, prior.Rows, mix, math.Log(exactShare)+a.Exact)
 	for i := range lines {
 		weight := math.Log(lineShare / float64(lines))
 		if i >= len(a.Lines) || a.Lines[i].Rows == 0 || math.IsNaN(inputs[i]) {
@@ -85,7 +90,7 @@ func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) 
 			if i < len(a.Lines) {
 				evidence = a.Lines[i].LogEvidence
 			}
-			a.constant(prior, mix, weight+evidence)
+			a.constant(prior.Deviation, prior.Rows, mix, weight+evidence)
 			continue
 		}
 		a.Lines[i].predict(inputs[i], prior, mix, weight+a.Lines[i].LogEvidence)
@@ -103,9 +108,9 @@ func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) 
 }
 
 // constant adds the structure that needs no input.
-func (a *Average) constant(prior *Prior, mix *Mixture, weight float64) {
-	freedom := prior.Rows + a.Rows - 1
-	variance := (prior.Rows*prior.Deviation*prior.Deviation + a.Squares) / freedom
+func (a *Average) constant(deviation, rows float64, mix *Mixture, weight float64) {
+	freedom := rows + a.Rows - 1
+	variance := (rows*deviation*deviation + a.Squares) / freedom
 	mix.add(a.Mean, math.Sqrt(variance*(1+1/a.Rows)), freedom, weight)
 }
 
@@ -127,10 +132,14 @@ func (a *Average) Learn(inputs, levels []float64, y float64, mix *Mixture) {
 	for len(a.Lines) < min(len(inputs), MaxStructures/2) {
 		a.Lines = append(a.Lines, Line{LogEvidence: a.Constant})
 	}
-	for len(a.Models) < min(len(levels), MaxStructures/2-1) {
+	for len(a.Models) < min(len(levels), MaxStructures/2-constants) {
 		a.Models = append(a.Models, Point{})
 	}
 	if mix != nil {
+		if a.Rows >= clipFrom { // winsorised (Huber 1964): one far below the others says little of the next
+			mid := mix.Mid()
+			y = max(y, mid-clipDeviations*mix.deviation(mid))
+		}
 		a.judge(y, mix)
 		for k := range a.Models {
 			p := &a.Models[k]
@@ -149,16 +158,24 @@ func (a *Average) Learn(inputs, levels []float64, y float64, mix *Mixture) {
 	}
 }
 
-// judge adds the log density at y to the evidence of every structure, relative to the
-// best, so that sums stay small.
+const (
+	clipFrom       = 40  // rows before the deviation is known well enough
+	clipDeviations = 5.0 // below the mean from which a row counts no further
+)
+
+// constants is how many structures come before the lines in a mixture.
+const constants = 2
+
+// judge adds the log density at y to the evidence of every structure.
 func (a *Average) judge(y float64, mix *Mixture) {
-	lines := min(len(a.Lines), mix.N-1-len(a.Models))
+	lines := min(len(a.Lines), mix.N-constants-len(a.Models))
 	a.Constant += mix.logDensity(0, y)
+	a.Exact += mix.logDensity(1, y)
 	for i := range lines {
-		a.Lines[i].LogEvidence += mix.logDensity(1+i, y)
+		a.Lines[i].LogEvidence += mix.logDensity(constants+i, y)
 	}
 	for k := range a.Models {
-		if at := 1 + lines + k; at < mix.N {
+		if at := constants + lines + k; at < mix.N {
 			a.Models[k].LogEvidence += mix.logDensity(at, y)
 		}
 	}

@@ -24,7 +24,7 @@ func (m *Mixture) normalise() {
 }
 
 // negligible is the weight below which a structure does not count.
-const negligible = 1e-3
+const negligible = 0.01
 
 // Exceed returns P(log peak > y).
 func (m *Mixture) Exceed(y float64) float64 {
@@ -46,6 +46,16 @@ func (m *Mixture) Mid() float64 {
 		mid += w * m.Level[i]
 	}
 	return mid
+}
+
+// deviation is the scale of the mixture about mid.
+func (m *Mixture) deviation(mid float64) float64 {
+	variance := 0.0
+	for i, w := range m.Weight[:m.N] {
+		off := m.Level[i] - mid
+		variance += w * (m.Scale[i]*m.Scale[i] + off*off)
+	}
+	return math.Sqrt(variance)
 }
 
 // logDensity is that of structure i at y.
@@ -70,12 +80,8 @@ func survival(z, freedom float64) float64 {
 // in units of the peak at Mid. kill is what a killed try costs besides, as a share of the
 // amount; price is what it costs whatever the amount.
 func (m *Mixture) Grant(kill, price, factor float64) (y, risk float64) {
-	mid, unit := m.Mid(), 0.0
-	for i, w := range m.Weight[:m.N] {
-		off := m.Level[i] - mid
-		unit += w * (m.Scale[i]*m.Scale[i] + off*off)
-	}
-	unit = math.Sqrt(unit)
+	mid := m.Mid()
+	unit := m.deviation(mid)
 	best, at := math.Inf(1), 0.0
 	try := func(z float64) {
 		y := z * unit
@@ -84,12 +90,16 @@ func (m *Mixture) Grant(kill, price, factor float64) (y, risk float64) {
 			best, at, risk = cost, z, p
 		}
 	}
-	const coarse, step, most = 24, 0.02, 12.0
+	const coarse, step, most = 20, 0.04, 12.0
 	for i := range coarse {
 		share := float64(i) / (coarse - 1)
-		try(-0.25 + most*share*share)
+		z := -0.25 + most*share*share
+		if math.Exp(z*unit) > best {
+			break // no amount costs less than itself
+		}
+		try(z)
 	}
-	for width := most / coarse; width > step; width /= 2 {
+	for width := most / (2 * coarse); width > step; width /= 2 {
 		z := at
 		try(z - width)
 		try(z + width)

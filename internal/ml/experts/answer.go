@@ -277,7 +277,7 @@ func (x *Experts) student(p *Point) (model int, spread float64, t distuv.Student
 // Name says who an expert is.
 func Name(expert int) string {
 	if expert < 0 {
-		return "own history"
+		return "a Bayesian average of simple models"
 	}
 	source := expert / len(prices)
 	return ModelNames[source/spreads] + ", by " + spreadNames[source%spreads]

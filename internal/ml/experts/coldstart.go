@@ -46,7 +46,7 @@ func (x *Experts) compare(p *Point, peak, duration float64) {
 	}
 	x.Lead = x.Lead*leadMemory + max(-leadMost, min(leadMost, more))
 	x.YoungKills = max(0, x.YoungKills-x.config.Target)
-	if !Holds(young, peak) {
+	if !Holds(young, peak) && Holds(grown, peak) { // a peak that both missed says nothing for either
 		x.YoungKills++
 	}
 }
@@ -65,6 +65,7 @@ const (
 	leadMost   = 4.0  // mean row costs that one row may count
 	leadRate   = 0.7  // log odds per mean row cost
 	leadPrior  = 5.0  // log odds of the young rule before anything was compared
+	leadWorth  = 3.0  // log odds that a lower cost can add: no saving pays for many kills
 	leadSure   = 0.98 // share from which on one of the two answers alone
 	leadKills  = 2.5  // log odds per kill beyond the target …
 	leadChance = 0.5  // … and kills that may be chance
@@ -75,7 +76,7 @@ func (x *Experts) handOver() float64 {
 	if len(x.Picks) == 0 {
 		return 0
 	}
-	odds := leadPrior - leadRate*x.Lead - leadKills*max(0, x.YoungKills-leadChance)
+	odds := leadPrior - max(-leadWorth, leadRate*x.Lead) - leadKills*max(0, x.YoungKills-leadChance)
 	share := 1 / (1 + math.Exp(-odds))
 	switch {
 	case share > leadSure:

@@ -57,6 +57,7 @@ type Experts struct {
 	Shift   Shift              // of a change that may be under way
 	Kept    conformal.Adaptive // the share of kills that brings the target, by what the answers came to
 	Ledger  []Entry            // newest Config.Ledger rows, oldest first from At on
+	Low     []Entry            `cbor:",omitempty"` // low outliers, which are not in the ledger unless the task has changed
 	At      int
 	Cost    [Count]float64 // forgetting sums …
 	Kills   [Count]float64
@@ -158,7 +159,7 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed i
 	}
 	x.adapt(!Holds(x.Answer(p, x.config.Target, &x.scratch).Amount, peak))
 	if x.Told > x.config.Unripe {
-		x.keep(entryOf(p, log))
+		x.hold(entryOf(p, log))
 	}
 	changed = x.watch(log - p.Level[LineTrees])
 	x.SetPool(pool)

@@ -402,6 +402,6 @@ func TestEveryExpertHasANameOfItsOwn(t *testing.T) {
 		names[Name(e)] = true
 	}
 	assert.Len(t, names, sourceCount, "prices are not told apart")
-	assert.Equal(t, "own history", Name(-1))
-	assert.Equal(t, "own history", New(Default(target)).Leader())
+	assert.Equal(t, "a Bayesian average of simple models", Name(-1))
+	assert.Equal(t, "a Bayesian average of simple models", New(Default(target)).Leader())
 }

@@ -14,13 +14,13 @@ func TestAShiftIsFoundAndDatedToItsOnset(t *testing.T) {
 	for claim, z := range map[string]float64{"up": 2, "down": -2} {
 		var s Shift
 		for range 100 {
-			assert.Zero(t, s.learn(0), claim)
+			assert.Zero(t, s.learn(0, 0), claim)
 		}
 		for range int(shiftBound) {
-			assert.Zero(t, s.learn(z), claim)
+			assert.Zero(t, s.learn(z, 0), claim)
 		}
-		assert.Equal(t, int(shiftBound)+1, s.learn(z), claim)
-		assert.Equal(t, Shift{}, s, "it starts anew: %s", claim)
+		assert.Equal(t, int(shiftBound)+1, s.learn(z, 0), claim)
+		assert.Equal(t, Shift{Fell: z < 0}, s, "it starts anew: %s", claim)
 	}
 }
 
@@ -32,7 +32,7 @@ func TestNoiseAndSingleOutliersAreNoShift(t *testing.T) {
 		if i%50 == 0 {
 			z = 1e9
 		}
-		assert.Zero(t, s.learn(z))
+		assert.Zero(t, s.learn(z, 0))
 	}
 }
 
@@ -69,7 +69,7 @@ func TestAfterAChangeTheNewestRowsSetTheMargins(t *testing.T) {
 	x := New(Default(0.015))
 	changes, _, _, _ := served(x, rng, 1000, 0)
 	assert.Zero(t, changes)
-	changes, _, _, _ = served(x, rng, 120, -0.7)
+	changes, _, _, _ = served(x, rng, 200, -0.7)
 	assert.Equal(t, 1, changes)
 	_, killed, used, granted := served(x, rng, 500, -0.7)
 	assert.Greater(t, used/granted, 0.42, "an allocation of the old margins would use 0.3")

@@ -47,6 +47,12 @@ func (w *Window) Median() float64 {
 	return w.Sorted[len(w.Sorted)/2]
 }
 
+// Upper is the value that the next draw exceeds with probability risk; see upper.
+func (w *Window) Upper(risk float64) float64 { return upper(w.Sorted, risk, tailOf(w.Sorted)) }
+
+// Exceed is P(next draw > v); the inverse of Upper.
+func (w *Window) Exceed(v float64) float64 { return exceed(w.Sorted, v, tailOf(w.Sorted)) }
+
 // upper is the value that the next draw exceeds with probability risk, given the
 // sorted residuals so far: the conformal order statistic, interpolated. With 99
 // residuals and risk 0.02 it is the second largest. Beyond the largest goes an

@@ -59,8 +59,11 @@ func parseSeconds(cell string, d *time.Duration) error {
 
 func parseInt(cell string, i *int) error {
 	v, ok := parseNumber(cell)
-	if !ok || v != math.Trunc(v) || math.Abs(v) > math.MaxInt32 {
+	if !ok || v != math.Trunc(v) {
 		return fmt.Errorf("%.40q is not a whole number", cell)
+	}
+	if math.Abs(v) > math.MaxInt32 {
+		return fmt.Errorf("%.40q is above the maximum of %d", cell, math.MaxInt32)
 	}
 	*i = int(v)
 	return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -157,10 +158,13 @@ func (c *csvReader) observation(number int, cells []string) (Row, error) {
 	if c.hasFeatures {
 		o.Features = sizing.Features{}
 	}
-	bad := &RowError{Line: number}
+	bad, zoneless := &RowError{Line: number}, ""
 	for i, cell := range cells {
 		if strings.TrimSpace(cell) == "" {
 			continue
+		}
+		if name := c.header[i].name; (name == "started_at" || name == "ended_at") && !zonedTime.MatchString(cell) {
+			zoneless = name
 		}
 		if err := c.header[i].set(&o, cell); err != nil {
 			bad.Fields = append(bad.Fields, sizing.FieldError{Field: c.header[i].name, Detail: err.Error()})
@@ -174,8 +178,11 @@ func (c *csvReader) observation(number int, cells []string) (Row, error) {
 	if len(bad.Fields) > 0 {
 		return Row{}, bad
 	}
-	return Row{Line: number, Observation: o}, nil
+	return Row{Line: number, Observation: o, Zoneless: zoneless}, nil
 }
+
+// zonedTime matches a time of day with a zone at the end.
+var zonedTime = regexp.MustCompile(`:.*([zZ]|[+-][0-9]{2}(:?[0-9]{2})?)\s*$`)
 
 // appendMissing appends the errors of fields that have no error yet. Validation sees an
 // unreadable cell as missing, and that second error would mislead.

@@ -55,7 +55,7 @@ func jsonFieldError(err error) sizing.FieldError {
 	switch {
 	case errors.As(err, &semantic):
 		field, detail := api.Meaning(semantic)
-		return sizing.FieldError{Field: field, Detail: strings.Replace(detail, "of this request; see /docs", "of POST /observe", 1)}
+		return sizing.FieldError{Field: field, Detail: strings.Replace(detail, "of this request: see /docs", "of POST /observe", 1)}
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return sizing.FieldError{Detail: "the JSON object is not closed; write one object per line"}
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):

@@ -45,9 +45,18 @@ func (l *lines) next() (line, error) {
 		return line{}, rowErrorf(l.number, "", "is longer than %d bytes", maxLine)
 	}
 	if !utf8.ValidString(text) {
-		return line{}, rowErrorf(l.number, "", "is not UTF-8; convert the file, for example with iconv -f latin1 -t utf-8")
+		return line{}, rowErrorf(l.number, "", "is not UTF-8; convert the file, for example with iconv -f %s -t utf-8", guessEncoding(text))
 	}
 	return line{number: l.number, text: text}, nil
+}
+
+// guessEncoding guesses the encoding of text that is not UTF-8. UTF-16 begins with a byte order
+// mark, and every second byte of its ASCII characters is zero.
+func guessEncoding(text string) string {
+	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") || strings.Contains(text, "\x00") {
+		return "utf-16"
+	}
+	return "latin1"
 }
 
 // nextNonBlank returns the next line that holds more than white space.

@@ -25,6 +25,7 @@ import (
 type Row struct {
 	Line        int
 	Observation sizing.Observation
+	Zoneless    string // column of a time without a zone, which is read as UTC; "" if there is none
 }
 
 // RowError reports a row that cannot be read, with its invalid cells. Reading can

@@ -178,8 +178,10 @@ func (t *storedReport) amend(r *report) sizing.RecordResult {
 		next.Provisional, c.filled = false, true
 	}
 	next.changed = t.changed || c.filled
+	_, before := t.Peak()
+	_, after := next.Peak()
 	*t = next
-	return sizing.RecordResult{Seq: t.seq, Duplicate: !c.filled, Amended: c.filled}
+	return sizing.RecordResult{Seq: t.seq, Duplicate: !c.filled, Amended: c.filled, Measured: after == sizing.Exact && before != sizing.Exact}
 }
 
 // comparison is the result of comparing a stored and a repeated report field by field.

@@ -19,7 +19,8 @@ const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
 		` + measuredColumns + `, coalesce(cpu_max, 0), coalesce(duration_us, 0),
 		coalesce(allocated_memory, 0), coalesce(allocated_cpu, 0),
 		coalesce(requested_memory, 0), coalesce(requested_cpu, 0), features,
-		` + promisedAtLaunch
+		` + promisedAtLaunch + `,
+		` + grantedToKilled
 
 // promisedAtLaunch is the promised risk of the receipt in force at the launch of the try. It is
 // the first of these: the receipt that the report names; the newest one of the try before its
@@ -33,6 +34,11 @@ const promisedAtLaunch = `nullif(coalesce(
 			CASE WHEN observation.at >= (SELECT min(receipt.at) - interval '24 hours' FROM receipt WHERE ` + ofTask + `) THEN coalesce(
 				(SELECT coalesce(promised, 'NaN') FROM receipt WHERE ` + ofTry + beforeEnd + newestOfTry + `),
 				(SELECT coalesce(promised, 'NaN') FROM receipt WHERE ` + ofTry + aroundEnd + oldestOfTry + `)) END), 'NaN')`
+
+// grantedToKilled is the largest grant of an OOM-killed try. The allocation of a kill at or below
+// it is certain.
+const grantedToKilled = `CASE WHEN outcome IN (2, 3) THEN coalesce(
+			(SELECT max(task_limit) FROM receipt WHERE ` + ofTry + aroundEnd + `), 0) ELSE 0 END`
 
 const (
 	ofTask = `namespace = $2 AND dag_id = $3 AND task_id = $4`
@@ -190,7 +196,7 @@ func scanHistory(rows pgx.Rows) (r sizing.HistoryRow, thinned bool, err error) {
 	err = rows.Scan(&r.Seq, &r.At, &r.RunID, &r.MapIndex, &r.Try, &r.Outcome,
 		&r.MemoryMax, &r.MemorySampled, &r.CPUMax, &micros,
 		&r.Allocated.Memory, &r.Allocated.CPU,
-		&r.Requested.Memory, &r.Requested.CPU, &r.Features, &r.Promised, &thinned)
+		&r.Requested.Memory, &r.Requested.CPU, &r.Features, &r.Promised, &r.Granted, &thinned)
 	r.At, r.Duration, r.Weight = r.At.UTC(), time.Duration(micros)*time.Microsecond, 1
 	return r, thinned, err
 }

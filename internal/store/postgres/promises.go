@@ -102,17 +102,20 @@ func (s *Store) Promises(ctx context.Context, task sizing.TaskKey, limit int) ([
 	return promises, wrapError("read promises", err)
 }
 
-// grantedTriesSQL reads the large body only of retries and of open tries.
+// grantedTriesSQL returns the promise and what it was before the guard widened the grant:
+// guard[4] is the guard's factor and guard[2] the experts' promise, see fitting.BeforeGuard.
+// It reads the large body only of retries and of open tries.
 const grantedTriesSQL = `
 	WITH newest AS (
-		SELECT run_id, map_index, try_number, promised, task_limit, at, prediction_id, body,
+		SELECT run_id, map_index, try_number, task_limit, at, prediction_id, body, promised,
+			CASE WHEN guard[4] > 1 THEN least(promised, guard[2]) ELSE promised END AS before_guard,
 			CASE WHEN try_number > 1 THEN
 				coalesce(body -> 'Allocation' ->> 'Source', '') = 'lift' AND body -> 'Allocation' ->> 'Shadow' IS NULL
 			ELSE false END AS lifted
 		FROM receipt
 		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3 AND at >= $4 AND run_id <> ''
 		ORDER BY at DESC LIMIT $5)
-	SELECT newest.run_id, newest.map_index, newest.try_number, promised, coalesce(task_limit, 0), newest.at, lifted, coalesce(outcome, 0),
+	SELECT newest.run_id, newest.map_index, newest.try_number, promised, before_guard, coalesce(task_limit, 0), newest.at, lifted, coalesce(outcome, 0),
 		CASE WHEN outcome IS NULL THEN body -> 'Ask' -> 'Features' END
 	FROM newest
 	LEFT JOIN task ON task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
@@ -127,7 +130,7 @@ func (s *Store) GrantedTries(ctx context.Context, task sizing.TaskKey, since tim
 		return nil, wrapError("list granted tries", err)
 	}
 	granted, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g store.GrantedTry, err error) {
-		err = row.Scan(&g.RunID, &g.MapIndex, &g.Try, &g.Promised, &g.Limit, &g.At, &g.Lifted, &g.Outcome, &g.Features)
+		err = row.Scan(&g.RunID, &g.MapIndex, &g.Try, &g.Promised, &g.BeforeGuard, &g.Limit, &g.At, &g.Lifted, &g.Outcome, &g.Features)
 		g.At = g.At.UTC()
 		return g, err
 	})

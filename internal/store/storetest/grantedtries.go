@@ -21,6 +21,7 @@ func testGrantedTries(t *testing.T, open func(*testing.T) store.Store) {
 		second.Number = 2
 		lift := receipt("3", second, 0.2, noon.Add(2*time.Second))
 		lift.Allocation.Source, lift.Allocation.Mode = sizing.FromLift, sizing.Enforce
+		lift.Allocation.Guard = sizing.Guard{Params: []float64{1, 0.05, 1, 1.5}} // widened: 0.05 was promised before
 		withheld := receipt("4", second, math.NaN(), noon.Add(3*time.Second))
 		withheld.Allocation.Source, withheld.Allocation.Shadow = sizing.FromLift, &sizing.Grant{Limit: 1}
 		require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{
@@ -34,12 +35,12 @@ func testGrantedTries(t *testing.T, open func(*testing.T) store.Store) {
 		record(t, st, kill(firstTry(key, "killed"), sizing.GiB), success(firstTry(task("another"), "open"), 1, 1))
 		got, err := st.GrantedTries(t.Context(), key, noon.Add(-time.Minute), 100)
 		require.NoError(t, err)
-		tenth, fifth := 0.1, 0.2
+		tenth, fifth, twentieth := 0.1, 0.2, 0.05
 		limit, n := 2*sizing.GiB, sizing.Features{"n": sizing.NumberValue(1)}
 		require.Equal(t, []store.GrantedTry{
-			{RunID: "open", MapIndex: sizing.NoMap, Try: 1, Promised: &tenth, Limit: limit, At: noon, Features: n},
+			{RunID: "open", MapIndex: sizing.NoMap, Try: 1, Promised: &tenth, BeforeGuard: &tenth, Limit: limit, At: noon, Features: n},
 			{RunID: "killed", MapIndex: sizing.NoMap, Try: 1, Limit: limit, At: noon.Add(time.Second), Outcome: sizing.OOMKilled},
-			{RunID: "killed", MapIndex: sizing.NoMap, Try: 2, Promised: &fifth, Limit: limit, Lifted: true, At: noon.Add(2 * time.Second), Features: n},
+			{RunID: "killed", MapIndex: sizing.NoMap, Try: 2, Promised: &fifth, BeforeGuard: &twentieth, Limit: limit, Lifted: true, At: noon.Add(2 * time.Second), Features: n},
 			{RunID: "killed", MapIndex: sizing.NoMap, Try: 2, Limit: limit, At: noon.Add(3 * time.Second), Features: n},
 		}, got)
 		newest, err := st.GrantedTries(t.Context(), key, noon.Add(-time.Minute), 1)

@@ -1,0 +1,159 @@
+package fitting
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// A CPU measurement in the wrong unit (millicores, percent) asks for more than any node
+// offers. So a measurement far above the task's own history, its request and its
+// allocation is held back, as an implausible peak is, until a second one confirms it.
+//
+//	measured before   held above
+//	0                 8 × the larger of request and allocation; 128 cores where neither is known
+//	1-7               8 × the larger of those and 4 × the largest use; 100 × the largest use where neither is known
+//	8-                4 × the largest use and forecast, and the request and the allocation
+//	any               never at or below one core
+const (
+	cpuPlausible     = 1.0   // cores: any process may use that much for a moment
+	cpuUnknownAtMost = 128.0 // cores: larger nodes are rare
+	cpuRepeated      = 3     // measurements above the static request, before more than the request is answered
+	cpuCeilingFactor = 8     // of the static request; larger answers are often not schedulable
+	cpuCeilingLeast  = 4     // cores that any node offers
+)
+
+// heldCores is a CPU measurement that waits for another to confirm it.
+type heldCores struct {
+	Seq    int64
+	Used   float64
+	Levels [coreRules]float64 // forecasts at the time of the report, in log cores
+}
+
+// coresDoubt says what a CPU measurement is held against.
+type coresDoubt struct {
+	expected float64 // cores
+	of       string
+}
+
+// DoubtCores explains why Learn would hold back the CPU measurement of t; empty if it
+// would not.
+func (m *Model) DoubtCores(t TrainingRow) string {
+	if !measuresCores(&t) {
+		return ""
+	}
+	levels := m.coreLevelsOf(&t)
+	d, implausible := m.doubtCores(&t, &levels)
+	if !implausible || m.confirmedCores(float64(t.CPUMax)) >= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%v cores is %.0f times %s (%.3g)", float64(t.CPUMax), float64(t.CPUMax)/d.expected, d.of, d.expected)
+}
+
+// measuresCores reports whether the CPU of t may be learned at all.
+func measuresCores(t *TrainingRow) bool {
+	return t.CPUMax > 0 && t.Outcome == sizing.Success && sizing.PlausibleCores(t.CPUMax, max(t.Allocated.CPU, t.Requested.CPU))
+}
+
+// admitCores learns the CPU measurement of t, or holds it back and reports false.
+func (m *Model) admitCores(t *TrainingRow) bool {
+	if !measuresCores(t) {
+		return false
+	}
+	used := float64(t.CPUMax)
+	for i := m.confirmedCores(used); i >= 0; i = m.confirmedCores(used) {
+		m.releaseCores(i)
+	}
+	levels := m.coreLevelsOf(t)
+	if _, implausible := m.doubtCores(t, &levels); implausible {
+		if len(m.HeldCores) == heldAtMost {
+			m.releaseCores(0)
+		}
+		m.HeldCores = append(m.HeldCores, heldCores{Seq: t.Seq, Used: used, Levels: levels})
+		return false
+	}
+	m.CPU.learn(&levels, used)
+	return true
+}
+
+func (m *Model) doubtCores(t *TrainingRow, levels *[coreRules]float64) (coresDoubt, bool) {
+	used := float64(t.CPUMax)
+	history := m.CPU.Spread[anyCores].Sorted
+	own := coresDoubt{0, "the largest use so far"}
+	if n := len(history); n > 0 {
+		own.expected = math.Exp(history[n-1])
+	}
+	for _, level := range levels[lineCores:] {
+		if foretold := math.Exp(level); foretold > own.expected { // false of NaN
+			own = coresDoubt{foretold, "what its features foretold"}
+		}
+	}
+	given := coresDoubt{float64(max(t.Allocated.CPU, t.Requested.CPU, m.Requested.CPU)), "what was requested or allocated"}
+	unknown := coresDoubt{cpuUnknownAtMost, "a large node"}
+	switch {
+	case used <= cpuPlausible:
+		return coresDoubt{}, false
+	case len(history) == 0 && given.expected == 0:
+		return unknown, used > unknown.expected
+	case len(history) == 0:
+		return given, used > allocatedFactor*given.expected
+	case len(history) < rangeFrom && given.expected == 0:
+		return own, used > missFactor*own.expected
+	case len(history) < rangeFrom && given.expected > own.expected:
+		return given, used > allocatedFactor*given.expected
+	case len(history) < rangeFrom:
+		return own, used > rangeFactor*own.expected && used > allocatedFactor*given.expected
+	}
+	return own, used > rangeFactor*own.expected && used > given.expected
+}
+
+// confirmedCores is the place of a held measurement that another of used cores confirms;
+// -1 if there is none.
+func (m *Model) confirmedCores(used float64) int {
+	return slices.IndexFunc(m.HeldCores, func(h heldCores) bool {
+		return used*alikeFactor >= h.Used && used <= beyondFactor*h.Used
+	})
+}
+
+func (m *Model) releaseCores(i int) {
+	h := m.HeldCores[i]
+	m.HeldCores = slices.Delete(m.HeldCores, i, i+1)
+	m.CPU.learn(&h.Levels, h.Used)
+}
+
+// fittedCores is the CPU measurement of a history row that the models may learn; zero if
+// there is none. held are the rows whose measurement is held back.
+func fittedCores(r *sizing.HistoryRow, held map[int64]bool) float64 {
+	t := TrainingRow{CPUMax: r.CPUMax, Outcome: r.Outcome, Requested: r.Requested, Allocated: r.Allocated}
+	if held[r.Seq] || !measuresCores(&t) {
+		return 0
+	}
+	return float64(r.CPUMax)
+}
+
+func (m *Model) heldCores() map[int64]bool {
+	if len(m.HeldCores) == 0 {
+		return nil
+	}
+	held := make(map[int64]bool, len(m.HeldCores))
+	for i := range m.HeldCores {
+		held[m.HeldCores[i].Seq] = true
+	}
+	return held
+}
+
+// withinRequest keeps a CPU answer at the static request, unless the measured use exceeds
+// the request repeatedly. A ceiling applies even then.
+func (c *Cores) withinRequest(answer, requested sizing.Cores) sizing.Cores {
+	if requested == 0 || answer <= requested {
+		return answer
+	}
+	all := c.Spread[anyCores].Sorted
+	above, _ := slices.BinarySearch(all, math.Log(float64(requested))+1e-9)
+	if len(all)-above < cpuRepeated {
+		return requested
+	}
+	return min(answer, max(cpuCeilingFactor*requested, cpuCeilingLeast))
+}

@@ -1,0 +1,125 @@
+package fitting_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// usedCores is a success of 1 GiB that used so many cores of those requested.
+func usedCores(used, requested sizing.Cores) sizing.HistoryRow {
+	r := measured(1)
+	r.CPUMax, r.Requested.CPU = used, requested
+	return r
+}
+
+func asksCores(k *task, x float64, requested sizing.Cores) sizing.Cores {
+	q := question(sizing.Features{"x": sizing.NumberValue(x)})
+	q.Requested.CPU = requested
+	return k.model.Size(q).CPU
+}
+
+// One CPU report in the wrong unit changes no answer: not at once, not after a training,
+// not after the model was stored, wherever it comes in the history.
+func TestOneCPUReportInTheWrongUnitChangesNoAnswer(t *testing.T) {
+	for _, c := range []struct{ wrong, requested, asked sizing.Cores }{
+		{1500, 0, 2}, {1500, 0, 0}, {150, 2, 2}, {150, 2, 0}, {150, 0, 0}, {2000, 2, 0},
+	} {
+		for _, at := range []int{0, 4, 20, 59} {
+			about := fmt.Sprintf("%v cores of %v as report %d", c.wrong, c.requested, at)
+			k, rng := newTask(t), rand.New(rand.NewPCG(uint64(at), 3))
+			for i := range 60 {
+				used := sizing.Cores(0.8 + 1.1*rng.Float64())
+				if i == at {
+					used = c.wrong
+				}
+				k.told(sizing.Features{"x": sizing.NumberValue(float64(1 + rng.IntN(100)))}, usedCores(used, c.requested))
+			}
+			check := func(m *fitting.Model, when string) {
+				k.model = m
+				got := asksCores(k, 50, c.asked)
+				require.Positive(t, got, about+when)
+				require.LessOrEqual(t, got, sizing.Cores(4), about+when)
+			}
+			check(k.model, ", at once")
+			k.fit()
+			check(k.model, ", trained")
+			check(opened(t, blobOf(t, k.model)), ", stored")
+			again, _, err := fitting.Fit(&k.history, nil)
+			require.NoError(t, err)
+			check(again, ", learned anew")
+		}
+	}
+}
+
+func TestASecondCPUReportConfirmsTheFirst(t *testing.T) {
+	k := newTask(t)
+	row := func(used sizing.Cores) sizing.HistoryRow { return usedCores(used, 0) }
+	for range 20 {
+		k.told(nil, row(1.5))
+	}
+	grown := fitting.NewTrainingRow(&k.history.Schema, k.row(nil, row(40)))
+	assert.Contains(t, k.model.DoubtCores(grown), "40 cores is 27 times the largest use so far (1.5)")
+	k.model.Learn(grown)
+	require.Len(t, k.model.HeldCores, 1)
+	k.told(nil, row(1.4))
+	require.Len(t, k.model.HeldCores, 1, "an ordinary run confirms nothing")
+	second := fitting.NewTrainingRow(&k.history.Schema, k.row(nil, row(36)))
+	assert.Empty(t, k.model.DoubtCores(second))
+	k.model.Learn(second)
+	assert.Empty(t, k.model.HeldCores)
+	assert.GreaterOrEqual(t, k.model.Size(question(nil)).CPU, sizing.Cores(36))
+}
+
+func TestWhatAHealthyTaskUsesOfProcessorsIsNotHeld(t *testing.T) {
+	for claim, c := range map[string]struct {
+		before    int
+		usual     sizing.Cores
+		used      sizing.Cores
+		requested sizing.Cores
+		held      bool
+	}{
+		"all of a large request":         {20, 1, 16, 16, false},
+		"three times the largest":        {20, 2, 6, 2, false},
+		"one core, of an idle task":      {20, 0.01, 1, 0, false},
+		"a first report of a large node": {0, 0, 96, 0, false},
+		"a small request on a free node": {0, 0, 4, 0.5, false},
+		"a percentage, as the first":     {0, 0, 150, 2, true},
+		"millicores, as the first":       {0, 0, 1500, 0, true},
+		"growth by ten, few known":       {3, 1, 10, 0, false},
+	} {
+		k := newTask(t)
+		for range c.before {
+			k.told(nil, usedCores(c.usual, c.requested))
+		}
+		row := fitting.NewTrainingRow(&k.history.Schema, k.row(nil, usedCores(c.used, c.requested)))
+		assert.Equal(t, c.held, k.model.DoubtCores(row) != "", claim)
+	}
+}
+
+func TestMoreThanTheRequestedCoresNeedsRepeatedUse(t *testing.T) {
+	for _, c := range []struct {
+		above     int
+		used      sizing.Cores
+		requested sizing.Cores
+		want      sizing.Cores
+	}{{1, 3.4, 2, 2}, {2, 3.4, 2, 2}, {3, 3.4, 2, 3.5}, {20, 100, 2, 16}, {20, 2.9, 0.1, 3}, {20, 99.9, 0, 100}} {
+		k := newTask(t)
+		for i := range 20 {
+			used := min(sizing.Cores(1.5), c.used)
+			if i >= 20-c.above {
+				used = c.used
+			}
+			k.told(nil, usedCores(used, 0))
+		}
+		q := question(nil)
+		q.Requested.CPU = c.requested
+		assert.Equal(t, c.want, k.model.Size(q).CPU, "%+v", c)
+	}
+}

@@ -1,0 +1,26 @@
+package importer
+
+import "fmt"
+
+// zonelessTimes counts the rows of a file with times without a zone.
+type zonelessTimes struct {
+	rows, line int // line of the first one
+	column     string
+}
+
+func (z *zonelessTimes) add(column string, line int) {
+	if column == "" {
+		return
+	}
+	if z.rows++; z.rows == 1 {
+		z.line, z.column = line, column
+	}
+}
+
+// warning describes how such times were read. It is empty if all times have a zone.
+func (z *zonelessTimes) warning() string {
+	if z.rows == 0 {
+		return ""
+	}
+	return fmt.Sprintf("warning: %s of line %d has no zone or no time of day, and is read as UTC; so are %d rows in all", z.column, z.line, z.rows)
+}
