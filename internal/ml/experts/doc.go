@@ -1,19 +1,19 @@
-// Package experts decides how far above a prediction to allocate, by replay.
+// Package experts chooses the safety margin above a predicted peak. It uses prediction
+// with expert advice (Cesa-Bianchi & Lugosi 2006) over margins from quantiles of
+// out-of-sample residuals, as in split conformal prediction (Vovk et al. 2005).
 //
-// Several models predict the log of a peak. Each has ways to spread its honest
-// residuals (those of rows it was asked about before it was told), and each
-// spread is read at several prices per kill: that makes an expert.
+// Several models predict the log of a peak. Each model has several residual
+// distributions, and each distribution is read at several prices per kill. A triple of
+// model, distribution and price is an expert.
 //
-//	row ─▶ Point (what the models say) ─▶ 8 models × 5 spreads × 11 prices
-//	                                          │ every expert is charged with every
-//	told peak ────────────────────────────────┤ row: kills whole, retries too
+//	row ─▶ Point (predictions) ─▶ 8 models × 5 distributions × 11 prices = 440 experts
+//	                                          │ every expert is charged for every
+//	observed peak ────────────────────────────┤ row: killed tries in full, and retries
 //	                                          ▼
-//	Choice: the experts of least cost whose kill rate so far is within the risk,
-//	        averaged by how near their cost is to the least
+//	Picks: the experts whose kill rate is within the risk target, weighted by how close
+//	       their cost is to the lowest cost
 //
-// Nothing here is tuned to a distribution: what did cheapest on what came later
-// decides (prediction with expert advice, Cesa-Bianchi & Lugosi 2006; residual
-// quantiles are those of split conformal prediction, Vovk et al. 2005).
+// The rule assumes no distribution: experts are compared by their out-of-sample cost.
 //
-// It knows numbers only: no tasks, no units, no clock, no I/O, no randomness.
+// The package handles numbers only: no tasks, units, clock, I/O or randomness.
 package experts
