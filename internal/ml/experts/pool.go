@@ -60,9 +60,9 @@ func (p *Pool) requestRisk() float64 {
 	return (p.Exceeded + rows*risk) / (p.Requests + rows)
 }
 
-// Kept records the outcome of a nominal promise of a task with told learned rows.
-func (p *Pool) Kept(told int, promised float64, killed bool) {
-	a := age(told)
+// Kept records the outcome of a nominal promise of a task with a number of learned rows.
+func (p *Pool) Kept(rows int, promised float64, killed bool) {
+	a := age(rows)
 	p.Promised[a] = p.Promised[a]*poolDecay + promised
 	p.Killed[a] *= poolDecay
 	if killed {
@@ -94,15 +94,15 @@ func (p *Pool) mean() float64 {
 	return p.Cost / p.Rows
 }
 
-// factor returns the correction of a nominal promise of a task with told learned rows: the
-// ratio of kills to promises at its age, shrunk to the ratio over all ages, which is shrunk
-// to one.
-func (p *Pool) factor(told int) float64 {
+// factor returns the correction of a nominal promise of a task with a number of learned
+// rows: the ratio of kills to promises at its age, shrunk to the ratio over all ages, which
+// is shrunk to one.
+func (p *Pool) factor(rows int) float64 {
 	killed, promised := 0.0, 0.0
 	for a := range ages {
 		killed, promised = killed+p.Killed[a], promised+p.Promised[a]
 	}
 	overall := (killed + agePrior) / (promised + agePrior)
-	a := age(told)
+	a := age(rows)
 	return max(0.3, min(4, (p.Killed[a]+agePrior*overall)/(p.Promised[a]+agePrior)))
 }
