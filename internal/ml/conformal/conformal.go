@@ -1,15 +1,15 @@
-// Package conformal turns honest residuals into margins that keep a promise: a
-// quantile with a finite-sample guarantee, its local form around a predicted
-// level, an online correction under drift, and intervals for the realised risk.
+// Package conformal derives margins with a coverage guarantee from out-of-sample residuals
+// (split conformal prediction): a quantile with a finite-sample guarantee, its local form
+// around a predicted level, an online correction under drift, and confidence intervals for
+// the realised risk.
 //
-//	residuals (actual − predicted, of rows the model had not seen)
-//	   ├─ Quantile                 one margin for all
+//	out-of-sample residuals (actual − predicted)
+//	   ├─ Quantile                 one margin for all rows
 //	   ├─ Residuals ─▶ Window      margins and probabilities near a level
-//	   └─ Adaptive                 which quantile to ask for next
+//	   └─ Adaptive                 quantile level of the next row
 //	kills, rows ─▶ ClopperPearson
 //
-// It knows numbers only: no tasks, no bytes, no clock; rows come in an order that
-// the caller chose.
+// The package handles numbers only: no tasks, bytes or clock. The caller orders the rows.
 package conformal
 
 import (
@@ -18,19 +18,18 @@ import (
 	"slices"
 )
 
-// Quantile is the split-conformal quantile of scores (Vovk et al. 2005; Lei et al.
-// 2018): a new score, exchangeable with these, is at most it with probability ≥ q.
-// Of n scores it is the ⌈(n+1)·q⌉-th smallest: of 99 scores the 95th at q = 0.95.
+// Quantile returns the split-conformal quantile of scores (Vovk et al. 2005; Lei et al.
+// 2018): a new exchangeable score is at most this value with probability ≥ q. It is the
+// ⌈(n+1)·q⌉-th smallest of n scores: the 95th of 99 scores at q = 0.95.
 //
-// With weights it is the weighted one of Barber et al. (2023): the new score
-// counts 1, an old one its weight, 1 for a row as telling as the next and less for
-// an older one; nil weights are all 1. +Inf where the scores are too few for q,
-// −Inf for q ≤ 0.
+// With weights it is the weighted quantile of Barber et al. (2023): the new score has
+// weight 1, and less relevant (older) scores have lower weights; nil weights are all 1.
+// Quantile returns +Inf if there are too few scores for q, and −Inf for q ≤ 0.
 func Quantile(scores, weights []float64, q float64) float64 {
 	if q <= 0 {
 		return math.Inf(-1)
 	}
-	var near [256]int // keeps usual windows off the heap
+	var near [256]int // avoids a heap allocation for typical windows
 	order := near[:]
 	if len(scores) > len(near) {
 		order = make([]int, len(scores))
@@ -54,7 +53,7 @@ func Quantile(scores, weights []float64, q float64) float64 {
 	return math.Inf(1)
 }
 
-// rounding lets 0.95·100 be 95, whatever the last bit says.
+// rounding tolerates rounding errors, so that 0.95·100 counts as 95.
 const rounding = 1e-12
 
 func weightOf(weights []float64, i int) float64 {
@@ -64,8 +63,8 @@ func weightOf(weights []float64, i int) float64 {
 	return weights[i]
 }
 
-// Recency weighs n rows, oldest first: the newest 1, and half as much for every
-// halfLife rows of age. +Inf weighs all alike.
+// Recency returns the weights of n rows, oldest first. The newest row has weight 1, and the
+// weight halves with every halfLife rows of age. A half-life of +Inf gives equal weights.
 func Recency(n int, halfLife float64) []float64 {
 	weights := make([]float64, n)
 	for i := range weights {

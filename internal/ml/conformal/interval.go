@@ -2,9 +2,9 @@ package conformal
 
 import "gonum.org/v1/gonum/stat/distuv"
 
-// ClopperPearson is the exact interval (1934) for a probability of which k hits
-// were seen in n independent rows: it holds the truth with probability ≥ level,
-// and is wide for that. 0 kills in 30 rows at 0.95: (0, 0.116). (0, 1) if n is 0.
+// ClopperPearson returns the exact confidence interval (1934) for a probability, given k
+// hits in n independent rows. It contains the true value with probability ≥ level, so it is
+// conservative. 0 kills in 30 rows at 0.95 give (0, 0.116). It returns (0, 1) if n is 0.
 func ClopperPearson(k, n int, level float64) (low, high float64) {
 	tail := (1 - level) / 2
 	low, high = 0, 1
