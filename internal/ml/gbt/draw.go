@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// draw picks the given share of items, at least one, without replacement and in
-// their order (selection sampling, Knuth vol. 2, §3.4.2). A share of 1 costs no
-// random number and returns items itself; else the result is in out's place.
+// draw samples a share of the items without replacement, at least one, in their order
+// (selection sampling, Knuth vol. 2, §3.4.2). A share of 1 uses no random numbers and returns
+// items itself. Otherwise the result reuses the memory of out.
 func draw[T any](rng *rand.Rand, items []T, share float64, out []T) []T {
 	if share >= 1 {
 		return items

@@ -1,15 +1,15 @@
 package gbt
 
-// squared is ½(y − score)²: g = score − y, h = 1, times the row's weight.
+// squared is the loss ½(y − score)²: g = score − y, h = 1, times the weight of the row.
 type squared struct{}
 
-func (squared) validate() error       { return nil }
-func (squared) learns(y float64) bool { return finite(y) }
+func (squared) validate() error         { return nil }
+func (squared) isTarget(y float64) bool { return finite(y) }
 
 func (squared) outputs() int { return 1 }
 
-// intercept is the weighted mean of y − score. Summing the distances from the
-// first row keeps a constant target exact.
+// intercept returns the weighted mean of y − score. Summing the differences from the first
+// row makes the mean of a constant target exact.
 func (squared) intercept(l *labels, rows []int32) []float64 {
 	first := l.y[rows[0]] - l.score[rows[0]]
 	sum, weight := 0.0, 0.0
