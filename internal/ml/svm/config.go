@@ -8,9 +8,9 @@ import (
 
 var (
 	// ErrConfig reports a Config with values out of range.
-	ErrConfig = errors.New("svm: unusable config")
+	ErrConfig = errors.New("svm: invalid config")
 	// ErrTarget reports targets that are not bins, or weights whose sum overflows.
-	ErrTarget = errors.New("svm: targets cannot be learned")
+	ErrTarget = errors.New("svm: invalid targets")
 )
 
 // Config sets the error penalty and the kernel width. Its zero value equals the default

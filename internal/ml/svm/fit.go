@@ -52,7 +52,7 @@ func check(t *table.Table, bins int) error {
 		return err
 	}
 	if t.Rows() == 0 {
-		return fmt.Errorf("%w: no rows to learn from", table.ErrShape)
+		return fmt.Errorf("%w: no training rows", table.ErrShape)
 	}
 	if bins < 1 || bins > mostBins {
 		return fmt.Errorf("%w: %d bins, not 1 to %d", ErrTarget, bins, mostBins)
