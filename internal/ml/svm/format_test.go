@@ -42,7 +42,7 @@ func TestEveryFlippedByteAndTruncationIsRejected(t *testing.T) {
 		require.ErrorIs(t, c.UnmarshalBinary(data[:i]), ErrFormat, "first %d bytes", i)
 	}
 	require.ErrorIs(t, c.UnmarshalBinary(append(data, 0)), ErrFormat)
-	require.Nil(t, c.model, "a refused model leaves the old one alone")
+	require.Nil(t, c.model, "a rejected model does not change the receiver")
 }
 
 // seal adds a valid checksum to a forged body, so that decode reads it.

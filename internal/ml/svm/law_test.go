@@ -67,10 +67,10 @@ func TestAHeavierBinIsPredictedMoreOften(t *testing.T) {
 	for _, y := range rows.Y {
 		heavy.W = append(heavy.W, 1+4*math.Floor(y/2)) // bin 2 five times
 	}
-	plain, weighted := fit(t, rows, 3, svm.Config{}, 1), fit(t, &heavy, 3, svm.Config{}, 1)
+	unweighted, weighted := fit(t, rows, 3, svm.Config{}, 1), fit(t, &heavy, 3, svm.Config{}, 1)
 	before, after := 0.0, 0.0
 	for i := range rows.Rows() {
-		before += ask(plain, rows.Row(i)...)[2] / 300
+		before += ask(unweighted, rows.Row(i)...)[2] / 300
 		after += ask(weighted, rows.Row(i)...)[2] / 300
 	}
 	assert.Greater(t, after, before+0.05)
@@ -112,9 +112,9 @@ func TestGammaIsScaledByTheColumnsThatVary(t *testing.T) {
 }
 
 func TestAnInfiniteValueIsAMissingOne(t *testing.T) {
-	missing, endless := wave(60, 3, 2, 7), wave(60, 3, 2, 7)
-	missing.X[4], endless.X[4] = math.NaN(), math.Inf(-1)
-	a, b := fit(t, missing, 2, svm.Config{}, 1), fit(t, endless, 2, svm.Config{}, 1)
+	missing, infinite := wave(60, 3, 2, 7), wave(60, 3, 2, 7)
+	missing.X[4], infinite.X[4] = math.NaN(), math.Inf(-1)
+	a, b := fit(t, missing, 2, svm.Config{}, 1), fit(t, infinite, 2, svm.Config{}, 1)
 	assert.Equal(t, bytesOf(t, a), bytesOf(t, b))
 	assert.Equal(t, ask(a, 1, math.NaN(), 0), ask(a, 1, math.Inf(1), 0))
 }

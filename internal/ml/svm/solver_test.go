@@ -130,13 +130,13 @@ func TestEvictedKernelRowsChangeNothing(t *testing.T) {
 	all, few := newSolver(whole(rows), y), newSolver(newKernel(rows, 0.5, 7*60), y)
 	assert.Equal(t, all.solve(prices, 1e-3), few.solve(prices, 1e-3))
 	assert.Equal(t, all.beta, few.beta)
-	kept := 0
+	cached := 0
 	for _, row := range few.kernel.cached {
 		if row != nil {
-			kept++
+			cached++
 		}
 	}
-	assert.Equal(t, 7, kept)
+	assert.Equal(t, 7, cached)
 }
 
 func TestKernelValuesEqualThoseOfDifferences(t *testing.T) {
