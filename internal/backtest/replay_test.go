@@ -126,30 +126,30 @@ func TestReplayRejectsAPolicyThatDoesNotLift(t *testing.T) {
 func TestOnlyHeavyTasksCanBeTheWorst(t *testing.T) {
 	heavy := &account{task: sizing.TaskKey{Task: "heavy"}, rows: 100, killed: 2, used: 90}
 	light := &account{task: sizing.TaskKey{Task: "light"}, rows: 100, killed: 50, used: 9}
-	young := &account{task: sizing.TaskKey{Task: "young"}, rows: 99, killed: 50, used: 50}
+	short := &account{task: sizing.TaskKey{Task: "short"}, rows: 99, killed: 50, used: 50}
 	all := &account{used: 149}
-	assert.Equal(t, 2., worstHeavy([]*account{heavy, light, young}, all).Killed)
-	assert.Nil(t, worstHeavy([]*account{light, young}, all))
-	assert.InDelta(t, 50, worstHeavy([]*account{light}, all).Killed, 1e-9, "alone it is the heaviest")
+	assert.Equal(t, 2., worstHeavy([]*account{heavy, light, short}, all).Killed)
+	assert.Nil(t, worstHeavy([]*account{light, short}, all))
+	assert.InDelta(t, 50, worstHeavy([]*account{light}, all).Killed, 1e-9, "a single task is the heaviest")
 }
 
 func TestTracesAreSortedByStart(t *testing.T) {
 	trace := readTrace(t, twoRows+
-		"d,t,lost,2020-01-01T00:00:00Z,3600,8e9,,red,1,1\n"+ // no peak: the need is unknown
-		"d,t,short,2020-01-01T00:00:00Z,,8e9,1e9,red,1,1\n") // no duration: costs nothing
+		"d,t,lost,2020-01-01T00:00:00Z,3600,8e9,,red,1,1\n"+ // no peak
+		"d,t,short,2020-01-01T00:00:00Z,,8e9,1e9,red,1,1\n") // no duration
 	require.Len(t, trace.rows, 2)
 	assert.Equal(t, 2, trace.LeftOut)
 	assert.Equal(t, "r1", trace.rows[0].Try.RunID)
-	assert.Equal(t, []float64{10, 20}, []float64{trace.rows[0].x, trace.rows[1].x}, "size: colour is no number, age comes later")
+	assert.Equal(t, []float64{10, 20}, []float64{trace.rows[0].x, trace.rows[1].x}, "size is the first numeric feature")
 	assert.Equal(t, leastCap, trace.Cap)
 
 	q := trace.question(0, 4e9)
 	assert.Equal(t, sizing.Bytes(8e9), q.Static)
 	bare := readTrace(t, overlapping)
 	q = bare.question(0, 4e9)
-	assert.Equal(t, sizing.Bytes(4e9), q.Static, "the default, where no request is known")
+	assert.Equal(t, sizing.Bytes(4e9), q.Static, "the default without a request")
 	assert.Zero(t, q.Requested.Memory)
-	assert.Zero(t, q.X, "no feature is known")
+	assert.Zero(t, q.X, "no feature")
 }
 
 func TestJSONLinesOrderTheirFeaturesByName(t *testing.T) {
@@ -163,7 +163,7 @@ func TestSelectionRestrictsATrace(t *testing.T) {
 	trace, err := Read("history.csv", strings.NewReader(csv), Selection{Tasks: []string{"t"}, Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, trace.rows, 1)
-	assert.Equal(t, leastCap, trace.Cap, "what is not replayed does not widen the cap")
+	assert.Equal(t, leastCap, trace.Cap, "rows outside the selection do not raise the cap")
 
 	_, err = Read("history.csv", strings.NewReader(csv), Selection{Tasks: []string{"absent"}})
 	require.ErrorContains(t, err, "nothing to replay")
@@ -189,10 +189,10 @@ func TestProgressEndsWithTheSteps(t *testing.T) {
 
 func TestARepeatedTryCountsOnce(t *testing.T) {
 	repeated := readTrace(t, twoRows+
-		"d,t,r1,2020-01-01T00:00:00Z,3600,8e9,2e9,blue,10,1\n"+ // the same
+		"d,t,r1,2020-01-01T00:00:00Z,3600,8e9,2e9,blue,10,1\n"+ // equal
 		"d,t,r2,2020-01-01T00:30:00Z,7200,8e9,4e9,red,20,1\n"+ // another peak
 		"d,t,r3,2020-01-01T05:00:00Z,3600,8e9,,green,30,\n"+
-		"d,t,r3,,,,5e9,,,7\n") // what was not known
+		"d,t,r3,,,,5e9,,,7\n") // values that were missing
 	assert.Equal(t, []int{4 - 1, 1, 0}, []int{repeated.Repeated, repeated.Contradicted, repeated.LeftOut})
 
 	once := readTrace(t, twoRows+"d,t,r3,2020-01-01T05:00:00Z,3600,8e9,5e9,green,30,7\n")

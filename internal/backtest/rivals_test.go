@@ -62,37 +62,37 @@ func TestRivalsAllocateByTheirRules(t *testing.T) {
 		x    float64
 		want float64 // GB
 	}{
-		"static has nothing to say":                   {trained(static{}, peaks(3)...), 0, 0},
-		"max is the largest so far":                   {trained(&largest{scale: 1}, peaks(2, 5, 3)...), 0, 5},
-		"max without a row asks for the request":      {&largest{scale: 1}, 0, 0},
-		"krr adds 15 %":                               {trained(&largest{scale: 1.15}, peaks(2, 5, 3)...), 0, 5.75},
-		"p95 of three lies at place 1.9":              {trained(&percentile{share: .95}, peaks(3, 1, 2)...), 0, 2.9},
-		"p99 of three lies at place 1.98":             {trained(&percentile{share: .99}, peaks(3, 1, 2)...), 0, 2.98},
-		"p95 of one is it":                            {trained(&percentile{share: .95}, peaks(3)...), 0, 3},
-		"vpa takes a bucket's edge and 15 %":          {trained(&vpa{}, peaks(1)...), 0, 1.15 * .01 * (math.Pow(1.05, 37) - 1) / .05},
-		"vpa has a least":                             {trained(&vpa{}, peaks(.005)...), 0, 250 * mib / gb},
-		"vpa forgets by half a day":                   {trained(&vpa{}, success{peak: 10}, success{peak: .005, day: 4}), 0, 250 * mib / gb}, // 16/17 > 90 %
-		"vpa remembers for three days":                {trained(&vpa{}, success{peak: 1}, success{peak: .005, day: 3}), 0, 1.15 * .01 * (math.Pow(1.05, 37) - 1) / .05},
-		"vpa's weights survive years":                 {trained(&vpa{}, success{peak: 1}, success{peak: .005, day: 3000}, success{peak: 10, day: 3001}), 0, 1.15 * .01 * (math.Pow(1.05, 81) - 1) / .05}, // 2/3 of the weight
-		"tovar retries the rare large ones":           {trained(&tovar{}, peaks(1, 2, 10)...), 0, 2},                                                                                                     // 2·3 + 10 < 1·3 + 20 < 10·3
-		"tovar weighs by time":                        {trained(&tovar{}, append(peaks(1, 2), success{peak: 10, hours: 10})...), 0, 10},                                                                  // 10·12 < 2·12 + 10·10
-		"tovar rounds up to 50 MB":                    {trained(&tovar{}, peaks(1.01)...), 0, 1.05},
-		"lr-std adds √(SSE/(n−1))":                    {trained(&regression{}, bent...), 4, 16./3 + math.Sqrt(1./6/2)},
-		"lr-max adds the largest residual":            {trained(&regression{byMax: true}, bent...), 4, 16./3 + 1./6},
-		"lr takes the largest below two rows":         {trained(&regression{}, peaks(3)...), 4, 3},
-		"lr takes the largest for a value below 0":    {trained(&regression{}, success{x: 1, peak: 4}, success{x: 2, peak: 2}), 5, 4},
-		"ponder knows nothing without a row":          {&ponder{}, 3, 0},
-		"young ponder trusts a larger input":          {trained(&ponder{}, success{x: 5, peak: 2}), 4, 2 + 128*mib/gb},
-		"young ponder asks for the request else":      {trained(&ponder{}, success{x: 5, peak: 2}), 5, 0},
-		"ponder without a relation takes the max":     {trained(&ponder{}, same(5, 2)...), 1, 2 + 128*mib/gb},
-		"ponder follows the line":                     {trained(&ponder{}, diagonal...), 3, 3 + 128*mib/gb},
-		"ponder extrapolates beyond the largest x":    {trained(&ponder{}, diagonal...), 6, 6 + 128*mib/gb},
-		"ponder stays above the smallest peak":        {trained(&ponder{}, diagonal...), 0.5, 1 + 128*mib/gb},
-		"young greedy grants 1 GB":                    {trained(&greedy{}, same(9, 3)...), 0, 1},
-		"the cost-aware one is young below eight":     {trained(costAware(), same(7, 2)...), 0, 2.2},
-		"the cost-aware one wastes nothing on equals": {trained(costAware(), same(10, 2)...), 0, 2},
-		"the capped one is young below eight":         {trained(capped(), same(7, 2)...), 0, 2.3},
-		"capped exceeds all of nine ratios":           {trained(capped(), same(10, 2)...), 0, 2 * (1 + .5/3)}, // ⌈.98·10⌉ > 9
+		"static has no prediction":                   {trained(static{}, peaks(3)...), 0, 0},
+		"max is the largest so far":                  {trained(&largest{scale: 1}, peaks(2, 5, 3)...), 0, 5},
+		"max without a row uses the request":         {&largest{scale: 1}, 0, 0},
+		"krr adds 15 %":                              {trained(&largest{scale: 1.15}, peaks(2, 5, 3)...), 0, 5.75},
+		"p95 of three is at position 1.9":            {trained(&percentile{share: .95}, peaks(3, 1, 2)...), 0, 2.9},
+		"p99 of three is at position 1.98":           {trained(&percentile{share: .99}, peaks(3, 1, 2)...), 0, 2.98},
+		"p95 of one peak is that peak":               {trained(&percentile{share: .95}, peaks(3)...), 0, 3},
+		"vpa adds 15 % to the edge of a bucket":      {trained(&vpa{}, peaks(1)...), 0, 1.15 * .01 * (math.Pow(1.05, 37) - 1) / .05},
+		"vpa has a minimum":                          {trained(&vpa{}, peaks(.005)...), 0, 250 * mib / gb},
+		"vpa has a half-life of one day":             {trained(&vpa{}, success{peak: 10}, success{peak: .005, day: 4}), 0, 250 * mib / gb}, // 16/17 > 90 %
+		"vpa keeps a peak for three days":            {trained(&vpa{}, success{peak: 1}, success{peak: .005, day: 3}), 0, 1.15 * .01 * (math.Pow(1.05, 37) - 1) / .05},
+		"vpa's weights do not overflow":              {trained(&vpa{}, success{peak: 1}, success{peak: .005, day: 3000}, success{peak: 10, day: 3001}), 0, 1.15 * .01 * (math.Pow(1.05, 81) - 1) / .05}, // 2/3 of the weight
+		"tovar retries rare large peaks":             {trained(&tovar{}, peaks(1, 2, 10)...), 0, 2},                                                                                                     // 2·3 + 10 < 1·3 + 20 < 10·3
+		"tovar weights by duration":                  {trained(&tovar{}, append(peaks(1, 2), success{peak: 10, hours: 10})...), 0, 10},                                                                  // 10·12 < 2·12 + 10·10
+		"tovar rounds up to 50 MB":                   {trained(&tovar{}, peaks(1.01)...), 0, 1.05},
+		"lr-std adds √(SSE/(n−1))":                   {trained(&regression{}, bent...), 4, 16./3 + math.Sqrt(1./6/2)},
+		"lr-max adds the largest residual":           {trained(&regression{byMax: true}, bent...), 4, 16./3 + 1./6},
+		"lr uses the largest below two rows":         {trained(&regression{}, peaks(3)...), 4, 3},
+		"lr uses the largest for a value below 0":    {trained(&regression{}, success{x: 1, peak: 4}, success{x: 2, peak: 2}), 5, 4},
+		"ponder without a row has no prediction":     {&ponder{}, 3, 0},
+		"ponder in a cold start uses a larger input": {trained(&ponder{}, success{x: 5, peak: 2}), 4, 2 + 128*mib/gb},
+		"ponder in a cold start uses the request":    {trained(&ponder{}, success{x: 5, peak: 2}), 5, 0},
+		"ponder without a correlation uses the max":  {trained(&ponder{}, same(5, 2)...), 1, 2 + 128*mib/gb},
+		"ponder follows the line":                    {trained(&ponder{}, diagonal...), 3, 3 + 128*mib/gb},
+		"ponder extrapolates beyond the largest x":   {trained(&ponder{}, diagonal...), 6, 6 + 128*mib/gb},
+		"ponder stays above the smallest peak":       {trained(&ponder{}, diagonal...), 0.5, 1 + 128*mib/gb},
+		"greedy in a cold start grants 1 GB":         {trained(&greedy{}, same(9, 3)...), 0, 1},
+		"cost-aware has a cold start of eight rows":  {trained(costAware(), same(7, 2)...), 0, 2.2},
+		"cost-aware wastes nothing on equal peaks":   {trained(costAware(), same(10, 2)...), 0, 2},
+		"capped has a cold start of eight rows":      {trained(capped(), same(7, 2)...), 0, 2.3},
+		"capped exceeds all of nine ratios":          {trained(capped(), same(10, 2)...), 0, 2 * (1 + .5/3)}, // ⌈.98·10⌉ > 9
 	} {
 		got := c.rule.allocate(&Question{X: c.x})
 		assert.InDelta(t, c.want, got/gb, 1e-6, claim)
@@ -171,7 +171,7 @@ func TestWindowDropsTheOldestRow(t *testing.T) {
 		w.add(1, float64(1000-i), 1)
 	}
 	require.Len(t, w.rows, referenceWindow)
-	assert.Equal(t, 999., w.quantile(1), "1000, the first, is gone")
+	assert.Equal(t, 999., w.quantile(1), "the first value, 1000, was removed")
 	assert.Equal(t, 700., w.quantile(0))
 }
 
@@ -191,24 +191,24 @@ func TestHullContainsTheLargestResidual(t *testing.T) {
 		}
 		require.InDelta(t, want, h.above(&l), 1e-9)
 	}
-	assert.Less(t, len(h), 20, "that it is small is its point")
+	assert.Less(t, len(h), 20, "the hull must stay small")
 }
 
 func TestRivalsShareTheirConventions(t *testing.T) {
 	r := newRival(func(int) rule { return &largest{scale: 1} })
 	q := Question{Static: 8e9, Cap: 20e9}
-	assert.Equal(t, sizing.Bytes(8e9), r.Predict(q).Limit, "the request, while nothing is known")
+	assert.Equal(t, sizing.Bytes(8e9), r.Predict(q).Limit, "the request in a cold start")
 	require.NoError(t, r.Learn(Outcome{Question: q, Killed: true, Allocated: 8e9}))
-	assert.Equal(t, sizing.Bytes(8e9), r.Predict(q).Limit, "kills teach nothing")
+	assert.Equal(t, sizing.Bytes(8e9), r.Predict(q).Limit, "kills are not learned")
 	require.NoError(t, r.Learn(Outcome{Question: q, Peak: 30e9}))
 	assert.Equal(t, sizing.Bytes(20e9), r.Predict(q).Limit, "not above the cap")
 
 	q.Above = 15e9
 	assert.Equal(t, sizing.Bytes(20e9), r.Predict(q).Limit, "a kill doubles, up to the cap")
 	q.Static = 25e9
-	assert.Equal(t, sizing.Bytes(25e9), r.Predict(q).Limit, "or up to the request, which fits a node")
+	assert.Equal(t, sizing.Bytes(25e9), r.Predict(q).Limit, "a kill doubles up to the request, which fits a node")
 
 	other := q
 	other.Above, other.Try.Task = 0, "other"
-	assert.Equal(t, sizing.Bytes(20e9), r.Predict(other).Limit, "tasks are kept apart: the request, within the cap")
+	assert.Equal(t, sizing.Bytes(20e9), r.Predict(other).Limit, "tasks are independent: the request within the cap")
 }
