@@ -25,9 +25,9 @@ func TestGroupsCollectTheSeedsOfASetting(t *testing.T) {
 
 	cart.Rows[1].Seed = 3
 	_, standardError = experiment.Difference(final, cart, u)
-	require.True(t, math.IsNaN(standardError), "not the same seeds")
+	require.True(t, math.IsNaN(standardError), "the seeds differ")
 	cart.Rows = cart.Rows[:1]
 	mean, standardError = experiment.Difference(final, cart, u)
 	require.InDelta(t, 7.5, mean, 1e-12)
-	require.True(t, math.IsNaN(standardError), "one row has no pair for each of two")
+	require.True(t, math.IsNaN(standardError), "one pair has no standard error")
 }

@@ -52,7 +52,7 @@ func TestFingerprintDependsOnTheRows(t *testing.T) {
 	assert.Equal(t, whole.Fingerprint, read(t, text).Fingerprint)
 	assert.Len(t, whole.Fingerprint, 64)
 	lines := strings.SplitAfter(text, "\n")
-	assert.NotEqual(t, whole.Fingerprint, read(t, strings.Join(lines[:len(lines)-2], "")).Fingerprint, "a row less")
+	assert.NotEqual(t, whole.Fingerprint, read(t, strings.Join(lines[:len(lines)-2], "")).Fingerprint, "one row less")
 	assert.NotEqual(t, whole.Fingerprint, read(t, strings.Replace(text, ",b,", ",c,", 1)).Fingerprint, "another category")
 }
 
@@ -76,9 +76,9 @@ func TestReadCountsTriesWithoutAPeak(t *testing.T) {
 
 func TestReadRejectsAHistoryWithoutEnoughRows(t *testing.T) {
 	for claim, c := range map[string]struct{ text, says string }{
-		"a row that is wrong": {header + "d,load,r,never,1,1,1,1,1,1,a,b\n", "some history: line 2: started_at"},
-		"no history":          {"", "some history: "},
-		"too few rows":        {history(9), "some history: no task has 10 runs with a measured peak"},
+		"an invalid row": {header + "d,load,r,never,1,1,1,1,1,1,a,b\n", "some history: line 2: started_at"},
+		"no history":     {"", "some history: "},
+		"too few rows":   {history(9), "some history: no task has 10 runs with a measured peak"},
 	} {
 		_, err := experiment.Read("some history", strings.NewReader(c.text))
 		assert.ErrorContains(t, err, c.says, claim)

@@ -19,7 +19,7 @@ func TestAKilledTryCountsItsFullDuration(t *testing.T) {
 	mean := s.mean()
 	l := level(&mean, &s)
 	assert.InDelta(t, 20, l.RequestedGB, 1e-9)
-	assert.InDelta(t, 4, l.GrantedGB, 1e-9, "of 6 and 2")
+	assert.InDelta(t, 4, l.GrantedGB, 1e-9, "the mean of 6 and 2")
 	assert.InDelta(t, 0.8, l.SavedGB, 1e-9)
 	assert.InDelta(t, 20, l.RequestedGBh, 1e-9)
 	assert.InDelta(t, (6+2+4+8)/2.0, l.GrantedGBh, 1e-9)
@@ -34,11 +34,11 @@ func TestOneCoreIsEnoughForASingleThread(t *testing.T) {
 		thread       bool
 		over, counts float64
 	}{
-		"one core for one thread":         {1, true, 1, 0},
-		"one core for several":            {1, false, 1, 1},
-		"half a core for one thread":      {0.5, true, 1, 1},
-		"enough":                          {1.25, false, 0, 0},
-		"nothing known, the request kept": {0, false, 0, 0},
+		"one core for one thread":          {1, true, 1, 0},
+		"one core for several":             {1, false, 1, 1},
+		"half a core for one thread":       {0.5, true, 1, 1},
+		"enough":                           {1.25, false, 0, 0},
+		"no grant, so the request remains": {0, false, 0, 0},
 	} {
 		var s sums
 		s.cores(row, c.granted, c.thread)
@@ -58,9 +58,9 @@ func TestARunHasEveryTaskOnce(t *testing.T) {
 		return &measuredTask{seeds: []sums{s, s}}
 	}
 	l := runLevel([]*measuredTask{of(100, 10, 3), of(20, 2, 30), {seeds: make([]sums, 2)}}, 2)
-	assert.Equal(t, 2, l.Tasks, "a task that requests nothing cannot be compared")
+	assert.Equal(t, 2, l.Tasks, "a task without a request cannot be compared")
 	assert.Equal(t, 66, l.Rows)
-	assert.InDelta(t, 120, l.RequestedGB, 1e-9, "however often a task is run")
+	assert.InDelta(t, 120, l.RequestedGB, 1e-9, "independent of the number of runs per task")
 	assert.InDelta(t, 12, l.GrantedGB, 1e-9)
 	assert.InDelta(t, 0.9, l.SavedGBSeeds.Low, 1e-9)
 }

@@ -101,14 +101,14 @@ func TestExportHasTheLayoutOfMLflowsFileStore(t *testing.T) {
 			metas++
 		}
 	}
-	assert.Equal(t, 1+1+2, metas, "of the experiment, the parent and two settings")
+	assert.Equal(t, 1+1+2, metas, "one each for the experiment, the parent and the two settings")
 }
 
 func TestASecondExportReplacesOnlyTheSameRun(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, experiment.ExportMLflow(dir, storedRun()))
 	first := tree(t, dir)
-	left := filepath.Join(dir, runWith(t, first, "params/family", "cart"), "metrics", "left over")
+	left := filepath.Join(dir, runWith(t, first, "params/family", "cart"), "metrics", "stale")
 	require.NoError(t, os.WriteFile(left, nil, 0o600))
 	require.NoError(t, experiment.ExportMLflow(dir, storedRun()))
 	require.Equal(t, first, tree(t, dir))
@@ -117,7 +117,7 @@ func TestASecondExportReplacesOnlyTheSameRun(t *testing.T) {
 	other.CreatedAt = other.CreatedAt.Add(time.Microsecond)
 	require.NoError(t, experiment.ExportMLflow(dir, other))
 	both := tree(t, dir)
-	require.Len(t, both, 2*len(first)-1, "but for the meta.yaml of the experiment")
+	require.Len(t, both, 2*len(first)-1, "all files except the meta.yaml of the experiment")
 	for name, text := range first {
 		require.Equal(t, text, both[name], name)
 	}

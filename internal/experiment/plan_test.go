@@ -109,7 +109,7 @@ func TestASplitByTimeIsTheSameForEverySeed(t *testing.T) {
 	assert.Equal(t, r.Runs[0].SavedGBSeeds.Low, r.Runs[0].SavedGBSeeds.High)
 }
 
-func TestOneRunIsComparedWithWhatItRequested(t *testing.T) {
+func TestOneRunIsComparedWithItsRequest(t *testing.T) {
 	r := run(t, history(150), experiment.Config{Families: []string{"serving"}, BinsGB: bins, Seeds: 2})
 	require.Len(t, r.Runs, 1)
 	l := r.Runs[0]
@@ -121,18 +121,18 @@ func TestOneRunIsComparedWithWhatItRequested(t *testing.T) {
 	assert.Less(t, l.Killed, 0.1)
 	assert.InDelta(t, 10, l.RequestedCores, 1e-9)
 	assert.InDelta(t, 0.5, l.OverGranted, 0.1, "score uses 1 to 1.1 cores")
-	assert.Zero(t, l.OverGrantedThread, "which is one thread")
+	assert.Zero(t, l.OverGrantedThread, "one thread may use a full core")
 	require.Len(t, r.Tasks, 2)
 	assert.Equal(t, "score", r.Tasks[0].Task, "the most requested comes first")
 	assert.InDelta(t, 200, r.Tasks[0].RequestedGB, 1e-9)
-	assert.Empty(t, run(t, history(60), experiment.Config{Families: []string{"prior"}, Seeds: 1}).Runs, "only where serving is tried")
+	assert.Empty(t, run(t, history(60), experiment.Config{Families: []string{"prior"}, Seeds: 1}).Runs, "only for the family serving")
 }
 
 func TestBinsAreSearchedForUnderTheRequest(t *testing.T) {
 	r := run(t, history(150), experiment.Config{Families: []string{"prior"}, Seeds: 1})
 	optimal := map[string][]float64{}
 	for _, b := range r.Binnings {
-		assert.Equal(t, "score", b.Task, "the other one is light")
+		assert.Equal(t, "score", b.Task, "load is a light task")
 		assert.Equal(t, 200.0, b.BinsGB[len(b.BinsGB)-1])
 		optimal[b.Found] = append(optimal[b.Found], b.Optimal)
 	}
@@ -163,7 +163,7 @@ func TestTheRetailTraceGivesTheImprovementsOfTheStudy(t *testing.T) {
 	p, err := experiment.New(d, experiment.Config{Families: []string{"prior"}, Seeds: 1, BinsGB: map[string][][]float64{
 		"predict_demand": {{30, 350}, {10, 60, 350}, {10, 20, 60, 350}}, "simulate_discounts": {{40, 200}, {20, 70, 200}, {10, 30, 70, 200}},
 	}})
-	require.NoError(t, err, "these two are the heavy tasks")
+	require.NoError(t, err, "both tasks are heavy")
 	r, err := p.Run(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, r.Rows, 6)
@@ -253,8 +253,8 @@ func TestStoredModelsDecode(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 60, m.Experts.Told, "the whole history")
 	assert.Equal(t, "svm none {20;200}", models[1].Family)
-	for _, kept := range models[1:] {
-		c, err := classify.Decode(kept.Blob)
+	for _, stored := range models[1:] {
+		c, err := classify.Decode(stored.Blob)
 		require.NoError(t, err)
 		assert.Equal(t, 2, c.Bins())
 	}

@@ -32,16 +32,16 @@ func TestFoldTrainsOnItsOwnRowsOnly(t *testing.T) {
 	parts, err := s.folds(None)
 	require.NoError(t, err)
 	require.Len(t, parts, searchFolds)
-	judged := 0
+	evaluated := 0
 	for _, part := range parts {
 		for _, level := range part.rows.Y {
-			assert.True(t, known[level], "a row that is held back")
+			assert.True(t, known[level], "a row of the holdout")
 		}
 		assert.Equal(t, len(s.train), part.rows.Rows()+len(part.test))
 		assert.Len(t, part.actual, len(part.test))
-		judged += len(part.test)
+		evaluated += len(part.test)
 	}
-	assert.Equal(t, len(s.train), judged)
+	assert.Equal(t, len(s.train), evaluated)
 }
 
 func TestParametersReachTheTrees(t *testing.T) {
@@ -61,6 +61,6 @@ func TestConfusionCountsAllSeedsByActualThenPredicted(t *testing.T) {
 	assert.Equal(t, [][]int{{1, 2, 0}, {0, 2, 0}, {0, 0, 0}}, c.Counts)
 	assert.Equal(t, 0.5, *c.Precision[1])
 	assert.Equal(t, 1.0/3, *c.Recall[0])
-	assert.Nil(t, c.Recall[2], "there was none")
-	assert.Nil(t, c.Precision[2], "none was predicted")
+	assert.Nil(t, c.Recall[2], "no row of this bin")
+	assert.Nil(t, c.Precision[2], "no row has this prediction")
 }
