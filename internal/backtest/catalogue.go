@@ -23,7 +23,7 @@ type namedPolicy struct {
 // catalogue lists every policy in report order.
 func catalogue() []namedPolicy {
 	same := func(name string, fresh func() rule) namedPolicy {
-		return namedPolicy{name, func() Policy { return newRival(func(int) rule { return fresh() }) }}
+		return namedPolicy{name, func() Policy { return newBaseline(func(int) rule { return fresh() }) }}
 	}
 	return []namedPolicy{
 		{Own, func() Policy { return newOwn() }},
@@ -38,7 +38,7 @@ func catalogue() []namedPolicy {
 		same("lr-max", func() rule { return &regression{byMax: true} }),
 		same("ponder", func() rule { return &ponder{} }),
 		{"greedy", func() Policy {
-			return newRival(func(task int) rule {
+			return newBaseline(func(task int) rule {
 				return &greedy{dice: rand.New(rand.NewPCG(greedySeed, uint64(task)))}
 			})
 		}},

@@ -15,12 +15,12 @@ func newLedger() *ledger { return &ledger{tasks: map[sizing.TaskKey]*account{}} 
 
 // account holds the sums over a task's rows. used and wasted are in byte-seconds.
 type account struct {
-	task           sizing.TaskKey
-	rows, killed   int
-	tries, gaveUp  int
-	used, wasted   float64
-	promises, kept int // first tries with a promised risk, and those that were not killed
-	promised       float64
+	task               sizing.TaskKey
+	rows, killed       int
+	tries, gaveUp      int
+	used, wasted       float64
+	promises, survived int // first tries with a promised risk, and those that were not killed
+	promised           float64
 }
 
 // entry accumulates the tries of one row.
@@ -63,7 +63,7 @@ func (l *ledger) close(e *entry, r *row) {
 	if e.promised != nil {
 		a.promises++
 		a.promised += *e.promised
-		a.kept += count(!killed)
+		a.survived += count(!killed)
 	}
 }
 
@@ -83,7 +83,7 @@ func (a *account) add(b *account) {
 	a.used += b.used
 	a.wasted += b.wasted
 	a.promises += b.promises
-	a.kept += b.kept
+	a.survived += b.survived
 	a.promised += b.promised
 }
 

@@ -52,7 +52,7 @@ func tolerance(policy string) figure {
 	return figure{.15, .3}
 }
 
-func TestRivalsAgreeWithAnIndependentReplay(t *testing.T) {
+func TestBaselinesAgreeWithAnIndependentReplay(t *testing.T) {
 	for name, want := range peers {
 		agree(t, historyTrace(t, name), false, want)
 	}

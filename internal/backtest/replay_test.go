@@ -115,7 +115,7 @@ func TestRiskComparesPromisesWithKills(t *testing.T) {
 }
 
 func TestReplayRejectsAPolicyThatDoesNotLift(t *testing.T) {
-	stuck := newRival(func(int) rule { return static{} })
+	stuck := newBaseline(func(int) rule { return static{} })
 	trace := readTrace(t, overlapping)
 	trace.Cap = 5e8 // below the peaks: doubling cannot end
 	r := replay{trace: trace, cfg: Config{DefaultRequest: 1}.withDefaults(), policy: stuck, ledger: newLedger()}

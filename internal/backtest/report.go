@@ -78,7 +78,7 @@ func (a *account) figures() Figures {
 		Attempts: a.tries, Kills: a.tries - a.rows + a.gaveUp, GaveUp: a.gaveUp,
 	}
 	if a.promises > 0 {
-		killed := a.promises - a.kept
+		killed := a.promises - a.survived
 		low, high := sizing.WilsonInterval(killed, a.promises)
 		f.Risk = &Risk{
 			Rows: a.promises, PromisedSum: a.promised, Killed: killed,

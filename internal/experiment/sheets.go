@@ -28,16 +28,16 @@ func (r *Report) sheets() []sheet {
 
 // headline describes the experiment in one line.
 func (r *Report) headline() string {
-	held := "30 % of each bin held back, drawn by seed"
+	holdout := "30 % of each bin held out, drawn by seed"
 	if r.Split == ByTime {
-		held = "the newest 30 % held back"
+		holdout = "the newest 30 % held out"
 	}
-	line := fmt.Sprintf("%s: %d seeds, %s, penalty %s", r.Trace, r.Seeds, held, number(r.Penalty))
+	line := fmt.Sprintf("%s: %d seeds, %s, penalty %s", r.Trace, r.Seeds, holdout, number(r.Penalty))
 	if r.Trials > 0 {
-		line += fmt.Sprintf(", parameters searched for by %d trials (%s)", r.Trials, r.Search)
+		line += fmt.Sprintf(", parameters from %d trials (%s)", r.Trials, r.Search)
 	}
 	if r.LeftOutRows > 0 {
-		line += fmt.Sprintf("; %d tries left out, whose peak was not measured", r.LeftOutRows)
+		line += fmt.Sprintf("; %d tries without a measured peak left out", r.LeftOutRows)
 	}
 	return line
 }
@@ -57,7 +57,7 @@ func (r *Report) scoreTable() sheet {
 	t := sheet{
 		Title: "Accuracy and u score by family", Texts: 4,
 		Header: []string{"task", "bins GB", "family", "oversampling", "accuracy %", "range", "u score", "range"},
-		Note:   fmt.Sprintf("Mean and range over the seeds, on rows held back. u score = 100 · (over + %s · under) / rows: lower is better.", number(r.Penalty)),
+		Note:   fmt.Sprintf("Mean and range over the seeds, on held-out rows. u score = 100 · (over + %s · under) / rows: lower is better.", number(r.Penalty)),
 	}
 	for _, s := range r.Summaries {
 		t.Rows = append(t.Rows, []string{s.Task, bins(s.BinsGB), s.Family, s.Oversampling,
@@ -115,7 +115,7 @@ func (r *Report) estimateTable() sheet {
 func (r *Report) taskTable() sheet {
 	t := sheet{
 		Title: "Task level: requested, and granted by serving", Texts: 1, Header: append([]string{"task"}, levelHeader...),
-		Note: "Mean of a try that was held back. GB·h of grants are those of all tries, the killed ones whole. CPU above: share of tries that used more than the grant; " +
+		Note: "Mean of the held-out tries. GB·h of grants are those of all tries, the killed ones in full. CPU above: share of tries that used more than the grant; " +
 			"the second figure does not count a request of one core of a task that never used more than 1.25, which is one thread.",
 	}
 	for _, l := range r.Tasks {
@@ -158,7 +158,7 @@ func (r *Report) confusionTables() []sheet {
 		if len(tables) == 0 || tables[len(tables)-1].Title != title {
 			t := sheet{
 				Title: title, Texts: 3, Header: []string{"family", "oversampling", "actual"},
-				Note: "Rows held back, over all seeds, by their actual and predicted bins; precision and recall are those of the actual bin.",
+				Note: "Held-out rows over all seeds, by their actual and predicted bins; precision and recall are those of the actual bin.",
 			}
 			for _, edge := range c.BinsGB {
 				t.Header = append(t.Header, "≤ "+number(edge))

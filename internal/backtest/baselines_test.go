@@ -54,7 +54,7 @@ func same(n int, peak float64) []success {
 	return rows
 }
 
-func TestRivalsAllocateByTheirRules(t *testing.T) {
+func TestBaselinesAllocateByTheirRules(t *testing.T) {
 	diagonal := []success{{x: 1, peak: 1}, {x: 2, peak: 2}, {x: 3, peak: 3}, {x: 4, peak: 4}, {x: 5, peak: 5}}
 	bent := []success{{x: 1, peak: 1}, {x: 2, peak: 2}, {x: 3, peak: 4}} // line 7/3 + 1.5(x−2), residuals 1/6, −1/3, 1/6
 	for claim, c := range map[string]struct {
@@ -194,8 +194,8 @@ func TestHullContainsTheLargestResidual(t *testing.T) {
 	assert.Less(t, len(h), 20, "the hull must stay small")
 }
 
-func TestRivalsShareTheirConventions(t *testing.T) {
-	r := newRival(func(int) rule { return &largest{scale: 1} })
+func TestBaselinesShareTheirConventions(t *testing.T) {
+	r := newBaseline(func(int) rule { return &largest{scale: 1} })
 	q := Question{Static: 8e9, Cap: 20e9}
 	assert.Equal(t, sizing.Bytes(8e9), r.Predict(q).Limit, "the request in a cold start")
 	require.NoError(t, r.Learn(Outcome{Question: q, Killed: true, Allocated: 8e9}))

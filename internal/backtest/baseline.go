@@ -14,20 +14,20 @@ type rule interface {
 	learn(o *Outcome)
 }
 
-// rival applies the conventions that all baselines share: one rule per task, which
+// baseline applies the conventions that all baselines share: one rule per task, which
 // learns successes only; the static request while the rule has no answer; no first
 // allocation above the cap; a kill doubles, up to the same bound as loadaware's lifts.
-type rival struct {
+type baseline struct {
 	newRule func(task int) rule // task is a number in order of appearance
 	rules   map[sizing.TaskKey]rule
 }
 
-func newRival(newRule func(task int) rule) *rival {
-	return &rival{newRule: newRule, rules: map[sizing.TaskKey]rule{}}
+func newBaseline(newRule func(task int) rule) *baseline {
+	return &baseline{newRule: newRule, rules: map[sizing.TaskKey]rule{}}
 }
 
 // Predict implements Policy.
-func (r *rival) Predict(q Question) Answer {
+func (r *baseline) Predict(q Question) Answer {
 	if q.Above > 0 {
 		return Answer{Limit: min(2*q.Above, q.reach())}
 	}
@@ -39,14 +39,14 @@ func (r *rival) Predict(q Question) Answer {
 }
 
 // Learn implements Policy.
-func (r *rival) Learn(o Outcome) error {
+func (r *baseline) Learn(o Outcome) error {
 	if !o.Killed {
 		r.rule(o.Try.TaskKey).learn(&o)
 	}
 	return nil
 }
 
-func (r *rival) rule(task sizing.TaskKey) rule {
+func (r *baseline) rule(task sizing.TaskKey) rule {
 	known, ok := r.rules[task]
 	if !ok {
 		known = r.newRule(len(r.rules))
