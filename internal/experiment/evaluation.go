@@ -63,7 +63,7 @@ func (s *holdout) evaluate(ctx context.Context, c combination) (*result, error) 
 	p.Row = Row{
 		Task: s.name, BinsGB: s.BinsGB, Family: c.family, Oversampling: c.oversampling, Split: s.plan.Split, Seed: s.seed,
 		Accuracy: confusion.Accuracy(), UScore: confusion.UScore(s.plan.Penalty), URate: confusion.URate(),
-		Optimal: s.Optimal, TimeOptimal: s.TimeOptimal, Estimated: confusion.Estimated(s.Optimal),
+		Optimal: s.Optimal, TimeOptimal: s.TimeOptimal, Estimated: confusion.EstimatedSaving(s.Optimal),
 	}
 	return p, nil
 }

@@ -28,25 +28,25 @@ type History struct {
 	Weights []float64 // n weights > 0, such as durations; nil: all 1
 }
 
-// Bill returns Σ weight · edge(peak): the cost of the history if every run is granted the
+// Cost returns Σ weight · edge(peak): the cost of the history if every run is granted the
 // upper edge of its peak's bin. A peak above the top costs the top, which is the largest
 // amount that could be granted.
-func (h History) Bill(edges []float64) float64 {
-	bill := 0.0
+func (h History) Cost(edges []float64) float64 {
+	cost := 0.0
 	for i, peak := range h.Peaks {
-		bill += h.weight(i) * edges[Index(edges, peak)]
+		cost += h.weight(i) * edges[Index(edges, peak)]
 	}
-	return bill
+	return cost
 }
 
 // Improvement returns the share of the static cost that a perfect classifier over these
-// edges saves: 1 − Bill(edges) / (static · Σ weight). With weights of one it is the study's
+// edges saves: 1 − Cost(edges) / (static · Σ weight). With weights of one it is the study's
 // optimal improvement, and with durations its time-weighted improvement. The study's static
 // amount is the top edge; pass the request to compare with the actual allocation.
 //
 // Two runs of 5 and one of 50, edges {10, 100}, static 100: 1 − 120/300 = 0.6.
 func (h History) Improvement(edges []float64, static float64) float64 {
-	return 1 - h.Bill(edges)/(static*h.total())
+	return 1 - h.Cost(edges)/(static*h.total())
 }
 
 func (h History) weight(i int) float64 {

@@ -17,7 +17,7 @@ import (
 //
 //	D_1(j) = c_j·S_j
 //	D_r(j) = c_j·S_j + min over i < j of (D_{r−1}(i) − c_j·S_i)
-//	bill   = min over j of D_{bins−1}(j) + top·(S_all − S_j)
+//	cost   = min over j of D_{bins−1}(j) + top·(S_all − S_j)
 //
 // The inner minimum is over lines in c_j with decreasing slopes −S_i, for increasing c_j. A
 // lower hull finds it in constant amortised time ("convex hull trick"), so the total is
@@ -35,16 +35,16 @@ func (h History) Search(bins int, top, step float64) ([]float64, error) {
 		return []float64{top}, nil
 	}
 	from := make([][]int, layers)
-	bill := make([]float64, len(c.edge))
-	for j := range bill {
-		bill[j] = c.edge[j] * c.below[j]
+	cost := make([]float64, len(c.edge))
+	for j := range cost {
+		cost[j] = c.edge[j] * c.below[j]
 	}
 	for r := 1; r < layers; r++ {
-		bill, from[r] = c.layer(bill)
+		cost, from[r] = c.layer(cost)
 	}
 	best, last := math.Inf(1), 0
-	for j := range bill {
-		if total := bill[j] + top*(c.all-c.below[j]); total < best {
+	for j := range cost {
+		if total := cost[j] + top*(c.all-c.below[j]); total < best {
 			best, last = total, j
 		}
 	}
@@ -96,16 +96,16 @@ func (h History) candidates(top, step float64) candidates {
 }
 
 // layer adds one edge below each candidate. It returns the new costs and the predecessor of
-// each candidate. bill[j] is +Inf if there are too few candidates below j.
-func (c candidates) layer(bill []float64) (next []float64, from []int) {
-	next, from = make([]float64, len(bill)), make([]int, len(bill))
+// each candidate. cost[j] is +Inf if there are too few candidates below j.
+func (c candidates) layer(cost []float64) (next []float64, from []int) {
+	next, from = make([]float64, len(cost)), make([]int, len(cost))
 	next[0] = math.Inf(1)
 	var hull []int // candidates whose lines are lowest for some larger x
 	at := 0
-	value := func(i int, x float64) float64 { return bill[i] - x*c.below[i] }
-	for j := 1; j < len(bill); j++ {
-		if i := j - 1; !math.IsInf(bill[i], 1) {
-			for len(hull) >= 2 && c.dominated(bill, hull[len(hull)-2], hull[len(hull)-1], i) {
+	value := func(i int, x float64) float64 { return cost[i] - x*c.below[i] }
+	for j := 1; j < len(cost); j++ {
+		if i := j - 1; !math.IsInf(cost[i], 1) {
+			for len(hull) >= 2 && c.dominated(cost, hull[len(hull)-2], hull[len(hull)-1], i) {
 				hull = hull[:len(hull)-1]
 			}
 			hull = append(hull, i)
@@ -126,6 +126,6 @@ func (c candidates) layer(bill []float64) (next []float64, from []int) {
 
 // dominated reports whether line b is nowhere below both a and d, for slopes that decrease
 // from a to b to d: a crosses d before it crosses b.
-func (c candidates) dominated(bill []float64, a, b, d int) bool {
-	return (bill[d]-bill[a])*(c.below[b]-c.below[a]) <= (bill[b]-bill[a])*(c.below[d]-c.below[a])
+func (c candidates) dominated(cost []float64, a, b, d int) bool {
+	return (cost[d]-cost[a])*(c.below[b]-c.below[a]) <= (cost[b]-cost[a])*(c.below[d]-c.below[a])
 }

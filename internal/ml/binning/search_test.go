@@ -77,10 +77,10 @@ func random(rng *rand.Rand, n int) binning.History {
 
 // cheapest returns the lowest cost of all ascending choices of up to bins−1 edges below the top.
 func cheapest(h binning.History, pool []float64, bins int, top float64) float64 {
-	best := h.Bill([]float64{top})
+	best := h.Cost([]float64{top})
 	var try func(edges []float64, from int)
 	try = func(edges []float64, from int) {
-		best = min(best, h.Bill(append(slices.Clone(edges), top)))
+		best = min(best, h.Cost(append(slices.Clone(edges), top)))
 		if len(edges) == bins-1 {
 			return
 		}
@@ -106,7 +106,7 @@ func TestSearchMatchesExhaustiveSearch(t *testing.T) {
 		require.NoError(t, binning.Check(edges))
 		require.Equal(t, top, edges[len(edges)-1])
 		best := cheapest(h, pool, bins, top)
-		require.InEpsilon(t, best, h.Bill(edges), 1e-12, "trial %d: %v up to %v in %d bins gave %v", trial, h.Peaks, top, bins, edges)
+		require.InEpsilon(t, best, h.Cost(edges), 1e-12, "trial %d: %v up to %v in %d bins gave %v", trial, h.Peaks, top, bins, edges)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestSearchWithAStepMatchesExhaustiveSearch(t *testing.T) {
 		}
 		edges, err := h.Search(4, 60, 5)
 		require.NoError(t, err)
-		require.InEpsilon(t, cheapest(h, strides, 4, 60), h.Bill(edges), 1e-12)
+		require.InEpsilon(t, cheapest(h, strides, 4, 60), h.Cost(edges), 1e-12)
 	}
 }
 

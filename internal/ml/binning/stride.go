@@ -71,8 +71,8 @@ func (h History) cheapest(grid []float64, inner int) []float64 {
 		for i, j := range at {
 			edges[i] = grid[j]
 		}
-		if bill := h.Bill(edges); bill < lowest {
-			best, lowest = append(best[:0], edges...), bill
+		if cost := h.Cost(edges); cost < lowest {
+			best, lowest = append(best[:0], edges...), cost
 		}
 	}
 	return best

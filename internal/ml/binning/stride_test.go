@@ -53,10 +53,10 @@ func TestSearchIsNeverWorseThanStrideAndEqualAtItsStep(t *testing.T) {
 
 		onGrid, err := h.Search(bins, top, stride)
 		require.NoError(t, err)
-		require.InEpsilon(t, h.Bill(onGrid), h.Bill(strided), 1e-12, "trial %d: %v against %v", trial, onGrid, strided)
+		require.InEpsilon(t, h.Cost(onGrid), h.Cost(strided), 1e-12, "trial %d: %v against %v", trial, onGrid, strided)
 		exact, err := h.Search(bins, top, 0)
 		require.NoError(t, err)
-		require.LessOrEqual(t, h.Bill(exact), h.Bill(strided)*(1+1e-12), "trial %d", trial)
+		require.LessOrEqual(t, h.Cost(exact), h.Cost(strided)*(1+1e-12), "trial %d", trial)
 	}
 }
 

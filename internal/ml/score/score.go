@@ -70,9 +70,9 @@ func (c Confusion) UScore(penalty float64) float64 {
 	return 100 * (float64(c.Over()) + penalty*float64(c.Under())) / float64(c.Total())
 }
 
-// Estimated returns the study's estimate of the saved share of the static cost: the optimal
+// EstimatedSaving returns the study's estimate of the saved share of the static cost: the optimal
 // improvement of the bins · accuracy − u rate.
-func (c Confusion) Estimated(optimal float64) float64 { return optimal*c.Accuracy() - c.URate() }
+func (c Confusion) EstimatedSaving(optimal float64) float64 { return optimal*c.Accuracy() - c.URate() }
 
 func (c Confusion) sum(include func(actual, predicted int) bool) int {
 	n := 0

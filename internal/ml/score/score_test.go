@@ -21,7 +21,7 @@ func TestScoresOfASmallEvaluation(t *testing.T) {
 	assert.InDelta(t, 0.6, c.Accuracy(), 1e-12)
 	assert.InDelta(t, 0.2, c.URate(), 1e-12)
 	assert.InDelta(t, 100*(2+10*2)/10.0, c.UScore(score.DefaultPenalty), 1e-12)
-	assert.InDelta(t, 0.9*0.6-0.2, c.Estimated(0.9), 1e-12)
+	assert.InDelta(t, 0.9*0.6-0.2, c.EstimatedSaving(0.9), 1e-12)
 }
 
 func TestAnEmptyEvaluationScoresZero(t *testing.T) {

@@ -13,8 +13,8 @@ type Pairs struct {
 	Log float64 // log of the stake
 }
 
-// Ended records a try.
-func (p *Pairs) Ended(lost, challengerLost bool) {
+// Record adds a try.
+func (p *Pairs) Record(lost, challengerLost bool) {
 	switch {
 	case lost && !challengerLost:
 		p.Log += math.Log(0.9 / 0.5)

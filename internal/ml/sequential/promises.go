@@ -31,11 +31,11 @@ const minPromise = 0.005
 // few tries that almost all are killed, even if the promise itself is high.
 var bets = [...]float64{1. / 2, 1. / 8}
 
-// Broken tests promised risks against outcomes in order of time. The null hypothesis is that
-// each try is killed with probability at most Slack · promise, given all earlier tries.
-// Broken returns the latest tries that reject it, tries[from:to]. A stake that starts with
-// one of these tries grew more than exp(level)-fold. The stake that grew most started at
-// from and had its maximum at to. Without a rejection the result is −1 and 0.
+// FindViolation tests promised risks against outcomes in order of time. The null hypothesis
+// is that each try is killed with probability at most Slack · promise, given all earlier
+// tries. FindViolation returns the latest tries that reject it, tries[from:to]. A stake that
+// starts with one of these tries grew more than exp(level)-fold. The stake that grew most
+// started at from and had its maximum at to. Without a rejection the result is −1 and 0.
 //
 // Each try multiplies a stake by the likelihood ratio of the bet to q, where q is Slack ·
 // promise. With √q and a promise of 0.015, a kill multiplies by 5.8 and a survival by 0.85.
@@ -44,17 +44,17 @@ var bets = [...]float64{1. / 2, 1. / 8}
 // a rejection. Ville's inequality applies to the maximum of each stake, which is divided
 // between the bets: under the null hypothesis, n tries are ever rejected with probability at
 // most n·exp(−level). from is an estimate: it includes a chance kill shortly before a change.
-func Broken(tries []Try, level float64) (from, to int) {
+func FindViolation(tries []Try, level float64) (from, to int) {
 	from = -1
 	for _, bet := range bets {
-		start, end := brokenBy(bet, tries, level+math.Log(float64(len(bets))))
+		start, end := violationOf(bet, tries, level+math.Log(float64(len(bets))))
 		from, to = max(from, start), max(to, end)
 	}
 	return from, to
 }
 
-// brokenBy is Broken for a single bet with the whole stake.
-func brokenBy(bet float64, tries []Try, level float64) (from, to int) {
+// violationOf is FindViolation for a single bet with the whole stake.
+func violationOf(bet float64, tries []Try, level float64) (from, to int) {
 	log, end := 0.0, 0 // maximum of the stake that starts with try i, and its end
 	from, most := -1, level
 	for i := len(tries) - 1; i >= 0; i-- {

@@ -47,14 +47,14 @@ func TestKillsBeyondThePromiseAddUp(t *testing.T) {
 		"a promise counts as at least 0.5 %":       {[]sequential.Try{killed(0)}, 28.2, -1, 0},
 		"a promise of one half or more is ignored": {[]sequential.Try{killed(0.5), killed(1), killed(math.Inf(1)), killed(math.NaN())}, 1.01, -1, 0},
 	} {
-		from, to := sequential.Broken(c.tries, math.Log(c.odds))
+		from, to := sequential.FindViolation(c.tries, math.Log(c.odds))
 		assert.Equal(t, []int{c.from, c.to}, []int{from, to}, claim)
 	}
 }
 
-// broken reports whether Broken rejects.
-func broken(tries []sequential.Try, level float64) bool {
-	from, _ := sequential.Broken(tries, level)
+// violated reports whether FindViolation rejects.
+func violated(tries []sequential.Try, level float64) bool {
+	from, _ := sequential.FindViolation(tries, level)
 	return from >= 0
 }
 
@@ -72,9 +72,9 @@ func TestALateCheckDetectsNoLess(t *testing.T) {
 				rate = 0.005
 			}
 			tries = append(tries, sequential.Try{Promised: 0.03 * rng.Float64(), Killed: rng.Float64() < rate})
-			often = often || broken(tries, math.Log(1e5))
+			often = often || violated(tries, math.Log(1e5))
 		}
-		require.Equal(t, often, broken(tries, math.Log(1e5)), "stream %d", s)
+		require.Equal(t, often, violated(tries, math.Log(1e5)), "stream %d", s)
 		if often {
 			found++
 		}
@@ -122,7 +122,7 @@ func TestRangeMatchesExhaustiveSearch(t *testing.T) {
 			start, end := exhaustive(bet, tries, level+math.Log(2))
 			wantFrom, wantTo = max(wantFrom, start), max(wantTo, end)
 		}
-		from, to := sequential.Broken(tries, level)
+		from, to := sequential.FindViolation(tries, level)
 		require.Equal(t, []int{wantFrom, wantTo}, []int{from, to})
 		if from >= 0 {
 			found++
@@ -168,7 +168,7 @@ func TestTheStartOfAChangeIsFound(t *testing.T) {
 					tries[i].Killed = rng.Float64() < rate
 				}
 			}
-			switch from, _ := sequential.Broken(tries, math.Log(1e5)); {
+			switch from, _ := sequential.FindViolation(tries, math.Log(1e5)); {
 			case from < 0:
 				missed++
 			case from < before:
@@ -193,7 +193,7 @@ func alarms(level float64, streams, n int, try func(*rand.Rand) (promised, rate 
 			promised, rate := try(rng)
 			tries[i] = sequential.Try{Promised: promised, Killed: rng.Float64() < rate}
 		}
-		if broken(tries, level) {
+		if violated(tries, level) {
 			alarmed++
 		}
 	}
@@ -224,7 +224,7 @@ func TestABrokenPromiseIsDetectedSoon(t *testing.T) {
 		for s := range streams {
 			rng := rand.New(rand.NewPCG(seed, uint64(s)))
 			var tries []sequential.Try
-			for !broken(tries, math.Log(1e5)) {
+			for !violated(tries, math.Log(1e5)) {
 				tries = append(tries, sequential.Try{Promised: 0.015, Killed: rng.Float64() < rate})
 			}
 			longest, sum = max(longest, len(tries)), sum+len(tries)
@@ -236,14 +236,14 @@ func TestABrokenPromiseIsDetectedSoon(t *testing.T) {
 
 func TestPairsCountOnlyDifferentOutcomes(t *testing.T) {
 	var p sequential.Pairs
-	p.Ended(true, true)
-	p.Ended(false, false)
+	p.Record(true, true)
+	p.Record(false, false)
 	assert.Zero(t, p)
 	for range 8 {
-		p.Ended(true, false)
+		p.Record(true, false)
 	}
 	assert.InDelta(t, math.Log(110.2), p.Log, 0.01)
-	p.Ended(false, true)
+	p.Record(false, true)
 	assert.InDelta(t, math.Log(22.04), p.Log, 0.01)
 }
 
@@ -254,7 +254,7 @@ func TestEqualModelsAreSeldomRejected(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, uint64(s)))
 		var p sequential.Pairs
 		for range n {
-			p.Ended(rng.IntN(10) == 0, rng.IntN(10) == 0)
+			p.Record(rng.IntN(10) == 0, rng.IntN(10) == 0)
 			if p.Log > math.Log(100) {
 				found++
 				break
