@@ -82,10 +82,10 @@ func exportExperiment(ctx context.Context, con console, args []string) error {
 	if err != nil {
 		return err
 	}
-	kept := &experiment.Kept{ID: run.ID, Name: run.Name, CreatedAt: run.CreatedAt, Fingerprint: run.Fingerprint,
+	kept := &experiment.StoredRun{ID: run.ID, Name: run.Name, CreatedAt: run.CreatedAt, Fingerprint: run.Fingerprint,
 		Parameters: run.Parameters, Rows: run.Rows, Report: run.Report}
 	for _, m := range models {
-		kept.Models = append(kept.Models, experiment.KeptModel{Task: m.Task, Family: m.Family, Blob: m.Blob})
+		kept.Models = append(kept.Models, experiment.StoredModel{Task: m.Task, Family: m.Family, Blob: m.Blob})
 	}
 	if err := experiment.ExportMLflow(*dir, kept); err != nil {
 		return err

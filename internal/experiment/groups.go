@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Setting is what the rows of several seeds share: what they are averaged over and
-// compared by.
+// Setting identifies the rows that differ only in their seed. Rows of one setting are
+// averaged, and runs are compared setting by setting.
 type Setting struct {
-	Task, Bins, Family, Oversampling, Split string // Bins as {10;60;350}
+	Task, Bins, Family, Oversampling, Split string // Bins has the form {10;60;350}
 }
 
-// Setting is the row's own.
+// Setting returns the setting of the row.
 func (r *Row) Setting() Setting {
 	edges := make([]string, len(r.BinsGB))
 	for i, edge := range r.BinsGB {
@@ -23,18 +23,18 @@ func (r *Row) Setting() Setting {
 	return Setting{r.Task, "{" + strings.Join(edges, ";") + "}", r.Family, r.Oversampling, r.Split}
 }
 
-// String names the setting for a person.
+// String returns a readable name of the setting.
 func (s Setting) String() string {
 	return strings.Join([]string{s.Task, s.Bins, s.Family, s.Oversampling, s.Split}, " ")
 }
 
-// Group is the rows of one setting, by ascending seed: at least one.
+// Group holds the rows of one setting, at least one, by ascending seed.
 type Group struct {
 	Setting
 	Rows []Row
 }
 
-// Groups puts rows of one setting together, in the order in which settings first occur.
+// Groups groups rows by setting, in the order in which the settings first occur.
 func Groups(rows []Row) []Group {
 	var groups []Group
 	place := map[Setting]int{}
@@ -53,13 +53,13 @@ func Groups(rows []Row) []Group {
 	return groups
 }
 
-// Figure is one number of a row, by its name in JSON.
+// Figure is one number of a row with its JSON name.
 type Figure struct {
 	Name string
 	Of   func(*Row) float64
 }
 
-// Figures are all of them, the ones that runs are compared by first.
+// Figures returns all figures; the main figures for comparison come first.
 func Figures() []Figure {
 	return []Figure{
 		{"u_score", func(r *Row) float64 { return r.UScore }},
@@ -71,7 +71,7 @@ func Figures() []Figure {
 	}
 }
 
-// Mean is that of one figure over the seeds.
+// Mean returns the mean of one figure over the seeds.
 func (g *Group) Mean(figure func(*Row) float64) float64 {
 	sum := 0.0
 	for i := range g.Rows {
@@ -80,9 +80,9 @@ func (g *Group) Mean(figure func(*Row) float64) float64 {
 	return sum / float64(len(g.Rows))
 }
 
-// Difference is the mean of figure under to less that under from, and its standard
-// error, from the pairs of rows of one seed; NaN unless both have the same seeds,
-// at least two. The splits of seeds share rows, so it is rather too small.
+// Difference returns the mean of figure in to minus that in from, and its standard error
+// over rows paired by seed: NaN unless both have the same seeds, at least two. It
+// underestimates the error because the splits share rows.
 func Difference(from, to *Group, figure func(*Row) float64) (mean, standardError float64) {
 	mean = to.Mean(figure) - from.Mean(figure)
 	n := len(from.Rows)

@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestALocalLedgerFindsTheRowsNearestInLevel(t *testing.T) {
+func TestLevelIndexFindsTheRowsNearestInLevel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 1))
 	type pair struct{ level, residual float64 }
-	l := local{model: Stack}
+	l := levelIndex{model: Stack}
 	var ledger []Entry
 	at, all := 0, []pair(nil)
-	var found nearest
+	var near neighbours
 	for range 300 {
 		p := pair{float64(rng.IntN(20)), float64(rng.IntN(1000))}
 		all = append(all, p)
@@ -28,14 +28,14 @@ func TestALocalLedgerFindsTheRowsNearestInLevel(t *testing.T) {
 			l.remove(ledger, at)
 			ledger[at] = e
 		}
-		l.add(ledger, at)
+		l.insert(ledger, at)
 		newest := slices.Clone(all[max(0, len(all)-50):])
 		slices.SortFunc(newest, func(a, b pair) int { return int(a.level - b.level) })
 		require.Len(t, l.order, len(newest))
 		for i, at := range l.order {
 			require.Equal(t, newest[i].level, l.level(ledger, at))
 		}
-		// The ten of a query in the gap above level q: five from each side, but for ties.
+		// A query between two levels takes five rows from each side, except for ties.
 		q := float64(rng.IntN(20)) + 0.5
 		below := 0
 		for below < len(newest) && newest[below].level < q {
@@ -46,32 +46,32 @@ func TestALocalLedgerFindsTheRowsNearestInLevel(t *testing.T) {
 		for _, p := range newest[low:min(len(newest), low+10)] {
 			wanted[p.level]++
 		}
-		l.near(ledger, q, 10, &found)
-		buf := found.sorted
+		l.nearest(ledger, q, 10, &near)
+		buf := near.sorted
 		require.True(t, slices.IsSorted(buf))
 		require.Len(t, buf, min(10, len(newest)))
-		for _, r := range buf { // every residual belongs to a level that is wanted
+		for _, r := range buf { // every residual must belong to a wanted level
 			found := slices.ContainsFunc(newest, func(p pair) bool { return p.residual == r && wanted[p.level] > 0 })
-			require.True(t, found, "residual %v is of no near row", r)
+			require.True(t, found, "residual %v does not belong to a near row", r)
 		}
 	}
 }
 
-// What is made of a stored ledger is what was there when it was stored, ties included.
-func TestALocalLedgerIsTheSameAfterItWasStored(t *testing.T) {
+// The index of a stored ledger equals the index before storing, including ties.
+func TestLevelIndexSurvivesARoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
-	x := New(small())
+	x := New(smallConfig())
 	for range 300 {
 		var p Point
 		for k := range p.Level {
 			p.Level[k] = float64(rng.IntN(9))
 		}
 		p.Scale[TreeScale], p.Scale[SameScale] = 1, 1
-		x.keep(Entry{Point: p, Log: rng.Float64()})
+		x.appendRow(Entry{Point: p, Log: rng.Float64()})
 	}
 	stored := Experts{Ledger: slices.Clone(x.Ledger), At: x.At}
-	stored.Rebuild(small())
-	for k := range x.locals {
-		require.Equal(t, x.locals[k].order, stored.locals[k].order)
+	stored.Rebuild(smallConfig())
+	for k := range x.levels {
+		require.Equal(t, x.levels[k].order, stored.levels[k].order)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/experiment"
 )
 
-func TestASettingHoldsTheRowsOfItsSeeds(t *testing.T) {
-	groups := experiment.Groups(kept().Rows)
+func TestGroupsCollectTheSeedsOfASetting(t *testing.T) {
+	groups := experiment.Groups(storedRun().Rows)
 	require.Len(t, groups, 2)
 	u := func(r *experiment.Row) float64 { return r.UScore }
 	final, cart := &groups[0], &groups[1]
@@ -25,9 +25,9 @@ func TestASettingHoldsTheRowsOfItsSeeds(t *testing.T) {
 
 	cart.Rows[1].Seed = 3
 	_, standardError = experiment.Difference(final, cart, u)
-	require.True(t, math.IsNaN(standardError), "not the same seeds")
+	require.True(t, math.IsNaN(standardError), "the seeds differ")
 	cart.Rows = cart.Rows[:1]
 	mean, standardError = experiment.Difference(final, cart, u)
 	require.InDelta(t, 7.5, mean, 1e-12)
-	require.True(t, math.IsNaN(standardError), "one row has no pair for each of two")
+	require.True(t, math.IsNaN(standardError), "one pair has no standard error")
 }

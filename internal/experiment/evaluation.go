@@ -11,36 +11,36 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// sitting is one exam: all families on one binning of a task and one split.
-type sitting struct {
+// holdout evaluates all families on one binning of a task and one split.
+type holdout struct {
 	*trial
 	plan *Plan
 	seed uint64
 	split
-	material *material // made when the first classifier needs it
+	trainingData *trainingData // created when the first classifier needs it
 }
 
-// paper is what one family wrote.
-type paper struct {
+// result holds the predictions and figures of one family.
+type result struct {
 	Row
 	actual, predicted []int
 	tuned             *Tuned
-	model             []byte // of a classifier, for the first seed
+	model             []byte // encoded classifier of the first seed
 }
 
-func (p *Plan) sitting(t *trial, seed uint64) *sitting {
-	s := &sitting{trial: t, plan: p, seed: seed}
+func (p *Plan) newHoldout(t *trial, seed uint64) *holdout {
+	s := &holdout{trial: t, plan: p, seed: seed}
 	if p.Split == ByTime {
-		s.split = byTime(t.lesson.Len())
+		s.split = byTime(t.dataset.Len())
 	} else {
 		s.split = stratified(t.bin, len(t.edges), seed)
 	}
 	return s
 }
 
-// sit has one family answer for all rows that are held back.
-func (s *sitting) sit(ctx context.Context, c combination) (*paper, error) {
-	p := &paper{actual: make([]int, 0, len(s.test))}
+// evaluate fits one family and scores its predictions for all held-out rows.
+func (s *holdout) evaluate(ctx context.Context, c combination) (*result, error) {
+	p := &result{actual: make([]int, 0, len(s.test))}
 	for _, i := range s.test {
 		p.actual = append(p.actual, s.bin[i])
 	}
@@ -63,14 +63,14 @@ func (s *sitting) sit(ctx context.Context, c combination) (*paper, error) {
 	p.Row = Row{
 		Task: s.name, BinsGB: s.BinsGB, Family: c.family, Oversampling: c.oversampling, Split: s.plan.Split, Seed: s.seed,
 		Accuracy: confusion.Accuracy(), UScore: confusion.UScore(s.plan.Penalty), URate: confusion.URate(),
-		Optimal: s.Optimal, TimeOptimal: s.TimeOptimal, Estimated: confusion.Estimated(s.Optimal),
+		Optimal: s.Optimal, TimeOptimal: s.TimeOptimal, Estimated: confusion.EstimatedSaving(s.Optimal),
 	}
 	return p, nil
 }
 
-// final decides by serving's own probabilities, without a risk cap.
-func (s *sitting) final() ([]int, error) {
-	served, err := s.plan.serve(s.lesson, s.train)
+// final decides by the probabilities of serving's own model, without a risk cap.
+func (s *holdout) final() ([]int, error) {
+	served, err := s.plan.serve(s.dataset, s.train)
 	if err != nil {
 		return nil, err
 	}
@@ -82,21 +82,21 @@ func (s *sitting) final() ([]int, error) {
 	return predicted, nil
 }
 
-// serving is the bin that would be granted at the default risk.
-func (s *sitting) serving() ([]int, error) {
-	served, err := s.plan.serve(s.lesson, s.train)
+// serving returns the bins that serving would grant at the default risk.
+func (s *holdout) serving() ([]int, error) {
+	served, err := s.plan.serve(s.dataset, s.train)
 	if err != nil {
 		return nil, err
 	}
 	predicted := make([]int, 0, len(s.test))
 	for _, i := range s.test {
-		limit := served.Size(i, s.plan.question(s.lesson, i)).Limit // rounded up to an edge it is in the same bin
+		limit := served.Size(i, s.plan.question(s.dataset, i)).Limit // rounding up to an edge does not change the bin
 		predicted = append(predicted, binning.Index(s.edges, float64(limit)))
 	}
 	return predicted, nil
 }
 
-// question is what a first try asks.
+// question returns the question of a first try.
 func (p *Plan) question(l *fitting.Dataset, row int) fitting.Question {
 	return fitting.Question{
 		Requested: l.Row(row).Requested, Cap: p.data.Cap,
@@ -104,8 +104,8 @@ func (p *Plan) question(l *fitting.Dataset, row int) fitting.Question {
 	}
 }
 
-// classify fits a family, with parameters that were searched for if that is asked.
-func (s *sitting) classify(ctx context.Context, c combination, p *paper) error {
+// classify fits a family, with tuned parameters if the plan has a search.
+func (s *holdout) classify(ctx context.Context, c combination, p *result) error {
 	f, _ := familyOf(c.family)
 	var params []float64
 	if s.plan.Trials > 0 && f.space != nil {
@@ -115,10 +115,10 @@ func (s *sitting) classify(ctx context.Context, c combination, p *paper) error {
 		}
 		p.tuned, params = tuned, tuned.params
 	}
-	if s.material == nil {
-		s.material = materialOf(s.lesson, s.split, s.levels)
+	if s.trainingData == nil {
+		s.trainingData = newTrainingData(s.dataset, s.split, s.levels)
 	}
-	rows, err := s.material.table(c.oversampling, s.seed)
+	rows, err := s.trainingData.table(c.oversampling, s.seed)
 	if err != nil {
 		return err
 	}
@@ -126,14 +126,14 @@ func (s *sitting) classify(ctx context.Context, c combination, p *paper) error {
 	if err != nil {
 		return err
 	}
-	p.predicted = f.answers(fitted, s.material.test, s.plan.Penalty)
-	if s.seed == 0 && c.family != "cart" { // which is for exams only, and is never stored
+	p.predicted = f.answers(fitted, s.trainingData.test, s.plan.Penalty)
+	if s.seed == 0 && c.family != "cart" { // cart is for evaluation only and is never stored
 		p.model, err = classify.Encode(fitted)
 	}
 	return err
 }
 
-// answers are the decided bins of encoded rows.
+// answers returns the decided bins of encoded rows.
 func (f *family) answers(c classify.Classifier, rows [][]float64, penalty float64) []int {
 	predicted, p := make([]int, len(rows)), make([]float64, c.Bins())
 	for i, x := range rows {
