@@ -3,6 +3,7 @@ package fitting_test
 import (
 	"flag"
 	"fmt"
+	"hash/crc32"
 	"hash/fnv"
 	"math"
 	"os"
@@ -85,7 +86,7 @@ func answer(t *testing.T, memo *fitting.Memo, told *strings.Builder, of string, 
 		require.Equal(t, digest(&sized, nil), digest(&again, nil), of)
 	}
 	risk := m.Risk(q, sized.Limit+64*sizing.MiB)
-	fmt.Fprintf(told, "%016x %s\n", digest(&sized, risk), of)
+	fmt.Fprintf(told, "%016x %08x %s\n", digest(&sized, risk), crc32.ChecksumIEEE([]byte(sized.Reason)), of)
 }
 
 // digest is a hash of every bit of an answer.
@@ -97,7 +98,7 @@ func digest(s *fitting.Answer, risk *float64) uint64 {
 		}
 		return fmt.Sprintf("%016x", math.Float64bits(*v))
 	}
-	fmt.Fprintln(h, int64(s.Limit), s.Ladder, bits(s.Promised), bits(risk), float64(s.CPU), s.Source, s.Reason, s.Guard.Version)
+	fmt.Fprintln(h, int64(s.Limit), s.Ladder, bits(s.Promised), bits(risk), float64(s.CPU), s.Source, s.Guard.Version)
 	if s.Bins != nil {
 		fmt.Fprintln(h, s.Bins.Upper, s.Bins.Chosen)
 		for _, p := range s.Bins.Probabilities {
