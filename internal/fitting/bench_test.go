@@ -33,7 +33,7 @@ func wide() *task {
 		}
 		f["from"], f["to"] = sizing.TextValue(fmt.Sprintf("2020-01-%02d", 1+i%28)), sizing.TextValue(fmt.Sprintf("2020-02-%02d", 1+rng.IntN(28)))
 		f["full"], f["dry"] = sizing.BoolValue(i%2 == 0), sizing.BoolValue(i%5 == 0)
-		k.row(f, measured(math.Exp(peak)*noise(rng, 0.2)))
+		k.row(f, withoutImputed(math.Exp(peak)*noise(rng, 0.2)))
 	}
 	return k
 }

@@ -126,7 +126,7 @@ func TestTheSameHistoryGivesTheSameBytes(t *testing.T) {
 		if i%20 == 0 {
 			k.row(f, killed(gibs/2))
 		}
-		k.row(f, measured(gibs))
+		k.row(f, withoutImputed(gibs))
 	}
 	fitted := func() []byte {
 		m, _, err := fitting.Fit(&k.history, nil)

@@ -50,32 +50,32 @@ const (
 	byKill
 	byPeak
 	byFloor
-	byLeast
+	byMinGrant
 	byCap
 )
 
 // bounded is the amount of a first try and the rule that decided it.
-type bounded struct {
+type boundedGrant struct {
 	limit sizing.Bytes
 	model sizing.Bytes // by the models and the guard, before any bound
 	rule  rule
-	evidence
+	killEvidence
 }
 
 // bound takes the models' answer through the bounds, in their order: the guard's width, the
 // grid, the known kills, the floor or the minimum grant, the cap.
-func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers) bounded {
-	d := bounded{evidence: m.evidence(b.cells)}
+func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers) boundedGrant {
+	d := boundedGrant{killEvidence: m.evidence(b.cells)}
 	widened := a.Amount * max(1, q.Widen)
 	d.model = sizing.Bytes(min(widened, sizing.MaxBytes)).RoundUp(sizing.MiB)
-	d.limit = onGrid(q, widened)
+	d.limit = roundToGrid(q, widened)
 	if d.limit > d.model {
 		d.rule = byGrid
 	}
 	if m.requestSuffices(p, q, &d, a, b) {
 		d.limit, d.rule = q.Requested.Memory, byRequest
 	}
-	if raised := m.raise(p, q, d.limit, d.evidence, b); raised > d.limit {
+	if raised := m.raiseAboveKills(p, q, d.limit, d.killEvidence, b); raised > d.limit {
 		d.limit, d.rule = raised, byKill
 		if d.needed > d.killed {
 			d.rule = byPeak
@@ -84,8 +84,8 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 	if d.limit < q.Floor {
 		d.limit, d.rule = q.Floor, byFloor
 	}
-	if d.limit < q.Least {
-		d.limit, d.rule = q.Least, byLeast
+	if d.limit < q.MinGrant {
+		d.limit, d.rule = q.MinGrant, byMinGrant
 	}
 	if q.Cap > 0 && d.limit > q.Cap {
 		d.limit, d.rule = q.Cap, byCap
@@ -96,7 +96,7 @@ func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers
 // killBelief is the weight of "the features determine the peak" after a kill: then the risk
 // is that of a peak above the kill, else that of any run. It is the ladder's belief in its
 // power law; in the delayed replay of mgnify a half promised 4.3 % where 2.6 % were killed.
-const killBelief = 0.3
+const killWeight = 0.3
 
 // killSpread is the log spread of runs with identical features at which that belief halves:
 // where such runs differ by far, the kill of one says little of the next.
@@ -104,21 +104,21 @@ const killSpread = 0.2
 
 // boundedRisk is P(peak > limit) of a first try. Where a run with the same features was
 // killed at what the models answer, or above, their promise is refuted in part.
-func (m *Model) boundedRisk(p *experts.Point, q Question, d *bounded, a experts.Answer, b *buffers) float64 {
+func (m *Model) boundedRisk(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) float64 {
 	risk := m.risk(p, q, d.limit, a, b)
 	if d.killed >= d.model && d.needed <= d.killed {
 		q.Above = d.killed
 		spread := p.Scale[experts.SameScale] / killSpread
-		risk += killBelief / (1 + spread*spread) * (m.risk(p, q, d.limit, a, b) - risk)
+		risk += killWeight / (1 + spread*spread) * (m.risk(p, q, d.limit, a, b) - risk)
 	}
 	if d.limit <= d.killed || d.limit < d.needed {
-		risk = max(risk, succession(m.refutedBy(b.cells, d.limit))) // a run with the same features needed more
+		risk = max(risk, succession(m.killsFrom(b.cells, d.limit))) // a run with the same features needed more
 	}
 	return experts.Probability(max(risk, openRisk(q, d.limit, d.model, a.Promised)))
 }
 
 // explain says which rule decided; empty where the models did.
-func (d *bounded) explain(q Question) string {
+func (d *boundedGrant) describe(q Question) string {
 	text := ""
 	switch d.rule {
 	case byModel:
@@ -133,8 +133,8 @@ func (d *bounded) explain(q Question) string {
 		text = fmt.Sprintf("raised: after an OOM kill, a run with the same features needed %s", d.needed.RoundUp(sizing.MiB))
 	case byFloor:
 		text = fmt.Sprintf("raised to the policy's floor of %s", q.Floor.Approx())
-	case byLeast:
-		text = fmt.Sprintf("raised to the minimum grant of %s", q.Least)
+	case byMinGrant:
+		text = fmt.Sprintf("raised to the minimum grant of %s", q.MinGrant)
 	case byCap:
 		text = fmt.Sprintf("at the cap of %s (%s)", q.Cap.Approx(), capRules[q.CapBy])
 		if known := max(d.killed, d.needed-1); known >= d.limit {
@@ -146,13 +146,13 @@ func (d *bounded) explain(q Question) string {
 
 // enough is what successes without a measured peak tell: no more than their allocations
 // was needed (left-censored).
-type enough struct {
+type unmeasuredSuccesses struct {
 	Runs    int
 	Largest sizing.Bytes // allocation
 }
 
 // held names the runs that succeeded, for reasons.
-func (e *enough) held() string {
+func (e *unmeasuredSuccesses) describe() string {
 	runs := "runs"
 	if e.Runs == 1 {
 		runs = "run"
@@ -161,4 +161,4 @@ func (e *enough) held() string {
 }
 
 // risk is P(killed) at what held so far, by the rule of succession (Laplace).
-func (e *enough) risk() float64 { return 1 / float64(e.Runs+2) }
+func (e *unmeasuredSuccesses) risk() float64 { return 1 / float64(e.Runs+2) }

@@ -44,7 +44,7 @@ func TestWhereNoPeakIsKnownTheReasonSaysWhatIs(t *testing.T) {
 	q := question(sizing.Features{})
 	assert.Contains(t, k.model.Size(q).Reason, "nothing is known of this task yet")
 	for range 20 {
-		r := measured(0)
+		r := withoutImputed(0)
 		r.Allocated.Memory = 4 * gib
 		k.told(sizing.Features{}, r)
 	}

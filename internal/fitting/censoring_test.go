@@ -12,7 +12,7 @@ import (
 
 // unmeasured is a success of which nobody knows the peak, at an allocation.
 func unmeasured(gibs float64) sizing.HistoryRow {
-	r := measured(0)
+	r := withoutImputed(0)
 	r.Allocated.Memory = bytes(gibs)
 	return r
 }
@@ -60,11 +60,11 @@ func TestKillsThatASuccessExplainsAreNotLearnedTwice(t *testing.T) {
 	without, _ := known(t, kinds, 2, 60)
 	for i := range 10 {
 		id := string(rune('a' + i))
-		first, last := killed(0.9), measured(1)
+		first, last := killed(0.9), withoutImputed(1)
 		first.RunID, last.RunID, last.Try = id, id, 2
 		with.row(small, first)
 		with.row(small, last)
-		alone := measured(1)
+		alone := withoutImputed(1)
 		alone.RunID, alone.Try = id, 2
 		without.row(small, alone)
 	}
@@ -131,7 +131,7 @@ func TestAFailureTeachesNothing(t *testing.T) {
 	k, _ := known(t, kinds, 4, 50)
 	before := k.model.Size(question(small)).Limit
 	for _, outcome := range []sizing.Outcome{sizing.Failed, sizing.Killed, sizing.Evicted, sizing.Unschedulable} {
-		r := measured(50)
+		r := withoutImputed(50)
 		r.Outcome = outcome
 		k.told(small, r)
 	}

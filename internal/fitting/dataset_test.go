@@ -19,7 +19,7 @@ func lesson(t *testing.T, of shape, n int) *fitting.Dataset {
 		if i%10 == 0 {
 			k.row(f, killed(gibs/2))
 		}
-		k.row(f, measured(gibs))
+		k.row(f, withoutImputed(gibs))
 	}
 	return fitting.NewDataset(&k.history)
 }

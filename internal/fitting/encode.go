@@ -9,9 +9,9 @@ import (
 
 // Limits of the encoding.
 const (
-	oneHotAtMost  = 24  // levels that get a column of their own; the rest share their statistic
-	oneHotMinRows = 2   // rows of a level before it gets one, where levels are many
-	statisticRows = 1.0 // rows of the task's mean that are mixed into a level's mean
+	maxOneHot     = 24  // levels that get a column of their own; the rest share their statistic
+	minOneHotRows = 2   // rows of a level before it gets one, where levels are many
+	smoothingRows = 1.0 // rows of the task's mean that are mixed into a level's mean
 )
 
 // encoder is the reading of a task's features, frozen when a model is fitted. It
@@ -42,21 +42,21 @@ type encoder struct {
 
 // column is the reading of one feature.
 type column struct {
-	Name   string
-	Kind   sizing.ValueKind // Missing: nothing to read
-	Log    bool             // log1p beside the number
-	Flag   bool             // a missing flag
-	Blind  bool             // hardly ever missing: nobody knows what rows without it come to
-	Rare   bool             `cbor:",omitempty"` // hardly ever present: nobody knows what it comes to beside other values
-	Levels map[string]*level
-	Hot    int  // levels with a column of their own
-	Stat   bool // trees see the statistic
-	Wide   bool // so does the line
-	Most   int  `cbor:",omitempty"` // levels that may be known; 0: any number
+	Name          string
+	Kind          sizing.ValueKind // Missing: nothing to read
+	WithLog       bool             `cbor:"Log"`            // log1p beside the number
+	MissingFlag   bool             `cbor:"Flag"`           // a missing flag
+	RarelyMissing bool             `cbor:"Blind"`          // hardly ever missing: nobody knows what rows without it come to
+	RarelyPresent bool             `cbor:"Rare,omitempty"` // hardly ever present: nobody knows what it comes to beside other values
+	Levels        map[string]*level
+	OneHots       int  `cbor:"Hot"`            // levels with a column of their own
+	TreeStatistic bool `cbor:"Stat"`           // trees see the statistic
+	LineStatistic bool `cbor:"Wide"`           // so does the line
+	MaxLevels     int  `cbor:"Most,omitempty"` // levels that may be known; 0: any number
 
-	Known float64 `cbor:",omitzero"` // share of the rows that have the feature
-	Tells float64 `cbor:",omitzero"` // share of the variance of the log peak that it explains alone
-	Unit  float64 `cbor:",omitzero"` // deviation of its values
+	PresentShare   float64 `cbor:"Known,omitzero"` // share of the rows that have the feature
+	ExplainedShare float64 `cbor:"Tells,omitzero"` // share of the variance of the log peak that it explains alone
+	Scale          float64 `cbor:"Unit,omitzero"`  // deviation of its values
 
 	Outvoted bool `cbor:",omitempty"` // most values of the feature are of another kind
 	Retired  bool `cbor:",omitempty"` // not read, for there are too many features
@@ -65,7 +65,7 @@ type column struct {
 // level is one known value of a category.
 type level struct {
 	Sum, Rows float64 // of log peak
-	Hot       int     // one-hot column, −1 without
+	OneHot    int     `cbor:"Hot"` // one-hot column, −1 without
 }
 
 // newEncoder freezes an encoding on rows, whose cells are in the order of schema;
@@ -78,21 +78,21 @@ func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *enco
 	for j := range schema.Fields {
 		e.Columns = append(e.Columns, readColumn(schema.Fields[j], j, rows))
 	}
-	e.elect(schema, rows)
-	e.retire(rows)
-	e.skipNew(rows)
+	e.electKinds(schema, rows)
+	e.retireFeatures(rows)
+	e.dropNewFeatures(rows)
 	e.boundLevels()
-	e.forget() // levels are counted again, in order, as the rows are learned
+	e.resetStatistics() // levels are counted again, in order, as the rows are learned
 	e.Pairs = e.allPairs()
-	if e.measure(); max(e.LineWidth, e.TreeWidth) > widthAtMost {
-		e.narrow(rows, y)
+	if e.countColumns(); max(e.LineWidth, e.TreeWidth) > maxColumns {
+		e.screenColumns(rows, y)
 	}
-	e.choose(rows, y)
+	e.chooseDonors(rows, y)
 	return e
 }
 
 // measure counts the numbers that encode writes.
-func (e *encoder) measure() {
+func (e *encoder) countColumns() {
 	e.LineWidth, e.TreeWidth = 2*len(e.Pairs), len(e.Pairs)
 	for j := range e.Columns {
 		line, tree := e.Columns[j].widths()
@@ -127,16 +127,16 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 		}
 	}
 	missing := len(rows) - known
-	c.Flag = missing > 0
-	c.Blind = hardlyAny(missing, rows, func(cells []sizing.Value) bool { return cells[j].Kind == sizing.Missing })
-	c.Rare = hardlyAny(known, rows, func(cells []sizing.Value) bool { return cells[j].Kind != sizing.Missing })
-	if known == 0 || len(distinct) == 1 && !c.Flag && c.Kind != sizing.Date {
+	c.MissingFlag = missing > 0
+	c.RarelyMissing = isRare(missing, rows, func(cells []sizing.Value) bool { return cells[j].Kind == sizing.Missing })
+	c.RarelyPresent = isRare(known, rows, func(cells []sizing.Value) bool { return cells[j].Kind != sizing.Missing })
+	if known == 0 || len(distinct) == 1 && !c.MissingFlag && c.Kind != sizing.Date {
 		c.Kind = sizing.Missing
 		return c
 	}
 	switch c.Kind {
 	case sizing.Number:
-		c.Log = lowest >= 0 && len(distinct) > 2
+		c.WithLog = lowest >= 0 && len(distinct) > 2
 	case sizing.Category:
 		c.readLevels(j, rows)
 	}
@@ -144,10 +144,10 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 }
 
 // skipNew leaves out features that are so new that only a few of the newer rows have them.
-func (e *encoder) skipNew(rows [][]sizing.Value) {
+func (e *encoder) dropNewFeatures(rows [][]sizing.Value) {
 	for j := range e.Columns {
 		c := &e.Columns[j]
-		if !c.Rare || c.Kind == sizing.Missing {
+		if !c.RarelyPresent || c.Kind == sizing.Missing {
 			continue
 		}
 		known, old := 0, 0
@@ -157,16 +157,16 @@ func (e *encoder) skipNew(rows [][]sizing.Value) {
 				old += ones(i < len(rows)/2)
 			}
 		}
-		if old == 0 && known < blindRows {
-			*c = column{Name: c.Name, Blind: c.Blind, Rare: true}
+		if old == 0 && known < minMissingRows {
+			*c = column{Name: c.Name, RarelyMissing: c.RarelyMissing, RarelyPresent: true}
 		}
 	}
 }
 
 // hardlyAny reports whether too few of the rows, n of them, are such that models know
 // what that means: few of all, or some that came lately.
-func hardlyAny(n int, rows [][]sizing.Value, such func([]sizing.Value) bool) bool {
-	return n == 0 || n < blindRows && n < len(rows)/blindShare || n < newlyRows && !slices.ContainsFunc(rows[:len(rows)/2], such)
+func isRare(n int, rows [][]sizing.Value, has func([]sizing.Value) bool) bool {
+	return n == 0 || n < minMissingRows && n < len(rows)/minMissingShare || n < minNewRows && !slices.ContainsFunc(rows[:len(rows)/2], has)
 }
 
 // readLevels gives the most frequent levels a column of their own.
@@ -176,12 +176,12 @@ func (c *column) readLevels(j int, rows [][]sizing.Value) {
 		c.level(cells[j]).Rows++
 	}
 	names := c.byFrequency()
-	c.Stat, c.Wide = len(names) > 2, len(names) > oneHotAtMost
+	c.TreeStatistic, c.LineStatistic = len(names) > 2, len(names) > maxOneHot
 	for _, name := range names {
 		l := c.Levels[name]
-		if c.Hot < oneHotAtMost && (!c.Wide || l.Rows >= oneHotMinRows) {
-			l.Hot = c.Hot
-			c.Hot++
+		if c.OneHots < maxOneHot && (!c.LineStatistic || l.Rows >= minOneHotRows) {
+			l.OneHot = c.OneHots
+			c.OneHots++
 		}
 	}
 }
@@ -191,8 +191,8 @@ func (c *column) readLevels(j int, rows [][]sizing.Value) {
 func (c *column) level(v sizing.Value) *level {
 	l := c.find(v.Text)
 	if l == nil {
-		l = &level{Hot: -1}
-		if c.Most == 0 || len(c.Levels) < c.Most {
+		l = &level{OneHot: -1}
+		if c.MaxLevels == 0 || len(c.Levels) < c.MaxLevels {
 			c.Levels[keyOf(v.Text)] = l
 		}
 	}
@@ -203,9 +203,9 @@ func (c *column) level(v sizing.Value) *level {
 func (c *column) widths() (line, tree int) {
 	switch c.Kind {
 	case sizing.Number, sizing.Bool:
-		return 1 + ones(c.Log) + ones(c.Flag), 1
+		return 1 + ones(c.WithLog) + ones(c.MissingFlag), 1
 	case sizing.Category:
-		return c.Hot + ones(c.Wide), c.Hot + ones(c.Stat)
+		return c.OneHots + ones(c.LineStatistic), c.OneHots + ones(c.TreeStatistic)
 	case sizing.Date:
 		return 2, 2
 	}
@@ -253,10 +253,10 @@ func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []floa
 		logged = math.Log1p(max(x, 0))
 	}
 	line = append(line, x)
-	if c.Log {
+	if c.WithLog {
 		line = append(line, logged)
 	}
-	if c.Flag {
+	if c.MissingFlag {
 		line = append(line, indicator(missing))
 	}
 	return line, tree
@@ -264,18 +264,18 @@ func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []floa
 
 func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([]float64, []float64) {
 	l := c.find(v.Text)
-	for k := range c.Hot {
-		hot := indicator(l != nil && l.Hot == k)
+	for k := range c.OneHots {
+		hot := indicator(l != nil && l.OneHot == k)
 		line, tree = append(line, hot), append(tree, hot)
 	}
 	statistic := mean
 	if l != nil {
-		statistic = (l.Sum + statisticRows*mean) / (l.Rows + statisticRows)
+		statistic = (l.Sum + smoothingRows*mean) / (l.Rows + smoothingRows)
 	}
-	if c.Stat {
+	if c.TreeStatistic {
 		tree = append(tree, statistic)
 	}
-	if c.Wide {
+	if c.LineStatistic {
 		line = append(line, statistic)
 	}
 	return line, tree

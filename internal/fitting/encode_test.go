@@ -174,7 +174,7 @@ func TestWidthsAreFrozen(t *testing.T) {
 	assert.Len(t, after, len(before))
 	assert.Len(t, after, e.LineWidth)
 	assert.Len(t, tree, e.TreeWidth)
-	lineNames, treeNames := e.names()
+	lineNames, treeNames := e.columnNames()
 	assert.Len(t, lineNames, e.LineWidth)
 	assert.Len(t, treeNames, e.TreeWidth)
 }
@@ -189,14 +189,14 @@ func TestEncodingDoesNotAllocate(t *testing.T) {
 // Rows are the same where their features are, whatever has become of the columns.
 func TestSameFeaturesHaveTheSameKey(t *testing.T) {
 	columns := []column{{Name: "kind", Kind: sizing.Category}, {Name: "size", Kind: sizing.Number}}
-	key := func(kind, size sizing.Value) uint64 { return sameKey(columns, []sizing.Value{kind, size}) }
+	key := func(kind, size sizing.Value) uint64 { return groupKey(columns, []sizing.Value{kind, size}) }
 	assert.Equal(t, key(text("a"), number(1)), key(text("a"), number(1)))
 	assert.NotEqual(t, key(text("a"), number(1)), key(text("b"), number(1)))
 	assert.NotEqual(t, key(text("a"), number(1)), key(text("a"), number(2)))
 	assert.NotEqual(t, key(text("a"), nothing), key(text("a"), number(0)))
 	before := key(text("a"), number(1))
 	wider := append(columns, column{Name: "new", Kind: sizing.Bool})
-	assert.Equal(t, before, sameKey(wider, []sizing.Value{text("a"), number(1), nothing}), "a schema that grew")
+	assert.Equal(t, before, groupKey(wider, []sizing.Value{text("a"), number(1), nothing}), "a schema that grew")
 	columns[0].Kind = sizing.Missing // a constant has no column
 	assert.Equal(t, before, key(text("a"), number(1)))
 	assert.NotEqual(t, before, key(text("b"), number(1)), "its first new value is new all the same")
@@ -242,7 +242,7 @@ func FuzzEncoding(f *testing.F) {
 			rows, y = append(rows, anyCells(rng, kinds)), append(y, 20*rng.Float64())
 		}
 		e := newEncoder(&schema, rows, y)
-		lineNames, treeNames := e.names()
+		lineNames, treeNames := e.columnNames()
 		require.Len(t, lineNames, e.LineWidth)
 		require.Len(t, treeNames, e.TreeWidth)
 		for range 20 {
@@ -267,14 +267,14 @@ func TestAMissingDateKeepsTheDonorsDistance(t *testing.T) {
 		return cells
 	}
 	var rows [][]sizing.Value
-	for i := range blindShare {
+	for i := range minMissingShare {
 		rows = append(rows, row("2020-01-03", fmt.Sprintf("2020-01-%02d", 10+i)))
 	}
 	e := encoded(rows)
 	lacks := []sizing.Value{text("2021-05-01"), nothing}
-	assert.True(t, e.lacking(lacks))
-	assert.True(t, e.lacks(1, lacks))
-	assert.False(t, e.lacks(0, lacks))
-	filled := e.fill(lacks, row("2020-02-03", "2020-02-20"), nil)
+	assert.True(t, e.isIncomplete(lacks))
+	assert.True(t, e.lacksFeature(1, lacks))
+	assert.False(t, e.lacksFeature(0, lacks))
+	filled := e.fillFrom(lacks, row("2020-02-03", "2020-02-20"), nil)
 	assert.Equal(t, 17.0, filled[1].Num-filled[0].Num)
 }

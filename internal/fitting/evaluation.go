@@ -42,35 +42,35 @@ func (e Evaluation) JSON() []byte {
 }
 
 const (
-	examFrom      = 40  // rows before an exam is worth its cost
-	examShare     = 0.2 // of the rows is held back …
-	examAtLeast   = 10
-	examAtMost    = 200
-	examAgain     = 2.0  // times as many rows before the next exam
-	examTolerance = 1.25 // the challenger lacks the rows held back, and they are few
-	examRows      = 400  // newest of those before, that a rival is fitted on: golearn needs 0.8 s for 1,000
+	minEvaluationRows   = 40  // rows before an exam is worth its cost
+	holdoutShare        = 0.2 // of the rows is held back …
+	minHoldout          = 10
+	maxHoldout          = 200
+	evaluationGrowth    = 2.0  // times as many rows before the next exam
+	evaluationTolerance = 1.25 // the challenger lacks the rows held back, and they are few
+	maxFamilyRows       = 400  // newest of those before, that a rival is fitted on: golearn needs 0.8 s for 1,000
 )
 
 // examDue: exams cost a fit of every family, and say little new between doublings.
-func (m *Model) examDue(rows int) bool {
-	return rows >= examFrom && float64(rows) >= examAgain*float64(m.LastEvaluation.Before+m.LastEvaluation.Rows)
+func (m *Model) isEvaluationDue(rows int) bool {
+	return rows >= minEvaluationRows && float64(rows) >= evaluationGrowth*float64(m.LastEvaluation.Before+m.LastEvaluation.Rows)
 }
 
 // examine judges what fitting on measured rows (oldest first, examFrom at least) makes of a
 // task.
-func (m *Model) examine(h *sizing.History, rows []row) (Evaluation, error) {
-	held := max(examAtLeast, min(examAtMost, int(examShare*float64(len(rows)))))
-	before, newest := rows[:len(rows)-held], rows[len(rows)-held:]
-	e := Evaluation{Rows: held, Before: len(before)}
+func (m *Model) evaluate(h *sizing.History, rows []row) (Evaluation, error) {
+	holdout := max(minHoldout, min(maxHoldout, int(holdoutShare*float64(len(rows)))))
+	before, newest := rows[:len(rows)-holdout], rows[len(rows)-holdout:]
+	e := Evaluation{Rows: holdout, Before: len(before)}
 	challenger, err := fitModels(&h.Schema, before, nil, m.Trees, seedOf(len(before)))
 	if err != nil {
 		return e, err
 	}
-	e.add("challenger", newest, m.rungsBy(challenger))
-	e.add("champion", newest, championRungs)
+	e.addCandidate("challenger", newest, m.ladderOf(challenger))
+	e.addCandidate("champion", newest, championLadder)
 	constant := bestConstant(before)
-	e.add("constant", newest, func(*row) []float64 { return []float64{constant} })
-	if err := m.examineFamilies(&e, h, before, newest); err != nil {
+	e.addCandidate("constant", newest, func(*row) []float64 { return []float64{constant} })
+	if err := m.evaluateFamilies(&e, h, before, newest); err != nil {
 		return e, err
 	}
 	e.judge()
@@ -79,16 +79,16 @@ func (m *Model) examine(h *sizing.History, rows []row) (Evaluation, error) {
 
 // measured leaves out the rows whose peak is only likely: whoever guesses it the same
 // way would win.
-func measured(rows []row) []row {
+func withoutImputed(rows []row) []row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Imputed })
 }
 
 // rungsBy are the allocations of point models with the task's margins.
-func (m *Model) rungsBy(fitted *models) func(*row) []float64 {
+func (m *Model) ladderOf(fitted *models) func(*row) []float64 {
 	b := new(buffers)
 	return func(r *row) []float64 {
 		var p experts.Point
-		fitted.ask(r.Cells, &p, b)
+		fitted.predict(r.Cells, &p, b)
 		amount := m.Experts.Answer(&p, sizing.DefaultRiskTarget, &b.scratch).Amount
 		return []float64{amount}
 	}
@@ -96,15 +96,15 @@ func (m *Model) rungsBy(fitted *models) func(*row) []float64 {
 
 // championRungs are what was answered before the row was told; none where it is
 // not known.
-func championRungs(r *row) []float64 {
-	if r.Answered <= 0 {
+func championLadder(r *row) []float64 {
+	if r.Granted <= 0 {
 		return nil
 	}
-	return []float64{r.Answered}
+	return []float64{r.Granted}
 }
 
 // add replays one candidate, beyond its rungs by doubling.
-func (e *Evaluation) add(name string, rows []row, rungs func(*row) []float64) {
+func (e *Evaluation) addCandidate(name string, rows []row, rungs func(*row) []float64) {
 	used, waste, killed, n := 0.0, 0.0, 0.0, 0.0
 	for i := range rows {
 		r := &rows[i]
@@ -167,13 +167,13 @@ var families = []classify.LevelFamily{
 }
 
 // examineFamilies fits the classifiers on at most examRows of the rows before.
-func (m *Model) examineFamilies(e *Evaluation, h *sizing.History, before, newest []row) error {
-	before = before[max(0, len(before)-examRows):]
+func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newest []row) error {
+	before = before[max(0, len(before)-maxFamilyRows):]
 	t, encode := tableOf(&h.Schema, before)
 	if t.Cols() == 0 {
 		return nil
 	}
-	edges, bins, err := edgesOf(before)
+	edges, bins, err := binsOf(before)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (m *Model) examineFamilies(e *Evaluation, h *sizing.History, before, newest
 		if err != nil {
 			return fmt.Errorf("exam of %s: %w", family.Name(), err)
 		}
-		e.add(family.Name(), newest, func(r *row) []float64 {
+		e.addCandidate(family.Name(), newest, func(r *row) []float64 {
 			fitted.Probabilities(encode(r.Cells), p)
 			var ladder []float64
 			for _, rung := range sizing.LeastCost(bins, p, sizing.DefaultRiskTarget, 0) {
@@ -216,7 +216,7 @@ func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Val
 }
 
 // edgesOf are the task's bins, as log levels and as bytes.
-func edgesOf(rows []row) (levels []float64, bins sizing.Bins, err error) {
+func binsOf(rows []row) (levels []float64, bins sizing.Bins, err error) {
 	var peaks, seconds []float64
 	for i := range rows {
 		peaks, seconds = append(peaks, rows[i].Peak), append(seconds, rows[i].Seconds)
@@ -254,7 +254,7 @@ func (e *Evaluation) judge() {
 	e.Passed = true
 	e.Reason = fmt.Sprintf("on the newest %d runs it wastes %.2f per used, %.1f %% killed", e.Rows, challenger.Waste, 100*challenger.Killed)
 	for _, rival := range e.Candidates[1:] {
-		if rival.Waste*examTolerance < challenger.Waste && rival.Killed <= challenger.Killed+sizing.DefaultRiskTarget {
+		if rival.Waste*evaluationTolerance < challenger.Waste && rival.Killed <= challenger.Killed+sizing.DefaultRiskTarget {
 			e.Passed = false
 			e.Reason = fmt.Sprintf("lost on the newest %d runs: it wastes %.2f per used, %s %.2f", e.Rows, challenger.Waste, rival.Name, rival.Waste)
 			return

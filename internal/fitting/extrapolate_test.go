@@ -129,7 +129,7 @@ func answered(k *task, f sizing.Features) fitting.Answer {
 	return s
 }
 
-func span(start, days float64) sizing.Features {
+func interval(start, days float64) sizing.Features {
 	return sizing.Features{"sale_start": dayValue(int(start)), "sale_end": dayValue(int(start + days))}
 }
 
@@ -138,7 +138,7 @@ func TestATimeBetweenDatesIsExtrapolatedAsANumberIs(t *testing.T) {
 		k := newTask(t)
 		rng := rand.New(rand.NewPCG(9, 10))
 		draw := func(days float64) sizing.Features {
-			f := span(math.Round(20_000+400*rng.Float64()), days)
+			f := interval(math.Round(20_000+400*rng.Float64()), days)
 			switch also {
 			case "days":
 				f["days"] = sizing.NumberValue(days)
@@ -227,10 +227,10 @@ func TestAskingInsideOfDatesDoesNotAllocateForTheTrend(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	for range 60 {
 		days := 1 + float64(rng.IntN(60))
-		k.success(span(20_000, days), (.5+days/5)*noise(rng, 0.02))
+		k.success(interval(20_000, days), (.5+days/5)*noise(rng, 0.02))
 	}
 	k.train()
-	f := span(20_000, 30)
+	f := interval(20_000, 30)
 	k.model.Extrapolated(f)
 	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { k.model.Extrapolated(f) }), 1.0)
 }

@@ -75,7 +75,7 @@ func FuzzAnyFeaturesTrain(f *testing.F) {
 		}
 		k := newTask(t)
 		for range int(runs) + 1 {
-			k.row(draw(), measured(math.Exp(2*rng.NormFloat64())))
+			k.row(draw(), withoutImputed(math.Exp(2*rng.NormFloat64())))
 		}
 		model, outcome, err := fitting.Fit(&k.history, nil)
 		require.NoError(t, err)
@@ -92,7 +92,7 @@ func FuzzAnyFeaturesTrain(f *testing.F) {
 			require.LessOrEqual(t, sized.Limit, 64*gib)
 			require.True(t, *sized.Promised >= 0 && *sized.Promised <= 1, "%v", *sized.Promised)
 			back.Warnings(asked)
-			k.row(asked, measured(math.Exp(rng.NormFloat64())))
+			k.row(asked, withoutImputed(math.Exp(rng.NormFloat64())))
 			told := fitting.NewTrainingRow(&k.history.Schema, &k.history.Rows[len(k.history.Rows)-1])
 			model.Learn(told)
 			back.Learn(told)

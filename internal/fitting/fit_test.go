@@ -30,7 +30,7 @@ func TestAFitContinuesTheLedgerOfItsChampion(t *testing.T) {
 	told := opened(t, blob)
 	for i := range 15 {
 		f, gibs := growing(rng)
-		r := k.row(f, measured(gibs))
+		r := k.row(f, withoutImputed(gibs))
 		if i%7 == 0 {
 			r.Outcome, r.Allocated.Memory, r.MemoryMax = sizing.OOMKilled, bytes(gibs/2), 0
 		}
@@ -43,7 +43,7 @@ func TestAFitContinuesTheLedgerOfItsChampion(t *testing.T) {
 	assert.Equal(t, told.Experts.Ledger, fitted.Experts.Ledger)
 	assert.Equal(t, told.Experts.Cost, fitted.Experts.Cost)
 	assert.Equal(t, told.Experts.Kills, fitted.Experts.Kills)
-	assert.Equal(t, told.Honest, fitted.Honest)
+	assert.Equal(t, told.OutOfSample, fitted.OutOfSample)
 	assert.Equal(t, told.Share, fitted.Share)
 	assert.Equal(t, k.history.LastSeq, fitted.LastSeq)
 
@@ -58,7 +58,7 @@ func TestAFitContinuesTheLedgerOfItsChampion(t *testing.T) {
 func TestResidualsOfABulkAreHonest(t *testing.T) {
 	k, rng := newTask(t), newRand(32)
 	for range 250 { // the feature tells nothing of a peak that varies by 30 %
-		k.row(sizing.Features{"id": sizing.NumberValue(rng.Float64())}, measured(noise(rng, 0.3)))
+		k.row(sizing.Features{"id": sizing.NumberValue(rng.Float64())}, withoutImputed(noise(rng, 0.3)))
 	}
 	m, _, err := fitting.Fit(&k.history, nil)
 	require.NoError(t, err)
@@ -102,9 +102,9 @@ func TestAThinnedHistoryIsTaken(t *testing.T) {
 	whole, thin, rng := newTask(t), newTask(t), newRand(33)
 	for i := range 600 {
 		f, gibs := kinds(rng)
-		whole.row(f, measured(gibs))
+		whole.row(f, withoutImputed(gibs))
 		if gibs > 4 || i%10 == 0 || i > 500 {
-			r := measured(gibs)
+			r := withoutImputed(gibs)
 			if gibs < 4 && i <= 500 {
 				r.Weight = 10
 			}
@@ -126,7 +126,7 @@ func TestALateReportIsLearned(t *testing.T) {
 	k, rng := known(t, growing, 34, 60)
 	before := k.model.Experts.Told
 	f, gibs := growing(rng)
-	k.row(f, measured(gibs))
+	k.row(f, withoutImputed(gibs))
 	rows := k.history.Rows
 	k.history.Rows = slices.Insert(rows[:len(rows)-1:len(rows)-1], 10, rows[len(rows)-1])
 	k.fit()
@@ -160,7 +160,7 @@ func TestAYoungTaskMayGainAFeatureBetweenTrainings(t *testing.T) {
 	k.success(sizing.Features{"a": sizing.NumberValue(1)}, 1)
 	k.fit()
 	for i := range 4 {
-		k.row(sizing.Features{"a": sizing.NumberValue(2), "b": sizing.NumberValue(float64(i))}, measured(2))
+		k.row(sizing.Features{"a": sizing.NumberValue(2), "b": sizing.NumberValue(float64(i))}, withoutImputed(2))
 		k.fit()
 	}
 	assert.Equal(t, 5, k.model.Experts.Told)

@@ -35,18 +35,18 @@ func TestAKillAtItsOwnGrantIsEvidence(t *testing.T) {
 			r.Allocated.Memory, r.Granted = c.killed, c.granted
 			row := fitting.NewTrainingRow(&k.history.Schema, k.row(f, r))
 			row.Features = f
-			assert.Equal(t, c.held, k.model.Doubt(row) != "")
+			assert.Equal(t, c.held, k.model.QuarantineReason(row) != "")
 			k.model.Learn(row)
-			require.Equal(t, c.held, len(k.model.Held) == 1)
+			require.Equal(t, c.held, len(k.model.Quarantine) == 1)
 			if c.held {
 				return
 			}
 			q := question(f)
-			q.Least, q.Cap = 64*sizing.MiB, 0
+			q.MinGrant, q.Cap = 64*sizing.MiB, 0
 			assert.Greater(t, k.model.Size(q).Limit, c.killed, "at once")
 			again, _, err := fitting.Fit(&k.history, nil)
 			require.NoError(t, err)
-			assert.Empty(t, again.Held)
+			assert.Empty(t, again.Quarantine)
 			assert.Greater(t, again.Size(q).Limit, c.killed, "learned anew")
 		})
 	}
@@ -62,10 +62,10 @@ func TestALateReceiptReleasesItsKill(t *testing.T) {
 	r := killed(1)
 	k.told(f, r)
 	k.fit()
-	require.Len(t, k.model.Held, 1)
+	require.Len(t, k.model.Quarantine, 1)
 	k.history.Rows[20].Granted = gib
 	k.fit()
-	assert.Empty(t, k.model.Held)
+	assert.Empty(t, k.model.Quarantine)
 	assert.Greater(t, k.model.Size(question(f)).Limit, gib)
 }
 
@@ -74,13 +74,13 @@ func TestNothingConfirmsLessThanAContainerUses(t *testing.T) {
 	k, rng := newTask(t), newRand(40)
 	q := question(nil)
 	for range 100 {
-		r := measured(1)
+		r := withoutImputed(1)
 		r.MemoryMax, r.Allocated = sizing.Bytes(200+rng.IntN(3000)), sizing.Resources{}
 		r.Requested.Memory = 4 * gib
 		f := sizing.Features{"n": sizing.NumberValue(float64(rng.IntN(100)))}
 		k.told(f, r)
 		q = question(f)
-		q.Requested.Memory, q.Least = 4*gib, 64*sizing.MiB
+		q.Requested.Memory, q.MinGrant = 4*gib, 64*sizing.MiB
 		s := k.model.Size(q)
 		require.Equal(t, 4*gib, s.Limit, s.Reason)
 	}

@@ -93,11 +93,11 @@ func TestAWarningNamesTheFeaturesThatAreTooMany(t *testing.T) {
 	rng, k := newRand(97), newTask(t)
 	draw := renamed(9)
 	first, _ := draw(rng)
-	k.row(first, measured(1))
+	k.row(first, withoutImputed(1))
 	last := first
 	for range 40 {
 		f, gibs := draw(rng)
-		k.row(f, measured(gibs))
+		k.row(f, withoutImputed(gibs))
 		last = f
 	}
 	model, outcome, err := fitting.Fit(&k.history, nil)

@@ -7,7 +7,7 @@ import (
 
 // liftsPlanned is how many lifts the experts plan at once. A ladder of more is planned anew
 // from every rung, as the lifts themselves are.
-const liftsPlanned = 3
+const maxPlannedLifts = 3
 
 // longLadder appends, for each lift, the first rung of a plan for the lifts left.
 func (m *Model) longLadder(p *experts.Point, q Question, from, ceiling sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
@@ -17,7 +17,7 @@ func (m *Model) longLadder(p *experts.Point, q Question, from, ceiling sizing.By
 		if len(b.rungs) == 0 {
 			break
 		}
-		if next := within(q, onGrid(q, b.rungs[0])); next > last {
+		if next := clamp(q, roundToGrid(q, b.rungs[0])); next > last {
 			ladder, last = append(ladder, next), next
 		}
 	}

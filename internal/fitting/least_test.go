@@ -15,7 +15,7 @@ func TestTheMinimumGrantYieldsToPolicyCapAndAProvenRequest(t *testing.T) {
 	k := newTask(t)
 	f := sizing.Features{}
 	for range 3 {
-		r := measured(0)
+		r := withoutImputed(0)
 		r.MemoryMax, r.Allocated.Memory, r.Requested.Memory = 8*mib, 32*mib, 32*mib
 		k.told(f, r)
 	}
@@ -34,7 +34,7 @@ func TestTheMinimumGrantYieldsToPolicyCapAndAProvenRequest(t *testing.T) {
 	} {
 		c.q.Features, c.q.RiskTarget, c.q.Lifts = f, target, 3
 		free := k.model.Size(c.q)
-		c.q.Least = 64 * mib
+		c.q.MinGrant = 64 * mib
 		s := k.model.Size(c.q)
 		require.Equal(t, c.want, s.Limit, claim)
 		require.Equal(t, s.Limit, s.Ladder[0], claim)
@@ -55,17 +55,17 @@ func TestTheMinimumGrantIsNoMoreThanNeeded(t *testing.T) {
 		f, _ := growing(rng)
 		q := question(f)
 		free := k.model.Size(q)
-		q.Least = 64 * sizing.MiB
+		q.MinGrant = 64 * sizing.MiB
 		require.Equal(t, free, k.model.Size(q), "it decides nothing above it")
 		for _, least := range []sizing.Bytes{0, 64 * gib, 0, 64 * gib} {
-			q.Least = least
+			q.MinGrant = least
 			require.Equal(t, k.model.Size(q).Limit, memo.Size(k.model, q).Limit, "what is kept is told apart")
 		}
 	}
-	unknown := fitting.New().Size(fitting.Question{Requested: sizing.Resources{Memory: 8 * sizing.MiB}, Least: 64 * sizing.MiB})
+	unknown := fitting.New().Size(fitting.Question{Requested: sizing.Resources{Memory: 8 * sizing.MiB}, MinGrant: 64 * sizing.MiB})
 	assert.Equal(t, 8*sizing.MiB, unknown.Limit, "a request of which nothing is known stands")
 
 	k = newTask(t)
 	k.told(nil, sizing.HistoryRow{Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: 2000}})
-	assert.Equal(t, 64*sizing.MiB, k.model.Size(fitting.Question{Least: 64 * sizing.MiB}).Limit, "twice what was killed is less")
+	assert.Equal(t, 64*sizing.MiB, k.model.Size(fitting.Question{MinGrant: 64 * sizing.MiB}).Limit, "twice what was killed is less")
 }

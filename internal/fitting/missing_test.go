@@ -158,7 +158,7 @@ func BenchmarkSizeWithMissingFeatures(b *testing.B) {
 	rng, k := newRand(92), newTask(nil)
 	for range 150 {
 		f, gibs := forecast(rng)
-		k.row(f, measured(gibs))
+		k.row(f, withoutImputed(gibs))
 	}
 	model, _, err := fitting.Fit(&k.history, nil)
 	require.NoError(b, err)

@@ -56,55 +56,55 @@ func NewTrainingRow(schema *sizing.Schema, r *sizing.HistoryRow) TrainingRow {
 // fitted anew now and then (Fit). It may be asked from many goroutines while
 // nobody tells it anything. The exported fields are what a blob holds.
 type Model struct {
-	Schema         sizing.Schema
-	Models         *models // nil before the first measured peak
-	Experts        *experts.Experts
-	Share          experts.Pool  // the task's share in what its DAG's tasks learned
-	Trees          Trees         `cbor:",omitzero"` // how its trees are grown
-	Sampling       sampling      `cbor:",omitzero"` // what samples of a peak miss
-	Early          []row         // the first rows, from which a young task is refitted at once
-	Honest         []honest      // newest last
-	Pending        []pending     `cbor:",omitempty"` // newest last
-	Held           []quarantined // implausible reports that no other has confirmed yet, oldest first
-	LastSeq        int64
-	Changed        int64 // place of the first row after the last change of the task; 0: none was seen
-	Tries          int   // told, of any outcome
-	Kills          int
-	Fitted         int // measured rows at the last fit
-	Largest        sizing.Bytes
-	Smallest       sizing.Bytes `cbor:",omitzero"` // learned peak; zero in models stored before this field
-	Bound          sizing.Bytes // largest allocation that was killed
-	Started        sizing.Bytes
-	Requested      sizing.Resources // the last that was reported
-	Unresolved     unresolved       `cbor:",omitzero"` // kills that no success has explained yet
-	CPU            Cores
-	HeldCores      []heldCores    `cbor:",omitempty"` // implausible CPU measurements that no other confirms, oldest first
-	Overrun        experts.Window // honest residuals of log seconds
-	Bins           sizing.Bins
-	Drivers        []string // features that drive usage, strongest first
-	Ambiguity      string
-	LastEvaluation Evaluation `cbor:"LastExam"`
+	Schema          sizing.Schema
+	Models          *models // nil before the first measured peak
+	Experts         *experts.Experts
+	Share           experts.Pool        // the task's share in what its DAG's tasks learned
+	Trees           Trees               `cbor:",omitzero"`  // how its trees are grown
+	Sampling        sampling            `cbor:",omitzero"`  // what samples of a peak miss
+	EarlyRows       []row               `cbor:"Early"`      // the first rows, from which a young task is refitted at once
+	OutOfSample     []outOfSample       `cbor:"Honest"`     // newest last
+	Pending         []pendingRow        `cbor:",omitempty"` // newest last
+	Quarantine      []quarantinedReport `cbor:"Held"`       // implausible reports that no other has confirmed yet, oldest first
+	LastSeq         int64
+	Changed         int64 // place of the first row after the last change of the task; 0: none was seen
+	Tries           int   // told, of any outcome
+	Kills           int
+	Fitted          int // measured rows at the last fit
+	Largest         sizing.Bytes
+	Smallest        sizing.Bytes `cbor:",omitzero"` // learned peak; zero in models stored before this field
+	Bound           sizing.Bytes // largest allocation that was killed
+	Started         sizing.Bytes
+	Requested       sizing.Resources // the last that was reported
+	Unresolved      unresolved       `cbor:",omitzero"` // kills that no success has explained yet
+	CPU             Cores
+	QuarantineCores []quarantinedCores `cbor:"HeldCores,omitempty"` // implausible CPU measurements that no other confirms, oldest first
+	Overrun         experts.Window     // honest residuals of log seconds
+	Bins            sizing.Bins
+	Drivers         []string // features that drive usage, strongest first
+	Ambiguity       string
+	LastEvaluation  Evaluation `cbor:"LastExam"`
 
-	KnownKills []knownKill `cbor:",omitempty"` // oldest first
-	Enough     enough      `cbor:",omitzero"`
+	KnownKills []knownKill         `cbor:",omitempty"` // oldest first
+	Unmeasured unmeasuredSuccesses `cbor:"Enough,omitzero"`
 
-	First bayes.Average `cbor:",omitzero"` // what the task's first rows say; empty in models stored before this field
+	ColdStart bayes.Average `cbor:"First,omitzero"` // what the task's first rows say; empty in models stored before this field
 
-	stamp uint64 // of its state: no other model, and none later, has the same
-	own   margins
+	state uint64 // of its state: no other model, and none later, has the same
+	own   ownMargins
 }
 
 // honest is what was said of a row before it was told.
-type honest struct {
+type outOfSample struct {
 	_        struct{} `cbor:",toarray"` // thousands are stored
 	Seq      int64
 	Residual float64 // of LineTrees
-	Answered float64 // what would have been allocated
+	Granted  float64 // what would have been allocated
 }
 
 const (
-	honestRows  = 2000
-	overrunRows = 500
+	maxOutOfSample = 2000
+	maxOverruns    = 500
 )
 
 // expertConfig is the rule at the default risk. A policy's own risk target scales
@@ -113,7 +113,7 @@ var expertConfig = experts.Default(sizing.DefaultRiskTarget)
 
 // New is a Model that was told nothing.
 func New() *Model {
-	return &Model{Experts: experts.New(expertConfig), stamp: stamps.Add(1)}
+	return &Model{Experts: experts.New(expertConfig), state: states.Add(1)}
 }
 
 // LargestPeak is the largest measured peak so far; zero if none. Kills do not
@@ -135,13 +135,13 @@ func (m *Model) Pool() Pool { return m.Share }
 // Learn tells the model one ended try. Answers follow the task's own share of the
 // pool, until SetPool tells of the others.
 func (m *Model) Learn(t TrainingRow) {
-	m.stamp = stamps.Add(1)
+	m.state = states.Add(1)
 	m.leavePool()
-	m.Sampling.told(&t)
+	m.Sampling.raise(&t)
 	if t.Amends {
 		t.CPUMax = 0 // waits for the training, as all details but the peak do
 	} else {
-		m.count(&t)
+		m.countTry(&t)
 	}
 	switch t.Censoring {
 	case sizing.Exact:
@@ -149,7 +149,7 @@ func (m *Model) Learn(t TrainingRow) {
 			return
 		}
 		m.learnExact(&t)
-		m.reconsider()
+		m.releasePlausible()
 	case sizing.AtLeast:
 		escalated := escalates(m.KnownKills, t.Run, t.Peak)
 		if m.quarantine(&t) {
@@ -166,21 +166,21 @@ func (m *Model) Learn(t TrainingRow) {
 
 // learnExact takes in a measured peak.
 func (m *Model) learnExact(t *TrainingRow) {
-	if m.young() {
-		m.admit(t.Features)
+	if m.inBurnIn() {
+		m.extendSchema(t.Features)
 	}
 	m.compareRequest(t)
 	m.Unresolved.learn(t)
 	r := m.rowOf(t)
 	m.learnPeak(t)
 	m.learnRow(&r, t.Seq)
-	m.early(r)
+	m.refitEarly(r)
 }
 
 // learnBound takes in a kill.
 func (m *Model) learnBound(t *TrainingRow) {
-	if m.young() {
-		m.admit(t.Features)
+	if m.inBurnIn() {
+		m.extendSchema(t.Features)
 	}
 	m.compareRequest(t)
 	m.Unresolved.learn(t)
@@ -197,15 +197,15 @@ func (m *Model) raiseBound(b sizing.Bytes) {
 }
 
 // count takes in what every try tells, whatever its outcome.
-func (m *Model) count(t *TrainingRow) {
+func (m *Model) countTry(t *TrainingRow) {
 	m.Tries++
 	m.LastSeq = max(m.LastSeq, t.Seq)
 	if t.Outcome.OOM() {
 		m.Kills++
 	}
 	if t.Censoring == sizing.AtMost {
-		m.Enough.Runs++
-		m.Enough.Largest = max(m.Enough.Largest, t.Peak)
+		m.Unmeasured.Runs++
+		m.Unmeasured.Largest = max(m.Unmeasured.Largest, t.Peak)
 	}
 	if t.Outcome != sizing.Unschedulable {
 		m.Started = max(m.Started, t.Allocated.Memory)
@@ -216,14 +216,14 @@ func (m *Model) count(t *TrainingRow) {
 	if t.Requested.CPU > 0 {
 		m.Requested.CPU = t.Requested.CPU
 	}
-	if !m.admitCores(t) {
+	if !m.learnCores(t) {
 		t.CPUMax = 0 // no fit of a young task may see it
 	}
-	m.keep(t)
+	m.comparePromise(t)
 }
 
 // keep holds a promise against what happened.
-func (m *Model) keep(t *TrainingRow) {
+func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && (killed || t.Outcome == sizing.Success) {
 		m.Share.Kept(m.Experts.Told, *t.Promised/m.Experts.Factor, killed)
@@ -233,38 +233,38 @@ func (m *Model) keep(t *TrainingRow) {
 // learnRow tells a measured row to the experts first, by what the models said
 // before, and then to the models.
 func (m *Model) learnRow(r *row, seq int64) {
-	m.span(sizing.Bytes(r.Peak))
+	m.widenRange(sizing.Bytes(r.Peak))
 	m.Share.Spent(r.Peak * r.Seconds)
 	r.Residual = math.NaN()
 	if m.Models == nil {
 		m.Experts.Learn(nil, r.Peak, r.Seconds, &m.Share)
-		m.learnFirst(r)
+		m.startColdStart(r)
 		return
 	}
 	var p experts.Point
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
-	m.ask(r.Cells, sizing.DefaultRiskTarget, &p, b)
+	m.predict(r.Cells, sizing.DefaultRiskTarget, &p, b)
 	if p.Young == nil && !p.Blind { // it is judged even where it has no share in the answers
-		m.askYoung(r.Cells, &p, b)
+		m.predictColdStart(r.Cells, &p, b)
 	}
 	if p.Blind { // a guess says nothing of the models
-		m.postpone(r, &b.center, seq)
+		m.addPending(r, &b.donorMean, seq)
 	} else {
-		m.vouch(r, &p, b, seq)
+		m.recordResidual(r, &p, b, seq)
 	}
-	m.Overrun.Add(math.Log1p(r.Seconds)-p.Duration, overrunRows)
+	m.Overrun.Add(math.Log1p(r.Seconds)-p.Duration, maxOverruns)
 	lowest := m.Experts.LowestResidual()
 	changed := m.Experts.Learn(&p, r.Peak, r.Seconds, &m.Share)
-	m.learnYoung(r, &p, b)
+	m.learnColdStart(r, &p, b)
 	m.Models.learn(r, &p, lowest, b)
 	if changed > 0 {
-		m.Changed = m.Honest[max(0, len(m.Honest)-changed)].Seq
+		m.Changed = m.OutOfSample[max(0, len(m.OutOfSample)-changed)].Seq
 	}
 }
 
 // span widens the range of learned peaks.
-func (m *Model) span(peak sizing.Bytes) {
+func (m *Model) widenRange(peak sizing.Bytes) {
 	m.Largest = max(m.Largest, peak)
 	if m.Smallest == 0 || peak < m.Smallest {
 		m.Smallest = peak
@@ -272,12 +272,12 @@ func (m *Model) span(peak sizing.Bytes) {
 }
 
 // vouch keeps what was said of a row before it was told.
-func (m *Model) vouch(r *row, p *experts.Point, b *buffers, seq int64) {
+func (m *Model) recordResidual(r *row, p *experts.Point, b *buffers, seq int64) {
 	r.Residual = math.Log(r.Peak) - p.Level[experts.LineTrees]
-	r.Answered = m.Experts.Answer(p, sizing.DefaultRiskTarget, &b.scratch).Amount
-	m.Honest = append(m.Honest, honest{Seq: seq, Residual: r.Residual, Answered: r.Answered})
-	if len(m.Honest) > honestRows+honestRows/4 {
-		m.Honest = slices.Delete(m.Honest, 0, len(m.Honest)-honestRows)
+	r.Granted = m.Experts.Answer(p, sizing.DefaultRiskTarget, &b.scratch).Amount
+	m.OutOfSample = append(m.OutOfSample, outOfSample{Seq: seq, Residual: r.Residual, Granted: r.Granted})
+	if len(m.OutOfSample) > maxOutOfSample+maxOutOfSample/4 {
+		m.OutOfSample = slices.Delete(m.OutOfSample, 0, len(m.OutOfSample)-maxOutOfSample)
 	}
 	m.Share.Missed(r.Residual)
 }
@@ -287,23 +287,23 @@ var bufferPool = sync.Pool{New: func() any { return new(buffers) }}
 
 // earlyFits are the measured rows at which a young task is refitted on the spot:
 // its first rows change the most, and cost the least to learn.
-var earlyFits = []int{1, 2, 3, 5, 8, 12, 18}
+var earlyFitRows = []int{1, 2, 3, 5, 8, 12, 18}
 
 // young reports whether the task is still refitted on the spot.
-func (m *Model) young() bool { return m.Experts.Told < earlyFits[len(earlyFits)-1] }
+func (m *Model) inBurnIn() bool { return m.Experts.Told < earlyFitRows[len(earlyFitRows)-1] }
 
 // early keeps the first rows, and refits on them.
-func (m *Model) early(r row) {
-	if m.Experts.Told > earlyFits[len(earlyFits)-1] {
-		m.Early = nil
+func (m *Model) refitEarly(r row) {
+	if m.Experts.Told > earlyFitRows[len(earlyFitRows)-1] {
+		m.EarlyRows = nil
 		return
 	}
-	m.Early = append(m.Early, r)
-	if slices.Contains(earlyFits, m.Experts.Told) {
+	m.EarlyRows = append(m.EarlyRows, r)
+	if slices.Contains(earlyFitRows, m.Experts.Told) {
 		// A fit that fails leaves the last good models answering.
-		if fitted, err := fitModels(&m.Schema, m.Early, m.Models, m.Trees, seedOf(m.Experts.Told)); err == nil {
+		if fitted, err := fitModels(&m.Schema, m.EarlyRows, m.Models, m.Trees, seedOf(m.Experts.Told)); err == nil {
 			m.Models, m.Fitted = fitted, m.Experts.Told
-			m.recall()
+			m.learnPending()
 		}
 	}
 }
@@ -312,11 +312,11 @@ func (m *Model) early(r row) {
 func seedOf(rows int) uint64 { return uint64(rows) }
 
 // admit extends the schema by what a young task sends, and the early rows with it.
-func (m *Model) admit(f sizing.Features) {
+func (m *Model) extendSchema(f sizing.Features) {
 	if m.Schema.Extend(f) {
 		m.Schema = m.Schema.Shape()
-		for i := range m.Early {
-			m.Early[i].Cells = padded(m.Early[i].Cells, len(m.Schema.Fields))
+		for i := range m.EarlyRows {
+			m.EarlyRows[i].Cells = padded(m.EarlyRows[i].Cells, len(m.Schema.Fields))
 		}
 	}
 }

@@ -44,7 +44,7 @@ type models struct {
 	CoreHigh float64 // … and their largest
 	Clock    int     // rows learned, for the age of groups
 
-	Beyond trend `cbor:",omitzero"` // how the peak goes on beyond what was seen
+	PeakTrend trend `cbor:"Beyond,omitzero"` // how the peak goes on beyond what was seen
 
 	Unsolved int // rows that the line took in since it was solved last
 
@@ -54,30 +54,31 @@ type models struct {
 
 // group is what rows with identical features came to.
 type group struct {
-	Mean, Fresh float64             // log peak, over all and over the newest two
-	Rows        float64             // at most groupMemory
-	Squares     float64             // of deviations from Mean
-	Seconds     float64             // mean log
-	Cores       float64             // mean log, over CoreRows
-	CoreRows    float64             // at most groupMemory
-	Seen        int                 // Clock of the newest
-	Newest      [newestSame]float64 // peaks of the newest rows, in no order; 0: none
+	Mean     float64              // log peak, over all rows
+	Recent   float64              `cbor:"Fresh"` // … and over the newest two
+	Rows     float64              // at most groupMemory
+	Squares  float64              // of deviations from Mean
+	Seconds  float64              // mean log
+	Cores    float64              // mean log, over CoreRows
+	CoreRows float64              // at most groupMemory
+	Seen     int                  // Clock of the newest
+	Newest   [newestPeaks]float64 // peaks of the newest rows, in no order; 0: none
 }
 
 const (
-	recentRows   = 2000
-	ridgeSlack   = 0.7 // log units that a line may leave the range of what was seen
-	treesFrom    = 16  // rows
-	spreadFrom   = 60  // honest residuals
-	spreadFloor  = 0.01
-	spreadPrior  = 0.3 // spread to start from, as three residuals
-	groupShrink  = 0.5 // rows of LineTrees mixed into a group's mean
-	groupMemory  = 20
-	groupsAtMost = 4000
-	stackReach   = 6.0 // log units about the median
-	driftRate    = 0.3
-	trendRate    = 0.05
-	signalCount  = 6
+	maxRecentRows = 2000
+	ridgeSlack    = 0.7 // log units that a line may leave the range of what was seen
+	minTreeRows   = 16  // rows
+	minSpreadRows = 60  // honest residuals
+	spreadFloor   = 0.01
+	spreadPrior   = 0.3 // spread to start from, as three residuals
+	groupShrink   = 0.5 // rows of LineTrees mixed into a group's mean
+	groupMemory   = 20
+	maxGroups     = 4000
+	stackReach    = 6.0 // log units about the median
+	driftRate     = 0.3
+	trendRate     = 0.05
+	signalCount   = 6
 )
 
 // row is one exact row to learn from.
@@ -88,7 +89,7 @@ type row struct {
 	Cores    float64 // used at most; 0 where not known
 	Weight   float64
 	Residual float64 // honest, of LineTrees; NaN where not known
-	Answered float64 // what would have been allocated before it was told; 0 where not known
+	Granted  float64 `cbor:"Answered"` // what would have been allocated before it was told; 0 where not known
 	Imputed  bool    // a bound, at what is likely of it
 }
 
@@ -103,20 +104,20 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, grown Trees, see
 		m.Unit += rows[i].Peak / float64(len(rows))
 		m.LogSec += math.Log1p(rows[i].Seconds) / float64(len(rows))
 	}
-	m.measureCores(rows)
+	m.summariseCores(rows)
 	m.Enc = newEncoder(schema, cells, y)
-	m.Beyond.follow(m.Enc.Pairs)
+	m.PeakTrend.addPairs(m.Enc.Pairs)
 	for i := range rows {
-		m.Beyond.observe(rows[i].Cells)
+		m.PeakTrend.observe(rows[i].Cells)
 	}
-	m.Beyond.fit(rows, y)
+	m.PeakTrend.fit(rows, y)
 	if prev != nil {
 		m.Groups, m.Stack, m.Recent = prev.Groups, prev.Stack, prev.Recent
 		m.Base, m.Drift, m.Trend, m.Clock = prev.Base, prev.Drift, prev.Trend, prev.Clock
 		m.forgetGroups()
 	} else {
 		for i := range rows {
-			m.Recent.Add(y[i], recentRows)
+			m.Recent.Add(y[i], maxRecentRows)
 			m.count(&rows[i], y[i])
 		}
 	}
@@ -176,7 +177,7 @@ func treeConfig(rows int, seed uint64) gbt.Config {
 
 // fitTrees boosts trees alone, trees on what the line leaves, and the spread.
 func (m *models) fitTrees(t *table.Table, rows []row, y []float64, config gbt.Config) error {
-	if len(rows) < treesFrom || m.Enc.TreeWidth == 0 {
+	if len(rows) < minTreeRows || m.Enc.TreeWidth == 0 {
 		return nil
 	}
 	binned, err := gbt.NewBinned(t, config.MaxBins)
@@ -214,7 +215,7 @@ func (m *models) fitSpread(binned *gbt.Binned, rows []row, seed uint64) error {
 		return nil
 	}
 	m.Base = sum / float64(len(known)+3)
-	if len(known) < spreadFrom {
+	if len(known) < minSpreadRows {
 		return nil
 	}
 	var err error
@@ -232,58 +233,58 @@ func (m *models) onLine(x []float64) float64 {
 
 // buffers are what one prediction writes in.
 type buffers struct {
-	cells      []sizing.Value
-	filled     []sizing.Value
-	line, tree []float64
-	rungs      []float64
-	edges      []float64
-	above      []sizing.Bytes
-	scratch    experts.Scratch
-	numbers    []float64                 // of a row, for a young task's lines
-	points     [len(youngPoints)]float64 // what its point models say
-	young      bayes.Mixture             // … and all structures together
-	signals    [signalCount]float64
-	edge       []sizing.Value
-	beyond     beyond
-	plausible  []sizing.Value // cells without absurd inputs
-	trusted    bool           // the static request decided
+	cells         []sizing.Value
+	imputed       []sizing.Value
+	line, tree    []float64
+	rungs         []float64
+	edges         []float64
+	above         []sizing.Bytes
+	scratch       experts.Scratch
+	numbers       []float64                     // of a row, for a young task's lines
+	points        [len(coldStartPoints)]float64 // what its point models say
+	coldStart     bayes.Mixture                 // … and all structures together
+	signals       [signalCount]float64
+	atEdge        []sizing.Value
+	extrapolation extrapolation
+	cleaned       []sizing.Value // cells without absurd inputs
+	keptRequest   bool           // the static request decided
 
-	near      []similar
-	between   [experts.ModelCount]float64 // of a row with missing features: how far similar rows reach above its levels
-	center    experts.Point               // … what the models say on average
-	unseen    float64                     // … how likely more than any of them is needed
-	lent      []experts.Point             // … with the values of some donors
-	lentMean  experts.Point               // … their mean, before any extrapolation
-	chance    []float64                   // of one of them, by bin
-	nothing   bool                        // it has no feature at all
-	unwidened float64                     // … and what would be answered if that were zero; 0 of any other row
+	neighbours      []neighbour
+	donorMargin     [experts.ModelCount]float64 // of a row with missing features: how far similar rows reach above its levels
+	donorMean       experts.Point               // … what the models say on average
+	unseenProb      float64                     // … how likely more than any of them is needed
+	donorPoints     []experts.Point             // … with the values of some donors
+	donorPointMean  experts.Point               // … their mean, before any extrapolation
+	donorProbs      []float64                   // of one of them, by bin
+	noFeatures      bool                        // it has no feature at all
+	unwidenedAmount float64                     // … and what would be answered if that were zero; 0 of any other row
 }
 
 // ask fills p with what the models say of a row: where it lacks what hardly any row
 // lacked, by similar rows.
-func (m *models) ask(cells []sizing.Value, p *experts.Point, b *buffers) {
-	b.beyond = beyond{fields: b.beyond.fields[:0]}
-	b.nothing = false
+func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
+	b.extrapolation = extrapolation{outside: b.extrapolation.outside[:0]}
+	b.noFeatures = false
 	if m.ridges != nil {
-		cells = m.withoutAbsurd(cells, b)
+		cells = m.withoutImplausible(cells, b)
 	}
-	m.askInside(cells, p, b)
-	if m.ridges != nil && m.outside(cells, &b.beyond) {
+	m.predictInRange(cells, p, b)
+	if m.ridges != nil && m.findOutside(cells, &b.extrapolation) {
 		m.extrapolate(cells, p, b)
 	}
 }
 
 // askInside is ask for a row within what was seen.
-func (m *models) askInside(cells []sizing.Value, p *experts.Point, b *buffers) {
-	if m.ridges != nil && m.Enc.lacking(cells) {
-		m.askSimilar(cells, p, b)
+func (m *models) predictInRange(cells []sizing.Value, p *experts.Point, b *buffers) {
+	if m.ridges != nil && m.Enc.isIncomplete(cells) {
+		m.imputeFromDonors(cells, p, b)
 		return
 	}
-	m.askRow(cells, p, b)
+	m.predictRow(cells, p, b)
 }
 
 // askRow fills p with what the models say of a row as it is.
-func (m *models) askRow(cells []sizing.Value, p *experts.Point, b *buffers) {
+func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) {
 	median := m.Recent.Median()
 	*p = experts.Point{Duration: m.LogSec}
 	for k := range p.Level {
@@ -292,7 +293,7 @@ func (m *models) askRow(cells []sizing.Value, p *experts.Point, b *buffers) {
 	p.Scale[experts.TreeScale], p.Scale[experts.SameScale] = math.Exp(m.Base), math.Exp(m.Base)
 	b.signals = [signalCount]float64{}
 	if m.ridges == nil {
-		p.Least = m.Groups[sameKey(m.Enc.Columns, cells)].least()
+		p.Least = m.Groups[groupKey(m.Enc.Columns, cells)].minGrant()
 		return
 	}
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
@@ -309,31 +310,31 @@ func (m *models) askRow(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.Spread != nil {
 		p.Scale[experts.TreeScale] = math.Exp(m.Spread.Predict(b.tree))
 	}
-	m.askGroup(cells, p)
-	m.askStack(p, median, b)
+	m.predictGroup(cells, p)
+	m.predictStack(p, median, b)
 }
 
 const maxLogSeconds = 19.6 // ten years
 
 // askGroup says what rows with the same features came to, shrunk to LineTrees.
-func (m *models) askGroup(cells []sizing.Value, p *experts.Point) {
+func (m *models) predictGroup(cells []sizing.Value, p *experts.Point) {
 	level, spread := &p.Level, 1.5*p.Scale[experts.TreeScale]
 	both := level[experts.LineTrees]
 	level[experts.Same], level[experts.Fresh], p.Scale[experts.SameScale] = both, both, spread
-	g := m.Groups[sameKey(m.Enc.Columns, cells)]
-	p.Least = g.least()
+	g := m.Groups[groupKey(m.Enc.Columns, cells)]
+	p.Least = g.minGrant()
 	if g == nil {
 		return
 	}
 	newest := min(g.Rows, 2)
 	level[experts.Same] = (g.Mean*g.Rows + groupShrink*both) / (g.Rows + groupShrink)
-	level[experts.Fresh] = (g.Fresh*newest + groupShrink*both) / (newest + groupShrink)
+	level[experts.Fresh] = (g.Recent*newest + groupShrink*both) / (newest + groupShrink)
 	p.Duration = (g.Seconds*g.Rows + 2*p.Duration) / (g.Rows + 2)
 	p.Scale[experts.SameScale] = math.Sqrt((g.Squares+3*spread*spread)/(g.Rows+2)) + spreadFloor
 }
 
 // askStack corrects LineTrees by what the others say and by its last errors.
-func (m *models) askStack(p *experts.Point, median float64, b *buffers) {
+func (m *models) predictStack(p *experts.Point, median float64, b *buffers) {
 	both := p.Level[experts.LineTrees]
 	b.signals = [signalCount]float64{
 		p.Level[experts.Line] - both, p.Level[experts.Trees] - both,
@@ -344,7 +345,7 @@ func (m *models) askStack(p *experts.Point, median float64, b *buffers) {
 
 // dueToSolve: one row moves the line of n rows by an n-th, so that solving every
 // hundredth of them is early enough.
-func (m *models) dueToSolve() bool {
+func (m *models) isSolveDue() bool {
 	m.Unsolved++
 	if float64(m.Unsolved) < m.line.Rows()/solveShare {
 		return false
@@ -364,11 +365,11 @@ func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 		outlier = true
 		clipped := *r
 		clipped.Peak = math.Exp(raised)
-		clipped.Weight *= lowWeight(r.Peak, clipped.Peak, lowest)
+		clipped.Weight *= outlierWeight(r.Peak, clipped.Peak, lowest)
 		r, y = &clipped, raised
 	}
-	m.Recent.Add(y, recentRows)
-	m.Beyond.observe(r.Cells)
+	m.Recent.Add(y, maxRecentRows)
+	m.PeakTrend.observe(r.Cells)
 	if m.ridges != nil {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)
 	}
@@ -389,7 +390,7 @@ func (m *models) correct(r *row, err float64, outlier bool, b *buffers) {
 	}
 	// Shapes match by construction and values are finite: an error would leave
 	// the last good line in place.
-	if m.ridges != nil && m.line.Add(b.line, m.targets(r), r.Weight) == nil && m.dueToSolve() {
+	if m.ridges != nil && m.line.Add(b.line, m.targets(r), r.Weight) == nil && m.isSolveDue() {
 		if ridges, err := m.line.Solve(); err == nil {
 			m.ridges = ridges
 		}

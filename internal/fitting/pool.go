@@ -12,7 +12,7 @@ import (
 // learned the same rows is therefore the same, whatever the siblings reported in between.
 
 // margins are the fields of the experts that a pool sets.
-type margins struct {
+type ownMargins struct {
 	factor, price, span, requestRisk float64
 	picks                            []experts.Pick
 	saved                            bool // a pool is in force, and these are the task's own
@@ -21,9 +21,9 @@ type margins struct {
 // SetPool lets the answers follow what the DAG's tasks learned together, until the next
 // Learn or Fit.
 func (m *Model) SetPool(pool *Pool) {
-	m.stamp = stamps.Add(1)
+	m.state = states.Add(1)
 	if x := m.Experts; !m.own.saved {
-		m.own = margins{x.Factor, x.Price, x.Span, x.RequestRisk, append(m.own.picks[:0], x.Picks...), true}
+		m.own = ownMargins{x.Factor, x.Price, x.Span, x.RequestRisk, append(m.own.picks[:0], x.Picks...), true}
 	}
 	m.Experts.SetPool(pool)
 }
@@ -66,9 +66,9 @@ func ReadShare(share, blob []byte) (Pool, error) {
 	if err != nil {
 		return Pool{}, err
 	}
-	var held struct{ Share Pool }
-	if err := decoding.Unmarshal(body, &held); err != nil {
+	var stored struct{ Share Pool }
+	if err := decoding.Unmarshal(body, &stored); err != nil {
 		return Pool{}, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	return held.Share, nil
+	return stored.Share, nil
 }

@@ -40,34 +40,34 @@ const (
 	allocatedFactor = 8
 	requestedFactor = 100
 	// No node has twice the largest server: such a report is never confirmed.
-	impossible = 2 * sizing.LargestServer
+	maxPossible = 2 * sizing.LargestServer
 
-	rangeFactor  = 4  // of the largest peak so far: beyond it no forecast was tested
-	rangeFrom    = 8  // measured rows before the largest peak says much
-	alikeFactor  = 2  // short of a held report, what confirms it …
-	beyondFactor = 10 // … and beyond it: further off is another mistaken unit
-	heldAtMost   = 64 // more than that is how the task behaves: the oldest is learned
+	rangeFactor         = 4  // of the largest peak so far: beyond it no forecast was tested
+	minRangeRows        = 8  // measured rows before the largest peak says much
+	confirmShortFactor  = 2  // short of a held report, what confirms it …
+	confirmBeyondFactor = 10 // … and beyond it: further off is another mistaken unit
+	maxQuarantined      = 64 // more than that is how the task behaves: the oldest is learned
 )
 
 // quarantined is a report that waits for another to confirm it.
-type quarantined struct {
+type quarantinedReport struct {
 	TrainingRow
 	Expected float64 `cbor:",omitzero"` // bytes; zero in models stored before this field: far below the peak
 }
 
-func (h *quarantined) low() bool { return float64(h.Peak) < h.Expected }
+func (h *quarantinedReport) isLow() bool { return float64(h.Peak) < h.Expected }
 
 // doubt says what a report is held against.
-type doubt struct {
-	expected float64 // bytes
-	of       string  // what they are
+type implausibility struct {
+	expected  float64 // bytes
+	reference string  // what they are
 }
 
 // forecast is what the models say of a row before it is learned, in bytes.
 type forecast struct {
 	low, high float64 // the least and the most of the models that see the features
 	center    float64 // that of LineTrees, whose residuals are kept
-	blind     bool    // a guess: features are missing
+	imputed   bool    // a guess: features are missing
 }
 
 func (m *Model) forecast(f sizing.Features) (c forecast, known bool) {
@@ -78,40 +78,40 @@ func (m *Model) forecast(f sizing.Features) (c forecast, known bool) {
 	defer bufferPool.Put(b)
 	b.cells = m.cells(f, b.cells)
 	var p experts.Point
-	m.Models.ask(b.cells, &p, b)
+	m.Models.predict(b.cells, &p, b)
 	trees, line := math.Exp(p.Level[experts.Trees]), math.Exp(p.Level[experts.LineTrees])
-	return forecast{low: min(trees, line), high: max(trees, line), center: line, blind: p.Blind}, true
+	return forecast{low: min(trees, line), high: max(trees, line), center: line, imputed: p.Blind}, true
 }
 
 // Doubt explains why Learn would hold t back; empty if it would not.
-func (m *Model) Doubt(t TrainingRow) string {
-	m.Sampling.told(&t)
-	if t.Censoring != sizing.Exact && t.Censoring != sizing.AtLeast || t.Confirmable() && m.confirmed(&t) >= 0 {
+func (m *Model) QuarantineReason(t TrainingRow) string {
+	m.Sampling.raise(&t)
+	if t.Censoring != sizing.Exact && t.Censoring != sizing.AtLeast || t.Confirmable() && m.findConfirmed(&t) >= 0 {
 		return ""
 	}
-	d, ok := m.doubt(&t)
+	d, ok := m.check(&t)
 	if !ok {
 		return ""
 	}
-	return d.explain(t.Peak)
+	return d.describe(t.Peak)
 }
 
-func (d doubt) explain(peak sizing.Bytes) string {
+func (d implausibility) describe(peak sizing.Bytes) string {
 	times := float64(peak) / d.expected
 	if times < 1 {
-		return fmt.Sprintf("%d bytes is 1/%.0f of %s (%s)", peak, 1/times, d.of, sizing.Bytes(d.expected).Approx())
+		return fmt.Sprintf("%d bytes is 1/%.0f of %s (%s)", peak, 1/times, d.reference, sizing.Bytes(d.expected).Approx())
 	}
-	return fmt.Sprintf("%d bytes is %.0f times %s (%s)", peak, times, d.of, sizing.Bytes(d.expected).Approx())
+	return fmt.Sprintf("%d bytes is %.0f times %s (%s)", peak, times, d.reference, sizing.Bytes(d.expected).Approx())
 }
 
 // Quarantined explains each report that is held back.
 func (m *Model) Quarantined() []sizing.Quarantined {
 	var all []sizing.Quarantined
-	for i := range m.Held {
-		h := &m.Held[i]
+	for i := range m.Quarantine {
+		h := &m.Quarantine[i]
 		q := sizing.Quarantined{Memory: h.Peak, Detail: "far above everything known of the task"}
 		if h.Expected > 0 {
-			q.Detail = doubt{h.Expected, "what was expected of it"}.explain(h.Peak)
+			q.Detail = implausibility{h.Expected, "what was expected of it"}.describe(h.Peak)
 		}
 		all = append(all, q)
 	}
@@ -120,18 +120,18 @@ func (m *Model) Quarantined() []sizing.Quarantined {
 
 // quarantine holds t back if it is implausible, and releases what t confirms.
 func (m *Model) quarantine(t *TrainingRow) bool {
-	m.confirm(t)
-	d, ok := m.doubt(t)
+	m.releaseConfirmed(t)
+	d, ok := m.check(t)
 	if ok {
-		m.hold(t, d)
+		m.addToQuarantine(t, d)
 	}
 	return ok
 }
 
 // quarantineSkimmed is quarantine for an old row of a bulk, whose models saw few rows
 // yet: their forecasts alone prove nothing, so the row must also leave the range.
-func (m *Model) quarantineSkimmed(t *TrainingRow) bool {
-	m.confirm(t)
+func (m *Model) quarantineOld(t *TrainingRow) bool {
+	m.releaseConfirmed(t)
 	peak := float64(t.Peak)
 	if peak <= rangeFactor*m.Experts.MaxPeak && peak*missFactor >= float64(m.Smallest) {
 		return false
@@ -139,77 +139,77 @@ func (m *Model) quarantineSkimmed(t *TrainingRow) bool {
 	return m.quarantine(t)
 }
 
-func (m *Model) hold(t *TrainingRow, d doubt) {
-	if len(m.Held) == heldAtMost {
-		m.overflow()
+func (m *Model) addToQuarantine(t *TrainingRow, d implausibility) {
+	if len(m.Quarantine) == maxQuarantined {
+		m.evictOldest()
 	}
-	m.Held = append(m.Held, quarantined{*t, d.expected})
+	m.Quarantine = append(m.Quarantine, quarantinedReport{*t, d.expected})
 }
 
 // overflow makes room. So many reports are how the task behaves, unless they are
 // impossible: those are left out of every fit anyway.
-func (m *Model) overflow() {
-	oldest := slices.IndexFunc(m.Held, func(h quarantined) bool { return h.Confirmable() })
+func (m *Model) evictOldest() {
+	oldest := slices.IndexFunc(m.Quarantine, func(h quarantinedReport) bool { return h.Confirmable() })
 	if oldest < 0 {
-		m.Held = slices.Delete(m.Held, 0, 1)
+		m.Quarantine = slices.Delete(m.Quarantine, 0, 1)
 		return
 	}
 	m.release(oldest)
 }
 
 // doubt reports whether t is implausible, and against what.
-func (m *Model) doubt(t *TrainingRow) (doubt, bool) {
-	if d, ok := doubtAlways(t); ok {
+func (m *Model) check(t *TrainingRow) (implausibility, bool) {
+	if d, ok := checkAlways(t); ok {
 		return d, true
 	}
 	if killedAsGranted(t) {
-		return doubt{}, false
+		return implausibility{}, false
 	}
 	if m.Experts.Told == 0 {
-		return doubtFirst(t)
+		return checkFirst(t)
 	}
 	peak := float64(t.Peak)
 	c, known := m.forecast(t.Features)
 	if !known {
 		c = forecast{low: 0, high: m.Experts.MaxPeak, center: m.Experts.MaxPeak}
 	}
-	reach := doubt{c.high, "what its features foretold"}
+	reach := implausibility{c.high, "what its features foretold"}
 	if m.Experts.MaxPeak > c.high {
-		reach = doubt{m.Experts.MaxPeak, "the largest peak so far"}
+		reach = implausibility{m.Experts.MaxPeak, "the largest peak so far"}
 	}
 	allocated := float64(t.Allocated.Memory)
 	switch {
-	case m.Experts.Told >= rangeFrom && peak > rangeFactor*reach.expected, peak > missFactor*reach.expected:
+	case m.Experts.Told >= minRangeRows && peak > rangeFactor*reach.expected, peak > missFactor*reach.expected:
 		return reach, true
 	case peak > rangeFactor*reach.expected && allocated > 0 && peak > allocatedFactor*allocated:
-		return doubt{allocated, "what was allocated"}, true
-	case c.blind || !known:
-		return doubt{}, false
-	case peak > missHighFactor*c.high && !m.missedBefore(peak/c.center):
-		return doubt{c.high, "what its features foretold"}, true
+		return implausibility{allocated, "what was allocated"}, true
+	case c.imputed || !known:
+		return implausibility{}, false
+	case peak > missHighFactor*c.high && !m.hasSimilarMiss(peak/c.center):
+		return implausibility{c.high, "what its features foretold"}, true
 	case t.Censoring == sizing.Exact && peak*m.missFactor(allocated) < c.low && (allocated == 0 || peak*unitFactor < allocated) &&
-		!m.missedBefore(peak/c.center):
-		return doubt{c.low, "what its features foretold"}, true
+		!m.hasSimilarMiss(peak/c.center):
+		return implausibility{c.low, "what its features foretold"}, true
 	}
-	return doubt{}, false
+	return implausibility{}, false
 }
 
 // missFactor is by how much a forecast must exceed a peak to make it implausible. The
 // first few rows say little of the others, so the allocation counts for more.
 func (m *Model) missFactor(allocated float64) float64 {
-	if m.Experts.Told < rangeFrom && allocated > 0 {
+	if m.Experts.Told < minRangeRows && allocated > 0 {
 		return missFactorYoung
 	}
 	return missFactor
 }
 
 // doubtFirst judges a report before any peak is known.
-func doubtFirst(t *TrainingRow) (doubt, bool) {
+func checkFirst(t *TrainingRow) (implausibility, bool) {
 	peak := float64(t.Peak)
 	allocated, requested := float64(t.Allocated.Memory), float64(t.Requested.Memory)
-	scale := doubt{allocated, "what was allocated"}
+	scale := implausibility{allocated, "what was allocated"}
 	if allocated == 0 {
-		scale = doubt{requested, "what was requested"}
+		scale = implausibility{requested, "what was requested"}
 	}
 	switch {
 	case t.Censoring == sizing.Exact && peak*unitFactor < scale.expected:
@@ -218,17 +218,17 @@ func doubtFirst(t *TrainingRow) (doubt, bool) {
 		scale.expected > 0 && peak > requestedFactor*scale.expected:
 		return scale, true
 	case requested > 0 && peak > requestedFactor*requested:
-		return doubt{requested, "what was requested"}, true
+		return implausibility{requested, "what was requested"}, true
 	}
-	return doubt{}, false
+	return implausibility{}, false
 }
 
 // missedBefore reports whether an earlier row missed its forecast the same way, and
 // by a tenth of the ratio at least: then such rows belong to the task.
-func (m *Model) missedBefore(ratio float64) bool {
+func (m *Model) hasSimilarMiss(ratio float64) bool {
 	miss := math.Log(ratio)
 	slack := math.Log(unitFactor / missFactor)
-	return slices.ContainsFunc(m.Honest, func(e honest) bool {
+	return slices.ContainsFunc(m.OutOfSample, func(e outOfSample) bool {
 		if miss < 0 {
 			return e.Residual <= miss+slack
 		}
@@ -237,21 +237,21 @@ func (m *Model) missedBefore(ratio float64) bool {
 }
 
 // confirm releases the reports that t confirms.
-func (m *Model) confirm(t *TrainingRow) {
-	for i := m.confirmed(t); i >= 0; i = m.confirmed(t) {
+func (m *Model) releaseConfirmed(t *TrainingRow) {
+	for i := m.findConfirmed(t); i >= 0; i = m.findConfirmed(t) {
 		m.release(i)
 	}
 }
 
 // confirmed is the place of a held report that t confirms; -1 if there is none.
-func (m *Model) confirmed(t *TrainingRow) int {
-	if len(m.Held) == 0 || !t.Confirmable() {
+func (m *Model) findConfirmed(t *TrainingRow) int {
+	if len(m.Quarantine) == 0 || !t.Confirmable() {
 		return -1
 	}
 	peak := float64(t.Peak)
 	c, known := m.forecast(t.Features)
 	// A report that the features foretell says nothing of one that they do not.
-	news := func(low bool) bool {
+	addsEvidence := func(low bool) bool {
 		switch {
 		case !known:
 			return true
@@ -260,22 +260,22 @@ func (m *Model) confirmed(t *TrainingRow) int {
 		}
 		return peak > m.Experts.MaxPeak || peak > unitFactor/missFactor*c.high
 	}
-	return slices.IndexFunc(m.Held, func(h quarantined) bool {
-		held := float64(h.Peak)
+	return slices.IndexFunc(m.Quarantine, func(h quarantinedReport) bool {
+		waiting := float64(h.Peak)
 		switch {
 		case !h.Confirmable():
 			return false
-		case h.low():
-			return t.Censoring == sizing.Exact && peak <= alikeFactor*held && peak*beyondFactor >= held && news(true)
+		case h.isLow():
+			return t.Censoring == sizing.Exact && peak <= confirmShortFactor*waiting && peak*confirmBeyondFactor >= waiting && addsEvidence(true)
 		}
-		return peak*alikeFactor >= held && peak <= beyondFactor*held && news(false)
+		return peak*confirmShortFactor >= waiting && peak <= confirmBeyondFactor*waiting && addsEvidence(false)
 	})
 }
 
 // release learns a held report.
 func (m *Model) release(i int) {
-	t := m.Held[i].TrainingRow
-	m.Held = slices.Delete(m.Held, i, i+1)
+	t := m.Quarantine[i].TrainingRow
+	m.Quarantine = slices.Delete(m.Quarantine, i, i+1)
 	if t.Censoring == sizing.AtLeast {
 		m.learnBound(&t)
 		return
@@ -285,12 +285,12 @@ func (m *Model) release(i int) {
 
 // reconsider releases what would be accepted if it came now. Every eighth row is
 // enough: what is known of a task does not change faster.
-func (m *Model) reconsider() {
-	if m.Experts.Told%rangeFrom != 0 {
+func (m *Model) releasePlausible() {
+	if m.Experts.Told%minRangeRows != 0 {
 		return
 	}
-	for i := 0; i < len(m.Held); {
-		if _, ok := m.doubt(&m.Held[i].TrainingRow); ok {
+	for i := 0; i < len(m.Quarantine); {
+		if _, ok := m.check(&m.Quarantine[i].TrainingRow); ok {
 			i++
 			continue
 		}
@@ -299,10 +299,10 @@ func (m *Model) reconsider() {
 }
 
 // held are the rows in quarantine, by their place in order of arrival.
-func (m *Model) held() map[int64]bool {
-	held := make(map[int64]bool, len(m.Held))
-	for i := range m.Held {
-		held[m.Held[i].Seq] = true
+func (m *Model) quarantinedSeqs() map[int64]bool {
+	seqs := make(map[int64]bool, len(m.Quarantine))
+	for i := range m.Quarantine {
+		seqs[m.Quarantine[i].Seq] = true
 	}
-	return held
+	return seqs
 }

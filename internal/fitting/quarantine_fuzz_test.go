@@ -39,7 +39,7 @@ func FuzzMistakenUnits(f *testing.F) {
 			if expected.Limit >= bytes(gibs) {
 				require.GreaterOrEqual(t, got.Limit, bytes(gibs), "run %d of %d with %v", i, runs, mistakes)
 			}
-			row := measured(gibs)
+			row := withoutImputed(gibs)
 			row.Allocated.Memory, row.Requested.Memory = max(got.Limit, bytes(gibs)), 16*gib
 			if slip, is := mistakes[i]; is {
 				row.MemoryMax = sizing.Bytes(math.Max(1, math.Min(sizing.MaxBytes, float64(row.MemoryMax)*slip)))

@@ -14,7 +14,7 @@ const absurd = 250
 
 func TestOneAbsurdReportMovesTheNextAllocationByAtMostOneBin(t *testing.T) {
 	for claim, report := range map[string]sizing.HistoryRow{
-		"a peak": measured(absurd),
+		"a peak": withoutImputed(absurd),
 		"a kill": killed(absurd),
 	} {
 		for _, n := range []int{20, 40, 150} {
@@ -41,18 +41,18 @@ func TestTheLastBinEndsATenthAboveTheLargestPeak(t *testing.T) {
 
 func TestASecondReportConfirmsTheFirst(t *testing.T) {
 	for claim, second := range map[string]sizing.HistoryRow{
-		"a peak of half": measured(0.6 * absurd),
+		"a peak of half": withoutImputed(0.6 * absurd),
 		"a kill there":   killed(0.6 * absurd),
 	} {
 		k, rng := known(t, growing, 2, 60)
 		f, _ := growing(rng)
 		k.success(f, absurd)
-		require.Len(t, k.model.Held, 1)
+		require.Len(t, k.model.Quarantine, 1)
 		require.Less(t, k.model.LargestPeak(), 10*gib, "%s: the cap that is derived from it waits too", claim)
 		k.success(f, 3)
-		require.Len(t, k.model.Held, 1, "an ordinary run confirms nothing")
+		require.Len(t, k.model.Quarantine, 1, "an ordinary run confirms nothing")
 		k.told(f, second)
-		assert.Empty(t, k.model.Held, claim)
+		assert.Empty(t, k.model.Quarantine, claim)
 		assert.Equal(t, absurd*gib, k.model.LargestPeak(), claim)
 		assert.NotEmpty(t, k.fit().Reason)
 	}
@@ -71,14 +71,14 @@ func TestAHeldReportIsNotFitted(t *testing.T) {
 		assert.Equal(t, clean.model.Size(question(f)).Limit, k.model.Size(question(f)).Limit)
 	}
 	k.success(f, absurd)
-	assert.Empty(t, k.model.Held)
+	assert.Empty(t, k.model.Quarantine)
 }
 
 func TestWhatFeaturesForetellIsNotHeld(t *testing.T) {
 	k, _ := known(t, growing, 5, 100)
 	k.success(sizing.Features{"rows": sizing.NumberValue(200_000)}, 14)
-	assert.Empty(t, k.model.Held, "four times the rows, three times the largest peak")
+	assert.Empty(t, k.model.Quarantine, "four times the rows, three times the largest peak")
 	f := sizing.Features{"rows": sizing.NumberValue(1000)}
 	k.success(f, 3.5*float64(k.model.LargestPeak())/float64(gib))
-	assert.Empty(t, k.model.Held, "up to four times the largest peak may be chance")
+	assert.Empty(t, k.model.Quarantine, "up to four times the largest peak may be chance")
 }

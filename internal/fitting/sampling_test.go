@@ -57,7 +57,7 @@ func sampledHistory(rng *rand.Rand, n, both int) sizing.History {
 	k := &task{history: sizing.History{Task: sizing.TaskKey{Namespace: "default", DAG: "etl", Task: "spiky"}}}
 	for i := range n {
 		f, series := spiky(rng)
-		row := measured(0)
+		row := withoutImputed(0)
 		row.MemorySampled, row.Duration = bytes(looked(rng, series)), time.Duration(len(series))*time.Second
 		if both > 0 && i%both == 0 {
 			row.MemoryMax = bytes(largestOf(series))
@@ -132,7 +132,7 @@ func TestASampledPeakIsRaisedWithinItsAllocation(t *testing.T) {
 		h := sizing.History{Task: sizing.TaskKey{Namespace: "default", DAG: "a", Task: "b"}}
 		k := &task{history: h}
 		for i := range 100 {
-			row := measured(0)
+			row := withoutImputed(0)
 			row.MemorySampled, row.Allocated.Memory = bytes(1), bytes(allocated)
 			if i < 10 {
 				k.history.Pairs = append(k.history.Pairs, sizing.PeakPair{Task: h.Task, Exact: bytes(1.5), Sampled: bytes(1), Duration: row.Duration})
@@ -167,7 +167,7 @@ func TestATaskWithoutPairsBorrowsThoseOfOthers(t *testing.T) {
 	} {
 		h := sizing.History{Task: own, Pairs: c.pairs}
 		for seq := range int64(401) {
-			row := measured(0)
+			row := withoutImputed(0)
 			row.Seq, row.MemorySampled = seq, bytes(1)
 			h.Rows = append(h.Rows, row)
 		}
@@ -190,7 +190,7 @@ func TestDrawsFollowWhatThePairsSay(t *testing.T) {
 		h.Pairs = append(h.Pairs, sizing.PeakPair{Task: own, Exact: bytes(1.01 + float64(percent)/100), Sampled: bytes(1)})
 	}
 	for seq := range int64(1000) {
-		row := measured(0)
+		row := withoutImputed(0)
 		row.Seq, row.MemorySampled = 7*seq, bytes(1)
 		h.Rows = append(h.Rows, row)
 	}

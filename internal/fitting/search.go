@@ -49,13 +49,13 @@ func treesAt(params []float64) Trees {
 }
 
 const (
-	searchFrom   = 200  // measured rows before a search can tell parameters from luck
-	searchRows   = 4000 // newest rows that are searched on
-	searchTrials = 24
-	searchOn     = 0.4  // from here …
-	searchUntil  = 0.75 // … to here parameters are compared, on the rest they are confirmed
-	searchFit    = 0.1  // of the rows, between fits: one fit's luck must not decide
-	searchMargin = 0.1  // less waste on the newest rows, or the parameters in use stay
+	minSearchRows = 200  // measured rows before a search can tell parameters from luck
+	maxSearchRows = 4000 // newest rows that are searched on
+	searchTrials  = 24
+	compareFrom   = 0.4  // from here …
+	confirmFrom   = 0.75 // … to here parameters are compared, on the rest they are confirmed
+	refitShare    = 0.1  // of the rows, between fits: one fit's luck must not decide
+	searchMargin  = 0.1  // less waste on the newest rows, or the parameters in use stay
 )
 
 // SearchResult is what a search came to. Trees are to be used where Exam.Passed.
@@ -81,9 +81,9 @@ type SearchResult struct {
 // rows; between two it looks whether ctx has ended, whose error it returns. The same
 // history and champion give the same Found.
 func Search(ctx context.Context, h *sizing.History, champion *Model) (SearchResult, error) {
-	s := newSearch(champion.Sampling.measured(h), champion.Trees)
-	if s.measured < searchFrom {
-		return SearchResult{Evaluation: Evaluation{Reason: fmt.Sprintf("no search below %d runs with a measured peak: there are %d", searchFrom, s.measured)}}, nil
+	s := newSearch(champion.Sampling.raiseHistory(h), champion.Trees)
+	if s.measured < minSearchRows {
+		return SearchResult{Evaluation: Evaluation{Reason: fmt.Sprintf("no search below %d runs with a measured peak: there are %d", minSearchRows, s.measured)}}, nil
 	}
 	found, err := s.find(ctx)
 	if err != nil {
@@ -106,10 +106,10 @@ type search struct {
 
 func newSearch(h *sizing.History, inUse Trees) *search {
 	part := *h
-	part.Rows = h.Rows[max(0, len(h.Rows)-searchRows):]
+	part.Rows = h.Rows[max(0, len(h.Rows)-maxSearchRows):]
 	part.LastSeq = 0 // as a model sees it that learned a part of the rows
 	n := float64(len(part.Rows))
-	s := &search{h: &part, from: int(searchOn * n), until: int(searchUntil * n), every: max(1, int(searchFit*n)), inUse: inUse}
+	s := &search{h: &part, from: int(compareFrom * n), until: int(confirmFrom * n), every: max(1, int(refitShare*n)), inUse: inUse}
 	for i := range part.Rows {
 		if _, censoring := part.Rows[i].Peak(); censoring == sizing.Exact {
 			s.measured++
@@ -129,7 +129,7 @@ func (s *search) find(ctx context.Context) (Trees, error) {
 		if err != nil {
 			return 0, err
 		}
-		loss := residualOf(rows)
+		loss := residualRMS(rows)
 		if loss < least {
 			best, least = t, loss
 		}
@@ -145,7 +145,7 @@ func (s *search) find(ctx context.Context) (Trees, error) {
 }
 
 // residualOf is the root mean square of honest log residuals; +Inf without one.
-func residualOf(rows []row) float64 {
+func residualRMS(rows []row) float64 {
 	sum, n := 0.0, 0.0
 	for i := range rows {
 		if r := rows[i].Residual; !math.IsNaN(r) {
@@ -164,7 +164,7 @@ func (s *search) replay(t Trees, from, until int) ([]row, error) {
 	m, before := New(), *s.h
 	m.Trees = t
 	before.Rows = s.h.Rows[:from]
-	if err := m.takeIn(&before); err != nil {
+	if err := m.learnNewRows(&before); err != nil {
 		return nil, err
 	}
 	for i := from; i < until; i++ {
@@ -175,20 +175,20 @@ func (s *search) replay(t Trees, from, until int) ([]row, error) {
 		}
 		m.Learn(NewTrainingRow(&s.h.Schema, &s.h.Rows[i]))
 	}
-	return s.answered(m, from, until), nil
+	return s.outOfSampleRows(m, from, until), nil
 }
 
 // answered are rows with what a model answered before it was told them.
-func (s *search) answered(m *Model, from, until int) []row {
+func (s *search) outOfSampleRows(m *Model, from, until int) []row {
 	part := *s.h
 	part.Rows = s.h.Rows[from:until]
-	return measured(m.rowsOf(&part, len(part.Rows)))
+	return withoutImputed(m.rowsOf(&part, len(part.Rows)))
 }
 
 // confirm holds what was found against what answers now, on the newest rows.
 func (s *search) confirm(found Trees, champion *Model) (SearchResult, error) {
 	n := len(s.h.Rows)
-	newest := s.answered(champion, s.until, n)
+	newest := s.outOfSampleRows(champion, s.until, n)
 	e := Evaluation{Rows: len(newest), Before: s.measured - len(newest)}
 	challenger, err := s.replay(found, s.until, n)
 	if err != nil {
@@ -198,9 +198,9 @@ func (s *search) confirm(found Trees, champion *Model) (SearchResult, error) {
 	if err != nil {
 		return SearchResult{}, err
 	}
-	e.add("challenger", challenger, championRungs)
-	e.add("trees in use", inUse, championRungs)
-	e.add("champion", newest, championRungs)
+	e.addCandidate("challenger", challenger, championLadder)
+	e.addCandidate("trees in use", inUse, championLadder)
+	e.addCandidate("champion", newest, championLadder)
 	e.judgeSearch(found)
 	return SearchResult{Trees: found, Evaluation: e}, nil
 }

@@ -32,7 +32,7 @@ func searched(t *testing.T, of shape, n int) *task {
 	k, rng := newTask(t), newRand(5)
 	for range n {
 		f, gibs := of(rng)
-		k.row(f, measured(gibs))
+		k.row(f, withoutImputed(gibs))
 	}
 	k.fit()
 	return k

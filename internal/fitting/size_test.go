@@ -195,7 +195,7 @@ func TestEveryAnswerIsLawful(t *testing.T) {
 func TestNoRunIsForetoldToLastLongerThanOneMay(t *testing.T) {
 	k := newTask(t)
 	for i := range 12 {
-		r := measured(1)
+		r := withoutImputed(1)
 		r.Duration = []time.Duration{time.Second, sizing.MaxDuration}[i%2]
 		k.told(nil, r)
 	}
@@ -331,7 +331,7 @@ func TestCPUFollowsWhatWasUsed(t *testing.T) {
 	} {
 		k := newTask(t)
 		for i := range 20 {
-			r := measured(1)
+			r := withoutImputed(1)
 			r.CPUMax = c.used * sizing.Cores(1-0.01*float64(i%2))
 			k.told(nil, r)
 			if i < 4 {
@@ -355,7 +355,7 @@ func TestCPUFollowsTheFeatures(t *testing.T) {
 		}
 		for i := range 120 {
 			workers := float64(2 + 2*rng.IntN(4))
-			r := measured(1)
+			r := withoutImputed(1)
 			r.CPUMax = 0
 			if i%10 > 0 { // now and then nothing was measured
 				r.CPUMax = sizing.Cores(workers * (0.9 + 0.1*rng.Float64()))
@@ -373,7 +373,7 @@ func TestCPUFollowsTheFeatures(t *testing.T) {
 func TestCPUIgnoresFeaturesThatTellNothing(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(22, 0))
 	for range 300 {
-		r := measured(1)
+		r := withoutImputed(1)
 		r.CPUMax = sizing.Cores(2 + 2*rng.Float64())
 		k.told(sizing.Features{"noise": sizing.NumberValue(rng.Float64())}, r)
 	}

@@ -106,11 +106,11 @@ func (k *task) told(f sizing.Features, r sizing.HistoryRow) {
 
 // success tells a measured run that was not asked about.
 func (k *task) success(f sizing.Features, gibs float64) {
-	k.told(f, measured(gibs))
+	k.told(f, withoutImputed(gibs))
 }
 
 // measured is a success of two minutes that was granted 32 GiB.
-func measured(gibs float64) sizing.HistoryRow {
+func withoutImputed(gibs float64) sizing.HistoryRow {
 	return sizing.HistoryRow{
 		Outcome: sizing.Success, MemoryMax: bytes(gibs), Duration: 2 * time.Minute, CPUMax: 0.9,
 		Allocated: sizing.Resources{Memory: 32 * gib}, Requested: sizing.Resources{Memory: 32 * gib},
@@ -158,7 +158,7 @@ func (k *task) run(f sizing.Features, gibs float64) (s spent) {
 	promised := sized.Promised
 	for try := 1; ; try++ {
 		require.Less(k.t, try, 6, "the last rung is the cap")
-		end := measured(gibs)
+		end := withoutImputed(gibs)
 		end.RunID, end.Try, end.Promised, end.Allocated.Memory = id, try, promised, sized.Limit
 		if bytes(gibs) <= sized.Limit {
 			k.open.Forget(uint64(k.runs))

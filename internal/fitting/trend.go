@@ -19,18 +19,18 @@ import (
 // Trees are constant beyond the data, and the ridge mixes x with log x, which between them
 // say nothing of far inputs.
 type trend struct {
-	Seen   []span  // by place in the schema
-	Slopes []slope `cbor:",omitempty"` // of the features that the line is made of; none: no line is supported
-	Base   float64 `cbor:",omitzero"`  // a
-	Linear bool    `cbor:",omitzero"`
+	Ranges []interval `cbor:"Seen"`       // by place in the schema
+	Slopes []slope    `cbor:",omitempty"` // of the features that the line is made of; none: no line is supported
+	Base   float64    `cbor:",omitzero"`  // a
+	Linear bool       `cbor:",omitzero"`
 
-	Steeper float64 `cbor:",omitzero"` // how much steeper the peak rises than the line among the rows with the largest predictions; below 1: no
+	ConvexSlope float64 `cbor:"Steeper,omitzero"` // how much steeper the peak rises than the line among the rows with the largest predictions; below 1: no
 
 	Pairs []datePair `cbor:",omitempty"` // the date pairs that the encoder reads; input ^k is the k-th
 }
 
 // span is the range of a number so far. Rows is zero where none was seen.
-type span struct {
+type interval struct {
 	_         struct{} `cbor:",toarray"`
 	Low, High float64
 	Rows      int
@@ -46,31 +46,31 @@ type slope struct {
 }
 
 const (
-	trendRows     = 10   // rows before a line or a range means anything
-	trendFeatures = 8    // strongest numbers that make the line
-	relevantFrom  = 0.05 // share of the variance that a number explains, from which its range matters
-	trendLeast    = 0.2  // share of the variance of the log peak that the line must explain
-	trendError    = 0.2  // relative standard error of a slope that may be followed
-	outsideFrom   = 1.25 // times the largest, or a share of the smallest, from which an input is outside
-	farFrom       = 2.0  // times the largest from which no probability is stated
-	trendDoubt    = 0.1  // further margin per unit of extrapolated log peak
-	jointDoubt    = 0.2  // … and for each further input that lies outside at the same time
+	minTrendRows      = 10   // rows before a line or a range means anything
+	maxTrendInputs    = 8    // strongest numbers that make the line
+	minRelevantShare  = 0.05 // share of the variance that a number explains, from which its range matters
+	minExplainedShare = 0.2  // share of the variance of the log peak that the line must explain
+	maxSlopeError     = 0.2  // relative standard error of a slope that may be followed
+	outsideFactor     = 1.25 // times the largest, or a share of the smallest, from which an input is outside
+	noRiskFactor      = 2.0  // times the largest from which no probability is stated
+	trendMargin       = 0.1  // further margin per unit of extrapolated log peak
+	jointMarginRate   = 0.2  // … and for each further input that lies outside at the same time
 )
 
 // observe widens the ranges by a row.
 func (t *trend) observe(cells []sizing.Value) {
-	for len(t.Seen) < len(cells) {
-		t.Seen = append(t.Seen, span{Low: math.Inf(1), High: math.Inf(-1)})
+	for len(t.Ranges) < len(cells) {
+		t.Ranges = append(t.Ranges, interval{Low: math.Inf(1), High: math.Inf(-1)})
 	}
 	for j, v := range cells {
 		if v.Kind == sizing.Number {
-			s := &t.Seen[j]
-			s.see(v.Num)
+			s := &t.Ranges[j]
+			s.include(v.Num)
 		}
 	}
 	for k := range t.Pairs {
 		if days, known := t.Pairs[k].days(cells); known {
-			t.Pairs[k].Seen.see(days)
+			t.Pairs[k].Range.include(days)
 		}
 	}
 }
@@ -78,12 +78,12 @@ func (t *trend) observe(cells []sizing.Value) {
 // distance is how far an input lies beyond what was seen of it, in log units, negative
 // below; zero within it, and where too few values were seen.
 func (t *trend) distance(j int, cells []sizing.Value) float64 {
-	if j >= len(t.Seen) {
+	if j >= len(t.Ranges) {
 		return 0
 	}
 	s := t.spanOf(j)
 	x, known := t.value(j, cells)
-	if !known || s.Rows < trendRows {
+	if !known || s.Rows < minTrendRows {
 		return 0
 	}
 	edge := s.edge(x)
@@ -102,14 +102,14 @@ func (t *trend) distance(j int, cells []sizing.Value) float64 {
 
 // matters reports whether a number drives the peak. What one does that was constant so far
 // is not known, so that it matters.
-func (t *trend) matters(j int) bool {
+func (t *trend) isRelevant(j int) bool {
 	s := t.spanOf(j)
-	return s.Share >= relevantFrom || s.Low == s.High
+	return s.Share >= minRelevantShare || s.Low == s.High
 }
 
 // at is the log peak that the line says of a row; NaN where a linear trend is at or below
 // zero. A missing input counts as the middle of its range.
-func (t *trend) at(cells []sizing.Value) float64 {
+func (t *trend) predict(cells []sizing.Value) float64 {
 	sum := t.Base
 	for _, s := range t.Slopes {
 		x, known := t.value(s.Field, cells)
@@ -117,7 +117,7 @@ func (t *trend) at(cells []sizing.Value) float64 {
 			seen := t.spanOf(s.Field)
 			x = (seen.Low + seen.High) / 2
 		}
-		sum += s.Slope * t.input(x)
+		sum += s.Slope * t.transform(x)
 	}
 	if t.Linear {
 		return math.Log(sum) // NaN below zero
@@ -125,7 +125,7 @@ func (t *trend) at(cells []sizing.Value) float64 {
 	return sum
 }
 
-func (t *trend) input(x float64) float64 {
+func (t *trend) transform(x float64) float64 {
 	if t.Linear {
 		return x
 	}
@@ -144,24 +144,24 @@ func (t *trend) slopeOf(j int) *slope {
 
 // fit chooses the line of rows; y is their log peak.
 func (t *trend) fit(rows []row, y []float64) {
-	t.Slopes, t.Base, t.Linear, t.Steeper = nil, 0, false, 0
-	if len(rows) < trendRows {
+	t.Slopes, t.Base, t.Linear, t.ConvexSlope = nil, 0, false, 0
+	if len(rows) < minTrendRows {
 		return
 	}
-	fields := t.strongest(rows, y)
+	fields := t.strongestInputs(rows, y)
 	best := math.Inf(1)
 	for _, linear := range []bool{false, true} {
-		line := trend{Seen: t.Seen, Pairs: t.Pairs, Linear: linear}
+		line := trend{Ranges: t.Ranges, Pairs: t.Pairs, Linear: linear}
 		if squares, ok := line.solve(fields, rows, y); ok && squares < best {
 			best = squares
 			t.Slopes, t.Base, t.Linear = line.Slopes, line.Base, linear
 		}
 	}
-	if best > (1-trendLeast)*variation(y) {
+	if best > (1-minExplainedShare)*sumOfSquares(y) {
 		t.Slopes = nil
 	}
-	t.Steeper = t.steeper(rows, y)
-	t.Slopes = slices.DeleteFunc(t.Slopes, func(s slope) bool { return s.Relative > trendError })
+	t.ConvexSlope = t.convexSlope(rows, y)
+	t.Slopes = slices.DeleteFunc(t.Slopes, func(s slope) bool { return s.Relative > maxSlopeError })
 }
 
 // candidate is an input that the line may follow.
@@ -171,29 +171,29 @@ type candidate struct {
 }
 
 // strongest are the inputs that no row lacks and that vary, by correlation with y.
-func (t *trend) strongest(rows []row, y []float64) []int {
+func (t *trend) strongestInputs(rows []row, y []float64) []int {
 	var found []candidate
 	x := make([]float64, len(rows))
-	for j := -len(t.Pairs); j < len(t.Seen); j++ {
+	for j := -len(t.Pairs); j < len(t.Ranges); j++ {
 		s := t.spanOf(j)
 		s.Share = 0
 		if s.Rows < len(rows) || s.Low == s.High {
 			continue
 		}
-		t.logs(j, rows, x)
+		t.logInputs(j, rows, x)
 		share := determination(x, y)
 		if share > 0 {
 			s.Share = share
 			found = append(found, candidate{j, share})
 		}
 		if s.Low < 0 {
-			s.Share = max(s.Share, t.eitherSign(j, rows, y, x))
+			s.Share = max(s.Share, t.signedDetermination(j, rows, y, x))
 		}
 	}
 	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.input, b.input)) })
-	found = t.distinct(found, rows)
+	found = t.dropDuplicates(found, rows)
 	var fields []int
-	for _, c := range found[:min(len(found), trendFeatures, len(rows)/4)] {
+	for _, c := range found[:min(len(found), maxTrendInputs, len(rows)/4)] {
 		fields = append(fields, c.input)
 	}
 	return fields
@@ -208,7 +208,7 @@ func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, o
 	x, target := mat.NewDense(n, p, nil), mat.NewVecDense(n, nil)
 	scale := make([]float64, p)
 	for c, j := range fields {
-		scale[c+1] = max(t.input(t.spanOf(j).reach()), math.SmallestNonzeroFloat64)
+		scale[c+1] = max(t.transform(t.spanOf(j).reach()), math.SmallestNonzeroFloat64)
 	}
 	for i := range rows {
 		weight := 1.0
@@ -218,7 +218,7 @@ func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, o
 		x.Set(i, 0, weight)
 		for c, j := range fields {
 			v, _ := t.value(j, rows[i].Cells)
-			x.Set(i, c+1, weight*t.input(v)/scale[c+1])
+			x.Set(i, c+1, weight*t.transform(v)/scale[c+1])
 		}
 		target.SetVec(i, y[i])
 		if t.Linear {
@@ -241,7 +241,7 @@ func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, o
 		t.Slopes = append(t.Slopes, slope{Field: j, Slope: b.AtVec(c+1) / scale[c+1], Relative: relative})
 	}
 	for i := range rows {
-		err := y[i] - t.at(rows[i].Cells)
+		err := y[i] - t.predict(rows[i].Cells)
 		squares += err * err
 	}
 	return squares, squares-squares == 0
@@ -269,7 +269,7 @@ func standardErrors(x *mat.Dense, variance float64) []float64 {
 }
 
 // variation is the sum of squares about the mean.
-func variation(y []float64) float64 {
+func sumOfSquares(y []float64) float64 {
 	mean, squares := 0.0, 0.0
 	for i, v := range y {
 		d := v - mean

@@ -9,7 +9,7 @@ import (
 )
 
 // verifiedRows is how many of the newest rows a model is asked about before it is stored.
-const verifiedRows = 3
+const maxVerifiedRows = 3
 
 // VerifiedBlob is Blob of a model that was opened again and answers the task's newest
 // rows, and a question without features, as m does. A model that fails this must not be
@@ -24,14 +24,14 @@ func (m *Model) VerifiedBlob(h *sizing.History) ([]byte, error) {
 		return nil, fmt.Errorf("open the encoded model: %w", err)
 	}
 	questions := []Question{{RiskTarget: sizing.DefaultRiskTarget, Lifts: sizing.DefaultMaxLifts}}
-	for i := max(0, len(h.Rows)-verifiedRows); i < len(h.Rows); i++ {
+	for i := max(0, len(h.Rows)-maxVerifiedRows); i < len(h.Rows); i++ {
 		q := questions[0]
 		q.Features = h.Schema.Features(h.Rows[i].Features)
 		questions = append(questions, q)
 	}
 	for _, q := range questions {
 		here, there := m.Size(q), stored.Size(q)
-		if err := here.disagrees(&there); err != nil {
+		if err := here.compare(&there); err != nil {
 			return nil, fmt.Errorf("ask the encoded model: %w", err)
 		}
 	}
@@ -39,7 +39,7 @@ func (m *Model) VerifiedBlob(h *sizing.History) ([]byte, error) {
 }
 
 // disagrees says in what an answer differs from another, or is none; nil if both are good.
-func (s *Answer) disagrees(other *Answer) error {
+func (s *Answer) compare(other *Answer) error {
 	if s.Limit <= 0 || s.Limit > sizing.MaxBytes || s.Promised == nil || math.IsNaN(*s.Promised) {
 		return fmt.Errorf("it answers %d bytes with the promise %v", s.Limit, s.Promised)
 	}

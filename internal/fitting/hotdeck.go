@@ -18,41 +18,41 @@ import (
 // is added to the margin as an independent error: a feature that drives nothing costs
 // nothing, and one that drives usage costs what it leaves open.
 const (
-	blindRows   = 8      // rows without a feature, from which on models know what its absence means …
-	blindShare  = 16     // … or one row in so many, of a young task
-	newlyRows   = 32     // … or so many, where the older half of the rows had the feature: margins know nothing of the rest
-	donorCount  = 128    // rows that are kept, evenly spaced by peak
-	donorCells  = 24_000 // values that are kept of them
-	similarMost = 32     // of the donors are asked, …
-	similarFew  = 8      // … and so few of a young task
-	similarPart = 4      // … or one donor in so many
+	minMissingRows  = 8      // rows without a feature, from which on models know what its absence means …
+	minMissingShare = 16     // … or one row in so many, of a young task
+	minNewRows      = 32     // … or so many, where the older half of the rows had the feature: margins know nothing of the rest
+	maxDonors       = 128    // rows that are kept, evenly spaced by peak
+	maxDonorCells   = 24_000 // values that are kept of them
+	maxNeighbours   = 32     // of the donors are asked, …
+	minNeighbours   = 8      // … and so few of a young task
+	neighbourPart   = 4      // … or one donor in so many
 
 	// Deviations of a normal distribution that are exceeded with a probability of
 	// sizing.DefaultRiskTarget: the largest of a few donors underestimates a tail.
-	betweenDeviations = 2.17
+	donorDeviations = 2.17
 )
 
 // choose keeps rows, evenly spaced by peak, whose values stand in for what a row lacks,
 // and notes how much each feature tells of the peak.
-func (e *encoder) choose(rows [][]sizing.Value, y []float64) {
+func (e *encoder) chooseDonors(rows [][]sizing.Value, y []float64) {
 	order := make([]int, len(rows))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(y[a], y[b]), cmp.Compare(a, b)) })
-	n := min(donorCount, len(rows), max(1, donorCells/max(1, len(e.Columns))))
+	n := min(maxDonors, len(rows), max(1, maxDonorCells/max(1, len(e.Columns))))
 	for i := range n {
-		e.Donors = append(e.Donors, e.donor(rows[order[(2*i+1)*len(rows)/(2*n)]]))
+		e.Donors = append(e.Donors, e.donorOf(rows[order[(2*i+1)*len(rows)/(2*n)]]))
 	}
 	for j := range e.Columns {
 		if c := &e.Columns[j]; c.Kind != sizing.Missing {
-			c.relate(j, rows, y)
+			c.measureRelevance(j, rows, y)
 		}
 	}
 }
 
 // donor keeps of a row what the encoding reads.
-func (e *encoder) donor(cells []sizing.Value) []sizing.Value {
+func (e *encoder) donorOf(cells []sizing.Value) []sizing.Value {
 	donor := slices.Clone(cells)
 	for j, v := range donor {
 		switch {
@@ -68,7 +68,7 @@ func (e *encoder) donor(cells []sizing.Value) []sizing.Value {
 // relate notes the feature's share of present values, the deviation of its values and the
 // share of the log peak's variance that it explains alone, adjusted for chance: the squared
 // correlation of a number, the correlation ratio of a category (Fisher 1925).
-func (c *column) relate(j int, rows [][]sizing.Value, y []float64) {
+func (c *column) measureRelevance(j int, rows [][]sizing.Value, y []float64) {
 	s := newScreen(1, y)
 	total, known, between := 0.0, 0.0, 0.0
 	groups := map[string]*level{}
@@ -80,7 +80,7 @@ func (c *column) relate(j int, rows [][]sizing.Value, y []float64) {
 			continue
 		}
 		known++
-		s.add([]float64{c.position(v)}, y[i])
+		s.add([]float64{c.scaled(v)}, y[i])
 		if v.Kind == sizing.Category {
 			if groups[v.Text] == nil {
 				groups[v.Text] = &level{}
@@ -89,8 +89,8 @@ func (c *column) relate(j int, rows [][]sizing.Value, y []float64) {
 			groups[v.Text].Sum += deviation
 		}
 	}
-	c.Known = known / float64(len(rows))
-	c.Unit = math.Sqrt(max(0, s.xx[0]-s.x[0]*s.x[0]/max(known, 1)) / max(known, 1))
+	c.PresentShare = known / float64(len(rows))
+	c.Scale = math.Sqrt(max(0, s.xx[0]-s.x[0]*s.x[0]/max(known, 1)) / max(known, 1))
 	parameters := 1.0
 	if between = s.score(0); c.Kind == sizing.Category {
 		between, parameters = 0, float64(len(groups)-1)
@@ -104,38 +104,38 @@ func (c *column) relate(j int, rows [][]sizing.Value, y []float64) {
 		}
 	}
 	if left := known - parameters - 1; left > 0 && total > 0 {
-		c.Tells = max(0, 1-(1-min(1, between/total))*(known-1)/left)
+		c.ExplainedShare = max(0, 1-(1-min(1, between/total))*(known-1)/left)
 	}
 }
 
 // position is a value on the scale on which its distances count.
-func (c *column) position(v sizing.Value) float64 {
-	if c.Log {
+func (c *column) scaled(v sizing.Value) float64 {
+	if c.WithLog {
 		return math.Log1p(max(0, v.Num))
 	}
 	return v.Num
 }
 
 // lacking reports whether a row lacks a feature that hardly any row lacked before.
-func (e *encoder) lacking(cells []sizing.Value) bool {
+func (e *encoder) isIncomplete(cells []sizing.Value) bool {
 	for j := range e.Columns {
-		if e.lacks(j, cells) {
+		if e.lacksFeature(j, cells) {
 			return true
 		}
 	}
 	return false
 }
 
-func (e *encoder) lacks(j int, cells []sizing.Value) bool {
+func (e *encoder) lacksFeature(j int, cells []sizing.Value) bool {
 	c := &e.Columns[j]
-	return c.Blind && c.Kind != sizing.Missing && cells[j].Kind == sizing.Missing
+	return c.RarelyMissing && c.Kind != sizing.Missing && cells[j].Kind == sizing.Missing
 }
 
 // fill appends a row's values to dst, with a donor's where it lacks them. A date
 // keeps the donor's distance to a date that the row has: differences of dates would
 // else be between two runs. A value of a feature that hardly any row had is left out
 // where the donor lacks it: no model has seen it beside the donor's values.
-func (e *encoder) fill(cells, donor, dst []sizing.Value) []sizing.Value {
+func (e *encoder) fillFrom(cells, donor, dst []sizing.Value) []sizing.Value {
 	days := 0.0
 	for j := range e.Columns {
 		if e.Columns[j].Kind == sizing.Date && cells[j].Kind == sizing.Date && donor[j].Kind == sizing.Date {
@@ -146,11 +146,11 @@ func (e *encoder) fill(cells, donor, dst []sizing.Value) []sizing.Value {
 	for j, v := range cells {
 		switch {
 		case j >= len(e.Columns):
-		case e.lacks(j, cells):
+		case e.lacksFeature(j, cells):
 			if v = donor[j]; v.Kind == sizing.Date {
 				v = sizing.Value{Kind: sizing.Date, Num: v.Num + days}
 			}
-		case e.Columns[j].Rare && donor[j].Kind == sizing.Missing:
+		case e.Columns[j].RarelyPresent && donor[j].Kind == sizing.Missing:
 			v = sizing.Value{}
 		}
 		dst = append(dst, v)
@@ -159,7 +159,7 @@ func (e *encoder) fill(cells, donor, dst []sizing.Value) []sizing.Value {
 }
 
 // similar is a donor's place and its distance to a row.
-type similar struct {
+type neighbour struct {
 	donor    int
 	distance float64
 }
@@ -167,19 +167,19 @@ type similar struct {
 // nearest writes the donors that are most similar to a row in what the row has (Gower
 // 1971, each feature weighed by what it tells of the peak). Donors at the same distance
 // are taken evenly spaced by peak.
-func (e *encoder) nearest(cells []sizing.Value, dst []similar) []similar {
+func (e *encoder) nearestDonors(cells []sizing.Value, dst []neighbour) []neighbour {
 	dst = dst[:0]
 	for i, donor := range e.Donors {
-		dst = append(dst, similar{i, e.distance(cells, donor)})
+		dst = append(dst, neighbour{i, e.distance(cells, donor)})
 	}
 	spaced := func(i int) uint32 { return uint32(i+1) * 2654435769 } // Fibonacci hashing (Knuth 1973)
-	slices.SortFunc(dst, func(a, b similar) int {
+	slices.SortFunc(dst, func(a, b neighbour) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(spaced(a.donor), spaced(b.donor)))
 	})
-	return dst[:min(len(dst), similarMost, max(similarFew, len(dst)/similarPart))]
+	return dst[:min(len(dst), maxNeighbours, max(minNeighbours, len(dst)/neighbourPart))]
 }
 
-const farAway = 1e6 // of a donor that lacks what it is to lend
+const missingDonorDistance = 1e6 // of a donor that lacks what it is to lend
 
 func (e *encoder) distance(cells, donor []sizing.Value) (sum float64) {
 	for j := range e.Columns {
@@ -188,17 +188,17 @@ func (e *encoder) distance(cells, donor []sizing.Value) (sum float64) {
 		switch {
 		case c.Kind == sizing.Missing:
 		case v.Kind == sizing.Missing:
-			if d.Kind == sizing.Missing && c.Blind {
-				sum += farAway
+			if d.Kind == sizing.Missing && c.RarelyMissing {
+				sum += missingDonorDistance
 			}
 		case d.Kind == sizing.Missing:
-			sum += c.Tells
+			sum += c.ExplainedShare
 		case c.Kind == sizing.Category:
 			if c.find(v.Text) != c.find(d.Text) {
-				sum += c.Tells
+				sum += c.ExplainedShare
 			}
-		case c.Unit > 0:
-			sum += c.Tells * math.Abs(c.position(*v)-c.position(*d)) / c.Unit
+		case c.Scale > 0:
+			sum += c.ExplainedShare * math.Abs(c.scaled(*v)-c.scaled(*d)) / c.Scale
 		}
 	}
 	return sum
@@ -206,19 +206,19 @@ func (e *encoder) distance(cells, donor []sizing.Value) (sum float64) {
 
 // askSimilar fills p with the mean of what the models say of a row with the values of
 // similar donors, and b.between with how far above it the donors reach.
-func (m *models) askSimilar(cells []sizing.Value, p *experts.Point, b *buffers) {
-	b.near = m.Enc.nearest(cells, b.near)
-	b.nothing = !m.Enc.readsAny(cells)
-	b.lent = b.lent[:0]
-	each := (len(b.near) + mixtureMost - 1) / mixtureMost
+func (m *models) imputeFromDonors(cells []sizing.Value, p *experts.Point, b *buffers) {
+	b.neighbours = m.Enc.nearestDonors(cells, b.neighbours)
+	b.noFeatures = !m.Enc.hasAnyFeature(cells)
+	b.donorPoints = b.donorPoints[:0]
+	each := (len(b.neighbours) + maxMixtureDonors - 1) / maxMixtureDonors
 	var mean experts.Point
 	var squares, most [experts.ModelCount]float64
-	share := 1 / float64(len(b.near))
-	for i, near := range b.near {
-		b.filled = m.Enc.fill(cells, m.Enc.Donors[near.donor], b.filled[:0])
-		m.askRow(b.filled, p, b)
+	share := 1 / float64(len(b.neighbours))
+	for i, near := range b.neighbours {
+		b.imputed = m.Enc.fillFrom(cells, m.Enc.Donors[near.donor], b.imputed[:0])
+		m.predictRow(b.imputed, p, b)
 		if i%each == 0 {
-			b.lent = append(b.lent, *p)
+			b.donorPoints = append(b.donorPoints, *p)
 		}
 		for k, level := range p.Level {
 			before := mean.Level[k]
@@ -233,59 +233,59 @@ func (m *models) askSimilar(cells []sizing.Value, p *experts.Point, b *buffers) 
 		}
 		mean.Duration += share * p.Duration
 	}
-	reach := 1 + 1/math.Sqrt(float64(len(b.near))) // what was not drawn may lie beyond the largest of a few, but not far
-	for k := range b.between {
-		largest, tail := most[k]-mean.Level[k], betweenDeviations*math.Sqrt(max(0, squares[k])*share)
-		b.between[k] = min(max(largest, tail), reach*largest)
+	reach := 1 + 1/math.Sqrt(float64(len(b.neighbours))) // what was not drawn may lie beyond the largest of a few, but not far
+	for k := range b.donorMargin {
+		largest, tail := most[k]-mean.Level[k], donorDeviations*math.Sqrt(max(0, squares[k])*share)
+		b.donorMargin[k] = min(max(largest, tail), reach*largest)
 		if k == experts.LineTrees {
-			if b.unseen = sizing.DefaultRiskTarget; b.between[k] < tail || largest > tail {
-				b.unseen = 1 / float64(len(b.near)+1)
+			if b.unseenProb = sizing.DefaultRiskTarget; b.donorMargin[k] < tail || largest > tail {
+				b.unseenProb = 1 / float64(len(b.neighbours)+1)
 			}
 		}
 	}
 	mean.Blind = true
-	b.lentMean = mean
+	b.donorPointMean = mean
 	*p = mean
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 }
 
 // ask fills p with what the models say of a row. Where the row lacks features, their
 // uncertainty adds to the experts' own margin as independent errors add: by squares.
-func (m *Model) ask(cells []sizing.Value, target float64, p *experts.Point, b *buffers) {
-	m.Models.ask(cells, p, b)
+func (m *Model) predict(cells []sizing.Value, target float64, p *experts.Point, b *buffers) {
+	m.Models.predict(cells, p, b)
 	if m.Experts.AsksYoung() && (!p.Blind || m.Experts.Young()) { // else similar rows say more
-		m.askYoung(cells, p, b)
+		m.predictColdStart(cells, p, b)
 	}
-	if b.unwidened = 0; !p.Blind {
+	if b.unwidenedAmount = 0; !p.Blind {
 		return
 	}
-	b.moveLent(p)
-	b.center = *p
-	b.center.Blind, b.center.Young = false, nil
-	b.unwidened = m.Experts.Answer(p, target, &b.scratch).Amount
-	m.widenYoung(p, b)
-	answer := math.Log(b.unwidened)
-	for k, between := range b.between {
+	b.shiftDonors(p)
+	b.donorMean = *p
+	b.donorMean.Blind, b.donorMean.Young = false, nil
+	b.unwidenedAmount = m.Experts.Answer(p, target, &b.scratch).Amount
+	m.widenColdStart(p, b)
+	answer := math.Log(b.unwidenedAmount)
+	for k, between := range b.donorMargin {
 		margin := max(0, answer-p.Level[k])
 		widened := math.Hypot(margin, between)
 		p.Level[k] += widened - margin
 		if k == experts.LineTrees && widened > 0 {
-			b.unseen *= between * between / (widened * widened)
+			b.unseenProb *= between * between / (widened * widened)
 		}
 	}
 }
 
 // missing says which features a question lacks, and what that adds to the amount.
-func (m *Model) missing(amount float64, b *buffers) string {
+func (m *Model) describeMissing(amount float64, b *buffers) string {
 	e := m.Models.Enc
-	if b.nothing {
+	if b.noFeatures {
 		return "no feature is known: the peaks of all runs answer"
 	}
 	var names, shares []string
 	for j := range e.Columns {
-		if e.lacks(j, b.cells) {
+		if e.lacksFeature(j, b.cells) {
 			names = append(names, e.Columns[j].Name)
-			if known := e.Columns[j].Known; known > 0 { // models of earlier releases do not say
+			if known := e.Columns[j].PresentShare; known > 0 { // models of earlier releases do not say
 				shares = append(shares, fmt.Sprintf("%.0f", 100*known))
 			}
 		}
@@ -301,8 +301,8 @@ func (m *Model) missing(amount float64, b *buffers) string {
 		text += fmt.Sprintf(" (present in %s %% of runs)", strings.Join(slices.Compact(shares), ", "))
 	}
 	text += ": imputed from similar runs"
-	if b.unwidened > 0 && amount > b.unwidened {
-		text += ", adds " + sizing.Bytes(amount-b.unwidened).Approx()
+	if b.unwidenedAmount > 0 && amount > b.unwidenedAmount {
+		text += ", adds " + sizing.Bytes(amount-b.unwidenedAmount).Approx()
 	}
 	return text
 }

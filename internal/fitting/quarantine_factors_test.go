@@ -18,7 +18,7 @@ var slips = []float64{1e-3, 1e3, 1e-6, 1e6, 1. / (1 << 10), 1 << 10, 1. / (1 << 
 
 // runOf is a success within 16 GiB; no run of a shape needs less than an eightieth.
 func runOf(f sizing.Features, gibs float64) (sizing.Features, sizing.HistoryRow) {
-	r := measured(gibs)
+	r := withoutImputed(gibs)
 	r.Allocated.Memory, r.Requested.Memory = 16*gib, 16*gib
 	return f, r
 }
@@ -81,20 +81,20 @@ func TestASecondSmallReportReleasesTheFirst(t *testing.T) {
 		k, _ := known(t, constant, 3, n)
 		rare := sizing.Features{"region": sizing.TextValue("emea")}
 		k.success(rare, 0.002)
-		require.Len(t, k.model.Held, 1, "after %d runs", n)
+		require.Len(t, k.model.Quarantine, 1, "after %d runs", n)
 		if n > 0 {
 			k.success(rare, 2)
-			require.Len(t, k.model.Held, 1, "an ordinary run confirms nothing, after %d runs", n)
+			require.Len(t, k.model.Quarantine, 1, "an ordinary run confirms nothing, after %d runs", n)
 		}
 		blob, err := k.model.Blob()
 		require.NoError(t, err)
 		k.model, err = fitting.Open(blob)
 		require.NoError(t, err)
-		require.Len(t, k.model.Held, 1, "it is stored with the model")
+		require.Len(t, k.model.Quarantine, 1, "it is stored with the model")
 		k.success(rare, 0.003)
-		require.Empty(t, k.model.Held, "after %d runs", n)
+		require.Empty(t, k.model.Quarantine, "after %d runs", n)
 		k.success(rare, 0.001)
-		require.Empty(t, k.model.Held, "small runs belong to the task now, after %d runs", n)
+		require.Empty(t, k.model.Quarantine, "small runs belong to the task now, after %d runs", n)
 		if n == 60 {
 			continue // the newest of many runs
 		}
@@ -133,12 +133,12 @@ func TestAFirstReportIsHeldAgainstWhatItHad(t *testing.T) {
 		"little, where the request is little, too": {20 * sizing.MiB, 32 * sizing.MiB, 32 * sizing.MiB, false},
 	} {
 		k := newTask(t)
-		r := measured(1)
+		r := withoutImputed(1)
 		r.MemoryMax, r.Allocated.Memory, r.Requested.Memory = c.peak, c.allocated, c.requested
 		told := fitting.NewTrainingRow(&k.history.Schema, k.row(nil, r))
-		assert.Equal(t, c.held, k.model.Doubt(told) != "", claim)
+		assert.Equal(t, c.held, k.model.QuarantineReason(told) != "", claim)
 		k.model.Learn(told)
-		assert.Equal(t, c.held, len(k.model.Held) == 1, claim)
+		assert.Equal(t, c.held, len(k.model.Quarantine) == 1, claim)
 	}
 }
 
@@ -146,11 +146,11 @@ func TestAFirstReportIsHeldAgainstWhatItHad(t *testing.T) {
 func TestAHeldSuccessExplainsNoKill(t *testing.T) {
 	k, rng := known(t, growing, 6, 60)
 	f, _ := growing(rng)
-	first, second := killed(8), measured(8*(1<<10))
+	first, second := killed(8), withoutImputed(8*(1<<10))
 	first.RunID, second.RunID, second.Try = "r", "r", 2
 	k.told(f, first)
 	k.told(f, second)
-	require.Len(t, k.model.Held, 1)
+	require.Len(t, k.model.Quarantine, 1)
 	k.fit()
 	q := question(f)
 	q.Above = 8 * gib
@@ -164,7 +164,7 @@ func TestAnImplausibleAllocationBoundsNoPeak(t *testing.T) {
 	clean, _ := known(t, growing, 7, 60)
 	for range 8 {
 		f, _ := growing(rng)
-		r := measured(1)
+		r := withoutImputed(1)
 		r.MemoryMax, r.Allocated.Memory = 0, 2000
 		k.told(f, r)
 	}
@@ -180,7 +180,7 @@ func TestMillicoresTakenForCoresAreNotLearned(t *testing.T) {
 	k, rng := known(t, growing, 9, 40)
 	f, gibs := growing(rng)
 	before := k.model.Size(question(f)).CPU
-	r := measured(gibs)
+	r := withoutImputed(gibs)
 	r.CPUMax, r.Allocated.CPU = 900, 1
 	k.told(f, r)
 	assert.Equal(t, before, k.model.Size(question(f)).CPU)

@@ -11,59 +11,59 @@ import (
 // static request that has held so far.
 func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.Experts.Answer(p, q.RiskTarget, &b.scratch)
-	b.trusted = false
+	b.keptRequest = false
 	if m.Experts.Young() {
-		m.trustRequest(&a, p, q, b)
+		m.keepRequest(&a, p, q, b)
 	}
-	if b.beyond.most > 0 {
-		a.Amount = min(a.Amount, float64(impossible))
+	if b.extrapolation.capped > 0 {
+		a.Amount = min(a.Amount, float64(maxPossible))
 	}
-	m.raiseUnseen(&a, p, b)
-	if b.beyond.doubt > 0 { // a quarter: as measured where the peak follows the product of two inputs
-		a.Promised = experts.Probability(max(a.Promised, m.exceed(p, a.Amount*math.Exp(-b.beyond.doubt/2), b)/4))
+	m.raiseForUnseen(&a, p, b)
+	if b.extrapolation.jointMargin > 0 { // a quarter: as measured where the peak follows the product of two inputs
+		a.Promised = experts.Probability(max(a.Promised, m.exceedanceProb(p, a.Amount*math.Exp(-b.extrapolation.jointMargin/2), b)/4))
 	}
-	if p.Blind && b.nothing {
-		m.answerAll(&a, p, q.RiskTarget)
+	if p.Blind && b.noFeatures {
+		m.answerWithoutFeatures(&a, p, q.RiskTarget)
 		return a
 	}
 	if p.Blind {
 		// Among the k donors asked and the run to come, that run is the largest with
 		// probability 1/(k+1); b.unseen is the share of it that the margin leaves.
-		a.Promised = experts.Probability(min(0.5, a.Promised+b.unseen))
+		a.Promised = experts.Probability(min(0.5, a.Promised+b.unseenProb))
 	}
 	return a
 }
 
 // exceed is P(peak > amount).
-func (m *Model) exceed(p *experts.Point, amount float64, b *buffers) float64 {
-	return experts.Probability(m.exceedOnce(p, amount, b))
+func (m *Model) exceedanceProb(p *experts.Point, amount float64, b *buffers) float64 {
+	return experts.Probability(m.mixtureExceedance(p, amount, b))
 }
 
 // How much a static request counts as evidence about a young task.
 const (
-	requestDoubt = 2.0  // times the risk target: a request that fails more often says nothing
-	requestNear  = 1.25 // a prediction times this may be granted, whatever was requested
+	requestFailFactor = 2.0  // times the risk target: a request that fails more often says nothing
+	requestMargin     = 1.25 // a prediction times this may be granted, whatever was requested
 )
 
 // trustRequest keeps the answer of a young task at the static request, unless the request
 // has failed, requests of the DAG fail often, or the prediction comes near it. A handful of
 // residuals says less about the tail than the person who chose the request.
-func (m *Model) trustRequest(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
+func (m *Model) keepRequest(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	requested := q.Requested.Memory
 	if requested == 0 {
 		requested = m.Requested.Memory
 	}
 	risk := m.Experts.RequestRisk
-	if requested == 0 || m.Largest > requested || m.Bound >= requested || risk > requestDoubt*q.RiskTarget {
+	if requested == 0 || m.Largest > requested || m.Bound >= requested || risk > requestFailFactor*q.RiskTarget {
 		return
 	}
-	most := max(float64(requested), p.Least, requestNear*math.Exp(m.Experts.YoungLevel(p)))
+	most := max(float64(requested), p.Least, requestMargin*math.Exp(m.Experts.YoungLevel(p)))
 	if a.Amount <= most {
 		return
 	}
-	a.Amount, a.Promised = most, max(a.Promised, m.exceed(p, most, b))
+	a.Amount, a.Promised = most, max(a.Promised, m.exceedanceProb(p, most, b))
 	if most == float64(requested) {
-		b.trusted = true
+		b.keptRequest = true
 		a.Promised = min(a.Promised, experts.Probability(risk))
 	}
 }

@@ -85,7 +85,7 @@ func TestWhatIsMissingOftenIsLearned(t *testing.T) {
 	f, _ := sale(rng)
 	cautious := k.model.Size(question(without(f, "items")))
 	for range 40 { // from now on without: it means little work
-		k.told(without(f, "items"), measured(0.2))
+		k.told(without(f, "items"), withoutImputed(0.2))
 	}
 	k.fit()
 	learned := k.model.Size(question(without(f, "items")))
@@ -99,7 +99,7 @@ func TestAGuessIsNotHeldAgainstTheModels(t *testing.T) {
 	before := k.model.Size(question(f)).Limit
 	for range 5 {
 		g, gibs := sale(rng)
-		k.told(without(g, "items"), measured(gibs))
+		k.told(without(g, "items"), withoutImputed(gibs))
 	}
 	assert.InDelta(t, float64(before), float64(k.model.Size(question(f)).Limit), 0.05*float64(before), "%v GiB", gibs)
 	assert.Equal(t, k.model.Size(question(without(f, "items"))).Limit, opened(t, blobOf(t, k.model)).Size(question(without(f, "items"))).Limit, "donors are stored")

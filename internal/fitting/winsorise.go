@@ -13,7 +13,7 @@ import (
 // their prediction are not clipped: a kill costs more than waste.
 
 // winsorised returns rows with their low outliers raised. It copies rows if there are any.
-func (m *Model) winsorised(rows []row) []row {
+func (m *Model) winsorise(rows []row) []row {
 	lowest := m.Experts.LowestResidual()
 	if m.Models == nil || m.Models.ridges == nil || math.IsInf(lowest, -1) {
 		return rows
@@ -27,12 +27,12 @@ func (m *Model) winsorised(rows []row) []row {
 		if !(r.Residual < lowest) { // NaN: nothing was predicted
 			continue
 		}
-		m.Models.ask(padded(r.Cells, len(m.Models.Enc.Columns)), &p, b)
+		m.Models.predict(padded(r.Cells, len(m.Models.Enc.Columns)), &p, b)
 		if raised := math.Exp(p.Level[experts.LineTrees] + lowest); raised > r.Peak {
 			if !copied {
 				rows, copied = append([]row(nil), rows...), true
 			}
-			rows[i].Weight *= lowWeight(r.Peak, raised, lowest)
+			rows[i].Weight *= outlierWeight(r.Peak, raised, lowest)
 			rows[i].Peak = raised
 		}
 	}
@@ -40,14 +40,14 @@ func (m *Model) winsorised(rows []row) []row {
 }
 
 // lowWeight is what a raised row counts, so that its pull falls with its distance.
-func lowWeight(peak, raised, lowest float64) float64 {
+func outlierWeight(peak, raised, lowest float64) float64 {
 	return lowest / (lowest - math.Log(raised/peak))
 }
 
 // settle takes out of the smoothed errors what a training has taken into the models, so
 // that the stack does not correct for it again. Only errors from predictions that were too
 // high are reduced: the others keep grants up for a while.
-func (m *models) settle(rows []row) {
+func (m *models) settleDrift(rows []row) {
 	if m.ridges == nil || m.Drift >= 0 && m.Trend >= 0 {
 		return
 	}
@@ -55,11 +55,11 @@ func (m *models) settle(rows []row) {
 	defer bufferPool.Put(b)
 	var p experts.Point
 	drift, trend := 0.0, 0.0
-	for _, r := range rows[max(0, len(rows)-settleRows):] {
+	for _, r := range rows[max(0, len(rows)-maxSettleRows):] {
 		if r.Imputed {
 			continue
 		}
-		m.ask(r.Cells, &p, b)
+		m.predict(r.Cells, &p, b)
 		err := math.Log(r.Peak) - p.Level[experts.LineTrees]
 		drift += (err - drift) * driftRate
 		trend += (err - trend) * trendRate
@@ -67,7 +67,7 @@ func (m *models) settle(rows []row) {
 	m.Drift, m.Trend = nearerZero(m.Drift, drift), nearerZero(m.Trend, trend)
 }
 
-const settleRows = 60 // Trend remembers about twenty
+const maxSettleRows = 60 // Trend remembers about twenty
 
 // nearerZero moves a negative error up to a newer one, at most to zero.
 func nearerZero(old, newer float64) float64 {
@@ -78,7 +78,7 @@ func nearerZero(old, newer float64) float64 {
 }
 
 // move tells the experts where a training that follows a fall has put the models.
-func (m *Model) move(fitted *models, rows []row) {
+func (m *Model) moveResiduals(fitted *models, rows []row) {
 	if m.Models == nil || fitted.ridges == nil || !m.Experts.JustFell() {
 		return
 	}
@@ -94,16 +94,16 @@ func (m *Model) move(fitted *models, rows []row) {
 		if r == nil {
 			return nil
 		}
-		fitted.ask(r.Cells, &p, b)
+		fitted.predict(r.Cells, &p, b)
 		return &p
 	})
 	moved := make(map[float64]float64, len(before))
 	for i := range before {
 		moved[before[i]] = after[i]
 	}
-	for i := range m.Honest {
-		if to, ok := moved[m.Honest[i].Residual]; ok {
-			m.Honest[i].Residual = to
+	for i := range m.OutOfSample {
+		if to, ok := moved[m.OutOfSample[i].Residual]; ok {
+			m.OutOfSample[i].Residual = to
 		}
 	}
 }

@@ -11,12 +11,12 @@ import (
 // residual shows. A run that is killed up to its cap and given up stays in here, and fades
 // as other tries end.
 type unresolved struct {
-	Kills []censored `cbor:",omitempty"` // oldest first
-	Tries float64    `cbor:",omitzero"`  // first tries, forgetting
+	Kills []censoredRun `cbor:",omitempty"` // oldest first
+	Tries float64       `cbor:",omitzero"`  // first tries, forgetting
 }
 
 // censored is the largest allocation that a run was killed with.
-type censored struct {
+type censoredRun struct {
 	_      struct{} `cbor:",toarray"`
 	Run    uint64
 	Bound  float64
@@ -25,12 +25,12 @@ type censored struct {
 
 const (
 	unresolvedMemory = 1 - 1.0/50 // per first try: a bad day counts for some fifty runs
-	unresolvedAtMost = 64
+	maxUnresolved    = 64
 	// A kill is told at once, a success when its run ends: only kills that twenty first tries
 	// have outlasted are compared with them.
-	unresolvedFrom  = 0.668 // unresolvedMemory^20
-	unresolvedPrior = 10.0  // tries that held, before the first
-	unresolvedLeast = 0.01  // weight of a kill that is forgotten
+	unresolvedDelay     = 0.668 // unresolvedMemory^20
+	unresolvedPrior     = 10.0  // tries that held, before the first
+	minUnresolvedWeight = 0.01  // weight of a kill that is forgotten
 )
 
 // learn takes in a try that ended: a kill raises the bound of its run, a success resolves it.
@@ -42,11 +42,11 @@ func (u *unresolved) learn(t *TrainingRow) {
 	if t.FirstTry {
 		u.fade()
 	}
-	same := slices.IndexFunc(u.Kills, func(k censored) bool { return k.Run == t.Run })
+	same := slices.IndexFunc(u.Kills, func(k censoredRun) bool { return k.Run == t.Run })
 	switch {
 	case killed && same < 0:
-		u.Kills = append(u.Kills, censored{Run: t.Run, Bound: float64(t.Peak), Weight: 1})
-		if len(u.Kills) > unresolvedAtMost {
+		u.Kills = append(u.Kills, censoredRun{Run: t.Run, Bound: float64(t.Peak), Weight: 1})
+		if len(u.Kills) > maxUnresolved {
 			u.Kills = slices.Delete(u.Kills, 0, 1)
 		}
 	case killed:
@@ -62,15 +62,15 @@ func (u *unresolved) fade() {
 	for i := range u.Kills {
 		u.Kills[i].Weight *= unresolvedMemory
 	}
-	u.Kills = slices.DeleteFunc(u.Kills, func(k censored) bool { return k.Weight < unresolvedLeast })
+	u.Kills = slices.DeleteFunc(u.Kills, func(k censoredRun) bool { return k.Weight < minUnresolvedWeight })
 }
 
 // exceed is the share of tries that are unresolved kills and need more than an amount:
 // below its bound each does, above it by the power law of the ladder.
-func (u *unresolved) exceed(amount float64) float64 {
+func (u *unresolved) exceedanceProb(amount float64) float64 {
 	sum := 0.0
 	for _, k := range u.Kills {
-		if k.Weight > unresolvedFrom {
+		if k.Weight > unresolvedDelay {
 			continue
 		}
 		share := math.Min(1, k.Bound/amount)

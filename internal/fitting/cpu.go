@@ -17,16 +17,16 @@ const (
 )
 
 const (
-	cpuQuantile   = 0.99
-	oneCoreAtMost = 1.25 // what a single thread is measured at, by sampling and helpers
-	cpuStep       = 0.25
-	cpuFrom       = 5    // measured tries before anything is said
-	cpuLineFrom   = 12   // … before a line is believed at all
-	cpuRuleFrom   = 30   // … and before the features may say it
-	cpuRows       = 500  // residuals kept
-	cpuGain       = 0.95 // share of the featureless rule's loss that features must come below
-	cpuForget     = 0.999
-	cpuRange      = 0.7 // log units that a line may leave the range of what was seen
+	cpuQuantile     = 0.99
+	oneCoreAtMost   = 1.25 // what a single thread is measured at, by sampling and helpers
+	cpuStep         = 0.25
+	minCPURows      = 5    // measured tries before anything is said
+	minCPULineRows  = 12   // … before a line is believed at all
+	minCPURuleRows  = 30   // … and before the features may say it
+	maxCPUResiduals = 500  // residuals kept
+	cpuRuleGain     = 0.95 // share of the featureless rule's loss that features must come below
+	cpuForget       = 0.999
+	cpuRange        = 0.7 // log units that a line may leave the range of what was seen
 )
 
 // Cores is what a task's tries used of processors at most. Every rule is asked
@@ -42,7 +42,7 @@ type Cores struct {
 // rule that knew too little, whose error would say nothing of the next. They are
 // charged where all of them spoke.
 func (c *Cores) learn(levels *[coreRules]float64, used float64) {
-	if c.featured(levels) >= cpuFrom {
+	if c.featureResiduals(levels) >= minCPURows {
 		for rule, level := range levels {
 			short := used - c.request(rule, level)
 			c.Loss[rule] = c.Loss[rule]*cpuForget + max(cpuQuantile*short, (cpuQuantile-1)*short)
@@ -50,13 +50,13 @@ func (c *Cores) learn(levels *[coreRules]float64, used float64) {
 	}
 	for rule, level := range levels {
 		if !math.IsNaN(level) {
-			c.Spread[rule].Add(math.Log(used)-level, cpuRows)
+			c.Spread[rule].Add(math.Log(used)-level, maxCPUResiduals)
 		}
 	}
 }
 
 // featured is how many residuals the rules with features can go by for a row.
-func (c *Cores) featured(levels *[coreRules]float64) int {
+func (c *Cores) featureResiduals(levels *[coreRules]float64) int {
 	if math.IsNaN(levels[lineCores]) {
 		return 0
 	}
@@ -71,12 +71,12 @@ func (c *Cores) request(rule int, level float64) float64 {
 }
 
 // best is the rule that answers.
-func (c *Cores) best(levels *[coreRules]float64) int {
+func (c *Cores) bestRule(levels *[coreRules]float64) int {
 	rule := anyCores
-	if c.featured(levels) < cpuRuleFrom {
+	if c.featureResiduals(levels) < minCPURuleRows {
 		return rule
 	}
-	least := c.Loss[anyCores] * cpuGain
+	least := c.Loss[anyCores] * cpuRuleGain
 	for k := lineCores; k < coreRules; k++ {
 		if c.Loss[k] < least {
 			rule, least = k, c.Loss[k]
@@ -89,10 +89,10 @@ func (c *Cores) best(levels *[coreRules]float64) int {
 // core. Zero: not known.
 func (c *Cores) answer(levels *[coreRules]float64) sizing.Cores {
 	all := &c.Spread[anyCores]
-	if len(all.Sorted) < cpuFrom {
+	if len(all.Sorted) < minCPURows {
 		return 0
 	}
-	rule := c.best(levels)
+	rule := c.bestRule(levels)
 	used := c.request(rule, levels[rule])
 	if used <= oneCoreAtMost && math.Exp(all.Median()) > cpuStep {
 		return sizing.Cores(min(1, math.Ceil(used/cpuStep)*cpuStep))
@@ -101,24 +101,24 @@ func (c *Cores) answer(levels *[coreRules]float64) sizing.Cores {
 }
 
 // noCores are the levels where the features say nothing.
-var noCores = [coreRules]float64{anyCores: 0, lineCores: math.NaN(), sameCores: math.NaN()}
+var noCoreLevels = [coreRules]float64{anyCores: 0, lineCores: math.NaN(), sameCores: math.NaN()}
 
 // coreLevels are the log cores that the rules foretell of a row; line is its
 // encoding.
 func (m *models) coreLevels(cells []sizing.Value, line []float64) (levels [coreRules]float64) {
-	if m.ridges == nil || m.CoreRows < cpuLineFrom {
-		return noCores
+	if m.ridges == nil || m.CoreRows < minCPULineRows {
+		return noCoreLevels
 	}
 	levels[lineCores] = max(m.CoreLow-cpuRange, min(m.CoreHigh+cpuRange, m.ridges[logCores].Predict(line)))
 	levels[sameCores] = levels[lineCores]
-	if g := m.Groups[sameKey(m.Enc.Columns, cells)]; g != nil && g.CoreRows > 0 {
+	if g := m.Groups[groupKey(m.Enc.Columns, cells)]; g != nil && g.CoreRows > 0 {
 		levels[sameCores] = (g.Cores*g.CoreRows + groupShrink*levels[lineCores]) / (g.CoreRows + groupShrink)
 	}
 	return levels
 }
 
 // measureCores notes what the fitted rows used.
-func (m *models) measureCores(rows []row) {
+func (m *models) summariseCores(rows []row) {
 	m.CoreLow, m.CoreHigh = math.Inf(1), math.Inf(-1)
 	for i := range rows {
 		if rows[i].Cores > 0 {
@@ -133,7 +133,7 @@ func (m *models) measureCores(rows []row) {
 // coreLevelsOf are the log cores that the rules foretell of a try.
 func (m *Model) coreLevelsOf(t *TrainingRow) [coreRules]float64 {
 	if m.Models == nil || m.Models.ridges == nil {
-		return noCores
+		return noCoreLevels
 	}
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
@@ -143,12 +143,12 @@ func (m *Model) coreLevelsOf(t *TrainingRow) [coreRules]float64 {
 }
 
 // cpu is the CPU request of the row that b holds.
-func (m *Model) cpu(q *Question, b *buffers) sizing.Cores {
+func (m *Model) cpuOfRow(q *Question, b *buffers) sizing.Cores {
 	levels := m.Models.coreLevels(b.cells, b.line)
-	return m.cores(q, &levels)
+	return m.cpuRequest(q, &levels)
 }
 
 // cores is the CPU request by the rules' levels, within the bounds of the static request.
-func (m *Model) cores(q *Question, levels *[coreRules]float64) sizing.Cores {
-	return m.CPU.withinRequest(m.CPU.answer(levels), cmp.Or(q.Requested.CPU, m.Requested.CPU))
+func (m *Model) cpuRequest(q *Question, levels *[coreRules]float64) sizing.Cores {
+	return m.CPU.boundByRequest(m.CPU.answer(levels), cmp.Or(q.Requested.CPU, m.Requested.CPU))
 }

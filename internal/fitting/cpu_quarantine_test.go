@@ -14,7 +14,7 @@ import (
 
 // usedCores is a success of 1 GiB that used so many cores of those requested.
 func usedCores(used, requested sizing.Cores) sizing.HistoryRow {
-	r := measured(1)
+	r := withoutImputed(1)
 	r.CPUMax, r.Requested.CPU = used, requested
 	return r
 }
@@ -65,15 +65,15 @@ func TestASecondCPUReportConfirmsTheFirst(t *testing.T) {
 		k.told(nil, row(1.5))
 	}
 	grown := fitting.NewTrainingRow(&k.history.Schema, k.row(nil, row(40)))
-	assert.Contains(t, k.model.DoubtCores(grown), "40 cores is 27 times the largest use so far (1.5)")
+	assert.Contains(t, k.model.QuarantineCoresReason(grown), "40 cores is 27 times the largest use so far (1.5)")
 	k.model.Learn(grown)
-	require.Len(t, k.model.HeldCores, 1)
+	require.Len(t, k.model.QuarantineCores, 1)
 	k.told(nil, row(1.4))
-	require.Len(t, k.model.HeldCores, 1, "an ordinary run confirms nothing")
+	require.Len(t, k.model.QuarantineCores, 1, "an ordinary run confirms nothing")
 	second := fitting.NewTrainingRow(&k.history.Schema, k.row(nil, row(36)))
-	assert.Empty(t, k.model.DoubtCores(second))
+	assert.Empty(t, k.model.QuarantineCoresReason(second))
 	k.model.Learn(second)
-	assert.Empty(t, k.model.HeldCores)
+	assert.Empty(t, k.model.QuarantineCores)
 	assert.GreaterOrEqual(t, k.model.Size(question(nil)).CPU, sizing.Cores(36))
 }
 
@@ -99,7 +99,7 @@ func TestWhatAHealthyTaskUsesOfProcessorsIsNotHeld(t *testing.T) {
 			k.told(nil, usedCores(c.usual, c.requested))
 		}
 		row := fitting.NewTrainingRow(&k.history.Schema, k.row(nil, usedCores(c.used, c.requested)))
-		assert.Equal(t, c.held, k.model.DoubtCores(row) != "", claim)
+		assert.Equal(t, c.held, k.model.QuarantineCoresReason(row) != "", claim)
 	}
 }
 

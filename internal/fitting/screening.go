@@ -13,25 +13,25 @@ import (
 // Limits on the size of an encoding. The ridge stores width² co-moments and solves in
 // width³, so its width decides how large a model is and how long it trains.
 const (
-	liveAtMost   = 256    // features that an encoding reads; one question holds at most sizing.MaxFeatures
-	widthAtMost  = 256    // columns of the line, and of the trees
-	hotAtMost    = 1024   // one-hot columns that compete for them
-	pairsAtMost  = 64     // date pairs that compete for them
-	levelsAtMost = 20_000 // category values that have a statistic, over all features
-	screenRows   = 4000   // newest rows that columns are scored on
-	keyedFrom    = 40     // bytes from which on a category value is stored as its hash
+	maxFeatures      = 256    // features that an encoding reads; one question holds at most sizing.MaxFeatures
+	maxColumns       = 256    // columns of the line, and of the trees
+	maxOneHotColumns = 1024   // one-hot columns that compete for them
+	maxDatePairs     = 64     // date pairs that compete for them
+	maxLevels        = 20_000 // category values that have a statistic, over all features
+	maxScreenRows    = 4000   // newest rows that columns are scored on
+	minHashedBytes   = 40     // bytes from which on a category value is stored as its hash
 )
 
 // retire leaves out the features that were used longest ago where there are more than
 // liveAtMost, and notes how many. Names made of ids would else crowd out all others.
-func (e *encoder) retire(rows [][]sizing.Value) {
+func (e *encoder) retireFeatures(rows [][]sizing.Value) {
 	var live []int
 	for j := range e.Columns {
 		if e.Columns[j].Kind != sizing.Missing {
 			live = append(live, j)
 		}
 	}
-	if len(live) <= liveAtMost {
+	if len(live) <= maxFeatures {
 		return
 	}
 	newest, known := make([]int, len(e.Columns)), make([]int, len(e.Columns))
@@ -46,8 +46,8 @@ func (e *encoder) retire(rows [][]sizing.Value) {
 	slices.SortFunc(live, func(a, b int) int {
 		return cmp.Or(cmp.Compare(newest[b], newest[a]), cmp.Compare(known[b], known[a]), cmp.Compare(a, b))
 	})
-	e.Retired = len(live) - liveAtMost
-	for _, j := range live[liveAtMost:] {
+	e.Retired = len(live) - maxFeatures
+	for _, j := range live[maxFeatures:] {
 		e.Columns[j].Kind, e.Columns[j].Levels, e.Columns[j].Retired = sizing.Missing, nil, true
 	}
 }
@@ -57,12 +57,12 @@ func (e *encoder) retire(rows [][]sizing.Value) {
 // largest absolute correlation with the log peak (sure independence screening, Fan & Lv
 // 2008). Columns with equal values, such as the indicators of features that are
 // missing together, count once.
-func (e *encoder) narrow(rows [][]sizing.Value, y []float64) {
-	from := max(0, len(rows)-screenRows)
+func (e *encoder) screenColumns(rows [][]sizing.Value, y []float64) {
+	from := max(0, len(rows)-maxScreenRows)
 	rows, y = rows[from:], y[from:]
-	e.fewerLevels()
+	e.limitOneHots()
 	e.Pairs = e.screenPairs(rows, y)
-	e.measure()
+	e.countColumns()
 	line, tree := newScreen(e.LineWidth, y), newScreen(e.TreeWidth, y)
 	var x, z []float64
 	for i, cells := range rows {
@@ -71,12 +71,12 @@ func (e *encoder) narrow(rows [][]sizing.Value, y []float64) {
 		tree.add(z, y[i])
 		e.learn(cells, y[i])
 	}
-	e.forget()
-	e.keep(line.best(widthAtMost), tree.best(widthAtMost))
+	e.resetStatistics()
+	e.keepColumns(line.best(maxColumns), tree.best(maxColumns))
 }
 
 // fewerLevels gives each category its statistic and an equal share of the one-hot columns.
-func (e *encoder) fewerLevels() {
+func (e *encoder) limitOneHots() {
 	categories := 0
 	for j := range e.Columns {
 		categories += ones(e.Columns[j].Kind == sizing.Category)
@@ -86,14 +86,14 @@ func (e *encoder) fewerLevels() {
 		if c.Kind != sizing.Category {
 			continue
 		}
-		c.Wide = c.Stat
-		most := max(2, hotAtMost/categories)
+		c.LineStatistic = c.TreeStatistic
+		most := max(2, maxOneHotColumns/categories)
 		for _, l := range c.Levels {
-			if l.Hot >= most { // hot columns are ordered by frequency
-				l.Hot = -1
+			if l.OneHot >= most { // hot columns are ordered by frequency
+				l.OneHot = -1
 			}
 		}
-		c.Hot = min(c.Hot, most)
+		c.OneHots = min(c.OneHots, most)
 	}
 }
 
@@ -105,7 +105,7 @@ func (e *encoder) boundLevels() {
 		levels += len(e.Columns[j].Levels)
 		categories += ones(e.Columns[j].Kind == sizing.Category)
 	}
-	if levels <= levelsAtMost {
+	if levels <= maxLevels {
 		return
 	}
 	for j := range e.Columns {
@@ -113,9 +113,9 @@ func (e *encoder) boundLevels() {
 		if c.Kind != sizing.Category {
 			continue
 		}
-		c.Most = max(oneHotAtMost, levelsAtMost/categories)
+		c.MaxLevels = max(maxOneHot, maxLevels/categories)
 		for k, name := range c.byFrequency() {
-			if k >= c.Most {
+			if k >= c.MaxLevels {
 				delete(c.Levels, name)
 			}
 		}
@@ -123,7 +123,7 @@ func (e *encoder) boundLevels() {
 }
 
 // forget clears what the levels learned.
-func (e *encoder) forget() {
+func (e *encoder) resetStatistics() {
 	for j := range e.Columns {
 		for _, l := range e.Columns[j].Levels {
 			l.Sum, l.Rows = 0, 0
@@ -134,7 +134,7 @@ func (e *encoder) forget() {
 // screenPairs are the date pairs whose difference correlates most with the log peak.
 func (e *encoder) screenPairs(rows [][]sizing.Value, y []float64) [][2]int {
 	pairs := e.Pairs
-	if len(pairs) <= pairsAtMost {
+	if len(pairs) <= maxDatePairs {
 		return pairs
 	}
 	s := newScreen(len(pairs), y)
@@ -149,7 +149,7 @@ func (e *encoder) screenPairs(rows [][]sizing.Value, y []float64) [][2]int {
 		s.add(days, y[i])
 	}
 	var best [][2]int
-	for _, k := range s.best(pairsAtMost) {
+	for _, k := range s.best(maxDatePairs) {
 		best = append(best, pairs[k])
 	}
 	return best
@@ -157,8 +157,8 @@ func (e *encoder) screenPairs(rows [][]sizing.Value, y []float64) [][2]int {
 
 // keep reduces what encode writes to the given columns. A feature without any of them
 // is not read at all, unless a date pair needs it.
-func (e *encoder) keep(line, tree []int) {
-	kept := func(from, to int, of []int) bool {
+func (e *encoder) keepColumns(line, tree []int) {
+	overlaps := func(from, to int, of []int) bool {
 		i, _ := slices.BinarySearch(of, from)
 		return i < len(of) && of[i] < to
 	}
@@ -170,7 +170,7 @@ func (e *encoder) keep(line, tree []int) {
 	}
 	atLine, atTree := 0, 0
 	drop := func(inLine, inTree int) bool {
-		if kept(atLine, atLine+inLine, line) || kept(atTree, atTree+inTree, tree) {
+		if overlaps(atLine, atLine+inLine, line) || overlaps(atTree, atTree+inTree, tree) {
 			atLine, atTree = atLine+inLine, atTree+inTree
 			return false
 		}
@@ -280,7 +280,7 @@ func gather[T any](written []T, start int, keep []int) []T {
 // keyOf is the name under which a category value is stored: a long one by its hash
 // (FNV-1a, 64 bit), so that no value makes a model large.
 func keyOf(text string) string {
-	if len(text) < keyedFrom {
+	if len(text) < minHashedBytes {
 		return text
 	}
 	key := hashKey(text)
@@ -302,7 +302,7 @@ func hashKey(text string) (key [21]byte) {
 
 // find is a value's level; nil where it has none.
 func (c *column) find(text string) *level {
-	if len(text) < keyedFrom {
+	if len(text) < minHashedBytes {
 		return c.Levels[text]
 	}
 	key := hashKey(text)
@@ -330,7 +330,7 @@ func (e *encoder) migrate() error {
 // check refuses an encoder whose parts do not belong together.
 func (e *encoder) check() error {
 	line, tree, columns := e.LineWidth, e.TreeWidth, len(e.Columns)
-	if e.measure(); e.KeepLine != nil || e.KeepTree != nil {
+	if e.countColumns(); e.KeepLine != nil || e.KeepTree != nil {
 		ascendingBelow := func(keep []int, width int) bool {
 			return slices.IsSorted(keep) && (len(keep) == 0 || keep[0] >= 0 && keep[len(keep)-1] < width)
 		}
@@ -368,10 +368,10 @@ func (c *column) byFrequency() []string {
 }
 
 // retired says how many features are not read, since there are too many; "" if all are.
-func (m *Model) retired() string {
+func (m *Model) describeRetired() string {
 	if m.Models == nil || m.Models.Enc.Retired == 0 {
 		return ""
 	}
 	return fmt.Sprintf("the task has sent %d feature names: the %d used last are read, the others are not; send the same names with every run",
-		m.Models.Enc.Retired+liveAtMost, liveAtMost)
+		m.Models.Enc.Retired+maxFeatures, maxFeatures)
 }

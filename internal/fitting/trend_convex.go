@@ -7,28 +7,28 @@ import (
 )
 
 const (
-	steeperRows = 12  // in the upper half, before its slope means anything
-	steeperMost = 2.0 // times the slope of the line
+	minConvexRows  = 12  // in the upper half, before its slope means anything
+	maxConvexSlope = 2.0 // times the slope of the line
 )
 
 // steeper returns the slope of the log peak over the line's prediction, by least squares on
 // the half of the rows with the largest predictions. The line is one for all rows: where
 // the peak is convex, as over a constant base or for a product of inputs, the line is too
 // flat at the edge, and an extrapolation starts there.
-func (t *trend) steeper(rows []row, y []float64) float64 {
-	if len(t.Slopes) == 0 || len(rows) < 2*steeperRows {
+func (t *trend) convexSlope(rows []row, y []float64) float64 {
+	if len(t.Slopes) == 0 || len(rows) < 2*minConvexRows {
 		return 0
 	}
 	type point struct{ line, y float64 }
 	var points []point
 	for i := range rows {
-		if v := t.at(rows[i].Cells); v-v == 0 {
+		if v := t.predict(rows[i].Cells); v-v == 0 {
 			points = append(points, point{v, y[i]})
 		}
 	}
 	slices.SortFunc(points, func(a, b point) int { return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.y, b.y)) })
 	upper := points[len(points)/2:]
-	if len(upper) < steeperRows {
+	if len(upper) < minConvexRows {
 		return 0
 	}
 	n := float64(len(upper))
@@ -40,7 +40,7 @@ func (t *trend) steeper(rows []row, y []float64) float64 {
 		xx, xy = xx+(p.line-meanLine)*(p.line-meanLine), xy+(p.line-meanLine)*(p.y-meanY)
 	}
 	if slope := xy / xx; slope > 0 && !math.IsInf(slope, 0) {
-		return min(steeperMost, slope)
+		return min(maxConvexSlope, slope)
 	}
 	return 0
 }

@@ -10,15 +10,15 @@ import (
 type datePair struct {
 	_        struct{} `cbor:",toarray"`
 	From, To int      // places in the schema
-	Seen     span
+	Range    interval
 }
 
-const duplicateFrom = 0.98 // squared correlation from which a date pair repeats a number
+const duplicateShare = 0.98 // squared correlation from which a date pair repeats a number
 
 // follow makes inputs of the date pairs that the encoder reads.
-func (t *trend) follow(pairs [][2]int) {
+func (t *trend) addPairs(pairs [][2]int) {
 	for _, pair := range pairs {
-		t.Pairs = append(t.Pairs, datePair{From: pair[0], To: pair[1], Seen: span{Low: math.Inf(1), High: math.Inf(-1)}})
+		t.Pairs = append(t.Pairs, datePair{From: pair[0], To: pair[1], Range: interval{Low: math.Inf(1), High: math.Inf(-1)}})
 	}
 }
 
@@ -33,11 +33,11 @@ func (p *datePair) days(cells []sizing.Value) (days float64, known bool) {
 
 // move sets the difference to an edge of what was seen, by moving the later date. It keeps
 // that date's weekday where the range is wide enough.
-func (p *datePair) move(cells []sizing.Value) {
+func (p *datePair) moveToRange(cells []sizing.Value) {
 	days, _ := p.days(cells)
-	edge := p.Seen.edge(days)
+	edge := p.Range.edge(days)
 	const week = 7
-	if weeks := days + week*math.Copysign(math.Ceil(math.Abs(edge-days)/week), edge-days); p.Seen.edge(weeks) == weeks {
+	if weeks := days + week*math.Copysign(math.Ceil(math.Abs(edge-days)/week), edge-days); p.Range.edge(weeks) == weeks {
 		edge = weeks
 	}
 	if days >= 0 {
@@ -48,11 +48,11 @@ func (p *datePair) move(cells []sizing.Value) {
 }
 
 // spanOf returns the range of an input.
-func (t *trend) spanOf(j int) *span {
+func (t *trend) spanOf(j int) *interval {
 	if j < 0 {
-		return &t.Pairs[^j].Seen
+		return &t.Pairs[^j].Range
 	}
-	return &t.Seen[j]
+	return &t.Ranges[j]
 }
 
 // value returns an input of a row, and whether it is known.
@@ -64,21 +64,21 @@ func (t *trend) value(j int, cells []sizing.Value) (x float64, known bool) {
 }
 
 // see widens the range by a value.
-func (s *span) see(x float64) {
+func (s *interval) include(x float64) {
 	s.Low, s.High, s.Rows = min(s.Low, x), max(s.High, x), s.Rows+1
 }
 
 // edge returns the value within the range that is nearest to x.
-func (s *span) edge(x float64) float64 { return max(s.Low, min(x, s.High)) }
+func (s *interval) edge(x float64) float64 { return max(s.Low, min(x, s.High)) }
 
 // reach is the largest magnitude within the range.
-func (s *span) reach() float64 { return max(math.Abs(s.Low), math.Abs(s.High)) }
+func (s *interval) reach() float64 { return max(math.Abs(s.Low), math.Abs(s.High)) }
 
 // signedLog is log1p of the magnitude, with the sign of x.
 func signedLog(x float64) float64 { return math.Copysign(math.Log1p(math.Abs(x)), x) }
 
 // logs writes the logarithms of an input to x; NaN where a row lacks it.
-func (t *trend) logs(j int, rows []row, x []float64) {
+func (t *trend) logInputs(j int, rows []row, x []float64) {
 	for i := range rows {
 		v, known := t.value(j, rows[i].Cells)
 		if x[i] = signedLog(v); !known {
@@ -89,7 +89,7 @@ func (t *trend) logs(j int, rows []row, x []float64) {
 
 // eitherSign returns the share of the variance of y that an input with negative values
 // explains as it is or by its magnitude. It overwrites x.
-func (t *trend) eitherSign(j int, rows []row, y, x []float64) float64 {
+func (t *trend) signedDetermination(j int, rows []row, y, x []float64) float64 {
 	share := 0.0
 	for _, as := range []func(float64) float64{func(v float64) float64 { return v }, math.Abs} {
 		for i := range rows {
@@ -107,15 +107,15 @@ func (t *trend) eitherSign(j int, rows []row, y, x []float64) float64 {
 
 // distinct leaves out the date pairs that repeat a strong number, or that follow from
 // stronger pairs: the line could not tell them apart.
-func (t *trend) distinct(found []candidate, rows []row) []candidate {
+func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	if len(t.Pairs) == 0 {
 		return found
 	}
 	var numbers [][]float64
 	for _, c := range found {
-		if c.input >= 0 && len(numbers) < trendFeatures {
+		if c.input >= 0 && len(numbers) < maxTrendInputs {
 			x := make([]float64, len(rows))
-			t.logs(c.input, rows, x)
+			t.logInputs(c.input, rows, x)
 			numbers = append(numbers, x)
 		}
 	}
@@ -127,26 +127,26 @@ func (t *trend) distinct(found []candidate, rows []row) []candidate {
 		return date
 	}
 	x := make([]float64, len(rows))
-	kept := found[:0]
+	distinct := found[:0]
 	for _, c := range found {
 		if c.input < 0 {
 			pair := &t.Pairs[^c.input]
 			from, to := groupOf(pair.From), groupOf(pair.To)
-			t.logs(c.input, rows, x)
-			if from == to || repeats(x, numbers) {
+			t.logInputs(c.input, rows, x)
+			if from == to || isDuplicate(x, numbers) {
 				continue
 			}
 			group[from] = to
 		}
-		kept = append(kept, c)
+		distinct = append(distinct, c)
 	}
-	return kept
+	return distinct
 }
 
 // repeats reports whether x is nearly a linear function of one of the others.
-func repeats(x []float64, others [][]float64) bool {
+func isDuplicate(x []float64, others [][]float64) bool {
 	for _, other := range others {
-		if determination(x, other) > duplicateFrom {
+		if determination(x, other) > duplicateShare {
 			return true
 		}
 	}

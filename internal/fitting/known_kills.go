@@ -15,8 +15,8 @@ import (
 // is measured below them.
 
 const (
-	killsKept = 256 // the newest of a task
-	peaksKept = 3   // of the newest measured runs with the features of a kill; the largest counts
+	maxKnownKills = 256 // the newest of a task
+	maxKnownPeaks = 3   // of the newest measured runs with the features of a kill; the largest counts
 )
 
 // knownKill is one OOM-killed try that nothing contradicts.
@@ -26,8 +26,8 @@ type knownKill struct {
 	Run    uint64
 	Try    int
 	Seq    int64
-	Killed sizing.Bytes            // was not enough
-	Peaks  [peaksKept]sizing.Bytes // of runs with the same features, measured since; newest first, zero: none
+	Killed sizing.Bytes                // was not enough
+	Peaks  [maxKnownPeaks]sizing.Bytes // of runs with the same features, measured since; newest first, zero: none
 }
 
 // measured is the largest of the peaks measured since the kill; zero if none was.
@@ -73,7 +73,7 @@ func (m *Model) learnKill(t *TrainingRow) {
 
 func withKill(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	kills = withoutTry(kills, t.Run, t.Try)
-	if len(kills) >= killsKept {
+	if len(kills) >= maxKnownKills {
 		kills = slices.Delete(kills, 0, 1)
 	}
 	return append(kills, knownKill{Key: key, Run: t.Run, Try: t.Try, Seq: t.Seq, Killed: t.Peak})
@@ -90,26 +90,26 @@ func (m *Model) learnPeak(t *TrainingRow) {
 // another run with the same features contradicts a kill at more than its peak, and else
 // adds to what such runs are known to need.
 func withPeak(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
-	kept := kills[:0]
+	remaining := kills[:0]
 	for _, k := range kills {
 		switch {
 		case k.Run == t.Run: // its own peak is better evidence than its kill
 			k.Killed = min(k.Killed, t.Peak-1)
-			k.add(t.Peak)
+			k.addPeak(t.Peak)
 		case k.Key != key || k.Seq >= t.Seq:
 		case t.Peak < k.Killed:
 			continue
 		default:
-			k.add(t.Peak)
+			k.addPeak(t.Peak)
 		}
-		kept = append(kept, k)
+		remaining = append(remaining, k)
 	}
-	clear(kills[len(kept):])
-	return kept
+	clear(kills[len(remaining):])
+	return remaining
 }
 
-func (k *knownKill) add(peak sizing.Bytes) {
-	copy(k.Peaks[1:], k.Peaks[:peaksKept-1])
+func (k *knownKill) addPeak(peak sizing.Bytes) {
+	copy(k.Peaks[1:], k.Peaks[:maxKnownPeaks-1])
 	k.Peaks[0] = peak
 }
 
@@ -126,19 +126,19 @@ func escalates(kills []knownKill, run uint64, killed sizing.Bytes) bool {
 // Void takes a report of a try back as far as it set a lower bound. The rest waits for
 // the training.
 func (m *Model) Void(run uint64, try int) {
-	m.stamp = stamps.Add(1)
+	m.state = states.Add(1)
 	m.KnownKills = withoutTry(m.KnownKills, run, try)
 }
 
 // readKills derives the known kills from a history, in the order of arrival, by the whole
 // schema.
-func (m *Model) readKills(h *sizing.History) {
+func (m *Model) rebuildKills(h *sizing.History) {
 	order := make([]*sizing.HistoryRow, len(h.Rows))
 	for i := range h.Rows {
 		order[i] = &h.Rows[i]
 	}
 	slices.SortFunc(order, func(a, b *sizing.HistoryRow) int { return cmp.Compare(a.Seq, b.Seq) })
-	held, twins := m.held(), h.Schema.PreviousSameName()
+	quarantinedRows, previous := m.quarantinedSeqs(), h.Schema.PreviousSameName()
 	m.KnownKills = nil
 	for _, r := range order {
 		peak, censoring := r.Peak()
@@ -147,11 +147,11 @@ func (m *Model) readKills(h *sizing.History) {
 			continue
 		}
 		run := sizing.RunHash(r.RunID, r.MapIndex)
-		if held[r.Seq] && (measured || !escalates(m.KnownKills, run, peak)) {
+		if quarantinedRows[r.Seq] && (measured || !escalates(m.KnownKills, run, peak)) {
 			continue
 		}
 		t := TrainingRow{Seq: r.Seq, Run: run, Try: r.Try, Peak: peak}
-		key := featureKey(&h.Schema, cellsOf(&h.Schema, twins, r.Features))
+		key := featureKey(&h.Schema, cellsOf(&h.Schema, previous, r.Features))
 		if measured {
 			m.KnownKills = withPeak(m.KnownKills, &t, key)
 		} else {
@@ -163,12 +163,12 @@ func (m *Model) readKills(h *sizing.History) {
 // evidence is what the known kills say of a row: the largest kill with its features of
 // which no measured run tells how much was needed, and the most that such measured runs
 // needed. Both are zero where nothing is known.
-type evidence struct{ killed, needed sizing.Bytes }
+type killEvidence struct{ killed, needed sizing.Bytes }
 
 // tooLittle is the largest amount that is refuted; zero if none is.
-func (e evidence) tooLittle() sizing.Bytes { return max(e.killed, e.needed-1, 0) }
+func (e killEvidence) tooLittle() sizing.Bytes { return max(e.killed, e.needed-1, 0) }
 
-func (m *Model) evidence(cells []sizing.Value) (e evidence) {
+func (m *Model) evidence(cells []sizing.Value) (e killEvidence) {
 	if len(m.KnownKills) == 0 {
 		return e
 	}
@@ -190,7 +190,7 @@ func (m *Model) evidence(cells []sizing.Value) (e evidence) {
 // raise is amount, or what it must at least be by the evidence: the first rung of the
 // ladder above a kill, and what measured runs needed. An amount a little above the kill is
 // raised too: a training that moves the models by a few MiB is no evidence about the run.
-func (m *Model) raise(p *experts.Point, q Question, amount sizing.Bytes, e evidence, b *buffers) sizing.Bytes {
+func (m *Model) raiseAboveKills(p *experts.Point, q Question, amount sizing.Bytes, e killEvidence, b *buffers) sizing.Bytes {
 	if e.killed > 0 && e.needed <= e.killed {
 		rung := e.killed.Times(2).RoundUp(sizing.MiB)
 		q.Lifts = max(2, q.Lifts+1) // this try, and those that may follow: one lift alone would be the cap
@@ -201,20 +201,20 @@ func (m *Model) raise(p *experts.Point, q Question, amount sizing.Bytes, e evide
 		amount = max(amount, rung)
 	}
 	if amount < e.needed {
-		amount = onGrid(q, float64(e.needed))
+		amount = roundToGrid(q, float64(e.needed))
 	}
 	return amount
 }
 
 // lifted is what a retry of a killed run is granted, and the ladder from there on.
-func (m *Model) lifted(p *experts.Point, q Question, b *buffers) (sizing.Bytes, []sizing.Bytes) {
+func (m *Model) sizeLift(p *experts.Point, q Question, b *buffers) (sizing.Bytes, []sizing.Bytes) {
 	ladder := m.ladder(p, q, q.Above, b, nil)
-	limit := within(q, q.Above.Times(2).RoundUp(sizing.MiB))
+	limit := clamp(q, q.Above.Times(2).RoundUp(sizing.MiB))
 	if len(ladder) > 0 {
 		limit = ladder[0]
 	}
 	if needed := m.evidence(b.cells).needed; limit < needed {
-		limit = within(q, onGrid(q, float64(needed)))
+		limit = clamp(q, roundToGrid(q, float64(needed)))
 		q.Lifts--
 		ladder = m.ladder(p, q, limit, b, []sizing.Bytes{limit})
 	}

@@ -18,92 +18,92 @@ import (
 //	8-                4 × the largest use and forecast, and the request and the allocation
 //	any               never at or below one core
 const (
-	cpuPlausible     = 1.0   // cores: any process may use that much for a moment
-	cpuUnknownAtMost = 128.0 // cores: larger nodes are rare
-	cpuRepeated      = 3     // measurements above the static request, before more than the request is answered
-	cpuCeilingFactor = 8     // of the static request; larger answers are often not schedulable
-	cpuCeilingLeast  = 4     // cores that any node offers
+	cpuAlwaysPlausible = 1.0   // cores: any process may use that much for a moment
+	maxUnknownCPU      = 128.0 // cores: larger nodes are rare
+	cpuRepeated        = 3     // measurements above the static request, before more than the request is answered
+	cpuCeilingFactor   = 8     // of the static request; larger answers are often not schedulable
+	minCPUCeiling      = 4     // cores that any node offers
 )
 
 // heldCores is a CPU measurement that waits for another to confirm it.
-type heldCores struct {
+type quarantinedCores struct {
 	Seq    int64
 	Used   float64
 	Levels [coreRules]float64 // forecasts at the time of the report, in log cores
 }
 
 // coresDoubt says what a CPU measurement is held against.
-type coresDoubt struct {
-	expected float64 // cores
-	of       string
+type coresImplausibility struct {
+	expected  float64 // cores
+	reference string
 }
 
 // DoubtCores explains why Learn would hold back the CPU measurement of t; empty if it
 // would not.
-func (m *Model) DoubtCores(t TrainingRow) string {
-	if !measuresCores(&t) {
+func (m *Model) QuarantineCoresReason(t TrainingRow) string {
+	if !hasCores(&t) {
 		return ""
 	}
 	levels := m.coreLevelsOf(&t)
-	d, implausible := m.doubtCores(&t, &levels)
-	if !implausible || m.confirmedCores(float64(t.CPUMax)) >= 0 {
+	d, implausible := m.checkCores(&t, &levels)
+	if !implausible || m.findConfirmedCores(float64(t.CPUMax)) >= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%v cores is %.0f times %s (%.3g)", float64(t.CPUMax), float64(t.CPUMax)/d.expected, d.of, d.expected)
+	return fmt.Sprintf("%v cores is %.0f times %s (%.3g)", float64(t.CPUMax), float64(t.CPUMax)/d.expected, d.reference, d.expected)
 }
 
 // measuresCores reports whether the CPU of t may be learned at all.
-func measuresCores(t *TrainingRow) bool {
+func hasCores(t *TrainingRow) bool {
 	return t.CPUMax > 0 && t.Outcome == sizing.Success && sizing.PlausibleCores(t.CPUMax, max(t.Allocated.CPU, t.Requested.CPU))
 }
 
 // admitCores learns the CPU measurement of t, or holds it back and reports false.
-func (m *Model) admitCores(t *TrainingRow) bool {
-	if !measuresCores(t) {
+func (m *Model) learnCores(t *TrainingRow) bool {
+	if !hasCores(t) {
 		return false
 	}
 	used := float64(t.CPUMax)
-	for i := m.confirmedCores(used); i >= 0; i = m.confirmedCores(used) {
+	for i := m.findConfirmedCores(used); i >= 0; i = m.findConfirmedCores(used) {
 		m.releaseCores(i)
 	}
 	levels := m.coreLevelsOf(t)
-	if _, implausible := m.doubtCores(t, &levels); implausible {
-		if len(m.HeldCores) == heldAtMost {
+	if _, implausible := m.checkCores(t, &levels); implausible {
+		if len(m.QuarantineCores) == maxQuarantined {
 			m.releaseCores(0)
 		}
-		m.HeldCores = append(m.HeldCores, heldCores{Seq: t.Seq, Used: used, Levels: levels})
+		m.QuarantineCores = append(m.QuarantineCores, quarantinedCores{Seq: t.Seq, Used: used, Levels: levels})
 		return false
 	}
 	m.CPU.learn(&levels, used)
 	return true
 }
 
-func (m *Model) doubtCores(t *TrainingRow, levels *[coreRules]float64) (coresDoubt, bool) {
+func (m *Model) checkCores(t *TrainingRow, levels *[coreRules]float64) (coresImplausibility, bool) {
 	used := float64(t.CPUMax)
 	history := m.CPU.Spread[anyCores].Sorted
-	own := coresDoubt{0, "the largest use so far"}
+	own := coresImplausibility{0, "the largest use so far"}
 	if n := len(history); n > 0 {
 		own.expected = math.Exp(history[n-1])
 	}
 	for _, level := range levels[lineCores:] {
-		if foretold := math.Exp(level); foretold > own.expected { // false of NaN
-			own = coresDoubt{foretold, "what its features foretold"}
+		if predicted := math.Exp(level); predicted > own.expected { // false of NaN
+			own = coresImplausibility{predicted, "what its features foretold"}
 		}
 	}
-	given := coresDoubt{float64(max(t.Allocated.CPU, t.Requested.CPU, m.Requested.CPU)), "what was requested or allocated"}
-	unknown := coresDoubt{cpuUnknownAtMost, "a large node"}
+	given := coresImplausibility{float64(max(t.Allocated.CPU, t.Requested.CPU, m.Requested.CPU)), "what was requested or allocated"}
+	unknown := coresImplausibility{maxUnknownCPU, "a large node"}
 	switch {
-	case used <= cpuPlausible:
-		return coresDoubt{}, false
+	case used <= cpuAlwaysPlausible:
+		return coresImplausibility{}, false
 	case len(history) == 0 && given.expected == 0:
 		return unknown, used > unknown.expected
 	case len(history) == 0:
 		return given, used > allocatedFactor*given.expected
-	case len(history) < rangeFrom && given.expected == 0:
+	case len(history) < minRangeRows && given.expected == 0:
 		return own, used > missFactor*own.expected
-	case len(history) < rangeFrom && given.expected > own.expected:
+	case len(history) < minRangeRows && given.expected > own.expected:
 		return given, used > allocatedFactor*given.expected
-	case len(history) < rangeFrom:
+	case len(history) < minRangeRows:
 		return own, used > rangeFactor*own.expected && used > allocatedFactor*given.expected
 	}
 	return own, used > rangeFactor*own.expected && used > given.expected
@@ -111,42 +111,42 @@ func (m *Model) doubtCores(t *TrainingRow, levels *[coreRules]float64) (coresDou
 
 // confirmedCores is the place of a held measurement that another of used cores confirms;
 // -1 if there is none.
-func (m *Model) confirmedCores(used float64) int {
-	return slices.IndexFunc(m.HeldCores, func(h heldCores) bool {
-		return used*alikeFactor >= h.Used && used <= beyondFactor*h.Used
+func (m *Model) findConfirmedCores(used float64) int {
+	return slices.IndexFunc(m.QuarantineCores, func(h quarantinedCores) bool {
+		return used*confirmShortFactor >= h.Used && used <= confirmBeyondFactor*h.Used
 	})
 }
 
 func (m *Model) releaseCores(i int) {
-	h := m.HeldCores[i]
-	m.HeldCores = slices.Delete(m.HeldCores, i, i+1)
+	h := m.QuarantineCores[i]
+	m.QuarantineCores = slices.Delete(m.QuarantineCores, i, i+1)
 	m.CPU.learn(&h.Levels, h.Used)
 }
 
 // fittedCores is the CPU measurement of a history row that the models may learn; zero if
 // there is none. held are the rows whose measurement is held back.
-func fittedCores(r *sizing.HistoryRow, held map[int64]bool) float64 {
+func fittedCores(r *sizing.HistoryRow, quarantinedRows map[int64]bool) float64 {
 	t := TrainingRow{CPUMax: r.CPUMax, Outcome: r.Outcome, Requested: r.Requested, Allocated: r.Allocated}
-	if held[r.Seq] || !measuresCores(&t) {
+	if quarantinedRows[r.Seq] || !hasCores(&t) {
 		return 0
 	}
 	return float64(r.CPUMax)
 }
 
-func (m *Model) heldCores() map[int64]bool {
-	if len(m.HeldCores) == 0 {
+func (m *Model) quarantinedCoreSeqs() map[int64]bool {
+	if len(m.QuarantineCores) == 0 {
 		return nil
 	}
-	held := make(map[int64]bool, len(m.HeldCores))
-	for i := range m.HeldCores {
-		held[m.HeldCores[i].Seq] = true
+	seqs := make(map[int64]bool, len(m.QuarantineCores))
+	for i := range m.QuarantineCores {
+		seqs[m.QuarantineCores[i].Seq] = true
 	}
-	return held
+	return seqs
 }
 
 // withinRequest keeps a CPU answer at the static request, unless the measured use exceeds
 // the request repeatedly. A ceiling applies even then.
-func (c *Cores) withinRequest(answer, requested sizing.Cores) sizing.Cores {
+func (c *Cores) boundByRequest(answer, requested sizing.Cores) sizing.Cores {
 	if requested == 0 || answer <= requested {
 		return answer
 	}
@@ -155,5 +155,5 @@ func (c *Cores) withinRequest(answer, requested sizing.Cores) sizing.Cores {
 	if len(all)-above < cpuRepeated {
 		return requested
 	}
-	return min(answer, max(cpuCeilingFactor*requested, cpuCeilingLeast))
+	return min(answer, max(cpuCeilingFactor*requested, minCPUCeiling))
 }

@@ -10,7 +10,7 @@ import (
 
 // sameKey identifies rows with identical features (FNV-1a, 64 bit). Fields are
 // told apart by name, so that a key outlives a schema that grew.
-func sameKey(columns []column, cells []sizing.Value) uint64 {
+func groupKey(columns []column, cells []sizing.Value) uint64 {
 	h := uint64(14695981039346656037)
 	mix := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
 	text := func(s string) {
@@ -40,13 +40,13 @@ func sameKey(columns []column, cells []sizing.Value) uint64 {
 // count adds a row to its group.
 func (m *models) count(r *row, y float64) {
 	m.Clock++
-	key := sameKey(m.Enc.Columns, r.Cells)
+	key := groupKey(m.Enc.Columns, r.Cells)
 	g := m.Groups[key]
 	if g == nil {
-		g = &group{Fresh: y}
+		g = &group{Recent: y}
 		m.Groups[key] = g
 	} else {
-		g.Fresh += (y - g.Fresh) * 0.5
+		g.Recent += (y - g.Recent) * 0.5
 		g.Squares += (y - g.Mean) * (y - g.Mean)
 	}
 	if g.Rows == groupMemory {
@@ -66,7 +66,7 @@ func (m *models) count(r *row, y float64) {
 
 // least is the smallest amount to grant where the newest rows with the same features are
 // known: the largest of their peaks and Headroom. Nil has none.
-func (g *group) least() float64 {
+func (g *group) minGrant() float64 {
 	if g == nil {
 		return 0
 	}
@@ -74,7 +74,7 @@ func (g *group) least() float64 {
 }
 
 const (
-	newestSame = 3 // rows: what repeats is repeated at once, and what has changed is forgotten soon
+	newestPeaks = 3 // rows: what repeats is repeated at once, and what has changed is forgotten soon
 
 	// Headroom is granted above identical runs, as a share of the largest of their peaks:
 	// runs that are the same to the byte so far may differ a little tomorrow.
@@ -83,7 +83,7 @@ const (
 
 // forgetGroups drops the groups seen longest ago where there are too many.
 func (m *models) forgetGroups() {
-	if len(m.Groups) <= groupsAtMost {
+	if len(m.Groups) <= maxGroups {
 		return
 	}
 	keys := make([]uint64, 0, len(m.Groups))
@@ -93,7 +93,7 @@ func (m *models) forgetGroups() {
 	slices.SortFunc(keys, func(a, b uint64) int {
 		return cmp.Or(cmp.Compare(m.Groups[b].Seen, m.Groups[a].Seen), cmp.Compare(a, b))
 	})
-	for _, key := range keys[groupsAtMost:] {
+	for _, key := range keys[maxGroups:] {
 		delete(m.Groups, key)
 	}
 }

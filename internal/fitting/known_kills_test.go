@@ -20,7 +20,7 @@ func killedRun(run string, gibs float64) sizing.HistoryRow {
 }
 
 func retried(run string, gibs float64) sizing.HistoryRow {
-	r := measured(gibs)
+	r := withoutImputed(gibs)
 	r.RunID, r.Try = run, 2
 	return r
 }

@@ -12,21 +12,21 @@ import (
 // residuals, such as a kill rate that was higher than they say, stays below the amount and
 // decreases by the power law of the ladder above it. The risk is continuous and never
 // increases with the amount.
-func (m *Model) movedRisk(p *experts.Point, a experts.Answer, granted float64, b *buffers) float64 {
+func (m *Model) riskAt(p *experts.Point, a experts.Answer, granted float64, b *buffers) float64 {
 	below := !experts.Holds(granted, a.Amount)
 	if !below && granted < a.Amount+2*float64(sizing.MiB) {
 		return a.Promised
 	}
-	rest := max(0, a.Promised-m.exceed(p, a.Amount, b))
+	rest := max(0, a.Promised-m.exceedanceProb(p, a.Amount, b))
 	if below {
-		return min(1, max(a.Promised, m.exceed(p, granted, b)+rest))
+		return min(1, max(a.Promised, m.exceedanceProb(p, granted, b)+rest))
 	}
 	share := a.Amount / granted
-	return min(a.Promised, m.exceed(p, granted, b)+rest*share*share)
+	return min(a.Promised, m.exceedanceProb(p, granted, b)+rest*share*share)
 }
 
 // requestRisk is P(peak > request), computed as the promise of the grant is.
-func (m *Model) requestRisk(p *experts.Point, q Question, d *bounded, a experts.Answer, b *buffers) float64 {
+func (m *Model) requestRisk(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) float64 {
 	atRequest := *d
 	atRequest.limit = q.Requested.Memory
 	return m.boundedRisk(p, q, &atRequest, a, b)
@@ -34,12 +34,12 @@ func (m *Model) requestRisk(p *experts.Point, q Question, d *bounded, a experts.
 
 // requestSuffices reports whether the request is less than d grants and is within the risk
 // target all the same: then nothing is gained above it.
-func (m *Model) requestSuffices(p *experts.Point, q Question, d *bounded, a experts.Answer, b *buffers) bool {
+func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) bool {
 	request := q.Requested.Memory
 	if request == 0 || request >= d.limit || request <= d.killed || request < d.needed || float64(request) < p.Least {
 		return false
 	}
-	return q.Widen <= 1 && !b.beyond.far && a.Promised <= q.RiskTarget && onGrid(q, float64(request)) == request &&
+	return q.Widen <= 1 && !b.extrapolation.noRisk && a.Promised <= q.RiskTarget && roundToGrid(q, float64(request)) == request &&
 		m.requestRisk(p, q, d, a, b) <= q.RiskTarget
 }
 
@@ -75,7 +75,7 @@ const (
 
 // refutedBy counts the kills with the same features at a limit or above, of runs that no
 // measured run explains yet.
-func (m *Model) refutedBy(cells []sizing.Value, limit sizing.Bytes) (kills float64) {
+func (m *Model) killsFrom(cells []sizing.Value, limit sizing.Bytes) (kills float64) {
 	key := featureKey(&m.Schema, cells)
 	for i := range m.KnownKills {
 		if k := &m.KnownKills[i]; k.Key == key && k.Killed >= limit && k.measured() == 0 {

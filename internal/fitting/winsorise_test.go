@@ -28,7 +28,7 @@ type levelled func(rng *rand.Rand, level float64) (sizing.Features, float64)
 func (k *task) imported(rng *rand.Rand, draw levelled, n int, level float64) {
 	for range n {
 		f, gibs := draw(rng, level)
-		k.row(f, measured(gibs))
+		k.row(f, withoutImputed(gibs))
 	}
 	k.fit()
 }
@@ -132,7 +132,7 @@ func TestALowModeIsNoChange(t *testing.T) {
 				used += float64(bytes(gibs)) / float64(s.Limit) / 60
 			}
 			for _, r := range runs {
-				k.row(r.f, measured(r.gibs))
+				k.row(r.f, withoutImputed(r.gibs))
 			}
 			k.fit()
 			if day%7 == 0 || killed > 3 || day%7 >= 5 {

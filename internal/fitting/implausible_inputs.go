@@ -1,0 +1,80 @@
+package fitting
+
+import (
+	"math"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Inputs so far outside the seen range that an extrapolation says nothing, such as the
+// sentinel date 9999-12-31 or 1e308: they are treated as missing.
+const (
+	implausibleFactor    = 10.0   // times the largest; more where the seen values span more magnitudes …
+	maxImplausibleFactor = 1000.0 // … up to this
+)
+
+// absurd reports whether an input lies too far outside. Between zero and the smallest
+// of positive values nothing does: such an input is bounded.
+func (t *trend) isImplausible(j int, cells []sizing.Value) bool {
+	distance := t.distance(j, cells)
+	if distance == 0 { // also of a field that no fit has seen
+		return false
+	}
+	s := t.spanOf(j)
+	if distance < 0 && s.Low >= 0 && !t.isNegative(j, cells) {
+		return false
+	}
+	most := math.Log1p(implausibleFactor)
+	if s.Low >= 0 {
+		most = max(most, min(math.Log(maxImplausibleFactor), math.Log1p(s.High)-math.Log1p(s.Low)))
+	}
+	return math.Abs(distance) > most && (t.isRelevant(j) || t.slopeOf(j) != nil)
+}
+
+func (t *trend) isNegative(j int, cells []sizing.Value) bool {
+	x, _ := t.value(j, cells)
+	return x < 0
+}
+
+// withoutAbsurd returns cells with the absurd inputs missing, and notes them. Of an absurd
+// difference of dates, the date that is part of the most such differences is dropped, and
+// both where that is no single one.
+func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.Value {
+	t := &m.PeakTrend
+	for j := -len(t.Pairs); j < len(cells); j++ {
+		if !t.isImplausible(j, cells) {
+			continue
+		}
+		if !b.extrapolation.implausible {
+			b.cleaned = append(b.cleaned[:0], cells...)
+			b.extrapolation.implausible, b.extrapolation.noRisk = true, true
+		}
+		b.extrapolation.outside = append(b.extrapolation.outside, j)
+		if j >= 0 {
+			b.cleaned[j] = sizing.Value{}
+			continue
+		}
+		pair := &t.Pairs[^j]
+		from, to := t.implausiblePairs(pair.From, cells), t.implausiblePairs(pair.To, cells)
+		if from >= to {
+			b.cleaned[pair.From] = sizing.Value{}
+		}
+		if to >= from {
+			b.cleaned[pair.To] = sizing.Value{}
+		}
+	}
+	if b.extrapolation.implausible {
+		return b.cleaned
+	}
+	return cells
+}
+
+// absurdPairs counts the absurd differences that a date is part of.
+func (t *trend) implausiblePairs(date int, cells []sizing.Value) (n int) {
+	for k := range t.Pairs {
+		if pair := &t.Pairs[k]; (pair.From == date || pair.To == date) && t.isImplausible(^k, cells) {
+			n++
+		}
+	}
+	return n
+}
