@@ -10,18 +10,18 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Dataset is a task's measured history made ready for experiments: rows that can be
-// split, in the order in which they came, numbered 0 … Len()−1.
+// Dataset holds the measured history of a task for experiments: rows that can be split,
+// in order of arrival, numbered 0 … Len()−1.
 //
 //	rows ─▶ Raw ─▶ (oversampled) ─▶ Encoding ─▶ classifiers
-//	  └───▶ Serve: serving's own model on the same rows
+//	  └───▶ Serve: the production model on the same rows
 type Dataset struct {
 	Task   sizing.TaskKey
 	schema sizing.Schema
 	rows   []sizing.HistoryRow
 }
 
-// NewDataset keeps the rows of h whose peak was measured, or sampled and raised.
+// NewDataset selects the rows of h whose peak was measured, or sampled and raised.
 func NewDataset(h *sizing.History) *Dataset {
 	sampled := samplingOf(h.Task, h.Pairs)
 	h = sampled.raiseHistory(h)
@@ -34,23 +34,23 @@ func NewDataset(h *sizing.History) *Dataset {
 	return d
 }
 
-// Len is how many rows there are.
+// Len returns the number of rows.
 func (d *Dataset) Len() int { return len(d.rows) }
 
-// Row is a row as it was told.
+// Row returns a row as it was reported.
 func (d *Dataset) Row(i int) *sizing.HistoryRow { return &d.rows[i] }
 
-// Peak is the peak of a row, in bytes.
+// Peak returns the peak of a row, in bytes.
 func (d *Dataset) Peak(i int) float64 {
 	bytes, _ := d.rows[i].Peak()
 	return math.Max(1, float64(bytes))
 }
 
-// Seconds is the duration of a row; a minute where it is not known.
+// Seconds returns the duration of a row; a minute if it is unknown.
 func (d *Dataset) Seconds(i int) float64 { return secondsOf(d.rows[i].Duration) }
 
-// Raw are rows as numbers before they are encoded, for oversampling: a category is
-// the code of its value, a date its day; NaN is missing. Targets are log peaks.
+// Raw returns rows as numbers before encoding, for oversampling: a category is the code of its
+// value, a date its day, NaN is missing. Targets are log peaks.
 func (d *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
 	t := &table.Table{Names: make([]string, len(d.schema.Fields))}
 	kinds := make([]resample.Kind, len(d.schema.Fields))
@@ -71,7 +71,7 @@ func (d *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
 				v = codes[j]
 			}
 			if kinds[j] == resample.Whole {
-				v = math.Floor(v) // a time of day says nothing here: see date
+				v = math.Floor(v) // the encoding ignores the time of day: see date
 			}
 			t.X = append(t.X, v)
 		}
@@ -80,16 +80,16 @@ func (d *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
 	return t, kinds
 }
 
-// Encoding is the reading of features, frozen on the rows that are learned from.
+// Encoding is a feature encoding, frozen on the training rows.
 type Encoding struct {
-	Train    *table.Table // the rows it was frozen on, in their order; targets are log peaks
+	Train    *table.Table // the training rows in their order; targets are log peaks
 	schema   *sizing.Schema
 	previous []int
 	enc      *encoder
 }
 
-// Encode freezes an encoding on rows, oldest first: what the line sees, then what
-// the trees see. It knows nothing of the other rows.
+// Encode freezes an encoding on rows, oldest first, without knowledge of the other rows. It
+// writes the inputs of the line, then those of the trees.
 func (d *Dataset) Encode(rows []int) *Encoding {
 	e := &Encoding{schema: &d.schema, previous: d.schema.PreviousSameName()}
 	raw, _ := d.Raw(rows)
@@ -106,7 +106,7 @@ func (d *Dataset) Encode(rows []int) *Encoding {
 	return e
 }
 
-// Row encodes one raw row, such as a synthetic one or one that was held back.
+// Row encodes one raw row, such as a synthetic one or one of the holdout.
 func (e *Encoding) Row(raw []float64) []float64 { return e.row(cellsOf(e.schema, e.previous, raw)) }
 
 func (e *Encoding) row(cells []sizing.Value) []float64 {
@@ -114,13 +114,13 @@ func (e *Encoding) row(cells []sizing.Value) []float64 {
 	return append(line, tree...)
 }
 
-// ServedModel is serving's own model, fitted on some rows of a lesson.
+// ServedModel is the production model, fitted on some rows of a Dataset.
 type ServedModel struct {
 	Model   *Model
 	dataset *Dataset
 }
 
-// Serve fits serving's model on rows, in their order, as if they were all there is.
+// Serve fits the production model on rows, in their order, as if there were no others.
 func (d *Dataset) Serve(rows []int) (*ServedModel, error) {
 	h := sizing.History{Task: d.Task, Schema: d.schema, Total: len(rows)}
 	for _, i := range rows {
@@ -139,8 +139,8 @@ func (d *Dataset) Serve(rows []int) (*ServedModel, error) {
 	return &ServedModel{Model: m, dataset: d}, nil
 }
 
-// Probabilities writes P(peak is in the bin) of a row for each of the ascending
-// upper edges, in bytes: len(p) = len(edges); what is above the last is in the last.
+// Probabilities writes P(peak is in the bin) of a row for each of the ascending upper edges, in
+// bytes: len(p) = len(edges). The last bin includes everything above its edge.
 func (s *ServedModel) Probabilities(row int, edges, p []float64) {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
@@ -149,7 +149,7 @@ func (s *ServedModel) Probabilities(row int, edges, p []float64) {
 	s.Model.binProbabilities(&point, edges, p, b)
 }
 
-// Size is what serving would grant a row; q tells all but its features.
+// Size returns the answer of the production model for a row; q sets everything but the features.
 func (s *ServedModel) Size(row int, q Question) Answer {
 	q.Features = s.dataset.schema.Features(s.dataset.rows[row].Features)
 	return s.Model.Size(q)

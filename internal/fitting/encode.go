@@ -9,13 +9,13 @@ import (
 
 // Limits of the encoding.
 const (
-	maxOneHot     = 24  // levels that get a column of their own; the rest share their statistic
-	minOneHotRows = 2   // rows of a level before it gets one, where levels are many
-	smoothingRows = 1.0 // rows of the task's mean that are mixed into a level's mean
+	maxOneHot     = 24  // levels with a column of their own; the rest share the level statistic
+	minOneHotRows = 2   // rows that a level needs for a column, if there are many levels
+	smoothingRows = 1.0 // rows with the task's mean that are mixed into a level's mean
 )
 
-// encoder is the reading of a task's features, frozen when a model is fitted. It
-// writes two vectors for one row:
+// encoder turns a task's features into numbers. A fit freezes its columns. It writes two
+// vectors for one row:
 //
 //	feature     line (for the ridge; finite)          trees (NaN is missing)
 //	number      raw, log1p, missing flag              raw
@@ -24,52 +24,52 @@ const (
 //	date        weekend, month of the year            weekday, month
 //	date pair   difference in days, raw and log       difference
 //
-// A level's statistic is its mean log peak over the rows before (ordered target
-// statistics, Prokhorenkova et al. 2018): it moves as rows are learned, the
-// columns stay. A value never seen gets the task's mean.
+// The statistic of a level is its mean log peak over earlier rows (ordered target
+// statistics, Prokhorenkova et al. 2018). Every row updates it; the columns stay. An
+// unseen value gets the task's mean.
 type encoder struct {
 	Columns   []column
-	Donors    [][]sizing.Value // rows that lend their values to those that lack them
+	Donors    [][]sizing.Value // rows whose values impute missing features
 	Mean      float64          // log peak over the fitted rows
 	LineWidth int
 	TreeWidth int
 
-	Pairs    [][2]int // dates whose difference is written
-	KeepLine []int    `cbor:",omitempty"` // of what the features write, the columns of the line; nil: all
+	Pairs    [][2]int // dates whose difference is a column
+	KeepLine []int    `cbor:",omitempty"` // columns of the line that survive screening; nil: all
 	KeepTree []int    `cbor:",omitempty"` // … and of the trees
-	Retired  int      `cbor:",omitempty"` // features that are not read, for there are too many
+	Retired  int      `cbor:",omitempty"` // number of features dropped because there are too many
 }
 
-// column is the reading of one feature.
+// column describes how one feature is encoded.
 type column struct {
 	Name          string
-	Kind          sizing.ValueKind // Missing: nothing to read
-	WithLog       bool             `cbor:"Log"`            // log1p beside the number
-	MissingFlag   bool             `cbor:"Flag"`           // a missing flag
-	RarelyMissing bool             `cbor:"Blind"`          // hardly ever missing: nobody knows what rows without it come to
-	RarelyPresent bool             `cbor:"Rare,omitempty"` // hardly ever present: nobody knows what it comes to beside other values
+	Kind          sizing.ValueKind // Missing: the feature is not encoded
+	WithLog       bool             `cbor:"Log"`            // adds log1p of the number
+	MissingFlag   bool             `cbor:"Flag"`           // adds an indicator of a missing value
+	RarelyMissing bool             `cbor:"Blind"`          // too few rows lack it to learn what its absence means
+	RarelyPresent bool             `cbor:"Rare,omitempty"` // too few rows have it to learn its effect beside other values
 	Levels        map[string]*level
 	OneHots       int  `cbor:"Hot"`            // levels with a column of their own
-	TreeStatistic bool `cbor:"Stat"`           // trees see the statistic
-	LineStatistic bool `cbor:"Wide"`           // so does the line
-	MaxLevels     int  `cbor:"Most,omitempty"` // levels that may be known; 0: any number
+	TreeStatistic bool `cbor:"Stat"`           // the trees get the level statistic
+	LineStatistic bool `cbor:"Wide"`           // … and so does the line
+	MaxLevels     int  `cbor:"Most,omitempty"` // bound on the number of levels; 0: none
 
 	PresentShare   float64 `cbor:"Known,omitzero"` // share of the rows that have the feature
 	ExplainedShare float64 `cbor:"Tells,omitzero"` // share of the variance of the log peak that it explains alone
-	Scale          float64 `cbor:"Unit,omitzero"`  // deviation of its values
+	Scale          float64 `cbor:"Unit,omitzero"`  // standard deviation of its values
 
 	Outvoted bool `cbor:",omitempty"` // most values of the feature are of another kind
-	Retired  bool `cbor:",omitempty"` // not read, for there are too many features
+	Retired  bool `cbor:",omitempty"` // not encoded because there are too many features
 }
 
 // level is one known value of a category.
 type level struct {
 	Sum, Rows float64 // of log peak
-	OneHot    int     `cbor:"Hot"` // one-hot column, −1 without
+	OneHot    int     `cbor:"Hot"` // index of its column; −1: none
 }
 
-// newEncoder freezes an encoding on rows, whose cells are in the order of schema;
-// y is their log peak.
+// newEncoder freezes an encoding on rows, whose cells are in the order of schema; y is their log
+// peak.
 func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *encoder {
 	e := &encoder{}
 	for _, v := range y {
@@ -82,7 +82,7 @@ func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *enco
 	e.retireFeatures(rows)
 	e.dropNewFeatures(rows)
 	e.boundLevels()
-	e.resetStatistics() // levels are counted again, in order, as the rows are learned
+	e.resetStatistics() // learn counts the levels again, in the order of the rows
 	e.Pairs = e.allPairs()
 	if e.countColumns(); max(e.LineWidth, e.TreeWidth) > maxColumns {
 		e.screenColumns(rows, y)
@@ -91,7 +91,7 @@ func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *enco
 	return e
 }
 
-// measure counts the numbers that encode writes.
+// countColumns sets the widths to the number of columns that encode writes.
 func (e *encoder) countColumns() {
 	e.LineWidth, e.TreeWidth = 2*len(e.Pairs), len(e.Pairs)
 	for j := range e.Columns {
@@ -100,7 +100,7 @@ func (e *encoder) countColumns() {
 	}
 }
 
-// allPairs are all pairs of dates that are read.
+// allPairs returns all pairs of encoded dates.
 func (e *encoder) allPairs() (pairs [][2]int) {
 	for i := range e.Columns {
 		for j := i + 1; j < len(e.Columns); j++ {
@@ -112,8 +112,8 @@ func (e *encoder) allPairs() (pairs [][2]int) {
 	return pairs
 }
 
-// readColumn decides how one feature is read. A feature that is missing in every
-// row, or the same in every row, tells nothing and gets no column.
+// readColumn decides how to encode one feature. A feature that every row lacks, or that is
+// constant, carries no information and gets no column.
 func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	c := column{Name: field.Name, Kind: field.Kind}
 	known, distinct, lowest := 0, map[sizing.Value]bool{}, math.Inf(1)
@@ -143,7 +143,7 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	return c
 }
 
-// skipNew leaves out features that are so new that only a few of the newer rows have them.
+// dropNewFeatures drops features that only a few of the newer rows have.
 func (e *encoder) dropNewFeatures(rows [][]sizing.Value) {
 	for j := range e.Columns {
 		c := &e.Columns[j]
@@ -163,8 +163,8 @@ func (e *encoder) dropNewFeatures(rows [][]sizing.Value) {
 	}
 }
 
-// hardlyAny reports whether too few of the rows, n of them, are such that models know
-// what that means: few of all, or some that came lately.
+// isRare reports whether n rows with a property are too few to learn its effect: few of all rows,
+// or some that are all recent.
 func isRare(n int, rows [][]sizing.Value, has func([]sizing.Value) bool) bool {
 	return n == 0 || n < minMissingRows && n < len(rows)/minMissingShare || n < minNewRows && !slices.ContainsFunc(rows[:len(rows)/2], has)
 }
@@ -186,8 +186,7 @@ func (c *column) readLevels(j int, rows [][]sizing.Value) {
 	}
 }
 
-// level finds a value's level, and makes one where it is new. A missing value is
-// a level of its own.
+// level returns the level of a value, and adds it if it is new. A missing value is a level too.
 func (c *column) level(v sizing.Value) *level {
 	l := c.find(v.Text)
 	if l == nil {
@@ -199,7 +198,7 @@ func (c *column) level(v sizing.Value) *level {
 	return l
 }
 
-// widths is how many numbers the column writes.
+// widths returns how many numbers the column writes.
 func (c *column) widths() (line, tree int) {
 	switch c.Kind {
 	case sizing.Number, sizing.Bool:
@@ -212,7 +211,7 @@ func (c *column) widths() (line, tree int) {
 	return 0, 0
 }
 
-// learn moves the levels' statistics by one row.
+// learn updates the level statistics with one row.
 func (e *encoder) learn(cells []sizing.Value, y float64) {
 	for j := range e.Columns {
 		if c := &e.Columns[j]; c.Kind == sizing.Category {
@@ -223,8 +222,8 @@ func (e *encoder) learn(cells []sizing.Value, y float64) {
 	}
 }
 
-// encode appends the row's two vectors to line and tree. It allocates nothing
-// where their capacity is enough.
+// encode appends the row's two vectors to line and tree. It does not allocate if their capacity
+// suffices.
 func (e *encoder) encode(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
 	lineFrom, treeFrom := len(line), len(tree)
 	for j := range e.Columns {
@@ -281,7 +280,7 @@ func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([
 	return line, tree
 }
 
-// date writes the weekday (0 is Sunday) and the month (0 … 11, of equal length).
+// date appends the weekday (0 is Sunday) and the month (0 … 11, of equal length).
 func date(v sizing.Value, line, tree []float64) ([]float64, []float64) {
 	if v.Kind == sizing.Missing {
 		return append(line, 0, 0), append(tree, math.NaN(), math.NaN())
@@ -295,8 +294,8 @@ func date(v sizing.Value, line, tree []float64) ([]float64, []float64) {
 
 const daysPerMonth = 365.25 / 12
 
-// datePairs writes the difference of every pair of dates, in days: how long a
-// sale lasts, how far ahead it is planned.
+// datePairs appends the difference of every pair of dates in days, such as the length of a sale
+// or its lead time.
 func (e *encoder) datePairs(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
 	for _, pair := range e.Pairs {
 		from, to := &cells[pair[0]], &cells[pair[1]]

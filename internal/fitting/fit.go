@@ -9,23 +9,23 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Outcome of a Fit.
+// Outcome reports what a Fit did.
 type Outcome struct {
 	Trained    bool
 	Reason     string
-	Evaluation Evaluation // the last that was due; zero before the first
+	Evaluation Evaluation // the last evaluation; zero before the first
 
-	Warnings []string // about what the model cannot use of the history
+	Warnings []string // about parts of the history that the model cannot use
 }
 
-// Fit learns a task's history on top of its champion (nil: there is none), and
-// fits the models anew on all of it. It returns nil where there is nothing to fit,
-// or where the challenger lost its exam and a champion can stay; the Outcome says
-// why. champion must not be used afterwards.
+// Fit updates a task's champion with its history and refits the models on all of it; a nil
+// champion starts a new model. It returns nil if there is nothing to fit, or if the challenger
+// fails its evaluation and a champion stays in use; Outcome.Reason says which. The caller must
+// not use champion afterwards.
 //
-// Rows that the champion was not told yet are learned in order first, so that
-// their residuals are honest; a bulk of history is learned in blocks, with a fit
-// before each (half as many rows again every time).
+// Rows that the champion has not learned yet are learned in order of arrival, so that their
+// residuals are out of sample. A long history is learned in blocks: the models are refitted
+// whenever the number of rows has grown by half.
 func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	m := champion
 	learnedSampling := samplingOf(h.Task, h.Pairs)
@@ -38,7 +38,7 @@ func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	case m.learnedVoided(h), m.Experts.Told > 0 && learnedSampling.invalidates(&m.Sampling, h):
 		m = New()
 		m.Trees = champion.Trees
-		champion = nil // what it learned of a report that was taken back, or of a peak that is raised now, must not stay
+		champion = nil // margins learned from a voided report, or from an outdated peak, cannot be unlearned
 	}
 	m.Sampling = learnedSampling
 	h = m.Sampling.raiseHistory(h)
@@ -47,15 +47,15 @@ func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	}
 	m.releaseGranted(h)
 	if m.Experts.Told == 0 {
-		return nil, Outcome{Reason: "no run with a measured peak yet: report memory_max_bytes of a success"}, nil
+		return nil, Outcome{Reason: "no run has a measured peak yet: report memory_max_bytes with a success"}, nil
 	}
 	return m.finish(h, champion != nil)
 }
 
-// takeIn learns in order the rows that the model was not told yet.
+// learnNewRows learns, in order, the rows that the model has not learned yet.
 func (m *Model) learnNewRows(h *sizing.History) error {
 	m.Schema = h.Schema.Shape()
-	for i := range m.EarlyRows { // a young champion has seen fewer features
+	for i := range m.EarlyRows { // the schema may have gained fields since
 		m.EarlyRows[i].Cells = padded(m.EarlyRows[i].Cells, len(m.Schema.Fields))
 	}
 	lastSeq := m.LastSeq
@@ -81,7 +81,7 @@ func (m *Model) learnNewRows(h *sizing.History) error {
 	return nil
 }
 
-// finish fits on all of the history, and holds the exam that is due.
+// finish fits on the whole history and runs the evaluation that is due.
 func (m *Model) finish(h *sizing.History, champion bool) (*Model, Outcome, error) {
 	out := Outcome{Trained: true, Reason: fmt.Sprintf("learned from %d runs", h.Total)}
 	rows := m.rowsOf(h, len(h.Rows))
@@ -97,7 +97,7 @@ func (m *Model) finish(h *sizing.History, champion bool) (*Model, Outcome, error
 			return nil, out, nil
 		}
 		if !evaluation.Passed {
-			out.Reason += "; published all the same, since there is no champion to stay"
+			out.Reason += "; published nevertheless because there is no champion"
 		}
 	}
 	out.Evaluation = m.LastEvaluation
@@ -115,9 +115,8 @@ func (m *Model) finish(h *sizing.History, champion bool) (*Model, Outcome, error
 	return m, out, nil
 }
 
-// knowsVoided reports whether a report that was taken back is in the ledger: what it
-// did to the margins cannot be taken out of them again. Of a thinned history only
-// the newest rows can be looked up.
+// learnedVoided reports whether the model has learned a report that was voided later: its effect
+// on the margins cannot be undone. In a thinned history only the newest rows can be checked.
 func (m *Model) learnedVoided(h *sizing.History) bool {
 	seqs := make([]int64, len(h.Rows))
 	for i := range h.Rows {
@@ -139,18 +138,20 @@ func (m *Model) learnedVoided(h *sizing.History) bool {
 }
 
 const (
-	maxResidualRows = 6000 // of a bulk, only so many newest rows are asked about before they are told
-	bulkGrowth      = 1.5
+	maxResidualRows = 6000 // newest rows of a long history that get an out-of-sample residual
+	bulkGrowth      = 1.5  // growth in rows between two fits of a long history
 
-	neverThinned = 4000 // newest rows, of any history
+	neverThinned = 4000 // newest rows that the store never thins out
 )
 
-// dueInBulk reports whether a bulk of history has grown enough for a fit.
+// isBulkFitDue reports whether enough rows were learned since the last fit to fit again while a
+// long history is learned.
 func (m *Model) isBulkFitDue() bool {
 	return !m.inBurnIn() && float64(m.Experts.Told) >= bulkGrowth*float64(max(m.Fitted, 20))
 }
 
-// skim takes in an old row of a bulk, of which no honest residual is wanted.
+// learnRange learns from an old row of a long history only its counts and its range, without a
+// residual.
 func (m *Model) learnRange(t *TrainingRow) {
 	m.countTry(t)
 	if t.Censoring == sizing.Exact {
@@ -185,10 +186,10 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	return nil
 }
 
-// rowsOf are the rows to fit: the measured ones, and the censored ones at what is
-// likely of them (regression with censored data by imputation, Buckley & James
-// 1979): an OOM that no success of its run explains at its bound or above, a
-// success without a peak at its allocation or below.
+// rowsOf returns the rows to fit: the measured ones, and the censored ones with an imputed peak
+// (regression with censored data by imputation, Buckley & James 1979). Right-censored are OOM
+// kills that no success of the same run explains; left-censored are successes without a measured
+// peak.
 func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	known := make(map[int64]outOfSample, len(m.OutOfSample))
 	for _, e := range m.OutOfSample {
@@ -221,8 +222,8 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	return rows
 }
 
-// impute puts a censored row at what the last models say of it, within its bound;
-// without models only a lower bound is of use.
+// impute replaces a censored peak by the last models' prediction, within its bound. It reports
+// false if the row is of no use: without models, only a lower bound is.
 func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 	if m.Models == nil || m.Models.ridges == nil {
 		r.Peak *= killedPeakFactor
@@ -237,7 +238,7 @@ func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 		r.Peak = max(r.Peak*killedPeakFactor, level)
 	} else {
 		if r.Peak*missFactor < level {
-			return false // an allocation that low names a wrong unit
+			return false // such a low allocation is in the wrong unit
 		}
 		r.Peak = min(r.Peak, level)
 		r.Weight *= atMostWeight
@@ -246,12 +247,12 @@ func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 }
 
 const (
-	killedPeakFactor = 1.2 // the peak of a killed try is above its bound, by who knows what
-	staleWeight      = 0.2 // a row from before the task changed
-	atMostWeight     = 0.5 // a row that only says "not more" is half a row
+	killedPeakFactor = 1.2 // the peak of a killed try is above its allocation by an unknown factor
+	staleWeight      = 0.2 // of a row from before the task changed
+	atMostWeight     = 0.5 // of a row with only an upper bound
 )
 
-// run names one (run, map index).
+// run identifies one (run, map index).
 type run struct {
 	id       string
 	mapIndex int
@@ -259,7 +260,7 @@ type run struct {
 
 func runOf(r *sizing.HistoryRow) run { return run{r.RunID, r.MapIndex} }
 
-// successes are the runs whose peak was measured in the end, and is not held back.
+// successes returns the runs that ended with a measured peak that is not in quarantine.
 func successes(rows []sizing.HistoryRow, quarantinedRows map[int64]bool) map[run]bool {
 	ended := map[run]bool{}
 	for i := range rows {
@@ -270,8 +271,8 @@ func successes(rows []sizing.HistoryRow, quarantinedRows map[int64]bool) map[run
 	return ended
 }
 
-// cellsOf decodes a stored row, in the order of the schema. A field that the row is too
-// old to have is read from the field of the same name before it; twins are schema.PreviousSameName().
+// cellsOf decodes a stored row in the order of the schema. If a row is older than a field, the
+// value comes from the previous field of the same name; previous is schema.PreviousSameName().
 func cellsOf(schema *sizing.Schema, previous []int, codes []float64) []sizing.Value {
 	cells := make([]sizing.Value, len(schema.Fields))
 	for j := range cells {

@@ -8,8 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// sameKey identifies rows with identical features (FNV-1a, 64 bit). Fields are
-// told apart by name, so that a key outlives a schema that grew.
+// groupKey identifies rows with identical features (FNV-1a, 64 bit). It hashes the names of the
+// fields, so that keys stay valid when the schema grows.
 func groupKey(columns []column, cells []sizing.Value) uint64 {
 	h := uint64(14695981039346656037)
 	mix := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
@@ -64,8 +64,8 @@ func (m *models) count(r *row, y float64) {
 	g.Newest[0] = r.Peak
 }
 
-// least is the smallest amount to grant where the newest rows with the same features are
-// known: the largest of their peaks and Headroom. Nil has none.
+// minGrant returns the smallest amount to grant if the newest rows with the same features are
+// known: the largest of their peaks plus Headroom. A nil group has none.
 func (g *group) minGrant() float64 {
 	if g == nil {
 		return 0
@@ -74,14 +74,14 @@ func (g *group) minGrant() float64 {
 }
 
 const (
-	newestPeaks = 3 // rows: what repeats is repeated at once, and what has changed is forgotten soon
+	newestPeaks = 3 // rows: repeated values count at once, and a changed value is forgotten soon
 
-	// Headroom is granted above identical runs, as a share of the largest of their peaks:
-	// runs that are the same to the byte so far may differ a little tomorrow.
+	// Headroom is granted above identical runs, as a share of the largest of their peaks: runs
+	// that were identical to the byte so far may differ a little next time.
 	Headroom = 0.02
 )
 
-// forgetGroups drops the groups seen longest ago where there are too many.
+// forgetGroups drops the least recently seen groups if there are more than maxGroups.
 func (m *models) forgetGroups() {
 	if len(m.Groups) <= maxGroups {
 		return

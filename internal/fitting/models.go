@@ -11,48 +11,48 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The targets of the ridge.
+// Targets of the ridge regression.
 const (
 	logPeak = iota
 	peak    // in units of the fitted rows' mean
 	logSeconds
-	logCores // of a row without a measurement: the mean, which pulls nowhere
+	logCores // the mean for a row without a measurement, which has no influence
 	targetCount
 )
 
-// models are the point predictors of one task: what fitted once, and what moves
+// models are the point predictors of one task: parts that a fit freezes, and parts that change
 // with every row.
 type models struct {
 	Enc      *encoder
-	Line     linear.State // the ridge's sums, while they are stored: see line
+	Line     linear.State // sums of the ridge; only set while a blob is encoded or decoded, see line
 	Trees    *gbt.Regressor
-	Resid    *gbt.Regressor // of what the line leaves
-	Spread   *gbt.Regressor // of log |honest residual|; nil while few are known
+	Resid    *gbt.Regressor // of the line's residuals
+	Spread   *gbt.Regressor // of log |out-of-sample residual|; nil while there are few
 	Groups   map[uint64]*group
 	Recent   experts.Window // log peaks
 	Stack    *linear.Corrector
-	Base     float64 // log spread where trees say nothing
-	Drift    float64 // smoothed last errors of LineTrees …
-	Trend    float64 // … and of more of them
+	Base     float64 // log spread without a Spread model
+	Drift    float64 // exponentially smoothed error of LineTrees, fast …
+	Trend    float64 // … and slow
 	Unit     float64 // mean peak of the fitted rows
 	Low      float64 // smallest log peak of the line's rows …
 	High     float64 // … and largest
 	LogSec   float64 // mean log seconds of the fitted rows
-	LogCores float64 // mean log cores of those that were measured …
-	CoreRows int     // … how many there are
+	LogCores float64 // mean log cores of the rows with a measurement …
+	CoreRows int     // … their number
 	CoreLow  float64 // … their smallest
 	CoreHigh float64 // … and their largest
-	Clock    int     // rows learned, for the age of groups
+	Clock    int     // rows learned; dates the groups
 
-	PeakTrend trend `cbor:"Beyond,omitzero"` // how the peak goes on beyond what was seen
+	PeakTrend trend `cbor:"Beyond,omitzero"` // extrapolates outside the range of the inputs
 
-	Unsolved int // rows that the line took in since it was solved last
+	Unsolved int // rows added to the line since it was last solved
 
 	line   *linear.Online
 	ridges []*linear.Ridge
 }
 
-// group is what rows with identical features came to.
+// group summarises the rows with identical features.
 type group struct {
 	Mean     float64              // log peak, over all rows
 	Recent   float64              `cbor:"Fresh"` // … and over the newest two
@@ -61,40 +61,40 @@ type group struct {
 	Seconds  float64              // mean log
 	Cores    float64              // mean log, over CoreRows
 	CoreRows float64              // at most groupMemory
-	Seen     int                  // Clock of the newest
-	Newest   [newestPeaks]float64 // peaks of the newest rows, in no order; 0: none
+	Seen     int                  // Clock of the newest row
+	Newest   [newestPeaks]float64 // peaks of the newest rows, newest first; 0: none
 }
 
 const (
 	maxRecentRows = 2000
-	ridgeSlack    = 0.7 // log units that a line may leave the range of what was seen
+	ridgeSlack    = 0.7 // log units by which the line may leave the range of the fitted peaks
 	minTreeRows   = 16  // rows
-	minSpreadRows = 60  // honest residuals
+	minSpreadRows = 60  // out-of-sample residuals
 	spreadFloor   = 0.01
-	spreadPrior   = 0.3 // spread to start from, as three residuals
-	groupShrink   = 0.5 // rows of LineTrees mixed into a group's mean
+	spreadPrior   = 0.3 // initial spread, weighted as three residuals
+	groupShrink   = 0.5 // weight of LineTrees in a group's mean, in rows
 	groupMemory   = 20
 	maxGroups     = 4000
-	stackReach    = 6.0 // log units about the median
+	stackReach    = 6.0 // log units around the median
 	driftRate     = 0.3
 	trendRate     = 0.05
 	signalCount   = 6
 )
 
-// row is one exact row to learn from.
+// row is one row to learn from, with a measured or imputed peak.
 type row struct {
 	Cells    []sizing.Value
 	Peak     float64 // bytes
 	Seconds  float64
-	Cores    float64 // used at most; 0 where not known
+	Cores    float64 // largest use; 0: unknown
 	Weight   float64
-	Residual float64 // honest, of LineTrees; NaN where not known
-	Granted  float64 `cbor:"Answered"` // what would have been allocated before it was told; 0 where not known
-	Imputed  bool    // a bound, at what is likely of it
+	Residual float64 // out of sample, of LineTrees; NaN: unknown
+	Granted  float64 `cbor:"Answered"` // what would have been granted before the row was learned; 0: unknown
+	Imputed  bool    // the peak is censored and Peak is its imputation
 }
 
-// fitModels fits on rows, oldest first. What lives across fits (groups, stack,
-// drift) is taken over from prev, if any.
+// fitModels fits on rows, oldest first. The parts that survive a fit (groups, stack, drift) come
+// from prev unless it is nil.
 func fitModels(schema *sizing.Schema, rows []row, prev *models, grown Trees, seed uint64) (*models, error) {
 	m := &models{Groups: map[uint64]*group{}, Base: math.Log(spreadPrior), Stack: linear.NewCorrector(signalCount)}
 	y := make([]float64, len(rows))
@@ -134,8 +134,8 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, grown Trees, see
 	return m, m.fitTrees(t, rows, y, grown.config(len(rows), seed))
 }
 
-// fitLine fits the ridge, and encodes the rows for the trees: in order, so that a
-// level's statistic holds earlier rows only.
+// fitLine fits the ridge and encodes the rows for the trees. It goes in order of the rows, so
+// that the statistic of a level contains earlier rows only.
 func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	online, err := linear.NewOnline(m.Enc.LineWidth, targetCount, math.Inf(1), linear.Config{})
 	if err != nil {
@@ -166,8 +166,8 @@ func (m *models) targets(r *row) []float64 {
 	return []float64{math.Log(r.Peak), r.Peak / m.Unit, math.Log1p(r.Seconds), used}
 }
 
-// treeConfig is slow, on halves of rows and columns: what was measured best on
-// traces of some dozens to some ten thousands of rows, young tasks included.
+// treeConfig returns the default tree parameters: slow learning on halves of rows and columns.
+// They did best on traces of a few dozen to ten thousand rows, cold starts included.
 func treeConfig(rows int, seed uint64) gbt.Config {
 	return gbt.Config{
 		Rounds: 160, LearningRate: 0.05, MaxDepth: 5, Subsample: 0.5, ColSample: 0.5, MaxBins: 63, Seed: seed,
@@ -175,7 +175,7 @@ func treeConfig(rows int, seed uint64) gbt.Config {
 	}
 }
 
-// fitTrees boosts trees alone, trees on what the line leaves, and the spread.
+// fitTrees boosts three ensembles: trees alone, trees on the line's residuals, and the spread.
 func (m *models) fitTrees(t *table.Table, rows []row, y []float64, config gbt.Config) error {
 	if len(rows) < minTreeRows || m.Enc.TreeWidth == 0 {
 		return nil
@@ -199,7 +199,7 @@ func (m *models) fitTrees(t *table.Table, rows []row, y []float64, config gbt.Co
 	return m.fitSpread(binned, rows, config.Seed)
 }
 
-// fitSpread fits how large honest residuals are, by the features.
+// fitSpread fits the magnitude of out-of-sample residuals as a function of the features.
 func (m *models) fitSpread(binned *gbt.Binned, rows []row, seed uint64) error {
 	y := make([]float64, len(rows))
 	var known []int
@@ -225,13 +225,13 @@ func (m *models) fitSpread(binned *gbt.Binned, rows []row, seed uint64) error {
 	return err
 }
 
-// onLine is the line's log peak, kept near the range of what was seen: a ridge in
-// raw features would else run away with the first unusual input.
+// onLine returns the line's log peak, clipped near the range of the fitted peaks: a ridge on raw
+// features would otherwise diverge for the first unusual input.
 func (m *models) onLine(x []float64) float64 {
 	return max(m.Low-ridgeSlack, min(m.High+ridgeSlack, m.ridges[logPeak].Predict(x)))
 }
 
-// buffers are what one prediction writes in.
+// buffers holds the memory of one prediction, so that Size allocates little; see BenchmarkSize.
 type buffers struct {
 	cells         []sizing.Value
 	imputed       []sizing.Value
@@ -240,28 +240,28 @@ type buffers struct {
 	edges         []float64
 	above         []sizing.Bytes
 	scratch       experts.Scratch
-	numbers       []float64                     // of a row, for a young task's lines
-	points        [len(coldStartPoints)]float64 // what its point models say
-	coldStart     bayes.Mixture                 // … and all structures together
+	numbers       []float64                     // inputs of the cold-start lines
+	points        [len(coldStartPoints)]float64 // predictions of the point models …
+	coldStart     bayes.Mixture                 // … and their mixture
 	signals       [signalCount]float64
 	atEdge        []sizing.Value
 	extrapolation extrapolation
-	cleaned       []sizing.Value // cells without absurd inputs
-	keptRequest   bool           // the static request decided
+	cleaned       []sizing.Value // cells without implausible inputs
+	keptRequest   bool           // the static request decided the answer
 
 	neighbours      []neighbour
-	donorMargin     [experts.ModelCount]float64 // of a row with missing features: how far similar rows reach above its levels
-	donorMean       experts.Point               // … what the models say on average
-	unseenProb      float64                     // … how likely more than any of them is needed
-	donorPoints     []experts.Point             // … with the values of some donors
+	donorMargin     [experts.ModelCount]float64 // of a row with missing features: how far the donors reach above its levels
+	donorMean       experts.Point               // … the mean of the models' predictions
+	unseenProb      float64                     // … the probability that the run needs more than any donor
+	donorPoints     []experts.Point             // … the predictions with the values of some donors
 	donorPointMean  experts.Point               // … their mean, before any extrapolation
-	donorProbs      []float64                   // of one of them, by bin
-	noFeatures      bool                        // it has no feature at all
-	unwidenedAmount float64                     // … and what would be answered if that were zero; 0 of any other row
+	donorProbs      []float64                   // probabilities of one donor, by bin
+	noFeatures      bool                        // the row has no feature at all
+	unwidenedAmount float64                     // the answer without donorMargin; 0 for a complete row
 }
 
-// ask fills p with what the models say of a row: where it lacks what hardly any row
-// lacked, by similar rows.
+// predict fills p with the models' predictions for a row. It imputes features that are rarely
+// missing, drops implausible inputs and extrapolates along the trend.
 func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.extrapolation = extrapolation{outside: b.extrapolation.outside[:0]}
 	b.noFeatures = false
@@ -274,7 +274,7 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 	}
 }
 
-// askInside is ask for a row within what was seen.
+// predictInRange is predict for a row whose inputs lie within the range.
 func (m *models) predictInRange(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.ridges != nil && m.Enc.isIncomplete(cells) {
 		m.imputeFromDonors(cells, p, b)
@@ -283,7 +283,7 @@ func (m *models) predictInRange(cells []sizing.Value, p *experts.Point, b *buffe
 	m.predictRow(cells, p, b)
 }
 
-// askRow fills p with what the models say of a row as it is.
+// predictRow fills p with the models' predictions for a row without imputation.
 func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) {
 	median := m.Recent.Median()
 	*p = experts.Point{Duration: m.LogSec}
@@ -316,7 +316,7 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 
 const maxLogSeconds = 19.6 // ten years
 
-// askGroup says what rows with the same features came to, shrunk to LineTrees.
+// predictGroup predicts from the rows with identical features, shrunk towards LineTrees.
 func (m *models) predictGroup(cells []sizing.Value, p *experts.Point) {
 	level, spread := &p.Level, 1.5*p.Scale[experts.TreeScale]
 	both := level[experts.LineTrees]
@@ -333,7 +333,8 @@ func (m *models) predictGroup(cells []sizing.Value, p *experts.Point) {
 	p.Scale[experts.SameScale] = math.Sqrt((g.Squares+3*spread*spread)/(g.Rows+2)) + spreadFloor
 }
 
-// askStack corrects LineTrees by what the others say and by its last errors.
+// predictStack corrects LineTrees by the other models' predictions and by its smoothed errors
+// (stacking).
 func (m *models) predictStack(p *experts.Point, median float64, b *buffers) {
 	both := p.Level[experts.LineTrees]
 	b.signals = [signalCount]float64{
@@ -343,8 +344,8 @@ func (m *models) predictStack(p *experts.Point, median float64, b *buffers) {
 	p.Level[experts.Stack] = max(median-stackReach, min(median+stackReach, both+m.Stack.Predict(b.signals[:])))
 }
 
-// dueToSolve: one row moves the line of n rows by an n-th, so that solving every
-// hundredth of them is early enough.
+// isSolveDue reports whether to solve the line again. One row moves a line of n rows by about
+// 1/n, so one solution per hundredth of the rows suffices.
 func (m *models) isSolveDue() bool {
 	m.Unsolved++
 	if float64(m.Unsolved) < m.line.Rows()/solveShare {
@@ -356,8 +357,8 @@ func (m *models) isSolveDue() bool {
 
 const solveShare = 100
 
-// learn moves what a row can move. p and b are of ask for the same row, before. A residual
-// below lowest is learned as lowest.
+// learn updates everything that one row can update. p and b come from predict of the same row. A
+// residual below lowest is learned as lowest (winsorising).
 func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	y := math.Log(r.Peak)
 	outlier := false
@@ -373,23 +374,23 @@ func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	if m.ridges != nil {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)
 	}
-	if !p.Blind { // the next fit has a column for what is missing
+	if !p.Blind { // the next fit adds a column for the missing feature
 		m.correct(r, y-p.Level[experts.LineTrees], outlier, b)
 	}
 	m.Enc.learn(r.Cells, y)
 	m.count(r, y)
 }
 
-// correct moves the line by a row, and the stack by the error that LineTrees made unless
-// the row is a low outlier.
+// correct updates the line by a row, and the stack by the error of LineTrees unless the row is a
+// low outlier.
 func (m *models) correct(r *row, err float64, outlier bool, b *buffers) {
 	if !outlier {
 		m.Stack.Learn(b.signals[:], err)
 		m.Drift += (err - m.Drift) * driftRate
 		m.Trend += (err - m.Trend) * trendRate
 	}
-	// Shapes match by construction and values are finite: an error would leave
-	// the last good line in place.
+	// Shapes match by construction and values are finite. After an error the last
+	// good line stays in use.
 	if m.ridges != nil && m.line.Add(b.line, m.targets(r), r.Weight) == nil && m.isSolveDue() {
 		if ridges, err := m.line.Solve(); err == nil {
 			m.ridges = ridges
