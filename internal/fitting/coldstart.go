@@ -8,30 +8,31 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A young task has too few rows to learn a model and its margins apart. It is predicted by
-// a Bayesian average over a few structures instead: a constant, a line in each number, and
-// the point models that follow categories and identical inputs.
+// Cold start: a new task has too few rows to learn a model and its margins separately. Bayesian
+// model averaging predicts it instead, over a few structures: a constant, a line in each number,
+// and the point models that use categories and identical inputs.
 
-// youngNumbers is how many numbers get a line of their own, in the order of the schema.
+// coldStartNumbers is the number of numeric features with a line of their own, in the order of
+// the schema.
 const coldStartNumbers = 12
 
-// youngPoints are the point models among the structures.
+// coldStartPoints are the point models among the structures.
 var coldStartPoints = [...]int{experts.Line, experts.Plain, experts.Same, experts.Stack}
 
-// The prior of a young task. Peaks of batch tasks are constant in their input or grow with
-// a power of it, hardly ever faster than linearly.
+// Prior of a cold start: the peaks of batch tasks are constant in their input or grow with a
+// power of it, rarely faster than linearly.
 const (
-	coldStartRows   = 4    // rows that the siblings' spread counts as
+	coldStartRows   = 4    // weight of the DAG's spread, in rows
 	coldStartSlope  = 0.7  // of the log peak in the logarithm of an input …
-	coldStartSpread = 0.25 // … and its deviation
+	coldStartSpread = 0.25 // … and its standard deviation
 )
 
 func (m *Model) coldStartPrior() bayes.Prior {
 	return bayes.Prior{Deviation: m.Experts.Span, Rows: coldStartRows, Slope: coldStartSlope, Spread: coldStartSpread}
 }
 
-// askYoung sets p.Young to what the task's first rows say of a row. p is what the models
-// say of it.
+// predictColdStart sets p.Young to the averaged prediction for a row. p is the models' prediction
+// for the same row.
 func (m *Model) predictColdStart(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.ColdStart.Rows == 0 {
 		return
@@ -48,8 +49,8 @@ func (m *Model) predictColdStart(cells []sizing.Value, p *experts.Point, b *buff
 	p.Young = &b.coldStart
 }
 
-// widenYoung adds what a row's missing features leave open to its point models. Its lines
-// need no more: one whose number is missing says what the constant does.
+// widenColdStart adds the uncertainty of imputed features to the point models. The lines need no
+// change: without its number, a line predicts like the constant.
 func (m *Model) widenColdStart(p *experts.Point, b *buffers) {
 	if p.Young == nil {
 		return
@@ -61,7 +62,7 @@ func (m *Model) widenColdStart(p *experts.Point, b *buffers) {
 	}
 }
 
-// youngInputs appends the logarithms of a row's numbers to dst; NaN where it lacks one.
+// coldStartInputs appends the logarithms of a row's numbers to dst; NaN if one is missing.
 func (m *Model) coldStartInputs(cells []sizing.Value, dst []float64) []float64 {
 	for j := range m.Schema.Fields {
 		if m.Schema.Fields[j].Kind != sizing.Number {
@@ -79,14 +80,15 @@ func (m *Model) coldStartInputs(cells []sizing.Value, dst []float64) []float64 {
 	return dst
 }
 
-// learnFirst takes in the first row of a task.
+// startColdStart learns the first row of a task.
 func (m *Model) startColdStart(r *row) {
 	m.ColdStart = bayes.Average{}
 	m.ColdStart.Learn(m.coldStartInputs(r.Cells, nil), make([]float64, len(coldStartPoints)), math.Log(r.Peak), nil)
 }
 
-// learnYoung takes in a later row; p and b are of ask for it. A model stored by an earlier
-// release lacks the rows before, and a row with imputed features says nothing of them.
+// learnColdStart learns a later row; p and b come from its prediction. It skips models stored by
+// a release without cold start, which lack the earlier rows, and imputed rows, which say nothing
+// about their structures.
 func (m *Model) learnColdStart(r *row, p *experts.Point, b *buffers) {
 	if p.Young != nil && !p.Blind {
 		m.ColdStart.Learn(b.numbers, b.points[:], math.Log(r.Peak), p.Young)

@@ -13,51 +13,51 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Evaluation says how a challenger was judged: on the newest rows, which it was not
-// fitted on for the purpose, through the decision rule, against the champion's own
-// answers to them (asked before told), the classifiers over bins, golearn's CART
-// among them, and the best constant.
+// Evaluation compares a challenger with its rivals on a holdout of the newest rows, through the
+// decision rule: the champion's own out-of-sample answers, classifiers over bins (golearn's CART
+// among them), and the best constant.
 type Evaluation struct {
-	Rows       int      `json:"rows"`       // held back
-	Before     int      `json:"fitted_on"`  // rows before them
+	Rows       int      `json:"rows"`       // holdout
+	Before     int      `json:"fitted_on"`  // rows before the holdout
 	Candidates []Result `json:"candidates"` // the challenger first
 	Passed     bool     `json:"passed"`
 	Reason     string   `json:"reason"`
 }
 
-// Result is one candidate's replay of the rows held back.
+// Result is the replay of the holdout with one candidate.
 type Result struct {
 	Name   string  `json:"name"`
-	Waste  float64 `json:"waste_per_used"` // (allocated − used) / used, killed attempts whole
+	Waste  float64 `json:"waste_per_used"` // (allocated − used) / used; killed attempts count in full
 	Killed float64 `json:"killed"`         // share of first tries
 }
 
-// JSON is the exam as it is stored.
+// JSON encodes the evaluation as the store keeps it.
 func (e Evaluation) JSON() []byte {
 	b, err := json.Marshal(e)
-	if err != nil { // a NaN is the only way
-		return []byte(`{"reason":"the exam could not be written"}`)
+	if err != nil { // only NaN fails
+		return []byte(`{"reason":"the evaluation contains a number that is not finite"}`)
 	}
 	return b
 }
 
 const (
-	minEvaluationRows   = 40  // rows before an exam is worth its cost
-	holdoutShare        = 0.2 // of the rows is held back …
+	minEvaluationRows   = 40  // rows from which an evaluation is worth its cost
+	holdoutShare        = 0.2 // share of the rows that becomes the holdout …
 	minHoldout          = 10
 	maxHoldout          = 200
-	evaluationGrowth    = 2.0  // times as many rows before the next exam
-	evaluationTolerance = 1.25 // the challenger lacks the rows held back, and they are few
-	maxFamilyRows       = 400  // newest of those before, that a rival is fitted on: golearn needs 0.8 s for 1,000
+	evaluationGrowth    = 2.0  // growth in rows between two evaluations
+	evaluationTolerance = 1.25 // the challenger is fitted without the holdout, and a holdout is small
+	maxFamilyRows       = 400  // newest training rows of a classifier: golearn takes 0.8 s for 1,000
 )
 
-// examDue: exams cost a fit of every family, and say little new between doublings.
+// isEvaluationDue reports whether the rows have doubled since the last evaluation. An evaluation
+// costs a fit of every family, and more frequent ones add little.
 func (m *Model) isEvaluationDue(rows int) bool {
 	return rows >= minEvaluationRows && float64(rows) >= evaluationGrowth*float64(m.LastEvaluation.Before+m.LastEvaluation.Rows)
 }
 
-// examine judges what fitting on measured rows (oldest first, examFrom at least) makes of a
-// task.
+// evaluate compares a challenger that is fitted without the holdout with its rivals. rows are
+// measured, oldest first, at least minEvaluationRows.
 func (m *Model) evaluate(h *sizing.History, rows []row) (Evaluation, error) {
 	holdout := max(minHoldout, min(maxHoldout, int(holdoutShare*float64(len(rows)))))
 	before, newest := rows[:len(rows)-holdout], rows[len(rows)-holdout:]
@@ -77,13 +77,14 @@ func (m *Model) evaluate(h *sizing.History, rows []row) (Evaluation, error) {
 	return e, nil
 }
 
-// measured leaves out the rows whose peak is only likely: whoever guesses it the same
-// way would win.
+// withoutImputed returns the rows with a measured peak: a model that imputes a peak would win on
+// its own imputation.
 func withoutImputed(rows []row) []row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Imputed })
 }
 
-// rungsBy are the allocations of point models with the task's margins.
+// ladderOf returns a function from row to the allocations of point models with the task's
+// margins.
 func (m *Model) ladderOf(fitted *models) func(*row) []float64 {
 	b := new(buffers)
 	return func(r *row) []float64 {
@@ -94,8 +95,7 @@ func (m *Model) ladderOf(fitted *models) func(*row) []float64 {
 	}
 }
 
-// championRungs are what was answered before the row was told; none where it is
-// not known.
+// championLadder returns the out-of-sample answer for a row, or none if it is unknown.
 func championLadder(r *row) []float64 {
 	if r.Granted <= 0 {
 		return nil
@@ -103,7 +103,7 @@ func championLadder(r *row) []float64 {
 	return []float64{r.Granted}
 }
 
-// add replays one candidate, beyond its rungs by doubling.
+// addCandidate replays one candidate; after its last rung the allocation doubles.
 func (e *Evaluation) addCandidate(name string, rows []row, rungs func(*row) []float64) {
 	used, waste, killed, n := 0.0, 0.0, 0.0, 0.0
 	for i := range rows {
@@ -124,7 +124,7 @@ func (e *Evaluation) addCandidate(name string, rows []row, rungs func(*row) []fl
 	}
 }
 
-// replay is what a ladder wastes on a peak.
+// replay returns the waste of a ladder for a peak.
 func replay(ladder []float64, peak float64) float64 {
 	waste, amount := 0.0, 0.0
 	for i := 0; ; i++ {
@@ -140,7 +140,7 @@ func replay(ladder []float64, peak float64) float64 {
 	}
 }
 
-// bestConstant is the allocation of least replayed cost within the risk.
+// bestConstant returns the allocation with the smallest replayed cost within the risk target.
 func bestConstant(rows []row) float64 {
 	peaks := make([]float64, len(rows))
 	for i := range rows {
@@ -160,13 +160,13 @@ func bestConstant(rows []row) float64 {
 	return best
 }
 
-// families are the classifiers over bins that a challenger is held against.
+// families are the classifiers over bins that compete with a challenger.
 var families = []classify.LevelFamily{
 	classify.Binned{Family: classify.SoftmaxTrees{}},
 	classify.Binned{Family: classify.CART{}}, classify.Binned{Family: classify.Prior{}},
 }
 
-// examineFamilies fits the classifiers on at most examRows of the rows before.
+// evaluateFamilies fits the classifiers on at most maxFamilyRows of the rows before the holdout.
 func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newest []row) error {
 	before = before[max(0, len(before)-maxFamilyRows):]
 	t, encode := tableOf(&h.Schema, before)
@@ -181,7 +181,7 @@ func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newes
 	for _, family := range families {
 		fitted, err := family.FitLevels(t, edges, seedOf(len(before)))
 		if err != nil {
-			return fmt.Errorf("exam of %s: %w", family.Name(), err)
+			return fmt.Errorf("evaluate %s: %w", family.Name(), err)
 		}
 		e.addCandidate(family.Name(), newest, func(r *row) []float64 {
 			fitted.Probabilities(encode(r.Cells), p)
@@ -195,8 +195,7 @@ func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newes
 	return nil
 }
 
-// tableOf encodes rows for the classifiers: what the line sees, then what the
-// trees see.
+// tableOf encodes rows for the classifiers: the inputs of the line, then those of the trees.
 func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Value) []float64) {
 	y, cells := make([]float64, len(rows)), make([][]sizing.Value, len(rows))
 	for i := range rows {
@@ -215,7 +214,7 @@ func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Val
 	return t, encode
 }
 
-// edgesOf are the task's bins, as log levels and as bytes.
+// binsOf returns the task's bins, as log levels and as bytes.
 func binsOf(rows []row) (levels []float64, bins sizing.Bins, err error) {
 	var peaks, seconds []float64
 	for i := range rows {
@@ -228,7 +227,7 @@ func binsOf(rows []row) (levels []float64, bins sizing.Bins, err error) {
 	return levels, bins, err
 }
 
-// searchBins finds the edges of the highest time-weighted improvement, exactly.
+// searchBins finds the edges with the largest time-weighted improvement, by exact search.
 func searchBins(peaks, seconds []float64) (sizing.Bins, error) {
 	if len(peaks) == 0 {
 		return nil, nil
@@ -247,16 +246,15 @@ func searchBins(peaks, seconds []float64) (sizing.Bins, error) {
 	return bins, nil
 }
 
-// judge: the challenger passes unless the champion, CART or the best constant
-// would have wasted clearly less.
+// judge lets the challenger pass unless a rival wastes clearly less without more kills.
 func (e *Evaluation) judge() {
 	challenger := e.Candidates[0]
 	e.Passed = true
-	e.Reason = fmt.Sprintf("on the newest %d runs it wastes %.2f per used, %.1f %% killed", e.Rows, challenger.Waste, 100*challenger.Killed)
+	e.Reason = fmt.Sprintf("on the newest %d runs it wastes %.2f times the used memory, %.1f %% killed", e.Rows, challenger.Waste, 100*challenger.Killed)
 	for _, rival := range e.Candidates[1:] {
 		if rival.Waste*evaluationTolerance < challenger.Waste && rival.Killed <= challenger.Killed+sizing.DefaultRiskTarget {
 			e.Passed = false
-			e.Reason = fmt.Sprintf("lost on the newest %d runs: it wastes %.2f per used, %s %.2f", e.Rows, challenger.Waste, rival.Name, rival.Waste)
+			e.Reason = fmt.Sprintf("lost on the newest %d runs: it wastes %.2f times the used memory, %s %.2f", e.Rows, challenger.Waste, rival.Name, rival.Waste)
 			return
 		}
 	}

@@ -11,29 +11,28 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Hot-deck imputation (Andridge & Little 2010) of features that a question lacks and
-// that hardly any run lacked: the models never saw such a row, so that their answer to it
-// means nothing. The features are taken from similar runs, the donors. The mean of what
-// the models say with each donor's values is the level, and the spread between the donors
-// is added to the margin as an independent error: a feature that drives nothing costs
-// nothing, and one that drives usage costs what it leaves open.
+// Hot-deck imputation (Andridge & Little 2010) fills in features that a question lacks and few
+// runs lacked: the models never saw such a row, so they cannot predict it. The values come from
+// similar runs, the donors. The level is the mean of the models' predictions with each donor's
+// values. The spread between the donors adds to the margin as an independent error, so an
+// irrelevant feature costs nothing, and a relevant one costs the uncertainty that it leaves.
 const (
-	minMissingRows  = 8      // rows without a feature, from which on models know what its absence means …
-	minMissingShare = 16     // … or one row in so many, of a young task
-	minNewRows      = 32     // … or so many, where the older half of the rows had the feature: margins know nothing of the rest
-	maxDonors       = 128    // rows that are kept, evenly spaced by peak
-	maxDonorCells   = 24_000 // values that are kept of them
-	maxNeighbours   = 32     // of the donors are asked, …
-	minNeighbours   = 8      // … and so few of a young task
+	minMissingRows  = 8      // rows without a feature from which the models can learn its absence …
+	minMissingShare = 16     // … or one row in so many, for a new task
+	minNewRows      = 32     // rows that suffice although the older half of the rows had the feature: the margins do not know such rows
+	maxDonors       = 128    // rows stored, evenly spaced by peak
+	maxDonorCells   = 24_000 // values stored of them
+	maxNeighbours   = 32     // donors used for a prediction, …
+	minNeighbours   = 8      // … of a new task …
 	neighbourPart   = 4      // … or one donor in so many
 
-	// Deviations of a normal distribution that are exceeded with a probability of
+	// Standard deviations of a normal distribution that are exceeded with probability
 	// sizing.DefaultRiskTarget: the largest of a few donors underestimates a tail.
 	donorDeviations = 2.17
 )
 
-// choose keeps rows, evenly spaced by peak, whose values stand in for what a row lacks,
-// and notes how much each feature tells of the peak.
+// chooseDonors stores rows, evenly spaced by peak, as donors, and measures the relevance of each
+// feature.
 func (e *encoder) chooseDonors(rows [][]sizing.Value, y []float64) {
 	order := make([]int, len(rows))
 	for i := range order {
@@ -51,7 +50,7 @@ func (e *encoder) chooseDonors(rows [][]sizing.Value, y []float64) {
 	}
 }
 
-// donor keeps of a row what the encoding reads.
+// donorOf returns the values of a row that the encoding uses.
 func (e *encoder) donorOf(cells []sizing.Value) []sizing.Value {
 	donor := slices.Clone(cells)
 	for j, v := range donor {
@@ -65,9 +64,9 @@ func (e *encoder) donorOf(cells []sizing.Value) []sizing.Value {
 	return donor
 }
 
-// relate notes the feature's share of present values, the deviation of its values and the
-// share of the log peak's variance that it explains alone, adjusted for chance: the squared
-// correlation of a number, the correlation ratio of a category (Fisher 1925).
+// measureRelevance sets the feature's share of present values, the standard deviation of its
+// values, and the share of the log peak's variance that it explains alone, adjusted for chance:
+// the squared correlation of a number, the correlation ratio of a category (Fisher 1925).
 func (c *column) measureRelevance(j int, rows [][]sizing.Value, y []float64) {
 	s := newScreen(1, y)
 	total, known, between := 0.0, 0.0, 0.0
@@ -108,7 +107,7 @@ func (c *column) measureRelevance(j int, rows [][]sizing.Value, y []float64) {
 	}
 }
 
-// position is a value on the scale on which its distances count.
+// scaled returns a value on the scale that distances use.
 func (c *column) scaled(v sizing.Value) float64 {
 	if c.WithLog {
 		return math.Log1p(max(0, v.Num))
@@ -116,7 +115,7 @@ func (c *column) scaled(v sizing.Value) float64 {
 	return v.Num
 }
 
-// lacking reports whether a row lacks a feature that hardly any row lacked before.
+// isIncomplete reports whether a row lacks a feature that few rows lacked before.
 func (e *encoder) isIncomplete(cells []sizing.Value) bool {
 	for j := range e.Columns {
 		if e.lacksFeature(j, cells) {
@@ -126,15 +125,16 @@ func (e *encoder) isIncomplete(cells []sizing.Value) bool {
 	return false
 }
 
+// lacksFeature reports whether a row lacks the j-th feature although few rows lacked it before.
 func (e *encoder) lacksFeature(j int, cells []sizing.Value) bool {
 	c := &e.Columns[j]
 	return c.RarelyMissing && c.Kind != sizing.Missing && cells[j].Kind == sizing.Missing
 }
 
-// fill appends a row's values to dst, with a donor's where it lacks them. A date
-// keeps the donor's distance to a date that the row has: differences of dates would
-// else be between two runs. A value of a feature that hardly any row had is left out
-// where the donor lacks it: no model has seen it beside the donor's values.
+// fillFrom appends a row's values to dst, with a donor's values for missing features. A date
+// keeps the donor's distance to a date that the row has; otherwise date differences would mix two
+// runs. A value of a feature that few rows have is dropped if the donor lacks it: no model has
+// seen it beside the donor's values.
 func (e *encoder) fillFrom(cells, donor, dst []sizing.Value) []sizing.Value {
 	days := 0.0
 	for j := range e.Columns {
@@ -158,15 +158,15 @@ func (e *encoder) fillFrom(cells, donor, dst []sizing.Value) []sizing.Value {
 	return dst
 }
 
-// similar is a donor's place and its distance to a row.
+// neighbour is a donor's index and its distance to a row.
 type neighbour struct {
 	donor    int
 	distance float64
 }
 
-// nearest writes the donors that are most similar to a row in what the row has (Gower
-// 1971, each feature weighed by what it tells of the peak). Donors at the same distance
-// are taken evenly spaced by peak.
+// nearestDonors writes the donors most similar to a row in the features that the row has (Gower
+// 1971, each feature weighted by its relevance). Donors at equal distance are taken evenly spaced
+// by peak.
 func (e *encoder) nearestDonors(cells []sizing.Value, dst []neighbour) []neighbour {
 	dst = dst[:0]
 	for i, donor := range e.Donors {
@@ -179,8 +179,10 @@ func (e *encoder) nearestDonors(cells []sizing.Value, dst []neighbour) []neighbo
 	return dst[:min(len(dst), maxNeighbours, max(minNeighbours, len(dst)/neighbourPart))]
 }
 
+// missingDonorDistance is the distance of a donor that lacks the feature to impute.
 const missingDonorDistance = 1e6 // of a donor that lacks what it is to lend
 
+// distance returns the Gower distance between a row and a donor.
 func (e *encoder) distance(cells, donor []sizing.Value) (sum float64) {
 	for j := range e.Columns {
 		c := &e.Columns[j]
@@ -204,8 +206,8 @@ func (e *encoder) distance(cells, donor []sizing.Value) (sum float64) {
 	return sum
 }
 
-// askSimilar fills p with the mean of what the models say of a row with the values of
-// similar donors, and b.between with how far above it the donors reach.
+// imputeFromDonors fills p with the mean of the predictions for a row with the values of similar
+// donors, and b.donorMargin with the distance from that mean to the largest prediction.
 func (m *models) imputeFromDonors(cells []sizing.Value, p *experts.Point, b *buffers) {
 	b.neighbours = m.Enc.nearestDonors(cells, b.neighbours)
 	b.noFeatures = !m.Enc.hasAnyFeature(cells)
@@ -233,7 +235,7 @@ func (m *models) imputeFromDonors(cells []sizing.Value, p *experts.Point, b *buf
 		}
 		mean.Duration += share * p.Duration
 	}
-	reach := 1 + 1/math.Sqrt(float64(len(b.neighbours))) // what was not drawn may lie beyond the largest of a few, but not far
+	reach := 1 + 1/math.Sqrt(float64(len(b.neighbours))) // the true value may exceed the largest of a few draws, but not by much
 	for k := range b.donorMargin {
 		largest, tail := most[k]-mean.Level[k], donorDeviations*math.Sqrt(max(0, squares[k])*share)
 		b.donorMargin[k] = min(max(largest, tail), reach*largest)
@@ -249,11 +251,11 @@ func (m *models) imputeFromDonors(cells []sizing.Value, p *experts.Point, b *buf
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 }
 
-// ask fills p with what the models say of a row. Where the row lacks features, their
-// uncertainty adds to the experts' own margin as independent errors add: by squares.
+// predict fills p with the models' predictions for a row. If features are missing, their
+// uncertainty adds to the experts' own margin as independent errors do: in quadrature.
 func (m *Model) predict(cells []sizing.Value, target float64, p *experts.Point, b *buffers) {
 	m.Models.predict(cells, p, b)
-	if m.Experts.AsksYoung() && (!p.Blind || m.Experts.Young()) { // else similar rows say more
+	if m.Experts.AsksYoung() && (!p.Blind || m.Experts.Young()) { // otherwise donors predict better
 		m.predictColdStart(cells, p, b)
 	}
 	if b.unwidenedAmount = 0; !p.Blind {
@@ -275,17 +277,17 @@ func (m *Model) predict(cells []sizing.Value, target float64, p *experts.Point, 
 	}
 }
 
-// missing says which features a question lacks, and what that adds to the amount.
+// describeMissing names the missing features of a question and how much they add to the amount.
 func (m *Model) describeMissing(amount float64, b *buffers) string {
 	e := m.Models.Enc
 	if b.noFeatures {
-		return "no feature is known: the peaks of all runs answer"
+		return "no feature is known: sized by the peaks of all runs"
 	}
 	var names, shares []string
 	for j := range e.Columns {
 		if e.lacksFeature(j, b.cells) {
 			names = append(names, e.Columns[j].Name)
-			if known := e.Columns[j].PresentShare; known > 0 { // models of earlier releases do not say
+			if known := e.Columns[j].PresentShare; known > 0 { // zero in models of earlier releases
 				shares = append(shares, fmt.Sprintf("%.0f", 100*known))
 			}
 		}

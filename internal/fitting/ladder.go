@@ -5,11 +5,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// liftsPlanned is how many lifts the experts plan at once. A ladder of more is planned anew
-// from every rung, as the lifts themselves are.
+// maxPlannedLifts is the number of lifts that the experts plan at once. A longer ladder is
+// planned again from every rung, as successive lifts are.
 const maxPlannedLifts = 3
 
-// longLadder appends, for each lift, the first rung of a plan for the lifts left.
+// longLadder appends, for each lift, the first rung of a plan for the remaining lifts.
 func (m *Model) longLadder(p *experts.Point, q Question, from, ceiling sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
 	last := from
 	for lifts := q.Lifts; lifts > 0; lifts-- {

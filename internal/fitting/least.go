@@ -2,8 +2,8 @@ package fitting
 
 import "github.com/loadaware/loadaware/internal/sizing"
 
-// least is the minimum grant that applies to q. A floor of the policy replaces it,
-// whether higher or lower. A lower request that has held stands.
+// minGrant returns the minimum grant that applies to q. A policy's floor replaces it, whether
+// higher or lower, and so does a lower request that has sufficed.
 func (m *Model) minGrant(q Question) sizing.Bytes {
 	requested := q.Requested.Memory
 	switch {
@@ -15,7 +15,7 @@ func (m *Model) minGrant(q Question) sizing.Bytes {
 	return q.MinGrant
 }
 
-// hasHeld reports whether runs succeeded with b, and none was killed by it.
+// hasSufficed reports whether runs succeeded with b and none was killed at it.
 func (m *Model) hasSufficed(b sizing.Bytes) bool {
 	return m.Experts.Told > 0 && m.Largest <= b && m.Bound < b
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A row that lacks features is granted a conservative level: that of the mean donor and a
-// margin for the spread between donors. Its probabilities are those of the mixture: the mean
-// over the donors of what the experts say with the donor's values.
+// A row that lacks features gets a conservative amount: the mean prediction over donors plus a
+// margin for the spread between donors. Its probabilities are those of the mixture: the mean over
+// the donors of the experts' probabilities with the donor's values.
 
 const maxMixtureDonors = 16 // donors whose probabilities are computed
 
-// readsAny reports whether a row has any feature that is read.
+// hasAnyFeature reports whether a row has any feature that is encoded.
 func (e *encoder) hasAnyFeature(cells []sizing.Value) bool {
 	for j := range e.Columns {
 		if e.Columns[j].Kind != sizing.Missing && cells[j].Kind != sizing.Missing {
@@ -23,7 +23,7 @@ func (e *encoder) hasAnyFeature(cells []sizing.Value) bool {
 	return false
 }
 
-// moveLent moves the donors' levels as an extrapolation moved their mean to p.
+// shiftDonors shifts the donors' levels by as much as an extrapolation moved their mean to p.
 func (b *buffers) shiftDonors(p *experts.Point) {
 	for i := range b.donorPoints {
 		for k := range p.Level {
@@ -32,7 +32,8 @@ func (b *buffers) shiftDonors(p *experts.Point) {
 	}
 }
 
-// exceedOnce is P(peak > amount); of a row without any feature, by the peaks of all runs.
+// mixtureExceedance returns P(peak > amount) by the mixture of donors; for a row without any
+// feature, by the peaks of all runs.
 func (m *Model) mixtureExceedance(p *experts.Point, amount float64, b *buffers) float64 {
 	switch {
 	case p.Blind && b.noFeatures:
@@ -47,7 +48,7 @@ func (m *Model) mixtureExceedance(p *experts.Point, amount float64, b *buffers) 
 	return sum / float64(len(b.donorPoints))
 }
 
-// likelyAbove writes P(peak > edge) for each edge, as exceedOnce does, for bins.
+// mixtureExceedances writes P(peak > edge) for each edge, as mixtureExceedance does.
 func (m *Model) mixtureExceedances(p *experts.Point, edges, chance []float64, b *buffers) {
 	switch {
 	case p.Blind && b.noFeatures:
@@ -69,8 +70,8 @@ func (m *Model) mixtureExceedances(p *experts.Point, edges, chance []float64, b 
 	}
 }
 
-// answerAll answers for a row without any feature: the quantile of all recent peaks, and
-// never more than the margins ask for.
+// answerWithoutFeatures answers for a row without any feature: the quantile of all recent peaks,
+// but never more than the margins ask for.
 func (m *Model) answerWithoutFeatures(a *experts.Answer, p *experts.Point, target float64) {
 	if all := math.Exp(m.Models.Recent.Upper(target)); all < a.Amount {
 		a.Amount = max(all, p.Least)

@@ -8,19 +8,18 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// pending is a row that lacked a feature which hardly any row lacked: nothing was learned
-// of the models from it. Once they were fitted on enough such rows, the residuals of the
-// pending ones are all that is known of the margins that such rows need.
+// pendingRow is a row without a feature that few rows lack: the models learned nothing from it.
+// Once they are fitted on enough such rows, its residual shows the margin that such rows need.
 type pendingRow struct {
 	Seq           int64
 	Cells         []sizing.Value
-	Point         experts.Point // the mean over similar rows, without their spread
+	Point         experts.Point // mean over the donors, without their spread
 	Peak, Seconds float64
 }
 
 const maxPending = minNewRows
 
-// postpone keeps a row that was imputed when it was asked about.
+// addPending stores a row that was predicted by imputation.
 func (m *Model) addPending(r *row, center *experts.Point, seq int64) {
 	if len(m.Pending) == maxPending {
 		m.Pending = slices.Delete(m.Pending, 0, 1)
@@ -28,8 +27,7 @@ func (m *Model) addPending(r *row, center *experts.Point, seq int64) {
 	m.Pending = append(m.Pending, pendingRow{Seq: seq, Cells: slices.Clone(r.Cells), Point: *center, Peak: r.Peak, Seconds: r.Seconds})
 }
 
-// recall lets the experts learn the pending rows that the models, fitted anew, no longer
-// impute.
+// learnPending lets the experts learn the pending rows that the refitted models no longer impute.
 func (m *Model) learnPending() {
 	remaining := m.Pending[:0]
 	for i := range m.Pending {

@@ -11,27 +11,27 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Question is what a Model is asked for one try. Zero fields are not known.
+// Question asks a Model to size one try. A zero field means unknown.
 type Question struct {
 	Features   sizing.Features
 	Requested  sizing.Resources
-	Floor, Cap sizing.Bytes // the answer stays within; Cap zero: unbounded
-	MinGrant   sizing.Bytes // minimum grant, where no Floor is set and no lower request has held
+	Floor, Cap sizing.Bytes // bounds of the answer; Cap zero: no cap
+	MinGrant   sizing.Bytes // least amount to grant, unless Floor is set or a lower request has sufficed
 	RiskTarget float64      // share of first tries that may be killed
-	Above      sizing.Bytes // after a kill: the peak is above this
-	Lifts      int          // that may still follow; the last jumps to the cap
-	Widen      float64      // factor by the guard over open tries; none if below 1
-	Open       OpenKills    // open runs behind Widen
-	Edges      sizing.Bins  // amounts are rounded up to these; none: to whole MiB
-	CapBy      CapRule      // which rule set Cap
+	Above      sizing.Bytes // after a kill: the peak is above this amount
+	Lifts      int          // lifts that may still follow; the last jumps to the cap
+	Widen      float64      // factor from the guard over open tries; none if below 1
+	Open       OpenKills    // the open runs that led to Widen
+	Edges      sizing.Bins  // amounts are rounded up to these bins; none: to whole MiB
+	CapBy      CapRule      // the rule that set Cap
 }
 
-// Answer is a Model's answer. Source is sizing.FromRequested where the model has
-// nothing to say; then Limit is the request, or zero without one.
+// Answer is the size of one try. Source is sizing.FromRequested if the model cannot predict; then
+// Limit is the request, or zero without one.
 type Answer struct {
 	Limit    sizing.Bytes
 	Ladder   []sizing.Bytes // ascending; starts with Limit; empty where no lift is left
-	Promised *float64       // P(peak > Limit); nil where the source is FromRequested
+	Promised *float64       // P(peak > Limit); nil if the source is FromRequested
 	Bins     *sizing.BinChoice
 	CPU      sizing.Cores
 	Duration *sizing.Duration
@@ -39,7 +39,7 @@ type Answer struct {
 	Reason   string
 	Guard    sizing.Guard
 
-	TooLittle sizing.Bytes // what runs with the same features are known to need more than; zero: nothing is known
+	TooLittle sizing.Bytes // largest amount that runs with the same features are known to exceed; zero: unknown
 }
 
 // Size answers a question.
@@ -84,28 +84,29 @@ func (m *Model) Size(q Question) Answer {
 	return s
 }
 
-// unknown answers for a task without a measured peak: the request, unchanged but for the
-// bounds; without one, what held so far. Neither is granted at or below what was killed.
+// sizeWithoutPeaks answers for a task without a measured peak: the request within the bounds or,
+// without a request, the largest allocation that succeeded. It never grants an amount at or below
+// one that was killed.
 func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	if q.Above == 0 && m.Bound > 0 && m.Bound >= max(q.Requested.Memory, m.Unmeasured.Largest) {
 		return m.sizeAboveKills(q)
 	}
 	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.cpuRequest(&q, &noCoreLevels)}
-	s.Reason = "nothing is known of this task yet: the static request, unchanged"
+	s.Reason = "this task has no history yet: the static request, unchanged"
 	if n := len(m.Quarantine); n > 0 && !slices.ContainsFunc(m.Quarantine, func(h quarantinedReport) bool { return h.Confirmable() }) {
-		s.Reason = "only reports in what looks like another unit are known of this task, which nothing confirms: the static request, unchanged"
+		s.Reason = "all reports of this task seem to be in another unit, which no further report can confirm: the static request, unchanged"
 	} else if n > 0 {
-		s.Reason = "only implausible reports are known of this task, and none confirms another: the static request, unchanged"
+		s.Reason = "all reports of this task are implausible, and none confirms another: the static request, unchanged"
 	}
 	switch {
 	case q.Above > 0:
-		risk := 0.5 // nobody knows
+		risk := 0.5 // there is no data
 		s.TooLittle = m.evidence(m.cells(q.Features, nil)).tooLittle()
 		q.Above = max(q.Above, s.TooLittle)
 		s.Limit, s.Promised, s.Source = max(s.Limit, q.Above.Times(2).RoundUp(sizing.MiB)), &risk, sizing.FromLift
-		s.Reason = "no peak is known of this task yet: twice what was killed"
+		s.Reason = "no peak of this task is known yet: twice the killed allocation"
 		if s.Limit == q.Requested.Memory {
-			s.Reason = "no peak is known of this task yet: the static request, unchanged"
+			s.Reason = "no peak of this task is known yet: the static request, unchanged"
 		}
 	case m.Unmeasured.Runs > 0 && s.Limit <= m.Bound:
 		risk := m.Unmeasured.risk()
@@ -114,11 +115,11 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	case m.Unmeasured.Runs > 0:
 		s.Reason = fmt.Sprintf("the static request, unchanged: %s", m.Unmeasured.describe())
 	case m.Bound > 0:
-		s.Reason = fmt.Sprintf("the static request, unchanged: it is above %s, the largest that was OOM-killed, and no run has succeeded yet", m.Bound.Approx())
+		s.Reason = fmt.Sprintf("the static request, unchanged: it is above %s, the largest allocation that was OOM-killed, and no run has succeeded yet", m.Bound.Approx())
 	}
 	if s.Limit > 0 {
 		if q.Above == 0 {
-			q.MinGrant = 0 // nothing says that the request is wrong
+			q.MinGrant = 0 // there is no evidence against the request
 		}
 		before := s.Limit
 		s.Limit = clamp(q, s.Limit)
@@ -131,7 +132,7 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	return s
 }
 
-// changed says which bound replaced an amount that no model chose.
+// describeBound names the bound that replaced an amount from sizeWithoutPeaks or sizeAboveKills.
 func (m *Model) describeBound(q Question, amount, limit sizing.Bytes) string {
 	d := boundedGrant{limit: limit, model: amount, rule: byFloor, killEvidence: killEvidence{killed: max(q.Above, m.Bound)}}
 	switch {
@@ -143,17 +144,17 @@ func (m *Model) describeBound(q Question, amount, limit sizing.Bytes) string {
 	return limit.Approx() + ": " + d.describe(q)
 }
 
-// corrected is a reason for an amount that a bound has changed since.
+// correctReason adapts a reason to an amount that a bound has replaced.
 func correctReason(reason string, amount sizing.Bytes) string {
 	reason = strings.Replace(reason, "the static request, unchanged", "the static request is "+amount.Approx(), 1)
-	reason = strings.Replace(reason, "twice what was killed", "twice what was killed is "+amount.Approx(), 1)
+	reason = strings.Replace(reason, "twice the killed allocation", "twice the killed allocation is "+amount.Approx(), 1)
 	return strings.TrimPrefix(reason, amount.Approx()+": ")
 }
 
-// refutedRisk is the least that is promised at or below an allocation that was killed.
+// killedRisk is the smallest promised risk at or below an allocation that was killed.
 const killedRisk = 0.9
 
-// refuted raises a promise for a limit that is not above a kill.
+// raisePromise raises a promised risk to killedRisk if the limit is not above a kill.
 func raisePromise(promised *float64, limit, killed sizing.Bytes) *float64 {
 	if promised == nil || limit > killed {
 		return promised
@@ -162,8 +163,8 @@ func raisePromise(promised *float64, limit, killed sizing.Bytes) *float64 {
 	return &risk
 }
 
-// onlyKilled answers for a task of which no success reaches beyond its kills: twice the
-// largest, at a risk that nobody knows.
+// sizeAboveKills answers for a task whose successes all had less than its largest kill: twice
+// that kill. There is no data for the risk, so it promises one half.
 func (m *Model) sizeAboveKills(q Question) Answer {
 	twice := m.Bound.Times(2).RoundUp(sizing.MiB)
 	limit := clamp(q, twice)
@@ -172,9 +173,9 @@ func (m *Model) sizeAboveKills(q Question) Answer {
 	if m.Unmeasured.Runs > 0 {
 		why = m.Unmeasured.describe()
 	}
-	reason := fmt.Sprintf("%s: twice what was killed, since %s", limit.Approx(), why)
+	reason := fmt.Sprintf("%s: twice the killed allocation: %s", limit.Approx(), why)
 	if limit != twice {
-		reason = fmt.Sprintf("%stwice what was killed is %s; %s", m.describeBound(q, twice, limit), twice.Approx(), why)
+		reason = fmt.Sprintf("%stwice the killed allocation is %s; %s", m.describeBound(q, twice, limit), twice.Approx(), why)
 	}
 	return Answer{
 		Limit: limit, Ladder: []sizing.Bytes{limit}, Promised: raisePromise(&promised, limit, m.Bound), Source: sizing.FromProfile,
@@ -182,7 +183,7 @@ func (m *Model) sizeAboveKills(q Question) Answer {
 	}
 }
 
-// within keeps a limit between floor (or the minimum grant) and cap.
+// clamp keeps a limit between floor (or minimum grant) and cap.
 func clamp(q Question, limit sizing.Bytes) sizing.Bytes {
 	limit = max(limit, q.Floor, q.MinGrant)
 	if q.Cap > 0 {
@@ -191,14 +192,14 @@ func clamp(q Question, limit sizing.Bytes) sizing.Bytes {
 	return limit
 }
 
-// onGrid rounds an amount up to the grid. An amount below one byte counts as one:
-// zero would stand for "no answer".
+// roundToGrid rounds an amount up to the grid, and to at least one byte because zero means "no
+// answer".
 func roundToGrid(q Question, amount float64) sizing.Bytes {
 	return q.Edges.RoundUp(sizing.Bytes(max(1, min(amount, sizing.MaxBytes))).RoundUp(sizing.MiB))
 }
 
-// ladder appends what each OOM is lifted to, from a limit on: as many rungs as
-// lifts are left, the last of them the cap.
+// ladder appends the allocation after each further OOM kill, starting from a limit: one rung per
+// lift left, and the last rung is the cap.
 func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
 	ceiling := q.Cap
 	if ceiling == 0 {
@@ -218,9 +219,9 @@ func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffe
 	return ladder
 }
 
-// risk is P(peak > limit) of this try, within what a history can support. The experts
-// promise their own kill rate for what they answered; movedRisk continues it to other
-// amounts. Kills without a success count besides, for no residual shows them.
+// risk returns P(peak > limit) of this try, limited to probabilities that a history can support.
+// The experts promise their own kill rate for their amount; riskAt extends it to other amounts.
+// Kills without a later success count besides, because no residual contains them.
 func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer experts.Answer, b *buffers) float64 {
 	if q.Above > 0 {
 		return experts.Probability(m.Experts.Still(p, float64(q.Above), float64(limit), &b.scratch))
@@ -229,7 +230,7 @@ func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer ex
 	return experts.Probability(max(risk, m.Unresolved.exceedanceProb(float64(limit))))
 }
 
-// Risk is P(peak > limit) of a try that was asked about with q, granted limit.
+// Risk returns P(peak > limit) of a try with question q that is granted limit.
 func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 	if m.Models == nil {
 		if q.Above == 0 {
@@ -259,7 +260,7 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 	return &risk
 }
 
-// bins says how likely the peak is in each of the task's bins.
+// bins returns the probability that the peak falls in each of the task's bins.
 func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffers) *sizing.BinChoice {
 	if len(m.Bins) == 0 {
 		return nil
@@ -273,8 +274,8 @@ func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffer
 	return choice
 }
 
-// likely writes P(peak is in the bin) for each of the ascending upper edges, in bytes.
-// The last bin takes what is beyond it, too: P sums to 1.
+// binProbabilities writes P(peak is in the bin) for each of the ascending upper edges, in bytes.
+// The last bin includes everything above its edge, so the probabilities sum to 1.
 func (m *Model) binProbabilities(p *experts.Point, edges, chance []float64, b *buffers) {
 	m.mixtureExceedances(p, edges, chance, b)
 	chance[len(chance)-1] = 0
@@ -285,7 +286,7 @@ func (m *Model) binProbabilities(p *experts.Point, edges, chance []float64, b *b
 	}
 }
 
-// duration is what is expected of the run time.
+// duration returns the expected run time.
 func (m *Model) duration(p *experts.Point) *sizing.Duration {
 	n := len(m.Overrun.Sorted)
 	if n == 0 {
@@ -300,9 +301,9 @@ func durationAt(log float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
 }
 
-// guard is the state of the margins that gave an answer, for its receipt: the
-// amount before bounds, the promise, the pool's factor, the guard's width, who
-// answered, then the models' levels, scales and duration.
+// guardState returns the state of the margins behind an answer, for its receipt: the amount
+// before bounds, the promise, the pool's factor, the guard's factor, the expert that answered,
+// then the models' levels, scales and duration.
 func (m *Model) guardState(p *experts.Point, q Question, a experts.Answer) sizing.Guard {
 	params := make([]float64, 0, 5+len(p.Level)+len(p.Scale)+1)
 	params = append(params, a.Amount, a.Promised, a.Factor, max(1, q.Widen), float64(a.Expert))
@@ -310,7 +311,7 @@ func (m *Model) guardState(p *experts.Point, q Question, a experts.Answer) sizin
 	return sizing.Guard{Version: int64(m.Tries), Params: append(params, p.Duration)}
 }
 
-// reason says in one line what was granted and why.
+// reason describes in one line what is granted and why.
 func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer, d *boundedGrant, b *buffers) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %s", s.Limit.Approx(), d.describe(q))
@@ -319,20 +320,20 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	}
 	switch {
 	case q.Above >= s.Limit:
-		fmt.Fprintf(&text, "the cap (%s), though %s was OOM-killed", capRules[q.CapBy], q.Above.Approx())
+		fmt.Fprintf(&text, "the cap (%s), although %s was OOM-killed", capRules[q.CapBy], q.Above.Approx())
 	case q.Above > 0:
-		fmt.Fprintf(&text, "the next rung above %s", q.Above.Approx())
+		fmt.Fprintf(&text, "the next step of the ladder above %s", q.Above.Approx())
 	case b.keptRequest:
-		text.WriteString("the static request, which has held so far")
+		text.WriteString("the static request, which no run has exceeded so far")
 	case p.Least > 0 && p.Least >= a.Amount:
-		fmt.Fprintf(&text, "the largest of the newest identical runs, and %.0f %%", 100*Headroom)
+		fmt.Fprintf(&text, "the largest of the newest identical runs plus %.0f %%", 100*Headroom)
 	case s.Source == sizing.FromProfile:
 		text.WriteString("a cautious quantile of the task's own history")
 	default:
 		text.WriteString(experts.Name(a.Expert))
 	}
 	if len(m.Drivers) > 0 && s.Source == sizing.FromModel {
-		text.WriteString("; from " + strings.Join(m.Drivers, ", "))
+		text.WriteString("; driven by " + strings.Join(m.Drivers, ", "))
 	}
 	if missing := m.describeMissing(a.Amount, b); missing != "" {
 		text.WriteString("; " + missing)
@@ -341,7 +342,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	m.describeExtrapolation(&text, b)
 	fmt.Fprintf(&text, "; %d runs", m.Experts.Told)
 	if q.Widen > 1 {
-		fmt.Fprintf(&text, "; widened by %.0f %%, for more open tries were killed than promised", 100*(q.Widen-1))
+		fmt.Fprintf(&text, "; widened by %.0f %% because more open tries were killed than promised", 100*(q.Widen-1))
 	}
 	switch requested := q.Requested.Memory; {
 	case s.Limit == q.Cap && d.rule != byCap:

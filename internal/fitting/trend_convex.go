@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	minConvexRows  = 12  // in the upper half, before its slope means anything
+	minConvexRows  = 12  // in the upper half, for a reliable slope
 	maxConvexSlope = 2.0 // times the slope of the line
 )
 
-// steeper returns the slope of the log peak over the line's prediction, by least squares on
-// the half of the rows with the largest predictions. The line is one for all rows: where
-// the peak is convex, as over a constant base or for a product of inputs, the line is too
-// flat at the edge, and an extrapolation starts there.
+// convexSlope returns the slope of the log peak over the line's prediction, by least squares on
+// the half of the rows with the largest predictions. One line fits all rows: if the peak is
+// convex, as over a constant base or for a product of inputs, that line is too flat at the edge,
+// where an extrapolation starts.
 func (t *trend) convexSlope(rows []row, y []float64) float64 {
 	if len(t.Slopes) == 0 || len(rows) < 2*minConvexRows {
 		return 0

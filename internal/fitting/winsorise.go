@@ -6,13 +6,13 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/experts"
 )
 
-// A run far below its prediction, such as one of empty input, is common and says little
-// of the next. The models therefore learn it as if it had been only as low as an outlier
-// starts (winsorising: Huber 1964). Each training clips anew, against models that have
-// moved since, so that what the features explain is still learned in full. Runs far above
-// their prediction are not clipped: a kill costs more than waste.
+// A run far below its prediction, such as one with empty input, is common and says little about
+// the next run. The models therefore learn it as if its peak were at the threshold of low
+// outliers (winsorising: Huber 1964). Each training clips against the current models, so that
+// explained low peaks are learned in full. Runs far above their prediction are not clipped: a
+// kill costs more than waste.
 
-// winsorised returns rows with their low outliers raised. It copies rows if there are any.
+// winsorise returns rows with the low outliers raised. It copies the rows if there are any.
 func (m *Model) winsorise(rows []row) []row {
 	lowest := m.Experts.LowestResidual()
 	if m.Models == nil || m.Models.ridges == nil || math.IsInf(lowest, -1) {
@@ -24,7 +24,7 @@ func (m *Model) winsorise(rows []row) []row {
 	copied := false
 	for i := range rows {
 		r := &rows[i]
-		if !(r.Residual < lowest) { // NaN: nothing was predicted
+		if !(r.Residual < lowest) { // false for NaN: no prediction
 			continue
 		}
 		m.Models.predict(padded(r.Cells, len(m.Models.Enc.Columns)), &p, b)
@@ -39,14 +39,15 @@ func (m *Model) winsorise(rows []row) []row {
 	return rows
 }
 
-// lowWeight is what a raised row counts, so that its pull falls with its distance.
+// outlierWeight returns the weight of a raised row, so that its influence falls with its
+// distance.
 func outlierWeight(peak, raised, lowest float64) float64 {
 	return lowest / (lowest - math.Log(raised/peak))
 }
 
-// settle takes out of the smoothed errors what a training has taken into the models, so
-// that the stack does not correct for it again. Only errors from predictions that were too
-// high are reduced: the others keep grants up for a while.
+// settleDrift removes from the smoothed errors what a training has moved into the models, so that
+// the stack does not correct for it twice. It reduces only errors from predictions that were too
+// high; the others keep grants up for a while.
 func (m *models) settleDrift(rows []row) {
 	if m.ridges == nil || m.Drift >= 0 && m.Trend >= 0 {
 		return
@@ -67,7 +68,7 @@ func (m *models) settleDrift(rows []row) {
 	m.Drift, m.Trend = nearerZero(m.Drift, drift), nearerZero(m.Trend, trend)
 }
 
-const maxSettleRows = 60 // Trend remembers about twenty
+const maxSettleRows = 60 // newest rows; Trend averages over about twenty
 
 // nearerZero moves a negative error up to a newer one, at most to zero.
 func nearerZero(old, newer float64) float64 {
@@ -77,12 +78,13 @@ func nearerZero(old, newer float64) float64 {
 	return max(old, min(0, newer))
 }
 
-// move tells the experts where a training that follows a fall has put the models.
+// moveResiduals updates the experts' residuals after a downward change point, because the
+// training has moved the models towards the new level.
 func (m *Model) moveResiduals(fitted *models, rows []row) {
 	if m.Models == nil || fitted.ridges == nil || !m.Experts.JustFell() {
 		return
 	}
-	known := make(map[float64]*row, len(rows)) // no two residuals are equal but by chance
+	known := make(map[float64]*row, len(rows)) // residuals are unique, except by chance
 	for i := range rows {
 		known[rows[i].Residual] = &rows[i]
 	}
