@@ -9,20 +9,20 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// beyond is what extrapolate found of one row.
+// extrapolation describes the inputs of one row that lie outside the range.
 type extrapolation struct {
-	outside       []int   // inputs that matter and lie outside what was seen; see trend.value
-	noRisk        bool    // one of them is so far outside that no probability can be stated
-	riseFactor    float64 // by which the trend raises the peak over that at the edge; 0: no trend is followed
-	capped        float64 // bytes that the extrapolation was bounded to; 0: it was not
-	implausible   bool    // one of them is so far outside that it counts as missing
-	aboveRange    int     // of the trend that lie above what was seen
-	jointMargin   float64 // log error of the trend that several such inputs add
-	jointDistance float64 // how far the inputs that matter lie above what was seen, together, in log units
+	outside       []int   // relevant inputs outside the range; see trend.value
+	noRisk        bool    // one of them is too far outside for any probability
+	riseFactor    float64 // factor between the trend's peak and the peak at the edge of the range; 0: no trend is followed
+	capped        float64 // bytes that the extrapolation was limited to; 0: it was not
+	implausible   bool    // one of them is too far outside to use and counts as missing
+	aboveRange    int     // number of inputs of the trend above the range
+	jointMargin   float64 // log margin for several such inputs at once
+	jointDistance float64 // sum of the distances of the relevant inputs above the range, in log units
 }
 
-// extrapolate corrects p, the answer to inputs as they are, where they lie outside what was
-// seen: to the answer at the edge, moved along the trend where one is supported, with a
+// extrapolate corrects p, the prediction from the raw inputs, if inputs lie outside the range. It
+// takes the prediction at the edge of the range, moves it along a supported trend, and adds a
 // margin that grows with the distance.
 func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers) {
 	signals := b.signals
@@ -35,11 +35,11 @@ func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers)
 		b.extrapolation.riseFactor = math.Exp(max(0, min(rise, most-edge.Level[experts.LineTrees])))
 	}
 	if b.extrapolation.aboveRange > 1 {
-		// No run was seen with all of them that large: nothing tells how they act together.
+		// No run had all of these inputs that large, so their joint effect is unknown.
 		b.extrapolation.jointMargin = jointMarginRate * float64(b.extrapolation.aboveRange-1) * rise
 	}
 	if rise == 0 {
-		capLevels(p, m.High) // no line supports more than was seen
+		capLevels(p, m.High) // no line supports more than the largest peak
 	}
 	raiseLevels(p, &edge, rise*(1+margin)+b.extrapolation.jointMargin, b.extrapolation.noRisk && (rise > 0 || m.followsAllOutside(&b.extrapolation)))
 	if capLevels(p, most) {
@@ -49,8 +49,7 @@ func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers)
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 }
 
-// outside fills found, and reports whether the models must not be asked about cells as
-// they are.
+// findOutside fills found and reports whether the models must not predict from cells directly.
 func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (yes bool) {
 	t := &m.PeakTrend
 	for j := -len(t.Pairs); j < len(cells); j++ {
@@ -73,8 +72,8 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (yes bo
 	return yes
 }
 
-// opensDown reports whether the peak may grow without bound below what was seen: where an
-// input has negative values, or the line falls.
+// isUnboundedBelow reports whether the peak may grow without bound below the range: the input has
+// negative values, or the line falls.
 func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 	if x, _ := t.value(j, cells); x < 0 || t.spanOf(j).Low < 0 {
 		return true
@@ -83,8 +82,8 @@ func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 	return s != nil && s.Slope < 0
 }
 
-// rise is how much the trend goes up from the edge to cells, in log units, and how much of
-// that is in doubt. It never goes down.
+// rise returns how much the trend rises from the edge of the range to cells, in log units, and
+// the margin per unit of that rise. The rise is never negative.
 func (m *models) rise(cells, edge []sizing.Value) (rise, margin float64) {
 	margin = trendMargin
 	for _, s := range m.PeakTrend.Slopes {
@@ -102,14 +101,15 @@ func (m *models) rise(cells, edge []sizing.Value) (rise, margin float64) {
 	return rise * max(1, m.PeakTrend.ConvexSlope), margin
 }
 
+// maxExtrapolation bounds an extrapolation, as a multiple of the largest peak so far.
 const maxExtrapolation = 1000 // the largest peak so far that an extrapolation may reach
 
-// mostLevel is the log peak that no extrapolation exceeds.
+// maxLevel returns the log peak that no extrapolation exceeds.
 func (m *models) maxLevel() float64 {
 	return min(m.High+math.Log(maxExtrapolation), math.Log(float64(maxPossible)))
 }
 
-// keepBelow bounds the levels, and reports whether one was above.
+// capLevels bounds the levels and reports whether one was above the bound.
 func capLevels(p *experts.Point, most float64) (bounded bool) {
 	for k := range p.Level {
 		bounded = bounded || p.Level[k] > most
@@ -118,7 +118,7 @@ func capLevels(p *experts.Point, most float64) (bounded bool) {
 	return bounded
 }
 
-// followsAll reports whether the line follows every input that lies outside.
+// followsAllOutside reports whether the line follows every input outside the range.
 func (m *models) followsAllOutside(found *extrapolation) bool {
 	for _, j := range found.outside {
 		if m.PeakTrend.slopeOf(j) == nil {
@@ -128,8 +128,8 @@ func (m *models) followsAllOutside(found *extrapolation) bool {
 	return len(found.outside) > 0
 }
 
-// raise sets the levels to those at the edge and a rise. Where exact is false, the models'
-// own levels count where they are higher.
+// raiseLevels sets the levels to those at the edge plus a rise. Unless exact, it keeps the
+// models' own levels where they are higher.
 func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	for k := range p.Level {
 		level := edge.Level[k] + rise
@@ -140,7 +140,7 @@ func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	}
 }
 
-// toEdge appends cells to dst with the inputs that lie outside moved back to what was seen.
+// clampToRange appends cells to dst, with the inputs outside the range moved to its edge.
 func (m *models) clampToRange(cells, dst []sizing.Value) []sizing.Value {
 	for j, v := range cells {
 		if m.PeakTrend.distance(j, cells) != 0 {
@@ -156,8 +156,8 @@ func (m *models) clampToRange(cells, dst []sizing.Value) []sizing.Value {
 	return dst
 }
 
-// Extrapolated is the peak that the trend predicts for inputs beyond all that was seen;
-// zero where they are not, or where no trend is followed.
+// Extrapolated returns the peak that the trend predicts if inputs lie outside the range; zero if
+// they do not, or if no trend is followed.
 func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 	if m.Models == nil || len(m.Models.PeakTrend.Slopes) == 0 {
 		return 0
@@ -178,12 +178,13 @@ func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 	return 0
 }
 
-// sayBeyond says in an answer's reason what lies outside, and what follows from it.
+// describeExtrapolation writes to a reason which inputs lie outside the range, and the
+// consequence.
 func (m *Model) describeExtrapolation(text *strings.Builder, b *buffers) {
 	if len(b.extrapolation.outside) == 0 {
 		return
 	}
-	text.WriteString("; outside what was seen: ")
+	text.WriteString("; outside the known range: ")
 	const most = 3
 	for i, j := range b.extrapolation.outside {
 		if i == most {
@@ -199,18 +200,18 @@ func (m *Model) describeExtrapolation(text *strings.Builder, b *buffers) {
 		text.WriteString(", too far to extrapolate and treated as missing")
 	}
 	if b.extrapolation.riseFactor > 0 {
-		fmt.Fprintf(text, ", extrapolated to %.3g times the peak at the edge", b.extrapolation.riseFactor)
+		fmt.Fprintf(text, ", extrapolated to %.3g times the peak at the edge of the range", b.extrapolation.riseFactor)
 	}
 	if b.extrapolation.capped > 0 {
-		fmt.Fprintf(text, ", bounded to %s", sizing.Bytes(b.extrapolation.capped).Approx())
+		fmt.Fprintf(text, ", limited to %s", sizing.Bytes(b.extrapolation.capped).Approx())
 	}
 	if b.extrapolation.noRisk {
 		text.WriteString(", so no risk can be stated")
 	}
 }
 
-// sayInput names an input, its value and its range. A pair of dates in descending order is
-// described by the time between them.
+// describeInput writes an input, its value and its range. For dates in descending order it writes
+// the positive difference.
 func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value) {
 	t := &m.Models.PeakTrend
 	x, _ := t.value(j, cells)
@@ -228,7 +229,7 @@ func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value
 	fmt.Fprintf(text, "%s %s (%s … %s)", name, formatNumber(x), formatNumber(low), formatNumber(high))
 }
 
-// plainNumber writes a number without an exponent where it is short enough.
+// formatNumber avoids an exponent for short whole numbers.
 func formatNumber(v float64) string {
 	if math.Abs(v) < 1e15 && v == math.Trunc(v) {
 		return fmt.Sprintf("%.0f", v)

@@ -7,11 +7,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// movedRisk is P(peak > granted), where the experts promise a.Promised for a.Amount. The
-// residuals give the difference between the two amounts. What the promise holds beyond the
-// residuals, such as a kill rate that was higher than they say, stays below the amount and
-// decreases by the power law of the ladder above it. The risk is continuous and never
-// increases with the amount.
+// riskAt returns P(peak > granted), given that the experts promise a.Promised for a.Amount. The
+// residuals give the difference between the two amounts. The part of the promise that the
+// residuals do not explain, such as a higher observed kill rate, is constant below the amount and
+// decreases above it by the ladder's power law. The risk is continuous and never increases with
+// the amount.
 func (m *Model) riskAt(p *experts.Point, a experts.Answer, granted float64, b *buffers) float64 {
 	below := !experts.Holds(granted, a.Amount)
 	if !below && granted < a.Amount+2*float64(sizing.MiB) {
@@ -25,15 +25,15 @@ func (m *Model) riskAt(p *experts.Point, a experts.Answer, granted float64, b *b
 	return min(a.Promised, m.exceedanceProb(p, granted, b)+rest*share*share)
 }
 
-// requestRisk is P(peak > request), computed as the promise of the grant is.
+// requestRisk returns P(peak > request), computed like the promise of the grant.
 func (m *Model) requestRisk(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) float64 {
 	atRequest := *d
 	atRequest.limit = q.Requested.Memory
 	return m.boundedRisk(p, q, &atRequest, a, b)
 }
 
-// requestSuffices reports whether the request is less than d grants and is within the risk
-// target all the same: then nothing is gained above it.
+// requestSuffices reports whether the request is smaller than the grant d and still within the
+// risk target, so that a larger grant gains nothing.
 func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) bool {
 	request := q.Requested.Memory
 	if request == 0 || request >= d.limit || request <= d.killed || request < d.needed || float64(request) < p.Least {
@@ -43,9 +43,9 @@ func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a
 		m.requestRisk(p, q, d, a, b) <= q.RiskTarget
 }
 
-// openRisk is P(peak > limit) while the guard widens: promises of this task are being
-// broken, at what was widened so far, so that the kill rate of the open runs counts. Beyond
-// the widened amount it decreases by the power law.
+// openRisk returns P(peak > limit) while the guard widens: promises of this task fail at the
+// widened amount, so the kill rate of the open runs counts. Above the widened amount the risk
+// decreases by the power law.
 func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64 {
 	if q.Widen <= 1 {
 		return 0
@@ -58,8 +58,8 @@ func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64
 	return rate
 }
 
-// BeforeGuard is a promise without the kills of open runs: the guard compares those with
-// what was promised before any of them was known. It follows from a stored receipt alone.
+// BeforeGuard returns a promise without the kills of open runs: the guard compares those kills
+// with the promise from before them. A stored receipt suffices to compute it.
 func BeforeGuard(promised float64, g sizing.Guard) float64 {
 	if len(g.Params) > guardWiden && g.Params[guardWiden] > 1 {
 		return min(promised, g.Params[guardPromised])
@@ -67,14 +67,14 @@ func BeforeGuard(promised float64, g sizing.Guard) float64 {
 	return promised
 }
 
-// Places in sizing.Guard.Params; see Model.guard.
+// Indices in sizing.Guard.Params; see Model.guardState.
 const (
 	guardPromised = 1
 	guardWiden    = 3
 )
 
-// refutedBy counts the kills with the same features at a limit or above, of runs that no
-// measured run explains yet.
+// killsFrom counts the kills with the same features at a limit or above, without those of runs
+// that have a measured peak by now.
 func (m *Model) killsFrom(cells []sizing.Value, limit sizing.Bytes) (kills float64) {
 	key := featureKey(&m.Schema, cells)
 	for i := range m.KnownKills {
@@ -85,6 +85,6 @@ func (m *Model) killsFrom(cells []sizing.Value, limit sizing.Bytes) (kills float
 	return kills
 }
 
-// succession is the probability that the next run is killed after as many kills and no
-// success, by the rule of succession (Laplace).
+// succession returns the probability that the next run is killed, after kills without a success,
+// by the rule of succession (Laplace).
 func succession(kills float64) float64 { return min(1-1e-4, math.Max(0.5, (kills+1)/(kills+2))) }

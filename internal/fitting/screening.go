@@ -10,20 +10,20 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Limits on the size of an encoding. The ridge stores width² co-moments and solves in
-// width³, so its width decides how large a model is and how long it trains.
+// Limits on the size of an encoding. The ridge stores width² co-moments and solves in O(width³),
+// so its width decides the size of a model and its training time.
 const (
-	maxFeatures      = 256    // features that an encoding reads; one question holds at most sizing.MaxFeatures
+	maxFeatures      = 256    // features that an encoding uses; a question has at most sizing.MaxFeatures
 	maxColumns       = 256    // columns of the line, and of the trees
 	maxOneHotColumns = 1024   // one-hot columns that compete for them
 	maxDatePairs     = 64     // date pairs that compete for them
-	maxLevels        = 20_000 // category values that have a statistic, over all features
-	maxScreenRows    = 4000   // newest rows that columns are scored on
-	minHashedBytes   = 40     // bytes from which on a category value is stored as its hash
+	maxLevels        = 20_000 // category values with a statistic, over all features
+	maxScreenRows    = 4000   // newest rows that score the columns
+	minHashedBytes   = 40     // length from which a category value is stored as its hash
 )
 
-// retire leaves out the features that were used longest ago where there are more than
-// liveAtMost, and notes how many. Names made of ids would else crowd out all others.
+// retireFeatures drops the least recently used features if there are more than maxFeatures, and
+// counts them. Feature names made of ids would otherwise displace all others.
 func (e *encoder) retireFeatures(rows [][]sizing.Value) {
 	var live []int
 	for j := range e.Columns {
@@ -52,11 +52,10 @@ func (e *encoder) retireFeatures(rows [][]sizing.Value) {
 	}
 }
 
-// narrow bounds the encoding where its columns exceed the budget. Every category gets
-// its statistic and fewer one-hot columns, and of all columns those stay that have the
-// largest absolute correlation with the log peak (sure independence screening, Fan & Lv
-// 2008). Columns with equal values, such as the indicators of features that are
-// missing together, count once.
+// screenColumns reduces an encoding that exceeds maxColumns. Every category gets its statistic
+// and fewer one-hot columns; then only the columns with the largest absolute correlation with the
+// log peak stay (sure independence screening, Fan & Lv 2008). Columns with equal values, such as
+// the indicators of features that are missing together, count once.
 func (e *encoder) screenColumns(rows [][]sizing.Value, y []float64) {
 	from := max(0, len(rows)-maxScreenRows)
 	rows, y = rows[from:], y[from:]
@@ -75,7 +74,7 @@ func (e *encoder) screenColumns(rows [][]sizing.Value, y []float64) {
 	e.keepColumns(line.best(maxColumns), tree.best(maxColumns))
 }
 
-// fewerLevels gives each category its statistic and an equal share of the one-hot columns.
+// limitOneHots gives each category its statistic and an equal share of the one-hot columns.
 func (e *encoder) limitOneHots() {
 	categories := 0
 	for j := range e.Columns {
@@ -97,8 +96,8 @@ func (e *encoder) limitOneHots() {
 	}
 }
 
-// boundLevels keeps the most frequent values of each category where all categories
-// together have too many. It is called while Rows counts the rows of a level.
+// boundLevels keeps the most frequent values of each category if all categories together have too
+// many. Call it while Rows counts the rows of a level.
 func (e *encoder) boundLevels() {
 	levels, categories := 0, 0
 	for j := range e.Columns {
@@ -122,7 +121,7 @@ func (e *encoder) boundLevels() {
 	}
 }
 
-// forget clears what the levels learned.
+// resetStatistics clears the level statistics.
 func (e *encoder) resetStatistics() {
 	for j := range e.Columns {
 		for _, l := range e.Columns[j].Levels {
@@ -131,7 +130,7 @@ func (e *encoder) resetStatistics() {
 	}
 }
 
-// screenPairs are the date pairs whose difference correlates most with the log peak.
+// screenPairs returns the date pairs whose difference correlates most with the log peak.
 func (e *encoder) screenPairs(rows [][]sizing.Value, y []float64) [][2]int {
 	pairs := e.Pairs
 	if len(pairs) <= maxDatePairs {
@@ -155,8 +154,8 @@ func (e *encoder) screenPairs(rows [][]sizing.Value, y []float64) [][2]int {
 	return best
 }
 
-// keep reduces what encode writes to the given columns. A feature without any of them
-// is not read at all, unless a date pair needs it.
+// keepColumns reduces the output of encode to the given columns. A feature without any of them is
+// no longer encoded, unless a date pair needs it.
 func (e *encoder) keepColumns(line, tree []int) {
 	overlaps := func(from, to int, of []int) bool {
 		i, _ := slices.BinarySearch(of, from)
@@ -197,10 +196,10 @@ func (e *encoder) keepColumns(line, tree []int) {
 type screen struct {
 	mean         float64 // of the target
 	rows         float64
-	first        []float64 // value of the first row, about which sums are taken
+	first        []float64 // value of the first row; sums are relative to it
 	n, x, xx, xy []float64 // over the rows that have a value
-	sumY         []float64 // deviation of the target over those rows
-	hash         []uint64  // of the column's values: equal columns count once
+	sumY         []float64 // deviations of the target over those rows
+	hash         []uint64  // of a column's values: equal columns count once
 }
 
 func newScreen(width int, y []float64) *screen {
@@ -235,7 +234,7 @@ func (s *screen) add(values []float64, y float64) {
 	}
 }
 
-// score is the squared correlation of column k; a missing value counts as the mean.
+// score returns the squared correlation of column k; a missing value counts as the mean.
 func (s *screen) score(k int) float64 {
 	if s.n[k] == 0 {
 		return 0
@@ -248,7 +247,7 @@ func (s *screen) score(k int) float64 {
 	return 0
 }
 
-// best are the columns of highest score, at most n, in ascending order.
+// best returns the columns with the highest scores, at most n, in ascending order.
 func (s *screen) best(n int) []int {
 	scores := make([]float64, len(s.n))
 	order := make([]int, 0, len(s.n))
@@ -265,8 +264,7 @@ func (s *screen) best(n int) []int {
 	return order
 }
 
-// gather moves the kept columns of what was written from a start on to its front; nil
-// keeps all.
+// gather moves the kept columns, from index start on, to the front; nil keeps all.
 func gather[T any](written []T, start int, keep []int) []T {
 	if keep == nil {
 		return written
@@ -277,8 +275,8 @@ func gather[T any](written []T, start int, keep []int) []T {
 	return written[:start+len(keep)]
 }
 
-// keyOf is the name under which a category value is stored: a long one by its hash
-// (FNV-1a, 64 bit), so that no value makes a model large.
+// keyOf returns the key of a category value: a long value is hashed (FNV-1a, 64 bit), so that no
+// value makes a model large.
 func keyOf(text string) string {
 	if len(text) < minHashedBytes {
 		return text
@@ -300,17 +298,17 @@ func hashKey(text string) (key [21]byte) {
 	return key
 }
 
-// find is a value's level; nil where it has none.
+// find returns the level of a value; nil if there is none.
 func (c *column) find(text string) *level {
 	if len(text) < minHashedBytes {
 		return c.Levels[text]
 	}
 	key := hashKey(text)
-	return c.Levels[string(key[:])] // allocates nothing
+	return c.Levels[string(key[:])] // does not allocate
 }
 
-// migrate completes an encoder that an earlier release stored: it wrote all date pairs
-// without listing them, and long category values as they are.
+// migrate completes an encoder stored by an earlier release, which wrote all date pairs without
+// listing them and stored long category values unhashed.
 func (e *encoder) migrate() error {
 	if e.Pairs == nil {
 		e.Pairs = e.allPairs()
@@ -327,7 +325,7 @@ func (e *encoder) migrate() error {
 	return e.check()
 }
 
-// check refuses an encoder whose parts do not belong together.
+// check returns an error if the parts of a stored encoder are inconsistent.
 func (e *encoder) check() error {
 	line, tree, columns := e.LineWidth, e.TreeWidth, len(e.Columns)
 	if e.countColumns(); e.KeepLine != nil || e.KeepTree != nil {
@@ -335,7 +333,7 @@ func (e *encoder) check() error {
 			return slices.IsSorted(keep) && (len(keep) == 0 || keep[0] >= 0 && keep[len(keep)-1] < width)
 		}
 		if !ascendingBelow(e.KeepLine, e.LineWidth) || !ascendingBelow(e.KeepTree, e.TreeWidth) {
-			return errors.New("columns are kept that no feature writes")
+			return errors.New("encoder: kept columns are out of range")
 		}
 		if e.KeepLine != nil {
 			e.LineWidth = len(e.KeepLine)
@@ -345,17 +343,17 @@ func (e *encoder) check() error {
 		}
 	}
 	if e.LineWidth != line || e.TreeWidth != tree {
-		return fmt.Errorf("%d and %d columns are stored, and its features write %d and %d", line, tree, e.LineWidth, e.TreeWidth)
+		return fmt.Errorf("encoder: widths are %d and %d, but its features need %d and %d", line, tree, e.LineWidth, e.TreeWidth)
 	}
 	for _, pair := range e.Pairs {
 		if min(pair[0], pair[1]) < 0 || max(pair[0], pair[1]) >= columns {
-			return fmt.Errorf("date pair %v is not of its %d features", pair, columns)
+			return fmt.Errorf("encoder: date pair %v is out of range for %d features", pair, columns)
 		}
 	}
 	return nil
 }
 
-// byFrequency are the level names, the most frequent first.
+// byFrequency returns the level names, the most frequent first.
 func (c *column) byFrequency() []string {
 	names := make([]string, 0, len(c.Levels))
 	for name := range c.Levels {
@@ -367,11 +365,11 @@ func (c *column) byFrequency() []string {
 	return names
 }
 
-// retired says how many features are not read, since there are too many; "" if all are.
+// describeRetired returns a warning with the number of unused features; "" if all are used.
 func (m *Model) describeRetired() string {
 	if m.Models == nil || m.Models.Enc.Retired == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the task has sent %d feature names: the %d used last are read, the others are not; send the same names with every run",
+	return fmt.Sprintf("the task has sent %d feature names: only the %d most recent ones are used; send the same names with every run",
 		m.Models.Enc.Retired+maxFeatures, maxFeatures)
 }

@@ -10,51 +10,51 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// trend says how the peak goes on beyond the largest inputs that were seen. It is the
-// better of two lines, fitted by ordinary least squares beside the models:
+// trend extrapolates the peak outside the range of the inputs. It is the better of two
+// lines, fitted by ordinary least squares beside the models:
 //
 //	power    log peak = a + Σ b·log(1+x), for x below zero −log(1−x)
 //	linear       peak = a + Σ b·x
 //
-// Trees are constant beyond the data, and the ridge mixes x with log x, which between them
-// say nothing of far inputs.
+// Neither trees nor the ridge can extrapolate: trees are constant outside the data, and
+// the ridge mixes x with log x.
 type trend struct {
-	Ranges []interval `cbor:"Seen"`       // by place in the schema
-	Slopes []slope    `cbor:",omitempty"` // of the features that the line is made of; none: no line is supported
+	Ranges []interval `cbor:"Seen"`       // by index in the schema
+	Slopes []slope    `cbor:",omitempty"` // of the inputs that the line follows; none: no line is supported
 	Base   float64    `cbor:",omitzero"`  // a
 	Linear bool       `cbor:",omitzero"`
 
-	ConvexSlope float64 `cbor:"Steeper,omitzero"` // how much steeper the peak rises than the line among the rows with the largest predictions; below 1: no
+	ConvexSlope float64 `cbor:"Steeper,omitzero"` // slope over the line among the rows with the largest predictions; at most 1: not convex
 
-	Pairs []datePair `cbor:",omitempty"` // the date pairs that the encoder reads; input ^k is the k-th
+	Pairs []datePair `cbor:",omitempty"` // encoded date pairs; input ^k is the k-th
 }
 
-// span is the range of a number so far. Rows is zero where none was seen.
+// interval is the range of a number so far. Rows is zero if there was no value.
 type interval struct {
 	_         struct{} `cbor:",toarray"`
 	Low, High float64
 	Rows      int
-	Share     float64 // of the variance of the log peak that its logarithm explains, at the last fit
+	Share     float64 // of the variance of the log peak that the number's logarithm explains, at the last fit
 }
 
 // slope is one coefficient of the line.
 type slope struct {
 	_        struct{} `cbor:",toarray"`
-	Field    int      // place in the schema; ^k: the k-th date pair
+	Field    int      // index in the schema; ^k: the k-th date pair
 	Slope    float64  // b
-	Relative float64  // its standard error, as a share of it
+	Relative float64  // relative standard error
 }
 
 const (
-	minTrendRows      = 10   // rows before a line or a range means anything
-	maxTrendInputs    = 8    // strongest numbers that make the line
-	minRelevantShare  = 0.05 // share of the variance that a number explains, from which its range matters
+	minTrendRows      = 10   // rows for a line or a range
+	maxTrendInputs    = 8    // inputs of the line
+	minRelevantShare  = 0.05 // share of the variance that a relevant number explains
 	minExplainedShare = 0.2  // share of the variance of the log peak that the line must explain
-	maxSlopeError     = 0.2  // relative standard error of a slope that may be followed
-	outsideFactor     = 1.25 // times the largest, or a share of the smallest, from which an input is outside
-	noRiskFactor      = 2.0  // times the largest from which no probability is stated
-	trendMargin       = 0.1  // further margin per unit of extrapolated log peak
-	jointMarginRate   = 0.2  // … and for each further input that lies outside at the same time
+	maxSlopeError     = 0.2  // relative standard error of a slope that the line may follow
+	outsideFactor     = 1.25 // times the largest (or a share of the smallest) value from which an input is outside
+	noRiskFactor      = 2.0  // times the largest value from which no probability is stated
+	trendMargin       = 0.1  // margin per unit of extrapolated log peak
+	jointMarginRate   = 0.2  // … and for each further input outside at the same time
 )
 
 // observe widens the ranges by a row.
@@ -75,8 +75,8 @@ func (t *trend) observe(cells []sizing.Value) {
 	}
 }
 
-// distance is how far an input lies beyond what was seen of it, in log units, negative
-// below; zero within it, and where too few values were seen.
+// distance returns how far an input lies outside its range, in log units, negative below; zero
+// within the range or if there are too few values.
 func (t *trend) distance(j int, cells []sizing.Value) float64 {
 	if j >= len(t.Ranges) {
 		return 0
@@ -100,15 +100,15 @@ func (t *trend) distance(j int, cells []sizing.Value) float64 {
 	return d
 }
 
-// matters reports whether a number drives the peak. What one does that was constant so far
-// is not known, so that it matters.
+// isRelevant reports whether a number drives the peak. The effect of a number that was constant
+// so far is unknown, so it is relevant.
 func (t *trend) isRelevant(j int) bool {
 	s := t.spanOf(j)
 	return s.Share >= minRelevantShare || s.Low == s.High
 }
 
-// at is the log peak that the line says of a row; NaN where a linear trend is at or below
-// zero. A missing input counts as the middle of its range.
+// predict returns the line's log peak for a row; NaN if a linear trend is at or below zero. A
+// missing input counts as the middle of its range.
 func (t *trend) predict(cells []sizing.Value) float64 {
 	sum := t.Base
 	for _, s := range t.Slopes {
@@ -125,6 +125,7 @@ func (t *trend) predict(cells []sizing.Value) float64 {
 	return sum
 }
 
+// transform returns an input as the line uses it.
 func (t *trend) transform(x float64) float64 {
 	if t.Linear {
 		return x
@@ -132,7 +133,7 @@ func (t *trend) transform(x float64) float64 {
 	return signedLog(x)
 }
 
-// slopeOf is the coefficient of a feature; nil where the line does not follow it.
+// slopeOf returns the coefficient of an input; nil if the line does not follow it.
 func (t *trend) slopeOf(j int) *slope {
 	for i := range t.Slopes {
 		if t.Slopes[i].Field == j {
@@ -142,7 +143,7 @@ func (t *trend) slopeOf(j int) *slope {
 	return nil
 }
 
-// fit chooses the line of rows; y is their log peak.
+// fit chooses the line for rows; y is their log peak.
 func (t *trend) fit(rows []row, y []float64) {
 	t.Slopes, t.Base, t.Linear, t.ConvexSlope = nil, 0, false, 0
 	if len(rows) < minTrendRows {
@@ -170,7 +171,7 @@ type candidate struct {
 	share float64 // of the variance of y
 }
 
-// strongest are the inputs that no row lacks and that vary, by correlation with y.
+// strongestInputs returns the inputs that every row has and that vary, by correlation with y.
 func (t *trend) strongestInputs(rows []row, y []float64) []int {
 	var found []candidate
 	x := make([]float64, len(rows))
@@ -199,7 +200,7 @@ func (t *trend) strongestInputs(rows []row, y []float64) []int {
 	return fields
 }
 
-// solve fits the line, and says the sum of its squared errors in log peak.
+// solve fits the line and returns the sum of its squared errors in log peak.
 func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, ok bool) {
 	n, p := len(rows), len(fields)+1
 	if p == 1 {
@@ -213,7 +214,7 @@ func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, o
 	for i := range rows {
 		weight := 1.0
 		if t.Linear {
-			weight = 1 / rows[i].Peak // errors count relative to the peak, as they do for a log
+			weight = 1 / rows[i].Peak // relative errors, as for a log
 		}
 		x.Set(i, 0, weight)
 		for c, j := range fields {
@@ -247,8 +248,8 @@ func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, o
 	return squares, squares-squares == 0
 }
 
-// standardErrors are those of the coefficients of a least squares fit on x whose residuals
-// have a variance.
+// standardErrors returns those of the coefficients of a least squares fit on x, from the variance
+// of its residuals.
 func standardErrors(x *mat.Dense, variance float64) []float64 {
 	_, p := x.Dims()
 	var gram mat.SymDense
@@ -268,7 +269,7 @@ func standardErrors(x *mat.Dense, variance float64) []float64 {
 	return errors
 }
 
-// variation is the sum of squares about the mean.
+// sumOfSquares returns the sum of squares about the mean.
 func sumOfSquares(y []float64) float64 {
 	mean, squares := 0.0, 0.0
 	for i, v := range y {
@@ -279,7 +280,7 @@ func sumOfSquares(y []float64) float64 {
 	return squares
 }
 
-// determination is the squared correlation of x and y; NaN where x has a gap.
+// determination returns the squared correlation of x and y; NaN if x has a gap.
 func determination(x, y []float64) float64 {
 	mx, my := 0.0, 0.0
 	for i := range x {

@@ -9,13 +9,14 @@ import (
 // datePair is the difference of two dates in days, as an input of the trend.
 type datePair struct {
 	_        struct{} `cbor:",toarray"`
-	From, To int      // places in the schema
+	From, To int      // indices in the schema
 	Range    interval
 }
 
+// duplicateShare is the squared correlation from which a date pair duplicates a number.
 const duplicateShare = 0.98 // squared correlation from which a date pair repeats a number
 
-// follow makes inputs of the date pairs that the encoder reads.
+// addPairs adds the encoded date pairs as inputs.
 func (t *trend) addPairs(pairs [][2]int) {
 	for _, pair := range pairs {
 		t.Pairs = append(t.Pairs, datePair{From: pair[0], To: pair[1], Range: interval{Low: math.Inf(1), High: math.Inf(-1)}})
@@ -31,8 +32,8 @@ func (p *datePair) days(cells []sizing.Value) (days float64, known bool) {
 	return to.Num - from.Num, true
 }
 
-// move sets the difference to an edge of what was seen, by moving the later date. It keeps
-// that date's weekday where the range is wide enough.
+// moveToRange moves the later date so that the difference is at an edge of its range. It keeps
+// that date's weekday if the range is wide enough.
 func (p *datePair) moveToRange(cells []sizing.Value) {
 	days, _ := p.days(cells)
 	edge := p.Range.edge(days)
@@ -63,21 +64,21 @@ func (t *trend) value(j int, cells []sizing.Value) (x float64, known bool) {
 	return cells[j].Num, cells[j].Kind == sizing.Number
 }
 
-// see widens the range by a value.
+// include widens the range by a value.
 func (s *interval) include(x float64) {
 	s.Low, s.High, s.Rows = min(s.Low, x), max(s.High, x), s.Rows+1
 }
 
-// edge returns the value within the range that is nearest to x.
+// edge returns the value in the range that is nearest to x.
 func (s *interval) edge(x float64) float64 { return max(s.Low, min(x, s.High)) }
 
-// reach is the largest magnitude within the range.
+// reach returns the largest magnitude in the range.
 func (s *interval) reach() float64 { return max(math.Abs(s.Low), math.Abs(s.High)) }
 
-// signedLog is log1p of the magnitude, with the sign of x.
+// signedLog returns log1p of the magnitude, with the sign of x.
 func signedLog(x float64) float64 { return math.Copysign(math.Log1p(math.Abs(x)), x) }
 
-// logs writes the logarithms of an input to x; NaN where a row lacks it.
+// logInputs writes the logarithms of an input to x; NaN for a row without it.
 func (t *trend) logInputs(j int, rows []row, x []float64) {
 	for i := range rows {
 		v, known := t.value(j, rows[i].Cells)
@@ -87,8 +88,8 @@ func (t *trend) logInputs(j int, rows []row, x []float64) {
 	}
 }
 
-// eitherSign returns the share of the variance of y that an input with negative values
-// explains as it is or by its magnitude. It overwrites x.
+// signedDetermination returns the share of the variance of y that an input with negative values
+// explains by its value or by its magnitude. It overwrites x.
 func (t *trend) signedDetermination(j int, rows []row, y, x []float64) float64 {
 	share := 0.0
 	for _, as := range []func(float64) float64{func(v float64) float64 { return v }, math.Abs} {
@@ -105,8 +106,8 @@ func (t *trend) signedDetermination(j int, rows []row, y, x []float64) float64 {
 	return share
 }
 
-// distinct leaves out the date pairs that repeat a strong number, or that follow from
-// stronger pairs: the line could not tell them apart.
+// dropDuplicates removes the date pairs that duplicate a strong number or follow from stronger
+// pairs: they are collinear.
 func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	if len(t.Pairs) == 0 {
 		return found
@@ -119,7 +120,7 @@ func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 			numbers = append(numbers, x)
 		}
 	}
-	group := map[int]int{} // of a date: dates of one group are joined by pairs
+	group := map[int]int{} // union-find over dates: pairs join groups
 	groupOf := func(date int) int {
 		for next, joined := group[date]; joined; next, joined = group[date] {
 			date = next
@@ -143,7 +144,7 @@ func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	return distinct
 }
 
-// repeats reports whether x is nearly a linear function of one of the others.
+// isDuplicate reports whether x is nearly a linear function of one of the others.
 func isDuplicate(x []float64, others [][]float64) bool {
 	for _, other := range others {
 		if determination(x, other) > duplicateShare {
