@@ -7,8 +7,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// answer asks the experts, and corrects them by a fact that residuals do not hold: a
-// static request that has held so far.
+// answer returns the experts' answer, corrected by facts that residuals do not contain, such as a
+// static request that no run has exceeded.
 func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.Experts.Answer(p, q.RiskTarget, &b.scratch)
 	b.keptRequest = false
@@ -19,7 +19,7 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 		a.Amount = min(a.Amount, float64(maxPossible))
 	}
 	m.raiseForUnseen(&a, p, b)
-	if b.extrapolation.jointMargin > 0 { // a quarter: as measured where the peak follows the product of two inputs
+	if b.extrapolation.jointMargin > 0 { // a quarter: measured with a peak that follows the product of two inputs
 		a.Promised = experts.Probability(max(a.Promised, m.exceedanceProb(p, a.Amount*math.Exp(-b.extrapolation.jointMargin/2), b)/4))
 	}
 	if p.Blind && b.noFeatures {
@@ -27,27 +27,27 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 		return a
 	}
 	if p.Blind {
-		// Among the k donors asked and the run to come, that run is the largest with
-		// probability 1/(k+1); b.unseen is the share of it that the margin leaves.
+		// Of k donors and the new run, the new run is the largest with probability 1/(k+1);
+		// b.unseenProb is the share of it that the margin does not cover.
 		a.Promised = experts.Probability(min(0.5, a.Promised+b.unseenProb))
 	}
 	return a
 }
 
-// exceed is P(peak > amount).
+// exceedanceProb returns P(peak > amount).
 func (m *Model) exceedanceProb(p *experts.Point, amount float64, b *buffers) float64 {
 	return experts.Probability(m.mixtureExceedance(p, amount, b))
 }
 
-// How much a static request counts as evidence about a young task.
+// Weight of a static request as evidence during a cold start.
 const (
-	requestFailFactor = 2.0  // times the risk target: a request that fails more often says nothing
-	requestMargin     = 1.25 // a prediction times this may be granted, whatever was requested
+	requestFailFactor = 2.0  // times the risk target: a request that fails more often is no evidence
+	requestMargin     = 1.25 // a prediction times this may be granted, whatever the request
 )
 
-// trustRequest keeps the answer of a young task at the static request, unless the request
-// has failed, requests of the DAG fail often, or the prediction comes near it. A handful of
-// residuals says less about the tail than the person who chose the request.
+// keepRequest limits the answer for a new task to the static request, unless the request has
+// failed, requests of the DAG fail often, or the prediction comes near it. A handful of residuals
+// says less about the tail than the person who chose the request.
 func (m *Model) keepRequest(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	requested := q.Requested.Memory
 	if requested == 0 {
@@ -68,7 +68,7 @@ func (m *Model) keepRequest(a *experts.Answer, p *experts.Point, q *Question, b 
 	}
 }
 
-// compareRequest tells the pool whether the static request would have held.
+// compareRequest records in the pool whether the static request would have sufficed.
 func (m *Model) compareRequest(t *TrainingRow) {
 	switch requested := t.Requested.Memory; {
 	case requested == 0:

@@ -8,39 +8,37 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The rules that foretell how many cores a try uses at most.
+// Rules that predict the largest number of cores of a try.
 const (
-	anyCores  = iota // what the task used of late, whatever the features
-	lineCores        // ridge of the log cores in log features
-	sameCores        // rows with identical features, shrunk to the line
-	coreRules        // how many there are
+	anyCores  = iota // recent use of the task, whatever the features
+	lineCores        // ridge regression of the log cores
+	sameCores        // rows with identical features, shrunk towards the line
+	coreRules        // number of rules
 )
 
 const (
 	cpuQuantile     = 0.99
-	oneCoreAtMost   = 1.25 // what a single thread is measured at, by sampling and helpers
+	oneCoreAtMost   = 1.25 // cores that sampling may report for a single thread
 	cpuStep         = 0.25
-	minCPURows      = 5    // measured tries before anything is said
-	minCPULineRows  = 12   // … before a line is believed at all
-	minCPURuleRows  = 30   // … and before the features may say it
-	maxCPUResiduals = 500  // residuals kept
-	cpuRuleGain     = 0.95 // share of the featureless rule's loss that features must come below
-	cpuForget       = 0.999
-	cpuRange        = 0.7 // log units that a line may leave the range of what was seen
+	minCPURows      = 5     // measured tries before any answer
+	minCPULineRows  = 12    // … before the line predicts
+	minCPURuleRows  = 30    // … and before the features may decide
+	maxCPUResiduals = 500   // residuals
+	cpuRuleGain     = 0.95  // share of the featureless rule's loss that another rule must beat
+	cpuForget       = 0.999 // discount of losses per row
+	cpuRange        = 0.7   // log units by which the line may leave the range of the fitted rows
 )
 
-// Cores is what a task's tries used of processors at most. Every rule is asked
-// before it is told; the one of least loss on what came later answers, by the 99th
-// percentile of its own honest residuals: throttling is what costs, not a quarter
-// of a core.
+// Cores predicts the largest CPU use of a task's tries. It evaluates every rule out of sample.
+// The rule with the smallest loss answers with the 99th percentile of its own residuals, because
+// throttling costs more than a quarter of a core.
 type Cores struct {
-	Spread [coreRules]experts.Window // honest residuals of log cores
-	Loss   [coreRules]float64        // forgetting pinball loss (Koenker & Bassett 1978) at the quantile, in cores
+	Spread [coreRules]experts.Window // out-of-sample residuals of log cores
+	Loss   [coreRules]float64        // discounted pinball loss (Koenker & Bassett 1978) at the quantile, in cores
 }
 
-// learn tells what a try used, and what the rules' levels were before: NaN of a
-// rule that knew too little, whose error would say nothing of the next. They are
-// charged where all of them spoke.
+// learn records the use of a try and the rules' predictions from before it; NaN means that a rule
+// had too few rows. Losses count only if every rule predicted.
 func (c *Cores) learn(levels *[coreRules]float64, used float64) {
 	if c.featureResiduals(levels) >= minCPURows {
 		for rule, level := range levels {
@@ -55,7 +53,8 @@ func (c *Cores) learn(levels *[coreRules]float64, used float64) {
 	}
 }
 
-// featured is how many residuals the rules with features can go by for a row.
+// featureResiduals returns the number of residuals of the rules with features; zero if they
+// cannot predict the row.
 func (c *Cores) featureResiduals(levels *[coreRules]float64) int {
 	if math.IsNaN(levels[lineCores]) {
 		return 0
@@ -63,14 +62,14 @@ func (c *Cores) featureResiduals(levels *[coreRules]float64) int {
 	return len(c.Spread[lineCores].Sorted)
 }
 
-// request is the rule's quantile of what a try with its level uses, in cores.
+// request returns the rule's quantile for a try with its prediction, in cores.
 func (c *Cores) request(rule int, level float64) float64 {
 	sorted := c.Spread[rule].Sorted
 	n := len(sorted)
 	return math.Exp(level + sorted[min(n-1, int(math.Ceil(cpuQuantile*float64(n))))])
 }
 
-// best is the rule that answers.
+// bestRule returns the rule that answers.
 func (c *Cores) bestRule(levels *[coreRules]float64) int {
 	rule := anyCores
 	if c.featureResiduals(levels) < minCPURuleRows {
@@ -85,8 +84,8 @@ func (c *Cores) bestRule(levels *[coreRules]float64) int {
 	return rule
 }
 
-// answer is the CPU request, in quarters of a core; a single-threaded task gets one
-// core. Zero: not known.
+// answer returns the CPU request in quarters of a core, and one core for a single-threaded task.
+// Zero means unknown.
 func (c *Cores) answer(levels *[coreRules]float64) sizing.Cores {
 	all := &c.Spread[anyCores]
 	if len(all.Sorted) < minCPURows {
@@ -100,11 +99,10 @@ func (c *Cores) answer(levels *[coreRules]float64) sizing.Cores {
 	return sizing.Cores(math.Ceil(used/cpuStep) * cpuStep)
 }
 
-// noCores are the levels where the features say nothing.
+// noCoreLevels are the predictions without features.
 var noCoreLevels = [coreRules]float64{anyCores: 0, lineCores: math.NaN(), sameCores: math.NaN()}
 
-// coreLevels are the log cores that the rules foretell of a row; line is its
-// encoding.
+// coreLevels returns the rules' predictions for a row, in log cores; line is its encoding.
 func (m *models) coreLevels(cells []sizing.Value, line []float64) (levels [coreRules]float64) {
 	if m.ridges == nil || m.CoreRows < minCPULineRows {
 		return noCoreLevels
@@ -117,7 +115,7 @@ func (m *models) coreLevels(cells []sizing.Value, line []float64) (levels [coreR
 	return levels
 }
 
-// measureCores notes what the fitted rows used.
+// summariseCores records the range and the mean of the CPU use of the fitted rows.
 func (m *models) summariseCores(rows []row) {
 	m.CoreLow, m.CoreHigh = math.Inf(1), math.Inf(-1)
 	for i := range rows {
@@ -130,7 +128,7 @@ func (m *models) summariseCores(rows []row) {
 	}
 }
 
-// coreLevelsOf are the log cores that the rules foretell of a try.
+// coreLevelsOf returns the rules' predictions for a try, in log cores.
 func (m *Model) coreLevelsOf(t *TrainingRow) [coreRules]float64 {
 	if m.Models == nil || m.Models.ridges == nil {
 		return noCoreLevels
@@ -142,13 +140,14 @@ func (m *Model) coreLevelsOf(t *TrainingRow) [coreRules]float64 {
 	return m.Models.coreLevels(b.cells, b.line)
 }
 
-// cpu is the CPU request of the row that b holds.
+// cpuOfRow returns the CPU request for the row in b.
 func (m *Model) cpuOfRow(q *Question, b *buffers) sizing.Cores {
 	levels := m.Models.coreLevels(b.cells, b.line)
 	return m.cpuRequest(q, &levels)
 }
 
-// cores is the CPU request by the rules' levels, within the bounds of the static request.
+// cpuRequest returns the CPU request from the rules' predictions, within the bounds of the static
+// request.
 func (m *Model) cpuRequest(q *Question, levels *[coreRules]float64) sizing.Cores {
 	return m.CPU.boundByRequest(m.CPU.answer(levels), cmp.Or(q.Requested.CPU, m.Requested.CPU))
 }

@@ -8,37 +8,37 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A CPU measurement in the wrong unit (millicores, percent) asks for more than any node
-// offers. So a measurement far above the task's own history, its request and its
-// allocation is held back, as an implausible peak is, until a second one confirms it.
+// A CPU measurement in the wrong unit (millicores, percent) would request more than any node
+// offers. Therefore a measurement far above the task's history, request and allocation waits in
+// quarantine, like an implausible peak, until a second one confirms it.
 //
-//	measured before   held above
-//	0                 8 × the larger of request and allocation; 128 cores where neither is known
-//	1-7               8 × the larger of those and 4 × the largest use; 100 × the largest use where neither is known
-//	8-                4 × the largest use and forecast, and the request and the allocation
+//	measured before   quarantined above
+//	0                 8 × the larger of request and allocation; 128 cores if neither is known
+//	1-7               8 × the larger of those and 4 × the largest use; 100 × the largest use if neither is known
+//	8-                4 × the largest use and prediction, and the request and the allocation
 //	any               never at or below one core
 const (
-	cpuAlwaysPlausible = 1.0   // cores: any process may use that much for a moment
+	cpuAlwaysPlausible = 1.0   // cores that any process may use for a moment
 	maxUnknownCPU      = 128.0 // cores: larger nodes are rare
-	cpuRepeated        = 3     // measurements above the static request, before more than the request is answered
-	cpuCeilingFactor   = 8     // of the static request; larger answers are often not schedulable
+	cpuRepeated        = 3     // measurements above the static request before an answer exceeds it
+	cpuCeilingFactor   = 8     // of the static request; larger answers are often unschedulable
 	minCPUCeiling      = 4     // cores that any node offers
 )
 
-// heldCores is a CPU measurement that waits for another to confirm it.
+// quarantinedCores is a CPU measurement that waits for confirmation by another.
 type quarantinedCores struct {
 	Seq    int64
 	Used   float64
-	Levels [coreRules]float64 // forecasts at the time of the report, in log cores
+	Levels [coreRules]float64 // predictions at the time of the report, in log cores
 }
 
-// coresDoubt says what a CPU measurement is held against.
+// coresImplausibility is the expectation that a CPU measurement violates.
 type coresImplausibility struct {
 	expected  float64 // cores
 	reference string
 }
 
-// DoubtCores explains why Learn would hold back the CPU measurement of t; empty if it
+// QuarantineCoresReason explains why Learn would quarantine the CPU measurement of t; "" if it
 // would not.
 func (m *Model) QuarantineCoresReason(t TrainingRow) string {
 	if !hasCores(&t) {
@@ -52,12 +52,12 @@ func (m *Model) QuarantineCoresReason(t TrainingRow) string {
 	return fmt.Sprintf("%v cores is %.0f times %s (%.3g)", float64(t.CPUMax), float64(t.CPUMax)/d.expected, d.reference, d.expected)
 }
 
-// measuresCores reports whether the CPU of t may be learned at all.
+// hasCores reports whether t has a CPU measurement that may be learned.
 func hasCores(t *TrainingRow) bool {
 	return t.CPUMax > 0 && t.Outcome == sizing.Success && sizing.PlausibleCores(t.CPUMax, max(t.Allocated.CPU, t.Requested.CPU))
 }
 
-// admitCores learns the CPU measurement of t, or holds it back and reports false.
+// learnCores learns the CPU measurement of t, or quarantines it and reports false.
 func (m *Model) learnCores(t *TrainingRow) bool {
 	if !hasCores(t) {
 		return false
@@ -81,16 +81,16 @@ func (m *Model) learnCores(t *TrainingRow) bool {
 func (m *Model) checkCores(t *TrainingRow, levels *[coreRules]float64) (coresImplausibility, bool) {
 	used := float64(t.CPUMax)
 	history := m.CPU.Spread[anyCores].Sorted
-	own := coresImplausibility{0, "the largest use so far"}
+	own := coresImplausibility{0, "the largest CPU use so far"}
 	if n := len(history); n > 0 {
 		own.expected = math.Exp(history[n-1])
 	}
 	for _, level := range levels[lineCores:] {
 		if predicted := math.Exp(level); predicted > own.expected { // false of NaN
-			own = coresImplausibility{predicted, "what its features foretold"}
+			own = coresImplausibility{predicted, "the prediction from its features"}
 		}
 	}
-	given := coresImplausibility{float64(max(t.Allocated.CPU, t.Requested.CPU, m.Requested.CPU)), "what was requested or allocated"}
+	given := coresImplausibility{float64(max(t.Allocated.CPU, t.Requested.CPU, m.Requested.CPU)), "the larger of request and allocation"}
 	unknown := coresImplausibility{maxUnknownCPU, "a large node"}
 	switch {
 	case used <= cpuAlwaysPlausible:
@@ -109,8 +109,8 @@ func (m *Model) checkCores(t *TrainingRow, levels *[coreRules]float64) (coresImp
 	return own, used > rangeFactor*own.expected && used > given.expected
 }
 
-// confirmedCores is the place of a held measurement that another of used cores confirms;
-// -1 if there is none.
+// findConfirmedCores returns the index of a quarantined measurement that another of used cores
+// confirms; −1 if there is none.
 func (m *Model) findConfirmedCores(used float64) int {
 	return slices.IndexFunc(m.QuarantineCores, func(h quarantinedCores) bool {
 		return used*confirmShortFactor >= h.Used && used <= confirmBeyondFactor*h.Used
@@ -123,8 +123,8 @@ func (m *Model) releaseCores(i int) {
 	m.CPU.learn(&h.Levels, h.Used)
 }
 
-// fittedCores is the CPU measurement of a history row that the models may learn; zero if
-// there is none. held are the rows whose measurement is held back.
+// fittedCores returns the CPU measurement of a history row that the models may learn; zero if
+// there is none.
 func fittedCores(r *sizing.HistoryRow, quarantinedRows map[int64]bool) float64 {
 	t := TrainingRow{CPUMax: r.CPUMax, Outcome: r.Outcome, Requested: r.Requested, Allocated: r.Allocated}
 	if quarantinedRows[r.Seq] || !hasCores(&t) {
@@ -144,8 +144,8 @@ func (m *Model) quarantinedCoreSeqs() map[int64]bool {
 	return seqs
 }
 
-// withinRequest keeps a CPU answer at the static request, unless the measured use exceeds
-// the request repeatedly. A ceiling applies even then.
+// boundByRequest limits a CPU answer to the static request unless measurements exceed the request
+// repeatedly. A ceiling applies even then.
 func (c *Cores) boundByRequest(answer, requested sizing.Cores) sizing.Cores {
 	if requested == 0 || answer <= requested {
 		return answer

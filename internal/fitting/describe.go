@@ -12,14 +12,14 @@ import (
 const (
 	binCount         = 4
 	binTopMargin     = 0.1     // over the largest peak, as a share of it
-	maxExplainedRows = 32      // whose contributions are added up to find the drivers
+	maxExplainedRows = 32      // newest rows whose contributions determine the drivers
 	maxDrivers       = 3       // named in a reason
-	minDriverShare   = 0.02    // share of all contributions
+	minDriverShare   = 0.02    // of all contributions
 	binStep          = 1 << 20 // bytes: edges are whole MiB
 )
 
-// describe makes what answers show beside the amount: bins, drivers, and a warning
-// where the features cannot tell the runs apart.
+// describe computes what answers show beside the amount: bins, drivers, and a warning if the
+// features cannot distinguish the runs.
 func (m *Model) describe(h *sizing.History) error {
 	var peaks, seconds []float64
 	quarantinedRows := m.quarantinedSeqs()
@@ -37,8 +37,8 @@ func (m *Model) describe(h *sizing.History) error {
 	return nil
 }
 
-// drivers are the features with the largest contributions to the trees' and the
-// line's predictions over the newest rows.
+// drivers returns the features with the largest contributions to the predictions of the trees and
+// the line, over the newest rows.
 func (m *Model) drivers(h *sizing.History) []string {
 	if m.Models == nil || m.Models.ridges == nil {
 		return nil
@@ -52,7 +52,7 @@ func (m *Model) drivers(h *sizing.History) []string {
 	coefficients := m.Models.ridges[logPeak].Coefficients()
 	mean := make([]float64, len(coefficients))
 	rows := h.Rows[max(0, len(h.Rows)-maxExplainedRows):]
-	for pass := range 2 { // the line's contributions are about the rows' own mean
+	for pass := range 2 { // first the rows' mean, then contributions relative to it
 		for i := range rows {
 			x, tree = m.Models.Enc.encode(cellsOf(&h.Schema, previous, rows[i].Features), x[:0], tree[:0])
 			for j, c := range coefficients {
@@ -75,7 +75,7 @@ func (m *Model) drivers(h *sizing.History) []string {
 		names = append(names, name)
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(share[b], share[a]), cmp.Compare(a, b)) })
-	for _, name := range names { // in order, so that the sum is the same every time
+	for _, name := range names { // in order, because rounding depends on it
 		total += share[name]
 	}
 	for i, name := range names {
@@ -86,7 +86,7 @@ func (m *Model) drivers(h *sizing.History) []string {
 	return names
 }
 
-// names are those of the columns that encode writes, in its order.
+// columnNames returns the feature names of the columns that encode writes, in its order.
 func (e *encoder) columnNames() (line, tree []string) {
 	for i := range e.Columns {
 		inLine, inTree := e.Columns[i].widths()
@@ -102,17 +102,17 @@ func (e *encoder) columnNames() (line, tree []string) {
 
 const (
 	minAmbiguousRows   = 20  // in groups of identical features
-	minAmbiguousSpread = 0.7 // log units of deviation within them: a factor of two
+	minAmbiguousSpread = 0.7 // standard deviation within the groups, in log units: a factor of two
 )
 
-// ambiguity is a warning where runs with identical features differ by far.
+// ambiguity returns a warning if runs with identical features differ widely.
 func (m *Model) ambiguity() string {
 	rows, squares := 0.0, 0.0
 	keys := make([]uint64, 0, len(m.Models.Groups))
 	for key := range m.Models.Groups {
 		keys = append(keys, key)
 	}
-	slices.Sort(keys) // sums must not depend on the order of a map
+	slices.Sort(keys) // rounding must not depend on the order of a map
 	for _, key := range keys {
 		if g := m.Models.Groups[key]; g.Rows >= 3 {
 			rows, squares = rows+g.Rows, squares+g.Squares
@@ -121,6 +121,6 @@ func (m *Model) ambiguity() string {
 	if rows < minAmbiguousRows || math.Sqrt(squares/rows) < minAmbiguousSpread {
 		return ""
 	}
-	return fmt.Sprintf("runs with identical features differ by a factor of %.1f: add a feature that tells them apart",
+	return fmt.Sprintf("runs with identical features differ by a factor of %.1f: add a feature that distinguishes them",
 		math.Exp(math.Sqrt(squares/rows)))
 }

@@ -6,18 +6,18 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Inputs so far outside the seen range that an extrapolation says nothing, such as the
-// sentinel date 9999-12-31 or 1e308: they are treated as missing.
+// An input so far outside its range that no extrapolation is meaningful, such as the sentinel
+// date 9999-12-31 or 1e308, is treated as missing.
 const (
-	implausibleFactor    = 10.0   // times the largest; more where the seen values span more magnitudes …
+	implausibleFactor    = 10.0   // times the largest value; more if the values span more magnitudes …
 	maxImplausibleFactor = 1000.0 // … up to this
 )
 
-// absurd reports whether an input lies too far outside. Between zero and the smallest
-// of positive values nothing does: such an input is bounded.
+// isImplausible reports whether an input is too far outside its range. An input between zero and
+// the smallest of positive values never is, because its effect is bounded.
 func (t *trend) isImplausible(j int, cells []sizing.Value) bool {
 	distance := t.distance(j, cells)
-	if distance == 0 { // also of a field that no fit has seen
+	if distance == 0 { // also for a field that no fit has seen
 		return false
 	}
 	s := t.spanOf(j)
@@ -36,9 +36,9 @@ func (t *trend) isNegative(j int, cells []sizing.Value) bool {
 	return x < 0
 }
 
-// withoutAbsurd returns cells with the absurd inputs missing, and notes them. Of an absurd
-// difference of dates, the date that is part of the most such differences is dropped, and
-// both where that is no single one.
+// withoutImplausible returns cells without the implausible inputs, and records them. Of an
+// implausible date difference it drops the date that is part of most such differences, or both
+// dates if the numbers are equal.
 func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.Value {
 	t := &m.PeakTrend
 	for j := -len(t.Pairs); j < len(cells); j++ {
@@ -69,7 +69,7 @@ func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.V
 	return cells
 }
 
-// absurdPairs counts the absurd differences that a date is part of.
+// implausiblePairs counts the implausible differences that a date is part of.
 func (t *trend) implausiblePairs(date int, cells []sizing.Value) (n int) {
 	for k := range t.Pairs {
 		if pair := &t.Pairs[k]; (pair.From == date || pair.To == date) && t.isImplausible(^k, cells) {

@@ -9,32 +9,31 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A kill is hard evidence about runs with identical features: the same inputs need more
-// than what was killed. The experts learn of it only when a later run is measured, so the
-// kills themselves are kept here as lower bounds, until a newer run with the same features
-// is measured below them.
+// A kill is hard evidence about runs with identical features: the same inputs need more than the
+// killed allocation. The experts learn it only when a later run is measured, so the kills are
+// stored here as lower bounds until a newer run with the same features is measured below them.
 
 const (
 	maxKnownKills = 256 // the newest of a task
-	maxKnownPeaks = 3   // of the newest measured runs with the features of a kill; the largest counts
+	maxKnownPeaks = 3   // newest measured runs with the features of a kill; the largest peak counts
 )
 
-// knownKill is one OOM-killed try that nothing contradicts.
+// knownKill is one OOM-killed try that no later run contradicts.
 type knownKill struct {
-	_      struct{} `cbor:",toarray"` // hundreds are stored
+	_      struct{} `cbor:",toarray"` // a model stores hundreds
 	Key    uint64   // of its features
 	Run    uint64
 	Try    int
 	Seq    int64
-	Killed sizing.Bytes                // was not enough
-	Peaks  [maxKnownPeaks]sizing.Bytes // of runs with the same features, measured since; newest first, zero: none
+	Killed sizing.Bytes                // allocation that was too small
+	Peaks  [maxKnownPeaks]sizing.Bytes // measured since, with the same features; newest first, zero: none
 }
 
-// measured is the largest of the peaks measured since the kill; zero if none was.
+// measured returns the largest peak measured since the kill; zero if there is none.
 func (k *knownKill) measured() sizing.Bytes { return slices.Max(k.Peaks[:]) }
 
-// featureKey identifies cells, the values of schema's fields, by name (FNV-1a, 64 bit): a
-// schema that grew by a field does not change the keys of rows that lack it.
+// featureKey identifies cells, the values of schema's fields, by name (FNV-1a, 64 bit): adding a
+// field to the schema does not change the keys of rows without it.
 func featureKey(schema *sizing.Schema, cells []sizing.Value) uint64 {
 	h := uint64(14695981039346656037)
 	mix := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
@@ -51,7 +50,7 @@ func featureKey(schema *sizing.Schema, cells []sizing.Value) uint64 {
 			continue
 		case sizing.Category:
 			text(field.Name)
-			// A full dictionary stores further values as one.
+			// A full dictionary stores all further values as one.
 			if len(field.Categories) < sizing.MaxCategories || slices.Contains(field.Categories, v.Text) {
 				text(v.Text)
 			}
@@ -79,16 +78,16 @@ func withKill(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	return append(kills, knownKill{Key: key, Run: t.Run, Try: t.Try, Seq: t.Seq, Killed: t.Peak})
 }
 
-// learnPeak holds the known kills against a measured peak.
+// learnPeak compares a measured peak with the known kills.
 func (m *Model) learnPeak(t *TrainingRow) {
 	if len(m.KnownKills) > 0 {
 		m.KnownKills = withPeak(m.KnownKills, t, featureKey(&m.Schema, m.cells(t.Features, nil)))
 	}
 }
 
-// withPeak takes a measured run in: the retry of a killed run says what that run needed;
-// another run with the same features contradicts a kill at more than its peak, and else
-// adds to what such runs are known to need.
+// withPeak updates kills with a measured run. The retry of a killed run replaces its bound.
+// Another run with the same features removes kills above its peak, and for the others adds its
+// peak to the known needs.
 func withPeak(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	remaining := kills[:0]
 	for _, k := range kills {
@@ -117,20 +116,20 @@ func withoutTry(kills []knownKill, run uint64, try int) []knownKill {
 	return slices.DeleteFunc(kills, func(k knownKill) bool { return k.Run == run && k.Try == try })
 }
 
-// escalates reports whether a kill continues those of its run: then it is no mistaken unit,
+// escalates reports whether a kill continues the kills of its run: then it is no mistaken unit,
 // however large, and counts for the same features even in quarantine.
 func escalates(kills []knownKill, run uint64, killed sizing.Bytes) bool {
 	return slices.ContainsFunc(kills, func(k knownKill) bool { return k.Run == run && k.Killed < killed })
 }
 
-// Void takes a report of a try back as far as it set a lower bound. The rest waits for
-// the training.
+// Void removes the lower bound that a report of a try set. The next training removes its other
+// effects.
 func (m *Model) Void(run uint64, try int) {
 	m.state = states.Add(1)
 	m.KnownKills = withoutTry(m.KnownKills, run, try)
 }
 
-// readKills derives the known kills from a history, in the order of arrival, by the whole
+// rebuildKills derives the known kills from a history, in order of arrival, with the complete
 // schema.
 func (m *Model) rebuildKills(h *sizing.History) {
 	order := make([]*sizing.HistoryRow, len(h.Rows))
@@ -160,12 +159,12 @@ func (m *Model) rebuildKills(h *sizing.History) {
 	}
 }
 
-// evidence is what the known kills say of a row: the largest kill with its features of
-// which no measured run tells how much was needed, and the most that such measured runs
-// needed. Both are zero where nothing is known.
+// killEvidence is what the known kills imply for a row. killed is the largest kill with its
+// features without a later measured run; needed is the largest need of such measured runs. Zero
+// means no evidence.
 type killEvidence struct{ killed, needed sizing.Bytes }
 
-// tooLittle is the largest amount that is refuted; zero if none is.
+// tooLittle returns the largest amount that is refuted; zero if there is none.
 func (e killEvidence) tooLittle() sizing.Bytes { return max(e.killed, e.needed-1, 0) }
 
 func (m *Model) evidence(cells []sizing.Value) (e killEvidence) {
@@ -187,13 +186,13 @@ func (m *Model) evidence(cells []sizing.Value) (e killEvidence) {
 	return e
 }
 
-// raise is amount, or what it must at least be by the evidence: the first rung of the
-// ladder above a kill, and what measured runs needed. An amount a little above the kill is
-// raised too: a training that moves the models by a few MiB is no evidence about the run.
+// raiseAboveKills returns amount, or more if the evidence requires it: the first rung of the
+// ladder above a kill, or the need of measured runs. It also raises an amount slightly above the
+// kill: a training that moves the models by a few MiB is no evidence about the run.
 func (m *Model) raiseAboveKills(p *experts.Point, q Question, amount sizing.Bytes, e killEvidence, b *buffers) sizing.Bytes {
 	if e.killed > 0 && e.needed <= e.killed {
 		rung := e.killed.Times(2).RoundUp(sizing.MiB)
-		q.Lifts = max(2, q.Lifts+1) // this try, and those that may follow: one lift alone would be the cap
+		q.Lifts = max(2, q.Lifts+1) // this try and the lifts that may follow: a single lift would go to the cap
 		b.above = m.ladder(p, q, e.killed, b, b.above[:0])
 		if len(b.above) > 0 {
 			rung = b.above[0]
@@ -206,7 +205,7 @@ func (m *Model) raiseAboveKills(p *experts.Point, q Question, amount sizing.Byte
 	return amount
 }
 
-// lifted is what a retry of a killed run is granted, and the ladder from there on.
+// sizeLift returns the grant of a killed run's retry, and the ladder from there on.
 func (m *Model) sizeLift(p *experts.Point, q Question, b *buffers) (sizing.Bytes, []sizing.Bytes) {
 	ladder := m.ladder(p, q, q.Above, b, nil)
 	limit := clamp(q, q.Above.Times(2).RoundUp(sizing.MiB))

@@ -9,33 +9,32 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Memo keeps the answers to questions that were asked lately, for all models of a
-// process: the tasks of a mapped run, a try asked again and a report's page ask the
-// same many times. What it answers is what Model.Size would, bit for bit: an answer is
-// kept with the stamp of the model that gave it, and every row that a model learns
-// gives it a new one. It takes some 6 MB when full, and is safe for many goroutines.
-// The zero Memo is empty.
+// Memo caches recent answers of all models of a process (memoization): the tasks of a mapped run,
+// a repeated try and a report page ask the same question many times. A cached answer equals that
+// of Model.Size bit for bit: its key includes the model's state, which changes with every learned
+// row. A full Memo takes about 6 MB. It is safe for concurrent use; the zero Memo is empty.
 type Memo struct {
-	asked [memoSlots]atomic.Uint64 // hash of what was asked here last, so that only what is asked twice is kept
+	asked [memoSlots]atomic.Uint64 // hash of the last question per slot: only repeated questions are stored
 	slots [memoSlots]atomic.Pointer[cachedAnswer]
 }
 
 const memoSlots = 4096
 
-// kept is one answer, and all that it depends on.
+// cachedAnswer is one answer with everything it depends on.
 type cachedAnswer struct {
 	state  uint64
-	q      Question // without its features, which stand in cells
+	q      Question // without features; cells holds them
 	cells  []sizing.Value
 	answer Answer
 }
 
-// stamps are given out once each.
+// states issues unique model states.
 var states atomic.Uint64
 
 var memoSeed = maphash.MakeSeed()
 
-// Size is m.Size(q). The answer shares its slices with others: read them only.
+// Size returns m.Size(q). The answer shares its slices with other callers, who must not modify
+// them.
 func (k *Memo) Size(m *Model, q Question) Answer {
 	b := bufferPool.Get().(*buffers)
 	b.cells = m.cells(q.Features, b.cells)
@@ -65,9 +64,8 @@ func (k *Memo) Size(m *Model, q Question) Answer {
 	return sized
 }
 
-// keep puts an answer into the one of its two places where no other answer of the model
-// as it is now stands: two questions that share a place would else drive each other out
-// for ever.
+// store puts an answer into one of its two slots, preferably one without a current answer of the
+// same model: otherwise two questions that share a slot would evict each other forever.
 func (k *Memo) store(fresh *cachedAnswer, first, second uint64) {
 	if old := k.slots[first].Load(); old != nil && old.state == fresh.state {
 		first = second
@@ -75,14 +73,14 @@ func (k *Memo) store(fresh *cachedAnswer, first, second uint64) {
 	k.slots[first].Store(fresh)
 }
 
-// answers reports whether k is the answer to a question.
+// matches reports whether k answers a question.
 func (k *cachedAnswer) matches(state uint64, q *Question, cells []sizing.Value) bool {
 	return k.state == state && k.q.Requested == q.Requested && k.q.Floor == q.Floor && k.q.Cap == q.Cap && k.q.MinGrant == q.MinGrant &&
 		k.q.RiskTarget == q.RiskTarget && k.q.Above == q.Above && k.q.Lifts == q.Lifts && k.q.Widen == q.Widen && k.q.CapBy == q.CapBy && k.q.Open == q.Open &&
 		slices.Equal(k.q.Edges, q.Edges) && slices.Equal(k.cells, cells)
 }
 
-// hashOf mixes a question; what it leaves out is compared anyway.
+// hashOf hashes a question. It may leave out fields, because matches compares all of them.
 func hashOf(state uint64, q *Question, cells []sizing.Value) uint64 {
 	h := state
 	mix := func(v uint64) { h = (h ^ v) * 0x9e3779b97f4a7c15; h ^= h >> 29 }

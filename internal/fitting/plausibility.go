@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// leastContainer is what a pause container takes; no program takes less.
+	// minContainer is the memory of a pause container; no program uses less.
 	minContainer = sizing.MiB
-	// leastGranted is the default minimum grant. To believe a kill at or below it costs
-	// one pod that much more memory at most.
+	// minGranted is the default minimum grant. Believing a false kill at or below it costs at
+	// most one pod that much extra memory.
 	minGranted = 64 * sizing.MiB
 )
 
-// killedAsGranted reports whether t was OOM-killed at or below what this service granted
-// it: then the allocation is known for certain, however far it is from other peaks.
+// killedAsGranted reports whether t was OOM-killed at or below the amount that this service
+// granted: then the allocation is certain, however far it is from other peaks.
 func killedAsGranted(t *TrainingRow) bool {
 	return t.Censoring == sizing.AtLeast && t.Peak <= max(t.Granted, minGranted)
 }
 
-// releaseGranted releases the kills in quarantine whose receipt was stored after them.
+// releaseGranted releases the quarantined kills whose receipt was stored after them.
 func (m *Model) releaseGranted(h *sizing.History) {
 	for i := 0; i < len(m.Quarantine); {
 		t := &m.Quarantine[i].TrainingRow
@@ -37,19 +37,19 @@ func (m *Model) releaseGranted(h *sizing.History) {
 	}
 }
 
-// tooSmall reports whether a success used less memory than any container, and is a
-// mistaken unit below what it had or requested. Nothing confirms such a peak: each row of
-// a file in the wrong unit makes the same mistake.
+// isTooSmall reports whether a success used less memory than any container and, compared with its
+// allocation or request, looks like a mistaken unit. No report can confirm such a peak, because
+// every row of a file in the wrong unit repeats the mistake.
 func isTooSmall(peak sizing.Bytes, censoring sizing.Censoring, allocated, requested sizing.Bytes) bool {
 	return censoring == sizing.Exact && peak < minContainer && float64(peak)*unitFactor < float64(max(allocated, requested))
 }
 
-// Confirmable reports whether another report may confirm t at all.
+// Confirmable reports whether another report can confirm t.
 func (t *TrainingRow) Confirmable() bool {
 	return t.Peak <= maxPossible && !isTooSmall(t.Peak, t.Censoring, t.Allocated.Memory, t.Requested.Memory)
 }
 
-// doubtAlways judges what no history makes plausible.
+// checkAlways finds reports that are implausible whatever the history.
 func checkAlways(t *TrainingRow) (implausibility, bool) {
 	switch {
 	case t.Peak > maxPossible:
@@ -57,7 +57,7 @@ func checkAlways(t *TrainingRow) (implausibility, bool) {
 	case t.Confirmable():
 		return implausibility{}, false
 	case t.Allocated.Memory >= t.Requested.Memory:
-		return implausibility{math.Max(1, float64(t.Allocated.Memory)), "what was allocated"}, true
+		return implausibility{math.Max(1, float64(t.Allocated.Memory)), "the allocation"}, true
 	}
-	return implausibility{float64(t.Requested.Memory), "what was requested"}, true
+	return implausibility{float64(t.Requested.Memory), "the request"}, true
 }

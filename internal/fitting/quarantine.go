@@ -9,65 +9,66 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Quarantine holds back a report that is too far from everything known of the
-// task, in either direction: most such reports name the wrong unit or the wrong
-// container. A held report changes no allocation. A second report of its kind
-// releases it, so that real growth and rare modes cost one report more.
+// A report waits in quarantine if it is too far from everything known of the task, in
+// either direction: most such reports are in the wrong unit or of the wrong container.
+// A quarantined report changes no allocation. A second similar report releases it, so
+// real growth and rare modes cost one more report.
 //
 //	rows   too large                                    too small
 //	0      8 × allocated, 100 × requested               1/900 of allocated or requested
-//	1-7    100 × largest peak and forecast, or          1/10 of the forecast, 1/900 of allocated, and
-//	       8 × allocated and 4 × peak and forecast      no earlier row missed it by nearly as much
-//	8-     4 × largest peak and forecast, or            the same with 1/100 of the forecast
-//	       300 × forecast if no earlier row missed it
-//	       by nearly as much
-//	any    64Ti, which nothing confirms                 1 MiB and 1/900 of allocated or requested, which nothing confirms
+//	1-7    100 × largest peak and prediction, or        1/10 of the prediction, 1/900 of allocated, and
+//	       8 × allocated and 4 × peak and prediction    no earlier row missed it by nearly as much
+//	8-     4 × largest peak and prediction, or          the same with 1/100 of the prediction
+//	       300 × prediction if no earlier row missed
+//	       it by nearly as much
+//	any    64Ti; no report confirms it                  1 MiB and 1/900 of allocated or requested; no report confirms it
 //
-// An OOM kill at or below what the service granted is never held.
+// An OOM kill at or below the amount that the service granted is never quarantined.
 const (
-	// The smallest mistaken unit is a factor of 1000 (kB for B, MiB for KiB), and a
-	// success uses at most what it has: so a mistaken report is this far below it, if
-	// the limit is exceeded by no more than a tenth.
+	// The smallest mistaken unit is a factor of 1000 (kB for B, MiB for KiB), and a success uses
+	// at most its allocation. So a mistaken report is this far below the allocation, if the limit
+	// is exceeded by at most a tenth.
 	unitFactor = 900
-	// A forecast may be wrong by ten, so a mistaken unit is at least this far from it.
+	// A prediction may be wrong by a factor of ten, so a mistaken unit misses it at least this
+	// much.
 	missFactor      = 100
-	missFactorYoung = 10 // beside an allocation that the peak is a mistaken unit below
-	// A report held for being large may be growth, and the next such run is killed for
-	// it; one learned by mistake only wastes. So the forecast must be missed by more.
+	missFactorYoung = 10 // if the peak also looks like a mistaken unit of the allocation
+	// A large report in quarantine may be real growth, and then the next such run is killed;
+	// learned by mistake, it only wastes. So it must miss the prediction by more.
 	missHighFactor = 300
-	// Limits that are not enforced are exceeded: the most in a public trace is 34 ×
-	// the request, and two of its 999 rows exceed 8 ×.
+	// Limits that are not enforced are exceeded: in a public trace by up to 34 × the request, and
+	// 2 of its 999 rows exceed 8 ×.
 	allocatedFactor = 8
 	requestedFactor = 100
-	// No node has twice the largest server: such a report is never confirmed.
+	// No node has twice the largest server: no report confirms such a peak.
 	maxPossible = 2 * sizing.LargestServer
 
-	rangeFactor         = 4  // of the largest peak so far: beyond it no forecast was tested
-	minRangeRows        = 8  // measured rows before the largest peak says much
-	confirmShortFactor  = 2  // short of a held report, what confirms it …
-	confirmBeyondFactor = 10 // … and beyond it: further off is another mistaken unit
-	maxQuarantined      = 64 // more than that is how the task behaves: the oldest is learned
+	rangeFactor         = 4  // of the largest peak so far: no prediction was tested above it
+	minRangeRows        = 8  // measured rows before the largest peak is reliable
+	confirmShortFactor  = 2  // a confirming report is at most this factor below a quarantined one …
+	confirmBeyondFactor = 10 // … or this factor above it: a larger one is another mistaken unit
+	maxQuarantined      = 64 // more reports are the task's normal behaviour: the oldest is learned
 )
 
-// quarantined is a report that waits for another to confirm it.
+// quarantinedReport is a report that waits for confirmation by another.
 type quarantinedReport struct {
 	TrainingRow
-	Expected float64 `cbor:",omitzero"` // bytes; zero in models stored before this field: far below the peak
+	Expected float64 `cbor:",omitzero"` // bytes; zero in models stored before this field existed: far below the peak
 }
 
 func (h *quarantinedReport) isLow() bool { return float64(h.Peak) < h.Expected }
 
-// doubt says what a report is held against.
+// implausibility is the expectation that a report violates.
 type implausibility struct {
 	expected  float64 // bytes
-	reference string  // what they are
+	reference string  // the source of the expectation
 }
 
-// forecast is what the models say of a row before it is learned, in bytes.
+// forecast is the models' prediction for a row before they learn it, in bytes.
 type forecast struct {
-	low, high float64 // the least and the most of the models that see the features
-	center    float64 // that of LineTrees, whose residuals are kept
-	imputed   bool    // a guess: features are missing
+	low, high float64 // smallest and largest prediction of the models with features
+	center    float64 // of LineTrees, whose residuals are stored
+	imputed   bool    // features are missing
 }
 
 func (m *Model) forecast(f sizing.Features) (c forecast, known bool) {
@@ -83,7 +84,7 @@ func (m *Model) forecast(f sizing.Features) (c forecast, known bool) {
 	return forecast{low: min(trees, line), high: max(trees, line), center: line, imputed: p.Blind}, true
 }
 
-// Doubt explains why Learn would hold t back; empty if it would not.
+// QuarantineReason explains why Learn would quarantine t; "" if it would not.
 func (m *Model) QuarantineReason(t TrainingRow) string {
 	m.Sampling.raise(&t)
 	if t.Censoring != sizing.Exact && t.Censoring != sizing.AtLeast || t.Confirmable() && m.findConfirmed(&t) >= 0 {
@@ -104,21 +105,22 @@ func (d implausibility) describe(peak sizing.Bytes) string {
 	return fmt.Sprintf("%d bytes is %.0f times %s (%s)", peak, times, d.reference, sizing.Bytes(d.expected).Approx())
 }
 
-// Quarantined explains each report that is held back.
+// Quarantined describes each report in quarantine.
 func (m *Model) Quarantined() []sizing.Quarantined {
 	var all []sizing.Quarantined
 	for i := range m.Quarantine {
 		h := &m.Quarantine[i]
-		q := sizing.Quarantined{Memory: h.Peak, Detail: "far above everything known of the task"}
+		q := sizing.Quarantined{Memory: h.Peak, Detail: "far above all known peaks of the task"}
 		if h.Expected > 0 {
-			q.Detail = implausibility{h.Expected, "what was expected of it"}.describe(h.Peak)
+			q.Detail = implausibility{h.Expected, "the expected peak"}.describe(h.Peak)
 		}
 		all = append(all, q)
 	}
 	return all
 }
 
-// quarantine holds t back if it is implausible, and releases what t confirms.
+// quarantine stores t in quarantine if it is implausible, after releasing the reports that t
+// confirms.
 func (m *Model) quarantine(t *TrainingRow) bool {
 	m.releaseConfirmed(t)
 	d, ok := m.check(t)
@@ -128,8 +130,8 @@ func (m *Model) quarantine(t *TrainingRow) bool {
 	return ok
 }
 
-// quarantineSkimmed is quarantine for an old row of a bulk, whose models saw few rows
-// yet: their forecasts alone prove nothing, so the row must also leave the range.
+// quarantineOld is quarantine for an old row of a long history. The models have seen few rows by
+// then, so their predictions alone prove nothing: the row must also leave the range.
 func (m *Model) quarantineOld(t *TrainingRow) bool {
 	m.releaseConfirmed(t)
 	peak := float64(t.Peak)
@@ -146,8 +148,8 @@ func (m *Model) addToQuarantine(t *TrainingRow, d implausibility) {
 	m.Quarantine = append(m.Quarantine, quarantinedReport{*t, d.expected})
 }
 
-// overflow makes room. So many reports are how the task behaves, unless they are
-// impossible: those are left out of every fit anyway.
+// evictOldest makes room. So many reports are the task's normal behaviour, so it learns the
+// oldest, unless that is impossible: such reports are never fitted.
 func (m *Model) evictOldest() {
 	oldest := slices.IndexFunc(m.Quarantine, func(h quarantinedReport) bool { return h.Confirmable() })
 	if oldest < 0 {
@@ -157,7 +159,7 @@ func (m *Model) evictOldest() {
 	m.release(oldest)
 }
 
-// doubt reports whether t is implausible, and against what.
+// check reports whether t is implausible, and compared with what.
 func (m *Model) check(t *TrainingRow) (implausibility, bool) {
 	if d, ok := checkAlways(t); ok {
 		return d, true
@@ -173,7 +175,7 @@ func (m *Model) check(t *TrainingRow) (implausibility, bool) {
 	if !known {
 		c = forecast{low: 0, high: m.Experts.MaxPeak, center: m.Experts.MaxPeak}
 	}
-	reach := implausibility{c.high, "what its features foretold"}
+	reach := implausibility{c.high, "the prediction from its features"}
 	if m.Experts.MaxPeak > c.high {
 		reach = implausibility{m.Experts.MaxPeak, "the largest peak so far"}
 	}
@@ -182,20 +184,20 @@ func (m *Model) check(t *TrainingRow) (implausibility, bool) {
 	case m.Experts.Told >= minRangeRows && peak > rangeFactor*reach.expected, peak > missFactor*reach.expected:
 		return reach, true
 	case peak > rangeFactor*reach.expected && allocated > 0 && peak > allocatedFactor*allocated:
-		return implausibility{allocated, "what was allocated"}, true
+		return implausibility{allocated, "the allocation"}, true
 	case c.imputed || !known:
 		return implausibility{}, false
 	case peak > missHighFactor*c.high && !m.hasSimilarMiss(peak/c.center):
-		return implausibility{c.high, "what its features foretold"}, true
+		return implausibility{c.high, "the prediction from its features"}, true
 	case t.Censoring == sizing.Exact && peak*m.missFactor(allocated) < c.low && (allocated == 0 || peak*unitFactor < allocated) &&
 		!m.hasSimilarMiss(peak/c.center):
-		return implausibility{c.low, "what its features foretold"}, true
+		return implausibility{c.low, "the prediction from its features"}, true
 	}
 	return implausibility{}, false
 }
 
-// missFactor is by how much a forecast must exceed a peak to make it implausible. The
-// first few rows say little of the others, so the allocation counts for more.
+// missFactor returns by which factor a prediction must exceed a peak to make it implausible. With
+// few rows the allocation counts more.
 func (m *Model) missFactor(allocated float64) float64 {
 	if m.Experts.Told < minRangeRows && allocated > 0 {
 		return missFactorYoung
@@ -203,13 +205,13 @@ func (m *Model) missFactor(allocated float64) float64 {
 	return missFactor
 }
 
-// doubtFirst judges a report before any peak is known.
+// checkFirst checks a report before any peak is known.
 func checkFirst(t *TrainingRow) (implausibility, bool) {
 	peak := float64(t.Peak)
 	allocated, requested := float64(t.Allocated.Memory), float64(t.Requested.Memory)
-	scale := implausibility{allocated, "what was allocated"}
+	scale := implausibility{allocated, "the allocation"}
 	if allocated == 0 {
-		scale = implausibility{requested, "what was requested"}
+		scale = implausibility{requested, "the request"}
 	}
 	switch {
 	case t.Censoring == sizing.Exact && peak*unitFactor < scale.expected:
@@ -218,13 +220,13 @@ func checkFirst(t *TrainingRow) (implausibility, bool) {
 		scale.expected > 0 && peak > requestedFactor*scale.expected:
 		return scale, true
 	case requested > 0 && peak > requestedFactor*requested:
-		return implausibility{requested, "what was requested"}, true
+		return implausibility{requested, "the request"}, true
 	}
 	return implausibility{}, false
 }
 
-// missedBefore reports whether an earlier row missed its forecast the same way, and
-// by a tenth of the ratio at least: then such rows belong to the task.
+// hasSimilarMiss reports whether an earlier row missed its prediction in the same direction by at
+// least about a tenth of the ratio: then such rows are normal for the task.
 func (m *Model) hasSimilarMiss(ratio float64) bool {
 	miss := math.Log(ratio)
 	slack := math.Log(unitFactor / missFactor)
@@ -236,21 +238,21 @@ func (m *Model) hasSimilarMiss(ratio float64) bool {
 	})
 }
 
-// confirm releases the reports that t confirms.
+// releaseConfirmed releases the reports that t confirms.
 func (m *Model) releaseConfirmed(t *TrainingRow) {
 	for i := m.findConfirmed(t); i >= 0; i = m.findConfirmed(t) {
 		m.release(i)
 	}
 }
 
-// confirmed is the place of a held report that t confirms; -1 if there is none.
+// findConfirmed returns the index of a quarantined report that t confirms; −1 if there is none.
 func (m *Model) findConfirmed(t *TrainingRow) int {
 	if len(m.Quarantine) == 0 || !t.Confirmable() {
 		return -1
 	}
 	peak := float64(t.Peak)
 	c, known := m.forecast(t.Features)
-	// A report that the features foretell says nothing of one that they do not.
+	// A report that the features predict is no evidence for one that they do not.
 	addsEvidence := func(low bool) bool {
 		switch {
 		case !known:
@@ -272,7 +274,7 @@ func (m *Model) findConfirmed(t *TrainingRow) int {
 	})
 }
 
-// release learns a held report.
+// release learns a report from quarantine.
 func (m *Model) release(i int) {
 	t := m.Quarantine[i].TrainingRow
 	m.Quarantine = slices.Delete(m.Quarantine, i, i+1)
@@ -283,8 +285,8 @@ func (m *Model) release(i int) {
 	m.learnExact(&t)
 }
 
-// reconsider releases what would be accepted if it came now. Every eighth row is
-// enough: what is known of a task does not change faster.
+// releasePlausible releases the reports that are plausible by now. Checking at every eighth row
+// suffices, because a task's history changes no faster.
 func (m *Model) releasePlausible() {
 	if m.Experts.Told%minRangeRows != 0 {
 		return
@@ -298,7 +300,7 @@ func (m *Model) releasePlausible() {
 	}
 }
 
-// held are the rows in quarantine, by their place in order of arrival.
+// quarantinedSeqs returns the rows in quarantine, by Seq.
 func (m *Model) quarantinedSeqs() map[int64]bool {
 	seqs := make(map[int64]bool, len(m.Quarantine))
 	for i := range m.Quarantine {

@@ -7,33 +7,33 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// unresolved are kills whose run has not succeeded yet: right-censored peaks that no
-// residual shows. A run that is killed up to its cap and given up stays in here, and fades
-// as other tries end.
+// unresolved holds kills whose run has not succeeded yet: right-censored peaks without a
+// residual. A run that is killed up to its cap and abandoned stays here and loses weight as other
+// tries end.
 type unresolved struct {
 	Kills []censoredRun `cbor:",omitempty"` // oldest first
-	Tries float64       `cbor:",omitzero"`  // first tries, forgetting
+	Tries float64       `cbor:",omitzero"`  // first tries, exponentially discounted
 }
 
-// censored is the largest allocation that a run was killed with.
+// censoredRun is the largest allocation that a run was killed with.
 type censoredRun struct {
 	_      struct{} `cbor:",toarray"`
 	Run    uint64
 	Bound  float64
-	Weight float64 // of the run, forgetting
+	Weight float64 // exponentially discounted
 }
 
 const (
-	unresolvedMemory = 1 - 1.0/50 // per first try: a bad day counts for some fifty runs
+	unresolvedMemory = 1 - 1.0/50 // per first try: a kill counts for about fifty runs
 	maxUnresolved    = 64
-	// A kill is told at once, a success when its run ends: only kills that twenty first tries
-	// have outlasted are compared with them.
+	// A kill is reported at once, a success when its run ends: only kills older than twenty first
+	// tries count.
 	unresolvedDelay     = 0.668 // unresolvedMemory^20
-	unresolvedPrior     = 10.0  // tries that held, before the first
-	minUnresolvedWeight = 0.01  // weight of a kill that is forgotten
+	unresolvedPrior     = 10.0  // successful tries assumed before the first
+	minUnresolvedWeight = 0.01  // a kill below this weight is forgotten
 )
 
-// learn takes in a try that ended: a kill raises the bound of its run, a success resolves it.
+// learn records a try that ended: a kill raises the bound of its run, a success resolves it.
 func (u *unresolved) learn(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if !killed && t.Outcome != sizing.Success {
@@ -56,7 +56,7 @@ func (u *unresolved) learn(t *TrainingRow) {
 	}
 }
 
-// fade counts a first try.
+// fade discounts all kills by one first try.
 func (u *unresolved) fade() {
 	u.Tries = u.Tries*unresolvedMemory + 1
 	for i := range u.Kills {
@@ -65,8 +65,8 @@ func (u *unresolved) fade() {
 	u.Kills = slices.DeleteFunc(u.Kills, func(k censoredRun) bool { return k.Weight < minUnresolvedWeight })
 }
 
-// exceed is the share of tries that are unresolved kills and need more than an amount:
-// below its bound each does, above it by the power law of the ladder.
+// exceedanceProb returns the share of tries that are unresolved kills and need more than amount:
+// all of them below their bound, fewer above it by the ladder's power law.
 func (u *unresolved) exceedanceProb(amount float64) float64 {
 	sum := 0.0
 	for _, k := range u.Kills {

@@ -9,21 +9,21 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A category's unseen value is read as the mean of all runs, and the grant stays what the
-// models say: imputing it cost 2 to 6 points of utilisation on the pai and retail traces and
-// avoided no kill. Where the category is a closed set, such as a region, the residuals know
-// nothing of unseen values, and the promise takes in what the value leaves open.
+// An unseen category value counts as the mean of all runs, and the grant stays at the models'
+// amount: imputing the value cost 2 to 6 points of utilisation on the pai and retail traces and
+// avoided no kill. If the category is a closed set, such as a region, the residuals contain no
+// unseen value, so the promise includes the uncertainty.
 
-// isUnseen reports whether a row has a value of a category that no fitted row had.
+// isUnseen reports whether a row has a category value that no fitted row had.
 func (e *encoder) isUnseen(j int, cells []sizing.Value) bool {
 	c, v := &e.Columns[j], &cells[j]
 	return c.Kind == sizing.Category && v.Kind == sizing.Category && (c.MaxLevels == 0 || len(c.Levels) < c.MaxLevels) && c.find(v.Text) == nil
 }
 
 // isClosed reports whether new values of a category are rare: the share of rows whose value
-// occurs once estimates the probability of a new one (Good 1953).
+// occurs once estimates the probability of a new value (Good 1953).
 func (c *column) isClosed() bool {
-	if c.LineStatistic || !c.RarelyMissing { // a value in every row, and few of them
+	if c.LineStatistic || !c.RarelyMissing { // it must have few values and be present in almost every row
 		return false
 	}
 	rows, once := 0.0, 0.0
@@ -35,8 +35,8 @@ func (c *column) isClosed() bool {
 	return once*minMissingShare < rows
 }
 
-// raiseUnseen raises the promise of a row with unseen values: to P(peak > amount) of the
-// mixture of similar rows with values that were seen.
+// raiseForUnseen raises the promise of a row with unseen values to P(peak > amount) of the
+// mixture over donors with known values.
 func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) {
 	if m.Models.ridges == nil || p.Blind {
 		return
@@ -63,7 +63,7 @@ func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) 
 	b.donorPoints = b.donorPoints[:0]
 }
 
-// sayUnseen names the unseen values of a row.
+// describeUnseen names the unseen values of a row.
 func (m *Model) describeUnseen(text *strings.Builder, b *buffers) {
 	if m.Models.ridges == nil {
 		return
@@ -78,7 +78,7 @@ func (m *Model) describeUnseen(text *strings.Builder, b *buffers) {
 	}
 }
 
-// quoted is a value in quotes, shortened to what a reason can show.
+// quoted returns a value in quotes, shortened for a reason.
 func quoted(value string) string {
 	const most = 40
 	if runes := []rune(value); len(runes) > most {
