@@ -12,21 +12,21 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// usedCores is a success of 1 GiB that used so many cores of those requested.
+// usedCores is a success of 1 GiB with a CPU use and a CPU request.
 func usedCores(used, requested sizing.Cores) sizing.HistoryRow {
-	r := withoutImputed(1)
+	r := measuredRun(1)
 	r.CPUMax, r.Requested.CPU = used, requested
 	return r
 }
 
-func asksCores(k *task, x float64, requested sizing.Cores) sizing.Cores {
+func predictCores(k *task, x float64, requested sizing.Cores) sizing.Cores {
 	q := question(sizing.Features{"x": sizing.NumberValue(x)})
 	q.Requested.CPU = requested
 	return k.model.Size(q).CPU
 }
 
-// One CPU report in the wrong unit changes no answer: not at once, not after a training,
-// not after the model was stored, wherever it comes in the history.
+// One CPU report in the wrong unit changes no answer, wherever it is in the history: neither at
+// once, nor after a training, nor after storing the model.
 func TestOneCPUReportInTheWrongUnitChangesNoAnswer(t *testing.T) {
 	for _, c := range []struct{ wrong, requested, asked sizing.Cores }{
 		{1500, 0, 2}, {1500, 0, 0}, {150, 2, 2}, {150, 2, 0}, {150, 0, 0}, {2000, 2, 0},
@@ -39,36 +39,36 @@ func TestOneCPUReportInTheWrongUnitChangesNoAnswer(t *testing.T) {
 				if i == at {
 					used = c.wrong
 				}
-				k.told(sizing.Features{"x": sizing.NumberValue(float64(1 + rng.IntN(100)))}, usedCores(used, c.requested))
+				k.report(sizing.Features{"x": sizing.NumberValue(float64(1 + rng.IntN(100)))}, usedCores(used, c.requested))
 			}
 			check := func(m *fitting.Model, when string) {
 				k.model = m
-				got := asksCores(k, 50, c.asked)
+				got := predictCores(k, 50, c.asked)
 				require.Positive(t, got, about+when)
 				require.LessOrEqual(t, got, sizing.Cores(4), about+when)
 			}
 			check(k.model, ", at once")
 			k.fit()
 			check(k.model, ", trained")
-			check(opened(t, blobOf(t, k.model)), ", stored")
+			check(reopen(t, blobOf(t, k.model)), ", stored")
 			again, _, err := fitting.Fit(&k.history, nil)
 			require.NoError(t, err)
-			check(again, ", learned anew")
+			check(again, ", learned from scratch")
 		}
 	}
 }
 
-func TestASecondCPUReportConfirmsTheFirst(t *testing.T) {
+func TestSecondCPUReportConfirmsTheFirst(t *testing.T) {
 	k := newTask(t)
 	row := func(used sizing.Cores) sizing.HistoryRow { return usedCores(used, 0) }
 	for range 20 {
-		k.told(nil, row(1.5))
+		k.report(nil, row(1.5))
 	}
 	grown := fitting.NewTrainingRow(&k.history.Schema, k.row(nil, row(40)))
-	assert.Contains(t, k.model.QuarantineCoresReason(grown), "40 cores is 27 times the largest use so far (1.5)")
+	assert.Contains(t, k.model.QuarantineCoresReason(grown), "40 cores is 27 times the largest CPU use so far (1.5)")
 	k.model.Learn(grown)
 	require.Len(t, k.model.QuarantineCores, 1)
-	k.told(nil, row(1.4))
+	k.report(nil, row(1.4))
 	require.Len(t, k.model.QuarantineCores, 1, "an ordinary run confirms nothing")
 	second := fitting.NewTrainingRow(&k.history.Schema, k.row(nil, row(36)))
 	assert.Empty(t, k.model.QuarantineCoresReason(second))
@@ -77,7 +77,7 @@ func TestASecondCPUReportConfirmsTheFirst(t *testing.T) {
 	assert.GreaterOrEqual(t, k.model.Size(question(nil)).CPU, sizing.Cores(36))
 }
 
-func TestWhatAHealthyTaskUsesOfProcessorsIsNotHeld(t *testing.T) {
+func TestPlausibleCPUUseIsNotQuarantined(t *testing.T) {
 	for claim, c := range map[string]struct {
 		before    int
 		usual     sizing.Cores
@@ -96,14 +96,14 @@ func TestWhatAHealthyTaskUsesOfProcessorsIsNotHeld(t *testing.T) {
 	} {
 		k := newTask(t)
 		for range c.before {
-			k.told(nil, usedCores(c.usual, c.requested))
+			k.report(nil, usedCores(c.usual, c.requested))
 		}
 		row := fitting.NewTrainingRow(&k.history.Schema, k.row(nil, usedCores(c.used, c.requested)))
 		assert.Equal(t, c.held, k.model.QuarantineCoresReason(row) != "", claim)
 	}
 }
 
-func TestMoreThanTheRequestedCoresNeedsRepeatedUse(t *testing.T) {
+func TestCPUAboveTheRequestNeedsRepeatedUse(t *testing.T) {
 	for _, c := range []struct {
 		above     int
 		used      sizing.Cores
@@ -116,7 +116,7 @@ func TestMoreThanTheRequestedCoresNeedsRepeatedUse(t *testing.T) {
 			if i >= 20-c.above {
 				used = c.used
 			}
-			k.told(nil, usedCores(used, 0))
+			k.report(nil, usedCores(used, 0))
 		}
 		q := question(nil)
 		q.Requested.CPU = c.requested

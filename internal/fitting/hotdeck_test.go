@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// sale needs memory for its items and its days, and nothing for its label.
+// sale is a task whose peak depends on its items and days, but not on its label.
 func sale(rng *rand.Rand) (sizing.Features, float64) {
 	items, label := math.Exp(1+3*rng.Float64()), []string{"a", "b"}[rng.IntN(2)]
 	from := 20000 + rng.IntN(300)
@@ -38,7 +38,7 @@ func without(f sizing.Features, names ...string) sizing.Features {
 	return left
 }
 
-func TestWhatIsMissingForTheFirstTimeIsTakenForADemandingOne(t *testing.T) {
+func TestMissingFeatureIsImputedConservatively(t *testing.T) {
 	for claim, lost := range map[string][]string{
 		"a number":      {"items"},
 		"a date":        {"from"},
@@ -46,7 +46,7 @@ func TestWhatIsMissingForTheFirstTimeIsTakenForADemandingOne(t *testing.T) {
 		"a category":    {"label"},
 		"all there are": {"items", "label", "from", "to"},
 	} {
-		k, rng := known(t, sale, 51, 200)
+		k, rng := trainedTask(t, sale, 51, 200)
 		kills, tries, promised := 0, 400, 0.0
 		for range tries {
 			f, gibs := sale(rng)
@@ -57,35 +57,35 @@ func TestWhatIsMissingForTheFirstTimeIsTakenForADemandingOne(t *testing.T) {
 				kills++
 			}
 		}
-		// The 98th percentile stands in for what is missing: two of a hundred are above it.
+		// A missing feature is imputed at the 98th percentile, which 2 % of the runs exceed.
 		assert.LessOrEqual(t, float64(kills), 2*promised+0.02*float64(tries), claim)
 	}
 }
 
-func TestWhatIsMissingCostsNothingWhereItSaysNothing(t *testing.T) {
-	k, rng := known(t, sale, 52, 200)
-	whole, lacking := 0.0, 0.0
+func TestMissingIrrelevantFeatureCostsNothing(t *testing.T) {
+	k, rng := trainedTask(t, sale, 52, 200)
+	whole, incomplete := 0.0, 0.0
 	for range 100 {
 		f, _ := sale(rng)
 		whole += float64(k.model.Size(question(f)).Limit)
-		lacking += float64(k.model.Size(question(without(f, "label"))).Limit)
+		incomplete += float64(k.model.Size(question(without(f, "label"))).Limit)
 	}
-	assert.InDelta(t, 1, lacking/whole, 0.1)
+	assert.InDelta(t, 1, incomplete/whole, 0.1)
 }
 
-func TestTheReasonNamesWhatIsMissing(t *testing.T) {
-	k, rng := known(t, sale, 53, 200)
+func TestReasonNamesMissingFeatures(t *testing.T) {
+	k, rng := trainedTask(t, sale, 53, 200)
 	f, _ := sale(rng)
 	assert.NotContains(t, k.model.Size(question(f)).Reason, "missing")
 	assert.Contains(t, k.model.Size(question(without(f, "items"))).Reason, "items is missing")
 }
 
-func TestWhatIsMissingOftenIsLearned(t *testing.T) {
-	k, rng := known(t, sale, 54, 200)
+func TestFrequentAbsenceIsLearned(t *testing.T) {
+	k, rng := trainedTask(t, sale, 54, 200)
 	f, _ := sale(rng)
 	cautious := k.model.Size(question(without(f, "items")))
-	for range 40 { // from now on without: it means little work
-		k.told(without(f, "items"), withoutImputed(0.2))
+	for range 40 { // from now on it is missing, and the runs are small
+		k.report(without(f, "items"), measuredRun(0.2))
 	}
 	k.fit()
 	learned := k.model.Size(question(without(f, "items")))
@@ -93,14 +93,14 @@ func TestWhatIsMissingOftenIsLearned(t *testing.T) {
 	assert.Less(t, learned.Limit, cautious.Limit/4)
 }
 
-func TestAGuessIsNotHeldAgainstTheModels(t *testing.T) {
-	k, rng := known(t, sale, 55, 200)
+func TestImputedRowsDoNotMoveTheModels(t *testing.T) {
+	k, rng := trainedTask(t, sale, 55, 200)
 	f, gibs := sale(rng)
 	before := k.model.Size(question(f)).Limit
 	for range 5 {
 		g, gibs := sale(rng)
-		k.told(without(g, "items"), withoutImputed(gibs))
+		k.report(without(g, "items"), measuredRun(gibs))
 	}
 	assert.InDelta(t, float64(before), float64(k.model.Size(question(f)).Limit), 0.05*float64(before), "%v GiB", gibs)
-	assert.Equal(t, k.model.Size(question(without(f, "items"))).Limit, opened(t, blobOf(t, k.model)).Size(question(without(f, "items"))).Limit, "donors are stored")
+	assert.Equal(t, k.model.Size(question(without(f, "items"))).Limit, reopen(t, blobOf(t, k.model)).Size(question(without(f, "items"))).Limit, "donors are stored")
 }

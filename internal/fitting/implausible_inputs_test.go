@@ -12,24 +12,24 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func changed(f sizing.Features, name string, v sizing.Value) sizing.Features {
+func with(f sizing.Features, name string, v sizing.Value) sizing.Features {
 	f = without(f)
 	f[name] = v
 	return f
 }
 
-// A sentinel is worth no more than a missing value, and no less.
-func TestAnAbsurdInputIsTreatedAsMissing(t *testing.T) {
+// A sentinel value gives the same grant as a missing value.
+func TestImplausibleInputCountsAsMissing(t *testing.T) {
 	for _, runs := range []int{60, 150} {
-		k, rng := known(t, forecast, 400, runs)
+		k, rng := trainedTask(t, salesForecast, 400, runs)
 		for range 10 {
-			f, _ := forecast(rng)
+			f, _ := salesForecast(rng)
 			for name, values := range map[string][]sizing.Value{
 				"sale_end":      {dayValue(2_932_896), dayValue(26_000), dayValue(0), dayValue(-719_162)},
 				"product_count": {sizing.NumberValue(1e308), sizing.NumberValue(1e12), sizing.NumberValue(-1e300)},
 			} {
 				for _, v := range values {
-					asked, missing := changed(f, name, v), without(f, name)
+					asked, missing := with(f, name, v), without(f, name)
 					q := question(asked)
 					q.Cap = 0
 					s := k.model.Size(q)
@@ -38,7 +38,7 @@ func TestAnAbsurdInputIsTreatedAsMissing(t *testing.T) {
 					require.Equal(t, want.Limit, s.Limit, "%s %v: %s\n%s", name, v, s.Reason, want.Reason)
 					require.Nil(t, s.Promised, s.Reason)
 					require.Zero(t, k.model.Extrapolated(asked), s.Reason)
-					require.Contains(t, s.Reason, "outside what was seen: ")
+					require.Contains(t, s.Reason, "outside the known range: ")
 					require.Contains(t, s.Reason, "too far to extrapolate and treated as missing, so no risk can be stated")
 					require.Contains(t, s.Reason, name)
 				}
@@ -47,8 +47,9 @@ func TestAnAbsurdInputIsTreatedAsMissing(t *testing.T) {
 	}
 }
 
-// The peak falls as the input rises, or is flat: nothing supports a larger answer outside.
-func TestOnlyASupportedTrendMovesAnswersOutside(t *testing.T) {
+// The peak falls as the input rises, or is flat: no trend supports a larger answer outside the
+// range.
+func TestOnlyASupportedTrendMovesAnswersOutsideTheRange(t *testing.T) {
 	for claim, c := range map[string]struct {
 		draw func(rng *rand.Rand) float64
 		peak func(x float64) float64
@@ -67,12 +68,12 @@ func TestOnlyASupportedTrendMovesAnswersOutside(t *testing.T) {
 	} {
 		for seed := range uint64(4) {
 			for _, runs := range []int{80, 200, 400} {
-				k, _ := known(t, func(rng *rand.Rand) (sizing.Features, float64) {
+				k, _ := trainedTask(t, func(rng *rand.Rand) (sizing.Features, float64) {
 					x := c.draw(rng)
-					return rowsOf(x), c.peak(x) * noise(rng, .05)
+					return rowsFeature(x), c.peak(x) * noise(rng, .05)
 				}, 410+seed, runs)
 				for _, x := range c.at {
-					q := question(rowsOf(x))
+					q := question(rowsFeature(x))
 					q.Cap = 0
 					s := k.model.Size(q)
 					most := 10.0
@@ -89,8 +90,8 @@ func TestOnlyASupportedTrendMovesAnswersOutside(t *testing.T) {
 	}
 }
 
-// A peak that follows the product of two inputs, both of them outside.
-func TestInputsOutsideTogetherCountTogether(t *testing.T) {
+// The peak follows the product of two inputs, both outside the range.
+func TestJointExtrapolationIsCalibrated(t *testing.T) {
 	draw := func(rng *rand.Rand, low, high int) (sizing.Features, float64) {
 		a, b := float64(low*20+1+rng.IntN(20*(high-low))), float64(low*200+10+rng.IntN(200*(high-low)-10))
 		return sizing.Features{"files": sizing.NumberValue(a), "mb": sizing.NumberValue(b)}, (.3 + a*b/1000) * noise(rng, .05)
@@ -98,7 +99,7 @@ func TestInputsOutsideTogetherCountTogether(t *testing.T) {
 	for _, runs := range []int{60, 200, 600} {
 		kills, promised, stated := 0.0, 0.0, 0
 		for seed := range uint64(2) {
-			k, rng := known(t, func(rng *rand.Rand) (sizing.Features, float64) { return draw(rng, 0, 1) }, 420+seed, runs)
+			k, rng := trainedTask(t, func(rng *rand.Rand) (sizing.Features, float64) { return draw(rng, 0, 1) }, 420+seed, runs)
 			for range 150 {
 				f, gibs := draw(rng, 1, 2)
 				q := question(f)

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// killedRun is the kill of a run's first try, and retried the success of its second.
+// killedRun is the OOM kill of a run's first try; retried is the success of its second.
 func killedRun(run string, gibs float64) sizing.HistoryRow {
 	r := killed(gibs)
 	r.RunID = run
@@ -20,12 +20,12 @@ func killedRun(run string, gibs float64) sizing.HistoryRow {
 }
 
 func retried(run string, gibs float64) sizing.HistoryRow {
-	r := withoutImputed(gibs)
+	r := measuredRun(gibs)
 	r.RunID, r.Try = run, 2
 	return r
 }
 
-// variants are the model as it is, trained now, and restored from what is stored.
+// variants returns the model as it is, trained, trained from scratch, and decoded from its blob.
 func (k *task) variants() map[string]*fitting.Model {
 	k.t.Helper()
 	blob, err := k.model.Blob()
@@ -37,17 +37,17 @@ func (k *task) variants() map[string]*fitting.Model {
 	require.NoError(k.t, err)
 	trained, _, err := fitting.Fit(&history, copied)
 	require.NoError(k.t, err)
-	anew, _, err := fitting.Fit(&history, nil)
+	scratch, _, err := fitting.Fit(&history, nil)
 	require.NoError(k.t, err)
-	all := map[string]*fitting.Model{"live": k.model, "restarted": opened, "trained anew": anew}
+	all := map[string]*fitting.Model{"live": k.model, "restarted": opened, "trained from scratch": scratch}
 	if trained != nil {
 		all["trained"] = trained
 	}
 	return all
 }
 
-// requireFor asks every variant for the same features.
-func (k *task) requireFor(f sizing.Features, claim string, so func(s fitting.Answer) bool) {
+// requireForAll checks the answers of all variants to the same features.
+func (k *task) requireForAll(f sizing.Features, claim string, so func(s fitting.Answer) bool) {
 	k.t.Helper()
 	for name, m := range k.variants() {
 		q := question(f)
@@ -57,40 +57,40 @@ func (k *task) requireFor(f sizing.Features, claim string, so func(s fitting.Ans
 	}
 }
 
-func TestIdenticalRunsAreGrantedMoreThanWasKilled(t *testing.T) {
+func TestIdenticalRunsAreGrantedMoreThanTheKill(t *testing.T) {
 	for _, n := range []int{3, 25, 100} {
-		k, rng := known(t, growing, uint64(n), n)
+		k, rng := trainedTask(t, growing, uint64(n), n)
 		f, _ := growing(rng)
 		other, _ := growing(rng)
 		first := k.model.Size(question(f)).Limit
 		elsewhere := k.model.Size(question(other)).Limit
 		kill := 1.05 * float64(first) / float64(gib)
-		k.told(f, killedRun("killed", kill))
-		k.requireFor(f, "after the kill", func(s fitting.Answer) bool {
+		k.report(f, killedRun("killed", kill))
+		k.requireForAll(f, "after the kill", func(s fitting.Answer) bool {
 			return s.Limit > bytes(kill) && s.Ladder[0] == s.Limit && *s.Promised > 0 && *s.Promised <= 1
 		})
 		if n > 3 {
 			assert.Less(t, k.model.Size(question(other)).Limit, 2*elsewhere, "other features are not affected")
 		}
-		k.success(other, 0.1)
-		k.requireFor(f, "another success contradicts nothing", func(s fitting.Answer) bool { return s.Limit > bytes(kill) })
-		k.told(f, retried("killed", 1.4*kill))
-		k.requireFor(f, "what the run needed counts", func(s fitting.Answer) bool { return s.Limit >= bytes(1.4*kill) })
+		k.reportSuccess(other, 0.1)
+		k.requireForAll(f, "another success contradicts nothing", func(s fitting.Answer) bool { return s.Limit > bytes(kill) })
+		k.report(f, retried("killed", 1.4*kill))
+		k.requireForAll(f, "the run's need counts", func(s fitting.Answer) bool { return s.Limit >= bytes(1.4*kill) })
 		for range 3 {
-			k.success(f, 1.2*kill)
+			k.reportSuccess(f, 1.2*kill)
 		}
-		k.requireFor(f, "newer runs needed less, but more than was killed", func(s fitting.Answer) bool { return s.Limit >= bytes(1.2*kill) })
-		k.success(f, 0.9*kill)
+		k.requireForAll(f, "newer runs needed less, but more than the kill", func(s fitting.Answer) bool { return s.Limit >= bytes(1.2*kill) })
+		k.reportSuccess(f, 0.9*kill)
 		require.Empty(t, k.model.KnownKills, "a newer success below the kill contradicts it")
 	}
 }
 
-func TestTheReasonNamesTheKill(t *testing.T) {
-	k, rng := known(t, growing, 1, 100)
+func TestReasonNamesTheKill(t *testing.T) {
+	k, rng := trainedTask(t, growing, 1, 100)
 	f, _ := growing(rng)
 	q := question(f)
 	kill := k.model.Size(q).Limit + 7*sizing.MiB
-	k.told(f, killedRun("r", float64(kill)/float64(gib)))
+	k.report(f, killedRun("r", float64(kill)/float64(gib)))
 	s := k.model.Size(q)
 	assert.Contains(t, s.Reason, kill.String()+" was OOM-killed with the same features")
 	q.Cap = kill - sizing.MiB
@@ -98,7 +98,7 @@ func TestTheReasonNamesTheKill(t *testing.T) {
 	assert.Equal(t, q.Cap, capped.Limit, "the cap wins")
 	assert.Contains(t, capped.Reason, "at the cap of")
 	assert.Contains(t, capped.Reason, kill.String()+" was too little for the same features")
-	assert.GreaterOrEqual(t, *capped.Promised, 0.5, "and the promise says so")
+	assert.GreaterOrEqual(t, *capped.Promised, 0.5, "and the promised risk is high")
 	q.Cap = 1000 * gib
 	q.Above, q.Lifts = gib/8, 3
 	lifted := k.model.Size(q)
@@ -106,48 +106,48 @@ func TestTheReasonNamesTheKill(t *testing.T) {
 	assert.Equal(t, lifted.Limit, lifted.Ladder[0])
 }
 
-func TestAVoidedKillIsForgotten(t *testing.T) {
-	k, rng := known(t, growing, 4, 60)
+func TestVoidedKillIsForgotten(t *testing.T) {
+	k, rng := trainedTask(t, growing, 4, 60)
 	f, _ := growing(rng)
 	before := k.model.Size(question(f)).Limit
-	k.told(f, killedRun("wrong", 1.1*float64(before)/float64(gib)))
+	k.report(f, killedRun("wrong", 1.1*float64(before)/float64(gib)))
 	require.Greater(t, k.model.Size(question(f)).Limit, before)
 	k.model.Void(sizing.RunHash("wrong", sizing.NoMap), 1)
 	assert.Less(t, k.model.Size(question(f)).Limit, bytes(1.1*float64(before)/float64(gib)))
 
-	k.history.Rows = k.history.Rows[:60] // as if it had never been reported
+	k.history.Rows = k.history.Rows[:60] // without the report
 	k.fit()
 	assert.Empty(t, k.model.KnownKills)
 }
 
 func TestKnownKillsAreBounded(t *testing.T) {
-	k, rng := known(t, growing, 9, 60)
+	k, rng := trainedTask(t, growing, 9, 60)
 	var last sizing.Features
 	for i := range 400 {
 		last, _ = growing(rng)
-		k.told(last, killedRun(fmt.Sprint("killed ", i), 2))
+		k.report(last, killedRun(fmt.Sprint("killed ", i), 2))
 	}
 	assert.Len(t, k.model.KnownKills, 256)
 	assert.Greater(t, k.model.Size(question(last)).Limit, 2*gib)
-	k.requireFor(last, "of the newest", func(s fitting.Answer) bool { return s.Limit > 2*gib })
+	k.requireForAll(last, "newest kill", func(s fitting.Answer) bool { return s.Limit > 2*gib })
 }
 
 func TestKillsBeforeTheFirstSuccessCount(t *testing.T) {
 	k := newTask(t)
 	f := sizing.Features{"rows": sizing.NumberValue(7), "region": sizing.TextValue("emea")}
-	k.told(f, killedRun("r", 3))
+	k.report(f, killedRun("r", 3))
 	for range 4 {
-		k.success(sizing.Features{"rows": sizing.NumberValue(1), "region": sizing.TextValue("apac")}, 0.5)
+		k.reportSuccess(sizing.Features{"rows": sizing.NumberValue(1), "region": sizing.TextValue("apac")}, 0.5)
 	}
-	k.requireFor(f, "young", func(s fitting.Answer) bool { return s.Limit > 3*gib })
+	k.requireForAll(f, "cold start", func(s fitting.Answer) bool { return s.Limit > 3*gib })
 }
 
-// Whatever the order of kills, successes, trainings and restarts, no answer is at or below
-// a kill of identical features that no newer success contradicts.
-func TestNoAnswerIsAtOrBelowAKnownKill(t *testing.T) {
+// In any order of kills, successes, trainings and restarts, no answer is at or below a kill with
+// identical features that no newer success contradicts.
+func TestAnswersStayAboveKnownKills(t *testing.T) {
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 5))
-		k, _ := known(t, growing, seed, 5+rng.IntN(60))
+		k, _ := trainedTask(t, growing, seed, 5+rng.IntN(60))
 		inputs := make([]sizing.Features, 4)
 		uncontradicted := make([]map[string]sizing.Bytes, len(inputs)) // by run
 		for i := range inputs {
@@ -161,11 +161,11 @@ func TestNoAnswerIsAtOrBelowAKnownKill(t *testing.T) {
 			case 0, 1:
 				run := fmt.Sprint("killed ", step)
 				b := bytes(0.5 + 3*rng.Float64())
-				k.told(f, killedRun(run, float64(b)/float64(gib)))
+				k.report(f, killedRun(run, float64(b)/float64(gib)))
 				uncontradicted[i][run] = b
 			case 2:
 				b := bytes(0.5 + 3*rng.Float64())
-				k.success(f, float64(b)/float64(gib))
+				k.reportSuccess(f, float64(b)/float64(gib))
 				for run, kill := range uncontradicted[i] {
 					if b < kill {
 						delete(uncontradicted[i], run)
@@ -186,7 +186,7 @@ func TestNoAnswerIsAtOrBelowAKnownKill(t *testing.T) {
 				for _, kill := range uncontradicted[j] {
 					require.Greater(t, s.Limit, kill, "seed %d, step %d: %s", seed, step, s.Reason)
 				}
-				lawful(t, k.model, q)
+				requireValid(t, k.model, q)
 			}
 		}
 	}

@@ -14,49 +14,50 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// lines is a task whose peak is 0.2 GiB and 0.03 GiB per unit, times factor.
+// lines is a task with a peak of 0.2 GiB plus 0.03 GiB per unit, times factor.
 func lines(rng *rand.Rand, factor float64) (sizing.Features, float64) {
 	n := float64(1 + rng.IntN(100))
 	return sizing.Features{"n": sizing.NumberValue(n)}, factor * (0.2 + 0.03*n) * noise(rng, 0.1)
 }
 
-// After a change of need all runs are long: killed tries are retried, and no retry ends.
-func TestOpenKillsRaiseThePromiseOfWidenedGrants(t *testing.T) {
+// After a change all runs need more: killed tries are retried, and none ends before the next
+// question.
+func TestOpenKillsRaiseTheRiskOfWidenedGrants(t *testing.T) {
 	for _, factor := range []float64{2, 3} {
 		promised, kills := 0.0, 0.0
 		for seed := range uint64(6) {
-			k, rng := known(t, func(rng *rand.Rand) (sizing.Features, float64) { return lines(rng, 1) }, 200+seed, 120)
+			k, rng := trainedTask(t, func(rng *rand.Rand) (sizing.Features, float64) { return lines(rng, 1) }, 200+seed, 120)
 			var guard fitting.Guard
 			for run := range uint64(12) {
 				f, gibs := lines(rng, factor)
 				q := question(f)
-				q.Widen, q.Open = guard.Widen(launched), guard.OpenKills(launched)
+				q.Widen, q.Open = guard.Widen(launchTime), guard.OpenKills(launchTime)
 				s := k.model.Size(q)
 				require.NotNil(t, s.Promised)
 				require.Greater(t, *s.Promised, 0.005, "%s", s.Reason)
 				promised += *s.Promised
-				guard.Grant(run, fitting.BeforeGuard(*s.Promised, s.Guard), launched)
+				guard.Grant(run, fitting.BeforeGuard(*s.Promised, s.Guard), launchTime)
 				if bytes(gibs) > s.Limit {
 					kills++
 					r := killed(float64(s.Limit) / float64(gib))
 					r.RunID = fmt.Sprint("long-", run)
-					k.told(f, r)
+					k.report(f, r)
 					guard.Kill(run, 1)
 					guard.Retry(run, 2)
 				}
 			}
 		}
-		require.Greater(t, kills, 20.0, "the change is one that breaks promises")
+		require.Greater(t, kills, 20.0, "the change causes kills")
 		assert.InEpsilon(t, kills, promised, 0.5, "x%v: %v killed, %.1f promised", factor, kills, promised)
 	}
 }
 
-// What the reason says of the request and what is promised are one probability: it does not
-// rise with the amount, and a request within the target is not exceeded.
-func TestARequestWithinTheTargetIsNotExceeded(t *testing.T) {
+// The probability in the reason and the promised risk are consistent: the risk does not rise with
+// the amount, and a request within the risk target is granted.
+func TestRequestWithinTheRiskTargetIsGranted(t *testing.T) {
 	sufficed := 0
 	for seed := range uint64(8) {
-		k, rng := known(t, growing, 300+seed, 200)
+		k, rng := trainedTask(t, growing, 300+seed, 200)
 		for range 40 {
 			f, _ := growing(rng)
 			q := question(f)
@@ -82,8 +83,8 @@ func TestARequestWithinTheTargetIsNotExceeded(t *testing.T) {
 	assert.Positive(t, sufficed)
 }
 
-func TestThePromiseDoesNotJumpAboveTheAnswer(t *testing.T) {
-	k, rng := known(t, growing, 310, 200)
+func TestRiskIsContinuousAboveTheAnswer(t *testing.T) {
+	k, rng := trainedTask(t, growing, 310, 200)
 	for range 20 {
 		f, _ := growing(rng)
 		q := question(f)
@@ -94,8 +95,8 @@ func TestThePromiseDoesNotJumpAboveTheAnswer(t *testing.T) {
 	}
 }
 
-func TestKillsAtTheCapRefuteThePromise(t *testing.T) {
-	k, rng := known(t, growing, 320, 60)
+func TestKillsAtTheCapRaiseThePromisedRisk(t *testing.T) {
+	k, rng := trainedTask(t, growing, 320, 60)
 	f, _ := growing(rng)
 	q := question(f)
 	q.Cap = k.model.Size(q).Limit + 8*sizing.MiB
@@ -103,19 +104,19 @@ func TestKillsAtTheCapRefuteThePromise(t *testing.T) {
 	for n := 1; n <= 60; n++ {
 		r := killed(float64(q.Cap) / float64(gib))
 		r.RunID = fmt.Sprint("leak-", n)
-		k.told(f, r)
+		k.report(f, r)
 		s := k.model.Size(q)
 		require.Equal(t, q.Cap, s.Limit)
 		require.InDelta(t, float64(n+1)/float64(n+2), *s.Promised, 0.01, "after %d: %s", n, s.Reason)
 		require.Greater(t, *s.Promised, last)
 		last = *s.Promised
 	}
-	k.success(f, 0.9*float64(q.Cap)/float64(gib))
-	assert.Less(t, *k.model.Size(q).Promised, 0.5, "a run that succeeded below contradicts them")
+	k.reportSuccess(f, 0.9*float64(q.Cap)/float64(gib))
+	assert.Less(t, *k.model.Size(q).Promised, 0.5, "a success below the cap contradicts them")
 }
 
-func TestMemoTellsOpenKillsApart(t *testing.T) {
-	k, rng := known(t, growing, 330, 60)
+func TestMemoDistinguishesOpenKills(t *testing.T) {
+	k, rng := trainedTask(t, growing, 330, 60)
 	f, _ := growing(rng)
 	var memo fitting.Memo
 	q := question(f)

@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// categories draws n categorical features of so many values each; the first drives usage.
+// categories draws n categorical features with a number of values each; the first drives usage.
 func categories(n, values int) shape {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		f, first := sizing.Features{}, 0
@@ -46,7 +46,7 @@ func numbers(n int, missing float64) shape {
 	}
 }
 
-// dates draws n dates, whose first two tell the peak by the days between them.
+// dates draws n dates; the days between the first two drive the peak.
 func dates(n int) shape {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		f, days := sizing.Features{}, [2]int{}
@@ -61,7 +61,7 @@ func dates(n int) shape {
 	}
 }
 
-// ids draws n long identifiers, none of which comes twice, beside a number that drives usage.
+// ids draws n long, unique identifiers, and a number that drives usage.
 func ids(n int) shape {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		size := 1 + 9*rng.Float64()
@@ -73,7 +73,7 @@ func ids(n int) shape {
 	}
 }
 
-// renamed draws features whose names change with every run, beside a number that drives usage.
+// renamed draws features whose names change with every run, and a number that drives usage.
 func renamed(n int) shape {
 	run := 0
 	return func(rng *rand.Rand) (sizing.Features, float64) {
@@ -87,7 +87,7 @@ func renamed(n int) shape {
 	}
 }
 
-// wideHistories are histories of more encoded columns than a model can hold.
+// wideHistories have more encoded columns than a model can hold.
 var wideHistories = []struct {
 	name string
 	draw shape
@@ -107,15 +107,14 @@ var wideHistories = []struct {
 
 const blobAtMost = 5 << 20
 
-// A model that is stored must open again, answer the same and stay small, whatever its
-// features are.
-func TestAModelOfManyFeaturesOpensAgain(t *testing.T) {
+// A stored model must decode, give the same answers and stay small, whatever its features.
+func TestWideModelSurvivesItsBlob(t *testing.T) {
 	for _, c := range wideHistories {
 		t.Run(c.name, func(t *testing.T) {
 			rng, k := newRand(61), newTask(t)
 			for range c.runs {
 				f, gibs := c.draw(rng)
-				k.row(f, withoutImputed(gibs))
+				k.row(f, measuredRun(gibs))
 			}
 			model, outcome, err := fitting.Fit(&k.history, nil)
 			require.NoError(t, err)
@@ -124,7 +123,7 @@ func TestAModelOfManyFeaturesOpensAgain(t *testing.T) {
 			t.Logf("%d KiB", len(blob)>>10)
 			assert.Less(t, len(blob), blobAtMost)
 			assert.Equal(t, c.format, model.Format(), "an earlier release must not read a screened model: it would misread the columns")
-			back := opened(t, blob)
+			back := reopen(t, blob)
 			kills, wasted, used := 0, 0.0, 0.0
 			for range 100 {
 				f, gibs := c.draw(rng)

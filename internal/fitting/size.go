@@ -322,7 +322,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	case q.Above >= s.Limit:
 		fmt.Fprintf(&text, "the cap (%s), although %s was OOM-killed", capRules[q.CapBy], q.Above.Approx())
 	case q.Above > 0:
-		fmt.Fprintf(&text, "the next step of the ladder above %s", q.Above.Approx())
+		fmt.Fprintf(&text, "the next rung above %s", q.Above.Approx())
 	case b.keptRequest:
 		text.WriteString("the static request, which no run has exceeded so far")
 	case p.Least > 0 && p.Least >= a.Amount:
@@ -333,7 +333,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 		text.WriteString(experts.Name(a.Expert))
 	}
 	if len(m.Drivers) > 0 && s.Source == sizing.FromModel {
-		text.WriteString("; driven by " + strings.Join(m.Drivers, ", "))
+		text.WriteString("; from " + strings.Join(m.Drivers, ", "))
 	}
 	if missing := m.describeMissing(a.Amount, b); missing != "" {
 		text.WriteString("; " + missing)

@@ -22,20 +22,20 @@ func featureless(rng *rand.Rand, level float64) (sizing.Features, float64) {
 	return nil, 1000.0 / 1024 * level * noise(rng, 0.05)
 }
 
-type levelled func(rng *rand.Rand, level float64) (sizing.Features, float64)
+type leveledShape func(rng *rand.Rand, level float64) (sizing.Features, float64)
 
-// imported reports n successes at a level, and trains.
-func (k *task) imported(rng *rand.Rand, draw levelled, n int, level float64) {
+// importRuns reports n successes at a level, and trains.
+func (k *task) importRuns(rng *rand.Rand, draw leveledShape, n int, level float64) {
 	for range n {
 		f, gibs := draw(rng, level)
-		k.row(f, withoutImputed(gibs))
+		k.row(f, measuredRun(gibs))
 	}
 	k.fit()
 }
 
-// askTogether asks for n runs before any of them ends: what would be killed, what is
-// promised, and the mean of peak over grant.
-func (k *task) askTogether(rng *rand.Rand, draw levelled, n int, level float64) (killed, promised, used float64) {
+// predictAll predicts n runs before any of them ends. It returns the number of kills, the
+// promised number, and the mean of peak over grant.
+func (k *task) predictAll(rng *rand.Rand, draw leveledShape, n int, level float64) (killed, promised, used float64) {
 	for range n {
 		f, gibs := draw(rng, level)
 		s := k.model.Size(question(f))
@@ -50,11 +50,11 @@ func (k *task) askTogether(rng *rand.Rand, draw levelled, n int, level float64) 
 	return killed, promised, used
 }
 
-// A few runs far below what their features foretell, such as runs of empty input, say
-// nothing of the others.
-func TestFewLowRunsLowerNoOtherGrant(t *testing.T) {
+// A few runs far below the prediction from their features, such as runs with empty input, say
+// nothing about other runs.
+func TestFewLowOutliersLowerNoOtherGrant(t *testing.T) {
 	for _, c := range []struct {
-		draw          levelled
+		draw          leveledShape
 		name          string
 		before, after int
 		level         float64
@@ -73,10 +73,10 @@ func TestFewLowRunsLowerNoOtherGrant(t *testing.T) {
 		for seed := range c.seeds {
 			t.Run(fmt.Sprintf("%s %d then %d at %g, seed %d", c.name, c.before, c.after, c.level, seed), func(t *testing.T) {
 				k, rng := newTask(t), newRand(seed)
-				k.imported(rng, c.draw, c.before, 1)
-				before, promisedBefore, usedBefore := k.askTogether(newRand(99), c.draw, 200, 1)
-				k.imported(rng, c.draw, c.after, c.level)
-				killed, promised, used := k.askTogether(newRand(99), c.draw, 200, 1)
+				k.importRuns(rng, c.draw, c.before, 1)
+				before, promisedBefore, usedBefore := k.predictAll(newRand(99), c.draw, 200, 1)
+				k.importRuns(rng, c.draw, c.after, c.level)
+				killed, promised, used := k.predictAll(newRand(99), c.draw, 200, 1)
 				t.Logf("before: %v killed, %.1f promised, used %.2f; after: %v, %.1f, %.2f", before, promisedBefore, usedBefore, killed, promised, used)
 				assert.LessOrEqual(t, killed, max(2*promised, promised+3*math.Sqrt(promised)))
 				assert.LessOrEqual(t, killed, 20.0)
@@ -86,16 +86,16 @@ func TestFewLowRunsLowerNoOtherGrant(t *testing.T) {
 	}
 }
 
-// A level that fell for good is not undershot.
-func TestAFallenLevelIsNotUndershot(t *testing.T) {
+// After a permanent fall the grants are not too small.
+func TestDownwardChangeIsCalibrated(t *testing.T) {
 	for _, fall := range []float64{0.3, 0.5, 0.7} {
 		for _, n := range []int{60, 120, 240} {
 			for seed := range uint64(2) {
 				t.Run(fmt.Sprintf("%d runs at %g, seed %d", n, fall, seed), func(t *testing.T) {
 					k, rng := newTask(t), newRand(seed)
-					k.imported(rng, sized, 240, 1)
-					k.imported(rng, sized, n, fall)
-					killed, promised, used := k.askTogether(rng, sized, 300, fall)
+					k.importRuns(rng, sized, 240, 1)
+					k.importRuns(rng, sized, n, fall)
+					killed, promised, used := k.predictAll(rng, sized, 300, fall)
 					t.Logf("%v killed, %.1f promised, used %.2f", killed, promised, used)
 					assert.LessOrEqual(t, killed, promised+max(promised/2, 3*math.Sqrt(promised)))
 				})
@@ -104,8 +104,8 @@ func TestAFallenLevelIsNotUndershot(t *testing.T) {
 	}
 }
 
-// Runs of sixty a day, at weekends 0.4 times as large, without a feature that says so.
-func TestALowModeIsNoChange(t *testing.T) {
+// There are sixty runs a day, at weekends 0.4 times as large, without a feature for the weekday.
+func TestPeriodicLowRunsAreNoChangePoint(t *testing.T) {
 	for seed := range uint64(2) {
 		k, rng := newTask(t), newRand(seed)
 		for day := range 28 {
@@ -132,7 +132,7 @@ func TestALowModeIsNoChange(t *testing.T) {
 				used += float64(bytes(gibs)) / float64(s.Limit) / 60
 			}
 			for _, r := range runs {
-				k.row(r.f, withoutImputed(r.gibs))
+				k.row(r.f, measuredRun(r.gibs))
 			}
 			k.fit()
 			if day%7 == 0 || killed > 3 || day%7 >= 5 {

@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Models stored before small reports were held have plain rows in quarantine.
-func TestReportsThatAnOldModelHeldAreStillHeld(t *testing.T) {
+// Models stored before small reports were quarantined have plain training rows in quarantine.
+func TestOldQuarantineFormatIsReadable(t *testing.T) {
 	stored, err := cbor.Marshal([]TrainingRow{{Seq: 7, Peak: 250 * sizing.GiB, Censoring: sizing.Exact, Outcome: sizing.Success, FirstTry: true}})
 	require.NoError(t, err)
 	m := New()
@@ -20,5 +20,5 @@ func TestReportsThatAnOldModelHeldAreStillHeld(t *testing.T) {
 	assert.EqualValues(t, 7, m.Quarantine[0].Seq)
 	assert.Equal(t, 250*sizing.GiB, m.Quarantine[0].Peak)
 	assert.False(t, m.Quarantine[0].isLow())
-	assert.Equal(t, "far above everything known of the task", m.Quarantined()[0].Detail)
+	assert.Equal(t, "far above all known peaks of the task", m.Quarantined()[0].Detail)
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestTheMinimumGrantYieldsToPolicyCapAndAProvenRequest(t *testing.T) {
+func TestMinimumGrantYieldsToPolicyCapAndSufficientRequest(t *testing.T) {
 	const mib = sizing.MiB
 	k := newTask(t)
 	f := sizing.Features{}
 	for range 3 {
-		r := withoutImputed(0)
+		r := measuredRun(0)
 		r.MemoryMax, r.Allocated.Memory, r.Requested.Memory = 8*mib, 32*mib, 32*mib
-		k.told(f, r)
+		k.report(f, r)
 	}
 	for claim, c := range map[string]struct {
 		q       fitting.Question
@@ -26,7 +26,7 @@ func TestTheMinimumGrantYieldsToPolicyCapAndAProvenRequest(t *testing.T) {
 	}{
 		"raised":                       {fitting.Question{}, 64 * mib, true},
 		"a higher request":             {fitting.Question{Requested: sizing.Resources{Memory: gib}}, 64 * mib, true},
-		"a request that has held":      {fitting.Question{Requested: sizing.Resources{Memory: 32 * mib}}, 32 * mib, true},
+		"a request that has sufficed":  {fitting.Question{Requested: sizing.Resources{Memory: 32 * mib}}, 32 * mib, true},
 		"a request below the peak":     {fitting.Question{Requested: sizing.Resources{Memory: 4 * mib}}, 64 * mib, true},
 		"a cap":                        {fitting.Question{Cap: 24 * mib}, 24 * mib, false},
 		"a lower floor of the policy":  {fitting.Question{Floor: 40 * mib}, 40 * mib, false},
@@ -38,7 +38,7 @@ func TestTheMinimumGrantYieldsToPolicyCapAndAProvenRequest(t *testing.T) {
 		s := k.model.Size(c.q)
 		require.Equal(t, c.want, s.Limit, claim)
 		require.Equal(t, s.Limit, s.Ladder[0], claim)
-		assert.Equal(t, *s.Promised, *k.model.Risk(c.q, s.Limit), "the promise is of what is granted: %s", claim)
+		assert.Equal(t, *s.Promised, *k.model.Risk(c.q, s.Limit), "the promised risk is that of the grant: %s", claim)
 		assert.LessOrEqual(t, *s.Promised, *free.Promised, claim)
 		if c.because {
 			assert.Contains(t, s.Reason, "raised to the minimum grant of "+c.want.String(), claim)
@@ -48,24 +48,24 @@ func TestTheMinimumGrantYieldsToPolicyCapAndAProvenRequest(t *testing.T) {
 	}
 }
 
-func TestTheMinimumGrantIsNoMoreThanNeeded(t *testing.T) {
-	k, rng := known(t, growing, 2, 60)
+func TestMinimumGrantAppliesOnlyBelowIt(t *testing.T) {
+	k, rng := trainedTask(t, growing, 2, 60)
 	var memo fitting.Memo
 	for range 20 {
 		f, _ := growing(rng)
 		q := question(f)
 		free := k.model.Size(q)
 		q.MinGrant = 64 * sizing.MiB
-		require.Equal(t, free, k.model.Size(q), "it decides nothing above it")
+		require.Equal(t, free, k.model.Size(q), "it changes no larger answer")
 		for _, least := range []sizing.Bytes{0, 64 * gib, 0, 64 * gib} {
 			q.MinGrant = least
-			require.Equal(t, k.model.Size(q).Limit, memo.Size(k.model, q).Limit, "what is kept is told apart")
+			require.Equal(t, k.model.Size(q).Limit, memo.Size(k.model, q).Limit, "the cache distinguishes minimum grants")
 		}
 	}
 	unknown := fitting.New().Size(fitting.Question{Requested: sizing.Resources{Memory: 8 * sizing.MiB}, MinGrant: 64 * sizing.MiB})
-	assert.Equal(t, 8*sizing.MiB, unknown.Limit, "a request of which nothing is known stands")
+	assert.Equal(t, 8*sizing.MiB, unknown.Limit, "the request of a task without history is unchanged")
 
 	k = newTask(t)
-	k.told(nil, sizing.HistoryRow{Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: 2000}})
-	assert.Equal(t, 64*sizing.MiB, k.model.Size(fitting.Question{MinGrant: 64 * sizing.MiB}).Limit, "twice what was killed is less")
+	k.report(nil, sizing.HistoryRow{Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: 2000}})
+	assert.Equal(t, 64*sizing.MiB, k.model.Size(fitting.Question{MinGrant: 64 * sizing.MiB}).Limit, "twice the kill is less")
 }

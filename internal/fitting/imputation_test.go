@@ -13,9 +13,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// forecast is a task of a sales pipeline: products and the days of the sale drive usage,
-// the number of stores follows the products, the rest drives nothing.
-func forecast(rng *rand.Rand) (sizing.Features, float64) {
+// salesForecast is a task of a sales pipeline: products and the days of the sale drive usage, the
+// number of stores is correlated with the products, and the other features are irrelevant.
+func salesForecast(rng *rand.Rand) (sizing.Features, float64) {
 	products := math.Exp(5 + 2.5*rng.Float64())
 	execution := 20000 + rng.IntN(300)
 	from := execution + 3 + rng.IntN(4)
@@ -29,8 +29,8 @@ func forecast(rng *rand.Rand) (sizing.Features, float64) {
 	}, gibs
 }
 
-func TestAMissingFeatureCostsWhatItIsWorth(t *testing.T) {
-	const seeds, asked = 4, 60
+func TestMissingFeatureCostsItsRelevance(t *testing.T) {
+	const seeds, questions = 4, 60
 	for _, runs := range []int{5, 10, 14, 20, 40, 150} {
 		for _, c := range []struct {
 			lost   []string
@@ -38,19 +38,19 @@ func TestAMissingFeatureCostsWhatItIsWorth(t *testing.T) {
 		}{
 			{[]string{"store_count"}, 1.1},
 			{[]string{"region"}, 1.1},
-			{[]string{"execution_date"}, 1.3}, // beside the other dates it tells the days of a sale to a line of ten runs
+			{[]string{"execution_date"}, 1.3}, // with ten runs, the line derives the days of a sale from it
 			{[]string{"store_count", "execution_date"}, 1.3},
 			{[]string{"product_count"}, 2},
 			{[]string{"sale_end"}, 2},
 		} {
-			whole, lacking, kills, killsWhole, promised := 0.0, 0.0, 0.0, 0.0, 0.0
+			whole, incomplete, kills, killsWhole, promised := 0.0, 0.0, 0.0, 0.0, 0.0
 			for seed := range uint64(seeds) {
-				k, rng := known(t, forecast, 70+seed, runs)
-				for range asked {
-					f, gibs := forecast(rng)
+				k, rng := trainedTask(t, salesForecast, 70+seed, runs)
+				for range questions {
+					f, gibs := salesForecast(rng)
 					all, sized := k.model.Size(question(f)), k.model.Size(question(without(f, c.lost...)))
 					require.NotNil(t, sized.Promised)
-					whole, lacking, promised = whole+float64(all.Limit), lacking+float64(sized.Limit), promised+*sized.Promised
+					whole, incomplete, promised = whole+float64(all.Limit), incomplete+float64(sized.Limit), promised+*sized.Promised
 					if bytes(gibs) > sized.Limit {
 						kills++
 					}
@@ -60,16 +60,16 @@ func TestAMissingFeatureCostsWhatItIsWorth(t *testing.T) {
 				}
 			}
 			about := fmt.Sprintf("%d runs, without %v: %.2f of the memory, %v of %d killed, %v with all features, %.1f promised",
-				runs, c.lost, lacking/whole, kills, seeds*asked, killsWhole, promised)
-			assert.LessOrEqual(t, lacking/whole, c.atMost, about)
+				runs, c.lost, incomplete/whole, kills, seeds*questions, killsWhole, promised)
+			assert.LessOrEqual(t, incomplete/whole, c.atMost, about)
 			assert.LessOrEqual(t, kills, max(promised, killsWhole)+3*math.Sqrt(promised), about)
 		}
 	}
 }
 
-// A feature is sent for the first time in runs that lack another, such as after a renaming.
-func TestANewFeatureBesideAMissingOneCostsNoMoreThanTheMissingOne(t *testing.T) {
-	const asked = 20
+// A feature appears for the first time in runs that lack another, such as after a renaming.
+func TestNewFeatureBesideAMissingOneCostsNothing(t *testing.T) {
+	const questions = 20
 	fresh := func(f sizing.Features, gibs float64) sizing.Features {
 		f = without(f)
 		f["fresh"] = sizing.NumberValue(math.Round(7000 * gibs))
@@ -77,29 +77,29 @@ func TestANewFeatureBesideAMissingOneCostsNoMoreThanTheMissingOne(t *testing.T) 
 	}
 	for _, runs := range []int{14, 40, 150} {
 		for _, lost := range []string{"product_count", "store_count", "region"} {
-			for _, told := range []int{0, 1, 4, 12} {
-				with, rng := known(t, forecast, 70, runs)
-				alone, _ := known(t, forecast, 70, runs)
-				for range told {
-					f, gibs := forecast(rng)
+			for _, reported := range []int{0, 1, 4, 12} {
+				with, rng := trainedTask(t, salesForecast, 70, runs)
+				alone, _ := trainedTask(t, salesForecast, 70, runs)
+				for range reported {
+					f, gibs := salesForecast(rng)
 					f = without(f, lost)
-					alone.success(f, gibs)
-					with.success(fresh(f, gibs), gibs)
+					alone.reportSuccess(f, gibs)
+					with.reportSuccess(fresh(f, gibs), gibs)
 				}
 				alone.fit()
 				with.fit()
 				var missing, both, whole, beside float64
-				for range asked {
-					f, gibs := forecast(rng)
+				for range questions {
+					f, gibs := salesForecast(rng)
 					whole += float64(alone.model.Size(question(f)).Limit)
 					beside += float64(with.model.Size(question(fresh(f, gibs))).Limit)
 					f = without(f, lost)
 					missing += float64(alone.model.Size(question(f)).Limit)
 					both += float64(with.model.Size(question(fresh(f, gibs))).Limit)
 				}
-				about := fmt.Sprintf("%d runs, %d of them since without %s", runs, told, lost)
+				about := fmt.Sprintf("%d runs, %d of them since without %s", runs, reported, lost)
 				assert.InDelta(t, 1, both/missing, 0.2, about)
-				if told < 8 {
+				if reported < 8 {
 					assert.InDelta(t, 1, beside/whole, 0.1, "%s, beside all others", about)
 				}
 			}
@@ -107,37 +107,37 @@ func TestANewFeatureBesideAMissingOneCostsNoMoreThanTheMissingOne(t *testing.T) 
 	}
 }
 
-// The most telling feature was always there, and then never again: the runs are told as
-// they end, and the task is trained as often as a service would.
-func TestARunWithoutTheMostTellingFeatureIsSafe(t *testing.T) {
-	const seeds, asked = 8, 80
+// The most relevant feature was always present and then never again. The runs are reported as
+// they end, and the task is trained regularly.
+func TestMissingTheMostRelevantFeatureIsCalibrated(t *testing.T) {
+	const seeds, questions = 8, 80
 	kills, promised, granted, used := 0.0, 0.0, 0.0, 0.0
 	for seed := range uint64(seeds) {
-		k, rng := known(t, forecast, 80+seed, 120)
-		for i := range asked {
-			f, gibs := forecast(rng)
+		k, rng := trainedTask(t, salesForecast, 80+seed, 120)
+		for i := range questions {
+			f, gibs := salesForecast(rng)
 			f = without(f, "product_count")
 			sized := k.model.Size(question(f))
 			promised += *sized.Promised
 			granted, used = granted+float64(sized.Limit)/float64(gib), used+gibs
 			if bytes(gibs) > sized.Limit {
 				kills++
-				k.told(f, killed(float64(sized.Limit)/float64(gib)))
+				k.report(f, killed(float64(sized.Limit)/float64(gib)))
 			}
-			k.success(f, gibs)
+			k.reportSuccess(f, gibs)
 			if i%10 == 9 {
 				k.fit()
 			}
 		}
 	}
-	t.Logf("%v of %d killed, %.1f promised, %.2f granted per used", kills, seeds*asked, promised, granted/used)
+	t.Logf("%v of %d killed, %.1f promised, %.2f granted per used", kills, seeds*questions, promised, granted/used)
 	assert.LessOrEqual(t, kills, promised+3*math.Sqrt(promised))
 	assert.Less(t, granted/used, 5.0)
 }
 
-func TestAReasonSaysWhatAMissingFeatureCosts(t *testing.T) {
-	k, rng := known(t, forecast, 90, 60)
-	f, _ := forecast(rng)
+func TestReasonNamesTheCostOfAMissingFeature(t *testing.T) {
+	k, rng := trainedTask(t, salesForecast, 90, 60)
+	f, _ := salesForecast(rng)
 	assert.NotContains(t, k.model.Size(question(f)).Reason, "missing")
 	assert.Regexp(t, `; feature product_count is missing \(present in 100 % of runs\): imputed from similar runs, adds [0-9.]+(Gi|Mi); 60 runs`,
 		k.model.Size(question(without(f, "product_count"))).Reason)
@@ -145,24 +145,24 @@ func TestAReasonSaysWhatAMissingFeatureCosts(t *testing.T) {
 		k.model.Size(question(without(f, "product_count", "region"))).Reason)
 }
 
-func TestAQuestionWithMissingFeaturesAllocatesNoMoreThanAnother(t *testing.T) {
-	k, rng := known(t, forecast, 91, 60)
-	f, _ := forecast(rng)
-	all, lacking := question(f), question(without(f, "product_count"))
+func TestImputationDoesNotAllocate(t *testing.T) {
+	k, rng := trainedTask(t, salesForecast, 91, 60)
+	f, _ := salesForecast(rng)
+	all, incomplete := question(f), question(without(f, "product_count"))
 	whole := testing.AllocsPerRun(100, func() { k.model.Size(all) })
-	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { k.model.Size(lacking) }), whole+12, "but for its reason")
+	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { k.model.Size(incomplete) }), whole+12, "apart from its reason")
 }
 
-// BenchmarkSizeWithMissingFeatures is a question that lacks the most telling feature.
+// BenchmarkSizeWithMissingFeatures sizes a question without its most relevant feature.
 func BenchmarkSizeWithMissingFeatures(b *testing.B) {
 	rng, k := newRand(92), newTask(nil)
 	for range 150 {
-		f, gibs := forecast(rng)
-		k.row(f, withoutImputed(gibs))
+		f, gibs := salesForecast(rng)
+		k.row(f, measuredRun(gibs))
 	}
 	model, _, err := fitting.Fit(&k.history, nil)
 	require.NoError(b, err)
-	f, _ := forecast(rng)
+	f, _ := salesForecast(rng)
 	for name, q := range map[string]fitting.Question{"none": question(f), "one": question(without(f, "product_count"))} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// extreme is a shape of which every 15th value is at the end of what a number can hold,
-// and every 9th peak at an end of what may be reported.
+// extreme is a shape with extreme values: every 15th input is at the limit of float64, every 9th
+// peak at a limit of what may be reported.
 func extreme(rng *rand.Rand) (sizing.Features, float64) {
 	ends := []float64{0, 1e300, -1e300, math.MaxFloat64, -math.MaxFloat64, 5e-324, 1e154, 1e160}
 	value := func() sizing.Value {
@@ -31,9 +31,9 @@ func extreme(rng *rand.Rand) (sizing.Features, float64) {
 	return sizing.Features{"a": value(), "b": value(), "c": sizing.NumberValue(rng.Float64())}, gibs
 }
 
-// Whatever was reported, a task learns on, is trained, stored and opened, and what it
-// answers can be granted.
-func TestAbsurdReportsPoisonNothing(t *testing.T) {
+// After any reports a task can be learned, trained, stored and opened, and its answers are valid
+// amounts.
+func TestExtremeReportsKeepAnswersValid(t *testing.T) {
 	for seed := range uint64(40) {
 		k, rng := newTask(t), newRand(seed)
 		granted := func(b sizing.Bytes) { require.True(t, b > 0 && b <= sizing.MaxBytes, "%d bytes", b) }
@@ -50,9 +50,9 @@ func TestAbsurdReportsPoisonNothing(t *testing.T) {
 			if s.Promised != nil {
 				require.False(t, math.IsNaN(*s.Promised))
 			}
-			k.success(f, gibs)
+			k.reportSuccess(f, gibs)
 			k.train()
 		}
-		k.model = opened(t, blobOf(t, k.model))
+		k.model = reopen(t, blobOf(t, k.model))
 	}
 }
