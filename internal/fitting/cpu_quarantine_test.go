@@ -28,7 +28,7 @@ func predictCores(k *task, x float64, requested sizing.Cores) sizing.Cores {
 // One CPU report in the wrong unit changes no answer, wherever it is in the history: neither at
 // once, nor after a training, nor after storing the model.
 func TestOneCPUReportInTheWrongUnitChangesNoAnswer(t *testing.T) {
-	for _, c := range []struct{ wrong, requested, asked sizing.Cores }{
+	for _, c := range []struct{ wrong, requested, question sizing.Cores }{
 		{1500, 0, 2}, {1500, 0, 0}, {150, 2, 2}, {150, 2, 0}, {150, 0, 0}, {2000, 2, 0},
 	} {
 		for _, at := range []int{0, 4, 20, 59} {
@@ -43,7 +43,7 @@ func TestOneCPUReportInTheWrongUnitChangesNoAnswer(t *testing.T) {
 			}
 			check := func(m *fitting.Model, when string) {
 				k.model = m
-				got := predictCores(k, 50, c.asked)
+				got := predictCores(k, 50, c.question)
 				require.Positive(t, got, about+when)
 				require.LessOrEqual(t, got, sizing.Cores(4), about+when)
 			}
@@ -79,11 +79,11 @@ func TestSecondCPUReportConfirmsTheFirst(t *testing.T) {
 
 func TestPlausibleCPUUseIsNotQuarantined(t *testing.T) {
 	for claim, c := range map[string]struct {
-		before    int
-		usual     sizing.Cores
-		used      sizing.Cores
-		requested sizing.Cores
-		held      bool
+		before      int
+		usual       sizing.Cores
+		used        sizing.Cores
+		requested   sizing.Cores
+		quarantined bool
 	}{
 		"all of a large request":         {20, 1, 16, 16, false},
 		"three times the largest":        {20, 2, 6, 2, false},
@@ -99,7 +99,7 @@ func TestPlausibleCPUUseIsNotQuarantined(t *testing.T) {
 			k.report(nil, usedCores(c.usual, c.requested))
 		}
 		row := fitting.NewTrainingRow(&k.history.Schema, k.row(nil, usedCores(c.used, c.requested)))
-		assert.Equal(t, c.held, k.model.QuarantineCoresReason(row) != "", claim)
+		assert.Equal(t, c.quarantined, k.model.QuarantineCoresReason(row) != "", claim)
 	}
 }
 

@@ -271,10 +271,10 @@ func TestImputedDateKeepsTheDonorsDistance(t *testing.T) {
 		rows = append(rows, row("2020-01-03", fmt.Sprintf("2020-01-%02d", 10+i)))
 	}
 	e := encoded(rows)
-	lacks := []sizing.Value{text("2021-05-01"), nothing}
-	assert.True(t, e.isIncomplete(lacks))
-	assert.True(t, e.lacksFeature(1, lacks))
-	assert.False(t, e.lacksFeature(0, lacks))
-	filled := e.fillFrom(lacks, row("2020-02-03", "2020-02-20"), nil)
+	incomplete := []sizing.Value{text("2021-05-01"), nothing}
+	assert.True(t, e.isIncomplete(incomplete))
+	assert.True(t, e.lacksFeature(1, incomplete))
+	assert.False(t, e.lacksFeature(0, incomplete))
+	filled := e.fillFrom(incomplete, row("2020-02-03", "2020-02-20"), nil)
 	assert.Equal(t, 17.0, filled[1].Num-filled[0].Num)
 }

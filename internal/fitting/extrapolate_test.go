@@ -165,9 +165,9 @@ func TestDateDifferenceIsExtrapolatedLikeANumber(t *testing.T) {
 
 func TestNegativeInputsAreExtrapolated(t *testing.T) {
 	for claim, c := range map[string]struct {
-		low, high, at float64
-		peak          func(x float64) float64
-		follows, far  bool
+		low, high, at   float64
+		peak            func(x float64) float64
+		follows, noRisk bool
 	}{
 		"magnitude of a negative":     {-1000, -100, -9000, func(x float64) float64 { return -.01 * x }, true, true},
 		"falling through zero":        {-500, 500, -5000, func(x float64) float64 { return 6 - .01*x }, true, true},
@@ -187,7 +187,7 @@ func TestNegativeInputsAreExtrapolated(t *testing.T) {
 		s := sizeUncapped(k, rowsFeature(c.at))
 		assert.Greater(t, s.Limit, bytes(.95*c.peak(c.at)), "%s: %s", claim, s.Reason)
 		assert.Contains(t, s.Reason, "outside the known range: rows", claim)
-		assert.Equal(t, c.far, s.Promised == nil, "%s: %s", claim, s.Reason)
+		assert.Equal(t, c.noRisk, s.Promised == nil, "%s: %s", claim, s.Reason)
 		assert.Equal(t, c.follows, strings.Contains(s.Reason, "extrapolated"), "%s: %s", claim, s.Reason)
 	}
 }

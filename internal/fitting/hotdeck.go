@@ -180,7 +180,7 @@ func (e *encoder) nearestDonors(cells []sizing.Value, dst []neighbour) []neighbo
 }
 
 // missingDonorDistance is the distance of a donor that lacks the feature to impute.
-const missingDonorDistance = 1e6 // of a donor that lacks what it is to lend
+const missingDonorDistance = 1e6
 
 // distance returns the Gower distance between a row and a donor.
 func (e *encoder) distance(cells, donor []sizing.Value) (sum float64) {

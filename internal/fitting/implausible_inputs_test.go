@@ -29,15 +29,15 @@ func TestImplausibleInputCountsAsMissing(t *testing.T) {
 				"product_count": {sizing.NumberValue(1e308), sizing.NumberValue(1e12), sizing.NumberValue(-1e300)},
 			} {
 				for _, v := range values {
-					asked, missing := with(f, name, v), without(f, name)
-					q := question(asked)
+					odd, missing := with(f, name, v), without(f, name)
+					q := question(odd)
 					q.Cap = 0
 					s := k.model.Size(q)
 					q.Features = missing
 					want := k.model.Size(q)
 					require.Equal(t, want.Limit, s.Limit, "%s %v: %s\n%s", name, v, s.Reason, want.Reason)
 					require.Nil(t, s.Promised, s.Reason)
-					require.Zero(t, k.model.Extrapolated(asked), s.Reason)
+					require.Zero(t, k.model.Extrapolated(odd), s.Reason)
 					require.Contains(t, s.Reason, "outside the known range: ")
 					require.Contains(t, s.Reason, "too far to extrapolate and treated as missing, so no risk can be stated")
 					require.Contains(t, s.Reason, name)

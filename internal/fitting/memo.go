@@ -14,8 +14,8 @@ import (
 // of Model.Size bit for bit: its key includes the model's state, which changes with every learned
 // row. A full Memo takes about 6 MB. It is safe for concurrent use; the zero Memo is empty.
 type Memo struct {
-	asked [memoSlots]atomic.Uint64 // hash of the last question per slot: only repeated questions are stored
-	slots [memoSlots]atomic.Pointer[cachedAnswer]
+	lastHash [memoSlots]atomic.Uint64 // hash of the last question per slot: only repeated questions are stored
+	slots    [memoSlots]atomic.Pointer[cachedAnswer]
 }
 
 const memoSlots = 4096
@@ -48,8 +48,8 @@ func (k *Memo) Size(m *Model, q Question) Answer {
 			return cached.answer
 		}
 	}
-	repeated := k.asked[first].Swap(hash) == hash
-	repeated = k.asked[second].Swap(hash) == hash || repeated
+	repeated := k.lastHash[first].Swap(hash) == hash
+	repeated = k.lastHash[second].Swap(hash) == hash || repeated
 	var fresh *cachedAnswer
 	if repeated {
 		fresh = &cachedAnswer{state: m.state, q: q, cells: slices.Clone(b.cells)}

@@ -59,25 +59,25 @@ func TestMemoReturnsTheCachedAnswer(t *testing.T) {
 // after the model has learned.
 func TestMemoKeepsCollidingQuestions(t *testing.T) {
 	k, rng := trainedTask(t, growing, 3, 60)
-	asked := make([]sizing.Features, 800)
-	for i := range asked {
-		asked[i], _ = growing(rng)
+	features := make([]sizing.Features, 800)
+	for i := range features {
+		features[i], _ = growing(rng)
 	}
 	var memo fitting.Memo
 	for range 2 {
 		var cached [4][]*float64
 		for pass := range cached {
-			for _, f := range asked {
+			for _, f := range features {
 				cached[pass] = append(cached[pass], memo.Size(k.model, question(f)).Promised)
 			}
 		}
 		hits := 0
-		for i := range asked {
+		for i := range features {
 			if cached[2][i] == cached[3][i] {
 				hits++
 			}
 		}
 		assert.Greater(t, hits, 700)
-		k.reportSuccess(asked[0], 7)
+		k.reportSuccess(features[0], 7)
 	}
 }

@@ -13,10 +13,10 @@ import (
 // A kill at an amount that the service granted is certain, however far it is from all peaks.
 func TestKillAtItsOwnGrantIsNotQuarantined(t *testing.T) {
 	for claim, c := range map[string]struct {
-		peaks   float64 // GiB
-		killed  sizing.Bytes
-		granted sizing.Bytes
-		held    bool
+		peaks       float64 // GiB
+		killed      sizing.Bytes
+		granted     sizing.Bytes
+		quarantined bool
 	}{
 		"at the minimum grant":            {0.003, 64 * sizing.MiB, 0, false},
 		"at a floor that was granted":     {0.003, 2 * gib, 2 * gib, false},
@@ -35,10 +35,10 @@ func TestKillAtItsOwnGrantIsNotQuarantined(t *testing.T) {
 			r.Allocated.Memory, r.Granted = c.killed, c.granted
 			row := fitting.NewTrainingRow(&k.history.Schema, k.row(f, r))
 			row.Features = f
-			assert.Equal(t, c.held, k.model.QuarantineReason(row) != "")
+			assert.Equal(t, c.quarantined, k.model.QuarantineReason(row) != "")
 			k.model.Learn(row)
-			require.Equal(t, c.held, len(k.model.Quarantine) == 1)
-			if c.held {
+			require.Equal(t, c.quarantined, len(k.model.Quarantine) == 1)
+			if c.quarantined {
 				return
 			}
 			q := question(f)

@@ -45,8 +45,8 @@ const (
 
 	rangeFactor         = 4  // of the largest peak so far: no prediction was tested above it
 	minRangeRows        = 8  // measured rows before the largest peak is reliable
-	confirmShortFactor  = 2  // a confirming report is at most this factor below a quarantined one …
-	confirmBeyondFactor = 10 // … or this factor above it: a larger one is another mistaken unit
+	confirmShortFactor  = 2  // a confirming report may deviate less than a quarantined one by this factor …
+	confirmBeyondFactor = 10 // … or more by this factor: beyond that it is another mistaken unit
 	maxQuarantined      = 64 // more reports are the task's normal behaviour: the oldest is learned
 )
 

@@ -120,7 +120,7 @@ func TestQuarantineSurvivesTheBlob(t *testing.T) {
 func TestFirstReportIsComparedWithItsAllocation(t *testing.T) {
 	for claim, c := range map[string]struct {
 		peak, allocated, requested sizing.Bytes
-		held                       bool
+		quarantined                bool
 	}{
 		"a millionth of the allocation":            {2000, 2 * gib, 0, true},
 		"a thousandth of the request":              {gib / 100, 0, 20 * gib, true},
@@ -137,9 +137,9 @@ func TestFirstReportIsComparedWithItsAllocation(t *testing.T) {
 		r := measuredRun(1)
 		r.MemoryMax, r.Allocated.Memory, r.Requested.Memory = c.peak, c.allocated, c.requested
 		row := fitting.NewTrainingRow(&k.history.Schema, k.row(nil, r))
-		assert.Equal(t, c.held, k.model.QuarantineReason(row) != "", claim)
+		assert.Equal(t, c.quarantined, k.model.QuarantineReason(row) != "", claim)
 		k.model.Learn(row)
-		assert.Equal(t, c.held, len(k.model.Quarantine) == 1, claim)
+		assert.Equal(t, c.quarantined, len(k.model.Quarantine) == 1, claim)
 	}
 }
 

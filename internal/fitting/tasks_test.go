@@ -150,7 +150,7 @@ var launchTime = time.Unix(0, 0)
 func (k *task) run(f sizing.Features, gibs float64) (s runResult) {
 	k.t.Helper()
 	k.runs++
-	id := fmt.Sprint("asked-", k.runs)
+	id := fmt.Sprint("sized-", k.runs)
 	sized := k.launch(k.runs, f)
 	if sized.Promised != nil {
 		s.promised = *sized.Promised

@@ -113,15 +113,15 @@ func TestPeriodicLowRunsAreNoChangePoint(t *testing.T) {
 			if day%7 >= 5 {
 				level = 0.4
 			}
-			type asked struct {
+			type run struct {
 				f    sizing.Features
 				gibs float64
 			}
-			runs, killed, promised := make([]asked, 60), 0.0, 0.0
+			runs, killed, promised := make([]run, 60), 0.0, 0.0
 			used := 0.0
 			for i := range runs {
 				f, gibs := sized(rng, level)
-				runs[i] = asked{f, gibs}
+				runs[i] = run{f, gibs}
 				s := k.model.Size(question(f))
 				if bytes(gibs) > s.Limit {
 					killed++
