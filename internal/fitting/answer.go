@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/loadaware/loadaware/internal/ml/experts"
-	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 // answer returns the experts' answer, corrected by facts that residuals do not contain, such as a
@@ -65,16 +64,5 @@ func (m *Model) keepRequest(a *experts.Answer, p *experts.Point, q *Question, b 
 	if most == float64(requested) {
 		b.keptRequest = true
 		a.Promised = min(a.Promised, experts.Probability(risk))
-	}
-}
-
-// compareRequest records in the pool whether the static request would have sufficed.
-func (m *Model) compareRequest(t *TrainingRow) {
-	switch requested := t.Requested.Memory; {
-	case requested == 0:
-	case t.Censoring == sizing.Exact:
-		m.Share.Requested(t.Peak > requested)
-	case t.Censoring == sizing.AtLeast && t.Peak >= requested:
-		m.Share.Requested(true)
 	}
 }

@@ -145,21 +145,20 @@ func (d *boundedGrant) describe(q Question) string {
 	return text + "; "
 }
 
-// unmeasuredSuccesses summarises successes without a measured peak: each needed at most its
-// allocation (left-censored).
-type unmeasuredSuccesses struct {
-	Runs    int
-	Largest sizing.Bytes // allocation
-}
-
-// describe summarises the runs for a reason.
-func (e *unmeasuredSuccesses) describe() string {
-	runs := "runs"
-	if e.Runs == 1 {
-		runs = "run"
+// minGrant returns the minimum grant that applies to q. A policy's floor replaces it, whether
+// higher or lower, and so does a lower request that has sufficed.
+func (m *Model) minGrant(q Question) sizing.Bytes {
+	requested := q.Requested.Memory
+	switch {
+	case q.Floor > 0:
+		return 0
+	case requested > 0 && requested < q.MinGrant && m.hasSufficed(requested):
+		return requested
 	}
-	return fmt.Sprintf("%d %s succeeded within %s, no peak was measured: report memory_max_bytes", e.Runs, runs, e.Largest.Approx())
+	return q.MinGrant
 }
 
-// risk returns P(killed) at the largest allocation, by the rule of succession (Laplace).
-func (e *unmeasuredSuccesses) risk() float64 { return 1 / float64(e.Runs+2) }
+// hasSufficed reports whether runs succeeded with b and none was killed at it.
+func (m *Model) hasSufficed(b sizing.Bytes) bool {
+	return m.Experts.Told > 0 && m.Largest <= b && m.Bound < b
+}

@@ -10,12 +10,9 @@ import (
 )
 
 const (
-	binCount         = 4
-	binTopMargin     = 0.1     // over the largest peak, as a share of it
-	maxExplainedRows = 32      // newest rows whose contributions determine the drivers
-	maxDrivers       = 3       // named in a reason
-	minDriverShare   = 0.02    // of all contributions
-	binStep          = 1 << 20 // bytes: edges are whole MiB
+	maxExplainedRows = 32   // newest rows whose contributions determine the drivers
+	maxDrivers       = 3    // named in a reason
+	minDriverShare   = 0.02 // of all contributions
 )
 
 // describe computes what answers show beside the amount: bins, drivers, and a warning if the

@@ -62,12 +62,6 @@ type column struct {
 	Retired  bool `cbor:",omitempty"` // not encoded because there are too many features
 }
 
-// level is one known value of a category.
-type level struct {
-	Sum, Rows float64 // of log peak
-	OneHot    int     `cbor:"Hot"` // index of its column; −1: none
-}
-
 // newEncoder freezes an encoding on rows, whose cells are in the order of schema; y is their log
 // peak.
 func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *encoder {
@@ -167,35 +161,6 @@ func (e *encoder) dropNewFeatures(rows [][]sizing.Value) {
 // or some that are all recent.
 func isRare(n int, rows [][]sizing.Value, has func([]sizing.Value) bool) bool {
 	return n == 0 || n < minMissingRows && n < len(rows)/minMissingShare || n < minNewRows && !slices.ContainsFunc(rows[:len(rows)/2], has)
-}
-
-// readLevels gives the most frequent levels a column of their own.
-func (c *column) readLevels(j int, rows [][]sizing.Value) {
-	c.Levels = map[string]*level{}
-	for _, cells := range rows {
-		c.level(cells[j]).Rows++
-	}
-	names := c.byFrequency()
-	c.TreeStatistic, c.LineStatistic = len(names) > 2, len(names) > maxOneHot
-	for _, name := range names {
-		l := c.Levels[name]
-		if c.OneHots < maxOneHot && (!c.LineStatistic || l.Rows >= minOneHotRows) {
-			l.OneHot = c.OneHots
-			c.OneHots++
-		}
-	}
-}
-
-// level returns the level of a value, and adds it if it is new. A missing value is a level too.
-func (c *column) level(v sizing.Value) *level {
-	l := c.find(v.Text)
-	if l == nil {
-		l = &level{OneHot: -1}
-		if c.MaxLevels == 0 || len(c.Levels) < c.MaxLevels {
-			c.Levels[keyOf(v.Text)] = l
-		}
-	}
-	return l
 }
 
 // widths returns how many numbers the column writes.

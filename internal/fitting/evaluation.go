@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/loadaware/loadaware/internal/ml/binning"
 	"github.com/loadaware/loadaware/internal/ml/classify"
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/ml/table"
@@ -212,38 +211,6 @@ func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Val
 		enc.learn(cells[i], y[i])
 	}
 	return t, encode
-}
-
-// binsOf returns the task's bins, as log levels and as bytes.
-func binsOf(rows []row) (levels []float64, bins sizing.Bins, err error) {
-	var peaks, seconds []float64
-	for i := range rows {
-		peaks, seconds = append(peaks, rows[i].Peak), append(seconds, rows[i].Seconds)
-	}
-	bins, err = searchBins(peaks, seconds)
-	for _, bin := range bins {
-		levels = append(levels, math.Log(float64(bin)))
-	}
-	return levels, bins, err
-}
-
-// searchBins finds the edges with the largest time-weighted improvement, by exact search.
-func searchBins(peaks, seconds []float64) (sizing.Bins, error) {
-	if len(peaks) == 0 {
-		return nil, nil
-	}
-	top := binning.Top(peaks, binTopMargin, binStep)
-	edges, err := binning.History{Peaks: peaks, Weights: seconds}.Search(binCount, top, binStep)
-	if err != nil {
-		return nil, fmt.Errorf("search bins: %w", err)
-	}
-	var bins sizing.Bins
-	for _, edge := range edges {
-		if b := sizing.Bytes(min(math.Ceil(edge), sizing.MaxBytes)); len(bins) == 0 || b > bins[len(bins)-1] {
-			bins = append(bins, b)
-		}
-	}
-	return bins, nil
 }
 
 // judge lets the challenger pass unless a rival wastes clearly less without more kills.

@@ -251,32 +251,6 @@ func (m *models) imputeFromDonors(cells []sizing.Value, p *experts.Point, b *buf
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 }
 
-// predict fills p with the models' predictions for a row. If features are missing, their
-// uncertainty adds to the experts' own margin as independent errors do: in quadrature.
-func (m *Model) predict(cells []sizing.Value, target float64, p *experts.Point, b *buffers) {
-	m.Models.predict(cells, p, b)
-	if m.Experts.AsksYoung() && (!p.Blind || m.Experts.Young()) { // otherwise donors predict better
-		m.predictColdStart(cells, p, b)
-	}
-	if b.unwidenedAmount = 0; !p.Blind {
-		return
-	}
-	b.shiftDonors(p)
-	b.donorMean = *p
-	b.donorMean.Blind, b.donorMean.Young = false, nil
-	b.unwidenedAmount = m.Experts.Answer(p, target, &b.scratch).Amount
-	m.widenColdStart(p, b)
-	answer := math.Log(b.unwidenedAmount)
-	for k, between := range b.donorMargin {
-		margin := max(0, answer-p.Level[k])
-		widened := math.Hypot(margin, between)
-		p.Level[k] += widened - margin
-		if k == experts.LineTrees && widened > 0 {
-			b.unseenProb *= between * between / (widened * widened)
-		}
-	}
-}
-
 // describeMissing names the missing features of a question and how much they add to the amount.
 func (m *Model) describeMissing(amount float64, b *buffers) string {
 	e := m.Models.Enc

@@ -204,18 +204,3 @@ func (m *Model) raiseAboveKills(p *experts.Point, q Question, amount sizing.Byte
 	}
 	return amount
 }
-
-// sizeLift returns the grant of a killed run's retry, and the ladder from there on.
-func (m *Model) sizeLift(p *experts.Point, q Question, b *buffers) (sizing.Bytes, []sizing.Bytes) {
-	ladder := m.ladder(p, q, q.Above, b, nil)
-	limit := clamp(q, q.Above.Times(2).RoundUp(sizing.MiB))
-	if len(ladder) > 0 {
-		limit = ladder[0]
-	}
-	if needed := m.evidence(b.cells).needed; limit < needed {
-		limit = clamp(q, roundToGrid(q, float64(needed)))
-		q.Lifts--
-		ladder = m.ladder(p, q, limit, b, []sizing.Bytes{limit})
-	}
-	return limit, ladder
-}

@@ -88,3 +88,44 @@ func (m *Model) killsFrom(cells []sizing.Value, limit sizing.Bytes) (kills float
 // succession returns the probability that the next run is killed, after kills without a success,
 // by the rule of succession (Laplace).
 func succession(kills float64) float64 { return min(1-1e-4, math.Max(0.5, (kills+1)/(kills+2))) }
+
+// Risk returns P(peak > limit) of a try with question q that is granted limit.
+func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
+	if m.Models == nil {
+		if q.Above == 0 {
+			return nil
+		}
+		unknown := 0.5
+		return raisePromise(&unknown, limit, q.Above)
+	}
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	var p experts.Point
+	b.cells = m.cells(q.Features, b.cells)
+	m.predict(b.cells, q.RiskTarget, &p, b)
+	var risk float64
+	if q.Above > 0 {
+		q.Above = max(q.Above, m.evidence(b.cells).killed)
+		risk = m.risk(&p, q, limit, experts.Answer{}, b)
+	} else {
+		if b.extrapolation.noRisk {
+			return nil
+		}
+		answer := m.answer(&p, &q, b)
+		bounds := m.bound(&p, q, answer, b)
+		bounds.limit = limit
+		risk = m.boundedRisk(&p, q, &bounds, answer, b)
+	}
+	return &risk
+}
+
+// risk returns P(peak > limit) of this try, limited to probabilities that a history can support.
+// The experts promise their own kill rate for their amount; riskAt extends it to other amounts.
+// Kills without a later success count besides, because no residual contains them.
+func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer experts.Answer, b *buffers) float64 {
+	if q.Above > 0 {
+		return experts.Probability(m.Experts.Still(p, float64(q.Above), float64(limit), &b.scratch))
+	}
+	risk := m.riskAt(p, answer, float64(limit), b)
+	return experts.Probability(max(risk, m.Unresolved.exceedanceProb(float64(limit))))
+}

@@ -74,62 +74,6 @@ func (e *encoder) screenColumns(rows [][]sizing.Value, y []float64) {
 	e.keepColumns(line.best(maxColumns), tree.best(maxColumns))
 }
 
-// limitOneHots gives each category its statistic and an equal share of the one-hot columns.
-func (e *encoder) limitOneHots() {
-	categories := 0
-	for j := range e.Columns {
-		categories += ones(e.Columns[j].Kind == sizing.Category)
-	}
-	for j := range e.Columns {
-		c := &e.Columns[j]
-		if c.Kind != sizing.Category {
-			continue
-		}
-		c.LineStatistic = c.TreeStatistic
-		most := max(2, maxOneHotColumns/categories)
-		for _, l := range c.Levels {
-			if l.OneHot >= most { // hot columns are ordered by frequency
-				l.OneHot = -1
-			}
-		}
-		c.OneHots = min(c.OneHots, most)
-	}
-}
-
-// boundLevels keeps the most frequent values of each category if all categories together have too
-// many. Call it while Rows counts the rows of a level.
-func (e *encoder) boundLevels() {
-	levels, categories := 0, 0
-	for j := range e.Columns {
-		levels += len(e.Columns[j].Levels)
-		categories += ones(e.Columns[j].Kind == sizing.Category)
-	}
-	if levels <= maxLevels {
-		return
-	}
-	for j := range e.Columns {
-		c := &e.Columns[j]
-		if c.Kind != sizing.Category {
-			continue
-		}
-		c.MaxLevels = max(maxOneHot, maxLevels/categories)
-		for k, name := range c.byFrequency() {
-			if k >= c.MaxLevels {
-				delete(c.Levels, name)
-			}
-		}
-	}
-}
-
-// resetStatistics clears the level statistics.
-func (e *encoder) resetStatistics() {
-	for j := range e.Columns {
-		for _, l := range e.Columns[j].Levels {
-			l.Sum, l.Rows = 0, 0
-		}
-	}
-}
-
 // screenPairs returns the date pairs whose difference correlates most with the log peak.
 func (e *encoder) screenPairs(rows [][]sizing.Value, y []float64) [][2]int {
 	pairs := e.Pairs
@@ -275,38 +219,6 @@ func gather[T any](written []T, start int, keep []int) []T {
 	return written[:start+len(keep)]
 }
 
-// keyOf returns the key of a category value: a long value is hashed (FNV-1a, 64 bit), so that no
-// value makes a model large.
-func keyOf(text string) string {
-	if len(text) < minHashedBytes {
-		return text
-	}
-	key := hashKey(text)
-	return string(key[:])
-}
-
-func hashKey(text string) (key [21]byte) {
-	h := uint64(14695981039346656037)
-	for i := range len(text) {
-		h = (h ^ uint64(text[i])) * 1099511628211
-	}
-	copy(key[:], "hash ")
-	for i := len(key) - 1; i >= len("hash "); i-- {
-		key[i] = "0123456789abcdef"[h&15]
-		h >>= 4
-	}
-	return key
-}
-
-// find returns the level of a value; nil if there is none.
-func (c *column) find(text string) *level {
-	if len(text) < minHashedBytes {
-		return c.Levels[text]
-	}
-	key := hashKey(text)
-	return c.Levels[string(key[:])] // does not allocate
-}
-
 // migrate completes an encoder stored by an earlier release, which wrote all date pairs without
 // listing them and stored long category values unhashed.
 func (e *encoder) migrate() error {
@@ -351,18 +263,6 @@ func (e *encoder) check() error {
 		}
 	}
 	return nil
-}
-
-// byFrequency returns the level names, the most frequent first.
-func (c *column) byFrequency() []string {
-	names := make([]string, 0, len(c.Levels))
-	for name := range c.Levels {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(c.Levels[b].Rows, c.Levels[a].Rows), cmp.Compare(a, b))
-	})
-	return names
 }
 
 // describeRetired returns a warning with the number of unused features; "" if all are used.
