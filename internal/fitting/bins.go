@@ -25,13 +25,13 @@ func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffer
 
 // binProbabilities writes P(peak is in the bin) for each of the ascending upper edges, in bytes.
 // The last bin includes everything above its edge, so the probabilities sum to 1.
-func (m *Model) binProbabilities(p *experts.Point, edges, chance []float64, b *buffers) {
-	m.mixtureExceedances(p, edges, chance, b)
-	chance[len(chance)-1] = 0
+func (m *Model) binProbabilities(p *experts.Point, edges, probs []float64, b *buffers) {
+	m.mixtureExceedances(p, edges, probs, b)
+	probs[len(probs)-1] = 0
 	left := 1.0
-	for i := range chance {
-		beyond := min(left, chance[i])
-		chance[i], left = left-beyond, beyond
+	for i := range probs {
+		above := min(left, probs[i])
+		probs[i], left = left-above, above
 	}
 }
 

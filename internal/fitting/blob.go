@@ -160,8 +160,8 @@ func (m *Model) VerifiedBlob(h *sizing.History) ([]byte, error) {
 		questions = append(questions, q)
 	}
 	for _, q := range questions {
-		here, there := m.Size(q), stored.Size(q)
-		if err := here.compare(&there); err != nil {
+		trained, decoded := m.Size(q), stored.Size(q)
+		if err := trained.compare(&decoded); err != nil {
 			return nil, fmt.Errorf("verify model: %w", err)
 		}
 	}

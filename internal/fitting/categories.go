@@ -90,7 +90,7 @@ func (c *column) byFrequency() []string {
 func (e *encoder) limitOneHots() {
 	categories := 0
 	for j := range e.Columns {
-		categories += ones(e.Columns[j].Kind == sizing.Category)
+		categories += boolToInt(e.Columns[j].Kind == sizing.Category)
 	}
 	for j := range e.Columns {
 		c := &e.Columns[j]
@@ -114,7 +114,7 @@ func (e *encoder) boundLevels() {
 	levels, categories := 0, 0
 	for j := range e.Columns {
 		levels += len(e.Columns[j].Levels)
-		categories += ones(e.Columns[j].Kind == sizing.Category)
+		categories += boolToInt(e.Columns[j].Kind == sizing.Category)
 	}
 	if levels <= maxLevels {
 		return

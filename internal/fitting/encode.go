@@ -148,7 +148,7 @@ func (e *encoder) dropNewFeatures(rows [][]sizing.Value) {
 		for i, cells := range rows {
 			if cells[j].Kind != sizing.Missing {
 				known++
-				old += ones(i < len(rows)/2)
+				old += boolToInt(i < len(rows)/2)
 			}
 		}
 		if old == 0 && known < minMissingRows {
@@ -167,9 +167,9 @@ func isRare(n int, rows [][]sizing.Value, has func([]sizing.Value) bool) bool {
 func (c *column) widths() (line, tree int) {
 	switch c.Kind {
 	case sizing.Number, sizing.Bool:
-		return 1 + ones(c.WithLog) + ones(c.MissingFlag), 1
+		return 1 + boolToInt(c.WithLog) + boolToInt(c.MissingFlag), 1
 	case sizing.Category:
-		return c.OneHots + ones(c.LineStatistic), c.OneHots + ones(c.TreeStatistic)
+		return c.OneHots + boolToInt(c.LineStatistic), c.OneHots + boolToInt(c.TreeStatistic)
 	case sizing.Date:
 		return 2, 2
 	}
@@ -275,10 +275,10 @@ func (e *encoder) datePairs(cells []sizing.Value, line, tree []float64) ([]float
 	return line, tree
 }
 
-func indicator(yes bool) float64 { return float64(ones(yes)) }
+func indicator(b bool) float64 { return float64(boolToInt(b)) }
 
-func ones(yes bool) int {
-	if yes {
+func boolToInt(b bool) int {
+	if b {
 		return 1
 	}
 	return 0

@@ -50,32 +50,32 @@ func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers)
 }
 
 // findOutside fills found and reports whether the models must not predict from cells directly.
-func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (yes bool) {
+func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outside bool) {
 	t := &m.PeakTrend
 	for j := -len(t.Pairs); j < len(cells); j++ {
 		distance := t.distance(j, cells)
 		if distance == 0 {
 			continue
 		}
-		away := math.Abs(distance) > math.Log(outsideFactor)
-		if distance > 0 && (away || t.slopeOf(j) != nil) && t.isRelevant(j) {
+		isFar := math.Abs(distance) > math.Log(outsideFactor)
+		if distance > 0 && (isFar || t.slopeOf(j) != nil) && t.isRelevant(j) {
 			found.jointDistance += distance
 			found.aboveRange++
 		}
-		yes = yes || away || t.slopeOf(j) != nil
-		if away && t.isRelevant(j) {
+		outside = outside || isFar || t.slopeOf(j) != nil
+		if isFar && t.isRelevant(j) {
 			found.outside = append(found.outside, j)
 			found.noRisk = found.noRisk || distance > math.Log(noRiskFactor) || distance < -math.Log(noRiskFactor) && t.isUnboundedBelow(j, cells)
 		}
 	}
 	found.noRisk = found.noRisk || found.jointDistance > math.Log(noRiskFactor)
-	return yes
+	return outside
 }
 
 // isUnboundedBelow reports whether the peak may grow without bound below the range: the input has
 // negative values, or the line falls.
 func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
-	if x, _ := t.value(j, cells); x < 0 || t.spanOf(j).Low < 0 {
+	if x, _ := t.value(j, cells); x < 0 || t.rangeOf(j).Low < 0 {
 		return true
 	}
 	s := t.slopeOf(j)
@@ -87,8 +87,8 @@ func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 func (m *models) rise(cells, edge []sizing.Value) (rise, margin float64) {
 	margin = trendMargin
 	for _, s := range m.PeakTrend.Slopes {
-		was, _ := m.PeakTrend.value(s.Field, cells)
-		if now, known := m.PeakTrend.value(s.Field, edge); known && now != was {
+		raw, _ := m.PeakTrend.value(s.Field, cells)
+		if clamped, known := m.PeakTrend.value(s.Field, edge); known && clamped != raw {
 			rise, margin = 1, margin+2*s.Relative
 		}
 	}
@@ -215,7 +215,7 @@ func (m *Model) describeExtrapolation(text *strings.Builder, b *buffers) {
 func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value) {
 	t := &m.Models.PeakTrend
 	x, _ := t.value(j, cells)
-	low, high := t.spanOf(j).Low, t.spanOf(j).High
+	low, high := t.rangeOf(j).Low, t.rangeOf(j).High
 	var name string
 	if j >= 0 {
 		name = m.Schema.Fields[j].Name

@@ -49,14 +49,14 @@ func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	if m.Experts.Told == 0 {
 		return nil, Outcome{Reason: "no run has a measured peak yet: report memory_max_bytes with a success"}, nil
 	}
-	return m.finish(h, champion != nil)
+	return m.evaluateAndFit(h, champion != nil)
 }
 
 // learnNewRows learns, in order, the rows that the model has not learned yet.
 func (m *Model) learnNewRows(h *sizing.History) error {
 	m.Schema = h.Schema.Shape()
 	for i := range m.EarlyRows { // the schema may have gained fields since
-		m.EarlyRows[i].Cells = padded(m.EarlyRows[i].Cells, len(m.Schema.Fields))
+		m.EarlyRows[i].Cells = padCells(m.EarlyRows[i].Cells, len(m.Schema.Fields))
 	}
 	lastSeq := m.LastSeq
 	first := max(0, len(h.Rows)-maxResidualRows)
@@ -81,8 +81,8 @@ func (m *Model) learnNewRows(h *sizing.History) error {
 	return nil
 }
 
-// finish fits on the whole history and runs the evaluation that is due.
-func (m *Model) finish(h *sizing.History, champion bool) (*Model, Outcome, error) {
+// evaluateAndFit runs the evaluation that is due, and fits on the whole history.
+func (m *Model) evaluateAndFit(h *sizing.History, champion bool) (*Model, Outcome, error) {
 	out := Outcome{Trained: true, Reason: fmt.Sprintf("learned from %d runs", h.Total)}
 	rows := m.rowsOf(h, len(h.Rows))
 	if exact := withoutImputed(rows); m.isEvaluationDue(len(exact)) {
@@ -232,7 +232,7 @@ func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	var p experts.Point
-	m.Models.predict(padded(r.Cells, len(m.Models.Enc.Columns)), &p, b)
+	m.Models.predict(padCells(r.Cells, len(m.Models.Enc.Columns)), &p, b)
 	level := math.Exp(p.Level[experts.LineTrees])
 	if censoring == sizing.AtLeast {
 		r.Peak = max(r.Peak*killedPeakFactor, level)

@@ -20,7 +20,7 @@ func (t *trend) isImplausible(j int, cells []sizing.Value) bool {
 	if distance == 0 { // also for a field that no fit has seen
 		return false
 	}
-	s := t.spanOf(j)
+	s := t.rangeOf(j)
 	if distance < 0 && s.Low >= 0 && !t.isNegative(j, cells) {
 		return false
 	}

@@ -16,9 +16,9 @@ func (e *encoder) electKinds(schema *sizing.Schema, rows [][]sizing.Value) {
 	}
 	first := make([]int, len(previous)) // first field of the same name
 	votes := make([]int, len(previous))
-	for j, before := range previous {
-		if first[j] = j; before >= 0 {
-			first[j] = first[before]
+	for j, previousField := range previous {
+		if first[j] = j; previousField >= 0 {
+			first[j] = first[previousField]
 		}
 	}
 	voted := make([]int, len(previous)) // by first: the field that a row votes for, plus one; 0: none

@@ -189,12 +189,12 @@ func (m *Model) extendSchema(f sizing.Features) {
 	if m.Schema.Extend(f) {
 		m.Schema = m.Schema.Shape()
 		for i := range m.EarlyRows {
-			m.EarlyRows[i].Cells = padded(m.EarlyRows[i].Cells, len(m.Schema.Fields))
+			m.EarlyRows[i].Cells = padCells(m.EarlyRows[i].Cells, len(m.Schema.Fields))
 		}
 	}
 }
 
-func padded(cells []sizing.Value, n int) []sizing.Value {
+func padCells(cells []sizing.Value, n int) []sizing.Value {
 	for len(cells) < n {
 		cells = append(cells, sizing.Value{})
 	}

@@ -49,23 +49,23 @@ func (m *Model) mixtureExceedance(p *experts.Point, amount float64, b *buffers) 
 }
 
 // mixtureExceedances writes P(peak > edge) for each edge, as mixtureExceedance does.
-func (m *Model) mixtureExceedances(p *experts.Point, edges, chance []float64, b *buffers) {
+func (m *Model) mixtureExceedances(p *experts.Point, edges, probs []float64, b *buffers) {
 	switch {
 	case p.Blind && b.noFeatures:
 		for i, edge := range edges {
-			chance[i] = m.Models.Recent.Exceed(math.Log(edge))
+			probs[i] = m.Models.Recent.Exceed(math.Log(edge))
 		}
 		return
 	case !p.Blind || len(b.donorPoints) == 0:
-		m.Experts.Likely(p, edges, chance, &b.scratch)
+		m.Experts.Likely(p, edges, probs, &b.scratch)
 		return
 	}
-	clear(chance)
-	b.donorProbs = append(b.donorProbs[:0], chance...)
+	clear(probs)
+	b.donorProbs = append(b.donorProbs[:0], probs...)
 	for i := range b.donorPoints {
 		m.Experts.Likely(&b.donorPoints[i], edges, b.donorProbs, &b.scratch)
 		for k, v := range b.donorProbs {
-			chance[k] += v / float64(len(b.donorPoints))
+			probs[k] += v / float64(len(b.donorPoints))
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (m *Model) learnPending() {
 	remaining := m.Pending[:0]
 	for i := range m.Pending {
 		p := &m.Pending[i]
-		if p.Cells = padded(p.Cells, len(m.Models.Enc.Columns)); m.Models.Enc.isIncomplete(p.Cells) {
+		if p.Cells = padCells(p.Cells, len(m.Models.Enc.Columns)); m.Models.Enc.isIncomplete(p.Cells) {
 			remaining = append(remaining, *p)
 			continue
 		}

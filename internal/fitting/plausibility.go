@@ -51,8 +51,8 @@ func (t *TrainingRow) Confirmable() bool {
 	return t.Peak <= maxPossible && !isTooSmall(t.Peak, t.Censoring, t.Allocated.Memory, t.Requested.Memory)
 }
 
-// checkAlways finds reports that are implausible whatever the history.
-func checkAlways(t *TrainingRow) (implausibility, bool) {
+// checkWithoutHistory finds reports that are implausible whatever the history.
+func checkWithoutHistory(t *TrainingRow) (implausibility, bool) {
 	switch {
 	case t.Peak > maxPossible:
 		return implausibility{float64(maxPossible), "twice the largest server"}, true
@@ -98,16 +98,16 @@ func (m *Model) forecast(f sizing.Features) (c forecast, known bool) {
 	return forecast{low: min(trees, line), high: max(trees, line), center: line, imputed: p.Blind}, true
 }
 
-// check reports whether t is implausible, and compared with what.
-func (m *Model) check(t *TrainingRow) (implausibility, bool) {
-	if d, ok := checkAlways(t); ok {
+// checkPlausibility reports whether t is implausible, and compared with what.
+func (m *Model) checkPlausibility(t *TrainingRow) (implausibility, bool) {
+	if d, ok := checkWithoutHistory(t); ok {
 		return d, true
 	}
 	if killedAsGranted(t) {
 		return implausibility{}, false
 	}
 	if m.Experts.Told == 0 {
-		return checkFirst(t)
+		return checkFirstReport(t)
 	}
 	peak := float64(t.Peak)
 	c, known := m.forecast(t.Features)
@@ -139,13 +139,13 @@ func (m *Model) check(t *TrainingRow) (implausibility, bool) {
 // few rows the allocation counts more.
 func (m *Model) missFactor(allocated float64) float64 {
 	if m.Experts.Told < minRangeRows && allocated > 0 {
-		return missFactorYoung
+		return missFactorColdStart
 	}
 	return missFactor
 }
 
-// checkFirst checks a report before any peak is known.
-func checkFirst(t *TrainingRow) (implausibility, bool) {
+// checkFirstReport checks a report before any peak is known.
+func checkFirstReport(t *TrainingRow) (implausibility, bool) {
 	peak := float64(t.Peak)
 	allocated, requested := float64(t.Allocated.Memory), float64(t.Requested.Memory)
 	scale := implausibility{allocated, "the allocation"}

@@ -28,8 +28,8 @@ const (
 	unitFactor = 900
 	// A prediction may be wrong by a factor of ten, so a mistaken unit misses it at least this
 	// much.
-	missFactor      = 100
-	missFactorYoung = 10 // if the peak also looks like a mistaken unit of the allocation
+	missFactor          = 100
+	missFactorColdStart = 10 // if the peak also looks like a mistaken unit of the allocation
 	// A large report in quarantine may be real growth, and then the next such run is killed;
 	// learned by mistake, it only wastes. So it must miss the prediction by more.
 	missHighFactor = 300
@@ -61,7 +61,7 @@ func (m *Model) QuarantineReason(t TrainingRow) string {
 	if t.Censoring != sizing.Exact && t.Censoring != sizing.AtLeast || t.Confirmable() && m.findConfirmed(&t) >= 0 {
 		return ""
 	}
-	d, ok := m.check(&t)
+	d, ok := m.checkPlausibility(&t)
 	if !ok {
 		return ""
 	}
@@ -86,7 +86,7 @@ func (m *Model) Quarantined() []sizing.Quarantined {
 // confirms.
 func (m *Model) quarantine(t *TrainingRow) bool {
 	m.releaseConfirmed(t)
-	d, ok := m.check(t)
+	d, ok := m.checkPlausibility(t)
 	if ok {
 		m.addToQuarantine(t, d)
 	}
@@ -176,7 +176,7 @@ func (m *Model) releasePlausible() {
 		return
 	}
 	for i := 0; i < len(m.Quarantine); {
-		if _, ok := m.check(&m.Quarantine[i].TrainingRow); ok {
+		if _, ok := m.checkPlausibility(&m.Quarantine[i].TrainingRow); ok {
 			i++
 			continue
 		}

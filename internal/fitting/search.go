@@ -236,10 +236,10 @@ func (t Trees) String() string {
 
 // Fit learns the whole history from scratch with the parameters found, so that its margins belong
 // to the new trees. It ignores the champion, which has lost.
-func (f SearchResult) Fit(h *sizing.History, _ *Model) (*Model, Outcome, error) {
+func (r SearchResult) Fit(h *sizing.History, _ *Model) (*Model, Outcome, error) {
 	m := New()
-	m.Trees, m.LastEvaluation = f.Trees, f.Evaluation
+	m.Trees, m.LastEvaluation = r.Trees, r.Evaluation
 	challenger, outcome, err := Fit(h, m)
-	outcome.Reason = cmp.Or(f.Evaluation.Reason, outcome.Reason)
+	outcome.Reason = cmp.Or(r.Evaluation.Reason, outcome.Reason)
 	return challenger, outcome, err
 }

@@ -115,13 +115,13 @@ type unmeasuredSuccesses struct {
 }
 
 // describe summarises the runs for a reason.
-func (e *unmeasuredSuccesses) describe() string {
+func (u *unmeasuredSuccesses) describe() string {
 	runs := "runs"
-	if e.Runs == 1 {
+	if u.Runs == 1 {
 		runs = "run"
 	}
-	return fmt.Sprintf("%d %s succeeded within %s, no peak was measured: report memory_max_bytes", e.Runs, runs, e.Largest.Approx())
+	return fmt.Sprintf("%d %s succeeded within %s, no peak was measured: report memory_max_bytes", u.Runs, runs, u.Largest.Approx())
 }
 
 // risk returns P(killed) at the largest allocation, by the rule of succession (Laplace).
-func (e *unmeasuredSuccesses) risk() float64 { return 1 / float64(e.Runs+2) }
+func (u *unmeasuredSuccesses) risk() float64 { return 1 / float64(u.Runs+2) }

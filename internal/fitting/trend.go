@@ -81,7 +81,7 @@ func (t *trend) distance(j int, cells []sizing.Value) float64 {
 	if j >= len(t.Ranges) {
 		return 0
 	}
-	s := t.spanOf(j)
+	s := t.rangeOf(j)
 	x, known := t.value(j, cells)
 	if !known || s.Rows < minTrendRows {
 		return 0
@@ -103,7 +103,7 @@ func (t *trend) distance(j int, cells []sizing.Value) float64 {
 // isRelevant reports whether a number drives the peak. The effect of a number that was constant
 // so far is unknown, so it is relevant.
 func (t *trend) isRelevant(j int) bool {
-	s := t.spanOf(j)
+	s := t.rangeOf(j)
 	return s.Share >= minRelevantShare || s.Low == s.High
 }
 
@@ -114,7 +114,7 @@ func (t *trend) predict(cells []sizing.Value) float64 {
 	for _, s := range t.Slopes {
 		x, known := t.value(s.Field, cells)
 		if !known {
-			seen := t.spanOf(s.Field)
+			seen := t.rangeOf(s.Field)
 			x = (seen.Low + seen.High) / 2
 		}
 		sum += s.Slope * t.transform(x)
@@ -176,7 +176,7 @@ func (t *trend) strongestInputs(rows []row, y []float64) []int {
 	var found []candidate
 	x := make([]float64, len(rows))
 	for j := -len(t.Pairs); j < len(t.Ranges); j++ {
-		s := t.spanOf(j)
+		s := t.rangeOf(j)
 		s.Share = 0
 		if s.Rows < len(rows) || s.Low == s.High {
 			continue
@@ -209,7 +209,7 @@ func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, o
 	x, target := mat.NewDense(n, p, nil), mat.NewVecDense(n, nil)
 	scale := make([]float64, p)
 	for c, j := range fields {
-		scale[c+1] = max(t.transform(t.spanOf(j).reach()), math.SmallestNonzeroFloat64)
+		scale[c+1] = max(t.transform(t.rangeOf(j).reach()), math.SmallestNonzeroFloat64)
 	}
 	for i := range rows {
 		weight := 1.0

@@ -48,8 +48,8 @@ func (p *datePair) moveToRange(cells []sizing.Value) {
 	}
 }
 
-// spanOf returns the range of an input.
-func (t *trend) spanOf(j int) *interval {
+// rangeOf returns the range of an input.
+func (t *trend) rangeOf(j int) *interval {
 	if j < 0 {
 		return &t.Pairs[^j].Range
 	}

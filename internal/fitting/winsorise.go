@@ -27,7 +27,7 @@ func (m *Model) winsorise(rows []row) []row {
 		if !(r.Residual < lowest) { // false for NaN: no prediction
 			continue
 		}
-		m.Models.predict(padded(r.Cells, len(m.Models.Enc.Columns)), &p, b)
+		m.Models.predict(padCells(r.Cells, len(m.Models.Enc.Columns)), &p, b)
 		if raised := math.Exp(p.Level[experts.LineTrees] + lowest); raised > r.Peak {
 			if !copied {
 				rows, copied = append([]row(nil), rows...), true
