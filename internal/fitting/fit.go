@@ -66,7 +66,7 @@ func (m *Model) learnNewRows(h *sizing.History) error {
 			continue
 		}
 		t := NewTrainingRow(&h.Schema, r)
-		if i < first && !m.inBurnIn() {
+		if i < first && !m.isEarly() {
 			m.learnRange(&t)
 			continue
 		}
@@ -147,7 +147,7 @@ const (
 // isBulkFitDue reports whether enough rows were learned since the last fit to fit again while a
 // long history is learned.
 func (m *Model) isBulkFitDue() bool {
-	return !m.inBurnIn() && float64(m.Experts.Told) >= bulkGrowth*float64(max(m.Fitted, 20))
+	return !m.isEarly() && float64(m.Experts.Told) >= bulkGrowth*float64(max(m.Fitted, 20))
 }
 
 // learnRange learns from an old row of a long history only its counts and its range, without a
@@ -180,7 +180,7 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	}
 	m.Models, m.Fitted = fitted, m.Experts.Told
 	m.learnPending()
-	if m.inBurnIn() {
+	if m.isEarly() {
 		m.EarlyRows = rows
 	}
 	return nil

@@ -42,7 +42,7 @@ func (m *Model) Learn(t TrainingRow) {
 
 // learnExact learns a measured peak.
 func (m *Model) learnExact(t *TrainingRow) {
-	if m.inBurnIn() {
+	if m.isEarly() {
 		m.extendSchema(t.Features)
 	}
 	m.compareRequest(t)
@@ -55,7 +55,7 @@ func (m *Model) learnExact(t *TrainingRow) {
 
 // learnBound learns an OOM kill.
 func (m *Model) learnBound(t *TrainingRow) {
-	if m.inBurnIn() {
+	if m.isEarly() {
 		m.extendSchema(t.Features)
 	}
 	m.compareRequest(t)
@@ -93,7 +93,7 @@ func (m *Model) countTry(t *TrainingRow) {
 		m.Requested.CPU = t.Requested.CPU
 	}
 	if !m.learnCores(t) {
-		t.CPUMax = 0 // a refit during burn-in must not see it
+		t.CPUMax = 0 // an early refit must not see it
 	}
 	m.comparePromise(t)
 }
@@ -162,10 +162,10 @@ func (m *Model) recordResidual(r *row, p *experts.Point, b *buffers, seq int64) 
 // change a task's model the most, and fitting them is cheap.
 var earlyFitRows = []int{1, 2, 3, 5, 8, 12, 18}
 
-// inBurnIn reports whether Learn still refits the models.
-func (m *Model) inBurnIn() bool { return m.Experts.Told < earlyFitRows[len(earlyFitRows)-1] }
+// isEarly reports whether Learn still refits the models: the task has few measured rows.
+func (m *Model) isEarly() bool { return m.Experts.Told < earlyFitRows[len(earlyFitRows)-1] }
 
-// refitEarly stores a row of the burn-in and refits the models when a fit is due.
+// refitEarly stores one of the first rows and refits the models when a fit is due.
 func (m *Model) refitEarly(r row) {
 	if m.Experts.Told > earlyFitRows[len(earlyFitRows)-1] {
 		m.EarlyRows = nil

@@ -59,7 +59,7 @@ type Model struct {
 	Share           experts.Pool        // the task's contribution to the pool of its DAG
 	Trees           Trees               `cbor:",omitzero"`  // how its trees are grown
 	Sampling        sampling            `cbor:",omitzero"`  // by how much sampled peaks fall short
-	EarlyRows       []row               `cbor:"Early"`      // the first rows, on which a task in its burn-in is refitted after each report
+	EarlyRows       []row               `cbor:"Early"`      // the first rows, on which Learn refits the models
 	OutOfSample     []outOfSample       `cbor:"Honest"`     // newest last
 	Pending         []pendingRow        `cbor:",omitempty"` // newest last
 	Quarantine      []quarantinedReport `cbor:"Held"`       // implausible reports that no other report has confirmed yet, oldest first
