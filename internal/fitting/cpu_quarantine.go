@@ -78,6 +78,7 @@ func (m *Model) learnCores(t *TrainingRow) bool {
 	return true
 }
 
+// checkCores reports whether the CPU measurement of t is implausible, and compared with what.
 func (m *Model) checkCores(t *TrainingRow, levels *[coreRules]float64) (coresImplausibility, bool) {
 	used := float64(t.CPUMax)
 	history := m.CPU.Spread[anyCores].Sorted
@@ -117,6 +118,7 @@ func (m *Model) findConfirmedCores(used float64) int {
 	})
 }
 
+// releaseCores learns a measurement from quarantine.
 func (m *Model) releaseCores(i int) {
 	h := m.QuarantineCores[i]
 	m.QuarantineCores = slices.Delete(m.QuarantineCores, i, i+1)
@@ -133,6 +135,7 @@ func fittedCores(r *sizing.HistoryRow, quarantinedRows map[int64]bool) float64 {
 	return float64(r.CPUMax)
 }
 
+// quarantinedCoreSeqs returns the rows whose CPU measurement is in quarantine, by Seq.
 func (m *Model) quarantinedCoreSeqs() map[int64]bool {
 	if len(m.QuarantineCores) == 0 {
 		return nil

@@ -206,6 +206,7 @@ func (e *encoder) encode(cells []sizing.Value, line, tree []float64) ([]float64,
 	return gather(line, lineFrom, e.KeepLine), gather(tree, treeFrom, e.KeepTree)
 }
 
+// number appends the columns of a number or a bool.
 func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []float64) {
 	missing := v.Kind == sizing.Missing
 	x, logged := v.Num, 0.0
@@ -226,6 +227,7 @@ func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []floa
 	return line, tree
 }
 
+// category appends the columns of a category; mean is the task's mean log peak.
 func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([]float64, []float64) {
 	l := c.find(v.Text)
 	for k := range c.OneHots {

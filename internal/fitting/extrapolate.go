@@ -102,7 +102,7 @@ func (m *models) rise(cells, edge []sizing.Value) (rise, margin float64) {
 }
 
 // maxExtrapolation bounds an extrapolation, as a multiple of the largest peak so far.
-const maxExtrapolation = 1000 // the largest peak so far that an extrapolation may reach
+const maxExtrapolation = 1000
 
 // maxLevel returns the log peak that no extrapolation exceeds.
 func (m *models) maxLevel() float64 {

@@ -70,6 +70,7 @@ func (m *Model) learnKill(t *TrainingRow) {
 	m.KnownKills = withKill(m.KnownKills, t, featureKey(&m.Schema, m.cells(t.Features, nil)))
 }
 
+// withKill adds a killed try and drops the oldest kill if there are too many.
 func withKill(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	kills = withoutTry(kills, t.Run, t.Try)
 	if len(kills) >= maxKnownKills {
@@ -107,11 +108,13 @@ func withPeak(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	return remaining
 }
 
+// addPeak stores a measured peak, and drops the oldest one.
 func (k *knownKill) addPeak(peak sizing.Bytes) {
 	copy(k.Peaks[1:], k.Peaks[:maxKnownPeaks-1])
 	k.Peaks[0] = peak
 }
 
+// withoutTry removes the kill of a try.
 func withoutTry(kills []knownKill, run uint64, try int) []knownKill {
 	return slices.DeleteFunc(kills, func(k knownKill) bool { return k.Run == run && k.Try == try })
 }
@@ -167,6 +170,7 @@ type killEvidence struct{ killed, needed sizing.Bytes }
 // tooLittle returns the largest amount that is refuted; zero if there is none.
 func (e killEvidence) tooLittle() sizing.Bytes { return max(e.killed, e.needed-1, 0) }
 
+// evidence returns what the known kills imply for a row.
 func (m *Model) evidence(cells []sizing.Value) (e killEvidence) {
 	if len(m.KnownKills) == 0 {
 		return e

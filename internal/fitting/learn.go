@@ -194,6 +194,7 @@ func (m *Model) extendSchema(f sizing.Features) {
 	}
 }
 
+// padCells appends missing values up to n cells.
 func padCells(cells []sizing.Value, n int) []sizing.Value {
 	for len(cells) < n {
 		cells = append(cells, sizing.Value{})

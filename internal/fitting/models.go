@@ -157,6 +157,7 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	return t, err
 }
 
+// targets returns the targets of the ridge for a row.
 func (m *models) targets(r *row) []float64 {
 	used := m.LogCores
 	if r.Cores > 0 {

@@ -70,6 +70,7 @@ type implausibility struct {
 	reference string  // the source of the expectation
 }
 
+// describe compares a peak with the expectation, for a warning.
 func (d implausibility) describe(peak sizing.Bytes) string {
 	times := float64(peak) / d.expected
 	if times < 1 {
@@ -85,6 +86,7 @@ type forecast struct {
 	imputed   bool    // features are missing
 }
 
+// forecast predicts a row; known is false without models.
 func (m *Model) forecast(f sizing.Features) (c forecast, known bool) {
 	if m.Models == nil {
 		return forecast{}, false

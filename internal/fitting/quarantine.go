@@ -53,6 +53,7 @@ type quarantinedReport struct {
 	Expected float64 `cbor:",omitzero"` // bytes; zero in models stored before this field existed: far below the peak
 }
 
+// isLow reports whether the report is below its expectation.
 func (h *quarantinedReport) isLow() bool { return float64(h.Peak) < h.Expected }
 
 // QuarantineReason explains why Learn would quarantine t; "" if it would not.
@@ -104,6 +105,7 @@ func (m *Model) quarantineOld(t *TrainingRow) bool {
 	return m.quarantine(t)
 }
 
+// addToQuarantine stores t, and makes room for it if necessary.
 func (m *Model) addToQuarantine(t *TrainingRow, d implausibility) {
 	if len(m.Quarantine) == maxQuarantined {
 		m.evictOldest()

@@ -27,11 +27,11 @@ const (
 
 // durationClass returns the index of a duration in Factors; an unknown duration counts as short.
 func durationClass(d time.Duration) int {
-	span := 0
-	for edge := time.Minute; span < durationClasses-1 && d >= edge; edge *= 4 {
-		span++
+	class := 0
+	for edge := time.Minute; class < durationClasses-1 && d >= edge; edge *= 4 {
+		class++
 	}
-	return span
+	return class
 }
 
 // exceedance is log(exact / sampled) of one pair, at least 0.
@@ -43,7 +43,7 @@ type exceedance struct{ log, weight float64 }
 func samplingOf(task sizing.TaskKey, pairs []sizing.PeakPair) sampling {
 	var s sampling
 	var own, others []exceedance
-	var alike [durationClasses][]exceedance
+	var byClass [durationClasses][]exceedance
 	for i := range pairs {
 		p := &pairs[i]
 		if p.Exact <= 0 || p.Sampled <= 0 || float64(p.Exact) > missFactor*float64(p.Sampled) {
@@ -55,14 +55,14 @@ func samplingOf(task sizing.TaskKey, pairs []sizing.PeakPair) sampling {
 			continue
 		}
 		others = append(others, e)
-		alike[durationClass(p.Duration)] = append(alike[durationClass(p.Duration)], e)
+		byClass[durationClass(p.Duration)] = append(byClass[durationClass(p.Duration)], e)
 	}
-	for span := range s.Factors {
-		alikeOrAll := alike[span]
-		if len(alikeOrAll) == 0 {
-			alikeOrAll = others
+	for class := range s.Factors {
+		classOrAll := byClass[class]
+		if len(classOrAll) == 0 {
+			classOrAll = others
 		}
-		s.Factors[span] = factors(own, alikeOrAll)
+		s.Factors[class] = factors(own, classOrAll)
 	}
 	return s
 }
@@ -135,14 +135,15 @@ func (s *sampling) invalidates(before *sampling, h *sizing.History) bool {
 	if s.raiseHistory(h) == h {
 		return false // h has no sampled peak
 	}
-	for span := range s.Factors {
-		if math.Abs(math.Log(mean(s.Factors[span])/mean(before.Factors[span]))) > maxFactorDrift {
+	for class := range s.Factors {
+		if math.Abs(math.Log(mean(s.Factors[class])/mean(before.Factors[class]))) > maxFactorDrift {
 			return true
 		}
 	}
 	return false
 }
 
+// mean returns the mean factor; an unset factor counts as 1.
 func mean(factors [drawCount]float64) float64 {
 	sum := 0.0
 	for _, f := range factors {

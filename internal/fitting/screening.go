@@ -146,6 +146,7 @@ type screen struct {
 	hash         []uint64  // of a column's values: equal columns count once
 }
 
+// newScreen returns a screen for a number of columns; y is the target.
 func newScreen(width int, y []float64) *screen {
 	s := &screen{hash: make([]uint64, width)}
 	for _, v := range [...]*[]float64{&s.first, &s.n, &s.x, &s.xx, &s.xy, &s.sumY} {
@@ -157,6 +158,7 @@ func newScreen(width int, y []float64) *screen {
 	return s
 }
 
+// add counts one row; NaN is a missing value.
 func (s *screen) add(values []float64, y float64) {
 	y -= s.mean
 	s.rows++

@@ -42,6 +42,7 @@ var treeSpace = tune.Space{
 	{Name: "rows of a leaf", Low: 1, High: 40, Log: true, Whole: true},
 }
 
+// treesAt converts a point of treeSpace.
 func treesAt(params []float64) Trees {
 	return Trees{
 		Rounds: int(params[0]), LearningRate: params[1], MaxDepth: int(params[2]), Subsample: params[3], MinLeafRows: int(params[4]),
@@ -104,6 +105,7 @@ type search struct {
 	inUse       Trees
 }
 
+// newSearch splits the newest rows of a history.
 func newSearch(h *sizing.History, inUse Trees) *search {
 	part := *h
 	part.Rows = h.Rows[max(0, len(h.Rows)-maxSearchRows):]
