@@ -64,13 +64,16 @@ var mayImport = map[string][]string{
 	"internal/doctor":            {"migrations", "internal/fitting", "internal/store", "internal/source/airflow", "internal/source/prometheus"},
 	"internal/httpserver":        {},
 
-	"internal/backtest":   {"internal/sizing", "internal/source/file", "internal/fitting", "internal/service", "internal/trainer", "internal/ml/…"},
-	"internal/experiment": {"internal/sizing", "internal/source/file", "internal/fitting", "internal/ml/…"},
-	".":                   {}, // carries openapi.yaml
-	"api":                 {},
-	"testdata/demo":       {},
-	"internal/httpapi":    {"api", "internal/httpapi/…", "internal/sizing", "internal/store", "internal/service", "internal/trainer"},
-	"cmd/loadaware":       {"api", "migrations", "testdata/…", "internal/…"},
+	"internal/backtest":            {"internal/sizing", "internal/source/file", "internal/fitting", "internal/service", "internal/trainer", "internal/ml/…"},
+	"internal/experiment":          {"internal/sizing", "internal/source/file", "internal/fitting", "internal/ml/…"},
+	"internal/experiment/tracking": {"api", "internal/sizing", "internal/store", "internal/client", "internal/experiment", "internal/render"},
+	"internal/render":              {},
+
+	".":                {}, // carries openapi.yaml
+	"api":              {},
+	"testdata/demo":    {},
+	"internal/httpapi": {"api", "internal/httpapi/…", "internal/sizing", "internal/store", "internal/service", "internal/trainer"},
+	"cmd/loadaware":    {"api", "migrations", "testdata/…", "internal/…"},
 
 	"internal/httpapi/admission": {},
 	"internal/httpapi/auth":      {"internal/sizing", "internal/store"},

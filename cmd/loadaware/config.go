@@ -9,12 +9,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/kelseyhightower/envconfig"
 
+	"github.com/loadaware/loadaware/internal/render"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -255,4 +257,17 @@ func (c *config) checkDurations() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// format defines the flag -o of a list.
+func (cmd *command) format() *string {
+	return cmd.String("o", "table", "output: "+strings.Join(render.Formats(), ", "))
+}
+
+// checkFormat checks the value of the flag that format defines.
+func checkFormat(format string) error {
+	if !slices.Contains(render.Formats(), format) {
+		return usageErrorf("-o must be one of %s, not %q", strings.Join(render.Formats(), ", "), format)
+	}
+	return nil
 }

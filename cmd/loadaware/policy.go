@@ -10,6 +10,7 @@ import (
 
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/client"
+	"github.com/loadaware/loadaware/internal/render"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -94,7 +95,7 @@ func policyVerb(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	if *format == "json" {
-		return writeJSON(con.out, p)
+		return render.JSON(con.out, p)
 	}
 	writePolicy(con, key, &p)
 	return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/client"
+	"github.com/loadaware/loadaware/internal/render"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -71,7 +72,7 @@ func predictTask(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	if *format == "json" {
-		return writeJSON(con.out, answer)
+		return render.JSON(con.out, answer)
 	}
 	var p api.Prediction
 	if err := json.Unmarshal(answer, &p); err != nil {
