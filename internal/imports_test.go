@@ -64,8 +64,14 @@ var mayImport = map[string][]string{
 	"internal/doctor":            {"migrations", "internal/fitting", "internal/store", "internal/source/airflow", "internal/source/prometheus"},
 	"internal/httpserver":        {},
 
-	"internal/backtest":            {"internal/sizing", "internal/source/file", "internal/fitting", "internal/service", "internal/trainer", "internal/ml/…"},
-	"internal/experiment":          {"internal/sizing", "internal/source/file", "internal/fitting", "internal/ml/…"},
+	"internal/backtest":   {"internal/sizing", "internal/source/file", "internal/fitting", "internal/service", "internal/trainer", "internal/ml/…"},
+	"internal/experiment": {"internal/sizing", "internal/source/file", "internal/fitting", "internal/ml/…"},
+	"internal/config":     {"internal/sizing", "internal/httpapi/auth", "internal/source/airflow", "internal/source/prometheus"},
+	"internal/interrupt":  {},
+	"internal/app": {"migrations", "testdata/demo", "internal/sizing", "internal/config", "internal/pglocal", "internal/store", "internal/store/postgres",
+		"internal/service", "internal/trainer", "internal/trainer/subprocess", "internal/reconcile", "internal/retention", "internal/tracing",
+		"internal/source/file", "internal/source/prometheus", "internal/httpapi", "internal/httpapi/auth", "internal/httpserver"},
+
 	"internal/experiment/tracking": {"api", "internal/sizing", "internal/store", "internal/client", "internal/experiment", "internal/render"},
 	"internal/render":              {},
 

@@ -3,7 +3,6 @@ package main
 import (
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/httpserver"
 )
 
 func TestServerDrainsAfterSIGTERM(t *testing.T) {
@@ -33,9 +31,4 @@ func TestServerDrainsAfterSIGTERM(t *testing.T) {
 	assert.Equal(t, http.StatusOK, response.StatusCode)
 	assert.True(t, response.Close, "a draining server closes connections")
 	require.NoError(t, server.wait())
-}
-
-func TestOnlySIGTERMDrains(t *testing.T) {
-	assert.ErrorIs(t, cancelCause(syscall.SIGTERM), httpserver.ErrTerminated)
-	assert.NotErrorIs(t, cancelCause(os.Interrupt), httpserver.ErrTerminated)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/loadaware/loadaware/internal/app"
 	"github.com/loadaware/loadaware/internal/client"
 	"github.com/loadaware/loadaware/internal/experiment/tracking"
 	"github.com/loadaware/loadaware/internal/pglocal"
@@ -71,16 +72,16 @@ func openExperiments(ctx context.Context, con console, cmd *command, saving bool
 		return tracking.NewServerStore(server), noStop, nil
 	}
 	mayCreate := saving && storeNamed
-	if cmd.DatabaseURL == "" && !exists(cmd.Data) && !mayCreate {
+	if !cmd.HasDatabase() && !mayCreate {
 		return nil, nil, fmt.Errorf("no saved experiments: no server answers at %s, and the data folder %s does not exist; name a server with --url, another folder with --data, or a database with --database",
 			server.URL, cmd.Data)
 	}
-	st, stop, err := openStore(ctx, &cmd.config, "", cmd.logger(con))
+	st, stop, err := app.OpenStore(ctx, &cmd.Config, cmd.Logger(con.err))
 	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) && inUse.Addr != "" {
 		return tracking.NewServerStore(client.New("http://"+inUse.Addr, cmd.Token)), noStop, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	return tracking.NewDatabaseStore(st, cmd.location()), stop, nil
+	return tracking.NewDatabaseStore(st, cmd.Location()), stop, nil
 }

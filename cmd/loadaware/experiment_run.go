@@ -13,6 +13,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/loadaware/loadaware/internal/app"
 	"github.com/loadaware/loadaware/internal/experiment"
 	"github.com/loadaware/loadaware/internal/experiment/tracking"
 	"github.com/loadaware/loadaware/internal/ml/score"
@@ -202,7 +203,7 @@ func (e *experimentRun) data(ctx context.Context, con console) (*experiment.Data
 		}
 		defer file.Close()
 		return experiment.Read(filepath.Base(e.trace), file)
-	case e.DatabaseURL == "" && !exists(e.Data):
+	case !e.HasDatabase():
 		return nil, fmt.Errorf("no history: name a file with --trace or a database with --database; the data folder %s does not exist", e.Data)
 	}
 	return e.databaseHistory(ctx, con)
@@ -215,14 +216,14 @@ func (e *experimentRun) databaseHistory(ctx context.Context, con console) (*expe
 		return nil, err
 	}
 	defer stop()
-	return tracking.ReadHistory(ctx, st, e.location())
+	return tracking.ReadHistory(ctx, st, e.Location())
 }
 
 // openHistory opens the database. If a server uses the private database of the folder, it
 // connects to the same database without a migration.
 func (e *experimentRun) openHistory(ctx context.Context, con console) (*postgres.Store, func(), error) {
-	log := e.logger(con)
-	st, stop, err := openStore(ctx, &e.config, "", log)
+	log := e.Logger(con.err)
+	st, stop, err := app.OpenStore(ctx, &e.Config, log)
 	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) && inUse.DSN() != "" {
 		if st, err = postgres.Open(ctx, inUse.DSN(), postgres.Config{Log: log}); err != nil {
 			return nil, nil, fmt.Errorf("read the history of %s while its server runs: %w", e.Data, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/interrupt"
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 )
 
@@ -57,9 +58,9 @@ func (l *launched) endsBy(s syscall.Signal) {
 	select {
 	case <-ended:
 		assert.Equal(l.t, 128+int(s), l.cmd.ProcessState.ExitCode(), l.said.String())
-		assert.Contains(l.t, l.said.String(), "interrupted by "+signalName(s))
+		assert.Contains(l.t, l.said.String(), "interrupted by "+interrupt.SignalName(s))
 	case <-time.After(endsWithin):
-		require.FailNow(l.t, "ignores "+signalName(s), l.said.String())
+		require.FailNow(l.t, "ignores "+interrupt.SignalName(s), l.said.String())
 	}
 }
 
@@ -85,7 +86,7 @@ func TestVerbsReadingStandardInputStopOnSignal(t *testing.T) {
 		{"backtest", "-"}, {"experiment", "run", "--trace", "-"},
 	} {
 		for _, s := range bothSignals {
-			t.Run(strings.Join(args[:2], " ")+" "+signalName(s), func(t *testing.T) {
+			t.Run(strings.Join(args[:2], " ")+" "+interrupt.SignalName(s), func(t *testing.T) {
 				l := launch(t, nil, args...)
 				_, err := io.WriteString(l.in, history)
 				require.NoError(t, err, l.said.String())
@@ -104,7 +105,7 @@ func TestComputingVerbsStopOnSignal(t *testing.T) {
 		{"experiment", "run", "--trace", "-", "--trials", "1000", "--seeds", "50"},
 	} {
 		for _, s := range bothSignals {
-			t.Run(strings.Join(args[:2], " ")+" "+signalName(s), func(t *testing.T) {
+			t.Run(strings.Join(args[:2], " ")+" "+interrupt.SignalName(s), func(t *testing.T) {
 				l := launch(t, nil, args...)
 				_, err := io.WriteString(l.in, history)
 				require.NoError(t, err, l.said.String())
@@ -155,7 +156,7 @@ func TestVerbsWaitingForServerStopOnSignal(t *testing.T) {
 		{"train", "--database", "postgres://u@SERVER/d"},
 	} {
 		for _, s := range bothSignals {
-			t.Run(strings.Join(args[:2], " ")+" "+signalName(s), func(t *testing.T) {
+			t.Run(strings.Join(args[:2], " ")+" "+interrupt.SignalName(s), func(t *testing.T) {
 				addr, reached := silentServer(t)
 				replaced := make([]string, len(args))
 				for i := range args {
