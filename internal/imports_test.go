@@ -73,13 +73,13 @@ var mayImport = map[string][]string{
 		"internal/source/file", "internal/source/prometheus", "internal/httpapi", "internal/httpapi/auth", "internal/httpserver"},
 
 	"internal/experiment/tracking": {"api", "internal/sizing", "internal/store", "internal/client", "internal/experiment", "internal/render"},
-	"internal/render":              {},
+	"internal/render":              {"api", "internal/sizing"},
 
 	".":                {}, // carries openapi.yaml
 	"api":              {},
 	"testdata/demo":    {},
 	"internal/httpapi": {"api", "internal/httpapi/…", "internal/sizing", "internal/store", "internal/service", "internal/trainer"},
-	"cmd/loadaware":    {"api", "migrations", "testdata/…", "internal/…"},
+	"cmd/loadaware":                {"api", "migrations", "internal/…"},
 
 	"internal/httpapi/admission": {},
 	"internal/httpapi/auth":      {"internal/sizing", "internal/store"},

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/client"
@@ -47,9 +44,6 @@ func newPolicyFlags(cmd *command) *policyFlags {
 	}
 }
 
-// policyFields lists the flags that set a field, in the order of the output.
-var policyFields = []string{"mode", "floor", "cap", "risk-target", "max-lifts", "limit-ratio", "never-above-requested", "cpu-unmanaged", "grid", "bin-edges"}
-
 func policyVerb(ctx context.Context, con console, args []string) error {
 	cmd := newCommand("policy", policyUsage, "url", "token")
 	namespace := cmd.namespaceFlag()
@@ -69,7 +63,7 @@ func policyVerb(ctx context.Context, con console, args []string) error {
 	if err != nil {
 		return err
 	}
-	changes := slices.ContainsFunc(policyFields, cmd.given)
+	changes := slices.ContainsFunc(render.PolicyFields(), cmd.given)
 	switch {
 	case len(more) > 0:
 		return usageErrorf("unexpected argument %q; see loadaware policy --help", more[0])
@@ -97,7 +91,7 @@ func policyVerb(ctx context.Context, con console, args []string) error {
 	if *format == "json" {
 		return render.JSON(con.out, p)
 	}
-	writePolicy(con, key, &p)
+	render.Policy(con.out, key, &p)
 	return nil
 }
 
@@ -108,7 +102,7 @@ func (f *policyFlags) change(ctx context.Context, server *client.Client, path st
 	err := server.Call(ctx, http.MethodGet, path, nil, p)
 	switch {
 	case err == nil:
-		request = policyRequest(p)
+		request = client.NewPolicyRequest(p)
 	case !client.IsStatus(err, http.StatusNotFound):
 		return err
 	}
@@ -116,38 +110,6 @@ func (f *policyFlags) change(ctx context.Context, server *client.Client, path st
 		return err
 	}
 	return server.Call(ctx, http.MethodPut, path, request, p)
-}
-
-// policyRequest converts a policy into a request. It omits default values, so that they
-// follow later changes of the server's defaults.
-func policyRequest(p *api.Policy) api.PolicyRequest {
-	defaults := sizing.Policy{}.WithDefaults()
-	r := api.PolicyRequest{FloorBytes: p.FloorBytes, CapBytes: p.CapBytes}
-	if p.Mode != api.Mode(defaults.Mode) {
-		r.Mode = &p.Mode
-	}
-	if p.RiskTarget != defaults.RiskTarget {
-		r.RiskTarget = &p.RiskTarget
-	}
-	if p.MaxLifts != *defaults.MaxLifts {
-		r.MaxLifts = &p.MaxLifts
-	}
-	if p.LimitRatio != defaults.LimitRatio {
-		r.LimitRatio = &p.LimitRatio
-	}
-	if p.Grid != api.Grid(defaults.Grid) {
-		r.Grid = &p.Grid
-	}
-	if p.NeverAboveRequested {
-		r.NeverAboveRequested = &p.NeverAboveRequested
-	}
-	if p.CPUUnmanaged {
-		r.CPUUnmanaged = &p.CPUUnmanaged
-	}
-	if len(p.BinEdgesBytes) > 0 {
-		r.BinEdgesBytes = &p.BinEdgesBytes
-	}
-	return r
 }
 
 // apply sets the fields of the given flags. The server validates the values.
@@ -185,29 +147,4 @@ func (f *policyFlags) binEdges() (*[]int64, error) {
 		edges = append(edges, int64(b))
 	}
 	return &edges, nil
-}
-
-// writePolicy prints a policy as text with the names of the flags.
-func writePolicy(con console, key sizing.TaskKey, p *api.Policy) {
-	none := func(text *string) string {
-		if text == nil {
-			return "none"
-		}
-		return *text
-	}
-	edges := "searched"
-	if len(p.BinEdgesBytes) > 0 {
-		var all []string
-		for _, b := range p.BinEdgesBytes {
-			all = append(all, sizing.Bytes(b).String())
-		}
-		edges = strings.Join(all, ",")
-	}
-	fmt.Fprintf(con.out, "%s\n", key)
-	for i, value := range []string{
-		string(p.Mode), none(p.Floor), none(p.Cap), strconv.FormatFloat(p.RiskTarget, 'f', -1, 64), strconv.Itoa(p.MaxLifts),
-		strconv.FormatFloat(p.LimitRatio, 'f', -1, 64), strconv.FormatBool(p.NeverAboveRequested), strconv.FormatBool(p.CPUUnmanaged), string(p.Grid), edges,
-	} {
-		fmt.Fprintf(con.out, "  %-21s  %s\n", policyFields[i], value)
-	}
 }

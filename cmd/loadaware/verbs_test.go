@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/api"
-	"github.com/loadaware/loadaware/internal/sizing"
 )
 
 // known is a server that knows 60 runs of pricing/load, with a token of each role.
@@ -90,20 +89,6 @@ func TestPolicySetChangesOnlyGivenFields(t *testing.T) {
 	assert.Contains(t, out, "pricing/load\n  mode                   enforce\n  floor                  none\n")
 }
 
-func TestFeatureArguments(t *testing.T) {
-	for text, want := range map[string]string{
-		"7": "7", "-1.5": "-1.5", "+2": "2", "1e3": "1000", ".5": "0.5", "true": "true", "False": "false", "": "null",
-		"emea": `"emea"`, "2020-02-01": `"2020-02-01"`, `"007"`: `"007"`, `"open`: `"\"open"`, "0x10": `"0x10"`, "NaN": `"NaN"`, "1_000": `"1_000"`, "a=b": `"a=b"`, "-": `"-"`,
-	} {
-		got, err := featureArguments([]string{"f=" + text})
-		require.NoError(t, err, text)
-		assert.JSONEq(t, `{"f": `+want+`}`, string(got), text)
-	}
-	none, err := featureArguments(nil)
-	require.NoError(t, err)
-	assert.Nil(t, none)
-}
-
 func TestServerVerbErrors(t *testing.T) {
 	server := known(t)
 	observer := startServer(t, append(database(t), "LOADAWARE_TOKENS=observe:"+strings.Repeat("ab", 32)))
@@ -155,11 +140,4 @@ func TestServerVerbHelp(t *testing.T) {
 		assert.Contains(t, out, "Usage: loadaware "+verb)
 		assert.Contains(t, out, "--url")
 	}
-}
-
-// A policy that is read and sent back unchanged stays what it was.
-func TestPolicyRequestRoundTrip(t *testing.T) {
-	usual := sizing.Policy{}.WithDefaults()
-	answered := api.Policy{Mode: api.Mode(usual.Mode), RiskTarget: usual.RiskTarget, MaxLifts: *usual.MaxLifts, LimitRatio: usual.LimitRatio, Grid: api.Grid(usual.Grid)}
-	assert.Equal(t, api.PolicyRequest{}, policyRequest(&answered), "defaults follow those of the server")
 }
