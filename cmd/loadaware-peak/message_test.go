@@ -67,15 +67,15 @@ func TestSeriesThenReportAreDroppedIfTooLong(t *testing.T) {
 		got := string(combine([]byte(own), long()))
 		assert.LessOrEqual(t, len(got), maxMessage, claim)
 		require.True(t, strings.HasPrefix(got, own), claim)
-		var told struct {
+		var message struct {
 			Peak   int64 `json:"memory_max_bytes"`
 			Series struct {
 				Memory []int64 `json:"memory_mib"`
 			} `json:"series"`
 		}
-		require.NoError(t, json.Unmarshal([]byte(got[c.own:]), &told), claim)
-		assert.EqualValues(t, 1<<49, told.Peak)
-		assert.Len(t, told.Series.Memory, c.points, claim)
+		require.NoError(t, json.Unmarshal([]byte(got[c.own:]), &message), claim)
+		assert.EqualValues(t, 1<<49, message.Peak)
+		assert.Len(t, message.Series.Memory, c.points, claim)
 	}
 	full := strings.Repeat("x", 4000)
 	assert.Equal(t, full, string(combine([]byte(full), long())))

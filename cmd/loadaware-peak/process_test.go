@@ -102,12 +102,12 @@ func TestProgramEndsAsWithoutWrapper(t *testing.T) {
 		"a bus error":                  {command: []string{load, "die:" + signum(syscall.SIGBUS)}},
 		"a broken pipe":                {command: []string{load, "die:" + signum(syscall.SIGPIPE)}},
 		"a hangup":                     {command: []string{load, "die:" + signum(syscall.SIGHUP)}},
-		"told to quit":                 {command: []string{load, "die:" + signum(syscall.SIGQUIT)}},
+		"quit by its own signal":       {command: []string{load, "die:" + signum(syscall.SIGQUIT)}},
 		"terminated from outside": {command: []string{"sh", "-c", "echo ready; exec sleep 10"},
 			signals: []syscall.Signal{syscall.SIGTERM}},
 		"interrupted from outside": {command: []string{"sh", "-c", "echo ready; exec sleep 10"},
 			signals: []syscall.Signal{syscall.SIGINT}},
-		"told to quit from outside": {command: []string{"sh", "-c", "echo ready; exec sleep 10"},
+		"quit by an outside signal": {command: []string{"sh", "-c", "echo ready; exec sleep 10"},
 			signals: []syscall.Signal{syscall.SIGQUIT}},
 		"killed from outside": {command: []string{"sh", "-c", "echo ready; exec sleep 10"},
 			signals: []syscall.Signal{syscall.SIGKILL}},
@@ -164,9 +164,9 @@ type messageFields struct {
 func readMessage(t *testing.T, file string) messageFields {
 	text := read(t, file)
 	assert.Less(t, len(text), 4096)
-	var told messageFields
-	require.NoError(t, json.Unmarshal([]byte(text), &told), text)
-	return told
+	var fields messageFields
+	require.NoError(t, json.Unmarshal([]byte(text), &fields), text)
+	return fields
 }
 
 func TestExitCodesOfCommandsThatCannotRun(t *testing.T) {
