@@ -33,7 +33,7 @@ func (con console) forImport() importer.Console {
 	return importer.Console{In: con.in, Out: con.out, Err: con.err, Progress: isTerminal(con.err)}
 }
 
-// printRetry tells the user about a retry.
+// printRetry prints that a request is retried.
 func (con console) printRetry(err error, pause time.Duration) {
 	fmt.Fprintf(con.err, "%v; trying again in %s\n", err, pause.Round(100*time.Millisecond))
 }

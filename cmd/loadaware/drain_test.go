@@ -14,15 +14,15 @@ import (
 func TestServerDrainsAfterSIGTERM(t *testing.T) {
 	server := startServer(t, database(t))
 	server.signal(syscall.SIGTERM)
-	server.said.await(t, "stopping")
+	server.output.await(t, "stopping")
 
 	response, err := http.Get(server.url + "/readyz")
 	require.NoError(t, err)
-	said, err := io.ReadAll(response.Body)
+	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
-	assert.Contains(t, string(said), `"stopping"`)
+	assert.Contains(t, string(body), `"stopping"`)
 
 	response, err = http.Post(server.url+"/predict", "application/json", strings.NewReader(`{"dag_id": "d", "task_id": "t", "requested": {"memory": "1Gi"}}`))
 	require.NoError(t, err)

@@ -32,7 +32,7 @@ func TestFirstStartCreatesToken(t *testing.T) {
 	env := append(database(t), "LOADAWARE_TOKENS=", "LOADAWARE_TOKENS_FILE="+file)
 	server := startServer(t, env, "--addr", "0.0.0.0:0")
 	assert.True(t, strings.HasPrefix(server.url, "http://0.0.0.0:"), "the URL has the configured address: %s", server.url)
-	token, found := strings.CutPrefix(server.said.String()[strings.Index(server.said.String(), "token:"):], "token:   ")
+	token, found := strings.CutPrefix(server.output.String()[strings.Index(server.output.String(), "token:"):], "token:   ")
 	require.True(t, found)
 	token, _, _ = strings.Cut(token, "\n")
 	server.url = strings.Replace(server.url, "0.0.0.0", "127.0.0.1", 1)
@@ -51,7 +51,7 @@ func TestFirstStartCreatesToken(t *testing.T) {
 	require.NoError(t, server.wait())
 	again := startServer(t, env)
 	assert.Equal(t, http.StatusOK, statusAs(t, again, token), "a restart keeps the token")
-	assert.NotContains(t, again.said.String(), "token:", "a restart does not print the token")
+	assert.NotContains(t, again.output.String(), "token:", "a restart does not print the token")
 	again.kill()
 
 	granted := strings.Replace(makeGrant(t), "\n", "", 1)
