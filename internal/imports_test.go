@@ -66,20 +66,21 @@ var mayImport = map[string][]string{
 
 	"internal/backtest":   {"internal/sizing", "internal/source/file", "internal/fitting", "internal/service", "internal/trainer", "internal/ml/…"},
 	"internal/experiment": {"internal/sizing", "internal/source/file", "internal/fitting", "internal/ml/…"},
-	"internal/config":     {"internal/sizing", "internal/httpapi/auth", "internal/source/airflow", "internal/source/prometheus"},
-	"internal/interrupt":  {},
-	"internal/app": {"migrations", "testdata/demo", "internal/sizing", "internal/config", "internal/pglocal", "internal/store", "internal/store/postgres",
-		"internal/service", "internal/trainer", "internal/trainer/subprocess", "internal/reconcile", "internal/retention", "internal/tracing",
-		"internal/source/file", "internal/source/prometheus", "internal/httpapi", "internal/httpapi/auth", "internal/httpserver"},
+	".":                   {}, // carries openapi.yaml
+	"api":                 {},
+	"testdata/demo":       {},
+	"internal/httpapi":    {"api", "internal/httpapi/…", "internal/sizing", "internal/store", "internal/service", "internal/trainer"},
+	"cmd/loadaware":       {"api", "migrations", "internal/…"},
 
-	"internal/experiment/tracking": {"api", "internal/sizing", "internal/store", "internal/client", "internal/experiment", "internal/render"},
+	"internal/config":              {"internal/sizing", "internal/httpapi/auth", "internal/source/airflow", "internal/source/prometheus"},
+	"internal/interrupt":           {},
 	"internal/render":              {"api", "internal/sizing"},
-
-	".":                {}, // carries openapi.yaml
-	"api":              {},
-	"testdata/demo":    {},
-	"internal/httpapi": {"api", "internal/httpapi/…", "internal/sizing", "internal/store", "internal/service", "internal/trainer"},
-	"cmd/loadaware":                {"api", "migrations", "internal/…"},
+	"internal/experiment/tracking": {"api", "internal/sizing", "internal/store", "internal/client", "internal/experiment", "internal/render"},
+	"internal/app": {
+		"migrations", "testdata/demo", "internal/sizing", "internal/config", "internal/pglocal", "internal/store", "internal/store/postgres",
+		"internal/service", "internal/trainer", "internal/trainer/subprocess", "internal/reconcile", "internal/retention", "internal/tracing",
+		"internal/source/file", "internal/source/prometheus", "internal/httpapi", "internal/httpapi/auth", "internal/httpserver",
+	},
 
 	"internal/httpapi/admission": {},
 	"internal/httpapi/auth":      {"internal/sizing", "internal/store"},

@@ -1,8 +1,8 @@
 // Command loadaware predicts how much memory and CPU an Airflow task needs before its
 // launch, and learns from the reports after its end.
 //
-// This package parses the command line and the environment and wires the other packages.
-// It alone knows the process: signals, exit codes, terminals. It contains no sizing rule.
+// This package parses the command line and calls the other packages. It alone knows flags,
+// terminals and exit codes. It contains no sizing rule.
 package main
 
 import (

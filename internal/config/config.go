@@ -20,25 +20,25 @@ import (
 // Config has all settings of the environment. Every variable begins with LOADAWARE_ except
 // DATABASE_URL, which platforms set, and those of OpenTelemetry.
 type Config struct {
-	Addr        string          `envconfig:"ADDR"`
-	AdminAddr   string          `envconfig:"ADMIN_ADDR"`
-	Data        string          `envconfig:"DATA"`
-	DatabaseURL string          `envconfig:"DATABASE_URL"`
-	Tokens      string          `envconfig:"TOKENS"`
-	TokensFile  string          `envconfig:"TOKENS_FILE"`
-	TLSCert     string          `envconfig:"TLS_CERT"`
-	TLSKey      string          `envconfig:"TLS_KEY"`
-	TLSClientCA string          `envconfig:"TLS_CLIENT_CA"`
-	MaxConns    int             `envconfig:"MAX_CONNECTIONS"`
-	LogLevel    slog.Level      `envconfig:"LOG_LEVEL"`
-	LogFormat   LogFormat       `envconfig:"LOG_FORMAT"`
-	TraceTo     string          `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT"`
-	TraceAs     string          `envconfig:"OTEL_EXPORTER_OTLP_HEADERS"` // may hold a token
-	SearchEvery time.Duration   `envconfig:"SEARCH_EVERY"`
-	MinMemory   MemoryAmount    `envconfig:"MIN_MEMORY"`
-	Keep        RetentionAges   `envconfig:"KEEP"`
-	URL         string          `envconfig:"URL"`
-	Token       string          `envconfig:"TOKEN"`
+	Addr        string        `envconfig:"ADDR"`
+	AdminAddr   string        `envconfig:"ADMIN_ADDR"`
+	Data        string        `envconfig:"DATA"`
+	DatabaseURL string        `envconfig:"DATABASE_URL"`
+	Tokens      string        `envconfig:"TOKENS"`
+	TokensFile  string        `envconfig:"TOKENS_FILE"`
+	TLSCert     string        `envconfig:"TLS_CERT"`
+	TLSKey      string        `envconfig:"TLS_KEY"`
+	TLSClientCA string        `envconfig:"TLS_CLIENT_CA"`
+	MaxConns    int           `envconfig:"MAX_CONNECTIONS"`
+	LogLevel    slog.Level    `envconfig:"LOG_LEVEL"`
+	LogFormat   LogFormat     `envconfig:"LOG_FORMAT"`
+	TraceTo     string        `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT"`
+	TraceAs     string        `envconfig:"OTEL_EXPORTER_OTLP_HEADERS"` // may hold a token
+	SearchEvery time.Duration `envconfig:"SEARCH_EVERY"`
+	MinMemory   MemoryAmount  `envconfig:"MIN_MEMORY"`
+	Keep        RetentionAges `envconfig:"KEEP"`
+	URL         string        `envconfig:"URL"`
+	Token       string        `envconfig:"TOKEN"`
 
 	AirflowURL      string `envconfig:"AIRFLOW_URL"`
 	AirflowUser     string `envconfig:"AIRFLOW_USER"`
