@@ -17,10 +17,7 @@ fields='\bexam: (\{|null)|, exam[],]'
 
 generated='^api/api\.gen\.go$|^api/python/src/loadaware_client/'
 words_of_this_check='^scripts/language/|^docs/glossary\.md$'
-
-files() {
-	git ls-files '*.go' '*.py' '*.sql' '*.yaml' '*.yml' '*.md' '*.sh' | grep -Ev "$generated|$words_of_this_check"
-}
+list=$(git ls-files '*.go' '*.py' '*.sql' '*.yaml' '*.yml' '*.md' '*.sh' | grep -Ev "$generated|$words_of_this_check")
 
 # search prints the hits in the files that it reads from standard input.
 search() {
@@ -28,10 +25,10 @@ search() {
 }
 
 if [ "${2:-}" = count ]; then
-	files | search | cut -d: -f1 | xargs -r -n1 dirname | sort | uniq -c | sort -rn
+	echo "$list" | search | cut -d: -f1 | xargs -n1 dirname | sort | uniq -c | sort -rn
 	exit
 fi
-files | grep -Ev "^($(echo "$pending" | tr ' ' '|'))/" | search || {
+echo "$list" | grep -Ev "^($(echo "$pending" | tr ' ' '|'))/" | search || {
 	echo 'use the word after the arrow or that of docs/glossary.md; add lines with wire names to scripts/language/allowed.txt' >&2
 	exit 1
 }
