@@ -22,10 +22,10 @@ set and reset need a token with the role admin.`
 // policyFlags are the flags that set the fields of a policy.
 type policyFlags struct {
 	*command
-	mode, floor, top, grid, edges *string
-	risk, ratio                   *float64
-	lifts                         *int
-	never, unmanaged              *bool
+	mode, floor, ceiling, grid, edges *string
+	risk, ratio                       *float64
+	lifts                             *int
+	never, unmanaged                  *bool
 }
 
 func newPolicyFlags(cmd *command) *policyFlags {
@@ -33,7 +33,7 @@ func newPolicyFlags(cmd *command) *policyFlags {
 		command:   cmd,
 		mode:      cmd.String("mode", "", "enforce, shadow (only report what would be granted) or off"),
 		floor:     cmd.String("floor", "", "minimum grant, such as 1Gi; \"\" for none"),
-		top:       cmd.String("cap", "", "maximum grant, such as 384Gi; \"\" for none"),
+		ceiling:   cmd.String("cap", "", "maximum grant, such as 384Gi; \"\" for none"),
 		risk:      cmd.Float64("risk-target", 0, "accepted probability that a first try is OOM-killed, 0.0001 to 0.5"),
 		lifts:     cmd.Int("max-lifts", 0, "maximum lifts of one run, 0 to 20"),
 		ratio:     cmd.Float64("limit-ratio", 0, "ratio of limit to request, 1 to 10"),
@@ -117,7 +117,7 @@ func (f *policyFlags) apply(r *api.PolicyRequest) error {
 	for name, set := range map[string]func() error{
 		"mode":                  func() error { mode := api.Mode(*f.mode); r.Mode = &mode; return nil },
 		"floor":                 func() error { r.FloorBytes, r.Floor = nil, textOrNil(*f.floor); return nil },
-		"cap":                   func() error { r.CapBytes, r.Cap = nil, textOrNil(*f.top); return nil },
+		"cap":                   func() error { r.CapBytes, r.Cap = nil, textOrNil(*f.ceiling); return nil },
 		"risk-target":           func() error { r.RiskTarget = f.risk; return nil },
 		"max-lifts":             func() error { r.MaxLifts = f.lifts; return nil },
 		"limit-ratio":           func() error { r.LimitRatio = f.ratio; return nil },

@@ -29,7 +29,7 @@ func predictTask(ctx context.Context, con console, args []string) error {
 	namespace := cmd.namespaceFlag()
 	memory := cmd.String("memory", "", "static memory request, such as 350Gi: the answer if the task is unknown")
 	cpu := cmd.String("cpu", "", "static CPU request, such as 6 or 250m")
-	most := cmd.String("max-memory", "", "maximum grant, such as 384Gi: the size of the largest node")
+	maxMemory := cmd.String("max-memory", "", "maximum grant, such as 384Gi: the size of the largest node")
 	run := cmd.String("run-id", "", "id of the run; none if empty")
 	mapIndex := cmd.Int("map-index", sizing.NoMap, "index of a mapped task; -1 if it is not mapped")
 	number := cmd.Int("try-number", 1, "number of the try, from 1")
@@ -49,7 +49,7 @@ func predictTask(ctx context.Context, con console, args []string) error {
 	if *format != "text" && *format != "json" {
 		return usageErrorf("-o must be text or json, not %q", *format)
 	}
-	request := api.PredictRequest{Namespace: &key.Namespace, DagID: key.DAG, TaskID: key.Task, Features: features, RunID: textOrNil(*run), MaxMemory: textOrNil(*most)}
+	request := api.PredictRequest{Namespace: &key.Namespace, DagID: key.DAG, TaskID: key.Task, Features: features, RunID: textOrNil(*run), MaxMemory: textOrNil(*maxMemory)}
 	if *memory != "" || *cpu != "" {
 		request.Requested = &api.Resources{Memory: textOrNil(*memory), CPU: textOrNil(*cpu)}
 	}
