@@ -50,7 +50,7 @@ verify: ## fail if generated code, formatting or go.mod is stale, or go vet repo
 	go mod tidy -diff
 
 lint: ## run golangci-lint with the rules of .golangci.yaml
-	go run $(LINT) run ./...
+	go run $(LINT) run --allow-parallel-runners ./...
 
 lint-words: ## search hand-written text for the words that docs/glossary.md replaces
 	@python3 -m venv .cache/dev && .cache/dev/bin/pip install -q --disable-pip-version-check -r api/python/requirements/dev.txt
