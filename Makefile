@@ -16,7 +16,7 @@ CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/.
 
 export CGO_ENABLED ?= 0
 
-.PHONY: doctor fuzz soak bench-http backup-drill help run test build setup gen verify lint lint-python race e2e test-airflow test-clients lint-api chaos chaos-short bench-ml deploy-test peak peak-table check-image sbom vuln cover clean
+.PHONY: doctor fuzz soak bench-http backup-drill help run test build setup gen verify lint lint-words lint-python race e2e test-airflow test-clients lint-api chaos chaos-short bench-ml deploy-test peak peak-table check-image sbom vuln cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +51,10 @@ verify: ## fail if generated code, formatting or go.mod is stale, or go vet repo
 
 lint: ## run golangci-lint with the rules of .golangci.yaml
 	go run $(LINT) run --allow-parallel-runners ./...
+
+lint-words: ## search hand-written text for the words that docs/glossary.md replaces
+	@python3 -m venv .cache/dev && .cache/dev/bin/pip install -q --disable-pip-version-check -r api/python/requirements/dev.txt
+	@sh scripts/language/check.sh .cache/dev/bin/codespell
 
 lint-python: ## check the Python code with ruff and mypy
 	@python3 -m venv .cache/dev && .cache/dev/bin/pip install -q --disable-pip-version-check -r api/python/requirements/dev.txt

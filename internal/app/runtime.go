@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"os"
@@ -31,4 +31,12 @@ func setGCPace() (release func()) {
 		ballast[i] = make([]byte, chunkSize)
 	}
 	return func() { runtime.KeepAlive(ballast) }
+}
+
+// shareProcessors uses two threads on a single CPU, so that the operating system divides it
+// between requests and training. On one thread Go runs each for 10 ms at a time.
+func shareProcessors() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
+	}
 }

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"fmt"
@@ -24,10 +24,10 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// BenchmarkPredictUnderGC measures what the heap ballast buys: garbage collections per
+// BenchmarkPredictUnderGC measures the effect of the heap ballast: garbage collections per
 // 10,000 predictions and the share of CPU time in the collector, with five models loaded.
 //
-//	go run ./internal/pglocal/pgtest/withpg go test -run '^$' -bench PredictUnderGC -benchtime 20000x ./cmd/loadaware
+//	go run ./internal/pglocal/pgtest/withpg go test -run '^$' -bench PredictUnderGC -benchtime 20000x ./internal/app
 func BenchmarkPredictUnderGC(b *testing.B) {
 	handler := predictHandler(b, 5)
 	for _, c := range []struct {
@@ -67,12 +67,14 @@ func predictHandler(b *testing.B, tasks int) http.Handler {
 	for n := range tasks {
 		var observations []sizing.Observation
 		for run := range 200 {
-			o := try(fmt.Sprint(run))
-			o.Try.Task = fmt.Sprintf("t%d", n)
-			o.Features = sizing.Features{"rows": sizing.NumberValue(float64(run % 50))}
-			o.MemoryMax += sizing.Bytes(run%50) * 20 * sizing.MiB
-			o.Duration = time.Minute
-			observations = append(observations, o)
+			key := sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "etl", Task: fmt.Sprintf("t%d", n)}
+			observations = append(observations, sizing.Observation{
+				Try:       sizing.TryKey{TaskKey: key, RunID: fmt.Sprint(run), MapIndex: sizing.NoMap, Number: 1},
+				Features:  sizing.Features{"rows": sizing.NumberValue(float64(run % 50))},
+				Outcome:   sizing.Success,
+				MemoryMax: sizing.GiB + sizing.Bytes(run%50)*20*sizing.MiB,
+				Duration:  time.Minute,
+			})
 		}
 		_, err := svc.Observe(b.Context(), observations)
 		require.NoError(b, err)

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"bytes"
@@ -16,30 +16,28 @@ import (
 
 // startup prints the start-up message and imports the demo history.
 type startup struct {
-	con     console
-	cfg     *config
-	server  *httpserver.Server
-	demo    bool
-	store   store.Store
-	service *service.Service
-	log     *slog.Logger
+	*Server
+	listeners *httpserver.Server
+	store     store.Store
+	service   *service.Service
+	log       *slog.Logger
 }
 
 // run prints the addresses at once, and example requests after the demo is trained.
 func (s *startup) run(ctx context.Context) {
-	url := s.server.URL()
-	fmt.Fprintf(s.con.out, "loadaware serves at %s\n", url)
-	if admin := s.server.AdminAddr(); admin != "" {
-		fmt.Fprintf(s.con.out, "metrics are at http://%s/metrics\n", admin)
+	url := s.listeners.URL()
+	fmt.Fprintf(s.Out, "loadaware serves at %s\n", url)
+	if admin := s.listeners.AdminAddr(); admin != "" {
+		fmt.Fprintf(s.Out, "metrics are at http://%s/metrics\n", admin)
 	}
-	fmt.Fprintf(s.con.out, "data folder or database: %s\n", s.cfg.location())
-	if s.demo {
+	fmt.Fprintf(s.Out, "data folder or database: %s\n", s.Location())
+	if s.Demo {
 		if err := s.importDemo(ctx); err != nil && ctx.Err() == nil {
 			s.log.Error("import of the demo history failed; the server continues without it", "err", err)
 		}
 	}
-	if s.demo || isTerminal(s.con.out) {
-		fmt.Fprintf(s.con.out, exampleRequests, url)
+	if s.Demo || s.PrintExamples {
+		fmt.Fprintf(s.Out, exampleRequests, url)
 	}
 }
 
@@ -79,6 +77,6 @@ func (s *startup) importDemo(ctx context.Context) error {
 			return fmt.Errorf("train %s: %w", task, err)
 		}
 	}
-	fmt.Fprintf(s.con.out, "learned the demo history: %d runs of %d tasks\n", len(observations), len(tasks))
+	fmt.Fprintf(s.Out, "learned the demo history: %d runs of %d tasks\n", len(observations), len(tasks))
 	return nil
 }

@@ -6,60 +6,17 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
-	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/kelseyhightower/envconfig"
 
-	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/config"
+	"github.com/loadaware/loadaware/internal/render"
 )
 
-// config has all settings. Flags override the environment, which overrides the defaults.
-// Every variable begins with LOADAWARE_ except DATABASE_URL, which platforms set, and
-// those of OpenTelemetry.
-type config struct {
-	Addr        string          `envconfig:"ADDR"`
-	AdminAddr   string          `envconfig:"ADMIN_ADDR"`
-	Data        string          `envconfig:"DATA"`
-	DatabaseURL string          `envconfig:"DATABASE_URL"`
-	Tokens      string          `envconfig:"TOKENS"`
-	TokensFile  string          `envconfig:"TOKENS_FILE"`
-	TLSCert     string          `envconfig:"TLS_CERT"`
-	TLSKey      string          `envconfig:"TLS_KEY"`
-	TLSClientCA string          `envconfig:"TLS_CLIENT_CA"`
-	MaxConns    int             `envconfig:"MAX_CONNECTIONS"`
-	LogLevel    slog.Level      `envconfig:"LOG_LEVEL"`
-	LogFormat   logFormat       `envconfig:"LOG_FORMAT"`
-	TraceTo     string          `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT"`
-	TraceAs     string          `envconfig:"OTEL_EXPORTER_OTLP_HEADERS"` // may hold a token
-	dsn         string          // set by openStore
-	statements  pgx.QueryTracer // traces database statements; none if nil
-	SearchEvery time.Duration   `envconfig:"SEARCH_EVERY"`
-	MinMemory   memoryAmount    `envconfig:"MIN_MEMORY"`
-	Keep        retentionAges   `envconfig:"KEEP"`
-	URL         string          `envconfig:"URL"`
-	Token       string          `envconfig:"TOKEN"`
-
-	AirflowURL      string `envconfig:"AIRFLOW_URL"`
-	AirflowUser     string `envconfig:"AIRFLOW_USER"`
-	AirflowPassword string `envconfig:"AIRFLOW_PASSWORD"`
-	AirflowToken    string `envconfig:"AIRFLOW_TOKEN"`
-	PrometheusToken string `envconfig:"PROMETHEUS_TOKEN"`
-
-	PrometheusURL       string        `envconfig:"PROMETHEUS_URL"`
-	PrometheusNamespace string        `envconfig:"PROMETHEUS_NAMESPACE"`
-	PrometheusContainer string        `envconfig:"PROMETHEUS_CONTAINER"`
-	PrometheusDelay     time.Duration `envconfig:"PROMETHEUS_DELAY"`
-	PrometheusWithin    time.Duration `envconfig:"PROMETHEUS_WITHIN"`
-	PrometheusEvery     time.Duration `envconfig:"PROMETHEUS_EVERY"`
-}
-
-// options returns the flags that set fields of config. A verb chooses some of them.
-func (c *config) options() map[string]option {
+// options returns the flags that set fields of c. A verb chooses some of them.
+func options(c *config.Config) map[string]option {
 	return map[string]option{
 		"addr":           {field: &c.Addr, env: "LOADAWARE_ADDR", help: "address to serve on"},
 		"admin-addr":     {field: &c.AdminAddr, env: "LOADAWARE_ADMIN_ADDR", help: `address of /metrics and /debug/pprof; "" for none`},
@@ -90,31 +47,9 @@ type option struct {
 	flag      string // name of the flag, if it differs from that of the option
 }
 
-// defaults returns settings that suit a first run on one machine.
-func defaults() config {
-	return config{
-		Addr:        "127.0.0.1:8080",
-		AdminAddr:   "127.0.0.1:9090",
-		Data:        defaultData(),
-		MaxConns:    8192,
-		SearchEvery: 6 * time.Hour,
-		MinMemory:   memoryAmount(64 * sizing.MiB),
-		Keep:        retentionAges{Observations: 365 * 24 * time.Hour, Receipts: 90 * 24 * time.Hour, Experiments: 365 * 24 * time.Hour},
-	}
-}
-
-// defaultData returns the data folder of the XDG base directory specification.
-func defaultData() string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = "." // some containers have no home: use the current folder
-	}
-	return filepath.Join(cmp.Or(os.Getenv("XDG_DATA_HOME"), filepath.Join(home, ".local", "share")), "loadaware")
-}
-
 // command is the command line of one verb.
 type command struct {
-	config
+	config.Config
 	*flag.FlagSet
 	usage string
 	envs  map[string]string // environment variable of each flag
@@ -122,11 +57,11 @@ type command struct {
 
 // newCommand returns the command line of a verb with the named options. The verb may
 // define further flags. The first line of usage shows the arguments.
-func newCommand(name, usage string, options ...string) *command {
-	cmd := &command{config: defaults(), FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), usage: usage, envs: map[string]string{}}
+func newCommand(name, usage string, optionNames ...string) *command {
+	cmd := &command{Config: config.Defaults(), FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), usage: usage, envs: map[string]string{}}
 	cmd.SetOutput(io.Discard) // run prints errors
-	all := cmd.config.options()
-	for _, name := range options {
+	all := options(&cmd.Config)
+	for _, name := range optionNames {
 		o := all[name]
 		flag := cmp.Or(o.flag, name)
 		cmd.StringVar(o.field, flag, *o.field, o.help)
@@ -138,7 +73,7 @@ func newCommand(name, usage string, options ...string) *command {
 // parse reads the environment and the flags, and returns the other arguments. Flags may be
 // before, between and after them.
 func (cmd *command) parse(con console, args []string) ([]string, error) {
-	if err := envconfig.Process("loadaware", &cmd.config); err != nil {
+	if err := envconfig.Process("loadaware", &cmd.Config); err != nil {
 		return nil, usageErrorf("parse the environment: %v", err)
 	}
 	var positional []string
@@ -190,69 +125,20 @@ func (cmd *command) help(w io.Writer) {
 		"OTEL_EXPORTER_OTLP_ENDPOINT is the URL of a trace collector (default none).\n\n%s", exitCodes)
 }
 
-// memoryAmount is a setting in bytes, written as a Kubernetes quantity; 0 means none.
-type memoryAmount sizing.Bytes
-
-// Decode implements envconfig.Decoder.
-func (a *memoryAmount) Decode(value string) error {
-	if value == "" || value == "0" {
-		*a = 0
-		return nil
-	}
-	b, err := sizing.ParseMemory(value)
-	if err != nil {
-		return fmt.Errorf("memory amount %w, or 0 for none", err)
-	}
-	*a = memoryAmount(b)
-	return nil
-}
-
-// Set implements flag.Value.
-func (a *memoryAmount) Set(value string) error { return a.Decode(value) }
-
-// String implements flag.Value.
-func (a *memoryAmount) String() string { return sizing.Bytes(*a).String() }
-
-// logFormat is the format of log lines.
-type logFormat string
-
-const (
-	logText logFormat = "text" // the default
-	logJSON logFormat = "json" // one object per line
-)
-
-// Decode implements envconfig.Decoder.
-func (f *logFormat) Decode(value string) error {
-	if *f = logFormat(value); *f != logText && *f != logJSON {
-		return fmt.Errorf("LOADAWARE_LOG_FORMAT must be %s or %s", logText, logJSON)
-	}
-	return nil
-}
-
-// logger returns a logger that writes to the error stream.
-func (c *config) logger(con console) *slog.Logger {
-	options := &slog.HandlerOptions{Level: c.LogLevel}
-	if c.LogFormat == logJSON {
-		return slog.New(slog.NewJSONHandler(con.err, options))
-	}
-	return slog.New(slog.NewTextHandler(con.err, options))
-}
-
 // splitList splits the value of a flag at commas and spaces.
 func splitList(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// checkDurations returns the errors of negative durations.
-func (c *config) checkDurations() error {
-	var errs []error
-	for name, d := range map[string]time.Duration{
-		"--search-every": c.SearchEvery, "LOADAWARE_PROMETHEUS_DELAY": c.PrometheusDelay,
-		"LOADAWARE_PROMETHEUS_WITHIN": c.PrometheusWithin, "LOADAWARE_PROMETHEUS_EVERY": c.PrometheusEvery,
-	} {
-		if d < 0 {
-			errs = append(errs, usageErrorf("%s must not be negative: %s", name, d))
-		}
+// format defines the flag -o of a list.
+func (cmd *command) format() *string {
+	return cmd.String("o", "table", "output: "+strings.Join(render.Formats(), ", "))
+}
+
+// checkFormat checks the value of the flag that format defines.
+func checkFormat(format string) error {
+	if !slices.Contains(render.Formats(), format) {
+		return usageErrorf("-o must be one of %s, not %q", strings.Join(render.Formats(), ", "), format)
 	}
-	return errors.Join(errs...)
+	return nil
 }
