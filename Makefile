@@ -16,7 +16,7 @@ CONCURRENT := ./internal/service/... ./internal/trainer/... ./internal/httpapi/.
 
 export CGO_ENABLED ?= 0
 
-.PHONY: doctor fuzz soak bench-http backup-drill help run test build setup gen verify lint lint-python race e2e test-airflow test-clients lint-api chaos chaos-short bench-ml deploy-test peak peak-table check-image sbom vuln cover clean
+.PHONY: doctor fuzz soak bench-http backup-drill help run test build setup gen verify lint lint-words lint-python race e2e test-airflow test-clients lint-api chaos chaos-short bench-ml deploy-test peak peak-table check-image sbom vuln cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -40,7 +40,7 @@ gen: ## generate the Go code and the Python client from openapi.yaml
 
 verify: ## fail if generated code, formatting or go.mod is stale, or go vet reports an error
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \
-	mkdir "$$tmp/api" && cp -R api/*.* api/templates "$$tmp/api" && cp openapi.yaml go.mod go.sum "$$tmp" && (cd "$$tmp" && go generate ./api) && \
+	mkdir "$$tmp/api" && cp -R api/*.* api/templates api/docspage "$$tmp/api" && cp openapi.yaml go.mod go.sum "$$tmp" && (cd "$$tmp" && go generate ./api) && \
 	{ diff -r -x python api "$$tmp/api" || { echo 'api is stale: run make gen' >&2; exit 1; }; }
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && sh api/python/generate.sh "$$tmp/client" && \
 	{ diff -r -x __pycache__ api/python/src/loadaware_client "$$tmp/client" || { echo 'the Python client is stale: run make gen' >&2; exit 1; }; }
@@ -50,7 +50,11 @@ verify: ## fail if generated code, formatting or go.mod is stale, or go vet repo
 	go mod tidy -diff
 
 lint: ## run golangci-lint with the rules of .golangci.yaml
-	go run $(LINT) run ./...
+	go run $(LINT) run --allow-parallel-runners ./...
+
+lint-words: ## search hand-written text for the words that docs/glossary.md replaces
+	@python3 -m venv .cache/dev && .cache/dev/bin/pip install -q --disable-pip-version-check -r api/python/requirements/dev.txt
+	@sh scripts/language/check.sh .cache/dev/bin/codespell
 
 lint-python: ## check the Python code with ruff and mypy
 	@python3 -m venv .cache/dev && .cache/dev/bin/pip install -q --disable-pip-version-check -r api/python/requirements/dev.txt

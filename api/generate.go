@@ -5,3 +5,4 @@
 package api
 
 //go:generate go tool oapi-codegen -config config.yaml ../openapi.yaml
+//go:generate go run ./docspage ../openapi.yaml docs.gen.html

@@ -29,19 +29,19 @@ type group struct {
 // newGroup creates a group, or skips the test without permission.
 func newGroup(t *testing.T) group {
 	const root = "/sys/fs/cgroup"
-	name := fmt.Sprintf("loadaware-peak-%d-%d", os.Getpid(), time.Now().UnixNano())
+	groupName := fmt.Sprintf("loadaware-peak-%d-%d", os.Getpid(), time.Now().UnixNano())
 	g := group{dirs: map[string]string{}, mark: "memory.max_usage_in_bytes", limit: "memory.limit_in_bytes"}
 	unified, err := os.ReadFile(root + "/cgroup.subtree_control")
 	if err == nil && strings.Contains(string(unified), "memory") {
 		g.mark, g.limit = "memory.peak", "memory.max"
 	}
 	for _, controller := range []string{"memory", "cpuacct", "pids"} {
-		g.dirs[controller] = filepath.Join(root, controller, name)
+		g.dirs[controller] = filepath.Join(root, controller, groupName)
 		if err == nil {
-			g.dirs[controller] = filepath.Join(root, name)
+			g.dirs[controller] = filepath.Join(root, groupName)
 		}
 		if err := os.MkdirAll(g.dirs[controller], 0o755); err != nil {
-			t.Skip("no control group can be made here: ", err)
+			t.Skip("this user cannot create control groups: ", err)
 		}
 		t.Cleanup(func() { syscall.Rmdir(g.dirs[controller]) })
 	}
@@ -72,17 +72,17 @@ func (g group) peak(t *testing.T) int64 {
 }
 
 func TestPeakEqualsKernelHighWaterMark(t *testing.T) {
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		steps []string
 		mib   int64
 	}{
-		"memory that stays":            {[]string{"alloc:200", "sleep:300ms"}, 200},
-		"a spike of 50 ms":             {[]string{"sleep:1500ms", "spike:200:50ms", "sleep:300ms"}, 200},
-		"a spike of no time at all":    {[]string{"sleep:1s", "spike:200:0ms", "sleep:300ms"}, 200},
-		"children together":            {[]string{"children:4:alloc+50,sleep+3s"}, 200},
-		"memory until the last breath": {[]string{"alloc:200", "exit:0"}, 200},
+		"constant memory":      {[]string{"alloc:200", "sleep:300ms"}, 200},
+		"a spike of 50 ms":     {[]string{"sleep:1500ms", "spike:200:50ms", "sleep:300ms"}, 200},
+		"a spike of 0 ms":      {[]string{"sleep:1s", "spike:200:0ms", "sleep:300ms"}, 200},
+		"four children":        {[]string{"children:4:alloc+50,sleep+3s"}, 200},
+		"memory until the end": {[]string{"alloc:200", "exit:0"}, 200},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			g := newGroup(t)
 			file := filepath.Join(t.TempDir(), "m")
 			require.Zero(t, runCommand(t, "", nil, g.enter(wrapped(file, append([]string{load}, c.steps...)...)...)...).status)
@@ -119,7 +119,7 @@ func TestCoresAreMeasured(t *testing.T) {
 	require.Zero(t, runCommand(t, "", nil, g.enter(wrapped(file, load, "burn:1500ms", "sleep:500ms")...)...).status)
 	got := readMessage(t, file)
 	assert.Positive(t, got.Cores)
-	assert.Less(t, got.Cores, 1.5, "one goroutine burns, and the machine may be busy")
+	assert.Less(t, got.Cores, 1.5, "one goroutine uses at most one core")
 }
 
 func TestOOMKillIsReported(t *testing.T) {
@@ -139,14 +139,14 @@ const bomb = `i=0; while [ $i -lt 50 ]; do sleep 4 & i=$((i+1)); done; wait`
 
 func TestForkBombEndsAsWithoutWrapper(t *testing.T) {
 	g := newGroup(t)
-	for _, most := range []int{16, 30, 100} {
-		g.set(t, "pids", "pids.max", most)
+	for _, limit := range []int{16, 30, 100} {
+		g.set(t, "pids", "pids.max", limit)
 		file := filepath.Join(t.TempDir(), "m")
 		alone := runCommand(t, "", nil, g.enter("sh", "-c", bomb)...)
 		await(t, g)
 		got := runCommand(t, "", nil, g.enter(wrapped(file, "sh", "-c", bomb)...)...)
 		await(t, g)
-		assert.Equal(t, alone.status, got.status, "%d processes: %s", most, got.output)
+		assert.Equal(t, alone.status, got.status, "%d processes: %s", limit, got.output)
 		assert.Equal(t, alone.status.ExitStatus(), readMessage(t, file).Exit)
 	}
 }
@@ -162,26 +162,26 @@ func await(t *testing.T, g group) {
 func isolated(t *testing.T, command ...string) []string {
 	unshare := []string{"unshare", "--pid", "--fork", "--mount-proc"}
 	if err := exec.Command(unshare[0], append(unshare[1:], "true")...).Run(); err != nil {
-		t.Skip("no namespace can be made here: ", err)
+		t.Skip("this user cannot create namespaces: ", err)
 	}
 	return append(unshare, command...)
 }
 
 func TestPID1ReturnsExitCodeOfSignal(t *testing.T) {
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		script string
 		want   int
 	}{
 		"a code":              {"exit 7", 7},
 		"a kill":              {"kill -9 $$", 137},
 		"a crash":             {"kill -SEGV $$", 139},
-		"a request to end":    {"kill -TERM $$", 143},
-		"a request to PID 1":  {"kill -TERM 1; sleep 10", 143},
-		"what stays behind":   {"sleep 60 & exit 8", 8},
-		"zombies are reaped":  {"for i in 1 2 3; do (sleep 0 & ); done; for i in $(seq 100); do sleep 0.1; grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null || exit 9; done", 9},
-		"it is not PID 1 now": {"[ $$ -ne 1 ] && exit 10", 10},
+		"a SIGTERM to itself": {"kill -TERM $$", 143},
+		"a SIGTERM to PID 1":  {"kill -TERM 1; sleep 10", 143},
+		"a remaining process": {"sleep 60 & exit 8", 8},
+		"reaped zombies":      {"for i in 1 2 3; do (sleep 0 & ); done; for i in $(seq 100); do sleep 0.1; grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null || exit 9; done", 9},
+		"not PID 1 itself":    {"[ $$ -ne 1 ] && exit 10", 10},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "m")
 			got := runCommand(t, "", nil, isolated(t, wrapped(file, "sh", "-c", c.script)...)...)
 			assert.Equal(t, c.want, got.status.ExitStatus(), got.output)
@@ -191,25 +191,25 @@ func TestPID1ReturnsExitCodeOfSignal(t *testing.T) {
 }
 
 func TestProcessTreeWithoutCgroup(t *testing.T) {
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		steps []string
 		mib   int64
 	}{
-		"one process":                {[]string{"alloc:200", "sleep:300ms"}, 200},
-		"a spike that no look meets": {[]string{"sleep:1s", "spike:200:1ms"}, 200},
-		"children together":          {[]string{"children:4:alloc+50,sleep+3s"}, 200},
+		"one process":             {[]string{"alloc:200", "sleep:300ms"}, 200},
+		"a spike between samples": {[]string{"sleep:1s", "spike:200:1ms"}, 200},
+		"four children":           {[]string{"children:4:alloc+50,sleep+3s"}, 200},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "m")
 			hide := []string{"sh", "-c", `mount -t tmpfs none /sys/fs/cgroup && exec "$@"`, "sh"}
 			command := isolated(t, append(hide, wrapped(file, append([]string{load, "burn:200ms"}, c.steps...)...)...)...)
-			got := runCommand(t, "", nil, append([]string{"unshare", "--mount"}, command...)...)
-			require.Zero(t, got.status, got.output)
-			messageFields := readMessage(t, file)
-			assert.Equal(t, "proc", messageFields.Source)
-			assert.Greater(t, messageFields.Peak, c.mib*mib)
-			assert.Less(t, messageFields.Peak, (c.mib+40)*mib)
-			assert.Positive(t, messageFields.Cores)
+			ended := runCommand(t, "", nil, append([]string{"unshare", "--mount"}, command...)...)
+			require.Zero(t, ended.status, ended.output)
+			got := readMessage(t, file)
+			assert.Equal(t, "proc", got.Source)
+			assert.Greater(t, got.Peak, c.mib*mib)
+			assert.Less(t, got.Peak, (c.mib+40)*mib)
+			assert.Positive(t, got.Cores)
 		})
 	}
 }

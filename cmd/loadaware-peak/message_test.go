@@ -35,15 +35,15 @@ const shortJSON = `{"memory_max_bytes":7340032,"cpu_max_cores":1.02,"source":"me
 	`"memory_sampled_bytes":7000000,"oom_kills":0,"duration_seconds":1.5,"exit_code":3,` +
 	`"series":{"step_seconds":0.1,"memory_mib":[6,7],"cpu_cores":[1,1.05]}}`
 
-func TestMessageOfProgramIsKept(t *testing.T) {
-	for claim, c := range map[string]struct{ own, want string }{
+func TestMessageOfProgramIsPreserved(t *testing.T) {
+	for name, c := range map[string]struct{ own, want string }{
 		"nothing":                   {"", shortJSON},
 		"only space":                {" \n", shortJSON},
 		"a line":                    {"failed: no rows\n", "failed: no rows\n" + shortJSON},
-		"an unended line":           {"failed", "failed\n" + shortJSON},
+		"a line without newline":    {"failed", "failed\n" + shortJSON},
 		"an object":                 {`{"rows": 5}`, `{"rows": 5,` + shortJSON[1:]},
 		"an empty object":           {"{}\n", shortJSON},
-		"an object with our words":  {`{"exit_code": "x", "series": null}`, `{"exit_code": "x", "series": null,` + strings.Split(shortJSON[1:], `,"exit_code"`)[0] + "}"},
+		"an object with our fields": {`{"exit_code": "x", "series": null}`, `{"exit_code": "x", "series": null,` + strings.Split(shortJSON[1:], `,"exit_code"`)[0] + "}"},
 		"its own peak":              {`{"memory_max_bytes": 5}`, `{"memory_max_bytes": 5}`},
 		"its own peak, as quantity": {`{"memory_max": "5Gi"}`, `{"memory_max": "5Gi"}`},
 		"a bare number":             {"1073741824", "1073741824"},
@@ -51,44 +51,44 @@ func TestMessageOfProgramIsKept(t *testing.T) {
 		"null":                      {"null", "null"},
 		"half an object":            {`{"rows": `, `{"rows": ` + "\n" + shortJSON},
 	} {
-		assert.Equal(t, c.want, string(combine([]byte(c.own), short())), claim)
+		assert.Equal(t, c.want, string(combine([]byte(c.own), short())), name)
 	}
 }
 
 func TestSeriesThenReportAreDroppedIfTooLong(t *testing.T) {
 	const points = 92 // 5000 minutes in steps of 0.1 s · 2^15, the first that needs at most 120
-	for claim, c := range map[string]struct{ own, points int }{
-		"alone":                {0, points},
-		"behind a long text":   {2800, points / 2},
-		"behind a longer one":  {3200, points / 4},
-		"hardly any room left": {3700, 0},
+	for name, c := range map[string]struct{ own, points int }{
+		"alone":               {0, points},
+		"after a long text":   {2800, points / 2},
+		"after a longer text": {3200, points / 4},
+		"almost no space":     {3700, 0},
 	} {
 		own := strings.Repeat("x", c.own)
 		got := string(combine([]byte(own), long()))
-		assert.LessOrEqual(t, len(got), maxMessage, claim)
-		require.True(t, strings.HasPrefix(got, own), claim)
-		var told struct {
+		assert.LessOrEqual(t, len(got), maxMessage, name)
+		require.True(t, strings.HasPrefix(got, own), name)
+		var message struct {
 			Peak   int64 `json:"memory_max_bytes"`
 			Series struct {
 				Memory []int64 `json:"memory_mib"`
 			} `json:"series"`
 		}
-		require.NoError(t, json.Unmarshal([]byte(got[c.own:]), &told), claim)
-		assert.EqualValues(t, 1<<49, told.Peak)
-		assert.Len(t, told.Series.Memory, c.points, claim)
+		require.NoError(t, json.Unmarshal([]byte(got[c.own:]), &message), name)
+		assert.EqualValues(t, 1<<49, message.Peak)
+		assert.Len(t, message.Series.Memory, c.points, name)
 	}
 	full := strings.Repeat("x", 4000)
 	assert.Equal(t, full, string(combine([]byte(full), long())))
 }
 
-func TestDraftKeepsMessageOfProgram(t *testing.T) {
+func TestDraftPreservesMessageOfProgram(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "termination-log")
 	require.NoError(t, os.WriteFile(path, nil, 0o666))
 	m := &message{path: path}
 	draft := long()
 	draft.exit = nil
 	require.NoError(t, m.draft(draft))
-	require.NoError(t, m.draft(draft), "the next one takes the place of the last")
+	require.NoError(t, m.draft(draft), "a draft replaces the previous one")
 	assert.NotContains(t, read(t, path), "exit_code")
 
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
@@ -111,7 +111,7 @@ func TestReplacedDraftIsNotRestored(t *testing.T) {
 	assert.Equal(t, "bye\n"+shortJSON, read(t, path))
 }
 
-func TestTooLongMessageIsKept(t *testing.T) {
+func TestTooLongMessageIsPreserved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "termination-log")
 	own := strings.Repeat("y", 5000)
 	require.NoError(t, os.WriteFile(path, []byte(own), 0o666))
@@ -119,7 +119,7 @@ func TestTooLongMessageIsKept(t *testing.T) {
 	assert.Equal(t, own, read(t, path))
 }
 
-func FuzzCombineKeepsMessageOfProgram(f *testing.F) {
+func FuzzCombinePreservesMessageOfProgram(f *testing.F) {
 	for _, own := range []string{"", "{}", `{"a":{"b":[1,"}"]}} `, "x\n", "[", "5"} {
 		f.Add([]byte(own))
 	}

@@ -24,20 +24,20 @@ func TestMarkIncludesSpikesBetweenSamples(t *testing.T) {
 	r := measured(
 		cgroup.Reading{Memory: 10, Watermark: 10},
 		cgroup.Reading{Memory: 100, Watermark: 100},
-		cgroup.Reading{Memory: 100, Watermark: 900}, // a spike came and went
+		cgroup.Reading{Memory: 100, Watermark: 900}, // after a spike
 		cgroup.Reading{Memory: 100, Watermark: 900},
 	)
 	assert.EqualValues(t, 900, r.memory)
 	assert.EqualValues(t, 100, r.sampled)
 	assert.Equal(t, "memory.peak", r.source)
-	assert.Equal(t, []int64{0, 100, 900, 100}, memories(r.series), "the spike stands in its slot")
+	assert.Equal(t, []int64{0, 100, 900, 100}, memories(r.series), "the slot has the spike")
 }
 
 func TestCacheIsExcluded(t *testing.T) {
 	r := measured(
 		cgroup.Reading{Memory: 10, Watermark: 10},
 		cgroup.Reading{Memory: 100, Watermark: 100},
-		cgroup.Reading{Memory: 8000, InactiveFile: 7900, Watermark: 8000}, // read a large file
+		cgroup.Reading{Memory: 8000, InactiveFile: 7900, Watermark: 8000}, // after reading a large file
 		cgroup.Reading{Memory: 8000, InactiveFile: 7900, Watermark: 8000},
 	)
 	assert.EqualValues(t, 100, r.memory)
@@ -48,7 +48,7 @@ func TestOnlySamplesCountIfCacheRaisedMark(t *testing.T) {
 	r := measured(
 		cgroup.Reading{Memory: 10, Watermark: 10},
 		cgroup.Reading{Memory: 8000, InactiveFile: 7900, Watermark: 8000},
-		cgroup.Reading{Memory: 8000, InactiveFile: 5000, Watermark: 8000}, // memory in the place of cache
+		cgroup.Reading{Memory: 8000, InactiveFile: 5000, Watermark: 8000}, // memory replaces cache
 	)
 	assert.EqualValues(t, 3000, r.memory)
 	assert.Equal(t, "sampled", r.source)
@@ -94,12 +94,12 @@ func TestCoresAreMaximumOfOneSecondMeans(t *testing.T) {
 }
 
 func TestIntervalGrowsAndLimitsCost(t *testing.T) {
-	for claim, c := range map[string]struct{ elapsed, cost, want time.Duration }{
-		"quick at first":              {100 * ms, 0, 20 * ms},
-		"a hundredth of the time":     {10 * time.Second, 0, 100 * ms},
-		"slow at last":                {time.Hour, 0, 250 * ms},
-		"a dear look is repaid later": {100 * ms, 5 * ms, time.Second},
+	for name, c := range map[string]struct{ elapsed, cost, want time.Duration }{
+		"short at first":                  {100 * ms, 0, 20 * ms},
+		"a hundredth of the time":         {10 * time.Second, 0, 100 * ms},
+		"long at the end":                 {time.Hour, 0, 250 * ms},
+		"a costly sample delays the next": {100 * ms, 5 * ms, time.Second},
 	} {
-		assert.Equal(t, c.want, interval(c.elapsed, c.cost), claim)
+		assert.Equal(t, c.want, interval(c.elapsed, c.cost), name)
 	}
 }

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// result is the end of a program as its parent sees it.
+// result is the status and the output of an ended program.
 type result struct {
 	status syscall.WaitStatus
 	output string
@@ -56,12 +56,12 @@ func runCommand(t *testing.T, input string, signals []syscall.Signal, command ..
 	cmd.Stderr = &errors
 	require.NoError(t, cmd.Start())
 	out := bufio.NewReader(pipe)
-	var said string
+	var output string
 	for _, s := range signals {
 		for {
 			line, err := out.ReadString('\n')
-			require.NoError(t, err, "the program has not got ready: %s", errors.String())
-			if said += line; line == "ready\n" {
+			require.NoError(t, err, "the program is not ready: %s", errors.String())
+			if output += line; line == "ready\n" {
 				break
 			}
 		}
@@ -70,7 +70,7 @@ func runCommand(t *testing.T, input string, signals []syscall.Signal, command ..
 	rest, err := io.ReadAll(out)
 	require.NoError(t, err)
 	_ = cmd.Wait()
-	return result{cmd.ProcessState.Sys().(syscall.WaitStatus), said + string(rest) + errors.String()}
+	return result{cmd.ProcessState.Sys().(syscall.WaitStatus), output + string(rest) + errors.String()}
 }
 
 // wrapped returns the command with the wrapper and a message file.
@@ -82,7 +82,7 @@ func signum(s syscall.Signal) string { return strconv.Itoa(int(s)) }
 
 func TestProgramEndsAsWithoutWrapper(t *testing.T) {
 	usr1, term, kill := signum(syscall.SIGUSR1), signum(syscall.SIGTERM), signum(syscall.SIGKILL)
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		command []string
 		input   string
 		signals []syscall.Signal
@@ -102,43 +102,43 @@ func TestProgramEndsAsWithoutWrapper(t *testing.T) {
 		"a bus error":                  {command: []string{load, "die:" + signum(syscall.SIGBUS)}},
 		"a broken pipe":                {command: []string{load, "die:" + signum(syscall.SIGPIPE)}},
 		"a hangup":                     {command: []string{load, "die:" + signum(syscall.SIGHUP)}},
-		"told to quit":                 {command: []string{load, "die:" + signum(syscall.SIGQUIT)}},
+		"quit by its own signal":       {command: []string{load, "die:" + signum(syscall.SIGQUIT)}},
 		"terminated from outside": {command: []string{"sh", "-c", "echo ready; exec sleep 10"},
 			signals: []syscall.Signal{syscall.SIGTERM}},
 		"interrupted from outside": {command: []string{"sh", "-c", "echo ready; exec sleep 10"},
 			signals: []syscall.Signal{syscall.SIGINT}},
-		"told to quit from outside": {command: []string{"sh", "-c", "echo ready; exec sleep 10"},
+		"quit by an outside signal": {command: []string{"sh", "-c", "echo ready; exec sleep 10"},
 			signals: []syscall.Signal{syscall.SIGQUIT}},
 		"killed from outside": {command: []string{"sh", "-c", "echo ready; exec sleep 10"},
 			signals: []syscall.Signal{syscall.SIGKILL}},
-		"handles its end": {command: []string{load, "trap:" + term + ":5", "print:ready", "sleep:10s"},
+		"handles SIGTERM": {command: []string{load, "trap:" + term + ":5", "print:ready", "sleep:10s"},
 			signals: []syscall.Signal{syscall.SIGTERM}},
-		"ignores its end": {command: []string{load, "ignore:" + term, "print:ready", "sleep:300ms", "exit:6"},
+		"ignores SIGTERM": {command: []string{load, "ignore:" + term, "print:ready", "sleep:300ms", "exit:6"},
 			signals: []syscall.Signal{syscall.SIGTERM}},
-		"every signal comes once": {command: []string{load, "count:" + usr1 + ":5", "exit:8"},
+		"each signal arrives once": {command: []string{load, "count:" + usr1 + ":5", "exit:8"},
 			signals: []syscall.Signal{syscall.SIGUSR1, syscall.SIGUSR1, syscall.SIGUSR1, syscall.SIGUSR1, syscall.SIGUSR1}},
-		"a window changes its size": {command: []string{load, "count:" + signum(syscall.SIGWINCH) + ":1", "exit:9"},
+		"a change of the window size": {command: []string{load, "count:" + signum(syscall.SIGWINCH) + ":1", "exit:9"},
 			signals: []syscall.Signal{syscall.SIGWINCH}},
-		"a signal of real time": {command: []string{load, "count:40:1", "exit:10"},
+		"a real-time signal": {command: []string{load, "count:40:1", "exit:10"},
 			signals: []syscall.Signal{40}},
-		"fifty children at once":       {command: []string{load, "children:50:sleep+200ms", "exit:11"}},
-		"a child that fails":           {command: []string{load, "children:1:exit+3"}},
-		"orphans stay behind":          {command: []string{load, "orphans:3:0ms", "exit:12"}},
-		"the limit of files":           {command: []string{"sh", "-c", "ulimit -n"}},
-		"the mask of files":            {command: []string{"sh", "-c", "umask"}},
-		"its handlers are the default": {command: []string{"sh", "-c", "grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status"}},
-		"only three files are open":    {command: []string{"sh", "-c", "ls /proc/self/fd | wc -l"}},
-		"input that is not read":       {command: []string{"true"}, input: strings.Repeat("x", 1<<20)},
-		"a signal that it ignores":     {command: []string{"sh", "-c", "trap '' HUP; kill -HUP $$; exit 14"}},
+		"fifty children at once":   {command: []string{load, "children:50:sleep+200ms", "exit:11"}},
+		"a child that fails":       {command: []string{load, "children:1:exit+3"}},
+		"remaining orphans":        {command: []string{load, "orphans:3:0ms", "exit:12"}},
+		"the file limit":           {command: []string{"sh", "-c", "ulimit -n"}},
+		"the file mode mask":       {command: []string{"sh", "-c", "umask"}},
+		"default signal handlers":  {command: []string{"sh", "-c", "grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status"}},
+		"only three open files":    {command: []string{"sh", "-c", "ls /proc/self/fd | wc -l"}},
+		"unread input":             {command: []string{"true"}, input: strings.Repeat("x", 1<<20)},
+		"a signal that it ignores": {command: []string{"sh", "-c", "trap '' HUP; kill -HUP $$; exit 14"}},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "message")
 			alone := runCommand(t, c.input, c.signals, c.command...)
 			measured := runCommand(t, c.input, c.signals, wrapped(file, c.command...)...)
 			assert.Equal(t, alone, measured)
-			if claim == "killed from outside" {
-				return // and so was the wrapper
+			if name == "killed from outside" {
+				return // the signal killed the wrapper
 			}
 			assert.Equal(t, exitCode(alone.status), readMessage(t, file).Exit)
 		})
@@ -164,25 +164,25 @@ type messageFields struct {
 func readMessage(t *testing.T, file string) messageFields {
 	text := read(t, file)
 	assert.Less(t, len(text), 4096)
-	var told messageFields
-	require.NoError(t, json.Unmarshal([]byte(text), &told), text)
-	return told
+	var fields messageFields
+	require.NoError(t, json.Unmarshal([]byte(text), &fields), text)
+	return fields
 }
 
 func TestExitCodesOfCommandsThatCannotRun(t *testing.T) {
 	plain := filepath.Join(t.TempDir(), "plain")
 	require.NoError(t, os.WriteFile(plain, nil, 0o644))
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		command []string
 		want    int
 	}{
-		"not there":      {[]string{wrapper, "--", "/no/such/program"}, 127},
-		"not in PATH":    {[]string{wrapper, "--", "no-such-program"}, 127},
-		"not executable": {[]string{wrapper, "--", plain}, 126},
-		"no command":     {[]string{wrapper}, 2},
-		"nothing behind": {[]string{wrapper, "-to", "x", "--"}, 2},
+		"a missing file":      {[]string{wrapper, "--", "/no/such/program"}, 127},
+		"not in PATH":         {[]string{wrapper, "--", "no-such-program"}, 127},
+		"not executable":      {[]string{wrapper, "--", plain}, 126},
+		"no command":          {[]string{wrapper}, 2},
+		"no command after --": {[]string{wrapper, "-to", "x", "--"}, 2},
 	} {
-		assert.Equal(t, c.want, runCommand(t, "", nil, c.command...).status.ExitStatus(), claim)
+		assert.Equal(t, c.want, runCommand(t, "", nil, c.command...).status.ExitStatus(), name)
 	}
 }
 
@@ -191,31 +191,31 @@ func TestWrapperErrorsDoNotAffectProgram(t *testing.T) {
 	pipe := filepath.Join(dir, "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o666))
 	shell := "exec " + wrapper + " -to " + filepath.Join(dir, "m") + " -- sh -c 'echo works; exit 5'"
-	for claim, command := range map[string][]string{
-		"a message in no folder":         wrapped("/no/such/dir/file", "sh", "-c", "echo works; exit 5"),
-		"a folder in place of the file":  wrapped(dir, "sh", "-c", "echo works; exit 5"),
-		"a pipe in place of the file":    wrapped(pipe, "sh", "-c", "echo works; exit 5"),
-		"a device in place of the file":  wrapped("/dev/full", "sh", "-c", "echo works; exit 5"),
-		"no file may be opened":          {"sh", "-c", "ulimit -n 5; " + shell},
-		"no file may grow":               {"sh", "-c", "ulimit -f 0; " + shell},
-		"no standard input":              {"sh", "-c", shell + " <&-"},
-		"no standard error":              {"sh", "-c", shell + " 2>&-"},
-		"no environment":                 append([]string{"env", "-i", "PATH=/usr/bin:/bin"}, wrapped(filepath.Join(dir, "n"), "sh", "-c", "echo works; exit 5")...),
-		"an empty environment, no PATH":  append([]string{"env", "-i"}, wrapped(filepath.Join(dir, "n"), "/bin/sh", "-c", "echo works; exit 5")...),
-		"the usual place is not there":   {wrapper, "--", "sh", "-c", "echo works; exit 5"},
-		"without the two dashes":         {wrapper, "sh", "-c", "echo works; exit 5"},
-		"a deleted directory":            {"sh", "-c", "mkdir " + dir + "/gone; cd " + dir + "/gone; rmdir ../gone; " + shell},
-		"signals ignored by our parent":  {"sh", "-c", "trap '' HUP INT; " + shell},
-		"the program's own last message": {"sh", "-c", "echo 7 >" + dir + "/own; exec " + wrapper + " -to " + dir + "/own -- sh -c 'echo works; exit 5'"},
+	for name, command := range map[string][]string{
+		"a missing folder":              wrapped("/no/such/dir/file", "sh", "-c", "echo works; exit 5"),
+		"a folder in place of the file": wrapped(dir, "sh", "-c", "echo works; exit 5"),
+		"a pipe in place of the file":   wrapped(pipe, "sh", "-c", "echo works; exit 5"),
+		"a device in place of the file": wrapped("/dev/full", "sh", "-c", "echo works; exit 5"),
+		"no file may be opened":         {"sh", "-c", "ulimit -n 5; " + shell},
+		"no file may grow":              {"sh", "-c", "ulimit -f 0; " + shell},
+		"no standard input":             {"sh", "-c", shell + " <&-"},
+		"no standard error":             {"sh", "-c", shell + " 2>&-"},
+		"no environment":                append([]string{"env", "-i", "PATH=/usr/bin:/bin"}, wrapped(filepath.Join(dir, "n"), "sh", "-c", "echo works; exit 5")...),
+		"an empty environment, no PATH": append([]string{"env", "-i"}, wrapped(filepath.Join(dir, "n"), "/bin/sh", "-c", "echo works; exit 5")...),
+		"no default file":               {wrapper, "--", "sh", "-c", "echo works; exit 5"},
+		"without the two dashes":        {wrapper, "sh", "-c", "echo works; exit 5"},
+		"a deleted directory":           {"sh", "-c", "mkdir " + dir + "/gone; cd " + dir + "/gone; rmdir ../gone; " + shell},
+		"signals ignored by the parent": {"sh", "-c", "trap '' HUP INT; " + shell},
+		"an existing message":           {"sh", "-c", "echo 7 >" + dir + "/own; exec " + wrapper + " -to " + dir + "/own -- sh -c 'echo works; exit 5'"},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			got := runCommand(t, "", nil, command...)
 			assert.Equal(t, 5, got.status.ExitStatus())
 			assert.Contains(t, got.output, "works\n")
 			assert.NotContains(t, got.output, "loadaware-peak")
 		})
 	}
-	unknown := runCommand(t, "", nil, wrapper, "-such", "--", "sh", "-c", "echo works; exit 5")
+	unknown := runCommand(t, "", nil, wrapper, "-unknown", "--", "sh", "-c", "echo works; exit 5")
 	assert.Equal(t, 5, unknown.status.ExitStatus())
 	assert.Contains(t, unknown.output, "not measured")
 }
@@ -229,7 +229,7 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 }
 
 func TestOrphansAreReaped(t *testing.T) {
-	cmd := exec.Command(wrapper, "-to", filepath.Join(t.TempDir(), "m"), "--", load, "orphans:20:10s", "print:ready", "sleep:60s") // a busy machine takes seconds for the twentieth
+	cmd := exec.Command(wrapper, "-to", filepath.Join(t.TempDir(), "m"), "--", load, "orphans:20:10s", "print:ready", "sleep:60s") // starting 20 processes takes seconds on a busy machine
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -243,8 +243,8 @@ func TestOrphansAreReaped(t *testing.T) {
 	children := func(n int) func() bool {
 		return func() bool { return len(strings.Fields(read(t, path))) == n }
 	}
-	assert.Eventually(t, children(21), 10*time.Second, 10*ms, "the orphans come to us")
-	assert.Eventually(t, children(1), 30*time.Second, 20*ms, "the program alone is left, neither sleepers nor zombies")
+	assert.Eventually(t, children(21), 10*time.Second, 10*ms, "the wrapper adopts the orphans")
+	assert.Eventually(t, children(1), 30*time.Second, 20*ms, "only the program remains")
 }
 
 func TestProgramDiesWithWrapper(t *testing.T) {
@@ -266,7 +266,7 @@ func TestProgramDiesWithWrapper(t *testing.T) {
 
 func TestInstalledCopyRuns(t *testing.T) {
 	dir := t.TempDir()
-	for range 2 { // a second time, over the first
+	for range 2 { // the second installation replaces the first
 		require.Zero(t, runCommand(t, "", nil, wrapper, "install", dir).status)
 	}
 	names, err := os.ReadDir(dir)

@@ -13,13 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConnectionBeyondLimitWaits talks to a running server that
-// takes two connections.
+// TestConnectionBeyondLimitWaits opens a third connection to a server that accepts two.
 func TestConnectionBeyondLimitWaits(t *testing.T) {
 	server := startServer(t, append(database(t), "LOADAWARE_MAX_CONNECTIONS=2"))
-	ask := func() (conn net.Conn, answered func(within time.Duration) bool) {
+	connect := func() (conn net.Conn, answered func(within time.Duration) bool) {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(server.url, "http://"))
-		require.NoError(t, err, "the system takes it")
+		require.NoError(t, err, "the kernel accepts the connection")
 		t.Cleanup(func() { conn.Close() })
 		fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		return conn, func(within time.Duration) bool {
@@ -31,14 +30,14 @@ func TestConnectionBeyondLimitWaits(t *testing.T) {
 			return response.Body.Close() == nil && response.StatusCode == http.StatusOK
 		}
 	}
-	first, answered := ask()
-	require.True(t, answered(patient))
-	_, answered = ask()
-	require.True(t, answered(patient))
-	_, answered = ask()
-	assert.False(t, answered(300*time.Millisecond), "both places are taken")
+	first, answered := connect()
+	require.True(t, answered(slowTimeout))
+	_, answered = connect()
+	require.True(t, answered(slowTimeout))
+	_, answered = connect()
+	assert.False(t, answered(300*time.Millisecond), "both connections are in use")
 	require.NoError(t, first.Close())
-	assert.True(t, answered(patient), "one left")
+	assert.True(t, answered(slowTimeout), "one connection is closed")
 }
 
 func TestInvalidConnectionLimit(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/loadaware/loadaware/internal/client"
+	"github.com/loadaware/loadaware/internal/config"
 	"github.com/loadaware/loadaware/internal/httpserver"
 	"github.com/loadaware/loadaware/internal/importer"
 )
@@ -32,7 +33,7 @@ func (con console) forImport() importer.Console {
 	return importer.Console{In: con.in, Out: con.out, Err: con.err, Progress: isTerminal(con.err)}
 }
 
-// printRetry tells the user about a retry.
+// printRetry prints that a request is retried.
 func (con console) printRetry(err error, pause time.Duration) {
 	fmt.Fprintf(con.err, "%v; trying again in %s\n", err, pause.Round(100*time.Millisecond))
 }
@@ -54,13 +55,9 @@ func (con console) usage(w io.Writer) {
 	fmt.Fprint(w, "\nloadaware --version prints the version.\nloadaware COMMAND --help lists every flag with its default and its environment variable.\n\n", exitCodes)
 }
 
-// usageError is an invalid command line or configuration.
-type usageError struct{ detail string }
-
-func (e *usageError) Error() string { return e.detail }
-
+// usageErrorf returns the error of an invalid command line or configuration.
 func usageErrorf(format string, args ...any) error {
-	return &usageError{fmt.Sprintf(format, args...)}
+	return config.Errorf(format, args...)
 }
 
 // errorMessage returns the message to print for an error, or "" for none.
@@ -73,13 +70,13 @@ func errorMessage(err error) string {
 
 // exitCode returns the exit code that exitCodes documents.
 func exitCode(err error) int {
-	var usage *usageError
-	var config *httpserver.ConfigError
+	var usage *config.Error
+	var server *httpserver.ConfigError
 	var partial *importer.PartialError
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
-	case errors.As(err, &usage), errors.As(err, &config), errors.Is(err, client.ErrInvalidURL):
+	case errors.As(err, &usage), errors.As(err, &server), errors.Is(err, client.ErrInvalidURL):
 		return 2
 	case errors.As(err, &partial):
 		return 3

@@ -5,10 +5,11 @@ import (
 	"context"
 	"errors"
 
+	"github.com/loadaware/loadaware/internal/app"
 	"github.com/loadaware/loadaware/internal/client"
+	"github.com/loadaware/loadaware/internal/config"
 	"github.com/loadaware/loadaware/internal/doctor"
 	"github.com/loadaware/loadaware/internal/pglocal"
-	"github.com/loadaware/loadaware/internal/source/airflow"
 )
 
 const doctorUsage = `[flags]
@@ -33,18 +34,17 @@ func doctorVerb(ctx context.Context, con console, args []string) error {
 	report := doctor.NewReport()
 	dsn, stop := cmd.findDatabaseToCheck(ctx, con, report)
 	defer stop()
-	cfg := cmd.doctorConfig(dsn)
+	cfg := doctorConfig(&cmd.Config, dsn)
 	report.Run(ctx, &cfg)
 	return report.Write(con.out, *output)
 }
 
-func (c *config) doctorConfig(dsn string) doctor.Config {
-	tokens, _, err := c.grants()
+func doctorConfig(c *config.Config, dsn string) doctor.Config {
+	tokens, _, err := c.AccessTokens()
 	cfg := doctor.Config{
 		Addr: c.Addr, Tokens: len(tokens), TokensErr: err, TLSCert: c.TLSCert, TLSKey: c.TLSKey,
 		KeepObservations: c.Keep.Observations, KeepReceipts: c.Keep.Receipts, ServerURL: c.URL, DSN: dsn,
-		Prometheus: c.prometheusConfig(0),
-		Airflow:    airflow.Config{URL: c.AirflowURL, User: c.AirflowUser, Password: c.AirflowPassword, Token: c.AirflowToken},
+		Prometheus: c.Prometheus(0), Airflow: c.Airflow(0),
 	}
 	if c.DatabaseURL == "" {
 		cfg.DataDir = c.Data
@@ -56,9 +56,9 @@ func (c *config) doctorConfig(dsn string) doctor.Config {
 // database it sets cmd.URL to the running server, unless --url names one.
 func (cmd *command) findDatabaseToCheck(ctx context.Context, con console, report *doctor.Report) (dsn string, stop func()) {
 	none := func() {}
-	if cmd.DatabaseURL == "" && !exists(cmd.Data) {
+	if !cmd.HasDatabase() {
 		report.Ran("database")
-		running := cmp.Or(cmd.URL, cmd.serverAt(cmd.Addr))
+		running := cmp.Or(cmd.URL, cmd.ServerAt(cmd.Addr))
 		if client.New(running, "").IsAvailable(ctx) {
 			cmd.URL = running
 			report.Warnf("database", "set DATABASE_URL to that of the server, or name its data folder with --data",
@@ -69,12 +69,12 @@ func (cmd *command) findDatabaseToCheck(ctx context.Context, con console, report
 			"no database to check: DATABASE_URL is not set, the folder %s does not exist, and no server answers at %s", cmd.Data, running)
 		return "", none
 	}
-	dsn, stop, err := findDatabase(ctx, &cmd.config, "", cmd.logger(con))
+	dsn, stop, err := app.FindDatabase(ctx, &cmd.Config, "", cmd.Logger(con.err))
 	var inUse *pglocal.InUseError
 	if errors.As(err, &inUse) {
 		consequence, advice := "", "; or name that server with --url to check the server"
 		if cmd.URL == "" && inUse.Addr != "" {
-			cmd.URL = cmd.serverAt(inUse.Addr)
+			cmd.URL = cmd.ServerAt(inUse.Addr)
 		}
 		if cmd.URL != "" {
 			consequence, advice = "; the server was checked instead", ""
@@ -88,12 +88,4 @@ func (cmd *command) findDatabaseToCheck(ctx context.Context, con console, report
 		return "", none
 	}
 	return dsn, stop
-}
-
-// serverAt returns the URL of a server with this configuration at an address.
-func (c *config) serverAt(addr string) string {
-	if c.TLSCert != "" {
-		return "https://" + addr
-	}
-	return "http://" + addr
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// deployment is a server on a real database, with a task that has a model.
+// deployment starts a server on a database with a task that has a model.
 func deployment(t *testing.T) (dsn string, server *process) {
 	dsn = pgtest.DSN(t)
 	server = startServer(t, []string{"DATABASE_URL=" + dsn})
@@ -44,7 +44,7 @@ func execute(t *testing.T, dsn string, statements ...string) {
 	}
 }
 
-// runDoctor runs the command and returns its exit code, and what it found by check.
+// runDoctor runs the command and returns its exit code and its findings by check.
 func runDoctor(t *testing.T, args ...string) (code int, found map[string]doctor.Finding) {
 	t.Helper()
 	code, out, stderr := invoke(t, "", append([]string{"doctor", "-o", "json"}, args...)...)
@@ -59,7 +59,7 @@ func runDoctor(t *testing.T, args ...string) (code int, found map[string]doctor.
 	return code, found
 }
 
-func TestDoctorOfSoundDeployment(t *testing.T) {
+func TestDoctorOfHealthyDeployment(t *testing.T) {
 	dsn, server := deployment(t)
 	code, found := runDoctor(t, "--database", dsn, "--url", server.url)
 	assert.Empty(t, found)
@@ -69,18 +69,18 @@ func TestDoctorOfSoundDeployment(t *testing.T) {
 	assert.Contains(t, out, "0 wrong, 0 to be minded")
 }
 
-// Each breaks a deployment of its own in one way, and must be found by its name.
+// TestDoctorReportsDatabaseFaults causes one fault at a time and repairs it.
 func TestDoctorReportsDatabaseFaults(t *testing.T) {
 	dsn, server := deployment(t)
 	server.kill()
-	for _, broken := range []struct {
-		check, says   string
-		sick, healthy []string
+	for _, fault := range []struct {
+		check, want   string
+		cause, repair []string
 	}{
 		{"models", "crash/known version 1", []string{"UPDATE model SET blob = set_byte(blob, 60, get_byte(blob, 60) # 1)"},
 			[]string{"UPDATE model SET blob = set_byte(blob, 60, get_byte(blob, 60) # 1)"}},
 		{"models", "version 9, not", []string{"UPDATE model SET blob = set_byte(blob, 5, 9)"}, []string{"UPDATE model SET blob = set_byte(blob, 5, 3)"}},
-		{"models", "crash/many-7 version 1 (", []string{ // more than a line used to name
+		{"models", "crash/many-7 version 1 (", []string{ // more tasks than a message names
 			"INSERT INTO task (namespace, dag_id, task_id, active_version) SELECT 'default', 'crash', 'many-' || n, 1 FROM generate_series(1, 7) n",
 			"INSERT INTO tally (task) SELECT id FROM task WHERE task_id LIKE 'many-%'",
 			"INSERT INTO lease (task) SELECT id FROM task WHERE task_id LIKE 'many-%'",
@@ -91,38 +91,38 @@ func TestDoctorReportsDatabaseFaults(t *testing.T) {
 			[]string{"UPDATE model SET blob = set_byte(blob, 5, 3)", "UPDATE task SET pinned_version = NULL, pinned_by = NULL"}},
 		{"tables", "step 1 of", []string{"UPDATE schema_migrations SET version = 1"}, nil},
 		{"tables", "is incomplete", []string{"UPDATE schema_migrations SET dirty = true"}, nil},
-		{"tables", "do not exist", []string{"ALTER TABLE schema_migrations RENAME TO away"}, []string{"ALTER TABLE away RENAME TO schema_migrations"}},
-		{"tasks without models", "crash/silent", []string{
-			"INSERT INTO task (namespace, dag_id, task_id) VALUES ('default', 'crash', 'silent')",
-			"INSERT INTO tally (task, observations) SELECT id, 5 FROM task WHERE task_id = 'silent'",
-			"INSERT INTO lease (task) SELECT id FROM task WHERE task_id = 'silent'",
-		}, []string{"DELETE FROM task WHERE task_id = 'silent'"}},
+		{"tables", "do not exist", []string{"ALTER TABLE schema_migrations RENAME TO renamed"}, []string{"ALTER TABLE renamed RENAME TO schema_migrations"}},
+		{"tasks without models", "crash/untrained", []string{
+			"INSERT INTO task (namespace, dag_id, task_id) VALUES ('default', 'crash', 'untrained')",
+			"INSERT INTO tally (task, observations) SELECT id, 5 FROM task WHERE task_id = 'untrained'",
+			"INSERT INTO lease (task) SELECT id FROM task WHERE task_id = 'untrained'",
+		}, []string{"DELETE FROM task WHERE task_id = 'untrained'"}},
 		{"tasks without models", "waited for their first training", []string{
 			"UPDATE task SET active_version = NULL", "UPDATE tally SET due_at = now() - interval '1 hour'",
 		}, []string{"UPDATE task SET active_version = 1", "UPDATE tally SET due_at = NULL"}},
 		{"unreported tries", "40 were never reported", []string{`INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, body)
 			SELECT lpad(n::text, 8, '0'), 'default', 'crash', 'known', 'lost' || n, -1, 1, now() - interval '2 days', '{}' FROM generate_series(1, 40) n`}, []string{"DELETE FROM receipt"}},
 	} {
-		execute(t, dsn, broken.sick...)
+		execute(t, dsn, fault.cause...)
 		code, found := runDoctor(t, "--database", dsn)
-		assert.Equal(t, 1, code, broken.check)
-		assert.True(t, found[broken.check].IsError, "%s: %v", broken.says, found)
-		assert.Contains(t, found[broken.check].Message, broken.says)
+		assert.Equal(t, 1, code, fault.check)
+		assert.True(t, found[fault.check].IsError, "%s: %v", fault.want, found)
+		assert.Contains(t, found[fault.check].Message, fault.want)
 		assert.Len(t, found, 1, "%v", found)
-		if broken.healthy == nil {
+		if fault.repair == nil {
 			newest, err := migrations.Newest()
 			require.NoError(t, err)
-			broken.healthy = []string{fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = false", newest)}
+			fault.repair = []string{fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = false", newest)}
 		}
-		execute(t, dsn, broken.healthy...)
+		execute(t, dsn, fault.repair...)
 		_, found = runDoctor(t, "--database", dsn)
-		assert.Empty(t, found, "healed")
+		assert.Empty(t, found, "repaired")
 	}
 	newer, err := migrations.Newest()
 	require.NoError(t, err)
 	execute(t, dsn, fmt.Sprintf("UPDATE schema_migrations SET version = %d", newer+1))
 	code, found := runDoctor(t, "--database", dsn)
-	assert.Zero(t, code, "to be minded only")
+	assert.Zero(t, code, "a warning")
 	assert.Contains(t, found["tables"].Message, "a newer build migrated them")
 }
 
@@ -150,15 +150,15 @@ func TestDoctorReportsUnusableDatabase(t *testing.T) {
 			_, _ = conn.Exec(context.Background(), "DROP OWNED BY "+role+"; DROP ROLE "+role) // the cluster ends with the tests
 		}
 	})
-	for says, c := range map[string]struct{ check, dsn string }{
+	for want, c := range map[string]struct{ check, dsn string }{
 		"does not exist":          {"database", with(func(u *url.URL) { u.Path = "/none" })},
-		"connection refused":      {"database", "postgres://nobody:secret@127.0.0.1:1/none?connect_timeout=2"},
+		"connection refused":      {"database", "postgres://reader:secret@127.0.0.1:1/none?connect_timeout=2"},
 		"accepts no writes":       {"database", setting("default_transaction_read_only", "on")},
 		"may not read and write ": {"permissions", setting("role", role)},
 	} {
 		code, found := runDoctor(t, "--database", c.dsn)
 		assert.Equal(t, 1, code)
-		assert.Contains(t, found[c.check].Message, says)
+		assert.Contains(t, found[c.check].Message, want)
 		assert.NotContains(t, fmt.Sprint(found), "secret")
 	}
 	code, found := runDoctor(t, "--data", filepath.Join(t.TempDir(), "none"), "--addr", "127.0.0.1:1")
@@ -171,9 +171,9 @@ func TestDoctorWarnsOfFewConnections(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
 	defer conn.Close(context.Background())
-	var most int
-	require.NoError(t, conn.QueryRow(t.Context(), "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')").Scan(&most))
-	for range most - 8 {
+	var available int
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')").Scan(&available))
+	for range available - 8 {
 		idle, err := pgx.Connect(t.Context(), dsn)
 		require.NoError(t, err)
 		defer idle.Close(context.Background())
@@ -187,23 +187,23 @@ func TestDoctorChecksSettings(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	own := newAuthority(t, "own")
-	says := func(check string, args ...string) string {
+	message := func(check string, args ...string) string {
 		_, found := runDoctor(t, append(args, "--database", dsn)...)
 		return found[check].Message
 	}
-	assert.Contains(t, says("tokens", "--addr", "0.0.0.0:8080"), "no token is required")
-	assert.Contains(t, says("tokens", "--tokens", "observe:abc"), "grant 1")
-	assert.Contains(t, says("address", "--addr", "nowhere"), "is not an address")
-	for expected, last := range map[string]time.Duration{"expired on": -time.Hour, "expires on": time.Hour, "": 90 * 24 * time.Hour} {
-		f := newFolder(t, own.signs(7, -2*time.Hour, last))
-		got := says("certificate", "--tls-cert", f.cert, "--tls-key", f.key)
-		assert.Contains(t, got, expected)
-		assert.Equal(t, expected == "", got == "")
+	assert.Contains(t, message("tokens", "--addr", "0.0.0.0:8080"), "no token is required")
+	assert.Contains(t, message("tokens", "--tokens", "observe:abc"), "grant 1")
+	assert.Contains(t, message("address", "--addr", "nowhere"), "is not an address")
+	for want, validFor := range map[string]time.Duration{"expired on": -time.Hour, "expires on": time.Hour, "": 90 * 24 * time.Hour} {
+		f := newTLSFiles(t, own.sign(7, -2*time.Hour, validFor))
+		got := message("certificate", "--tls-cert", f.cert, "--tls-key", f.key)
+		assert.Contains(t, got, want)
+		assert.Equal(t, want == "", got == "")
 	}
-	assert.Contains(t, says("certificate", "--tls-cert", "none", "--tls-key", "none"), "is unusable")
+	assert.Contains(t, message("certificate", "--tls-cert", "none", "--tls-key", "none"), "is unusable")
 
 	t.Setenv("LOADAWARE_KEEP_RECEIPTS", "0")
-	assert.Contains(t, says("retention"), "receipts grows without limit")
+	assert.Contains(t, message("retention"), "receipts grows without limit")
 }
 
 func TestDoctorOfDataFolderInUse(t *testing.T) {
@@ -213,33 +213,33 @@ func TestDoctorOfDataFolderInUse(t *testing.T) {
 	require.Eventually(t, func() bool {
 		var code int
 		code, found = runDoctor(t, "--data", dir)
-		return code == 0 // once it is ready
+		return code == 0 // the server is ready
 	}, 20*time.Second, 50*time.Millisecond, "%v", found)
 	assert.Contains(t, found["database"].Message, strings.TrimPrefix(server.url, "http://"))
 	assert.Contains(t, found["database"].Message, "the server was checked")
 	server.kill()
-	time.Sleep(time.Second) // its PostgreSQL ends with it
+	time.Sleep(time.Second) // its PostgreSQL ends after it
 	var out, stderr bytes.Buffer
 	run(t.Context(), console{out: &out, err: &stderr}, []string{"doctor", "--data", dir, "--addr", "127.0.0.1:0"})
 	assert.Contains(t, out.String(), "0 to be minded", stderr.String())
 }
 
-// After `make run` a person calls the doctor without any setting.
+// TestDoctorWithoutSettingsChecksRunningServer calls the doctor like a user after `make run`.
 func TestDoctorWithoutSettingsChecksRunningServer(t *testing.T) {
 	server := startServer(t, database(t))
-	none := filepath.Join(t.TempDir(), "none")
+	absent := filepath.Join(t.TempDir(), "none")
 	var found map[string]doctor.Finding
 	require.Eventually(t, func() bool {
 		var code int
-		code, found = runDoctor(t, "--data", none, "--addr", strings.TrimPrefix(server.url, "http://"))
-		return code == 0 // once it is ready
+		code, found = runDoctor(t, "--data", absent, "--addr", strings.TrimPrefix(server.url, "http://"))
+		return code == 0 // the server is ready
 	}, 20*time.Second, 50*time.Millisecond, "%v", found)
 	assert.Contains(t, found["database"].Message, "only the server at "+server.url)
 	assert.Len(t, found, 1)
 
-	stranger := httptest.NewServer(http.NotFoundHandler())
-	defer stranger.Close()
-	code, found := runDoctor(t, "--data", none, "--addr", strings.TrimPrefix(stranger.URL, "http://"))
-	assert.Equal(t, 1, code, "what answers there is no loadaware")
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	code, found := runDoctor(t, "--data", absent, "--addr", strings.TrimPrefix(other.URL, "http://"))
+	assert.Equal(t, 1, code, "another program answers")
 	assert.Contains(t, found["database"].Message, "no server answers")
 }

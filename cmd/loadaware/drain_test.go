@@ -3,29 +3,26 @@ package main
 import (
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/loadaware/loadaware/internal/httpserver"
 )
 
 func TestServerDrainsAfterSIGTERM(t *testing.T) {
 	server := startServer(t, database(t))
 	server.signal(syscall.SIGTERM)
-	server.said.await(t, "stopping")
+	server.output.await(t, "stopping")
 
 	response, err := http.Get(server.url + "/readyz")
 	require.NoError(t, err)
-	said, err := io.ReadAll(response.Body)
+	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
-	assert.Contains(t, string(said), `"stopping"`)
+	assert.Contains(t, string(body), `"stopping"`)
 
 	response, err = http.Post(server.url+"/predict", "application/json", strings.NewReader(`{"dag_id": "d", "task_id": "t", "requested": {"memory": "1Gi"}}`))
 	require.NoError(t, err)
@@ -33,9 +30,4 @@ func TestServerDrainsAfterSIGTERM(t *testing.T) {
 	assert.Equal(t, http.StatusOK, response.StatusCode)
 	assert.True(t, response.Close, "a draining server closes connections")
 	require.NoError(t, server.wait())
-}
-
-func TestOnlySIGTERMDrains(t *testing.T) {
-	assert.ErrorIs(t, cancelCause(syscall.SIGTERM), httpserver.ErrTerminated)
-	assert.NotErrorIs(t, cancelCause(os.Interrupt), httpserver.ErrTerminated)
 }

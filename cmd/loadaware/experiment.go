@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/loadaware/loadaware/internal/experiment"
+	"github.com/loadaware/loadaware/internal/app"
+	"github.com/loadaware/loadaware/internal/client"
+	"github.com/loadaware/loadaware/internal/experiment/tracking"
+	"github.com/loadaware/loadaware/internal/pglocal"
 )
 
 // experimentVerbs returns the subcommands of experiment in the order of --help.
@@ -48,48 +52,36 @@ func experimentVerb(ctx context.Context, con console, args []string) error {
 	return usageErrorf("unknown command %q; see loadaware experiment --help", rest[0])
 }
 
-const experimentExportUsage = `ID --mlflow DIR [flags]
+// experimentPlace is the part of the help about the place of saved experiments.
+const experimentPlace = `
 
-Exports a saved experiment, given by its id or name, into DIR in the layout of MLflow's
-file store: a parent run with the parameters, the report and the models, and a child run
-for each setting, whose metrics have the seeds as steps. To open it:
+Where: --url (LOADAWARE_URL), --database or --data if given; else DATABASE_URL if
+set; else the server at LOADAWARE_ADDR (127.0.0.1:8080 if not set) if it answers;
+else the data folder. If a server uses that folder, the command asks the server.`
 
-  mlflow ui --backend-store-uri file:DIR
-
-MLflow 3 opens such a folder with MLFLOW_ALLOW_FILE_STORE=true, or imports it into a
-database with mlflow migrate-filestore. A second export replaces the first.` + experimentPlace
-
-func exportExperiment(ctx context.Context, con console, args []string) error {
-	cmd := newCommand("experiment export", experimentExportUsage, "url", "token", "database", "data")
-	dir := cmd.String("mlflow", "", "`folder` to write into; created if missing")
-	rest, err := cmd.parse(con, args)
+// openExperiments opens the store that experimentPlace describes. It creates a data folder
+// only to save into a folder that the command line names.
+func openExperiments(ctx context.Context, con console, cmd *command, saving bool) (tracking.Store, func(), error) {
+	server, storeNamed := cmd.server(), cmd.given("database") || cmd.given("data")
+	noStop := func() {}
+	switch {
+	case cmd.serverGiven() || !storeNamed && cmd.URL != "":
+		return tracking.NewServerStore(server), noStop, nil
+	case storeNamed || cmd.DatabaseURL != "":
+	case server.IsAvailable(ctx):
+		return tracking.NewServerStore(server), noStop, nil
+	}
+	mayCreate := saving && storeNamed
+	if !cmd.HasDatabase() && !mayCreate {
+		return nil, nil, fmt.Errorf("no saved experiments: no server answers at %s, and the data folder %s does not exist; name a server with --url, another folder with --data, or a database with --database",
+			server.URL, cmd.Data)
+	}
+	st, stop, err := app.OpenStore(ctx, &cmd.Config, cmd.Logger(con.err))
+	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) && inUse.Addr != "" {
+		return tracking.NewServerStore(client.New("http://"+inUse.Addr, cmd.Token)), noStop, nil
+	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	if len(rest) != 1 || *dir == "" {
-		return usageErrorf("name one experiment by its id or its name, and a folder with --mlflow; see loadaware experiment export --help")
-	}
-	st, stop, err := openExperiments(ctx, con, cmd, false)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	run, err := st.find(ctx, rest[0])
-	if err != nil {
-		return err
-	}
-	models, err := st.models(ctx, run)
-	if err != nil {
-		return err
-	}
-	kept := &experiment.Kept{ID: run.ID, Name: run.Name, CreatedAt: run.CreatedAt, Fingerprint: run.Fingerprint,
-		Parameters: run.Parameters, Rows: run.Rows, Report: run.Report}
-	for _, m := range models {
-		kept.Models = append(kept.Models, experiment.KeptModel{Task: m.Task, Family: m.Family, Blob: m.Blob})
-	}
-	if err := experiment.ExportMLflow(*dir, kept); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(con.out, "%s is in %s: mlflow ui --backend-store-uri file:%s\n", run.title(), *dir, *dir)
-	return err
+	return tracking.NewDatabaseStore(st, cmd.Location()), stop, nil
 }

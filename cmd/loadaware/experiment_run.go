@@ -13,10 +13,11 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/loadaware/loadaware/internal/app"
 	"github.com/loadaware/loadaware/internal/experiment"
+	"github.com/loadaware/loadaware/internal/experiment/tracking"
 	"github.com/loadaware/loadaware/internal/ml/score"
 	"github.com/loadaware/loadaware/internal/pglocal"
-	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/store/postgres"
 )
@@ -45,7 +46,7 @@ func runExperiment(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	if e.save != "" {
-		if err := checkCanSave(ctx, con, e.command, e.save); err != nil {
+		if err := e.checkCanSave(ctx, con); err != nil {
 			return err
 		}
 	}
@@ -85,7 +86,25 @@ func (e *experimentRun) saveRun(ctx context.Context, con console, plan *experime
 		Trace string `json:"trace"`
 		experiment.Config
 	}{report.Trace, plan.Config}
-	return saveExperiment(ctx, con, e.command, e.save, parameters, report, models)
+	st, stop, err := openExperiments(ctx, con, e.command, true)
+	if err != nil {
+		return fmt.Errorf("save the experiment: %w", err)
+	}
+	defer stop()
+	return tracking.Save(ctx, st, con.err, e.save, parameters, report, models)
+}
+
+// checkCanSave returns an error if the run could not be saved.
+func (e *experimentRun) checkCanSave(ctx context.Context, con console) error {
+	st, stop, err := openExperiments(ctx, con, e.command, true)
+	if err == nil {
+		defer stop()
+		err = tracking.CheckCanSave(ctx, st, con.err, e.save)
+	}
+	if err != nil {
+		return fmt.Errorf("the experiment cannot be saved, so it does not run: %w", err)
+	}
+	return nil
 }
 
 func parseExperiment(con console, args []string) (*experimentRun, error) {
@@ -184,14 +203,11 @@ func (e *experimentRun) data(ctx context.Context, con console) (*experiment.Data
 		}
 		defer file.Close()
 		return experiment.Read(filepath.Base(e.trace), file)
-	case e.DatabaseURL == "" && !exists(e.Data):
+	case !e.HasDatabase():
 		return nil, fmt.Errorf("no history: name a file with --trace or a database with --database; the data folder %s does not exist", e.Data)
 	}
 	return e.databaseHistory(ctx, con)
 }
-
-// wholeHistory disables the sampling of old rows.
-var wholeHistory = store.HistoryLimits{Total: math.MaxInt32}
 
 // databaseHistory reads the history of the database.
 func (e *experimentRun) databaseHistory(ctx context.Context, con console) (*experiment.Data, error) {
@@ -200,32 +216,14 @@ func (e *experimentRun) databaseHistory(ctx context.Context, con console) (*expe
 		return nil, err
 	}
 	defer stop()
-	const page = 500
-	var histories []*sizing.History
-	after := sizing.TaskKey{}
-	for {
-		profiles, err := st.Tasks(ctx, "", after, page)
-		if err != nil {
-			return nil, err
-		}
-		for i := range profiles {
-			h, err := st.History(ctx, profiles[i].Task, wholeHistory)
-			if err != nil {
-				return nil, err
-			}
-			histories, after = append(histories, &h), h.Task
-		}
-		if len(profiles) < page {
-			return experiment.Of(e.location(), histories)
-		}
-	}
+	return tracking.ReadHistory(ctx, st, e.Location())
 }
 
 // openHistory opens the database. If a server uses the private database of the folder, it
 // connects to the same database without a migration.
 func (e *experimentRun) openHistory(ctx context.Context, con console) (*postgres.Store, func(), error) {
-	log := e.logger(con)
-	st, stop, err := openStore(ctx, &e.config, "", log)
+	log := e.Logger(con.err)
+	st, stop, err := app.OpenStore(ctx, &e.Config, log)
 	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) && inUse.DSN() != "" {
 		if st, err = postgres.Open(ctx, inUse.DSN(), postgres.Config{Log: log}); err != nil {
 			return nil, nil, fmt.Errorf("read the history of %s while its server runs: %w", e.Data, err)

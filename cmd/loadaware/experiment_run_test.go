@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/experiment"
+	"github.com/loadaware/loadaware/internal/experiment/tracking"
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 )
 
-// forty are forty runs of one task, the larger half of which uses above 4 GB.
-func forty() string {
+// fortyRuns returns a history of forty runs of one task. Half of them use more than 4 GB.
+func fortyRuns() string {
 	var text strings.Builder
 	text.WriteString("dag_id,task_id,run_id,started_at,duration_s,memory_requested_bytes,memory_max_bytes,feature.rows\n")
 	for i := range 40 {
@@ -23,7 +24,7 @@ func forty() string {
 	return text.String()
 }
 
-func experimented(t *testing.T, out string) (r experiment.Report) {
+func decodeReport(t *testing.T, out string) (r experiment.Report) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
 	return r
@@ -31,30 +32,30 @@ func experimented(t *testing.T, out string) (r experiment.Report) {
 
 func TestExperimentOnStandardInput(t *testing.T) {
 	args := []string{"experiment", "run", "--trace", "-", "-o", "json", "--families", "prior,final,svm", "--bins", "a=4,20", "--bins", "a=2,4,20", "--seeds", "2", "--penalty", "5"}
-	code, out, stderr := invoke(t, forty(), args...)
+	code, out, stderr := invoke(t, fortyRuns(), args...)
 	require.Zero(t, code, stderr)
-	assert.Empty(t, stderr, "no bar where nobody reads it")
-	r := experimented(t, out)
+	assert.Empty(t, stderr, "no progress bar without a terminal")
+	r := decodeReport(t, out)
 	require.Len(t, r.Rows, 2*3*2)
 	assert.Equal(t, []float64{4, 20}, r.Rows[0].BinsGB)
 	assert.Equal(t, []float64{2, 4, 20}, r.Rows[6].BinsGB)
 	assert.Equal(t, "final", r.Rows[2].Family)
 	assert.InDelta(t, 5.0, r.Penalty, 0)
 	assert.Equal(t, "standard input", r.Trace)
-	_, again, _ := invoke(t, forty(), args...)
-	assert.Equal(t, out, again, "the same flags give the same bytes")
+	_, again, _ := invoke(t, fortyRuns(), args...)
+	assert.Equal(t, out, again, "the same flags give the same output")
 }
 
 func TestExperimentOnDatabaseEqualsThatOnFile(t *testing.T) {
 	dsn := pgtest.DSN(t)
-	code, _, stderr := invoke(t, forty(), "import", "--database", dsn, "-")
+	code, _, stderr := invoke(t, fortyRuns(), "import", "--database", dsn, "-")
 	require.Zero(t, code, stderr)
 	args := []string{"experiment", "run", "-o", "json", "--families", "final,serving", "--seeds", "1"}
 	code, stored, stderr := invoke(t, "", append(args, "--database", dsn)...)
 	require.Zero(t, code, stderr)
-	code, filed, stderr := invoke(t, forty(), append(args, "--trace", "-")...)
+	code, filed, stderr := invoke(t, fortyRuns(), append(args, "--trace", "-")...)
 	require.Zero(t, code, stderr)
-	a, b := experimented(t, stored), experimented(t, filed)
+	a, b := decodeReport(t, stored), decodeReport(t, filed)
 	assert.Equal(t, "the database of DATABASE_URL", a.Trace)
 	a.Trace = b.Trace
 	assert.Equal(t, b, a)
@@ -62,12 +63,12 @@ func TestExperimentOnDatabaseEqualsThatOnFile(t *testing.T) {
 
 func TestExperimentIsSavedWithName(t *testing.T) {
 	dsn := pgtest.DSN(t)
-	code, _, stderr := invoke(t, forty(), "experiment", "run", "--trace", "-", "--families", "final,svm", "--seeds", "2", "--bins", "a=4,20", "--save", "first try", "--database", dsn)
+	code, _, stderr := invoke(t, fortyRuns(), "experiment", "run", "--trace", "-", "--families", "final,svm", "--seeds", "2", "--bins", "a=4,20", "--save", "first try", "--database", dsn)
 	require.Zero(t, code, stderr)
 	assert.Contains(t, stderr, "kept as experiment 1 in the database of DATABASE_URL")
 	code, out, stderr := invoke(t, "", "experiment", "show", "first try", "--database", dsn, "-o", "json")
 	require.Zero(t, code, stderr)
-	var shown savedRun
+	var shown tracking.Run
 	require.NoError(t, json.Unmarshal([]byte(out), &shown))
 	assert.Len(t, shown.Rows, 4)
 	require.Len(t, shown.Models, 2)
@@ -78,42 +79,42 @@ func TestExperimentIsSavedWithName(t *testing.T) {
 }
 
 func TestExperimentRunErrors(t *testing.T) {
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		args []string
 		code int
-		says string
+		want string
 	}{
-		"nothing to do":          {nil, 2, "name a command; see loadaware experiment --help"},
+		"no command":             {nil, 2, "name a command; see loadaware experiment --help"},
 		"an unknown command":     {[]string{"walk"}, 2, `unknown command "walk"`},
 		"a file without a flag":  {[]string{"run", "history.csv"}, 2, `unexpected argument "history.csv"; name the history with --trace`},
 		"two histories":          {[]string{"run", "--trace", "-", "--data", "x"}, 2, "set --trace or a database, not both"},
 		"no seeds":               {[]string{"run", "--trace", "-", "--seeds", "0"}, 2, "--seeds must be 1 or more"},
-		"fewer than no trials":   {[]string{"run", "--trace", "-", "--trials", "-1"}, 2, "--trials must be 0 or more"},
+		"negative trials":        {[]string{"run", "--trace", "-", "--trials", "-1"}, 2, "--trials must be 0 or more"},
 		"no penalty":             {[]string{"run", "--trace", "-", "--penalty", "0"}, 2, "--penalty must be above 0"},
 		"an unknown family":      {[]string{"run", "--trace", "-", "--families", "xgboost"}, 2, `--families must be of prior, cart, svm`},
 		"an unknown oversampler": {[]string{"run", "--trace", "-", "--oversampling", "adasyn"}, 2, "--oversampling must be of none, weights, random, smote"},
 		"an unknown split":       {[]string{"run", "--trace", "-", "--split", "random"}, 2, "--split must be of stratified, time"},
 		"an unknown search":      {[]string{"run", "--trace", "-", "--search", "grid"}, 2, "--search must be of bayes, random"},
 		"an unknown format":      {[]string{"run", "--trace", "-", "-o", "xml"}, 2, "--o must be of table, json, csv, markdown, html"},
-		"bins of no task":        {[]string{"run", "--trace", "-", "--bins", "30,350"}, 2, "write TASK=30,350"},
+		"bins without a task":    {[]string{"run", "--trace", "-", "--bins", "30,350"}, 2, "write TASK=30,350"},
 		"no bins":                {[]string{"run", "--trace", "-", "--bins", "a="}, 2, "write TASK=30,350"},
-		"bins that fall":         {[]string{"run", "--trace", "-", "--bins", "a=350,30"}, 2, "edges must be GB above 0, ascending"},
+		"descending bins":        {[]string{"run", "--trace", "-", "--bins", "a=350,30"}, 2, "edges must be GB above 0, ascending"},
 		"a name like an id":      {[]string{"run", "--trace", "-", "--save", "7"}, 2, "--save must not be an integer"},
-		"no such file":           {[]string{"run", "--trace", "absent.csv"}, 1, "absent.csv"},
-		"no history anywhere":    {[]string{"run", "--data", "absent"}, 1, "no history: name a file with --trace or a database with --database"},
-		"no such task":           {[]string{"run", "--trace", "-", "--tasks", "z"}, 1, `there is no task "z"`},
+		"a missing file":         {[]string{"run", "--trace", "absent.csv"}, 1, "absent.csv"},
+		"no history":             {[]string{"run", "--data", "absent"}, 1, "no history: name a file with --trace or a database with --database"},
+		"a missing task":         {[]string{"run", "--trace", "-", "--tasks", "z"}, 1, `there is no task "z"`},
 		"bins of another task":   {[]string{"run", "--trace", "-", "--bins", "z=1,2"}, 1, `bins are given of "z"`},
-		"a row that is wrong":    {[]string{"run", "--trace", "-"}, 1, "standard input: line 42: started_at"},
+		"an invalid row":         {[]string{"run", "--trace", "-"}, 1, "standard input: line 42: started_at"},
 	} {
-		in := forty()
-		if claim == "a row that is wrong" {
+		in := fortyRuns()
+		if name == "an invalid row" {
 			in += "d,a,r41,never,1,,1,1\n"
 		}
 		t.Setenv("DATABASE_URL", "")
 		code, out, stderr := invoke(t, in, append([]string{"experiment"}, c.args...)...)
-		assert.Equal(t, c.code, code, claim)
-		assert.Empty(t, out, claim)
-		assert.Contains(t, stderr, c.says, claim)
+		assert.Equal(t, c.code, code, name)
+		assert.Empty(t, out, name)
+		assert.Contains(t, stderr, c.want, name)
 	}
 }
 

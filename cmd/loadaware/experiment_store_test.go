@@ -13,19 +13,19 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal"
 )
 
-// runSmall is a quick experiment on forty rows of standard input.
-var runSmall = []string{"experiment", "run", "--trace", "-", "--families", "final", "--seeds", "1", "--bins", "a=4,20"}
+// quickRun has the arguments of a quick experiment on the rows of standard input.
+var quickRun = []string{"experiment", "run", "--trace", "-", "--families", "final", "--seeds", "1", "--bins", "a=4,20"}
 
-// A server holds the data folder. Everything about experiments works through it, by its
-// address or by the folder.
+// TestExperimentsWhileServerUsesDataFolder checks that all verbs work through a server that
+// uses the data folder, by its URL and by the folder.
 func TestExperimentsWhileServerUsesDataFolder(t *testing.T) {
 	dir := dataFolder(t)
 	server := startServer(t, nil, "--data", dir)
-	code, _, stderr := invoke(t, forty(), "import", "--url", server.url, "-")
+	code, _, stderr := invoke(t, fortyRuns(), "import", "--url", server.url, "-")
 	require.Zero(t, code, stderr)
 	t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1")
 	for name, where := range map[string][]string{"by url": {"--url", server.url}, "by folder": {"--data", dir}} {
-		code, _, stderr := invoke(t, forty(), append(append([]string{}, runSmall...), append(where, "--save", name)...)...)
+		code, _, stderr := invoke(t, fortyRuns(), append(append([]string{}, quickRun...), append(where, "--save", name)...)...)
 		require.Zero(t, code, stderr)
 		assert.Contains(t, stderr, "in the store of "+server.url)
 		code, out, stderr := invoke(t, "", append([]string{"experiment", "list"}, where...)...)
@@ -45,18 +45,17 @@ func TestExperimentsWhileServerUsesDataFolder(t *testing.T) {
 	require.Zero(t, code, stderr)
 	assert.Regexp(t, `(?m)^a,.*,final,none,stratified,1,1,`, out)
 
-	// The history of the held folder is read beside the server.
-	code, stored, stderr := invoke(t, "", append(append([]string{}, "experiment", "run", "-o", "csv"), append(runSmall[4:], "--data", dir)...)...)
+	// The verb reads the history of the folder while the server uses it.
+	code, stored, stderr := invoke(t, "", append(append([]string{}, "experiment", "run", "-o", "csv"), append(quickRun[4:], "--data", dir)...)...)
 	require.Zero(t, code, stderr)
-	code, filed, stderr := invoke(t, forty(), append(runSmall, "-o", "csv")...)
+	code, filed, stderr := invoke(t, fortyRuns(), append(quickRun, "-o", "csv")...)
 	require.Zero(t, code, stderr)
 	assert.Equal(t, filed, stored)
 	server.post("/predict", map[string]any{"dag_id": "d", "task_id": "a", "requested": map[string]any{"memory": "1Gi"}}, nil)
 }
 
-// What a server and a database print of one experiment is the same.
 func TestExperimentsOfServerEqualThoseOfDatabase(t *testing.T) {
-	dsn := twoExperiments(t, "cd")
+	dsn := saveTwoExperiments(t, "cd")
 	server := startServer(t, []string{"DATABASE_URL=" + dsn})
 	for _, args := range [][]string{
 		{"list"}, {"list", "-o", "json"}, {"list", "-o", "csv", "--limit", "1"}, {"list", "--before", "2", "-o", "markdown"},
@@ -74,41 +73,42 @@ func TestExperimentsOfServerEqualThoseOfDatabase(t *testing.T) {
 	assert.Contains(t, stderr, `no experiment "absent" is stored`)
 }
 
-// Each of these fails before the history is read: the file of the history is absent.
+// TestSaveIsCheckedBeforeRun names a history file that does not exist: every case must fail
+// before the verb reads it.
 func TestSaveIsCheckedBeforeRun(t *testing.T) {
 	t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1")
 	t.Setenv("DATABASE_URL", "")
-	nowhere := filepath.Join(t.TempDir(), "none")
-	t.Setenv("LOADAWARE_DATA", nowhere)
-	held, err := pglocal.Start(t.Context(), pglocal.Config{DataDir: dataFolder(t), Log: slog.New(slog.DiscardHandler)})
+	missing := filepath.Join(t.TempDir(), "none")
+	t.Setenv("LOADAWARE_DATA", missing)
+	private, err := pglocal.Start(t.Context(), pglocal.Config{DataDir: dataFolder(t), Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, held.Stop()) })
+	t.Cleanup(func() { assert.NoError(t, private.Stop()) })
 	observer := startServer(t, append(database(t), "LOADAWARE_TOKENS=observe:"+strings.Repeat("ab", 32)))
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		args []string
-		says string
+		want string
 	}{
 		"no server and no folder":     {nil, "no server answers at http://127.0.0.1:1, and the data folder"},
-		"a folder that another holds": {[]string{"--data", held.DataDir()}, "is in use by process"},
-		"a server that is away":       {[]string{"--url", "http://127.0.0.1:1"}, "no response from http://127.0.0.1:1"},
-		"a server that wants a token": {[]string{"--url", observer.url}, "returned status 401"},
-		"a database that is away":     {[]string{"--database", "postgres://127.0.0.1:1/none"}, "does not answer"},
+		"a folder in use":             {[]string{"--data", private.DataDir()}, "is in use by process"},
+		"an unavailable server":       {[]string{"--url", "http://127.0.0.1:1"}, "no response from http://127.0.0.1:1"},
+		"a server that needs a token": {[]string{"--url", observer.url}, "returned status 401"},
+		"an unavailable database":     {[]string{"--database", "postgres://127.0.0.1:1/none"}, "does not answer"},
 	} {
 		code, out, stderr := invoke(t, "", append([]string{"experiment", "run", "--trace", "absent.csv", "--save", "x"}, c.args...)...)
-		assert.Equal(t, 1, code, claim)
-		assert.Empty(t, out, claim)
-		assert.Contains(t, stderr, "the experiment cannot be saved, so it does not run", claim)
-		assert.Contains(t, stderr, c.says, claim)
+		assert.Equal(t, 1, code, name)
+		assert.Empty(t, out, name)
+		assert.Contains(t, stderr, "the experiment cannot be saved, so it does not run", name)
+		assert.Contains(t, stderr, c.want, name)
 	}
-	_, err = os.Stat(nowhere)
-	assert.ErrorIs(t, err, os.ErrNotExist, "no second store came about")
+	_, err = os.Stat(missing)
+	assert.ErrorIs(t, err, os.ErrNotExist, "the verb creates no data folder")
 }
 
 func TestExistingNameIsReportedBeforeRun(t *testing.T) {
-	dsn := twoExperiments(t, "cd")
+	dsn := saveTwoExperiments(t, "cd")
 	server := startServer(t, []string{"DATABASE_URL=" + dsn})
 	for _, where := range [][]string{{"--database", dsn}, {"--url", server.url}} {
-		code, _, stderr := invoke(t, forty(), append(append(append([]string{}, runSmall...), "--save", "first"), where...)...)
+		code, _, stderr := invoke(t, fortyRuns(), append(append(append([]string{}, quickRun...), "--save", "first"), where...)...)
 		require.Zero(t, code, stderr)
 		assert.Contains(t, stderr, "this experiment will be saved without a name")
 		assert.Regexp(t, `kept as experiment \d+ in `, stderr)

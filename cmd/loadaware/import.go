@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
+	"github.com/loadaware/loadaware/internal/app"
 	"github.com/loadaware/loadaware/internal/client"
 	"github.com/loadaware/loadaware/internal/importer"
 	"github.com/loadaware/loadaware/internal/pglocal"
@@ -132,11 +132,11 @@ func (cmd *command) findTarget(ctx context.Context, con console) (importer.Targe
 	if cmd.serverGiven() || !storeNamed && (cmd.URL != "" || server.IsAvailable(ctx)) {
 		return server, func() {}, nil
 	}
-	if !storeNamed && cmd.DatabaseURL == "" && !exists(cmd.Data) {
+	if !storeNamed && !cmd.HasDatabase() {
 		return nil, nil, fmt.Errorf("no server answers at %s, and the data folder %s does not exist; start one with loadaware serve, or name one with --url, --database or --data",
 			server.URL, cmd.Data)
 	}
-	st, stop, err := openStore(ctx, &cmd.config, "", cmd.logger(con))
+	st, stop, err := app.OpenStore(ctx, &cmd.Config, cmd.Logger(con.err))
 	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) && inUse.Addr != "" {
 		server.URL = "http://" + inUse.Addr
 		return server, func() {}, nil
@@ -144,11 +144,6 @@ func (cmd *command) findTarget(ctx context.Context, con console) (importer.Targe
 	if err != nil {
 		return nil, nil, err
 	}
-	fmt.Fprintf(con.err, "importing into %s\n", cmd.location())
+	fmt.Fprintf(con.err, "importing into %s\n", cmd.Location())
 	return st, stop, nil
-}
-
-func exists(dir string) bool {
-	_, err := os.Stat(dir)
-	return err == nil
 }

@@ -20,32 +20,31 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// fakeAirflow answers as Airflow 3 does that has so many runs of the DAG etl: one task
-// that launches a pod and one that does not. Every tenth run was tried twice. The peak
-// of run n is (100 + n) · 2 MiB. How real ones answer is held by the tests of
-// internal/source/airflow, and by those of the provider.
+// fakeAirflow answers like Airflow 3 with runs of the DAG etl: one task launches a pod and
+// one does not. Every tenth run has two tries. The peak of run n is (100 + n) · 2 MiB. The
+// tests of internal/source/airflow check the responses of real versions.
 type fakeAirflow struct {
-	url  string
-	runs int
-	away bool // answers no list of instances
+	url         string
+	runs        int
+	unavailable bool // returns no list of task instances
 }
 
-const past = "2025-03-01T06:00:00Z"
+const firstStart = "2025-03-01T06:00:00Z"
 
 func startFakeAirflow(t *testing.T, runs int) *fakeAirflow {
 	p := &fakeAirflow{runs: runs}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var ask map[string]any
-		_ = json.NewDecoder(r.Body).Decode(&ask)
-		answer, status := p.answer(r, ask), http.StatusOK
+		var request map[string]any
+		_ = json.NewDecoder(r.Body).Decode(&request)
+		response, status := p.respond(r, request), http.StatusOK
 		switch {
-		case r.URL.Path == "/auth/token" && ask["password"] != password:
-			answer, status = map[string]any{"detail": "Invalid credentials"}, http.StatusUnauthorized
-		case answer == nil:
+		case r.URL.Path == "/auth/token" && request["password"] != password:
+			response, status = map[string]any{"detail": "Invalid credentials"}, http.StatusUnauthorized
+		case response == nil:
 			status = http.StatusNotFound
 		}
 		w.WriteHeader(status)
-		_ = json.NewEncoder(w).Encode(answer)
+		_ = json.NewEncoder(w).Encode(response)
 	}))
 	t.Cleanup(server.Close)
 	p.url = server.URL
@@ -53,7 +52,7 @@ func startFakeAirflow(t *testing.T, runs int) *fakeAirflow {
 	return p
 }
 
-func (p *fakeAirflow) answer(r *http.Request, ask map[string]any) any {
+func (p *fakeAirflow) respond(r *http.Request, request map[string]any) any {
 	switch path := strings.TrimPrefix(r.URL.Path, "/api/v2"); {
 	case path == "/version", path == "/dags":
 		return map[string]any{"version": "3.3.2"}
@@ -64,19 +63,19 @@ func (p *fakeAirflow) answer(r *http.Request, ask map[string]any) any {
 	case path == "/dags/~/dagRuns/list":
 		var rows []any
 		for n := range p.runs {
-			if end := p.ended(n); end >= ask["end_date_gte"].(string) {
+			if end := p.endedAt(n); end >= request["end_date_gte"].(string) {
 				rows = append(rows, map[string]any{"dag_id": "etl", "dag_run_id": fmt.Sprint(n), "end_date": end, "conf": map[string]any{"rows": 100 + n}})
 			}
 		}
-		return pageOf("dag_runs", rows, ask)
-	case path == "/dags/~/dagRuns/~/taskInstances/list" && !p.away:
+		return pageOf("dag_runs", rows, request)
+	case path == "/dags/~/dagRuns/~/taskInstances/list" && !p.unavailable:
 		var rows []any
 		for n := range p.runs {
-			if slices.Contains(ask["dag_run_ids"].([]any), any(fmt.Sprint(n))) {
+			if slices.Contains(request["dag_run_ids"].([]any), any(fmt.Sprint(n))) {
 				rows = append(rows, p.instance(n, "load", "KubernetesPodOperator", p.tries(n)), p.instance(n, "begin", "EmptyOperator", 1))
 			}
 		}
-		return pageOf("task_instances", rows, ask)
+		return pageOf("task_instances", rows, request)
 	case strings.HasSuffix(path, "/taskInstances/load/tries"):
 		var n int
 		_, _ = fmt.Sscanf(path, "/dags/etl/dagRuns/%d/", &n)
@@ -87,18 +86,18 @@ func (p *fakeAirflow) answer(r *http.Request, ask map[string]any) any {
 	return nil
 }
 
-func pageOf(name string, rows []any, ask map[string]any) any {
-	from := min(int(ask["page_offset"].(float64)), len(rows))
+func pageOf(name string, rows []any, request map[string]any) any {
+	from := min(int(request["page_offset"].(float64)), len(rows))
 	return map[string]any{name: rows[from:min(from+100, len(rows))], "total_entries": len(rows)}
 }
 
-func (p *fakeAirflow) begun(n int) time.Time {
-	t, _ := time.Parse(time.RFC3339, past)
+func (p *fakeAirflow) startedAt(n int) time.Time {
+	t, _ := time.Parse(time.RFC3339, firstStart)
 	return t.Add(time.Duration(n) * time.Hour)
 }
 
-func (p *fakeAirflow) ended(n int) string {
-	return p.begun(n).Add(30 * time.Minute).Format("2006-01-02T15:04:05-07:00")
+func (p *fakeAirflow) endedAt(n int) string {
+	return p.startedAt(n).Add(30 * time.Minute).Format("2006-01-02T15:04:05-07:00")
 }
 
 func (p *fakeAirflow) tries(n int) int {
@@ -111,13 +110,13 @@ func (p *fakeAirflow) tries(n int) int {
 func (p *fakeAirflow) instance(n int, task, operator string, try int) map[string]any {
 	return map[string]any{
 		"dag_id": "etl", "task_id": task, "dag_run_id": fmt.Sprint(n), "map_index": -1, "try_number": try, "state": "success", "operator": operator,
-		"start_date": p.begun(n), "end_date": p.begun(n).Add(time.Minute), "duration": 60.0,
+		"start_date": p.startedAt(n), "end_date": p.startedAt(n).Add(time.Minute), "duration": 60.0,
 		"rendered_fields": map[string]any{"container_resources": map[string]any{"limits": map[string]any{"memory": "8Gi"}}},
 	}
 }
 
-// samples are usage logs of all last tries of the runs from..to.
-func (p *fakeAirflow) samples(t *testing.T, from, to int) (folder string) {
+// usageLogs writes a usage log for the last try of each run of [from, to).
+func (p *fakeAirflow) usageLogs(t *testing.T, from, to int) (folder string) {
 	folder = t.TempDir()
 	for n := from; n < to; n++ {
 		name := filepath.Join(folder, "dag_id=etl", "task_id=load", fmt.Sprintf("run_id=%d", n), fmt.Sprintf("attempt=%d.csv", p.tries(n)))
@@ -137,7 +136,7 @@ func TestImportOfAirflowAndUsageLogsTrainsModel(t *testing.T) {
 	assert.Contains(t, out, "120 × skipped: EmptyOperator launches no pod (--operators): etl/begin, …\n")
 	assert.Contains(t, out, "Airflow knows no peaks")
 	assert.Contains(t, out, "the last run ended at 2025-03-06T05:30:00Z; continue with --since and that time\n")
-	code, out, stderr = invoke(t, "", "import", "usage-log", "--url", server.url, "--train", airflow.samples(t, 0, 120))
+	code, out, stderr = invoke(t, "", "import", "usage-log", "--url", server.url, "--train", airflow.usageLogs(t, 0, 120))
 	require.Equal(t, 0, code, out+stderr)
 	assert.Contains(t, out, "120 tries read: 0 new, 0 already there, 120 amended, 0 refused\n")
 	assert.Contains(t, out, "etl/load: model 1")
@@ -156,9 +155,9 @@ func TestImportOfAirflowAndUsageLogsTrainsModel(t *testing.T) {
 	assert.Greater(t, answer.Memory.Bytes, 300*sizing.MiB, "150 rows take 300 MiB")
 	assert.Less(t, answer.Memory.Bytes, sizing.GiB)
 
-	code, out, stderr = invoke(t, "", append(to, "--usage-log", airflow.samples(t, 0, 120))...)
+	code, out, stderr = invoke(t, "", append(to, "--usage-log", airflow.usageLogs(t, 0, 120))...)
 	require.Equal(t, 0, code, out+stderr)
-	assert.Contains(t, out, "132 tries read: 0 new, 132 already there, 0 amended, 0 refused\n", "what was told before stands")
+	assert.Contains(t, out, "132 tries read: 0 new, 132 already there, 0 amended, 0 refused\n", "earlier reports stay")
 	assert.Contains(t, out, "120 of them have an earlier report with other values, which stay\n")
 
 	series, err := http.Get(server.url + "/tasks/etl/load/series?run_id=7&try_number=" + strconv.Itoa(airflow.tries(7)))
@@ -172,12 +171,12 @@ func TestImportOfAirflowAndUsageLogsTrainsModel(t *testing.T) {
 
 func TestUnjoinedTriesAreCounted(t *testing.T) {
 	server, airflow := startServer(t, database(t)), startFakeAirflow(t, 30)
-	folder := airflow.samples(t, 5, 33) // none of the first five runs, and three of runs that nobody knows
+	folder := airflow.usageLogs(t, 5, 33) // not of the first five runs, and of three unknown runs
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "broken.csv"), []byte("timestamp,memory_bytes\n"), 0o600))
 	code, out, stderr := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--usage-log", folder)
-	assert.Equal(t, 3, code, "a file was refused")
+	assert.Equal(t, 3, code, "one file was rejected")
 	assert.Contains(t, stderr, "broken.csv: invalid usage log: dag_id is required")
-	// Of the tries that failed, samples were taken of none: 3, and those of the first five runs: 5.
+	// Without a log are the 3 failed tries and the last tries of the first 5 runs.
 	assert.Contains(t, out, "8 × without usage: no file has the try: etl/load run 0 try 1, etl/load run 0 try 2, etl/load run 1 try 1, …\n")
 	assert.Contains(t, out, "3 × with usage, but not in Airflow")
 	assert.Contains(t, out, "30 runs; to 25 tries a peak was joined\n")
@@ -187,13 +186,13 @@ func TestUnjoinedTriesAreCounted(t *testing.T) {
 func TestAirflowImportResumes(t *testing.T) {
 	server, airflow := startServer(t, database(t)), startFakeAirflow(t, 30)
 	to := []string{"import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url}
-	airflow.away = true
+	airflow.unavailable = true
 	code, _, stderr := invoke(t, "", to...)
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, "not found in airflow")
-	airflow.away = false
+	airflow.unavailable = false
 	_, out, _ := invoke(t, "", append(to, "--since", "2025-03-02T11:30:00Z")...)
-	assert.Contains(t, out, "1 runs;", "the last one alone")
+	assert.Contains(t, out, "1 runs;", "only the last run")
 	assert.Equal(t, 1, server.observations("etl", "load"))
 	code, out, _ = invoke(t, "", to...)
 	assert.Equal(t, 0, code)
@@ -229,11 +228,11 @@ etl,load,2,1,many,,8
 		`{"dag_id":"etl","task_id":"load","run_id":"1","outcome":"success","memory_max_bytes":2000000,"features":{"rows":101,"size":8}}`,
 	}, "\n"), "import", "--url", server.url, "-")
 	assert.Equal(t, 0, code, stderr)
-	assert.Contains(t, out, "3 rows read: 0 new, 3 already there", "a failure was an OOM kill, but a success stays one")
+	assert.Contains(t, out, "3 rows read: 0 new, 3 already there", "the file turns a failure into an OOM kill, but not a success")
 }
 
 func TestImportUsageErrors(t *testing.T) {
-	for said, args := range map[string][]string{
+	for want, args := range map[string][]string{
 		"name the Airflow with --url":      {"airflow"},
 		"takes flags only":                 {"airflow", "--url", "http://127.0.0.1:1", "file"},
 		"--batch must be":                  {"airflow", "--url", "http://127.0.0.1:1", "--batch", "0"},
@@ -243,7 +242,7 @@ func TestImportUsageErrors(t *testing.T) {
 		"--batch must be 1 to 10000, not ": {"usage-log", "--batch", "10001", "x"},
 	} {
 		code, _, stderr := invoke(t, "", append([]string{"import"}, args...)...)
-		assert.Equal(t, 2, code, said)
-		assert.Contains(t, stderr, said)
+		assert.Equal(t, 2, code, want)
+		assert.Contains(t, stderr, want)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 const csvHeader = "dag_id,task_id,run_id,memory_max_bytes\n"
 
-// folderOf writes files and returns their names in it.
+// folderOf writes files and returns a function that returns their paths.
 func folderOf(t *testing.T, files map[string]string) func(names ...string) []string {
 	dir := t.TempDir()
 	for name, text := range files {
@@ -30,8 +30,8 @@ func folderOf(t *testing.T, files map[string]string) func(names ...string) []str
 	}
 }
 
-// cutGzip is a history of many rows whose gzip stream is cut off.
-func cutGzip(t *testing.T) string {
+// truncatedGzip returns a history of many rows with a truncated gzip stream.
+func truncatedGzip(t *testing.T) string {
 	var zipped bytes.Buffer
 	zip := gzip.NewWriter(&zipped)
 	fmt.Fprint(zip, csvHeader)
@@ -45,40 +45,40 @@ func cutGzip(t *testing.T) string {
 func TestUnreadableFileDoesNotStopOthers(t *testing.T) {
 	in := folderOf(t, map[string]string{
 		"good.csv": csvHeader + "d,good,r,1000000000\n", "later.csv": csvHeader + "d,later,r,1000000000\n",
-		"header.csv": csvHeader, "empty.csv": "", "unknown.csv": "dag,task\n1,2\n", "cut.csv.gz": cutGzip(t),
+		"header.csv": csvHeader, "empty.csv": "", "unknown.csv": "dag,task\n1,2\n", "cut.csv.gz": truncatedGzip(t),
 		"refused.csv": csvHeader + "d,refused,,1000000000\n",
 	})
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		files []string
 		code  int
-		says  string // on the error stream, once
+		want  string // on the error stream, once
 		out   string
 	}{
-		"a header alone":         {in("header.csv"), 1, "header.csv: the file has a header and no rows", "0 rows read"},
-		"nothing at all":         {in("empty.csv"), 1, "empty.csv: the file is empty", "0 rows read"},
-		"a bad header first":     {in("unknown.csv", "good.csv"), 3, `unknown "dag", "task"`, "1 rows read: 1 can"},
-		"a bad header between":   {in("good.csv", "unknown.csv", "later.csv"), 3, "1 files were not imported", "2 rows read: 2 can"},
-		"a name that is none":    {in("good.csv", "none.csv", "later.csv"), 3, "none.csv: no such file", "2 rows read: 2 can"},
-		"a header alone, others": {in("header.csv", "good.csv"), 3, "no rows", "1 rows read: 1 can"},
-		"none of them":           {in("empty.csv", "header.csv"), 1, "none of the 2 files", "0 rows read"},
-		"a stream cut off":       {in("cut.csv.gz"), 1, "unexpected EOF", "rows read"},
-		"rows refused as well":   {in("unknown.csv", "refused.csv"), 3, "1 files were not imported, or not to their end; 1 rows were refused", "1 rows read: 0 can"},
-		"all is well":            {in("good.csv", "later.csv"), 0, "", "2 rows read: 2 can"},
+		"only a header":                  {in("header.csv"), 1, "header.csv: the file has a header and no rows", "0 rows read"},
+		"an empty file":                  {in("empty.csv"), 1, "empty.csv: the file is empty", "0 rows read"},
+		"a bad header first":             {in("unknown.csv", "good.csv"), 3, `unknown "dag", "task"`, "1 rows read: 1 can"},
+		"a bad header between":           {in("good.csv", "unknown.csv", "later.csv"), 3, "1 files were not imported", "2 rows read: 2 can"},
+		"a missing file":                 {in("good.csv", "none.csv", "later.csv"), 3, "none.csv: no such file", "2 rows read: 2 can"},
+		"only a header, and a good file": {in("header.csv", "good.csv"), 3, "no rows", "1 rows read: 1 can"},
+		"no usable file":                 {in("empty.csv", "header.csv"), 1, "none of the 2 files", "0 rows read"},
+		"a truncated stream":             {in("cut.csv.gz"), 1, "unexpected EOF", "rows read"},
+		"rejected rows, too":             {in("unknown.csv", "refused.csv"), 3, "1 files were not imported, or not to their end; 1 rows were refused", "1 rows read: 0 can"},
+		"good files":                     {in("good.csv", "later.csv"), 0, "", "2 rows read: 2 can"},
 	} {
 		code, out, stderr := invoke(t, "", append([]string{"import", "--dry-run"}, c.files...)...)
-		assert.Equal(t, c.code, code, "%s: %s", claim, stderr)
-		assert.Contains(t, out, c.out, claim)
-		if c.says == "" {
-			assert.Empty(t, stderr, claim)
+		assert.Equal(t, c.code, code, "%s: %s", name, stderr)
+		assert.Contains(t, out, c.out, name)
+		if c.want == "" {
+			assert.Empty(t, stderr, name)
 			continue
 		}
-		assert.Equal(t, 1, strings.Count(stderr, c.says), "%s: said once: %s", claim, stderr)
+		assert.Equal(t, 1, strings.Count(stderr, c.want), "%s: once: %s", name, stderr)
 	}
 }
 
 func TestRowsBeforeTruncationAreStored(t *testing.T) {
 	server := startServer(t, database(t))
-	in := folderOf(t, map[string]string{"cut.csv.gz": cutGzip(t)})
+	in := folderOf(t, map[string]string{"cut.csv.gz": truncatedGzip(t)})
 	code, _, stderr := invoke(t, "", append([]string{"import", "--url", server.url}, in("cut.csv.gz")...)...)
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, "repeat the import, which adds only the rest")

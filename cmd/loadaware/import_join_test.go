@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/source/prometheus/prometheustest"
 )
 
-// podsOf are the pods of runs 0, 1 and 2, as they were scraped: the first try of run 0
-// was killed, and of run 2 no memory was seen.
+// podsOf returns the scraped pods of runs 0, 1 and 2: the first try of run 0 was OOM-killed,
+// and run 2 has no memory samples.
 func podsOf(airflow *fakeAirflow) []prometheustest.Pod {
 	gib := float64(sizing.GiB)
 	labels := func(run string, number int) map[string]string {
@@ -21,16 +21,16 @@ func podsOf(airflow *fakeAirflow) []prometheustest.Pod {
 		})
 	}
 	return []prometheustest.Pod{
-		{Name: "killed", Labels: labels("0", 1), Start: airflow.begun(0), Limit: 2 * gib, Reason: "OOMKilled", Phase: "Failed", OOMs: 1, Memory: []float64{gib, 1.5 * gib}},
-		{Name: "lifted", Labels: labels("0", 2), Start: airflow.begun(0), Limit: 4 * gib, Reason: "Completed", Phase: "Succeeded", Memory: []float64{gib, 3 * gib}},
-		{Name: "fine", Labels: labels("1", 1), Start: airflow.begun(1), Limit: 4 * gib, Reason: "Completed", Phase: "Succeeded", Memory: []float64{gib, 2 * gib}},
-		{Name: "unseen", Labels: labels("2", 1), Start: airflow.begun(2), Limit: 4 * gib, Reason: "Completed", Phase: "Succeeded"},
+		{Name: "killed", Labels: labels("0", 1), Start: airflow.startedAt(0), Limit: 2 * gib, Reason: "OOMKilled", Phase: "Failed", OOMs: 1, Memory: []float64{gib, 1.5 * gib}},
+		{Name: "lifted", Labels: labels("0", 2), Start: airflow.startedAt(0), Limit: 4 * gib, Reason: "Completed", Phase: "Succeeded", Memory: []float64{gib, 3 * gib}},
+		{Name: "fine", Labels: labels("1", 1), Start: airflow.startedAt(1), Limit: 4 * gib, Reason: "Completed", Phase: "Succeeded", Memory: []float64{gib, 2 * gib}},
+		{Name: "unsampled", Labels: labels("2", 1), Start: airflow.startedAt(2), Limit: 4 * gib, Reason: "Completed", Phase: "Succeeded"},
 	}
 }
 
 func TestPeaksOfPrometheusAreJoinedByPodLabels(t *testing.T) {
 	const recorded = "testdata/airflow-prometheus.json"
-	claim := func(t *testing.T, metrics string, airflow *fakeAirflow) {
+	check := func(t *testing.T, metrics string, airflow *fakeAirflow) {
 		server := startServer(t, database(t))
 		code, out, stderr := invoke(t, "", "import", "airflow", "--url", airflow.url, "--user", "u", "--into", server.url, "--prometheus", metrics)
 		require.Equal(t, 0, code, out+stderr)
@@ -43,14 +43,14 @@ func TestPeaksOfPrometheusAreJoinedByPodLabels(t *testing.T) {
 {"dag_id":"etl","task_id":"load","run_id":"1","outcome":"success","memory_sampled_bytes":2147483648,"features":{"rows":101}}
 `, "import", "--url", server.url, "-")
 		assert.Equal(t, 0, code, stderr)
-		assert.Contains(t, out, "3 rows read: 0 new, 3 already there", "what failed was an OOM kill")
+		assert.Contains(t, out, "3 rows read: 0 new, 3 already there", "Prometheus turns the failure into an OOM kill")
 	}
 	t.Run("recorded", func(t *testing.T) {
-		claim(t, prometheustest.Recorded(t, recorded), startFakeAirflow(t, 4))
+		check(t, prometheustest.Recorded(t, recorded), startFakeAirflow(t, 4))
 	})
 	t.Run("real", func(t *testing.T) {
 		airflow := startFakeAirflow(t, 4)
 		real := prometheustest.Start(t, prometheustest.OpenMetrics(podsOf(airflow)...))
-		claim(t, prometheustest.Recording(t, real, recorded), airflow)
+		check(t, prometheustest.Recording(t, real, recorded), airflow)
 	})
 }

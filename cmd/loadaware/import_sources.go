@@ -8,6 +8,7 @@ import (
 	"github.com/loadaware/loadaware/internal/importer"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/source/airflow"
+	"github.com/loadaware/loadaware/internal/source/prometheus"
 )
 
 const importAirflowUsage = `--url http://host:8080 [flags]
@@ -58,14 +59,13 @@ func importAirflow(ctx context.Context, con console, args []string) error {
 	}
 	cfg.DAGs, cfg.Operators, cfg.FeatureKeys = splitList(*dags), splitList(*operators), splitList(*keys)
 	if cmd.PrometheusURL != "" {
-		if cfg.Prometheus, err = cmd.prometheusClient(0); err != nil {
+		if cfg.Prometheus, err = prometheus.New(cmd.Prometheus(0)); err != nil {
 			return usageErrorf("--prometheus: %v", err)
 		}
 	}
-	client, err := airflow.Open(ctx, airflow.Config{
-		URL: cmd.AirflowURL, User: cmd.AirflowUser, Password: cmd.AirflowPassword, Token: cmd.AirflowToken,
-		PerSecond: *rate, Retrying: con.printRetry,
-	})
+	source := cmd.Airflow(*rate)
+	source.Retrying = con.printRetry
+	client, err := airflow.Open(ctx, source)
 	if err != nil {
 		return importer.ExplainAirflow(err)
 	}
@@ -123,7 +123,7 @@ func importPrometheus(ctx context.Context, con console, args []string) error {
 	case !(*rate > 0):
 		return usageErrorf("--rate must be above 0, not %v", *rate)
 	}
-	client, err := cmd.prometheusClient(*rate)
+	client, err := prometheus.New(cmd.Prometheus(*rate))
 	if err != nil {
 		return usageErrorf("--url: %v", err)
 	}

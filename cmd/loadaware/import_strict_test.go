@@ -16,30 +16,30 @@ func TestStrictImportStoresAllRowsOrNone(t *testing.T) {
 	header, _, _ := strings.Cut(goodAndBad, "\n")
 	require.NoError(t, os.WriteFile(good, []byte(header+"\netl,load,r1,1000000000,\netl,load,r3,3000000000,\n"), 0o600))
 	require.NoError(t, os.WriteFile(bad, []byte(goodAndBad), 0o600))
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		in   string
 		args []string
 	}{
-		"standard input":              {goodAndBad, []string{"-"}},
-		"a file":                      {"", []string{bad}},
-		"a good file before":          {"", []string{good, bad}},
-		"a good file behind":          {"", []string{bad, good}},
-		"in batches of one":           {goodAndBad, []string{"--batch", "1", "-"}},
-		"a file of an unknown header": {"a,b\n1,2\n", []string{good, "-"}},
-		"a file that is not there":    {"", []string{good, "absent.csv"}},
+		"standard input":    {goodAndBad, []string{"-"}},
+		"a file":            {"", []string{bad}},
+		"a good file first": {"", []string{good, bad}},
+		"a good file last":  {"", []string{bad, good}},
+		"in batches of one": {goodAndBad, []string{"--batch", "1", "-"}},
+		"an unknown header": {"a,b\n1,2\n", []string{good, "-"}},
+		"a missing file":    {"", []string{good, "absent.csv"}},
 	} {
 		code, out, stderr := invoke(t, c.in, append([]string{"import", "--strict", "--url", server.url}, c.args...)...)
-		assert.Equal(t, 1, code, claim)
-		assert.Contains(t, out, "nothing was sent", claim)
-		assert.NotContains(t, out, "new", claim)
-		assert.NotEmpty(t, stderr, claim)
+		assert.Equal(t, 1, code, name)
+		assert.Contains(t, out, "nothing was sent", name)
+		assert.NotContains(t, out, "new", name)
+		assert.NotEmpty(t, stderr, name)
 	}
 	assert.Equal(t, 0, server.observations("etl", "load"))
 	code, out, stderr := invoke(t, header+"\netl,load,r9,1000000000,\n", "import", "--strict", "--url", server.url, good, "-")
 	assert.Zero(t, code, stderr)
 	assert.Equal(t, "3 rows read: 3 new, 0 already there, 0 amended, 0 refused\n", out)
 
-	// What only the server can tell ends the import with its batch.
+	// A rejection by the server ends the import with that batch.
 	conflict := header + "\netl,load,r1,7,\netl,load,r10,1000000000,\n"
 	code, out, stderr = invoke(t, conflict, "import", "--strict", "--batch", "1", "--url", server.url, "-")
 	assert.Equal(t, 1, code)
@@ -60,19 +60,19 @@ func TestImportWithColumnMapping(t *testing.T) {
 	code, out, stderr = invoke(t, "", "tasks", "--url", server.url, "-o", "csv")
 	require.Zero(t, code, stderr)
 	assert.Contains(t, out, ",2000000000,2,0\n")
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		args []string
 		code int
-		says string
+		want string
 	}{
 		"an unknown unit":  {[]string{"--unit", "gigs", "-"}, 2, `"gigs" is not a unit of memory: use B, kB, MB`},
 		"an unknown field": {[]string{"--map", "peak=ram", "-"}, 2, `unknown field "ram"; use one of namespace, dag_id`},
 		"no equals sign":   {[]string{"--map", "peak", "-"}, 2, "write COLUMN=FIELD"},
-		"twice":            {[]string{"--map", "a=dag_id", "--map", "a=task_id", "-"}, 2, `column "a" is mapped twice`},
-		"no such column":   {[]string{"--map", "top=memory_max_bytes", "-"}, 1, `map column "top"`},
+		"a column twice":   {[]string{"--map", "a=dag_id", "--map", "a=task_id", "-"}, 2, `column "a" is mapped twice`},
+		"a missing column": {[]string{"--map", "top=memory_max_bytes", "-"}, 1, `map column "top"`},
 	} {
 		code, _, stderr := invoke(t, table, append([]string{"import", "--dry-run"}, c.args...)...)
-		assert.Equal(t, c.code, code, claim)
-		assert.Contains(t, stderr, c.says, claim)
+		assert.Equal(t, c.code, code, name)
+		assert.Contains(t, stderr, c.want, name)
 	}
 }

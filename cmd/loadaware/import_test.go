@@ -23,7 +23,7 @@ import (
 	"github.com/loadaware/loadaware/testdata/demo"
 )
 
-// demoFile is the demo history as a file.
+// demoFile writes the demo history into a file.
 func demoFile(t *testing.T) string {
 	name := filepath.Join(t.TempDir(), "pricing.csv.gz")
 	require.NoError(t, os.WriteFile(name, demo.CSV, 0o600))
@@ -91,19 +91,19 @@ func TestImportTargets(t *testing.T) {
 		server := startServer(t, []string{"DATABASE_URL=" + dsn})
 		assert.Equal(t, 150, server.observations("pricing", "clean_sales"))
 	})
-	t.Run("a data folder that no server holds", func(t *testing.T) {
+	t.Run("a data folder that no server uses", func(t *testing.T) {
 		code, out, stderr := invoke(t, "", "import", "--data", dataFolder(t), file)
 		assert.Equal(t, 0, code, stderr)
 		assert.Contains(t, out, "900 new")
 	})
-	t.Run("the server that answers at the address of the environment", func(t *testing.T) {
+	t.Run("the server of LOADAWARE_URL", func(t *testing.T) {
 		server := startServer(t, database(t))
 		t.Setenv("LOADAWARE_URL", server.url)
 		code, out, stderr := invoke(t, "", "import", file)
 		assert.Equal(t, 0, code, stderr)
 		assert.Contains(t, out, "900 new")
 	})
-	t.Run("the database of the environment, where no server answers", func(t *testing.T) {
+	t.Run("the database of DATABASE_URL if no server answers", func(t *testing.T) {
 		t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1")
 		t.Setenv("DATABASE_URL", strings.TrimPrefix(database(t)[0], "DATABASE_URL="))
 		code, out, stderr := invoke(t, "", "import", file)
@@ -111,7 +111,7 @@ func TestImportTargets(t *testing.T) {
 		assert.Contains(t, out, "900 new")
 		assert.Contains(t, stderr, "importing into the database of DATABASE_URL")
 	})
-	t.Run("nothing at all", func(t *testing.T) {
+	t.Run("no target", func(t *testing.T) {
 		t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1")
 		t.Setenv("LOADAWARE_DATA", filepath.Join(t.TempDir(), "none"))
 		code, _, stderr := invoke(t, "", "import", file)
@@ -120,19 +120,19 @@ func TestImportTargets(t *testing.T) {
 	})
 }
 
-// unreliable stands before a server: it is away for the first requests, then
-// takes one without ever answering, as a proxy does that is restarted.
-func unreliable(t *testing.T, server string, away int32) string {
+// unreliable starts a proxy of a server. It rejects the first requests with 503, then
+// forwards one and loses the response, like a proxy that restarts.
+func unreliable(t *testing.T, server string, rejected int32) string {
 	target, err := url.Parse(server)
 	require.NoError(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	var requests atomic.Int32
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch n := requests.Add(1); {
-		case n <= away:
-			http.Error(w, "away", http.StatusServiceUnavailable)
-		case n == away+1:
-			proxy.ServeHTTP(httptest.NewRecorder(), r) // done, and the answer is lost
+		case n <= rejected:
+			http.Error(w, "unavailable", http.StatusServiceUnavailable)
+		case n == rejected+1:
+			proxy.ServeHTTP(httptest.NewRecorder(), r) // the response is lost
 			panic(http.ErrAbortHandler)
 		default:
 			proxy.ServeHTTP(w, r)
@@ -144,22 +144,23 @@ func unreliable(t *testing.T, server string, away int32) string {
 
 func TestRetryAfterLostResponseCountsOnce(t *testing.T) {
 	server := startServer(t, database(t))
-	into := client.New(unreliable(t, server.url, 2), "")
-	into.RetryFor = time.Second
-	recorded, err := into.Record(t.Context(), []sizing.Observation{try("r1"), try("r2")})
+	target := client.New(unreliable(t, server.url, 2), "")
+	target.RetryFor = time.Second
+	recorded, err := target.Record(t.Context(), []sizing.Observation{successOf("r1"), successOf("r2")})
 	require.NoError(t, err)
 	assert.Equal(t, []sizing.RecordResult{{Duplicate: true}, {Duplicate: true}}, recorded)
 	assert.Equal(t, 2, server.observations("etl", "load"))
 }
 
 func TestClientGivesUpOnUnavailableServer(t *testing.T) {
-	into := client.New(unreliable(t, "http://127.0.0.1:1", 1<<30), "")
-	into.RetryFor = 50 * time.Millisecond
-	_, err := into.Record(t.Context(), []sizing.Observation{try("r1")})
+	target := client.New(unreliable(t, "http://127.0.0.1:1", 1<<30), "")
+	target.RetryFor = 50 * time.Millisecond
+	_, err := target.Record(t.Context(), []sizing.Observation{successOf("r1")})
 	assert.ErrorContains(t, err, "gave up after")
 }
 
-func try(run string) sizing.Observation {
+// successOf returns a successful try of etl/load.
+func successOf(run string) sizing.Observation {
 	return sizing.Observation{
 		Try:     sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "etl", Task: "load"}, RunID: run, MapIndex: sizing.NoMap, Number: 1},
 		Outcome: sizing.Success, MemoryMax: sizing.GiB,
@@ -168,11 +169,11 @@ func try(run string) sizing.Observation {
 
 func TestMigrationsGoUpAndDown(t *testing.T) {
 	dsn := strings.TrimPrefix(database(t)[0], "DATABASE_URL=")
-	for _, c := range []struct{ verb, said string }{
+	for _, c := range []struct{ verb, want string }{
 		{"status", "at step 0 of "}, {"up", ": up to date"}, {"status", ": up to date"}, {"down", " to go: loadaware migrate up"}, {"up", ": up to date"},
 	} {
 		code, out, stderr := invoke(t, "", "migrate", c.verb, "--database", dsn)
 		require.Equal(t, 0, code, stderr)
-		assert.Contains(t, out, c.said, c.verb)
+		assert.Contains(t, out, c.want, c.verb)
 	}
 }

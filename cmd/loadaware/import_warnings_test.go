@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// kibibytes is a history whose peaks are in KiB, all but for one.
+// kibibytes returns a history with one peak in bytes and the others in KiB.
 func kibibytes(rows int) string {
 	var text strings.Builder
 	text.WriteString("dag_id,task_id,run_id,memory_max_bytes,memory_allocated_bytes\n")
@@ -19,21 +19,21 @@ func kibibytes(rows int) string {
 	return text.String()
 }
 
-func TestImplausibleRowsAreImportedWithAWarning(t *testing.T) {
+func TestImplausibleRowsAreImportedWithWarning(t *testing.T) {
 	dsn := database(t)
 	server := startServer(t, dsn)
-	for claim, args := range map[string][]string{
-		"over a server":   {"import", "--url", server.url, "-"},
+	for name, args := range map[string][]string{
+		"to a server":     {"import", "--url", server.url, "-"},
 		"into a database": {"import", "--database", strings.TrimPrefix(dsn[0], "DATABASE_URL="), "-"},
-		"by a dry run":    {"import", "--dry-run", "-"},
+		"as a dry run":    {"import", "--dry-run", "-"},
 	} {
 		code, out, stderr := invoke(t, kibibytes(25), args...)
 		assert.Equal(t, 0, code, stderr)
-		assert.Contains(t, out, "26 rows read: ", claim)
-		assert.Contains(t, out, "; 25 with warnings\n", claim)
-		assert.Contains(t, stderr, "-: line 3: warning: memory_max_bytes: 1500000 bytes is 1/2863 of the 4Gi allocated: is the value in KiB?", claim)
-		assert.Equal(t, 20, strings.Count(stderr, ": warning: "), claim)
-		assert.Contains(t, stderr, "-: and 5 more rows with warnings\n", claim)
+		assert.Contains(t, out, "26 rows read: ", name)
+		assert.Contains(t, out, "; 25 with warnings\n", name)
+		assert.Contains(t, stderr, "-: line 3: warning: memory_max_bytes: 1500000 bytes is 1/2863 of the 4Gi allocated: is the value in KiB?", name)
+		assert.Equal(t, 20, strings.Count(stderr, ": warning: "), name)
+		assert.Contains(t, stderr, "-: and 5 more rows with warnings\n", name)
 	}
 	assert.Equal(t, 26, server.observations("etl", "load"))
 }
@@ -46,7 +46,7 @@ func TestMixedFeatureKindsCauseWarning(t *testing.T) {
 		case 7, 11:
 			rows = "n/a"
 		case 12:
-			rows = "true" // a number can be read from it
+			rows = "true" // converts to a number
 		}
 		text += fmt.Sprintf("etl,load,r%d,1500000000,%s,%s\n", n, rows, day)
 	}

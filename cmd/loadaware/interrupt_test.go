@@ -15,57 +15,58 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver of the session that holds a lock
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver of the session with a lock
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/interrupt"
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 )
 
-// endsWithin is far above what a verb takes to end after a signal. Only a verb that
-// ignores the signal reaches it.
-const endsWithin = 30 * time.Second
+// endTimeout is far longer than a verb takes to end after a signal. Only a verb that ignores
+// the signal reaches it.
+const endTimeout = 30 * time.Second
 
-// launched is the command as a process of its own, with its input held open.
-type launched struct {
+// launchedProcess is a process of the command with an open standard input.
+type launchedProcess struct {
 	*process
 	in io.WriteCloser
 }
 
-func launch(t *testing.T, env []string, args ...string) *launched {
+func launch(t *testing.T, env []string, args ...string) *launchedProcess {
 	t.Helper()
-	p := &process{t: t, said: newTranscript()}
+	p := &process{t: t, output: newTranscript()}
 	p.cmd = exec.Command(os.Args[0], args...)
 	p.cmd.Env = append(cleanEnv(), append(env, asCommand+"=1")...)
-	p.cmd.Stdout, p.cmd.Stderr = p.said, p.said
+	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	in, err := p.cmd.StdinPipe()
 	require.NoError(t, err)
 	require.NoError(t, p.cmd.Start())
 	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // has ended, unless the test failed
+		_ = p.cmd.Process.Kill() // a failed test leaves it running
 		_ = p.wait()
 	})
-	return &launched{p, in}
+	return &launchedProcess{p, in}
 }
 
-// endsBy sends one signal and requires the process to end by it.
-func (l *launched) endsBy(s syscall.Signal) {
+// requireEndBy sends one signal and requires that the process ends.
+func (l *launchedProcess) requireEndBy(s syscall.Signal) {
 	l.t.Helper()
 	l.signal(s)
 	ended := make(chan struct{})
 	go func() { _ = l.wait(); close(ended) }()
 	select {
 	case <-ended:
-		assert.Equal(l.t, 128+int(s), l.cmd.ProcessState.ExitCode(), l.said.String())
-		assert.Contains(l.t, l.said.String(), "interrupted by "+signalName(s))
-	case <-time.After(endsWithin):
-		require.FailNow(l.t, "ignores "+signalName(s), l.said.String())
+		assert.Equal(l.t, 128+int(s), l.cmd.ProcessState.ExitCode(), l.output.String())
+		assert.Contains(l.t, l.output.String(), "interrupted by "+interrupt.SignalName(s))
+	case <-time.After(endTimeout):
+		require.FailNow(l.t, "the process ignores "+interrupt.SignalName(s), l.output.String())
 	}
 }
 
 var bothSignals = []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}
 
-// longHistory takes the policies and the families many minutes.
+// longHistory returns a history that takes many minutes to replay or to fit.
 func longHistory(rows int) string {
 	var text strings.Builder
 	text.WriteString("dag_id,task_id,run_id,started_at,duration_s,memory_max_bytes,feature.rows\n")
@@ -75,7 +76,8 @@ func longHistory(rows int) string {
 	return text.String()
 }
 
-// A verb that waits for standard input has read 1 MiB of it: more than a pipe holds.
+// TestVerbsReadingStandardInputStopOnSignal writes 1 MiB of input, which is more than a pipe
+// holds, so that the verb waits for more.
 func TestVerbsReadingStandardInputStopOnSignal(t *testing.T) {
 	server := startServer(t, database(t))
 	history := longHistory(30_000)
@@ -85,17 +87,18 @@ func TestVerbsReadingStandardInputStopOnSignal(t *testing.T) {
 		{"backtest", "-"}, {"experiment", "run", "--trace", "-"},
 	} {
 		for _, s := range bothSignals {
-			t.Run(strings.Join(args[:2], " ")+" "+signalName(s), func(t *testing.T) {
+			t.Run(strings.Join(args[:2], " ")+" "+interrupt.SignalName(s), func(t *testing.T) {
 				l := launch(t, nil, args...)
 				_, err := io.WriteString(l.in, history)
-				require.NoError(t, err, l.said.String())
-				l.endsBy(s)
+				require.NoError(t, err, l.output.String())
+				l.requireEndBy(s)
 			})
 		}
 	}
 }
 
-// A verb that computes has read all of its input, which the write of 1 MiB shows.
+// TestComputingVerbsStopOnSignal writes 1 MiB of input, so that the verb has read nearly all
+// of it and computes.
 func TestComputingVerbsStopOnSignal(t *testing.T) {
 	history := longHistory(30_000)
 	for _, args := range [][]string{
@@ -104,19 +107,19 @@ func TestComputingVerbsStopOnSignal(t *testing.T) {
 		{"experiment", "run", "--trace", "-", "--trials", "1000", "--seeds", "50"},
 	} {
 		for _, s := range bothSignals {
-			t.Run(strings.Join(args[:2], " ")+" "+signalName(s), func(t *testing.T) {
+			t.Run(strings.Join(args[:2], " ")+" "+interrupt.SignalName(s), func(t *testing.T) {
 				l := launch(t, nil, args...)
 				_, err := io.WriteString(l.in, history)
-				require.NoError(t, err, l.said.String())
+				require.NoError(t, err, l.output.String())
 				require.NoError(t, l.in.Close())
-				l.endsBy(s)
+				l.requireEndBy(s)
 			})
 		}
 	}
 }
 
-// silentServer takes connections and requests and never answers. It sends on reached
-// for every connection.
+// silentServer accepts connections and never responds. It sends to reached for every
+// connection.
 func silentServer(t *testing.T) (addr string, reached <-chan struct{}) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -155,7 +158,7 @@ func TestVerbsWaitingForServerStopOnSignal(t *testing.T) {
 		{"train", "--database", "postgres://u@SERVER/d"},
 	} {
 		for _, s := range bothSignals {
-			t.Run(strings.Join(args[:2], " ")+" "+signalName(s), func(t *testing.T) {
+			t.Run(strings.Join(args[:2], " ")+" "+interrupt.SignalName(s), func(t *testing.T) {
 				addr, reached := silentServer(t)
 				replaced := make([]string, len(args))
 				for i := range args {
@@ -164,38 +167,38 @@ func TestVerbsWaitingForServerStopOnSignal(t *testing.T) {
 				l := launch(t, nil, replaced...)
 				select {
 				case <-reached:
-				case <-time.After(endsWithin):
-					require.FailNow(t, "never asked the server", l.said.String())
+				case <-time.After(endTimeout):
+					require.FailNow(t, "the verb does not connect to the server", l.output.String())
 				}
-				l.endsBy(s)
+				l.requireEndBy(s)
 			})
 		}
 	}
 }
 
-// An interrupted import into a data folder stops the private PostgreSQL and leaves the
-// folder to the next process.
+// TestInterruptedImportReleasesDataFolder checks that the interruption stops the private
+// PostgreSQL, so that the next process can use the folder.
 func TestInterruptedImportReleasesDataFolder(t *testing.T) {
 	dir := dataFolder(t)
 	for _, s := range bothSignals {
 		l := launch(t, nil, "import", "--data", dir, "-")
 		_, err := io.WriteString(l.in, longHistory(30_000))
-		require.NoError(t, err, l.said.String())
-		l.endsBy(s)
+		require.NoError(t, err, l.output.String())
+		l.requireEndBy(s)
 	}
 	code, _, stderr := invoke(t, "", "experiment", "list", "--data", dir)
 	assert.Zero(t, code, stderr)
 }
 
-// A slow server answers the first batch and holds the second.
+// TestInterruptedImportPrintsCounts uses a server that answers the first batch only.
 func TestInterruptedImportPrintsCounts(t *testing.T) {
-	held := make(chan struct{}, 10)
+	blocked := make(chan struct{}, 10)
 	batches := 0
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var request struct{ Observations []json.RawMessage }
 		_ = json.NewDecoder(r.Body).Decode(&request)
 		if batches++; batches > 1 {
-			held <- struct{}{}
+			blocked <- struct{}{}
 			<-r.Context().Done()
 			return
 		}
@@ -205,15 +208,15 @@ func TestInterruptedImportPrintsCounts(t *testing.T) {
 	for _, s := range bothSignals {
 		batches = 0
 		l := launch(t, nil, "import", "--url", slow.URL, "--batch", "100", demoFile(t))
-		<-held
-		l.endsBy(s)
-		assert.Contains(t, l.said.String(), "100 new")
-		assert.Contains(t, l.said.String(), "stored rows stay; repeat the import")
+		<-blocked
+		l.requireEndBy(s)
+		assert.Contains(t, l.output.String(), "100 new")
+		assert.Contains(t, l.output.String(), "stored rows stay; repeat the import")
 	}
 }
 
-// A learner that a person started ends on a signal. One that serve started is ended by
-// serve: see TestTrainerStopsWithServer.
+// TestStandaloneTrainerStopsOnSignal starts a trainer without a server. Serve ends the trainer
+// that it starts: see TestTrainerStopsWithServer.
 func TestStandaloneTrainerStopsOnSignal(t *testing.T) {
 	env := database(t)
 	code, _, stderr := invoke(t, "", "migrate", "up", "--database", strings.TrimPrefix(env[0], "DATABASE_URL="))
@@ -222,12 +225,12 @@ func TestStandaloneTrainerStopsOnSignal(t *testing.T) {
 		l := launch(t, env, "train")
 		_, err := io.WriteString(l.in, `{"id": 1, "task": {"Namespace": "default", "DAG": "d", "Task": "absent"}}`+"\n")
 		require.NoError(t, err)
-		l.said.await(t, "{") // answered: it takes orders
-		l.endsBy(s)
+		l.output.await(t, "{") // the trainer answers
+		l.requireEndBy(s)
 	}
 }
 
-// A migration waits for the turn that another session holds, or for a table.
+// TestWaitingMigrationRollsBackOnSignal interrupts a migration that waits for a locked table.
 func TestWaitingMigrationRollsBackOnSignal(t *testing.T) {
 	for _, s := range bothSignals {
 		dsn := pgtest.DSN(t)
@@ -246,8 +249,8 @@ func TestWaitingMigrationRollsBackOnSignal(t *testing.T) {
 			var waiting int
 			require.NoError(t, db.QueryRow("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()").Scan(&waiting))
 			return waiting > 0
-		}, endsWithin, 10*time.Millisecond, "%s", l.said)
-		l.endsBy(s)
+		}, endTimeout, 10*time.Millisecond, "%s", l.output)
+		l.requireEndBy(s)
 		require.NoError(t, other.Rollback())
 		require.NoError(t, db.Close())
 		code, _, stderr = invoke(t, "", "migrate", "up", "--database", dsn)
@@ -255,11 +258,12 @@ func TestWaitingMigrationRollsBackOnSignal(t *testing.T) {
 	}
 }
 
-// serve drains in its own time; one signal suffices, also while it learns the demo.
+// TestServeStopsOnSignalDuringDemoImport checks that one signal ends serve cleanly while it
+// trains the demo.
 func TestServeStopsOnSignalDuringDemoImport(t *testing.T) {
 	for _, s := range bothSignals {
 		server := startServer(t, database(t), "--demo")
 		server.signal(s)
-		require.NoError(t, server.wait(), server.said.String())
+		require.NoError(t, server.wait(), server.output.String())
 	}
 }

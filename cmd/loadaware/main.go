@@ -1,14 +1,18 @@
 // Command loadaware predicts how much memory and CPU an Airflow task needs before its
 // launch, and learns from the reports after its end.
 //
-// This package parses the command line and the environment and wires the other packages.
-// It alone knows the process: signals, exit codes, terminals. It contains no sizing rule.
+// This package parses the command line and calls the other packages. It alone knows flags,
+// terminals and exit codes. It contains no sizing rule.
 package main
 
 import (
 	"context"
 	"fmt"
 	"os"
+
+	"github.com/loadaware/loadaware/internal/app"
+	"github.com/loadaware/loadaware/internal/httpserver"
+	"github.com/loadaware/loadaware/internal/interrupt"
 )
 
 // A verb is one subcommand.
@@ -37,15 +41,33 @@ func verbs() []verb {
 
 func main() {
 	con := console{in: os.Stdin, out: os.Stdout, err: os.Stderr}
-	os.Exit(runInterruptible(untilSignalled(), con, os.Args[1:]))
+	os.Exit(runInterruptible(interrupt.Context(httpserver.ErrTerminated), con, os.Args[1:]))
+}
+
+// runInterruptible runs the verb and returns its exit code. After a signal it does not wait
+// for verbs that compute: everything acknowledged is stored, and a private PostgreSQL shuts
+// down with its parent process.
+func runInterruptible(ctx context.Context, con console, args []string) int {
+	if stopsByItself(args) {
+		return run(ctx, con, args)
+	}
+	con.in = interrupt.NewReader(ctx, con.in)
+	return interrupt.Run(ctx, func() int { return run(ctx, con, args) }, app.AwaitMigrations,
+		func(i *interrupt.Interruption) { fmt.Fprintln(con.err, "loadaware:", i) })
+}
+
+// stopsByItself reports whether the verb has its own shutdown: serve, and the trainer
+// process, which serve stops by closing its input.
+func stopsByItself(args []string) bool {
+	return len(args) > 0 && (args[0] == "serve" || args[0] == "train" && app.IsSupervised())
 }
 
 // run runs the verb in the arguments and returns the exit code.
 func run(ctx context.Context, con console, args []string) int {
 	err := dispatch(ctx, con, args)
-	if i := interruptionOf(ctx); i != nil && err != nil && !stopsByItself(args) {
-		fmt.Fprintln(con.err, "loadaware:", i.explain(err))
-		return i.exitCode()
+	if i := interrupt.Of(ctx); i != nil && err != nil && !stopsByItself(args) {
+		fmt.Fprintln(con.err, "loadaware:", i.Explain(err))
+		return i.ExitCode()
 	}
 	if message := errorMessage(err); message != "" {
 		fmt.Fprintln(con.err, "loadaware:", message)

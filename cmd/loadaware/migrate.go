@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/loadaware/loadaware/internal/app"
 	"github.com/loadaware/loadaware/migrations"
 )
 
@@ -24,12 +25,12 @@ func migrate(ctx context.Context, con console, args []string) error {
 	if err != nil {
 		return err
 	}
-	dsn, stop, err := findDatabase(ctx, &cmd.config, "", cmd.logger(con))
+	dsn, stop, err := app.FindDatabase(ctx, &cmd.Config, "", cmd.Logger(con.err))
 	if err != nil {
 		return err
 	}
 	defer stop()
-	if err := runMigration(func() error { return act(ctx, dsn) }); err != nil {
+	if err := app.RunMigration(func() error { return act(ctx, dsn) }); err != nil {
 		return err
 	}
 	return printStatus(ctx, con, dsn)

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/loadaware/loadaware/api"
 	"github.com/loadaware/loadaware/internal/client"
+	"github.com/loadaware/loadaware/internal/render"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -24,10 +22,10 @@ set and reset need a token with the role admin.`
 // policyFlags are the flags that set the fields of a policy.
 type policyFlags struct {
 	*command
-	mode, floor, top, grid, edges *string
-	risk, ratio                   *float64
-	lifts                         *int
-	never, unmanaged              *bool
+	mode, floor, ceiling, grid, edges *string
+	risk, ratio                       *float64
+	lifts                             *int
+	never, unmanaged                  *bool
 }
 
 func newPolicyFlags(cmd *command) *policyFlags {
@@ -35,7 +33,7 @@ func newPolicyFlags(cmd *command) *policyFlags {
 		command:   cmd,
 		mode:      cmd.String("mode", "", "enforce, shadow (only report what would be granted) or off"),
 		floor:     cmd.String("floor", "", "minimum grant, such as 1Gi; \"\" for none"),
-		top:       cmd.String("cap", "", "maximum grant, such as 384Gi; \"\" for none"),
+		ceiling:   cmd.String("cap", "", "maximum grant, such as 384Gi; \"\" for none"),
 		risk:      cmd.Float64("risk-target", 0, "accepted probability that a first try is OOM-killed, 0.0001 to 0.5"),
 		lifts:     cmd.Int("max-lifts", 0, "maximum lifts of one run, 0 to 20"),
 		ratio:     cmd.Float64("limit-ratio", 0, "ratio of limit to request, 1 to 10"),
@@ -45,9 +43,6 @@ func newPolicyFlags(cmd *command) *policyFlags {
 		edges:     cmd.String("bin-edges", "", "upper edges of the bins, ascending, such as 10Gi,60Gi,350Gi; \"\" for automatic edges"),
 	}
 }
-
-// policyFields lists the flags that set a field, in the order of the output.
-var policyFields = []string{"mode", "floor", "cap", "risk-target", "max-lifts", "limit-ratio", "never-above-requested", "cpu-unmanaged", "grid", "bin-edges"}
 
 func policyVerb(ctx context.Context, con console, args []string) error {
 	cmd := newCommand("policy", policyUsage, "url", "token")
@@ -68,7 +63,7 @@ func policyVerb(ctx context.Context, con console, args []string) error {
 	if err != nil {
 		return err
 	}
-	changes := slices.ContainsFunc(policyFields, cmd.given)
+	changes := slices.ContainsFunc(render.PolicyFields(), cmd.given)
 	switch {
 	case len(more) > 0:
 		return usageErrorf("unexpected argument %q; see loadaware policy --help", more[0])
@@ -94,9 +89,9 @@ func policyVerb(ctx context.Context, con console, args []string) error {
 		return err
 	}
 	if *format == "json" {
-		return writeJSON(con.out, p)
+		return render.JSON(con.out, p)
 	}
-	writePolicy(con, key, &p)
+	render.Policy(con.out, key, &p)
 	return nil
 }
 
@@ -107,7 +102,7 @@ func (f *policyFlags) change(ctx context.Context, server *client.Client, path st
 	err := server.Call(ctx, http.MethodGet, path, nil, p)
 	switch {
 	case err == nil:
-		request = policyRequest(p)
+		request = client.NewPolicyRequest(p)
 	case !client.IsStatus(err, http.StatusNotFound):
 		return err
 	}
@@ -117,44 +112,12 @@ func (f *policyFlags) change(ctx context.Context, server *client.Client, path st
 	return server.Call(ctx, http.MethodPut, path, request, p)
 }
 
-// policyRequest converts a policy into a request. It omits default values, so that they
-// follow later changes of the server's defaults.
-func policyRequest(p *api.Policy) api.PolicyRequest {
-	defaults := sizing.Policy{}.WithDefaults()
-	r := api.PolicyRequest{FloorBytes: p.FloorBytes, CapBytes: p.CapBytes}
-	if p.Mode != api.Mode(defaults.Mode) {
-		r.Mode = &p.Mode
-	}
-	if p.RiskTarget != defaults.RiskTarget {
-		r.RiskTarget = &p.RiskTarget
-	}
-	if p.MaxLifts != *defaults.MaxLifts {
-		r.MaxLifts = &p.MaxLifts
-	}
-	if p.LimitRatio != defaults.LimitRatio {
-		r.LimitRatio = &p.LimitRatio
-	}
-	if p.Grid != api.Grid(defaults.Grid) {
-		r.Grid = &p.Grid
-	}
-	if p.NeverAboveRequested {
-		r.NeverAboveRequested = &p.NeverAboveRequested
-	}
-	if p.CPUUnmanaged {
-		r.CPUUnmanaged = &p.CPUUnmanaged
-	}
-	if len(p.BinEdgesBytes) > 0 {
-		r.BinEdgesBytes = &p.BinEdgesBytes
-	}
-	return r
-}
-
 // apply sets the fields of the given flags. The server validates the values.
 func (f *policyFlags) apply(r *api.PolicyRequest) error {
 	for name, set := range map[string]func() error{
 		"mode":                  func() error { mode := api.Mode(*f.mode); r.Mode = &mode; return nil },
 		"floor":                 func() error { r.FloorBytes, r.Floor = nil, textOrNil(*f.floor); return nil },
-		"cap":                   func() error { r.CapBytes, r.Cap = nil, textOrNil(*f.top); return nil },
+		"cap":                   func() error { r.CapBytes, r.Cap = nil, textOrNil(*f.ceiling); return nil },
 		"risk-target":           func() error { r.RiskTarget = f.risk; return nil },
 		"max-lifts":             func() error { r.MaxLifts = f.lifts; return nil },
 		"limit-ratio":           func() error { r.LimitRatio = f.ratio; return nil },
@@ -184,29 +147,4 @@ func (f *policyFlags) binEdges() (*[]int64, error) {
 		edges = append(edges, int64(b))
 	}
 	return &edges, nil
-}
-
-// writePolicy prints a policy as text with the names of the flags.
-func writePolicy(con console, key sizing.TaskKey, p *api.Policy) {
-	none := func(text *string) string {
-		if text == nil {
-			return "none"
-		}
-		return *text
-	}
-	edges := "searched"
-	if len(p.BinEdgesBytes) > 0 {
-		var all []string
-		for _, b := range p.BinEdgesBytes {
-			all = append(all, sizing.Bytes(b).String())
-		}
-		edges = strings.Join(all, ",")
-	}
-	fmt.Fprintf(con.out, "%s\n", key)
-	for i, value := range []string{
-		string(p.Mode), none(p.Floor), none(p.Cap), strconv.FormatFloat(p.RiskTarget, 'f', -1, 64), strconv.Itoa(p.MaxLifts),
-		strconv.FormatFloat(p.LimitRatio, 'f', -1, 64), strconv.FormatBool(p.NeverAboveRequested), strconv.FormatBool(p.CPUUnmanaged), string(p.Grid), edges,
-	} {
-		fmt.Fprintf(con.out, "  %-21s  %s\n", policyFields[i], value)
-	}
 }

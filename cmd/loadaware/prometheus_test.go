@@ -16,14 +16,14 @@ import (
 	"github.com/loadaware/loadaware/internal/source/prometheus/prometheustest"
 )
 
-// ranOn is the day on which the pods of these tests ran.
-var ranOn = time.Date(2026, 1, 3, 12, 0, 0, 0, time.UTC)
+// startDay is the day on which the pods of these tests start.
+var startDay = time.Date(2026, 1, 3, 12, 0, 0, 0, time.UTC)
 
 func tryOf(task, run string) sizing.TryKey {
 	return sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: task}, RunID: run, MapIndex: sizing.NoMap, Number: 1}
 }
 
-// podOf ran for three minutes, and took 1 GiB and somewhat more each time.
+// podOf returns a pod that runs for three minutes and has a peak of 1 GiB + n MiB.
 func podOf(try sizing.TryKey, n int, at time.Time) prometheustest.Pod {
 	peak := float64(sizing.GiB + sizing.Bytes(n)*sizing.MiB)
 	return prometheustest.Pod{
@@ -36,14 +36,14 @@ func podOf(try sizing.TryKey, n int, at time.Time) prometheustest.Pod {
 func TestPrometheusImportIsIdempotent(t *testing.T) {
 	var pods []prometheustest.Pod
 	for n := range 40 {
-		at := ranOn.Add(time.Duration(n) * time.Hour)
+		at := startDay.Add(time.Duration(n) * time.Hour)
 		pods = append(pods, podOf(tryOf("fit", "scheduled__"+at.Format("2006-01-02T15:04:05+00:00")), n, at))
 	}
-	mine, running := podOf(tryOf("fit", "a run of mine"), 40, ranOn), podOf(tryOf("fit", "run-1"), 41, ranOn)
+	manual, running := podOf(tryOf("fit", "a manual run"), 40, startDay), podOf(tryOf("fit", "run-1"), 41, startDay)
 	running.Reason, running.Phase = "", "Running"
-	url := prometheustest.Start(t, prometheustest.OpenMetrics(append(pods, mine, running)...))
+	url := prometheustest.Start(t, prometheustest.OpenMetrics(append(pods, manual, running)...))
 	server := startServer(t, database(t))
-	// One of them was told of before, by its own report, which stands.
+	// One of the tries has a report already, which must stay.
 	server.post("/observe", map[string]any{"dag_id": "pricing", "task_id": "fit", "run_id": "scheduled__2026-01-03T12:00:00+00:00",
 		"outcome": "success", "memory_max_bytes": 3 << 30, "duration_seconds": 170}, nil)
 
@@ -65,7 +65,7 @@ func TestPrometheusImportIsIdempotent(t *testing.T) {
 		}
 	}
 	server.post("/predict", map[string]any{"dag_id": "pricing", "task_id": "fit", "requested": map[string]any{"memory": "8Gi"}}, &p)
-	assert.Contains(t, []string{"model", "profile"}, p.Source, "an empty server answers by what Prometheus knew")
+	assert.Contains(t, []string{"model", "profile"}, p.Source, "the server answers from the imported history")
 	assert.Less(t, p.Memory.Limit, int64(8<<30))
 
 	code, out, stderr = invoke(t, "", args...)
@@ -90,22 +90,23 @@ func TestImportPrometheusErrors(t *testing.T) {
 	}
 }
 
-// The server asks by itself: a try that was reported without a peak has one soon after.
+// TestServerReconcilesTriesWithPrometheus checks that the server adds the sampled peak to a try
+// without a peak.
 func TestServerReconcilesTriesWithPrometheus(t *testing.T) {
 	ended := time.Now().UTC().Truncate(time.Second).Add(-10 * time.Minute)
 	pod := podOf(tryOf("fit", "run-1"), 0, ended.Add(-3*time.Minute))
 	url := prometheustest.Start(t, prometheustest.OpenMetrics(pod))
 	server := startServer(t, append(database(t), "LOADAWARE_PROMETHEUS_URL="+url, "LOADAWARE_PROMETHEUS_EVERY=200ms"), "--admin-addr", "127.0.0.1:0")
-	metrics := "http://" + server.said.await(t, "metrics are at http://")
+	metrics := "http://" + server.output.await(t, "metrics are at http://")
 	server.post("/observe", map[string]any{"dag_id": "pricing", "task_id": "fit", "run_id": "run-1", "outcome": "success",
 		"started_at": ended.Add(-3 * time.Minute), "ended_at": ended}, nil)
 	require.Eventually(t, func() bool {
 		return strings.Contains(scrape(t, metrics), `loadaware_reconciled_tries_total{result="amended"} 1`)
 	}, 30*time.Second, 100*time.Millisecond)
-	var told struct{ Duplicate bool }
+	var recorded struct{ Duplicate bool }
 	server.post("/observe", map[string]any{"dag_id": "pricing", "task_id": "fit", "run_id": "run-1", "outcome": "success",
-		"memory_sampled_bytes": 1 << 30}, &told)
-	assert.True(t, told.Duplicate, "1 GiB is what it has already")
+		"memory_sampled_bytes": 1 << 30}, &recorded)
+	assert.True(t, recorded.Duplicate, "the try has this peak already")
 }
 
 func scrape(t *testing.T, url string) string {

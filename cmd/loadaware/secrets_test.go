@@ -21,11 +21,11 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 )
 
-// The password has what a URL must escape, so that it is seen in either form.
+// password has characters that a URL must escape, so that both forms differ.
 const password = "pa55+word/of=loadaware"
 
-// leaks are the secrets that can be read in a text, as they are or as they are
-// written in URLs, JSON and Basic authentication.
+// leaks returns the secrets that a text contains, plain or encoded as in URLs, JSON and Basic
+// authentication.
 func leaks(text string, secrets ...string) (found []string) {
 	for _, secret := range secrets {
 		for _, form := range []string{
@@ -60,7 +60,7 @@ func TestDatabaseErrorOmitsPassword(t *testing.T) {
 		"postgres://" + inURL + "@127.0.0.1:1/db?connect_timeout=soon",
 		"postgres://" + inURL + "@[::1/db",
 		"postgres://u:%zz" + password + "@127.0.0.1:1/db",
-		"postgres://u:" + password + "@127.0.0.1:1/db", // not escaped: reads as another host
+		"postgres://u:" + password + "@127.0.0.1:1/db", // not escaped: parsed as another host
 		"postgres://u@127.0.0.1:1/db?password=" + url.QueryEscape(password),
 		"mysql://" + inURL + "@127.0.0.1:1/db",
 		"://" + inURL + "@127.0.0.1:1/db",
@@ -75,21 +75,21 @@ func TestDatabaseErrorOmitsPassword(t *testing.T) {
 		} {
 			t.Setenv("DATABASE_URL", dsn)
 			t.Setenv("LOADAWARE_LOG_LEVEL", "debug")
-			t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1") // nobody answers an import there
+			t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1") // no server listens there
 			code, out, stderr := invoke(t, "dag_id,task_id,run_id,memory_max_bytes\nd,t,r,1\n", args...)
 			assert.NotZero(t, code, "%s with %s", args, dsn)
 			assert.NotEmpty(t, stderr)
-			assert.Empty(t, leaks(out+stderr, password), "%s with %s said: %s%s", args, dsn, out, stderr)
+			assert.Empty(t, leaks(out+stderr, password), "%s with %s prints: %s%s", args, dsn, out, stderr)
 		}
 	}
 }
 
 func TestTokenErrorOmitsToken(t *testing.T) {
-	for _, granted := range []string{password, "predict:" + password, password + ":predict", "king:" + password, "a=" + password, "predict@" + password} {
-		for _, way := range []string{"flag", "environment"} {
+	for _, granted := range []string{password, "predict:" + password, password + ":predict", "owner:" + password, "a=" + password, "predict@" + password} {
+		for _, source := range []string{"flag", "environment"} {
 			args := []string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", ""}
 			t.Setenv("LOADAWARE_TOKENS", "")
-			if way == "flag" {
+			if source == "flag" {
 				args = append(args, "--tokens", granted)
 			} else {
 				t.Setenv("LOADAWARE_TOKENS", granted)
@@ -101,25 +101,24 @@ func TestTokenErrorOmitsToken(t *testing.T) {
 	}
 }
 
-// A whole life of a server that knows secrets and meets every kind of error: none
-// is in its log, its answers, its metrics, its profiles' texts, its help, the list of
-// processes or the stacks of its death.
+// TestSecretsAreNeverPrinted causes every kind of error in a server with secrets. No secret may
+// be in its log, responses, metrics, profiles, help, command line or stack traces.
 func TestSecretsAreNeverPrinted(t *testing.T) {
 	token, granted := newToken(t, "--role", "admin", "--name", "ops")
-	asker, asks := newToken(t, "--role", "predict")
+	predictToken, predictGrant := newToken(t, "--role", "predict")
 	hash := func(secret string) string { h := sha256.Sum256([]byte(secret)); return hex.EncodeToString(h[:]) }
-	secrets := []string{password, token, asker, hash(token), hash(asker)}
+	secrets := []string{password, token, predictToken, hash(token), hash(predictToken)}
 	plain := pgtest.DSN(t)
 	dsn, err := url.Parse(plain)
 	require.NoError(t, err)
 	query := dsn.Query()
 	query.Set("password", password)
 	dsn.RawQuery = query.Encode()
-	env := []string{"DATABASE_URL=" + dsn.String(), "LOADAWARE_TOKENS=" + granted + "," + asks, "LOADAWARE_LOG_LEVEL=debug", "GOTRACEBACK=all"}
+	env := []string{"DATABASE_URL=" + dsn.String(), "LOADAWARE_TOKENS=" + granted + "," + predictGrant, "LOADAWARE_LOG_LEVEL=debug", "GOTRACEBACK=all"}
 	server := startServer(t, env, "--admin-addr", "127.0.0.1:0")
-	metrics := "http://" + strings.TrimSuffix(server.said.await(t, "metrics are at http://"), "/metrics")
+	metrics := "http://" + strings.TrimSuffix(server.output.await(t, "metrics are at http://"), "/metrics")
 
-	var answers strings.Builder
+	var responses strings.Builder
 	send := func(method, target, body, bearer string) int {
 		request, err := http.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
 		require.NoError(t, err)
@@ -130,7 +129,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 		defer response.Body.Close()
 		text, err := io.ReadAll(response.Body)
 		require.NoError(t, err)
-		fmt.Fprintln(&answers, response.Status, response.Header, string(text))
+		fmt.Fprintln(&responses, response.Status, response.Header, string(text))
 		return response.StatusCode
 	}
 	report := `{"dag_id": "d", "task_id": "t", "run_id": "%s", "outcome": "success", "memory_max_bytes": 1000}`
@@ -142,22 +141,22 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 			{"POST", "/predict", strings.Repeat(" ", 2<<20)}, {"GET", "/predictions/nothing", ""}, {"GET", "/tasks?cursor=%00", ""}, {"GET", "/no/such/path", ""},
 			{"PATCH", "/tasks", ""}, {"GET", "/tasks", ""}, {"PUT", "/tasks/d/t/policy", `{"mode": "shadow"}`}, {"POST", "/tasks/d/t/train", ""}, {"GET", "/readyz", ""}, {"GET", "/docs", ""},
 		} {
-			for _, bearer := range []string{token, asker, hash(token), "nobody's"} {
+			for _, bearer := range []string{token, predictToken, hash(token), "unknown"} {
 				got[send(c[0], server.url+c[1], c[2], bearer)]++
 			}
 		}
 		for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/cmdline", "/debug/pprof/goroutine?debug=2", "/debug/pprof/heap?debug=1"} {
 			got[send("GET", metrics+path, "", token)]++
-			got[send("GET", metrics+path, "", asker)]++
+			got[send("GET", metrics+path, "", predictToken)]++
 		}
 		return got
 	}
 	got := all()
 	for _, status := range []int{200, 400, 401, 403, 404, 405, 409, 413, 422} {
-		assert.Positive(t, got[status], "an answer %d was among them", status)
+		assert.Positive(t, got[status], "no response with status %d", status)
 	}
 
-	// Errors of the database, and then none at all.
+	// Now every request that needs the database fails.
 	db, err := pgx.Connect(t.Context(), plain)
 	require.NoError(t, err)
 	defer db.Close(t.Context())
@@ -166,24 +165,24 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	_, err = db.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 	require.NoError(t, err)
 	got = all()
-	assert.Positive(t, got[500]+got[503], "the database failed: %v", got)
+	assert.Positive(t, got[500]+got[503], "no database error: %v", got)
 
-	shown, err := exec.Command("ps", "-o", "args=", "-p", fmt.Sprint(server.cmd.Process.Pid)).CombinedOutput()
+	processList, err := exec.Command("ps", "-o", "args=", "-p", fmt.Sprint(server.cmd.Process.Pid)).CombinedOutput()
 	require.NoError(t, err)
-	fmt.Fprintln(&answers, string(shown))
+	fmt.Fprintln(&responses, string(processList))
 	for _, args := range [][]string{{"version"}, {"--help"}, {"serve", "--help"}, {"import", "--help"}, {"token", "--help"}} {
 		t.Setenv("DATABASE_URL", dsn.String())
 		t.Setenv("LOADAWARE_TOKENS", granted)
 		t.Setenv("LOADAWARE_TOKEN", token)
 		code, out, stderr := invoke(t, "", args...)
 		assert.Zero(t, code)
-		answers.WriteString(out + stderr)
+		responses.WriteString(out + stderr)
 	}
 	server.signal(syscall.SIGQUIT) // every goroutine's stack, as in a panic
-	_ = server.wait()              // it says that it was told to die
-	require.Eventually(t, func() bool { return strings.Contains(server.said.String(), "goroutine 1 ") }, 10*time.Second, 10*time.Millisecond)
+	_ = server.wait()              // an error, because a signal ended it
+	require.Eventually(t, func() bool { return strings.Contains(server.output.String(), "goroutine 1 ") }, 10*time.Second, 10*time.Millisecond)
 
-	assert.Empty(t, leaks(server.said.String(), secrets...), server.said.String())
-	assert.Empty(t, leaks(answers.String(), secrets...), answers.String())
-	t.Logf("%d secrets were looked for in %d bytes of log and %d bytes of answers", len(secrets), len(server.said.String()), answers.Len())
+	assert.Empty(t, leaks(server.output.String(), secrets...), server.output.String())
+	assert.Empty(t, leaks(responses.String(), secrets...), responses.String())
+	t.Logf("%d secrets are searched in %d bytes of log and %d bytes of responses", len(secrets), len(server.output.String()), responses.Len())
 }

@@ -21,7 +21,7 @@ import (
 
 func TestDemoPredictsFromModel(t *testing.T) {
 	server := startServer(t, database(t), "--demo")
-	server.said.await(t, "Try:")
+	server.output.await(t, "Try:")
 	assert.Equal(t, 150, server.observations("pricing", "predict_demand"))
 	var answer struct {
 		Source string
@@ -40,18 +40,18 @@ func TestDemoPredictsFromModel(t *testing.T) {
 func TestDemoDoesNotChangeFilledStore(t *testing.T) {
 	env := database(t)
 	server := startServer(t, env)
-	server.post("/observe", report("mine", 0), nil)
+	server.post("/observe", report("own", 0), nil)
 	server.signal(syscall.SIGTERM)
 	require.NoError(t, server.wait())
 	server = startServer(t, env, "--demo")
-	server.said.await(t, "Try:")
+	server.output.await(t, "Try:")
 	response, err := http.Get(server.url + "/tasks/pricing/predict_demand")
 	require.NoError(t, err)
 	defer response.Body.Close()
 	assert.Equal(t, http.StatusNotFound, response.StatusCode)
 }
 
-// report is a successful try of crash/<task>.
+// report returns the report of a successful try of crash/<task>.
 func report(task string, n int) map[string]any {
 	return map[string]any{
 		"dag_id": "crash", "task_id": task, "run_id": fmt.Sprintf("r%06d", n), "outcome": "success",
@@ -63,20 +63,20 @@ func TestSecondServerNamesFirst(t *testing.T) {
 	dir := dataFolder(t)
 	first := startServer(t, nil, "--data", dir)
 	addr := strings.TrimPrefix(first.url, "http://")
-	for claim, args := range map[string][]string{
+	for name, args := range map[string][]string{
 		"on another address":  {"serve", "--addr", "127.0.0.1:0", "--admin-addr", "", "--data", dir},
 		"on the same address": {"serve", "--addr", addr, "--admin-addr", "", "--data", dir},
 	} {
 		code, _, stderr := invoke(t, "", args...)
-		assert.Equal(t, 1, code, claim)
-		assert.Contains(t, stderr, "serves at "+addr, claim)
-		assert.Contains(t, stderr, fmt.Sprint(first.cmd.Process.Pid), claim)
+		assert.Equal(t, 1, code, name)
+		assert.Contains(t, stderr, "serves at "+addr, name)
+		assert.Contains(t, stderr, fmt.Sprint(first.cmd.Process.Pid), name)
 	}
-	t.Run("and an import into the folder goes through it", func(t *testing.T) {
-		code, out, stderr := invoke(t, "dag_id,task_id,run_id,memory_max_bytes\ncrash,held,r1,1000\n", "import", "--data", dir, "-")
+	t.Run("an import into the folder uses the first server", func(t *testing.T) {
+		code, out, stderr := invoke(t, "dag_id,task_id,run_id,memory_max_bytes\ncrash,imported,r1,1000\n", "import", "--data", dir, "-")
 		assert.Equal(t, 0, code, stderr)
 		assert.Contains(t, out, "1 new")
-		assert.Equal(t, 1, first.observations("crash", "held"))
+		assert.Equal(t, 1, first.observations("crash", "imported"))
 	})
 }
 
@@ -88,13 +88,13 @@ func TestAddressInUseByOtherProgram(t *testing.T) {
 	assert.Contains(t, stderr, "another program serves on "+addr)
 }
 
-// begun is a report whose request is under way: its last byte is still to come.
-func begun(t *testing.T, server *process, body string) net.Conn {
+// startReport sends the head of a report request, without its body.
+func startReport(t *testing.T, server *process, body string) net.Conn {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(server.url, "http://"))
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	fmt.Fprintf(conn, "POST /observe HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
-	// The server asks for the body once the handler reads it.
+	// The server sends 100 Continue when the handler reads the body.
 	line, err := bufio.NewReaderSize(conn, 16).ReadString('\n')
 	require.NoError(t, err)
 	require.Contains(t, line, "100")
@@ -106,30 +106,30 @@ func TestShutdownFinishesRequestsInFlight(t *testing.T) {
 	for _, s := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
 		t.Run(s.String(), func(t *testing.T) {
 			server := startServer(t, database(t))
-			conn := begun(t, server, body)
+			conn := startReport(t, server, body)
 			server.signal(s)
-			server.said.await(t, "stopping")
+			server.output.await(t, "stopping")
 			fmt.Fprint(conn, body)
-			answer, err := io.ReadAll(conn)
+			response, err := io.ReadAll(conn)
 			require.NoError(t, err)
-			assert.Contains(t, string(answer), `"recorded":true`)
-			assert.NoError(t, server.wait(), server.said.String())
+			assert.Contains(t, string(response), `"recorded":true`)
+			assert.NoError(t, server.wait(), server.output.String())
 		})
 	}
 }
 
 func TestSecondSignalStopsAtOnce(t *testing.T) {
 	server := startServer(t, database(t))
-	begun(t, server, "{}") // a request that never ends
+	startReport(t, server, "{}") // a request that never ends
 	server.signal(syscall.SIGTERM)
-	server.said.await(t, "stopping")
+	server.output.await(t, "stopping")
 	server.signal(syscall.SIGTERM)
 	var ended *exec.ExitError
 	require.ErrorAs(t, server.wait(), &ended)
 	assert.Equal(t, syscall.SIGTERM, ended.Sys().(syscall.WaitStatus).Signal())
 }
 
-// An answer's receipt is written behind: it must be there after a clean end.
+// TestShutdownStoresReceipts checks that the outbox is stored before the process ends.
 func TestShutdownStoresReceipts(t *testing.T) {
 	env := database(t)
 	server := startServer(t, env)
@@ -149,7 +149,7 @@ func TestShutdownStoresReceipts(t *testing.T) {
 func TestTokensAreRequired(t *testing.T) {
 	code, out, _ := invoke(t, "", "token", "--role", "observe")
 	require.Zero(t, code)
-	fields := strings.Fields(out) // token: … granted: …
+	fields := strings.Fields(out) // token: TOKEN granted: GRANT
 	require.Len(t, fields, 4)
 	server := startServer(t, append(database(t), "LOADAWARE_TOKENS="+fields[3]))
 	row := "dag_id,task_id,run_id,memory_max_bytes\nd,t,r1,1000\n"
@@ -161,14 +161,14 @@ func TestTokensAreRequired(t *testing.T) {
 	assert.Contains(t, out, "1 new")
 }
 
-// TestKillDuringReportsLosesNothing: what was acknowledged is there after the
-// restart, and what is told again counts once.
+// TestKillDuringReportsLosesNothing kills the server under load. Every acknowledged report must
+// exist after the restart, and repeated reports count once.
 func TestKillDuringReportsLosesNothing(t *testing.T) {
 	const senders, batch, enough = 4, 25, 600
 	dir := dataFolder(t)
 	server := startServer(t, nil, "--data", dir)
 	var next, acked atomic.Int64
-	told := make(chan [2]int, 10_000) // first report of a batch; 1 if it was acknowledged
+	batches := make(chan [2]int, 10_000) // first report of a batch; 1 if it was acknowledged
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	done := make(chan struct{})
@@ -178,11 +178,11 @@ func TestKillDuringReportsLosesNothing(t *testing.T) {
 			for ctx.Err() == nil {
 				first := int(next.Add(batch)) - batch
 				if !sendBatch(ctx, server.url, first, batch) {
-					told <- [2]int{first, 0}
+					batches <- [2]int{first, 0}
 					return // killed
 				}
 				acked.Add(batch)
-				told <- [2]int{first, 1}
+				batches <- [2]int{first, 1}
 			}
 		}()
 	}
@@ -193,12 +193,12 @@ func TestKillDuringReportsLosesNothing(t *testing.T) {
 	for range senders {
 		<-done
 	}
-	close(told)
-	require.GreaterOrEqual(t, acked.Load(), int64(enough), "the load was under way")
+	close(batches)
+	require.GreaterOrEqual(t, acked.Load(), int64(enough), "enough reports are acknowledged before the kill")
 
 	server = startServer(t, nil, "--data", dir)
 	lost, sent := 0, 0
-	for b := range told {
+	for b := range batches {
 		for n := b[0]; n < b[0]+batch; n++ {
 			var answer struct{ Duplicate bool }
 			server.post("/observe", report("load", n), &answer)
@@ -208,12 +208,12 @@ func TestKillDuringReportsLosesNothing(t *testing.T) {
 			}
 		}
 	}
-	assert.Zero(t, lost, "acknowledged, and gone after the kill")
-	assert.Equal(t, sent, server.observations("crash", "load"), "all reports, each once")
+	assert.Zero(t, lost, "acknowledged reports are lost")
+	assert.Equal(t, sent, server.observations("crash", "load"), "each report counts once")
 	t.Logf("%d acknowledged before the kill, %d sent in all", acked.Load(), sent)
 }
 
-// sendBatch reports whether a batch was acknowledged whole.
+// sendBatch sends a batch and reports whether the server acknowledges it.
 func sendBatch(ctx context.Context, url string, first, n int) bool {
 	var reports []any
 	for i := range n {

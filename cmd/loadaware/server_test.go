@@ -21,7 +21,7 @@ import (
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 )
 
-// asCommand makes this test binary the command itself: something to be killed.
+// asCommand makes this test binary run the command, so that tests can signal its process.
 const asCommand = "LOADAWARE_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -31,34 +31,34 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A process is the command, running on its own.
+// process is a process of the command.
 type process struct {
-	t    *testing.T
-	cmd  *exec.Cmd
-	url  string
-	said *transcript
-	once sync.Once
-	err  error
+	t      *testing.T
+	cmd    *exec.Cmd
+	url    string
+	output *transcript
+	once   sync.Once
+	err    error
 }
 
-// startServer starts `serve` with the arguments on a free port of loopback, and
-// waits until it says its address.
+// startServer starts `serve` with the arguments on a free loopback port and waits until it
+// prints its address.
 func startServer(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, said: newTranscript()}
+	p := &process{t: t, output: newTranscript()}
 	p.cmd = exec.Command(os.Args[0], append([]string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", ""}, args...)...)
 	p.cmd.Env = append(cleanEnv(), append(env, asCommand+"=1")...)
-	p.cmd.Stdout, p.cmd.Stderr = p.said, p.said
+	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	require.NoError(t, p.cmd.Start())
 	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // ended already, as a rule
+		_ = p.cmd.Process.Kill() // usually it has ended
 		_ = p.wait()
 	})
-	p.url = p.said.await(t, "loadaware serves at ")
+	p.url = p.output.await(t, "loadaware serves at ")
 	return p
 }
 
-// cleanEnv is the environment without what would change the command.
+// cleanEnv returns the environment without the settings of the command.
 func cleanEnv() []string {
 	var env []string
 	for _, pair := range os.Environ() {
@@ -69,7 +69,7 @@ func cleanEnv() []string {
 	return env
 }
 
-// wait is the error that the process ended with.
+// wait waits for the end of the process and returns its error.
 func (p *process) wait() error {
 	p.once.Do(func() { p.err = p.cmd.Wait() })
 	return p.err
@@ -77,13 +77,13 @@ func (p *process) wait() error {
 
 func (p *process) signal(s os.Signal) { require.NoError(p.t, p.cmd.Process.Signal(s)) }
 
-// kill ends the process without a chance to tidy up.
+// kill ends the process at once.
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)
-	_ = p.wait() // says that it was killed
+	_ = p.wait() // always an error
 }
 
-// post sends a body and reads the answer into got, unless that is nil.
+// post sends a body and decodes the response into got, unless got is nil.
 func (p *process) post(path string, body, got any) {
 	p.t.Helper()
 	status, answer, err := post(context.Background(), p.url+path, body)
@@ -94,7 +94,7 @@ func (p *process) post(path string, body, got any) {
 	}
 }
 
-// observations is how many the server counts of a task.
+// observations returns the number of observations of a task.
 func (p *process) observations(dag, task string) int {
 	p.t.Helper()
 	response, err := http.Get(p.url + "/tasks/" + dag + "/" + task)
@@ -124,7 +124,7 @@ func post(ctx context.Context, url string, body any) (status int, answer []byte,
 	return response.StatusCode, answer, err
 }
 
-// transcript is what a process says, line by line.
+// transcript records the output of a process and passes it on by lines.
 type transcript struct {
 	in    *io.PipeWriter
 	lines chan string
@@ -150,29 +150,29 @@ func (tr *transcript) Write(p []byte) (int, error) {
 	return tr.in.Write(p)
 }
 
-// String is all that was said.
+// String returns all output.
 func (tr *transcript) String() string {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	return tr.text.String()
 }
 
-// await waits for a line with the mark, and returns what stands behind it.
+// await waits for a line with the mark and returns the text after it.
 func (tr *transcript) await(t *testing.T, mark string) string {
 	t.Helper()
-	for bound := time.After(time.Minute); ; {
+	for timeout := time.After(time.Minute); ; {
 		select {
 		case line := <-tr.lines:
-			if _, behind, found := strings.Cut(line, mark); found {
-				return behind
+			if _, rest, found := strings.Cut(line, mark); found {
+				return rest
 			}
-		case <-bound:
-			require.FailNow(t, "never said: "+mark, tr.String())
+		case <-timeout:
+			require.FailNow(t, "not printed: "+mark, tr.String())
 		}
 	}
 }
 
-// invoke runs a verb to its end, in this process.
+// invoke runs a verb in this process and returns its exit code and output.
 func invoke(t *testing.T, in string, args ...string) (code int, out, stderr string) {
 	t.Helper()
 	var outText, errText bytes.Buffer
@@ -180,15 +180,15 @@ func invoke(t *testing.T, in string, args ...string) (code int, out, stderr stri
 	return code, outText.String(), errText.String()
 }
 
-// database is the environment that names an empty database.
+// database returns an environment that names an empty database.
 func database(t *testing.T) []string { return []string{"DATABASE_URL=" + pgtest.DSN(t)} }
 
-// dataFolder is a temporary folder that the private server's user may enter,
-// unlike those of t.TempDir.
+// dataFolder returns a path in a temporary folder that the user of the private PostgreSQL may
+// enter, unlike the folders of t.TempDir.
 func dataFolder(t *testing.T) string {
 	dir, err := os.MkdirTemp("", "loadaware test")
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o755))
-	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // what is left is in the folder for temporary files
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // the system removes the rest
 	return filepath.Join(dir, "data")
 }

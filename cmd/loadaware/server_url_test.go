@@ -17,41 +17,42 @@ func TestServerAddressNeedsScheme(t *testing.T) {
 		"http://": "the host is missing", "ftp://localhost": "write http://localhost",
 	} {
 		for _, args := range [][]string{{"import", "--url", url, "-"}, {"tasks", "--url", url}} {
-			code, _, complaints := invoke(t, oneRow, args...)
-			assert.Equal(t, 2, code, "%v: %s", args, complaints)
-			assert.Contains(t, complaints, hint, args)
+			code, _, stderr := invoke(t, oneRow, args...)
+			assert.Equal(t, 2, code, "%v: %s", args, stderr)
+			assert.Contains(t, stderr, hint, args)
 		}
 	}
 }
 
-// An untrusted certificate stays untrusted: a retry does not help.
+// TestImportDoesNotRetryUntrustedCertificate checks that an error that a retry cannot mend ends
+// the import at once.
 func TestImportDoesNotRetryUntrustedCertificate(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()
-	code, _, complaints := invoke(t, oneRow, "import", "--url", server.URL, "-")
+	code, _, stderr := invoke(t, oneRow, "import", "--url", server.URL, "-")
 	assert.Equal(t, 1, code)
-	assert.Contains(t, complaints, "SSL_CERT_FILE")
-	assert.NotContains(t, complaints, "trying again")
+	assert.Contains(t, stderr, "SSL_CERT_FILE")
+	assert.NotContains(t, stderr, "trying again")
 }
 
 func TestNegativeDurationsAreRejected(t *testing.T) {
-	code, _, complaints := invoke(t, "", "serve", "--search-every", "-1h")
+	code, _, stderr := invoke(t, "", "serve", "--search-every", "-1h")
 	assert.Equal(t, 2, code)
-	assert.Contains(t, complaints, "--search-every must not be negative: -1h0m0s")
+	assert.Contains(t, stderr, "--search-every must not be negative: -1h0m0s")
 	t.Setenv("LOADAWARE_PROMETHEUS_DELAY", "-5s")
-	code, _, complaints = invoke(t, "", "serve")
+	code, _, stderr = invoke(t, "", "serve")
 	assert.Equal(t, 2, code)
-	assert.Contains(t, complaints, "LOADAWARE_PROMETHEUS_DELAY must not be negative: -5s")
+	assert.Contains(t, stderr, "LOADAWARE_PROMETHEUS_DELAY must not be negative: -5s")
 }
 
-func TestUTF16FileIsRecognised(t *testing.T) {
+func TestUTF16FileIsDetected(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("\xff\xfe")
 	for _, c := range oneRow {
 		text.WriteString(string(c) + "\x00")
 	}
-	_, _, complaints := invoke(t, text.String(), "import", "--dry-run", "-")
-	assert.Contains(t, complaints, "iconv -f utf-16 -t utf-8")
-	_, _, complaints = invoke(t, "dag_id,task_id,run_id,map_index,memory_max_bytes\netl,load,r,2147483648,1500000000\n", "import", "--dry-run", "-")
-	assert.Contains(t, complaints, "above the maximum of 2147483647")
+	_, _, stderr := invoke(t, text.String(), "import", "--dry-run", "-")
+	assert.Contains(t, stderr, "iconv -f utf-16 -t utf-8")
+	_, _, stderr = invoke(t, "dag_id,task_id,run_id,map_index,memory_max_bytes\netl,load,r,2147483648,1500000000\n", "import", "--dry-run", "-")
+	assert.Contains(t, stderr, "above the maximum of 2147483647")
 }

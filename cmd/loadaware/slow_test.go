@@ -14,20 +14,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patient is how long a test waits for the server to lose its patience; only a
-// server that has no bound reaches it.
-const patient = 30 * time.Second
+// slowTimeout is how long a test waits for the server to time out. Only a server without a
+// time limit reaches it.
+const slowTimeout = 30 * time.Second
 
-// trickle opens a connection, sends what is begun, then a byte of the rest every
-// 100 ms until the server ends it. It returns what was answered.
-func trickle(addr, begun, rest string) (answer []byte, ended bool) {
+// trickle opens a connection, sends the start, then a byte of the rest every 100 ms until the
+// server closes the connection. It returns the response.
+func trickle(addr, start, rest string) (response []byte, closed bool) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		return nil, false
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(patient)) // a connection that is open takes it
-	fmt.Fprint(conn, begun)
+	_ = conn.SetDeadline(time.Now().Add(slowTimeout)) // cannot fail on an open connection
+	fmt.Fprint(conn, start)
 	done := make(chan struct{})
 	defer close(done)
 	go func() {
@@ -42,17 +42,17 @@ func trickle(addr, begun, rest string) (answer []byte, ended bool) {
 	}()
 	var got bytes.Buffer
 	_, err = io.Copy(&got, conn)
-	timeout, ok := err.(net.Error) //nolint:errorlint // the error of a connection as it comes
+	timeout, ok := err.(net.Error) //nolint:errorlint // io.Copy returns it unwrapped
 	return got.Bytes(), !ok || !timeout.Timeout()
 }
 
-// Slowloris and slow POST: many callers who keep their connections busy with next to
-// nothing. Others are answered all the while, and every one of these is ended.
+// TestSlowClientsDoNotAffectOthers is a Slowloris and a slow POST attack. The server must close
+// every slow connection and answer other callers meanwhile.
 func TestSlowClientsDoNotAffectOthers(t *testing.T) {
 	server := startServer(t, database(t))
 	addr := strings.TrimPrefix(server.url, "http://")
 	body := "POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n" + `{"dag_id": "`
-	for kind, c := range map[string]struct{ begun, rest, said string }{
+	for kind, c := range map[string]struct{ start, rest, want string }{
 		"headers": {"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", strings.Repeat("x", 1000), ""},
 		"nothing": {"", "", ""},
 		"body":    {body, strings.Repeat("x", 900), "HTTP/1.1 408 "},
@@ -60,14 +60,14 @@ func TestSlowClientsDoNotAffectOthers(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			const callers = 100
 			type outcome struct {
-				answer []byte
-				ended  bool
+				response []byte
+				closed   bool
 			}
 			outcomes := make(chan outcome, callers)
 			for range callers {
 				go func() {
-					answer, ended := trickle(addr, c.begun, c.rest)
-					outcomes <- outcome{answer, ended}
+					response, closed := trickle(addr, c.start, c.rest)
+					outcomes <- outcome{response, closed}
 				}()
 			}
 			answered := 0
@@ -75,9 +75,9 @@ func TestSlowClientsDoNotAffectOthers(t *testing.T) {
 				select {
 				case o := <-outcomes:
 					ended++
-					assert.True(t, o.ended, "still open")
-					if c.said != "" {
-						assert.Contains(t, string(o.answer), c.said)
+					assert.True(t, o.closed, "the connection is still open")
+					if c.want != "" {
+						assert.Contains(t, string(o.response), c.want)
 					}
 				case <-time.After(50 * time.Millisecond):
 					server.post("/predict", map[string]any{"dag_id": "d", "task_id": "t", "requested": map[string]any{"memory": "1Gi"}}, nil)
@@ -94,30 +94,30 @@ func TestTooLargeRequestIsRejectedEarly(t *testing.T) {
 	server := startServer(t, database(t))
 	addr := strings.TrimPrefix(server.url, "http://")
 	huge := strings.Repeat("x", 80<<10)
-	for claim, c := range map[string]struct{ sent, said string }{
-		"a header":                  {"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Large: " + huge + "\r\n\r\n", "HTTP/1.1 431 "},
-		"a path":                    {"GET /" + huge + " HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 431 "},
-		"many headers":              {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + strings.Repeat("X-Many: x\r\n", 8<<10) + "\r\n", "HTTP/1.1 431 "},
-		"a body that says its size": {"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n\r\n\"" + strings.Repeat("x", 1<<20), "HTTP/1.1 413 "},
-		"a body in chunks":          {"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n100002\r\n\"" + strings.Repeat("x", 1<<20), "HTTP/1.1 413 "},
+	for name, c := range map[string]struct{ sent, want string }{
+		"a header":             {"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Large: " + huge + "\r\n\r\n", "HTTP/1.1 431 "},
+		"a path":               {"GET /" + huge + " HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 431 "},
+		"many headers":         {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + strings.Repeat("X-Many: x\r\n", 8<<10) + "\r\n", "HTTP/1.1 431 "},
+		"a body with its size": {"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n\r\n\"" + strings.Repeat("x", 1<<20), "HTTP/1.1 413 "},
+		"a body in chunks":     {"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n100002\r\n\"" + strings.Repeat("x", 1<<20), "HTTP/1.1 413 "},
 	} {
 		conn, err := net.Dial("tcp", addr)
 		require.NoError(t, err)
-		require.NoError(t, conn.SetDeadline(time.Now().Add(patient)))
+		require.NoError(t, conn.SetDeadline(time.Now().Add(slowTimeout)))
 		go func() { fmt.Fprint(conn, c.sent) }()
 		line, err := bufio.NewReader(conn).ReadString('\n')
-		require.NoError(t, err, claim)
-		assert.Contains(t, line, c.said, claim)
+		require.NoError(t, err, name)
+		assert.Contains(t, line, c.want, name)
 		conn.Close()
 	}
 }
 
-// The handshake counts as well: a caller of TLS who says nothing is ended.
+// TestMissingTLSHandshakeTimesOut checks that the timeout includes the TLS handshake.
 func TestMissingTLSHandshakeTimesOut(t *testing.T) {
 	own := newAuthority(t, "own")
-	files := newFolder(t, own.signs(1, -time.Hour, 90*24*time.Hour))
+	files := newTLSFiles(t, own.sign(1, -time.Hour, 90*24*time.Hour))
 	server := startServer(t, database(t), "--tls-cert", files.cert, "--tls-key", files.key)
-	// A greeting of 512 bytes is announced, which would take 51 s to come.
-	_, ended := trickle(strings.TrimPrefix(server.url, "https://"), "\x16\x03\x01\x02\x00", "\x01"+strings.Repeat("\x00", 511))
-	assert.True(t, ended)
+	// The record header announces 512 bytes, which take 51 s.
+	_, closed := trickle(strings.TrimPrefix(server.url, "https://"), "\x16\x03\x01\x02\x00", "\x01"+strings.Repeat("\x00", 511))
+	assert.True(t, closed)
 }

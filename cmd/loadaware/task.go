@@ -56,11 +56,3 @@ func textOrNil(text string) *string {
 	}
 	return &text
 }
-
-// deref returns the value that p points to, or the zero value.
-func deref[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
-	"time"
 
 	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/render"
 )
 
 const tasksUsage = `[flags]
@@ -52,35 +50,5 @@ func listTasks(ctx context.Context, con console, args []string) error {
 		}
 		query.Set("cursor", *page.NextCursor)
 	}
-	return writeTasks(con, *format, tasks)
-}
-
-// writeTasks prints the tasks in a table format.
-func writeTasks(con console, format string, tasks []api.TaskSummary) error {
-	if format == "json" {
-		return writeJSON(con.out, map[string]any{"tasks": tasks})
-	}
-	if len(tasks) == 0 && format == "table" {
-		_, err := fmt.Fprintln(con.out, "the server has no tasks yet; report runs to POST /observe, or import a history with loadaware import")
-		return err
-	}
-	s := table{header: []string{"namespace", "dag_id", "task_id", "group", "model", "last_seen", "largest_peak", "observations", "kills"}, texts: 6}
-	for i := range tasks {
-		t := &tasks[i]
-		model, seen, peak := "", "", deref(t.LargestPeak)
-		if t.Champion != nil {
-			model = strconv.Itoa(t.Champion.Version)
-		}
-		if t.LastSeen != nil {
-			seen = t.LastSeen.Format(time.RFC3339)
-		}
-		if format == "csv" && t.LargestPeakBytes != nil {
-			peak = strconv.FormatInt(*t.LargestPeakBytes, 10)
-		}
-		s.rows = append(s.rows, []string{t.Namespace, t.DagID, t.TaskID, string(t.Group), model, seen, peak, strconv.Itoa(t.Observations), strconv.Itoa(t.Kills)})
-	}
-	if format == "csv" {
-		s.header[6] = "largest_peak_bytes"
-	}
-	return s.write(con.out, format)
+	return render.Tasks(con.out, *format, tasks)
 }

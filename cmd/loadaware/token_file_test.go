@@ -12,27 +12,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// statusAs is what GET /tasks answers to the bearer of a token.
+// statusAs returns the status of GET /tasks with a token.
 func statusAs(t *testing.T, server *process, token string) int {
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.url+"/tasks", http.NoBody)
 	require.NoError(t, err)
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	answer, err := http.DefaultClient.Do(request)
+	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
-	require.NoError(t, answer.Body.Close())
-	return answer.StatusCode
+	require.NoError(t, response.Body.Close())
+	return response.StatusCode
 }
 
-// As `docker compose up` starts the service: on all addresses of its container, with a
-// database and no tokens, and with a volume for those that the first start makes.
+// TestFirstStartCreatesToken starts the service like `docker compose up`: on all addresses of
+// the container, with a database and without tokens.
 func TestFirstStartCreatesToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
 	env := append(database(t), "LOADAWARE_TOKENS=", "LOADAWARE_TOKENS_FILE="+file)
 	server := startServer(t, env, "--addr", "0.0.0.0:0")
-	assert.True(t, strings.HasPrefix(server.url, "http://0.0.0.0:"), "the address as it was configured: %s", server.url)
-	token, found := strings.CutPrefix(server.said.String()[strings.Index(server.said.String(), "token:"):], "token:   ")
+	assert.True(t, strings.HasPrefix(server.url, "http://0.0.0.0:"), "the URL has the configured address: %s", server.url)
+	token, found := strings.CutPrefix(server.output.String()[strings.Index(server.output.String(), "token:"):], "token:   ")
 	require.True(t, found)
 	token, _, _ = strings.Cut(token, "\n")
 	server.url = strings.Replace(server.url, "0.0.0.0", "127.0.0.1", 1)
@@ -51,15 +51,15 @@ func TestFirstStartCreatesToken(t *testing.T) {
 	require.NoError(t, server.wait())
 	again := startServer(t, env)
 	assert.Equal(t, http.StatusOK, statusAs(t, again, token), "a restart keeps the token")
-	assert.NotContains(t, again.said.String(), "token:", "and does not show it")
+	assert.NotContains(t, again.output.String(), "token:", "a restart does not print the token")
 	again.kill()
 
 	granted := strings.Replace(makeGrant(t), "\n", "", 1)
 	other := startServer(t, append(env, "LOADAWARE_TOKENS="+granted))
-	assert.Equal(t, http.StatusUnauthorized, statusAs(t, other, token), "LOADAWARE_TOKENS stands for itself")
+	assert.Equal(t, http.StatusUnauthorized, statusAs(t, other, token), "LOADAWARE_TOKENS replaces the tokens file")
 }
 
-// makeGrant is the grant of a token that nobody knows.
+// makeGrant returns the grant of a new token.
 func makeGrant(t *testing.T) string {
 	_, out, _ := invoke(t, "", "token", "--role", "admin")
 	_, granted, found := strings.Cut(out, "granted: ")
@@ -67,42 +67,29 @@ func makeGrant(t *testing.T) string {
 	return granted
 }
 
-func TestTokensFile(t *testing.T) {
-	one, two := makeGrant(t), makeGrant(t)
-	for text, want := range map[string]int{one: 1, one + two: 2, strings.TrimSpace(one) + "," + two: 2, "\n" + one + "\n\n": 1} {
-		file := filepath.Join(t.TempDir(), "tokens")
-		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		tokens, first, err := (&config{TokensFile: file}).grants()
-		require.NoError(t, err)
-		assert.Nil(t, first)
-		assert.Len(t, tokens, want)
-	}
-}
-
-// A file that cannot be used stops a start: nobody would know the token, or everybody
-// would be let in.
+// TestInvalidTokensFileStopsStart checks that a server without usable tokens does not start.
 func TestInvalidTokensFileStopsStart(t *testing.T) {
 	dir := t.TempDir()
 	file := func(text string) string {
-		name := filepath.Join(dir, "tokens")
-		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
-		return name
+		path := filepath.Join(dir, "tokens")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
 	}
-	for claim, c := range map[string]struct {
-		file, says string
+	for name, c := range map[string]struct {
+		file, text string
 		code       int
 	}{
-		"no grant":           {file(""), "contains no token", 2},
-		"a token, no hash":   {filepath.Join(dir, "clear"), "role:hash", 2},
-		"a folder":           {dir, "read --tokens-file", 2},
-		"a folder not there": {filepath.Join(dir, "none", "tokens"), "make the folder writable", 1},
+		"no grant":         {file(""), "contains no token", 2},
+		"a token, no hash": {filepath.Join(dir, "clear"), "role:hash", 2},
+		"a folder":         {dir, "read --tokens-file", 2},
+		"a missing folder": {filepath.Join(dir, "none", "tokens"), "make the folder writable", 1},
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "clear"), []byte("SECRETSECRET"), 0o600))
 		t.Setenv("DATABASE_URL", strings.TrimPrefix(database(t)[0], "DATABASE_URL="))
 		code, out, stderr := invoke(t, "", "serve", "--addr", "127.0.0.1:0", "--admin-addr", "", "--tokens-file", c.file)
-		assert.Equal(t, c.code, code, "%s: %s", claim, stderr)
-		assert.Contains(t, stderr, c.says, claim)
-		assert.NotContains(t, out+stderr, "SECRETSECRET", claim)
-		assert.NotContains(t, out, "token:", claim)
+		assert.Equal(t, c.code, code, "%s: %s", name, stderr)
+		assert.Contains(t, stderr, c.text, name)
+		assert.NotContains(t, out+stderr, "SECRETSECRET", name)
+		assert.NotContains(t, out, "token:", name)
 	}
 }

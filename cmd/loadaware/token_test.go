@@ -11,19 +11,19 @@ import (
 	"github.com/loadaware/loadaware/internal/httpapi/auth"
 )
 
-// newToken is a token of the given roles, and what the server is told of it.
+// newToken runs loadaware token and returns the token and its grant for the server.
 func newToken(t *testing.T, flags ...string) (token, granted string) {
 	t.Helper()
 	code, out, stderr := invoke(t, "", append([]string{"token"}, flags...)...)
 	require.Zero(t, code, stderr)
-	fields := strings.Fields(out) // token: … granted: …
+	fields := strings.Fields(out) // token: TOKEN granted: GRANT
 	require.Len(t, fields, 4, out)
 	return fields[1], fields[3]
 }
 
 func TestTokenWithSeveralRoles(t *testing.T) {
 	_, granted := newToken(t, "--role", "predict, observe", "--namespace", "emea")
-	tokens, err := parseTokens(granted, "LOADAWARE_TOKENS")
+	tokens, err := auth.ParseTokens(granted, "LOADAWARE_TOKENS")
 	require.NoError(t, err)
 	require.Len(t, tokens, 2)
 	assert.Equal(t, auth.RolePredict, tokens[0].Role)
@@ -42,15 +42,16 @@ func TestInvalidTokenNamespace(t *testing.T) {
 
 func TestTokenWithNameAndLimits(t *testing.T) {
 	_, granted := newToken(t, "--role", "admin", "--name", "ops", "--namespace", "emea", "--dag-prefix", "etl_")
-	tokens, err := parseTokens(granted, "LOADAWARE_TOKENS")
+	tokens, err := auth.ParseTokens(granted, "LOADAWARE_TOKENS")
 	require.NoError(t, err)
-	tokens[0].Hash = [32]byte{} // drawn at random
+	tokens[0].Hash = [32]byte{} // random
 	assert.Equal(t, []auth.Token{{Name: "ops", Role: auth.RoleAdmin, Namespace: "emea", DAGPrefix: "etl_"}}, tokens)
 	_, granted = newToken(t, "--dag-prefix", "etl_")
 	assert.Regexp(t, `^observe@/etl_:[0-9a-f]{64}$`, granted)
 }
 
-// A prefix with a comma would be read as two grants.
+// TestAmbiguousTokenIsRejected checks values with separators: a prefix with a comma would
+// parse as two grants.
 func TestAmbiguousTokenIsRejected(t *testing.T) {
 	for _, flags := range [][]string{{"--dag-prefix", "a,b"}, {"--dag-prefix", "a:b"}, {"--namespace", "a:b"}, {"--name", "a=b"}, {"--name", "a@b"}, {"--dag-prefix", "a/b"}} {
 		code, out, _ := invoke(t, "", append([]string{"token"}, flags...)...)
@@ -61,7 +62,7 @@ func TestAmbiguousTokenIsRejected(t *testing.T) {
 func TestTokenForPredictAndObserve(t *testing.T) {
 	token, granted := newToken(t, "--role", "predict,observe")
 	server := startServer(t, append(database(t), "LOADAWARE_TOKENS="+granted))
-	ask := func(path, body string) int {
+	status := func(path, body string) int {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.url+path, strings.NewReader(body))
 		require.NoError(t, err)
 		request.Header.Set("Content-Type", "application/json")
@@ -71,7 +72,7 @@ func TestTokenForPredictAndObserve(t *testing.T) {
 		defer response.Body.Close()
 		return response.StatusCode
 	}
-	assert.Equal(t, http.StatusOK, ask("/predict", `{"dag_id": "d", "task_id": "t", "requested": {"memory": "1Gi"}}`))
-	assert.Equal(t, http.StatusOK, ask("/observe", `{"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success"}`))
-	assert.Equal(t, http.StatusForbidden, ask("/tasks/d/t/train", `{}`), "it is no admin")
+	assert.Equal(t, http.StatusOK, status("/predict", `{"dag_id": "d", "task_id": "t", "requested": {"memory": "1Gi"}}`))
+	assert.Equal(t, http.StatusOK, status("/observe", `{"dag_id": "d", "task_id": "t", "run_id": "r", "outcome": "success"}`))
+	assert.Equal(t, http.StatusForbidden, status("/tasks/d/t/train", `{}`), "training needs the role admin")
 }

@@ -15,8 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestShutdownSendsTraces starts a server as a cluster does: with logs as
-// JSON, and a collector that wants a token.
+// TestShutdownSendsTraces starts a server with logs in JSON and a collector that needs a token.
 func TestShutdownSendsTraces(t *testing.T) {
 	var mu sync.Mutex
 	spans := map[string]*tracepb.Span{}
@@ -50,10 +49,10 @@ func TestShutdownSendsTraces(t *testing.T) {
 	read := spans["GET /tasks/{dag_id}/{task_id}"]
 	require.NotNil(t, read)
 	require.Contains(t, spans, "SELECT")
-	assert.Equal(t, read.TraceId, spans["SELECT"].TraceId, "its statements are below it")
-	said := server.said.String()
-	assert.Contains(t, said, `"trace_id":"`)
-	assert.Contains(t, said, `"msg":"stopping"`)
-	assert.Empty(t, leaks(said, "c0llector"))
-	assert.False(t, strings.Contains(said, "level=INFO"), "all of the log is JSON")
+	assert.Equal(t, read.TraceId, spans["SELECT"].TraceId, "the span of the statement belongs to the request")
+	log := server.output.String()
+	assert.Contains(t, log, `"trace_id":"`)
+	assert.Contains(t, log, `"msg":"stopping"`)
+	assert.Empty(t, leaks(log, "c0llector"))
+	assert.False(t, strings.Contains(log, "level=INFO"), "the whole log is JSON")
 }

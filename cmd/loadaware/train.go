@@ -1,21 +1,14 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
-	"runtime"
-	"strconv"
 	"time"
 
 	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/app"
 	"github.com/loadaware/loadaware/internal/client"
-	"github.com/loadaware/loadaware/internal/store/postgres"
-	"github.com/loadaware/loadaware/internal/trainer"
-	"github.com/loadaware/loadaware/internal/trainer/subprocess"
 )
 
 const trainUsage = `DAG TASK [flags]
@@ -29,10 +22,6 @@ Without a task it is the trainer process: it trains due tasks, and those named o
 standard input, until the input ends. serve starts one at a lower priority, so that
 training does not delay predictions. Several trainers may use one database; a lease
 assigns each task to one of them.`
-
-// trainConns is enough for a training, a parameter search, their leases, and requested
-// trainings.
-const trainConns = 6
 
 func train(ctx context.Context, con console, args []string) error {
 	cmd := newCommand("train", trainUsage, "database", "url", "token")
@@ -51,24 +40,8 @@ func train(ctx context.Context, con console, args []string) error {
 	case cmd.DatabaseURL == "":
 		return usageErrorf("name the task to train as DAG TASK, or set DATABASE_URL to run the trainer process; see loadaware train --help")
 	}
-	log := cmd.logger(con)
-	_, endTracing, err := cmd.trace(ctx, log)
-	if err != nil {
-		return err
-	}
-	defer endTracing()
-	if isSupervised() {
-		// A signal to the terminal or the container also reaches serve, which closes the
-		// input of this process after the last response.
-		ctx = context.WithoutCancel(ctx)
-	}
-	st, err := postgres.Open(ctx, cmd.DatabaseURL, postgres.Config{MaxConns: trainConns, Log: log, Tracer: cmd.statements})
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	pipe := subprocess.NewPipe(con.in, con.out)
-	return pipe.Serve(ctx, trainer.New(st, trainer.Config{SearchEvery: cmd.SearchEvery, Ended: pipe.Ended}, log))
+	process := app.Trainer{Config: &cmd.Config, Version: buildVersion, In: con.in, Out: con.out, Err: con.err}
+	return process.Run(ctx)
 }
 
 // trainTimeout limits the training of one task, like the server does.
@@ -91,37 +64,4 @@ func trainTask(ctx context.Context, con console, cmd *command, namespace string,
 	}
 	_, err = fmt.Fprintf(con.out, "%s: %s\n", key, client.DescribeTraining(&trained))
 	return err
-}
-
-// supervisorEnv is the environment variable with the process id of serve.
-const supervisorEnv = "LOADAWARE_SUPERVISOR_PID"
-
-// isSupervised reports whether serve started this process. It compares the process id of
-// the parent, because a shell may have inherited the variable.
-func isSupervised() bool {
-	pid, err := strconv.Atoi(os.Getenv(supervisorEnv))
-	return err == nil && pid == os.Getppid()
-}
-
-// trainerCommand returns the command of the trainer process. It does not inherit tokens.
-func (c *config) trainerCommand(con console) func(context.Context) *exec.Cmd {
-	return func(ctx context.Context) *exec.Cmd {
-		cmd := exec.CommandContext(ctx, executable(), "train")
-		cmd.Args[0] = os.Args[0]
-		cmd.Env = append(os.Environ(), "DATABASE_URL="+c.dsn, "LOADAWARE_SEARCH_EVERY="+c.SearchEvery.String(), "LOADAWARE_TOKENS=",
-			supervisorEnv+"="+strconv.Itoa(os.Getpid()))
-		cmd.Stderr = con.err
-		return cmd
-	}
-}
-
-// executable returns the path of this program; on Linux it works even if the file was
-// replaced.
-func executable() string {
-	const self = "/proc/self/exe"
-	if runtime.GOOS == "linux" && exists(self) {
-		return self
-	}
-	path, _ := os.Executable() // Start reports an unknown path
-	return cmp.Or(path, os.Args[0])
 }

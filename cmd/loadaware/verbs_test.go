@@ -10,11 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/api"
-	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// known is a server that knows 60 runs of pricing/load, with a token of each role.
-func known(t *testing.T) (server *process) {
+// startWithHistory starts a server with 60 runs of pricing/load.
+func startWithHistory(t *testing.T) (server *process) {
 	server = startServer(t, database(t))
 	for n := range 60 {
 		server.post("/observe", map[string]any{
@@ -26,7 +25,7 @@ func known(t *testing.T) (server *process) {
 }
 
 func TestServerVerbs(t *testing.T) {
-	server := known(t)
+	server := startWithHistory(t)
 	t.Setenv("LOADAWARE_URL", server.url)
 
 	code, out, stderr := invoke(t, "", "train", "pricing/load")
@@ -44,14 +43,14 @@ func TestServerVerbs(t *testing.T) {
 	require.Len(t, listed.Tasks, 1)
 	assert.Equal(t, int64(1_190_000_000), *listed.Tasks[0].LargestPeakBytes)
 	_, out, _ = invoke(t, "", "tasks", "--dag", "other", "-o", "csv")
-	assert.Equal(t, 1, strings.Count(out, "\n"), "the header alone")
+	assert.Equal(t, 1, strings.Count(out, "\n"), "only the header")
 
-	ask := []string{"predict", "pricing", "load", "rows=7", "region=emea", "--memory", "8Gi"}
-	code, out, stderr = invoke(t, "", ask...)
+	predict := []string{"predict", "pricing", "load", "rows=7", "region=emea", "--memory", "8Gi"}
+	code, out, stderr = invoke(t, "", predict...)
 	require.Zero(t, code, stderr)
 	assert.Regexp(t, `(?m)^memory    \d+Mi$`, out)
 	assert.Regexp(t, `(?m)^source    (model|profile); mode enforce\nmodel     version \d+, learned from 60 runs$`, out)
-	code, out, _ = invoke(t, "", append(ask, "-o", "json", "--run-id", "r1", "--try-number", "1")...)
+	code, out, _ = invoke(t, "", append(predict, "-o", "json", "--run-id", "r1", "--try-number", "1")...)
 	require.Zero(t, code)
 	var p api.Prediction
 	require.NoError(t, json.Unmarshal([]byte(out), &p))
@@ -61,7 +60,7 @@ func TestServerVerbs(t *testing.T) {
 }
 
 func TestPolicySetChangesOnlyGivenFields(t *testing.T) {
-	server := known(t)
+	server := startWithHistory(t)
 	t.Setenv("LOADAWARE_URL", server.url)
 	policy := func(args ...string) (p api.Policy) {
 		t.Helper()
@@ -70,8 +69,8 @@ func TestPolicySetChangesOnlyGivenFields(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(out), &p))
 		return p
 	}
-	usual := policy("get", "pricing", "load")
-	assert.Equal(t, api.Mode("enforce"), usual.Mode)
+	defaults := policy("get", "pricing", "load")
+	assert.Equal(t, api.Mode("enforce"), defaults.Mode)
 	set := policy("set", "pricing/load", "--mode", "shadow", "--cap", "384Gi", "--max-lifts", "0")
 	assert.Equal(t, []any{api.Mode("shadow"), "384Gi", 0}, []any{set.Mode, *set.Cap, set.MaxLifts})
 	set = policy("set", "pricing/load", "--floor", "1Gi", "--bin-edges", "10Gi,60Gi", "--grid", "bins", "--never-above-requested", "--cpu-unmanaged", "--limit-ratio", "1.5", "--risk-target", "0.02")
@@ -82,7 +81,7 @@ func TestPolicySetChangesOnlyGivenFields(t *testing.T) {
 	assert.False(t, set.NeverAboveRequested)
 	assert.Equal(t, 3, set.MaxLifts)
 	assert.Equal(t, set, policy("get", "pricing/load"))
-	assert.Equal(t, usual, policy("reset", "pricing/load"))
+	assert.Equal(t, defaults, policy("reset", "pricing/load"))
 	assert.Equal(t, api.Mode("off"), policy("set", "new", "task", "--mode", "off", "--namespace", "blue").Mode)
 
 	code, out, _ := invoke(t, "", "policy", "get", "pricing/load")
@@ -90,59 +89,45 @@ func TestPolicySetChangesOnlyGivenFields(t *testing.T) {
 	assert.Contains(t, out, "pricing/load\n  mode                   enforce\n  floor                  none\n")
 }
 
-func TestFeatureArguments(t *testing.T) {
-	for text, want := range map[string]string{
-		"7": "7", "-1.5": "-1.5", "+2": "2", "1e3": "1000", ".5": "0.5", "true": "true", "False": "false", "": "null",
-		"emea": `"emea"`, "2020-02-01": `"2020-02-01"`, `"007"`: `"007"`, `"open`: `"\"open"`, "0x10": `"0x10"`, "NaN": `"NaN"`, "1_000": `"1_000"`, "a=b": `"a=b"`, "-": `"-"`,
-	} {
-		got, err := featureArguments([]string{"f=" + text})
-		require.NoError(t, err, text)
-		assert.JSONEq(t, `{"f": `+want+`}`, string(got), text)
-	}
-	none, err := featureArguments(nil)
-	require.NoError(t, err)
-	assert.Nil(t, none)
-}
-
 func TestServerVerbErrors(t *testing.T) {
-	server := known(t)
+	server := startWithHistory(t)
 	observer := startServer(t, append(database(t), "LOADAWARE_TOKENS=observe:"+strings.Repeat("ab", 32)))
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("LOADAWARE_ADDR", "127.0.0.1:1")
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		args []string
 		code int
-		says string
+		want string
 	}{
-		"no server":                {[]string{"tasks"}, 1, "start a server with loadaware serve, or name one with --url"},
-		"no token":                 {[]string{"tasks", "--url", observer.url}, 1, "name a token with sufficient rights with --token or LOADAWARE_TOKEN"},
-		"arguments of tasks":       {[]string{"tasks", "pricing"}, 2, "use --dag to choose a DAG"},
-		"a format of tasks":        {[]string{"tasks", "-o", "xml"}, 2, "-o must be one of table, json, csv, markdown"},
-		"no task":                  {[]string{"predict"}, 2, "name the task as DAG TASK, or as DAG/TASK"},
-		"half a task":              {[]string{"predict", "pricing"}, 2, "name the task as DAG TASK"},
-		"an empty task":            {[]string{"predict", "pricing/"}, 2, "task_id"},
-		"no feature":               {[]string{"predict", "pricing", "load", "rows"}, 2, `"rows" is not FEATURE=VALUE`},
-		"a feature twice":          {[]string{"predict", "pricing/load", "a=1", "a=2"}, 2, "feature a: given twice"},
-		"a feature out of range":   {[]string{"predict", "pricing/load", "a=1e400"}, 2, "out of range"},
-		"an amount":                {[]string{"predict", "pricing/load", "--memory", "350GiB", "--url", server.url}, 1, `requested.memory "350GiB" is not a quantity`},
-		"an unknown task":          {[]string{"predict", "pricing/absent", "--url", server.url}, 1, "set the static request with --memory"},
-		"a format of predict":      {[]string{"predict", "pricing/load", "-o", "csv"}, 2, "-o must be text or json"},
-		"what to do with a policy": {[]string{"policy", "pricing/load"}, 2, "use get, set or reset"},
-		"nothing to set":           {[]string{"policy", "set", "pricing/load"}, 2, "name what to change"},
-		"a field to get":           {[]string{"policy", "get", "pricing/load", "--mode", "off"}, 2, "use loadaware policy set"},
-		"a policy of nothing":      {[]string{"policy", "get", "pricing/absent", "--url", server.url}, 1, "loadaware tasks lists the known tasks"},
-		"a mode":                   {[]string{"policy", "set", "pricing/load", "--mode", "on", "--url", server.url}, 1, "mode must be enforce, shadow or off"},
-		"edges":                    {[]string{"policy", "set", "pricing/load", "--bin-edges", "10GB"}, 2, "--bin-edges: "},
-		"too many words":           {[]string{"policy", "get", "pricing", "load", "x"}, 2, `unexpected argument "x"`},
-		"to train too many":        {[]string{"train", "pricing", "load", "x"}, 2, `unexpected argument "x"`},
-		"to train in a database":   {[]string{"train", "pricing", "load", "--database", "postgres://x"}, 2, "--database is for the trainer process"},
-		"to train nothing":         {[]string{"train", "--url", server.url}, 2, "name the task to train"},
-		"a learner of nothing":     {[]string{"train"}, 2, "or set DATABASE_URL to run the trainer process"},
+		"no server":                    {[]string{"tasks"}, 1, "start a server with loadaware serve, or name one with --url"},
+		"no token":                     {[]string{"tasks", "--url", observer.url}, 1, "name a token with sufficient rights with --token or LOADAWARE_TOKEN"},
+		"arguments of tasks":           {[]string{"tasks", "pricing"}, 2, "use --dag to choose a DAG"},
+		"an invalid format of tasks":   {[]string{"tasks", "-o", "xml"}, 2, "-o must be one of table, json, csv, markdown"},
+		"no task":                      {[]string{"predict"}, 2, "name the task as DAG TASK, or as DAG/TASK"},
+		"half a task":                  {[]string{"predict", "pricing"}, 2, "name the task as DAG TASK"},
+		"an empty task":                {[]string{"predict", "pricing/"}, 2, "task_id"},
+		"an invalid feature":           {[]string{"predict", "pricing", "load", "rows"}, 2, `"rows" is not FEATURE=VALUE`},
+		"a feature twice":              {[]string{"predict", "pricing/load", "a=1", "a=2"}, 2, "feature a: given twice"},
+		"a feature out of range":       {[]string{"predict", "pricing/load", "a=1e400"}, 2, "out of range"},
+		"an invalid amount":            {[]string{"predict", "pricing/load", "--memory", "350GiB", "--url", server.url}, 1, `requested.memory "350GiB" is not a quantity`},
+		"an unknown task":              {[]string{"predict", "pricing/absent", "--url", server.url}, 1, "set the static request with --memory"},
+		"an invalid format of predict": {[]string{"predict", "pricing/load", "-o", "csv"}, 2, "-o must be text or json"},
+		"no policy command":            {[]string{"policy", "pricing/load"}, 2, "use get, set or reset"},
+		"nothing to set":               {[]string{"policy", "set", "pricing/load"}, 2, "name what to change"},
+		"a field to get":               {[]string{"policy", "get", "pricing/load", "--mode", "off"}, 2, "use loadaware policy set"},
+		"a policy of an unknown task":  {[]string{"policy", "get", "pricing/absent", "--url", server.url}, 1, "loadaware tasks lists the known tasks"},
+		"an invalid mode":              {[]string{"policy", "set", "pricing/load", "--mode", "on", "--url", server.url}, 1, "mode must be enforce, shadow or off"},
+		"invalid edges":                {[]string{"policy", "set", "pricing/load", "--bin-edges", "10GB"}, 2, "--bin-edges: "},
+		"too many arguments":           {[]string{"policy", "get", "pricing", "load", "x"}, 2, `unexpected argument "x"`},
+		"too many arguments of train":  {[]string{"train", "pricing", "load", "x"}, 2, `unexpected argument "x"`},
+		"train with a database":        {[]string{"train", "pricing", "load", "--database", "postgres://x"}, 2, "--database is for the trainer process"},
+		"train without a task":         {[]string{"train", "--url", server.url}, 2, "name the task to train"},
+		"a trainer without a database": {[]string{"train"}, 2, "or set DATABASE_URL to run the trainer process"},
 	} {
 		code, out, stderr := invoke(t, "", c.args...)
-		assert.Equal(t, c.code, code, "%s: %s", claim, stderr)
-		assert.Empty(t, out, claim)
-		assert.Contains(t, stderr, c.says, claim)
+		assert.Equal(t, c.code, code, "%s: %s", name, stderr)
+		assert.Empty(t, out, name)
+		assert.Contains(t, stderr, c.want, name)
 	}
 }
 
@@ -155,11 +140,4 @@ func TestServerVerbHelp(t *testing.T) {
 		assert.Contains(t, out, "Usage: loadaware "+verb)
 		assert.Contains(t, out, "--url")
 	}
-}
-
-// A policy that is read and sent back unchanged stays what it was.
-func TestPolicyRequestRoundTrip(t *testing.T) {
-	usual := sizing.Policy{}.WithDefaults()
-	answered := api.Policy{Mode: api.Mode(usual.Mode), RiskTarget: usual.RiskTarget, MaxLifts: *usual.MaxLifts, LimitRatio: usual.LimitRatio, Grid: api.Grid(usual.Grid)}
-	assert.Equal(t, api.PolicyRequest{}, policyRequest(&answered), "defaults follow those of the server")
 }

@@ -11,21 +11,21 @@ import (
 // Own is the name of loadaware's own policy.
 const Own = "loadaware"
 
-// greedySeed makes the draws of greedy bucketing the same in every replay.
+// greedySeed makes greedy bucketing draw the same buckets in every replay.
 const greedySeed = 1
 
-// named is one policy of the catalogue.
-type named struct {
+// namedPolicy is one entry of the catalogue.
+type namedPolicy struct {
 	name  string
 	fresh func() Policy
 }
 
-// catalogue is all that can be replayed, in the order of reports.
-func catalogue() []named {
-	same := func(name string, fresh func() rule) named {
-		return named{name, func() Policy { return newRival(func(int) rule { return fresh() }) }}
+// catalogue lists every policy in report order.
+func catalogue() []namedPolicy {
+	same := func(name string, fresh func() rule) namedPolicy {
+		return namedPolicy{name, func() Policy { return newBaseline(func(int) rule { return fresh() }) }}
 	}
-	return []named{
+	return []namedPolicy{
 		{Own, func() Policy { return newOwn() }},
 		same("static", func() rule { return static{} }),
 		same("max", func() rule { return &largest{scale: 1} }),
@@ -38,7 +38,7 @@ func catalogue() []named {
 		same("lr-max", func() rule { return &regression{byMax: true} }),
 		same("ponder", func() rule { return &ponder{} }),
 		{"greedy", func() Policy {
-			return newRival(func(task int) rule {
+			return newBaseline(func(task int) rule {
 				return &greedy{dice: rand.New(rand.NewPCG(greedySeed, uint64(task)))}
 			})
 		}},
@@ -47,7 +47,7 @@ func catalogue() []named {
 	}
 }
 
-// Policies are the names of all policies, in the order of reports.
+// Policies returns the names of all policies in report order.
 func Policies() []string {
 	var names []string
 	for _, n := range catalogue() {
@@ -58,9 +58,9 @@ func Policies() []string {
 
 func newPolicy(name string) (Policy, error) {
 	all := catalogue()
-	at := slices.IndexFunc(all, func(n named) bool { return n.name == name })
+	at := slices.IndexFunc(all, func(n namedPolicy) bool { return n.name == name })
 	if at < 0 {
-		return nil, sizing.Errorf(sizing.Invalid, "%q is not a policy: choose among %s, or all", name, strings.Join(Policies(), ", "))
+		return nil, sizing.Errorf(sizing.Invalid, "policy %q: unknown; choose among %s, or all", name, strings.Join(Policies(), ", "))
 	}
 	return all[at].fresh(), nil
 }

@@ -1,13 +1,12 @@
-// Package backtest replays history in order of time, and says what every policy
-// would have wasted on it: loadaware's own, and the rivals that it must beat.
+// Package backtest replays a history in time order and measures the memory that each
+// policy would have wasted: loadaware's own policy and the baselines it must beat.
 //
 //	            ┌── Question: try, features, request ──▶ Policy.Predict ──▶ Answer
-//	Trace ──row─┤                                                            │ below the peak: a kill, asked again
-//	            └── Outcome: how it ended ─────────────▶ Policy.Learn ◀──────┘ holds: the peak, now or at its end
+//	Trace ──row─┤                                                            │ below the peak: a kill, then a new question
+//	            └── Outcome: how it ended ─────────────▶ Policy.Learn ◀──────┘ above it: the peak, now or at the end
 //
-// Looking ahead is ruled out by type: a Question has no peak, and an Outcome is
-// told only after the answer to its Question was accounted.
+// The types prevent look-ahead: a Question has no peak, and a policy receives an
+// Outcome only after the replay has accounted for its Answer.
 //
-// It knows the words of sizing, the files of trace and the models of fitting, and
-// nothing of servers or stores.
+// The package depends on sizing, source/file and fitting, but not on servers or stores.
 package backtest

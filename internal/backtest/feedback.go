@@ -5,26 +5,27 @@ import (
 	"time"
 )
 
-// delayed holds what is not known yet: successes of tries that still run.
+// delayed queues the successes of tries that are still running in simulated time.
 type delayed struct{ pending byEnd }
 
-// add keeps an outcome until its try ends.
+// add queues an outcome until its try ends.
 func (d *delayed) add(o Outcome, row int) {
 	o.ToldAt = o.end()
 	heap.Push(&d.pending, ended{o, row})
 }
 
-// due removes the outcomes of tries that ended by now, in order of their end.
-func (d *delayed) due(now time.Time, tell func(Outcome) error) error {
+// due removes the outcomes of tries that ended by now and passes them to learn in
+// the order in which they ended.
+func (d *delayed) due(now time.Time, learn func(Outcome) error) error {
 	for len(d.pending) > 0 && !d.pending[0].ToldAt.After(now) {
-		if err := tell(heap.Pop(&d.pending).(ended).Outcome); err != nil {
+		if err := learn(heap.Pop(&d.pending).(ended).Outcome); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ended is an outcome with its row's place, which orders equal ends.
+// ended is an outcome with its row number, which breaks ties between equal end times.
 type ended struct {
 	Outcome
 	row int

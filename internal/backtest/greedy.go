@@ -6,26 +6,27 @@ import (
 )
 
 const (
-	greedyCold       = 10  // rows that get greedyColdStart
+	greedyCold       = 10  // rows below which every try gets greedyColdStart
 	greedyColdStart  = 1e9 // bytes
 	greedyRebuilding = 100 // buckets are rebuilt when this share of the rows is new
 )
 
-// greedy is greedy bucketing (Phung et al. 2021, "Not all tasks are created
-// equal"): the sorted peaks are split where the expected waste of two buckets is
-// least, then each part again while a split helps. A try draws a bucket by its
-// weight and gets its largest peak. Newer peaks weigh more: a peak's significance
-// is its place in order of arrival.
+// greedy implements greedy bucketing (Phung et al. 2021, "Not all tasks are created
+// equal"). It splits the sorted peaks where two buckets have the least expected
+// waste and repeats this for each part while a split helps. A try draws a bucket by
+// weight and gets the bucket's largest peak. Newer peaks weigh more: the weight of a
+// peak is its arrival number.
 type greedy struct {
 	dice    *rand.Rand
 	points  []arrival // by peak
 	buckets []bucket
-	built   int // points at the last building
+	built   int // points at the last build
 }
 
 type arrival struct{ peak, significance float64 }
 
-// bucket is worth its largest peak; below is the weight of it and of all before it.
+// bucket allocates its largest peak, top; below is the cumulative weight up to and
+// including this bucket.
 type bucket struct{ top, below float64 }
 
 func (r *greedy) learn(o *Outcome) {
@@ -34,7 +35,7 @@ func (r *greedy) learn(o *Outcome) {
 		if a.peak < peak {
 			return -1
 		}
-		return 1 // ties stay in order of arrival or its reverse: no split falls between them for good
+		return 1 // the order of equal peaks does not matter: a split between them never helps
 	})
 	r.points = slices.Insert(r.points, at, p)
 }
@@ -64,7 +65,7 @@ func (r *greedy) build() {
 	})
 }
 
-// sums are prefix sums over the sorted points: entry i is over the first i.
+// sums holds prefix sums over the sorted points: entry i covers the first i points.
 type sums struct {
 	points         []arrival
 	weight, moment []float64
@@ -79,7 +80,7 @@ func newSums(points []arrival) *sums {
 	return s
 }
 
-// split emits the ends of the buckets of points[from:to], ascending.
+// split emits the bucket ends within points[from:to] in ascending order.
 func (s *sums) split(from, to int, emit func(end int)) {
 	best, least := to, s.waste(from, to, to)
 	for end := to - 1; end > from; end-- {
@@ -95,9 +96,9 @@ func (s *sums) split(from, to int, emit func(end int)) {
 	emit(to)
 }
 
-// waste is what a try from points[from:to] is expected to waste, if it draws the
-// bucket that ends at end or the one that ends at to, by their weights: a low draw
-// for a high need is retried at the top.
+// waste returns the expected waste of a try from points[from:to] that draws, by
+// weight, the bucket that ends at end or the one that ends at to. A draw that is too
+// small is retried at the top.
 func (s *sums) waste(from, end, to int) float64 {
 	all := s.weight[to] - s.weight[from]
 	low, high := s.weight[end]-s.weight[from], s.weight[to]-s.weight[end]

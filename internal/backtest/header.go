@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// featureOrder is the features of a CSV's header, in its order. JSONL has no such
-// columns and gives none. It looks at the first line only.
+// featureOrder returns the feature columns of a CSV header in file order, and
+// nothing for JSON Lines. It reads the first line only.
 func featureOrder(whole []byte) ([]string, error) {
 	var plain io.Reader = bytes.NewReader(whole)
 	if bytes.HasPrefix(whole, []byte("\x1f\x8b")) {
@@ -21,7 +21,7 @@ func featureOrder(whole []byte) ([]string, error) {
 		plain = zip
 	}
 	header := csv.NewReader(plain)
-	header.LazyQuotes = true // JSON has quotes where CSV has none
+	header.LazyQuotes = true // JSON has quotes where CSV does not allow them
 	columns, err := header.Read()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err

@@ -23,7 +23,7 @@ type hostileRow struct {
 	gap     time.Duration // since the start of the row before
 }
 
-// hostileTrace builds a trace of one task, as Read would.
+// hostileTrace builds a trace of one task in the same way as Read.
 func hostileTrace(rows []hostileRow) *Trace {
 	t := &Trace{Name: "hostile", Cap: leastCap}
 	at := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -84,7 +84,7 @@ func repeatRows(n int, build func(i int) hostileRow) []hostileRow {
 	return rows
 }
 
-// hostileHistories draws the histories that a seed stands for.
+// hostileHistories draws histories from a seed.
 func hostileHistories(seed uint64) map[string][]hostileRow {
 	random := rand.New(rand.NewPCG(seed, 0))
 	power := func(low, high float64) float64 { return math.Pow(10, low+(high-low)*random.Float64()) }
@@ -136,7 +136,7 @@ func TestPoliciesEndOnHostileHistories(t *testing.T) {
 	}
 }
 
-// FuzzPolicies reads a history from bytes: 26 a row.
+// FuzzPolicies decodes a history from bytes, 26 per row.
 func FuzzPolicies(f *testing.F) {
 	const size = 26
 	add := func(rows []hostileRow) {
@@ -157,7 +157,7 @@ func FuzzPolicies(f *testing.F) {
 		for ; len(text) >= size && len(rows) < 200; text = text[size:] {
 			input := math.Float64frombits(binary.LittleEndian.Uint64(text))
 			if math.IsNaN(input) || math.IsInf(input, 0) {
-				input = 0 // Read leaves out a number that is not finite
+				input = 0 // Read drops numbers that are not finite
 			}
 			seconds := math.Abs(math.Float64frombits(binary.LittleEndian.Uint64(text[16:])))
 			if !(seconds >= 1e-6 && seconds <= sizing.MaxDuration.Seconds()) {

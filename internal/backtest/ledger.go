@@ -6,29 +6,29 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// ledger adds up what one policy's answers cost, per task and in all.
+// ledger adds up the cost of one policy's answers per task and in total.
 type ledger struct {
 	tasks map[sizing.TaskKey]*account
 }
 
 func newLedger() *ledger { return &ledger{tasks: map[sizing.TaskKey]*account{}} }
 
-// account is the sums over rows. Used and wasted are byte-seconds.
+// account holds the sums over a task's rows. used and wasted are in byte-seconds.
 type account struct {
-	task           sizing.TaskKey
-	rows, killed   int
-	tries, gaveUp  int
-	used, wasted   float64
-	promises, kept int // first tries with a promise, and those of them that held
-	promised       float64
+	task               sizing.TaskKey
+	rows, killed       int
+	tries, gaveUp      int
+	used, wasted       float64
+	promises, survived int // first tries with a promised risk, and those that were not killed
+	promised           float64
 }
 
-// entry is one row while it is tried.
+// entry accumulates the tries of one row.
 type entry struct {
 	task     sizing.TaskKey
 	tries    int
 	wasted   float64
-	held     bool
+	ok       bool
 	gaveUp   bool
 	promised *float64
 }
@@ -39,11 +39,11 @@ func (e *entry) promise(risk *float64) { e.promised = risk }
 
 func (e *entry) giveUp() { e.gaveUp = true }
 
-// attempt counts a try: a killed one wastes all it was allocated until the kill, a
-// success what it was allocated beyond its peak.
+// attempt adds one try. A killed try wastes its whole allocation until the kill; a
+// success wastes the allocation above its peak.
 func (e *entry) attempt(o *Outcome) {
 	e.tries++
-	e.held = !o.Killed
+	e.ok = !o.Killed
 	e.wasted += float64(o.Allocated-o.Peak) * o.Duration.Seconds()
 }
 
@@ -53,7 +53,7 @@ func (l *ledger) close(e *entry, r *row) {
 		a = &account{task: e.task}
 		l.tasks[e.task] = a
 	}
-	killed := e.tries > 1 || !e.held
+	killed := e.tries > 1 || !e.ok
 	a.rows++
 	a.tries += e.tries
 	a.used += float64(r.MemoryMax) * r.Duration.Seconds()
@@ -63,7 +63,7 @@ func (l *ledger) close(e *entry, r *row) {
 	if e.promised != nil {
 		a.promises++
 		a.promised += *e.promised
-		a.kept += count(!killed)
+		a.survived += count(!killed)
 	}
 }
 
@@ -74,7 +74,7 @@ func count(b bool) int {
 	return 0
 }
 
-// add takes in the sums of b.
+// add adds the sums of b to a.
 func (a *account) add(b *account) {
 	a.rows += b.rows
 	a.killed += b.killed
@@ -83,11 +83,11 @@ func (a *account) add(b *account) {
 	a.used += b.used
 	a.wasted += b.wasted
 	a.promises += b.promises
-	a.kept += b.kept
+	a.survived += b.survived
 	a.promised += b.promised
 }
 
-// result turns the sums into figures, tasks by descending use.
+// result converts the sums to figures, with tasks sorted by descending use.
 func (l *ledger) result(policy string) Result {
 	accounts := make([]*account, 0, len(l.tasks))
 	for _, a := range l.tasks {

@@ -7,43 +7,42 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A task is trained when this many of its successes are new, and at least this
-// share of those it was trained on: long histories are replayed in minutes.
+// A task is retrained after trainEvery new successes, provided that they are at least
+// trainGrowth of the successes it was trained on: long histories replay in minutes.
 const (
 	trainEvery  = 25
 	trainGrowth = 0.02
 )
 
-// own is loadaware's policy: the models of fitting, asked and told in the order in
-// which the service asks and tells them. Trainings stand between rows here, where
-// the service trains beside them.
+// own is loadaware's policy. It calls the models of fitting in the same order as the
+// service does, but trains between rows where the service trains in the background.
 type own struct {
 	tasks map[sizing.TaskKey]*learner
-	pools map[sizing.TaskKey]*pool // of DAGs: the task is left empty
+	pools map[sizing.TaskKey]*pool // by DAG: the key's Task is empty
 }
 
-// pool is what the tasks of a DAG learned together.
+// pool is the state that the tasks of a DAG share.
 type pool struct {
 	fitting.Pool
-	version int // moves with every change
+	version int // increases with every change
 }
 
 func newOwn() *own {
 	return &own{tasks: map[sizing.TaskKey]*learner{}, pools: map[sizing.TaskKey]*pool{}}
 }
 
-// learner is what is known of one task.
+// learner is the state of one task.
 type learner struct {
 	model     *fitting.Model
-	follows   int // version of the pool that the model follows; 0: none
+	poolSeen  int // version of the pool that the model uses; 0: none
 	history   sizing.History
-	promised  map[sizing.TryKey]*float64 // of first tries that have not ended
+	promised  map[sizing.TryKey]*float64 // first tries that have not ended
 	open      fitting.Guard
 	successes int
 	trained   int // successes at the last training
 }
 
-func (p *own) of(task sizing.TaskKey) *learner {
+func (p *own) learnerOf(task sizing.TaskKey) *learner {
 	l := p.tasks[task]
 	if l == nil {
 		l = &learner{model: fitting.New(), promised: map[sizing.TryKey]*float64{}}
@@ -55,26 +54,26 @@ func (p *own) of(task sizing.TaskKey) *learner {
 
 // Predict implements Policy.
 func (p *own) Predict(q Question) Answer {
-	l := p.of(q.Try.TaskKey)
+	l := p.learnerOf(q.Try.TaskKey)
 	policy := sizing.Policy{}.WithDefaults()
-	asked := fitting.Question{
+	question := fitting.Question{
 		Features: q.Features, Requested: q.static(), Cap: q.reach(), RiskTarget: policy.RiskTarget, Above: q.Above,
 		Lifts: max(0, *policy.MaxLifts-max(0, q.Try.Number-2)), Widen: l.open.Widen(q.StartedAt), Open: l.open.OpenKills(q.StartedAt),
 	}
-	if pool := p.poolOf(q.Try.TaskKey); l.follows != pool.version {
+	if pool := p.poolOf(q.Try.TaskKey); l.poolSeen != pool.version {
 		l.model.SetPool(&pool.Pool)
-		l.follows = pool.version
+		l.poolSeen = pool.version
 	}
-	sized := l.model.Size(asked)
+	sized := l.model.Size(question)
 	if q.Above > 0 {
 		state := sizing.LiftState{
-			Failed: q.Above, Ceiling: asked.Cap, Kills: q.Try.Number - 1, MaxLifts: *policy.MaxLifts, Ladder: sized.Ladder,
+			Failed: q.Above, Ceiling: question.Cap, Kills: q.Try.Number - 1, MaxLifts: *policy.MaxLifts, Ladder: sized.Ladder,
 		}
 		lift := state.Decide(sizing.OOMKilled)
 		if lift.Retry {
 			l.open.Retry(q.Try.Run(), q.Try.Number)
 		}
-		return Answer{Limit: lift.Memory.Limit} // zero where the brakes say no
+		return Answer{Limit: lift.Memory.Limit} // zero if the lift policy gives up
 	}
 	if sized.Promised != nil {
 		l.promised[q.Try] = sized.Promised
@@ -85,16 +84,16 @@ func (p *own) Predict(q Question) Answer {
 
 // Learn implements Policy.
 func (p *own) Learn(o Outcome) error {
-	l := p.of(o.Try.TaskKey)
+	l := p.learnerOf(o.Try.TaskKey)
 	l.history.LastSeq++
 	l.history.Total++
 	row := l.row(&o)
 	l.history.Rows = append(l.history.Rows, row)
 	l.ended(&o)
-	told := fitting.NewTrainingRow(&l.history.Schema, &row)
-	told.Features = o.Features // as they were sent: the schema may not hold all of them
+	training := fitting.NewTrainingRow(&l.history.Schema, &row)
+	training.Features = o.Features // as reported: the schema may not hold all of them
 	before := l.model.Pool()
-	l.model.Learn(told)
+	l.model.Learn(training)
 	p.share(l, before)
 	if o.Killed {
 		return nil
@@ -107,7 +106,7 @@ func (p *own) Learn(o Outcome) error {
 	return p.train(l)
 }
 
-// ended tells the guard what came of a try.
+// ended reports the outcome of a try to the guard.
 func (l *learner) ended(o *Outcome) {
 	if o.Killed {
 		l.open.Kill(o.Try.Run(), o.Try.Number)
@@ -116,7 +115,7 @@ func (l *learner) ended(o *Outcome) {
 	l.open.Forget(o.Try.Run())
 }
 
-// row is an outcome as a store would keep it.
+// row converts an outcome to the history row that a store would hold.
 func (l *learner) row(o *Outcome) sizing.HistoryRow {
 	promised := l.promised[o.Try]
 	delete(l.promised, o.Try)
@@ -133,7 +132,7 @@ func (l *learner) row(o *Outcome) sizing.HistoryRow {
 	}
 }
 
-// train puts the challenger in the place of the model where there is one.
+// train fits a challenger and replaces the model if fitting returns one.
 func (p *own) train(l *learner) error {
 	l.trained = l.successes
 	before := l.model.Pool()
@@ -148,8 +147,8 @@ func (p *own) train(l *learner) error {
 	return nil
 }
 
-// share changes a task's part in the pool. The models of the DAG follow it when they are
-// asked next.
+// share updates the task's contribution to the pool. The other models of the DAG load
+// the new pool at their next prediction.
 func (p *own) share(l *learner, before fitting.Pool) {
 	now := l.model.Pool()
 	pool := p.poolOf(l.history.Task)

@@ -19,7 +19,7 @@ func demoTrace(t *testing.T) *Trace {
 	return trace
 }
 
-func TestEveryPolicyEndsEveryRow(t *testing.T) {
+func TestEveryPolicyFinishesEveryRow(t *testing.T) {
 	trace := demoTrace(t)
 	for _, delayed := range []bool{false, true} {
 		report, err := Run(context.Background(), trace, Config{Delayed: delayed})

@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// figure is what an independent replay of the same rows came to: utilisation, and
-// the share of rows that were killed at least once, in per cent.
+// figure is the result of an independent replay of the same rows: utilisation and the
+// share of rows that were killed at least once, in per cent.
 type figure struct{ util, killed float64 }
 
-// peers are the rivals on four traces, measured once outside of this package.
+// peers holds the baselines' figures on four traces, measured outside this package.
 var peers = map[string]map[string]figure{
 	"retail": {
 		"static": {10.4, 0}, "max": {14.6, .5}, "krr": {13.5, .2}, "p95": {35.3, 4.8}, "p99": {25.4, 1.1}, "vpa": {37.6, 7.4},
@@ -36,13 +36,12 @@ var peers = map[string]map[string]figure{
 	},
 }
 
-// delayedPeers are those that were measured with delayed feedback too.
+// delayedPeers holds the figures that were also measured with delayed feedback.
 var delayedPeers = map[string]figure{"vpa": {37.6, 7.6}, "ponder": {35.8, .5}, "cost-aware": {44.8, 10.4}}
 
-// tolerance is how far a figure may lie from the independent one. The published
-// rules agree to their last digit but for roundings; the two references hang on the
-// rows at which they choose anew and on a list of quantiles, of which only the
-// outline is known.
+// tolerance returns the allowed difference from the independent figure. The published
+// rules agree up to rounding. The two references depend on the rows at which they
+// choose and on a list of quantiles that is only roughly known.
 func tolerance(policy string) figure {
 	switch policy {
 	case "cost-aware":
@@ -53,7 +52,7 @@ func tolerance(policy string) figure {
 	return figure{.15, .3}
 }
 
-func TestRivalsAgreeWithAnIndependentReplay(t *testing.T) {
+func TestBaselinesAgreeWithAnIndependentReplay(t *testing.T) {
 	for name, want := range peers {
 		agree(t, historyTrace(t, name), false, want)
 	}
@@ -74,12 +73,12 @@ func agree(t *testing.T, trace *Trace, delayed bool, want map[string]figure) {
 	}
 }
 
-// historyTrace reads one of the real histories, which are kept beside the
-// repository. Without them the rules' own tests stand alone.
+// historyTrace reads a real history, which is stored outside the repository. It skips
+// the test if the history is not there.
 func historyTrace(t *testing.T, name string) *Trace {
 	file, err := os.Open(filepath.Join("..", "..", "..", "shared", "data", name+".csv.gz"))
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the histories are not kept in this repository: the rules are examined by their hand-checked traces only")
+		t.Skip("the real histories are not in this repository; only the hand-checked traces are tested")
 	}
 	require.NoError(t, err)
 	defer file.Close()

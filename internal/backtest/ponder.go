@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	ponderOffset     = float64(128 * sizing.MiB) // the least that is put on top
-	ponderCold       = 5                         // rows that are sized by rules
-	ponderRelated    = 0.3                       // Pearson's r above which x tells the peak
+	ponderOffset     = float64(128 * sizing.MiB) // minimum safety margin
+	ponderCold       = 5                         // rows below which simple rules apply
+	ponderRelated    = 0.3                       // Pearson's r above which x predicts the peak
 	ponderOver       = 0.02                      // weight of an over-estimate; an under-estimate weighs 1
 	ponderDeviations = 2
 )
 
-// ponder is the sizing of Lehmann et al. (2024), "Ponder: Online Prediction of
-// Task Memory Requirements for Scientific Workflows": a line through the upper
-// part of the points where x tells the peak, else the largest peak, each with an
-// offset. It never goes above the request.
+// ponder implements Lehmann et al. (2024), "Ponder: Online Prediction of Task Memory
+// Requirements for Scientific Workflows". It fits a line through the upper part of the
+// points if x predicts the peak and uses the largest peak otherwise, each with a safety
+// margin. It never exceeds the request.
 type ponder struct {
 	points          []point
 	line            line // for Pearson's r, and the first guess of fit
@@ -67,9 +67,9 @@ func (r *ponder) unbounded(x float64) float64 {
 	return v + max(ponderOffset, ponderDeviations*r.deviation(x))
 }
 
-// fit minimises Σ w·(y − line)², w = 1 above the line and ponderOver below it, by
-// reweighting until no point changes sides. It starts from the last fit, so that
-// one more point seldom needs more than two passes.
+// fit minimises Σ w·(y − line)² by iterative reweighting until no point changes sides;
+// w is 1 above the line and ponderOver below it. It starts from the previous fit, so
+// one more point rarely needs more than two passes.
 func (r *ponder) fit() {
 	if !r.stale {
 		return
@@ -87,8 +87,8 @@ func (r *ponder) fit() {
 	}
 }
 
-// reweighted is the weighted least-squares line, weighted by the current fit.
-// Sums are taken around the means, which keeps them exact at 10¹¹ bytes.
+// reweighted returns the weighted least-squares line for the weights of the current fit.
+// The sums are centred on the means to avoid cancellation at 10¹¹ bytes.
 func (r *ponder) reweighted() fitted {
 	var n, dx, dy, xx, xy float64
 	for _, p := range r.points {
@@ -110,9 +110,9 @@ func (r *ponder) reweighted() fitted {
 	return fitted{r.line.meanY + dy/n - slope*(r.line.meanX+dx/n), slope}
 }
 
-// deviation is the standard deviation of the residuals around x: the farthest
-// point weighs nothing, and up to ten points a hundredth more. Weights count as
-// reliabilities, so that the sum of squares is divided by Σw − Σw²/Σw.
+// deviation returns the weighted standard deviation of the residuals around x. The
+// farthest point weighs 0; below ten points every weight grows by up to 0.01. These are
+// reliability weights, so the divisor is Σw − Σw²/Σw.
 func (r *ponder) deviation(x float64) float64 {
 	far := 0.0
 	for _, p := range r.points {

@@ -6,33 +6,33 @@ import (
 	"slices"
 )
 
-// The two reference policies choose among three small models of log peak by what
-// each would have cost on the newest rows, with a margin from its own honest
-// residuals: ratios of the peak to what the model said before it was told.
+// The two reference policies choose the cheapest of three small models of log peak on
+// the newest rows. Each model has a margin from its own out-of-sample residuals, the
+// ratios of the peak to the prediction that the model made before it learned the peak.
 
 const (
-	referenceCold   = 8   // rows that are sized by the largest peak
-	referenceWindow = 300 // rows that are replayed
-	referencePeriod = 20  // rows between two choices, each with a fit
+	referenceCold   = 8   // rows below which the largest peak is used
+	referenceWindow = 300 // newest rows that a choice replays
+	referencePeriod = 20  // rows between two refits
 )
 
-// reference is one of the two. Its figures hang on the rows at which it chooses:
-// some rows earlier or later moved them by 1.4 points on a task of 29,191 rows.
+// reference is a reference policy. Its figures depend on the rows at which it chooses:
+// a shift by some rows changed them by 1.4 points on a task of 29,191 rows.
 type reference struct {
 	margins func(*window) []float64
-	cold    float64 // the margin on the largest peak of a young task
-	eager   int     // up to this row it chooses at every row, then in its period
+	cold    float64 // the margin on the largest peak during cold start
+	eager   int     // it chooses at every row up to this one, then once per period
 	largest float64
 	rows    int
 	models  [3]model
 	replays [3]window
-	best    int // the model that was chosen
+	best    int // index of the chosen model
 	margin  float64
 	chosen  int // rows at the last choice
 }
 
-// costAware takes the margin of least cost, whatever its risk: a quantile of the
-// ratios, or a little more than the largest.
+// costAware chooses the margin of least cost, regardless of its risk: a quantile of the
+// ratios or 3 % above the largest ratio.
 func costAware() *reference {
 	return newReference(1.1, 20, func(w *window) []float64 {
 		margins := []float64{w.quantile(1) * 1.03}
@@ -43,9 +43,9 @@ func costAware() *reference {
 	})
 }
 
-// capped takes the margin above which 2 % of the rows are expected: the
-// ⌈.98(n+1)⌉-th smallest ratio (split conformal, Vovk et al. 2005), or somewhat
-// more than the largest while n is too small for that.
+// capped chooses the margin that 2 % of the rows are expected to exceed: the
+// ⌈.98(n+1)⌉-th smallest ratio (split conformal, Vovk et al. 2005). While n is too
+// small for that, it adds a margin to the largest ratio.
 func capped() *reference {
 	return newReference(1.15, 10, func(w *window) []float64 {
 		n := len(w.rows)
@@ -86,14 +86,14 @@ func (r *reference) allocate(q *Question) float64 {
 	return r.margin * r.models[r.best].predict(q.X)
 }
 
-// choose fits the models anew and takes the one that replays cheapest.
+// choose refits the models and selects the one with the cheapest replay.
 func (r *reference) choose() {
 	r.chosen = r.rows
 	least := math.Inf(1)
 	for i := range r.models {
 		r.models[i].fitted = r.models[i].growing
 		if r.rows < 2 {
-			continue // nothing was asked before it was told yet
+			continue // there is no out-of-sample ratio yet
 		}
 		for _, margin := range r.margins(&r.replays[i]) {
 			if cost := r.replays[i].cost(margin); cost < least {
@@ -103,20 +103,20 @@ func (r *reference) choose() {
 	}
 }
 
-// model is a line through log peak over some shape of x.
+// model is a linear regression of log peak on a transformation of x.
 type model struct {
 	shape           func(x float64) float64
 	growing, fitted line
 }
 
-// farthest bounds an extrapolation: e^40 bytes is beyond any memory. The lower bound
-// is one byte, so that every ratio of a peak to a prediction is finite.
+// farthest bounds an extrapolation: e^40 bytes is more than any memory. The lower bound
+// is one byte, so every ratio of a peak to a prediction is finite.
 const farthest = 40
 
 func (m *model) learn(x, peak float64) { m.growing.add(m.shape(x), math.Log(peak)) }
 
-// predict returns 1 to e^farthest bytes. Inputs near the end of float64's range make
-// the line's sums overflow: then it predicts the geometric mean of the peaks.
+// predict returns 1 to e^farthest bytes. If inputs near the float64 limit overflow the
+// sums of the line, it returns the geometric mean of the peaks.
 func (m *model) predict(x float64) float64 {
 	at := m.fitted.at(m.shape(x))
 	if math.IsNaN(at) {
@@ -125,8 +125,8 @@ func (m *model) predict(x float64) float64 {
 	return math.Exp(min(max(at, 0), farthest))
 }
 
-// window replays the newest rows under one model. Rows are kept by ascending
-// ratio: a margin c holds for those whose ratio is at most c.
+// window replays the newest rows under one model. Rows are sorted by ratio: a margin c
+// suffices for the rows whose ratio is at most c.
 type window struct {
 	rows  []replayed
 	byAge []replayed
@@ -163,10 +163,10 @@ func (w *window) quantile(share float64) float64 {
 	return quantile(len(w.rows), share, func(i int) float64 { return w.rows[i].ratio })
 }
 
-// cost is the byte-seconds that the rows would have been allocated under a margin,
-// with every kill doubling it: each attempt is paid by all the rows that reach it.
-// What they used is the same under every margin and is left out. The doubling ends
-// because the margin is positive and model.predict keeps every ratio finite.
+// cost returns the byte-seconds that the rows would have been allocated under a margin
+// that doubles with every kill; all rows that reach an attempt pay for it. Use is the
+// same under every margin and is not subtracted. The loop ends because the margin is
+// positive and model.predict keeps every ratio finite.
 func (w *window) cost(margin float64) float64 {
 	if w.paid == nil {
 		w.paid = make([]float64, len(w.rows)+1)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// line is the least-squares line of y on x, told one point at a time by updating
-// means and centred sums, which stay exact where plain sums of squares cancel.
+// line is the least-squares line of y on x, updated one point at a time. Means and
+// centred sums avoid the cancellation of raw sums of squares.
 type line struct {
 	n            float64
 	meanX, meanY float64
@@ -23,7 +23,7 @@ func (l *line) add(x, y float64) {
 	l.yy += dy * (y - l.meanY)
 }
 
-// slope is 0 where all x are the same: the line is then the mean.
+// slope returns 0 if all x are equal: the line is then the mean.
 func (l *line) slope() float64 {
 	if l.xx <= 0 {
 		return 0
@@ -33,10 +33,10 @@ func (l *line) slope() float64 {
 
 func (l *line) at(x float64) float64 { return l.meanY + l.slope()*(x-l.meanX) }
 
-// squaredError is the sum of the squared residuals.
+// squaredError returns the sum of the squared residuals.
 func (l *line) squaredError() float64 { return max(0, l.yy-l.slope()*l.xy) }
 
-// correlation is Pearson's r; 0 where x or y never varied.
+// correlation returns Pearson's r, or 0 if x or y is constant.
 func (l *line) correlation() float64 {
 	if l.xx <= 0 || l.yy <= 0 {
 		return 0
@@ -44,9 +44,9 @@ func (l *line) correlation() float64 {
 	return l.xy / math.Sqrt(l.xx*l.yy)
 }
 
-// regression is the line of peak on x (Witt et al. 2019, "Feedback-based resource
-// allocation"), raised by the residuals' deviation √(SSE/(n−1)) or by the largest
-// positive residual.
+// regression predicts the peak by a line on x (Witt et al. 2019, "Feedback-based
+// resource allocation"), raised by the residual deviation √(SSE/(n−1)) or by the
+// largest positive residual.
 type regression struct {
 	line    line
 	upper   hull
@@ -75,9 +75,9 @@ func (r *regression) allocate(q *Question) float64 {
 	return r.largest
 }
 
-// hull is the upper convex hull of the points so far, by ascending x. The point
-// that is farthest above any line lies on it, so the largest residual of a refitted
-// line is found among some dozen points instead of all.
+// hull is the upper convex hull of the points, sorted by x. It contains the point
+// farthest above any line, so the largest residual of a refitted line needs a search of
+// a few dozen points instead of all points.
 type hull []point
 
 type point struct{ x, y float64 }
@@ -111,12 +111,12 @@ func (h *hull) add(x, y float64) {
 	}
 }
 
-// bulges reports whether b lies above the straight line from a to c.
+// bulges reports whether b is above the straight line from a to c.
 func bulges(a, b, c point) bool {
 	return (b.y-a.y)*(c.x-a.x) > (c.y-a.y)*(b.x-a.x)
 }
 
-// above is the largest residual over a line.
+// above returns the largest residual above a line.
 func (h hull) above(l *line) float64 {
 	most := math.Inf(-1)
 	for _, p := range h {

@@ -12,12 +12,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Formats are the forms that Write knows.
+// Formats returns the formats that Write supports.
 func Formats() []string { return []string{"table", "json", "csv", "markdown"} }
 
-// Write writes reports in one of the Formats. json and csv hold every figure;
-// table and markdown hold those of whole traces, then utilisation and killed rows
-// of every task.
+// Write writes reports in one of the Formats. json and csv contain every figure; table
+// and markdown contain the totals per trace, then utilisation and kills per task.
 func Write(w io.Writer, format string, reports []*Report) error {
 	switch format {
 	case "json":
@@ -31,13 +30,13 @@ func Write(w io.Writer, format string, reports []*Report) error {
 	case "markdown":
 		return writeTables(w, reports, func(t table) error { return t.markdown(w) })
 	}
-	return sizing.Errorf(sizing.Invalid, "%q is not a format: choose among %s", format, strings.Join(Formats(), ", "))
+	return sizing.Errorf(sizing.Invalid, "format %q: unknown; choose among %s", format, strings.Join(Formats(), ", "))
 }
 
-// nothing stands where a figure does not exist.
-const nothing = "–"
+// noFigure marks a figure that does not exist.
+const noFigure = "–"
 
-// table is cells under a header; the first column is text, the others numbers.
+// table has a header and rows of cells; the first column is text, the others numbers.
 type table struct {
 	header []string
 	rows   [][]string
@@ -50,7 +49,7 @@ func writeTables(w io.Writer, reports []*Report, write func(table) error) error 
 		}
 		fmt.Fprintf(w, "%s: %d rows, %s feedback", r.Trace, r.Rows, r.Feedback)
 		if r.LeftOut > 0 {
-			fmt.Fprintf(w, "; %d tries left out, which do not tell what they needed", r.LeftOut)
+			fmt.Fprintf(w, "; %d tries left out, whose peak or duration was not measured", r.LeftOut)
 		}
 		fmt.Fprint(w, "\n\n")
 		if err := write(r.overall()); err != nil {
@@ -67,13 +66,13 @@ func writeTables(w io.Writer, reports []*Report, write func(table) error) error 
 	return nil
 }
 
-// overall has a row for each policy.
+// overall returns a table with one row per policy.
 func (r *Report) overall() table {
 	t := table{header: []string{"policy", "util %", "wasted GB·h", "killed %", "worst heavy %", "attempts", "kills", "promised %", "realised %", "95 % interval"}}
 	for i := range r.Results {
 		res := &r.Results[i]
-		cells := []string{res.Policy, decimals(res.Utilisation, 1), decimals(res.WastedGBh, 1), decimals(res.Killed, 2), nothing,
-			strconv.Itoa(res.Attempts), strconv.Itoa(res.Kills), nothing, nothing, nothing}
+		cells := []string{res.Policy, decimals(res.Utilisation, 1), decimals(res.WastedGBh, 1), decimals(res.Killed, 2), noFigure,
+			strconv.Itoa(res.Attempts), strconv.Itoa(res.Kills), noFigure, noFigure, noFigure}
 		if res.WorstHeavy != nil {
 			cells[4] = decimals(res.WorstHeavy.Killed, 2)
 		}
@@ -86,8 +85,8 @@ func (r *Report) overall() table {
 	return t
 }
 
-// byTask has a row for each task and a column for each policy. Tasks stand in the
-// same order under every policy, since they use the same.
+// byTask returns a table with one row per task and one column per policy. Use does not
+// depend on the policy, so every policy has its tasks in the same order.
 func (r *Report) byTask() table {
 	t := table{header: []string{"task"}}
 	for i := range r.Results {
@@ -107,7 +106,7 @@ func (r *Report) byTask() table {
 func (t table) aligned(w io.Writer) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, cells := range append([][]string{t.header}, t.rows...) {
-		// The first column is padded by hand: it alone is aligned to the left.
+		// tabwriter aligns all columns to the right, so the left-aligned first one is padded here.
 		fmt.Fprintf(out, "%-*s\t%s\t\n", t.firstWidth(), cells[0], strings.Join(cells[1:], "\t"))
 	}
 	return out.Flush()
@@ -134,8 +133,8 @@ func (t table) markdown(w io.Writer) error {
 var csvHeader = []string{"trace", "feedback", "policy", "task", "rows", "used_gbh", "wasted_gbh", "utilisation_percent", "killed_percent",
 	"attempts", "kills", "gave_up", "promised_rows", "promised_sum", "promised_killed", "realised_percent", "realised_low_percent", "realised_high_percent"}
 
-// writeCSV writes a line for each policy on a whole trace, whose task is blank,
-// and one for each of its tasks.
+// writeCSV writes one line per policy and trace, with a blank task, and one line for
+// each of its tasks.
 func writeCSV(w io.Writer, reports []*Report) error {
 	out := csv.NewWriter(w)
 	lines := [][]string{csvHeader}

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// example is a report whose figures are easily told apart.
+// example returns a report whose figures all differ.
 func example() []*Report {
 	total := Figures{Rows: 200, UsedGBh: 8, WastedGBh: 12, Utilisation: 40, Killed: 2.5, Attempts: 206, Kills: 6,
 		Risk: &Risk{Rows: 190, PromisedSum: 3.8, Killed: 5, Promised: 2, Realised: 2.63, Low: 1.13, High: 6.01}}
@@ -23,14 +23,14 @@ func example() []*Report {
 	}}}
 }
 
-func written(t *testing.T, format string) string {
+func render(t *testing.T, format string) string {
 	var out bytes.Buffer
 	require.NoError(t, Write(&out, format, example()))
 	return out.String()
 }
 
-func TestTablesAreForReading(t *testing.T) {
-	assert.Equal(t, `h.csv: 200 rows, delayed feedback; 3 tries left out, which do not tell what they needed
+func TestTablesAreAligned(t *testing.T) {
+	assert.Equal(t, `h.csv: 200 rows, delayed feedback; 3 tries left out, whose peak or duration was not measured
 
   policy     util %  wasted GB·h  killed %  worst heavy %  attempts  kills  promised %  realised %  95 % interval
   loadaware    40.0         12.0      2.50           1.00       206      6        2.00        2.63      1.13–6.01
@@ -41,11 +41,11 @@ utilisation % / rows killed %, by task
   task  loadaware       max
   d/a    41.0/1.0  39.0/4.0
   d/b    39.0/4.0  41.0/1.0
-`, written(t, "table"))
+`, render(t, "table"))
 }
 
-func TestMarkdownIsForPages(t *testing.T) {
-	text := written(t, "markdown")
+func TestMarkdownTables(t *testing.T) {
+	text := render(t, "markdown")
 	assert.Contains(t, text, "| policy | util % | wasted GB·h |")
 	assert.Contains(t, text, "\n| loadaware | 40.0 | 12.0 | 2.50 | 1.00 | 206 | 6 | 2.00 | 2.63 | 1.13–6.01 |\n")
 	assert.Contains(t, text, "| task | loadaware | max |\n|---|---:|---:|\n| d/a | 41.0/1.0 | 39.0/4.0 |\n")
@@ -53,12 +53,12 @@ func TestMarkdownIsForPages(t *testing.T) {
 
 func TestJSONHoldsEveryFigure(t *testing.T) {
 	var back []*Report
-	require.NoError(t, json.Unmarshal([]byte(written(t, "json")), &back))
+	require.NoError(t, json.Unmarshal([]byte(render(t, "json")), &back))
 	assert.Equal(t, example(), back)
 }
 
 func TestCSVHasALineForEveryPolicyAndTask(t *testing.T) {
-	lines, err := csv.NewReader(bytes.NewBufferString(written(t, "csv"))).ReadAll()
+	lines, err := csv.NewReader(bytes.NewBufferString(render(t, "csv"))).ReadAll()
 	require.NoError(t, err) // every line has as many cells as the header
 	require.Len(t, lines, 1+2*(1+2))
 	assert.Equal(t, []string{"h.csv", "delayed", "loadaware", "", "200", "8.000000", "12.000000", "40.0000", "2.5000", "206", "6", "0", "190", "3.8000", "5", "2.6300", "1.1300", "6.0100"}, lines[1])
@@ -66,8 +66,8 @@ func TestCSVHasALineForEveryPolicyAndTask(t *testing.T) {
 	assert.Equal(t, "", lines[4][12], "nothing was promised")
 }
 
-func TestUnknownFormatsAreRefused(t *testing.T) {
+func TestWriteRejectsUnknownFormats(t *testing.T) {
 	err := Write(&bytes.Buffer{}, "xml", nil)
-	require.ErrorContains(t, err, `"xml" is not a format: choose among table, json, csv, markdown`)
+	require.ErrorContains(t, err, `format "xml": unknown; choose among table, json, csv, markdown`)
 	assert.Equal(t, sizing.Invalid, sizing.KindOf(err))
 }

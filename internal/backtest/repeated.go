@@ -7,14 +7,13 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// tries collects rows, one for each try. A row that repeats a try is taken as the service
-// takes a second report: it fills in what is not known, or adds nothing; one that
-// contradicts the first is left out.
+// tries collects one row per try. A repeated row is handled like a second report to the
+// service: it fills in unknown fields. A row that contradicts the first is ignored.
 type tries struct {
 	rows         []sizing.Observation
-	place        map[sizing.TryKey]int // of a try in rows
+	place        map[sizing.TryKey]int // index of a try in rows
 	repeated     int
-	contradicted int // of repeated
+	contradicted int // subset of repeated
 }
 
 func (t *tries) add(o sizing.Observation) {
@@ -36,8 +35,8 @@ func (t *tries) add(o sizing.Observation) {
 	t.rows[at] = amended
 }
 
-// amend fills in what first leaves open, and reports false where the two contradict each
-// other.
+// amend fills the unknown fields of first from again. It reports false if the two
+// contradict each other.
 func amend(first sizing.Observation, again *sizing.Observation) (sizing.Observation, bool) {
 	ok := fill(&first.Outcome, again.Outcome) &&
 		fill(&first.MemoryMax, again.MemoryMax) && fill(&first.MemorySampled, again.MemorySampled) &&
@@ -64,8 +63,8 @@ func amend(first sizing.Observation, again *sizing.Observation) (sizing.Observat
 	return first, true
 }
 
-// fill takes over a value that was not known (zero), and reports false for another value
-// than the known one.
+// fill sets a value that is unknown (zero). It reports false if again differs from a
+// known value.
 func fill[T comparable](known *T, again T) bool {
 	var unknown T
 	if *known == unknown {

@@ -11,14 +11,14 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Config has usable zero values.
+// Config holds the options of a replay. Its zero value is usable.
 type Config struct {
-	Policies       []string     // names of Policies; all of them if empty
-	Delayed        bool         // a peak is told when its try ends; else as soon as it was asked about
-	TimeToFailure  float64      // the share of its duration after which a kill comes; 1 if zero
-	DefaultRequest sizing.Bytes // the static request where a trace has none; 4 GB if zero
-	// Progress is told of replayed rows, from several goroutines at once; nil if
-	// nobody watches. A whole replay makes len(rows) of them for each policy.
+	Policies       []string     // names from Policies; all if empty
+	Delayed        bool         // a policy learns a peak when the try ends; else right after the prediction
+	TimeToFailure  float64      // share of the duration after which a kill happens; 1 if zero
+	DefaultRequest sizing.Bytes // the static request if a trace has none; 4 GB if zero
+	// Progress receives the number of newly replayed rows, from several goroutines at
+	// once; it may be nil. A complete replay adds up to Config.Steps.
 	Progress func(rows int)
 }
 
@@ -34,7 +34,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Steps is how many rows a Run of these traces reports to Progress.
+// Steps returns how many rows a Run of these traces reports to Progress in total.
 func (c Config) Steps(traces ...*Trace) int {
 	steps := 0
 	for _, t := range traces {
@@ -43,8 +43,8 @@ func (c Config) Steps(traces ...*Trace) int {
 	return steps
 }
 
-// Run replays a trace for every policy, as many at once as there are processors.
-// A name that is no policy is an error of kind sizing.Invalid.
+// Run replays a trace for every policy, GOMAXPROCS policies at a time. An unknown
+// policy is an error of kind sizing.Invalid.
 func Run(ctx context.Context, t *Trace, cfg Config) (*Report, error) {
 	cfg = cfg.withDefaults()
 	report := newReport(t, cfg)
@@ -68,7 +68,7 @@ func Run(ctx context.Context, t *Trace, cfg Config) (*Report, error) {
 	return report, group.Wait()
 }
 
-// replay is one policy's way through one trace.
+// replay runs one policy over one trace.
 type replay struct {
 	trace   *Trace
 	cfg     Config
@@ -77,7 +77,7 @@ type replay struct {
 	running delayed
 }
 
-// progressEvery is how many rows pass between two reports of progress.
+// progressEvery is the number of rows between two progress reports.
 const progressEvery = 64
 
 func (r *replay) run(ctx context.Context) error {
@@ -98,9 +98,9 @@ func (r *replay) run(ctx context.Context) error {
 	return nil
 }
 
-// row asks until an allocation holds, and tells what came of every try. Kills are
-// told at once, whatever the feedback: the lift that follows them is asked for
-// with them.
+// row predicts until an allocation suffices and reports the outcome of every try.
+// The policy learns kills at once, even with delayed feedback, because the next lift
+// depends on them.
 func (r *replay) row(i int) error {
 	q := r.trace.question(i, r.cfg.DefaultRequest)
 	entry := r.ledger.open(q.Try.TaskKey)
@@ -112,7 +112,7 @@ func (r *replay) row(i int) error {
 				entry.giveUp()
 				break
 			}
-			return fmt.Errorf("row %d: after a kill at %d bytes it answered %d", i+1, q.Above, answer.Limit)
+			return fmt.Errorf("row %d: policy answered %[3]d bytes after a kill at %[2]d bytes; a lift must be larger", i+1, q.Above, answer.Limit)
 		}
 		o := r.trace.outcome(i, q, answer.Limit, r.cfg.TimeToFailure)
 		entry.attempt(&o)

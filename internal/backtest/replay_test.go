@@ -13,8 +13,8 @@ import (
 
 const header = "dag_id,task_id,run_id,started_at,duration_s,memory_requested_bytes,memory_max_bytes,feature.colour,feature.size,feature.age\n"
 
-// Two rows: an hour at 2 GB, then two hours at 3 GB that begin when the first is
-// half done.
+// twoRows has an hour at 2 GB, then two hours at 3 GB that start half-way through the
+// first row.
 const twoRows = header +
 	"d,t,r2,2020-01-01T00:30:00Z,7200,8e9,3e9,red,20,1\n" +
 	"d,t,r1,2020-01-01T00:00:00Z,3600,8e9,2e9,blue,10,1\n"
@@ -31,7 +31,7 @@ func replayed1(t *testing.T, csv string, cfg Config) Result {
 	return report.Results[0]
 }
 
-func TestCostsAreThoseOfEveryAttempt(t *testing.T) {
+func TestCostsCountEveryAttempt(t *testing.T) {
 	for claim, c := range map[string]struct {
 		cfg    Config
 		wasted float64 // GB·h
@@ -52,25 +52,24 @@ func TestCostsAreThoseOfEveryAttempt(t *testing.T) {
 	}
 }
 
-// witness is a policy that notes what it is asked and told. It gives up after
-// a kill.
-type witness struct {
+// recordingPolicy records its calls. It gives up after a kill.
+type recordingPolicy struct {
 	limit sizing.Bytes
 	notes []string
 }
 
-func (w *witness) Predict(q Question) Answer {
+func (w *recordingPolicy) Predict(q Question) Answer {
 	if q.Above > 0 {
 		w.notes = append(w.notes, "lift "+q.Try.RunID)
 		return Answer{}
 	}
 	risk := .25
-	w.notes = append(w.notes, "ask "+q.Try.RunID)
+	w.notes = append(w.notes, "predict "+q.Try.RunID)
 	return Answer{Limit: w.limit, Promised: &risk}
 }
 
-func (w *witness) Learn(o Outcome) error {
-	what := "told "
+func (w *recordingPolicy) Learn(o Outcome) error {
+	what := "learn "
 	if o.Killed {
 		what = "kill "
 	}
@@ -78,35 +77,35 @@ func (w *witness) Learn(o Outcome) error {
 	return nil
 }
 
-func witnessed(t *testing.T, csv string, delayed bool, limit sizing.Bytes) (*witness, Result) {
-	w, l := &witness{limit: limit}, newLedger()
+func replayRecorded(t *testing.T, csv string, delayed bool, limit sizing.Bytes) (*recordingPolicy, Result) {
+	w, l := &recordingPolicy{limit: limit}, newLedger()
 	r := replay{trace: readTrace(t, csv), cfg: Config{Delayed: delayed}.withDefaults(), policy: w, ledger: l}
 	require.NoError(t, r.run(context.Background()))
-	return w, l.result("witness")
+	return w, l.result("recordingPolicy")
 }
 
-// a runs for 100 s, b for 20 s beside it; c begins when b has ended, d when a has
-// ended to the second.
+// overlapping has a for 100 s and b for 20 s at the same time. c starts after the end
+// of b, and d exactly at the end of a.
 const overlapping = header +
 	"d,t,a,2020-01-01T00:00:00Z,100,,1e9,,,\n" +
 	"d,t,b,2020-01-01T00:00:10Z,20,,1e9,,,\n" +
 	"d,t,c,2020-01-01T00:00:50Z,500,,1e9,,,\n" +
 	"d,t,d,2020-01-01T00:01:40Z,1,,1e9,,,\n"
 
-func TestPoliciesAreAskedBeforeTheyAreTold(t *testing.T) {
-	now, _ := witnessed(t, overlapping, false, 2e9)
-	assert.Equal(t, []string{"ask a", "told a", "ask b", "told b", "ask c", "told c", "ask d", "told d"}, now.notes)
+func TestPoliciesPredictBeforeTheyLearn(t *testing.T) {
+	now, _ := replayRecorded(t, overlapping, false, 2e9)
+	assert.Equal(t, []string{"predict a", "learn a", "predict b", "learn b", "predict c", "learn c", "predict d", "learn d"}, now.notes)
 
-	later, _ := witnessed(t, overlapping, true, 2e9)
-	assert.Equal(t, []string{"ask a", "ask b", "told b", "ask c", "told a", "ask d"}, later.notes,
-		"in order of their ends, and never while they run")
+	later, _ := replayRecorded(t, overlapping, true, 2e9)
+	assert.Equal(t, []string{"predict a", "predict b", "learn b", "predict c", "learn a", "predict d"}, later.notes,
+		"outcomes arrive in order of end time, never while the try runs")
 
-	killed, _ := witnessed(t, overlapping[:strings.Index(overlapping, "d,t,b")], true, 5e8)
-	assert.Equal(t, []string{"ask a", "kill a", "lift a"}, killed.notes, "a lift is asked for with the kill")
+	killed, _ := replayRecorded(t, overlapping[:strings.Index(overlapping, "d,t,b")], true, 5e8)
+	assert.Equal(t, []string{"predict a", "kill a", "lift a"}, killed.notes, "the lift follows the kill at once")
 }
 
-func TestPromisesAreHeldAgainstKills(t *testing.T) {
-	_, res := witnessed(t, strings.Replace(overlapping, "20,,1e9", "20,,3e9", 1), false, 2e9)
+func TestRiskComparesPromisesWithKills(t *testing.T) {
+	_, res := replayRecorded(t, strings.Replace(overlapping, "20,,1e9", "20,,3e9", 1), false, 2e9)
 	assert.Equal(t, 1, res.GaveUp)
 	assert.Equal(t, 1, res.Kills)
 	assert.Equal(t, 4, res.Attempts)
@@ -115,42 +114,42 @@ func TestPromisesAreHeldAgainstKills(t *testing.T) {
 	assert.Equal(t, Risk{Rows: 4, PromisedSum: 1, Killed: 1, Promised: 25, Realised: 25, Low: 100 * low, High: 100 * high}, *res.Risk)
 }
 
-func TestAPolicyThatDoesNotLiftIsABug(t *testing.T) {
-	stuck := newRival(func(int) rule { return static{} })
+func TestReplayRejectsAPolicyThatDoesNotLift(t *testing.T) {
+	stuck := newBaseline(func(int) rule { return static{} })
 	trace := readTrace(t, overlapping)
 	trace.Cap = 5e8 // below the peaks: doubling cannot end
 	r := replay{trace: trace, cfg: Config{DefaultRequest: 1}.withDefaults(), policy: stuck, ledger: newLedger()}
 	r.cfg.DefaultRequest = 4e8
-	require.ErrorContains(t, r.run(context.Background()), "row 1: after a kill at 500000000 bytes it answered 500000000")
+	require.ErrorContains(t, r.run(context.Background()), "row 1: policy answered 500000000 bytes after a kill at 500000000 bytes")
 }
 
 func TestOnlyHeavyTasksCanBeTheWorst(t *testing.T) {
 	heavy := &account{task: sizing.TaskKey{Task: "heavy"}, rows: 100, killed: 2, used: 90}
 	light := &account{task: sizing.TaskKey{Task: "light"}, rows: 100, killed: 50, used: 9}
-	young := &account{task: sizing.TaskKey{Task: "young"}, rows: 99, killed: 50, used: 50}
+	short := &account{task: sizing.TaskKey{Task: "short"}, rows: 99, killed: 50, used: 50}
 	all := &account{used: 149}
-	assert.Equal(t, 2., worstHeavy([]*account{heavy, light, young}, all).Killed)
-	assert.Nil(t, worstHeavy([]*account{light, young}, all))
-	assert.InDelta(t, 50, worstHeavy([]*account{light}, all).Killed, 1e-9, "alone it is the heaviest")
+	assert.Equal(t, 2., worstHeavy([]*account{heavy, light, short}, all).Killed)
+	assert.Nil(t, worstHeavy([]*account{light, short}, all))
+	assert.InDelta(t, 50, worstHeavy([]*account{light}, all).Killed, 1e-9, "a single task is the heaviest")
 }
 
-func TestTracesAreReadInOrderOfTheirStart(t *testing.T) {
+func TestTracesAreSortedByStart(t *testing.T) {
 	trace := readTrace(t, twoRows+
-		"d,t,lost,2020-01-01T00:00:00Z,3600,8e9,,red,1,1\n"+ // no peak: says nothing of what it needed
-		"d,t,short,2020-01-01T00:00:00Z,,8e9,1e9,red,1,1\n") // no duration: costs nothing
+		"d,t,lost,2020-01-01T00:00:00Z,3600,8e9,,red,1,1\n"+ // no peak
+		"d,t,short,2020-01-01T00:00:00Z,,8e9,1e9,red,1,1\n") // no duration
 	require.Len(t, trace.rows, 2)
 	assert.Equal(t, 2, trace.LeftOut)
 	assert.Equal(t, "r1", trace.rows[0].Try.RunID)
-	assert.Equal(t, []float64{10, 20}, []float64{trace.rows[0].x, trace.rows[1].x}, "size: colour is no number, age comes later")
+	assert.Equal(t, []float64{10, 20}, []float64{trace.rows[0].x, trace.rows[1].x}, "size is the first numeric feature")
 	assert.Equal(t, leastCap, trace.Cap)
 
 	q := trace.question(0, 4e9)
 	assert.Equal(t, sizing.Bytes(8e9), q.Static)
 	bare := readTrace(t, overlapping)
 	q = bare.question(0, 4e9)
-	assert.Equal(t, sizing.Bytes(4e9), q.Static, "the default, where no request is known")
+	assert.Equal(t, sizing.Bytes(4e9), q.Static, "the default without a request")
 	assert.Zero(t, q.Requested.Memory)
-	assert.Zero(t, q.X, "no feature is known")
+	assert.Zero(t, q.X, "no feature")
 }
 
 func TestJSONLinesOrderTheirFeaturesByName(t *testing.T) {
@@ -159,12 +158,12 @@ func TestJSONLinesOrderTheirFeaturesByName(t *testing.T) {
 	assert.Equal(t, 7., trace.rows[0].x)
 }
 
-func TestSelectionsNarrowATrace(t *testing.T) {
+func TestSelectionRestrictsATrace(t *testing.T) {
 	csv := twoRows + "d,other,r3,2020-01-02T00:00:00Z,60,8e9,200e9,red,1,1\n"
 	trace, err := Read("history.csv", strings.NewReader(csv), Selection{Tasks: []string{"t"}, Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, trace.rows, 1)
-	assert.Equal(t, leastCap, trace.Cap, "what is not replayed does not widen the cap")
+	assert.Equal(t, leastCap, trace.Cap, "rows outside the selection do not raise the cap")
 
 	_, err = Read("history.csv", strings.NewReader(csv), Selection{Tasks: []string{"absent"}})
 	require.ErrorContains(t, err, "nothing to replay")
@@ -173,9 +172,9 @@ func TestSelectionsNarrowATrace(t *testing.T) {
 	require.ErrorContains(t, err, "history.csv: line 5: started_at")
 }
 
-func TestUnknownPoliciesAreRefused(t *testing.T) {
+func TestRunRejectsUnknownPolicies(t *testing.T) {
 	_, err := Run(context.Background(), readTrace(t, twoRows), Config{Policies: []string{"oracle"}})
-	require.ErrorContains(t, err, `"oracle" is not a policy: choose among loadaware, static`)
+	require.ErrorContains(t, err, `policy "oracle": unknown; choose among loadaware, static`)
 }
 
 func TestProgressEndsWithTheSteps(t *testing.T) {
@@ -190,10 +189,10 @@ func TestProgressEndsWithTheSteps(t *testing.T) {
 
 func TestARepeatedTryCountsOnce(t *testing.T) {
 	repeated := readTrace(t, twoRows+
-		"d,t,r1,2020-01-01T00:00:00Z,3600,8e9,2e9,blue,10,1\n"+ // the same
+		"d,t,r1,2020-01-01T00:00:00Z,3600,8e9,2e9,blue,10,1\n"+ // equal
 		"d,t,r2,2020-01-01T00:30:00Z,7200,8e9,4e9,red,20,1\n"+ // another peak
 		"d,t,r3,2020-01-01T05:00:00Z,3600,8e9,,green,30,\n"+
-		"d,t,r3,,,,5e9,,,7\n") // what was not known
+		"d,t,r3,,,,5e9,,,7\n") // values that were missing
 	assert.Equal(t, []int{4 - 1, 1, 0}, []int{repeated.Repeated, repeated.Contradicted, repeated.LeftOut})
 
 	once := readTrace(t, twoRows+"d,t,r3,2020-01-01T05:00:00Z,3600,8e9,5e9,green,30,7\n")

@@ -6,31 +6,31 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Report is what every policy came to on one trace.
+// Report holds the results of all policies on one trace.
 type Report struct {
 	Trace    string   `json:"trace"`
 	Feedback string   `json:"feedback"` // "immediate" or "delayed"
 	Rows     int      `json:"rows"`
-	LeftOut  int      `json:"left_out"` // tries that do not tell what they needed
-	Repeated int      `json:"repeated"` // rows of a try that an earlier row told of: they count once
-	Results  []Result `json:"results"`  // in the order that was asked for
+	LeftOut  int      `json:"left_out"` // tries without a measured peak or duration
+	Repeated int      `json:"repeated"` // rows that repeat the try of an earlier row: they count once
+	Results  []Result `json:"results"`  // in the order of Config.Policies
 }
 
-// Result is one policy on one trace.
+// Result holds the figures of one policy on one trace.
 type Result struct {
 	Policy string `json:"policy"`
 	Figures
-	WorstHeavy *Worst        `json:"worst_heavy"` // nil where no task is heavy
+	WorstHeavy *Worst        `json:"worst_heavy"` // nil if no task is heavy
 	Tasks      []TaskFigures `json:"tasks"`       // by descending use
 }
 
-// TaskFigures are one policy on one task.
+// TaskFigures holds the figures of one policy on one task.
 type TaskFigures struct {
 	Task string `json:"task"`
 	Figures
 }
 
-// Figures are the costs of a policy. GB·h count a GB as 1e9 bytes.
+// Figures holds the costs of a policy. GB is 1e9 bytes.
 type Figures struct {
 	Rows        int     `json:"rows"`
 	UsedGBh     float64 `json:"used_gbh"`
@@ -39,15 +39,15 @@ type Figures struct {
 	Killed      float64 `json:"killed_percent"`      // rows that were killed at least once
 	Attempts    int     `json:"attempts"`
 	Kills       int     `json:"kills"`
-	GaveUp      int     `json:"gave_up"` // rows that were killed for good
-	Risk        *Risk   `json:"risk"`    // nil where nothing was promised
+	GaveUp      int     `json:"gave_up"` // rows that never succeeded
+	Risk        *Risk   `json:"risk"`    // nil if the policy promised nothing
 }
 
-// Risk compares what was promised of first tries with what happened.
+// Risk compares the promised with the realised risk of first tries.
 type Risk struct {
-	Rows        int     `json:"rows"`             // first tries that carried a promise
-	PromisedSum float64 `json:"promised_sum"`     // kills to be expected
-	Killed      int     `json:"killed"`           // kills that came
+	Rows        int     `json:"rows"`             // first tries with a promised risk
+	PromisedSum float64 `json:"promised_sum"`     // expected kills
+	Killed      int     `json:"killed"`           // actual kills
 	Promised    float64 `json:"promised_percent"` // the mean promise
 	Realised    float64 `json:"realised_percent"`
 	Low         float64 `json:"realised_low_percent"` // 95 % interval of the realised risk
@@ -78,7 +78,7 @@ func (a *account) figures() Figures {
 		Attempts: a.tries, Kills: a.tries - a.rows + a.gaveUp, GaveUp: a.gaveUp,
 	}
 	if a.promises > 0 {
-		killed := a.promises - a.kept
+		killed := a.promises - a.survived
 		low, high := sizing.WilsonInterval(killed, a.promises)
 		f.Risk = &Risk{
 			Rows: a.promises, PromisedSum: a.promised, Killed: killed,
@@ -91,8 +91,8 @@ func (a *account) figures() Figures {
 
 func percent(part, whole int) float64 { return 100 * float64(part) / float64(whole) }
 
-// A task is heavy that makes a tenth of the use in at least heavyRows rows: fewer
-// say nothing of a share of 1 %. A task that is alone is always heavy.
+// A task is heavy if it makes up a tenth of the use in at least heavyRows rows: fewer
+// rows cannot show a share of 1 %. A trace's only task is always heavy.
 const (
 	heavyShare = 0.1
 	heavyRows  = 100
@@ -111,7 +111,7 @@ func worstHeavy(accounts []*account, all *account) *Worst {
 	return worst
 }
 
-// byUse orders accounts for reading: the task that uses most comes first.
+// byUse orders accounts by descending use, then by task.
 func byUse(a, b *account) int {
 	return cmp.Or(cmp.Compare(b.used, a.used), cmp.Compare(a.task.String(), b.task.String()))
 }

@@ -1,13 +1,13 @@
 package backtest
 
-// static is what the DAG's author wrote: the rule has nothing of its own to say.
+// static has no answer of its own, so every try gets the static request.
 type static struct{}
 
 func (static) allocate(*Question) float64 { return 0 }
 func (static) learn(*Outcome)             {}
 
-// largest is the largest peak so far, scaled. With scale 1.15 it is what Robusta
-// KRR recommends: the maximum and 15 %.
+// largest allocates the largest peak so far times scale. Scale 1.15 is the
+// recommendation of Robusta KRR: the maximum plus 15 %.
 type largest struct {
 	scale float64
 	peak  float64
@@ -16,7 +16,7 @@ type largest struct {
 func (r *largest) allocate(*Question) float64 { return r.peak * r.scale }
 func (r *largest) learn(o *Outcome)           { r.peak = max(r.peak, float64(o.Peak)) }
 
-// percentile is a percentile of the peaks so far.
+// percentile allocates a percentile of the peaks so far.
 type percentile struct {
 	share float64
 	peaks ascending

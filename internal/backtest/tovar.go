@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// tovarStep is the grain of the peaks: more of it would only make ties.
+// tovarStep is the resolution of the peaks in bytes, which bounds their number.
 const tovarStep = 50e6
 
-// tovar is the first allocation of Tovar et al. (2018), "A job sizing strategy for
-// high-throughput scientific workflows": the a among the peaks so far that costs
-// least, if everything above it is run again at the largest peak:
+// tovar computes the first allocation of Tovar et al. (2018), "A job sizing strategy for
+// high-throughput scientific workflows": the cheapest peak a so far, if every try
+// above a runs again at the largest peak:
 //
 //	cost(a) = a · E[t] + aMax · E[t; peak > a]
 //

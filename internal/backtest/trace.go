@@ -12,36 +12,36 @@ import (
 	"github.com/loadaware/loadaware/internal/source/file"
 )
 
-// leastCap is the node that every trace is given, however small its peaks.
+// leastCap is the minimum node size that every trace gets.
 const leastCap sizing.Bytes = 128e9
 
-// Trace is history that can be replayed: successes whose peak and duration were
-// measured, in order of their start.
+// Trace is a history that can be replayed: successes with measured peak and duration,
+// ordered by start.
 type Trace struct {
 	Name    string
-	LeftOut int // tries that do not tell what they needed
+	LeftOut int // tries without a measured peak or duration
 
-	Repeated     int // rows of a try that an earlier row told of
-	Contradicted int // of Repeated: those that contradict it, and are left out
+	Repeated     int // rows that repeat the try of an earlier row
+	Contradicted int // repeated rows that contradict the earlier one and are ignored
 
 	Cap  sizing.Bytes // the largest peak, or 128 GB if that is more
 	rows []row
 }
 
-// row is one try with its truth, which a Policy never sees whole.
+// row is one try with its outcome, which a Policy never sees in full.
 type row struct {
 	sizing.Observation
 	x float64
 }
 
-// Selection narrows a trace.
+// Selection restricts the rows of a trace.
 type Selection struct {
 	Tasks []string // task ids; all if empty
 	Limit int      // the first rows; all if zero
 }
 
-// Read reads history in any form that package trace takes. A row that cannot be
-// read is an error of kind sizing.Invalid, with its line.
+// Read reads a history in any format of package source/file. An unreadable row is an
+// error of kind sizing.Invalid that names the line.
 func Read(name string, r io.Reader, only Selection) (*Trace, error) {
 	whole, err := io.ReadAll(r)
 	if err != nil {
@@ -56,7 +56,7 @@ func Read(name string, r io.Reader, only Selection) (*Trace, error) {
 		t.rows = t.rows[:only.Limit]
 	}
 	if len(t.rows) == 0 {
-		return nil, sizing.Errorf(sizing.Invalid, "%s: no row tells a peak and a duration of the chosen tasks: there is nothing to replay", name)
+		return nil, sizing.Errorf(sizing.Invalid, "%s: nothing to replay: no row of the chosen tasks has a peak and a duration", name)
 	}
 	order, err := featureOrder(whole)
 	if err != nil {
@@ -95,9 +95,8 @@ func (t *Trace) read(whole []byte, only Selection) error {
 	return nil
 }
 
-// chooseX gives every row the value of the trace's first numeric feature: the
-// first in order that is a number wherever it is known. Without an order it is that
-// of the names.
+// chooseX sets x of every row to the trace's first numeric feature: the first one in
+// order whose known values are all numbers. Without an order it sorts by name.
 func (t *Trace) chooseX(order []string) {
 	if len(order) == 0 {
 		order = t.featureNames()
@@ -135,7 +134,7 @@ func (t *Trace) numeric(name string) bool {
 	return known
 }
 
-// question is what may be known of the row before it starts.
+// question returns what is known about the row before it starts.
 func (t *Trace) question(i int, fallback sizing.Bytes) Question {
 	r := &t.rows[i]
 	q := Question{
@@ -149,7 +148,7 @@ func (t *Trace) question(i int, fallback sizing.Bytes) Question {
 	return q
 }
 
-// outcome is how a try of the row ends that was allocated so much.
+// outcome returns the result of a try of row i with the given allocation.
 func (t *Trace) outcome(i int, q Question, allocated sizing.Bytes, timeToFailure float64) Outcome {
 	r := &t.rows[i]
 	o := Outcome{Question: q, Allocated: allocated, Killed: allocated < r.MemoryMax, Duration: r.Duration, ToldAt: r.StartedAt}

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A trace that is taken can be replayed: its rows are in order, have a peak and a
-// duration, and fit the node.
+// FuzzRead checks that every accepted trace can be replayed: its rows are sorted, have
+// a peak and a duration, and fit the node.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(twoRows))
 	f.Add([]byte(header))

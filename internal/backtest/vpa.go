@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// The memory estimator of the Kubernetes vertical pod autoscaler: the p90 of an
-// exponential histogram whose weights halve in a day, a safety margin of 15 %, and
-// a least recommendation.
+// These are the parameters of the memory estimator of the Kubernetes vertical pod
+// autoscaler: the p90 of an exponential histogram with a half-life of one day, a safety
+// margin of 15 % and a minimum recommendation.
 const (
 	vpaFirstBucket = 10e6
 	vpaGrowth      = 1.05
@@ -17,12 +17,12 @@ const (
 	vpaLeast       = 250 << 20
 )
 
-// vpa holds the weight of each bucket. Instead of old weights decaying, new ones
-// grow; they are brought down together before they overflow.
+// vpa holds the weight of each bucket. New weights grow instead of old ones decaying;
+// all weights are rescaled before they overflow.
 type vpa struct {
 	weights []float64
 	total   float64
-	zero    time.Time // when a peak weighs 1
+	zero    time.Time // a peak at this time weighs 1
 }
 
 func (r *vpa) learn(o *Outcome) {
@@ -60,12 +60,12 @@ func (r *vpa) allocate(*Question) float64 {
 	return 0
 }
 
-// vpaEdge is the upper edge of a bucket: 10 MB, 20.5 MB, 31.525 MB, …
+// vpaEdge returns the upper edge of a bucket: 10 MB, 20.5 MB, 31.525 MB, …
 func vpaEdge(at int) float64 {
 	return vpaFirstBucket * (math.Pow(vpaGrowth, float64(at+1)) - 1) / (vpaGrowth - 1)
 }
 
-// vpaBucket is the bucket that holds a peak; a lower edge belongs to its bucket.
+// vpaBucket returns the bucket of a peak; a lower edge belongs to its bucket.
 func vpaBucket(peak float64) int {
 	if peak < vpaFirstBucket {
 		return 0

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/experiment"
 )
 
-// wide is 1,460 runs of ten numbers, which are thirty columns once they are
-// encoded; three of them make the peak, from 1 to 300 GB.
+// wide has 1,460 runs of ten numbers, which encode to thirty columns; three of the numbers
+// determine the peak, from 1 to 300 GB.
 func wide() string {
 	rng := rand.New(rand.NewPCG(9, 0))
 	var text strings.Builder
@@ -35,7 +35,7 @@ func wide() string {
 	return text.String()
 }
 
-// A search of 30 trials, each on 3 folds of 1,022 rows: what is left of 1,460.
+// The search has 30 trials on 3 folds of 1,022 rows, the training rows of 1,460.
 func BenchmarkSearchOfTrees30Trials3Folds(b *testing.B) {
 	for _, family := range []string{"softmax-trees", "regression", "svm"} {
 		b.Run(family, func(b *testing.B) {

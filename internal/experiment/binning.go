@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The ways in which edges are found.
+// These name how the edges of a binning were found.
 const (
 	given        = "given"
 	searched     = "searched"         // the highest optimal improvement
@@ -19,13 +19,13 @@ const (
 )
 
 const (
-	fewestBins, mostBins = 2, 4 // that are searched for
+	fewestBins, mostBins = 2, 4 // range of the search
 
-	margin = 0.2 // of a top that no request gives
+	margin = 0.2 // above the largest peak if no request gives the top
 )
 
-// Binning is one way to cut a task's peaks, and what a perfect classifier over it
-// would save of the static bill, which is the top edge for every run.
+// Binning is one way to cut a task's peaks, with the share of the static bill that a
+// perfect classifier over it would save. The static bill grants every run the top edge.
 type Binning struct {
 	Task        string    `json:"task"`
 	BinsGB      []float64 `json:"bins_gb"`
@@ -36,12 +36,12 @@ type Binning struct {
 	edges []float64 // BinsGB in bytes
 }
 
-// cutter cuts the peaks of one lesson.
+// cutter cuts the peaks of one dataset into bins.
 type cutter struct {
-	lesson *fitting.Dataset
-	name   string
-	runs   binning.History // one a run
-	hours  binning.History // weighted by durations
+	dataset *fitting.Dataset
+	name    string
+	runs    binning.History // weight 1 per run
+	hours   binning.History // weighted by durations
 }
 
 func newCutter(l *fitting.Dataset, name string) *cutter {
@@ -52,8 +52,8 @@ func newCutter(l *fitting.Dataset, name string) *cutter {
 	return &cutter{l, name, binning.History{Peaks: peaks}, binning.History{Peaks: peaks, Weights: seconds}}
 }
 
-// of is the binning with these edges, in bytes.
-func (c *cutter) of(found string, edges []float64) Binning {
+// binningOf returns the binning with these edges, in bytes.
+func (c *cutter) binningOf(found string, edges []float64) Binning {
 	top := edges[len(edges)-1]
 	b := Binning{
 		Task: c.name, Found: found, BinsGB: make([]float64, len(edges)), edges: edges,
@@ -65,11 +65,12 @@ func (c *cutter) of(found string, edges []float64) Binning {
 	return b
 }
 
-// top is the largest request where that holds every peak, else a margin over them.
+// top returns the largest request if it covers every peak, else the largest peak plus a
+// margin.
 func (c *cutter) top() float64 {
 	requested := sizing.Bytes(0)
-	for i := range c.lesson.Len() {
-		requested = max(requested, c.lesson.Row(i).Requested.Memory)
+	for i := range c.dataset.Len() {
+		requested = max(requested, c.dataset.Row(i).Requested.Memory)
 	}
 	if float64(requested) >= slices.Max(c.runs.Peaks) {
 		return float64(requested)
@@ -77,8 +78,8 @@ func (c *cutter) top() float64 {
 	return binning.Top(c.runs.Peaks, margin, 1e6)
 }
 
-// compare searches for as many bins under the same top: exactly, exactly by time,
-// and as the study did.
+// compare searches the given number of bins under one top with three methods: exact,
+// exact with weights by time, and the stride search of the study.
 func (c *cutter) compare(bins int, top float64) ([]Binning, error) {
 	exact, err := c.runs.Search(bins, top, 0)
 	if err != nil {
@@ -92,14 +93,14 @@ func (c *cutter) compare(bins int, top float64) ([]Binning, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Binning{c.of(searched, exact), c.of(searchedTime, timed), c.of(strided, study)}, nil
+	return []Binning{c.binningOf(searched, exact), c.binningOf(searchedTime, timed), c.binningOf(strided, study)}, nil
 }
 
-// stride is the study's 10 GB, or a twentieth of the top if that is less.
+// stride returns the 10 GB of the study, or a twentieth of the top if that is less.
 func stride(top float64) float64 { return min(10e9, top/20) }
 
-// edgesOf are the edges that a person gave, in bytes.
-func edgesOf(task string, gb []float64) ([]float64, error) {
+// parseEdges converts edges from GB to bytes and checks them.
+func parseEdges(task string, gb []float64) ([]float64, error) {
 	edges := make([]float64, len(gb))
 	for i, v := range gb {
 		edges[i] = math.Round(v * 1e9)
@@ -110,12 +111,12 @@ func edgesOf(task string, gb []float64) ([]float64, error) {
 	return edges, nil
 }
 
-// trial is one binning that is experimented on.
+// trial is one binning to evaluate.
 type trial struct {
 	*cutter
 	Binning
-	levels []float64 // logarithms of the edges: what models know of them
-	bin    []int     // of each row of the lesson
+	levels []float64 // logarithms of the edges, the form that models use
+	bin    []int     // of each row of the dataset
 }
 
 func (c *cutter) trial(b Binning) *trial {
@@ -129,11 +130,11 @@ func (c *cutter) trial(b Binning) *trial {
 	return t
 }
 
-// try are the trials over edges that a person gave, and the table of what is found
-// beside them.
+// try returns the trials over the user's edges, and a table that compares them with
+// searched edges.
 func (c *cutter) try(givenGB [][]float64) (trials []*trial, table []Binning, err error) {
 	for _, gb := range givenGB {
-		edges, err := edgesOf(c.name, gb)
+		edges, err := parseEdges(c.name, gb)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -141,25 +142,25 @@ func (c *cutter) try(givenGB [][]float64) (trials []*trial, table []Binning, err
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", c.name, err)
 		}
-		b := c.of(given, edges)
+		b := c.binningOf(given, edges)
 		trials, table = append(trials, c.trial(b)), append(append(table, b), found...)
 	}
 	return trials, table, nil
 }
 
-// search is try over the edges that are found best.
+// search returns the trials over the best edges found, and the table of all searches.
 func (c *cutter) search() (trials []*trial, table []Binning, err error) {
 	for bins := fewestBins; bins <= mostBins; bins++ {
 		found, err := c.compare(bins, c.top())
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", c.name, err)
 		}
-		if best := found[0]; len(best.edges) == bins { // else there are not so many distinct peaks
+		if best := found[0]; len(best.edges) == bins { // otherwise there are too few distinct peaks
 			trials, table = append(trials, c.trial(best)), append(table, found...)
 		}
 	}
 	if trials == nil {
-		return nil, nil, sizing.Errorf(sizing.Invalid, "%s: its peaks are all the same, so there is nothing to cut: leave it out", c.name)
+		return nil, nil, sizing.Errorf(sizing.Invalid, "%s: its peaks are all the same and cannot be cut; leave it out", c.name)
 	}
 	return trials, table, nil
 }

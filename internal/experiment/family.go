@@ -12,24 +12,24 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/tune"
 )
 
-// The families that are no classifiers but serving itself. Final decides by
-// serving's own probabilities, where an over-estimate costs 1 and an under-estimate
-// the penalty, without a risk cap; Serving is what would be granted.
+// These families use serving's own model instead of a classifier. Final takes the bin of
+// least expected cost (1 for an over-estimate, the penalty for an under-estimate) without
+// a risk cap. Serving takes the bin of the memory that serving would grant.
 const (
 	Final   = "final"
 	Serving = "serving"
 )
 
-// family is one kind of classifier, and how its probabilities are made a decision.
+// family is one kind of classifier and the rule that turns its probabilities into a bin.
 type family struct {
 	name   string
-	levels bool // learns levels, not bins: it cannot learn from rows that only have a bin
+	levels bool // learns levels instead of bins, so it needs rows with a level
 	space  tune.Space
 	of     func(params []float64) classify.LevelFamily // nil: the defaults
 	decide func(p []float64, penalty float64) int
 }
 
-// treeSpace is where boosted trees are searched. The bounds keep a search of 30
+// treeSpace is the search space of boosted trees. Its bounds keep a search of 30
 // trials on 3 folds of 1,500 rows within seconds.
 var treeSpace = tune.Space{
 	{Name: "rounds", Low: 20, High: 150, Log: true, Whole: true},
@@ -64,7 +64,7 @@ func regression(params []float64) classify.LevelFamily {
 	return r
 }
 
-// families are all classifiers, in the order of reports.
+// families lists all classifiers in report order.
 func families() []family {
 	regressionSpace := append(slices.Clone(treeSpace), ridgeSpace)
 	return []family{
@@ -90,7 +90,7 @@ func families() []family {
 				return classify.Binned{Family: s}
 			}},
 		{name: "softmax-trees", decide: score.Decide, space: treeSpace, of: softmax},
-		{name: "softmax-trees-argmax", decide: likeliest, space: treeSpace, of: softmax},
+		{name: "softmax-trees-argmax", decide: argmax, space: treeSpace, of: softmax},
 		{name: "regression", levels: true, decide: score.Decide, space: regressionSpace, of: regression},
 		{name: "regression+softmax-trees", levels: true, decide: score.Decide, space: regressionSpace,
 			of: func(params []float64) classify.LevelFamily {
@@ -99,11 +99,11 @@ func families() []family {
 	}
 }
 
-// likeliest is the study's decision: the bin of the highest probability, whatever
-// an error costs. It is there to compare with.
-func likeliest(p []float64, _ float64) int { return slices.Index(p, slices.Max(p)) }
+// argmax returns the most probable bin and ignores the cost of errors. It is the
+// decision rule of the study and serves as a baseline.
+func argmax(p []float64, _ float64) int { return slices.Index(p, slices.Max(p)) }
 
-// Families are all that can be tried, in the order of reports.
+// Families returns the names of all families in report order.
 func Families() []string {
 	var names []string
 	for _, f := range families() {
@@ -112,7 +112,7 @@ func Families() []string {
 	return append(names, Final, Serving)
 }
 
-// familyOf finds a classifier by its name; false for Final and Serving.
+// familyOf finds a classifier by name. It reports false for Final and Serving.
 func familyOf(name string) (family, bool) {
 	all := families()
 	i := slices.IndexFunc(all, func(f family) bool { return f.name == name })

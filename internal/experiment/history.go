@@ -16,52 +16,51 @@ import (
 	"github.com/loadaware/loadaware/internal/source/file"
 )
 
-// fewest is how many measured rows a task must have to be experimented on: with
-// less, hardly any are held back.
-const fewest = 10
+// minRows is the minimum number of measured rows of a task: with fewer rows the holdout
+// is too small.
+const minRows = 10
 
-// leastCap is the node that every history is given, however small its peaks: that
-// of the replays.
+// leastCap is the minimum node size that every history gets, the same as in backtest.
 const leastCap sizing.Bytes = 128e9
 
-// Data is the history that is experimented on: a lesson for each task.
+// Data is the history of an experiment, with one dataset per task.
 type Data struct {
 	Name        string
-	LeftOut     int          // tries that do not tell their peak
-	Cap         sizing.Bytes // the most that may be granted: 128 GB, or the largest peak if that is more
-	Fingerprint string       // SHA-256 of all that is learned from, in hex
+	LeftOut     int          // tries without a measured peak
+	Cap         sizing.Bytes // the largest possible grant: 128 GB, or the largest peak if that is more
+	Fingerprint string       // SHA-256 of all training data, in hex
 
-	lessons []*fitting.Dataset // ordered by task
+	datasets []*fitting.Dataset // ordered by task
 }
 
-// Read reads history in any form that package trace takes. A row that cannot be
-// read is an error of kind sizing.Invalid, with its line.
+// Read reads a history in any format of package source/file. An unreadable row is an
+// error of kind sizing.Invalid that names the line.
 func Read(name string, r io.Reader) (*Data, error) {
 	reader, err := file.Open(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	told := map[sizing.TaskKey][]sizing.Observation{}
+	byTask := map[sizing.TaskKey][]sizing.Observation{}
 	for line, err := range reader.All() {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		task := line.Observation.Try.TaskKey
-		told[task] = append(told[task], line.Observation)
+		byTask[task] = append(byTask[task], line.Observation)
 	}
-	histories := make([]*sizing.History, 0, len(told))
-	for task, observations := range told {
+	histories := make([]*sizing.History, 0, len(byTask))
+	for task, observations := range byTask {
 		histories = append(histories, historyOf(task, observations))
 	}
 	return Of(name, histories)
 }
 
-// historyOf is what the store would keep of a task.
-func historyOf(task sizing.TaskKey, told []sizing.Observation) *sizing.History {
-	slices.SortStableFunc(told, func(a, b sizing.Observation) int { return at(&a).Compare(at(&b)) })
-	h := &sizing.History{Task: task, Total: len(told), LastSeq: int64(len(told))}
-	for i := range told {
-		o := &told[i]
+// historyOf builds the history that the store would hold for a task.
+func historyOf(task sizing.TaskKey, observations []sizing.Observation) *sizing.History {
+	slices.SortStableFunc(observations, func(a, b sizing.Observation) int { return at(&a).Compare(at(&b)) })
+	h := &sizing.History{Task: task, Total: len(observations), LastSeq: int64(len(observations))}
+	for i := range observations {
+		o := &observations[i]
 		h.Schema.Extend(o.Features)
 		h.Rows = append(h.Rows, sizing.HistoryRow{
 			Seq: int64(i + 1), At: at(o), RunID: o.Try.RunID, MapIndex: o.Try.MapIndex, Try: o.Try.Number,
@@ -72,7 +71,7 @@ func historyOf(task sizing.TaskKey, told []sizing.Observation) *sizing.History {
 	return h
 }
 
-// at is when a try ended, else started.
+// at returns when a try ended or, if that is unknown, when it started.
 func at(o *sizing.Observation) time.Time {
 	if o.EndedAt.IsZero() {
 		return o.StartedAt
@@ -80,8 +79,8 @@ func at(o *sizing.Observation) time.Time {
 	return o.EndedAt
 }
 
-// Of takes histories, whose rows are in order of time. sizing.Invalid where no task
-// has enough measured rows.
+// Of builds Data from histories whose rows are in time order. It returns sizing.Invalid
+// if no task has enough measured rows.
 func Of(name string, histories []*sizing.History) (*Data, error) {
 	d := &Data{Name: name, Cap: leastCap}
 	sum := sha256.New()
@@ -89,10 +88,10 @@ func Of(name string, histories []*sizing.History) (*Data, error) {
 	for _, h := range histories {
 		l := fitting.NewDataset(h)
 		d.LeftOut += len(h.Rows) - l.Len()
-		if l.Len() < fewest {
+		if l.Len() < minRows {
 			continue
 		}
-		d.lessons = append(d.lessons, l)
+		d.datasets = append(d.datasets, l)
 		for i := range l.Len() {
 			d.Cap = max(d.Cap, l.Row(i).MemoryMax.Times(1.0001))
 		}
@@ -100,14 +99,14 @@ func Of(name string, histories []*sizing.History) (*Data, error) {
 			return nil, err
 		}
 	}
-	if len(d.lessons) == 0 {
-		return nil, sizing.Errorf(sizing.Invalid, "%s: no task has %d runs with a measured peak: there is nothing to learn from", name, fewest)
+	if len(d.datasets) == 0 {
+		return nil, sizing.Errorf(sizing.Invalid, "%s: no task has %d runs with a measured peak; add history", name, minRows)
 	}
 	d.Fingerprint = hex.EncodeToString(sum.Sum(nil))
 	return d, nil
 }
 
-// digest writes what is learned from a history, in an order of its own making.
+// digest writes the training data of a history in a fixed order.
 func digest(w io.Writer, h *sizing.History) error {
 	out := json.NewEncoder(w)
 	if err := out.Encode([]any{h.Task, h.Schema.Fields}); err != nil {
@@ -115,7 +114,7 @@ func digest(w io.Writer, h *sizing.History) error {
 	}
 	for i := range h.Rows {
 		r := &h.Rows[i]
-		bits := make([]uint64, len(r.Features)) // NaN has no JSON
+		bits := make([]uint64, len(r.Features)) // JSON cannot represent NaN
 		for j, v := range r.Features {
 			bits[j] = math.Float64bits(v)
 		}
@@ -127,9 +126,9 @@ func digest(w io.Writer, h *sizing.History) error {
 	return nil
 }
 
-// nameOf is the task's id where no other task has the same, else its whole key.
+// nameOf returns the task's id if it is unique, else the whole key.
 func (d *Data) nameOf(task sizing.TaskKey) string {
-	for _, l := range d.lessons {
+	for _, l := range d.datasets {
 		if l.Task.Task == task.Task && l.Task != task {
 			return task.String()
 		}
@@ -137,46 +136,46 @@ func (d *Data) nameOf(task sizing.TaskKey) string {
 	return task.Task
 }
 
-// A task is heavy that makes a tenth of the use in at least heavyRows rows.
+// A task is heavy if it makes up a tenth of the use in at least heavyRows rows.
 const (
 	heavyShare = 0.1
 	heavyRows  = 100
 )
 
-// heavy are the tasks worth an experiment; where none is, the one that uses most.
+// heavy returns the heavy tasks or, if there are none, the task with the largest use.
 func (d *Data) heavy() []*fitting.Dataset {
-	all, use := 0.0, make([]float64, len(d.lessons))
-	for n, l := range d.lessons {
+	all, use := 0.0, make([]float64, len(d.datasets))
+	for n, l := range d.datasets {
 		for i := range l.Len() {
 			use[n] += l.Peak(i) * l.Seconds(i)
 		}
 		all += use[n]
 	}
 	var heavy []*fitting.Dataset
-	for n, l := range d.lessons {
+	for n, l := range d.datasets {
 		if use[n] >= heavyShare*all && l.Len() >= heavyRows {
 			heavy = append(heavy, l)
 		}
 	}
 	if heavy == nil {
-		heavy = d.lessons[slices.Index(use, slices.Max(use)):][:1]
+		heavy = d.datasets[slices.Index(use, slices.Max(use)):][:1]
 	}
 	return heavy
 }
 
-// named are the lessons of the named tasks, in the order of the names: ids, or
-// whole keys as sizing.TaskKey writes them.
+// named returns the datasets of the named tasks, in the order of the names. A name is
+// an id or a whole key as formatted by sizing.TaskKey.
 func (d *Data) named(names []string) ([]*fitting.Dataset, error) {
 	var found []*fitting.Dataset
 	for _, name := range names {
 		before := len(found)
-		for _, l := range d.lessons {
+		for _, l := range d.datasets {
 			if (l.Task.Task == name || l.Task.String() == name) && !slices.Contains(found, l) {
 				found = append(found, l)
 			}
 		}
 		if len(found) == before {
-			return nil, sizing.Errorf(sizing.NotFound, "%s: there is no task %q with %d measured runs", d.Name, name, fewest)
+			return nil, sizing.Errorf(sizing.NotFound, "%s: there is no task %q with %d measured runs", d.Name, name, minRows)
 		}
 	}
 	return found, nil

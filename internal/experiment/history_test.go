@@ -18,9 +18,8 @@ import (
 
 const header = "dag_id,task_id,run_id,started_at,duration_s,memory_requested_bytes,cpu_requested_cores,memory_max_bytes,cpu_max_cores,feature.size,feature.kind,feature.day\n"
 
-// history is runs of two tasks. score uses 0.4 GB a unit of size, four times that
-// where the kind is b, and requests 200 GB; load uses about 1 GB, whatever its
-// features, and requests 20.
+// history returns runs of two tasks. score uses 0.4 GB per unit of size, four times that
+// for kind b, and requests 200 GB. load uses about 1 GB for all features and requests 20.
 func history(runs int) string {
 	rng, start := rand.New(rand.NewPCG(5, 0)), time.Date(2024, 1, 1, 2, 0, 0, 0, time.UTC)
 	var out strings.Builder
@@ -47,39 +46,39 @@ func read(t testing.TB, text string) *experiment.Data {
 	return d
 }
 
-func TestAFingerprintIsThatOfTheRows(t *testing.T) {
+func TestFingerprintDependsOnTheRows(t *testing.T) {
 	text := history(20)
 	whole := read(t, text)
 	assert.Equal(t, whole.Fingerprint, read(t, text).Fingerprint)
 	assert.Len(t, whole.Fingerprint, 64)
 	lines := strings.SplitAfter(text, "\n")
-	assert.NotEqual(t, whole.Fingerprint, read(t, strings.Join(lines[:len(lines)-2], "")).Fingerprint, "a row less")
+	assert.NotEqual(t, whole.Fingerprint, read(t, strings.Join(lines[:len(lines)-2], "")).Fingerprint, "one row less")
 	assert.NotEqual(t, whole.Fingerprint, read(t, strings.Replace(text, ",b,", ",c,", 1)).Fingerprint, "another category")
 }
 
-func TestTheOrderOfAFileIsThatOfTime(t *testing.T) {
+func TestReadSortsByTime(t *testing.T) {
 	lines := strings.SplitAfter(history(20), "\n")
 	rows := lines[1 : len(lines)-1]
 	slices.Reverse(rows)
 	assert.Equal(t, read(t, history(20)).Fingerprint, read(t, header+strings.Join(rows, "")).Fingerprint)
 }
 
-func TestTheCapHoldsEveryPeak(t *testing.T) {
+func TestCapIsAboveEveryPeak(t *testing.T) {
 	assert.Equal(t, sizing.Bytes(128e9), read(t, history(20)).Cap)
 	big := history(20) + "d,score,big,2025-01-01T00:00:00Z,60,200e9,6,190e9,1,5,a,2025-01-01\n"
 	assert.Equal(t, sizing.Bytes(190.019e9), read(t, big).Cap)
 }
 
-func TestTriesThatDoNotTellTheirPeakAreCounted(t *testing.T) {
+func TestReadCountsTriesWithoutAPeak(t *testing.T) {
 	text := history(20) + "d,load,last,2025-01-01T00:00:00Z,60,20e9,4,,1,5,a,2025-01-01\n"
 	assert.Equal(t, 1, read(t, text).LeftOut)
 }
 
-func TestAHistoryThatCannotBeLearnedFromIsRefused(t *testing.T) {
+func TestReadRejectsAHistoryWithoutEnoughRows(t *testing.T) {
 	for claim, c := range map[string]struct{ text, says string }{
-		"a row that is wrong": {header + "d,load,r,never,1,1,1,1,1,1,a,b\n", "some history: line 2: started_at"},
-		"no history":          {"", "some history: "},
-		"too few rows":        {history(9), "some history: no task has 10 runs with a measured peak"},
+		"an invalid row": {header + "d,load,r,never,1,1,1,1,1,1,a,b\n", "some history: line 2: started_at"},
+		"no history":     {"", "some history: "},
+		"too few rows":   {history(9), "some history: no task has 10 runs with a measured peak"},
 	} {
 		_, err := experiment.Read("some history", strings.NewReader(c.text))
 		assert.ErrorContains(t, err, c.says, claim)

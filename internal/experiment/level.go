@@ -9,35 +9,35 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Level compares what was requested with what serving grants at its own fine grid,
-// over rows that are held back.
+// Level compares the requests with the grants of serving at its own fine grid, over
+// held-out rows.
 type Level struct {
 	RequestedGB  float64 `json:"requested_gb"`
 	GrantedGB    float64 `json:"granted_gb"` // to first tries
-	SavedGB      float64 `json:"saved_gb"`   // share of the requested
+	SavedGB      float64 `json:"saved_gb"`   // share of the request
 	RequestedGBh float64 `json:"requested_gbh"`
-	GrantedGBh   float64 `json:"granted_gbh"` // to all tries, the killed ones whole
-	UsedGBh      float64 `json:"used_gbh"`    // peak · duration: what a perfect grant comes to
+	GrantedGBh   float64 `json:"granted_gbh"` // to all tries, including the full duration of killed ones
+	UsedGBh      float64 `json:"used_gbh"`    // peak · duration: the cost of a perfect grant
 	SavedGBh     float64 `json:"saved_gbh"`
 	Killed       float64 `json:"killed"` // share of first tries
 
 	RequestedCores    float64 `json:"requested_cores"`
 	GrantedCores      float64 `json:"granted_cores"`
 	SavedCores        float64 `json:"saved_cores"`
-	OverRequested     float64 `json:"cpu_over_requested"`      // share of tries that used more than was requested
-	OverGranted       float64 `json:"cpu_over_granted"`        // … more than is granted
+	OverRequested     float64 `json:"cpu_over_requested"`      // share of tries that used more than the request
+	OverGranted       float64 `json:"cpu_over_granted"`        // … more than the grant
 	OverGrantedThread float64 `json:"cpu_over_granted_thread"` // … not counting single threads on one core
 }
 
-// TaskLevel is one task: the mean of its tries.
+// TaskLevel is the mean over the tries of one task.
 type TaskLevel struct {
 	Task string `json:"task"`
-	Rows int    `json:"rows"` // held back, over all seeds
+	Rows int    `json:"rows"` // held-out rows over all seeds
 	Level
 }
 
-// RunLevel is one run of a DAG in which every task is run once, at its mean. Shares
-// of tries are of all the tries that are held back.
+// RunLevel is one run of a DAG in which every task runs once, at its mean. Shares of
+// tries refer to all held-out tries.
 type RunLevel struct {
 	DAG   string `json:"dag"`
 	Tasks int    `json:"tasks"`
@@ -46,7 +46,7 @@ type RunLevel struct {
 	SavedGBSeeds Spread `json:"saved_gb_seeds"` // SavedGB over the seeds
 }
 
-// The figures that are summed over tries.
+// These are the indices of the figures in sums.
 const (
 	tries = iota
 	kills
@@ -72,7 +72,7 @@ func (s *sums) add(o *sums) {
 	}
 }
 
-// mean is that of one try.
+// mean returns the sums divided by the number of tries.
 func (s *sums) mean() (m sums) {
 	for i := range s {
 		m[i] = s[i] / s[tries]
@@ -80,7 +80,8 @@ func (s *sums) mean() (m sums) {
 	return m
 }
 
-// level has amounts from one lot of sums, and shares of tries from another.
+// level builds a Level: the amounts come from the first sums, the shares of tries from
+// the second.
 func level(amounts, all *sums) Level {
 	const gb, gbHour = 1e9, 1e9 * 3600
 	return Level{
@@ -96,7 +97,7 @@ func level(amounts, all *sums) Level {
 	}
 }
 
-// saved is the share of before; 0 where that is not known.
+// saved returns the saved share of before, or 0 if before is unknown.
 func saved(before, after float64) float64 {
 	if before == 0 {
 		return 0
@@ -104,22 +105,21 @@ func saved(before, after float64) float64 {
 	return 1 - after/before
 }
 
-// measured is one task of a DAG that is experimented on, and what its tries came to
-// for each seed.
-type measured struct {
+// measuredTask is a task of an evaluated DAG with the sums of its tries for each seed.
+type measuredTask struct {
 	*fitting.Dataset
 	seeds []sums
 }
 
-// measures are the tasks of all DAGs that are experimented on, if Serving is tried.
-func (p *Plan) measures() []*measured {
-	var all []*measured
+// measuredTasks returns the tasks of all evaluated DAGs if the plan includes Serving.
+func (p *Plan) measuredTasks() []*measuredTask {
+	var all []*measuredTask
 	if !slices.Contains(p.Families, Serving) {
 		return nil
 	}
-	for _, l := range p.data.lessons {
-		if slices.ContainsFunc(p.trials, func(t *trial) bool { return dagOf(t.lesson) == dagOf(l) }) {
-			all = append(all, &measured{l, make([]sums, p.Seeds)})
+	for _, l := range p.data.datasets {
+		if slices.ContainsFunc(p.trials, func(t *trial) bool { return dagOf(t.dataset) == dagOf(l) }) {
+			all = append(all, &measuredTask{l, make([]sums, p.Seeds)})
 		}
 	}
 	return all
@@ -129,9 +129,9 @@ func dagOf(l *fitting.Dataset) sizing.TaskKey {
 	return sizing.TaskKey{Namespace: l.Task.Namespace, DAG: l.Task.DAG}
 }
 
-// measure asks serving's model, fitted on the rows of a split of its own, for every
-// row held back that tells what it requested.
-func (p *Plan) measure(ctx context.Context, m *measured, seed int) error {
+// measure fits serving's model on a split of the task and sizes every held-out row that
+// has a request.
+func (p *Plan) measure(ctx context.Context, m *measuredTask, seed int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (s *sums) memory(r *sizing.HistoryRow, sized *fitting.Answer, seconds float
 	s[peakUse] += float64(r.MemoryMax) * seconds
 	s[grantedBytes] += float64(sized.Limit)
 	s[kills] += ones(sized.Limit < r.MemoryMax)
-	for _, grant := range sized.Ladder { // the last rung is the cap, which holds every peak
+	for _, grant := range sized.Ladder { // the last rung is the cap, which exceeds every peak
 		s[grantedUse] += float64(grant) * seconds
 		if grant >= r.MemoryMax {
 			break
@@ -175,7 +175,7 @@ func (s *sums) cores(r *sizing.HistoryRow, granted sizing.Cores, thread bool) {
 		return
 	}
 	if granted == 0 {
-		granted = r.Requested.CPU // nothing is known of it: the request stays
+		granted = r.Requested.CPU // no CPU history: the request stays
 	}
 	s[measuredCPU]++
 	s[requestedCores] += float64(r.Requested.CPU)
@@ -185,9 +185,9 @@ func (s *sums) cores(r *sizing.HistoryRow, granted sizing.Cores, thread bool) {
 	s[overGrantedThread] += ones(r.CPUMax > granted && !(thread && granted == 1))
 }
 
-// singleThread reports whether a task never used more than one thread does, which
-// is measured at somewhat above one core, by sampling and helpers: a request of one
-// core does not hold it back.
+// singleThread reports whether a task never used more CPU than one thread, which
+// measures slightly above one core because of sampling and helper threads. A request of
+// one core does not slow such a task.
 func singleThread(l *fitting.Dataset) bool {
 	const oneCoreAtMost = 1.25
 	for i := range l.Len() {
@@ -205,8 +205,8 @@ func ones(yes bool) float64 {
 	return 0
 }
 
-// taskLevels are the tasks, those that are requested most first.
-func (p *Plan) taskLevels(all []*measured) []TaskLevel {
+// taskLevels returns the tasks by descending total request.
+func (p *Plan) taskLevels(all []*measuredTask) []TaskLevel {
 	var levels []TaskLevel
 	for _, m := range all {
 		var total sums
@@ -224,8 +224,8 @@ func (p *Plan) taskLevels(all []*measured) []TaskLevel {
 	return levels
 }
 
-// runLevels are the DAGs, in the order of their names.
-func (p *Plan) runLevels(all []*measured) []RunLevel {
+// runLevels returns the DAGs ordered by name.
+func (p *Plan) runLevels(all []*measuredTask) []RunLevel {
 	var levels []RunLevel
 	for len(all) > 0 {
 		dag := dagOf(all[0].Dataset)
@@ -242,7 +242,7 @@ func (p *Plan) runLevels(all []*measured) []RunLevel {
 	return levels
 }
 
-func runLevel(tasks []*measured, seeds int) RunLevel {
+func runLevel(tasks []*measuredTask, seeds int) RunLevel {
 	var l RunLevel
 	var run, all sums
 	bySeed := make([]sums, seeds)

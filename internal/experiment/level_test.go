@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestAKilledTryIsPaidWhole(t *testing.T) {
+func TestAKilledTryCountsItsFullDuration(t *testing.T) {
 	row := &sizing.HistoryRow{MemoryMax: 5e9, Requested: sizing.Resources{Memory: 20e9}}
 	var s sums
 	s.memory(row, &fitting.Answer{Limit: 6e9, Ladder: []sizing.Bytes{6e9, 40e9}}, 3600)
@@ -19,7 +19,7 @@ func TestAKilledTryIsPaidWhole(t *testing.T) {
 	mean := s.mean()
 	l := level(&mean, &s)
 	assert.InDelta(t, 20, l.RequestedGB, 1e-9)
-	assert.InDelta(t, 4, l.GrantedGB, 1e-9, "of 6 and 2")
+	assert.InDelta(t, 4, l.GrantedGB, 1e-9, "the mean of 6 and 2")
 	assert.InDelta(t, 0.8, l.SavedGB, 1e-9)
 	assert.InDelta(t, 20, l.RequestedGBh, 1e-9)
 	assert.InDelta(t, (6+2+4+8)/2.0, l.GrantedGBh, 1e-9)
@@ -27,18 +27,18 @@ func TestAKilledTryIsPaidWhole(t *testing.T) {
 	assert.InDelta(t, 0.5, l.Killed, 1e-9)
 }
 
-func TestASingleThreadIsNotHeldBackByOneCore(t *testing.T) {
+func TestOneCoreIsEnoughForASingleThread(t *testing.T) {
 	row := &sizing.HistoryRow{CPUMax: 1.1, Requested: sizing.Resources{CPU: 4}}
 	for claim, c := range map[string]struct {
 		granted      sizing.Cores
 		thread       bool
 		over, counts float64
 	}{
-		"one core for one thread":         {1, true, 1, 0},
-		"one core for several":            {1, false, 1, 1},
-		"half a core for one thread":      {0.5, true, 1, 1},
-		"enough":                          {1.25, false, 0, 0},
-		"nothing known, the request kept": {0, false, 0, 0},
+		"one core for one thread":          {1, true, 1, 0},
+		"one core for several":             {1, false, 1, 1},
+		"half a core for one thread":       {0.5, true, 1, 1},
+		"enough":                           {1.25, false, 0, 0},
+		"no grant, so the request remains": {0, false, 0, 0},
 	} {
 		var s sums
 		s.cores(row, c.granted, c.thread)
@@ -48,29 +48,29 @@ func TestASingleThreadIsNotHeldBackByOneCore(t *testing.T) {
 	var s sums
 	s.cores(&sizing.HistoryRow{CPUMax: 1}, 1, true)
 	s.cores(&sizing.HistoryRow{Requested: sizing.Resources{CPU: 1}}, 1, true)
-	assert.Zero(t, s, "what was not measured or not requested says nothing")
+	assert.Zero(t, s, "unmeasured and unrequested CPU does not count")
 }
 
 func TestARunHasEveryTaskOnce(t *testing.T) {
-	of := func(requested, granted, n float64) *measured {
+	of := func(requested, granted, n float64) *measuredTask {
 		var s sums
 		s[tries], s[requestedBytes], s[grantedBytes] = n, n*requested*1e9, n*granted*1e9
-		return &measured{seeds: []sums{s, s}}
+		return &measuredTask{seeds: []sums{s, s}}
 	}
-	l := runLevel([]*measured{of(100, 10, 3), of(20, 2, 30), {seeds: make([]sums, 2)}}, 2)
-	assert.Equal(t, 2, l.Tasks, "a task that requests nothing cannot be compared")
+	l := runLevel([]*measuredTask{of(100, 10, 3), of(20, 2, 30), {seeds: make([]sums, 2)}}, 2)
+	assert.Equal(t, 2, l.Tasks, "a task without a request cannot be compared")
 	assert.Equal(t, 66, l.Rows)
-	assert.InDelta(t, 120, l.RequestedGB, 1e-9, "however often a task is run")
+	assert.InDelta(t, 120, l.RequestedGB, 1e-9, "independent of the number of runs per task")
 	assert.InDelta(t, 12, l.GrantedGB, 1e-9)
 	assert.InDelta(t, 0.9, l.SavedGBSeeds.Low, 1e-9)
 }
 
-func TestSingleThreadsAreTold(t *testing.T) {
+func TestSingleThreadDetection(t *testing.T) {
 	read := func(last string) bool {
 		text := "dag_id,task_id,run_id,memory_max_bytes,cpu_max_cores\n" + strings.Repeat("d,a,r,1e9,1.2\n", 10) + "d,a,r,1e9," + last + "\n"
 		d, err := Read("cores", strings.NewReader(text))
 		require.NoError(t, err)
-		return singleThread(d.lessons[0])
+		return singleThread(d.datasets[0])
 	}
 	assert.True(t, read("1.25"))
 	assert.False(t, read("1.26"))

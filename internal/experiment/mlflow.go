@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// Kept is a run that was kept, as ExportMLflow takes it.
-type Kept struct {
+// StoredRun is a stored run of an experiment, the input of ExportMLflow.
+type StoredRun struct {
 	ID          int64
 	Name        string // may be empty
 	CreatedAt   time.Time
@@ -25,26 +25,25 @@ type Kept struct {
 	Parameters  []byte // a JSON object, or nil
 	Rows        []Row
 	Report      []byte // JSON, or nil
-	Models      []KeptModel
+	Models      []StoredModel
 }
 
-// KeptModel is one of its models.
-type KeptModel struct {
+// StoredModel is one model of a stored run.
+type StoredModel struct {
 	Task, Family string
 	Blob         []byte
 }
 
-// Title is the name, or the id where there is none.
-func (k *Kept) Title() string {
+// Title returns the name, or the id if the run has no name.
+func (k *StoredRun) Title() string {
 	if k.Name != "" {
 		return k.Name
 	}
 	return "experiment " + strconv.FormatInt(k.ID, 10)
 }
 
-// mlflowName is the one MLflow experiment that all exports go into, so that the
-// settings of several runs can be compared there. Its id is one of 18 digits, as
-// MLflow gives them.
+// mlflowName is the single MLflow experiment for all exports, so that MLflow can compare
+// settings across runs. The id has 18 digits like the ids that MLflow generates.
 const (
 	mlflowName = "loadaware"
 	mlflowID   = "172858292543110050"
@@ -59,10 +58,10 @@ const (
 //	DIR/<experiment>/meta.yaml
 //	DIR/<experiment>/<run>/meta.yaml, params/, metrics/, tags/, artifacts/
 //
-// Ids are hashes, so that a second export of the same run replaces the first, and
-// runs of other databases stand beside it. A run that an export broke off in lacks
-// meta.yaml, for which MLflow passes it over with a warning.
-func ExportMLflow(dir string, k *Kept) error {
+// Ids are hashes: a second export of the same run replaces the first and leaves runs of
+// other databases unchanged. An interrupted export leaves a run without meta.yaml, which
+// MLflow skips with a warning.
+func ExportMLflow(dir string, k *StoredRun) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
@@ -88,8 +87,7 @@ func ExportMLflow(dir string, k *Kept) error {
 	return nil
 }
 
-// makeMLflowExperiment makes the experiment that home is the folder of. One that is
-// there stays as it is.
+// makeMLflowExperiment creates the experiment in the folder home unless it exists.
 func makeMLflowExperiment(home string, at time.Time) error {
 	meta := filepath.Join(home, "meta.yaml")
 	if _, err := os.Stat(meta); err == nil {
@@ -104,14 +102,14 @@ func makeMLflowExperiment(home string, at time.Time) error {
 		"name", quoted(mlflowName)))
 }
 
-// mlflowRun is one run of MLflow: files by their path below its folder.
+// mlflowRun is one MLflow run; files maps paths below its folder to their text.
 type mlflowRun struct {
 	id, name string
 	files    map[string]string
 }
 
-func (k *Kept) newRun(key, name string) *mlflowRun {
-	// Ids of two databases may be the same; time and data then tell them apart.
+func (k *StoredRun) newRun(key, name string) *mlflowRun {
+	// Two databases may use the same id; time and data make the hash unique.
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d\n%d\n%s\n%s", k.ID, k.CreatedAt.UnixMicro(), k.Fingerprint, key))
 	r := &mlflowRun{id: hex.EncodeToString(sum[:16]), name: name, files: map[string]string{}}
 	r.files["tags/mlflow.runName"] = name
@@ -122,18 +120,18 @@ func (k *Kept) newRun(key, name string) *mlflowRun {
 	return r
 }
 
-// parent is the whole run.
-func (k *Kept) parent() (*mlflowRun, error) {
+// parent builds the MLflow run of the whole stored run.
+func (k *StoredRun) parent() (*mlflowRun, error) {
 	r := k.newRun("", k.Title())
 	var parameters map[string]json.RawMessage
 	if k.Parameters != nil {
 		if err := json.Unmarshal(k.Parameters, &parameters); err != nil {
-			return nil, fmt.Errorf("the parameters of %s are no JSON object: %w", k.Title(), err)
+			return nil, fmt.Errorf("parameters of %s: no JSON object: %w", k.Title(), err)
 		}
 		r.files["artifacts/parameters.json"] = string(k.Parameters)
 	}
-	for _, name := range slices.Sorted(maps.Keys(parameters)) { // of two that become one the last is kept
-		r.files["params/"+mlflowKey(name)] = plain(parameters[name])
+	for _, name := range slices.Sorted(maps.Keys(parameters)) { // if two names map to one key, the last one wins
+		r.files["params/"+mlflowKey(name)] = paramText(parameters[name])
 	}
 	rows, err := json.MarshalIndent(map[string]any{"rows": k.Rows}, "", "  ")
 	if err != nil {
@@ -149,8 +147,8 @@ func (k *Kept) parent() (*mlflowRun, error) {
 	return r, nil
 }
 
-// child is one setting of the run.
-func (k *Kept) child(parent *mlflowRun, g *Group) *mlflowRun {
+// child builds the MLflow run of one setting.
+func (k *StoredRun) child(parent *mlflowRun, g *Group) *mlflowRun {
 	r := k.newRun(g.String(), g.String())
 	r.files["tags/mlflow.parentRunId"] = parent.id
 	for name, value := range map[string]string{"task": g.Task, "bins_gb": g.Bins, "family": g.Family, "oversampling": g.Oversampling, "split": g.Split} {
@@ -168,7 +166,8 @@ func (k *Kept) child(parent *mlflowRun, g *Group) *mlflowRun {
 	return r
 }
 
-// write replaces the run's folder; meta.yaml comes last, since it makes it a run.
+// write replaces the run's folder. It writes meta.yaml last, because MLflow ignores a
+// folder without it.
 func (r *mlflowRun) write(home string, at time.Time) error {
 	dir := filepath.Join(home, r.id)
 	if err := os.RemoveAll(dir); err != nil {
@@ -210,7 +209,7 @@ func writeFile(name, text string) error {
 	return os.WriteFile(name, []byte(text), 0o644)
 }
 
-// yaml writes keys and values, which are in turn.
+// yaml formats alternating keys and values.
 func yaml(pairs ...string) string {
 	var text strings.Builder
 	for i := 0; i < len(pairs); i += 2 {
@@ -219,7 +218,7 @@ func yaml(pairs ...string) string {
 	return text.String()
 }
 
-// quoted is a YAML scalar: Go's escapes are among those of YAML's double quotes.
+// quoted returns a YAML scalar: YAML's double quotes support all of Go's escapes.
 func quoted(text string) string { return strconv.QuoteToASCII(text) }
 
 func fileURI(name string) string {
@@ -230,8 +229,8 @@ func millis(at time.Time) string { return strconv.FormatInt(at.UnixMilli(), 10) 
 
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// plain is a JSON value as a parameter: text without its quotes.
-func plain(value json.RawMessage) string {
+// paramText formats a JSON value as a parameter: a string without its quotes.
+func paramText(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
 		return text
@@ -241,5 +240,5 @@ func plain(value json.RawMessage) string {
 
 var notInKeys = regexp.MustCompile(`^\.|[^A-Za-z0-9_\-. ]`)
 
-// mlflowKey is a name without what MLflow refuses in one, or files cannot bear.
+// mlflowKey replaces the characters that MLflow or a file system rejects in a name.
 func mlflowKey(name string) string { return notInKeys.ReplaceAllString(name, "_") }

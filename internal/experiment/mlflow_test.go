@@ -17,22 +17,22 @@ import (
 	"github.com/loadaware/loadaware/internal/experiment"
 )
 
-// kept has two settings of two seeds each, and a name that YAML would stumble over.
-func kept() *experiment.Kept {
+// storedRun has two settings with two seeds each, and a name that needs YAML escapes.
+func storedRun() *experiment.StoredRun {
 	row := func(family string, seed uint64, u float64) experiment.Row {
 		return experiment.Row{Task: "d/predict", BinsGB: []float64{10, 62.5, 350}, Family: family, Oversampling: "none", Split: "stratified",
 			Seed: seed, Accuracy: 0.75, UScore: u, URate: 0.25, Optimal: 0.5, TimeOptimal: 0.25, Estimated: 0.125}
 	}
-	return &experiment.Kept{
+	return &experiment.StoredRun{
 		ID: 7, Name: "first: \"näïve\" #1\n☃", CreatedAt: time.UnixMicro(1_700_000_000_123_456).UTC(), Fingerprint: "00ff",
 		Parameters: []byte(`{"seeds": 2, "families": ["final","cart"], "trace": "a.csv", "odd/../key": true, "..": 1}`),
 		Rows:       []experiment.Row{row("final", 2, 3.5), row("cart", 1, 10), row("final", 1, 1.5), row("cart", 2, 11)},
 		Report:     []byte(`{"rows": []}`),
-		Models:     []experiment.KeptModel{{Task: "d/predict", Family: "final", Blob: []byte{0, 255}}, {Task: "d/predict", Family: "final", Blob: []byte{1}}},
+		Models:     []experiment.StoredModel{{Task: "d/predict", Family: "final", Blob: []byte{0, 255}}, {Task: "d/predict", Family: "final", Blob: []byte{1}}},
 	}
 }
 
-// tree is every file below dir, by its path.
+// tree returns every file below dir by path.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -49,7 +49,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// runWith is the folder of the run that has the file with the text.
+// runWith returns the folder of the run whose file contains the text.
 func runWith(t *testing.T, files map[string]string, name, text string) string {
 	t.Helper()
 	for path, got := range files {
@@ -61,11 +61,11 @@ func runWith(t *testing.T, files map[string]string, name, text string) string {
 	return ""
 }
 
-func TestAnExportHasTheLayoutOfMLflowsFileStore(t *testing.T) {
+func TestExportHasTheLayoutOfMLflowsFileStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new one", "mlruns")
-	require.NoError(t, experiment.ExportMLflow(dir, kept()))
+	require.NoError(t, experiment.ExportMLflow(dir, storedRun()))
 	files := tree(t, dir)
-	parent := runWith(t, files, "tags/mlflow.runName", kept().Name)
+	parent := runWith(t, files, "tags/mlflow.runName", storedRun().Name)
 	final := runWith(t, files, "params/family", "final")
 	home, id := filepath.Split(strings.TrimSuffix(parent, "/"))
 
@@ -101,43 +101,43 @@ func TestAnExportHasTheLayoutOfMLflowsFileStore(t *testing.T) {
 			metas++
 		}
 	}
-	assert.Equal(t, 1+1+2, metas, "of the experiment, the parent and two settings")
+	assert.Equal(t, 1+1+2, metas, "one each for the experiment, the parent and the two settings")
 }
 
-func TestASecondExportReplacesTheFirstAndOtherRunsStandBesideIt(t *testing.T) {
+func TestASecondExportReplacesOnlyTheSameRun(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, experiment.ExportMLflow(dir, kept()))
+	require.NoError(t, experiment.ExportMLflow(dir, storedRun()))
 	first := tree(t, dir)
-	left := filepath.Join(dir, runWith(t, first, "params/family", "cart"), "metrics", "left over")
+	left := filepath.Join(dir, runWith(t, first, "params/family", "cart"), "metrics", "stale")
 	require.NoError(t, os.WriteFile(left, nil, 0o600))
-	require.NoError(t, experiment.ExportMLflow(dir, kept()))
+	require.NoError(t, experiment.ExportMLflow(dir, storedRun()))
 	require.Equal(t, first, tree(t, dir))
 
-	other := kept() // of another database
+	other := storedRun() // of another database
 	other.CreatedAt = other.CreatedAt.Add(time.Microsecond)
 	require.NoError(t, experiment.ExportMLflow(dir, other))
 	both := tree(t, dir)
-	require.Len(t, both, 2*len(first)-1, "but for the meta.yaml of the experiment")
+	require.Len(t, both, 2*len(first)-1, "all files except the meta.yaml of the experiment")
 	for name, text := range first {
 		require.Equal(t, text, both[name], name)
 	}
 }
 
-func TestARunOfWhichLittleIsKnownIsExportedToo(t *testing.T) {
+func TestExportOfAMinimalRun(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, experiment.ExportMLflow(dir, &experiment.Kept{ID: 3}))
+	require.NoError(t, experiment.ExportMLflow(dir, &experiment.StoredRun{ID: 3}))
 	require.NotEmpty(t, runWith(t, tree(t, dir), "tags/mlflow.runName", "experiment 3"))
-	require.ErrorContains(t, experiment.ExportMLflow(dir, &experiment.Kept{ID: 3, Parameters: []byte(`[]`)}), "no JSON object")
+	require.ErrorContains(t, experiment.ExportMLflow(dir, &experiment.StoredRun{ID: 3, Parameters: []byte(`[]`)}), "no JSON object")
 }
 
-// testdata/oracle/mlflow/open.py says how opened.json was made; MLFLOW_EXPORT is
-// where to leave the export for it.
+// testdata/oracle/mlflow/open.py creates opened.json from an export; MLFLOW_EXPORT sets
+// the folder to which this test writes that export.
 func TestMLflowReadsAnExport(t *testing.T) {
 	dir := t.TempDir()
-	if kept := os.Getenv("MLFLOW_EXPORT"); kept != "" {
-		dir = kept
+	if storedRun := os.Getenv("MLFLOW_EXPORT"); storedRun != "" {
+		dir = storedRun
 	}
-	require.NoError(t, experiment.ExportMLflow(dir, kept()))
+	require.NoError(t, experiment.ExportMLflow(dir, storedRun()))
 	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "oracle", "mlflow", "opened.json"))
 	require.NoError(t, err)
 	var opened struct {

@@ -15,7 +15,7 @@ import (
 
 const oraclePath = "../../testdata/oracle/experiment/" // made by make.py there
 
-// outside is what XGBoost and SVC came to on the same splits of the same history.
+// outside holds the results of XGBoost and SVC on the same splits of the same history.
 type outside struct {
 	HeldBack [][]int `json:"held_back"` // of each seed
 	Rows     []struct {
@@ -36,7 +36,7 @@ func readOutside(t *testing.T) (o outside) {
 
 var oracleBins = []float64{4, 16, 64} // GB
 
-// The script draws its splits by a generator of its own.
+// The oracle script draws its splits with its own generator.
 func TestTheOraclesSplitsAreOurs(t *testing.T) {
 	f, err := os.Open(oraclePath + "history.csv")
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func (s *scores) add(r *experiment.Row, seeds int) {
 	s.u += r.UScore / float64(seeds)
 }
 
-// ours runs the experiment that the script ran.
+// ours runs the same experiment as the script.
 func ours(t *testing.T, seeds int) map[[2]string]scores {
 	t.Helper()
 	f, err := os.Open(oraclePath + "history.csv")
@@ -87,18 +87,18 @@ func ours(t *testing.T, seeds int) map[[2]string]scores {
 	return got
 }
 
-// Two libraries never grow the same trees, and calibrate each in its own way; a mean
-// of 10 seeds' u scores on 108 rows has a standard error of 2 to 8. Measured
-// differences, ours minus theirs without, with random and with SMOTE oversampling:
+// Two libraries never grow the same trees, and their calibrations differ. The mean u score
+// of 10 seeds on 108 rows has a standard error of 2 to 8. Measured differences, ours minus
+// theirs with no, random and SMOTE oversampling:
 //
 //	                accuracy             u score
 //	trees, argmax   +.007 +.014 −.001    −2.3 −3.9 −6.6
 //	trees, cost     +.028 +.037 −.011    −7.8 −10.4 +1.9
 //	svm, cost       +.047 +.116 +.062    −7.2 −18.3 −5.4
 //
-// Both SVMs find the same borders (see package svm); their Platt scalings draw other
-// folds.
-func TestFamiliesAreAsGoodAsOutsideLibraries(t *testing.T) {
+// Both SVMs find the same borders (see package svm), but their Platt scaling draws
+// different folds.
+func TestFamiliesMatchOutsideLibraries(t *testing.T) {
 	o := readOutside(t)
 	got := ours(t, len(o.HeldBack))
 	for _, c := range []struct {
@@ -125,7 +125,7 @@ func TestFamiliesAreAsGoodAsOutsideLibraries(t *testing.T) {
 	}
 }
 
-// Serving learns levels, not bins: no library is near it, whatever it was given.
+// Serving learns levels instead of bins, which no outside pipeline does.
 func TestFinalBeatsEveryOutsidePipeline(t *testing.T) {
 	o := readOutside(t)
 	final := ours(t, len(o.HeldBack))[[2]string{experiment.Final, experiment.None}]

@@ -7,43 +7,43 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// The ways to even out bins of different sizes before a family learns.
+// These are the methods that balance bins of different sizes before training.
 const (
 	None    = "none"
-	Weights = "weights" // rows of small bins weigh more
-	Random  = "random"  // rows of small bins are drawn again
-	SMOTE   = "smote"   // rows between rows of small bins are made up
+	Weights = "weights" // rows of small bins get larger weights
+	Random  = "random"  // rows of small bins are duplicated at random
+	SMOTE   = "smote"   // synthetic rows are interpolated between rows of small bins
 )
 
-// Oversamplings are the ways to even out bins.
+// Oversamplings returns the methods that balance bins.
 func Oversamplings() []string { return []string{None, Weights, Random, SMOTE} }
 
-// unfit says why a family cannot learn from oversampled rows; "" where it can.
-func unfit(familyName, oversampling string) string {
+// incompatibility returns why a family cannot learn from oversampled rows, or "" if it can.
+func incompatibility(familyName, oversampling string) string {
 	f, classifier := familyOf(familyName)
 	switch {
 	case oversampling == None:
 		return ""
 	case !classifier:
-		return "it is serving's own model, which learns from the rows as they are"
+		return "it is serving's own model, which learns from the original rows"
 	case f.levels && oversampling != Weights:
-		return "it learns levels, of which a row that was drawn again would be in the fold that it is held out of, and a synthetic row has none"
+		return "it learns levels: a duplicated row would leak into its own holdout fold, and a synthetic row has no level"
 	}
 	return ""
 }
 
-// material is what a family learns from, and what it is asked then.
-type material struct {
-	enc    *fitting.Encoding
-	lesson *fitting.Dataset
-	train  []int
-	levels []float64 // of the edges
-	test   [][]float64
+// trainingData holds the training rows of a family and the encoded holdout rows.
+type trainingData struct {
+	enc     *fitting.Encoding
+	dataset *fitting.Dataset
+	train   []int
+	levels  []float64 // logarithms of the edges
+	test    [][]float64
 }
 
-// materialOf freezes an encoding on the rows of a split.
-func materialOf(l *fitting.Dataset, s split, levels []float64) *material {
-	m := &material{enc: l.Encode(s.train), lesson: l, train: s.train, levels: levels}
+// newTrainingData fits an encoding on the training rows of a split.
+func newTrainingData(l *fitting.Dataset, s split, levels []float64) *trainingData {
+	m := &trainingData{enc: l.Encode(s.train), dataset: l, train: s.train, levels: levels}
 	raw, _ := l.Raw(s.test)
 	for i := range s.test {
 		m.test = append(m.test, m.enc.Row(raw.Row(i)))
@@ -51,9 +51,9 @@ func materialOf(l *fitting.Dataset, s split, levels []float64) *material {
 	return m
 }
 
-// table is the encoded rows to learn from, oversampled; targets are levels. A row
-// that was added has the level of its bin's upper edge, which is in the bin.
-func (m *material) table(oversampling string, seed uint64) (*table.Table, error) {
+// table returns the encoded, oversampled training rows with levels as targets. An added
+// row gets the level of its bin's upper edge.
+func (m *trainingData) table(oversampling string, seed uint64) (*table.Table, error) {
 	out := *m.enc.Train
 	bins := len(m.levels)
 	switch oversampling {
@@ -68,7 +68,7 @@ func (m *material) table(oversampling string, seed uint64) (*table.Table, error)
 		}
 		return m.extended(more, func(row []float64) []float64 { return row }), nil
 	case SMOTE:
-		raw, kinds := m.lesson.Raw(m.train)
+		raw, kinds := m.dataset.Raw(m.train)
 		more, err := resample.SMOTE(classify.Cut(raw, m.levels), kinds, bins, 0, seed)
 		if err != nil {
 			return nil, err
@@ -78,10 +78,9 @@ func (m *material) table(oversampling string, seed uint64) (*table.Table, error)
 	return &out, nil
 }
 
-// extended is all rows of more, encoded: the task's own first, then those that were
-// added. All are encoded alike, since a statistic that only the added rows knew in
-// full would tell them from the others.
-func (m *material) extended(more *table.Table, encode func(row []float64) []float64) *table.Table {
+// extended encodes all rows of more: first the task's own rows, then the added ones. It
+// uses one encoding for all, because a difference would let the model recognise added rows.
+func (m *trainingData) extended(more *table.Table, encode func(row []float64) []float64) *table.Table {
 	own := m.enc.Train
 	out := own.Select(nil)
 	out.Y = append(out.Y, own.Y...)

@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/classify"
 )
 
-// small is 20 runs of which every fifth is above 10 GB.
-func small(t *testing.T) (*material, []int) {
+// small has 20 runs; every fifth one is above 10 GB.
+func small(t *testing.T) (*trainingData, []int) {
 	var text strings.Builder
 	text.WriteString("dag_id,task_id,run_id,memory_max_bytes,feature.size,feature.day\n")
 	for i := range 20 {
@@ -26,7 +26,7 @@ func small(t *testing.T) (*material, []int) {
 	d, err := Read("small", strings.NewReader(text.String()))
 	require.NoError(t, err)
 	levels := []float64{math.Log(10e9), math.Log(30e9)}
-	m := materialOf(d.lessons[0], byTime(20), levels)
+	m := newTrainingData(d.datasets[0], byTime(20), levels)
 	bin := make([]int, 0, 14)
 	for _, y := range classify.Cut(m.enc.Train, levels).Y {
 		bin = append(bin, int(y))
@@ -34,7 +34,7 @@ func small(t *testing.T) (*material, []int) {
 	return m, bin
 }
 
-func TestAddedRowsEvenOutTheBinsBehindTheRealOnes(t *testing.T) {
+func TestAddedRowsBalanceTheBinsAfterTheRealOnes(t *testing.T) {
 	m, bin := small(t)
 	require.Equal(t, 2, count(bin, byTime(14).train, 1)+count(bin, byTime(14).test, 1))
 	for _, way := range []string{Random, SMOTE} {
@@ -53,7 +53,7 @@ func TestAddedRowsEvenOutTheBinsBehindTheRealOnes(t *testing.T) {
 	}
 }
 
-func TestWeightsEvenOutTheBinsAndAddNothing(t *testing.T) {
+func TestWeightsBalanceTheBinsWithoutNewRows(t *testing.T) {
 	m, bin := small(t)
 	rows, err := m.table(Weights, 3)
 	require.NoError(t, err)
@@ -65,16 +65,16 @@ func TestWeightsEvenOutTheBinsAndAddNothing(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{7, 7}, sum[:], 1e-9)
 	plain, err := m.table(None, 3)
 	require.NoError(t, err)
-	assert.Nil(t, plain.W, "the material itself has no weights")
+	assert.Nil(t, plain.W, "the trainingData itself has no weights")
 }
 
-func TestWhatCannotBeOversampledSaysWhy(t *testing.T) {
+func TestIncompatibleOversamplingHasAReason(t *testing.T) {
 	for _, name := range Families() {
-		assert.Empty(t, unfit(name, None), name)
+		assert.Empty(t, incompatibility(name, None), name)
 	}
-	assert.Empty(t, unfit("svm", SMOTE))
-	assert.Empty(t, unfit("regression", Weights))
-	assert.Contains(t, unfit("regression", SMOTE), "a synthetic row has none")
-	assert.Contains(t, unfit("regression+softmax-trees", Random), "drawn again")
-	assert.Contains(t, unfit(Final, Weights), "serving's own model")
+	assert.Empty(t, incompatibility("svm", SMOTE))
+	assert.Empty(t, incompatibility("regression", Weights))
+	assert.Contains(t, incompatibility("regression", SMOTE), "a synthetic row has no level")
+	assert.Contains(t, incompatibility("regression+softmax-trees", Random), "duplicated row")
+	assert.Contains(t, incompatibility(Final, Weights), "serving's own model")
 }

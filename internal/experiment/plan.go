@@ -17,17 +17,17 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Config is what is to be tried. Its zero value tries all families but for
-// oversampling and search.
+// Config selects what an experiment tries. Its zero value tries the default families
+// without oversampling and search.
 type Config struct {
 	Tasks         []string               `json:"tasks"`        // task ids or whole keys; the heavy tasks if empty
-	BinsGB        map[string][][]float64 `json:"bins_gb"`      // of a task, by the name in Tasks: upper edges in GB, ascending; searched for where there are none
+	BinsGB        map[string][][]float64 `json:"bins_gb"`      // by task name as in Tasks: upper edges in GB, ascending; the experiment searches edges for the other tasks
 	Families      []string               `json:"families"`     // of Families(); DefaultFamilies() if empty
 	Oversamplings []string               `json:"oversampling"` // of Oversamplings(); None if empty
 	Split         string                 `json:"split"`        // of Splits(); Stratified if empty
 	Seeds         int                    `json:"seeds"`        // seeds 0 … Seeds−1; 5 if zero
 	Penalty       float64                `json:"penalty"`      // of an under-estimate, where an over-estimate costs 1; 10 if zero
-	Trials        int                    `json:"trials"`       // of the search for parameters, for each family and seed; no search if zero
+	Trials        int                    `json:"trials"`       // of the parameter search, per family and seed; no search if zero
 	Search        string                 `json:"search"`       // of Searches(); Bayes if empty
 }
 
@@ -45,7 +45,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// DefaultFamilies are those that are tried if none are named.
+// DefaultFamilies returns the families that a Config without families selects.
 func DefaultFamilies() []string {
 	return slices.DeleteFunc(Families(), func(name string) bool { return name == "softmax-trees-argmax" })
 }
@@ -62,7 +62,7 @@ func (c Config) validate() error {
 	} {
 		for i, name := range choice.chosen {
 			if !slices.Contains(choice.from, name) {
-				return sizing.Errorf(sizing.Invalid, "there is no %s %q: choose among %s", choice.what, name, strings.Join(choice.from, ", "))
+				return sizing.Errorf(sizing.Invalid, "there is no %s %q; choose among %s", choice.what, name, strings.Join(choice.from, ", "))
 			}
 			if slices.Contains(choice.chosen[:i], name) {
 				return sizing.Errorf(sizing.Invalid, "%s %q is named twice", choice.what, name)
@@ -75,7 +75,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Plan is an experiment that was made ready: which tasks, binnings and families.
+// Plan is a prepared experiment: its tasks, binnings and families.
 type Plan struct {
 	Config
 	data     *Data
@@ -87,11 +87,11 @@ type Plan struct {
 	progress func(steps int)
 }
 
-// combination is one family and what its rows are oversampled by.
+// combination is a family with an oversampling method.
 type combination struct{ family, oversampling string }
 
-// New makes an experiment ready. Errors of kind Invalid or NotFound say what of the
-// Config cannot be done on the data.
+// New prepares an experiment. It returns an error of kind Invalid or NotFound if the
+// Config does not fit the data.
 func New(d *Data, cfg Config) (*Plan, error) {
 	p := &Plan{Config: cfg.withDefaults(), data: d}
 	if err := p.validate(); err != nil {
@@ -102,7 +102,7 @@ func New(d *Data, cfg Config) (*Plan, error) {
 	}
 	for _, f := range p.Families {
 		for _, o := range p.Oversamplings {
-			if why := unfit(f, o); why != "" {
+			if why := incompatibility(f, o); why != "" {
 				p.leftOut = append(p.leftOut, LeftOut{f, o, why})
 				continue
 			}
@@ -118,17 +118,17 @@ func New(d *Data, cfg Config) (*Plan, error) {
 	return p, nil
 }
 
-// cut finds the binnings of every task.
+// cut finds the binnings of each task.
 func (p *Plan) cut() error {
-	lessons, err := p.data.named(p.Tasks)
+	datasets, err := p.data.named(p.Tasks)
 	if err != nil {
 		return err
 	}
 	if len(p.Tasks) == 0 {
-		lessons = p.data.heavy()
+		datasets = p.data.heavy()
 	}
 	used := map[string]bool{}
-	for _, l := range lessons {
+	for _, l := range datasets {
 		c := newCutter(l, p.data.nameOf(l.Task))
 		cut := c.search
 		for _, name := range []string{l.Task.Task, l.Task.String()} {
@@ -145,13 +145,13 @@ func (p *Plan) cut() error {
 	}
 	for name := range p.BinsGB {
 		if !used[name] {
-			return sizing.Errorf(sizing.NotFound, "bins are given of %q, which is not among the tasks that are experimented on", name)
+			return sizing.Errorf(sizing.NotFound, "bins are given for %q, which is not a task of this experiment; check --tasks", name)
 		}
 	}
 	return nil
 }
 
-// Steps is how often Run reports progress.
+// Steps returns the total number of steps that Run reports.
 func (p *Plan) Steps() int {
 	steps := 0
 	for _, c := range p.chosen {
@@ -160,49 +160,48 @@ func (p *Plan) Steps() int {
 			steps += p.Trials
 		}
 	}
-	return (steps*len(p.trials) + len(p.measures())) * p.Seeds
+	return (steps*len(p.trials) + len(p.measuredTasks())) * p.Seeds
 }
 
-// Run does all that is planned, on as many processors as GOMAXPROCS says. progress
-// is called after every step, by many goroutines; nil: nobody looks. It ends early
-// with ctx.
+// Run executes the plan on GOMAXPROCS goroutines, which call progress after each step;
+// progress may be nil. Run stops early when ctx ends.
 func (p *Plan) Run(ctx context.Context, progress func(steps int)) (*Report, error) {
 	p.progress = progress
-	papers := make([][]*paper, len(p.trials)*p.Seeds)
+	results := make([][]*result, len(p.trials)*p.Seeds)
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(runtime.GOMAXPROCS(0))
-	for n := range papers {
+	for n := range results {
 		work.Go(func() error {
 			var err error
-			papers[n], err = p.all(ctx, p.sitting(p.trials[n/p.Seeds], uint64(n%p.Seeds)))
+			results[n], err = p.evaluateAll(ctx, p.newHoldout(p.trials[n/p.Seeds], uint64(n%p.Seeds)))
 			return err
 		})
 	}
-	all := p.measures()
+	all := p.measuredTasks()
 	for n := range len(all) * p.Seeds {
 		work.Go(func() error { return p.measure(ctx, all[n/p.Seeds], n%p.Seeds) })
 	}
 	if err := work.Wait(); err != nil {
 		return nil, err
 	}
-	return p.report(papers, all)
+	return p.report(results, all)
 }
 
-// all has every family sit the exam.
-func (p *Plan) all(ctx context.Context, s *sitting) ([]*paper, error) {
-	var papers []*paper
+// evaluateAll evaluates every combination on one holdout.
+func (p *Plan) evaluateAll(ctx context.Context, s *holdout) ([]*result, error) {
+	var results []*result
 	for _, c := range p.chosen {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		paper, err := s.sit(ctx, c)
+		result, err := s.evaluate(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		papers = append(papers, paper)
+		results = append(results, result)
 		p.step()
 	}
-	return papers, nil
+	return results, nil
 }
 
 func (p *Plan) step() {
@@ -211,8 +210,8 @@ func (p *Plan) step() {
 	}
 }
 
-// serve fits serving's own model. It knows nothing of bins and seeds: the same rows
-// are fitted once.
+// serve fits serving's own model. The model does not depend on bins or seeds, so serve
+// caches it by its rows.
 func (p *Plan) serve(l *fitting.Dataset, train []int) (*fitting.ServedModel, error) {
 	key := []byte(l.Task.String())
 	for _, i := range train {

@@ -37,7 +37,7 @@ func run(t testing.TB, text string, cfg experiment.Config) *experiment.Report {
 	return r
 }
 
-func written(t testing.TB, format string, r *experiment.Report) string {
+func render(t testing.TB, format string, r *experiment.Report) string {
 	t.Helper()
 	var out bytes.Buffer
 	require.NoError(t, experiment.Write(&out, format, r))
@@ -50,12 +50,12 @@ func TestTheSameSeedsGiveTheSameBytes(t *testing.T) {
 		Families: []string{"svm", "softmax-trees", experiment.Final, experiment.Serving}, Oversamplings: []string{experiment.None, experiment.SMOTE},
 		BinsGB: map[string][][]float64{"score": {{20, 200}, {5, 20, 200}}}, Seeds: 2, Trials: 2,
 	}
-	once := written(t, "json", run(t, text, cfg))
+	once := render(t, "json", run(t, text, cfg))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	assert.Equal(t, once, written(t, "json", run(t, text, cfg)), "on one processor")
+	assert.Equal(t, once, render(t, "json", run(t, text, cfg)), "on one processor")
 }
 
-func TestEveryFamilyIsTriedWithWhatItCanLearnFrom(t *testing.T) {
+func TestPlanSkipsIncompatibleCombinations(t *testing.T) {
 	r := run(t, history(120), experiment.Config{
 		Families: experiment.Families(), Oversamplings: experiment.Oversamplings(), BinsGB: bins, Seeds: 1,
 	})
@@ -74,11 +74,11 @@ func TestEveryFamilyIsTriedWithWhatItCanLearnFrom(t *testing.T) {
 	require.Len(t, r.Confusions, len(r.Rows))
 	for i, c := range r.Confusions {
 		right := float64(c.Counts[0][0]+c.Counts[1][1]) / 36
-		assert.InDelta(t, r.Rows[i].Accuracy, right, 1e-12, "36 of 120 rows are held back: %s", c.Family)
+		assert.InDelta(t, r.Rows[i].Accuracy, right, 1e-12, "the holdout is 36 of 120 rows: %s", c.Family)
 	}
 }
 
-func TestWhatLearnsIsBetterThanThePrior(t *testing.T) {
+func TestTrainedFamiliesBeatThePrior(t *testing.T) {
 	r := run(t, history(200), experiment.Config{BinsGB: bins, Seeds: 2})
 	score := map[string]float64{}
 	for _, s := range r.Summaries {
@@ -88,10 +88,10 @@ func TestWhatLearnsIsBetterThanThePrior(t *testing.T) {
 	for _, family := range []string{"svm", "softmax-trees", "regression", "regression+softmax-trees", "final", "serving"} {
 		assert.Less(t, score[family], 0.7*score["prior"], family)
 	}
-	assert.Less(t, score["final"], score["softmax-trees"], "bins throw away what levels tell")
+	assert.Less(t, score["final"], score["softmax-trees"], "bins lose information that levels have")
 }
 
-func TestServingAloneIsTriedWhateverTheOversampling(t *testing.T) {
+func TestFinalIgnoresTheOversampling(t *testing.T) {
 	r := run(t, history(60), experiment.Config{Families: []string{"final"}, Oversamplings: []string{"smote"}, BinsGB: bins, Seeds: 1})
 	require.Len(t, r.Rows, 1)
 	assert.Equal(t, "none", r.Rows[0].Oversampling)
@@ -99,8 +99,7 @@ func TestServingAloneIsTriedWhateverTheOversampling(t *testing.T) {
 	assert.ErrorContains(t, err, "none of the families can learn from rows oversampled by smote")
 }
 
-// Where the newest rows are held back, a seed draws nothing that serving's model
-// would see.
+// With a split by time, the seed does not affect the training rows of serving's model.
 func TestASplitByTimeIsTheSameForEverySeed(t *testing.T) {
 	r := run(t, history(80), experiment.Config{Families: []string{"final", "serving"}, Split: experiment.ByTime, BinsGB: bins, Seeds: 2})
 	for _, s := range r.Summaries {
@@ -110,30 +109,30 @@ func TestASplitByTimeIsTheSameForEverySeed(t *testing.T) {
 	assert.Equal(t, r.Runs[0].SavedGBSeeds.Low, r.Runs[0].SavedGBSeeds.High)
 }
 
-func TestOneRunIsComparedWithWhatItRequested(t *testing.T) {
+func TestOneRunIsComparedWithItsRequest(t *testing.T) {
 	r := run(t, history(150), experiment.Config{Families: []string{"serving"}, BinsGB: bins, Seeds: 2})
 	require.Len(t, r.Runs, 1)
 	l := r.Runs[0]
 	assert.Equal(t, "d", l.DAG)
-	assert.Equal(t, 2, l.Tasks, "also the one that is not experimented on")
+	assert.Equal(t, 2, l.Tasks, "including the task outside the experiment")
 	assert.Equal(t, 2*2*45, l.Rows)
 	assert.InDelta(t, 220, l.RequestedGB, 1e-9)
 	assert.Greater(t, l.SavedGB, 0.75)
 	assert.Less(t, l.Killed, 0.1)
 	assert.InDelta(t, 10, l.RequestedCores, 1e-9)
 	assert.InDelta(t, 0.5, l.OverGranted, 0.1, "score uses 1 to 1.1 cores")
-	assert.Zero(t, l.OverGrantedThread, "which is one thread")
+	assert.Zero(t, l.OverGrantedThread, "one thread may use a full core")
 	require.Len(t, r.Tasks, 2)
 	assert.Equal(t, "score", r.Tasks[0].Task, "the most requested comes first")
 	assert.InDelta(t, 200, r.Tasks[0].RequestedGB, 1e-9)
-	assert.Empty(t, run(t, history(60), experiment.Config{Families: []string{"prior"}, Seeds: 1}).Runs, "only where serving is tried")
+	assert.Empty(t, run(t, history(60), experiment.Config{Families: []string{"prior"}, Seeds: 1}).Runs, "only for the family serving")
 }
 
 func TestBinsAreSearchedForUnderTheRequest(t *testing.T) {
 	r := run(t, history(150), experiment.Config{Families: []string{"prior"}, Seeds: 1})
 	optimal := map[string][]float64{}
 	for _, b := range r.Binnings {
-		assert.Equal(t, "score", b.Task, "the other one is light")
+		assert.Equal(t, "score", b.Task, "load is a light task")
 		assert.Equal(t, 200.0, b.BinsGB[len(b.BinsGB)-1])
 		optimal[b.Found] = append(optimal[b.Found], b.Optimal)
 	}
@@ -145,7 +144,7 @@ func TestBinsAreSearchedForUnderTheRequest(t *testing.T) {
 	}
 }
 
-func TestTheTopIsAMarginOverPeaksThatTheRequestDoesNotHold(t *testing.T) {
+func TestTopAddsAMarginIfAPeakExceedsTheRequest(t *testing.T) {
 	text := history(30) + "d,load,big,2025-01-01T00:00:00Z,60,20e9,4,30e9,1,5,a,2025-01-01\n"
 	r := run(t, text, experiment.Config{Tasks: []string{"load"}, Families: []string{"prior"}, Seeds: 1})
 	assert.Equal(t, 36.0, r.Binnings[0].BinsGB[1], "a fifth above 30")
@@ -155,7 +154,7 @@ func TestTheRetailTraceGivesTheImprovementsOfTheStudy(t *testing.T) {
 	const path = "../../../shared/data/retail.csv.gz"
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("%s is not here; binnings of made-up histories are checked anyway", path)
+		t.Skipf("%s not found; other tests check binnings of synthetic histories", path)
 	}
 	require.NoError(t, err)
 	defer file.Close()
@@ -164,7 +163,7 @@ func TestTheRetailTraceGivesTheImprovementsOfTheStudy(t *testing.T) {
 	p, err := experiment.New(d, experiment.Config{Families: []string{"prior"}, Seeds: 1, BinsGB: map[string][][]float64{
 		"predict_demand": {{30, 350}, {10, 60, 350}, {10, 20, 60, 350}}, "simulate_discounts": {{40, 200}, {20, 70, 200}, {10, 30, 70, 200}},
 	}})
-	require.NoError(t, err, "these two are the heavy tasks")
+	require.NoError(t, err, "both tasks are heavy")
 	r, err := p.Run(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, r.Rows, 6)
@@ -174,7 +173,7 @@ func TestTheRetailTraceGivesTheImprovementsOfTheStudy(t *testing.T) {
 	}
 }
 
-func TestASearchNeverSeesTheRowsThatAreHeldBack(t *testing.T) {
+func TestASearchDoesNotSeeTheHoldout(t *testing.T) {
 	cfg := experiment.Config{Families: []string{"softmax-trees"}, Split: experiment.ByTime, BinsGB: bins, Seeds: 1, Trials: 6}
 	text := history(100)
 	first := run(t, text, cfg)
@@ -209,22 +208,22 @@ func TestAnExperimentEndsWithItsContext(t *testing.T) {
 		var done atomic.Int64
 		_, err := p.Run(ctx, func(int) { cancel(); done.Add(1) })
 		assert.ErrorIs(t, err, context.Canceled)
-		assert.Less(t, done.Load(), int64(50), "what was under way is ended, and nothing begun")
+		assert.Less(t, done.Load(), int64(50), "running trials finish and no new one starts")
 	}
 }
 
-func TestWhatCannotBeTriedIsSaid(t *testing.T) {
+func TestNewRejectsAnInvalidConfig(t *testing.T) {
 	d := read(t, history(30)+strings.Repeat("e,load,r,,1,1e9,,1e9,,1,a,2024-01-01\n", 10))
 	for says, cfg := range map[string]experiment.Config{
 		`there is no task "scores"`:                   {Tasks: []string{"scores"}},
-		`there is no family "xgboost": choose among`:  {Families: []string{"xgboost"}},
+		`there is no family "xgboost"; choose among`:  {Families: []string{"xgboost"}},
 		`family "svm" is named twice`:                 {Families: []string{"svm", "svm"}},
 		`there is no oversampling "adasyn"`:           {Oversamplings: []string{"adasyn"}},
 		`there is no split "random"`:                  {Split: "random"},
 		`there is no search "grid"`:                   {Search: "grid"},
 		`seeds (-1)`:                                  {Seeds: -1},
 		`bins of score must ascend and be above 0 GB`: {BinsGB: map[string][][]float64{"score": {{30, 20}}}},
-		`bins are given of "d/load"`:                  {BinsGB: map[string][][]float64{"d/load": {{1, 2}}}},
+		`bins are given for "d/load"`:                 {BinsGB: map[string][][]float64{"d/load": {{1, 2}}}},
 		`e/load: its peaks are all the same`:          {Tasks: []string{"e/load"}},
 	} {
 		_, err := experiment.New(d, cfg)
@@ -233,7 +232,7 @@ func TestWhatCannotBeTriedIsSaid(t *testing.T) {
 	}
 }
 
-func TestTasksOfOneNameAreToldApart(t *testing.T) {
+func TestTasksWithTheSameNameStayDistinct(t *testing.T) {
 	text := history(30) + strings.ReplaceAll(strings.TrimPrefix(history(30), header), "d,load,", "e,load,")
 	r := run(t, text, experiment.Config{Tasks: []string{"load"}, BinsGB: map[string][][]float64{"load": {{1, 20}}}, Families: []string{"prior"}, Seeds: 1})
 	require.Len(t, r.Rows, 2)
@@ -241,7 +240,7 @@ func TestTasksOfOneNameAreToldApart(t *testing.T) {
 	assert.Equal(t, "e/load", r.Rows[1].Task)
 }
 
-func TestModelsCanBeOpened(t *testing.T) {
+func TestStoredModelsDecode(t *testing.T) {
 	p := plan(t, history(60), experiment.Config{
 		Families: []string{"cart", "svm", "final"}, BinsGB: map[string][][]float64{"score": {{20, 200}, {5, 200}}}, Seeds: 2,
 	})
@@ -249,13 +248,13 @@ func TestModelsCanBeOpened(t *testing.T) {
 	require.NoError(t, err)
 	models, err := p.Models(r)
 	require.NoError(t, err)
-	require.Len(t, models, 3, "serving's, and the svm of the first seed for each binning; cart is for exams only")
+	require.Len(t, models, 3, "serving's, and the svm of the first seed for each binning; cart is for evaluation only")
 	m, err := fitting.Open(models[0].Blob)
 	require.NoError(t, err)
 	assert.Equal(t, 60, m.Experts.Told, "the whole history")
 	assert.Equal(t, "svm none {20;200}", models[1].Family)
-	for _, kept := range models[1:] {
-		c, err := classify.Decode(kept.Blob)
+	for _, stored := range models[1:] {
+		c, err := classify.Decode(stored.Blob)
 		require.NoError(t, err)
 		assert.Equal(t, 2, c.Bins())
 	}
@@ -263,7 +262,7 @@ func TestModelsCanBeOpened(t *testing.T) {
 
 func TestJSONHoldsTheRowsOfTheContract(t *testing.T) {
 	var out struct{ Rows []map[string]any }
-	text := written(t, "json", run(t, history(40), experiment.Config{Families: []string{"prior"}, BinsGB: bins, Seeds: 1}))
+	text := render(t, "json", run(t, history(40), experiment.Config{Families: []string{"prior"}, BinsGB: bins, Seeds: 1}))
 	require.NoError(t, json.Unmarshal([]byte(text), &out))
 	require.Len(t, out.Rows, 1)
 	want := []string{"task", "bins_gb", "family", "oversampling", "split", "seed", "accuracy", "u_score", "u_rate", "optimal", "time_optimal", "estimated"}

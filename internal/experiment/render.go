@@ -1,7 +1,7 @@
 package experiment
 
 import (
-	_ "embed" // the page
+	_ "embed" // embeds report.html
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -14,12 +14,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Formats are the forms that Write knows.
+// Formats returns the formats that Write supports.
 func Formats() []string { return []string{"table", "json", "csv", "markdown", "html"} }
 
-// Write writes a report in one of the Formats. json holds every figure, csv the
-// rows; the others hold tables for reading, html as one page that needs no other
-// file.
+// Write writes a report in one of the Formats. json contains every figure and csv the
+// rows; the others contain readable tables, html as one self-contained page.
 func Write(w io.Writer, format string, r *Report) error {
 	switch format {
 	case "json":
@@ -35,7 +34,7 @@ func Write(w io.Writer, format string, r *Report) error {
 	case "html":
 		return page.Execute(w, map[string]any{"Headline": r.headline(), "Fingerprint": r.Fingerprint, "Tables": r.sheets()})
 	}
-	return sizing.Errorf(sizing.Invalid, "%q is not a format: choose among %s", format, strings.Join(Formats(), ", "))
+	return sizing.Errorf(sizing.Invalid, "format %q: unknown; choose among %s", format, strings.Join(Formats(), ", "))
 }
 
 func (r *Report) write(w io.Writer, form func(sheet) string) error {
@@ -50,7 +49,7 @@ func (r *Report) write(w io.Writer, form func(sheet) string) error {
 	return nil
 }
 
-// aligned is the sheet for a terminal: texts to the left, numbers to the right.
+// aligned formats the sheet for a terminal: text left-aligned, numbers right-aligned.
 func (t sheet) aligned() string {
 	lines := append([][]string{t.Header}, t.Rows...)
 	widths := make([]int, len(t.Header))
@@ -106,7 +105,7 @@ var page = template.Must(template.New("report").Parse(pageText))
 
 var csvHeader = []string{"task", "bins_gb", "family", "oversampling", "split", "seed", "accuracy", "u_score", "u_rate", "optimal", "time_optimal", "estimated"}
 
-// writeCSV writes one line a row; the edges of bins are separated by semicolons.
+// writeCSV writes one line per row; semicolons separate the edges of bins.
 func writeCSV(w io.Writer, rows []Row) error {
 	out := csv.NewWriter(w)
 	lines := [][]string{csvHeader}

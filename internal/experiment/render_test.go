@@ -17,19 +17,19 @@ func reported(t *testing.T) *experiment.Report {
 	})
 }
 
-func TestEveryTableIsWrittenForReading(t *testing.T) {
+func TestReadableFormatsContainEveryTable(t *testing.T) {
 	r := reported(t)
 	for _, format := range []string{"table", "markdown", "html"} {
-		text := written(t, format, r)
+		text := render(t, format, r)
 		for _, title := range []string{"Binning", "Accuracy and u score by family", "Oversampling", "u rate and estimated improvement", "Task level", "Run level", "Confusion of sco|", "Parameters that were found", "Left out"} {
 			assert.Contains(t, text, title, format)
 		}
-		assert.Contains(t, text, "some history: 2 seeds, 30 % of each bin held back, drawn by seed, penalty 10, parameters searched for by 1 trials (bayes)", format)
+		assert.Contains(t, text, "some history: 2 seeds, 30 % of each bin held out, drawn by seed, penalty 10, parameters from 1 trials (bayes)", format)
 	}
 }
 
 func TestNumbersAreAlignedToTheRight(t *testing.T) {
-	_, below, _ := strings.Cut(written(t, "table", reported(t)), "Oversampling\n")
+	_, below, _ := strings.Cut(render(t, "table", reported(t)), "Oversampling\n")
 	lines := strings.Split(below, "\n")[1:5]
 	for _, line := range lines {
 		assert.Len(t, []rune(line), len([]rune(lines[0])), line)
@@ -40,21 +40,21 @@ func TestNumbersAreAlignedToTheRight(t *testing.T) {
 
 func TestMarksOfTheFormatAreEscaped(t *testing.T) {
 	r := reported(t)
-	assert.Contains(t, written(t, "markdown", r), `| sco\|<re> | 20; 200 | prior | none |`)
-	page := written(t, "html", r)
+	assert.Contains(t, render(t, "markdown", r), `| sco\|<re> | 20; 200 | prior | none |`)
+	page := render(t, "html", r)
 	assert.Contains(t, page, `<td class="text">sco|&lt;re&gt;</td>`)
 	assert.NotContains(t, page, "<re>")
 	assert.NotContains(t, page, "http", "the page needs no other file")
 }
 
 func TestCSVHoldsEveryRow(t *testing.T) {
-	lines := strings.Split(strings.TrimSpace(written(t, "csv", reported(t))), "\n")
+	lines := strings.Split(strings.TrimSpace(render(t, "csv", reported(t))), "\n")
 	assert.Equal(t, "task,bins_gb,family,oversampling,split,seed,accuracy,u_score,u_rate,optimal,time_optimal,estimated", lines[0])
 	assert.Len(t, lines, 1+5*2)
 	assert.True(t, strings.HasPrefix(lines[2], "sco|<re>,20;200,prior,none,stratified,1,"), lines[2])
 }
 
-func TestAFormatThatIsNoneIsRefused(t *testing.T) {
+func TestWriteRejectsUnknownFormats(t *testing.T) {
 	err := experiment.Write(&strings.Builder{}, "xml", &experiment.Report{})
 	assert.Equal(t, sizing.Invalid, sizing.KindOf(err))
 	assert.ErrorContains(t, err, "table, json, csv, markdown, html")

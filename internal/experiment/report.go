@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Report is what an experiment came to. It holds no times: the same history,
-// parameters and seeds give the same report.
+// Report holds the results of an experiment. It contains no timestamps: the same
+// history, parameters and seeds give the same report.
 type Report struct {
 	Trace       string  `json:"trace"`
 	Fingerprint string  `json:"fingerprint"` // of the data
@@ -14,30 +14,30 @@ type Report struct {
 	Split       string  `json:"split"`
 	Seeds       int     `json:"seeds"`
 	Penalty     float64 `json:"penalty"`
-	Trials      int     `json:"trials"` // of the search for parameters; 0: none
+	Trials      int     `json:"trials"` // of the parameter search; 0: no search
 	Search      string  `json:"search"`
 	Rows        []Row   `json:"rows"` // by task, binning, family, oversampling, then seed
 
 	Binnings   []Binning   `json:"binnings"`
 	Summaries  []Summary   `json:"summaries"`
-	Tasks      []TaskLevel `json:"task_level"` // where Serving is tried
-	Runs       []RunLevel  `json:"run_level"`  // where Serving is tried
+	Tasks      []TaskLevel `json:"task_level"` // if Serving is a family
+	Runs       []RunLevel  `json:"run_level"`  // if Serving is a family
 	Confusions []Confusion `json:"confusions"`
-	Tuned      []*Tuned    `json:"tuned"`    // where parameters were searched for
-	LeftOut    []LeftOut   `json:"left_out"` // what was asked for and cannot be done
+	Tuned      []*Tuned    `json:"tuned"`    // if the plan has a parameter search
+	LeftOut    []LeftOut   `json:"left_out"` // incompatible combinations
 
-	classifiers []KeptModel
+	classifiers []StoredModel
 }
 
-// LeftOut is a combination that cannot be tried.
+// LeftOut is a combination that the experiment cannot evaluate.
 type LeftOut struct {
 	Family       string `json:"family"`
 	Oversampling string `json:"oversampling"`
 	Reason       string `json:"reason"`
 }
 
-// report gathers papers[trial·Seeds + seed][combination].
-func (p *Plan) report(papers [][]*paper, all []*measured) (*Report, error) {
+// report builds the report from results[trial·Seeds + seed][combination].
+func (p *Plan) report(results [][]*result, all []*measuredTask) (*Report, error) {
 	r := &Report{
 		Trace: p.data.Name, Fingerprint: p.data.Fingerprint, LeftOutRows: p.data.LeftOut,
 		Split: p.Split, Seeds: p.Seeds, Penalty: p.Penalty, Trials: p.Trials, Search: p.Search,
@@ -45,9 +45,9 @@ func (p *Plan) report(papers [][]*paper, all []*measured) (*Report, error) {
 	}
 	for t := range p.trials {
 		for c := range p.chosen {
-			of := make([]*paper, p.Seeds)
+			of := make([]*result, p.Seeds)
 			for seed := range of {
-				of[seed] = papers[t*p.Seeds+seed][c]
+				of[seed] = results[t*p.Seeds+seed][c]
 				r.Rows = append(r.Rows, of[seed].Row)
 				if tuned := of[seed].tuned; tuned != nil {
 					r.Tuned = append(r.Tuned, tuned)
@@ -55,7 +55,7 @@ func (p *Plan) report(papers [][]*paper, all []*measured) (*Report, error) {
 			}
 			if first := of[0]; first.model != nil {
 				setting := first.Setting()
-				r.classifiers = append(r.classifiers, KeptModel{first.Task, strings.Join([]string{first.Family, first.Oversampling, setting.Bins}, " "), first.model})
+				r.classifiers = append(r.classifiers, StoredModel{first.Task, strings.Join([]string{first.Family, first.Oversampling, setting.Bins}, " "), first.model})
 			}
 			matrix, err := confusion(of)
 			if err != nil {
@@ -68,18 +68,18 @@ func (p *Plan) report(papers [][]*paper, all []*measured) (*Report, error) {
 	return r, nil
 }
 
-// Models are what is worth keeping of an experiment: for each of its tasks serving's
-// model, learned from the whole history and ready to be opened by fitting.Open, then
-// the classifiers of the first seed, by classify.Decode, without their encoding: to
-// check that another run gives the same bytes.
-func (p *Plan) Models(r *Report) ([]KeptModel, error) {
-	var models []KeptModel
+// Models returns the models of an experiment to store. First comes serving's model of
+// each task, trained on the whole history, for fitting.Open. Then come the classifiers of
+// the first seed, for classify.Decode, without their encoding: their bytes show whether
+// another run gives the same result.
+func (p *Plan) Models(r *Report) ([]StoredModel, error) {
+	var models []StoredModel
 	for i, t := range p.trials {
-		if slices.ContainsFunc(p.trials[:i], func(before *trial) bool { return before.lesson == t.lesson }) {
+		if slices.ContainsFunc(p.trials[:i], func(before *trial) bool { return before.dataset == t.dataset }) {
 			continue
 		}
-		all := byTime(t.lesson.Len())
-		served, err := p.serve(t.lesson, append(all.train, all.test...))
+		all := byTime(t.dataset.Len())
+		served, err := p.serve(t.dataset, append(all.train, all.test...))
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func (p *Plan) Models(r *Report) ([]KeptModel, error) {
 		if err != nil {
 			return nil, err
 		}
-		models = append(models, KeptModel{t.name, Serving, blob})
+		models = append(models, StoredModel{t.name, Serving, blob})
 	}
 	return append(models, r.classifiers...), nil
 }

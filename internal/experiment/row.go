@@ -1,14 +1,14 @@
-// Package experiment tries binnings, families and oversampling on a task's history
-// and compares what they would have granted.
+// Package experiment evaluates binnings, families and oversampling on a task's history
+// and compares the resulting grants.
 //
-//	trace or store ─▶ lessons ─▶ splits ─▶ (oversampled) ─▶ families ─▶ rows ─▶ tables
+//	trace or store ─▶ datasets ─▶ splits ─▶ (oversampled) ─▶ families ─▶ rows ─▶ tables
 //
-// It knows the words of sizing and the lessons of fitting, and nothing of HTTP or
-// SQL. The same history, parameters and seed give the same bytes.
+// It depends on sizing and fitting, but not on HTTP or SQL. The same history, parameters
+// and seed give the same bytes.
 package experiment
 
-// Row is one family's result on one task, binning and split: what the JSON output
-// holds, and what stored runs are compared by.
+// Row is the result of one family on one task, binning and split. The JSON output
+// contains rows, and comparisons of stored runs use them.
 type Row struct {
 	Task         string    `json:"task"`
 	BinsGB       []float64 `json:"bins_gb"` // upper edges, GB = 1e9 bytes

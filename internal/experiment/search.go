@@ -8,19 +8,19 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/tune"
 )
 
-// Bayes and RandomSearch are the ways to search for parameters.
+// Bayes and RandomSearch are the methods of the parameter search.
 const (
 	Bayes        = "bayes"  // a Gaussian process, by expected improvement
 	RandomSearch = "random" // its baseline
 )
 
-// Searches are the ways to search for parameters.
+// Searches returns the methods of the parameter search.
 func Searches() []string { return []string{Bayes, RandomSearch} }
 
-// searchFolds of the rows that are learned from judge each trial.
+// searchFolds is the number of cross-validation folds of each trial.
 const searchFolds = 3
 
-// Tuned is what a search for a family's parameters came to.
+// Tuned is the result of a parameter search for one family.
 type Tuned struct {
 	Task         string             `json:"task"`
 	BinsGB       []float64          `json:"bins_gb"`
@@ -28,25 +28,24 @@ type Tuned struct {
 	Oversampling string             `json:"oversampling"`
 	Seed         uint64             `json:"seed"`
 	Params       map[string]float64 `json:"params"`
-	UScore       float64            `json:"u_score"` // mean over the folds, of rows that are learned from
+	UScore       float64            `json:"u_score"` // mean over the folds of the training rows
 	FirstUScore  float64            `json:"first_u_score"`
 
 	params []float64
 	space  tune.Space
 }
 
-// fold is one part of the rows that are learned from, made ready once for all
-// trials: the encoding and the added rows are its own, so that it knows nothing of
-// the rows that it is judged on.
+// fold is one cross-validation fold of the training rows, prepared once for all trials.
+// It has its own encoding and added rows, so its test rows do not leak into them.
 type fold struct {
 	rows   *table.Table
 	test   [][]float64
 	actual []int
 }
 
-// tune searches for the parameters of the least u score through the family's own
-// decision, mean over the folds.
-func (s *sitting) tune(ctx context.Context, f family, oversampling string) (*Tuned, error) {
+// tune searches for the parameters with the lowest mean u score over the folds, under
+// the family's own decision rule.
+func (s *holdout) tune(ctx context.Context, f family, oversampling string) (*Tuned, error) {
 	parts, err := s.folds(oversampling)
 	if err != nil {
 		return nil, err
@@ -77,7 +76,7 @@ func (s *sitting) tune(ctx context.Context, f family, oversampling string) (*Tun
 	return t, nil
 }
 
-func (s *sitting) folds(oversampling string) ([]fold, error) {
+func (s *holdout) folds(oversampling string) ([]fold, error) {
 	bin := make([]int, len(s.train))
 	for i, row := range s.train {
 		bin[i] = s.bin[row]
@@ -92,7 +91,7 @@ func (s *sitting) folds(oversampling string) ([]fold, error) {
 		for _, i := range part.test {
 			own.test, actual = append(own.test, s.train[i]), append(actual, bin[i])
 		}
-		m := materialOf(s.lesson, own, s.levels)
+		m := newTrainingData(s.dataset, own, s.levels)
 		rows, err := m.table(oversampling, s.seed)
 		if err != nil {
 			return nil, err
@@ -102,8 +101,8 @@ func (s *sitting) folds(oversampling string) ([]fold, error) {
 	return parts, nil
 }
 
-// judge is the mean u score over the folds.
-func (s *sitting) judge(f family, params []float64, parts []fold) (float64, error) {
+// judge returns the mean u score over the folds.
+func (s *holdout) judge(f family, params []float64, parts []fold) (float64, error) {
 	sum := 0.0
 	for _, part := range parts {
 		fitted, err := f.of(params).FitLevels(part.rows, s.levels, s.seed)

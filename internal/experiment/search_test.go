@@ -12,9 +12,9 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/gbt"
 )
 
-// A fold learns neither from the rows that it is judged on nor from those that the
-// search must not know.
-func TestAFoldKnowsOnlyItsOwnRows(t *testing.T) {
+// TestFoldTrainsOnItsOwnRowsOnly checks that a fold trains neither on its test rows nor on
+// the holdout of the search.
+func TestFoldTrainsOnItsOwnRowsOnly(t *testing.T) {
 	text := strings.Builder{}
 	text.WriteString("dag_id,task_id,run_id,memory_max_bytes,feature.size\n")
 	for i := range 60 {
@@ -24,24 +24,24 @@ func TestAFoldKnowsOnlyItsOwnRows(t *testing.T) {
 	require.NoError(t, err)
 	p, err := New(d, Config{BinsGB: map[string][][]float64{"a": {{5, 8}}}})
 	require.NoError(t, err)
-	s := p.sitting(p.trials[0], 3)
+	s := p.newHoldout(p.trials[0], 3)
 	known := map[float64]bool{}
 	for _, i := range s.train {
-		known[math.Log(s.lesson.Peak(i))] = true
+		known[math.Log(s.dataset.Peak(i))] = true
 	}
 	parts, err := s.folds(None)
 	require.NoError(t, err)
 	require.Len(t, parts, searchFolds)
-	judged := 0
+	evaluated := 0
 	for _, part := range parts {
 		for _, level := range part.rows.Y {
-			assert.True(t, known[level], "a row that is held back")
+			assert.True(t, known[level], "a row of the holdout")
 		}
 		assert.Equal(t, len(s.train), part.rows.Rows()+len(part.test))
 		assert.Len(t, part.actual, len(part.test))
-		judged += len(part.test)
+		evaluated += len(part.test)
 	}
-	assert.Equal(t, len(s.train), judged)
+	assert.Equal(t, len(s.train), evaluated)
 }
 
 func TestParametersReachTheTrees(t *testing.T) {
@@ -53,7 +53,7 @@ func TestParametersReachTheTrees(t *testing.T) {
 
 func TestConfusionCountsAllSeedsByActualThenPredicted(t *testing.T) {
 	row := Row{Task: "a", BinsGB: []float64{1, 2, 3}, Family: "svm", Oversampling: None}
-	c, err := confusion([]*paper{
+	c, err := confusion([]*result{
 		{Row: row, actual: []int{0, 0, 1}, predicted: []int{0, 1, 1}},
 		{Row: row, actual: []int{1, 0}, predicted: []int{1, 1}},
 	})
@@ -61,6 +61,6 @@ func TestConfusionCountsAllSeedsByActualThenPredicted(t *testing.T) {
 	assert.Equal(t, [][]int{{1, 2, 0}, {0, 2, 0}, {0, 0, 0}}, c.Counts)
 	assert.Equal(t, 0.5, *c.Precision[1])
 	assert.Equal(t, 1.0/3, *c.Recall[0])
-	assert.Nil(t, c.Recall[2], "there was none")
-	assert.Nil(t, c.Precision[2], "none was predicted")
+	assert.Nil(t, c.Recall[2], "no row of this bin")
+	assert.Nil(t, c.Precision[2], "no row has this prediction")
 }

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// sheet is cells under a header, with a title and a line that says how to read it.
+// sheet is a table with a title and a note that explains it.
 type sheet struct {
 	Title, Note string
-	Texts       int // columns from the left that are text; the others are numbers
+	Texts       int // number of leading text columns; the others are numbers
 	Header      []string
 	Rows        [][]string
 }
 
-// nothing stands where a figure does not exist.
-const nothing = "–"
+// noFigure marks a figure that does not exist.
+const noFigure = "–"
 
-// sheets are the report for reading; those without rows are left out.
+// sheets returns the readable tables of the report that have rows.
 func (r *Report) sheets() []sheet {
 	tables := []sheet{r.binningTable(), r.scoreTable(), r.oversamplingTable(), r.estimateTable(), r.taskTable(), r.runTable()}
 	tables = append(tables, r.confusionTables()...)
@@ -26,18 +26,18 @@ func (r *Report) sheets() []sheet {
 	return slices.DeleteFunc(tables, func(t sheet) bool { return len(t.Rows) == 0 })
 }
 
-// headline says what was done.
+// headline describes the experiment in one line.
 func (r *Report) headline() string {
-	held := "30 % of each bin held back, drawn by seed"
+	holdout := "30 % of each bin held out, drawn by seed"
 	if r.Split == ByTime {
-		held = "the newest 30 % held back"
+		holdout = "the newest 30 % held out"
 	}
-	line := fmt.Sprintf("%s: %d seeds, %s, penalty %s", r.Trace, r.Seeds, held, number(r.Penalty))
+	line := fmt.Sprintf("%s: %d seeds, %s, penalty %s", r.Trace, r.Seeds, holdout, number(r.Penalty))
 	if r.Trials > 0 {
-		line += fmt.Sprintf(", parameters searched for by %d trials (%s)", r.Trials, r.Search)
+		line += fmt.Sprintf(", parameters from %d trials (%s)", r.Trials, r.Search)
 	}
 	if r.LeftOutRows > 0 {
-		line += fmt.Sprintf("; %d tries left out, which do not tell what they needed", r.LeftOutRows)
+		line += fmt.Sprintf("; %d tries without a measured peak left out", r.LeftOutRows)
 	}
 	return line
 }
@@ -57,7 +57,7 @@ func (r *Report) scoreTable() sheet {
 	t := sheet{
 		Title: "Accuracy and u score by family", Texts: 4,
 		Header: []string{"task", "bins GB", "family", "oversampling", "accuracy %", "range", "u score", "range"},
-		Note:   fmt.Sprintf("Mean and range over the seeds, on rows held back. u score = 100 · (over + %s · under) / rows: lower is better.", number(r.Penalty)),
+		Note:   fmt.Sprintf("Mean and range over the seeds, on held-out rows. u score = 100 · (over + %s · under) / rows: lower is better.", number(r.Penalty)),
 	}
 	for _, s := range r.Summaries {
 		t.Rows = append(t.Rows, []string{s.Task, bins(s.BinsGB), s.Family, s.Oversampling,
@@ -67,7 +67,7 @@ func (r *Report) scoreTable() sheet {
 	return t
 }
 
-// oversamplingTable has a column for each oversampling, where there are several.
+// oversamplingTable has a column for each oversampling method if there are several.
 func (r *Report) oversamplingTable() sheet {
 	t := sheet{
 		Title: "Oversampling", Texts: 3, Header: []string{"task", "bins GB", "family"},
@@ -89,7 +89,7 @@ func (r *Report) oversamplingTable() sheet {
 		if last == nil || !slices.Equal(last[:len(key)], key) {
 			last = key
 			for range ways {
-				last = append(last, nothing)
+				last = append(last, noFigure)
 			}
 			t.Rows = append(t.Rows, last)
 		}
@@ -115,7 +115,7 @@ func (r *Report) estimateTable() sheet {
 func (r *Report) taskTable() sheet {
 	t := sheet{
 		Title: "Task level: requested, and granted by serving", Texts: 1, Header: append([]string{"task"}, levelHeader...),
-		Note: "Mean of a try that was held back. GB·h of grants are those of all tries, the killed ones whole. CPU above: share of tries that used more than the grant; " +
+		Note: "Mean of the held-out tries. GB·h of grants are those of all tries, the killed ones in full. CPU above: share of tries that used more than the grant; " +
 			"the second figure does not count a request of one core of a task that never used more than 1.25, which is one thread.",
 	}
 	for _, l := range r.Tasks {
@@ -144,13 +144,13 @@ func (l *Level) cells() []string {
 	cells := []string{decimals(l.RequestedGB, 1), decimals(l.GrantedGB, 1), percent(l.SavedGB),
 		decimals(l.RequestedGBh, 2), decimals(l.GrantedGBh, 2), percent(l.SavedGBh), decimals(100*l.Killed, 2)}
 	if l.RequestedCores == 0 {
-		return append(cells, nothing, nothing, nothing, nothing, nothing)
+		return append(cells, noFigure, noFigure, noFigure, noFigure, noFigure)
 	}
 	return append(cells, decimals(l.RequestedCores, 2), decimals(l.GrantedCores, 2), percent(l.SavedCores),
 		decimals(100*l.OverGranted, 2), decimals(100*l.OverGrantedThread, 2))
 }
 
-// confusionTables are one for each task and binning.
+// confusionTables returns one table for each task and binning.
 func (r *Report) confusionTables() []sheet {
 	var tables []sheet
 	for _, c := range r.Confusions {
@@ -158,7 +158,7 @@ func (r *Report) confusionTables() []sheet {
 		if len(tables) == 0 || tables[len(tables)-1].Title != title {
 			t := sheet{
 				Title: title, Texts: 3, Header: []string{"family", "oversampling", "actual"},
-				Note: "Rows held back, over all seeds, by their actual and predicted bins; precision and recall are those of the actual bin.",
+				Note: "Held-out rows over all seeds, by their actual and predicted bins; precision and recall are those of the actual bin.",
 			}
 			for _, edge := range c.BinsGB {
 				t.Header = append(t.Header, "≤ "+number(edge))
@@ -201,7 +201,7 @@ func (r *Report) leftOutTable() sheet {
 	return t
 }
 
-// bins writes edges for reading, to four figures.
+// bins formats edges with four significant digits.
 func bins(gb []float64) string {
 	texts := make([]string, len(gb))
 	for i, edge := range gb {
@@ -216,7 +216,7 @@ func percent(share float64) string { return decimals(100*share, 1) }
 
 func share(v *float64) string {
 	if v == nil {
-		return nothing
+		return noFigure
 	}
 	return percent(*v)
 }

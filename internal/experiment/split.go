@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// Stratified and ByTime are the ways to hold rows back.
+// Stratified and ByTime are the methods that select the holdout.
 const (
 	Stratified = "stratified" // 30 % of each bin, drawn by seed
 	ByTime     = "time"       // the newest 30 %
 )
 
-// Splits are the ways to hold rows back.
+// Splits returns the methods that select the holdout.
 func Splits() []string { return []string{Stratified, ByTime} }
 
-// trainShare of the rows is learned from, as in the study.
+// trainShare is the share of training rows, as in the study.
 const trainShare = 0.7
 
-// split says which rows are learned from and which are held back; both ascend, and
-// so stay in order of time.
+// split holds the row numbers of training and holdout. Both ascend and therefore stay in
+// time order.
 type split struct{ train, test []int }
 
-// byTime learns from the oldest rows.
+// byTime trains on the oldest rows.
 func byTime(n int) split {
 	rows := make([]int, n)
 	for i := range rows {
@@ -32,7 +32,7 @@ func byTime(n int) split {
 	return split{rows[:cut], rows[cut:]}
 }
 
-// stratified draws from each bin, in the order of the bins.
+// stratified draws the training rows from each bin, in bin order.
 func stratified(bin []int, bins int, seed uint64) split {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var s split
@@ -46,8 +46,8 @@ func stratified(bin []int, bins int, seed uint64) split {
 	return s
 }
 
-// folds deals the shuffled rows of each bin to k folds in turn: a bin's rows are
-// shared out evenly.
+// folds deals the shuffled rows of each bin to k folds in turn, so each fold gets an
+// equal share of each bin.
 func folds(bin []int, bins, k int, seed uint64) []split {
 	rng := rand.New(rand.NewPCG(seed, 0xf01d))
 	of, dealt := make([]int, len(bin)), 0
@@ -71,7 +71,7 @@ func folds(bin []int, bins, k int, seed uint64) []split {
 	return out
 }
 
-// members are the rows of each bin.
+// members returns the rows of each bin.
 func members(bin []int, bins int) [][]int {
 	out := make([][]int, bins)
 	for i, b := range bin {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// tenToOne is 100 rows of bin 0 and 10 of bin 2, among them; bin 1 is empty.
+// tenToOne mixes 100 rows of bin 0 and 10 rows of bin 2; bin 1 is empty.
 func tenToOne() []int {
 	bin := make([]int, 110)
 	for i := 5; i < len(bin); i += 11 {
@@ -25,38 +25,38 @@ func count(bin, rows []int, of int) (n int) {
 	return n
 }
 
-func wholeAndAscending(t *testing.T, n int, s split) {
+func requirePartition(t *testing.T, n int, s split) {
 	t.Helper()
 	assert.True(t, slices.IsSorted(s.train), "in order of time")
 	assert.True(t, slices.IsSorted(s.test), "in order of time")
 	all := append(slices.Clone(s.train), s.test...)
 	slices.Sort(all)
 	assert.Equal(t, byTime(n).train, all[:len(byTime(n).train)])
-	assert.Len(t, slices.Compact(all), n, "each row is on one side")
+	assert.Len(t, slices.Compact(all), n, "each row is in one part")
 }
 
-func TestAStratifiedSplitHoldsBackThreeTenthsOfEachBin(t *testing.T) {
+func TestAStratifiedSplitHoldsOutThreeTenthsOfEachBin(t *testing.T) {
 	bin := tenToOne()
 	s := stratified(bin, 3, 7)
-	wholeAndAscending(t, len(bin), s)
+	requirePartition(t, len(bin), s)
 	assert.Equal(t, 30, count(bin, s.test, 0))
 	assert.Equal(t, 3, count(bin, s.test, 2))
 	assert.Equal(t, s, stratified(bin, 3, 7))
 	assert.NotEqual(t, s, stratified(bin, 3, 8))
 }
 
-func TestASplitByTimeHoldsBackTheNewest(t *testing.T) {
+func TestASplitByTimeHoldsOutTheNewestRows(t *testing.T) {
 	assert.Equal(t, split{[]int{0, 1, 2, 3, 4, 5, 6}, []int{7, 8, 9}}, byTime(10))
 }
 
 func TestEveryFoldHasItsShareOfEachBin(t *testing.T) {
-	bin, held := tenToOne(), []int(nil)
+	bin, tested := tenToOne(), []int(nil)
 	for _, f := range folds(bin, 3, 3, 1) {
-		wholeAndAscending(t, len(bin), f)
+		requirePartition(t, len(bin), f)
 		assert.InDelta(t, 33.3, count(bin, f.test, 0), 0.75)
 		assert.InDelta(t, 3.3, count(bin, f.test, 2), 0.75)
-		held = append(held, f.test...)
+		tested = append(tested, f.test...)
 	}
-	slices.Sort(held)
-	assert.Len(t, slices.Compact(held), len(bin), "each row is held back once")
+	slices.Sort(tested)
+	assert.Len(t, slices.Compact(tested), len(bin), "each row is tested once")
 }

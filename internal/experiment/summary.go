@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/cart"
 )
 
-// Spread is a figure over the seeds.
+// Spread is the mean and range of a figure over the seeds.
 type Spread struct {
 	Mean float64 `json:"mean"`
 	Low  float64 `json:"low"`
@@ -25,7 +25,7 @@ func spread(values []float64) Spread {
 	return Spread{sum / float64(len(values)), slices.Min(values), slices.Max(values)}
 }
 
-// Summary is one family on one task and binning, over the seeds.
+// Summary holds the figures of one family on one task and binning over the seeds.
 type Summary struct {
 	Task         string    `json:"task"`
 	BinsGB       []float64 `json:"bins_gb"`
@@ -39,7 +39,7 @@ type Summary struct {
 	TimeOptimal  float64   `json:"time_optimal"`
 }
 
-// summaries are the rows of each setting, together.
+// summaries aggregates the rows of each setting.
 func summaries(rows []Row) []Summary {
 	var out []Summary
 	for _, g := range Groups(rows) {
@@ -61,23 +61,23 @@ func summaries(rows []Row) []Summary {
 	return out
 }
 
-// Confusion counts the rows held back, over all seeds, by golearn's evaluation.
+// Confusion counts the held-out rows over all seeds with golearn's evaluation.
 type Confusion struct {
 	Task         string     `json:"task"`
 	BinsGB       []float64  `json:"bins_gb"`
 	Family       string     `json:"family"`
 	Oversampling string     `json:"oversampling"`
 	Counts       [][]int    `json:"counts"`    // [actual][predicted]
-	Precision    []*float64 `json:"precision"` // of each bin; null where it was never predicted
-	Recall       []*float64 `json:"recall"`    // null where it never was
+	Precision    []*float64 `json:"precision"` // of each bin; null if it was never predicted
+	Recall       []*float64 `json:"recall"`    // null if it never occurred
 }
 
-// confusion counts what one family wrote for all seeds.
-func confusion(papers []*paper) (Confusion, error) {
-	first := papers[0]
+// confusion counts the predictions of one family for all seeds.
+func confusion(results []*result) (Confusion, error) {
+	first := results[0]
 	c := Confusion{Task: first.Task, BinsGB: first.BinsGB, Family: first.Family, Oversampling: first.Oversampling}
 	var actual, predicted []int
-	for _, p := range papers {
+	for _, p := range results {
 		actual, predicted = append(actual, p.actual...), append(predicted, p.predicted...)
 	}
 	matrix, err := cart.Evaluation(actual, predicted)
@@ -97,7 +97,7 @@ func confusion(papers []*paper) (Confusion, error) {
 	return c, nil
 }
 
-// known is a share, or nil for one of nothing.
+// known returns the share, or nil if it is NaN.
 func known(share float64) *float64 {
 	if share-share != 0 {
 		return nil

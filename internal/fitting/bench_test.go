@@ -11,9 +11,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// wide is a history of 1,460 runs with 30 features: 20 numbers, 6 categories, 2
-// dates and 2 bools, of which five drive the peak.
-func wide() *task {
+// wideHistory is a history of 1,460 runs with 30 features: 20 numbers, 6 categories, 2 dates and
+// 2 bools, of which five drive the peak.
+func wideHistory() *task {
 	k, rng := newTask(nil), newRand(41)
 	for i := range 1460 {
 		f, peak := sizing.Features{}, 0.0
@@ -33,13 +33,13 @@ func wide() *task {
 		}
 		f["from"], f["to"] = sizing.TextValue(fmt.Sprintf("2020-01-%02d", 1+i%28)), sizing.TextValue(fmt.Sprintf("2020-02-%02d", 1+rng.IntN(28)))
 		f["full"], f["dry"] = sizing.BoolValue(i%2 == 0), sizing.BoolValue(i%5 == 0)
-		k.row(f, measured(math.Exp(peak)*noise(rng, 0.2)))
+		k.row(f, measuredRun(math.Exp(peak)*noise(rng, 0.2)))
 	}
 	return k
 }
 
-// retrained is a champion of all but the newest 25 rows, as a blob.
-func retrained(b *testing.B, k *task) []byte {
+// championBlob returns a champion of all but the newest 25 rows.
+func championBlob(b *testing.B, k *task) []byte {
 	older := k.history
 	older.Rows = older.Rows[:len(older.Rows)-25]
 	older.LastSeq -= 25
@@ -50,10 +50,10 @@ func retrained(b *testing.B, k *task) []byte {
 	return blob
 }
 
-// BenchmarkRefit is a training on news: 25 rows are new, 1,460 are fitted.
+// BenchmarkRefit trains a champion with 25 new rows; it fits 1,460.
 func BenchmarkRefit(b *testing.B) {
-	k := wide()
-	blob := retrained(b, k)
+	k := wideHistory()
+	blob := championBlob(b, k)
 	b.ReportAllocs()
 	for b.Loop() {
 		b.StopTimer()
@@ -68,7 +68,7 @@ func BenchmarkRefit(b *testing.B) {
 
 // BenchmarkFirstFit learns all 1,460 rows in order, in blocks.
 func BenchmarkFirstFit(b *testing.B) {
-	k := wide()
+	k := wideHistory()
 	b.ReportAllocs()
 	for b.Loop() {
 		_, _, err := fitting.Fit(&k.history, nil)
@@ -77,8 +77,8 @@ func BenchmarkFirstFit(b *testing.B) {
 }
 
 func BenchmarkSize(b *testing.B) {
-	k := wide()
-	m, err := fitting.Open(retrained(b, k))
+	k := wideHistory()
+	m, err := fitting.Open(championBlob(b, k))
 	require.NoError(b, err)
 	q := question(k.history.Schema.Features(k.history.Rows[1000].Features))
 	for name, above := range map[string]sizing.Bytes{"first try": 0, "after a kill": gib} {
@@ -93,22 +93,22 @@ func BenchmarkSize(b *testing.B) {
 }
 
 func BenchmarkLearn(b *testing.B) {
-	k := wide()
-	m, err := fitting.Open(retrained(b, k))
+	k := wideHistory()
+	m, err := fitting.Open(championBlob(b, k))
 	require.NoError(b, err)
-	var told []fitting.TrainingRow
+	var rows []fitting.TrainingRow
 	for i := range k.history.Rows {
-		told = append(told, fitting.NewTrainingRow(&k.history.Schema, &k.history.Rows[i]))
+		rows = append(rows, fitting.NewTrainingRow(&k.history.Schema, &k.history.Rows[i]))
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		m.Learn(told[i%len(told)])
+		m.Learn(rows[i%len(rows)])
 	}
 }
 
 func BenchmarkBlob(b *testing.B) {
-	k := wide()
-	blob := retrained(b, k)
+	k := wideHistory()
+	blob := championBlob(b, k)
 	b.SetBytes(int64(len(blob)))
 	for b.Loop() {
 		m, err := fitting.Open(blob)

@@ -6,33 +6,35 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/loadaware/loadaware/internal/ml/linear"
+	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// FormatVersion moves with any change to what a blob holds or to what its numbers
-// mean: encoding, order of models, experts or risks.
+// FormatVersion changes with any change to the content of a blob or to the meaning of its
+// numbers: encoding, order of models, experts or risks.
 const FormatVersion = 4
 
-// unscreened is the version of models that keep all columns of their encoding. Releases
-// that know only this one can read them, and must refuse the others.
+// unscreened is the version of models that keep all columns of their encoding. Older releases can
+// read only this version and refuse others.
 const unscreened = 3
 
-// ErrFormat reports a blob that is not an intact model of this version. The remedy
-// is to train the task again; until then the last good model answers.
-var ErrFormat = errors.New("fitting: not an intact model of this version")
+// ErrFormat reports a blob that is not an intact model of a known version. Train the task again;
+// until then the last good model answers.
+var ErrFormat = errors.New("model blob: damaged or of another version; train the task again")
 
-// A blob is the magic, the version (u16, big endian), a SHA-256 of the rest, and
-// the Model as deterministic CBOR (RFC 8949, section 4.2): the same model gives the
-// same bytes.
+// A blob consists of the magic, the version (u16, big endian), a SHA-256 of the rest, and the
+// Model as deterministic CBOR (RFC 8949, section 4.2): equal models give equal bytes.
 const (
 	magic      = "lawm"
 	headerSize = len(magic) + 2 + sha256.Size
 )
 
-// Format is the version of the model's blob.
+// Format returns the version of the model's blob.
 func (m *Model) Format() int {
 	if m.Models != nil && (m.Models.Enc.KeepLine != nil || m.Models.Enc.KeepTree != nil) {
 		return FormatVersion
@@ -40,8 +42,8 @@ func (m *Model) Format() int {
 	return unscreened
 }
 
-// decoding admits what an intact model may hold: the library's own limit of 131,072
-// elements is below the co-moments of 508 columns. The input bounds what is allocated.
+// decoding allows arrays as long as an intact model needs: the library's limit of 131,072
+// elements is too small for the co-moments of 508 columns. The input bounds the allocation.
 var decoding = func() cbor.DecMode {
 	mode, err := cbor.DecOptions{MaxArrayElements: 1 << 20, MaxMapPairs: 1 << 20}.DecMode()
 	if err != nil {
@@ -56,7 +58,7 @@ func (m *Model) Blob() ([]byte, error) {
 	if m.Models != nil && m.Models.line != nil {
 		line := m.Models.line.State()
 		m.Models.Unsolved = 0
-		if err := m.Models.resume(line); err != nil { // what is stored and what goes on here answer alike
+		if err := m.Models.resume(line); err != nil { // the stored and the live model must answer alike
 			return nil, err
 		}
 		m.Models.Line = line
@@ -75,22 +77,22 @@ func (m *Model) Blob() ([]byte, error) {
 	return append(append(blob, sum[:]...), body...), nil
 }
 
-// bodyOf is the encoded Model of an intact blob of this version; else ErrFormat.
+// bodyOf returns the encoded Model of an intact blob of a known version, else ErrFormat.
 func bodyOf(blob []byte) ([]byte, error) {
 	if len(blob) < headerSize || string(blob[:len(magic)]) != magic {
-		return nil, fmt.Errorf("%w: no such header", ErrFormat)
+		return nil, fmt.Errorf("%w: header missing", ErrFormat)
 	}
 	if v := binary.BigEndian.Uint16(blob[len(magic):]); v != unscreened && v != FormatVersion {
-		return nil, fmt.Errorf("%w: version %d, not %d or %d", ErrFormat, v, unscreened, FormatVersion)
+		return nil, fmt.Errorf("%w: version %d, want %d or %d", ErrFormat, v, unscreened, FormatVersion)
 	}
 	body := blob[headerSize:]
 	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], blob[headerSize-sha256.Size:headerSize]) {
-		return nil, fmt.Errorf("%w: its checksum does not match", ErrFormat)
+		return nil, fmt.Errorf("%w: checksum mismatch", ErrFormat)
 	}
 	return body, nil
 }
 
-// Open decodes a blob. ErrFormat for anything but an intact one of this version.
+// Open decodes a blob. It returns ErrFormat unless the blob is intact and of a known version.
 func Open(blob []byte) (*Model, error) {
 	body, err := bodyOf(blob)
 	if err != nil {
@@ -118,7 +120,7 @@ func Open(blob []byte) (*Model, error) {
 	return m, nil
 }
 
-// resume makes what the stored sums stand for.
+// resume rebuilds the line from its stored sums.
 func (m *models) resume(line linear.State) error {
 	var err error
 	if m.line, err = linear.OnlineOf(line); err != nil {
@@ -128,10 +130,52 @@ func (m *models) resume(line linear.State) error {
 	return err
 }
 
-// Family names what answers, for lists of models.
+// Family names the kind of predictor that answers, for lists of models.
 func (m *Model) Family() string {
 	if m.Experts.Young() {
 		return "own-history"
 	}
 	return "experts"
+}
+
+// maxVerifiedRows is the number of newest rows that VerifiedBlob predicts.
+const maxVerifiedRows = 3
+
+// VerifiedBlob encodes the model, decodes it again, and checks that both answer the task's newest
+// rows, and a question without features, alike. A model that fails must not be published, because
+// no replica could answer with it.
+func (m *Model) VerifiedBlob(h *sizing.History) ([]byte, error) {
+	blob, err := m.Blob()
+	if err != nil {
+		return nil, err
+	}
+	stored, err := Open(blob)
+	if err != nil {
+		return nil, fmt.Errorf("verify model: open the encoded blob: %w", err)
+	}
+	questions := []Question{{RiskTarget: sizing.DefaultRiskTarget, Lifts: sizing.DefaultMaxLifts}}
+	for i := max(0, len(h.Rows)-maxVerifiedRows); i < len(h.Rows); i++ {
+		q := questions[0]
+		q.Features = h.Schema.Features(h.Rows[i].Features)
+		questions = append(questions, q)
+	}
+	for _, q := range questions {
+		trained, decoded := m.Size(q), stored.Size(q)
+		if err := trained.compare(&decoded); err != nil {
+			return nil, fmt.Errorf("verify model: %w", err)
+		}
+	}
+	return blob, nil
+}
+
+// compare returns an error if the answer is invalid or differs from another.
+func (s *Answer) compare(other *Answer) error {
+	if s.Limit <= 0 || s.Limit > sizing.MaxBytes || s.Promised == nil || math.IsNaN(*s.Promised) {
+		return fmt.Errorf("answer of %d bytes with promised risk %v is invalid", s.Limit, s.Promised)
+	}
+	if s.Limit != other.Limit || other.Promised == nil || *s.Promised != *other.Promised ||
+		s.Source != other.Source || s.CPU != other.CPU || !slices.Equal(s.Ladder, other.Ladder) {
+		return fmt.Errorf("the decoded model answers %v, the trained model %v", other.Ladder, s.Ladder)
+	}
+	return nil
 }

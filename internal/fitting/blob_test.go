@@ -19,24 +19,24 @@ func blobOf(t *testing.T, m *fitting.Model) []byte {
 	return b
 }
 
-func opened(t *testing.T, blob []byte) *fitting.Model {
+func reopen(t *testing.T, blob []byte) *fitting.Model {
 	t.Helper()
 	m, err := fitting.Open(blob)
 	require.NoError(t, err)
 	return m
 }
 
-// Both answer alike, and go on alike when they learn the same.
-func TestAModelComesBackBitForBit(t *testing.T) {
+// The decoded model answers and learns like the original.
+func TestBlobRoundTripIsExact(t *testing.T) {
 	for name, draw := range shapes {
 		for _, n := range []int{0, 1, 4, 19, 40, 150} {
-			k, rng := known(t, draw, 21, n)
+			k, rng := trainedTask(t, draw, 21, n)
 			if n > 0 {
-				k.told(small, killed(300)) // held back, or not yet
-				k.told(small, unmeasured(3))
+				k.report(small, killed(300)) // in quarantine, or not
+				k.report(small, unmeasured(3))
 			}
 			blob := blobOf(t, k.model)
-			back := opened(t, blob)
+			back := reopen(t, blob)
 			require.Equal(t, 3, k.model.Format(), "an earlier release can read it")
 			require.Equal(t, blob, blobOf(t, back), "%s, %d runs", name, n)
 			for range 25 {
@@ -45,7 +45,7 @@ func TestAModelComesBackBitForBit(t *testing.T) {
 				require.Equal(t, k.model.Size(q), back.Size(q), "%s, %d runs", name, n)
 				q.Above = bytes(gibs)
 				require.Equal(t, k.model.Size(q), back.Size(q), "%s, %d runs", name, n)
-				k.success(f, gibs)
+				k.reportSuccess(f, gibs)
 				last := fitting.NewTrainingRow(&k.history.Schema, &k.history.Rows[len(k.history.Rows)-1])
 				last.Features = f
 				back.Learn(last)
@@ -55,10 +55,10 @@ func TestAModelComesBackBitForBit(t *testing.T) {
 	}
 }
 
-func TestAFlippedByteIsRefused(t *testing.T) {
-	k, _ := known(t, kinds, 22, 2)
+func TestOpenRejectsAFlippedByte(t *testing.T) {
+	k, _ := trainedTask(t, kinds, 22, 2)
 	little := blobOf(t, k.model)
-	k, _ = known(t, growing, 22, 100)
+	k, _ = trainedTask(t, growing, 22, 100)
 	large := blobOf(t, k.model)
 	for _, c := range []struct {
 		blob  []byte
@@ -77,8 +77,8 @@ func TestAFlippedByteIsRefused(t *testing.T) {
 	}
 }
 
-func TestACutBlobIsRefused(t *testing.T) {
-	k, _ := known(t, kinds, 23, 2)
+func TestOpenRejectsATruncatedBlob(t *testing.T) {
+	k, _ := trainedTask(t, kinds, 23, 2)
 	blob := blobOf(t, k.model)
 	for i := range blob {
 		_, err := fitting.Open(blob[:i])
@@ -88,15 +88,15 @@ func TestACutBlobIsRefused(t *testing.T) {
 	assert.ErrorIs(t, err, fitting.ErrFormat, "one byte more")
 }
 
-// sealed gives a body the header of an intact blob.
-func sealed(body []byte) []byte {
+// withHeader adds the header of an intact blob to a body.
+func withHeader(body []byte) []byte {
 	sum := sha256.Sum256(body)
 	blob := binary.BigEndian.AppendUint16([]byte("lawm"), fitting.FormatVersion)
 	return append(append(blob, sum[:]...), body...)
 }
 
-func TestAnotherVersionIsRefused(t *testing.T) {
-	blob := sealed([]byte{0xa0}) // an empty map
+func TestOpenRejectsAnotherVersion(t *testing.T) {
+	blob := withHeader([]byte{0xa0}) // an empty map
 	binary.BigEndian.PutUint16(blob[4:], fitting.FormatVersion+1)
 	_, err := fitting.Open(blob)
 	require.ErrorIs(t, err, fitting.ErrFormat)
@@ -106,7 +106,7 @@ func TestAnotherVersionIsRefused(t *testing.T) {
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte("lawm"))
 	f.Add([]byte{})
-	f.Add(sealed([]byte{0xa0}))
+	f.Add(withHeader([]byte{0xa0}))
 	f.Fuzz(func(t *testing.T, blob []byte) {
 		if m, err := fitting.Open(blob); err == nil {
 			m.Size(question(small))
@@ -116,8 +116,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// The same history gives the same bytes, on one core as on two.
-func TestTheSameHistoryGivesTheSameBytes(t *testing.T) {
+// The same history gives the same bytes, on one core and on two.
+func TestBlobIsDeterministic(t *testing.T) {
 	k, rng := newTask(t), newRand(24)
 	for i := range 300 {
 		f, gibs := growing(rng)
@@ -126,7 +126,7 @@ func TestTheSameHistoryGivesTheSameBytes(t *testing.T) {
 		if i%20 == 0 {
 			k.row(f, killed(gibs/2))
 		}
-		k.row(f, measured(gibs))
+		k.row(f, measuredRun(gibs))
 	}
 	fitted := func() []byte {
 		m, _, err := fitting.Fit(&k.history, nil)
@@ -139,12 +139,34 @@ func TestTheSameHistoryGivesTheSameBytes(t *testing.T) {
 	assert.Equal(t, first, fitted(), "on one core")
 }
 
-func TestAModelSaysWhatItIs(t *testing.T) {
-	k, _ := known(t, kinds, 25, 10)
+func TestModelMetadata(t *testing.T) {
+	k, _ := trainedTask(t, kinds, 25, 10)
 	assert.Equal(t, "own-history", k.model.Family())
-	k, _ = known(t, kinds, 25, 60)
+	k, _ = trainedTask(t, kinds, 25, 60)
 	assert.Equal(t, "experts", k.model.Family())
 	assert.Equal(t, 32*gib, k.model.LargestStarted())
 	assert.InDelta(t, 10.5, float64(k.model.LargestPeak())/float64(gib), 2)
 	assert.Equal(t, []string{"kind"}, k.model.Drivers)
+}
+
+// FuzzBody checks that Open decodes or rejects any body with a valid checksum. It does not ask
+// the model, because only Blob writes bodies.
+func FuzzBody(f *testing.F) {
+	for _, n := range []int{1, 4} {
+		k := newTask(&testing.T{})
+		rng := newRand(uint64(n))
+		for range n {
+			features, gibs := kinds(rng)
+			k.reportSuccess(features, gibs)
+		}
+		blob, err := k.model.Blob()
+		require.NoError(f, err)
+		f.Add(blob[len(withHeader(nil)):])
+	}
+	f.Add([]byte{0xa0})
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if _, err := fitting.Open(withHeader(body)); err != nil {
+			require.ErrorIs(t, err, fitting.ErrFormat)
+		}
+	})
 }

@@ -10,51 +10,51 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Dataset is a task's measured history made ready for experiments: rows that can be
-// split, in the order in which they came, numbered 0 … Len()−1.
+// Dataset holds the measured history of a task for experiments: rows that can be split,
+// in order of arrival, numbered 0 … Len()−1.
 //
 //	rows ─▶ Raw ─▶ (oversampled) ─▶ Encoding ─▶ classifiers
-//	  └───▶ Serve: serving's own model on the same rows
+//	  └───▶ Serve: the production model on the same rows
 type Dataset struct {
 	Task   sizing.TaskKey
 	schema sizing.Schema
 	rows   []sizing.HistoryRow
 }
 
-// NewDataset keeps the rows of h whose peak was measured, or sampled and raised.
+// NewDataset selects the rows of h whose peak was measured, or sampled and raised.
 func NewDataset(h *sizing.History) *Dataset {
-	raise := samplingOf(h.Task, h.Pairs)
-	h = raise.measured(h)
-	l := &Dataset{Task: h.Task, schema: h.Schema}
+	sampled := samplingOf(h.Task, h.Pairs)
+	h = sampled.raiseHistory(h)
+	d := &Dataset{Task: h.Task, schema: h.Schema}
 	for i := range h.Rows {
 		if _, censoring := h.Rows[i].Peak(); censoring == sizing.Exact {
-			l.rows = append(l.rows, h.Rows[i])
+			d.rows = append(d.rows, h.Rows[i])
 		}
 	}
-	return l
+	return d
 }
 
-// Len is how many rows there are.
-func (l *Dataset) Len() int { return len(l.rows) }
+// Len returns the number of rows.
+func (d *Dataset) Len() int { return len(d.rows) }
 
-// Row is a row as it was told.
-func (l *Dataset) Row(i int) *sizing.HistoryRow { return &l.rows[i] }
+// Row returns a row as it was reported.
+func (d *Dataset) Row(i int) *sizing.HistoryRow { return &d.rows[i] }
 
-// Peak is the peak of a row, in bytes.
-func (l *Dataset) Peak(i int) float64 {
-	bytes, _ := l.rows[i].Peak()
+// Peak returns the peak of a row, in bytes.
+func (d *Dataset) Peak(i int) float64 {
+	bytes, _ := d.rows[i].Peak()
 	return math.Max(1, float64(bytes))
 }
 
-// Seconds is the duration of a row; a minute where it is not known.
-func (l *Dataset) Seconds(i int) float64 { return secondsOf(l.rows[i].Duration) }
+// Seconds returns the duration of a row; a minute if it is unknown.
+func (d *Dataset) Seconds(i int) float64 { return secondsOf(d.rows[i].Duration) }
 
-// Raw are rows as numbers before they are encoded, for oversampling: a category is
-// the code of its value, a date its day; NaN is missing. Targets are log peaks.
-func (l *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
-	t := &table.Table{Names: make([]string, len(l.schema.Fields))}
-	kinds := make([]resample.Kind, len(l.schema.Fields))
-	for j, field := range l.schema.Fields {
+// Raw returns rows as numbers before encoding, for oversampling: a category is the code of its
+// value, a date its day, NaN is missing. Targets are log peaks.
+func (d *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
+	t := &table.Table{Names: make([]string, len(d.schema.Fields))}
+	kinds := make([]resample.Kind, len(d.schema.Fields))
+	for j, field := range d.schema.Fields {
 		t.Names[j] = field.Name
 		switch field.Kind {
 		case sizing.Category, sizing.Bool:
@@ -64,38 +64,38 @@ func (l *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
 		}
 	}
 	for _, i := range rows {
-		codes := l.rows[i].Features
-		for j := range l.schema.Fields {
+		codes := d.rows[i].Features
+		for j := range d.schema.Fields {
 			v := math.NaN()
 			if j < len(codes) {
 				v = codes[j]
 			}
 			if kinds[j] == resample.Whole {
-				v = math.Floor(v) // a time of day says nothing here: see date
+				v = math.Floor(v) // the encoding ignores the time of day: see date
 			}
 			t.X = append(t.X, v)
 		}
-		t.Y = append(t.Y, math.Log(l.Peak(i)))
+		t.Y = append(t.Y, math.Log(d.Peak(i)))
 	}
 	return t, kinds
 }
 
-// Encoding is the reading of features, frozen on the rows that are learned from.
+// Encoding is a feature encoding, frozen on the training rows.
 type Encoding struct {
-	Train  *table.Table // the rows it was frozen on, in their order; targets are log peaks
-	schema *sizing.Schema
-	twins  []int
-	enc    *encoder
+	Train    *table.Table // the training rows in their order; targets are log peaks
+	schema   *sizing.Schema
+	previous []int
+	enc      *encoder
 }
 
-// Encode freezes an encoding on rows, oldest first: what the line sees, then what
-// the trees see. It knows nothing of the other rows.
-func (l *Dataset) Encode(rows []int) *Encoding {
-	e := &Encoding{schema: &l.schema, twins: l.schema.PreviousSameName()}
-	raw, _ := l.Raw(rows)
+// Encode freezes an encoding on rows, oldest first, without knowledge of the other rows. It
+// writes the inputs of the line, then those of the trees.
+func (d *Dataset) Encode(rows []int) *Encoding {
+	e := &Encoding{schema: &d.schema, previous: d.schema.PreviousSameName()}
+	raw, _ := d.Raw(rows)
 	cells := make([][]sizing.Value, len(rows))
 	for i := range rows {
-		cells[i] = cellsOf(e.schema, e.twins, raw.Row(i))
+		cells[i] = cellsOf(e.schema, e.previous, raw.Row(i))
 	}
 	e.enc = newEncoder(e.schema, cells, raw.Y)
 	e.Train = &table.Table{Names: make([]string, e.enc.LineWidth+e.enc.TreeWidth), Y: raw.Y}
@@ -106,25 +106,25 @@ func (l *Dataset) Encode(rows []int) *Encoding {
 	return e
 }
 
-// Row encodes one raw row, such as a synthetic one or one that was held back.
-func (e *Encoding) Row(raw []float64) []float64 { return e.row(cellsOf(e.schema, e.twins, raw)) }
+// Row encodes one raw row, such as a synthetic one or one of the holdout.
+func (e *Encoding) Row(raw []float64) []float64 { return e.row(cellsOf(e.schema, e.previous, raw)) }
 
 func (e *Encoding) row(cells []sizing.Value) []float64 {
 	line, tree := e.enc.encode(cells, nil, nil)
 	return append(line, tree...)
 }
 
-// ServedModel is serving's own model, fitted on some rows of a lesson.
+// ServedModel is the production model, fitted on some rows of a Dataset.
 type ServedModel struct {
-	Model  *Model
-	lesson *Dataset
+	Model   *Model
+	dataset *Dataset
 }
 
-// Serve fits serving's model on rows, in their order, as if they were all there is.
-func (l *Dataset) Serve(rows []int) (*ServedModel, error) {
-	h := sizing.History{Task: l.Task, Schema: l.schema, Total: len(rows)}
+// Serve fits the production model on rows, in their order, as if there were no others.
+func (d *Dataset) Serve(rows []int) (*ServedModel, error) {
+	h := sizing.History{Task: d.Task, Schema: d.schema, Total: len(rows)}
 	for _, i := range rows {
-		r := l.rows[i]
+		r := d.rows[i]
 		h.LastSeq++
 		r.Seq, r.Weight, r.Promised = h.LastSeq, 1, nil
 		h.Rows = append(h.Rows, r)
@@ -134,23 +134,23 @@ func (l *Dataset) Serve(rows []int) (*ServedModel, error) {
 		return nil, err
 	}
 	if m == nil {
-		return nil, fmt.Errorf("serve %s: %s", l.Task, outcome.Reason)
+		return nil, fmt.Errorf("serve %s: %s", d.Task, outcome.Reason)
 	}
-	return &ServedModel{Model: m, lesson: l}, nil
+	return &ServedModel{Model: m, dataset: d}, nil
 }
 
-// Probabilities writes P(peak is in the bin) of a row for each of the ascending
-// upper edges, in bytes: len(p) = len(edges); what is above the last is in the last.
+// Probabilities writes P(peak is in the bin) of a row for each of the ascending upper edges, in
+// bytes: len(p) = len(edges). The last bin includes everything above its edge.
 func (s *ServedModel) Probabilities(row int, edges, p []float64) {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	var point experts.Point
-	s.Model.Models.ask(cellsOf(&s.lesson.schema, s.lesson.schema.PreviousSameName(), s.lesson.rows[row].Features), &point, b)
-	s.Model.likely(&point, edges, p, b)
+	s.Model.Models.predict(cellsOf(&s.dataset.schema, s.dataset.schema.PreviousSameName(), s.dataset.rows[row].Features), &point, b)
+	s.Model.binProbabilities(&point, edges, p, b)
 }
 
-// Size is what serving would grant a row; q tells all but its features.
+// Size returns the answer of the production model for a row; q sets everything but the features.
 func (s *ServedModel) Size(row int, q Question) Answer {
-	q.Features = s.lesson.schema.Features(s.lesson.rows[row].Features)
+	q.Features = s.dataset.schema.Features(s.dataset.rows[row].Features)
 	return s.Model.Size(q)
 }

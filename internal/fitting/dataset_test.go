@@ -11,15 +11,15 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// lesson is n runs of a shape, every tenth killed before it succeeded.
-func lesson(t *testing.T, of shape, n int) *fitting.Dataset {
+// newDataset returns n runs of a shape; every tenth is killed before it succeeds.
+func newDataset(t *testing.T, of shape, n int) *fitting.Dataset {
 	k, rng := newTask(t), newRand(31)
 	for i := range n {
 		f, gibs := of(rng)
 		if i%10 == 0 {
 			k.row(f, killed(gibs/2))
 		}
-		k.row(f, measured(gibs))
+		k.row(f, measuredRun(gibs))
 	}
 	return fitting.NewDataset(&k.history)
 }
@@ -31,33 +31,33 @@ func numbered(from, to int) (rows []int) {
 	return rows
 }
 
-func TestALessonKeepsWhatWasMeasured(t *testing.T) {
-	l := lesson(t, growing, 50)
-	require.Equal(t, 50, l.Len())
-	raw, kinds := l.Raw(numbered(0, 50))
+func TestDatasetKeepsTheMeasuredRows(t *testing.T) {
+	d := newDataset(t, growing, 50)
+	require.Equal(t, 50, d.Len())
+	raw, kinds := d.Raw(numbered(0, 50))
 	require.NoError(t, raw.Check())
 	assert.Len(t, kinds, 1)
-	assert.InDelta(t, math.Log(l.Peak(7)), raw.Y[7], 1e-12)
-	assert.InDelta(t, 120, l.Seconds(7), 1e-9)
+	assert.InDelta(t, math.Log(d.Peak(7)), raw.Y[7], 1e-12)
+	assert.InDelta(t, 120, d.Seconds(7), 1e-9)
 }
 
-// An encoding must not know the rows that were held back.
-func TestAnEncodingIsFrozenOnItsRows(t *testing.T) {
-	l := lesson(t, kinds, 40)
-	e := l.Encode(numbered(0, 20))
+// An encoding must not depend on the holdout.
+func TestEncodingIsFrozenOnItsRows(t *testing.T) {
+	d := newDataset(t, kinds, 40)
+	e := d.Encode(numbered(0, 20))
 	assert.Equal(t, 20, e.Train.Rows())
 	require.NoError(t, e.Train.Check())
-	raw, _ := l.Raw(numbered(20, 40))
+	raw, _ := d.Raw(numbered(20, 40))
 	for i := range raw.Rows() {
 		assert.Len(t, e.Row(raw.Row(i)), e.Train.Cols())
 	}
 	raw.X[0] = math.NaN()
-	assert.Len(t, e.Row(raw.Row(0)), e.Train.Cols(), "a missing cell has a place too")
+	assert.Len(t, e.Row(raw.Row(0)), e.Train.Cols(), "a missing cell has a column too")
 }
 
-func TestServingsOwnProbabilitiesFollowTheFeatures(t *testing.T) {
-	l := lesson(t, growing, 300)
-	s, err := l.Serve(numbered(0, 200))
+func TestServedProbabilitiesFollowTheFeatures(t *testing.T) {
+	d := newDataset(t, growing, 300)
+	s, err := d.Serve(numbered(0, 200))
 	require.NoError(t, err)
 	edges, p := []float64{float64(gib), 2 * float64(gib), 8 * float64(gib)}, make([]float64, 3)
 	right := 0
@@ -65,7 +65,7 @@ func TestServingsOwnProbabilitiesFollowTheFeatures(t *testing.T) {
 		s.Probabilities(i, edges, p)
 		assert.InDelta(t, 1, p[0]+p[1]+p[2], 1e-9)
 		actual := 0
-		for actual < 2 && l.Peak(i) > edges[actual] {
+		for actual < 2 && d.Peak(i) > edges[actual] {
 			actual++
 		}
 		if p[actual] > 0.5 {
@@ -77,7 +77,7 @@ func TestServingsOwnProbabilitiesFollowTheFeatures(t *testing.T) {
 	assert.Greater(t, right, 85)
 }
 
-func TestNothingIsServedWithoutAMeasuredRow(t *testing.T) {
-	_, err := lesson(t, growing, 5).Serve(nil)
+func TestServeNeedsAMeasuredRow(t *testing.T) {
+	_, err := newDataset(t, growing, 5).Serve(nil)
 	assert.ErrorContains(t, err, "memory_max_bytes")
 }

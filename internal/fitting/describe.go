@@ -10,21 +10,18 @@ import (
 )
 
 const (
-	binCount      = 4
-	binTopMargin  = 0.1     // over the largest peak, as a share of it
-	explainedRows = 32      // whose contributions are added up to find the drivers
-	driversAtMost = 3       // named in a reason
-	driverLeast   = 0.02    // share of all contributions
-	binStep       = 1 << 20 // bytes: edges are whole MiB
+	maxExplainedRows = 32   // newest rows whose contributions determine the drivers
+	maxDrivers       = 3    // named in a reason
+	minDriverShare   = 0.02 // of all contributions
 )
 
-// describe makes what answers show beside the amount: bins, drivers, and a warning
-// where the features cannot tell the runs apart.
+// describe computes what answers show beside the amount: bins, drivers, and a warning if the
+// features cannot distinguish the runs.
 func (m *Model) describe(h *sizing.History) error {
 	var peaks, seconds []float64
-	held := m.held()
+	quarantinedRows := m.quarantinedSeqs()
 	for i := range h.Rows {
-		if r := &h.Rows[i]; r.Outcome == sizing.Success && r.MemoryMax > 0 && r.MemoryMax <= impossible && !held[r.Seq] {
+		if r := &h.Rows[i]; r.Outcome == sizing.Success && r.MemoryMax > 0 && r.MemoryMax <= maxPossible && !quarantinedRows[r.Seq] {
 			peaks = append(peaks, float64(r.MemoryMax))
 			seconds = append(seconds, secondsOf(r.Duration)*max(r.Weight, 1))
 		}
@@ -37,8 +34,8 @@ func (m *Model) describe(h *sizing.History) error {
 	return nil
 }
 
-// drivers are the features with the largest contributions to the trees' and the
-// line's predictions over the newest rows.
+// drivers returns the features with the largest contributions to the predictions of the trees and
+// the line, over the newest rows.
 func (m *Model) drivers(h *sizing.History) []string {
 	if m.Models == nil || m.Models.ridges == nil {
 		return nil
@@ -47,14 +44,14 @@ func (m *Model) drivers(h *sizing.History) []string {
 	total := 0.0
 	var x, tree []float64
 	phi := make([]float64, m.Models.Enc.TreeWidth)
-	twins := h.Schema.PreviousSameName()
-	lineNames, treeNames := m.Models.Enc.names()
+	previous := h.Schema.PreviousSameName()
+	lineNames, treeNames := m.Models.Enc.columnNames()
 	coefficients := m.Models.ridges[logPeak].Coefficients()
 	mean := make([]float64, len(coefficients))
-	rows := h.Rows[max(0, len(h.Rows)-explainedRows):]
-	for pass := range 2 { // the line's contributions are about the rows' own mean
+	rows := h.Rows[max(0, len(h.Rows)-maxExplainedRows):]
+	for pass := range 2 { // first the rows' mean, then contributions relative to it
 		for i := range rows {
-			x, tree = m.Models.Enc.encode(cellsOf(&h.Schema, twins, rows[i].Features), x[:0], tree[:0])
+			x, tree = m.Models.Enc.encode(cellsOf(&h.Schema, previous, rows[i].Features), x[:0], tree[:0])
 			for j, c := range coefficients {
 				if pass == 0 {
 					mean[j] += x[j] / float64(len(rows))
@@ -75,19 +72,19 @@ func (m *Model) drivers(h *sizing.History) []string {
 		names = append(names, name)
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(share[b], share[a]), cmp.Compare(a, b)) })
-	for _, name := range names { // in order, so that the sum is the same every time
+	for _, name := range names { // in order, because rounding depends on it
 		total += share[name]
 	}
 	for i, name := range names {
-		if i == driversAtMost || share[name] < driverLeast*total {
+		if i == maxDrivers || share[name] < minDriverShare*total {
 			return names[:i]
 		}
 	}
 	return names
 }
 
-// names are those of the columns that encode writes, in its order.
-func (e *encoder) names() (line, tree []string) {
+// columnNames returns the feature names of the columns that encode writes, in its order.
+func (e *encoder) columnNames() (line, tree []string) {
 	for i := range e.Columns {
 		inLine, inTree := e.Columns[i].widths()
 		line = append(line, slices.Repeat([]string{e.Columns[i].Name}, inLine)...)
@@ -101,26 +98,26 @@ func (e *encoder) names() (line, tree []string) {
 }
 
 const (
-	ambiguousRows   = 20  // in groups of identical features
-	ambiguousSpread = 0.7 // log units of deviation within them: a factor of two
+	minAmbiguousRows   = 20  // in groups of identical features
+	minAmbiguousSpread = 0.7 // standard deviation within the groups, in log units: a factor of two
 )
 
-// ambiguity is a warning where runs with identical features differ by far.
+// ambiguity returns a warning if runs with identical features differ widely.
 func (m *Model) ambiguity() string {
 	rows, squares := 0.0, 0.0
 	keys := make([]uint64, 0, len(m.Models.Groups))
 	for key := range m.Models.Groups {
 		keys = append(keys, key)
 	}
-	slices.Sort(keys) // sums must not depend on the order of a map
+	slices.Sort(keys) // rounding must not depend on the order of a map
 	for _, key := range keys {
 		if g := m.Models.Groups[key]; g.Rows >= 3 {
 			rows, squares = rows+g.Rows, squares+g.Squares
 		}
 	}
-	if rows < ambiguousRows || math.Sqrt(squares/rows) < ambiguousSpread {
+	if rows < minAmbiguousRows || math.Sqrt(squares/rows) < minAmbiguousSpread {
 		return ""
 	}
-	return fmt.Sprintf("runs with identical features differ by a factor of %.1f: add a feature that tells them apart",
+	return fmt.Sprintf("runs with identical features differ by a factor of %.1f: add a feature that distinguishes them",
 		math.Exp(math.Sqrt(squares/rows)))
 }

@@ -9,13 +9,13 @@ import (
 
 // Limits of the encoding.
 const (
-	oneHotAtMost  = 24  // levels that get a column of their own; the rest share their statistic
-	oneHotMinRows = 2   // rows of a level before it gets one, where levels are many
-	statisticRows = 1.0 // rows of the task's mean that are mixed into a level's mean
+	maxOneHot     = 24  // levels with a column of their own; the rest share the level statistic
+	minOneHotRows = 2   // rows that a level needs for a column, if there are many levels
+	smoothingRows = 1.0 // rows with the task's mean that are mixed into a level's mean
 )
 
-// encoder is the reading of a task's features, frozen when a model is fitted. It
-// writes two vectors for one row:
+// encoder turns a task's features into numbers. A fit freezes its columns. It writes two
+// vectors for one row:
 //
 //	feature     line (for the ridge; finite)          trees (NaN is missing)
 //	number      raw, log1p, missing flag              raw
@@ -24,52 +24,46 @@ const (
 //	date        weekend, month of the year            weekday, month
 //	date pair   difference in days, raw and log       difference
 //
-// A level's statistic is its mean log peak over the rows before (ordered target
-// statistics, Prokhorenkova et al. 2018): it moves as rows are learned, the
-// columns stay. A value never seen gets the task's mean.
+// The statistic of a level is its mean log peak over earlier rows (ordered target
+// statistics, Prokhorenkova et al. 2018). Every row updates it; the columns stay. An
+// unseen value gets the task's mean.
 type encoder struct {
 	Columns   []column
-	Donors    [][]sizing.Value // rows that lend their values to those that lack them
+	Donors    [][]sizing.Value // rows whose values impute missing features
 	Mean      float64          // log peak over the fitted rows
 	LineWidth int
 	TreeWidth int
 
-	Pairs    [][2]int // dates whose difference is written
-	KeepLine []int    `cbor:",omitempty"` // of what the features write, the columns of the line; nil: all
+	Pairs    [][2]int // dates whose difference is a column
+	KeepLine []int    `cbor:",omitempty"` // columns of the line that survive screening; nil: all
 	KeepTree []int    `cbor:",omitempty"` // … and of the trees
-	Retired  int      `cbor:",omitempty"` // features that are not read, for there are too many
+	Retired  int      `cbor:",omitempty"` // number of features dropped because there are too many
 }
 
-// column is the reading of one feature.
+// column describes how one feature is encoded.
 type column struct {
-	Name   string
-	Kind   sizing.ValueKind // Missing: nothing to read
-	Log    bool             // log1p beside the number
-	Flag   bool             // a missing flag
-	Blind  bool             // hardly ever missing: nobody knows what rows without it come to
-	Rare   bool             `cbor:",omitempty"` // hardly ever present: nobody knows what it comes to beside other values
-	Levels map[string]*level
-	Hot    int  // levels with a column of their own
-	Stat   bool // trees see the statistic
-	Wide   bool // so does the line
-	Most   int  `cbor:",omitempty"` // levels that may be known; 0: any number
+	Name          string
+	Kind          sizing.ValueKind // Missing: the feature is not encoded
+	WithLog       bool             `cbor:"Log"`            // adds log1p of the number
+	MissingFlag   bool             `cbor:"Flag"`           // adds an indicator of a missing value
+	RarelyMissing bool             `cbor:"Blind"`          // too few rows lack it to learn what its absence means
+	RarelyPresent bool             `cbor:"Rare,omitempty"` // too few rows have it to learn its effect beside other values
+	Levels        map[string]*level
+	OneHots       int  `cbor:"Hot"`            // levels with a column of their own
+	TreeStatistic bool `cbor:"Stat"`           // the trees get the level statistic
+	LineStatistic bool `cbor:"Wide"`           // … and so does the line
+	MaxLevels     int  `cbor:"Most,omitempty"` // bound on the number of levels; 0: none
 
-	Known float64 `cbor:",omitzero"` // share of the rows that have the feature
-	Tells float64 `cbor:",omitzero"` // share of the variance of the log peak that it explains alone
-	Unit  float64 `cbor:",omitzero"` // deviation of its values
+	PresentShare   float64 `cbor:"Known,omitzero"` // share of the rows that have the feature
+	ExplainedShare float64 `cbor:"Tells,omitzero"` // share of the variance of the log peak that it explains alone
+	Scale          float64 `cbor:"Unit,omitzero"`  // standard deviation of its values
 
 	Outvoted bool `cbor:",omitempty"` // most values of the feature are of another kind
-	Retired  bool `cbor:",omitempty"` // not read, for there are too many features
+	Retired  bool `cbor:",omitempty"` // not encoded because there are too many features
 }
 
-// level is one known value of a category.
-type level struct {
-	Sum, Rows float64 // of log peak
-	Hot       int     // one-hot column, −1 without
-}
-
-// newEncoder freezes an encoding on rows, whose cells are in the order of schema;
-// y is their log peak.
+// newEncoder freezes an encoding on rows, whose cells are in the order of schema; y is their log
+// peak.
 func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *encoder {
 	e := &encoder{}
 	for _, v := range y {
@@ -78,21 +72,21 @@ func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *enco
 	for j := range schema.Fields {
 		e.Columns = append(e.Columns, readColumn(schema.Fields[j], j, rows))
 	}
-	e.elect(schema, rows)
-	e.retire(rows)
-	e.skipNew(rows)
+	e.electKinds(schema, rows)
+	e.retireFeatures(rows)
+	e.dropNewFeatures(rows)
 	e.boundLevels()
-	e.forget() // levels are counted again, in order, as the rows are learned
+	e.resetStatistics() // learn counts the levels again, in the order of the rows
 	e.Pairs = e.allPairs()
-	if e.measure(); max(e.LineWidth, e.TreeWidth) > widthAtMost {
-		e.narrow(rows, y)
+	if e.countColumns(); max(e.LineWidth, e.TreeWidth) > maxColumns {
+		e.screenColumns(rows, y)
 	}
-	e.choose(rows, y)
+	e.chooseDonors(rows, y)
 	return e
 }
 
-// measure counts the numbers that encode writes.
-func (e *encoder) measure() {
+// countColumns sets the widths to the number of columns that encode writes.
+func (e *encoder) countColumns() {
 	e.LineWidth, e.TreeWidth = 2*len(e.Pairs), len(e.Pairs)
 	for j := range e.Columns {
 		line, tree := e.Columns[j].widths()
@@ -100,7 +94,7 @@ func (e *encoder) measure() {
 	}
 }
 
-// allPairs are all pairs of dates that are read.
+// allPairs returns all pairs of encoded dates.
 func (e *encoder) allPairs() (pairs [][2]int) {
 	for i := range e.Columns {
 		for j := i + 1; j < len(e.Columns); j++ {
@@ -112,8 +106,8 @@ func (e *encoder) allPairs() (pairs [][2]int) {
 	return pairs
 }
 
-// readColumn decides how one feature is read. A feature that is missing in every
-// row, or the same in every row, tells nothing and gets no column.
+// readColumn decides how to encode one feature. A feature that every row lacks, or that is
+// constant, carries no information and gets no column.
 func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	c := column{Name: field.Name, Kind: field.Kind}
 	known, distinct, lowest := 0, map[sizing.Value]bool{}, math.Inf(1)
@@ -127,92 +121,62 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 		}
 	}
 	missing := len(rows) - known
-	c.Flag = missing > 0
-	c.Blind = hardlyAny(missing, rows, func(cells []sizing.Value) bool { return cells[j].Kind == sizing.Missing })
-	c.Rare = hardlyAny(known, rows, func(cells []sizing.Value) bool { return cells[j].Kind != sizing.Missing })
-	if known == 0 || len(distinct) == 1 && !c.Flag && c.Kind != sizing.Date {
+	c.MissingFlag = missing > 0
+	c.RarelyMissing = isRare(missing, rows, func(cells []sizing.Value) bool { return cells[j].Kind == sizing.Missing })
+	c.RarelyPresent = isRare(known, rows, func(cells []sizing.Value) bool { return cells[j].Kind != sizing.Missing })
+	if known == 0 || len(distinct) == 1 && !c.MissingFlag && c.Kind != sizing.Date {
 		c.Kind = sizing.Missing
 		return c
 	}
 	switch c.Kind {
 	case sizing.Number:
-		c.Log = lowest >= 0 && len(distinct) > 2
+		c.WithLog = lowest >= 0 && len(distinct) > 2
 	case sizing.Category:
 		c.readLevels(j, rows)
 	}
 	return c
 }
 
-// skipNew leaves out features that are so new that only a few of the newer rows have them.
-func (e *encoder) skipNew(rows [][]sizing.Value) {
+// dropNewFeatures drops features that only a few of the newer rows have.
+func (e *encoder) dropNewFeatures(rows [][]sizing.Value) {
 	for j := range e.Columns {
 		c := &e.Columns[j]
-		if !c.Rare || c.Kind == sizing.Missing {
+		if !c.RarelyPresent || c.Kind == sizing.Missing {
 			continue
 		}
 		known, old := 0, 0
 		for i, cells := range rows {
 			if cells[j].Kind != sizing.Missing {
 				known++
-				old += ones(i < len(rows)/2)
+				old += boolToInt(i < len(rows)/2)
 			}
 		}
-		if old == 0 && known < blindRows {
-			*c = column{Name: c.Name, Blind: c.Blind, Rare: true}
+		if old == 0 && known < minMissingRows {
+			*c = column{Name: c.Name, RarelyMissing: c.RarelyMissing, RarelyPresent: true}
 		}
 	}
 }
 
-// hardlyAny reports whether too few of the rows, n of them, are such that models know
-// what that means: few of all, or some that came lately.
-func hardlyAny(n int, rows [][]sizing.Value, such func([]sizing.Value) bool) bool {
-	return n == 0 || n < blindRows && n < len(rows)/blindShare || n < newlyRows && !slices.ContainsFunc(rows[:len(rows)/2], such)
+// isRare reports whether n rows with a property are too few to learn its effect: few of all rows,
+// or some that are all recent.
+func isRare(n int, rows [][]sizing.Value, has func([]sizing.Value) bool) bool {
+	return n == 0 || n < minMissingRows && n < len(rows)/minMissingShare || n < minNewRows && !slices.ContainsFunc(rows[:len(rows)/2], has)
 }
 
-// readLevels gives the most frequent levels a column of their own.
-func (c *column) readLevels(j int, rows [][]sizing.Value) {
-	c.Levels = map[string]*level{}
-	for _, cells := range rows {
-		c.level(cells[j]).Rows++
-	}
-	names := c.byFrequency()
-	c.Stat, c.Wide = len(names) > 2, len(names) > oneHotAtMost
-	for _, name := range names {
-		l := c.Levels[name]
-		if c.Hot < oneHotAtMost && (!c.Wide || l.Rows >= oneHotMinRows) {
-			l.Hot = c.Hot
-			c.Hot++
-		}
-	}
-}
-
-// level finds a value's level, and makes one where it is new. A missing value is
-// a level of its own.
-func (c *column) level(v sizing.Value) *level {
-	l := c.find(v.Text)
-	if l == nil {
-		l = &level{Hot: -1}
-		if c.Most == 0 || len(c.Levels) < c.Most {
-			c.Levels[keyOf(v.Text)] = l
-		}
-	}
-	return l
-}
-
-// widths is how many numbers the column writes.
+// widths returns how many numbers the column writes.
 func (c *column) widths() (line, tree int) {
 	switch c.Kind {
 	case sizing.Number, sizing.Bool:
-		return 1 + ones(c.Log) + ones(c.Flag), 1
+		return 1 + boolToInt(c.WithLog) + boolToInt(c.MissingFlag), 1
 	case sizing.Category:
-		return c.Hot + ones(c.Wide), c.Hot + ones(c.Stat)
+		return c.OneHots + boolToInt(c.LineStatistic), c.OneHots + boolToInt(c.TreeStatistic)
 	case sizing.Date:
 		return 2, 2
 	}
 	return 0, 0
 }
 
-// learn moves the levels' statistics by one row.
+// learn updates the level statistics with one row.
 func (e *encoder) learn(cells []sizing.Value, y float64) {
 	for j := range e.Columns {
 		if c := &e.Columns[j]; c.Kind == sizing.Category {
@@ -223,8 +187,8 @@ func (e *encoder) learn(cells []sizing.Value, y float64) {
 	}
 }
 
-// encode appends the row's two vectors to line and tree. It allocates nothing
-// where their capacity is enough.
+// encode appends the row's two vectors to line and tree. It does not allocate if their capacity
+// suffices.
 func (e *encoder) encode(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
 	lineFrom, treeFrom := len(line), len(tree)
 	for j := range e.Columns {
@@ -242,6 +206,7 @@ func (e *encoder) encode(cells []sizing.Value, line, tree []float64) ([]float64,
 	return gather(line, lineFrom, e.KeepLine), gather(tree, treeFrom, e.KeepTree)
 }
 
+// number appends the columns of a number or a bool.
 func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []float64) {
 	missing := v.Kind == sizing.Missing
 	x, logged := v.Num, 0.0
@@ -253,35 +218,36 @@ func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []floa
 		logged = math.Log1p(max(x, 0))
 	}
 	line = append(line, x)
-	if c.Log {
+	if c.WithLog {
 		line = append(line, logged)
 	}
-	if c.Flag {
+	if c.MissingFlag {
 		line = append(line, indicator(missing))
 	}
 	return line, tree
 }
 
+// category appends the columns of a category; mean is the task's mean log peak.
 func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([]float64, []float64) {
 	l := c.find(v.Text)
-	for k := range c.Hot {
-		hot := indicator(l != nil && l.Hot == k)
+	for k := range c.OneHots {
+		hot := indicator(l != nil && l.OneHot == k)
 		line, tree = append(line, hot), append(tree, hot)
 	}
 	statistic := mean
 	if l != nil {
-		statistic = (l.Sum + statisticRows*mean) / (l.Rows + statisticRows)
+		statistic = (l.Sum + smoothingRows*mean) / (l.Rows + smoothingRows)
 	}
-	if c.Stat {
+	if c.TreeStatistic {
 		tree = append(tree, statistic)
 	}
-	if c.Wide {
+	if c.LineStatistic {
 		line = append(line, statistic)
 	}
 	return line, tree
 }
 
-// date writes the weekday (0 is Sunday) and the month (0 … 11, of equal length).
+// date appends the weekday (0 is Sunday) and the month (0 … 11, of equal length).
 func date(v sizing.Value, line, tree []float64) ([]float64, []float64) {
 	if v.Kind == sizing.Missing {
 		return append(line, 0, 0), append(tree, math.NaN(), math.NaN())
@@ -295,8 +261,8 @@ func date(v sizing.Value, line, tree []float64) ([]float64, []float64) {
 
 const daysPerMonth = 365.25 / 12
 
-// datePairs writes the difference of every pair of dates, in days: how long a
-// sale lasts, how far ahead it is planned.
+// datePairs appends the difference of every pair of dates in days, such as the length of a sale
+// or its lead time.
 func (e *encoder) datePairs(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
 	for _, pair := range e.Pairs {
 		from, to := &cells[pair[0]], &cells[pair[1]]
@@ -311,10 +277,10 @@ func (e *encoder) datePairs(cells []sizing.Value, line, tree []float64) ([]float
 	return line, tree
 }
 
-func indicator(yes bool) float64 { return float64(ones(yes)) }
+func indicator(b bool) float64 { return float64(boolToInt(b)) }
 
-func ones(yes bool) int {
-	if yes {
+func boolToInt(b bool) int {
+	if b {
 		return 1
 	}
 	return 0

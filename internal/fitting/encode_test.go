@@ -19,8 +19,8 @@ var (
 	isNaN   = math.NaN()
 )
 
-// encoded freezes an encoder of one field for each column of rows, on log peaks of
-// zero where none are given.
+// encoded freezes an encoder with one field for each column of rows. Without y the log peaks are
+// zero.
 func encoded(rows [][]sizing.Value, y ...float64) *encoder {
 	var schema sizing.Schema
 	for j := range rows[0] {
@@ -38,7 +38,7 @@ func encoded(rows [][]sizing.Value, y ...float64) *encoder {
 	return newEncoder(&schema, rows, y)
 }
 
-// same compares vectors in which NaN equals NaN.
+// same compares vectors; NaN equals NaN.
 func same(t *testing.T, want, got []float64, about string) {
 	t.Helper()
 	require.Len(t, got, len(want), about)
@@ -51,30 +51,30 @@ func same(t *testing.T, want, got []float64, about string) {
 	}
 }
 
-func TestWhatOneFeatureIsReadAs(t *testing.T) {
+func TestEncodingOfOneFeature(t *testing.T) {
 	for claim, c := range map[string]struct {
 		rows       []sizing.Value
 		ask        sizing.Value
 		line, tree []float64
 	}{
-		"a number is read raw and logged":                 {[]sizing.Value{number(1), number(5), number(9)}, number(3), []float64{3, math.Log(4)}, []float64{3}},
-		"a number below zero later is logged as zero":     {[]sizing.Value{number(1), number(5), number(9)}, number(-3), []float64{-3, 0}, []float64{-3}},
-		"numbers below zero are not logged":               {[]sizing.Value{number(-1), number(5), number(9)}, number(3), []float64{3}, []float64{3}},
-		"two values are not logged":                       {[]sizing.Value{number(1), number(5), number(5)}, number(5), []float64{5}, []float64{5}},
-		"what may be missing is flagged":                  {[]sizing.Value{number(1), nothing, number(5)}, nothing, []float64{0, 1}, []float64{isNaN}},
-		"and known otherwise":                             {[]sizing.Value{number(1), nothing, number(5)}, number(5), []float64{5, 0}, []float64{5}},
-		"what never was missing has no flag":              {[]sizing.Value{number(1), number(5), number(9)}, nothing, []float64{0, 0}, []float64{isNaN}},
-		"a constant tells nothing":                        {[]sizing.Value{number(7), number(7)}, number(8), nil, nil},
-		"a constant that may be missing does":             {[]sizing.Value{number(7), nothing}, number(7), []float64{7, 0}, []float64{7}},
-		"what was never known tells nothing":              {[]sizing.Value{nothing, nothing}, number(8), nil, nil},
-		"a bool is 0 or 1":                                {[]sizing.Value{sizing.BoolValue(true), sizing.BoolValue(false)}, sizing.BoolValue(true), []float64{1}, []float64{1}},
-		"two categories get a column each, by frequency":  {[]sizing.Value{text("a"), text("b"), text("b")}, text("b"), []float64{1, 0}, []float64{1, 0}},
-		"a missing category is a level of its own":        {[]sizing.Value{text("a"), nothing}, nothing, []float64{1, 0}, []float64{1, 0}},
-		"an unseen category is none, with the usual peak": {[]sizing.Value{text("a"), text("b"), text("c")}, text("d"), []float64{0, 0, 0}, []float64{0, 0, 0, 0}},
-		"a Saturday in January is a weekend":              {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, text("2020-01-04"), []float64{1, 1}, []float64{6, 0}},
-		"a Monday is none":                                {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, text("2020-01-06"), []float64{0, 1}, []float64{1, 0}},
-		"the day before 1970 was a Wednesday in December": {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, text("1969-12-31"), []float64{0, math.Cos(math.Pi / 6)}, []float64{3, 11}},
-		"a missing date is neither":                       {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, nothing, []float64{0, 0}, []float64{isNaN, isNaN}},
+		"a number is raw and logged":                         {[]sizing.Value{number(1), number(5), number(9)}, number(3), []float64{3, math.Log(4)}, []float64{3}},
+		"a number below zero later is logged as zero":        {[]sizing.Value{number(1), number(5), number(9)}, number(-3), []float64{-3, 0}, []float64{-3}},
+		"numbers below zero are not logged":                  {[]sizing.Value{number(-1), number(5), number(9)}, number(3), []float64{3}, []float64{3}},
+		"two values are not logged":                          {[]sizing.Value{number(1), number(5), number(5)}, number(5), []float64{5}, []float64{5}},
+		"a feature that may be missing has a flag":           {[]sizing.Value{number(1), nothing, number(5)}, nothing, []float64{0, 1}, []float64{isNaN}},
+		"which is zero if it is present":                     {[]sizing.Value{number(1), nothing, number(5)}, number(5), []float64{5, 0}, []float64{5}},
+		"a feature that was never missing has no flag":       {[]sizing.Value{number(1), number(5), number(9)}, nothing, []float64{0, 0}, []float64{isNaN}},
+		"a constant has no column":                           {[]sizing.Value{number(7), number(7)}, number(8), nil, nil},
+		"a constant that may be missing has one":             {[]sizing.Value{number(7), nothing}, number(7), []float64{7, 0}, []float64{7}},
+		"a feature that is always missing has no column":     {[]sizing.Value{nothing, nothing}, number(8), nil, nil},
+		"a bool is 0 or 1":                                   {[]sizing.Value{sizing.BoolValue(true), sizing.BoolValue(false)}, sizing.BoolValue(true), []float64{1}, []float64{1}},
+		"two categories get a column each, by frequency":     {[]sizing.Value{text("a"), text("b"), text("b")}, text("b"), []float64{1, 0}, []float64{1, 0}},
+		"a missing category is a level":                      {[]sizing.Value{text("a"), nothing}, nothing, []float64{1, 0}, []float64{1, 0}},
+		"an unseen category is no level, with the mean peak": {[]sizing.Value{text("a"), text("b"), text("c")}, text("d"), []float64{0, 0, 0}, []float64{0, 0, 0, 0}},
+		"a Saturday in January is a weekend":                 {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, text("2020-01-04"), []float64{1, 1}, []float64{6, 0}},
+		"a Monday is not":                                    {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, text("2020-01-06"), []float64{0, 1}, []float64{1, 0}},
+		"the day before 1970 was a Wednesday in December":    {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, text("1969-12-31"), []float64{0, math.Cos(math.Pi / 6)}, []float64{3, 11}},
+		"a missing date is NaN for the trees":                {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, nothing, []float64{0, 0}, []float64{isNaN, isNaN}},
 	} {
 		var rows [][]sizing.Value
 		for _, v := range c.rows {
@@ -88,24 +88,24 @@ func TestWhatOneFeatureIsReadAs(t *testing.T) {
 }
 
 // A sale from 3 to 10 January lasts 7 days.
-func TestDatesAreComparedInPairs(t *testing.T) {
+func TestDatePairsAreEncoded(t *testing.T) {
 	e := encoded([][]sizing.Value{
 		{text("2020-01-03"), text("2020-01-10"), number(1)},
 		{text("2020-02-03"), text("2020-02-05"), number(2)},
 	})
 	line, tree := e.encode([]sizing.Value{text("2020-01-03"), text("2020-01-10"), number(1)}, nil, nil)
-	same(t, []float64{7, math.Log(8)}, line[len(line)-2:], "the line sees days and their log")
+	same(t, []float64{7, math.Log(8)}, line[len(line)-2:], "the line gets days and their log")
 	assert.Equal(t, 7.0, tree[len(tree)-1])
 	line, tree = e.encode([]sizing.Value{text("2020-01-10"), text("2020-01-03"), number(1)}, nil, nil)
 	same(t, []float64{-7, -math.Log(8)}, line[len(line)-2:], "backwards")
 	assert.Equal(t, -7.0, tree[len(tree)-1])
 	line, tree = e.encode([]sizing.Value{nothing, text("2020-01-03"), number(1)}, nil, nil)
-	same(t, []float64{0, 0}, line[len(line)-2:], "a missing one")
+	same(t, []float64{0, 0}, line[len(line)-2:], "a missing date")
 	assert.True(t, math.IsNaN(tree[len(tree)-1]))
 }
 
-// Of thirty levels, twenty-eight seen once and two often, only the two get a column
-// of their own; the rest are told apart by their statistic.
+// Of thirty levels, twenty-eight occur once and two often. Only the two get a column; the
+// statistic distinguishes the others.
 func TestRareLevelsShareAStatistic(t *testing.T) {
 	var rows [][]sizing.Value
 	var y []float64
@@ -131,7 +131,7 @@ func TestRareLevelsShareAStatistic(t *testing.T) {
 	same(t, []float64{0, 0, mean}, line, "the task's mean")
 }
 
-// A hundred frequent levels: 24 get a column, and no more.
+// A hundred frequent levels get 24 columns.
 func TestColumnsAreBounded(t *testing.T) {
 	var rows [][]sizing.Value
 	for i := range 300 {
@@ -142,14 +142,14 @@ func TestColumnsAreBounded(t *testing.T) {
 	assert.Equal(t, 24+1, e.TreeWidth)
 }
 
-// The statistic of a row holds the rows before it only: were its own peak in it, the
-// first row of a level would foretell itself.
-func TestARowsOwnPeakIsNotInItsEncoding(t *testing.T) {
+// The statistic of a row contains earlier rows only. With its own peak in it, the first row of a
+// level would predict itself.
+func TestEncodingExcludesTheRowsOwnPeak(t *testing.T) {
 	encodings := func(own float64) [][]float64 {
 		rows := [][]sizing.Value{{text("a")}, {text("b")}, {text("c")}, {text("a")}, {text("a")}}
 		y := []float64{20, 21, 22, own, 24}
 		e := encoded(rows, y...)
-		e.Mean = 21 // as if it did not move
+		e.Mean = 21 // keep the mean fixed
 		var all [][]float64
 		for i := range rows {
 			_, tree := e.encode(rows[i], nil, nil)
@@ -163,7 +163,7 @@ func TestARowsOwnPeakIsNotInItsEncoding(t *testing.T) {
 	assert.NotEqual(t, low[4], high[4], "the row after does")
 }
 
-func TestWidthsAreFrozen(t *testing.T) {
+func TestEncodingWidthsAreFrozen(t *testing.T) {
 	rows := [][]sizing.Value{{text("a"), number(1)}, {text("b"), number(2)}, {text("c"), number(7)}}
 	e := encoded(rows)
 	before, _ := e.encode(rows[0], nil, nil)
@@ -174,7 +174,7 @@ func TestWidthsAreFrozen(t *testing.T) {
 	assert.Len(t, after, len(before))
 	assert.Len(t, after, e.LineWidth)
 	assert.Len(t, tree, e.TreeWidth)
-	lineNames, treeNames := e.names()
+	lineNames, treeNames := e.columnNames()
 	assert.Len(t, lineNames, e.LineWidth)
 	assert.Len(t, treeNames, e.TreeWidth)
 }
@@ -186,20 +186,20 @@ func TestEncodingDoesNotAllocate(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(20, func() { line, tree = e.encode(rows[0], line[:0], tree[:0]) }))
 }
 
-// Rows are the same where their features are, whatever has become of the columns.
-func TestSameFeaturesHaveTheSameKey(t *testing.T) {
+// Equal features give equal keys, whatever the columns.
+func TestEqualFeaturesHaveEqualKeys(t *testing.T) {
 	columns := []column{{Name: "kind", Kind: sizing.Category}, {Name: "size", Kind: sizing.Number}}
-	key := func(kind, size sizing.Value) uint64 { return sameKey(columns, []sizing.Value{kind, size}) }
+	key := func(kind, size sizing.Value) uint64 { return groupKey(columns, []sizing.Value{kind, size}) }
 	assert.Equal(t, key(text("a"), number(1)), key(text("a"), number(1)))
 	assert.NotEqual(t, key(text("a"), number(1)), key(text("b"), number(1)))
 	assert.NotEqual(t, key(text("a"), number(1)), key(text("a"), number(2)))
 	assert.NotEqual(t, key(text("a"), nothing), key(text("a"), number(0)))
 	before := key(text("a"), number(1))
 	wider := append(columns, column{Name: "new", Kind: sizing.Bool})
-	assert.Equal(t, before, sameKey(wider, []sizing.Value{text("a"), number(1), nothing}), "a schema that grew")
+	assert.Equal(t, before, groupKey(wider, []sizing.Value{text("a"), number(1), nothing}), "a schema that grew")
 	columns[0].Kind = sizing.Missing // a constant has no column
 	assert.Equal(t, before, key(text("a"), number(1)))
-	assert.NotEqual(t, before, key(text("b"), number(1)), "its first new value is new all the same")
+	assert.NotEqual(t, before, key(text("b"), number(1)), "the first other value of a constant changes the key")
 }
 
 func anyCells(rng *rand.Rand, kinds []sizing.ValueKind) []sizing.Value {
@@ -242,7 +242,7 @@ func FuzzEncoding(f *testing.F) {
 			rows, y = append(rows, anyCells(rng, kinds)), append(y, 20*rng.Float64())
 		}
 		e := newEncoder(&schema, rows, y)
-		lineNames, treeNames := e.names()
+		lineNames, treeNames := e.columnNames()
 		require.Len(t, lineNames, e.LineWidth)
 		require.Len(t, treeNames, e.TreeWidth)
 		for range 20 {
@@ -251,15 +251,15 @@ func FuzzEncoding(f *testing.F) {
 			require.Len(t, line, e.LineWidth)
 			require.Len(t, tree, e.TreeWidth)
 			for _, v := range line {
-				require.False(t, math.IsNaN(v) || math.IsInf(v, 0), "the line sees %v of %v", line, cells)
+				require.False(t, math.IsNaN(v) || math.IsInf(v, 0), "the line gets %v from %v", line, cells)
 			}
 			e.learn(cells, 20)
 		}
 	})
 }
 
-// A date that is filled in must not become another year's.
-func TestAMissingDateKeepsTheDonorsDistance(t *testing.T) {
+// An imputed date must not move to another year.
+func TestImputedDateKeepsTheDonorsDistance(t *testing.T) {
 	row := func(days ...string) (cells []sizing.Value) {
 		for _, day := range days {
 			cells = append(cells, text(day))
@@ -267,14 +267,14 @@ func TestAMissingDateKeepsTheDonorsDistance(t *testing.T) {
 		return cells
 	}
 	var rows [][]sizing.Value
-	for i := range blindShare {
+	for i := range minMissingShare {
 		rows = append(rows, row("2020-01-03", fmt.Sprintf("2020-01-%02d", 10+i)))
 	}
 	e := encoded(rows)
-	lacks := []sizing.Value{text("2021-05-01"), nothing}
-	assert.True(t, e.lacking(lacks))
-	assert.True(t, e.lacks(1, lacks))
-	assert.False(t, e.lacks(0, lacks))
-	filled := e.fill(lacks, row("2020-02-03", "2020-02-20"), nil)
+	incomplete := []sizing.Value{text("2021-05-01"), nothing}
+	assert.True(t, e.isIncomplete(incomplete))
+	assert.True(t, e.lacksFeature(1, incomplete))
+	assert.False(t, e.lacksFeature(0, incomplete))
+	filled := e.fillFrom(incomplete, row("2020-02-03", "2020-02-20"), nil)
 	assert.Equal(t, 17.0, filled[1].Num-filled[0].Num)
 }

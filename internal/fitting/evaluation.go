@@ -6,105 +6,104 @@ import (
 	"math"
 	"slices"
 
-	"github.com/loadaware/loadaware/internal/ml/binning"
 	"github.com/loadaware/loadaware/internal/ml/classify"
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/ml/table"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Evaluation says how a challenger was judged: on the newest rows, which it was not
-// fitted on for the purpose, through the decision rule, against the champion's own
-// answers to them (asked before told), the classifiers over bins, golearn's CART
-// among them, and the best constant.
+// Evaluation compares a challenger with its rivals on a holdout of the newest rows, through the
+// decision rule: the champion's own out-of-sample answers, classifiers over bins (golearn's CART
+// among them), and the best constant.
 type Evaluation struct {
-	Rows       int      `json:"rows"`       // held back
-	Before     int      `json:"fitted_on"`  // rows before them
+	Rows       int      `json:"rows"`       // holdout
+	Before     int      `json:"fitted_on"`  // rows before the holdout
 	Candidates []Result `json:"candidates"` // the challenger first
 	Passed     bool     `json:"passed"`
 	Reason     string   `json:"reason"`
 }
 
-// Result is one candidate's replay of the rows held back.
+// Result is the replay of the holdout with one candidate.
 type Result struct {
 	Name   string  `json:"name"`
-	Waste  float64 `json:"waste_per_used"` // (allocated − used) / used, killed attempts whole
+	Waste  float64 `json:"waste_per_used"` // (allocated − used) / used; killed attempts count in full
 	Killed float64 `json:"killed"`         // share of first tries
 }
 
-// JSON is the exam as it is stored.
+// JSON encodes the evaluation as the store keeps it.
 func (e Evaluation) JSON() []byte {
 	b, err := json.Marshal(e)
-	if err != nil { // a NaN is the only way
-		return []byte(`{"reason":"the exam could not be written"}`)
+	if err != nil { // only NaN fails
+		return []byte(`{"reason":"the evaluation contains a number that is not finite"}`)
 	}
 	return b
 }
 
 const (
-	examFrom      = 40  // rows before an exam is worth its cost
-	examShare     = 0.2 // of the rows is held back …
-	examAtLeast   = 10
-	examAtMost    = 200
-	examAgain     = 2.0  // times as many rows before the next exam
-	examTolerance = 1.25 // the challenger lacks the rows held back, and they are few
-	examRows      = 400  // newest of those before, that a rival is fitted on: golearn needs 0.8 s for 1,000
+	minEvaluationRows   = 40  // rows from which an evaluation is worth its cost
+	holdoutShare        = 0.2 // share of the rows that becomes the holdout …
+	minHoldout          = 10
+	maxHoldout          = 200
+	evaluationGrowth    = 2.0  // growth in rows between two evaluations
+	evaluationTolerance = 1.25 // the challenger is fitted without the holdout, and a holdout is small
+	maxFamilyRows       = 400  // newest training rows of a classifier: golearn takes 0.8 s for 1,000
 )
 
-// examDue: exams cost a fit of every family, and say little new between doublings.
-func (m *Model) examDue(rows int) bool {
-	return rows >= examFrom && float64(rows) >= examAgain*float64(m.LastEvaluation.Before+m.LastEvaluation.Rows)
+// isEvaluationDue reports whether the rows have doubled since the last evaluation. An evaluation
+// costs a fit of every family, and more frequent ones add little.
+func (m *Model) isEvaluationDue(rows int) bool {
+	return rows >= minEvaluationRows && float64(rows) >= evaluationGrowth*float64(m.LastEvaluation.Before+m.LastEvaluation.Rows)
 }
 
-// examine judges what fitting on measured rows (oldest first, examFrom at least) makes of a
-// task.
-func (m *Model) examine(h *sizing.History, rows []row) (Evaluation, error) {
-	held := max(examAtLeast, min(examAtMost, int(examShare*float64(len(rows)))))
-	before, newest := rows[:len(rows)-held], rows[len(rows)-held:]
-	e := Evaluation{Rows: held, Before: len(before)}
+// evaluate compares a challenger that is fitted without the holdout with its rivals. rows are
+// measured, oldest first, at least minEvaluationRows.
+func (m *Model) evaluate(h *sizing.History, rows []row) (Evaluation, error) {
+	holdout := max(minHoldout, min(maxHoldout, int(holdoutShare*float64(len(rows)))))
+	before, newest := rows[:len(rows)-holdout], rows[len(rows)-holdout:]
+	e := Evaluation{Rows: holdout, Before: len(before)}
 	challenger, err := fitModels(&h.Schema, before, nil, m.Trees, seedOf(len(before)))
 	if err != nil {
 		return e, err
 	}
-	e.add("challenger", newest, m.rungsBy(challenger))
-	e.add("champion", newest, championRungs)
+	e.addCandidate("challenger", newest, m.ladderOf(challenger))
+	e.addCandidate("champion", newest, championLadder)
 	constant := bestConstant(before)
-	e.add("constant", newest, func(*row) []float64 { return []float64{constant} })
-	if err := m.examineFamilies(&e, h, before, newest); err != nil {
+	e.addCandidate("constant", newest, func(*row) []float64 { return []float64{constant} })
+	if err := m.evaluateFamilies(&e, h, before, newest); err != nil {
 		return e, err
 	}
 	e.judge()
 	return e, nil
 }
 
-// measured leaves out the rows whose peak is only likely: whoever guesses it the same
-// way would win.
-func measured(rows []row) []row {
+// withoutImputed returns the rows with a measured peak: a model that imputes a peak would win on
+// its own imputation.
+func withoutImputed(rows []row) []row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Imputed })
 }
 
-// rungsBy are the allocations of point models with the task's margins.
-func (m *Model) rungsBy(fitted *models) func(*row) []float64 {
+// ladderOf returns a function from row to the allocations of point models with the task's
+// margins.
+func (m *Model) ladderOf(fitted *models) func(*row) []float64 {
 	b := new(buffers)
 	return func(r *row) []float64 {
 		var p experts.Point
-		fitted.ask(r.Cells, &p, b)
+		fitted.predict(r.Cells, &p, b)
 		amount := m.Experts.Answer(&p, sizing.DefaultRiskTarget, &b.scratch).Amount
 		return []float64{amount}
 	}
 }
 
-// championRungs are what was answered before the row was told; none where it is
-// not known.
-func championRungs(r *row) []float64 {
-	if r.Answered <= 0 {
+// championLadder returns the out-of-sample answer for a row, or none if it is unknown.
+func championLadder(r *row) []float64 {
+	if r.Granted <= 0 {
 		return nil
 	}
-	return []float64{r.Answered}
+	return []float64{r.Granted}
 }
 
-// add replays one candidate, beyond its rungs by doubling.
-func (e *Evaluation) add(name string, rows []row, rungs func(*row) []float64) {
+// addCandidate replays one candidate; after its last rung the allocation doubles.
+func (e *Evaluation) addCandidate(name string, rows []row, rungs func(*row) []float64) {
 	used, waste, killed, n := 0.0, 0.0, 0.0, 0.0
 	for i := range rows {
 		r := &rows[i]
@@ -124,7 +123,7 @@ func (e *Evaluation) add(name string, rows []row, rungs func(*row) []float64) {
 	}
 }
 
-// replay is what a ladder wastes on a peak.
+// replay returns the waste of a ladder for a peak.
 func replay(ladder []float64, peak float64) float64 {
 	waste, amount := 0.0, 0.0
 	for i := 0; ; i++ {
@@ -140,7 +139,7 @@ func replay(ladder []float64, peak float64) float64 {
 	}
 }
 
-// bestConstant is the allocation of least replayed cost within the risk.
+// bestConstant returns the allocation with the smallest replayed cost within the risk target.
 func bestConstant(rows []row) float64 {
 	peaks := make([]float64, len(rows))
 	for i := range rows {
@@ -160,20 +159,20 @@ func bestConstant(rows []row) float64 {
 	return best
 }
 
-// families are the classifiers over bins that a challenger is held against.
+// families are the classifiers over bins that compete with a challenger.
 var families = []classify.LevelFamily{
 	classify.Binned{Family: classify.SoftmaxTrees{}},
 	classify.Binned{Family: classify.CART{}}, classify.Binned{Family: classify.Prior{}},
 }
 
-// examineFamilies fits the classifiers on at most examRows of the rows before.
-func (m *Model) examineFamilies(e *Evaluation, h *sizing.History, before, newest []row) error {
-	before = before[max(0, len(before)-examRows):]
+// evaluateFamilies fits the classifiers on at most maxFamilyRows of the rows before the holdout.
+func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newest []row) error {
+	before = before[max(0, len(before)-maxFamilyRows):]
 	t, encode := tableOf(&h.Schema, before)
 	if t.Cols() == 0 {
 		return nil
 	}
-	edges, bins, err := edgesOf(before)
+	edges, bins, err := binsOf(before)
 	if err != nil {
 		return err
 	}
@@ -181,9 +180,9 @@ func (m *Model) examineFamilies(e *Evaluation, h *sizing.History, before, newest
 	for _, family := range families {
 		fitted, err := family.FitLevels(t, edges, seedOf(len(before)))
 		if err != nil {
-			return fmt.Errorf("exam of %s: %w", family.Name(), err)
+			return fmt.Errorf("evaluate %s: %w", family.Name(), err)
 		}
-		e.add(family.Name(), newest, func(r *row) []float64 {
+		e.addCandidate(family.Name(), newest, func(r *row) []float64 {
 			fitted.Probabilities(encode(r.Cells), p)
 			var ladder []float64
 			for _, rung := range sizing.LeastCost(bins, p, sizing.DefaultRiskTarget, 0) {
@@ -195,8 +194,7 @@ func (m *Model) examineFamilies(e *Evaluation, h *sizing.History, before, newest
 	return nil
 }
 
-// tableOf encodes rows for the classifiers: what the line sees, then what the
-// trees see.
+// tableOf encodes rows for the classifiers: the inputs of the line, then those of the trees.
 func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Value) []float64) {
 	y, cells := make([]float64, len(rows)), make([][]sizing.Value, len(rows))
 	for i := range rows {
@@ -215,48 +213,15 @@ func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Val
 	return t, encode
 }
 
-// edgesOf are the task's bins, as log levels and as bytes.
-func edgesOf(rows []row) (levels []float64, bins sizing.Bins, err error) {
-	var peaks, seconds []float64
-	for i := range rows {
-		peaks, seconds = append(peaks, rows[i].Peak), append(seconds, rows[i].Seconds)
-	}
-	bins, err = searchBins(peaks, seconds)
-	for _, bin := range bins {
-		levels = append(levels, math.Log(float64(bin)))
-	}
-	return levels, bins, err
-}
-
-// searchBins finds the edges of the highest time-weighted improvement, exactly.
-func searchBins(peaks, seconds []float64) (sizing.Bins, error) {
-	if len(peaks) == 0 {
-		return nil, nil
-	}
-	top := binning.Top(peaks, binTopMargin, binStep)
-	edges, err := binning.History{Peaks: peaks, Weights: seconds}.Search(binCount, top, binStep)
-	if err != nil {
-		return nil, fmt.Errorf("search bins: %w", err)
-	}
-	var bins sizing.Bins
-	for _, edge := range edges {
-		if b := sizing.Bytes(min(math.Ceil(edge), sizing.MaxBytes)); len(bins) == 0 || b > bins[len(bins)-1] {
-			bins = append(bins, b)
-		}
-	}
-	return bins, nil
-}
-
-// judge: the challenger passes unless the champion, CART or the best constant
-// would have wasted clearly less.
+// judge lets the challenger pass unless a rival wastes clearly less without more kills.
 func (e *Evaluation) judge() {
 	challenger := e.Candidates[0]
 	e.Passed = true
-	e.Reason = fmt.Sprintf("on the newest %d runs it wastes %.2f per used, %.1f %% killed", e.Rows, challenger.Waste, 100*challenger.Killed)
+	e.Reason = fmt.Sprintf("on the newest %d runs it wastes %.2f times the used memory, %.1f %% killed", e.Rows, challenger.Waste, 100*challenger.Killed)
 	for _, rival := range e.Candidates[1:] {
-		if rival.Waste*examTolerance < challenger.Waste && rival.Killed <= challenger.Killed+sizing.DefaultRiskTarget {
+		if rival.Waste*evaluationTolerance < challenger.Waste && rival.Killed <= challenger.Killed+sizing.DefaultRiskTarget {
 			e.Passed = false
-			e.Reason = fmt.Sprintf("lost on the newest %d runs: it wastes %.2f per used, %s %.2f", e.Rows, challenger.Waste, rival.Name, rival.Waste)
+			e.Reason = fmt.Sprintf("lost on the newest %d runs: it wastes %.2f times the used memory, %s %.2f", e.Rows, challenger.Waste, rival.Name, rival.Waste)
 			return
 		}
 	}

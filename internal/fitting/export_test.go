@@ -1,4 +1,4 @@
 package fitting
 
-// Rows is the weight of what the line was fitted on.
+// Rows returns the weight of the rows that the line was fitted on.
 func (m *models) Rows() float64 { return m.line.Rows() }

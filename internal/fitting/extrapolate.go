@@ -9,108 +9,108 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// beyond is what extrapolate found of one row.
-type beyond struct {
-	fields []int   // inputs that matter and lie outside what was seen; see trend.value
-	far    bool    // one of them is so far outside that no probability can be stated
-	factor float64 // by which the trend raises the peak over that at the edge; 0: no trend is followed
-	most   float64 // bytes that the extrapolation was bounded to; 0: it was not
-	absurd bool    // one of them is so far outside that it counts as missing
-	inputs int     // of the trend that lie above what was seen
-	doubt  float64 // log error of the trend that several such inputs add
-	joint  float64 // how far the inputs that matter lie above what was seen, together, in log units
+// extrapolation describes the inputs of one row that lie outside the range.
+type extrapolation struct {
+	outside       []int   // relevant inputs outside the range; see trend.value
+	noRisk        bool    // one of them is too far outside for any probability
+	riseFactor    float64 // factor between the trend's peak and the peak at the edge of the range; 0: no trend is followed
+	capped        float64 // bytes that the extrapolation was limited to; 0: it was not
+	implausible   bool    // one of them is too far outside to use and counts as missing
+	aboveRange    int     // number of inputs of the trend above the range
+	jointMargin   float64 // log margin for several such inputs at once
+	jointDistance float64 // sum of the distances of the relevant inputs above the range, in log units
 }
 
-// extrapolate corrects p, the answer to inputs as they are, where they lie outside what was
-// seen: to the answer at the edge, moved along the trend where one is supported, with a
+// extrapolate corrects p, the prediction from the raw inputs, if inputs lie outside the range. It
+// takes the prediction at the edge of the range, moves it along a supported trend, and adds a
 // margin that grows with the distance.
 func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers) {
 	signals := b.signals
-	b.edge = m.toEdge(cells, b.edge[:0])
+	b.atEdge = m.clampToRange(cells, b.atEdge[:0])
 	var edge experts.Point
-	m.askInside(b.edge, &edge, b)
-	rise, doubt := m.rise(cells, b.edge)
-	most := m.mostLevel()
+	m.predictInRange(b.atEdge, &edge, b)
+	rise, margin := m.rise(cells, b.atEdge)
+	most := m.maxLevel()
 	if rise > 0 {
-		b.beyond.factor = math.Exp(max(0, min(rise, most-edge.Level[experts.LineTrees])))
+		b.extrapolation.riseFactor = math.Exp(max(0, min(rise, most-edge.Level[experts.LineTrees])))
 	}
-	if b.beyond.inputs > 1 {
-		// No run was seen with all of them that large: nothing tells how they act together.
-		b.beyond.doubt = jointDoubt * float64(b.beyond.inputs-1) * rise
+	if b.extrapolation.aboveRange > 1 {
+		// No run had all of these inputs that large, so their joint effect is unknown.
+		b.extrapolation.jointMargin = jointMarginRate * float64(b.extrapolation.aboveRange-1) * rise
 	}
 	if rise == 0 {
-		keepBelow(p, m.High) // no line supports more than was seen
+		capLevels(p, m.High) // no line supports more than the largest peak
 	}
-	raise(p, &edge, rise*(1+doubt)+b.beyond.doubt, b.beyond.far && (rise > 0 || m.followsAll(&b.beyond)))
-	if keepBelow(p, most) {
-		b.beyond.most = math.Exp(most)
+	raiseLevels(p, &edge, rise*(1+margin)+b.extrapolation.jointMargin, b.extrapolation.noRisk && (rise > 0 || m.followsAllOutside(&b.extrapolation)))
+	if capLevels(p, most) {
+		b.extrapolation.capped = math.Exp(most)
 	}
 	b.signals = signals
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 }
 
-// outside fills found, and reports whether the models must not be asked about cells as
-// they are.
-func (m *models) outside(cells []sizing.Value, found *beyond) (yes bool) {
-	t := &m.Beyond
+// findOutside fills found and reports whether the models must not predict from cells directly.
+func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outside bool) {
+	t := &m.PeakTrend
 	for j := -len(t.Pairs); j < len(cells); j++ {
 		distance := t.distance(j, cells)
 		if distance == 0 {
 			continue
 		}
-		away := math.Abs(distance) > math.Log(outsideFrom)
-		if distance > 0 && (away || t.slopeOf(j) != nil) && t.matters(j) {
-			found.joint += distance
-			found.inputs++
+		isFar := math.Abs(distance) > math.Log(outsideFactor)
+		if distance > 0 && (isFar || t.slopeOf(j) != nil) && t.isRelevant(j) {
+			found.jointDistance += distance
+			found.aboveRange++
 		}
-		yes = yes || away || t.slopeOf(j) != nil
-		if away && t.matters(j) {
-			found.fields = append(found.fields, j)
-			found.far = found.far || distance > math.Log(farFrom) || distance < -math.Log(farFrom) && t.opensDown(j, cells)
+		outside = outside || isFar || t.slopeOf(j) != nil
+		if isFar && t.isRelevant(j) {
+			found.outside = append(found.outside, j)
+			found.noRisk = found.noRisk || distance > math.Log(noRiskFactor) || distance < -math.Log(noRiskFactor) && t.isUnboundedBelow(j, cells)
 		}
 	}
-	found.far = found.far || found.joint > math.Log(farFrom)
-	return yes
+	found.noRisk = found.noRisk || found.jointDistance > math.Log(noRiskFactor)
+	return outside
 }
 
-// opensDown reports whether the peak may grow without bound below what was seen: where an
-// input has negative values, or the line falls.
-func (t *trend) opensDown(j int, cells []sizing.Value) bool {
-	if x, _ := t.value(j, cells); x < 0 || t.spanOf(j).Low < 0 {
+// isUnboundedBelow reports whether the peak may grow without bound below the range: the input has
+// negative values, or the line falls.
+func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
+	if x, _ := t.value(j, cells); x < 0 || t.rangeOf(j).Low < 0 {
 		return true
 	}
 	s := t.slopeOf(j)
 	return s != nil && s.Slope < 0
 }
 
-// rise is how much the trend goes up from the edge to cells, in log units, and how much of
-// that is in doubt. It never goes down.
-func (m *models) rise(cells, edge []sizing.Value) (rise, doubt float64) {
-	doubt = trendDoubt
-	for _, s := range m.Beyond.Slopes {
-		was, _ := m.Beyond.value(s.Field, cells)
-		if now, known := m.Beyond.value(s.Field, edge); known && now != was {
-			rise, doubt = 1, doubt+2*s.Relative
+// rise returns how much the trend rises from the edge of the range to cells, in log units, and
+// the margin per unit of that rise. The rise is never negative.
+func (m *models) rise(cells, edge []sizing.Value) (rise, margin float64) {
+	margin = trendMargin
+	for _, s := range m.PeakTrend.Slopes {
+		raw, _ := m.PeakTrend.value(s.Field, cells)
+		if clamped, known := m.PeakTrend.value(s.Field, edge); known && clamped != raw {
+			rise, margin = 1, margin+2*s.Relative
 		}
 	}
 	if rise == 0 {
 		return 0, 0
 	}
-	if rise = m.Beyond.at(cells) - m.Beyond.at(edge); !(rise > 0) {
+	if rise = m.PeakTrend.predict(cells) - m.PeakTrend.predict(edge); !(rise > 0) {
 		return 0, 0
 	}
-	return rise * max(1, m.Beyond.Steeper), doubt
+	return rise * max(1, m.PeakTrend.ConvexSlope), margin
 }
 
-const mostTimes = 1000 // the largest peak so far that an extrapolation may reach
+// maxExtrapolation bounds an extrapolation, as a multiple of the largest peak so far.
+const maxExtrapolation = 1000
 
-// mostLevel is the log peak that no extrapolation exceeds.
-func (m *models) mostLevel() float64 {
-	return min(m.High+math.Log(mostTimes), math.Log(float64(impossible)))
+// maxLevel returns the log peak that no extrapolation exceeds.
+func (m *models) maxLevel() float64 {
+	return min(m.High+math.Log(maxExtrapolation), math.Log(float64(maxPossible)))
 }
 
-// keepBelow bounds the levels, and reports whether one was above.
-func keepBelow(p *experts.Point, most float64) (bounded bool) {
+// capLevels bounds the levels and reports whether one was above the bound.
+func capLevels(p *experts.Point, most float64) (bounded bool) {
 	for k := range p.Level {
 		bounded = bounded || p.Level[k] > most
 		p.Level[k] = min(p.Level[k], most)
@@ -118,19 +118,19 @@ func keepBelow(p *experts.Point, most float64) (bounded bool) {
 	return bounded
 }
 
-// followsAll reports whether the line follows every input that lies outside.
-func (m *models) followsAll(found *beyond) bool {
-	for _, j := range found.fields {
-		if m.Beyond.slopeOf(j) == nil {
+// followsAllOutside reports whether the line follows every input outside the range.
+func (m *models) followsAllOutside(found *extrapolation) bool {
+	for _, j := range found.outside {
+		if m.PeakTrend.slopeOf(j) == nil {
 			return false
 		}
 	}
-	return len(found.fields) > 0
+	return len(found.outside) > 0
 }
 
-// raise sets the levels to those at the edge and a rise. Where exact is false, the models'
-// own levels count where they are higher.
-func raise(p, edge *experts.Point, rise float64, exact bool) {
+// raiseLevels sets the levels to those at the edge plus a rise. Unless exact, it keeps the
+// models' own levels where they are higher.
+func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	for k := range p.Level {
 		level := edge.Level[k] + rise
 		if !exact {
@@ -140,36 +140,36 @@ func raise(p, edge *experts.Point, rise float64, exact bool) {
 	}
 }
 
-// toEdge appends cells to dst with the inputs that lie outside moved back to what was seen.
-func (m *models) toEdge(cells, dst []sizing.Value) []sizing.Value {
+// clampToRange appends cells to dst, with the inputs outside the range moved to its edge.
+func (m *models) clampToRange(cells, dst []sizing.Value) []sizing.Value {
 	for j, v := range cells {
-		if m.Beyond.distance(j, cells) != 0 {
-			v.Num = m.Beyond.Seen[j].edge(v.Num)
+		if m.PeakTrend.distance(j, cells) != 0 {
+			v.Num = m.PeakTrend.Ranges[j].edge(v.Num)
 		}
 		dst = append(dst, v)
 	}
-	for k := range m.Beyond.Pairs {
-		if m.Beyond.distance(^k, dst) != 0 {
-			m.Beyond.Pairs[k].move(dst)
+	for k := range m.PeakTrend.Pairs {
+		if m.PeakTrend.distance(^k, dst) != 0 {
+			m.PeakTrend.Pairs[k].moveToRange(dst)
 		}
 	}
 	return dst
 }
 
-// Extrapolated is the peak that the trend predicts for inputs beyond all that was seen;
-// zero where they are not, or where no trend is followed.
+// Extrapolated returns the peak that the trend predicts if inputs lie outside the range; zero if
+// they do not, or if no trend is followed.
 func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
-	if m.Models == nil || len(m.Models.Beyond.Slopes) == 0 {
+	if m.Models == nil || len(m.Models.PeakTrend.Slopes) == 0 {
 		return 0
 	}
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	b.cells = m.cells(f, b.cells)
-	for _, s := range m.Models.Beyond.Slopes {
-		if m.Models.Beyond.distance(s.Field, b.cells) != 0 {
+	for _, s := range m.Models.PeakTrend.Slopes {
+		if m.Models.PeakTrend.distance(s.Field, b.cells) != 0 {
 			var p experts.Point
-			m.Models.ask(b.cells, &p, b)
-			if b.beyond.factor == 0 {
+			m.Models.predict(b.cells, &p, b)
+			if b.extrapolation.riseFactor == 0 {
 				return 0
 			}
 			return sizing.Bytes(min(math.Exp(p.Level[experts.LineTrees]), sizing.MaxBytes))
@@ -178,43 +178,44 @@ func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 	return 0
 }
 
-// sayBeyond says in an answer's reason what lies outside, and what follows from it.
-func (m *Model) sayBeyond(text *strings.Builder, b *buffers) {
-	if len(b.beyond.fields) == 0 {
+// describeExtrapolation writes to a reason which inputs lie outside the range, and the
+// consequence.
+func (m *Model) describeExtrapolation(text *strings.Builder, b *buffers) {
+	if len(b.extrapolation.outside) == 0 {
 		return
 	}
-	text.WriteString("; outside what was seen: ")
+	text.WriteString("; outside the known range: ")
 	const most = 3
-	for i, j := range b.beyond.fields {
+	for i, j := range b.extrapolation.outside {
 		if i == most {
-			fmt.Fprintf(text, " and %d more", len(b.beyond.fields)-most)
+			fmt.Fprintf(text, " and %d more", len(b.extrapolation.outside)-most)
 			break
 		}
 		if i > 0 {
 			text.WriteString(", ")
 		}
-		m.sayInput(text, j, b.cells)
+		m.describeInput(text, j, b.cells)
 	}
-	if b.beyond.absurd {
+	if b.extrapolation.implausible {
 		text.WriteString(", too far to extrapolate and treated as missing")
 	}
-	if b.beyond.factor > 0 {
-		fmt.Fprintf(text, ", extrapolated to %.3g times the peak at the edge", b.beyond.factor)
+	if b.extrapolation.riseFactor > 0 {
+		fmt.Fprintf(text, ", extrapolated to %.3g times the peak at the edge of the range", b.extrapolation.riseFactor)
 	}
-	if b.beyond.most > 0 {
-		fmt.Fprintf(text, ", bounded to %s", sizing.Bytes(b.beyond.most).Approx())
+	if b.extrapolation.capped > 0 {
+		fmt.Fprintf(text, ", limited to %s", sizing.Bytes(b.extrapolation.capped).Approx())
 	}
-	if b.beyond.far {
+	if b.extrapolation.noRisk {
 		text.WriteString(", so no risk can be stated")
 	}
 }
 
-// sayInput names an input, its value and its range. A pair of dates in descending order is
-// described by the time between them.
-func (m *Model) sayInput(text *strings.Builder, j int, cells []sizing.Value) {
-	t := &m.Models.Beyond
+// describeInput writes an input, its value and its range. For dates in descending order it writes
+// the positive difference.
+func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value) {
+	t := &m.Models.PeakTrend
 	x, _ := t.value(j, cells)
-	low, high := t.spanOf(j).Low, t.spanOf(j).High
+	low, high := t.rangeOf(j).Low, t.rangeOf(j).High
 	var name string
 	if j >= 0 {
 		name = m.Schema.Fields[j].Name
@@ -225,11 +226,11 @@ func (m *Model) sayInput(text *strings.Builder, j int, cells []sizing.Value) {
 			x, low, high = -x, -high, -low
 		}
 	}
-	fmt.Fprintf(text, "%s %s (%s … %s)", name, plainNumber(x), plainNumber(low), plainNumber(high))
+	fmt.Fprintf(text, "%s %s (%s … %s)", name, formatNumber(x), formatNumber(low), formatNumber(high))
 }
 
-// plainNumber writes a number without an exponent where it is short enough.
-func plainNumber(v float64) string {
+// formatNumber avoids an exponent for short whole numbers.
+func formatNumber(v float64) string {
 	if math.Abs(v) < 1e15 && v == math.Trunc(v) {
 		return fmt.Sprintf("%.0f", v)
 	}

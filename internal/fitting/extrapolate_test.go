@@ -13,11 +13,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func rowsOf(x float64) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(x)} }
+func rowsFeature(x float64) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(x)} }
 
-// Inputs of 1 to 1,000, and questions of up to fifty times the largest, at peaks that go on
-// as they went.
-func TestAPeakIsExtrapolatedAlongASupportedTrend(t *testing.T) {
+// The inputs are 1 to 1,000. The questions go up to fifty times the largest input, with peaks
+// that continue the trend.
+func TestExtrapolatesAlongASupportedTrend(t *testing.T) {
 	for claim, peak := range map[string]func(x float64) float64{
 		"proportional":             func(x float64) float64 { return 0.01 * x },
 		"proportional over a base": func(x float64) float64 { return 2 + 0.01*x },
@@ -30,87 +30,87 @@ func TestAPeakIsExtrapolatedAlongASupportedTrend(t *testing.T) {
 			if i == 60 {
 				x = 1000
 			}
-			k.success(rowsOf(x), peak(x)*noise(rng, 0.03))
+			k.reportSuccess(rowsFeature(x), peak(x)*noise(rng, 0.03))
 		}
 		k.train()
-		last := k.model.Size(question(rowsOf(1000))).Limit
+		last := k.model.Size(question(rowsFeature(1000))).Limit
 		for _, x := range []float64{1100, 1900, 2100, 5000, 50_000} {
-			q := question(rowsOf(x))
+			q := question(rowsFeature(x))
 			q.Cap = 0
 			s := k.model.Size(q)
 			need := bytes(peak(x))
 			require.Greater(t, s.Limit, need, "%s at %v: %s", claim, x, s.Reason)
 			require.Less(t, s.Limit, 3*need, "%s at %v: %s", claim, x, s.Reason)
-			require.GreaterOrEqual(t, s.Limit, last, "%s at %v: a larger input needs no less", claim, x)
+			require.GreaterOrEqual(t, s.Limit, last, "%s at %v: grants must not fall as the input grows", claim, x)
 			last = s.Limit
 			if x > 2000 {
 				assert.Nil(t, s.Promised, "%s at %v", claim, x)
-				assert.Contains(t, s.Reason, "outside what was seen: rows")
+				assert.Contains(t, s.Reason, "outside the known range: rows")
 				assert.Contains(t, s.Reason, "no risk can be stated")
 			} else {
 				assert.NotNil(t, s.Promised, "%s at %v", claim, x)
 			}
 			assert.Equal(t, s.Promised, k.model.Risk(q, s.Limit), "%s at %v", claim, x)
 		}
-		inside := k.model.Size(question(rowsOf(500)))
+		inside := k.model.Size(question(rowsFeature(500)))
 		assert.NotContains(t, inside.Reason, "outside")
-		assert.Zero(t, k.model.Extrapolated(rowsOf(500)))
-		assert.InEpsilon(t, peak(50_000), float64(k.model.Extrapolated(rowsOf(50_000)))/float64(gib), 0.9)
+		assert.Zero(t, k.model.Extrapolated(rowsFeature(500)))
+		assert.InEpsilon(t, peak(50_000), float64(k.model.Extrapolated(rowsFeature(50_000)))/float64(gib), 0.9)
 	}
 }
 
-func TestAnInputThatDrivesNothingIsNotExtrapolated(t *testing.T) {
+func TestIrrelevantInputIsNotExtrapolated(t *testing.T) {
 	k := newTask(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	draw := func() sizing.Features {
-		f := rowsOf(math.Round(1000 * rng.Float64()))
+		f := rowsFeature(math.Round(1000 * rng.Float64()))
 		f["serial"] = sizing.NumberValue(math.Round(1000 * rng.Float64()))
 		return f
 	}
 	for range 120 {
 		f := draw()
-		k.success(f, 0.01*f["rows"].Num*noise(rng, 0.05))
+		k.reportSuccess(f, 0.01*f["rows"].Num*noise(rng, 0.05))
 	}
 	k.train()
-	f := rowsOf(500)
+	f := rowsFeature(500)
 	f["serial"] = sizing.NumberValue(500)
 	inside := k.model.Size(question(f))
 	f["serial"] = sizing.NumberValue(1e6)
 	outside := k.model.Size(question(f))
 	assert.Greater(t, float64(outside.Limit), 0.85*float64(inside.Limit), outside.Reason)
 	assert.Less(t, float64(outside.Limit), 2.2*float64(inside.Limit), outside.Reason)
-	assert.NotContains(t, outside.Reason, "outside what was seen")
+	assert.NotContains(t, outside.Reason, "outside the known range")
 	assert.NotNil(t, outside.Promised)
 }
 
-func TestAnInputThatNeverVariedIsUnknown(t *testing.T) {
+func TestConstantInputIsRelevantOutsideItsRange(t *testing.T) {
 	k := newTask(t)
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 60 {
-		f := rowsOf(1000 * (1 + rng.Float64()))
+		f := rowsFeature(1000 * (1 + rng.Float64()))
 		f["copies"] = sizing.NumberValue(2)
-		k.success(f, 0.001*f["rows"].Num*noise(rng, 0.05))
+		k.reportSuccess(f, 0.001*f["rows"].Num*noise(rng, 0.05))
 	}
 	k.train()
-	f := rowsOf(1500)
+	f := rowsFeature(1500)
 	f["copies"] = sizing.NumberValue(200)
 	s := k.model.Size(question(f))
 	assert.Nil(t, s.Promised)
-	assert.Contains(t, s.Reason, "outside what was seen: copies 200 (2 … 2)")
+	assert.Contains(t, s.Reason, "outside the known range: copies 200 (2 … 2)")
 }
 
-// What is asked far outside is learned from as anything else: the next question at the same
-// input is no longer outside.
-func TestWhatWasExtrapolatedIsLearned(t *testing.T) {
+// A run outside the range is learned like any other: the next question with the same input is in
+// the range.
+func TestExtrapolatedRunsAreLearned(t *testing.T) {
 	k := newTask(t)
 	rng := rand.New(rand.NewPCG(7, 8))
 	for range 100 {
 		x := math.Round(1 + 999*rng.Float64())
-		k.success(rowsOf(x), 0.01*x*noise(rng, 0.03))
+		k.reportSuccess(rowsFeature(x), 0.01*x*noise(rng, 0.03))
 	}
 	k.train()
-	k.success(rowsOf(20_000), 190)
-	q := question(rowsOf(20_000))
+	k.reportSuccess(rowsFeature(20_000), 190)
+	q := question(rowsFeature(20_000))
 	q.Cap = 0
 	s := k.model.Size(q)
 	assert.NotContains(t, s.Reason, "outside")
@@ -121,7 +121,7 @@ func TestWhatWasExtrapolatedIsLearned(t *testing.T) {
 	assert.NotEmpty(t, blob)
 }
 
-func answered(k *task, f sizing.Features) fitting.Answer {
+func sizeUncapped(k *task, f sizing.Features) fitting.Answer {
 	q := question(f)
 	q.Cap = 0
 	s := k.model.Size(q)
@@ -129,16 +129,16 @@ func answered(k *task, f sizing.Features) fitting.Answer {
 	return s
 }
 
-func span(start, days float64) sizing.Features {
+func saleOf(start, days float64) sizing.Features {
 	return sizing.Features{"sale_start": dayValue(int(start)), "sale_end": dayValue(int(start + days))}
 }
 
-func TestATimeBetweenDatesIsExtrapolatedAsANumberIs(t *testing.T) {
-	for _, also := range []string{"", "days", "planned"} { // a number that repeats it; a third date
+func TestDateDifferenceIsExtrapolatedLikeANumber(t *testing.T) {
+	for _, also := range []string{"", "days", "planned"} { // a number with the same values; a third date
 		k := newTask(t)
 		rng := rand.New(rand.NewPCG(9, 10))
 		draw := func(days float64) sizing.Features {
-			f := span(math.Round(20_000+400*rng.Float64()), days)
+			f := saleOf(math.Round(20_000+400*rng.Float64()), days)
 			switch also {
 			case "days":
 				f["days"] = sizing.NumberValue(days)
@@ -149,31 +149,31 @@ func TestATimeBetweenDatesIsExtrapolatedAsANumberIs(t *testing.T) {
 		}
 		for range 150 {
 			days := 1 + float64(rng.IntN(60))
-			k.success(draw(days), (.5+days/5)*noise(rng, 0.02))
+			k.reportSuccess(draw(days), (.5+days/5)*noise(rng, 0.02))
 		}
 		k.train()
-		s := answered(k, draw(365))
+		s := sizeUncapped(k, draw(365))
 		assert.Greater(t, s.Limit, bytes(73.5), "%s: %s", also, s.Reason)
 		assert.Less(t, s.Limit, bytes(3*73.5), "%s: %s", also, s.Reason)
 		assert.Nil(t, s.Promised, also)
-		assert.Regexp(t, `outside what was seen:.* sale_start-sale_end 365 \([1-3] … 60\)`, s.Reason, also)
-		inside := answered(k, draw(30))
+		assert.Regexp(t, `outside the known range:.* sale_start-sale_end 365 \([1-3] … 60\)`, s.Reason, also)
+		inside := sizeUncapped(k, draw(30))
 		assert.NotNil(t, inside.Promised, also)
 		assert.NotContains(t, inside.Reason, "outside", also)
 	}
 }
 
-func TestInputsBelowZeroAreExtrapolatedAsThoseAbove(t *testing.T) {
+func TestNegativeInputsAreExtrapolated(t *testing.T) {
 	for claim, c := range map[string]struct {
-		low, high, at float64
-		peak          func(x float64) float64
-		follows, far  bool
+		low, high, at   float64
+		peak            func(x float64) float64
+		follows, noRisk bool
 	}{
 		"magnitude of a negative":     {-1000, -100, -9000, func(x float64) float64 { return -.01 * x }, true, true},
 		"falling through zero":        {-500, 500, -5000, func(x float64) float64 { return 6 - .01*x }, true, true},
 		"rising through zero":         {-500, 500, 5000, func(x float64) float64 { return 6 + .01*x }, true, true},
-		"rising, asked below":         {-500, 500, -5000, func(x float64) float64 { return max(1, 6+.01*x) }, false, true},
-		"rising, asked a bit below":   {-500, 500, -900, func(x float64) float64 { return max(1, 6+.01*x) }, false, false},
+		"rising, below the range":     {-500, 500, -5000, func(x float64) float64 { return max(1, 6+.01*x) }, false, true},
+		"rising, slightly below":      {-500, 500, -900, func(x float64) float64 { return max(1, 6+.01*x) }, false, false},
 		"either side":                 {-500, 500, -900, func(x float64) float64 { return 1 + .01*min(500, math.Abs(x)) }, false, false},
 		"positive and falling, below": {1000, 5000, 20, func(x float64) float64 { return 2000 / x }, true, true},
 	} {
@@ -181,18 +181,18 @@ func TestInputsBelowZeroAreExtrapolatedAsThoseAbove(t *testing.T) {
 		rng := rand.New(rand.NewPCG(11, 12))
 		for range 150 {
 			x := math.Round(c.low + (c.high-c.low)*rng.Float64())
-			k.success(rowsOf(x), c.peak(x)*noise(rng, 0.02))
+			k.reportSuccess(rowsFeature(x), c.peak(x)*noise(rng, 0.02))
 		}
 		k.train()
-		s := answered(k, rowsOf(c.at))
+		s := sizeUncapped(k, rowsFeature(c.at))
 		assert.Greater(t, s.Limit, bytes(.95*c.peak(c.at)), "%s: %s", claim, s.Reason)
-		assert.Contains(t, s.Reason, "outside what was seen: rows", claim)
-		assert.Equal(t, c.far, s.Promised == nil, "%s: %s", claim, s.Reason)
+		assert.Contains(t, s.Reason, "outside the known range: rows", claim)
+		assert.Equal(t, c.noRisk, s.Promised == nil, "%s: %s", claim, s.Reason)
 		assert.Equal(t, c.follows, strings.Contains(s.Reason, "extrapolated"), "%s: %s", claim, s.Reason)
 	}
 }
 
-func TestAnExtrapolationIsBounded(t *testing.T) {
+func TestExtrapolationIsBounded(t *testing.T) {
 	for _, c := range []struct{ slope, at, unit float64 }{{.01, 1e5, 100}, {-.01, -1e5, 100}, {.01, 1e9, 1}, {-.01, -1e9, 1}, {.01, 1e18, 1}, {.01, 1e9, 100}, {0, 1e18, 1}} {
 		k := newTask(t)
 		rng := rand.New(rand.NewPCG(13, 14))
@@ -205,15 +205,15 @@ func TestAnExtrapolationIsBounded(t *testing.T) {
 			}
 			peak := c.unit * (12 + c.slope*x) * noise(rng, spread)
 			largest = max(largest, peak)
-			k.success(rowsOf(x), peak)
+			k.reportSuccess(rowsFeature(x), peak)
 		}
 		k.train()
-		s := answered(k, rowsOf(c.at))
+		s := sizeUncapped(k, rowsFeature(c.at))
 		assert.LessOrEqual(t, s.Limit, min(64*1024*gib, bytes(1500*largest)), "%v: %s", c, s.Reason)
 		if c.slope != 0 {
 			assert.Nil(t, s.Promised, "%v: %s", c, s.Reason)
 			if math.Abs(c.at) < 1e6 {
-				assert.Contains(t, s.Reason, "bounded to", "%v", c)
+				assert.Contains(t, s.Reason, "limited to", "%v", c)
 			} else {
 				assert.Contains(t, s.Reason, "treated as missing", "%v", c)
 			}
@@ -222,15 +222,15 @@ func TestAnExtrapolationIsBounded(t *testing.T) {
 	}
 }
 
-func TestAskingInsideOfDatesDoesNotAllocateForTheTrend(t *testing.T) {
+func TestPredictionInRangeDoesNotAllocateForTheTrend(t *testing.T) {
 	k := newTask(t)
 	rng := rand.New(rand.NewPCG(15, 16))
 	for range 60 {
 		days := 1 + float64(rng.IntN(60))
-		k.success(span(20_000, days), (.5+days/5)*noise(rng, 0.02))
+		k.reportSuccess(saleOf(20_000, days), (.5+days/5)*noise(rng, 0.02))
 	}
 	k.train()
-	f := span(20_000, 30)
+	f := saleOf(20_000, 30)
 	k.model.Extrapolated(f)
 	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { k.model.Extrapolated(f) }), 1.0)
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// anyFeature draws values of one feature: of a kind, a cardinality, and missing or of
-// another kind with some probability.
-func anyFeature(rng *rand.Rand) func() sizing.Value {
+// randomFeature draws values of one feature: with a kind, a cardinality, and a probability of
+// being missing or of another kind.
+func randomFeature(rng *rand.Rand) func() sizing.Value {
 	kind, missing, odd := rng.IntN(6), rng.Float64()*rng.Float64(), 0.0
 	if rng.IntN(3) == 0 {
 		odd = rng.Float64()
@@ -51,8 +51,8 @@ func anyFeature(rng *rand.Rand) func() sizing.Value {
 	}
 }
 
-// FuzzAnyFeaturesTrain trains on histories of any features, opens what would be stored,
-// and asks it with features that may be missing, new or of another kind.
+// FuzzAnyFeaturesTrain trains on histories with random features, decodes the stored model, and
+// predicts with features that may be missing, new or of another kind.
 func FuzzAnyFeaturesTrain(f *testing.F) {
 	for seed := range uint64(12) {
 		f.Add(seed, uint8(seed*9), uint8(20*seed+3))
@@ -62,7 +62,7 @@ func FuzzAnyFeaturesTrain(f *testing.F) {
 		features, runs = features%24, runs%64 // an input must end within the fuzzer's 10 s
 		draws := make([]func() sizing.Value, features)
 		for j := range draws {
-			draws[j] = anyFeature(rng)
+			draws[j] = randomFeature(rng)
 		}
 		draw := func() sizing.Features {
 			f := sizing.Features{}
@@ -75,7 +75,7 @@ func FuzzAnyFeaturesTrain(f *testing.F) {
 		}
 		k := newTask(t)
 		for range int(runs) + 1 {
-			k.row(draw(), measured(math.Exp(2*rng.NormFloat64())))
+			k.row(draw(), measuredRun(math.Exp(2*rng.NormFloat64())))
 		}
 		model, outcome, err := fitting.Fit(&k.history, nil)
 		require.NoError(t, err)
@@ -83,19 +83,19 @@ func FuzzAnyFeaturesTrain(f *testing.F) {
 		blob, err := model.VerifiedBlob(&k.history)
 		require.NoError(t, err)
 		require.Less(t, len(blob), blobAtMost)
-		back := opened(t, blob)
+		back := reopen(t, blob)
 		for range 5 {
-			asked := draw()
-			sized := back.Size(question(asked))
-			require.Equal(t, model.Size(question(asked)), sized)
+			f := draw()
+			sized := back.Size(question(f))
+			require.Equal(t, model.Size(question(f)), sized)
 			require.Positive(t, sized.Limit)
 			require.LessOrEqual(t, sized.Limit, 64*gib)
 			require.True(t, *sized.Promised >= 0 && *sized.Promised <= 1, "%v", *sized.Promised)
-			back.Warnings(asked)
-			k.row(asked, measured(math.Exp(rng.NormFloat64())))
-			told := fitting.NewTrainingRow(&k.history.Schema, &k.history.Rows[len(k.history.Rows)-1])
-			model.Learn(told)
-			back.Learn(told)
+			back.Warnings(f)
+			k.row(f, measuredRun(math.Exp(rng.NormFloat64())))
+			row := fitting.NewTrainingRow(&k.history.Schema, &k.history.Rows[len(k.history.Rows)-1])
+			model.Learn(row)
+			back.Learn(row)
 			require.Equal(t, blobOf(t, model), blobOf(t, back))
 		}
 		model, _, err = fitting.Fit(&k.history, back) // on top of a champion

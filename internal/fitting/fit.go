@@ -9,69 +9,69 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Outcome of a Fit.
+// Outcome reports what a Fit did.
 type Outcome struct {
 	Trained    bool
 	Reason     string
-	Evaluation Evaluation // the last that was due; zero before the first
+	Evaluation Evaluation // the last evaluation; zero before the first
 
-	Warnings []string // about what the model cannot use of the history
+	Warnings []string // about parts of the history that the model cannot use
 }
 
-// Fit learns a task's history on top of its champion (nil: there is none), and
-// fits the models anew on all of it. It returns nil where there is nothing to fit,
-// or where the challenger lost its exam and a champion can stay; the Outcome says
-// why. champion must not be used afterwards.
+// Fit updates a task's champion with its history and refits the models on all of it; a nil
+// champion starts a new model. It returns nil if there is nothing to fit, or if the challenger
+// fails its evaluation and a champion stays in use; Outcome.Reason says which. The caller must
+// not use champion afterwards.
 //
-// Rows that the champion was not told yet are learned in order first, so that
-// their residuals are honest; a bulk of history is learned in blocks, with a fit
-// before each (half as many rows again every time).
+// Rows that the champion has not learned yet are learned in order of arrival, so that their
+// residuals are out of sample. A long history is learned in blocks: the models are refitted
+// whenever the number of rows has grown by half.
 func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 	m := champion
-	learned := samplingOf(h.Task, h.Pairs)
+	learnedSampling := samplingOf(h.Task, h.Pairs)
 	if m != nil {
 		m.leavePool()
 	}
 	switch {
 	case m == nil:
 		m = New()
-	case m.knowsVoided(h), m.Experts.Told > 0 && learned.outdates(&m.Sampling, h):
+	case m.learnedVoided(h), m.Experts.Told > 0 && learnedSampling.invalidates(&m.Sampling, h):
 		m = New()
 		m.Trees = champion.Trees
-		champion = nil // what it learned of a report that was taken back, or of a peak that is raised now, must not stay
+		champion = nil // margins learned from a voided report, or from an outdated peak, cannot be unlearned
 	}
-	m.Sampling = learned
-	h = m.Sampling.measured(h)
-	if err := m.takeIn(h); err != nil {
+	m.Sampling = learnedSampling
+	h = m.Sampling.raiseHistory(h)
+	if err := m.learnNewRows(h); err != nil {
 		return nil, Outcome{}, err
 	}
 	m.releaseGranted(h)
 	if m.Experts.Told == 0 {
-		return nil, Outcome{Reason: "no run with a measured peak yet: report memory_max_bytes of a success"}, nil
+		return nil, Outcome{Reason: "no run has a measured peak yet: report memory_max_bytes with a success"}, nil
 	}
-	return m.finish(h, champion != nil)
+	return m.evaluateAndFit(h, champion != nil)
 }
 
-// takeIn learns in order the rows that the model was not told yet.
-func (m *Model) takeIn(h *sizing.History) error {
+// learnNewRows learns, in order, the rows that the model has not learned yet.
+func (m *Model) learnNewRows(h *sizing.History) error {
 	m.Schema = h.Schema.Shape()
-	for i := range m.Early { // a young champion has seen fewer features
-		m.Early[i].Cells = padded(m.Early[i].Cells, len(m.Schema.Fields))
+	for i := range m.EarlyRows { // the schema may have gained fields since
+		m.EarlyRows[i].Cells = padCells(m.EarlyRows[i].Cells, len(m.Schema.Fields))
 	}
-	told := m.LastSeq
-	first := max(0, len(h.Rows)-honestFrom)
+	lastSeq := m.LastSeq
+	first := max(0, len(h.Rows)-maxResidualRows)
 	for i := range h.Rows {
 		r := &h.Rows[i]
-		if r.Seq <= told {
+		if r.Seq <= lastSeq {
 			continue
 		}
 		t := NewTrainingRow(&h.Schema, r)
-		if i < first && !m.young() {
-			m.skim(&t)
+		if i < first && !m.isEarly() {
+			m.learnRange(&t)
 			continue
 		}
 		m.Learn(t)
-		if m.dueInBulk() {
+		if m.isBulkFitDue() {
 			if err := m.refit(h, m.rowsOf(h, i+1)); err != nil {
 				return err
 			}
@@ -81,23 +81,23 @@ func (m *Model) takeIn(h *sizing.History) error {
 	return nil
 }
 
-// finish fits on all of the history, and holds the exam that is due.
-func (m *Model) finish(h *sizing.History, champion bool) (*Model, Outcome, error) {
+// evaluateAndFit runs the evaluation that is due, and fits on the whole history.
+func (m *Model) evaluateAndFit(h *sizing.History, champion bool) (*Model, Outcome, error) {
 	out := Outcome{Trained: true, Reason: fmt.Sprintf("learned from %d runs", h.Total)}
 	rows := m.rowsOf(h, len(h.Rows))
-	if exact := measured(rows); m.examDue(len(exact)) {
-		exam, err := m.examine(h, exact)
+	if exact := withoutImputed(rows); m.isEvaluationDue(len(exact)) {
+		evaluation, err := m.evaluate(h, exact)
 		if err != nil {
 			return nil, Outcome{}, err
 		}
-		m.LastEvaluation = exam
-		out.Reason += "; " + exam.Reason
-		if !exam.Passed && champion {
-			out.Evaluation = exam
+		m.LastEvaluation = evaluation
+		out.Reason += "; " + evaluation.Reason
+		if !evaluation.Passed && champion {
+			out.Evaluation = evaluation
 			return nil, out, nil
 		}
-		if !exam.Passed {
-			out.Reason += "; published all the same, since there is no champion to stay"
+		if !evaluation.Passed {
+			out.Reason += "; published nevertheless because there is no champion"
 		}
 	}
 	out.Evaluation = m.LastEvaluation
@@ -107,18 +107,17 @@ func (m *Model) finish(h *sizing.History, champion bool) (*Model, Outcome, error
 	if err := m.describe(h); err != nil {
 		return nil, Outcome{}, err
 	}
-	m.readKills(h)
-	if warning := m.retired(); warning != "" {
+	m.rebuildKills(h)
+	if warning := m.describeRetired(); warning != "" {
 		out.Warnings = append(out.Warnings, warning)
 		out.Reason += "; " + warning
 	}
 	return m, out, nil
 }
 
-// knowsVoided reports whether a report that was taken back is in the ledger: what it
-// did to the margins cannot be taken out of them again. Of a thinned history only
-// the newest rows can be looked up.
-func (m *Model) knowsVoided(h *sizing.History) bool {
+// learnedVoided reports whether the model has learned a report that was voided later: its effect
+// on the margins cannot be undone. In a thinned history only the newest rows can be checked.
+func (m *Model) learnedVoided(h *sizing.History) bool {
 	seqs := make([]int64, len(h.Rows))
 	for i := range h.Rows {
 		seqs[i] = h.Rows[i].Seq
@@ -128,36 +127,38 @@ func (m *Model) knowsVoided(h *sizing.History) bool {
 	if h.Total > len(seqs) {
 		from = seqs[max(0, len(seqs)-neverThinned)]
 	}
-	gone := func(seq int64) bool {
-		_, there := slices.BinarySearch(seqs, seq)
-		return seq >= from && !there
+	isVoided := func(seq int64) bool {
+		_, found := slices.BinarySearch(seqs, seq)
+		return seq >= from && !found
 	}
-	return slices.ContainsFunc(m.Honest, func(e honest) bool { return gone(e.Seq) }) ||
-		slices.ContainsFunc(m.Held, func(h quarantined) bool { return gone(h.Seq) }) ||
-		slices.ContainsFunc(m.HeldCores, func(h heldCores) bool { return gone(h.Seq) }) ||
-		slices.ContainsFunc(m.KnownKills, func(k knownKill) bool { return gone(k.Seq) })
+	return slices.ContainsFunc(m.OutOfSample, func(e outOfSample) bool { return isVoided(e.Seq) }) ||
+		slices.ContainsFunc(m.Quarantine, func(h quarantinedReport) bool { return isVoided(h.Seq) }) ||
+		slices.ContainsFunc(m.QuarantineCores, func(h quarantinedCores) bool { return isVoided(h.Seq) }) ||
+		slices.ContainsFunc(m.KnownKills, func(k knownKill) bool { return isVoided(k.Seq) })
 }
 
 const (
-	honestFrom = 6000 // of a bulk, only so many newest rows are asked about before they are told
-	bulkGrowth = 1.5
+	maxResidualRows = 6000 // newest rows of a long history that get an out-of-sample residual
+	bulkGrowth      = 1.5  // growth in rows between two fits of a long history
 
-	neverThinned = 4000 // newest rows, of any history
+	neverThinned = 4000 // newest rows that the store never thins out
 )
 
-// dueInBulk reports whether a bulk of history has grown enough for a fit.
-func (m *Model) dueInBulk() bool {
-	return !m.young() && float64(m.Experts.Told) >= bulkGrowth*float64(max(m.Fitted, 20))
+// isBulkFitDue reports whether enough rows were learned since the last fit to fit again while a
+// long history is learned.
+func (m *Model) isBulkFitDue() bool {
+	return !m.isEarly() && float64(m.Experts.Told) >= bulkGrowth*float64(max(m.Fitted, 20))
 }
 
-// skim takes in an old row of a bulk, of which no honest residual is wanted.
-func (m *Model) skim(t *TrainingRow) {
-	m.count(t)
+// learnRange learns from an old row of a long history only its counts and its range, without a
+// residual.
+func (m *Model) learnRange(t *TrainingRow) {
+	m.countTry(t)
 	if t.Censoring == sizing.Exact {
-		if m.quarantineSkimmed(t) {
+		if m.quarantineOld(t) {
 			return
 		}
-		m.span(t.Peak)
+		m.widenRange(t.Peak)
 		m.Experts.Told++
 		m.Experts.MaxPeak = max(m.Experts.MaxPeak, float64(t.Peak))
 	}
@@ -168,50 +169,50 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	fit := m.winsorised(rows)
+	fit := m.winsorise(rows)
 	fitted, err := fitModels(&h.Schema, fit, m.Models, m.Trees, seedOf(m.Experts.Told))
 	if err != nil {
 		return fmt.Errorf("fit %d rows: %w", len(rows), err)
 	}
 	if !m.Experts.Young() {
-		fitted.settle(fit)
-		m.move(fitted, fit)
+		fitted.settleDrift(fit)
+		m.moveResiduals(fitted, fit)
 	}
 	m.Models, m.Fitted = fitted, m.Experts.Told
-	m.recall()
-	if m.young() {
-		m.Early = rows
+	m.learnPending()
+	if m.isEarly() {
+		m.EarlyRows = rows
 	}
 	return nil
 }
 
-// rowsOf are the rows to fit: the measured ones, and the censored ones at what is
-// likely of them (regression with censored data by imputation, Buckley & James
-// 1979): an OOM that no success of its run explains at its bound or above, a
-// success without a peak at its allocation or below.
+// rowsOf returns the rows to fit: the measured ones, and the censored ones with an imputed peak
+// (regression with censored data by imputation, Buckley & James 1979). Right-censored are OOM
+// kills that no success of the same run explains; left-censored are successes without a measured
+// peak.
 func (m *Model) rowsOf(h *sizing.History, n int) []row {
-	known := make(map[int64]honest, len(m.Honest))
-	for _, e := range m.Honest {
+	known := make(map[int64]outOfSample, len(m.OutOfSample))
+	for _, e := range m.OutOfSample {
 		known[e.Seq] = e
 	}
-	held, twins, heldCores := m.held(), h.Schema.PreviousSameName(), m.heldCores()
-	explained := successes(h.Rows[:n], held)
+	quarantinedRows, previous, quarantinedCPU := m.quarantinedSeqs(), h.Schema.PreviousSameName(), m.quarantinedCoreSeqs()
+	explained := successes(h.Rows[:n], quarantinedRows)
 	rows := make([]row, 0, n)
 	for i := range h.Rows[:n] {
 		r := &h.Rows[i]
 		bytes, censoring := r.Peak()
-		if censoring == sizing.NoPeak || bytes > impossible || held[r.Seq] || tooSmall(bytes, censoring, r.Allocated.Memory, r.Requested.Memory) || censoring == sizing.AtLeast && explained[runOf(r)] {
+		if censoring == sizing.NoPeak || bytes > maxPossible || quarantinedRows[r.Seq] || isTooSmall(bytes, censoring, r.Allocated.Memory, r.Requested.Memory) || censoring == sizing.AtLeast && explained[runOf(r)] {
 			continue
 		}
 		next := row{
-			Cells: cellsOf(&h.Schema, twins, r.Features), Peak: math.Max(1, float64(bytes)),
-			Seconds: secondsOf(r.Duration), Cores: fittedCores(r, heldCores), Weight: max(r.Weight, 1), Residual: math.NaN(),
+			Cells: cellsOf(&h.Schema, previous, r.Features), Peak: math.Max(1, float64(bytes)),
+			Seconds: secondsOf(r.Duration), Cores: fittedCores(r, quarantinedCPU), Weight: max(r.Weight, 1), Residual: math.NaN(),
 		}
 		if r.Seq < m.Changed {
 			next.Weight *= staleWeight
 		}
 		if before, ok := known[r.Seq]; ok {
-			next.Residual, next.Answered = before.Residual, before.Answered
+			next.Residual, next.Granted = before.Residual, before.Granted
 		}
 		if next.Imputed = censoring != sizing.Exact; next.Imputed && !m.impute(&next, censoring) {
 			continue
@@ -221,23 +222,23 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	return rows
 }
 
-// impute puts a censored row at what the last models say of it, within its bound;
-// without models only a lower bound is of use.
+// impute replaces a censored peak by the last models' prediction, within its bound. It reports
+// false if the row is of no use: without models, only a lower bound is.
 func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 	if m.Models == nil || m.Models.ridges == nil {
-		r.Peak *= aboveBound
+		r.Peak *= killedPeakFactor
 		return censoring == sizing.AtLeast
 	}
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	var p experts.Point
-	m.Models.ask(padded(r.Cells, len(m.Models.Enc.Columns)), &p, b)
+	m.Models.predict(padCells(r.Cells, len(m.Models.Enc.Columns)), &p, b)
 	level := math.Exp(p.Level[experts.LineTrees])
 	if censoring == sizing.AtLeast {
-		r.Peak = max(r.Peak*aboveBound, level)
+		r.Peak = max(r.Peak*killedPeakFactor, level)
 	} else {
 		if r.Peak*missFactor < level {
-			return false // an allocation that low names a wrong unit
+			return false // such a low allocation is in the wrong unit
 		}
 		r.Peak = min(r.Peak, level)
 		r.Weight *= atMostWeight
@@ -246,12 +247,12 @@ func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 }
 
 const (
-	aboveBound   = 1.2 // the peak of a killed try is above its bound, by who knows what
-	staleWeight  = 0.2 // a row from before the task changed
-	atMostWeight = 0.5 // a row that only says "not more" is half a row
+	killedPeakFactor = 1.2 // the peak of a killed try is above its allocation by an unknown factor
+	staleWeight      = 0.2 // of a row from before the task changed
+	atMostWeight     = 0.5 // of a row with only an upper bound
 )
 
-// run names one (run, map index).
+// run identifies one (run, map index).
 type run struct {
 	id       string
 	mapIndex int
@@ -259,27 +260,27 @@ type run struct {
 
 func runOf(r *sizing.HistoryRow) run { return run{r.RunID, r.MapIndex} }
 
-// successes are the runs whose peak was measured in the end, and is not held back.
-func successes(rows []sizing.HistoryRow, held map[int64]bool) map[run]bool {
+// successes returns the runs that ended with a measured peak that is not in quarantine.
+func successes(rows []sizing.HistoryRow, quarantinedRows map[int64]bool) map[run]bool {
 	ended := map[run]bool{}
 	for i := range rows {
-		if _, censoring := rows[i].Peak(); censoring == sizing.Exact && !held[rows[i].Seq] {
+		if _, censoring := rows[i].Peak(); censoring == sizing.Exact && !quarantinedRows[rows[i].Seq] {
 			ended[runOf(&rows[i])] = true
 		}
 	}
 	return ended
 }
 
-// cellsOf decodes a stored row, in the order of the schema. A field that the row is too
-// old to have is read from the field of the same name before it; twins are schema.PreviousSameName().
-func cellsOf(schema *sizing.Schema, twins []int, codes []float64) []sizing.Value {
+// cellsOf decodes a stored row in the order of the schema. If a row is older than a field, the
+// value comes from the previous field of the same name; previous is schema.PreviousSameName().
+func cellsOf(schema *sizing.Schema, previous []int, codes []float64) []sizing.Value {
 	cells := make([]sizing.Value, len(schema.Fields))
 	for j := range cells {
 		switch {
 		case j < len(codes):
 			cells[j] = schema.Fields[j].Value(codes[j])
-		case twins != nil && twins[j] >= 0:
-			cells[j] = schema.Fields[j].ReadStored(cells[twins[j]])
+		case previous != nil && previous[j] >= 0:
+			cells[j] = schema.Fields[j].ReadStored(cells[previous[j]])
 		}
 	}
 	return cells

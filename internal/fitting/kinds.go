@@ -6,27 +6,27 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// elect decides of which kind a feature is whose values are of several: of the kind of
-// most rows, and of the one that came first where two are equal. The fields of the other
-// kinds are not read, so that their values count as missing.
-func (e *encoder) elect(schema *sizing.Schema, rows [][]sizing.Value) {
-	twins := schema.PreviousSameName()
-	if twins == nil {
+// electKinds decides the kind of a feature whose values are of several kinds: the kind of most
+// rows, or the one that came first if two are equal. Fields of the other kinds get no column, so
+// their values count as missing.
+func (e *encoder) electKinds(schema *sizing.Schema, rows [][]sizing.Value) {
+	previous := schema.PreviousSameName()
+	if previous == nil {
 		return
 	}
-	first := make([]int, len(twins)) // field of the same name
-	votes := make([]int, len(twins))
-	for j, twin := range twins {
-		if first[j] = j; twin >= 0 {
-			first[j] = first[twin]
+	first := make([]int, len(previous)) // first field of the same name
+	votes := make([]int, len(previous))
+	for j, previousField := range previous {
+		if first[j] = j; previousField >= 0 {
+			first[j] = first[previousField]
 		}
 	}
-	voted := make([]int, len(twins)) // by first: the field that a row votes for, plus one
+	voted := make([]int, len(previous)) // by first: the field that a row votes for, plus one; 0: none
 	for _, cells := range rows {
 		clear(voted)
 		for j := range first {
 			at := first[j]
-			if cells[j].Kind != sizing.Missing && (voted[at] == 0 || moreSpecial(cells[j].Kind, cells[voted[at]-1].Kind)) {
+			if cells[j].Kind != sizing.Missing && (voted[at] == 0 || isMoreSpecific(cells[j].Kind, cells[voted[at]-1].Kind)) {
 				voted[at] = j + 1
 			}
 		}
@@ -36,7 +36,7 @@ func (e *encoder) elect(schema *sizing.Schema, rows [][]sizing.Value) {
 			}
 		}
 	}
-	elected := make([]int, len(twins)) // by first
+	elected := make([]int, len(previous)) // by first
 	for j, at := range first {
 		if elected[at] = max(elected[at], at); votes[j] > votes[elected[at]] {
 			elected[at] = j
@@ -49,15 +49,15 @@ func (e *encoder) elect(schema *sizing.Schema, rows [][]sizing.Value) {
 	}
 }
 
-// moreSpecial reports whether a value of two readings is of the first kind: a date can be
-// read as a category, and a bool as a number, where the feature has such values too.
-func moreSpecial(a, b sizing.ValueKind) bool {
+// isMoreSpecific reports whether kind a wins over b for a value that can be read as both: a date
+// can be read as a category, and a bool as a number, if the feature has such values too.
+func isMoreSpecific(a, b sizing.ValueKind) bool {
 	return b == sizing.Category && a != sizing.Category || a == sizing.Number && b == sizing.Bool
 }
 
-// Warnings names the features of a question or a report that the model does not use as
-// they are: a value that is not of the feature's kind, or a feature that is not read. It
-// knows the kinds as of the last training.
+// Warnings lists the features of a question or a report that the model does not use as sent: a
+// value of another kind, or a feature that is not encoded. It knows the kinds of the last
+// training.
 func (m *Model) Warnings(f sizing.Features) []sizing.FieldError {
 	warnings := m.Schema.Warnings(f)
 	if m.Models == nil {
@@ -69,17 +69,17 @@ func (m *Model) Warnings(f sizing.Features) []sizing.FieldError {
 		switch {
 		case v.Kind == sizing.Missing || c.Outvoted:
 		case c.Retired:
-			warnings = append(warnings, sizing.FieldError{Field: "features." + c.Name, Detail: "is not read: " + m.retired()})
+			warnings = append(warnings, sizing.FieldError{Field: "features." + c.Name, Detail: "not used: " + m.describeRetired()})
 		case field.Read(v).Kind == sizing.Missing:
 			warnings = append(warnings, sizing.FieldError{Field: "features." + c.Name,
-				Detail: fmt.Sprintf("%s is a %v, and this feature is a %v: it counts as missing; send a %v, or leave it out", shown(v), v.Kind, field.Kind, field.Kind)})
+				Detail: fmt.Sprintf("%s is a %v, and this feature is a %v: it counts as missing; send a %v, or leave it out", describeValue(v), v.Kind, field.Kind, field.Kind)})
 		}
 	}
 	return warnings
 }
 
-// shown is a value as its sender knows it.
-func shown(v sizing.Value) string {
+// describeValue formats a value as its sender wrote it.
+func describeValue(v sizing.Value) string {
 	switch v.Kind {
 	case sizing.Category, sizing.Date:
 		return fmt.Sprintf("%.40q", v.Text)

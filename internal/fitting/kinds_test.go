@@ -12,9 +12,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// granted is the memory that is granted per GiB used, after so many runs of draw, the
-// first of which had odd instead of its feature "size".
-func granted(t *testing.T, draw shape, runs int, odd ...sizing.Value) (perUsed float64, k *task) {
+// grantedPerUsed returns the memory granted per GiB used after training on runs of draw. The
+// first runs have odd values of the feature "size".
+func grantedPerUsed(t *testing.T, draw shape, runs int, odd ...sizing.Value) (perUsed float64, k *task) {
 	t.Helper()
 	rng := newRand(95)
 	k = newTask(t)
@@ -23,7 +23,7 @@ func granted(t *testing.T, draw shape, runs int, odd ...sizing.Value) (perUsed f
 		if i < len(odd) {
 			f["size"] = odd[i]
 		}
-		k.success(f, gibs)
+		k.reportSuccess(f, gibs)
 		if i%40 == 39 {
 			k.fit()
 		}
@@ -38,7 +38,7 @@ func granted(t *testing.T, draw shape, runs int, odd ...sizing.Value) (perUsed f
 	return limits / used, k
 }
 
-// sizes need a GiB for each unit of size.
+// sizes is a task that needs one GiB per unit of size.
 func sizes(value func(int) sizing.Value) shape {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		size := 1 + rng.IntN(9)
@@ -46,7 +46,7 @@ func sizes(value func(int) sizing.Value) shape {
 	}
 }
 
-func TestAFeaturesKindFollowsTheMajority(t *testing.T) {
+func TestFeatureKindFollowsTheMajority(t *testing.T) {
 	number := func(size int) sizing.Value { return sizing.NumberValue(float64(size)) }
 	day := func(size int) sizing.Value { return dayValue(20000 + 7*size) }
 	name := func(size int) sizing.Value { return sizing.TextValue(fmt.Sprint("size ", size)) }
@@ -64,10 +64,10 @@ func TestAFeaturesKindFollowsTheMajority(t *testing.T) {
 		"a number, then a date, of dates":  {day, []sizing.Value{sizing.NumberValue(3), sizing.TextValue("n/a")}},
 		"a bool and a date, among numbers": {number, []sizing.Value{sizing.BoolValue(false), sizing.TextValue("2020-01-03")}},
 	} {
-		clean, _ := granted(t, sizes(c.value), 200)
-		odd, k := granted(t, sizes(c.value), 200, c.odd...)
+		clean, _ := grantedPerUsed(t, sizes(c.value), 200)
+		odd, k := grantedPerUsed(t, sizes(c.value), 200, c.odd...)
 		assert.InDelta(t, clean, odd, 0.15*clean, claim)
-		back := opened(t, blobOf(t, k.model))
+		back := reopen(t, blobOf(t, k.model))
 		f, _ := sizes(c.value)(newRand(96))
 		require.Equal(t, k.model.Size(question(f)), back.Size(question(f)), claim)
 	}
@@ -80,8 +80,8 @@ func ten(v sizing.Value) (values []sizing.Value) {
 	return values
 }
 
-func TestAWarningNamesAValueOfAnotherKind(t *testing.T) {
-	_, k := granted(t, sizes(func(size int) sizing.Value { return sizing.NumberValue(float64(size)) }), 100, sizing.TextValue("n/a"))
+func TestWarningNamesAValueOfAnotherKind(t *testing.T) {
+	_, k := grantedPerUsed(t, sizes(func(size int) sizing.Value { return sizing.NumberValue(float64(size)) }), 100, sizing.TextValue("n/a"))
 	assert.Empty(t, k.model.Warnings(sizing.Features{"size": sizing.NumberValue(3), "other": sizing.BoolValue(true), "new": sizing.TextValue("x")}))
 	assert.Equal(t, []sizing.FieldError{{
 		Field: "features.size", Detail: `"abc" is a category, and this feature is a number: it counts as missing; send a number, or leave it out`,
@@ -89,21 +89,21 @@ func TestAWarningNamesAValueOfAnotherKind(t *testing.T) {
 	assert.Empty(t, fitting.New().Warnings(sizing.Features{"size": sizing.TextValue("abc")}))
 }
 
-func TestAWarningNamesTheFeaturesThatAreTooMany(t *testing.T) {
+func TestWarningNamesUnusedFeatures(t *testing.T) {
 	rng, k := newRand(97), newTask(t)
 	draw := renamed(9)
 	first, _ := draw(rng)
-	k.row(first, measured(1))
+	k.row(first, measuredRun(1))
 	last := first
 	for range 40 {
 		f, gibs := draw(rng)
-		k.row(f, measured(gibs))
+		k.row(f, measuredRun(gibs))
 		last = f
 	}
 	model, outcome, err := fitting.Fit(&k.history, nil)
 	require.NoError(t, err)
 	require.Len(t, outcome.Warnings, 1)
-	assert.Contains(t, outcome.Warnings[0], "the task has sent 370 feature names: the 256 used last are read")
+	assert.Contains(t, outcome.Warnings[0], "the task has sent 370 feature names: only the 256 most recent ones are used")
 	assert.Empty(t, model.Warnings(last))
-	assert.Len(t, model.Warnings(first), len(first)-1, "all but the one that every run has")
+	assert.Len(t, model.Warnings(first), len(first)-1, "all but the feature that every run has")
 }

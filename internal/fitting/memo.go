@@ -9,82 +9,80 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Memo keeps the answers to questions that were asked lately, for all models of a
-// process: the tasks of a mapped run, a try asked again and a report's page ask the
-// same many times. What it answers is what Model.Size would, bit for bit: an answer is
-// kept with the stamp of the model that gave it, and every row that a model learns
-// gives it a new one. It takes some 6 MB when full, and is safe for many goroutines.
-// The zero Memo is empty.
+// Memo caches recent answers of all models of a process (memoization): the tasks of a mapped run,
+// a repeated try and a report page ask the same question many times. A cached answer equals that
+// of Model.Size bit for bit: its key includes the model's state, which changes with every learned
+// row. A full Memo takes about 6 MB. It is safe for concurrent use; the zero Memo is empty.
 type Memo struct {
-	seen  [memoSlots]atomic.Uint64 // hash of what was asked here last, so that only what is asked twice is kept
-	slots [memoSlots]atomic.Pointer[kept]
+	lastHash [memoSlots]atomic.Uint64 // hash of the last question per slot: only repeated questions are stored
+	slots    [memoSlots]atomic.Pointer[cachedAnswer]
 }
 
 const memoSlots = 4096
 
-// kept is one answer, and all that it depends on.
-type kept struct {
-	stamp uint64
-	q     Question // without its features, which stand in cells
-	cells []sizing.Value
-	sized Answer
+// cachedAnswer is one answer with everything it depends on.
+type cachedAnswer struct {
+	state  uint64
+	q      Question // without features; cells holds them
+	cells  []sizing.Value
+	answer Answer
 }
 
-// stamps are given out once each.
-var stamps atomic.Uint64
+// states issues unique model states.
+var states atomic.Uint64
 
 var memoSeed = maphash.MakeSeed()
 
-// Size is m.Size(q). The answer shares its slices with others: read them only.
+// Size returns m.Size(q). The answer shares its slices with other callers, who must not modify
+// them.
 func (k *Memo) Size(m *Model, q Question) Answer {
 	b := bufferPool.Get().(*buffers)
 	b.cells = m.cells(q.Features, b.cells)
 	features := q.Features
 	q.Features = nil
-	hash := hashOf(m.stamp, &q, b.cells)
-	one, other := hash%memoSlots, hash>>32%memoSlots
-	for _, at := range [...]uint64{one, other} {
-		if was := k.slots[at].Load(); was != nil && was.answers(m.stamp, &q, b.cells) {
+	hash := hashOf(m.state, &q, b.cells)
+	first, second := hash%memoSlots, hash>>32%memoSlots
+	for _, slot := range [...]uint64{first, second} {
+		if cached := k.slots[slot].Load(); cached != nil && cached.matches(m.state, &q, b.cells) {
 			bufferPool.Put(b)
-			return was.sized
+			return cached.answer
 		}
 	}
-	again := k.seen[one].Swap(hash) == hash
-	again = k.seen[other].Swap(hash) == hash || again
-	var fresh *kept
-	if again {
-		fresh = &kept{stamp: m.stamp, q: q, cells: slices.Clone(b.cells)}
+	repeated := k.lastHash[first].Swap(hash) == hash
+	repeated = k.lastHash[second].Swap(hash) == hash || repeated
+	var fresh *cachedAnswer
+	if repeated {
+		fresh = &cachedAnswer{state: m.state, q: q, cells: slices.Clone(b.cells)}
 	}
 	bufferPool.Put(b)
 	q.Features = features
 	sized := m.Size(q)
-	if again {
-		fresh.sized = sized
-		k.keep(fresh, one, other)
+	if repeated {
+		fresh.answer = sized
+		k.store(fresh, first, second)
 	}
 	return sized
 }
 
-// keep puts an answer into the one of its two places where no other answer of the model
-// as it is now stands: two questions that share a place would else drive each other out
-// for ever.
-func (k *Memo) keep(fresh *kept, one, other uint64) {
-	if was := k.slots[one].Load(); was != nil && was.stamp == fresh.stamp {
-		one = other
+// store puts an answer into one of its two slots, preferably one without a current answer of the
+// same model: otherwise two questions that share a slot would evict each other forever.
+func (k *Memo) store(fresh *cachedAnswer, first, second uint64) {
+	if old := k.slots[first].Load(); old != nil && old.state == fresh.state {
+		first = second
 	}
-	k.slots[one].Store(fresh)
+	k.slots[first].Store(fresh)
 }
 
-// answers reports whether k is the answer to a question.
-func (k *kept) answers(stamp uint64, q *Question, cells []sizing.Value) bool {
-	return k.stamp == stamp && k.q.Requested == q.Requested && k.q.Floor == q.Floor && k.q.Cap == q.Cap && k.q.Least == q.Least &&
+// matches reports whether k answers a question.
+func (k *cachedAnswer) matches(state uint64, q *Question, cells []sizing.Value) bool {
+	return k.state == state && k.q.Requested == q.Requested && k.q.Floor == q.Floor && k.q.Cap == q.Cap && k.q.MinGrant == q.MinGrant &&
 		k.q.RiskTarget == q.RiskTarget && k.q.Above == q.Above && k.q.Lifts == q.Lifts && k.q.Widen == q.Widen && k.q.CapBy == q.CapBy && k.q.Open == q.Open &&
 		slices.Equal(k.q.Edges, q.Edges) && slices.Equal(k.cells, cells)
 }
 
-// hashOf mixes a question; what it leaves out is compared anyway.
-func hashOf(stamp uint64, q *Question, cells []sizing.Value) uint64 {
-	h := stamp
+// hashOf hashes a question. It may leave out fields, because matches compares all of them.
+func hashOf(state uint64, q *Question, cells []sizing.Value) uint64 {
+	h := state
 	mix := func(v uint64) { h = (h ^ v) * 0x9e3779b97f4a7c15; h ^= h >> 29 }
 	mix(uint64(q.Requested.Memory))
 	mix(uint64(q.Cap))

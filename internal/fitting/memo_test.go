@@ -9,10 +9,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A memo that is asked about everything in turn never gives one question's answer to
-// another, nor one from before a row was learned.
-func TestAMemoTellsAllQuestionsApart(t *testing.T) {
-	k, rng := known(t, growing, 3, 60)
+// A Memo never returns the answer to another question, or one from before the model learned a
+// row.
+func TestMemoDistinguishesQuestions(t *testing.T) {
+	k, rng := trainedTask(t, growing, 3, 60)
 	var memo fitting.Memo
 	f, _ := growing(rng)
 	other, _ := growing(rng)
@@ -38,46 +38,46 @@ func TestAMemoTellsAllQuestionsApart(t *testing.T) {
 				assert.Equal(t, digest(&want, nil), digest(&got, nil))
 			}
 		}
-		k.success(f, 7) // the next pass must know of it
+		k.reportSuccess(f, 7) // the next pass must see it
 	}
 }
 
-func TestAMemoAnswersWithoutSizingAnew(t *testing.T) {
-	k, rng := known(t, growing, 3, 60)
+func TestMemoReturnsTheCachedAnswer(t *testing.T) {
+	k, rng := trainedTask(t, growing, 3, 60)
 	f, _ := growing(rng)
 	var memo fitting.Memo
 	q := question(f)
 	memo.Size(k.model, q)
-	kept := memo.Size(k.model, q)
+	cached := memo.Size(k.model, q)
 	again := memo.Size(k.model, q)
-	assert.Same(t, kept.Promised, again.Promised)
-	k.success(f, 1)
-	assert.NotSame(t, kept.Promised, memo.Size(k.model, q).Promised)
+	assert.Same(t, cached.Promised, again.Promised)
+	k.reportSuccess(f, 1)
+	assert.NotSame(t, cached.Promised, memo.Size(k.model, q).Promised)
 }
 
-// Of some hundred questions that are asked in turn some share a place; nearly all are
-// answered from the memo all the same, whatever was kept before the model last learned.
-func TestQuestionsThatShareAPlaceAreBothKept(t *testing.T) {
-	k, rng := known(t, growing, 3, 60)
-	asked := make([]sizing.Features, 800)
-	for i := range asked {
-		asked[i], _ = growing(rng)
+// Some of 800 questions share a slot; the cache answers nearly all of them nevertheless, also
+// after the model has learned.
+func TestMemoKeepsCollidingQuestions(t *testing.T) {
+	k, rng := trainedTask(t, growing, 3, 60)
+	features := make([]sizing.Features, 800)
+	for i := range features {
+		features[i], _ = growing(rng)
 	}
 	var memo fitting.Memo
 	for range 2 {
-		var kept [4][]*float64
-		for pass := range kept {
-			for _, f := range asked {
-				kept[pass] = append(kept[pass], memo.Size(k.model, question(f)).Promised)
+		var cached [4][]*float64
+		for pass := range cached {
+			for _, f := range features {
+				cached[pass] = append(cached[pass], memo.Size(k.model, question(f)).Promised)
 			}
 		}
-		held := 0
-		for i := range asked {
-			if kept[2][i] == kept[3][i] {
-				held++
+		hits := 0
+		for i := range features {
+			if cached[2][i] == cached[3][i] {
+				hits++
 			}
 		}
-		assert.Greater(t, held, 700)
-		k.success(asked[0], 7)
+		assert.Greater(t, hits, 700)
+		k.reportSuccess(features[0], 7)
 	}
 }

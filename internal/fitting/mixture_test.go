@@ -9,11 +9,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Without any feature, a task's own peaks answer: bins, promise and the probability of the
-// request are their shares.
-func TestARowWithoutFeaturesIsAnsweredByAllRuns(t *testing.T) {
+// Without any feature, the distribution of the task's peaks answers: bins, promise and the
+// probability of the request are shares of it.
+func TestRowWithoutFeaturesUsesAllPeaks(t *testing.T) {
 	for _, runs := range []int{60, 150} {
-		k, _ := known(t, forecast, 500, runs)
+		k, _ := trainedTask(t, salesForecast, 500, runs)
 		q := question(nil)
 		q.Requested.Memory = 4 * gib
 		s := k.model.Size(q)
@@ -31,24 +31,24 @@ func TestARowWithoutFeaturesIsAnsweredByAllRuns(t *testing.T) {
 		assert.Less(t, float64(s.Limit), 1.5*float64(largest), s.Reason)
 		assert.LessOrEqual(t, *s.Promised, 2*q.RiskTarget, s.Reason)
 		assert.InDelta(t, above, *k.model.Risk(q, q.Requested.Memory), 0.05, s.Reason)
-		assert.Contains(t, s.Reason, "no feature is known: the peaks of all runs answer")
+		assert.Contains(t, s.Reason, "no feature is known: sized by the peaks of all runs")
 		for i, share := range shares {
 			assert.InDelta(t, share, s.Bins.Probabilities[i], 0.06, "bin %d of %v: %s", i, s.Bins.Upper, s.Reason)
 		}
 	}
 }
 
-// With a part of the features the probabilities are calibrated in sum.
-func TestBinsOfARowThatLacksAFeatureAreThoseOfItsDonors(t *testing.T) {
-	k, rng := known(t, forecast, 510, 150)
-	foretold, came := 0.0, 0.0
+// With some of the features, the probabilities are calibrated in sum.
+func TestBinsOfAnIncompleteRowAreCalibrated(t *testing.T) {
+	k, rng := trainedTask(t, salesForecast, 510, 150)
+	expected, actual := 0.0, 0.0
 	for range 200 {
-		f, gibs := forecast(rng)
+		f, gibs := salesForecast(rng)
 		bins := k.model.Size(question(without(f, "product_count"))).Bins
-		foretold += 1 - bins.Probabilities[0]
+		expected += 1 - bins.Probabilities[0]
 		if bytes(gibs) > bins.Upper[0] {
-			came++
+			actual++
 		}
 	}
-	assert.InDelta(t, came, foretold, 30)
+	assert.InDelta(t, actual, expected, 30)
 }

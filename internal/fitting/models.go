@@ -3,7 +3,6 @@ package fitting
 import (
 	"math"
 
-	"github.com/loadaware/loadaware/internal/ml/bayes"
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/ml/gbt"
 	"github.com/loadaware/loadaware/internal/ml/linear"
@@ -11,89 +10,90 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The targets of the ridge.
+// Targets of the ridge regression.
 const (
 	logPeak = iota
 	peak    // in units of the fitted rows' mean
 	logSeconds
-	logCores // of a row without a measurement: the mean, which pulls nowhere
+	logCores // the mean for a row without a measurement, which has no influence
 	targetCount
 )
 
-// models are the point predictors of one task: what fitted once, and what moves
+// models are the point predictors of one task: parts that a fit freezes, and parts that change
 // with every row.
 type models struct {
 	Enc      *encoder
-	Line     linear.State // the ridge's sums, while they are stored: see line
+	Line     linear.State // sums of the ridge; only set while a blob is encoded or decoded, see line
 	Trees    *gbt.Regressor
-	Resid    *gbt.Regressor // of what the line leaves
-	Spread   *gbt.Regressor // of log |honest residual|; nil while few are known
+	Resid    *gbt.Regressor // of the line's residuals
+	Spread   *gbt.Regressor // of log |out-of-sample residual|; nil while there are few
 	Groups   map[uint64]*group
 	Recent   experts.Window // log peaks
 	Stack    *linear.Corrector
-	Base     float64 // log spread where trees say nothing
-	Drift    float64 // smoothed last errors of LineTrees …
-	Trend    float64 // … and of more of them
+	Base     float64 // log spread without a Spread model
+	Drift    float64 // exponentially smoothed error of LineTrees, fast …
+	Trend    float64 // … and slow
 	Unit     float64 // mean peak of the fitted rows
 	Low      float64 // smallest log peak of the line's rows …
 	High     float64 // … and largest
 	LogSec   float64 // mean log seconds of the fitted rows
-	LogCores float64 // mean log cores of those that were measured …
-	CoreRows int     // … how many there are
+	LogCores float64 // mean log cores of the rows with a measurement …
+	CoreRows int     // … their number
 	CoreLow  float64 // … their smallest
 	CoreHigh float64 // … and their largest
-	Clock    int     // rows learned, for the age of groups
+	Clock    int     // rows learned; dates the groups
 
-	Beyond trend `cbor:",omitzero"` // how the peak goes on beyond what was seen
+	PeakTrend trend `cbor:"Beyond,omitzero"` // extrapolates outside the range of the inputs
 
-	Unsolved int // rows that the line took in since it was solved last
+	Unsolved int // rows added to the line since it was last solved
 
 	line   *linear.Online
 	ridges []*linear.Ridge
 }
 
-// group is what rows with identical features came to.
+// group summarises the rows with identical features.
 type group struct {
-	Mean, Fresh float64             // log peak, over all and over the newest two
-	Rows        float64             // at most groupMemory
-	Squares     float64             // of deviations from Mean
-	Seconds     float64             // mean log
-	Cores       float64             // mean log, over CoreRows
-	CoreRows    float64             // at most groupMemory
-	Seen        int                 // Clock of the newest
-	Newest      [newestSame]float64 // peaks of the newest rows, in no order; 0: none
+	Mean     float64              // log peak, over all rows
+	Recent   float64              `cbor:"Fresh"` // … and over the newest two
+	Rows     float64              // at most groupMemory
+	Squares  float64              // of deviations from Mean
+	Seconds  float64              // mean log
+	Cores    float64              // mean log, over CoreRows
+	CoreRows float64              // at most groupMemory
+	Seen     int                  // Clock of the newest row
+	Newest   [newestPeaks]float64 // peaks of the newest rows, newest first; 0: none
 }
 
 const (
-	recentRows   = 2000
-	ridgeSlack   = 0.7 // log units that a line may leave the range of what was seen
-	treesFrom    = 16  // rows
-	spreadFrom   = 60  // honest residuals
-	spreadFloor  = 0.01
-	spreadPrior  = 0.3 // spread to start from, as three residuals
-	groupShrink  = 0.5 // rows of LineTrees mixed into a group's mean
-	groupMemory  = 20
-	groupsAtMost = 4000
-	stackReach   = 6.0 // log units about the median
-	driftRate    = 0.3
-	trendRate    = 0.05
-	signalCount  = 6
+	maxRecentRows = 2000
+	ridgeSlack    = 0.7 // log units by which the line may leave the range of the fitted peaks
+	minTreeRows   = 16  // rows
+	minSpreadRows = 60  // out-of-sample residuals
+	spreadFloor   = 0.01
+	spreadPrior   = 0.3 // initial spread, weighted as three residuals
+	groupShrink   = 0.5 // weight of LineTrees in a group's mean, in rows
+	groupMemory   = 20
+	maxGroups     = 4000
+	stackReach    = 6.0 // log units around the median
+	driftRate     = 0.3
+	trendRate     = 0.05
+	signalCount   = 6
 )
 
-// row is one exact row to learn from.
+// row is one row to learn from, with a measured or imputed peak.
 type row struct {
 	Cells    []sizing.Value
 	Peak     float64 // bytes
 	Seconds  float64
-	Cores    float64 // used at most; 0 where not known
+	Cores    float64 // largest use; 0: unknown
 	Weight   float64
-	Residual float64 // honest, of LineTrees; NaN where not known
-	Answered float64 // what would have been allocated before it was told; 0 where not known
-	Imputed  bool    // a bound, at what is likely of it
+	Residual float64 // out of sample, of LineTrees; NaN: unknown
+	Granted  float64 `cbor:"Answered"` // what would have been granted before the row was learned; 0: unknown
+	Imputed  bool    // the peak is censored and Peak is its imputation
 }
 
-// fitModels fits on rows, oldest first. What lives across fits (groups, stack,
-// drift) is taken over from prev, if any.
+// fitModels fits on rows, oldest first. The parts that survive a fit (groups, stack, drift) come
+// from prev unless it is nil.
 func fitModels(schema *sizing.Schema, rows []row, prev *models, grown Trees, seed uint64) (*models, error) {
 	m := &models{Groups: map[uint64]*group{}, Base: math.Log(spreadPrior), Stack: linear.NewCorrector(signalCount)}
 	y := make([]float64, len(rows))
@@ -103,20 +103,20 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, grown Trees, see
 		m.Unit += rows[i].Peak / float64(len(rows))
 		m.LogSec += math.Log1p(rows[i].Seconds) / float64(len(rows))
 	}
-	m.measureCores(rows)
+	m.summariseCores(rows)
 	m.Enc = newEncoder(schema, cells, y)
-	m.Beyond.follow(m.Enc.Pairs)
+	m.PeakTrend.addPairs(m.Enc.Pairs)
 	for i := range rows {
-		m.Beyond.observe(rows[i].Cells)
+		m.PeakTrend.observe(rows[i].Cells)
 	}
-	m.Beyond.fit(rows, y)
+	m.PeakTrend.fit(rows, y)
 	if prev != nil {
 		m.Groups, m.Stack, m.Recent = prev.Groups, prev.Stack, prev.Recent
 		m.Base, m.Drift, m.Trend, m.Clock = prev.Base, prev.Drift, prev.Trend, prev.Clock
 		m.forgetGroups()
 	} else {
 		for i := range rows {
-			m.Recent.Add(y[i], recentRows)
+			m.Recent.Add(y[i], maxRecentRows)
 			m.count(&rows[i], y[i])
 		}
 	}
@@ -133,8 +133,8 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, grown Trees, see
 	return m, m.fitTrees(t, rows, y, grown.config(len(rows), seed))
 }
 
-// fitLine fits the ridge, and encodes the rows for the trees: in order, so that a
-// level's statistic holds earlier rows only.
+// fitLine fits the ridge and encodes the rows for the trees. It goes in order of the rows, so
+// that the statistic of a level contains earlier rows only.
 func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	online, err := linear.NewOnline(m.Enc.LineWidth, targetCount, math.Inf(1), linear.Config{})
 	if err != nil {
@@ -157,6 +157,7 @@ func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	return t, err
 }
 
+// targets returns the targets of the ridge for a row.
 func (m *models) targets(r *row) []float64 {
 	used := m.LogCores
 	if r.Cores > 0 {
@@ -165,8 +166,8 @@ func (m *models) targets(r *row) []float64 {
 	return []float64{math.Log(r.Peak), r.Peak / m.Unit, math.Log1p(r.Seconds), used}
 }
 
-// treeConfig is slow, on halves of rows and columns: what was measured best on
-// traces of some dozens to some ten thousands of rows, young tasks included.
+// treeConfig returns the default tree parameters: slow learning on halves of rows and columns.
+// They did best on traces of a few dozen to ten thousand rows, cold starts included.
 func treeConfig(rows int, seed uint64) gbt.Config {
 	return gbt.Config{
 		Rounds: 160, LearningRate: 0.05, MaxDepth: 5, Subsample: 0.5, ColSample: 0.5, MaxBins: 63, Seed: seed,
@@ -174,9 +175,9 @@ func treeConfig(rows int, seed uint64) gbt.Config {
 	}
 }
 
-// fitTrees boosts trees alone, trees on what the line leaves, and the spread.
+// fitTrees boosts three ensembles: trees alone, trees on the line's residuals, and the spread.
 func (m *models) fitTrees(t *table.Table, rows []row, y []float64, config gbt.Config) error {
-	if len(rows) < treesFrom || m.Enc.TreeWidth == 0 {
+	if len(rows) < minTreeRows || m.Enc.TreeWidth == 0 {
 		return nil
 	}
 	binned, err := gbt.NewBinned(t, config.MaxBins)
@@ -198,7 +199,7 @@ func (m *models) fitTrees(t *table.Table, rows []row, y []float64, config gbt.Co
 	return m.fitSpread(binned, rows, config.Seed)
 }
 
-// fitSpread fits how large honest residuals are, by the features.
+// fitSpread fits the magnitude of out-of-sample residuals as a function of the features.
 func (m *models) fitSpread(binned *gbt.Binned, rows []row, seed uint64) error {
 	y := make([]float64, len(rows))
 	var known []int
@@ -214,7 +215,7 @@ func (m *models) fitSpread(binned *gbt.Binned, rows []row, seed uint64) error {
 		return nil
 	}
 	m.Base = sum / float64(len(known)+3)
-	if len(known) < spreadFrom {
+	if len(known) < minSpreadRows {
 		return nil
 	}
 	var err error
@@ -224,127 +225,9 @@ func (m *models) fitSpread(binned *gbt.Binned, rows []row, seed uint64) error {
 	return err
 }
 
-// onLine is the line's log peak, kept near the range of what was seen: a ridge in
-// raw features would else run away with the first unusual input.
-func (m *models) onLine(x []float64) float64 {
-	return max(m.Low-ridgeSlack, min(m.High+ridgeSlack, m.ridges[logPeak].Predict(x)))
-}
-
-// buffers are what one prediction writes in.
-type buffers struct {
-	cells      []sizing.Value
-	filled     []sizing.Value
-	line, tree []float64
-	rungs      []float64
-	edges      []float64
-	above      []sizing.Bytes
-	scratch    experts.Scratch
-	numbers    []float64                 // of a row, for a young task's lines
-	points     [len(youngPoints)]float64 // what its point models say
-	young      bayes.Mixture             // … and all structures together
-	signals    [signalCount]float64
-	edge       []sizing.Value
-	beyond     beyond
-	plausible  []sizing.Value // cells without absurd inputs
-	trusted    bool           // the static request decided
-
-	near      []similar
-	between   [experts.ModelCount]float64 // of a row with missing features: how far similar rows reach above its levels
-	center    experts.Point               // … what the models say on average
-	unseen    float64                     // … how likely more than any of them is needed
-	lent      []experts.Point             // … with the values of some donors
-	lentMean  experts.Point               // … their mean, before any extrapolation
-	chance    []float64                   // of one of them, by bin
-	nothing   bool                        // it has no feature at all
-	unwidened float64                     // … and what would be answered if that were zero; 0 of any other row
-}
-
-// ask fills p with what the models say of a row: where it lacks what hardly any row
-// lacked, by similar rows.
-func (m *models) ask(cells []sizing.Value, p *experts.Point, b *buffers) {
-	b.beyond = beyond{fields: b.beyond.fields[:0]}
-	b.nothing = false
-	if m.ridges != nil {
-		cells = m.withoutAbsurd(cells, b)
-	}
-	m.askInside(cells, p, b)
-	if m.ridges != nil && m.outside(cells, &b.beyond) {
-		m.extrapolate(cells, p, b)
-	}
-}
-
-// askInside is ask for a row within what was seen.
-func (m *models) askInside(cells []sizing.Value, p *experts.Point, b *buffers) {
-	if m.ridges != nil && m.Enc.lacking(cells) {
-		m.askSimilar(cells, p, b)
-		return
-	}
-	m.askRow(cells, p, b)
-}
-
-// askRow fills p with what the models say of a row as it is.
-func (m *models) askRow(cells []sizing.Value, p *experts.Point, b *buffers) {
-	median := m.Recent.Median()
-	*p = experts.Point{Duration: m.LogSec}
-	for k := range p.Level {
-		p.Level[k] = median
-	}
-	p.Scale[experts.TreeScale], p.Scale[experts.SameScale] = math.Exp(m.Base), math.Exp(m.Base)
-	b.signals = [signalCount]float64{}
-	if m.ridges == nil {
-		p.Least = m.Groups[sameKey(m.Enc.Columns, cells)].least()
-		return
-	}
-	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
-	level := &p.Level
-	level[experts.Line] = m.onLine(b.line)
-	floor := math.Exp(m.Low-ridgeSlack) / m.Unit
-	level[experts.Plain] = math.Log(max(floor, min(m.ridges[peak].Predict(b.line), sizing.MaxBytes/m.Unit)) * m.Unit)
-	p.Duration = max(0, min(maxLogSeconds, m.ridges[logSeconds].Predict(b.line)))
-	level[experts.Trees], level[experts.LineTrees] = level[experts.Line], level[experts.Line]
-	if m.Trees != nil {
-		level[experts.Trees] = m.Trees.Predict(b.tree)
-		level[experts.LineTrees] += m.Resid.Predict(b.tree)
-	}
-	if m.Spread != nil {
-		p.Scale[experts.TreeScale] = math.Exp(m.Spread.Predict(b.tree))
-	}
-	m.askGroup(cells, p)
-	m.askStack(p, median, b)
-}
-
-const maxLogSeconds = 19.6 // ten years
-
-// askGroup says what rows with the same features came to, shrunk to LineTrees.
-func (m *models) askGroup(cells []sizing.Value, p *experts.Point) {
-	level, spread := &p.Level, 1.5*p.Scale[experts.TreeScale]
-	both := level[experts.LineTrees]
-	level[experts.Same], level[experts.Fresh], p.Scale[experts.SameScale] = both, both, spread
-	g := m.Groups[sameKey(m.Enc.Columns, cells)]
-	p.Least = g.least()
-	if g == nil {
-		return
-	}
-	newest := min(g.Rows, 2)
-	level[experts.Same] = (g.Mean*g.Rows + groupShrink*both) / (g.Rows + groupShrink)
-	level[experts.Fresh] = (g.Fresh*newest + groupShrink*both) / (newest + groupShrink)
-	p.Duration = (g.Seconds*g.Rows + 2*p.Duration) / (g.Rows + 2)
-	p.Scale[experts.SameScale] = math.Sqrt((g.Squares+3*spread*spread)/(g.Rows+2)) + spreadFloor
-}
-
-// askStack corrects LineTrees by what the others say and by its last errors.
-func (m *models) askStack(p *experts.Point, median float64, b *buffers) {
-	both := p.Level[experts.LineTrees]
-	b.signals = [signalCount]float64{
-		p.Level[experts.Line] - both, p.Level[experts.Trees] - both,
-		p.Level[experts.Same] - both, p.Level[experts.Fresh] - both, m.Drift, m.Trend,
-	}
-	p.Level[experts.Stack] = max(median-stackReach, min(median+stackReach, both+m.Stack.Predict(b.signals[:])))
-}
-
-// dueToSolve: one row moves the line of n rows by an n-th, so that solving every
-// hundredth of them is early enough.
-func (m *models) dueToSolve() bool {
+// isSolveDue reports whether to solve the line again. One row moves a line of n rows by about
+// 1/n, so one solution per hundredth of the rows suffices.
+func (m *models) isSolveDue() bool {
 	m.Unsolved++
 	if float64(m.Unsolved) < m.line.Rows()/solveShare {
 		return false
@@ -355,8 +238,8 @@ func (m *models) dueToSolve() bool {
 
 const solveShare = 100
 
-// learn moves what a row can move. p and b are of ask for the same row, before. A residual
-// below lowest is learned as lowest.
+// learn updates everything that one row can update. p and b come from predict of the same row. A
+// residual below lowest is learned as lowest (winsorising).
 func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	y := math.Log(r.Peak)
 	outlier := false
@@ -364,32 +247,32 @@ func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 		outlier = true
 		clipped := *r
 		clipped.Peak = math.Exp(raised)
-		clipped.Weight *= lowWeight(r.Peak, clipped.Peak, lowest)
+		clipped.Weight *= outlierWeight(r.Peak, clipped.Peak, lowest)
 		r, y = &clipped, raised
 	}
-	m.Recent.Add(y, recentRows)
-	m.Beyond.observe(r.Cells)
+	m.Recent.Add(y, maxRecentRows)
+	m.PeakTrend.observe(r.Cells)
 	if m.ridges != nil {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)
 	}
-	if !p.Blind { // the next fit has a column for what is missing
+	if !p.Blind { // the next fit adds a column for the missing feature
 		m.correct(r, y-p.Level[experts.LineTrees], outlier, b)
 	}
 	m.Enc.learn(r.Cells, y)
 	m.count(r, y)
 }
 
-// correct moves the line by a row, and the stack by the error that LineTrees made unless
-// the row is a low outlier.
+// correct updates the line by a row, and the stack by the error of LineTrees unless the row is a
+// low outlier.
 func (m *models) correct(r *row, err float64, outlier bool, b *buffers) {
 	if !outlier {
 		m.Stack.Learn(b.signals[:], err)
 		m.Drift += (err - m.Drift) * driftRate
 		m.Trend += (err - m.Trend) * trendRate
 	}
-	// Shapes match by construction and values are finite: an error would leave
-	// the last good line in place.
-	if m.ridges != nil && m.line.Add(b.line, m.targets(r), r.Weight) == nil && m.dueToSolve() {
+	// Shapes match by construction and values are finite. After an error the last
+	// good line stays in use.
+	if m.ridges != nil && m.line.Add(b.line, m.targets(r), r.Weight) == nil && m.isSolveDue() {
 		if ridges, err := m.line.Solve(); err == nil {
 			m.ridges = ridges
 		}

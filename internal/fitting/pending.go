@@ -8,42 +8,40 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// pending is a row that lacked a feature which hardly any row lacked: nothing was learned
-// of the models from it. Once they were fitted on enough such rows, the residuals of the
-// pending ones are all that is known of the margins that such rows need.
-type pending struct {
+// pendingRow is a row without a feature that few rows lack: the models learned nothing from it.
+// Once they are fitted on enough such rows, its residual shows the margin that such rows need.
+type pendingRow struct {
 	Seq           int64
 	Cells         []sizing.Value
-	Point         experts.Point // the mean over similar rows, without their spread
+	Point         experts.Point // mean over the donors, without their spread
 	Peak, Seconds float64
 }
 
-const pendingAtMost = newlyRows
+const maxPending = minNewRows
 
-// postpone keeps a row that was imputed when it was asked about.
-func (m *Model) postpone(r *row, center *experts.Point, seq int64) {
-	if len(m.Pending) == pendingAtMost {
+// addPending stores a row that was predicted by imputation.
+func (m *Model) addPending(r *row, center *experts.Point, seq int64) {
+	if len(m.Pending) == maxPending {
 		m.Pending = slices.Delete(m.Pending, 0, 1)
 	}
-	m.Pending = append(m.Pending, pending{Seq: seq, Cells: slices.Clone(r.Cells), Point: *center, Peak: r.Peak, Seconds: r.Seconds})
+	m.Pending = append(m.Pending, pendingRow{Seq: seq, Cells: slices.Clone(r.Cells), Point: *center, Peak: r.Peak, Seconds: r.Seconds})
 }
 
-// recall lets the experts learn the pending rows that the models, fitted anew, no longer
-// impute.
-func (m *Model) recall() {
-	left := m.Pending[:0]
+// learnPending lets the experts learn the pending rows that the refitted models no longer impute.
+func (m *Model) learnPending() {
+	remaining := m.Pending[:0]
 	for i := range m.Pending {
 		p := &m.Pending[i]
-		if p.Cells = padded(p.Cells, len(m.Models.Enc.Columns)); m.Models.Enc.lacking(p.Cells) {
-			left = append(left, *p)
+		if p.Cells = padCells(p.Cells, len(m.Models.Enc.Columns)); m.Models.Enc.isIncomplete(p.Cells) {
+			remaining = append(remaining, *p)
 			continue
 		}
-		m.Honest = append(m.Honest, honest{Seq: p.Seq, Residual: math.Log(p.Peak) - p.Point.Level[experts.LineTrees]})
+		m.OutOfSample = append(m.OutOfSample, outOfSample{Seq: p.Seq, Residual: math.Log(p.Peak) - p.Point.Level[experts.LineTrees]})
 		m.Experts.Recall(&p.Point, p.Peak, p.Seconds)
 	}
-	if len(left) < len(m.Pending) {
+	if len(remaining) < len(m.Pending) {
 		m.Experts.SetPool(&m.Share)
 	}
-	clear(m.Pending[len(left):])
-	m.Pending = left
+	clear(m.Pending[len(remaining):])
+	m.Pending = remaining
 }

@@ -8,22 +8,21 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/experts"
 )
 
-// Answers follow a pool; learning follows the task's own share alone. A model that has
-// learned the same rows is therefore the same, whatever the siblings reported in between.
+// Answers use the margins of the DAG's pool; learning uses the task's own margins. Models that
+// learned the same rows are therefore equal, whatever other tasks reported in between.
 
-// margins are the fields of the experts that a pool sets.
-type margins struct {
+// ownMargins are the fields of the experts that SetPool overwrites.
+type ownMargins struct {
 	factor, price, span, requestRisk float64
 	picks                            []experts.Pick
-	saved                            bool // a pool is in force, and these are the task's own
+	saved                            bool // a pool is in use, and these are the task's own values
 }
 
-// SetPool lets the answers follow what the DAG's tasks learned together, until the next
-// Learn or Fit.
+// SetPool makes answers use the DAG's pool until the next Learn or Fit.
 func (m *Model) SetPool(pool *Pool) {
-	m.stamp = stamps.Add(1)
+	m.state = states.Add(1)
 	if x := m.Experts; !m.own.saved {
-		m.own = margins{x.Factor, x.Price, x.Span, x.RequestRisk, append(m.own.picks[:0], x.Picks...), true}
+		m.own = ownMargins{x.Factor, x.Price, x.Span, x.RequestRisk, append(m.own.picks[:0], x.Picks...), true}
 	}
 	m.Experts.SetPool(pool)
 }
@@ -39,26 +38,26 @@ func (m *Model) leavePool() {
 	m.own.saved = false
 }
 
-// EncodeShare encodes the task's share of its pool, to be stored beside the blob.
+// EncodeShare encodes the task's contribution to its pool, which the store keeps beside the blob.
 func (m *Model) EncodeShare() ([]byte, error) {
 	mode, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {
-		return nil, fmt.Errorf("encode a share: %w", err)
+		return nil, fmt.Errorf("encode pool share: %w", err)
 	}
 	share, err := mode.Marshal(m.Share)
 	if err != nil {
-		return nil, fmt.Errorf("encode a share: %w", err)
+		return nil, fmt.Errorf("encode pool share: %w", err)
 	}
 	return share, nil
 }
 
-// ReadShare decodes what EncodeShare made; where share is nil, it reads the share that
-// the blob of the same model holds.
+// ReadShare decodes the output of EncodeShare. If share is nil, it reads the share from the
+// model's blob.
 func ReadShare(share, blob []byte) (Pool, error) {
 	if share != nil {
 		var pool Pool
 		if err := decoding.Unmarshal(share, &pool); err != nil {
-			return Pool{}, fmt.Errorf("%w: share: %w", ErrFormat, err)
+			return Pool{}, fmt.Errorf("%w: pool share: %w", ErrFormat, err)
 		}
 		return pool, nil
 	}
@@ -66,9 +65,9 @@ func ReadShare(share, blob []byte) (Pool, error) {
 	if err != nil {
 		return Pool{}, err
 	}
-	var held struct{ Share Pool }
-	if err := decoding.Unmarshal(body, &held); err != nil {
+	var stored struct{ Share Pool }
+	if err := decoding.Unmarshal(body, &stored); err != nil {
 		return Pool{}, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	return held.Share, nil
+	return stored.Share, nil
 }

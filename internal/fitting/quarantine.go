@@ -1,137 +1,103 @@
 package fitting
 
 import (
-	"fmt"
-	"math"
 	"slices"
 
-	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Quarantine holds back a report that is too far from everything known of the
-// task, in either direction: most such reports name the wrong unit or the wrong
-// container. A held report changes no allocation. A second report of its kind
-// releases it, so that real growth and rare modes cost one report more.
+// A report waits in quarantine if it is too far from everything known of the task, in
+// either direction: most such reports are in the wrong unit or of the wrong container.
+// A quarantined report changes no allocation. A second similar report releases it, so
+// real growth and rare modes cost one more report.
 //
 //	rows   too large                                    too small
 //	0      8 × allocated, 100 × requested               1/900 of allocated or requested
-//	1-7    100 × largest peak and forecast, or          1/10 of the forecast, 1/900 of allocated, and
-//	       8 × allocated and 4 × peak and forecast      no earlier row missed it by nearly as much
-//	8-     4 × largest peak and forecast, or            the same with 1/100 of the forecast
-//	       300 × forecast if no earlier row missed it
-//	       by nearly as much
-//	any    64Ti, which nothing confirms                 1 MiB and 1/900 of allocated or requested, which nothing confirms
+//	1-7    100 × largest peak and prediction, or        1/10 of the prediction, 1/900 of allocated, and
+//	       8 × allocated and 4 × peak and prediction    no earlier row missed it by nearly as much
+//	8-     4 × largest peak and prediction, or          the same with 1/100 of the prediction
+//	       300 × prediction if no earlier row missed
+//	       it by nearly as much
+//	any    64Ti; no report confirms it                  1 MiB and 1/900 of allocated or requested; no report confirms it
 //
-// An OOM kill at or below what the service granted is never held.
+// An OOM kill at or below the amount that the service granted is never quarantined.
 const (
-	// The smallest mistaken unit is a factor of 1000 (kB for B, MiB for KiB), and a
-	// success uses at most what it has: so a mistaken report is this far below it, if
-	// the limit is exceeded by no more than a tenth.
+	// The smallest mistaken unit is a factor of 1000 (kB for B, MiB for KiB), and a success uses
+	// at most its allocation. So a mistaken report is this far below the allocation, if the limit
+	// is exceeded by at most a tenth.
 	unitFactor = 900
-	// A forecast may be wrong by ten, so a mistaken unit is at least this far from it.
-	missFactor      = 100
-	missFactorYoung = 10 // beside an allocation that the peak is a mistaken unit below
-	// A report held for being large may be growth, and the next such run is killed for
-	// it; one learned by mistake only wastes. So the forecast must be missed by more.
+	// A prediction may be wrong by a factor of ten, so a mistaken unit misses it at least this
+	// much.
+	missFactor          = 100
+	missFactorColdStart = 10 // if the peak also looks like a mistaken unit of the allocation
+	// A large report in quarantine may be real growth, and then the next such run is killed;
+	// learned by mistake, it only wastes. So it must miss the prediction by more.
 	missHighFactor = 300
-	// Limits that are not enforced are exceeded: the most in a public trace is 34 ×
-	// the request, and two of its 999 rows exceed 8 ×.
+	// Limits that are not enforced are exceeded: in a public trace by up to 34 × the request, and
+	// 2 of its 999 rows exceed 8 ×.
 	allocatedFactor = 8
 	requestedFactor = 100
-	// No node has twice the largest server: such a report is never confirmed.
-	impossible = 2 * sizing.LargestServer
+	// No node has twice the largest server: no report confirms such a peak.
+	maxPossible = 2 * sizing.LargestServer
 
-	rangeFactor  = 4  // of the largest peak so far: beyond it no forecast was tested
-	rangeFrom    = 8  // measured rows before the largest peak says much
-	alikeFactor  = 2  // short of a held report, what confirms it …
-	beyondFactor = 10 // … and beyond it: further off is another mistaken unit
-	heldAtMost   = 64 // more than that is how the task behaves: the oldest is learned
+	rangeFactor         = 4  // of the largest peak so far: no prediction was tested above it
+	minRangeRows        = 8  // measured rows before the largest peak is reliable
+	confirmShortFactor  = 2  // a confirming report may deviate less than a quarantined one by this factor …
+	confirmBeyondFactor = 10 // … or more by this factor: beyond that it is another mistaken unit
+	maxQuarantined      = 64 // more reports are the task's normal behaviour: the oldest is learned
 )
 
-// quarantined is a report that waits for another to confirm it.
-type quarantined struct {
+// quarantinedReport is a report that waits for confirmation by another.
+type quarantinedReport struct {
 	TrainingRow
-	Expected float64 `cbor:",omitzero"` // bytes; zero in models stored before this field: far below the peak
+	Expected float64 `cbor:",omitzero"` // bytes; zero in models stored before this field existed: far below the peak
 }
 
-func (h *quarantined) low() bool { return float64(h.Peak) < h.Expected }
+// isLow reports whether the report is below its expectation.
+func (h *quarantinedReport) isLow() bool { return float64(h.Peak) < h.Expected }
 
-// doubt says what a report is held against.
-type doubt struct {
-	expected float64 // bytes
-	of       string  // what they are
-}
-
-// forecast is what the models say of a row before it is learned, in bytes.
-type forecast struct {
-	low, high float64 // the least and the most of the models that see the features
-	center    float64 // that of LineTrees, whose residuals are kept
-	blind     bool    // a guess: features are missing
-}
-
-func (m *Model) forecast(f sizing.Features) (c forecast, known bool) {
-	if m.Models == nil {
-		return forecast{}, false
-	}
-	b := bufferPool.Get().(*buffers)
-	defer bufferPool.Put(b)
-	b.cells = m.cells(f, b.cells)
-	var p experts.Point
-	m.Models.ask(b.cells, &p, b)
-	trees, line := math.Exp(p.Level[experts.Trees]), math.Exp(p.Level[experts.LineTrees])
-	return forecast{low: min(trees, line), high: max(trees, line), center: line, blind: p.Blind}, true
-}
-
-// Doubt explains why Learn would hold t back; empty if it would not.
-func (m *Model) Doubt(t TrainingRow) string {
-	m.Sampling.told(&t)
-	if t.Censoring != sizing.Exact && t.Censoring != sizing.AtLeast || t.Confirmable() && m.confirmed(&t) >= 0 {
+// QuarantineReason explains why Learn would quarantine t; "" if it would not.
+func (m *Model) QuarantineReason(t TrainingRow) string {
+	m.Sampling.raise(&t)
+	if t.Censoring != sizing.Exact && t.Censoring != sizing.AtLeast || t.Confirmable() && m.findConfirmed(&t) >= 0 {
 		return ""
 	}
-	d, ok := m.doubt(&t)
+	d, ok := m.checkPlausibility(&t)
 	if !ok {
 		return ""
 	}
-	return d.explain(t.Peak)
+	return d.describe(t.Peak)
 }
 
-func (d doubt) explain(peak sizing.Bytes) string {
-	times := float64(peak) / d.expected
-	if times < 1 {
-		return fmt.Sprintf("%d bytes is 1/%.0f of %s (%s)", peak, 1/times, d.of, sizing.Bytes(d.expected).Approx())
-	}
-	return fmt.Sprintf("%d bytes is %.0f times %s (%s)", peak, times, d.of, sizing.Bytes(d.expected).Approx())
-}
-
-// Quarantined explains each report that is held back.
+// Quarantined describes each report in quarantine.
 func (m *Model) Quarantined() []sizing.Quarantined {
 	var all []sizing.Quarantined
-	for i := range m.Held {
-		h := &m.Held[i]
-		q := sizing.Quarantined{Memory: h.Peak, Detail: "far above everything known of the task"}
+	for i := range m.Quarantine {
+		h := &m.Quarantine[i]
+		q := sizing.Quarantined{Memory: h.Peak, Detail: "far above all known peaks of the task"}
 		if h.Expected > 0 {
-			q.Detail = doubt{h.Expected, "what was expected of it"}.explain(h.Peak)
+			q.Detail = implausibility{h.Expected, "the expected peak"}.describe(h.Peak)
 		}
 		all = append(all, q)
 	}
 	return all
 }
 
-// quarantine holds t back if it is implausible, and releases what t confirms.
+// quarantine stores t in quarantine if it is implausible, after releasing the reports that t
+// confirms.
 func (m *Model) quarantine(t *TrainingRow) bool {
-	m.confirm(t)
-	d, ok := m.doubt(t)
+	m.releaseConfirmed(t)
+	d, ok := m.checkPlausibility(t)
 	if ok {
-		m.hold(t, d)
+		m.addToQuarantine(t, d)
 	}
 	return ok
 }
 
-// quarantineSkimmed is quarantine for an old row of a bulk, whose models saw few rows
-// yet: their forecasts alone prove nothing, so the row must also leave the range.
-func (m *Model) quarantineSkimmed(t *TrainingRow) bool {
-	m.confirm(t)
+// quarantineOld is quarantine for an old row of a long history. The models have seen few rows by
+// then, so their predictions alone prove nothing: the row must also leave the range.
+func (m *Model) quarantineOld(t *TrainingRow) bool {
+	m.releaseConfirmed(t)
 	peak := float64(t.Peak)
 	if peak <= rangeFactor*m.Experts.MaxPeak && peak*missFactor >= float64(m.Smallest) {
 		return false
@@ -139,119 +105,41 @@ func (m *Model) quarantineSkimmed(t *TrainingRow) bool {
 	return m.quarantine(t)
 }
 
-func (m *Model) hold(t *TrainingRow, d doubt) {
-	if len(m.Held) == heldAtMost {
-		m.overflow()
+// addToQuarantine stores t, and makes room for it if necessary.
+func (m *Model) addToQuarantine(t *TrainingRow, d implausibility) {
+	if len(m.Quarantine) == maxQuarantined {
+		m.evictOldest()
 	}
-	m.Held = append(m.Held, quarantined{*t, d.expected})
+	m.Quarantine = append(m.Quarantine, quarantinedReport{*t, d.expected})
 }
 
-// overflow makes room. So many reports are how the task behaves, unless they are
-// impossible: those are left out of every fit anyway.
-func (m *Model) overflow() {
-	oldest := slices.IndexFunc(m.Held, func(h quarantined) bool { return h.Confirmable() })
+// evictOldest makes room. So many reports are the task's normal behaviour, so it learns the
+// oldest, unless that is impossible: such reports are never fitted.
+func (m *Model) evictOldest() {
+	oldest := slices.IndexFunc(m.Quarantine, func(h quarantinedReport) bool { return h.Confirmable() })
 	if oldest < 0 {
-		m.Held = slices.Delete(m.Held, 0, 1)
+		m.Quarantine = slices.Delete(m.Quarantine, 0, 1)
 		return
 	}
 	m.release(oldest)
 }
 
-// doubt reports whether t is implausible, and against what.
-func (m *Model) doubt(t *TrainingRow) (doubt, bool) {
-	if d, ok := doubtAlways(t); ok {
-		return d, true
-	}
-	if killedAsGranted(t) {
-		return doubt{}, false
-	}
-	if m.Experts.Told == 0 {
-		return doubtFirst(t)
-	}
-	peak := float64(t.Peak)
-	c, known := m.forecast(t.Features)
-	if !known {
-		c = forecast{low: 0, high: m.Experts.MaxPeak, center: m.Experts.MaxPeak}
-	}
-	reach := doubt{c.high, "what its features foretold"}
-	if m.Experts.MaxPeak > c.high {
-		reach = doubt{m.Experts.MaxPeak, "the largest peak so far"}
-	}
-	allocated := float64(t.Allocated.Memory)
-	switch {
-	case m.Experts.Told >= rangeFrom && peak > rangeFactor*reach.expected, peak > missFactor*reach.expected:
-		return reach, true
-	case peak > rangeFactor*reach.expected && allocated > 0 && peak > allocatedFactor*allocated:
-		return doubt{allocated, "what was allocated"}, true
-	case c.blind || !known:
-		return doubt{}, false
-	case peak > missHighFactor*c.high && !m.missedBefore(peak/c.center):
-		return doubt{c.high, "what its features foretold"}, true
-	case t.Censoring == sizing.Exact && peak*m.missFactor(allocated) < c.low && (allocated == 0 || peak*unitFactor < allocated) &&
-		!m.missedBefore(peak/c.center):
-		return doubt{c.low, "what its features foretold"}, true
-	}
-	return doubt{}, false
-}
-
-// missFactor is by how much a forecast must exceed a peak to make it implausible. The
-// first few rows say little of the others, so the allocation counts for more.
-func (m *Model) missFactor(allocated float64) float64 {
-	if m.Experts.Told < rangeFrom && allocated > 0 {
-		return missFactorYoung
-	}
-	return missFactor
-}
-
-// doubtFirst judges a report before any peak is known.
-func doubtFirst(t *TrainingRow) (doubt, bool) {
-	peak := float64(t.Peak)
-	allocated, requested := float64(t.Allocated.Memory), float64(t.Requested.Memory)
-	scale := doubt{allocated, "what was allocated"}
-	if allocated == 0 {
-		scale = doubt{requested, "what was requested"}
-	}
-	switch {
-	case t.Censoring == sizing.Exact && peak*unitFactor < scale.expected:
-		return scale, true
-	case t.Censoring == sizing.Exact && allocated > 0 && peak > allocatedFactor*allocated,
-		scale.expected > 0 && peak > requestedFactor*scale.expected:
-		return scale, true
-	case requested > 0 && peak > requestedFactor*requested:
-		return doubt{requested, "what was requested"}, true
-	}
-	return doubt{}, false
-}
-
-// missedBefore reports whether an earlier row missed its forecast the same way, and
-// by a tenth of the ratio at least: then such rows belong to the task.
-func (m *Model) missedBefore(ratio float64) bool {
-	miss := math.Log(ratio)
-	slack := math.Log(unitFactor / missFactor)
-	return slices.ContainsFunc(m.Honest, func(e honest) bool {
-		if miss < 0 {
-			return e.Residual <= miss+slack
-		}
-		return e.Residual >= miss-slack
-	})
-}
-
-// confirm releases the reports that t confirms.
-func (m *Model) confirm(t *TrainingRow) {
-	for i := m.confirmed(t); i >= 0; i = m.confirmed(t) {
+// releaseConfirmed releases the reports that t confirms.
+func (m *Model) releaseConfirmed(t *TrainingRow) {
+	for i := m.findConfirmed(t); i >= 0; i = m.findConfirmed(t) {
 		m.release(i)
 	}
 }
 
-// confirmed is the place of a held report that t confirms; -1 if there is none.
-func (m *Model) confirmed(t *TrainingRow) int {
-	if len(m.Held) == 0 || !t.Confirmable() {
+// findConfirmed returns the index of a quarantined report that t confirms; −1 if there is none.
+func (m *Model) findConfirmed(t *TrainingRow) int {
+	if len(m.Quarantine) == 0 || !t.Confirmable() {
 		return -1
 	}
 	peak := float64(t.Peak)
 	c, known := m.forecast(t.Features)
-	// A report that the features foretell says nothing of one that they do not.
-	news := func(low bool) bool {
+	// A report that the features predict is no evidence for one that they do not.
+	addsEvidence := func(low bool) bool {
 		switch {
 		case !known:
 			return true
@@ -260,22 +148,22 @@ func (m *Model) confirmed(t *TrainingRow) int {
 		}
 		return peak > m.Experts.MaxPeak || peak > unitFactor/missFactor*c.high
 	}
-	return slices.IndexFunc(m.Held, func(h quarantined) bool {
-		held := float64(h.Peak)
+	return slices.IndexFunc(m.Quarantine, func(h quarantinedReport) bool {
+		waiting := float64(h.Peak)
 		switch {
 		case !h.Confirmable():
 			return false
-		case h.low():
-			return t.Censoring == sizing.Exact && peak <= alikeFactor*held && peak*beyondFactor >= held && news(true)
+		case h.isLow():
+			return t.Censoring == sizing.Exact && peak <= confirmShortFactor*waiting && peak*confirmBeyondFactor >= waiting && addsEvidence(true)
 		}
-		return peak*alikeFactor >= held && peak <= beyondFactor*held && news(false)
+		return peak*confirmShortFactor >= waiting && peak <= confirmBeyondFactor*waiting && addsEvidence(false)
 	})
 }
 
-// release learns a held report.
+// release learns a report from quarantine.
 func (m *Model) release(i int) {
-	t := m.Held[i].TrainingRow
-	m.Held = slices.Delete(m.Held, i, i+1)
+	t := m.Quarantine[i].TrainingRow
+	m.Quarantine = slices.Delete(m.Quarantine, i, i+1)
 	if t.Censoring == sizing.AtLeast {
 		m.learnBound(&t)
 		return
@@ -283,14 +171,14 @@ func (m *Model) release(i int) {
 	m.learnExact(&t)
 }
 
-// reconsider releases what would be accepted if it came now. Every eighth row is
-// enough: what is known of a task does not change faster.
-func (m *Model) reconsider() {
-	if m.Experts.Told%rangeFrom != 0 {
+// releasePlausible releases the reports that are plausible by now. Checking at every eighth row
+// suffices, because a task's history changes no faster.
+func (m *Model) releasePlausible() {
+	if m.Experts.Told%minRangeRows != 0 {
 		return
 	}
-	for i := 0; i < len(m.Held); {
-		if _, ok := m.doubt(&m.Held[i].TrainingRow); ok {
+	for i := 0; i < len(m.Quarantine); {
+		if _, ok := m.checkPlausibility(&m.Quarantine[i].TrainingRow); ok {
 			i++
 			continue
 		}
@@ -298,11 +186,11 @@ func (m *Model) reconsider() {
 	}
 }
 
-// held are the rows in quarantine, by their place in order of arrival.
-func (m *Model) held() map[int64]bool {
-	held := make(map[int64]bool, len(m.Held))
-	for i := range m.Held {
-		held[m.Held[i].Seq] = true
+// quarantinedSeqs returns the rows in quarantine, by Seq.
+func (m *Model) quarantinedSeqs() map[int64]bool {
+	seqs := make(map[int64]bool, len(m.Quarantine))
+	for i := range m.Quarantine {
+		seqs[m.Quarantine[i].Seq] = true
 	}
-	return held
+	return seqs
 }

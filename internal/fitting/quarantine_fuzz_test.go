@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Up to three reports of a history name different wrong units. Every other run has what
-// the model granted it. The reference is the same history without those reports.
+// FuzzMistakenUnits puts up to three reports in different wrong units into a history. Every other
+// run gets the model's grant. The reference is the same history without those reports.
 func FuzzMistakenUnits(f *testing.F) {
 	for seed := range uint64(12) {
 		f.Add(seed)
@@ -22,7 +22,7 @@ func FuzzMistakenUnits(f *testing.F) {
 		draw := shapes[names[rng.IntN(len(names))]]
 		runs := 10 + rng.IntN(90)
 		mistakes := map[int]float64{}
-		for k, magnitude := range rng.Perm(3)[:1+rng.IntN(3)] { // of different units: alike ones confirm each other
+		for k, magnitude := range rng.Perm(3)[:1+rng.IntN(3)] { // different units, because equal ones confirm each other
 			slip := math.Pow([...]float64{1000, 1024}[rng.IntN(2)], float64(1+magnitude))
 			if rng.IntN(2) == 0 {
 				slip = 1 / slip
@@ -39,15 +39,15 @@ func FuzzMistakenUnits(f *testing.F) {
 			if expected.Limit >= bytes(gibs) {
 				require.GreaterOrEqual(t, got.Limit, bytes(gibs), "run %d of %d with %v", i, runs, mistakes)
 			}
-			row := measured(gibs)
+			row := measuredRun(gibs)
 			row.Allocated.Memory, row.Requested.Memory = max(got.Limit, bytes(gibs)), 16*gib
 			if slip, is := mistakes[i]; is {
 				row.MemoryMax = sizing.Bytes(math.Max(1, math.Min(sizing.MaxBytes, float64(row.MemoryMax)*slip)))
-				wrong.told(features, row)
+				wrong.report(features, row)
 				continue
 			}
 			for _, k := range []*task{wrong, without} {
-				k.told(features, row)
+				k.report(features, row)
 				if i == 30 || i == 60 {
 					k.fit()
 				}

@@ -9,46 +9,45 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// sampling is by how much peaks exceed the largest samples of them: Prometheus looks
-// every 15 to 60 s, and what is shorter than that it may miss. It is learned from
-// tries that were both measured and sampled, of which every sampled one draws a
-// factor (imputation by a draw, Rubin 1987): raised so, peaks vary as measured ones
-// do, and margins come out as wide. One factor for all would be right for the body
-// and too little for the tail, or the other way round.
+// sampling estimates how much true peaks exceed the largest of their samples: Prometheus samples
+// every 15 to 60 s and may miss a shorter peak. The factors come from tries that were both
+// measured and sampled. Every sampled try draws one factor (imputation by a draw, Rubin 1987), so
+// that raised peaks vary like measured ones and margins come out as wide. A single factor would
+// fit either the body or the tail of the distribution.
 type sampling struct {
-	Factors [spans][draws]float64 // by how long a try took, for it is looked at less often if short; 0 stands for 1
+	Factors [durationClasses][drawCount]float64 // by duration class, because short tries have fewer samples; 0 stands for 1
 }
 
 const (
-	spans    = 5    // below 1 min, 4 min, 16 min, 64 min, and above
-	draws    = 40   // quantiles, 1/80 to 79/80
-	outdated = 0.05 // change of a mean factor, as a logarithm, from which all is learned anew
-	lent     = 10.0 // what the pairs of all other tasks weigh together, in pairs of one's own
+	durationClasses  = 5    // below 1 min, 4 min, 16 min, 64 min, and above
+	drawCount        = 40   // quantiles, 1/80 to 79/80
+	maxFactorDrift   = 0.05 // change of a mean factor, as a logarithm, above which the model is learned from scratch
+	otherTasksWeight = 10.0 // total weight of the pairs of all other tasks, in pairs of the task itself
 )
 
-// spanOf is the place of a duration in Factors; one that is not known counts as short.
-func spanOf(d time.Duration) int {
-	span := 0
-	for edge := time.Minute; span < spans-1 && d >= edge; edge *= 4 {
-		span++
+// durationClass returns the index of a duration in Factors; an unknown duration counts as short.
+func durationClass(d time.Duration) int {
+	class := 0
+	for edge := time.Minute; class < durationClasses-1 && d >= edge; edge *= 4 {
+		class++
 	}
-	return span
+	return class
 }
 
-// exceedance is one pair: log(exact / sampled), at least 0.
+// exceedance is log(exact / sampled) of one pair, at least 0.
 type exceedance struct{ log, weight float64 }
 
-// samplingOf learns the factors of a task. Its own pairs weigh 1 each. Other tasks'
-// weigh 10 together, those of tries that took about as long, or all of them where
-// none did. So the first pairs of its own already matter, and a hundred decide.
+// samplingOf estimates the factors of a task. Its own pairs weigh 1 each. Pairs of other tasks
+// weigh 10 together: those of the same duration class, or all if there are none. So the first own
+// pairs already matter, and a hundred dominate.
 func samplingOf(task sizing.TaskKey, pairs []sizing.PeakPair) sampling {
 	var s sampling
 	var own, others []exceedance
-	var alike [spans][]exceedance
+	var byClass [durationClasses][]exceedance
 	for i := range pairs {
 		p := &pairs[i]
 		if p.Exact <= 0 || p.Sampled <= 0 || float64(p.Exact) > missFactor*float64(p.Sampled) {
-			continue // nothing, or a mistaken unit: no spike between two samples is that high
+			continue // empty, or a mistaken unit: no spike between two samples is that high
 		}
 		e := exceedance{math.Max(0, math.Log(float64(p.Exact)/float64(p.Sampled))), 1}
 		if p.Task == task {
@@ -56,26 +55,25 @@ func samplingOf(task sizing.TaskKey, pairs []sizing.PeakPair) sampling {
 			continue
 		}
 		others = append(others, e)
-		alike[spanOf(p.Duration)] = append(alike[spanOf(p.Duration)], e)
+		byClass[durationClass(p.Duration)] = append(byClass[durationClass(p.Duration)], e)
 	}
-	for span := range s.Factors {
-		borrowed := alike[span]
-		if len(borrowed) == 0 {
-			borrowed = others
+	for class := range s.Factors {
+		classOrAll := byClass[class]
+		if len(classOrAll) == 0 {
+			classOrAll = others
 		}
-		s.Factors[span] = factors(own, borrowed)
+		s.Factors[class] = factors(own, classOrAll)
 	}
 	return s
 }
 
-// factors are the quantiles of weighted exceedances, smallest first; zero where there
-// are none.
-func factors(own, borrowed []exceedance) (f [draws]float64) {
-	all := slices.Concat(own, borrowed)
+// factors returns the quantiles of weighted exceedances, smallest first; zero if there are none.
+func factors(own, others []exceedance) (f [drawCount]float64) {
+	all := slices.Concat(own, others)
 	total := 0.0
 	for i := range all {
 		if i >= len(own) {
-			all[i].weight = min(1, lent/float64(len(borrowed)))
+			all[i].weight = min(1, otherTasksWeight/float64(len(others)))
 		}
 		total += all[i].weight
 	}
@@ -84,34 +82,34 @@ func factors(own, borrowed []exceedance) (f [draws]float64) {
 	})
 	below, draw := 0.0, 0
 	for _, e := range all {
-		for below += e.weight; draw < draws && below >= (float64(draw)+0.5)/draws*total; draw++ {
+		for below += e.weight; draw < drawCount && below >= (float64(draw)+0.5)/drawCount*total; draw++ {
 			f[draw] = math.Exp(e.log)
 		}
 	}
 	return f
 }
 
-// peak is a draw of what a try needed that was merely sampled, the same whenever it is
-// drawn. A success needed no more than it was given.
-func (s *sampling) peak(seq int64, sampled, allocated sizing.Bytes, took time.Duration) sizing.Bytes {
-	raised := sampled.Times(max(1, s.Factors[spanOf(took)][draw(seq)]))
+// raisedPeak returns a draw of the true peak of a sampled try. The same seq gives the same draw.
+// A success used at most its allocation.
+func (s *sampling) raisedPeak(seq int64, sampled, allocated sizing.Bytes, took time.Duration) sizing.Bytes {
+	raised := sampled.Times(max(1, s.Factors[durationClass(took)][draw(seq)]))
 	if allocated > 0 {
 		raised = min(raised, allocated)
 	}
 	return max(sampled, raised)
 }
 
-// draw spreads neighbours over all draws (splitmix64, Steele et al. 2014).
+// draw spreads consecutive rows over all quantiles (splitmix64, Steele et al. 2014).
 func draw(seq int64) int {
 	x := uint64(seq) * 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return int((x ^ x>>31) % draws)
+	return int((x ^ x>>31) % drawCount)
 }
 
-// measured is a history in which every peak that was merely sampled stands as if it
-// had been measured, raised by what s knows. h stays as it is.
-func (s *sampling) measured(h *sizing.History) *sizing.History {
+// raiseHistory returns h with every sampled peak raised, as if it had been measured. It does not
+// modify h.
+func (s *sampling) raiseHistory(h *sizing.History) *sizing.History {
 	raised := *h
 	raised.Rows = nil
 	for i := range h.Rows {
@@ -123,7 +121,7 @@ func (s *sampling) measured(h *sizing.History) *sizing.History {
 			raised.Rows = slices.Clone(h.Rows)
 		}
 		r := &raised.Rows[i]
-		r.MemoryMax = s.peak(r.Seq, sampled, r.Allocated.Memory, r.Duration)
+		r.MemoryMax = s.raisedPeak(r.Seq, sampled, r.Allocated.Memory, r.Duration)
 	}
 	if raised.Rows == nil {
 		return h
@@ -131,31 +129,32 @@ func (s *sampling) measured(h *sizing.History) *sizing.History {
 	return &raised
 }
 
-// outdates reports whether s raises the sampled peaks of h by much else than before
-// did: margins that were learned of those cannot be taken back.
-func (s *sampling) outdates(before *sampling, h *sizing.History) bool {
-	if s.measured(h) == h {
-		return false // nothing is raised
+// invalidates reports whether s raises the sampled peaks of h by much more or less than before
+// did: margins learned from the old peaks cannot be unlearned.
+func (s *sampling) invalidates(before *sampling, h *sizing.History) bool {
+	if s.raiseHistory(h) == h {
+		return false // h has no sampled peak
 	}
-	for span := range s.Factors {
-		if math.Abs(math.Log(mean(s.Factors[span])/mean(before.Factors[span]))) > outdated {
+	for class := range s.Factors {
+		if math.Abs(math.Log(mean(s.Factors[class])/mean(before.Factors[class]))) > maxFactorDrift {
 			return true
 		}
 	}
 	return false
 }
 
-func mean(factors [draws]float64) float64 {
+// mean returns the mean factor; an unset factor counts as 1.
+func mean(factors [drawCount]float64) float64 {
 	sum := 0.0
 	for _, f := range factors {
 		sum += max(1, f)
 	}
-	return sum / draws
+	return sum / drawCount
 }
 
-// told is measured for one try that has just ended.
-func (s *sampling) told(t *TrainingRow) {
+// raise is raiseHistory for one try that has just ended.
+func (s *sampling) raise(t *TrainingRow) {
 	if t.Censoring == sizing.Sampled {
-		t.Peak, t.Censoring = s.peak(t.Seq, t.Peak, t.Allocated.Memory, t.Duration), sizing.Exact
+		t.Peak, t.Censoring = s.raisedPeak(t.Seq, t.Peak, t.Allocated.Memory, t.Duration), sizing.Exact
 	}
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// scrapeEvery is how often Prometheus looks.
+// scrapeEvery is the sampling interval of Prometheus.
 const scrapeEvery = 30 * time.Second
 
-// spiky is one run, second by second: it climbs to a level that its rows decide, and
-// for 1 to 3 s somewhere it takes a tenth to two thirds more.
+// spiky is one run as a series of seconds: it climbs to a level that depends on its rows, with
+// one spike of 1 to 3 s that is 10 to 65 % higher.
 func spiky(rng *rand.Rand) (f sizing.Features, series []float64) {
 	rows := 1 + 9*rng.Float64()
 	seconds := 120 + rng.IntN(900)
@@ -33,9 +33,8 @@ func spiky(rng *rand.Rand) (f sizing.Features, series []float64) {
 	return sizing.Features{"rows": sizing.NumberValue(rows)}, series
 }
 
-// looked is the largest value that somebody sees who looks every so often, beginning
-// anywhere.
-func looked(rng *rand.Rand, series []float64) float64 {
+// sampledPeak returns the largest value of samples at a fixed interval with a random start.
+func sampledPeak(rng *rand.Rand, series []float64) float64 {
 	every := int(scrapeEvery / time.Second)
 	top := 0.0
 	for s := rng.IntN(every); s < len(series); s += every {
@@ -52,13 +51,13 @@ func largestOf(series []float64) float64 {
 	return top
 }
 
-// sampledHistory is n runs that Prometheus saw, of which every both-th was measured too.
+// sampledHistory is n sampled runs, of which every both-th is also measured.
 func sampledHistory(rng *rand.Rand, n, both int) sizing.History {
 	k := &task{history: sizing.History{Task: sizing.TaskKey{Namespace: "default", DAG: "etl", Task: "spiky"}}}
 	for i := range n {
 		f, series := spiky(rng)
-		row := measured(0)
-		row.MemorySampled, row.Duration = bytes(looked(rng, series)), time.Duration(len(series))*time.Second
+		row := measuredRun(0)
+		row.MemorySampled, row.Duration = bytes(sampledPeak(rng, series)), time.Duration(len(series))*time.Second
 		if both > 0 && i%both == 0 {
 			row.MemoryMax = bytes(largestOf(series))
 			k.history.Pairs = append(k.history.Pairs, sizing.PeakPair{
@@ -69,9 +68,9 @@ func sampledHistory(rng *rand.Rand, n, both int) sizing.History {
 	return k.history
 }
 
-// judge asks a model about fresh runs: the share that was granted too little, and what
-// was granted in all over what was needed in all.
-func judge(t *testing.T, h *sizing.History, seed uint64) (under, granted float64) {
+// evaluateGrants sizes fresh runs. It returns the share with too small a grant, and the total
+// granted over the total needed.
+func evaluateGrants(t *testing.T, h *sizing.History, seed uint64) (under, granted float64) {
 	t.Helper()
 	m, out, err := fitting.Fit(h, nil)
 	require.NoError(t, err)
@@ -90,25 +89,25 @@ func judge(t *testing.T, h *sizing.History, seed uint64) (under, granted float64
 	return under / fresh, granted / needed
 }
 
-func TestWhatSamplesMissIsLearnedFromTriesThatWereMeasuredToo(t *testing.T) {
+func TestSamplingFactorsReduceUnderestimates(t *testing.T) {
 	var before, after float64
 	const seeds = 5
 	for seed := range uint64(seeds) {
 		h := sampledHistory(rand.New(rand.NewPCG(seed, 0)), 300, 5)
-		blind := h
-		blind.Pairs = nil
-		underBlind, grantedBlind := judge(t, &blind, seed)
-		under, granted := judge(t, &h, seed)
+		unpaired := h
+		unpaired.Pairs = nil
+		underUnpaired, grantedUnpaired := evaluateGrants(t, &unpaired, seed)
+		under, granted := evaluateGrants(t, &h, seed)
 		t.Logf("seed %d: too little %.3f → %.3f of the runs, granted %.2f → %.2f of the need, %d pairs",
-			seed, underBlind, under, grantedBlind, granted, len(h.Pairs))
-		before, after = before+underBlind/seeds, after+under/seeds
+			seed, underUnpaired, under, grantedUnpaired, granted, len(h.Pairs))
+		before, after = before+underUnpaired/seeds, after+under/seeds
 	}
 	t.Logf("mean: too little %.4f → %.4f", before, after)
 	assert.Greater(t, before, 0.01, "samples alone grant too little")
 	assert.Less(t, after, before/3)
 }
 
-func TestNothingIsAddedWhereNothingIsKnownOfWhatSamplesMiss(t *testing.T) {
+func TestSampledPeaksStayUnchangedWithoutPairs(t *testing.T) {
 	h := sampledHistory(rand.New(rand.NewPCG(9, 0)), 60, 0)
 	asMeasured := sizing.History{Task: h.Task, Schema: h.Schema, Total: h.Total, LastSeq: h.LastSeq}
 	for _, r := range h.Rows {
@@ -125,29 +124,29 @@ func TestNothingIsAddedWhereNothingIsKnownOfWhatSamplesMiss(t *testing.T) {
 	}
 }
 
-// 100 runs were seen at 1 GiB, and ten of them measured at 1.5: the others stand at
-// 1.5 too, but none above what it was given.
-func TestASampledPeakIsRaisedWithinItsAllocation(t *testing.T) {
+// 100 runs were sampled at 1 GiB, and ten of them measured at 1.5 GiB: the other peaks are raised
+// to 1.5 GiB, but not above the allocation.
+func TestSampledPeakIsRaisedWithinItsAllocation(t *testing.T) {
 	for allocated, want := range map[float64]float64{32: 1.5, 1.25: 1.25} {
 		h := sizing.History{Task: sizing.TaskKey{Namespace: "default", DAG: "a", Task: "b"}}
 		k := &task{history: h}
 		for i := range 100 {
-			row := measured(0)
+			row := measuredRun(0)
 			row.MemorySampled, row.Allocated.Memory = bytes(1), bytes(allocated)
 			if i < 10 {
 				k.history.Pairs = append(k.history.Pairs, sizing.PeakPair{Task: h.Task, Exact: bytes(1.5), Sampled: bytes(1), Duration: row.Duration})
 			}
 			k.row(sizing.Features{}, row)
 		}
-		lesson := fitting.NewDataset(&k.history)
-		require.Equal(t, 100, lesson.Len())
-		assert.InDelta(t, want*float64(gib), lesson.Peak(0), 2)
+		dataset := fitting.NewDataset(&k.history)
+		require.Equal(t, 100, dataset.Len())
+		assert.InDelta(t, want*float64(gib), dataset.Peak(0), 2)
 	}
 }
 
-// Twenty pairs of its own outweigh a hundred of tasks for which samples are right, and
-// without any of its own it is theirs that count. Told are medians of many draws.
-func TestATaskWithoutPairsBorrowsThoseOfOthers(t *testing.T) {
+// Twenty own pairs outweigh a hundred of tasks whose samples are exact; without own pairs those
+// of other tasks count. The test compares medians of many draws.
+func TestTaskWithoutPairsUsesThoseOfOtherTasks(t *testing.T) {
 	own, other := sizing.TaskKey{DAG: "a", Task: "b"}, sizing.TaskKey{DAG: "c", Task: "d"}
 	pairs := func(of sizing.TaskKey, n int, exact float64, took time.Duration) []sizing.PeakPair {
 		var all []sizing.PeakPair
@@ -167,37 +166,37 @@ func TestATaskWithoutPairsBorrowsThoseOfOthers(t *testing.T) {
 	} {
 		h := sizing.History{Task: own, Pairs: c.pairs}
 		for seq := range int64(401) {
-			row := measured(0)
+			row := measuredRun(0)
 			row.Seq, row.MemorySampled = seq, bytes(1)
 			h.Rows = append(h.Rows, row)
 		}
-		lesson := fitting.NewDataset(&h)
-		peaks := make([]float64, lesson.Len())
+		dataset := fitting.NewDataset(&h)
+		peaks := make([]float64, dataset.Len())
 		for i := range peaks {
-			peaks[i] = lesson.Peak(i)
+			peaks[i] = dataset.Peak(i)
 		}
 		slices.Sort(peaks)
 		assert.InDelta(t, c.want*float64(gib), peaks[200], 2, claim)
 	}
 }
 
-// Ten pairs, exceeding by 1 to 10 %: of a thousand runs each tenth is drawn about a
-// hundred times, whatever the order in which they came.
-func TestDrawsFollowWhatThePairsSay(t *testing.T) {
+// Ten pairs exceed their samples by 1 to 10 %: of a thousand runs each factor is drawn about a
+// hundred times.
+func TestDrawsFollowTheDistributionOfPairs(t *testing.T) {
 	own := sizing.TaskKey{DAG: "a", Task: "b"}
 	h := sizing.History{Task: own}
 	for percent := range 10 {
 		h.Pairs = append(h.Pairs, sizing.PeakPair{Task: own, Exact: bytes(1.01 + float64(percent)/100), Sampled: bytes(1)})
 	}
 	for seq := range int64(1000) {
-		row := measured(0)
+		row := measuredRun(0)
 		row.Seq, row.MemorySampled = 7*seq, bytes(1)
 		h.Rows = append(h.Rows, row)
 	}
 	drawn := map[int]int{}
-	lesson := fitting.NewDataset(&h)
-	for i := range lesson.Len() {
-		drawn[int(math.Round(100*(lesson.Peak(i)/float64(gib)-1)))]++
+	dataset := fitting.NewDataset(&h)
+	for i := range dataset.Len() {
+		drawn[int(math.Round(100*(dataset.Peak(i)/float64(gib)-1)))]++
 	}
 	for percent := 1; percent <= 10; percent++ {
 		assert.InDelta(t, 100, drawn[percent], 35, "%d %%", percent)

@@ -13,9 +13,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// joined: six switches tell the peak together, each of their 64 settings another.
-// The default's slow trees on half of the columns have not found it after 300 rows.
-func joined(rng *rand.Rand) (sizing.Features, float64) {
+// interaction is a task whose six switches drive the peak jointly, with a different level for
+// each of the 64 settings. The default trees, on half of the columns, have not learned it after
+// 300 rows.
+func interaction(rng *rand.Rand) (sizing.Features, float64) {
 	f := sizing.Features{"id": sizing.NumberValue(rng.Float64())} // no two runs have the same features
 	setting := uint64(0)
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
@@ -27,12 +28,12 @@ func joined(rng *rand.Rand) (sizing.Features, float64) {
 	return f, 4 * math.Exp(1.2*level) * noise(rng, 0.03)
 }
 
-// searched is a task of n runs, fitted in bulk, to be searched.
-func searched(t *testing.T, of shape, n int) *task {
+// searchableTask is a task of n runs, fitted at once.
+func searchableTask(t *testing.T, of shape, n int) *task {
 	k, rng := newTask(t), newRand(5)
 	for range n {
 		f, gibs := of(rng)
-		k.row(f, measured(gibs))
+		k.row(f, measuredRun(gibs))
 	}
 	k.fit()
 	return k
@@ -44,8 +45,8 @@ func (k *task) search() fitting.SearchResult {
 	return found
 }
 
-func TestATaskThatTheDefaultTreesDoNotFitGetsOthers(t *testing.T) {
-	k := searched(t, joined, 400)
+func TestSearchImprovesUnsuitableTrees(t *testing.T) {
+	k := searchableTask(t, interaction, 400)
 	before := blobOf(t, k.model)
 	found := k.search()
 	require.True(t, found.Evaluation.Passed, found.Evaluation.Reason)
@@ -55,56 +56,56 @@ func TestATaskThatTheDefaultTreesDoNotFitGetsOthers(t *testing.T) {
 	for _, rival := range found.Evaluation.Candidates[1:] {
 		assert.Less(t, found.Evaluation.Candidates[0].Waste, 0.9*rival.Waste, rival.Name)
 	}
-	assert.Equal(t, before, blobOf(t, k.model), "the champion was only read")
+	assert.Equal(t, before, blobOf(t, k.model), "the champion is unchanged")
 	assert.Equal(t, found, k.search(), "another search finds the same")
 
 	m, outcome, err := found.Fit(&k.history, k.model)
 	require.NoError(t, err)
 	assert.Equal(t, found.Evaluation, outcome.Evaluation)
 	assert.Contains(t, outcome.Reason, "better trees")
-	back := opened(t, blobOf(t, m))
+	back := reopen(t, blobOf(t, m))
 	assert.Equal(t, found.Trees, back.Trees)
-	k.history.Rows = append(k.history.Rows[:350], k.history.Rows[351:]...) // voided: it is learned anew
+	k.history.Rows = append(k.history.Rows[:350], k.history.Rows[351:]...) // voided: the task is learned from scratch
 	m, _, err = fitting.Fit(&k.history, back)
 	require.NoError(t, err)
-	assert.Equal(t, found.Trees, m.Trees, "later trainings grow them so too")
+	assert.Equal(t, found.Trees, m.Trees, "later trainings keep the parameters")
 	assert.Equal(t, 399, m.Experts.Told)
 }
 
-// A line tells all of growing, and of constant there is nothing to tell.
-func TestATaskThatNothingFitsBetterKeepsItsTrees(t *testing.T) {
+// A line fits growing completely, and constant has no structure.
+func TestSearchKeepsSuitableTrees(t *testing.T) {
 	for name, of := range map[string]shape{"growing": growing, "constant": constant} {
-		found := searched(t, of, 300).search()
+		found := searchableTask(t, of, 300).search()
 		assert.False(t, found.Evaluation.Passed, name)
 		assert.Contains(t, found.Evaluation.Reason, "no better trees", name)
 	}
 }
 
-func TestAFewRunsAreNotSearchedOn(t *testing.T) {
-	found := searched(t, joined, 199).search()
+func TestSearchNeedsEnoughRuns(t *testing.T) {
+	found := searchableTask(t, interaction, 199).search()
 	assert.False(t, found.Evaluation.Passed)
 	assert.Contains(t, found.Evaluation.Reason, "there are 199")
 }
 
-// ending is a context that ends when it was looked at so often.
-type ending struct {
+// countedContext is a context that is cancelled after a number of checks.
+type countedContext struct {
 	context.Context
-	looks int
+	checks int
 }
 
-func (e *ending) Err() error {
-	if e.looks--; e.looks < 0 {
+func (e *countedContext) Err() error {
+	if e.checks--; e.checks < 0 {
 		return context.Canceled
 	}
 	return nil
 }
 
-func TestASearchEndsBetweenTwoTrials(t *testing.T) {
-	k := searched(t, growing, 200)
+func TestSearchStopsBetweenTwoTrials(t *testing.T) {
+	k := searchableTask(t, growing, 200)
 	for _, looks := range []int{0, 1, 5} {
-		ctx := &ending{t.Context(), looks}
+		ctx := &countedContext{t.Context(), looks}
 		_, err := fitting.Search(ctx, &k.history, k.model)
 		assert.ErrorIs(t, err, context.Canceled)
-		assert.Equal(t, -1, ctx.looks, "no look, and no trial, after the end")
+		assert.Equal(t, -1, ctx.checks, "no check and no trial after the cancellation")
 	}
 }

@@ -3,7 +3,6 @@ package fitting
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -11,27 +10,27 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Question is what a Model is asked for one try. Zero fields are not known.
+// Question asks a Model to size one try. A zero field means unknown.
 type Question struct {
 	Features   sizing.Features
 	Requested  sizing.Resources
-	Floor, Cap sizing.Bytes // the answer stays within; Cap zero: unbounded
-	Least      sizing.Bytes // minimum grant, where no Floor is set and no lower request has held
+	Floor, Cap sizing.Bytes // bounds of the answer; Cap zero: no cap
+	MinGrant   sizing.Bytes // least amount to grant, unless Floor is set or a lower request has sufficed
 	RiskTarget float64      // share of first tries that may be killed
-	Above      sizing.Bytes // after a kill: the peak is above this
-	Lifts      int          // that may still follow; the last jumps to the cap
-	Widen      float64      // factor by the guard over open tries; none if below 1
-	Open       OpenKills    // open runs behind Widen
-	Edges      sizing.Bins  // amounts are rounded up to these; none: to whole MiB
-	CapBy      CapRule      // which rule set Cap
+	Above      sizing.Bytes // after a kill: the peak is above this amount
+	Lifts      int          // lifts that may still follow; the last jumps to the cap
+	Widen      float64      // factor from the guard over open tries; none if below 1
+	Open       OpenKills    // the open runs that led to Widen
+	Edges      sizing.Bins  // amounts are rounded up to these bins; none: to whole MiB
+	CapBy      CapRule      // the rule that set Cap
 }
 
-// Answer is a Model's answer. Source is sizing.FromRequested where the model has
-// nothing to say; then Limit is the request, or zero without one.
+// Answer is the size of one try. Source is sizing.FromRequested if the model cannot predict; then
+// Limit is the request, or zero without one.
 type Answer struct {
 	Limit    sizing.Bytes
 	Ladder   []sizing.Bytes // ascending; starts with Limit; empty where no lift is left
-	Promised *float64       // P(peak > Limit); nil where the source is FromRequested
+	Promised *float64       // P(peak > Limit); nil if the source is FromRequested
 	Bins     *sizing.BinChoice
 	CPU      sizing.Cores
 	Duration *sizing.Duration
@@ -39,29 +38,29 @@ type Answer struct {
 	Reason   string
 	Guard    sizing.Guard
 
-	TooLittle sizing.Bytes // what runs with the same features are known to need more than; zero: nothing is known
+	TooLittle sizing.Bytes // largest amount that runs with the same features are known to exceed; zero: unknown
 }
 
 // Size answers a question.
 func (m *Model) Size(q Question) Answer {
-	q.Least = m.least(q)
+	q.MinGrant = m.minGrant(q)
 	if m.Models == nil {
-		return m.unknown(q)
+		return m.sizeWithoutPeaks(q)
 	}
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	var p experts.Point
 	b.cells = m.cells(q.Features, b.cells)
-	m.ask(b.cells, q.RiskTarget, &p, b)
+	m.predict(b.cells, q.RiskTarget, &p, b)
 
 	var s Answer
 	var answer experts.Answer
-	var bounds bounded
+	var bounds boundedGrant
 	var risk float64
 	if q.Above > 0 {
 		known := m.evidence(b.cells)
 		q.Above, s.TooLittle = max(q.Above, known.killed), known.tooLittle()
-		s.Limit, s.Ladder = m.lifted(&p, q, b)
+		s.Limit, s.Ladder = m.sizeLift(&p, q, b)
 		risk = m.risk(&p, q, s.Limit, answer, b)
 	} else {
 		answer = m.answer(&p, &q, b)
@@ -70,262 +69,61 @@ func (m *Model) Size(q Question) Answer {
 		s.Ladder = m.ladder(&p, q, s.Limit, b, []sizing.Bytes{s.Limit})
 		risk = m.boundedRisk(&p, q, &bounds, answer, b)
 	}
-	if s.Promised = &risk; b.beyond.far && q.Above == 0 {
+	if s.Promised = &risk; b.extrapolation.noRisk && q.Above == 0 {
 		s.Promised = nil
 	}
 	s.Bins = m.bins(&p, q, s.Limit, b)
-	s.CPU, s.Duration = m.cpu(&q, b), m.duration(&p)
+	s.CPU, s.Duration = m.cpuOfRow(&q, b), m.duration(&p)
 	s.Source = sizing.FromModel
 	if m.Experts.Young() {
 		s.Source = sizing.FromProfile
 	}
-	s.Guard = m.guard(&p, q, answer)
+	s.Guard = m.guardState(&p, q, answer)
 	s.Reason = m.reason(&p, q, &s, answer, &bounds, b)
 	return s
 }
 
-// unknown answers for a task without a measured peak: the request, unchanged but for the
-// bounds; without one, what held so far. Neither is granted at or below what was killed.
-func (m *Model) unknown(q Question) Answer {
-	if q.Above == 0 && m.Bound > 0 && m.Bound >= max(q.Requested.Memory, m.Enough.Largest) {
-		return m.onlyKilled(q)
-	}
-	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.cores(&q, &noCores)}
-	s.Reason = "nothing is known of this task yet: the static request, unchanged"
-	if n := len(m.Held); n > 0 && !slices.ContainsFunc(m.Held, func(h quarantined) bool { return h.Confirmable() }) {
-		s.Reason = "only reports in what looks like another unit are known of this task, which nothing confirms: the static request, unchanged"
-	} else if n > 0 {
-		s.Reason = "only implausible reports are known of this task, and none confirms another: the static request, unchanged"
-	}
-	switch {
-	case q.Above > 0:
-		risk := 0.5 // nobody knows
-		s.TooLittle = m.evidence(m.cells(q.Features, nil)).tooLittle()
-		q.Above = max(q.Above, s.TooLittle)
-		s.Limit, s.Promised, s.Source = max(s.Limit, q.Above.Times(2).RoundUp(sizing.MiB)), &risk, sizing.FromLift
-		s.Reason = "no peak is known of this task yet: twice what was killed"
-		if s.Limit == q.Requested.Memory {
-			s.Reason = "no peak is known of this task yet: the static request, unchanged"
-		}
-	case m.Enough.Runs > 0 && s.Limit <= m.Bound:
-		risk := m.Enough.risk()
-		s.Limit, s.Promised, s.Source = m.Enough.Largest, &risk, sizing.FromProfile
-		s.Reason = fmt.Sprintf("%s: %s", s.Limit.Approx(), m.Enough.held())
-	case m.Enough.Runs > 0:
-		s.Reason = fmt.Sprintf("the static request, unchanged: %s", m.Enough.held())
-	case m.Bound > 0:
-		s.Reason = fmt.Sprintf("the static request, unchanged: it is above %s, the largest that was OOM-killed, and no run has succeeded yet", m.Bound.Approx())
-	}
-	if s.Limit > 0 {
-		if q.Above == 0 {
-			q.Least = 0 // nothing says that the request is wrong
-		}
-		asked := s.Limit
-		s.Limit = within(q, s.Limit)
-		s.Ladder = []sizing.Bytes{s.Limit}
-		if s.Limit != asked {
-			s.Reason = m.changed(q, asked, s.Limit) + corrected(s.Reason, asked)
-		}
-		s.Promised = refuted(s.Promised, s.Limit, max(q.Above, m.Bound))
-	}
-	return s
-}
-
-// changed says which bound replaced an amount that no model chose.
-func (m *Model) changed(q Question, amount, limit sizing.Bytes) string {
-	d := bounded{limit: limit, model: amount, rule: byFloor, evidence: evidence{killed: max(q.Above, m.Bound)}}
-	switch {
-	case limit < amount || limit == q.Cap:
-		d.rule = byCap
-	case limit > q.Floor:
-		d.rule = byLeast
-	}
-	return limit.Approx() + ": " + d.explain(q)
-}
-
-// corrected is a reason for an amount that a bound has changed since.
-func corrected(reason string, amount sizing.Bytes) string {
-	reason = strings.Replace(reason, "the static request, unchanged", "the static request is "+amount.Approx(), 1)
-	reason = strings.Replace(reason, "twice what was killed", "twice what was killed is "+amount.Approx(), 1)
-	return strings.TrimPrefix(reason, amount.Approx()+": ")
-}
-
-// refutedRisk is the least that is promised at or below an allocation that was killed.
-const refutedRisk = 0.9
-
-// refuted raises a promise for a limit that is not above a kill.
-func refuted(promised *float64, limit, killed sizing.Bytes) *float64 {
-	if promised == nil || limit > killed {
-		return promised
-	}
-	risk := max(*promised, refutedRisk)
-	return &risk
-}
-
-// onlyKilled answers for a task of which no success reaches beyond its kills: twice the
-// largest, at a risk that nobody knows.
-func (m *Model) onlyKilled(q Question) Answer {
-	twice := m.Bound.Times(2).RoundUp(sizing.MiB)
-	limit := within(q, twice)
-	promised := 0.5
-	why := "no run has succeeded yet"
-	if m.Enough.Runs > 0 {
-		why = m.Enough.held()
-	}
-	reason := fmt.Sprintf("%s: twice what was killed, since %s", limit.Approx(), why)
-	if limit != twice {
-		reason = fmt.Sprintf("%stwice what was killed is %s; %s", m.changed(q, twice, limit), twice.Approx(), why)
-	}
-	return Answer{
-		Limit: limit, Ladder: []sizing.Bytes{limit}, Promised: refuted(&promised, limit, m.Bound), Source: sizing.FromProfile,
-		CPU: m.cores(&q, &noCores), Reason: reason,
-	}
-}
-
-// within keeps a limit between floor (or the minimum grant) and cap.
-func within(q Question, limit sizing.Bytes) sizing.Bytes {
-	limit = max(limit, q.Floor, q.Least)
-	if q.Cap > 0 {
-		limit = min(limit, q.Cap)
-	}
-	return limit
-}
-
-// onGrid rounds an amount up to the grid. An amount below one byte counts as one:
-// zero would stand for "no answer".
-func onGrid(q Question, amount float64) sizing.Bytes {
-	return q.Edges.RoundUp(sizing.Bytes(max(1, min(amount, sizing.MaxBytes))).RoundUp(sizing.MiB))
-}
-
-// ladder appends what each OOM is lifted to, from a limit on: as many rungs as
-// lifts are left, the last of them the cap.
-func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
-	ceiling := q.Cap
-	if ceiling == 0 {
-		ceiling = max(from, m.Largest).Times(4)
-	}
-	b.rungs = m.Experts.Ladder(p, float64(from), float64(ceiling), q.Lifts, &b.scratch, b.rungs[:0])
-	if q.Lifts > liftsPlanned && len(b.rungs) > 1 {
-		return m.longLadder(p, q, from, ceiling, b, ladder)
-	}
-	last := from
-	for _, rung := range b.rungs {
-		if next := within(q, onGrid(q, rung)); next > last {
-			ladder = append(ladder, next)
-			last = next
-		}
-	}
-	return ladder
-}
-
-// risk is P(peak > limit) of this try, within what a history can support. The experts
-// promise their own kill rate for what they answered; movedRisk continues it to other
-// amounts. Kills without a success count besides, for no residual shows them.
-func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer experts.Answer, b *buffers) float64 {
-	if q.Above > 0 {
-		return experts.Probability(m.Experts.Still(p, float64(q.Above), float64(limit), &b.scratch))
-	}
-	risk := m.movedRisk(p, answer, float64(limit), b)
-	return experts.Probability(max(risk, m.Unresolved.exceed(float64(limit))))
-}
-
-// Risk is P(peak > limit) of a try that was asked about with q, granted limit.
-func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
-	if m.Models == nil {
-		if q.Above == 0 {
-			return nil
-		}
-		unknown := 0.5
-		return refuted(&unknown, limit, q.Above)
-	}
-	b := bufferPool.Get().(*buffers)
-	defer bufferPool.Put(b)
-	var p experts.Point
-	b.cells = m.cells(q.Features, b.cells)
-	m.ask(b.cells, q.RiskTarget, &p, b)
-	var risk float64
-	if q.Above > 0 {
-		q.Above = max(q.Above, m.evidence(b.cells).killed)
-		risk = m.risk(&p, q, limit, experts.Answer{}, b)
-	} else {
-		if b.beyond.far {
-			return nil
-		}
-		answer := m.answer(&p, &q, b)
-		bounds := m.bound(&p, q, answer, b)
-		bounds.limit = limit
-		risk = m.boundedRisk(&p, q, &bounds, answer, b)
-	}
-	return &risk
-}
-
-// bins says how likely the peak is in each of the task's bins.
-func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffers) *sizing.BinChoice {
-	if len(m.Bins) == 0 {
-		return nil
-	}
-	choice := &sizing.BinChoice{Upper: m.Bins, Probabilities: make([]float64, len(m.Bins)), Chosen: min(m.Bins.Index(limit), len(m.Bins)-1)}
-	b.edges = b.edges[:0]
-	for _, edge := range m.Bins {
-		b.edges = append(b.edges, float64(edge))
-	}
-	m.likely(p, b.edges, choice.Probabilities, b)
-	return choice
-}
-
-// likely writes P(peak is in the bin) for each of the ascending upper edges, in bytes.
-// The last bin takes what is beyond it, too: P sums to 1.
-func (m *Model) likely(p *experts.Point, edges, chance []float64, b *buffers) {
-	m.likelyAbove(p, edges, chance, b)
-	chance[len(chance)-1] = 0
-	left := 1.0
-	for i := range chance {
-		beyond := min(left, chance[i])
-		chance[i], left = left-beyond, beyond
-	}
-}
-
-// duration is what is expected of the run time.
+// duration returns the expected run time.
 func (m *Model) duration(p *experts.Point) *sizing.Duration {
 	n := len(m.Overrun.Sorted)
 	if n == 0 {
 		return nil
 	}
 	late := m.Overrun.Sorted[min(n-1, int(0.95*float64(n)))]
-	return &sizing.Duration{Median: secondsAt(p.Duration), P95: secondsAt(p.Duration + max(0, late))}
+	return &sizing.Duration{Median: durationAt(p.Duration), P95: durationAt(p.Duration + max(0, late))}
 }
 
-func secondsAt(log float64) time.Duration {
+func durationAt(log float64) time.Duration {
 	seconds := min(math.Expm1(min(log, maxLogSeconds)), sizing.MaxDuration.Seconds())
 	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
 }
 
-// guard is the state of the margins that gave an answer, for its receipt: the
-// amount before bounds, the promise, the pool's factor, the guard's width, who
-// answered, then the models' levels, scales and duration.
-func (m *Model) guard(p *experts.Point, q Question, a experts.Answer) sizing.Guard {
+// guardState returns the state of the margins behind an answer, for its receipt: the amount
+// before bounds, the promise, the pool's factor, the guard's factor, the expert that answered,
+// then the models' levels, scales and duration.
+func (m *Model) guardState(p *experts.Point, q Question, a experts.Answer) sizing.Guard {
 	params := make([]float64, 0, 5+len(p.Level)+len(p.Scale)+1)
 	params = append(params, a.Amount, a.Promised, a.Factor, max(1, q.Widen), float64(a.Expert))
 	params = append(append(params, p.Level[:]...), p.Scale[:]...)
 	return sizing.Guard{Version: int64(m.Tries), Params: append(params, p.Duration)}
 }
 
-// reason says in one line what was granted and why.
-func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer, d *bounded, b *buffers) string {
+// reason describes in one line what is granted and why.
+func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer, d *boundedGrant, b *buffers) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s: %s", s.Limit.Approx(), d.explain(q))
+	fmt.Fprintf(&text, "%s: %s", s.Limit.Approx(), d.describe(q))
 	if d.rule != byModel {
 		fmt.Fprintf(&text, "%s by ", d.model.Approx())
 	}
 	switch {
 	case q.Above >= s.Limit:
-		fmt.Fprintf(&text, "the cap (%s), though %s was OOM-killed", capRules[q.CapBy], q.Above.Approx())
+		fmt.Fprintf(&text, "the cap (%s), although %s was OOM-killed", capRules[q.CapBy], q.Above.Approx())
 	case q.Above > 0:
 		fmt.Fprintf(&text, "the next rung above %s", q.Above.Approx())
-	case b.trusted:
-		text.WriteString("the static request, which has held so far")
+	case b.keptRequest:
+		text.WriteString("the static request, which no run has exceeded so far")
 	case p.Least > 0 && p.Least >= a.Amount:
-		fmt.Fprintf(&text, "the largest of the newest identical runs, and %.0f %%", 100*Headroom)
+		fmt.Fprintf(&text, "the largest of the newest identical runs plus %.0f %%", 100*Headroom)
 	case s.Source == sizing.FromProfile:
 		text.WriteString("a cautious quantile of the task's own history")
 	default:
@@ -334,14 +132,14 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 	if len(m.Drivers) > 0 && s.Source == sizing.FromModel {
 		text.WriteString("; from " + strings.Join(m.Drivers, ", "))
 	}
-	if missing := m.missing(a.Amount, b); missing != "" {
+	if missing := m.describeMissing(a.Amount, b); missing != "" {
 		text.WriteString("; " + missing)
 	}
-	m.sayUnseen(&text, b)
-	m.sayBeyond(&text, b)
+	m.describeUnseen(&text, b)
+	m.describeExtrapolation(&text, b)
 	fmt.Fprintf(&text, "; %d runs", m.Experts.Told)
 	if q.Widen > 1 {
-		fmt.Fprintf(&text, "; widened by %.0f %%, for more open tries were killed than promised", 100*(q.Widen-1))
+		fmt.Fprintf(&text, "; widened by %.0f %% because more open tries were killed than promised", 100*(q.Widen-1))
 	}
 	switch requested := q.Requested.Memory; {
 	case s.Limit == q.Cap && d.rule != byCap:
@@ -350,7 +148,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 		fmt.Fprintf(&text, "; saves %s of the %s requested", (requested - s.Limit).Approx(), requested.Approx())
 	case requested > 0 && requested < s.Limit:
 		fmt.Fprintf(&text, "; above the %s requested", requested.Approx())
-		if !b.beyond.far {
+		if !b.extrapolation.noRisk {
 			fmt.Fprintf(&text, ", which the peak exceeds with probability %.2g", m.requestRisk(p, q, d, a, b))
 		}
 	}

@@ -16,16 +16,16 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestAnUnknownTaskGetsItsRequestUnchanged(t *testing.T) {
+func TestTaskWithoutHistoryGetsItsRequest(t *testing.T) {
 	f := sizing.Features{"rows": sizing.NumberValue(5)}
 	for claim, c := range map[string]struct {
 		q    fitting.Question
 		want sizing.Bytes
 	}{
-		"the request":                         {fitting.Question{Features: f, Requested: sizing.Resources{Memory: 350 * gib}}, 350 * gib},
-		"nothing, where nothing is requested": {fitting.Question{Features: f}, 0},
-		"the cap, where less":                 {fitting.Question{Requested: sizing.Resources{Memory: 350 * gib}, Cap: 100 * gib}, 100 * gib},
-		"the floor, where more":               {fitting.Question{Requested: sizing.Resources{Memory: gib}, Floor: 2 * gib}, 2 * gib},
+		"the request":               {fitting.Question{Features: f, Requested: sizing.Resources{Memory: 350 * gib}}, 350 * gib},
+		"zero without a request":    {fitting.Question{Features: f}, 0},
+		"the cap if it is smaller":  {fitting.Question{Requested: sizing.Resources{Memory: 350 * gib}, Cap: 100 * gib}, 100 * gib},
+		"the floor if it is larger": {fitting.Question{Requested: sizing.Resources{Memory: gib}, Floor: 2 * gib}, 2 * gib},
 	} {
 		s := fitting.New().Size(c.q)
 		assert.Equal(t, c.want, s.Limit, claim)
@@ -36,57 +36,57 @@ func TestAnUnknownTaskGetsItsRequestUnchanged(t *testing.T) {
 	assert.Nil(t, fitting.New().Risk(fitting.Question{Features: f}, gib))
 
 	lifted := fitting.New().Size(fitting.Question{Requested: sizing.Resources{Memory: gib}, Above: 3 * gib})
-	assert.Equal(t, 6*gib, lifted.Limit, "twice what was killed")
+	assert.Equal(t, 6*gib, lifted.Limit, "twice the killed allocation")
 	assert.Equal(t, sizing.FromLift, lifted.Source)
-	assert.Equal(t, 0.5, *lifted.Promised, "nobody knows")
+	assert.Equal(t, 0.5, *lifted.Promised, "there is no data")
 }
 
-// One run of 10 GiB at a request of 350 GiB: the second must cost far less than the
-// request already, and a handful must do with little above the peak.
-func TestAHandfulOfRunsIsCautiousYetQuick(t *testing.T) {
+// One run of 10 GiB has a request of 350 GiB. The second grant must be far below the request, and
+// after a handful of runs the grants must be slightly above the peak.
+func TestColdStartIsCautiousButFast(t *testing.T) {
 	k := newTask(t)
 	f := sizing.Features{"rows": sizing.NumberValue(5)}
 	q := question(f)
 	q.Requested.Memory, q.Cap = 350*gib, 350*gib
 	last := 350 * gib
 	for n := 1; n <= 31; n++ {
-		k.success(f, 10*(1+0.01*float64(n%3)))
+		k.reportSuccess(f, 10*(1+0.01*float64(n%3)))
 		s := k.model.Size(q)
 		require.Equal(t, sizing.FromProfile, s.Source, "after %d", n)
 		require.Greater(t, s.Limit, 10*gib, "after %d", n)
 		require.NotNil(t, s.Promised)
 		require.LessOrEqual(t, *s.Promised, 0.2, "after %d", n)
-		require.LessOrEqual(t, s.Limit, last+gib/4, "caution fades, after %d", n)
+		require.LessOrEqual(t, s.Limit, last+gib/4, "margins shrink, after %d", n)
 		last = s.Limit
 	}
 	assert.Less(t, last, 13*gib)
-	k.success(f, 10)
+	k.reportSuccess(f, 10)
 	assert.Equal(t, sizing.FromModel, k.model.Size(q).Source)
 }
 
-// asked are tasks at every age, some of them in trouble.
-func asked(t *testing.T) []*task {
+// sampleTasks are tasks of every age, some of them with kills or implausible reports.
+func sampleTasks(t *testing.T) []*task {
 	t.Helper()
 	var tasks []*task
 	for i, n := range []int{1, 2, 5, 17, 31, 33, 120} {
-		k, rng := known(t, growing, uint64(i), n)
+		k, rng := trainedTask(t, growing, uint64(i), n)
 		if n%2 == 0 {
 			for range 12 {
 				f, gibs := kinds(rng)
-				k.told(f, killed(gibs))
+				k.report(f, killed(gibs))
 			}
 		}
 		tasks = append(tasks, k)
 	}
-	odd, rng := known(t, kinds, 9, 60)
-	odd.success(sizing.Features{"kind": sizing.TextValue("never seen"), "new": sizing.BoolValue(true)}, 1e-9)
-	odd.told(sizing.Features{}, killed(2000))
-	odd.success(sizing.Features{}, rng.Float64())
+	odd, rng := trainedTask(t, kinds, 9, 60)
+	odd.reportSuccess(sizing.Features{"kind": sizing.TextValue("never seen"), "new": sizing.BoolValue(true)}, 1e-9)
+	odd.report(sizing.Features{}, killed(2000))
+	odd.reportSuccess(sizing.Features{}, rng.Float64())
 	return append(tasks, odd)
 }
 
-// anyFeatures are right, wrong or absurd.
-func anyFeatures(rng *rand.Rand) sizing.Features {
+// randomFeatures are valid, of the wrong kind or implausible.
+func randomFeatures(rng *rand.Rand) sizing.Features {
 	f := sizing.Features{}
 	for _, name := range []string{"rows", "kind", "new", "other"} {
 		switch rng.IntN(7) {
@@ -107,8 +107,8 @@ func anyFeatures(rng *rand.Rand) sizing.Features {
 	return f
 }
 
-// anyQuestion is any that the service could ask.
-func anyQuestion(rng *rand.Rand) fitting.Question {
+// randomQuestion is any question that the service may ask.
+func randomQuestion(rng *rand.Rand) fitting.Question {
 	amount := func() sizing.Bytes {
 		if rng.IntN(3) == 0 {
 			return 0
@@ -116,7 +116,7 @@ func anyQuestion(rng *rand.Rand) fitting.Question {
 		return sizing.Bytes(math.Exp(math.Log(sizing.MaxBytes) * rng.Float64()))
 	}
 	q := fitting.Question{
-		Features: anyFeatures(rng), Requested: sizing.Resources{Memory: amount()}, Floor: amount(), Cap: amount(),
+		Features: randomFeatures(rng), Requested: sizing.Resources{Memory: amount()}, Floor: amount(), Cap: amount(),
 		RiskTarget: math.Exp(math.Log(0.0001) * rng.Float64()), Lifts: rng.IntN(7),
 	}
 	if rng.IntN(3) == 0 {
@@ -134,8 +134,8 @@ func anyQuestion(rng *rand.Rand) fitting.Question {
 	return q
 }
 
-// lawful checks what every answer must be.
-func lawful(t *testing.T, m *fitting.Model, q fitting.Question) {
+// requireValid checks the invariants of every answer.
+func requireValid(t *testing.T, m *fitting.Model, q fitting.Question) {
 	t.Helper()
 	s := m.Size(q)
 	about := fmt.Sprintf("%+v\n→ %+v", q, s)
@@ -162,7 +162,7 @@ func lawful(t *testing.T, m *fitting.Model, q fitting.Question) {
 	} else {
 		require.True(t, *s.Promised >= 1e-4 && *s.Promised <= 1-1e-4, about)
 	}
-	require.Equal(t, s.Promised, m.Risk(q, s.Limit), "asked for the risk of its own limit\n"+about)
+	require.Equal(t, s.Promised, m.Risk(q, s.Limit), "Risk of its own limit\n"+about)
 	if s.Bins != nil {
 		sum := 0.0
 		for _, p := range s.Bins.Probabilities {
@@ -183,40 +183,40 @@ func lawful(t *testing.T, m *fitting.Model, q fitting.Question) {
 	}
 }
 
-func TestEveryAnswerIsLawful(t *testing.T) {
+func TestEveryAnswerIsValid(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 77))
-	for _, k := range asked(t) {
+	for _, k := range sampleTasks(t) {
 		for range 300 {
-			lawful(t, k.model, anyQuestion(rng))
+			requireValid(t, k.model, randomQuestion(rng))
 		}
 	}
 }
 
-func TestNoRunIsForetoldToLastLongerThanOneMay(t *testing.T) {
+func TestPredictedDurationIsBounded(t *testing.T) {
 	k := newTask(t)
 	for i := range 12 {
-		r := measured(1)
+		r := measuredRun(1)
 		r.Duration = []time.Duration{time.Second, sizing.MaxDuration}[i%2]
-		k.told(nil, r)
+		k.report(nil, r)
 	}
-	lawful(t, k.model, question(nil))
+	requireValid(t, k.model, question(nil))
 	assert.Equal(t, sizing.MaxDuration, k.model.Size(question(nil)).Duration.P95)
 }
 
-func FuzzEveryAnswerIsLawful(f *testing.F) {
+func FuzzEveryAnswerIsValid(f *testing.F) {
 	f.Add(uint64(1), uint8(0))
 	f.Add(uint64(2), uint8(7))
 	var once sync.Once
 	var tasks []*task
 	f.Fuzz(func(t *testing.T, seed uint64, of uint8) {
-		once.Do(func() { tasks = asked(t) })
-		lawful(t, tasks[int(of)%len(tasks)].model, anyQuestion(rand.New(rand.NewPCG(seed, 1))))
+		once.Do(func() { tasks = sampleTasks(t) })
+		requireValid(t, tasks[int(of)%len(tasks)].model, randomQuestion(rand.New(rand.NewPCG(seed, 1))))
 	})
 }
 
-func TestMoreRiskIsCheaperOnAverage(t *testing.T) {
+func TestHigherRiskTargetIsCheaperOnAverage(t *testing.T) {
 	for _, n := range []int{6, 200} {
-		k, rng := known(t, growing, 8, n)
+		k, rng := trainedTask(t, growing, 8, n)
 		targets, sums := []float64{0.001, 0.015, 0.1, 0.3}, make([]float64, 4)
 		for range 100 {
 			f, _ := growing(rng)
@@ -233,7 +233,7 @@ func TestMoreRiskIsCheaperOnAverage(t *testing.T) {
 
 func TestALargerLimitIsNeverRiskier(t *testing.T) {
 	for _, n := range []int{1, 5, 40, 200} {
-		k, rng := known(t, growing, 10, n)
+		k, rng := trainedTask(t, growing, 10, n)
 		for i := range 6 {
 			f, gibs := growing(rng)
 			q := question(f)
@@ -251,23 +251,23 @@ func TestALargerLimitIsNeverRiskier(t *testing.T) {
 	}
 }
 
-// A floor, a cap or a lift grants something else than the experts would: then the
-// promise is that of what is granted.
-func TestThePromiseIsOfWhatIsGranted(t *testing.T) {
-	k, _ := known(t, constant, 15, 100) // all within a few percent of 2 GiB
+// A floor, a cap or a lift changes the experts' amount: the promised risk is that of the changed
+// amount.
+func TestPromisedRiskIsThatOfTheGrant(t *testing.T) {
+	k, _ := trainedTask(t, constant, 15, 100) // all within a few percent of 2 GiB
 	q := question(sizing.Features{"region": sizing.TextValue("emea")})
 	q.Cap = gib
-	assert.Greater(t, *k.model.Size(q).Promised, 0.9, "capped at half of what is needed")
+	assert.Greater(t, *k.model.Size(q).Promised, 0.9, "capped at half of the need")
 	q.Cap, q.Floor = 64*gib, 8*gib
 	assert.Less(t, *k.model.Size(q).Promised, 0.01, "the floor is four times as much")
 	q.Floor, q.Above = 0, 4*gib
-	assert.Greater(t, *k.model.Risk(q, 4*gib+1), 0.99, "a hair above what was killed")
+	assert.Greater(t, *k.model.Risk(q, 4*gib+1), 0.99, "one byte above the kill")
 }
 
-func TestBinsAgreeWithTheRiskAndWithWhatComes(t *testing.T) {
+func TestBinsAreCalibrated(t *testing.T) {
 	const tries = 400
-	k, rng := known(t, kinds, 16, 150)
-	hit, foretold, came, spread := 0.0, 0.0, 0.0, 0.0
+	k, rng := trainedTask(t, kinds, 16, 150)
+	hit, expected, actual, spread := 0.0, 0.0, 0.0, 0.0
 	for range tries {
 		f, gibs := kinds(rng)
 		q := question(f)
@@ -276,24 +276,24 @@ func TestBinsAgreeWithTheRiskAndWithWhatComes(t *testing.T) {
 		at := min(sizing.Bins(bins.Upper).Index(bytes(gibs)), last)
 		hit += bins.Probabilities[at] / tries
 		left := 1.0
-		q.Above = 1 // given more than one byte: the row's own risk, not the experts' promise
+		q.Above = 1 // more than one byte: the row's own risk, not the experts' promise
 		for i, edge := range bins.Upper[:last] {
 			left -= bins.Probabilities[i]
-			// Bins ask other experts than the grant does: near, not equal.
+			// Bins use other experts than the grant: near, not equal.
 			assert.InDelta(t, *k.model.Risk(q, edge), left, 0.15)
-			foretold, spread = foretold+left, spread+left*(1-left)
+			expected, spread = expected+left, spread+left*(1-left)
 			if at > i {
-				came++
+				actual++
 			}
 		}
 	}
-	assert.Greater(t, hit, 0.5, "the bin that came was to be expected")
-	assert.InDelta(t, came, foretold, 3*math.Sqrt(spread)+0.02*tries, "what is foretold comes, in sum")
+	assert.Greater(t, hit, 0.5, "the bin of the peak is likely")
+	assert.InDelta(t, actual, expected, 3*math.Sqrt(spread)+0.02*tries, "calibrated in sum")
 }
 
-func TestTheGuardWidensAmounts(t *testing.T) {
+func TestGuardWidensAmounts(t *testing.T) {
 	for _, n := range []int{5, 100} {
-		k, rng := known(t, growing, 14, n)
+		k, rng := trainedTask(t, growing, 14, n)
 		f, _ := growing(rng)
 		q := question(f)
 		before := k.model.Size(q)
@@ -305,8 +305,8 @@ func TestTheGuardWidensAmounts(t *testing.T) {
 	}
 }
 
-func TestAmountsAreGrantedOnEdges(t *testing.T) {
-	k, rng := known(t, growing, 11, 100)
+func TestGrantsAreOnTheGrid(t *testing.T) {
+	k, rng := trainedTask(t, growing, 11, 100)
 	edges := sizing.Bins{gib, 2 * gib, 4 * gib, 8 * gib, 64 * gib}
 	for range 50 {
 		f, _ := growing(rng)
@@ -321,19 +321,19 @@ func TestAmountsAreGrantedOnEdges(t *testing.T) {
 	}
 }
 
-func TestCPUFollowsWhatWasUsed(t *testing.T) {
+func TestCPUFollowsUse(t *testing.T) {
 	for claim, c := range map[string]struct {
 		used, want sizing.Cores
 	}{
-		"a single thread gets one core":   {1.1, 1},
-		"a parallel task what it uses":    {3.6, 3.75},
-		"an idle one a quarter of a core": {0.05, 0.25},
+		"a single thread gets one core":         {1.1, 1},
+		"a parallel task gets what it uses":     {3.6, 3.75},
+		"an idle task gets a quarter of a core": {0.05, 0.25},
 	} {
 		k := newTask(t)
 		for i := range 20 {
-			r := measured(1)
+			r := measuredRun(1)
 			r.CPUMax = c.used * sizing.Cores(1-0.01*float64(i%2))
-			k.told(nil, r)
+			k.report(nil, r)
 			if i < 4 {
 				assert.Zero(t, k.model.Size(question(nil)).CPU, "four runs are too few")
 			}
@@ -342,8 +342,8 @@ func TestCPUFollowsWhatWasUsed(t *testing.T) {
 	}
 }
 
-// Eight workers for a large input, two for a small one: a request for all would be
-// eight.
+// Eight workers for a large input, two for a small one: without the features all requests would
+// be eight cores.
 func TestCPUFollowsTheFeatures(t *testing.T) {
 	for claim, feature := range map[string]func(workers float64) sizing.Value{
 		"a number":   sizing.NumberValue,
@@ -355,12 +355,12 @@ func TestCPUFollowsTheFeatures(t *testing.T) {
 		}
 		for i := range 120 {
 			workers := float64(2 + 2*rng.IntN(4))
-			r := measured(1)
+			r := measuredRun(1)
 			r.CPUMax = 0
-			if i%10 > 0 { // now and then nothing was measured
+			if i%10 > 0 { // some tries have no measurement
 				r.CPUMax = sizing.Cores(workers * (0.9 + 0.1*rng.Float64()))
 			}
-			k.told(sizing.Features{"workers": feature(workers)}, r)
+			k.report(sizing.Features{"workers": feature(workers)}, r)
 		}
 		k.fit()
 		assert.InDelta(t, 2.1, float64(ask(2)), 0.2, claim)
@@ -368,14 +368,13 @@ func TestCPUFollowsTheFeatures(t *testing.T) {
 	}
 }
 
-// Cores that no feature explains are requested at their 99th percentile, as without
-// features.
-func TestCPUIgnoresFeaturesThatTellNothing(t *testing.T) {
+// CPU use that no feature explains is requested at its 99th percentile, as without features.
+func TestCPUIgnoresIrrelevantFeatures(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(22, 0))
 	for range 300 {
-		r := measured(1)
+		r := measuredRun(1)
 		r.CPUMax = sizing.Cores(2 + 2*rng.Float64())
-		k.told(sizing.Features{"noise": sizing.NumberValue(rng.Float64())}, r)
+		k.report(sizing.Features{"noise": sizing.NumberValue(rng.Float64())}, r)
 	}
 	k.fit()
 	for range 20 {
@@ -383,8 +382,8 @@ func TestCPUIgnoresFeaturesThatTellNothing(t *testing.T) {
 	}
 }
 
-func TestDurationsComeBack(t *testing.T) {
-	k, rng := known(t, growing, 12, 100) // all of two minutes
+func TestDurationIsPredicted(t *testing.T) {
+	k, rng := trainedTask(t, growing, 12, 100) // all of two minutes
 	f, _ := growing(rng)
 	d := k.model.Size(question(f)).Duration
 	require.NotNil(t, d)
@@ -392,9 +391,9 @@ func TestDurationsComeBack(t *testing.T) {
 	assert.InDelta(t, 120, d.P95.Seconds(), 5)
 }
 
-// Run with -race where cgo is at hand: nobody learns meanwhile.
-func TestAnswersMayBeAskedTogether(t *testing.T) {
-	k, rng := known(t, growing, 13, 150)
+// Run with -race if cgo is available.
+func TestSizeIsSafeForConcurrentUse(t *testing.T) {
+	k, rng := trainedTask(t, growing, 13, 150)
 	questions, want := make([]fitting.Question, 40), make([]fitting.Answer, 40)
 	for i := range questions {
 		f, gibs := growing(rng)

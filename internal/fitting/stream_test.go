@@ -11,10 +11,10 @@ import (
 	"github.com/loadaware/loadaware/internal/fitting"
 )
 
-// largest is the rival that grants the largest peak so far, doubled after a kill.
-type largest struct{ peak, wasted float64 }
+// largestPeakPolicy grants the largest peak so far, doubled after a kill.
+type largestPeakPolicy struct{ peak, wasted float64 }
 
-func (l *largest) run(gibs float64) {
+func (l *largestPeakPolicy) run(gibs float64) {
 	granted := l.peak
 	for ; granted < gibs; granted *= 2 {
 		l.wasted += granted
@@ -23,15 +23,16 @@ func (l *largest) run(gibs float64) {
 	l.peak = max(l.peak, gibs)
 }
 
-// keptPromise holds what was promised against what was killed: LEARNING's bound.
-func keptPromise(t *testing.T, promised, killed float64) {
+// requireCalibrated compares the promised with the observed number of kills; docs/learning.md
+// states the bound.
+func requireCalibrated(t *testing.T, promised, killed float64) {
 	t.Helper()
-	assert.LessOrEqual(t, math.Abs(killed-promised), max(promised/2, 3*math.Sqrt(promised)), "promised %.1f kills, %v came", promised, killed)
+	assert.LessOrEqual(t, math.Abs(killed-promised), max(promised/2, 3*math.Sqrt(promised)), "promised %.1f kills, observed %v", promised, killed)
 }
 
-// The first 50 runs are the lesson, the next 400 the exam.
-func TestAStreamIsSizedForLessThanTheLargestPeak(t *testing.T) {
-	const lesson, exam = 50, 400
+// The first 50 runs train the model, the next 400 evaluate it.
+func TestStreamWastesLessThanTheLargestPeak(t *testing.T) {
+	const training, evaluation = 50, 400
 	atMost := map[string]float64{ // of the rival's waste
 		"log-linear in size": 0.3, "two kinds, eightfold": 0.35, "constant": 1.2, "step at fifty thousand": 0.5,
 	}
@@ -39,17 +40,17 @@ func TestAStreamIsSizedForLessThanTheLargestPeak(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k, rng := newTask(t), rand.New(rand.NewPCG(1, 77))
-			rival := largest{peak: 32}
+			rival := largestPeakPolicy{peak: 32}
 			var wasted, used, promised, kills float64
-			for i := range lesson + exam {
+			for i := range training + evaluation {
 				f, gibs := draw(rng)
 				s := k.run(f, gibs)
 				k.train()
 				if i == 0 {
-					rival.peak = gibs // it may see the first peak for nothing
+					rival.peak = gibs // it knows the first peak in advance
 				}
 				rival.run(gibs)
-				if i == lesson {
+				if i == training {
 					wasted, used, promised, kills, rival.wasted = 0, 0, 0, 0, 0
 				}
 				wasted, used, promised = wasted+s.wasted, used+gibs, promised+s.promised
@@ -57,16 +58,16 @@ func TestAStreamIsSizedForLessThanTheLargestPeak(t *testing.T) {
 					kills++
 				}
 			}
-			t.Logf("waste %.3f of used (largest peak %.3f), %v of %v killed, %.1f promised", wasted/used, rival.wasted/used, kills, exam, promised)
+			t.Logf("waste %.3f of used (largest peak %.3f), %v of %v killed, %.1f promised", wasted/used, rival.wasted/used, kills, evaluation, promised)
 			assert.Less(t, wasted, atMost[name]*rival.wasted)
-			assert.Less(t, kills/exam, target+3*math.Sqrt(target/exam), "three deviations of chance above the target")
-			keptPromise(t, promised, kills)
+			assert.Less(t, kills/evaluation, target+3*math.Sqrt(target/evaluation), "three standard deviations above the target")
+			requireCalibrated(t, promised, kills)
 		})
 	}
 }
 
-// From run 300 on every peak is 1.8 times as large.
-func TestAChangedTaskIsFollowed(t *testing.T) {
+// From run 300 on, every peak is 1.8 times as large.
+func TestUpwardChangeIsLearned(t *testing.T) {
 	const before, after = 300, 300
 	k, rng := newTask(t), rand.New(rand.NewPCG(3, 77))
 	early, late := 0, 0
@@ -92,13 +93,13 @@ func TestAChangedTaskIsFollowed(t *testing.T) {
 		}
 	}
 	t.Logf("%d of the first 60 killed, %d of the next %d; granted %.2f of the peak", early, late, after-60, ratio)
-	assert.Less(t, early, 10, "the change is noticed")
+	assert.Less(t, early, 10, "the change is detected")
 	assert.LessOrEqual(t, late, 10, "and learned")
 	assert.Greater(t, ratio, 1.1)
 	assert.Less(t, ratio, 2.2)
 }
 
-func TestATaskThatShrinksIsFollowed(t *testing.T) {
+func TestDownwardChangeIsLearned(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(4, 77))
 	var first, last float64
 	for i := range 400 {
@@ -115,18 +116,18 @@ func TestATaskThatShrinksIsFollowed(t *testing.T) {
 			last += s.granted / gibs / 10
 		}
 	}
-	assert.Greater(t, first, 4.0, "nothing is known of the change yet")
+	assert.Greater(t, first, 4.0, "the change is not learned yet")
 	assert.Less(t, last, 2.0)
 }
 
-// Feedback that comes twenty runs late costs kills, but the guard bounds them: kills
+// Feedback that arrives twenty runs late causes kills, but the guard limits them because kills
 // are known at once.
-func TestLateFeedbackIsGuarded(t *testing.T) {
-	k, rng := known(t, growing, 5, 200)
+func TestGuardLimitsKillsUnderLateFeedback(t *testing.T) {
+	k, rng := trainedTask(t, growing, 5, 200)
 	kills, widest := 0, 0.0
 	var guard fitting.Guard
 	now := time.Now()
-	for run := range uint64(100) { // all of them four times as large, and none of them told yet
+	for run := range uint64(100) { // all four times as large, and none reported yet
 		f, gibs := growing(rng)
 		q := question(f)
 		q.Widen = guard.Widen(now)
@@ -136,7 +137,7 @@ func TestLateFeedbackIsGuarded(t *testing.T) {
 			kills++
 			first := killed(0)
 			first.Promised, first.Allocated.Memory = s.Promised, s.Limit
-			k.told(f, first)
+			k.report(f, first)
 			guard.Kill(run, 1)
 			guard.Retry(run, 2)
 		}

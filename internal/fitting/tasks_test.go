@@ -18,14 +18,14 @@ const (
 	target = sizing.DefaultRiskTarget
 )
 
-// shape draws one run of a task: what is known before it, and its peak in GiB.
+// shape draws one run of a task: its features and its peak in GiB.
 type shape func(rng *rand.Rand) (sizing.Features, float64)
 
 func noise(rng *rand.Rand, deviation float64) float64 {
 	return math.Exp(deviation * rng.NormFloat64())
 }
 
-// shapes are tasks of which a person would know at once what drives them.
+// shapes are tasks whose drivers are obvious to a person.
 var shapes = map[string]shape{
 	"log-linear in size":     growing,
 	"two kinds, eightfold":   kinds,
@@ -33,7 +33,7 @@ var shapes = map[string]shape{
 	"step at fifty thousand": step,
 }
 
-// growing: 1 to 55 thousand rows, 0.2 GiB at one thousand, 4.8 GiB at the most.
+// growing: 1 to 55 thousand rows, 0.2 GiB at one thousand rows, at most 4.8 GiB.
 func growing(rng *rand.Rand) (sizing.Features, float64) {
 	size := math.Exp(4 * rng.Float64())
 	return sizing.Features{"rows": sizing.NumberValue(1000 * size)}, 0.2 * math.Pow(size, 0.8) * noise(rng, 0.15)
@@ -59,7 +59,8 @@ func step(rng *rand.Rand) (sizing.Features, float64) {
 	return sizing.Features{"rows": sizing.NumberValue(rows)}, peak
 }
 
-// task is one task, asked before it is told, and its history as a store keeps it.
+// task is one task with its model, which predicts each run before it learns it, and its history
+// as the store keeps it.
 type task struct {
 	t       *testing.T
 	model   *fitting.Model
@@ -97,20 +98,20 @@ func (k *task) row(f sizing.Features, r sizing.HistoryRow) *sizing.HistoryRow {
 	return &k.history.Rows[len(k.history.Rows)-1]
 }
 
-// told appends one ended try to the history, and tells the model.
-func (k *task) told(f sizing.Features, r sizing.HistoryRow) {
-	told := fitting.NewTrainingRow(&k.history.Schema, k.row(f, r))
-	told.Features = f
-	k.model.Learn(told)
+// report appends one ended try to the history, and the model learns it.
+func (k *task) report(f sizing.Features, r sizing.HistoryRow) {
+	row := fitting.NewTrainingRow(&k.history.Schema, k.row(f, r))
+	row.Features = f
+	k.model.Learn(row)
 }
 
-// success tells a measured run that was not asked about.
-func (k *task) success(f sizing.Features, gibs float64) {
-	k.told(f, measured(gibs))
+// reportSuccess reports a measured run without a prediction.
+func (k *task) reportSuccess(f sizing.Features, gibs float64) {
+	k.report(f, measuredRun(gibs))
 }
 
-// measured is a success of two minutes that was granted 32 GiB.
-func measured(gibs float64) sizing.HistoryRow {
+// measuredRun is a success of two minutes with an allocation of 32 GiB.
+func measuredRun(gibs float64) sizing.HistoryRow {
 	return sizing.HistoryRow{
 		Outcome: sizing.Success, MemoryMax: bytes(gibs), Duration: 2 * time.Minute, CPUMax: 0.9,
 		Allocated: sizing.Resources{Memory: 32 * gib}, Requested: sizing.Resources{Memory: 32 * gib},
@@ -125,31 +126,31 @@ func killed(gibs float64) sizing.HistoryRow {
 	}
 }
 
-// spent is what one run came to.
-type spent struct {
+// runResult is the outcome of one run.
+type runResult struct {
 	granted, wasted, promised float64 // GiB, GiB, P
 	killed                    bool
 }
 
-// launch asks for the first try of a run.
+// launch sizes the first try of a run.
 func (k *task) launch(run int, f sizing.Features) fitting.Answer {
 	q := question(f)
-	q.Widen = k.open.Widen(launched)
+	q.Widen = k.open.Widen(launchTime)
 	sized := k.model.Size(q)
 	if sized.Promised != nil {
-		k.open.Grant(uint64(run), *sized.Promised, launched)
+		k.open.Grant(uint64(run), *sized.Promised, launchTime)
 	}
 	return sized
 }
 
-// launched is when every run begins.
-var launched = time.Unix(0, 0)
+// launchTime is the start of every run.
+var launchTime = time.Unix(0, 0)
 
-// run asks, launches, lifts after kills and tells the ends.
-func (k *task) run(f sizing.Features, gibs float64) (s spent) {
+// run sizes and launches a run, lifts it after kills, and reports every try.
+func (k *task) run(f sizing.Features, gibs float64) (s runResult) {
 	k.t.Helper()
 	k.runs++
-	id := fmt.Sprint("asked-", k.runs)
+	id := fmt.Sprint("sized-", k.runs)
 	sized := k.launch(k.runs, f)
 	if sized.Promised != nil {
 		s.promised = *sized.Promised
@@ -158,12 +159,12 @@ func (k *task) run(f sizing.Features, gibs float64) (s spent) {
 	promised := sized.Promised
 	for try := 1; ; try++ {
 		require.Less(k.t, try, 6, "the last rung is the cap")
-		end := measured(gibs)
+		end := measuredRun(gibs)
 		end.RunID, end.Try, end.Promised, end.Allocated.Memory = id, try, promised, sized.Limit
 		if bytes(gibs) <= sized.Limit {
 			k.open.Forget(uint64(k.runs))
 			s.wasted += float64(sized.Limit)/float64(gib) - gibs
-			k.told(f, end)
+			k.report(f, end)
 			return s
 		}
 		k.open.Kill(uint64(k.runs), try)
@@ -171,14 +172,14 @@ func (k *task) run(f sizing.Features, gibs float64) (s spent) {
 		s.killed = true
 		s.wasted += float64(sized.Limit) / float64(gib)
 		end.Outcome, end.MemoryMax, promised = sizing.OOMKilled, 0, nil
-		k.told(f, end)
+		k.report(f, end)
 		q := question(f)
 		q.Above, q.Lifts = sized.Limit, sizing.DefaultMaxLifts-try+1
 		sized = k.model.Size(q)
 	}
 }
 
-// train fits what is new where a tenth of it, and 25 rows at least, are.
+// train fits when a tenth of the rows, and at least 25, are new.
 func (k *task) train() {
 	k.t.Helper()
 	fresh := len(k.history.Rows) - k.trained
@@ -199,13 +200,13 @@ func (k *task) fit() fitting.Outcome {
 	return outcome
 }
 
-// known is a task that was told n runs of a shape and trained on them.
-func known(t *testing.T, of shape, seed uint64, n int) (*task, *rand.Rand) {
+// trainedTask is a task with n reported runs of a shape, trained on them.
+func trainedTask(t *testing.T, of shape, seed uint64, n int) (*task, *rand.Rand) {
 	t.Helper()
 	k, rng := newTask(t), rand.New(rand.NewPCG(seed, 77))
 	for range n {
 		f, gibs := of(rng)
-		k.success(f, gibs)
+		k.reportSuccess(f, gibs)
 		k.train()
 	}
 	if n >= 20 {

@@ -10,80 +10,80 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// trend says how the peak goes on beyond the largest inputs that were seen. It is the
-// better of two lines, fitted by ordinary least squares beside the models:
+// trend extrapolates the peak outside the range of the inputs. It is the better of two
+// lines, fitted by ordinary least squares beside the models:
 //
 //	power    log peak = a + Σ b·log(1+x), for x below zero −log(1−x)
 //	linear       peak = a + Σ b·x
 //
-// Trees are constant beyond the data, and the ridge mixes x with log x, which between them
-// say nothing of far inputs.
+// Neither trees nor the ridge can extrapolate: trees are constant outside the data, and
+// the ridge mixes x with log x.
 type trend struct {
-	Seen   []span  // by place in the schema
-	Slopes []slope `cbor:",omitempty"` // of the features that the line is made of; none: no line is supported
-	Base   float64 `cbor:",omitzero"`  // a
-	Linear bool    `cbor:",omitzero"`
+	Ranges []interval `cbor:"Seen"`       // by index in the schema
+	Slopes []slope    `cbor:",omitempty"` // of the inputs that the line follows; none: no line is supported
+	Base   float64    `cbor:",omitzero"`  // a
+	Linear bool       `cbor:",omitzero"`
 
-	Steeper float64 `cbor:",omitzero"` // how much steeper the peak rises than the line among the rows with the largest predictions; below 1: no
+	ConvexSlope float64 `cbor:"Steeper,omitzero"` // slope over the line among the rows with the largest predictions; at most 1: not convex
 
-	Pairs []datePair `cbor:",omitempty"` // the date pairs that the encoder reads; input ^k is the k-th
+	Pairs []datePair `cbor:",omitempty"` // encoded date pairs; input ^k is the k-th
 }
 
-// span is the range of a number so far. Rows is zero where none was seen.
-type span struct {
+// interval is the range of a number so far. Rows is zero if there was no value.
+type interval struct {
 	_         struct{} `cbor:",toarray"`
 	Low, High float64
 	Rows      int
-	Share     float64 // of the variance of the log peak that its logarithm explains, at the last fit
+	Share     float64 // of the variance of the log peak that the number's logarithm explains, at the last fit
 }
 
 // slope is one coefficient of the line.
 type slope struct {
 	_        struct{} `cbor:",toarray"`
-	Field    int      // place in the schema; ^k: the k-th date pair
+	Field    int      // index in the schema; ^k: the k-th date pair
 	Slope    float64  // b
-	Relative float64  // its standard error, as a share of it
+	Relative float64  // relative standard error
 }
 
 const (
-	trendRows     = 10   // rows before a line or a range means anything
-	trendFeatures = 8    // strongest numbers that make the line
-	relevantFrom  = 0.05 // share of the variance that a number explains, from which its range matters
-	trendLeast    = 0.2  // share of the variance of the log peak that the line must explain
-	trendError    = 0.2  // relative standard error of a slope that may be followed
-	outsideFrom   = 1.25 // times the largest, or a share of the smallest, from which an input is outside
-	farFrom       = 2.0  // times the largest from which no probability is stated
-	trendDoubt    = 0.1  // further margin per unit of extrapolated log peak
-	jointDoubt    = 0.2  // … and for each further input that lies outside at the same time
+	minTrendRows      = 10   // rows for a line or a range
+	maxTrendInputs    = 8    // inputs of the line
+	minRelevantShare  = 0.05 // share of the variance that a relevant number explains
+	minExplainedShare = 0.2  // share of the variance of the log peak that the line must explain
+	maxSlopeError     = 0.2  // relative standard error of a slope that the line may follow
+	outsideFactor     = 1.25 // times the largest (or a share of the smallest) value from which an input is outside
+	noRiskFactor      = 2.0  // times the largest value from which no probability is stated
+	trendMargin       = 0.1  // margin per unit of extrapolated log peak
+	jointMarginRate   = 0.2  // … and for each further input outside at the same time
 )
 
 // observe widens the ranges by a row.
 func (t *trend) observe(cells []sizing.Value) {
-	for len(t.Seen) < len(cells) {
-		t.Seen = append(t.Seen, span{Low: math.Inf(1), High: math.Inf(-1)})
+	for len(t.Ranges) < len(cells) {
+		t.Ranges = append(t.Ranges, interval{Low: math.Inf(1), High: math.Inf(-1)})
 	}
 	for j, v := range cells {
 		if v.Kind == sizing.Number {
-			s := &t.Seen[j]
-			s.see(v.Num)
+			s := &t.Ranges[j]
+			s.include(v.Num)
 		}
 	}
 	for k := range t.Pairs {
 		if days, known := t.Pairs[k].days(cells); known {
-			t.Pairs[k].Seen.see(days)
+			t.Pairs[k].Range.include(days)
 		}
 	}
 }
 
-// distance is how far an input lies beyond what was seen of it, in log units, negative
-// below; zero within it, and where too few values were seen.
+// distance returns how far an input lies outside its range, in log units, negative below; zero
+// within the range or if there are too few values.
 func (t *trend) distance(j int, cells []sizing.Value) float64 {
-	if j >= len(t.Seen) {
+	if j >= len(t.Ranges) {
 		return 0
 	}
-	s := t.spanOf(j)
+	s := t.rangeOf(j)
 	x, known := t.value(j, cells)
-	if !known || s.Rows < trendRows {
+	if !known || s.Rows < minTrendRows {
 		return 0
 	}
 	edge := s.edge(x)
@@ -100,24 +100,24 @@ func (t *trend) distance(j int, cells []sizing.Value) float64 {
 	return d
 }
 
-// matters reports whether a number drives the peak. What one does that was constant so far
-// is not known, so that it matters.
-func (t *trend) matters(j int) bool {
-	s := t.spanOf(j)
-	return s.Share >= relevantFrom || s.Low == s.High
+// isRelevant reports whether a number drives the peak. The effect of a number that was constant
+// so far is unknown, so it is relevant.
+func (t *trend) isRelevant(j int) bool {
+	s := t.rangeOf(j)
+	return s.Share >= minRelevantShare || s.Low == s.High
 }
 
-// at is the log peak that the line says of a row; NaN where a linear trend is at or below
-// zero. A missing input counts as the middle of its range.
-func (t *trend) at(cells []sizing.Value) float64 {
+// predict returns the line's log peak for a row; NaN if a linear trend is at or below zero. A
+// missing input counts as the middle of its range.
+func (t *trend) predict(cells []sizing.Value) float64 {
 	sum := t.Base
 	for _, s := range t.Slopes {
 		x, known := t.value(s.Field, cells)
 		if !known {
-			seen := t.spanOf(s.Field)
+			seen := t.rangeOf(s.Field)
 			x = (seen.Low + seen.High) / 2
 		}
-		sum += s.Slope * t.input(x)
+		sum += s.Slope * t.transform(x)
 	}
 	if t.Linear {
 		return math.Log(sum) // NaN below zero
@@ -125,14 +125,15 @@ func (t *trend) at(cells []sizing.Value) float64 {
 	return sum
 }
 
-func (t *trend) input(x float64) float64 {
+// transform returns an input as the line uses it.
+func (t *trend) transform(x float64) float64 {
 	if t.Linear {
 		return x
 	}
 	return signedLog(x)
 }
 
-// slopeOf is the coefficient of a feature; nil where the line does not follow it.
+// slopeOf returns the coefficient of an input; nil if the line does not follow it.
 func (t *trend) slopeOf(j int) *slope {
 	for i := range t.Slopes {
 		if t.Slopes[i].Field == j {
@@ -142,26 +143,26 @@ func (t *trend) slopeOf(j int) *slope {
 	return nil
 }
 
-// fit chooses the line of rows; y is their log peak.
+// fit chooses the line for rows; y is their log peak.
 func (t *trend) fit(rows []row, y []float64) {
-	t.Slopes, t.Base, t.Linear, t.Steeper = nil, 0, false, 0
-	if len(rows) < trendRows {
+	t.Slopes, t.Base, t.Linear, t.ConvexSlope = nil, 0, false, 0
+	if len(rows) < minTrendRows {
 		return
 	}
-	fields := t.strongest(rows, y)
+	fields := t.strongestInputs(rows, y)
 	best := math.Inf(1)
 	for _, linear := range []bool{false, true} {
-		line := trend{Seen: t.Seen, Pairs: t.Pairs, Linear: linear}
+		line := trend{Ranges: t.Ranges, Pairs: t.Pairs, Linear: linear}
 		if squares, ok := line.solve(fields, rows, y); ok && squares < best {
 			best = squares
 			t.Slopes, t.Base, t.Linear = line.Slopes, line.Base, linear
 		}
 	}
-	if best > (1-trendLeast)*variation(y) {
+	if best > (1-minExplainedShare)*sumOfSquares(y) {
 		t.Slopes = nil
 	}
-	t.Steeper = t.steeper(rows, y)
-	t.Slopes = slices.DeleteFunc(t.Slopes, func(s slope) bool { return s.Relative > trendError })
+	t.ConvexSlope = t.convexSlope(rows, y)
+	t.Slopes = slices.DeleteFunc(t.Slopes, func(s slope) bool { return s.Relative > maxSlopeError })
 }
 
 // candidate is an input that the line may follow.
@@ -170,36 +171,36 @@ type candidate struct {
 	share float64 // of the variance of y
 }
 
-// strongest are the inputs that no row lacks and that vary, by correlation with y.
-func (t *trend) strongest(rows []row, y []float64) []int {
+// strongestInputs returns the inputs that every row has and that vary, by correlation with y.
+func (t *trend) strongestInputs(rows []row, y []float64) []int {
 	var found []candidate
 	x := make([]float64, len(rows))
-	for j := -len(t.Pairs); j < len(t.Seen); j++ {
-		s := t.spanOf(j)
+	for j := -len(t.Pairs); j < len(t.Ranges); j++ {
+		s := t.rangeOf(j)
 		s.Share = 0
 		if s.Rows < len(rows) || s.Low == s.High {
 			continue
 		}
-		t.logs(j, rows, x)
+		t.logInputs(j, rows, x)
 		share := determination(x, y)
 		if share > 0 {
 			s.Share = share
 			found = append(found, candidate{j, share})
 		}
 		if s.Low < 0 {
-			s.Share = max(s.Share, t.eitherSign(j, rows, y, x))
+			s.Share = max(s.Share, t.signedDetermination(j, rows, y, x))
 		}
 	}
 	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.input, b.input)) })
-	found = t.distinct(found, rows)
+	found = t.dropDuplicates(found, rows)
 	var fields []int
-	for _, c := range found[:min(len(found), trendFeatures, len(rows)/4)] {
+	for _, c := range found[:min(len(found), maxTrendInputs, len(rows)/4)] {
 		fields = append(fields, c.input)
 	}
 	return fields
 }
 
-// solve fits the line, and says the sum of its squared errors in log peak.
+// solve fits the line and returns the sum of its squared errors in log peak.
 func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, ok bool) {
 	n, p := len(rows), len(fields)+1
 	if p == 1 {
@@ -208,17 +209,17 @@ func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, o
 	x, target := mat.NewDense(n, p, nil), mat.NewVecDense(n, nil)
 	scale := make([]float64, p)
 	for c, j := range fields {
-		scale[c+1] = max(t.input(t.spanOf(j).reach()), math.SmallestNonzeroFloat64)
+		scale[c+1] = max(t.transform(t.rangeOf(j).reach()), math.SmallestNonzeroFloat64)
 	}
 	for i := range rows {
 		weight := 1.0
 		if t.Linear {
-			weight = 1 / rows[i].Peak // errors count relative to the peak, as they do for a log
+			weight = 1 / rows[i].Peak // relative errors, as for a log
 		}
 		x.Set(i, 0, weight)
 		for c, j := range fields {
 			v, _ := t.value(j, rows[i].Cells)
-			x.Set(i, c+1, weight*t.input(v)/scale[c+1])
+			x.Set(i, c+1, weight*t.transform(v)/scale[c+1])
 		}
 		target.SetVec(i, y[i])
 		if t.Linear {
@@ -241,14 +242,14 @@ func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, o
 		t.Slopes = append(t.Slopes, slope{Field: j, Slope: b.AtVec(c+1) / scale[c+1], Relative: relative})
 	}
 	for i := range rows {
-		err := y[i] - t.at(rows[i].Cells)
+		err := y[i] - t.predict(rows[i].Cells)
 		squares += err * err
 	}
 	return squares, squares-squares == 0
 }
 
-// standardErrors are those of the coefficients of a least squares fit on x whose residuals
-// have a variance.
+// standardErrors returns those of the coefficients of a least squares fit on x, from the variance
+// of its residuals.
 func standardErrors(x *mat.Dense, variance float64) []float64 {
 	_, p := x.Dims()
 	var gram mat.SymDense
@@ -268,8 +269,8 @@ func standardErrors(x *mat.Dense, variance float64) []float64 {
 	return errors
 }
 
-// variation is the sum of squares about the mean.
-func variation(y []float64) float64 {
+// sumOfSquares returns the sum of squares about the mean.
+func sumOfSquares(y []float64) float64 {
 	mean, squares := 0.0, 0.0
 	for i, v := range y {
 		d := v - mean
@@ -279,7 +280,7 @@ func variation(y []float64) float64 {
 	return squares
 }
 
-// determination is the squared correlation of x and y; NaN where x has a gap.
+// determination returns the squared correlation of x and y; NaN if x has a gap.
 func determination(x, y []float64) float64 {
 	mx, my := 0.0, 0.0
 	for i := range x {

@@ -11,11 +11,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A report of 50 GiB is believed once a second one confirms it; taken back, both
-// must be as if they had never been made.
-func TestAReportTakenBackLeavesNoTrace(t *testing.T) {
+// A report of 50 GiB is accepted once a second one confirms it. After both are voided, the model
+// must be the same as without them.
+func TestVoidedReportLeavesNoTrace(t *testing.T) {
 	h := &sizing.History{}
-	tell := func(peak sizing.Bytes) {
+	report := func(peak sizing.Bytes) {
 		seq := int64(len(h.Rows) + 1)
 		h.Rows = append(h.Rows, sizing.HistoryRow{
 			Seq: seq, Try: 1, RunID: string(rune('a' + seq)), Outcome: sizing.Success, MemoryMax: peak, Duration: time.Minute, Weight: 1,
@@ -23,19 +23,19 @@ func TestAReportTakenBackLeavesNoTrace(t *testing.T) {
 		h.Total, h.LastSeq = len(h.Rows), seq
 	}
 	for i := range 60 {
-		tell(gib + sizing.Bytes(i%7)*sizing.MiB)
+		report(gib + sizing.Bytes(i%7)*sizing.MiB)
 	}
 	clean, _, err := fitting.Fit(h, nil)
 	require.NoError(t, err)
-	tell(50 * gib)
-	tell(51 * gib)
-	spoilt, _, err := fitting.Fit(h, nil)
+	report(50 * gib)
+	report(51 * gib)
+	withVoided, _, err := fitting.Fit(h, nil)
 	require.NoError(t, err)
-	require.Equal(t, 51*gib, spoilt.LargestPeak())
+	require.Equal(t, 51*gib, withVoided.LargestPeak())
 
 	h.Rows = h.Rows[:60]
 	h.Total, h.LastSeq = 60, 60
-	again, _, err := fitting.Fit(h, spoilt)
+	again, _, err := fitting.Fit(h, withVoided)
 	require.NoError(t, err)
 	want, err := clean.Blob()
 	require.NoError(t, err)

@@ -47,7 +47,6 @@ type server struct {
 	shedder *admission.LoadShedder
 	buffers admission.BodyBuffers
 	strict  json.Options // of the strict decoder
-	docs    docsPage
 }
 
 // New returns the handler of the API. The caller sets the read and write timeouts of its
@@ -56,7 +55,7 @@ func New(svc *service.Service, cfg Config) http.Handler {
 	s := &server{
 		svc: svc, auth: cfg.Auth, metrics: cfg.Metrics, log: cfg.Log, tracer: cfg.Tracer,
 		routes: newRoutes(cfg.Limits), shedder: admission.NewLoadShedder(), buffers: admission.NewBodyBuffers(),
-		strict: api.Strict(), docs: newDocsPage(),
+		strict: api.Strict(),
 	}
 	if s.log == nil {
 		s.log = slog.Default()

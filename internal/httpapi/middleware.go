@@ -54,7 +54,7 @@ func (s *server) begin(next http.Handler) http.Handler {
 		h.Set("X-Request-Id", info.id)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-store")
-		h.Set("Content-Security-Policy", s.docs.policy)
+		h.Set("Content-Security-Policy", docsPolicy)
 		h.Set("Referrer-Policy", "no-referrer")
 		recorder := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		r = r.WithContext(context.WithValue(s.startSpan(r, info), requestInfoKey{}, info))

@@ -12,7 +12,7 @@ import (
 )
 
 func TestAProgramAtTheRootGetsLinks(t *testing.T) {
-	for claim, cfg := range map[string]httpapi.Config{"nobody needs a token": noAuth, "callers need a token": tokens(t, "predict:"+sha("secret"))} {
+	for claim, cfg := range map[string]httpapi.Config{"no token is needed": noAuth, "callers need a token": tokens(t, "predict:"+sha("secret"))} {
 		w := newTestEnv(t, cfg)
 		for _, accept := range []string{"", "*/*", "application/json"} {
 			rec := getRoot(w.handler, http.MethodGet, accept)

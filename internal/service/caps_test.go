@@ -75,7 +75,7 @@ func TestAPolicyCapIsNotRaisedByKills(t *testing.T) {
 	require.NoError(t, r.SetPolicy(t.Context(), task("job"), sizing.Policy{Cap: 20 * gib}))
 	lift := r.lift(asking("r", 5*gib), 20*gib)
 	assert.Equal(t, sizing.VerdictAtCap, lift.Verdict)
-	assert.Contains(t, lift.Reason, "the cap is 20Gi, the policy's: raise it to allow more")
+	assert.Contains(t, lift.Reason, "the cap is 20Gi, set by the policy: raise it to allow more")
 }
 
 func TestADerivedCapIsAboveTheFloor(t *testing.T) {

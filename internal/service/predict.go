@@ -160,7 +160,7 @@ func (t *task) static(ask *sizing.Ask) sizing.Resources {
 func (t *task) question(ask *sizing.Ask, policy sizing.Policy, above sizing.Bytes, now time.Time, least sizing.Bytes) fitting.Question {
 	q := fitting.Question{
 		Features: ask.Features, Requested: ask.Requested, RiskTarget: policy.RiskTarget, Above: above,
-		Floor: policy.Floor, Least: least,
+		Floor: policy.Floor, MinGrant: least,
 	}
 	q.Widen, q.Open = t.open.widen(now)
 	if above > 0 {
@@ -194,9 +194,9 @@ func (t *task) question(ask *sizing.Ask, policy sizing.Policy, above sizing.Byte
 // times what this run was killed with may be tried; zero without a kill.
 func (t *task) derivedCap(q *fitting.Question) (sizing.Bytes, fitting.CapRule) {
 	if q.Cap == 0 {
-		return max(q.Above, q.Least, q.Floor).Times(4), fitting.CapKill
+		return max(q.Above, q.MinGrant, q.Floor).Times(4), fitting.CapKill
 	}
-	limit, by := max(q.Cap, q.Least.Times(4), t.model.Extrapolated(q.Features).Times(4)), fitting.CapDerived
+	limit, by := max(q.Cap, q.MinGrant.Times(4), t.model.Extrapolated(q.Features).Times(4)), fitting.CapDerived
 	if floor := q.Floor.Times(4); floor > limit {
 		limit, by = floor, fitting.CapFloor
 	}

@@ -62,7 +62,7 @@ func (t *task) doubt(told *fitting.TrainingRow) string {
 	if t.latent.Load() != nil || told.Seq <= t.loaded {
 		return ""
 	}
-	return t.model.Doubt(*told)
+	return t.model.QuarantineReason(*told)
 }
 
 // doubtCores says why the model will hold back the CPU measurement of a try that it is
@@ -73,7 +73,7 @@ func (t *task) doubtCores(told *fitting.TrainingRow) string {
 	if t.latent.Load() != nil || told.Seq <= t.loaded {
 		return ""
 	}
-	return t.model.DoubtCores(*told)
+	return t.model.QuarantineCoresReason(*told)
 }
 
 // oddFeatures are the features that the task's model does not use as they were sent.

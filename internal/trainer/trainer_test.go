@@ -133,7 +133,7 @@ func TestTooLittleDataIsNotAnError(t *testing.T) {
 	require.NoError(t, err)
 	report, err := tr.TrainNow(t.Context(), task("load"))
 	require.NoError(t, err)
-	assert.Equal(t, trainer.Report{Reason: "no run with a measured peak yet: report memory_max_bytes of a success"}, report)
+	assert.Equal(t, trainer.Report{Reason: "no run has a measured peak yet: report memory_max_bytes with a success"}, report)
 	assert.True(t, runOnce(t, tr), "the attempt clears the due row")
 	assert.False(t, runOnce(t, tr))
 	assert.Zero(t, st.active(t, "load"))

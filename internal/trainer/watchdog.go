@@ -60,7 +60,7 @@ func (t *Trainer) checkPromises(ctx context.Context, active *store.Model) (back 
 	for i, p := range promises {
 		tries[i] = sequential.Try{Promised: p.Risk, Killed: p.Killed}
 	}
-	from, to := sequential.Broken(tries, brokenFrom)
+	from, to := sequential.FindViolation(tries, brokenFrom)
 	if from < 0 {
 		return 0, "", nil
 	}
@@ -167,7 +167,7 @@ func (c *trial) isOutperformedBy(ctx context.Context, version int) (bool, error)
 			return // the run never succeeded, so its need is unknown
 		}
 		granted := model.Size(try.question(policy.WithDefaults())).Limit
-		pairs.Ended(p.Granted < try.needed, granted < try.needed)
+		pairs.Record(p.Granted < try.needed, granted < try.needed)
 	})
 	return pairs.Log > betterFrom, nil
 }

@@ -123,7 +123,7 @@ func shrink(m *fitting.Model) {
 		m.Experts.Ledger[i].Log += math.Log(badFactor)
 	}
 	m.Experts.MaxPeak *= badFactor
-	m.First = bayes.Average{} // the young rule would answer well
+	m.ColdStart = bayes.Average{} // the young rule would answer well
 	for _, g := range m.Models.Groups {
 		for i := range g.Newest {
 			g.Newest[i] *= badFactor

@@ -1,69 +1,69 @@
 // Package bayes predicts a task's peak from its first rows by Bayesian model averaging
 // (Hoeting et al. 1999) over a few simple structures: a constant, a line in one input, and
-// point models that were fitted elsewhere.
+// point models that are fitted elsewhere.
 //
-//	rows ─▶ sufficient statistics ─▶ a Student's t per structure ─▶ Mixture
-//	prior (from sibling tasks) ──────┘         ▲
-//	                evidence: how well each structure predicted the rows before it saw them
+//	rows ─▶ sufficient statistics ─▶ one Student's t per structure ─▶ Mixture
+//	prior (from similar tasks) ──────┘         ▲
+//	                  evidence: out-of-sample likelihood of each structure
 //
-// Every structure has a conjugate normal-gamma prior, so that its predictive distribution
-// is a Student's t and its evidence the product of the densities at what came
-// (prequential likelihood, Dawid 1984). Two rows therefore say as much as they can, and
-// the first hundred lose nothing. It knows numbers only, and is deterministic.
+// Every structure has a conjugate normal-gamma prior. Its predictive distribution is a
+// Student's t, and its evidence is the product of the predictive densities of the rows
+// (prequential likelihood, Dawid 1984). The package handles numbers only and is
+// deterministic.
 package bayes
 
 import "math"
 
-// Prior is what sibling tasks say of a task before its own rows do. All values are in
-// logarithms of the peak, and of one plus the input.
+// Prior describes a task before its first row, estimated from similar tasks. All values are
+// in logarithms of the peak, and of one plus the input.
 type Prior struct {
-	Deviation float64 // of residuals
-	Rows      float64 // how many rows Deviation counts as
-	Slope     float64 // of a line …
+	Deviation float64 // standard deviation of residuals
+	Rows      float64 // number of rows that Deviation counts as
+	Slope     float64 // mean slope of a line …
 	Spread    float64 // … and its standard deviation over the tasks
 }
 
-// Prior probabilities of the structures. They matter for some five rows.
+// Prior probabilities of the structures. They matter for about the first five rows.
 const (
-	lineShare  = 0.5  // of all lines together
-	modelShare = 0.15 // of all point models together
-	exactShare = 0.05 // of a constant that hardly varies
+	lineShare  = 0.5  // all lines together
+	modelShare = 0.15 // all point models together
+	exactShare = 0.05 // the narrow constant
 
-	exactness = 0.05 // its deviation, as a share of that of other tasks
+	exactness = 0.05 // deviation of the narrow constant, relative to the prior deviation
 )
 
-// Average holds the sufficient statistics of one task. The zero value has learned
-// nothing.
+// Average holds the sufficient statistics of one task. The zero value is ready to use.
 type Average struct {
 	Rows     float64
-	Mean     float64 // of the log peaks …
-	Squares  float64 // … and the squares of their deviations
+	Mean     float64 // mean of the log peaks …
+	Squares  float64 // … and sum of their squared deviations
 	Constant float64 // log evidence of the constant …
-	Exact    float64 // … and of one that hardly varies
+	Exact    float64 // … and of the narrow constant, for tasks with almost identical peaks
 	Lines    []Line
 	Models   []Point
 }
 
-// Line is the regression on one input.
+// Line holds the sufficient statistics of the regression on one input.
 type Line struct {
-	_           struct{} `cbor:",toarray"` // there are up to a dozen
-	Rows, X, Y  float64  // rows that have the input, and means over them
-	XX, XY, YY  float64  // squares and products of deviations
+	_           struct{} `cbor:",toarray"` // compact, because a task has up to twelve
+	Rows, X, Y  float64  // number of rows that have the input, and their means
+	XX, XY, YY  float64  // sums of squares and products of deviations
 	LogEvidence float64
 }
 
-// Point is the record of a point model.
+// Point holds the out-of-sample errors of a point model.
 type Point struct {
 	_           struct{} `cbor:",toarray"`
-	Rows        float64  // that it predicted before they came
-	Squares     float64  // of its errors
+	Rows        float64  // number of rows
+	Squares     float64  // sum of squared errors
 	LogEvidence float64
 }
 
-// MaxStructures bounds the structures of a mixture.
+// MaxStructures is the largest number of components in a mixture.
 const MaxStructures = 24
 
-// Mixture is the predictive distribution of one row: Student's t distributions with weights.
+// Mixture is the predictive distribution of one row: a weighted mixture of Student's t
+// distributions.
 type Mixture struct {
 	N       int
 	Weight  [MaxStructures]float64
@@ -72,8 +72,8 @@ type Mixture struct {
 	Freedom [MaxStructures]float64
 }
 
-// Predict fills mix for a row with these inputs (NaN: the row lacks it) and predictions of
-// the point models. At least one row must have been learned.
+// Predict fills mix for a row with these inputs (NaN: missing) and these predictions of the
+// point models. At least one row must be learned before.
 func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) {
 	mix.N = 0
 	lines, models := min(len(inputs), MaxStructures/2), min(len(levels), MaxStructures/2-constants)
@@ -107,15 +107,15 @@ func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) 
 	mix.normalise()
 }
 
-// constant adds the structure that needs no input.
+// constant adds a structure that uses no input.
 func (a *Average) constant(deviation, rows float64, mix *Mixture, weight float64) {
 	freedom := rows + a.Rows - 1
 	variance := (rows*deviation*deviation + a.Squares) / freedom
 	mix.add(a.Mean, math.Sqrt(variance*(1+1/a.Rows)), freedom, weight)
 }
 
-// predict adds a line. Its slope has the prior N(Slope, Spread²), which counts as much as
-// rows with squared deviations of the input of (Deviation/Spread)² do.
+// predict adds a line. Its slope has the prior N(Slope, Spread²). The prior weighs as much
+// as rows whose squared deviations of the input sum to (Deviation/Spread)².
 func (l *Line) predict(x float64, prior *Prior, mix *Mixture, weight float64) {
 	lambda := prior.Deviation * prior.Deviation / (prior.Spread * prior.Spread)
 	slope := (lambda*prior.Slope + l.XY) / (lambda + l.XX)
@@ -127,7 +127,7 @@ func (l *Line) predict(x float64, prior *Prior, mix *Mixture, weight float64) {
 	mix.add(l.Y+slope*distance, math.Sqrt(variance*(1+1/l.Rows+distance*distance/(lambda+l.XX))), freedom, weight)
 }
 
-// Learn takes in a row. mix is what Predict said of it; nil for the first one.
+// Learn adds a row. mix is the result of Predict for this row; nil for the first row.
 func (a *Average) Learn(inputs, levels []float64, y float64, mix *Mixture) {
 	for len(a.Lines) < min(len(inputs), MaxStructures/2) {
 		a.Lines = append(a.Lines, Line{LogEvidence: a.Constant})
@@ -136,11 +136,11 @@ func (a *Average) Learn(inputs, levels []float64, y float64, mix *Mixture) {
 		a.Models = append(a.Models, Point{})
 	}
 	if mix != nil {
-		if a.Rows >= clipFrom { // winsorised (Huber 1964): one far below the others says little of the next
+		if a.Rows >= winsoriseFrom { // winsorise low outliers (Huber 1964)
 			mid := mix.Mid()
-			y = max(y, mid-clipDeviations*mix.deviation(mid))
+			y = max(y, mid-winsoriseDeviations*mix.deviation(mid))
 		}
-		a.judge(y, mix)
+		a.updateEvidence(y, mix)
 		for k := range a.Models {
 			p := &a.Models[k]
 			p.Rows++
@@ -159,15 +159,15 @@ func (a *Average) Learn(inputs, levels []float64, y float64, mix *Mixture) {
 }
 
 const (
-	clipFrom       = 40  // rows before the deviation is known well enough
-	clipDeviations = 5.0 // below the mean from which a row counts no further
+	winsoriseFrom       = 40  // rows needed to estimate the deviation
+	winsoriseDeviations = 5.0 // standard deviations below the mean at which a row is clipped
 )
 
-// constants is how many structures come before the lines in a mixture.
+// constants is the number of components before the lines in a mixture.
 const constants = 2
 
-// judge adds the log density at y to the evidence of every structure.
-func (a *Average) judge(y float64, mix *Mixture) {
+// updateEvidence adds the log density at y to the evidence of every structure.
+func (a *Average) updateEvidence(y float64, mix *Mixture) {
 	lines := min(len(a.Lines), mix.N-constants-len(a.Models))
 	a.Constant += mix.logDensity(0, y)
 	a.Exact += mix.logDensity(1, y)

@@ -11,8 +11,8 @@ import (
 
 var prior = Prior{Deviation: 0.3, Rows: 4, Slope: 0.7, Spread: 0.25}
 
-// learned is an average of n rows whose peak follows a power of the first input.
-func learned(seed uint64, n int, slope, noise float64) (*Average, *rand.Rand) {
+// trained returns an average of n rows whose peak is a power of the first input.
+func trained(seed uint64, n int, slope, noise float64) (*Average, *rand.Rand) {
 	rng, a := rand.New(rand.NewPCG(seed, 1)), new(Average)
 	for i := range n {
 		x := []float64{20 + rng.NormFloat64(), rng.NormFloat64()}
@@ -28,9 +28,9 @@ func learned(seed uint64, n int, slope, noise float64) (*Average, *rand.Rand) {
 	return a, rng
 }
 
-func TestTheStructureThatPredictsGetsTheWeight(t *testing.T) {
+func TestTheBestStructureGetsTheLargestWeight(t *testing.T) {
 	for slope, want := range map[float64]int{0: 0, 0.8: constants} {
-		a, _ := learned(1, 20, slope, 0.1)
+		a, _ := trained(1, 20, slope, 0.1)
 		var mix Mixture
 		a.Predict([]float64{21, 0}, nil, &prior, &mix)
 		for i := range mix.N {
@@ -40,7 +40,7 @@ func TestTheStructureThatPredictsGetsTheWeight(t *testing.T) {
 	}
 }
 
-func TestAfterOneRowALargerInputIsExpectedToNeedMore(t *testing.T) {
+func TestAfterOneRowALargerInputRaisesThePrediction(t *testing.T) {
 	a, small, large := new(Average), Mixture{}, Mixture{}
 	a.Learn([]float64{20}, nil, 22, nil)
 	a.Predict([]float64{20}, nil, &prior, &small)
@@ -50,19 +50,19 @@ func TestAfterOneRowALargerInputIsExpectedToNeedMore(t *testing.T) {
 	assert.Greater(t, large.Exceed(24), small.Exceed(24))
 }
 
-func TestAMissingInputSaysWhatTheConstantSays(t *testing.T) {
-	a, _ := learned(2, 20, 0.8, 0.1)
+func TestAMissingInputFallsBackToTheConstant(t *testing.T) {
+	a, _ := trained(2, 20, 0.8, 0.1)
 	var mix Mixture
 	a.Predict([]float64{math.NaN(), 0}, nil, &prior, &mix)
 	assert.Equal(t, mix.Level[0], mix.Level[constants])
 	assert.Equal(t, mix.Scale[0], mix.Scale[constants])
 }
 
-func TestTheRiskIsWhatHappens(t *testing.T) {
+func TestRiskIsCalibrated(t *testing.T) {
 	const tasks = 400
 	promised, killed := 0.0, 0.0
 	for seed := range uint64(tasks) {
-		a, rng := learned(seed, 3+int(seed%20), 0.7, 0.3)
+		a, rng := trained(seed, 3+int(seed%20), 0.7, 0.3)
 		x := []float64{20 + rng.NormFloat64(), rng.NormFloat64()}
 		y := 3 + 0.7*x[0] + 0.3*rng.NormFloat64()
 		var mix Mixture
@@ -76,20 +76,20 @@ func TestTheRiskIsWhatHappens(t *testing.T) {
 	assert.InDelta(t, promised, killed, max(promised/2, 3*math.Sqrt(promised)))
 }
 
-func TestADearerKillIsGrantedMore(t *testing.T) {
-	a, _ := learned(3, 8, 0.7, 0.2)
+func TestAHigherPriceOfAKillRaisesTheAmount(t *testing.T) {
+	a, _ := trained(3, 8, 0.7, 0.2)
 	var mix Mixture
 	a.Predict([]float64{21, 0}, nil, &prior, &mix)
-	last := math.Inf(-1)
+	previous := math.Inf(-1)
 	for _, price := range []float64{0.1, 1, 10, 100} {
 		amount, risk := mix.Grant(1.2, price, 1)
-		assert.Greater(t, amount, last)
+		assert.Greater(t, amount, previous)
 		assert.InDelta(t, mix.Exceed(amount), risk, 1e-12)
-		last = amount
+		previous = amount
 	}
 }
 
-func TestSurvivalIsNearStudents(t *testing.T) {
+func TestSurvivalApproximatesStudentsT(t *testing.T) {
 	for _, freedom := range []float64{4, 8, 30} {
 		exact := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}
 		for z := -4.0; z <= 6; z += 0.5 {
@@ -99,7 +99,7 @@ func TestSurvivalIsNearStudents(t *testing.T) {
 }
 
 func TestPredictAndGrantDoNotAllocate(t *testing.T) {
-	a, _ := learned(4, 12, 0.7, 0.2)
+	a, _ := trained(4, 12, 0.7, 0.2)
 	x, levels, mix := []float64{21, 0}, []float64{18, 17}, new(Mixture)
 	assert.Zero(t, testing.AllocsPerRun(20, func() {
 		a.Predict(x, levels, &prior, mix)
@@ -108,7 +108,7 @@ func TestPredictAndGrantDoNotAllocate(t *testing.T) {
 }
 
 func BenchmarkPredictAndGrant(b *testing.B) {
-	a, _ := learned(4, 12, 0.7, 0.2)
+	a, _ := trained(4, 12, 0.7, 0.2)
 	x, levels, mix := []float64{21, 0}, []float64{18, 17, 18, 18}, new(Mixture)
 	for b.Loop() {
 		a.Predict(x, levels, &prior, mix)

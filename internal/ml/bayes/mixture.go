@@ -2,13 +2,13 @@ package bayes
 
 import "math"
 
-// add appends a structure with the logarithm of its weight.
+// add appends a component with the logarithm of its weight.
 func (m *Mixture) add(level, scale, freedom, logWeight float64) {
 	m.Level[m.N], m.Scale[m.N], m.Freedom[m.N], m.Weight[m.N] = level, scale, freedom, logWeight
 	m.N++
 }
 
-// normalise turns logarithms into weights that sum to 1.
+// normalise converts logarithms into weights that sum to 1.
 func (m *Mixture) normalise() {
 	top, sum := math.Inf(-1), 0.0
 	for _, w := range m.Weight[:m.N] {
@@ -23,7 +23,7 @@ func (m *Mixture) normalise() {
 	}
 }
 
-// negligible is the weight below which a structure does not count.
+// negligible is the weight below which Exceed ignores a component.
 const negligible = 0.01
 
 // Exceed returns P(log peak > y).
@@ -39,7 +39,7 @@ func (m *Mixture) Exceed(y float64) float64 {
 	return p / sum
 }
 
-// Mid is the mean of the structures' levels.
+// Mid returns the weighted mean of the components' levels.
 func (m *Mixture) Mid() float64 {
 	mid := 0.0
 	for i, w := range m.Weight[:m.N] {
@@ -48,7 +48,7 @@ func (m *Mixture) Mid() float64 {
 	return mid
 }
 
-// deviation is the scale of the mixture about mid.
+// deviation returns the scale of the mixture around mid.
 func (m *Mixture) deviation(mid float64) float64 {
 	variance := 0.0
 	for i, w := range m.Weight[:m.N] {
@@ -58,7 +58,7 @@ func (m *Mixture) deviation(mid float64) float64 {
 	return math.Sqrt(variance)
 }
 
-// logDensity is that of structure i at y.
+// logDensity returns the log density of component i at y.
 func (m *Mixture) logDensity(i int, y float64) float64 {
 	z, f := (y-m.Level[i])/m.Scale[i], m.Freedom[i]
 	upper, _ := math.Lgamma((f + 1) / 2)
@@ -66,19 +66,19 @@ func (m *Mixture) logDensity(i int, y float64) float64 {
 	return upper - lower - 0.5*math.Log(f*math.Pi) - (f+1)/2*math.Log1p(z*z/f) - math.Log(m.Scale[i])
 }
 
-// survival is P(t > z) of Student's t, by Wallace's normal approximation (1959): within a
-// tenth of it for four degrees of freedom and more.
+// survival returns P(t > z) of Student's t by Wallace's normal approximation (1959). Its
+// relative error is below 12 % for four degrees of freedom and more.
 func survival(z, freedom float64) float64 {
 	u := math.Sqrt(freedom*math.Log1p(z*z/freedom)) * (8*freedom + 1) / (8*freedom + 3)
 	return 0.5 * math.Erfc(math.Copysign(u, z)/math.Sqrt2)
 }
 
-// Grant returns the log amount of least expected cost, and the risk P(peak > amount):
+// Grant returns the log amount with the least expected cost, and the risk P(peak > amount):
 //
 //	amount · (1 + kill · risk) + price · risk,   risk = min(1, factor · Exceed(amount))
 //
-// in units of the peak at Mid. kill is what a killed try costs besides, as a share of the
-// amount; price is what it costs whatever the amount.
+// in units of the peak at Mid. kill is the additional cost of a killed try as a share of the
+// amount; price is its fixed cost.
 func (m *Mixture) Grant(kill, price, factor float64) (y, risk float64) {
 	mid := m.Mid()
 	unit := m.deviation(mid)
@@ -95,7 +95,7 @@ func (m *Mixture) Grant(kill, price, factor float64) (y, risk float64) {
 		share := float64(i) / (coarse - 1)
 		z := -0.25 + most*share*share
 		if math.Exp(z*unit) > best {
-			break // no amount costs less than itself
+			break // an amount costs at least itself
 		}
 		try(z)
 	}

@@ -1,13 +1,12 @@
-// Package binning finds where to cut usage into bins. A bin is worth its upper
-// edge, because the upper edge is what is granted: good edges lie just above
-// crowds of peaks.
+// Package binning discretises memory usage into bins with optimal edges. The upper edge of a
+// bin is the granted amount, so good edges are just above clusters of peaks.
 //
 //	peaks   ▂▅█▅▂▁▁  ▁▂▁         ▁
 //	usage ────────┬──────┬───────────┬──▶
 //	edge         10     20          350    the last one is the top
 //
-// It knows numbers only: peaks and edges share one unit, whatever it is, and no
-// task, request or price is known here.
+// The package handles numbers only: peaks and edges share one unit. It does not know tasks,
+// requests or prices.
 package binning
 
 import (
@@ -23,31 +22,31 @@ var ErrEdges = errors.New("binning: edges must be positive, finite and strictly 
 // ErrHistory reports peaks or weights that cannot be binned.
 var ErrHistory = errors.New("binning: history cannot be binned")
 
-// History is what is binned.
+// History holds the peaks to bin.
 type History struct {
 	Peaks   []float64 // n ≥ 1 peaks ≥ 0, in any order
-	Weights []float64 // n weights > 0, such as durations; nil: all one
+	Weights []float64 // n weights > 0, such as durations; nil: all 1
 }
 
-// Bill is Σ weight · edge(peak): what the history costs when every run is granted
-// the upper edge of its peak's bin. A peak above the top is billed the top, which
-// is all that could have been granted.
-func (h History) Bill(edges []float64) float64 {
-	bill := 0.0
+// Cost returns Σ weight · edge(peak): the cost of the history if every run is granted the
+// upper edge of its peak's bin. A peak above the top costs the top, which is the largest
+// amount that could be granted.
+func (h History) Cost(edges []float64) float64 {
+	cost := 0.0
 	for i, peak := range h.Peaks {
-		bill += h.weight(i) * edges[Index(edges, peak)]
+		cost += h.weight(i) * edges[Index(edges, peak)]
 	}
-	return bill
+	return cost
 }
 
-// Improvement is the share of the static bill that a perfect classifier over
-// these edges saves: 1 − Bill(edges) / (static · Σ weight). With weights of one it
-// is the study's optimal improvement, with durations its time-weighted one. The
-// study's static is the top edge; pass the request to compare with what is paid.
+// Improvement returns the share of the static cost that a perfect classifier over these
+// edges saves: 1 − Cost(edges) / (static · Σ weight). With weights of one it is the study's
+// optimal improvement, and with durations its time-weighted improvement. The study's static
+// amount is the top edge; pass the request to compare with the actual allocation.
 //
-// Two runs of 5 and one of 50, edges {10; 100}, static 100: 1 − 120/300 = 0.6.
+// Two runs of 5 and one of 50, edges {10, 100}, static 100: 1 − 120/300 = 0.6.
 func (h History) Improvement(edges []float64, static float64) float64 {
-	return 1 - h.Bill(edges)/(static*h.total())
+	return 1 - h.Cost(edges)/(static*h.total())
 }
 
 func (h History) weight(i int) float64 {
@@ -80,11 +79,11 @@ func (h History) check() error {
 	return nil
 }
 
-// Check returns ErrEdges unless the edges can be bins: at least one, positive,
-// finite, strictly ascending. Fixed edges from a user pass here.
+// Check returns ErrEdges unless there is at least one edge and all edges are positive, finite
+// and strictly ascending. It validates the edges that a user configures.
 func Check(edges []float64) error {
 	if len(edges) == 0 {
-		return fmt.Errorf("%w: none given", ErrEdges)
+		return fmt.Errorf("%w: no edges", ErrEdges)
 	}
 	for i, edge := range edges {
 		if !(edge > 0) || math.IsInf(edge, 0) || i > 0 && edge <= edges[i-1] {
@@ -94,25 +93,25 @@ func Check(edges []float64) error {
 	return nil
 }
 
-// Index is the bin of a peak: the first edge that holds it, or the last bin for a
-// peak above the top.
+// Index returns the bin of a peak: the first edge at or above it, or the last bin for a peak
+// above the top.
 func Index(edges []float64, peak float64) int {
 	i, _ := slices.BinarySearch(edges, peak)
 	return min(i, len(edges)-1)
 }
 
-// Top is the upper edge above everything seen: the maximum and a share more
-// (margin 0.2: a fifth), rounded up to a multiple of step (0: not rounded).
+// Top returns the last edge: the maximum plus a margin (0.2: 20 %), rounded up to a multiple
+// of step (0: not rounded).
 func Top(peaks []float64, margin, step float64) float64 {
 	return roundUp(slices.Max(peaks)*(1+margin), step)
 }
 
-// Geometric is a fine grid: edges from the top down, each the one above divided
-// by ratio > 1, until one is at or below low > 0. With ratio 1.1 a run is granted
-// at most a tenth more than an exact prediction would have.
+// Geometric returns a geometric grid of edges from the top down to the first one at or below
+// low > 0, with ratio > 1 between neighbours. With ratio 1.1 a run is granted at most 10 %
+// more than with an exact prediction.
 func Geometric(low, top, ratio float64) ([]float64, error) {
 	if !(low > 0 && low <= top && ratio > 1) || math.IsInf(top, 0) {
-		return nil, fmt.Errorf("%w: a grid from %v to %v by a ratio of %v", ErrEdges, low, top, ratio)
+		return nil, fmt.Errorf("%w: grid from %v to %v with a ratio of %v", ErrEdges, low, top, ratio)
 	}
 	steps := int(math.Ceil(math.Log(top/low) / math.Log(ratio)))
 	edges := make([]float64, steps+1)
@@ -122,13 +121,13 @@ func Geometric(low, top, ratio float64) ([]float64, error) {
 	return edges, nil
 }
 
-// roundUp is v at the next multiple of step: an edge must hold its peak.
+// roundUp returns the smallest multiple of step that is at least v.
 func roundUp(v, step float64) float64 {
 	if step <= 0 {
 		return v
 	}
 	edge := math.Ceil(v/step) * step
-	if edge < v { // v/step was rounded down to a whole number
+	if edge < v { // the division rounded v/step down to an integer
 		edge += step
 	}
 	return edge

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/binning"
 )
 
-func TestImprovementIsTheShareOfTheStaticBillThatIsSaved(t *testing.T) {
+func TestImprovementIsTheSavedShareOfTheStaticCost(t *testing.T) {
 	h := binning.History{Peaks: []float64{5, 5, 50}}
 	for claim, c := range map[string]struct {
 		edges   []float64
@@ -18,12 +18,12 @@ func TestImprovementIsTheShareOfTheStaticBillThatIsSaved(t *testing.T) {
 		static  float64
 		want    float64
 	}{
-		"two small runs and a large one":         {[]float64{10, 100}, nil, 100, 1 - 120.0/300},
-		"one bin at the static saves nothing":    {[]float64{100}, nil, 100, 0},
-		"one bin below the static saves its gap": {[]float64{50}, nil, 100, 0.5},
-		"long runs weigh more":                   {[]float64{10, 100}, []float64{1, 1, 8}, 100, 1 - 820.0/1000},
-		"a peak above the top is billed the top": {[]float64{10, 20}, nil, 20, 1 - 40.0/60},
-		"an edge holds a peak equal to it":       {[]float64{5, 50}, nil, 50, 1 - 60.0/150},
+		"two small runs and a large one":                {[]float64{10, 100}, nil, 100, 1 - 120.0/300},
+		"one bin at the static saves nothing":           {[]float64{100}, nil, 100, 0},
+		"one bin below the static saves the difference": {[]float64{50}, nil, 100, 0.5},
+		"long runs weigh more":                          {[]float64{10, 100}, []float64{1, 1, 8}, 100, 1 - 820.0/1000},
+		"a peak above the top costs the top":            {[]float64{10, 20}, nil, 20, 1 - 40.0/60},
+		"an edge contains a peak equal to it":           {[]float64{5, 50}, nil, 50, 1 - 60.0/150},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			h.Weights = c.weights
@@ -32,22 +32,22 @@ func TestImprovementIsTheShareOfTheStaticBillThatIsSaved(t *testing.T) {
 	}
 }
 
-func TestIndexIsTheFirstEdgeThatHoldsThePeak(t *testing.T) {
+func TestIndexIsTheFirstEdgeAtOrAboveThePeak(t *testing.T) {
 	edges := []float64{10, 20, 350}
 	for peak, want := range map[float64]int{0: 0, 10: 0, 10.5: 1, 20: 1, 21: 2, 350: 2, 400: 2} {
 		assert.Equal(t, want, binning.Index(edges, peak), "peak %v", peak)
 	}
 }
 
-func TestCheckRefusesWhatCannotBeBins(t *testing.T) {
+func TestCheckRejectsInvalidEdges(t *testing.T) {
 	assert.NoError(t, binning.Check([]float64{1, 2, 3}))
 	for claim, edges := range map[string][]float64{
-		"none":        {},
+		"empty":       {},
 		"zero":        {0, 1},
 		"negative":    {-1, 1},
-		"not rising":  {1, 1},
+		"equal":       {1, 1},
 		"not a value": {1, math.NaN()},
-		"no bound":    {1, math.Inf(1)},
+		"infinite":    {1, math.Inf(1)},
 	} {
 		assert.ErrorIs(t, binning.Check(edges), binning.ErrEdges, claim)
 	}
@@ -58,7 +58,7 @@ func TestTopIsAMarginOverTheMaximumRoundedUp(t *testing.T) {
 	assert.InDelta(t, 15.0, binning.Top([]float64{3, 10, 7}, 0.2, 5), 1e-12)
 }
 
-func TestGeometricGridEndsAtTheTopAndCoversTheLow(t *testing.T) {
+func TestGeometricGridEndsAtTheTopAndCoversTheLowerBound(t *testing.T) {
 	edges, err := binning.Geometric(1, 100, 1.1)
 	require.NoError(t, err)
 	require.NoError(t, binning.Check(edges))

@@ -6,24 +6,22 @@ import (
 	"slices"
 )
 
-// Search returns the edges with the lowest bill, and so the highest improvement,
-// among all ascending edges whose last is top: at most bins of them, fewer where
-// the peaks have fewer distinct values below top. With step > 0 edges are
-// multiples of it.
+// Search returns the ascending edges with the lowest cost, and therefore the highest
+// improvement. The last edge is top. There are at most bins edges, and fewer if the peaks
+// have fewer distinct values below top. With step > 0 the edges are multiples of step.
 //
-// The answer is exact. An edge that is not a peak (rounded up to step) can be
-// lowered to the next one below it without moving any run, so only those are
-// candidates, and with step it is also the best that any stride search over
-// multiples of step can find. Dynamic programming over candidates j, with S_j the
-// weight of the peaks up to c_j:
+// The result is optimal. An edge that is not a peak (rounded up to step) can be lowered to
+// the next peak without changing the bin of any run, so the peaks are the only candidates.
+// The algorithm is dynamic programming over candidates j, with S_j the weight of the peaks
+// up to c_j:
 //
 //	D_1(j) = c_j·S_j
 //	D_r(j) = c_j·S_j + min over i < j of (D_{r−1}(i) − c_j·S_i)
-//	bill   = min over j of D_{bins−1}(j) + top·(S_all − S_j)
+//	cost   = min over j of D_{bins−1}(j) + top·(S_all − S_j)
 //
-// The inner minimum is over lines in c_j whose slopes −S_i fall while c_j rises,
-// so a lower hull finds it in constant amortised time (the "convex hull trick"):
-// O(n log n + bins·n), and no candidate need be left out.
+// The inner minimum is over lines in c_j with decreasing slopes −S_i, for increasing c_j. A
+// lower hull finds it in constant amortised time ("convex hull trick"), so the total is
+// O(n log n + bins·n).
 func (h History) Search(bins int, top, step float64) ([]float64, error) {
 	if err := h.check(); err != nil {
 		return nil, err
@@ -37,16 +35,16 @@ func (h History) Search(bins int, top, step float64) ([]float64, error) {
 		return []float64{top}, nil
 	}
 	from := make([][]int, layers)
-	bill := make([]float64, len(c.edge))
-	for j := range bill {
-		bill[j] = c.edge[j] * c.below[j]
+	cost := make([]float64, len(c.edge))
+	for j := range cost {
+		cost[j] = c.edge[j] * c.below[j]
 	}
 	for r := 1; r < layers; r++ {
-		bill, from[r] = c.layer(bill)
+		cost, from[r] = c.layer(cost)
 	}
 	best, last := math.Inf(1), 0
-	for j := range bill {
-		if total := bill[j] + top*(c.all-c.below[j]); total < best {
+	for j := range cost {
+		if total := cost[j] + top*(c.all-c.below[j]); total < best {
 			best, last = total, j
 		}
 	}
@@ -61,7 +59,7 @@ func (h History) Search(bins int, top, step float64) ([]float64, error) {
 	return edges, nil
 }
 
-// candidates are the distinct possible edges below the top, ascending.
+// candidates holds the distinct possible edges below the top, ascending.
 type candidates struct {
 	edge  []float64
 	below []float64 // weight of the peaks at or below edge
@@ -80,7 +78,7 @@ func (h History) candidates(top, step float64) candidates {
 		case h.Peaks[a] > h.Peaks[b]:
 			return 1
 		}
-		return a - b // sums of weights are the same on every machine
+		return a - b // a total order makes the sums of weights reproducible
 	})
 	var c candidates
 	for _, i := range order {
@@ -97,21 +95,21 @@ func (h History) candidates(top, step float64) candidates {
 	return c
 }
 
-// layer adds one more edge below each candidate: the new bills, and the candidate
-// that each came from. bill[j] is +Inf where there are too few candidates below j.
-func (c candidates) layer(bill []float64) (next []float64, from []int) {
-	next, from = make([]float64, len(bill)), make([]int, len(bill))
+// layer adds one edge below each candidate. It returns the new costs and the predecessor of
+// each candidate. cost[j] is +Inf if there are too few candidates below j.
+func (c candidates) layer(cost []float64) (next []float64, from []int) {
+	next, from = make([]float64, len(cost)), make([]int, len(cost))
 	next[0] = math.Inf(1)
-	var hull []int // candidates whose lines are lowest somewhere to the right
+	var hull []int // candidates whose lines are lowest for some larger x
 	at := 0
-	value := func(i int, x float64) float64 { return bill[i] - x*c.below[i] }
-	for j := 1; j < len(bill); j++ {
-		if i := j - 1; !math.IsInf(bill[i], 1) {
-			for len(hull) >= 2 && c.hidden(bill, hull[len(hull)-2], hull[len(hull)-1], i) {
+	value := func(i int, x float64) float64 { return cost[i] - x*c.below[i] }
+	for j := 1; j < len(cost); j++ {
+		if i := j - 1; !math.IsInf(cost[i], 1) {
+			for len(hull) >= 2 && c.dominated(cost, hull[len(hull)-2], hull[len(hull)-1], i) {
 				hull = hull[:len(hull)-1]
 			}
 			hull = append(hull, i)
-			at = min(at, len(hull)-1) // only a tie can hide the line in use
+			at = min(at, len(hull)-1) // only a tie can remove the current line
 		}
 		if len(hull) == 0 {
 			next[j] = math.Inf(1)
@@ -126,8 +124,8 @@ func (c candidates) layer(bill []float64) (next []float64, from []int) {
 	return next, from
 }
 
-// hidden reports whether line b is nowhere below both a and d, given slopes that
-// fall from a to b to d: a meets d before it meets b.
-func (c candidates) hidden(bill []float64, a, b, d int) bool {
-	return (bill[d]-bill[a])*(c.below[b]-c.below[a]) <= (bill[b]-bill[a])*(c.below[d]-c.below[a])
+// dominated reports whether line b is nowhere below both a and d, for slopes that decrease
+// from a to b to d: a crosses d before it crosses b.
+func (c candidates) dominated(cost []float64, a, b, d int) bool {
+	return (cost[d]-cost[a])*(c.below[b]-c.below[a]) <= (cost[b]-cost[a])*(c.below[d]-c.below[a])
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/binning"
 )
 
-func TestSearchCutsAboveCrowds(t *testing.T) {
+func TestSearchPlacesEdgesAboveClusters(t *testing.T) {
 	peaks := []float64{9, 9, 9, 9, 28, 30, 340}
 	for claim, c := range map[string]struct {
 		bins      int
@@ -27,8 +27,8 @@ func TestSearchCutsAboveCrowds(t *testing.T) {
 		want      []float64
 	}{
 		"one bin is the top":                       {1, 350, 0, []float64{350}},
-		"two bins leave the outlier on top":        {2, 350, 0, []float64{30, 350}},
-		"three bins split off the small crowd":     {3, 350, 0, []float64{9, 30, 350}},
+		"two bins separate the outlier":            {2, 350, 0, []float64{30, 350}},
+		"three bins separate the large cluster":    {3, 350, 0, []float64{9, 30, 350}},
 		"a step rounds edges up":                   {3, 350, 10, []float64{10, 30, 350}},
 		"a low top is still the last edge":         {3, 29, 0, []float64{9, 28, 29}},
 		"no more edges than distinct peaks":        {9, 350, 0, []float64{9, 28, 30, 340, 350}},
@@ -42,14 +42,14 @@ func TestSearchCutsAboveCrowds(t *testing.T) {
 	}
 }
 
-func TestSearchRefusesWhatCannotBeBinned(t *testing.T) {
+func TestSearchRejectsInvalidHistories(t *testing.T) {
 	for claim, h := range map[string]binning.History{
-		"no peaks":          {},
-		"a missing peak":    {Peaks: []float64{math.NaN()}},
-		"a negative peak":   {Peaks: []float64{-1}},
-		"a weight of zero":  {Peaks: []float64{1}, Weights: []float64{0}},
-		"too few weights":   {Peaks: []float64{1, 2}, Weights: []float64{1}},
-		"an endless weight": {Peaks: []float64{1}, Weights: []float64{math.Inf(1)}},
+		"no peaks":           {},
+		"a missing peak":     {Peaks: []float64{math.NaN()}},
+		"a negative peak":    {Peaks: []float64{-1}},
+		"a weight of zero":   {Peaks: []float64{1}, Weights: []float64{0}},
+		"too few weights":    {Peaks: []float64{1, 2}, Weights: []float64{1}},
+		"an infinite weight": {Peaks: []float64{1}, Weights: []float64{math.Inf(1)}},
 	} {
 		_, err := h.Search(2, 10, 0)
 		assert.ErrorIs(t, err, binning.ErrHistory, claim)
@@ -60,7 +60,7 @@ func TestSearchRefusesWhatCannotBeBinned(t *testing.T) {
 	assert.ErrorIs(t, err, binning.ErrEdges)
 }
 
-// random is a seeded history with crowds, ties, zeros and peaks above the top.
+// random returns a seeded history with clusters, ties, zeros and peaks above the top.
 func random(rng *rand.Rand, n int) binning.History {
 	h := binning.History{Peaks: make([]float64, n)}
 	for i := range h.Peaks {
@@ -75,12 +75,12 @@ func random(rng *rand.Rand, n int) binning.History {
 	return h
 }
 
-// cheapest tries every ascending choice of up to bins−1 edges below the top.
+// cheapest returns the lowest cost of all ascending choices of up to bins−1 edges below the top.
 func cheapest(h binning.History, pool []float64, bins int, top float64) float64 {
-	best := h.Bill([]float64{top})
+	best := h.Cost([]float64{top})
 	var try func(edges []float64, from int)
 	try = func(edges []float64, from int) {
-		best = min(best, h.Bill(append(slices.Clone(edges), top)))
+		best = min(best, h.Cost(append(slices.Clone(edges), top)))
 		if len(edges) == bins-1 {
 			return
 		}
@@ -92,7 +92,7 @@ func cheapest(h binning.History, pool []float64, bins int, top float64) float64 
 	return best
 }
 
-func TestSearchIsAsGoodAsTryingEverything(t *testing.T) {
+func TestSearchMatchesExhaustiveSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	for trial := range 300 {
 		h := random(rng, 1+rng.IntN(25))
@@ -106,11 +106,11 @@ func TestSearchIsAsGoodAsTryingEverything(t *testing.T) {
 		require.NoError(t, binning.Check(edges))
 		require.Equal(t, top, edges[len(edges)-1])
 		best := cheapest(h, pool, bins, top)
-		require.InEpsilon(t, best, h.Bill(edges), 1e-12, "trial %d: %v up to %v in %d bins gave %v", trial, h.Peaks, top, bins, edges)
+		require.InEpsilon(t, best, h.Cost(edges), 1e-12, "trial %d: %v up to %v in %d bins gave %v", trial, h.Peaks, top, bins, edges)
 	}
 }
 
-func TestSearchWithAStepIsAsGoodAsTheStrideSearch(t *testing.T) {
+func TestSearchWithAStepMatchesExhaustiveSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 0))
 	for range 100 {
 		h := random(rng, 30)
@@ -120,11 +120,11 @@ func TestSearchWithAStepIsAsGoodAsTheStrideSearch(t *testing.T) {
 		}
 		edges, err := h.Search(4, 60, 5)
 		require.NoError(t, err)
-		require.InEpsilon(t, cheapest(h, strides, 4, 60), h.Bill(edges), 1e-12)
+		require.InEpsilon(t, cheapest(h, strides, 4, 60), h.Cost(edges), 1e-12)
 	}
 }
 
-func TestSearchAgreesWithAnOutsideSearch(t *testing.T) {
+func TestSearchAgreesWithTheOracle(t *testing.T) {
 	raw, err := os.ReadFile("../../../testdata/oracle/binning/improvement.json")
 	require.NoError(t, err)
 	var oracle struct {
@@ -148,12 +148,13 @@ func TestSearchAgreesWithAnOutsideSearch(t *testing.T) {
 	}
 }
 
-// The study's Table 6 on its published marginals, in GB; its static bill is the
-// top edge. Given edges reproduce the figures; searched ones are at least as good.
+// These are the figures of the study's Table 6 on its published marginals, in GB; its static
+// amount is the top edge. The study's edges reproduce the figures, and Search is at least as
+// good.
 func TestSearchOnTheRetailTrace(t *testing.T) {
 	const path = "../../../../shared/data/retail.csv.gz"
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("%s is not here; the outside figures of testdata/oracle/binning are checked anyway", path)
+		t.Skipf("%s is missing; TestSearchAgreesWithTheOracle covers external figures", path)
 	}
 	for task, cases := range map[string][]struct {
 		edges         []float64

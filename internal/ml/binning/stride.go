@@ -5,25 +5,25 @@ import (
 	"math"
 )
 
-// maxChoices bounds Stride: some seconds of work.
+// maxChoices limits the run time of Stride to a few seconds.
 const maxChoices = 5_000_000
 
-// Stride is the search that the study made, kept to compare with: it bills every
-// ascending choice of bins−1 edges among the multiples of stride below top, with
-// top as the last edge, and returns the cheapest, the lowest edges of equals. Where
-// there are fewer than bins−1 multiples, all of them are edges. Search finds edges
-// as cheap in far less time, and cheaper ones if its step is 0.
+// Stride is the exhaustive search of the study, for comparison with Search. It evaluates
+// every ascending choice of bins−1 edges among the multiples of stride below top, with top as
+// the last edge, and returns the cheapest; on a tie the lowest edges win. If there are fewer
+// than bins−1 multiples, all of them are edges. Search finds equally cheap edges in far less
+// time, and cheaper ones if its step is 0.
 //
-// ErrEdges names the number of choices where there are more than five million.
+// Stride returns ErrEdges with the number of choices if there are more than five million.
 func (h History) Stride(bins int, top, stride float64) ([]float64, error) {
 	if err := h.check(); err != nil {
 		return nil, err
 	}
 	if bins < 1 || !(top > 0) || math.IsInf(top, 0) || !(stride > 0) {
-		return nil, fmt.Errorf("%w: %d bins up to %v by a stride of %v", ErrEdges, bins, top, stride)
+		return nil, fmt.Errorf("%w: %d bins up to %v with a stride of %v", ErrEdges, bins, top, stride)
 	}
 	multiples := math.Floor(top / stride)
-	if multiples*stride >= top*(1-1e-12) { // the top, but for rounding: it is an edge anyway
+	if multiples*stride >= top*(1-1e-12) { // equals the top except for rounding, which is already an edge
 		multiples--
 	}
 	inner := int(min(float64(bins-1), multiples))
@@ -31,33 +31,33 @@ func (h History) Stride(bins int, top, stride float64) ([]float64, error) {
 		return []float64{top}, nil
 	}
 	if n := choices(multiples, inner); n > maxChoices {
-		return nil, fmt.Errorf("%w: a stride of %v gives %.3g choices of %d edges, above %d: take a longer stride or Search", ErrEdges, stride, n, inner, maxChoices)
+		return nil, fmt.Errorf("%w: a stride of %v gives %.3g choices of %d edges, above %d: use a longer stride or Search", ErrEdges, stride, n, inner, maxChoices)
 	}
 	grid := make([]float64, int(multiples)+1)
 	for i := range grid {
 		grid[i] = float64(i+1) * stride
 	}
 	grid[len(grid)-1] = top
-	return h.crowds(grid).cheapest(grid, inner), nil
+	return h.aggregate(grid).cheapest(grid, inner), nil
 }
 
-// crowds is the history with each peak raised to its edge of the grid: any edges
-// out of the grid bill both the same, and a crowd is one peak to bill.
-func (h History) crowds(grid []float64) History {
+// aggregate raises each peak to its edge of the grid and merges equal peaks. All edges from
+// the grid have the same cost on both histories.
+func (h History) aggregate(grid []float64) History {
 	weights := make([]float64, len(grid))
 	for i, peak := range h.Peaks {
 		weights[Index(grid, peak)] += h.weight(i)
 	}
-	var crowds History
+	var out History
 	for i, w := range weights {
 		if w > 0 {
-			crowds.Peaks, crowds.Weights = append(crowds.Peaks, grid[i]), append(crowds.Weights, w)
+			out.Peaks, out.Weights = append(out.Peaks, grid[i]), append(out.Weights, w)
 		}
 	}
-	return crowds
+	return out
 }
 
-// cheapest bills every choice of inner edges of the grid below its last, which is
+// cheapest evaluates every choice of inner edges of the grid below its last value, which is
 // always an edge.
 func (h History) cheapest(grid []float64, inner int) []float64 {
 	at, edges := make([]int, inner), make([]float64, inner+1)
@@ -67,18 +67,18 @@ func (h History) cheapest(grid []float64, inner int) []float64 {
 	edges[inner] = grid[len(grid)-1]
 	var best []float64
 	lowest := math.Inf(1)
-	for more := true; more; more = following(at, len(grid)-1) {
+	for more := true; more; more = nextCombination(at, len(grid)-1) {
 		for i, j := range at {
 			edges[i] = grid[j]
 		}
-		if bill := h.Bill(edges); bill < lowest {
-			best, lowest = append(best[:0], edges...), bill
+		if cost := h.Cost(edges); cost < lowest {
+			best, lowest = append(best[:0], edges...), cost
 		}
 	}
 	return best
 }
 
-// choices is the binomial coefficient of n over k, as a float since it may be vast.
+// choices returns the binomial coefficient of n over k, as a float because it may be huge.
 func choices(n float64, k int) float64 {
 	product := 1.0
 	for i := range k {
@@ -87,9 +87,9 @@ func choices(n float64, k int) float64 {
 	return math.Round(product)
 }
 
-// following moves at to the next ascending choice out of 0 … n−1, in dictionary
-// order, and reports false after the last.
-func following(at []int, n int) bool {
+// nextCombination advances at to the next ascending choice from 0 … n−1 in lexicographic
+// order, and returns false after the last one.
+func nextCombination(at []int, n int) bool {
 	for i := len(at) - 1; i >= 0; i-- {
 		if at[i] < n-(len(at)-i) {
 			at[i]++

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/binning"
 )
 
-func TestStrideTakesTheCheapestMultiples(t *testing.T) {
+func TestStrideReturnsTheCheapestMultiples(t *testing.T) {
 	h := binning.History{Peaks: []float64{9, 9, 9, 9, 28, 30, 340}}
 	for claim, c := range map[string]struct {
 		bins        int
@@ -19,13 +19,13 @@ func TestStrideTakesTheCheapestMultiples(t *testing.T) {
 		want        []float64
 	}{
 		"one bin is the top":                   {1, 350, 10, []float64{350}},
-		"an edge lies just above a crowd":      {2, 350, 10, []float64{30, 350}},
-		"every choice is tried":                {3, 350, 10, []float64{10, 30, 350}},
-		"a longer stride wastes more":          {3, 350, 50, []float64{50, 100, 350}}, // 100 moves no run, and is the first that does not
+		"an edge is just above a cluster":      {2, 350, 10, []float64{30, 350}},
+		"three bins":                           {3, 350, 10, []float64{10, 30, 350}},
+		"a longer stride wastes more":          {3, 350, 50, []float64{50, 100, 350}}, // 100 is the lowest edge of equal cost
 		"the top need not be a multiple":       {3, 33, 10, []float64{10, 30, 33}},
 		"a top at a multiple is one edge":      {4, 30, 10, []float64{10, 20, 30}},
 		"too few multiples are all edges":      {9, 30, 10, []float64{10, 20, 30}},
-		"a stride above the top leaves no one": {3, 30, 40, []float64{30}},
+		"a stride above the top gives no edge": {3, 30, 40, []float64{30}},
 		"one bin needs no multiples":           {1, 1e300, 1, []float64{1e300}},
 		"a quotient rounded up adds no edge":   {40, 2.1, 0.7, []float64{0.7, 1.4, 2.1}},
 	} {
@@ -41,22 +41,22 @@ func TestSearchIsNeverWorseThanStrideAndEqualAtItsStep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 0))
 	for trial := range 200 {
 		h := random(rng, 1+rng.IntN(40))
-		for i := range h.Peaks { // a run of nothing fits below any edge, so no exact edge suits it
+		for i := range h.Peaks { // Search has no candidate edge for a peak of 0
 			h.Peaks[i]++
 		}
 		bins, top := 1+rng.IntN(4), 1+math.Floor(rng.Float64()*60)
-		stride := []float64{0.5, 1, 2.5, 5, 10}[rng.IntN(5)] // exact in binary: 21 is a multiple of 0.7 on paper only
-		stridden, err := h.Stride(bins, top, stride)
+		stride := []float64{0.5, 1, 2.5, 5, 10}[rng.IntN(5)] // exact in binary, unlike 0.7
+		strided, err := h.Stride(bins, top, stride)
 		require.NoError(t, err)
-		require.NoError(t, binning.Check(stridden))
-		require.Equal(t, top, stridden[len(stridden)-1])
+		require.NoError(t, binning.Check(strided))
+		require.Equal(t, top, strided[len(strided)-1])
 
-		equal, err := h.Search(bins, top, stride)
+		onGrid, err := h.Search(bins, top, stride)
 		require.NoError(t, err)
-		require.InEpsilon(t, h.Bill(equal), h.Bill(stridden), 1e-12, "trial %d: %v against %v", trial, equal, stridden)
+		require.InEpsilon(t, h.Cost(onGrid), h.Cost(strided), 1e-12, "trial %d: %v against %v", trial, onGrid, strided)
 		exact, err := h.Search(bins, top, 0)
 		require.NoError(t, err)
-		require.LessOrEqual(t, h.Bill(exact), h.Bill(stridden)*(1+1e-12), "trial %d", trial)
+		require.LessOrEqual(t, h.Cost(exact), h.Cost(strided)*(1+1e-12), "trial %d", trial)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestStrideGivesEdgesForAnyQuotient(t *testing.T) {
 	}
 }
 
-func TestStrideNamesTheCountThatIsTooMuch(t *testing.T) {
+func TestStrideReportsTooManyChoices(t *testing.T) {
 	h := binning.History{Peaks: []float64{5}}
 	_, err := h.Stride(4, 350, 1) // 349·348·347/6
 	require.ErrorIs(t, err, binning.ErrEdges)
@@ -81,8 +81,8 @@ func TestStrideNamesTheCountThatIsTooMuch(t *testing.T) {
 	assert.ErrorIs(t, err, binning.ErrEdges)
 
 	for claim, bad := range map[string][3]float64{
-		"no bins": {0, 1, 1}, "no top": {1, 0, 1}, "an endless top": {1, math.Inf(1), 1},
-		"no stride": {1, 1, 0}, "a stride that is no number": {1, 1, math.NaN()},
+		"no bins": {0, 1, 1}, "no top": {1, 0, 1}, "an infinite top": {1, math.Inf(1), 1},
+		"no stride": {1, 1, 0}, "a stride of NaN": {1, 1, math.NaN()},
 	} {
 		_, err := h.Stride(int(bad[0]), bad[1], bad[2])
 		assert.ErrorIs(t, err, binning.ErrEdges, claim)

@@ -1,14 +1,13 @@
-// Package cart is the baseline that every champion must beat: a classification
-// tree (CART, Breiman et al. 1984) grown by golearn.
+// Package cart fits a classification tree (CART, Breiman et al. 1984) with golearn. It is
+// the baseline that every champion must beat.
 //
 //	table ──▶ ≤ 1,000 rows ──▶ golearn base ──▶ golearn trees ──▶ flat nodes
 //	                                                              + leaf counts
 //
-// The library grows the tree; its nodes are then flattened, because its own
-// Predict copies rows, allocates, and knows no probabilities. It is slow (time
-// grows with the square of the rows) and may panic on data it does not expect, so
-// it is fitted on a bounded sample, behind recover, and only ever for an exam: it
-// never serves. It knows numbers only.
+// The library grows the tree. This package flattens its nodes, because the library's
+// Predict copies rows, allocates, and gives no probabilities. Fitting takes quadratic time
+// and may panic on unexpected data, so it runs on a bounded sample, with recover, and only
+// in evaluations: the tree never serves predictions. The package handles numbers only.
 package cart
 
 import (
@@ -25,20 +24,20 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// ErrLibrary reports that the library gave up on the rows. The exam goes on
-// without this baseline.
+// ErrLibrary reports that the library failed on the rows. The evaluation continues without
+// this baseline.
 var ErrLibrary = errors.New("cart: the tree library failed on these rows; leave the baseline out")
 
 // Config bounds the tree. Its zero value is usable.
 type Config struct {
-	MaxRows  int // rows that the tree is grown on at most; 1,000 if zero
-	MaxDepth int // splits from root to leaf at most; 6 if zero
+	MaxRows  int // largest sample; 1,000 if zero
+	MaxDepth int // largest number of splits from root to leaf; 6 if zero
 }
 
-// Fit grows a tree on a sample of the rows, drawn by seed without regard to
-// weights, which the library does not know; all rows, with their weights, then
-// give the leaves their frequencies. Targets are bins 0 … bins−1. table.ErrShape
-// for a table that does not match or has no rows, ErrLibrary if the library fails.
+// Fit grows a tree on a seeded sample of the rows. The library does not support weights, so
+// the sample ignores them; the frequencies of the leaves use all rows with their weights.
+// Targets are bins 0 … bins−1. Fit returns table.ErrShape for an invalid or empty table, and
+// ErrLibrary if the library fails.
 func Fit(t *table.Table, bins int, cfg Config, seed uint64) (*Tree, error) {
 	if err := check(t, bins); err != nil {
 		return nil, err
@@ -57,7 +56,7 @@ func Fit(t *table.Table, bins int, cfg Config, seed uint64) (*Tree, error) {
 		}
 		tree.flatten(grown)
 	}
-	tree.count(t)
+	tree.setFrequencies(t)
 	return tree, nil
 }
 
@@ -76,7 +75,7 @@ func check(t *table.Table, bins int) error {
 	return nil
 }
 
-// grow runs the library behind recover.
+// grow calls the library and recovers from its panics.
 func grow(t *table.Table, bins, depth int) (grown *trees.CARTDecisionTreeClassifier, err error) {
 	defer func() {
 		if failure := recover(); failure != nil {
@@ -87,7 +86,7 @@ func grow(t *table.Table, bins, depth int) (grown *trees.CARTDecisionTreeClassif
 	for i := range labels {
 		labels[i] = int64(i)
 	}
-	grid, err := interchange(t)
+	grid, err := convert(t)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLibrary, err)
 	}
@@ -98,13 +97,13 @@ func grow(t *table.Table, bins, depth int) (grown *trees.CARTDecisionTreeClassif
 	return grown, nil
 }
 
-// interchange is the table in the library's own form: a float attribute for each
-// column, and the class as the last one.
-func interchange(t *table.Table) (base.FixedDataGrid, error) {
+// convert returns the table in the library's format: one float attribute per column, and
+// the class as the last attribute.
+func convert(t *table.Table) (base.FixedDataGrid, error) {
 	grid := base.NewDenseInstances()
 	specs := make([]base.AttributeSpec, t.Cols()+1)
 	for j := range specs {
-		// Numbered, since the library tells attributes apart by name.
+		// Numbered, because the library identifies attributes by name.
 		specs[j] = grid.AddAttribute(base.NewFloatAttribute(fmt.Sprintf("column %d", j)))
 	}
 	class := specs[t.Cols()]
@@ -116,16 +115,16 @@ func interchange(t *table.Table) (base.FixedDataGrid, error) {
 	}
 	for i := range t.Rows() {
 		for j, v := range t.Row(i) {
-			grid.Set(specs[j], i, base.PackFloatToBytes(known(v)))
+			grid.Set(specs[j], i, base.PackFloatToBytes(clamp(v)))
 		}
 		grid.Set(class, i, base.PackFloatToBytes(t.Y[i]))
 	}
 	return grid, nil
 }
 
-// known puts a missing value below every number, and a huge one where the
-// library's mean of two neighbours cannot overflow.
-func known(v float64) float64 {
+// clamp replaces a missing value by a number below all others, and limits huge values so
+// that the library's mean of two neighbours cannot overflow.
+func clamp(v float64) float64 {
 	const huge = 1e300
 	if math.IsNaN(v) {
 		return -huge

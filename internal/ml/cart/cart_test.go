@@ -17,8 +17,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-func TestALeafGivesItsFrequenciesDrawnTowardsThePrior(t *testing.T) {
-	// x < 3 is always bin 0, above it bin 1 but once: the one split that pays.
+func TestLeafFrequenciesAreShrunkToThePrior(t *testing.T) {
+	// x < 3 is always bin 0, and above 3 all rows but one are bin 1: one split is useful.
 	rows := &table.Table{Names: []string{"x"}, X: []float64{1, 2, 4, 4, 4}, Y: []float64{0, 0, 1, 1, 0}}
 	c, err := cart.Fit(rows, 2, cart.Config{}, 1)
 	require.NoError(t, err)
@@ -31,8 +31,8 @@ func TestALeafGivesItsFrequenciesDrawnTowardsThePrior(t *testing.T) {
 	assert.InDelta(t, 2.6/3, p[0], 1e-12, "a missing value is below all numbers")
 }
 
-// The flattened tree must be the library's own: same rows, same predictions.
-func TestTheFlatTreePredictsAsTheLibraryDoes(t *testing.T) {
+// The flattened tree must give the predictions of the library's tree.
+func TestFlatTreePredictsLikeTheLibrary(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	rows := &table.Table{Names: []string{"a", "b"}}
 	grid := base.NewDenseInstances()
@@ -58,15 +58,15 @@ func TestTheFlatTreePredictsAsTheLibraryDoes(t *testing.T) {
 	require.NoError(t, library.Fit(grid))
 	c, err := cart.Fit(rows, 3, cart.Config{MaxDepth: 3}, 1)
 	require.NoError(t, err)
-	p, alike := make([]float64, 3), 0
+	p, equal := make([]float64, 3), 0
 	for i, want := range library.Predict(grid) {
 		c.Probabilities(rows.Row(i), p)
-		if score.Decide(p, 1) == int(want) { // at penalty 1 the likeliest bin
-			alike++
+		if score.Decide(p, 1) == int(want) { // the most probable bin at penalty 1
+			equal++
 		}
 	}
-	// A leaf whose two first bins tie may be drawn either way by the prior.
-	assert.GreaterOrEqual(t, alike, n-3)
+	// The prior may break a tie of two bins in a leaf either way.
+	assert.GreaterOrEqual(t, equal, n-3)
 }
 
 func TestALargeTableIsSampled(t *testing.T) {
@@ -84,21 +84,21 @@ func TestALargeTableIsSampled(t *testing.T) {
 		first = append(first, p[0])
 		assert.Greater(t, p[0], 0.9)
 	}
-	assert.NotEqual(t, first[0], first[1], "another seed draws other rows, and so another cut")
+	assert.NotEqual(t, first[0], first[1], "another seed draws other rows and finds another cut")
 }
 
-func TestFitRefusesWhatIsNoBin(t *testing.T) {
+func TestFitRejectsInvalidTargets(t *testing.T) {
 	for claim, y := range map[string][]float64{"none": {}, "below": {-1}, "above": {2}, "between": {.5}} {
 		_, err := cart.Fit(&table.Table{Y: y}, 2, cart.Config{}, 1)
 		assert.ErrorIs(t, err, table.ErrShape, claim)
 	}
 }
 
-func TestExtremeValuesAreRefusedOrLearnedButNeverPanic(t *testing.T) {
+func TestExtremeValuesDoNotPanic(t *testing.T) {
 	one := math.Nextafter(1, 2)
 	for claim, x := range map[string][]float64{
 		"huge":                     {-math.MaxFloat64, math.MaxFloat64, 1, 2},
-		"endless":                  {math.Inf(-1), math.Inf(1), 1, 2},
+		"infinite":                 {math.Inf(-1), math.Inf(1), 1, 2},
 		"neighbours in the format": {1, one, 1, one},
 		"all missing":              {math.NaN(), math.NaN(), math.NaN(), math.NaN()},
 	} {
@@ -109,7 +109,7 @@ func TestExtremeValuesAreRefusedOrLearnedButNeverPanic(t *testing.T) {
 	}
 }
 
-func TestGolearnsConfusionIsOurs(t *testing.T) {
+func TestGolearnsConfusionMatrixMatchesScore(t *testing.T) {
 	actual, predicted := []int{0, 0, 1, 2, 2, 0, 1}, []int{0, 1, 1, 2, 0, 0, 2}
 	theirs, err := cart.Evaluation(actual, predicted)
 	require.NoError(t, err)

@@ -10,9 +10,9 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// Evaluation is golearn's confusion matrix of n rows, actual and predicted bins by
-// their numbers: evaluation.GetSummary prints precision and recall from it.
-// table.ErrShape if the lengths differ, ErrLibrary if the library fails.
+// Evaluation returns golearn's confusion matrix of actual and predicted bins, from which
+// evaluation.GetSummary prints precision and recall. It returns table.ErrShape if the
+// lengths differ, and ErrLibrary if the library fails.
 func Evaluation(actual, predicted []int) (matrix evaluation.ConfusionMatrix, err error) {
 	if len(actual) != len(predicted) {
 		return nil, fmt.Errorf("%w: %d actual rows, %d predicted", table.ErrShape, len(actual), len(predicted))
@@ -36,7 +36,7 @@ func Evaluation(actual, predicted []int) (matrix evaluation.ConfusionMatrix, err
 	return evaluation.GetConfusionMatrix(reference, generated)
 }
 
-// classes are bins in the library's own form: one categorical class attribute.
+// classes returns bins in the library's format: one categorical class attribute.
 func classes(bins []int) (base.FixedDataGrid, error) {
 	grid, bin := base.NewDenseInstances(), base.NewCategoricalAttribute()
 	bin.SetName("bin")

@@ -6,10 +6,10 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// Tree is what prediction needs and no more. It may be used from many goroutines.
+// Tree is a fitted tree. It is safe for concurrent use.
 type Tree struct {
 	bins   int
-	nodes  []node    // nodes[0] is the root; none: a single leaf
+	nodes  []node    // nodes[0] is the root; empty: a single leaf
 	leaves []float64 // leaves × bins: P(bin) in each leaf
 }
 
@@ -20,8 +20,8 @@ type node struct {
 	left, right int // ≥ 0: node; negative: leaf ^v
 }
 
-// flatten copies the library's nodes. Its node type has no name outside it, so
-// the walk keeps a queue whose type is inferred.
+// flatten copies the library's nodes in breadth-first order. The library does not export its
+// node type, so the type of the queue is inferred.
 func (t *Tree) flatten(grown *trees.CARTDecisionTreeClassifier) {
 	queue, leaves := queueOf(grown.RootNode), 0
 	for at := 0; at < len(queue); at++ {
@@ -43,10 +43,10 @@ func (t *Tree) flatten(grown *trees.CARTDecisionTreeClassifier) {
 
 func queueOf[N any](root N) []N { return []N{root} }
 
-// count gives every leaf the weighted frequencies of its rows, drawn towards
-// those of all rows by one row's worth, so that no bin seen anywhere is impossible
-// and an empty leaf is the prior.
-func (t *Tree) count(rows *table.Table) {
+// setFrequencies sets the weighted frequencies of every leaf, shrunk to those of all rows
+// with the weight of one row. No observed bin is impossible in any leaf, and an empty leaf
+// has the prior frequencies.
+func (t *Tree) setFrequencies(rows *table.Table) {
 	t.leaves = make([]float64, (len(t.nodes)+1)*t.bins)
 	all, prior := 0.0, make([]float64, t.bins)
 	for i := range rows.Rows() {
@@ -73,7 +73,7 @@ func (t *Tree) leaf(x []float64) []float64 {
 	}
 	for at >= 0 {
 		n := &t.nodes[at]
-		if known(x[n.feature]) < n.cut {
+		if clamp(x[n.feature]) < n.cut {
 			at = n.left
 		} else {
 			at = n.right
@@ -82,9 +82,9 @@ func (t *Tree) leaf(x []float64) []float64 {
 	return t.leaves[^at*t.bins : (^at+1)*t.bins]
 }
 
-// Bins is the number of bins.
+// Bins returns the number of bins.
 func (t *Tree) Bins() int { return t.bins }
 
-// Probabilities writes P(bin | x), the frequencies of x's leaf, into p: len(p) =
-// Bins(), sum 1. NaN is a missing value. It allocates nothing.
+// Probabilities writes P(bin | x), the frequencies of x's leaf, into p: len(p) = Bins(),
+// sum 1. NaN is a missing value. It does not allocate.
 func (t *Tree) Probabilities(x, p []float64) { copy(p, t.leaf(x)) }

@@ -8,11 +8,11 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// Average is the mean of several families' probabilities. Families that err in
-// different ways, such as Regression and SoftmaxTrees, are better together.
+// Average averages the probabilities of several families. Families with different errors,
+// such as Regression and SoftmaxTrees, predict better together.
 type Average []LevelFamily
 
-// Name joins the names: "regression+softmax-trees".
+// Name returns the joined names: "regression+softmax-trees".
 func (a Average) Name() string {
 	names := make([]string, len(a))
 	for i, f := range a {
@@ -21,11 +21,11 @@ func (a Average) Name() string {
 	return strings.Join(names, "+")
 }
 
-// FitLevels fits all on the same table and seed. The first error is returned, with
+// FitLevels fits all families on the same table and seed. It returns the first error with
 // the name of its family.
 func (a Average) FitLevels(t *table.Table, edges []float64, seed uint64) (Classifier, error) {
 	if len(a) == 0 {
-		return nil, fmt.Errorf("%w: an average of no families", ErrLesson)
+		return nil, fmt.Errorf("%w: an average needs at least one family", ErrTraining)
 	}
 	members := make([]Classifier, len(a))
 	for i, f := range a {
@@ -38,8 +38,8 @@ func (a Average) FitLevels(t *table.Table, edges []float64, seed uint64) (Classi
 	return Mean(members...), nil
 }
 
-// Mean is the classifier whose probabilities are the mean of the members', of
-// which there is at least one and all have the same bins.
+// Mean returns a classifier that averages the probabilities of its members. It needs at
+// least one member, and all members must have the same bins.
 func Mean(members ...Classifier) Classifier {
 	bins := members[0].Bins()
 	return &mean{members: members, scratch: sync.Pool{New: func() any { p := make([]float64, bins); return &p }}}
@@ -47,7 +47,7 @@ func Mean(members ...Classifier) Classifier {
 
 type mean struct {
 	members []Classifier
-	scratch sync.Pool // *[]float64 of Bins() values: many goroutines ask at once
+	scratch sync.Pool // *[]float64 of Bins() values, for concurrent calls
 }
 
 func (m *mean) Bins() int { return m.members[0].Bins() }

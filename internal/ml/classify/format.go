@@ -14,11 +14,11 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/svm"
 )
 
-// FormatVersion moves with any change to the bytes below.
+// FormatVersion increases with any change to the bytes below.
 const FormatVersion = 1
 
-// ErrFormat reports a classifier that cannot be stored, or bytes that are not one:
-// of another version, cut short or flipped. The remedy is to fit again.
+// ErrFormat reports a classifier that cannot be stored, or bytes that are not an intact
+// classifier of this version. Fit it again.
 var ErrFormat = errors.New("classify: not a stored classifier")
 
 const (
@@ -26,7 +26,7 @@ const (
 	headerSize = 4 + 2 + 1 + 1
 )
 
-// The kinds of stored classifiers; a number is never used twice.
+// These are the kinds of stored classifiers. Never reuse a number.
 const (
 	kindPrior = iota + 1
 	kindTrees
@@ -35,11 +35,11 @@ const (
 	kindSVM
 )
 
-// Encode is the classifier in format FormatVersion, for Decode:
+// Encode encodes the classifier in format FormatVersion, for Decode:
 //
 //	"clsf" version u16, kind u8, 0 u8 · the kind's own bytes · SHA-256
 //
-// ErrFormat for a classifier that is never stored, such as one of an exam only.
+// It returns ErrFormat for a classifier that is only for evaluation, such as CART.
 func Encode(c Classifier) ([]byte, error) {
 	kind := byte(0)
 	switch c.(type) {
@@ -54,7 +54,7 @@ func Encode(c Classifier) ([]byte, error) {
 	case *svm.Classifier:
 		kind = kindSVM
 	default:
-		return nil, fmt.Errorf("%w: %T is for exams only", ErrFormat, c)
+		return nil, fmt.Errorf("%w: %T is for evaluation only and cannot be stored", ErrFormat, c)
 	}
 	body, err := c.(encoding.BinaryMarshaler).MarshalBinary()
 	if err != nil {
@@ -66,8 +66,8 @@ func Encode(c Classifier) ([]byte, error) {
 	return append(out, sum[:]...), nil
 }
 
-// Decode reads what Encode wrote. ErrFormat, or the ErrFormat of a part, for
-// anything else.
+// Decode reads the output of Encode. It returns ErrFormat, or the ErrFormat of a part,
+// for anything else.
 func Decode(data []byte) (Classifier, error) {
 	if len(data) < headerSize+sha256.Size || string(data[:4]) != magic {
 		return nil, fmt.Errorf("%w: no %q header", ErrFormat, magic)
@@ -82,7 +82,7 @@ func Decode(data []byte) (Classifier, error) {
 	r := &reader{rest: body[headerSize:]}
 	c := r.classifier(body[6])
 	if r.err == nil && len(r.rest) > 0 {
-		r.fail("%d bytes too many", len(r.rest))
+		r.fail("%d trailing bytes", len(r.rest))
 	}
 	if r.err != nil {
 		return nil, r.err
@@ -92,7 +92,7 @@ func Decode(data []byte) (Classifier, error) {
 
 func (f frequencies) MarshalBinary() ([]byte, error) { return appendFloats(nil, f), nil }
 
-// MarshalBinary is the edges, the residuals around a level and the two models.
+// MarshalBinary encodes the edges, the residuals around a level and the two models.
 func (l *Levels) MarshalBinary() ([]byte, error) {
 	out := binary.LittleEndian.AppendUint32(nil, uint32(l.near))
 	out = appendFloats(out, l.edges)
@@ -132,7 +132,7 @@ func appendFloats(out []byte, values []float64) []byte {
 	return out
 }
 
-// reader takes a body apart; after the first failure it yields nothing.
+// reader decodes a body. After the first error it returns zero values.
 type reader struct {
 	rest []byte
 	err  error
@@ -147,7 +147,7 @@ func (r *reader) fail(format string, args ...any) {
 
 func (r *reader) next(n int) []byte {
 	if n < 0 || n > len(r.rest) {
-		r.fail("cut short")
+		r.fail("truncated body: %d bytes expected, %d left", n, len(r.rest))
 		return nil
 	}
 	out := r.rest[:n]
@@ -197,7 +197,7 @@ func (r *reader) classifier(kind byte) Classifier {
 		r.part(c, r.next(len(r.rest)))
 		return c
 	}
-	r.fail("kind %d is not known", kind)
+	r.fail("unknown kind %d", kind)
 	return nil
 }
 
@@ -207,11 +207,11 @@ func (r *reader) levels() *Levels {
 	levels, residuals, weights := r.floats(), r.floats(), r.floats()
 	r.part(l.Ridge, r.next(r.number()))
 	r.part(l.Trees, r.next(r.number()))
-	around, err := conformal.NewResiduals(levels, residuals, weights)
+	scatter, err := conformal.NewResiduals(levels, residuals, weights)
 	if err != nil {
 		r.fail("%v", err)
 	}
-	l.residuals = around
+	l.residuals = scatter
 	return l
 }
 
@@ -226,7 +226,7 @@ func (r *reader) mean() Classifier {
 		members = append(members, c)
 	}
 	if len(members) == 0 {
-		r.fail("a mean of nothing")
+		r.fail("an average without members")
 		return nil
 	}
 	return Mean(members...)

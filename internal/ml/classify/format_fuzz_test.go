@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/classify"
 )
 
-// Whatever is accepted encodes to the same bytes; what is not is refused in words.
-// The fuzzer's bodies get a checksum that fits, or none would be looked at.
+// Every accepted input encodes to the same bytes, and every other input gives an error. The
+// test adds a valid checksum to the fuzzer's bodies, otherwise Decode would reject them all.
 func FuzzDecode(f *testing.F) {
 	head := []byte{'c', 'l', 's', 'f', classify.FormatVersion, 0}
 	for kind := range byte(7) {

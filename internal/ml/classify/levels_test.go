@@ -14,22 +14,22 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-func TestCutGivesTheFirstEdgeThatHoldsTheLevel(t *testing.T) {
+func TestCutGivesTheFirstEdgeAtOrAboveTheLevel(t *testing.T) {
 	rows := &table.Table{Y: []float64{-3, 1, 1.5, 2, 7}}
 	assert.Equal(t, []float64{0, 0, 1, 1, 1}, classify.Cut(rows, []float64{1, 2}).Y)
 	assert.Equal(t, []float64{-3, 1, 1.5, 2, 7}, rows.Y, "the table keeps its levels")
 }
 
-func TestCheckNamesTheRowThatIsNoBin(t *testing.T) {
+func TestCheckNamesTheInvalidRow(t *testing.T) {
 	for claim, y := range map[string]float64{"below": -1, "above": 2, "between": 0.5} {
 		err := classify.Check(&table.Table{Y: []float64{0, y}}, 2)
-		require.ErrorIs(t, err, classify.ErrLesson, claim)
+		require.ErrorIs(t, err, classify.ErrTraining, claim)
 		assert.ErrorContains(t, err, "row 1", claim)
 	}
 	assert.NoError(t, classify.Check(&table.Table{Y: []float64{0, 1}}, 2))
 }
 
-func TestPriorSharesOneRowOut(t *testing.T) {
+func TestPriorSmoothsByOneRow(t *testing.T) {
 	c, err := classify.Prior{}.Fit(&table.Table{Y: []float64{0, 0, 2}, W: []float64{1, 1, 3}}, 4, 1)
 	require.NoError(t, err)
 	p := make([]float64, 4)
@@ -37,7 +37,7 @@ func TestPriorSharesOneRowOut(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{2.25 / 6, .25 / 6, 3.25 / 6, .25 / 6}, p, 1e-12)
 }
 
-func TestOneRowDoesNotKnow(t *testing.T) {
+func TestOneRowIsUncertain(t *testing.T) {
 	c, err := classify.Regression{}.FitLevels(&table.Table{Y: []float64{1.5}}, []float64{1, 2, 3}, 1)
 	require.NoError(t, err)
 	p := make([]float64, 3)
@@ -45,8 +45,7 @@ func TestOneRowDoesNotKnow(t *testing.T) {
 	assert.Equal(t, []float64{.5, 0, .5}, p)
 }
 
-// The largest input is often the newest: trees stop at the largest they saw, the
-// ridge goes on.
+// The largest input is often the newest. Trees cannot extrapolate beyond it; the ridge can.
 func TestRegressionExtrapolates(t *testing.T) {
 	rng, rows := rand.New(rand.NewPCG(1, 0)), &table.Table{Names: []string{"log size"}}
 	for range 300 {
@@ -65,7 +64,7 @@ func TestRegressionExtrapolates(t *testing.T) {
 	assert.Less(t, top(softmax), 0.1)
 }
 
-func TestRegressionIsUnsureWhereErrorsAreLarge(t *testing.T) {
+func TestRegressionIsUncertainWhereErrorsAreLarge(t *testing.T) {
 	rng, rows := rand.New(rand.NewPCG(2, 0)), &table.Table{Names: []string{"x"}}
 	for range 1000 {
 		x := 10 * rng.Float64()
@@ -81,9 +80,9 @@ func TestRegressionIsUnsureWhereErrorsAreLarge(t *testing.T) {
 	assert.InDelta(t, 0.16, p[2], 0.06)
 }
 
-// Trees that learn noise by heart leave nothing over on their own rows. Residuals of
-// rows held out show what they are worth: here no more than N(0, 1) itself.
-func TestResidualsAreOfRowsHeldOut(t *testing.T) {
+// Trees that overfit noise have no residuals on their training rows. Out-of-sample
+// residuals show the real error, which is N(0, 1) here.
+func TestResidualsAreOutOfSample(t *testing.T) {
 	rng, rows := rand.New(rand.NewPCG(3, 0)), &table.Table{Names: []string{"a", "b", "c", "d"}}
 	for range 300 {
 		rows.X = append(rows.X, rng.Float64(), rng.Float64(), rng.Float64(), rng.Float64())
@@ -100,7 +99,7 @@ func TestResidualsAreOfRowsHeldOut(t *testing.T) {
 	assert.Greater(t, outside, 0.32, "P(|N(0, 1)| > 1) = .32, and the model's own noise on top")
 }
 
-func TestAverageIsTheMean(t *testing.T) {
+func TestAverageReturnsTheMean(t *testing.T) {
 	rows, edges := classifytest.Learnable(200, 1), []float64{1, 2, 9}
 	one, other := make([]float64, 3), make([]float64, 3)
 	both := make([]float64, 3)
@@ -118,7 +117,7 @@ func TestAverageIsTheMean(t *testing.T) {
 
 func TestAverageNamesTheFamilyThatFailed(t *testing.T) {
 	_, err := classify.Average{}.FitLevels(&table.Table{Y: []float64{1}}, []float64{1}, 1)
-	assert.ErrorIs(t, err, classify.ErrLesson)
+	assert.ErrorIs(t, err, classify.ErrTraining)
 	bad := classify.Regression{}
 	bad.Ridge.Penalty = math.NaN()
 	_, err = classify.Average{softmax, bad}.FitLevels(classifytest.Learnable(20, 1), []float64{1}, 1)

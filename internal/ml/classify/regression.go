@@ -11,29 +11,29 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// Regression is regression-to-bins: it predicts the level first and asks only
-// then which bin, so that nothing is lost by binning.
+// Regression predicts the level first and assigns bins afterwards, so that training does
+// not lose information by binning.
 //
 //	x ──▶ ridge ──▶ + trees on its residual ──▶ level ──┐
 //	                                                    ├──▶ P(bin): level + residual
-//	residuals of rows held out, near that level ────────┘    falls in it
+//	out-of-sample residuals near that level ────────────┘    is in it
 //
-// The ridge extrapolates (usage is close to linear in the logarithms of sizes, and
-// the largest input is often the newest); the trees mend what is not linear.
+// The ridge extrapolates: usage is almost linear in the logarithms of sizes, and the
+// largest input is often the newest. The trees correct the non-linear part.
 type Regression struct {
 	Ridge linear.Config
-	Trees gbt.Config // its Seed is replaced by FitLevels's
-	Folds int        // folds that residuals are held out in; 5 if zero
-	Near  int        // residuals around the predicted level; 100 if zero
+	Trees gbt.Config // FitLevels replaces its Seed
+	Folds int        // number of folds for the out-of-sample residuals; 5 if zero
+	Near  int        // number of residuals around the predicted level; 100 if zero
 }
 
-// Name is "regression".
+// Name returns "regression".
 func (Regression) Name() string { return "regression" }
 
-// FitLevels fits the model on all rows, and on all folds but one for the residuals
-// of that one. A single row has no held-out residual: its classifier does not know
-// and halves P between the outer bins. Errors as of the LevelFamily's table, and
-// of linear.Fit and gbt.FitRegression.
+// FitLevels fits the model on all rows, and once without each fold for the out-of-sample
+// residuals of that fold. A single row has no such residual: its classifier splits P
+// evenly between the outer bins. FitLevels returns the errors of LevelFamily, linear.Fit
+// and gbt.FitRegression.
 func (r Regression) FitLevels(t *table.Table, edges []float64, seed uint64) (Classifier, error) {
 	if err := checkLevels(t, edges); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (r Regression) FitLevels(t *table.Table, edges []float64, seed uint64) (Cla
 	if t.Rows() == 1 {
 		levels, residuals = nil, nil
 	}
-	around, err := conformal.NewResiduals(levels, residuals, t.W)
+	scatter, err := conformal.NewResiduals(levels, residuals, t.W)
 	if err != nil {
 		return nil, err
 	}
@@ -70,10 +70,10 @@ func (r Regression) FitLevels(t *table.Table, edges []float64, seed uint64) (Cla
 	if err != nil {
 		return nil, err
 	}
-	return &Levels{Model: *m, edges: slices.Clone(edges), residuals: around, near: cmp.Or(r.Near, 100)}, nil
+	return &Levels{Model: *m, edges: slices.Clone(edges), residuals: scatter, near: cmp.Or(r.Near, 100)}, nil
 }
 
-// folds deals the shuffled rows to the folds in turn.
+// folds assigns the shuffled rows to the folds in turn.
 func (r Regression) folds(n int, seed uint64) []int {
 	fold := make([]int, n)
 	for at, i := range rand.New(rand.NewPCG(seed, 1)).Perm(n) {
@@ -82,7 +82,7 @@ func (r Regression) folds(n int, seed uint64) []int {
 	return fold
 }
 
-// rows are the ascending numbers of the rows whose fold is wanted.
+// rows returns the ascending numbers of the rows whose fold is wanted.
 func rows(fold []int, wanted func(fold int) bool) []int {
 	var out []int
 	for i, f := range fold {
@@ -116,11 +116,11 @@ type Model struct {
 	Trees *gbt.Regressor
 }
 
-// Level is the predicted level of one row; NaN is a missing value. It allocates
-// nothing.
+// Level returns the predicted level of one row; NaN is a missing value. It does not
+// allocate.
 func (m Model) Level(x []float64) float64 { return m.Ridge.Predict(x) + m.Trees.Predict(x) }
 
-// Levels is a fitted Regression.
+// Levels is the classifier of a fitted Regression.
 type Levels struct {
 	Model
 	edges     []float64
@@ -128,11 +128,11 @@ type Levels struct {
 	near      int
 }
 
-// Bins is k.
+// Bins returns k.
 func (l *Levels) Bins() int { return len(l.edges) }
 
-// Probabilities writes the shares of the predicted level + residual in each bin,
-// over the held-out residuals around that level.
+// Probabilities writes the share of each bin among the predicted level + residual, over
+// the out-of-sample residuals around that level.
 func (l *Levels) Probabilities(x, p []float64) {
 	level := l.Level(x)
 	l.residuals.Near(level, l.near).Shares(level, l.edges, p)

@@ -15,14 +15,14 @@ func TestAdaptiveMovesByTheStep(t *testing.T) {
 	a := conformal.NewAdaptive(0.1, 0.05)
 	assert.InDelta(t, 0.9, a.Level(), 1e-12)
 	a.Update(true)
-	assert.InDelta(t, 0.945, a.Level(), 1e-12, "a miss asks for more: + .05 · .9")
+	assert.InDelta(t, 0.945, a.Level(), 1e-12, "a miss raises the level by .05 · .9")
 	a.Update(false)
-	assert.InDelta(t, 0.94, a.Level(), 1e-12, "a hit gives back .05 · .1")
+	assert.InDelta(t, 0.94, a.Level(), 1e-12, "a hit lowers the level by .05 · .1")
 }
 
-// The bound holds for any sequence, so the test may be as unkind as it likes: the
-// scores triple half-way and the calibration rows never learn of it.
-func TestAdaptiveKeepsTheTargetUnderDrift(t *testing.T) {
+// The bound holds for any sequence. Here the scores triple half-way, and the calibration
+// rows do not change.
+func TestAdaptiveMeetsTheTargetUnderDrift(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	calibration := make([]float64, 300)
 	for i := range calibration {
@@ -48,6 +48,6 @@ func TestAdaptiveKeepsTheTargetUnderDrift(t *testing.T) {
 		}
 		bound := (1 + step) / (step * rows)
 		require.LessOrEqual(t, math.Abs(float64(misses)/rows-target), bound, "step %v", step)
-		assert.Greater(t, float64(fixedMisses)/rows, 3*target, "a fixed margin breaks the promise")
+		assert.Greater(t, float64(fixedMisses)/rows, 3*target, "a fixed margin exceeds the target")
 	}
 }

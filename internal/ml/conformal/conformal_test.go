@@ -19,15 +19,15 @@ func TestQuantileByHand(t *testing.T) {
 		weights []float64
 		q, want float64
 	}{
-		"the ⌈10·½⌉-th of nine":              {nil, 0.5, 5},
-		"the ⌈10·.81⌉-th of nine":            {nil, 0.81, 9},
-		"the ⌈10·.9⌉-th, not one more":       {nil, 0.9, 9},
-		"nine scores cannot promise 95 %":    {nil, 0.95, math.Inf(1)},
-		"a promise of nothing needs nothing": {nil, 0, math.Inf(-1)},
-		// Only 5 and 1 weigh: 1 + 1 + 1 for the new row, so ½ needs 1.5.
-		"rows without weight do not count": {[]float64{1, 1, 0, 0, 0, 0, 0, 0, 0}, 0.5, 5},
-		// 1 weighs 1, each but 5 of the others .1, in all 3.7: .3 needs 1.11.
-		"light rows move little": {[]float64{1, 1, .1, .1, .1, .1, .1, .1, .1}, 0.3, 3},
+		"the ⌈10·½⌉-th of nine":            {nil, 0.5, 5},
+		"the ⌈10·.81⌉-th of nine":          {nil, 0.81, 9},
+		"the ⌈10·.9⌉-th, not one more":     {nil, 0.9, 9},
+		"nine scores are too few for 95 %": {nil, 0.95, math.Inf(1)},
+		"a level of 0 has no lower bound":  {nil, 0, math.Inf(-1)},
+		// Only 5 and 1 have weight: 1 + 1 + 1 for the new row, so ½ needs 1.5.
+		"rows with weight 0 do not count": {[]float64{1, 1, 0, 0, 0, 0, 0, 0, 0}, 0.5, 5},
+		// 5 and 1 weigh 1, the others .1, and the new row 1: the sum is 3.7, and .3 needs 1.11.
+		"rows with a low weight count little": {[]float64{1, 1, .1, .1, .1, .1, .1, .1, .1}, 0.3, 3},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			assert.Equal(t, c.want, conformal.Quantile(scores, c.weights, c.q))
@@ -37,11 +37,11 @@ func TestQuantileByHand(t *testing.T) {
 	for i := range scores99 {
 		scores99[i] = float64(i + 1)
 	}
-	assert.Equal(t, 55.0, conformal.Quantile(scores99, nil, 0.55), ".55·100 is a hair above 55 in binary")
-	assert.True(t, math.IsInf(conformal.Quantile(nil, nil, 0.5), 1), "no scores promise nothing")
+	assert.Equal(t, 55.0, conformal.Quantile(scores99, nil, 0.55), ".55·100 is slightly above 55 in binary")
+	assert.True(t, math.IsInf(conformal.Quantile(nil, nil, 0.5), 1), "no scores give no margin")
 }
 
-// oracle holds the answers of testdata/oracle/conformal/make.py.
+// oracle reads the reference results of testdata/oracle/conformal/make.py.
 func oracle(t *testing.T) (o struct {
 	Intervals []struct {
 		Method           string
@@ -72,7 +72,7 @@ func TestQuantileAgreesWithNumpy(t *testing.T) {
 	}
 }
 
-func TestQuantileCoversWhatItPromises(t *testing.T) {
+func TestQuantileHasTheNominalCoverage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	const trials, n = 8000, 39
 	for _, q := range []float64{0.5, 0.9, 0.95} {
@@ -86,7 +86,7 @@ func TestQuantileCoversWhatItPromises(t *testing.T) {
 				covered++
 			}
 		}
-		// The truth is ⌈40·q⌉/40 = q here; 4 standard errors of the trials.
+		// The exact coverage is ⌈40·q⌉/40 = q. The tolerance is four standard errors.
 		assert.InDelta(t, q, float64(covered)/trials, 4*math.Sqrt(q*(1-q)/trials))
 	}
 }
@@ -96,7 +96,7 @@ func TestRecencyHalvesWithAge(t *testing.T) {
 	assert.Equal(t, []float64{1, 1, 1}, conformal.Recency(3, math.Inf(1)))
 }
 
-func TestQuantileOfAUsualWindowAllocatesNothing(t *testing.T) {
+func TestQuantileOfATypicalWindowDoesNotAllocate(t *testing.T) {
 	scores := make([]float64, 200)
 	for i := range scores {
 		scores[i] = float64(i * 7 % 200)
@@ -109,7 +109,7 @@ func TestIntervalsAgreeWithStatsmodels(t *testing.T) {
 	require.Len(t, cases, 48)
 	for _, c := range cases {
 		if c.Method != "clopper_pearson" {
-			continue // the Wilson interval is a word of sizing, and held to the same file there
+			continue // package sizing tests its Wilson interval against the same file
 		}
 		low, high := conformal.ClopperPearson(c.K, c.N, c.Level)
 		assert.InDelta(t, c.Low, low, 1e-9, "%s %d/%d", c.Method, c.K, c.N)
@@ -117,23 +117,23 @@ func TestIntervalsAgreeWithStatsmodels(t *testing.T) {
 	}
 }
 
-func TestIntervalsOfNothingAreEverything(t *testing.T) {
+func TestIntervalWithoutRowsIsTheUnitInterval(t *testing.T) {
 	low, high := conformal.ClopperPearson(0, 0, 0.95)
 	assert.Equal(t, [2]float64{0, 1}, [2]float64{low, high})
 }
 
-func TestClopperPearsonHoldsTheTruth(t *testing.T) {
-	// Exactly: the probability of all k whose interval holds p, for n = 40.
+func TestClopperPearsonHasAtLeastTheNominalCoverage(t *testing.T) {
+	// The exact coverage is the probability of all k whose interval contains p, for n = 40.
 	for _, p := range []float64{0.01, 0.015, 0.1, 0.5} {
-		held := 0.0
+		coverage := 0.0
 		for k := range 41 {
 			if low, high := conformal.ClopperPearson(k, 40, 0.95); low <= p && p <= high {
 				l1, _ := math.Lgamma(41)
 				l2, _ := math.Lgamma(float64(k + 1))
 				l3, _ := math.Lgamma(float64(41 - k))
-				held += math.Exp(l1 - l2 - l3 + float64(k)*math.Log(p) + float64(40-k)*math.Log(1-p))
+				coverage += math.Exp(l1 - l2 - l3 + float64(k)*math.Log(p) + float64(40-k)*math.Log(1-p))
 			}
 		}
-		assert.GreaterOrEqual(t, held, 0.95, "p = %v", p)
+		assert.GreaterOrEqual(t, coverage, 0.95, "p = %v", p)
 	}
 }

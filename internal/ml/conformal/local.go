@@ -8,18 +8,17 @@ import (
 	"sort"
 )
 
-// ErrShape reports levels, residuals and weights that do not belong together.
+// ErrShape reports levels, residuals and weights that do not match.
 var ErrShape = errors.New("conformal: levels, residuals and weights do not match")
 
-// Residuals are honest residuals ordered by the level that was predicted, since
-// errors at large predictions are unlike errors at small ones. They may be used
-// from many goroutines.
+// Residuals holds out-of-sample residuals ordered by predicted level, because the errors of
+// large and small predictions differ. It is safe for concurrent use.
 type Residuals struct {
 	level, residual, weight []float64
 }
 
-// NewResiduals orders n predicted levels with their residuals, actual − level, and
-// weights > 0 (nil: all 1), such as Recency. ErrShape if the lengths differ or a
+// NewResiduals orders n predicted levels with their residuals, actual − level, and weights
+// > 0 (nil: all 1), such as those of Recency. It returns ErrShape if the lengths differ or a
 // value is not finite.
 func NewResiduals(level, residual, weight []float64) (*Residuals, error) {
 	n := len(level)
@@ -30,7 +29,7 @@ func NewResiduals(level, residual, weight []float64) (*Residuals, error) {
 	for i := range order {
 		order[i] = i
 		if w := weightOf(weight, i); !finite(level[i]) || !finite(residual[i]) || !finite(w) || w <= 0 {
-			return nil, fmt.Errorf("%w: row %d is at level %v, residual %v, weight %v", ErrShape, i, level[i], residual[i], w)
+			return nil, fmt.Errorf("%w: row %d has level %v, residual %v, weight %v; all must be finite and the weight positive", ErrShape, i, level[i], residual[i], w)
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(level[a], level[b]) })
@@ -43,33 +42,33 @@ func NewResiduals(level, residual, weight []float64) (*Residuals, error) {
 
 func finite(v float64) bool { return v-v == 0 }
 
-// Len is the number of residuals.
+// Len returns the number of residuals.
 func (r *Residuals) Len() int { return len(r.level) }
 
-// Near is the window of the k residuals whose levels are nearest to level; fewer
-// if there are fewer. It allocates nothing.
+// Near returns the k residuals whose levels are nearest to level, or all if there are fewer.
+// It does not allocate.
 func (r *Residuals) Near(level float64, k int) Window {
 	n := len(r.level)
 	k = min(k, n)
-	// The window [low, low+k) is right when its left neighbour is not nearer than
-	// its last member: that holds from some low on.
+	// Find the first window [low, low+k) whose first member is not farther away than the
+	// value after the window. The condition is monotonic in low.
 	low := sort.Search(n-k, func(low int) bool {
 		return level-r.level[low] <= r.level[low+k]-level
 	})
 	return Window{r.residual[low : low+k], r.weight[low : low+k]}
 }
 
-// Window is a neighbourhood of residuals, shared with its Residuals.
+// Window is a neighbourhood of residuals. It shares memory with its Residuals.
 type Window struct {
 	residual, weight []float64
 }
 
-// Quantile is the conformal quantile of the window's residuals; see Quantile.
+// Quantile returns the conformal quantile of the window's residuals; see Quantile.
 func (w Window) Quantile(q float64) float64 { return Quantile(w.residual, w.weight, q) }
 
-// Below is P(residual ≤ v) for one more row: the weighted share of the window at
-// or below v, where the new row, of weight 1, is shared by both sides. In an empty
-// window it is ½. It never falls as v rises, and allocates nothing.
+// Below returns P(residual ≤ v) for a new row: the weighted share of the window at or below
+// v. The new row has weight 1, half on either side. In an empty window the result is ½.
+// Below is monotonic in v and does not allocate.
 func (w Window) Below(v float64) float64 {
 	below, all := 0.5, 1.0
 	for i, residual := range w.residual {
@@ -81,7 +80,7 @@ func (w Window) Below(v float64) float64 {
 	return below / all
 }
 
-// Weight is the sum of the window's weights: how much evidence it is, in rows.
+// Weight returns the sum of the window's weights, which is its evidence in rows.
 func (w Window) Weight() float64 {
 	sum := 0.0
 	for _, v := range w.weight {
@@ -90,15 +89,15 @@ func (w Window) Weight() float64 {
 	return sum
 }
 
-// Shares writes the share of level + residual that falls in each bin into p:
-// len(p) = len(edges) ≥ 1 ascending upper edges, what lies above the last is in the
-// last. The new row of weight 1 is shared by the two outer bins, since its residual
-// may be beyond any seen. The shares sum to 1. It allocates nothing.
+// Shares writes the share of each bin among level + residual into p: len(p) = len(edges) ≥ 1
+// ascending upper edges. Values above the last edge count in the last bin. The new row has
+// weight 1, half in either outer bin, because its residual may be outside the observed
+// range. The shares sum to 1. Shares does not allocate.
 func (w Window) Shares(level float64, edges, p []float64) {
 	clear(p)
 	all, last := 1.0, len(edges)-1
 	p[0] += 0.5
-	p[last] += 0.5 // the same bin, if there is but one
+	p[last] += 0.5 // the same bin if there is only one
 	for i, residual := range w.residual {
 		bin, _ := slices.BinarySearch(edges, level+residual)
 		p[min(bin, last)] += w.weight[i]
@@ -109,8 +108,8 @@ func (w Window) Shares(level float64, edges, p []float64) {
 	}
 }
 
-// Rows are the levels, residuals and weights by ascending level, from which
-// NewResiduals makes the same again. They are shared: not to be changed.
+// Rows returns the levels, residuals and weights by ascending level. NewResiduals restores
+// the same Residuals from them. The slices are shared: do not change them.
 func (r *Residuals) Rows() (level, residual, weight []float64) {
 	return r.level, r.residual, r.weight
 }

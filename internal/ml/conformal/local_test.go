@@ -13,7 +13,7 @@ import (
 )
 
 func TestNearTakesTheNearestLevels(t *testing.T) {
-	// Residuals are the levels, so that a window shows which rows it took.
+	// The residuals equal the levels, so that a window shows which rows it contains.
 	levels := []float64{10, 1, 3, 2, 40, 20}
 	r, err := conformal.NewResiduals(levels, levels, nil)
 	require.NoError(t, err)
@@ -51,23 +51,23 @@ func TestNearAgreesWithSortingByDistance(t *testing.T) {
 		farthest := math.Abs(byDistance[k-1] - at)
 		w := r.Near(at, k)
 		require.Equal(t, float64(k), w.Weight())
-		// All mass lies within the k-th distance, and none nearer was left out.
+		// All mass is within the k-th distance, and no nearer value is missing.
 		require.InDelta(t, (float64(k)+.5)/float64(k+1), w.Below(at+farthest+1e-9), 1e-12)
 		require.InDelta(t, .5/float64(k+1), w.Below(at-farthest-1e-9), 1e-12)
 	}
 }
 
-func TestBelowIsTheShareWithTheNewRowOnBothSides(t *testing.T) {
+func TestBelowCountsTheNewRowHalfOnEitherSide(t *testing.T) {
 	r, err := conformal.NewResiduals([]float64{0, 0, 0}, []float64{-1, 0, 2}, []float64{1, 1, 2})
 	require.NoError(t, err)
 	w := r.Near(0, 3)
 	for v, want := range map[float64]float64{-2: .5 / 5, -1: 1.5 / 5, 1: 2.5 / 5, 2: 4.5 / 5} {
 		assert.InDelta(t, want, w.Below(v), 1e-12, "v = %v", v)
 	}
-	assert.InDelta(t, .5, conformal.Window{}.Below(3), 1e-12, "an empty window does not know")
+	assert.InDelta(t, .5, conformal.Window{}.Below(3), 1e-12, "an empty window gives ½")
 }
 
-func TestLocalMarginsCoverWhereErrorsGrowWithTheLevel(t *testing.T) {
+func TestLocalMarginsCoverIfErrorsGrowWithTheLevel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 0))
 	const n = 4000
 	levels, residuals := make([]float64, n), make([]float64, n)
@@ -101,25 +101,25 @@ func TestLocalMarginsCoverWhereErrorsGrowWithTheLevel(t *testing.T) {
 	for half := range rows {
 		assert.InDelta(t, 0.05, float64(misses[half])/float64(rows[half]), 0.012, "half %d", half)
 	}
-	assert.Greater(t, float64(globalHigh)/float64(rows[1]), 0.08, "one margin for all misses at high levels")
+	assert.Greater(t, float64(globalHigh)/float64(rows[1]), 0.08, "a global margin misses at high levels")
 }
 
-func TestNewResidualsRefusesWhatDoesNotMatch(t *testing.T) {
+func TestNewResidualsRejectsInvalidRows(t *testing.T) {
 	nan := math.NaN()
 	for claim, c := range map[string][3][]float64{
-		"lengths":          {{1}, {1, 2}, nil},
-		"weights":          {{1}, {1}, {1, 1}},
-		"a missing level":  {{nan}, {1}, nil},
-		"a missing error":  {{1}, {nan}, nil},
-		"an endless error": {{1}, {math.Inf(1)}, nil},
-		"no weight":        {{1}, {1}, {0}},
+		"lengths":           {{1}, {1, 2}, nil},
+		"weights":           {{1}, {1}, {1, 1}},
+		"a missing level":   {{nan}, {1}, nil},
+		"a missing error":   {{1}, {nan}, nil},
+		"an infinite error": {{1}, {math.Inf(1)}, nil},
+		"no weight":         {{1}, {1}, {0}},
 	} {
 		_, err := conformal.NewResiduals(c[0], c[1], c[2])
 		assert.ErrorIs(t, err, conformal.ErrShape, claim)
 	}
 }
 
-func TestWindowsAllocateNothing(t *testing.T) {
+func TestWindowsDoNotAllocate(t *testing.T) {
 	levels := conformal.Recency(500, 100)
 	r, err := conformal.NewResiduals(levels, levels, nil)
 	require.NoError(t, err)

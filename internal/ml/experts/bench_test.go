@@ -8,22 +8,22 @@ import (
 
 func TestAnswersDoNotAllocate(t *testing.T) {
 	for _, n := range []int{10, 300} {
-		x, s, _ := learned(small(), 1, n, normal(0.3))
+		x, s, _ := trained(smallConfig(), 1, n, normal(0.3))
 		p, _ := s.next()
 		scratch, rungs := new(Scratch), make([]float64, 0, 8)
-		for name, ask := range map[string]func(){
+		for name, call := range map[string]func(){
 			"answer":                   func() { x.Answer(&p, target, scratch) },
 			"answer to another target": func() { x.Answer(&p, 0.1, scratch) },
 			"exceed":                   func() { x.Exceed(&p, 2*gb, scratch) },
 			"ladder":                   func() { rungs = x.Ladder(&p, gb, 9*gb, 3, scratch, rungs[:0]) },
 		} {
-			assert.Zero(t, testing.AllocsPerRun(20, ask), "%s, %d rows", name, n)
+			assert.Zero(t, testing.AllocsPerRun(20, call), "%s, %d rows", name, n)
 		}
 	}
 }
 
 func BenchmarkAnswer(b *testing.B) {
-	x, s, _ := learned(Default(target), 1, 600, normal(0.3))
+	x, s, _ := trained(Default(target), 1, 600, normal(0.3))
 	p, _ := s.next()
 	scratch := new(Scratch)
 	b.ReportAllocs()
@@ -33,7 +33,7 @@ func BenchmarkAnswer(b *testing.B) {
 }
 
 func BenchmarkLearn(b *testing.B) {
-	x, s, pool := learned(Default(target), 1, 600, normal(0.3))
+	x, s, pool := trained(Default(target), 1, 600, normal(0.3))
 	b.ReportAllocs()
 	for b.Loop() {
 		p, peak := s.next()
@@ -42,7 +42,7 @@ func BenchmarkLearn(b *testing.B) {
 }
 
 func BenchmarkLadder(b *testing.B) {
-	x, s, _ := learned(Default(target), 1, 600, normal(0.3))
+	x, s, _ := trained(Default(target), 1, 600, normal(0.3))
 	p, _ := s.next()
 	scratch, rungs := new(Scratch), make([]float64, 0, 8)
 	b.ReportAllocs()

@@ -15,8 +15,8 @@ const (
 	target = 0.015
 )
 
-// at is a point on which all models agree.
-func at(peak, spread, seconds float64) Point {
+// pointAt returns a point for which all models predict the same peak.
+func pointAt(peak, spread, seconds float64) Point {
 	p := Point{Duration: math.Log(seconds)}
 	for k := range p.Level {
 		p.Level[k] = math.Log(peak)
@@ -25,8 +25,8 @@ func at(peak, spread, seconds float64) Point {
 	return p
 }
 
-// stream draws rows of a task: a size, models that know what it means but for
-// noise, and the peak.
+// stream generates rows of a task: predictions that are correct except for noise, and the
+// peak.
 type stream struct {
 	rng   *rand.Rand
 	noise func(*rand.Rand) float64
@@ -34,8 +34,8 @@ type stream struct {
 
 func (s *stream) next() (Point, float64) {
 	peak := gb * math.Exp(1.5*s.rng.Float64())
-	p := at(peak, 0.3, 60)
-	for k := range p.Level { // the models differ, and the last is the best
+	p := pointAt(peak, 0.3, 60)
+	for k := range p.Level { // the last model is the most accurate
 		p.Level[k] += 0.02 * float64(ModelCount-1-k) * s.rng.NormFloat64()
 	}
 	return p, peak * math.Exp(s.noise(s.rng))
@@ -45,8 +45,8 @@ func normal(deviation float64) func(*rand.Rand) float64 {
 	return func(rng *rand.Rand) float64 { return deviation * rng.NormFloat64() }
 }
 
-// learned is a task after n rows of a stream, of which the first has no Point.
-func learned(c Config, seed uint64, n int, noise func(*rand.Rand) float64) (*Experts, *stream, *Pool) {
+// trained returns a task after n rows of a stream. The first row has no Point.
+func trained(c Config, seed uint64, n int, noise func(*rand.Rand) float64) (*Experts, *stream, *Pool) {
 	x, s, pool := New(c), &stream{rand.New(rand.NewPCG(seed, 9)), noise}, new(Pool)
 	for i := range n {
 		p, peak := s.next()
@@ -60,44 +60,44 @@ func learned(c Config, seed uint64, n int, noise func(*rand.Rand) float64) (*Exp
 	return x, s, pool
 }
 
-// small keeps little, so that every ring goes round.
-func small() Config {
+// smallConfig has short buffers, so that every ring buffer wraps around.
+func smallConfig() Config {
 	c := Default(target)
 	c.Window, c.Ledger, c.Near = 40, 120, 15
 	return c
 }
 
-func TestKilledTriesCountWhole(t *testing.T) {
+func TestKilledTriesCountInFull(t *testing.T) {
 	for claim, c := range map[string]struct {
-		first, second, peak, cost float64
-		killed                    bool
+		first, second, peak, waste float64
+		killed                     bool
 	}{
-		"what is left over is the cost":            {10, 15, 8, 2, false},
-		"an exact fit costs nothing":               {10, 15, 10, 0, false},
-		"a kill costs its whole allocation":        {10, 15, 12, 10 + 3, true},
-		"rungs after the second double":            {10, 15, 40, 10 + 15 + 30 + 20, true},
-		"a second that fits exactly is no more":    {10, 15, 15, 10, true},
-		"the second rung counts whole when killed": {10, 15, 16, 10 + 15 + 14, true},
+		"an unused part is wasted":                     {10, 15, 8, 2, false},
+		"an exact fit wastes nothing":                  {10, 15, 10, 0, false},
+		"a kill wastes its whole allocation":           {10, 15, 12, 10 + 3, true},
+		"later rungs double":                           {10, 15, 40, 10 + 15 + 30 + 20, true},
+		"a second rung that fits exactly adds nothing": {10, 15, 15, 10, true},
+		"a killed second rung counts in full":          {10, 15, 16, 10 + 15 + 14, true},
 	} {
-		cost, killed := replay(c.first, c.second, c.peak)
-		assert.Equal(t, c.cost, cost, claim)
+		waste, killed := wastage(c.first, c.second, c.peak)
+		assert.Equal(t, c.waste, waste, claim)
 		assert.Equal(t, c.killed, killed, claim)
 	}
 }
 
-// Three rows as foretold leave no residual but zero, so that every expert allocates
-// 1 GB, then 1.3 GB, then 2.6 GB. A peak of 2 GB for 10 s costs each of them
-// (1 + 1.3 + 0.6) · 10 GB·s and one kill, at the least risk there is.
-func TestEveryExpertIsChargedWithEveryRow(t *testing.T) {
+// After three rows without error all residuals are zero, so that every expert allocates
+// 1 GB, then 1.3 GB, then 2.6 GB. A peak of 2 GB for 10 s costs each expert
+// (1 + 1.3 + 0.6) · 10 GB·s and one kill, at the least risk.
+func TestEveryExpertIsChargedForEveryRow(t *testing.T) {
 	config := Default(target)
 	config.Forget, config.MinStep, config.Unripe = 0.9995, 1.3, 1
 	x, pool := New(config), new(Pool)
-	p := at(gb, 0.3, 10)
+	p := pointAt(gb, 0.3, 10)
 	x.Learn(nil, gb, 10, pool)
 	for range 3 {
 		x.Learn(&p, gb, 10, pool)
 	}
-	assert.Zero(t, x.Rows, "too few residuals to charge by")
+	assert.Zero(t, x.Rows, "too few residuals to charge the experts")
 	x.Learn(&p, 2*gb, 10, pool)
 	assert.Equal(t, 5, x.Told)
 	assert.Equal(t, 2*gb, x.MaxPeak)
@@ -112,23 +112,23 @@ func TestEveryExpertIsChargedWithEveryRow(t *testing.T) {
 		require.InEpsilon(t, math.Ln2*math.Ln2, x.SqErr[k], 1e-9)
 	}
 
-	x.Learn(&p, 0.5*gb, 10, pool) // no kill: only forgotten a little
+	x.Learn(&p, 0.5*gb, 10, pool) // no kill, only decay
 	assert.Equal(t, 0.9995, x.Kills[0])
 	assert.Equal(t, 1.9995, x.Rows)
 }
 
-// The chosen must keep the rate whatever the noise is like, and what is promised
-// must add up to what is killed.
-func TestTheRealisedRiskIsTheOnePromised(t *testing.T) {
+// The answers must meet the target for different noise, and the sum of the promised risks
+// must match the number of kills.
+func TestRealisedRiskMatchesThePromise(t *testing.T) {
 	const rows = 5000
 	for name, noise := range map[string]func(*rand.Rand) float64{
 		"normal": normal(0.3),
-		"one in twenty is three times as much": func(rng *rand.Rand) float64 {
-			return 0.1*rng.NormFloat64() + math.Log(3)*float64(btoi(rng.IntN(20) == 0))
+		"one of twenty rows is three times larger": func(rng *rand.Rand) float64 {
+			return 0.1*rng.NormFloat64() + math.Log(3)*indicator(rng.IntN(20) == 0)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x, s, pool := learned(Default(target), 5, 40, noise)
+			x, s, pool := trained(Default(target), 5, 40, noise)
 			killed, promised, waste, used := 0.0, 0.0, 0.0, 0.0
 			var scratch Scratch
 			for range rows {
@@ -147,30 +147,30 @@ func TestTheRealisedRiskIsTheOnePromised(t *testing.T) {
 				pool.Kept(x.Told, a.Promised/a.Factor, a.Amount < peak)
 				x.Learn(&p, peak, 60, pool)
 			}
-			t.Logf("killed %.2f %%, promised %.2f %%, waste %.2f of used", 100*killed/rows, 100*promised/rows, waste/used)
-			assert.Less(t, killed/rows, target+3*math.Sqrt(target/rows), "three deviations of chance above the target")
-			assert.Greater(t, killed/rows, target/5, "a task that is never killed wastes")
+			t.Logf("killed %.2f %%, promised %.2f %%, waste/used %.2f", 100*killed/rows, 100*promised/rows, waste/used)
+			assert.Less(t, killed/rows, target+3*math.Sqrt(target/rows), "at most three standard deviations above the target")
+			assert.Greater(t, killed/rows, target/5, "a task without kills wastes memory")
 			assert.LessOrEqual(t, math.Abs(killed-promised), max(promised/2, 3*math.Sqrt(promised)))
 			assert.Less(t, waste/used, 2.5)
 		})
 	}
 }
 
-func btoi(b bool) int {
+func indicator(b bool) float64 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// Two models: one knows the peak within 5 %, the others within a factor of 3. The
-// answers must be the good one's, wherever it stands.
-func TestTheModelThatCostsLeastAnswers(t *testing.T) {
+// One model predicts the peak within 5 %, the others within a factor of 3. The answers must
+// come from the accurate model, whatever its index.
+func TestTheCheapestModelAnswers(t *testing.T) {
 	for _, good := range []int{Median, Same, Stack} {
-		x, pool, rng := New(small()), new(Pool), rand.New(rand.NewPCG(8, 8))
+		x, pool, rng := New(smallConfig()), new(Pool), rand.New(rand.NewPCG(8, 8))
 		row := func() (Point, float64) {
 			peak := gb * math.Exp(rng.Float64())
-			p := at(peak, 0.3, 60)
+			p := pointAt(peak, 0.3, 60)
 			for k := range p.Level {
 				if k != good {
 					p.Level[k] += 1.1 * rng.NormFloat64()
@@ -187,20 +187,20 @@ func TestTheModelThatCostsLeastAnswers(t *testing.T) {
 		var scratch Scratch
 		p, peak := row()
 		a := x.Answer(&p, target, &scratch)
-		assert.Equal(t, good, a.Expert/len(prices)/spreads, "%s answers, not %s", ModelNames[good], Name(a.Expert))
+		assert.Equal(t, good, a.Expert/len(prices)/distributionCount, "%s answers, not %s", ModelNames[good], Name(a.Expert))
 		assert.Equal(t, Name(a.Expert), x.Leader())
 		assert.InDelta(t, 1.1, a.Amount/peak, 0.25)
 		total := 0.0
 		for _, pick := range x.Picks {
 			total += pick.Weight
 		}
-		assert.InDelta(t, 1, total, 1e-12, "shares add up")
+		assert.InDelta(t, 1, total, 1e-12, "the weights sum to 1")
 	}
 }
 
-// The next rung leaves 12 % of what the last left: after 0.1 it is the first risk of
-// at most 0.012, and at least 1.3 times as much in any case.
-func TestTheSecondRungLeavesAShareOfTheRisk(t *testing.T) {
+// 12 % of the first rung's risk remains at the second: after 0.1 it is the first risk of at
+// most 0.012. The second rung is at least 1.3 times the first.
+func TestTheSecondRungReducesTheRiskToAShare(t *testing.T) {
 	config := Default(target)
 	config.Rung, config.MinStep = 0.12, 1.3
 	x, index := New(config), func(risk float64) int {
@@ -209,53 +209,53 @@ func TestTheSecondRungLeavesAShareOfTheRisk(t *testing.T) {
 				return i
 			}
 		}
-		t.Fatalf("%v is no risk", risk)
+		t.Fatalf("%v is not in risks", risk)
 		return 0
 	}
 	var steep, flat Scratch
 	for i, risk := range risks {
 		steep.amount[i], flat.amount[i] = 1/risk, 5+0.001*float64(i)
 	}
-	assert.Equal(t, 1/0.01, x.second(index(0.1), &steep))
-	assert.Equal(t, 1/0.002, x.second(index(0.018), &steep))
-	assert.InEpsilon(t, 1.3*2000, x.second(index(0.0005), &steep), 1e-12, "beyond the last risk")
-	assert.InEpsilon(t, 1.3*5, x.second(index(0.1), &flat), 0.01)
+	assert.Equal(t, 1/0.01, x.secondRung(index(0.1), &steep))
+	assert.Equal(t, 1/0.002, x.secondRung(index(0.018), &steep))
+	assert.InEpsilon(t, 1.3*2000, x.secondRung(index(0.0005), &steep), 1e-12, "beyond the last risk")
+	assert.InEpsilon(t, 1.3*5, x.secondRung(index(0.1), &flat), 0.01)
 }
 
-// A kill that costs more than all allocations together is bought off; one that is
-// free is risked where that saves.
-func TestAPriceBuysTheRisk(t *testing.T) {
+// An expensive kill is avoided by a larger allocation, and a cheap one is risked where it
+// saves memory.
+func TestAHigherPriceLowersTheRisk(t *testing.T) {
 	x := New(Default(target))
 	x.Use, x.UseRows = 10*60*gb, 10 // a row costs 60 GB·s on average
 	var s Scratch
 	for i, risk := range risks {
 		s.amount[i] = gb * (1 - 0.2*math.Log(risk)) // 1.18 GB at 0.4, 2.52 GB at 0.0005
 	}
-	s.charge(60)
+	s.computeCosts(60)
 	// cost/60 GB·s = (1 − 0.2·ln r)·(1 + 1.2·r) + price·r. The slope −0.2/r + price is
-	// zero at r = 0.2/price, but for the little that 1.2·r adds: 0.2/16 = 0.0125.
-	assert.Contains(t, []float64{0.01, 0.014}, risks[x.pay(16, &s)])
+	// zero near r = 0.2/price, because 1.2·r adds little: 0.2/16 = 0.0125.
+	assert.Contains(t, []float64{0.01, 0.014}, risks[x.cheapestRisk(16, &s)])
 	last := math.Inf(1)
 	for _, price := range prices {
-		risk := risks[x.pay(price, &s)]
-		assert.LessOrEqual(t, risk, last, "a higher price buys less risk")
+		risk := risks[x.cheapestRisk(price, &s)]
+		assert.LessOrEqual(t, risk, last, "a higher price gives a lower risk")
 		last = risk
 	}
 	assert.LessOrEqual(t, last, 0.001)
 }
 
-// Half of the rows are quiet, half are wild, and only one of the two scales tells
-// them apart: quiet rows must get by with little above their level.
-func TestAScaleThatKnowsTheSpreadIsUsed(t *testing.T) {
-	for _, knows := range []int{TreeScale, SameScale} {
-		x, pool, rng := New(small()), new(Pool), rand.New(rand.NewPCG(12, 12))
-		row := func(wild bool) (Point, float64) {
+// Half of the rows have little noise and half have much, and only one of the two scales
+// distinguishes them. Rows with little noise must get a small margin.
+func TestAnInformativeScaleIsUsed(t *testing.T) {
+	for _, informative := range []int{TreeScale, SameScale} {
+		x, pool, rng := New(smallConfig()), new(Pool), rand.New(rand.NewPCG(12, 12))
+		row := func(noisy bool) (Point, float64) {
 			spread := 0.03
-			if wild {
+			if noisy {
 				spread = 0.6
 			}
-			p := at(gb, 0.3, 60)
-			p.Scale[knows] = spread
+			p := pointAt(gb, 0.3, 60)
+			p.Scale[informative] = spread
 			return p, gb * math.Exp(spread*rng.NormFloat64())
 		}
 		x.Learn(nil, gb, 60, pool)
@@ -266,13 +266,13 @@ func TestAScaleThatKnowsTheSpreadIsUsed(t *testing.T) {
 		}
 		var s Scratch
 		quiet, _ := row(false)
-		wild, _ := row(true)
-		assert.Less(t, x.Answer(&quiet, target, &s).Amount, 1.25*gb, "scale %d", knows)
-		assert.Greater(t, x.Answer(&wild, target, &s).Amount, 1.6*gb, "scale %d", knows)
+		noisy, _ := row(true)
+		assert.Less(t, x.Answer(&quiet, target, &s).Amount, 1.25*gb, "scale %d", informative)
+		assert.Greater(t, x.Answer(&noisy, target, &s).Amount, 1.6*gb, "scale %d", informative)
 	}
 }
 
-func TestAYoungTaskIsAnsweredByStudent(t *testing.T) {
+func TestColdStartWithoutAMixtureUsesStudentsT(t *testing.T) {
 	cases := oracle(t).Young
 	require.NotEmpty(t, cases)
 	var s Scratch
@@ -284,7 +284,7 @@ func TestAYoungTaskIsAnsweredByStudent(t *testing.T) {
 		for k := range x.SqErr {
 			x.SqErr[k] = c.Squares
 		}
-		p := at(gb, 0.3, 60)
+		p := pointAt(gb, 0.3, 60)
 		a := x.Answer(&p, target, &s)
 		assert.Equal(t, -1, a.Expert)
 		amount, promised := gb*math.Exp(c.Quantile), target
@@ -293,32 +293,32 @@ func TestAYoungTaskIsAnsweredByStudent(t *testing.T) {
 		}
 		assert.InEpsilon(t, amount, a.Amount, 1e-6, "%d rows, squares %v", c.Rows, c.Squares)
 		assert.InEpsilon(t, promised, a.Promised, 1e-6, "%d rows, squares %v", c.Rows, c.Squares)
-		assert.InEpsilon(t, a.Promised, x.Exceed(&p, a.Amount, &s), 1e-6, "and the row's own risk says the same")
+		assert.InEpsilon(t, a.Promised, x.Exceed(&p, a.Amount, &s), 1e-6, "Exceed agrees with the promise")
 	}
 }
 
-func TestAYoungTaskFollowsALineOnlyWhereItIsClearlyBetter(t *testing.T) {
+func TestColdStartUsesALineOnlyIfItIsClearlyBetter(t *testing.T) {
 	var s Scratch
-	amount := func(told int, median, line float64) float64 {
+	amount := func(rows int, median, line float64) float64 {
 		x := New(Default(target))
-		x.Told, x.MaxPeak = told, 4*gb
+		x.Told, x.MaxPeak = rows, 4*gb
 		for k := range x.SqErr {
 			x.SqErr[k] = median
 		}
 		x.SqErr[Line] = line
-		p := at(gb, 0.3, 60)
+		p := pointAt(gb, 0.3, 60)
 		p.Level[Line] = math.Log(3 * gb)
 		return x.Answer(&p, target, &s).Amount
 	}
-	assert.Greater(t, amount(6, 2, 0.01), 3*gb, "the line is far better")
-	assert.Equal(t, amount(4, 2, 2), amount(4, 2, 0.01), "but four rows are too few to tell")
-	assert.Equal(t, amount(6, 2, 2), amount(6, 2, 1.6), "and a little better is chance")
+	assert.Greater(t, amount(6, 2, 0.01), 3*gb, "the line is much better")
+	assert.Equal(t, amount(4, 2, 2), amount(4, 2, 0.01), "four rows are too few to compare models")
+	assert.Equal(t, amount(6, 2, 2), amount(6, 2, 1.6), "a small advantage may be chance")
 }
 
-func TestNothingIsAllocatedBeyondReachOfWhatWasSeen(t *testing.T) {
+func TestAllocationsStayWithinReachOfObservedPeaks(t *testing.T) {
 	for seed := range uint64(6) {
 		n := 2 + int(seed*seed)*3
-		x, s, _ := learned(small(), seed, n, normal(0.8))
+		x, s, _ := trained(smallConfig(), seed, n, normal(0.8))
 		var scratch Scratch
 		for range 50 {
 			p, _ := s.next()
@@ -326,15 +326,15 @@ func TestNothingIsAllocatedBeyondReachOfWhatWasSeen(t *testing.T) {
 			for _, level := range p.Level {
 				highest = max(highest, math.Exp(level))
 			}
-			reach := max(x.MaxPeak, highest) * (1 + max(small().FirstReach/float64(n), small().Reach/math.Sqrt(float64(n))))
+			reach := max(x.MaxPeak, highest) * (1 + max(smallConfig().FirstReach/float64(n), smallConfig().Reach/math.Sqrt(float64(n))))
 			require.LessOrEqual(t, x.Answer(&p, 0.001, &scratch).Amount, reach*(1+1e-12), "%d rows", n)
 		}
 	}
 }
 
-func TestALargerAllocationIsNeverRiskier(t *testing.T) {
+func TestExceedanceDecreasesWithTheAmount(t *testing.T) {
 	for _, n := range []int{1, 2, 4, 20, 60, 300} {
-		x, s, _ := learned(small(), uint64(n), n, normal(0.3))
+		x, s, _ := trained(smallConfig(), uint64(n), n, normal(0.3))
 		var scratch Scratch
 		for range 20 {
 			p, peak := s.next()
@@ -349,9 +349,9 @@ func TestALargerAllocationIsNeverRiskier(t *testing.T) {
 	}
 }
 
-func TestARiskierTargetIsCheaperOnAverage(t *testing.T) {
+func TestAHigherTargetIsCheaperOnAverage(t *testing.T) {
 	for _, n := range []int{5, 300} {
-		x, s, _ := learned(small(), 21, n, normal(0.4))
+		x, s, _ := trained(smallConfig(), 21, n, normal(0.4))
 		var scratch Scratch
 		sums := map[float64]float64{}
 		for range 200 {
@@ -366,8 +366,8 @@ func TestARiskierTargetIsCheaperOnAverage(t *testing.T) {
 	}
 }
 
-// stored is what a blob keeps of x.
-func stored(t *testing.T, x *Experts, c Config) *Experts {
+// roundTrip encodes and decodes x as a stored model does.
+func roundTrip(t *testing.T, x *Experts, c Config) *Experts {
 	t.Helper()
 	raw, err := cbor.Marshal(x)
 	require.NoError(t, err)
@@ -377,12 +377,12 @@ func stored(t *testing.T, x *Experts, c Config) *Experts {
 	return back
 }
 
-// Both go on learning after the storing, so that rings that were cut anywhere must
-// forget the same rows.
-func TestWhatWasStoredAnswersBitForBit(t *testing.T) {
+// Both copies go on learning after the round trip, so that ring buffers that start at any
+// position must remove the same rows.
+func TestAStoredStateAnswersBitForBit(t *testing.T) {
 	for _, n := range []int{1, 3, 30, 119, 121, 301} {
-		x, s, pool := learned(small(), 31, n, normal(0.3))
-		back := stored(t, x, small())
+		x, s, pool := trained(smallConfig(), 31, n, normal(0.3))
+		back := roundTrip(t, x, smallConfig())
 		var scratch Scratch
 		for range 150 {
 			p, peak := s.next()
@@ -396,12 +396,12 @@ func TestWhatWasStoredAnswersBitForBit(t *testing.T) {
 	}
 }
 
-func TestEveryExpertHasANameOfItsOwn(t *testing.T) {
+func TestEverySourceHasAUniqueName(t *testing.T) {
 	names := map[string]bool{}
 	for e := range Count {
 		names[Name(e)] = true
 	}
-	assert.Len(t, names, sourceCount, "prices are not told apart")
+	assert.Len(t, names, sourceCount, "the name does not contain the price")
 	assert.Equal(t, "a Bayesian average of simple models", Name(-1))
 	assert.Equal(t, "a Bayesian average of simple models", New(Default(target)).Leader())
 }

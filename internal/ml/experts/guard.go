@@ -5,181 +5,219 @@ import (
 	"time"
 )
 
-// Guard widens the grants of first tries while clearly more of the open runs were killed
-// than was promised. Kills are known at once, peaks only at the end of a run: without the
-// guard, a task whose runs overlap repeats a mistake until the first retry has ended.
+// Guard increases the allocations of first tries while clearly more of the open runs were
+// killed than promised. A kill is known at once, but a peak only at the end of a run:
+// without the guard, a task with overlapping runs repeats a mistake until the first retry
+// ends.
 //
-// A run is open while a try of it was granted and its end was not reported. An open first
-// try counts with its promise, an open retry after a kill counts as one kill. A run whose
-// end was reported, or that is not retried, counts as nothing. The state follows from
-// receipts and reports alone, so that a restarted replica can restore it; what is noted
-// twice counts once. It is bounded in number and in time. The zero value is ready.
+// A run is open while one of its tries is granted and not reported as ended. An open first
+// try counts with its promise, and an open retry after a kill counts as one kill. A run that
+// ended, or that is not retried, counts nothing. The state depends on receipts and reports
+// only, so a restarted replica can restore it. Duplicate events have no effect. The state is
+// bounded in size and time. The zero value is ready to use.
 type Guard struct {
-	runs  map[uint64]watchedRun
-	order []watchedAt // by grant of the first try, oldest first; may hold runs that are gone
-	kills int         // runs whose retry is open
+	runs  map[uint64]trackedRun
+	order []grantedRun // by grant of the first try, oldest first; may contain removed runs
+	kills int          // runs with an open retry
 }
 
-// watchedRun is a run whose first try was granted with a promise.
-type watchedRun struct {
-	at       time.Time // of the grant of the first try
-	promised float64
-	state    runState
-	ended    int // number of its newest try that ended; 0: none
+// trackedRun is a run whose first try was granted with a promise.
+type trackedRun struct {
+	at        time.Time // grant of the first try
+	promised  float64
+	state     runState
+	lastEnded int // number of the newest ended try; 0: none
 }
 
 type runState uint8
 
 const (
-	firstOpen runState = iota // the first try has not ended
-	waiting                   // a try was killed, and no retry was granted yet
-	retryOpen                 // a retry after a kill has not ended
+	firstOpen     runState = iota // the first try has not ended
+	awaitingRetry                 // a try was killed, and no retry is granted yet
+	retryOpen                     // a retry after a kill has not ended
 )
 
-type watchedAt struct {
+type grantedRun struct {
 	run uint64
 	at  time.Time
 }
 
 const (
-	guardSlack = 1.0 // kills beyond the promise that chance may bring
-	guardRatio = 1.5 // of kills to promises that chance may bring
-	guardStep  = 0.1 // log allocation per further kill
-	guardMost  = 1.5 // log allocation
+	guardSlack = 1.0 // kills beyond the promise that may be chance
+	guardRatio = 1.5 // ratio of kills to promises that may be chance
+	guardStep  = 0.1 // log factor per further kill
+	maxGuard   = 1.5 // largest log factor
 )
 
-// Limits of what a Guard watches.
+// Limits of the runs that a Guard tracks.
 const (
-	GuardRuns = 1000           // the newest runs
-	GuardFor  = 24 * time.Hour // from the first grant of a run: one that is never reported expires
+	GuardRuns = 1000           // number of runs
+	GuardFor  = 24 * time.Hour // time since the first grant, after which an unreported run expires
 )
 
-// Grant notes that the first try of a run was granted with a promise. A run that is
-// watched already stays as it is.
+// Grant records that the first try of a run was granted with a promise. It does not change a
+// run that is already tracked.
 func (g *Guard) Grant(run uint64, promised float64, at time.Time) {
 	if _, known := g.runs[run]; known {
 		return
 	}
 	if g.runs == nil {
-		g.runs = map[uint64]watchedRun{}
+		g.runs = map[uint64]trackedRun{}
 	}
-	g.runs[run] = watchedRun{at: at, promised: promised}
-	g.order = append(g.order, watchedAt{run, at})
+	g.runs[run] = trackedRun{at: at, promised: promised}
+	g.order = append(g.order, grantedRun{run, at})
 	g.expire(at)
 }
 
-// Kill notes that a try of a run was OOM-killed. Until a retry is granted, the run is not
-// open.
+// Kill records that a try of a run was OOM-killed. The run is not open until a retry is
+// granted.
 func (g *Guard) Kill(run uint64, try int) {
-	if g.ended(run, try) {
-		g.move(run, waiting)
+	if g.recordEnd(run, try) {
+		g.setState(run, awaitingRetry)
 	}
 }
 
-// Retry notes that a try of a killed run was granted.
+// Retry records that a try of a killed run was granted.
 func (g *Guard) Retry(run uint64, try int) {
-	if w, known := g.runs[run]; known && w.state == waiting && try > w.ended {
-		g.move(run, retryOpen)
+	if r, known := g.runs[run]; known && r.state == awaitingRetry && try > r.lastEnded {
+		g.setState(run, retryOpen)
 	}
 }
 
-// End notes that a try of a run ended by something else than success or OOM: of a killed
-// run another retry may follow.
+// End records that a try of a run ended without success and without OOM. Another retry of a
+// killed run may follow.
 func (g *Guard) End(run uint64, try int) {
 	switch {
-	case !g.ended(run, try):
+	case !g.recordEnd(run, try):
 	case g.runs[run].state == firstOpen:
 		g.Forget(run)
 	default:
-		g.move(run, waiting)
+		g.setState(run, awaitingRetry)
 	}
 }
 
-// ended notes the newest try of a watched run that ended. It is false where a report says
-// nothing new.
-func (g *Guard) ended(run uint64, try int) bool {
-	w, known := g.runs[run]
-	if !known || try <= w.ended {
+// recordEnd stores the newest ended try of a tracked run. It returns false if the report is
+// not new.
+func (g *Guard) recordEnd(run uint64, try int) bool {
+	r, known := g.runs[run]
+	if !known || try <= r.lastEnded {
 		return false
 	}
-	w.ended = try
-	g.runs[run] = w
+	r.lastEnded = try
+	g.runs[run] = r
 	return true
 }
 
-// Forget stops watching a run: it succeeded, or it is not retried.
+// Forget removes a run that succeeded or is not retried.
 func (g *Guard) Forget(run uint64) {
-	g.move(run, waiting)
+	g.setState(run, awaitingRetry)
 	delete(g.runs, run)
 }
 
-// move changes the state of a watched run.
-func (g *Guard) move(run uint64, to runState) {
-	w, known := g.runs[run]
+// setState changes the state of a tracked run.
+func (g *Guard) setState(run uint64, to runState) {
+	r, known := g.runs[run]
 	if !known {
 		return
 	}
-	if w.state == retryOpen {
+	if r.state == retryOpen {
 		g.kills--
 	}
 	if to == retryOpen {
 		g.kills++
 	}
-	w.state = to
-	g.runs[run] = w
+	r.state = to
+	g.runs[run] = r
 }
 
-// expire forgets the oldest runs: those beyond GuardRuns, and those that began too long
-// ago.
+// expire removes the oldest runs: those beyond GuardRuns, and those older than GuardFor.
 func (g *Guard) expire(now time.Time) {
 	for len(g.order) > 0 {
 		oldest := g.order[0]
-		w, known := g.runs[oldest.run]
-		live := known && w.at.Equal(oldest.at)
-		if live && len(g.runs) <= GuardRuns && now.Sub(oldest.at) <= GuardFor {
+		tracked := g.tracks(oldest)
+		if tracked && len(g.runs) <= GuardRuns && now.Sub(oldest.at) <= GuardFor {
 			break
 		}
-		if live {
+		if tracked {
 			g.Forget(oldest.run)
 		}
 		g.order = g.order[1:]
 	}
-	if len(g.order) > 2*len(g.runs)+GuardRuns { // most of them are gone
+	if len(g.order) > 2*len(g.runs)+GuardRuns { // most entries are of removed runs
 		g.compact()
 	}
 }
 
-func (g *Guard) compact() {
-	kept := make([]watchedAt, 0, len(g.runs))
-	for _, o := range g.order {
-		if w, known := g.runs[o.run]; known && w.at.Equal(o.at) {
-			kept = append(kept, o)
-		}
-	}
-	g.order = kept
+// tracks reports whether an entry of order is of a run that is still tracked. A run that was
+// removed and granted again has a newer entry.
+func (g *Guard) tracks(o grantedRun) bool {
+	r, known := g.runs[o.run]
+	return known && r.at.Equal(o.at)
 }
 
-// Widen is the factor on allocations that is in force.
+func (g *Guard) compact() {
+	tracked := make([]grantedRun, 0, len(g.runs))
+	for _, o := range g.order {
+		if g.tracks(o) {
+			tracked = append(tracked, o)
+		}
+	}
+	g.order = tracked
+}
+
+// Widen returns the current factor on allocations.
 func (g *Guard) Widen(now time.Time) float64 {
 	if g.kills == 0 {
 		return 1
 	}
 	g.expire(now)
-	over := float64(g.kills) - guardRatio*g.promised() - guardSlack
-	if over <= 0 {
+	excess := float64(g.kills) - guardRatio*g.promised() - guardSlack
+	if excess <= 0 {
 		return 1
 	}
-	return math.Exp(min(guardMost, over*guardStep))
+	return math.Exp(min(maxGuard, excess*guardStep))
 }
 
-// promised sums the promises of the open first tries, in a fixed order: the same runs
-// give the same sum.
+// promised sums the promises of the open first tries. The order is fixed, so that the same
+// runs give the same sum bit for bit.
 func (g *Guard) promised() float64 {
 	sum := 0.0
 	for _, o := range g.order {
-		if w, known := g.runs[o.run]; known && w.state == firstOpen && w.at.Equal(o.at) {
-			sum += w.promised
+		if r, known := g.runs[o.run]; known && r.state == firstOpen && r.at.Equal(o.at) {
+			sum += r.promised
 		}
 	}
 	return sum
+}
+
+// OpenKills is the kill rate of the newest open runs: exponentially weighted counts in which
+// the newest run counts 1.
+type OpenKills struct{ Killed, Runs float64 }
+
+const (
+	openKillsDecay = 0.95 // per newer run: about the last twenty runs count
+	openKillsPrior = 2.0  // the prior promise counts as this many runs
+)
+
+// Rate returns the posterior mean of the kill rate, given the promise before any kill was
+// known.
+func (o OpenKills) Rate(promised float64) float64 {
+	return (o.Killed + openKillsPrior*promised) / (o.Runs + openKillsPrior)
+}
+
+// OpenKills counts the open runs while the guard increases allocations, and is zero
+// otherwise.
+func (g *Guard) OpenKills(now time.Time) (o OpenKills) {
+	if g.Widen(now) <= 1 {
+		return o
+	}
+	for _, granted := range g.order {
+		if r, known := g.runs[granted.run]; known && r.at.Equal(granted.at) {
+			o.Killed, o.Runs = o.Killed*openKillsDecay, o.Runs*openKillsDecay+1
+			if r.state != firstOpen {
+				o.Killed++
+			}
+		}
+	}
+	return o
 }

@@ -11,8 +11,8 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// killed grants n runs from first on, kills their first tries and grants a retry of each.
-func killed(g *Guard, first, n uint64) {
+// killRuns grants n runs from first on, kills their first tries and grants a retry of each.
+func killRuns(g *Guard, first, n uint64) {
 	for run := first; run < first+n; run++ {
 		g.Grant(run, 0, noon)
 		g.Kill(run, 1)
@@ -20,28 +20,28 @@ func killed(g *Guard, first, n uint64) {
 	}
 }
 
-func TestTheGuardWidensByKillsBeyondTheOpenPromises(t *testing.T) {
+func TestGuardWidensByTheKillsBeyondTheOpenPromises(t *testing.T) {
 	var g Guard
 	assert.Equal(t, 1.0, g.Widen(noon))
 	for run := range uint64(10) {
-		g.Grant(run, 0.02, noon) // 0.2 promised in all, of which 1.5 times is 0.3
+		g.Grant(run, 0.02, noon) // 10 · 0.02 · 1.5 = 0.3
 	}
-	killed(&g, 100, 1)
+	killRuns(&g, 100, 1)
 	assert.Equal(t, 1.0, g.Widen(noon), "one kill may be chance")
-	killed(&g, 200, 3) // 4 − 0.3 − 1 = 2.7 too many
+	killRuns(&g, 200, 3) // 4 − 0.3 − 1 = 2.7 kills in excess
 	assert.InDelta(t, math.Exp(0.27), g.Widen(noon), 1e-9)
-	killed(&g, 300, 100)
-	assert.InDelta(t, math.Exp(1.5), g.Widen(noon), 1e-12, "and not without end")
+	killRuns(&g, 300, 100)
+	assert.InDelta(t, math.Exp(1.5), g.Widen(noon), 1e-12, "the factor is bounded")
 }
 
-func TestTheGuardReleasesARunThatIsNoLongerOpen(t *testing.T) {
+func TestGuardIgnoresARunThatIsNoLongerOpen(t *testing.T) {
 	for claim, release := range map[string]func(g *Guard, run uint64){
 		"killed again and not retried": func(g *Guard, run uint64) { g.Kill(run, 2) },
 		"ended for another reason":     func(g *Guard, run uint64) { g.End(run, 2) },
 		"succeeded or voided":          (*Guard).Forget,
 	} {
 		var g Guard
-		killed(&g, 0, 30)
+		killRuns(&g, 0, 30)
 		require.Greater(t, g.Widen(noon), 1.0)
 		for run := range uint64(30) {
 			release(&g, run)
@@ -49,13 +49,13 @@ func TestTheGuardReleasesARunThatIsNoLongerOpen(t *testing.T) {
 		assert.Equal(t, 1.0, g.Widen(noon), claim)
 	}
 	var g Guard
-	killed(&g, 0, 30)
-	assert.Equal(t, 1.0, g.Widen(noon.Add(GuardFor+time.Second)), "what is never reported expires")
-	killed(&g, 100, 30)
+	killRuns(&g, 0, 30)
+	assert.Equal(t, 1.0, g.Widen(noon.Add(GuardFor+time.Second)), "an unreported run expires")
+	killRuns(&g, 100, 30)
 	for run := range uint64(GuardRuns) {
 		g.Grant(1000+run, 0, noon)
 	}
-	assert.Equal(t, 1.0, g.Widen(noon), "and so does what many newer runs follow")
+	assert.Equal(t, 1.0, g.Widen(noon), "many newer runs displace it")
 }
 
 func TestARetryCountsOnlyAfterAKillOfItsRun(t *testing.T) {
@@ -69,24 +69,24 @@ func TestARetryCountsOnlyAfterAKillOfItsRun(t *testing.T) {
 		g.Kill(200+run, 1)
 		g.Retry(200+run, 2)
 		g.Kill(200+run, 2)
-		g.Retry(200+run, 2) // ended already
+		g.Retry(200+run, 2) // has already ended
 	}
 	assert.Equal(t, 1.0, g.Widen(noon))
 }
 
-func TestWhatTheGuardHearsTwiceCountsOnce(t *testing.T) {
+func TestGuardIgnoresDuplicateEvents(t *testing.T) {
 	var g Guard
-	killed(&g, 0, 5)
+	killRuns(&g, 0, 5)
 	before := g.Widen(noon)
-	killed(&g, 0, 5)
+	killRuns(&g, 0, 5)
 	assert.Equal(t, before, g.Widen(noon))
 	for run := range uint64(5) {
 		g.Kill(run, 1)
 	}
-	assert.Equal(t, before, g.Widen(noon), "an older end changes nothing")
+	assert.Equal(t, before, g.Widen(noon), "an older end has no effect")
 }
 
-func FuzzTheGuardStaysWithinBounds(f *testing.F) {
+func FuzzGuardStaysWithinBounds(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 0, 0, 1, 1, 1, 1})
 	f.Fuzz(func(t *testing.T, steps []byte) {
 		var g Guard
@@ -106,10 +106,10 @@ func FuzzTheGuardStaysWithinBounds(f *testing.F) {
 				g.Forget(run)
 			}
 			now = now.Add(time.Duration(i%3) * time.Hour)
-			require.True(t, g.Widen(now) >= 1 && g.Widen(now) <= math.Exp(guardMost)+1e-12)
+			require.True(t, g.Widen(now) >= 1 && g.Widen(now) <= math.Exp(maxGuard)+1e-12)
 			open := 0
-			for _, w := range g.runs {
-				if w.state == retryOpen {
+			for _, r := range g.runs {
+				if r.state == retryOpen {
 					open++
 				}
 			}

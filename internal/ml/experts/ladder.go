@@ -2,28 +2,28 @@ package experts
 
 import "math"
 
-// After a kill the question is the same, given that the peak is above what was
-// killed: which rungs cost least, when every attempt counts whole, a few lifts are
-// allowed, and the last of them jumps to the cap? A kill is also evidence against
-// the margins that led to it, so that a part of the belief is in a power law.
+// The retry ladder after a kill minimises the expected cost by dynamic programming. Every
+// attempt counts in full, the number of lifts is limited, and the last lift goes to the
+// cap. A kill is also evidence against the margins, so a part of the belief is in a power
+// law.
 //
-//	V(0 lifts, f) = cap
+//	V(1 lift,  f) = cap
 //	V(l lifts, f) = min over a > f of  a + P(peak > a | peak > f) · V(l−1, a)
 const (
-	gridSteps   = 24
-	tailBelief  = 0.3 // in P(peak > a | peak > f) = (f / a)², the power law
-	liftsAtMost = 4   // rungs that are worth choosing
+	gridSteps      = 24
+	powerLawBelief = 0.3 // weight of the power law P(peak > a | peak > f) = (f / a)²
+	maxLifts       = 4   // more rungs do not reduce the cost noticeably
 )
 
-// grid holds amounts from the killed one to the cap, in equal steps of the log.
+// grid holds amounts from the killed one to the cap, equidistant in the log.
 type grid struct {
 	amount, risk [gridSteps]float64
-	cost         [liftsAtMost + 1][gridSteps]float64
-	next         [liftsAtMost + 1][gridSteps]uint8
+	cost         [maxLifts + 1][gridSteps]float64
+	next         [maxLifts + 1][gridSteps]uint8
 }
 
-// Ladder appends the rungs that follow an attempt of from, killed: lifts of them,
-// of which the last is the cap. It appends nothing where from is at the cap.
+// Ladder appends the rungs after a killed attempt of from: at most lifts rungs, the last of
+// which is the ceiling. It appends nothing if from is at the ceiling.
 func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch, rungs []float64) []float64 {
 	if from >= ceiling || lifts < 1 {
 		return rungs
@@ -35,7 +35,7 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 		g.amount[i] = least * math.Pow(ceiling/least, float64(i-1)/float64(gridSteps-2))
 	}
 	x.ExceedAll(p, g.amount[:], g.risk[:], s)
-	lifts = min(lifts, liftsAtMost)
+	lifts = min(lifts, maxLifts)
 	g.solve(lifts)
 	at := 0
 	for l := lifts; l > 1 && at < gridSteps-1; l-- {
@@ -48,8 +48,8 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 	return rungs
 }
 
-// solve fills cost and next as far as a ladder of lifts from the first amount needs
-// them: all of the levels below, and of its own the first amount.
+// solve fills cost and next for a ladder of lifts from the first amount: all amounts for
+// fewer lifts, and only the first amount for lifts.
 func (g *grid) solve(lifts int) {
 	const top = gridSteps - 1
 	for i := range top {
@@ -63,27 +63,27 @@ func (g *grid) solve(lifts int) {
 		if i == 0 {
 			levels = lifts
 		}
-		g.choose(i, levels)
+		g.solveAmount(i, levels)
 	}
 }
 
-// choose finds the best next amounts from amount i, for 2 to the given number of
-// lifts. Those from higher amounts are known.
-func (g *grid) choose(i, levels int) {
+// solveAmount finds the best next amount after amount i for 2 to levels lifts. The costs of
+// higher amounts are already known.
+func (g *grid) solveAmount(i, levels int) {
 	const top = gridSteps - 1
-	best, worst := [liftsAtMost + 1]float64{}, math.Inf(1)
+	best, worst := [maxLifts + 1]float64{}, math.Inf(1)
 	for l := range best {
 		best[l] = worst
 	}
-	// No amount is worth more than itself, so that it ends where even that is dearer.
+	// A rung costs at least its own amount: stop when that alone exceeds the worst best cost.
 	for j := i + 1; j <= top && levels > 1 && g.amount[j] < worst; j++ {
-		still := 0.0
+		reach := 0.0
 		if j < top {
-			still = g.still(i, j)
+			reach = g.exceedAfterKill(i, j)
 		}
 		worst = 0
 		for l := 2; l <= levels; l++ {
-			if cost := g.amount[j] + still*g.cost[l-1][j]; cost < best[l] {
+			if cost := g.amount[j] + reach*g.cost[l-1][j]; cost < best[l] {
 				best[l], g.next[l][i] = cost, uint8(j)
 			}
 			worst = max(worst, best[l])
@@ -94,28 +94,29 @@ func (g *grid) choose(i, levels int) {
 	}
 }
 
-// still is P(peak > amount j | peak > amount i).
-func (g *grid) still(i, j int) float64 {
-	return afterKill(g.risk[i], g.risk[j], g.amount[i]/g.amount[j], tailBelief)
+// exceedAfterKill returns P(peak > amount j | peak > amount i).
+func (g *grid) exceedAfterKill(i, j int) float64 {
+	return conditionalExceedance(g.risk[i], g.risk[j], g.amount[i]/g.amount[j], powerLawBelief)
 }
 
-// afterKill is P(peak > to | peak > from), given both risks by the margins, from/to, and
-// how much the power law is believed.
-func afterKill(from, to, share, belief float64) float64 {
+// conditionalExceedance returns P(peak > to | peak > from). from and to are the exceedance
+// probabilities by the margins, ratio is the lower amount divided by the higher one, and
+// belief is the weight of the power law.
+func conditionalExceedance(from, to, ratio, belief float64) float64 {
 	model := 1.0
 	if from > 0 {
 		model = min(1, to/from)
 	}
-	law := share * share
+	law := ratio * ratio
 	return (1-belief)*model + belief*law
 }
 
-// Still is P(peak > to | peak > from) for a row; 1 at from. It believes the power law the
-// more, the less the margins expected the kill.
+// Still returns P(peak > to | peak > from) for a row, and 1 if to is not above from. The
+// weight of the power law increases with the confidence of the margins that failed.
 func (x *Experts) Still(p *Point, from, to float64, s *Scratch) float64 {
 	if to <= from {
 		return 1
 	}
 	before := x.Exceed(p, from, s)
-	return afterKill(before, x.Exceed(p, to, s), from/to, tailBelief*(1-before))
+	return conditionalExceedance(before, x.Exceed(p, to, s), from/to, powerLawBelief*(1-before))
 }

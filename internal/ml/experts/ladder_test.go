@@ -9,24 +9,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cheapest tries every ladder over the amounts above the one at i: what it costs
-// when each rung counts whole, given that the peak is above amount i. The last of
-// lifts rungs is the cap.
-func cheapest(g *grid, i, lifts int) float64 {
+// cheapestLadder returns the least expected cost of all ladders over the amounts above
+// amount i, given that the peak is above amount i. Each rung counts in full, and the last
+// of lifts rungs is the cap.
+func cheapestLadder(g *grid, i, lifts int) float64 {
 	top := len(g.amount) - 1
 	best := g.amount[top] // straight to the cap
 	if lifts == 1 {
 		return best
 	}
 	for j := i + 1; j < top; j++ {
-		best = min(best, g.amount[j]+survives(g, i, j)*cheapest(g, j, lifts-1))
+		best = min(best, g.amount[j]+exceedance(g, i, j)*cheapestLadder(g, j, lifts-1))
 	}
 	return best
 }
 
-// survives is P(peak > amount j | peak > amount i): seven tenths by the residuals,
-// three tenths by a power law of exponent two.
-func survives(g *grid, i, j int) float64 {
+// exceedance returns P(peak > amount j | peak > amount i): 70 % by the residuals and
+// 30 % by a power law with exponent two.
+func exceedance(g *grid, i, j int) float64 {
 	law := (g.amount[i] / g.amount[j]) * (g.amount[i] / g.amount[j])
 	if g.risk[i] == 0 {
 		return 0.7 + 0.3*law
@@ -34,7 +34,7 @@ func survives(g *grid, i, j int) float64 {
 	return 0.7*min(1, g.risk[j]/g.risk[i]) + 0.3*law
 }
 
-// costOf is what rungs cost after a kill at from.
+// costOf returns the expected cost of rungs after a kill at from.
 func costOf(x *Experts, p *Point, from float64, rungs []float64, s *Scratch) float64 {
 	cost, reach, at := 0.0, 1.0, from
 	for _, rung := range rungs {
@@ -50,9 +50,9 @@ func costOf(x *Experts, p *Point, from float64, rungs []float64, s *Scratch) flo
 	return cost
 }
 
-func TestTheLadderIsTheCheapestOfAll(t *testing.T) {
+func TestTheLadderIsTheCheapestOne(t *testing.T) {
 	for _, n := range []int{3, 40, 250} {
-		x, s, _ := learned(small(), uint64(n), n, normal(0.4))
+		x, s, _ := trained(smallConfig(), uint64(n), n, normal(0.4))
 		var scratch Scratch
 		for range 10 {
 			p, peak := s.next()
@@ -60,16 +60,16 @@ func TestTheLadderIsTheCheapestOfAll(t *testing.T) {
 				from, ceiling := peak*0.8, 12*gb
 				rungs := x.Ladder(&p, from, ceiling, lifts, &scratch, nil)
 				g := scratch.grid
-				require.InEpsilon(t, cheapest(&g, 0, lifts), costOf(x, &p, from, rungs, &scratch), 1e-9, "%d rows, %d lifts: %v", n, lifts, rungs)
+				require.InEpsilon(t, cheapestLadder(&g, 0, lifts), costOf(x, &p, from, rungs, &scratch), 1e-9, "%d rows, %d lifts: %v", n, lifts, rungs)
 			}
 		}
 	}
 }
 
 func TestMoreLiftsNeverCostMore(t *testing.T) {
-	x, s, _ := learned(small(), 4, 200, normal(0.4))
+	x, s, _ := trained(smallConfig(), 4, 200, normal(0.4))
 	var scratch Scratch
-	gained := 0
+	improved := 0
 	for range 30 {
 		p, peak := s.next()
 		last := math.Inf(1)
@@ -77,16 +77,16 @@ func TestMoreLiftsNeverCostMore(t *testing.T) {
 			cost := costOf(x, &p, peak/2, x.Ladder(&p, peak/2, 40*gb, lifts, &scratch, nil), &scratch)
 			require.LessOrEqual(t, cost, last*(1+1e-9))
 			if cost < last*0.9 {
-				gained++
+				improved++
 			}
 			last = cost
 		}
 	}
-	assert.Greater(t, gained, 30, "and a second lift saves")
+	assert.Greater(t, improved, 30, "a second lift saves")
 }
 
-// climbs checks what every ladder must be.
-func climbs(t *testing.T, rungs []float64, from, ceiling float64, lifts int) {
+// requireLadder checks the contract of Ladder.
+func requireLadder(t *testing.T, rungs []float64, from, ceiling float64, lifts int) {
 	t.Helper()
 	if from >= ceiling || lifts < 1 {
 		require.Empty(t, rungs)
@@ -99,29 +99,28 @@ func climbs(t *testing.T, rungs []float64, from, ceiling float64, lifts int) {
 		require.Greater(t, rung, last, "rung %d of %v from %v", i, rungs, from)
 		last = rung
 	}
-	require.InEpsilon(t, ceiling, last, 1e-12, "the last is the cap")
-	require.GreaterOrEqual(t, rungs[0], min(ceiling, from*1.3)*(1-1e-12), "a lift is worth the wait")
+	require.InEpsilon(t, ceiling, last, 1e-12, "the last rung is the cap")
+	require.GreaterOrEqual(t, rungs[0], min(ceiling, from*1.3)*(1-1e-12), "the first rung is at least MinStep above the killed amount")
 }
 
-func TestLaddersClimbToTheCap(t *testing.T) {
-	x, s, _ := learned(small(), 6, 80, normal(0.4))
+func TestLaddersEndAtTheCap(t *testing.T) {
+	x, s, _ := trained(smallConfig(), 6, 80, normal(0.4))
 	var scratch Scratch
 	p, _ := s.next()
 	for _, from := range []float64{1, gb / 100, gb, 3 * gb, 4.99 * gb, 5 * gb, 6 * gb} {
 		for lifts := range 7 {
-			climbs(t, x.Ladder(&p, from, 5*gb, lifts, &scratch, nil), from, 5*gb, lifts)
+			requireLadder(t, x.Ladder(&p, from, 5*gb, lifts, &scratch, nil), from, 5*gb, lifts)
 		}
 	}
 	rungs := x.Ladder(&p, gb, 5*gb, 3, &scratch, []float64{7})
 	assert.Equal(t, 7.0, rungs[0], "rungs are appended")
 }
 
-// The peak is known within a thousandth, and what was killed lies a hundredth below
-// it. With 2.5 times that as the cap, a rung of a costs a + 0.3·2.5/a²: least at
-// 1.14, but a lift is never worth so little.
-func TestALiftIsNeverAnInch(t *testing.T) {
-	c := small()
-	x, s, _ := learned(c, 7, 100, normal(0.001))
+// The peak is known within 0.1 %, and the killed amount is 1 % below it. With a cap of 2.5,
+// a rung of a costs a + 0.3·2.5/a², whose minimum is at 1.14. MinStep requires more.
+func TestALiftIsAtLeastMinStep(t *testing.T) {
+	c := smallConfig()
+	x, s, _ := trained(c, 7, 100, normal(0.001))
 	var scratch Scratch
 	p, peak := s.next()
 	from := peak * 0.99
@@ -137,11 +136,11 @@ func FuzzLadder(f *testing.F) {
 		if !(from >= 1 && from < 1e16 && ceiling >= 1 && ceiling < 1e16) || lifts < 0 || lifts > 50 {
 			return
 		}
-		x, s, _ := learned(small(), seed, 1+int(n%100), normal(0.5))
+		x, s, _ := trained(smallConfig(), seed, 1+int(n%100), normal(0.5))
 		var scratch Scratch
 		p, _ := s.next()
 		rungs := x.Ladder(&p, from, ceiling, lifts, &scratch, nil)
-		climbs(t, rungs, from, ceiling, lifts)
+		requireLadder(t, rungs, from, ceiling, lifts)
 		require.True(t, slices.IsSorted(rungs))
 	})
 }

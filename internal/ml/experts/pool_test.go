@@ -8,30 +8,30 @@ import (
 )
 
 func TestAgesArePowersOfTwo(t *testing.T) {
-	for told, want := range map[int]int{0: 0, 1: 0, 2: 1, 3: 1, 4: 2, 7: 2, 8: 3, 511: 8, 512: 9, 1 << 40: 9} {
-		assert.Equal(t, want, age(told), "%d rows", told)
+	for rows, want := range map[int]int{0: 0, 1: 0, 2: 1, 3: 1, 4: 2, 7: 2, 8: 3, 511: 8, 512: 9, 1 << 40: 9} {
+		assert.Equal(t, want, age(rows), "%d rows", rows)
 	}
 }
 
-// Two kills promised and eight come. Over all ages that is 10/4 with the two kills of
-// belief in the promise as it stands; at that age (8 + 2·2.5)/4.
-func TestAPromiseIsCorrectedByHowTasksOfItsAgeKeptIt(t *testing.T) {
+// Two kills are promised and eight happen. With the prior of two kills, the ratio over all
+// ages is 10/4, and the ratio at that age is (8 + 2·2.5)/4.
+func TestPromisesAreCorrectedByTheRecordOfTheirAge(t *testing.T) {
 	var p Pool
-	assert.Equal(t, 1.0, p.factor(5), "nothing known: as it stands")
+	assert.Equal(t, 1.0, p.factor(5), "no record: no correction")
 	for i := range 8 {
 		p.Kept(4+i%4, 0.25, true)
 	}
 	assert.InDelta(t, 3.25, p.factor(7), 0.01)
-	assert.InDelta(t, 2.5, p.factor(8), 0.01, "an age of which nothing is known: as over all of them")
+	assert.InDelta(t, 2.5, p.factor(8), 0.01, "an age without a record: the ratio over all ages")
 	for range 1000 {
 		p.Kept(100, 0.001, true)
 		p.Kept(1000, 0.5, false)
 	}
-	assert.Equal(t, 4.0, p.factor(100), "at most four times")
-	assert.Equal(t, 0.3, p.factor(1000), "at least three tenths")
+	assert.Equal(t, 4.0, p.factor(100), "the upper bound")
+	assert.Equal(t, 0.3, p.factor(1000), "the lower bound")
 }
 
-func TestThePoolForgets(t *testing.T) {
+func TestPoolDecays(t *testing.T) {
 	var p Pool
 	assert.Zero(t, p.mean())
 	p.Spent(10)
@@ -43,7 +43,7 @@ func TestThePoolForgets(t *testing.T) {
 	assert.InDelta(t, 1, p.mean(), 0.01)
 }
 
-func TestWhatIsAddedCanBeTakenBack(t *testing.T) {
+func TestRemoveInvertsAdd(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 1))
 	share := func() (p Pool) {
 		for range 200 {
@@ -67,24 +67,24 @@ func TestWhatIsAddedCanBeTakenBack(t *testing.T) {
 	assert.InDeltaSlice(t, a.Killed[:], back.Killed[:], 1e-12)
 	other := b
 	other.Add(&a)
-	assert.Equal(t, sum, other, "in any order")
+	assert.Equal(t, sum, other, "Add is commutative")
 }
 
-func TestAYoungTaskExpectsTheSpreadOfTheOthers(t *testing.T) {
+func TestSpanFollowsTheDeviationOfOtherTasks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 1))
 	var p Pool
-	assert.InDelta(t, 0.3, p.span(0.3), 1e-12, "nobody else: the prior")
+	assert.InDelta(t, 0.3, p.span(0.3), 1e-12, "no other tasks: the prior")
 	for range 2000 {
 		p.Missed(0.6 * rng.NormFloat64())
 	}
-	// E ln z² of a standard normal is −1.27, so that the mean log square tells 0.6.
+	// E ln z² of a standard normal is −1.27, so the mean log square identifies 0.6.
 	assert.InDelta(t, 0.6, p.span(0.3), 0.03)
 	for range 4000 {
 		p.Missed(0)
 	}
-	assert.Equal(t, 0.1, p.span(0.3), "no task is taken for certain")
+	assert.Equal(t, 0.1, p.span(0.3), "the lower bound")
 	for range 8000 {
 		p.Missed(50)
 	}
-	assert.Equal(t, 1.0, p.span(0.3), "nor for hopeless")
+	assert.Equal(t, 1.0, p.span(0.3), "the upper bound")
 }

@@ -2,45 +2,44 @@ package experts
 
 import "math"
 
-// Shift watches honest residuals for a change of the task: a two-sided CUSUM (Page
-// 1954). Each side adds up by how much standardised residuals exceed an allowance,
-// never below zero; where one passes a bound, the task changed when that side last
-// left zero.
+// Shift detects a change of the task in out-of-sample residuals with a two-sided CUSUM
+// (Page 1954). Each side sums how far standardised residuals exceed an allowance, and never
+// falls below zero. If a sum passes a bound, the task changed when that sum was last zero.
 type Shift struct {
 	Up, Down         float64
-	UpRows, DownRows int // since the side left zero
+	UpRows, DownRows int // rows since the sum was zero
 
 	Fell    bool `cbor:",omitzero"` // the last change was downward
-	Since   int  `cbor:",omitzero"` // rows since that change was found
-	Returns int  `cbor:",omitzero"` // changes downward that one upward followed, up to returnsAtMost
+	Since   int  `cbor:",omitzero"` // rows since that change was detected
+	Returns int  `cbor:",omitzero"` // downward changes that were followed by an upward change, up to maxReturns
 }
 
 const (
-	shiftAllowance = 1   // deviations that residuals may be off without a change
-	shiftBound     = 40  // deviations, added up
-	shiftMost      = 3.0 // deviations that one residual counts: an outlier is no change
-	shiftKeep      = 60  // rows kept at least: what adapts row by row is not off for long
-	shiftFrom      = 40  // residuals before a deviation is known
-	shiftShare     = 2   // a level that held for so many rows is given up after one row below it …
-	shiftReturn    = 20  // deviations, added up, that show a return after a change downward
-	returnsAtMost  = 3
-	shiftPatience  = 128 // … and after so many rows, however long it held
+	shiftAllowance    = 1   // standard deviations of a residual that do not count
+	shiftBound        = 40  // sum of standard deviations that shows a change
+	maxShiftResidual  = 3.0 // residuals are clipped here, so that an outlier is not a change
+	minRowsKept       = 60  // rows kept after a change: models that adapt with every row soon follow it
+	minShiftResiduals = 40  // residuals needed to estimate the deviation
+	returnBound       = 20  // sum of standard deviations that shows a return after a downward change
+	maxReturns        = 3
+	patienceShare     = 2   // a downward change needs 1/patienceShare of the rows of the old level …
+	maxPatience       = 128 // … but no more than these rows
 )
 
-// learn adds one standardised residual and returns how many rows ago the task
-// changed; 0 if it did not. A change downward needs more than patience rows: a low mode
-// that ends is a kill for every run that follows, one that lasts is only waste.
-func (s *Shift) learn(z float64, patience int) int {
-	z = max(-shiftMost, min(shiftMost, z))
-	s.Up, s.UpRows = side(s.Up, s.UpRows, z)
-	s.Down, s.DownRows = side(s.Down, s.DownRows, -z)
-	s.Down = min(s.Down, shiftBound+shiftMost)
+// update adds one standardised residual and returns how many rows ago the task changed, or
+// 0. A downward change needs more than patience rows: the end of a temporary low level
+// kills every run that follows, while a permanent one only wastes memory until then.
+func (s *Shift) update(z float64, patience int) int {
+	z = max(-maxShiftResidual, min(maxShiftResidual, z))
+	s.Up, s.UpRows = updateSum(s.Up, s.UpRows, z)
+	s.Down, s.DownRows = updateSum(s.Down, s.DownRows, -z)
+	s.Down = min(s.Down, shiftBound+maxShiftResidual)
 	rows := 0
 	if s.Fell {
 		s.Since++
 	}
-	if s.Fell && s.Up > shiftReturn {
-		s.Fell, s.Returns = false, min(s.Returns+1, returnsAtMost)
+	if s.Fell && s.Up > returnBound {
+		s.Fell, s.Returns = false, min(s.Returns+1, maxReturns)
 	}
 	if s.Up > shiftBound {
 		rows = s.UpRows
@@ -54,42 +53,43 @@ func (s *Shift) learn(z float64, patience int) int {
 	return rows
 }
 
-// patience is how many rows a level must be fallen before it is given up. It grows by a
-// factor of four with each return of the old level: then the low one is a mode of the task.
+// patience returns how many rows a lower level must last before it replaces the old one.
+// Every return of the old level quadruples it: the low level is then a mode of the task.
 func (x *Experts) patience() int {
-	return min(x.Told/shiftShare, shiftPatience) << (2 * x.Shift.Returns)
+	return min(x.Told/patienceShare, maxPatience) << (2 * x.Shift.Returns)
 }
 
-func side(sum float64, rows int, z float64) (float64, int) {
+func updateSum(sum float64, rows int, z float64) (float64, int) {
 	if sum += z - shiftAllowance; sum <= 0 {
 		return 0, 0
 	}
 	return sum, rows + 1
 }
 
-// watch looks for a change in the newest honest residual.
-func (x *Experts) watch(residual float64) int {
-	w := x.windows[LineTrees*spreads+byAll]
+// detectShift adds the newest out-of-sample residual to the change detection and returns
+// how many rows ago the task changed, or 0.
+func (x *Experts) detectShift(residual float64) int {
+	w := x.windows[LineTrees*distributionCount+allRows]
 	n := len(w)
-	if n < shiftFrom {
+	if n < minShiftResiduals {
 		return 0
 	}
-	deviation := (w[n*3/4] - w[n/4]) / 1.349 // of a normal with these quartiles
+	deviation := (w[n*3/4] - w[n/4]) / 1.349 // interquartile range of a standard normal
 	center := w[n/2]
 	if residual > center && x.JustFell() {
-		center = max(center, min(residual, 0)) // the models follow the fall: that is no rise
+		center = max(center, min(residual, 0)) // the models adapt to the lower level: this is not a rise
 	}
-	rows := x.Shift.learn((residual-center)/math.Max(deviation, 0.01), x.patience())
+	rows := x.Shift.update((residual-center)/math.Max(deviation, 0.01), x.patience())
 	if rows > 0 {
-		x.changed(rows)
+		x.discardBefore(rows)
 	}
 	return rows
 }
 
-// changed forgets what was seen before the newest rows: their few residuals give
-// wide margins, until there are more.
-func (x *Experts) changed(rows int) {
-	rows = max(rows, shiftKeep)
+// discardBefore removes the ledger rows before the newest ones and discounts earlier costs.
+// The few remaining residuals give wide margins until there are more.
+func (x *Experts) discardBefore(rows int) {
+	rows = max(rows, minRowsKept)
 	newest := make([]Entry, 0, rows)
 	low := x.Low
 	if !x.Shift.Fell {

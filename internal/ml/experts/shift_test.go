@@ -8,23 +8,23 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// At two deviations and an allowance of one, every row adds one: the bound of 40 is
-// passed by the 41st row after the change.
-func TestAShiftIsFoundAndDatedToItsOnset(t *testing.T) {
+// At two deviations and an allowance of one, every row adds one: the 41st row after the
+// change passes the bound of 40.
+func TestAShiftIsDetectedAndDatedToItsOnset(t *testing.T) {
 	for claim, z := range map[string]float64{"up": 2, "down": -2} {
 		var s Shift
 		for range 100 {
-			assert.Zero(t, s.learn(0, 0), claim)
+			assert.Zero(t, s.update(0, 0), claim)
 		}
 		for range int(shiftBound) {
-			assert.Zero(t, s.learn(z, 0), claim)
+			assert.Zero(t, s.update(z, 0), claim)
 		}
-		assert.Equal(t, int(shiftBound)+1, s.learn(z, 0), claim)
-		assert.Equal(t, Shift{Fell: z < 0}, s, "it starts anew: %s", claim)
+		assert.Equal(t, int(shiftBound)+1, s.update(z, 0), claim)
+		assert.Equal(t, Shift{Fell: z < 0}, s, "the sums restart: %s", claim)
 	}
 }
 
-func TestNoiseAndSingleOutliersAreNoShift(t *testing.T) {
+func TestNoiseAndSingleOutliersAreNotAShift(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	var s Shift
 	for i := range 100_000 {
@@ -32,12 +32,12 @@ func TestNoiseAndSingleOutliersAreNoShift(t *testing.T) {
 		if i%50 == 0 {
 			z = 1e9
 		}
-		assert.Zero(t, s.learn(z, 0))
+		assert.Zero(t, s.update(z, 0))
 	}
 }
 
-// served tells experts rows whose models are right but for the error given.
-func served(x *Experts, rng *rand.Rand, rows int, off float64) (changes, killed int, used, granted float64) {
+// simulate answers and learns rows whose predictions are correct except for an offset.
+func simulate(x *Experts, rng *rand.Rand, rows int, offset float64) (changes, killed int, used, granted float64) {
 	var s Scratch
 	var pool Pool
 	for range rows {
@@ -47,7 +47,7 @@ func served(x *Experts, rng *rand.Rand, rows int, off float64) (changes, killed 
 			p.Level[k] = level
 		}
 		p.Scale = [ScaleCount]float64{0.2, 0.2}
-		peak := math.Exp(level + off + 0.2*rng.NormFloat64())
+		peak := math.Exp(level + offset + 0.2*rng.NormFloat64())
 		if x.Told > 0 {
 			amount := x.Answer(&p, x.config.Target, &s).Amount
 			used, granted = used+peak, granted+amount
@@ -62,56 +62,56 @@ func served(x *Experts, rng *rand.Rand, rows int, off float64) (changes, killed 
 	return changes, killed, used, granted
 }
 
-// A task that comes to need half of what its models say wastes half of every grant
-// for as long as residuals from before the change set its margins.
-func TestAfterAChangeTheNewestRowsSetTheMargins(t *testing.T) {
+// If a task needs half of the predicted peak, it wastes half of every allocation as long as
+// residuals from before the change determine its margins.
+func TestAfterAChangeTheNewestRowsDetermineTheMargins(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 0))
 	x := New(Default(0.015))
-	changes, _, _, _ := served(x, rng, 1000, 0)
+	changes, _, _, _ := simulate(x, rng, 1000, 0)
 	assert.Zero(t, changes)
-	changes, _, _, _ = served(x, rng, 200, -0.7)
+	changes, _, _, _ = simulate(x, rng, 200, -0.7)
 	assert.Equal(t, 1, changes)
-	_, killed, used, granted := served(x, rng, 500, -0.7)
-	assert.Greater(t, used/granted, 0.42, "an allocation of the old margins would use 0.3")
+	_, killed, used, granted := simulate(x, rng, 500, -0.7)
+	assert.Greater(t, used/granted, 0.42, "the old margins would give 0.3")
 	assert.Less(t, killed, 15)
 }
 
-func TestTheAdaptiveCorrectionHoldsTheTarget(t *testing.T) {
+func TestTheAllowanceAdaptsToKills(t *testing.T) {
 	x := New(Default(0.015))
-	x.Picks, x.Told = []Pick{{0, 1}}, 1e9 // not young: chance explains nothing
-	assert.InDelta(t, 0.03, x.allowed(0.03), 1e-7, "another target is corrected alike")
+	x.Picks, x.Told = []Pick{{0, 1}}, 1e9 // no allowance for chance
+	assert.InDelta(t, 0.03, x.allowedKillRate(0.03), 1e-7, "other targets get the same correction")
 	for range 10 {
-		x.adapt(true)
+		x.updateAllowance(true)
 	}
-	assert.InDelta(t, 0.015-10*0.001*(1-0.015), x.allowed(0.015), 1e-7)
+	assert.InDelta(t, 0.015-10*0.001*(1-0.015), x.allowedKillRate(0.015), 1e-7)
 	for range 10 {
-		x.adapt(true)
+		x.updateAllowance(true)
 	}
-	assert.Zero(t, x.allowed(0.015), "never below none")
+	assert.Zero(t, x.allowedKillRate(0.015), "the allowance is never negative")
 	for range 100_000 {
-		x.adapt(false)
+		x.updateAllowance(false)
 	}
-	assert.InDelta(t, mostAllowed*0.015, x.allowed(0.015), 1e-7, "a quiet stretch is not spent on kills")
+	assert.InDelta(t, maxAllowance*0.015, x.allowedKillRate(0.015), 1e-7, "a period without kills does not allow many kills later")
 }
 
-func TestAFewKillsOfFewRowsAreChance(t *testing.T) {
+func TestShortHistoriesGetAnAllowanceForChance(t *testing.T) {
 	x := New(Default(0.015))
 	x.Told = 60
-	assert.InDelta(t, 0.03, x.allowed(0.015), 1e-12, "one more of sixty is no evidence")
+	assert.InDelta(t, 0.03, x.allowedKillRate(0.015), 1e-12, "one kill in sixty rows is not significant")
 	x.Told = 6000
-	assert.InDelta(t, 0.01515, x.allowed(0.015), 1e-12)
+	assert.InDelta(t, 0.01515, x.allowedKillRate(0.015), 1e-12)
 }
 
-func TestErrorsOfUnripeModelsAreNotKept(t *testing.T) {
+func TestResidualsOfTheBurnInAreNotStored(t *testing.T) {
 	x, pool := New(Default(0.015)), new(Pool)
-	p := at(gb, 0.3, 10)
+	p := pointAt(gb, 0.3, 10)
 	for n := range 20 {
 		peak := gb
 		if n < 8 {
-			peak = 50 * gb // what the first models knew nothing of
+			peak = 50 * gb // an error of models that have few rows
 		}
 		x.Learn(&p, peak, 10, pool)
 	}
 	assert.Len(t, x.Ledger, 12)
-	assert.InDelta(t, 0, x.windows[byAll][11], 1e-12)
+	assert.InDelta(t, 0, x.windows[allRows][11], 1e-12)
 }

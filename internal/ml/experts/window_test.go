@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// oracle holds the answers of testdata/oracle/experts/make.py.
+// oracle reads the reference results of testdata/oracle/experts/make.py.
 func oracle(t *testing.T) (o struct {
 	Uppers []struct {
 		Residuals   []float64
@@ -31,11 +31,15 @@ func oracle(t *testing.T) (o struct {
 	return o
 }
 
-func upperOf(sorted []float64, risk float64) float64 { return upper(sorted, risk, tailOf(sorted)) }
-func exceedOf(sorted []float64, v float64) float64   { return exceed(sorted, v, tailOf(sorted)) }
+func quantileOf(sorted []float64, risk float64) float64 {
+	return upperQuantile(sorted, risk, tailScale(sorted))
+}
+func exceedanceOf(sorted []float64, v float64) float64 {
+	return exceedanceProb(sorted, v, tailScale(sorted))
+}
 
-// Values are few and repeat, so that the right one of equals must leave.
-func TestAWindowIsTheNewestValuesInOrder(t *testing.T) {
+// Values repeat, so that Add must remove exactly one of several equal values.
+func TestWindowHoldsTheNewestValues(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var w Window
 	var all []float64
@@ -53,7 +57,7 @@ func TestAWindowIsTheNewestValuesInOrder(t *testing.T) {
 	assert.Zero(t, new(Window).Median())
 }
 
-// Nine residuals cut the future into ten equal parts.
+// Nine residuals divide the distribution of the next draw into ten equal parts.
 func TestHandCheckedOrderStatistics(t *testing.T) {
 	nine := []float64{1, 2, 3, 4, 5, 6, 7, 8, 10}
 	for claim, c := range map[string]struct{ risk, want float64 }{
@@ -61,52 +65,52 @@ func TestHandCheckedOrderStatistics(t *testing.T) {
 		"two of ten are above the second largest":    {0.2, 8},
 		"halfway between ranks is halfway in values": {0.15, 9},
 		"half are above the middle":                  {0.5, 5},
-		// The top three lie 1, 2 and 4 above 6: a mean excess of 7/3, of which half
-		// goes on for each factor e of risk.
+		// The top three are 1, 2 and 4 above 6. Half of the mean excess of 7/3 is the
+		// distance per factor e of risk.
 		"a tenth of the least risk is 7/6·ln 10 further": {0.01, 10 + 7.0/6*math.Ln10},
 	} {
-		assert.InDelta(t, c.want, upperOf(nine, c.risk), 1e-12, claim)
+		assert.InDelta(t, c.want, quantileOf(nine, c.risk), 1e-12, claim)
 	}
-	assert.Zero(t, upperOf(nil, 0.1), "nothing is known: no margin")
-	assert.Equal(t, 1.0, exceedOf(nil, 0.1), "nothing is known: no promise")
-	assert.InDelta(t, 0.1, exceedOf(nine, 10), 1e-12)
-	assert.InDelta(t, 0.01, exceedOf(nine, 10+7.0/6*math.Ln10), 1e-12)
-	assert.Equal(t, 5.0, upperOf([]float64{5, 5, 5, 5}, 0.001), "a constant has no tail")
-	assert.InDelta(t, 0.1, exceedOf([]float64{5, 5, 5, 5}, 5.1), 1e-12, "half of 1/5")
+	assert.Zero(t, quantileOf(nil, 0.1), "no residuals: no margin")
+	assert.Equal(t, 1.0, exceedanceOf(nil, 0.1), "no residuals: probability 1")
+	assert.InDelta(t, 0.1, exceedanceOf(nine, 10), 1e-12)
+	assert.InDelta(t, 0.01, exceedanceOf(nine, 10+7.0/6*math.Ln10), 1e-12)
+	assert.Equal(t, 5.0, quantileOf([]float64{5, 5, 5, 5}, 0.001), "a constant has no tail")
+	assert.InDelta(t, 0.1, exceedanceOf([]float64{5, 5, 5, 5}, 5.1), 1e-12, "half of 1/5")
 }
 
-func TestUpperAgreesWithNumpy(t *testing.T) {
+func TestQuantileAgreesWithNumpy(t *testing.T) {
 	cases := oracle(t).Uppers
 	require.NotEmpty(t, cases)
 	for _, c := range cases {
-		assert.InDelta(t, c.Upper, upperOf(c.Residuals, c.Risk), 1e-9, "%d residuals, risk %v", len(c.Residuals), c.Risk)
+		assert.InDelta(t, c.Upper, quantileOf(c.Residuals, c.Risk), 1e-9, "%d residuals, risk %v", len(c.Residuals), c.Risk)
 	}
 }
 
-// margins checks the laws of upper and exceed on one set of residuals.
-func margins(t *testing.T, sorted []float64) {
+// requireQuantileLaws checks monotonicity and consistency on one set of residuals.
+func requireQuantileLaws(t *testing.T, sorted []float64) {
 	t.Helper()
 	step := 1 / float64(len(sorted)+1)
 	last, above := math.Inf(-1), 1.0
 	for risk := 0.5; risk > 1e-6; risk /= 1.3 {
-		v := upperOf(sorted, risk)
-		require.GreaterOrEqual(t, v, last, "less risk asks for less at %v of %v", risk, sorted)
-		p := exceedOf(sorted, v)
-		require.LessOrEqual(t, p, above, "more is riskier at %v of %v", v, sorted)
+		v := quantileOf(sorted, risk)
+		require.GreaterOrEqual(t, v, last, "the quantile decreases with less risk at %v of %v", risk, sorted)
+		p := exceedanceOf(sorted, v)
+		require.LessOrEqual(t, p, above, "the risk increases with the amount at %v of %v", v, sorted)
 		last, above = v, p
 		require.True(t, p > 0 && p <= 1, "P = %v", p)
 		if len(sorted) > 1 && sorted[0] < sorted[len(sorted)-1] && risk >= step {
-			require.LessOrEqual(t, p, risk+1e-9, "upper(%v) of %v keeps its risk", risk, sorted)
+			require.LessOrEqual(t, p, risk+1e-9, "the quantile at %v of %v exceeds its risk", risk, sorted)
 		}
 	}
-	for i := 1; i < 200; i++ { // a law of exceed alone: between and beyond the values
+	for i := 1; i < 200; i++ { // exceedanceProb is monotonic between and beyond the values
 		lo, hi := sorted[0]-1, last+1
 		v := lo + (hi-lo)*float64(i)/200
-		require.LessOrEqual(t, exceedOf(sorted, v), exceedOf(sorted, v-(hi-lo)/200))
+		require.LessOrEqual(t, exceedanceOf(sorted, v), exceedanceOf(sorted, v-(hi-lo)/200))
 	}
 }
 
-func TestUpperAndExceedAreInverse(t *testing.T) {
+func TestQuantileAndExceedanceAreInverse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	for range 100 {
 		sorted := make([]float64, 2+rng.IntN(300))
@@ -114,20 +118,20 @@ func TestUpperAndExceedAreInverse(t *testing.T) {
 			sorted[i] = rng.NormFloat64()
 		}
 		slices.Sort(sorted)
-		margins(t, sorted)
+		requireQuantileLaws(t, sorted)
 		step := 1 / float64(len(sorted)+1)
 		for risk := 0.4; risk > 1e-5; risk /= 1.5 {
-			p := exceedOf(sorted, upperOf(sorted, risk))
-			if risk < step { // the tail is smooth
+			p := exceedanceOf(sorted, quantileOf(sorted, risk))
+			if risk < step { // the exponential tail is continuous
 				require.InEpsilon(t, risk, p, 1e-9)
-			} else { // what was seen comes in steps of one residual
+			} else { // the empirical part has steps of one residual
 				require.InDelta(t, risk, p, step+1e-12)
 			}
 		}
 	}
 }
 
-func FuzzMargins(f *testing.F) {
+func FuzzQuantiles(f *testing.F) {
 	f.Add([]byte{0, 0, 0}, 1.0)
 	f.Add([]byte{1, 2, 3, 200, 255}, 1e9)
 	f.Add([]byte{7, 7, 7, 7, 7, 7, 7, 8}, 1e-12)
@@ -140,6 +144,6 @@ func FuzzMargins(f *testing.F) {
 			sorted[i] = (float64(b) - 100) * scale
 		}
 		slices.Sort(sorted)
-		margins(t, sorted)
+		requireQuantileLaws(t, sorted)
 	})
 }

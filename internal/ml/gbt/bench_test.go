@@ -11,9 +11,9 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// wave is n rows of p normal columns; the target follows the first three, with
-// noise. classes > 0 cuts it into so many of about equal size.
-func wave(n, p, classes int, seed uint64) *table.Table {
+// synthetic returns n rows of p normal columns. The target depends on the first three
+// columns, with noise. classes > 0 converts it to classes of about equal size.
+func synthetic(n, p, classes int, seed uint64) *table.Table {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	t := &table.Table{Names: make([]string, p)}
 	for range n {
@@ -31,7 +31,7 @@ func wave(n, p, classes int, seed uint64) *table.Table {
 }
 
 func BenchmarkBinning(b *testing.B) {
-	t := wave(1460, 30, 0, 1)
+	t := synthetic(1460, 30, 0, 1)
 	for b.Loop() {
 		_, _ = gbt.NewBinned(t, 0)
 	}
@@ -39,36 +39,36 @@ func BenchmarkBinning(b *testing.B) {
 
 // 100 rounds × 4 classes.
 func BenchmarkFitClassifier1460x30(b *testing.B) {
-	t := wave(1460, 30, 4, 1)
+	t := synthetic(1460, 30, 4, 1)
 	for b.Loop() {
 		_, _ = gbt.FitClassifier(t, nil, 4, gbt.Config{})
 	}
 }
 
 func BenchmarkFitRegression1460x30(b *testing.B) {
-	t := wave(1460, 30, 0, 1)
+	t := synthetic(1460, 30, 0, 1)
 	for b.Loop() {
 		_, _ = gbt.FitRegression(t, nil, gbt.Config{})
 	}
 }
 
 func BenchmarkFitQuantile1460x30(b *testing.B) {
-	t := wave(1460, 30, 0, 1)
+	t := synthetic(1460, 30, 0, 1)
 	for b.Loop() {
 		_, _ = gbt.FitQuantile(t, nil, 0.95, gbt.Config{})
 	}
 }
 
 func BenchmarkFitClassifier34000x30(b *testing.B) {
-	t := wave(34000, 30, 4, 1)
+	t := synthetic(34000, 30, 4, 1)
 	for b.Loop() {
 		_, _ = gbt.FitClassifier(t, nil, 4, gbt.Config{})
 	}
 }
 
-// 400 trees; ns/tree is the figure to watch.
+// 400 trees.
 func BenchmarkProbabilities(b *testing.B) {
-	t := wave(1460, 30, 4, 1)
+	t := synthetic(1460, 30, 4, 1)
 	c, err := gbt.FitClassifier(t, nil, 4, gbt.Config{})
 	require.NoError(b, err)
 	p := make([]float64, 4)
@@ -82,7 +82,7 @@ func BenchmarkProbabilities(b *testing.B) {
 }
 
 func BenchmarkPredict(b *testing.B) {
-	t := wave(1460, 30, 0, 1)
+	t := synthetic(1460, 30, 0, 1)
 	r, err := gbt.FitRegression(t, nil, gbt.Config{})
 	require.NoError(b, err)
 	b.ReportAllocs()
@@ -96,7 +96,7 @@ func BenchmarkPredict(b *testing.B) {
 
 // 400 trees, all classes.
 func BenchmarkExplain(b *testing.B) {
-	t := wave(1460, 30, 4, 1)
+	t := synthetic(1460, 30, 4, 1)
 	c, err := gbt.FitClassifier(t, nil, 4, gbt.Config{})
 	require.NoError(b, err)
 	phi := make([]float64, 30)

@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-func TestAColumnOfFewValuesIsCutMidwayBetweenThem(t *testing.T) {
+func TestAColumnOfFewValuesHasCutsMidwayBetweenThem(t *testing.T) {
 	nan := math.NaN()
 	b, err := NewBinned(&table.Table{Names: []string{"a"}, X: []float64{6, 1, nan, 4, 1}, Y: make([]float64, 5)}, 3)
 	require.NoError(t, err)
@@ -20,7 +20,7 @@ func TestAColumnOfFewValuesIsCutMidwayBetweenThem(t *testing.T) {
 	assert.Equal(t, []uint8{2, 0, 3, 1, 0}, b.columns[0].codes)
 }
 
-func TestACutLiesBetweenEvenWhereNoNumberDoes(t *testing.T) {
+func TestBetweenHandlesAdjacentAndExtremeNumbers(t *testing.T) {
 	next := math.Nextafter(1, 2)
 	for _, c := range [][3]float64{
 		{1, 3, 2},
@@ -33,8 +33,8 @@ func TestACutLiesBetweenEvenWhereNoNumberDoes(t *testing.T) {
 	}
 }
 
-// 1,600 different values in 64 bins: 25 rows a bin on average, more in the middle
-// and fewer at the ends.
+// 1,600 distinct values in 64 bins give 25 rows per bin on average, with more rows in the
+// middle and fewer at the ends.
 func TestBinsAreFinerTowardsBothEnds(t *testing.T) {
 	values := make([]float64, 1600)
 	for i := range values {
@@ -49,13 +49,13 @@ func TestBinsAreFinerTowardsBothEnds(t *testing.T) {
 	assert.InDelta(t, 40, cuts[middle]-cuts[middle-1], 10)
 }
 
-// Whatever the values, codes keep their order, stay below maxBins, and use what
-// bins there are: a value has its own bin where all of them can have one.
+// For any values, codes keep the order, stay below maxBins, and leave no bin empty. Each
+// value has its own bin if there are enough bins.
 func FuzzCuts(f *testing.F) {
 	f.Add(uint64(1), 100, 10, 64)
 	f.Add(uint64(2), 3, 1000, 2)
 	f.Fuzz(func(t *testing.T, seed uint64, n, distinct, maxBins int) {
-		if n < 1 || n > 2000 || distinct < 1 || maxBins < 2 || maxBins > mostBins {
+		if n < 1 || n > 2000 || distinct < 1 || maxBins < 2 || maxBins > maxBinCount {
 			return
 		}
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -66,24 +66,24 @@ func FuzzCuts(f *testing.F) {
 		slices.Sort(values)
 		c := column{cuts: cutsOf(values, maxBins)}
 		require.Less(t, len(c.cuts), maxBins)
-		different, codes := 1, 1
+		distinctValues, codes := 1, 1
 		for i := 1; i < n; i++ {
 			require.LessOrEqual(t, c.code(values[i-1]), c.code(values[i]))
 			if values[i] != values[i-1] {
-				different++
+				distinctValues++
 			}
 			if c.code(values[i]) != c.code(values[i-1]) {
 				codes++
 			}
 		}
 		require.Equal(t, len(c.cuts)+1, codes, "no empty bin")
-		if different <= maxBins {
-			require.Equal(t, different, codes)
+		if distinctValues <= maxBins {
+			require.Equal(t, distinctValues, codes)
 		}
 	})
 }
 
-func TestADrawKeepsTheOrderAndTheCount(t *testing.T) {
+func TestDrawKeepsOrderAndCount(t *testing.T) {
 	rng, items := rand.New(rand.NewPCG(1, 1)), []int{3, 1, 4, 1, 5, 9, 2, 6, 5, 3}
 	times := make([]int, 10)
 	for range 3000 {

@@ -1,28 +1,31 @@
 package gbt
 
-import "math/rand/v2"
+import (
+	"math"
+	"math/rand/v2"
+)
 
-// booster adds trees to a forest, round by round.
+// booster adds trees to a forest in rounds.
 type booster struct {
 	cfg  Config
 	loss loss
 	data *Binned
-	rows []int32 // that are learned from, ascending
-	in   *labels // of all rows of data
+	rows []int32 // training rows, ascending
+	in   *labels // labels of all rows of data
 	out  *holdout
 	rng  *rand.Rand
 
 	grower    *grower
 	forest    *forest
-	drawn     []int32 // of this round
+	drawn     []int32 // sampled rows of this round
 	gradients [][]gradient
-	all       []int // columns
-	columns   []int // of this tree
+	all       []int // all columns
+	columns   []int // sampled columns of this tree
 }
 
-// run boosts for at most cfg.Rounds rounds. It ends early when no tree of a round
-// could be split, since the next round would see the same, and when the holdout
-// has not improved for cfg.EarlyStop rounds; then the best round's forest stays.
+// run boosts for at most cfg.Rounds rounds. It stops early if no tree of a round has a
+// split, because later rounds would be equal. It also stops if the holdout loss has not
+// improved for cfg.EarlyStop rounds, and then returns the forest of the best round.
 func (b *booster) run() *forest {
 	b.start()
 	best, since := len(b.forest.roots), 0
@@ -37,8 +40,8 @@ func (b *booster) run() *forest {
 			continue
 		}
 		b.out.advance(b.forest, before)
-		if now := b.out.mean(b.loss); now < least {
-			least, best, since = now, len(b.forest.roots), 0
+		if loss := b.out.mean(b.loss); loss < least {
+			least, best, since = loss, len(b.forest.roots), 0
 		} else if since++; since == b.cfg.EarlyStop {
 			break
 		}
@@ -65,8 +68,8 @@ func (b *booster) start() {
 	}
 }
 
-// round grows one tree per output, all from the scores before the round. It is
-// false where none of them could be split.
+// round grows one tree per output from the scores before the round. It returns false if no
+// tree has a split.
 func (b *booster) round() bool {
 	b.drawn = draw(b.rng, b.rows, b.cfg.Subsample, b.drawn)
 	b.loss.gradients(b.in, b.drawn, b.gradients)
@@ -75,15 +78,15 @@ func (b *booster) round() bool {
 		b.columns = draw(b.rng, b.all, b.cfg.ColSample, b.columns)
 		nodes := b.grower.grow(b.drawn, b.columns, gradients)
 		split = split || len(nodes) > 1
-		b.settle(nodes, c)
+		b.updateLeaves(nodes, c)
 		b.forest.add(b.grower)
-		b.others(c)
+		b.updateUnsampled(c)
 	}
 	return split
 }
 
-// settle gives the leaves their values and moves the scores of their rows.
-func (b *booster) settle(nodes []growing, output int) {
+// updateLeaves sets the leaf values and updates the scores of their rows.
+func (b *booster) updateLeaves(nodes []growing, output int) {
 	k := b.loss.outputs()
 	for i := range nodes {
 		n := &nodes[i]
@@ -98,9 +101,9 @@ func (b *booster) settle(nodes []growing, output int) {
 	}
 }
 
-// others moves the scores of the training rows that were not drawn, which sit in
-// no leaf, by walking the newest tree.
-func (b *booster) others(output int) {
+// updateUnsampled updates the scores of the training rows that were not sampled, which are
+// in no leaf, by traversing the newest tree.
+func (b *booster) updateUnsampled(output int) {
 	if len(b.drawn) == len(b.rows) {
 		return
 	}
@@ -121,7 +124,7 @@ func (l *labels) shift(intercept []float64) {
 	}
 }
 
-// holdout is the rows that judge when to stop. A nil holdout judges nothing.
+// holdout holds the validation rows for early stopping. A nil holdout has no effect.
 type holdout struct {
 	labels
 	x    []float64
@@ -141,7 +144,7 @@ func (h *holdout) mean(l loss) float64 {
 	return l.mean(&h.labels)
 }
 
-// advance adds the trees from number first on to the scores.
+// advance adds the predictions of the trees from number first on to the scores.
 func (h *holdout) advance(f *forest, first int) {
 	k := f.outputs()
 	for t := first; t < len(f.roots); t++ {
@@ -149,4 +152,21 @@ func (h *holdout) advance(f *forest, first int) {
 			h.score[i*k+t%k] += f.walk(t, h.x[i*h.cols:(i+1)*h.cols])
 		}
 	}
+}
+
+// draw samples a share of the items without replacement, at least one, in their order
+// (selection sampling, Knuth vol. 2, §3.4.2). A share of 1 uses no random numbers and returns
+// items itself. Otherwise the result reuses the memory of out.
+func draw[T any](rng *rand.Rand, items []T, share float64, out []T) []T {
+	if share >= 1 {
+		return items
+	}
+	want := max(1, int(math.Round(share*float64(len(items)))))
+	out = out[:0]
+	for i, item := range items {
+		if rng.IntN(len(items)-i) < want-len(out) {
+			out = append(out, item)
+		}
+	}
+	return out
 }

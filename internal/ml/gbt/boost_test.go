@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// While boosting, a row's score moves by the leaf it was sorted into, or, if it
-// was not drawn, by walking the tree. Both must be what is served afterwards.
-func TestTheScoresOfBoostingAreThoseThatAreServed(t *testing.T) {
-	data := speckled(200, 4, rand.New(rand.NewPCG(1, 1)))
+// During boosting, the score of a sampled row changes by its leaf, and the score of another
+// row by traversing the tree. Both must equal the later predictions.
+func TestTrainingScoresEqualPredictions(t *testing.T) {
+	data := withMissing(200, 4, rand.New(rand.NewPCG(1, 1)))
 	for i := range data.Y {
 		data.Y[i] = float64(i % 3)
 	}
@@ -26,10 +26,10 @@ func TestTheScoresOfBoostingAreThoseThatAreServed(t *testing.T) {
 			b.rows = append(b.rows, int32(r))
 		}
 		f := b.run()
-		served := make([]float64, l.outputs())
+		predicted := make([]float64, l.outputs())
 		for i := range data.Rows() {
-			f.score(data.Row(i), served)
-			require.InDeltaSlice(t, served, b.in.score[i*len(served):(i+1)*len(served)], 1e-9)
+			f.score(data.Row(i), predicted)
+			require.InDeltaSlice(t, predicted, b.in.score[i*len(predicted):(i+1)*len(predicted)], 1e-9)
 		}
 	}
 }

@@ -1,3 +1,16 @@
+// Package gbt implements histogram-based gradient-boosted trees, like LightGBM (Ke et al.
+// 2017) and XGBoost (Chen & Guestrin 2016).
+//
+//	table ─▶ Binned ─▶ histograms ─▶ split ─▶ grower ─▶ boosting ─▶ forest
+//	         codes     Σg Σh n per    best     growing    loss by     flat nodes:
+//	         0…255     bin, column    gain     nodes      loss        predict, explain, bytes
+//
+// The losses are squared error and quantile (Regressor) and softmax (Classifier). Cuts are
+// raw values, so prediction needs no binning. A missing value (NaN) follows the direction
+// learned at its node.
+//
+// The package handles numbers only: no tasks, memory amounts, clock or I/O. The same rows,
+// Config and Seed give the same model, bit for bit.
 package gbt
 
 import (
@@ -6,33 +19,33 @@ import (
 	"fmt"
 )
 
-// ErrConfig reports a Config whose values cannot be used together.
-var ErrConfig = errors.New("gbt: unusable config")
+// ErrConfig reports an invalid Config.
+var ErrConfig = errors.New("gbt: invalid config")
 
-// Config says how trees are grown. Its zero value is fit for a table of some
-// dozens to some ten thousands of rows.
+// Config holds the hyperparameters. The zero value suits a table of some dozens to some ten
+// thousands of rows.
 type Config struct {
-	Rounds       int     // boosting rounds at most; 100 if zero
-	LearningRate float64 // share of every leaf that is kept; 0.1 if zero
-	MaxDepth     int     // splits from root to leaf at most; 4 if zero, 32 at most
-	MaxLeaves    int     // leaves a tree at most, best gain first; what MaxDepth allows if zero
+	Rounds       int     // largest number of boosting rounds; 100 if zero
+	LearningRate float64 // shrinkage of leaf values; 0.1 if zero
+	MaxDepth     int     // largest number of splits from root to leaf; 4 if zero, at most 32
+	MaxLeaves    int     // largest number of leaves per tree, best gain first; unlimited if zero
 
-	MinLeafRows   int     // rows in a leaf at least; 5 if zero
-	MinLeafWeight float64 // Σ hessian in a leaf at least (Σ weight in regression); 1e-3 if zero
-	MinGain       float64 // gain of a split at least, in units of the loss; any above zero if zero
+	MinLeafRows   int     // least number of rows in a leaf; 5 if zero
+	MinLeafWeight float64 // least Σ hessian in a leaf (Σ weight in regression); 1e-3 if zero
+	MinGain       float64 // least gain of a split, in units of the loss
 	Lambda        float64 // L2 penalty on leaf values; 1 if zero, none if negative
 
-	Subsample float64 // share of rows drawn for every round; 1 if zero
-	ColSample float64 // share of columns drawn for every tree; 1 if zero
-	MaxBins   int     // bins a column, the missing one apart; 255 at most; rows/16 but at least 64 if zero. A Sample brings its own
+	Subsample float64 // share of rows sampled per round; 1 if zero
+	ColSample float64 // share of columns sampled per tree; 1 if zero
+	MaxBins   int     // bins per column without the missing bin, at most 255; max(rows/16, 64) if zero. Ignored for a Sample
 
 	EarlyStop  int     // rounds without improvement before stopping; never if zero
-	ValidShare float64 // share of rows held out to judge it, where no validation rows are given (a stream should give its latest); 0.15 if zero
+	ValidShare float64 // share of rows held out for early stopping if there are no validation rows; 0.15 if zero. For a stream, pass its newest rows
 
-	Seed uint64 // of every draw
+	Seed uint64 // of all sampling
 }
 
-const deepest = 32 // bounds the path that Explain keeps
+const maxDepth = 32 // limits the path length in Explain
 
 func (c Config) withDefaults() Config {
 	c.Rounds = cmp.Or(c.Rounds, 100)
@@ -47,8 +60,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate names the first field that is out of range. It is asked after
-// withDefaults; the negated comparisons also catch NaN.
+// validate names the first field that is out of range. Call it after withDefaults. The
+// comparisons are false for NaN.
 func (c Config) validate() error {
 	for _, f := range []struct {
 		name string
@@ -57,7 +70,7 @@ func (c Config) validate() error {
 	}{
 		{"Rounds", c.Rounds > 0, "positive"},
 		{"LearningRate", c.LearningRate > 0 && c.LearningRate <= 1, "in (0, 1]"},
-		{"MaxDepth", c.MaxDepth > 0 && c.MaxDepth <= deepest, "1 to 32"},
+		{"MaxDepth", c.MaxDepth > 0 && c.MaxDepth <= maxDepth, "1 to 32"},
 		{"MaxLeaves", c.MaxLeaves == 0 || c.MaxLeaves >= 2, "0 or at least 2"},
 		{"MinLeafRows", c.MinLeafRows > 0, "positive"},
 		{"MinLeafWeight", c.MinLeafWeight > 0, "positive"},

@@ -8,20 +8,21 @@ import (
 	"math"
 )
 
-// ErrFormat reports bytes that are not a model of this kind and FormatVersion, or
-// no longer one: cut short, or with a flipped byte.
+// ErrFormat reports bytes that are not an intact model of this kind and FormatVersion.
 var ErrFormat = errors.New("gbt: not a stored model")
 
-// UnmarshalBinary reads what MarshalBinary wrote. Errors: ErrFormat; r is then as
-// it was. It never panics and allocates no more than a small multiple of data.
+// UnmarshalBinary reads the output of MarshalBinary. It returns ErrFormat for anything else
+// and then leaves r unchanged. It does not panic, and allocates at most a small multiple of
+// len(data).
 func (r *Regressor) UnmarshalBinary(data []byte) error { return r.replace(data, kindRegressor) }
 
-// UnmarshalBinary reads what MarshalBinary wrote. Errors: ErrFormat; c is then as
-// it was. It never panics and allocates no more than a small multiple of data.
+// UnmarshalBinary reads the output of MarshalBinary. It returns ErrFormat for anything else
+// and then leaves c unchanged. It does not panic, and allocates at most a small multiple of
+// len(data).
 func (c *Classifier) UnmarshalBinary(data []byte) error { return c.replace(data, kindClassifier) }
 
 func (f *forest) replace(data []byte, kind byte) error {
-	body, err := unseal(data)
+	body, err := verify(data)
 	if err != nil {
 		return err
 	}
@@ -33,8 +34,8 @@ func (f *forest) replace(data []byte, kind byte) error {
 	return nil
 }
 
-// unseal checks magic, version and checksum, and takes the checksum off.
-func unseal(data []byte) (body []byte, err error) {
+// verify checks magic, version and checksum, and returns the data without the checksum.
+func verify(data []byte) (body []byte, err error) {
 	if len(data) < headerSize+sha256.Size || string(data[:4]) != magic {
 		return nil, fmt.Errorf("%w: no %q header", ErrFormat, magic)
 	}
@@ -48,15 +49,15 @@ func unseal(data []byte) (body []byte, err error) {
 	return body, nil
 }
 
-// decode reads an unsealed forest. It trusts nothing: a checksum shows accidents,
-// not malice.
+// decode reads a verified forest. It validates every value, because a checksum detects
+// accidents but not manipulation.
 func decode(body []byte, kind byte) (*forest, error) {
 	if body[6] != kind || body[7] != 0 {
 		return nil, fmt.Errorf("%w: kind %d, want %d", ErrFormat, body[6], kind)
 	}
 	r := reader{rest: body[8:]}
 	columns, outputs, trees := r.uint32(), r.uint32(), r.uint32()
-	if columns > math.MaxUint16 || outputs < 1 || outputs > mostClasses || kind == kindRegressor && outputs > 1 || trees%outputs != 0 {
+	if columns > math.MaxUint16 || outputs < 1 || outputs > maxClasses || kind == kindRegressor && outputs > 1 || trees%outputs != 0 {
 		return nil, fmt.Errorf("%w: %d columns, %d outputs, %d trees", ErrFormat, columns, outputs, trees)
 	}
 	f := &forest{cols: int(columns)}
@@ -64,41 +65,41 @@ func decode(body []byte, kind byte) (*forest, error) {
 		f.intercept = append(f.intercept, r.float())
 	}
 	for range trees {
-		f.plant()
+		f.startTree()
 		if !f.read(&r, f.roots[len(f.roots)-1], 0) {
-			return nil, fmt.Errorf("%w: broken tree %d", ErrFormat, len(f.roots)-1)
+			return nil, fmt.Errorf("%w: invalid tree %d", ErrFormat, len(f.roots)-1)
 		}
 	}
 	if r.short || len(r.rest) > 0 || !f.finite() {
-		return nil, fmt.Errorf("%w: too short, too long, or a value is not finite", ErrFormat)
+		return nil, fmt.Errorf("%w: truncated, trailing bytes, or a value that is not finite", ErrFormat)
 	}
-	f.fit()
+	f.trim()
 	return f, nil
 }
 
-// read lays one stored subtree down at a node and reports whether it is whole.
+// read stores one encoded subtree at a node and reports whether it is valid.
 func (f *forest) read(r *reader, at int32, depth uint8) bool {
 	switch tag := r.byte(); {
 	case r.short:
 		return false
 	case tag == tagLeaf:
 		value, cover := r.float(), r.float()
-		f.leaf(at, depth, value, cover)
+		f.setLeaf(at, depth, value, cover)
 		return cover > 0
 	case tag == tagMissingRight || tag == tagMissingLeft:
 		column, cut := int(r.uint16()), r.float()
-		if column >= f.cols || math.IsNaN(cut) || math.IsInf(cut, -1) || depth == deepest {
+		if column >= f.cols || math.IsNaN(cut) || math.IsInf(cut, -1) || depth == maxDepth {
 			return false
 		}
-		child := f.room(2)
+		child := f.addNodes(2)
 		f.nodes[at] = newNode(cut, tag == tagMissingLeft, column, child)
 		return f.read(r, child, depth+1) && f.read(r, child+1, depth+1)
 	}
 	return false
 }
 
-// reader takes values off the front of rest. Past the end it gives zeros and
-// remembers that it was short.
+// reader reads values from the front of rest. Beyond the end it returns zeros and sets
+// short.
 type reader struct {
 	rest  []byte
 	short bool

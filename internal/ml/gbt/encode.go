@@ -6,18 +6,17 @@ import (
 	"math"
 )
 
-// FormatVersion moves with any change to the bytes below or to the meaning of a
-// cut.
+// FormatVersion increases with any change to the bytes below or to the meaning of a cut.
 const FormatVersion = 1
 
-// A stored forest, little endian. Trees are written from the root down, left
-// before right, so no number in the bytes can point outside them:
+// Format of a stored forest, little endian. Trees are in pre-order, left before right, so
+// the format contains no references:
 //
 //	"gbtf", version u16, kind u8, 0 u8, columns u32, outputs u32, trees u32
 //	an intercept f64 per output
 //	a tree:  1 or 2, column u16, cut f64, left tree, right tree   NaN goes right, left
 //	   or:   0, value f64, cover f64                              a leaf
-//	SHA-256 of all that
+//	SHA-256 of all bytes before
 const (
 	magic      = "gbtf"
 	headerSize = 4 + 2 + 2 + 3*4
@@ -32,16 +31,16 @@ const (
 	tagMissingLeft  = 2
 )
 
-// MarshalBinary is the model in format FormatVersion. It never fails; the same
-// model gives the same bytes.
+// MarshalBinary encodes the model in format FormatVersion. It never fails, and the same model
+// gives the same bytes.
 func (r *Regressor) MarshalBinary() ([]byte, error) { return r.encode(kindRegressor), nil }
 
-// MarshalBinary is the model in format FormatVersion. It never fails; the same
-// model gives the same bytes.
+// MarshalBinary encodes the model in format FormatVersion. It never fails, and the same model
+// gives the same bytes.
 func (c *Classifier) MarshalBinary() ([]byte, error) { return c.encode(kindClassifier), nil }
 
 func (f *forest) encode(kind byte) []byte {
-	leaves := (len(f.nodes) + len(f.roots)) / 2 // a tree has one leaf more than splits
+	leaves := (len(f.nodes) + len(f.roots)) / 2 // a tree has one more leaf than splits
 	size := headerSize + 8*f.outputs() + leaves*leafSize + (len(f.nodes)-leaves)*splitSize + sha256.Size
 	out := append(make([]byte, 0, size), magic...)
 	out = binary.LittleEndian.AppendUint16(out, FormatVersion)
@@ -60,7 +59,8 @@ func (f *forest) encode(kind byte) []byte {
 	return append(out, sum[:]...)
 }
 
-// appendTree takes the covers of its leaves off the front of cover.
+// appendTree appends the subtree at a node. It removes the covers of its leaves from the front
+// of cover.
 func (f *forest) appendTree(out []byte, at int32, cover *[]float64) []byte {
 	n := f.nodes[at]
 	if f.isLeaf(at) {

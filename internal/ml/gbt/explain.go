@@ -1,15 +1,15 @@
 package gbt
 
-// Explain writes what every column adds to the prediction into phi and returns
-// the expected prediction: Predict(x) = expected + Σ phi, up to rounding.
-// len(phi) = Cols(). These are the exact Shapley values of path-dependent
-// TreeSHAP (Lundberg et al. 2018, algorithm 2): a column not in the coalition is
-// averaged over by the training weight on either side of its cuts.
+// Explain writes the contribution of every column to the prediction into phi and returns the
+// expected prediction: Predict(x) = expected + Σ phi, up to rounding. len(phi) = Cols(). The
+// contributions are the exact Shapley values of path-dependent TreeSHAP (Lundberg et al.
+// 2018, algorithm 2): a column outside the coalition is averaged by the training weight on
+// either side of its cuts.
 func (r *Regressor) Explain(x, phi []float64) (expected float64) { return r.explain(x, 0, phi) }
 
-// Explain writes what every column adds to the raw score of one class into phi
-// and returns the expected score: Scores(x)[class] = expected + Σ phi, up to
-// rounding. len(phi) = Cols(). Method as of Regressor.Explain.
+// Explain writes the contribution of every column to the raw score of one class into phi and
+// returns the expected score: Scores(x)[class] = expected + Σ phi, up to rounding. len(phi) =
+// Cols(). The method is that of Regressor.Explain.
 func (c *Classifier) Explain(x []float64, class int, phi []float64) (expected float64) {
 	return c.explain(x, class, phi)
 }
@@ -21,7 +21,7 @@ func (f *forest) explain(x []float64, output int, phi []float64) (expected float
 		deep = max(deep, int(d))
 	}
 	e := explainer{f, f.covers(), x, phi}
-	buffer := make([]step, (deep+1)*(deep+2)/2) // a path of every length up to deep + 1
+	buffer := make([]step, (deep+1)*(deep+2)/2) // paths of every length up to deep + 1
 	expected = f.intercept[output]
 	for t := output; t < len(f.roots); t += f.outputs() {
 		expected += e.expected(t)
@@ -30,7 +30,7 @@ func (f *forest) explain(x []float64, output int, phi []float64) (expected float
 	return expected
 }
 
-// expected is the mean value of tree t over its training weight.
+// expected returns the mean value of tree t, weighted by its training rows.
 func (e *explainer) expected(t int) float64 {
 	root, end := e.roots[t], int32(len(e.nodes))
 	if t+1 < len(e.roots) {
@@ -45,7 +45,7 @@ func (e *explainer) expected(t int) float64 {
 	return sum / e.cover[root]
 }
 
-// covers is Σ weight of the training rows that came through, by node.
+// covers returns Σ weight of the training rows that pass each node.
 func (f *forest) covers() []float64 {
 	cover, next := make([]float64, len(f.nodes)), 0
 	var below func(at int32) float64
@@ -55,7 +55,7 @@ func (f *forest) covers() []float64 {
 			next++
 		} else {
 			child := f.nodes[at].child
-			cover[at] = below(child) // leaves are counted from left to right
+			cover[at] = below(child) // leaves are stored from left to right
 			cover[at] += below(child + 1)
 		}
 		return cover[at]
@@ -66,9 +66,9 @@ func (f *forest) covers() []float64 {
 	return cover
 }
 
-// step is one column on the way from the root: the share of paths that goes on
-// here with the column known (0 or 1) and unknown (by cover), and the summed
-// weight of coalitions that have as many columns as this step has before it.
+// step is one column on the path from the root: the share of paths that continue with the
+// column known (0 or 1) and unknown (by cover), and the total weight of the coalitions whose
+// size is the position of the step.
 type step struct {
 	feature       int32
 	with, without float64
@@ -81,8 +81,8 @@ type explainer struct {
 	x, phi []float64
 }
 
-// descend adds up the leaves below a node that was reached by path and then last.
-// The paths of all levels lie one behind the other in one buffer.
+// descend adds the contributions of the leaves below a node, which was reached by path and
+// then last. The paths of all levels are consecutive in one buffer.
 func (e *explainer) descend(at int32, path []step, last step) {
 	n := len(path)
 	path = append(path[n:n], path...)
@@ -95,7 +95,7 @@ func (e *explainer) descend(at int32, path []step, last step) {
 	feature := int32(node.feature)
 	known := step{with: 1, without: 1}
 	for i := 1; i < len(path); i++ {
-		if path[i].feature == feature { // the column again: its two steps become one
+		if path[i].feature == feature { // the column occurs again: merge its two steps
 			known = path[i]
 			path = unwind(path, i)
 			break
@@ -111,7 +111,7 @@ func (e *explainer) descend(at int32, path []step, last step) {
 	}
 }
 
-// credit shares a leaf's value among the columns of its path.
+// credit distributes the value of a leaf among the columns of its path.
 func (e *explainer) credit(path []step, value float64) {
 	for i := 1; i < len(path); i++ {
 		s := &path[i]
@@ -119,7 +119,7 @@ func (e *explainer) credit(path []step, value float64) {
 	}
 }
 
-// extend adds a step to the path and to all its coalitions.
+// extend adds a step to the path and updates the weights of its coalitions.
 func extend(path []step, s step) []step {
 	d := len(path)
 	if d == 0 {
@@ -135,7 +135,7 @@ func extend(path []step, s step) []step {
 	return path
 }
 
-// unwind undoes the extend of step i, wherever in the path it is.
+// unwind reverses the extend of step i at any position of the path.
 func unwind(path []step, i int) []step {
 	d := len(path) - 1
 	s, next := path[i], path[d].weight
@@ -148,13 +148,13 @@ func unwind(path []step, i int) []step {
 		path[j].weight = next * float64(d+1) / (float64(j+1) * s.with)
 		next = was - path[j].weight*s.without*float64(d-j)/float64(d+1)
 	}
-	for j := i; j < d; j++ { // the weights stay, the columns move up
+	for j := i; j < d; j++ { // shift the columns but not the weights
 		path[j].feature, path[j].with, path[j].without = path[j+1].feature, path[j+1].with, path[j+1].without
 	}
 	return path[:d]
 }
 
-// unwoundSum is the sum of the weights that unwind(path, i) would leave.
+// unwoundSum returns the sum of the weights after unwind(path, i).
 func unwoundSum(path []step, i int) float64 {
 	d := len(path) - 1
 	s, next, sum := &path[i], path[d].weight, 0.0

@@ -11,9 +11,9 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// speckled is n rows of p columns with a tenth of the values missing; the target
-// mixes the columns.
-func speckled(n, p int, rng *rand.Rand) *table.Table {
+// withMissing returns n rows of p columns with a tenth of the values missing. The target
+// depends on the columns.
+func withMissing(n, p int, rng *rand.Rand) *table.Table {
 	t := &table.Table{Names: make([]string, p)}
 	for range n {
 		y := rng.NormFloat64()
@@ -31,7 +31,7 @@ func speckled(n, p int, rng *rand.Rand) *table.Table {
 	return t
 }
 
-// known is the value of a subtree where only the columns in the set are known.
+// known returns the value of a subtree if only the columns in the set are known.
 func (e *explainer) known(at int32, x []float64, set uint) float64 {
 	n := &e.nodes[at]
 	switch {
@@ -44,7 +44,8 @@ func (e *explainer) known(at int32, x []float64, set uint) float64 {
 	return (left*e.known(n.child, x, set) + right*e.known(n.child+1, x, set)) / (left + right)
 }
 
-// shapley is the definition: over all sets without column j, what j adds.
+// shapley computes the definition: the weighted mean contribution of column j over all sets
+// without j.
 func (e *explainer) shapley(x []float64, j, p int) (phi float64) {
 	for set := range uint(1) << p {
 		if set>>j&1 == 1 {
@@ -59,10 +60,10 @@ func (e *explainer) shapley(x []float64, j, p int) (phi float64) {
 	return phi
 }
 
-func TestContributionsAreShapleyValuesByDefinition(t *testing.T) {
+func TestContributionsMatchTheDefinitionOfShapleyValues(t *testing.T) {
 	const p = 5
-	data := speckled(200, p, rand.New(rand.NewPCG(1, 1)))
-	r, err := FitRegression(data, nil, Config{Rounds: 5, MaxDepth: 7}) // deeper than p: columns come again
+	data := withMissing(200, p, rand.New(rand.NewPCG(1, 1)))
+	r, err := FitRegression(data, nil, Config{Rounds: 5, MaxDepth: 7}) // deeper than p, so that columns repeat
 	require.NoError(t, err)
 	phi := make([]float64, p)
 	e := explainer{forest: &r.forest, cover: r.covers()}
@@ -74,11 +75,11 @@ func TestContributionsAreShapleyValuesByDefinition(t *testing.T) {
 	}
 }
 
-func TestContributionsAddUpToThePrediction(t *testing.T) {
+func TestContributionsSumToThePrediction(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		p := 1 + rng.IntN(8)
-		data := speckled(20+rng.IntN(300), p, rng)
+		data := withMissing(20+rng.IntN(300), p, rng)
 		cfg := Config{Rounds: 20, MaxDepth: 1 + rng.IntN(12), MinLeafRows: 1, Subsample: 0.8, Seed: seed}
 		r, err := FitRegression(data, nil, cfg)
 		require.NoError(t, err)
@@ -109,10 +110,10 @@ func sum(values []float64) (total float64) {
 	return total
 }
 
-// The expected score is the mean score over the training rows: every row sits in
-// one leaf of every tree, and covers are the weights of those rows.
+// The expected score is the mean score over the training rows: every row is in one leaf of
+// every tree, and covers are the weights of those rows.
 func TestTheExpectedPredictionIsTheWeightedMeanOverTraining(t *testing.T) {
-	data := speckled(300, 4, rand.New(rand.NewPCG(5, 1)))
+	data := withMissing(300, 4, rand.New(rand.NewPCG(5, 1)))
 	r, err := FitRegression(data, nil, Config{})
 	require.NoError(t, err)
 	mean := weighted(data.W, func(i int) float64 { return r.Predict(data.Row(i)) })

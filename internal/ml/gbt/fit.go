@@ -10,51 +10,50 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// ErrTarget reports targets that the asked loss cannot learn: a class number out
-// of range, a quantile level outside (0, 1), numbers that overflow.
-var ErrTarget = errors.New("gbt: targets cannot be learned")
+// ErrTarget reports targets that are invalid for the loss: a class number out of range, a
+// quantile level outside (0, 1), or numbers that overflow.
+var ErrTarget = errors.New("gbt: invalid targets")
 
-// Sample is what one fit learns on binned rows. Fits that differ in targets,
-// weights or rows (folds, refits with newer weights) share the Binned.
+// Sample is the training data of one fit on binned rows. Fits that differ in targets,
+// weights or rows (folds, refits with newer weights) share a Binned.
 type Sample struct {
 	Binned *Binned
-	Y      []float64 // a target for every row of Binned
-	W      []float64 // weights > 0; nil: all one
-	Base   []float64 // initial scores that the trees correct, regression only; nil: none
-	Train  []int     // strictly ascending row numbers to learn from; nil: all but Valid
-	Valid  []int     // row numbers that judge when to stop; nil: drawn from Train, if Config.EarlyStop asks for it
+	Y      []float64 // one target per row of Binned
+	W      []float64 // weights > 0; nil: all 1
+	Base   []float64 // initial scores that the trees correct (regression only); nil: none
+	Train  []int     // strictly ascending training rows; nil: all but Valid
+	Valid  []int     // validation rows for early stopping; nil: sampled from Train if Config.EarlyStop is set
 }
 
-// FitRegression learns E(y | x) by squared error. valid judges when to stop and
-// may be nil. Errors: table.ErrShape, ErrConfig, ErrTarget.
+// FitRegression learns E(y | x) with squared error. valid holds the rows for early stopping
+// and may be nil. It returns table.ErrShape, ErrConfig or ErrTarget.
 func FitRegression(t, valid *table.Table, cfg Config) (*Regressor, error) {
 	return regressor(fitTable(t, valid, squared{}, cfg))
 }
 
-// FitQuantile learns the q quantile of y given x, 0 < q < 1, by the pinball loss.
-// valid judges when to stop and may be nil. Errors as of FitRegression.
+// FitQuantile learns the q quantile of y given x, 0 < q < 1, with the pinball loss. valid
+// and the errors are those of FitRegression.
 func FitQuantile(t, valid *table.Table, q float64, cfg Config) (*Regressor, error) {
 	return regressor(fitTable(t, valid, newQuantile(q), cfg))
 }
 
-// FitClassifier learns P(class | x) for classes 0 … k−1, k ≤ 1000, by cross
-// entropy. Classes without a row are legal. valid judges when to stop and may be
-// nil. Errors as of FitRegression.
+// FitClassifier learns P(class | x) for classes 0 … k−1, k ≤ 1000, with cross entropy.
+// Classes may be empty. valid and the errors are those of FitRegression.
 func FitClassifier(t, valid *table.Table, k int, cfg Config) (*Classifier, error) {
 	return classifier(fitTable(t, valid, softmax{k}, cfg))
 }
 
-// Regression is FitRegression on a sample.
+// Regression fits like FitRegression, on a sample.
 func (s Sample) Regression(cfg Config) (*Regressor, error) {
 	return regressor(s.fit(nil, squared{}, cfg))
 }
 
-// Quantile is FitQuantile on a sample.
+// Quantile fits like FitQuantile, on a sample.
 func (s Sample) Quantile(q float64, cfg Config) (*Regressor, error) {
 	return regressor(s.fit(nil, newQuantile(q), cfg))
 }
 
-// Classifier is FitClassifier on a sample, which must not have a Base.
+// Classifier fits like FitClassifier, on a sample without Base.
 func (s Sample) Classifier(k int, cfg Config) (*Classifier, error) {
 	return classifier(s.fit(nil, softmax{k}, cfg))
 }
@@ -81,15 +80,14 @@ func fitTable(t, valid *table.Table, l loss, cfg Config) (*forest, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := held(valid, t.Cols(), l)
+	out, err := newHoldout(valid, t.Cols(), l)
 	if err != nil {
 		return nil, err
 	}
 	return Sample{Binned: data, Y: t.Y, W: t.W}.fit(out, l, cfg)
 }
 
-// fit boosts on the sample. out is nil where the sample has its own validation
-// rows or none.
+// fit boosts on the sample. out is nil if the sample has its own validation rows or none.
 func (s Sample) fit(out *holdout, l loss, cfg Config) (*forest, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -105,16 +103,16 @@ func (s Sample) fit(out *holdout, l loss, cfg Config) (*forest, error) {
 		s.W = slices.Repeat([]float64{1}, len(s.Y))
 	}
 	if s.Train == nil {
-		s.Train = rest(len(s.Y), s.Valid)
+		s.Train = rowsWithout(len(s.Y), s.Valid)
 	}
 	if cfg.EarlyStop > 0 && out == nil && s.Valid == nil {
-		s.Train, s.Valid = setAside(s.Train, cfg)
+		s.Train, s.Valid = splitValidation(s.Train, cfg)
 	}
 	if len(s.Valid) > 0 {
-		out = s.hold(l.outputs())
+		out = s.holdout(l.outputs())
 	}
 	if len(s.Train) == 0 {
-		return nil, fmt.Errorf("%w: no rows to learn from", table.ErrShape)
+		return nil, fmt.Errorf("%w: no training rows", table.ErrShape)
 	}
 	b := booster{cfg: cfg, loss: l, data: s.Binned, in: s.labels(l.outputs()), out: out}
 	for _, r := range s.Train {
@@ -122,19 +120,19 @@ func (s Sample) fit(out *holdout, l loss, cfg Config) (*forest, error) {
 	}
 	f := b.run()
 	if !f.finite() {
-		return nil, fmt.Errorf("%w: too large to add up; scale them down", ErrTarget)
+		return nil, fmt.Errorf("%w: the sums overflow; scale the targets down", ErrTarget)
 	}
 	return f, nil
 }
 
-// check reports what the loop below could not bear.
+// check validates the sample.
 func (s Sample) check(l loss) error {
 	n := s.Binned.Rows()
 	if len(s.Y) != n || s.W != nil && len(s.W) != n || s.Base != nil && len(s.Base) != n {
 		return fmt.Errorf("%w: %d binned rows, len(Y) %d, len(W) %d, len(Base) %d", table.ErrShape, n, len(s.Y), len(s.W), len(s.Base))
 	}
 	if s.Base != nil && l.outputs() > 1 {
-		return fmt.Errorf("%w: a classifier takes no Base", ErrConfig)
+		return fmt.Errorf("%w: a classifier does not support Base", ErrConfig)
 	}
 	for _, rows := range [][]int{s.Train, s.Valid} {
 		for _, r := range rows {
@@ -143,9 +141,9 @@ func (s Sample) check(l loss) error {
 			}
 		}
 	}
-	for i := 1; i < len(s.Train); i++ { // a row learned twice would be corrected twice
+	for i := 1; i < len(s.Train); i++ { // a duplicate row would be corrected twice
 		if s.Train[i] <= s.Train[i-1] {
-			return fmt.Errorf("%w: Train must ascend, and row %d comes after %d; use W to count a row twice", table.ErrShape, s.Train[i], s.Train[i-1])
+			return fmt.Errorf("%w: Train must be strictly ascending, but row %d follows %d; use W to count a row twice", table.ErrShape, s.Train[i], s.Train[i-1])
 		}
 	}
 	for i, y := range s.Y {
@@ -155,22 +153,22 @@ func (s Sample) check(l loss) error {
 		if s.Base != nil && !finite(s.Base[i]) {
 			return fmt.Errorf("%w: base score of row %d is %v", table.ErrShape, i, s.Base[i])
 		}
-		if !l.learns(y) {
+		if !l.isTarget(y) {
 			return fmt.Errorf("%w: target of row %d is %v", ErrTarget, i, y)
 		}
 	}
 	return nil
 }
 
-// labels are those of all binned rows, scored with Base.
+// labels returns the labels of all binned rows with Base as scores.
 func (s Sample) labels(outputs int) *labels {
 	l := &labels{y: s.Y, w: s.W, score: make([]float64, len(s.Y)*outputs)}
 	copy(l.score, s.Base)
 	return l
 }
 
-// hold copies the validation rows.
-func (s Sample) hold(outputs int) *holdout {
+// holdout copies the validation rows.
+func (s Sample) holdout(outputs int) *holdout {
 	h := &holdout{cols: s.Binned.Cols()}
 	h.score = make([]float64, len(s.Valid)*outputs)
 	for i, r := range s.Valid {
@@ -183,8 +181,8 @@ func (s Sample) hold(outputs int) *holdout {
 	return h
 }
 
-// held is a validation table as a holdout; nil for nil or no rows.
-func held(t *table.Table, cols int, l loss) (*holdout, error) {
+// newHoldout converts a validation table; it returns nil for nil or an empty table.
+func newHoldout(t *table.Table, cols int, l loss) (*holdout, error) {
 	if t == nil || t.Rows() == 0 {
 		return nil, nil
 	}
@@ -192,12 +190,12 @@ func held(t *table.Table, cols int, l loss) (*holdout, error) {
 		return nil, err
 	}
 	if t.Cols() != cols {
-		return nil, fmt.Errorf("%w: %d columns to learn from, %d to validate on", table.ErrShape, cols, t.Cols())
+		return nil, fmt.Errorf("%w: %d training columns, %d validation columns", table.ErrShape, cols, t.Cols())
 	}
 	h := &holdout{x: t.X, cols: cols}
 	h.y, h.score = t.Y, make([]float64, t.Rows()*l.outputs())
 	for i, y := range t.Y {
-		if !l.learns(y) {
+		if !l.isTarget(y) {
 			return nil, fmt.Errorf("%w: target of validation row %d is %v", ErrTarget, i, y)
 		}
 		h.w = append(h.w, t.Weight(i))
@@ -205,8 +203,8 @@ func held(t *table.Table, cols int, l loss) (*holdout, error) {
 	return h, nil
 }
 
-// rest is 0 … n−1 without the given rows.
-func rest(n int, without []int) []int {
+// rowsWithout returns 0 … n−1 without the given rows.
+func rowsWithout(n int, without []int) []int {
 	out := make([]bool, n)
 	for _, r := range without {
 		out[r] = true
@@ -220,9 +218,9 @@ func rest(n int, without []int) []int {
 	return rows
 }
 
-// setAside draws cfg.ValidShare of the rows for validation, none where that would
-// leave nothing to learn from.
-func setAside(rows []int, cfg Config) (train, valid []int) {
+// splitValidation samples cfg.ValidShare of the rows for validation, and none if there is
+// only one row.
+func splitValidation(rows []int, cfg Config) (train, valid []int) {
 	if len(rows) < 2 {
 		return rows, nil
 	}

@@ -11,8 +11,9 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// stored is a small classifier with missing values on both sides, and its bytes.
-func stored(t testing.TB) (*Classifier, []byte) {
+// encodedClassifier returns a small classifier with missing values on both sides, and its
+// bytes.
+func encodedClassifier(t testing.TB) (*Classifier, []byte) {
 	data := &table.Table{Names: []string{"a", "b"}}
 	for i := range 60 {
 		a, b := float64(i%7), float64(i%5)
@@ -28,15 +29,15 @@ func stored(t testing.TB) (*Classifier, []byte) {
 	return c, out
 }
 
-func TestDecodingWhatWasEncodedIsTheIdentity(t *testing.T) {
-	c, data := stored(t)
+func TestRoundTripIsTheIdentity(t *testing.T) {
+	c, data := encodedClassifier(t)
 	var d Classifier
 	require.NoError(t, d.UnmarshalBinary(data))
 	assert.Equal(t, c, &d)
 }
 
-func TestEveryFlippedByteAndEveryCutIsRefused(t *testing.T) {
-	_, data := stored(t)
+func TestFlippedAndTruncatedBytesAreRejected(t *testing.T) {
+	_, data := encodedClassifier(t)
 	var c Classifier
 	for i := range data {
 		flipped := append([]byte(nil), data...)
@@ -45,31 +46,31 @@ func TestEveryFlippedByteAndEveryCutIsRefused(t *testing.T) {
 		require.ErrorIs(t, c.UnmarshalBinary(data[:i]), ErrFormat, "first %d bytes", i)
 	}
 	require.ErrorIs(t, c.UnmarshalBinary(append(data, 0)), ErrFormat)
-	require.Zero(t, c.Cols(), "a refused model leaves the old one alone")
+	require.Zero(t, c.Cols(), "a rejected model does not change the receiver")
 }
 
-// seal signs a forged body, so that what is behind the checksum is tried.
+// seal appends a valid checksum, so that a test reaches the checks behind it.
 func seal(body []byte) []byte {
 	sum := sha256.Sum256(body)
 	return append(append([]byte(nil), body...), sum[:]...)
 }
 
-func TestASignedForgeryIsRefused(t *testing.T) {
-	_, data := stored(t)
+func TestAForgeryWithAValidChecksumIsRejected(t *testing.T) {
+	_, data := encodedClassifier(t)
 	body := data[:len(data)-sha256.Size]
 	const firstTree = headerSize + 3*8
 	for claim, forge := range map[string]func(b []byte) []byte{
-		"another version":            func(b []byte) []byte { b[4] = 9; return b },
-		"another kind":               func(b []byte) []byte { b[6] = kindRegressor; return b },
-		"no outputs":                 func(b []byte) []byte { b[12] = 0; return b },
-		"half a round":               func(b []byte) []byte { b[16]++; return b },
-		"trees that are not there":   func(b []byte) []byte { b[19] = 0xf0; return b },
-		"a column that is not there": func(b []byte) []byte { b[firstTree+1] = 2; return b },
-		"an unknown tag":             func(b []byte) []byte { b[firstTree] = 3; return b },
-		"a cut that is no number":    func(b []byte) []byte { copy(b[firstTree+3:], appendFloat(nil, math.NaN())); return b },
-		"an infinite intercept":      func(b []byte) []byte { copy(b[headerSize:], appendFloat(nil, math.Inf(1))); return b },
-		"bytes behind the last tree": func(b []byte) []byte { return append(b, 0) },
-		"a tree cut short":           func(b []byte) []byte { return b[:len(b)-1] },
+		"another version":       func(b []byte) []byte { b[4] = 9; return b },
+		"another kind":          func(b []byte) []byte { b[6] = kindRegressor; return b },
+		"no outputs":            func(b []byte) []byte { b[12] = 0; return b },
+		"half a round":          func(b []byte) []byte { b[16]++; return b },
+		"missing trees":         func(b []byte) []byte { b[19] = 0xf0; return b },
+		"an unknown column":     func(b []byte) []byte { b[firstTree+1] = 2; return b },
+		"an unknown tag":        func(b []byte) []byte { b[firstTree] = 3; return b },
+		"a cut of NaN":          func(b []byte) []byte { copy(b[firstTree+3:], appendFloat(nil, math.NaN())); return b },
+		"an infinite intercept": func(b []byte) []byte { copy(b[headerSize:], appendFloat(nil, math.Inf(1))); return b },
+		"trailing bytes":        func(b []byte) []byte { return append(b, 0) },
+		"a truncated tree":      func(b []byte) []byte { return b[:len(b)-1] },
 	} {
 		t.Run(claim, func(t *testing.T) {
 			var c Classifier
@@ -78,9 +79,9 @@ func TestASignedForgeryIsRefused(t *testing.T) {
 	}
 }
 
-// A chain of splits, each with a leaf on its right, is as deep as it is long.
-func TestATreeTooDeepToExplainIsRefused(t *testing.T) {
-	_, data := stored(t)
+// The depth of a chain of splits with one leaf each is its length.
+func TestATooDeepTreeIsRejected(t *testing.T) {
+	_, data := encodedClassifier(t)
 	chain := func(splits int) []byte {
 		body := append([]byte(nil), data[:headerSize]...)
 		body[12], body[16] = 1, 1 // one output, one tree
@@ -94,13 +95,13 @@ func TestATreeTooDeepToExplainIsRefused(t *testing.T) {
 		return seal(body)
 	}
 	var c Classifier
-	require.NoError(t, c.UnmarshalBinary(chain(deepest)))
-	require.ErrorIs(t, c.UnmarshalBinary(chain(deepest+1)), ErrFormat)
+	require.NoError(t, c.UnmarshalBinary(chain(maxDepth)))
+	require.ErrorIs(t, c.UnmarshalBinary(chain(maxDepth+1)), ErrFormat)
 }
 
-// Whatever is accepted can be served and explained, and encodes to the same bytes.
+// Every accepted input can predict and explain, and encodes to the same bytes.
 func FuzzUnmarshal(f *testing.F) {
-	_, data := stored(f)
+	_, data := encodedClassifier(f)
 	f.Add(data[:len(data)-sha256.Size])
 	f.Add([]byte(magic))
 	f.Fuzz(func(t *testing.T, body []byte) {

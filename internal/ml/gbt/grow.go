@@ -5,21 +5,20 @@ import (
 	"slices"
 )
 
-// growing is a node while its tree grows; forest.go has the kind that serves.
+// growing is a node of a tree during training; node is its form for prediction.
 type growing struct {
-	rows        []int32 // its part of the grower's rows
+	rows        []int32 // a part of the grower's rows
 	depth       int
 	sum         sums
-	hist        histogram // nil where no split will be looked for
-	split       split     // the best one; gain 0: a leaf
-	leftSum     sums      // of the rows that the split sends left
-	left, right int       // children; 0 while a leaf, since the root is nobody's child
+	hist        histogram // nil if no split will be searched
+	split       split     // the best split; gain 0: a leaf
+	leftSum     sums      // sums of the rows on the left
+	left, right int       // children; 0 for a leaf
 
-	value, cover float64 // of a leaf, set by the boosting loop
+	value, cover float64 // of a leaf, set by the booster
 }
 
-// grower grows one tree after another on the same binned rows, and keeps the
-// buffers between them.
+// grower grows trees on the same binned rows and reuses its buffers.
 type grower struct {
 	data   *Binned
 	cfg    Config
@@ -27,13 +26,13 @@ type grower struct {
 
 	offset []int
 	length int
-	spare  []histogram // not in use
+	spare  []histogram // unused
 
-	nodes     []growing // of the tree in hand; nodes[0] is the root
-	rows      []int32   // its rows, each node's in one piece and ascending
-	moved     []int32   // partition's second half
+	nodes     []growing // of the current tree; nodes[0] is the root
+	rows      []int32   // its rows; those of a node are contiguous and ascending
+	moved     []int32   // scratch of partition
 	gradients []gradient
-	columns   []int // that the tree may split on
+	columns   []int // columns that the tree may split
 }
 
 func newGrower(data *Binned, cfg Config) *grower {
@@ -44,10 +43,9 @@ func newGrower(data *Binned, cfg Config) *grower {
 	return g
 }
 
-// grow makes a tree for the given rows (ascending) and columns; gradients are
-// indexed by row number. The nodes are valid until the next call. The open leaf
-// of the highest gain is split first; without MaxLeaves every order gives the
-// same tree.
+// grow grows a tree on the given rows (ascending) and columns; gradients are indexed by row
+// number. The nodes are valid until the next call. The leaf with the highest gain is split
+// first, which matters only with MaxLeaves.
 func (g *grower) grow(rows []int32, columns []int, gradients []gradient) []growing {
 	g.release()
 	g.rows = append(g.rows[:0], rows...)
@@ -64,17 +62,17 @@ func (g *grower) grow(rows []int32, columns []int, gradients []gradient) []growi
 		g.search(0)
 	}
 	for leaves := 1; g.cfg.MaxLeaves == 0 || leaves < g.cfg.MaxLeaves; leaves++ {
-		i := g.mostGain()
+		i := g.bestLeaf()
 		if i < 0 {
 			break
 		}
-		g.divide(i, gradients)
+		g.splitNode(i, gradients)
 	}
 	return g.nodes
 }
 
-// mostGain is the open leaf of the highest gain, the first of equals; −1: none.
-func (g *grower) mostGain() int {
+// bestLeaf returns the leaf with the highest gain, and the first one on a tie; −1: none.
+func (g *grower) bestLeaf() int {
 	best, gain := -1, 0.0
 	for i := range g.nodes {
 		if n := &g.nodes[i]; n.left == 0 && n.split.gain > gain {
@@ -89,9 +87,9 @@ func (g *grower) splittable(i int) bool {
 	return n.depth < g.cfg.MaxDepth && len(n.rows) >= 2*g.cfg.MinLeafRows
 }
 
-// divide splits node i and searches its children. Only the smaller child's
-// histogram is summed; the parent's less that one is the larger child's.
-func (g *grower) divide(i int, gradients []gradient) {
+// splitNode splits node i and searches its children. It sums only the histogram of the
+// smaller child; the histogram of the larger child is the difference to the parent's.
+func (g *grower) splitNode(i int, gradients []gradient) {
 	n := g.nodes[i]
 	leftRows, rightRows := g.partition(n.rows, n.split)
 	left, right := len(g.nodes), len(g.nodes)+1
@@ -124,7 +122,7 @@ func (g *grower) divide(i int, gradients []gradient) {
 	}
 }
 
-// search looks for the best split of node i over the tree's columns.
+// search finds the best split of node i over the tree's columns.
 func (g *grower) search(i int) {
 	n := &g.nodes[i]
 	for _, c := range g.columns {
@@ -133,23 +131,23 @@ func (g *grower) search(i int) {
 	if n.split.gain > 0 {
 		bins := g.bins(n.hist, n.split.column)
 		n.leftSum = n.split.left(bins)
-		if bins[len(bins)-1].n == 0 { // never missing here: later ones go with the larger child
+		if bins[len(bins)-1].n == 0 { // never missing here: missing values follow the larger child
 			n.split.missingLeft = 2*n.leftSum.n >= n.sum.n
 		}
 	}
-	if n.split.gain <= 0 || n.depth+1 >= g.cfg.MaxDepth { // no child will need it
+	if n.split.gain <= 0 || n.depth+1 >= g.cfg.MaxDepth { // no child needs the histogram
 		g.spare = append(g.spare, n.hist)
 		n.hist = nil
 	}
 }
 
-// bins are the sums of one column.
+// bins returns the sums of one column.
 func (g *grower) bins(h histogram, column int) []sums {
 	at := g.offset[column]
 	return h[at : at+g.data.columns[column].bins()]
 }
 
-// build sums the rows' gradients by column and bin.
+// build returns the histogram of the rows.
 func (g *grower) build(rows []int32, gradients []gradient) histogram {
 	g.gradients = g.gradients[:0]
 	for _, r := range rows {
@@ -163,32 +161,31 @@ func (g *grower) build(rows []int32, gradients []gradient) histogram {
 	return h
 }
 
-// partition moves the rows that go left to the front; both parts keep their order.
-// Every row is written to both, and only the counters choose: without a jump that
-// is hard to foretell.
+// partition moves the left rows to the front; both parts keep their order. It is
+// branch-free: it writes every row to both parts and advances only one counter.
 func (g *grower) partition(rows []int32, s split) (left, right []int32) {
 	col := &g.data.columns[s.column]
-	var goes [256]uint8 // by code: 1 if left
+	var isLeft [256]uint8 // 1 or 0 by code
 	for code := range s.bin + 1 {
-		goes[code] = 1
+		isLeft[code] = 1
 	}
 	if missing := len(col.cuts) + 1; s.missingLeft {
-		goes[missing] = 1
+		isLeft[missing] = 1
 	} else {
-		goes[missing] = 0
+		isLeft[missing] = 0
 	}
 	moved, n := slices.Grow(g.moved[:0], len(rows))[:len(rows)], 0
 	for i, r := range rows {
 		rows[n], moved[i-n] = r, r
-		n += int(goes[col.codes[r]])
+		n += int(isLeft[col.codes[r]])
 	}
 	copy(rows[n:], moved)
 	g.moved = moved
 	return rows[:n:n], rows[n:]
 }
 
-// cut is the raw value of a split: values up to it go left. Where only missing
-// values go right, every number does.
+// cut returns the raw value of a split: values up to it go left. It is +Inf if only missing
+// values go right.
 func (g *grower) cut(s split) float64 {
 	if cuts := g.data.columns[s.column].cuts; s.bin < len(cuts) {
 		return cuts[s.bin]
@@ -205,7 +202,7 @@ func (g *grower) take() histogram {
 	return make(histogram, g.length)
 }
 
-// release takes back the histograms of leaves that were never split.
+// release reclaims the histograms of leaves without a split.
 func (g *grower) release() {
 	for i := range g.nodes {
 		if h := g.nodes[i].hist; h != nil {

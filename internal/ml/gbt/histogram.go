@@ -1,9 +1,9 @@
 package gbt
 
-// gradient is the first and second derivative of the loss at one row's score.
+// gradient holds the first and second derivative of the loss at the score of one row.
 type gradient struct{ g, h float64 }
 
-// sums add up the gradients of some rows: those of a bin, or of a node.
+// sums holds the sums of the gradients of the rows of a bin or node.
 type sums struct {
 	g, h float64
 	n    int
@@ -12,12 +12,12 @@ type sums struct {
 func (s sums) plus(o sums) sums  { return sums{s.g + o.g, s.h + o.h, s.n + o.n} }
 func (s sums) minus(o sums) sums { return sums{s.g - o.g, s.h - o.h, s.n - o.n} }
 
-// histogram holds the sums of one node by column and bin: column j's bins start
-// at offset[j]. 256 spare bins at the end let every column be read as a whole
-// [256]sums, which spares the innermost loop its bounds checks.
+// histogram holds the sums of one node by column and bin. The bins of column j start at
+// offset[j]. 256 spare bins at the end allow access to every column as [256]sums, which
+// eliminates bounds checks in the innermost loop.
 type histogram []sums
 
-// offsets are the places of the columns in a histogram, and its length.
+// offsets returns the positions of the columns in a histogram, and its length.
 func offsets(columns []column) (offset []int, length int) {
 	offset = make([]int, len(columns))
 	for j := range columns {
@@ -27,8 +27,8 @@ func offsets(columns []column) (offset []int, length int) {
 	return offset, length + 256
 }
 
-// fill sums the given rows by code; gradients[i] belongs to rows[i]. Rows come in
-// ascending order, so the summation order is fixed.
+// fill sums the rows by code; gradients[i] belongs to rows[i]. The rows are ascending, so the
+// summation order is fixed.
 func fill(bins *[256]sums, codes []uint8, rows []int32, gradients []gradient) {
 	gradients = gradients[:len(rows)]
 	for i, r := range rows {
@@ -40,7 +40,7 @@ func fill(bins *[256]sums, codes []uint8, rows []int32, gradients []gradient) {
 	}
 }
 
-// subtract leaves parent − child in parent: the histogram of the other child.
+// subtract computes parent − child in place, which is the histogram of the other child.
 func subtract(parent, child []sums) {
 	child = child[:len(parent)]
 	for i := range parent {

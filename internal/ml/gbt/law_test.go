@@ -15,8 +15,8 @@ import (
 
 var _ classify.Classifier = (*gbt.Classifier)(nil)
 
-// fits are the two regression losses, which share most laws. Gradients at the 0.75
-// quantile add up without rounding, so equal gains stay equal.
+// fits are the two regression losses, which share most properties. Sums of gradients at the
+// 0.75 quantile have no rounding errors, so equal gains stay equal.
 var fits = map[string]func(t, valid *table.Table, cfg gbt.Config) (*gbt.Regressor, error){
 	"squared": gbt.FitRegression,
 	"quantile": func(t, valid *table.Table, cfg gbt.Config) (*gbt.Regressor, error) {
@@ -32,7 +32,7 @@ func predictions(r *gbt.Regressor, t *table.Table) []float64 {
 	return out
 }
 
-// coarse is rows of few distinct values, so that binning is exact, some missing.
+// coarse returns rows with few distinct values, so that binning is exact. Some are missing.
 func coarse(n int, seed uint64) *table.Table {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	t := &table.Table{Names: []string{"a", "b", "c"}}
@@ -47,10 +47,10 @@ func coarse(n int, seed uint64) *table.Table {
 	return t
 }
 
-// Forty rows: y is 0 up to size 19 and 10 from 20 on. The mean is 5, the first
-// residual ±5; a leaf of 20 rows takes 0.1·100/(20+1) of it, a tenth less every
-// round: after 100 rounds 5·(1−0.1·20/21)^100 = 0.0002 is left.
-func TestAStepIsFoundAndApproached(t *testing.T) {
+// In forty rows, y is 0 up to size 19 and 10 from size 20. The mean is 5 and the first
+// residual is ±5. A leaf of 20 rows removes the share 0.1·20/(20+1) per round: after 100
+// rounds the residual is 5·(1−0.1·20/21)^100 = 0.0002.
+func TestAStepFunctionIsLearned(t *testing.T) {
 	step := &table.Table{Names: []string{"size"}}
 	for i := range 40 {
 		step.X, step.Y = append(step.X, float64(i)), append(step.Y, float64(i/20*10))
@@ -60,15 +60,15 @@ func TestAStepIsFoundAndApproached(t *testing.T) {
 	left := 5 * math.Pow(1-0.1*20/21, 100)
 	assert.InDelta(t, left, r.Predict([]float64{19}), 1e-9)
 	assert.InDelta(t, 10-left, r.Predict([]float64{20}), 1e-9)
-	assert.InDelta(t, left, r.Predict([]float64{19.5}), 1e-9, "the cut is midway, and belongs to the left")
+	assert.InDelta(t, left, r.Predict([]float64{19.5}), 1e-9, "the cut is midway and belongs to the left side")
 	assert.InDelta(t, 10-left, r.Predict([]float64{19.51}), 1e-9)
 }
 
-func TestAConstantAddedToTheTargetIsAddedToThePrediction(t *testing.T) {
+func TestAShiftOfTheTargetShiftsThePrediction(t *testing.T) {
 	for name, fit := range fits {
 		t.Run(name, func(t *testing.T) {
 			low := coarse(300, 1)
-			high := low.Select(rest(300))
+			high := low.Select(allRows(300))
 			for i := range high.Y {
 				high.Y[i] += 1000
 			}
@@ -83,7 +83,7 @@ func TestAConstantAddedToTheTargetIsAddedToThePrediction(t *testing.T) {
 	}
 }
 
-func rest(n int) []int {
+func allRows(n int) []int {
 	rows := make([]int, n)
 	for i := range rows {
 		rows[i] = i
@@ -91,8 +91,8 @@ func rest(n int) []int {
 	return rows
 }
 
-// Every third row counts twice: by weight, or by standing there twice.
-func TestWeightTwoIsTheRowTwice(t *testing.T) {
+// Every third row counts twice, by weight or by duplication.
+func TestAWeightOfTwoEqualsADuplicateRow(t *testing.T) {
 	light := coarse(300, 3)
 	var twice []int
 	for i := range 300 {
@@ -116,8 +116,8 @@ func TestWeightTwoIsTheRowTwice(t *testing.T) {
 	}
 }
 
-func TestProbabilitiesSumToOneEvenForAClassWithoutARow(t *testing.T) {
-	train := wave(400, 4, 3, 1)
+func TestProbabilitiesSumToOneWithEmptyClasses(t *testing.T) {
+	train := synthetic(400, 4, 3, 1)
 	c, err := gbt.FitClassifier(train, nil, 5, gbt.Config{}) // classes 3 and 4 have no row
 	require.NoError(t, err)
 	p := make([]float64, 5)
@@ -136,8 +136,8 @@ func TestProbabilitiesSumToOneEvenForAClassWithoutARow(t *testing.T) {
 }
 
 func TestClassesAreLearned(t *testing.T) {
-	test := wave(2000, 4, 3, 8)
-	c, err := gbt.FitClassifier(wave(2000, 4, 3, 7), nil, 3, gbt.Config{})
+	test := synthetic(2000, 4, 3, 8)
+	c, err := gbt.FitClassifier(synthetic(2000, 4, 3, 7), nil, 3, gbt.Config{})
 	require.NoError(t, err)
 	p, hits := make([]float64, 3), 0
 	for i := range test.Rows() {
@@ -146,14 +146,14 @@ func TestClassesAreLearned(t *testing.T) {
 			hits++
 		}
 	}
-	require.Greater(t, hits, 1500) // 0.65 is what the best linear rule reaches
+	require.Greater(t, hits, 1500) // the best linear rule reaches 1300
 }
 
-// 0.9 of new rows should lie below the 0.9 quantile: 3 standard errors of 2,000
-// rows are 0.02, and the fit errs a little itself.
-func TestTheQuantileIsExceededAsOftenAsItSays(t *testing.T) {
-	test := wave(2000, 3, 0, 6)
-	r, err := gbt.FitQuantile(wave(4000, 3, 0, 5), nil, 0.9, gbt.Config{MinLeafRows: 40})
+// A share of 0.9 of new rows should be below the 0.9 quantile. Three standard errors of
+// 2,000 rows are 0.02; the rest of the tolerance is for the error of the fit.
+func TestTheQuantileIsCalibrated(t *testing.T) {
+	test := synthetic(2000, 3, 0, 6)
+	r, err := gbt.FitQuantile(synthetic(4000, 3, 0, 5), nil, 0.9, gbt.Config{MinLeafRows: 40})
 	require.NoError(t, err)
 	below := 0.0
 	for i, y := range test.Y {
@@ -164,19 +164,19 @@ func TestTheQuantileIsExceededAsOftenAsItSays(t *testing.T) {
 	require.InDelta(t, 0.9, below/2000, 0.03)
 }
 
-func TestSmallAndStrangeTablesAreLearned(t *testing.T) {
+func TestSmallAndUnusualTablesAreLearned(t *testing.T) {
 	nan := math.NaN()
 	for claim, c := range map[string]struct {
 		table *table.Table
 		x     []float64
 		want  float64
 	}{
-		"one row is its own prediction":         {&table.Table{Names: []string{"a"}, X: []float64{1}, Y: []float64{7}}, []float64{5}, 7},
-		"a constant target is predicted as is":  {constant(50, 0.1), []float64{3}, 0.1},
-		"a column without a value says nothing": {&table.Table{Names: []string{"a"}, X: []float64{nan, nan, nan}, Y: []float64{1, 1, 1}}, []float64{5}, 1},
-		"no column at all":                      {&table.Table{Y: []float64{4, 4}}, nil, 4},
-		"infinities are the largest numbers":    {infinite(), []float64{math.Inf(1)}, 10},
-		"and the smallest":                      {infinite(), []float64{math.Inf(-1)}, 0},
+		"one row predicts its target":             {&table.Table{Names: []string{"a"}, X: []float64{1}, Y: []float64{7}}, []float64{5}, 7},
+		"a constant target is predicted exactly":  {constant(50, 0.1), []float64{3}, 0.1},
+		"a column without values is ignored":      {&table.Table{Names: []string{"a"}, X: []float64{nan, nan, nan}, Y: []float64{1, 1, 1}}, []float64{5}, 1},
+		"no column at all":                        {&table.Table{Y: []float64{4, 4}}, nil, 4},
+		"positive infinity is the largest number": {infinite(), []float64{math.Inf(1)}, 10},
+		"negative infinity is the smallest":       {infinite(), []float64{math.Inf(-1)}, 0},
 	} {
 		for name, fit := range fits {
 			t.Run(claim+"/"+name, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestSmallAndStrangeTablesAreLearned(t *testing.T) {
 				require.NoError(t, err)
 				assert.InDelta(t, c.want, r.Predict(c.x), 1e-2)
 				if c.x == nil || !math.IsInf(c.x[0], 0) {
-					assert.Zero(t, r.Trees(), "a round that splits nothing is not kept")
+					assert.Zero(t, r.Trees(), "a round without a split is removed")
 				}
 			})
 		}
@@ -199,7 +199,7 @@ func constant(n int, y float64) *table.Table {
 	return t
 }
 
-// infinite has sizes −Inf with 0 and +Inf with 10, twenty rows each.
+// infinite returns twenty rows each of size −Inf with target 0 and +Inf with target 10.
 func infinite() *table.Table {
 	t := &table.Table{Names: []string{"a"}}
 	for range 20 {
@@ -208,7 +208,7 @@ func infinite() *table.Table {
 	return t
 }
 
-// y is 10 where the size is missing, 0 elsewhere, and the other way round.
+// y is 10 for a missing size and 0 otherwise, and vice versa.
 func TestMissingnessIsLearned(t *testing.T) {
 	for _, atMissing := range []float64{0, 10} {
 		train := &table.Table{Names: []string{"size"}}
@@ -227,8 +227,8 @@ func TestMissingnessIsLearned(t *testing.T) {
 	}
 }
 
-// Of 100 rows 75 sit at size 1, so a size never missing in training follows them.
-func TestAMissingValueNeverSeenFollowsTheLargerChild(t *testing.T) {
+// 75 of 100 rows have size 1, and no size is missing, so a missing size follows these rows.
+func TestANewMissingValueFollowsTheLargerChild(t *testing.T) {
 	train := &table.Table{Names: []string{"size"}}
 	for i := range 100 {
 		x := min(1, float64(i%4))
@@ -240,7 +240,7 @@ func TestAMissingValueNeverSeenFollowsTheLargerChild(t *testing.T) {
 }
 
 func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
-	train := wave(500, 6, 3, 1)
+	train := synthetic(500, 6, 3, 1)
 	encoded := func(seed uint64) []byte {
 		c, err := gbt.FitClassifier(train, nil, 3, gbt.Config{Rounds: 20, Subsample: 0.6, ColSample: 0.5, EarlyStop: 5, Seed: seed})
 		require.NoError(t, err)
@@ -252,10 +252,10 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 	assert.NotEqual(t, encoded(1), encoded(2))
 }
 
-// The target is noise: every tree makes the validation loss worse or hardly better.
-func TestBoostingStopsWhenValidationSaysSo(t *testing.T) {
+// The target is noise, so no tree improves the validation loss much.
+func TestEarlyStopping(t *testing.T) {
 	noise := func(seed uint64) *table.Table {
-		t, rng := wave(200, 5, 0, seed), rand.New(rand.NewPCG(seed, 3))
+		t, rng := synthetic(200, 5, 0, seed), rand.New(rand.NewPCG(seed, 3))
 		for i := range t.Y {
 			t.Y[i] = rng.NormFloat64()
 		}
@@ -264,21 +264,21 @@ func TestBoostingStopsWhenValidationSaysSo(t *testing.T) {
 	given, err := gbt.FitRegression(noise(1), noise(2), gbt.Config{EarlyStop: 5})
 	require.NoError(t, err)
 	assert.Less(t, given.Trees(), 15)
-	drawn, err := gbt.FitRegression(noise(1), nil, gbt.Config{EarlyStop: 5})
+	sampled, err := gbt.FitRegression(noise(1), nil, gbt.Config{EarlyStop: 5})
 	require.NoError(t, err)
-	assert.Less(t, drawn.Trees(), 15)
-	patient, err := gbt.FitRegression(wave(200, 5, 0, 1), wave(200, 5, 0, 2), gbt.Config{Subsample: 0.2, EarlyStop: 50})
+	assert.Less(t, sampled.Trees(), 15)
+	patient, err := gbt.FitRegression(synthetic(200, 5, 0, 1), synthetic(200, 5, 0, 2), gbt.Config{Subsample: 0.2, EarlyStop: 50})
 	require.NoError(t, err)
-	hasty, err := gbt.FitRegression(wave(200, 5, 0, 1), wave(200, 5, 0, 2), gbt.Config{Subsample: 0.2, EarlyStop: 1})
+	impatient, err := gbt.FitRegression(synthetic(200, 5, 0, 1), synthetic(200, 5, 0, 2), gbt.Config{Subsample: 0.2, EarlyStop: 1})
 	require.NoError(t, err)
-	assert.Less(t, hasty.Trees(), patient.Trees(), "a later minimum is not waited for")
+	assert.Less(t, impatient.Trees(), patient.Trees(), "little patience misses a later minimum")
 	all, err := gbt.FitRegression(noise(1), nil, gbt.Config{})
 	require.NoError(t, err)
 	assert.Equal(t, 100, all.Trees())
 }
 
 func TestMaxLeavesBoundsTheTree(t *testing.T) {
-	train := wave(500, 3, 0, 1)
+	train := synthetic(500, 3, 0, 1)
 	r, err := gbt.FitRegression(train, nil, gbt.Config{Rounds: 1, MaxLeaves: 3, MaxDepth: 8})
 	require.NoError(t, err)
 	values := map[float64]bool{}
@@ -288,12 +288,12 @@ func TestMaxLeavesBoundsTheTree(t *testing.T) {
 	assert.Len(t, values, 3)
 }
 
-// Of 40 rows the last 4, or the first, are dear: leaves of 5 cannot hold them
-// alone, leaves of 4 can.
-func TestALeafHoldsAsManyRowsAndAsMuchWeightAsAsked(t *testing.T) {
-	dear := constant(40, 0)
+// The last 4 of 40 rows, or the first 4, have a large target. Leaves of at least 5 rows cannot
+// isolate them, and leaves of 4 rows can.
+func TestMinLeafRowsAndMinLeafWeight(t *testing.T) {
+	large := constant(40, 0)
 	for i := 36; i < 40; i++ {
-		dear.Y[i] = 100
+		large.Y[i] = 100
 	}
 	for cfg, alone := range map[gbt.Config]bool{
 		{MinLeafRows: 5}:                   false,
@@ -302,18 +302,18 @@ func TestALeafHoldsAsManyRowsAndAsMuchWeightAsAsked(t *testing.T) {
 		{MinLeafRows: 1, MinLeafWeight: 4}: true,
 	} {
 		for _, sign := range []float64{1, -1} {
-			for i := range dear.X {
-				dear.X[i] = sign * float64(i)
+			for i := range large.X {
+				large.X[i] = sign * float64(i)
 			}
-			r, err := gbt.FitRegression(dear, nil, cfg)
+			r, err := gbt.FitRegression(large, nil, cfg)
 			require.NoError(t, err)
-			assert.Equal(t, alone, r.Predict(dear.Row(36)) != r.Predict(dear.Row(35)), "%v %+v", sign, cfg)
+			assert.Equal(t, alone, r.Predict(large.Row(36)) != r.Predict(large.Row(35)), "%v %+v", sign, cfg)
 		}
 	}
 }
 
-// A sample that leaves rows out equals a table without them, given the same cuts.
-func TestASampleLearnsItsTrainRowsOnly(t *testing.T) {
+// A sample of some rows equals a table of these rows, given the same cuts.
+func TestASampleLearnsOnlyItsTrainingRows(t *testing.T) {
 	whole := coarse(300, 9)
 	binned, err := gbt.NewBinned(whole, 0)
 	require.NoError(t, err)
@@ -335,26 +335,26 @@ func TestASampleLearnsItsTrainRowsOnly(t *testing.T) {
 	}
 }
 
-// A base score of 3·a leaves y − 3·a to be learned.
-func TestABaseScoreIsCorrectedNotRepeated(t *testing.T) {
+// With a base score of 3·b the trees learn y − 3·b.
+func TestTreesLearnTheResidualOfTheBaseScore(t *testing.T) {
 	whole := coarse(300, 4)
 	binned, err := gbt.NewBinned(whole, 0)
 	require.NoError(t, err)
-	base, rest := make([]float64, 300), make([]float64, 300)
+	base, residual := make([]float64, 300), make([]float64, 300)
 	for i := range base {
 		base[i] = 3 * whole.Row(i)[1]
-		rest[i] = whole.Y[i] - base[i]
+		residual[i] = whole.Y[i] - base[i]
 	}
 	for _, cfg := range []gbt.Config{{}, {EarlyStop: 5, Subsample: 0.7}} {
 		a, err := gbt.Sample{Binned: binned, Y: whole.Y, Base: base}.Regression(cfg)
 		require.NoError(t, err)
-		b, err := gbt.Sample{Binned: binned, Y: rest}.Regression(cfg)
+		b, err := gbt.Sample{Binned: binned, Y: residual}.Regression(cfg)
 		require.NoError(t, err)
 		require.InDeltaSlice(t, predictions(b, whole), predictions(a, whole), 1e-9)
 	}
 }
 
-func TestWhatCannotBeLearnedIsRefused(t *testing.T) {
+func TestInvalidTrainingDataIsRejected(t *testing.T) {
 	good := constant(10, 1)
 	binned, err := gbt.NewBinned(good, 0)
 	require.NoError(t, err)
@@ -369,25 +369,25 @@ func TestWhatCannotBeLearnedIsRefused(t *testing.T) {
 		"too deep":                  {func() error { return regression(good, gbt.Config{MaxDepth: 33}) }, gbt.ErrConfig},
 		"a quantile of one":         {func() error { _, err := gbt.FitQuantile(good, nil, 1, gbt.Config{}); return err }, gbt.ErrTarget},
 		"a class out of range":      {func() error { _, err := gbt.FitClassifier(good, nil, 1, gbt.Config{}); return err }, gbt.ErrTarget},
-		"half a class":              {func() error { _, err := gbt.FitClassifier(constant(9, 0.5), nil, 2, gbt.Config{}); return err }, gbt.ErrTarget},
+		"a fractional class":        {func() error { _, err := gbt.FitClassifier(constant(9, 0.5), nil, 2, gbt.Config{}); return err }, gbt.ErrTarget},
 		"targets that overflow":     {func() error { return regression(&table.Table{Y: []float64{1e308, -1e308, -1e308}}, gbt.Config{}) }, gbt.ErrTarget},
-		"a validation of other columns": {func() error {
-			_, err := gbt.FitRegression(good, wave(10, 2, 0, 1), gbt.Config{})
+		"validation rows with other columns": {func() error {
+			_, err := gbt.FitRegression(good, synthetic(10, 2, 0, 1), gbt.Config{})
 			return err
 		}, table.ErrShape},
-		"a row beyond the table": {func() error {
+		"a row number out of range": {func() error {
 			_, err := gbt.Sample{Binned: binned, Y: good.Y, Train: []int{10}}.Regression(gbt.Config{})
 			return err
 		}, table.ErrShape},
-		"a row twice": {func() error {
+		"a duplicate row": {func() error {
 			_, err := gbt.Sample{Binned: binned, Y: good.Y, Train: []int{1, 1}}.Regression(gbt.Config{})
 			return err
 		}, table.ErrShape},
-		"everything held out": {func() error {
-			_, err := gbt.Sample{Binned: binned, Y: good.Y, Valid: rest(10)}.Regression(gbt.Config{})
+		"no training rows left": {func() error {
+			_, err := gbt.Sample{Binned: binned, Y: good.Y, Valid: allRows(10)}.Regression(gbt.Config{})
 			return err
 		}, table.ErrShape},
-		"a weight of nothing": {func() error {
+		"a weight of zero": {func() error {
 			_, err := gbt.Sample{Binned: binned, Y: good.Y, W: make([]float64, 10)}.Regression(gbt.Config{})
 			return err
 		}, table.ErrShape},

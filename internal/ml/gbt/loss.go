@@ -1,36 +1,34 @@
 package gbt
 
-// labels are the rows that a loss looks at: their targets, weights and what the
-// model says so far.
+// labels holds the targets, weights and current scores of the rows for a loss.
 type labels struct {
 	y, w  []float64
 	score []float64 // n·outputs, row by row
 }
 
-// loss is what a forest learns to make small.
+// loss is the function that boosting minimises.
 type loss interface {
-	// validate reports parameters of the loss that are out of range.
+	// validate returns an error for parameters out of range.
 	validate() error
-	// learns reports whether y can be a target.
-	learns(y float64) bool
-	// outputs is the number of scores a row has, and of trees in a round.
+	// isTarget reports whether y is a valid target.
+	isTarget(y float64) bool
+	// outputs returns the number of scores per row and of trees per round.
 	outputs() int
-	// intercept is the best constant, one per output, for the given rows.
+	// intercept returns the best constant per output for the rows.
 	intercept(l *labels, rows []int32) []float64
-	// gradients writes the derivatives at the scores of the given rows:
-	// out[output][row].
+	// gradients writes the derivatives at the scores of the rows to out[output][row].
 	gradients(l *labels, rows []int32, out [][]gradient)
-	// leaf is the full step of one leaf, before the learning rate; λ is the L2
-	// penalty on it.
+	// leaf returns the value of one leaf before the learning rate; lambda is the L2
+	// penalty.
 	leaf(l *labels, n *growing, lambda float64) float64
-	// mean is the weighted mean loss of all rows.
+	// mean returns the weighted mean loss of all rows.
 	mean(l *labels) float64
 }
 
-// newton is the step that minimises the second-order loss with L2 penalty λ.
+// newton returns the step that minimises the second-order loss with an L2 penalty.
 func newton(s sums, lambda float64) float64 { return -s.g / (s.h + lambda) }
 
-// weighted is Σ w·f(i) / Σ w.
+// weighted returns Σ w·f(i) / Σ w.
 func weighted(w []float64, f func(i int) float64) float64 {
 	sum, weight := 0.0, 0.0
 	for i, wi := range w {
@@ -38,4 +36,39 @@ func weighted(w []float64, f func(i int) float64) float64 {
 		weight += wi
 	}
 	return sum / weight
+}
+
+// squared is the loss ½(y − score)²: g = score − y, h = 1, times the weight of the row.
+type squared struct{}
+
+func (squared) validate() error         { return nil }
+func (squared) isTarget(y float64) bool { return finite(y) }
+
+func (squared) outputs() int { return 1 }
+
+// intercept returns the weighted mean of y − score. Summing the differences from the first
+// row makes the mean of a constant target exact.
+func (squared) intercept(l *labels, rows []int32) []float64 {
+	first := l.y[rows[0]] - l.score[rows[0]]
+	sum, weight := 0.0, 0.0
+	for _, r := range rows {
+		sum += l.w[r] * (l.y[r] - l.score[r] - first)
+		weight += l.w[r]
+	}
+	return []float64{first + sum/weight}
+}
+
+func (squared) gradients(l *labels, rows []int32, out [][]gradient) {
+	for _, r := range rows {
+		out[0][r] = gradient{g: l.w[r] * (l.score[r] - l.y[r]), h: l.w[r]}
+	}
+}
+
+func (squared) leaf(_ *labels, n *growing, lambda float64) float64 { return newton(n.sum, lambda) }
+
+func (squared) mean(l *labels) float64 {
+	return weighted(l.w, func(i int) float64 {
+		d := l.y[i] - l.score[i]
+		return d * d / 2
+	})
 }

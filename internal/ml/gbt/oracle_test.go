@@ -24,8 +24,8 @@ func readOracle(t *testing.T, name string, into any) {
 	require.NoError(t, json.Unmarshal(data, into))
 }
 
-// rowsOf turns nulls into NaN and lays the rows end to end.
-func rowsOf(x [][]*float64) (flat []float64) {
+// flatten concatenates the rows and converts nulls to NaN.
+func flatten(x [][]*float64) (flat []float64) {
 	for _, row := range x {
 		for _, v := range row {
 			if v == nil {
@@ -38,18 +38,18 @@ func rowsOf(x [][]*float64) (flat []float64) {
 	return flat
 }
 
-// foreign is one of XGBoost's nodes: [column, cut, missing left, gain, cover,
-// left, right], or [value, cover].
-type foreign struct {
+// xgboostNode is a node of XGBoost: [column, cut, missing left, gain, cover, left, right], or
+// [value, cover] for a leaf.
+type xgboostNode struct {
 	column      int
 	cut, gain   float64
 	missingLeft bool
 	cover       float64
-	left, right *foreign
+	left, right *xgboostNode
 	value       float64
 }
 
-func (n *foreign) UnmarshalJSON(data []byte) error {
+func (n *xgboostNode) UnmarshalJSON(data []byte) error {
 	var parts []json.RawMessage
 	if err := json.Unmarshal(data, &parts); err != nil {
 		return err
@@ -66,9 +66,9 @@ func (n *foreign) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// XGBoost works in float32, whose relative rounding is 6e-8; gains are differences
-// of larger numbers, hence 1e-5.
-func TestTreesAreThoseOfXGBoostsExactMethod(t *testing.T) {
+// XGBoost uses float32 with a relative rounding error of 6e-8. Gains are differences of
+// larger numbers, so their tolerance is 1e-5.
+func TestTreesMatchXGBoostsExactMethod(t *testing.T) {
 	var o struct {
 		X    [][]*float64
 		Y, W []float64
@@ -76,11 +76,11 @@ func TestTreesAreThoseOfXGBoostsExactMethod(t *testing.T) {
 			Depth          int
 			Lambda         float64
 			MinChildWeight float64 `json:"min_child_weight"`
-			Tree           *foreign
+			Tree           *xgboostNode
 		}
 	}
 	readOracle(t, "split.json", &o)
-	data, err := NewBinned(&table.Table{Names: make([]string, 3), X: rowsOf(o.X), Y: o.Y}, 255)
+	data, err := NewBinned(&table.Table{Names: make([]string, 3), X: flatten(o.X), Y: o.Y}, 255)
 	require.NoError(t, err)
 	rows, gradients := make([]int32, len(o.Y)), make([]gradient, len(o.Y))
 	for i, y := range o.Y {
@@ -90,12 +90,12 @@ func TestTreesAreThoseOfXGBoostsExactMethod(t *testing.T) {
 		cfg := Config{MaxDepth: fit.Depth, Lambda: fit.Lambda, MinLeafWeight: fit.MinChildWeight, MinLeafRows: 1}.withDefaults()
 		g := newGrower(data, cfg)
 		nodes := g.grow(rows, []int{0, 1, 2}, gradients)
-		assert.Equal(t, fit.Tree.cut, g.cut(nodes[0].split), "the root's cut lies midway between the same two values")
-		sameTree(t, nodes, 0, fit.Tree, fit.Lambda)
+		assert.Equal(t, fit.Tree.cut, g.cut(nodes[0].split), "the cut of the root is midway between the same two values")
+		requireSameTree(t, nodes, 0, fit.Tree, fit.Lambda)
 	}
 }
 
-func sameTree(t *testing.T, nodes []growing, i int, want *foreign, lambda float64) {
+func requireSameTree(t *testing.T, nodes []growing, i int, want *xgboostNode, lambda float64) {
 	n := nodes[i]
 	assert.InEpsilon(t, want.cover, n.sum.h, 1e-6, "cover")
 	if want.left == nil {
@@ -106,11 +106,11 @@ func sameTree(t *testing.T, nodes []growing, i int, want *foreign, lambda float6
 	require.NotZero(t, n.left, "a split")
 	assert.Equal(t, want.column, n.split.column)
 	assert.InEpsilon(t, want.gain, n.split.gain, 1e-5, "gain")
-	sameTree(t, nodes, n.left, want.left, lambda)
-	sameTree(t, nodes, n.right, want.right, lambda)
+	requireSameTree(t, nodes, n.left, want.left, lambda)
+	requireSameTree(t, nodes, n.right, want.right, lambda)
 }
 
-// readRows reads a table of 8 columns and 3 targets.
+// readRows reads a table with 8 columns and 3 targets.
 func readRows(t *testing.T, name string) (x []float64, targets [3][]float64) {
 	t.Helper()
 	file, err := os.Open(filepath.Join(oracle, name))
@@ -135,9 +135,9 @@ func readRows(t *testing.T, name string) (x []float64, targets [3][]float64) {
 	return x, targets
 }
 
-// Both libraries ran with the same rounds, depth, rate and penalty. They differ
-// from each other by up to 6 %; ours must not be 3 % above the better one.
-func TestHeldOutLossIsThatOfXGBoostAndScikitLearn(t *testing.T) {
+// Both libraries ran with the same rounds, depth, rate and penalty. They differ from each
+// other by up to 6 %; this package must be within 3 % of the better one.
+func TestHoldoutLossMatchesXGBoostAndScikitLearn(t *testing.T) {
 	var want map[string]json.RawMessage
 	readOracle(t, "loss.json", &want)
 	x, y := readRows(t, "train.csv")
@@ -151,7 +151,7 @@ func TestHeldOutLossIsThatOfXGBoostAndScikitLearn(t *testing.T) {
 			require.NoError(t, json.Unmarshal(want[l.name], &peers))
 			f, err := fitTable(&table.Table{Names: make([]string, 8), X: x, Y: y[target]}, nil, l.loss, Config{})
 			require.NoError(t, err)
-			out, err := held(&table.Table{Names: make([]string, 8), X: tx, Y: ty[target]}, 8, l.loss)
+			out, err := newHoldout(&table.Table{Names: make([]string, 8), X: tx, Y: ty[target]}, 8, l.loss)
 			require.NoError(t, err)
 			out.shift(f.intercept)
 			out.advance(f, 0)
@@ -162,38 +162,38 @@ func TestHeldOutLossIsThatOfXGBoostAndScikitLearn(t *testing.T) {
 	}
 }
 
-// adopt lays one of XGBoost's trees down in a forest. Its values go left below
-// the cut, ours up to it.
-func (f *forest) adopt(at int32, depth uint8, n *foreign) {
+// importTree copies a tree of XGBoost into a forest. In XGBoost values below the cut go left;
+// here values up to the cut do.
+func (f *forest) importTree(at int32, depth uint8, n *xgboostNode) {
 	if n.left == nil {
-		f.leaf(at, depth, n.value, n.cover)
+		f.setLeaf(at, depth, n.value, n.cover)
 		return
 	}
-	child := f.room(2)
+	child := f.addNodes(2)
 	f.nodes[at] = newNode(math.Nextafter(n.cut, math.Inf(-1)), n.missingLeft, n.column, child)
-	f.adopt(child, depth+1, n.left)
-	f.adopt(child+1, depth+1, n.right)
+	f.importTree(child, depth+1, n.left)
+	f.importTree(child+1, depth+1, n.right)
 }
 
-// The same trees, explained by shap in float64: 1e-6 leaves room for its float32
-// leaf values only.
-func TestContributionsAreThoseOfShap(t *testing.T) {
+// shap explains the same trees in float64. The tolerance of 1e-6 covers its float32 leaf
+// values.
+func TestContributionsMatchShap(t *testing.T) {
 	var o struct {
 		X    [][]*float64
 		Fits []struct {
 			Outputs  int
-			Trees    []*foreign
+			Trees    []*xgboostNode
 			Expected []float64
 			Phi      [][][]float64
 		}
 	}
 	readOracle(t, "shap.json", &o)
-	x := rowsOf(o.X)
+	x := flatten(o.X)
 	for _, fit := range o.Fits {
 		f := &forest{cols: 8, intercept: make([]float64, fit.Outputs)}
 		for t, tree := range fit.Trees {
-			f.plant()
-			f.adopt(f.roots[t], 0, tree)
+			f.startTree()
+			f.importTree(f.roots[t], 0, tree)
 		}
 		phi := make([]float64, 8)
 		for c := range fit.Outputs {

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// quantile is the pinball loss at q (Koenker & Bassett 1978): an under-estimate
-// costs q a unit, an over-estimate 1 − q. Its second derivative is zero, so trees
-// are grown with h = weight and leaves then take the quantile of their residuals
-// (Friedman 2001, §4.3); λ weighs on the split, not on the leaf.
+// quantile is the pinball loss at q (Koenker & Bassett 1978): an under-estimate costs q per
+// unit, an over-estimate 1 − q. Its second derivative is zero, so trees grow with h = weight,
+// and the value of a leaf is the quantile of its residuals (Friedman 2001, §4.3). The L2
+// penalty affects splits but not leaf values.
 type quantile struct {
 	q         float64
 	residuals *[]residual // scratch
@@ -26,17 +26,17 @@ func (s quantile) validate() error {
 	return fmt.Errorf("%w: quantile level %v is not between 0 and 1", ErrTarget, s.q)
 }
 
-func (quantile) learns(y float64) bool { return finite(y) }
+func (quantile) isTarget(y float64) bool { return finite(y) }
 
 func (quantile) outputs() int { return 1 }
 
 func (s quantile) intercept(l *labels, rows []int32) []float64 {
-	return []float64{s.of(l, rows)}
+	return []float64{s.residualQuantile(l, rows)}
 }
 
 func (s quantile) gradients(l *labels, rows []int32, out [][]gradient) {
 	for _, r := range rows {
-		g := 0.0 // met exactly, it pulls neither way; else a tied target could never be split
+		g := 0.0 // zero for an exact prediction, so that tied targets can be split
 		switch d := l.y[r] - l.score[r]; {
 		case d > 0:
 			g = -s.q
@@ -47,11 +47,13 @@ func (s quantile) gradients(l *labels, rows []int32, out [][]gradient) {
 	}
 }
 
-func (s quantile) leaf(l *labels, n *growing, _ float64) float64 { return s.of(l, n.rows) }
+func (s quantile) leaf(l *labels, n *growing, _ float64) float64 {
+	return s.residualQuantile(l, n.rows)
+}
 
-// of is the least residual that a share q of the rows' weight does not exceed:
-// of residuals 1, 2, 3, 4 the 0.5 quantile is 2 and the 0.51 quantile 3.
-func (s quantile) of(l *labels, rows []int32) float64 {
+// residualQuantile returns the weighted q quantile of the residuals. For the residuals 1, 2,
+// 3, 4 the 0.5 quantile is 2 and the 0.51 quantile is 3.
+func (s quantile) residualQuantile(l *labels, rows []int32) float64 {
 	res := (*s.residuals)[:0]
 	total := 0.0
 	for _, r := range rows {
@@ -62,7 +64,7 @@ func (s quantile) of(l *labels, rows []int32) float64 {
 	slices.SortFunc(res, func(a, b residual) int { return cmp.Compare(a.value, b.value) })
 	below := 0.0
 	for _, r := range res {
-		if below += r.weight; below >= s.q*total*(1-1e-12) { // rounding in Σ w must not skip a row
+		if below += r.weight; below >= s.q*total*(1-1e-12) { // tolerates rounding errors of Σ w
 			return r.value
 		}
 	}

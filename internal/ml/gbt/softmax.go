@@ -5,27 +5,27 @@ import (
 	"math"
 )
 
-// softmax is the cross entropy of k classes, −log p(y), one tree per class and
-// round: g = p − 1[y = class], h = 2p(1 − p), times the row's weight. The true
-// second derivative, diag(p) − ppᵀ, couples the classes, whose trees all move at
-// once; 2·diag(p(1 − p)) bounds it from above, so a round does not overshoot.
+// softmax is the cross entropy of k classes, −log p(y), with one tree per class and round:
+// g = p − 1[y = class], h = 2p(1 − p), times the weight of the row. The exact Hessian,
+// diag(p) − ppᵀ, couples the classes, whose trees change simultaneously. Its upper bound
+// 2·diag(p(1 − p)) prevents overshooting.
 type softmax struct{ k int }
 
-const mostClasses = 1000
+const maxClasses = 1000
 
 func (s softmax) validate() error {
-	if s.k >= 1 && s.k <= mostClasses {
+	if s.k >= 1 && s.k <= maxClasses {
 		return nil
 	}
-	return fmt.Errorf("%w: %d classes, want 1 to %d", ErrTarget, s.k, mostClasses)
+	return fmt.Errorf("%w: %d classes, want 1 to %d", ErrTarget, s.k, maxClasses)
 }
 
-func (s softmax) learns(y float64) bool { return y >= 0 && y < float64(s.k) && y == math.Trunc(y) }
+func (s softmax) isTarget(y float64) bool { return y >= 0 && y < float64(s.k) && y == math.Trunc(y) }
 
 func (s softmax) outputs() int { return s.k }
 
-// intercept is log P(class) with half a mean row added to every class (Jeffreys'
-// prior), so that a class without a row stays possible.
+// intercept returns log P(class) with half a mean row added to every class (Jeffreys'
+// prior), so that an empty class has a positive probability.
 func (s softmax) intercept(l *labels, rows []int32) []float64 {
 	weight := make([]float64, s.k)
 	total := 0.0
@@ -41,14 +41,14 @@ func (s softmax) intercept(l *labels, rows []int32) []float64 {
 }
 
 func (s softmax) gradients(l *labels, rows []int32, out [][]gradient) {
-	const leastHessian = 1e-16 // a class that is certain must not divide by zero
+	const minHessian = 1e-16 // avoids a division by zero for a probability of 1
 	p := make([]float64, s.k)
 	for _, r := range rows {
 		copy(p, l.score[int(r)*s.k:])
 		normalise(p)
 		w, y := l.w[r], int(l.y[r])
 		for c, pc := range p {
-			d := gradient{g: w * pc, h: w * max(2*pc*(1-pc), leastHessian)}
+			d := gradient{g: w * pc, h: w * max(2*pc*(1-pc), minHessian)}
 			if c == y {
 				d.g = w * (pc - 1)
 			}
@@ -68,8 +68,8 @@ func (s softmax) mean(l *labels) float64 {
 	})
 }
 
-// normalise turns scores into probabilities. The largest score is taken off
-// first, so that nothing overflows.
+// normalise converts scores into probabilities. It subtracts the largest score first to
+// avoid an overflow.
 func normalise(p []float64) {
 	top := p[0]
 	for _, v := range p[1:] {

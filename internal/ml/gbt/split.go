@@ -1,15 +1,15 @@
 package gbt
 
-// split is the best cut found at a node.
+// split is the best cut of a node.
 type split struct {
-	gain        float64 // what the penalised loss falls by, doubled; 0: none found
+	gain        float64 // twice the reduction of the penalised loss; 0: no split
 	column      int
-	bin         int  // the last code that goes left
-	missingLeft bool // where NaN goes
+	bin         int  // last code on the left
+	missingLeft bool // NaN goes left
 }
 
-// finder looks for the split of highest second-order gain (Chen & Guestrin 2016,
-// eq. 7, without its ½ and its constant γ):
+// finder searches for the split with the highest second-order gain (Chen & Guestrin 2016,
+// eq. 7, without the factor ½ and the constant γ):
 //
 //	gain = GL²/(HL+λ) + GR²/(HR+λ) − G²/(H+λ)
 type finder struct {
@@ -19,12 +19,12 @@ type finder struct {
 	minGain   float64
 }
 
-// score is what a leaf of these rows takes off the loss, doubled.
+// score returns twice the loss reduction of a leaf with these sums.
 func (f *finder) score(g, h float64) float64 { return g * g / (h + f.lambda) }
 
-// search tries every cut of one column and returns the better of best and its own.
-// bins are the column's sums, the missing bin last. Missing values are tried on
-// both sides; where a node has none, the grower settles where later ones go.
+// search evaluates every cut of one column and returns the better of best and its own best
+// cut. bins holds the sums of the column, with the missing bin last. It tries missing values
+// on both sides; if a node has none, the grower chooses their side.
 func (f *finder) search(column int, bins []sums, total sums, best split) split {
 	last := len(bins) - 1
 	missing := bins[last]
@@ -34,7 +34,7 @@ func (f *finder) search(column int, bins []sums, total sums, best split) split {
 		}
 		return best
 	}
-	// All values left, missing right, is itself a cut: hence the whole of bins.
+	// All values left and missing right is a cut as well, so scan all bins.
 	if bin, gain := f.scan(bins, sums{}, total, best.gain); bin >= 0 {
 		best = split{gain: gain, column: column, bin: bin}
 	}
@@ -44,15 +44,15 @@ func (f *finder) search(column int, bins []sums, total sums, best split) split {
 	return best
 }
 
-// scan moves the cut from left to right, the given rows being on the left from
-// the start, and returns the best cut whose gain exceeds least; bin −1: none.
+// scan moves the cut from left to right and returns the best cut with a gain above least;
+// bin −1: none. left holds the sums that are on the left from the start.
 //
-// It is the hottest loop after fill, so cuts are compared without dividing: with
-// a = HL + λ and s = H + 2λ, the children together score more than bar where
+// It is the hottest loop after fill, so it compares cuts without a division: with
+// a = HL + λ and s = H + 2λ, the children score more than bar if
 //
 //	GL²·s > a·(bar·(s − a) − G² + 2·G·GL)
 //
-// An empty bin repeats the cut before it, which it cannot exceed.
+// An empty bin repeats the previous cut and cannot exceed it.
 func (f *finder) scan(bins []sums, left, total sums, least float64) (bin int, gain float64) {
 	parent := f.score(total.g, total.h)
 	bar := max(least, f.minGain) + parent
@@ -84,7 +84,7 @@ func (f *finder) scan(bins []sums, left, total sums, least float64) (bin int, ga
 	return bin, bar - parent
 }
 
-// left adds up the rows that go left.
+// left returns the sums of the rows on the left.
 func (s split) left(bins []sums) sums {
 	var left sums
 	if s.missingLeft {

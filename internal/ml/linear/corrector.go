@@ -3,9 +3,9 @@ package linear
 import "gonum.org/v1/gonum/mat"
 
 // Corrector is a recursive least-squares line through the origin with exponential
-// forgetting and a pull towards zero (Ljung 1999): it learns which of k signals
-// foretell a model's errors. The exported fields are its state; a Corrector with
-// K set is ready.
+// forgetting and a penalty towards zero (Ljung 1999). It learns which of k signals predict
+// the errors of a model. The exported fields are its state; a Corrector with K set is
+// ready to use.
 type Corrector struct {
 	K      int
 	XX, XY []float64 // forgetting sums, K² row by row and K
@@ -15,15 +15,15 @@ type Corrector struct {
 const (
 	correctorForget = 0.998 // per row: a memory of 500
 	correctorPull   = 0.12  // as if three rows with signals of size 0.2 had had no error
-	correctorClip   = 1.0   // an outlier counts no more than this
+	correctorClip   = 1.0   // errors are clipped to this size
 )
 
-// NewCorrector knows nothing yet: it corrects by zero.
+// NewCorrector returns a Corrector without data, which predicts an error of zero.
 func NewCorrector(k int) *Corrector {
 	return &Corrector{K: k, XX: make([]float64, k*k), XY: make([]float64, k), Beta: make([]float64, k)}
 }
 
-// Predict is the error to be expected with signals x, len(x) = K.
+// Predict returns the expected error for signals x, len(x) = K.
 func (c *Corrector) Predict(x []float64) float64 {
 	sum := 0.0
 	for i, b := range c.Beta {
@@ -32,7 +32,7 @@ func (c *Corrector) Predict(x []float64) float64 {
 	return sum
 }
 
-// Learn tells the error that came with signals x.
+// Learn adds the error that occurred with signals x.
 func (c *Corrector) Learn(x []float64, err float64) {
 	err = max(-correctorClip, min(correctorClip, err))
 	gram := mat.NewSymDense(c.K, nil)
@@ -51,5 +51,5 @@ func (c *Corrector) Learn(x []float64, err float64) {
 		return // keep the last good line
 	}
 	beta := mat.NewVecDense(c.K, c.Beta)
-	_ = factor.SolveVecTo(beta, mat.NewVecDense(c.K, c.XY)) // a poor condition is still an answer
+	_ = factor.SolveVecTo(beta, mat.NewVecDense(c.K, c.XY)) // a poorly conditioned solution is still usable
 }

@@ -10,11 +10,10 @@ import (
 	"math"
 )
 
-// FormatVersion moves with any change to Ridge or to its bytes.
+// FormatVersion increases with any change to Ridge or to its bytes.
 const FormatVersion = 1
 
-// ErrFormat reports bytes that are not an intact Ridge of this version. The
-// remedy is to fit again.
+// ErrFormat reports bytes that are not an intact Ridge of this version; fit it again.
 var ErrFormat = errors.New("linear: not an intact model")
 
 const magic = "ridg"
@@ -34,22 +33,22 @@ func (r *Ridge) MarshalBinary() ([]byte, error) {
 	return append(b, sum[:]...), nil
 }
 
-// UnmarshalBinary reads what MarshalBinary wrote. ErrFormat for anything else: r
-// is then left as it was.
+// UnmarshalBinary reads the output of MarshalBinary. It returns ErrFormat for anything
+// else and then leaves r unchanged.
 func (r *Ridge) UnmarshalBinary(b []byte) error {
 	const head, tail = 4 + 2 + 2 + 4 + 8, sha256.Size
 	if len(b) < head+tail || string(b[:4]) != magic {
-		return fmt.Errorf("%w: no such header", ErrFormat)
+		return fmt.Errorf("%w: wrong header", ErrFormat)
 	}
 	if v := binary.LittleEndian.Uint16(b[4:]); v != FormatVersion {
 		return fmt.Errorf("%w: version %d, not %d", ErrFormat, v, FormatVersion)
 	}
 	if b[6]|b[7] != 0 {
-		return fmt.Errorf("%w: not zero where zero stands", ErrFormat)
+		return fmt.Errorf("%w: reserved bytes are not zero", ErrFormat)
 	}
 	body := b[:len(b)-tail]
 	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], b[len(body):]) {
-		return fmt.Errorf("%w: checksum", ErrFormat)
+		return fmt.Errorf("%w: checksum does not match", ErrFormat)
 	}
 	p := int(binary.LittleEndian.Uint32(b[8:]))
 	if len(body) != head+16*p {

@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/linear"
 )
 
-// Whatever is accepted can be served, and encodes to the same bytes.
+// Every accepted input can serve predictions and encodes to the same bytes.
 func FuzzUnmarshal(f *testing.F) {
 	r, err := linear.Fit(noisy(4, 60), linear.Config{})
 	require.NoError(f, err)

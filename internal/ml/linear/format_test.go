@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/linear"
 )
 
-func TestAModelComesBackBitForBit(t *testing.T) {
+func TestRoundTripIsBitExact(t *testing.T) {
 	tab := noisy(4, 60)
 	r, err := linear.Fit(tab, linear.Config{})
 	require.NoError(t, err)
@@ -20,7 +20,7 @@ func TestAModelComesBackBitForBit(t *testing.T) {
 	assert.Equal(t, r, &back)
 }
 
-func TestAFlippedByteIsRefusedAndTheOldModelServes(t *testing.T) {
+func TestAFlippedByteIsRejectedAndKeepsTheModel(t *testing.T) {
 	tab := noisy(5, 60)
 	r, err := linear.Fit(tab, linear.Config{})
 	require.NoError(t, err)

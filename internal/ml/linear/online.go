@@ -6,32 +6,32 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// Online is a ridge regression of one or more targets on the same columns. Rows
-// are added one at a time, in O(p²), and it is solved on demand, in O(p³) for all
-// targets together. It is not safe for concurrent use.
+// Online is a ridge regression of one or more targets on the same columns. Add takes
+// O(p²) per row and Solve O(p³) for all targets together. It is not safe for
+// concurrent use.
 //
-// With a memory of m rows, a row's weight falls by the factor 1 − 1/m with each
-// row that follows it (recursive least squares with exponential forgetting, Ljung
-// 1999), so that a changed task is followed. The means and co-moments are
-// updated as in West (1979), which cancels nothing.
+// With a memory of m rows, the weight of a row falls by the factor 1 − 1/m with each
+// later row (recursive least squares with exponential forgetting, Ljung 1999), so the
+// model adapts to a changed task. The updates of means and co-moments follow West
+// (1979), which avoids cancellation.
 type Online struct {
 	keep    float64 // 1 − 1/memory
 	penalty float64
 	targets int
 	moments moments
-	known   []bool // columns that have had a value
+	known   []bool // columns with at least one value so far
 	delta   []float64
 }
 
-// NewOnline starts with no rows of p columns and k targets. memory > 1 is in rows;
-// math.Inf(1) forgets nothing.
+// NewOnline returns a regression of k targets on p columns without rows. memory > 1 is in
+// rows; math.Inf(1) disables forgetting.
 func NewOnline(p, k int, memory float64, cfg Config) (*Online, error) {
 	penalty, err := cfg.penalty()
 	if err != nil {
 		return nil, err
 	}
 	if p < 0 || k < 1 || !(memory > 1) {
-		return nil, fmt.Errorf("linear: %d columns and %d targets with a memory of %v rows: it must be above 1", p, k, memory)
+		return nil, fmt.Errorf("linear: %d columns, %d targets, memory of %v rows: the memory must be above 1", p, k, memory)
 	}
 	return &Online{
 		keep: 1 - 1/memory, penalty: penalty, targets: k, known: make([]bool, p),
@@ -40,8 +40,9 @@ func NewOnline(p, k int, memory float64, cfg Config) (*Online, error) {
 	}, nil
 }
 
-// Add learns one row of p values (NaN: missing) with its k targets and its weight
-// > 0. table.ErrShape if they do not match or a target or the weight is not finite.
+// Add learns one row of p values (NaN: missing) with its k targets and its weight > 0. It
+// returns table.ErrShape if the lengths do not match or a target or the weight is not
+// finite.
 func (o *Online) Add(x, y []float64, weight float64) error {
 	if len(x) != len(o.known) || len(y) != o.targets || !finite(weight) || weight <= 0 {
 		return fmt.Errorf("%w: a row of %d values and %d targets for %d and %d, weight %v", table.ErrShape, len(x), len(y), len(o.known), o.targets, weight)
@@ -71,8 +72,8 @@ func (o *Online) Add(x, y []float64, weight float64) error {
 	return nil
 }
 
-// deviation is v − mean of column j; 0 if missing. The first value of a column
-// becomes its mean, as if the rows before it had been there.
+// deviation returns v − mean of column j, or 0 if v is missing. The first value of a
+// column becomes its mean, as if all earlier rows had had it.
 func (o *Online) deviation(j int, v float64) float64 {
 	if !finite(v) {
 		return 0
@@ -83,12 +84,12 @@ func (o *Online) deviation(j int, v float64) float64 {
 	return v - o.moments.mean[j]
 }
 
-// Rows is the weight that is remembered: with weights of one and no forgetting,
+// Rows returns the total remaining weight. With weights of one and no forgetting it is
 // the number of rows.
 func (o *Online) Rows() float64 { return o.moments.weight }
 
-// Solve is one regression for each target, over what is remembered. table.ErrShape
-// before the first row, ErrSingular where there is no solution.
+// Solve returns one regression per target over the weighted rows. It returns
+// table.ErrShape before the first row and ErrSingular if there is no solution.
 func (o *Online) Solve() ([]*Ridge, error) {
 	if o.moments.weight == 0 {
 		return nil, fmt.Errorf("%w: no rows to fit", table.ErrShape)
@@ -96,9 +97,9 @@ func (o *Online) Solve() ([]*Ridge, error) {
 	return o.moments.solve(o.targets, o.penalty)
 }
 
-// State is an Online as numbers, for storing.
+// State is the storable state of an Online.
 type State struct {
-	Memory  float64 // in rows; 0: forgets nothing
+	Memory  float64 // in rows; 0: no forgetting
 	Penalty float64
 	Targets int
 	Known   []bool
@@ -118,7 +119,7 @@ func (o *Online) State() State {
 	return s
 }
 
-// OnlineOf goes on from a State. ErrFormat if its numbers do not belong together.
+// OnlineOf restores an Online from a State. It returns ErrFormat if the sizes do not match.
 func OnlineOf(s State) (*Online, error) {
 	q := len(s.Mean)
 	if len(s.Known)+s.Targets != q || s.Targets < 1 || len(s.Co) != q*(q+1)/2 || !(s.Penalty > 0) {

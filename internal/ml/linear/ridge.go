@@ -1,11 +1,11 @@
-// Package linear fits ridge regressions: weighted, on standardised columns, from
-// a table at once (Fit) or row by row with forgetting (Online).
+// Package linear fits weighted ridge regressions on standardised columns, either from a
+// whole table (Fit) or row by row with exponential forgetting (Online).
 //
 //	table ──▶ moments ──▶ Cholesky ──▶ Ridge
 //	row ─────▶ (means and co-moments)
 //
-// A missing value (NaN, or infinite) counts as the column's mean; telling that it
-// was missing is the encoder's affair. It knows numbers only: no tasks, no clock, no I/O.
+// A missing value (NaN or infinite) counts as the column's mean; the encoder adds
+// missing-value indicators. The package handles numbers only: no tasks, no clock, no I/O.
 package linear
 
 import (
@@ -18,11 +18,11 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// ErrSingular reports rows that determine no coefficients, such as values so
-// large that their squares overflow.
+// ErrSingular reports rows that do not determine the coefficients, for example because
+// the squares of large values overflow.
 var ErrSingular = errors.New("linear: no solution: check the columns for huge values or raise the penalty")
 
-// Config says how hard coefficients are held back.
+// Config sets the regularisation.
 type Config struct {
 	// Penalty is λ in Σ w·(y − ŷ)² + λ·Σ β², with β the coefficients of the
 	// standardised columns (scikit-learn's alpha); 1 if zero.
@@ -34,22 +34,22 @@ func (c Config) penalty() (float64, error) {
 		return 1, nil
 	}
 	if !(c.Penalty > 0) || math.IsInf(c.Penalty, 0) {
-		return 0, fmt.Errorf("linear: penalty must be positive, not %v", c.Penalty)
+		return 0, fmt.Errorf("linear: penalty %v: must be positive", c.Penalty)
 	}
 	return c.Penalty, nil
 }
 
-// Ridge is a fitted regression. It may be used from many goroutines.
+// Ridge is a fitted regression. It is safe for concurrent use.
 type Ridge struct {
-	level float64   // the prediction where every column is at its mean
+	level float64   // the prediction if every column has its mean
 	mean  []float64 // p means
 	coef  []float64 // p coefficients, in the columns' own units
 }
 
 // Fit minimises Σ w·(y − ŷ)² + penalty·Σ β² (Hoerl & Kennard 1970) over the table.
-// Constant and wholly missing columns get the coefficient 0. The same table gives
-// the same model, bit for bit. table.ErrShape for a table that does not match,
-// ErrSingular where there is no solution.
+// Constant and completely missing columns get the coefficient 0. The same table gives
+// the same model, bit for bit. Fit returns table.ErrShape for an invalid table and
+// ErrSingular if there is no solution.
 func Fit(t *table.Table, cfg Config) (*Ridge, error) {
 	if err := t.Check(); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func Fit(t *table.Table, cfg Config) (*Ridge, error) {
 	return ridges[0], nil
 }
 
-// Predict is ŷ for one row of p values; NaN is a missing value. It allocates nothing.
+// Predict returns ŷ for one row of p values; NaN is a missing value. It does not allocate.
 func (r *Ridge) Predict(x []float64) float64 {
 	y := r.level
 	for j, c := range r.coef {
@@ -76,28 +76,28 @@ func (r *Ridge) Predict(x []float64) float64 {
 			y += c * d
 		}
 	}
-	if math.IsNaN(y) { // columns overflowed against each other, and tell nothing
+	if math.IsNaN(y) { // two columns overflowed with opposite signs
 		return r.level
 	}
 	return y
 }
 
-// Cols is p.
+// Cols returns p.
 func (r *Ridge) Cols() int { return len(r.coef) }
 
-// Coefficients are the p slopes, in units of y by unit of the column.
+// Coefficients returns the p slopes, in units of y per unit of the column.
 func (r *Ridge) Coefficients() []float64 { return append([]float64(nil), r.coef...) }
 
-// moments are the weighted means and co-moments of p columns and, last, of y:
-// co[i][j] = Σ w·(v_i − mean_i)·(v_j − mean_j). Centred ones, since raw sums of
-// squares of dates or byte counts would cancel to nothing.
+// moments holds the weighted means and co-moments of p columns and, last, of y:
+// co[i][j] = Σ w·(v_i − mean_i)·(v_j − mean_j). They are centred because raw sums of
+// squares of dates or byte counts lose all precision by cancellation.
 type moments struct {
 	weight float64
 	mean   []float64 // p+1
 	co     triangle  // p+1 × p+1
 }
 
-// momentsOf reads a whole table: missing values take the mean of the known ones.
+// momentsOf computes the moments of a table. Missing values take the mean of the known ones.
 func momentsOf(t *table.Table) *moments {
 	n, p := t.Rows(), t.Cols()
 	m := &moments{mean: make([]float64, p+1), co: newTriangle(p + 1)}
@@ -127,9 +127,9 @@ func momentsOf(t *table.Table) *moments {
 	return m
 }
 
-// solve standardises the co-moments to correlations, adds the penalty to their
-// diagonal and solves by Cholesky for the last k targets; the coefficients go back
-// to the columns' units.
+// solve standardises the co-moments to correlations, adds the penalty to their diagonal
+// and solves for the last k targets by Cholesky. It returns the coefficients in the
+// units of the columns.
 func (m *moments) solve(k int, penalty float64) ([]*Ridge, error) {
 	p := len(m.mean) - k
 	ridges := make([]*Ridge, k)
@@ -169,13 +169,12 @@ func (m *moments) solve(k int, penalty float64) ([]*Ridge, error) {
 	return ridges, nil
 }
 
-// constant is the deviation, as a share of the mean, below which a column's
-// variation is the rounding of its own sums.
+// constant is the deviation, relative to the mean, below which the variation of a column
+// is only rounding error.
 const constant = 1e-9
 
-// varying lists the columns, of the first p, that vary, with their standard deviations.
-// One whose squares overflow tells nothing that could be computed with, and must not
-// take the others along.
+// varying returns those of the first p columns that vary, with their standard
+// deviations. It drops a column whose squares overflow, which would spoil the others.
 func (m *moments) varying(p int) (used []int, scale []float64) {
 	for j := range p {
 		deviation := math.Sqrt(m.co.at(j, j) / m.weight)
@@ -188,8 +187,8 @@ func (m *moments) varying(p int) (used []int, scale []float64) {
 
 func finite(v float64) bool { return v-v == 0 }
 
-// isCondition reports a solution that was found, though from a poorly conditioned
-// matrix: the penalty bounds what that can cost.
+// isCondition reports whether err only warns of a poorly conditioned matrix. The solution
+// is usable then, because the penalty bounds its error.
 func isCondition(err error) bool {
 	var condition mat.Condition
 	return errors.As(err, &condition)

@@ -34,8 +34,8 @@ func TestRidgeByHand(t *testing.T) {
 	}
 }
 
-// oracleTolerance is on predictions of magnitude 1: both sides solve the same normal
-// equations, by different libraries.
+// oracleTolerance applies to predictions of magnitude 1: both sides solve the same normal
+// equations with different libraries.
 const oracleTolerance = 1e-7
 
 func TestRidgeAgreesWithScikitLearn(t *testing.T) {
@@ -79,7 +79,7 @@ func TestAWeightOfTwoIsTheRowTwice(t *testing.T) {
 	assert.InDeltaSlice(t, twice.Coefficients(), weighted.Coefficients(), 1e-12)
 }
 
-func TestRidgeIsLegalOnPoorTables(t *testing.T) {
+func TestRidgeHandlesDegenerateTables(t *testing.T) {
 	nan := math.NaN()
 	for claim, c := range map[string]struct {
 		tab  table.Table
@@ -89,7 +89,7 @@ func TestRidgeIsLegalOnPoorTables(t *testing.T) {
 		"one row gives its target":              {table.Table{Names: named(1), X: []float64{9}, Y: []float64{5}}, 5},
 		"a constant column is ignored":          {table.Table{Names: named(1), X: []float64{1e9, 1e9, 1e9}, Y: []float64{1, 2, 3}}, 2},
 		"a wholly missing column is ignored":    {table.Table{Names: named(1), X: []float64{nan, nan}, Y: []float64{1, 3}}, 2},
-		"an endless value is a missing one":     {table.Table{Names: named(1), X: []float64{math.Inf(1), 2, 3}, Y: []float64{1, 2, 3}}, 1.625}, // slope ½/(½ + ⅙) = ¾, so 2 − ½·¾
+		"an infinite value is a missing one":    {table.Table{Names: named(1), X: []float64{math.Inf(1), 2, 3}, Y: []float64{1, 2, 3}}, 1.625}, // slope ½/(½ + ⅙) = ¾, so 2 − ½·¾
 		"a barely varying column is a rounding": {table.Table{Names: named(1), X: []float64{1e9, 1e9 + 1e-6}, Y: []float64{1, 3}}, 2},
 	} {
 		r, err := linear.Fit(&c.tab, linear.Config{})
@@ -98,8 +98,8 @@ func TestRidgeIsLegalOnPoorTables(t *testing.T) {
 	}
 }
 
-// One absurd report must not end a task's learning.
-func TestAColumnWhoseSquaresOverflowIsLeftOutAlone(t *testing.T) {
+// One implausible report must not stop a task from learning.
+func TestOnlyAColumnWhoseSquaresOverflowIsDropped(t *testing.T) {
 	r, err := linear.Fit(&table.Table{Names: named(2), X: []float64{1, 1e200, 2, 3, 3, -1e300, 4, 1e308}, Y: []float64{1, 2, 3, 4}}, linear.Config{Penalty: 1e-9})
 	require.NoError(t, err)
 	assert.InDelta(t, 1, r.Coefficients()[0], 1e-6)
@@ -107,7 +107,7 @@ func TestAColumnWhoseSquaresOverflowIsLeftOutAlone(t *testing.T) {
 	assert.InDelta(t, 5, r.Predict([]float64{5, 1e200}), 1e-6)
 }
 
-// Two columns that overflow against each other say nothing; the mean does.
+// If two columns overflow with opposite signs, the prediction is the mean.
 func TestARowThatOverflowsIsPredictedAsTheMean(t *testing.T) {
 	r, err := linear.Fit(&table.Table{Names: named(2), X: []float64{1, 1, 2, -3, 3, 2, 4, 0}, Y: []float64{1e10, 2e10, 3e10, 4e10}}, linear.Config{})
 	require.NoError(t, err)
@@ -115,16 +115,16 @@ func TestARowThatOverflowsIsPredictedAsTheMean(t *testing.T) {
 	assert.InDelta(t, 2.5e10, y, 1)
 }
 
-func TestFitRefusesWhatItCannotSolve(t *testing.T) {
+func TestFitRejectsUnsolvableInput(t *testing.T) {
 	_, err := linear.Fit(&table.Table{Names: named(1)}, linear.Config{})
 	assert.ErrorIs(t, err, table.ErrShape, "no rows")
 	_, err = linear.Fit(&table.Table{Names: named(1), X: []float64{1}, Y: []float64{math.NaN()}}, linear.Config{})
 	assert.ErrorIs(t, err, table.ErrShape, "a missing target")
 	_, err = linear.Fit(&table.Table{Names: named(1), X: []float64{1, 2}, Y: []float64{1, 2}}, linear.Config{Penalty: -1})
-	assert.ErrorContains(t, err, "penalty must be positive")
+	assert.ErrorContains(t, err, "penalty -1: must be positive")
 }
 
-// noisy is a seeded table around y = 3 + x0 − 2·x1.
+// noisy returns a seeded table around y = 3 + x0 − 2·x1.
 func noisy(seed uint64, n int) *table.Table {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	tab := &table.Table{Names: named(3), W: make([]float64, 0, n)}
@@ -137,7 +137,7 @@ func noisy(seed uint64, n int) *table.Table {
 	return tab
 }
 
-func TestOnlineWithoutForgettingIsTheBatch(t *testing.T) {
+func TestOnlineWithoutForgettingEqualsFit(t *testing.T) {
 	tab := noisy(1, 200)
 	online, err := linear.NewOnline(3, 1, math.Inf(1), linear.Config{Penalty: 5})
 	require.NoError(t, err)
@@ -152,7 +152,7 @@ func TestOnlineWithoutForgettingIsTheBatch(t *testing.T) {
 	assert.InDelta(t, batch.Predict(tab.Row(7)), solved[0].Predict(tab.Row(7)), 1e-7)
 }
 
-func TestOnlineForgettingIsABatchOfFallingWeights(t *testing.T) {
+func TestOnlineForgettingEqualsFitWithDecayingWeights(t *testing.T) {
 	tab := noisy(2, 100)
 	const memory = 20.0
 	online, err := linear.NewOnline(3, 1, memory, linear.Config{})
@@ -171,7 +171,7 @@ func TestOnlineForgettingIsABatchOfFallingWeights(t *testing.T) {
 	assert.InDelta(t, 20, online.Rows(), 4, "the weight remembered is about the memory")
 }
 
-func TestOnlineTakesMissingValuesAndAnEarlySolve(t *testing.T) {
+func TestOnlineHandlesMissingValuesAndAnEarlySolve(t *testing.T) {
 	online, err := linear.NewOnline(2, 1, math.Inf(1), linear.Config{Penalty: 1e-9})
 	require.NoError(t, err)
 	_, err = online.Solve()
@@ -194,7 +194,7 @@ func TestOnlineTakesMissingValuesAndAnEarlySolve(t *testing.T) {
 	assert.ErrorIs(t, online.Add([]float64{1}, []float64{1}, 1), table.ErrShape, "columns")
 }
 
-func TestOnlineTargetsShareTheColumnsAndNothingElse(t *testing.T) {
+func TestOnlineTargetsAreIndependent(t *testing.T) {
 	tab := noisy(4, 120)
 	both, err := linear.NewOnline(3, 2, math.Inf(1), linear.Config{})
 	require.NoError(t, err)

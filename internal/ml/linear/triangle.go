@@ -6,15 +6,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// triangle is a symmetric n × n matrix as its upper triangle, row by row: half of what
-// mat.SymDense takes, and a model keeps it for as long as it is served.
+// triangle is a symmetric n × n matrix, stored as its upper triangle row by row. It needs
+// half the memory of mat.SymDense, and a model holds it while it is in service.
 type triangle blas64.SymmetricPacked
 
 func newTriangle(n int) triangle {
 	return triangle{N: n, Data: make([]float64, n*(n+1)/2), Uplo: blas.Upper}
 }
 
-// at is the element of row i and column j ≥ i.
+// at returns the element of row i and column j ≥ i.
 func (t *triangle) at(i, j int) float64 { return t.Data[i*(2*t.N-i-1)/2+j] }
 
 func (t *triangle) scale(by float64) {
@@ -26,7 +26,7 @@ func (t *triangle) addOuter(weight float64, x []float64) {
 	blas64.Spr(weight, blas64.Vector{N: t.N, Data: x, Inc: 1}, blas64.SymmetricPacked(*t))
 }
 
-// copy takes over a matrix of the same size.
+// copy copies a matrix of the same size.
 func (t *triangle) copy(s *mat.SymDense) {
 	next := 0
 	for i := range t.N {

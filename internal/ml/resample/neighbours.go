@@ -7,23 +7,23 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// neighbourhood is one class and how far its rows are from each other.
+// neighbourhood finds the nearest rows within one class.
 type neighbourhood struct {
 	t        *table.Table
 	kinds    []Kind
-	class    []int     // its rows
-	k        int       // how many rows are near
-	scales   []float64 // p deviations that numbers are divided by; 0: tells no rows apart
-	mismatch float64   // squared distance of two categories that differ
-	found    [][]int   // rows near each row of class; nil until asked, for most are not in a large class
+	class    []int     // rows of the class
+	k        int       // number of neighbours
+	scales   []float64 // p standard deviations that numbers are divided by; 0: ignore the column
+	mismatch float64   // squared distance of two different categories
+	found    [][]int   // cached neighbours of each row; nil: not computed
 }
 
 func newNeighbourhood(t *table.Table, kinds []Kind, class []int, scales []float64, k int) *neighbourhood {
 	median := 1.0
-	if spread := spreads(t, kinds, class, scales); len(spread) > 0 {
-		slices.Sort(spread)
-		middle := len(spread) / 2
-		if m := (spread[middle] + spread[(len(spread)-1)/2]) / 2; m > 0 {
+	if scaled := scaledDeviations(t, kinds, class, scales); len(scaled) > 0 {
+		slices.Sort(scaled)
+		middle := len(scaled) / 2
+		if m := (scaled[middle] + scaled[(len(scaled)-1)/2]) / 2; m > 0 {
 			median = m
 		}
 	}
@@ -33,26 +33,26 @@ func newNeighbourhood(t *table.Table, kinds []Kind, class []int, scales []float6
 	}
 }
 
-// spreads are the class's deviations of the numbers, standardised.
-func spreads(t *table.Table, kinds []Kind, class []int, scales []float64) (spread []float64) {
+// scaledDeviations returns the class's standard deviations of the numbers, divided by scales.
+func scaledDeviations(t *table.Table, kinds []Kind, class []int, scales []float64) (out []float64) {
 	for j, d := range deviations(t, kinds, class) {
 		switch {
 		case kinds[j] == Category:
 		case scales[j] == 0:
-			spread = append(spread, 0)
+			out = append(out, 0)
 		default:
-			spread = append(spread, d/scales[j])
+			out = append(out, d/scales[j])
 		}
 	}
-	return spread
+	return out
 }
 
-// constant is the deviation, as a share of the mean, below which a column's
-// variation is the rounding of its own sums.
+// constant is the relative standard deviation below which the variation of a column is a
+// rounding error.
 const constant = 1e-9
 
-// deviations are the p standard deviations of the known numbers of some rows; 0 for
-// categories, constant columns and those whose squares overflow.
+// deviations returns the p standard deviations of the known numbers in the rows; 0 for
+// categories, constant columns and columns whose squares overflow.
 func deviations(t *table.Table, kinds []Kind, rows []int) []float64 {
 	out := make([]float64, t.Cols())
 	for j := range out {
@@ -60,7 +60,7 @@ func deviations(t *table.Table, kinds []Kind, rows []int) []float64 {
 			continue
 		}
 		known, mean, square := 0.0, 0.0, 0.0
-		for _, i := range rows { // Welford (1962): sums of squares of dates would cancel
+		for _, i := range rows { // Welford (1962) avoids the cancellation of large sums of squares
 			if v := t.Row(i)[j]; !math.IsNaN(v) {
 				known++
 				step := v - mean
@@ -75,8 +75,8 @@ func deviations(t *table.Table, kinds []Kind, rows []int) []float64 {
 	return out
 }
 
-// nearest are the k rows nearest to the class's row number at, nearest first; of
-// equals the earlier row.
+// nearest returns the k nearest rows of row number at of the class, nearest first. On a tie
+// the earlier row comes first.
 func (n *neighbourhood) nearest(at int) []int {
 	if n.found[at] != nil {
 		return n.found[at]
@@ -102,13 +102,13 @@ func (n *neighbourhood) nearest(at int) []int {
 	return rows
 }
 
-// distance is squared.
+// distance returns the squared distance of two rows.
 func (n *neighbourhood) distance(a, b []float64) float64 {
 	sum := 0.0
 	for j, v := range a {
 		w := b[j]
 		switch {
-		case v == w || v != v && w != w: // both the same or both missing
+		case v == w || v != v && w != w: // equal or both missing
 		case v != v || w != w || n.kinds[j] == Category:
 			sum += n.mismatch
 		case n.scales[j] > 0:

@@ -8,45 +8,44 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// Kind says how a column's values may be mixed.
+// Kind is the way of combining the values of a column.
 type Kind uint8
 
 const (
 	Number   Kind = iota // interpolated
 	Whole                // interpolated, then rounded: a count, a date in days
-	Category             // a code, voted on and never interpolated; a bool is one with two codes
+	Category             // a code, chosen by majority vote; a bool is a category with two codes
 )
 
-// SMOTE returns the table with synthetic rows in the smaller classes, in the order
-// of the classes, until each has as many rows as the largest. The table's own rows
-// come first, in their order; a class without rows stays empty.
+// SMOTE returns the table with synthetic rows in the smaller classes, in the order of the
+// classes, until each class has as many rows as the largest one. The original rows come
+// first in their order, and an empty class stays empty.
 //
-// A synthetic row has two parents: a base row, drawn from its class, and one of the
-// base's nearest rows of that class (neighbours of them, 5 if zero, n−1 in a class
-// of n if that is less). Numbers lie on the segment between the two, at a share
-// drawn once per row; a category is what most of the base's nearest rows have
-// (Chawla, Bowyer, Hall & Kegelmeyer 2002, SMOTE and SMOTE-NC). A synthetic row
-// weighs what its base does.
+// A synthetic row has two parents: a random base row of the class, and one of its nearest
+// neighbours in the class (5 neighbours if zero; at most n−1 in a class of n rows). Numbers
+// are interpolated between the parents with one random share per row. A category is the
+// majority of the base's neighbours (Chawla, Bowyer, Hall & Kegelmeyer 2002, SMOTE and
+// SMOTE-NC). A synthetic row has the weight of its base.
 //
-// Distances are those of SMOTE-NC on standardised numbers: two categories that
-// differ are as far apart as the median, over the numbers, of the class's standard
-// deviations. Where imbalanced-learn's SMOTENC does otherwise:
+// Distances are those of SMOTE-NC on standardised numbers: the distance of two different
+// categories is the median of the class's standard deviations over the numbers. The
+// differences from imbalanced-learn's SMOTENC are:
 //
-//   - it leaves scaling to the caller; here numbers are divided by their deviation
-//     over the whole table, for distances alone, since bytes would drown counts;
-//   - it lets categories count for nothing where that median is 0, and refuses
-//     rows without numbers; here the median is then 1;
-//   - it breaks ties of a vote by lot; here the base's own code wins, else the lowest;
-//   - it refuses a class of neighbours rows or fewer; here the class makes do with
-//     the neighbours it has, and a single row is repeated;
-//   - it drops the first row found as the base itself, which may be a twin of it;
-//   - it refuses missing values (NaN). Here a value missing in one of two rows is
-//     as far as a category that differs, and a cell that either parent misses is
-//     copied from the base.
+//   - Scaling: imbalanced-learn leaves it to the caller. Here distances divide numbers by
+//     their standard deviation over the whole table, because bytes would dominate counts.
+//   - Median of 0, or no numbers: there categories do not count, or the rows are rejected.
+//     Here the median is then 1.
+//   - Ties of a vote: there random. Here the base's own code wins, else the lowest.
+//   - Few rows: there a class of at most neighbours rows is rejected. Here it uses the
+//     neighbours it has, and a single row is repeated.
+//   - Self-neighbour: there the first row found is dropped, which may be a duplicate of the
+//     base. Here the base itself is excluded.
+//   - Missing values (NaN): there rejected. Here a value missing in one of two rows counts
+//     as a different category, and a cell that either parent lacks is copied from the base.
 //
-// kinds has one Kind a column; nil: all numbers. The same arguments give the same
-// rows, bit for bit. Errors as of Balanced, and ErrRows for columns of one-hot
-// groups, numbers that are infinite and whole columns that are not.
+// kinds has one Kind per column; nil: all numbers. The same arguments give the same rows, bit
+// for bit. SMOTE returns the errors of Balanced, and ErrRows for columns of one-hot groups,
+// infinite numbers and Whole columns with fractions.
 func SMOTE(t *table.Table, kinds []Kind, bins, neighbours int, seed uint64) (*table.Table, error) {
 	members, err := classes(t, bins)
 	if err != nil {
@@ -55,22 +54,22 @@ func SMOTE(t *table.Table, kinds []Kind, bins, neighbours int, seed uint64) (*ta
 	if kinds == nil {
 		kinds = make([]Kind, t.Cols())
 	}
-	if err := raw(t, kinds); err != nil {
+	if err := checkColumns(t, kinds); err != nil {
 		return nil, err
 	}
 	if neighbours < 0 {
-		return nil, fmt.Errorf("%w: %d neighbours", ErrRows, neighbours)
+		return nil, fmt.Errorf("%w: %d neighbours: must not be negative", ErrRows, neighbours)
 	}
 	if neighbours == 0 {
 		neighbours = 5
 	}
 	rng := rand.New(rand.NewPCG(seed, 0x5307e))
-	out, scales := t.Select(everyRow(t)), deviations(t, kinds, everyRow(t))
+	out, scales := t.Select(allRows(t)), deviations(t, kinds, allRows(t))
 	for c, class := range members {
-		if missing := wanting(class, members); missing > 0 {
+		if missing := deficit(class, members); missing > 0 {
 			near := newNeighbourhood(t, kinds, class, scales, neighbours)
 			for range missing {
-				near.spawn(rng, out)
+				near.addSynthetic(rng, out)
 				out.Y = append(out.Y, float64(c))
 			}
 		}
@@ -78,28 +77,28 @@ func SMOTE(t *table.Table, kinds []Kind, bins, neighbours int, seed uint64) (*ta
 	return out, nil
 }
 
-// raw reports what would make synthetic rows invalid.
-func raw(t *table.Table, kinds []Kind) error {
+// checkColumns returns ErrRows for columns that cannot be interpolated.
+func checkColumns(t *table.Table, kinds []Kind) error {
 	if len(kinds) != t.Cols() {
 		return fmt.Errorf("%w: %d kinds for %d columns", ErrRows, len(kinds), t.Cols())
 	}
 	for j, group := range t.Group {
 		if group != 0 {
-			return fmt.Errorf("%w: column %s is encoded: resample first, encode afterwards", ErrRows, t.Names[j])
+			return fmt.Errorf("%w: column %s is one-hot encoded: resample before encoding", ErrRows, t.Names[j])
 		}
 	}
 	for i := range t.Rows() {
 		for j, v := range t.Row(i) {
 			if math.IsInf(v, 0) || kinds[j] == Whole && !math.IsNaN(v) && v != math.Trunc(v) {
-				return fmt.Errorf("%w: row %d has %v in column %s", ErrRows, i, v, t.Names[j])
+				return fmt.Errorf("%w: row %d has %v in column %s: must be finite, and an integer in a Whole column", ErrRows, i, v, t.Names[j])
 			}
 		}
 	}
 	return nil
 }
 
-// spawn appends one synthetic row, without its target.
-func (n *neighbourhood) spawn(rng *rand.Rand, out *table.Table) {
+// addSynthetic appends one synthetic row without its target.
+func (n *neighbourhood) addSynthetic(rng *rand.Rand, out *table.Table) {
 	at := rng.IntN(len(n.class))
 	base := n.class[at]
 	if out.W != nil {
@@ -118,28 +117,28 @@ func (n *neighbourhood) spawn(rng *rand.Rand, out *table.Table) {
 		case n.kinds[j] == Category:
 			out.X = append(out.X, n.vote(near, j, own))
 		case n.kinds[j] == Whole:
-			out.X = append(out.X, math.Round(between(own, other[j], share)))
+			out.X = append(out.X, math.Round(interpolate(own, other[j], share)))
 		default:
-			out.X = append(out.X, between(own, other[j], share))
+			out.X = append(out.X, interpolate(own, other[j], share))
 		}
 	}
 }
 
-// between is the point at share in [0, 1] of the way from a to b. The form with two
-// products cannot overflow; its rounding is held within the two.
-func between(a, b, share float64) float64 {
+// interpolate returns the point at share in [0, 1] of the way from a to b. Two products
+// avoid an overflow, and clamping removes their rounding error.
+func interpolate(a, b, share float64) float64 {
 	return max(min(a, b), min((1-share)*a+share*b, max(a, b)))
 }
 
-// vote is the most frequent known code of column j among the rows; of equals the
-// base's own, else the lowest.
+// vote returns the most frequent known code of column j among the rows. On a tie the base's
+// own code wins, else the lowest.
 func (n *neighbourhood) vote(rows []int, j int, own float64) float64 {
 	winner, most := own, 0
 	for _, i := range rows {
 		code, count := n.t.Row(i)[j], 0
 		for _, other := range rows {
 			if n.t.Row(other)[j] == code {
-				count++ // never for NaN
+				count++ // NaN never equals itself
 			}
 		}
 		if count > most || count == most && winner != own && (code == own || code < winner) {

@@ -24,8 +24,8 @@ const (
 
 var nan = math.NaN()
 
-// minority is a table of the given rows as class 1 after as many zeros of class 0
-// as leave want synthetic rows to make.
+// minority returns a table of the given rows as class 1, after so many zero rows of class 0
+// that SMOTE adds want rows.
 func minority(want int, rows ...[]float64) *table.Table {
 	p := len(rows[0])
 	tab := &table.Table{Names: named(p)}
@@ -38,7 +38,7 @@ func minority(want int, rows ...[]float64) *table.Table {
 	return tab
 }
 
-// synthetic are the rows that SMOTE adds.
+// synthetic returns the rows that SMOTE adds.
 func synthetic(t *testing.T, tab *table.Table, kinds []resample.Kind, neighbours int, seed uint64) (rows [][]float64) {
 	t.Helper()
 	got, err := resample.SMOTE(tab, kinds, 2, neighbours, seed)
@@ -51,7 +51,7 @@ func synthetic(t *testing.T, tab *table.Table, kinds []resample.Kind, neighbours
 	return rows
 }
 
-func TestASyntheticRowLiesBetweenItsParents(t *testing.T) {
+func TestASyntheticRowIsBetweenItsParents(t *testing.T) {
 	rows := synthetic(t, minority(200, []float64{10, 100}, []float64{20, 300}), nil, 0, 1)
 	require.Len(t, rows, 200)
 	low, high := 20.0, 10.0
@@ -60,33 +60,33 @@ func TestASyntheticRowLiesBetweenItsParents(t *testing.T) {
 		low, high = min(low, row[0]), max(high, row[0])
 	}
 	assert.Less(t, low, 10.5, "shares go down to 0")
-	assert.Greater(t, high, 19.5, "and up to 1")
+	assert.Greater(t, high, 19.5, "shares go up to 1")
 }
 
-func TestAWholeColumnStaysWhole(t *testing.T) {
+func TestAWholeColumnStaysIntegral(t *testing.T) {
 	seen := map[float64]int{}
 	for _, row := range synthetic(t, minority(400, []float64{18000}, []float64{18002}), []resample.Kind{whole}, 0, 2) {
 		seen[row[0]]++
 	}
 	require.Len(t, seen, 3)
-	assert.InDelta(t, 200, seen[18001], 40, "shares from ¼ to ¾ are the day between")
+	assert.InDelta(t, 200, seen[18001], 40, "shares from ¼ to ¾ round to the middle")
 }
 
-func TestACategoryIsVotedOn(t *testing.T) {
-	// Five rows at almost one place and one far off: the four rows near one of the
-	// five are the others of the five.
+func TestACategoryIsChosenByVote(t *testing.T) {
+	// Five rows are close together and one is far away: the four neighbours of one of the
+	// five are the other four.
 	for claim, c := range map[string]struct {
-		codes [6]float64 // the last is the far row's
-		want  []float64  // what synthetic rows have
+		codes [6]float64 // the last one is of the distant row
+		want  []float64  // codes of the synthetic rows
 	}{
-		"the majority wins":                   {[6]float64{7, 7, 7, 7, 7, 3}, []float64{7}},
-		"against the base too":                {[6]float64{7, 7, 7, 7, 3, 7}, []float64{7}},
-		"of equals the lowest":                {[6]float64{1, 2, 3, 4, 5, 6}, []float64{1, 2}}, // 1 and 6 do not see 1
-		"a missing code has no vote":          {[6]float64{3, 6, nan, nan, nan, nan}, []float64{3, 6, nan}},
-		"a parent that misses it casts none":  {[6]float64{nan, nan, nan, 5, 5, 5}, []float64{5, nan}},
-		"where all miss it nothing is voted":  {[6]float64{nan, nan, nan, nan, nan, nan}, []float64{nan}},
-		"the far row copies what it misses":   {[6]float64{8, 8, 8, 8, 8, nan}, []float64{8, nan}},
-		"a code may be any number, even zero": {[6]float64{0, 0, 0, -1, 0, 0}, []float64{0}},
+		"the majority wins":                      {[6]float64{7, 7, 7, 7, 7, 3}, []float64{7}},
+		"the majority wins against the base":     {[6]float64{7, 7, 7, 7, 3, 7}, []float64{7}},
+		"the lowest wins a tie":                  {[6]float64{1, 2, 3, 4, 5, 6}, []float64{1, 2}}, // code 1 is not among the neighbours of the rows with 1 and 6
+		"a missing code has no vote":             {[6]float64{3, 6, nan, nan, nan, nan}, []float64{3, 6, nan}},
+		"a missing code of a parent is copied":   {[6]float64{nan, nan, nan, 5, 5, 5}, []float64{5, nan}},
+		"all codes are missing":                  {[6]float64{nan, nan, nan, nan, nan, nan}, []float64{nan}},
+		"the distant row keeps its missing code": {[6]float64{8, 8, 8, 8, 8, nan}, []float64{8, nan}},
+		"a code may be zero or negative":         {[6]float64{0, 0, 0, -1, 0, 0}, []float64{0}},
 	} {
 		rows := make([][]float64, 6)
 		for i, code := range c.codes {
@@ -105,15 +105,16 @@ func TestACategoryIsVotedOn(t *testing.T) {
 	}
 }
 
-func TestOfEqualVotesTheBasesOwnWins(t *testing.T) {
-	// Every row of code 5 sees two 5s and two 2s, the 2s nearer; those of code 2 see three 5s.
+func TestTheBasesCodeWinsATie(t *testing.T) {
+	// The neighbours of a row with code 5 are two 5s and two nearer 2s; those of a row with
+	// code 2 have three 5s.
 	rows := [][]float64{{0, 5}, {1, 2}, {-1, 2}, {10, 5}, {-10, 5}}
 	for _, row := range synthetic(t, minority(200, rows...), []resample.Kind{number, category}, 4, 10) {
 		require.Equal(t, 5.0, row[1])
 	}
 }
 
-func TestBetweenEqualsNothingIsRounded(t *testing.T) {
+func TestInterpolationOfEqualValuesIsExact(t *testing.T) {
 	for v := 0.1; v < 2; v += 0.1 {
 		for _, row := range synthetic(t, minority(50, []float64{v}, []float64{v}), nil, 0, 11) {
 			require.Equal(t, v, row[0])
@@ -121,7 +122,7 @@ func TestBetweenEqualsNothingIsRounded(t *testing.T) {
 	}
 }
 
-func TestRowsThatMissTheSameAreNear(t *testing.T) {
+func TestRowsWithTheSameMissingCellsAreNear(t *testing.T) {
 	rows := [][]float64{{3, 7, 7}, {1, nan, nan}, {2, nan, nan}, {4, 7, 7}}
 	for _, row := range synthetic(t, minority(50, rows...), []resample.Kind{category, number, category}, 1, 12) {
 		assert.Equal(t, row[0] < 3, math.IsNaN(row[1]), "%v", row)
@@ -137,7 +138,7 @@ func TestMissingCellsAreCopiedFromTheBase(t *testing.T) {
 			missing++
 		}
 	}
-	assert.InDelta(t, 50, missing, 20, "either row is the base as often")
+	assert.InDelta(t, 50, missing, 20, "either row is the base equally often")
 }
 
 func TestASingleRowIsRepeatedAndAnEmptyClassStaysEmpty(t *testing.T) {
@@ -153,13 +154,13 @@ func TestASingleRowIsRepeatedAndAnEmptyClassStaysEmpty(t *testing.T) {
 	assert.Zero(t, none.Rows())
 }
 
-func TestScalesDoNotDecideWhoIsNear(t *testing.T) {
-	// Pairs that agree in the first column and are apart in the second are near,
-	// whatever unit the second has.
+func TestNeighboursDoNotDependOnUnits(t *testing.T) {
+	// Rows that agree in the first column are neighbours, whatever the unit of the second
+	// column is.
 	for _, unit := range []float64{1e-6, 1, 1e9} {
 		rows := [][]float64{{0, 0}, {0, 1 * unit}, {100, 0}, {100, 1 * unit}}
 		tab := minority(50, rows...)
-		for i := range 54 { // class 0 spreads both columns, the second widely
+		for i := range 54 { // class 0 varies in both columns, more in the second
 			tab.X[2*i], tab.X[2*i+1] = float64(i%2)*100, float64(i%3)*10*unit
 		}
 		for _, row := range synthetic(t, tab, nil, 1, 5) {
@@ -168,15 +169,15 @@ func TestScalesDoNotDecideWhoIsNear(t *testing.T) {
 	}
 }
 
-func TestCategoriesAloneAreNearByTheirNumberOfDifferences(t *testing.T) {
-	// Each row's nearest differs in one code of three; the vote of one is its.
+func TestCategoriesAloneAreComparedByTheirNumberOfDifferences(t *testing.T) {
+	// The nearest neighbour of each row differs in one of three codes, and it is the only voter.
 	rows := [][]float64{{1, 1, 1}, {1, 1, 2}, {5, 6, 7}, {5, 6, 8}}
 	for _, row := range synthetic(t, minority(50, rows...), []resample.Kind{category, category, category}, 1, 6) {
 		assert.Contains(t, rows, row)
 	}
 }
 
-func TestASyntheticRowWeighsWhatItsBaseDoes(t *testing.T) {
+func TestASyntheticRowHasTheWeightOfItsBase(t *testing.T) {
 	tab := minority(10, []float64{1}, []float64{2})
 	for range tab.Rows() {
 		tab.W = append(tab.W, 1)
@@ -189,18 +190,18 @@ func TestASyntheticRowWeighsWhatItsBaseDoes(t *testing.T) {
 	}
 }
 
-func TestSMOTERefusesWhatItWouldSpoil(t *testing.T) {
+func TestSMOTERejectsInvalidColumns(t *testing.T) {
 	for claim, c := range map[string]struct {
 		value float64
 		group []int
 		kinds []resample.Kind
 		k     int
 	}{
-		"encoded columns":          {1, []int{1}, nil, 5},
-		"an endless number":        {math.Inf(1), nil, nil, 5},
-		"half a day":               {1.5, nil, []resample.Kind{whole}, 5},
-		"a kind too many":          {1, nil, []resample.Kind{whole, whole}, 5},
-		"fewer than no neighbours": {1, nil, nil, -1},
+		"encoded columns":              {1, []int{1}, nil, 5},
+		"an infinite number":           {math.Inf(1), nil, nil, 5},
+		"a fraction in a Whole column": {1.5, nil, []resample.Kind{whole}, 5},
+		"a kind too many":              {1, nil, []resample.Kind{whole, whole}, 5},
+		"negative neighbours":          {1, nil, nil, -1},
 	} {
 		_, err := resample.SMOTE(&table.Table{Names: named(1), Group: c.group, X: []float64{c.value}, Y: []float64{0}}, c.kinds, 1, c.k, 0)
 		assert.ErrorIs(t, err, resample.ErrRows, claim)
@@ -243,7 +244,7 @@ func TestSMOTEAgreesWithImbalancedLearn(t *testing.T) {
 			for i := tab.Rows(); i < got.Rows(); i++ {
 				numbers, codes := got.Row(i)[:c.Numbers], got.Row(i)[c.Numbers:]
 				pairs := parents(tab, numbers, got.Y[i], c.Near)
-				require.NotEmpty(t, pairs, "case %d seed %d: row %d lies on no segment", k, seed, i)
+				require.NotEmpty(t, pairs, "case %d seed %d: row %d is on no segment", k, seed, i)
 				voted := false
 				for _, pair := range pairs {
 					used[pair] = true
@@ -256,12 +257,12 @@ func TestSMOTEAgreesWithImbalancedLearn(t *testing.T) {
 		for _, near := range c.Near {
 			pairs += len(near)
 		}
-		assert.Greater(t, len(used), pairs*8/10, "case %d: segments in use", k)
+		assert.Greater(t, len(used), pairs*8/10, "case %d: number of used segments", k)
 	}
 }
 
-// parents lists each row of class y and one of its near rows with the point between
-// them, to a billionth of the values: two pairs where both are near each other.
+// parents returns each pair of a row of class y and one of its neighbours whose segment
+// contains the point, with a relative tolerance of 1e-9. Mutual neighbours give two pairs.
 func parents(tab *table.Table, point []float64, y float64, near map[int][]int) (pairs [][2]int) {
 	for base := range tab.Rows() {
 		if tab.Y[base] != y {
@@ -282,7 +283,7 @@ func parents(tab *table.Table, point []float64, y float64, near map[int][]int) (
 	return pairs
 }
 
-// allowed reports codes that each won a vote there.
+// allowed reports whether each code won a vote.
 func allowed(votes [][]float64, codes []float64) bool {
 	for j, code := range codes {
 		if !slices.Contains(votes[j], code) {
@@ -292,8 +293,8 @@ func allowed(votes [][]float64, codes []float64) bool {
 	return true
 }
 
-// mixed is a seeded table of numbers, whole numbers and categories with missing
-// cells, constant columns and twins.
+// mixed returns a seeded table of numbers, integers and categories with missing cells,
+// constant columns and duplicates.
 func mixed(rng *rand.Rand, n, bins int) (*table.Table, []resample.Kind) {
 	kinds := make([]resample.Kind, 1+rng.IntN(6))
 	for j := range kinds {
@@ -333,7 +334,7 @@ func FuzzResampling(f *testing.F) {
 		random, err := resample.Random(tab, bins, seed)
 		require.NoError(t, err)
 		for _, got := range []*table.Table{smote, random} {
-			holdToLaws(t, tab, got, kinds, bins)
+			requireLaws(t, tab, got, kinds, bins)
 		}
 		again, err := resample.SMOTE(tab, kinds, bins, int(neighbours), seed)
 		require.NoError(t, err)
@@ -343,21 +344,21 @@ func FuzzResampling(f *testing.F) {
 	})
 }
 
-func holdToLaws(t *testing.T, tab, got *table.Table, kinds []resample.Kind, bins int) {
+func requireLaws(t *testing.T, tab, got *table.Table, kinds []resample.Kind, bins int) {
 	t.Helper()
 	require.NoError(t, got.Check())
 	for i, v := range tab.X {
-		require.Equal(t, math.Float64bits(v), math.Float64bits(got.X[i]), "own rows come first, unchanged")
+		require.Equal(t, math.Float64bits(v), math.Float64bits(got.X[i]), "the original rows come first, unchanged")
 	}
 	for i, y := range tab.Y {
 		require.Equal(t, y, got.Y[i])
 	}
 	before, after := count(tab, bins), count(got, bins)
 	for c, n := range after {
-		require.True(t, before[c] == 0 && n == 0 || before[c] > 0 && n == slices.Max(before), "%v became %v", before, after)
+		require.True(t, before[c] == 0 && n == 0 || before[c] > 0 && n == slices.Max(before), "class sizes %v became %v", before, after)
 	}
 	for j, kind := range kinds {
-		values := make([][]float64, bins) // known ones, by class
+		values := make([][]float64, bins) // known values by class
 		for i := range tab.Rows() {
 			if v := tab.Row(i)[j]; !math.IsNaN(v) {
 				values[int(tab.Y[i])] = append(values[int(tab.Y[i])], v)
@@ -367,12 +368,12 @@ func holdToLaws(t *testing.T, tab, got *table.Table, kinds []resample.Kind, bins
 			v, known := got.Row(i)[j], values[int(got.Y[i])]
 			switch {
 			case math.IsNaN(v):
-				require.Less(t, len(known), before[int(got.Y[i])], "nothing is missing that no row misses")
+				require.Less(t, len(known), before[int(got.Y[i])], "a cell is missing only if a row of the class lacks it")
 			case kind == category:
-				require.Contains(t, known, v, "a code of its class")
+				require.Contains(t, known, v, "the code occurs in the class")
 			default:
 				require.True(t, v >= slices.Min(known) && v <= slices.Max(known), "%v is outside %v", v, known)
-				require.True(t, kind == number || v == math.Trunc(v), "%v is not whole", v)
+				require.True(t, kind == number || v == math.Trunc(v), "%v is not an integer", v)
 			}
 		}
 	}
@@ -386,9 +387,9 @@ func count(tab *table.Table, bins int) []int {
 	return counts
 }
 
-func TestSMOTEHoldsBetweenTheLargestNumbers(t *testing.T) {
+func TestSMOTEInterpolatesBetweenTheLargestNumbers(t *testing.T) {
 	for _, row := range synthetic(t, minority(50, []float64{-math.MaxFloat64}, []float64{math.MaxFloat64}), nil, 0, 8) {
-		assert.Less(t, math.Abs(row[0]), math.MaxFloat64, "between the ends, not held at one")
+		assert.Less(t, math.Abs(row[0]), math.MaxFloat64, "strictly between the parents")
 	}
 }
 

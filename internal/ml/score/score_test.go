@@ -10,21 +10,21 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/score"
 )
 
-func TestScoresOfASmallExam(t *testing.T) {
+func TestScoresOfASmallEvaluation(t *testing.T) {
 	//                            right        over  under
 	c, err := score.Count([]int{0, 0, 1, 2, 2, 0, 1, 2, 2, 2}, []int{0, 0, 1, 2, 2, 2, 2, 0, 1, 2}, 3)
 	require.NoError(t, err)
 	assert.Equal(t, score.Confusion{{2, 0, 1}, {0, 1, 1}, {1, 1, 3}}, c)
 	assert.Equal(t, 10, c.Total())
-	assert.Equal(t, 2, c.Over(), "one bin above and two bins above count alike")
+	assert.Equal(t, 2, c.Over(), "the distance does not matter")
 	assert.Equal(t, 2, c.Under())
 	assert.InDelta(t, 0.6, c.Accuracy(), 1e-12)
 	assert.InDelta(t, 0.2, c.URate(), 1e-12)
 	assert.InDelta(t, 100*(2+10*2)/10.0, c.UScore(score.DefaultPenalty), 1e-12)
-	assert.InDelta(t, 0.9*0.6-0.2, c.Estimated(0.9), 1e-12)
+	assert.InDelta(t, 0.9*0.6-0.2, c.EstimatedSaving(0.9), 1e-12)
 }
 
-func TestAnEmptyExamScoresNothing(t *testing.T) {
+func TestAnEmptyEvaluationScoresZero(t *testing.T) {
 	c, err := score.Count(nil, nil, 2)
 	require.NoError(t, err)
 	assert.Zero(t, c.UScore(10))
@@ -32,7 +32,7 @@ func TestAnEmptyExamScoresNothing(t *testing.T) {
 	assert.Zero(t, c.URate())
 }
 
-func TestCountRefusesRowsThatDoNotMatch(t *testing.T) {
+func TestCountRejectsInvalidRows(t *testing.T) {
 	for claim, c := range map[string]struct{ actual, predicted []int }{
 		"lengths differ":           {[]int{0}, nil},
 		"a bin above the last":     {[]int{0}, []int{2}},
@@ -62,7 +62,7 @@ func TestDecideTakesTheBinOfLeastExpectedCost(t *testing.T) {
 	}
 }
 
-func TestDecideAgreesWithTryingEveryBin(t *testing.T) {
+func TestDecideMatchesExhaustiveSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	for range 1000 {
 		p, sum := make([]float64, 1+rng.IntN(6)), 0.0
@@ -104,7 +104,7 @@ func TestAHigherPenaltyNeverLowersTheBin(t *testing.T) {
 	}
 }
 
-func TestDecideAllocatesNothing(t *testing.T) {
+func TestDecideDoesNotAllocate(t *testing.T) {
 	p := []float64{.2, .3, .5}
 	assert.Zero(t, testing.AllocsPerRun(100, func() { score.Decide(p, 10) }))
 }

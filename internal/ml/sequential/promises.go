@@ -1,73 +1,80 @@
+// Package sequential provides sequential tests that are valid at any stopping time. Checking
+// after every outcome does not raise the false alarm rate, and checking late does not lose
+// power.
+//
+// Both tests bet against the null hypothesis with fair odds. Under the null hypothesis the
+// stake is a supermartingale, so it ever grows 1/α-fold with probability at most α (Ville
+// 1939; Shafer 2021, "Testing by betting").
 package sequential
 
-import "math"
+import (
+	"math"
+)
 
-// Try is the risk that was promised of a try, and whether it was killed.
+// Try holds the promised risk of a try and its outcome.
 type Try struct {
 	Promised float64
 	Killed   bool
 }
 
-// Slack is how many times its promise a risk may be before it counts as broken:
-// promises are estimates themselves.
+// Slack is the ratio of the true risk to the promised risk above which a promise counts as
+// broken. It is above 1 because promises are estimates.
 const Slack = 2
 
-// surest keeps a single kill from deciding: a promise below it counts as it.
-const surest = 0.005
+// minPromise is the lower bound of a promise in the test, so that a single kill cannot
+// reject it.
+const minPromise = 0.005
 
-// bets are how boldly is bet: of a try that is killed with probability q at most, that
-// it is killed with probability q^bet. At q = 0.03 these are 0.17 and 0.65, at 0.2 they
-// are 0.45 and 0.82. The timid one finds a risk a few times its promise, the bold one
-// finds within few tries that nearly all are killed, be the promise itself high.
+// bets are the exponents of the alternatives: a try with a kill probability of at most q is
+// bet to have q^bet. At q = 0.03 these are 0.17 and 0.65, and at 0.2 they are 0.45 and 0.82.
+// The moderate bet detects a risk of a few times the promise. The extreme bet detects within
+// few tries that almost all are killed, even if the promise itself is high.
 var bets = [...]float64{1. / 2, 1. / 8}
 
-// Broken holds promised risks against what happened, in order of time. The hypothesis
-// is that each try is killed with probability at most Slack times what was promised of
-// it, given all before. It returns the tries that refuted it last, tries[from:to]: a
-// stake that begins with one of them grew more than exp(level)-fold at some time, and
-// of those the one that grew most began at from and was greatest at to. −1 and 0 if
-// there is none.
+// FindViolation tests promised risks against outcomes in order of time. The null hypothesis
+// is that each try is killed with probability at most Slack · promise, given all earlier
+// tries. FindViolation returns the latest tries that reject it, tries[from:to]. A stake that
+// starts with one of these tries grew more than exp(level)-fold. The stake that grew most
+// started at from and had its maximum at to. Without a rejection the result is −1 and 0.
 //
-// For each try a stake is multiplied by the likelihood ratio of the bet to q, where q
-// is the promise times Slack. With √q a kill of a promise of 0.015 multiplies by 5.8
-// and a survival by 0.85. A stake begins with every try, so that good times before a
-// change do not weigh against it (Page 1954, the cumulative sum); and good times after
-// it do not undo what was shown, so that looking late shows no less than looking often.
-// Each stake has its own account with Ville, whose inequality is of the greatest that a
-// stake ever was, and is divided between the bets: that n tries of a stream for which
-// the hypothesis is true ever refute it has probability at most n·exp(−level). Where
-// the tries begin is an estimate: a kill by chance shortly before a change is counted in.
-func Broken(tries []Try, level float64) (from, to int) {
+// Each try multiplies a stake by the likelihood ratio of the bet to q, where q is Slack ·
+// promise. With √q and a promise of 0.015, a kill multiplies by 5.8 and a survival by 0.85.
+// A new stake starts with every try, so that survivals before a change do not count against
+// it (CUSUM, Page 1954). The maximum of a stake counts, so that later survivals do not undo
+// a rejection. Ville's inequality applies to the maximum of each stake, which is divided
+// between the bets: under the null hypothesis, n tries are ever rejected with probability at
+// most n·exp(−level). from is an estimate: it includes a chance kill shortly before a change.
+func FindViolation(tries []Try, level float64) (from, to int) {
 	from = -1
 	for _, bet := range bets {
-		start, end := brokenBy(bet, tries, level+math.Log(float64(len(bets))))
+		start, end := violationOf(bet, tries, level+math.Log(float64(len(bets))))
 		from, to = max(from, start), max(to, end)
 	}
 	return from, to
 }
 
-// brokenBy is Broken of one bet that has the whole stake.
-func brokenBy(bet float64, tries []Try, level float64) (from, to int) {
-	log, end := 0.0, 0 // of the greatest that the stake that begins with try i ever was
+// violationOf is FindViolation for a single bet with the whole stake.
+func violationOf(bet float64, tries []Try, level float64) (from, to int) {
+	log, end := 0.0, 0 // maximum of the stake that starts with try i, and its end
 	from, most := -1, level
 	for i := len(tries) - 1; i >= 0; i-- {
-		if !(log > 0) { // what follows would only make it less
+		if !(log > 0) { // a stake without a gain is not continued
 			if from >= 0 {
 				break
 			}
 			log, end = 0, i+1
 		}
-		if log += tries[i].step(bet); log > most {
+		if log += tries[i].logRatio(bet); log > most {
 			from, to, most = i, end, log
 		}
 	}
 	return from, to
 }
 
-// step is what the try adds to the log of a stake. A promise that leaves nothing to
-// bet on, a half or more, adds nothing.
-func (t Try) step(bet float64) float64 {
-	switch q := Slack * max(t.Promised, surest); {
+// logRatio returns the log likelihood ratio of the try. It is 0 for a promise of one half or
+// more, for which q is at least 1.
+func (t Try) logRatio(bet float64) float64 {
+	switch q := Slack * max(t.Promised, minPromise); {
 	case !(q < 1):
 		return 0
 	case t.Killed:

@@ -13,54 +13,54 @@ import (
 
 const seed = 20261121
 
-// killed and held are tries of a promise.
-func killed(promised float64) sequential.Try { return sequential.Try{Promised: promised, Killed: true} }
-func held(promised float64) sequential.Try   { return sequential.Try{Promised: promised} }
+// killed and survived return a try with a promise.
+func killed(promised float64) sequential.Try   { return sequential.Try{Promised: promised, Killed: true} }
+func survived(promised float64) sequential.Try { return sequential.Try{Promised: promised} }
 
-// At q = (2/3)^8, 0.039, the bold bet is on 2/3: a kill is (3/2)^7 = 17.09 to one, a
-// survival 0.347. The timid one is on (2/3)^4: 5.06 to one, and 0.835. Each has half
-// the stake.
+// At q = (2/3)^8 = 0.039, the extreme bet is on 2/3: a kill multiplies by (3/2)^7 = 17.09
+// and a survival by 0.347. The moderate bet is on (2/3)^4: 5.06 and 0.835. Each bet has half
+// of the stake.
 func TestKillsBeyondThePromiseAddUp(t *testing.T) {
 	const p = 128. / 6561
-	k, h := killed(p), held(p)
+	k, h := killed(p), survived(p)
 	for claim, c := range map[string]struct {
 		tries    []sequential.Try
 		odds     float64
 		from, to int
 	}{
-		"nothing refutes nothing":           {nil, 2, -1, 0},
-		"a kill is half of 17 to one":       {[]sequential.Try{k}, 8.54, 0, 1},
-		"and not more":                      {[]sequential.Try{k}, 8.55, -1, 0},
-		"good times are no credit":          {[]sequential.Try{h, h, k}, 8.54, 2, 3},
-		"two kills are half of 291.9":       {[]sequential.Try{k, k}, 145.9, 0, 2},
-		"with a survival between them 50.6": {[]sequential.Try{k, h, k}, 50.6, 0, 3},
-		"and less than 50.7":                {[]sequential.Try{k, h, k}, 50.7, -1, 0},
-		"with it all that is more of it":    {[]sequential.Try{h, k, k, k}, 145.9, 1, 4},
-		"and nothing that is less":          {[]sequential.Try{k, h, h, h, h, h, h, h, h, h, k, k, h}, 145.9, 10, 12},
-		"one in four is for the timid bet":  {[]sequential.Try{k, h, h, h, k, h, h, h, k, h, h, h, k}, 64.8, 0, 13},
-		"and less than 64.9":                {[]sequential.Try{k, h, h, h, k, h, h, h, k, h, h, h, k}, 64.9, -1, 0},
-		"what was shown is not undone":      {[]sequential.Try{k, k, h, h}, 145.9, 0, 2},
-		"a kill long after it is no part":   {[]sequential.Try{k, k, h, h, h, h, h, h, h, h, h, k}, 145.9, 0, 2},
-		"where both find it, the end of the later": {
+		"no tries: no rejection":                         {nil, 2, -1, 0},
+		"a kill gives half of 17.09":                     {[]sequential.Try{k}, 8.54, 0, 1},
+		"a kill gives no more than that":                 {[]sequential.Try{k}, 8.55, -1, 0},
+		"earlier survivals do not count":                 {[]sequential.Try{h, h, k}, 8.54, 2, 3},
+		"two kills give half of 291.9":                   {[]sequential.Try{k, k}, 145.9, 0, 2},
+		"a survival between two kills: 50.6":             {[]sequential.Try{k, h, k}, 50.6, 0, 3},
+		"a survival between two kills: below 50.7":       {[]sequential.Try{k, h, k}, 50.7, -1, 0},
+		"all kills in a row belong to the range":         {[]sequential.Try{h, k, k, k}, 145.9, 1, 4},
+		"an earlier kill does not belong to the range":   {[]sequential.Try{k, h, h, h, h, h, h, h, h, h, k, k, h}, 145.9, 10, 12},
+		"one kill in four: the moderate bet":             {[]sequential.Try{k, h, h, h, k, h, h, h, k, h, h, h, k}, 64.8, 0, 13},
+		"one kill in four: below 64.9":                   {[]sequential.Try{k, h, h, h, k, h, h, h, k, h, h, h, k}, 64.9, -1, 0},
+		"later survivals do not undo a rejection":        {[]sequential.Try{k, k, h, h}, 145.9, 0, 2},
+		"a much later kill does not belong to the range": {[]sequential.Try{k, k, h, h, h, h, h, h, h, h, h, k}, 145.9, 0, 2},
+		"if both bets reject, the later end counts": {
 			[]sequential.Try{k, k, k, k, h, h, h, k}, 145.9, 0, 8,
 		},
-		"nothing is surer than 0.5 %":   {[]sequential.Try{killed(0)}, 28.2, -1, 0},
-		"of a half nothing can be said": {[]sequential.Try{killed(0.5), killed(1), killed(math.Inf(1)), killed(math.NaN())}, 1.01, -1, 0},
+		"a promise counts as at least 0.5 %":       {[]sequential.Try{killed(0)}, 28.2, -1, 0},
+		"a promise of one half or more is ignored": {[]sequential.Try{killed(0.5), killed(1), killed(math.Inf(1)), killed(math.NaN())}, 1.01, -1, 0},
 	} {
-		from, to := sequential.Broken(c.tries, math.Log(c.odds))
+		from, to := sequential.FindViolation(c.tries, math.Log(c.odds))
 		assert.Equal(t, []int{c.from, c.to}, []int{from, to}, claim)
 	}
 }
 
-// broken is Broken without the place.
-func broken(tries []sequential.Try, level float64) bool {
-	from, _ := sequential.Broken(tries, level)
+// violated reports whether FindViolation rejects.
+func violated(tries []sequential.Try, level float64) bool {
+	from, _ := sequential.FindViolation(tries, level)
 	return from >= 0
 }
 
-// Whoever looks once in the end sees what whoever looked after every try would have
-// seen, and sees it though hundreds of tries held since.
-func TestLookingLateShowsNoLess(t *testing.T) {
+// A single check at the end detects everything that checks after every try detect, even
+// after hundreds of survivals.
+func TestALateCheckDetectsNoLess(t *testing.T) {
 	found := 0
 	for s := range 300 {
 		rng := rand.New(rand.NewPCG(seed, uint64(s)))
@@ -72,21 +72,21 @@ func TestLookingLateShowsNoLess(t *testing.T) {
 				rate = 0.005
 			}
 			tries = append(tries, sequential.Try{Promised: 0.03 * rng.Float64(), Killed: rng.Float64() < rate})
-			often = often || broken(tries, math.Log(1e5))
+			often = often || violated(tries, math.Log(1e5))
 		}
-		require.Equal(t, often, broken(tries, math.Log(1e5)), "stream %d", s)
+		require.Equal(t, often, violated(tries, math.Log(1e5)), "stream %d", s)
 		if often {
 			found++
 		}
 	}
-	t.Logf("seed %d: 300 streams that healed after 20 tries, found late or often: %d", seed, found)
+	t.Logf("seed %d: 300 streams that recovered after 20 tries, detected by late and frequent checks: %d", seed, found)
 	assert.Greater(t, found, 100)
-	assert.Less(t, found, 300, "or nothing is compared")
+	assert.Less(t, found, 300, "the test needs streams of both kinds")
 }
 
 var bets = []float64{1. / 2, 1. / 8}
 
-// factor is what a stake on q^bet against q is multiplied by.
+// factor returns the likelihood ratio of q^bet to q for a try.
 func factor(bet float64, try sequential.Try) float64 {
 	q := sequential.Slack * max(try.Promised, 0.005)
 	if try.Killed {
@@ -95,12 +95,11 @@ func factor(bet float64, try sequential.Try) float64 {
 	return (1 - math.Pow(q, bet)) / (1 - q)
 }
 
-// Fair odds: the mean of the factor is 1 at the edge of the hypothesis, and below it
-// within.
+// The expected factor is 1 at the boundary of the null hypothesis and below 1 inside it.
 func TestTheBetsAreFair(t *testing.T) {
 	for _, bet := range bets {
 		for promised := 0.005; promised < 0.5; promised *= 1.1 {
-			q, lose, win := sequential.Slack*promised, factor(bet, held(promised)), factor(bet, killed(promised))
+			q, lose, win := sequential.Slack*promised, factor(bet, survived(promised)), factor(bet, killed(promised))
 			require.InDelta(t, 1, q*win+(1-q)*lose, 1e-9)
 			for share := 0.0; share < 1; share += 0.05 {
 				require.Less(t, share*q*win+(1-share*q)*lose, 1.0, "promised %v, killed %v", promised, share*q)
@@ -109,8 +108,8 @@ func TestTheBetsAreFair(t *testing.T) {
 	}
 }
 
-// The place is the one that trying every bet, every start and every end finds.
-func TestThePlaceIsThatOfEveryStakeAndEveryEnd(t *testing.T) {
+// The range is the one that an exhaustive search over bets, starts and ends finds.
+func TestRangeMatchesExhaustiveSearch(t *testing.T) {
 	const level = 6.0
 	rng, found := rand.New(rand.NewPCG(seed, 1)), 0
 	for range 300 {
@@ -120,10 +119,10 @@ func TestThePlaceIsThatOfEveryStakeAndEveryEnd(t *testing.T) {
 		}
 		wantFrom, wantTo := -1, 0
 		for _, bet := range bets {
-			start, end := placeOf(bet, tries, level+math.Log(2))
+			start, end := exhaustive(bet, tries, level+math.Log(2))
 			wantFrom, wantTo = max(wantFrom, start), max(wantTo, end)
 		}
-		from, to := sequential.Broken(tries, level)
+		from, to := sequential.FindViolation(tries, level)
 		require.Equal(t, []int{wantFrom, wantTo}, []int{from, to})
 		if from >= 0 {
 			found++
@@ -133,9 +132,9 @@ func TestThePlaceIsThatOfEveryStakeAndEveryEnd(t *testing.T) {
 	assert.Less(t, found, 250)
 }
 
-// placeOf tries every start and every end: from the latest start whose greatest is
-// beyond the level it goes back as long as there is something to add to.
-func placeOf(bet float64, tries []sequential.Try, level float64) (from, to int) {
+// exhaustive tries every start and every end. From the latest start whose maximum exceeds
+// the level it goes back while the stake gains.
+func exhaustive(bet float64, tries []sequential.Try, level float64) (from, to int) {
 	greatest, ends := make([]float64, len(tries)), make([]int, len(tries))
 	for i := range tries {
 		stake := 0.0
@@ -155,8 +154,8 @@ func placeOf(bet float64, tries []sequential.Try, level float64) (from, to int) 
 	return from, to
 }
 
-// Blame is laid where things changed: seldom earlier, by kills that were chance.
-func TestTheBeginningIsFoundWhereThingsChanged(t *testing.T) {
+// The start of the range is near the change. Chance kills seldom move it earlier.
+func TestTheStartOfAChangeIsFound(t *testing.T) {
 	const streams, before = 2000, 200
 	for _, rate := range []float64{0.95, 0.5} {
 		missed, early, late := 0, 0, 0
@@ -169,7 +168,7 @@ func TestTheBeginningIsFoundWhereThingsChanged(t *testing.T) {
 					tries[i].Killed = rng.Float64() < rate
 				}
 			}
-			switch from, _ := sequential.Broken(tries, math.Log(1e5)); {
+			switch from, _ := sequential.FindViolation(tries, math.Log(1e5)); {
 			case from < 0:
 				missed++
 			case from < before:
@@ -178,14 +177,13 @@ func TestTheBeginningIsFoundWhereThingsChanged(t *testing.T) {
 				late++
 			}
 		}
-		t.Logf("seed %d, %d streams, killed %.2f from try %d on: not found in %d, begun earlier in %d, eight tries later or more in %d",
+		t.Logf("seed %d, %d streams, killed %.2f from try %d on: not detected in %d, start too early in %d, eight or more tries too late in %d",
 			seed, streams, rate, before, missed, early, late)
 		assert.Less(t, missed+early+late, streams/10)
 	}
 }
 
-// alarms is the share of streams of n tries that are ever refuted: looking late shows
-// no less.
+// alarms returns the share of streams of n tries that are ever rejected.
 func alarms(level float64, streams, n int, try func(*rand.Rand) (promised, rate float64)) float64 {
 	alarmed := 0
 	for s := range streams {
@@ -195,7 +193,7 @@ func alarms(level float64, streams, n int, try func(*rand.Rand) (promised, rate 
 			promised, rate := try(rng)
 			tries[i] = sequential.Try{Promised: promised, Killed: rng.Float64() < rate}
 		}
-		if broken(tries, level) {
+		if violated(tries, level) {
 			alarmed++
 		}
 	}
@@ -204,66 +202,65 @@ func alarms(level float64, streams, n int, try func(*rand.Rand) (promised, rate 
 
 func TestFalseAlarmsStayBelowTheirBound(t *testing.T) {
 	const streams, n = 4000, 500
-	honest := func(rng *rand.Rand) (float64, float64) { p := 0.1 * rng.Float64(); return p, p }
-	edge := func(rng *rand.Rand) (float64, float64) { p := 0.1 * rng.Float64(); return p, sequential.Slack * p }
+	calibrated := func(rng *rand.Rand) (float64, float64) { p := 0.1 * rng.Float64(); return p, p }
+	boundary := func(rng *rand.Rand) (float64, float64) { p := 0.1 * rng.Float64(); return p, sequential.Slack * p }
 	for _, level := range []float64{math.Log(1e3), math.Log(1e4), math.Log(1e5)} {
 		bound := n * math.Exp(-level)
-		kept, twice := alarms(level, streams, n, honest), alarms(level, streams, n, edge)
-		t.Logf("seed %d, %d streams of %d tries, stake %.0f: bound %.4f, promises kept %.4f, twice the promise %.4f",
-			seed, streams, n, math.Exp(level), bound, kept, twice)
-		assert.LessOrEqual(t, kept, twice)
-		assert.LessOrEqual(t, twice, min(1, bound)+0.01)
+		calibratedRate, boundaryRate := alarms(level, streams, n, calibrated), alarms(level, streams, n, boundary)
+		t.Logf("seed %d, %d streams of %d tries, stake %.0f: bound %.4f, calibrated %.4f, twice the promise %.4f",
+			seed, streams, n, math.Exp(level), bound, calibratedRate, boundaryRate)
+		assert.LessOrEqual(t, calibratedRate, boundaryRate)
+		assert.LessOrEqual(t, boundaryRate, min(1, bound)+0.01)
 	}
-	// The test of the test: tries that are killed five times as often as promised.
+	// The test has power: tries that are killed five times as often as promised are rejected.
 	fivefold := func(rng *rand.Rand) (float64, float64) { p := 0.1 * rng.Float64(); return p, 5 * p }
 	assert.Greater(t, alarms(math.Log(1e5), 100, n, fivefold), 0.9)
 }
 
-// Allocations of three tenths are nearly always too little.
-func TestABrokenPromiseIsFoundSoon(t *testing.T) {
+func TestABrokenPromiseIsDetectedSoon(t *testing.T) {
 	for _, rate := range []float64{0.95, 0.5, 0.25} {
 		longest, sum := 0, 0
 		const streams = 500
 		for s := range streams {
 			rng := rand.New(rand.NewPCG(seed, uint64(s)))
 			var tries []sequential.Try
-			for !broken(tries, math.Log(1e5)) {
+			for !violated(tries, math.Log(1e5)) {
 				tries = append(tries, sequential.Try{Promised: 0.015, Killed: rng.Float64() < rate})
 			}
 			longest, sum = max(longest, len(tries)), sum+len(tries)
 		}
-		t.Logf("seed %d, %d streams, killed %.2f of promised 0.015: found after %.1f tries, at most %d", seed, streams, rate, float64(sum)/streams, longest)
+		t.Logf("seed %d, %d streams, killed %.2f of promised 0.015: detected after %.1f tries, at most %d", seed, streams, rate, float64(sum)/streams, longest)
 		assert.Less(t, longest, 200)
 	}
 }
 
-func TestPairsCountOnlyWhereTheyDiffer(t *testing.T) {
+func TestPairsCountOnlyDifferentOutcomes(t *testing.T) {
 	var p sequential.Pairs
-	p.Ended(true, true)
-	p.Ended(false, false)
+	p.Record(true, true)
+	p.Record(false, false)
 	assert.Zero(t, p)
 	for range 8 {
-		p.Ended(true, false)
+		p.Record(true, false)
 	}
 	assert.InDelta(t, math.Log(110.2), p.Log, 0.01)
-	p.Ended(false, true)
+	p.Record(false, true)
 	assert.InDelta(t, math.Log(22.04), p.Log, 0.01)
 }
 
-func TestOfTwoEqualRivalsNoneIsFoundWorse(t *testing.T) {
+func TestEqualModelsAreSeldomRejected(t *testing.T) {
 	const streams, n = 10_000, 500
 	found := 0
 	for s := range streams {
 		rng := rand.New(rand.NewPCG(seed, uint64(s)))
 		var p sequential.Pairs
 		for range n {
-			p.Ended(rng.IntN(10) == 0, rng.IntN(10) == 0)
+			p.Record(rng.IntN(10) == 0, rng.IntN(10) == 0)
 			if p.Log > math.Log(100) {
 				found++
 				break
 			}
 		}
 	}
-	t.Logf("seed %d, %d streams of %d tries: found worse in %d, bound %d", seed, streams, n, found, streams/100)
+	t.Logf("seed %d, %d streams of %d tries: rejected in %d, bound %d", seed, streams, n, found, streams/100)
 	assert.LessOrEqual(t, found, streams/100)
 }

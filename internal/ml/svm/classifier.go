@@ -2,21 +2,21 @@ package svm
 
 import "sync"
 
-// Classifier gives P(bin | x). It is read only and safe for many goroutines, and
-// satisfies classify.Classifier.
+// Classifier predicts P(bin | x). It is immutable, safe for concurrent use and satisfies
+// classify.Classifier.
 type Classifier struct {
 	*model
 	scratch *sync.Pool // of *scratch
 }
 
-// model is what prediction needs. The m classes are the bins that had rows; their
-// m·(m−1)/2 pairs stand in the order (0,1), (0,2), (1,2), (0,3) … A vector is a row
-// that supports a border; it has a coefficient for each class but its own.
+// model holds the data for prediction. The m classes are the bins that had rows; their
+// m·(m−1)/2 pairs have the order (0,1), (0,2), (1,2), (0,3) … A support vector has a
+// coefficient for each class except its own.
 type model struct {
 	scale   scale
 	bins    int
 	gamma   float64
-	shared  float64  // the probability shared out evenly over all bins
+	shared  float64  // the probability that all bins share evenly
 	classes []member // ascending by bin
 	borders []border // by pair
 	vectors points   // class by class
@@ -25,8 +25,8 @@ type model struct {
 
 type member struct{ bin, vectors uint32 }
 
-// border is what a pair's coefficients leave to tell: the decision value's bias, and
-// P(first class | either) of it.
+// border completes a pair's coefficients: the bias of the decision value and the sigmoid
+// that maps the value to P(first class | either).
 type border struct {
 	bias    float64
 	sigmoid sigmoid
@@ -36,7 +36,7 @@ func newClassifier(m *model) *Classifier {
 	return &Classifier{model: m, scratch: &sync.Pool{New: func() any { return newScratch(m) }}}
 }
 
-// scratch is one goroutine's room.
+// scratch holds the buffers of one goroutine.
 type scratch struct{ z, near, decisions, pairwise, p []float64 }
 
 func newScratch(m *model) *scratch {
@@ -50,11 +50,11 @@ func newScratch(m *model) *scratch {
 	return &scratch{z: cut(z), near: cut(near), decisions: cut(pairs), pairwise: cut(k * k), p: cut(k)}
 }
 
-// pairOf is the place of the pair of two classes a < b.
+// pairOf returns the index of the pair of classes a < b.
 func pairOf(a, b int) int { return b*(b-1)/2 + a }
 
-// keep takes over the rows that support a border. A row of class c has in the pair
-// with d the place that it has in its class, behind the other class's if c > d.
+// keep copies the support vectors. In the pair (c, d) a row of class c has the same index
+// as in its class, after all rows of d if c > d.
 func (m *model) keep(classes []class, pairs []pair) {
 	for _, p := range pairs {
 		m.borders = append(m.borders, border{p.bias, p.sigmoid})
@@ -85,17 +85,17 @@ func (m *model) keep(classes []class, pairs []pair) {
 	}
 }
 
-// Bins is k.
+// Bins returns k.
 func (c *Classifier) Bins() int { return c.bins }
 
-// Cols is the number of columns it was fitted on.
+// Cols returns the number of columns of the training table.
 func (c *Classifier) Cols() int { return c.scale.cols }
 
-// Vectors is the number of rows that it remembers: time and bytes grow with it.
+// Vectors returns the number of support vectors. Prediction time and size grow with it.
 func (c *Classifier) Vectors() int { return len(c.vectors.squares) }
 
-// Probabilities writes P(bin | x) into p: len(p) = Bins(), every value in (0, 1], sum
-// 1. len(x) = Cols(); NaN is missing. It allocates nothing.
+// Probabilities writes P(bin | x) into p: len(p) = Bins(), every value in (0, 1], sum 1.
+// len(x) = Cols(); NaN is a missing value. It does not allocate.
 func (c *Classifier) Probabilities(x, p []float64) {
 	s := c.scratch.Get().(*scratch)
 	defer c.scratch.Put(s)
@@ -117,10 +117,10 @@ func (c *Classifier) Probabilities(x, p []float64) {
 	}
 }
 
-// leastPairwise keeps a pair's verdict from being absolute, as libsvm does.
+// leastPairwise bounds pairwise probabilities away from 0 and 1, as in libsvm.
 const leastPairwise = 1e-7
 
-// decide leaves the decision value of every pair in s: positive for its first class.
+// decide writes the decision value of every pair into s: positive for its first class.
 func (m *model) decide(x []float64, s *scratch) {
 	m.scale.apply(x, s.z)
 	m.vectors.near(s.z, m.gamma, s.near)

@@ -1,3 +1,18 @@
+// Package svm fits support vector machines with the Gaussian (RBF) kernel and class
+// probabilities on bins (C-SVC, Cortes & Vapnik 1995). It follows libsvm (Chang & Lin
+// 2011).
+//
+//	table ─▶ scale ─▶ points of two bins ─▶ solver ─▶ decision values ─▶ sigmoid
+//	         columns   every pair            SMO on    held out in        by pair
+//	         mean 0,   (one against one)     kernel    five folds           │
+//	         variance 1                      rows                           ▼
+//	                                 row ─▶ P(a | a or b) of every pair ─▶ couple ─▶ P(bin)
+//
+// Time grows with the square of the rows, so the package suits thousands of rows, not
+// tens of thousands. Memory is bounded: see mostCached.
+//
+// The package handles numbers only: no tasks, no bytes of memory, no clock, no I/O. The same
+// rows, Config and seed give the same classifier, bit for bit.
 package svm
 
 import (
@@ -7,21 +22,21 @@ import (
 )
 
 var (
-	// ErrConfig reports a Config whose values cannot be used.
-	ErrConfig = errors.New("svm: unusable config")
-	// ErrTarget reports targets that are no bins, or weights too large to add up.
-	ErrTarget = errors.New("svm: targets cannot be learned")
+	// ErrConfig reports a Config with values out of range.
+	ErrConfig = errors.New("svm: invalid config")
+	// ErrTarget reports targets that are not bins, or weights whose sum overflows.
+	ErrTarget = errors.New("svm: invalid targets")
 )
 
-// Config says how hard errors are punished and how far a row reaches. Its zero
-// value is scikit-learn's default.
+// Config sets the error penalty and the kernel width. Its zero value equals the default
+// of scikit-learn.
 type Config struct {
-	C         float64 // price of an error; a row's is C · weight; 1 if zero
+	C         float64 // penalty of an error, multiplied by the weight of the row; 1 if zero
 	Gamma     float64 // γ in K = exp(−γ·‖x − x′‖²) of standardised columns; 1/columns if zero, which is scikit-learn's "scale" at variance 1
-	Tolerance float64 // by how much the optimality conditions may be missed, below 1; 0.001 if zero
+	Tolerance float64 // allowed violation of the optimality conditions, below 1; 0.001 if zero
 }
 
-// withDefaults fills Config for so many varying columns.
+// withDefaults fills in the defaults for the given number of varying columns.
 func (c Config) withDefaults(columns int) Config {
 	c.C = cmp.Or(c.C, 1)
 	c.Gamma = cmp.Or(c.Gamma, 1/float64(max(columns, 1)))
@@ -29,8 +44,7 @@ func (c Config) withDefaults(columns int) Config {
 	return c
 }
 
-// validate names the first field that is out of range. The comparisons also catch
-// NaN.
+// validate names the first field that is out of range. The comparisons also reject NaN.
 func (c Config) validate() error {
 	for _, f := range []struct {
 		name string

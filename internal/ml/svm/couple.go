@@ -1,12 +1,12 @@
 package svm
 
 // couple writes into p the probabilities of k bins that agree best with the pairwise
-// ones, r[i·k+j] = P(i | i or j) in (0, 1), by the second method of Wu, Lin & Weng
-// (2004): min Σ (r_ji·p_i − r_ij·p_j)² where Σ p = 1. r is used up.
+// probabilities r[i·k+j] = P(i | i or j) in (0, 1). It uses the second method of Wu, Lin &
+// Weng (2004): min Σ (r_ji·p_i − r_ij·p_j)² where Σ p = 1. It overwrites r.
 //
-// The sum is p′Qp, so p is proportional to what solves (Q + ee′)·p = e. That matrix
-// is well conditioned, since p′Qp is large wherever e′p is small beside p: plain
-// elimination needs no pivots, and no iteration.
+// The sum is p′Qp, so p is proportional to the solution of (Q + ee′)·p = e. That matrix is
+// well conditioned, because p′Qp is large where e′p is small relative to p. Gaussian
+// elimination therefore needs neither pivots nor iterations.
 func couple(r, p []float64) {
 	k := len(p)
 	for i := range k { // r becomes Q + ee′: its diagonal first, which needs all of r
@@ -41,7 +41,7 @@ func couple(r, p []float64) {
 		p[i] /= r[i*k+i]
 	}
 	for i := range p {
-		p[i] = max(0, p[i]) // by a rounding
+		p[i] = max(0, p[i]) // rounding can make it slightly negative
 		total += p[i]
 	}
 	for i := range p {

@@ -8,12 +8,13 @@ import (
 	"math"
 )
 
-// ErrFormat reports bytes that are not a model of FormatVersion, or no longer one:
-// cut short, or with a flipped byte.
+// ErrFormat reports bytes that are not an intact model of FormatVersion, for example
+// truncated or corrupt bytes.
 var ErrFormat = errors.New("svm: not a stored model")
 
-// UnmarshalBinary reads what MarshalBinary wrote. Errors: ErrFormat; c is then as it
-// was. It never panics and allocates no more than a small multiple of data.
+// UnmarshalBinary reads the output of MarshalBinary. It returns ErrFormat for anything
+// else and then leaves c unchanged. It never panics, and allocates at most a small
+// multiple of data.
 func (c *Classifier) UnmarshalBinary(data []byte) error {
 	body, err := unseal(data)
 	if err != nil {
@@ -27,7 +28,7 @@ func (c *Classifier) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// unseal checks magic, version and checksum, and takes the checksum off.
+// unseal checks magic, version and checksum, and returns data without the checksum.
 func unseal(data []byte) (body []byte, err error) {
 	if len(data) < headerSize+sha256.Size || string(data[:4]) != magic {
 		return nil, fmt.Errorf("%w: no %q header", ErrFormat, magic)
@@ -42,14 +43,15 @@ func unseal(data []byte) (body []byte, err error) {
 	return body, nil
 }
 
-// decode reads an unsealed model. It trusts nothing: a checksum shows accidents, not
-// malice. Sizes are held against what is left before anything is made of them.
+// decode reads an unsealed model. It validates every value, because a checksum detects
+// accidents but not forgery. It compares sizes with the remaining bytes before it
+// allocates.
 func decode(body []byte) (*model, error) {
 	r := reader{rest: body[8:], whole: body[6] == 0 && body[7] == 0}
 	columns, bins, used, classes, vectors := r.uint32(), r.uint32(), r.uint32(), r.uint32(), r.uint32()
 	m := &model{gamma: r.float(), shared: r.float(), bins: bins, scale: scale{cols: columns}}
-	r.hold(bins >= 1 && bins <= mostBins && classes >= 1 && classes <= bins)
-	r.hold(m.gamma > 0 && m.shared > 0 && m.shared <= 1)
+	r.require(bins >= 1 && bins <= mostBins && classes >= 1 && classes <= bins)
+	r.require(m.gamma > 0 && m.shared > 0 && m.shared <= 1)
 	r.columns(&m.scale, used)
 	r.classes(m, classes, vectors)
 	r.borders(m, classes)
@@ -60,19 +62,19 @@ func decode(body []byte) (*model, error) {
 	return m, nil
 }
 
-// reader takes values off the front of rest. Once something does not fit, it is not
-// whole, and gives zeros.
+// reader consumes values from the front of rest. After the first invalid value it returns
+// zeros.
 type reader struct {
 	rest  []byte
 	whole bool
 }
 
-// hold keeps the reader whole only if ok.
-func (r *reader) hold(ok bool) { r.whole = r.whole && ok }
+// require marks the reader as invalid unless ok.
+func (r *reader) require(ok bool) { r.whole = r.whole && ok }
 
-// fits holds n things of a size against what is left.
+// fits reports whether n items of a size fit into the remaining bytes.
 func (r *reader) fits(n, size int) bool {
-	r.hold(size == 0 || n <= len(r.rest)/size)
+	r.require(size == 0 || n <= len(r.rest)/size)
 	return r.whole
 }
 
@@ -85,14 +87,14 @@ func (r *reader) uint32() int {
 	return int(v)
 }
 
-// float is a finite number: there is no other in a model.
+// float reads a number, which must be finite.
 func (r *reader) float() float64 {
 	if !r.fits(1, 8) {
 		return 0
 	}
 	v := math.Float64frombits(binary.LittleEndian.Uint64(r.rest))
 	r.rest = r.rest[8:]
-	r.hold(finite(v))
+	r.require(finite(v))
 	return v
 }
 
@@ -102,24 +104,24 @@ func (r *reader) columns(s *scale, n int) {
 	}
 	for u := range n {
 		column, mean, deviation := r.uint32(), r.float(), r.float()
-		r.hold(column < s.cols && (u == 0 || column > int(s.used[u-1])) && deviation > 0)
+		r.require(column < s.cols && (u == 0 || column > int(s.used[u-1])) && deviation > 0)
 		s.used = append(s.used, uint32(column))
 		s.mean, s.deviation = append(s.mean, mean), append(s.deviation, deviation)
 	}
 }
 
-// classes have distinct bins, and the vectors among them.
+// classes reads the classes: their bins are distinct and share the vectors.
 func (r *reader) classes(m *model, n, vectors int) {
 	if !r.fits(n, classSize) {
 		return
 	}
 	for i := range n {
 		bin, own := r.uint32(), r.uint32()
-		r.hold(bin < m.bins && (i == 0 || bin > int(m.classes[i-1].bin)))
+		r.require(bin < m.bins && (i == 0 || bin > int(m.classes[i-1].bin)))
 		m.classes = append(m.classes, member{uint32(bin), uint32(own)})
 		vectors -= own
 	}
-	r.hold(vectors == 0)
+	r.require(vectors == 0)
 }
 
 func (r *reader) borders(m *model, classes int) {
@@ -132,10 +134,10 @@ func (r *reader) borders(m *model, classes int) {
 	}
 }
 
-// vectors are bounded as Fit bounds them, so that their sums are finite.
+// vectors reads the support vectors within the bounds of Fit, so that sums stay finite.
 func (r *reader) vectors(m *model, used, classes, n int) {
 	others := classes - 1
-	r.hold(others > 0 || n == 0) // alone, a class has no border to support
+	r.require(others > 0 || n == 0) // a single class has no border
 	if !r.fits(n, 8*(used+others)) {
 		return
 	}
@@ -144,12 +146,12 @@ func (r *reader) vectors(m *model, used, classes, n int) {
 	for range n {
 		for u := range z {
 			z[u] = r.float()
-			r.hold(math.Abs(z[u]) <= farthest)
+			r.require(math.Abs(z[u]) <= farthest)
 		}
 		m.vectors.add(z)
 		for range others {
 			beta := r.float()
-			r.hold(math.Abs(beta) <= steepest)
+			r.require(math.Abs(beta) <= steepest)
 			m.beta = append(m.beta, beta)
 		}
 	}

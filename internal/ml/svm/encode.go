@@ -6,10 +6,10 @@ import (
 	"math"
 )
 
-// FormatVersion moves with any change to the bytes below or to their meaning.
+// FormatVersion increases with any change to the bytes below or to their meaning.
 const FormatVersion = 1
 
-// A stored classifier, little endian:
+// This is the layout of a stored classifier, little endian:
 //
 //	"svmf", version u16, 0 u16, columns u32, bins u32, used u32, classes u32, vectors u32
 //	γ f64, shared f64
@@ -17,7 +17,7 @@ const FormatVersion = 1
 //	a class:       bin u32, vectors u32
 //	a pair:        bias f64, slope f64, level f64
 //	a vector:      used standardised values f64, classes − 1 coefficients f64
-//	SHA-256 of all that
+//	SHA-256 of all bytes before it
 const (
 	magic      = "svmf"
 	headerSize = 4 + 2 + 2 + 5*4 + 2*8
@@ -26,8 +26,8 @@ const (
 	borderSize = 3 * 8
 )
 
-// MarshalBinary is the model in format FormatVersion. It never fails; the same
-// model gives the same bytes.
+// MarshalBinary encodes the model in format FormatVersion. It never fails; the same model
+// gives the same bytes.
 func (c *Classifier) MarshalBinary() ([]byte, error) {
 	m := c.model
 	size := headerSize + columnSize*len(m.scale.used) + classSize*len(m.classes) + borderSize*len(m.borders) +

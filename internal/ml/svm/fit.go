@@ -9,16 +9,16 @@ import (
 
 const (
 	mostBins = 1000
-	folds    = 5 // of the held-out decision values, as libsvm
+	folds    = 5 // for out-of-sample decision values, as in libsvm
 )
 
-// Fit learns P(bin | x) for bins 0 … k−1, k ≤ 1000, from t, whose targets are bins:
-// one border for every two bins that have rows (one against one, Knerr, Personnaz &
-// Dreyfus 1990). A row's weight scales its price C, and counts it in P. One row's
-// worth of probability is shared out evenly over all bins, those without rows
-// included, so that nothing is called impossible. seed draws the folds.
+// Fit learns P(bin | x) for bins 0 … k−1, k ≤ 1000, from t, whose targets are bins. It
+// fits one border for every two bins that have rows (one against one, Knerr, Personnaz &
+// Dreyfus 1990). The weight of a row scales its penalty C and its count in P. All bins,
+// including empty ones, share the probability of one row evenly, so no bin is
+// impossible. seed draws the folds.
 //
-// Errors: table.ErrShape, also for no rows; ErrConfig; ErrTarget.
+// Fit returns table.ErrShape (also for no rows), ErrConfig or ErrTarget.
 func Fit(t *table.Table, bins int, cfg Config, seed uint64) (*Classifier, error) {
 	if err := check(t, bins); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func check(t *table.Table, bins int) error {
 		return err
 	}
 	if t.Rows() == 0 {
-		return fmt.Errorf("%w: no rows to learn from", table.ErrShape)
+		return fmt.Errorf("%w: no training rows", table.ErrShape)
 	}
 	if bins < 1 || bins > mostBins {
 		return fmt.Errorf("%w: %d bins, not 1 to %d", ErrTarget, bins, mostBins)
@@ -65,7 +65,7 @@ func check(t *table.Table, bins int) error {
 	return nil
 }
 
-// class is the rows of one bin.
+// class holds the rows of one bin.
 type class struct {
 	bin    int
 	points points
@@ -73,8 +73,8 @@ type class struct {
 	fold   []int
 }
 
-// classesOf are the bins that have rows, in ascending order, their rows in the
-// table's. Each class is dealt out to the folds evenly (stratified), by lot.
+// classesOf returns the bins that have rows, in ascending order, with their rows in table
+// order. It deals the rows of each class to the folds evenly and at random (stratified).
 func classesOf(t *table.Table, bins int, s scale, seed uint64) []class {
 	all := make([]class, bins)
 	z := make([]float64, len(s.used))
@@ -101,16 +101,16 @@ func classesOf(t *table.Table, bins int, s scale, seed uint64) []class {
 	return present
 }
 
-// pair is the border between two classes: β of the first one's rows and then of the
-// second one's, and P(first | either).
+// pair is the border between two classes: β for the rows of the first and then the second
+// class, and the sigmoid for P(first | either).
 type pair struct {
 	beta    []float64
 	bias    float64
 	sigmoid sigmoid
 }
 
-// fitPair solves for all rows, and five times without a fold of them, whose decision
-// values then teach the sigmoid: those of rows learned from would be too sure.
+// fitPair solves once for all rows and once without each fold. The sigmoid is fitted to
+// the out-of-sample decision values, because in-sample values are overconfident.
 func fitPair(a, b class, cfg Config) pair {
 	n := len(a.weight) + len(b.weight)
 	rows := points{p: a.points.p, z: append(append([]float64(nil), a.points.z...), b.points.z...)}
@@ -131,7 +131,7 @@ func fitPair(a, b class, cfg Config) pair {
 	return p
 }
 
-// heldOut are the decision values of all rows, each by the fold without it.
+// heldOut returns the out-of-sample decision values of all rows.
 func heldOut(s *solver, prices []float64, fold []int, tolerance float64) []float64 {
 	decisions, left := make([]float64, len(fold)), make([]float64, len(fold))
 	for f := range folds {

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// stored is a small classifier of three of four bins, and its bytes.
+// stored returns a small classifier of three of four bins, and its bytes.
 func stored(t testing.TB) (*Classifier, []byte) {
 	rows, signs, _ := problem(12, 1, 11)
 	data := &table.Table{Names: make([]string, 3), X: rows.z}
@@ -25,14 +25,14 @@ func stored(t testing.TB) (*Classifier, []byte) {
 	return c, out
 }
 
-func TestDecodingWhatWasEncodedIsTheIdentity(t *testing.T) {
+func TestRoundTripIsTheIdentity(t *testing.T) {
 	c, data := stored(t)
 	var d Classifier
 	require.NoError(t, d.UnmarshalBinary(data))
 	require.Equal(t, c.model, d.model)
 }
 
-func TestEveryFlippedByteAndEveryCutIsRefused(t *testing.T) {
+func TestEveryFlippedByteAndTruncationIsRejected(t *testing.T) {
 	_, data := stored(t)
 	var c Classifier
 	for i := range data {
@@ -42,16 +42,16 @@ func TestEveryFlippedByteAndEveryCutIsRefused(t *testing.T) {
 		require.ErrorIs(t, c.UnmarshalBinary(data[:i]), ErrFormat, "first %d bytes", i)
 	}
 	require.ErrorIs(t, c.UnmarshalBinary(append(data, 0)), ErrFormat)
-	require.Nil(t, c.model, "a refused model leaves the old one alone")
+	require.Nil(t, c.model, "a rejected model does not change the receiver")
 }
 
-// seal signs a forged body, so that what is behind the checksum is tried.
+// seal adds a valid checksum to a forged body, so that decode reads it.
 func seal(body []byte) []byte {
 	sum := sha256.Sum256(body)
 	return append(append([]byte(nil), body...), sum[:]...)
 }
 
-func TestASignedForgeryIsRefused(t *testing.T) {
+func TestAForgeryWithAValidChecksumIsRejected(t *testing.T) {
 	c, data := stored(t)
 	body := data[:len(data)-sha256.Size]
 	number := func(at int, v uint32) func([]byte) []byte {
@@ -99,7 +99,7 @@ func TestASignedForgeryIsRefused(t *testing.T) {
 	}
 }
 
-// Whatever is accepted can be served, and encodes to the same bytes.
+// Every accepted input can serve predictions and encodes to the same bytes.
 func FuzzUnmarshal(f *testing.F) {
 	_, data := stored(f)
 	f.Add(data[:len(data)-sha256.Size])

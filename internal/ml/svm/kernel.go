@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// points are n standardised rows of p columns.
+// points holds n standardised rows of p columns.
 type points struct {
 	p       int
 	z       []float64 // n·p, row by row
@@ -27,10 +27,9 @@ func square(z []float64) (sum float64) {
 	return sum
 }
 
-// near writes K(z, point) = exp(−γ·‖z − point‖²) for all n points into k. The
-// distances come from products, ‖z‖² + ‖point‖² − 2·z·point, which is many times
-// faster than from differences; what cancels is far below what a kernel value
-// shows.
+// near writes K(z, point) = exp(−γ·‖z − point‖²) for all n points into k. It computes the
+// distances as ‖z‖² + ‖point‖² − 2·z·point, which is many times faster than differences.
+// The cancellation error is far below the resolution of a kernel value.
 func (s *points) near(z []float64, gamma float64, k []float64) {
 	clear(k)
 	if s.p > 0 && len(k) > 0 {
@@ -43,59 +42,58 @@ func (s *points) near(z []float64, gamma float64, k []float64) {
 	}
 }
 
-// mostCached bounds the kernel values kept at a time: 64 Mi of four bytes are 256
-// MiB, which holds the whole matrix of 8,192 rows.
+// mostCached bounds the number of cached kernel values: 64 Mi values of four bytes are 256
+// MiB, the whole matrix of 8,192 rows.
 const mostCached = 64 << 20
 
-// kernel gives the rows of one problem's kernel matrix, each made when it is first
-// asked for: a row far from the border never is. Once there is no room, the one
-// that was not asked for the longest makes way.
+// kernel is an LRU cache of kernel matrix rows. It computes a row on first use; rows far
+// from the border are often never used.
 type kernel struct {
-	points points
-	gamma  float64
-	kept   [][]float32 // n rows; nil: not kept. libsvm, too, keeps float32
-	asked  []int       // when each was asked for last, by clock
-	clock  int
-	room   int       // rows that may still be kept
-	wide   []float64 // one row before it is narrowed
+	points  points
+	gamma   float64
+	cached  [][]float32 // n rows; nil: not cached. libsvm also caches float32
+	lastUse []int       // time of last use, by clock
+	clock   int
+	free    int       // number of rows that still fit
+	wide    []float64 // one row before conversion to float32
 }
 
-// newKernel keeps most values, or the two rows that a step of the solver needs.
+// newKernel caches up to most values, but at least the two rows of a solver step.
 func newKernel(p points, gamma float64, most int) *kernel {
 	n := len(p.squares)
 	return &kernel{
-		points: p, gamma: gamma, room: max(2, most/n),
-		kept: make([][]float32, n), asked: make([]int, n), wide: make([]float64, n),
+		points: p, gamma: gamma, free: max(2, most/n),
+		cached: make([][]float32, n), lastUse: make([]int, n), wide: make([]float64, n),
 	}
 }
 
-// row is K(i, ·). It stays good while one other row is asked for.
+// row returns K(i, ·). The slice stays valid during a request for one other row.
 func (k *kernel) row(i int) []float32 {
 	k.clock++
-	k.asked[i] = k.clock
-	if k.kept[i] == nil {
-		k.kept[i] = k.space()
+	k.lastUse[i] = k.clock
+	if k.cached[i] == nil {
+		k.cached[i] = k.space()
 		k.points.near(k.points.row(i), k.gamma, k.wide)
 		for j, v := range k.wide {
-			k.kept[i][j] = float32(v)
+			k.cached[i][j] = float32(v)
 		}
 	}
-	return k.kept[i]
+	return k.cached[i]
 }
 
-// space is a row to write to.
+// space returns a row buffer to write to.
 func (k *kernel) space() []float32 {
-	if k.room > 0 {
-		k.room--
-		return make([]float32, len(k.kept))
+	if k.free > 0 {
+		k.free--
+		return make([]float32, len(k.cached))
 	}
 	oldest := -1
-	for i, row := range k.kept {
-		if row != nil && (oldest < 0 || k.asked[i] < k.asked[oldest]) {
+	for i, row := range k.cached {
+		if row != nil && (oldest < 0 || k.lastUse[i] < k.lastUse[oldest]) {
 			oldest = i
 		}
 	}
-	row := k.kept[oldest]
-	k.kept[oldest] = nil
+	row := k.cached[oldest]
+	k.cached[oldest] = nil
 	return row
 }

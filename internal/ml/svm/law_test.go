@@ -46,8 +46,8 @@ func legal(t *testing.T, p []float64, of any) {
 	require.InDelta(t, 1, sum, 1e-12, "%v: %v", of, p)
 }
 
-// The bins of a ring and its middle cannot be told apart by any line.
-func TestARingIsToldFromItsMiddle(t *testing.T) {
+// No line separates a ring from its middle.
+func TestARingIsSeparatedFromItsMiddle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	ring := &table.Table{Names: []string{"a", "b"}}
 	for i := range 200 {
@@ -61,22 +61,22 @@ func TestARingIsToldFromItsMiddle(t *testing.T) {
 	assert.Greater(t, ask(c, 1e9-3, 0)[1], 0.95)
 }
 
-func TestAHeavierBinIsSaidMoreOften(t *testing.T) {
+func TestAHeavierBinIsPredictedMoreOften(t *testing.T) {
 	rows := wave(300, 4, 3, 2)
 	heavy := *rows
 	for _, y := range rows.Y {
 		heavy.W = append(heavy.W, 1+4*math.Floor(y/2)) // bin 2 five times
 	}
-	plain, weighted := fit(t, rows, 3, svm.Config{}, 1), fit(t, &heavy, 3, svm.Config{}, 1)
+	unweighted, weighted := fit(t, rows, 3, svm.Config{}, 1), fit(t, &heavy, 3, svm.Config{}, 1)
 	before, after := 0.0, 0.0
 	for i := range rows.Rows() {
-		before += ask(plain, rows.Row(i)...)[2] / 300
+		before += ask(unweighted, rows.Row(i)...)[2] / 300
 		after += ask(weighted, rows.Row(i)...)[2] / 300
 	}
 	assert.Greater(t, after, before+0.05)
 }
 
-// A total weight of 4, and one row's worth shared by four bins: ¼ of ⅕ for each.
+// The total weight is 4, and four bins share the weight of one row: ¼ of ⅕ for each.
 func TestABinWithoutRowsGetsItsShareOfOneRow(t *testing.T) {
 	rows := &table.Table{Names: []string{"a"}, X: []float64{1, 2}, Y: []float64{1, 3}, W: []float64{3, 1}}
 	p := ask(fit(t, rows, 4, svm.Config{}, 1), 1)
@@ -102,7 +102,7 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 	assert.NotEqual(t, one, bytesOf(t, fit(t, rows, 3, svm.Config{}, 2)), "the folds are drawn")
 }
 
-// The default γ is 1/columns; a column that does not vary is none.
+// The default γ is 1/columns; constant columns do not count.
 func TestGammaIsScaledByTheColumnsThatVary(t *testing.T) {
 	rows := wave(120, 4, 2, 4)
 	for i := range rows.Rows() {
@@ -111,10 +111,10 @@ func TestGammaIsScaledByTheColumnsThatVary(t *testing.T) {
 	assert.Equal(t, bytesOf(t, fit(t, rows, 2, svm.Config{Gamma: 1. / 3}, 1)), bytesOf(t, fit(t, rows, 2, svm.Config{}, 1)))
 }
 
-func TestAnEndlessValueIsAMissingOne(t *testing.T) {
-	missing, endless := wave(60, 3, 2, 7), wave(60, 3, 2, 7)
-	missing.X[4], endless.X[4] = math.NaN(), math.Inf(-1)
-	a, b := fit(t, missing, 2, svm.Config{}, 1), fit(t, endless, 2, svm.Config{}, 1)
+func TestAnInfiniteValueIsAMissingOne(t *testing.T) {
+	missing, infinite := wave(60, 3, 2, 7), wave(60, 3, 2, 7)
+	missing.X[4], infinite.X[4] = math.NaN(), math.Inf(-1)
+	a, b := fit(t, missing, 2, svm.Config{}, 1), fit(t, infinite, 2, svm.Config{}, 1)
 	assert.Equal(t, bytesOf(t, a), bytesOf(t, b))
 	assert.Equal(t, ask(a, 1, math.NaN(), 0), ask(a, 1, math.Inf(1), 0))
 }
@@ -132,8 +132,8 @@ func TestUnitsDoNotMatter(t *testing.T) {
 	}
 }
 
-// Whatever is in the cells and the weights, probabilities are probabilities.
-func TestExtremesAreLegal(t *testing.T) {
+// Extreme cells and weights still give valid probabilities.
+func TestExtremesGiveValidProbabilities(t *testing.T) {
 	odd := []float64{0, 1, -1, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 1e-320, -1e200, 3e150}
 	rng := rand.New(rand.NewPCG(6, 5))
 	for round := range 200 {
@@ -158,7 +158,7 @@ func TestExtremesAreLegal(t *testing.T) {
 	}
 }
 
-func TestFitRefusesWhatItCannotLearn(t *testing.T) {
+func TestFitRejectsInvalidInput(t *testing.T) {
 	good := &table.Table{Names: []string{"a"}, X: []float64{1, 2}, Y: []float64{0, 1}}
 	for claim, c := range map[string]struct {
 		rows *table.Table

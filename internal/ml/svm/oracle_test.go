@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// oracle reads the cases of a file that make.py made.
+// oracle reads the cases of a file that make.py wrote.
 func oracle[T any](t *testing.T, name string) []T {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("../../../testdata/oracle/svm", name))
@@ -38,17 +38,17 @@ func tableOf(x [][]*float64, y, w []float64) *table.Table {
 	return t
 }
 
-// decisions are the decision values of every pair for one row.
+// decisions returns the decision values of every pair for one row.
 func (c *Classifier) decisions(x []float64) []float64 {
 	s := newScratch(c.model)
 	c.decide(x, s)
 	return s.decisions
 }
 
-// libsvm orders the pairs (0,1), (0,2) … (1,2). Both sides stop at 1e-7 and keep
-// kernel values in float32, whose rounding of 6e-8 counts once for every supporting
-// row: 1e-5 is on values of magnitude 1.
-func TestDecisionValuesAreThoseOfLibsvm(t *testing.T) {
+// libsvm orders the pairs (0,1), (0,2) … (1,2). Both sides stop at 1e-7 and cache kernel
+// values in float32, whose rounding error of 6e-8 occurs once per support vector: the
+// tolerance of 1e-5 applies to values of magnitude 1.
+func TestDecisionValuesEqualLibsvm(t *testing.T) {
 	for k, o := range oracle[struct {
 		Bins      int
 		C, Gamma  float64
@@ -74,7 +74,7 @@ func TestDecisionValuesAreThoseOfLibsvm(t *testing.T) {
 	}
 }
 
-func TestSigmoidsAreThoseOfAnotherOptimiser(t *testing.T) {
+func TestSigmoidsAgreeWithAnotherOptimiser(t *testing.T) {
 	for k, o := range oracle[struct {
 		F, Y, W      []float64
 		Slope, Level float64
@@ -85,8 +85,8 @@ func TestSigmoidsAreThoseOfAnotherOptimiser(t *testing.T) {
 	}
 }
 
-// SLSQP is good for about 1e-8.
-func TestCouplingsAreThoseOfAnotherOptimiser(t *testing.T) {
+// SLSQP is accurate to about 1e-8.
+func TestCouplingsAgreeWithAnotherOptimiser(t *testing.T) {
 	for k, o := range oracle[struct {
 		Pairwise [][]float64
 		P        []float64
@@ -101,7 +101,7 @@ func TestCouplingsAreThoseOfAnotherOptimiser(t *testing.T) {
 	}
 }
 
-// The folds of probabilities cannot tell copies from weights; the borders can.
+// Copies and weights give the same borders, but different folds for the probabilities.
 func TestAWeightOfTwoIsTheRowTwice(t *testing.T) {
 	for seed := range uint64(5) {
 		rows, signs, prices := problem(60, 1, seed)

@@ -10,16 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Where every decision value is the same, a sigmoid can only say how often each sign
-// comes: of 3 and 1, each with a row more, (3·4/5 + 1·1/3)/4 = 0.68333.
-func TestASigmoidOfNothingIsTheShareOfTheSigns(t *testing.T) {
+// If all decision values are equal, a sigmoid can only learn the frequency of the signs:
+// for 3 and 1, with Platt's targets, (3·4/5 + 1·1/3)/4 = 0.68333.
+func TestAnUninformativeSigmoidIsTheShareOfTheSigns(t *testing.T) {
 	for _, f := range []float64{0, 1, -30, 1e6} {
 		s := fitSigmoid([]float64{f, f, f, f}, []float64{1, 1, -1, 1}, []float64{1, 1, 1, 1})
 		assert.InDelta(t, 0.683333, s.at(f), 1e-3, "f = %v", f)
 	}
 }
 
-func TestASigmoidStaysFiniteWhateverItIsTold(t *testing.T) {
+func TestASigmoidStaysFinite(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 4))
 	for range 300 {
 		n := 1 + rng.IntN(20)
@@ -38,7 +38,7 @@ func TestASigmoidStaysFiniteWhateverItIsTold(t *testing.T) {
 	}
 }
 
-func TestPairsThatAgreeGiveTheirProbabilitiesBack(t *testing.T) {
+func TestConsistentPairsCoupleToTheirProbabilities(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 4))
 	for k := 1; k < 30; k++ {
 		want, total := make([]float64, k), 0.0
@@ -61,8 +61,8 @@ func TestPairsThatAgreeGiveTheirProbabilitiesBack(t *testing.T) {
 	}
 }
 
-// No step from the answer towards any bin is an improvement.
-func TestCouplingIsTheLeastSum(t *testing.T) {
+// No step from the solution towards any bin lowers the sum.
+func TestCouplingMinimisesTheSum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	sum := func(r, p []float64) (sum float64) {
 		for i := range p {

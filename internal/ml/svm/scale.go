@@ -7,24 +7,24 @@ import (
 )
 
 const (
-	// constant is the deviation, as a share of the mean, below which a column's
-	// variation is the rounding of its own values.
+	// constant is the deviation, relative to the mean, below which the variation of a
+	// column is only rounding error.
 	constant = 1e-9
-	// farthest is the deviations from the mean at which a value is cut. Whatever is
-	// so far away is near nothing, and squares of it still add up.
+	// farthest is the number of deviations at which a value is clipped. A value so far away
+	// has a kernel value of 0 anyway, and its square does not overflow.
 	farthest = 1e6
 )
 
 // scale standardises the columns that vary.
 type scale struct {
 	cols      int       // of a row
-	used      []uint32  // those that vary, ascending
+	used      []uint32  // columns that vary, ascending
 	mean      []float64 // of each used column …
 	deviation []float64 // … and its standard deviation, > 0
 }
 
-// newScale takes weighted means of the known values, and weighted deviations of
-// all rows once a missing value has taken the mean. total is the sum of weights.
+// newScale computes weighted means of the known values, and weighted deviations of all
+// rows with missing values replaced by the mean. total is the sum of weights.
 func newScale(t *table.Table, total float64) scale {
 	s := scale{cols: t.Cols()}
 	for j := range s.cols {
@@ -36,9 +36,9 @@ func newScale(t *table.Table, total float64) scale {
 	return s
 }
 
-// moments are the mean and deviation of column j; deviation 0 if it is constant or
-// wholly missing. It works on shares of the largest value and of the total weight:
-// no square and no sum can overflow.
+// moments returns the mean and deviation of column j; the deviation is 0 if the column is
+// constant or completely missing. It scales by the largest value and the total weight,
+// so no square or sum can overflow.
 func moments(t *table.Table, j int, total float64) (mean, deviation float64) {
 	unit, known := 0.0, 0.0
 	for i := range t.Rows() {
@@ -66,8 +66,8 @@ func moments(t *table.Table, j int, total float64) (mean, deviation float64) {
 	return mean * unit, deviation * unit
 }
 
-// apply writes the standardised row x into z: len(x) = cols, len(z) = len(used). A
-// value that is missing or infinite is at its mean.
+// apply writes the standardised row x into z: len(x) = cols, len(z) = len(used). A missing
+// or infinite value becomes the mean.
 func (s *scale) apply(x, z []float64) {
 	for u, j := range s.used {
 		z[u] = 0

@@ -3,7 +3,7 @@ package svm
 import "math"
 
 // sigmoid turns a decision value f into P(y = 1) = 1 / (1 + exp(Slope·f + Level)).
-// The slope is negative where the decision values tell anything.
+// The slope is negative if the decision values are informative.
 type sigmoid struct{ slope, level float64 }
 
 func (s sigmoid) at(f float64) float64 {
@@ -11,15 +11,14 @@ func (s sigmoid) at(f float64) float64 {
 	if v < 0 {
 		return 1 / (1 + math.Exp(v))
 	}
-	e := math.Exp(-v) // the same, where exp(v) would overflow
+	e := math.Exp(-v) // the same value without overflow of exp(v)
 	return e / (1 + e)
 }
 
-// fitSigmoid is Platt's (1999) maximum likelihood of the signs y = ±1 with weights
-// w, given decision values of rows that were held out. His targets, (N₊+1)/(N₊+2)
-// and 1/(N₋+2) with N the weight of a sign, keep it finite where the signs are told
-// apart. Newton's method with backtracking, on the stable sums of Lin, Lin & Weng
-// (2007).
+// fitSigmoid implements Platt scaling (1999): maximum likelihood of the signs y = ±1 with
+// weights w, given out-of-sample decision values. Platt's targets (N₊+1)/(N₊+2) and
+// 1/(N₋+2), with N the weight of a sign, keep the fit finite for separable signs. It uses
+// Newton's method with backtracking and the stable sums of Lin, Lin & Weng (2007).
 func fitSigmoid(f, y, w []float64) sigmoid {
 	l := newLikelihood(f, y, w)
 	s := sigmoid{0, math.Log((l.minus + 1) / (l.plus + 1))}
@@ -32,7 +31,7 @@ func fitSigmoid(f, y, w []float64) sigmoid {
 		det := h[0]*h[2] - h[1]*h[1]
 		step := sigmoid{-(h[2]*g[0] - h[1]*g[1]) / det, -(h[0]*g[1] - h[1]*g[0]) / det}
 		next, now := l.descend(s, step, loss, g[0]*step.slope+g[1]*step.level)
-		if !(now < loss) { // as low as roundings let it go
+		if !(now < loss) { // no further progress within rounding
 			break
 		}
 		s, loss = next, now
@@ -40,7 +39,7 @@ func fitSigmoid(f, y, w []float64) sigmoid {
 	return s
 }
 
-// likelihood is the mean cross entropy of a sigmoid.
+// likelihood computes the mean cross entropy of a sigmoid.
 type likelihood struct {
 	f, target, w []float64 // w: shares that sum to 1
 	plus, minus  float64   // the weight of each sign
@@ -66,8 +65,8 @@ func newLikelihood(f, y, w []float64) *likelihood {
 	return l
 }
 
-// descend goes the largest part of a step, halving it, that lowers the loss by a
-// share of what the slope along it promises (Armijo 1966).
+// descend halves a step until the loss falls by a share of the decrease that the gradient
+// predicts (Armijo 1966).
 func (l *likelihood) descend(from, step sigmoid, loss, promised float64) (next sigmoid, now float64) {
 	for size := 1.0; size >= 1e-10; size /= 2 {
 		next = sigmoid{from.slope + size*step.slope, from.level + size*step.level}
@@ -89,8 +88,8 @@ func (l *likelihood) loss(s sigmoid) (sum float64) {
 	return sum
 }
 
-// derivatives are the gradient by slope and level, and the Hessian's three entries,
-// with a little on its diagonal that keeps it invertible where all f are alike.
+// derivatives returns the gradient by slope and level and the three entries of the
+// Hessian. A small diagonal term keeps it invertible if all f are equal.
 func (l *likelihood) derivatives(s sigmoid) (g [2]float64, h [3]float64) {
 	h[0], h[2] = flat, flat
 	for i, f := range l.f {

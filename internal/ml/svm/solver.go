@@ -3,28 +3,28 @@ package svm
 import "math"
 
 const (
-	// steepest bounds C · weight. A higher price changes nothing but the sums,
-	// which stay finite: at this one, no error that can be avoided is made.
+	// steepest bounds C · weight so that sums stay finite. At this penalty the solver
+	// already makes no avoidable error.
 	steepest = 1e9
-	// mostSteps bounds the solver's steps, by row. Ordinary rows take one to five; a
-	// price so high that it takes more is served as far as it was reached, which
-	// keeps every constraint but may miss the tolerance.
+	// mostSteps bounds the solver's steps per row. Ordinary rows take one to five. A very
+	// high penalty can reach the bound; the result then satisfies every constraint but
+	// may miss the tolerance.
 	mostSteps = 200
-	// flat stands for the curvature between two rows that are the same.
+	// flat replaces the zero curvature between two equal rows.
 	flat = 1e-12
 )
 
-// solver finds the support of one border, with rows of sign y = ±1:
+// solver finds the coefficients of one border for rows of sign y = ±1:
 //
 //	max Σ y·β − ½ Σ Σ β·K·β′   where   Σ β = 0   and   low ≤ β ≤ high,
 //
-// which is the dual of C-SVC with β = y·α (Bottou & Lin 2007): a row with y = 1 has
-// β in [0, C·w], one with y = −1 in [−C·w, 0]. A row that is held out has no room:
-// its β stays 0, and its residual still tells its decision value.
+// which is the dual of C-SVC with β = y·α (Bottou & Lin 2007): a row with y = 1 has β in
+// [0, C·w], one with y = −1 in [−C·w, 0]. A held-out row has bounds of 0, so its β stays
+// 0; its residual still gives its decision value.
 //
-// Each step moves two coefficients against each other (SMO, Platt 1998), chosen as
-// Fan, Chen & Lin (2005) do: the one that most wants to rise, and the one whose
-// fall then gains most by the second-order model (WSS 2).
+// Each step changes two coefficients in opposite directions (SMO, Platt 1998). The
+// selection follows Fan, Chen & Lin (2005, WSS 2): the one with the largest residual rises,
+// and the one with the largest second-order gain falls.
 type solver struct {
 	kernel    *kernel
 	y         []float64
@@ -41,8 +41,8 @@ func newSolver(k *kernel, y []float64) *solver {
 	}
 }
 
-// solve starts from nothing, with room for each row as prices say, and returns the
-// bias b of the decision value Σ β·K + b.
+// solve starts from β = 0 with the bounds that prices give, and returns the bias b of the
+// decision value Σ β·K + b.
 func (s *solver) solve(prices []float64, tolerance float64) (bias float64) {
 	clear(s.beta)
 	copy(s.residual, s.y)
@@ -64,7 +64,7 @@ func (s *solver) solve(prices []float64, tolerance float64) (bias float64) {
 	return s.bias()
 }
 
-// riser is the row with the highest residual of those that may rise; −1 if none may.
+// riser returns the row with the highest residual among those that can rise, or −1.
 func (s *solver) riser() int {
 	best, at := math.Inf(-1), -1
 	for t, e := range s.residual {
@@ -75,9 +75,9 @@ func (s *solver) riser() int {
 	return at
 }
 
-// faller is the row, of those that may fall, that gains most from falling while the
-// one with this kernel row and residual rises; −1 if none gains. lowest is the
-// lowest residual of all that may fall.
+// faller returns the row, among those that can fall, with the largest gain while the row
+// with this kernel row and residual rises, or −1 if there is no gain. lowest is the lowest
+// residual among all rows that can fall.
 func (s *solver) faller(row []float32, residual float64) (at int, lowest float64) {
 	best := 0.0
 	at, lowest = -1, math.Inf(1)
@@ -95,9 +95,8 @@ func (s *solver) faller(row []float32, residual float64) (at int, lowest float64
 	return at, lowest
 }
 
-// move raises i and lowers j by the step that is best for both, as far as their
-// room goes. What meets its bound is set to it, since the sum would miss it by a
-// rounding.
+// move raises i and lowers j by the optimal step within their bounds. A coefficient that
+// reaches its bound is set to it exactly, to avoid a rounding error.
 func (s *solver) move(i, j int, rowI, rowJ []float32) {
 	up, down := s.high[i]-s.beta[i], s.beta[j]-s.low[j]
 	step := min(up, down, (s.residual[i]-s.residual[j])/max(flat, 2-2*float64(rowI[j])))
@@ -114,8 +113,8 @@ func (s *solver) move(i, j int, rowI, rowJ []float32) {
 	}
 }
 
-// bias is the mean residual of the rows between their bounds. Without one, it is the
-// middle of what the others allow; where only one sign may move, what that allows.
+// bias returns the mean residual of the rows strictly between their bounds. Without such
+// rows it returns the middle of the interval that the other rows allow, or its only end.
 func (s *solver) bias() float64 {
 	sum, free := 0.0, 0
 	least, most := math.Inf(-1), math.Inf(1)
@@ -144,5 +143,5 @@ func (s *solver) bias() float64 {
 	return (least + most) / 2
 }
 
-// decision is the decision value of row t without its bias.
+// decision returns the decision value of row t without the bias.
 func (s *solver) decision(t int) float64 { return s.y[t] - s.residual[t] }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// problem is n seeded rows of three columns, their noisy signs and prices.
+// problem returns n seeded rows of three columns with noisy signs and penalties.
 func problem(n int, price float64, seed uint64) (rows points, y, prices []float64) {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	rows.p = 3
@@ -27,8 +27,8 @@ func problem(n int, price float64, seed uint64) (rows points, y, prices []float6
 
 func whole(rows points) *kernel { return newKernel(rows, 0.5, mostCached) }
 
-// Two rows at −1 and 1: β·(1 − e⁻⁴) = 1 for either, within a price of 2. At a price
-// of 1 both are at their bound, and the border is still midway.
+// Two rows at −1 and 1: β·(1 − e⁻⁴) = 1 for each, within a penalty of 2. At a penalty of 1
+// both are at their bound, and the border is still midway.
 func TestTwoRowsByHand(t *testing.T) {
 	rows := points{p: 1}
 	rows.add([]float64{-1})
@@ -41,9 +41,9 @@ func TestTwoRowsByHand(t *testing.T) {
 	}
 }
 
-// The first rises. Against it the second misses by 2 and the third by 1.9, but the
-// third is so near that less has to move: 1.9²/(2 − 2·0.6) = 4.5 beats 2²/2 = 2.
-func TestTheFallerGainsMostRatherThanMissesMost(t *testing.T) {
+// The first rises. The second violates its condition by 2 and the third by 1.9, but the
+// third is nearer and has the larger gain: 1.9²/(2 − 2·0.6) = 4.5 > 2²/2 = 2.
+func TestFallerHasTheLargestGain(t *testing.T) {
 	s := &solver{residual: []float64{1, -1, -0.9}, beta: []float64{0, 0, 0}, low: []float64{0, -1, -1}}
 	at, lowest := s.faller([]float32{1, 0, 0.6}, 1)
 	assert.Equal(t, 2, at)
@@ -53,7 +53,7 @@ func TestTheFallerGainsMostRatherThanMissesMost(t *testing.T) {
 func TestTheDualConstraintsHold(t *testing.T) {
 	for seed, price := range []float64{1e-300, 1e-3, 1, 100, 1e6, steepest} {
 		rows, y, prices := problem(80, price, uint64(seed))
-		rows.add(rows.row(0)) // the same row with either sign can never be told apart
+		rows.add(rows.row(0)) // equal rows with both signs are not separable
 		y, prices = append(y, -y[0]), append(prices, price)
 		s := newSolver(whole(rows), y)
 		bias := s.solve(prices, 1e-3)
@@ -69,8 +69,8 @@ func TestTheDualConstraintsHold(t *testing.T) {
 	}
 }
 
-// At the optimum a row within the margin pays its whole price, one beyond it
-// nothing, and one between the bounds is on it.
+// At the optimum a row within the margin is at its bound, a row beyond it has β = 0, and
+// a row between the bounds is on the margin.
 func TestTheOptimalityConditionsHold(t *testing.T) {
 	const tolerance = 1e-3
 	for seed := range uint64(5) {
@@ -89,7 +89,7 @@ func TestTheOptimalityConditionsHold(t *testing.T) {
 	}
 }
 
-func TestARowHeldOutIsARowNotThere(t *testing.T) {
+func TestAHeldOutRowHasNoInfluence(t *testing.T) {
 	rows, y, prices := problem(100, 1, 7)
 	fold := make([]int, len(y))
 	rest, keptY, keptPrices := points{p: 3}, []float64(nil), []float64(nil)
@@ -113,7 +113,7 @@ func TestARowHeldOutIsARowNotThere(t *testing.T) {
 	}
 }
 
-func TestWithOneSignLeftItIsAlwaysThatSign(t *testing.T) {
+func TestASingleSignIsAlwaysPredicted(t *testing.T) {
 	rows, _, prices := problem(10, 1, 8)
 	for _, sign := range []float64{1, -1} {
 		y := make([]float64, 10)
@@ -125,21 +125,21 @@ func TestWithOneSignLeftItIsAlwaysThatSign(t *testing.T) {
 	}
 }
 
-func TestForgottenKernelRowsChangeNothing(t *testing.T) {
+func TestEvictedKernelRowsChangeNothing(t *testing.T) {
 	rows, y, prices := problem(60, 10, 9)
 	all, few := newSolver(whole(rows), y), newSolver(newKernel(rows, 0.5, 7*60), y)
 	assert.Equal(t, all.solve(prices, 1e-3), few.solve(prices, 1e-3))
 	assert.Equal(t, all.beta, few.beta)
-	kept := 0
-	for _, row := range few.kernel.kept {
+	cached := 0
+	for _, row := range few.kernel.cached {
 		if row != nil {
-			kept++
+			cached++
 		}
 	}
-	assert.Equal(t, 7, kept)
+	assert.Equal(t, 7, cached)
 }
 
-func TestKernelValuesAreThoseOfDifferences(t *testing.T) {
+func TestKernelValuesEqualThoseOfDifferences(t *testing.T) {
 	rows, _, _ := problem(40, 1, 10)
 	k := make([]float64, 40)
 	for i := range 40 {

@@ -1,5 +1,5 @@
-// Package table is the numbers that every model learns from: rows of features, a
-// target and a weight. It knows no tasks, no bytes, no clock and does no I/O.
+// Package table defines the training data of all models: rows of features, a target and a
+// weight. The package handles numbers only: no tasks, bytes, clock or I/O.
 package table
 
 import (
@@ -8,31 +8,31 @@ import (
 	"math"
 )
 
-// ErrShape reports rows, columns or targets that do not belong together.
+// ErrShape reports rows, columns or targets that do not match.
 var ErrShape = errors.New("table: shapes do not match")
 
 // Table is n rows × p columns. NaN in X is a missing value; Y and W are finite.
 type Table struct {
 	Names []string  // p column names
-	Group []int     // p group numbers: columns of one one-hot category share one ≥ 1; 0 is a plain number. nil: all plain
+	Group []int     // p group numbers: the columns of a one-hot group share a number ≥ 1; 0: not in a group. nil: no groups
 	X     []float64 // n·p, row by row
 	Y     []float64 // n targets; class numbers 0 … k−1 for classifiers
-	W     []float64 // n weights > 0; nil: all one
+	W     []float64 // n weights > 0; nil: all 1
 }
 
-// Rows is n.
+// Rows returns n.
 func (t *Table) Rows() int { return len(t.Y) }
 
-// Cols is p.
+// Cols returns p.
 func (t *Table) Cols() int { return len(t.Names) }
 
-// Row is row i: p values, shared with the table.
+// Row returns the p values of row i, which are shared with the table.
 func (t *Table) Row(i int) []float64 {
 	p := len(t.Names)
 	return t.X[i*p : (i+1)*p : (i+1)*p]
 }
 
-// Weight is the weight of row i.
+// Weight returns the weight of row i.
 func (t *Table) Weight(i int) float64 {
 	if t.W == nil {
 		return 1
@@ -54,8 +54,8 @@ func (t *Table) Select(rows []int) *Table {
 	return out
 }
 
-// Check reports ErrShape for shapes that do not match, and for targets or weights
-// that are not finite.
+// Check returns ErrShape if the shapes do not match, or if a target or weight is not
+// finite or a weight is not positive.
 func (t *Table) Check() error {
 	n, p := t.Rows(), t.Cols()
 	if len(t.X) != n*p || t.W != nil && len(t.W) != n || t.Group != nil && len(t.Group) != p {

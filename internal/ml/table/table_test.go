@@ -14,7 +14,7 @@ func small() *table.Table {
 	return &table.Table{Names: []string{"a", "b"}, X: []float64{1, 2, 3, math.NaN(), 5, 6}, Y: []float64{10, 20, 30}}
 }
 
-func TestSelectCopiesRowsInTheOrderAsked(t *testing.T) {
+func TestSelectCopiesRowsInTheGivenOrder(t *testing.T) {
 	whole := small()
 	whole.W = []float64{1, 2, 3}
 	got := whole.Select([]int{2, 0, 2})
@@ -36,9 +36,9 @@ func TestARowCannotGrowIntoTheNext(t *testing.T) {
 	assert.Equal(t, 3.0, whole.X[2])
 }
 
-func TestCheckRefusesShapesAndNumbersThatCannotBeLearned(t *testing.T) {
+func TestCheckRejectsInvalidTables(t *testing.T) {
 	require.NoError(t, small().Check(), "a missing value in X is legal")
-	for claim, spoil := range map[string]func(*table.Table){
+	for claim, change := range map[string]func(*table.Table){
 		"a value too few":        func(t *table.Table) { t.X = t.X[1:] },
 		"a weight too few":       func(t *table.Table) { t.W = []float64{1, 1} },
 		"a group too many":       func(t *table.Table) { t.Group = []int{0, 0, 1} },
@@ -50,9 +50,9 @@ func TestCheckRefusesShapesAndNumbersThatCannotBeLearned(t *testing.T) {
 		"a name without numbers": func(t *table.Table) { t.Names = append(t.Names, "c") },
 	} {
 		t.Run(claim, func(t *testing.T) {
-			spoiled := small()
-			spoil(spoiled)
-			require.ErrorIs(t, spoiled.Check(), table.ErrShape)
+			invalid := small()
+			change(invalid)
+			require.ErrorIs(t, invalid.Check(), table.ErrShape)
 		})
 	}
 }

@@ -6,12 +6,11 @@ import (
 	"slices"
 )
 
-// Bayes asks first max(4, d+2) points of a Latin hypercube, then in turn each point
-// where the improvement on the least loss so far is expected to be greatest, by a
-// Gaussian process on the unit cube that is fitted anew to all trials so far (Jones,
-// Schonlau & Welch 1998). A failed trial counts as the worst of the others. No
-// point is asked twice before all points found are asked. Trials and errors as of
-// Random.
+// Bayes implements efficient global optimisation (Jones, Schonlau & Welch 1998). It first
+// evaluates max(4, d+2) points of a Latin hypercube. Each later point maximises the expected
+// improvement under a Gaussian process on the unit cube, which is refitted to all trials. A
+// failed trial counts as the worst of the others. No point is evaluated twice while the
+// search finds a new one. Trials and errors are those of Random.
 func Bayes(space Space, trials int, seed uint64, loss func(params []float64) (float64, error)) ([]Trial, error) {
 	rng := rand.New(rand.NewPCG(seed, 0xba7e5))
 	var first [][]float64
@@ -26,8 +25,8 @@ func Bayes(space Space, trials int, seed uint64, loss func(params []float64) (fl
 	})
 }
 
-// latin is a Latin hypercube of n points: each of n slices of every dimension holds
-// one (McKay, Beckman & Conover 1979).
+// latin returns a Latin hypercube of n points: each of n slices of every dimension contains
+// one point (McKay, Beckman & Conover 1979).
 func latin(rng *rand.Rand, n, d int) [][]float64 {
 	points := make([][]float64, n)
 	for i := range points {
@@ -42,15 +41,14 @@ func latin(rng *rand.Rand, n, d int) [][]float64 {
 }
 
 const (
-	wide     = 500  // candidates all over the cube
+	wide     = 500  // candidates over the whole cube
 	narrow   = 20   // candidates around each of two points, for each radius
-	farthest = 0.25 // the first radius; each is half the one before
+	farthest = 0.25 // the first radius, which is halved repeatedly
 	closest  = 5e-4
 )
 
-// propose finds the parameters with the greatest expected improvement: among
-// candidates all over the cube, then ever closer around the best of them and around
-// the best trial.
+// propose maximises the expected improvement by random search: over the whole cube, and then
+// with decreasing radius near the best candidate and the best trial.
 func propose(space Space, made []Trial, rng *rand.Rand) []float64 {
 	a := newAcquisition(space, made)
 	for range wide {
@@ -58,21 +56,21 @@ func propose(space Space, made []Trial, rng *rand.Rand) []float64 {
 	}
 	for radius := farthest; radius > closest; radius /= 2 {
 		for range narrow {
-			a.consider(around(rng, a.incumbent, radius))
-			a.consider(around(rng, a.best, radius))
+			a.consider(perturb(rng, a.incumbent, radius))
+			a.consider(perturb(rng, a.best, radius))
 		}
 	}
 	return space.params(a.best)
 }
 
-// acquisition keeps the candidate that promises most.
+// acquisition holds the candidate with the largest expected improvement.
 type acquisition struct {
 	space     Space
 	made      []Trial
-	belief    *posterior
-	lowest    float64   // the least answer
-	incumbent []float64 // where it was given
-	best      []float64 // the candidate to ask next
+	posterior *posterior
+	lowest    float64   // the lowest warped loss
+	incumbent []float64 // its point
+	best      []float64 // the best candidate
 	gain      float64   // its expected improvement
 	work      []float64
 }
@@ -82,30 +80,30 @@ func newAcquisition(space Space, made []Trial) *acquisition {
 	for i, trial := range made {
 		points[i], losses[i] = space.unit(trial.Params), trial.Loss
 	}
-	answers := warp(losses)
-	lowest := slices.Min(answers)
-	incumbent := points[slices.Index(answers, lowest)]
+	warped := warp(losses)
+	lowest := slices.Min(warped)
+	incumbent := points[slices.Index(warped, lowest)]
 	return &acquisition{
-		space: space, made: made, belief: fit(points, answers),
+		space: space, made: made, posterior: fit(points, warped),
 		lowest: lowest, incumbent: incumbent, best: incumbent, gain: -1, work: make([]float64, len(made)),
 	}
 }
 
-// consider keeps a candidate that was not tried and promises more than the best so far.
+// consider replaces the best candidate by u if u is new and has a larger expected improvement.
 func (a *acquisition) consider(u []float64) {
 	params := a.space.params(u)
 	if slices.ContainsFunc(a.made, func(t Trial) bool { return slices.Equal(t.Params, params) }) {
 		return
 	}
 	at := a.space.unit(params)
-	mean, deviation := a.belief.at(at, a.work)
+	mean, deviation := a.posterior.at(at, a.work)
 	if gain := expectedImprovement(a.lowest, mean, deviation); gain > a.gain {
 		a.best, a.gain = at, gain
 	}
 }
 
-// around is a point near u, with normal steps held within the cube.
-func around(rng *rand.Rand, u []float64, radius float64) []float64 {
+// perturb returns a random point near u: normal steps, clipped to the cube.
+func perturb(rng *rand.Rand, u []float64, radius float64) []float64 {
 	out := make([]float64, len(u))
 	for i, v := range u {
 		out[i] = max(0, min(v+radius*rng.NormFloat64(), 1))
@@ -113,9 +111,8 @@ func around(rng *rand.Rand, u []float64, radius float64) []float64 {
 	return out
 }
 
-// expectedImprovement is E max(0, lowest − loss) for a normal loss (Jones, Schonlau
-// & Welch 1998, equation 15): a mean equal to the lowest and a deviation of 1
-// promise 1/√(2π) ≈ 0.4.
+// expectedImprovement returns E max(0, lowest − loss) for a normal loss (Jones, Schonlau &
+// Welch 1998, equation 15). For mean = lowest and deviation 1 it is 1/√(2π) ≈ 0.4.
 func expectedImprovement(lowest, mean, deviation float64) float64 {
 	gain := lowest - mean
 	if deviation == 0 {

@@ -6,17 +6,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// kernel is the Matérn covariance of smoothness 5/2 (Rasmussen & Williams 2006,
-// equation 4.17) with a length for each dimension:
+// kernel is the Matérn covariance function of smoothness 5/2 (Rasmussen & Williams 2006,
+// equation 4.17) with a length scale for each dimension:
 //
 //	k(a, b) = variance · (1 + √5·r + 5/3·r²) · exp(−√5·r),  r² = Σ ((a_i − b_i)/length_i)²
 type kernel struct {
-	lengths  []float64 // d: how far apart losses still tell of each other
-	variance float64   // of the losses, were the whole cube asked
-	noise    float64   // variance of one answer about its loss, as a share of variance
+	lengths  []float64 // d length scales
+	variance float64   // of the losses over the whole cube
+	noise    float64   // variance of an observed loss, as a share of variance
 }
 
-// correlation is k(a, b) / variance.
+// correlation returns k(a, b) / variance.
 func (k kernel) correlation(a, b []float64) float64 {
 	square := 0.0
 	for i, length := range k.lengths {
@@ -27,19 +27,19 @@ func (k kernel) correlation(a, b []float64) float64 {
 	return (1 + r + r*r/3) * math.Exp(-r)
 }
 
-// posterior is what a Gaussian process of mean 0 says after n answers.
+// posterior is a Gaussian process with mean 0, conditioned on n losses.
 type posterior struct {
 	kernel
-	x      [][]float64 // n points asked
+	x      [][]float64 // n evaluated points
 	solved []float64   // (R + noise·I)⁻¹·y, R the correlations of the points
 	factor []float64   // lower Cholesky factor of R + noise·I, row by row
-	log    float64     // log likelihood of the answers
+	log    float64     // log likelihood of the losses
 }
 
-// newPosterior conditions on the answers y at the points x (Rasmussen & Williams
-// 2006, algorithm 2.1). A variance of 0 stands for the likeliest one,
-// yᵀ·(R + noise·I)⁻¹·y / n (Jones, Schonlau & Welch 1998, equation 5). It reports
-// false where the correlations have no factor: raise the noise.
+// newPosterior conditions on the losses y at the points x (Rasmussen & Williams 2006,
+// algorithm 2.1). A variance of 0 selects the maximum-likelihood estimate,
+// yᵀ·(R + noise·I)⁻¹·y / n (Jones, Schonlau & Welch 1998, equation 5). newPosterior returns
+// false if the correlation matrix cannot be factorised; more noise helps.
 func newPosterior(k kernel, x [][]float64, y []float64) (*posterior, bool) {
 	n := len(x)
 	r := mat.NewSymDense(n, nil)
@@ -63,7 +63,7 @@ func newPosterior(k kernel, x [][]float64, y []float64) (*posterior, bool) {
 	}
 	var solved mat.VecDense
 	if err := chol.SolveVecTo(&solved, mat.NewVecDense(n, y)); err != nil {
-		return nil, false // too poorly conditioned to be believed
+		return nil, false // the matrix is too poorly conditioned
 	}
 	p.solved = solved.RawVector().Data
 	fit := dot(y, p.solved)
@@ -74,8 +74,8 @@ func newPosterior(k kernel, x [][]float64, y []float64) (*posterior, bool) {
 	return p, true
 }
 
-// at is the mean and the standard deviation of the loss, without noise, at a point.
-// near is n floats of work space.
+// at returns the mean and the standard deviation of the noise-free loss at a point. near is
+// scratch space of n floats.
 func (p *posterior) at(point, near []float64) (mean, deviation float64) {
 	for i, x := range p.x {
 		near[i] = p.correlation(point, x)

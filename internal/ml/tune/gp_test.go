@@ -58,14 +58,14 @@ func TestExpectedImprovementAgreesWithScipy(t *testing.T) {
 		assert.InDelta(t, c[3], expectedImprovement(c[0], c[1], c[2]), 1e-14, "%v", c)
 	}
 	assert.InDelta(t, 1/math.Sqrt(2*math.Pi), expectedImprovement(3, 3, 1), 1e-15)
-	assert.Equal(t, 2.0, expectedImprovement(3, 1, 0), "a known loss is what it is")
+	assert.Equal(t, 2.0, expectedImprovement(3, 1, 0), "without deviation the improvement is certain")
 	assert.Zero(t, expectedImprovement(1, 3, 0))
 	assert.GreaterOrEqual(t, expectedImprovement(0, 9, 1), 0.0)
 }
 
 func TestPosteriorByHand(t *testing.T) {
-	// One answer of 2, noise as large as the variance: half of it is believed there,
-	// k/2 of it at correlation k, and half of the variance remains.
+	// One loss of 2 with a noise equal to the variance: the mean is half of it at the same
+	// point and k/2 of it at correlation k. Half of the variance remains.
 	p, ok := newPosterior(kernel{lengths: []float64{1}, variance: 1, noise: 1}, [][]float64{{0}}, []float64{2})
 	require.True(t, ok)
 	mean, deviation := p.at([]float64{0}, make([]float64, 1))
@@ -77,25 +77,25 @@ func TestPosteriorByHand(t *testing.T) {
 	assert.InDelta(t, math.Sqrt(1-k*k/2), deviation, 1e-12)
 }
 
-func TestAVarianceLeftOpenIsTheLikeliest(t *testing.T) {
+func TestAnUnsetVarianceIsTheMaximumLikelihoodEstimate(t *testing.T) {
 	x, y := [][]float64{{0.1}, {0.4}, {0.9}}, []float64{1, -2, 0.5}
-	open, ok := newPosterior(kernel{lengths: []float64{0.3}, noise: 0.01}, x, y)
+	unset, ok := newPosterior(kernel{lengths: []float64{0.3}, noise: 0.01}, x, y)
 	require.True(t, ok)
 	for _, factor := range []float64{0.9, 1.1} {
-		other, ok := newPosterior(kernel{lengths: []float64{0.3}, noise: 0.01, variance: open.variance * factor}, x, y)
+		other, ok := newPosterior(kernel{lengths: []float64{0.3}, noise: 0.01, variance: unset.variance * factor}, x, y)
 		require.True(t, ok)
-		assert.Greater(t, open.log, other.log)
+		assert.Greater(t, unset.log, other.log)
 	}
 }
 
-func TestTwinsWithoutNoiseHaveNoPosterior(t *testing.T) {
+func TestDuplicatePointsWithoutNoiseHaveNoPosterior(t *testing.T) {
 	for _, noise := range []float64{0, 3e-16} {
 		_, ok := newPosterior(kernel{lengths: []float64{1}, noise: noise}, [][]float64{{0.5}, {0.5}}, []float64{1, 2})
 		assert.False(t, ok, "%v", noise)
 	}
 }
 
-func TestFitFindsWhichParameterMatters(t *testing.T) {
+func TestFitDetectsTheRelevantParameter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	x, y := latin(rng, 25, 3), make([]float64, 25)
 	for i, point := range x {
@@ -104,16 +104,16 @@ func TestFitFindsWhichParameterMatters(t *testing.T) {
 	p := fit(x, y)
 	assert.Greater(t, p.lengths[0], 2*p.lengths[1])
 	assert.Greater(t, p.lengths[2], 2*p.lengths[1])
-	assert.Less(t, p.noise, 1e-3, "nothing disagrees")
+	assert.Less(t, p.noise, 1e-3, "the losses have no noise")
 
 	for i := range y {
 		y[i] += 0.5 * rng.NormFloat64()
 	}
-	assert.Greater(t, fit(x, y).noise, 1e-3, "answers disagree")
+	assert.Greater(t, fit(x, y).noise, 1e-3, "the losses are noisy")
 }
 
-func TestWarpKeepsTheOrderAndCalmsTheWorst(t *testing.T) {
-	// Above the least: 0, 1, 2 and 100 medians… of 1: logarithms of 1, 2, 3 and 101.
+func TestWarpKeepsTheOrderAndCompressesLargeLosses(t *testing.T) {
+	// The differences to the lowest loss are 0, 1, 2 and 100, and their median is 1.
 	got := warp([]float64{5, 6, math.Inf(1), 7, 105, 5, 5, 6, 6})
 	want := []float64{0, math.Log(2), math.Log(101), math.Log(3), math.Log(101), 0, 0, math.Log(2), math.Log(2)}
 	mean := 0.0
@@ -124,9 +124,9 @@ func TestWarpKeepsTheOrderAndCalmsTheWorst(t *testing.T) {
 		assert.InDelta(t, want[i]-mean, got[i], 1e-12)
 	}
 	for claim, losses := range map[string][]float64{
-		"all the same":            {3, 3, 3},
-		"all failed":              {math.Inf(1), math.Inf(1)},
-		"one answer, one failure": {math.Inf(1), 4},
+		"all the same":          {3, 3, 3},
+		"all failed":            {math.Inf(1), math.Inf(1)},
+		"one loss, one failure": {math.Inf(1), 4},
 	} {
 		assert.Equal(t, make([]float64, len(losses)), warp(losses), claim)
 	}
@@ -137,7 +137,7 @@ func TestWarpKeepsTheOrderAndCalmsTheWorst(t *testing.T) {
 	}
 }
 
-func TestALatinHypercubeHasOnePointASlice(t *testing.T) {
+func TestALatinHypercubeHasOnePointPerSlice(t *testing.T) {
 	points := latin(rand.New(rand.NewPCG(2, 0)), 7, 3)
 	for j := range 3 {
 		slices := map[int]bool{}
@@ -148,7 +148,7 @@ func TestALatinHypercubeHasOnePointASlice(t *testing.T) {
 	}
 }
 
-func TestUnitIsWhereParamsCameFrom(t *testing.T) {
+func TestUnitInvertsParams(t *testing.T) {
 	space := Space{
 		{Low: -5, High: 10}, {Low: 0.001, High: 10, Log: true}, {Low: 2, High: 9, Whole: true},
 		{Low: 1, High: 400, Log: true, Whole: true}, {Low: 3, High: 3}, {Low: 4, High: 4, Whole: true, Log: true},
@@ -161,10 +161,10 @@ func TestUnitIsWhereParamsCameFrom(t *testing.T) {
 		at := space.unit(params)
 		assert.InDelta(t, u[0], at[0], 1e-12)
 		assert.InDelta(t, u[1], at[1], 1e-12)
-		assert.InDelta(t, u[2], at[2], 0.5/8+1e-12, "the middle of one of 8 numbers")
+		assert.InDelta(t, u[2], at[2], 0.5/8+1e-12, "the middle of one of 8 intervals")
 		assert.InDelta(t, 0.5, at[4], 0)
 		assert.InDelta(t, 0.5, at[5], 0.1)
-		assert.Equal(t, params, space.params(at), "asked again it is the same")
+		assert.Equal(t, params, space.params(at), "params inverts unit")
 	}
 	assert.InDeltaSlice(t, []float64{-5, 0.001, 2, 1, 3, 4}, space.params(make([]float64, 6)), 1e-12)
 	assert.InDeltaSlice(t, []float64{10, 10, 9, 400, 3, 4}, space.params([]float64{1, 1, 1, 1, 1, 1}), 1e-12)

@@ -1,12 +1,13 @@
-// Package tune searches for the parameters of least loss, where a loss costs so
-// much to ask (a model fitted on every fold) that some dozens are all there will be.
+// Package tune searches for the hyperparameters with the lowest loss, by random search or
+// Bayesian optimisation. An evaluation of the loss fits a model on every fold and is so
+// expensive that only some dozens are possible.
 //
 //	trials so far ──▶ warp ──▶ Gaussian process ──▶ expected improvement
-//	      ▲                                              │ where it is greatest
+//	      ▲                                              │ its maximum
 //	      └───────────── loss(params) ◀──────────────────┘
 //
-// Random draws, Bayes learns from its trials. It knows numbers only: no models, no
-// clock, no I/O. The same seed and the same losses give the same trials, bit for bit.
+// The package handles numbers only: no models, clock or I/O. The same seed and losses give
+// the same trials, bit for bit.
 package tune
 
 import (
@@ -17,13 +18,14 @@ import (
 	"slices"
 )
 
-// Trial is one point asked.
+// Trial is one evaluated point.
 type Trial struct {
-	Params []float64 // one a dimension, within its bounds
-	Loss   float64   // +Inf where the loss was no finite number
+	Params []float64 // one per dimension, within its bounds
+	Loss   float64   // +Inf if the loss was not finite
 }
 
-// Best is the trial of least loss, the earliest of equals; of none, a loss of +Inf.
+// Best returns the trial with the lowest loss, and the earliest one on a tie. Without trials
+// its loss is +Inf.
 func Best(trials []Trial) Trial {
 	if len(trials) == 0 {
 		return Trial{Loss: math.Inf(1)}
@@ -31,11 +33,10 @@ func Best(trials []Trial) Trial {
 	return slices.MinFunc(trials, func(a, b Trial) int { return cmp.Compare(a.Loss, b.Loss) })
 }
 
-// Random asks trials points drawn evenly from the space, in order (Bergstra &
-// Bengio 2012). A loss of NaN or ±Inf is a failure: it is kept as +Inf and is no
-// better than any other. An error of loss, such as a context's, stops the search
-// and is returned, wrapped, with the trials made before. ErrSpace, before anything
-// is asked, if the space cannot be searched or trials is not positive.
+// Random evaluates trials points drawn uniformly from the space (Bergstra & Bengio 2012). A
+// loss of NaN or ±Inf is a failure and is stored as +Inf. An error of loss, such as a
+// context's, stops the search; Random returns it wrapped, with the earlier trials. Random
+// returns ErrSpace before any evaluation if the space is invalid or trials is not positive.
 func Random(space Space, trials int, seed uint64, loss func(params []float64) (float64, error)) ([]Trial, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x7a4d))
 	return search(space, trials, loss, func([]Trial) []float64 {
@@ -43,13 +44,13 @@ func Random(space Space, trials int, seed uint64, loss func(params []float64) (f
 	})
 }
 
-// search asks what next names, given the trials so far.
+// search evaluates the points that next returns for the trials so far.
 func search(space Space, trials int, loss func([]float64) (float64, error), next func([]Trial) []float64) ([]Trial, error) {
 	if err := space.check(); err != nil {
 		return nil, err
 	}
 	if trials < 1 {
-		return nil, fmt.Errorf("%w: %d trials", ErrSpace, trials)
+		return nil, fmt.Errorf("%w: %d trials: must be positive", ErrSpace, trials)
 	}
 	made := make([]Trial, 0, trials)
 	for len(made) < trials {
@@ -66,7 +67,7 @@ func search(space Space, trials int, loss func([]float64) (float64, error), next
 	return made, nil
 }
 
-// uniform is a point of the d-dimensional unit cube.
+// uniform returns a random point of the d-dimensional unit cube.
 func uniform(rng *rand.Rand, d int) []float64 {
 	u := make([]float64, d)
 	for i := range u {

@@ -18,7 +18,7 @@ type searcher func(tune.Space, int, uint64, func([]float64) (float64, error)) ([
 
 var searchers = map[string]searcher{"random": tune.Random, "bayes": tune.Bayes}
 
-// function is a standard test function and its published minimum.
+// function is a standard test function with its published minimum.
 type function struct {
 	space tune.Space
 	f     func(x []float64) float64
@@ -90,7 +90,8 @@ func TestFunctionsHaveTheirPublishedMinima(t *testing.T) {
 	}
 }
 
-// regret is the mean, over 20 seeds, of how far the best of 30 trials is from the minimum.
+// regret returns the mean over 20 seeds of the distance between the best of 30 trials and the
+// minimum.
 func regret(tb testing.TB, f function, search searcher) float64 {
 	sum := 0.0
 	for seed := range uint64(20) {
@@ -101,7 +102,7 @@ func regret(tb testing.TB, f function, search searcher) float64 {
 	return sum / 20
 }
 
-func TestBayesFindsWhatRandomMisses(t *testing.T) {
+func TestBayesHasLessRegretThanRandom(t *testing.T) {
 	for name, f := range functions {
 		random, bayes := regret(t, f, tune.Random), regret(t, f, tune.Bayes)
 		t.Logf("%-16s random %8.4f  bayes %8.4f", name, random, bayes)
@@ -109,7 +110,7 @@ func TestBayesFindsWhatRandomMisses(t *testing.T) {
 	}
 }
 
-func TestBayesClosesInOnTheMinimum(t *testing.T) {
+func TestBayesConvergesToTheMinimum(t *testing.T) {
 	bowl := function{space: cube(3, -1, 1), f: func(x []float64) float64 {
 		return (x[0]-0.3)*(x[0]-0.3) + (x[1]+0.2)*(x[1]+0.2) + (x[2]-0.7)*(x[2]-0.7)
 	}}
@@ -132,7 +133,7 @@ func TestTheSameSeedGivesTheSameTrials(t *testing.T) {
 	}
 }
 
-func TestTrialsKeepToTheSpace(t *testing.T) {
+func TestTrialsStayInTheSpace(t *testing.T) {
 	space := tune.Space{
 		{Name: "rounds", Low: 20, High: 400, Log: true, Whole: true}, {Name: "depth", Low: 2, High: 8, Whole: true},
 		{Name: "rate", Low: 0.001, High: 1, Log: true}, {Name: "share", Low: 0.4, High: 1}, {Name: "fixed", Low: 3, High: 3},
@@ -158,12 +159,12 @@ func TestTrialsKeepToTheSpace(t *testing.T) {
 			}
 		}
 		if name == "random" {
-			assert.InDelta(t, 20, slow, 8, "rates are drawn by their logarithm")
+			assert.InDelta(t, 20, slow, 8, "rates are drawn on a logarithmic scale")
 		}
 	}
 }
 
-func TestTheEndsOfAWholeDimensionAreAsLikelyAsTheRest(t *testing.T) {
+func TestTheBoundsOfAnIntegerDimensionAreAsLikelyAsTheRest(t *testing.T) {
 	seen := map[float64]int{}
 	_, err := tune.Random(tune.Space{{Name: "n", Low: 1, High: 4, Whole: true}}, 4000, 1, func(x []float64) (float64, error) {
 		seen[x[0]]++
@@ -176,7 +177,7 @@ func TestTheEndsOfAWholeDimensionAreAsLikelyAsTheRest(t *testing.T) {
 	}
 }
 
-func TestBayesAsksEveryPointOfASmallSpaceBeforeItRepeats(t *testing.T) {
+func TestBayesEvaluatesEveryPointOfASmallSpaceBeforeItRepeats(t *testing.T) {
 	space := tune.Space{{Name: "depth", Low: 1, High: 9, Whole: true}}
 	trials, err := tune.Bayes(space, 14, 3, func(x []float64) (float64, error) { return math.Abs(x[0] - 6), nil })
 	require.NoError(t, err)
@@ -184,13 +185,13 @@ func TestBayesAsksEveryPointOfASmallSpaceBeforeItRepeats(t *testing.T) {
 	for _, trial := range trials[:9] {
 		seen[trial.Params[0]] = true
 	}
-	assert.GreaterOrEqual(t, len(seen), 8, "the first four may hold one twice")
+	assert.GreaterOrEqual(t, len(seen), 8, "the first four may contain a duplicate")
 	for _, trial := range trials[10:] {
-		assert.Equal(t, 6.0, trial.Params[0], "then the best is asked again")
+		assert.Equal(t, 6.0, trial.Params[0], "afterwards the best point is repeated")
 	}
 }
 
-func TestSearchOfOneDimensionOrNone(t *testing.T) {
+func TestSearchInOneOrNoFreeDimension(t *testing.T) {
 	for name, search := range searchers {
 		one, err := search(cube(1, -3, 3), 15, 1, func(x []float64) (float64, error) { return (x[0] - 1) * (x[0] - 1), nil })
 		require.NoError(t, err, name)
@@ -202,7 +203,7 @@ func TestSearchOfOneDimensionOrNone(t *testing.T) {
 	}
 }
 
-func TestAFailedTrialIsTheWorstAndTheSearchGoesOn(t *testing.T) {
+func TestAFailedTrialIsTheWorstAndTheSearchContinues(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		loss := func(x []float64) (float64, error) { // half of the space fails
 			if x[0] > 0 {
@@ -222,21 +223,21 @@ func TestAFailedTrialIsTheWorstAndTheSearchGoesOn(t *testing.T) {
 			}
 			if name == "bayes" {
 				assert.Less(t, tune.Best(trials).Loss, 1e-3, name)
-				assert.Less(t, failed, 7, "it learns where not to ask")
+				assert.Less(t, failed, 7, "the search avoids the failing half")
 			}
 		}
 	}
 	trials, err := tune.Bayes(cube(2, 0, 1), 12, 1, func([]float64) (float64, error) { return math.NaN(), nil })
 	require.NoError(t, err)
-	assert.Len(t, trials, 12, "all may fail")
+	assert.Len(t, trials, 12, "the search survives if all trials fail")
 }
 
 func TestAnErrorStopsTheSearchAndKeepsTheTrials(t *testing.T) {
 	broken := errors.New("out of rows")
 	for name, search := range searchers {
-		asked := 0
+		calls := 0
 		trials, err := search(cube(2, 0, 1), 20, 1, func([]float64) (float64, error) {
-			if asked++; asked == 11 {
+			if calls++; calls == 11 {
 				return 0, broken
 			}
 			return 1, nil
@@ -247,14 +248,14 @@ func TestAnErrorStopsTheSearchAndKeepsTheTrials(t *testing.T) {
 	}
 }
 
-func TestBestIsTheLeastAndEarliest(t *testing.T) {
+func TestBestIsTheLowestAndEarliest(t *testing.T) {
 	trials := []tune.Trial{{[]float64{1}, math.Inf(1)}, {[]float64{2}, 5}, {[]float64{3}, 4}, {[]float64{4}, 4}}
 	assert.Equal(t, []float64{3}, tune.Best(trials).Params)
 	assert.Equal(t, []float64{1}, tune.Best(trials[:1]).Params)
 	assert.True(t, math.IsInf(tune.Best(nil).Loss, 1))
 }
 
-func TestALossCannotSpoilTheTrials(t *testing.T) {
+func TestALossFunctionCannotChangeTheTrials(t *testing.T) {
 	trials, err := tune.Random(cube(1, 1, 2), 3, 1, func(x []float64) (float64, error) {
 		x[0] = 99
 		return 0, nil
@@ -265,23 +266,23 @@ func TestALossCannotSpoilTheTrials(t *testing.T) {
 	}
 }
 
-func TestASpaceThatCannotBeSearchedIsNamed(t *testing.T) {
+func TestAnInvalidDimensionIsNamed(t *testing.T) {
 	nan := math.NaN()
 	for claim, d := range map[string]tune.Dimension{
-		"upside down":      {Low: 2, High: 1},
-		"not a number":     {Low: nan, High: 1},
-		"no upper end":     {Low: 0, High: math.Inf(1)},
-		"no ends":          {Low: math.Inf(1), High: math.Inf(1)},
-		"too wide":         {Low: -math.MaxFloat64, High: math.MaxFloat64},
-		"no logarithm":     {Low: 0, High: 1, Log: true},
-		"not whole below":  {Low: 0.5, High: 3, Whole: true},
-		"not whole on top": {Low: 0, High: 3.5, Whole: true},
+		"descending":      {Low: 2, High: 1},
+		"not a number":    {Low: nan, High: 1},
+		"infinite high":   {Low: 0, High: math.Inf(1)},
+		"infinite":        {Low: math.Inf(1), High: math.Inf(1)},
+		"too wide":        {Low: -math.MaxFloat64, High: math.MaxFloat64},
+		"log of zero":     {Low: 0, High: 1, Log: true},
+		"fractional low":  {Low: 0.5, High: 3, Whole: true},
+		"fractional high": {Low: 0, High: 3.5, Whole: true},
 	} {
 		for name, search := range searchers {
-			d.Name = "culprit"
+			d.Name = "invalid"
 			trials, err := search(append(cube(1, 0, 1), d), 5, 0, nil)
 			assert.ErrorIs(t, err, tune.ErrSpace, "%s: %s", name, claim)
-			assert.ErrorContains(t, err, "culprit")
+			assert.ErrorContains(t, err, ": invalid from")
 			assert.Empty(t, trials)
 		}
 	}
@@ -305,7 +306,7 @@ func FuzzBayes(f *testing.F) {
 			space[i] = tune.Dimension{Name: "x", Low: low, High: low + math.Trunc(rng.ExpFloat64()*10), Log: rng.IntN(2) == 0, Whole: rng.IntN(2) == 0}
 		}
 		scale := math.Pow(10, float64(rng.IntN(600)-300))
-		loss := func([]float64) (float64, error) { // losses that no kernel explains
+		loss := func([]float64) (float64, error) { // losses that no kernel can model
 			if rng.IntN(5) == 0 {
 				return math.NaN(), nil
 			}
@@ -323,7 +324,7 @@ func FuzzBayes(f *testing.F) {
 	})
 }
 
-// What the search itself costs beside 30 losses.
+// The overhead of the search without the 30 evaluations.
 func BenchmarkBayes30TrialsOf6Dimensions(b *testing.B) {
 	f := functions["hartmann6"]
 	for b.Loop() {

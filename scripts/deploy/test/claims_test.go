@@ -121,7 +121,7 @@ func TestSecretsAreOnlyReferenced(t *testing.T) {
 // TestEveryVariableIsReadByTheServer reads the names in the source of the server.
 func TestEveryVariableIsReadByTheServer(t *testing.T) {
 	tags := func(file string) (names []string) {
-		source, err := os.ReadFile("../../../cmd/loadaware/" + file)
+		source, err := os.ReadFile("../../../internal/config/" + file)
 		require.NoError(t, err)
 		for _, tag := range regexp.MustCompile("envconfig:\"([A-Z_]+)\"").FindAllStringSubmatch(string(source), -1) {
 			names = append(names, tag[1])

@@ -1,0 +1,60 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/loadaware/loadaware/internal/config"
+	"github.com/loadaware/loadaware/internal/httpapi"
+	"github.com/loadaware/loadaware/internal/reconcile"
+	"github.com/loadaware/loadaware/internal/retention"
+	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/source/prometheus"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// newRetention returns the background worker that deletes old rows.
+func newRetention(keep config.RetentionAges, st retention.Store, metrics *httpapi.Metrics, log *slog.Logger) (*retention.Worker, error) {
+	worker, err := retention.New(st, retention.Config{
+		Observations: keep.Observations, Receipts: keep.Receipts, Experiments: keep.Experiments,
+		Removed: metrics.AddRemovedCounter(retention.Observations, retention.Receipts, retention.Experiments), Ended: metrics.AddRetentionPassCounter(),
+	}, log)
+	if err != nil {
+		return nil, config.Errorf("LOADAWARE_KEEP_…: %v", err)
+	}
+	return worker, nil
+}
+
+// newReconciler returns the background worker that looks up tries without a complete
+// report. Without Prometheus these tries only expire.
+func newReconciler(settings *config.Config, st store.Reconciliation, svc *service.Service, metrics *httpapi.Metrics, log *slog.Logger) (*reconcile.Worker, error) {
+	cfg := reconcile.Config{Delay: settings.PrometheusDelay, Within: settings.PrometheusWithin, Every: settings.PrometheusEvery}
+	results := make([]string, len(reconcile.Results))
+	for i, r := range reconcile.Results {
+		results[i] = string(r)
+	}
+	count := metrics.AddReconciledCounter(results...)
+	cfg.Count = func(r reconcile.Result) { count(string(r)) }
+	if settings.PrometheusURL != "" {
+		client, err := prometheus.New(settings.Prometheus(0))
+		if err != nil {
+			return nil, config.Errorf("LOADAWARE_PROMETHEUS_URL: %v", err)
+		}
+		cfg.Sources = append(cfg.Sources, client.Observation)
+	}
+	return reconcile.New(st, svc.Observe, cfg, log), nil
+}
+
+// runAll returns a function that runs main and the workers until its context ends, and
+// returns the error of main.
+func runAll(main func(context.Context) error, workers ...func(context.Context)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		var running sync.WaitGroup
+		for _, worker := range workers {
+			running.Go(func() { worker(ctx) })
+		}
+		defer running.Wait()
+		return main(ctx)
+	}
+}

@@ -1,0 +1,92 @@
+// Package app runs the processes of the service: the server with its background workers,
+// and the trainer. It also opens the database for other commands.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/loadaware/loadaware/internal/config"
+	"github.com/loadaware/loadaware/internal/pglocal"
+	"github.com/loadaware/loadaware/internal/store/postgres"
+	"github.com/loadaware/loadaware/migrations"
+)
+
+// FindDatabase returns the DSN of the configured database, or starts a private one in
+// cfg.Data. stop stops the private one. holder is the address of this server, which a
+// second process that finds the folder in use connects to; empty for other commands.
+func FindDatabase(ctx context.Context, cfg *config.Config, holder string, log *slog.Logger) (dsn string, stop func(), err error) {
+	if cfg.DatabaseURL != "" {
+		return cfg.DatabaseURL, func() {}, nil
+	}
+	private, err := pglocal.Start(ctx, pglocal.Config{DataDir: cfg.Data, Log: log, Addr: holder})
+	if inUse := (*pglocal.InUseError)(nil); errors.As(err, &inUse) {
+		return "", nil, inUse // without the wrapping, its message is complete
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	return private.DSN(), func() {
+		if err := private.Stop(); err != nil {
+			log.Error("the private PostgreSQL did not stop cleanly; the next start recovers it", "err", err)
+		}
+	}, nil
+}
+
+// OpenStore migrates the tables of the database and opens the store. stop closes the
+// store, then stops a private database.
+func OpenStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (st *postgres.Store, stop func(), err error) {
+	st, _, stop, err = openStore(ctx, cfg, "", nil, log)
+	return st, stop, err
+}
+
+// openStore is OpenStore for a server at the address holder. tracer may be nil.
+func openStore(ctx context.Context, cfg *config.Config, holder string, tracer pgx.QueryTracer, log *slog.Logger) (st *postgres.Store, dsn string, stop func(), err error) {
+	dsn, stopDatabase, err := FindDatabase(ctx, cfg, holder, log)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	if err := RunMigration(func() error { return migrations.Up(ctx, dsn) }); err != nil {
+		stopDatabase()
+		return nil, "", nil, fmt.Errorf("migrate the tables: %w", err)
+	}
+	st, err = postgres.Open(ctx, dsn, postgres.Config{Log: log, Tracer: tracer})
+	if err != nil {
+		stopDatabase()
+		return nil, "", nil, err
+	}
+	return st, dsn, func() {
+		st.Close()
+		stopDatabase()
+	}, nil
+}
+
+// migrationGrace is how long an interruption waits for the rollback of a migration. If the
+// process ended earlier, the migration would stay marked as incomplete.
+const migrationGrace = 10 * time.Second
+
+// runningMigrations counts the running migrations of this process.
+var runningMigrations sync.WaitGroup
+
+// RunMigration runs a migration, for which AwaitMigrations waits.
+func RunMigration(migrate func() error) error {
+	runningMigrations.Add(1)
+	defer runningMigrations.Done()
+	return migrate()
+}
+
+// AwaitMigrations waits until no migration runs, at most migrationGrace.
+func AwaitMigrations() {
+	ended := make(chan struct{})
+	go func() { runningMigrations.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(migrationGrace):
+	}
+}

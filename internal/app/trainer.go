@@ -1,0 +1,87 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/config"
+	"github.com/loadaware/loadaware/internal/store/postgres"
+	"github.com/loadaware/loadaware/internal/trainer"
+	"github.com/loadaware/loadaware/internal/trainer/subprocess"
+)
+
+// trainConns is enough for a training, a parameter search, their leases, and requested
+// trainings.
+const trainConns = 6
+
+// Trainer configures the trainer process.
+type Trainer struct {
+	*config.Config
+	Version string
+	In      io.Reader
+	Out     io.Writer
+	Err     io.Writer
+}
+
+// Run trains due tasks, and those that In names, until In ends.
+func (t *Trainer) Run(ctx context.Context) error {
+	log := t.Logger(t.Err)
+	tracer, endTracing, err := startTracing(ctx, t.Config, t.Version, log)
+	if err != nil {
+		return err
+	}
+	defer endTracing()
+	if IsSupervised() {
+		// A signal to the terminal or the container also reaches the server, which closes the
+		// input of this process after the last response.
+		ctx = context.WithoutCancel(ctx)
+	}
+	st, err := postgres.Open(ctx, t.DatabaseURL, postgres.Config{MaxConns: trainConns, Log: log, Tracer: queryTracer(tracer)})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	pipe := subprocess.NewPipe(t.In, t.Out)
+	return pipe.Serve(ctx, trainer.New(st, trainer.Config{SearchEvery: t.SearchEvery, Ended: pipe.Ended}, log))
+}
+
+// supervisorEnv is the environment variable with the process id of the server.
+const supervisorEnv = "LOADAWARE_SUPERVISOR_PID"
+
+// IsSupervised reports whether a server started this process. It compares the process id of
+// the parent, because a shell may have inherited the variable.
+func IsSupervised() bool {
+	pid, err := strconv.Atoi(os.Getenv(supervisorEnv))
+	return err == nil && pid == os.Getppid()
+}
+
+// trainerCommand returns the command of the trainer process. It does not inherit tokens.
+func trainerCommand(dsn string, searchEvery time.Duration, stderr io.Writer) func(context.Context) *exec.Cmd {
+	return func(ctx context.Context) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, executable(), "train")
+		cmd.Args[0] = os.Args[0]
+		cmd.Env = append(os.Environ(), "DATABASE_URL="+dsn, "LOADAWARE_SEARCH_EVERY="+searchEvery.String(), "LOADAWARE_TOKENS=",
+			supervisorEnv+"="+strconv.Itoa(os.Getpid()))
+		cmd.Stderr = stderr
+		return cmd
+	}
+}
+
+// executable returns the path of this program; on Linux it works even if the file was
+// replaced.
+func executable() string {
+	const self = "/proc/self/exe"
+	if runtime.GOOS == "linux" {
+		if _, err := os.Stat(self); err == nil {
+			return self
+		}
+	}
+	path, _ := os.Executable() // Start reports an unknown path
+	return cmp.Or(path, os.Args[0])
+}

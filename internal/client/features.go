@@ -1,0 +1,64 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// ParseFeatures parses FEATURE=VALUE arguments into a JSON object.
+func ParseFeatures(args []string) (json.RawMessage, error) {
+	features := map[string]any{}
+	for _, arg := range args {
+		name, text, ok := strings.Cut(arg, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("%q is not FEATURE=VALUE", arg)
+		}
+		if _, exists := features[name]; exists {
+			return nil, fmt.Errorf("feature %s: given twice", name)
+		}
+		value, err := parseFeature(text)
+		if err != nil {
+			return nil, fmt.Errorf("feature %s: %w", name, err)
+		}
+		features[name] = value
+	}
+	if len(features) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(features)
+}
+
+// parseFeature parses a value like a cell of a history file. An empty text is a missing
+// value.
+func parseFeature(text string) (any, error) {
+	var quoted string
+	switch {
+	case text == "":
+		return nil, nil
+	case strings.EqualFold(text, "true"):
+		return true, nil
+	case strings.EqualFold(text, "false"):
+		return false, nil
+	case text[0] == '"' && json.Unmarshal([]byte(text), &quoted) == nil:
+		return quoted, nil
+	case strings.Trim(text, "0123456789+-.eE") != "":
+		return text, nil // not a decimal number
+	}
+	v, isNumber := parseDecimal(text)
+	switch {
+	case math.IsInf(v, 0):
+		return nil, fmt.Errorf("%s is out of range", text)
+	case isNumber:
+		return v, nil
+	}
+	return text, nil // such as a date
+}
+
+// parseDecimal parses a number. It returns an infinity for a number out of range.
+func parseDecimal(text string) (v float64, ok bool) {
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil
+}

@@ -1,0 +1,38 @@
+package client
+
+import (
+	"github.com/loadaware/loadaware/api"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// NewPolicyRequest converts a policy into a request. It omits default values, so that they
+// follow later changes of the server's defaults.
+func NewPolicyRequest(p *api.Policy) api.PolicyRequest {
+	defaults := sizing.Policy{}.WithDefaults()
+	r := api.PolicyRequest{FloorBytes: p.FloorBytes, CapBytes: p.CapBytes}
+	if p.Mode != api.Mode(defaults.Mode) {
+		r.Mode = &p.Mode
+	}
+	if p.RiskTarget != defaults.RiskTarget {
+		r.RiskTarget = &p.RiskTarget
+	}
+	if p.MaxLifts != *defaults.MaxLifts {
+		r.MaxLifts = &p.MaxLifts
+	}
+	if p.LimitRatio != defaults.LimitRatio {
+		r.LimitRatio = &p.LimitRatio
+	}
+	if p.Grid != api.Grid(defaults.Grid) {
+		r.Grid = &p.Grid
+	}
+	if p.NeverAboveRequested {
+		r.NeverAboveRequested = &p.NeverAboveRequested
+	}
+	if p.CPUUnmanaged {
+		r.CPUUnmanaged = &p.CPUUnmanaged
+	}
+	if len(p.BinEdgesBytes) > 0 {
+		r.BinEdgesBytes = &p.BinEdgesBytes
+	}
+	return r
+}

@@ -1,0 +1,150 @@
+// Package config holds the settings of the program and their defaults. The command line
+// sets the same fields.
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/httpapi/auth"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/source/airflow"
+	"github.com/loadaware/loadaware/internal/source/prometheus"
+)
+
+// Config has all settings of the environment. Every variable begins with LOADAWARE_ except
+// DATABASE_URL, which platforms set, and those of OpenTelemetry.
+type Config struct {
+	Addr        string        `envconfig:"ADDR"`
+	AdminAddr   string        `envconfig:"ADMIN_ADDR"`
+	Data        string        `envconfig:"DATA"`
+	DatabaseURL string        `envconfig:"DATABASE_URL"`
+	Tokens      string        `envconfig:"TOKENS"`
+	TokensFile  string        `envconfig:"TOKENS_FILE"`
+	TLSCert     string        `envconfig:"TLS_CERT"`
+	TLSKey      string        `envconfig:"TLS_KEY"`
+	TLSClientCA string        `envconfig:"TLS_CLIENT_CA"`
+	MaxConns    int           `envconfig:"MAX_CONNECTIONS"`
+	LogLevel    slog.Level    `envconfig:"LOG_LEVEL"`
+	LogFormat   LogFormat     `envconfig:"LOG_FORMAT"`
+	TraceTo     string        `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT"`
+	TraceAs     string        `envconfig:"OTEL_EXPORTER_OTLP_HEADERS"` // may hold a token
+	SearchEvery time.Duration `envconfig:"SEARCH_EVERY"`
+	MinMemory   MemoryAmount  `envconfig:"MIN_MEMORY"`
+	Keep        RetentionAges `envconfig:"KEEP"`
+	URL         string        `envconfig:"URL"`
+	Token       string        `envconfig:"TOKEN"`
+
+	AirflowURL      string `envconfig:"AIRFLOW_URL"`
+	AirflowUser     string `envconfig:"AIRFLOW_USER"`
+	AirflowPassword string `envconfig:"AIRFLOW_PASSWORD"`
+	AirflowToken    string `envconfig:"AIRFLOW_TOKEN"`
+	PrometheusToken string `envconfig:"PROMETHEUS_TOKEN"`
+
+	PrometheusURL       string        `envconfig:"PROMETHEUS_URL"`
+	PrometheusNamespace string        `envconfig:"PROMETHEUS_NAMESPACE"`
+	PrometheusContainer string        `envconfig:"PROMETHEUS_CONTAINER"`
+	PrometheusDelay     time.Duration `envconfig:"PROMETHEUS_DELAY"`
+	PrometheusWithin    time.Duration `envconfig:"PROMETHEUS_WITHIN"`
+	PrometheusEvery     time.Duration `envconfig:"PROMETHEUS_EVERY"`
+}
+
+// Defaults returns settings that suit a first run on one machine.
+func Defaults() Config {
+	return Config{
+		Addr:        "127.0.0.1:8080",
+		AdminAddr:   "127.0.0.1:9090",
+		Data:        defaultData(),
+		MaxConns:    8192,
+		SearchEvery: 6 * time.Hour,
+		MinMemory:   MemoryAmount(64 * sizing.MiB),
+		Keep:        RetentionAges{Observations: 365 * 24 * time.Hour, Receipts: 90 * 24 * time.Hour, Experiments: 365 * 24 * time.Hour},
+	}
+}
+
+// defaultData returns the data folder of the XDG base directory specification.
+func defaultData() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "." // some containers have no home: use the current folder
+	}
+	return filepath.Join(cmp.Or(os.Getenv("XDG_DATA_HOME"), filepath.Join(home, ".local", "share")), "loadaware")
+}
+
+// Error is an invalid command line or configuration.
+type Error struct{ detail string }
+
+// Error implements error.
+func (e *Error) Error() string { return e.detail }
+
+// Errorf returns an *Error.
+func Errorf(format string, args ...any) error {
+	return &Error{fmt.Sprintf(format, args...)}
+}
+
+// CheckDurations returns an *Error that names the negative durations, or nil.
+func (c *Config) CheckDurations() error {
+	var errs []error
+	for name, d := range map[string]time.Duration{
+		"--search-every": c.SearchEvery, "LOADAWARE_PROMETHEUS_DELAY": c.PrometheusDelay,
+		"LOADAWARE_PROMETHEUS_WITHIN": c.PrometheusWithin, "LOADAWARE_PROMETHEUS_EVERY": c.PrometheusEvery,
+	} {
+		if d < 0 {
+			errs = append(errs, Errorf("%s must not be negative: %s", name, d))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Location names the place of the data for messages.
+func (c *Config) Location() string {
+	if c.DatabaseURL != "" {
+		return "the database of DATABASE_URL"
+	}
+	if dir, err := filepath.Abs(c.Data); err == nil {
+		return dir
+	}
+	return c.Data
+}
+
+// HasDatabase reports whether a database is configured or the data folder exists.
+func (c *Config) HasDatabase() bool {
+	if c.DatabaseURL != "" {
+		return true
+	}
+	_, err := os.Stat(c.Data)
+	return err == nil
+}
+
+// ServerAt returns the URL of a server with this configuration at an address.
+func (c *Config) ServerAt(addr string) string {
+	if c.TLSCert != "" {
+		return "https://" + addr
+	}
+	return "http://" + addr
+}
+
+// AccessTokens returns the tokens that the server accepts; see auth.LoadTokens.
+func (c *Config) AccessTokens() ([]auth.Token, *auth.FirstToken, error) {
+	return auth.LoadTokens(c.Tokens, c.TokensFile)
+}
+
+// Prometheus returns the configuration of a client that sends at most perSecond queries
+// per second; 0 means no limit.
+func (c *Config) Prometheus(perSecond float64) prometheus.Config {
+	return prometheus.Config{
+		URL: c.PrometheusURL, Token: c.PrometheusToken, Namespace: c.PrometheusNamespace, Container: c.PrometheusContainer,
+		PerSecond: perSecond,
+	}
+}
+
+// Airflow returns the configuration of a client that sends at most perSecond requests per
+// second; 0 means the default.
+func (c *Config) Airflow(perSecond float64) airflow.Config {
+	return airflow.Config{URL: c.AirflowURL, User: c.AirflowUser, Password: c.AirflowPassword, Token: c.AirflowToken, PerSecond: perSecond}
+}

@@ -1,0 +1,144 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/ml/binning"
+	"github.com/loadaware/loadaware/internal/ml/classify"
+	"github.com/loadaware/loadaware/internal/ml/score"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// holdout evaluates all families on one binning of a task and one split.
+type holdout struct {
+	*trial
+	plan *Plan
+	seed uint64
+	split
+	trainingData *trainingData // created when the first classifier needs it
+}
+
+// result holds the predictions and figures of one family.
+type result struct {
+	Row
+	actual, predicted []int
+	tuned             *Tuned
+	model             []byte // encoded classifier of the first seed
+}
+
+func (p *Plan) newHoldout(t *trial, seed uint64) *holdout {
+	s := &holdout{trial: t, plan: p, seed: seed}
+	if p.Split == ByTime {
+		s.split = byTime(t.dataset.Len())
+	} else {
+		s.split = stratified(t.bin, len(t.edges), seed)
+	}
+	return s
+}
+
+// evaluate fits one family and scores its predictions for all held-out rows.
+func (s *holdout) evaluate(ctx context.Context, c combination) (*result, error) {
+	p := &result{actual: make([]int, 0, len(s.test))}
+	for _, i := range s.test {
+		p.actual = append(p.actual, s.bin[i])
+	}
+	var err error
+	switch c.family {
+	case Final:
+		p.predicted, err = s.final()
+	case Serving:
+		p.predicted, err = s.serving()
+	default:
+		err = s.classify(ctx, c, p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s, %s, %s, seed %d: %w", s.name, c.family, c.oversampling, s.seed, err)
+	}
+	confusion, err := score.Count(p.actual, p.predicted, len(s.edges))
+	if err != nil {
+		return nil, err
+	}
+	p.Row = Row{
+		Task: s.name, BinsGB: s.BinsGB, Family: c.family, Oversampling: c.oversampling, Split: s.plan.Split, Seed: s.seed,
+		Accuracy: confusion.Accuracy(), UScore: confusion.UScore(s.plan.Penalty), URate: confusion.URate(),
+		Optimal: s.Optimal, TimeOptimal: s.TimeOptimal, Estimated: confusion.EstimatedSaving(s.Optimal),
+	}
+	return p, nil
+}
+
+// final decides by the probabilities of serving's own model, without a risk cap.
+func (s *holdout) final() ([]int, error) {
+	served, err := s.plan.serve(s.dataset, s.train)
+	if err != nil {
+		return nil, err
+	}
+	predicted, p := make([]int, 0, len(s.test)), make([]float64, len(s.edges))
+	for _, i := range s.test {
+		served.Probabilities(i, s.edges, p)
+		predicted = append(predicted, score.Decide(p, s.plan.Penalty))
+	}
+	return predicted, nil
+}
+
+// serving returns the bins that serving would grant at the default risk.
+func (s *holdout) serving() ([]int, error) {
+	served, err := s.plan.serve(s.dataset, s.train)
+	if err != nil {
+		return nil, err
+	}
+	predicted := make([]int, 0, len(s.test))
+	for _, i := range s.test {
+		limit := served.Size(i, s.plan.question(s.dataset, i)).Limit // rounding up to an edge does not change the bin
+		predicted = append(predicted, binning.Index(s.edges, float64(limit)))
+	}
+	return predicted, nil
+}
+
+// question returns the question of a first try.
+func (p *Plan) question(l *fitting.Dataset, row int) fitting.Question {
+	return fitting.Question{
+		Requested: l.Row(row).Requested, Cap: p.data.Cap,
+		RiskTarget: sizing.DefaultRiskTarget, Lifts: sizing.DefaultMaxLifts,
+	}
+}
+
+// classify fits a family, with tuned parameters if the plan has a search.
+func (s *holdout) classify(ctx context.Context, c combination, p *result) error {
+	f, _ := familyOf(c.family)
+	var params []float64
+	if s.plan.Trials > 0 && f.space != nil {
+		tuned, err := s.tune(ctx, f, c.oversampling)
+		if err != nil {
+			return err
+		}
+		p.tuned, params = tuned, tuned.params
+	}
+	if s.trainingData == nil {
+		s.trainingData = newTrainingData(s.dataset, s.split, s.levels)
+	}
+	rows, err := s.trainingData.table(c.oversampling, s.seed)
+	if err != nil {
+		return err
+	}
+	fitted, err := f.of(params).FitLevels(rows, s.levels, s.seed)
+	if err != nil {
+		return err
+	}
+	p.predicted = f.answers(fitted, s.trainingData.test, s.plan.Penalty)
+	if s.seed == 0 && c.family != "cart" { // cart is for evaluation only and is never stored
+		p.model, err = classify.Encode(fitted)
+	}
+	return err
+}
+
+// answers returns the decided bins of encoded rows.
+func (f *family) answers(c classify.Classifier, rows [][]float64, penalty float64) []int {
+	predicted, p := make([]int, len(rows)), make([]float64, c.Bins())
+	for i, x := range rows {
+		c.Probabilities(x, p)
+		predicted[i] = f.decide(p, penalty)
+	}
+	return predicted
+}

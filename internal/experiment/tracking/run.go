@@ -1,0 +1,159 @@
+// Package tracking saves experiments in a database or on a server, and lists, shows,
+// compares and exports them.
+package tracking
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/experiment"
+	"github.com/loadaware/loadaware/internal/render"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// Run is a saved experiment.
+type Run struct {
+	ID          int64            `json:"id"`
+	Name        string           `json:"name"`
+	CreatedAt   time.Time        `json:"created_at"`
+	Fingerprint string           `json:"fingerprint"`
+	Parameters  json.RawMessage  `json:"parameters"`
+	Rows        []experiment.Row `json:"rows,omitempty"`
+	Report      json.RawMessage  `json:"report,omitempty"`
+	Models      []Model          `json:"models,omitempty"`
+
+	tasks, families []string // of the rows, for the list
+	rowCount        int
+}
+
+// Model describes a saved model.
+type Model struct {
+	Task   string `json:"task"`
+	Family string `json:"family"`
+	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// newRun decodes a stored experiment.
+func newRun(stored *store.Run) (*Run, error) {
+	r := &Run{ID: stored.ID, Name: stored.Name, CreatedAt: stored.CreatedAt, Fingerprint: stored.Fingerprint, Parameters: stored.Parameters, Report: stored.Report}
+	if stored.Rows == nil {
+		return r, nil
+	}
+	if err := json.Unmarshal(stored.Rows, &r.Rows); err != nil {
+		return nil, fmt.Errorf("decode the rows of experiment %d: %w; a newer loadaware may have saved it", stored.ID, err)
+	}
+	return r, nil
+}
+
+// summarise sets the fields that the list shows.
+func (r *Run) summarise() {
+	r.rowCount = len(r.Rows)
+	for i := range r.Rows {
+		r.tasks, r.families = appendUnique(r.tasks, r.Rows[i].Task), appendUnique(r.families, r.Rows[i].Family)
+	}
+}
+
+// appendUnique appends text unless list contains it.
+func appendUnique(list []string, text string) []string {
+	if slices.Contains(list, text) {
+		return list
+	}
+	return append(list, text)
+}
+
+// Title names the experiment in text output.
+func (r *Run) Title() string {
+	title := "experiment " + strconv.FormatInt(r.ID, 10)
+	if r.Name != "" {
+		title += ", " + r.Name
+	}
+	return title + ", kept " + r.CreatedAt.Format(time.RFC3339)
+}
+
+// WriteList writes experiments in one of render.Formats.
+func WriteList(w io.Writer, format string, runs []*Run) error {
+	if format == "json" {
+		return render.JSON(w, map[string]any{"experiments": runs})
+	}
+	t := render.Table{Header: []string{"id", "name", "created_at", "data", "tasks", "families", "rows"}, TextColumns: 6}
+	for _, r := range runs {
+		t.Rows = append(t.Rows, []string{strconv.FormatInt(r.ID, 10), r.Name, r.CreatedAt.Format(time.RFC3339), abbreviate(r.Fingerprint),
+			strings.Join(r.tasks, " "), strings.Join(r.families, " "), strconv.Itoa(r.rowCount)})
+	}
+	return t.Write(w, format)
+}
+
+// Write writes the experiment in one of render.Formats.
+func (r *Run) Write(w io.Writer, format string) error {
+	switch format {
+	case "json":
+		return render.JSON(w, r)
+	case "csv":
+		return r.rowTable().Write(w, format)
+	}
+	fmt.Fprintf(w, "%s\n\ndata %s\nparameters %s\n\n", r.Title(), r.Fingerprint, r.Parameters)
+	if err := r.meanTable(format).Write(w, format); err != nil || len(r.Models) == 0 {
+		return err
+	}
+	models := render.Table{Header: []string{"model of", "family", "sha256", "bytes"}, TextColumns: 3}
+	for _, m := range r.Models {
+		models.Rows = append(models.Rows, []string{m.Task, m.Family, abbreviate(m.SHA256), strconv.Itoa(m.Bytes)})
+	}
+	fmt.Fprintln(w)
+	return models.Write(w, format)
+}
+
+// meanTable has the means over the seeds in a line for each setting.
+func (r *Run) meanTable(format string) *render.Table {
+	t := newFigureTable("seeds")
+	groups := experiment.Groups(r.Rows)
+	for i := range groups {
+		g := &groups[i]
+		cells := append(settingCells(g.Setting), strconv.Itoa(len(g.Rows)))
+		for _, f := range experiment.Figures() {
+			cells = append(cells, render.Figure(format, g.Mean(f.Of), 3))
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
+
+// rowTable has a line for each setting and seed.
+func (r *Run) rowTable() *render.Table {
+	t := newFigureTable("seed")
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		cells := append(settingCells(row.Setting()), strconv.FormatUint(row.Seed, 10))
+		for _, f := range experiment.Figures() {
+			cells = append(cells, render.Figure("csv", f.Of(row), 0))
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
+
+func newFigureTable(seeds string) *render.Table {
+	t := &render.Table{Header: append(settingHeader(), seeds), TextColumns: len(settingHeader())}
+	for _, f := range experiment.Figures() {
+		t.Header = append(t.Header, f.Name)
+	}
+	return t
+}
+
+// settingHeader returns the header of settingCells.
+func settingHeader() []string {
+	return []string{"task", "bins_gb", "family", "oversampling", "split"}
+}
+
+func settingCells(s experiment.Setting) []string {
+	return []string{s.Task, s.Bins, s.Family, s.Oversampling, s.Split}
+}
+
+// abbreviate returns the first digits of a hash.
+func abbreviate(hash string) string { return hash[:min(12, len(hash))] }

@@ -1,0 +1,93 @@
+package tracking
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// Store stores experiments, in a database or on a running server.
+type Store interface {
+	// List returns experiments without their reports, newest first.
+	List(ctx context.Context, before int64, limit int) ([]*Run, error)
+	// Find returns an experiment by its id or name, without its models.
+	Find(ctx context.Context, idOrName string) (*Run, error)
+	DescribeModels(ctx context.Context, id int64) ([]Model, error)
+	Models(ctx context.Context, id int64) ([]store.RunModel, error)
+	Save(ctx context.Context, r store.Run, models []store.RunModel) (id int64, err error)
+	// CheckName returns an error if an experiment with the name could not be saved. An
+	// existing name is a Conflict.
+	CheckName(ctx context.Context, name string) error
+	// Location names the place of the data for messages.
+	Location() string
+}
+
+// databaseStore stores experiments in a database.
+type databaseStore struct {
+	runs     store.Runs
+	location string
+}
+
+// NewDatabaseStore returns the Store of a database at the location.
+func NewDatabaseStore(runs store.Runs, location string) Store { return databaseStore{runs, location} }
+
+func (s databaseStore) Location() string { return s.location }
+
+func (s databaseStore) List(ctx context.Context, before int64, limit int) ([]*Run, error) {
+	stored, err := s.runs.Runs(ctx, before, limit)
+	if err != nil {
+		return nil, err
+	}
+	runs := make([]*Run, len(stored))
+	for i := range stored {
+		if runs[i], err = newRun(&stored[i]); err != nil {
+			return nil, err
+		}
+		runs[i].summarise()
+		runs[i].Rows = nil // only Run.Write prints them
+	}
+	return runs, nil
+}
+
+func (s databaseStore) Find(ctx context.Context, idOrName string) (*Run, error) {
+	stored, err := s.runs.Run(ctx, idOrName)
+	if err != nil {
+		return nil, err
+	}
+	return newRun(&stored)
+}
+
+func (s databaseStore) Models(ctx context.Context, id int64) ([]store.RunModel, error) {
+	return s.runs.RunModels(ctx, id)
+}
+
+func (s databaseStore) DescribeModels(ctx context.Context, id int64) ([]Model, error) {
+	stored, err := s.runs.RunModels(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var models []Model
+	for _, m := range stored {
+		sum := sha256.Sum256(m.Blob)
+		models = append(models, Model{Task: m.Task, Family: m.Family, Bytes: len(m.Blob), SHA256: hex.EncodeToString(sum[:])})
+	}
+	return models, nil
+}
+
+func (s databaseStore) Save(ctx context.Context, r store.Run, models []store.RunModel) (int64, error) {
+	return s.runs.SaveRun(ctx, r, models)
+}
+
+func (s databaseStore) CheckName(ctx context.Context, name string) error {
+	_, err := s.runs.Run(ctx, name)
+	switch {
+	case err == nil:
+		return sizing.Errorf(sizing.Conflict, "an experiment named %q is stored already", name)
+	case sizing.KindOf(err) == sizing.NotFound:
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,93 @@
+package auth
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// NewSecret returns a random bearer token and the hexadecimal hash that the server stores.
+func NewSecret() (secret, hash string) {
+	secret = rand.Text()
+	sum := sha256.Sum256([]byte(secret))
+	return secret, hex.EncodeToString(sum[:])
+}
+
+// ParseTokens parses grants separated by commas. An error names the position in source.
+func ParseTokens(list, source string) ([]Token, error) {
+	var tokens []Token
+	nth := 0
+	for grant := range strings.SplitSeq(list, ",") {
+		if grant = strings.TrimSpace(grant); grant == "" {
+			continue
+		}
+		nth++
+		token, err := ParseToken(grant)
+		if err != nil {
+			return nil, fmt.Errorf("grant %d of %s: %w", nth, source, err)
+		}
+		tokens = append(tokens, token)
+	}
+	return tokens, nil
+}
+
+// FirstToken is the token that a first start creates if the tokens file does not exist.
+type FirstToken struct {
+	file, secret, grant string
+}
+
+// LoadTokens parses the list of LOADAWARE_TOKENS, or the tokens file if the list is empty.
+// If the file does not exist, it creates a token and returns it as first, which the caller
+// must store.
+func LoadTokens(list, file string) (tokens []Token, first *FirstToken, err error) {
+	tokens, err = ParseTokens(list, "LOADAWARE_TOKENS")
+	if err != nil || len(tokens) > 0 || file == "" {
+		return tokens, nil, err
+	}
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		secret, hash := NewSecret()
+		first = &FirstToken{file: file, secret: secret, grant: "first-start=" + string(RoleAdmin) + ":" + hash}
+		tokens, err = ParseTokens(first.grant, file)
+		return tokens, first, err
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read --tokens-file: %w", err)
+	}
+	tokens, err = ParseTokens(strings.ReplaceAll(string(text), "\n", ","), file)
+	if err == nil && len(tokens) == 0 {
+		err = fmt.Errorf("--tokens-file %s contains no token; write the grant that loadaware token prints into it, or remove it", file)
+	}
+	return tokens, nil, err
+}
+
+// Store writes the grant into the file atomically, then prints the token. The token cannot
+// be printed again.
+func (f *FirstToken) Store(w io.Writer) error {
+	if err := f.write(); err != nil {
+		return fmt.Errorf("store the first token: %w; make the folder writable, or set LOADAWARE_TOKENS", err)
+	}
+	_, err := fmt.Fprintf(w, "no tokens are configured, so this first start created one with the role admin. It is not shown again;\n"+
+		"its hash is in %s. For another token remove that file and restart, or set LOADAWARE_TOKENS.\ntoken:   %s\n", f.file, f.secret)
+	return err
+}
+
+func (f *FirstToken) write() error {
+	temporary, err := os.CreateTemp(filepath.Dir(f.file), ".tokens-*") // readable by its owner only
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temporary.Name()) // a no-op after the rename
+	_, err = temporary.WriteString(f.grant + "\n")
+	if err = errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temporary.Name(), f.file)
+}

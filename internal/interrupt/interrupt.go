@@ -1,0 +1,107 @@
+// Package interrupt ends a command on SIGINT, SIGTERM and SIGHUP, even if it does not check
+// its context while it computes or waits for input.
+package interrupt
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// grace is how long a command may take to stop after a signal: long enough to print its
+// result, short enough for a person at a terminal.
+const grace = 700 * time.Millisecond
+
+// Interruption is the cause of a context that a signal cancelled.
+type Interruption struct {
+	signal syscall.Signal
+	cause  error
+}
+
+// Error implements error.
+func (i *Interruption) Error() string { return "interrupted by " + SignalName(i.signal) }
+
+// Unwrap returns the cause that Context chose for the signal.
+func (i *Interruption) Unwrap() error { return i.cause }
+
+// ExitCode follows the shell's convention: 130 for SIGINT, 143 for SIGTERM.
+func (i *Interruption) ExitCode() int { return 128 + int(i.signal) }
+
+// Explain combines the name of the signal with the error of the command.
+func (i *Interruption) Explain(err error) string {
+	if errors.Is(err, i) || err.Error() == context.Canceled.Error() {
+		return strings.ReplaceAll(err.Error(), context.Canceled.Error(), i.Error())
+	}
+	return i.Error() + ": " + err.Error()
+}
+
+// SignalName returns the name of a signal, such as SIGINT.
+func SignalName(s syscall.Signal) string {
+	names := map[syscall.Signal]string{syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP"}
+	if name := names[s]; name != "" {
+		return name
+	}
+	return s.String()
+}
+
+// Of returns the Interruption that cancelled ctx, or nil.
+func Of(ctx context.Context) *Interruption {
+	var i *Interruption
+	errors.As(context.Cause(ctx), &i)
+	return i
+}
+
+// Context returns a context that the first signal cancels. The cause of SIGTERM is
+// terminated, that of other signals context.Canceled: a server drains after SIGTERM only.
+// The second signal kills the process, because the default action is restored first.
+func Context(terminated error) context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		received := <-signals
+		signal.Stop(signals)
+		number, _ := received.(syscall.Signal) // all of them are
+		cancel(newInterruption(number, terminated))
+	}()
+	return ctx
+}
+
+// newInterruption returns the Interruption by a signal. terminated is the cause of SIGTERM.
+func newInterruption(s syscall.Signal, terminated error) *Interruption {
+	if s == syscall.SIGTERM {
+		return &Interruption{s, terminated}
+	}
+	return &Interruption{s, context.Canceled}
+}
+
+// Run runs a command that returns an exit code. After a signal it waits for the command
+// during a grace period, then until await returns, and then returns without the command.
+func Run(ctx context.Context, command func() int, await func(), report func(*Interruption)) int {
+	done := make(chan int, 1)
+	go func() { done <- command() }()
+	select {
+	case code := <-done:
+		return code
+	case <-ctx.Done():
+	}
+	select {
+	case code := <-done:
+		return code
+	case <-time.After(grace):
+	}
+	awaited := make(chan struct{})
+	go func() { await(); close(awaited) }()
+	select {
+	case code := <-done:
+		return code
+	case <-awaited:
+	}
+	i := Of(ctx)
+	report(i)
+	return i.ExitCode()
+}

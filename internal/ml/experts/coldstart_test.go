@@ -1,0 +1,38 @@
+package experts
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/ml/bayes"
+)
+
+// mixtureAt returns a predictive distribution around a peak.
+func mixtureAt(peak, scale float64) *bayes.Mixture {
+	m := &bayes.Mixture{N: 1}
+	m.Weight[0], m.Level[0], m.Scale[0], m.Freedom[0] = 1, math.Log(peak), scale, 30
+	return m
+}
+
+// Only kills that the experts avoid count against the cold-start rule.
+func TestKillsOfBothRulesDoNotMoveATaskToTheExperts(t *testing.T) {
+	x, s, _ := trained(Default(target), 1, 300, normal(0.2))
+	require.NotEmpty(t, x.Picks)
+	p, _ := s.next()
+	p.Young = mixtureAt(math.Exp(p.Level[Stack])/2, 0.01)
+	cold, _ := x.coldStartAmount(&p, target)
+	experts, _, _ := x.expertAmount(&p, x.Picks, &x.scratch)
+	require.Less(t, cold, experts)
+
+	x.YoungKills = 0
+	x.updateHedge(&p, 2*experts, 60)
+	assert.Zero(t, x.YoungKills, "both rules are killed")
+	x.updateHedge(&p, (cold+experts)/2, 60)
+	assert.Equal(t, 1.0, x.YoungKills, "only the cold-start rule is killed")
+	before := x.hedgeShare()
+	x.updateHedge(&p, (cold+experts)/2, 60)
+	assert.Less(t, x.hedgeShare(), before)
+}

@@ -1,0 +1,90 @@
+package experts
+
+import "math"
+
+// Exceed returns P(peak > amount) for a row, by the residual distributions of the selected
+// experts. It decreases with the amount.
+func (x *Experts) Exceed(p *Point, amount float64, s *Scratch) float64 {
+	s.one[0] = amount
+	x.ExceedAll(p, s.one[:1], s.one[1:], s)
+	return s.one[1]
+}
+
+// ExceedAll writes P(peak > amounts[i]) to risk[i]; len(risk) ≥ len(amounts). It costs
+// little more than Exceed of one amount.
+func (x *Experts) ExceedAll(p *Point, amounts, risk []float64, s *Scratch) {
+	for len(amounts) > gridSteps {
+		x.ExceedAll(p, amounts[:gridSteps], risk, s)
+		amounts, risk = amounts[gridSteps:], risk[gridSteps:]
+	}
+	n := len(amounts)
+	share := x.coldStartShare(p)
+	if share == 1 {
+		x.coldStartExceedance(p, amounts, risk)
+		return
+	}
+	clear(risk[:n])
+	logs := s.logs[:n]
+	for k := range logs {
+		logs[k] = math.Log(amounts[k]) + roundingError
+	}
+	for i := 0; i < len(x.Picks); {
+		source, weight := x.Picks[i].Expert/len(prices), 0.0
+		for ; i < len(x.Picks) && x.Picks[i].Expert/len(prices) == source; i++ {
+			weight += x.Picks[i].Weight
+		}
+		model, dist := source/distributionCount, source%distributionCount
+		sorted, t, scale := x.distribution(p, model, dist, s)
+		level := p.Level[model]
+		if dist == linearResiduals {
+			mean := math.Exp(level)
+			for k := range n {
+				risk[k] += weight * exceedanceProb(sorted, amounts[k]*(1+roundingError)-mean, t.tail)
+			}
+			continue
+		}
+		for k, log := range logs {
+			risk[k] += weight * exceedanceProb(sorted, (log-level)/scale, t.tail)
+		}
+	}
+	for k := range n {
+		risk[k] = min(1, risk[k]) // the sum of the weights is 1 except for rounding
+		if share > 0 {
+			risk[k] = share*p.Young.Exceed(logs[k]) + (1-share)*risk[k]
+		}
+	}
+}
+
+// coldStartExceedance is ExceedAll for the cold-start rule.
+func (x *Experts) coldStartExceedance(p *Point, amounts, risk []float64) {
+	if p.Young != nil {
+		for i, amount := range amounts {
+			risk[i] = p.Young.Exceed(math.Log(amount) + roundingError)
+		}
+		return
+	}
+	model, scale, t := x.studentT(p)
+	for i, amount := range amounts {
+		risk[i] = t.Survival((math.Log(amount) - p.Level[model]) / scale)
+	}
+}
+
+// allFeatureModels are the models that use every feature without aggregation.
+var allFeatureModels = [...]int{Trees, LineTrees, Stack}
+
+// Likely writes P(peak > amounts[i]) to risk[i] by the nearest residuals of the models that
+// use every feature. Unlike ExceedAll it is calibrated in the middle of the distribution:
+// the experts are selected for the cost of their tail and are overconfident there.
+func (x *Experts) Likely(p *Point, amounts, risk []float64, s *Scratch) {
+	if x.Young() {
+		x.ExceedAll(p, amounts, risk, s)
+		return
+	}
+	clear(risk[:len(amounts)])
+	for _, model := range allFeatureModels {
+		sorted, t, _ := x.distribution(p, model, nearestRows, s)
+		for i, amount := range amounts {
+			risk[i] += exceedanceProb(sorted, math.Log(amount)+roundingError-p.Level[model], t.tail) / float64(len(allFeatureModels))
+		}
+	}
+}

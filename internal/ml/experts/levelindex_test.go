@@ -1,0 +1,77 @@
+package experts
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestLevelIndexFindsTheRowsNearestInLevel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 1))
+	type pair struct{ level, residual float64 }
+	l := levelIndex{model: Stack}
+	var ledger []Entry
+	at, all := 0, []pair(nil)
+	var near neighbours
+	for range 300 {
+		p := pair{float64(rng.IntN(20)), float64(rng.IntN(1000))}
+		all = append(all, p)
+		e := Entry{Log: p.level + p.residual}
+		e.Point.Level[Stack] = p.level
+		if len(ledger) < 50 {
+			at = len(ledger)
+			ledger = append(ledger, e)
+		} else {
+			at = (at + 1) % 50
+			l.remove(ledger, at)
+			ledger[at] = e
+		}
+		l.insert(ledger, at)
+		newest := slices.Clone(all[max(0, len(all)-50):])
+		slices.SortFunc(newest, func(a, b pair) int { return int(a.level - b.level) })
+		require.Len(t, l.order, len(newest))
+		for i, at := range l.order {
+			require.Equal(t, newest[i].level, l.level(ledger, at))
+		}
+		// A query between two levels takes five rows from each side, except for ties.
+		q := float64(rng.IntN(20)) + 0.5
+		below := 0
+		for below < len(newest) && newest[below].level < q {
+			below++
+		}
+		low := max(0, min(len(newest)-10, below-5))
+		wanted := map[float64]int{}
+		for _, p := range newest[low:min(len(newest), low+10)] {
+			wanted[p.level]++
+		}
+		l.nearest(ledger, q, 10, &near)
+		buf := near.sorted
+		require.True(t, slices.IsSorted(buf))
+		require.Len(t, buf, min(10, len(newest)))
+		for _, r := range buf { // every residual must belong to a wanted level
+			found := slices.ContainsFunc(newest, func(p pair) bool { return p.residual == r && wanted[p.level] > 0 })
+			require.True(t, found, "residual %v does not belong to a near row", r)
+		}
+	}
+}
+
+// The index of a stored ledger equals the index before storing, including ties.
+func TestLevelIndexSurvivesARoundTrip(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	x := New(smallConfig())
+	for range 300 {
+		var p Point
+		for k := range p.Level {
+			p.Level[k] = float64(rng.IntN(9))
+		}
+		p.Scale[TreeScale], p.Scale[SameScale] = 1, 1
+		x.appendRow(Entry{Point: p, Log: rng.Float64()})
+	}
+	stored := Experts{Ledger: slices.Clone(x.Ledger), At: x.At}
+	stored.Rebuild(smallConfig())
+	for k := range x.levels {
+		require.Equal(t, x.levels[k].order, stored.levels[k].order)
+	}
+}

@@ -1,0 +1,83 @@
+package experts
+
+import "math"
+
+const (
+	minLowResiduals  = 40   // residuals needed to estimate their deviation
+	rowsAfterFall    = 200  // rows after a downward change in which the residuals mix both levels
+	lowDeviations    = 5    // standard deviations below the upper quartile from which a residual is an outlier
+	minLowDeviation  = 0.02 // least standard deviation, in log units
+	quantileDistance = 0.97 // distance of the quantiles 0.75 and 0.95 of a standard normal
+	maxLowOutliers   = 128  // stored low outliers
+	smoothingRows    = 10   // rows on either side over which Move averages
+)
+
+// LowestResidual returns the residual of LineTrees below which a row is a low outlier. It
+// is based on the quantiles 0.75 and 0.95, so that a low mode of up to half of the rows
+// does not affect it. It is always negative: a row at its prediction is not an outlier. It
+// is -Inf while there are too few residuals.
+func (x *Experts) LowestResidual() float64 {
+	w := x.windows[LineTrees*distributionCount+allRows]
+	n := len(w)
+	if n < minLowResiduals || x.JustFell() {
+		return math.Inf(-1)
+	}
+	quartile := w[n*3/4]
+	deviation := (w[n*95/100] - quartile) / quantileDistance
+	return min(quartile, 0) - lowDeviations*max(deviation, minLowDeviation)
+}
+
+// JustFell reports whether the level of the task fell so recently that the residuals mix
+// both levels.
+func (x *Experts) JustFell() bool { return x.Shift.Fell && x.Shift.Since < rowsAfterFall }
+
+// Move lowers the predictions in the ledger to those of retrained models, and returns the
+// residuals of LineTrees before and after. levels returns the new prediction of the row
+// with a given residual, or nil. Residuals from before a fall then cover a return to the
+// old level, and later residuals do not lower the answers twice. Levels never rise. The
+// change is averaged over neighbouring rows, so that residuals keep their out-of-sample noise.
+func (x *Experts) Move(levels func(residual float64) *Point) (before, after []float64) {
+	n := len(x.Ledger)
+	change := make([][ModelCount]float64, n)
+	known := make([]bool, n)
+	for i := range n {
+		e := &x.Ledger[(x.At+i)%n]
+		if to := levels(e.residual()); to != nil {
+			known[i] = true
+			for k := range change[i] {
+				change[i][k] = to.Level[k] - e.Point.Level[k]
+			}
+		}
+	}
+	for i := range n {
+		sum, rows := [ModelCount]float64{}, 0.0
+		for j := max(0, i-smoothingRows); j <= min(n-1, i+smoothingRows); j++ {
+			if known[j] {
+				rows++
+				for k := range sum {
+					sum[k] += change[j][k]
+				}
+			}
+		}
+		e := &x.Ledger[(x.At+i)%n]
+		before = append(before, e.residual())
+		for k := range sum {
+			e.Point.Level[k] += min(0, sum[k]/max(1, rows))
+		}
+		after = append(after, e.residual())
+	}
+	x.Rebuild(x.config)
+	return before, after
+}
+
+// storeRow appends a row to the ledger. Low outliers go to a list of their own: otherwise
+// many of them would become the neighbours of a high row and narrow its margin.
+func (x *Experts) storeRow(e Entry) {
+	if e.residual() >= x.LowestResidual() {
+		x.appendRow(e)
+		return
+	}
+	if x.Low = append(x.Low, e); len(x.Low) > maxLowOutliers+maxLowOutliers/4 {
+		x.Low = append([]Entry(nil), x.Low[len(x.Low)-maxLowOutliers:]...)
+	}
+}

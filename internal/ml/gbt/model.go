@@ -1,0 +1,45 @@
+package gbt
+
+// Regressor predicts a mean or a quantile. It is safe for concurrent use.
+type Regressor struct{ forest }
+
+// Cols returns the number of training columns.
+func (r *Regressor) Cols() int { return r.cols }
+
+// Trees returns the number of trees after early stopping.
+func (r *Regressor) Trees() int { return len(r.roots) }
+
+// Predict returns the prediction for one row: len(x) = Cols(); NaN is missing. With
+// Sample.Base the result is to be added to the base score of the row. Predict does not
+// allocate.
+func (r *Regressor) Predict(x []float64) float64 {
+	y := r.intercept[0]
+	for t := range r.roots {
+		y += r.walk(t, x)
+	}
+	return y
+}
+
+// Classifier predicts class probabilities. It is safe for concurrent use and implements
+// classify.Classifier.
+type Classifier struct{ forest }
+
+// Cols returns the number of training columns.
+func (c *Classifier) Cols() int { return c.cols }
+
+// Trees returns the number of trees of all classes after early stopping.
+func (c *Classifier) Trees() int { return len(c.roots) }
+
+// Bins returns the number of classes.
+func (c *Classifier) Bins() int { return c.outputs() }
+
+// Probabilities writes P(class | x) into p: len(p) = Bins(), every value in
+// [0, 1], sum 1. len(x) = Cols(); NaN is missing. It does not allocate.
+func (c *Classifier) Probabilities(x, p []float64) {
+	c.score(x, p)
+	normalise(p)
+}
+
+// Scores writes the raw score of every class into s: len(s) = Bins(). A score is a log
+// probability up to a constant per row. The contributions of Explain sum to it.
+func (c *Classifier) Scores(x, s []float64) { c.score(x, s) }

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Searches hand-written text for the words of terms.txt, which the glossary replaces.
+# allowed.txt has the lines that may contain one, such as names of columns and API fields.
+#
+#   sh scripts/language/check.sh CODESPELL [count]     count prints the hits of every folder
+set -eu
+cd "$(dirname "$0")/../.."
+codespell=$1
+
+# Folders that still have such words.
+pending='internal/service internal/fitting internal/ml internal/backtest internal/experiment api/python'
+
+# A word is a part of an identifier, too: TestHonestResidual has three.
+words='[A-Z]+(?![a-z])|[A-Z]?[a-z]+'
+# openapi.yaml and its examples have the field exam.
+fields='\bexam: (\{|null)|, exam[],]'
+
+generated='^api/api\.gen\.go$|^api/python/src/loadaware_client/'
+words_of_this_check='^scripts/language/|^docs/glossary\.md$'
+list=$(git ls-files '*.go' '*.py' '*.sql' '*.yaml' '*.yml' '*.md' '*.sh' | grep -Ev "$generated|$words_of_this_check")
+
+# search prints the hits in the files that it reads from standard input.
+search() {
+	xargs "$codespell" -D scripts/language/terms.txt -x scripts/language/allowed.txt -r "$words" --ignore-regex "$fields"
+}
+
+if [ "${2:-}" = count ]; then
+	echo "$list" | search | cut -d: -f1 | xargs -n1 dirname | sort | uniq -c | sort -rn
+	exit
+fi
+echo "$list" | grep -Ev "^($(echo "$pending" | tr ' ' '|'))/" | search || {
+	echo 'use the word after the arrow or that of docs/glossary.md; add lines with wire names to scripts/language/allowed.txt' >&2
+	exit 1
+}
