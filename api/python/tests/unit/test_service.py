@@ -166,7 +166,7 @@ def test_an_invalid_answer_counts_as_none(server: ScriptedServer, answer: Any) -
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 422, 429])
-def test_a_rejection_tells_whether_a_retry_may_succeed(server: ScriptedServer, status: int) -> None:
+def test_a_rejection_shows_whether_a_retry_may_succeed(server: ScriptedServer, status: int) -> None:
     server.answers["/predict"] = (status, {"detail": "no"})
     with pytest.raises(RejectedError, match="no") as caught:
         Service(server.url).predict(PREDICT, Deadline())

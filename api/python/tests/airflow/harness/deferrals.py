@@ -13,7 +13,7 @@ _FINISHED = re.compile(
 
 
 class Deferrals:
-    """Tells for which tries the scheduler has processed the end of the deferring process.
+    """Knows for which tries the scheduler has processed the end of the deferring process.
 
     A trigger may fire only after that: otherwise Airflow 2 treats the resumed try as a crash and retries it.
     Thread-safe. Each call reads only the new lines of the log.
