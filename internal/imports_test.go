@@ -50,7 +50,10 @@ var mayImport = map[string][]string{
 
 	"internal/trainer":            {"internal/sizing", "internal/store", "internal/fitting", "internal/ml/sequential"},
 	"internal/trainer/subprocess": {"internal/sizing", "internal/trainer"},
-	"internal/service":            {"internal/sizing", "internal/store", "internal/fitting", "internal/trainer"},
+	"internal/service":            {"internal/sizing", "internal/store", "internal/fitting", "internal/trainer", "internal/service/…"},
+	"internal/service/packed":     {"internal/sizing"},
+	"internal/service/inflight":   {"internal/sizing", "internal/store", "internal/fitting", "internal/service/packed"},
+	"internal/service/outbox":     {"internal/sizing", "internal/store", "internal/service/packed"},
 
 	"internal/reconcile": {"internal/sizing", "internal/store"},
 	"internal/retention": {"internal/sizing", "internal/store"},

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/service/outbox"
 )
 
 func TestALargeBatchIsLearnedSoonAfterItWasAcknowledged(t *testing.T) {
@@ -54,7 +54,7 @@ func TestReceiptsAreStoredTogetherWhileQuestionsCome(t *testing.T) {
 	var callers sync.WaitGroup
 	for caller := range 8 {
 		callers.Go(func() {
-			for n := 0; time.Since(begun) < 10*service.FlushEvery; n++ {
+			for n := 0; time.Since(begun) < 10*outbox.FlushInterval; n++ {
 				r.answer(ask("load", fmt.Sprint("run-", caller, "-", n)))
 				answered.Add(1)
 				time.Sleep(time.Millisecond)
@@ -62,7 +62,7 @@ func TestReceiptsAreStoredTogetherWhileQuestionsCome(t *testing.T) {
 		})
 	}
 	callers.Wait()
-	saves, ticks, full := r.store.saves.Load(), int64(time.Since(begun)/service.FlushEvery), answered.Load()/service.FlushAtMost
+	saves, ticks, full := r.store.saves.Load(), int64(time.Since(begun)/outbox.FlushInterval), answered.Load()/outbox.BatchSize
 	assert.Positive(t, saves)
 	assert.LessOrEqual(t, saves, ticks+full+1)
 }
@@ -74,8 +74,8 @@ func TestReceiptsThatCannotBeStoredAreTriedAtLeisure(t *testing.T) {
 	id := r.answer(ask("load", "run")).PredictionID
 	r.until(func() bool { return r.store.saves.Load() > 0 }, "tried")
 	before, begun := r.store.saves.Load(), time.Now()
-	time.Sleep(2 * service.RetryEvery)
-	assert.LessOrEqual(t, r.store.saves.Load()-before, int64(time.Since(begun)/service.RetryEvery)+1)
+	time.Sleep(2 * outbox.RetryInterval)
+	assert.LessOrEqual(t, r.store.saves.Load()-before, int64(time.Since(begun)/outbox.RetryInterval)+1)
 	r.sql(`ALTER TABLE away RENAME TO receipt`)
 	r.until(func() bool { _, err := r.store.Receipt(t.Context(), id); return err == nil }, "stored in the end")
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 )
@@ -56,8 +57,8 @@ type counts struct {
 }
 
 // ended counts a try that was reported for the first time. before is what it was
-// answered here; the zero asked if nothing.
-func (c *counts) ended(o *sizing.Observation, before asked) {
+// answered here; the zero Answer if nothing.
+func (c *counts) ended(o *sizing.Observation, before inflight.Answer) {
 	killed := o.Outcome.OOM()
 	if !killed && o.Outcome != sizing.Success {
 		return
@@ -70,9 +71,9 @@ func (c *counts) ended(o *sizing.Observation, before asked) {
 		}
 		c.kills[o.Outcome]++
 	}
-	if before.promised != nil && o.Try.Number == 1 {
+	if before.Promised != nil && o.Try.Number == 1 {
 		c.held.Tries++
-		c.held.Promised += *before.promised
+		c.held.Promised += *before.Promised
 		if killed {
 			c.held.Killed++
 		}
@@ -80,13 +81,13 @@ func (c *counts) ended(o *sizing.Observation, before asked) {
 	c.spent.add(o, before)
 }
 
-func (b *ByteSeconds) add(o *sizing.Observation, before asked) {
+func (b *ByteSeconds) add(o *sizing.Observation, before inflight.Answer) {
 	took, allocated := o.Duration, o.Allocated.Memory
 	if took == 0 && !o.StartedAt.IsZero() && !o.EndedAt.IsZero() {
 		took = o.EndedAt.Sub(o.StartedAt)
 	}
 	if allocated == 0 {
-		allocated = before.limit
+		allocated = before.Limit
 	}
 	whole := o.Requested.Memory > 0 && o.MemoryMax > 0
 	if took <= 0 || allocated == 0 || o.Outcome == sizing.Success && !whole {
@@ -108,7 +109,7 @@ func (s *Service) Counts() Counts {
 		c.Kills[outcome] = s.counts.kills[outcome]
 	}
 	s.counts.mu.Unlock()
-	c.Queued, c.Dropped = s.receipts.queued()
+	c.Queued, c.Dropped = s.outbox.Stats()
 	c.Models, c.OldestModel, c.NewestModel = s.tasks.ages()
 	return c
 }
@@ -151,13 +152,6 @@ func (s *Service) lookOnce(ctx context.Context, unheardToo bool) {
 	case tries > 0:
 		s.counts.unheard.Store(&UnreportedTries{Tries: tries, Unreported: unreported})
 	}
-}
-
-// queued is how many receipts wait, and how many were given up.
-func (q *receipts) queued() (waiting, dropped int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.waiting, q.dropped
 }
 
 // ages counts the published models, and finds the oldest and the newest that are open.

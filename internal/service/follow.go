@@ -214,10 +214,10 @@ func (s *Service) endElsewhere(ctx context.Context, key sizing.TaskKey, t *task,
 	for i := range heard.Rows {
 		r := &heard.Rows[i]
 		try := sizing.TryKey{TaskKey: key, RunID: r.RunID, MapIndex: r.MapIndex, Number: r.Try}
-		_, asked := s.tries.end(try)
-		t.open.ended(&try, r.Outcome)
+		_, asked := s.tries.End(&try)
+		t.open.End(&try, r.Outcome)
 		if asked && r.Outcome == sizing.Unschedulable {
-			t.open.refuse(r.Allocated.Memory, r.At)
+			t.open.AddUnschedulable(r.Allocated.Memory, r.At)
 		}
 	}
 	return nil

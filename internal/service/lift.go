@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -18,9 +19,9 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	}
 	now := s.cfg.Now()
 	if ask.Features == nil {
-		ask.Features = s.tries.features(ask.Try)
+		ask.Features = s.tries.Features(&ask.Try)
 	}
-	s.tries.terms(ask.Try).fill(&ask.Ask)
+	s.tries.Request(&ask.Try).FillIn(&ask.Ask)
 	if ask.Reason.OOM() {
 		s.recall(ctx, &ask.Ask)
 		if err := s.reportKill(ctx, ask, now); err != nil {
@@ -34,13 +35,13 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 	}
 	t.lockToAsk()
 	policy := t.policy.WithDefaults()
-	q := t.question(&ask.Ask, policy, max(ask.Failed, run.highest()), now, s.cfg.MinMemory)
-	q.Lifts = max(0, *policy.MaxLifts-max(0, len(run.killed)-1))
+	q := t.question(&ask.Ask, policy, max(ask.Failed, run.HighestKill()), now, s.cfg.MinMemory)
+	q.Lifts = max(0, *policy.MaxLifts-max(0, len(run.Killed)-1))
 	sized, static := t.model.Size(q), t.static(&ask.Ask)
 	t.mu.RUnlock()
 
 	state := sizing.LiftState{
-		Failed: q.Above, Ceiling: q.Cap, CeilingBy: q.CapBy.Remedy(), Kills: len(run.killed), MaxLifts: *policy.MaxLifts, Ladder: sized.Ladder,
+		Failed: q.Above, Ceiling: q.Cap, CeilingBy: q.CapBy.Remedy(), Kills: len(run.Killed), MaxLifts: *policy.MaxLifts, Ladder: sized.Ladder,
 	}
 	if q.Above >= q.Cap && ask.Reason.OOM() {
 		state.KillsAtCap = s.killsAtCap(ctx, ask.Try.TaskKey, q.Cap)
@@ -54,7 +55,7 @@ func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, e
 		s.granted(ask, &lift, sized, policy, static, now)
 		if next := ask.Try; lift.Shadow == nil {
 			next.Number++
-			t.open.retried(&next)
+			t.open.AddRetry(&next)
 		}
 	}
 	return lift, nil
@@ -100,7 +101,7 @@ func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, now time.
 		return results[0].Err
 	}
 	// Known for certain, even where another replica was told of it first.
-	s.tries.kill(ask.Try, ask.Failed, ask.Features, termsOf(&ask.Ask), now)
+	s.tries.AddKill(&ask.Try, ask.Failed, ask.Features, inflight.RequestOf(&ask.Ask), now)
 	return nil
 }
 
@@ -124,11 +125,11 @@ func (s *Service) granted(ask *sizing.LiftAsk, lift *sizing.Lift, sized fitting.
 		lift.Memory = sizing.Grant{Request: static.Memory, Limit: static.Memory}
 		lift.Reason = string(policy.Mode) + ": the static request is answered; would have been: " + lift.Reason
 	} else {
-		s.tries.grant(ask.Try, lift.Memory.Limit)
+		s.tries.SetLift(&ask.Try, lift.Memory.Limit)
 	}
 	next := ask.Ask
 	next.Try.Number++
-	s.receipts.add(sizing.Receipt{Ask: next, At: now, Allocation: sizing.Allocation{
+	s.outbox.Add(sizing.Receipt{Ask: next, At: now, Allocation: sizing.Allocation{
 		PredictionID: lift.PredictionID, Task: ask.Try.TaskKey, Memory: lift.Memory, Shadow: lift.Shadow,
 		Ladder: sized.Ladder, Source: sizing.FromLift, Mode: policy.Mode, Reason: lift.Reason, Guard: sized.Guard,
 		Risk: sizing.Risk{Target: policy.RiskTarget},

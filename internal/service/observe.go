@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -68,7 +69,7 @@ func (s *Service) Observe(ctx context.Context, told []sizing.Observation) ([]siz
 // elsewhere.
 func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 	if o.Features == nil {
-		o.Features = s.tries.features(o.Try)
+		o.Features = s.tries.Features(&o.Try)
 	}
 	return o
 }
@@ -77,9 +78,9 @@ func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 // its model is to learn; nil: nothing. Others learn it by the next training.
 func (s *Service) heard(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult, now time.Time) (*task, *fitting.TrainingRow) {
 	t := s.tasks.get(o.Try.TaskKey)
-	before, _ := s.tries.end(o.Try)
+	before, _ := s.tries.End(&o.Try)
 	if r.Replaced {
-		s.tries.forget(o.Try)
+		s.tries.Void(&o.Try)
 		s.withdrawn(ctx, &o.Try)
 	}
 	switch {
@@ -88,21 +89,21 @@ func (s *Service) heard(ctx context.Context, o *sizing.Observation, r *sizing.Re
 		if o.Allocated.Memory > 0 {
 			had = o.Allocated.Memory
 		}
-		s.tries.kill(o.Try, had, o.Features, terms{requested: o.Requested}.or(before.terms), now)
+		s.tries.AddKill(&o.Try, had, o.Features, inflight.Request{Resources: o.Requested}.Or(before.Request), now)
 	case o.Outcome == sizing.Success:
-		s.tries.endRun(o.Try)
+		s.tries.EndRun(&o.Try)
 	}
 	if r.Amended && !r.Replaced {
 		return t, s.amended(ctx, o, r) // the row was learned when it came
 	}
 	if o.Outcome == sizing.Unschedulable {
-		t.open.refuse(o.Allocated.Memory, endOf(o, now))
+		t.open.AddUnschedulable(o.Allocated.Memory, endOf(o, now))
 	}
 	s.counts.ended(o, before)
-	t.open.ended(&o.Try, o.Outcome)
+	t.open.End(&o.Try, o.Outcome)
 	told := toldOf(o, r.Seq, before)
 	if o.Outcome.OOM() {
-		told.Granted = s.grantedTo(&o.Try, before.limit)
+		told.Granted = s.grantedTo(&o.Try, before.Limit)
 	}
 	return t, &told
 }
@@ -128,7 +129,7 @@ func (s *Service) amended(ctx context.Context, o *sizing.Observation, r *sizing.
 // the lift after the try before it.
 func (s *Service) grantedTo(try *sizing.TryKey, limit sizing.Bytes) sizing.Bytes {
 	if try.Number > 1 {
-		limit = max(limit, s.tries.run(runOf(*try)).granted)
+		limit = max(limit, s.tries.Run(try).LiftedTo)
 	}
 	return limit
 }
@@ -144,11 +145,11 @@ func endOf(o *sizing.Observation, now time.Time) time.Time {
 	return now
 }
 
-func toldOf(o *sizing.Observation, seq int64, before asked) fitting.TrainingRow {
+func toldOf(o *sizing.Observation, seq int64, before inflight.Answer) fitting.TrainingRow {
 	peak, censoring := o.Peak()
 	return fitting.TrainingRow{
 		Seq: seq, Features: o.Features, Outcome: o.Outcome, Peak: peak, Censoring: censoring,
 		CPUMax: o.CPUMax, Duration: o.Duration, Requested: o.Requested, Allocated: o.Allocated,
-		FirstTry: o.Try.Number == 1, Promised: before.promised, Run: o.Try.Run(), Try: o.Try.Number,
+		FirstTry: o.Try.Number == 1, Promised: before.Promised, Run: o.Try.Run(), Try: o.Try.Number,
 	}
 }

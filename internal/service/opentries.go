@@ -3,102 +3,12 @@ package service
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/internal/store"
 )
-
-// open watches the tries of a task that were granted here and have not ended, and the
-// sizes that were unschedulable a while ago. Both are derived from receipts and reports:
-// restore reads them again after a restart.
-type open struct {
-	mu      sync.Mutex
-	guard   fitting.Guard
-	refused []refusal // oldest first
-}
-
-// refusal is an allocation that fitted no node at a time.
-type refusal struct {
-	size sizing.Bytes
-	at   time.Time
-}
-
-const refusalsKept = 16 // newest of a task
-
-func (o *open) widen(now time.Time) (float64, fitting.OpenKills) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.guard.Widen(now), o.guard.OpenKills(now)
-}
-
-// granted notes that a first try was granted with a promise.
-func (o *open) granted(try *sizing.TryKey, promised float64, now time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.guard.Grant(try.Run(), promised, now)
-}
-
-// retried notes that a retry after a kill was granted.
-func (o *open) retried(try *sizing.TryKey) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.guard.Retry(try.Run(), try.Number)
-}
-
-// closed forgets a run of which a report was taken back.
-func (o *open) closed(try *sizing.TryKey) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.guard.Forget(try.Run())
-}
-
-// ended notes how a try ended.
-func (o *open) ended(try *sizing.TryKey, outcome sizing.Outcome) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.end(try.Run(), try.Number, outcome)
-}
-
-func (o *open) end(run uint64, try int, outcome sizing.Outcome) {
-	switch {
-	case outcome.OOM():
-		o.guard.Kill(run, try)
-	case outcome == sizing.Success:
-		o.guard.Forget(run)
-	default:
-		o.guard.End(run, try)
-	}
-}
-
-// refuse notes that no node took an allocation.
-func (o *open) refuse(size sizing.Bytes, at time.Time) {
-	if size == 0 {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.refused) == refusalsKept {
-		o.refused = slices.Delete(o.refused, 0, 1)
-	}
-	o.refused = append(o.refused, refusal{size, at})
-}
-
-// leastRefused is the smallest allocation above known that was refused since a time;
-// zero if none was. One at or below known was scheduled before or after.
-func (o *open) leastRefused(known sizing.Bytes, since time.Time) sizing.Bytes {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var least sizing.Bytes
-	for _, r := range o.refused {
-		if r.size > known && !r.at.Before(since) && (least == 0 || r.size < least) {
-			least = r.size
-		}
-	}
-	return least
-}
 
 // leastNode is below what any node offers: a pod so small that is not scheduled waits for
 // another reason than its size.
@@ -111,7 +21,7 @@ const leastNode = sizing.GiB
 func (t *task) ceilingAt(now time.Time, floor, above sizing.Bytes) sizing.Bytes {
 	held := max(t.model.LargestStarted(), t.model.LargestPeak(), floor, leastNode)
 	killed := max(t.model.LargestKilled(), above)
-	refused := t.open.leastRefused(max(held, killed), now.Add(-t.unfitFor))
+	refused := t.open.SmallestUnschedulable(max(held, killed), now.Add(-t.unfitFor))
 	if refused == 0 {
 		return 0
 	}
@@ -129,7 +39,7 @@ func (t *task) ceilingAt(now time.Time, floor, above sizing.Bytes) sizing.Bytes 
 // stored, after a restart or after a report was taken back.
 func (s *Service) restore(ctx context.Context, t *task, key sizing.TaskKey) error {
 	now := s.cfg.Now()
-	refused, err := s.store.SchedulingFailures(ctx, key, now.Add(-s.cfg.UnfitFor), refusalsKept)
+	refused, err := s.store.SchedulingFailures(ctx, key, now.Add(-s.cfg.UnfitFor), inflight.MaxUnschedulable)
 	if err != nil {
 		return err
 	}
@@ -138,32 +48,10 @@ func (s *Service) restore(ctx context.Context, t *task, key sizing.TaskKey) erro
 		return err
 	}
 	for i := range slices.Backward(granted) { // the newest answer to a try is in force
-		s.tries.restore(key, &granted[i])
+		s.tries.Restore(key, &granted[i])
 	}
-	t.open.mu.Lock()
-	defer t.open.mu.Unlock()
-	t.open.refused = t.open.refused[:0]
-	for _, r := range refused {
-		t.open.refused = append(t.open.refused, refusal{r.Memory, r.At})
-	}
-	t.open.replay(granted)
+	t.open.Restore(refused, granted)
 	return nil
-}
-
-// replay takes stored grants in, oldest first, with what came of them.
-func (o *open) replay(granted []store.GrantedTry) {
-	for _, g := range granted {
-		run := sizing.RunHash(g.RunID, g.MapIndex)
-		switch {
-		case g.Try == 1 && g.BeforeGuard != nil:
-			o.guard.Grant(run, *g.BeforeGuard, g.At)
-		case g.Try > 1 && g.Lifted:
-			o.guard.Retry(run, g.Try)
-		}
-		if g.Outcome != sizing.UnknownOutcome {
-			o.end(run, g.Try, g.Outcome)
-		}
-	}
 }
 
 // withdrawn forgets what this replica knew by a report that was taken back: it reads the
@@ -174,8 +62,8 @@ func (s *Service) withdrawn(ctx context.Context, try *sizing.TryKey) {
 		return
 	}
 	t.void(try)
-	t.open.closed(try)
-	s.receipts.flush(ctx) // what is queued must be found
+	t.open.Forget(try)
+	s.outbox.Flush(ctx) // what is queued must be found
 	err := s.readTask(ctx, try.TaskKey, true)
 	if err == nil {
 		t.void(try) // a published model may still hold it

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -43,25 +44,25 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 	}
 	switch first := s.remember(ask, a, now); {
 	case first && ask.Try.Number == 1 && a.Risk.Promised != nil:
-		t.open.granted(&ask.Try, fitting.BeforeGuard(*a.Risk.Promised, a.Guard), now)
+		t.open.AddGrant(&ask.Try, fitting.BeforeGuard(*a.Risk.Promised, a.Guard), now)
 	case ask.Try.Number > 1 && a.Source == sizing.FromLift:
-		t.open.retried(&ask.Try)
+		t.open.AddRetry(&ask.Try)
 	}
 	return a, nil
 }
 
 // killsBefore is what is known of the kills of an ask's run, and fills in what a later try
 // leaves open. A first try that is asked again goes by the memory of this replica alone.
-func (s *Service) killsBefore(ctx context.Context, ask *sizing.Ask) lifted {
+func (s *Service) killsBefore(ctx context.Context, ask *sizing.Ask) inflight.Run {
 	switch {
 	case ask.Try.RunID == "":
-		return lifted{}
+		return inflight.Run{}
 	case ask.Try.Number <= 1:
-		return s.tries.knownRun(runOf(ask.Try))
+		return s.tries.KilledRun(&ask.Try)
 	}
 	run := s.kills(ctx, ask.Try)
-	run.terms.fill(ask)
-	if len(run.killed) > 0 {
+	run.Request.FillIn(ask)
+	if len(run.Killed) > 0 {
 		s.recall(ctx, ask)
 	}
 	return run
@@ -80,16 +81,16 @@ func newID() string {
 // reports whether it is the first to a try.
 func (s *Service) remember(ask *sizing.Ask, a *sizing.Allocation, now time.Time) (first bool) {
 	if ask.Try.RunID != "" {
-		first = s.tries.ask(ask.Try, asked{limit: a.Memory.Limit, promised: a.Risk.Promised, terms: termsOf(ask)}, ask.Features)
+		first = s.tries.Add(&ask.Try, &inflight.Answer{Limit: a.Memory.Limit, Promised: a.Risk.Promised, Request: inflight.RequestOf(ask)}, ask.Features)
 	}
-	s.receipts.add(sizing.Receipt{Ask: *ask, Allocation: *a, At: now})
+	s.outbox.Add(sizing.Receipt{Ask: *ask, Allocation: *a, At: now})
 	return first
 }
 
 // kills is what is known of the kills of a run: in memory, and by one bounded
 // read. A read that fails or is late changes nothing.
-func (s *Service) kills(ctx context.Context, try sizing.TryKey) lifted {
-	run := s.tries.run(runOf(try))
+func (s *Service) kills(ctx context.Context, try sizing.TryKey) inflight.Run {
+	run := s.tries.Run(&try)
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.LaterTryRead)
 	defer cancel()
 	kills, err := s.store.Kills(ctx, try.TaskKey, try.RunID, try.MapIndex)
@@ -97,7 +98,7 @@ func (s *Service) kills(ctx context.Context, try sizing.TryKey) lifted {
 		return run
 	}
 	for _, k := range kills {
-		run.killed[k.Try] = max(run.killed[k.Try], k.Allocated)
+		run.Killed[k.Try] = max(run.Killed[k.Try], k.Allocated)
 	}
 	return run
 }
@@ -115,18 +116,18 @@ func (s *Service) recall(ctx context.Context, ask *sizing.Ask) {
 	if err != nil {
 		return
 	}
-	terms{requested: said.Requested, most: said.MaxMemory}.fill(ask)
+	inflight.Request{Resources: said.Requested, MaxMemory: said.MaxMemory}.FillIn(ask)
 	if ask.Features == nil {
 		ask.Features = said.Features
 	}
 }
 
 // size fills a with what t knows. t.mu is held for reading.
-func (t *task) size(ask *sizing.Ask, a *sizing.Allocation, run lifted, now time.Time, least sizing.Bytes, memo *fitting.Memo) {
+func (t *task) size(ask *sizing.Ask, a *sizing.Allocation, run inflight.Run, now time.Time, least sizing.Bytes, memo *fitting.Memo) {
 	policy := t.policy.WithDefaults()
 	a.Mode, a.Risk.Target = policy.Mode, policy.RiskTarget
-	q := t.question(ask, policy, run.highest(), now, least)
-	q.Lifts = max(0, *policy.MaxLifts-max(0, len(run.killed)-1))
+	q := t.question(ask, policy, run.HighestKill(), now, least)
+	q.Lifts = max(0, *policy.MaxLifts-max(0, len(run.Killed)-1))
 	sized := memo.Size(t.model, q)
 	if q.Above > 0 {
 		t.lift(&sized, q, run, policy, t.hardCap(ask, policy, q.Above, now))
@@ -162,7 +163,7 @@ func (t *task) question(ask *sizing.Ask, policy sizing.Policy, above sizing.Byte
 		Features: ask.Features, Requested: ask.Requested, RiskTarget: policy.RiskTarget, Above: above,
 		Floor: policy.Floor, Least: least,
 	}
-	q.Widen, q.Open = t.open.widen(now)
+	q.Widen, q.Open = t.open.Widen(now)
 	if above > 0 {
 		q.Requested = t.static(ask)
 	}
@@ -230,15 +231,15 @@ func lowerCap(a, b sizing.Bytes) sizing.Bytes {
 // lift turns an answer into that of a later try: what /retry-lift said, unless a
 // lower cap was set or a run with the same features was killed there since, else the same
 // arithmetic on the same kills.
-func (t *task) lift(sized *fitting.Answer, q fitting.Question, run lifted, policy sizing.Policy, hardCap sizing.Bytes) {
+func (t *task) lift(sized *fitting.Answer, q fitting.Question, run inflight.Run, policy sizing.Policy, hardCap sizing.Bytes) {
 	sized.Source = sizing.FromLift
-	limit := run.granted
+	limit := run.LiftedTo
 	if hardCap > 0 {
 		limit = min(limit, hardCap)
 	}
 	if limit <= max(q.Above, sized.TooLittle) {
 		state := sizing.LiftState{
-			Failed: q.Above, Ceiling: q.Cap, Kills: len(run.killed), MaxLifts: *policy.MaxLifts, Ladder: sized.Ladder,
+			Failed: q.Above, Ceiling: q.Cap, Kills: len(run.Killed), MaxLifts: *policy.MaxLifts, Ladder: sized.Ladder,
 		}
 		// Airflow retries whether or not a lift was advised: at the cap it gets the cap.
 		// A cap that was only derived takes nothing away from what was killed.
@@ -261,9 +262,9 @@ func (t *task) lift(sized *fitting.Answer, q fitting.Question, run lifted, polic
 }
 
 // granted says why a later try gets another amount than the model's.
-func granted(limit sizing.Bytes, q fitting.Question, run lifted) string {
+func granted(limit sizing.Bytes, q fitting.Question, run inflight.Run) string {
 	switch {
-	case limit == run.granted:
+	case limit == run.LiftedTo:
 		return limit.Approx() + ": what the lift granted"
 	case limit >= q.Cap || limit <= q.Above:
 		return fmt.Sprintf("%s: the cap is %s, %s", limit.Approx(), q.Cap.Approx(), q.CapBy.Remedy())

@@ -112,7 +112,7 @@ func TestATryThatEndedElsewhereIsForgottenHere(t *testing.T) {
 		other.answer(ask("load", fmt.Sprint("elsewhere-", i)))
 	}
 	other.answer(ask("load", "still running"))
-	require.Equal(t, 41, other.Remembered())
+	require.Equal(t, 41, other.InFlight())
 	for i := range 40 {
 		ended := success("load", i, 40)
 		ended.Try = try("load", fmt.Sprint("elsewhere-", i), 1)
@@ -120,7 +120,7 @@ func TestATryThatEndedElsewhereIsForgottenHere(t *testing.T) {
 	}
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	other.until(func() bool { return other.Remembered() == 1 }, "only one is under way")
+	other.until(func() bool { return other.InFlight() == 1 }, "only one is under way")
 }
 
 func TestATaskThatIsDeletedElsewhereIsForgottenHere(t *testing.T) {

@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/service/inflight"
+	"github.com/loadaware/loadaware/internal/service/outbox"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/trainer"
@@ -56,22 +58,22 @@ type Trainer interface {
 
 // Service answers. Its methods may be called at once from many goroutines.
 type Service struct {
-	cfg      Config
-	store    store.Store
-	trainer  Trainer
-	log      *slog.Logger
-	tasks    tasks
-	unknown  *task // stands for every task that was never heard of
-	tries    tries
-	memo     fitting.Memo
-	receipts receipts
-	loading  sync.Mutex    // held while policies are read and put in place, or tasks taken away
-	opening  chan struct{} // has room for as many models as are opened at once
-	loaded   atomic.Bool   // every active version was listed once
-	storeOK  atomic.Bool   // the last call to the store was answered
-	refused  atomic.Int64  // when a report was last refused for want of the store, in Unix nanoseconds; zero once one was stored
-	news     news          // when the store was last heard of
-	counts   counts
+	cfg     Config
+	store   store.Store
+	trainer Trainer
+	log     *slog.Logger
+	tasks   tasks
+	unknown *task // stands for every task that was never heard of
+	tries   inflight.Tries
+	memo    fitting.Memo
+	outbox  *outbox.Outbox
+	loading sync.Mutex    // held while policies are read and put in place, or tasks taken away
+	opening chan struct{} // has room for as many models as are opened at once
+	loaded  atomic.Bool   // every active version was listed once
+	storeOK atomic.Bool   // the last call to the store was answered
+	refused atomic.Int64  // when a report was last refused for want of the store, in Unix nanoseconds; zero once one was stored
+	news    news          // when the store was last heard of
+	counts  counts
 }
 
 // New makes a Service; Run starts its background work.
@@ -80,7 +82,7 @@ func New(st store.Store, tr Trainer, cfg Config, log *slog.Logger) *Service {
 	s.tasks.unfitFor = s.cfg.UnfitFor
 	s.unknown = &task{model: untaught, pool: &pool{}}
 	s.opening = make(chan struct{}, openAtOnce)
-	s.receipts.store, s.receipts.log = st, log
+	s.outbox = outbox.New(st, log)
 	s.storeOK.Store(true)
 	return s
 }
@@ -92,7 +94,7 @@ func (s *Service) Run(ctx context.Context) error {
 	loops.Go(func() { s.follow(ctx) })
 	loops.Go(func() { s.poll(ctx) })
 	loops.Go(func() { s.warm(ctx) })
-	loops.Go(func() { s.receipts.run(ctx) })
+	loops.Go(func() { s.outbox.Run(ctx) })
 	loops.Go(func() { s.trainer.Run(ctx) })
 	loops.Go(func() { s.watch(ctx) })
 	loops.Go(func() { s.look(ctx) })
@@ -146,7 +148,7 @@ func (s *Service) Void(ctx context.Context, try sizing.TryKey) error {
 	if err := s.store.Void(ctx, try); err != nil {
 		return err
 	}
-	s.tries.forget(try)
+	s.tries.Void(&try)
 	s.withdrawn(ctx, &try)
 	return s.store.MarkDue(ctx, try.TaskKey, s.cfg.Now())
 }
@@ -222,7 +224,7 @@ func (s *Service) SetPolicy(ctx context.Context, task sizing.TaskKey, p sizing.P
 
 // Receipt finds a stored answer; those not yet written are found too.
 func (s *Service) Receipt(ctx context.Context, predictionID string) (sizing.Receipt, error) {
-	if r, ok := s.receipts.pending(predictionID); ok {
+	if r, ok := s.outbox.Find(predictionID); ok {
 		return r, nil
 	}
 	return s.store.Receipt(ctx, predictionID)
@@ -230,14 +232,14 @@ func (s *Service) Receipt(ctx context.Context, predictionID string) (sizing.Rece
 
 // DeleteTask removes all that is stored of a task.
 func (s *Service) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
-	s.receipts.flush(ctx) // what is queued must be deleted with the rest
+	s.outbox.Flush(ctx) // what is queued must be deleted with the rest
 	if err := s.store.DeleteTask(ctx, task); err != nil {
 		return err
 	}
 	s.loading.Lock()
 	defer s.loading.Unlock()
 	s.tasks.drop(task)
-	s.tries.forgetTask(task)
+	s.tries.RemoveTask(task)
 	return nil
 }
 
@@ -246,7 +248,7 @@ func (s *Service) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 	if bad := to.Validate(); len(bad) > 0 {
 		return invalid(bad)
 	}
-	s.receipts.flush(ctx) // what is queued must be renamed with the rest
+	s.outbox.Flush(ctx) // what is queued must be renamed with the rest
 	if err := s.store.Rename(ctx, from, to); err != nil {
 		return err
 	}

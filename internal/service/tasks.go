@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
@@ -18,7 +19,7 @@ type task struct {
 	name     string // its task id
 	pool     *pool
 	follows  uint64 // version of the pool that the model follows
-	open     open
+	open     inflight.OpenTries
 	ref      atomic.Pointer[sizing.ModelRef] // nil: nothing published yet, or not open
 	latent   atomic.Pointer[latent]          // nil: open
 	loaded   int64                           // the newest row that model knew when it was loaded
