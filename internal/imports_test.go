@@ -54,6 +54,7 @@ var mayImport = map[string][]string{
 	"internal/service/packed":     {"internal/sizing"},
 	"internal/service/inflight":   {"internal/sizing", "internal/store", "internal/fitting", "internal/service/packed"},
 	"internal/service/outbox":     {"internal/sizing", "internal/store", "internal/service/packed"},
+	"internal/service/modelcache": {"internal/sizing", "internal/store", "internal/fitting", "internal/service/inflight"},
 
 	"internal/reconcile": {"internal/sizing", "internal/store"},
 	"internal/retention": {"internal/sizing", "internal/store"},
