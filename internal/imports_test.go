@@ -50,7 +50,11 @@ var mayImport = map[string][]string{
 
 	"internal/trainer":            {"internal/sizing", "internal/store", "internal/fitting", "internal/ml/sequential"},
 	"internal/trainer/subprocess": {"internal/sizing", "internal/trainer"},
-	"internal/service":            {"internal/sizing", "internal/store", "internal/fitting", "internal/trainer"},
+	"internal/service":            {"internal/sizing", "internal/store", "internal/fitting", "internal/trainer", "internal/service/inflight", "internal/service/modelcache", "internal/service/outbox"},
+	"internal/service/packed":     {"internal/sizing"},
+	"internal/service/inflight":   {"internal/sizing", "internal/store", "internal/fitting", "internal/service/packed"},
+	"internal/service/outbox":     {"internal/sizing", "internal/store", "internal/service/packed"},
+	"internal/service/modelcache": {"internal/sizing", "internal/store", "internal/fitting", "internal/service/inflight"},
 
 	"internal/reconcile": {"internal/sizing", "internal/store"},
 	"internal/retention": {"internal/sizing", "internal/store"},
@@ -64,7 +68,7 @@ var mayImport = map[string][]string{
 	"internal/doctor":            {"migrations", "internal/fitting", "internal/store", "internal/source/airflow", "internal/source/prometheus"},
 	"internal/httpserver":        {},
 
-	"internal/backtest":   {"internal/sizing", "internal/source/file", "internal/fitting", "internal/service", "internal/trainer", "internal/ml/…"},
+	"internal/backtest":   {"internal/sizing", "internal/source/file", "internal/fitting"},
 	"internal/experiment": {"internal/sizing", "internal/source/file", "internal/fitting", "internal/ml/…"},
 	".":                   {}, // carries openapi.yaml
 	"api":                 {},

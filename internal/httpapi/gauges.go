@@ -73,22 +73,22 @@ func known(of func(*scrape) float64) func(*scrape) (float64, bool) {
 
 func (g *gauges) addTries() {
 	const scope = " of first tries that this replica both predicted and received a report of"
-	g.counter("first_tries_total", "Number"+scope+", with a promised risk.", func(m *scrape) float64 { return float64(m.Held.Tries) })
-	g.counter("first_tries_killed_total", "OOM kills"+scope+".", func(m *scrape) float64 { return float64(m.Held.Killed) })
-	g.counter("first_tries_promised_kills_total", "Sum of the promised risks"+scope+": the expected number of kills.", func(m *scrape) float64 { return m.Held.Promised })
+	g.counter("first_tries_total", "Number"+scope+", with a promised risk.", func(m *scrape) float64 { return float64(m.Promises.Tries) })
+	g.counter("first_tries_killed_total", "OOM kills"+scope+".", func(m *scrape) float64 { return float64(m.Promises.Killed) })
+	g.counter("first_tries_promised_kills_total", "Sum of the promised risks"+scope+": the expected number of kills.", func(m *scrape) float64 { return m.Promises.Promised })
 	g.gauge("unreported_tries_ratio", "Share without a report among the newest 10,000 first tries predicted more than a day ago.",
 		func(m *scrape) (float64, bool) {
-			if m.Unheard == nil {
+			if m.Unreported == nil {
 				return 0, false
 			}
-			return float64(m.Unheard.Unreported) / float64(m.Unheard.Tries), true
+			return float64(m.Unreported.Unreported) / float64(m.Unreported.Tries), true
 		})
 }
 
 func (g *gauges) addMemory() {
-	g.counter("requested_byte_seconds_total", "Static requests of the DAGs times the durations of reported successes.", func(m *scrape) float64 { return m.Spent.Requested })
-	g.counter("allocated_byte_seconds_total", "Allocated memory times the durations of reported successes and kills.", func(m *scrape) float64 { return m.Spent.Allocated })
-	g.counter("used_byte_seconds_total", "Peak memory times the durations of reported successes.", func(m *scrape) float64 { return m.Spent.Used })
+	g.counter("requested_byte_seconds_total", "Static requests of the DAGs times the durations of reported successes.", func(m *scrape) float64 { return m.Usage.Requested })
+	g.counter("allocated_byte_seconds_total", "Allocated memory times the durations of reported successes and kills.", func(m *scrape) float64 { return m.Usage.Allocated })
+	g.counter("used_byte_seconds_total", "Peak memory times the durations of reported successes.", func(m *scrape) float64 { return m.Usage.Used })
 }
 
 func (g *gauges) addLearning() {

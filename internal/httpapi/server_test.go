@@ -55,7 +55,7 @@ func newTestEnv(t *testing.T, cfg httpapi.Config) *testEnv {
 	require.NoError(t, err)
 	quiet := slog.New(slog.DiscardHandler)
 	// Long timeouts, so that a slow machine does not change the answers.
-	timeouts := service.Config{LaterTryRead: time.Minute, OpenWait: time.Minute}
+	timeouts := service.Config{ReadTimeout: time.Minute, DecodeWait: time.Minute}
 	svc := service.New(st, trainer.New(st, trainer.Config{}, quiet), timeouts, quiet)
 	ended := make(chan error, 1)
 	go func() { ended <- svc.Run(ctx) }()

@@ -6,178 +6,150 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// Counts are what this replica has counted since it was made, and what it knows of the
-// moment.
+// Counts are totals of this replica since its start, and gauges.
 type Counts struct {
-	Kills map[sizing.Outcome]int // tries that died of want of memory, each once
-	Held  PromiseCheck
-	Spent ByteSeconds
+	Kills    map[sizing.Outcome]int // tries that died because of memory, each counted once
+	Promises PromiseCheck
+	Usage    ByteSeconds
 
-	Queued, Dropped int       // receipts that wait to be stored; that were given up
+	Queued, Dropped int       // receipts that wait to be stored, and that were dropped
 	Models          int       // tasks with a published model
-	OldestModel     time.Time // when it was trained, of those that are open; zero without any
+	OldestModel     time.Time // training time of the oldest decoded model; zero if none
 	NewestModel     time.Time
-	StoreOK         bool             // the last call to the store was answered
-	Backlog         *store.Backlog   // of all replicas together; nil: not looked yet
-	Unheard         *UnreportedTries // nil: not looked yet, or nobody asked so long ago
+	StoreOK         bool             // the last health check of the store succeeded
+	Backlog         *store.Backlog   // of all replicas; nil before the first poll
+	Unreported      *UnreportedTries // nil before the first poll, or without old tries
 }
 
-// PromiseCheck holds promises against what happened: of first tries that were answered and
-// reported at the same replica. Where callers come to any replica, that is a fair
-// sample of all tries.
+// PromiseCheck compares promised risks with outcomes, over the first tries that this replica
+// both predicted and got the report of. With random routing, these are a fair sample.
 type PromiseCheck struct {
 	Tries, Killed int
-	Promised      float64 // the sum of their promised risks
+	Promised      float64 // sum of the promised risks
 }
 
-// ByteSeconds are amounts of memory times how long they were held. A success counts
-// where all that it needs is known: what the DAG requested, what was allocated and
-// what was used, of the try. A kill counts as allocated only: the static request is
-// taken to have held, so that what was requested less what was allocated is what was
-// saved after all repetitions.
+// ByteSeconds sums memory times duration. A success counts if its request, allocation and peak
+// are known. A kill counts as Allocated only: the static request would have been enough, so
+// Requested minus Allocated is the saving after all retries.
 type ByteSeconds struct{ Requested, Allocated, Used float64 }
 
-// UnreportedTries is how many first tries that were asked for long ago were never reported.
+// UnreportedTries is how many of the first tries that were predicted more than a day ago were
+// never reported.
 type UnreportedTries struct{ Tries, Unreported int }
 
-// counts is what is added up as it happens. The zero value is ready.
+// counts accumulates Counts. The zero value is ready.
 type counts struct {
-	mu    sync.Mutex
-	kills map[sizing.Outcome]int
-	held  PromiseCheck
-	spent ByteSeconds
+	mu       sync.Mutex
+	kills    map[sizing.Outcome]int
+	promises PromiseCheck
+	usage    ByteSeconds
 
-	backlog atomic.Pointer[store.Backlog]
-	unheard atomic.Pointer[UnreportedTries]
+	backlog    atomic.Pointer[store.Backlog]
+	unreported atomic.Pointer[UnreportedTries]
 }
 
-// ended counts a try that was reported for the first time. before is what it was
-// answered here; the zero asked if nothing.
-func (c *counts) ended(o *sizing.Observation, before asked) {
-	killed := o.Outcome.OOM()
-	if !killed && o.Outcome != sizing.Success {
+// add counts a try that was reported for the first time, with its answer from this replica;
+// the zero Answer if there is none.
+func (c *counts) add(o *sizing.Observation, answer *inflight.Answer) {
+	isKill := o.Outcome.OOM()
+	if !isKill && o.Outcome != sizing.Success {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if killed {
+	if isKill {
 		if c.kills == nil {
 			c.kills = map[sizing.Outcome]int{}
 		}
 		c.kills[o.Outcome]++
 	}
-	if before.promised != nil && o.Try.Number == 1 {
-		c.held.Tries++
-		c.held.Promised += *before.promised
-		if killed {
-			c.held.Killed++
+	if answer.Promised != nil && o.Try.Number == 1 {
+		c.promises.Tries++
+		c.promises.Promised += *answer.Promised
+		if isKill {
+			c.promises.Killed++
 		}
 	}
-	c.spent.add(o, before)
+	c.usage.add(o, answer.Limit)
 }
 
-func (b *ByteSeconds) add(o *sizing.Observation, before asked) {
-	took, allocated := o.Duration, o.Allocated.Memory
-	if took == 0 && !o.StartedAt.IsZero() && !o.EndedAt.IsZero() {
-		took = o.EndedAt.Sub(o.StartedAt)
+// add counts a try. The limit that was answered replaces a missing allocation.
+func (b *ByteSeconds) add(o *sizing.Observation, limit sizing.Bytes) {
+	duration, allocated := o.Duration, o.Allocated.Memory
+	if duration == 0 && !o.StartedAt.IsZero() && !o.EndedAt.IsZero() {
+		duration = o.EndedAt.Sub(o.StartedAt)
 	}
 	if allocated == 0 {
-		allocated = before.limit
+		allocated = limit
 	}
-	whole := o.Requested.Memory > 0 && o.MemoryMax > 0
-	if took <= 0 || allocated == 0 || o.Outcome == sizing.Success && !whole {
+	isComplete := o.Requested.Memory > 0 && o.MemoryMax > 0
+	if duration <= 0 || allocated == 0 || o.Outcome == sizing.Success && !isComplete {
 		return
 	}
-	b.Allocated += float64(allocated) * took.Seconds()
+	b.Allocated += float64(allocated) * duration.Seconds()
 	if o.Outcome == sizing.Success {
-		b.Requested += float64(o.Requested.Memory) * took.Seconds()
-		b.Used += float64(o.MemoryMax) * took.Seconds()
+		b.Requested += float64(o.Requested.Memory) * duration.Seconds()
+		b.Used += float64(o.MemoryMax) * duration.Seconds()
 	}
 }
 
-// Counts never blocks for long, and never asks the store.
+// Counts returns the current counts. It never reads the store.
 func (s *Service) Counts() Counts {
-	c := Counts{StoreOK: s.storeOK.Load(), Backlog: s.counts.backlog.Load(), Unheard: s.counts.unheard.Load()}
+	c := Counts{StoreOK: s.models.IsStoreUp(), Backlog: s.counts.backlog.Load(), Unreported: s.counts.unreported.Load()}
 	s.counts.mu.Lock()
-	c.Held, c.Spent, c.Kills = s.counts.held, s.counts.spent, map[sizing.Outcome]int{}
+	c.Promises, c.Usage, c.Kills = s.counts.promises, s.counts.usage, map[sizing.Outcome]int{}
 	for _, outcome := range []sizing.Outcome{sizing.OOMKilled, sizing.AppOOM} {
 		c.Kills[outcome] = s.counts.kills[outcome]
 	}
 	s.counts.mu.Unlock()
-	c.Queued, c.Dropped = s.receipts.queued()
-	c.Models, c.OldestModel, c.NewestModel = s.tasks.ages()
+	c.Queued, c.Dropped = s.outbox.Stats()
+	c.Models, c.OldestModel, c.NewestModel = s.models.Stats()
 	return c
 }
 
-// How often the store is asked for what only it knows, and how it is asked.
 const (
-	lookEvery   = 15 * time.Second
-	unheardAt   = 20              // looks from one count of what was never reported to the next
-	unheardFrom = 24 * time.Hour  // what was asked later may still run
-	unheardOf   = 10_000          // first tries
-	lookAtMost  = 5 * time.Second // what is not known by then stays as it was
+	backlogInterval   = 15 * time.Second
+	backlogTimeout    = 5 * time.Second
+	unreportedEvery   = 20             // polls of the backlog per count of unreported tries
+	unreportedMinAge  = 24 * time.Hour // younger tries may still run
+	maxUnreportedScan = 10_000         // first tries
 )
 
-// look keeps what only the store knows until ctx ends.
-func (s *Service) look(ctx context.Context) {
+// pollBacklog reads the gauges that only the store knows, until ctx ends.
+func (s *Service) pollBacklog(ctx context.Context) {
 	for n := 0; ; n++ {
-		s.lookOnce(ctx, n%unheardAt == 0)
-		if !sleep(ctx, lookEvery) {
+		s.readBacklog(ctx, n%unreportedEvery == 0)
+		select {
+		case <-ctx.Done():
 			return
+		case <-time.After(backlogInterval):
 		}
 	}
 }
 
-func (s *Service) lookOnce(ctx context.Context, unheardToo bool) {
-	ctx, cancel := context.WithTimeout(ctx, lookAtMost)
+// readBacklog keeps the previous values if a read fails.
+func (s *Service) readBacklog(ctx context.Context, withUnreported bool) {
+	ctx, cancel := context.WithTimeout(ctx, backlogTimeout)
 	defer cancel()
 	backlog, err := s.store.Backlog(ctx)
 	if err != nil {
-		s.log.DebugContext(ctx, "the backlog could not be counted", "err", err)
+		s.log.DebugContext(ctx, "the training backlog cannot be counted", "err", err)
 		return
 	}
 	s.counts.backlog.Store(&backlog)
-	if !unheardToo {
+	if !withUnreported {
 		return
 	}
-	tries, unreported, err := s.store.CountUnreported(ctx, store.FirstID(s.cfg.Now().Add(-unheardFrom)), unheardOf)
+	tries, unreported, err := s.store.CountUnreported(ctx, store.FirstID(s.cfg.Now().Add(-unreportedMinAge)), maxUnreportedScan)
 	switch {
 	case err != nil:
-		s.log.DebugContext(ctx, "what was never reported could not be counted", "err", err)
+		s.log.DebugContext(ctx, "unreported tries cannot be counted", "err", err)
 	case tries > 0:
-		s.counts.unheard.Store(&UnreportedTries{Tries: tries, Unreported: unreported})
+		s.counts.unreported.Store(&UnreportedTries{Tries: tries, Unreported: unreported})
 	}
-}
-
-// queued is how many receipts wait, and how many were given up.
-func (q *receipts) queued() (waiting, dropped int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.waiting, q.dropped
-}
-
-// ages counts the published models, and finds the oldest and the newest that are open.
-func (ts *tasks) ages() (n int, oldest, newest time.Time) {
-	ts.mu.RLock()
-	defer ts.mu.RUnlock()
-	for _, t := range ts.byName {
-		if t.version() > 0 {
-			n++
-		}
-		ref := t.ref.Load()
-		if ref == nil {
-			continue
-		}
-		if oldest.IsZero() || ref.TrainedAt.Before(oldest) {
-			oldest = ref.TrainedAt
-		}
-		if ref.TrainedAt.After(newest) {
-			newest = ref.TrainedAt
-		}
-	}
-	return n, oldest, newest
 }

@@ -11,33 +11,33 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The ratio splits what a model answers. It leaves the static request as it is, and the
-// floor bounds the request as well as the limit.
+// The ratio applies to allocations of a model, not to the static request. The floor bounds both
+// the request and the limit.
 func TestTheLimitRatioKeepsTheStaticRequestAndTheFloor(t *testing.T) {
 	r := newReplica(t)
 	ratio := sizing.Policy{LimitRatio: 2}
 	require.NoError(t, r.SetPolicy(t.Context(), task("unknown"), ratio))
 	unknown := ask("unknown", "")
 	unknown.Requested.Memory = 4 * gib
-	assert.Equal(t, sizing.Grant{Request: 4 * gib, Limit: 4 * gib}, r.answer(unknown).Memory, "nothing is known: unchanged")
+	assert.Equal(t, sizing.Grant{Request: 4 * gib, Limit: 4 * gib}, r.predict(unknown).Memory, "the task is unknown: unchanged")
 
-	r.taught("load", 40)
+	r.trainTask("load", 40)
 	question := ask("load", "")
 	require.NoError(t, r.SetPolicy(t.Context(), task("load"), ratio))
-	split := r.answer(question).Memory
+	split := r.predict(question).Memory
 	assert.Equal(t, split.Limit/2, split.Request)
 	ratio.Floor = split.Limit * 3 / 4
 	require.NoError(t, r.SetPolicy(t.Context(), task("load"), ratio))
-	floored := r.answer(question).Memory
+	floored := r.predict(question).Memory
 	assert.Equal(t, ratio.Floor, floored.Request)
 	assert.Equal(t, split.Limit, floored.Limit)
 }
 
-// A kill at what was granted raises the next answer: here, after a training, and in
-// another process.
+// A kill at the granted limit raises the next answer: at once, after a training, and on another
+// replica.
 func TestAKillAtTheGrantRaisesTheNextAnswer(t *testing.T) {
 	const mib = sizing.MiB
-	r := join(t, newReplica(t).dsn, service.Config{MinMemory: 64 * mib}).start()
+	r := joinReplica(t, newReplica(t).dsn, service.Config{MinMemory: 64 * mib}).start()
 	small := func(run string) sizing.Ask {
 		a := ask("load", run)
 		a.Requested.Memory, a.Features = 2*gib, rows(3)
@@ -46,40 +46,40 @@ func TestAKillAtTheGrantRaisesTheNextAnswer(t *testing.T) {
 	for i := range 20 {
 		o := success("load", i, 20)
 		o.MemoryMax, o.Allocated.Memory, o.Requested.Memory, o.Features = 3*mib, 2*gib, 2*gib, rows(float64(i%5))
-		r.tell(o)
+		r.report(o)
 	}
 	require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{Floor: gib}))
-	had := r.answer(small("killed")).Memory.Limit
+	had := r.predict(small("killed")).Memory.Limit
 	require.Equal(t, gib, had)
-	recorded := r.tell(sizing.Observation{Try: small("killed").Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: had}, Features: rows(3)})
+	recorded := r.report(sizing.Observation{Try: small("killed").Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: had}, Features: rows(3)})
 	assert.Empty(t, recorded[0].Warnings)
-	assert.Greater(t, r.answer(small("")).Memory.Limit, had, "at once")
-	r.until(func() bool { return r.Counts().Queued == 0 }, "receipts stored")
+	assert.Greater(t, r.predict(small("")).Memory.Limit, had, "at once")
+	r.waitFor(func() bool { return r.Counts().Queued == 0 }, "receipts stored")
 	assert.Equal(t, had, r.history("load").Rows[20].Granted)
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	assert.Greater(t, r.answer(small("")).Memory.Limit, had, "trained")
-	other := join(t, r.dsn, service.Config{MinMemory: 64 * mib}).start()
-	assert.Greater(t, other.answer(small("")).Memory.Limit, had, "in another process")
+	assert.Greater(t, r.predict(small("")).Memory.Limit, had, "after a training")
+	other := joinReplica(t, r.dsn, service.Config{MinMemory: 64 * mib}).start()
+	assert.Greater(t, other.predict(small("")).Memory.Limit, had, "on another replica")
 }
 
-// Two replicas: the second question of a killed try gets more than what was killed, at the
-// replica that answered the lift, and at one that only the store tells of the kill.
-func TestARepeatedQuestionKnowsTheKillThatAnotherReplicaWasTold(t *testing.T) {
+// A repeated predict of a killed try returns more than the killed limit: on the replica that
+// answered the lift, and on one that reads the kill from the store.
+func TestARepeatedPredictCountsAKillReportedToAnotherReplica(t *testing.T) {
 	a := newReplica(t).start()
-	a.taught("load", 40)
-	b := join(t, a.dsn, service.Config{}).start()
+	a.trainTask("load", 40)
+	b := joinReplica(t, a.dsn, service.Config{}).start()
 	for i, lifted := range []bool{true, false} {
 		question := ask("load", fmt.Sprint("run-x", i))
-		had := a.answer(question).Memory.Limit
-		b.tell(sizing.Observation{Try: question.Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: had}, Features: question.Features})
-		next := later(question, 2)
+		had := a.predict(question).Memory.Limit
+		b.report(sizing.Observation{Try: question.Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: had}, Features: question.Features})
+		next := nthTry(question, 2)
 		if lifted {
 			lift := a.lift(question, had)
-			assert.Equal(t, lift.Memory.Limit, a.answer(next).Memory.Limit)
-			assert.Greater(t, a.answer(question).Memory.Limit, had, "the same try again, at the replica that answered the lift")
+			assert.Equal(t, lift.Memory.Limit, a.predict(next).Memory.Limit)
+			assert.Greater(t, a.predict(question).Memory.Limit, had, "the same try, on the replica that answered the lift")
 		}
-		here, there := a.answer(next).Memory.Limit, b.answer(next).Memory.Limit
+		here, there := a.predict(next).Memory.Limit, b.predict(next).Memory.Limit
 		assert.Greater(t, here, had, "try 2 reads the kill")
 		assert.Greater(t, there, had)
 		if !lifted {
@@ -90,7 +90,7 @@ func TestARepeatedQuestionKnowsTheKillThatAnotherReplicaWasTold(t *testing.T) {
 
 func TestALiftStartsAtTheMinimumGrant(t *testing.T) {
 	const mib = sizing.MiB
-	r := join(t, newReplica(t).dsn, service.Config{MinMemory: 64 * mib})
+	r := joinReplica(t, newReplica(t).dsn, service.Config{MinMemory: 64 * mib})
 	question := ask("unknown", "r")
 	question.Requested = sizing.Resources{}
 	lift := r.lift(question, 1)
@@ -98,32 +98,32 @@ func TestALiftStartsAtTheMinimumGrant(t *testing.T) {
 	assert.GreaterOrEqual(t, lift.Memory.Limit, 64*mib)
 }
 
-// A peak that is filled in later acts at once, as one that comes with the first report.
-func TestAnAmendedPeakActsAtOnce(t *testing.T) {
+// An amended peak changes answers at once, as a peak in the first report does.
+func TestAnAmendedPeakIsLearnedAtOnce(t *testing.T) {
 	r, whole := newReplica(t), newReplica(t)
 	for i := range 40 {
 		o := success("load", i, 40)
-		r.tell(o)
-		whole.tell(o)
+		r.report(o)
+		whole.report(o)
 	}
 	o := success("load", 39, 40)
 	o.Try.RunID = "late"
 	o.MemoryMax = 9 * gib / 2
-	whole.tell(o)
+	whole.report(o)
 	without := o
 	without.MemoryMax = 0
-	r.tell(without)
-	before := r.answer(ask("load", "")).Memory.Limit
-	recorded := r.tell(o)
+	r.report(without)
+	before := r.predict(ask("load", "")).Memory.Limit
+	recorded := r.report(o)
 	require.True(t, recorded[0].Amended)
-	after := r.answer(ask("load", "")).Memory.Limit
+	after := r.predict(ask("load", "")).Memory.Limit
 	assert.NotEqual(t, before, after)
-	assert.Equal(t, whole.answer(ask("load", "")).Memory.Limit, after)
+	assert.Equal(t, whole.predict(ask("load", "")).Memory.Limit, after)
 	o.EndedAt = o.EndedAt.AddDate(1, 0, 0)
-	tries := r.told("load")
-	r.tell(o)
-	assert.Equal(t, after, r.answer(ask("load", "")).Memory.Limit, "further details teach nothing twice")
-	assert.Equal(t, tries, r.told("load"))
+	tries := r.learnedRows("load")
+	r.report(o)
+	assert.Equal(t, after, r.predict(ask("load", "")).Memory.Limit, "a second amendment changes no answer")
+	assert.Equal(t, tries, r.learnedRows("load"))
 }
 
 func TestTheDefaultsOfAnUnknownTaskCreateNone(t *testing.T) {

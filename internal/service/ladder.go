@@ -1,35 +1,36 @@
 package service
 
 import (
-	"time"
+	"fmt"
 
 	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// ladder is what each OOM of a first try would be lifted to, by the model as it is now.
-// The model's own ladder ends at the cap of q. A kill may bring another cap: the limit of
-// never_above_requested ends with it, the last reported request counts, and a derived cap
-// grows with what was killed. Then the lifts are asked for one by one. t.mu is held.
-func (t *task) ladder(sized *fitting.Answer, q fitting.Question, ask *sizing.Ask, policy sizing.Policy, now time.Time, least sizing.Bytes, memo *fitting.Memo) []sizing.Bytes {
+// ladder returns the limits that each OOM kill of a first try would be lifted to. The model's
+// ladder ends at the cap of q. A kill can change the cap: never_above_requested ends, the last
+// reported request counts, and a derived cap rises. In that case ladder computes each lift.
+func (c *allocator) ladder(sized *fitting.Answer, q *fitting.Question, ask *sizing.Ask) []sizing.Bytes {
 	if sized.Source == sizing.FromRequested || sized.Limit == 0 {
 		return sized.Ladder
 	}
-	same := true
+	isSameCap := true
 	for i, rung := range sized.Ladder {
 		if i == 0 || i < len(sized.Ladder)-1 {
-			same = same && t.question(ask, policy, rung, now, least).Cap == q.Cap
+			isSameCap = isSameCap && c.question(ask, rung).Cap == q.Cap
 		}
 	}
-	if same {
+	if isSameCap {
 		return sized.Ladder
 	}
-	rungs := []sizing.Bytes{sized.Limit} // the memo shares the other one
-	for kills := 1; kills <= *policy.MaxLifts; kills++ {
+	maxLifts := *c.policy.MaxLifts
+	rungs := []sizing.Bytes{sized.Limit} // a new slice: the memo shares sized.Ladder
+	for kills := 1; kills <= maxLifts; kills++ {
 		failed := rungs[len(rungs)-1]
-		next := t.question(ask, policy, failed, now, least)
-		next.Lifts = *policy.MaxLifts - (kills - 1)
-		state := sizing.LiftState{Failed: failed, Ceiling: next.Cap, Kills: kills, MaxLifts: *policy.MaxLifts, Ladder: memo.Size(t.model, next).Ladder}
+		next := c.question(ask, failed)
+		next.Lifts = maxLifts - (kills - 1)
+		state := sizing.LiftState{Failed: failed, Ceiling: next.Cap, Kills: kills, MaxLifts: maxLifts, Ladder: c.memo.Size(c.model, next).Ladder}
 		lift := state.Decide(sizing.OOMKilled)
 		if !lift.Retry {
 			break
@@ -37,4 +38,48 @@ func (t *task) ladder(sized *fitting.Answer, q fitting.Question, ask *sizing.Ask
 		rungs = append(rungs, lift.Memory.Limit)
 	}
 	return rungs
+}
+
+// repeatLift turns an answer into that of a later try, which repeats the lift of /retry-lift.
+// It computes a new lift if none is known here, a lower cap was set since, or a run with the same
+// features was killed at that amount.
+func (c *allocator) repeatLift(sized *fitting.Answer, q *fitting.Question, run *inflight.Run, hardCap sizing.Bytes) {
+	sized.Source = sizing.FromLift
+	limit := run.LiftedTo
+	if hardCap > 0 {
+		limit = min(limit, hardCap)
+	}
+	if limit <= max(q.Above, sized.TooLittle) {
+		state := sizing.LiftState{
+			Failed: q.Above, Ceiling: q.Cap, Kills: len(run.Killed), MaxLifts: *c.policy.MaxLifts, Ladder: sized.Ladder,
+		}
+		// Airflow retries even if no lift was advised: such a try gets the cap. A derived cap
+		// is never below the run's kills.
+		limit = max(state.Decide(sizing.OOMKilled).Memory.Limit, min(sized.Limit, q.Cap), minCap(hardCap, q.Above))
+	}
+	if limit != sized.Limit {
+		sized.Limit = limit
+		sized.Promised = c.model.Risk(*q, limit)
+		ladder := []sizing.Bytes{limit} // a new slice: the memo shares sized.Ladder
+		for _, rung := range sized.Ladder {
+			if rung > limit {
+				ladder = append(ladder, rung)
+			}
+		}
+		sized.Ladder = ladder
+		sized.Reason = liftReason(limit, q, run)
+	}
+	sized.Reason = fmt.Sprintf("an earlier try was OOM-killed at %s, so the peak is above it; %s",
+		q.Above.Approx(), sized.Reason)
+}
+
+// liftReason says why a later try gets another amount than the model's.
+func liftReason(limit sizing.Bytes, q *fitting.Question, run *inflight.Run) string {
+	switch {
+	case limit == run.LiftedTo:
+		return limit.Approx() + ": what the lift granted"
+	case limit >= q.Cap || limit <= q.Above:
+		return fmt.Sprintf("%s: the cap is %s, %s", limit.Approx(), q.Cap.Approx(), q.CapBy.Remedy())
+	}
+	return limit.Approx() + ": the next rung"
 }

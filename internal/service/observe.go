@@ -2,138 +2,158 @@ package service
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/service/inflight"
+	"github.com/loadaware/loadaware/internal/service/modelcache"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Observe records what was told, and answers after commit: one answer for each,
-// in order; those that are Invalid fail alone. An error means that nothing of the
-// call is certain: repeat it whole.
-func (s *Service) Observe(ctx context.Context, told []sizing.Observation) ([]sizing.RecordResult, error) {
-	results := make([]sizing.RecordResult, len(told))
-	valid := make([]sizing.Observation, 0, len(told))
-	place := make([]int, 0, len(told)) // of valid[i] in told
-	for i := range told {
-		if bad := told[i].Validate(); len(bad) > 0 {
+// maxLearnedBeforeAck is the largest batch whose rows are learned before Observe returns.
+// Rows of larger batches are learned afterwards: learning a row takes longer than storing it.
+const maxLearnedBeforeAck = 100
+
+// Observe stores reports and returns after commit, with one result for each report in order.
+// Invalid reports fail alone. After an error the caller repeats the whole batch.
+func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]sizing.RecordResult, error) {
+	results := make([]sizing.RecordResult, len(reports))
+	valid := make([]sizing.Observation, 0, len(reports))
+	index := make([]int, 0, len(reports)) // of valid[i] in reports
+	for i := range reports {
+		if bad := reports[i].Validate(); len(bad) > 0 {
 			results[i].Err = invalid(bad)
 			continue
 		}
-		valid, place = append(valid, s.withFeatures(told[i])), append(place, i)
+		valid, index = append(valid, s.withFeatures(reports[i])), append(index, i)
 	}
 	if len(valid) == 0 {
 		return results, nil
 	}
 	recorded, err := s.store.Record(ctx, valid)
-	s.heed(ctx, err)
+	s.rejection.update(ctx, err, s.cfg.Now())
 	if err != nil {
 		return nil, err
 	}
-	now := s.cfg.Now()
-	behind := map[*task][]fitting.TrainingRow{}
+	s.learnRecorded(ctx, valid, recorded)
 	for i := range recorded {
-		results[place[i]] = recorded[i]
-		r := &recorded[i]
-		if r.Err != nil {
-			continue
-		}
-		if r.Duplicate {
-			results[place[i]].Warnings = s.warnings(&valid[i], nil, nil, now)
-			continue
-		}
-		t, told := s.heard(ctx, &valid[i], r, now)
-		atOnce := told != nil && len(recorded) <= learnAtOnce
-		if atOnce {
-			results[place[i]].Warnings = s.warnings(&valid[i], t, told, now)
-		} else {
-			results[place[i]].Warnings = s.warnings(&valid[i], t, nil, now)
-		}
-		switch {
-		case told == nil:
-		case atOnce:
-			s.learnNow(t, *told)
-		default:
-			behind[t] = append(behind[t], *told)
-		}
-	}
-	for t, told := range behind {
-		s.learnSoon(t, told)
+		results[index[i]] = recorded[i]
 	}
 	return results, nil
 }
 
-// withFeatures fills in the features of the prediction that was made here for the same
-// try, else those of a killed try of the same run; the store knows those that were made
-// elsewhere.
+// learnRecorded applies committed reports to the memory of this replica, and adds warnings to
+// their results.
+func (s *Service) learnRecorded(ctx context.Context, reports []sizing.Observation, results []sizing.RecordResult) {
+	now := s.cfg.Now()
+	learnsNow := len(results) <= maxLearnedBeforeAck
+	later := map[*modelcache.Task][]fitting.TrainingRow{}
+	for i := range results {
+		o, r := &reports[i], &results[i]
+		switch {
+		case r.Err != nil:
+			continue
+		case r.Duplicate:
+			r.Warnings = s.warnings(o, nil, nil, now)
+			continue
+		}
+		task, row := s.applyReport(ctx, o, r, now)
+		switch {
+		case row == nil:
+			r.Warnings = s.warnings(o, task, nil, now)
+		case learnsNow:
+			r.Warnings = s.warnings(o, task, row, now)
+			s.models.LearnNow(task, row)
+		default:
+			r.Warnings = s.warnings(o, task, nil, now)
+			later[task] = append(later[task], *row)
+		}
+	}
+	for task, rows := range later {
+		s.models.LearnLater(task, rows)
+	}
+}
+
+// withFeatures adds the features of the prediction that this replica made for the try, or else
+// those of a killed try of the run. The store knows the predictions of other replicas.
 func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 	if o.Features == nil {
-		o.Features = s.tries.features(o.Try)
+		o.Features = s.tries.Features(&o.Try)
 	}
 	return o
 }
 
-// heard lets the memory of this replica know what was just committed, and returns what
-// its model is to learn; nil: nothing. Others learn it by the next training.
-func (s *Service) heard(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult, now time.Time) (*task, *fitting.TrainingRow) {
-	t := s.tasks.get(o.Try.TaskKey)
-	before, _ := s.tries.end(o.Try)
+// applyReport applies a committed report to the state in memory, and returns the row that the
+// task's model learns; nil if none. Other replicas learn the row with the next training.
+func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult, now time.Time) (*modelcache.Task, *fitting.TrainingRow) {
+	task := s.models.GetOrCreate(o.Try.TaskKey)
+	answer, _ := s.tries.End(&o.Try)
 	if r.Replaced {
-		s.tries.forget(o.Try)
-		s.withdrawn(ctx, &o.Try)
+		s.tries.Void(&o.Try)
+		s.reloadVoided(ctx, &o.Try)
 	}
 	switch {
 	case o.Outcome.OOM():
-		had, _ := o.Peak()
+		allocated, _ := o.Peak()
 		if o.Allocated.Memory > 0 {
-			had = o.Allocated.Memory
+			allocated = o.Allocated.Memory
 		}
-		s.tries.kill(o.Try, had, o.Features, terms{requested: o.Requested}.or(before.terms), now)
+		s.tries.AddKill(&o.Try, allocated, o.Features, inflight.Request{Resources: o.Requested}.Or(answer.Request), now)
 	case o.Outcome == sizing.Success:
-		s.tries.endRun(o.Try)
+		s.tries.EndRun(&o.Try)
 	}
 	if r.Amended && !r.Replaced {
-		return t, s.amended(ctx, o, r) // the row was learned when it came
+		return task, s.amendedRow(ctx, o, r)
 	}
 	if o.Outcome == sizing.Unschedulable {
-		t.open.refuse(o.Allocated.Memory, endOf(o, now))
+		task.Open.AddUnschedulable(o.Allocated.Memory, endOf(o, now))
 	}
-	s.counts.ended(o, before)
-	t.open.ended(&o.Try, o.Outcome)
-	told := toldOf(o, r.Seq, before)
+	s.counts.add(o, &answer)
+	task.Open.End(&o.Try, o.Outcome)
+	row := trainingRow(o, r.Seq, &answer)
 	if o.Outcome.OOM() {
-		told.Granted = s.grantedTo(&o.Try, before.limit)
+		row.Granted = s.grantedTo(&o.Try, answer.Limit)
 	}
-	return t, &told
+	return task, &row
 }
 
-// amended is what a model learns at once of an amendment: the peak that a success lacked.
-// Other details wait for the training, and so does the peak where the read fails.
-func (s *Service) amended(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult) *fitting.TrainingRow {
+// reloadVoided reloads a task after a report of it was voided or replaced. It flushes the
+// outbox first, because the task's open tries are restored from stored receipts.
+func (s *Service) reloadVoided(ctx context.Context, try *sizing.TryKey) {
+	s.outbox.Flush(ctx)
+	s.models.Void(ctx, try)
+}
+
+// amendedRow returns the row that a model learns from an amendment: a success whose peak was
+// unknown. Other details, and a row that cannot be read, wait for the next training.
+func (s *Service) amendedRow(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult) *fitting.TrainingRow {
 	if !r.Measured {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.LaterTryRead)
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()
 	h, err := s.store.Since(ctx, o.Try.TaskKey, r.Seq-1, 1)
 	if err != nil || len(h.Rows) == 0 || h.Rows[0].Seq != r.Seq {
 		return nil
 	}
-	told := fitting.NewTrainingRow(&h.Schema, &h.Rows[0])
-	told.Amends = true
-	return &told
+	row := fitting.NewTrainingRow(&h.Schema, &h.Rows[0])
+	row.Amends = true
+	return &row
 }
 
-// grantedTo is what this replica answered a try: by an answer before the launch, or by
-// the lift after the try before it.
+// grantedTo returns what this replica granted a try: with a prediction, or with the lift after
+// the previous try.
 func (s *Service) grantedTo(try *sizing.TryKey, limit sizing.Bytes) sizing.Bytes {
 	if try.Number > 1 {
-		limit = max(limit, s.tries.run(runOf(*try)).granted)
+		run := s.tries.Run(try)
+		limit = max(limit, run.LiftedTo)
 	}
 	return limit
 }
 
-// endOf is when a try ended, as the store has it.
+// endOf returns when a try ended, by the rule of the store.
 func endOf(o *sizing.Observation, now time.Time) time.Time {
 	switch {
 	case !o.EndedAt.IsZero():
@@ -144,11 +164,33 @@ func endOf(o *sizing.Observation, now time.Time) time.Time {
 	return now
 }
 
-func toldOf(o *sizing.Observation, seq int64, before asked) fitting.TrainingRow {
+func trainingRow(o *sizing.Observation, seq int64, answer *inflight.Answer) fitting.TrainingRow {
 	peak, censoring := o.Peak()
 	return fitting.TrainingRow{
 		Seq: seq, Features: o.Features, Outcome: o.Outcome, Peak: peak, Censoring: censoring,
 		CPUMax: o.CPUMax, Duration: o.Duration, Requested: o.Requested, Allocated: o.Allocated,
-		FirstTry: o.Try.Number == 1, Promised: before.promised, Run: o.Try.Run(), Try: o.Try.Number,
+		FirstTry: o.Try.Number == 1, Promised: answer.Promised, Run: o.Try.Run(), Try: o.Try.Number,
 	}
+}
+
+// rejectionTTL is how long a rejected report makes the service unready for reports while no
+// other report arrives: a database on a full disk answers pings and stores nothing.
+const rejectionTTL = 10 * time.Second
+
+// rejection remembers whether the store rejected the last report.
+type rejection struct{ at atomic.Int64 } // Unix nanoseconds; 0 after a report was stored
+
+// update records the result of storing reports. It ignores callers who canceled.
+func (r *rejection) update(ctx context.Context, err error, now time.Time) {
+	switch {
+	case err == nil:
+		r.at.Store(0)
+	case sizing.KindOf(err) == sizing.Unavailable && !errors.Is(ctx.Err(), context.Canceled):
+		r.at.Store(now.UnixNano())
+	}
+}
+
+func (r *rejection) isRecent(now time.Time) bool {
+	at := r.at.Load()
+	return at > 0 && now.Sub(time.Unix(0, at)) < rejectionTTL
 }

@@ -1,81 +1,114 @@
-package service
+package service_test
 
 import (
-	"strconv"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loadaware/loadaware/internal/service/outbox"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// numbered is the nth receipt; some have features, some have none, and of some they are
-// not known.
-func numbered(n int) sizing.Receipt {
-	r := sizing.Receipt{Allocation: sizing.Allocation{PredictionID: strconv.Itoa(n)}}
-	switch n % 5 {
-	case 0:
-	case 1:
-		r.Ask.Features = sizing.Features{}
-	default:
-		r.Ask.Features = sizing.Features{"n": sizing.NumberValue(float64(n)), "text": sizing.TextValue(strconv.Itoa(n))}
+func TestEveryAnswerHasAReceiptBeforeAndAfterShutdown(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 40)
+	first := r.predict(ask("load", "r"))
+	lift := r.lift(ask("load", "r"), 2*gib)
+	pending, err := r.Receipt(t.Context(), first.PredictionID)
+	require.NoError(t, err, "queued in the outbox")
+	assertSame(t, first, &pending.Allocation, "the receipt equals the answer")
+	_, err = r.store.Receipt(t.Context(), first.PredictionID)
+	require.Equal(t, sizing.NotFound, sizing.KindOf(err), "the outbox does not run yet")
+
+	r.start()
+	last := make([]string, 0, 5000) // more than one batch
+	for range cap(last) {
+		last = append(last, r.predict(ask("load", "")).PredictionID)
 	}
-	return r
+	r.stop() // drains the outbox
+	for _, id := range append(last[:1:1], last[len(last)-1], first.PredictionID, lift.PredictionID) {
+		stored, err := r.store.Receipt(t.Context(), id)
+		require.NoError(t, err)
+		assert.Equal(t, id, stored.Allocation.PredictionID)
+	}
+	stored, err := r.store.Receipt(t.Context(), lift.PredictionID)
+	require.NoError(t, err)
+	assert.Equal(t, 2, stored.Ask.Try.Number, "a lift answers the next try")
+	assert.Equal(t, lift.Memory, stored.Allocation.Memory)
+	_, err = r.Receipt(t.Context(), "unknown")
+	assert.Equal(t, sizing.NotFound, sizing.KindOf(err))
 }
 
-func TestTheOldestReceiptsAreDroppedWhereTooManyWait(t *testing.T) {
-	for _, writing := range []bool{false, true} {
-		var q receipts
-		q.add(numbered(0))
-		if writing {
-			require.Len(t, q.first().receipts, 1)
-		}
-		for n := 1; n <= maxQueued; n++ {
-			q.add(numbered(n))
-		}
-		waiting, dropped := q.queued()
-		assert.Equal(t, maxQueued+1, waiting+dropped)
-		assert.Equal(t, flushAtMost, dropped)
-		_, found := q.pending("0")
-		assert.Equal(t, writing, found, "what is being written may be stored already")
-		_, found = q.pending("1999")
-		assert.False(t, found)
-		r, found := q.pending("2004")
-		assert.True(t, found)
-		assert.Equal(t, numbered(2004), r)
+func TestARejectedReceiptDoesNotAffectOthers(t *testing.T) {
+	r := newReplica(t)
+	good := r.predict(ask("load", "r"))
+	rejected := ask("load", "r")
+	rejected.Features = sizing.Features{"region": sizing.TextValue("emea")}
+	r.exec(`ALTER TABLE receipt ADD CHECK (body::text NOT LIKE '%region%')`)
+	bad := r.predict(rejected)
+	after := r.predict(ask("load", "r"))
+	r.start()
+	r.stop()
+	for id, want := range map[string]bool{good.PredictionID: true, after.PredictionID: true, bad.PredictionID: false} {
+		_, err := r.store.Receipt(t.Context(), id)
+		assert.Equal(t, want, err == nil, "%v", err)
 	}
 }
 
-// Others come while some are written, and one write of three fails: all leave once, in
-// the order they came.
-func TestReceiptsLeaveInTheOrderTheyCame(t *testing.T) {
-	var q receipts
-	added, left := 0, 0
-	come := func(n int) {
-		for range n {
-			q.add(numbered(added))
-			added++
-		}
+func TestReceiptsAreDeletedAndRenamedWithTheirTask(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 5)
+	queued := r.predict(ask("load", "r"))
+	r.lift(ask("load", "r"), 2*gib)
+	require.NoError(t, r.DeleteTask(t.Context(), task("load")))
+	_, err := r.Receipt(t.Context(), queued.PredictionID)
+	assert.Equal(t, sizing.NotFound, sizing.KindOf(err))
+	assert.Equal(t, sizing.FromRequested, r.predict(nthTry(ask("load", "r"), 2)).Source, "the kill is deleted too")
+
+	r.trainTask("old", 5)
+	queued = r.predict(ask("old", "r"))
+	require.NoError(t, r.Rename(t.Context(), task("old"), task("new")))
+	moved, err := r.Receipt(t.Context(), queued.PredictionID)
+	require.NoError(t, err)
+	assert.Equal(t, task("new"), moved.Ask.Try.TaskKey)
+}
+
+// Receipts that arrive during a write wait for the next interval. Otherwise each write would
+// store only a few receipts under load.
+func TestReceiptsOfOneIntervalShareAWrite(t *testing.T) {
+	r := newReplica(t).start()
+	begun := time.Now()
+	var answered atomic.Int64
+	var callers sync.WaitGroup
+	for caller := range 8 {
+		callers.Go(func() {
+			for n := 0; time.Since(begun) < 10*outbox.FlushInterval; n++ {
+				r.predict(ask("load", fmt.Sprint("run-", caller, "-", n)))
+				answered.Add(1)
+				time.Sleep(time.Millisecond)
+			}
+		})
 	}
-	for round := range 300 {
-		come(round * 7 % 50)
-		b := q.first()
-		come(round * 3 % 11)
-		if b == nil {
-			continue
-		}
-		for i := range b.receipts {
-			require.Equal(t, numbered(left+i), b.at(i))
-		}
-		stored := round%3 > 0
-		n := len(b.receipts)
-		q.written(stored)
-		if stored {
-			left += n
-		}
-	}
-	waiting, dropped := q.queued()
-	assert.Equal(t, added-left, waiting)
-	assert.Zero(t, dropped)
+	callers.Wait()
+	saves, ticks, full := r.store.receiptWrites.Load(), int64(time.Since(begun)/outbox.FlushInterval), answered.Load()/outbox.BatchSize
+	assert.Positive(t, saves)
+	assert.LessOrEqual(t, saves, ticks+full+1)
+}
+
+// Each attempt decodes a batch, so that failed writes are retried slowly. No receipt is lost.
+func TestFailedWritesAreRetriedSlowly(t *testing.T) {
+	r := newReplica(t).start()
+	r.exec(`ALTER TABLE receipt RENAME TO away`)
+	id := r.predict(ask("load", "run")).PredictionID
+	r.waitFor(func() bool { return r.store.receiptWrites.Load() > 0 }, "a write was attempted")
+	before, begun := r.store.receiptWrites.Load(), time.Now()
+	time.Sleep(2 * outbox.RetryInterval)
+	assert.LessOrEqual(t, r.store.receiptWrites.Load()-before, int64(time.Since(begun)/outbox.RetryInterval)+1)
+	r.exec(`ALTER TABLE away RENAME TO receipt`)
+	r.waitFor(func() bool { _, err := r.store.Receipt(t.Context(), id); return err == nil }, "stored")
 }

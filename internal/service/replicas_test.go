@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// version is that of the model which answers here; 0 without one.
-func (r *replica) version(name string) int {
+// modelVersion returns the version of the model that answers; 0 without one.
+func (r *replica) modelVersion(name string) int {
 	a, err := r.Predict(r.t.Context(), ptr(ask(name, "")))
 	if err != nil || a.Model == nil {
 		return 0
@@ -23,76 +23,76 @@ func (r *replica) version(name string) int {
 
 func ptr[T any](v T) *T { return &v }
 
-// same compares answers but for what is drawn anew for each.
-func same(t *testing.T, want, got *sizing.Allocation, msg string) {
+// assertSame compares answers without their ids.
+func assertSame(t *testing.T, want, got *sizing.Allocation, msg string) {
 	t.Helper()
 	w, g := *want, *got
 	w.PredictionID, g.PredictionID = "", ""
 	assert.Equal(t, w, g, msg)
 }
 
-func TestTrainAnswersWhenWhatItPublishedAnswers(t *testing.T) {
+func TestTrainReturnsWhenTheModelIsInUse(t *testing.T) {
 	r := newReplica(t)
-	r.teach("load", 30)
+	r.reportRuns("load", 30)
 	for version := 1; version <= 3; version++ {
 		report, err := r.Train(t.Context(), task("load"))
 		require.NoError(t, err)
 		require.Equal(t, version, report.Version)
-		assert.Equal(t, version, r.version("load"))
+		assert.Equal(t, version, r.modelVersion("load"))
 	}
 	require.NoError(t, r.Activate(t.Context(), task("load"), 2))
-	assert.Equal(t, 2, r.version("load"), "and so does a rollback")
+	assert.Equal(t, 2, r.modelVersion("load"), "so does Activate")
 	assert.Equal(t, sizing.NotFound, sizing.KindOf(r.Activate(t.Context(), task("load"), 9)))
-	_, err := r.Train(t.Context(), task("nobody"))
+	_, err := r.Train(t.Context(), task("unknown"))
 	assert.Equal(t, sizing.NotFound, sizing.KindOf(err))
 }
 
-func TestARestartAnswersTheSame(t *testing.T) {
+func TestAnswersSurviveARestart(t *testing.T) {
 	r := newReplica(t)
-	r.taught("load", 60)
-	for i := range 15 { // not trained yet: told again to the model that was stored
+	r.trainTask("load", 60)
+	for i := range 15 { // not trained yet: the stored model learns them after the restart
 		late := success("load", i, 15)
 		late.Try.RunID = fmt.Sprintf("late-%d", i)
-		r.tell(late)
+		r.report(late)
 	}
-	r.tell(sizing.Observation{Try: try("load", "killed", 1), Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: gib}, Features: rows(8)})
+	r.report(sizing.Observation{Try: try("load", "killed", 1), Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: gib}, Features: rows(8)})
 	require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{Floor: gib / 8}))
-	r.sql(`UPDATE tally SET due_at = NULL`) // a kill is due at once, and would be trained by the new process
-	again := join(t, r.dsn, service.Config{}).start()
+	r.exec(`UPDATE tally SET due_at = NULL`) // a kill makes the task due, and the new process would train it
+	again := joinReplica(t, r.dsn, service.Config{}).start()
 	for x := 1.0; x <= 10; x++ {
 		question := ask("load", "")
 		question.Features = rows(x)
-		same(t, r.answer(question), again.answer(question), fmt.Sprint(x))
+		assertSame(t, r.predict(question), again.predict(question), fmt.Sprint(x))
 	}
-	assert.Equal(t, 76, again.told("load"))
+	assert.Equal(t, 76, again.learnedRows("load"))
 }
 
-func TestAnotherReplicaFollows(t *testing.T) {
+func TestAnotherReplicaFollowsChanges(t *testing.T) {
 	r := newReplica(t)
-	r.taught("load", 30)
-	other := join(t, r.dsn, service.Config{}).start()
-	assert.Equal(t, 1, other.version("load"))
+	r.trainTask("load", 30)
+	other := joinReplica(t, r.dsn, service.Config{}).start()
+	assert.Equal(t, 1, other.modelVersion("load"))
 
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	other.until(func() bool { return other.version("load") == 2 }, "a publish")
+	other.waitFor(func() bool { return other.modelVersion("load") == 2 }, "a publication")
 
 	require.NoError(t, r.Activate(t.Context(), task("load"), 1))
-	other.until(func() bool { return other.version("load") == 1 }, "a rollback")
+	other.waitFor(func() bool { return other.modelVersion("load") == 1 }, "a rollback")
 
 	require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{Floor: 50 * gib}))
-	other.until(func() bool { return other.answer(ask("load", "")).Memory.Limit == 50*gib }, "a policy")
+	other.waitFor(func() bool { return other.predict(ask("load", "")).Memory.Limit == 50*gib }, "a policy")
 
 	require.NoError(t, r.Rename(t.Context(), task("load"), task("moved")))
-	assert.Equal(t, []int{0, 1}, []int{r.version("load"), r.version("moved")})
-	other.until(func() bool { return other.version("load") == 0 && other.version("moved") == 1 }, "a rename")
-	assert.Equal(t, 50*gib, other.answer(ask("moved", "")).Memory.Limit, "the policy has moved, too")
-	assert.Equal(t, sizing.FromRequested, other.answer(ask("load", "")).Source)
+	assert.Equal(t, []int{0, 1}, []int{r.modelVersion("load"), r.modelVersion("moved")})
+	other.waitFor(func() bool { return other.modelVersion("load") == 0 && other.modelVersion("moved") == 1 }, "a rename")
+	assert.Equal(t, 50*gib, other.predict(ask("moved", "")).Memory.Limit, "the policy is renamed too")
+	assert.Equal(t, sizing.FromRequested, other.predict(ask("load", "")).Source)
 
 	require.NoError(t, r.DeleteTask(t.Context(), task("moved")))
 	for _, each := range []*replica{r, other} {
-		each.until(func() bool { return each.version("moved") == 0 }, "a deletion")
-		same(t, each.answer(ask("never heard of", "")), withTask(each.answer(ask("moved", "")), "never heard of"), "nothing is left")
+		each.waitFor(func() bool { return each.modelVersion("moved") == 0 }, "a deletion")
+		assertSame(t, each.predict(ask("unknown", "")), withTask(each.predict(ask("moved", "")), "unknown"), "the task is removed")
 	}
 }
 
@@ -101,107 +101,107 @@ func withTask(a *sizing.Allocation, name string) *sizing.Allocation {
 	return a
 }
 
-// What this replica was told itself, and nobody trained, must go, too.
-// Callers come to any replica: most tries are asked about at one and reported to
-// another, and the first must not remember them for ever.
-func TestATryThatEndedElsewhereIsForgottenHere(t *testing.T) {
+// With a load balancer, most tries are predicted by one replica and reported to another. The
+// first must not keep them forever.
+func TestATryReportedToAnotherReplicaEnds(t *testing.T) {
 	r := newReplica(t)
-	r.taught("load", 30)
-	other := join(t, r.dsn, service.Config{}).start()
+	r.trainTask("load", 30)
+	other := joinReplica(t, r.dsn, service.Config{}).start()
 	for i := range 40 {
-		other.answer(ask("load", fmt.Sprint("elsewhere-", i)))
+		other.predict(ask("load", fmt.Sprint("elsewhere-", i)))
 	}
-	other.answer(ask("load", "still running"))
-	require.Equal(t, 41, other.Remembered())
+	other.predict(ask("load", "still running"))
+	require.Equal(t, 41, other.InFlight())
 	for i := range 40 {
 		ended := success("load", i, 40)
 		ended.Try = try("load", fmt.Sprint("elsewhere-", i), 1)
-		r.tell(ended)
+		r.report(ended)
 	}
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	other.until(func() bool { return other.Remembered() == 1 }, "only one is under way")
+	other.waitFor(func() bool { return other.InFlight() == 1 }, "one try is in flight")
 }
 
-func TestATaskThatIsDeletedElsewhereIsForgottenHere(t *testing.T) {
+// Rows that only this replica has learned are removed too.
+func TestATaskDeletedByAnotherReplicaIsRemoved(t *testing.T) {
 	r := newReplica(t)
-	other := join(t, r.dsn, service.Config{}).start()
-	other.teach("young", 10)
-	require.NotEqual(t, sizing.FromRequested, other.answer(ask("young", "")).Source)
-	require.NoError(t, r.DeleteTask(t.Context(), task("young")))
-	other.until(func() bool { return other.answer(ask("young", "")).Source == sizing.FromRequested }, "forgotten")
+	other := joinReplica(t, r.dsn, service.Config{}).start()
+	other.reportRuns("new", 10)
+	require.NotEqual(t, sizing.FromRequested, other.predict(ask("new", "")).Source)
+	require.NoError(t, r.DeleteTask(t.Context(), task("new")))
+	other.waitFor(func() bool { return other.predict(ask("new", "")).Source == sizing.FromRequested }, "removed")
 }
 
-func TestAYoungTaskKeepsWhatItLearnedUnderANewName(t *testing.T) {
+func TestATaskWithoutAModelKeepsItsRowsAfterARename(t *testing.T) {
 	r := newReplica(t)
-	r.teach("young", 10)
-	before := r.answer(ask("young", ""))
-	require.NoError(t, r.Rename(t.Context(), task("young"), task("named")))
-	same(t, withTask(before, "named"), r.answer(ask("named", "")), "renamed")
+	r.reportRuns("new", 10)
+	before := r.predict(ask("new", ""))
+	require.NoError(t, r.Rename(t.Context(), task("new"), task("named")))
+	assertSame(t, withTask(before, "named"), r.predict(ask("named", "")), "renamed")
 }
 
-func TestAPublishThatWasMissedIsReadAfterReconnecting(t *testing.T) {
+func TestAMissedNotificationIsReadAfterReconnecting(t *testing.T) {
 	r := newReplica(t)
-	r.taught("load", 30)
-	other := join(t, r.dsn, service.Config{}).start()
-	r.sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`)
-	_, err := r.Train(t.Context(), task("load")) // while nobody listens
+	r.trainTask("load", 30)
+	other := joinReplica(t, r.dsn, service.Config{}).start()
+	r.exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`)
+	_, err := r.Train(t.Context(), task("load")) // while no replica is subscribed
 	require.NoError(t, err)
-	r.taught("new", 30)
-	r.teach("gone", 5)
-	require.NoError(t, r.DeleteTask(t.Context(), task("gone")))
-	other.until(func() bool { return other.version("load") == 2 && other.version("new") == 1 }, "read anew")
+	r.trainTask("new", 30)
+	r.reportRuns("removed", 5)
+	require.NoError(t, r.DeleteTask(t.Context(), task("removed")))
+	other.waitFor(func() bool { return other.modelVersion("load") == 2 && other.modelVersion("new") == 1 }, "resynced")
 	_, err = r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	other.until(func() bool { return other.version("load") == 3 }, "and it listens again")
+	other.waitFor(func() bool { return other.modelVersion("load") == 3 }, "the subscription works again")
 }
 
-func TestASlowLookHealsWhatNobodyAnnounced(t *testing.T) {
+func TestPollFindsChangesWithoutANotification(t *testing.T) {
 	r := newReplica(t)
-	r.taught("load", 30)
+	r.trainTask("load", 30)
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	other := join(t, r.dsn, service.Config{Poll: 20 * time.Millisecond}).start()
-	require.Equal(t, 2, other.version("load"))
-	r.sql(`UPDATE task SET active_version = 1, policy = '{"Floor": 53687091200}'`) // 50 GiB
-	other.until(func() bool {
-		a := other.answer(ask("load", ""))
+	other := joinReplica(t, r.dsn, service.Config{PollInterval: 20 * time.Millisecond}).start()
+	require.Equal(t, 2, other.modelVersion("load"))
+	r.exec(`UPDATE task SET active_version = 1, policy = '{"Floor": 53687091200}'`) // 50 GiB
+	other.waitFor(func() bool {
+		a := other.predict(ask("load", ""))
 		return a.Model.Version == 1 && a.Memory.Limit == 50*gib
-	}, "seen")
-	r.sql(`DELETE FROM task`)
-	other.until(func() bool { return other.version("load") == 0 }, "gone")
+	}, "polled")
+	r.exec(`DELETE FROM task`)
+	other.waitFor(func() bool { return other.modelVersion("load") == 0 }, "removed")
 }
 
-func TestAModelThatCannotBeOpenedLeavesTheLastGoodOneAnswering(t *testing.T) {
+func TestACorruptModelLeavesTheLastGoodOneInUse(t *testing.T) {
 	r := newReplica(t)
-	r.taught("load", 30)
-	other := join(t, r.dsn, service.Config{}).start()
-	good := other.answer(ask("load", ""))
+	r.trainTask("load", 30)
+	other := joinReplica(t, r.dsn, service.Config{}).start()
+	good := other.predict(ask("load", ""))
 
 	// One flipped byte in the next version.
 	_, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	other.until(func() bool { return other.version("load") == 2 }, "followed")
+	other.waitFor(func() bool { return other.modelVersion("load") == 2 }, "refreshed")
 	require.NoError(t, r.Activate(t.Context(), task("load"), 1))
-	other.until(func() bool { return other.version("load") == 1 }, "followed")
-	r.sql(`UPDATE model SET blob = set_byte(blob, 100, get_byte(blob, 100) # 1) WHERE version = 2`)
-	require.Error(t, r.Activate(t.Context(), task("load"), 2), "it does not answer here, and says so")
+	other.waitFor(func() bool { return other.modelVersion("load") == 1 }, "refreshed")
+	r.exec(`UPDATE model SET blob = set_byte(blob, 100, get_byte(blob, 100) # 1) WHERE version = 2`)
+	require.Error(t, r.Activate(t.Context(), task("load"), 2), "Activate refuses the model")
 
 	for _, each := range []*replica{r, other} {
-		require.NoError(t, each.SetPolicy(t.Context(), task("load"), sizing.Policy{}), "a policy does not need the model")
-		each.teach("other", 1) // it goes on
-		assert.Equal(t, good.Memory, each.answer(ask("load", "")).Memory)
-		assert.Equal(t, 1, each.version("load"))
+		require.NoError(t, each.SetPolicy(t.Context(), task("load"), sizing.Policy{}), "a policy can be set")
+		each.reportRuns("other", 1) // other tasks work
+		assert.Equal(t, good.Memory, each.predict(ask("load", "")).Memory)
+		assert.Equal(t, 1, each.modelVersion("load"))
 	}
-	same(t, good, join(t, r.dsn, service.Config{}).start().answer(ask("load", "")), "the activation was undone for all")
+	assertSame(t, good, joinReplica(t, r.dsn, service.Config{}).start().predict(ask("load", "")), "no replica uses the corrupt model")
 
-	r.sql(`UPDATE task SET active_version = 2`)
-	fresh := join(t, r.dsn, service.Config{}).start()
-	assert.Equal(t, sizing.FromRequested, fresh.answer(ask("load", "")).Source, "who never had a good one answers the request")
+	r.exec(`UPDATE task SET active_version = 2`)
+	fresh := joinReplica(t, r.dsn, service.Config{}).start()
+	assert.Equal(t, sizing.FromRequested, fresh.predict(ask("load", "")).Source, "without a good model the answer is the request")
 
 	report, err := r.Train(t.Context(), task("load"))
 	require.NoError(t, err)
-	assert.Equal(t, 3, report.Version, "trained anew")
-	fresh.until(func() bool { return fresh.version("load") == 3 }, "healed")
-	assert.Equal(t, 30, fresh.told("load"))
+	assert.Equal(t, 3, report.Version, "trained from scratch")
+	fresh.waitFor(func() bool { return fresh.modelVersion("load") == 3 }, "replaced")
+	assert.Equal(t, 30, fresh.learnedRows("load"))
 }

@@ -1,157 +1,123 @@
 package service
 
 import (
-	"sync"
-	"sync/atomic"
-	"time"
+	"context"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
 )
 
-// task is what is in memory of one task. Readers hold mu for reading, so that a
-// model is never asked while it learns.
-type task struct {
-	loading  sync.Mutex // held while a model is read and put in place
-	mu       sync.RWMutex
-	model    *fitting.Model
-	name     string // its task id
-	pool     *pool
-	follows  uint64 // version of the pool that the model follows
-	open     open
-	ref      atomic.Pointer[sizing.ModelRef] // nil: nothing published yet, or not open
-	latent   atomic.Pointer[latent]          // nil: open
-	loaded   int64                           // the newest row that model knew when it was loaded
-	recent   []fitting.TrainingRow           // told here since then
-	behind   behind                          // … and not learned yet
-	policy   sizing.Policy
-	unfitFor time.Duration // Config.UnfitFor
-	gone     bool          // deleted or renamed: nothing is learned any more
-}
+// maxRealised is how many of a task's newest answers its realised risk covers.
+const maxRealised = 5_000
 
-// tasks is the map of all of them. The zero value is ready.
-type tasks struct {
-	mu       sync.RWMutex
-	unfitFor time.Duration
-	byName   map[sizing.TaskKey]*task
-	pools    map[sizing.TaskKey]*pool // by DAG: the task is left empty
-}
-
-// find is nil where nothing is known.
-func (ts *tasks) find(key sizing.TaskKey) *task {
-	ts.mu.RLock()
-	defer ts.mu.RUnlock()
-	return ts.byName[key]
-}
-
-// get makes an empty task where nothing is known.
-func (ts *tasks) get(key sizing.TaskKey) *task {
-	if t := ts.find(key); t != nil {
-		return t
+// Tasks lists at most limit profiles after a key, without their realised risk.
+func (s *Service) Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
+	profiles, err := s.store.Tasks(ctx, namespace, after, limit)
+	for i := range profiles {
+		s.completeProfile(&profiles[i])
 	}
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	if t := ts.byName[key]; t != nil {
-		return t
-	}
-	return ts.add(key)
+	return profiles, err
 }
 
-// list is the task of which version is active; where nothing was heard of it here,
-// that is all that is known.
-func (ts *tasks) list(key sizing.TaskKey, version int) *task {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	t := ts.byName[key]
-	if t == nil {
-		t = ts.add(key)
-		t.latent.Store(&latent{})
+// Task returns a profile with its realised risk.
+func (s *Service) Task(ctx context.Context, task sizing.TaskKey) (sizing.Profile, error) {
+	p, err := s.store.Task(ctx, task)
+	if err != nil {
+		return p, err
 	}
-	if l := t.latent.Load(); l != nil && l.version.Swap(int64(version)) != int64(version) {
-		t.pool.expire()
+	s.models.Get(ctx, task) // decodes the model
+	s.completeProfile(&p)
+	realised, err := s.store.Realised(ctx, task, maxRealised)
+	if err != nil {
+		return p, err
 	}
-	return t
+	p.Realised = realised
+	p.Realised.Low, p.Realised.High = sizing.WilsonInterval(realised.Killed, realised.Tries)
+	return p, nil
 }
 
-// add makes an empty task. ts.mu is held.
-func (ts *tasks) add(key sizing.TaskKey) *task {
-	if ts.byName == nil {
-		ts.byName, ts.pools = map[sizing.TaskKey]*task{}, map[sizing.TaskKey]*pool{}
+// completeProfile sets the fields that the store does not know.
+func (s *Service) completeProfile(p *sizing.Profile) {
+	p.Group = sizing.GroupOf(p.Memory)
+	if task := s.models.Find(p.Task); task != nil {
+		task.RLock()
+		defer task.RUnlock()
+		model := task.Model()
+		p.Ambiguous, p.Bins = model.Ambiguous(), model.Bins
+		p.Quarantined = model.Quarantined()
 	}
-	t := &task{model: untaught, name: key.Task, pool: ts.poolOf(key), unfitFor: ts.unfitFor}
-	ts.byName[key] = t
-	return t
 }
 
-// poolOf is shared by the tasks of a DAG. ts.mu is held.
-func (ts *tasks) poolOf(key sizing.TaskKey) *pool {
-	key.Task = ""
-	p := ts.pools[key]
-	if p == nil {
-		p = &pool{}
-		ts.pools[key] = p
+// DeleteTask deletes everything that is stored of a task.
+func (s *Service) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
+	s.outbox.Flush(ctx) // queued receipts are deleted too
+	if err := s.store.DeleteTask(ctx, task); err != nil {
+		return err
 	}
-	return p
+	s.models.Delete(task)
+	return nil
 }
 
-func (ts *tasks) drop(key sizing.TaskKey) {
-	ts.mu.Lock()
-	t := ts.byName[key]
-	delete(ts.byName, key)
-	ts.mu.Unlock()
-	// Nobody waits for one task's lock while holding that of them all: a task that
-	// learns must hold up only its own answers.
-	if t == nil {
-		return
+// Rename moves everything that is stored of a task to another name.
+func (s *Service) Rename(ctx context.Context, from, to sizing.TaskKey) error {
+	if bad := to.Validate(); len(bad) > 0 {
+		return invalid(bad)
 	}
-	t.pool.reading.Lock()
-	defer t.pool.reading.Unlock()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.gone = true
-	t.pool.set(t.name, nil)
+	s.outbox.Flush(ctx) // queued receipts are renamed too
+	if err := s.store.Rename(ctx, from, to); err != nil {
+		return err
+	}
+	s.models.RefreshOrLog(ctx, from)
+	s.models.RefreshOrLog(ctx, to)
+	return nil
 }
 
-// expired lists one task of every DAG in use of which a share may have changed.
-func (ts *tasks) expired() []sizing.TaskKey {
-	ts.mu.RLock()
-	defer ts.mu.RUnlock()
-	var keys []sizing.TaskKey
-	for key, p := range ts.pools {
-		if p.expired() {
-			keys = append(keys, key)
+// Policy returns the policy of a task; the zero Policy if none is set.
+func (s *Service) Policy(ctx context.Context, task sizing.TaskKey) (sizing.Policy, error) {
+	return s.store.Policy(ctx, task)
+}
+
+// SetPolicy replaces the policy of a task. The zero Policy does not create an unknown task.
+func (s *Service) SetPolicy(ctx context.Context, task sizing.TaskKey, p sizing.Policy) error {
+	if bad := p.Validate(); len(bad) > 0 {
+		return invalid(bad)
+	}
+	if p.IsZero() {
+		if _, err := s.store.Task(ctx, task); sizing.KindOf(err) == sizing.NotFound {
+			return nil
 		}
 	}
-	return keys
-}
-
-// keys lists the tasks in memory.
-func (ts *tasks) keys() []sizing.TaskKey {
-	ts.mu.RLock()
-	defer ts.mu.RUnlock()
-	keys := make([]sizing.TaskKey, 0, len(ts.byName))
-	for key := range ts.byName {
-		keys = append(keys, key)
+	if err := s.store.SetPolicy(ctx, task, p); err != nil {
+		return err
 	}
-	return keys
+	s.models.SetPolicy(task, p)
+	return nil
 }
 
-// models counts the tasks that have a published model.
-func (ts *tasks) models() int {
-	ts.mu.RLock()
-	defer ts.mu.RUnlock()
-	n := 0
-	for _, t := range ts.byName {
-		if t.version() > 0 {
-			n++
-		}
+// Void withdraws a report.
+func (s *Service) Void(ctx context.Context, try sizing.TryKey) error {
+	if err := s.store.Void(ctx, try); err != nil {
+		return err
 	}
-	return n
+	s.tries.Void(&try)
+	s.reloadVoided(ctx, &try)
+	return s.store.MarkDue(ctx, try.TaskKey, s.cfg.Now())
 }
 
-// pool is that of a DAG; key.Task is ignored.
-func (ts *tasks) pool(key sizing.TaskKey) *pool {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	return ts.poolOf(key)
+// Series returns the usage series of a try.
+func (s *Service) Series(ctx context.Context, try sizing.TryKey) (sizing.Series, error) {
+	return s.store.Series(ctx, try)
+}
+
+// Receipt returns the receipt of a prediction, whether or not it is stored yet.
+func (s *Service) Receipt(ctx context.Context, predictionID string) (sizing.Receipt, error) {
+	if r, ok := s.outbox.Find(predictionID); ok {
+		return r, nil
+	}
+	return s.store.Receipt(ctx, predictionID)
+}
+
+// Audit lists changes, newest first.
+func (s *Service) Audit(ctx context.Context, f store.AuditFilter, limit int) ([]store.AuditEntry, error) {
+	return s.store.Audit(ctx, f, limit)
 }

@@ -40,7 +40,7 @@ func newEnv(t *testing.T) *env {
 func (e *env) start() {
 	log := slog.New(slog.DiscardHandler)
 	// Long timeouts, so that a slow machine does not change the answers.
-	cfg := service.Config{LaterTryRead: time.Minute, OpenWait: time.Minute, Now: func() time.Time { return time.Now().Add(e.clockOffset) }}
+	cfg := service.Config{ReadTimeout: time.Minute, DecodeWait: time.Minute, Now: func() time.Time { return time.Now().Add(e.clockOffset) }}
 	e.svc = service.New(e.store, trainer.New(e.store, trainer.Config{Every: time.Hour}, log), cfg, log)
 }
 

@@ -23,87 +23,86 @@ import (
 
 const gib = sizing.GiB
 
-// eventually bounds waits for what happens in the background.
-const eventually = 20 * time.Second
+// waitTimeout bounds waits for background work.
+const waitTimeout = 20 * time.Second
 
-// interposed is the real store, with what else happens at a moment that a test is
-// about.
-type interposed struct {
+// hookedStore is the real store with hooks that run after some of its methods.
+type hookedStore struct {
 	*postgres.Store
-	recorded, read, listed moment
-	saves                  atomic.Int64 // writes of receipts
+	afterRecord, afterSince, afterListing hook
+	receiptWrites                         atomic.Int64
 }
 
-// moment is what happens when it comes next; nothing unless a test says so.
-type moment struct{ do atomic.Pointer[func()] }
+// hook runs a function once.
+type hook struct{ do atomic.Pointer[func()] }
 
-func (m *moment) next(do func()) { m.do.Store(&do) }
+func (h *hook) once(do func()) { h.do.Store(&do) }
 
-func (m *moment) comes() {
-	if do := m.do.Swap(nil); do != nil {
+func (h *hook) fire() {
+	if do := h.do.Swap(nil); do != nil {
 		(*do)()
 	}
 }
 
-func (s *interposed) Record(ctx context.Context, obs []sizing.Observation) ([]sizing.RecordResult, error) {
+func (s *hookedStore) Record(ctx context.Context, obs []sizing.Observation) ([]sizing.RecordResult, error) {
 	recorded, err := s.Store.Record(ctx, obs)
-	s.recorded.comes()
+	s.afterRecord.fire()
 	return recorded, err
 }
 
-func (s *interposed) Since(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error) {
+func (s *hookedStore) Since(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error) {
 	h, err := s.Store.Since(ctx, task, seq, limit)
-	s.read.comes()
+	s.afterSince.fire()
 	return h, err
 }
 
-func (s *interposed) ActiveVersions(ctx context.Context) (map[sizing.TaskKey]int, error) {
+func (s *hookedStore) ActiveVersions(ctx context.Context) (map[sizing.TaskKey]int, error) {
 	versions, err := s.Store.ActiveVersions(ctx)
-	s.listed.comes()
+	s.afterListing.fire()
 	return versions, err
 }
 
-func (s *interposed) SaveReceipts(ctx context.Context, receipts []sizing.Receipt) error {
-	s.saves.Add(1)
+func (s *hookedStore) SaveReceipts(ctx context.Context, receipts []sizing.Receipt) error {
+	s.receiptWrites.Add(1)
 	return s.Store.SaveReceipts(ctx, receipts)
 }
 
-// replica is one process: a service, its own connections, and a clock that can be
-// put forward. Its background work runs only after start.
+// replica is one process: a service, its own connections, and a clock with an offset. Its
+// background work runs only after start.
 type replica struct {
 	*service.Service
-	t     *testing.T
-	dsn   string
-	store *interposed
-	ahead time.Duration
-	stop  func() // ends the background work and waits for it
+	t           *testing.T
+	dsn         string
+	store       *hookedStore
+	clockOffset time.Duration
+	stop        func() // ends the background work and waits for its end
 }
 
-// newReplica is the first process on a new database.
+// newReplica returns the first process on a new database.
 func newReplica(t *testing.T) *replica {
 	t.Helper()
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
-	return join(t, dsn, service.Config{})
+	return joinReplica(t, dsn, service.Config{})
 }
 
-// join is another process on the same database.
-func join(t *testing.T, dsn string, cfg service.Config) *replica {
+// joinReplica returns another process on the same database.
+func joinReplica(t *testing.T, dsn string, cfg service.Config) *replica {
 	t.Helper()
-	// Tests train when they say so.
+	// Tests train explicitly: the debounce delays automatic training.
 	st, err := postgres.Open(t.Context(), dsn, postgres.Config{Debounce: time.Hour})
 	require.NoError(t, err)
-	r := &replica{t: t, dsn: dsn, store: &interposed{Store: st}, stop: func() {}}
-	if cfg.Poll == 0 {
-		cfg.Poll = time.Hour // what is tested must not be healed by it
+	r := &replica{t: t, dsn: dsn, store: &hookedStore{Store: st}, stop: func() {}}
+	if cfg.PollInterval == 0 {
+		cfg.PollInterval = time.Hour // polls must not hide what is tested
 	}
-	if cfg.OpenWait == 0 {
-		cfg.OpenWait = eventually
+	if cfg.DecodeWait == 0 {
+		cfg.DecodeWait = waitTimeout
 	}
-	if cfg.LaterTryRead == 0 {
-		cfg.LaterTryRead = eventually // a busy machine must not change what is answered
+	if cfg.ReadTimeout == 0 {
+		cfg.ReadTimeout = waitTimeout // a slow machine must not change answers
 	}
-	cfg.Now = func() time.Time { return time.Now().Add(r.ahead) }
+	cfg.Now = func() time.Time { return time.Now().Add(r.clockOffset) }
 	quiet := slog.New(slog.DiscardHandler)
 	r.Service = service.New(r.store, trainer.New(st, trainer.Config{Every: time.Hour}, quiet), cfg, quiet)
 	t.Cleanup(func() { r.stop(); st.Close() })
@@ -120,29 +119,29 @@ func (r *replica) start() *replica {
 		close(ended)
 	}()
 	r.stop = sync.OnceFunc(func() { cancel(); <-ended })
-	r.until(func() bool { return r.Readiness().Ready }, "ready")
+	r.waitFor(func() bool { return r.Readiness().Ready }, "ready")
 	return r
 }
 
-func (r *replica) until(so func() bool, msg string) {
+func (r *replica) waitFor(condition func() bool, msg string) {
 	r.t.Helper()
-	require.Eventually(r.t, so, eventually, 5*time.Millisecond, msg)
+	require.Eventually(r.t, condition, waitTimeout, 5*time.Millisecond, msg)
 }
 
-// within fails the test where do does not return, instead of hanging it.
-func within(t *testing.T, do func()) {
+// inTime fails the test if do does not return.
+func inTime(t *testing.T, do func()) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() { defer close(done); do() }()
 	select {
 	case <-done:
-	case <-time.After(eventually):
-		require.Fail(t, "still waiting")
+	case <-time.After(waitTimeout):
+		require.Fail(t, "timeout")
 	}
 }
 
-// sql runs statements as the owner of the database might.
-func (r *replica) sql(statement string, args ...any) {
+// exec runs statements as the owner of the database.
+func (r *replica) exec(statement string, args ...any) {
 	r.t.Helper()
 	conn, err := pgx.Connect(r.t.Context(), r.dsn)
 	require.NoError(r.t, err)
@@ -161,8 +160,8 @@ func try(name, run string, number int) sizing.TryKey {
 
 func rows(n float64) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(n)} }
 
-// success is a run whose peak is a GiB for every eight rows, and up to a half more:
-// run i of n has 1+7i/n of them.
+// success returns run i of n. It has 1+7i/n rows, and its peak is 1/8 GiB per row, plus up
+// to 45 %.
 func success(name string, i, n int) sizing.Observation {
 	x := 1 + 7*float64(i)/float64(n)
 	return sizing.Observation{
@@ -171,8 +170,8 @@ func success(name string, i, n int) sizing.Observation {
 	}
 }
 
-// tell reports, and demands that each was recorded.
-func (r *replica) tell(obs ...sizing.Observation) []sizing.RecordResult {
+// report reports observations, and requires that all are recorded.
+func (r *replica) report(obs ...sizing.Observation) []sizing.RecordResult {
 	r.t.Helper()
 	recorded, err := r.Observe(r.t.Context(), obs)
 	require.NoError(r.t, err)
@@ -182,37 +181,38 @@ func (r *replica) tell(obs ...sizing.Observation) []sizing.RecordResult {
 	return recorded
 }
 
-func (r *replica) teach(name string, n int) {
+// reportRuns reports n successful runs of a task.
+func (r *replica) reportRuns(name string, n int) {
 	r.t.Helper()
 	obs := make([]sizing.Observation, n)
 	for i := range obs {
 		obs[i] = success(name, i, n)
 	}
-	r.tell(obs...)
+	r.report(obs...)
 }
 
-// taught is a task with n runs and a published model.
-func (r *replica) taught(name string, n int) {
+// trainTask reports n runs of a task and publishes its model.
+func (r *replica) trainTask(name string, n int) {
 	r.t.Helper()
-	r.teach(name, n)
+	r.reportRuns(name, n)
 	report, err := r.Train(r.t.Context(), task(name))
 	require.NoError(r.t, err)
 	require.True(r.t, report.Published, report.Reason)
 }
 
-// ask is a question of a first try with 4 rows (half a GiB), 64 GiB requested.
+// ask returns the ask of a first try with 4 rows (half a GiB) and a request of 64 GiB.
 func ask(name, run string) sizing.Ask {
 	return sizing.Ask{Try: try(name, run, 1), Features: rows(4), Requested: sizing.Resources{Memory: 64 * gib}}
 }
 
-func (r *replica) answer(a sizing.Ask) *sizing.Allocation {
+func (r *replica) predict(a sizing.Ask) *sizing.Allocation {
 	r.t.Helper()
-	answer, err := r.Predict(r.t.Context(), &a)
+	allocation, err := r.Predict(r.t.Context(), &a)
 	require.NoError(r.t, err)
-	return answer
+	return allocation
 }
 
-// lift asks for more after the try was killed at an amount.
+// lift reports that the try was killed at an allocation, and asks for more.
 func (r *replica) lift(a sizing.Ask, at sizing.Bytes) sizing.Lift {
 	r.t.Helper()
 	lift, err := r.Lift(r.t.Context(), &sizing.LiftAsk{Ask: a, Reason: sizing.OOMKilled, Failed: at})
@@ -220,19 +220,19 @@ func (r *replica) lift(a sizing.Ask, at sizing.Bytes) sizing.Lift {
 	return lift
 }
 
-// told counts the tries that the model in memory was told.
-func (r *replica) told(name string) int {
+// learnedRows counts the rows that the model in memory has learned.
+func (r *replica) learnedRows(name string) int {
 	r.t.Helper()
-	return int(r.answer(ask(name, "")).Guard.Version)
+	return int(r.predict(ask(name, "")).Guard.Version)
 }
 
-// later is the same question for another try of the same run.
-func later(a sizing.Ask, number int) sizing.Ask {
+// nthTry returns the same ask for another try of the run.
+func nthTry(a sizing.Ask, number int) sizing.Ask {
 	a.Try.Number = number
 	return a
 }
 
-// history is what is stored of a task.
+// history returns the stored history of a task.
 func (r *replica) history(name string) sizing.History {
 	r.t.Helper()
 	h, err := r.store.History(r.t.Context(), task(name), store.HistoryLimits{})

@@ -12,77 +12,77 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// warnedOf are the fields that a report drew warnings for.
-func warnedOf(r sizing.RecordResult) (fields []string) {
+// warnedFields lists the fields that a result warns about.
+func warnedFields(r sizing.RecordResult) (fields []string) {
 	for _, w := range r.Warnings {
 		fields = append(fields, w.Field)
 	}
 	return fields
 }
 
-// A report in the wrong unit changes no answer: not before a training, not after it,
-// not in another process, and not once everything is learned anew.
+// A report in the wrong unit changes no answer: before a training, after it, and on another
+// replica.
 func TestAnImplausibleReportChangesNoAnswer(t *testing.T) {
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		runs  int
 		wrong sizing.Bytes
 	}{
-		"a first one, a millionth":              {0, 2000},
-		"a first one, a million times":          {0, 64 << 40},
-		"one after sixty, a millionth":          {60, 600},
-		"one after sixty, forty thousand times": {60, 40 << 40},
+		"the first report, a millionth":          {0, 2000},
+		"the first report, a million times":      {0, 64 << 40},
+		"after sixty runs, a millionth":          {60, 600},
+		"after sixty runs, forty thousand times": {60, 40 << 40},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			r := newReplica(t).start()
 			if c.runs > 0 {
-				r.taught("load", c.runs)
+				r.trainTask("load", c.runs)
 			}
 			question := ask("load", "")
-			before := r.answer(question).Memory.Limit
+			before := r.predict(question).Memory.Limit
 			wrong := success("load", c.runs/2, max(c.runs, 1))
 			wrong.Try.RunID, wrong.MemoryMax = "wrong", c.wrong
-			recorded := r.tell(wrong)
-			assert.Contains(t, warnedOf(recorded[0]), "memory_max_bytes")
+			recorded := r.report(wrong)
+			assert.Contains(t, warnedFields(recorded[0]), "memory_max_bytes")
 			assert.Contains(t, recorded[0].Warnings[0].Detail, "; it changes no allocation")
 			assert.Len(t, recorded[0].Warnings, 1, "one for each field")
-			assert.Equal(t, before, r.answer(question).Memory.Limit, "at once")
+			assert.Equal(t, before, r.predict(question).Memory.Limit, "at once")
 			profile, err := r.Task(t.Context(), task("load"))
 			require.NoError(t, err)
 			require.Len(t, profile.Quarantined, 1)
 			assert.Equal(t, c.wrong, profile.Quarantined[0].Memory)
 			_, err = r.Train(t.Context(), task("load"))
 			require.NoError(t, err)
-			trained := r.answer(question).Memory.Limit
+			trained := r.predict(question).Memory.Limit
 			assert.InEpsilon(t, float64(before), float64(trained), 0.01, "after a training")
-			other := join(t, r.dsn, service.Config{}).start()
-			assert.Equal(t, trained, other.answer(question).Memory.Limit, "in another process")
+			other := joinReplica(t, r.dsn, service.Config{}).start()
+			assert.Equal(t, trained, other.predict(question).Memory.Limit, "on another replica")
 			profile, err = other.Task(t.Context(), task("load"))
 			require.NoError(t, err)
-			if c.runs > 0 { // before the first good run there is no model to hand over
-				assert.Len(t, profile.Quarantined, 1, "in another process")
+			if c.runs > 0 { // without a plausible run there is no model to share
+				assert.Len(t, profile.Quarantined, 1, "on another replica")
 			}
-			again := r.tell(wrong)
+			again := r.report(wrong)
 			assert.True(t, again[0].Duplicate)
-			assert.Contains(t, warnedOf(again[0]), "memory_max_bytes", "told again, warned again")
+			assert.Contains(t, warnedFields(again[0]), "memory_max_bytes", "a duplicate is warned about too")
 			wrong.Try.RunID = "confirms"
-			other.tell(wrong)
+			other.report(wrong)
 			_, err = other.Train(t.Context(), task("load"))
 			require.NoError(t, err)
 			profile, err = other.Task(t.Context(), task("load"))
 			require.NoError(t, err)
 			if c.wrong < sizing.MiB {
-				assert.Len(t, profile.Quarantined, 2, "nothing confirms less than any container uses")
+				assert.Len(t, profile.Quarantined, 2, "no report confirms a peak below that of any container")
 				return
 			}
-			assert.Empty(t, profile.Quarantined, "a second one releases it")
+			assert.Empty(t, profile.Quarantined, "a second report confirms the first")
 		})
 	}
 }
 
-func TestReportsAreWarnedOfAndTaken(t *testing.T) {
+func TestSuspiciousReportsAreStoredWithWarnings(t *testing.T) {
 	r := newReplica(t)
 	now := time.Now()
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		change func(*sizing.Observation)
 		fields []string
 	}{
@@ -102,26 +102,26 @@ func TestReportsAreWarnedOfAndTaken(t *testing.T) {
 		"millicores": {func(o *sizing.Observation) { o.CPUMax, o.Allocated.CPU = 980, 1 }, []string{"cpu_max_cores"}},
 	} {
 		o := success("load", 3, 8)
-		o.Try.RunID = claim
+		o.Try.RunID = name
 		c.change(&o)
-		assert.Equal(t, c.fields, warnedOf(r.tell(o)[0]), claim)
+		assert.Equal(t, c.fields, warnedFields(r.report(o)[0]), name)
 	}
 	h := r.history("load")
 	assert.Len(t, h.Rows, 7)
 	for _, row := range h.Rows {
-		assert.WithinRange(t, row.At, now.AddDate(0, 0, -1), now.Add(2*time.Hour), "%s counts as of about now", row.RunID)
+		assert.WithinRange(t, row.At, now.AddDate(0, 0, -1), now.Add(2*time.Hour), "%s gets the current time", row.RunID)
 	}
 }
 
-// Retention goes by the time that a report counts as of.
-func TestAnAmendedTimeIsBoundedToo(t *testing.T) {
+// Retention uses the time that a report is stored with.
+func TestAnAmendedTimeIsBounded(t *testing.T) {
 	r := newReplica(t)
 	o := success("load", 3, 8)
-	r.tell(o)
+	r.report(o)
 	o.EndedAt = time.Now().AddDate(10, 0, 0)
-	recorded := r.tell(o)
+	recorded := r.report(o)
 	assert.True(t, recorded[0].Amended)
-	assert.Equal(t, []string{"ended_at"}, warnedOf(recorded[0]))
+	assert.Equal(t, []string{"ended_at"}, warnedFields(recorded[0]))
 	h, err := r.store.History(t.Context(), task("load"), store.HistoryLimits{})
 	require.NoError(t, err)
 	assert.WithinRange(t, h.Rows[0].At, time.Now().AddDate(0, 0, -1), time.Now().Add(time.Hour))
@@ -129,30 +129,30 @@ func TestAnAmendedTimeIsBoundedToo(t *testing.T) {
 
 func TestTheMinimumGrantIsGranted(t *testing.T) {
 	const mib = sizing.MiB
-	r := join(t, newReplica(t).dsn, service.Config{MinMemory: 64 * mib})
+	r := joinReplica(t, newReplica(t).dsn, service.Config{MinMemory: 64 * mib})
 	for _, run := range []string{"a", "b", "c"} {
 		o := success("load", 1, 8)
 		o.Try.RunID, o.MemoryMax, o.Allocated, o.Requested = run, 2000, sizing.Resources{}, sizing.Resources{}
-		assert.Equal(t, []string{"memory_max_bytes"}, warnedOf(r.tell(o)[0]))
+		assert.Equal(t, []string{"memory_max_bytes"}, warnedFields(r.report(o)[0]))
 	}
 	question := ask("load", "")
-	for claim, c := range map[string]struct {
-		requested, most sizing.Bytes
-		policy          sizing.Policy
-		want            sizing.Bytes
+	for name, c := range map[string]struct {
+		requested, maxMemory sizing.Bytes
+		policy               sizing.Policy
+		want                 sizing.Bytes
 	}{
-		"a request above it":      {requested: 2 * gib, want: 64 * mib},
-		"no request":              {want: 64 * mib},
-		"the caller's cap":        {requested: 2 * gib, most: 16 * mib, want: 16 * mib},
-		"a lower floor":           {requested: 2 * gib, policy: sizing.Policy{Floor: 8 * mib}, want: 8 * mib},
-		"a higher floor":          {requested: 2 * gib, policy: sizing.Policy{Floor: 80 * mib}, want: 80 * mib},
-		"a request that has held": {requested: 32 * mib, want: 32 * mib},
-		"a cap of the policy":     {requested: 2 * gib, policy: sizing.Policy{Cap: 10 * mib}, want: 10 * mib},
-		"never above the request": {requested: 1 * mib, policy: sizing.Policy{NeverAbove: true}, want: 1 * mib},
+		"a request above it":        {requested: 2 * gib, want: 64 * mib},
+		"no request":                {want: 64 * mib},
+		"the caller's cap":          {requested: 2 * gib, maxMemory: 16 * mib, want: 16 * mib},
+		"a lower floor":             {requested: 2 * gib, policy: sizing.Policy{Floor: 8 * mib}, want: 8 * mib},
+		"a higher floor":            {requested: 2 * gib, policy: sizing.Policy{Floor: 80 * mib}, want: 80 * mib},
+		"a request that was enough": {requested: 32 * mib, want: 32 * mib},
+		"a cap of the policy":       {requested: 2 * gib, policy: sizing.Policy{Cap: 10 * mib}, want: 10 * mib},
+		"never above the request":   {requested: 1 * mib, policy: sizing.Policy{NeverAbove: true}, want: 1 * mib},
 	} {
 		require.NoError(t, r.SetPolicy(t.Context(), task("load"), c.policy))
-		question.Requested.Memory, question.MaxMemory = c.requested, c.most
-		assert.Equal(t, c.want, r.answer(question).Memory.Limit, claim)
+		question.Requested.Memory, question.MaxMemory = c.requested, c.maxMemory
+		assert.Equal(t, c.want, r.predict(question).Memory.Limit, name)
 	}
 	require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{}))
 	question.Requested.Memory, question.MaxMemory = 0, 0

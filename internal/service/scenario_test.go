@@ -13,41 +13,40 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// interleaving plays random runs of a task against a service: asks, reports, lifts, voids,
-// trainings and restarts in any order. It keeps by itself which kills nothing contradicts.
-type interleaving struct {
+// scenario plays random runs of a task against a service: predictions, reports, lifts, voids,
+// trainings and restarts in random order. It tracks which kills no success contradicts.
+type scenario struct {
 	*replica
 	rng   *rand.Rand
-	names int
-	open  []*played
-	ended []*played
+	runs  int
+	open  []*scenarioRun
+	ended []*scenarioRun
 	floor sizing.Bytes
 
 	compared int // answers before and after a restart
 }
 
-// played is one run. Its peak is drawn when it starts: runs with the same input differ.
-type played struct {
+// scenarioRun is one run. Its peak is random, so that runs with equal inputs differ.
+type scenarioRun struct {
 	ask     sizing.Ask
 	input   int
 	peak    sizing.Bytes
 	granted sizing.Bytes
-	kills   map[int]sizing.Bytes // by try number; those that nothing contradicts
-	over    bool
+	kills   map[int]sizing.Bytes // by try number, without contradicted kills
 }
 
 const inputs = 3
 
-// most is above all that is granted by need: a grant there is bound by a cap.
-const most = 64 * gib
+// maxGrant is above every granted peak: only a cap causes a grant of this size.
+const maxGrant = 64 * gib
 
-func (w *interleaving) begin() {
-	w.names++
-	p := &played{input: w.rng.IntN(inputs), kills: map[int]sizing.Bytes{}}
+func (w *scenario) begin() {
+	w.runs++
+	p := &scenarioRun{input: w.rng.IntN(inputs), kills: map[int]sizing.Bytes{}}
 	p.ask = sizing.Ask{
-		Try:       try("load", fmt.Sprintf("run-%d", w.names), 1),
+		Try:       try("load", fmt.Sprintf("run-%d", w.runs), 1),
 		Features:  sizing.Features{"input": sizing.NumberValue(float64(p.input)), "region": sizing.TextValue([]string{"emea", "apac"}[p.input%2])},
-		Requested: sizing.Resources{Memory: 8 * gib}, MaxMemory: most,
+		Requested: sizing.Resources{Memory: 8 * gib}, MaxMemory: maxGrant,
 	}
 	p.peak = gib.Times((1 + float64(p.input)) * (0.8 + 0.4*w.rng.Float64()))
 	if w.rng.IntN(6) == 0 {
@@ -57,51 +56,51 @@ func (w *interleaving) begin() {
 	w.open = append(w.open, p)
 }
 
-// grant asks for the run's next try and checks the answer.
-func (w *interleaving) grant(p *played) {
+// grant predicts the run's next try and checks the answer.
+func (w *scenario) grant(p *scenarioRun) {
 	w.t.Helper()
-	a := w.answer(p.ask)
+	a := w.predict(p.ask)
 	w.check(p.ask, a, p.input)
 	if p.ask.Try.Number == 1 {
 		p.granted = a.Memory.Limit
 	}
 }
 
-func (w *interleaving) check(ask sizing.Ask, a *sizing.Allocation, input int) {
+func (w *scenario) check(ask sizing.Ask, a *sizing.Allocation, input int) {
 	w.t.Helper()
-	about := fmt.Sprintf("run %q try %d: %s, %s", ask.Try.RunID, ask.Try.Number, a.Memory.Limit, a.Reason)
-	require.GreaterOrEqual(w.t, a.Memory.Limit, w.floor, about)
-	require.LessOrEqual(w.t, a.Memory.Limit, most, about)
+	context := fmt.Sprintf("run %q try %d: %s, %s", ask.Try.RunID, ask.Try.Number, a.Memory.Limit, a.Reason)
+	require.GreaterOrEqual(w.t, a.Memory.Limit, w.floor, context)
+	require.LessOrEqual(w.t, a.Memory.Limit, maxGrant, context)
 	for i := range a.Ladder {
-		require.True(w.t, a.Ladder[0] == a.Memory.Limit && (i == 0 || a.Ladder[i] > a.Ladder[i-1]), "ladder %v: %s", a.Ladder, about)
+		require.True(w.t, a.Ladder[0] == a.Memory.Limit && (i == 0 || a.Ladder[i] > a.Ladder[i-1]), "ladder %v: %s", a.Ladder, context)
 	}
 	if p := a.Risk.Promised; p != nil {
-		require.True(w.t, *p >= 0 && *p <= 1, about)
+		require.True(w.t, *p >= 0 && *p <= 1, context)
 	}
 	for _, p := range append(w.open, w.ended...) {
 		if p.input != input {
 			continue
 		}
 		for _, killed := range p.kills {
-			require.True(w.t, a.Memory.Limit > killed || a.Memory.Limit == most,
-				"%s was killed with the same features in %q: %s", killed, p.ask.Try.RunID, about)
+			require.True(w.t, a.Memory.Limit > killed || a.Memory.Limit == maxGrant,
+				"%s was killed with the same features in %q: %s", killed, p.ask.Try.RunID, context)
 		}
 	}
 }
 
-// end ends the newest try of a run: by a success where its peak fits, else by a kill that
-// is reported, lifted, or both.
-func (w *interleaving) end(i int) {
+// end ends the newest try of a run: with a success if its peak fits, or else with a kill that is
+// reported, lifted, or both.
+func (w *scenario) end(i int) {
 	p := w.open[i]
 	w.open = append(w.open[:i:i], w.open[i+1:]...)
 	if p.peak <= p.granted {
-		o := held(p.ask, p.peak)
+		o := succeeded(p.ask, p.peak)
 		o.Allocated.Memory = p.granted
-		if w.rng.IntN(4) == 0 { // asked for a lift by mistake, before it was reported
+		if w.rng.IntN(4) == 0 { // a lift by mistake before the report
 			w.lift(p.ask, p.granted)
 			o.Allocated.Memory = 0
 		}
-		w.tell(o)
+		w.report(o)
 		for _, other := range append(w.open, w.ended...) {
 			for number, killed := range other.kills {
 				if other.input == p.input && p.peak < killed {
@@ -110,12 +109,11 @@ func (w *interleaving) end(i int) {
 			}
 		}
 		clear(p.kills)
-		p.over = true
 		w.ended = append(w.ended, p)
 		return
 	}
 	if w.rng.IntN(2) == 0 {
-		w.tell(sizing.Observation{Try: p.ask.Try, Outcome: sizing.OOMKilled, Duration: time.Minute, Features: p.ask.Features, Allocated: sizing.Resources{Memory: p.granted}})
+		w.report(sizing.Observation{Try: p.ask.Try, Outcome: sizing.OOMKilled, Duration: time.Minute, Features: p.ask.Features, Allocated: sizing.Resources{Memory: p.granted}})
 	}
 	lift := w.lift(p.ask, p.granted)
 	p.kills[p.ask.Try.Number] = p.granted
@@ -124,47 +122,47 @@ func (w *interleaving) end(i int) {
 		return
 	}
 	require.Greater(w.t, lift.Memory.Limit, p.granted, lift.Reason)
-	require.LessOrEqual(w.t, lift.Memory.Limit, most)
+	require.LessOrEqual(w.t, lift.Memory.Limit, maxGrant)
 	p.ask.Try.Number++
 	p.granted = lift.Memory.Limit
 	if w.rng.IntN(2) == 0 {
-		a := w.answer(p.ask)
+		a := w.predict(p.ask)
 		w.check(p.ask, a, p.input)
-		require.Equal(w.t, lift.Memory, a.Memory, "the later try is answered as its lift was: %s", a.Reason)
+		require.Equal(w.t, lift.Memory, a.Memory, "the later try repeats its lift: %s", a.Reason)
 	}
 	w.open = append(w.open, p)
 }
 
-// void takes the kills of a run back that is over.
-func (w *interleaving) void() {
+// void withdraws a kill of an ended run.
+func (w *scenario) void() {
 	for _, p := range w.ended {
 		for number := range p.kills {
 			at := p.ask.Try
 			at.Number = number
 			require.NoError(w.t, w.Void(w.t.Context(), at))
 			delete(p.kills, number)
-			w.train() // what margins learned of it is corrected by the training
+			w.train() // the training corrects the margins
 			return
 		}
 	}
 }
 
-func (w *interleaving) train() {
+func (w *scenario) train() {
 	if _, err := w.Train(w.t.Context(), task("load")); err != nil {
-		require.Equal(w.t, sizing.NotFound, sizing.KindOf(err), "%v", err) // nothing was reported yet
+		require.Equal(w.t, sizing.NotFound, sizing.KindOf(err), "%v", err) // no report yet
 	}
 }
 
-// restart compares the answers before and after. A kill makes its task due, so that the new
-// process may train before it is asked: then only the bounds hold. Else the answers agree;
-// over 40 seeds the largest difference was 0.05 %, of a young task.
-func (w *interleaving) restart() {
+// restart compares the answers before and after. A kill makes its task due, so the new process
+// may train before the first prediction; then only the bounds apply. Otherwise the answers agree:
+// over 40 seeds the largest difference was 0.05 %, for a task in burn-in.
+func (w *scenario) restart() {
 	probe := func() (answers []*sizing.Allocation) {
 		for input := range inputs {
-			p := &played{input: input}
-			p.ask = sizing.Ask{Try: try("load", "", 1), Requested: sizing.Resources{Memory: 8 * gib}, MaxMemory: most,
+			p := &scenarioRun{input: input}
+			p.ask = sizing.Ask{Try: try("load", "", 1), Requested: sizing.Resources{Memory: 8 * gib}, MaxMemory: maxGrant,
 				Features: sizing.Features{"input": sizing.NumberValue(float64(input)), "region": sizing.TextValue([]string{"emea", "apac"}[input%2])}}
-			a := w.answer(p.ask)
+			a := w.predict(p.ask)
 			w.check(p.ask, a, input)
 			answers = append(answers, a)
 		}
@@ -172,7 +170,7 @@ func (w *interleaving) restart() {
 	}
 	before := probe()
 	w.stop()
-	w.replica = join(w.t, w.dsn, service.Config{}).start()
+	w.replica = joinReplica(w.t, w.dsn, service.Config{}).start()
 	for i, a := range probe() {
 		if !reflect.DeepEqual(before[i].Model, a.Model) {
 			continue
@@ -185,10 +183,10 @@ func (w *interleaving) restart() {
 
 var seeds = uint64(4)
 
-func TestAnyInterleavingKeepsTheBoundsAndSurvivesRestarts(t *testing.T) {
+func TestRandomScenariosRespectBoundsAndSurviveRestarts(t *testing.T) {
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			w := &interleaving{replica: newReplica(t).start(), rng: rand.New(rand.NewPCG(seed, 3))}
+			w := &scenario{replica: newReplica(t).start(), rng: rand.New(rand.NewPCG(seed, 3))}
 			if seed%2 == 1 {
 				w.floor = gib
 				require.NoError(t, w.SetPolicy(t.Context(), task("load"), sizing.Policy{Floor: gib}))
@@ -197,9 +195,9 @@ func TestAnyInterleavingKeepsTheBoundsAndSurvivesRestarts(t *testing.T) {
 				switch n := w.rng.IntN(20); {
 				case n < 7 || len(w.open) == 0:
 					w.begin()
-				case n == 7: // asked again, after others were killed
+				case n == 7: // a repeated prediction, after kills of other runs
 					p := w.open[w.rng.IntN(len(w.open))]
-					a := w.answer(p.ask)
+					a := w.predict(p.ask)
 					w.check(p.ask, a, p.input)
 					p.granted = a.Memory.Limit
 				case n < 17:

@@ -11,13 +11,13 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestPoliciesBindAnswersAtOnce(t *testing.T) {
+func TestPoliciesApplyAtOnce(t *testing.T) {
 	r := newReplica(t)
-	r.taught("load", 40)
-	free := r.answer(ask("load", ""))
+	r.trainTask("load", 40)
+	free := r.predict(ask("load", ""))
 	require.Equal(t, sizing.FromModel, free.Source)
 	require.Less(t, free.Memory.Limit, 4*gib)
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		policy sizing.Policy
 		change func(*sizing.Ask)
 		check  func(*testing.T, *sizing.Allocation)
@@ -38,13 +38,13 @@ func TestPoliciesBindAnswersAtOnce(t *testing.T) {
 		"the limit is a multiple of the request": {policy: sizing.Policy{LimitRatio: 2}, check: func(t *testing.T, a *sizing.Allocation) {
 			assert.Equal(t, a.Memory.Limit/2, a.Memory.Request)
 		}},
-		"shadow answers the request, and says what would have been": {policy: sizing.Policy{Mode: sizing.Shadow}, check: func(t *testing.T, a *sizing.Allocation) {
+		"shadow answers the request and adds the shadow": {policy: sizing.Policy{Mode: sizing.Shadow}, check: func(t *testing.T, a *sizing.Allocation) {
 			assert.Equal(t, sizing.Grant{Request: 64 * gib, Limit: 64 * gib}, a.Memory)
 			assert.Equal(t, &free.Memory, a.Shadow)
 			assert.Equal(t, sizing.FromRequested, a.Source)
 			assert.Nil(t, a.Risk.Promised)
 		}},
-		"off answers the request, and nothing else": {policy: sizing.Policy{Mode: sizing.Off}, check: func(t *testing.T, a *sizing.Allocation) {
+		"off answers only the request": {policy: sizing.Policy{Mode: sizing.Off}, check: func(t *testing.T, a *sizing.Allocation) {
 			assert.Equal(t, 64*gib, a.Memory.Limit)
 			assert.Nil(t, a.Shadow)
 			assert.Nil(t, a.Ladder)
@@ -54,23 +54,23 @@ func TestPoliciesBindAnswersAtOnce(t *testing.T) {
 			assert.Equal(t, 0.0001, a.Risk.Target)
 		}},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			require.NoError(t, r.SetPolicy(t.Context(), task("load"), c.policy))
 			question := ask("load", "")
 			if c.change != nil {
 				c.change(&question)
 			}
-			c.check(t, r.answer(question))
+			c.check(t, r.predict(question))
 		})
 	}
 	require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{}))
-	assert.Equal(t, free.Memory, r.answer(ask("load", "")).Memory, "the zero policy is the default again")
+	assert.Equal(t, free.Memory, r.predict(ask("load", "")).Memory, "the zero policy restores the default")
 }
 
-func TestTheSameQuestionHasTheSameAnswer(t *testing.T) {
+func TestEqualAsksHaveEqualAnswers(t *testing.T) {
 	r := newReplica(t)
-	r.taught("load", 40)
-	first, again := r.answer(ask("load", "r")), r.answer(ask("load", "r"))
+	r.trainTask("load", 40)
+	first, again := r.predict(ask("load", "r")), r.predict(ask("load", "r"))
 	assert.NotEqual(t, first.PredictionID, again.PredictionID)
 	again.PredictionID = first.PredictionID
 	assert.Equal(t, first, again)
@@ -78,40 +78,40 @@ func TestTheSameQuestionHasTheSameAnswer(t *testing.T) {
 
 func TestReportsCountOnce(t *testing.T) {
 	r := newReplica(t)
-	r.teach("load", 20)
-	require.Equal(t, 20, r.told("load"))
+	r.reportRuns("load", 20)
+	require.Equal(t, 20, r.learnedRows("load"))
 
-	again := r.tell(success("load", 3, 20))
+	again := r.report(success("load", 3, 20))
 	assert.True(t, again[0].Duplicate)
-	assert.Equal(t, 20, r.told("load"), "the same report teaches nothing")
+	assert.Equal(t, 20, r.learnedRows("load"), "a duplicate is not learned")
 
-	contradiction := success("load", 3, 20)
-	contradiction.MemoryMax *= 2
-	recorded, err := r.Observe(t.Context(), []sizing.Observation{contradiction, success("load", 21, 20), {Try: try("load", "", 1)}})
-	require.NoError(t, err, "items fail alone")
+	conflicting := success("load", 3, 20)
+	conflicting.MemoryMax *= 2
+	recorded, err := r.Observe(t.Context(), []sizing.Observation{conflicting, success("load", 21, 20), {Try: try("load", "", 1)}})
+	require.NoError(t, err, "invalid reports fail alone")
 	assert.Equal(t, sizing.Conflict, sizing.KindOf(recorded[0].Err))
 	assert.NoError(t, recorded[1].Err)
 	assert.Equal(t, sizing.Invalid, sizing.KindOf(recorded[2].Err))
-	assert.Equal(t, 21, r.told("load"))
+	assert.Equal(t, 21, r.learnedRows("load"))
 }
 
 func TestALiftIsAProvisionalReportOfItsKill(t *testing.T) {
 	r := newReplica(t)
-	r.teach("load", 20)
+	r.reportRuns("load", 20)
 	question := ask("load", "big")
 	question.Features = rows(7)
 	lift := r.lift(question, 2*gib)
 	assert.Equal(t, []any{true, 2, 2}, []any{lift.Retry, lift.Attempt, lift.AttemptsLeft})
-	assert.Equal(t, lift.Memory, r.lift(question, 2*gib).Memory, "asked again, the same")
-	assert.Equal(t, 21, r.told("load"))
+	assert.Equal(t, lift.Memory, r.lift(question, 2*gib).Memory, "a repeated lift has the same answer")
+	assert.Equal(t, 21, r.learnedRows("load"))
 
 	kill := sizing.Observation{
 		Try: question.Try, Outcome: sizing.OOMKilled, MemoryMax: 2 * gib, Duration: time.Minute, Features: rows(7),
 		Allocated: sizing.Resources{Memory: 2 * gib}, Requested: question.Requested,
 	}
-	assert.True(t, r.tell(kill)[0].Amended, "the details come later")
-	assert.True(t, r.tell(kill)[0].Duplicate)
-	assert.Equal(t, 21, r.told("load"), "one kill, told once")
+	assert.True(t, r.report(kill)[0].Amended, "the report adds details to the lift")
+	assert.True(t, r.report(kill)[0].Duplicate)
+	assert.Equal(t, 21, r.learnedRows("load"), "the kill is learned once")
 	profile, err := r.Task(t.Context(), task("load"))
 	require.NoError(t, err)
 	assert.Equal(t, []int{21, 1}, []int{profile.Observations, profile.Kills})
@@ -122,166 +122,166 @@ func TestALiftIsAProvisionalReportOfItsKill(t *testing.T) {
 	assert.Equal(t, sizing.Conflict, sizing.KindOf(recorded[0].Err))
 }
 
-// Clearing a task in Airflow raises its try numbers: attempts are kills.
+// Attempts count kills, because clearing a task in Airflow raises its try numbers.
 func TestAttemptsCountKillsOfTheRun(t *testing.T) {
 	r := newReplica(t)
-	r.teach("load", 20)
+	r.reportRuns("load", 20)
 	for i, number := range []int{4, 9, 11, 20} {
-		lift := r.lift(later(ask("load", "r"), number), gib<<i)
+		lift := r.lift(nthTry(ask("load", "r"), number), gib<<i)
 		assert.Equal(t, i+2, lift.Attempt)
 		if i < 3 {
 			assert.True(t, lift.Retry)
 			assert.Greater(t, lift.Memory.Limit, gib<<i)
 		} else {
 			assert.Equal(t, sizing.VerdictExhausted, lift.Verdict)
-			assert.Empty(t, lift.PredictionID, "there is no receipt of a refusal")
+			assert.Empty(t, lift.PredictionID, "a refusal has no receipt")
 		}
 	}
 	mapped := ask("load", "r")
 	mapped.Try.MapIndex = 3
-	assert.Equal(t, 2, r.lift(mapped, gib).Attempt, "another map index is another run")
+	assert.Equal(t, 2, r.lift(mapped, gib).Attempt, "each map index is a run of its own")
 }
 
-func TestALaterTryIsAnsweredAsItsLiftWas(t *testing.T) {
+func TestALaterTryRepeatsItsLift(t *testing.T) {
 	r := newReplica(t)
-	r.taught("load", 40)
-	other := join(t, r.dsn, service.Config{}).start()
-	for claim, change := range map[string]func(*sizing.Ask){
-		"with all that the lift knew": func(*sizing.Ask) {},
-		"under a cap of the caller":   func(a *sizing.Ask) { a.MaxMemory = 5 * gib },
-		"where the request is small":  func(a *sizing.Ask) { a.Requested.Memory = 3 * gib },
-		"where nothing was requested": func(a *sizing.Ask) { a.Requested = sizing.Resources{} },
-		"where no features were sent": func(a *sizing.Ask) { a.Features = nil },
-		"where the policy has a floor": func(*sizing.Ask) {
+	r.trainTask("load", 40)
+	other := joinReplica(t, r.dsn, service.Config{}).start()
+	for name, change := range map[string]func(*sizing.Ask){
+		"with all inputs":          func(*sizing.Ask) {},
+		"with a cap of the caller": func(a *sizing.Ask) { a.MaxMemory = 5 * gib },
+		"with a small request":     func(a *sizing.Ask) { a.Requested.Memory = 3 * gib },
+		"without a request":        func(a *sizing.Ask) { a.Requested = sizing.Resources{} },
+		"without features":         func(a *sizing.Ask) { a.Features = nil },
+		"with a floor of the policy": func(*sizing.Ask) {
 			require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{Floor: gib}))
 		},
 	} {
-		t.Run(claim, func(t *testing.T) {
-			question := ask("load", "run of "+claim)
+		t.Run(name, func(t *testing.T) {
+			question := ask("load", "run of "+name)
 			change(&question)
-			r.answer(question)
+			r.predict(question)
 			lift := r.lift(question, 2*gib)
 			require.True(t, lift.Retry, lift.Reason)
-			answer := r.answer(later(question, 2))
+			answer := r.predict(nthTry(question, 2))
 			assert.Equal(t, sizing.FromLift, answer.Source)
 			assert.Equal(t, lift.Memory, answer.Memory, "%s; %s", lift.Reason, answer.Reason)
 
-			// Elsewhere the kill is read, and its model has not learned it yet.
-			elsewhere := other.answer(later(question, 2))
-			assert.Equal(t, sizing.FromLift, elsewhere.Source)
-			assert.Greater(t, elsewhere.Memory.Limit, 2*gib)
-			assert.InEpsilon(t, float64(lift.Memory.Limit), float64(elsewhere.Memory.Limit), 0.25)
+			// The other replica reads the kill; its model has not learned it yet.
+			onOther := other.predict(nthTry(question, 2))
+			assert.Equal(t, sizing.FromLift, onOther.Source)
+			assert.Greater(t, onOther.Memory.Limit, 2*gib)
+			assert.InEpsilon(t, float64(lift.Memory.Limit), float64(onOther.Memory.Limit), 0.25)
 		})
 	}
 }
 
-func TestALaterTryOfATaskThatIsUnknownHereIsLifted(t *testing.T) {
+func TestALaterTryOfATaskUnknownToThisReplicaIsLifted(t *testing.T) {
 	r := newReplica(t)
-	other := join(t, r.dsn, service.Config{}).start()
+	other := joinReplica(t, r.dsn, service.Config{}).start()
 	question := ask("load", "r")
 	question.Requested = sizing.Resources{}
 	lift := r.lift(question, 10*gib)
-	answer := other.answer(later(question, 2))
+	answer := other.predict(nthTry(question, 2))
 	assert.Equal(t, lift.Memory, answer.Memory)
-	assert.Equal(t, 20*gib, answer.Memory.Limit, "twice what was killed")
+	assert.Equal(t, 20*gib, answer.Memory.Limit, "twice the killed limit")
 }
 
-func TestACapThatWasSetSinceALiftBindsTheLaterTry(t *testing.T) {
+func TestACapSetAfterALiftApplies(t *testing.T) {
 	r := newReplica(t)
-	r.taught("load", 40)
+	r.trainTask("load", 40)
 	question := ask("load", "r")
 	require.Greater(t, r.lift(question, 6*gib).Memory.Limit, 6*gib)
 	require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{Cap: 5 * gib}))
-	assert.Equal(t, 5*gib, r.answer(later(question, 2)).Memory.Limit)
+	assert.Equal(t, 5*gib, r.predict(nthTry(question, 2)).Memory.Limit)
 }
 
-func TestALaterTryNeverGetsLessThanWasKilledForWantOfACap(t *testing.T) {
+func TestADerivedCapIsNotBelowTheKill(t *testing.T) {
 	r := newReplica(t)
-	r.taught("load", 40) // 64 GiB were requested: the derived cap is 256 GiB, and 1 TiB after a kill
+	r.trainTask("load", 40) // 64 GiB were requested: the derived cap is 256 GiB, and 1 TiB after a kill
 	question := ask("load", "r")
 	question.Requested = sizing.Resources{}
 	assert.Equal(t, sizing.VerdictAtCap, r.lift(question, 2000*gib).Verdict)
-	assert.Equal(t, 2000*gib, r.answer(later(question, 2)).Memory.Limit)
+	assert.Equal(t, 2000*gib, r.predict(nthTry(question, 2)).Memory.Limit)
 }
 
-func TestALiftKnowsTheFeaturesThatWereAskedOrReportedWith(t *testing.T) {
+func TestALiftKnowsTheFeaturesOfItsTry(t *testing.T) {
 	r := newReplica(t)
-	r.taught("load", 40)
+	r.trainTask("load", 40)
 	question := ask("load", "asked")
-	r.answer(question)
+	r.predict(question)
 	with := r.lift(question, gib/2)
-	blind := question
-	blind.Features = nil
-	assert.Equal(t, with.Memory, r.lift(blind, gib/2).Memory, "after its report, too")
+	withoutFeatures := question
+	withoutFeatures.Features = nil
+	assert.Equal(t, with.Memory, r.lift(withoutFeatures, gib/2).Memory, "also after the report")
 
-	r.answer(ask("load", "only asked"))
-	blind.Try = try("load", "only asked", 1)
-	assert.Equal(t, with.Memory, r.lift(blind, gib/2).Memory)
+	r.predict(ask("load", "only predicted"))
+	withoutFeatures.Try = try("load", "only predicted", 1)
+	assert.Equal(t, with.Memory, r.lift(withoutFeatures, gib/2).Memory)
 }
 
 func TestASuccessEndsTheLift(t *testing.T) {
 	r := newReplica(t)
-	r.taught("load", 40)
-	usual := r.answer(ask("load", "before"))
+	r.trainTask("load", 40)
+	usual := r.predict(ask("load", "before"))
 	question := ask("load", "r")
 	lift := r.lift(question, 2*gib)
 	require.Greater(t, lift.Memory.Limit, 2*gib)
-	r.tell(sizing.Observation{Try: try("load", "r", 2), Outcome: sizing.Success, MemoryMax: gib / 2, Features: rows(4)})
-	after := r.answer(ask("load", "after"))
+	r.report(sizing.Observation{Try: try("load", "r", 2), Outcome: sizing.Success, MemoryMax: gib / 2, Features: rows(4)})
+	after := r.predict(ask("load", "after"))
 	assert.Equal(t, sizing.FromModel, after.Source)
 	assert.Less(t, after.Memory.Limit, 2*usual.Memory.Limit)
 }
 
-func TestWhatFitsNoNodeLowersTheCeilingForAWhile(t *testing.T) {
+func TestAnUnschedulableReportLowersTheCeilingForAnHour(t *testing.T) {
 	r := newReplica(t)
-	refused := func(run string, b sizing.Bytes) sizing.Observation {
+	unfit := func(run string, b sizing.Bytes) sizing.Observation {
 		return sizing.Observation{Try: try("load", run, 1), Outcome: sizing.Unschedulable, Allocated: sizing.Resources{Memory: b}}
 	}
-	r.tell(refused("a", 64*gib))
-	assert.Equal(t, 32*gib, r.answer(ask("load", "")).Memory.Limit)
-	r.tell(refused("b", 120*gib))
-	assert.Equal(t, 32*gib, r.answer(ask("load", "")).Memory.Limit, "a larger refusal does not raise it")
-	r.tell(refused("c", 40*gib))
-	assert.Equal(t, 20*gib, r.answer(ask("load", "")).Memory.Limit)
-	r.ahead = 59 * time.Minute
-	assert.Equal(t, 20*gib, r.answer(ask("load", "")).Memory.Limit)
-	r.ahead = 61 * time.Minute
-	assert.Equal(t, 64*gib, r.answer(ask("load", "")).Memory.Limit)
+	r.report(unfit("a", 64*gib))
+	assert.Equal(t, 32*gib, r.predict(ask("load", "")).Memory.Limit)
+	r.report(unfit("b", 120*gib))
+	assert.Equal(t, 32*gib, r.predict(ask("load", "")).Memory.Limit, "a larger size does not raise the ceiling")
+	r.report(unfit("c", 40*gib))
+	assert.Equal(t, 20*gib, r.predict(ask("load", "")).Memory.Limit)
+	r.clockOffset = 59 * time.Minute
+	assert.Equal(t, 20*gib, r.predict(ask("load", "")).Memory.Limit)
+	r.clockOffset = 61 * time.Minute
+	assert.Equal(t, 64*gib, r.predict(ask("load", "")).Memory.Limit)
 }
 
-func TestFeaturesThatAReportLeavesOutAreThoseOfItsPrediction(t *testing.T) {
+func TestAReportWithoutFeaturesGetsThoseOfItsPrediction(t *testing.T) {
 	r := newReplica(t)
-	other := join(t, r.dsn, service.Config{})
+	other := joinReplica(t, r.dsn, service.Config{})
 	r.start()
-	r.answer(ask("load", "told here"))
-	r.answer(ask("load", "told elsewhere"))
-	r.stop() // receipts are written
-	silent := func(run string) sizing.Observation {
+	r.predict(ask("load", "reported here"))
+	r.predict(ask("load", "reported to another"))
+	r.stop() // writes the receipts
+	withoutFeatures := func(run string) sizing.Observation {
 		return sizing.Observation{Try: try("load", run, 1), Outcome: sizing.Success, MemoryMax: gib}
 	}
-	r.tell(silent("told here"), silent("never asked"))
-	other.tell(silent("told elsewhere"))
+	r.report(withoutFeatures("reported here"), withoutFeatures("not predicted"))
+	other.report(withoutFeatures("reported to another"))
 	got := map[string]sizing.Features{}
 	history := r.history("load")
 	for i := range history.Rows {
 		got[history.Rows[i].RunID] = history.Schema.Features(history.Rows[i].Features)
 	}
-	assert.Equal(t, map[string]sizing.Features{"told here": rows(4), "told elsewhere": rows(4), "never asked": {}}, got)
+	assert.Equal(t, map[string]sizing.Features{"reported here": rows(4), "reported to another": rows(4), "not predicted": {}}, got)
 }
 
-func TestWhatWasVoidedWasNeverSaid(t *testing.T) {
+func TestAVoidedKillDoesNotCount(t *testing.T) {
 	r := newReplica(t)
-	r.teach("load", 20)
+	r.reportRuns("load", 20)
 	require.Equal(t, 2, r.lift(ask("load", "r"), 2*gib).Attempt)
 	require.NoError(t, r.Void(t.Context(), try("load", "r", 1)))
-	assert.NotEqual(t, sizing.FromLift, r.answer(later(ask("load", "r"), 2)).Source)
-	assert.Equal(t, 2, r.lift(later(ask("load", "r"), 2), 2*gib).Attempt, "the first kill again")
+	assert.NotEqual(t, sizing.FromLift, r.predict(nthTry(ask("load", "r"), 2)).Source)
+	assert.Equal(t, 2, r.lift(nthTry(ask("load", "r"), 2), 2*gib).Attempt, "again the first kill")
 	assert.Equal(t, sizing.NotFound, sizing.KindOf(r.Void(t.Context(), try("load", "r", 1))))
 }
 
-func TestShadowNeverAppliesWhatNobodyRequested(t *testing.T) {
+func TestShadowNeedsARequest(t *testing.T) {
 	r := newReplica(t)
-	unasked := func() sizing.Ask {
+	withoutRequest := func() sizing.Ask {
 		a := ask("load", "")
 		a.Requested = sizing.Resources{}
 		return a
@@ -290,10 +290,10 @@ func TestShadowNeverAppliesWhatNobodyRequested(t *testing.T) {
 		require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{Mode: mode}))
 		first := success("load", 1, 30)
 		first.Requested, first.Try.RunID = sizing.Resources{}, string(mode)
-		r.tell(first)
-		_, err := r.Predict(t.Context(), ptr(unasked()))
-		assert.Equal(t, sizing.NotFound, sizing.KindOf(err), "no request was ever named")
+		r.report(first)
+		_, err := r.Predict(t.Context(), ptr(withoutRequest()))
+		assert.Equal(t, sizing.NotFound, sizing.KindOf(err), "no request is known")
 	}
-	r.teach("load", 30) // reports name 64 GiB
-	assert.Equal(t, 64*gib, r.answer(unasked()).Memory.Limit, "the last that was reported")
+	r.reportRuns("load", 30) // with a request of 64 GiB
+	assert.Equal(t, 64*gib, r.predict(withoutRequest()).Memory.Limit, "the last reported request")
 }

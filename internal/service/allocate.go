@@ -1,0 +1,194 @@
+package service
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/service/inflight"
+	"github.com/loadaware/loadaware/internal/service/modelcache"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// allocator computes allocations of one task at one time. Its user holds the task's read
+// lock.
+type allocator struct {
+	task      *modelcache.Task
+	model     *fitting.Model
+	policy    sizing.Policy // with defaults
+	now       time.Time
+	minMemory sizing.Bytes
+	// unschedulableFor is how long an unschedulable report lowers the ceiling.
+	unschedulableFor time.Duration
+	memo             *fitting.Memo
+}
+
+// allocatorOf returns the allocator of a task. The caller holds the task's read lock.
+func (s *Service) allocatorOf(task *modelcache.Task, now time.Time) allocator {
+	return allocator{
+		task: task, model: task.Model(), policy: task.Policy().WithDefaults(), now: now,
+		minMemory: s.cfg.MinMemory, unschedulableFor: s.cfg.UnschedulableFor, memo: &s.memo,
+	}
+}
+
+// allocate fills in a for an ask of a run with known kills.
+func (c *allocator) allocate(ask *sizing.Ask, run *inflight.Run, a *sizing.Allocation) {
+	a.Mode, a.Risk.Target = c.policy.Mode, c.policy.RiskTarget
+	q := c.question(ask, run.HighestKill())
+	q.Lifts = c.liftsLeft(len(run.Killed))
+	sized := c.memo.Size(c.model, q)
+	if q.Above > 0 {
+		c.repeatLift(&sized, &q, run, c.hardCap(ask, q.Above))
+	} else {
+		sized.Ladder = c.ladder(&sized, &q, ask)
+	}
+	a.Memory = c.grant(sized.Limit)
+	if sized.Source == sizing.FromRequested { // the limit ratio does not change the static request
+		a.Memory = sizing.Grant{Request: sized.Limit, Limit: sized.Limit}
+	}
+	a.Ladder, a.Bins, a.Duration = sized.Ladder, sized.Bins, sized.Duration
+	a.Source, a.Reason, a.Guard = sized.Source, sized.Reason, sized.Guard
+	a.Risk.Promised = sized.Promised
+	a.CPU = sized.CPU
+	if c.policy.CPUUnmanaged || a.CPU == 0 {
+		a.CPU = ask.Requested.CPU
+	}
+	a.Model = c.task.Ref()
+	if c.policy.Mode != sizing.Enforce {
+		c.answerStaticRequest(a, c.staticRequest(ask))
+	}
+}
+
+// liftsLeft returns how many lifts the policy allows after some kills.
+func (c *allocator) liftsLeft(kills int) int {
+	return max(0, *c.policy.MaxLifts-max(0, kills-1))
+}
+
+// staticRequest returns the request of the ask, or else the one that was last reported.
+func (c *allocator) staticRequest(ask *sizing.Ask) sizing.Resources {
+	return sizing.Resources{
+		Memory: cmp.Or(ask.Requested.Memory, c.model.Requested.Memory), CPU: cmp.Or(ask.Requested.CPU, c.model.Requested.CPU),
+	}
+}
+
+// question combines the ask with the policy and the limits in force. Above is the largest
+// allocation of the run that was killed; with one, the last reported request replaces a
+// missing request.
+func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) fitting.Question {
+	q := fitting.Question{
+		Features: ask.Features, Requested: ask.Requested, RiskTarget: c.policy.RiskTarget, Above: above,
+		Floor: c.policy.Floor, MinGrant: c.minMemory,
+	}
+	q.Widen, q.Open = c.task.Open.Widen(c.now)
+	if above > 0 {
+		q.Requested = c.staticRequest(ask)
+	}
+	q.Cap = c.policy.CapFor(ask.MaxMemory, q.Requested.Memory, c.model.LargestPeak())
+	switch {
+	case ask.MaxMemory > 0 && q.Cap == ask.MaxMemory:
+		q.CapBy = fitting.CapCaller
+	case c.policy.Cap > 0:
+		q.CapBy = fitting.CapPolicy
+	default:
+		q.Cap, q.CapBy = c.derivedCap(&q)
+	}
+	if c.policy.NeverAbove && above == 0 && ask.Requested.Memory > 0 {
+		lowerCap(&q, ask.Requested.Memory, fitting.CapRequest)
+	}
+	lowerCap(&q, c.schedulableCeiling(above), fitting.CapUnschedulable)
+	if c.policy.Grid == sizing.OnBins {
+		if q.Edges = c.policy.Edges; len(q.Edges) == 0 {
+			q.Edges = c.model.Bins
+		}
+	}
+	return q
+}
+
+// derivedCap returns the cap if neither the policy nor the caller sets one: four times the
+// request or the largest peak, and at least the floor, the minimum grant and the known trend.
+// A kill raises it at most fourfold, so that a leak does not raise it without bound. If none
+// of these is known, the cap is four times this run's largest kill.
+func (c *allocator) derivedCap(q *fitting.Question) (sizing.Bytes, fitting.CapRule) {
+	if q.Cap == 0 {
+		return max(q.Above, q.MinGrant, q.Floor).Times(4), fitting.CapKill
+	}
+	limit, by := max(q.Cap, q.MinGrant.Times(4), c.model.Extrapolated(q.Features).Times(4)), fitting.CapDerived
+	if floor := q.Floor.Times(4); floor > limit {
+		limit, by = floor, fitting.CapFloor
+	}
+	killed := max(c.model.LargestKilled(), q.Above)
+	if raised := min(killed.Times(4), limit.Times(4)); raised > limit {
+		limit, by = raised, fitting.CapKill
+	}
+	return limit, by
+}
+
+// hardCap returns the cap that the policy, the caller or the nodes set; zero if none does.
+func (c *allocator) hardCap(ask *sizing.Ask, above sizing.Bytes) sizing.Bytes {
+	return minCap(minCap(c.policy.Cap, ask.MaxMemory), c.schedulableCeiling(above))
+}
+
+// lowerCap lowers the cap of q, with the rule that sets it.
+func lowerCap(q *fitting.Question, limit sizing.Bytes, by fitting.CapRule) {
+	if lowered := minCap(q.Cap, limit); lowered != q.Cap {
+		q.Cap, q.CapBy = lowered, by
+	}
+}
+
+// minCap returns the smaller of two caps. Zero means no cap.
+func minCap(a, b sizing.Bytes) sizing.Bytes {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// minNode is smaller than any node: a smaller pod that cannot be scheduled does not wait for
+// memory.
+const minNode = sizing.GiB
+
+// schedulableCeiling returns the largest grant while larger ones fit no node; zero if all fit.
+// It is half of the smallest unschedulable allocation, at least any measured peak, started
+// allocation and the floor, and always more than the kills of the task and of this run (above).
+func (c *allocator) schedulableCeiling(above sizing.Bytes) sizing.Bytes {
+	scheduled := max(c.model.LargestStarted(), c.model.LargestPeak(), c.policy.Floor, minNode)
+	killed := max(c.model.LargestKilled(), above)
+	unschedulable := c.task.Open.SmallestUnschedulable(max(scheduled, killed), c.now.Add(-c.unschedulableFor))
+	if unschedulable == 0 {
+		return 0
+	}
+	ceiling := max(unschedulable/2, scheduled)
+	if ceiling > killed {
+		return ceiling
+	}
+	if between := killed + (unschedulable-killed)/2; between > killed {
+		return between
+	}
+	return 0 // no amount lies between the two
+}
+
+// grant splits a limit by the policy's ratio. The floor bounds the request too.
+func (c *allocator) grant(limit sizing.Bytes) sizing.Grant {
+	if c.policy.LimitRatio <= 1 {
+		return sizing.Grant{Request: limit, Limit: limit}
+	}
+	request := max(sizing.Bytes(float64(limit)/c.policy.LimitRatio), c.policy.Floor)
+	return sizing.Grant{Request: min(request, limit), Limit: limit}
+}
+
+// answerStaticRequest replaces a by the static request, for the modes shadow and off. In
+// shadow mode it keeps the model's allocation as the shadow. An unknown request gives no
+// allocation, so that nothing is applied that nobody requested.
+func (c *allocator) answerStaticRequest(a *sizing.Allocation, requested sizing.Resources) {
+	if c.policy.Mode == sizing.Shadow {
+		shadow := a.Memory
+		a.Shadow = &shadow
+		a.Reason = "shadow: the static request is answered; what would have been granted: " + a.Reason
+	} else {
+		a.Bins, a.Ladder, a.Duration = nil, nil, nil
+		a.Reason = "off: the policy of this task leaves the static request as it is"
+	}
+	a.Source, a.Risk.Promised = sizing.FromRequested, nil
+	a.Memory = sizing.Grant{Request: requested.Memory, Limit: requested.Memory}
+	a.CPU = requested.CPU
+}

@@ -1,0 +1,137 @@
+package service_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Callers predict, report, lift, train, change policies and read profiles while models are
+// replaced. Each acknowledged try is stored once and learned once. Run it with -race.
+func TestConcurrentCallersLoseAndRepeatNothing(t *testing.T) {
+	r := newReplica(t)
+	busy := joinReplica(t, r.dsn, service.Config{PollInterval: time.Millisecond}).start()
+	const callers, each = 6, 12
+	names := []string{"one", "two"}
+	var callersDone, othersDone sync.WaitGroup
+	for c := range callers {
+		callersDone.Go(func() {
+			for i := range each {
+				for _, name := range names {
+					run := fmt.Sprintf("%d-%d", c, i)
+					question := ask(name, run)
+					granted := busy.predict(question)
+					kill := success(name, i, each)
+					if kill.Try.RunID = run; i%6 == 5 {
+						lift := busy.lift(question, granted.Memory.Limit)
+						assert.True(t, lift.Retry, lift.Reason)
+						assert.Equal(t, 2, lift.Attempt)
+						kill.Try.Number = 2
+					}
+					busy.report(kill)
+					assert.True(t, busy.report(kill)[0].Duplicate)
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	for _, name := range names {
+		for _, interfere := range []func() error{
+			func() error { _, err := busy.Train(t.Context(), task(name)); return err },
+			func() error { return busy.SetPolicy(t.Context(), task(name), sizing.Policy{Floor: gib / 8}) },
+			func() error { _, err := busy.Task(t.Context(), task(name)); busy.Readiness(); return err },
+		} {
+			othersDone.Go(func() {
+				for {
+					select {
+					case <-done:
+						return
+					case <-time.After(3 * time.Millisecond):
+						if err := interfere(); err != nil && sizing.KindOf(err) != sizing.NotFound {
+							assert.NoError(t, err)
+						}
+					}
+				}
+			})
+		}
+	}
+	callersDone.Wait()
+	close(done)
+	othersDone.Wait()
+
+	const tries = callers * (each + each/6)
+	for _, name := range names {
+		assert.Len(t, busy.history(name).Rows, tries, "stored")
+		assert.Equal(t, tries, busy.learnedRows(name), "learned here")
+	}
+	follower := joinReplica(t, r.dsn, service.Config{}).start()
+	for _, name := range names {
+		assert.Equal(t, tries, follower.learnedRows(name), "learned by a replica that starts now")
+		_, err := busy.Train(t.Context(), task(name))
+		require.NoError(t, err)
+		assert.Equal(t, tries, busy.learnedRows(name), "trained")
+	}
+}
+
+// A model that is loaded after the commit of a row and before the replica learns it already
+// contains the row.
+func TestARowOfALoadedModelIsNotLearnedAgain(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 30)
+	r.store.afterRecord.once(func() {
+		_, err := r.Train(t.Context(), task("load"))
+		assert.NoError(t, err)
+	})
+	late := success("load", 30, 30)
+	r.report(late)
+	assert.Equal(t, 2, r.modelVersion("load"))
+	assert.Equal(t, 31, r.learnedRows("load"))
+}
+
+// Both the old and the new model learn a row that arrives while the new one is loaded.
+func TestARowThatArrivesDuringALoadIsNotLost(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 30)
+	r.store.afterSince.once(func() { r.report(success("load", 30, 30)) })
+	_, err := r.Train(t.Context(), task("load"))
+	require.NoError(t, err)
+	assert.Equal(t, 2, r.modelVersion("load"))
+	assert.Equal(t, 31, r.learnedRows("load"))
+}
+
+// A resync that listed the models before a publication must not remove the new model.
+func TestAResyncKeepsAConcurrentPublication(t *testing.T) {
+	r := joinReplica(t, newReplica(t).dsn, service.Config{PollInterval: 300 * time.Millisecond}).start()
+	listed := make(chan struct{})
+	r.store.afterListing.once(func() {
+		r.trainTask("load", 10)
+		time.Sleep(100 * time.Millisecond) // the notification is over and cannot correct the resync
+		close(listed)
+	})
+	<-listed
+	assert.Never(t, func() bool { return r.modelVersion("load") != 1 }, 100*time.Millisecond, time.Millisecond)
+}
+
+// Run returns after all its loops have ended, so that the store can be closed.
+func TestRunWaitsForItsLoops(t *testing.T) {
+	r := joinReplica(t, newReplica(t).dsn, service.Config{PollInterval: time.Millisecond}).start()
+	listing := make(chan struct{})
+	var isListing atomic.Bool
+	r.store.afterListing.once(func() {
+		isListing.Store(true)
+		close(listing)
+		time.Sleep(50 * time.Millisecond)
+		isListing.Store(false)
+	})
+	<-listing
+	r.stop()
+	assert.False(t, isListing.Load())
+}

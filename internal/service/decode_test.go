@@ -1,0 +1,58 @@
+package service_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// A lock on the table of models simulates a slow database.
+func TestTheFirstPredictionWaitsOnlyForDecodeWait(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 40)
+	require.NoError(t, r.SetPolicy(t.Context(), task("load"), sizing.Policy{Cap: 50 * gib}))
+	conn, err := pgx.Connect(t.Context(), r.dsn)
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	locked, err := conn.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = locked.Exec(t.Context(), `LOCK model IN ACCESS EXCLUSIVE MODE`)
+	require.NoError(t, err)
+
+	other := joinReplica(t, r.dsn, service.Config{DecodeWait: 20 * time.Millisecond}).start()
+	assert.Equal(t, 1, other.Readiness().Models, "the version is known")
+	early := other.predict(ask("load", "r"))
+	assert.Equal(t, sizing.FromRequested, early.Source)
+	assert.Contains(t, early.Reason, "not loaded yet")
+	assert.Equal(t, 50*gib, early.Memory.Limit, "the policy applies")
+	assert.Nil(t, early.Model)
+	withoutRequest := ask("load", "r")
+	withoutRequest.Requested = sizing.Resources{}
+	_, err = other.Predict(t.Context(), &withoutRequest)
+	assert.Equal(t, sizing.Unavailable, sizing.KindOf(err), "the task is known")
+	other.report(success("load", 41, 40))
+	assert.Zero(t, other.learnedRows("load"), "a report does not create another model")
+
+	require.NoError(t, locked.Rollback(t.Context()))
+	other.waitFor(func() bool { return other.modelVersion("load") == 1 }, "decoded")
+	assert.Equal(t, 41, other.learnedRows("load"), "the decoded model learns the report")
+	r.report(success("load", 41, 40)) // a duplicate, which r does not learn
+	assert.Equal(t, 40, r.learnedRows("load"))
+}
+
+func TestModelsArePreloaded(t *testing.T) {
+	r := newReplica(t)
+	r.trainTask("load", 40)
+	want := r.predict(ask("load", ""))
+	other := joinReplica(t, r.dsn, service.Config{DecodeWait: time.Nanosecond}).start()
+	other.waitFor(func() bool { return !other.Counts().NewestModel.IsZero() }, "decoded")
+	other.store.Close()
+	assertSame(t, want, other.predict(ask("load", "")), "without the database")
+}

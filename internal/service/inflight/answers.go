@@ -1,0 +1,183 @@
+package inflight
+
+import (
+	"bytes"
+	"hash/maphash"
+
+	"github.com/loadaware/loadaware/internal/service/packed"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// answers stores the answers of in-flight tries as packed records: a try's key, its answer
+// and its features. As a map of maps, 100,000 tries were a million heap objects, and each
+// garbage collection delayed predictions by tenths of a second.
+//
+// answers has two generations. When the newer one is full, answers discards the older one.
+// Discarded tries cost a read of the store, never a prediction. The zero value is empty.
+type answers struct {
+	newer, older generation
+}
+
+// generation appends records to blocks and never changes them. A removed record only loses
+// its offset; a block without live records is freed.
+type generation struct {
+	offsets    map[uint64]uint32 // hash of a try's key → offset of its record
+	blocks     []block
+	liveBlocks int // blocks that are not freed
+}
+
+type block struct {
+	data []byte
+	live int // records that have an offset
+}
+
+const (
+	blockBits      = 20      // a block has 1 MiB, or the size of one larger record
+	maxLiveBlocks  = 16      // 16 MiB hold about 50,000 tries with a dozen features each
+	maxTotalBlocks = 1 << 12 // what the remaining 12 bits of an offset can address
+)
+
+var hashSeed = maphash.MakeSeed()
+
+// put stores an answer, and reports whether it is the first to its try.
+func (s *answers) put(try *sizing.TryKey, a *Answer, features sizing.Features) (isFirst bool) {
+	var buffer [1024]byte
+	record := appendTry(buffer[:0], try)
+	hash := maphash.Bytes(hashSeed, record)
+	isFirst = !s.removeKey(hash, record)
+	record = packed.AppendFeatures(appendAnswer(record, a), features)
+	if s.newer.isFull() && !s.newer.fits(len(record)) {
+		s.newer, s.older = generation{}, s.newer
+	}
+	s.newer.put(hash, record)
+	return isFirst
+}
+
+func (s *answers) get(try *sizing.TryKey) (a Answer, ok bool) {
+	var buffer [256]byte
+	key := appendTry(buffer[:0], try)
+	hash := maphash.Bytes(hashSeed, key)
+	for _, g := range []*generation{&s.newer, &s.older} {
+		if record, ok := g.get(hash, key); ok {
+			return decodeAnswer(record), true
+		}
+	}
+	return Answer{}, false
+}
+
+func (s *answers) remove(try *sizing.TryKey) {
+	var buffer [256]byte
+	key := appendTry(buffer[:0], try)
+	s.removeKey(maphash.Bytes(hashSeed, key), key)
+}
+
+func (s *answers) removeKey(hash uint64, key []byte) (wasPresent bool) {
+	for _, g := range []*generation{&s.newer, &s.older} {
+		if _, ok := g.get(hash, key); ok {
+			g.remove(hash)
+			return true
+		}
+	}
+	return false
+}
+
+func (s *answers) removeTask(task sizing.TaskKey) {
+	prefix := appendTask(nil, task)
+	for _, g := range []*generation{&s.newer, &s.older} {
+		for hash, offset := range g.offsets {
+			if bytes.HasPrefix(g.from(offset), prefix) {
+				g.remove(hash)
+			}
+		}
+	}
+}
+
+func (s *answers) len() int { return len(s.newer.offsets) + len(s.older.offsets) }
+
+func (g *generation) isFull() bool {
+	return g.liveBlocks >= maxLiveBlocks || len(g.blocks) == maxTotalBlocks
+}
+
+func (g *generation) fits(n int) bool {
+	last := len(g.blocks) - 1
+	return last >= 0 && g.blocks[last].data != nil && len(g.blocks[last].data)+n <= 1<<blockBits
+}
+
+func (g *generation) put(hash uint64, record []byte) {
+	if g.offsets == nil {
+		g.offsets = map[uint64]uint32{}
+	}
+	if _, collides := g.offsets[hash]; collides {
+		g.remove(hash)
+	}
+	if !g.fits(len(record)) {
+		g.blocks = append(g.blocks, block{data: make([]byte, 0, max(1<<blockBits, len(record)))})
+		g.liveBlocks++
+	}
+	last := len(g.blocks) - 1
+	b := &g.blocks[last]
+	g.offsets[hash] = uint32(last<<blockBits | len(b.data))
+	b.data = append(b.data, record...)
+	b.live++
+}
+
+// remove frees the block too, if it is more than half full and has no live record. A block
+// with free space takes more records.
+func (g *generation) remove(hash uint64) {
+	b := &g.blocks[g.offsets[hash]>>blockBits]
+	delete(g.offsets, hash)
+	if b.live--; b.live == 0 && len(b.data) > 1<<(blockBits-1) {
+		b.data = nil
+		g.liveBlocks--
+	}
+}
+
+// from returns the data of a block from an offset to its end.
+func (g *generation) from(offset uint32) []byte {
+	return g.blocks[offset>>blockBits].data[offset&(1<<blockBits-1):]
+}
+
+// get returns the data after a key. It compares the whole key, because hashes can collide.
+func (g *generation) get(hash uint64, key []byte) (rest []byte, ok bool) {
+	offset, ok := g.offsets[hash]
+	if !ok {
+		return nil, false
+	}
+	return bytes.CutPrefix(g.from(offset), key)
+}
+
+// The encoding delimits each part of a key, so that no key is a prefix of another.
+
+func appendTask(b []byte, task sizing.TaskKey) []byte {
+	return packed.AppendText(packed.AppendText(packed.AppendText(b, task.Namespace), task.DAG), task.Task)
+}
+
+func appendTry(b []byte, try *sizing.TryKey) []byte {
+	b = packed.AppendText(appendTask(b, try.TaskKey), try.RunID)
+	return packed.AppendInt(packed.AppendInt(b, int64(try.MapIndex)), int64(try.Number))
+}
+
+func appendAnswer(b []byte, a *Answer) []byte {
+	b = packed.AppendInt(b, int64(a.Limit))
+	b = packed.AppendInt(b, int64(a.Request.Resources.Memory))
+	b = packed.AppendNumber(b, float64(a.Request.Resources.CPU))
+	b = packed.AppendInt(b, int64(a.Request.MaxMemory))
+	if a.Promised == nil {
+		return append(b, 0)
+	}
+	return packed.AppendNumber(append(b, 1), *a.Promised)
+}
+
+// decodeAnswer reads what appendAnswer wrote. It leaves the features encoded.
+func decodeAnswer(r packed.Reader) Answer {
+	a := Answer{Limit: sizing.Bytes(r.Int())}
+	a.Request.Resources.Memory = sizing.Bytes(r.Int())
+	a.Request.Resources.CPU = sizing.Cores(r.Number())
+	a.Request.MaxMemory = sizing.Bytes(r.Int())
+	if r.Byte() == 1 {
+		promised := r.Number()
+		a.Promised = &promised
+	}
+	a.features = r
+	return a
+}

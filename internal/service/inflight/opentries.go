@@ -1,0 +1,126 @@
+package inflight
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// MaxUnschedulable is how many of a task's newest unschedulable allocations count.
+const MaxUnschedulable = 16
+
+// OpenTries tracks the granted tries of one task that have not ended, and the allocations
+// that were unschedulable. Restore derives both from the store after a restart. OpenTries is
+// safe for concurrent use. The zero value is empty.
+type OpenTries struct {
+	mu            sync.Mutex
+	guard         fitting.Guard
+	unschedulable []unschedulable // oldest first
+}
+
+// unschedulable is an allocation that fitted no node.
+type unschedulable struct {
+	size sizing.Bytes
+	at   time.Time
+}
+
+// Widen returns the guard's widening factor and the open kills.
+func (o *OpenTries) Widen(now time.Time) (float64, fitting.OpenKills) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.guard.Widen(now), o.guard.OpenKills(now)
+}
+
+// AddGrant records that a first try was granted with a promised risk.
+func (o *OpenTries) AddGrant(try *sizing.TryKey, promised float64, now time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.guard.Grant(try.Run(), promised, now)
+}
+
+// AddRetry records that a retry after a kill was granted.
+func (o *OpenTries) AddRetry(try *sizing.TryKey) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.guard.Retry(try.Run(), try.Number)
+}
+
+// Forget removes the run of a try whose report was voided.
+func (o *OpenTries) Forget(try *sizing.TryKey) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.guard.Forget(try.Run())
+}
+
+// End records the outcome of a try.
+func (o *OpenTries) End(try *sizing.TryKey, outcome sizing.Outcome) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.end(try.Run(), try.Number, outcome)
+}
+
+func (o *OpenTries) end(run uint64, try int, outcome sizing.Outcome) {
+	switch {
+	case outcome.OOM():
+		o.guard.Kill(run, try)
+	case outcome == sizing.Success:
+		o.guard.Forget(run)
+	default:
+		o.guard.End(run, try)
+	}
+}
+
+// AddUnschedulable records that no node could run an allocation.
+func (o *OpenTries) AddUnschedulable(size sizing.Bytes, at time.Time) {
+	if size == 0 {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.unschedulable) == MaxUnschedulable {
+		o.unschedulable = slices.Delete(o.unschedulable, 0, 1)
+	}
+	o.unschedulable = append(o.unschedulable, unschedulable{size, at})
+}
+
+// SmallestUnschedulable returns the smallest allocation above scheduled that has been
+// unschedulable since a time; zero if none. Smaller ones are known to fit a node.
+func (o *OpenTries) SmallestUnschedulable(scheduled sizing.Bytes, since time.Time) sizing.Bytes {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var smallest sizing.Bytes
+	for _, u := range o.unschedulable {
+		if u.size > scheduled && !u.at.Before(since) && (smallest == 0 || u.size < smallest) {
+			smallest = u.size
+		}
+	}
+	return smallest
+}
+
+// Restore replaces the unschedulable allocations, and replays stored grants, oldest first,
+// with their outcomes.
+func (o *OpenTries) Restore(failures []store.SchedulingFailure, granted []store.GrantedTry) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.unschedulable = o.unschedulable[:0]
+	for _, f := range failures {
+		o.unschedulable = append(o.unschedulable, unschedulable{f.Memory, f.At})
+	}
+	for i := range granted {
+		g := &granted[i]
+		run := sizing.RunHash(g.RunID, g.MapIndex)
+		switch {
+		case g.Try == 1 && g.BeforeGuard != nil:
+			o.guard.Grant(run, *g.BeforeGuard, g.At)
+		case g.Try > 1 && g.Lifted:
+			o.guard.Retry(run, g.Try)
+		}
+		if g.Outcome != sizing.UnknownOutcome {
+			o.end(run, g.Try, g.Outcome)
+		}
+	}
+}

@@ -1,0 +1,247 @@
+// Package inflight remembers tries between their prediction and their report: the answers
+// that they got, the OOM kills of their runs, and each task's open tries, from which the
+// guard derives how much to widen allocations.
+package inflight
+
+import (
+	"cmp"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/service/packed"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// maxKilledRuns bounds the killed runs in memory that were never reported as ended. An evicted
+// run costs a read of the store, never an answer.
+const maxKilledRuns = 100_000
+
+// Answer is the allocation of a try that has not been reported yet.
+type Answer struct {
+	Limit    sizing.Bytes
+	Promised *float64
+	Request  Request
+	features packed.Reader
+}
+
+// Features decodes the features that the caller sent; nil if it sent none.
+func (a *Answer) Features() sizing.Features { return a.features.Features() }
+
+// Request is what the caller asked for. A zero field is unknown.
+type Request struct {
+	Resources sizing.Resources
+	MaxMemory sizing.Bytes
+}
+
+// RequestOf returns the request of an ask.
+func RequestOf(ask *sizing.Ask) Request {
+	return Request{Resources: ask.Requested, MaxMemory: ask.MaxMemory}
+}
+
+// Or fills the unknown fields of r from other.
+func (r Request) Or(other Request) Request {
+	return Request{
+		Resources: sizing.Resources{
+			Memory: cmp.Or(r.Resources.Memory, other.Resources.Memory),
+			CPU:    cmp.Or(r.Resources.CPU, other.Resources.CPU),
+		},
+		MaxMemory: cmp.Or(r.MaxMemory, other.MaxMemory),
+	}
+}
+
+// FillIn sets the fields that an ask leaves open.
+func (r Request) FillIn(ask *sizing.Ask) {
+	all := RequestOf(ask).Or(r)
+	ask.Requested, ask.MaxMemory = all.Resources, all.MaxMemory
+}
+
+// runKey identifies a run: one (run id, map index) of a task.
+type runKey struct {
+	sizing.TaskKey
+	runID    string
+	mapIndex int
+}
+
+func runOf(try *sizing.TryKey) runKey { return runKey{try.TaskKey, try.RunID, try.MapIndex} }
+
+// Run is what this replica knows about a run that was OOM-killed.
+type Run struct {
+	Killed   map[int]sizing.Bytes // try number → its allocation
+	LiftedTo sizing.Bytes         // the newest lift; 0 if none
+	features sizing.Features      // nil if unknown
+	Request  Request
+	lastKill time.Time
+}
+
+// HighestKill returns the largest allocation that was killed.
+func (r *Run) HighestKill() sizing.Bytes {
+	var highest sizing.Bytes
+	for _, allocated := range r.Killed {
+		highest = max(highest, allocated)
+	}
+	return highest
+}
+
+// Tries holds the answers of in-flight tries and the kills of their runs. It is safe for
+// concurrent use. The zero value is empty.
+type Tries struct {
+	mu      sync.Mutex
+	answers answers
+	killed  map[runKey]Run
+}
+
+// Add stores an answer, and reports whether it is the first to its try.
+func (t *Tries) Add(try *sizing.TryKey, a *Answer, features sizing.Features) (isFirst bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.answers.put(try, a, features)
+}
+
+// Restore adds the stored answer of a try that was not reported, unless Tries has an answer.
+func (t *Tries) Restore(task sizing.TaskKey, g *store.GrantedTry) {
+	if g.Outcome != sizing.UnknownOutcome {
+		return
+	}
+	try := sizing.TryKey{TaskKey: task, RunID: g.RunID, MapIndex: g.MapIndex, Number: g.Try}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, known := t.answers.get(&try); !known {
+		t.answers.put(&try, &Answer{Limit: g.Limit, Promised: g.Promised}, g.Features)
+	}
+}
+
+// End removes a try that has ended, and returns its answer.
+func (t *Tries) End(try *sizing.TryKey) (Answer, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a, ok := t.answers.get(try)
+	t.answers.remove(try)
+	return a, ok
+}
+
+// Find returns the answer of a try that has not ended.
+func (t *Tries) Find(try *sizing.TryKey) (Answer, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.answers.get(try)
+}
+
+// Features returns the features of a try, or of a killed try of its run; nil if unknown.
+func (t *Tries) Features(try *sizing.TryKey) sizing.Features {
+	if a, ok := t.Find(try); ok {
+		return a.Features()
+	}
+	return t.Run(try).features
+}
+
+// Request returns what was requested for a try, or for its run.
+func (t *Tries) Request(try *sizing.TryKey) Request {
+	a, _ := t.Find(try)
+	return a.Request.Or(t.Run(try).Request)
+}
+
+// AddKill records that a try was OOM-killed with an allocation.
+func (t *Tries) AddKill(try *sizing.TryKey, allocated sizing.Bytes, features sizing.Features, request Request, at time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.killed == nil {
+		t.killed = map[runKey]Run{}
+	}
+	key := runOf(try)
+	r := t.killed[key]
+	if r.Killed == nil {
+		r.Killed = map[int]sizing.Bytes{}
+	}
+	r.Killed[try.Number], r.lastKill = allocated, at
+	r.Request = request.Or(r.Request)
+	if features != nil {
+		r.features = features
+	}
+	t.killed[key] = r
+	if len(t.killed) > maxKilledRuns {
+		t.evictOldestRun()
+	}
+}
+
+func (t *Tries) evictOldestRun() {
+	var oldest runKey
+	var at time.Time
+	for key, r := range t.killed {
+		if at.IsZero() || r.lastKill.Before(at) {
+			oldest, at = key, r.lastKill
+		}
+	}
+	delete(t.killed, oldest)
+}
+
+// SetLift records the limit of a lift, so that the prediction for the next try repeats it.
+func (t *Tries) SetLift(try *sizing.TryKey, limit sizing.Bytes) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := runOf(try)
+	if r, ok := t.killed[key]; ok {
+		r.LiftedTo = limit
+		t.killed[key] = r
+	}
+}
+
+// KilledRun returns the run of a try, and the zero Run without an allocation if no kill of
+// it is known.
+func (t *Tries) KilledRun(try *sizing.TryKey) Run {
+	t.mu.Lock()
+	_, known := t.killed[runOf(try)]
+	t.mu.Unlock()
+	if !known {
+		return Run{}
+	}
+	return t.Run(try)
+}
+
+// Run returns the run of a try. The caller owns the result and may add kills to it.
+func (t *Tries) Run(try *sizing.TryKey) Run {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.killed[runOf(try)]
+	killed := make(map[int]sizing.Bytes, len(r.Killed))
+	maps.Copy(killed, r.Killed)
+	r.Killed = killed
+	return r
+}
+
+// EndRun removes the kills of a run that succeeded.
+func (t *Tries) EndRun(try *sizing.TryKey) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.killed, runOf(try))
+}
+
+// Void removes the answer and the kill of a try.
+func (t *Tries) Void(try *sizing.TryKey) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.answers.remove(try)
+	key := runOf(try)
+	if r, ok := t.killed[key]; ok {
+		delete(r.Killed, try.Number)
+		if len(r.Killed) == 0 {
+			delete(t.killed, key)
+		}
+	}
+}
+
+// RemoveTask removes all tries of a task.
+func (t *Tries) RemoveTask(task sizing.TaskKey) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.answers.removeTask(task)
+	maps.DeleteFunc(t.killed, func(run runKey, _ Run) bool { return run.TaskKey == task })
+}
+
+// Len returns the number of tries that have an answer and have not ended.
+func (t *Tries) Len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.answers.len()
+}

@@ -1,0 +1,201 @@
+// Package modelcache holds the decoded model and the policy of each task in memory, and keeps
+// them equal to the store. On start a replica reads only version numbers. It decodes a model
+// on the first request for its task, so that a start does not take longer with more tasks.
+package modelcache
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/service/inflight"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// Config configures a Cache. All fields are required.
+type Config struct {
+	DecodeWait       time.Duration // how long Get waits for a model to be decoded
+	PollInterval     time.Duration // between polls for missed notifications
+	UnschedulableFor time.Duration // how long an unschedulable report counts
+	Now              func() time.Time
+}
+
+// Cache holds the tasks that this replica knows. It is safe for concurrent use.
+type Cache struct {
+	cfg   Config
+	store store.Store
+	tries *inflight.Tries
+	log   *slog.Logger
+
+	unknown     *Task // stands for every task that the cache does not know
+	policyMu    sync.Mutex
+	decodeSlots chan struct{} // bounds concurrent decoding
+	isLoaded    atomic.Bool   // the first resync is complete
+	isStoreUp   atomic.Bool   // the last health check succeeded
+	freshness   freshness
+
+	mu    sync.RWMutex
+	tasks map[sizing.TaskKey]*Task
+	pools map[sizing.TaskKey]*pool // key: a DAG, with an empty task id
+}
+
+// New returns an empty Cache. Its loops Subscribe, Poll, Preload and CheckHealth fill it.
+func New(st store.Store, tries *inflight.Tries, cfg Config, log *slog.Logger) *Cache {
+	c := &Cache{
+		cfg: cfg, store: st, tries: tries, log: log,
+		unknown:     &Task{pool: &pool{}},
+		decodeSlots: make(chan struct{}, maxDecoding),
+		tasks:       map[sizing.TaskKey]*Task{},
+		pools:       map[sizing.TaskKey]*pool{},
+	}
+	c.isStoreUp.Store(true)
+	return c
+}
+
+// Find returns a task, whether or not its model is decoded; nil if the cache does not know it.
+func (c *Cache) Find(key sizing.TaskKey) *Task {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.tasks[key]
+}
+
+// GetOrCreate returns a task, and creates one without a model if the cache does not know it.
+func (c *Cache) GetOrCreate(key sizing.TaskKey) *Task {
+	if t := c.Find(key); t != nil {
+		return t
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.tasks[key]; t != nil {
+		return t
+	}
+	return c.add(key)
+}
+
+// add creates a task. The caller holds c.mu.
+func (c *Cache) add(key sizing.TaskKey) *Task {
+	t := &Task{name: key.Task, pool: c.poolOf(key)}
+	c.tasks[key] = t
+	return t
+}
+
+// setVersion records the active version of a task. It creates an encoded task if the cache
+// does not know the task.
+func (c *Cache) setVersion(key sizing.TaskKey, version int) *Task {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.tasks[key]
+	if t == nil {
+		t = c.add(key)
+		t.encoded.Store(&encodedModel{})
+	}
+	if e := t.encoded.Load(); e != nil && e.version.Swap(int64(version)) != int64(version) {
+		t.pool.markStale()
+	}
+	return t
+}
+
+// poolOf returns the pool of a task's DAG. The caller holds c.mu.
+func (c *Cache) poolOf(key sizing.TaskKey) *pool {
+	key.Task = ""
+	p := c.pools[key]
+	if p == nil {
+		p = &pool{}
+		c.pools[key] = p
+	}
+	return p
+}
+
+// remove removes a task. It releases c.mu before it locks the task, so that a task that
+// learns delays only its own predictions.
+func (c *Cache) remove(key sizing.TaskKey) {
+	c.mu.Lock()
+	t := c.tasks[key]
+	delete(c.tasks, key)
+	c.mu.Unlock()
+	if t == nil {
+		return
+	}
+	t.pool.loadMu.Lock()
+	defer t.pool.loadMu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.isDeleted = true
+	t.pool.set(t.name, nil)
+}
+
+// Delete removes a task that was deleted from the store, and its in-flight tries.
+func (c *Cache) Delete(key sizing.TaskKey) {
+	c.policyMu.Lock()
+	defer c.policyMu.Unlock()
+	c.remove(key)
+	c.tries.RemoveTask(key)
+}
+
+// SetPolicy replaces the policy of a task.
+func (c *Cache) SetPolicy(key sizing.TaskKey, p sizing.Policy) {
+	c.policyMu.Lock()
+	defer c.policyMu.Unlock()
+	c.GetOrCreate(key).setPolicy(p)
+}
+
+func (c *Cache) keys() []sizing.TaskKey {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	keys := make([]sizing.TaskKey, 0, len(c.tasks))
+	for key := range c.tasks {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// Models counts the tasks that have a published model.
+func (c *Cache) Models() int {
+	n, _, _ := c.Stats()
+	return n
+}
+
+// Stats counts the published models, and returns when the oldest and the newest of the
+// decoded ones were trained; zero if none is decoded.
+func (c *Cache) Stats() (models int, oldest, newest time.Time) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, t := range c.tasks {
+		if t.version() > 0 {
+			models++
+		}
+		ref := t.ref.Load()
+		if ref == nil {
+			continue
+		}
+		if oldest.IsZero() || ref.TrainedAt.Before(oldest) {
+			oldest = ref.TrainedAt
+		}
+		if ref.TrainedAt.After(newest) {
+			newest = ref.TrainedAt
+		}
+	}
+	return models, oldest, newest
+}
+
+// IsLoaded reports whether the cache has read all active versions and policies once.
+func (c *Cache) IsLoaded() bool { return c.isLoaded.Load() }
+
+// IsStoreUp reports whether the last health check succeeded.
+func (c *Cache) IsStoreUp() bool { return c.isStoreUp.Load() }
+
+// Staleness returns the time since the cache was last known to equal the store.
+func (c *Cache) Staleness() time.Duration { return c.freshness.staleness() }
+
+// sleep waits, and returns false if ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}

@@ -1,0 +1,67 @@
+package modelcache
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// freshness records when the cache was last known to equal the store. It does while the
+// subscription is up, a resync has completed since the subscription began, and the store
+// answers pings.
+type freshness struct {
+	mu           sync.Mutex
+	isSubscribed bool
+	isSynced     bool // a resync has completed since the subscription began
+	knownAt      time.Time
+}
+
+func (f *freshness) setSubscribed(isSubscribed bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.isSubscribed, f.isSynced = isSubscribed, false
+}
+
+// markSynced records that a resync which began at a time is complete.
+func (f *freshness) markSynced(begun time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.isSynced = f.isSubscribed
+	if begun.After(f.knownAt) {
+		f.knownAt = begun
+	}
+}
+
+// markPinged records that the store answered a ping.
+func (f *freshness) markPinged() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.isSynced {
+		f.knownAt = time.Now()
+	}
+}
+
+// staleness returns the time since the cache was last known to equal the store; zero before
+// the first resync.
+func (f *freshness) staleness() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.knownAt.IsZero() {
+		return 0
+	}
+	return time.Since(f.knownAt)
+}
+
+// CheckHealth pings the store every second until ctx ends, so that readiness is correct
+// without traffic.
+func (c *Cache) CheckHealth(ctx context.Context) {
+	for sleep(ctx, time.Second) {
+		ping, cancel := context.WithTimeout(ctx, time.Second)
+		isUp := c.store.Ping(ping) == nil
+		cancel()
+		c.isStoreUp.Store(isUp)
+		if isUp {
+			c.freshness.markPinged()
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package modelcache
+
+import (
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+)
+
+const (
+	maxQueued  = maxTail // rows of one task; beyond it the oldest wait for the next training
+	pauseRatio = 3       // pause between queued rows, in multiples of the learning time: predictions come first
+)
+
+// learnQueue holds rows that are acknowledged and not learned yet, oldest first. At most one
+// goroutine learns the rows of a task. The zero value is empty.
+type learnQueue struct {
+	mu         sync.Mutex
+	rows       []fitting.TrainingRow
+	isLearning bool
+}
+
+// LearnNow learns a row before it returns, so that the next prediction takes the row into
+// account. While another row of the task is being learned, it queues the row instead.
+func (c *Cache) LearnNow(t *Task, row *fitting.TrainingRow) {
+	q := &t.queue
+	q.mu.Lock()
+	isBusy := q.isLearning
+	q.isLearning = true
+	q.mu.Unlock()
+	if isBusy {
+		c.LearnLater(t, []fitting.TrainingRow{*row})
+		return
+	}
+	c.learn(t, *row)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.isLearning = len(q.rows) > 0; q.isLearning {
+		go c.learnQueued(t)
+	}
+}
+
+// LearnLater queues rows and returns at once.
+func (c *Cache) LearnLater(t *Task, rows []fitting.TrainingRow) {
+	q := &t.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.rows = append(q.rows, rows...)
+	if n := len(q.rows); n > maxQueued {
+		q.rows = append(q.rows[:0], q.rows[n-maxQueued:]...)
+	}
+	if !q.isLearning {
+		q.isLearning = true
+		go c.learnQueued(t)
+	}
+}
+
+func (c *Cache) learnQueued(t *Task) {
+	for {
+		row, ok := t.queue.next()
+		if !ok {
+			return
+		}
+		start := time.Now()
+		c.learn(t, row)
+		time.Sleep(pauseRatio * time.Since(start))
+	}
+}
+
+// learn recovers from panics: the row is stored, and the next training includes it.
+func (c *Cache) learn(t *Task, row fitting.TrainingRow) {
+	defer func() {
+		if r := recover(); r != nil {
+			c.log.Error("learning a report panicked; please report this", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+		}
+	}()
+	t.learn(row)
+}
+
+// next removes the oldest row. If there is none, it marks the queue as idle.
+func (q *learnQueue) next() (fitting.TrainingRow, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.rows) == 0 {
+		q.rows, q.isLearning = nil, false
+		return fitting.TrainingRow{}, false
+	}
+	row := q.rows[0]
+	q.rows[0] = fitting.TrainingRow{}
+	q.rows = q.rows[1:]
+	return row, true
+}

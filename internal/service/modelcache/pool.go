@@ -1,0 +1,141 @@
+package modelcache
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// pool is the sum of the statistics (shares) that the published models of one DAG carry. Tasks
+// of a DAG run on the same inputs and have similar costs; those of other DAGs do not count.
+// The pool depends on stored models only, so that it is equal on all replicas.
+type pool struct {
+	version atomic.Uint64 // increases with every change
+	loadMu  sync.Mutex    // held from reading shares until they are set; locked before Task.mu
+
+	mu       sync.Mutex
+	isLoaded bool                    // the shares of all tasks of the DAG were read
+	isStale  bool                    // another replica published a model
+	shares   map[string]fitting.Pool // by task id
+	sum      fitting.Pool
+}
+
+// set replaces the share of a task; nil removes it.
+func (p *pool) set(name string, share *fitting.Pool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old, known := p.shares[name]
+	switch {
+	case share == nil && !known, share != nil && known && old == *share:
+		return
+	case share == nil:
+		delete(p.shares, name)
+	default:
+		if p.shares == nil {
+			p.shares = map[string]fitting.Pool{}
+		}
+		p.shares[name] = *share
+	}
+	p.updateSum()
+}
+
+func (p *pool) setAll(shares map[string]fitting.Pool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.isLoaded, p.isStale = true, false
+	if !maps.Equal(p.shares, shares) {
+		p.shares = shares
+		p.updateSum()
+	}
+}
+
+// updateSum adds shares in order of task ids, so that rounding is equal on all replicas. The
+// caller holds p.mu.
+func (p *pool) updateSum() {
+	p.sum = fitting.Pool{}
+	for _, name := range slices.Sorted(maps.Keys(p.shares)) {
+		share := p.shares[name]
+		p.sum.Add(&share)
+	}
+	p.version.Add(1)
+}
+
+// sumWith returns the pool with share in place of the one that the task published.
+func (p *pool) sumWith(name string, share fitting.Pool) (sum fitting.Pool, version uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	sum = p.sum
+	if published, ok := p.shares[name]; ok {
+		sum.Remove(&published)
+	}
+	sum.Add(&share)
+	return sum, p.version.Load()
+}
+
+func (p *pool) needsLoading() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.isLoaded || p.isStale
+}
+
+// markStale records that a share may have changed.
+func (p *pool) markStale() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.isStale = true
+}
+
+// needsReloading reports whether the pool is in use and may have changed.
+func (p *pool) needsReloading() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.isLoaded && p.isStale
+}
+
+// loadPool reads the shares of a task's DAG unless they are known. It skips a share that
+// cannot be decoded, as its model cannot be decoded either.
+func (c *Cache) loadPool(ctx context.Context, key sizing.TaskKey, p *pool) error {
+	p.loadMu.Lock()
+	defer p.loadMu.Unlock()
+	if !p.needsLoading() {
+		return nil
+	}
+	shares := map[string]fitting.Pool{}
+	err := c.store.Shares(ctx, key, func(m store.Model) error {
+		share, err := fitting.ReadShare(m.Share, m.Blob)
+		if err != nil {
+			c.log.Warn("the pool of a DAG omits a model that cannot be decoded", "task", m.Task.String(), "version", m.Version, "err", err)
+			return nil
+		}
+		shares[m.Task.Task] = share
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	p.setAll(shares)
+	return nil
+}
+
+// reloadPools reads the pools that are in use and may have changed.
+func (c *Cache) reloadPools(ctx context.Context) {
+	stale := map[sizing.TaskKey]*pool{}
+	c.mu.RLock()
+	for key, p := range c.pools {
+		if p.needsReloading() {
+			stale[key] = p
+		}
+	}
+	c.mu.RUnlock()
+	for key, p := range stale {
+		if err := c.loadPool(ctx, key, p); err != nil {
+			c.log.Warn("the pool of a DAG cannot be read", "dag", key.DAG, "err", err)
+		}
+	}
+}

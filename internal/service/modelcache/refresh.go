@@ -1,0 +1,255 @@
+package modelcache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/service/inflight"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+const (
+	// maxTail bounds the rows that a model learns after it is loaded; older rows wait for the
+	// next training. The residuals of a model cover no more.
+	maxTail = 2_000
+	// retrainAfter delays the training of a task whose active model cannot be decoded.
+	retrainAfter = time.Minute
+)
+
+// Subscribe refreshes tasks on notifications of the store, and resyncs after each connect,
+// until ctx ends.
+func (c *Cache) Subscribe(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := c.store.Changes(ctx,
+			func() { c.freshness.setSubscribed(true); c.resync(ctx) },
+			func(key sizing.TaskKey) { c.RefreshOrLog(ctx, key) })
+		c.freshness.setSubscribed(false)
+		if ctx.Err() != nil {
+			return
+		}
+		c.log.Warn("the subscription to changes ended; reconnecting", "err", err)
+		sleep(ctx, time.Second)
+	}
+}
+
+// Poll resyncs at intervals until ctx ends, in case notifications were lost.
+func (c *Cache) Poll(ctx context.Context) {
+	for sleep(ctx, c.cfg.PollInterval) {
+		c.resync(ctx)
+	}
+}
+
+// resync compares the cache with the stored versions and policies, and refreshes tasks that
+// differ. For encoded tasks it only records the version.
+func (c *Cache) resync(ctx context.Context) {
+	begun := time.Now()
+	unpublished, err := c.store.Unpublished(ctx) // before ActiveVersions, which lists later publications
+	if err != nil {
+		c.log.Warn("resync: cannot list tasks without a model", "err", err)
+		return
+	}
+	versions, err := c.store.ActiveVersions(ctx)
+	if err != nil {
+		c.log.Warn("resync: cannot list models", "err", err)
+		return
+	}
+	hasNoModel := make(map[sizing.TaskKey]bool, len(unpublished))
+	for _, key := range unpublished {
+		hasNoModel[key] = true
+		c.setVersion(key, 0)
+	}
+	var changed []sizing.TaskKey
+	for key, version := range versions {
+		if t := c.setVersion(key, version); t.version() != version {
+			changed = append(changed, key)
+		}
+	}
+	if err := c.loadPolicies(ctx); err != nil {
+		c.log.Warn("resync: cannot list policies", "err", err)
+		return
+	}
+	c.reloadPools(ctx)
+	for _, key := range changed {
+		c.RefreshOrLog(ctx, key)
+	}
+	for _, key := range c.keys() {
+		t := c.Find(key)
+		if _, isActive := versions[key]; isActive || t == nil {
+			continue
+		}
+		if t.IsDecoded() || !hasNoModel[key] {
+			c.RefreshOrLog(ctx, key) // deleted, renamed, or published since the lists were read
+		}
+	}
+	c.isLoaded.Store(true)
+	c.freshness.markSynced(begun)
+}
+
+func (c *Cache) loadPolicies(ctx context.Context) error {
+	c.policyMu.Lock()
+	defer c.policyMu.Unlock()
+	policies, err := c.store.Policies(ctx)
+	for key, policy := range policies {
+		c.GetOrCreate(key).setPolicy(policy)
+	}
+	return err
+}
+
+// RefreshOrLog refreshes a task and logs an error instead of returning it.
+func (c *Cache) RefreshOrLog(ctx context.Context, key sizing.TaskKey) {
+	if err := c.Refresh(ctx, key); err != nil && ctx.Err() == nil {
+		c.log.Warn("a task cannot be refreshed; its last good model remains in use", "task", key.String(), "err", err)
+	}
+}
+
+// Refresh reads a task's policy and active model, lets the model learn the rows that arrived
+// since its training, and installs it. If the model cannot be decoded, the last good one
+// remains in use. Refresh removes a task that is no longer stored.
+func (c *Cache) Refresh(ctx context.Context, key sizing.TaskKey) error {
+	return c.refresh(ctx, key, false)
+}
+
+// refresh implements Refresh; with force it reloads the active model even if it is in use.
+func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (err error) {
+	defer func() { // one task must not end the process that answers for all
+		if r := recover(); r != nil {
+			err = fmt.Errorf("refresh panicked, please report this: %v\n%s", r, debug.Stack())
+		}
+	}()
+	t, err := c.loadPolicy(ctx, key)
+	if err != nil {
+		return err
+	}
+	// One refresh of a task at a time: the state that was read last is installed last.
+	t.loadMu.Lock()
+	defer t.loadMu.Unlock()
+	stored, err := c.store.ActiveModel(ctx, key)
+	if err != nil && sizing.KindOf(err) != sizing.NotFound {
+		return err
+	}
+	var model *fitting.Model // without a published model, all rows are in the tail
+	var share *fitting.Pool
+	if err == nil {
+		if !force && t.uses(&stored) {
+			return nil
+		}
+		if model, err = fitting.Open(stored.Blob); err != nil {
+			return c.scheduleRetraining(ctx, key, err)
+		}
+		published := model.Pool()
+		share = &published
+	}
+	tail, err := c.store.Since(ctx, key, stored.LastSeq, maxTail)
+	if sizing.KindOf(err) == sizing.NotFound {
+		c.remove(key)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.loadPool(ctx, key, t.pool); err != nil {
+		return err
+	}
+	for i := range tail.Rows {
+		model = learn(model, fitting.NewTrainingRow(&tail.Schema, &tail.Rows[i]))
+	}
+	previousSeq := t.lastSeq // only install writes it, under t.loadMu
+	t.pool.loadMu.Lock()
+	t.install(model, tail.LastSeq, refOf(&stored), share)
+	t.pool.loadMu.Unlock()
+	if previousSeq == 0 {
+		return c.restoreTries(ctx, t, key)
+	}
+	return c.endReportedTries(ctx, t, key, previousSeq)
+}
+
+func (c *Cache) loadPolicy(ctx context.Context, key sizing.TaskKey) (*Task, error) {
+	c.policyMu.Lock()
+	defer c.policyMu.Unlock()
+	policy, err := c.store.Policy(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	t := c.GetOrCreate(key)
+	t.setPolicy(policy)
+	return t, nil
+}
+
+// scheduleRetraining marks a task as due whose active model cannot be decoded, because only a
+// new model helps. It returns the decoding error.
+func (c *Cache) scheduleRetraining(ctx context.Context, key sizing.TaskKey, decodeErr error) error {
+	if err := c.store.MarkDue(ctx, key, c.cfg.Now().Add(retrainAfter)); err != nil {
+		return errors.Join(decodeErr, err)
+	}
+	return decodeErr
+}
+
+// refOf returns nil if nothing is published.
+func refOf(m *store.Model) *sizing.ModelRef {
+	if m.Version == 0 {
+		return nil
+	}
+	return &sizing.ModelRef{Version: m.Version, Family: m.Family, Observations: m.Observations, TrainedAt: m.TrainedAt}
+}
+
+// restoreTries derives a task's open tries and their answers from the store.
+func (c *Cache) restoreTries(ctx context.Context, t *Task, key sizing.TaskKey) error {
+	now := c.cfg.Now()
+	failures, err := c.store.SchedulingFailures(ctx, key, now.Add(-c.cfg.UnschedulableFor), inflight.MaxUnschedulable)
+	if err != nil {
+		return err
+	}
+	granted, err := c.store.GrantedTries(ctx, key, now.Add(-fitting.GuardFor), fitting.GuardRuns)
+	if err != nil {
+		return err
+	}
+	for i := range slices.Backward(granted) { // the newest answer to a try counts
+		c.tries.Restore(key, &granted[i])
+	}
+	t.Open.Restore(failures, granted)
+	return nil
+}
+
+// endReportedTries ends the tries that were reported after row seq to other replicas.
+// Otherwise they would remain in memory and count as open.
+func (c *Cache) endReportedTries(ctx context.Context, t *Task, key sizing.TaskKey, seq int64) error {
+	reported, err := c.store.Since(ctx, key, seq, maxTail)
+	if err != nil {
+		return err
+	}
+	for i := range reported.Rows {
+		r := &reported.Rows[i]
+		try := sizing.TryKey{TaskKey: key, RunID: r.RunID, MapIndex: r.MapIndex, Number: r.Try}
+		_, wasInFlight := c.tries.End(&try)
+		t.Open.End(&try, r.Outcome)
+		if wasInFlight && r.Outcome == sizing.Unschedulable {
+			t.Open.AddUnschedulable(r.Allocated.Memory, r.At)
+		}
+	}
+	return nil
+}
+
+// Void removes a voided report from a decoded task and reloads the task. Stored receipts must
+// be complete: flush the outbox first.
+func (c *Cache) Void(ctx context.Context, try *sizing.TryKey) {
+	t := c.Find(try.TaskKey)
+	if t == nil || !t.IsDecoded() {
+		return
+	}
+	t.void(try)
+	t.Open.Forget(try)
+	err := c.refresh(ctx, try.TaskKey, true)
+	if err == nil {
+		t.void(try) // the published model may contain the report
+		err = c.restoreTries(ctx, t, try.TaskKey)
+	}
+	if err != nil && ctx.Err() == nil {
+		c.log.Warn("void a report: the task cannot be reloaded; the next training corrects it", "task", try.TaskKey.String(), "err", err)
+	}
+}

@@ -1,0 +1,65 @@
+package service
+
+import (
+	"context"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/trainer"
+)
+
+// Train trains a task now. When it returns, this replica uses the published model.
+func (s *Service) Train(ctx context.Context, task sizing.TaskKey) (trainer.Report, error) {
+	report, err := s.trainer.TrainNow(ctx, task)
+	if err != nil {
+		return report, err
+	}
+	return report, s.models.Refresh(ctx, task) // after a publication or a rollback
+}
+
+// Models lists the stored versions, newest first.
+func (s *Service) Models(ctx context.Context, task sizing.TaskKey) ([]store.Model, error) {
+	return s.store.ModelVersions(ctx, task)
+}
+
+// Activate makes a stored version the active one, and pins it. It refuses a version that
+// cannot be decoded.
+func (s *Service) Activate(ctx context.Context, task sizing.TaskKey, version int) error {
+	stored, err := s.store.Model(ctx, task, version)
+	if err != nil {
+		return err
+	}
+	if _, err := fitting.Open(stored.Blob); err != nil {
+		return sizing.Errorf(sizing.Conflict, "activate version %d: the stored model cannot be decoded, and the active version is unchanged; activate another version: %w", version, err)
+	}
+	if err := s.store.Activate(ctx, task, version); err != nil {
+		return err
+	}
+	return s.models.Refresh(ctx, task)
+}
+
+// Unpin lets trainings replace an activated version.
+func (s *Service) Unpin(ctx context.Context, task sizing.TaskKey) error {
+	return s.store.Unpin(ctx, task)
+}
+
+// SaveExperiment stores a run of an experiment with its models.
+func (s *Service) SaveExperiment(ctx context.Context, r store.Run, models []store.RunModel) (id int64, err error) {
+	return s.store.SaveRun(ctx, r, models)
+}
+
+// Experiment returns an experiment by its id or name.
+func (s *Service) Experiment(ctx context.Context, idOrName string) (store.Run, error) {
+	return s.store.Run(ctx, idOrName)
+}
+
+// Experiments lists at most limit experiments with ids below before, newest first.
+func (s *Service) Experiments(ctx context.Context, before int64, limit int) ([]store.Run, error) {
+	return s.store.Runs(ctx, before, limit)
+}
+
+// ExperimentModels lists the models of an experiment.
+func (s *Service) ExperimentModels(ctx context.Context, id int64) ([]store.RunModel, error) {
+	return s.store.RunModels(ctx, id)
+}

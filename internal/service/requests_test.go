@@ -1,0 +1,70 @@
+package service_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/service"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// withoutInputs returns the ask of a client that sends only the try.
+func withoutInputs(a sizing.Ask, number int) sizing.Ask {
+	a = nthTry(a, number)
+	a.Requested, a.MaxMemory, a.Features = sizing.Resources{}, 0, nil
+	return a
+}
+
+func TestALiftKnowsTheRequestOfItsTryAfterARestart(t *testing.T) {
+	r := newReplica(t).start()
+	r.trainTask("load", 40)
+	elsewhere := joinReplica(t, r.dsn, service.Config{}).start()
+	for i, c := range []struct {
+		requested, maxMemory sizing.Bytes
+		reported             bool // the kill is reported before the lift
+		byLift               bool // max_memory is sent with the first lift only
+	}{
+		{requested: 3 * gib, maxMemory: 4 * gib},
+		{requested: 3 * gib, maxMemory: 4 * gib, reported: true},
+		{maxMemory: 2 * gib, reported: true},
+		{requested: gib, reported: true},
+		{requested: 3 * gib, maxMemory: 4 * gib, byLift: true},
+	} {
+		name := fmt.Sprint("case ", i)
+		first := ask("load", fmt.Sprint("r-", i))
+		first.Requested = sizing.Resources{Memory: c.requested, CPU: 2}
+		if !c.byLift {
+			first.MaxMemory = c.maxMemory
+		}
+		had := r.predict(first).Memory.Limit
+		if c.reported {
+			r.report(sizing.Observation{Try: first.Try, Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: had}})
+		}
+		if c.byLift {
+			capped := withoutInputs(first, 1)
+			capped.MaxMemory = c.maxMemory
+			had = r.lift(capped, had).Memory.Limit
+		}
+		r.waitFor(func() bool { return r.Counts().Queued == 0 }, "receipts stored")
+		number := 1
+		if c.byLift {
+			number = 2
+		}
+		want := []sizing.Bytes{}
+		for _, each := range []*replica{elsewhere, joinReplica(t, r.dsn, service.Config{}).start(), r} {
+			lift := each.lift(withoutInputs(first, number), had)
+			require.True(t, lift.Retry, "%s: %s", name, lift.Reason)
+			if c.maxMemory > 0 {
+				assert.LessOrEqual(t, lift.Memory.Limit, c.maxMemory, name)
+			}
+			want = append(want, lift.Memory.Limit)
+			next := each.predict(withoutInputs(first, number+1))
+			assert.Equal(t, lift.Memory.Limit, next.Memory.Limit, name)
+			assert.Equal(t, sizing.Cores(2), next.CPU, name)
+		}
+		assert.Equal(t, want[2], want[1], "%s: the first replica differs, as it has not learned the report to another replica", name)
+	}
+}

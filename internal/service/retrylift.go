@@ -1,0 +1,136 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/service/inflight"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// reportTimeout bounds how long a lift waits until its kill is stored.
+const reportTimeout = 2 * time.Second
+
+// Lift returns the next allocation after a kill, or a verdict that more memory would not help.
+// The ask counts as a provisional report of the kill. Lift works while the database is down.
+func (s *Service) Lift(ctx context.Context, ask *sizing.LiftAsk) (sizing.Lift, error) {
+	if bad := ask.Validate(); len(bad) > 0 {
+		return sizing.Lift{}, invalid(bad)
+	}
+	now := s.cfg.Now()
+	if ask.Features == nil {
+		ask.Features = s.tries.Features(&ask.Try)
+	}
+	s.tries.Request(&ask.Try).FillIn(&ask.Ask)
+	if ask.Reason.OOM() {
+		s.fillFromStore(ctx, &ask.Ask)
+		if err := s.reportKill(ctx, ask, now); err != nil {
+			return sizing.Lift{}, err
+		}
+	}
+	run := s.readKills(ctx, &ask.Try)
+	task := s.models.Get(ctx, ask.Try.TaskKey)
+
+	task.RLockUpdated()
+	alloc := s.allocatorOf(task, now)
+	q := alloc.question(&ask.Ask, max(ask.Failed, run.HighestKill()))
+	q.Lifts = alloc.liftsLeft(len(run.Killed))
+	sized, static := alloc.model.Size(q), alloc.staticRequest(&ask.Ask)
+	task.RUnlock()
+
+	state := sizing.LiftState{
+		Failed: q.Above, Ceiling: q.Cap, CeilingBy: q.CapBy.Remedy(), Kills: len(run.Killed), MaxLifts: *alloc.policy.MaxLifts, Ladder: sized.Ladder,
+	}
+	if q.Above >= q.Cap && ask.Reason.OOM() {
+		state.KillsAtCap = s.killsAtCap(ctx, ask.Try.TaskKey, q.Cap)
+	}
+	lift := state.Decide(ask.Reason)
+	isStaticAnswered := alloc.policy.Mode != sizing.Enforce && static.Memory > 0
+	if isStaticAnswered && ask.Reason.OOM() {
+		allowRetryAtCap(&lift, &state)
+	}
+	if !lift.Retry {
+		return lift, nil
+	}
+	lift.Memory = alloc.grant(lift.Memory.Limit)
+	if isStaticAnswered {
+		shadow := lift.Memory
+		lift.Shadow = &shadow
+		lift.Memory = sizing.Grant{Request: static.Memory, Limit: static.Memory}
+		lift.Reason = string(alloc.policy.Mode) + ": the static request is answered; would have been: " + lift.Reason
+	}
+	s.recordLift(ask, &lift, &sized, &alloc.policy, now)
+	if next := ask.Try; lift.Shadow == nil {
+		next.Number++
+		task.Open.AddRetry(&next)
+	}
+	return lift, nil
+}
+
+// allowRetryAtCap turns a refusal at the cap into a retry while attempts are left. In shadow
+// and off mode the answer is the static request, so that the cap bounds only the shadow.
+func allowRetryAtCap(lift *sizing.Lift, state *sizing.LiftState) {
+	isAtCap := lift.Verdict == sizing.VerdictAtCap || lift.Verdict == sizing.VerdictLeakSuspected
+	switch {
+	case !isAtCap:
+		return
+	case state.Kills > state.MaxLifts:
+		lift.Verdict = sizing.VerdictExhausted
+		lift.Reason = fmt.Sprintf("killed %d times, and the policy allows %d lifts", state.Kills, state.MaxLifts)
+		return
+	}
+	lift.Reason = string(lift.Verdict) + ": " + lift.Reason
+	lift.Retry, lift.Verdict = true, sizing.VerdictLift
+	lift.Memory = sizing.Grant{Request: state.Ceiling, Limit: state.Ceiling}
+}
+
+// reportKill stores the kill provisionally, unless it was reported. While the database is
+// down it records the kill in memory, so that the DAG does not wait.
+func (s *Service) reportKill(ctx context.Context, ask *sizing.LiftAsk, now time.Time) error {
+	kill := sizing.Observation{
+		Try: ask.Try, Outcome: ask.Reason, Allocated: sizing.Resources{Memory: ask.Failed},
+		Requested: ask.Requested, Features: ask.Features, Provisional: true,
+	}
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
+	defer cancel()
+	results, err := s.Observe(ctx, []sizing.Observation{kill})
+	switch {
+	case sizing.KindOf(err) == sizing.Unavailable:
+		s.log.Warn("a kill cannot be stored; the lift uses the memory of this replica", "task", ask.Try.TaskKey.String(), "err", err)
+	case err != nil:
+		return err
+	case results[0].Err != nil:
+		return results[0].Err
+	}
+	// Observe skips a kill that was first reported to another replica.
+	s.tries.AddKill(&ask.Try, ask.Failed, ask.Features, inflight.RequestOf(&ask.Ask), now)
+	return nil
+}
+
+// killsAtCap counts the task's kills at the cap; it returns 1, this kill, if the read fails.
+func (s *Service) killsAtCap(ctx context.Context, task sizing.TaskKey, limit sizing.Bytes) int {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
+	defer cancel()
+	n, err := s.store.KillsAtCap(ctx, task, limit)
+	if err != nil {
+		return 1
+	}
+	return n
+}
+
+// recordLift stores a lift as the answer to the next try.
+func (s *Service) recordLift(ask *sizing.LiftAsk, lift *sizing.Lift, sized *fitting.Answer, policy *sizing.Policy, now time.Time) {
+	lift.PredictionID = newID()
+	if lift.Shadow == nil {
+		s.tries.SetLift(&ask.Try, lift.Memory.Limit)
+	}
+	next := ask.Ask
+	next.Try.Number++
+	s.outbox.Add(sizing.Receipt{Ask: next, At: now, Allocation: sizing.Allocation{
+		PredictionID: lift.PredictionID, Task: ask.Try.TaskKey, Memory: lift.Memory, Shadow: lift.Shadow,
+		Ladder: sized.Ladder, Source: sizing.FromLift, Mode: policy.Mode, Reason: lift.Reason, Guard: sized.Guard,
+		Risk: sizing.Risk{Target: policy.RiskTarget},
+	}})
+}
