@@ -79,7 +79,7 @@ func TestDoctorReportsDatabaseFaults(t *testing.T) {
 	}{
 		{"models", "crash/known version 1", []string{"UPDATE model SET blob = set_byte(blob, 60, get_byte(blob, 60) # 1)"},
 			[]string{"UPDATE model SET blob = set_byte(blob, 60, get_byte(blob, 60) # 1)"}},
-		{"models", "version 9, not", []string{"UPDATE model SET blob = set_byte(blob, 5, 9)"}, []string{"UPDATE model SET blob = set_byte(blob, 5, 3)"}},
+		{"models", "version 9, want", []string{"UPDATE model SET blob = set_byte(blob, 5, 9)"}, []string{"UPDATE model SET blob = set_byte(blob, 5, 3)"}},
 		{"models", "crash/many-7 version 1 (", []string{ // more tasks than a message names
 			"INSERT INTO task (namespace, dag_id, task_id, active_version) SELECT 'default', 'crash', 'many-' || n, 1 FROM generate_series(1, 7) n",
 			"INSERT INTO tally (task) SELECT id FROM task WHERE task_id LIKE 'many-%'",

@@ -103,7 +103,7 @@ func TestExperimentRunErrors(t *testing.T) {
 		"a missing file":         {[]string{"run", "--trace", "absent.csv"}, 1, "absent.csv"},
 		"no history":             {[]string{"run", "--data", "absent"}, 1, "no history: name a file with --trace or a database with --database"},
 		"a missing task":         {[]string{"run", "--trace", "-", "--tasks", "z"}, 1, `there is no task "z"`},
-		"bins of another task":   {[]string{"run", "--trace", "-", "--bins", "z=1,2"}, 1, `bins are given of "z"`},
+		"bins of another task":   {[]string{"run", "--trace", "-", "--bins", "z=1,2"}, 1, `bins are given for "z"`},
 		"an invalid row":         {[]string{"run", "--trace", "-"}, 1, "standard input: line 42: started_at"},
 	} {
 		in := fortyRuns()
