@@ -167,8 +167,8 @@ func (w *workload) takeLease(ctx context.Context, conn *pgx.Conn) error {
 // trainingPendingSQL selects whether a training of the task runs or is due; with $3 also whether
 // one is scheduled for later.
 const trainingPendingSQL = `
-	SELECT lease.until IS NOT NULL OR (callCounts.due_at IS NOT NULL AND (callCounts.due_at <= now() OR $3))
-	FROM task JOIN callCounts ON callCounts.task = task.id LEFT JOIN lease ON lease.task = task.id
+	SELECT lease.until IS NOT NULL OR (tally.due_at IS NOT NULL AND (tally.due_at <= now() OR $3))
+	FROM task JOIN tally ON tally.task = task.id LEFT JOIN lease ON lease.task = task.id
 	WHERE dag_id = $1 AND task_id = $2`
 
 const watchdogTimeout = 30 * time.Second
