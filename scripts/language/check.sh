@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 codespell=$1
 
 # Folders that still have such words.
-pending='internal/service internal/fitting internal/ml internal/backtest internal/experiment'
+pending='none'
 
 # A word is a part of an identifier, too: TestHonestResidual has three.
 words='[A-Z]+(?![a-z])|[A-Z]?[a-z]+'

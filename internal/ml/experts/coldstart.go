@@ -58,13 +58,13 @@ func (x *Experts) updateHedge(p *Point, peak, duration float64) {
 	experts, _, _ := x.expertAmount(p, x.Picks, &x.scratch)
 	price := x.coldStartPrice(p, x.config.Target) * math.Exp(p.Young.Mid())
 	more := hedgeLoss(cold, peak, price) - hedgeLoss(experts, peak, price)
-	if unit := x.Use / max(x.UseRows, 1); unit > 0 {
+	if unit := x.Use / max(x.UsageRows, 1); unit > 0 {
 		more *= duration / unit
 	}
 	x.Lead = x.Lead*hedgeDecay + max(-maxLossGap, min(maxLossGap, more))
-	x.YoungKills = max(0, x.YoungKills-x.config.Target)
+	x.ColdStartKills = max(0, x.ColdStartKills-x.config.Target)
 	if !Holds(cold, peak) && Holds(experts, peak) { // a kill of both distinguishes neither
-		x.YoungKills++
+		x.ColdStartKills++
 	}
 }
 
@@ -93,7 +93,7 @@ func (x *Experts) hedgeShare() float64 {
 	if len(x.Picks) == 0 {
 		return 0
 	}
-	odds := hedgePrior - max(-maxSavingOdds, hedgeRate*x.Lead) - killOdds*max(0, x.YoungKills-chanceKillCount)
+	odds := hedgePrior - max(-maxSavingOdds, hedgeRate*x.Lead) - killOdds*max(0, x.ColdStartKills-chanceKillCount)
 	share := 1 / (1 + math.Exp(-odds))
 	switch {
 	case share > pureShare:
@@ -104,8 +104,8 @@ func (x *Experts) hedgeShare() float64 {
 	return share
 }
 
-// AsksYoung reports whether answers need Point.Young.
-func (x *Experts) AsksYoung() bool { return len(x.Picks) == 0 || x.YoungShare > 0 }
+// NeedsColdStart reports whether answers need Point.Young.
+func (x *Experts) NeedsColdStart() bool { return len(x.Picks) == 0 || x.ColdStartShare > 0 }
 
 // coldStartShare returns the share of the cold-start rule in the answer to a row.
 func (x *Experts) coldStartShare(p *Point) float64 {
@@ -115,7 +115,7 @@ func (x *Experts) coldStartShare(p *Point) float64 {
 	if p.Young == nil {
 		return 0
 	}
-	return x.YoungShare
+	return x.ColdStartShare
 }
 
 // combinedAmount averages the answers of the cold-start rule and the experts by their

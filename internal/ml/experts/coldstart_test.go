@@ -27,11 +27,11 @@ func TestKillsOfBothRulesDoNotMoveATaskToTheExperts(t *testing.T) {
 	experts, _, _ := x.expertAmount(&p, x.Picks, &x.scratch)
 	require.Less(t, cold, experts)
 
-	x.YoungKills = 0
+	x.ColdStartKills = 0
 	x.updateHedge(&p, 2*experts, 60)
-	assert.Zero(t, x.YoungKills, "both rules are killed")
+	assert.Zero(t, x.ColdStartKills, "both rules are killed")
 	x.updateHedge(&p, (cold+experts)/2, 60)
-	assert.Equal(t, 1.0, x.YoungKills, "only the cold-start rule is killed")
+	assert.Equal(t, 1.0, x.ColdStartKills, "only the cold-start rule is killed")
 	before := x.hedgeShare()
 	x.updateHedge(&p, (cold+experts)/2, 60)
 	assert.Less(t, x.hedgeShare(), before)

@@ -40,8 +40,8 @@ func (p *Pool) addScaled(o *Pool, sign float64) {
 	}
 }
 
-// Spent records the cost of a row.
-func (p *Pool) Spent(cost float64) {
+// RecordCost records the cost of a row.
+func (p *Pool) RecordCost(cost float64) {
 	p.Cost, p.Rows = p.Cost*poolDecay+cost, p.Rows*poolDecay+1
 }
 
@@ -70,8 +70,8 @@ func (p *Pool) Kept(rows int, promised float64, killed bool) {
 	}
 }
 
-// Missed records an out-of-sample residual of the cold-start model.
-func (p *Pool) Missed(residual float64) {
+// RecordResidual records an out-of-sample residual of the cold-start model.
+func (p *Pool) RecordResidual(residual float64) {
 	p.LogSquares = p.LogSquares*poolDecay + math.Log(residual*residual+1e-4)
 	p.Residuals = p.Residuals*poolDecay + 1
 }
