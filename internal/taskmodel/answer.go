@@ -11,7 +11,7 @@ import (
 func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.Experts.Answer(p, q.RiskTarget, &b.scratch)
 	b.keptRequest = false
-	if m.Experts.Young() {
+	if m.Experts.IsColdStart() {
 		m.keepRequest(&a, p, q, b)
 	}
 	if b.extrapolation.capped > 0 {
@@ -21,11 +21,11 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 	if b.extrapolation.jointMargin > 0 { // a quarter: measured with a peak that follows the product of two inputs
 		a.Promised = experts.Probability(max(a.Promised, m.exceedanceProb(p, a.Amount*math.Exp(-b.extrapolation.jointMargin/2), b)/4))
 	}
-	if p.Blind && b.noFeatures {
+	if p.Imputed && b.noFeatures {
 		m.answerWithoutFeatures(&a, p, q.RiskTarget)
 		return a
 	}
-	if p.Blind {
+	if p.Imputed {
 		// Of k donors and the new run, the new run is the largest with probability 1/(k+1);
 		// b.unseenProb is the share of it that the margin does not cover.
 		a.Promised = experts.Probability(min(0.5, a.Promised+b.unseenProb))
@@ -56,7 +56,7 @@ func (m *Model) keepRequest(a *experts.Answer, p *experts.Point, q *Question, b 
 	if requested == 0 || m.Largest > requested || m.Bound >= requested || risk > requestFailFactor*q.RiskTarget {
 		return
 	}
-	most := max(float64(requested), p.Least, requestMargin*math.Exp(m.Experts.ColdStartLevel(p)))
+	most := max(float64(requested), p.MinAmount, requestMargin*math.Exp(m.Experts.ColdStartLevel(p)))
 	if a.Amount <= most {
 		return
 	}

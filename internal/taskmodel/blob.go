@@ -132,7 +132,7 @@ func (m *models) resume(line linear.State) error {
 
 // Family names the kind of predictor that answers, for lists of models.
 func (m *Model) Family() string {
-	if m.Experts.Young() {
+	if m.Experts.IsColdStart() {
 		return "own-history"
 	}
 	return "experts"

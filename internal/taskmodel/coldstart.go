@@ -46,13 +46,13 @@ func (m *Model) predictColdStart(cells []sizing.Value, p *experts.Point, b *buff
 	}
 	prior := m.coldStartPrior()
 	m.ColdStart.Predict(b.numbers, b.points[:], &prior, &b.coldStart)
-	p.Young = &b.coldStart
+	p.ColdStart = &b.coldStart
 }
 
 // widenColdStart adds the uncertainty of imputed features to the point models. The lines need no
 // change: without its number, a line predicts like the constant.
 func (m *Model) widenColdStart(p *experts.Point, b *buffers) {
-	if p.Young == nil {
+	if p.ColdStart == nil {
 		return
 	}
 	first := b.coldStart.N - len(coldStartPoints)
@@ -90,7 +90,7 @@ func (m *Model) startColdStart(r *row) {
 // a release without cold start, which lack the earlier rows, and imputed rows, which say nothing
 // about their structures.
 func (m *Model) learnColdStart(r *row, p *experts.Point, b *buffers) {
-	if p.Young != nil && !p.Blind {
-		m.ColdStart.Learn(b.numbers, b.points[:], math.Log(r.Peak), p.Young)
+	if p.ColdStart != nil && !p.Imputed {
+		m.ColdStart.Learn(b.numbers, b.points[:], math.Log(r.Peak), p.ColdStart)
 	}
 }

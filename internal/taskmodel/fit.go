@@ -174,7 +174,7 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	if err != nil {
 		return fmt.Errorf("fit %d rows: %w", len(rows), err)
 	}
-	if !m.Experts.Young() {
+	if !m.Experts.IsColdStart() {
 		fitted.settleDrift(fit)
 		m.moveResiduals(fitted, fit)
 	}

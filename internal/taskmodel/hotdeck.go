@@ -245,7 +245,7 @@ func (m *models) imputeFromDonors(cells []sizing.Value, p *experts.Point, b *buf
 			}
 		}
 	}
-	mean.Blind = true
+	mean.Imputed = true
 	b.donorPointMean = mean
 	*p = mean
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])

@@ -102,7 +102,7 @@ func (m *Model) countTry(t *TrainingRow) {
 func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && (killed || t.Outcome == sizing.Success) {
-		m.Share.Kept(m.Experts.LearnedRows, *t.Promised/m.Experts.Factor, killed)
+		m.Share.RecordOutcome(m.Experts.LearnedRows, *t.Promised/m.Experts.Factor, killed)
 	}
 }
 
@@ -121,10 +121,10 @@ func (m *Model) learnRow(r *row, seq int64) {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	m.predict(r.Cells, sizing.DefaultRiskTarget, &p, b)
-	if p.Young == nil && !p.Blind { // its residual counts even while it does not answer
+	if p.ColdStart == nil && !p.Imputed { // its residual counts even while it does not answer
 		m.predictColdStart(r.Cells, &p, b)
 	}
-	if p.Blind { // an imputed prediction says nothing about the models
+	if p.Imputed { // an imputed prediction says nothing about the models
 		m.addPending(r, &b.donorMean, seq)
 	} else {
 		m.recordResidual(r, &p, b, seq)
@@ -223,8 +223,8 @@ func (m *Model) compareRequest(t *TrainingRow) {
 	switch requested := t.Requested.Memory; {
 	case requested == 0:
 	case t.Censoring == sizing.Exact:
-		m.Share.Requested(t.Peak > requested)
+		m.Share.RecordRequest(t.Peak > requested)
 	case t.Censoring == sizing.AtLeast && t.Peak >= requested:
-		m.Share.Requested(true)
+		m.Share.RecordRequest(true)
 	}
 }

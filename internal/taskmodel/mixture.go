@@ -36,9 +36,9 @@ func (b *buffers) shiftDonors(p *experts.Point) {
 // feature, by the peaks of all runs.
 func (m *Model) mixtureExceedance(p *experts.Point, amount float64, b *buffers) float64 {
 	switch {
-	case p.Blind && b.noFeatures:
+	case p.Imputed && b.noFeatures:
 		return m.Models.Recent.Exceed(math.Log(amount))
-	case !p.Blind || len(b.donorPoints) == 0:
+	case !p.Imputed || len(b.donorPoints) == 0:
 		return m.Experts.Exceed(p, amount, &b.scratch)
 	}
 	sum := 0.0
@@ -51,12 +51,12 @@ func (m *Model) mixtureExceedance(p *experts.Point, amount float64, b *buffers) 
 // mixtureExceedances writes P(peak > edge) for each edge, as mixtureExceedance does.
 func (m *Model) mixtureExceedances(p *experts.Point, edges, probs []float64, b *buffers) {
 	switch {
-	case p.Blind && b.noFeatures:
+	case p.Imputed && b.noFeatures:
 		for i, edge := range edges {
 			probs[i] = m.Models.Recent.Exceed(math.Log(edge))
 		}
 		return
-	case !p.Blind || len(b.donorPoints) == 0:
+	case !p.Imputed || len(b.donorPoints) == 0:
 		m.Experts.CalibratedExceedance(p, edges, probs, &b.scratch)
 		return
 	}
@@ -74,7 +74,7 @@ func (m *Model) mixtureExceedances(p *experts.Point, edges, probs []float64, b *
 // but never more than the margins ask for.
 func (m *Model) answerWithoutFeatures(a *experts.Answer, p *experts.Point, target float64) {
 	if all := math.Exp(m.Models.Recent.Upper(target)); all < a.Amount {
-		a.Amount = max(all, p.Least)
+		a.Amount = max(all, p.MinAmount)
 	}
 	a.Promised = experts.Probability(m.Models.Recent.Exceed(math.Log(a.Amount)) * a.Factor)
 }

@@ -243,7 +243,7 @@ const solveShare = 100
 func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	y := math.Log(r.Peak)
 	outlier := false
-	if raised := p.Level[experts.LineTrees] + lowest; y < raised && m.ridges != nil && !p.Blind {
+	if raised := p.Level[experts.LineTrees] + lowest; y < raised && m.ridges != nil && !p.Imputed {
 		outlier = true
 		clipped := *r
 		clipped.Peak = math.Exp(raised)
@@ -255,7 +255,7 @@ func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	if m.ridges != nil {
 		m.Low, m.High = min(m.Low, y), max(m.High, y)
 	}
-	if !p.Blind { // the next fit adds a column for the missing feature
+	if !p.Imputed { // the next fit adds a column for the missing feature
 		m.correct(r, y-p.Level[experts.LineTrees], outlier, b)
 	}
 	m.Enc.learn(r.Cells, y)

@@ -37,7 +37,7 @@ func (m *Model) learnPending() {
 			continue
 		}
 		m.OutOfSample = append(m.OutOfSample, outOfSample{Seq: p.Seq, Residual: math.Log(p.Peak) - p.Point.Level[experts.LineTrees]})
-		m.Experts.Recall(&p.Point, p.Peak, p.Seconds)
+		m.Experts.LearnDeferred(&p.Point, p.Peak, p.Seconds)
 	}
 	if len(remaining) < len(m.Pending) {
 		m.Experts.SetPool(&m.Share)

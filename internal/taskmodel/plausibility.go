@@ -97,7 +97,7 @@ func (m *Model) forecast(f sizing.Features) (c forecast, known bool) {
 	var p experts.Point
 	m.Models.predict(b.cells, &p, b)
 	trees, line := math.Exp(p.Level[experts.Trees]), math.Exp(p.Level[experts.LineTrees])
-	return forecast{low: min(trees, line), high: max(trees, line), center: line, imputed: p.Blind}, true
+	return forecast{low: min(trees, line), high: max(trees, line), center: line, imputed: p.Imputed}, true
 }
 
 // checkPlausibility reports whether t is implausible, and compared with what.

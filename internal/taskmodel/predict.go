@@ -71,7 +71,7 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	p.Scale[experts.TreeScale], p.Scale[experts.SameScale] = math.Exp(m.Base), math.Exp(m.Base)
 	b.signals = [signalCount]float64{}
 	if m.ridges == nil {
-		p.Least = m.Groups[groupKey(m.Enc.Columns, cells)].minGrant()
+		p.MinAmount = m.Groups[groupKey(m.Enc.Columns, cells)].minGrant()
 		return
 	}
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
@@ -100,7 +100,7 @@ func (m *models) predictGroup(cells []sizing.Value, p *experts.Point) {
 	both := level[experts.LineTrees]
 	level[experts.Same], level[experts.Fresh], p.Scale[experts.SameScale] = both, both, spread
 	g := m.Groups[groupKey(m.Enc.Columns, cells)]
-	p.Least = g.minGrant()
+	p.MinAmount = g.minGrant()
 	if g == nil {
 		return
 	}
@@ -135,15 +135,15 @@ var bufferPool = sync.Pool{New: func() any { return new(buffers) }}
 // uncertainty adds to the experts' own margin as independent errors do: in quadrature.
 func (m *Model) predict(cells []sizing.Value, target float64, p *experts.Point, b *buffers) {
 	m.Models.predict(cells, p, b)
-	if m.Experts.NeedsColdStart() && (!p.Blind || m.Experts.Young()) { // otherwise donors predict better
+	if m.Experts.NeedsColdStart() && (!p.Imputed || m.Experts.IsColdStart()) { // otherwise donors predict better
 		m.predictColdStart(cells, p, b)
 	}
-	if b.unwidenedAmount = 0; !p.Blind {
+	if b.unwidenedAmount = 0; !p.Imputed {
 		return
 	}
 	b.shiftDonors(p)
 	b.donorMean = *p
-	b.donorMean.Blind, b.donorMean.Young = false, nil
+	b.donorMean.Imputed, b.donorMean.ColdStart = false, nil
 	b.unwidenedAmount = m.Experts.Answer(p, target, &b.scratch).Amount
 	m.widenColdStart(p, b)
 	answer := math.Log(b.unwidenedAmount)

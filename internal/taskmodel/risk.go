@@ -13,7 +13,7 @@ import (
 // decreases above it by the ladder's power law. The risk is continuous and never increases with
 // the amount.
 func (m *Model) riskAt(p *experts.Point, a experts.Answer, granted float64, b *buffers) float64 {
-	below := !experts.Holds(granted, a.Amount)
+	below := !experts.IsSufficient(granted, a.Amount)
 	if !below && granted < a.Amount+2*float64(sizing.MiB) {
 		return a.Promised
 	}
@@ -36,7 +36,7 @@ func (m *Model) requestRisk(p *experts.Point, q Question, d *boundedGrant, a exp
 // risk target, so that a larger grant gains nothing.
 func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) bool {
 	request := q.Requested.Memory
-	if request == 0 || request >= d.limit || request <= d.killed || request < d.needed || float64(request) < p.Least {
+	if request == 0 || request >= d.limit || request <= d.killed || request < d.needed || float64(request) < p.MinAmount {
 		return false
 	}
 	return q.Widen <= 1 && !b.extrapolation.noRisk && a.Promised <= q.RiskTarget && roundToGrid(q, float64(request)) == request &&

@@ -75,7 +75,7 @@ func (m *Model) Size(q Question) Answer {
 	s.Bins = m.bins(&p, q, s.Limit, b)
 	s.CPU, s.Duration = m.cpuOfRow(&q, b), m.duration(&p)
 	s.Source = sizing.FromModel
-	if m.Experts.Young() {
+	if m.Experts.IsColdStart() {
 		s.Source = sizing.FromProfile
 	}
 	s.Guard = m.guardState(&p, q, answer)
@@ -122,7 +122,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 		fmt.Fprintf(&text, "the next rung above %s", q.Above.Approx())
 	case b.keptRequest:
 		text.WriteString("the static request, which no run has exceeded so far")
-	case p.Least > 0 && p.Least >= a.Amount:
+	case p.MinAmount > 0 && p.MinAmount >= a.Amount:
 		fmt.Fprintf(&text, "the largest of the newest identical runs plus %.0f %%", 100*Headroom)
 	case s.Source == sizing.FromProfile:
 		text.WriteString("a cautious quantile of the task's own history")

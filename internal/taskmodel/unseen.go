@@ -38,7 +38,7 @@ func (c *column) isClosed() bool {
 // raiseForUnseen raises the promise of a row with unseen values to P(peak > amount) of the
 // mixture over donors with known values.
 func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) {
-	if m.Models.ridges == nil || p.Blind {
+	if m.Models.ridges == nil || p.Imputed {
 		return
 	}
 	e, known := m.Models.Enc, false
@@ -58,7 +58,7 @@ func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) 
 	var mean experts.Point
 	m.Models.imputeFromDonors(b.cleaned, &mean, b)
 	b.line, b.tree, b.signals, b.noFeatures = line, tree, signals, false
-	mean.Blind = true
+	mean.Imputed = true
 	a.Promised = experts.Probability(max(a.Promised, math.Min(0.5, m.mixtureExceedance(&mean, a.Amount, b))))
 	b.donorPoints = b.donorPoints[:0]
 }

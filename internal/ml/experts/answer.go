@@ -67,7 +67,7 @@ const maxAllowance = 1.3
 // updateAllowance adapts the allowed kill rate to whether the answer to a row would have
 // been killed.
 func (x *Experts) updateAllowance(killed bool) {
-	if !x.Young() {
+	if !x.IsColdStart() {
 		x.Kept.Update(killed)
 		x.Kept.Alpha = max(0, min(maxAllowance*x.Kept.Target, x.Kept.Alpha))
 	}
@@ -106,8 +106,8 @@ func (x *Experts) objective(e int, price float64) float64 {
 	return x.Cost[e] + price*(x.Kills[e]+x.config.Prior*x.Nominal[e])
 }
 
-// Young reports whether the task is in its cold start: no expert is selected yet.
-func (x *Experts) Young() bool { return len(x.Picks) == 0 }
+// IsColdStart reports whether the task is in its cold start: no expert is selected yet.
+func (x *Experts) IsColdStart() bool { return len(x.Picks) == 0 }
 
 // Answer allocates for a row at a target kill rate. At least one row must be learned
 // before.
@@ -148,8 +148,8 @@ const minProbability = 1e-4
 
 // ColdStartLevel returns the log peak that the cold-start rule predicts.
 func (x *Experts) ColdStartLevel(p *Point) float64 {
-	if p.Young != nil {
-		return p.Young.Mid()
+	if p.ColdStart != nil {
+		return p.ColdStart.Mid()
 	}
 	model, _, _ := x.studentT(p)
 	return p.Level[model]

@@ -22,7 +22,7 @@ func TestKillsOfBothRulesDoNotMoveATaskToTheExperts(t *testing.T) {
 	x, s, _ := trained(Default(target), 1, 300, normal(0.2))
 	require.NotEmpty(t, x.Picks)
 	p, _ := s.next()
-	p.Young = mixtureAt(math.Exp(p.Level[Stack])/2, 0.01)
+	p.ColdStart = mixtureAt(math.Exp(p.Level[Stack])/2, 0.01)
 	cold, _ := x.coldStartAmount(&p, target)
 	experts, _, _ := x.expertAmount(&p, x.Picks, &x.scratch)
 	require.Less(t, cold, experts)

@@ -50,16 +50,16 @@ func (x *Experts) ExceedanceProbs(p *Point, amounts, risk []float64, s *Scratch)
 	for k := range n {
 		risk[k] = min(1, risk[k]) // the sum of the weights is 1 except for rounding
 		if share > 0 {
-			risk[k] = share*p.Young.Exceed(logs[k]) + (1-share)*risk[k]
+			risk[k] = share*p.ColdStart.Exceed(logs[k]) + (1-share)*risk[k]
 		}
 	}
 }
 
 // coldStartExceedance is ExceedanceProbs for the cold-start rule.
 func (x *Experts) coldStartExceedance(p *Point, amounts, risk []float64) {
-	if p.Young != nil {
+	if p.ColdStart != nil {
 		for i, amount := range amounts {
-			risk[i] = p.Young.Exceed(math.Log(amount) + roundingError)
+			risk[i] = p.ColdStart.Exceed(math.Log(amount) + roundingError)
 		}
 		return
 	}
@@ -76,7 +76,7 @@ var allFeatureModels = [...]int{Trees, LineTrees, Stack}
 // use every feature. Unlike ExceedanceProbs it is calibrated in the middle of the distribution:
 // the experts are selected for the cost of their tail and are overconfident there.
 func (x *Experts) CalibratedExceedance(p *Point, amounts, risk []float64, s *Scratch) {
-	if x.Young() {
+	if x.IsColdStart() {
 		x.ExceedanceProbs(p, amounts, risk, s)
 		return
 	}

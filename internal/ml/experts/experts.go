@@ -140,7 +140,7 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed i
 		return 0
 	}
 	log := math.Log(peak)
-	if p.Blind {
+	if p.Imputed {
 		x.SetPool(pool)
 		return 0
 	}
@@ -151,7 +151,7 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed i
 	if x.LearnedRows > x.config.BurnInRows+3 { // at least three residuals
 		x.updateLosses(p, peak, duration)
 	}
-	x.updateAllowance(!Holds(x.Answer(p, x.config.Target, &x.scratch).Amount, peak))
+	x.updateAllowance(!IsSufficient(x.Answer(p, x.config.Target, &x.scratch).Amount, peak))
 	if x.LearnedRows > x.config.BurnInRows {
 		x.storeRow(newEntry(p, log))
 	}
@@ -160,10 +160,10 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed i
 	return changed
 }
 
-// Recall charges every expert for a row that was blind when it ended, once the models can
+// LearnDeferred charges every expert for a row that was blind when it ended, once the models can
 // predict such rows. These residuals are out-of-sample, and they are the only source for
 // the margins of such rows.
-func (x *Experts) Recall(p *Point, peak, duration float64) {
+func (x *Experts) LearnDeferred(p *Point, peak, duration float64) {
 	log := math.Log(peak)
 	for k := range x.SquaredErrors {
 		x.SquaredErrors[k] += (log - p.Level[k]) * (log - p.Level[k])

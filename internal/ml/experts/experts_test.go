@@ -144,7 +144,7 @@ func TestRealisedRiskMatchesThePromise(t *testing.T) {
 				}
 				used += peak
 				pool.RecordCost(peak * 60)
-				pool.Kept(x.LearnedRows, a.Promised/a.Factor, a.Amount < peak)
+				pool.RecordOutcome(x.LearnedRows, a.Promised/a.Factor, a.Amount < peak)
 				x.Learn(&p, peak, 60, pool)
 			}
 			t.Logf("killed %.2f %%, promised %.2f %%, waste/used %.2f", 100*killed/rows, 100*promised/rows, waste/used)

@@ -22,7 +22,7 @@ func (x *Experts) computeAmounts(p *Point, model, dist int, s *Scratch) {
 		} else {
 			amount = math.Exp(level + scale*r)
 		}
-		s.amount[i] = max(p.Least, min(amount, most))
+		s.amount[i] = max(p.MinAmount, min(amount, most))
 	}
 	s.computeCosts(math.Exp(p.Duration))
 }
@@ -90,19 +90,19 @@ func (x *Experts) updateLosses(p *Point, peak, duration float64) {
 // wastage returns what a ladder of two rungs, doubled after the second, wastes on a peak. A
 // killed try wastes its whole allocation.
 func wastage(first, second, peak float64) (waste float64, killed bool) {
-	if Holds(first, peak) {
+	if IsSufficient(first, peak) {
 		return first - peak, false
 	}
 	waste = first
-	for !Holds(second, peak) {
+	for !IsSufficient(second, peak) {
 		waste += second
 		second *= 2
 	}
 	return waste + second - peak, true
 }
 
-// Holds reports whether an amount is sufficient for a peak.
-func Holds(amount, peak float64) bool { return amount >= peak*(1-roundingError) }
+// IsSufficient reports whether an amount is sufficient for a peak.
+func IsSufficient(amount, peak float64) bool { return amount >= peak*(1-roundingError) }
 
 // roundingError is the relative error below which amounts are equal. Peaks pass through a
 // logarithm and back, which changes the last digits.

@@ -45,8 +45,8 @@ func (p *Pool) RecordCost(cost float64) {
 	p.Cost, p.Rows = p.Cost*poolDecay+cost, p.Rows*poolDecay+1
 }
 
-// Requested records whether a row exceeded its static request.
-func (p *Pool) Requested(exceeded bool) {
+// RecordRequest records whether a row exceeded its static request.
+func (p *Pool) RecordRequest(exceeded bool) {
 	p.Requests, p.Exceeded = p.Requests*poolDecay+1, p.Exceeded*poolDecay
 	if exceeded {
 		p.Exceeded++
@@ -60,8 +60,8 @@ func (p *Pool) requestRisk() float64 {
 	return (p.Exceeded + rows*risk) / (p.Requests + rows)
 }
 
-// Kept records the outcome of a nominal promise of a task with a number of learned rows.
-func (p *Pool) Kept(rows int, promised float64, killed bool) {
+// RecordOutcome records the outcome of a nominal promise of a task with a number of learned rows.
+func (p *Pool) RecordOutcome(rows int, promised float64, killed bool) {
 	a := age(rows)
 	p.Promised[a] = p.Promised[a]*poolDecay + promised
 	p.Killed[a] *= poolDecay

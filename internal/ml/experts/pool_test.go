@@ -19,13 +19,13 @@ func TestPromisesAreCorrectedByTheRecordOfTheirAge(t *testing.T) {
 	var p Pool
 	assert.Equal(t, 1.0, p.factor(5), "no record: no correction")
 	for i := range 8 {
-		p.Kept(4+i%4, 0.25, true)
+		p.RecordOutcome(4+i%4, 0.25, true)
 	}
 	assert.InDelta(t, 3.25, p.factor(7), 0.01)
 	assert.InDelta(t, 2.5, p.factor(8), 0.01, "an age without a record: the ratio over all ages")
 	for range 1000 {
-		p.Kept(100, 0.001, true)
-		p.Kept(1000, 0.5, false)
+		p.RecordOutcome(100, 0.001, true)
+		p.RecordOutcome(1000, 0.5, false)
 	}
 	assert.Equal(t, 4.0, p.factor(100), "the upper bound")
 	assert.Equal(t, 0.3, p.factor(1000), "the lower bound")
@@ -48,7 +48,7 @@ func TestRemoveInvertsAdd(t *testing.T) {
 	share := func() (p Pool) {
 		for range 200 {
 			p.RecordCost(rng.ExpFloat64() * 100)
-			p.Kept(1+rng.IntN(2000), rng.Float64()*0.05, rng.IntN(20) == 0)
+			p.RecordOutcome(1+rng.IntN(2000), rng.Float64()*0.05, rng.IntN(20) == 0)
 			p.RecordResidual(rng.NormFloat64())
 		}
 		return p
