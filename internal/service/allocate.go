@@ -178,7 +178,7 @@ func (c *allocator) grant(limit sizing.Bytes) sizing.Grant {
 
 // answerStaticRequest replaces a by the static request, for the modes shadow and off. In
 // shadow mode it keeps the model's allocation as the shadow. An unknown request gives no
-// allocation, so that nothing is applied that nobody requested.
+// allocation, so that nothing is applied that no caller requested.
 func (c *allocator) answerStaticRequest(a *sizing.Allocation, requested sizing.Resources) {
 	if c.policy.Mode == sizing.Shadow {
 		shadow := a.Memory
