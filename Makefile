@@ -88,7 +88,7 @@ soak: setup build ## load two replicas and check that memory, goroutines and fil
 	go run ./scripts/soak -for $(if $(filter short,$(SOAK)),90s,30m) -rate $(or $(RATE),0) -seed $(SEED)
 
 bench-ml: ## run the benchmarks of the learning packages
-	go test -run "^$$$$" -bench . -benchmem ./internal/ml/... ./internal/fitting/...
+	go test -run "^$$$$" -bench . -benchmem ./internal/ml/... ./internal/taskmodel/...
 
 bench-http: setup build ## compare the service with a bare echo server, INSERT and COPY in one run (BENCH=short, full or long)
 	@sh scripts/bench-http/setup.sh

@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"internal/ml/sequential": {},
 	"internal/ml/classify":   {"internal/ml/table", "internal/ml/gbt", "internal/ml/linear", "internal/ml/cart", "internal/ml/svm", "internal/ml/conformal", "internal/ml/score"},
 
-	"internal/fitting": {"internal/sizing", "internal/ml/…"},
+	"internal/taskmodel": {"internal/sizing", "internal/ml/…"},
 
 	"internal/store":          {"internal/sizing"},
 	"internal/store/postgres": {"internal/sizing", "internal/store", "internal/plainjson"},
@@ -48,13 +48,13 @@ var mayImport = map[string][]string{
 	"internal/pglocal":        {},
 	"internal/testcluster":    {"internal/pglocal"},
 
-	"internal/trainer":            {"internal/sizing", "internal/store", "internal/fitting", "internal/ml/sequential"},
+	"internal/trainer":            {"internal/sizing", "internal/store", "internal/taskmodel", "internal/ml/sequential"},
 	"internal/trainer/subprocess": {"internal/sizing", "internal/trainer"},
-	"internal/service":            {"internal/sizing", "internal/store", "internal/fitting", "internal/trainer", "internal/service/inflight", "internal/service/modelcache", "internal/service/outbox"},
+	"internal/service":            {"internal/sizing", "internal/store", "internal/taskmodel", "internal/trainer", "internal/service/inflight", "internal/service/modelcache", "internal/service/outbox"},
 	"internal/service/packed":     {"internal/sizing"},
-	"internal/service/inflight":   {"internal/sizing", "internal/store", "internal/fitting", "internal/service/packed"},
+	"internal/service/inflight":   {"internal/sizing", "internal/store", "internal/taskmodel", "internal/service/packed"},
 	"internal/service/outbox":     {"internal/sizing", "internal/store", "internal/service/packed"},
-	"internal/service/modelcache": {"internal/sizing", "internal/store", "internal/fitting", "internal/service/inflight"},
+	"internal/service/modelcache": {"internal/sizing", "internal/store", "internal/taskmodel", "internal/service/inflight"},
 
 	"internal/reconcile": {"internal/sizing", "internal/store"},
 	"internal/retention": {"internal/sizing", "internal/store"},
@@ -65,11 +65,11 @@ var mayImport = map[string][]string{
 	"internal/source/usagelog":   {"internal/sizing"},
 	"internal/client":            {"api", "internal/sizing", "internal/source/file"},
 	"internal/importer":          {"internal/sizing", "internal/client", "internal/source/…"},
-	"internal/doctor":            {"migrations", "internal/fitting", "internal/store", "internal/source/airflow", "internal/source/prometheus"},
+	"internal/doctor":            {"migrations", "internal/taskmodel", "internal/store", "internal/source/airflow", "internal/source/prometheus"},
 	"internal/httpserver":        {},
 
-	"internal/backtest":   {"internal/sizing", "internal/source/file", "internal/fitting"},
-	"internal/experiment": {"internal/sizing", "internal/source/file", "internal/fitting", "internal/ml/…"},
+	"internal/backtest":   {"internal/sizing", "internal/source/file", "internal/taskmodel"},
+	"internal/experiment": {"internal/sizing", "internal/source/file", "internal/taskmodel", "internal/ml/…"},
 	".":                   {}, // carries openapi.yaml
 	"api":                 {},
 	"api/docspage":        {}, // go generate ./api runs it

@@ -10,14 +10,14 @@ type delayed struct{ pending byEnd }
 
 // add queues an outcome until its try ends.
 func (d *delayed) add(o Outcome, row int) {
-	o.ToldAt = o.end()
+	o.ReportedAt = o.end()
 	heap.Push(&d.pending, ended{o, row})
 }
 
 // due removes the outcomes of tries that ended by now and passes them to learn in
 // the order in which they ended.
 func (d *delayed) due(now time.Time, learn func(Outcome) error) error {
-	for len(d.pending) > 0 && !d.pending[0].ToldAt.After(now) {
+	for len(d.pending) > 0 && !d.pending[0].ReportedAt.After(now) {
 		if err := learn(heap.Pop(&d.pending).(ended).Outcome); err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ type byEnd []ended
 func (h byEnd) Len() int      { return len(h) }
 func (h byEnd) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 func (h byEnd) Less(i, j int) bool {
-	if c := h[i].ToldAt.Compare(h[j].ToldAt); c != 0 {
+	if c := h[i].ReportedAt.Compare(h[j].ReportedAt); c != 0 {
 		return c < 0
 	}
 	return h[i].row < h[j].row

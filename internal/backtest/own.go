@@ -3,8 +3,8 @@ package backtest
 import (
 	"fmt"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // A task is retrained after trainEvery new successes, provided that they are at least
@@ -14,7 +14,7 @@ const (
 	trainGrowth = 0.02
 )
 
-// own is loadaware's policy. It calls the models of fitting in the same order as the
+// own is loadaware's policy. It calls the models of taskmodel in the same order as the
 // service does, but trains between rows where the service trains in the background.
 type own struct {
 	tasks map[sizing.TaskKey]*learner
@@ -23,7 +23,7 @@ type own struct {
 
 // pool is the state that the tasks of a DAG share.
 type pool struct {
-	fitting.Pool
+	taskmodel.Pool
 	version int // increases with every change
 }
 
@@ -33,11 +33,11 @@ func newOwn() *own {
 
 // learner is the state of one task.
 type learner struct {
-	model     *fitting.Model
+	model     *taskmodel.Model
 	poolSeen  int // version of the pool that the model uses; 0: none
 	history   sizing.History
 	promised  map[sizing.TryKey]*float64 // first tries that have not ended
-	open      fitting.Guard
+	open      taskmodel.Guard
 	successes int
 	trained   int // successes at the last training
 }
@@ -45,7 +45,7 @@ type learner struct {
 func (p *own) learnerOf(task sizing.TaskKey) *learner {
 	l := p.tasks[task]
 	if l == nil {
-		l = &learner{model: fitting.New(), promised: map[sizing.TryKey]*float64{}}
+		l = &learner{model: taskmodel.New(), promised: map[sizing.TryKey]*float64{}}
 		l.history.Task = task
 		p.tasks[task] = l
 	}
@@ -56,7 +56,7 @@ func (p *own) learnerOf(task sizing.TaskKey) *learner {
 func (p *own) Predict(q Question) Answer {
 	l := p.learnerOf(q.Try.TaskKey)
 	policy := sizing.Policy{}.WithDefaults()
-	question := fitting.Question{
+	question := taskmodel.Question{
 		Features: q.Features, Requested: q.static(), Cap: q.reach(), RiskTarget: policy.RiskTarget, Above: q.Above,
 		Lifts: max(0, *policy.MaxLifts-max(0, q.Try.Number-2)), Widen: l.open.Widen(q.StartedAt), Open: l.open.OpenKills(q.StartedAt),
 	}
@@ -77,7 +77,7 @@ func (p *own) Predict(q Question) Answer {
 	}
 	if sized.Promised != nil {
 		l.promised[q.Try] = sized.Promised
-		l.open.Grant(q.Try.Run(), fitting.BeforeGuard(*sized.Promised, sized.Guard), q.StartedAt)
+		l.open.Grant(q.Try.Run(), taskmodel.BeforeGuard(*sized.Promised, sized.Guard), q.StartedAt)
 	}
 	return Answer{Limit: sized.Limit, Promised: sized.Promised}
 }
@@ -90,7 +90,7 @@ func (p *own) Learn(o Outcome) error {
 	row := l.row(&o)
 	l.history.Rows = append(l.history.Rows, row)
 	l.ended(&o)
-	training := fitting.NewTrainingRow(&l.history.Schema, &row)
+	training := taskmodel.NewTrainingRow(&l.history.Schema, &row)
 	training.Features = o.Features // as reported: the schema may not hold all of them
 	before := l.model.Pool()
 	l.model.Learn(training)
@@ -125,18 +125,18 @@ func (l *learner) row(o *Outcome) sizing.HistoryRow {
 		outcome = sizing.OOMKilled
 	}
 	return sizing.HistoryRow{
-		Seq: l.history.LastSeq, At: o.ToldAt, RunID: o.Try.RunID, MapIndex: o.Try.MapIndex, Try: o.Try.Number,
+		Seq: l.history.LastSeq, At: o.ReportedAt, RunID: o.Try.RunID, MapIndex: o.Try.MapIndex, Try: o.Try.Number,
 		Outcome: outcome, MemoryMax: o.Peak, CPUMax: o.CPUMax, Duration: o.Duration,
 		Allocated: sizing.Resources{Memory: o.Allocated}, Requested: o.static(), Promised: promised,
 		Features: l.history.Schema.Row(o.Features, nil), Weight: 1,
 	}
 }
 
-// train fits a challenger and replaces the model if fitting returns one.
+// train fits a challenger and replaces the model if taskmodel returns one.
 func (p *own) train(l *learner) error {
 	l.trained = l.successes
 	before := l.model.Pool()
-	challenger, _, err := fitting.Fit(&l.history, l.model)
+	challenger, _, err := taskmodel.Fit(&l.history, l.model)
 	if err != nil {
 		return fmt.Errorf("train %s on %d rows: %w", l.history.Task, len(l.history.Rows), err)
 	}
@@ -149,7 +149,7 @@ func (p *own) train(l *learner) error {
 
 // share updates the task's contribution to the pool. The other models of the DAG load
 // the new pool at their next prediction.
-func (p *own) share(l *learner, before fitting.Pool) {
+func (p *own) share(l *learner, before taskmodel.Pool) {
 	now := l.model.Pool()
 	pool := p.poolOf(l.history.Task)
 	pool.Remove(&before)

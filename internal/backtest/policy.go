@@ -53,7 +53,7 @@ type Outcome struct {
 	Peak      sizing.Bytes
 	CPUMax    sizing.Cores
 	Duration  time.Duration
-	ToldAt    time.Time // ascending over the outcomes that one policy receives
+	ReportedAt    time.Time // ascending over the outcomes that one policy receives
 }
 
 // end returns the time when the try ended.

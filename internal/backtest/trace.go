@@ -151,7 +151,7 @@ func (t *Trace) question(i int, fallback sizing.Bytes) Question {
 // outcome returns the result of a try of row i with the given allocation.
 func (t *Trace) outcome(i int, q Question, allocated sizing.Bytes, timeToFailure float64) Outcome {
 	r := &t.rows[i]
-	o := Outcome{Question: q, Allocated: allocated, Killed: allocated < r.MemoryMax, Duration: r.Duration, ToldAt: r.StartedAt}
+	o := Outcome{Question: q, Allocated: allocated, Killed: allocated < r.MemoryMax, Duration: r.Duration, ReportedAt: r.StartedAt}
 	if o.Killed {
 		o.Duration = time.Duration(float64(r.Duration) * timeToFailure)
 		return o

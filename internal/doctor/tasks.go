@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // maxNamedTasks limits the tasks named in one message.
@@ -33,7 +33,7 @@ func (r *Report) models(ctx context.Context, conn *pgx.Conn) error {
 	var blob []byte
 	hasPins := false
 	_, err = pgx.ForEachRow(rows, []any{&name, &version, &pinned, &blob}, func() error {
-		if _, err := fitting.Open(blob); err != nil {
+		if _, err := taskmodel.Open(blob); err != nil {
 			pinNote := ""
 			if pinned != "" && pinned != store.Watchdog {
 				pinNote, hasPins = ", pinned by "+pinned, true

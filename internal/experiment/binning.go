@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/ml/binning"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // These name how the edges of a binning were found.
@@ -38,13 +38,13 @@ type Binning struct {
 
 // cutter cuts the peaks of one dataset into bins.
 type cutter struct {
-	dataset *fitting.Dataset
+	dataset *taskmodel.Dataset
 	name    string
 	runs    binning.History // weight 1 per run
 	hours   binning.History // weighted by durations
 }
 
-func newCutter(l *fitting.Dataset, name string) *cutter {
+func newCutter(l *taskmodel.Dataset, name string) *cutter {
 	peaks, seconds := make([]float64, l.Len()), make([]float64, l.Len())
 	for i := range peaks {
 		peaks[i], seconds[i] = l.Peak(i), l.Seconds(i)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/ml/binning"
 	"github.com/loadaware/loadaware/internal/ml/classify"
 	"github.com/loadaware/loadaware/internal/ml/score"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // holdout evaluates all families on one binning of a task and one split.
@@ -97,8 +97,8 @@ func (s *holdout) serving() ([]int, error) {
 }
 
 // question returns the question of a first try.
-func (p *Plan) question(l *fitting.Dataset, row int) fitting.Question {
-	return fitting.Question{
+func (p *Plan) question(l *taskmodel.Dataset, row int) taskmodel.Question {
+	return taskmodel.Question{
 		Requested: l.Row(row).Requested, Cap: p.data.Cap,
 		RiskTarget: sizing.DefaultRiskTarget, Lifts: sizing.DefaultMaxLifts,
 	}

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/source/file"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // minRows is the minimum number of measured rows of a task: with fewer rows the holdout
@@ -30,7 +30,7 @@ type Data struct {
 	Cap         sizing.Bytes // the largest possible grant: 128 GB, or the largest peak if that is more
 	Fingerprint string       // SHA-256 of all training data, in hex
 
-	datasets []*fitting.Dataset // ordered by task
+	datasets []*taskmodel.Dataset // ordered by task
 }
 
 // Read reads a history in any format of package source/file. An unreadable row is an
@@ -86,7 +86,7 @@ func Of(name string, histories []*sizing.History) (*Data, error) {
 	sum := sha256.New()
 	slices.SortFunc(histories, func(a, b *sizing.History) int { return cmp.Compare(a.Task.String(), b.Task.String()) })
 	for _, h := range histories {
-		l := fitting.NewDataset(h)
+		l := taskmodel.NewDataset(h)
 		d.LeftOut += len(h.Rows) - l.Len()
 		if l.Len() < minRows {
 			continue
@@ -143,7 +143,7 @@ const (
 )
 
 // heavy returns the heavy tasks or, if there are none, the task with the largest use.
-func (d *Data) heavy() []*fitting.Dataset {
+func (d *Data) heavy() []*taskmodel.Dataset {
 	all, use := 0.0, make([]float64, len(d.datasets))
 	for n, l := range d.datasets {
 		for i := range l.Len() {
@@ -151,7 +151,7 @@ func (d *Data) heavy() []*fitting.Dataset {
 		}
 		all += use[n]
 	}
-	var heavy []*fitting.Dataset
+	var heavy []*taskmodel.Dataset
 	for n, l := range d.datasets {
 		if use[n] >= heavyShare*all && l.Len() >= heavyRows {
 			heavy = append(heavy, l)
@@ -165,8 +165,8 @@ func (d *Data) heavy() []*fitting.Dataset {
 
 // named returns the datasets of the named tasks, in the order of the names. A name is
 // an id or a whole key as formatted by sizing.TaskKey.
-func (d *Data) named(names []string) ([]*fitting.Dataset, error) {
-	var found []*fitting.Dataset
+func (d *Data) named(names []string) ([]*taskmodel.Dataset, error) {
+	var found []*taskmodel.Dataset
 	for _, name := range names {
 		before := len(found)
 		for _, l := range d.datasets {

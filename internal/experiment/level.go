@@ -5,8 +5,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // Level compares the requests with the grants of serving at its own fine grid, over
@@ -107,7 +107,7 @@ func saved(before, after float64) float64 {
 
 // measuredTask is a task of an evaluated DAG with the sums of its tries for each seed.
 type measuredTask struct {
-	*fitting.Dataset
+	*taskmodel.Dataset
 	seeds []sums
 }
 
@@ -125,7 +125,7 @@ func (p *Plan) measuredTasks() []*measuredTask {
 	return all
 }
 
-func dagOf(l *fitting.Dataset) sizing.TaskKey {
+func dagOf(l *taskmodel.Dataset) sizing.TaskKey {
 	return sizing.TaskKey{Namespace: l.Task.Namespace, DAG: l.Task.DAG}
 }
 
@@ -155,7 +155,7 @@ func (p *Plan) measure(ctx context.Context, m *measuredTask, seed int) error {
 	return nil
 }
 
-func (s *sums) memory(r *sizing.HistoryRow, sized *fitting.Answer, seconds float64) {
+func (s *sums) memory(r *sizing.HistoryRow, sized *taskmodel.Answer, seconds float64) {
 	s[tries]++
 	s[requestedBytes] += float64(r.Requested.Memory)
 	s[requestedUse] += float64(r.Requested.Memory) * seconds
@@ -188,7 +188,7 @@ func (s *sums) cores(r *sizing.HistoryRow, granted sizing.Cores, thread bool) {
 // singleThread reports whether a task never used more CPU than one thread, which
 // measures slightly above one core because of sampling and helper threads. A request of
 // one core does not slow such a task.
-func singleThread(l *fitting.Dataset) bool {
+func singleThread(l *taskmodel.Dataset) bool {
 	const oneCoreAtMost = 1.25
 	for i := range l.Len() {
 		if l.Row(i).CPUMax > oneCoreAtMost {

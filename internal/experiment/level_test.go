@@ -7,15 +7,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 func TestAKilledTryCountsItsFullDuration(t *testing.T) {
 	row := &sizing.HistoryRow{MemoryMax: 5e9, Requested: sizing.Resources{Memory: 20e9}}
 	var s sums
-	s.memory(row, &fitting.Answer{Limit: 6e9, Ladder: []sizing.Bytes{6e9, 40e9}}, 3600)
-	s.memory(row, &fitting.Answer{Limit: 2e9, Ladder: []sizing.Bytes{2e9, 4e9, 8e9, 40e9}}, 3600)
+	s.memory(row, &taskmodel.Answer{Limit: 6e9, Ladder: []sizing.Bytes{6e9, 40e9}}, 3600)
+	s.memory(row, &taskmodel.Answer{Limit: 2e9, Ladder: []sizing.Bytes{2e9, 4e9, 8e9, 40e9}}, 3600)
 	mean := s.mean()
 	l := level(&mean, &s)
 	assert.InDelta(t, 20, l.RequestedGB, 1e-9)

@@ -1,10 +1,10 @@
 package experiment
 
 import (
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/ml/classify"
 	"github.com/loadaware/loadaware/internal/ml/resample"
 	"github.com/loadaware/loadaware/internal/ml/table"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // These are the methods that balance bins of different sizes before training.
@@ -34,15 +34,15 @@ func incompatibility(familyName, oversampling string) string {
 
 // trainingData holds the training rows of a family and the encoded holdout rows.
 type trainingData struct {
-	enc     *fitting.Encoding
-	dataset *fitting.Dataset
+	enc     *taskmodel.Encoding
+	dataset *taskmodel.Dataset
 	train   []int
 	levels  []float64 // logarithms of the edges
 	test    [][]float64
 }
 
 // newTrainingData fits an encoding on the training rows of a split.
-func newTrainingData(l *fitting.Dataset, s split, levels []float64) *trainingData {
+func newTrainingData(l *taskmodel.Dataset, s split, levels []float64) *trainingData {
 	m := &trainingData{enc: l.Encode(s.train), dataset: l, train: s.train, levels: levels}
 	raw, _ := l.Raw(s.test)
 	for i := range s.test {

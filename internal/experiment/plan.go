@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/ml/score"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // Config selects what an experiment tries. Its zero value tries the default families
@@ -83,7 +83,7 @@ type Plan struct {
 	table    []Binning
 	chosen   []combination
 	leftOut  []LeftOut
-	fitted   sync.Map // rows → func() (*fitting.Served, error)
+	fitted   sync.Map // rows → func() (*taskmodel.Served, error)
 	progress func(steps int)
 }
 
@@ -212,13 +212,13 @@ func (p *Plan) step() {
 
 // serve fits serving's own model. The model does not depend on bins or seeds, so serve
 // caches it by its rows.
-func (p *Plan) serve(l *fitting.Dataset, train []int) (*fitting.ServedModel, error) {
+func (p *Plan) serve(l *taskmodel.Dataset, train []int) (*taskmodel.ServedModel, error) {
 	key := []byte(l.Task.String())
 	for _, i := range train {
 		key = strconv.AppendInt(append(key, '\n'), int64(i), 10)
 	}
-	once, _ := p.fitted.LoadOrStore(string(key), sync.OnceValues(func() (*fitting.ServedModel, error) { return l.Serve(train) }))
-	served, err := once.(func() (*fitting.ServedModel, error))()
+	once, _ := p.fitted.LoadOrStore(string(key), sync.OnceValues(func() (*taskmodel.ServedModel, error) { return l.Serve(train) }))
+	served, err := once.(func() (*taskmodel.ServedModel, error))()
 	if err != nil {
 		return nil, fmt.Errorf("serving's model: %w", err)
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loadaware/loadaware/internal/experiment"
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/ml/classify"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 var bins = map[string][][]float64{"score": {{20, 200}}}
@@ -249,9 +249,9 @@ func TestStoredModelsDecode(t *testing.T) {
 	models, err := p.Models(r)
 	require.NoError(t, err)
 	require.Len(t, models, 3, "serving's, and the svm of the first seed for each binning; cart is for evaluation only")
-	m, err := fitting.Open(models[0].Blob)
+	m, err := taskmodel.Open(models[0].Blob)
 	require.NoError(t, err)
-	assert.Equal(t, 60, m.Experts.Told, "the whole history")
+	assert.Equal(t, 60, m.Experts.LearnedRows, "the whole history")
 	assert.Equal(t, "svm none {20;200}", models[1].Family)
 	for _, stored := range models[1:] {
 		c, err := classify.Decode(stored.Blob)

@@ -69,7 +69,7 @@ func (p *Plan) report(results [][]*result, all []*measuredTask) (*Report, error)
 }
 
 // Models returns the models of an experiment to store. First comes serving's model of
-// each task, trained on the whole history, for fitting.Open. Then come the classifiers of
+// each task, trained on the whole history, for taskmodel.Open. Then come the classifiers of
 // the first seed, for classify.Decode, without their encoding: their bytes show whether
 // another run gives the same result.
 func (p *Plan) Models(r *Report) ([]StoredModel, error) {

@@ -3,7 +3,7 @@
 //
 //	trace or store ─▶ datasets ─▶ splits ─▶ (oversampled) ─▶ families ─▶ rows ─▶ tables
 //
-// It depends on sizing and fitting, but not on HTTP or SQL. The same history, parameters
+// It depends on sizing and taskmodel, but not on HTTP or SQL. The same history, parameters
 // and seed give the same bytes.
 package experiment
 

@@ -13,12 +13,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 	"github.com/loadaware/loadaware/internal/retention"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/store/postgres"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 	"github.com/loadaware/loadaware/internal/trainer"
 	"github.com/loadaware/loadaware/migrations"
 )
@@ -92,26 +92,26 @@ func (w *env) worker(cfg retention.Config) *retention.Worker {
 }
 
 // refitted returns the answers of a model fitted to the history without a champion.
-func (w *env) refitted(name string) []fitting.Answer {
+func (w *env) refitted(name string) []taskmodel.Answer {
 	h, err := w.History(w.t.Context(), task(name), smallLimits)
 	require.NoError(w.t, err)
-	model, _, err := fitting.Fit(&h, nil)
+	model, _, err := taskmodel.Fit(&h, nil)
 	require.NoError(w.t, err)
 	return answersOf(model)
 }
 
 // answers returns the complete answers of the active model to many inputs.
-func (w *env) answers(name string) []fitting.Answer {
+func (w *env) answers(name string) []taskmodel.Answer {
 	stored, err := w.ActiveModel(w.t.Context(), task(name))
 	require.NoError(w.t, err)
-	model, err := fitting.Open(stored.Blob)
+	model, err := taskmodel.Open(stored.Blob)
 	require.NoError(w.t, err)
 	return answersOf(model)
 }
 
-func answersOf(model *fitting.Model) (all []fitting.Answer) {
+func answersOf(model *taskmodel.Model) (all []taskmodel.Answer) {
 	for n := range 120 {
-		all = append(all, model.Size(fitting.Question{
+		all = append(all, model.Size(taskmodel.Question{
 			Features: sizing.Features{"rows": sizing.NumberValue(float64(n))}, RiskTarget: 0.05,
 			Requested: sizing.Resources{Memory: 8 * sizing.GiB},
 		}))

@@ -4,23 +4,23 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/service/modelcache"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // allocator computes allocations of one task at one time. Its user holds the task's read
 // lock.
 type allocator struct {
 	task      *modelcache.Task
-	model     *fitting.Model
+	model     *taskmodel.Model
 	policy    sizing.Policy // with defaults
 	now       time.Time
 	minMemory sizing.Bytes
 	// unschedulableFor is how long an unschedulable report lowers the ceiling.
 	unschedulableFor time.Duration
-	memo             *fitting.Memo
+	memo             *taskmodel.Memo
 }
 
 // allocatorOf returns the allocator of a task. The caller holds the task's read lock.
@@ -74,8 +74,8 @@ func (c *allocator) staticRequest(ask *sizing.Ask) sizing.Resources {
 // question combines the ask with the policy and the limits in force. Above is the largest
 // allocation of the run that was killed; with one, the last reported request replaces a
 // missing request.
-func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) fitting.Question {
-	q := fitting.Question{
+func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) taskmodel.Question {
+	q := taskmodel.Question{
 		Features: ask.Features, Requested: ask.Requested, RiskTarget: c.policy.RiskTarget, Above: above,
 		Floor: c.policy.Floor, MinGrant: c.minMemory,
 	}
@@ -86,16 +86,16 @@ func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) fitting.Questi
 	q.Cap = c.policy.CapFor(ask.MaxMemory, q.Requested.Memory, c.model.LargestPeak())
 	switch {
 	case ask.MaxMemory > 0 && q.Cap == ask.MaxMemory:
-		q.CapBy = fitting.CapCaller
+		q.CapBy = taskmodel.CapCaller
 	case c.policy.Cap > 0:
-		q.CapBy = fitting.CapPolicy
+		q.CapBy = taskmodel.CapPolicy
 	default:
 		q.Cap, q.CapBy = c.derivedCap(&q)
 	}
 	if c.policy.NeverAbove && above == 0 && ask.Requested.Memory > 0 {
-		lowerCap(&q, ask.Requested.Memory, fitting.CapRequest)
+		lowerCap(&q, ask.Requested.Memory, taskmodel.CapRequest)
 	}
-	lowerCap(&q, c.schedulableCeiling(above), fitting.CapUnschedulable)
+	lowerCap(&q, c.schedulableCeiling(above), taskmodel.CapUnschedulable)
 	if c.policy.Grid == sizing.OnBins {
 		if q.Edges = c.policy.Edges; len(q.Edges) == 0 {
 			q.Edges = c.model.Bins
@@ -108,17 +108,17 @@ func (c *allocator) question(ask *sizing.Ask, above sizing.Bytes) fitting.Questi
 // request or the largest peak, and at least the floor, the minimum grant and the known trend.
 // A kill raises it at most fourfold, so that a leak does not raise it without bound. If none
 // of these is known, the cap is four times this run's largest kill.
-func (c *allocator) derivedCap(q *fitting.Question) (sizing.Bytes, fitting.CapRule) {
+func (c *allocator) derivedCap(q *taskmodel.Question) (sizing.Bytes, taskmodel.CapRule) {
 	if q.Cap == 0 {
-		return max(q.Above, q.MinGrant, q.Floor).Times(4), fitting.CapKill
+		return max(q.Above, q.MinGrant, q.Floor).Times(4), taskmodel.CapKill
 	}
-	limit, by := max(q.Cap, q.MinGrant.Times(4), c.model.Extrapolated(q.Features).Times(4)), fitting.CapDerived
+	limit, by := max(q.Cap, q.MinGrant.Times(4), c.model.Extrapolated(q.Features).Times(4)), taskmodel.CapDerived
 	if floor := q.Floor.Times(4); floor > limit {
-		limit, by = floor, fitting.CapFloor
+		limit, by = floor, taskmodel.CapFloor
 	}
 	killed := max(c.model.LargestKilled(), q.Above)
 	if raised := min(killed.Times(4), limit.Times(4)); raised > limit {
-		limit, by = raised, fitting.CapKill
+		limit, by = raised, taskmodel.CapKill
 	}
 	return limit, by
 }
@@ -129,7 +129,7 @@ func (c *allocator) hardCap(ask *sizing.Ask, above sizing.Bytes) sizing.Bytes {
 }
 
 // lowerCap lowers the cap of q, with the rule that sets it.
-func lowerCap(q *fitting.Question, limit sizing.Bytes, by fitting.CapRule) {
+func lowerCap(q *taskmodel.Question, limit sizing.Bytes, by taskmodel.CapRule) {
 	if lowered := minCap(q.Cap, limit); lowered != q.Cap {
 		q.Cap, q.CapBy = lowered, by
 	}
@@ -178,7 +178,7 @@ func (c *allocator) grant(limit sizing.Bytes) sizing.Grant {
 
 // answerStaticRequest replaces a by the static request, for the modes shadow and off. In
 // shadow mode it keeps the model's allocation as the shadow. An unknown request gives no
-// allocation, so that nothing is applied that nobody requested.
+// allocation, so that nothing is applied that no caller requested.
 func (c *allocator) answerStaticRequest(a *sizing.Allocation, requested sizing.Resources) {
 	if c.policy.Mode == sizing.Shadow {
 		shadow := a.Memory

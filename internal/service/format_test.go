@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/service"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // During an upgrade, or after a rollback, a stored model may have a format that a replica does
@@ -23,7 +23,7 @@ func TestAModelOfAnUnknownFormatIsIgnored(t *testing.T) {
 	require.NoError(t, err)
 	old.waitFor(func() bool { return old.modelVersion("load") == 2 }, "the second version answers")
 	good = old.predict(ask("load", ""))
-	next := fitting.FormatVersion + 1
+	next := taskmodel.FormatVersion + 1
 	old.exec(`UPDATE model SET format = $1, blob = set_byte(blob, 5, $1) WHERE version = 2`, next)
 
 	assertSame(t, good, old.predict(ask("load", "")), "a running replica keeps its model")

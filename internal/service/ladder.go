@@ -3,15 +3,15 @@ package service
 import (
 	"fmt"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // ladder returns the limits that each OOM kill of a first try would be lifted to. The model's
 // ladder ends at the cap of q. A kill can change the cap: never_above_requested ends, the last
 // reported request counts, and a derived cap rises. In that case ladder computes each lift.
-func (c *allocator) ladder(sized *fitting.Answer, q *fitting.Question, ask *sizing.Ask) []sizing.Bytes {
+func (c *allocator) ladder(sized *taskmodel.Answer, q *taskmodel.Question, ask *sizing.Ask) []sizing.Bytes {
 	if sized.Source == sizing.FromRequested || sized.Limit == 0 {
 		return sized.Ladder
 	}
@@ -43,7 +43,7 @@ func (c *allocator) ladder(sized *fitting.Answer, q *fitting.Question, ask *sizi
 // repeatLift turns an answer into that of a later try, which repeats the lift of /retry-lift.
 // It computes a new lift if none is known here, a lower cap was set since, or a run with the same
 // features was killed at that amount.
-func (c *allocator) repeatLift(sized *fitting.Answer, q *fitting.Question, run *inflight.Run, hardCap sizing.Bytes) {
+func (c *allocator) repeatLift(sized *taskmodel.Answer, q *taskmodel.Question, run *inflight.Run, hardCap sizing.Bytes) {
 	sized.Source = sizing.FromLift
 	limit := run.LiftedTo
 	if hardCap > 0 {
@@ -74,7 +74,7 @@ func (c *allocator) repeatLift(sized *fitting.Answer, q *fitting.Question, run *
 }
 
 // liftReason says why a later try gets another amount than the model's.
-func liftReason(limit sizing.Bytes, q *fitting.Question, run *inflight.Run) string {
+func liftReason(limit sizing.Bytes, q *taskmodel.Question, run *inflight.Run) string {
 	switch {
 	case limit == run.LiftedTo:
 		return limit.Approx() + ": what the lift granted"

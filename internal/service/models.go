@@ -3,9 +3,9 @@ package service
 import (
 	"context"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
@@ -30,7 +30,7 @@ func (s *Service) Activate(ctx context.Context, task sizing.TaskKey, version int
 	if err != nil {
 		return err
 	}
-	if _, err := fitting.Open(stored.Blob); err != nil {
+	if _, err := taskmodel.Open(stored.Blob); err != nil {
 		return sizing.Errorf(sizing.Conflict, "activate version %d: the stored model cannot be decoded, and the active version is unchanged; activate another version: %w", version, err)
 	}
 	if err := s.store.Activate(ctx, task, version); err != nil {

@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/service/modelcache"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // maxLearnedBeforeAck is the largest batch whose rows are learned before Observe returns.
@@ -49,7 +49,7 @@ func (s *Service) Observe(ctx context.Context, reports []sizing.Observation) ([]
 func (s *Service) learnRecorded(ctx context.Context, reports []sizing.Observation, results []sizing.RecordResult) {
 	now := s.cfg.Now()
 	learnsNow := len(results) <= maxLearnedBeforeAck
-	later := map[*modelcache.Task][]fitting.TrainingRow{}
+	later := map[*modelcache.Task][]taskmodel.TrainingRow{}
 	for i := range results {
 		o, r := &reports[i], &results[i]
 		switch {
@@ -87,7 +87,7 @@ func (s *Service) withFeatures(o sizing.Observation) sizing.Observation {
 
 // applyReport applies a committed report to the state in memory, and returns the row that the
 // task's model learns; nil if none. Other replicas learn the row with the next training.
-func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult, now time.Time) (*modelcache.Task, *fitting.TrainingRow) {
+func (s *Service) applyReport(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult, now time.Time) (*modelcache.Task, *taskmodel.TrainingRow) {
 	task := s.models.GetOrCreate(o.Try.TaskKey)
 	answer, _ := s.tries.End(&o.Try)
 	if r.Replaced {
@@ -128,7 +128,7 @@ func (s *Service) reloadVoided(ctx context.Context, try *sizing.TryKey) {
 
 // amendedRow returns the row that a model learns from an amendment: a success whose peak was
 // unknown. Other details, and a row that cannot be read, wait for the next training.
-func (s *Service) amendedRow(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult) *fitting.TrainingRow {
+func (s *Service) amendedRow(ctx context.Context, o *sizing.Observation, r *sizing.RecordResult) *taskmodel.TrainingRow {
 	if !r.Measured {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (s *Service) amendedRow(ctx context.Context, o *sizing.Observation, r *sizi
 	if err != nil || len(h.Rows) == 0 || h.Rows[0].Seq != r.Seq {
 		return nil
 	}
-	row := fitting.NewTrainingRow(&h.Schema, &h.Rows[0])
+	row := taskmodel.NewTrainingRow(&h.Schema, &h.Rows[0])
 	row.Amends = true
 	return &row
 }
@@ -164,9 +164,9 @@ func endOf(o *sizing.Observation, now time.Time) time.Time {
 	return now
 }
 
-func trainingRow(o *sizing.Observation, seq int64, answer *inflight.Answer) fitting.TrainingRow {
+func trainingRow(o *sizing.Observation, seq int64, answer *inflight.Answer) taskmodel.TrainingRow {
 	peak, censoring := o.Peak()
-	return fitting.TrainingRow{
+	return taskmodel.TrainingRow{
 		Seq: seq, Features: o.Features, Outcome: o.Outcome, Peak: peak, Censoring: censoring,
 		CPUMax: o.CPUMax, Duration: o.Duration, Requested: o.Requested, Allocated: o.Allocated,
 		FirstTry: o.Try.Number == 1, Promised: answer.Promised, Run: o.Try.Run(), Try: o.Try.Number,

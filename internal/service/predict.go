@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // Predict returns the allocation of a try: it validates the ask, gets the model from the
@@ -39,7 +39,7 @@ func (s *Service) Predict(ctx context.Context, ask *sizing.Ask) (*sizing.Allocat
 	}
 	switch isFirst := s.recordAnswer(ask, a, now); {
 	case isFirst && ask.Try.Number == 1 && a.Risk.Promised != nil:
-		task.Open.AddGrant(&ask.Try, fitting.BeforeGuard(*a.Risk.Promised, a.Guard), now)
+		task.Open.AddGrant(&ask.Try, taskmodel.BeforeGuard(*a.Risk.Promised, a.Guard), now)
 	case ask.Try.Number > 1 && a.Source == sizing.FromLift:
 		task.Open.AddRetry(&ask.Try)
 	}

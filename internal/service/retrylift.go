@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // reportTimeout bounds how long a lift waits until its kill is stored.
@@ -121,7 +121,7 @@ func (s *Service) killsAtCap(ctx context.Context, task sizing.TaskKey, limit siz
 }
 
 // recordLift stores a lift as the answer to the next try.
-func (s *Service) recordLift(ask *sizing.LiftAsk, lift *sizing.Lift, sized *fitting.Answer, policy *sizing.Policy, now time.Time) {
+func (s *Service) recordLift(ask *sizing.LiftAsk, lift *sizing.Lift, sized *taskmodel.Answer, policy *sizing.Policy, now time.Time) {
 	lift.PredictionID = newID()
 	if lift.Shadow == nil {
 		s.tries.SetLift(&ask.Try, lift.Memory.Limit)

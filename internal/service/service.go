@@ -17,12 +17,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/service/modelcache"
 	"github.com/loadaware/loadaware/internal/service/outbox"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
@@ -61,7 +61,7 @@ type Service struct {
 	trainer   Trainer
 	log       *slog.Logger
 	models    *modelcache.Cache
-	memo      fitting.Memo
+	memo      taskmodel.Memo
 	tries     inflight.Tries
 	outbox    *outbox.Outbox
 	rejection rejection

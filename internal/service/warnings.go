@@ -3,14 +3,14 @@ package service
 import (
 	"time"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/service/modelcache"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // warnings lists what looks wrong about a stored report. The task is nil for a duplicate. The
 // row is nil unless the model learns it before the report is acknowledged.
-func (s *Service) warnings(o *sizing.Observation, task *modelcache.Task, row *fitting.TrainingRow, now time.Time) []sizing.FieldError {
+func (s *Service) warnings(o *sizing.Observation, task *modelcache.Task, row *taskmodel.TrainingRow, now time.Time) []sizing.FieldError {
 	all := o.Warnings(now)
 	if task == nil {
 		return all

@@ -201,7 +201,7 @@ func moreSpecific(a, b Value) Value {
 var specificity = [...]int{Missing: 0, Category: 1, Bool: 2, Number: 3, Date: 4}
 
 // Warnings names the features that are not stored in full because the schema has reached a
-// limit. Package fitting warns about values of the wrong kind.
+// limit. Package taskmodel warns about values of the wrong kind.
 func (s *Schema) Warnings(f Features) (warnings []FieldError) {
 	for _, name := range f.Names() {
 		v := f[name]

@@ -155,7 +155,7 @@ type Receipts interface {
 	CountUnreported(ctx context.Context, before string, limit int) (tries, unreported int, err error)
 }
 
-// Model is a stored model. Only package fitting interprets the blob.
+// Model is a stored model. Only package taskmodel interprets the blob.
 type Model struct {
 	Task         sizing.TaskKey
 	Version      int // 1, 2, …: assigned by Publish

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // searches records the order of past searches, in memory only: after a restart every
@@ -108,8 +108,8 @@ func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, erro
 	if err != nil {
 		return Report{}, err
 	}
-	var found fitting.SearchResult
-	runAtLowestPriority(func() { found, err = fitting.Search(ctx, &history, champion) })
+	var found taskmodel.SearchResult
+	runAtLowestPriority(func() { found, err = taskmodel.Search(ctx, &history, champion) })
 	if err != nil || !found.Evaluation.Passed {
 		return Report{Version: active.Version, Reason: found.Evaluation.Reason}, err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
@@ -65,15 +65,15 @@ func TestSearchPublishesBetterParameters(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []int{2, 400}, []int{model.Version, model.Observations})
 	assert.Contains(t, string(model.Evaluation), "a search found better trees")
-	opened, err := fitting.Open(model.Blob)
+	opened, err := taskmodel.Open(model.Blob)
 	require.NoError(t, err)
-	assert.NotEqual(t, fitting.Trees{}, opened.Trees)
+	assert.NotEqual(t, taskmodel.Trees{}, opened.Trees)
 
 	_, err = tr.TrainNow(t.Context(), task("joined"))
 	require.NoError(t, err)
 	model, err = st.ActiveModel(t.Context(), task("joined"))
 	require.NoError(t, err)
-	again, err := fitting.Open(model.Blob)
+	again, err := taskmodel.Open(model.Blob)
 	require.NoError(t, err)
 	assert.Equal(t, opened.Trees, again.Trees, "a training keeps the parameters that a search found")
 }

@@ -4,7 +4,7 @@
 //
 // At longer intervals it searches for better parameters of a heavy task, at low priority.
 //
-// It knows the store's contract and package fitting, and nothing about HTTP or SQL.
+// It knows the store's contract and package taskmodel, and nothing about HTTP or SQL.
 package trainer
 
 import (
@@ -19,9 +19,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // Config configures a Trainer. Its zero value is usable.
@@ -165,7 +165,7 @@ func (t *Trainer) trainUnderLease(ctx context.Context, claim store.Claim) error 
 // TrainNow trains one task whether it is due or not. Too little data, or a challenger
 // that lost, is a Report and no error. It returns NotFound if the task is unknown.
 func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, error) {
-	return t.timed(ctx, false, func() (Report, error) { return t.trainExclusively(ctx, task, fitting.Fit) })
+	return t.timed(ctx, false, func() (Report, error) { return t.trainExclusively(ctx, task, taskmodel.Fit) })
 }
 
 // timed runs do and passes its result and duration to Config.Ended, unless the caller
@@ -180,7 +180,7 @@ func (t *Trainer) timed(ctx context.Context, search bool, do func() (Report, err
 }
 
 // fit returns a challenger for a history and its champion, or nil if there is none.
-type fit func(*sizing.History, *fitting.Model) (*fitting.Model, fitting.Outcome, error)
+type fit func(*sizing.History, *taskmodel.Model) (*taskmodel.Model, taskmodel.Outcome, error)
 
 // trainExclusively fits and publishes while no other goroutine does so for the task.
 func (t *Trainer) trainExclusively(ctx context.Context, task sizing.TaskKey, fit fit) (Report, error) {
@@ -216,7 +216,7 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 	}
 	champion := t.open(ctx, &active)
 	if champion != nil && onProbation {
-		champion.LastEvaluation = fitting.Evaluation{} // makes an evaluation due now
+		champion.LastEvaluation = taskmodel.Evaluation{} // makes an evaluation due now
 	}
 	isEvaluated := champion != nil
 	history, err := t.store.History(ctx, task, t.cfg.Keep)
@@ -255,7 +255,7 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 }
 
 // verifiedBlob encodes a model and checks that the decoded model gives the same answers.
-func verifiedBlob(m *fitting.Model, h *sizing.History) (blob []byte, err error) {
+func verifiedBlob(m *taskmodel.Model, h *sizing.History) (blob []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("it panicked: %v\n%s", r, debug.Stack())
@@ -300,11 +300,11 @@ func (t *Trainer) active(ctx context.Context, task sizing.TaskKey) (store.Model,
 
 // open decodes a stored model. It returns nil if there is none, or if it cannot be
 // decoded; the challenger then has no champion to beat.
-func (t *Trainer) open(ctx context.Context, stored *store.Model) *fitting.Model {
+func (t *Trainer) open(ctx context.Context, stored *store.Model) *taskmodel.Model {
 	if stored.Version == 0 {
 		return nil
 	}
-	model, err := fitting.Open(stored.Blob)
+	model, err := taskmodel.Open(stored.Blob)
 	if err != nil {
 		t.log.ErrorContext(ctx, "stored model cannot be opened", "task", stored.Task.String(), "version", stored.Version, "err", err)
 		return nil
@@ -314,7 +314,7 @@ func (t *Trainer) open(ctx context.Context, stored *store.Model) *fitting.Model 
 
 // fitRecovering turns a panic of a fit into an error, because the history of one task must
 // not end the process that trains all tasks.
-func fitRecovering(fit fit, h *sizing.History, champion *fitting.Model) (m *fitting.Model, out fitting.Outcome, err error) {
+func fitRecovering(fit fit, h *sizing.History, champion *taskmodel.Model) (m *taskmodel.Model, out taskmodel.Outcome, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("it panicked, please report this: %v\n%s", r, debug.Stack())

@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
 	"github.com/loadaware/loadaware/internal/store/postgres"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 	"github.com/loadaware/loadaware/internal/trainer"
 	"github.com/loadaware/loadaware/migrations"
 )
@@ -111,7 +111,7 @@ func TestDueTaskIsTrainedOnceAndPublished(t *testing.T) {
 	model, err := st.ActiveModel(t.Context(), task("load"))
 	require.NoError(t, err)
 	assert.Equal(t, []int{1, 10, 3}, []int{model.Version, model.Observations, model.Format})
-	opened, err := fitting.Open(model.Blob)
+	opened, err := taskmodel.Open(model.Blob)
 	require.NoError(t, err)
 	assert.Equal(t, sizing.GiB, opened.LargestPeak())
 
@@ -179,7 +179,7 @@ func TestSecondPublisherTrainsOnTopOfTheFirst(t *testing.T) {
 	assert.Equal(t, []any{true, 2}, []any{report.Published, report.Version})
 	model, err := st.ActiveModel(t.Context(), task("load"))
 	require.NoError(t, err)
-	opened, err := fitting.Open(model.Blob)
+	opened, err := taskmodel.Open(model.Blob)
 	require.NoError(t, err)
 	assert.Equal(t, []int{15, 15}, []int{model.Observations, opened.Tries}, "each run was learned once")
 }
@@ -265,7 +265,7 @@ func TestUnreadableModelIsReplaced(t *testing.T) {
 	assert.Equal(t, 2, report.Version)
 	model, err := st.ActiveModel(t.Context(), task("load"))
 	require.NoError(t, err)
-	_, err = fitting.Open(model.Blob)
+	_, err = taskmodel.Open(model.Blob)
 	assert.NoError(t, err)
 }
 

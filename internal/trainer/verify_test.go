@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store/postgres"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 	"github.com/loadaware/loadaware/migrations"
 )
 
@@ -42,15 +42,15 @@ func newTrainerWithTask(t *testing.T) (*Trainer, *postgres.Store, sizing.TaskKey
 }
 
 // tooLarge fits, and then adds more elements than a stored model may have.
-func tooLarge(h *sizing.History, champion *fitting.Model) (*fitting.Model, fitting.Outcome, error) {
-	m, out, err := fitting.Fit(h, champion)
+func tooLarge(h *sizing.History, champion *taskmodel.Model) (*taskmodel.Model, taskmodel.Outcome, error) {
+	m, out, err := taskmodel.Fit(h, champion)
 	m.Bins = make(sizing.Bins, 1<<20+1)
 	return m, out, err
 }
 
 // broken fits, and then removes the experts, so that the model cannot answer.
-func broken(h *sizing.History, champion *fitting.Model) (*fitting.Model, fitting.Outcome, error) {
-	m, out, err := fitting.Fit(h, champion)
+func broken(h *sizing.History, champion *taskmodel.Model) (*taskmodel.Model, taskmodel.Outcome, error) {
+	m, out, err := taskmodel.Fit(h, champion)
 	m.Experts = nil
 	return m, out, err
 }
@@ -87,18 +87,18 @@ func TestTaskWithUnreadableModelIsTrainedFromScratch(t *testing.T) {
 	require.NoError(t, err)
 	active.Blob, err = m.Blob()
 	require.NoError(t, err)
-	active.Format, active.TrainedAt = fitting.FormatVersion, time.Now()
+	active.Format, active.TrainedAt = taskmodel.FormatVersion, time.Now()
 	_, err = st.Publish(t.Context(), active, 0)
 	require.NoError(t, err)
-	_, err = fitting.Open(active.Blob)
-	require.ErrorIs(t, err, fitting.ErrFormat)
+	_, err = taskmodel.Open(active.Blob)
+	require.ErrorIs(t, err, taskmodel.ErrFormat)
 
 	report, err := tr.TrainNow(t.Context(), task)
 	require.NoError(t, err)
 	assert.Equal(t, []any{true, 2}, []any{report.Published, report.Version}, report.Reason)
 	now, err := st.ActiveModel(t.Context(), task)
 	require.NoError(t, err)
-	_, err = fitting.Open(now.Blob)
+	_, err = taskmodel.Open(now.Blob)
 	require.NoError(t, err)
 
 	require.NoError(t, st.Activate(sizing.WithActor(context.WithoutCancel(t.Context()), "ada"), task, 1))

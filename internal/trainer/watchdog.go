@@ -7,10 +7,10 @@ import (
 	"math"
 	"slices"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/ml/sequential"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // The watchdog runs before every training, and every OOM kill triggers a training.
@@ -185,8 +185,8 @@ type endedTry struct {
 	needed    sizing.Bytes // zero: unknown
 }
 
-func (e *endedTry) question(policy sizing.Policy) fitting.Question {
-	return fitting.Question{
+func (e *endedTry) question(policy sizing.Policy) taskmodel.Question {
+	return taskmodel.Question{
 		Features: e.features, Requested: e.requested, RiskTarget: policy.RiskTarget, Floor: policy.Floor, Cap: policy.Cap,
 	}
 }
@@ -212,7 +212,7 @@ func firstTries(rows *sizing.History) map[mappedRun]*endedTry {
 
 // replay trains a model on the rows in order, and calls ask for each promise once the
 // model has learned as many rows as the model that made the promise.
-func replay(model *fitting.Model, rows *sizing.History, promises []sizing.Promise, ask func(*sizing.Promise)) {
+func replay(model *taskmodel.Model, rows *sizing.History, promises []sizing.Promise, ask func(*sizing.Promise)) {
 	promises = slices.Clone(promises)
 	slices.SortStableFunc(promises, func(a, b sizing.Promise) int { return cmp.Compare(a.GuardVersion, b.GuardVersion) })
 	next := 0
@@ -225,7 +225,7 @@ func replay(model *fitting.Model, rows *sizing.History, promises []sizing.Promis
 		if askUpTo(int64(model.Tries)); next == len(promises) {
 			return // later rows are not needed
 		}
-		model.Learn(fitting.NewTrainingRow(&rows.Schema, &rows.Rows[i]))
+		model.Learn(taskmodel.NewTrainingRow(&rows.Schema, &rows.Rows[i]))
 	}
 	askUpTo(math.MaxInt64)
 }

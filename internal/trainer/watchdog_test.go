@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/ml/bayes"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
@@ -80,17 +80,17 @@ func (p *pipeline) ask(runs []plannedRun) {
 	p.t.Helper()
 	stored, err := p.st.ActiveModel(p.t.Context(), task(p.name))
 	require.NoError(p.t, err)
-	model, err := fitting.Open(stored.Blob)
+	model, err := taskmodel.Open(stored.Blob)
 	require.NoError(p.t, err)
 	tail, err := p.st.Since(p.t.Context(), task(p.name), stored.LastSeq, 5000)
 	require.NoError(p.t, err)
 	for i := range tail.Rows {
-		model.Learn(fitting.NewTrainingRow(&tail.Schema, &tail.Rows[i]))
+		model.Learn(taskmodel.NewTrainingRow(&tail.Schema, &tail.Rows[i]))
 	}
 	var receipts []sizing.Receipt
 	for i := range runs {
 		r := &runs[i]
-		sized := model.Size(fitting.Question{Features: r.features, RiskTarget: sizing.DefaultRiskTarget})
+		sized := model.Size(taskmodel.Question{Features: r.features, RiskTarget: sizing.DefaultRiskTarget})
 		if p.bad > 0 && stored.Version >= p.bad {
 			sized.Limit = sized.Limit.Times(badFactor)
 		}
@@ -118,7 +118,7 @@ func (p *pipeline) trained(tr *trainer.Trainer, n int) *pipeline {
 const badFactor = 0.3
 
 // shrink multiplies every peak that the model remembers by badFactor.
-func shrink(m *fitting.Model) {
+func shrink(m *taskmodel.Model) {
 	for i := range m.Experts.Ledger {
 		m.Experts.Ledger[i].Log += math.Log(badFactor)
 	}
@@ -136,7 +136,7 @@ func (p *pipeline) promoteBad() int {
 	p.t.Helper()
 	bad, err := p.st.ActiveModel(p.t.Context(), task(p.name))
 	require.NoError(p.t, err)
-	model, err := fitting.Open(bad.Blob)
+	model, err := taskmodel.Open(bad.Blob)
 	require.NoError(p.t, err)
 	shrink(model)
 	bad.Blob, err = model.Blob()

@@ -5,7 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // printModel prints the size of the model that answers.
@@ -20,7 +20,7 @@ func (b *bench) printModel(ctx context.Context) error {
 	if err := conn.QueryRow(ctx, sql, name).Scan(&blob); err != nil {
 		return err
 	}
-	m, err := fitting.Open(blob)
+	m, err := taskmodel.Open(blob)
 	if err != nil {
 		return err
 	}

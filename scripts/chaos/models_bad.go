@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 	"github.com/loadaware/loadaware/internal/testcluster"
 )
 
@@ -142,7 +142,7 @@ func (tr *trialRun) checkNoRollback(ctx context.Context, w *workload, descriptio
 
 // shrinkModel changes the training rows of a model as if every run had needed 30 %.
 func shrinkModel(blob []byte) ([]byte, error) {
-	model, err := fitting.Open(blob)
+	model, err := taskmodel.Open(blob)
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // step is the result of one run.
@@ -33,13 +33,13 @@ const minCap sizing.Bytes = 128e9
 type replayer struct {
 	target float64
 	tasks  map[sizing.TaskKey]*taskState
-	pools  map[sizing.TaskKey]*fitting.Pool // by DAG: the task name is empty
+	pools  map[sizing.TaskKey]*taskmodel.Pool // by DAG: the task name is empty
 }
 
 // taskState is the model and the history of one task.
 type taskState struct {
-	model         *fitting.Model
-	pool          *fitting.Pool
+	model         *taskmodel.Model
+	pool          *taskmodel.Pool
 	history       sizing.History
 	runs, trained int
 }
@@ -47,7 +47,7 @@ type taskState struct {
 // replay replays rows at a risk target. It predicts each run before it learns from it, and learns
 // from it before the next run (prequential evaluation).
 func replay(rows []sizing.Observation, target float64) ([]step, error) {
-	p := &replayer{target: target, tasks: map[sizing.TaskKey]*taskState{}, pools: map[sizing.TaskKey]*fitting.Pool{}}
+	p := &replayer{target: target, tasks: map[sizing.TaskKey]*taskState{}, pools: map[sizing.TaskKey]*taskmodel.Pool{}}
 	steps := make([]step, 0, len(rows))
 	for i := range rows {
 		s, err := p.run(&rows[i])
@@ -62,17 +62,17 @@ func replay(rows []sizing.Observation, target float64) ([]step, error) {
 func (p *replayer) stateOf(task sizing.TaskKey) *taskState {
 	l := p.tasks[task]
 	if l == nil {
-		l = &taskState{model: fitting.New(), pool: p.poolOf(task), history: sizing.History{Task: task}}
+		l = &taskState{model: taskmodel.New(), pool: p.poolOf(task), history: sizing.History{Task: task}}
 		p.tasks[task] = l
 	}
 	return l
 }
 
 // poolOf returns the pool of the DAG of a task.
-func (p *replayer) poolOf(task sizing.TaskKey) *fitting.Pool {
+func (p *replayer) poolOf(task sizing.TaskKey) *taskmodel.Pool {
 	task.Task = ""
 	if p.pools[task] == nil {
-		p.pools[task] = &fitting.Pool{}
+		p.pools[task] = &taskmodel.Pool{}
 	}
 	return p.pools[task]
 }
@@ -80,7 +80,7 @@ func (p *replayer) poolOf(task sizing.TaskKey) *fitting.Pool {
 // run predicts one run and lifts the allocation until it suffices.
 func (p *replayer) run(o *sizing.Observation) (step, error) {
 	l := p.stateOf(o.Try.TaskKey)
-	q := fitting.Question{
+	q := taskmodel.Question{
 		Features: o.Features, Requested: o.Requested, RiskTarget: p.target, Lifts: sizing.DefaultMaxLifts,
 		Cap: max(minCap, o.MemoryMax, o.Requested.Memory),
 	}
@@ -135,7 +135,7 @@ func (l *taskState) learn(o *sizing.Observation, kills int, limit sizing.Bytes, 
 	}
 	l.history.Rows = append(l.history.Rows, row)
 	before := l.model.Pool()
-	l.model.Learn(fitting.NewTrainingRow(&l.history.Schema, &row))
+	l.model.Learn(taskmodel.NewTrainingRow(&l.history.Schema, &row))
 	l.updatePool(before)
 }
 
@@ -146,7 +146,7 @@ func (l *taskState) train() error {
 	}
 	l.trained = l.runs
 	before := l.model.Pool()
-	challenger, _, err := fitting.Fit(&l.history, l.model)
+	challenger, _, err := taskmodel.Fit(&l.history, l.model)
 	if err != nil || challenger == nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (l *taskState) train() error {
 }
 
 // updatePool replaces the contribution of the task to the pool of its DAG.
-func (l *taskState) updatePool(before fitting.Pool) {
+func (l *taskState) updatePool(before taskmodel.Pool) {
 	now := l.model.Pool()
 	l.pool.Remove(&before)
 	l.pool.Add(&now)

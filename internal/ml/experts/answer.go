@@ -20,7 +20,7 @@ type Answer struct {
 // Config.Slack times the lowest kill rate, because the safest alone may overallocate.
 func (x *Experts) selectExperts(target float64, picks []Pick) []Pick {
 	picks = picks[:0]
-	if x.Told < x.config.Young {
+	if x.LearnedRows < x.config.Young {
 		return picks
 	}
 	price := x.config.KillPrice * x.Price
@@ -56,7 +56,7 @@ func (x *Experts) selectExperts(target float64, picks []Pick) []Pick {
 // answers reach the target. A short history gets an allowance for chance: at a target of
 // 0.015, 60 rows double it, and 6,000 rows add one percent.
 func (x *Experts) allowedKillRate(target float64) float64 {
-	chance := 1 + x.config.Chance/float64(max(x.Told, 1))
+	chance := 1 + x.config.Chance/float64(max(x.LearnedRows, 1))
 	return target * chance * x.Kept.Alpha / x.Kept.Target
 }
 
@@ -67,7 +67,7 @@ const maxAllowance = 1.3
 // updateAllowance adapts the allowed kill rate to whether the answer to a row would have
 // been killed.
 func (x *Experts) updateAllowance(killed bool) {
-	if !x.Young() {
+	if !x.IsColdStart() {
 		x.Kept.Update(killed)
 		x.Kept.Alpha = max(0, min(maxAllowance*x.Kept.Target, x.Kept.Alpha))
 	}
@@ -106,8 +106,8 @@ func (x *Experts) objective(e int, price float64) float64 {
 	return x.Cost[e] + price*(x.Kills[e]+x.config.Prior*x.Nominal[e])
 }
 
-// Young reports whether the task is in its cold start: no expert is selected yet.
-func (x *Experts) Young() bool { return len(x.Picks) == 0 }
+// IsColdStart reports whether the task is in its cold start: no expert is selected yet.
+func (x *Experts) IsColdStart() bool { return len(x.Picks) == 0 }
 
 // Answer allocates for a row at a target kill rate. At least one row must be learned
 // before.
@@ -146,10 +146,10 @@ func Probability(p float64) float64 { return max(minProbability, min(1-minProbab
 
 const minProbability = 1e-4
 
-// YoungLevel returns the log peak that the cold-start rule predicts.
-func (x *Experts) YoungLevel(p *Point) float64 {
-	if p.Young != nil {
-		return p.Young.Mid()
+// ColdStartLevel returns the log peak that the cold-start rule predicts.
+func (x *Experts) ColdStartLevel(p *Point) float64 {
+	if p.ColdStart != nil {
+		return p.ColdStart.Mid()
 	}
 	model, _, _ := x.studentT(p)
 	return p.Level[model]
@@ -163,13 +163,13 @@ var coldStartModels = [...]int{Line, Plain, Stack}
 func (x *Experts) studentT(p *Point) (model int, scale float64, t distuv.StudentsT) {
 	model = Median
 	for _, k := range coldStartModels {
-		if x.Told >= 5 && x.SqErr[k]*1.3 < x.SqErr[model] {
+		if x.LearnedRows >= 5 && x.SquaredErrors[k]*1.3 < x.SquaredErrors[model] {
 			model = k
 		}
 	}
-	n, prior := float64(x.Told), x.config.PriorRows
+	n, prior := float64(x.LearnedRows), x.config.PriorRows
 	nu := prior + n - 1
-	variance := (prior*x.Span*x.Span + x.SqErr[model]) / nu
+	variance := (prior*x.Span*x.Span + x.SquaredErrors[model]) / nu
 	return model, math.Sqrt(variance * (1 + 1/n)), distuv.StudentsT{Mu: 0, Sigma: 1, Nu: nu}
 }
 

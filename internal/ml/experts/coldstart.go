@@ -6,14 +6,14 @@ import "math"
 // imputed features, or of a model stored by an earlier release, has no mixture. Then
 // coldStartAmount uses a Student quantile around the best model, up to maxAmount.
 func (x *Experts) coldStartAmount(p *Point, target float64) (amount, promised float64) {
-	if p.Young != nil {
+	if p.ColdStart != nil {
 		return x.mixtureAmount(p, target)
 	}
 	target /= max(1, x.Factor)
 	model, scale, t := x.studentT(p)
 	most := x.maxAmount(p.Level[model])
 	wanted := math.Exp(p.Level[model] + scale*t.Quantile(1-target))
-	if amount = max(p.Least, min(wanted, most)); amount == wanted {
+	if amount = max(p.MinAmount, min(wanted, most)); amount == wanted {
 		return amount, target
 	}
 	return amount, t.Survival((math.Log(amount) - p.Level[model]) / scale)
@@ -23,13 +23,13 @@ func (x *Experts) coldStartAmount(p *Point, target float64) (amount, promised fl
 // distribution of the mixture.
 func (x *Experts) mixtureAmount(p *Point, target float64) (amount, promised float64) {
 	factor := max(1, x.Factor) // > 1 if other tasks of this age were killed more often than promised
-	wanted, risk := p.Young.Grant(killCost, x.coldStartPrice(p, target), factor)
+	wanted, risk := p.ColdStart.Grant(killCost, x.coldStartPrice(p, target), factor)
 	most := math.Log(x.MaxPeak * coldStartReach)
-	if log := min(wanted, most); log == wanted && math.Exp(log) >= p.Least {
+	if log := min(wanted, most); log == wanted && math.Exp(log) >= p.MinAmount {
 		return math.Exp(log), risk / factor
 	}
-	amount = max(p.Least, math.Exp(min(wanted, most)))
-	return amount, p.Young.Exceed(math.Log(amount))
+	amount = max(p.MinAmount, math.Exp(min(wanted, most)))
+	return amount, p.ColdStart.Exceed(math.Log(amount))
 }
 
 // coldStartReach bounds the extrapolation in a cold start, as a multiple of the largest
@@ -42,7 +42,7 @@ const coldStartReach = 1000
 func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
 	price := x.config.ColdPrice * x.config.Target / target
 	if x.Price > 0 {
-		price *= math.Exp((math.Log(x.Price) - p.Young.Mid() - p.Duration) / 2)
+		price *= math.Exp((math.Log(x.Price) - p.ColdStart.Mid() - p.Duration) / 2)
 	}
 	return price
 }
@@ -51,20 +51,20 @@ func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
 // The exponential weights of both costs decide which one answers (Hedge, Freund & Schapire
 // 1997), so the transition depends on the task and not on its age.
 func (x *Experts) updateHedge(p *Point, peak, duration float64) {
-	if p.Young == nil || len(x.Picks) == 0 {
+	if p.ColdStart == nil || len(x.Picks) == 0 {
 		return
 	}
 	cold, _ := x.coldStartAmount(p, x.config.Target)
 	experts, _, _ := x.expertAmount(p, x.Picks, &x.scratch)
-	price := x.coldStartPrice(p, x.config.Target) * math.Exp(p.Young.Mid())
+	price := x.coldStartPrice(p, x.config.Target) * math.Exp(p.ColdStart.Mid())
 	more := hedgeLoss(cold, peak, price) - hedgeLoss(experts, peak, price)
-	if unit := x.Use / max(x.UseRows, 1); unit > 0 {
+	if unit := x.Use / max(x.UsageRows, 1); unit > 0 {
 		more *= duration / unit
 	}
 	x.Lead = x.Lead*hedgeDecay + max(-maxLossGap, min(maxLossGap, more))
-	x.YoungKills = max(0, x.YoungKills-x.config.Target)
-	if !Holds(cold, peak) && Holds(experts, peak) { // a kill of both distinguishes neither
-		x.YoungKills++
+	x.ColdStartKills = max(0, x.ColdStartKills-x.config.Target)
+	if !IsSufficient(cold, peak) && IsSufficient(experts, peak) { // a kill of both distinguishes neither
+		x.ColdStartKills++
 	}
 }
 
@@ -93,7 +93,7 @@ func (x *Experts) hedgeShare() float64 {
 	if len(x.Picks) == 0 {
 		return 0
 	}
-	odds := hedgePrior - max(-maxSavingOdds, hedgeRate*x.Lead) - killOdds*max(0, x.YoungKills-chanceKillCount)
+	odds := hedgePrior - max(-maxSavingOdds, hedgeRate*x.Lead) - killOdds*max(0, x.ColdStartKills-chanceKillCount)
 	share := 1 / (1 + math.Exp(-odds))
 	switch {
 	case share > pureShare:
@@ -104,18 +104,18 @@ func (x *Experts) hedgeShare() float64 {
 	return share
 }
 
-// AsksYoung reports whether answers need Point.Young.
-func (x *Experts) AsksYoung() bool { return len(x.Picks) == 0 || x.YoungShare > 0 }
+// NeedsColdStart reports whether answers need Point.Young.
+func (x *Experts) NeedsColdStart() bool { return len(x.Picks) == 0 || x.ColdStartShare > 0 }
 
 // coldStartShare returns the share of the cold-start rule in the answer to a row.
 func (x *Experts) coldStartShare(p *Point) float64 {
 	if len(x.Picks) == 0 {
 		return 1
 	}
-	if p.Young == nil {
+	if p.ColdStart == nil {
 		return 0
 	}
-	return x.YoungShare
+	return x.ColdStartShare
 }
 
 // combinedAmount averages the answers of the cold-start rule and the experts by their

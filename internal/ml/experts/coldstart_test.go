@@ -22,16 +22,16 @@ func TestKillsOfBothRulesDoNotMoveATaskToTheExperts(t *testing.T) {
 	x, s, _ := trained(Default(target), 1, 300, normal(0.2))
 	require.NotEmpty(t, x.Picks)
 	p, _ := s.next()
-	p.Young = mixtureAt(math.Exp(p.Level[Stack])/2, 0.01)
+	p.ColdStart = mixtureAt(math.Exp(p.Level[Stack])/2, 0.01)
 	cold, _ := x.coldStartAmount(&p, target)
 	experts, _, _ := x.expertAmount(&p, x.Picks, &x.scratch)
 	require.Less(t, cold, experts)
 
-	x.YoungKills = 0
+	x.ColdStartKills = 0
 	x.updateHedge(&p, 2*experts, 60)
-	assert.Zero(t, x.YoungKills, "both rules are killed")
+	assert.Zero(t, x.ColdStartKills, "both rules are killed")
 	x.updateHedge(&p, (cold+experts)/2, 60)
-	assert.Equal(t, 1.0, x.YoungKills, "only the cold-start rule is killed")
+	assert.Equal(t, 1.0, x.ColdStartKills, "only the cold-start rule is killed")
 	before := x.hedgeShare()
 	x.updateHedge(&p, (cold+experts)/2, 60)
 	assert.Less(t, x.hedgeShare(), before)

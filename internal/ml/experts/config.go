@@ -23,7 +23,7 @@ package experts
 type Config struct {
 	Target     float64 // share of first tries that may be killed
 	KillPrice  float64 // price of one kill, in mean row costs of the pool
-	Unripe     int     // burn-in: the residuals of the first rows are not stored, because models of few rows have unusual errors
+	BurnInRows int     // burn-in: the residuals of the first rows are not stored, because models of few rows have unusual errors
 	Chance     float64 // number of rows at the target that a few kills beyond the target may be chance for
 	Window     int     // residuals per distribution
 	Ledger     int     // rows in the ledger, from which the nearest rows are taken
@@ -47,7 +47,7 @@ type Config struct {
 // Default returns the constants with the best measured result. The caller sets the target.
 func Default(target float64) Config {
 	return Config{
-		Target: target, KillPrice: 1, Unripe: 8, Chance: 60, Window: 500, Ledger: 2000, Near: 100, Prior: 60, Forget: 0.9995, Blend: 20, Slack: 2,
+		Target: target, KillPrice: 1, BurnInRows: 8, Chance: 60, Window: 500, Ledger: 2000, Near: 100, Prior: 60, Forget: 0.9995, Blend: 20, Slack: 2,
 		Young: 32, ColdPrice: 8, Reach: 1, FirstReach: 5, Step: 0.001, Stale: 0.3, Rung: 0.12, MinStep: 1.3, PriorRows: 4, PriorSpan: 0.3,
 	}
 }

@@ -6,15 +6,15 @@ import "math"
 // experts. It decreases with the amount.
 func (x *Experts) Exceed(p *Point, amount float64, s *Scratch) float64 {
 	s.one[0] = amount
-	x.ExceedAll(p, s.one[:1], s.one[1:], s)
+	x.ExceedanceProbs(p, s.one[:1], s.one[1:], s)
 	return s.one[1]
 }
 
-// ExceedAll writes P(peak > amounts[i]) to risk[i]; len(risk) ≥ len(amounts). It costs
+// ExceedanceProbs writes P(peak > amounts[i]) to risk[i]; len(risk) ≥ len(amounts). It costs
 // little more than Exceed of one amount.
-func (x *Experts) ExceedAll(p *Point, amounts, risk []float64, s *Scratch) {
+func (x *Experts) ExceedanceProbs(p *Point, amounts, risk []float64, s *Scratch) {
 	for len(amounts) > gridSteps {
-		x.ExceedAll(p, amounts[:gridSteps], risk, s)
+		x.ExceedanceProbs(p, amounts[:gridSteps], risk, s)
 		amounts, risk = amounts[gridSteps:], risk[gridSteps:]
 	}
 	n := len(amounts)
@@ -50,16 +50,16 @@ func (x *Experts) ExceedAll(p *Point, amounts, risk []float64, s *Scratch) {
 	for k := range n {
 		risk[k] = min(1, risk[k]) // the sum of the weights is 1 except for rounding
 		if share > 0 {
-			risk[k] = share*p.Young.Exceed(logs[k]) + (1-share)*risk[k]
+			risk[k] = share*p.ColdStart.Exceed(logs[k]) + (1-share)*risk[k]
 		}
 	}
 }
 
-// coldStartExceedance is ExceedAll for the cold-start rule.
+// coldStartExceedance is ExceedanceProbs for the cold-start rule.
 func (x *Experts) coldStartExceedance(p *Point, amounts, risk []float64) {
-	if p.Young != nil {
+	if p.ColdStart != nil {
 		for i, amount := range amounts {
-			risk[i] = p.Young.Exceed(math.Log(amount) + roundingError)
+			risk[i] = p.ColdStart.Exceed(math.Log(amount) + roundingError)
 		}
 		return
 	}
@@ -72,12 +72,12 @@ func (x *Experts) coldStartExceedance(p *Point, amounts, risk []float64) {
 // allFeatureModels are the models that use every feature without aggregation.
 var allFeatureModels = [...]int{Trees, LineTrees, Stack}
 
-// Likely writes P(peak > amounts[i]) to risk[i] by the nearest residuals of the models that
-// use every feature. Unlike ExceedAll it is calibrated in the middle of the distribution:
+// CalibratedExceedance writes P(peak > amounts[i]) to risk[i] by the nearest residuals of the models that
+// use every feature. Unlike ExceedanceProbs it is calibrated in the middle of the distribution:
 // the experts are selected for the cost of their tail and are overconfident there.
-func (x *Experts) Likely(p *Point, amounts, risk []float64, s *Scratch) {
-	if x.Young() {
-		x.ExceedAll(p, amounts, risk, s)
+func (x *Experts) CalibratedExceedance(p *Point, amounts, risk []float64, s *Scratch) {
+	if x.IsColdStart() {
+		x.ExceedanceProbs(p, amounts, risk, s)
 		return
 	}
 	clear(risk[:len(amounts)])

@@ -37,31 +37,31 @@ const Count = sourceCount * len(prices)
 // Experts is the state of one task's margins. The exported fields are stored, and Rebuild
 // derives the others from them. Concurrent answers are safe while no row is learned.
 type Experts struct {
-	Told    int     // rows learned
-	MaxPeak float64 // largest observed peak, or largest lower bound of a peak
-	SqErr   [ModelCount]float64
-	Shift   Shift              // CUSUM state of the change detection
-	Kept    conformal.Adaptive // allowed kill rate that brings the target (adaptive conformal inference)
-	Ledger  []Entry            // newest Config.Ledger rows: a ring buffer whose oldest row is at At
-	Low     []Entry            `cbor:",omitempty"` // low outliers; they enter the ledger only if the task has changed
-	At      int
-	Cost    [Count]float64 // decayed sums of costs …
-	Kills   [Count]float64 // … and kills per expert
-	Rows    float64        // decayed number of rows in these sums
-	Nominal [Count]float64 // running mean of the risk that an expert chose
-	Meant   float64        // rows in the running mean Nominal
-	Use     float64        // decayed sum of peak · duration …
-	UseRows float64        // … and of its rows
-	Factor  float64        // correction of promised risks, from the pool
-	Price   float64        // mean cost of a row, from the pool
-	Span    float64        // expected deviation of the log peak in a cold start, from the pool
+	LearnedRows   int                 `cbor:"Told"` // rows learned
+	MaxPeak       float64             // largest observed peak, or largest lower bound of a peak
+	SquaredErrors [ModelCount]float64 `cbor:"SqErr"`
+	Shift         Shift               // CUSUM state of the change detection
+	Kept          conformal.Adaptive  // allowed kill rate that brings the target (adaptive conformal inference)
+	Ledger        []Entry             // newest Config.Ledger rows: a ring buffer whose oldest row is at At
+	Low           []Entry             `cbor:",omitempty"` // low outliers; they enter the ledger only if the task has changed
+	At            int
+	Cost          [Count]float64 // decayed sums of costs …
+	Kills         [Count]float64 // … and kills per expert
+	Rows          float64        // decayed number of rows in these sums
+	Nominal       [Count]float64 // running mean of the risk that an expert chose
+	NominalRows   float64        `cbor:"Meant"` // rows in the running mean Nominal
+	Use           float64        // decayed sum of peak · duration …
+	UsageRows     float64        `cbor:"UseRows"` // … and of its rows
+	Factor        float64        // correction of promised risks, from the pool
+	Price         float64        // mean cost of a row, from the pool
+	Span          float64        // expected deviation of the log peak in a cold start, from the pool
 	// RequestRisk is the probability that a row exceeds its static request, from the pool.
 	RequestRisk float64 `cbor:",omitzero"`
 	Picks       []Pick  // the experts in the answer
-	// YoungShare is the share of the cold-start rule in the answers, once there are picks.
-	YoungShare float64 `cbor:",omitzero"`
-	Lead       float64 `cbor:",omitzero"` // decayed cost of the cold-start rule above that of the picks, in mean row costs
-	YoungKills float64 `cbor:",omitzero"` // decayed kills of the cold-start rule beyond the target
+	// ColdStartShare is the share of the cold-start rule in the answers, once there are picks.
+	ColdStartShare float64 `cbor:"YoungShare,omitzero"`
+	Lead           float64 `cbor:",omitzero"`           // decayed cost of the cold-start rule above that of the picks, in mean row costs
+	ColdStartKills float64 `cbor:"YoungKills,omitzero"` // decayed kills of the cold-start rule beyond the target
 
 	config  Config
 	windows [sourceCount]sortedValues // residuals of the newest Config.Window rows of the ledger
@@ -80,7 +80,7 @@ type Pick struct {
 type Scratch struct {
 	near  [ModelCount]neighbours
 	one   [2]float64
-	logs  [gridSteps]float64 // logs of the amounts of ExceedAll
+	logs  [gridSteps]float64 // logs of the amounts of ExceedanceProbs
 	grid  grid
 	picks []Pick
 
@@ -134,25 +134,25 @@ func (x *Experts) updateTables() {
 // rows ago the task changed if this row reveals a change, else 0. It charges no expert for
 // a blind row.
 func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed int) {
-	x.Told++
+	x.LearnedRows++
 	x.MaxPeak = max(x.MaxPeak, peak)
 	if p == nil {
 		return 0
 	}
 	log := math.Log(peak)
-	if p.Blind {
+	if p.Imputed {
 		x.SetPool(pool)
 		return 0
 	}
-	for k := range x.SqErr {
-		x.SqErr[k] += (log - p.Level[k]) * (log - p.Level[k])
+	for k := range x.SquaredErrors {
+		x.SquaredErrors[k] += (log - p.Level[k]) * (log - p.Level[k])
 	}
 	x.updateHedge(p, peak, duration)
-	if x.Told > x.config.Unripe+3 { // at least three residuals
+	if x.LearnedRows > x.config.BurnInRows+3 { // at least three residuals
 		x.updateLosses(p, peak, duration)
 	}
-	x.updateAllowance(!Holds(x.Answer(p, x.config.Target, &x.scratch).Amount, peak))
-	if x.Told > x.config.Unripe {
+	x.updateAllowance(!IsSufficient(x.Answer(p, x.config.Target, &x.scratch).Amount, peak))
+	if x.LearnedRows > x.config.BurnInRows {
 		x.storeRow(newEntry(p, log))
 	}
 	changed = x.detectShift(log - p.Level[LineTrees])
@@ -160,15 +160,15 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed i
 	return changed
 }
 
-// Recall charges every expert for a row that was blind when it ended, once the models can
+// LearnDeferred charges every expert for a row that was blind when it ended, once the models can
 // predict such rows. These residuals are out-of-sample, and they are the only source for
 // the margins of such rows.
-func (x *Experts) Recall(p *Point, peak, duration float64) {
+func (x *Experts) LearnDeferred(p *Point, peak, duration float64) {
 	log := math.Log(peak)
-	for k := range x.SqErr {
-		x.SqErr[k] += (log - p.Level[k]) * (log - p.Level[k])
+	for k := range x.SquaredErrors {
+		x.SquaredErrors[k] += (log - p.Level[k]) * (log - p.Level[k])
 	}
-	if x.Told <= x.config.Unripe+3 {
+	if x.LearnedRows <= x.config.BurnInRows+3 {
 		return
 	}
 	x.updateLosses(p, peak, duration)
@@ -178,8 +178,8 @@ func (x *Experts) Recall(p *Point, peak, duration float64) {
 
 // SetPool takes over the statistics of the pool and selects the experts again.
 func (x *Experts) SetPool(pool *Pool) {
-	x.Factor, x.Price, x.Span = pool.factor(x.Told), pool.mean(), pool.span(x.config.PriorSpan)
+	x.Factor, x.Price, x.Span = pool.factor(x.LearnedRows), pool.mean(), pool.span(x.config.PriorSpan)
 	x.RequestRisk = pool.requestRisk()
 	x.Picks = x.selectExperts(x.allowedKillRate(x.config.Target), x.Picks)
-	x.YoungShare = x.hedgeShare()
+	x.ColdStartShare = x.hedgeShare()
 }

@@ -50,7 +50,7 @@ func trained(c Config, seed uint64, n int, noise func(*rand.Rand) float64) (*Exp
 	x, s, pool := New(c), &stream{rand.New(rand.NewPCG(seed, 9)), noise}, new(Pool)
 	for i := range n {
 		p, peak := s.next()
-		pool.Spent(peak * 60)
+		pool.RecordCost(peak * 60)
 		if i == 0 {
 			x.Learn(nil, peak, 60, pool)
 			continue
@@ -90,7 +90,7 @@ func TestKilledTriesCountInFull(t *testing.T) {
 // (1 + 1.3 + 0.6) · 10 GB·s and one kill, at the least risk.
 func TestEveryExpertIsChargedForEveryRow(t *testing.T) {
 	config := Default(target)
-	config.Forget, config.MinStep, config.Unripe = 0.9995, 1.3, 1
+	config.Forget, config.MinStep, config.BurnInRows = 0.9995, 1.3, 1
 	x, pool := New(config), new(Pool)
 	p := pointAt(gb, 0.3, 10)
 	x.Learn(nil, gb, 10, pool)
@@ -99,7 +99,7 @@ func TestEveryExpertIsChargedForEveryRow(t *testing.T) {
 	}
 	assert.Zero(t, x.Rows, "too few residuals to charge the experts")
 	x.Learn(&p, 2*gb, 10, pool)
-	assert.Equal(t, 5, x.Told)
+	assert.Equal(t, 5, x.LearnedRows)
 	assert.Equal(t, 2*gb, x.MaxPeak)
 	assert.Equal(t, 1.0, x.Rows)
 	assert.InEpsilon(t, 20*gb, x.Use, 1e-12)
@@ -109,7 +109,7 @@ func TestEveryExpertIsChargedForEveryRow(t *testing.T) {
 		require.Equal(t, 0.0005, x.Nominal[e], Name(e))
 	}
 	for k := range ModelCount {
-		require.InEpsilon(t, math.Ln2*math.Ln2, x.SqErr[k], 1e-9)
+		require.InEpsilon(t, math.Ln2*math.Ln2, x.SquaredErrors[k], 1e-9)
 	}
 
 	x.Learn(&p, 0.5*gb, 10, pool) // no kill, only decay
@@ -143,8 +143,8 @@ func TestRealisedRiskMatchesThePromise(t *testing.T) {
 					waste += a.Amount - peak
 				}
 				used += peak
-				pool.Spent(peak * 60)
-				pool.Kept(x.Told, a.Promised/a.Factor, a.Amount < peak)
+				pool.RecordCost(peak * 60)
+				pool.RecordOutcome(x.LearnedRows, a.Promised/a.Factor, a.Amount < peak)
 				x.Learn(&p, peak, 60, pool)
 			}
 			t.Logf("killed %.2f %%, promised %.2f %%, waste/used %.2f", 100*killed/rows, 100*promised/rows, waste/used)
@@ -181,7 +181,7 @@ func TestTheCheapestModelAnswers(t *testing.T) {
 		x.Learn(nil, gb, 60, pool)
 		for range 200 {
 			p, peak := row()
-			pool.Spent(60 * peak)
+			pool.RecordCost(60 * peak)
 			x.Learn(&p, peak, 60, pool)
 		}
 		var scratch Scratch
@@ -226,7 +226,7 @@ func TestTheSecondRungReducesTheRiskToAShare(t *testing.T) {
 // saves memory.
 func TestAHigherPriceLowersTheRisk(t *testing.T) {
 	x := New(Default(target))
-	x.Use, x.UseRows = 10*60*gb, 10 // a row costs 60 GB·s on average
+	x.Use, x.UsageRows = 10*60*gb, 10 // a row costs 60 GB·s on average
 	var s Scratch
 	for i, risk := range risks {
 		s.amount[i] = gb * (1 - 0.2*math.Log(risk)) // 1.18 GB at 0.4, 2.52 GB at 0.0005
@@ -261,7 +261,7 @@ func TestAnInformativeScaleIsUsed(t *testing.T) {
 		x.Learn(nil, gb, 60, pool)
 		for i := range 400 {
 			p, peak := row(i%2 == 0)
-			pool.Spent(60 * peak)
+			pool.RecordCost(60 * peak)
 			x.Learn(&p, peak, 60, pool)
 		}
 		var s Scratch
@@ -280,9 +280,9 @@ func TestColdStartWithoutAMixtureUsesStudentsT(t *testing.T) {
 	config.PriorRows, config.PriorSpan, config.Reach, config.FirstReach = 2, 0.3, 1, 0
 	for _, c := range cases {
 		x := New(config)
-		x.Told, x.MaxPeak = c.Rows, gb
-		for k := range x.SqErr {
-			x.SqErr[k] = c.Squares
+		x.LearnedRows, x.MaxPeak = c.Rows, gb
+		for k := range x.SquaredErrors {
+			x.SquaredErrors[k] = c.Squares
 		}
 		p := pointAt(gb, 0.3, 60)
 		a := x.Answer(&p, target, &s)
@@ -301,11 +301,11 @@ func TestColdStartUsesALineOnlyIfItIsClearlyBetter(t *testing.T) {
 	var s Scratch
 	amount := func(rows int, median, line float64) float64 {
 		x := New(Default(target))
-		x.Told, x.MaxPeak = rows, 4*gb
-		for k := range x.SqErr {
-			x.SqErr[k] = median
+		x.LearnedRows, x.MaxPeak = rows, 4*gb
+		for k := range x.SquaredErrors {
+			x.SquaredErrors[k] = median
 		}
-		x.SqErr[Line] = line
+		x.SquaredErrors[Line] = line
 		p := pointAt(gb, 0.3, 60)
 		p.Level[Line] = math.Log(3 * gb)
 		return x.Answer(&p, target, &s).Amount

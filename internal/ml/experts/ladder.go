@@ -34,7 +34,7 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 	for i := 1; i < gridSteps; i++ {
 		g.amount[i] = least * math.Pow(ceiling/least, float64(i-1)/float64(gridSteps-2))
 	}
-	x.ExceedAll(p, g.amount[:], g.risk[:], s)
+	x.ExceedanceProbs(p, g.amount[:], g.risk[:], s)
 	lifts = min(lifts, maxLifts)
 	g.solve(lifts)
 	at := 0

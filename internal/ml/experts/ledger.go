@@ -12,7 +12,7 @@ type Entry struct {
 // newEntry copies the stored part of a point.
 func newEntry(p *Point, log float64) Entry {
 	e := Entry{Point: *p, Log: log}
-	e.Point.Young = nil // the caller owns it
+	e.Point.ColdStart = nil // the caller owns it
 	return e
 }
 

@@ -6,7 +6,7 @@ import "math"
 // poorly known, so the bound is tight at first and relaxes with 1/√rows. The very first
 // rows have a wider bound, because most kills of a new task are among them.
 func (x *Experts) maxAmount(level float64) float64 {
-	n := float64(max(x.Told, 1))
+	n := float64(max(x.LearnedRows, 1))
 	return max(x.MaxPeak, math.Exp(level)) * (1 + max(x.config.FirstReach/n, x.config.Reach/math.Sqrt(n)))
 }
 
@@ -22,7 +22,7 @@ func (x *Experts) computeAmounts(p *Point, model, dist int, s *Scratch) {
 		} else {
 			amount = math.Exp(level + scale*r)
 		}
-		s.amount[i] = max(p.Least, min(amount, most))
+		s.amount[i] = max(p.MinAmount, min(amount, most))
 	}
 	s.computeCosts(math.Exp(p.Duration))
 }
@@ -45,7 +45,7 @@ const killCost = 1.2
 // cheapestRisk returns the index of the risk with the least expected cost by s.cost, at a
 // price per kill.
 func (x *Experts) cheapestRisk(price float64, s *Scratch) int {
-	kill := price * (x.Use / max(x.UseRows, 1))
+	kill := price * (x.Use / max(x.UsageRows, 1))
 	best, at := math.Inf(1), 0
 	for i, risk := range risks {
 		if cost := s.cost[i] + kill*risk; cost < best {
@@ -68,9 +68,9 @@ func (x *Experts) secondRung(at int, s *Scratch) float64 {
 // updateLosses adds the cost that every expert would have had on the row.
 func (x *Experts) updateLosses(p *Point, peak, duration float64) {
 	decay := x.config.Forget
-	x.Use, x.UseRows = x.Use*decay+peak*duration, x.UseRows*decay+1
+	x.Use, x.UsageRows = x.Use*decay+peak*duration, x.UsageRows*decay+1
 	x.Rows = x.Rows*decay + 1
-	x.Meant = min(x.Meant+1, 300)
+	x.NominalRows = min(x.NominalRows+1, 300)
 	s := &x.scratch
 	for source := range sourceCount {
 		x.computeAmounts(p, source/distributionCount, source%distributionCount, s)
@@ -82,7 +82,7 @@ func (x *Experts) updateLosses(p *Point, peak, duration float64) {
 			if killed {
 				x.Kills[e]++
 			}
-			x.Nominal[e] += (risks[at] - x.Nominal[e]) / x.Meant
+			x.Nominal[e] += (risks[at] - x.Nominal[e]) / x.NominalRows
 		}
 	}
 }
@@ -90,19 +90,19 @@ func (x *Experts) updateLosses(p *Point, peak, duration float64) {
 // wastage returns what a ladder of two rungs, doubled after the second, wastes on a peak. A
 // killed try wastes its whole allocation.
 func wastage(first, second, peak float64) (waste float64, killed bool) {
-	if Holds(first, peak) {
+	if IsSufficient(first, peak) {
 		return first - peak, false
 	}
 	waste = first
-	for !Holds(second, peak) {
+	for !IsSufficient(second, peak) {
 		waste += second
 		second *= 2
 	}
 	return waste + second - peak, true
 }
 
-// Holds reports whether an amount is sufficient for a peak.
-func Holds(amount, peak float64) bool { return amount >= peak*(1-roundingError) }
+// IsSufficient reports whether an amount is sufficient for a peak.
+func IsSufficient(amount, peak float64) bool { return amount >= peak*(1-roundingError) }
 
 // roundingError is the relative error below which amounts are equal. Peaks pass through a
 // logarithm and back, which changes the last digits.

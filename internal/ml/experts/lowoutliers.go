@@ -12,14 +12,14 @@ const (
 	smoothingRows    = 10   // rows on either side over which Move averages
 )
 
-// LowestResidual returns the residual of LineTrees below which a row is a low outlier. It
+// LowOutlierBound returns the residual of LineTrees below which a row is a low outlier. It
 // is based on the quantiles 0.75 and 0.95, so that a low mode of up to half of the rows
 // does not affect it. It is always negative: a row at its prediction is not an outlier. It
 // is -Inf while there are too few residuals.
-func (x *Experts) LowestResidual() float64 {
+func (x *Experts) LowOutlierBound() float64 {
 	w := x.windows[LineTrees*distributionCount+allRows]
 	n := len(w)
-	if n < minLowResiduals || x.JustFell() {
+	if n < minLowResiduals || x.RecentlyFell() {
 		return math.Inf(-1)
 	}
 	quartile := w[n*3/4]
@@ -27,9 +27,9 @@ func (x *Experts) LowestResidual() float64 {
 	return min(quartile, 0) - lowDeviations*max(deviation, minLowDeviation)
 }
 
-// JustFell reports whether the level of the task fell so recently that the residuals mix
+// RecentlyFell reports whether the level of the task fell so recently that the residuals mix
 // both levels.
-func (x *Experts) JustFell() bool { return x.Shift.Fell && x.Shift.Since < rowsAfterFall }
+func (x *Experts) RecentlyFell() bool { return x.Shift.Fell && x.Shift.Since < rowsAfterFall }
 
 // Move lowers the predictions in the ledger to those of retrained models, and returns the
 // residuals of LineTrees before and after. levels returns the new prediction of the row
@@ -73,7 +73,7 @@ func (x *Experts) Move(levels func(residual float64) *Point) (before, after []fl
 // storeRow appends a row to the ledger. Low outliers go to a list of their own: otherwise
 // many of them would become the neighbours of a high row and narrow its margin.
 func (x *Experts) storeRow(e Entry) {
-	if e.residual() >= x.LowestResidual() {
+	if e.residual() >= x.LowOutlierBound() {
 		x.appendRow(e)
 		return
 	}

@@ -33,7 +33,7 @@ type Point struct {
 	Level    [ModelCount]float64 // predicted log peak
 	Scale    [ScaleCount]float64 // > 0, in log units
 	Duration float64             // predicted log seconds
-	Least    float64             `cbor:"-"` // lower bound of every answer, in the unit of the peak; 0: none
-	Blind    bool                `cbor:"-"` // a conservative guess that is not charged to any expert
-	Young    *bayes.Mixture      `cbor:"-"` // cold-start prediction; nil: none
+	MinAmount    float64             `cbor:"-"` // lower bound of every answer, in the unit of the peak; 0: none
+	Imputed    bool                `cbor:"-"` // a conservative guess that is not charged to any expert
+	ColdStart    *bayes.Mixture      `cbor:"-"` // cold-start prediction; nil: none
 }

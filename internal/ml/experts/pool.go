@@ -40,13 +40,13 @@ func (p *Pool) addScaled(o *Pool, sign float64) {
 	}
 }
 
-// Spent records the cost of a row.
-func (p *Pool) Spent(cost float64) {
+// RecordCost records the cost of a row.
+func (p *Pool) RecordCost(cost float64) {
 	p.Cost, p.Rows = p.Cost*poolDecay+cost, p.Rows*poolDecay+1
 }
 
-// Requested records whether a row exceeded its static request.
-func (p *Pool) Requested(exceeded bool) {
+// RecordRequest records whether a row exceeded its static request.
+func (p *Pool) RecordRequest(exceeded bool) {
 	p.Requests, p.Exceeded = p.Requests*poolDecay+1, p.Exceeded*poolDecay
 	if exceeded {
 		p.Exceeded++
@@ -60,8 +60,8 @@ func (p *Pool) requestRisk() float64 {
 	return (p.Exceeded + rows*risk) / (p.Requests + rows)
 }
 
-// Kept records the outcome of a nominal promise of a task with a number of learned rows.
-func (p *Pool) Kept(rows int, promised float64, killed bool) {
+// RecordOutcome records the outcome of a nominal promise of a task with a number of learned rows.
+func (p *Pool) RecordOutcome(rows int, promised float64, killed bool) {
 	a := age(rows)
 	p.Promised[a] = p.Promised[a]*poolDecay + promised
 	p.Killed[a] *= poolDecay
@@ -70,8 +70,8 @@ func (p *Pool) Kept(rows int, promised float64, killed bool) {
 	}
 }
 
-// Missed records an out-of-sample residual of the cold-start model.
-func (p *Pool) Missed(residual float64) {
+// RecordResidual records an out-of-sample residual of the cold-start model.
+func (p *Pool) RecordResidual(residual float64) {
 	p.LogSquares = p.LogSquares*poolDecay + math.Log(residual*residual+1e-4)
 	p.Residuals = p.Residuals*poolDecay + 1
 }

@@ -19,13 +19,13 @@ func TestPromisesAreCorrectedByTheRecordOfTheirAge(t *testing.T) {
 	var p Pool
 	assert.Equal(t, 1.0, p.factor(5), "no record: no correction")
 	for i := range 8 {
-		p.Kept(4+i%4, 0.25, true)
+		p.RecordOutcome(4+i%4, 0.25, true)
 	}
 	assert.InDelta(t, 3.25, p.factor(7), 0.01)
 	assert.InDelta(t, 2.5, p.factor(8), 0.01, "an age without a record: the ratio over all ages")
 	for range 1000 {
-		p.Kept(100, 0.001, true)
-		p.Kept(1000, 0.5, false)
+		p.RecordOutcome(100, 0.001, true)
+		p.RecordOutcome(1000, 0.5, false)
 	}
 	assert.Equal(t, 4.0, p.factor(100), "the upper bound")
 	assert.Equal(t, 0.3, p.factor(1000), "the lower bound")
@@ -34,11 +34,11 @@ func TestPromisesAreCorrectedByTheRecordOfTheirAge(t *testing.T) {
 func TestPoolDecays(t *testing.T) {
 	var p Pool
 	assert.Zero(t, p.mean())
-	p.Spent(10)
-	p.Spent(20)
+	p.RecordCost(10)
+	p.RecordCost(20)
 	assert.InDelta(t, 15, p.mean(), 0.01)
 	for range 20000 {
-		p.Spent(1)
+		p.RecordCost(1)
 	}
 	assert.InDelta(t, 1, p.mean(), 0.01)
 }
@@ -47,9 +47,9 @@ func TestRemoveInvertsAdd(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 1))
 	share := func() (p Pool) {
 		for range 200 {
-			p.Spent(rng.ExpFloat64() * 100)
-			p.Kept(1+rng.IntN(2000), rng.Float64()*0.05, rng.IntN(20) == 0)
-			p.Missed(rng.NormFloat64())
+			p.RecordCost(rng.ExpFloat64() * 100)
+			p.RecordOutcome(1+rng.IntN(2000), rng.Float64()*0.05, rng.IntN(20) == 0)
+			p.RecordResidual(rng.NormFloat64())
 		}
 		return p
 	}
@@ -75,16 +75,16 @@ func TestSpanFollowsTheDeviationOfOtherTasks(t *testing.T) {
 	var p Pool
 	assert.InDelta(t, 0.3, p.span(0.3), 1e-12, "no other tasks: the prior")
 	for range 2000 {
-		p.Missed(0.6 * rng.NormFloat64())
+		p.RecordResidual(0.6 * rng.NormFloat64())
 	}
 	// E ln z² of a standard normal is −1.27, so the mean log square identifies 0.6.
 	assert.InDelta(t, 0.6, p.span(0.3), 0.03)
 	for range 4000 {
-		p.Missed(0)
+		p.RecordResidual(0)
 	}
 	assert.Equal(t, 0.1, p.span(0.3), "the lower bound")
 	for range 8000 {
-		p.Missed(50)
+		p.RecordResidual(50)
 	}
 	assert.Equal(t, 1.0, p.span(0.3), "the upper bound")
 }

@@ -56,7 +56,7 @@ func (s *Shift) update(z float64, patience int) int {
 // patience returns how many rows a lower level must last before it replaces the old one.
 // Every return of the old level quadruples it: the low level is then a mode of the task.
 func (x *Experts) patience() int {
-	return min(x.Told/patienceShare, maxPatience) << (2 * x.Shift.Returns)
+	return min(x.LearnedRows/patienceShare, maxPatience) << (2 * x.Shift.Returns)
 }
 
 func updateSum(sum float64, rows int, z float64) (float64, int) {
@@ -76,7 +76,7 @@ func (x *Experts) detectShift(residual float64) int {
 	}
 	deviation := (w[n*3/4] - w[n/4]) / 1.349 // interquartile range of a standard normal
 	center := w[n/2]
-	if residual > center && x.JustFell() {
+	if residual > center && x.RecentlyFell() {
 		center = max(center, min(residual, 0)) // the models adapt to the lower level: this is not a rise
 	}
 	rows := x.Shift.update((residual-center)/math.Max(deviation, 0.01), x.patience())

@@ -48,7 +48,7 @@ func simulate(x *Experts, rng *rand.Rand, rows int, offset float64) (changes, ki
 		}
 		p.Scale = [ScaleCount]float64{0.2, 0.2}
 		peak := math.Exp(level + offset + 0.2*rng.NormFloat64())
-		if x.Told > 0 {
+		if x.LearnedRows > 0 {
 			amount := x.Answer(&p, x.config.Target, &s).Amount
 			used, granted = used+peak, granted+amount
 			if amount < peak {
@@ -78,7 +78,7 @@ func TestAfterAChangeTheNewestRowsDetermineTheMargins(t *testing.T) {
 
 func TestTheAllowanceAdaptsToKills(t *testing.T) {
 	x := New(Default(0.015))
-	x.Picks, x.Told = []Pick{{0, 1}}, 1e9 // no allowance for chance
+	x.Picks, x.LearnedRows = []Pick{{0, 1}}, 1e9 // no allowance for chance
 	assert.InDelta(t, 0.03, x.allowedKillRate(0.03), 1e-7, "other targets get the same correction")
 	for range 10 {
 		x.updateAllowance(true)
@@ -96,9 +96,9 @@ func TestTheAllowanceAdaptsToKills(t *testing.T) {
 
 func TestShortHistoriesGetAnAllowanceForChance(t *testing.T) {
 	x := New(Default(0.015))
-	x.Told = 60
+	x.LearnedRows = 60
 	assert.InDelta(t, 0.03, x.allowedKillRate(0.015), 1e-12, "one kill in sixty rows is not significant")
-	x.Told = 6000
+	x.LearnedRows = 6000
 	assert.InDelta(t, 0.01515, x.allowedKillRate(0.015), 1e-12)
 }
 

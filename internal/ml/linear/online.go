@@ -119,8 +119,8 @@ func (o *Online) State() State {
 	return s
 }
 
-// OnlineOf restores an Online from a State. It returns ErrFormat if the sizes do not match.
-func OnlineOf(s State) (*Online, error) {
+// RestoreOnline restores an Online from a State. It returns ErrFormat if the sizes do not match.
+func RestoreOnline(s State) (*Online, error) {
 	q := len(s.Mean)
 	if len(s.Known)+s.Targets != q || s.Targets < 1 || len(s.Co) != q*(q+1)/2 || !(s.Penalty > 0) {
 		return nil, fmt.Errorf("%w: %d columns, %d targets, %d means, %d co-moments", ErrFormat, len(s.Known), s.Targets, q, len(s.Co))

@@ -207,7 +207,7 @@ func TestOnlineTargetsAreIndependent(t *testing.T) {
 	alone, err := linear.Fit(second, linear.Config{})
 	require.NoError(t, err)
 
-	reopened, err := linear.OnlineOf(both.State())
+	reopened, err := linear.RestoreOnline(both.State())
 	require.NoError(t, err)
 	solved, err := reopened.Solve()
 	require.NoError(t, err)
@@ -216,7 +216,7 @@ func TestOnlineTargetsAreIndependent(t *testing.T) {
 
 	broken := both.State()
 	broken.Co = broken.Co[1:]
-	_, err = linear.OnlineOf(broken)
+	_, err = linear.RestoreOnline(broken)
 	assert.ErrorIs(t, err, linear.ErrFormat)
 }
 

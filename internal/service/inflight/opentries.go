@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // MaxUnschedulable is how many of a task's newest unschedulable allocations count.
@@ -18,7 +18,7 @@ const MaxUnschedulable = 16
 // safe for concurrent use. The zero value is empty.
 type OpenTries struct {
 	mu            sync.Mutex
-	guard         fitting.Guard
+	guard         taskmodel.Guard
 	unschedulable []unschedulable // oldest first
 }
 
@@ -29,7 +29,7 @@ type unschedulable struct {
 }
 
 // Widen returns the guard's widening factor and the open kills.
-func (o *OpenTries) Widen(now time.Time) (float64, fitting.OpenKills) {
+func (o *OpenTries) Widen(now time.Time) (float64, taskmodel.OpenKills) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.guard.Widen(now), o.guard.OpenKills(now)

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/fitting"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 const (
@@ -18,20 +18,20 @@ const (
 // goroutine learns the rows of a task. The zero value is empty.
 type learnQueue struct {
 	mu         sync.Mutex
-	rows       []fitting.TrainingRow
+	rows       []taskmodel.TrainingRow
 	isLearning bool
 }
 
 // LearnNow learns a row before it returns, so that the next prediction takes the row into
 // account. While another row of the task is being learned, it queues the row instead.
-func (c *Cache) LearnNow(t *Task, row *fitting.TrainingRow) {
+func (c *Cache) LearnNow(t *Task, row *taskmodel.TrainingRow) {
 	q := &t.queue
 	q.mu.Lock()
 	isBusy := q.isLearning
 	q.isLearning = true
 	q.mu.Unlock()
 	if isBusy {
-		c.LearnLater(t, []fitting.TrainingRow{*row})
+		c.LearnLater(t, []taskmodel.TrainingRow{*row})
 		return
 	}
 	c.learn(t, *row)
@@ -43,7 +43,7 @@ func (c *Cache) LearnNow(t *Task, row *fitting.TrainingRow) {
 }
 
 // LearnLater queues rows and returns at once.
-func (c *Cache) LearnLater(t *Task, rows []fitting.TrainingRow) {
+func (c *Cache) LearnLater(t *Task, rows []taskmodel.TrainingRow) {
 	q := &t.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -70,7 +70,7 @@ func (c *Cache) learnQueued(t *Task) {
 }
 
 // learn recovers from panics: the row is stored, and the next training includes it.
-func (c *Cache) learn(t *Task, row fitting.TrainingRow) {
+func (c *Cache) learn(t *Task, row taskmodel.TrainingRow) {
 	defer func() {
 		if r := recover(); r != nil {
 			c.log.Error("learning a report panicked; please report this", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
@@ -80,15 +80,15 @@ func (c *Cache) learn(t *Task, row fitting.TrainingRow) {
 }
 
 // next removes the oldest row. If there is none, it marks the queue as idle.
-func (q *learnQueue) next() (fitting.TrainingRow, bool) {
+func (q *learnQueue) next() (taskmodel.TrainingRow, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.rows) == 0 {
 		q.rows, q.isLearning = nil, false
-		return fitting.TrainingRow{}, false
+		return taskmodel.TrainingRow{}, false
 	}
 	row := q.rows[0]
-	q.rows[0] = fitting.TrainingRow{}
+	q.rows[0] = taskmodel.TrainingRow{}
 	q.rows = q.rows[1:]
 	return row, true
 }

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // pool is the sum of the statistics (shares) that the published models of one DAG carry. Tasks
@@ -20,14 +20,14 @@ type pool struct {
 	loadMu  sync.Mutex    // held from reading shares until they are set; locked before Task.mu
 
 	mu       sync.Mutex
-	isLoaded bool                    // the shares of all tasks of the DAG were read
-	isStale  bool                    // another replica published a model
-	shares   map[string]fitting.Pool // by task id
-	sum      fitting.Pool
+	isLoaded bool                      // the shares of all tasks of the DAG were read
+	isStale  bool                      // another replica published a model
+	shares   map[string]taskmodel.Pool // by task id
+	sum      taskmodel.Pool
 }
 
 // set replaces the share of a task; nil removes it.
-func (p *pool) set(name string, share *fitting.Pool) {
+func (p *pool) set(name string, share *taskmodel.Pool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	old, known := p.shares[name]
@@ -38,14 +38,14 @@ func (p *pool) set(name string, share *fitting.Pool) {
 		delete(p.shares, name)
 	default:
 		if p.shares == nil {
-			p.shares = map[string]fitting.Pool{}
+			p.shares = map[string]taskmodel.Pool{}
 		}
 		p.shares[name] = *share
 	}
 	p.updateSum()
 }
 
-func (p *pool) setAll(shares map[string]fitting.Pool) {
+func (p *pool) setAll(shares map[string]taskmodel.Pool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.isLoaded, p.isStale = true, false
@@ -58,7 +58,7 @@ func (p *pool) setAll(shares map[string]fitting.Pool) {
 // updateSum adds shares in order of task ids, so that rounding is equal on all replicas. The
 // caller holds p.mu.
 func (p *pool) updateSum() {
-	p.sum = fitting.Pool{}
+	p.sum = taskmodel.Pool{}
 	for _, name := range slices.Sorted(maps.Keys(p.shares)) {
 		share := p.shares[name]
 		p.sum.Add(&share)
@@ -67,7 +67,7 @@ func (p *pool) updateSum() {
 }
 
 // sumWith returns the pool with share in place of the one that the task published.
-func (p *pool) sumWith(name string, share fitting.Pool) (sum fitting.Pool, version uint64) {
+func (p *pool) sumWith(name string, share taskmodel.Pool) (sum taskmodel.Pool, version uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	sum = p.sum
@@ -106,9 +106,9 @@ func (c *Cache) loadPool(ctx context.Context, key sizing.TaskKey, p *pool) error
 	if !p.needsLoading() {
 		return nil
 	}
-	shares := map[string]fitting.Pool{}
+	shares := map[string]taskmodel.Pool{}
 	err := c.store.Shares(ctx, key, func(m store.Model) error {
-		share, err := fitting.ReadShare(m.Share, m.Blob)
+		share, err := taskmodel.ReadShare(m.Share, m.Blob)
 		if err != nil {
 			c.log.Warn("the pool of a DAG omits a model that cannot be decoded", "task", m.Task.String(), "version", m.Version, "err", err)
 			return nil

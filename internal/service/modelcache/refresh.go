@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 const (
@@ -133,13 +133,13 @@ func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (er
 	if err != nil && sizing.KindOf(err) != sizing.NotFound {
 		return err
 	}
-	var model *fitting.Model // without a published model, all rows are in the tail
-	var share *fitting.Pool
+	var model *taskmodel.Model // without a published model, all rows are in the tail
+	var share *taskmodel.Pool
 	if err == nil {
 		if !force && t.uses(&stored) {
 			return nil
 		}
-		if model, err = fitting.Open(stored.Blob); err != nil {
+		if model, err = taskmodel.Open(stored.Blob); err != nil {
 			return c.scheduleRetraining(ctx, key, err)
 		}
 		published := model.Pool()
@@ -157,7 +157,7 @@ func (c *Cache) refresh(ctx context.Context, key sizing.TaskKey, force bool) (er
 		return err
 	}
 	for i := range tail.Rows {
-		model = learn(model, fitting.NewTrainingRow(&tail.Schema, &tail.Rows[i]))
+		model = learn(model, taskmodel.NewTrainingRow(&tail.Schema, &tail.Rows[i]))
 	}
 	previousSeq := t.lastSeq // only install writes it, under t.loadMu
 	t.pool.loadMu.Lock()
@@ -205,7 +205,7 @@ func (c *Cache) restoreTries(ctx context.Context, t *Task, key sizing.TaskKey) e
 	if err != nil {
 		return err
 	}
-	granted, err := c.store.GrantedTries(ctx, key, now.Add(-fitting.GuardFor), fitting.GuardRuns)
+	granted, err := c.store.GrantedTries(ctx, key, now.Add(-taskmodel.GuardFor), taskmodel.GuardRuns)
 	if err != nil {
 		return err
 	}

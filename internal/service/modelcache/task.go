@@ -5,15 +5,15 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/loadaware/loadaware/internal/fitting"
 	"github.com/loadaware/loadaware/internal/service/inflight"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // emptyModel answers for every task without a model of its own. It is never changed. A model
 // takes 24 kB, and most of 10,000 known tasks may have no rows.
-var emptyModel = fitting.New()
+var emptyModel = taskmodel.New()
 
 // Task is what is in memory of one task. Callers of Model and Policy hold its read lock, so
 // that the model does not learn while it computes an allocation.
@@ -28,10 +28,10 @@ type Task struct {
 	loadMu  sync.Mutex // held from reading the stored model until it is installed
 
 	mu          sync.RWMutex
-	model       *fitting.Model        // nil: the task has no rows; Model returns emptyModel
-	poolVersion uint64                // version of the pool that the model uses
-	lastSeq     int64                 // newest row that the model had when it was installed
-	tail        []fitting.TrainingRow // newer rows, reported to this replica
+	model       *taskmodel.Model        // nil: the task has no rows; Model returns emptyModel
+	poolVersion uint64                  // version of the pool that the model uses
+	lastSeq     int64                   // newest row that the model had when it was installed
+	tail        []taskmodel.TrainingRow // newer rows, reported to this replica
 	policy      sizing.Policy
 	isDeleted   bool // deleted or renamed: the task learns nothing more
 }
@@ -56,7 +56,7 @@ func (t *Task) RLockUpdated() {
 func (t *Task) RUnlock() { t.mu.RUnlock() }
 
 // Model returns the model that computes allocations. The caller holds the read lock and only reads.
-func (t *Task) Model() *fitting.Model {
+func (t *Task) Model() *taskmodel.Model {
 	if t.model == nil {
 		return emptyModel
 	}
@@ -74,7 +74,7 @@ func (t *Task) IsDecoded() bool { return t.encoded.Load() == nil }
 
 // WillLearn reports whether the model is decoded and does not contain the row yet. The caller
 // holds the read lock.
-func (t *Task) WillLearn(row *fitting.TrainingRow) bool {
+func (t *Task) WillLearn(row *taskmodel.TrainingRow) bool {
 	return t.IsDecoded() && row.Seq > t.lastSeq
 }
 
@@ -104,7 +104,7 @@ func (t *Task) setPolicy(p sizing.Policy) {
 
 // install puts a loaded model in use that contains every row up to lastSeq, and its published
 // pool share; nil if it is not published. The model first learns newer rows of the tail.
-func (t *Task) install(model *fitting.Model, lastSeq int64, ref *sizing.ModelRef, share *fitting.Pool) {
+func (t *Task) install(model *taskmodel.Model, lastSeq int64, ref *sizing.ModelRef, share *taskmodel.Pool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.isDeleted {
@@ -128,7 +128,7 @@ func (t *Task) install(model *fitting.Model, lastSeq int64, ref *sizing.ModelRef
 
 // learn adds a row to the tail, and to the model if that is decoded. It ignores a row that the
 // model already contains: a refresh may read the row before this call.
-func (t *Task) learn(row fitting.TrainingRow) {
+func (t *Task) learn(row taskmodel.TrainingRow) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.isDeleted || row.Seq <= t.lastSeq && !row.Amends {
@@ -146,9 +146,9 @@ func (t *Task) learn(row fitting.TrainingRow) {
 }
 
 // learn returns m after it learned row, or a new model with that row if m is nil.
-func learn(m *fitting.Model, row fitting.TrainingRow) *fitting.Model {
+func learn(m *taskmodel.Model, row taskmodel.TrainingRow) *taskmodel.Model {
 	if m == nil {
-		m = fitting.New()
+		m = taskmodel.New()
 	}
 	m.Learn(row)
 	return m
@@ -158,7 +158,7 @@ func learn(m *fitting.Model, row fitting.TrainingRow) *fitting.Model {
 func (t *Task) void(try *sizing.TryKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.tail = slices.DeleteFunc(t.tail, func(row fitting.TrainingRow) bool {
+	t.tail = slices.DeleteFunc(t.tail, func(row taskmodel.TrainingRow) bool {
 		return row.Run == try.Run() && row.Try == try.Number
 	})
 	if t.model != nil {

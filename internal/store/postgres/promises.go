@@ -103,7 +103,7 @@ func (s *Store) Promises(ctx context.Context, task sizing.TaskKey, limit int) ([
 }
 
 // grantedTriesSQL returns the promise and what it was before the guard widened the grant:
-// guard[4] is the guard's factor and guard[2] the experts' promise, see fitting.BeforeGuard.
+// guard[4] is the guard's factor and guard[2] the experts' promise, see taskmodel.BeforeGuard.
 // It reads the large body only of retries and of open tries.
 const grantedTriesSQL = `
 	WITH newest AS (

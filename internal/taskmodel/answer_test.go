@@ -1,0 +1,214 @@
+package taskmodel_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// questionAt returns a question with a static request and a cap far above it.
+func questionAt(f sizing.Features, requested float64) taskmodel.Question {
+	q := question(f)
+	q.Requested.Memory, q.Cap = bytes(requested), bytes(4*requested)
+	return q
+}
+
+func (k *task) reportSuccessAt(f sizing.Features, gibs, requested float64) {
+	k.report(f, sizing.HistoryRow{
+		Outcome: sizing.Success, MemoryMax: bytes(gibs), Duration: time.Hour, Try: 1,
+		Requested: sizing.Resources{Memory: bytes(requested)},
+	})
+}
+
+func TestAColdStartStaysAtASufficientRequest(t *testing.T) {
+	k := newTask(t)
+	for n := 1; n <= 31; n++ {
+		k.reportSuccessAt(nil, 3+0.02*float64(n%3), 4)
+		s := k.model.Size(questionAt(nil, 4))
+		require.LessOrEqual(t, s.Limit, 4*gib, "after %d", n)
+		require.GreaterOrEqual(t, s.Limit, bytes(3), "after %d", n)
+		require.NotContains(t, s.Reason, "above the", "after %d", n)
+		if n == 1 {
+			assert.Contains(t, s.Reason, "the static request, which no run has exceeded so far")
+		}
+	}
+}
+
+func TestAColdStartLeavesItsRequestOnEvidence(t *testing.T) {
+	t.Run("a kill at it", func(t *testing.T) {
+		k := newTask(t)
+		k.reportSuccessAt(nil, 3, 4)
+		k.report(nil, killed(4))
+		assert.Greater(t, k.model.Size(questionAt(nil, 4)).Limit, 4*gib)
+	})
+	t.Run("a peak above it, without an enforced limit", func(t *testing.T) {
+		k := newTask(t)
+		k.reportSuccessAt(nil, 5, 4)
+		assert.Greater(t, k.model.Size(questionAt(nil, 4)).Limit, 5*gib)
+	})
+	t.Run("a prediction near it", func(t *testing.T) {
+		k := newTask(t)
+		for n := range 8 {
+			k.reportSuccessAt(sizing.Features{"rows": sizing.NumberValue(100 * float64(n+1))}, 0.3*float64(n+1), 3)
+		}
+		s := k.model.Size(questionAt(sizing.Features{"rows": sizing.NumberValue(1200)}, 3))
+		assert.Greater(t, s.Limit, bytes(3.3), s.Reason)
+	})
+	t.Run("requests of the DAG that fail", func(t *testing.T) {
+		other := newTask(t)
+		for range 20 {
+			other.reportSuccessAt(nil, 5, 4)
+		}
+		pool := other.model.Pool()
+		k := newTask(t)
+		k.reportSuccessAt(nil, 3, 4)
+		own := k.model.Pool()
+		pool.Add(&own)
+		k.model.SetPool(&pool)
+		assert.Greater(t, k.model.Size(questionAt(nil, 4)).Limit, 4*gib)
+	})
+}
+
+func TestIdenticalPeaksGetHeadroomAndACalibratedRisk(t *testing.T) {
+	for claim, peak := range map[string]sizing.Bytes{"512Mi": 512 << 20, "512 MB": 512e6, "530 MB": 530e6, "an odd number": 536870913} {
+		for _, n := range []int{40, 57, 200} {
+			k := newTask(t)
+			for i := range n {
+				k.report(nil, sizing.HistoryRow{Outcome: sizing.Success, MemoryMax: peak, Duration: time.Hour, Try: 1})
+				if i%25 == 24 {
+					k.train()
+				}
+			}
+			k.train()
+			s := k.model.Size(question(nil))
+			name := fmt.Sprintf("%s, %d runs: %s", claim, n, s.Reason)
+			assert.GreaterOrEqual(t, float64(s.Limit), float64(peak)*(1+taskmodel.Headroom), name)
+			assert.Less(t, float64(s.Limit), float64(peak)*(1+taskmodel.Headroom)+2*float64(sizing.MiB), name)
+			assert.Less(t, *s.Promised, 0.02, name)
+		}
+	}
+}
+
+func TestGrantsCoverTheNewestIdenticalRuns(t *testing.T) {
+	k, rng := trainedTask(t, growing, 3, 100)
+	f := sizing.Features{"rows": sizing.NumberValue(2000)}
+	for _, gibs := range []float64{0.3, 2.5, 0.3} {
+		k.reportSuccess(f, gibs)
+	}
+	assert.GreaterOrEqual(t, k.model.Size(question(f)).Limit, bytes(2.5))
+	k.train()
+	assert.GreaterOrEqual(t, k.model.Size(question(f)).Limit, bytes(2.5), "after training")
+	for range 3 {
+		k.reportSuccess(f, 0.3)
+	}
+	assert.Less(t, k.model.Size(question(f)).Limit, bytes(2.5), "old peaks are forgotten")
+	_ = rng
+}
+
+func TestPromisedRisksStayWithinTheirBounds(t *testing.T) {
+	for _, k := range sampleTasks(t) {
+		rng := rand.New(rand.NewPCG(7, uint64(k.runs)))
+		for range 300 {
+			q := randomQuestion(rng)
+			if s := k.model.Size(q); s.Promised != nil {
+				require.GreaterOrEqual(t, *s.Promised, 1e-4, "%+v", q)
+				require.LessOrEqual(t, *s.Promised, 1-1e-4, "%+v", q)
+			}
+		}
+	}
+}
+
+// Sixty runs succeed at 2 GiB, then thirty are killed at 8 GiB and abandoned. A third of all
+// tries needed more than 8 GiB, which the next promise must include.
+func TestUnresolvedKillsRaiseThePromisedRisk(t *testing.T) {
+	k := newTask(t)
+	for range 60 {
+		k.reportSuccess(nil, 2)
+	}
+	before := *k.model.Size(question(nil)).Promised
+	for range 30 {
+		k.report(nil, killed(8))
+	}
+	q := question(nil)
+	after := *k.model.Size(q).Promised
+	q.Floor = 16 * gib
+	high := *k.model.Size(q).Promised
+	assert.Less(t, before, 0.02)
+	assert.Greater(t, after, 0.05)
+	assert.Greater(t, high, 0.03, "an amount above the kills may still be too little")
+	assert.LessOrEqual(t, high, after)
+	for range 300 {
+		k.reportSuccess(nil, 2)
+	}
+	assert.Less(t, *k.model.Size(question(nil)).Promised, 0.03, "old kills lose weight")
+}
+
+func TestResolvedKillsDoNotRaiseThePromisedRisk(t *testing.T) {
+	k := newTask(t)
+	for range 60 {
+		k.reportSuccess(nil, 2)
+	}
+	for n := range 10 {
+		run := fmt.Sprint("lifted-", n)
+		kill := killed(2.1)
+		kill.RunID = run
+		k.report(nil, kill)
+		k.report(nil, sizing.HistoryRow{RunID: run, Outcome: sizing.Success, MemoryMax: bytes(3), Duration: time.Hour, Try: 2})
+	}
+	q := question(nil)
+	q.Floor = 16 * gib
+	assert.Less(t, *k.model.Size(q).Promised, 0.01)
+}
+
+func TestRiskAfterAKillFallsWithTheLimit(t *testing.T) {
+	k, _ := trainedTask(t, growing, 3, 200)
+	q := question(sizing.Features{"rows": sizing.NumberValue(2000)})
+	q.Above = 8 * gib
+	low, high := 1.0, 0.0
+	for _, limit := range []float64{8, 9, 12, 16, 32} {
+		risk := *k.model.Risk(q, bytes(limit))
+		assert.LessOrEqual(t, risk, low, "it falls with the amount")
+		low, high = risk, math.Max(high, risk)
+	}
+	assert.InDelta(t, 1, high, 1e-3, "the killed amount is killed again for certain")
+	assert.Greater(t, low, 0.01, "a kill refutes the margins, so the power law counts too")
+}
+
+// The first run of a mapped task has a request that is too small: nearly all tries are killed.
+func TestManyKillsAndFewSuccessesTrain(t *testing.T) {
+	for successes := 1; successes <= 12; successes++ {
+		for _, kills := range []int{28, 39, 120} {
+			k := newTask(t)
+			for range successes {
+				k.reportSuccess(nil, 1)
+			}
+			for range kills {
+				k.report(nil, killed(1.2))
+			}
+			k.fit()
+			s := k.model.Size(question(nil))
+			assert.Greater(t, s.Limit, bytes(1.2), "%d successes, %d kills", successes, kills)
+		}
+	}
+}
+
+// A kill stays known when a training moves the models slightly above it.
+func TestTrainingKeepsTheGrantAboveAKnownKill(t *testing.T) {
+	k, _ := trainedTask(t, growing, 3, 60)
+	f := sizing.Features{"rows": sizing.NumberValue(5000)}
+	granted := k.model.Size(question(f)).Limit
+	k.report(f, sizing.HistoryRow{Outcome: sizing.OOMKilled, Duration: time.Minute, Allocated: sizing.Resources{Memory: granted}})
+	raised := k.model.Size(question(f)).Limit
+	require.Greater(t, float64(raised), 1.2*float64(granted))
+	k.fit()
+	assert.InEpsilon(t, float64(raised), float64(k.model.Size(question(f)).Limit), 0.2, "after training")
+	assert.Greater(t, float64(k.model.Size(question(f)).Limit), 1.2*float64(granted))
+}

@@ -1,0 +1,124 @@
+package taskmodel_test
+
+import (
+	"flag"
+	"fmt"
+	"hash/crc32"
+	"hash/fnv"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// update rewrites testdata/answers.txt.
+var update = flag.Bool("update", false, "rewrite testdata/answers.txt")
+
+// TestAnswersMatchTheReference compares every bit of a few hundred seeded answers with the
+// reference file: a hash of the numbers and one of the reason. An optimisation must not
+// change them; after an intended change run
+//
+//	go test ./internal/taskmodel -run TestAnswersMatchTheReference -update
+func TestAnswersMatchTheReference(t *testing.T) {
+	const file = "testdata/answers.txt"
+	var out strings.Builder
+	var memo taskmodel.Memo
+	for _, c := range []struct {
+		of   string
+		rows int
+	}{{"log-linear in size", 3}, {"two kinds, eightfold", 24}, {"constant", 150}, {"step at fifty thousand", 200}, {"log-linear in size", 400}} {
+		k, rng := trainedTask(t, shapes[c.of], 5, c.rows)
+		for i := range 80 {
+			f, _ := shapes[c.of](rng)
+			q := question(f)
+			q.RiskTarget = []float64{target, target, 0.05, 0.001}[i%4]
+			q.Lifts, q.Widen = i%5, 1+float64(i%3)/4
+			if i%7 == 3 {
+				q.Above = bytes(0.1 + rng.Float64())
+			}
+			if i%9 == 4 {
+				q.Cap = 0
+			}
+			if i%11 == 5 {
+				q.Edges = sizing.Bins{gib, 4 * gib, 16 * gib}
+			}
+			writeAnswer(t, &memo, &out, fmt.Sprint(c.of, ", ", c.rows, " runs, ", i), k.model, q)
+		}
+	}
+	k := wideHistory()
+	older := k.history
+	older.Rows, older.LastSeq = older.Rows[:600], older.Rows[599].Seq
+	m, _, err := taskmodel.Fit(&older, nil)
+	require.NoError(t, err)
+	for i := range 200 {
+		row := &k.history.Rows[600+i]
+		q := question(k.history.Schema.Features(row.Features))
+		if i%5 == 4 {
+			q.Above = bytes(3)
+		}
+		writeAnswer(t, &memo, &out, fmt.Sprint("wide, ", i), m, q)
+		if i%4 == 0 {
+			m.Learn(taskmodel.NewTrainingRow(&k.history.Schema, row))
+		}
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(out.String()), 0o600))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	wanted, got := strings.Split(string(want), "\n"), strings.Split(out.String(), "\n")
+	require.Len(t, got, len(wanted))
+	for i := range got {
+		require.Equal(t, wanted[i], got[i])
+	}
+	t.Logf("%d answers", len(got)-1)
+}
+
+func writeAnswer(t *testing.T, memo *taskmodel.Memo, out *strings.Builder, of string, m *taskmodel.Model, q taskmodel.Question) {
+	sized := m.Size(q)
+	for range 3 { // first question, second question, cached
+		again := memo.Size(m, q)
+		require.Equal(t, digest(&sized, nil), digest(&again, nil), of)
+	}
+	risk := m.Risk(q, sized.Limit+64*sizing.MiB)
+	fmt.Fprintf(out, "%016x %08x %s\n", digest(&sized, risk), crc32.ChecksumIEEE([]byte(sized.Reason)), of)
+}
+
+// digest returns a hash of every bit of an answer but its reason.
+func digest(s *taskmodel.Answer, risk *float64) uint64 {
+	h := fnv.New64a()
+	bits := func(v *float64) string {
+		if v == nil {
+			return "nil"
+		}
+		return fmt.Sprintf("%016x", math.Float64bits(*v))
+	}
+	fmt.Fprintln(h, int64(s.Limit), s.Ladder, bits(s.Promised), bits(risk), float64(s.CPU), s.Source, s.Guard.Version)
+	if s.Bins != nil {
+		fmt.Fprintln(h, s.Bins.Upper, s.Bins.Chosen)
+		for _, p := range s.Bins.Probabilities {
+			fmt.Fprintln(h, bits(&p))
+		}
+	}
+	if s.Duration != nil {
+		fmt.Fprintln(h, int64(s.Duration.Median), int64(s.Duration.P95))
+	}
+	for _, p := range s.Guard.Params {
+		fmt.Fprintln(h, bits(&p))
+	}
+	return h.Sum64()
+}
+
+func TestDigestCoversEveryBit(t *testing.T) {
+	risk := 0.1
+	one := taskmodel.Answer{Promised: &risk, Guard: sizing.Guard{Params: []float64{1}}}
+	before := digest(&one, nil)
+	one.Guard.Params[0] = math.Nextafter(1, 2)
+	assert.NotEqual(t, before, digest(&one, nil))
+}

@@ -1,0 +1,74 @@
+package taskmodel
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/loadaware/loadaware/internal/ml/binning"
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// bins returns the probability that the peak falls in each of the task's bins.
+func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffers) *sizing.BinChoice {
+	if len(m.Bins) == 0 {
+		return nil
+	}
+	choice := &sizing.BinChoice{Upper: m.Bins, Probabilities: make([]float64, len(m.Bins)), Chosen: min(m.Bins.Index(limit), len(m.Bins)-1)}
+	b.edges = b.edges[:0]
+	for _, edge := range m.Bins {
+		b.edges = append(b.edges, float64(edge))
+	}
+	m.binProbabilities(p, b.edges, choice.Probabilities, b)
+	return choice
+}
+
+// binProbabilities writes P(peak is in the bin) for each of the ascending upper edges, in bytes.
+// The last bin includes everything above its edge, so the probabilities sum to 1.
+func (m *Model) binProbabilities(p *experts.Point, edges, probs []float64, b *buffers) {
+	m.mixtureExceedances(p, edges, probs, b)
+	probs[len(probs)-1] = 0
+	left := 1.0
+	for i := range probs {
+		above := min(left, probs[i])
+		probs[i], left = left-above, above
+	}
+}
+
+const (
+	binCount     = 4
+	binTopMargin = 0.1     // over the largest peak, as a share of it
+	binStep      = 1 << 20 // bytes: edges are whole MiB
+)
+
+// searchBins finds the edges with the largest time-weighted improvement, by exact search.
+func searchBins(peaks, seconds []float64) (sizing.Bins, error) {
+	if len(peaks) == 0 {
+		return nil, nil
+	}
+	top := binning.Top(peaks, binTopMargin, binStep)
+	edges, err := binning.History{Peaks: peaks, Weights: seconds}.Search(binCount, top, binStep)
+	if err != nil {
+		return nil, fmt.Errorf("search bins: %w", err)
+	}
+	var bins sizing.Bins
+	for _, edge := range edges {
+		if b := sizing.Bytes(min(math.Ceil(edge), sizing.MaxBytes)); len(bins) == 0 || b > bins[len(bins)-1] {
+			bins = append(bins, b)
+		}
+	}
+	return bins, nil
+}
+
+// binsOf returns the task's bins, as log levels and as bytes.
+func binsOf(rows []row) (levels []float64, bins sizing.Bins, err error) {
+	var peaks, seconds []float64
+	for i := range rows {
+		peaks, seconds = append(peaks, rows[i].Peak), append(seconds, rows[i].Seconds)
+	}
+	bins, err = searchBins(peaks, seconds)
+	for _, bin := range bins {
+		levels = append(levels, math.Log(float64(bin)))
+	}
+	return levels, bins, err
+}

@@ -1,0 +1,181 @@
+package taskmodel
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/loadaware/loadaware/internal/ml/linear"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// FormatVersion changes with any change to the content of a blob or to the meaning of its
+// numbers: encoding, order of models, experts or risks.
+const FormatVersion = 4
+
+// unscreened is the version of models that keep all columns of their encoding. Older releases can
+// read only this version and refuse others.
+const unscreened = 3
+
+// ErrFormat reports a blob that is not an intact model of a known version. Train the task again;
+// until then the last good model answers.
+var ErrFormat = errors.New("model blob: damaged or of another version; train the task again")
+
+// A blob consists of the magic, the version (u16, big endian), a SHA-256 of the rest, and the
+// Model as deterministic CBOR (RFC 8949, section 4.2): equal models give equal bytes.
+const (
+	magic      = "lawm"
+	headerSize = len(magic) + 2 + sha256.Size
+)
+
+// Format returns the version of the model's blob.
+func (m *Model) Format() int {
+	if m.Models != nil && (m.Models.Enc.KeepLine != nil || m.Models.Enc.KeepTree != nil) {
+		return FormatVersion
+	}
+	return unscreened
+}
+
+// decoding allows arrays as long as an intact model needs: the library's limit of 131,072
+// elements is too small for the co-moments of 508 columns. The input bounds the allocation.
+var decoding = func() cbor.DecMode {
+	mode, err := cbor.DecOptions{MaxArrayElements: 1 << 20, MaxMapPairs: 1 << 20}.DecMode()
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return mode
+}()
+
+// Blob encodes the model.
+func (m *Model) Blob() ([]byte, error) {
+	m.leavePool()
+	if m.Models != nil && m.Models.line != nil {
+		line := m.Models.line.State()
+		m.Models.Unsolved = 0
+		if err := m.Models.resume(line); err != nil { // the stored and the live model must answer alike
+			return nil, err
+		}
+		m.Models.Line = line
+		defer func() { m.Models.Line = linear.State{} }()
+	}
+	mode, err := cbor.CoreDetEncOptions().EncMode()
+	if err != nil {
+		return nil, err
+	}
+	body, err := mode.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode model: %w", err)
+	}
+	blob := binary.BigEndian.AppendUint16([]byte(magic), uint16(m.Format()))
+	sum := sha256.Sum256(body)
+	return append(append(blob, sum[:]...), body...), nil
+}
+
+// bodyOf returns the encoded Model of an intact blob of a known version, else ErrFormat.
+func bodyOf(blob []byte) ([]byte, error) {
+	if len(blob) < headerSize || string(blob[:len(magic)]) != magic {
+		return nil, fmt.Errorf("%w: header missing", ErrFormat)
+	}
+	if v := binary.BigEndian.Uint16(blob[len(magic):]); v != unscreened && v != FormatVersion {
+		return nil, fmt.Errorf("%w: version %d, want %d or %d", ErrFormat, v, unscreened, FormatVersion)
+	}
+	body := blob[headerSize:]
+	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], blob[headerSize-sha256.Size:headerSize]) {
+		return nil, fmt.Errorf("%w: checksum mismatch", ErrFormat)
+	}
+	return body, nil
+}
+
+// Open decodes a blob. It returns ErrFormat unless the blob is intact and of a known version.
+func Open(blob []byte) (*Model, error) {
+	body, err := bodyOf(blob)
+	if err != nil {
+		return nil, err
+	}
+	m := New()
+	if err := decoding.Unmarshal(body, m); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	if m.Experts == nil || m.Models != nil && (m.Models.Enc == nil || m.Models.Stack == nil) {
+		return nil, fmt.Errorf("%w: parts are missing", ErrFormat)
+	}
+	if m.Models != nil {
+		if err := m.Models.Enc.migrate(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+		}
+	}
+	m.Experts.Rebuild(expertConfig)
+	if m.Models != nil && m.Models.Line.Targets > 0 {
+		if err := m.Models.resume(m.Models.Line); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+		}
+		m.Models.Line = linear.State{}
+	}
+	return m, nil
+}
+
+// resume rebuilds the line from its stored sums.
+func (m *models) resume(line linear.State) error {
+	var err error
+	if m.line, err = linear.RestoreOnline(line); err != nil {
+		return err
+	}
+	m.ridges, err = m.line.Solve()
+	return err
+}
+
+// Family names the kind of predictor that answers, for lists of models.
+func (m *Model) Family() string {
+	if m.Experts.IsColdStart() {
+		return "own-history"
+	}
+	return "experts"
+}
+
+// maxVerifiedRows is the number of newest rows that VerifiedBlob predicts.
+const maxVerifiedRows = 3
+
+// VerifiedBlob encodes the model, decodes it again, and checks that both answer the task's newest
+// rows, and a question without features, alike. A model that fails must not be published, because
+// no replica could answer with it.
+func (m *Model) VerifiedBlob(h *sizing.History) ([]byte, error) {
+	blob, err := m.Blob()
+	if err != nil {
+		return nil, err
+	}
+	stored, err := Open(blob)
+	if err != nil {
+		return nil, fmt.Errorf("verify model: open the encoded blob: %w", err)
+	}
+	questions := []Question{{RiskTarget: sizing.DefaultRiskTarget, Lifts: sizing.DefaultMaxLifts}}
+	for i := max(0, len(h.Rows)-maxVerifiedRows); i < len(h.Rows); i++ {
+		q := questions[0]
+		q.Features = h.Schema.Features(h.Rows[i].Features)
+		questions = append(questions, q)
+	}
+	for _, q := range questions {
+		trained, decoded := m.Size(q), stored.Size(q)
+		if err := trained.compare(&decoded); err != nil {
+			return nil, fmt.Errorf("verify model: %w", err)
+		}
+	}
+	return blob, nil
+}
+
+// compare returns an error if the answer is invalid or differs from another.
+func (s *Answer) compare(other *Answer) error {
+	if s.Limit <= 0 || s.Limit > sizing.MaxBytes || s.Promised == nil || math.IsNaN(*s.Promised) {
+		return fmt.Errorf("answer of %d bytes with promised risk %v is invalid", s.Limit, s.Promised)
+	}
+	if s.Limit != other.Limit || other.Promised == nil || *s.Promised != *other.Promised ||
+		s.Source != other.Source || s.CPU != other.CPU || !slices.Equal(s.Ladder, other.Ladder) {
+		return fmt.Errorf("the decoded model answers %v, the trained model %v", other.Ladder, s.Ladder)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package taskmodel_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+func TestReasonNamesTheDecidingRule(t *testing.T) {
+	for _, n := range []int{5, 100} {
+		k, rng := trainedTask(t, growing, 3, n)
+		f, _ := growing(rng)
+		free := k.model.Size(question(f))
+		for claim, c := range map[string]struct {
+			change func(q *taskmodel.Question)
+			want   string
+		}{
+			"floor":         {func(q *taskmodel.Question) { q.Floor = free.Limit * 2 }, "raised to the policy's floor of " + (free.Limit * 2).Approx()},
+			"policy's cap":  {func(q *taskmodel.Question) { q.Cap, q.CapBy = free.Limit/2, taskmodel.CapPolicy }, "at the cap of " + (free.Limit / 2).Approx() + " (set by the policy)"},
+			"caller's cap":  {func(q *taskmodel.Question) { q.Cap, q.CapBy = free.Limit/2, taskmodel.CapCaller }, "(the caller's max_memory)"},
+			"the request":   {func(q *taskmodel.Question) { q.Cap, q.CapBy = free.Limit/2, taskmodel.CapRequest }, "(the static request: the policy grants no more)"},
+			"unschedulable": {func(q *taskmodel.Question) { q.Cap, q.CapBy = free.Limit/2, taskmodel.CapUnschedulable }, "(a larger request was unschedulable within the last hour)"},
+			"grid":          {func(q *taskmodel.Question) { q.Edges = sizing.Bins{free.Limit * 3} }, "rounded up to the next of the policy's bins"},
+			"guard":         {func(q *taskmodel.Question) { q.Widen = 1.5 }, "widened by 50 %"},
+		} {
+			q := question(f)
+			c.change(&q)
+			s := k.model.Size(q)
+			assert.Contains(t, s.Reason, c.want, claim)
+			if q.Widen == 0 {
+				assert.Contains(t, s.Reason, free.Limit.Approx()+" by ", "%s: the reason includes the models' amount", claim)
+			}
+		}
+		require.NotContains(t, free.Reason, " by a ", "no bound is named if the models decide")
+	}
+}
+
+func TestReasonWithoutAMeasuredPeak(t *testing.T) {
+	k := newTask(t)
+	q := question(sizing.Features{})
+	assert.Contains(t, k.model.Size(q).Reason, "this task has no history yet")
+	for range 20 {
+		r := measuredRun(0)
+		r.Allocated.Memory = 4 * gib
+		k.report(sizing.Features{}, r)
+	}
+	const summary = "20 runs succeeded within 4Gi, no peak was measured: report memory_max_bytes"
+	s := k.model.Size(q)
+	assert.Equal(t, []any{32 * gib, sizing.FromRequested}, []any{s.Limit, s.Source})
+	assert.Contains(t, s.Reason, summary)
+	q.Requested.Memory = 0
+	s = k.model.Size(q)
+	assert.Equal(t, []any{4 * gib, sizing.FromProfile}, []any{s.Limit, s.Source})
+	assert.Contains(t, s.Reason, summary)
+	q.Floor = 6 * gib
+	s = k.model.Size(q)
+	assert.Equal(t, 6*gib, s.Limit)
+	assert.Contains(t, s.Reason, "raised to the policy's floor of 6Gi")
+	q.Floor = 0
+	k.report(sizing.Features{}, killed(5))
+	s = k.model.Size(q)
+	assert.Equal(t, 10*gib, s.Limit, s.Reason)
+	assert.Contains(t, s.Reason, summary)
+}

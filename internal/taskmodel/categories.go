@@ -1,0 +1,143 @@
+package taskmodel
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// level is one known value of a category.
+type level struct {
+	Sum, Rows float64 // of log peak
+	OneHot    int     `cbor:"Hot"` // index of its column; −1: none
+}
+
+// readLevels gives the most frequent levels a column of their own.
+func (c *column) readLevels(j int, rows [][]sizing.Value) {
+	c.Levels = map[string]*level{}
+	for _, cells := range rows {
+		c.level(cells[j]).Rows++
+	}
+	names := c.byFrequency()
+	c.TreeStatistic, c.LineStatistic = len(names) > 2, len(names) > maxOneHot
+	for _, name := range names {
+		l := c.Levels[name]
+		if c.OneHots < maxOneHot && (!c.LineStatistic || l.Rows >= minOneHotRows) {
+			l.OneHot = c.OneHots
+			c.OneHots++
+		}
+	}
+}
+
+// level returns the level of a value, and adds it if it is new. A missing value is a level too.
+func (c *column) level(v sizing.Value) *level {
+	l := c.find(v.Text)
+	if l == nil {
+		l = &level{OneHot: -1}
+		if c.MaxLevels == 0 || len(c.Levels) < c.MaxLevels {
+			c.Levels[keyOf(v.Text)] = l
+		}
+	}
+	return l
+}
+
+// keyOf returns the key of a category value: a long value is hashed (FNV-1a, 64 bit), so that no
+// value makes a model large.
+func keyOf(text string) string {
+	if len(text) < minHashedBytes {
+		return text
+	}
+	key := hashKey(text)
+	return string(key[:])
+}
+
+func hashKey(text string) (key [21]byte) {
+	h := uint64(14695981039346656037)
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 1099511628211
+	}
+	copy(key[:], "hash ")
+	for i := len(key) - 1; i >= len("hash "); i-- {
+		key[i] = "0123456789abcdef"[h&15]
+		h >>= 4
+	}
+	return key
+}
+
+// find returns the level of a value; nil if there is none.
+func (c *column) find(text string) *level {
+	if len(text) < minHashedBytes {
+		return c.Levels[text]
+	}
+	key := hashKey(text)
+	return c.Levels[string(key[:])] // does not allocate
+}
+
+// byFrequency returns the level names, the most frequent first.
+func (c *column) byFrequency() []string {
+	names := make([]string, 0, len(c.Levels))
+	for name := range c.Levels {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.Levels[b].Rows, c.Levels[a].Rows), cmp.Compare(a, b))
+	})
+	return names
+}
+
+// limitOneHots gives each category its statistic and an equal share of the one-hot columns.
+func (e *encoder) limitOneHots() {
+	categories := 0
+	for j := range e.Columns {
+		categories += boolToInt(e.Columns[j].Kind == sizing.Category)
+	}
+	for j := range e.Columns {
+		c := &e.Columns[j]
+		if c.Kind != sizing.Category {
+			continue
+		}
+		c.LineStatistic = c.TreeStatistic
+		most := max(2, maxOneHotColumns/categories)
+		for _, l := range c.Levels {
+			if l.OneHot >= most { // hot columns are ordered by frequency
+				l.OneHot = -1
+			}
+		}
+		c.OneHots = min(c.OneHots, most)
+	}
+}
+
+// boundLevels keeps the most frequent values of each category if all categories together have too
+// many. Call it while Rows counts the rows of a level.
+func (e *encoder) boundLevels() {
+	levels, categories := 0, 0
+	for j := range e.Columns {
+		levels += len(e.Columns[j].Levels)
+		categories += boolToInt(e.Columns[j].Kind == sizing.Category)
+	}
+	if levels <= maxLevels {
+		return
+	}
+	for j := range e.Columns {
+		c := &e.Columns[j]
+		if c.Kind != sizing.Category {
+			continue
+		}
+		c.MaxLevels = max(maxOneHot, maxLevels/categories)
+		for k, name := range c.byFrequency() {
+			if k >= c.MaxLevels {
+				delete(c.Levels, name)
+			}
+		}
+	}
+}
+
+// resetStatistics clears the level statistics.
+func (e *encoder) resetStatistics() {
+	for j := range e.Columns {
+		for _, l := range e.Columns[j].Levels {
+			l.Sum, l.Rows = 0, 0
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package taskmodel_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// unmeasured is a success at an allocation, without a measured peak.
+func unmeasured(gibs float64) sizing.HistoryRow {
+	r := measuredRun(0)
+	r.Allocated.Memory = bytes(gibs)
+	return r
+}
+
+func limit(k *task, f sizing.Features) float64 {
+	return float64(k.model.Size(question(f)).Limit) / float64(gib)
+}
+
+var (
+	small = sizing.Features{"kind": sizing.TextValue("small")}
+	other = sizing.Features{"kind": sizing.TextValue("other")}
+)
+
+// Small runs take 1 GiB and are measured. Others are killed at 3 GiB every time and never tried
+// with more.
+func TestUnexplainedKillsRaiseTheFit(t *testing.T) {
+	const bound = 3
+	k, _ := trainedTask(t, kinds, 1, 60)
+	k.reportSuccess(other, 1)
+	k.fit()
+	before, beforeSmall := limit(k, other), limit(k, small)
+	for range 12 {
+		k.report(other, killed(bound))
+	}
+	k.fit()
+	t.Logf("other %.2f → %.2f GiB, small %.2f → %.2f GiB", before, limit(k, other), beforeSmall, limit(k, small))
+	assert.Greater(t, limit(k, other), 1.5*before, "twelve kills weigh against some thirty successes")
+	assert.InEpsilon(t, beforeSmall, limit(k, small), 0.3, "the small runs are not affected")
+}
+
+// As above, but none of the others has ever succeeded.
+func TestKillsWithoutAnySuccessRaiseTheFit(t *testing.T) {
+	const bound = 3
+	k, _ := trainedTask(t, kinds, 5, 60)
+	for range 12 {
+		k.report(other, killed(bound))
+	}
+	k.fit()
+	assert.Greater(t, limit(k, other), float64(bound), "an amount that was killed twelve times is not granted again")
+}
+
+// A kill followed by a success of the same run adds no information.
+func TestExplainedKillsAreNotFitted(t *testing.T) {
+	with, _ := trainedTask(t, kinds, 2, 60)
+	without, _ := trainedTask(t, kinds, 2, 60)
+	for i := range 10 {
+		id := string(rune('a' + i))
+		first, last := killed(0.9), measuredRun(1)
+		first.RunID, last.RunID, last.Try = id, id, 2
+		with.row(small, first)
+		with.row(small, last)
+		alone := measuredRun(1)
+		alone.RunID, alone.Try = id, 2
+		without.row(small, alone)
+	}
+	with.fit()
+	without.fit()
+	assert.InEpsilon(t, limit(without, small), limit(with, small), 0.05)
+	assert.Equal(t, fittedRows(t, without), fittedRows(t, with))
+}
+
+// A success at 60 GiB without a peak is an upper bound of 60 GiB: no reason to grant more.
+func TestUnmeasuredSuccessesNeverRaiseTheFit(t *testing.T) {
+	for name, draw := range shapes {
+		with, rng := trainedTask(t, draw, 3, 80)
+		without, _ := trainedTask(t, draw, 3, 80)
+		for range 12 {
+			f, _ := draw(rng)
+			with.report(f, unmeasured(60))
+		}
+		with.fit()
+		without.fit()
+		var a, b float64
+		for range 60 {
+			f, _ := draw(rng)
+			a, b = a+limit(with, f), b+limit(without, f)
+		}
+		assert.LessOrEqual(t, a, 1.05*b, "%s: %.1f GiB with them, %.1f without", name, a/60, b/60)
+	}
+}
+
+// Without any peak the static request applies.
+func TestOnlyUnmeasuredSuccesses(t *testing.T) {
+	k := newTask(t)
+	for range 30 {
+		k.report(small, unmeasured(2))
+	}
+	fitted, outcome, err := taskmodel.Fit(&k.history, nil)
+	require.NoError(t, err)
+	assert.Nil(t, fitted)
+	assert.False(t, outcome.Trained)
+	assert.Contains(t, outcome.Reason, "memory_max_bytes", "the reason names the field to report")
+	s := k.model.Size(question(small))
+	assert.Equal(t, sizing.FromRequested, s.Source)
+	assert.Equal(t, 32*gib, s.Limit)
+}
+
+func TestOnlyKillsAreGrantedMoreThanTheKills(t *testing.T) {
+	k := newTask(t)
+	for range 10 {
+		k.report(small, killed(32))
+	}
+	s := k.model.Size(question(small)) // which requests 32 GiB
+	t.Logf("%s from %s: %s", s.Limit.Approx(), s.Source, s.Reason)
+	assert.Greater(t, s.Limit, 32*gib)
+	fitted, _, err := taskmodel.Fit(&k.history, nil)
+	require.NoError(t, err)
+	assert.Nil(t, fitted, "there is no peak")
+
+	k.reportSuccess(small, 40)
+	assert.Greater(t, k.model.Size(question(small)).Limit, 40*gib)
+}
+
+func TestFailuresAreNotLearned(t *testing.T) {
+	k, _ := trainedTask(t, kinds, 4, 50)
+	before := k.model.Size(question(small)).Limit
+	for _, outcome := range []sizing.Outcome{sizing.Failed, sizing.Killed, sizing.Evicted, sizing.Unschedulable} {
+		r := measuredRun(50)
+		r.Outcome = outcome
+		k.report(small, r)
+	}
+	assert.Equal(t, before, k.model.Size(question(small)).Limit)
+	k.fit()
+	assert.InEpsilon(t, float64(before), float64(k.model.Size(question(small)).Limit), 0.05)
+}

@@ -1,0 +1,153 @@
+package taskmodel
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Rules that predict the largest number of cores of a try.
+const (
+	anyCores  = iota // recent use of the task, whatever the features
+	lineCores        // ridge regression of the log cores
+	sameCores        // rows with identical features, shrunk towards the line
+	coreRules        // number of rules
+)
+
+const (
+	cpuQuantile     = 0.99
+	oneCoreAtMost   = 1.25 // cores that sampling may report for a single thread
+	cpuStep         = 0.25
+	minCPURows      = 5     // measured tries before any answer
+	minCPULineRows  = 12    // … before the line predicts
+	minCPURuleRows  = 30    // … and before the features may decide
+	maxCPUResiduals = 500   // residuals
+	cpuRuleGain     = 0.95  // share of the featureless rule's loss that another rule must beat
+	cpuForget       = 0.999 // discount of losses per row
+	cpuRange        = 0.7   // log units by which the line may leave the range of the fitted rows
+)
+
+// Cores predicts the largest CPU use of a task's tries. It evaluates every rule out of sample.
+// The rule with the smallest loss answers with the 99th percentile of its own residuals, because
+// throttling costs more than a quarter of a core.
+type Cores struct {
+	Spread [coreRules]experts.Window // out-of-sample residuals of log cores
+	Loss   [coreRules]float64        // discounted pinball loss (Koenker & Bassett 1978) at the quantile, in cores
+}
+
+// learn records the use of a try and the rules' predictions from before it; NaN means that a rule
+// had too few rows. Losses count only if every rule predicted.
+func (c *Cores) learn(levels *[coreRules]float64, used float64) {
+	if c.featureResiduals(levels) >= minCPURows {
+		for rule, level := range levels {
+			short := used - c.request(rule, level)
+			c.Loss[rule] = c.Loss[rule]*cpuForget + max(cpuQuantile*short, (cpuQuantile-1)*short)
+		}
+	}
+	for rule, level := range levels {
+		if !math.IsNaN(level) {
+			c.Spread[rule].Add(math.Log(used)-level, maxCPUResiduals)
+		}
+	}
+}
+
+// featureResiduals returns the number of residuals of the rules with features; zero if they
+// cannot predict the row.
+func (c *Cores) featureResiduals(levels *[coreRules]float64) int {
+	if math.IsNaN(levels[lineCores]) {
+		return 0
+	}
+	return len(c.Spread[lineCores].Sorted)
+}
+
+// request returns the rule's quantile for a try with its prediction, in cores.
+func (c *Cores) request(rule int, level float64) float64 {
+	sorted := c.Spread[rule].Sorted
+	n := len(sorted)
+	return math.Exp(level + sorted[min(n-1, int(math.Ceil(cpuQuantile*float64(n))))])
+}
+
+// bestRule returns the rule that answers.
+func (c *Cores) bestRule(levels *[coreRules]float64) int {
+	rule := anyCores
+	if c.featureResiduals(levels) < minCPURuleRows {
+		return rule
+	}
+	least := c.Loss[anyCores] * cpuRuleGain
+	for k := lineCores; k < coreRules; k++ {
+		if c.Loss[k] < least {
+			rule, least = k, c.Loss[k]
+		}
+	}
+	return rule
+}
+
+// answer returns the CPU request in quarters of a core, and one core for a single-threaded task.
+// Zero means unknown.
+func (c *Cores) answer(levels *[coreRules]float64) sizing.Cores {
+	all := &c.Spread[anyCores]
+	if len(all.Sorted) < minCPURows {
+		return 0
+	}
+	rule := c.bestRule(levels)
+	used := c.request(rule, levels[rule])
+	if used <= oneCoreAtMost && math.Exp(all.Median()) > cpuStep {
+		return sizing.Cores(min(1, math.Ceil(used/cpuStep)*cpuStep))
+	}
+	return sizing.Cores(math.Ceil(used/cpuStep) * cpuStep)
+}
+
+// noCoreLevels are the predictions without features.
+var noCoreLevels = [coreRules]float64{anyCores: 0, lineCores: math.NaN(), sameCores: math.NaN()}
+
+// coreLevels returns the rules' predictions for a row, in log cores; line is its encoding.
+func (m *models) coreLevels(cells []sizing.Value, line []float64) (levels [coreRules]float64) {
+	if m.ridges == nil || m.CoreRows < minCPULineRows {
+		return noCoreLevels
+	}
+	levels[lineCores] = max(m.CoreLow-cpuRange, min(m.CoreHigh+cpuRange, m.ridges[logCores].Predict(line)))
+	levels[sameCores] = levels[lineCores]
+	if g := m.Groups[groupKey(m.Enc.Columns, cells)]; g != nil && g.CoreRows > 0 {
+		levels[sameCores] = (g.Cores*g.CoreRows + groupShrink*levels[lineCores]) / (g.CoreRows + groupShrink)
+	}
+	return levels
+}
+
+// summariseCores records the range and the mean of the CPU use of the fitted rows.
+func (m *models) summariseCores(rows []row) {
+	m.CoreLow, m.CoreHigh = math.Inf(1), math.Inf(-1)
+	for i := range rows {
+		if rows[i].Cores > 0 {
+			used := math.Log(rows[i].Cores)
+			m.CoreRows++
+			m.LogCores += (used - m.LogCores) / float64(m.CoreRows)
+			m.CoreLow, m.CoreHigh = min(m.CoreLow, used), max(m.CoreHigh, used)
+		}
+	}
+}
+
+// coreLevelsOf returns the rules' predictions for a try, in log cores.
+func (m *Model) coreLevelsOf(t *TrainingRow) [coreRules]float64 {
+	if m.Models == nil || m.Models.ridges == nil {
+		return noCoreLevels
+	}
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	b.cells = m.cells(t.Features, b.cells)
+	b.line, b.tree = m.Models.Enc.encode(b.cells, b.line[:0], b.tree[:0])
+	return m.Models.coreLevels(b.cells, b.line)
+}
+
+// cpuOfRow returns the CPU request for the row in b.
+func (m *Model) cpuOfRow(q *Question, b *buffers) sizing.Cores {
+	levels := m.Models.coreLevels(b.cells, b.line)
+	return m.cpuRequest(q, &levels)
+}
+
+// cpuRequest returns the CPU request from the rules' predictions, within the bounds of the static
+// request.
+func (m *Model) cpuRequest(q *Question, levels *[coreRules]float64) sizing.Cores {
+	return m.CPU.boundByRequest(m.CPU.answer(levels), cmp.Or(q.Requested.CPU, m.Requested.CPU))
+}

@@ -1,0 +1,162 @@
+package taskmodel
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// A CPU measurement in the wrong unit (millicores, percent) would request more than any node
+// offers. Therefore a measurement far above the task's history, request and allocation waits in
+// quarantine, like an implausible peak, until a second one confirms it.
+//
+//	measured before   quarantined above
+//	0                 8 × the larger of request and allocation; 128 cores if neither is known
+//	1-7               8 × the larger of those and 4 × the largest use; 100 × the largest use if neither is known
+//	8-                4 × the largest use and prediction, and the request and the allocation
+//	any               never at or below one core
+const (
+	cpuAlwaysPlausible = 1.0   // cores that any process may use for a moment
+	maxUnknownCPU      = 128.0 // cores: larger nodes are rare
+	cpuRepeated        = 3     // measurements above the static request before an answer exceeds it
+	cpuCeilingFactor   = 8     // of the static request; larger answers are often unschedulable
+	minCPUCeiling      = 4     // cores that any node offers
+)
+
+// quarantinedCores is a CPU measurement that waits for confirmation by another.
+type quarantinedCores struct {
+	Seq    int64
+	Used   float64
+	Levels [coreRules]float64 // predictions at the time of the report, in log cores
+}
+
+// coresImplausibility is the expectation that a CPU measurement violates.
+type coresImplausibility struct {
+	expected  float64 // cores
+	reference string
+}
+
+// QuarantineCoresReason explains why Learn would quarantine the CPU measurement of t; "" if it
+// would not.
+func (m *Model) QuarantineCoresReason(t TrainingRow) string {
+	if !hasCores(&t) {
+		return ""
+	}
+	levels := m.coreLevelsOf(&t)
+	d, implausible := m.checkCores(&t, &levels)
+	if !implausible || m.findConfirmedCores(float64(t.CPUMax)) >= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%v cores is %.0f times %s (%.3g)", float64(t.CPUMax), float64(t.CPUMax)/d.expected, d.reference, d.expected)
+}
+
+// hasCores reports whether t has a CPU measurement that may be learned.
+func hasCores(t *TrainingRow) bool {
+	return t.CPUMax > 0 && t.Outcome == sizing.Success && sizing.PlausibleCores(t.CPUMax, max(t.Allocated.CPU, t.Requested.CPU))
+}
+
+// learnCores learns the CPU measurement of t, or quarantines it and reports false.
+func (m *Model) learnCores(t *TrainingRow) bool {
+	if !hasCores(t) {
+		return false
+	}
+	used := float64(t.CPUMax)
+	for i := m.findConfirmedCores(used); i >= 0; i = m.findConfirmedCores(used) {
+		m.releaseCores(i)
+	}
+	levels := m.coreLevelsOf(t)
+	if _, implausible := m.checkCores(t, &levels); implausible {
+		if len(m.QuarantineCores) == maxQuarantined {
+			m.releaseCores(0)
+		}
+		m.QuarantineCores = append(m.QuarantineCores, quarantinedCores{Seq: t.Seq, Used: used, Levels: levels})
+		return false
+	}
+	m.CPU.learn(&levels, used)
+	return true
+}
+
+// checkCores reports whether the CPU measurement of t is implausible, and compared with what.
+func (m *Model) checkCores(t *TrainingRow, levels *[coreRules]float64) (coresImplausibility, bool) {
+	used := float64(t.CPUMax)
+	history := m.CPU.Spread[anyCores].Sorted
+	own := coresImplausibility{0, "the largest CPU use so far"}
+	if n := len(history); n > 0 {
+		own.expected = math.Exp(history[n-1])
+	}
+	for _, level := range levels[lineCores:] {
+		if predicted := math.Exp(level); predicted > own.expected { // false of NaN
+			own = coresImplausibility{predicted, "the prediction from its features"}
+		}
+	}
+	given := coresImplausibility{float64(max(t.Allocated.CPU, t.Requested.CPU, m.Requested.CPU)), "the larger of request and allocation"}
+	unknown := coresImplausibility{maxUnknownCPU, "a large node"}
+	switch {
+	case used <= cpuAlwaysPlausible:
+		return coresImplausibility{}, false
+	case len(history) == 0 && given.expected == 0:
+		return unknown, used > unknown.expected
+	case len(history) == 0:
+		return given, used > allocatedFactor*given.expected
+	case len(history) < minRangeRows && given.expected == 0:
+		return own, used > missFactor*own.expected
+	case len(history) < minRangeRows && given.expected > own.expected:
+		return given, used > allocatedFactor*given.expected
+	case len(history) < minRangeRows:
+		return own, used > rangeFactor*own.expected && used > allocatedFactor*given.expected
+	}
+	return own, used > rangeFactor*own.expected && used > given.expected
+}
+
+// findConfirmedCores returns the index of a quarantined measurement that another of used cores
+// confirms; −1 if there is none.
+func (m *Model) findConfirmedCores(used float64) int {
+	return slices.IndexFunc(m.QuarantineCores, func(h quarantinedCores) bool {
+		return used*confirmShortFactor >= h.Used && used <= confirmBeyondFactor*h.Used
+	})
+}
+
+// releaseCores learns a measurement from quarantine.
+func (m *Model) releaseCores(i int) {
+	h := m.QuarantineCores[i]
+	m.QuarantineCores = slices.Delete(m.QuarantineCores, i, i+1)
+	m.CPU.learn(&h.Levels, h.Used)
+}
+
+// fittedCores returns the CPU measurement of a history row that the models may learn; zero if
+// there is none.
+func fittedCores(r *sizing.HistoryRow, quarantinedRows map[int64]bool) float64 {
+	t := TrainingRow{CPUMax: r.CPUMax, Outcome: r.Outcome, Requested: r.Requested, Allocated: r.Allocated}
+	if quarantinedRows[r.Seq] || !hasCores(&t) {
+		return 0
+	}
+	return float64(r.CPUMax)
+}
+
+// quarantinedCoreSeqs returns the rows whose CPU measurement is in quarantine, by Seq.
+func (m *Model) quarantinedCoreSeqs() map[int64]bool {
+	if len(m.QuarantineCores) == 0 {
+		return nil
+	}
+	seqs := make(map[int64]bool, len(m.QuarantineCores))
+	for i := range m.QuarantineCores {
+		seqs[m.QuarantineCores[i].Seq] = true
+	}
+	return seqs
+}
+
+// boundByRequest limits a CPU answer to the static request unless measurements exceed the request
+// repeatedly. A ceiling applies even then.
+func (c *Cores) boundByRequest(answer, requested sizing.Cores) sizing.Cores {
+	if requested == 0 || answer <= requested {
+		return answer
+	}
+	all := c.Spread[anyCores].Sorted
+	above, _ := slices.BinarySearch(all, math.Log(float64(requested))+1e-9)
+	if len(all)-above < cpuRepeated {
+		return requested
+	}
+	return min(answer, max(cpuCeilingFactor*requested, minCPUCeiling))
+}

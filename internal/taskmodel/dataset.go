@@ -1,0 +1,156 @@
+package taskmodel
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/ml/resample"
+	"github.com/loadaware/loadaware/internal/ml/table"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Dataset holds the measured history of a task for experiments: rows that can be split,
+// in order of arrival, numbered 0 … Len()−1.
+//
+//	rows ─▶ Raw ─▶ (oversampled) ─▶ Encoding ─▶ classifiers
+//	  └───▶ Serve: the production model on the same rows
+type Dataset struct {
+	Task   sizing.TaskKey
+	schema sizing.Schema
+	rows   []sizing.HistoryRow
+}
+
+// NewDataset selects the rows of h whose peak was measured, or sampled and raised.
+func NewDataset(h *sizing.History) *Dataset {
+	sampled := samplingOf(h.Task, h.Pairs)
+	h = sampled.raiseHistory(h)
+	d := &Dataset{Task: h.Task, schema: h.Schema}
+	for i := range h.Rows {
+		if _, censoring := h.Rows[i].Peak(); censoring == sizing.Exact {
+			d.rows = append(d.rows, h.Rows[i])
+		}
+	}
+	return d
+}
+
+// Len returns the number of rows.
+func (d *Dataset) Len() int { return len(d.rows) }
+
+// Row returns a row as it was reported.
+func (d *Dataset) Row(i int) *sizing.HistoryRow { return &d.rows[i] }
+
+// Peak returns the peak of a row, in bytes.
+func (d *Dataset) Peak(i int) float64 {
+	bytes, _ := d.rows[i].Peak()
+	return math.Max(1, float64(bytes))
+}
+
+// Seconds returns the duration of a row; a minute if it is unknown.
+func (d *Dataset) Seconds(i int) float64 { return secondsOf(d.rows[i].Duration) }
+
+// Raw returns rows as numbers before encoding, for oversampling: a category is the code of its
+// value, a date its day, NaN is missing. Targets are log peaks.
+func (d *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
+	t := &table.Table{Names: make([]string, len(d.schema.Fields))}
+	kinds := make([]resample.Kind, len(d.schema.Fields))
+	for j, field := range d.schema.Fields {
+		t.Names[j] = field.Name
+		switch field.Kind {
+		case sizing.Category, sizing.Bool:
+			kinds[j] = resample.Category
+		case sizing.Date:
+			kinds[j] = resample.Whole
+		}
+	}
+	for _, i := range rows {
+		codes := d.rows[i].Features
+		for j := range d.schema.Fields {
+			v := math.NaN()
+			if j < len(codes) {
+				v = codes[j]
+			}
+			if kinds[j] == resample.Whole {
+				v = math.Floor(v) // the encoding ignores the time of day: see date
+			}
+			t.X = append(t.X, v)
+		}
+		t.Y = append(t.Y, math.Log(d.Peak(i)))
+	}
+	return t, kinds
+}
+
+// Encoding is a feature encoding, frozen on the training rows.
+type Encoding struct {
+	Train    *table.Table // the training rows in their order; targets are log peaks
+	schema   *sizing.Schema
+	previous []int
+	enc      *encoder
+}
+
+// Encode freezes an encoding on rows, oldest first, without knowledge of the other rows. It
+// writes the inputs of the line, then those of the trees.
+func (d *Dataset) Encode(rows []int) *Encoding {
+	e := &Encoding{schema: &d.schema, previous: d.schema.PreviousSameName()}
+	raw, _ := d.Raw(rows)
+	cells := make([][]sizing.Value, len(rows))
+	for i := range rows {
+		cells[i] = cellsOf(e.schema, e.previous, raw.Row(i))
+	}
+	e.enc = newEncoder(e.schema, cells, raw.Y)
+	e.Train = &table.Table{Names: make([]string, e.enc.LineWidth+e.enc.TreeWidth), Y: raw.Y}
+	for i := range rows {
+		e.Train.X = append(e.Train.X, e.row(cells[i])...)
+		e.enc.learn(cells[i], raw.Y[i])
+	}
+	return e
+}
+
+// Row encodes one raw row, such as a synthetic one or one of the holdout.
+func (e *Encoding) Row(raw []float64) []float64 { return e.row(cellsOf(e.schema, e.previous, raw)) }
+
+func (e *Encoding) row(cells []sizing.Value) []float64 {
+	line, tree := e.enc.encode(cells, nil, nil)
+	return append(line, tree...)
+}
+
+// ServedModel is the production model, fitted on some rows of a Dataset.
+type ServedModel struct {
+	Model   *Model
+	dataset *Dataset
+}
+
+// Serve fits the production model on rows, in their order, as if there were no others.
+func (d *Dataset) Serve(rows []int) (*ServedModel, error) {
+	h := sizing.History{Task: d.Task, Schema: d.schema, Total: len(rows)}
+	for _, i := range rows {
+		r := d.rows[i]
+		h.LastSeq++
+		r.Seq, r.Weight, r.Promised = h.LastSeq, 1, nil
+		h.Rows = append(h.Rows, r)
+	}
+	m, outcome, err := Fit(&h, nil)
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		return nil, fmt.Errorf("serve %s: %s", d.Task, outcome.Reason)
+	}
+	return &ServedModel{Model: m, dataset: d}, nil
+}
+
+// Probabilities writes P(peak is in the bin) of a row for each of the ascending upper edges, in
+// bytes: len(p) = len(edges). The last bin includes everything above its edge.
+func (s *ServedModel) Probabilities(row int, edges, p []float64) {
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	var point experts.Point
+	s.Model.Models.predict(cellsOf(&s.dataset.schema, s.dataset.schema.PreviousSameName(), s.dataset.rows[row].Features), &point, b)
+	s.Model.binProbabilities(&point, edges, p, b)
+}
+
+// Size returns the answer of the production model for a row; q sets everything but the features.
+func (s *ServedModel) Size(row int, q Question) Answer {
+	q.Features = s.dataset.schema.Features(s.dataset.rows[row].Features)
+	return s.Model.Size(q)
+}

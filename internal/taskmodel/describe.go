@@ -1,0 +1,123 @@
+package taskmodel
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+const (
+	maxExplainedRows = 32   // newest rows whose contributions determine the drivers
+	maxDrivers       = 3    // named in a reason
+	minDriverShare   = 0.02 // of all contributions
+)
+
+// describe computes what answers show beside the amount: bins, drivers, and a warning if the
+// features cannot distinguish the runs.
+func (m *Model) describe(h *sizing.History) error {
+	var peaks, seconds []float64
+	quarantinedRows := m.quarantinedSeqs()
+	for i := range h.Rows {
+		if r := &h.Rows[i]; r.Outcome == sizing.Success && r.MemoryMax > 0 && r.MemoryMax <= maxPossible && !quarantinedRows[r.Seq] {
+			peaks = append(peaks, float64(r.MemoryMax))
+			seconds = append(seconds, secondsOf(r.Duration)*max(r.Weight, 1))
+		}
+	}
+	bins, err := searchBins(peaks, seconds)
+	if err != nil {
+		return err
+	}
+	m.Bins, m.Drivers, m.Ambiguity = bins, m.drivers(h), m.ambiguity()
+	return nil
+}
+
+// drivers returns the features with the largest contributions to the predictions of the trees and
+// the line, over the newest rows.
+func (m *Model) drivers(h *sizing.History) []string {
+	if m.Models == nil || m.Models.ridges == nil {
+		return nil
+	}
+	share := map[string]float64{}
+	total := 0.0
+	var x, tree []float64
+	phi := make([]float64, m.Models.Enc.TreeWidth)
+	previous := h.Schema.PreviousSameName()
+	lineNames, treeNames := m.Models.Enc.columnNames()
+	coefficients := m.Models.ridges[logPeak].Coefficients()
+	mean := make([]float64, len(coefficients))
+	rows := h.Rows[max(0, len(h.Rows)-maxExplainedRows):]
+	for pass := range 2 { // first the rows' mean, then contributions relative to it
+		for i := range rows {
+			x, tree = m.Models.Enc.encode(cellsOf(&h.Schema, previous, rows[i].Features), x[:0], tree[:0])
+			for j, c := range coefficients {
+				if pass == 0 {
+					mean[j] += x[j] / float64(len(rows))
+				} else {
+					share[lineNames[j]] += math.Abs(c * (x[j] - mean[j]))
+				}
+			}
+			if pass == 1 && m.Models.Resid != nil {
+				m.Models.Resid.Explain(tree, phi)
+				for j, v := range phi {
+					share[treeNames[j]] += math.Abs(v)
+				}
+			}
+		}
+	}
+	var names []string
+	for name := range share {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(share[b], share[a]), cmp.Compare(a, b)) })
+	for _, name := range names { // in order, because rounding depends on it
+		total += share[name]
+	}
+	for i, name := range names {
+		if i == maxDrivers || share[name] < minDriverShare*total {
+			return names[:i]
+		}
+	}
+	return names
+}
+
+// columnNames returns the feature names of the columns that encode writes, in its order.
+func (e *encoder) columnNames() (line, tree []string) {
+	for i := range e.Columns {
+		inLine, inTree := e.Columns[i].widths()
+		line = append(line, slices.Repeat([]string{e.Columns[i].Name}, inLine)...)
+		tree = append(tree, slices.Repeat([]string{e.Columns[i].Name}, inTree)...)
+	}
+	for _, p := range e.Pairs {
+		pair := e.Columns[p[1]].Name + "-" + e.Columns[p[0]].Name
+		line, tree = append(line, pair, pair), append(tree, pair)
+	}
+	return gather(line, 0, e.KeepLine), gather(tree, 0, e.KeepTree)
+}
+
+const (
+	minAmbiguousRows   = 20  // in groups of identical features
+	minAmbiguousSpread = 0.7 // standard deviation within the groups, in log units: a factor of two
+)
+
+// ambiguity returns a warning if runs with identical features differ widely.
+func (m *Model) ambiguity() string {
+	rows, squares := 0.0, 0.0
+	keys := make([]uint64, 0, len(m.Models.Groups))
+	for key := range m.Models.Groups {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys) // rounding must not depend on the order of a map
+	for _, key := range keys {
+		if g := m.Models.Groups[key]; g.Rows >= 3 {
+			rows, squares = rows+g.Rows, squares+g.Squares
+		}
+	}
+	if rows < minAmbiguousRows || math.Sqrt(squares/rows) < minAmbiguousSpread {
+		return ""
+	}
+	return fmt.Sprintf("runs with identical features differ by a factor of %.1f: add a feature that distinguishes them",
+		math.Exp(math.Sqrt(squares/rows)))
+}

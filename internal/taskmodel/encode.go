@@ -1,0 +1,287 @@
+package taskmodel
+
+import (
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Limits of the encoding.
+const (
+	maxOneHot     = 24  // levels with a column of their own; the rest share the level statistic
+	minOneHotRows = 2   // rows that a level needs for a column, if there are many levels
+	smoothingRows = 1.0 // rows with the task's mean that are mixed into a level's mean
+)
+
+// encoder turns a task's features into numbers. A fit freezes its columns. It writes two
+// vectors for one row:
+//
+//	feature     line (for the ridge; finite)          trees (NaN is missing)
+//	number      raw, log1p, missing flag              raw
+//	bool        0/1, missing flag                     0/1
+//	category    one-hot, statistic where many levels  one-hot, statistic
+//	date        weekend, month of the year            weekday, month
+//	date pair   difference in days, raw and log       difference
+//
+// The statistic of a level is its mean log peak over earlier rows (ordered target
+// statistics, Prokhorenkova et al. 2018). Every row updates it; the columns stay. An
+// unseen value gets the task's mean.
+type encoder struct {
+	Columns   []column
+	Donors    [][]sizing.Value // rows whose values impute missing features
+	Mean      float64          // log peak over the fitted rows
+	LineWidth int
+	TreeWidth int
+
+	Pairs    [][2]int // dates whose difference is a column
+	KeepLine []int    `cbor:",omitempty"` // columns of the line that survive screening; nil: all
+	KeepTree []int    `cbor:",omitempty"` // … and of the trees
+	Retired  int      `cbor:",omitempty"` // number of features dropped because there are too many
+}
+
+// column describes how one feature is encoded.
+type column struct {
+	Name          string
+	Kind          sizing.ValueKind // Missing: the feature is not encoded
+	WithLog       bool             `cbor:"Log"`            // adds log1p of the number
+	MissingFlag   bool             `cbor:"Flag"`           // adds an indicator of a missing value
+	RarelyMissing bool             `cbor:"Blind"`          // too few rows lack it to learn what its absence means
+	RarelyPresent bool             `cbor:"Rare,omitempty"` // too few rows have it to learn its effect beside other values
+	Levels        map[string]*level
+	OneHots       int  `cbor:"Hot"`            // levels with a column of their own
+	TreeStatistic bool `cbor:"Stat"`           // the trees get the level statistic
+	LineStatistic bool `cbor:"Wide"`           // … and so does the line
+	MaxLevels     int  `cbor:"Most,omitempty"` // bound on the number of levels; 0: none
+
+	PresentShare   float64 `cbor:"Known,omitzero"` // share of the rows that have the feature
+	ExplainedShare float64 `cbor:"Tells,omitzero"` // share of the variance of the log peak that it explains alone
+	Scale          float64 `cbor:"Unit,omitzero"`  // standard deviation of its values
+
+	Outvoted bool `cbor:",omitempty"` // most values of the feature are of another kind
+	Retired  bool `cbor:",omitempty"` // not encoded because there are too many features
+}
+
+// newEncoder freezes an encoding on rows, whose cells are in the order of schema; y is their log
+// peak.
+func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *encoder {
+	e := &encoder{}
+	for _, v := range y {
+		e.Mean += v / float64(len(y))
+	}
+	for j := range schema.Fields {
+		e.Columns = append(e.Columns, readColumn(schema.Fields[j], j, rows))
+	}
+	e.electKinds(schema, rows)
+	e.retireFeatures(rows)
+	e.dropNewFeatures(rows)
+	e.boundLevels()
+	e.resetStatistics() // learn counts the levels again, in the order of the rows
+	e.Pairs = e.allPairs()
+	if e.countColumns(); max(e.LineWidth, e.TreeWidth) > maxColumns {
+		e.screenColumns(rows, y)
+	}
+	e.chooseDonors(rows, y)
+	return e
+}
+
+// countColumns sets the widths to the number of columns that encode writes.
+func (e *encoder) countColumns() {
+	e.LineWidth, e.TreeWidth = 2*len(e.Pairs), len(e.Pairs)
+	for j := range e.Columns {
+		line, tree := e.Columns[j].widths()
+		e.LineWidth, e.TreeWidth = e.LineWidth+line, e.TreeWidth+tree
+	}
+}
+
+// allPairs returns all pairs of encoded dates.
+func (e *encoder) allPairs() (pairs [][2]int) {
+	for i := range e.Columns {
+		for j := i + 1; j < len(e.Columns); j++ {
+			if e.Columns[i].Kind == sizing.Date && e.Columns[j].Kind == sizing.Date {
+				pairs = append(pairs, [2]int{i, j})
+			}
+		}
+	}
+	return pairs
+}
+
+// readColumn decides how to encode one feature. A feature that every row lacks, or that is
+// constant, carries no information and gets no column.
+func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
+	c := column{Name: field.Name, Kind: field.Kind}
+	known, distinct, lowest := 0, map[sizing.Value]bool{}, math.Inf(1)
+	for _, cells := range rows {
+		if v := cells[j]; v.Kind != sizing.Missing {
+			known++
+			lowest = min(lowest, v.Num)
+			if len(distinct) < 3 {
+				distinct[v] = true
+			}
+		}
+	}
+	missing := len(rows) - known
+	c.MissingFlag = missing > 0
+	c.RarelyMissing = isRare(missing, rows, func(cells []sizing.Value) bool { return cells[j].Kind == sizing.Missing })
+	c.RarelyPresent = isRare(known, rows, func(cells []sizing.Value) bool { return cells[j].Kind != sizing.Missing })
+	if known == 0 || len(distinct) == 1 && !c.MissingFlag && c.Kind != sizing.Date {
+		c.Kind = sizing.Missing
+		return c
+	}
+	switch c.Kind {
+	case sizing.Number:
+		c.WithLog = lowest >= 0 && len(distinct) > 2
+	case sizing.Category:
+		c.readLevels(j, rows)
+	}
+	return c
+}
+
+// dropNewFeatures drops features that only a few of the newer rows have.
+func (e *encoder) dropNewFeatures(rows [][]sizing.Value) {
+	for j := range e.Columns {
+		c := &e.Columns[j]
+		if !c.RarelyPresent || c.Kind == sizing.Missing {
+			continue
+		}
+		known, old := 0, 0
+		for i, cells := range rows {
+			if cells[j].Kind != sizing.Missing {
+				known++
+				old += boolToInt(i < len(rows)/2)
+			}
+		}
+		if old == 0 && known < minMissingRows {
+			*c = column{Name: c.Name, RarelyMissing: c.RarelyMissing, RarelyPresent: true}
+		}
+	}
+}
+
+// isRare reports whether n rows with a property are too few to learn its effect: few of all rows,
+// or some that are all recent.
+func isRare(n int, rows [][]sizing.Value, has func([]sizing.Value) bool) bool {
+	return n == 0 || n < minMissingRows && n < len(rows)/minMissingShare || n < minNewRows && !slices.ContainsFunc(rows[:len(rows)/2], has)
+}
+
+// widths returns how many numbers the column writes.
+func (c *column) widths() (line, tree int) {
+	switch c.Kind {
+	case sizing.Number, sizing.Bool:
+		return 1 + boolToInt(c.WithLog) + boolToInt(c.MissingFlag), 1
+	case sizing.Category:
+		return c.OneHots + boolToInt(c.LineStatistic), c.OneHots + boolToInt(c.TreeStatistic)
+	case sizing.Date:
+		return 2, 2
+	}
+	return 0, 0
+}
+
+// learn updates the level statistics with one row.
+func (e *encoder) learn(cells []sizing.Value, y float64) {
+	for j := range e.Columns {
+		if c := &e.Columns[j]; c.Kind == sizing.Category {
+			l := c.level(cells[j])
+			l.Sum += y
+			l.Rows++
+		}
+	}
+}
+
+// encode appends the row's two vectors to line and tree. It does not allocate if their capacity
+// suffices.
+func (e *encoder) encode(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
+	lineFrom, treeFrom := len(line), len(tree)
+	for j := range e.Columns {
+		c, v := &e.Columns[j], cells[j]
+		switch c.Kind {
+		case sizing.Number, sizing.Bool:
+			line, tree = c.number(v, line, tree)
+		case sizing.Category:
+			line, tree = c.category(v, e.Mean, line, tree)
+		case sizing.Date:
+			line, tree = date(v, line, tree)
+		}
+	}
+	line, tree = e.datePairs(cells, line, tree)
+	return gather(line, lineFrom, e.KeepLine), gather(tree, treeFrom, e.KeepTree)
+}
+
+// number appends the columns of a number or a bool.
+func (c *column) number(v sizing.Value, line, tree []float64) ([]float64, []float64) {
+	missing := v.Kind == sizing.Missing
+	x, logged := v.Num, 0.0
+	if missing {
+		tree = append(tree, math.NaN())
+		x = 0
+	} else {
+		tree = append(tree, x)
+		logged = math.Log1p(max(x, 0))
+	}
+	line = append(line, x)
+	if c.WithLog {
+		line = append(line, logged)
+	}
+	if c.MissingFlag {
+		line = append(line, indicator(missing))
+	}
+	return line, tree
+}
+
+// category appends the columns of a category; mean is the task's mean log peak.
+func (c *column) category(v sizing.Value, mean float64, line, tree []float64) ([]float64, []float64) {
+	l := c.find(v.Text)
+	for k := range c.OneHots {
+		hot := indicator(l != nil && l.OneHot == k)
+		line, tree = append(line, hot), append(tree, hot)
+	}
+	statistic := mean
+	if l != nil {
+		statistic = (l.Sum + smoothingRows*mean) / (l.Rows + smoothingRows)
+	}
+	if c.TreeStatistic {
+		tree = append(tree, statistic)
+	}
+	if c.LineStatistic {
+		line = append(line, statistic)
+	}
+	return line, tree
+}
+
+// date appends the weekday (0 is Sunday) and the month (0 … 11, of equal length).
+func date(v sizing.Value, line, tree []float64) ([]float64, []float64) {
+	if v.Kind == sizing.Missing {
+		return append(line, 0, 0), append(tree, math.NaN(), math.NaN())
+	}
+	// 1970-01-01 was a Thursday.
+	weekday := math.Mod(math.Mod(math.Floor(v.Num)+4, 7)+7, 7)
+	month := math.Mod(math.Mod(math.Floor(v.Num/daysPerMonth), 12)+12, 12)
+	line = append(line, indicator(weekday == 0 || weekday == 6), math.Cos(2*math.Pi*month/12))
+	return line, append(tree, weekday, month)
+}
+
+const daysPerMonth = 365.25 / 12
+
+// datePairs appends the difference of every pair of dates in days, such as the length of a sale
+// or its lead time.
+func (e *encoder) datePairs(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
+	for _, pair := range e.Pairs {
+		from, to := &cells[pair[0]], &cells[pair[1]]
+		if from.Kind == sizing.Missing || to.Kind == sizing.Missing {
+			line, tree = append(line, 0, 0), append(tree, math.NaN())
+			continue
+		}
+		days := to.Num - from.Num
+		line = append(line, days, math.Copysign(math.Log1p(math.Abs(days)), days))
+		tree = append(tree, days)
+	}
+	return line, tree
+}
+
+func indicator(b bool) float64 { return float64(boolToInt(b)) }
+
+func boolToInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

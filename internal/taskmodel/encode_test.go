@@ -1,0 +1,280 @@
+package taskmodel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+var (
+	number  = sizing.NumberValue
+	text    = sizing.TextValue
+	nothing = sizing.Value{}
+	isNaN   = math.NaN()
+)
+
+// encoded freezes an encoder with one field for each column of rows. Without y the log peaks are
+// zero.
+func encoded(rows [][]sizing.Value, y ...float64) *encoder {
+	var schema sizing.Schema
+	for j := range rows[0] {
+		field := sizing.Field{Name: fmt.Sprint("f", j)}
+		for i := range rows {
+			if v := rows[i][j]; v.Kind != sizing.Missing {
+				field.Kind = v.Kind
+			}
+		}
+		schema.Fields = append(schema.Fields, field)
+	}
+	if len(y) == 0 {
+		y = make([]float64, len(rows))
+	}
+	return newEncoder(&schema, rows, y)
+}
+
+// same compares vectors; NaN equals NaN.
+func same(t *testing.T, want, got []float64, about string) {
+	t.Helper()
+	require.Len(t, got, len(want), about)
+	for i := range want {
+		if math.IsNaN(want[i]) {
+			require.True(t, math.IsNaN(got[i]), "%s: %v", about, got)
+			continue
+		}
+		require.InDelta(t, want[i], got[i], 1e-12, "%s: %v", about, got)
+	}
+}
+
+func TestEncodingOfOneFeature(t *testing.T) {
+	for claim, c := range map[string]struct {
+		rows       []sizing.Value
+		ask        sizing.Value
+		line, tree []float64
+	}{
+		"a number is raw and logged":                         {[]sizing.Value{number(1), number(5), number(9)}, number(3), []float64{3, math.Log(4)}, []float64{3}},
+		"a number below zero later is logged as zero":        {[]sizing.Value{number(1), number(5), number(9)}, number(-3), []float64{-3, 0}, []float64{-3}},
+		"numbers below zero are not logged":                  {[]sizing.Value{number(-1), number(5), number(9)}, number(3), []float64{3}, []float64{3}},
+		"two values are not logged":                          {[]sizing.Value{number(1), number(5), number(5)}, number(5), []float64{5}, []float64{5}},
+		"a feature that may be missing has a flag":           {[]sizing.Value{number(1), nothing, number(5)}, nothing, []float64{0, 1}, []float64{isNaN}},
+		"which is zero if it is present":                     {[]sizing.Value{number(1), nothing, number(5)}, number(5), []float64{5, 0}, []float64{5}},
+		"a feature that was never missing has no flag":       {[]sizing.Value{number(1), number(5), number(9)}, nothing, []float64{0, 0}, []float64{isNaN}},
+		"a constant has no column":                           {[]sizing.Value{number(7), number(7)}, number(8), nil, nil},
+		"a constant that may be missing has one":             {[]sizing.Value{number(7), nothing}, number(7), []float64{7, 0}, []float64{7}},
+		"a feature that is always missing has no column":     {[]sizing.Value{nothing, nothing}, number(8), nil, nil},
+		"a bool is 0 or 1":                                   {[]sizing.Value{sizing.BoolValue(true), sizing.BoolValue(false)}, sizing.BoolValue(true), []float64{1}, []float64{1}},
+		"two categories get a column each, by frequency":     {[]sizing.Value{text("a"), text("b"), text("b")}, text("b"), []float64{1, 0}, []float64{1, 0}},
+		"a missing category is a level":                      {[]sizing.Value{text("a"), nothing}, nothing, []float64{1, 0}, []float64{1, 0}},
+		"an unseen category is no level, with the mean peak": {[]sizing.Value{text("a"), text("b"), text("c")}, text("d"), []float64{0, 0, 0}, []float64{0, 0, 0, 0}},
+		"a Saturday in January is a weekend":                 {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, text("2020-01-04"), []float64{1, 1}, []float64{6, 0}},
+		"a Monday is not":                                    {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, text("2020-01-06"), []float64{0, 1}, []float64{1, 0}},
+		"the day before 1970 was a Wednesday in December":    {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, text("1969-12-31"), []float64{0, math.Cos(math.Pi / 6)}, []float64{3, 11}},
+		"a missing date is NaN for the trees":                {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, nothing, []float64{0, 0}, []float64{isNaN, isNaN}},
+	} {
+		var rows [][]sizing.Value
+		for _, v := range c.rows {
+			rows = append(rows, []sizing.Value{v})
+		}
+		e := encoded(rows)
+		line, tree := e.encode([]sizing.Value{c.ask}, nil, nil)
+		same(t, c.line, line, claim)
+		same(t, c.tree, tree, claim)
+	}
+}
+
+// A sale from 3 to 10 January lasts 7 days.
+func TestDatePairsAreEncoded(t *testing.T) {
+	e := encoded([][]sizing.Value{
+		{text("2020-01-03"), text("2020-01-10"), number(1)},
+		{text("2020-02-03"), text("2020-02-05"), number(2)},
+	})
+	line, tree := e.encode([]sizing.Value{text("2020-01-03"), text("2020-01-10"), number(1)}, nil, nil)
+	same(t, []float64{7, math.Log(8)}, line[len(line)-2:], "the line gets days and their log")
+	assert.Equal(t, 7.0, tree[len(tree)-1])
+	line, tree = e.encode([]sizing.Value{text("2020-01-10"), text("2020-01-03"), number(1)}, nil, nil)
+	same(t, []float64{-7, -math.Log(8)}, line[len(line)-2:], "backwards")
+	assert.Equal(t, -7.0, tree[len(tree)-1])
+	line, tree = e.encode([]sizing.Value{nothing, text("2020-01-03"), number(1)}, nil, nil)
+	same(t, []float64{0, 0}, line[len(line)-2:], "a missing date")
+	assert.True(t, math.IsNaN(tree[len(tree)-1]))
+}
+
+// Of thirty levels, twenty-eight occur once and two often. Only the two get a column; the
+// statistic distinguishes the others.
+func TestRareLevelsShareAStatistic(t *testing.T) {
+	var rows [][]sizing.Value
+	var y []float64
+	for i := range 28 {
+		rows, y = append(rows, []sizing.Value{text(fmt.Sprint("rare", i))}), append(y, 20)
+	}
+	for i := range 20 {
+		rows, y = append(rows, []sizing.Value{text(fmt.Sprint("often", i%2))}), append(y, 24)
+	}
+	e := encoded(rows, y...)
+	assert.Equal(t, 2+1, e.LineWidth)
+	assert.Equal(t, 2+1, e.TreeWidth)
+	mean := (28*20.0 + 20*24) / 48
+	assert.InDelta(t, mean, e.Mean, 1e-12)
+	for i := range rows {
+		e.learn(rows[i], y[i])
+	}
+	line, _ := e.encode([]sizing.Value{text("rare3")}, nil, nil)
+	same(t, []float64{0, 0, (20 + mean) / 2}, line, "one row of 20 and one of the mean")
+	line, _ = e.encode([]sizing.Value{text("often1")}, nil, nil)
+	same(t, []float64{0, 1, (10*24 + mean) / 11}, line, "ten rows of 24 and one of the mean")
+	line, _ = e.encode([]sizing.Value{text("never seen")}, nil, nil)
+	same(t, []float64{0, 0, mean}, line, "the task's mean")
+}
+
+// A hundred frequent levels get 24 columns.
+func TestColumnsAreBounded(t *testing.T) {
+	var rows [][]sizing.Value
+	for i := range 300 {
+		rows = append(rows, []sizing.Value{text(fmt.Sprint(i % 100))})
+	}
+	e := encoded(rows)
+	assert.Equal(t, 24+1, e.LineWidth)
+	assert.Equal(t, 24+1, e.TreeWidth)
+}
+
+// The statistic of a row contains earlier rows only. With its own peak in it, the first row of a
+// level would predict itself.
+func TestEncodingExcludesTheRowsOwnPeak(t *testing.T) {
+	encodings := func(own float64) [][]float64 {
+		rows := [][]sizing.Value{{text("a")}, {text("b")}, {text("c")}, {text("a")}, {text("a")}}
+		y := []float64{20, 21, 22, own, 24}
+		e := encoded(rows, y...)
+		e.Mean = 21 // keep the mean fixed
+		var all [][]float64
+		for i := range rows {
+			_, tree := e.encode(rows[i], nil, nil)
+			all = append(all, tree)
+			e.learn(rows[i], y[i])
+		}
+		return all
+	}
+	low, high := encodings(10), encodings(30)
+	assert.Equal(t, low[:4], high[:4], "row 3 and those before it do not know the peak of row 3")
+	assert.NotEqual(t, low[4], high[4], "the row after does")
+}
+
+func TestEncodingWidthsAreFrozen(t *testing.T) {
+	rows := [][]sizing.Value{{text("a"), number(1)}, {text("b"), number(2)}, {text("c"), number(7)}}
+	e := encoded(rows)
+	before, _ := e.encode(rows[0], nil, nil)
+	for i := range 100 {
+		e.learn([]sizing.Value{text(fmt.Sprint("new", i)), number(float64(i))}, 20)
+	}
+	after, tree := e.encode([]sizing.Value{text("new3"), number(3)}, nil, nil)
+	assert.Len(t, after, len(before))
+	assert.Len(t, after, e.LineWidth)
+	assert.Len(t, tree, e.TreeWidth)
+	lineNames, treeNames := e.columnNames()
+	assert.Len(t, lineNames, e.LineWidth)
+	assert.Len(t, treeNames, e.TreeWidth)
+}
+
+func TestEncodingDoesNotAllocate(t *testing.T) {
+	rows := [][]sizing.Value{{text("a"), number(1), text("2020-01-03"), text("2020-01-09")}, {text("b"), number(2), nothing, text("2020-01-09")}}
+	e := encoded(rows)
+	line, tree := e.encode(rows[0], nil, nil)
+	assert.Zero(t, testing.AllocsPerRun(20, func() { line, tree = e.encode(rows[0], line[:0], tree[:0]) }))
+}
+
+// Equal features give equal keys, whatever the columns.
+func TestEqualFeaturesHaveEqualKeys(t *testing.T) {
+	columns := []column{{Name: "kind", Kind: sizing.Category}, {Name: "size", Kind: sizing.Number}}
+	key := func(kind, size sizing.Value) uint64 { return groupKey(columns, []sizing.Value{kind, size}) }
+	assert.Equal(t, key(text("a"), number(1)), key(text("a"), number(1)))
+	assert.NotEqual(t, key(text("a"), number(1)), key(text("b"), number(1)))
+	assert.NotEqual(t, key(text("a"), number(1)), key(text("a"), number(2)))
+	assert.NotEqual(t, key(text("a"), nothing), key(text("a"), number(0)))
+	before := key(text("a"), number(1))
+	wider := append(columns, column{Name: "new", Kind: sizing.Bool})
+	assert.Equal(t, before, groupKey(wider, []sizing.Value{text("a"), number(1), nothing}), "a schema that grew")
+	columns[0].Kind = sizing.Missing // a constant has no column
+	assert.Equal(t, before, key(text("a"), number(1)))
+	assert.NotEqual(t, before, key(text("b"), number(1)), "the first other value of a constant changes the key")
+}
+
+func anyCells(rng *rand.Rand, kinds []sizing.ValueKind) []sizing.Value {
+	var cells []sizing.Value
+	for _, kind := range kinds {
+		v := sizing.Value{Kind: kind}
+		switch kind {
+		case sizing.Number:
+			v.Num = []float64{0, -1, 1e308, -1e308, 5e-324, rng.NormFloat64() * 1e6}[rng.IntN(6)]
+		case sizing.Bool:
+			v.Num = float64(rng.IntN(2))
+		case sizing.Date:
+			v.Num = float64(rng.IntN(4_000_000) - 1_000_000)
+		case sizing.Category:
+			v.Text = fmt.Sprint(rng.IntN(40))
+		}
+		if rng.IntN(5) == 0 {
+			v = nothing
+		}
+		cells = append(cells, v)
+	}
+	return cells
+}
+
+func FuzzEncoding(f *testing.F) {
+	f.Add(uint64(1), uint8(3), uint8(10))
+	f.Add(uint64(2), uint8(0), uint8(1))
+	f.Add(uint64(3), uint8(9), uint8(200))
+	f.Fuzz(func(t *testing.T, seed uint64, fields, n uint8) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var schema sizing.Schema
+		var kinds []sizing.ValueKind
+		for j := range int(fields % 12) {
+			kinds = append(kinds, sizing.ValueKind(1+rng.IntN(4)))
+			schema.Fields = append(schema.Fields, sizing.Field{Name: fmt.Sprint("f", j), Kind: kinds[j]})
+		}
+		var rows [][]sizing.Value
+		var y []float64
+		for range 1 + int(n)%60 {
+			rows, y = append(rows, anyCells(rng, kinds)), append(y, 20*rng.Float64())
+		}
+		e := newEncoder(&schema, rows, y)
+		lineNames, treeNames := e.columnNames()
+		require.Len(t, lineNames, e.LineWidth)
+		require.Len(t, treeNames, e.TreeWidth)
+		for range 20 {
+			cells := anyCells(rng, kinds)
+			line, tree := e.encode(cells, nil, nil)
+			require.Len(t, line, e.LineWidth)
+			require.Len(t, tree, e.TreeWidth)
+			for _, v := range line {
+				require.False(t, math.IsNaN(v) || math.IsInf(v, 0), "the line gets %v from %v", line, cells)
+			}
+			e.learn(cells, 20)
+		}
+	})
+}
+
+// An imputed date must not move to another year.
+func TestImputedDateKeepsTheDonorsDistance(t *testing.T) {
+	row := func(days ...string) (cells []sizing.Value) {
+		for _, day := range days {
+			cells = append(cells, text(day))
+		}
+		return cells
+	}
+	var rows [][]sizing.Value
+	for i := range minMissingShare {
+		rows = append(rows, row("2020-01-03", fmt.Sprintf("2020-01-%02d", 10+i)))
+	}
+	e := encoded(rows)
+	incomplete := []sizing.Value{text("2021-05-01"), nothing}
+	assert.True(t, e.isIncomplete(incomplete))
+	assert.True(t, e.lacksFeature(1, incomplete))
+	assert.False(t, e.lacksFeature(0, incomplete))
+	filled := e.fillFrom(incomplete, row("2020-02-03", "2020-02-20"), nil)
+	assert.Equal(t, 17.0, filled[1].Num-filled[0].Num)
+}

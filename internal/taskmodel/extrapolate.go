@@ -1,0 +1,238 @@
+package taskmodel
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// extrapolation describes the inputs of one row that lie outside the range.
+type extrapolation struct {
+	outside       []int   // relevant inputs outside the range; see trend.value
+	noRisk        bool    // one of them is too far outside for any probability
+	riseFactor    float64 // factor between the trend's peak and the peak at the edge of the range; 0: no trend is followed
+	capped        float64 // bytes that the extrapolation was limited to; 0: it was not
+	implausible   bool    // one of them is too far outside to use and counts as missing
+	aboveRange    int     // number of inputs of the trend above the range
+	jointMargin   float64 // log margin for several such inputs at once
+	jointDistance float64 // sum of the distances of the relevant inputs above the range, in log units
+}
+
+// extrapolate corrects p, the prediction from the raw inputs, if inputs lie outside the range. It
+// takes the prediction at the edge of the range, moves it along a supported trend, and adds a
+// margin that grows with the distance.
+func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers) {
+	signals := b.signals
+	b.atEdge = m.clampToRange(cells, b.atEdge[:0])
+	var edge experts.Point
+	m.predictInRange(b.atEdge, &edge, b)
+	rise, margin := m.rise(cells, b.atEdge)
+	most := m.maxLevel()
+	if rise > 0 {
+		b.extrapolation.riseFactor = math.Exp(max(0, min(rise, most-edge.Level[experts.LineTrees])))
+	}
+	if b.extrapolation.aboveRange > 1 {
+		// No run had all of these inputs that large, so their joint effect is unknown.
+		b.extrapolation.jointMargin = jointMarginRate * float64(b.extrapolation.aboveRange-1) * rise
+	}
+	if rise == 0 {
+		capLevels(p, m.High) // no line supports more than the largest peak
+	}
+	raiseLevels(p, &edge, rise*(1+margin)+b.extrapolation.jointMargin, b.extrapolation.noRisk && (rise > 0 || m.followsAllOutside(&b.extrapolation)))
+	if capLevels(p, most) {
+		b.extrapolation.capped = math.Exp(most)
+	}
+	b.signals = signals
+	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
+}
+
+// findOutside fills found and reports whether the models must not predict from cells directly.
+func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outside bool) {
+	t := &m.PeakTrend
+	for j := -len(t.Pairs); j < len(cells); j++ {
+		distance := t.distance(j, cells)
+		if distance == 0 {
+			continue
+		}
+		isFar := math.Abs(distance) > math.Log(outsideFactor)
+		if distance > 0 && (isFar || t.slopeOf(j) != nil) && t.isRelevant(j) {
+			found.jointDistance += distance
+			found.aboveRange++
+		}
+		outside = outside || isFar || t.slopeOf(j) != nil
+		if isFar && t.isRelevant(j) {
+			found.outside = append(found.outside, j)
+			found.noRisk = found.noRisk || distance > math.Log(noRiskFactor) || distance < -math.Log(noRiskFactor) && t.isUnboundedBelow(j, cells)
+		}
+	}
+	found.noRisk = found.noRisk || found.jointDistance > math.Log(noRiskFactor)
+	return outside
+}
+
+// isUnboundedBelow reports whether the peak may grow without bound below the range: the input has
+// negative values, or the line falls.
+func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
+	if x, _ := t.value(j, cells); x < 0 || t.rangeOf(j).Low < 0 {
+		return true
+	}
+	s := t.slopeOf(j)
+	return s != nil && s.Slope < 0
+}
+
+// rise returns how much the trend rises from the edge of the range to cells, in log units, and
+// the margin per unit of that rise. The rise is never negative.
+func (m *models) rise(cells, edge []sizing.Value) (rise, margin float64) {
+	margin = trendMargin
+	for _, s := range m.PeakTrend.Slopes {
+		raw, _ := m.PeakTrend.value(s.Field, cells)
+		if clamped, known := m.PeakTrend.value(s.Field, edge); known && clamped != raw {
+			rise, margin = 1, margin+2*s.Relative
+		}
+	}
+	if rise == 0 {
+		return 0, 0
+	}
+	if rise = m.PeakTrend.predict(cells) - m.PeakTrend.predict(edge); !(rise > 0) {
+		return 0, 0
+	}
+	return rise * max(1, m.PeakTrend.ConvexSlope), margin
+}
+
+// maxExtrapolation bounds an extrapolation, as a multiple of the largest peak so far.
+const maxExtrapolation = 1000
+
+// maxLevel returns the log peak that no extrapolation exceeds.
+func (m *models) maxLevel() float64 {
+	return min(m.High+math.Log(maxExtrapolation), math.Log(float64(maxPossible)))
+}
+
+// capLevels bounds the levels and reports whether one was above the bound.
+func capLevels(p *experts.Point, most float64) (bounded bool) {
+	for k := range p.Level {
+		bounded = bounded || p.Level[k] > most
+		p.Level[k] = min(p.Level[k], most)
+	}
+	return bounded
+}
+
+// followsAllOutside reports whether the line follows every input outside the range.
+func (m *models) followsAllOutside(found *extrapolation) bool {
+	for _, j := range found.outside {
+		if m.PeakTrend.slopeOf(j) == nil {
+			return false
+		}
+	}
+	return len(found.outside) > 0
+}
+
+// raiseLevels sets the levels to those at the edge plus a rise. Unless exact, it keeps the
+// models' own levels where they are higher.
+func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
+	for k := range p.Level {
+		level := edge.Level[k] + rise
+		if !exact {
+			level = max(level, p.Level[k])
+		}
+		p.Level[k] = level
+	}
+}
+
+// clampToRange appends cells to dst, with the inputs outside the range moved to its edge.
+func (m *models) clampToRange(cells, dst []sizing.Value) []sizing.Value {
+	for j, v := range cells {
+		if m.PeakTrend.distance(j, cells) != 0 {
+			v.Num = m.PeakTrend.Ranges[j].edge(v.Num)
+		}
+		dst = append(dst, v)
+	}
+	for k := range m.PeakTrend.Pairs {
+		if m.PeakTrend.distance(^k, dst) != 0 {
+			m.PeakTrend.Pairs[k].moveToRange(dst)
+		}
+	}
+	return dst
+}
+
+// Extrapolated returns the peak that the trend predicts if inputs lie outside the range; zero if
+// they do not, or if no trend is followed.
+func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
+	if m.Models == nil || len(m.Models.PeakTrend.Slopes) == 0 {
+		return 0
+	}
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	b.cells = m.cells(f, b.cells)
+	for _, s := range m.Models.PeakTrend.Slopes {
+		if m.Models.PeakTrend.distance(s.Field, b.cells) != 0 {
+			var p experts.Point
+			m.Models.predict(b.cells, &p, b)
+			if b.extrapolation.riseFactor == 0 {
+				return 0
+			}
+			return sizing.Bytes(min(math.Exp(p.Level[experts.LineTrees]), sizing.MaxBytes))
+		}
+	}
+	return 0
+}
+
+// describeExtrapolation writes to a reason which inputs lie outside the range, and the
+// consequence.
+func (m *Model) describeExtrapolation(text *strings.Builder, b *buffers) {
+	if len(b.extrapolation.outside) == 0 {
+		return
+	}
+	text.WriteString("; outside the known range: ")
+	const most = 3
+	for i, j := range b.extrapolation.outside {
+		if i == most {
+			fmt.Fprintf(text, " and %d more", len(b.extrapolation.outside)-most)
+			break
+		}
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		m.describeInput(text, j, b.cells)
+	}
+	if b.extrapolation.implausible {
+		text.WriteString(", too far to extrapolate and treated as missing")
+	}
+	if b.extrapolation.riseFactor > 0 {
+		fmt.Fprintf(text, ", extrapolated to %.3g times the peak at the edge of the range", b.extrapolation.riseFactor)
+	}
+	if b.extrapolation.capped > 0 {
+		fmt.Fprintf(text, ", limited to %s", sizing.Bytes(b.extrapolation.capped).Approx())
+	}
+	if b.extrapolation.noRisk {
+		text.WriteString(", so no risk can be stated")
+	}
+}
+
+// describeInput writes an input, its value and its range. For dates in descending order it writes
+// the positive difference.
+func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value) {
+	t := &m.Models.PeakTrend
+	x, _ := t.value(j, cells)
+	low, high := t.rangeOf(j).Low, t.rangeOf(j).High
+	var name string
+	if j >= 0 {
+		name = m.Schema.Fields[j].Name
+	} else {
+		pair := &t.Pairs[^j]
+		name = m.Schema.Fields[pair.To].Name + "-" + m.Schema.Fields[pair.From].Name
+		if max(x, high) <= 0 {
+			x, low, high = -x, -high, -low
+		}
+	}
+	fmt.Fprintf(text, "%s %s (%s … %s)", name, formatNumber(x), formatNumber(low), formatNumber(high))
+}
+
+// formatNumber avoids an exponent for short whole numbers.
+func formatNumber(v float64) string {
+	if math.Abs(v) < 1e15 && v == math.Trunc(v) {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.6g", v)
+}

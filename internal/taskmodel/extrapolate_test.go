@@ -1,0 +1,236 @@
+package taskmodel_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+func rowsFeature(x float64) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(x)} }
+
+// The inputs are 1 to 1,000. The questions go up to fifty times the largest input, with peaks
+// that continue the trend.
+func TestExtrapolatesAlongASupportedTrend(t *testing.T) {
+	for claim, peak := range map[string]func(x float64) float64{
+		"proportional":             func(x float64) float64 { return 0.01 * x },
+		"proportional over a base": func(x float64) float64 { return 2 + 0.01*x },
+		"square root":              func(x float64) float64 { return 0.3 * math.Sqrt(x) },
+	} {
+		k := newTask(t)
+		rng := rand.New(rand.NewPCG(1, 2))
+		for i := range 120 {
+			x := math.Round(math.Exp(rng.Float64() * math.Log(1000)))
+			if i == 60 {
+				x = 1000
+			}
+			k.reportSuccess(rowsFeature(x), peak(x)*noise(rng, 0.03))
+		}
+		k.train()
+		last := k.model.Size(question(rowsFeature(1000))).Limit
+		for _, x := range []float64{1100, 1900, 2100, 5000, 50_000} {
+			q := question(rowsFeature(x))
+			q.Cap = 0
+			s := k.model.Size(q)
+			need := bytes(peak(x))
+			require.Greater(t, s.Limit, need, "%s at %v: %s", claim, x, s.Reason)
+			require.Less(t, s.Limit, 3*need, "%s at %v: %s", claim, x, s.Reason)
+			require.GreaterOrEqual(t, s.Limit, last, "%s at %v: grants must not fall as the input grows", claim, x)
+			last = s.Limit
+			if x > 2000 {
+				assert.Nil(t, s.Promised, "%s at %v", claim, x)
+				assert.Contains(t, s.Reason, "outside the known range: rows")
+				assert.Contains(t, s.Reason, "no risk can be stated")
+			} else {
+				assert.NotNil(t, s.Promised, "%s at %v", claim, x)
+			}
+			assert.Equal(t, s.Promised, k.model.Risk(q, s.Limit), "%s at %v", claim, x)
+		}
+		inside := k.model.Size(question(rowsFeature(500)))
+		assert.NotContains(t, inside.Reason, "outside")
+		assert.Zero(t, k.model.Extrapolated(rowsFeature(500)))
+		assert.InEpsilon(t, peak(50_000), float64(k.model.Extrapolated(rowsFeature(50_000)))/float64(gib), 0.9)
+	}
+}
+
+func TestIrrelevantInputIsNotExtrapolated(t *testing.T) {
+	k := newTask(t)
+	rng := rand.New(rand.NewPCG(3, 4))
+	draw := func() sizing.Features {
+		f := rowsFeature(math.Round(1000 * rng.Float64()))
+		f["serial"] = sizing.NumberValue(math.Round(1000 * rng.Float64()))
+		return f
+	}
+	for range 120 {
+		f := draw()
+		k.reportSuccess(f, 0.01*f["rows"].Num*noise(rng, 0.05))
+	}
+	k.train()
+	f := rowsFeature(500)
+	f["serial"] = sizing.NumberValue(500)
+	inside := k.model.Size(question(f))
+	f["serial"] = sizing.NumberValue(1e6)
+	outside := k.model.Size(question(f))
+	assert.Greater(t, float64(outside.Limit), 0.85*float64(inside.Limit), outside.Reason)
+	assert.Less(t, float64(outside.Limit), 2.2*float64(inside.Limit), outside.Reason)
+	assert.NotContains(t, outside.Reason, "outside the known range")
+	assert.NotNil(t, outside.Promised)
+}
+
+func TestConstantInputIsRelevantOutsideItsRange(t *testing.T) {
+	k := newTask(t)
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 60 {
+		f := rowsFeature(1000 * (1 + rng.Float64()))
+		f["copies"] = sizing.NumberValue(2)
+		k.reportSuccess(f, 0.001*f["rows"].Num*noise(rng, 0.05))
+	}
+	k.train()
+	f := rowsFeature(1500)
+	f["copies"] = sizing.NumberValue(200)
+	s := k.model.Size(question(f))
+	assert.Nil(t, s.Promised)
+	assert.Contains(t, s.Reason, "outside the known range: copies 200 (2 … 2)")
+}
+
+// A run outside the range is learned like any other: the next question with the same input is in
+// the range.
+func TestExtrapolatedRunsAreLearned(t *testing.T) {
+	k := newTask(t)
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 100 {
+		x := math.Round(1 + 999*rng.Float64())
+		k.reportSuccess(rowsFeature(x), 0.01*x*noise(rng, 0.03))
+	}
+	k.train()
+	k.reportSuccess(rowsFeature(20_000), 190)
+	q := question(rowsFeature(20_000))
+	q.Cap = 0
+	s := k.model.Size(q)
+	assert.NotContains(t, s.Reason, "outside")
+	assert.NotNil(t, s.Promised)
+	assert.Greater(t, s.Limit, bytes(190))
+	blob, err := k.model.Blob()
+	require.NoError(t, err)
+	assert.NotEmpty(t, blob)
+}
+
+func sizeUncapped(k *task, f sizing.Features) taskmodel.Answer {
+	q := question(f)
+	q.Cap = 0
+	s := k.model.Size(q)
+	assert.Equal(k.t, s.Promised, k.model.Risk(q, s.Limit), s.Reason)
+	return s
+}
+
+func saleOf(start, days float64) sizing.Features {
+	return sizing.Features{"sale_start": dayValue(int(start)), "sale_end": dayValue(int(start + days))}
+}
+
+func TestDateDifferenceIsExtrapolatedLikeANumber(t *testing.T) {
+	for _, also := range []string{"", "days", "planned"} { // a number with the same values; a third date
+		k := newTask(t)
+		rng := rand.New(rand.NewPCG(9, 10))
+		draw := func(days float64) sizing.Features {
+			f := saleOf(math.Round(20_000+400*rng.Float64()), days)
+			switch also {
+			case "days":
+				f["days"] = sizing.NumberValue(days)
+			case "planned":
+				f["planned"] = dayValue(int(f["sale_start"].Num) - rng.IntN(30))
+			}
+			return f
+		}
+		for range 150 {
+			days := 1 + float64(rng.IntN(60))
+			k.reportSuccess(draw(days), (.5+days/5)*noise(rng, 0.02))
+		}
+		k.train()
+		s := sizeUncapped(k, draw(365))
+		assert.Greater(t, s.Limit, bytes(73.5), "%s: %s", also, s.Reason)
+		assert.Less(t, s.Limit, bytes(3*73.5), "%s: %s", also, s.Reason)
+		assert.Nil(t, s.Promised, also)
+		assert.Regexp(t, `outside the known range:.* sale_start-sale_end 365 \([1-3] … 60\)`, s.Reason, also)
+		inside := sizeUncapped(k, draw(30))
+		assert.NotNil(t, inside.Promised, also)
+		assert.NotContains(t, inside.Reason, "outside", also)
+	}
+}
+
+func TestNegativeInputsAreExtrapolated(t *testing.T) {
+	for claim, c := range map[string]struct {
+		low, high, at   float64
+		peak            func(x float64) float64
+		follows, noRisk bool
+	}{
+		"magnitude of a negative":     {-1000, -100, -9000, func(x float64) float64 { return -.01 * x }, true, true},
+		"falling through zero":        {-500, 500, -5000, func(x float64) float64 { return 6 - .01*x }, true, true},
+		"rising through zero":         {-500, 500, 5000, func(x float64) float64 { return 6 + .01*x }, true, true},
+		"rising, below the range":     {-500, 500, -5000, func(x float64) float64 { return max(1, 6+.01*x) }, false, true},
+		"rising, slightly below":      {-500, 500, -900, func(x float64) float64 { return max(1, 6+.01*x) }, false, false},
+		"either side":                 {-500, 500, -900, func(x float64) float64 { return 1 + .01*min(500, math.Abs(x)) }, false, false},
+		"positive and falling, below": {1000, 5000, 20, func(x float64) float64 { return 2000 / x }, true, true},
+	} {
+		k := newTask(t)
+		rng := rand.New(rand.NewPCG(11, 12))
+		for range 150 {
+			x := math.Round(c.low + (c.high-c.low)*rng.Float64())
+			k.reportSuccess(rowsFeature(x), c.peak(x)*noise(rng, 0.02))
+		}
+		k.train()
+		s := sizeUncapped(k, rowsFeature(c.at))
+		assert.Greater(t, s.Limit, bytes(.95*c.peak(c.at)), "%s: %s", claim, s.Reason)
+		assert.Contains(t, s.Reason, "outside the known range: rows", claim)
+		assert.Equal(t, c.noRisk, s.Promised == nil, "%s: %s", claim, s.Reason)
+		assert.Equal(t, c.follows, strings.Contains(s.Reason, "extrapolated"), "%s: %s", claim, s.Reason)
+	}
+}
+
+func TestExtrapolationIsBounded(t *testing.T) {
+	for _, c := range []struct{ slope, at, unit float64 }{{.01, 1e5, 100}, {-.01, -1e5, 100}, {.01, 1e9, 1}, {-.01, -1e9, 1}, {.01, 1e18, 1}, {.01, 1e9, 100}, {0, 1e18, 1}} {
+		k := newTask(t)
+		rng := rand.New(rand.NewPCG(13, 14))
+		largest := 0.0
+		for range 150 {
+			x := math.Round(1000 * rng.Float64())
+			spread := 0.02
+			if c.slope == 0 {
+				spread = 1
+			}
+			peak := c.unit * (12 + c.slope*x) * noise(rng, spread)
+			largest = max(largest, peak)
+			k.reportSuccess(rowsFeature(x), peak)
+		}
+		k.train()
+		s := sizeUncapped(k, rowsFeature(c.at))
+		assert.LessOrEqual(t, s.Limit, min(64*1024*gib, bytes(1500*largest)), "%v: %s", c, s.Reason)
+		if c.slope != 0 {
+			assert.Nil(t, s.Promised, "%v: %s", c, s.Reason)
+			if math.Abs(c.at) < 1e6 {
+				assert.Contains(t, s.Reason, "limited to", "%v", c)
+			} else {
+				assert.Contains(t, s.Reason, "treated as missing", "%v", c)
+			}
+			assert.Greater(t, s.Limit, bytes(0.9*largest), "%v: %s", c, s.Reason)
+		}
+	}
+}
+
+func TestPredictionInRangeDoesNotAllocateForTheTrend(t *testing.T) {
+	k := newTask(t)
+	rng := rand.New(rand.NewPCG(15, 16))
+	for range 60 {
+		days := 1 + float64(rng.IntN(60))
+		k.reportSuccess(saleOf(20_000, days), (.5+days/5)*noise(rng, 0.02))
+	}
+	k.train()
+	f := saleOf(20_000, 30)
+	k.model.Extrapolated(f)
+	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { k.model.Extrapolated(f) }), 1.0)
+}

@@ -1,0 +1,58 @@
+package taskmodel_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// extreme is a shape with extreme values: every 15th input is at the limit of float64, every 9th
+// peak at a limit of what may be reported.
+func extreme(rng *rand.Rand) (sizing.Features, float64) {
+	ends := []float64{0, 1e300, -1e300, math.MaxFloat64, -math.MaxFloat64, 5e-324, 1e154, 1e160}
+	value := func() sizing.Value {
+		if rng.IntN(15) == 0 {
+			return sizing.NumberValue(ends[rng.IntN(len(ends))])
+		}
+		return sizing.NumberValue(rng.NormFloat64())
+	}
+	gibs := math.Exp(rng.NormFloat64())
+	switch rng.IntN(9) {
+	case 0:
+		gibs = 1 / float64(gib)
+	case 1:
+		gibs = float64(sizing.MaxBytes / gib)
+	}
+	return sizing.Features{"a": value(), "b": value(), "c": sizing.NumberValue(rng.Float64())}, gibs
+}
+
+// After any reports a task can be learned, trained, stored and opened, and its answers are valid
+// amounts.
+func TestExtremeReportsKeepAnswersValid(t *testing.T) {
+	for seed := range uint64(40) {
+		k, rng := newTask(t), newRand(seed)
+		granted := func(b sizing.Bytes) { require.True(t, b > 0 && b <= sizing.MaxBytes, "%d bytes", b) }
+		for range 120 {
+			f, gibs := extreme(rng)
+			s := k.model.Size(taskmodel.Question{Features: f, Requested: sizing.Resources{Memory: gib}, RiskTarget: 0.02, Lifts: 3})
+			granted(s.Limit)
+			for _, rung := range s.Ladder {
+				granted(rung)
+			}
+			if s.Bins != nil {
+				granted(s.Bins.Upper[len(s.Bins.Upper)-1])
+			}
+			if s.Promised != nil {
+				require.False(t, math.IsNaN(*s.Promised))
+			}
+			k.reportSuccess(f, gibs)
+			k.train()
+		}
+		k.model = reopen(t, blobOf(t, k.model))
+	}
+}

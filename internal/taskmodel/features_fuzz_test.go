@@ -1,0 +1,108 @@
+package taskmodel_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// randomFeature draws values of one feature: with a kind, a cardinality, and a probability of
+// being missing or of another kind.
+func randomFeature(rng *rand.Rand) func() sizing.Value {
+	kind, missing, odd := rng.IntN(6), rng.Float64()*rng.Float64(), 0.0
+	if rng.IntN(3) == 0 {
+		odd = rng.Float64()
+	}
+	values := 1 + rng.IntN(1+rng.IntN(200))
+	scale := math.Exp(20*rng.Float64() - 10)
+	draw := func(kind int) sizing.Value {
+		switch kind {
+		case 0:
+			return sizing.NumberValue(scale * rng.NormFloat64())
+		case 1:
+			return sizing.NumberValue(float64(rng.IntN(values)))
+		case 2:
+			return sizing.BoolValue(rng.IntN(2) == 0)
+		case 3:
+			return sizing.TextValue(fmt.Sprint("value ", rng.IntN(values)))
+		case 4:
+			return sizing.TextValue(time.Unix(int64(rng.IntN(1e9)), 0).UTC().Format([]string{time.DateOnly, time.RFC3339}[rng.IntN(2)]))
+		}
+		return []sizing.Value{
+			sizing.NumberValue(math.MaxFloat64), sizing.NumberValue(-math.MaxFloat64), sizing.NumberValue(math.SmallestNonzeroFloat64),
+			sizing.TextValue(""), sizing.TextValue("hash 0123456789abcdef"), sizing.TextValue("0001-01-01"), sizing.TextValue("9999-12-31"),
+		}[rng.IntN(7)]
+	}
+	return func() sizing.Value {
+		if rng.Float64() < missing {
+			return sizing.Value{}
+		}
+		if rng.Float64() < odd {
+			return draw(rng.IntN(6))
+		}
+		return draw(kind)
+	}
+}
+
+// FuzzAnyFeaturesTrain trains on histories with random features, decodes the stored model, and
+// predicts with features that may be missing, new or of another kind.
+func FuzzAnyFeaturesTrain(f *testing.F) {
+	for seed := range uint64(12) {
+		f.Add(seed, uint8(seed*9), uint8(20*seed+3))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, features, runs uint8) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		features, runs = features%24, runs%64 // an input must end within the fuzzer's 10 s
+		draws := make([]func() sizing.Value, features)
+		for j := range draws {
+			draws[j] = randomFeature(rng)
+		}
+		draw := func() sizing.Features {
+			f := sizing.Features{}
+			for j := range draws {
+				if v := draws[j](); v.Kind != sizing.Missing {
+					f[fmt.Sprint("feature ", j)] = v
+				}
+			}
+			return f
+		}
+		k := newTask(t)
+		for range int(runs) + 1 {
+			k.row(draw(), measuredRun(math.Exp(2*rng.NormFloat64())))
+		}
+		model, outcome, err := taskmodel.Fit(&k.history, nil)
+		require.NoError(t, err)
+		require.NotNil(t, model, outcome.Reason)
+		blob, err := model.VerifiedBlob(&k.history)
+		require.NoError(t, err)
+		require.Less(t, len(blob), blobAtMost)
+		back := reopen(t, blob)
+		for range 5 {
+			f := draw()
+			sized := back.Size(question(f))
+			require.Equal(t, model.Size(question(f)), sized)
+			require.Positive(t, sized.Limit)
+			require.LessOrEqual(t, sized.Limit, 64*gib)
+			require.True(t, *sized.Promised >= 0 && *sized.Promised <= 1, "%v", *sized.Promised)
+			back.Warnings(f)
+			k.row(f, measuredRun(math.Exp(rng.NormFloat64())))
+			row := taskmodel.NewTrainingRow(&k.history.Schema, &k.history.Rows[len(k.history.Rows)-1])
+			model.Learn(row)
+			back.Learn(row)
+			require.Equal(t, blobOf(t, model), blobOf(t, back))
+		}
+		model, _, err = taskmodel.Fit(&k.history, back) // on top of a champion
+		require.NoError(t, err)
+		if model != nil {
+			_, err = model.VerifiedBlob(&k.history)
+			require.NoError(t, err)
+		}
+	})
+}

@@ -1,0 +1,287 @@
+package taskmodel
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Outcome reports what a Fit did.
+type Outcome struct {
+	Trained    bool
+	Reason     string
+	Evaluation Evaluation // the last evaluation; zero before the first
+
+	Warnings []string // about parts of the history that the model cannot use
+}
+
+// Fit updates a task's champion with its history and refits the models on all of it; a nil
+// champion starts a new model. It returns nil if there is nothing to fit, or if the challenger
+// fails its evaluation and a champion stays in use; Outcome.Reason says which. The caller must
+// not use champion afterwards.
+//
+// Rows that the champion has not learned yet are learned in order of arrival, so that their
+// residuals are out of sample. A long history is learned in blocks: the models are refitted
+// whenever the number of rows has grown by half.
+func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
+	m := champion
+	learnedSampling := samplingOf(h.Task, h.Pairs)
+	if m != nil {
+		m.leavePool()
+	}
+	switch {
+	case m == nil:
+		m = New()
+	case m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h):
+		m = New()
+		m.Trees = champion.Trees
+		champion = nil // margins learned from a voided report, or from an outdated peak, cannot be unlearned
+	}
+	m.Sampling = learnedSampling
+	h = m.Sampling.raiseHistory(h)
+	if err := m.learnNewRows(h); err != nil {
+		return nil, Outcome{}, err
+	}
+	m.releaseGranted(h)
+	if m.Experts.LearnedRows == 0 {
+		return nil, Outcome{Reason: "no run has a measured peak yet: report memory_max_bytes with a success"}, nil
+	}
+	return m.evaluateAndFit(h, champion != nil)
+}
+
+// learnNewRows learns, in order, the rows that the model has not learned yet.
+func (m *Model) learnNewRows(h *sizing.History) error {
+	m.Schema = h.Schema.Shape()
+	for i := range m.EarlyRows { // the schema may have gained fields since
+		m.EarlyRows[i].Cells = padCells(m.EarlyRows[i].Cells, len(m.Schema.Fields))
+	}
+	lastSeq := m.LastSeq
+	first := max(0, len(h.Rows)-maxResidualRows)
+	for i := range h.Rows {
+		r := &h.Rows[i]
+		if r.Seq <= lastSeq {
+			continue
+		}
+		t := NewTrainingRow(&h.Schema, r)
+		if i < first && !m.isEarly() {
+			m.learnRange(&t)
+			continue
+		}
+		m.Learn(t)
+		if m.isBulkFitDue() {
+			if err := m.refit(h, m.rowsOf(h, i+1)); err != nil {
+				return err
+			}
+		}
+	}
+	m.LastSeq = max(m.LastSeq, h.LastSeq)
+	return nil
+}
+
+// evaluateAndFit runs the evaluation that is due, and fits on the whole history.
+func (m *Model) evaluateAndFit(h *sizing.History, champion bool) (*Model, Outcome, error) {
+	out := Outcome{Trained: true, Reason: fmt.Sprintf("learned from %d runs", h.Total)}
+	rows := m.rowsOf(h, len(h.Rows))
+	if exact := withoutImputed(rows); m.isEvaluationDue(len(exact)) {
+		evaluation, err := m.evaluate(h, exact)
+		if err != nil {
+			return nil, Outcome{}, err
+		}
+		m.LastEvaluation = evaluation
+		out.Reason += "; " + evaluation.Reason
+		if !evaluation.Passed && champion {
+			out.Evaluation = evaluation
+			return nil, out, nil
+		}
+		if !evaluation.Passed {
+			out.Reason += "; published nevertheless because there is no champion"
+		}
+	}
+	out.Evaluation = m.LastEvaluation
+	if err := m.refit(h, rows); err != nil {
+		return nil, Outcome{}, err
+	}
+	if err := m.describe(h); err != nil {
+		return nil, Outcome{}, err
+	}
+	m.rebuildKills(h)
+	if warning := m.describeRetired(); warning != "" {
+		out.Warnings = append(out.Warnings, warning)
+		out.Reason += "; " + warning
+	}
+	return m, out, nil
+}
+
+// learnedVoided reports whether the model has learned a report that was voided later: its effect
+// on the margins cannot be undone. In a thinned history only the newest rows can be checked.
+func (m *Model) learnedVoided(h *sizing.History) bool {
+	seqs := make([]int64, len(h.Rows))
+	for i := range h.Rows {
+		seqs[i] = h.Rows[i].Seq
+	}
+	slices.Sort(seqs)
+	from := int64(0)
+	if h.Total > len(seqs) {
+		from = seqs[max(0, len(seqs)-neverThinned)]
+	}
+	isVoided := func(seq int64) bool {
+		_, found := slices.BinarySearch(seqs, seq)
+		return seq >= from && !found
+	}
+	return slices.ContainsFunc(m.OutOfSample, func(e outOfSample) bool { return isVoided(e.Seq) }) ||
+		slices.ContainsFunc(m.Quarantine, func(h quarantinedReport) bool { return isVoided(h.Seq) }) ||
+		slices.ContainsFunc(m.QuarantineCores, func(h quarantinedCores) bool { return isVoided(h.Seq) }) ||
+		slices.ContainsFunc(m.KnownKills, func(k knownKill) bool { return isVoided(k.Seq) })
+}
+
+const (
+	maxResidualRows = 6000 // newest rows of a long history that get an out-of-sample residual
+	bulkGrowth      = 1.5  // growth in rows between two fits of a long history
+
+	neverThinned = 4000 // newest rows that the store never thins out
+)
+
+// isBulkFitDue reports whether enough rows were learned since the last fit to fit again while a
+// long history is learned.
+func (m *Model) isBulkFitDue() bool {
+	return !m.isEarly() && float64(m.Experts.LearnedRows) >= bulkGrowth*float64(max(m.Fitted, 20))
+}
+
+// learnRange learns from an old row of a long history only its counts and its range, without a
+// residual.
+func (m *Model) learnRange(t *TrainingRow) {
+	m.countTry(t)
+	if t.Censoring == sizing.Exact {
+		if m.quarantineOld(t) {
+			return
+		}
+		m.widenRange(t.Peak)
+		m.Experts.LearnedRows++
+		m.Experts.MaxPeak = max(m.Experts.MaxPeak, float64(t.Peak))
+	}
+}
+
+// refit fits the models on rows of a history.
+func (m *Model) refit(h *sizing.History, rows []row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	fit := m.winsorise(rows)
+	fitted, err := fitModels(&h.Schema, fit, m.Models, m.Trees, seedOf(m.Experts.LearnedRows))
+	if err != nil {
+		return fmt.Errorf("fit %d rows: %w", len(rows), err)
+	}
+	if !m.Experts.IsColdStart() {
+		fitted.settleDrift(fit)
+		m.moveResiduals(fitted, fit)
+	}
+	m.Models, m.Fitted = fitted, m.Experts.LearnedRows
+	m.learnPending()
+	if m.isEarly() {
+		m.EarlyRows = rows
+	}
+	return nil
+}
+
+// rowsOf returns the rows to fit: the measured ones, and the censored ones with an imputed peak
+// (regression with censored data by imputation, Buckley & James 1979). Right-censored are OOM
+// kills that no success of the same run explains; left-censored are successes without a measured
+// peak.
+func (m *Model) rowsOf(h *sizing.History, n int) []row {
+	known := make(map[int64]outOfSample, len(m.OutOfSample))
+	for _, e := range m.OutOfSample {
+		known[e.Seq] = e
+	}
+	quarantinedRows, previous, quarantinedCPU := m.quarantinedSeqs(), h.Schema.PreviousSameName(), m.quarantinedCoreSeqs()
+	explained := successes(h.Rows[:n], quarantinedRows)
+	rows := make([]row, 0, n)
+	for i := range h.Rows[:n] {
+		r := &h.Rows[i]
+		bytes, censoring := r.Peak()
+		if censoring == sizing.NoPeak || bytes > maxPossible || quarantinedRows[r.Seq] || isTooSmall(bytes, censoring, r.Allocated.Memory, r.Requested.Memory) || censoring == sizing.AtLeast && explained[runOf(r)] {
+			continue
+		}
+		next := row{
+			Cells: cellsOf(&h.Schema, previous, r.Features), Peak: math.Max(1, float64(bytes)),
+			Seconds: secondsOf(r.Duration), Cores: fittedCores(r, quarantinedCPU), Weight: max(r.Weight, 1), Residual: math.NaN(),
+		}
+		if r.Seq < m.Changed {
+			next.Weight *= staleWeight
+		}
+		if before, ok := known[r.Seq]; ok {
+			next.Residual, next.Granted = before.Residual, before.Granted
+		}
+		if next.Imputed = censoring != sizing.Exact; next.Imputed && !m.impute(&next, censoring) {
+			continue
+		}
+		rows = append(rows, next)
+	}
+	return rows
+}
+
+// impute replaces a censored peak by the last models' prediction, within its bound. It reports
+// false if the row is of no use: without models, only a lower bound is.
+func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
+	if m.Models == nil || m.Models.ridges == nil {
+		r.Peak *= killedPeakFactor
+		return censoring == sizing.AtLeast
+	}
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	var p experts.Point
+	m.Models.predict(padCells(r.Cells, len(m.Models.Enc.Columns)), &p, b)
+	level := math.Exp(p.Level[experts.LineTrees])
+	if censoring == sizing.AtLeast {
+		r.Peak = max(r.Peak*killedPeakFactor, level)
+	} else {
+		if r.Peak*missFactor < level {
+			return false // such a low allocation is in the wrong unit
+		}
+		r.Peak = min(r.Peak, level)
+		r.Weight *= atMostWeight
+	}
+	return true
+}
+
+const (
+	killedPeakFactor = 1.2 // the peak of a killed try is above its allocation by an unknown factor
+	staleWeight      = 0.2 // of a row from before the task changed
+	atMostWeight     = 0.5 // of a row with only an upper bound
+)
+
+// run identifies one (run, map index).
+type run struct {
+	id       string
+	mapIndex int
+}
+
+func runOf(r *sizing.HistoryRow) run { return run{r.RunID, r.MapIndex} }
+
+// successes returns the runs that ended with a measured peak that is not in quarantine.
+func successes(rows []sizing.HistoryRow, quarantinedRows map[int64]bool) map[run]bool {
+	ended := map[run]bool{}
+	for i := range rows {
+		if _, censoring := rows[i].Peak(); censoring == sizing.Exact && !quarantinedRows[rows[i].Seq] {
+			ended[runOf(&rows[i])] = true
+		}
+	}
+	return ended
+}
+
+// cellsOf decodes a stored row in the order of the schema. If a row is older than a field, the
+// value comes from the previous field of the same name; previous is schema.PreviousSameName().
+func cellsOf(schema *sizing.Schema, previous []int, codes []float64) []sizing.Value {
+	cells := make([]sizing.Value, len(schema.Fields))
+	for j := range cells {
+		switch {
+		case j < len(codes):
+			cells[j] = schema.Fields[j].Value(codes[j])
+		case previous != nil && previous[j] >= 0:
+			cells[j] = schema.Fields[j].ReadStored(cells[previous[j]])
+		}
+	}
+	return cells
+}

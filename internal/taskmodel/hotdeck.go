@@ -1,0 +1,284 @@
+package taskmodel
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Hot-deck imputation (Andridge & Little 2010) fills in features that a question lacks and few
+// runs lacked: the models never saw such a row, so they cannot predict it. The values come from
+// similar runs, the donors. The level is the mean of the models' predictions with each donor's
+// values. The spread between the donors adds to the margin as an independent error, so an
+// irrelevant feature costs nothing, and a relevant one costs the uncertainty that it leaves.
+const (
+	minMissingRows  = 8      // rows without a feature from which the models can learn its absence …
+	minMissingShare = 16     // … or one row in so many, for a new task
+	minNewRows      = 32     // rows that suffice although the older half of the rows had the feature: the margins do not know such rows
+	maxDonors       = 128    // rows stored, evenly spaced by peak
+	maxDonorCells   = 24_000 // values stored of them
+	maxNeighbours   = 32     // donors used for a prediction, …
+	minNeighbours   = 8      // … of a new task …
+	neighbourPart   = 4      // … or one donor in so many
+
+	// Standard deviations of a normal distribution that are exceeded with probability
+	// sizing.DefaultRiskTarget: the largest of a few donors underestimates a tail.
+	donorDeviations = 2.17
+)
+
+// chooseDonors stores rows, evenly spaced by peak, as donors, and measures the relevance of each
+// feature.
+func (e *encoder) chooseDonors(rows [][]sizing.Value, y []float64) {
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(y[a], y[b]), cmp.Compare(a, b)) })
+	n := min(maxDonors, len(rows), max(1, maxDonorCells/max(1, len(e.Columns))))
+	for i := range n {
+		e.Donors = append(e.Donors, e.donorOf(rows[order[(2*i+1)*len(rows)/(2*n)]]))
+	}
+	for j := range e.Columns {
+		if c := &e.Columns[j]; c.Kind != sizing.Missing {
+			c.measureRelevance(j, rows, y)
+		}
+	}
+}
+
+// donorOf returns the values of a row that the encoding uses.
+func (e *encoder) donorOf(cells []sizing.Value) []sizing.Value {
+	donor := slices.Clone(cells)
+	for j, v := range donor {
+		switch {
+		case e.Columns[j].Kind == sizing.Missing:
+			donor[j] = sizing.Value{}
+		case v.Kind == sizing.Category:
+			donor[j].Text = keyOf(v.Text)
+		}
+	}
+	return donor
+}
+
+// measureRelevance sets the feature's share of present values, the standard deviation of its
+// values, and the share of the log peak's variance that it explains alone, adjusted for chance:
+// the squared correlation of a number, the correlation ratio of a category (Fisher 1925).
+func (c *column) measureRelevance(j int, rows [][]sizing.Value, y []float64) {
+	s := newScreen(1, y)
+	total, known, between := 0.0, 0.0, 0.0
+	groups := map[string]*level{}
+	for i, cells := range rows {
+		deviation := y[i] - s.mean
+		total += deviation * deviation
+		v := cells[j]
+		if v.Kind == sizing.Missing {
+			continue
+		}
+		known++
+		s.add([]float64{c.scaled(v)}, y[i])
+		if v.Kind == sizing.Category {
+			if groups[v.Text] == nil {
+				groups[v.Text] = &level{}
+			}
+			groups[v.Text].Rows++
+			groups[v.Text].Sum += deviation
+		}
+	}
+	c.PresentShare = known / float64(len(rows))
+	c.Scale = math.Sqrt(max(0, s.xx[0]-s.x[0]*s.x[0]/max(known, 1)) / max(known, 1))
+	parameters := 1.0
+	if between = s.score(0); c.Kind == sizing.Category {
+		between, parameters = 0, float64(len(groups)-1)
+		names := make([]string, 0, len(groups))
+		for name := range groups {
+			names = append(names, name)
+		}
+		slices.Sort(names) // the sum must not depend on the order of a map
+		for _, name := range names {
+			between += groups[name].Sum * groups[name].Sum / groups[name].Rows
+		}
+	}
+	if left := known - parameters - 1; left > 0 && total > 0 {
+		c.ExplainedShare = max(0, 1-(1-min(1, between/total))*(known-1)/left)
+	}
+}
+
+// scaled returns a value on the scale that distances use.
+func (c *column) scaled(v sizing.Value) float64 {
+	if c.WithLog {
+		return math.Log1p(max(0, v.Num))
+	}
+	return v.Num
+}
+
+// isIncomplete reports whether a row lacks a feature that few rows lacked before.
+func (e *encoder) isIncomplete(cells []sizing.Value) bool {
+	for j := range e.Columns {
+		if e.lacksFeature(j, cells) {
+			return true
+		}
+	}
+	return false
+}
+
+// lacksFeature reports whether a row lacks the j-th feature although few rows lacked it before.
+func (e *encoder) lacksFeature(j int, cells []sizing.Value) bool {
+	c := &e.Columns[j]
+	return c.RarelyMissing && c.Kind != sizing.Missing && cells[j].Kind == sizing.Missing
+}
+
+// fillFrom appends a row's values to dst, with a donor's values for missing features. A date
+// keeps the donor's distance to a date that the row has; otherwise date differences would mix two
+// runs. A value of a feature that few rows have is dropped if the donor lacks it: no model has
+// seen it beside the donor's values.
+func (e *encoder) fillFrom(cells, donor, dst []sizing.Value) []sizing.Value {
+	days := 0.0
+	for j := range e.Columns {
+		if e.Columns[j].Kind == sizing.Date && cells[j].Kind == sizing.Date && donor[j].Kind == sizing.Date {
+			days = cells[j].Num - donor[j].Num
+			break
+		}
+	}
+	for j, v := range cells {
+		switch {
+		case j >= len(e.Columns):
+		case e.lacksFeature(j, cells):
+			if v = donor[j]; v.Kind == sizing.Date {
+				v = sizing.Value{Kind: sizing.Date, Num: v.Num + days}
+			}
+		case e.Columns[j].RarelyPresent && donor[j].Kind == sizing.Missing:
+			v = sizing.Value{}
+		}
+		dst = append(dst, v)
+	}
+	return dst
+}
+
+// neighbour is a donor's index and its distance to a row.
+type neighbour struct {
+	donor    int
+	distance float64
+}
+
+// nearestDonors writes the donors most similar to a row in the features that the row has (Gower
+// 1971, each feature weighted by its relevance). Donors at equal distance are taken evenly spaced
+// by peak.
+func (e *encoder) nearestDonors(cells []sizing.Value, dst []neighbour) []neighbour {
+	dst = dst[:0]
+	for i, donor := range e.Donors {
+		dst = append(dst, neighbour{i, e.distance(cells, donor)})
+	}
+	spaced := func(i int) uint32 { return uint32(i+1) * 2654435769 } // Fibonacci hashing (Knuth 1973)
+	slices.SortFunc(dst, func(a, b neighbour) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(spaced(a.donor), spaced(b.donor)))
+	})
+	return dst[:min(len(dst), maxNeighbours, max(minNeighbours, len(dst)/neighbourPart))]
+}
+
+// missingDonorDistance is the distance of a donor that lacks the feature to impute.
+const missingDonorDistance = 1e6
+
+// distance returns the Gower distance between a row and a donor.
+func (e *encoder) distance(cells, donor []sizing.Value) (sum float64) {
+	for j := range e.Columns {
+		c := &e.Columns[j]
+		v, d := &cells[j], &donor[j]
+		switch {
+		case c.Kind == sizing.Missing:
+		case v.Kind == sizing.Missing:
+			if d.Kind == sizing.Missing && c.RarelyMissing {
+				sum += missingDonorDistance
+			}
+		case d.Kind == sizing.Missing:
+			sum += c.ExplainedShare
+		case c.Kind == sizing.Category:
+			if c.find(v.Text) != c.find(d.Text) {
+				sum += c.ExplainedShare
+			}
+		case c.Scale > 0:
+			sum += c.ExplainedShare * math.Abs(c.scaled(*v)-c.scaled(*d)) / c.Scale
+		}
+	}
+	return sum
+}
+
+// imputeFromDonors fills p with the mean of the predictions for a row with the values of similar
+// donors, and b.donorMargin with the distance from that mean to the largest prediction.
+func (m *models) imputeFromDonors(cells []sizing.Value, p *experts.Point, b *buffers) {
+	b.neighbours = m.Enc.nearestDonors(cells, b.neighbours)
+	b.noFeatures = !m.Enc.hasAnyFeature(cells)
+	b.donorPoints = b.donorPoints[:0]
+	each := (len(b.neighbours) + maxMixtureDonors - 1) / maxMixtureDonors
+	var mean experts.Point
+	var squares, most [experts.ModelCount]float64
+	share := 1 / float64(len(b.neighbours))
+	for i, near := range b.neighbours {
+		b.imputed = m.Enc.fillFrom(cells, m.Enc.Donors[near.donor], b.imputed[:0])
+		m.predictRow(b.imputed, p, b)
+		if i%each == 0 {
+			b.donorPoints = append(b.donorPoints, *p)
+		}
+		for k, level := range p.Level {
+			before := mean.Level[k]
+			mean.Level[k] += (level - before) / float64(i+1) // West 1979
+			squares[k] += (level - before) * (level - mean.Level[k])
+			if i == 0 || level > most[k] {
+				most[k] = level
+			}
+		}
+		for k, scale := range p.Scale {
+			mean.Scale[k] += share * scale
+		}
+		mean.Duration += share * p.Duration
+	}
+	reach := 1 + 1/math.Sqrt(float64(len(b.neighbours))) // the true value may exceed the largest of a few draws, but not by much
+	for k := range b.donorMargin {
+		largest, tail := most[k]-mean.Level[k], donorDeviations*math.Sqrt(max(0, squares[k])*share)
+		b.donorMargin[k] = min(max(largest, tail), reach*largest)
+		if k == experts.LineTrees {
+			if b.unseenProb = sizing.DefaultRiskTarget; b.donorMargin[k] < tail || largest > tail {
+				b.unseenProb = 1 / float64(len(b.neighbours)+1)
+			}
+		}
+	}
+	mean.Imputed = true
+	b.donorPointMean = mean
+	*p = mean
+	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
+}
+
+// describeMissing names the missing features of a question and how much they add to the amount.
+func (m *Model) describeMissing(amount float64, b *buffers) string {
+	e := m.Models.Enc
+	if b.noFeatures {
+		return "no feature is known: sized by the peaks of all runs"
+	}
+	var names, shares []string
+	for j := range e.Columns {
+		if e.lacksFeature(j, b.cells) {
+			names = append(names, e.Columns[j].Name)
+			if known := e.Columns[j].PresentShare; known > 0 { // zero in models of earlier releases
+				shares = append(shares, fmt.Sprintf("%.0f", 100*known))
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	text := "feature " + names[0] + " is missing"
+	if len(names) > 1 {
+		text = "features " + strings.Join(names, ", ") + " are missing"
+	}
+	if len(shares) > 0 {
+		text += fmt.Sprintf(" (present in %s %% of runs)", strings.Join(slices.Compact(shares), ", "))
+	}
+	text += ": imputed from similar runs"
+	if b.unwidenedAmount > 0 && amount > b.unwidenedAmount {
+		text += ", adds " + sizing.Bytes(amount-b.unwidenedAmount).Approx()
+	}
+	return text
+}

@@ -1,0 +1,99 @@
+package taskmodel
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// groupKey identifies rows with identical features (FNV-1a, 64 bit). It hashes the names of the
+// fields, so that keys stay valid when the schema grows.
+func groupKey(columns []column, cells []sizing.Value) uint64 {
+	h := uint64(14695981039346656037)
+	mix := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
+	text := func(s string) {
+		for i := range len(s) {
+			mix(s[i])
+		}
+		mix(0)
+	}
+	for j := range columns {
+		v := cells[j]
+		if v.Kind == sizing.Missing || columns[j].Outvoted {
+			continue
+		}
+		text(columns[j].Name)
+		if v.Kind == sizing.Category {
+			text(v.Text)
+			continue
+		}
+		bits := math.Float64bits(v.Num)
+		for shift := 0; shift < 64; shift += 8 {
+			mix(byte(bits >> shift))
+		}
+	}
+	return h
+}
+
+// count adds a row to its group.
+func (m *models) count(r *row, y float64) {
+	m.Clock++
+	key := groupKey(m.Enc.Columns, r.Cells)
+	g := m.Groups[key]
+	if g == nil {
+		g = &group{Recent: y}
+		m.Groups[key] = g
+	} else {
+		g.Recent += (y - g.Recent) * 0.5
+		g.Squares += (y - g.Mean) * (y - g.Mean)
+	}
+	if g.Rows == groupMemory {
+		g.Squares *= 1 - 1.0/groupMemory
+	}
+	g.Rows = min(g.Rows+1, groupMemory)
+	g.Mean += (y - g.Mean) / g.Rows
+	g.Seconds += (math.Log1p(r.Seconds) - g.Seconds) / g.Rows
+	if r.Cores > 0 {
+		g.CoreRows = min(g.CoreRows+1, groupMemory)
+		g.Cores += (math.Log(r.Cores) - g.Cores) / g.CoreRows
+	}
+	g.Seen = m.Clock
+	copy(g.Newest[1:], g.Newest[:])
+	g.Newest[0] = r.Peak
+}
+
+// minGrant returns the smallest amount to grant if the newest rows with the same features are
+// known: the largest of their peaks plus Headroom. A nil group has none.
+func (g *group) minGrant() float64 {
+	if g == nil {
+		return 0
+	}
+	return slices.Max(g.Newest[:]) * (1 + Headroom)
+}
+
+const (
+	newestPeaks = 3 // rows: repeated values count at once, and a changed value is forgotten soon
+
+	// Headroom is granted above identical runs, as a share of the largest of their peaks: runs
+	// that were identical to the byte so far may differ a little next time.
+	Headroom = 0.02
+)
+
+// forgetGroups drops the least recently seen groups if there are more than maxGroups.
+func (m *models) forgetGroups() {
+	if len(m.Groups) <= maxGroups {
+		return
+	}
+	keys := make([]uint64, 0, len(m.Groups))
+	for key := range m.Groups {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b uint64) int {
+		return cmp.Or(cmp.Compare(m.Groups[b].Seen, m.Groups[a].Seen), cmp.Compare(a, b))
+	})
+	for _, key := range keys[maxGroups:] {
+		delete(m.Groups, key)
+	}
+}

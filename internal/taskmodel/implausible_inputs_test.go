@@ -1,0 +1,123 @@
+package taskmodel_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+func with(f sizing.Features, name string, v sizing.Value) sizing.Features {
+	f = without(f)
+	f[name] = v
+	return f
+}
+
+// A sentinel value gives the same grant as a missing value.
+func TestImplausibleInputCountsAsMissing(t *testing.T) {
+	for _, runs := range []int{60, 150} {
+		k, rng := trainedTask(t, salesForecast, 400, runs)
+		for range 10 {
+			f, _ := salesForecast(rng)
+			for name, values := range map[string][]sizing.Value{
+				"sale_end":      {dayValue(2_932_896), dayValue(26_000), dayValue(0), dayValue(-719_162)},
+				"product_count": {sizing.NumberValue(1e308), sizing.NumberValue(1e12), sizing.NumberValue(-1e300)},
+			} {
+				for _, v := range values {
+					odd, missing := with(f, name, v), without(f, name)
+					q := question(odd)
+					q.Cap = 0
+					s := k.model.Size(q)
+					q.Features = missing
+					want := k.model.Size(q)
+					require.Equal(t, want.Limit, s.Limit, "%s %v: %s\n%s", name, v, s.Reason, want.Reason)
+					require.Nil(t, s.Promised, s.Reason)
+					require.Zero(t, k.model.Extrapolated(odd), s.Reason)
+					require.Contains(t, s.Reason, "outside the known range: ")
+					require.Contains(t, s.Reason, "too far to extrapolate and treated as missing, so no risk can be stated")
+					require.Contains(t, s.Reason, name)
+				}
+			}
+		}
+	}
+}
+
+// The peak falls as the input rises, or is flat: no trend supports a larger answer outside the
+// range.
+func TestOnlyASupportedTrendMovesAnswersOutsideTheRange(t *testing.T) {
+	for claim, c := range map[string]struct {
+		draw func(rng *rand.Rand) float64
+		peak func(x float64) float64
+		at   []float64
+	}{
+		"falling": {
+			func(rng *rand.Rand) float64 { return math.Pow(2, float64(1+rng.IntN(4))) },
+			func(x float64) float64 { return .5 + 64/x },
+			[]float64{17, 20, 24, 32, 48, 64, 128, 256, 512, 4096},
+		},
+		"plateau": {
+			func(rng *rand.Rand) float64 { return float64(1 + rng.IntN(1000)) },
+			func(x float64) float64 { return map[bool]float64{true: 4, false: .5}[x >= 900] },
+			[]float64{1001, 1100, 1500, 2000, 2001, 3000, 10_000},
+		},
+	} {
+		for seed := range uint64(4) {
+			for _, runs := range []int{80, 200, 400} {
+				k, _ := trainedTask(t, func(rng *rand.Rand) (sizing.Features, float64) {
+					x := c.draw(rng)
+					return rowsFeature(x), c.peak(x) * noise(rng, .05)
+				}, 410+seed, runs)
+				q := question(rowsFeature(c.at[0] - 1))
+				q.Cap = 0
+				edge := k.model.Size(q).Limit
+				for _, x := range c.at {
+					q.Features = rowsFeature(x)
+					s := k.model.Size(q)
+					most := 10.0
+					if strings.Contains(s.Reason, "treated as missing") {
+						most = 50 // any peak is possible
+					}
+					require.Less(t, s.Limit, bytes(most), "%s, %d runs, at %v: %s", claim, runs, x, s.Reason)
+					if claim == "plateau" && s.Limit > edge.Times(1.5) {
+						assert.Contains(t, s.Reason, "extrapolated", "%s, %d runs, at %v: %s", claim, runs, x, s.Reason)
+					}
+				}
+			}
+		}
+	}
+}
+
+// The peak follows the product of two inputs, both outside the range.
+func TestJointExtrapolationIsCalibrated(t *testing.T) {
+	draw := func(rng *rand.Rand, low, high int) (sizing.Features, float64) {
+		a, b := float64(low*20+1+rng.IntN(20*(high-low))), float64(low*200+10+rng.IntN(200*(high-low)-10))
+		return sizing.Features{"files": sizing.NumberValue(a), "mb": sizing.NumberValue(b)}, (.3 + a*b/1000) * noise(rng, .05)
+	}
+	for _, runs := range []int{60, 200, 600} {
+		kills, promised, stated := 0.0, 0.0, 0
+		for seed := range uint64(2) {
+			k, rng := trainedTask(t, func(rng *rand.Rand) (sizing.Features, float64) { return draw(rng, 0, 1) }, 420+seed, runs)
+			for range 150 {
+				f, gibs := draw(rng, 1, 2)
+				q := question(f)
+				q.Cap = 0
+				s := k.model.Size(q)
+				if s.Promised == nil {
+					continue
+				}
+				stated++
+				promised += *s.Promised
+				if bytes(gibs) > s.Limit {
+					kills++
+				}
+			}
+		}
+		t.Logf("%d runs: %v of %d killed, %.1f promised", runs, kills, stated, promised)
+		assert.LessOrEqual(t, kills, 2*promised+3*math.Sqrt(promised+1), "%d runs", runs)
+	}
+}

@@ -1,0 +1,109 @@
+package taskmodel_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// grantedPerUsed returns the memory granted per GiB used after training on runs of draw. The
+// first runs have odd values of the feature "size".
+func grantedPerUsed(t *testing.T, draw shape, runs int, odd ...sizing.Value) (perUsed float64, k *task) {
+	t.Helper()
+	rng := newRand(95)
+	k = newTask(t)
+	for i := range runs {
+		f, gibs := draw(rng)
+		if i < len(odd) {
+			f["size"] = odd[i]
+		}
+		k.reportSuccess(f, gibs)
+		if i%40 == 39 {
+			k.fit()
+		}
+	}
+	k.fit()
+	limits, used := 0.0, 0.0
+	for range 100 {
+		f, gibs := draw(rng)
+		limits += float64(k.model.Size(question(f)).Limit) / float64(gib)
+		used += gibs
+	}
+	return limits / used, k
+}
+
+// sizes is a task that needs one GiB per unit of size.
+func sizes(value func(int) sizing.Value) shape {
+	return func(rng *rand.Rand) (sizing.Features, float64) {
+		size := 1 + rng.IntN(9)
+		return sizing.Features{"size": value(size), "other": sizing.NumberValue(rng.Float64())}, float64(size) * noise(rng, 0.05)
+	}
+}
+
+func TestFeatureKindFollowsTheMajority(t *testing.T) {
+	number := func(size int) sizing.Value { return sizing.NumberValue(float64(size)) }
+	day := func(size int) sizing.Value { return dayValue(20000 + 7*size) }
+	name := func(size int) sizing.Value { return sizing.TextValue(fmt.Sprint("size ", size)) }
+	for claim, c := range map[string]struct {
+		value func(int) sizing.Value
+		odd   []sizing.Value
+	}{
+		"a text among numbers":             {number, []sizing.Value{sizing.TextValue("n/a")}},
+		"ten texts among numbers":          {number, ten(sizing.TextValue("n/a"))},
+		"a date among numbers":             {number, []sizing.Value{sizing.TextValue("2020-01-03")}},
+		"a bool among numbers":             {number, []sizing.Value{sizing.BoolValue(true)}},
+		"a number among texts":             {name, []sizing.Value{sizing.NumberValue(7)}},
+		"a text among dates":               {day, []sizing.Value{sizing.TextValue("n/a")}},
+		"a date among texts":               {name, []sizing.Value{sizing.TextValue("2020-01-03")}},
+		"a number, then a date, of dates":  {day, []sizing.Value{sizing.NumberValue(3), sizing.TextValue("n/a")}},
+		"a bool and a date, among numbers": {number, []sizing.Value{sizing.BoolValue(false), sizing.TextValue("2020-01-03")}},
+	} {
+		clean, _ := grantedPerUsed(t, sizes(c.value), 200)
+		odd, k := grantedPerUsed(t, sizes(c.value), 200, c.odd...)
+		assert.InDelta(t, clean, odd, 0.15*clean, claim)
+		back := reopen(t, blobOf(t, k.model))
+		f, _ := sizes(c.value)(newRand(96))
+		require.Equal(t, k.model.Size(question(f)), back.Size(question(f)), claim)
+	}
+}
+
+func ten(v sizing.Value) (values []sizing.Value) {
+	for range 10 {
+		values = append(values, v)
+	}
+	return values
+}
+
+func TestWarningNamesAValueOfAnotherKind(t *testing.T) {
+	_, k := grantedPerUsed(t, sizes(func(size int) sizing.Value { return sizing.NumberValue(float64(size)) }), 100, sizing.TextValue("n/a"))
+	assert.Empty(t, k.model.Warnings(sizing.Features{"size": sizing.NumberValue(3), "other": sizing.BoolValue(true), "new": sizing.TextValue("x")}))
+	assert.Equal(t, []sizing.FieldError{{
+		Field: "features.size", Detail: `"abc" is a category, and this feature is a number: it counts as missing; send a number, or leave it out`,
+	}}, k.model.Warnings(sizing.Features{"size": sizing.TextValue("abc"), "other": sizing.NumberValue(1)}))
+	assert.Empty(t, taskmodel.New().Warnings(sizing.Features{"size": sizing.TextValue("abc")}))
+}
+
+func TestWarningNamesUnusedFeatures(t *testing.T) {
+	rng, k := newRand(97), newTask(t)
+	draw := renamed(9)
+	first, _ := draw(rng)
+	k.row(first, measuredRun(1))
+	last := first
+	for range 40 {
+		f, gibs := draw(rng)
+		k.row(f, measuredRun(gibs))
+		last = f
+	}
+	model, outcome, err := taskmodel.Fit(&k.history, nil)
+	require.NoError(t, err)
+	require.Len(t, outcome.Warnings, 1)
+	assert.Contains(t, outcome.Warnings[0], "the task has sent 370 feature names: only the 256 most recent ones are used")
+	assert.Empty(t, model.Warnings(last))
+	assert.Len(t, model.Warnings(first), len(first)-1, "all but the feature that every run has")
+}

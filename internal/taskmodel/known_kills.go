@@ -1,0 +1,210 @@
+package taskmodel
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// A kill is hard evidence about runs with identical features: the same inputs need more than the
+// killed allocation. The experts learn it only when a later run is measured, so the kills are
+// stored here as lower bounds until a newer run with the same features is measured below them.
+
+const (
+	maxKnownKills = 256 // the newest of a task
+	maxKnownPeaks = 3   // newest measured runs with the features of a kill; the largest peak counts
+)
+
+// knownKill is one OOM-killed try that no later run contradicts.
+type knownKill struct {
+	_      struct{} `cbor:",toarray"` // a model stores hundreds
+	Key    uint64   // of its features
+	Run    uint64
+	Try    int
+	Seq    int64
+	Killed sizing.Bytes                // allocation that was too small
+	Peaks  [maxKnownPeaks]sizing.Bytes // measured since, with the same features; newest first, zero: none
+}
+
+// measured returns the largest peak measured since the kill; zero if there is none.
+func (k *knownKill) measured() sizing.Bytes { return slices.Max(k.Peaks[:]) }
+
+// featureKey identifies cells, the values of schema's fields, by name (FNV-1a, 64 bit): adding a
+// field to the schema does not change the keys of rows without it.
+func featureKey(schema *sizing.Schema, cells []sizing.Value) uint64 {
+	h := uint64(14695981039346656037)
+	mix := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
+	text := func(s string) {
+		for i := range len(s) {
+			mix(s[i])
+		}
+		mix(0)
+	}
+	for j := range min(len(schema.Fields), len(cells)) {
+		field, v := &schema.Fields[j], &cells[j]
+		switch v.Kind {
+		case sizing.Missing:
+			continue
+		case sizing.Category:
+			text(field.Name)
+			// A full dictionary stores all further values as one.
+			if len(field.Categories) < sizing.MaxCategories || slices.Contains(field.Categories, v.Text) {
+				text(v.Text)
+			}
+		default:
+			text(field.Name)
+			bits := math.Float64bits(v.Num + 0) // −0 is 0
+			for shift := 0; shift < 64; shift += 8 {
+				mix(byte(bits >> shift))
+			}
+		}
+	}
+	return h
+}
+
+// learnKill adds a killed try.
+func (m *Model) learnKill(t *TrainingRow) {
+	m.KnownKills = withKill(m.KnownKills, t, featureKey(&m.Schema, m.cells(t.Features, nil)))
+}
+
+// withKill adds a killed try and drops the oldest kill if there are too many.
+func withKill(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
+	kills = withoutTry(kills, t.Run, t.Try)
+	if len(kills) >= maxKnownKills {
+		kills = slices.Delete(kills, 0, 1)
+	}
+	return append(kills, knownKill{Key: key, Run: t.Run, Try: t.Try, Seq: t.Seq, Killed: t.Peak})
+}
+
+// learnPeak compares a measured peak with the known kills.
+func (m *Model) learnPeak(t *TrainingRow) {
+	if len(m.KnownKills) > 0 {
+		m.KnownKills = withPeak(m.KnownKills, t, featureKey(&m.Schema, m.cells(t.Features, nil)))
+	}
+}
+
+// withPeak updates kills with a measured run. The retry of a killed run replaces its bound.
+// Another run with the same features removes kills above its peak, and for the others adds its
+// peak to the known needs.
+func withPeak(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
+	remaining := kills[:0]
+	for _, k := range kills {
+		switch {
+		case k.Run == t.Run: // its own peak is better evidence than its kill
+			k.Killed = min(k.Killed, t.Peak-1)
+			k.addPeak(t.Peak)
+		case k.Key != key || k.Seq >= t.Seq:
+		case t.Peak < k.Killed:
+			continue
+		default:
+			k.addPeak(t.Peak)
+		}
+		remaining = append(remaining, k)
+	}
+	clear(kills[len(remaining):])
+	return remaining
+}
+
+// addPeak stores a measured peak, and drops the oldest one.
+func (k *knownKill) addPeak(peak sizing.Bytes) {
+	copy(k.Peaks[1:], k.Peaks[:maxKnownPeaks-1])
+	k.Peaks[0] = peak
+}
+
+// withoutTry removes the kill of a try.
+func withoutTry(kills []knownKill, run uint64, try int) []knownKill {
+	return slices.DeleteFunc(kills, func(k knownKill) bool { return k.Run == run && k.Try == try })
+}
+
+// escalates reports whether a kill continues the kills of its run: then it is no mistaken unit,
+// however large, and counts for the same features even in quarantine.
+func escalates(kills []knownKill, run uint64, killed sizing.Bytes) bool {
+	return slices.ContainsFunc(kills, func(k knownKill) bool { return k.Run == run && k.Killed < killed })
+}
+
+// Void removes the lower bound that a report of a try set. The next training removes its other
+// effects.
+func (m *Model) Void(run uint64, try int) {
+	m.state = states.Add(1)
+	m.KnownKills = withoutTry(m.KnownKills, run, try)
+}
+
+// rebuildKills derives the known kills from a history, in order of arrival, with the complete
+// schema.
+func (m *Model) rebuildKills(h *sizing.History) {
+	order := make([]*sizing.HistoryRow, len(h.Rows))
+	for i := range h.Rows {
+		order[i] = &h.Rows[i]
+	}
+	slices.SortFunc(order, func(a, b *sizing.HistoryRow) int { return cmp.Compare(a.Seq, b.Seq) })
+	quarantinedRows, previous := m.quarantinedSeqs(), h.Schema.PreviousSameName()
+	m.KnownKills = nil
+	for _, r := range order {
+		peak, censoring := r.Peak()
+		measured := censoring == sizing.Exact && len(m.KnownKills) > 0
+		if !measured && censoring != sizing.AtLeast {
+			continue
+		}
+		run := sizing.RunHash(r.RunID, r.MapIndex)
+		if quarantinedRows[r.Seq] && (measured || !escalates(m.KnownKills, run, peak)) {
+			continue
+		}
+		t := TrainingRow{Seq: r.Seq, Run: run, Try: r.Try, Peak: peak}
+		key := featureKey(&h.Schema, cellsOf(&h.Schema, previous, r.Features))
+		if measured {
+			m.KnownKills = withPeak(m.KnownKills, &t, key)
+		} else {
+			m.KnownKills = withKill(m.KnownKills, &t, key)
+		}
+	}
+}
+
+// killEvidence is what the known kills imply for a row. killed is the largest kill with its
+// features without a later measured run; needed is the largest need of such measured runs. Zero
+// means no evidence.
+type killEvidence struct{ killed, needed sizing.Bytes }
+
+// tooLittle returns the largest amount that is refuted; zero if there is none.
+func (e killEvidence) tooLittle() sizing.Bytes { return max(e.killed, e.needed-1, 0) }
+
+// evidence returns what the known kills imply for a row.
+func (m *Model) evidence(cells []sizing.Value) (e killEvidence) {
+	if len(m.KnownKills) == 0 {
+		return e
+	}
+	key := featureKey(&m.Schema, cells)
+	for i := range m.KnownKills {
+		k := &m.KnownKills[i]
+		if k.Key != key {
+			continue
+		}
+		if measured := k.measured(); measured > 0 {
+			e.needed = max(e.needed, measured, k.Killed+1)
+		} else {
+			e.killed = max(e.killed, k.Killed)
+		}
+	}
+	return e
+}
+
+// raiseAboveKills returns amount, or more if the evidence requires it: the first rung of the
+// ladder above a kill, or the need of measured runs. It also raises an amount slightly above the
+// kill: a training that moves the models by a few MiB is no evidence about the run.
+func (m *Model) raiseAboveKills(p *experts.Point, q Question, amount sizing.Bytes, e killEvidence, b *buffers) sizing.Bytes {
+	if e.killed > 0 && e.needed <= e.killed {
+		rung := e.killed.Times(2).RoundUp(sizing.MiB)
+		q.Lifts = max(2, q.Lifts+1) // this try and the lifts that may follow: a single lift would go to the cap
+		b.above = m.ladder(p, q, e.killed, b, b.above[:0])
+		if len(b.above) > 0 {
+			rung = b.above[0]
+		}
+		amount = max(amount, rung)
+	}
+	if amount < e.needed {
+		amount = roundToGrid(q, float64(e.needed))
+	}
+	return amount
+}

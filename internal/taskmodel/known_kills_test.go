@@ -1,0 +1,193 @@
+package taskmodel_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// killedRun is the OOM kill of a run's first try; retried is the success of its second.
+func killedRun(run string, gibs float64) sizing.HistoryRow {
+	r := killed(gibs)
+	r.RunID = run
+	return r
+}
+
+func retried(run string, gibs float64) sizing.HistoryRow {
+	r := measuredRun(gibs)
+	r.RunID, r.Try = run, 2
+	return r
+}
+
+// variants returns the model as it is, trained, trained from scratch, and decoded from its blob.
+func (k *task) variants() map[string]*taskmodel.Model {
+	k.t.Helper()
+	blob, err := k.model.Blob()
+	require.NoError(k.t, err)
+	opened, err := taskmodel.Open(blob)
+	require.NoError(k.t, err)
+	history := k.history
+	copied, err := taskmodel.Open(blob)
+	require.NoError(k.t, err)
+	trained, _, err := taskmodel.Fit(&history, copied)
+	require.NoError(k.t, err)
+	scratch, _, err := taskmodel.Fit(&history, nil)
+	require.NoError(k.t, err)
+	all := map[string]*taskmodel.Model{"live": k.model, "restarted": opened, "trained from scratch": scratch}
+	if trained != nil {
+		all["trained"] = trained
+	}
+	return all
+}
+
+// requireForAll checks the answers of all variants to the same features.
+func (k *task) requireForAll(f sizing.Features, claim string, so func(s taskmodel.Answer) bool) {
+	k.t.Helper()
+	for name, m := range k.variants() {
+		q := question(f)
+		q.Cap = 1000 * gib
+		s := m.Size(q)
+		require.True(k.t, so(s), "%s, %s: %s, promised %v, ladder %v: %s", claim, name, s.Limit, *s.Promised, s.Ladder, s.Reason)
+	}
+}
+
+func TestIdenticalRunsAreGrantedMoreThanTheKill(t *testing.T) {
+	for _, n := range []int{3, 25, 100} {
+		k, rng := trainedTask(t, growing, uint64(n), n)
+		f, _ := growing(rng)
+		other, _ := growing(rng)
+		first := k.model.Size(question(f)).Limit
+		elsewhere := k.model.Size(question(other)).Limit
+		kill := 1.05 * float64(first) / float64(gib)
+		k.report(f, killedRun("killed", kill))
+		k.requireForAll(f, "after the kill", func(s taskmodel.Answer) bool {
+			return s.Limit > bytes(kill) && s.Ladder[0] == s.Limit && *s.Promised > 0 && *s.Promised <= 1
+		})
+		if n > 3 {
+			assert.Less(t, k.model.Size(question(other)).Limit, 2*elsewhere, "other features are not affected")
+		}
+		k.reportSuccess(other, 0.1)
+		k.requireForAll(f, "another success contradicts nothing", func(s taskmodel.Answer) bool { return s.Limit > bytes(kill) })
+		k.report(f, retried("killed", 1.4*kill))
+		k.requireForAll(f, "the run's need counts", func(s taskmodel.Answer) bool { return s.Limit >= bytes(1.4*kill) })
+		for range 3 {
+			k.reportSuccess(f, 1.2*kill)
+		}
+		k.requireForAll(f, "newer runs needed less, but more than the kill", func(s taskmodel.Answer) bool { return s.Limit >= bytes(1.2*kill) })
+		k.reportSuccess(f, 0.9*kill)
+		require.Empty(t, k.model.KnownKills, "a newer success below the kill contradicts it")
+	}
+}
+
+func TestReasonNamesTheKill(t *testing.T) {
+	k, rng := trainedTask(t, growing, 1, 100)
+	f, _ := growing(rng)
+	q := question(f)
+	kill := k.model.Size(q).Limit + 7*sizing.MiB
+	k.report(f, killedRun("r", float64(kill)/float64(gib)))
+	s := k.model.Size(q)
+	assert.Contains(t, s.Reason, kill.String()+" was OOM-killed with the same features")
+	q.Cap = kill - sizing.MiB
+	capped := k.model.Size(q)
+	assert.Equal(t, q.Cap, capped.Limit, "the cap wins")
+	assert.Contains(t, capped.Reason, "at the cap of")
+	assert.Contains(t, capped.Reason, kill.String()+" was too little for the same features")
+	assert.GreaterOrEqual(t, *capped.Promised, 0.5, "and the promised risk is high")
+	q.Cap = 1000 * gib
+	q.Above, q.Lifts = gib/8, 3
+	lifted := k.model.Size(q)
+	assert.Greater(t, lifted.Limit, kill, "a retry of another run, too")
+	assert.Equal(t, lifted.Limit, lifted.Ladder[0])
+}
+
+func TestVoidedKillIsForgotten(t *testing.T) {
+	k, rng := trainedTask(t, growing, 4, 60)
+	f, _ := growing(rng)
+	before := k.model.Size(question(f)).Limit
+	k.report(f, killedRun("wrong", 1.1*float64(before)/float64(gib)))
+	require.Greater(t, k.model.Size(question(f)).Limit, before)
+	k.model.Void(sizing.RunHash("wrong", sizing.NoMap), 1)
+	assert.Less(t, k.model.Size(question(f)).Limit, bytes(1.1*float64(before)/float64(gib)))
+
+	k.history.Rows = k.history.Rows[:60] // without the report
+	k.fit()
+	assert.Empty(t, k.model.KnownKills)
+}
+
+func TestKnownKillsAreBounded(t *testing.T) {
+	k, rng := trainedTask(t, growing, 9, 60)
+	var last sizing.Features
+	for i := range 400 {
+		last, _ = growing(rng)
+		k.report(last, killedRun(fmt.Sprint("killed ", i), 2))
+	}
+	assert.Len(t, k.model.KnownKills, 256)
+	assert.Greater(t, k.model.Size(question(last)).Limit, 2*gib)
+	k.requireForAll(last, "newest kill", func(s taskmodel.Answer) bool { return s.Limit > 2*gib })
+}
+
+func TestKillsBeforeTheFirstSuccessCount(t *testing.T) {
+	k := newTask(t)
+	f := sizing.Features{"rows": sizing.NumberValue(7), "region": sizing.TextValue("emea")}
+	k.report(f, killedRun("r", 3))
+	for range 4 {
+		k.reportSuccess(sizing.Features{"rows": sizing.NumberValue(1), "region": sizing.TextValue("apac")}, 0.5)
+	}
+	k.requireForAll(f, "cold start", func(s taskmodel.Answer) bool { return s.Limit > 3*gib })
+}
+
+// In any order of kills, successes, trainings and restarts, no answer is at or below a kill with
+// identical features that no newer success contradicts.
+func TestAnswersStayAboveKnownKills(t *testing.T) {
+	for seed := range uint64(12) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		k, _ := trainedTask(t, growing, seed, 5+rng.IntN(60))
+		inputs := make([]sizing.Features, 4)
+		uncontradicted := make([]map[string]sizing.Bytes, len(inputs)) // by run
+		for i := range inputs {
+			inputs[i], _ = growing(rng)
+			uncontradicted[i] = map[string]sizing.Bytes{}
+		}
+		for step := range 60 {
+			i := rng.IntN(len(inputs))
+			f := inputs[i]
+			switch rng.IntN(5) {
+			case 0, 1:
+				run := fmt.Sprint("killed ", step)
+				b := bytes(0.5 + 3*rng.Float64())
+				k.report(f, killedRun(run, float64(b)/float64(gib)))
+				uncontradicted[i][run] = b
+			case 2:
+				b := bytes(0.5 + 3*rng.Float64())
+				k.reportSuccess(f, float64(b)/float64(gib))
+				for run, kill := range uncontradicted[i] {
+					if b < kill {
+						delete(uncontradicted[i], run)
+					}
+				}
+			case 3:
+				k.fit()
+			default:
+				blob, err := k.model.Blob()
+				require.NoError(t, err)
+				k.model, err = taskmodel.Open(blob)
+				require.NoError(t, err)
+			}
+			for j, f := range inputs {
+				q := question(f)
+				q.Cap, q.Floor = 1000*gib, sizing.Bytes(rng.IntN(2))*gib
+				s := k.model.Size(q)
+				for _, kill := range uncontradicted[j] {
+					require.Greater(t, s.Limit, kill, "seed %d, step %d: %s", seed, step, s.Reason)
+				}
+				requireValid(t, k.model, q)
+			}
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package taskmodel
+
+import (
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// maxPlannedLifts is the number of lifts that the experts plan at once. A longer ladder is
+// planned again from every rung, as successive lifts are.
+const maxPlannedLifts = 3
+
+// longLadder appends, for each lift, the first rung of a plan for the remaining lifts.
+func (m *Model) longLadder(p *experts.Point, q Question, from, ceiling sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
+	last := from
+	for lifts := q.Lifts; lifts > 0; lifts-- {
+		b.rungs = m.Experts.Ladder(p, float64(last), float64(ceiling), lifts, &b.scratch, b.rungs[:0])
+		if len(b.rungs) == 0 {
+			break
+		}
+		if next := clamp(q, roundToGrid(q, b.rungs[0])); next > last {
+			ladder, last = append(ladder, next), next
+		}
+	}
+	return ladder
+}
+
+// ladder appends the allocation after each further OOM kill, starting from a limit: one rung per
+// lift left, and the last rung is the cap.
+func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
+	ceiling := q.Cap
+	if ceiling == 0 {
+		ceiling = max(from, m.Largest).Times(4)
+	}
+	b.rungs = m.Experts.Ladder(p, float64(from), float64(ceiling), q.Lifts, &b.scratch, b.rungs[:0])
+	if q.Lifts > maxPlannedLifts && len(b.rungs) > 1 {
+		return m.longLadder(p, q, from, ceiling, b, ladder)
+	}
+	last := from
+	for _, rung := range b.rungs {
+		if next := clamp(q, roundToGrid(q, rung)); next > last {
+			ladder = append(ladder, next)
+			last = next
+		}
+	}
+	return ladder
+}
+
+// clamp keeps a limit between floor (or minimum grant) and cap.
+func clamp(q Question, limit sizing.Bytes) sizing.Bytes {
+	limit = max(limit, q.Floor, q.MinGrant)
+	if q.Cap > 0 {
+		limit = min(limit, q.Cap)
+	}
+	return limit
+}
+
+// roundToGrid rounds an amount up to the grid, and to at least one byte because zero means "no
+// answer".
+func roundToGrid(q Question, amount float64) sizing.Bytes {
+	return q.Edges.RoundUp(sizing.Bytes(max(1, min(amount, sizing.MaxBytes))).RoundUp(sizing.MiB))
+}
+
+// sizeLift returns the grant of a killed run's retry, and the ladder from there on.
+func (m *Model) sizeLift(p *experts.Point, q Question, b *buffers) (sizing.Bytes, []sizing.Bytes) {
+	ladder := m.ladder(p, q, q.Above, b, nil)
+	limit := clamp(q, q.Above.Times(2).RoundUp(sizing.MiB))
+	if len(ladder) > 0 {
+		limit = ladder[0]
+	}
+	if needed := m.evidence(b.cells).needed; limit < needed {
+		limit = clamp(q, roundToGrid(q, float64(needed)))
+		q.Lifts--
+		ladder = m.ladder(p, q, limit, b, []sizing.Bytes{limit})
+	}
+	return limit, ladder
+}

@@ -1,0 +1,230 @@
+package taskmodel
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Learn adds one ended try. It restores the task's own margins until the next SetPool.
+func (m *Model) Learn(t TrainingRow) {
+	m.state = states.Add(1)
+	m.leavePool()
+	m.Sampling.raise(&t)
+	if t.Amends {
+		t.CPUMax = 0 // the next training learns everything but the peak
+	} else {
+		m.countTry(&t)
+	}
+	switch t.Censoring {
+	case sizing.Exact:
+		if m.quarantine(&t) {
+			return
+		}
+		m.learnExact(&t)
+		m.releasePlausible()
+	case sizing.AtLeast:
+		escalated := escalates(m.KnownKills, t.Run, t.Peak)
+		if m.quarantine(&t) {
+			if escalated {
+				m.learnKill(&t)
+			}
+			return
+		}
+		m.learnBound(&t)
+	case sizing.AtMost:
+		m.Unresolved.learn(&t)
+	}
+}
+
+// learnExact learns a measured peak.
+func (m *Model) learnExact(t *TrainingRow) {
+	if m.isEarly() {
+		m.extendSchema(t.Features)
+	}
+	m.compareRequest(t)
+	m.Unresolved.learn(t)
+	r := m.rowOf(t)
+	m.learnPeak(t)
+	m.learnRow(&r, t.Seq)
+	m.refitEarly(r)
+}
+
+// learnBound learns an OOM kill.
+func (m *Model) learnBound(t *TrainingRow) {
+	if m.isEarly() {
+		m.extendSchema(t.Features)
+	}
+	m.compareRequest(t)
+	m.Unresolved.learn(t)
+	m.raiseBound(t.Peak)
+	m.learnKill(t)
+}
+
+// raiseBound records that a try was killed with b.
+func (m *Model) raiseBound(b sizing.Bytes) {
+	m.Bound = max(m.Bound, b)
+	if m.Experts.LearnedRows > 0 {
+		m.Experts.MaxPeak = max(m.Experts.MaxPeak, float64(b))
+	}
+}
+
+// countTry updates what every try changes, whatever its outcome.
+func (m *Model) countTry(t *TrainingRow) {
+	m.Tries++
+	m.LastSeq = max(m.LastSeq, t.Seq)
+	if t.Outcome.OOM() {
+		m.Kills++
+	}
+	if t.Censoring == sizing.AtMost {
+		m.Unmeasured.Runs++
+		m.Unmeasured.Largest = max(m.Unmeasured.Largest, t.Peak)
+	}
+	if t.Outcome != sizing.Unschedulable {
+		m.Started = max(m.Started, t.Allocated.Memory)
+	}
+	if t.Requested.Memory > 0 {
+		m.Requested.Memory = t.Requested.Memory
+	}
+	if t.Requested.CPU > 0 {
+		m.Requested.CPU = t.Requested.CPU
+	}
+	if !m.learnCores(t) {
+		t.CPUMax = 0 // an early refit must not see it
+	}
+	m.comparePromise(t)
+}
+
+// comparePromise compares a promised risk with the outcome.
+func (m *Model) comparePromise(t *TrainingRow) {
+	killed := t.Outcome.OOM()
+	if t.FirstTry && t.Promised != nil && (killed || t.Outcome == sizing.Success) {
+		m.Share.RecordOutcome(m.Experts.LearnedRows, *t.Promised/m.Experts.Factor, killed)
+	}
+}
+
+// learnRow learns a measured row: first the experts, from the models' prediction before the row,
+// then the models.
+func (m *Model) learnRow(r *row, seq int64) {
+	m.widenRange(sizing.Bytes(r.Peak))
+	m.Share.RecordCost(r.Peak * r.Seconds)
+	r.Residual = math.NaN()
+	if m.Models == nil {
+		m.Experts.Learn(nil, r.Peak, r.Seconds, &m.Share)
+		m.startColdStart(r)
+		return
+	}
+	var p experts.Point
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	m.predict(r.Cells, sizing.DefaultRiskTarget, &p, b)
+	if p.ColdStart == nil && !p.Imputed { // its residual counts even while it does not answer
+		m.predictColdStart(r.Cells, &p, b)
+	}
+	if p.Imputed { // an imputed prediction says nothing about the models
+		m.addPending(r, &b.donorMean, seq)
+	} else {
+		m.recordResidual(r, &p, b, seq)
+	}
+	m.Overrun.Add(math.Log1p(r.Seconds)-p.Duration, maxOverruns)
+	lowest := m.Experts.LowOutlierBound()
+	changed := m.Experts.Learn(&p, r.Peak, r.Seconds, &m.Share)
+	m.learnColdStart(r, &p, b)
+	m.Models.learn(r, &p, lowest, b)
+	if changed > 0 {
+		m.Changed = m.OutOfSample[max(0, len(m.OutOfSample)-changed)].Seq
+	}
+}
+
+// widenRange widens the range of learned peaks.
+func (m *Model) widenRange(peak sizing.Bytes) {
+	m.Largest = max(m.Largest, peak)
+	if m.Smallest == 0 || peak < m.Smallest {
+		m.Smallest = peak
+	}
+}
+
+// recordResidual records the prediction for a row before the model learns it.
+func (m *Model) recordResidual(r *row, p *experts.Point, b *buffers, seq int64) {
+	r.Residual = math.Log(r.Peak) - p.Level[experts.LineTrees]
+	r.Granted = m.Experts.Answer(p, sizing.DefaultRiskTarget, &b.scratch).Amount
+	m.OutOfSample = append(m.OutOfSample, outOfSample{Seq: seq, Residual: r.Residual, Granted: r.Granted})
+	if len(m.OutOfSample) > maxOutOfSample+maxOutOfSample/4 {
+		m.OutOfSample = slices.Delete(m.OutOfSample, 0, len(m.OutOfSample)-maxOutOfSample)
+	}
+	m.Share.RecordResidual(r.Residual)
+}
+
+// earlyFitRows are the numbers of measured rows at which Learn refits the models: the first rows
+// change a task's model the most, and fitting them is cheap.
+var earlyFitRows = []int{1, 2, 3, 5, 8, 12, 18}
+
+// isEarly reports whether Learn still refits the models: the task has few measured rows.
+func (m *Model) isEarly() bool { return m.Experts.LearnedRows < earlyFitRows[len(earlyFitRows)-1] }
+
+// refitEarly stores one of the first rows and refits the models when a fit is due.
+func (m *Model) refitEarly(r row) {
+	if m.Experts.LearnedRows > earlyFitRows[len(earlyFitRows)-1] {
+		m.EarlyRows = nil
+		return
+	}
+	m.EarlyRows = append(m.EarlyRows, r)
+	if slices.Contains(earlyFitRows, m.Experts.LearnedRows) {
+		// If a fit fails, the last good models stay in use.
+		if fitted, err := fitModels(&m.Schema, m.EarlyRows, m.Models, m.Trees, seedOf(m.Experts.LearnedRows)); err == nil {
+			m.Models, m.Fitted = fitted, m.Experts.LearnedRows
+			m.learnPending()
+		}
+	}
+}
+
+// seedOf returns a seed that makes each fit reproducible and the fits of one task differ.
+func seedOf(rows int) uint64 { return uint64(rows) }
+
+// extendSchema adds the new features of a report to the schema, and to the early rows.
+func (m *Model) extendSchema(f sizing.Features) {
+	if m.Schema.Extend(f) {
+		m.Schema = m.Schema.Shape()
+		for i := range m.EarlyRows {
+			m.EarlyRows[i].Cells = padCells(m.EarlyRows[i].Cells, len(m.Schema.Fields))
+		}
+	}
+}
+
+// padCells appends missing values up to n cells.
+func padCells(cells []sizing.Value, n int) []sizing.Value {
+	for len(cells) < n {
+		cells = append(cells, sizing.Value{})
+	}
+	return cells
+}
+
+// rowOf converts a measured try.
+func (m *Model) rowOf(t *TrainingRow) row {
+	return row{
+		Cells: m.cells(t.Features, nil), Peak: math.Max(1, float64(t.Peak)), Seconds: secondsOf(t.Duration),
+		Cores: float64(t.CPUMax), Weight: 1,
+	}
+}
+
+// secondsOf returns a duration as a cost weight. An unknown duration counts as a minute.
+func secondsOf(d time.Duration) float64 {
+	if d <= 0 {
+		return 60
+	}
+	return d.Seconds()
+}
+
+// compareRequest records in the pool whether the static request would have sufficed.
+func (m *Model) compareRequest(t *TrainingRow) {
+	switch requested := t.Requested.Memory; {
+	case requested == 0:
+	case t.Censoring == sizing.Exact:
+		m.Share.RecordRequest(t.Peak > requested)
+	case t.Censoring == sizing.AtLeast && t.Peak >= requested:
+		m.Share.RecordRequest(true)
+	}
+}

@@ -1,0 +1,54 @@
+package taskmodel_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Without any feature, the distribution of the task's peaks answers: bins, promise and the
+// probability of the request are shares of it.
+func TestRowWithoutFeaturesUsesAllPeaks(t *testing.T) {
+	for _, runs := range []int{60, 150} {
+		k, _ := trainedTask(t, salesForecast, 500, runs)
+		q := question(nil)
+		q.Requested.Memory = 4 * gib
+		s := k.model.Size(q)
+		above, largest := 0.0, sizing.Bytes(0)
+		shares := make([]float64, len(s.Bins.Upper))
+		for i := range k.history.Rows {
+			peak := k.history.Rows[i].MemoryMax
+			largest = max(largest, peak)
+			if peak > q.Requested.Memory {
+				above += 1 / float64(runs)
+			}
+			shares[min(sizing.Bins(s.Bins.Upper).Index(peak), len(shares)-1)] += 1 / float64(runs)
+		}
+		require.NotNil(t, s.Promised)
+		assert.Less(t, float64(s.Limit), 1.5*float64(largest), s.Reason)
+		assert.LessOrEqual(t, *s.Promised, 2*q.RiskTarget, s.Reason)
+		assert.InDelta(t, above, *k.model.Risk(q, q.Requested.Memory), 0.05, s.Reason)
+		assert.Contains(t, s.Reason, "no feature is known: sized by the peaks of all runs")
+		for i, share := range shares {
+			assert.InDelta(t, share, s.Bins.Probabilities[i], 0.06, "bin %d of %v: %s", i, s.Bins.Upper, s.Reason)
+		}
+	}
+}
+
+// With some of the features, the probabilities are calibrated in sum.
+func TestBinsOfAnIncompleteRowAreCalibrated(t *testing.T) {
+	k, rng := trainedTask(t, salesForecast, 510, 150)
+	expected, actual := 0.0, 0.0
+	for range 200 {
+		f, gibs := salesForecast(rng)
+		bins := k.model.Size(question(without(f, "product_count"))).Bins
+		expected += 1 - bins.Probabilities[0]
+		if bytes(gibs) > bins.Upper[0] {
+			actual++
+		}
+	}
+	assert.InDelta(t, actual, expected, 30)
+}

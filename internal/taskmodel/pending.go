@@ -1,0 +1,47 @@
+package taskmodel
+
+import (
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// pendingRow is a row without a feature that few rows lack: the models learned nothing from it.
+// Once they are fitted on enough such rows, its residual shows the margin that such rows need.
+type pendingRow struct {
+	Seq           int64
+	Cells         []sizing.Value
+	Point         experts.Point // mean over the donors, without their spread
+	Peak, Seconds float64
+}
+
+const maxPending = minNewRows
+
+// addPending stores a row that was predicted by imputation.
+func (m *Model) addPending(r *row, center *experts.Point, seq int64) {
+	if len(m.Pending) == maxPending {
+		m.Pending = slices.Delete(m.Pending, 0, 1)
+	}
+	m.Pending = append(m.Pending, pendingRow{Seq: seq, Cells: slices.Clone(r.Cells), Point: *center, Peak: r.Peak, Seconds: r.Seconds})
+}
+
+// learnPending lets the experts learn the pending rows that the refitted models no longer impute.
+func (m *Model) learnPending() {
+	remaining := m.Pending[:0]
+	for i := range m.Pending {
+		p := &m.Pending[i]
+		if p.Cells = padCells(p.Cells, len(m.Models.Enc.Columns)); m.Models.Enc.isIncomplete(p.Cells) {
+			remaining = append(remaining, *p)
+			continue
+		}
+		m.OutOfSample = append(m.OutOfSample, outOfSample{Seq: p.Seq, Residual: math.Log(p.Peak) - p.Point.Level[experts.LineTrees]})
+		m.Experts.LearnDeferred(&p.Point, p.Peak, p.Seconds)
+	}
+	if len(remaining) < len(m.Pending) {
+		m.Experts.SetPool(&m.Share)
+	}
+	clear(m.Pending[len(remaining):])
+	m.Pending = remaining
+}

@@ -1,0 +1,180 @@
+package taskmodel
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+const (
+	// minContainer is the memory of a pause container; no program uses less.
+	minContainer = sizing.MiB
+	// minGranted is the default minimum grant. Believing a false kill at or below it costs at
+	// most one pod that much extra memory.
+	minGranted = 64 * sizing.MiB
+)
+
+// killedAsGranted reports whether t was OOM-killed at or below the amount that this service
+// granted: then the allocation is certain, however far it is from other peaks.
+func killedAsGranted(t *TrainingRow) bool {
+	return t.Censoring == sizing.AtLeast && t.Peak <= max(t.Granted, minGranted)
+}
+
+// releaseGranted releases the quarantined kills whose receipt was stored after them.
+func (m *Model) releaseGranted(h *sizing.History) {
+	for i := 0; i < len(m.Quarantine); {
+		t := &m.Quarantine[i].TrainingRow
+		at := slices.IndexFunc(h.Rows, func(r sizing.HistoryRow) bool { return r.Seq == t.Seq })
+		if at >= 0 {
+			t.Granted = h.Rows[at].Granted
+		}
+		if at >= 0 && killedAsGranted(t) && t.Confirmable() {
+			m.release(i)
+			continue
+		}
+		i++
+	}
+}
+
+// isTooSmall reports whether a success used less memory than any container and, compared with its
+// allocation or request, looks like a mistaken unit. No report can confirm such a peak, because
+// every row of a file in the wrong unit repeats the mistake.
+func isTooSmall(peak sizing.Bytes, censoring sizing.Censoring, allocated, requested sizing.Bytes) bool {
+	return censoring == sizing.Exact && peak < minContainer && float64(peak)*unitFactor < float64(max(allocated, requested))
+}
+
+// Confirmable reports whether another report can confirm t.
+func (t *TrainingRow) Confirmable() bool {
+	return t.Peak <= maxPossible && !isTooSmall(t.Peak, t.Censoring, t.Allocated.Memory, t.Requested.Memory)
+}
+
+// checkWithoutHistory finds reports that are implausible whatever the history.
+func checkWithoutHistory(t *TrainingRow) (implausibility, bool) {
+	switch {
+	case t.Peak > maxPossible:
+		return implausibility{float64(maxPossible), "twice the largest server"}, true
+	case t.Confirmable():
+		return implausibility{}, false
+	case t.Allocated.Memory >= t.Requested.Memory:
+		return implausibility{math.Max(1, float64(t.Allocated.Memory)), "the allocation"}, true
+	}
+	return implausibility{float64(t.Requested.Memory), "the request"}, true
+}
+
+// implausibility is the expectation that a report violates.
+type implausibility struct {
+	expected  float64 // bytes
+	reference string  // the source of the expectation
+}
+
+// describe compares a peak with the expectation, for a warning.
+func (d implausibility) describe(peak sizing.Bytes) string {
+	times := float64(peak) / d.expected
+	if times < 1 {
+		return fmt.Sprintf("%d bytes is 1/%.0f of %s (%s)", peak, 1/times, d.reference, sizing.Bytes(d.expected).Approx())
+	}
+	return fmt.Sprintf("%d bytes is %.0f times %s (%s)", peak, times, d.reference, sizing.Bytes(d.expected).Approx())
+}
+
+// forecast is the models' prediction for a row before they learn it, in bytes.
+type forecast struct {
+	low, high float64 // smallest and largest prediction of the models with features
+	center    float64 // of LineTrees, whose residuals are stored
+	imputed   bool    // features are missing
+}
+
+// forecast predicts a row; known is false without models.
+func (m *Model) forecast(f sizing.Features) (c forecast, known bool) {
+	if m.Models == nil {
+		return forecast{}, false
+	}
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	b.cells = m.cells(f, b.cells)
+	var p experts.Point
+	m.Models.predict(b.cells, &p, b)
+	trees, line := math.Exp(p.Level[experts.Trees]), math.Exp(p.Level[experts.LineTrees])
+	return forecast{low: min(trees, line), high: max(trees, line), center: line, imputed: p.Imputed}, true
+}
+
+// checkPlausibility reports whether t is implausible, and compared with what.
+func (m *Model) checkPlausibility(t *TrainingRow) (implausibility, bool) {
+	if d, ok := checkWithoutHistory(t); ok {
+		return d, true
+	}
+	if killedAsGranted(t) {
+		return implausibility{}, false
+	}
+	if m.Experts.LearnedRows == 0 {
+		return checkFirstReport(t)
+	}
+	peak := float64(t.Peak)
+	c, known := m.forecast(t.Features)
+	if !known {
+		c = forecast{low: 0, high: m.Experts.MaxPeak, center: m.Experts.MaxPeak}
+	}
+	reach := implausibility{c.high, "the prediction from its features"}
+	if m.Experts.MaxPeak > c.high {
+		reach = implausibility{m.Experts.MaxPeak, "the largest peak so far"}
+	}
+	allocated := float64(t.Allocated.Memory)
+	switch {
+	case m.Experts.LearnedRows >= minRangeRows && peak > rangeFactor*reach.expected, peak > missFactor*reach.expected:
+		return reach, true
+	case peak > rangeFactor*reach.expected && allocated > 0 && peak > allocatedFactor*allocated:
+		return implausibility{allocated, "the allocation"}, true
+	case c.imputed || !known:
+		return implausibility{}, false
+	case peak > missHighFactor*c.high && !m.hasSimilarMiss(peak/c.center):
+		return implausibility{c.high, "the prediction from its features"}, true
+	case t.Censoring == sizing.Exact && peak*m.missFactor(allocated) < c.low && (allocated == 0 || peak*unitFactor < allocated) &&
+		!m.hasSimilarMiss(peak/c.center):
+		return implausibility{c.low, "the prediction from its features"}, true
+	}
+	return implausibility{}, false
+}
+
+// missFactor returns by which factor a prediction must exceed a peak to make it implausible. With
+// few rows the allocation counts more.
+func (m *Model) missFactor(allocated float64) float64 {
+	if m.Experts.LearnedRows < minRangeRows && allocated > 0 {
+		return missFactorColdStart
+	}
+	return missFactor
+}
+
+// checkFirstReport checks a report before any peak is known.
+func checkFirstReport(t *TrainingRow) (implausibility, bool) {
+	peak := float64(t.Peak)
+	allocated, requested := float64(t.Allocated.Memory), float64(t.Requested.Memory)
+	scale := implausibility{allocated, "the allocation"}
+	if allocated == 0 {
+		scale = implausibility{requested, "the request"}
+	}
+	switch {
+	case t.Censoring == sizing.Exact && peak*unitFactor < scale.expected:
+		return scale, true
+	case t.Censoring == sizing.Exact && allocated > 0 && peak > allocatedFactor*allocated,
+		scale.expected > 0 && peak > requestedFactor*scale.expected:
+		return scale, true
+	case requested > 0 && peak > requestedFactor*requested:
+		return implausibility{requested, "the request"}, true
+	}
+	return implausibility{}, false
+}
+
+// hasSimilarMiss reports whether an earlier row missed its prediction in the same direction by at
+// least about a tenth of the ratio: then such rows are normal for the task.
+func (m *Model) hasSimilarMiss(ratio float64) bool {
+	miss := math.Log(ratio)
+	slack := math.Log(unitFactor / missFactor)
+	return slices.ContainsFunc(m.OutOfSample, func(e outOfSample) bool {
+		if miss < 0 {
+			return e.Residual <= miss+slack
+		}
+		return e.Residual >= miss-slack
+	})
+}

@@ -1,0 +1,97 @@
+package taskmodel_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// A kill at an amount that the service granted is certain, however far it is from all peaks.
+func TestKillAtItsOwnGrantIsNotQuarantined(t *testing.T) {
+	for claim, c := range map[string]struct {
+		peaks       float64 // GiB
+		killed      sizing.Bytes
+		granted     sizing.Bytes
+		quarantined bool
+	}{
+		"at the minimum grant":            {0.003, 64 * sizing.MiB, 0, false},
+		"at a floor that was granted":     {0.003, 2 * gib, 2 * gib, false},
+		"at a cap that a lift granted":    {0.5, 16427 * sizing.MiB, 16427 * sizing.MiB, false},
+		"a little below what was granted": {0.5, 16 * gib, 16427 * sizing.MiB, false},
+		"far above what was granted":      {0.5, 1024 * gib, 2 * gib, true},
+		"without a known grant":           {0.5, 16 * gib, 0, true},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			k := newTask(t)
+			f := sizing.Features{"x": sizing.NumberValue(3)}
+			for range 20 {
+				k.reportSuccess(f, c.peaks)
+			}
+			r := killed(1)
+			r.Allocated.Memory, r.Granted = c.killed, c.granted
+			row := taskmodel.NewTrainingRow(&k.history.Schema, k.row(f, r))
+			row.Features = f
+			assert.Equal(t, c.quarantined, k.model.QuarantineReason(row) != "")
+			k.model.Learn(row)
+			require.Equal(t, c.quarantined, len(k.model.Quarantine) == 1)
+			if c.quarantined {
+				return
+			}
+			q := question(f)
+			q.MinGrant, q.Cap = 64*sizing.MiB, 0
+			assert.Greater(t, k.model.Size(q).Limit, c.killed, "at once")
+			again, _, err := taskmodel.Fit(&k.history, nil)
+			require.NoError(t, err)
+			assert.Empty(t, again.Quarantine)
+			assert.Greater(t, again.Size(q).Limit, c.killed, "learned from scratch")
+		})
+	}
+}
+
+// A receipt may be stored after a training has read the kill.
+func TestLateReceiptReleasesItsKill(t *testing.T) {
+	k := newTask(t)
+	f := sizing.Features{"x": sizing.NumberValue(3)}
+	for range 20 {
+		k.reportSuccess(f, 0.003)
+	}
+	r := killed(1)
+	k.report(f, r)
+	k.fit()
+	require.Len(t, k.model.Quarantine, 1)
+	k.history.Rows[20].Granted = gib
+	k.fit()
+	assert.Empty(t, k.model.Quarantine)
+	assert.Greater(t, k.model.Size(question(f)).Limit, gib)
+}
+
+// A file has peaks in MiB that were read as bytes: every row repeats the mistake.
+func TestNoReportConfirmsLessThanAContainerUses(t *testing.T) {
+	k, rng := newTask(t), newRand(40)
+	q := question(nil)
+	for range 100 {
+		r := measuredRun(1)
+		r.MemoryMax, r.Allocated = sizing.Bytes(200+rng.IntN(3000)), sizing.Resources{}
+		r.Requested.Memory = 4 * gib
+		f := sizing.Features{"n": sizing.NumberValue(float64(rng.IntN(100)))}
+		k.report(f, r)
+		q = question(f)
+		q.Requested.Memory, q.MinGrant = 4*gib, 64*sizing.MiB
+		s := k.model.Size(q)
+		require.Equal(t, 4*gib, s.Limit, s.Reason)
+	}
+	_, outcome, err := taskmodel.Fit(&k.history, nil)
+	require.NoError(t, err)
+	assert.False(t, outcome.Trained, outcome.Reason)
+	assert.NotContains(t, k.model.Size(q).Reason, "none confirms another")
+	for range 30 { // later reports are correct and are learned
+		k.reportSuccess(nil, 2)
+	}
+	k.fit()
+	assert.GreaterOrEqual(t, k.model.Size(q).Limit, 2*gib)
+	assert.Equal(t, 2*gib, k.model.LargestPeak())
+}

@@ -1,0 +1,73 @@
+package taskmodel
+
+import (
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+)
+
+// Answers use the margins of the DAG's pool; learning uses the task's own margins. Models that
+// learned the same rows are therefore equal, whatever other tasks reported in between.
+
+// ownMargins are the fields of the experts that SetPool overwrites.
+type ownMargins struct {
+	factor, price, span, requestRisk float64
+	picks                            []experts.Pick
+	saved                            bool // a pool is in use, and these are the task's own values
+}
+
+// SetPool makes answers use the DAG's pool until the next Learn or Fit.
+func (m *Model) SetPool(pool *Pool) {
+	m.state = states.Add(1)
+	if x := m.Experts; !m.own.saved {
+		m.own = ownMargins{x.Factor, x.Price, x.Span, x.RequestRisk, append(m.own.picks[:0], x.Picks...), true}
+	}
+	m.Experts.SetPool(pool)
+}
+
+// leavePool restores the margins that follow from the task's own rows.
+func (m *Model) leavePool() {
+	if !m.own.saved {
+		return
+	}
+	x := m.Experts
+	x.Factor, x.Price, x.Span, x.RequestRisk = m.own.factor, m.own.price, m.own.span, m.own.requestRisk
+	x.Picks = append(x.Picks[:0], m.own.picks...)
+	m.own.saved = false
+}
+
+// EncodeShare encodes the task's contribution to its pool, which the store keeps beside the blob.
+func (m *Model) EncodeShare() ([]byte, error) {
+	mode, err := cbor.CoreDetEncOptions().EncMode()
+	if err != nil {
+		return nil, fmt.Errorf("encode pool share: %w", err)
+	}
+	share, err := mode.Marshal(m.Share)
+	if err != nil {
+		return nil, fmt.Errorf("encode pool share: %w", err)
+	}
+	return share, nil
+}
+
+// ReadShare decodes the output of EncodeShare. If share is nil, it reads the share from the
+// model's blob.
+func ReadShare(share, blob []byte) (Pool, error) {
+	if share != nil {
+		var pool Pool
+		if err := decoding.Unmarshal(share, &pool); err != nil {
+			return Pool{}, fmt.Errorf("%w: pool share: %w", ErrFormat, err)
+		}
+		return pool, nil
+	}
+	body, err := bodyOf(blob)
+	if err != nil {
+		return Pool{}, err
+	}
+	var stored struct{ Share Pool }
+	if err := decoding.Unmarshal(body, &stored); err != nil {
+		return Pool{}, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	return stored.Share, nil
+}

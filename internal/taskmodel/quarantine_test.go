@@ -1,0 +1,84 @@
+package taskmodel_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// wrongGiB is a report in the wrong unit: the largest peaks are near 5 GiB.
+const wrongGiB = 250
+
+func TestOneImplausibleReportMovesTheGrantByAtMostOneBin(t *testing.T) {
+	for claim, report := range map[string]sizing.HistoryRow{
+		"a peak": measuredRun(wrongGiB),
+		"a kill": killed(wrongGiB),
+	} {
+		for _, n := range []int{20, 40, 150} {
+			k, rng := trainedTask(t, growing, uint64(n), n)
+			f, _ := growing(rng)
+			q := question(f)
+			q.Cap = 1000 * gib
+			bins := k.model.Bins
+			before := bins.Index(k.model.Size(q).Limit)
+			k.report(f, report)
+			assert.LessOrEqual(t, bins.Index(k.model.Size(q).Limit), before+1, "%s, at once, after %d runs", claim, n)
+			k.fit()
+			assert.LessOrEqual(t, bins.Index(k.model.Size(q).Limit), before+1, "%s, fitted, after %d runs", claim, n)
+			assert.Equal(t, bins[len(bins)-1], k.model.Bins[len(bins)-1], "bins exclude the quarantine: %s, after %d runs", claim, n)
+		}
+	}
+}
+
+func TestLastBinEndsATenthAboveTheLargestPeak(t *testing.T) {
+	k, _ := trainedTask(t, growing, 6, 100)
+	top := k.model.Bins[len(k.model.Bins)-1]
+	assert.InDelta(t, 1.1*float64(k.model.LargestPeak()), float64(top), float64(2*sizing.MiB))
+}
+
+func TestSecondReportConfirmsTheFirst(t *testing.T) {
+	for claim, second := range map[string]sizing.HistoryRow{
+		"a peak of half": measuredRun(0.6 * wrongGiB),
+		"a kill there":   killed(0.6 * wrongGiB),
+	} {
+		k, rng := trainedTask(t, growing, 2, 60)
+		f, _ := growing(rng)
+		k.reportSuccess(f, wrongGiB)
+		require.Len(t, k.model.Quarantine, 1)
+		require.Less(t, k.model.LargestPeak(), 10*gib, "%s: the derived cap excludes it too", claim)
+		k.reportSuccess(f, 3)
+		require.Len(t, k.model.Quarantine, 1, "an ordinary run confirms nothing")
+		k.report(f, second)
+		assert.Empty(t, k.model.Quarantine, claim)
+		assert.Equal(t, wrongGiB*gib, k.model.LargestPeak(), claim)
+		assert.NotEmpty(t, k.fit().Reason)
+	}
+}
+
+// Quarantined rows stay in quarantine through a fit, and can be confirmed after it.
+func TestQuarantinedReportIsNotFitted(t *testing.T) {
+	k, rng := trainedTask(t, growing, 4, 80)
+	clean, _ := trainedTask(t, growing, 4, 80)
+	f, _ := growing(rng)
+	k.reportSuccess(f, wrongGiB)
+	k.fit()
+	clean.fit()
+	for range 30 {
+		f, _ := growing(rng)
+		assert.Equal(t, clean.model.Size(question(f)).Limit, k.model.Size(question(f)).Limit)
+	}
+	k.reportSuccess(f, wrongGiB)
+	assert.Empty(t, k.model.Quarantine)
+}
+
+func TestPredictedPeaksAreNotQuarantined(t *testing.T) {
+	k, _ := trainedTask(t, growing, 5, 100)
+	k.reportSuccess(sizing.Features{"rows": sizing.NumberValue(200_000)}, 14)
+	assert.Empty(t, k.model.Quarantine, "four times the rows, three times the largest peak")
+	f := sizing.Features{"rows": sizing.NumberValue(1000)}
+	k.reportSuccess(f, 3.5*float64(k.model.LargestPeak())/float64(gib))
+	assert.Empty(t, k.model.Quarantine, "up to four times the largest peak may be chance")
+}

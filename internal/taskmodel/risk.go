@@ -1,0 +1,131 @@
+package taskmodel
+
+import (
+	"math"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// riskAt returns P(peak > granted), given that the experts promise a.Promised for a.Amount. The
+// residuals give the difference between the two amounts. The part of the promise that the
+// residuals do not explain, such as a higher observed kill rate, is constant below the amount and
+// decreases above it by the ladder's power law. The risk is continuous and never increases with
+// the amount.
+func (m *Model) riskAt(p *experts.Point, a experts.Answer, granted float64, b *buffers) float64 {
+	below := !experts.IsSufficient(granted, a.Amount)
+	if !below && granted < a.Amount+2*float64(sizing.MiB) {
+		return a.Promised
+	}
+	rest := max(0, a.Promised-m.exceedanceProb(p, a.Amount, b))
+	if below {
+		return min(1, max(a.Promised, m.exceedanceProb(p, granted, b)+rest))
+	}
+	share := a.Amount / granted
+	return min(a.Promised, m.exceedanceProb(p, granted, b)+rest*share*share)
+}
+
+// requestRisk returns P(peak > request), computed like the promise of the grant.
+func (m *Model) requestRisk(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) float64 {
+	atRequest := *d
+	atRequest.limit = q.Requested.Memory
+	return m.boundedRisk(p, q, &atRequest, a, b)
+}
+
+// requestSuffices reports whether the request is smaller than the grant d and still within the
+// risk target, so that a larger grant gains nothing.
+func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) bool {
+	request := q.Requested.Memory
+	if request == 0 || request >= d.limit || request <= d.killed || request < d.needed || float64(request) < p.MinAmount {
+		return false
+	}
+	return q.Widen <= 1 && !b.extrapolation.noRisk && a.Promised <= q.RiskTarget && roundToGrid(q, float64(request)) == request &&
+		m.requestRisk(p, q, d, a, b) <= q.RiskTarget
+}
+
+// openRisk returns P(peak > limit) while the guard widens: promises of this task fail at the
+// widened amount, so the kill rate of the open runs counts. Above the widened amount the risk
+// decreases by the power law.
+func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64 {
+	if q.Widen <= 1 {
+		return 0
+	}
+	rate := q.Open.Rate(promised)
+	if limit > widened {
+		share := float64(widened) / float64(limit)
+		rate *= share * share
+	}
+	return rate
+}
+
+// BeforeGuard returns a promise without the kills of open runs: the guard compares those kills
+// with the promise from before them. A stored receipt suffices to compute it.
+func BeforeGuard(promised float64, g sizing.Guard) float64 {
+	if len(g.Params) > guardWiden && g.Params[guardWiden] > 1 {
+		return min(promised, g.Params[guardPromised])
+	}
+	return promised
+}
+
+// Indices in sizing.Guard.Params; see Model.guardState.
+const (
+	guardPromised = 1
+	guardWiden    = 3
+)
+
+// killsFrom counts the kills with the same features at a limit or above, without those of runs
+// that have a measured peak by now.
+func (m *Model) killsFrom(cells []sizing.Value, limit sizing.Bytes) (kills float64) {
+	key := featureKey(&m.Schema, cells)
+	for i := range m.KnownKills {
+		if k := &m.KnownKills[i]; k.Key == key && k.Killed >= limit && k.measured() == 0 {
+			kills++
+		}
+	}
+	return kills
+}
+
+// succession returns the probability that the next run is killed, after kills without a success,
+// by the rule of succession (Laplace).
+func succession(kills float64) float64 { return min(1-1e-4, math.Max(0.5, (kills+1)/(kills+2))) }
+
+// Risk returns P(peak > limit) of a try with question q that is granted limit.
+func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
+	if m.Models == nil {
+		if q.Above == 0 {
+			return nil
+		}
+		unknown := 0.5
+		return raisePromise(&unknown, limit, q.Above)
+	}
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	var p experts.Point
+	b.cells = m.cells(q.Features, b.cells)
+	m.predict(b.cells, q.RiskTarget, &p, b)
+	var risk float64
+	if q.Above > 0 {
+		q.Above = max(q.Above, m.evidence(b.cells).killed)
+		risk = m.risk(&p, q, limit, experts.Answer{}, b)
+	} else {
+		if b.extrapolation.noRisk {
+			return nil
+		}
+		answer := m.answer(&p, &q, b)
+		bounds := m.bound(&p, q, answer, b)
+		bounds.limit = limit
+		risk = m.boundedRisk(&p, q, &bounds, answer, b)
+	}
+	return &risk
+}
+
+// risk returns P(peak > limit) of this try, limited to probabilities that a history can support.
+// The experts promise their own kill rate for their amount; riskAt extends it to other amounts.
+// Kills without a later success count besides, because no residual contains them.
+func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer experts.Answer, b *buffers) float64 {
+	if q.Above > 0 {
+		return experts.Probability(m.Experts.Still(p, float64(q.Above), float64(limit), &b.scratch))
+	}
+	risk := m.riskAt(p, answer, float64(limit), b)
+	return experts.Probability(max(risk, m.Unresolved.exceedanceProb(float64(limit))))
+}

@@ -1,0 +1,160 @@
+package taskmodel
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// sampling estimates how much true peaks exceed the largest of their samples: Prometheus samples
+// every 15 to 60 s and may miss a shorter peak. The factors come from tries that were both
+// measured and sampled. Every sampled try draws one factor (imputation by a draw, Rubin 1987), so
+// that raised peaks vary like measured ones and margins come out as wide. A single factor would
+// fit either the body or the tail of the distribution.
+type sampling struct {
+	Factors [durationClasses][drawCount]float64 // by duration class, because short tries have fewer samples; 0 stands for 1
+}
+
+const (
+	durationClasses  = 5    // below 1 min, 4 min, 16 min, 64 min, and above
+	drawCount        = 40   // quantiles, 1/80 to 79/80
+	maxFactorDrift   = 0.05 // change of a mean factor, as a logarithm, above which the model is learned from scratch
+	otherTasksWeight = 10.0 // total weight of the pairs of all other tasks, in pairs of the task itself
+)
+
+// durationClass returns the index of a duration in Factors; an unknown duration counts as short.
+func durationClass(d time.Duration) int {
+	class := 0
+	for edge := time.Minute; class < durationClasses-1 && d >= edge; edge *= 4 {
+		class++
+	}
+	return class
+}
+
+// exceedance is log(exact / sampled) of one pair, at least 0.
+type exceedance struct{ log, weight float64 }
+
+// samplingOf estimates the factors of a task. Its own pairs weigh 1 each. Pairs of other tasks
+// weigh 10 together: those of the same duration class, or all if there are none. So the first own
+// pairs already matter, and a hundred dominate.
+func samplingOf(task sizing.TaskKey, pairs []sizing.PeakPair) sampling {
+	var s sampling
+	var own, others []exceedance
+	var byClass [durationClasses][]exceedance
+	for i := range pairs {
+		p := &pairs[i]
+		if p.Exact <= 0 || p.Sampled <= 0 || float64(p.Exact) > missFactor*float64(p.Sampled) {
+			continue // empty, or a mistaken unit: no spike between two samples is that high
+		}
+		e := exceedance{math.Max(0, math.Log(float64(p.Exact)/float64(p.Sampled))), 1}
+		if p.Task == task {
+			own = append(own, e)
+			continue
+		}
+		others = append(others, e)
+		byClass[durationClass(p.Duration)] = append(byClass[durationClass(p.Duration)], e)
+	}
+	for class := range s.Factors {
+		classOrAll := byClass[class]
+		if len(classOrAll) == 0 {
+			classOrAll = others
+		}
+		s.Factors[class] = factors(own, classOrAll)
+	}
+	return s
+}
+
+// factors returns the quantiles of weighted exceedances, smallest first; zero if there are none.
+func factors(own, others []exceedance) (f [drawCount]float64) {
+	all := slices.Concat(own, others)
+	total := 0.0
+	for i := range all {
+		if i >= len(own) {
+			all[i].weight = min(1, otherTasksWeight/float64(len(others)))
+		}
+		total += all[i].weight
+	}
+	slices.SortFunc(all, func(a, b exceedance) int {
+		return cmp.Or(cmp.Compare(a.log, b.log), cmp.Compare(a.weight, b.weight))
+	})
+	below, draw := 0.0, 0
+	for _, e := range all {
+		for below += e.weight; draw < drawCount && below >= (float64(draw)+0.5)/drawCount*total; draw++ {
+			f[draw] = math.Exp(e.log)
+		}
+	}
+	return f
+}
+
+// raisedPeak returns a draw of the true peak of a sampled try. The same seq gives the same draw.
+// A success used at most its allocation.
+func (s *sampling) raisedPeak(seq int64, sampled, allocated sizing.Bytes, took time.Duration) sizing.Bytes {
+	raised := sampled.Times(max(1, s.Factors[durationClass(took)][draw(seq)]))
+	if allocated > 0 {
+		raised = min(raised, allocated)
+	}
+	return max(sampled, raised)
+}
+
+// draw spreads consecutive rows over all quantiles (splitmix64, Steele et al. 2014).
+func draw(seq int64) int {
+	x := uint64(seq) * 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return int((x ^ x>>31) % drawCount)
+}
+
+// raiseHistory returns h with every sampled peak raised, as if it had been measured. It does not
+// modify h.
+func (s *sampling) raiseHistory(h *sizing.History) *sizing.History {
+	raised := *h
+	raised.Rows = nil
+	for i := range h.Rows {
+		sampled, censoring := h.Rows[i].Peak()
+		if censoring != sizing.Sampled {
+			continue
+		}
+		if raised.Rows == nil {
+			raised.Rows = slices.Clone(h.Rows)
+		}
+		r := &raised.Rows[i]
+		r.MemoryMax = s.raisedPeak(r.Seq, sampled, r.Allocated.Memory, r.Duration)
+	}
+	if raised.Rows == nil {
+		return h
+	}
+	return &raised
+}
+
+// invalidates reports whether s raises the sampled peaks of h by much more or less than before
+// did: margins learned from the old peaks cannot be unlearned.
+func (s *sampling) invalidates(before *sampling, h *sizing.History) bool {
+	if s.raiseHistory(h) == h {
+		return false // h has no sampled peak
+	}
+	for class := range s.Factors {
+		if math.Abs(math.Log(mean(s.Factors[class])/mean(before.Factors[class]))) > maxFactorDrift {
+			return true
+		}
+	}
+	return false
+}
+
+// mean returns the mean factor; an unset factor counts as 1.
+func mean(factors [drawCount]float64) float64 {
+	sum := 0.0
+	for _, f := range factors {
+		sum += max(1, f)
+	}
+	return sum / drawCount
+}
+
+// raise is raiseHistory for one try that has just ended.
+func (s *sampling) raise(t *TrainingRow) {
+	if t.Censoring == sizing.Sampled {
+		t.Peak, t.Censoring = s.raisedPeak(t.Seq, t.Peak, t.Allocated.Memory, t.Duration), sizing.Exact
+	}
+}

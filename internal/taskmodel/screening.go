@@ -1,0 +1,277 @@
+package taskmodel
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Limits on the size of an encoding. The ridge stores width² co-moments and solves in O(width³),
+// so its width decides the size of a model and its training time.
+const (
+	maxFeatures      = 256    // features that an encoding uses; a question has at most sizing.MaxFeatures
+	maxColumns       = 256    // columns of the line, and of the trees
+	maxOneHotColumns = 1024   // one-hot columns that compete for them
+	maxDatePairs     = 64     // date pairs that compete for them
+	maxLevels        = 20_000 // category values with a statistic, over all features
+	maxScreenRows    = 4000   // newest rows that score the columns
+	minHashedBytes   = 40     // length from which a category value is stored as its hash
+)
+
+// retireFeatures drops the least recently used features if there are more than maxFeatures, and
+// counts them. Feature names made of ids would otherwise displace all others.
+func (e *encoder) retireFeatures(rows [][]sizing.Value) {
+	var live []int
+	for j := range e.Columns {
+		if e.Columns[j].Kind != sizing.Missing {
+			live = append(live, j)
+		}
+	}
+	if len(live) <= maxFeatures {
+		return
+	}
+	newest, known := make([]int, len(e.Columns)), make([]int, len(e.Columns))
+	for i, cells := range rows {
+		for _, j := range live {
+			if cells[j].Kind != sizing.Missing {
+				newest[j] = i
+				known[j]++
+			}
+		}
+	}
+	slices.SortFunc(live, func(a, b int) int {
+		return cmp.Or(cmp.Compare(newest[b], newest[a]), cmp.Compare(known[b], known[a]), cmp.Compare(a, b))
+	})
+	e.Retired = len(live) - maxFeatures
+	for _, j := range live[maxFeatures:] {
+		e.Columns[j].Kind, e.Columns[j].Levels, e.Columns[j].Retired = sizing.Missing, nil, true
+	}
+}
+
+// screenColumns reduces an encoding that exceeds maxColumns. Every category gets its statistic
+// and fewer one-hot columns; then only the columns with the largest absolute correlation with the
+// log peak stay (sure independence screening, Fan & Lv 2008). Columns with equal values, such as
+// the indicators of features that are missing together, count once.
+func (e *encoder) screenColumns(rows [][]sizing.Value, y []float64) {
+	from := max(0, len(rows)-maxScreenRows)
+	rows, y = rows[from:], y[from:]
+	e.limitOneHots()
+	e.Pairs = e.screenPairs(rows, y)
+	e.countColumns()
+	line, tree := newScreen(e.LineWidth, y), newScreen(e.TreeWidth, y)
+	var x, z []float64
+	for i, cells := range rows {
+		x, z = e.encode(cells, x[:0], z[:0])
+		line.add(x, y[i])
+		tree.add(z, y[i])
+		e.learn(cells, y[i])
+	}
+	e.resetStatistics()
+	e.keepColumns(line.best(maxColumns), tree.best(maxColumns))
+}
+
+// screenPairs returns the date pairs whose difference correlates most with the log peak.
+func (e *encoder) screenPairs(rows [][]sizing.Value, y []float64) [][2]int {
+	pairs := e.Pairs
+	if len(pairs) <= maxDatePairs {
+		return pairs
+	}
+	s := newScreen(len(pairs), y)
+	days := make([]float64, len(pairs))
+	for i, cells := range rows {
+		for k, pair := range pairs {
+			from, to := cells[pair[0]], cells[pair[1]]
+			if days[k] = to.Num - from.Num; from.Kind == sizing.Missing || to.Kind == sizing.Missing {
+				days[k] = math.NaN()
+			}
+		}
+		s.add(days, y[i])
+	}
+	var best [][2]int
+	for _, k := range s.best(maxDatePairs) {
+		best = append(best, pairs[k])
+	}
+	return best
+}
+
+// keepColumns reduces the output of encode to the given columns. A feature without any of them is
+// no longer encoded, unless a date pair needs it.
+func (e *encoder) keepColumns(line, tree []int) {
+	overlaps := func(from, to int, of []int) bool {
+		i, _ := slices.BinarySearch(of, from)
+		return i < len(of) && of[i] < to
+	}
+	shift := func(of []int, from, by int) {
+		i, _ := slices.BinarySearch(of, from)
+		for k := i; k < len(of); k++ {
+			of[k] -= by
+		}
+	}
+	atLine, atTree := 0, 0
+	drop := func(inLine, inTree int) bool {
+		if overlaps(atLine, atLine+inLine, line) || overlaps(atTree, atTree+inTree, tree) {
+			atLine, atTree = atLine+inLine, atTree+inTree
+			return false
+		}
+		shift(line, atLine, inLine)
+		shift(tree, atTree, inTree)
+		return true
+	}
+	for j := range e.Columns {
+		c := &e.Columns[j]
+		paired := slices.ContainsFunc(e.Pairs, func(p [2]int) bool { return p[0] == j || p[1] == j })
+		inLine, inTree := c.widths()
+		if paired {
+			atLine, atTree = atLine+inLine, atTree+inTree
+		} else if drop(inLine, inTree) {
+			c.Kind, c.Levels = sizing.Missing, nil
+		}
+	}
+	e.Pairs = slices.DeleteFunc(e.Pairs, func([2]int) bool { return drop(2, 1) })
+	e.KeepLine, e.KeepTree = line, tree
+	e.LineWidth, e.TreeWidth = len(line), len(tree)
+}
+
+// screen scores columns by their squared correlation with a target.
+type screen struct {
+	mean         float64 // of the target
+	rows         float64
+	first        []float64 // value of the first row; sums are relative to it
+	n, x, xx, xy []float64 // over the rows that have a value
+	sumY         []float64 // deviations of the target over those rows
+	hash         []uint64  // of a column's values: equal columns count once
+}
+
+// newScreen returns a screen for a number of columns; y is the target.
+func newScreen(width int, y []float64) *screen {
+	s := &screen{hash: make([]uint64, width)}
+	for _, v := range [...]*[]float64{&s.first, &s.n, &s.x, &s.xx, &s.xy, &s.sumY} {
+		*v = make([]float64, width)
+	}
+	for _, v := range y {
+		s.mean += v / float64(len(y))
+	}
+	return s
+}
+
+// add counts one row; NaN is a missing value.
+func (s *screen) add(values []float64, y float64) {
+	y -= s.mean
+	s.rows++
+	for k, v := range values {
+		s.hash[k] = (s.hash[k] ^ math.Float64bits(v)) * 1099511628211
+		s.hash[k] ^= s.hash[k] >> 29
+		if math.IsNaN(v) {
+			continue
+		}
+		if s.n[k] == 0 {
+			s.first[k] = v
+		}
+		v -= s.first[k]
+		s.n[k]++
+		s.x[k] += v
+		s.xx[k] += v * v
+		s.xy[k] += v * y
+		s.sumY[k] += y
+	}
+}
+
+// score returns the squared correlation of column k; a missing value counts as the mean.
+func (s *screen) score(k int) float64 {
+	if s.n[k] == 0 {
+		return 0
+	}
+	spread := s.xx[k] - s.x[k]*s.x[k]/s.n[k]
+	common := s.xy[k] - s.x[k]*s.sumY[k]/s.n[k]
+	if score := common * common / spread; score > 0 && !math.IsInf(score, 0) {
+		return score
+	}
+	return 0
+}
+
+// best returns the columns with the highest scores, at most n, in ascending order.
+func (s *screen) best(n int) []int {
+	scores := make([]float64, len(s.n))
+	order := make([]int, 0, len(s.n))
+	seen := make(map[uint64]bool, len(s.n))
+	for k := range s.n {
+		if scores[k] = s.score(k); !seen[s.hash[k]] {
+			seen[s.hash[k]] = true
+			order = append(order, k)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
+	order = order[:min(n, len(order))]
+	slices.Sort(order)
+	return order
+}
+
+// gather moves the kept columns, from index start on, to the front; nil keeps all.
+func gather[T any](written []T, start int, keep []int) []T {
+	if keep == nil {
+		return written
+	}
+	for k, at := range keep {
+		written[start+k] = written[start+at]
+	}
+	return written[:start+len(keep)]
+}
+
+// migrate completes an encoder stored by an earlier release, which wrote all date pairs without
+// listing them and stored long category values unhashed.
+func (e *encoder) migrate() error {
+	if e.Pairs == nil {
+		e.Pairs = e.allPairs()
+	}
+	for j := range e.Columns {
+		c := &e.Columns[j]
+		for name, l := range c.Levels {
+			if key := keyOf(name); key != name {
+				delete(c.Levels, name)
+				c.Levels[key] = l
+			}
+		}
+	}
+	return e.check()
+}
+
+// check returns an error if the parts of a stored encoder are inconsistent.
+func (e *encoder) check() error {
+	line, tree, columns := e.LineWidth, e.TreeWidth, len(e.Columns)
+	if e.countColumns(); e.KeepLine != nil || e.KeepTree != nil {
+		ascendingBelow := func(keep []int, width int) bool {
+			return slices.IsSorted(keep) && (len(keep) == 0 || keep[0] >= 0 && keep[len(keep)-1] < width)
+		}
+		if !ascendingBelow(e.KeepLine, e.LineWidth) || !ascendingBelow(e.KeepTree, e.TreeWidth) {
+			return errors.New("encoder: kept columns are out of range")
+		}
+		if e.KeepLine != nil {
+			e.LineWidth = len(e.KeepLine)
+		}
+		if e.KeepTree != nil {
+			e.TreeWidth = len(e.KeepTree)
+		}
+	}
+	if e.LineWidth != line || e.TreeWidth != tree {
+		return fmt.Errorf("encoder: widths are %d and %d, but its features need %d and %d", line, tree, e.LineWidth, e.TreeWidth)
+	}
+	for _, pair := range e.Pairs {
+		if min(pair[0], pair[1]) < 0 || max(pair[0], pair[1]) >= columns {
+			return fmt.Errorf("encoder: date pair %v is out of range for %d features", pair, columns)
+		}
+	}
+	return nil
+}
+
+// describeRetired returns a warning with the number of unused features; "" if all are used.
+func (m *Model) describeRetired() string {
+	if m.Models == nil || m.Models.Enc.Retired == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the task has sent %d feature names: only the %d most recent ones are used; send the same names with every run",
+		m.Models.Enc.Retired+maxFeatures, maxFeatures)
+}

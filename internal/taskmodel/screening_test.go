@@ -1,0 +1,142 @@
+package taskmodel_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// categories draws n categorical features with a number of values each; the first drives usage.
+func categories(n, values int) shape {
+	return func(rng *rand.Rand) (sizing.Features, float64) {
+		f, first := sizing.Features{}, 0
+		for j := range n {
+			v := rng.IntN(values)
+			if j == 0 {
+				first = v
+			}
+			f[fmt.Sprintf("category_%03d", j)] = sizing.TextValue(fmt.Sprint("value-", v))
+		}
+		return f, float64(1+first%4) * noise(rng, 0.05)
+	}
+}
+
+// numbers draws n numeric features, each missing with a probability; the first drives usage.
+func numbers(n int, missing float64) shape {
+	return func(rng *rand.Rand) (sizing.Features, float64) {
+		f, first := sizing.Features{}, 0.0
+		for j := range n {
+			v := 10 * rng.Float64()
+			if j == 0 {
+				first = v
+			}
+			if rng.Float64() >= missing {
+				f[fmt.Sprintf("number_%03d", j)] = sizing.NumberValue(v)
+			}
+		}
+		return f, (1 + first) * noise(rng, 0.05)
+	}
+}
+
+// dates draws n dates; the days between the first two drive the peak.
+func dates(n int) shape {
+	return func(rng *rand.Rand) (sizing.Features, float64) {
+		f, days := sizing.Features{}, [2]int{}
+		for j := range n {
+			day := 20000 + rng.IntN(300)
+			if j < len(days) {
+				days[j] = day
+			}
+			f[fmt.Sprintf("date_%03d", j)] = dayValue(day)
+		}
+		return f, (1 + math.Abs(float64(days[1]-days[0]))/30) * noise(rng, 0.05)
+	}
+}
+
+// ids draws n long, unique identifiers, and a number that drives usage.
+func ids(n int) shape {
+	return func(rng *rand.Rand) (sizing.Features, float64) {
+		size := 1 + 9*rng.Float64()
+		f := sizing.Features{"size": sizing.NumberValue(size)}
+		for j := range n {
+			f[fmt.Sprintf("id_%03d", j)] = sizing.TextValue(strings.Repeat("x", 480) + fmt.Sprintf("%016x", rng.Uint64()))
+		}
+		return f, size * noise(rng, 0.05)
+	}
+}
+
+// renamed draws features whose names change with every run, and a number that drives usage.
+func renamed(n int) shape {
+	run := 0
+	return func(rng *rand.Rand) (sizing.Features, float64) {
+		run++
+		size := 1 + 9*rng.Float64()
+		f := sizing.Features{"size": sizing.NumberValue(size)}
+		for j := range n {
+			f[fmt.Sprintf("name_%d_%d", run, j)] = sizing.NumberValue(rng.Float64())
+		}
+		return f, size * noise(rng, 0.05)
+	}
+}
+
+// wideHistories have more encoded columns than a model can hold.
+var wideHistories = []struct {
+	name string
+	draw shape
+	runs int
+
+	format int
+}{
+	{"30 categories of 20 values", categories(30, 20), 100, taskmodel.FormatVersion},
+	{"26 categories of 60 values", categories(26, 60), 2000, taskmodel.FormatVersion},
+	{"200 categories of 60 values", categories(200, 60), 2000, taskmodel.FormatVersion},
+	{"180 numbers, 15 % missing", numbers(180, 0.15), 2000, taskmodel.FormatVersion},
+	{"200 numbers, none missing", numbers(200, 0), 2000, taskmodel.FormatVersion},
+	{"200 dates", dates(200), 400, taskmodel.FormatVersion},
+	{"199 identifiers that never repeat", ids(199), 600, 3},
+	{"2,000 feature names", renamed(20), 100, taskmodel.FormatVersion},
+}
+
+const blobAtMost = 5 << 20
+
+// A stored model must decode, give the same answers and stay small, whatever its features.
+func TestWideModelSurvivesItsBlob(t *testing.T) {
+	for _, c := range wideHistories {
+		t.Run(c.name, func(t *testing.T) {
+			rng, k := newRand(61), newTask(t)
+			for range c.runs {
+				f, gibs := c.draw(rng)
+				k.row(f, measuredRun(gibs))
+			}
+			model, outcome, err := taskmodel.Fit(&k.history, nil)
+			require.NoError(t, err)
+			require.NotNil(t, model, outcome.Reason)
+			blob := blobOf(t, model)
+			t.Logf("%d KiB", len(blob)>>10)
+			assert.Less(t, len(blob), blobAtMost)
+			assert.Equal(t, c.format, model.Format(), "an earlier release must not read a screened model: it would misread the columns")
+			back := reopen(t, blob)
+			kills, wasted, used := 0, 0.0, 0.0
+			for range 100 {
+				f, gibs := c.draw(rng)
+				sized := back.Size(question(f))
+				require.Equal(t, model.Size(question(f)), sized)
+				require.Positive(t, sized.Limit)
+				if sized.Limit < bytes(gibs) {
+					kills++
+				}
+				wasted, used = wasted+math.Abs(float64(sized.Limit)/float64(gib)-gibs), used+gibs
+			}
+			assert.LessOrEqual(t, kills, 10)
+			t.Logf("%d of 100 killed, %.2f wasted per used", kills, wasted/used)
+		})
+	}
+}

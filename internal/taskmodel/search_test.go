@@ -1,0 +1,111 @@
+package taskmodel_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// interaction is a task whose six switches drive the peak jointly, with a different level for
+// each of the 64 settings. The default trees, on half of the columns, have not learned it after
+// 300 rows.
+func interaction(rng *rand.Rand) (sizing.Features, float64) {
+	f := sizing.Features{"id": sizing.NumberValue(rng.Float64())} // no two runs have the same features
+	setting := uint64(0)
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		on := rng.IntN(2)
+		setting = 2*setting + uint64(on)
+		f[name] = sizing.NumberValue(float64(on))
+	}
+	level := rand.New(rand.NewPCG(setting, 5)).NormFloat64()
+	return f, 4 * math.Exp(1.2*level) * noise(rng, 0.03)
+}
+
+// searchableTask is a task of n runs, fitted at once.
+func searchableTask(t *testing.T, of shape, n int) *task {
+	k, rng := newTask(t), newRand(5)
+	for range n {
+		f, gibs := of(rng)
+		k.row(f, measuredRun(gibs))
+	}
+	k.fit()
+	return k
+}
+
+func (k *task) search() taskmodel.SearchResult {
+	found, err := taskmodel.Search(k.t.Context(), &k.history, k.model)
+	require.NoError(k.t, err)
+	return found
+}
+
+func TestSearchImprovesUnsuitableTrees(t *testing.T) {
+	k := searchableTask(t, interaction, 400)
+	before := blobOf(t, k.model)
+	found := k.search()
+	require.True(t, found.Evaluation.Passed, found.Evaluation.Reason)
+	assert.NotEqual(t, taskmodel.Trees{}, found.Trees)
+	assert.Equal(t, []int{300, 100}, []int{found.Evaluation.Before, found.Evaluation.Rows})
+	require.Len(t, found.Evaluation.Candidates, 3)
+	for _, rival := range found.Evaluation.Candidates[1:] {
+		assert.Less(t, found.Evaluation.Candidates[0].Waste, 0.9*rival.Waste, rival.Name)
+	}
+	assert.Equal(t, before, blobOf(t, k.model), "the champion is unchanged")
+	assert.Equal(t, found, k.search(), "another search finds the same")
+
+	m, outcome, err := found.Fit(&k.history, k.model)
+	require.NoError(t, err)
+	assert.Equal(t, found.Evaluation, outcome.Evaluation)
+	assert.Contains(t, outcome.Reason, "better trees")
+	back := reopen(t, blobOf(t, m))
+	assert.Equal(t, found.Trees, back.Trees)
+	k.history.Rows = append(k.history.Rows[:350], k.history.Rows[351:]...) // voided: the task is learned from scratch
+	m, _, err = taskmodel.Fit(&k.history, back)
+	require.NoError(t, err)
+	assert.Equal(t, found.Trees, m.Trees, "later trainings keep the parameters")
+	assert.Equal(t, 399, m.Experts.LearnedRows)
+}
+
+// A line fits growing completely, and constant has no structure.
+func TestSearchKeepsSuitableTrees(t *testing.T) {
+	for name, of := range map[string]shape{"growing": growing, "constant": constant} {
+		found := searchableTask(t, of, 300).search()
+		assert.False(t, found.Evaluation.Passed, name)
+		assert.Contains(t, found.Evaluation.Reason, "no better trees", name)
+	}
+}
+
+func TestSearchNeedsEnoughRuns(t *testing.T) {
+	found := searchableTask(t, interaction, 199).search()
+	assert.False(t, found.Evaluation.Passed)
+	assert.Contains(t, found.Evaluation.Reason, "there are 199")
+}
+
+// countedContext is a context that is cancelled after a number of checks.
+type countedContext struct {
+	context.Context
+	checks int
+}
+
+func (e *countedContext) Err() error {
+	if e.checks--; e.checks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestSearchStopsBetweenTwoTrials(t *testing.T) {
+	k := searchableTask(t, growing, 200)
+	for _, looks := range []int{0, 1, 5} {
+		ctx := &countedContext{t.Context(), looks}
+		_, err := taskmodel.Search(ctx, &k.history, k.model)
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.Equal(t, -1, ctx.checks, "no check and no trial after the cancellation")
+	}
+}

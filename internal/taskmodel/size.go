@@ -1,0 +1,156 @@
+package taskmodel
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Question asks a Model to size one try. A zero field means unknown.
+type Question struct {
+	Features   sizing.Features
+	Requested  sizing.Resources
+	Floor, Cap sizing.Bytes // bounds of the answer; Cap zero: no cap
+	MinGrant   sizing.Bytes // least amount to grant, unless Floor is set or a lower request has sufficed
+	RiskTarget float64      // share of first tries that may be killed
+	Above      sizing.Bytes // after a kill: the peak is above this amount
+	Lifts      int          // lifts that may still follow; the last jumps to the cap
+	Widen      float64      // factor from the guard over open tries; none if below 1
+	Open       OpenKills    // the open runs that led to Widen
+	Edges      sizing.Bins  // amounts are rounded up to these bins; none: to whole MiB
+	CapBy      CapRule      // the rule that set Cap
+}
+
+// Answer is the size of one try. Source is sizing.FromRequested if the model cannot predict; then
+// Limit is the request, or zero without one.
+type Answer struct {
+	Limit    sizing.Bytes
+	Ladder   []sizing.Bytes // ascending; starts with Limit; empty where no lift is left
+	Promised *float64       // P(peak > Limit); nil if the source is FromRequested
+	Bins     *sizing.BinChoice
+	CPU      sizing.Cores
+	Duration *sizing.Duration
+	Source   sizing.Source
+	Reason   string
+	Guard    sizing.Guard
+
+	TooLittle sizing.Bytes // largest amount that runs with the same features are known to exceed; zero: unknown
+}
+
+// Size answers a question.
+func (m *Model) Size(q Question) Answer {
+	q.MinGrant = m.minGrant(q)
+	if m.Models == nil {
+		return m.sizeWithoutPeaks(q)
+	}
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	var p experts.Point
+	b.cells = m.cells(q.Features, b.cells)
+	m.predict(b.cells, q.RiskTarget, &p, b)
+
+	var s Answer
+	var answer experts.Answer
+	var bounds boundedGrant
+	var risk float64
+	if q.Above > 0 {
+		known := m.evidence(b.cells)
+		q.Above, s.TooLittle = max(q.Above, known.killed), known.tooLittle()
+		s.Limit, s.Ladder = m.sizeLift(&p, q, b)
+		risk = m.risk(&p, q, s.Limit, answer, b)
+	} else {
+		answer = m.answer(&p, &q, b)
+		bounds = m.bound(&p, q, answer, b)
+		s.Limit = bounds.limit
+		s.Ladder = m.ladder(&p, q, s.Limit, b, []sizing.Bytes{s.Limit})
+		risk = m.boundedRisk(&p, q, &bounds, answer, b)
+	}
+	if s.Promised = &risk; b.extrapolation.noRisk && q.Above == 0 {
+		s.Promised = nil
+	}
+	s.Bins = m.bins(&p, q, s.Limit, b)
+	s.CPU, s.Duration = m.cpuOfRow(&q, b), m.duration(&p)
+	s.Source = sizing.FromModel
+	if m.Experts.IsColdStart() {
+		s.Source = sizing.FromProfile
+	}
+	s.Guard = m.guardState(&p, q, answer)
+	s.Reason = m.reason(&p, q, &s, answer, &bounds, b)
+	return s
+}
+
+// duration returns the expected run time.
+func (m *Model) duration(p *experts.Point) *sizing.Duration {
+	n := len(m.Overrun.Sorted)
+	if n == 0 {
+		return nil
+	}
+	late := m.Overrun.Sorted[min(n-1, int(0.95*float64(n)))]
+	return &sizing.Duration{Median: durationAt(p.Duration), P95: durationAt(p.Duration + max(0, late))}
+}
+
+func durationAt(log float64) time.Duration {
+	seconds := min(math.Expm1(min(log, maxLogSeconds)), sizing.MaxDuration.Seconds())
+	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
+}
+
+// guardState returns the state of the margins behind an answer, for its receipt: the amount
+// before bounds, the promise, the pool's factor, the guard's factor, the expert that answered,
+// then the models' levels, scales and duration.
+func (m *Model) guardState(p *experts.Point, q Question, a experts.Answer) sizing.Guard {
+	params := make([]float64, 0, 5+len(p.Level)+len(p.Scale)+1)
+	params = append(params, a.Amount, a.Promised, a.Factor, max(1, q.Widen), float64(a.Expert))
+	params = append(append(params, p.Level[:]...), p.Scale[:]...)
+	return sizing.Guard{Version: int64(m.Tries), Params: append(params, p.Duration)}
+}
+
+// reason describes in one line what is granted and why.
+func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer, d *boundedGrant, b *buffers) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s: %s", s.Limit.Approx(), d.describe(q))
+	if d.rule != byModel {
+		fmt.Fprintf(&text, "%s by ", d.model.Approx())
+	}
+	switch {
+	case q.Above >= s.Limit:
+		fmt.Fprintf(&text, "the cap (%s), although %s was OOM-killed", capRules[q.CapBy], q.Above.Approx())
+	case q.Above > 0:
+		fmt.Fprintf(&text, "the next rung above %s", q.Above.Approx())
+	case b.keptRequest:
+		text.WriteString("the static request, which no run has exceeded so far")
+	case p.MinAmount > 0 && p.MinAmount >= a.Amount:
+		fmt.Fprintf(&text, "the largest of the newest identical runs plus %.0f %%", 100*Headroom)
+	case s.Source == sizing.FromProfile:
+		text.WriteString("a cautious quantile of the task's own history")
+	default:
+		text.WriteString(experts.Name(a.Expert))
+	}
+	if len(m.Drivers) > 0 && s.Source == sizing.FromModel {
+		text.WriteString("; from " + strings.Join(m.Drivers, ", "))
+	}
+	if missing := m.describeMissing(a.Amount, b); missing != "" {
+		text.WriteString("; " + missing)
+	}
+	m.describeUnseen(&text, b)
+	m.describeExtrapolation(&text, b)
+	fmt.Fprintf(&text, "; %d runs", m.Experts.LearnedRows)
+	if q.Widen > 1 {
+		fmt.Fprintf(&text, "; widened by %.0f %% because more open tries were killed than promised", 100*(q.Widen-1))
+	}
+	switch requested := q.Requested.Memory; {
+	case s.Limit == q.Cap && d.rule != byCap:
+		text.WriteString("; at the cap")
+	case requested > s.Limit:
+		fmt.Fprintf(&text, "; saves %s of the %s requested", (requested - s.Limit).Approx(), requested.Approx())
+	case requested > 0 && requested < s.Limit:
+		fmt.Fprintf(&text, "; above the %s requested", requested.Approx())
+		if !b.extrapolation.noRisk {
+			fmt.Fprintf(&text, ", which the peak exceeds with probability %.2g", m.requestRisk(p, q, d, a, b))
+		}
+	}
+	return text.String()
+}

@@ -1,0 +1,127 @@
+package taskmodel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// sizeWithoutPeaks answers for a task without a measured peak: the request within the bounds or,
+// without a request, the largest allocation that succeeded. It never grants an amount at or below
+// one that was killed.
+func (m *Model) sizeWithoutPeaks(q Question) Answer {
+	if q.Above == 0 && m.Bound > 0 && m.Bound >= max(q.Requested.Memory, m.Unmeasured.Largest) {
+		return m.sizeAboveKills(q)
+	}
+	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.cpuRequest(&q, &noCoreLevels)}
+	s.Reason = "this task has no history yet: the static request, unchanged"
+	if n := len(m.Quarantine); n > 0 && !slices.ContainsFunc(m.Quarantine, func(h quarantinedReport) bool { return h.Confirmable() }) {
+		s.Reason = "all reports of this task seem to be in another unit, which no further report can confirm: the static request, unchanged"
+	} else if n > 0 {
+		s.Reason = "all reports of this task are implausible, and none confirms another: the static request, unchanged"
+	}
+	switch {
+	case q.Above > 0:
+		risk := 0.5 // there is no data
+		s.TooLittle = m.evidence(m.cells(q.Features, nil)).tooLittle()
+		q.Above = max(q.Above, s.TooLittle)
+		s.Limit, s.Promised, s.Source = max(s.Limit, q.Above.Times(2).RoundUp(sizing.MiB)), &risk, sizing.FromLift
+		s.Reason = "no peak of this task is known yet: twice the killed allocation"
+		if s.Limit == q.Requested.Memory {
+			s.Reason = "no peak of this task is known yet: the static request, unchanged"
+		}
+	case m.Unmeasured.Runs > 0 && s.Limit <= m.Bound:
+		risk := m.Unmeasured.risk()
+		s.Limit, s.Promised, s.Source = m.Unmeasured.Largest, &risk, sizing.FromProfile
+		s.Reason = fmt.Sprintf("%s: %s", s.Limit.Approx(), m.Unmeasured.describe())
+	case m.Unmeasured.Runs > 0:
+		s.Reason = fmt.Sprintf("the static request, unchanged: %s", m.Unmeasured.describe())
+	case m.Bound > 0:
+		s.Reason = fmt.Sprintf("the static request, unchanged: it is above %s, the largest allocation that was OOM-killed, and no run has succeeded yet", m.Bound.Approx())
+	}
+	if s.Limit > 0 {
+		if q.Above == 0 {
+			q.MinGrant = 0 // there is no evidence against the request
+		}
+		before := s.Limit
+		s.Limit = clamp(q, s.Limit)
+		s.Ladder = []sizing.Bytes{s.Limit}
+		if s.Limit != before {
+			s.Reason = m.describeBound(q, before, s.Limit) + correctReason(s.Reason, before)
+		}
+		s.Promised = raisePromise(s.Promised, s.Limit, max(q.Above, m.Bound))
+	}
+	return s
+}
+
+// sizeAboveKills answers for a task whose successes all had less than its largest kill: twice
+// that kill. There is no data for the risk, so it promises one half.
+func (m *Model) sizeAboveKills(q Question) Answer {
+	twice := m.Bound.Times(2).RoundUp(sizing.MiB)
+	limit := clamp(q, twice)
+	promised := 0.5
+	why := "no run has succeeded yet"
+	if m.Unmeasured.Runs > 0 {
+		why = m.Unmeasured.describe()
+	}
+	reason := fmt.Sprintf("%s: twice the killed allocation: %s", limit.Approx(), why)
+	if limit != twice {
+		reason = fmt.Sprintf("%stwice the killed allocation is %s; %s", m.describeBound(q, twice, limit), twice.Approx(), why)
+	}
+	return Answer{
+		Limit: limit, Ladder: []sizing.Bytes{limit}, Promised: raisePromise(&promised, limit, m.Bound), Source: sizing.FromProfile,
+		CPU: m.cpuRequest(&q, &noCoreLevels), Reason: reason,
+	}
+}
+
+// describeBound names the bound that replaced an amount from sizeWithoutPeaks or sizeAboveKills.
+func (m *Model) describeBound(q Question, amount, limit sizing.Bytes) string {
+	d := boundedGrant{limit: limit, model: amount, rule: byFloor, killEvidence: killEvidence{killed: max(q.Above, m.Bound)}}
+	switch {
+	case limit < amount || limit == q.Cap:
+		d.rule = byCap
+	case limit > q.Floor:
+		d.rule = byMinGrant
+	}
+	return limit.Approx() + ": " + d.describe(q)
+}
+
+// correctReason adapts a reason to an amount that a bound has replaced.
+func correctReason(reason string, amount sizing.Bytes) string {
+	reason = strings.Replace(reason, "the static request, unchanged", "the static request is "+amount.Approx(), 1)
+	reason = strings.Replace(reason, "twice the killed allocation", "twice the killed allocation is "+amount.Approx(), 1)
+	return strings.TrimPrefix(reason, amount.Approx()+": ")
+}
+
+// killedRisk is the smallest promised risk at or below an allocation that was killed.
+const killedRisk = 0.9
+
+// raisePromise raises a promised risk to killedRisk if the limit is not above a kill.
+func raisePromise(promised *float64, limit, killed sizing.Bytes) *float64 {
+	if promised == nil || limit > killed {
+		return promised
+	}
+	risk := max(*promised, killedRisk)
+	return &risk
+}
+
+// unmeasuredSuccesses summarises successes without a measured peak: each needed at most its
+// allocation (left-censored).
+type unmeasuredSuccesses struct {
+	Runs    int
+	Largest sizing.Bytes // allocation
+}
+
+// describe summarises the runs for a reason.
+func (u *unmeasuredSuccesses) describe() string {
+	runs := "runs"
+	if u.Runs == 1 {
+		runs = "run"
+	}
+	return fmt.Sprintf("%d %s succeeded within %s, no peak was measured: report memory_max_bytes", u.Runs, runs, u.Largest.Approx())
+}
+
+// risk returns P(killed) at the largest allocation, by the rule of succession (Laplace).
+func (u *unmeasuredSuccesses) risk() float64 { return 1 / float64(u.Runs+2) }

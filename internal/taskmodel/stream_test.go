@@ -1,0 +1,148 @@
+package taskmodel_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// largestPeakPolicy grants the largest peak so far, doubled after a kill.
+type largestPeakPolicy struct{ peak, wasted float64 }
+
+func (l *largestPeakPolicy) run(gibs float64) {
+	granted := l.peak
+	for ; granted < gibs; granted *= 2 {
+		l.wasted += granted
+	}
+	l.wasted += granted - gibs
+	l.peak = max(l.peak, gibs)
+}
+
+// requireCalibrated compares the promised with the observed number of kills; docs/learning.md
+// states the bound.
+func requireCalibrated(t *testing.T, promised, killed float64) {
+	t.Helper()
+	assert.LessOrEqual(t, math.Abs(killed-promised), max(promised/2, 3*math.Sqrt(promised)), "promised %.1f kills, observed %v", promised, killed)
+}
+
+// The first 50 runs train the model, the next 400 evaluate it.
+func TestStreamWastesLessThanTheLargestPeak(t *testing.T) {
+	const training, evaluation = 50, 400
+	atMost := map[string]float64{ // of the rival's waste
+		"log-linear in size": 0.3, "two kinds, eightfold": 0.35, "constant": 1.2, "step at fifty thousand": 0.5,
+	}
+	for name, draw := range shapes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k, rng := newTask(t), rand.New(rand.NewPCG(1, 77))
+			rival := largestPeakPolicy{peak: 32}
+			var wasted, used, promised, kills float64
+			for i := range training + evaluation {
+				f, gibs := draw(rng)
+				s := k.run(f, gibs)
+				k.train()
+				if i == 0 {
+					rival.peak = gibs // it knows the first peak in advance
+				}
+				rival.run(gibs)
+				if i == training {
+					wasted, used, promised, kills, rival.wasted = 0, 0, 0, 0, 0
+				}
+				wasted, used, promised = wasted+s.wasted, used+gibs, promised+s.promised
+				if s.killed {
+					kills++
+				}
+			}
+			t.Logf("waste %.3f of used (largest peak %.3f), %v of %v killed, %.1f promised", wasted/used, rival.wasted/used, kills, evaluation, promised)
+			assert.Less(t, wasted, atMost[name]*rival.wasted)
+			assert.Less(t, kills/evaluation, target+3*math.Sqrt(target/evaluation), "three standard deviations above the target")
+			requireCalibrated(t, promised, kills)
+		})
+	}
+}
+
+// From run 300 on, every peak is 1.8 times as large.
+func TestUpwardChangeIsLearned(t *testing.T) {
+	const before, after = 300, 300
+	k, rng := newTask(t), rand.New(rand.NewPCG(3, 77))
+	early, late := 0, 0
+	var ratio float64
+	for i := range before + after {
+		f, gibs := growing(rng)
+		if i >= before {
+			gibs *= 1.8
+		}
+		s := k.run(f, gibs)
+		k.train()
+		switch {
+		case i < before:
+		case i < before+60:
+			if s.killed {
+				early++
+			}
+		default:
+			ratio += s.granted / gibs / (after - 60)
+			if s.killed {
+				late++
+			}
+		}
+	}
+	t.Logf("%d of the first 60 killed, %d of the next %d; granted %.2f of the peak", early, late, after-60, ratio)
+	assert.Less(t, early, 10, "the change is detected")
+	assert.LessOrEqual(t, late, 10, "and learned")
+	assert.Greater(t, ratio, 1.1)
+	assert.Less(t, ratio, 2.2)
+}
+
+func TestDownwardChangeIsLearned(t *testing.T) {
+	k, rng := newTask(t), rand.New(rand.NewPCG(4, 77))
+	var first, last float64
+	for i := range 400 {
+		f, gibs := kinds(rng)
+		if i >= 200 {
+			gibs /= 4
+		}
+		s := k.run(f, gibs)
+		k.train()
+		if i >= 200 && i < 210 {
+			first += s.granted / gibs / 10
+		}
+		if i >= 390 {
+			last += s.granted / gibs / 10
+		}
+	}
+	assert.Greater(t, first, 4.0, "the change is not learned yet")
+	assert.Less(t, last, 2.0)
+}
+
+// Feedback that arrives twenty runs late causes kills, but the guard limits them because kills
+// are known at once.
+func TestGuardLimitsKillsUnderLateFeedback(t *testing.T) {
+	k, rng := trainedTask(t, growing, 5, 200)
+	kills, widest := 0, 0.0
+	var guard taskmodel.Guard
+	now := time.Now()
+	for run := range uint64(100) { // all four times as large, and none reported yet
+		f, gibs := growing(rng)
+		q := question(f)
+		q.Widen = guard.Widen(now)
+		s := k.model.Size(q)
+		guard.Grant(run, *s.Promised, now)
+		if bytes(4*gibs) > s.Limit {
+			kills++
+			first := killed(0)
+			first.Promised, first.Allocated.Memory = s.Promised, s.Limit
+			k.report(f, first)
+			guard.Kill(run, 1)
+			guard.Retry(run, 2)
+		}
+		widest = max(widest, s.Guard.Params[3])
+	}
+	assert.Greater(t, widest, 2.0, "the guard widens by kills alone")
+	assert.Less(t, kills, 95, "and prevents some")
+}

@@ -1,0 +1,218 @@
+package taskmodel_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+const (
+	gib    = sizing.GiB
+	target = sizing.DefaultRiskTarget
+)
+
+// shape draws one run of a task: its features and its peak in GiB.
+type shape func(rng *rand.Rand) (sizing.Features, float64)
+
+func noise(rng *rand.Rand, deviation float64) float64 {
+	return math.Exp(deviation * rng.NormFloat64())
+}
+
+// shapes are tasks whose drivers are obvious to a person.
+var shapes = map[string]shape{
+	"log-linear in size":     growing,
+	"two kinds, eightfold":   kinds,
+	"constant":               constant,
+	"step at fifty thousand": step,
+}
+
+// growing: 1 to 55 thousand rows, 0.2 GiB at one thousand rows, at most 4.8 GiB.
+func growing(rng *rand.Rand) (sizing.Features, float64) {
+	size := math.Exp(4 * rng.Float64())
+	return sizing.Features{"rows": sizing.NumberValue(1000 * size)}, 0.2 * math.Pow(size, 0.8) * noise(rng, 0.15)
+}
+
+func kinds(rng *rand.Rand) (sizing.Features, float64) {
+	if rng.IntN(2) == 0 {
+		return sizing.Features{"kind": sizing.TextValue("small")}, noise(rng, 0.1)
+	}
+	return sizing.Features{"kind": sizing.TextValue("large")}, 8 * noise(rng, 0.1)
+}
+
+func constant(rng *rand.Rand) (sizing.Features, float64) {
+	return sizing.Features{"region": sizing.TextValue("emea")}, 2 * noise(rng, 0.02)
+}
+
+func step(rng *rand.Rand) (sizing.Features, float64) {
+	rows := 100_000 * rng.Float64()
+	peak := noise(rng, 0.05)
+	if rows > 50_000 {
+		peak *= 6
+	}
+	return sizing.Features{"rows": sizing.NumberValue(rows)}, peak
+}
+
+// task is one task with its model, which predicts each run before it learns it, and its history
+// as the store keeps it.
+type task struct {
+	t       *testing.T
+	model   *taskmodel.Model
+	open    taskmodel.Guard
+	history sizing.History
+	trained int
+	runs    int
+}
+
+func newTask(t *testing.T) *task {
+	return &task{t: t, model: taskmodel.New()}
+}
+
+func question(f sizing.Features) taskmodel.Question {
+	return taskmodel.Question{
+		Features: f, Requested: sizing.Resources{Memory: 32 * gib}, Cap: 64 * gib, RiskTarget: target, Lifts: sizing.DefaultMaxLifts,
+	}
+}
+
+func bytes(gibs float64) sizing.Bytes { return sizing.Bytes(gibs * float64(gib)) }
+
+// row appends one ended try to the history.
+func (k *task) row(f sizing.Features, r sizing.HistoryRow) *sizing.HistoryRow {
+	k.history.LastSeq++
+	k.history.Total++
+	k.history.Schema.Extend(f)
+	r.Seq, r.MapIndex, r.Weight = k.history.LastSeq, sizing.NoMap, max(r.Weight, 1)
+	r.At = time.Unix(k.history.LastSeq*3600, 0).UTC()
+	if r.RunID == "" {
+		r.RunID = fmt.Sprint("run-", k.history.LastSeq)
+	}
+	r.Try = max(r.Try, 1)
+	r.Features = k.history.Schema.Row(f, nil)
+	k.history.Rows = append(k.history.Rows, r)
+	return &k.history.Rows[len(k.history.Rows)-1]
+}
+
+// report appends one ended try to the history, and the model learns it.
+func (k *task) report(f sizing.Features, r sizing.HistoryRow) {
+	row := taskmodel.NewTrainingRow(&k.history.Schema, k.row(f, r))
+	row.Features = f
+	k.model.Learn(row)
+}
+
+// reportSuccess reports a measured run without a prediction.
+func (k *task) reportSuccess(f sizing.Features, gibs float64) {
+	k.report(f, measuredRun(gibs))
+}
+
+// measuredRun is a success of two minutes with an allocation of 32 GiB.
+func measuredRun(gibs float64) sizing.HistoryRow {
+	return sizing.HistoryRow{
+		Outcome: sizing.Success, MemoryMax: bytes(gibs), Duration: 2 * time.Minute, CPUMax: 0.9,
+		Allocated: sizing.Resources{Memory: 32 * gib}, Requested: sizing.Resources{Memory: 32 * gib},
+	}
+}
+
+// killed is an OOM kill at an allocation.
+func killed(gibs float64) sizing.HistoryRow {
+	return sizing.HistoryRow{
+		Outcome: sizing.OOMKilled, Duration: time.Minute,
+		Allocated: sizing.Resources{Memory: bytes(gibs)}, Requested: sizing.Resources{Memory: 32 * gib},
+	}
+}
+
+// runResult is the outcome of one run.
+type runResult struct {
+	granted, wasted, promised float64 // GiB, GiB, P
+	killed                    bool
+}
+
+// launch sizes the first try of a run.
+func (k *task) launch(run int, f sizing.Features) taskmodel.Answer {
+	q := question(f)
+	q.Widen = k.open.Widen(launchTime)
+	sized := k.model.Size(q)
+	if sized.Promised != nil {
+		k.open.Grant(uint64(run), *sized.Promised, launchTime)
+	}
+	return sized
+}
+
+// launchTime is the start of every run.
+var launchTime = time.Unix(0, 0)
+
+// run sizes and launches a run, lifts it after kills, and reports every try.
+func (k *task) run(f sizing.Features, gibs float64) (s runResult) {
+	k.t.Helper()
+	k.runs++
+	id := fmt.Sprint("sized-", k.runs)
+	sized := k.launch(k.runs, f)
+	if sized.Promised != nil {
+		s.promised = *sized.Promised
+	}
+	s.granted = float64(sized.Limit) / float64(gib)
+	promised := sized.Promised
+	for try := 1; ; try++ {
+		require.Less(k.t, try, 6, "the last rung is the cap")
+		end := measuredRun(gibs)
+		end.RunID, end.Try, end.Promised, end.Allocated.Memory = id, try, promised, sized.Limit
+		if bytes(gibs) <= sized.Limit {
+			k.open.Forget(uint64(k.runs))
+			s.wasted += float64(sized.Limit)/float64(gib) - gibs
+			k.report(f, end)
+			return s
+		}
+		k.open.Kill(uint64(k.runs), try)
+		k.open.Retry(uint64(k.runs), try+1)
+		s.killed = true
+		s.wasted += float64(sized.Limit) / float64(gib)
+		end.Outcome, end.MemoryMax, promised = sizing.OOMKilled, 0, nil
+		k.report(f, end)
+		q := question(f)
+		q.Above, q.Lifts = sized.Limit, sizing.DefaultMaxLifts-try+1
+		sized = k.model.Size(q)
+	}
+}
+
+// train fits when a tenth of the rows, and at least 25, are new.
+func (k *task) train() {
+	k.t.Helper()
+	fresh := len(k.history.Rows) - k.trained
+	if fresh < 25 || fresh*10 < k.trained {
+		return
+	}
+	k.fit()
+}
+
+func (k *task) fit() taskmodel.Outcome {
+	k.t.Helper()
+	k.trained = len(k.history.Rows)
+	challenger, outcome, err := taskmodel.Fit(&k.history, k.model)
+	require.NoError(k.t, err)
+	if challenger != nil {
+		k.model = challenger
+	}
+	return outcome
+}
+
+// trainedTask is a task with n reported runs of a shape, trained on them.
+func trainedTask(t *testing.T, of shape, seed uint64, n int) (*task, *rand.Rand) {
+	t.Helper()
+	k, rng := newTask(t), rand.New(rand.NewPCG(seed, 77))
+	for range n {
+		f, gibs := of(rng)
+		k.reportSuccess(f, gibs)
+		k.train()
+	}
+	if n >= 20 {
+		k.fit()
+	}
+	return k, rng
+}
+
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 77)) }

@@ -1,0 +1,298 @@
+package taskmodel
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// trend extrapolates the peak outside the range of the inputs. It is the better of two
+// lines, fitted by ordinary least squares beside the models:
+//
+//	power    log peak = a + Σ b·log(1+x), for x below zero −log(1−x)
+//	linear       peak = a + Σ b·x
+//
+// Neither trees nor the ridge can extrapolate: trees are constant outside the data, and
+// the ridge mixes x with log x.
+type trend struct {
+	Ranges []interval `cbor:"Seen"`       // by index in the schema
+	Slopes []slope    `cbor:",omitempty"` // of the inputs that the line follows; none: no line is supported
+	Base   float64    `cbor:",omitzero"`  // a
+	Linear bool       `cbor:",omitzero"`
+
+	ConvexSlope float64 `cbor:"Steeper,omitzero"` // slope over the line among the rows with the largest predictions; at most 1: not convex
+
+	Pairs []datePair `cbor:",omitempty"` // encoded date pairs; input ^k is the k-th
+}
+
+// interval is the range of a number so far. Rows is zero if there was no value.
+type interval struct {
+	_         struct{} `cbor:",toarray"`
+	Low, High float64
+	Rows      int
+	Share     float64 // of the variance of the log peak that the number's logarithm explains, at the last fit
+}
+
+// slope is one coefficient of the line.
+type slope struct {
+	_        struct{} `cbor:",toarray"`
+	Field    int      // index in the schema; ^k: the k-th date pair
+	Slope    float64  // b
+	Relative float64  // relative standard error
+}
+
+const (
+	minTrendRows      = 10   // rows for a line or a range
+	maxTrendInputs    = 8    // inputs of the line
+	minRelevantShare  = 0.05 // share of the variance that a relevant number explains
+	minExplainedShare = 0.2  // share of the variance of the log peak that the line must explain
+	maxSlopeError     = 0.2  // relative standard error of a slope that the line may follow
+	outsideFactor     = 1.25 // times the largest (or a share of the smallest) value from which an input is outside
+	noRiskFactor      = 2.0  // times the largest value from which no probability is stated
+	trendMargin       = 0.1  // margin per unit of extrapolated log peak
+	jointMarginRate   = 0.2  // … and for each further input outside at the same time
+)
+
+// observe widens the ranges by a row.
+func (t *trend) observe(cells []sizing.Value) {
+	for len(t.Ranges) < len(cells) {
+		t.Ranges = append(t.Ranges, interval{Low: math.Inf(1), High: math.Inf(-1)})
+	}
+	for j, v := range cells {
+		if v.Kind == sizing.Number {
+			s := &t.Ranges[j]
+			s.include(v.Num)
+		}
+	}
+	for k := range t.Pairs {
+		if days, known := t.Pairs[k].days(cells); known {
+			t.Pairs[k].Range.include(days)
+		}
+	}
+}
+
+// distance returns how far an input lies outside its range, in log units, negative below; zero
+// within the range or if there are too few values.
+func (t *trend) distance(j int, cells []sizing.Value) float64 {
+	if j >= len(t.Ranges) {
+		return 0
+	}
+	s := t.rangeOf(j)
+	x, known := t.value(j, cells)
+	if !known || s.Rows < minTrendRows {
+		return 0
+	}
+	edge := s.edge(x)
+	if x == edge {
+		return 0
+	}
+	if s.Low >= 0 && x >= 0 {
+		return math.Log1p(x) - math.Log1p(edge)
+	}
+	d := math.Copysign(math.Log1p(math.Abs(x-edge)/(1+s.reach())), x-edge)
+	if s.Low >= 0 {
+		d = min(d, -math.Log1p(edge))
+	}
+	return d
+}
+
+// isRelevant reports whether a number drives the peak. The effect of a number that was constant
+// so far is unknown, so it is relevant.
+func (t *trend) isRelevant(j int) bool {
+	s := t.rangeOf(j)
+	return s.Share >= minRelevantShare || s.Low == s.High
+}
+
+// predict returns the line's log peak for a row; NaN if a linear trend is at or below zero. A
+// missing input counts as the middle of its range.
+func (t *trend) predict(cells []sizing.Value) float64 {
+	sum := t.Base
+	for _, s := range t.Slopes {
+		x, known := t.value(s.Field, cells)
+		if !known {
+			seen := t.rangeOf(s.Field)
+			x = (seen.Low + seen.High) / 2
+		}
+		sum += s.Slope * t.transform(x)
+	}
+	if t.Linear {
+		return math.Log(sum) // NaN below zero
+	}
+	return sum
+}
+
+// transform returns an input as the line uses it.
+func (t *trend) transform(x float64) float64 {
+	if t.Linear {
+		return x
+	}
+	return signedLog(x)
+}
+
+// slopeOf returns the coefficient of an input; nil if the line does not follow it.
+func (t *trend) slopeOf(j int) *slope {
+	for i := range t.Slopes {
+		if t.Slopes[i].Field == j {
+			return &t.Slopes[i]
+		}
+	}
+	return nil
+}
+
+// fit chooses the line for rows; y is their log peak.
+func (t *trend) fit(rows []row, y []float64) {
+	t.Slopes, t.Base, t.Linear, t.ConvexSlope = nil, 0, false, 0
+	if len(rows) < minTrendRows {
+		return
+	}
+	fields := t.strongestInputs(rows, y)
+	best := math.Inf(1)
+	for _, linear := range []bool{false, true} {
+		line := trend{Ranges: t.Ranges, Pairs: t.Pairs, Linear: linear}
+		if squares, ok := line.solve(fields, rows, y); ok && squares < best {
+			best = squares
+			t.Slopes, t.Base, t.Linear = line.Slopes, line.Base, linear
+		}
+	}
+	if best > (1-minExplainedShare)*sumOfSquares(y) {
+		t.Slopes = nil
+	}
+	t.ConvexSlope = t.convexSlope(rows, y)
+	t.Slopes = slices.DeleteFunc(t.Slopes, func(s slope) bool { return s.Relative > maxSlopeError })
+}
+
+// candidate is an input that the line may follow.
+type candidate struct {
+	input int
+	share float64 // of the variance of y
+}
+
+// strongestInputs returns the inputs that every row has and that vary, by correlation with y.
+func (t *trend) strongestInputs(rows []row, y []float64) []int {
+	var found []candidate
+	x := make([]float64, len(rows))
+	for j := -len(t.Pairs); j < len(t.Ranges); j++ {
+		s := t.rangeOf(j)
+		s.Share = 0
+		if s.Rows < len(rows) || s.Low == s.High {
+			continue
+		}
+		t.logInputs(j, rows, x)
+		share := determination(x, y)
+		if share > 0 {
+			s.Share = share
+			found = append(found, candidate{j, share})
+		}
+		if s.Low < 0 {
+			s.Share = max(s.Share, t.signedDetermination(j, rows, y, x))
+		}
+	}
+	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.input, b.input)) })
+	found = t.dropDuplicates(found, rows)
+	var fields []int
+	for _, c := range found[:min(len(found), maxTrendInputs, len(rows)/4)] {
+		fields = append(fields, c.input)
+	}
+	return fields
+}
+
+// solve fits the line and returns the sum of its squared errors in log peak.
+func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, ok bool) {
+	n, p := len(rows), len(fields)+1
+	if p == 1 {
+		return 0, false
+	}
+	x, target := mat.NewDense(n, p, nil), mat.NewVecDense(n, nil)
+	scale := make([]float64, p)
+	for c, j := range fields {
+		scale[c+1] = max(t.transform(t.rangeOf(j).reach()), math.SmallestNonzeroFloat64)
+	}
+	for i := range rows {
+		weight := 1.0
+		if t.Linear {
+			weight = 1 / rows[i].Peak // relative errors, as for a log
+		}
+		x.Set(i, 0, weight)
+		for c, j := range fields {
+			v, _ := t.value(j, rows[i].Cells)
+			x.Set(i, c+1, weight*t.transform(v)/scale[c+1])
+		}
+		target.SetVec(i, y[i])
+		if t.Linear {
+			target.SetVec(i, 1)
+		}
+	}
+	var qr mat.QR
+	qr.Factorize(x)
+	var b mat.VecDense
+	if qr.Cond() > 1e8 || qr.SolveVecTo(&b, false, target) != nil {
+		return 0, false
+	}
+	var fitted mat.VecDense
+	fitted.MulVec(x, &b)
+	fitted.SubVec(target, &fitted)
+	errors := standardErrors(x, mat.Dot(&fitted, &fitted)/float64(max(1, n-p)))
+	t.Base = b.AtVec(0)
+	for c, j := range fields {
+		relative := errors[c+1] / math.Abs(b.AtVec(c+1))
+		t.Slopes = append(t.Slopes, slope{Field: j, Slope: b.AtVec(c+1) / scale[c+1], Relative: relative})
+	}
+	for i := range rows {
+		err := y[i] - t.predict(rows[i].Cells)
+		squares += err * err
+	}
+	return squares, squares-squares == 0
+}
+
+// standardErrors returns those of the coefficients of a least squares fit on x, from the variance
+// of its residuals.
+func standardErrors(x *mat.Dense, variance float64) []float64 {
+	_, p := x.Dims()
+	var gram mat.SymDense
+	gram.SymOuterK(1, x.T())
+	errors := make([]float64, p)
+	var cholesky mat.Cholesky
+	var inverse mat.SymDense
+	if !cholesky.Factorize(&gram) || cholesky.InverseTo(&inverse) != nil {
+		for c := range errors {
+			errors[c] = math.Inf(1)
+		}
+		return errors
+	}
+	for c := range errors {
+		errors[c] = math.Sqrt(max(0, variance*inverse.At(c, c)))
+	}
+	return errors
+}
+
+// sumOfSquares returns the sum of squares about the mean.
+func sumOfSquares(y []float64) float64 {
+	mean, squares := 0.0, 0.0
+	for i, v := range y {
+		d := v - mean
+		mean += d / float64(i+1)
+		squares += d * (v - mean)
+	}
+	return squares
+}
+
+// determination returns the squared correlation of x and y; NaN if x has a gap.
+func determination(x, y []float64) float64 {
+	mx, my := 0.0, 0.0
+	for i := range x {
+		mx, my = mx+x[i]/float64(len(x)), my+y[i]/float64(len(y))
+	}
+	xx, xy, yy := 0.0, 0.0, 0.0
+	for i := range x {
+		dx, dy := x[i]-mx, y[i]-my
+		xx, xy, yy = xx+dx*dx, xy+dx*dy, yy+dy*dy
+	}
+	if xx == 0 || yy == 0 {
+		return 0
+	}
+	return xy * xy / (xx * yy)
+}

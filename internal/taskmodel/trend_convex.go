@@ -1,0 +1,46 @@
+package taskmodel
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+const (
+	minConvexRows  = 12  // in the upper half, for a reliable slope
+	maxConvexSlope = 2.0 // times the slope of the line
+)
+
+// convexSlope returns the slope of the log peak over the line's prediction, by least squares on
+// the half of the rows with the largest predictions. One line fits all rows: if the peak is
+// convex, as over a constant base or for a product of inputs, that line is too flat at the edge,
+// where an extrapolation starts.
+func (t *trend) convexSlope(rows []row, y []float64) float64 {
+	if len(t.Slopes) == 0 || len(rows) < 2*minConvexRows {
+		return 0
+	}
+	type point struct{ line, y float64 }
+	var points []point
+	for i := range rows {
+		if v := t.predict(rows[i].Cells); v-v == 0 {
+			points = append(points, point{v, y[i]})
+		}
+	}
+	slices.SortFunc(points, func(a, b point) int { return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.y, b.y)) })
+	upper := points[len(points)/2:]
+	if len(upper) < minConvexRows {
+		return 0
+	}
+	n := float64(len(upper))
+	meanLine, meanY, xx, xy := 0.0, 0.0, 0.0, 0.0
+	for _, p := range upper {
+		meanLine, meanY = meanLine+p.line/n, meanY+p.y/n
+	}
+	for _, p := range upper {
+		xx, xy = xx+(p.line-meanLine)*(p.line-meanLine), xy+(p.line-meanLine)*(p.y-meanY)
+	}
+	if slope := xy / xx; slope > 0 && !math.IsInf(slope, 0) {
+		return min(maxConvexSlope, slope)
+	}
+	return 0
+}

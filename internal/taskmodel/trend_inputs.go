@@ -1,0 +1,155 @@
+package taskmodel
+
+import (
+	"math"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// datePair is the difference of two dates in days, as an input of the trend.
+type datePair struct {
+	_        struct{} `cbor:",toarray"`
+	From, To int      // indices in the schema
+	Range    interval
+}
+
+// duplicateShare is the squared correlation from which a date pair duplicates a number.
+const duplicateShare = 0.98 // squared correlation from which a date pair repeats a number
+
+// addPairs adds the encoded date pairs as inputs.
+func (t *trend) addPairs(pairs [][2]int) {
+	for _, pair := range pairs {
+		t.Pairs = append(t.Pairs, datePair{From: pair[0], To: pair[1], Range: interval{Low: math.Inf(1), High: math.Inf(-1)}})
+	}
+}
+
+// days returns the difference of the two dates, and whether both are known.
+func (p *datePair) days(cells []sizing.Value) (days float64, known bool) {
+	from, to := &cells[p.From], &cells[p.To]
+	if from.Kind != sizing.Date || to.Kind != sizing.Date {
+		return 0, false
+	}
+	return to.Num - from.Num, true
+}
+
+// moveToRange moves the later date so that the difference is at an edge of its range. It keeps
+// that date's weekday if the range is wide enough.
+func (p *datePair) moveToRange(cells []sizing.Value) {
+	days, _ := p.days(cells)
+	edge := p.Range.edge(days)
+	const week = 7
+	if weeks := days + week*math.Copysign(math.Ceil(math.Abs(edge-days)/week), edge-days); p.Range.edge(weeks) == weeks {
+		edge = weeks
+	}
+	if days >= 0 {
+		cells[p.To].Num = cells[p.From].Num + edge
+	} else {
+		cells[p.From].Num = cells[p.To].Num - edge
+	}
+}
+
+// rangeOf returns the range of an input.
+func (t *trend) rangeOf(j int) *interval {
+	if j < 0 {
+		return &t.Pairs[^j].Range
+	}
+	return &t.Ranges[j]
+}
+
+// value returns an input of a row, and whether it is known.
+func (t *trend) value(j int, cells []sizing.Value) (x float64, known bool) {
+	if j < 0 {
+		return t.Pairs[^j].days(cells)
+	}
+	return cells[j].Num, cells[j].Kind == sizing.Number
+}
+
+// include widens the range by a value.
+func (s *interval) include(x float64) {
+	s.Low, s.High, s.Rows = min(s.Low, x), max(s.High, x), s.Rows+1
+}
+
+// edge returns the value in the range that is nearest to x.
+func (s *interval) edge(x float64) float64 { return max(s.Low, min(x, s.High)) }
+
+// reach returns the largest magnitude in the range.
+func (s *interval) reach() float64 { return max(math.Abs(s.Low), math.Abs(s.High)) }
+
+// signedLog returns log1p of the magnitude, with the sign of x.
+func signedLog(x float64) float64 { return math.Copysign(math.Log1p(math.Abs(x)), x) }
+
+// logInputs writes the logarithms of an input to x; NaN for a row without it.
+func (t *trend) logInputs(j int, rows []row, x []float64) {
+	for i := range rows {
+		v, known := t.value(j, rows[i].Cells)
+		if x[i] = signedLog(v); !known {
+			x[i] = math.NaN()
+		}
+	}
+}
+
+// signedDetermination returns the share of the variance of y that an input with negative values
+// explains by its value or by its magnitude. It overwrites x.
+func (t *trend) signedDetermination(j int, rows []row, y, x []float64) float64 {
+	share := 0.0
+	for _, as := range []func(float64) float64{func(v float64) float64 { return v }, math.Abs} {
+		for i := range rows {
+			v, known := t.value(j, rows[i].Cells)
+			if x[i] = as(v); !known {
+				return 0
+			}
+		}
+		if d := determination(x, y); d > share {
+			share = d
+		}
+	}
+	return share
+}
+
+// dropDuplicates removes the date pairs that duplicate a strong number or follow from stronger
+// pairs: they are collinear.
+func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
+	if len(t.Pairs) == 0 {
+		return found
+	}
+	var numbers [][]float64
+	for _, c := range found {
+		if c.input >= 0 && len(numbers) < maxTrendInputs {
+			x := make([]float64, len(rows))
+			t.logInputs(c.input, rows, x)
+			numbers = append(numbers, x)
+		}
+	}
+	group := map[int]int{} // union-find over dates: pairs join groups
+	groupOf := func(date int) int {
+		for next, joined := group[date]; joined; next, joined = group[date] {
+			date = next
+		}
+		return date
+	}
+	x := make([]float64, len(rows))
+	distinct := found[:0]
+	for _, c := range found {
+		if c.input < 0 {
+			pair := &t.Pairs[^c.input]
+			from, to := groupOf(pair.From), groupOf(pair.To)
+			t.logInputs(c.input, rows, x)
+			if from == to || isDuplicate(x, numbers) {
+				continue
+			}
+			group[from] = to
+		}
+		distinct = append(distinct, c)
+	}
+	return distinct
+}
+
+// isDuplicate reports whether x is nearly a linear function of one of the others.
+func isDuplicate(x []float64, others [][]float64) bool {
+	for _, other := range others {
+		if determination(x, other) > duplicateShare {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,53 @@
+package taskmodel_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// regions is a task with four regions whose peaks differ by a factor of up to four.
+func regions(rng *rand.Rand) (sizing.Features, float64) {
+	at := rng.IntN(4)
+	f := sizing.Features{"region": sizing.TextValue([]string{"emea", "apac", "amer", "anz"}[at]), "rows": sizing.NumberValue(float64(1 + rng.IntN(100)))}
+	return f, float64(1+at) * (1 + f["rows"].Num/100) * noise(rng, .05)
+}
+
+func TestUnseenValueIsNamedAndRaisesTheRisk(t *testing.T) {
+	for _, runs := range []int{60, 200} {
+		k, rng := trainedTask(t, regions, 600, runs)
+		for range 10 {
+			f, _ := regions(rng)
+			seen := k.model.Size(question(f))
+			assert.NotContains(t, seen.Reason, "not seen before")
+			s := k.model.Size(question(with(f, "region", sizing.TextValue("mars"))))
+			require.Contains(t, s.Reason, `; region "mars" was not seen before`)
+			if s.Limit < bytes(4*(1+f["rows"].Num/100)) {
+				assert.Greater(t, *s.Promised, 0.1, s.Reason)
+			}
+			q := question(with(f, "region", sizing.TextValue("mars")))
+			assert.Equal(t, s.Promised, k.model.Risk(q, s.Limit))
+			assert.Equal(t, s, k.model.Size(q), "an answer leaves no state in the buffers")
+		}
+	}
+}
+
+// New values are common here, so the residuals include them.
+func TestUnseenValueOfAnOpenSetKeepsTheRisk(t *testing.T) {
+	n := 0
+	open := func(rng *rand.Rand) (sizing.Features, float64) {
+		n++
+		return sizing.Features{"user": sizing.TextValue(fmt.Sprint("user-", n/2)), "rows": sizing.NumberValue(float64(1 + rng.IntN(100)))}, 2 * noise(rng, .3)
+	}
+	k, rng := trainedTask(t, open, 610, 150)
+	f, _ := open(rng)
+	old := k.model.Size(question(with(f, "user", sizing.TextValue("user-70"))))
+	fresh := k.model.Size(question(with(f, "user", sizing.TextValue("another"))))
+	assert.Contains(t, fresh.Reason, `user "another" was not seen before`)
+	assert.InDelta(t, *old.Promised, *fresh.Promised, 0.02)
+}

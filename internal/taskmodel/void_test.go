@@ -1,0 +1,45 @@
+package taskmodel_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// A report of 50 GiB is accepted once a second one confirms it. After both are voided, the model
+// must be the same as without them.
+func TestVoidedReportLeavesNoTrace(t *testing.T) {
+	h := &sizing.History{}
+	report := func(peak sizing.Bytes) {
+		seq := int64(len(h.Rows) + 1)
+		h.Rows = append(h.Rows, sizing.HistoryRow{
+			Seq: seq, Try: 1, RunID: string(rune('a' + seq)), Outcome: sizing.Success, MemoryMax: peak, Duration: time.Minute, Weight: 1,
+		})
+		h.Total, h.LastSeq = len(h.Rows), seq
+	}
+	for i := range 60 {
+		report(gib + sizing.Bytes(i%7)*sizing.MiB)
+	}
+	clean, _, err := taskmodel.Fit(h, nil)
+	require.NoError(t, err)
+	report(50 * gib)
+	report(51 * gib)
+	withVoided, _, err := taskmodel.Fit(h, nil)
+	require.NoError(t, err)
+	require.Equal(t, 51*gib, withVoided.LargestPeak())
+
+	h.Rows = h.Rows[:60]
+	h.Total, h.LastSeq = 60, 60
+	again, _, err := taskmodel.Fit(h, withVoided)
+	require.NoError(t, err)
+	want, err := clean.Blob()
+	require.NoError(t, err)
+	got, err := again.Blob()
+	require.NoError(t, err)
+	assert.Equal(t, want, got, "bit for bit")
+}

@@ -1,0 +1,111 @@
+package taskmodel
+
+import (
+	"math"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+)
+
+// A run far below its prediction, such as one with empty input, is common and says little about
+// the next run. The models therefore learn it as if its peak were at the threshold of low
+// outliers (winsorising: Huber 1964). Each training clips against the current models, so that
+// explained low peaks are learned in full. Runs far above their prediction are not clipped: a
+// kill costs more than waste.
+
+// winsorise returns rows with the low outliers raised. It copies the rows if there are any.
+func (m *Model) winsorise(rows []row) []row {
+	lowest := m.Experts.LowOutlierBound()
+	if m.Models == nil || m.Models.ridges == nil || math.IsInf(lowest, -1) {
+		return rows
+	}
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	var p experts.Point
+	copied := false
+	for i := range rows {
+		r := &rows[i]
+		if !(r.Residual < lowest) { // false for NaN: no prediction
+			continue
+		}
+		m.Models.predict(padCells(r.Cells, len(m.Models.Enc.Columns)), &p, b)
+		if raised := math.Exp(p.Level[experts.LineTrees] + lowest); raised > r.Peak {
+			if !copied {
+				rows, copied = append([]row(nil), rows...), true
+			}
+			rows[i].Weight *= outlierWeight(r.Peak, raised, lowest)
+			rows[i].Peak = raised
+		}
+	}
+	return rows
+}
+
+// outlierWeight returns the weight of a raised row, so that its influence falls with its
+// distance.
+func outlierWeight(peak, raised, lowest float64) float64 {
+	return lowest / (lowest - math.Log(raised/peak))
+}
+
+// settleDrift removes from the smoothed errors what a training has moved into the models, so that
+// the stack does not correct for it twice. It reduces only errors from predictions that were too
+// high; the others keep grants up for a while.
+func (m *models) settleDrift(rows []row) {
+	if m.ridges == nil || m.Drift >= 0 && m.Trend >= 0 {
+		return
+	}
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	var p experts.Point
+	drift, trend := 0.0, 0.0
+	for _, r := range rows[max(0, len(rows)-maxSettleRows):] {
+		if r.Imputed {
+			continue
+		}
+		m.predict(r.Cells, &p, b)
+		err := math.Log(r.Peak) - p.Level[experts.LineTrees]
+		drift += (err - drift) * driftRate
+		trend += (err - trend) * trendRate
+	}
+	m.Drift, m.Trend = nearerZero(m.Drift, drift), nearerZero(m.Trend, trend)
+}
+
+const maxSettleRows = 60 // newest rows; Trend averages over about twenty
+
+// nearerZero moves a negative error up to a newer one, at most to zero.
+func nearerZero(old, newer float64) float64 {
+	if old >= 0 {
+		return old
+	}
+	return max(old, min(0, newer))
+}
+
+// moveResiduals updates the experts' residuals after a downward change point, because the
+// training has moved the models towards the new level.
+func (m *Model) moveResiduals(fitted *models, rows []row) {
+	if m.Models == nil || fitted.ridges == nil || !m.Experts.RecentlyFell() {
+		return
+	}
+	known := make(map[float64]*row, len(rows)) // residuals are unique, except by chance
+	for i := range rows {
+		known[rows[i].Residual] = &rows[i]
+	}
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	var p experts.Point
+	before, after := m.Experts.Move(func(residual float64) *experts.Point {
+		r := known[residual]
+		if r == nil {
+			return nil
+		}
+		fitted.predict(r.Cells, &p, b)
+		return &p
+	})
+	moved := make(map[float64]float64, len(before))
+	for i := range before {
+		moved[before[i]] = after[i]
+	}
+	for i := range m.OutOfSample {
+		if to, ok := moved[m.OutOfSample[i].Residual]; ok {
+			m.OutOfSample[i].Residual = to
+		}
+	}
+}
