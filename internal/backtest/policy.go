@@ -48,12 +48,12 @@ type Answer struct {
 // kill, which is right-censored: its peak is only known to be above Allocated.
 type Outcome struct {
 	Question
-	Killed    bool
-	Allocated sizing.Bytes
-	Peak      sizing.Bytes
-	CPUMax    sizing.Cores
-	Duration  time.Duration
-	ReportedAt    time.Time // ascending over the outcomes that one policy receives
+	Killed     bool
+	Allocated  sizing.Bytes
+	Peak       sizing.Bytes
+	CPUMax     sizing.Cores
+	Duration   time.Duration
+	ReportedAt time.Time // ascending over the outcomes that one policy receives
 }
 
 // end returns the time when the try ended.

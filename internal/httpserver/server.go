@@ -195,6 +195,7 @@ func (s *Server) Serve(ctx context.Context, app App) error {
 	var failure error
 	select {
 	case <-ctx.Done():
+		drain.isDraining.Store(isTerminated(ctx)) // before the log line, which others wait for
 		s.log.Info("stopping")
 		failure = drain.wait(ctx, failures)
 	case failure = <-failures:
@@ -255,12 +256,13 @@ func (d *drainHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(`{"status":"stopping","observe":"ok","models":0}`)) // the prober may be gone
 }
 
+func isTerminated(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrTerminated) }
+
 // wait drains for drainPeriod if SIGTERM ended ctx. A listener failure ends it early.
 func (d *drainHandler) wait(ctx context.Context, failures <-chan error) error {
-	if !errors.Is(context.Cause(ctx), ErrTerminated) {
+	if !isTerminated(ctx) {
 		return nil
 	}
-	d.isDraining.Store(true)
 	select {
 	case <-time.After(drainPeriod):
 		return nil

@@ -29,11 +29,11 @@ const (
 
 // Point holds the predictions for one row, made before its peak is known.
 type Point struct {
-	_        struct{}            `cbor:",toarray"` // compact, because thousands are stored
-	Level    [ModelCount]float64 // predicted log peak
-	Scale    [ScaleCount]float64 // > 0, in log units
-	Duration float64             // predicted log seconds
-	MinAmount    float64             `cbor:"-"` // lower bound of every answer, in the unit of the peak; 0: none
-	Imputed    bool                `cbor:"-"` // a conservative guess that is not charged to any expert
-	ColdStart    *bayes.Mixture      `cbor:"-"` // cold-start prediction; nil: none
+	_         struct{}            `cbor:",toarray"` // compact, because thousands are stored
+	Level     [ModelCount]float64 // predicted log peak
+	Scale     [ScaleCount]float64 // > 0, in log units
+	Duration  float64             // predicted log seconds
+	MinAmount float64             `cbor:"-"` // lower bound of every answer, in the unit of the peak; 0: none
+	Imputed   bool                `cbor:"-"` // a conservative guess that is not charged to any expert
+	ColdStart *bayes.Mixture      `cbor:"-"` // cold-start prediction; nil: none
 }
