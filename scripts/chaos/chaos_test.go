@@ -194,7 +194,7 @@ func TestComparisonIsJudged(t *testing.T) {
 		"failed calls":                    {loadRunAt(900), failing(), "2 calls failed"},
 	} {
 		tr := &trialRun{long: true}
-		(&comparison{atPeak: []*loadRun{loadRunAt(1000), c.after}, abovePeak: []*loadRun{c.above}}).judge(tr, name)
+		(&comparison{atPeak: []*loadRun{loadRunAt(1000), c.after}, abovePeak: []*loadRun{c.above}}).judge(tr, name, true)
 		if c.want == "" {
 			assert.Empty(t, tr.faults, name)
 			continue

@@ -35,9 +35,9 @@ func trialOverload(ctx context.Context, tr *trialRun) error {
 	peak := c.ramp(ctx, tr)
 
 	threefold := c.compare(ctx, tr, "three", peak, 3*peak, tr.repetitions(2, 20), tr.repetitions(3, 6))
-	threefold.judge(tr, "three times the peak's connections")
+	threefold.judge(tr, "three times the peak's connections", true)
 	storm := c.compare(ctx, tr, "storm", peak, stormConnections, tr.repetitions(2, 6), tr.repetitions(3, 6))
-	storm.judge(tr, "storm")
+	storm.judge(tr, "storm", tr.long)
 	total := storm.total()
 	tr.check(total.predicts.rejected+total.reports.rejected > 0, "storm: no call was rejected: there was no overload")
 	tr.check(total.predicts.rejectedRatio() < total.reports.rejectedRatio(), "storm: predictions were rejected more often than reports")
@@ -138,7 +138,9 @@ func (k *comparison) isSufficient(tr *trialRun) bool {
 	return min(all, predicts) >= tr.minGoodput()
 }
 
-func (k *comparison) judge(tr *trialRun, name string) {
+// judge checks a comparison. The goodput is bounded only if boundGoodput is set: in the few short
+// rounds of a storm it measures how the two cores are shared with the load generator.
+func (k *comparison) judge(tr *trialRun, name string, boundGoodput bool) {
 	peakGoodput, total := k.peakGoodput(), k.total()
 	tr.printf("%s: beside %.0f/s at the peak (%d connections): %v", name, peakGoodput, k.atPeak[0].connections, total)
 	all, low, high := k.ratio((*loadRun).goodput)
@@ -160,8 +162,8 @@ func (k *comparison) judge(tr *trialRun, name string) {
 		maxRejection = 50 * time.Millisecond
 	}
 	rejection := quantile(total.rejectionTimes(), 0.99)
-	tr.check(all >= tr.minGoodput(), "%s: goodput is %.2f of the peak", name, all)
-	tr.check(predicts >= tr.minGoodput(), "%s: predictions are %.2f of those at the peak", name, predicts)
+	tr.check(!boundGoodput || all >= tr.minGoodput(), "%s: goodput is %.2f of the peak", name, all)
+	tr.check(!boundGoodput || predicts >= tr.minGoodput(), "%s: predictions are %.2f of those at the peak", name, predicts)
 	tr.check(failed == 0, "%s: %d calls failed: %s", name, failed, total.firstFault)
 	tr.check(total.noRetryAfter == 0, "%s: %d rejections without Retry-After", name, total.noRetryAfter)
 	tr.check(rejection < maxRejection, "%s: rejections took %v (p99)", name, rejection)
