@@ -6,48 +6,61 @@
 //	prior (from similar tasks) ──────┘         ▲
 //	                  evidence: out-of-sample likelihood of each structure
 //
-// Every structure has a conjugate normal-gamma prior. Its predictive distribution is a
-// Student's t, and its evidence is the product of the predictive densities of the rows
-// (prequential likelihood, Dawid 1984). The package handles numbers only and is
+// Every structure has a conjugate normal-gamma prior, so its predictive distribution is a
+// Student's t. The evidence of a structure is the product of the predictive densities of the
+// rows (prequential likelihood, Dawid 1984). The package handles numbers only and is
 // deterministic.
 package bayes
 
 import "math"
 
-// Prior describes a task before its first row, estimated from similar tasks. All values are
-// in logarithms of the peak, and of one plus the input.
+// Prior describes a task before its first row, estimated from similar tasks. Peaks are
+// logarithms of the peak, and inputs are logarithms of one plus the input.
 type Prior struct {
 	Deviation float64 // standard deviation of residuals
 	Rows      float64 // number of rows that Deviation counts as
-	Slope     float64 // mean slope of a line …
-	Spread    float64 // … and its standard deviation over the tasks
+	Slope     float64 // mean slope of a line over the tasks
+	Spread    float64 // standard deviation of the slope over the tasks
+
+	Slopes []float64 // mean slopes by input, which replace Slope; may be shorter than the inputs
+}
+
+// slope returns the mean slope of a line in the input with an index.
+func (p *Prior) slope(input int) float64 {
+	if input < len(p.Slopes) {
+		return p.Slopes[input]
+	}
+	return p.Slope
 }
 
 // Prior probabilities of the structures. They matter for about the first five rows.
 const (
-	lineShare  = 0.5  // all lines together
-	modelShare = 0.15 // all point models together
-	exactShare = 0.05 // the narrow constant
+	lineShare  = 0.5  // of all lines together
+	modelShare = 0.15 // of all point models together
+	exactShare = 0.05 // of the narrow constant
 
 	exactness = 0.05 // deviation of the narrow constant, relative to the prior deviation
 )
 
 // Average holds the sufficient statistics of one task. The zero value is ready to use.
 type Average struct {
-	Rows     float64
-	Mean     float64 // mean of the log peaks …
-	Squares  float64 // … and sum of their squared deviations
-	Constant float64 // log evidence of the constant …
-	Exact    float64 // … and of the narrow constant, for tasks with almost identical peaks
-	Lines    []Line
-	Models   []Point
+	Rows     float64 // number of rows
+	Mean     float64 // mean of the log peaks
+	Squares  float64 // sum of the squared deviations from Mean
+	Constant float64 // log evidence of the constant
+	Exact    float64 // log evidence of the narrow constant, for tasks with almost identical peaks
+	Lines    []Line  // by input
+	Models   []Point // by point model
+
+	Kills   []Kill   `cbor:",omitempty"`     // killed runs without a measured peak, oldest first
+	Imputed *Average `cbor:"Open,omitempty"` // the average that also counts Kills as rows; nil without kills
 }
 
 // Line holds the sufficient statistics of the regression on one input.
 type Line struct {
 	_           struct{} `cbor:",toarray"` // compact, because a task has up to twelve
-	Rows, X, Y  float64  // number of rows that have the input, and their means
-	XX, XY, YY  float64  // sums of squares and products of deviations
+	Rows, X, Y  float64  // number of rows that have the input; means of the input and of the log peak
+	XX, XY, YY  float64  // sums of squares and products of the deviations from X and Y
 	LogEvidence float64
 }
 
@@ -63,17 +76,18 @@ type Point struct {
 const MaxStructures = 24
 
 // Mixture is the predictive distribution of one row: a weighted mixture of Student's t
-// distributions.
+// distributions. The first two components are the constant and the narrow constant. The
+// lines follow, and then the point models.
 type Mixture struct {
-	N       int
+	N       int // number of components
 	Weight  [MaxStructures]float64
-	Level   [MaxStructures]float64
+	Level   [MaxStructures]float64 // locations, as log peaks
 	Scale   [MaxStructures]float64
-	Freedom [MaxStructures]float64
+	Freedom [MaxStructures]float64 // degrees of freedom
 }
 
-// Predict fills mix for a row with these inputs (NaN: missing) and these predictions of the
-// point models. At least one row must be learned before.
+// Predict fills mix for a row with inputs (NaN: missing) and levels, the predictions of the
+// point models. The caller must have learned at least one row.
 func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) {
 	mix.N = 0
 	lines, models := min(len(inputs), MaxStructures/2), min(len(levels), MaxStructures/2-constants)
@@ -93,7 +107,7 @@ func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) 
 			a.constant(prior.Deviation, prior.Rows, mix, weight+evidence)
 			continue
 		}
-		a.Lines[i].predict(inputs[i], prior, mix, weight+a.Lines[i].LogEvidence)
+		a.Lines[i].predict(inputs[i], prior, prior.slope(i), mix, weight+a.Lines[i].LogEvidence)
 	}
 	for k := range models {
 		var p Point
@@ -107,27 +121,29 @@ func (a *Average) Predict(inputs, levels []float64, prior *Prior, mix *Mixture) 
 	mix.normalise()
 }
 
-// constant adds a structure that uses no input.
-func (a *Average) constant(deviation, rows float64, mix *Mixture, weight float64) {
+// constant adds a structure without inputs to mix. Its prior deviation counts as a number of
+// rows.
+func (a *Average) constant(deviation, rows float64, mix *Mixture, logWeight float64) {
 	freedom := rows + a.Rows - 1
 	variance := (rows*deviation*deviation + a.Squares) / freedom
-	mix.add(a.Mean, math.Sqrt(variance*(1+1/a.Rows)), freedom, weight)
+	mix.add(a.Mean, math.Sqrt(variance*(1+1/a.Rows)), freedom, logWeight)
 }
 
-// predict adds a line. Its slope has the prior N(Slope, Spread²). The prior weighs as much
-// as rows whose squared deviations of the input sum to (Deviation/Spread)².
-func (l *Line) predict(x float64, prior *Prior, mix *Mixture, weight float64) {
+// predict adds the line to mix. The slope has the prior N(mean, Spread²), which counts as
+// much as rows whose inputs have a sum of squared deviations of (Deviation/Spread)².
+func (l *Line) predict(x float64, prior *Prior, mean float64, mix *Mixture, logWeight float64) {
 	lambda := prior.Deviation * prior.Deviation / (prior.Spread * prior.Spread)
-	slope := (lambda*prior.Slope + l.XY) / (lambda + l.XX)
-	off := slope - prior.Slope
+	slope := (lambda*mean + l.XY) / (lambda + l.XX)
+	off := slope - mean
 	squares := max(0, l.YY-2*slope*l.XY+slope*slope*l.XX) + lambda*off*off
 	freedom := prior.Rows + l.Rows - 1
 	variance := (prior.Rows*prior.Deviation*prior.Deviation + squares) / freedom
 	distance := x - l.X
-	mix.add(l.Y+slope*distance, math.Sqrt(variance*(1+1/l.Rows+distance*distance/(lambda+l.XX))), freedom, weight)
+	mix.add(l.Y+slope*distance, math.Sqrt(variance*(1+1/l.Rows+distance*distance/(lambda+l.XX))), freedom, logWeight)
 }
 
-// Learn adds a row. mix is the result of Predict for this row; nil for the first row.
+// Learn adds a row with the log peak y. mix is the result of Predict for this row, and nil
+// for the first row. If the average has kills, the caller must call ImputeKills afterwards.
 func (a *Average) Learn(inputs, levels []float64, y float64, mix *Mixture) {
 	for len(a.Lines) < min(len(inputs), MaxStructures/2) {
 		a.Lines = append(a.Lines, Line{LogEvidence: a.Constant})
@@ -137,7 +153,7 @@ func (a *Average) Learn(inputs, levels []float64, y float64, mix *Mixture) {
 	}
 	if mix != nil {
 		if a.Rows >= winsoriseFrom { // winsorise low outliers (Huber 1964)
-			mid := mix.Mid()
+			mid := mix.MeanLevel()
 			y = max(y, mid-winsoriseDeviations*mix.deviation(mid))
 		}
 		a.updateEvidence(y, mix)
@@ -181,6 +197,7 @@ func (a *Average) updateEvidence(y float64, mix *Mixture) {
 	}
 }
 
+// learn adds a row to the sufficient statistics (Welford 1962).
 func (l *Line) learn(x, y float64) {
 	l.Rows++
 	dx, dy := x-l.X, y-l.Y

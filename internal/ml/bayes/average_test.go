@@ -36,7 +36,7 @@ func TestTheBestStructureGetsTheLargestWeight(t *testing.T) {
 		for i := range mix.N {
 			assert.GreaterOrEqual(t, mix.Weight[want], mix.Weight[i], "slope %v", slope)
 		}
-		assert.InDelta(t, 3+slope*21, mix.Mid(), 0.15)
+		assert.InDelta(t, 3+slope*21, mix.MeanLevel(), 0.15)
 	}
 }
 
@@ -45,9 +45,9 @@ func TestAfterOneRowALargerInputRaisesThePrediction(t *testing.T) {
 	a.Learn([]float64{20}, nil, 22, nil)
 	a.Predict([]float64{20}, nil, &prior, &small)
 	a.Predict([]float64{22}, nil, &prior, &large)
-	assert.InDelta(t, 22, small.Mid(), 1e-12)
-	assert.Greater(t, large.Mid(), 22.5)
-	assert.Greater(t, large.Exceed(24), small.Exceed(24))
+	assert.InDelta(t, 22, small.MeanLevel(), 1e-12)
+	assert.Greater(t, large.MeanLevel(), 22.5)
+	assert.Greater(t, large.ExceedanceProb(24), small.ExceedanceProb(24))
 }
 
 func TestAMissingInputFallsBackToTheConstant(t *testing.T) {
@@ -84,7 +84,7 @@ func TestAHigherPriceOfAKillRaisesTheAmount(t *testing.T) {
 	for _, price := range []float64{0.1, 1, 10, 100} {
 		amount, risk := mix.Grant(1.2, price, 1)
 		assert.Greater(t, amount, previous)
-		assert.InDelta(t, mix.Exceed(amount), risk, 1e-12)
+		assert.InDelta(t, mix.ExceedanceProb(amount), risk, 1e-12)
 		previous = amount
 	}
 }
@@ -114,4 +114,20 @@ func BenchmarkPredictAndGrant(b *testing.B) {
 		a.Predict(x, levels, &prior, mix)
 		mix.Grant(1.2, 8, 1)
 	}
+}
+
+func TestTheExpectedNeedFollowsTheComponentsAboveTheAmount(t *testing.T) {
+	var near, far Mixture
+	near.add(0, 0.2, 10, math.Log(0.7))
+	near.add(0.1, 0.2, 10, math.Log(0.3))
+	near.normalise()
+	far.add(0, 0.2, 10, math.Log(0.7))
+	far.add(2, 0.2, 10, math.Log(0.3))
+	far.normalise()
+
+	_, need := near.exceedanceAndNeed(0.5)
+	assert.InDelta(t, 0.5, need, 1e-12, "no component lies above the amount")
+	p, need := far.exceedanceAndNeed(0.5)
+	assert.InDelta(t, far.ExceedanceProb(0.5), p, 1e-12)
+	assert.InDelta(t, 2, need, 0.15, "a kill at 0.5 means that the peak is near 2")
 }

@@ -23,11 +23,11 @@ func (m *Mixture) normalise() {
 	}
 }
 
-// negligible is the weight below which Exceed ignores a component.
+// negligible is the weight below which exceedance probabilities ignore a component.
 const negligible = 0.01
 
-// Exceed returns P(log peak > y).
-func (m *Mixture) Exceed(y float64) float64 {
+// ExceedanceProb returns P(log peak > y).
+func (m *Mixture) ExceedanceProb(y float64) float64 {
 	p, sum := 0.0, 0.0
 	for i, w := range m.Weight[:m.N] {
 		if w < negligible {
@@ -39,8 +39,29 @@ func (m *Mixture) Exceed(y float64) float64 {
 	return p / sum
 }
 
-// Mid returns the weighted mean of the components' levels.
-func (m *Mixture) Mid() float64 {
+// exceedanceAndNeed returns P(log peak > y) and the expected log amount that a row above y
+// needs. The amount is a weighted mean over the components. The value of a component is its
+// level, or y if that is larger, and the weight is its probability above y. Thus a row that
+// exceeds the level of one component is expected at the level of another.
+func (m *Mixture) exceedanceAndNeed(y float64) (p, need float64) {
+	sum := 0.0
+	for i, w := range m.Weight[:m.N] {
+		if w < negligible {
+			continue
+		}
+		sum += w
+		above := w * survival((y-m.Level[i])/m.Scale[i], m.Freedom[i])
+		p += above
+		need += above * max(y, m.Level[i])
+	}
+	if p == 0 {
+		return 0, y
+	}
+	return p / sum, need / p
+}
+
+// MeanLevel returns the weighted mean of the components' levels.
+func (m *Mixture) MeanLevel() float64 {
 	mid := 0.0
 	for i, w := range m.Weight[:m.N] {
 		mid += w * m.Level[i]
@@ -48,7 +69,8 @@ func (m *Mixture) Mid() float64 {
 	return mid
 }
 
-// deviation returns the scale of the mixture around mid.
+// deviation returns the scale of the mixture around mid, from the variances of the components
+// and of their levels.
 func (m *Mixture) deviation(mid float64) float64 {
 	variance := 0.0
 	for i, w := range m.Weight[:m.N] {
@@ -73,20 +95,22 @@ func survival(z, freedom float64) float64 {
 	return 0.5 * math.Erfc(math.Copysign(u, z)/math.Sqrt2)
 }
 
-// Grant returns the log amount with the least expected cost, and the risk P(peak > amount):
+// Grant returns the log amount with the least expected cost, and the risk P(peak > amount).
+// The expected cost of an amount is
 //
-//	amount · (1 + kill · risk) + price · risk,   risk = min(1, factor · Exceed(amount))
+//	amount + (kill · need + price) · risk,   risk = min(1, factor · ExceedanceProb(amount))
 //
-// in units of the peak at Mid. kill is the additional cost of a killed try as a share of the
-// amount; price is its fixed cost.
+// in units of the peak at MeanLevel. need is the amount that a killed row is expected to need;
+// see exceedanceAndNeed. The retry of a killed row costs kill times this amount, and price.
 func (m *Mixture) Grant(kill, price, factor float64) (y, risk float64) {
-	mid := m.Mid()
+	mid := m.MeanLevel()
 	unit := m.deviation(mid)
 	best, at := math.Inf(1), 0.0
 	try := func(z float64) {
 		y := z * unit
-		p := min(1, factor*m.Exceed(mid+y))
-		if cost := math.Exp(y)*(1+kill*p) + price*p; cost < best {
+		p, need := m.exceedanceAndNeed(mid + y)
+		p = min(1, factor*p)
+		if cost := math.Exp(y) + (kill*math.Exp(need-mid)+price)*p; cost < best {
 			best, at, risk = cost, z, p
 		}
 	}

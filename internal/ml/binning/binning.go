@@ -39,10 +39,11 @@ func (h History) Cost(edges []float64) float64 {
 	return cost
 }
 
-// Improvement returns the share of the static cost that a perfect classifier over these
-// edges saves: 1 − Cost(edges) / (static · Σ weight). With weights of one it is the study's
-// optimal improvement, and with durations its time-weighted improvement. The study's static
-// amount is the top edge; pass the request to compare with the actual allocation.
+// Improvement returns the share of the static cost that a perfect classifier over these edges
+// saves: 1 − Cost(edges) / (static · Σ weight). With weights of one it is the optimal
+// improvement that the publication of the load-aware scheduler reports, and with durations its
+// time-weighted improvement. The publication uses the top edge as static. To compare with an
+// actual allocation, pass the request.
 //
 // Two runs of 5 and one of 50, edges {10, 100}, static 100: 1 − 120/300 = 0.6.
 func (h History) Improvement(edges []float64, static float64) float64 {
@@ -100,15 +101,15 @@ func Index(edges []float64, peak float64) int {
 	return min(i, len(edges)-1)
 }
 
-// Top returns the last edge: the maximum plus a margin (0.2: 20 %), rounded up to a multiple
-// of step (0: not rounded).
+// Top returns the last edge: the maximum plus a margin, rounded up to a multiple of step. A
+// margin of 0.2 adds 20 %, and a step of 0 disables rounding.
 func Top(peaks []float64, margin, step float64) float64 {
 	return roundUp(slices.Max(peaks)*(1+margin), step)
 }
 
-// Geometric returns a geometric grid of edges from the top down to the first one at or below
-// low > 0, with ratio > 1 between neighbours. With ratio 1.1 a run is granted at most 10 %
-// more than with an exact prediction.
+// Geometric returns a geometric grid of ascending edges. The last edge is top, and only the
+// first one is at or below low > 0. The ratio of neighbouring edges is ratio > 1: with 1.1 a run
+// gets at most 10 % more than with an exact prediction.
 func Geometric(low, top, ratio float64) ([]float64, error) {
 	if !(low > 0 && low <= top && ratio > 1) || math.IsInf(top, 0) {
 		return nil, fmt.Errorf("%w: grid from %v to %v with a ratio of %v", ErrEdges, low, top, ratio)

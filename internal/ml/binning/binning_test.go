@@ -18,12 +18,12 @@ func TestImprovementIsTheSavedShareOfTheStaticCost(t *testing.T) {
 		static  float64
 		want    float64
 	}{
-		"two small runs and a large one":                {[]float64{10, 100}, nil, 100, 1 - 120.0/300},
-		"one bin at the static saves nothing":           {[]float64{100}, nil, 100, 0},
-		"one bin below the static saves the difference": {[]float64{50}, nil, 100, 0.5},
-		"long runs weigh more":                          {[]float64{10, 100}, []float64{1, 1, 8}, 100, 1 - 820.0/1000},
-		"a peak above the top costs the top":            {[]float64{10, 20}, nil, 20, 1 - 40.0/60},
-		"an edge contains a peak equal to it":           {[]float64{5, 50}, nil, 50, 1 - 60.0/150},
+		"two small runs and a large one":             {[]float64{10, 100}, nil, 100, 1 - 120.0/300},
+		"one bin at the static amount saves nothing": {[]float64{100}, nil, 100, 0},
+		"one bin below it saves the difference":      {[]float64{50}, nil, 100, 0.5},
+		"long runs weigh more":                       {[]float64{10, 100}, []float64{1, 1, 8}, 100, 1 - 820.0/1000},
+		"a peak above the top costs the top":         {[]float64{10, 20}, nil, 20, 1 - 40.0/60},
+		"a peak equal to an edge is in its bin":      {[]float64{5, 50}, nil, 50, 1 - 60.0/150},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			h.Weights = c.weights
@@ -42,12 +42,12 @@ func TestIndexIsTheFirstEdgeAtOrAboveThePeak(t *testing.T) {
 func TestCheckRejectsInvalidEdges(t *testing.T) {
 	assert.NoError(t, binning.Check([]float64{1, 2, 3}))
 	for claim, edges := range map[string][]float64{
-		"empty":       {},
-		"zero":        {0, 1},
-		"negative":    {-1, 1},
-		"equal":       {1, 1},
-		"not a value": {1, math.NaN()},
-		"infinite":    {1, math.Inf(1)},
+		"empty":    {},
+		"zero":     {0, 1},
+		"negative": {-1, 1},
+		"equal":    {1, 1},
+		"NaN":      {1, math.NaN()},
+		"infinite": {1, math.Inf(1)},
 	} {
 		assert.ErrorIs(t, binning.Check(edges), binning.ErrEdges, claim)
 	}

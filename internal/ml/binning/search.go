@@ -66,6 +66,7 @@ type candidates struct {
 	all   float64   // weight of all peaks
 }
 
+// candidates returns the candidates of a history: the peaks rounded up to step, below top.
 func (h History) candidates(top, step float64) candidates {
 	order := make([]int, len(h.Peaks))
 	for i := range order {
@@ -96,7 +97,7 @@ func (h History) candidates(top, step float64) candidates {
 }
 
 // layer adds one edge below each candidate. It returns the new costs and the predecessor of
-// each candidate. cost[j] is +Inf if there are too few candidates below j.
+// each candidate. A cost is +Inf if there are too few candidates below.
 func (c candidates) layer(cost []float64) (next []float64, from []int) {
 	next, from = make([]float64, len(cost)), make([]int, len(cost))
 	next[0] = math.Inf(1)

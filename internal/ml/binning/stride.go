@@ -8,11 +8,12 @@ import (
 // maxChoices limits the run time of Stride to a few seconds.
 const maxChoices = 5_000_000
 
-// Stride is the exhaustive search of the study, for comparison with Search. It evaluates
-// every ascending choice of bins−1 edges among the multiples of stride below top, with top as
-// the last edge, and returns the cheapest; on a tie the lowest edges win. If there are fewer
-// than bins−1 multiples, all of them are edges. Search finds equally cheap edges in far less
-// time, and cheaper ones if its step is 0.
+// Stride returns the edges that the exhaustive search of the published load-aware scheduler
+// finds, for comparison with Search. It evaluates every ascending choice of bins−1 edges among
+// the multiples of stride below top, with top as the last edge. It returns the cheapest choice,
+// and the one with the lowest edges on a tie. If there are fewer than bins−1 multiples, all of
+// them are edges. Search finds equally cheap edges in far less time, and cheaper ones with a
+// step of 0.
 //
 // Stride returns ErrEdges with the number of choices if there are more than five million.
 func (h History) Stride(bins int, top, stride float64) ([]float64, error) {
@@ -23,7 +24,7 @@ func (h History) Stride(bins int, top, stride float64) ([]float64, error) {
 		return nil, fmt.Errorf("%w: %d bins up to %v with a stride of %v", ErrEdges, bins, top, stride)
 	}
 	multiples := math.Floor(top / stride)
-	if multiples*stride >= top*(1-1e-12) { // equals the top except for rounding, which is already an edge
+	if multiples*stride >= top*(1-1e-12) { // the last multiple equals top, which is already an edge
 		multiples--
 	}
 	inner := int(min(float64(bins-1), multiples))
@@ -41,8 +42,8 @@ func (h History) Stride(bins int, top, stride float64) ([]float64, error) {
 	return h.aggregate(grid).cheapest(grid, inner), nil
 }
 
-// aggregate raises each peak to its edge of the grid and merges equal peaks. All edges from
-// the grid have the same cost on both histories.
+// aggregate raises each peak to its edge of the grid and merges equal peaks. Any choice of
+// edges from the grid has the same cost on both histories.
 func (h History) aggregate(grid []float64) History {
 	weights := make([]float64, len(grid))
 	for i, peak := range h.Peaks {
@@ -57,8 +58,8 @@ func (h History) aggregate(grid []float64) History {
 	return out
 }
 
-// cheapest evaluates every choice of inner edges of the grid below its last value, which is
-// always an edge.
+// cheapest returns the cheapest choice of inner edges of the grid, in addition to its last
+// value, which is always an edge.
 func (h History) cheapest(grid []float64, inner int) []float64 {
 	at, edges := make([]int, inner), make([]float64, inner+1)
 	for i := range at {

@@ -27,7 +27,7 @@ func TestStrideReturnsTheCheapestMultiples(t *testing.T) {
 		"too few multiples are all edges":      {9, 30, 10, []float64{10, 20, 30}},
 		"a stride above the top gives no edge": {3, 30, 40, []float64{30}},
 		"one bin needs no multiples":           {1, 1e300, 1, []float64{1e300}},
-		"a quotient rounded up adds no edge":   {40, 2.1, 0.7, []float64{0.7, 1.4, 2.1}},
+		"rounding up top/stride adds no edge":  {40, 2.1, 0.7, []float64{0.7, 1.4, 2.1}},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			got, err := h.Stride(c.bins, c.top, c.stride)

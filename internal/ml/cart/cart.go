@@ -60,6 +60,7 @@ func Fit(t *table.Table, bins int, cfg Config, seed uint64) (*Tree, error) {
 	return tree, nil
 }
 
+// check returns table.ErrShape unless Fit can use the rows.
 func check(t *table.Table, bins int) error {
 	if err := t.Check(); err != nil {
 		return err
@@ -103,7 +104,7 @@ func convert(t *table.Table) (base.FixedDataGrid, error) {
 	grid := base.NewDenseInstances()
 	specs := make([]base.AttributeSpec, t.Cols()+1)
 	for j := range specs {
-		// Numbered, because the library identifies attributes by name.
+		// The names are numbered, because the library identifies attributes by name.
 		specs[j] = grid.AddAttribute(base.NewFloatAttribute(fmt.Sprintf("column %d", j)))
 	}
 	class := specs[t.Cols()]

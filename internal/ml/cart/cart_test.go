@@ -95,12 +95,12 @@ func TestFitRejectsInvalidTargets(t *testing.T) {
 }
 
 func TestExtremeValuesDoNotPanic(t *testing.T) {
-	one := math.Nextafter(1, 2)
+	aboveOne := math.Nextafter(1, 2)
 	for claim, x := range map[string][]float64{
-		"huge":                     {-math.MaxFloat64, math.MaxFloat64, 1, 2},
-		"infinite":                 {math.Inf(-1), math.Inf(1), 1, 2},
-		"neighbours in the format": {1, one, 1, one},
-		"all missing":              {math.NaN(), math.NaN(), math.NaN(), math.NaN()},
+		"huge":            {-math.MaxFloat64, math.MaxFloat64, 1, 2},
+		"infinite":        {math.Inf(-1), math.Inf(1), 1, 2},
+		"adjacent floats": {1, aboveOne, 1, aboveOne},
+		"all missing":     {math.NaN(), math.NaN(), math.NaN(), math.NaN()},
 	} {
 		_, err := cart.Fit(&table.Table{Names: []string{"x"}, X: x, Y: []float64{0, 1, 0, 1}}, 2, cart.Config{}, 1)
 		if err != nil {

@@ -10,14 +10,14 @@ import (
 type Tree struct {
 	bins   int
 	nodes  []node    // nodes[0] is the root; empty: a single leaf
-	leaves []float64 // leaves × bins: P(bin) in each leaf
+	leaves []float64 // P(bin) in each leaf, leaf by leaf
 }
 
-// node sends x[feature] < cut to the left.
+// node is a split: rows with x[feature] < cut go to the left child.
 type node struct {
 	feature     int
 	cut         float64
-	left, right int // ≥ 0: node; negative: leaf ^v
+	left, right int // index of a node if ≥ 0, else the complement ^i of the index of a leaf
 }
 
 // flatten copies the library's nodes in breadth-first order. The library does not export its
@@ -43,9 +43,9 @@ func (t *Tree) flatten(grown *trees.CARTDecisionTreeClassifier) {
 
 func queueOf[N any](root N) []N { return []N{root} }
 
-// setFrequencies sets the weighted frequencies of every leaf, shrunk to those of all rows
-// with the weight of one row. No observed bin is impossible in any leaf, and an empty leaf
-// has the prior frequencies.
+// setFrequencies sets the weighted frequencies of every leaf. The frequencies of all rows are
+// the prior, which counts as one row. So every observed bin is possible in every leaf, and an
+// empty leaf has the prior frequencies.
 func (t *Tree) setFrequencies(rows *table.Table) {
 	t.leaves = make([]float64, (len(t.nodes)+1)*t.bins)
 	all, prior := 0.0, make([]float64, t.bins)
@@ -66,6 +66,7 @@ func (t *Tree) setFrequencies(rows *table.Table) {
 	}
 }
 
+// leaf returns the frequencies of the leaf of x.
 func (t *Tree) leaf(x []float64) []float64 {
 	at := 0
 	if len(t.nodes) == 0 {
@@ -85,6 +86,6 @@ func (t *Tree) leaf(x []float64) []float64 {
 // Bins returns the number of bins.
 func (t *Tree) Bins() int { return t.bins }
 
-// Probabilities writes P(bin | x), the frequencies of x's leaf, into p: len(p) = Bins(),
-// sum 1. NaN is a missing value. It does not allocate.
+// Probabilities writes P(bin | x), the frequencies of the leaf of x, to p; len(p) = Bins().
+// NaN is a missing value. Probabilities does not allocate.
 func (t *Tree) Probabilities(x, p []float64) { copy(p, t.leaf(x)) }

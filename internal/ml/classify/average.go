@@ -45,6 +45,7 @@ func Mean(members ...Classifier) Classifier {
 	return &mean{members: members, scratch: sync.Pool{New: func() any { p := make([]float64, bins); return &p }}}
 }
 
+// mean is the result of Mean.
 type mean struct {
 	members []Classifier
 	scratch sync.Pool // *[]float64 of Bins() values, for concurrent calls
@@ -54,11 +55,11 @@ func (m *mean) Bins() int { return m.members[0].Bins() }
 
 func (m *mean) Probabilities(x, p []float64) {
 	clear(p)
-	one := m.scratch.Get().(*[]float64)
-	defer m.scratch.Put(one)
+	buffer := m.scratch.Get().(*[]float64)
+	defer m.scratch.Put(buffer)
 	for _, c := range m.members {
-		c.Probabilities(x, *one)
-		for bin, v := range *one {
+		c.Probabilities(x, *buffer)
+		for bin, v := range *buffer {
 			p[bin] += v / float64(len(m.members))
 		}
 	}

@@ -20,7 +20,7 @@ type Classifier interface {
 
 // Family fits classifiers of one kind.
 type Family interface {
-	// Name returns the family's name in reports: "softmax-trees", "prior".
+	// Name returns the name of the family in reports, such as "softmax-trees".
 	Name() string
 	// Fit learns from t, whose targets are bins 0 … k−1; bins may be empty. The same
 	// table and seed give the same classifier, bit for bit.

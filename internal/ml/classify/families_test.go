@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	few     = gbt.Config{Rounds: 40, LearningRate: 0.2} // enough for the conformance suite
+	few     = gbt.Config{Rounds: 40, LearningRate: 0.2} // few rounds are enough for the conformance suite
 	softmax = classify.Binned{Family: classify.SoftmaxTrees{Trees: few}}
 )
 

@@ -37,7 +37,7 @@ const (
 
 // Encode encodes the classifier in format FormatVersion, for Decode:
 //
-//	"clsf" version u16, kind u8, 0 u8 · the kind's own bytes · SHA-256
+//	"clsf" version u16, kind u8, 0 u8 · bytes of the kind · SHA-256
 //
 // It returns ErrFormat for a classifier that is only for evaluation, such as CART.
 func Encode(c Classifier) ([]byte, error) {
@@ -92,7 +92,7 @@ func Decode(data []byte) (Classifier, error) {
 
 func (f frequencies) MarshalBinary() ([]byte, error) { return appendFloats(nil, f), nil }
 
-// MarshalBinary encodes the edges, the residuals around a level and the two models.
+// MarshalBinary encodes the edges, the residuals by level and the two models.
 func (l *Levels) MarshalBinary() ([]byte, error) {
 	out := binary.LittleEndian.AppendUint32(nil, uint32(l.near))
 	out = appendFloats(out, l.edges)
@@ -207,11 +207,11 @@ func (r *reader) levels() *Levels {
 	levels, residuals, weights := r.floats(), r.floats(), r.floats()
 	r.part(l.Ridge, r.next(r.number()))
 	r.part(l.Trees, r.next(r.number()))
-	scatter, err := conformal.NewResiduals(levels, residuals, weights)
+	byLevel, err := conformal.NewResiduals(levels, residuals, weights)
 	if err != nil {
 		r.fail("%v", err)
 	}
-	l.residuals = scatter
+	l.residuals = byLevel
 	return l
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/classify"
 )
 
-// Every accepted input encodes to the same bytes, and every other input gives an error. The
-// test adds a valid checksum to the fuzzer's bodies, otherwise Decode would reject them all.
+// Every accepted input can be encoded and decoded again. The test adds a valid checksum to
+// the bodies of the fuzzer, because Decode would otherwise reject all of them.
 func FuzzDecode(f *testing.F) {
 	head := []byte{'c', 'l', 's', 'f', classify.FormatVersion, 0}
 	for kind := range byte(7) {

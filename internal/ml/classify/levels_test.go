@@ -74,13 +74,13 @@ func TestRegressionIsUncertainWhereErrorsAreLarge(t *testing.T) {
 	require.NoError(t, err)
 	p := make([]float64, 3)
 	c.Probabilities([]float64{1}, p)
-	assert.Greater(t, p[0], 0.97, "an error of .1 does not reach half a unit up")
+	assert.Greater(t, p[0], 0.97, "the edge is 5 standard deviations away")
 	c.Probabilities([]float64{8}, p)
-	// 0.8 above, with an error of 0.8: P = 1 − Φ(1) = 0.16.
+	// The edge is 0.8 above the level, and the standard deviation is 0.8: P = 1 − Φ(1) = 0.16.
 	assert.InDelta(t, 0.16, p[2], 0.06)
 }
 
-// Trees that overfit noise have no residuals on their training rows. Out-of-sample
+// Trees that overfit noise have tiny residuals on their training rows. Out-of-sample
 // residuals show the real error, which is N(0, 1) here.
 func TestResidualsAreOutOfSample(t *testing.T) {
 	rng, rows := rand.New(rand.NewPCG(3, 0)), &table.Table{Names: []string{"a", "b", "c", "d"}}
@@ -96,7 +96,7 @@ func TestResidualsAreOutOfSample(t *testing.T) {
 		c.Probabilities([]float64{rng.Float64(), rng.Float64(), rng.Float64(), rng.Float64()}, p)
 		outside += (p[0] + p[2]) / 200
 	}
-	assert.Greater(t, outside, 0.32, "P(|N(0, 1)| > 1) = .32, and the model's own noise on top")
+	assert.Greater(t, outside, 0.32, "P(|N(0, 1)| > 1) = .32, and the noise of the model adds to it")
 }
 
 func TestAverageReturnsTheMean(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 // not lose information by binning.
 //
 //	x ──▶ ridge ──▶ + trees on its residual ──▶ level ──┐
-//	                                                    ├──▶ P(bin): level + residual
-//	out-of-sample residuals near that level ────────────┘    is in it
+//	                                                    ├──▶ P(level + residual in bin)
+//	out-of-sample residuals near that level ────────────┘
 //
 // The ridge extrapolates: usage is almost linear in the logarithms of sizes, and the
 // largest input is often the newest. The trees correct the non-linear part.
@@ -62,7 +62,7 @@ func (r Regression) FitLevels(t *table.Table, edges []float64, seed uint64) (Cla
 	if t.Rows() == 1 {
 		levels, residuals = nil, nil
 	}
-	scatter, err := conformal.NewResiduals(levels, residuals, t.W)
+	byLevel, err := conformal.NewResiduals(levels, residuals, t.W)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (r Regression) FitLevels(t *table.Table, edges []float64, seed uint64) (Cla
 	if err != nil {
 		return nil, err
 	}
-	return &Levels{Model: *m, edges: slices.Clone(edges), residuals: scatter, near: cmp.Or(r.Near, 100)}, nil
+	return &Levels{Model: *m, edges: slices.Clone(edges), residuals: byLevel, near: cmp.Or(r.Near, 100)}, nil
 }
 
 // folds assigns the shuffled rows to the folds in turn.
@@ -99,11 +99,11 @@ func (r Regression) fit(t *table.Table, binned *gbt.Binned, in []int) (*Model, e
 	if err != nil {
 		return nil, err
 	}
-	straight := make([]float64, t.Rows())
-	for i := range straight {
-		straight[i] = ridge.Predict(t.Row(i))
+	base := make([]float64, t.Rows())
+	for i := range base {
+		base[i] = ridge.Predict(t.Row(i))
 	}
-	trees, err := gbt.Sample{Binned: binned, Y: t.Y, W: t.W, Base: straight, Train: in}.Regression(r.Trees)
+	trees, err := gbt.Sample{Binned: binned, Y: t.Y, W: t.W, Base: base, Train: in}.Regression(r.Trees)
 	if err != nil {
 		return nil, err
 	}
@@ -125,14 +125,14 @@ type Levels struct {
 	Model
 	edges     []float64
 	residuals *conformal.Residuals
-	near      int
+	near      int // number of residuals around the predicted level
 }
 
 // Bins returns k.
 func (l *Levels) Bins() int { return len(l.edges) }
 
-// Probabilities writes the share of each bin among the predicted level + residual, over
-// the out-of-sample residuals around that level.
+// Probabilities writes P(bin | x) to p. It adds the out-of-sample residuals around the predicted
+// level to that level, and counts the sums in each bin.
 func (l *Levels) Probabilities(x, p []float64) {
 	level := l.Level(x)
 	l.residuals.Near(level, l.near).Shares(level, l.edges, p)

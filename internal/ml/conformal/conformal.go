@@ -31,9 +31,9 @@ func Quantile(scores, weights []float64, q float64) float64 {
 	if q <= 0 {
 		return math.Inf(-1)
 	}
-	var near [256]int // avoids a heap allocation for typical windows
-	order := near[:]
-	if len(scores) > len(near) {
+	var buffer [256]int // avoids a heap allocation for typical windows
+	order := buffer[:]
+	if len(scores) > len(buffer) {
 		order = make([]int, len(scores))
 	}
 	order = order[:len(scores)]
@@ -58,6 +58,7 @@ func Quantile(scores, weights []float64, q float64) float64 {
 // rounding tolerates rounding errors, so that 0.95·100 counts as 95.
 const rounding = 1e-12
 
+// weightOf returns weights[i], and 1 if weights is nil.
 func weightOf(weights []float64, i int) float64 {
 	if weights == nil {
 		return 1

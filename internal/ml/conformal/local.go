@@ -18,7 +18,7 @@ type Residuals struct {
 }
 
 // NewResiduals orders n predicted levels with their residuals, actual − level, and weights
-// > 0 (nil: all 1), such as those of Recency. It returns ErrShape if the lengths differ or a
+// > 0 (nil: all 1), such as the result of Recency. It returns ErrShape if the lengths differ or a
 // value is not finite.
 func NewResiduals(level, residual, weight []float64) (*Residuals, error) {
 	n := len(level)
@@ -80,7 +80,7 @@ func (w Window) Below(v float64) float64 {
 	return below / all
 }
 
-// Weight returns the sum of the window's weights, which is its evidence in rows.
+// Weight returns the sum of the window's weights.
 func (w Window) Weight() float64 {
 	sum := 0.0
 	for _, v := range w.weight {
@@ -89,10 +89,10 @@ func (w Window) Weight() float64 {
 	return sum
 }
 
-// Shares writes the share of each bin among level + residual into p: len(p) = len(edges) ≥ 1
-// ascending upper edges. Values above the last edge count in the last bin. The new row has
-// weight 1, half in either outer bin, because its residual may be outside the observed
-// range. The shares sum to 1. Shares does not allocate.
+// Shares writes the share of the values level + residual in each bin to p. edges holds the
+// upper edges of the bins in ascending order; len(p) = len(edges) ≥ 1. Values above the last
+// edge count in the last bin. The new row has weight 1, half in either outer bin, because its
+// residual may be outside the observed range. The shares sum to 1. Shares does not allocate.
 func (w Window) Shares(level float64, edges, p []float64) {
 	clear(p)
 	all, last := 1.0, len(edges)-1

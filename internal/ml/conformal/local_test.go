@@ -51,7 +51,7 @@ func TestNearAgreesWithSortingByDistance(t *testing.T) {
 		farthest := math.Abs(byDistance[k-1] - at)
 		w := r.Near(at, k)
 		require.Equal(t, float64(k), w.Weight())
-		// All mass is within the k-th distance, and no nearer value is missing.
+		// The window contains all k rows within the k-th distance, and no others.
 		require.InDelta(t, (float64(k)+.5)/float64(k+1), w.Below(at+farthest+1e-9), 1e-12)
 		require.InDelta(t, .5/float64(k+1), w.Below(at-farthest-1e-9), 1e-12)
 	}
@@ -107,12 +107,12 @@ func TestLocalMarginsCoverIfErrorsGrowWithTheLevel(t *testing.T) {
 func TestNewResidualsRejectsInvalidRows(t *testing.T) {
 	nan := math.NaN()
 	for claim, c := range map[string][3][]float64{
-		"lengths":           {{1}, {1, 2}, nil},
-		"weights":           {{1}, {1}, {1, 1}},
-		"a missing level":   {{nan}, {1}, nil},
-		"a missing error":   {{1}, {nan}, nil},
-		"an infinite error": {{1}, {math.Inf(1)}, nil},
-		"no weight":         {{1}, {1}, {0}},
+		"more residuals than levels": {{1}, {1, 2}, nil},
+		"more weights than levels":   {{1}, {1}, {1, 1}},
+		"a missing level":            {{nan}, {1}, nil},
+		"a missing residual":         {{1}, {nan}, nil},
+		"an infinite residual":       {{1}, {math.Inf(1)}, nil},
+		"a zero weight":              {{1}, {1}, {0}},
 	} {
 		_, err := conformal.NewResiduals(c[0], c[1], c[2])
 		assert.ErrorIs(t, err, conformal.ErrShape, claim)

@@ -9,26 +9,27 @@ import (
 // Answer is the allocation for a row.
 type Answer struct {
 	Amount   float64
-	Promised float64 // P(killed), by the record of the experts in the answer
+	Promised float64 // P(killed), estimated from earlier kills of the experts in the answer
 	Factor   float64 // the pool's correction of the promise
 	Expert   int     // expert with the largest weight; −1 for the cold-start rule
 }
 
-// selectExperts selects and weights the experts that answer until the next row is learned:
-// those whose kill rate is within the target, weighted by how close their cost is to the
-// lowest. If few experts are within the target, it also accepts those with up to
-// Config.Slack times the lowest kill rate, because the safest alone may overallocate.
+// selectExperts selects and weights the experts that answer until the next row is learned.
+// It selects the experts whose kill rate is within the target. The closer the cost of an
+// expert is to the lowest cost, the larger is the weight. If few experts are within the
+// target, selectExperts also accepts those with up to Config.KillRateSlack times the lowest kill
+// rate, because the safest expert alone may overallocate.
 func (x *Experts) selectExperts(target float64, picks []Pick) []Pick {
 	picks = picks[:0]
-	if x.LearnedRows < x.config.Young {
+	if x.LearnedRows < x.config.ColdStartRows {
 		return picks
 	}
-	price := x.config.KillPrice * x.Price
+	price := x.config.KillPrice * x.MeanRowCost
 	least, lowest := math.Inf(1), math.Inf(1)
 	for e := range Count {
 		lowest = min(lowest, x.killRate(e))
 	}
-	target = max(target, x.config.Slack*lowest)
+	target = max(target, x.config.KillRateSlack*lowest)
 	for e := range Count {
 		if x.killRate(e) <= target {
 			least = min(least, x.objective(e, price))
@@ -39,7 +40,7 @@ func (x *Experts) selectExperts(target float64, picks []Pick) []Pick {
 		if x.killRate(e) > target {
 			continue
 		}
-		gap := (x.objective(e, price)/least - 1) * x.config.Blend
+		gap := (x.objective(e, price)/least - 1) * x.config.CostPreference
 		if gap > 8 { // a weight of e^-8 relative to the cheapest is negligible
 			continue
 		}
@@ -53,11 +54,11 @@ func (x *Experts) selectExperts(target float64, picks []Pick) []Pick {
 }
 
 // allowedKillRate returns the kill rate up to which experts are selected, so that the
-// answers reach the target. A short history gets an allowance for chance: at a target of
-// 0.015, 60 rows double it, and 6,000 rows add one percent.
+// answers reach the target. A short history gets an allowance for chance: with Config.ChanceRows
+// = 60, the rate doubles at 60 rows and is one percent higher at 6,000 rows.
 func (x *Experts) allowedKillRate(target float64) float64 {
-	chance := 1 + x.config.Chance/float64(max(x.LearnedRows, 1))
-	return target * chance * x.Kept.Alpha / x.Kept.Target
+	chance := 1 + x.config.ChanceRows/float64(max(x.LearnedRows, 1))
+	return target * chance * x.AdaptiveTarget.Alpha / x.AdaptiveTarget.Target
 }
 
 // maxAllowance bounds the adaptive correction, as a multiple of the target: a period without
@@ -68,12 +69,18 @@ const maxAllowance = 1.3
 // been killed.
 func (x *Experts) updateAllowance(killed bool) {
 	if !x.IsColdStart() {
-		x.Kept.Update(killed)
-		x.Kept.Alpha = max(0, min(maxAllowance*x.Kept.Target, x.Kept.Alpha))
+		x.AdaptiveTarget.Step = x.step()
+		x.AdaptiveTarget.Update(killed)
+		x.AdaptiveTarget.Alpha = max(0, min(maxAllowance*x.AdaptiveTarget.Target, x.AdaptiveTarget.Alpha))
 	}
 }
 
-// picksFor returns the selected experts at a target. Those of the configured target are
+// step returns the step of the adaptive correction. Steps decay so that the correction does
+// not follow chance (Angelopoulos, Barber & Bates 2024). A change of the task discounts the
+// rows, so that the steps become larger again.
+func (x *Experts) step() float64 { return x.config.Step * min(1, x.config.StepRows/x.ChargedRows) }
+
+// picksFor returns the experts for a target kill rate. The experts for Config.Target are
 // precomputed.
 func (x *Experts) picksFor(target float64, s *Scratch) []Pick {
 	if target == x.config.Target {
@@ -83,34 +90,39 @@ func (x *Experts) picksFor(target float64, s *Scratch) []Pick {
 	return s.picks
 }
 
-// killRate returns the kill rate of an expert, shrunk to its nominal risk.
+// killRate returns the kill rate of an expert, shrunk to its nominal risk. It returns +Inf
+// for an excluded expert, which is above every target.
 func (x *Experts) killRate(e int) float64 {
-	return (x.Kills[e] + x.config.Prior*x.Nominal[e]) / (x.Rows + x.config.Prior)
+	if x.isExcluded(e) {
+		return math.Inf(1)
+	}
+	return (x.Kills[e] + x.config.NominalPriorRows*x.NominalRisk[e]) / (x.ChargedRows + x.config.NominalPriorRows)
 }
 
-// expectedKillRate returns the kill rate to expect of a selected expert. Selection for low
-// cost, which includes kills, biases its record by about one kill (the winner's curse). The
-// bias was measured on synthetic tasks of twenty kinds.
+// expectedKillRate returns the expected kill rate of a selected expert. Experts are selected
+// for a low cost, which includes kills, so the selected ones had about one kill less than
+// they will have (the winner's curse). The bias was measured on synthetic tasks of twenty
+// kinds.
 func (x *Experts) expectedKillRate(e int) float64 {
-	bias := selectionBias * min(1, x.Nominal[e]/biasFrom)
-	return (x.Kills[e] + x.config.Prior*x.Nominal[e] + bias) / (x.Rows + x.config.Prior)
+	bias := selectionBias * min(1, x.NominalRisk[e]/biasFrom)
+	return (x.Kills[e] + x.config.NominalPriorRows*x.NominalRisk[e] + bias) / (x.ChargedRows + x.config.NominalPriorRows)
 }
 
 const (
-	selectionBias = 1.0   // kills that are missing from the record of selected experts
-	biasFrom      = 0.005 // nominal risk from which the full bias applies: an expert that avoids every kill was not selected by luck
+	selectionBias = 1.0   // number to add to the kills of a selected expert
+	biasFrom      = 0.005 // nominal risk from which the full bias applies: an expert with a tiny risk was not selected by luck
 )
 
 // objective returns the cost of an expert, including the price of its kills.
 func (x *Experts) objective(e int, price float64) float64 {
-	return x.Cost[e] + price*(x.Kills[e]+x.config.Prior*x.Nominal[e])
+	return x.Cost[e] + price*(x.Kills[e]+x.config.NominalPriorRows*x.NominalRisk[e])
 }
 
 // IsColdStart reports whether the task is in its cold start: no expert is selected yet.
 func (x *Experts) IsColdStart() bool { return len(x.Picks) == 0 }
 
-// Answer allocates for a row at a target kill rate. At least one row must be learned
-// before.
+// Answer returns the allocation for a row at a target kill rate. The caller must have
+// learned at least one row.
 func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
 	a := Answer{Factor: x.Factor, Expert: -1}
 	a.Amount, a.Promised, a.Expert = x.combinedAmount(p, target, s)
@@ -118,14 +130,15 @@ func (x *Experts) Answer(p *Point, target float64, s *Scratch) Answer {
 	return a
 }
 
-// expertAmount returns the weighted mean of the selected experts, in log amount.
+// expertAmount returns the weighted geometric mean of the amounts of the experts in picks,
+// the mean of their expected kill rates, and the expert with the largest weight.
 func (x *Experts) expertAmount(p *Point, picks []Pick, s *Scratch) (amount, promised float64, expert int) {
-	log, top, source := 0.0, 0.0, -1
+	log, top, pair := 0.0, 0.0, -1
 	var logs [len(risks)]float64 // lazily computed logs of s.amount; 0: not computed
 	for _, pick := range picks {
-		if of := pick.Expert / len(prices); of != source {
-			source, logs = of, [len(risks)]float64{}
-			x.computeAmounts(p, source/distributionCount, source%distributionCount, s)
+		if of := pick.Expert / len(prices); of != pair {
+			pair, logs = of, [len(risks)]float64{}
+			x.computeAmounts(p, pair/distributionCount, pair%distributionCount, s)
 		}
 		at := x.cheapestRisk(prices[pick.Expert%len(prices)], s)
 		if logs[at] == 0 {
@@ -149,17 +162,18 @@ const minProbability = 1e-4
 // ColdStartLevel returns the log peak that the cold-start rule predicts.
 func (x *Experts) ColdStartLevel(p *Point) float64 {
 	if p.ColdStart != nil {
-		return p.ColdStart.Mid()
+		return p.ColdStart.MeanLevel()
 	}
 	model, _, _ := x.studentT(p)
 	return p.Level[model]
 }
 
-// coldStartModels are the models that few rows can support.
+// coldStartModels lists the models that few rows are enough for, besides the median.
 var coldStartModels = [...]int{Line, Plain, Stack}
 
-// studentT returns the predictive distribution of the log peak around the model with the
-// least squared error. The prior counts as PriorRows rows with deviation PriorSpan.
+// studentT returns the predictive distribution of the log peak: Student's t times scale
+// around the prediction of a model. The model is the median, or one with clearly smaller
+// squared errors. The prior counts as Config.PriorRows rows with the deviation x.PriorDeviation.
 func (x *Experts) studentT(p *Point) (model int, scale float64, t distuv.StudentsT) {
 	model = Median
 	for _, k := range coldStartModels {
@@ -169,17 +183,18 @@ func (x *Experts) studentT(p *Point) (model int, scale float64, t distuv.Student
 	}
 	n, prior := float64(x.LearnedRows), x.config.PriorRows
 	nu := prior + n - 1
-	variance := (prior*x.Span*x.Span + x.SquaredErrors[model]) / nu
+	variance := (prior*x.PriorDeviation*x.PriorDeviation + x.SquaredErrors[model]) / nu
 	return model, math.Sqrt(variance * (1 + 1/n)), distuv.StudentsT{Mu: 0, Sigma: 1, Nu: nu}
 }
 
-// Name describes an expert.
+// Name returns the description of an expert for people: its model and its residual
+// distribution. A negative expert stands for the cold-start rule.
 func Name(expert int) string {
 	if expert < 0 {
 		return "a Bayesian average of simple models"
 	}
-	source := expert / len(prices)
-	return ModelNames[source/distributionCount] + ", by " + distributionNames[source%distributionCount]
+	pair := expert / len(prices)
+	return ModelNames[pair/distributionCount] + ", by " + distributionNames[pair%distributionCount]
 }
 
 // Leader returns the name of the expert with the largest weight in the answers.

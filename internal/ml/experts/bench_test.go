@@ -14,7 +14,7 @@ func TestAnswersDoNotAllocate(t *testing.T) {
 		for name, call := range map[string]func(){
 			"answer":                   func() { x.Answer(&p, target, scratch) },
 			"answer to another target": func() { x.Answer(&p, 0.1, scratch) },
-			"exceed":                   func() { x.Exceed(&p, 2*gb, scratch) },
+			"exceedance":               func() { x.ExceedanceProb(&p, 2*gb, scratch) },
 			"ladder":                   func() { rungs = x.Ladder(&p, gb, 9*gb, 3, scratch, rungs[:0]) },
 		} {
 			assert.Zero(t, testing.AllocsPerRun(20, call), "%s, %d rows", name, n)

@@ -2,9 +2,10 @@ package experts
 
 import "math"
 
-// coldStartAmount allocates by the Bayesian mixture of the task's first rows. A row with
-// imputed features, or of a model stored by an earlier release, has no mixture. Then
-// coldStartAmount uses a Student quantile around the best model, up to maxAmount.
+// coldStartAmount returns the allocation by the Bayesian mixture p.ColdStart, and the
+// probability that it is exceeded. A row with imputed features, or of a model stored by an
+// earlier release, has no mixture. Then coldStartAmount uses a quantile of studentT, up to
+// maxAmount.
 func (x *Experts) coldStartAmount(p *Point, target float64) (amount, promised float64) {
 	if p.ColdStart != nil {
 		return x.mixtureAmount(p, target)
@@ -29,7 +30,7 @@ func (x *Experts) mixtureAmount(p *Point, target float64) (amount, promised floa
 		return math.Exp(log), risk / factor
 	}
 	amount = max(p.MinAmount, math.Exp(min(wanted, most)))
-	return amount, p.ColdStart.Exceed(math.Log(amount))
+	return amount, p.ColdStart.ExceedanceProb(math.Log(amount))
 }
 
 // coldStartReach bounds the extrapolation in a cold start, as a multiple of the largest
@@ -40,28 +41,29 @@ const coldStartReach = 1000
 // the geometric mean of the row's cost and the pool's mean row cost, besides the memory that
 // it wastes. This gives expensive rows a tight amount and cheap rows a generous one.
 func (x *Experts) coldStartPrice(p *Point, target float64) float64 {
-	price := x.config.ColdPrice * x.config.Target / target
-	if x.Price > 0 {
-		price *= math.Exp((math.Log(x.Price) - p.ColdStart.Mid() - p.Duration) / 2)
+	price := x.config.ColdStartPrice * x.config.Target / target
+	if x.MeanRowCost > 0 {
+		price *= math.Exp((math.Log(x.MeanRowCost) - p.ColdStart.MeanLevel() - p.Duration) / 2)
 	}
 	return price
 }
 
 // updateHedge charges the cold-start rule and the selected experts for an out-of-sample row.
-// The exponential weights of both costs decide which one answers (Hedge, Freund & Schapire
-// 1997), so the transition depends on the task and not on its age.
+// The exponential weights of the two costs decide how much each of the two counts in the
+// answers (Hedge, Freund & Schapire 1997). The transition thus depends on the costs and not
+// on the age of the task.
 func (x *Experts) updateHedge(p *Point, peak, duration float64) {
 	if p.ColdStart == nil || len(x.Picks) == 0 {
 		return
 	}
 	cold, _ := x.coldStartAmount(p, x.config.Target)
 	experts, _, _ := x.expertAmount(p, x.Picks, &x.scratch)
-	price := x.coldStartPrice(p, x.config.Target) * math.Exp(p.ColdStart.Mid())
+	price := x.coldStartPrice(p, x.config.Target) * math.Exp(p.ColdStart.MeanLevel())
 	more := hedgeLoss(cold, peak, price) - hedgeLoss(experts, peak, price)
-	if unit := x.Use / max(x.UsageRows, 1); unit > 0 {
+	if unit := x.UsageSum / max(x.UsageRows, 1); unit > 0 {
 		more *= duration / unit
 	}
-	x.Lead = x.Lead*hedgeDecay + max(-maxLossGap, min(maxLossGap, more))
+	x.ColdStartExcessLoss = x.ColdStartExcessLoss*hedgeDecay + max(-maxLossGap, min(maxLossGap, more))
 	x.ColdStartKills = max(0, x.ColdStartKills-x.config.Target)
 	if !IsSufficient(cold, peak) && IsSufficient(experts, peak) { // a kill of both distinguishes neither
 		x.ColdStartKills++
@@ -82,8 +84,8 @@ const (
 	maxLossGap      = 4.0  // largest loss difference per row, in mean row costs
 	hedgeRate       = 0.7  // log odds per mean row cost
 	hedgePrior      = 5.0  // log odds of the cold-start rule before any comparison
-	maxSavingOdds   = 3.0  // largest log odds for a lower cost: no saving compensates for many kills
-	pureShare       = 0.98 // share from which one rule answers alone
+	maxSavingOdds   = 3.0  // largest log odds for a lower cost of the cold-start rule: no saving compensates for many kills
+	pureShare       = 0.98 // share above which the cold-start rule, or the experts, answer alone
 	killOdds        = 2.5  // log odds per kill beyond the target …
 	chanceKillCount = 0.5  // … and kills that may be chance
 )
@@ -93,7 +95,7 @@ func (x *Experts) hedgeShare() float64 {
 	if len(x.Picks) == 0 {
 		return 0
 	}
-	odds := hedgePrior - max(-maxSavingOdds, hedgeRate*x.Lead) - killOdds*max(0, x.ColdStartKills-chanceKillCount)
+	odds := hedgePrior - max(-maxSavingOdds, hedgeRate*x.ColdStartExcessLoss) - killOdds*max(0, x.ColdStartKills-chanceKillCount)
 	share := 1 / (1 + math.Exp(-odds))
 	switch {
 	case share > pureShare:
@@ -104,7 +106,7 @@ func (x *Experts) hedgeShare() float64 {
 	return share
 }
 
-// NeedsColdStart reports whether answers need Point.Young.
+// NeedsColdStart reports whether answers need Point.ColdStart.
 func (x *Experts) NeedsColdStart() bool { return len(x.Picks) == 0 || x.ColdStartShare > 0 }
 
 // coldStartShare returns the share of the cold-start rule in the answer to a row.

@@ -17,8 +17,8 @@ func mixtureAt(peak, scale float64) *bayes.Mixture {
 	return m
 }
 
-// Only kills that the experts avoid count against the cold-start rule.
-func TestKillsOfBothRulesDoNotMoveATaskToTheExperts(t *testing.T) {
+// Only the kills that the experts would have avoided count against the cold-start rule.
+func TestKillsOfBothRulesDoNotCountAgainstTheColdStartRule(t *testing.T) {
 	x, s, _ := trained(Default(target), 1, 300, normal(0.2))
 	require.NotEmpty(t, x.Picks)
 	p, _ := s.next()

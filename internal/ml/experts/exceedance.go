@@ -2,16 +2,16 @@ package experts
 
 import "math"
 
-// Exceed returns P(peak > amount) for a row, by the residual distributions of the selected
+// ExceedanceProb returns P(peak > amount) for a row, by the residual distributions of the selected
 // experts. It decreases with the amount.
-func (x *Experts) Exceed(p *Point, amount float64, s *Scratch) float64 {
-	s.one[0] = amount
-	x.ExceedanceProbs(p, s.one[:1], s.one[1:], s)
-	return s.one[1]
+func (x *Experts) ExceedanceProb(p *Point, amount float64, s *Scratch) float64 {
+	s.single[0] = amount
+	x.ExceedanceProbs(p, s.single[:1], s.single[1:], s)
+	return s.single[1]
 }
 
-// ExceedanceProbs writes P(peak > amounts[i]) to risk[i]; len(risk) ≥ len(amounts). It costs
-// little more than Exceed of one amount.
+// ExceedanceProbs writes P(peak > amounts[i]) to risk[i]; len(risk) ≥ len(amounts). It takes
+// little more time than ExceedanceProb for one amount.
 func (x *Experts) ExceedanceProbs(p *Point, amounts, risk []float64, s *Scratch) {
 	for len(amounts) > gridSteps {
 		x.ExceedanceProbs(p, amounts[:gridSteps], risk, s)
@@ -29,11 +29,11 @@ func (x *Experts) ExceedanceProbs(p *Point, amounts, risk []float64, s *Scratch)
 		logs[k] = math.Log(amounts[k]) + roundingError
 	}
 	for i := 0; i < len(x.Picks); {
-		source, weight := x.Picks[i].Expert/len(prices), 0.0
-		for ; i < len(x.Picks) && x.Picks[i].Expert/len(prices) == source; i++ {
+		pair, weight := x.Picks[i].Expert/len(prices), 0.0
+		for ; i < len(x.Picks) && x.Picks[i].Expert/len(prices) == pair; i++ {
 			weight += x.Picks[i].Weight
 		}
-		model, dist := source/distributionCount, source%distributionCount
+		model, dist := pair/distributionCount, pair%distributionCount
 		sorted, t, scale := x.distribution(p, model, dist, s)
 		level := p.Level[model]
 		if dist == linearResiduals {
@@ -50,16 +50,16 @@ func (x *Experts) ExceedanceProbs(p *Point, amounts, risk []float64, s *Scratch)
 	for k := range n {
 		risk[k] = min(1, risk[k]) // the sum of the weights is 1 except for rounding
 		if share > 0 {
-			risk[k] = share*p.ColdStart.Exceed(logs[k]) + (1-share)*risk[k]
+			risk[k] = share*p.ColdStart.ExceedanceProb(logs[k]) + (1-share)*risk[k]
 		}
 	}
 }
 
-// coldStartExceedance is ExceedanceProbs for the cold-start rule.
+// coldStartExceedance writes P(peak > amounts[i]) by the cold-start rule to risk[i].
 func (x *Experts) coldStartExceedance(p *Point, amounts, risk []float64) {
 	if p.ColdStart != nil {
 		for i, amount := range amounts {
-			risk[i] = p.ColdStart.Exceed(math.Log(amount) + roundingError)
+			risk[i] = p.ColdStart.ExceedanceProb(math.Log(amount) + roundingError)
 		}
 		return
 	}
@@ -72,9 +72,10 @@ func (x *Experts) coldStartExceedance(p *Point, amounts, risk []float64) {
 // allFeatureModels are the models that use every feature without aggregation.
 var allFeatureModels = [...]int{Trees, LineTrees, Stack}
 
-// CalibratedExceedance writes P(peak > amounts[i]) to risk[i] by the nearest residuals of the models that
-// use every feature. Unlike ExceedanceProbs it is calibrated in the middle of the distribution:
-// the experts are selected for the cost of their tail and are overconfident there.
+// CalibratedExceedance writes P(peak > amounts[i]) to risk[i]. It uses the residuals nearest
+// in level of the models that use every feature. Unlike ExceedanceProbs it is calibrated in
+// the middle of the distribution. The experts of ExceedanceProbs are selected for the cost of
+// their tails and are overconfident in the middle.
 func (x *Experts) CalibratedExceedance(p *Point, amounts, risk []float64, s *Scratch) {
 	if x.IsColdStart() {
 		x.ExceedanceProbs(p, amounts, risk, s)

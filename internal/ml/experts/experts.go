@@ -9,22 +9,22 @@ import (
 
 // The residual distributions of a model.
 const (
-	allRows           = iota // log residuals of the window
-	nearestRows              // log residuals of the rows nearest in predicted level
-	treeScaled               // log residuals divided by TreeScale
-	sameScaled               // log residuals divided by SameScale
-	linearResiduals          // residuals of the peak itself
-	distributionCount        // number of distributions
-	sourceCount       = ModelCount * distributionCount
+	allRows           = iota                           // log residuals of the window
+	nearestRows                                        // log residuals of the rows nearest in predicted level
+	treeScaled                                         // log residuals divided by TreeScale
+	sameScaled                                         // log residuals divided by SameScale
+	linearResiduals                                    // residuals of the peak itself
+	distributionCount                                  // number of distributions
+	pairCount         = ModelCount * distributionCount // number of pairs of a model and one of its residual distributions
 )
 
 // windowed lists the distributions that have a window. nearestRows has none: each answer
-// searches for its rows.
+// searches for the nearest rows.
 var windowed = [...]int{allRows, treeScaled, sameScaled, linearResiduals}
 
 var distributionNames = [distributionCount]string{"all rows", "rows near in level", "predicted spread", "spread of same inputs", "plain residuals"}
 
-// risks are the exceedance probabilities among which an expert chooses. prices are the
+// risks lists the exceedance probabilities among which an expert chooses. prices lists the
 // prices of a kill, in mean row costs of the task.
 var (
 	risks  = [...]float64{.4, .3, .2, .15, .1, .07, .05, .035, .025, .018, .014, .01, .007, .005, .003, .002, .001, .0005}
@@ -32,42 +32,45 @@ var (
 )
 
 // Count is the number of experts: models × distributions × prices.
-const Count = sourceCount * len(prices)
+const Count = pairCount * len(prices)
 
-// Experts is the state of one task's margins. The exported fields are stored, and Rebuild
-// derives the others from them. Concurrent answers are safe while no row is learned.
+// Experts holds the state of the safety margins of one task. The exported fields are stored,
+// and Rebuild derives the others from them. Concurrent answers are safe while no row is learned.
 type Experts struct {
-	LearnedRows   int                 `cbor:"Told"` // rows learned
-	MaxPeak       float64             // largest observed peak, or largest lower bound of a peak
-	SquaredErrors [ModelCount]float64 `cbor:"SqErr"`
-	Shift         Shift               // CUSUM state of the change detection
-	Kept          conformal.Adaptive  // allowed kill rate that brings the target (adaptive conformal inference)
-	Ledger        []Entry             // newest Config.Ledger rows: a ring buffer whose oldest row is at At
-	Low           []Entry             `cbor:",omitempty"` // low outliers; they enter the ledger only if the task has changed
-	At            int
-	Cost          [Count]float64 // decayed sums of costs …
-	Kills         [Count]float64 // … and kills per expert
-	Rows          float64        // decayed number of rows in these sums
-	Nominal       [Count]float64 // running mean of the risk that an expert chose
-	NominalRows   float64        `cbor:"Meant"` // rows in the running mean Nominal
-	Use           float64        // decayed sum of peak · duration …
-	UsageRows     float64        `cbor:"UseRows"` // … and of its rows
-	Factor        float64        // correction of promised risks, from the pool
-	Price         float64        // mean cost of a row, from the pool
-	Span          float64        // expected deviation of the log peak in a cold start, from the pool
+	LearnedRows    int                 `cbor:"Told"` // rows learned
+	MaxPeak        float64             // largest observed peak, or largest lower bound of a peak
+	SquaredErrors  [ModelCount]float64 `cbor:"SqErr"` // sums of the squared log residuals of each model
+	Shift          Shift               // CUSUM state of the change detection
+	AdaptiveTarget conformal.Adaptive  `cbor:"Kept"` // corrects the allowed kill rate so that answers reach the target (adaptive conformal inference)
+	Ledger         []Entry             // newest Config.LedgerRows rows, in a ring buffer
+	LowOutliers    []Entry             `cbor:"Low,omitempty"` // newest low outliers; they enter the ledger only if the task has changed
+	At             int                 // index of the oldest row in Ledger
+	Cost           [Count]float64      // decayed sum of the costs of each expert, in units of peak · seconds
+	Kills          [Count]float64      // decayed number of kills of each expert
+	ChargedRows    float64             `cbor:"Rows"`    // decayed number of rows in Cost and Kills
+	NominalRisk    [Count]float64      `cbor:"Nominal"` // running mean of the risk that each expert chose
+	NominalRows    float64             `cbor:"Meant"`   // rows in the running mean NominalRisk
+	UsageSum       float64             `cbor:"Use"`     // decayed sum of peak · seconds
+	UsageRows      float64             `cbor:"UseRows"` // decayed number of rows in UsageSum
+	Factor         float64             // correction of promised risks, from the pool
+	MeanRowCost    float64             `cbor:"Price"` // mean cost of a row, from the pool
+	PriorDeviation float64             `cbor:"Span"`  // expected deviation of the log peak in a cold start, from the pool
 	// RequestRisk is the probability that a row exceeds its static request, from the pool.
 	RequestRisk float64 `cbor:",omitzero"`
 	Picks       []Pick  // the experts in the answer
 	// ColdStartShare is the share of the cold-start rule in the answers, once there are picks.
-	ColdStartShare float64 `cbor:"YoungShare,omitzero"`
-	Lead           float64 `cbor:",omitzero"`           // decayed cost of the cold-start rule above that of the picks, in mean row costs
-	ColdStartKills float64 `cbor:"YoungKills,omitzero"` // decayed kills of the cold-start rule beyond the target
+	ColdStartShare      float64 `cbor:"YoungShare,omitzero"`
+	ColdStartExcessLoss float64 `cbor:"Lead,omitzero"`       // decayed sum of the extra cost of the cold-start rule over the picks, in mean row costs
+	ColdStartKills      float64 `cbor:"YoungKills,omitzero"` // decayed kills of the cold-start rule beyond the target
 
 	config  Config
-	windows [sourceCount]sortedValues // residuals of the newest Config.Window rows of the ledger
-	levels  [ModelCount]levelIndex    // all rows of the ledger by predicted level
-	tables  [sourceCount]quantileTable
+	windows [pairCount]sortedValues // residuals of the newest Config.WindowRows rows of the ledger
+	levels  [ModelCount]levelIndex  // all rows of the ledger by predicted level
+	tables  [pairCount]quantileTable
 	scratch Scratch
+
+	excluded      *[Count]bool // experts that never answer; nil: none
+	ignoresShifts bool
 }
 
 // Pick is one expert with its weight in the answer.
@@ -78,20 +81,20 @@ type Pick struct {
 
 // Scratch holds the buffers of one answer.
 type Scratch struct {
-	near  [ModelCount]neighbours
-	one   [2]float64
-	logs  [gridSteps]float64 // logs of the amounts of ExceedanceProbs
-	grid  grid
-	picks []Pick
+	near   [ModelCount]neighbours
+	single [2]float64         // amount and result of ExceedanceProb
+	logs   [gridSteps]float64 // logs of the amounts of ExceedanceProbs
+	grid   grid
+	picks  []Pick // experts for a target other than Config.Target
 
-	// For one source, at every risk:
+	// For one pair, by the index in risks:
 	amount [len(risks)]float64
 	cost   [len(risks)]float64 // without the price of kills
 }
 
 // New returns the state before the first row.
 func New(c Config) *Experts {
-	x := &Experts{config: c, Factor: 1, Span: c.PriorSpan, Kept: conformal.NewAdaptive(c.Target, c.Step)}
+	x := &Experts{config: c, Factor: 1, PriorDeviation: c.PriorDeviation, AdaptiveTarget: conformal.NewAdaptive(c.Target, c.Step)}
 	for k := range x.levels {
 		x.levels[k].model = k
 	}
@@ -105,9 +108,9 @@ func (x *Experts) Rebuild(c Config) {
 	for k := range ModelCount {
 		w := x.windows[k*distributionCount : (k+1)*distributionCount]
 		for _, d := range windowed {
-			w[d] = make(sortedValues, 0, min(n, c.Window))
+			w[d] = make(sortedValues, 0, min(n, c.WindowRows))
 		}
-		for age := min(n, c.Window); age > 0; age-- {
+		for age := min(n, c.WindowRows); age > 0; age-- {
 			residuals := x.Ledger[(x.At+n-age)%n].residuals(k)
 			for _, d := range windowed {
 				w[d] = append(w[d], residuals[d])
@@ -124,15 +127,15 @@ func (x *Experts) Rebuild(c Config) {
 
 // updateTables recomputes the quantiles after a change of the windows.
 func (x *Experts) updateTables() {
-	for source := range x.tables {
-		x.tables[source].compute(x.windows[source])
+	for pair := range x.tables {
+		x.tables[pair].compute(x.windows[pair])
 	}
 }
 
-// Learn charges every expert for a row and stores its residuals. p holds the out-of-sample
-// predictions of the row; it is nil for the first row of a task. Learn returns how many
-// rows ago the task changed if this row reveals a change, else 0. It charges no expert for
-// a blind row.
+// Learn charges every expert for a row and stores the row's residuals. p holds the
+// out-of-sample predictions of the row, and is nil for the first row of a task. peak is in
+// bytes or cores, duration in seconds. Learn returns how many rows ago the task changed if
+// this row reveals a change, else 0. It charges no expert for an imputed row.
 func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed int) {
 	x.LearnedRows++
 	x.MaxPeak = max(x.MaxPeak, peak)
@@ -160,9 +163,9 @@ func (x *Experts) Learn(p *Point, peak, duration float64, pool *Pool) (changed i
 	return changed
 }
 
-// LearnDeferred charges every expert for a row that was blind when it ended, once the models can
-// predict such rows. These residuals are out-of-sample, and they are the only source for
-// the margins of such rows.
+// LearnDeferred charges every expert for a row that was imputed when it ended. The caller
+// defers it until the models can predict rows with the same missing features. The residuals
+// are out-of-sample, and the margins of such rows have no others.
 func (x *Experts) LearnDeferred(p *Point, peak, duration float64) {
 	log := math.Log(peak)
 	for k := range x.SquaredErrors {
@@ -176,9 +179,9 @@ func (x *Experts) LearnDeferred(p *Point, peak, duration float64) {
 	x.appendRow(newEntry(p, log))
 }
 
-// SetPool takes over the statistics of the pool and selects the experts again.
+// SetPool copies the statistics of the pool and selects the experts again.
 func (x *Experts) SetPool(pool *Pool) {
-	x.Factor, x.Price, x.Span = pool.factor(x.LearnedRows), pool.mean(), pool.span(x.config.PriorSpan)
+	x.Factor, x.MeanRowCost, x.PriorDeviation = pool.promiseFactor(x.LearnedRows), pool.meanRowCost(), pool.deviation(x.config.PriorDeviation)
 	x.RequestRisk = pool.requestRisk()
 	x.Picks = x.selectExperts(x.allowedKillRate(x.config.Target), x.Picks)
 	x.ColdStartShare = x.hedgeShare()

@@ -15,7 +15,8 @@ const (
 	target = 0.015
 )
 
-// pointAt returns a point for which all models predict the same peak.
+// pointAt returns a point for which all models predict the same peak. spread is the value of
+// both scales.
 func pointAt(peak, spread, seconds float64) Point {
 	p := Point{Duration: math.Log(seconds)}
 	for k := range p.Level {
@@ -63,7 +64,7 @@ func trained(c Config, seed uint64, n int, noise func(*rand.Rand) float64) (*Exp
 // smallConfig has short buffers, so that every ring buffer wraps around.
 func smallConfig() Config {
 	c := Default(target)
-	c.Window, c.Ledger, c.Near = 40, 120, 15
+	c.WindowRows, c.LedgerRows, c.NearRows = 40, 120, 15
 	return c
 }
 
@@ -90,23 +91,23 @@ func TestKilledTriesCountInFull(t *testing.T) {
 // (1 + 1.3 + 0.6) · 10 GB·s and one kill, at the least risk.
 func TestEveryExpertIsChargedForEveryRow(t *testing.T) {
 	config := Default(target)
-	config.Forget, config.MinStep, config.BurnInRows = 0.9995, 1.3, 1
+	config.Decay, config.MinStep, config.BurnInRows = 0.9995, 1.3, 1
 	x, pool := New(config), new(Pool)
 	p := pointAt(gb, 0.3, 10)
 	x.Learn(nil, gb, 10, pool)
 	for range 3 {
 		x.Learn(&p, gb, 10, pool)
 	}
-	assert.Zero(t, x.Rows, "too few residuals to charge the experts")
+	assert.Zero(t, x.ChargedRows, "there are too few residuals to charge the experts")
 	x.Learn(&p, 2*gb, 10, pool)
 	assert.Equal(t, 5, x.LearnedRows)
 	assert.Equal(t, 2*gb, x.MaxPeak)
-	assert.Equal(t, 1.0, x.Rows)
-	assert.InEpsilon(t, 20*gb, x.Use, 1e-12)
+	assert.Equal(t, 1.0, x.ChargedRows)
+	assert.InEpsilon(t, 20*gb, x.UsageSum, 1e-12)
 	for e := range Count {
 		require.InEpsilon(t, 29*gb, x.Cost[e], 1e-9, Name(e))
 		require.Equal(t, 1.0, x.Kills[e], Name(e))
-		require.Equal(t, 0.0005, x.Nominal[e], Name(e))
+		require.Equal(t, 0.0005, x.NominalRisk[e], Name(e))
 	}
 	for k := range ModelCount {
 		require.InEpsilon(t, math.Ln2*math.Ln2, x.SquaredErrors[k], 1e-9)
@@ -114,7 +115,7 @@ func TestEveryExpertIsChargedForEveryRow(t *testing.T) {
 
 	x.Learn(&p, 0.5*gb, 10, pool) // no kill, only decay
 	assert.Equal(t, 0.9995, x.Kills[0])
-	assert.Equal(t, 1.9995, x.Rows)
+	assert.Equal(t, 1.9995, x.ChargedRows)
 }
 
 // The answers must meet the target for different noise, and the sum of the promised risks
@@ -198,11 +199,11 @@ func TestTheCheapestModelAnswers(t *testing.T) {
 	}
 }
 
-// 12 % of the first rung's risk remains at the second: after 0.1 it is the first risk of at
-// most 0.012. The second rung is at least 1.3 times the first.
+// At most 12 % of the risk of the first rung remains at the second rung: after 0.1, the second
+// rung has the first risk of at most 0.012. It is at least 1.3 times the first rung.
 func TestTheSecondRungReducesTheRiskToAShare(t *testing.T) {
 	config := Default(target)
-	config.Rung, config.MinStep = 0.12, 1.3
+	config.RungRiskShare, config.MinStep = 0.12, 1.3
 	x, index := New(config), func(risk float64) int {
 		for i, r := range risks {
 			if r == risk {
@@ -226,7 +227,7 @@ func TestTheSecondRungReducesTheRiskToAShare(t *testing.T) {
 // saves memory.
 func TestAHigherPriceLowersTheRisk(t *testing.T) {
 	x := New(Default(target))
-	x.Use, x.UsageRows = 10*60*gb, 10 // a row costs 60 GB·s on average
+	x.UsageSum, x.UsageRows = 10*60*gb, 10 // a row costs 60 GB·s on average
 	var s Scratch
 	for i, risk := range risks {
 		s.amount[i] = gb * (1 - 0.2*math.Log(risk)) // 1.18 GB at 0.4, 2.52 GB at 0.0005
@@ -277,7 +278,7 @@ func TestColdStartWithoutAMixtureUsesStudentsT(t *testing.T) {
 	require.NotEmpty(t, cases)
 	var s Scratch
 	config := Default(target)
-	config.PriorRows, config.PriorSpan, config.Reach, config.FirstReach = 2, 0.3, 1, 0
+	config.PriorRows, config.PriorDeviation, config.Reach, config.FirstReach = 2, 0.3, 1, 0
 	for _, c := range cases {
 		x := New(config)
 		x.LearnedRows, x.MaxPeak = c.Rows, gb
@@ -293,7 +294,7 @@ func TestColdStartWithoutAMixtureUsesStudentsT(t *testing.T) {
 		}
 		assert.InEpsilon(t, amount, a.Amount, 1e-6, "%d rows, squares %v", c.Rows, c.Squares)
 		assert.InEpsilon(t, promised, a.Promised, 1e-6, "%d rows, squares %v", c.Rows, c.Squares)
-		assert.InEpsilon(t, a.Promised, x.Exceed(&p, a.Amount, &s), 1e-6, "Exceed agrees with the promise")
+		assert.InEpsilon(t, a.Promised, x.ExceedanceProb(&p, a.Amount, &s), 1e-6, "ExceedanceProb agrees with the promise")
 	}
 }
 
@@ -340,7 +341,7 @@ func TestExceedanceDecreasesWithTheAmount(t *testing.T) {
 			p, peak := s.next()
 			last := 1.0
 			for amount := peak / 20; amount < peak*50; amount *= 1.05 {
-				risk := x.Exceed(&p, amount, &scratch)
+				risk := x.ExceedanceProb(&p, amount, &scratch)
 				require.True(t, risk >= 0 && risk <= last+1e-12, "P(peak > %.3g) = %v after %v (%d rows)", amount, risk, last, n)
 				last = risk
 			}
@@ -387,7 +388,7 @@ func TestAStoredStateAnswersBitForBit(t *testing.T) {
 		for range 150 {
 			p, peak := s.next()
 			require.Equal(t, x.Answer(&p, target, &scratch), back.Answer(&p, target, &scratch), "%d rows", n)
-			require.Equal(t, x.Exceed(&p, 2*gb, &scratch), back.Exceed(&p, 2*gb, &scratch))
+			require.Equal(t, x.ExceedanceProb(&p, 2*gb, &scratch), back.ExceedanceProb(&p, 2*gb, &scratch))
 			require.Equal(t, x.Ladder(&p, 2*gb, 9*gb, 3, &scratch, nil), back.Ladder(&p, 2*gb, 9*gb, 3, &scratch, nil))
 			x.Learn(&p, peak, 60, pool)
 			back.Learn(&p, peak, 60, pool)
@@ -401,7 +402,7 @@ func TestEverySourceHasAUniqueName(t *testing.T) {
 	for e := range Count {
 		names[Name(e)] = true
 	}
-	assert.Len(t, names, sourceCount, "the name does not contain the price")
+	assert.Len(t, names, pairCount, "the name does not contain the price")
 	assert.Equal(t, "a Bayesian average of simple models", Name(-1))
 	assert.Equal(t, "a Bayesian average of simple models", New(Default(target)).Leader())
 }

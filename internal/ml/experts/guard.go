@@ -6,29 +6,30 @@ import (
 )
 
 // Guard increases the allocations of first tries while clearly more of the open runs were
-// killed than promised. A kill is known at once, but a peak only at the end of a run:
-// without the guard, a task with overlapping runs repeats a mistake until the first retry
-// ends.
+// killed than promised. A kill is known at once, but a peak is only known at the end of a
+// run. Without the guard, a task with overlapping runs repeats a mistake until the first
+// retry ends.
 //
 // A run is open while one of its tries is granted and not reported as ended. An open first
 // try counts with its promise, and an open retry after a kill counts as one kill. A run that
-// ended, or that is not retried, counts nothing. The state depends on receipts and reports
+// ended, or that is not retried, does not count. The state depends on receipts and reports
 // only, so a restarted replica can restore it. Duplicate events have no effect. The state is
 // bounded in size and time. The zero value is ready to use.
 type Guard struct {
 	runs  map[uint64]trackedRun
-	order []grantedRun // by grant of the first try, oldest first; may contain removed runs
+	order []grantedRun // in the order of the first grants, oldest first; may contain removed runs
 	kills int          // runs with an open retry
 }
 
 // trackedRun is a run whose first try was granted with a promise.
 type trackedRun struct {
-	at        time.Time // grant of the first try
-	promised  float64
+	at        time.Time // time of the first grant
+	promised  float64   // P(killed) of the first grant
 	state     runState
 	lastEnded int // number of the newest ended try; 0: none
 }
 
+// runState says which try of a tracked run is open.
 type runState uint8
 
 const (
@@ -37,6 +38,7 @@ const (
 	retryOpen                     // a retry after a kill has not ended
 )
 
+// grantedRun is a run with the time of its first grant.
 type grantedRun struct {
 	run uint64
 	at  time.Time
@@ -45,7 +47,7 @@ type grantedRun struct {
 const (
 	guardSlack = 1.0 // kills beyond the promise that may be chance
 	guardRatio = 1.5 // ratio of kills to promises that may be chance
-	guardStep  = 0.1 // log factor per further kill
+	guardStep  = 0.1 // log factor per kill beyond both
 	maxGuard   = 1.5 // largest log factor
 )
 
@@ -155,6 +157,7 @@ func (g *Guard) tracks(o grantedRun) bool {
 	return known && r.at.Equal(o.at)
 }
 
+// compact deletes the entries of removed runs from order.
 func (g *Guard) compact() {
 	tracked := make([]grantedRun, 0, len(g.runs))
 	for _, o := range g.order {
@@ -165,7 +168,7 @@ func (g *Guard) compact() {
 	g.order = tracked
 }
 
-// Widen returns the current factor on allocations.
+// Widen returns the current factor on the allocations of first tries, at least 1.
 func (g *Guard) Widen(now time.Time) float64 {
 	if g.kills == 0 {
 		return 1
@@ -190,8 +193,8 @@ func (g *Guard) promised() float64 {
 	return sum
 }
 
-// OpenKills is the kill rate of the newest open runs: exponentially weighted counts in which
-// the newest run counts 1.
+// OpenKills holds the numbers of killed and of all newest open runs. The newest run counts 1,
+// and older runs have exponentially smaller weights.
 type OpenKills struct{ Killed, Runs float64 }
 
 const (
@@ -199,14 +202,14 @@ const (
 	openKillsPrior = 2.0  // the prior promise counts as this many runs
 )
 
-// Rate returns the posterior mean of the kill rate, given the promise before any kill was
-// known.
+// Rate returns the posterior mean of the kill rate. promised is the prior mean: the promise
+// before any kill was known.
 func (o OpenKills) Rate(promised float64) float64 {
 	return (o.Killed + openKillsPrior*promised) / (o.Runs + openKillsPrior)
 }
 
-// OpenKills counts the open runs while the guard increases allocations, and is zero
-// otherwise.
+// OpenKills returns the counts of the open runs while the guard increases allocations, and
+// zero otherwise.
 func (g *Guard) OpenKills(now time.Time) (o OpenKills) {
 	if g.Widen(now) <= 1 {
 		return o

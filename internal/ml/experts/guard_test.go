@@ -20,7 +20,7 @@ func killRuns(g *Guard, first, n uint64) {
 	}
 }
 
-func TestGuardWidensByTheKillsBeyondTheOpenPromises(t *testing.T) {
+func TestGuardFactorGrowsWithTheKillsBeyondTheOpenPromises(t *testing.T) {
 	var g Guard
 	assert.Equal(t, 1.0, g.Widen(noon))
 	for run := range uint64(10) {
@@ -55,13 +55,13 @@ func TestGuardIgnoresARunThatIsNoLongerOpen(t *testing.T) {
 	for run := range uint64(GuardRuns) {
 		g.Grant(1000+run, 0, noon)
 	}
-	assert.Equal(t, 1.0, g.Widen(noon), "many newer runs displace it")
+	assert.Equal(t, 1.0, g.Widen(noon), "many newer runs replace the older runs")
 }
 
 func TestARetryCountsOnlyAfterAKillOfItsRun(t *testing.T) {
 	var g Guard
 	for run := range uint64(30) {
-		g.Retry(run, 2) // never granted
+		g.Retry(run, 2) // its first try was never granted
 		g.Kill(run, 1)
 		g.Grant(100+run, 0, noon)
 		g.Retry(100+run, 2) // not killed
@@ -69,7 +69,7 @@ func TestARetryCountsOnlyAfterAKillOfItsRun(t *testing.T) {
 		g.Kill(200+run, 1)
 		g.Retry(200+run, 2)
 		g.Kill(200+run, 2)
-		g.Retry(200+run, 2) // has already ended
+		g.Retry(200+run, 2) // this try has already ended
 	}
 	assert.Equal(t, 1.0, g.Widen(noon))
 }
@@ -83,7 +83,7 @@ func TestGuardIgnoresDuplicateEvents(t *testing.T) {
 	for run := range uint64(5) {
 		g.Kill(run, 1)
 	}
-	assert.Equal(t, before, g.Widen(noon), "an older end has no effect")
+	assert.Equal(t, before, g.Widen(noon), "the end of an older try has no effect")
 }
 
 func FuzzGuardStaysWithinBounds(f *testing.F) {

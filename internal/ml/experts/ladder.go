@@ -4,10 +4,10 @@ import "math"
 
 // The retry ladder after a kill minimises the expected cost by dynamic programming. Every
 // attempt counts in full, the number of lifts is limited, and the last lift goes to the
-// cap. A kill is also evidence against the margins, so a part of the belief is in a power
-// law.
+// ceiling. A kill is also evidence that the margins are wrong, so the conditional exceedance
+// probability is a weighted mean over the margins and a power law.
 //
-//	V(1 lift,  f) = cap
+//	V(1 lift,  f) = ceiling
 //	V(l lifts, f) = min over a > f of  a + P(peak > a | peak > f) · V(l−1, a)
 const (
 	gridSteps      = 24
@@ -15,15 +15,17 @@ const (
 	maxLifts       = 4   // more rungs do not reduce the cost noticeably
 )
 
-// grid holds amounts from the killed one to the cap, equidistant in the log.
+// grid holds the amounts from the killed one to the ceiling. Their logs are equidistant,
+// except for the first one. cost and next have the number of lifts as the first index.
 type grid struct {
-	amount, risk [gridSteps]float64
-	cost         [maxLifts + 1][gridSteps]float64
-	next         [maxLifts + 1][gridSteps]uint8
+	amount, risk [gridSteps]float64               // amounts, and P(peak > amount)
+	cost         [maxLifts + 1][gridSteps]float64 // least expected cost after a kill at an amount
+	next         [maxLifts + 1][gridSteps]uint8   // index of the best next amount
 }
 
-// Ladder appends the rungs after a killed attempt of from: at most lifts rungs, the last of
-// which is the ceiling. It appends nothing if from is at the ceiling.
+// Ladder appends the rungs after an attempt that was killed with the amount from: at most
+// lifts rungs, and the last one is the ceiling. It appends nothing if from is at or above the
+// ceiling.
 func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch, rungs []float64) []float64 {
 	if from >= ceiling || lifts < 1 {
 		return rungs
@@ -48,8 +50,8 @@ func (x *Experts) Ladder(p *Point, from, ceiling float64, lifts int, s *Scratch,
 	return rungs
 }
 
-// solve fills cost and next for a ladder of lifts from the first amount: all amounts for
-// fewer lifts, and only the first amount for lifts.
+// solve fills cost and next for a ladder that starts at the first amount with a number of
+// lifts. The other amounts are reached after a lift, so they need one lift less.
 func (g *grid) solve(lifts int) {
 	const top = gridSteps - 1
 	for i := range top {
@@ -75,15 +77,15 @@ func (g *grid) solveAmount(i, levels int) {
 	for l := range best {
 		best[l] = worst
 	}
-	// A rung costs at least its own amount: stop when that alone exceeds the worst best cost.
+	// A rung costs at least its own amount: stop when the amount exceeds every best cost so far.
 	for j := i + 1; j <= top && levels > 1 && g.amount[j] < worst; j++ {
-		reach := 0.0
+		exceed := 0.0
 		if j < top {
-			reach = g.exceedAfterKill(i, j)
+			exceed = g.exceedAfterKill(i, j)
 		}
 		worst = 0
 		for l := 2; l <= levels; l++ {
-			if cost := g.amount[j] + reach*g.cost[l-1][j]; cost < best[l] {
+			if cost := g.amount[j] + exceed*g.cost[l-1][j]; cost < best[l] {
 				best[l], g.next[l][i] = cost, uint8(j)
 			}
 			worst = max(worst, best[l])
@@ -111,12 +113,12 @@ func conditionalExceedance(from, to, ratio, belief float64) float64 {
 	return (1-belief)*model + belief*law
 }
 
-// Still returns P(peak > to | peak > from) for a row, and 1 if to is not above from. The
-// weight of the power law increases with the confidence of the margins that failed.
-func (x *Experts) Still(p *Point, from, to float64, s *Scratch) float64 {
+// ConditionalExceedance returns P(peak > to | peak > from) for a row, and 1 if to is not above from. The
+// surer the margins were that from is sufficient, the larger is the weight of the power law.
+func (x *Experts) ConditionalExceedance(p *Point, from, to float64, s *Scratch) float64 {
 	if to <= from {
 		return 1
 	}
-	before := x.Exceed(p, from, s)
-	return conditionalExceedance(before, x.Exceed(p, to, s), from/to, powerLawBelief*(1-before))
+	before := x.ExceedanceProb(p, from, s)
+	return conditionalExceedance(before, x.ExceedanceProb(p, to, s), from/to, powerLawBelief*(1-before))
 }

@@ -10,11 +10,11 @@ import (
 )
 
 // cheapestLadder returns the least expected cost of all ladders over the amounts above
-// amount i, given that the peak is above amount i. Each rung counts in full, and the last
-// of lifts rungs is the cap.
+// amount i, given that the peak is above amount i. Each rung counts in full. A ladder has at
+// most lifts rungs, and the last one is the ceiling.
 func cheapestLadder(g *grid, i, lifts int) float64 {
 	top := len(g.amount) - 1
-	best := g.amount[top] // straight to the cap
+	best := g.amount[top] // the ceiling as the only rung
 	if lifts == 1 {
 		return best
 	}
@@ -36,15 +36,15 @@ func exceedance(g *grid, i, j int) float64 {
 
 // costOf returns the expected cost of rungs after a kill at from.
 func costOf(x *Experts, p *Point, from float64, rungs []float64, s *Scratch) float64 {
-	cost, reach, at := 0.0, 1.0, from
+	cost, reached, at := 0.0, 1.0, from
 	for _, rung := range rungs {
-		cost += reach * rung
-		before, after := x.Exceed(p, at, s), x.Exceed(p, rung, s)
+		cost += reached * rung
+		before, after := x.ExceedanceProb(p, at, s), x.ExceedanceProb(p, rung, s)
 		model := 1.0
 		if before > 0 {
 			model = min(1, after/before)
 		}
-		reach *= 0.7*model + 0.3*(at/rung)*(at/rung)
+		reached *= 0.7*model + 0.3*(at/rung)*(at/rung)
 		at = rung
 	}
 	return cost
@@ -99,11 +99,11 @@ func requireLadder(t *testing.T, rungs []float64, from, ceiling float64, lifts i
 		require.Greater(t, rung, last, "rung %d of %v from %v", i, rungs, from)
 		last = rung
 	}
-	require.InEpsilon(t, ceiling, last, 1e-12, "the last rung is the cap")
+	require.InEpsilon(t, ceiling, last, 1e-12, "the last rung is the ceiling")
 	require.GreaterOrEqual(t, rungs[0], min(ceiling, from*1.3)*(1-1e-12), "the first rung is at least MinStep above the killed amount")
 }
 
-func TestLaddersEndAtTheCap(t *testing.T) {
+func TestLaddersEndAtTheCeiling(t *testing.T) {
 	x, s, _ := trained(smallConfig(), 6, 80, normal(0.4))
 	var scratch Scratch
 	p, _ := s.next()
@@ -116,8 +116,9 @@ func TestLaddersEndAtTheCap(t *testing.T) {
 	assert.Equal(t, 7.0, rungs[0], "rungs are appended")
 }
 
-// The peak is known within 0.1 %, and the killed amount is 1 % below it. With a cap of 2.5,
-// a rung of a costs a + 0.3·2.5/a², whose minimum is at 1.14. MinStep requires more.
+// The peak is known within 0.1 %, and the killed amount is 1 % below it. In units of the killed
+// amount, the ceiling is 2.5, and a rung a costs a + 0.3·2.5/a². The minimum is at a = 1.14.
+// MinStep requires more.
 func TestALiftIsAtLeastMinStep(t *testing.T) {
 	c := smallConfig()
 	x, s, _ := trained(c, 7, 100, normal(0.001))

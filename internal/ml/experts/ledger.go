@@ -5,15 +5,22 @@ import "math"
 // Entry is one row of the ledger: the predictions and the observed peak.
 type Entry struct {
 	_     struct{} `cbor:",toarray"` // compact, because thousands are stored
-	Point Point
+	Point LedgerPoint
 	Log   float64 // log of the peak
 }
 
-// newEntry copies the stored part of a point.
+// LedgerPoint is the part of a Point that the ledger keeps. It has no pointers, so that the
+// garbage collector does not scan ledgers.
+type LedgerPoint struct {
+	_        struct{} `cbor:",toarray"`
+	Level    [ModelCount]float64
+	Scale    [ScaleCount]float64
+	Duration float64
+}
+
+// newEntry copies the part of a point that the ledger keeps.
 func newEntry(p *Point, log float64) Entry {
-	e := Entry{Point: *p, Log: log}
-	e.Point.ColdStart = nil // the caller owns it
-	return e
+	return Entry{Point: LedgerPoint{Level: p.Level, Scale: p.Scale, Duration: p.Duration}, Log: log}
 }
 
 // residual returns the log residual of LineTrees.
@@ -32,11 +39,11 @@ func (e *Entry) residuals(model int) (r [distributionCount]float64) {
 // appendRow adds a row to the ledger and to every residual distribution.
 func (x *Experts) appendRow(e Entry) {
 	n := len(x.Ledger)
-	if n >= x.config.Window {
-		x.removeFromWindows(&x.Ledger[(x.At+n-x.config.Window)%n])
+	if n >= x.config.WindowRows {
+		x.removeFromWindows(&x.Ledger[(x.At+n-x.config.WindowRows)%n])
 	}
 	at := n
-	if n < min(x.config.Ledger, maxLedgerRows) {
+	if n < min(x.config.LedgerRows, maxLedgerRows) {
 		x.Ledger = append(x.Ledger, e)
 	} else {
 		at = x.At
@@ -67,19 +74,19 @@ func (x *Experts) removeFromWindows(e *Entry) {
 	}
 }
 
-// distribution returns the sorted residuals of one source for a row, their quantiles, and
+// distribution returns the sorted residuals of one pair for a row, their quantiles, and
 // the scale to multiply them by.
 func (x *Experts) distribution(p *Point, model, dist int, s *Scratch) (residuals []float64, t *quantileTable, scale float64) {
-	source := model*distributionCount + dist
+	pair := model*distributionCount + dist
 	switch dist {
 	case nearestRows:
 		near := &s.near[model]
-		x.levels[model].nearest(x.Ledger, p.Level[model], x.config.Near, near)
+		x.levels[model].nearest(x.Ledger, p.Level[model], x.config.NearRows, near)
 		return near.sorted, &near.table, 1
 	case treeScaled:
-		return x.windows[source], &x.tables[source], p.Scale[TreeScale]
+		return x.windows[pair], &x.tables[pair], p.Scale[TreeScale]
 	case sameScaled:
-		return x.windows[source], &x.tables[source], p.Scale[SameScale]
+		return x.windows[pair], &x.tables[pair], p.Scale[SameScale]
 	}
-	return x.windows[source], &x.tables[source], 1
+	return x.windows[pair], &x.tables[pair], 1
 }

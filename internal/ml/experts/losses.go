@@ -1,6 +1,10 @@
 package experts
 
-import "math"
+import (
+	"math"
+
+	"github.com/loadaware/loadaware/internal/ml/cost"
+)
 
 // maxAmount returns the upper bound of a model's allocation. The tail of few residuals is
 // poorly known, so the bound is tight at first and relaxes with 1/√rows. The very first
@@ -10,7 +14,8 @@ func (x *Experts) maxAmount(level float64) float64 {
 	return max(x.MaxPeak, math.Exp(level)) * (1 + max(x.config.FirstReach/n, x.config.Reach/math.Sqrt(n)))
 }
 
-// computeAmounts fills s.amount with the allocation at every risk, and s.cost.
+// computeAmounts fills s.amount with the allocation of one pair at every risk, and s.cost
+// with their expected costs.
 func (x *Experts) computeAmounts(p *Point, model, dist int, s *Scratch) {
 	_, t, scale := x.distribution(p, model, dist, s)
 	level, most := p.Level[model], x.maxAmount(p.Level[model])
@@ -38,14 +43,14 @@ func (s *Scratch) computeCosts(duration float64) {
 // peak in bytes.
 const minAmount = 1e6
 
-// killCost is the waste of a killed try as a share of its allocation: the whole try, and a
-// part of the next one.
+// killCost is the waste of a kill as a share of the killed allocation: the whole killed try,
+// and the unused part of the next one.
 const killCost = 1.2
 
-// cheapestRisk returns the index of the risk with the least expected cost by s.cost, at a
-// price per kill.
+// cheapestRisk returns the index in risks with the least expected cost: s.cost plus a price
+// per kill in mean row costs.
 func (x *Experts) cheapestRisk(price float64, s *Scratch) int {
-	kill := price * (x.Use / max(x.UsageRows, 1))
+	kill := price * (x.UsageSum / max(x.UsageRows, 1))
 	best, at := math.Inf(1), 0
 	for i, risk := range risks {
 		if cost := s.cost[i] + kill*risk; cost < best {
@@ -55,54 +60,48 @@ func (x *Experts) cheapestRisk(price float64, s *Scratch) int {
 	return at
 }
 
-// secondRung returns the rung after the one at a risk. The share Config.Rung of that risk
-// remains.
+// secondRung returns the amount of the first retry after a kill at the amount of risks[at].
+// At most the share Config.RungRiskShare of that risk remains.
 func (x *Experts) secondRung(at int, s *Scratch) float64 {
 	next := at
-	for next+1 < len(risks) && risks[next] > risks[at]*x.config.Rung {
+	for next+1 < len(risks) && risks[next] > risks[at]*x.config.RungRiskShare {
 		next++
 	}
 	return max(s.amount[next], s.amount[at]*x.config.MinStep)
 }
 
-// updateLosses adds the cost that every expert would have had on the row.
+// updateLosses charges every expert with the cost and the kill that its own allocation would
+// have had on the row.
 func (x *Experts) updateLosses(p *Point, peak, duration float64) {
-	decay := x.config.Forget
-	x.Use, x.UsageRows = x.Use*decay+peak*duration, x.UsageRows*decay+1
-	x.Rows = x.Rows*decay + 1
+	decay := x.config.Decay
+	x.UsageSum, x.UsageRows = x.UsageSum*decay+peak*duration, x.UsageRows*decay+1
+	x.ChargedRows = x.ChargedRows*decay + 1
 	x.NominalRows = min(x.NominalRows+1, 300)
 	s := &x.scratch
-	for source := range sourceCount {
-		x.computeAmounts(p, source/distributionCount, source%distributionCount, s)
+	for pair := range pairCount {
+		x.computeAmounts(p, pair/distributionCount, pair%distributionCount, s)
 		for l, price := range prices {
-			e, at := source*len(prices)+l, x.cheapestRisk(price, s)
+			e, at := pair*len(prices)+l, x.cheapestRisk(price, s)
 			waste, killed := wastage(s.amount[at], x.secondRung(at, s), peak)
 			x.Cost[e] = x.Cost[e]*decay + waste*duration
 			x.Kills[e] *= decay
 			if killed {
 				x.Kills[e]++
 			}
-			x.Nominal[e] += (risks[at] - x.Nominal[e]) / x.NominalRows
+			x.NominalRisk[e] += (risks[at] - x.NominalRisk[e]) / x.NominalRows
 		}
 	}
 }
 
-// wastage returns what a ladder of two rungs, doubled after the second, wastes on a peak. A
-// killed try wastes its whole allocation.
+// wastage returns the memory that a ladder wastes on a peak, and whether its first rung is
+// killed. The ladder has two rungs, and doubles the second one as often as necessary.
 func wastage(first, second, peak float64) (waste float64, killed bool) {
-	if IsSufficient(first, peak) {
-		return first - peak, false
-	}
-	waste = first
-	for !IsSufficient(second, peak) {
-		waste += second
-		second *= 2
-	}
-	return waste + second - peak, true
+	waste, kills := cost.LadderWastage(peak, roundingError, first, second)
+	return waste, kills > 0
 }
 
-// IsSufficient reports whether an amount is sufficient for a peak.
-func IsSufficient(amount, peak float64) bool { return amount >= peak*(1-roundingError) }
+// IsSufficient reports whether an amount is at least the peak, up to a rounding error.
+func IsSufficient(amount, peak float64) bool { return cost.IsSufficient(amount, peak, roundingError) }
 
 // roundingError is the relative error below which amounts are equal. Peaks pass through a
 // logarithm and back, which changes the last digits.

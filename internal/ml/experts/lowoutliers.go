@@ -9,13 +9,13 @@ const (
 	minLowDeviation  = 0.02 // least standard deviation, in log units
 	quantileDistance = 0.97 // distance of the quantiles 0.75 and 0.95 of a standard normal
 	maxLowOutliers   = 128  // stored low outliers
-	smoothingRows    = 10   // rows on either side over which Move averages
+	smoothingRows    = 10   // rows on either side over which MoveResiduals averages
 )
 
-// LowOutlierBound returns the residual of LineTrees below which a row is a low outlier. It
-// is based on the quantiles 0.75 and 0.95, so that a low mode of up to half of the rows
+// LowOutlierBound returns the residual of LineTrees below which a row is a low outlier. The
+// bound is based on the quantiles 0.75 and 0.95, so that a low mode of up to half of the rows
 // does not affect it. It is always negative: a row at its prediction is not an outlier. It
-// is -Inf while there are too few residuals.
+// is -Inf while there are too few residuals, and after a recent fall.
 func (x *Experts) LowOutlierBound() float64 {
 	w := x.windows[LineTrees*distributionCount+allRows]
 	n := len(w)
@@ -29,14 +29,15 @@ func (x *Experts) LowOutlierBound() float64 {
 
 // RecentlyFell reports whether the level of the task fell so recently that the residuals mix
 // both levels.
-func (x *Experts) RecentlyFell() bool { return x.Shift.Fell && x.Shift.Since < rowsAfterFall }
+func (x *Experts) RecentlyFell() bool { return x.Shift.Fell && x.Shift.RowsSinceFall < rowsAfterFall }
 
-// Move lowers the predictions in the ledger to those of retrained models, and returns the
-// residuals of LineTrees before and after. levels returns the new prediction of the row
-// with a given residual, or nil. Residuals from before a fall then cover a return to the
-// old level, and later residuals do not lower the answers twice. Levels never rise. The
-// change is averaged over neighbouring rows, so that residuals keep their out-of-sample noise.
-func (x *Experts) Move(levels func(residual float64) *Point) (before, after []float64) {
+// MoveResiduals lowers the predictions in the ledger to the predictions of retrained models. It
+// returns the residuals of LineTrees before and after the move. levels returns the new
+// predictions of the row with a given residual, or nil. After the move, the residuals from before
+// a fall cover a return to the old level, and the later residuals do not lower the answers twice.
+// No level rises. Each change is averaged over neighbouring rows, so that the residuals keep
+// their out-of-sample noise.
+func (x *Experts) MoveResiduals(levels func(residual float64) *Point) (before, after []float64) {
 	n := len(x.Ledger)
 	change := make([][ModelCount]float64, n)
 	known := make([]bool, n)
@@ -77,7 +78,7 @@ func (x *Experts) storeRow(e Entry) {
 		x.appendRow(e)
 		return
 	}
-	if x.Low = append(x.Low, e); len(x.Low) > maxLowOutliers+maxLowOutliers/4 {
-		x.Low = append([]Entry(nil), x.Low[len(x.Low)-maxLowOutliers:]...)
+	if x.LowOutliers = append(x.LowOutliers, e); len(x.LowOutliers) > maxLowOutliers+maxLowOutliers/4 {
+		x.LowOutliers = append([]Entry(nil), x.LowOutliers[len(x.LowOutliers)-maxLowOutliers:]...)
 	}
 }

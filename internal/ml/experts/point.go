@@ -2,7 +2,9 @@ package experts
 
 import "github.com/loadaware/loadaware/internal/ml/bayes"
 
-// The models of a peak, in the order of Point.Level.
+// The models that predict a peak, in the order of Point.Level. Package taskmodel fits them and
+// predicts with them (models.go, predict.go). A new model needs a new taskmodel.FormatVersion,
+// because stored snapshots have one entry per model.
 const (
 	Median     = iota // median of the newest peaks
 	Line              // ridge regression of the log peak on log features
@@ -34,6 +36,6 @@ type Point struct {
 	Scale     [ScaleCount]float64 // > 0, in log units
 	Duration  float64             // predicted log seconds
 	MinAmount float64             `cbor:"-"` // lower bound of every answer, in the unit of the peak; 0: none
-	Imputed   bool                `cbor:"-"` // a conservative guess that is not charged to any expert
+	Imputed   bool                `cbor:"-"` // the levels are conservative guesses: Learn charges no expert for the row
 	ColdStart *bayes.Mixture      `cbor:"-"` // cold-start prediction; nil: none
 }

@@ -2,27 +2,30 @@ package experts
 
 import "math"
 
-// Pool holds statistics that similar tasks share: the mean cost of a row, and the ratio of
-// kills to promised risk by the age of a task (empirical Bayes shrinkage). The share of one
-// task is a Pool too, and pools can be added.
+// Pool holds statistics that similar tasks share. Its estimates are shrunk to priors, and the
+// estimates for one age to the estimates over all ages (empirical Bayes). The share of one
+// task is also a Pool, and pools can be added.
 type Pool struct {
-	Cost, Rows float64       // decayed sums
-	Promised   [ages]float64 // by age, decayed sums of nominal promises …
-	Killed     [ages]float64 // … and of kills
-	LogSquares float64       // decayed sums of the log of squared out-of-sample residuals …
-	Residuals  float64       // … and of their number
+	Cost, Rows float64           // decayed sum of row costs, and decayed number of rows
+	Promised   [ageCount]float64 // decayed sums of nominal promises, by age
+	Killed     [ageCount]float64 // decayed numbers of kills, by age
+	LogSquares float64           // decayed sum of the logs of squared out-of-sample residuals
+	Residuals  float64           // decayed number of these residuals
 
 	Requests, Exceeded float64 `cbor:",omitzero"` // decayed numbers of rows with a static request, and of rows above it
+
+	Slopes [slopeKinds]Slope `cbor:",omitzero"` // slopes of the log peak in the log of an input, by the hash of its name
 }
 
-// An age is a power of two of learned rows: 1, 2–3, 4–7, …
+// The age of a task is the binary logarithm of its learned rows, rounded down.
 const (
-	ages      = 10
-	poolDecay = 1 - 1.0/2000
-	agePrior  = 2.0 // kills of prior belief that promises are correct
+	ageCount  = 10           // number of ageCount; the last one has no upper bound
+	poolDecay = 1 - 1.0/2000 // per row
+	agePrior  = 2.0          // prior kills at the promised rate
 )
 
-func age(rows int) int { return min(ages-1, int(math.Log2(float64(max(rows, 1))))) }
+// age returns the age of a task with a number of learned rows.
+func age(rows int) int { return min(ageCount-1, int(math.Log2(float64(max(rows, 1))))) }
 
 // Add adds the share of a task.
 func (p *Pool) Add(o *Pool) { p.addScaled(o, 1) }
@@ -34,7 +37,11 @@ func (p *Pool) addScaled(o *Pool, sign float64) {
 	p.Cost, p.Rows = p.Cost+sign*o.Cost, p.Rows+sign*o.Rows
 	p.LogSquares, p.Residuals = p.LogSquares+sign*o.LogSquares, p.Residuals+sign*o.Residuals
 	p.Requests, p.Exceeded = p.Requests+sign*o.Requests, p.Exceeded+sign*o.Exceeded
-	for a := range ages {
+	for k := range p.Slopes {
+		p.Slopes[k].Tasks += sign * o.Slopes[k].Tasks
+		p.Slopes[k].Sum += sign * o.Slopes[k].Sum
+	}
+	for a := range ageCount {
 		p.Promised[a] += sign * o.Promised[a]
 		p.Killed[a] += sign * o.Killed[a]
 	}
@@ -76,30 +83,52 @@ func (p *Pool) RecordResidual(residual float64) {
 	p.Residuals = p.Residuals*poolDecay + 1
 }
 
-// span returns the expected deviation of the log peak of a new task: the typical deviation
+// Slope sums the weighted slopes of several tasks.
+type Slope struct {
+	_     struct{} `cbor:",toarray"`
+	Tasks float64  // sum of the weights
+	Sum   float64  // sum of weight · slope
+}
+
+// slopeKinds is the number of slopes in a pool. Inputs whose names have the same hash share one.
+const slopeKinds = 16
+
+// Add adds the slope of a task with a weight from 0 to 1.
+func (s *Slope) Add(weight, slope float64) { s.Tasks, s.Sum = s.Tasks+weight, s.Sum+weight*slope }
+
+// Mean returns the mean slope of the tasks, shrunk to the prior.
+func (s *Slope) Mean(prior float64) float64 {
+	const weight = 5 // the prior counts as this many tasks of known slope
+	return (weight*prior + s.Sum) / (weight + s.Tasks)
+}
+
+// SlopeOf returns the slope in the input whose name has the hash.
+func (p *Pool) SlopeOf(hash uint64) *Slope { return &p.Slopes[hash%slopeKinds] }
+
+// deviation returns the expected deviation of the log peak of a new task: the typical deviation
 // among the other tasks, shrunk to the prior. It averages logarithms, so that a few noisy
 // tasks do not dominate.
-func (p *Pool) span(prior float64) float64 {
+func (p *Pool) deviation(prior float64) float64 {
 	const weight = 50 // the prior counts as this many residuals
-	const bias = 1.27 // minus the mean log of a squared standard normal
+	const bias = 1.27 // −E ln z² of a standard normal z
 	log := (weight*math.Log(prior*prior) + p.LogSquares + bias*p.Residuals) / (weight + p.Residuals)
 	return max(0.1, min(1, math.Exp(log/2)))
 }
 
-// mean returns the mean cost of a row, and 0 before the first row.
-func (p *Pool) mean() float64 {
+// meanRowCost returns the mean cost of a row, and 0 before the first row.
+func (p *Pool) meanRowCost() float64 {
 	if p.Rows <= 0 {
 		return 0
 	}
 	return p.Cost / p.Rows
 }
 
-// factor returns the correction of a nominal promise of a task with a number of learned
-// rows: the ratio of kills to promises at its age, shrunk to the ratio over all ages, which
+// promiseFactor returns the correction of a nominal promise of a task with a number of learned
+// rows: the ratio of kills to promises at its age, shrunk to the ratio over all ageCount, which
 // is shrunk to one.
-func (p *Pool) factor(rows int) float64 {
+func (p *Pool) promiseFactor(rows int) float64 {
 	killed, promised := 0.0, 0.0
-	for a := range ages {
+	for a := range ageCount {
 		killed, promised = killed+p.Killed[a], promised+p.Promised[a]
 	}
 	overall := (killed + agePrior) / (promised + agePrior)

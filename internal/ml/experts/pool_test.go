@@ -14,33 +14,33 @@ func TestAgesArePowersOfTwo(t *testing.T) {
 }
 
 // Two kills are promised and eight happen. With the prior of two kills, the ratio over all
-// ages is 10/4, and the ratio at that age is (8 + 2·2.5)/4.
-func TestPromisesAreCorrectedByTheRecordOfTheirAge(t *testing.T) {
+// ageCount is 10/4, and the ratio at that age is (8 + 2·2.5)/4.
+func TestPromisesAreCorrectedByTheKillsOfTheirAge(t *testing.T) {
 	var p Pool
-	assert.Equal(t, 1.0, p.factor(5), "no record: no correction")
+	assert.Equal(t, 1.0, p.promiseFactor(5), "no outcomes: no correction")
 	for i := range 8 {
 		p.RecordOutcome(4+i%4, 0.25, true)
 	}
-	assert.InDelta(t, 3.25, p.factor(7), 0.01)
-	assert.InDelta(t, 2.5, p.factor(8), 0.01, "an age without a record: the ratio over all ages")
+	assert.InDelta(t, 3.25, p.promiseFactor(7), 0.01)
+	assert.InDelta(t, 2.5, p.promiseFactor(8), 0.01, "an age without outcomes: the ratio over all ageCount")
 	for range 1000 {
 		p.RecordOutcome(100, 0.001, true)
 		p.RecordOutcome(1000, 0.5, false)
 	}
-	assert.Equal(t, 4.0, p.factor(100), "the upper bound")
-	assert.Equal(t, 0.3, p.factor(1000), "the lower bound")
+	assert.Equal(t, 4.0, p.promiseFactor(100), "the upper bound")
+	assert.Equal(t, 0.3, p.promiseFactor(1000), "the lower bound")
 }
 
 func TestPoolDecays(t *testing.T) {
 	var p Pool
-	assert.Zero(t, p.mean())
+	assert.Zero(t, p.meanRowCost())
 	p.RecordCost(10)
 	p.RecordCost(20)
-	assert.InDelta(t, 15, p.mean(), 0.01)
+	assert.InDelta(t, 15, p.meanRowCost(), 0.01)
 	for range 20000 {
 		p.RecordCost(1)
 	}
-	assert.InDelta(t, 1, p.mean(), 0.01)
+	assert.InDelta(t, 1, p.meanRowCost(), 0.01)
 }
 
 func TestRemoveInvertsAdd(t *testing.T) {
@@ -73,18 +73,34 @@ func TestRemoveInvertsAdd(t *testing.T) {
 func TestSpanFollowsTheDeviationOfOtherTasks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 1))
 	var p Pool
-	assert.InDelta(t, 0.3, p.span(0.3), 1e-12, "no other tasks: the prior")
+	assert.InDelta(t, 0.3, p.deviation(0.3), 1e-12, "no other tasks: the prior")
 	for range 2000 {
 		p.RecordResidual(0.6 * rng.NormFloat64())
 	}
 	// E ln z² of a standard normal is −1.27, so the mean log square identifies 0.6.
-	assert.InDelta(t, 0.6, p.span(0.3), 0.03)
+	assert.InDelta(t, 0.6, p.deviation(0.3), 0.03)
 	for range 4000 {
 		p.RecordResidual(0)
 	}
-	assert.Equal(t, 0.1, p.span(0.3), "the lower bound")
+	assert.Equal(t, 0.1, p.deviation(0.3), "the lower bound")
 	for range 8000 {
 		p.RecordResidual(50)
 	}
-	assert.Equal(t, 1.0, p.span(0.3), "the upper bound")
+	assert.Equal(t, 1.0, p.deviation(0.3), "the upper bound")
+}
+
+// The prior counts as five tasks of known slope. With five such tasks, the mean is halfway
+// between the prior and their slope.
+func TestSlopesOfOneInputAreAveraged(t *testing.T) {
+	var sum Pool
+	assert.Equal(t, 0.7, sum.SlopeOf(3).Mean(0.7))
+	var share Pool
+	share.SlopeOf(3).Add(1, 0.3)
+	for range 5 {
+		sum.Add(&share)
+	}
+	assert.InDelta(t, 0.5, sum.SlopeOf(3).Mean(0.7), 1e-12)
+	assert.Equal(t, 0.7, sum.SlopeOf(4).Mean(0.7), "another input")
+	sum.Remove(&share)
+	assert.InDelta(t, 4.0, sum.SlopeOf(3).Tasks, 1e-12)
 }

@@ -29,18 +29,19 @@ func TestCountAboveMatchesALinearCount(t *testing.T) {
 	}
 }
 
-// Cached tables and neighbours equal freshly computed ones.
+// The cached quantiles, and the residuals of the rows with similar predictions that a reused Scratch
+// caches, equal freshly computed ones.
 func TestCachedQuantilesAreUpToDate(t *testing.T) {
 	x, s, pool := trained(smallConfig(), 3, 60, normal(0.3))
 	var old Scratch
 	for range 200 {
 		p, peak := s.next()
-		for source := range sourceCount {
-			sorted, cached, _ := x.distribution(&p, source/distributionCount, source%distributionCount, &old)
+		for pair := range pairCount {
+			sorted, cached, _ := x.distribution(&p, pair/distributionCount, pair%distributionCount, &old)
 			var fresh quantileTable
 			fresh.compute(sorted)
 			require.Equal(t, fresh, *cached)
-			uncached, _, _ := x.distribution(&p, source/distributionCount, source%distributionCount, new(Scratch))
+			uncached, _, _ := x.distribution(&p, pair/distributionCount, pair%distributionCount, new(Scratch))
 			require.Equal(t, uncached, sorted)
 		}
 		x.Learn(&p, peak, 60, pool)

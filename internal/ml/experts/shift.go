@@ -6,19 +6,19 @@ import "math"
 // (Page 1954). Each side sums how far standardised residuals exceed an allowance, and never
 // falls below zero. If a sum passes a bound, the task changed when that sum was last zero.
 type Shift struct {
-	Up, Down         float64
-	UpRows, DownRows int // rows since the sum was zero
+	Up, Down         float64 // sums of positive and of negative residuals beyond the allowance
+	UpRows, DownRows int     // rows since Up or Down was zero
 
-	Fell    bool `cbor:",omitzero"` // the last change was downward
-	Since   int  `cbor:",omitzero"` // rows since that change was detected
-	Returns int  `cbor:",omitzero"` // downward changes that were followed by an upward change, up to maxReturns
+	Fell          bool `cbor:",omitzero"`      // the last change was downward
+	RowsSinceFall int  `cbor:"Since,omitzero"` // rows since the downward change was detected; counts only while Fell
+	Returns       int  `cbor:",omitzero"`      // downward changes that were followed by an upward change, up to maxReturns
 }
 
 const (
-	shiftAllowance    = 1   // standard deviations of a residual that do not count
+	shiftAllowance    = 1   // standard deviations to subtract from every residual
 	shiftBound        = 40  // sum of standard deviations that shows a change
-	maxShiftResidual  = 3.0 // residuals are clipped here, so that an outlier is not a change
-	minRowsKept       = 60  // rows kept after a change: models that adapt with every row soon follow it
+	maxShiftResidual  = 3.0 // standard deviations at which residuals are clipped, so that an outlier is not a change
+	minRowsKept       = 60  // least number of rows to keep after a change: models that adapt with every row follow it soon
 	minShiftResiduals = 40  // residuals needed to estimate the deviation
 	returnBound       = 20  // sum of standard deviations that shows a return after a downward change
 	maxReturns        = 3
@@ -36,7 +36,7 @@ func (s *Shift) update(z float64, patience int) int {
 	s.Down = min(s.Down, shiftBound+maxShiftResidual)
 	rows := 0
 	if s.Fell {
-		s.Since++
+		s.RowsSinceFall++
 	}
 	if s.Fell && s.Up > returnBound {
 		s.Fell, s.Returns = false, min(s.Returns+1, maxReturns)
@@ -59,6 +59,7 @@ func (x *Experts) patience() int {
 	return min(x.LearnedRows/patienceShare, maxPatience) << (2 * x.Shift.Returns)
 }
 
+// updateSum adds a residual to one CUSUM and counts the rows since the sum was zero.
 func updateSum(sum float64, rows int, z float64) (float64, int) {
 	if sum += z - shiftAllowance; sum <= 0 {
 		return 0, 0
@@ -71,7 +72,7 @@ func updateSum(sum float64, rows int, z float64) (float64, int) {
 func (x *Experts) detectShift(residual float64) int {
 	w := x.windows[LineTrees*distributionCount+allRows]
 	n := len(w)
-	if n < minShiftResiduals {
+	if n < minShiftResiduals || x.ignoresShifts {
 		return 0
 	}
 	deviation := (w[n*3/4] - w[n/4]) / 1.349 // interquartile range of a standard normal
@@ -86,12 +87,13 @@ func (x *Experts) detectShift(residual float64) int {
 	return rows
 }
 
-// discardBefore removes the ledger rows before the newest ones and discounts earlier costs.
-// The few remaining residuals give wide margins until there are more.
+// discardBefore removes all but the newest rows from the ledger and discounts earlier costs.
+// The few remaining residuals give wide margins until there are more. After a fall, the low
+// outliers move to the ledger, because they belong to the new level.
 func (x *Experts) discardBefore(rows int) {
 	rows = max(rows, minRowsKept)
 	newest := make([]Entry, 0, rows)
-	low := x.Low
+	low := x.LowOutliers
 	if !x.Shift.Fell {
 		low = nil
 	}
@@ -99,11 +101,11 @@ func (x *Experts) discardBefore(rows int) {
 		newest = append(newest, x.Ledger[(x.At+i)%len(x.Ledger)])
 	}
 	newest = append(newest, low[max(0, len(low)-rows):]...)
-	x.Ledger, x.At, x.Low = newest, 0, nil
+	x.Ledger, x.At, x.LowOutliers = newest, 0, nil
 	x.Rebuild(x.config)
 	for e := range Count {
-		x.Cost[e] *= x.config.Stale
-		x.Kills[e] *= x.config.Stale
+		x.Cost[e] *= x.config.ChangeDiscount
+		x.Kills[e] *= x.config.ChangeDiscount
 	}
-	x.Rows *= x.config.Stale
+	x.ChargedRows *= x.config.ChangeDiscount
 }

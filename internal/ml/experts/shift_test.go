@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// At two deviations and an allowance of one, every row adds one: the 41st row after the
-// change passes the bound of 40.
-func TestAShiftIsDetectedAndDatedToItsOnset(t *testing.T) {
+// At two deviations and an allowance of one, every row adds one to the sum: the 41st row after
+// the change exceeds the bound of 40.
+func TestAShiftIsDetectedWithItsFirstRow(t *testing.T) {
 	for claim, z := range map[string]float64{"up": 2, "down": -2} {
 		var s Shift
 		for range 100 {
@@ -62,8 +62,8 @@ func simulate(x *Experts, rng *rand.Rand, rows int, offset float64) (changes, ki
 	return changes, killed, used, granted
 }
 
-// If a task needs half of the predicted peak, it wastes half of every allocation as long as
-// residuals from before the change determine its margins.
+// A task that needs half of the predicted peak wastes half of every allocation while
+// residuals from before the change determine the margins.
 func TestAfterAChangeTheNewestRowsDetermineTheMargins(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 0))
 	x := New(Default(0.015))
@@ -114,4 +114,22 @@ func TestResidualsOfTheBurnInAreNotStored(t *testing.T) {
 	}
 	assert.Len(t, x.Ledger, 12)
 	assert.InDelta(t, 0, x.windows[allRows][11], 1e-12)
+}
+
+func TestTheStepsOfTheAllowanceDecay(t *testing.T) {
+	c := Default(0.015)
+	x := New(c)
+	x.Picks, x.LearnedRows = []Pick{{0, 1}}, 1e9
+	lowered := func(rows float64) float64 {
+		x.ChargedRows, x.AdaptiveTarget.Alpha = rows, 0.015
+		x.updateAllowance(true)
+		return 0.015 - x.AdaptiveTarget.Alpha
+	}
+	for _, rows := range []float64{0, 1, c.StepRows} {
+		assert.InDelta(t, c.Step*(1-0.015), lowered(rows), 1e-12, "%g rows", rows)
+	}
+	assert.InDelta(t, c.Step*(1-0.015)/4, lowered(4*c.StepRows), 1e-12)
+	x.ChargedRows = 4 * c.StepRows
+	x.discardBefore(minRowsKept)
+	assert.Greater(t, lowered(x.ChargedRows), 2*c.Step/4, "after a change of the task the steps are larger again")
 }

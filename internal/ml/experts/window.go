@@ -8,8 +8,8 @@ import (
 // Window is a ring buffer of the newest values, with a sorted copy.
 type Window struct {
 	Sorted []float64
-	Ring   []float64 // in order of arrival; the oldest value is at At
-	At     int
+	Ring   []float64 // in order of arrival
+	At     int       // index of the oldest value in Ring
 }
 
 // Add inserts a value and removes the oldest one if the window already holds size values.
@@ -26,8 +26,8 @@ func (w *Window) Add(v float64, size int) {
 	w.Sorted = slices.Insert(w.Sorted, i, v)
 }
 
-// Keep removes all but the newest n values.
-func (w *Window) Keep(n int) {
+// KeepNewest removes all values except the newest n.
+func (w *Window) KeepNewest(n int) {
 	if n >= len(w.Ring) {
 		return
 	}
@@ -39,7 +39,7 @@ func (w *Window) Keep(n int) {
 	slices.Sort(w.Sorted)
 }
 
-// Median returns the middle value, and 0 for an empty window.
+// Median returns the middle value, the larger one of two. It returns 0 for an empty window.
 func (w *Window) Median() float64 {
 	if len(w.Sorted) == 0 {
 		return 0
@@ -47,13 +47,13 @@ func (w *Window) Median() float64 {
 	return w.Sorted[len(w.Sorted)/2]
 }
 
-// Upper returns the value that the next draw exceeds with probability risk.
-func (w *Window) Upper(risk float64) float64 {
+// UpperQuantile returns the value that the next draw exceeds with probability risk.
+func (w *Window) UpperQuantile(risk float64) float64 {
 	return upperQuantile(w.Sorted, risk, tailScale(w.Sorted))
 }
 
-// Exceed returns P(next draw > v), the inverse of Upper.
-func (w *Window) Exceed(v float64) float64 {
+// ExceedanceProb returns P(next draw > v), the inverse of UpperQuantile.
+func (w *Window) ExceedanceProb(v float64) float64 {
 	return exceedanceProb(w.Sorted, v, tailScale(w.Sorted))
 }
 
@@ -81,20 +81,20 @@ func sortedCopy(values, dst []float64) []float64 {
 		return dst
 	}
 	low, high := slices.Min(values), slices.Max(values)
-	share := (buckets - 1) / (high - low)
-	if !(share > 0 && share < math.MaxFloat64) || len(values) > math.MaxUint8 {
+	bucketsPerUnit := (buckets - 1) / (high - low)
+	if !(bucketsPerUnit > 0 && bucketsPerUnit < math.MaxFloat64) || len(values) > math.MaxUint8 {
 		slices.Sort(dst) // the range is too small or too large, or there are too many values
 		return dst
 	}
 	var offset [buckets + 1]uint8
 	for _, v := range values {
-		offset[int((v-low)*share)+1]++
+		offset[int((v-low)*bucketsPerUnit)+1]++
 	}
 	for i := range buckets {
 		offset[i+1] += offset[i]
 	}
 	for _, v := range values {
-		at := &offset[int((v-low)*share)]
+		at := &offset[int((v-low)*bucketsPerUnit)]
 		dst[*at] = v
 		*at++
 	}

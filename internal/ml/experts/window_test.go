@@ -34,6 +34,7 @@ func oracle(t *testing.T) (o struct {
 func quantileOf(sorted []float64, risk float64) float64 {
 	return upperQuantile(sorted, risk, tailScale(sorted))
 }
+
 func exceedanceOf(sorted []float64, v float64) float64 {
 	return exceedanceProb(sorted, v, tailScale(sorted))
 }
@@ -58,7 +59,7 @@ func TestWindowHoldsTheNewestValues(t *testing.T) {
 }
 
 // Nine residuals divide the distribution of the next draw into ten equal parts.
-func TestHandCheckedOrderStatistics(t *testing.T) {
+func TestOrderStatisticsMatchHandCalculation(t *testing.T) {
 	nine := []float64{1, 2, 3, 4, 5, 6, 7, 8, 10}
 	for claim, c := range map[string]struct{ risk, want float64 }{
 		"one of ten is above the largest":            {0.1, 10},
@@ -87,7 +88,8 @@ func TestQuantileAgreesWithNumpy(t *testing.T) {
 	}
 }
 
-// requireQuantileLaws checks monotonicity and consistency on one set of residuals.
+// requireQuantileLaws checks on one set of residuals that the quantile and the exceedance
+// probability are monotonic and consistent with each other.
 func requireQuantileLaws(t *testing.T, sorted []float64) {
 	t.Helper()
 	step := 1 / float64(len(sorted)+1)

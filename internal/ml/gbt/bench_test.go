@@ -37,7 +37,7 @@ func BenchmarkBinning(b *testing.B) {
 	}
 }
 
-// 100 rounds × 4 classes.
+// The classifier has 100 rounds × 4 classes.
 func BenchmarkFitClassifier1460x30(b *testing.B) {
 	t := synthetic(1460, 30, 4, 1)
 	for b.Loop() {
@@ -66,7 +66,7 @@ func BenchmarkFitClassifier34000x30(b *testing.B) {
 	}
 }
 
-// 400 trees.
+// The classifier has 400 trees.
 func BenchmarkProbabilities(b *testing.B) {
 	t := synthetic(1460, 30, 4, 1)
 	c, err := gbt.FitClassifier(t, nil, 4, gbt.Config{})
@@ -94,7 +94,7 @@ func BenchmarkPredict(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(r.Trees()), "ns/tree")
 }
 
-// 400 trees, all classes.
+// The classifier has 400 trees, and all classes are explained.
 func BenchmarkExplain(b *testing.B) {
 	t := synthetic(1460, 30, 4, 1)
 	c, err := gbt.FitClassifier(t, nil, 4, gbt.Config{})

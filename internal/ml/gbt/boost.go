@@ -10,17 +10,17 @@ type booster struct {
 	cfg  Config
 	loss loss
 	data *Binned
-	rows []int32 // training rows, ascending
-	in   *labels // labels of all rows of data
-	out  *holdout
+	rows []int32  // training rows, ascending
+	in   *labels  // labels of all rows of data
+	out  *holdout // nil: no validation rows
 	rng  *rand.Rand
 
 	grower    *grower
 	forest    *forest
-	drawn     []int32 // sampled rows of this round
-	gradients [][]gradient
-	all       []int // all columns
-	columns   []int // sampled columns of this tree
+	drawn     []int32      // sampled rows of this round
+	gradients [][]gradient // by output and row
+	all       []int        // all columns
+	columns   []int        // sampled columns of this tree
 }
 
 // run boosts for at most cfg.Rounds rounds. It stops early if no tree of a round has a
@@ -52,6 +52,7 @@ func (b *booster) run() *forest {
 	return b.forest
 }
 
+// start prepares the first round: it sets the intercepts and allocates the buffers.
 func (b *booster) start() {
 	b.rng = rand.New(rand.NewPCG(b.cfg.Seed, 0x9e3779b97f4a7c15))
 	b.grower = newGrower(b.data, b.cfg)
@@ -86,7 +87,7 @@ func (b *booster) round() bool {
 }
 
 // updateLeaves sets the leaf values and updates the scores of their rows.
-func (b *booster) updateLeaves(nodes []growing, output int) {
+func (b *booster) updateLeaves(nodes []growingNode, output int) {
 	k := b.loss.outputs()
 	for i := range nodes {
 		n := &nodes[i]
@@ -144,7 +145,7 @@ func (h *holdout) mean(l loss) float64 {
 	return l.mean(&h.labels)
 }
 
-// advance adds the predictions of the trees from number first on to the scores.
+// advance adds the predictions of the trees first, first+1, … to the scores.
 func (h *holdout) advance(f *forest, first int) {
 	k := f.outputs()
 	for t := first; t < len(f.roots); t++ {

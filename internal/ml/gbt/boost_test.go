@@ -16,7 +16,7 @@ func TestTrainingScoresEqualPredictions(t *testing.T) {
 	}
 	binned, err := NewBinned(data, 16) // quantile bins too
 	require.NoError(t, err)
-	for _, l := range []loss{squared{}, newQuantile(0.7), softmax{3}} {
+	for _, l := range []loss{squaredLoss{}, newQuantile(0.7), softmax{3}} {
 		s := Sample{Binned: binned, Y: data.Y, W: data.W}
 		b := booster{
 			cfg:  Config{Subsample: 0.5, ColSample: 0.5}.withDefaults(),

@@ -22,7 +22,7 @@ import (
 // ErrConfig reports an invalid Config.
 var ErrConfig = errors.New("gbt: invalid config")
 
-// Config holds the hyperparameters. The zero value suits a table of some dozens to some ten
+// Config holds the hyperparameters. The zero value suits a table with a few dozen to tens of
 // thousands of rows.
 type Config struct {
 	Rounds       int     // largest number of boosting rounds; 100 if zero
@@ -42,7 +42,7 @@ type Config struct {
 	EarlyStop  int     // rounds without improvement before stopping; never if zero
 	ValidShare float64 // share of rows held out for early stopping if there are no validation rows; 0.15 if zero. For a stream, pass its newest rows
 
-	Seed uint64 // of all sampling
+	Seed uint64 // seed of all random numbers
 }
 
 const maxDepth = 32 // limits the path length in Explain

@@ -21,6 +21,7 @@ func (r *Regressor) UnmarshalBinary(data []byte) error { return r.replace(data, 
 // len(data).
 func (c *Classifier) UnmarshalBinary(data []byte) error { return c.replace(data, kindClassifier) }
 
+// replace decodes a model of a kind into f.
 func (f *forest) replace(data []byte, kind byte) error {
 	body, err := verify(data)
 	if err != nil {

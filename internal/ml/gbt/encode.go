@@ -14,8 +14,8 @@ const FormatVersion = 1
 //
 //	"gbtf", version u16, kind u8, 0 u8, columns u32, outputs u32, trees u32
 //	an intercept f64 per output
-//	a tree:  1 or 2, column u16, cut f64, left tree, right tree   NaN goes right, left
-//	   or:   0, value f64, cover f64                              a leaf
+//	a split: 1 or 2, column u16, cut f64, left tree, right tree   1: NaN goes right, 2: left
+//	a leaf:  0, value f64, cover f64
 //	SHA-256 of all bytes before
 const (
 	magic      = "gbtf"
@@ -51,7 +51,7 @@ func (f *forest) encode(kind byte) []byte {
 	for _, v := range f.intercept {
 		out = appendFloat(out, v)
 	}
-	cover := f.cover
+	cover := f.leafCovers()
 	for _, root := range f.roots {
 		out = f.appendTree(out, root, &cover)
 	}

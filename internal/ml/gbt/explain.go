@@ -1,31 +1,75 @@
 package gbt
 
+import (
+	"gonum.org/v1/gonum/integrate/quad"
+)
+
 // Explain writes the contribution of every column to the prediction into phi and returns the
 // expected prediction: Predict(x) = expected + Σ phi, up to rounding. len(phi) = Cols(). The
 // contributions are the exact Shapley values of path-dependent TreeSHAP (Lundberg et al.
-// 2018, algorithm 2): a column outside the coalition is averaged by the training weight on
-// either side of its cuts.
-func (r *Regressor) Explain(x, phi []float64) (expected float64) { return r.explain(x, 0, phi) }
+// 2018): a column outside the coalition is averaged by the training weight on either side of
+// its cuts.
+func (r *Regressor) Explain(x, phi []float64) (expected float64) {
+	return r.explain(x, 0, identity(r.cols), phi)
+}
+
+// ExplainPlayers writes the contribution of every player to the prediction into phi and returns
+// the expected prediction. A player is a group of columns that become known together, such as
+// the one-hot columns of a category. players[j] is the player of column j. A column with a
+// negative player stays unknown, so expected + Σ phi is the prediction without this column.
+func (r *Regressor) ExplainPlayers(x []float64, players []int, phi []float64) (expected float64) {
+	return r.explain(x, 0, players, phi)
+}
 
 // Explain writes the contribution of every column to the raw score of one class into phi and
 // returns the expected score: Scores(x)[class] = expected + Σ phi, up to rounding. len(phi) =
-// Cols(). The method is that of Regressor.Explain.
+// Cols(). The method is the same as in Regressor.Explain.
 func (c *Classifier) Explain(x []float64, class int, phi []float64) (expected float64) {
-	return c.explain(x, class, phi)
+	return c.explain(x, class, identity(c.cols), phi)
 }
 
-func (f *forest) explain(x []float64, output int, phi []float64) (expected float64) {
-	clear(phi)
-	deep := 0
-	for _, d := range f.depth {
-		deep = max(deep, int(d))
+// identity returns players for which every column is its own player.
+func identity(cols int) []int {
+	players := make([]int, cols)
+	for j := range players {
+		players[j] = j
 	}
-	e := explainer{f, f.covers(), x, phi}
-	buffer := make([]step, (deep+1)*(deep+2)/2) // paths of every length up to deep + 1
+	return players
+}
+
+// explain integrates the multilinear extension of the game (Owen 1972) over the probability t
+// that a player is in the coalition. For each leaf and the players i and j on its path:
+//
+//	φ_i = leaf · ∫₀¹ (with_i − without_i) · Π_{j≠i} f_j(t) dt
+//	f_j(t) = without_j + t·(with_j − without_j)
+//
+// The degree of the integrand is below the depth of the tree, so the Gauss–Legendre rule with
+// half as many nodes is exact. Sums over the leaves of a subtree share the factors above it
+// (Linear TreeSHAP, Yu et al. 2022). f_j is positive at every node of the rule, and a product is
+// divided only by one of its factors, so there is no cancellation.
+func (f *forest) explain(x []float64, output int, players []int, phi []float64) (expected float64) {
+	clear(phi)
+	depth := 1
+	for _, d := range f.depth {
+		depth = max(depth, int(d))
+	}
+	n := (depth + 1) / 2
+	e := explainer{
+		forest: f, cover: f.covers(), x: x, players: players, phi: phi,
+		at: make([]float64, n), weight: make([]float64, n), steps: make([]step, len(phi)),
+		product: make([]float64, (depth+1)*n), sum: make([]float64, (depth+1)*n),
+	}
+	quad.Legendre{}.FixedLocations(e.at, e.weight, 0, 1)
+	for i := range e.steps {
+		e.steps[i] = step{with: 1, without: 1}
+	}
+	for q := range n {
+		e.product[q] = 1
+	}
 	expected = f.intercept[output]
 	for t := output; t < len(f.roots); t += f.outputs() {
 		expected += e.expected(t)
-		e.descend(f.roots[t], buffer[:0], step{feature: -1, with: 1, without: 1})
+		e.descend(f.roots[t], 0)
 	}
 	return expected
 }
@@ -47,11 +91,11 @@ func (e *explainer) expected(t int) float64 {
 
 // covers returns Σ weight of the training rows that pass each node.
 func (f *forest) covers() []float64 {
-	cover, next := make([]float64, len(f.nodes)), 0
+	leaves, cover, next := f.leafCovers(), make([]float64, len(f.nodes)), 0
 	var below func(at int32) float64
 	below = func(at int32) float64 {
 		if f.isLeaf(at) {
-			cover[at] = f.cover[next]
+			cover[at] = leaves[next]
 			next++
 		} else {
 			child := f.nodes[at].child
@@ -66,108 +110,80 @@ func (f *forest) covers() []float64 {
 	return cover
 }
 
-// step is one column on the path from the root: the share of paths that continue with the
-// column known (0 or 1) and unknown (by cover), and the total weight of the coalitions whose
-// size is the position of the step.
-type step struct {
-	feature       int32
-	with, without float64
-	weight        float64
-}
+// step is one player on the path from the root. with is 1 if the row follows the path at every
+// split of the player, else 0. without is the share of the training weight that follows the path
+// at these splits.
+type step struct{ with, without float64 }
 
+// factor returns f(t) of the player.
+func (s step) factor(t float64) float64 { return s.without + t*(s.with-s.without) }
+
+// explainer computes the contributions for one row.
 type explainer struct {
 	*forest
-	cover  []float64 // by node
-	x, phi []float64
+	cover   []float64 // by node
+	x       []float64
+	players []int // by column
+	phi     []float64
+
+	at, weight []float64 // nodes and weights of the Gauss–Legendre rule
+	steps      []step    // by player: the step on the current path
+	product    []float64 // by depth and node of the rule: product of the factors on the path
+	sum        []float64 // by depth and node of the rule: sum of value · product over the leaves of the subtree
 }
 
-// descend adds the contributions of the leaves below a node, which was reached by path and
-// then last. The paths of all levels are consecutive in one buffer.
-func (e *explainer) descend(at int32, path []step, last step) {
-	n := len(path)
-	path = append(path[n:n], path...)
-	path = extend(path, last)
-	node := &e.nodes[at]
+// descend computes the sum over the leaves below a node and adds the contributions of the steps
+// below it.
+func (e *explainer) descend(at int32, depth int) {
+	n, node := len(e.at), &e.nodes[at]
+	product, sum := e.product[depth*n:(depth+1)*n], e.sum[depth*n:(depth+1)*n]
 	if e.isLeaf(at) {
-		e.credit(path, node.cut)
+		for q, v := range product {
+			sum[q] = v * node.cut
+		}
 		return
 	}
-	feature := int32(node.feature)
-	known := step{with: 1, without: 1}
-	for i := 1; i < len(path); i++ {
-		if path[i].feature == feature { // the column occurs again: merge its two steps
-			known = path[i]
-			path = unwind(path, i)
-			break
-		}
+	clear(sum)
+	below, belowSum := e.product[(depth+1)*n:(depth+2)*n], e.sum[(depth+1)*n:(depth+2)*n]
+	player, hot := e.players[node.feature], node.next(e.x[node.feature])
+	var before step
+	if player >= 0 {
+		before = e.steps[player]
 	}
-	hot := node.next(e.x[feature])
 	for child := node.child; child <= node.child+1; child++ {
-		s := step{feature: feature, without: known.without * e.cover[child] / e.cover[at]}
-		if child == hot {
-			s.with = known.with
+		share := e.cover[child] / e.cover[at]
+		if player < 0 {
+			for q, v := range product {
+				below[q] = v * share
+			}
+			e.descend(child, depth+1)
+		} else {
+			after := step{without: before.without * share}
+			if child == hot {
+				after.with = before.with
+			}
+			for q, t := range e.at {
+				below[q] = product[q] / before.factor(t) * after.factor(t)
+			}
+			e.steps[player] = after
+			e.descend(child, depth+1)
+			e.steps[player] = before
+			// The step of the same player above has counted these leaves: replace its contribution.
+			e.phi[player] += e.contribution(after, belowSum) - e.contribution(before, belowSum)
 		}
-		e.descend(child, path, s)
-	}
-}
-
-// credit distributes the value of a leaf among the columns of its path.
-func (e *explainer) credit(path []step, value float64) {
-	for i := 1; i < len(path); i++ {
-		s := &path[i]
-		e.phi[s.feature] += unwoundSum(path, i) * (s.with - s.without) * value
-	}
-}
-
-// extend adds a step to the path and updates the weights of its coalitions.
-func extend(path []step, s step) []step {
-	d := len(path)
-	if d == 0 {
-		s.weight = 1
-	}
-	path = append(path, s)
-	share := 1 / float64(d+1)
-	for i := d - 1; i >= 0; i-- {
-		w := path[i].weight * share
-		path[i+1].weight += s.with * w * float64(i+1)
-		path[i].weight = s.without * w * float64(d-i)
-	}
-	return path
-}
-
-// unwind reverses the extend of step i at any position of the path.
-func unwind(path []step, i int) []step {
-	d := len(path) - 1
-	s, next := path[i], path[d].weight
-	for j := d - 1; j >= 0; j-- {
-		if s.with == 0 {
-			path[j].weight *= float64(d+1) / (s.without * float64(d-j))
-			continue
+		for q, v := range belowSum {
+			sum[q] += v
 		}
-		was := path[j].weight
-		path[j].weight = next * float64(d+1) / (float64(j+1) * s.with)
-		next = was - path[j].weight*s.without*float64(d-j)/float64(d+1)
 	}
-	for j := i; j < d; j++ { // shift the columns but not the weights
-		path[j].feature, path[j].with, path[j].without = path[j+1].feature, path[j+1].with, path[j+1].without
-	}
-	return path[:d]
 }
 
-// unwoundSum returns the sum of the weights after unwind(path, i).
-func unwoundSum(path []step, i int) float64 {
-	d := len(path) - 1
-	s, next, sum := &path[i], path[d].weight, 0.0
-	if s.with == 0 {
-		for j := d - 1; j >= 0; j-- {
-			sum += path[j].weight / float64(d-j)
-		}
-		return sum * float64(d+1) / s.without
+// contribution returns the contribution of a step over the leaves in sum.
+func (e *explainer) contribution(s step, sum []float64) (phi float64) {
+	if s.with == s.without {
+		return 0
 	}
-	for j := d - 1; j >= 0; j-- { // with is 1
-		w := next / float64(j+1)
-		sum += w
-		next = path[j].weight - w*s.without*float64(d-j)
+	for q, t := range e.at {
+		phi += e.weight[q] * sum[q] / s.factor(t)
 	}
-	return sum * float64(d+1)
+	return phi * (s.with - s.without)
 }

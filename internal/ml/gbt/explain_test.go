@@ -44,8 +44,8 @@ func (e *explainer) known(at int32, x []float64, set uint) float64 {
 	return (left*e.known(n.child, x, set) + right*e.known(n.child+1, x, set)) / (left + right)
 }
 
-// shapley computes the definition: the weighted mean contribution of column j over all sets
-// without j.
+// shapley computes a Shapley value by its definition: the weighted mean contribution of column j
+// over all sets without j.
 func (e *explainer) shapley(x []float64, j, p int) (phi float64) {
 	for set := range uint(1) << p {
 		if set>>j&1 == 1 {

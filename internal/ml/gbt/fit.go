@@ -28,24 +28,24 @@ type Sample struct {
 // FitRegression learns E(y | x) with squared error. valid holds the rows for early stopping
 // and may be nil. It returns table.ErrShape, ErrConfig or ErrTarget.
 func FitRegression(t, valid *table.Table, cfg Config) (*Regressor, error) {
-	return regressor(fitTable(t, valid, squared{}, cfg))
+	return regressor(fitTable(t, valid, squaredLoss{}, cfg))
 }
 
 // FitQuantile learns the q quantile of y given x, 0 < q < 1, with the pinball loss. valid
-// and the errors are those of FitRegression.
+// and the errors are as in FitRegression.
 func FitQuantile(t, valid *table.Table, q float64, cfg Config) (*Regressor, error) {
 	return regressor(fitTable(t, valid, newQuantile(q), cfg))
 }
 
 // FitClassifier learns P(class | x) for classes 0 … k−1, k ≤ 1000, with cross entropy.
-// Classes may be empty. valid and the errors are those of FitRegression.
+// Classes may be empty. valid and the errors are as in FitRegression.
 func FitClassifier(t, valid *table.Table, k int, cfg Config) (*Classifier, error) {
 	return classifier(fitTable(t, valid, softmax{k}, cfg))
 }
 
 // Regression fits like FitRegression, on a sample.
 func (s Sample) Regression(cfg Config) (*Regressor, error) {
-	return regressor(s.fit(nil, squared{}, cfg))
+	return regressor(s.fit(nil, squaredLoss{}, cfg))
 }
 
 // Quantile fits like FitQuantile, on a sample.

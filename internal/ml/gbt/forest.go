@@ -32,6 +32,10 @@ type forest struct {
 	// Σ weight of the training rows in each leaf, for Explain: leaves from left to right,
 	// tree after tree.
 	cover []float64
+
+	// cover32 holds the covers of a decoded forest instead, if all of them are float32 values. They
+	// mostly are numbers of rows.
+	cover32 []float32
 }
 
 func (f *forest) outputs() int { return len(f.intercept) }
@@ -125,10 +129,34 @@ func (f *forest) setLeaf(at int32, depth uint8, value, cover float64) {
 // isLeaf reports whether a node is a leaf.
 func (f *forest) isLeaf(at int32) bool { return f.nodes[at].child == at }
 
+// leafCovers returns the covers of the leaves from left to right. The caller only reads them.
+func (f *forest) leafCovers() []float64 {
+	if f.cover32 == nil {
+		return f.cover
+	}
+	covers := make([]float64, len(f.cover32))
+	for i, v := range f.cover32 {
+		covers[i] = float64(v)
+	}
+	return covers
+}
+
+// shrinkCovers stores the covers as float32 values if that is exact.
+func (f *forest) shrinkCovers() {
+	small := make([]float32, len(f.cover))
+	for i, v := range f.cover {
+		if small[i] = float32(v); float64(small[i]) != v {
+			return
+		}
+	}
+	f.cover, f.cover32 = nil, small
+}
+
 // trim releases unused capacity.
 func (f *forest) trim() {
 	f.roots, f.depth = slices.Clone(f.roots), slices.Clone(f.depth)
 	f.nodes, f.cover = slices.Clone(f.nodes), slices.Clone(f.cover)
+	f.shrinkCovers()
 }
 
 // truncate removes all trees but the first n.

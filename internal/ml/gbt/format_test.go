@@ -11,8 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// encodedClassifier returns a small classifier with missing values on both sides, and its
-// bytes.
+// encodedClassifier returns a small classifier of rows with missing values, and its bytes.
 func encodedClassifier(t testing.TB) (*Classifier, []byte) {
 	data := &table.Table{Names: []string{"a", "b"}}
 	for i := range 60 {
@@ -33,6 +32,11 @@ func TestRoundTripIsTheIdentity(t *testing.T) {
 	c, data := encodedClassifier(t)
 	var d Classifier
 	require.NoError(t, d.UnmarshalBinary(data))
+	assert.Equal(t, c.leafCovers(), d.leafCovers())
+	again, err := d.MarshalBinary()
+	require.NoError(t, err)
+	assert.Equal(t, data, again)
+	c.shrinkCovers()
 	assert.Equal(t, c, &d)
 }
 
@@ -49,7 +53,7 @@ func TestFlippedAndTruncatedBytesAreRejected(t *testing.T) {
 	require.Zero(t, c.Cols(), "a rejected model does not change the receiver")
 }
 
-// seal appends a valid checksum, so that a test reaches the checks behind it.
+// seal appends a valid checksum, so that decoding reaches the later checks.
 func seal(body []byte) []byte {
 	sum := sha256.Sum256(body)
 	return append(append([]byte(nil), body...), sum[:]...)
@@ -67,7 +71,7 @@ func TestAForgeryWithAValidChecksumIsRejected(t *testing.T) {
 		"missing trees":         func(b []byte) []byte { b[19] = 0xf0; return b },
 		"an unknown column":     func(b []byte) []byte { b[firstTree+1] = 2; return b },
 		"an unknown tag":        func(b []byte) []byte { b[firstTree] = 3; return b },
-		"a cut of NaN":          func(b []byte) []byte { copy(b[firstTree+3:], appendFloat(nil, math.NaN())); return b },
+		"a threshold of NaN":    func(b []byte) []byte { copy(b[firstTree+3:], appendFloat(nil, math.NaN())); return b },
 		"an infinite intercept": func(b []byte) []byte { copy(b[headerSize:], appendFloat(nil, math.Inf(1))); return b },
 		"trailing bytes":        func(b []byte) []byte { return append(b, 0) },
 		"a truncated tree":      func(b []byte) []byte { return b[:len(b)-1] },
@@ -99,7 +103,8 @@ func TestATooDeepTreeIsRejected(t *testing.T) {
 	require.ErrorIs(t, c.UnmarshalBinary(chain(maxDepth+1)), ErrFormat)
 }
 
-// Every accepted input can predict and explain, and encodes to the same bytes.
+// Every accepted input decodes to a model that can predict and explain, and that encodes to the
+// same bytes.
 func FuzzUnmarshal(f *testing.F) {
 	_, data := encodedClassifier(f)
 	f.Add(data[:len(data)-sha256.Size])

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// growing is a node of a tree during training; node is its form for prediction.
-type growing struct {
+// growingNode is a node of a tree during training; node is its form for prediction.
+type growingNode struct {
 	rows        []int32 // a part of the grower's rows
 	depth       int
 	sum         sums
 	hist        histogram // nil if no split will be searched
-	split       split     // the best split; gain 0: a leaf
+	split       split     // the best split; gain 0: none
 	leftSum     sums      // sums of the rows on the left
 	left, right int       // children; 0 for a leaf
 
@@ -24,15 +24,15 @@ type grower struct {
 	cfg    Config
 	finder finder
 
-	offset []int
-	length int
-	spare  []histogram // unused
+	offset []int       // positions of the columns in a histogram
+	length int         // length of a histogram
+	spare  []histogram // unused buffers
 
-	nodes     []growing // of the current tree; nodes[0] is the root
-	rows      []int32   // its rows; those of a node are contiguous and ascending
-	moved     []int32   // scratch of partition
-	gradients []gradient
-	columns   []int // columns that the tree may split
+	nodes     []growingNode // of the current tree; nodes[0] is the root
+	rows      []int32       // of the current tree; the rows of a node are contiguous and ascending
+	moved     []int32       // scratch of partition
+	gradients []gradient    // scratch of build
+	columns   []int         // columns that the tree may split
 }
 
 func newGrower(data *Binned, cfg Config) *grower {
@@ -46,11 +46,11 @@ func newGrower(data *Binned, cfg Config) *grower {
 // grow grows a tree on the given rows (ascending) and columns; gradients are indexed by row
 // number. The nodes are valid until the next call. The leaf with the highest gain is split
 // first, which matters only with MaxLeaves.
-func (g *grower) grow(rows []int32, columns []int, gradients []gradient) []growing {
+func (g *grower) grow(rows []int32, columns []int, gradients []gradient) []growingNode {
 	g.release()
 	g.rows = append(g.rows[:0], rows...)
 	g.columns = columns
-	root := growing{rows: g.rows}
+	root := growingNode{rows: g.rows}
 	for _, r := range rows {
 		root.sum.g += gradients[r].g
 		root.sum.h += gradients[r].h
@@ -71,7 +71,8 @@ func (g *grower) grow(rows []int32, columns []int, gradients []gradient) []growi
 	return g.nodes
 }
 
-// bestLeaf returns the leaf with the highest gain, and the first one on a tie; −1: none.
+// bestLeaf returns the leaf with the highest gain, and the first one on a tie. It returns −1 if
+// no leaf can be split.
 func (g *grower) bestLeaf() int {
 	best, gain := -1, 0.0
 	for i := range g.nodes {
@@ -82,21 +83,22 @@ func (g *grower) bestLeaf() int {
 	return best
 }
 
+// splittable reports whether node i may have children.
 func (g *grower) splittable(i int) bool {
 	n := &g.nodes[i]
 	return n.depth < g.cfg.MaxDepth && len(n.rows) >= 2*g.cfg.MinLeafRows
 }
 
-// splitNode splits node i and searches its children. It sums only the histogram of the
-// smaller child; the histogram of the larger child is the difference to the parent's.
+// splitNode splits node i and searches its children. It builds only the histogram of the smaller
+// child, and subtracts it from the histogram of the parent for the larger child.
 func (g *grower) splitNode(i int, gradients []gradient) {
 	n := g.nodes[i]
 	leftRows, rightRows := g.partition(n.rows, n.split)
 	left, right := len(g.nodes), len(g.nodes)+1
 	g.nodes[i].left, g.nodes[i].right, g.nodes[i].hist = left, right, nil
 	g.nodes = append(g.nodes,
-		growing{rows: leftRows, depth: n.depth + 1, sum: n.leftSum},
-		growing{rows: rightRows, depth: n.depth + 1, sum: n.sum.minus(n.leftSum)})
+		growingNode{rows: leftRows, depth: n.depth + 1, sum: n.leftSum},
+		growingNode{rows: rightRows, depth: n.depth + 1, sum: n.sum.minus(n.leftSum)})
 
 	small, large := left, right
 	if len(rightRows) < len(leftRows) {
@@ -122,7 +124,7 @@ func (g *grower) splitNode(i int, gradients []gradient) {
 	}
 }
 
-// search finds the best split of node i over the tree's columns.
+// search finds the best split of node i over the columns of the tree.
 func (g *grower) search(i int) {
 	n := &g.nodes[i]
 	for _, c := range g.columns {
@@ -131,7 +133,7 @@ func (g *grower) search(i int) {
 	if n.split.gain > 0 {
 		bins := g.bins(n.hist, n.split.column)
 		n.leftSum = n.split.left(bins)
-		if bins[len(bins)-1].n == 0 { // never missing here: missing values follow the larger child
+		if bins[len(bins)-1].n == 0 { // no value is missing here: later missing values go to the larger child
 			n.split.missingLeft = 2*n.leftSum.n >= n.sum.n
 		}
 	}
@@ -156,13 +158,29 @@ func (g *grower) build(rows []int32, gradients []gradient) histogram {
 	h := g.take()
 	for _, c := range g.columns {
 		clear(g.bins(h, c))
-		fill((*[256]sums)(h[g.offset[c]:]), g.data.columns[c].codes, rows, g.gradients)
+	}
+	columns := g.columns
+	for ; len(columns) >= 4; columns = columns[4:] {
+		var four [4]binColumn
+		for k := range four {
+			four[k] = g.column(h, columns[k])
+		}
+		fill4(&four, rows, g.gradients)
+	}
+	for _, c := range columns {
+		p := g.column(h, c)
+		fill(p.bins, p.codes, rows, g.gradients)
 	}
 	return h
 }
 
-// partition moves the left rows to the front; both parts keep their order. It is
-// branch-free: it writes every row to both parts and advances only one counter.
+// column returns one column of a histogram.
+func (g *grower) column(h histogram, column int) binColumn {
+	return binColumn{(*[256]sums)(h[g.offset[column]:]), g.data.columns[column].codes}
+}
+
+// partition moves the rows of the left child to the front. Both parts keep their order. It has
+// no branches: it writes every row to both parts and advances only one counter.
 func (g *grower) partition(rows []int32, s split) (left, right []int32) {
 	col := &g.data.columns[s.column]
 	var isLeft [256]uint8 // 1 or 0 by code
@@ -193,6 +211,7 @@ func (g *grower) cut(s split) float64 {
 	return math.Inf(1)
 }
 
+// take returns an unused histogram with arbitrary contents.
 func (g *grower) take() histogram {
 	if n := len(g.spare); n > 0 {
 		h := g.spare[n-1]
@@ -202,7 +221,8 @@ func (g *grower) take() histogram {
 	return make(histogram, g.length)
 }
 
-// release reclaims the histograms of leaves without a split.
+// release reclaims the histograms of the leaves that could still be split when the last tree had
+// MaxLeaves leaves.
 func (g *grower) release() {
 	for i := range g.nodes {
 		if h := g.nodes[i].hist; h != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-const oracle = "../../../testdata/oracle/gbt" // made by make.py there
+const oracle = "../../../testdata/oracle/gbt" // make.py in this folder writes the files
 
 func readOracle(t *testing.T, name string, into any) {
 	t.Helper()
@@ -67,8 +67,8 @@ func (n *xgboostNode) UnmarshalJSON(data []byte) error {
 }
 
 // XGBoost uses float32 with a relative rounding error of 6e-8. Gains are differences of
-// larger numbers, so their tolerance is 1e-5.
-func TestTreesMatchXGBoostsExactMethod(t *testing.T) {
+// larger numbers, so the tolerance is 1e-5.
+func TestTreesMatchTheExactMethodOfXGBoost(t *testing.T) {
 	var o struct {
 		X    [][]*float64
 		Y, W []float64
@@ -95,7 +95,8 @@ func TestTreesMatchXGBoostsExactMethod(t *testing.T) {
 	}
 }
 
-func requireSameTree(t *testing.T, nodes []growing, i int, want *xgboostNode, lambda float64) {
+// requireSameTree compares the subtree of node i with a subtree of XGBoost.
+func requireSameTree(t *testing.T, nodes []growingNode, i int, want *xgboostNode, lambda float64) {
 	n := nodes[i]
 	assert.InEpsilon(t, want.cover, n.sum.h, 1e-6, "cover")
 	if want.left == nil {
@@ -135,8 +136,8 @@ func readRows(t *testing.T, name string) (x []float64, targets [3][]float64) {
 	return x, targets
 }
 
-// Both libraries ran with the same rounds, depth, rate and penalty. They differ from each
-// other by up to 6 %; this package must be within 3 % of the better one.
+// Both libraries ran with the rounds, depth, learning rate and penalty of Config{}. They differ
+// from each other by up to 6 %. This package may be at most 3 % worse than the better one.
 func TestHoldoutLossMatchesXGBoostAndScikitLearn(t *testing.T) {
 	var want map[string]json.RawMessage
 	readOracle(t, "loss.json", &want)
@@ -145,10 +146,10 @@ func TestHoldoutLossMatchesXGBoostAndScikitLearn(t *testing.T) {
 	for target, l := range []struct {
 		name string
 		loss loss
-	}{{"squared", squared{}}, {"softmax", softmax{4}}, {"quantile", newQuantile(0.9)}} {
+	}{{"squared", squaredLoss{}}, {"softmax", softmax{4}}, {"quantile", newQuantile(0.9)}} {
 		t.Run(l.name, func(t *testing.T) {
-			var peers struct{ XGBoost, Sklearn float64 }
-			require.NoError(t, json.Unmarshal(want[l.name], &peers))
+			var libraries struct{ XGBoost, Sklearn float64 }
+			require.NoError(t, json.Unmarshal(want[l.name], &libraries))
 			f, err := fitTable(&table.Table{Names: make([]string, 8), X: x, Y: y[target]}, nil, l.loss, Config{})
 			require.NoError(t, err)
 			out, err := newHoldout(&table.Table{Names: make([]string, 8), X: tx, Y: ty[target]}, 8, l.loss)
@@ -156,14 +157,14 @@ func TestHoldoutLossMatchesXGBoostAndScikitLearn(t *testing.T) {
 			out.shift(f.intercept)
 			out.advance(f, 0)
 			ours := out.mean(l.loss)
-			t.Logf("ours %.4f, XGBoost %.4f, scikit-learn %.4f", ours, peers.XGBoost, peers.Sklearn)
-			assert.Less(t, ours, 1.03*min(peers.XGBoost, peers.Sklearn))
+			t.Logf("ours %.4f, XGBoost %.4f, scikit-learn %.4f", ours, libraries.XGBoost, libraries.Sklearn)
+			assert.Less(t, ours, 1.03*min(libraries.XGBoost, libraries.Sklearn))
 		})
 	}
 }
 
-// importTree copies a tree of XGBoost into a forest. In XGBoost values below the cut go left;
-// here values up to the cut do.
+// importTree copies a tree of XGBoost into a forest. In XGBoost, a value that equals the cut goes
+// right. In this package it goes left.
 func (f *forest) importTree(at int32, depth uint8, n *xgboostNode) {
 	if n.left == nil {
 		f.setLeaf(at, depth, n.value, n.cover)
@@ -175,8 +176,8 @@ func (f *forest) importTree(at int32, depth uint8, n *xgboostNode) {
 	f.importTree(child+1, depth+1, n.right)
 }
 
-// shap explains the same trees in float64. The tolerance of 1e-6 covers its float32 leaf
-// values.
+// The package shap explained the same trees in float64. The tolerance of 1e-6 allows for its
+// float32 leaf values.
 func TestContributionsMatchShap(t *testing.T) {
 	var o struct {
 		X    [][]*float64
@@ -198,7 +199,7 @@ func TestContributionsMatchShap(t *testing.T) {
 		phi := make([]float64, 8)
 		for c := range fit.Outputs {
 			for i := range o.X {
-				expected := f.explain(x[8*i:8*i+8], c, phi)
+				expected := f.explain(x[8*i:8*i+8], c, identity(8), phi)
 				require.InDelta(t, fit.Expected[c], expected, 1e-6)
 				require.InDeltaSlice(t, fit.Phi[c][i], phi, 1e-6)
 			}

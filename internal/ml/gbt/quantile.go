@@ -12,9 +12,10 @@ import (
 // penalty affects splits but not leaf values.
 type quantile struct {
 	q         float64
-	residuals *[]residual // scratch
+	residuals *[]residual // scratch of residualQuantile
 }
 
+// residual is the residual of one row.
 type residual struct{ value, weight float64 }
 
 func newQuantile(q float64) quantile { return quantile{q: q, residuals: new([]residual)} }
@@ -47,7 +48,7 @@ func (s quantile) gradients(l *labels, rows []int32, out [][]gradient) {
 	}
 }
 
-func (s quantile) leaf(l *labels, n *growing, _ float64) float64 {
+func (s quantile) leaf(l *labels, n *growingNode, _ float64) float64 {
 	return s.residualQuantile(l, n.rows)
 }
 

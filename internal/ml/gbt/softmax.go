@@ -57,7 +57,7 @@ func (s softmax) gradients(l *labels, rows []int32, out [][]gradient) {
 	}
 }
 
-func (softmax) leaf(_ *labels, n *growing, lambda float64) float64 { return newton(n.sum, lambda) }
+func (softmax) leaf(_ *labels, n *growingNode, lambda float64) float64 { return newton(n.sum, lambda) }
 
 func (s softmax) mean(l *labels) float64 {
 	p := make([]float64, s.k)

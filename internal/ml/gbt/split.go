@@ -22,9 +22,9 @@ type finder struct {
 // score returns twice the loss reduction of a leaf with these sums.
 func (f *finder) score(g, h float64) float64 { return g * g / (h + f.lambda) }
 
-// search evaluates every cut of one column and returns the better of best and its own best
-// cut. bins holds the sums of the column, with the missing bin last. It tries missing values
-// on both sides; if a node has none, the grower chooses their side.
+// search evaluates every cut of one column. It returns the best of these cuts, or best if no cut
+// is better. bins holds the sums of the column, with the missing bin last. search tries both
+// children for missing values. If the node has none, the grower chooses the child.
 func (f *finder) search(column int, bins []sums, total sums, best split) split {
 	last := len(bins) - 1
 	missing := bins[last]
@@ -34,7 +34,7 @@ func (f *finder) search(column int, bins []sums, total sums, best split) split {
 		}
 		return best
 	}
-	// All values left and missing right is a cut as well, so scan all bins.
+	// The last cut sends all values left and only missing values right, so scan all bins.
 	if bin, gain := f.scan(bins, sums{}, total, best.gain); bin >= 0 {
 		best = split{gain: gain, column: column, bin: bin}
 	}
@@ -44,11 +44,11 @@ func (f *finder) search(column int, bins []sums, total sums, best split) split {
 	return best
 }
 
-// scan moves the cut from left to right and returns the best cut with a gain above least;
-// bin −1: none. left holds the sums that are on the left from the start.
+// scan moves the cut from left to right and returns the best cut with a gain above least. bin is
+// −1 if there is none. left holds the sums that are on the left from the start.
 //
-// It is the hottest loop after fill, so it compares cuts without a division: with
-// a = HL + λ and s = H + 2λ, the children score more than bar if
+// After fill, this is the most expensive loop, so it compares cuts without a division. With
+// a = HL + λ and s = H + 2λ, the score of the children is above bar if
 //
 //	GL²·s > a·(bar·(s − a) − G² + 2·G·GL)
 //
@@ -59,7 +59,7 @@ func (f *finder) scan(bins []sums, left, total sums, least float64) (bin int, ga
 	s, g2, squared := total.h+2*f.lambda, 2*total.g, total.g*total.g
 	rest := bar*s - squared
 	g, h, n := left.g, left.h, left.n
-	leastN, mostN, leastH, mostH := f.minRows, total.n-f.minRows, f.minWeight, total.h-f.minWeight
+	minN, maxN, minH, maxH := f.minRows, total.n-f.minRows, f.minWeight, total.h-f.minWeight
 	lambda := f.lambda
 	bin = -1
 	for b := range bins[:len(bins)-1] {
@@ -67,10 +67,10 @@ func (f *finder) scan(bins []sums, left, total sums, least float64) (bin int, ga
 		g += d.g
 		h += d.h
 		n += d.n
-		if n > mostN || h > mostH {
+		if n > maxN || h > maxH {
 			break
 		}
-		if n < leastN || h < leastH {
+		if n < minN || h < minH {
 			continue
 		}
 		a := h + lambda

@@ -2,20 +2,20 @@ package linear
 
 import "gonum.org/v1/gonum/mat"
 
-// Corrector is a recursive least-squares line through the origin with exponential
-// forgetting and a penalty towards zero (Ljung 1999). It learns which of k signals predict
-// the errors of a model. The exported fields are its state; a Corrector with K set is
-// ready to use.
+// Corrector is a linear regression without an intercept that learns which of k signals predict
+// the errors of a model. It uses recursive least squares with exponential forgetting and a ridge
+// penalty (Ljung 1999). The exported fields are its state; NewCorrector sets their sizes.
 type Corrector struct {
-	K      int
-	XX, XY []float64 // forgetting sums, K² row by row and K
-	Beta   []float64
+	K    int       // number of signals
+	XX   []float64 // K × K, row by row: decayed sums of the products of signals
+	XY   []float64 // K decayed sums of signal · error
+	Beta []float64 // K coefficients
 }
 
 const (
-	correctorForget = 0.998 // per row: a memory of 500
-	correctorPull   = 0.12  // as if three rows with signals of size 0.2 had had no error
-	correctorClip   = 1.0   // errors are clipped to this size
+	correctorDecay   = 0.998 // per row: a memory of 500 rows
+	correctorPenalty = 0.12  // has the effect of three rows with signals of 0.2 and an error of 0
+	correctorClip    = 1.0   // largest absolute error; larger errors are clipped
 )
 
 // NewCorrector returns a Corrector without data, which predicts an error of zero.
@@ -23,7 +23,7 @@ func NewCorrector(k int) *Corrector {
 	return &Corrector{K: k, XX: make([]float64, k*k), XY: make([]float64, k), Beta: make([]float64, k)}
 }
 
-// Predict returns the expected error for signals x, len(x) = K.
+// Predict returns the expected error for the signals x, len(x) = K.
 func (c *Corrector) Predict(x []float64) float64 {
 	sum := 0.0
 	for i, b := range c.Beta {
@@ -32,23 +32,23 @@ func (c *Corrector) Predict(x []float64) float64 {
 	return sum
 }
 
-// Learn adds the error that occurred with signals x.
-func (c *Corrector) Learn(x []float64, err float64) {
-	err = max(-correctorClip, min(correctorClip, err))
+// Learn adds the error that occurred with the signals x.
+func (c *Corrector) Learn(x []float64, residual float64) {
+	residual = max(-correctorClip, min(correctorClip, residual))
 	gram := mat.NewSymDense(c.K, nil)
 	for i := range c.K {
-		c.XY[i] = c.XY[i]*correctorForget + x[i]*err
+		c.XY[i] = c.XY[i]*correctorDecay + x[i]*residual
 		for j := range c.K {
-			c.XX[i*c.K+j] = c.XX[i*c.K+j]*correctorForget + x[i]*x[j]
+			c.XX[i*c.K+j] = c.XX[i*c.K+j]*correctorDecay + x[i]*x[j]
 			if j >= i {
 				gram.SetSym(i, j, c.XX[i*c.K+j])
 			}
 		}
-		gram.SetSym(i, i, gram.At(i, i)+correctorPull)
+		gram.SetSym(i, i, gram.At(i, i)+correctorPenalty)
 	}
 	var factor mat.Cholesky
 	if !factor.Factorize(gram) {
-		return // keep the last good line
+		return // keep the last valid coefficients
 	}
 	beta := mat.NewVecDense(c.K, c.Beta)
 	_ = factor.SolveVecTo(beta, mat.NewVecDense(c.K, c.XY)) // a poorly conditioned solution is still usable

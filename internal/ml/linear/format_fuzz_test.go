@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/linear"
 )
 
-// Every accepted input can serve predictions and encodes to the same bytes.
+// Every accepted input decodes to a model that can predict and encodes to the same bytes.
 func FuzzUnmarshal(f *testing.F) {
 	r, err := linear.Fit(noisy(4, 60), linear.Config{})
 	require.NoError(f, err)
@@ -27,6 +27,7 @@ func FuzzUnmarshal(f *testing.F) {
 			require.ErrorIs(t, err, linear.ErrFormat)
 			return
 		}
+		back.Predict(make([]float64, back.Cols()))
 		again, err := back.MarshalBinary()
 		require.NoError(t, err)
 		require.Equal(t, sealed, again)

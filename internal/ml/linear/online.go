@@ -10,31 +10,31 @@ import (
 // O(p²) per row and Solve O(p³) for all targets together. It is not safe for
 // concurrent use.
 //
-// With a memory of m rows, the weight of a row falls by the factor 1 − 1/m with each
-// later row (recursive least squares with exponential forgetting, Ljung 1999), so the
-// model adapts to a changed task. The updates of means and co-moments follow West
-// (1979), which avoids cancellation.
+// With a memory of m rows, each later row multiplies the weight of a row by 1 − 1/m
+// (recursive least squares with exponential forgetting, Ljung 1999), so the model adapts
+// to a changed task. The updates of means and co-moments follow West (1979), which avoids
+// cancellation.
 type Online struct {
-	keep    float64 // 1 − 1/memory
+	decay   float64 // 1 − 1/memory
 	penalty float64
-	targets int
+	targets int // number of targets
 	moments moments
-	known   []bool // columns with at least one value so far
-	delta   []float64
+	known   []bool    // columns with at least one value so far
+	delta   []float64 // scratch of Add: deviations of a row from the means
 }
 
-// NewOnline returns a regression of k targets on p columns without rows. memory > 1 is in
-// rows; math.Inf(1) disables forgetting.
+// NewOnline returns a regression of k targets on p columns that has no rows yet. memory > 1 is
+// in rows; math.Inf(1) disables forgetting. NewOnline returns an error for invalid arguments.
 func NewOnline(p, k int, memory float64, cfg Config) (*Online, error) {
 	penalty, err := cfg.penalty()
 	if err != nil {
 		return nil, err
 	}
 	if p < 0 || k < 1 || !(memory > 1) {
-		return nil, fmt.Errorf("linear: %d columns, %d targets, memory of %v rows: the memory must be above 1", p, k, memory)
+		return nil, fmt.Errorf("linear: %d columns, %d targets, memory of %v rows; at least one target and a memory above 1 are necessary", p, k, memory)
 	}
 	return &Online{
-		keep: 1 - 1/memory, penalty: penalty, targets: k, known: make([]bool, p),
+		decay: 1 - 1/memory, penalty: penalty, targets: k, known: make([]bool, p),
 		moments: moments{mean: make([]float64, p+k), co: newTriangle(p + k)},
 		delta:   make([]float64, p+k),
 	}, nil
@@ -45,10 +45,10 @@ func NewOnline(p, k int, memory float64, cfg Config) (*Online, error) {
 // finite.
 func (o *Online) Add(x, y []float64, weight float64) error {
 	if len(x) != len(o.known) || len(y) != o.targets || !finite(weight) || weight <= 0 {
-		return fmt.Errorf("%w: a row of %d values and %d targets for %d and %d, weight %v", table.ErrShape, len(x), len(y), len(o.known), o.targets, weight)
+		return fmt.Errorf("%w: a row has %d values and %d targets, the regression %d and %d; the weight is %v", table.ErrShape, len(x), len(y), len(o.known), o.targets, weight)
 	}
 	m := &o.moments
-	old := o.keep * m.weight
+	old := o.decay * m.weight
 	for t, v := range y {
 		if !finite(v) {
 			return fmt.Errorf("%w: target %v", table.ErrShape, v)
@@ -62,8 +62,8 @@ func (o *Online) Add(x, y []float64, weight float64) error {
 		o.delta[j] = o.deviation(j, v)
 	}
 	m.weight = old + weight
-	if o.keep < 1 {
-		m.co.scale(o.keep)
+	if o.decay < 1 {
+		m.co.scale(o.decay)
 	}
 	m.co.addOuter(weight*old/m.weight, o.delta)
 	for j := range m.mean {
@@ -72,8 +72,8 @@ func (o *Online) Add(x, y []float64, weight float64) error {
 	return nil
 }
 
-// deviation returns v − mean of column j, or 0 if v is missing. The first value of a
-// column becomes its mean, as if all earlier rows had had it.
+// deviation returns the deviation of v from the mean of column j, or 0 if v is missing. The
+// first value of a column becomes the mean, as if all earlier rows had this value.
 func (o *Online) deviation(j int, v float64) float64 {
 	if !finite(v) {
 		return 0
@@ -101,37 +101,38 @@ func (o *Online) Solve() ([]*Ridge, error) {
 type State struct {
 	Memory  float64 // in rows; 0: no forgetting
 	Penalty float64
-	Targets int
-	Known   []bool
-	Weight  float64
-	Mean    []float64 // p + k
-	Co      []float64 // upper triangle of (p+k)², row by row
+	Targets int       // k
+	Known   []bool    // p: columns with at least one value so far
+	Weight  float64   // total remaining weight of the rows
+	Mean    []float64 // p + k means
+	Co      []float64 // upper triangle of the (p+k)² co-moments, row by row
 }
 
-// State copies the sums.
+// State returns a copy of the state.
 func (o *Online) State() State {
 	s := State{Penalty: o.penalty, Targets: o.targets, Known: append([]bool(nil), o.known...), Weight: o.moments.weight}
-	if o.keep < 1 {
-		s.Memory = 1 / (1 - o.keep)
+	if o.decay < 1 {
+		s.Memory = 1 / (1 - o.decay)
 	}
 	s.Mean = append([]float64(nil), o.moments.mean...)
 	s.Co = append([]float64(nil), o.moments.co.Data...)
 	return s
 }
 
-// RestoreOnline restores an Online from a State. It returns ErrFormat if the sizes do not match.
+// RestoreOnline restores an Online from a State. It returns ErrFormat if the sizes do not
+// match or the penalty is not positive.
 func RestoreOnline(s State) (*Online, error) {
 	q := len(s.Mean)
 	if len(s.Known)+s.Targets != q || s.Targets < 1 || len(s.Co) != q*(q+1)/2 || !(s.Penalty > 0) {
-		return nil, fmt.Errorf("%w: %d columns, %d targets, %d means, %d co-moments", ErrFormat, len(s.Known), s.Targets, q, len(s.Co))
+		return nil, fmt.Errorf("%w: %d columns, %d targets, %d means, %d co-moments, penalty %v", ErrFormat, len(s.Known), s.Targets, q, len(s.Co), s.Penalty)
 	}
 	o := &Online{
-		keep: 1, penalty: s.Penalty, targets: s.Targets, known: append([]bool(nil), s.Known...),
+		decay: 1, penalty: s.Penalty, targets: s.Targets, known: append([]bool(nil), s.Known...),
 		moments: moments{weight: s.Weight, mean: append([]float64(nil), s.Mean...), co: newTriangle(q)},
 		delta:   make([]float64, q),
 	}
 	if s.Memory > 1 {
-		o.keep = 1 - 1/s.Memory
+		o.decay = 1 - 1/s.Memory
 	}
 	copy(o.moments.co.Data, s.Co)
 	return o, nil

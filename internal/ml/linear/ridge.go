@@ -1,10 +1,11 @@
 // Package linear fits weighted ridge regressions on standardised columns, either from a
 // whole table (Fit) or row by row with exponential forgetting (Online).
 //
-//	table ──▶ moments ──▶ Cholesky ──▶ Ridge
-//	row ─────▶ (means and co-moments)
+//	table ─┐
+//	       ├─▶ moments (means and co-moments) ──▶ Cholesky ──▶ Ridge
+//	rows ──┘
 //
-// A missing value (NaN or infinite) counts as the column's mean; the encoder adds
+// A missing value (NaN or infinite) counts as the mean of its column. The caller may add
 // missing-value indicators. The package handles numbers only: no tasks, no clock, no I/O.
 package linear
 
@@ -24,11 +25,12 @@ var ErrSingular = errors.New("linear: no solution: check the columns for huge va
 
 // Config sets the regularisation.
 type Config struct {
-	// Penalty is λ in Σ w·(y − ŷ)² + λ·Σ β², with β the coefficients of the
-	// standardised columns (scikit-learn's alpha); 1 if zero.
+	// Penalty is λ in Σ w·(y − ŷ)² + λ·Σ β², where β are the coefficients of the
+	// standardised columns (alpha in scikit-learn); 1 if zero.
 	Penalty float64
 }
 
+// penalty returns the penalty with its default, or an error if it is invalid.
 func (c Config) penalty() (float64, error) {
 	if c.Penalty == 0 {
 		return 1, nil
@@ -43,7 +45,7 @@ func (c Config) penalty() (float64, error) {
 type Ridge struct {
 	level float64   // the prediction if every column has its mean
 	mean  []float64 // p means
-	coef  []float64 // p coefficients, in the columns' own units
+	coef  []float64 // p coefficients, in units of y per unit of the column
 }
 
 // Fit minimises Σ w·(y − ŷ)² + penalty·Σ β² (Hoerl & Kennard 1970) over the table.
@@ -88,13 +90,13 @@ func (r *Ridge) Cols() int { return len(r.coef) }
 // Coefficients returns the p slopes, in units of y per unit of the column.
 func (r *Ridge) Coefficients() []float64 { return append([]float64(nil), r.coef...) }
 
-// moments holds the weighted means and co-moments of p columns and, last, of y:
+// moments holds the weighted means and co-moments of p columns and, after them, of k targets:
 // co[i][j] = Σ w·(v_i − mean_i)·(v_j − mean_j). They are centred because raw sums of
 // squares of dates or byte counts lose all precision by cancellation.
 type moments struct {
-	weight float64
-	mean   []float64 // p+1
-	co     triangle  // p+1 × p+1
+	weight float64   // total weight of the rows
+	mean   []float64 // p+k
+	co     triangle  // (p+k) × (p+k)
 }
 
 // momentsOf computes the moments of a table. Missing values take the mean of the known ones.
@@ -173,8 +175,8 @@ func (m *moments) solve(k int, penalty float64) ([]*Ridge, error) {
 // is only rounding error.
 const constant = 1e-9
 
-// varying returns those of the first p columns that vary, with their standard
-// deviations. It drops a column whose squares overflow, which would spoil the others.
+// varying returns the columns among the first p that vary, and their standard deviations. It
+// drops a column whose squares overflow, because it would make the other coefficients invalid.
 func (m *moments) varying(p int) (used []int, scale []float64) {
 	for j := range p {
 		deviation := math.Sqrt(m.co.at(j, j) / m.weight)

@@ -7,7 +7,7 @@ import (
 )
 
 // triangle is a symmetric n × n matrix, stored as its upper triangle row by row. It needs
-// half the memory of mat.SymDense, and a model holds it while it is in service.
+// half the memory of mat.SymDense, which matters because every decoded model has one.
 type triangle blas64.SymmetricPacked
 
 func newTriangle(n int) triangle {
@@ -17,6 +17,7 @@ func newTriangle(n int) triangle {
 // at returns the element of row i and column j ≥ i.
 func (t *triangle) at(i, j int) float64 { return t.Data[i*(2*t.N-i-1)/2+j] }
 
+// scale multiplies all elements.
 func (t *triangle) scale(by float64) {
 	blas64.Scal(by, blas64.Vector{N: len(t.Data), Data: t.Data, Inc: 1})
 }

@@ -13,11 +13,12 @@ type neighbourhood struct {
 	kinds    []Kind
 	class    []int     // rows of the class
 	k        int       // number of neighbours
-	scales   []float64 // p standard deviations that numbers are divided by; 0: ignore the column
+	scales   []float64 // p divisors of the numbers; 0: ignore the column
 	mismatch float64   // squared distance of two different categories
 	found    [][]int   // cached neighbours of each row; nil: not computed
 }
 
+// newNeighbourhood returns the neighbourhood of a class with k neighbours per row.
 func newNeighbourhood(t *table.Table, kinds []Kind, class []int, scales []float64, k int) *neighbourhood {
 	median := 1.0
 	if scaled := scaledDeviations(t, kinds, class, scales); len(scaled) > 0 {
@@ -33,7 +34,8 @@ func newNeighbourhood(t *table.Table, kinds []Kind, class []int, scales []float6
 	}
 }
 
-// scaledDeviations returns the class's standard deviations of the numbers, divided by scales.
+// scaledDeviations returns the standard deviations of the numbers within the class, divided by
+// scales.
 func scaledDeviations(t *table.Table, kinds []Kind, class []int, scales []float64) (out []float64) {
 	for j, d := range deviations(t, kinds, class) {
 		switch {
@@ -51,7 +53,7 @@ func scaledDeviations(t *table.Table, kinds []Kind, class []int, scales []float6
 // rounding error.
 const constant = 1e-9
 
-// deviations returns the p standard deviations of the known numbers in the rows; 0 for
+// deviations returns the p standard deviations of the known numbers in the rows. They are 0 for
 // categories, constant columns and columns whose squares overflow.
 func deviations(t *table.Table, kinds []Kind, rows []int) []float64 {
 	out := make([]float64, t.Cols())
@@ -75,28 +77,28 @@ func deviations(t *table.Table, kinds []Kind, rows []int) []float64 {
 	return out
 }
 
-// nearest returns the k nearest rows of row number at of the class, nearest first. On a tie
-// the earlier row comes first.
+// nearest returns the k rows nearest to the row class[at], nearest first. On a tie the earlier
+// row comes first.
 func (n *neighbourhood) nearest(at int) []int {
 	if n.found[at] != nil {
 		return n.found[at]
 	}
 	base := n.t.Row(n.class[at])
-	rows, far := make([]int, 0, n.k+1), make([]float64, 0, n.k+1)
+	rows, distances := make([]int, 0, n.k+1), make([]float64, 0, n.k+1)
 	for i, row := range n.class {
 		if i == at {
 			continue
 		}
 		d := n.distance(base, n.t.Row(row))
-		if len(rows) == n.k && d >= far[n.k-1] {
+		if len(rows) == n.k && d >= distances[n.k-1] {
 			continue
 		}
-		place := len(far)
-		for place > 0 && far[place-1] > d {
-			place--
+		index := len(distances)
+		for index > 0 && distances[index-1] > d {
+			index--
 		}
-		rows, far = slices.Insert(rows, place, row), slices.Insert(far, place, d)
-		rows, far = rows[:min(n.k, len(rows))], far[:min(n.k, len(far))]
+		rows, distances = slices.Insert(rows, index, row), slices.Insert(distances, index, d)
+		rows, distances = rows[:min(n.k, len(rows))], distances[:min(n.k, len(distances))]
 	}
 	n.found[at] = rows
 	return rows

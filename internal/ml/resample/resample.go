@@ -24,7 +24,7 @@ var ErrRows = errors.New("resample: rows cannot be resampled")
 
 // Balanced returns weights such that every non-empty class has the same total weight and the
 // sum of all weights does not change. Without original weights, a row of a class with n_c of
-// the n rows gets n / (k·n_c), where k is the number of non-empty classes; the mean is 1.
+// the n rows gets n / (k·n_c), where k is the number of non-empty classes. The mean is then 1.
 // This is the prior correction by weighting of King & Zeng (2001), "Logistic Regression in
 // Rare Events Data", with equal classes as the population.
 //
@@ -78,7 +78,7 @@ func classes(t *table.Table, bins int) ([][]int, error) {
 	}
 	members := make([][]int, max(0, bins))
 	for i, y := range t.Y {
-		c := int(max(-1, min(y, float64(bins)))) // converting a float outside the range of int is undefined
+		c := int(max(-1, min(y, float64(bins)))) // Go does not define the conversion of a float outside the range of int
 		if float64(c) != y || c < 0 || c >= bins {
 			return nil, fmt.Errorf("%w: row %d has target %v: must be a class from 0 to %d", ErrRows, i, y, bins-1)
 		}
@@ -87,7 +87,8 @@ func classes(t *table.Table, bins int) ([][]int, error) {
 	return members, nil
 }
 
-// deficit returns how many rows a class has less than the largest one; 0 for an empty class.
+// deficit returns how many rows a class has less than the largest class. It is 0 for an empty
+// class.
 func deficit(class []int, members [][]int) int {
 	if len(class) == 0 {
 		return 0

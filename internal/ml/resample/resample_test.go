@@ -12,6 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
+// named returns p column names.
 func named(p int) []string {
 	names := make([]string, p)
 	for j := range names {
@@ -22,11 +23,11 @@ func named(p int) []string {
 
 func TestBalancedClassesHaveEqualWeights(t *testing.T) {
 	for claim, c := range map[string]struct{ y, w, want []float64 }{
-		"4 of 5 rows get the weight of 1":     {[]float64{0, 0, 0, 0, 1}, nil, []float64{.625, .625, .625, .625, 2.5}}, // 5/(2·4), 5/(2·1)
+		"both classes get the same total":     {[]float64{0, 0, 0, 0, 1}, nil, []float64{.625, .625, .625, .625, 2.5}}, // 5/(2·4), 5/(2·1)
 		"an empty class has no weight":        {[]float64{2, 0, 0, 0, 0}, nil, []float64{2.5, .625, .625, .625, .625}},
 		"one class does not change":           {[]float64{1, 1}, nil, []float64{1, 1}},
 		"no rows, no weights":                 {nil, nil, []float64{}},
-		"original weights scale the new ones": {[]float64{0, 0, 1}, []float64{1, 3, 2}, []float64{.75, 2.25, 3}}, // 3 and 3 of 6
+		"original weights scale the new ones": {[]float64{0, 0, 1}, []float64{1, 3, 2}, []float64{.75, 2.25, 3}}, // each class gets 3 of 6
 	} {
 		got, err := resample.Balanced(&table.Table{Y: c.y, W: c.w}, 3)
 		require.NoError(t, err, claim)

@@ -8,9 +8,10 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// Kind is the way of combining the values of a column.
+// Kind says how SMOTE combines the values of a column.
 type Kind uint8
 
+// The kinds of columns.
 const (
 	Number   Kind = iota // interpolated
 	Whole                // interpolated, then rounded: a count, a date in days
@@ -21,31 +22,32 @@ const (
 // classes, until each class has as many rows as the largest one. The original rows come
 // first in their order, and an empty class stays empty.
 //
-// A synthetic row has two parents: a random base row of the class, and one of its nearest
-// neighbours in the class (5 neighbours if zero; at most n−1 in a class of n rows). Numbers
-// are interpolated between the parents with one random share per row. A category is the
-// majority of the base's neighbours (Chawla, Bowyer, Hall & Kegelmeyer 2002, SMOTE and
-// SMOTE-NC). A synthetic row has the weight of its base.
+// A synthetic row has two parents: a random base row of the class, and one of the nearest
+// neighbours of the base in the class. A neighbours of 0 means 5, and a class of n rows has at
+// most n−1. Numbers are interpolated between the parents with one random share per row. A
+// category is the majority of the neighbours of the base (Chawla, Bowyer, Hall & Kegelmeyer
+// 2002, SMOTE and SMOTE-NC). A synthetic row has the weight of the base.
 //
-// Distances are those of SMOTE-NC on standardised numbers: the distance of two different
-// categories is the median of the class's standard deviations over the numbers. The
-// differences from imbalanced-learn's SMOTENC are:
+// Distances are computed as in SMOTE-NC on standardised numbers: the distance of two different
+// categories is the median standard deviation of the numbers within the class. This function
+// differs from SMOTENC of imbalanced-learn:
 //
-//   - Scaling: imbalanced-learn leaves it to the caller. Here distances divide numbers by
-//     their standard deviation over the whole table, because bytes would dominate counts.
-//   - Median of 0, or no numbers: there categories do not count, or the rows are rejected.
-//     Here the median is then 1.
-//   - Ties of a vote: there random. Here the base's own code wins, else the lowest.
-//   - Few rows: there a class of at most neighbours rows is rejected. Here it uses the
-//     neighbours it has, and a single row is repeated.
-//   - Self-neighbour: there the first row found is dropped, which may be a duplicate of the
-//     base. Here the base itself is excluded.
-//   - Missing values (NaN): there rejected. Here a value missing in one of two rows counts
-//     as a different category, and a cell that either parent lacks is copied from the base.
+//   - Scaling: SMOTENC leaves it to the caller. This function divides numbers by their standard
+//     deviation over the whole table, because bytes would otherwise dominate counts.
+//   - Median of 0, or no numbers: SMOTENC ignores categories, or rejects the rows. This function
+//     uses a median of 1.
+//   - Ties of a vote: SMOTENC draws. In this function the code of the base wins, else the lowest.
+//   - Few rows: SMOTENC rejects a class with at most neighbours rows. This function uses fewer
+//     neighbours, and repeats a single row.
+//   - Self-neighbour: SMOTENC drops the first row found, which may be a duplicate of the base.
+//     This function excludes the base itself.
+//   - Missing values (NaN): SMOTENC rejects them. In this function a value that is missing in one
+//     of two rows counts as a different category. A cell that is missing in either parent is
+//     copied from the base.
 //
-// kinds has one Kind per column; nil: all numbers. The same arguments give the same rows, bit
-// for bit. SMOTE returns the errors of Balanced, and ErrRows for columns of one-hot groups,
-// infinite numbers and Whole columns with fractions.
+// kinds has one Kind per column. If it is nil, all columns are numbers. The same arguments give
+// the same rows, bit for bit. SMOTE returns the errors of Balanced, and ErrRows for columns of
+// one-hot groups, infinite numbers and Whole columns with fractions.
 func SMOTE(t *table.Table, kinds []Kind, bins, neighbours int, seed uint64) (*table.Table, error) {
 	members, err := classes(t, bins)
 	if err != nil {
@@ -124,14 +126,14 @@ func (n *neighbourhood) addSynthetic(rng *rand.Rand, out *table.Table) {
 	}
 }
 
-// interpolate returns the point at share in [0, 1] of the way from a to b. Two products
-// avoid an overflow, and clamping removes their rounding error.
+// interpolate returns (1 − share)·a + share·b for a share in [0, 1]. The formula with two
+// products cannot overflow, and clamping removes its rounding error.
 func interpolate(a, b, share float64) float64 {
 	return max(min(a, b), min((1-share)*a+share*b, max(a, b)))
 }
 
-// vote returns the most frequent known code of column j among the rows. On a tie the base's
-// own code wins, else the lowest.
+// vote returns the most frequent known code of column j among the rows. On a tie the code own
+// of the base wins, else the lowest.
 func (n *neighbourhood) vote(rows []int, j int, own float64) float64 {
 	winner, most := own, 0
 	for _, i := range rows {

@@ -24,8 +24,8 @@ const (
 
 var nan = math.NaN()
 
-// minority returns a table of the given rows as class 1, after so many zero rows of class 0
-// that SMOTE adds want rows.
+// minority returns a table with the given rows as class 1. Class 0 has want more rows, whose
+// values are all zero, so SMOTE adds want rows.
 func minority(want int, rows ...[]float64) *table.Table {
 	p := len(rows[0])
 	tab := &table.Table{Names: named(p)}
@@ -56,7 +56,7 @@ func TestASyntheticRowIsBetweenItsParents(t *testing.T) {
 	require.Len(t, rows, 200)
 	low, high := 20.0, 10.0
 	for _, row := range rows {
-		assert.InDelta(t, 100+20*(row[0]-10), row[1], 1e-9, "one share for the whole row")
+		assert.InDelta(t, 100+20*(row[0]-10), row[1], 1e-9, "all columns use the same share")
 		low, high = min(low, row[0]), max(high, row[0])
 	}
 	assert.Less(t, low, 10.5, "shares go down to 0")
@@ -80,7 +80,7 @@ func TestACategoryIsChosenByVote(t *testing.T) {
 		want  []float64  // codes of the synthetic rows
 	}{
 		"the majority wins":                      {[6]float64{7, 7, 7, 7, 7, 3}, []float64{7}},
-		"the majority wins against the base":     {[6]float64{7, 7, 7, 7, 3, 7}, []float64{7}},
+		"the base has no majority":               {[6]float64{7, 7, 7, 7, 3, 7}, []float64{7}},
 		"the lowest wins a tie":                  {[6]float64{1, 2, 3, 4, 5, 6}, []float64{1, 2}}, // code 1 is not among the neighbours of the rows with 1 and 6
 		"a missing code has no vote":             {[6]float64{3, 6, nan, nan, nan, nan}, []float64{3, 6, nan}},
 		"a missing code of a parent is copied":   {[6]float64{nan, nan, nan, 5, 5, 5}, []float64{5, nan}},
@@ -106,8 +106,8 @@ func TestACategoryIsChosenByVote(t *testing.T) {
 }
 
 func TestTheBasesCodeWinsATie(t *testing.T) {
-	// The neighbours of a row with code 5 are two 5s and two nearer 2s; those of a row with
-	// code 2 have three 5s.
+	// A row with code 5 has two neighbours with code 5 and two nearer ones with code 2. A row
+	// with code 2 has three neighbours with code 5.
 	rows := [][]float64{{0, 5}, {1, 2}, {-1, 2}, {10, 5}, {-10, 5}}
 	for _, row := range synthetic(t, minority(200, rows...), []resample.Kind{number, category}, 4, 10) {
 		require.Equal(t, 5.0, row[1])
@@ -170,7 +170,8 @@ func TestNeighboursDoNotDependOnUnits(t *testing.T) {
 }
 
 func TestCategoriesAloneAreComparedByTheirNumberOfDifferences(t *testing.T) {
-	// The nearest neighbour of each row differs in one of three codes, and it is the only voter.
+	// The nearest neighbour of each row differs in one of three codes. With one neighbour, its
+	// codes win every vote.
 	rows := [][]float64{{1, 1, 1}, {1, 1, 2}, {5, 6, 7}, {5, 6, 8}}
 	for _, row := range synthetic(t, minority(50, rows...), []resample.Kind{category, category, category}, 1, 6) {
 		assert.Contains(t, rows, row)
@@ -200,7 +201,7 @@ func TestSMOTERejectsInvalidColumns(t *testing.T) {
 		"encoded columns":              {1, []int{1}, nil, 5},
 		"an infinite number":           {math.Inf(1), nil, nil, 5},
 		"a fraction in a Whole column": {1.5, nil, []resample.Kind{whole}, 5},
-		"a kind too many":              {1, nil, []resample.Kind{whole, whole}, 5},
+		"one kind too many":            {1, nil, []resample.Kind{whole, whole}, 5},
 		"negative neighbours":          {1, nil, nil, -1},
 	} {
 		_, err := resample.SMOTE(&table.Table{Names: named(1), Group: c.group, X: []float64{c.value}, Y: []float64{0}}, c.kinds, 1, c.k, 0)
@@ -334,7 +335,7 @@ func FuzzResampling(f *testing.F) {
 		random, err := resample.Random(tab, bins, seed)
 		require.NoError(t, err)
 		for _, got := range []*table.Table{smote, random} {
-			requireLaws(t, tab, got, kinds, bins)
+			requireInvariants(t, tab, got, kinds, bins)
 		}
 		again, err := resample.SMOTE(tab, kinds, bins, int(neighbours), seed)
 		require.NoError(t, err)
@@ -344,7 +345,8 @@ func FuzzResampling(f *testing.F) {
 	})
 }
 
-func requireLaws(t *testing.T, tab, got *table.Table, kinds []resample.Kind, bins int) {
+// requireInvariants checks the properties that every resampled table has.
+func requireInvariants(t *testing.T, tab, got *table.Table, kinds []resample.Kind, bins int) {
 	t.Helper()
 	require.NoError(t, got.Check())
 	for i, v := range tab.X {

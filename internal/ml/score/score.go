@@ -12,7 +12,7 @@ import (
 )
 
 // DefaultPenalty is the cost of an under-estimate relative to an over-estimate, as in the
-// study.
+// publication of the load-aware scheduler.
 const DefaultPenalty = 10
 
 // ErrShape reports rows or class numbers that do not match.
@@ -61,8 +61,9 @@ func (c Confusion) Accuracy() float64 {
 // URate returns the share of under-estimates; 0 without rows.
 func (c Confusion) URate() float64 { return share(c.Under(), c.Total()) }
 
-// UScore returns 100 · (over + penalty · under) / total, the metric of the study. Lower is
-// better. 3 over-estimates and 1 under-estimate in 100 rows give 13 at penalty 10.
+// UScore returns 100 · (over + penalty · under) / total, the metric of the published load-aware
+// scheduler. Lower is better. 3 over-estimates and 1 under-estimate in 100 rows give 13 at
+// penalty 10. UScore is 0 without rows.
 func (c Confusion) UScore(penalty float64) float64 {
 	if c.Total() == 0 {
 		return 0
@@ -70,10 +71,11 @@ func (c Confusion) UScore(penalty float64) float64 {
 	return 100 * (float64(c.Over()) + penalty*float64(c.Under())) / float64(c.Total())
 }
 
-// EstimatedSaving returns the study's estimate of the saved share of the static cost: the optimal
-// improvement of the bins · accuracy − u rate.
+// EstimatedSaving returns the estimate of the published scheduler for the saved share of the
+// static cost: optimal · accuracy − u rate. optimal is the optimal improvement of the bins.
 func (c Confusion) EstimatedSaving(optimal float64) float64 { return optimal*c.Accuracy() - c.URate() }
 
+// sum counts the rows in the included cells.
 func (c Confusion) sum(include func(actual, predicted int) bool) int {
 	n := 0
 	for a, row := range c {

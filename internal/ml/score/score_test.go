@@ -11,7 +11,7 @@ import (
 )
 
 func TestScoresOfASmallEvaluation(t *testing.T) {
-	//                            right        over  under
+	// 6 correct rows, 2 over-estimates, 2 under-estimates
 	c, err := score.Count([]int{0, 0, 1, 2, 2, 0, 1, 2, 2, 2}, []int{0, 0, 1, 2, 2, 2, 2, 0, 1, 2}, 3)
 	require.NoError(t, err)
 	assert.Equal(t, score.Confusion{{2, 0, 1}, {0, 1, 1}, {1, 1, 3}}, c)
@@ -50,13 +50,13 @@ func TestDecideTakesTheBinOfLeastExpectedCost(t *testing.T) {
 		penalty float64
 		want    int
 	}{
-		"a tenth of risk at penalty 10 goes up":   {[]float64{.9, .1}, 10, 1},
-		"a twentieth stays":                       {[]float64{.95, .05}, 10, 0},
-		"at penalty 1 the likeliest bin wins":     {[]float64{.3, .4, .3}, 1, 1},
-		"an equal cost goes to the higher bin":    {[]float64{.5, .5}, 1, 1},
-		"no mass above the first bin stays there": {[]float64{1, 0, 0}, 10, 0},
-		"a bin may be passed over":                {[]float64{.8, .0, .2}, 10, 2},
-		"one bin is the only choice":              {[]float64{1}, 10, 0},
+		"a risk of 10 % needs the higher bin":  {[]float64{.9, .1}, 10, 1},
+		"a risk of 5 % allows the lower bin":   {[]float64{.95, .05}, 10, 0},
+		"at penalty 1 the likeliest bin wins":  {[]float64{.3, .4, .3}, 1, 1},
+		"an equal cost goes to the higher bin": {[]float64{.5, .5}, 1, 1},
+		"the first bin is certain":             {[]float64{1, 0, 0}, 10, 0},
+		"a bin may be skipped":                 {[]float64{.8, .0, .2}, 10, 2},
+		"one bin is the only choice":           {[]float64{1}, 10, 0},
 	} {
 		assert.Equal(t, c.want, score.Decide(c.p, c.penalty), claim)
 	}

@@ -2,23 +2,24 @@ package sequential
 
 import "math"
 
-// Pairs is a paired sequential test of two models on the same tries: the champion's outcome
-// is observed, and the challenger's outcome is computed. Tries that both models lose or both
-// win are ignored. The null hypothesis is that the champion loses at most half of the other
-// tries; the bet is that it loses nine of ten. The zero value is ready to use.
+// Pairs is a paired sequential test of two models on the same tries: the outcome with the
+// champion is observed, and the outcome with the challenger is computed. Tries that are killed
+// with both models or with neither are ignored. The null hypothesis is that at most half of the
+// other tries are killed with the champion. The bet is that nine of ten are. The zero value is
+// ready to use.
 //
-// Under the null hypothesis, Log ever exceeds a with probability at most exp(−a). Eight
-// tries that only the champion loses give 1.8^8 = 110.
+// Under the null hypothesis, LogStake ever exceeds a with probability at most exp(−a). Eight
+// tries that are killed only with the champion give a stake of 1.8^8 = 110.
 type Pairs struct {
-	Log float64 // log of the stake
+	LogStake float64
 }
 
-// Record adds a try.
-func (p *Pairs) Record(lost, challengerLost bool) {
+// Record adds a try. The arguments report whether it is killed with each model.
+func (p *Pairs) Record(championKilled, challengerKilled bool) {
 	switch {
-	case lost && !challengerLost:
-		p.Log += math.Log(0.9 / 0.5)
-	case !lost && challengerLost:
-		p.Log += math.Log(0.1 / 0.5)
+	case championKilled && !challengerKilled:
+		p.LogStake += math.Log(0.9 / 0.5)
+	case !championKilled && challengerKilled:
+		p.LogStake += math.Log(0.1 / 0.5)
 	}
 }

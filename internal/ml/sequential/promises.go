@@ -1,10 +1,10 @@
-// Package sequential provides sequential tests that are valid at any stopping time. Checking
-// after every outcome does not raise the false alarm rate, and checking late does not lose
+// Package sequential provides sequential tests that are valid at any stopping time. A check
+// after every outcome does not raise the false alarm rate, and a late check does not lose
 // power.
 //
 // Both tests bet against the null hypothesis with fair odds. Under the null hypothesis the
-// stake is a supermartingale, so it ever grows 1/α-fold with probability at most α (Ville
-// 1939; Shafer 2021, "Testing by betting").
+// stake is a supermartingale, so the probability that it ever grows 1/α-fold is at most α
+// (Ville 1939; Shafer 2021, "Testing by betting").
 package sequential
 
 import (
@@ -25,16 +25,16 @@ const Slack = 2
 // reject it.
 const minPromise = 0.005
 
-// bets are the exponents of the alternatives: a try with a kill probability of at most q is
-// bet to have q^bet. At q = 0.03 these are 0.17 and 0.65, and at 0.2 they are 0.45 and 0.82.
-// The moderate bet detects a risk of a few times the promise. The extreme bet detects within
-// few tries that almost all are killed, even if the promise itself is high.
+// bets lists the exponents of the alternatives. If the null hypothesis bounds the kill
+// probability of a try by q, the alternative is q^bet: 0.17 and 0.65 at q = 0.03, 0.45 and 0.82
+// at q = 0.2. The moderate bet detects a risk of a few times the promise. The extreme bet
+// detects within a few tries that almost all are killed, even if the promise itself is high.
 var bets = [...]float64{1. / 2, 1. / 8}
 
 // FindViolation tests promised risks against outcomes in order of time. The null hypothesis
 // is that each try is killed with probability at most Slack · promise, given all earlier
 // tries. FindViolation returns the latest tries that reject it, tries[from:to]. A stake that
-// starts with one of these tries grew more than exp(level)-fold. The stake that grew most
+// starts at one of these tries grew more than exp(level)-fold. The stake that grew most
 // started at from and had its maximum at to. Without a rejection the result is −1 and 0.
 //
 // Each try multiplies a stake by the likelihood ratio of the bet to q, where q is Slack ·
@@ -53,12 +53,12 @@ func FindViolation(tries []Try, level float64) (from, to int) {
 	return from, to
 }
 
-// violationOf is FindViolation for a single bet with the whole stake.
+// violationOf returns the result of FindViolation for one bet, which has the whole stake.
 func violationOf(bet float64, tries []Try, level float64) (from, to int) {
 	log, end := 0.0, 0 // maximum of the stake that starts with try i, and its end
 	from, most := -1, level
 	for i := len(tries) - 1; i >= 0; i-- {
-		if !(log > 0) { // a stake without a gain is not continued
+		if !(log > 0) { // a stake without a gain starts again
 			if from >= 0 {
 				break
 			}

@@ -13,16 +13,18 @@ import (
 
 const seed = 20261121
 
-// killed and survived return a try with a promise.
-func killed(promised float64) sequential.Try   { return sequential.Try{Promised: promised, Killed: true} }
+// killed returns a killed try with a promise.
+func killed(promised float64) sequential.Try { return sequential.Try{Promised: promised, Killed: true} }
+
+// survived returns a successful try with a promise.
 func survived(promised float64) sequential.Try { return sequential.Try{Promised: promised} }
 
-// At q = (2/3)^8 = 0.039, the extreme bet is on 2/3: a kill multiplies by (3/2)^7 = 17.09
-// and a survival by 0.347. The moderate bet is on (2/3)^4: 5.06 and 0.835. Each bet has half
-// of the stake.
-func TestKillsBeyondThePromiseAddUp(t *testing.T) {
+// At q = (2/3)^8 = 0.039, the extreme bet is on 2/3: a kill multiplies the stake by (3/2)^7 =
+// 17.09, and a survival by 0.347. The moderate bet is on (2/3)^4, with the factors 5.06 and
+// 0.835. Each bet has half of the stake.
+func TestKillsBeyondThePromiseRejectIt(t *testing.T) {
 	const p = 128. / 6561
-	k, h := killed(p), survived(p)
+	k, s := killed(p), survived(p)
 	for claim, c := range map[string]struct {
 		tries    []sequential.Try
 		odds     float64
@@ -31,18 +33,18 @@ func TestKillsBeyondThePromiseAddUp(t *testing.T) {
 		"no tries: no rejection":                         {nil, 2, -1, 0},
 		"a kill gives half of 17.09":                     {[]sequential.Try{k}, 8.54, 0, 1},
 		"a kill gives no more than that":                 {[]sequential.Try{k}, 8.55, -1, 0},
-		"earlier survivals do not count":                 {[]sequential.Try{h, h, k}, 8.54, 2, 3},
+		"earlier survivals do not count":                 {[]sequential.Try{s, s, k}, 8.54, 2, 3},
 		"two kills give half of 291.9":                   {[]sequential.Try{k, k}, 145.9, 0, 2},
-		"a survival between two kills: 50.6":             {[]sequential.Try{k, h, k}, 50.6, 0, 3},
-		"a survival between two kills: below 50.7":       {[]sequential.Try{k, h, k}, 50.7, -1, 0},
-		"all kills in a row belong to the range":         {[]sequential.Try{h, k, k, k}, 145.9, 1, 4},
-		"an earlier kill does not belong to the range":   {[]sequential.Try{k, h, h, h, h, h, h, h, h, h, k, k, h}, 145.9, 10, 12},
-		"one kill in four: the moderate bet":             {[]sequential.Try{k, h, h, h, k, h, h, h, k, h, h, h, k}, 64.8, 0, 13},
-		"one kill in four: below 64.9":                   {[]sequential.Try{k, h, h, h, k, h, h, h, k, h, h, h, k}, 64.9, -1, 0},
-		"later survivals do not undo a rejection":        {[]sequential.Try{k, k, h, h}, 145.9, 0, 2},
-		"a much later kill does not belong to the range": {[]sequential.Try{k, k, h, h, h, h, h, h, h, h, h, k}, 145.9, 0, 2},
+		"a survival between two kills: 50.6":             {[]sequential.Try{k, s, k}, 50.6, 0, 3},
+		"a survival between two kills: below 50.7":       {[]sequential.Try{k, s, k}, 50.7, -1, 0},
+		"all kills in a row belong to the range":         {[]sequential.Try{s, k, k, k}, 145.9, 1, 4},
+		"an earlier kill does not belong to the range":   {[]sequential.Try{k, s, s, s, s, s, s, s, s, s, k, k, s}, 145.9, 10, 12},
+		"one kill in four: the moderate bet":             {[]sequential.Try{k, s, s, s, k, s, s, s, k, s, s, s, k}, 64.8, 0, 13},
+		"one kill in four: below 64.9":                   {[]sequential.Try{k, s, s, s, k, s, s, s, k, s, s, s, k}, 64.9, -1, 0},
+		"later survivals do not undo a rejection":        {[]sequential.Try{k, k, s, s}, 145.9, 0, 2},
+		"a much later kill does not belong to the range": {[]sequential.Try{k, k, s, s, s, s, s, s, s, s, s, k}, 145.9, 0, 2},
 		"if both bets reject, the later end counts": {
-			[]sequential.Try{k, k, k, k, h, h, h, k}, 145.9, 0, 8,
+			[]sequential.Try{k, k, k, k, s, s, s, k}, 145.9, 0, 8,
 		},
 		"a promise counts as at least 0.5 %":       {[]sequential.Try{killed(0)}, 28.2, -1, 0},
 		"a promise of one half or more is ignored": {[]sequential.Try{killed(0.5), killed(1), killed(math.Inf(1)), killed(math.NaN())}, 1.01, -1, 0},
@@ -58,9 +60,9 @@ func violated(tries []sequential.Try, level float64) bool {
 	return from >= 0
 }
 
-// A single check at the end detects everything that checks after every try detect, even
-// after hundreds of survivals.
-func TestALateCheckDetectsNoLess(t *testing.T) {
+// A single check at the end detects every violation that a check after each try would
+// detect, even if hundreds of survivals follow it.
+func TestALateCheckDetectsTheSameViolations(t *testing.T) {
 	found := 0
 	for s := range 300 {
 		rng := rand.New(rand.NewPCG(seed, uint64(s)))
@@ -108,7 +110,7 @@ func TestTheBetsAreFair(t *testing.T) {
 	}
 }
 
-// The range is the one that an exhaustive search over bets, starts and ends finds.
+// An exhaustive search over bets, starts and ends must find the same range.
 func TestRangeMatchesExhaustiveSearch(t *testing.T) {
 	const level = 6.0
 	rng, found := rand.New(rand.NewPCG(seed, 1)), 0
@@ -132,8 +134,9 @@ func TestRangeMatchesExhaustiveSearch(t *testing.T) {
 	assert.Less(t, found, 250)
 }
 
-// exhaustive tries every start and every end. From the latest start whose maximum exceeds
-// the level it goes back while the stake gains.
+// exhaustive computes the largest stake of every start over all ends. It goes back from the
+// latest start whose stake exceeds the level while the stake of the start after it is positive,
+// and returns the start with the largest stake.
 func exhaustive(bet float64, tries []sequential.Try, level float64) (from, to int) {
 	greatest, ends := make([]float64, len(tries)), make([]int, len(tries))
 	for i := range tries {
@@ -154,7 +157,7 @@ func exhaustive(bet float64, tries []sequential.Try, level float64) (from, to in
 	return from, to
 }
 
-// The start of the range is near the change. Chance kills seldom move it earlier.
+// The start of the range is near the change. Chance kills before the change seldom move it.
 func TestTheStartOfAChangeIsFound(t *testing.T) {
 	const streams, before = 2000, 200
 	for _, rate := range []float64{0.95, 0.5} {
@@ -242,9 +245,9 @@ func TestPairsCountOnlyDifferentOutcomes(t *testing.T) {
 	for range 8 {
 		p.Record(true, false)
 	}
-	assert.InDelta(t, math.Log(110.2), p.Log, 0.01)
+	assert.InDelta(t, math.Log(110.2), p.LogStake, 0.01)
 	p.Record(false, true)
-	assert.InDelta(t, math.Log(22.04), p.Log, 0.01)
+	assert.InDelta(t, math.Log(22.04), p.LogStake, 0.01)
 }
 
 func TestEqualModelsAreSeldomRejected(t *testing.T) {
@@ -255,7 +258,7 @@ func TestEqualModelsAreSeldomRejected(t *testing.T) {
 		var p sequential.Pairs
 		for range n {
 			p.Record(rng.IntN(10) == 0, rng.IntN(10) == 0)
-			if p.Log > math.Log(100) {
+			if p.LogStake > math.Log(100) {
 				found++
 				break
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// wave returns n rows of p normal columns; the bin depends on the first three, with noise.
+// wave returns n rows of p normal columns. The bin depends on the first three columns, with noise.
 func wave(n, p, bins int, seed uint64) *table.Table {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	t := &table.Table{Names: make([]string, p)}

@@ -9,25 +9,26 @@ type Classifier struct {
 	scratch *sync.Pool // of *scratch
 }
 
-// model holds the data for prediction. The m classes are the bins that had rows; their
-// m·(m−1)/2 pairs have the order (0,1), (0,2), (1,2), (0,3) … A support vector has a
-// coefficient for each class except its own.
+// model holds the data for prediction. The m classes are the bins that had rows. Their
+// m·(m−1)/2 pairs have the order (0,1), (0,2), (1,2), (0,3) … A support vector has one
+// coefficient for each other class.
 type model struct {
-	scale   scale
-	bins    int
-	gamma   float64
-	shared  float64  // the probability that all bins share evenly
-	classes []member // ascending by bin
-	borders []border // by pair
-	vectors points   // class by class
-	beta    []float64
+	scale      scale
+	bins       int
+	gamma      float64
+	shared     float64    // the probability that all bins share evenly
+	classes    []member   // ascending by bin
+	boundaries []boundary // by pair
+	vectors    points     // support vectors, class by class
+	beta       []float64  // coefficients, by support vector and other class
 }
 
+// member is a class: its bin and its number of support vectors.
 type member struct{ bin, vectors uint32 }
 
-// border completes a pair's coefficients: the bias of the decision value and the sigmoid
-// that maps the value to P(first class | either).
-type border struct {
+// boundary holds the bias of the decision value of a pair, and the sigmoid that maps this value
+// to P(first class | either class).
+type boundary struct {
 	bias    float64
 	sigmoid sigmoid
 }
@@ -36,28 +37,28 @@ func newClassifier(m *model) *Classifier {
 	return &Classifier{model: m, scratch: &sync.Pool{New: func() any { return newScratch(m) }}}
 }
 
-// scratch holds the buffers of one goroutine.
-type scratch struct{ z, near, decisions, pairwise, p []float64 }
+// scratch holds the buffers of one prediction.
+type scratch struct{ z, kernelValues, decisions, pairwise, p []float64 }
 
 func newScratch(m *model) *scratch {
-	z, near, pairs, k := len(m.scale.used), len(m.vectors.squares), len(m.borders), len(m.classes)
-	room := make([]float64, z+near+pairs+k*k+k)
+	z, n, pairs, k := len(m.scale.used), len(m.vectors.squares), len(m.boundaries), len(m.classes)
+	buffer := make([]float64, z+n+pairs+k*k+k)
 	cut := func(n int) []float64 {
-		part := room[:n:n]
-		room = room[n:]
+		part := buffer[:n:n]
+		buffer = buffer[n:]
 		return part
 	}
-	return &scratch{z: cut(z), near: cut(near), decisions: cut(pairs), pairwise: cut(k * k), p: cut(k)}
+	return &scratch{z: cut(z), kernelValues: cut(n), decisions: cut(pairs), pairwise: cut(k * k), p: cut(k)}
 }
 
 // pairOf returns the index of the pair of classes a < b.
 func pairOf(a, b int) int { return b*(b-1)/2 + a }
 
-// keep copies the support vectors. In the pair (c, d) a row of class c has the same index
-// as in its class, after all rows of d if c > d.
-func (m *model) keep(classes []class, pairs []pair) {
+// addPairs copies the support vectors and the boundaries. The rows of a pair (c, d), c < d, are
+// the rows of class c and then the rows of class d.
+func (m *model) addPairs(classes []class, pairs []pair) {
 	for _, p := range pairs {
-		m.borders = append(m.borders, border{p.bias, p.sigmoid})
+		m.boundaries = append(m.boundaries, boundary{p.bias, p.sigmoid})
 	}
 	m.vectors.p = len(m.scale.used)
 	for c := range classes {
@@ -104,7 +105,7 @@ func (c *Classifier) Probabilities(x, p []float64) {
 	for b := range k {
 		for a := range b {
 			at := pairOf(a, b)
-			r := max(leastPairwise, min(c.borders[at].sigmoid.at(s.decisions[at]), 1-leastPairwise))
+			r := max(minPairwise, min(c.boundaries[at].sigmoid.at(s.decisions[at]), 1-minPairwise))
 			s.pairwise[a*k+b], s.pairwise[b*k+a] = r, 1-r
 		}
 	}
@@ -117,19 +118,19 @@ func (c *Classifier) Probabilities(x, p []float64) {
 	}
 }
 
-// leastPairwise bounds pairwise probabilities away from 0 and 1, as in libsvm.
-const leastPairwise = 1e-7
+// minPairwise bounds pairwise probabilities away from 0 and 1, as in libsvm.
+const minPairwise = 1e-7
 
-// decide writes the decision value of every pair into s: positive for its first class.
+// decide writes the decision value of every pair into s. It is positive for the first class.
 func (m *model) decide(x []float64, s *scratch) {
 	m.scale.apply(x, s.z)
-	m.vectors.near(s.z, m.gamma, s.near)
-	for i, b := range m.borders {
+	m.vectors.kernelRow(s.z, m.gamma, s.kernelValues)
+	for i, b := range m.boundaries {
 		s.decisions[i] = b.bias
 	}
-	near, beta := s.near, m.beta
+	values, beta := s.kernelValues, m.beta
 	for c, member := range m.classes {
-		for _, k := range near[:member.vectors] {
+		for _, k := range values[:member.vectors] {
 			at := 0
 			for d := range m.classes {
 				if d == c {
@@ -140,6 +141,6 @@ func (m *model) decide(x []float64, s *scratch) {
 			}
 			beta = beta[at:]
 		}
-		near = near[member.vectors:]
+		values = values[member.vectors:]
 	}
 }

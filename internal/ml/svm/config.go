@@ -9,7 +9,7 @@
 //	                                 row ─▶ P(a | a or b) of every pair ─▶ couple ─▶ P(bin)
 //
 // Time grows with the square of the rows, so the package suits thousands of rows, not
-// tens of thousands. Memory is bounded: see mostCached.
+// tens of thousands. Memory is bounded: see maxCached.
 //
 // The package handles numbers only: no tasks, no bytes of memory, no clock, no I/O. The same
 // rows, Config and seed give the same classifier, bit for bit.

@@ -16,7 +16,7 @@ var ErrFormat = errors.New("svm: not a stored model")
 // else and then leaves c unchanged. It never panics, and allocates at most a small
 // multiple of data.
 func (c *Classifier) UnmarshalBinary(data []byte) error {
-	body, err := unseal(data)
+	body, err := verify(data)
 	if err != nil {
 		return err
 	}
@@ -28,8 +28,8 @@ func (c *Classifier) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// unseal checks magic, version and checksum, and returns data without the checksum.
-func unseal(data []byte) (body []byte, err error) {
+// verify checks magic, version and checksum, and returns data without the checksum.
+func verify(data []byte) (body []byte, err error) {
 	if len(data) < headerSize+sha256.Size || string(data[:4]) != magic {
 		return nil, fmt.Errorf("%w: no %q header", ErrFormat, magic)
 	}
@@ -43,20 +43,20 @@ func unseal(data []byte) (body []byte, err error) {
 	return body, nil
 }
 
-// decode reads an unsealed model. It validates every value, because a checksum detects
-// accidents but not forgery. It compares sizes with the remaining bytes before it
+// decode reads a verified model. It validates every value, because a checksum detects
+// accidents but not manipulation. It compares sizes with the remaining bytes before it
 // allocates.
 func decode(body []byte) (*model, error) {
-	r := reader{rest: body[8:], whole: body[6] == 0 && body[7] == 0}
+	r := reader{rest: body[8:], valid: body[6] == 0 && body[7] == 0}
 	columns, bins, used, classes, vectors := r.uint32(), r.uint32(), r.uint32(), r.uint32(), r.uint32()
 	m := &model{gamma: r.float(), shared: r.float(), bins: bins, scale: scale{cols: columns}}
-	r.require(bins >= 1 && bins <= mostBins && classes >= 1 && classes <= bins)
+	r.require(bins >= 1 && bins <= maxBins && classes >= 1 && classes <= bins)
 	r.require(m.gamma > 0 && m.shared > 0 && m.shared <= 1)
 	r.columns(&m.scale, used)
 	r.classes(m, classes, vectors)
-	r.borders(m, classes)
+	r.boundaries(m, classes)
 	r.vectors(m, used, classes, vectors)
-	if !r.whole || len(r.rest) > 0 {
+	if !r.valid || len(r.rest) > 0 {
 		return nil, fmt.Errorf("%w: too short, too long, or a value is out of its range", ErrFormat)
 	}
 	return m, nil
@@ -66,16 +66,16 @@ func decode(body []byte) (*model, error) {
 // zeros.
 type reader struct {
 	rest  []byte
-	whole bool
+	valid bool
 }
 
 // require marks the reader as invalid unless ok.
-func (r *reader) require(ok bool) { r.whole = r.whole && ok }
+func (r *reader) require(ok bool) { r.valid = r.valid && ok }
 
 // fits reports whether n items of a size fit into the remaining bytes.
 func (r *reader) fits(n, size int) bool {
 	r.require(size == 0 || n <= len(r.rest)/size)
-	return r.whole
+	return r.valid
 }
 
 func (r *reader) uint32() int {
@@ -98,6 +98,7 @@ func (r *reader) float() float64 {
 	return v
 }
 
+// columns reads the n columns that vary, which must ascend.
 func (r *reader) columns(s *scale, n int) {
 	if !r.fits(n, columnSize) {
 		return
@@ -110,7 +111,8 @@ func (r *reader) columns(s *scale, n int) {
 	}
 }
 
-// classes reads the classes: their bins are distinct and share the vectors.
+// classes reads n classes. Their bins must ascend, and their numbers of vectors must add up to
+// vectors.
 func (r *reader) classes(m *model, n, vectors int) {
 	if !r.fits(n, classSize) {
 		return
@@ -124,20 +126,22 @@ func (r *reader) classes(m *model, n, vectors int) {
 	r.require(vectors == 0)
 }
 
-func (r *reader) borders(m *model, classes int) {
+// boundaries reads the boundaries of all pairs of classes.
+func (r *reader) boundaries(m *model, classes int) {
 	n := classes * (classes - 1) / 2
-	if !r.fits(n, borderSize) {
+	if !r.fits(n, boundarySize) {
 		return
 	}
 	for range n {
-		m.borders = append(m.borders, border{r.float(), sigmoid{r.float(), r.float()}})
+		m.boundaries = append(m.boundaries, boundary{r.float(), sigmoid{r.float(), r.float()}})
 	}
 }
 
-// vectors reads the support vectors within the bounds of Fit, so that sums stay finite.
+// vectors reads n support vectors. Their values must be within the bounds of Fit, so that sums
+// stay finite.
 func (r *reader) vectors(m *model, used, classes, n int) {
 	others := classes - 1
-	r.require(others > 0 || n == 0) // a single class has no border
+	r.require(others > 0 || n == 0) // a single class has no boundary
 	if !r.fits(n, 8*(used+others)) {
 		return
 	}
@@ -146,12 +150,12 @@ func (r *reader) vectors(m *model, used, classes, n int) {
 	for range n {
 		for u := range z {
 			z[u] = r.float()
-			r.require(math.Abs(z[u]) <= farthest)
+			r.require(math.Abs(z[u]) <= maxStandardised)
 		}
 		m.vectors.add(z)
 		for range others {
 			beta := r.float()
-			r.require(math.Abs(beta) <= steepest)
+			r.require(math.Abs(beta) <= maxPenalty)
 			m.beta = append(m.beta, beta)
 		}
 	}

@@ -13,24 +13,24 @@ const FormatVersion = 1
 //
 //	"svmf", version u16, 0 u16, columns u32, bins u32, used u32, classes u32, vectors u32
 //	γ f64, shared f64
-//	a used column: number u32, mean f64, deviation f64
-//	a class:       bin u32, vectors u32
-//	a pair:        bias f64, slope f64, level f64
-//	a vector:      used standardised values f64, classes − 1 coefficients f64
+//	by used column: number u32, mean f64, deviation f64
+//	by class:       bin u32, vectors u32
+//	by pair:        bias f64, slope f64, level f64
+//	by vector:      used standardised values f64, classes − 1 coefficients f64
 //	SHA-256 of all bytes before it
 const (
-	magic      = "svmf"
-	headerSize = 4 + 2 + 2 + 5*4 + 2*8
-	columnSize = 4 + 8 + 8
-	classSize  = 4 + 4
-	borderSize = 3 * 8
+	magic        = "svmf"
+	headerSize   = 4 + 2 + 2 + 5*4 + 2*8
+	columnSize   = 4 + 8 + 8
+	classSize    = 4 + 4
+	boundarySize = 3 * 8
 )
 
 // MarshalBinary encodes the model in format FormatVersion. It never fails; the same model
 // gives the same bytes.
 func (c *Classifier) MarshalBinary() ([]byte, error) {
 	m := c.model
-	size := headerSize + columnSize*len(m.scale.used) + classSize*len(m.classes) + borderSize*len(m.borders) +
+	size := headerSize + columnSize*len(m.scale.used) + classSize*len(m.classes) + boundarySize*len(m.boundaries) +
 		8*(len(m.vectors.z)+len(m.beta)) + sha256.Size
 	out := append(make([]byte, 0, size), magic...)
 	out = binary.LittleEndian.AppendUint16(out, FormatVersion)
@@ -47,7 +47,7 @@ func (c *Classifier) MarshalBinary() ([]byte, error) {
 		out = binary.LittleEndian.AppendUint32(out, class.bin)
 		out = binary.LittleEndian.AppendUint32(out, class.vectors)
 	}
-	for _, b := range m.borders {
+	for _, b := range m.boundaries {
 		out = appendFloats(out, b.bias, b.sigmoid.slope, b.sigmoid.level)
 	}
 	others := len(m.classes) - 1

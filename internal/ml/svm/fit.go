@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	mostBins = 1000
-	folds    = 5 // for out-of-sample decision values, as in libsvm
+	maxBins = 1000
+	folds   = 5 // for out-of-sample decision values, as in libsvm
 )
 
 // Fit learns P(bin | x) for bins 0 … k−1, k ≤ 1000, from t, whose targets are bins. It
-// fits one border for every two bins that have rows (one against one, Knerr, Personnaz &
+// fits one boundary for every two bins that have rows (one against one, Knerr, Personnaz &
 // Dreyfus 1990). The weight of a row scales its penalty C and its count in P. All bins,
-// including empty ones, share the probability of one row evenly, so no bin is
-// impossible. seed draws the folds.
+// including empty ones, share the probability of one row evenly, so every bin is
+// possible. seed is the seed for the random folds.
 //
 // Fit returns table.ErrShape (also for no rows), ErrConfig or ErrTarget.
 func Fit(t *table.Table, bins int, cfg Config, seed uint64) (*Classifier, error) {
@@ -43,10 +43,11 @@ func Fit(t *table.Table, bins int, cfg Config, seed uint64) (*Classifier, error)
 			pairs = append(pairs, fitPair(classes[a], classes[b], cfg))
 		}
 	}
-	m.keep(classes, pairs)
+	m.addPairs(classes, pairs)
 	return newClassifier(m), nil
 }
 
+// check returns table.ErrShape or ErrTarget for a table that Fit cannot use.
 func check(t *table.Table, bins int) error {
 	if err := t.Check(); err != nil {
 		return err
@@ -54,8 +55,8 @@ func check(t *table.Table, bins int) error {
 	if t.Rows() == 0 {
 		return fmt.Errorf("%w: no training rows", table.ErrShape)
 	}
-	if bins < 1 || bins > mostBins {
-		return fmt.Errorf("%w: %d bins, not 1 to %d", ErrTarget, bins, mostBins)
+	if bins < 1 || bins > maxBins {
+		return fmt.Errorf("%w: %d bins, not 1 to %d", ErrTarget, bins, maxBins)
 	}
 	for i, y := range t.Y {
 		if bin := int(y); bin < 0 || bin >= bins || float64(bin) != y {
@@ -69,8 +70,8 @@ func check(t *table.Table, bins int) error {
 type class struct {
 	bin    int
 	points points
-	weight []float64
-	fold   []int
+	weight []float64 // by row
+	fold   []int     // by row
 }
 
 // classesOf returns the bins that have rows, in ascending order, with their rows in table
@@ -101,12 +102,11 @@ func classesOf(t *table.Table, bins int, s scale, seed uint64) []class {
 	return present
 }
 
-// pair is the border between two classes: β for the rows of the first and then the second
-// class, and the sigmoid for P(first | either).
+// pair is the boundary between two classes.
 type pair struct {
-	beta    []float64
+	beta    []float64 // coefficients of the rows of the first class, then of the second
 	bias    float64
-	sigmoid sigmoid
+	sigmoid sigmoid // P(first class | either class)
 }
 
 // fitPair solves once for all rows and once without each fold. The sigmoid is fitted to
@@ -116,27 +116,27 @@ func fitPair(a, b class, cfg Config) pair {
 	rows := points{p: a.points.p, z: append(append([]float64(nil), a.points.z...), b.points.z...)}
 	rows.squares = append(append([]float64(nil), a.points.squares...), b.points.squares...)
 	w, fold := append(append([]float64(nil), a.weight...), b.weight...), append(append([]int(nil), a.fold...), b.fold...)
-	y, prices := make([]float64, n), make([]float64, n)
+	y, penalties := make([]float64, n), make([]float64, n)
 	for i := range y {
 		y[i] = -1
 		if i < len(a.weight) {
 			y[i] = 1
 		}
-		prices[i] = min(cfg.C*w[i], steepest)
+		penalties[i] = min(cfg.C*w[i], maxPenalty)
 	}
-	s := newSolver(newKernel(rows, cfg.Gamma, mostCached), y)
-	bias := s.solve(prices, cfg.Tolerance)
+	s := newSolver(newKernel(rows, cfg.Gamma, maxCached), y)
+	bias := s.solve(penalties, cfg.Tolerance)
 	p := pair{beta: append([]float64(nil), s.beta...), bias: bias}
-	p.sigmoid = fitSigmoid(heldOut(s, prices, fold, cfg.Tolerance), y, w)
+	p.sigmoid = fitSigmoid(heldOut(s, penalties, fold, cfg.Tolerance), y, w)
 	return p
 }
 
 // heldOut returns the out-of-sample decision values of all rows.
-func heldOut(s *solver, prices []float64, fold []int, tolerance float64) []float64 {
+func heldOut(s *solver, penalties []float64, fold []int, tolerance float64) []float64 {
 	decisions, left := make([]float64, len(fold)), make([]float64, len(fold))
 	for f := range folds {
-		for i, price := range prices {
-			left[i] = price
+		for i, penalty := range penalties {
+			left[i] = penalty
 			if fold[i] == f {
 				left[i] = 0
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// stored returns a small classifier of three of four bins, and its bytes.
+// stored returns a small classifier with rows in three of four bins, and its bytes.
 func stored(t testing.TB) (*Classifier, []byte) {
 	rows, signs, _ := problem(12, 1, 11)
 	data := &table.Table{Names: make([]string, 3), X: rows.z}
@@ -45,7 +45,7 @@ func TestEveryFlippedByteAndTruncationIsRejected(t *testing.T) {
 	require.Nil(t, c.model, "a rejected model does not change the receiver")
 }
 
-// seal adds a valid checksum to a forged body, so that decode reads it.
+// seal adds a valid checksum to a forged body, so that verify accepts it.
 func seal(body []byte) []byte {
 	sum := sha256.Sum256(body)
 	return append(append([]byte(nil), body...), sum[:]...)
@@ -62,35 +62,35 @@ func TestAForgeryWithAValidChecksumIsRejected(t *testing.T) {
 	}
 	const gamma, columns = 28, headerSize
 	classes := columns + columnSize*len(c.scale.used)
-	borders := classes + classSize*len(c.classes)
-	vectors := borders + borderSize*len(c.borders)
+	boundaries := classes + classSize*len(c.classes)
+	vectors := boundaries + boundarySize*len(c.boundaries)
 	for claim, forge := range map[string]func(b []byte) []byte{
 		"another version":             func(b []byte) []byte { b[4] = 9; return b },
-		"something reserved":          func(b []byte) []byte { b[6] = 1; return b },
+		"a reserved byte is set":      func(b []byte) []byte { b[6] = 1; return b },
 		"no bins":                     number(12, 0),
-		"too many bins":               number(12, mostBins+1),
-		"more columns used than are":  number(8, 2),
-		"columns that are not there":  number(16, math.MaxUint32),
+		"too many bins":               number(12, maxBins+1),
+		"a column number too high":    number(8, 2),
+		"too many used columns":       number(16, math.MaxUint32),
 		"no classes":                  number(20, 0),
 		"more classes than bins":      number(20, 5),
-		"vectors that are not there":  number(24, math.MaxUint32),
+		"too many vectors":            number(24, math.MaxUint32),
 		"one vector fewer":            number(24, uint32(c.Vectors()-1)),
-		"no γ":                        float(gamma, 0),
-		"γ that is no number":         float(gamma, math.NaN()),
-		"more than all shared":        float(gamma+8, 1.5),
+		"a γ of zero":                 float(gamma, 0),
+		"a γ of NaN":                  float(gamma, math.NaN()),
+		"a shared probability over 1": float(gamma+8, 1.5),
 		"the same column twice":       number(columns+columnSize, 0),
 		"an infinite mean":            float(columns+4, math.Inf(1)),
-		"no deviation":                float(columns+12, 0),
+		"a deviation of zero":         float(columns+12, 0),
 		"the same bin twice":          number(classes+classSize, c.classes[0].bin),
-		"a bin that is not there":     number(classes+2*classSize, 4),
-		"a vector of no class":        number(classes+4, c.classes[0].vectors+1),
-		"a bias that is no number":    float(borders, math.NaN()),
-		"an infinite slope":           float(borders+8, math.Inf(-1)),
-		"a vector out of reach":       float(vectors, 2*farthest),
-		"a coefficient out of reach":  float(len(body)-8, 2*steepest),
-		"bytes behind the last":       func(b []byte) []byte { return append(b, 0) },
-		"a vector cut short":          func(b []byte) []byte { return b[:len(b)-1] },
-		"nothing behind the counters": func(b []byte) []byte { return b[:headerSize] },
+		"an unknown bin":              number(classes+2*classSize, 4),
+		"a wrong number of vectors":   number(classes+4, c.classes[0].vectors+1),
+		"a bias of NaN":               float(boundaries, math.NaN()),
+		"an infinite slope":           float(boundaries+8, math.Inf(-1)),
+		"a vector out of range":       float(vectors, 2*maxStandardised),
+		"a coefficient out of range":  float(len(body)-8, 2*maxPenalty),
+		"trailing bytes":              func(b []byte) []byte { return append(b, 0) },
+		"a truncated vector":          func(b []byte) []byte { return b[:len(b)-1] },
+		"only the header":             func(b []byte) []byte { return b[:headerSize] },
 	} {
 		t.Run(claim, func(t *testing.T) {
 			var c Classifier
@@ -99,7 +99,7 @@ func TestAForgeryWithAValidChecksumIsRejected(t *testing.T) {
 	}
 }
 
-// Every accepted input can serve predictions and encodes to the same bytes.
+// Every accepted input decodes to a model that can predict and that encodes to the same bytes.
 func FuzzUnmarshal(f *testing.F) {
 	_, data := stored(f)
 	f.Add(data[:len(data)-sha256.Size])

@@ -16,10 +16,12 @@ type points struct {
 
 func (s *points) row(i int) []float64 { return s.z[i*s.p : (i+1)*s.p] }
 
+// add appends a row.
 func (s *points) add(z []float64) {
 	s.z, s.squares = append(s.z, z...), append(s.squares, square(z))
 }
 
+// square returns the squared length of a row.
 func square(z []float64) (sum float64) {
 	for _, v := range z {
 		sum += v * v
@@ -27,10 +29,10 @@ func square(z []float64) (sum float64) {
 	return sum
 }
 
-// near writes K(z, point) = exp(−γ·‖z − point‖²) for all n points into k. It computes the
+// kernelRow writes K(z, point) = exp(−γ·‖z − point‖²) for all n points into k. It computes the
 // distances as ‖z‖² + ‖point‖² − 2·z·point, which is many times faster than differences.
 // The cancellation error is far below the resolution of a kernel value.
-func (s *points) near(z []float64, gamma float64, k []float64) {
+func (s *points) kernelRow(z []float64, gamma float64, k []float64) {
 	clear(k)
 	if s.p > 0 && len(k) > 0 {
 		rows := blas64.General{Rows: len(k), Cols: s.p, Stride: s.p, Data: s.z}
@@ -42,38 +44,38 @@ func (s *points) near(z []float64, gamma float64, k []float64) {
 	}
 }
 
-// mostCached bounds the number of cached kernel values: 64 Mi values of four bytes are 256
-// MiB, the whole matrix of 8,192 rows.
-const mostCached = 64 << 20
+// maxCached bounds the number of cached kernel values. 64 Mi values of four bytes are 256
+// MiB, which is enough for the whole matrix of 8,192 rows.
+const maxCached = 64 << 20
 
-// kernel is an LRU cache of kernel matrix rows. It computes a row on first use; rows far
-// from the border are often never used.
+// kernel is an LRU cache of kernel matrix rows. It computes a row on first use, because rows far
+// from the boundary are often never used.
 type kernel struct {
 	points  points
 	gamma   float64
-	cached  [][]float32 // n rows; nil: not cached. libsvm also caches float32
+	cached  [][]float32 // n rows, float32 as in libsvm; nil: not cached
 	lastUse []int       // time of last use, by clock
 	clock   int
 	free    int       // number of rows that still fit
 	wide    []float64 // one row before conversion to float32
 }
 
-// newKernel caches up to most values, but at least the two rows of a solver step.
-func newKernel(p points, gamma float64, most int) *kernel {
+// newKernel returns a kernel that caches at most limit values, but at least the two rows of a solver step.
+func newKernel(p points, gamma float64, limit int) *kernel {
 	n := len(p.squares)
 	return &kernel{
-		points: p, gamma: gamma, free: max(2, most/n),
+		points: p, gamma: gamma, free: max(2, limit/n),
 		cached: make([][]float32, n), lastUse: make([]int, n), wide: make([]float64, n),
 	}
 }
 
-// row returns K(i, ·). The slice stays valid during a request for one other row.
+// row returns K(i, ·). The slice stays valid until the second next call.
 func (k *kernel) row(i int) []float32 {
 	k.clock++
 	k.lastUse[i] = k.clock
 	if k.cached[i] == nil {
 		k.cached[i] = k.space()
-		k.points.near(k.points.row(i), k.gamma, k.wide)
+		k.points.kernelRow(k.points.row(i), k.gamma, k.wide)
 		for j, v := range k.wide {
 			k.cached[i][j] = float32(v)
 		}
@@ -81,7 +83,7 @@ func (k *kernel) row(i int) []float32 {
 	return k.cached[i]
 }
 
-// space returns a row buffer to write to.
+// space returns a row buffer. If no further row fits, it evicts the least recently used row.
 func (k *kernel) space() []float32 {
 	if k.free > 0 {
 		k.free--

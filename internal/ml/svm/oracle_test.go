@@ -13,7 +13,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
-// oracle reads the cases of a file that make.py wrote.
+// oracle reads the cases of a file that testdata/oracle/svm/make.py wrote.
 func oracle[T any](t *testing.T, name string) []T {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("../../../testdata/oracle/svm", name))
@@ -24,6 +24,7 @@ func oracle[T any](t *testing.T, name string) []T {
 	return o.Cases
 }
 
+// tableOf returns a table of the rows, with NaN for null.
 func tableOf(x [][]*float64, y, w []float64) *table.Table {
 	t := &table.Table{Names: make([]string, len(x[0])), Y: y, W: w}
 	for _, row := range x {
@@ -69,7 +70,7 @@ func TestDecisionValuesEqualLibsvm(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("case %d: at most %.1e apart", k, worst)
+		t.Logf("case %d: largest difference %.1e", k, worst)
 		assert.LessOrEqual(t, worst, 1e-5, "case %d", k)
 	}
 }
@@ -85,7 +86,7 @@ func TestSigmoidsAgreeWithAnotherOptimiser(t *testing.T) {
 	}
 }
 
-// SLSQP is accurate to about 1e-8.
+// The other optimiser, SLSQP of SciPy, is accurate to about 1e-8.
 func TestCouplingsAgreeWithAnotherOptimiser(t *testing.T) {
 	for k, o := range oracle[struct {
 		Pairwise [][]float64
@@ -101,11 +102,11 @@ func TestCouplingsAgreeWithAnotherOptimiser(t *testing.T) {
 	}
 }
 
-// Copies and weights give the same borders, but different folds for the probabilities.
+// Copies and weights give the same boundaries, but different folds for the probabilities.
 func TestAWeightOfTwoIsTheRowTwice(t *testing.T) {
 	for seed := range uint64(5) {
-		rows, signs, prices := problem(60, 1, seed)
-		weighted := &table.Table{Names: make([]string, 3), X: rows.z, W: prices}
+		rows, signs, penalties := problem(60, 1, seed)
+		weighted := &table.Table{Names: make([]string, 3), X: rows.z, W: penalties}
 		var again []int
 		for i, sign := range signs {
 			weighted.Y = append(weighted.Y, (sign+1)/2+float64(i%5/4)) // three bins
@@ -115,7 +116,7 @@ func TestAWeightOfTwoIsTheRowTwice(t *testing.T) {
 			}
 		}
 		twice := weighted.Select(again)
-		for i := range prices {
+		for i := range penalties {
 			if i%3 == 0 {
 				weighted.W[i] *= 2
 			}

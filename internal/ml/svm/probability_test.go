@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// If all decision values are equal, a sigmoid can only learn the frequency of the signs:
-// for 3 and 1, with Platt's targets, (3·4/5 + 1·1/3)/4 = 0.68333.
+// If all decision values are equal, a sigmoid can only learn the frequency of the signs. With
+// three positive signs, one negative sign and Platt's targets it is (3·4/5 + 1·1/3)/4 = 0.68333.
 func TestAnUninformativeSigmoidIsTheShareOfTheSigns(t *testing.T) {
 	for _, f := range []float64{0, 1, -30, 1e6} {
 		s := fitSigmoid([]float64{f, f, f, f}, []float64{1, 1, -1, 1}, []float64{1, 1, 1, 1})
@@ -24,9 +24,9 @@ func TestASigmoidStaysFinite(t *testing.T) {
 	for range 300 {
 		n := 1 + rng.IntN(20)
 		f, y, w := make([]float64, n), make([]float64, n), make([]float64, n)
-		size, heft := math.Pow(10, float64(rng.IntN(25)-12)), math.Pow(10, float64(rng.IntN(25)-12))
+		size, weightScale := math.Pow(10, float64(rng.IntN(25)-12)), math.Pow(10, float64(rng.IntN(25)-12))
 		for i := range f {
-			f[i], y[i], w[i] = size*rng.NormFloat64(), float64(2*rng.IntN(2)-1), heft*(0.1+rng.Float64())
+			f[i], y[i], w[i] = size*rng.NormFloat64(), float64(2*rng.IntN(2)-1), weightScale*(0.1+rng.Float64())
 		}
 		s := fitSigmoid(f, y, w)
 		for _, v := range append([]float64{0, 1e300, -1e300}, f...) {
@@ -34,7 +34,7 @@ func TestASigmoidStaysFinite(t *testing.T) {
 			require.True(t, p >= 0 && p <= 1, "%v of %v", p, s)
 		}
 		l := newLikelihood(f, y, w)
-		require.LessOrEqual(t, l.loss(s), l.loss(sigmoid{0, math.Log((l.minus + 1) / (l.plus + 1))}), "it only goes down")
+		require.LessOrEqual(t, l.loss(s), l.loss(sigmoid{0, math.Log((l.minus + 1) / (l.plus + 1))}), "the loss is at most the initial one")
 	}
 }
 
@@ -79,7 +79,7 @@ func TestCouplingMinimisesTheSum(t *testing.T) {
 		r := make([]float64, k*k)
 		for i := range k {
 			for j := range i {
-				v := max(leastPairwise, min(rng.Float64()*1.4-0.2, 1-leastPairwise)) // some absolute
+				v := max(minPairwise, min(rng.Float64()*1.4-0.2, 1-minPairwise)) // some are at the bounds
 				r[i*k+j], r[j*k+i] = v, 1-v
 			}
 		}

@@ -10,17 +10,17 @@ const (
 	// constant is the deviation, relative to the mean, below which the variation of a
 	// column is only rounding error.
 	constant = 1e-9
-	// farthest is the number of deviations at which a value is clipped. A value so far away
+	// maxStandardised is the number of deviations at which a value is clipped. A value so far away
 	// has a kernel value of 0 anyway, and its square does not overflow.
-	farthest = 1e6
+	maxStandardised = 1e6
 )
 
 // scale standardises the columns that vary.
 type scale struct {
-	cols      int       // of a row
+	cols      int       // number of columns of a row
 	used      []uint32  // columns that vary, ascending
-	mean      []float64 // of each used column …
-	deviation []float64 // … and its standard deviation, > 0
+	mean      []float64 // mean of each used column
+	deviation []float64 // standard deviation of each used column, > 0
 }
 
 // newScale computes weighted means of the known values, and weighted deviations of all
@@ -36,9 +36,9 @@ func newScale(t *table.Table, total float64) scale {
 	return s
 }
 
-// moments returns the mean and deviation of column j; the deviation is 0 if the column is
-// constant or completely missing. It scales by the largest value and the total weight,
-// so no square or sum can overflow.
+// moments returns the mean and the standard deviation of column j. Both are 0 if the column is
+// constant or completely missing. It divides by the largest value and the total weight, so no
+// square or sum can overflow.
 func moments(t *table.Table, j int, total float64) (mean, deviation float64) {
 	unit, known := 0.0, 0.0
 	for i := range t.Rows() {
@@ -72,7 +72,7 @@ func (s *scale) apply(x, z []float64) {
 	for u, j := range s.used {
 		z[u] = 0
 		if v := x[j]; finite(v) {
-			z[u] = max(-farthest, min((v-s.mean[u])/s.deviation[u], farthest))
+			z[u] = max(-maxStandardised, min((v-s.mean[u])/s.deviation[u], maxStandardised))
 		}
 	}
 }

@@ -2,10 +2,11 @@ package svm
 
 import "math"
 
-// sigmoid turns a decision value f into P(y = 1) = 1 / (1 + exp(Slope·f + Level)).
+// sigmoid maps a decision value f to P(y = 1) = 1 / (1 + exp(slope·f + level)).
 // The slope is negative if the decision values are informative.
 type sigmoid struct{ slope, level float64 }
 
+// at returns the probability for a decision value.
 func (s sigmoid) at(f float64) float64 {
 	v := s.slope*f + s.level
 	if v < 0 {
@@ -41,8 +42,8 @@ func fitSigmoid(f, y, w []float64) sigmoid {
 
 // likelihood computes the mean cross entropy of a sigmoid.
 type likelihood struct {
-	f, target, w []float64 // w: shares that sum to 1
-	plus, minus  float64   // the weight of each sign
+	f, target, w []float64 // decision values, Platt's targets, and weights that sum to 1
+	plus, minus  float64   // total weight of each sign
 }
 
 func newLikelihood(f, y, w []float64) *likelihood {
@@ -67,16 +68,17 @@ func newLikelihood(f, y, w []float64) *likelihood {
 
 // descend halves a step until the loss falls by a share of the decrease that the gradient
 // predicts (Armijo 1966).
-func (l *likelihood) descend(from, step sigmoid, loss, promised float64) (next sigmoid, now float64) {
+func (l *likelihood) descend(from, step sigmoid, loss, decrease float64) (next sigmoid, now float64) {
 	for size := 1.0; size >= 1e-10; size /= 2 {
 		next = sigmoid{from.slope + size*step.slope, from.level + size*step.level}
-		if now = l.loss(next); now < loss+1e-4*size*promised {
+		if now = l.loss(next); now < loss+1e-4*size*decrease {
 			return next, now
 		}
 	}
 	return from, loss
 }
 
+// loss returns the weighted mean cross entropy.
 func (l *likelihood) loss(s sigmoid) (sum float64) {
 	for i, f := range l.f {
 		if v := s.slope*f + s.level; v >= 0 {

@@ -3,28 +3,28 @@ package svm
 import "math"
 
 const (
-	// steepest bounds C · weight so that sums stay finite. At this penalty the solver
-	// already makes no avoidable error.
-	steepest = 1e9
-	// mostSteps bounds the solver's steps per row. Ordinary rows take one to five. A very
-	// high penalty can reach the bound; the result then satisfies every constraint but
-	// may miss the tolerance.
-	mostSteps = 200
+	// maxPenalty bounds C · weight so that sums stay finite. A larger penalty would not
+	// avoid further errors.
+	maxPenalty = 1e9
+	// maxSteps bounds the steps of the solver per row. Ordinary rows take one to five. With
+	// a very high penalty the solver can reach the bound. The result then satisfies every
+	// constraint but may exceed the tolerance.
+	maxSteps = 200
 	// flat replaces the zero curvature between two equal rows.
 	flat = 1e-12
 )
 
-// solver finds the coefficients of one border for rows of sign y = ±1:
+// solver finds the coefficients of one boundary for rows of sign y = ±1:
 //
 //	max Σ y·β − ½ Σ Σ β·K·β′   where   Σ β = 0   and   low ≤ β ≤ high,
 //
-// which is the dual of C-SVC with β = y·α (Bottou & Lin 2007): a row with y = 1 has β in
-// [0, C·w], one with y = −1 in [−C·w, 0]. A held-out row has bounds of 0, so its β stays
-// 0; its residual still gives its decision value.
+// which is the dual of C-SVC with β = y·α (Bottou & Lin 2007). A row with y = 1 has β in
+// [0, C·w], and a row with y = −1 has β in [−C·w, 0]. A held-out row has bounds of 0, so
+// β stays 0. Its residual still gives its decision value.
 //
 // Each step changes two coefficients in opposite directions (SMO, Platt 1998). The
-// selection follows Fan, Chen & Lin (2005, WSS 2): the one with the largest residual rises,
-// and the one with the largest second-order gain falls.
+// selection follows Fan, Chen & Lin (2005, WSS 2): the coefficient of the row with the largest
+// residual rises, and the coefficient of the row with the largest second-order gain falls.
 type solver struct {
 	kernel    *kernel
 	y         []float64
@@ -41,21 +41,21 @@ func newSolver(k *kernel, y []float64) *solver {
 	}
 }
 
-// solve starts from β = 0 with the bounds that prices give, and returns the bias b of the
-// decision value Σ β·K + b.
-func (s *solver) solve(prices []float64, tolerance float64) (bias float64) {
+// solve starts from β = 0, with bounds from the penalties of the rows. It returns the bias b of
+// the decision value Σ β·K + b.
+func (s *solver) solve(penalties []float64, tolerance float64) (bias float64) {
 	clear(s.beta)
 	copy(s.residual, s.y)
-	for t, price := range prices {
-		s.low[t], s.high[t] = min(0, s.y[t]*price), max(0, s.y[t]*price)
+	for t, penalty := range penalties {
+		s.low[t], s.high[t] = min(0, s.y[t]*penalty), max(0, s.y[t]*penalty)
 	}
-	for range mostSteps * len(s.y) {
-		i := s.riser()
+	for range maxSteps * len(s.y) {
+		i := s.selectRising()
 		if i < 0 {
 			break
 		}
 		row := s.kernel.row(i)
-		j, lowest := s.faller(row, s.residual[i])
+		j, lowest := s.selectFalling(row, s.residual[i])
 		if j < 0 || s.residual[i]-lowest < tolerance {
 			break
 		}
@@ -64,8 +64,8 @@ func (s *solver) solve(prices []float64, tolerance float64) (bias float64) {
 	return s.bias()
 }
 
-// riser returns the row with the highest residual among those that can rise, or −1.
-func (s *solver) riser() int {
+// selectRising returns the row with the highest residual among the rows that can rise, or −1.
+func (s *solver) selectRising() int {
 	best, at := math.Inf(-1), -1
 	for t, e := range s.residual {
 		if e > best && s.beta[t] < s.high[t] {
@@ -75,10 +75,10 @@ func (s *solver) riser() int {
 	return at
 }
 
-// faller returns the row, among those that can fall, with the largest gain while the row
-// with this kernel row and residual rises, or −1 if there is no gain. lowest is the lowest
+// selectFalling returns the row that can fall with the largest gain, or −1 if there is no gain.
+// row and residual are the kernel row and the residual of the rising row. lowest is the lowest
 // residual among all rows that can fall.
-func (s *solver) faller(row []float32, residual float64) (at int, lowest float64) {
+func (s *solver) selectFalling(row []float32, residual float64) (at int, lowest float64) {
 	best := 0.0
 	at, lowest = -1, math.Inf(1)
 	for t, e := range s.residual {

@@ -10,6 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/table"
 )
 
+// small returns a valid table of three rows and two columns with a missing value.
 func small() *table.Table {
 	return &table.Table{Names: []string{"a", "b"}, X: []float64{1, 2, 3, math.NaN(), 5, 6}, Y: []float64{10, 20, 30}}
 }
@@ -30,7 +31,7 @@ func TestAMissingWeightIsOne(t *testing.T) {
 	assert.Equal(t, 1.0, small().Weight(1))
 }
 
-func TestARowCannotGrowIntoTheNext(t *testing.T) {
+func TestAppendToARowDoesNotOverwriteTheNext(t *testing.T) {
 	whole := small()
 	_ = append(whole.Row(0), 99)
 	assert.Equal(t, 3.0, whole.X[2])
@@ -39,15 +40,15 @@ func TestARowCannotGrowIntoTheNext(t *testing.T) {
 func TestCheckRejectsInvalidTables(t *testing.T) {
 	require.NoError(t, small().Check(), "a missing value in X is legal")
 	for claim, change := range map[string]func(*table.Table){
-		"a value too few":        func(t *table.Table) { t.X = t.X[1:] },
-		"a weight too few":       func(t *table.Table) { t.W = []float64{1, 1} },
-		"a group too many":       func(t *table.Table) { t.Group = []int{0, 0, 1} },
-		"a target not a number":  func(t *table.Table) { t.Y[1] = math.NaN() },
-		"an infinite target":     func(t *table.Table) { t.Y[1] = math.Inf(-1) },
-		"a weight of zero":       func(t *table.Table) { t.W = []float64{1, 0, 1} },
-		"a weight not a number":  func(t *table.Table) { t.W = []float64{1, math.NaN(), 1} },
-		"an infinite weight":     func(t *table.Table) { t.W = []float64{1, 1, math.Inf(1)} },
-		"a name without numbers": func(t *table.Table) { t.Names = append(t.Names, "c") },
+		"one value too few":          func(t *table.Table) { t.X = t.X[1:] },
+		"one weight too few":         func(t *table.Table) { t.W = []float64{1, 1} },
+		"one group number too many":  func(t *table.Table) { t.Group = []int{0, 0, 1} },
+		"a target of NaN":            func(t *table.Table) { t.Y[1] = math.NaN() },
+		"an infinite target":         func(t *table.Table) { t.Y[1] = math.Inf(-1) },
+		"a weight of zero":           func(t *table.Table) { t.W = []float64{1, 0, 1} },
+		"a weight of NaN":            func(t *table.Table) { t.W = []float64{1, math.NaN(), 1} },
+		"an infinite weight":         func(t *table.Table) { t.W = []float64{1, 1, math.Inf(1)} },
+		"a column name without data": func(t *table.Table) { t.Names = append(t.Names, "c") },
 	} {
 		t.Run(claim, func(t *testing.T) {
 			invalid := small()

@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// Bayes implements efficient global optimisation (Jones, Schonlau & Welch 1998). It first
-// evaluates max(4, d+2) points of a Latin hypercube. Each later point maximises the expected
+// Bayes evaluates trials points by efficient global optimisation (Jones, Schonlau & Welch 1998).
+// The first max(4, d+2) points are a Latin hypercube. Each later point maximises the expected
 // improvement under a Gaussian process on the unit cube, which is refitted to all trials. A
-// failed trial counts as the worst of the others. No point is evaluated twice while the
-// search finds a new one. Trials and errors are those of Random.
+// failed trial counts as the worst of the others. Bayes repeats a later point only if it finds
+// no new one. It handles failures, errors and invalid arguments like Random.
 func Bayes(space Space, trials int, seed uint64, loss func(params []float64) (float64, error)) ([]Trial, error) {
 	rng := rand.New(rand.NewPCG(seed, 0xba7e5))
 	var first [][]float64
-	return search(space, trials, loss, func(made []Trial) []float64 {
-		if len(made) == 0 {
+	return search(space, trials, loss, func(past []Trial) []float64 {
+		if len(past) == 0 {
 			first = latin(rng, min(trials, max(4, len(space)+2)), len(space))
 		}
-		if len(made) < len(first) {
-			return space.params(first[len(made)])
+		if len(past) < len(first) {
+			return space.params(first[len(past)])
 		}
-		return propose(space, made, rng)
+		return propose(space, past, rng)
 	})
 }
 
@@ -41,20 +41,20 @@ func latin(rng *rand.Rand, n, d int) [][]float64 {
 }
 
 const (
-	wide     = 500  // candidates over the whole cube
-	narrow   = 20   // candidates around each of two points, for each radius
-	farthest = 0.25 // the first radius, which is halved repeatedly
-	closest  = 5e-4
+	wide        = 500  // candidates over the whole cube
+	narrow      = 20   // candidates around each of two points, for each radius
+	firstRadius = 0.25 // the first radius, which is halved repeatedly
+	lastRadius  = 5e-4
 )
 
 // propose maximises the expected improvement by random search: over the whole cube, and then
 // with decreasing radius near the best candidate and the best trial.
-func propose(space Space, made []Trial, rng *rand.Rand) []float64 {
-	a := newAcquisition(space, made)
+func propose(space Space, past []Trial, rng *rand.Rand) []float64 {
+	a := newAcquisition(space, past)
 	for range wide {
 		a.consider(uniform(rng, len(space)))
 	}
-	for radius := farthest; radius > closest; radius /= 2 {
+	for radius := firstRadius; radius > lastRadius; radius /= 2 {
 		for range narrow {
 			a.consider(perturb(rng, a.incumbent, radius))
 			a.consider(perturb(rng, a.best, radius))
@@ -66,33 +66,33 @@ func propose(space Space, made []Trial, rng *rand.Rand) []float64 {
 // acquisition holds the candidate with the largest expected improvement.
 type acquisition struct {
 	space     Space
-	made      []Trial
+	past      []Trial
 	posterior *posterior
 	lowest    float64   // the lowest warped loss
-	incumbent []float64 // its point
+	incumbent []float64 // the point with that loss
 	best      []float64 // the best candidate
 	gain      float64   // its expected improvement
-	work      []float64
+	work      []float64 // scratch space of posterior.at
 }
 
-func newAcquisition(space Space, made []Trial) *acquisition {
-	points, losses := make([][]float64, len(made)), make([]float64, len(made))
-	for i, trial := range made {
+func newAcquisition(space Space, past []Trial) *acquisition {
+	points, losses := make([][]float64, len(past)), make([]float64, len(past))
+	for i, trial := range past {
 		points[i], losses[i] = space.unit(trial.Params), trial.Loss
 	}
 	warped := warp(losses)
 	lowest := slices.Min(warped)
 	incumbent := points[slices.Index(warped, lowest)]
 	return &acquisition{
-		space: space, made: made, posterior: fit(points, warped),
-		lowest: lowest, incumbent: incumbent, best: incumbent, gain: -1, work: make([]float64, len(made)),
+		space: space, past: past, posterior: fit(points, warped),
+		lowest: lowest, incumbent: incumbent, best: incumbent, gain: -1, work: make([]float64, len(past)),
 	}
 }
 
 // consider replaces the best candidate by u if u is new and has a larger expected improvement.
 func (a *acquisition) consider(u []float64) {
 	params := a.space.params(u)
-	if slices.ContainsFunc(a.made, func(t Trial) bool { return slices.Equal(t.Params, params) }) {
+	if slices.ContainsFunc(a.past, func(t Trial) bool { return slices.Equal(t.Params, params) }) {
 		return
 	}
 	at := a.space.unit(params)
@@ -102,7 +102,7 @@ func (a *acquisition) consider(u []float64) {
 	}
 }
 
-// perturb returns a random point near u: normal steps, clipped to the cube.
+// perturb returns a random point near u: u plus normal steps, clipped to the cube.
 func perturb(rng *rand.Rand, u []float64, radius float64) []float64 {
 	out := make([]float64, len(u))
 	for i, v := range u {

@@ -43,8 +43,8 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// noises are the candidates for kernel.noise, from the minimum for a stable factorisation to
-// strongly varying folds.
+// noises lists the candidates for kernel.noise. The least one keeps the factorisation stable;
+// the largest one suits losses that vary much between folds.
 var noises = []float64{1e-6, 1e-4, 1e-2, 1e-1}
 
 // fit selects the kernel for the losses y at the points x by coordinate ascent on the
@@ -79,12 +79,14 @@ type ascent struct {
 	density float64
 }
 
+// tryNoises tries a kernel with these lengths for every noise.
 func (c *ascent) tryNoises(lengths []float64) {
 	for _, noise := range noises {
 		c.try(kernel{lengths: lengths, noise: noise})
 	}
 }
 
+// tryScaled tries the best kernel with length i times factor, and reports whether it is better.
 func (c *ascent) tryScaled(i int, factor float64) bool {
 	k := kernel{lengths: slices.Clone(c.best.lengths), noise: c.best.noise}
 	k.lengths[i] *= factor
@@ -99,7 +101,7 @@ func (c *ascent) try(k kernel) bool {
 	if !ok {
 		return false
 	}
-	density := p.log
+	density := p.logLikelihood
 	for _, length := range k.lengths {
 		z := math.Log(2 * length)
 		density -= z * z / 2

@@ -31,13 +31,14 @@ func (k kernel) correlation(a, b []float64) float64 {
 type posterior struct {
 	kernel
 	x      [][]float64 // n evaluated points
-	solved []float64   // (R + noise·I)⁻¹·y, R the correlations of the points
+	solved []float64   // (R + noise·I)⁻¹·y, where R holds the correlations of the points
 	factor []float64   // lower Cholesky factor of R + noise·I, row by row
-	log    float64     // log likelihood of the losses
+
+	logLikelihood float64 // of the losses
 }
 
-// newPosterior conditions on the losses y at the points x (Rasmussen & Williams 2006,
-// algorithm 2.1). A variance of 0 selects the maximum-likelihood estimate,
+// newPosterior conditions the process on the losses y at the points x (Rasmussen & Williams
+// 2006, algorithm 2.1). A variance of 0 selects the maximum-likelihood estimate,
 // yᵀ·(R + noise·I)⁻¹·y / n (Jones, Schonlau & Welch 1998, equation 5). newPosterior returns
 // false if the correlation matrix cannot be factorised; more noise helps.
 func newPosterior(k kernel, x [][]float64, y []float64) (*posterior, bool) {
@@ -70,7 +71,7 @@ func newPosterior(k kernel, x [][]float64, y []float64) (*posterior, bool) {
 	if p.variance == 0 {
 		p.variance = max(fit/float64(n), math.SmallestNonzeroFloat64)
 	}
-	p.log = -0.5 * (fit/p.variance + float64(n)*math.Log(2*math.Pi*p.variance) + chol.LogDet())
+	p.logLikelihood = -0.5 * (fit/p.variance + float64(n)*math.Log(2*math.Pi*p.variance) + chol.LogDet())
 	return p, true
 }
 

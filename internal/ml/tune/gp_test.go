@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const oraclePath = "../../../testdata/oracle/tune/gp.json" // made by make.py there
+const oraclePath = "../../../testdata/oracle/tune/gp.json" // written by make.py beside it
 
 type oracle struct {
 	Cases []struct {
@@ -32,7 +32,7 @@ func readOracle(t *testing.T) (o oracle) {
 	return o
 }
 
-// Both sides factor the same matrix, whose condition is up to 3e7 with the least noise.
+// oracleTolerance allows for rounding: the factored matrix has a condition number of up to 3e7.
 const oracleTolerance = 1e-8
 
 func TestPosteriorAgreesWithScikitLearn(t *testing.T) {
@@ -41,7 +41,7 @@ func TestPosteriorAgreesWithScikitLearn(t *testing.T) {
 	for k, c := range o.Cases {
 		p, ok := newPosterior(kernel{c.Lengths, c.Variance, c.Noise}, c.X, c.Y)
 		require.True(t, ok)
-		assert.InEpsilon(t, c.Log, p.log, oracleTolerance, "case %d", k)
+		assert.InEpsilon(t, c.Log, p.logLikelihood, oracleTolerance, "case %d", k)
 		near := make([]float64, len(c.X))
 		for i, point := range c.At {
 			mean, deviation := p.at(point, near)
@@ -84,7 +84,7 @@ func TestAnUnsetVarianceIsTheMaximumLikelihoodEstimate(t *testing.T) {
 	for _, factor := range []float64{0.9, 1.1} {
 		other, ok := newPosterior(kernel{lengths: []float64{0.3}, noise: 0.01, variance: unset.variance * factor}, x, y)
 		require.True(t, ok)
-		assert.Greater(t, unset.log, other.log)
+		assert.Greater(t, unset.logLikelihood, other.logLikelihood)
 	}
 }
 

@@ -12,7 +12,7 @@ var ErrSpace = errors.New("tune: invalid search space")
 // Dimension is one parameter and its range.
 type Dimension struct {
 	Name      string
-	Low, High float64 // finite, inclusive; equal: the parameter is fixed
+	Low, High float64 // finite, inclusive; the parameter is fixed if they are equal
 	Log       bool    // search on a logarithmic scale, as for rates and penalties; Low > 0
 	Whole     bool    // integers only; Low and High are integers
 }
@@ -55,9 +55,9 @@ func (s Space) params(u []float64) []float64 {
 	return params
 }
 
-// unit returns the point of the unit cube for parameters; ½ for a fixed dimension. An
-// integer maps to the middle of its interval, so that the Gaussian process sees the point
-// that was actually evaluated.
+// unit returns the point of the unit cube for parameters. The coordinate of a fixed dimension
+// is ½. An integer maps to the middle of its interval, so that the Gaussian process gets the
+// point that was actually evaluated.
 func (s Space) unit(params []float64) []float64 {
 	u := make([]float64, len(s))
 	for i, d := range s {

@@ -1,6 +1,6 @@
 // Package tune searches for the hyperparameters with the lowest loss, by random search or
-// Bayesian optimisation. An evaluation of the loss fits a model on every fold and is so
-// expensive that only some dozens are possible.
+// Bayesian optimisation. An evaluation of the loss fits a model on every fold. It is so
+// expensive that only a few dozen evaluations are possible.
 //
 //	trials so far ──▶ warp ──▶ Gaussian process ──▶ expected improvement
 //	      ▲                                              │ its maximum
@@ -18,7 +18,7 @@ import (
 	"slices"
 )
 
-// Trial is one evaluated point.
+// Trial is one evaluated point of the space.
 type Trial struct {
 	Params []float64 // one per dimension, within its bounds
 	Loss   float64   // +Inf if the loss was not finite
@@ -34,9 +34,10 @@ func Best(trials []Trial) Trial {
 }
 
 // Random evaluates trials points drawn uniformly from the space (Bergstra & Bengio 2012). A
-// loss of NaN or ±Inf is a failure and is stored as +Inf. An error of loss, such as a
-// context's, stops the search; Random returns it wrapped, with the earlier trials. Random
-// returns ErrSpace before any evaluation if the space is invalid or trials is not positive.
+// loss of NaN or ±Inf is a failure and is stored as +Inf. An error of the loss function, such as
+// the error of a cancelled context, stops the search. Random returns the error wrapped, with the
+// earlier trials. It returns ErrSpace before any evaluation if the space is invalid or trials is
+// not positive.
 func Random(space Space, trials int, seed uint64, loss func(params []float64) (float64, error)) ([]Trial, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x7a4d))
 	return search(space, trials, loss, func([]Trial) []float64 {
@@ -50,21 +51,21 @@ func search(space Space, trials int, loss func([]float64) (float64, error), next
 		return nil, err
 	}
 	if trials < 1 {
-		return nil, fmt.Errorf("%w: %d trials: must be positive", ErrSpace, trials)
+		return nil, fmt.Errorf("%w: %d trials; the number must be positive", ErrSpace, trials)
 	}
-	made := make([]Trial, 0, trials)
-	for len(made) < trials {
-		params := next(made)
+	past := make([]Trial, 0, trials)
+	for len(past) < trials {
+		params := next(past)
 		value, err := loss(slices.Clone(params))
 		if err != nil {
-			return made, fmt.Errorf("tune: trial %d: %w", len(made)+1, err)
+			return past, fmt.Errorf("tune: trial %d: %w", len(past)+1, err)
 		}
 		if !finite(value) {
 			value = math.Inf(1)
 		}
-		made = append(made, Trial{Params: params, Loss: value})
+		past = append(past, Trial{Params: params, Loss: value})
 	}
-	return made, nil
+	return past, nil
 }
 
 // uniform returns a random point of the d-dimensional unit cube.

@@ -22,12 +22,13 @@ var searchers = map[string]searcher{"random": tune.Random, "bayes": tune.Bayes}
 type function struct {
 	space tune.Space
 	f     func(x []float64) float64
-	at    []float64
-	least float64
+	at    []float64 // a point with the minimum
+	least float64   // the minimum
 }
 
 func (f function) loss(x []float64) (float64, error) { return f.f(x), nil }
 
+// cube returns a space of d equal dimensions.
 func cube(d int, low, high float64) tune.Space {
 	space := make(tune.Space, d)
 	for i := range space {
@@ -70,6 +71,7 @@ var functions = map[string]function{
 	},
 }
 
+// hartmann returns the Hartmann function with the parameters a and p.
 func hartmann(a, p [][]float64) func([]float64) float64 {
 	return func(x []float64) float64 {
 		sum := 0.0
@@ -185,7 +187,7 @@ func TestBayesEvaluatesEveryPointOfASmallSpaceBeforeItRepeats(t *testing.T) {
 	for _, trial := range trials[:9] {
 		seen[trial.Params[0]] = true
 	}
-	assert.GreaterOrEqual(t, len(seen), 8, "the first four may contain a duplicate")
+	assert.GreaterOrEqual(t, len(seen), 8, "the first four trials may contain a duplicate")
 	for _, trial := range trials[10:] {
 		assert.Equal(t, 6.0, trial.Params[0], "afterwards the best point is repeated")
 	}
@@ -229,7 +231,7 @@ func TestAFailedTrialIsTheWorstAndTheSearchContinues(t *testing.T) {
 	}
 	trials, err := tune.Bayes(cube(2, 0, 1), 12, 1, func([]float64) (float64, error) { return math.NaN(), nil })
 	require.NoError(t, err)
-	assert.Len(t, trials, 12, "the search survives if all trials fail")
+	assert.Len(t, trials, 12, "the search continues if all trials fail")
 }
 
 func TestAnErrorStopsTheSearchAndKeepsTheTrials(t *testing.T) {
@@ -324,7 +326,7 @@ func FuzzBayes(f *testing.F) {
 	})
 }
 
-// The overhead of the search without the 30 evaluations.
+// The evaluations are cheap, so the benchmark measures the overhead of the search.
 func BenchmarkBayes30TrialsOf6Dimensions(b *testing.B) {
 	f := functions["hartmann6"]
 	for b.Loop() {

@@ -1,25 +1,25 @@
 """The whole experiment by XGBoost, libsvm and imbalanced-learn, for internal/experiment.
 
     pip install xgboost-cpu==3.2.0 scikit-learn==1.9.1 imbalanced-learn==0.14.2 numpy==2.4.6 pandas==3.1.1
-    python make.py                         # writes history.csv and outside.json beside this script
+    python make.py                         # writes history.csv and libraries.json beside this script
     python make.py --table rows.json       # ... and prints both sides in one table
 
     python make.py --trace retail.csv.gz --task predict_demand --bins 30,350 --seeds 3 --table rows.json
 
-rows.json is what loadaware makes of the same history (again with --trace, --tasks, --bins and --seeds):
+rows.json is what loadaware computes from the same history (again with --trace, --tasks, --bins and --seeds):
 
     loadaware experiment run --trace history.csv --bins load=4,16,64 --seeds 10 --oversampling none,random,smote \
         --families softmax-trees-argmax,softmax-trees,svm,final -o json > rows.json
 
-history.csv is made by a generator with a fixed seed. The splits are loadaware's own, recomputed: rows in order of
+history.csv is made by a generator with a fixed seed. The script recomputes the splits of loadaware: rows in order of
 time; the rows of each bin, in the order of the bins, shuffled by one PCG seeded with (seed, 0), and the first 70 % of
 them, rounded half away from zero, learned from. Both sides see the same columns: numbers, one-hot categories, days of
-dates, their differences, weekdays and months; a category that only the rows held back have is no column. Rows are
+dates, their differences, weekdays and months; a category that only the test rows have is no column. Rows are
 oversampled before they are encoded. Both boosters grow 100 rounds of depth 4 at a rate of 0.1; both SVMs are RBF with
 C = 1 and gamma = 1/(columns * variance). Otherwise each library has its defaults, and none is tuned.
 
 Each row is decided twice: argmax is the likeliest bin, cost the bin of least expected cost where an over-estimate costs
-1 and an under-estimate 10, the larger one of equals.
+1 and an under-estimate 10, the larger bin on a tie.
 
 On a synthetic trace of a pricing pipeline's two heavy tasks (1,460 rows each, 3 seeds, without oversampling), u scores
 by cost for 2, 3 and 4 bins: XGBoost .5 / 5.1 / 12.0 and 2.4 / 9.2 / 14.9, SVC 4.8 / 13.7 / 18.0 and 5.6 / 11.1 / 19.1;
@@ -205,10 +205,10 @@ def experiment(path, task, edges, seeds):
     return rows, splits
 
 
-def compare(outside, loadaware):
+def compare(libraries, loadaware):
     """Means over the seeds, loadaware's families behind the libraries'."""
     ours = pd.DataFrame([dict(r, decision="argmax" if r["family"].endswith("-argmax") else "cost") for r in loadaware])
-    both = pd.concat([pd.DataFrame(outside), ours.assign(family="loadaware " + ours.family)])
+    both = pd.concat([pd.DataFrame(libraries), ours.assign(family="loadaware " + ours.family)])
     both["bins"] = both.bins_gb.map(lambda edges: ";".join(f"{e:g}" for e in edges))
     means = both.groupby(["task", "bins", "decision", "family", "oversampling"], sort=False)[["u_score", "accuracy", "u_rate"]].mean()
     print(means.unstack("oversampling")[["u_score", "accuracy"]].to_string(float_format="{:.3f}".format, na_rep="-"))
@@ -230,7 +230,7 @@ def main():
         more, splits = experiment(said.trace or HERE / "history.csv", said.task, [float(e) for e in edges.split(",")], said.seeds)
         rows += more
     if said.trace is None:
-        (HERE / "outside.json").write_text(json.dumps({"versions": VERSIONS, "held_back": splits, "rows": rows}, separators=(",", ":")) + "\n")
+        (HERE / "libraries.json").write_text(json.dumps({"versions": VERSIONS, "held_back": splits, "rows": rows}, separators=(",", ":")) + "\n")
     if said.table:
         compare(rows, json.loads(said.table.read_text())["rows"])
 

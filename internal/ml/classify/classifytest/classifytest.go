@@ -1,8 +1,8 @@
 // Package classifytest is the conformance suite for families of classifiers. It checks the
 // contracts of classify.Classifier and classify.LevelFamily, and that a family learns.
 //
-// A family of bins runs it as classify.Binned. All data are seeded, so the result is
-// deterministic.
+// Wrap a classify.Family in classify.Binned to run the suite on it. All data are seeded, so the
+// result is deterministic.
 package classifytest
 
 import (
@@ -35,10 +35,10 @@ func RunContract(t *testing.T, f classify.LevelFamily) {
 			for i := range dataset.table.Rows() {
 				requireDistribution(t, c, dataset.table.Row(i))
 			}
-			for _, odd := range []float64{math.NaN(), 0, -1e9, 1e9} {
+			for _, unusual := range []float64{math.NaN(), 0, -1e9, 1e9} {
 				x := make([]float64, dataset.table.Cols())
 				for j := range x {
-					x[j] = odd
+					x[j] = unusual
 				}
 				requireDistribution(t, c, x)
 			}
@@ -48,9 +48,10 @@ func RunContract(t *testing.T, f classify.LevelFamily) {
 	t.Run("the same seed gives the same classifier", func(t *testing.T) { isDeterministic(t, f) })
 	t.Run("does not allocate", func(t *testing.T) { doesNotAllocate(t, f) })
 	t.Run("gives the same result in concurrent calls", func(t *testing.T) { isConcurrencySafe(t, f) })
-	t.Run("survives a round trip through its bytes", func(t *testing.T) { roundTrips(t, f) })
+	t.Run("decodes to the same classifier", func(t *testing.T) { roundTrips(t, f) })
 }
 
+// dataset is the input of LevelFamily.FitLevels.
 type dataset struct {
 	table *table.Table
 	edges []float64
@@ -105,6 +106,7 @@ func Learnable(n int, seed uint64) *table.Table {
 	return t
 }
 
+// weighted adds weights from 0.01 to 100.
 func weighted(t *table.Table) *table.Table {
 	for i := range t.Rows() {
 		t.W = append(t.W, math.Pow(10, float64(i%5)-2))
@@ -129,7 +131,8 @@ func requireDistribution(t *testing.T, c classify.Classifier, x []float64) {
 	require.InDelta(t, 1, sum, 1e-9, "P(bin | %v) = %v", x, p)
 }
 
-// probabilities fills p with invalid values first, because callers reuse p.
+// probabilities returns P(bin | x). It fills the slice with invalid values first, because
+// callers of a classifier reuse the slice.
 func probabilities(c classify.Classifier, x []float64) []float64 {
 	p := make([]float64, c.Bins())
 	for bin := range p {
@@ -141,7 +144,7 @@ func probabilities(c classify.Classifier, x []float64) []float64 {
 
 func rejectsInvalid(t *testing.T, f classify.LevelFamily) {
 	good := &table.Table{Names: []string{"a"}, X: []float64{1, 2}, Y: []float64{1, 2}}
-	for claim, l := range map[string]dataset{
+	for claim, invalid := range map[string]dataset{
 		"no rows":             {&table.Table{Names: []string{"a"}}, []float64{1}},
 		"shapes differ":       {&table.Table{Names: []string{"a"}, X: []float64{1}, Y: []float64{1, 2}}, []float64{1}},
 		"a missing level":     {&table.Table{Names: []string{"a"}, X: []float64{1}, Y: []float64{math.NaN()}}, []float64{1}},
@@ -150,7 +153,7 @@ func rejectsInvalid(t *testing.T, f classify.LevelFamily) {
 		"edges do not ascend": {good, []float64{2, 1}},
 		"an edge is missing":  {good, []float64{math.NaN(), 1}},
 	} {
-		c, err := f.FitLevels(l.table, l.edges, 1)
+		c, err := f.FitLevels(invalid.table, invalid.edges, 1)
 		assert.Error(t, err, claim)
 		assert.Nil(t, c, claim)
 	}
@@ -197,8 +200,8 @@ func isConcurrencySafe(t *testing.T, f classify.LevelFamily) {
 	assert.Equal(t, alone, together)
 }
 
-// roundTrips checks that a storable classifier survives a round trip bit for bit, and that
-// Decode rejects corrupt bytes.
+// roundTrips checks that encoding and decoding preserves a storable classifier bit for bit, and
+// that Decode rejects corrupt bytes.
 func roundTrips(t *testing.T, f classify.LevelFamily) {
 	rows := Learnable(200, 10)
 	c := fit(t, f, rows, []float64{1, 2, 9}, 1)
@@ -227,8 +230,8 @@ func roundTrips(t *testing.T, f classify.LevelFamily) {
 	}
 }
 
-// beatsPrior requires a clear gain over the prior in out-of-sample log loss. A single row
-// cannot fail a family, because no family predicts a probability of 0.
+// beatsPrior requires an out-of-sample log loss that is clearly lower than with the prior. The
+// loss is finite, because no family predicts a probability of 0.
 func beatsPrior(t *testing.T, f classify.LevelFamily) {
 	edges := []float64{1, 2, 9}
 	train, test := Learnable(500, 11), Learnable(500, 12)

@@ -15,8 +15,8 @@ import (
 
 var _ classify.Classifier = (*gbt.Classifier)(nil)
 
-// fits are the two regression losses, which share most properties. Sums of gradients at the
-// 0.75 quantile have no rounding errors, so equal gains stay equal.
+// fits holds the fit functions of the two regression losses, which share most properties. Sums
+// of gradients at the 0.75 quantile have no rounding errors, so equal gains stay equal.
 var fits = map[string]func(t, valid *table.Table, cfg gbt.Config) (*gbt.Regressor, error){
 	"squared": gbt.FitRegression,
 	"quantile": func(t, valid *table.Table, cfg gbt.Config) (*gbt.Regressor, error) {
@@ -123,7 +123,7 @@ func TestProbabilitiesSumToOneWithEmptyClasses(t *testing.T) {
 	p := make([]float64, 5)
 	for i := range train.Rows() {
 		x := train.Row(i)
-		x[i%4] = math.NaN() // never missing in training
+		x[i%4] = math.NaN() // no value was missing in training
 		c.Probabilities(x, p)
 		sum := 0.0
 		for _, v := range p {
@@ -208,7 +208,7 @@ func infinite() *table.Table {
 	return t
 }
 
-// y is 10 for a missing size and 0 otherwise, and vice versa.
+// The target is 10 for a missing size and 0 otherwise, and vice versa.
 func TestMissingnessIsLearned(t *testing.T) {
 	for _, atMissing := range []float64{0, 10} {
 		train := &table.Table{Names: []string{"size"}}
@@ -271,7 +271,7 @@ func TestEarlyStopping(t *testing.T) {
 	require.NoError(t, err)
 	impatient, err := gbt.FitRegression(synthetic(200, 5, 0, 1), synthetic(200, 5, 0, 2), gbt.Config{Subsample: 0.2, EarlyStop: 1})
 	require.NoError(t, err)
-	assert.Less(t, impatient.Trees(), patient.Trees(), "little patience misses a later minimum")
+	assert.Less(t, impatient.Trees(), patient.Trees(), "an EarlyStop of 1 misses a later minimum")
 	all, err := gbt.FitRegression(noise(1), nil, gbt.Config{})
 	require.NoError(t, err)
 	assert.Equal(t, 100, all.Trees())

@@ -23,7 +23,8 @@ func fit(t testing.TB, rows *table.Table, bins int, cfg svm.Config, seed uint64)
 	return c
 }
 
-func ask(c *svm.Classifier, x ...float64) []float64 {
+// probabilities returns P(bin | x).
+func probabilities(c *svm.Classifier, x ...float64) []float64 {
 	p := make([]float64, c.Bins())
 	c.Probabilities(x, p)
 	return p
@@ -36,7 +37,7 @@ func bytesOf(t *testing.T, c *svm.Classifier) []byte {
 	return b
 }
 
-func legal(t *testing.T, p []float64, of any) {
+func requireDistribution(t *testing.T, p []float64, of any) {
 	t.Helper()
 	sum := 0.0
 	for _, v := range p {
@@ -56,9 +57,9 @@ func TestARingIsSeparatedFromItsMiddle(t *testing.T) {
 		ring.Y = append(ring.Y, float64(i%2))
 	}
 	c := fit(t, ring, 2, svm.Config{}, 1)
-	assert.Greater(t, ask(c, 1e9, 0.5)[0], 0.95)
-	assert.Greater(t, ask(c, 1e9, 3)[1], 0.95)
-	assert.Greater(t, ask(c, 1e9-3, 0)[1], 0.95)
+	assert.Greater(t, probabilities(c, 1e9, 0.5)[0], 0.95)
+	assert.Greater(t, probabilities(c, 1e9, 3)[1], 0.95)
+	assert.Greater(t, probabilities(c, 1e9-3, 0)[1], 0.95)
 }
 
 func TestAHeavierBinIsPredictedMoreOften(t *testing.T) {
@@ -70,8 +71,8 @@ func TestAHeavierBinIsPredictedMoreOften(t *testing.T) {
 	unweighted, weighted := fit(t, rows, 3, svm.Config{}, 1), fit(t, &heavy, 3, svm.Config{}, 1)
 	before, after := 0.0, 0.0
 	for i := range rows.Rows() {
-		before += ask(unweighted, rows.Row(i)...)[2] / 300
-		after += ask(weighted, rows.Row(i)...)[2] / 300
+		before += probabilities(unweighted, rows.Row(i)...)[2] / 300
+		after += probabilities(weighted, rows.Row(i)...)[2] / 300
 	}
 	assert.Greater(t, after, before+0.05)
 }
@@ -79,17 +80,17 @@ func TestAHeavierBinIsPredictedMoreOften(t *testing.T) {
 // The total weight is 4, and four bins share the weight of one row: ¼ of ⅕ for each.
 func TestABinWithoutRowsGetsItsShareOfOneRow(t *testing.T) {
 	rows := &table.Table{Names: []string{"a"}, X: []float64{1, 2}, Y: []float64{1, 3}, W: []float64{3, 1}}
-	p := ask(fit(t, rows, 4, svm.Config{}, 1), 1)
+	p := probabilities(fit(t, rows, 4, svm.Config{}, 1), 1)
 	assert.InDelta(t, 0.05, p[0], 1e-12)
 	assert.InDelta(t, 0.05, p[2], 1e-12)
-	legal(t, p, "two of four bins")
+	requireDistribution(t, p, "two of four bins")
 
 	alone := &table.Table{Names: []string{"a"}, X: []float64{1, 2}, Y: []float64{1, 1}, W: []float64{3, 1}}
 	prior, err := classify.Prior{}.Fit(alone, 3, 1)
 	require.NoError(t, err)
 	want := make([]float64, 3)
 	prior.Probabilities(nil, want)
-	assert.InDeltaSlice(t, want, ask(fit(t, alone, 3, svm.Config{}, 1), 1), 1e-12, "a single bin with rows is the prior")
+	assert.InDeltaSlice(t, want, probabilities(fit(t, alone, 3, svm.Config{}, 1), 1), 1e-12, "a single bin with rows is the prior")
 }
 
 func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
@@ -99,10 +100,10 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 	two := bytesOf(t, fit(t, rows, 3, svm.Config{}, 1))
 	runtime.GOMAXPROCS(cores)
 	assert.Equal(t, one, two)
-	assert.NotEqual(t, one, bytesOf(t, fit(t, rows, 3, svm.Config{}, 2)), "the folds are drawn")
+	assert.NotEqual(t, one, bytesOf(t, fit(t, rows, 3, svm.Config{}, 2)), "the seed determines the folds")
 }
 
-// The default γ is 1/columns; constant columns do not count.
+// The default γ is 1/columns, and constant columns do not count.
 func TestGammaIsScaledByTheColumnsThatVary(t *testing.T) {
 	rows := wave(120, 4, 2, 4)
 	for i := range rows.Rows() {
@@ -116,7 +117,7 @@ func TestAnInfiniteValueIsAMissingOne(t *testing.T) {
 	missing.X[4], infinite.X[4] = math.NaN(), math.Inf(-1)
 	a, b := fit(t, missing, 2, svm.Config{}, 1), fit(t, infinite, 2, svm.Config{}, 1)
 	assert.Equal(t, bytesOf(t, a), bytesOf(t, b))
-	assert.Equal(t, ask(a, 1, math.NaN(), 0), ask(a, 1, math.Inf(1), 0))
+	assert.Equal(t, probabilities(a, 1, math.NaN(), 0), probabilities(a, 1, math.Inf(1), 0))
 }
 
 func TestUnitsDoNotMatter(t *testing.T) {
@@ -128,18 +129,18 @@ func TestUnitsDoNotMatter(t *testing.T) {
 	}
 	a, b := fit(t, rows, 3, svm.Config{Tolerance: 1e-6}, 1), fit(t, scaled, 3, svm.Config{Tolerance: 1e-6}, 1)
 	for i := range rows.Rows() {
-		assert.InDeltaSlice(t, ask(a, rows.Row(i)...), ask(b, scaled.Row(i)...), 1e-5)
+		assert.InDeltaSlice(t, probabilities(a, rows.Row(i)...), probabilities(b, scaled.Row(i)...), 1e-5)
 	}
 }
 
 // Extreme cells and weights still give valid probabilities.
 func TestExtremesGiveValidProbabilities(t *testing.T) {
-	odd := []float64{0, 1, -1, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 1e-320, -1e200, 3e150}
+	extreme := []float64{0, 1, -1, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 1e-320, -1e200, 3e150}
 	rng := rand.New(rand.NewPCG(6, 5))
 	for round := range 200 {
 		rows := &table.Table{Names: make([]string, 2)}
 		for range 2 + rng.IntN(12) {
-			rows.X = append(rows.X, odd[rng.IntN(len(odd))], odd[rng.IntN(len(odd))])
+			rows.X = append(rows.X, extreme[rng.IntN(len(extreme))], extreme[rng.IntN(len(extreme))])
 			rows.Y = append(rows.Y, float64(rng.IntN(4)))
 			if round%2 == 1 {
 				rows.W = append(rows.W, math.Pow(10, float64(rng.IntN(600)-300)))
@@ -147,13 +148,13 @@ func TestExtremesGiveValidProbabilities(t *testing.T) {
 		}
 		for _, cfg := range []svm.Config{{}, {C: 1e300}, {C: 1e-300, Gamma: 1e300}, {Gamma: 1e-300}} {
 			c := fit(t, rows, 4, cfg, 1)
-			for _, a := range odd {
-				for _, b := range odd {
-					legal(t, ask(c, a, b), []any{rows, cfg, a, b})
+			for _, a := range extreme {
+				for _, b := range extreme {
+					requireDistribution(t, probabilities(c, a, b), []any{rows, cfg, a, b})
 				}
 			}
 			var back svm.Classifier
-			require.NoError(t, back.UnmarshalBinary(bytesOf(t, c)), "what is fitted can be read")
+			require.NoError(t, back.UnmarshalBinary(bytesOf(t, c)), "every fitted classifier can be decoded")
 		}
 	}
 }
@@ -166,17 +167,17 @@ func TestFitRejectsInvalidInput(t *testing.T) {
 		cfg  svm.Config
 		want error
 	}{
-		"no rows":              {&table.Table{Names: []string{"a"}}, 2, svm.Config{}, table.ErrShape},
-		"shapes differ":        {&table.Table{Names: []string{"a"}, Y: []float64{1}}, 2, svm.Config{}, table.ErrShape},
-		"no bins":              {good, 0, svm.Config{}, svm.ErrTarget},
-		"too many bins":        {good, 1001, svm.Config{}, svm.ErrTarget},
-		"a bin out of range":   {good, 1, svm.Config{}, svm.ErrTarget},
-		"half a bin":           {&table.Table{Y: []float64{0.5}}, 1, svm.Config{}, svm.ErrTarget},
-		"weights overflow":     {&table.Table{Y: []float64{0, 0}, W: []float64{1e308, 1e308}}, 1, svm.Config{}, svm.ErrTarget},
-		"a price below zero":   {good, 2, svm.Config{C: -1}, svm.ErrConfig},
-		"an infinite γ":        {good, 2, svm.Config{Gamma: math.Inf(1)}, svm.ErrConfig},
-		"a tolerance of a row": {good, 2, svm.Config{Tolerance: 1}, svm.ErrConfig},
-		"γ that is no number":  {good, 2, svm.Config{Gamma: math.NaN()}, svm.ErrConfig},
+		"no rows":            {&table.Table{Names: []string{"a"}}, 2, svm.Config{}, table.ErrShape},
+		"shapes differ":      {&table.Table{Names: []string{"a"}, Y: []float64{1}}, 2, svm.Config{}, table.ErrShape},
+		"no bins":            {good, 0, svm.Config{}, svm.ErrTarget},
+		"too many bins":      {good, 1001, svm.Config{}, svm.ErrTarget},
+		"a bin out of range": {good, 1, svm.Config{}, svm.ErrTarget},
+		"a fractional bin":   {&table.Table{Y: []float64{0.5}}, 1, svm.Config{}, svm.ErrTarget},
+		"weights overflow":   {&table.Table{Y: []float64{0, 0}, W: []float64{1e308, 1e308}}, 1, svm.Config{}, svm.ErrTarget},
+		"a negative penalty": {good, 2, svm.Config{C: -1}, svm.ErrConfig},
+		"an infinite γ":      {good, 2, svm.Config{Gamma: math.Inf(1)}, svm.ErrConfig},
+		"a tolerance of one": {good, 2, svm.Config{Tolerance: 1}, svm.ErrConfig},
+		"a γ of NaN":         {good, 2, svm.Config{Gamma: math.NaN()}, svm.ErrConfig},
 	} {
 		_, err := svm.Fit(c.rows, c.bins, c.cfg, 1)
 		assert.ErrorIs(t, err, c.want, claim)

@@ -1,0 +1,101 @@
+package bayes
+
+import (
+	"math"
+	"slices"
+)
+
+// Kill is a run that was killed and has no measured peak yet: a right-censored row.
+type Kill struct {
+	_      struct{}  `cbor:",toarray"`
+	Run    uint64    // identifies the run
+	Bound  float64   // log of the largest amount with which the run was killed
+	Inputs []float64 // inputs of Predict
+	Levels []float64 // levels of Predict; empty before the first measured row
+}
+
+const (
+	maxKills = 16 // number of kills to keep: the newest
+	killRows = 32 // number of rows from which kills do not count: kills are then chance, or a change of the task
+)
+
+// WithKills returns the average that also counts the kills as rows. The retry of a killed run
+// may take hours. Until the retry ends, the kill is evidence for the structures that predict
+// more than its bound.
+func (a *Average) WithKills() *Average {
+	if a.Imputed != nil {
+		return a.Imputed
+	}
+	return a
+}
+
+// LearnKill adds a killed run, or raises the bound of a known one. Resolve removes the run.
+// Runs with equal inputs and levels count once, because the largest kill implies the others.
+func (a *Average) LearnKill(k Kill, prior *Prior) {
+	if a.Rows >= killRows {
+		return
+	}
+	if at := a.killIndex(k.Run); at >= 0 {
+		k.Bound = max(k.Bound, a.Kills[at].Bound)
+		a.Kills = slices.Delete(a.Kills, at, at+1)
+	}
+	for i := range a.Kills {
+		if other := &a.Kills[i]; equal(other.Inputs, k.Inputs) && equal(other.Levels, k.Levels) {
+			if other.Bound >= k.Bound {
+				return
+			}
+			a.Kills = slices.Delete(a.Kills, i, i+1)
+			break
+		}
+	}
+	a.Kills = append(a.Kills, k)
+	a.Kills = a.Kills[max(0, len(a.Kills)-maxKills):]
+	a.ImputeKills(prior)
+}
+
+// equal reports whether two slices are equal. NaN equals NaN.
+func equal(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) })
+}
+
+// Resolve removes a run whose peak is measured, or whose kill was withdrawn.
+func (a *Average) Resolve(run uint64, prior *Prior) {
+	if at := a.killIndex(run); at >= 0 {
+		a.Kills = slices.Delete(a.Kills, at, at+1)
+		a.ImputeKills(prior)
+	}
+}
+
+// killIndex returns the index of a run in Kills, or -1.
+func (a *Average) killIndex(run uint64) int {
+	return slices.IndexFunc(a.Kills, func(k Kill) bool { return k.Run == run })
+}
+
+// ImputeKills updates the result of WithKills after a change of the rows or kills. Each kill
+// counts as a row with the log amount that is expected above its bound (single imputation,
+// Buckley & James 1979).
+func (a *Average) ImputeKills(prior *Prior) {
+	a.Imputed = nil
+	if a.Rows >= killRows {
+		a.Kills = nil
+	}
+	if len(a.Kills) == 0 || a.Rows == 0 {
+		return
+	}
+	imputed := &Average{
+		Rows: a.Rows, Mean: a.Mean, Squares: a.Squares, Constant: a.Constant, Exact: a.Exact,
+		Lines: slices.Clone(a.Lines), Models: slices.Clone(a.Models),
+	}
+	var mix Mixture
+	for i := range a.Kills {
+		k := &a.Kills[i]
+		levels := k.Levels
+		if len(levels) == 0 {
+			levels = slices.Repeat([]float64{a.Mean}, len(a.Models))
+		}
+		imputed.Predict(k.Inputs, levels, prior, &mix)
+		_, need := mix.exceedanceAndNeed(k.Bound)
+		imputed.Learn(k.Inputs, levels, need, &mix)
+	}
+	a.Imputed = imputed
+}

@@ -1,0 +1,39 @@
+// Package cost computes the memory that allocations waste. A try that succeeds wastes
+// (allocation − peak) · duration. A killed try wastes allocation · duration, because the run
+// starts again from zero.
+//
+// The package handles numbers only and prescribes no units.
+package cost
+
+// Wastage returns the wasted memory of one try, in the unit of allocation · duration.
+func Wastage(allocation, peak, duration float64, killed bool) float64 {
+	if killed {
+		return allocation * duration
+	}
+	return (allocation - peak) * duration
+}
+
+// IsSufficient reports whether an allocation is sufficient for a peak. tolerance is the
+// relative error of the peak, and 0 if the peak is exact.
+func IsSufficient(allocation, peak, tolerance float64) bool { return allocation >= peak*(1-tolerance) }
+
+// LadderWastage returns the wasted memory of all tries of one run, per unit of their duration,
+// and the number of killed tries. The tries get the rungs in order. Each try after the last
+// rung gets twice the allocation of the try before it. At least one rung must be above zero.
+//
+// A peak of 16 on the rungs 10 and 15 wastes 10 + 15 + (30 − 16) = 39, with two kills.
+func LadderWastage(peak, tolerance float64, rungs ...float64) (waste float64, kills int) {
+	allocation, allocated := 0.0, 0.0
+	for {
+		if kills < len(rungs) {
+			allocation = rungs[kills]
+		} else {
+			allocation *= 2
+		}
+		allocated += allocation
+		if IsSufficient(allocation, peak, tolerance) {
+			return allocated - peak, kills
+		}
+		kills++
+	}
+}

@@ -1,0 +1,97 @@
+package density
+
+import "fmt"
+
+// Noise is the label of a point outside every cluster.
+const Noise = -1
+
+// Config chooses clusters.
+type Config struct {
+	MinSize int     // smallest number of points of a cluster, 2 or more
+	Epsilon float64 // clusters that split off below this distance are joined; 0: none
+}
+
+// Clustering is the result of Tree.Cluster.
+type Clustering struct {
+	Labels   []int     // of each point: its cluster, 0, 1, …, or Noise
+	Outlier  []float64 // of each point: its GLOSH score, 0 (typical) to 1
+	Clusters []Cluster
+	Exit     []float64 // of each point: the distance at which it leaves its branch of the tree
+	Densest  []float64 // of each point: the smallest distance at which a point is left in its branch of the tree
+}
+
+// Cluster is one cluster.
+type Cluster struct {
+	Size  int     // points with its label
+	Reach float64 // the distance at which it splits off: the mutual reachability of its points is lower
+}
+
+// Cluster selects the clusters with the largest excess of mass. The root of the tree is none.
+func (t *Tree) Cluster(cfg Config) (*Clustering, error) {
+	if cfg.MinSize < 2 {
+		return nil, fmt.Errorf("%w: the smallest size of a cluster is %d, but must be 2 or more", ErrPoints, cfg.MinSize)
+	}
+	c := newCondensed(t.linkage(), cfg.MinSize)
+	isSelected := c.excessOfMass()
+	if cfg.Epsilon > 0 {
+		isSelected = c.join(isSelected, cfg.Epsilon)
+	}
+	n := len(c.left)
+	out := &Clustering{Labels: make([]int, n), Outlier: make([]float64, n), Exit: make([]float64, n), Densest: make([]float64, n)}
+	label := make([]int, len(c.parent))
+	label[0] = Noise
+	for i := 1; i < len(c.parent); i++ {
+		if label[i] = label[c.parent[i]]; isSelected[i] {
+			label[i] = len(out.Clusters)
+			out.Clusters = append(out.Clusters, Cluster{Reach: 1 / c.birth[i]})
+		}
+	}
+	densest := c.densest()
+	for i, cluster := range c.left {
+		if out.Labels[i] = label[cluster]; out.Labels[i] != Noise {
+			out.Clusters[out.Labels[i]].Size++
+		}
+		out.Exit[i], out.Densest[i] = 1/c.exit[i], 1/densest[cluster]
+		out.Outlier[i] = 1 - c.exit[i]/densest[cluster]
+	}
+	return out, nil
+}
+
+// excessOfMass selects the clusters of largest total stability, none within another.
+func (c *condensed) excessOfMass() []bool {
+	stability := c.stability()
+	below := make([]float64, len(c.parent)) // of the best selection among the descendants
+	isSelected := make([]bool, len(c.parent))
+	for i := len(c.parent) - 1; i > 0; i-- {
+		isSelected[i] = !(below[i] > stability[i])
+		below[c.parent[i]] += max(stability[i], below[i])
+	}
+	return c.outermost(isSelected)
+}
+
+// outermost deselects the clusters within another selected one.
+func (c *condensed) outermost(isSelected []bool) []bool {
+	isWithin := make([]bool, len(c.parent))
+	for i := 1; i < len(c.parent); i++ {
+		isWithin[i] = isWithin[c.parent[i]] || isSelected[c.parent[i]]
+		isSelected[i] = isSelected[i] && !isWithin[i]
+	}
+	return isSelected
+}
+
+// join replaces each cluster that split off below a distance by the ancestor that split off above
+// it, or else by the child of the root (Malzer & Baum 2020).
+func (c *condensed) join(isSelected []bool, epsilon float64) []bool {
+	joined := make([]bool, len(c.parent))
+	for i, selected := range isSelected {
+		if !selected {
+			continue
+		}
+		at := int32(i)
+		for 1/c.birth[at] < epsilon && c.parent[at] != 0 {
+			at = c.parent[at]
+		}
+		joined[at] = true
+	}
+	return c.outermost(joined)
+}

@@ -1,0 +1,16 @@
+package experts
+
+// Exclude excludes the experts with selected names from all answers. At least one expert must
+// remain.
+func (x *Experts) Exclude(selected func(name string) bool) {
+	x.excluded = new([Count]bool)
+	for e := range Count {
+		x.excluded[e] = selected(Name(e))
+	}
+}
+
+// isExcluded reports whether an expert never answers.
+func (x *Experts) isExcluded(e int) bool { return x.excluded != nil && x.excluded[e] }
+
+// IgnoreShifts turns off the detection of changes.
+func (x *Experts) IgnoreShifts() { x.ignoresShifts = true }

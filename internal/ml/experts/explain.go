@@ -1,0 +1,51 @@
+package experts
+
+// Blend holds the weight of each prediction in the expected log peak of an answer, to which the
+// safety margins are added. The weights sum to 1.
+type Blend struct {
+	Model     [ModelCount]float64 // weights of the models, as in Point.Level
+	ColdStart float64             // weight of Point.ColdStart
+}
+
+// Blend returns the weights of the models and of the cold-start rule in the answer to a row
+// at a target kill rate. The weight of a model is the sum over its selected experts.
+func (x *Experts) Blend(p *Point, target float64, s *Scratch) (of Blend) {
+	share := x.coldStartShare(p)
+	switch {
+	case p.ColdStart != nil:
+		of.ColdStart = share
+	case share > 0:
+		model, _, _ := x.studentT(p) // without a cold-start rule its share goes to this model
+		of.Model[model] = share
+	}
+	if share == 1 {
+		return of
+	}
+	for _, pick := range x.picksFor(target, s) {
+		of.Model[pick.Expert/len(prices)/distributionCount] += (1 - share) * pick.Weight
+	}
+	return of
+}
+
+// AmountWithoutPoolAndMinimum returns the amount of Answer without the pool's correction and without
+// the row's MinAmount. It does not change x.
+func (x *Experts) AmountWithoutPoolAndMinimum(p *Point, target float64, s *Scratch) float64 {
+	alone, free := *x, *p
+	alone.Factor, free.MinAmount = 1, 0
+	amount, _, _ := alone.combinedAmount(&free, target, s)
+	return amount
+}
+
+// AmountWithoutMinimum returns the amount of Answer without the row's MinAmount.
+func (x *Experts) AmountWithoutMinimum(p *Point, target float64, s *Scratch) float64 {
+	free := *p
+	free.MinAmount = 0
+	amount, _, _ := x.combinedAmount(&free, target, s)
+	return amount
+}
+
+// ModelIndex returns the model of an expert, as an index of Point.Level.
+func ModelIndex(expert int) int { return expert / len(prices) / distributionCount }
+
+// ModelOf returns the name of the model of an expert.
+func ModelOf(expert int) string { return ModelNames[ModelIndex(expert)] }

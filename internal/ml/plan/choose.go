@@ -1,0 +1,120 @@
+package plan
+
+import "math"
+
+// Plan sets the limit of one run.
+type Plan struct {
+	Static float64   // the static grant
+	Risk   float64   // expected number of kills of the run
+	rule   *rule     // the chosen rule
+	known  *envelope // earlier runs
+}
+
+// The values gave the best results on the synthetic tasks of plantest. Estimates are shrunk: the
+// first three constants are weights of a prior, in runs.
+const (
+	priorRuns   = 15   // weight of the prior of a rule in the estimates of the pool
+	pooledRuns  = 10   // weight of the kill rate of the pool in the kill rate of a task
+	pooledCosts = 1    // weight of the cost of the pool in the cost of a task
+	priceOfKill = 6    // price of a kill in addition to the cost of its tries, in costs of a run with the static grant
+	maxRisk     = 0.03 // largest accepted kill rate of a rule, divided by the caution of the pool
+)
+
+// Plan returns the plan of the next run with a static grant. It chooses the rule with the least
+// expected cost among the rules with an accepted kill rate. A kill costs its tries and a price.
+// The first rule, the static grant with headroom, is always a candidate.
+func (l *Learner) Plan(pool *Pool, grant float64, t Timing) *Plan {
+	p := &Plan{Static: grant, rule: &rules[0], known: newEnvelope(l.Curves, t.withDefaults())}
+	if len(l.Curves) == 0 {
+		return p
+	}
+	shared, caution := pool.class(l), pool.caution(l)
+	least := 0.0
+	for i := range rules {
+		risk, cost := l.expect(i, shared)
+		total := cost + priceOfKill*caution*risk
+		if i == 0 || risk <= maxRisk/caution && total < least {
+			p.rule, p.Risk, least = &rules[i], risk, total
+		}
+	}
+	return p
+}
+
+// expect returns the expected kills and cost of rule i for the next run. The unit of the cost is
+// the cost of the run with the static grant. shared holds the tallies of the pool.
+func (l *Learner) expect(i int, shared []tally) (risk, cost float64) {
+	r := &rules[i]
+	pooled := (r.priorRisk(ageClass(len(l.Curves)))*priorRuns + shared[i].Kills) / (priorRuns + shared[i].Runs)
+	typical := (r.priorCost()*priorRuns + shared[i].Cost) / (priorRuns + shared[i].Runs)
+	if len(l.Rules) == 0 {
+		return pooled, typical
+	}
+	own := l.Rules[i]
+	risk = (pooled*pooledRuns + own.Kills) / (pooledRuns + own.Runs)
+	mean := l.Total / own.Runs
+	cost = (typical*mean*pooledCosts + own.Cost) / (mean*pooledCosts + l.Total)
+	return risk, cost
+}
+
+// priorRisk returns the expected kill rate of a rule that was never replayed, as measured on the
+// synthetic tasks of plantest.
+func (r *rule) priorRisk(age int) float64 {
+	if r.base == static {
+		return [...]float64{.02, .01, .006, .004}[age] / math.Pow(r.margin, 6)
+	}
+	risk := [...]float64{.30, .07, .035, .012}[age] * (1 + 12*math.Max(0, 1.17-r.margin)) / (r.margin - .15)
+	if r.stretch > 0 {
+		return .6 * risk
+	}
+	return risk
+}
+
+// priorCost returns the expected cost of a rule that was never replayed.
+func (r *rule) priorCost() float64 {
+	if r.base == static {
+		return r.margin
+	}
+	return .55 + .2*r.margin
+}
+
+// Start returns the limit with which the run starts.
+func (p *Plan) Start() float64 {
+	return p.rule.limit(p.Static, 0, p.known.forecast(0, 0))
+}
+
+// Need returns the limit that the run needs some seconds after its start, if level is its largest
+// memory so far.
+func (p *Plan) Need(seconds, level float64) float64 {
+	return p.rule.limit(p.Static, level, p.known.forecast(seconds, level))
+}
+
+// Lift returns the plan of the next try after a kill at a limit. It has a static limit with
+// headroom.
+func (p *Plan) Lift(killed float64) *Plan {
+	lifted := *p
+	lifted.rule = &rules[0]
+	lifted.Static = max(p.Static, lift*killed)
+	return &lifted
+}
+
+// Rule returns the description of the chosen rule for people.
+func (p *Plan) Rule() string { return p.rule.String() }
+
+// Step is one increase of a limit: the time since the start, the largest memory so far, and the
+// new limit.
+type Step struct{ Seconds, Level, Limit float64 }
+
+// Steps returns the increases of the limit in a run that always uses the largest memory of the
+// earlier runs at the same time.
+func (p *Plan) Steps() []Step {
+	var steps []Step
+	limit := p.Start()
+	for k, level := range p.known.highest {
+		seconds := float64(k+1) * curveStep
+		if need := Grow(limit, p.Need(seconds, level)); need > limit {
+			steps = append(steps, Step{seconds, level, need})
+			limit = need
+		}
+	}
+	return steps
+}

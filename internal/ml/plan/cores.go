@@ -1,0 +1,124 @@
+package plan
+
+import "math"
+
+// CoreSample is the CPU use of a run between the previous sample and this one.
+type CoreSample struct{ Seconds, Cores float64 }
+
+// coreRule sets the CPU request to factor times the largest use within the last window seconds.
+// The zero value is the static request.
+type coreRule struct{ window, factor float64 }
+
+var coreRules = makeCoreRules()
+
+func makeCoreRules() []coreRule {
+	all := []coreRule{{}}
+	for _, window := range []float64{60, 300, 1200} {
+		for _, factor := range []float64{1, 1.15, 1.4} {
+			all = append(all, coreRule{window, factor})
+		}
+	}
+	return all
+}
+
+const (
+	minCores     = 0.1  // least request of a rule
+	coreShrink   = 0.8  // a request falls only below this share of the current one
+	maxCoreShort = 0.03 // largest share of the time with too low a request in earlier runs
+	coreEvidence = 3    // number of runs before a rule may replace the static request
+)
+
+// Cores chooses the CPU requests of one task. CPU requests may fall, because a pod with too little
+// CPU is slow but not killed. The zero value is usable.
+type Cores struct {
+	Runs  float64     // number of learned runs
+	Rules []coreTally // by rule
+}
+
+// coreTally sums the requested core-seconds of a rule, the seconds in which the use exceeded the
+// request, and all seconds.
+type coreTally struct{ Requested, Short, Seconds float64 }
+
+// Learn adds an ended run. grant is its static request.
+func (c *Cores) Learn(samples []CoreSample, grant float64, t Timing) {
+	if len(c.Rules) == 0 {
+		c.Rules = make([]coreTally, len(coreRules))
+	}
+	c.Runs++
+	for i, r := range coreRules {
+		for k, granted := range r.requests(samples, grant, t.withDefaults()) {
+			seconds := duration(samples, k)
+			c.Rules[i].Requested += granted * seconds
+			c.Rules[i].Seconds += seconds
+			if samples[k].Cores > granted {
+				c.Rules[i].Short += seconds
+			}
+		}
+	}
+}
+
+// duration returns the seconds until the next sample.
+func duration(samples []CoreSample, k int) float64 {
+	switch n := len(samples); {
+	case n == 1:
+		return 1
+	case k == n-1:
+		return samples[k].Seconds - samples[k-1].Seconds
+	}
+	return samples[k+1].Seconds - samples[k].Seconds
+}
+
+// Choose returns the requests of a run with a static request. It chooses the cheapest rule whose
+// requests were too low for at most 3 % of the time.
+func (c *Cores) Choose(grant float64, t Timing) CoreRequests {
+	best := 0
+	if c.Runs >= coreEvidence {
+		for i := range coreRules {
+			r := c.Rules[i]
+			if r.Short <= maxCoreShort*r.Seconds && r.Requested < c.Rules[best].Requested {
+				best = i
+			}
+		}
+	}
+	return CoreRequests{&coreRules[best], grant, t.withDefaults()}
+}
+
+// CoreRequests computes the CPU requests of one run.
+type CoreRequests struct {
+	rule   *coreRule
+	static float64
+	timing Timing
+}
+
+// At returns the request in force at each sample.
+func (q CoreRequests) At(samples []CoreSample) []float64 {
+	return q.rule.requests(samples, q.static, q.timing)
+}
+
+// requests returns the request in force at each sample.
+func (r *coreRule) requests(samples []CoreSample, grant float64, t Timing) []float64 {
+	all := make([]float64, len(samples))
+	request := grant
+	var window []int // a monotonic queue: indices of samples in the window, with decreasing use
+	seen := 0
+	for i, sample := range samples {
+		readable := sample.Seconds - t.Reaction // a request follows samples up to this time
+		for ; r.window > 0 && seen < len(samples) && samples[seen].Seconds <= readable; seen++ {
+			for len(window) > 0 && samples[window[len(window)-1]].Cores <= samples[seen].Cores {
+				window = window[:len(window)-1]
+			}
+			window = append(window, seen)
+		}
+		for len(window) > 0 && samples[window[0]].Seconds < readable-r.window {
+			window = window[1:]
+		}
+		if len(window) > 0 {
+			need := math.Max(minCores, samples[window[0]].Cores*r.factor)
+			if need > request || need < coreShrink*request {
+				request = need
+			}
+		}
+		all[i] = request
+	}
+	return all
+}

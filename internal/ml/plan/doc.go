@@ -1,0 +1,14 @@
+// Package plan learns how the memory of a task grows during its runs, and plans limits that
+// grow with it instead of starting at the peak.
+//
+//	curves of earlier runs ─▶ envelopes by elapsed time and by level ─┐
+//	static grant ─────────────────────────────────────────────────────┴─▶ rules ─▶ limit(t, level)
+//	replay of every rule on every ended run, before its curve is learned ─▶ risk and cost per rule
+//
+// A limit only grows. It must always cover the memory that the run can reach before the next
+// resize takes effect. This time is the horizon: the time between two polls plus the reaction
+// time. Each rule adds the growth of earlier runs within the horizon, and a headroom on the level
+// observed so far. A rule is evaluated on whole runs: one sample above the limit is a kill.
+//
+// The package handles numbers only: no tasks, clock or I/O. The same runs give the same plans.
+package plan

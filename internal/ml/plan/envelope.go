@@ -1,0 +1,109 @@
+package plan
+
+import "math"
+
+// Timing says how fast a limit follows the usage of a run. The zero value is usable.
+type Timing struct {
+	Poll     float64 // seconds between two reads of the usage; 5 if zero
+	Reaction float64 // seconds from a read until a new limit is in force; 10 if zero
+}
+
+func (t Timing) withDefaults() Timing {
+	if t.Poll == 0 {
+		t.Poll = 5
+	}
+	if t.Reaction == 0 {
+		t.Reaction = 10
+	}
+	return t
+}
+
+// horizon returns the time in seconds that a limit must cover in advance.
+func (t Timing) horizon() float64 { return t.Poll + t.Reaction }
+
+// forecast holds several estimates of the level that a new run may reach within the horizon, from
+// one moment on.
+type forecast struct {
+	level float64            // level that earlier runs reached from the current level
+	time  [stretches]float64 // level of the highest earlier run at this time
+	ratio [stretches]float64 // current level times the growth of earlier runs at about this time
+}
+
+// stretches is the number of assumptions on how much faster or slower than the earlier runs a
+// new run may be.
+const stretches = 2
+
+// stretch returns the factors on the time of a new run, which are larger with few earlier runs.
+func stretch(runs int) [stretches]float64 {
+	few := 1 / float64(max(1, runs))
+	return [...]float64{1.15 + .4*few, 1.7 + few}
+}
+
+// startup is the time in seconds during which levels are too small for ratios.
+const startup = 60
+
+// jitter is the number of seconds by which a run may be earlier than the earlier runs, for example
+// after a faster start.
+const jitter = 20
+
+// envelope summarises the curves of earlier runs on a common grid with steps of curveStep.
+type envelope struct {
+	curves  []Curve
+	horizon float64            // seconds
+	stretch [stretches]float64 // factors on the time of a new run
+	highest []float64          // largest running maximum of all runs at the end of each step
+	growth  []float64          // largest ratio by which a run grows within the horizon from the end of each step
+}
+
+func newEnvelope(curves []Curve, t Timing) *envelope {
+	e := &envelope{curves: curves, horizon: t.horizon(), stretch: stretch(len(curves))}
+	steps := 0
+	for i := range curves {
+		steps = max(steps, int(curves[i].Duration()/curveStep))
+	}
+	e.highest, e.growth = make([]float64, steps), make([]float64, steps)
+	for i := range curves {
+		c := &curves[i]
+		for k := range steps {
+			now := float64(k) * curveStep
+			level := c.at(now)
+			e.highest[k] = max(e.highest[k], level)
+			if now >= c.Duration() {
+				e.highest[k] = max(e.highest[k], c.Max())
+			} else if level > 0 {
+				e.growth[k] = max(e.growth[k], c.at(now+e.horizon)/level)
+			}
+		}
+	}
+	return e
+}
+
+// forecast returns the estimates for a moment of a new run.
+func (e *envelope) forecast(seconds, level float64) forecast {
+	var f forecast
+	n := len(e.highest)
+	if n == 0 {
+		return f
+	}
+	for i := range e.curves {
+		f.level = math.Max(f.level, e.curves[i].reachedWithin(level, e.horizon))
+	}
+	for i, stretch := range e.stretch {
+		last := min(n-1, int((seconds*stretch+jitter+e.horizon)/curveStep))
+		f.time[i] = e.highest[last]
+		if f.ratio[i] = f.time[i]; seconds >= startup {
+			f.ratio[i] = level * e.maxGrowth(int(seconds/stretch/curveStep), last)
+		}
+	}
+	return f
+}
+
+// maxGrowth returns the largest growth within the horizon that starts at one of the steps from …
+// to.
+func (e *envelope) maxGrowth(from, to int) float64 {
+	ratio := 0.0
+	for k := from; k <= to; k++ {
+		ratio = math.Max(ratio, e.growth[k])
+	}
+	return ratio
+}

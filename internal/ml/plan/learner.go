@@ -1,0 +1,171 @@
+package plan
+
+import (
+	"math"
+	"slices"
+)
+
+// Learner is the state of one task. The zero value is usable.
+type Learner struct {
+	Curves []Curve // curves of the newest runs, oldest first
+	Runs   int     // number of learned runs
+	Rules  []tally // by rule; empty before the second run
+	Total  float64 // byte-seconds of the static grant in the runs of Rules
+}
+
+// tally sums the out-of-sample outcomes of a rule: each run is learned after its replay.
+type tally struct {
+	Runs, Kills float64 // numbers of runs and of (partial) kills, see nearKill
+	Cost        float64 // in the tally of a task: byte-seconds; in a Pool: shares of the cost of the static grant
+}
+
+// Pool holds the outcomes of all tasks of a namespace, by the duration of their runs and the
+// number of runs of a task. The zero value is usable.
+type Pool struct {
+	Classes [durationClasses][ageClasses][]tally
+	Caution [durationClasses]float64 // log of the factor on the price of a kill, minus initialCaution
+}
+
+// Adaptive conformal inference (Gibbs & Candès 2021) keeps the kill rate near a target on any
+// series: each killed run multiplies the price of a kill by e^cautionStep and divides the accepted
+// risk by the same factor. Each surviving run reverts a small part of this change.
+const (
+	targetKills    = 0.012 // target kill rate
+	cautionStep    = 0.5   // change of the log factor after a kill
+	initialCaution = 0.1   // log factor before the first run
+	minCaution     = -0.7  // bounds of the change of the log factor
+	maxCaution     = 3.0
+)
+
+// Observe learns whether a first try that followed a plan of the task was killed. The caller calls
+// it before Learn.
+func (p *Pool) Observe(l *Learner, killed bool) {
+	c := &p.Caution[durationClass(l.duration())]
+	change := -targetKills
+	if killed {
+		change++
+	}
+	*c = min(maxCaution, max(minCaution, *c+cautionStep*change))
+}
+
+// caution returns the factor on the price of a kill for the next run of a task.
+func (p *Pool) caution(l *Learner) float64 {
+	return math.Exp(initialCaution + p.Caution[durationClass(l.duration())])
+}
+
+const (
+	maxCurves  = 32   // number of curves to keep: the newest
+	nearWeight = 0.3  // part of a kill that counts for a run that just reached its limit
+	nearScale  = 0.02 // slack, in log units, that divides this part by e
+	fewRuns    = 2    // a kill after this number of runs counts half, because the envelope was still narrow
+)
+
+// The numbers of classes of the pool.
+const (
+	durationClasses = 3
+	ageClasses      = 4
+)
+
+// durationClass returns the class of a duration. In the first class, runs are too short for a
+// limit that follows the usage.
+func durationClass(seconds float64) int {
+	switch {
+	case seconds < 60:
+		return 0
+	case seconds < 600:
+		return 1
+	}
+	return 2
+}
+
+// ageClass returns the class of a task by its number of runs.
+func ageClass(runs int) int {
+	switch {
+	case runs < 2:
+		return 0
+	case runs < 4:
+		return 1
+	case runs < 9:
+		return 2
+	}
+	return 3
+}
+
+// Learn adds an ended run: it replays every rule with the curves of the earlier runs, and then
+// adds the curve of the run. grant is the static grant that the run had or would have had.
+func (l *Learner) Learn(pool *Pool, c Curve, grant float64, t Timing) {
+	if len(c.Peak) == 0 {
+		return
+	}
+	t = t.withDefaults()
+	if len(l.Curves) > 0 && grant > 0 {
+		l.replayRules(pool, &c, grant, t)
+	}
+	l.Runs++
+	l.Curves = append(l.Curves, c)
+	if n := len(l.Curves); n > maxCurves {
+		l.Curves = slices.Delete(l.Curves, 0, n-maxCurves)
+	}
+}
+
+// replayRules replays every rule on an ended run, and adds the outcomes to the tallies of the task
+// and of the pool.
+func (l *Learner) replayRules(pool *Pool, c *Curve, grant float64, t Timing) {
+	forecasts := make([]forecast, len(c.Peak)+1)
+	known := newEnvelope(l.Curves, t)
+	forecasts[0] = known.forecast(0, 0)
+	for k, level := range c.Peak {
+		forecasts[k+1] = known.forecast(c.Step*float64(k+1), level)
+	}
+	if len(l.Rules) == 0 {
+		l.Rules = make([]tally, len(rules))
+	}
+	shared := pool.class(l)
+	weight := float64(len(l.Curves)) / float64(len(l.Curves)+fewRuns)
+	fixed := grant * c.Duration()
+	l.Total += fixed
+	for i := range rules {
+		o := rules[i].replay(c, grant, forecasts, t)
+		kills := nearKill(o)
+		l.Rules[i].add(kills*weight, o.cost)
+		shared[i].add(kills, o.cost/fixed)
+	}
+}
+
+// add adds the outcome of one run.
+func (t *tally) add(kills, cost float64) {
+	t.Runs++
+	t.Kills += kills
+	t.Cost += cost
+}
+
+// nearKill returns 1 for a kill, and a part of 1 for a run that came near its limit. Thus a rule
+// that narrowly avoided a kill does not look as safe as a rule that never came near one.
+func nearKill(o outcome) float64 {
+	if o.killed {
+		return 1
+	}
+	return nearWeight * math.Exp(-o.slack/nearScale)
+}
+
+// class returns the tallies for the class of a task, by rule.
+func (p *Pool) class(l *Learner) []tally {
+	class := &p.Classes[durationClass(l.duration())][ageClass(len(l.Curves))]
+	if len(*class) == 0 {
+		*class = make([]tally, len(rules))
+	}
+	return *class
+}
+
+// duration returns the median duration of the runs.
+func (l *Learner) duration() float64 {
+	if len(l.Curves) == 0 {
+		return 0
+	}
+	all := make([]float64, len(l.Curves))
+	for i := range l.Curves {
+		all[i] = l.Curves[i].Duration()
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}

@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// ramp returns samples of a run that grows evenly from 100 MB to the peak.
+func ramp(seconds, peak float64) []Sample {
+	var all []Sample
+	for at := 0.0; at < seconds; at += 2 {
+		all = append(all, Sample{at, 1e8 + (peak-1e8)*at/seconds})
+	}
+	return all
+}
+
+func TestCurveByHand(t *testing.T) {
+	c := NewCurve([]Sample{{0, 1}, {2, 3}, {4, 2}, {12, 5}, {14, 4}})
+	assert.Equal(t, Curve{Step: 5, Peak: []float64{3, 3, 5}}, c)
+	assert.InDelta(t, 3, c.at(6), 0)
+	assert.InDelta(t, 5, c.at(1e9), 0)
+	assert.InDelta(t, 5, c.reachedWithin(3, 15), 0, "the run reached 5 after it exceeded 3")
+	assert.Zero(t, c.reachedWithin(5, 15), "the run never exceeded 5")
+	long := NewCurve(ramp(30*3600, 1e9))
+	assert.LessOrEqual(t, len(long.Peak), maxPoints)
+	assert.InDelta(t, 30*3600, long.Duration(), long.Step)
+	assert.Empty(t, NewCurve(nil).Peak)
+}
+
+func TestRampsGetGrowingLimits(t *testing.T) {
+	var l Learner
+	var pool Pool
+	const s = 5e9
+	assert.InDelta(t, s, l.Plan(&pool, s, Timing{}).Start(), 1, "the static grant without runs")
+	for i := range 12 {
+		l.Learn(&pool, NewCurve(ramp(3600*(1+.02*float64(i%3)), 4e9)), s, Timing{})
+	}
+	p := l.Plan(&pool, s, Timing{})
+	assert.Less(t, p.Start(), s/2)
+	limit := p.Start()
+	for _, m := range ramp(3600, 4e9) {
+		limit = Grow(limit, p.Need(m.Seconds, m.Memory))
+		require.Greater(t, limit, m.Memory)
+		require.LessOrEqual(t, limit, s*1.05)
+	}
+	assert.NotEmpty(t, p.Steps())
+	assert.LessOrEqual(t, p.Risk, maxRisk)
+	lifted := p.Lift(4.5e9)
+	assert.InDelta(t, 4.5e9*lift, lifted.Start(), 1)
+}
+
+// A task whose memory jumps at random times must keep its static grant.
+func TestRandomJumpsKeepTheStaticGrant(t *testing.T) {
+	var l Learner
+	var pool Pool
+	for i := range 20 {
+		jump := 100 + math.Mod(float64(i)*937, 3300)
+		var run []Sample
+		for at := 0.0; at < 3600; at += 2 {
+			level := 5e8
+			if at > jump {
+				level = 4e9
+			}
+			run = append(run, Sample{at, level})
+		}
+		l.Learn(&pool, NewCurve(run), 5e9, Timing{})
+	}
+	p := l.Plan(&pool, 5e9, Timing{})
+	assert.Greater(t, Grow(p.Start(), p.Need(600, 5e8)), 4e9, p.Rule())
+}
+
+func TestLearnersAreBoundedAndDeterministic(t *testing.T) {
+	learn := func() (*Learner, *Pool) {
+		var l Learner
+		var pool Pool
+		for i := range 40 {
+			l.Learn(&pool, NewCurve(ramp(700+float64(i), 1e9+1e7*float64(i))), 2e9, Timing{})
+		}
+		return &l, &pool
+	}
+	a, pool := learn()
+	b, _ := learn()
+	assert.Len(t, a.Curves, maxCurves)
+	assert.Equal(t, 40, a.Runs)
+	assert.Equal(t, a, b)
+	text, err := json.Marshal(a)
+	require.NoError(t, err)
+	var stored Learner
+	require.NoError(t, json.Unmarshal(text, &stored))
+	assert.Equal(t, a.Plan(pool, 2e9, Timing{}).Steps(), stored.Plan(pool, 2e9, Timing{}).Steps(), "a stored learner gives the same plan")
+}
+
+func TestIdleCoresAreReturned(t *testing.T) {
+	var c Cores
+	run := make([]CoreSample, 600)
+	for i := range run {
+		run[i] = CoreSample{float64(2 * i), .5}
+		if i < 100 {
+			run[i].Cores = 4
+		}
+	}
+	assert.Equal(t, 4.5, c.Choose(4.5, Timing{}).At(run)[500], "without evidence, the static request is in force")
+	for range 3 {
+		c.Learn(run, 4.5, Timing{})
+	}
+	requests := c.Choose(4.5, Timing{}).At(run)
+	assert.GreaterOrEqual(t, requests[50], 4.0)
+	assert.Less(t, requests[590], 1.0)
+}

@@ -1,0 +1,89 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+)
+
+// base is the estimate of the memory within the horizon that a rule uses.
+type base uint8
+
+const (
+	static         base = iota // the static grant from the start
+	byTime                     // forecast.time
+	byRatio                    // forecast.ratio
+	byTimeAndRatio             // the smaller of time and ratio
+	byTimeOrLevel              // the larger of time and level
+)
+
+var baseNames = [...]string{"static", "time", "ratio", "time and ratio", "time or level"}
+
+// rule is one way to set the limit at a given time and level.
+type rule struct {
+	base     base
+	stretch  int     // index of forecast.time and forecast.ratio
+	margin   float64 // factor on the base
+	headroom float64 // the limit is at least 1 + headroom times the level observed so far, up to the static grant
+}
+
+// overflow is the headroom above the static grant.
+const overflow = 0.1
+
+// While the levels are small, the limit keeps a distance from them, because runs allocate memory
+// fastest at their start.
+const (
+	minShare    = 0.2  // least limit, as a share of the static grant
+	minHeadroom = 0.05 // share of the static grant that is always free
+)
+
+// rules lists the candidates. The first rule applies before the first run.
+var rules = makeRules()
+
+func makeRules() []rule {
+	var all []rule
+	for _, margin := range []float64{1, 1.15, 1.4, 2} {
+		all = append(all, rule{static, 0, margin, overflow})
+	}
+	for _, margin := range []float64{.85, .7, .55} {
+		all = append(all, rule{static, 0, margin, .25})
+	}
+	for b := byTime; b <= byTimeOrLevel; b++ {
+		for stretch := range stretches {
+			for _, margin := range []float64{1.5, 1.3, 1.15, 1.05} {
+				for _, headroom := range []float64{.25, .1} {
+					all = append(all, rule{b, stretch, margin, headroom})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// limit returns the limit of a rule for a run that has a static grant and has reached level. Above
+// the static grant, the limit stays slightly above the usage.
+func (r *rule) limit(grant, level float64, f forecast) float64 {
+	var need float64
+	switch r.base {
+	case static:
+		need = grant
+	case byTime:
+		need = f.time[r.stretch]
+	case byRatio:
+		need = f.ratio[r.stretch]
+	case byTimeAndRatio:
+		need = math.Min(f.time[r.stretch], f.ratio[r.stretch])
+	case byTimeOrLevel:
+		need = math.Max(f.time[r.stretch], f.level)
+	}
+	need = math.Max(math.Max(need*r.margin, minShare*grant), math.Max(level*(1+r.headroom), level+minHeadroom*grant))
+	most := grant
+	if r.base == static {
+		most *= math.Max(1, r.margin)
+	}
+	return math.Max(math.Min(need, most), level*(1+overflow))
+}
+
+// String returns the description of the rule for people.
+func (r *rule) String() string {
+	return fmt.Sprintf("%s %d × %g, headroom %g %%", baseNames[r.base], r.stretch, r.margin, 100*r.headroom)
+}
