@@ -6,7 +6,7 @@ CREATE TABLE task (
     namespace      text COLLATE "C" NOT NULL,
     dag_id         text COLLATE "C" NOT NULL,
     task_id        text COLLATE "C" NOT NULL,
-    schema         jsonb NOT NULL DEFAULT '{}', -- order and codes of observation.features; only grows
+    schema         jsonb NOT NULL DEFAULT '{}', -- order and codes of observation.features; only extended, never reduced
     active_version integer,                     -- of model; null if none is active
     policy         jsonb,                       -- null if not set
     UNIQUE (namespace, dag_id, task_id)
@@ -21,7 +21,7 @@ CREATE TABLE tally (
     due_at       timestamptz -- when the task is due for training; null if there is nothing new
 ) WITH (fillfactor = 50);    -- space for updates in place
 
--- One row per task, locked only by claimers, so that a busy writer never hides a task from them.
+-- One row per task. Only claimers lock it, so that a writer's lock on tally never hides a task from them.
 CREATE TABLE lease (
     task      bigint PRIMARY KEY REFERENCES task ON DELETE CASCADE,
     token     bigint NOT NULL DEFAULT 0, -- number of claims so far
@@ -33,7 +33,7 @@ CREATE TABLE lease (
 CREATE TABLE observation (
     seq              bigint GENERATED ALWAYS AS IDENTITY,
     task             bigint NOT NULL REFERENCES task ON DELETE CASCADE,
-    at               timestamptz NOT NULL, -- the end, or else the start, or else the arrival of the report
+    at               timestamptz NOT NULL, -- the end, the start or the arrival of the report: the first that is known
     started_at       timestamptz,
     ended_at         timestamptz,
     duration_us      bigint,               -- microseconds
@@ -49,13 +49,13 @@ CREATE TABLE observation (
                          WHEN outcome IN (2, 3) THEN greatest(memory_max, allocated_memory)
                      END) STORED,
     map_index        integer NOT NULL,
-    lot              integer NOT NULL,     -- hash of the try; the rows of lowest lot are a fixed uniform sample
+    lot              integer NOT NULL,     -- sample rank: a hash of the try; the rows of lowest rank are a fixed uniform sample
     try_number       smallint NOT NULL,
     outcome          smallint NOT NULL,    -- 1 success, 2 oom_killed, 3 app_oom, 4 failed, 5 killed, 6 evicted, 7 unschedulable
     provisional      boolean NOT NULL,
     run_id           text COLLATE "C" NOT NULL,
     prediction_id    text COLLATE "C",
-    features         float8[],             -- encoded by the task.schema of that time; NaN is missing
+    features         float8[],             -- encoded by task.schema at the time of the report; NaN is missing
     PRIMARY KEY (task, seq),
     UNIQUE (task, run_id, map_index, try_number)
 );
@@ -89,6 +89,7 @@ CREATE TABLE model (
     observations bigint NOT NULL,
     last_seq     bigint NOT NULL,
     trained_at   timestamptz NOT NULL,
+    -- the evaluation that selected the model
     exam         json,
     blob         bytea NOT NULL,
     PRIMARY KEY (task, version)

@@ -1,9 +1,9 @@
--- Runs of `loadaware experiment`: parameters, history and results. They refer to tasks by text, so
--- that renaming or deleting a task does not change them.
+-- Runs of `loadaware experiment`: parameters, history and results. An experiment
+-- names its tasks as text, so that renaming or deleting a task does not change it.
 
 CREATE TABLE experiment (
     id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- in order of saving
-    name        text COLLATE "C" UNIQUE,   -- null if unnamed; never a number, which would be an id
+    name        text COLLATE "C" UNIQUE,   -- null if unnamed; never a number, because a number would be read as an id
     created_at  timestamptz NOT NULL,
     fingerprint text COLLATE "C" NOT NULL, -- SHA-256 of the history rows, hexadecimal
     parameters  json,

@@ -1,4 +1,4 @@
--- The audit trail, and the evidence by which the watchdog judges a model.
+-- The audit trail, and the columns from which the watchdog compares promised risks with outcomes.
 
 -- Rows refer to tasks by text, so that they survive a rename and a deletion.
 CREATE TABLE audit (
@@ -12,16 +12,16 @@ CREATE TABLE audit (
     before    json,
     after     json,
     reason    text,
-    routine   boolean NOT NULL DEFAULT false  -- a publication by the trainer; only the newest ones are kept
+    routine   boolean NOT NULL DEFAULT false  -- a publication by the trainer; only the newest 100 per task are kept
 );
 CREATE INDEX audit_task ON audit (namespace, dag_id, task_id, id);
 
 ALTER TABLE task
-    ADD COLUMN pinned_version integer,     -- effective while it is the active version
+    ADD COLUMN pinned_version integer,     -- in force while it is the active version
     ADD COLUMN pinned_by      text,
-    ADD COLUMN watched_from   timestamptz, -- earlier receipts are no evidence about the active model
+    ADD COLUMN watched_from   timestamptz, -- the watchdog ignores earlier receipts
     ADD COLUMN withdrawn      integer[];   -- versions excluded from rollback
 
 ALTER TABLE receipt
-    ADD COLUMN model_version integer,      -- the version that answered; null if none, or if written before this migration
+    ADD COLUMN model_version integer,      -- the version that answered; null if no model answered, or if the receipt is older than this migration
     ADD COLUMN told          bigint;       -- Guard.Version: the number of tries that the margins had learned

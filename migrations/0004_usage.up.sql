@@ -8,12 +8,12 @@ ALTER TABLE observation
 CREATE INDEX observation_both ON observation (at)
     WHERE outcome = 1 AND memory_sampled IS NOT NULL AND NOT sampled_only;
 
--- Rows arrive in order of time, for which BRIN indexes cost almost nothing.
+-- Rows arrive in the order of time. For this order BRIN indexes are small and cheap.
 CREATE INDEX observation_time ON observation USING brin (at);
 CREATE INDEX receipt_time ON receipt USING brin (at);
 
--- Lookups of tries in a monitoring system. They refer to their task by text, as receipts do, and
--- are deleted after the last possible lookup of the try.
+-- Lookups of tries in a monitoring system. Like receipts, they refer to their task by text.
+-- They are deleted after the last possible lookup of the try.
 CREATE TABLE inquiry (
     namespace  text COLLATE "C" NOT NULL,
     dag_id     text COLLATE "C" NOT NULL,
@@ -26,7 +26,7 @@ CREATE TABLE inquiry (
     PRIMARY KEY (namespace, dag_id, task_id, run_id, map_index, try_number)
 );
 
--- Leases of background jobs that one replica runs for all.
+-- Leases of background jobs that one replica runs for all replicas.
 CREATE TABLE duty (
     name  text COLLATE "C" PRIMARY KEY,
     owner text NOT NULL,

@@ -1,1 +1,1 @@
--- Nothing to undo: a validated constraint stays valid.
+-- There is nothing to undo, because a validated constraint stays valid.

@@ -1,4 +1,4 @@
--- Copies all receipts back to one table, which takes time in proportion to their number.
+-- Copies all receipts back to one table. The time is proportional to their number.
 LOCK TABLE receipt IN ACCESS EXCLUSIVE MODE;
 ALTER TABLE receipt RENAME TO receipt_parted;
 CREATE TABLE receipt (LIKE receipt_parted);

@@ -21,7 +21,7 @@ func (s *sessions) add(conn *pgx.Conn) {
 	s.conns = append(s.conns, conn)
 }
 
-// cancelAfter runs do. After the end of ctx it calls stop and cancels the statements of the sessions
+// cancelAfter runs do. When ctx ends, it calls stop and cancels the statements of the sessions
 // until do returns.
 func (s *sessions) cancelAfter(ctx context.Context, stop func(), do func() error) error {
 	ended := make(chan struct{})
@@ -40,8 +40,8 @@ func (s *sessions) cancelAfter(ctx context.Context, stop func(), do func() error
 	return err
 }
 
-// cancel repeats the request with growing pauses, because one that arrives between two
-// statements has no effect. Errors are ignored: the next request may arrive.
+// cancel requests cancellation repeatedly, with growing pauses, because a request that arrives
+// between two statements has no effect. It ignores errors, because the next request may succeed.
 func (s *sessions) cancel(ended <-chan struct{}) {
 	for pause := 250 * time.Millisecond; ; pause *= 2 {
 		s.mu.Lock()

@@ -7,8 +7,10 @@ package migrations
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,13 +29,25 @@ import (
 //go:embed *.sql
 var steps embed.FS
 
-// lockTimeout bounds the wait for the migration of another replica, and for sessions that use a table
-// that a step changes.
+// Fingerprint identifies the content of all steps.
+func Fingerprint() string {
+	hash := sha256.New()
+	names, _ := steps.ReadDir(".") // an embed.FS returns no error
+	for _, step := range names {
+		content, _ := steps.ReadFile(step.Name())
+		fmt.Fprintf(hash, "%s %d\n%s", step.Name(), len(content), content)
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:8])
+}
+
+// lockTimeout bounds the wait for the migration of another replica, and for sessions that use a
+// table that a step changes.
 const lockTimeout = time.Minute
 
 // A step that waits for a table lock blocks all later statements on the table, including reports.
-// Therefore it waits at most maxLockWait at a time, with a pause of lockPause in between. maxLockWait is longer
-// than a second (deadlock_timeout), after which PostgreSQL cancels a blocking autovacuum.
+// Therefore a step waits at most maxLockWait at a time, and then pauses for lockPause.
+// maxLockWait is longer than deadlock_timeout (1 s), after which PostgreSQL cancels a blocking
+// autovacuum.
 const (
 	maxLockWait = 1200 * time.Millisecond
 	lockPause   = time.Second
@@ -42,10 +56,10 @@ const (
 // lockKey is the advisory lock for applying steps.
 const lockKey = 0x6c6f6164_61776172 // "loadawar"
 
-// Up applies all missing steps. Its errors say what to do if the database does not answer, is locked
-// too long, is dirty, or rejects a step. A cancelled ctx rolls the current step back. Up does not
-// change a database that a newer version has migrated further: steps only add, so that replicas of
-// both versions may run side by side.
+// Up applies all missing steps. Its errors say what to do if the database does not answer, is
+// locked for too long, is dirty, or rejects a step. The end of ctx rolls back the current step.
+// Up does not change a database that a newer version has migrated further. Because steps only add
+// objects, replicas of both versions may run at the same time.
 func Up(ctx context.Context, dsn string) error {
 	newest, err := newestStep()
 	if err != nil {
@@ -80,9 +94,9 @@ func acquireLock(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 	return lock, nil
 }
 
-// applySteps applies steps, and retries while other sessions hold a lock that a step needs. The advisory
-// lock excludes other replicas, so a dirty mark is from this call, and a step without its lock has
-// changed nothing.
+// applySteps applies steps, and retries while other sessions hold a lock that a step needs. The
+// advisory lock excludes other replicas, so a dirty mark comes from this call. A step that did
+// not get its lock has changed nothing.
 func applySteps(ctx context.Context, m *migrate.Migrate) error {
 	for until := time.Now().Add(lockTimeout); ; {
 		err := m.Up()
@@ -104,10 +118,11 @@ func applySteps(ctx context.Context, m *migrate.Migrate) error {
 	}
 }
 
-// clearMark removes the dirty mark of an unfinished step, so that it needs no manual repair. A failed
-// step returns a database.Error and was rolled back; undone returns the version before it. A failure
-// to write the mark returns a *database.Error; then the step was applied.
-func clearMark(m *migrate.Migrate, err error, undone func(version uint) int) error {
+// clearMark removes the dirty mark of an unfinished step, so that it needs no manual repair. If a
+// step failed, err is a database.Error, and the step was rolled back to the version that
+// versionAfterFailure returns. If only the mark could not be written, err is a *database.Error,
+// and the step was applied.
+func clearMark(m *migrate.Migrate, err error, versionAfterFailure func(version uint) int) error {
 	version, dirty, failed := m.Version()
 	if errors.Is(failed, migrate.ErrNilVersion) || failed == nil && !dirty {
 		return nil // no step was ever applied, or nothing is marked
@@ -116,7 +131,7 @@ func clearMark(m *migrate.Migrate, err error, undone func(version uint) int) err
 		return failed
 	}
 	if step := (database.Error{}); errors.As(err, &step) {
-		return m.Force(undone(version))
+		return m.Force(versionAfterFailure(version))
 	}
 	return m.Force(int(version))
 }
@@ -124,7 +139,7 @@ func clearMark(m *migrate.Migrate, err error, undone func(version uint) int) err
 // lockTimedOut reports whether a statement waited too long for a lock (SQLSTATE 55P03).
 func lockTimedOut(err error) bool { return strings.Contains(err.Error(), "lock timeout") }
 
-// before returns the step before version, or database.NilVersion before the first.
+// before returns the step before version, or database.NilVersion if version is the first step.
 func before(version uint) int {
 	last := database.NilVersion
 	for _, n := range numbers() {
@@ -135,7 +150,7 @@ func before(version uint) int {
 	return last
 }
 
-// after returns the step after version.
+// after returns the step after version, or version if it is the newest step.
 func after(version uint) int {
 	for _, n := range numbers() {
 		if n > int(version) {
@@ -158,8 +173,8 @@ func numbers() []int {
 	return list
 }
 
-// Down reverts the newest n steps, including the data in the tables that they created. It is no error
-// if fewer than n steps are applied.
+// Down reverts the newest n steps, including the data in the tables that they created. If fewer
+// than n steps are applied, it reverts all of them.
 func Down(ctx context.Context, dsn string, n int) error {
 	if n < 1 {
 		return fmt.Errorf("revert migrations: the number of steps must be 1 or more, not %d", n)
@@ -173,8 +188,8 @@ func Down(ctx context.Context, dsn string, n int) error {
 	})
 }
 
-// Status returns the current step of the database (0: none), whether that step is unfinished, and the
-// newest known step.
+// Status returns the current step of the database (0: none), whether that step is unfinished, and
+// the newest known step.
 func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest uint, err error) {
 	if newest, err = newestStep(); err != nil {
 		return 0, false, 0, err
@@ -193,16 +208,17 @@ func Status(ctx context.Context, dsn string) (version uint, dirty bool, newest u
 // Newest returns the number of the newest step.
 func Newest() (uint, error) { return newestStep() }
 
-// run opens the database and calls do. A statement waits for a lock at most for wait. The end of ctx
-// cancels the current statement. undone returns the step at which a failed step leaves the database.
-func run(ctx context.Context, dsn string, wait time.Duration, undone func(version uint) int, do func(*migrate.Migrate, *sql.DB) error) error {
+// run opens the database and calls do. A statement waits for a lock at most for the time wait.
+// The end of ctx cancels the current statement. versionAfterFailure returns the step at which a
+// failed step leaves the database.
+func run(ctx context.Context, dsn string, wait time.Duration, versionAfterFailure func(version uint) int, do func(*migrate.Migrate, *sql.DB) error) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return fmt.Errorf("DATABASE_URL is malformed; write postgres://user:password@host:5432/database: %w", err)
 	}
-	var open sessions
+	var opened sessions
 	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
-		open.add(conn)
+		opened.add(conn)
 		_, err := conn.Exec(ctx, fmt.Sprintf("SET lock_timeout = %d", wait.Milliseconds()))
 		return err
 	}))
@@ -223,9 +239,9 @@ func run(ctx context.Context, dsn string, wait time.Duration, undone func(versio
 		return advise(err)
 	}
 	defer m.Close()
-	err = open.cancelAfter(ctx, func() { m.GracefulStop <- true }, func() error { return do(m, db) })
+	err = opened.cancelAfter(ctx, func() { m.GracefulStop <- true }, func() error { return do(m, db) })
 	if err != nil && (ctx.Err() != nil || lockTimedOut(err)) {
-		if failed := clearMark(m, err, undone); failed != nil {
+		if failed := clearMark(m, err, versionAfterFailure); failed != nil {
 			return advise(errors.Join(err, failed))
 		}
 		if ctx.Err() != nil {
@@ -258,14 +274,14 @@ func rewind(version int) string {
 	if version <= 1 {
 		return "DELETE FROM schema_migrations"
 	}
-	return fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = false", version-1)
+	return fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = false", before(uint(version)))
 }
 
 // newestStep returns the highest number of the embedded files.
 func newestStep() (uint, error) {
 	names, err := fs.Glob(steps, "*.up.sql")
 	if err != nil || len(names) == 0 {
-		return 0, fmt.Errorf("no embedded migrations: %w", err)
+		return 0, fmt.Errorf("list the embedded migrations: none found; build the program again: %w", err)
 	}
 	number, _, _ := strings.Cut(names[len(names)-1], "_") // Glob sorts
 	n, err := strconv.ParseUint(number, 10, 32)

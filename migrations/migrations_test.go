@@ -2,6 +2,7 @@ package migrations_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -75,8 +76,8 @@ func TestReplicasMigrateConcurrently(t *testing.T) {
 	require.Equal(t, newest, version)
 }
 
-// shape lists the columns of all tables with their types, and the indexes.
-func shape(t *testing.T, dsn string) []string {
+// schemaOf lists the columns of all tables with their types, and the indexes.
+func schemaOf(t *testing.T, dsn string) []string {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
@@ -111,21 +112,21 @@ func stepBefore(t *testing.T) (dsn string) {
 	return dsn
 }
 
-// Replicas of the previous version continue while the first of the next version migrates.
+// Replicas of the previous version continue to work while a replica of the next version migrates.
 func TestNewestStepOnlyAddsAndIsReversible(t *testing.T) {
-	before, dsn := shape(t, stepBefore(t)), pgtest.DSN(t)
+	before, dsn := schemaOf(t, stepBefore(t)), pgtest.DSN(t)
 	require.NotEmpty(t, before)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
-	after := shape(t, dsn)
+	after := schemaOf(t, dsn)
 	require.Subset(t, after, before)
 	require.Greater(t, len(after), len(before))
 
 	const insert = "INSERT INTO task (namespace, dag_id, task_id) VALUES ('n', 'd', 't')"
 	require.NoError(t, exec(t, dsn, insert))
 	require.NoError(t, migrations.Down(t.Context(), dsn, 1))
-	require.Equal(t, before, shape(t, dsn))
+	require.Equal(t, before, schemaOf(t, dsn))
 	require.NoError(t, migrations.Up(t.Context(), dsn))
-	require.Equal(t, after, shape(t, dsn))
+	require.Equal(t, after, schemaOf(t, dsn))
 	require.ErrorContains(t, exec(t, dsn, insert), "duplicate key", "the row still exists")
 }
 
@@ -141,12 +142,12 @@ func TestDirtyDatabaseIsNotChanged(t *testing.T) {
 	err = migrations.Up(t.Context(), dsn)
 	require.ErrorContains(t, err, "migration 1 is unfinished")
 	require.ErrorContains(t, err, "DELETE FROM schema_migrations")
-	require.NoError(t, exec(t, dsn, "DELETE FROM schema_migrations"), "as the error says")
+	require.NoError(t, exec(t, dsn, "DELETE FROM schema_migrations"), "the repair that the error advises")
 	require.NoError(t, exec(t, dsn, "DROP TABLE receipt"))
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 }
 
-func TestUpNamesConnectionProblems(t *testing.T) {
+func TestUpReportsConnectionProblems(t *testing.T) {
 	for dsn, want := range map[string]string{
 		"postgres://localhost:1/none?connect_timeout=2": "does not answer",
 		"postgres://localhost:port/none":                "malformed",
@@ -155,12 +156,13 @@ func TestUpNamesConnectionProblems(t *testing.T) {
 	}
 }
 
-// A step that changes a table waits for its readers; later statements must not wait as long.
-func TestWaitingStepLetsOthersPass(t *testing.T) {
+// A step that changes a table waits for readers of the table. Later statements must not wait as
+// long.
+func TestWaitingStepDoesNotBlockOtherStatements(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	newest := requireStatus(t, dsn, latest(t), false)
-	require.NoError(t, migrations.Down(t.Context(), dsn, int(newest)-3)) // the fourth changes observation
+	require.NoError(t, migrations.Down(t.Context(), dsn, stepsAfter(t, 3))) // the fourth step changes observation
 	reader, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
 	defer reader.Close(t.Context())
@@ -171,14 +173,14 @@ func TestWaitingStepLetsOthersPass(t *testing.T) {
 
 	waiting := func() bool {
 		var n int
-		watcher, err := pgx.Connect(t.Context(), dsn)
+		observer, err := pgx.Connect(t.Context(), dsn)
 		require.NoError(t, err)
-		defer watcher.Close(t.Context())
-		require.NoError(t, watcher.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'observation'::regclass").Scan(&n))
+		defer observer.Close(t.Context())
+		require.NoError(t, observer.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'observation'::regclass").Scan(&n))
 		return n > 0
 	}
 	require.Eventually(t, waiting, 10*time.Second, 10*time.Millisecond, "the step waits for the reader")
-	require.NoError(t, exec(t, dsn, "SET lock_timeout = '20s'; DELETE FROM observation"), "other statements pass while the reader stays")
+	require.NoError(t, exec(t, dsn, "SET lock_timeout = '20s'; DELETE FROM observation"), "other statements run while the reader holds its lock")
 	require.Eventually(t, waiting, 10*time.Second, 10*time.Millisecond, "the step is retried")
 
 	_, err = reader.Exec(t.Context(), "COMMIT")
@@ -187,25 +189,25 @@ func TestWaitingStepLetsOthersPass(t *testing.T) {
 	requireStatus(t, dsn, newest, false)
 }
 
-// The context of a waiting step, up or down, cancels it on the server. It leaves no dirty mark, and
-// the next attempt succeeds.
+// The end of its context cancels a waiting step, up or down, on the server. No dirty mark
+// remains, and the next attempt succeeds.
 func TestCancelledStepLeavesNoMark(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	require.NoError(t, migrations.Up(t.Context(), dsn))
 	newest := latest(t)
-	to := func(ctx context.Context, target uint) error {
+	migrateTo := func(ctx context.Context, target uint) error {
 		at, dirty, _, err := migrations.Status(t.Context(), dsn)
 		require.NoError(t, err)
 		require.False(t, dirty)
 		if at > target {
-			return migrations.Down(ctx, dsn, int(at-target))
+			return migrations.Down(ctx, dsn, stepsAfter(t, target)-stepsAfter(t, at)) // a cancelled call may have reverted some of the steps
 		}
 		return migrations.Up(ctx, dsn)
 	}
-	for what, target := range map[string]uint{"down": 3, "up": newest} {
+	for direction, target := range map[string]uint{"down": 3, "up": newest} {
 		require.NoError(t, migrations.Up(t.Context(), dsn))
-		if what == "up" {
-			require.NoError(t, to(t.Context(), 3))
+		if direction == "up" {
+			require.NoError(t, migrateTo(t.Context(), 3))
 		}
 		reader, err := pgx.Connect(t.Context(), dsn)
 		require.NoError(t, err)
@@ -213,24 +215,40 @@ func TestCancelledStepLeavesNoMark(t *testing.T) {
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		var migration errgroup.Group
-		migration.Go(func() error { return to(ctx, target) })
+		migration.Go(func() error { return migrateTo(ctx, target) })
 		require.Eventually(t, func() bool {
 			var n int
 			require.NoError(t, reader.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'observation'::regclass").Scan(&n))
 			return n > 0
-		}, 30*time.Second, 10*time.Millisecond, what)
+		}, 30*time.Second, 10*time.Millisecond, direction)
 		cancel()
-		require.ErrorIs(t, migration.Wait(), context.Canceled, what)
+		require.ErrorIs(t, migration.Wait(), context.Canceled, direction)
 		at, dirty, _, err := migrations.Status(t.Context(), dsn)
 		require.NoError(t, err)
-		require.False(t, dirty, what)
-		require.NotEqual(t, target, at, what)
+		require.False(t, dirty, direction)
+		require.NotEqual(t, target, at, direction)
 		_, err = reader.Exec(t.Context(), "COMMIT")
 		require.NoError(t, err)
 		require.NoError(t, reader.Close(t.Context()))
-		require.NoError(t, to(t.Context(), target), what)
+		require.NoError(t, migrateTo(t.Context(), target), direction)
 		requireStatus(t, dsn, target, false)
 	}
+}
+
+// stepsAfter counts the steps with numbers above version; numbers may have gaps.
+func stepsAfter(t testing.TB, version uint) (n int) {
+	t.Helper()
+	steps, err := filepath.Glob("*.up.sql")
+	require.NoError(t, err)
+	for _, step := range steps {
+		var number uint
+		_, err := fmt.Sscanf(step, "%d_", &number)
+		require.NoError(t, err)
+		if number > version {
+			n++
+		}
+	}
+	return n
 }
 
 func latest(t *testing.T) uint {

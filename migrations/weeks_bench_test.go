@@ -13,56 +13,54 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// BenchmarkSavesDuringPartitioning measures how long four replicas of the previous version
-// take to save receipts during the migration of 10⁶ receipts. Run it with -benchtime 1x.
+// BenchmarkSavesDuringPartitioning measures the time in which four replicas of the previous
+// version save receipts during the migration of 10⁶ receipts. Run it with -benchtime 1x.
 func BenchmarkSavesDuringPartitioning(b *testing.B) {
 	for range b.N {
 		b.StopTimer()
 		dsn := pgtest.DSN(b)
 		require.NoError(b, migrations.Up(b.Context(), dsn))
-		newest, err := migrations.Newest()
-		require.NoError(b, err)
-		require.NoError(b, migrations.Down(b.Context(), dsn, int(newest)-beforeWeeks))
+		require.NoError(b, migrations.Down(b.Context(), dsn, stepsAfter(b, beforeWeeks)))
 		filler := connect(b, dsn)
-		_, err = filler.Exec(b.Context(), `INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, body)
+		_, err := filler.Exec(b.Context(), `INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, body)
 			SELECT lpad(n::text, 8, '0'), 'n', 'd', 't' || n % 50, 'r' || n, -1, 1, now() - n * interval '1 second', json_build_object('pad', repeat('x', 1800))
 			FROM generate_series(1, 1000000) AS n`)
 		require.NoError(b, err)
 		_, err = filler.Exec(b.Context(), "CHECKPOINT")
 		require.NoError(b, err)
 
-		quiet := savesWhile(b, dsn, func() { time.Sleep(5 * time.Second) })
-		busy := savesWhile(b, dsn, func() {
+		alone := savesWhile(b, dsn, func() { time.Sleep(5 * time.Second) })
+		migrating := savesWhile(b, dsn, func() {
 			b.StartTimer()
 			require.NoError(b, migrations.Up(b.Context(), dsn))
 			b.StopTimer()
 		})
-		for name, took := range map[string][]time.Duration{"alone": quiet, "meanwhile": busy} {
-			b.ReportMetric(float64(len(took)), "saves-"+name)
-			b.ReportMetric(took[len(took)/2].Seconds()*1000, "ms-p50-"+name)
-			b.ReportMetric(took[len(took)-1].Seconds()*1000, "ms-longest-"+name)
+		for name, durations := range map[string][]time.Duration{"alone": alone, "meanwhile": migrating} {
+			b.ReportMetric(float64(len(durations)), "saves-"+name)
+			b.ReportMetric(durations[len(durations)/2].Seconds()*1000, "ms-p50-"+name)
+			b.ReportMetric(durations[len(durations)-1].Seconds()*1000, "ms-longest-"+name)
 		}
 		b.ReportMetric(b.Elapsed().Seconds(), "s-migrating")
 	}
 }
 
 // savesWhile returns the sorted latencies of saves while do runs.
-func savesWhile(b *testing.B, dsn string, do func()) (took []time.Duration) {
-	saving, stop := context.WithCancel(b.Context())
+func savesWhile(b *testing.B, dsn string, do func()) (durations []time.Duration) {
+	ctx, stop := context.WithCancel(b.Context())
 	var savers sync.WaitGroup
-	var one sync.Mutex
+	var mu sync.Mutex
 	for saver := range 4 {
-		p := previous{b, connect(b, dsn)}
+		p := previousReplica{b, connect(b, dsn)}
 		savers.Go(func() {
-			for n := 0; saving.Err() == nil; n++ {
+			for n := 0; ctx.Err() == nil; n++ {
 				started := time.Now()
-				if err := p.copies(idAt(started, 4*n+saver)); err != nil {
+				if err := p.copyReceipt(idAt(started, 4*n+saver)); err != nil {
 					b.Error(err)
 					return
 				}
-				one.Lock()
-				took = append(took, time.Since(started))
-				one.Unlock()
+				mu.Lock()
+				durations = append(durations, time.Since(started))
+				mu.Unlock()
 				time.Sleep(time.Millisecond)
 			}
 		})
@@ -70,6 +68,6 @@ func savesWhile(b *testing.B, dsn string, do func()) (took []time.Duration) {
 	do()
 	stop()
 	savers.Wait()
-	slices.Sort(took)
-	return took
+	slices.Sort(durations)
+	return durations
 }

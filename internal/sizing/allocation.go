@@ -11,15 +11,18 @@ const (
 	FromProfile   Source = "profile"   // too few rows to fit: a conservative quantile of the task's own history
 	FromCohort    Source = "cohort"    // similar tasks
 	FromRequested Source = "requested" // no history: the static request, unchanged
-	FromLift      Source = "lift"      // an earlier try of this run was OOM-killed
+	FromLift      Source = "lift"      // the next allocation after an OOM kill of this run
 )
 
-// Ask asks for an allocation before a launch. Zero fields are unknown.
+// Ask is a request for an allocation before a launch. Zero fields are unknown.
 type Ask struct {
 	Try       TryKey
 	Features  Features
 	Requested Resources
-	MaxMemory Bytes // the caller's cap, such as the largest node
+	MaxMemory Bytes         // the caller's cap, such as the largest node
+	Metadata  Metadata      `json:"-"` // not in receipts
+	Placement Placement     `json:"-"`
+	Timeout   time.Duration `json:"-"` // execution timeout of the try
 }
 
 // Validate returns an error for each invalid field.
@@ -43,7 +46,7 @@ type Grant struct {
 	Limit   Bytes
 }
 
-// Allocation is the answer to an Ask: how much, and why. Nil and zero fields do not apply.
+// Allocation is the answer to an Ask: the amounts and the reason. Nil and zero fields do not apply.
 type Allocation struct {
 	PredictionID string
 	Task         TaskKey
@@ -51,31 +54,38 @@ type Allocation struct {
 	CPU          Cores // a request; CPU limits are never set
 	Duration     *Duration
 	Bins         *BinChoice
-	Ladder       []Bytes // try 1, then the lift after each OOM
+	Ladder       []Bytes // the grant of the first try, then the lift after each OOM kill
 	Risk         Risk
 	Source       Source
 	Mode         Mode
 	Shadow       *Grant // in shadow mode: the grant that enforce mode would give
 	Model        *ModelRef
 	Reason       string
-	Guard        Guard // the model's safety margins at the time of the answer
+	Guard        Guard        // the model's safety margins at the time of the answer
+	Warnings     []FieldError `json:"-"` // parts of the ask that were ignored
 }
 
 // Duration is the predicted run time.
 type Duration struct {
 	Median, P95 time.Duration
+
+	// The receipt does not store the fields below.
+	P99     time.Duration `json:"-"`
+	Shape   string        `json:"-"` // the shape of the task's run times; empty if none is known
+	Outlier float64       `json:"-"` // P(run time > three times the median)
+	Timeout *float64      `json:"-"` // P(run time > execution timeout); nil without a timeout
 }
 
-// BinChoice holds P(peak in bin) for the task's bins, and the bin of the grant.
+// BinChoice holds the task's bins, their probabilities and the bin of the grant.
 type BinChoice struct {
-	Upper         []Bytes
-	Probabilities []float64
-	Chosen        int
+	Upper         []Bytes   // upper edges
+	Probabilities []float64 // P(peak in bin)
+	Chosen        int       // index of the bin of the grant
 }
 
 // Risk is P(peak > Limit) of the granted amount, after floor, cap and guard.
 type Risk struct {
-	Promised *float64 // nil only if the source is FromRequested
+	Promised *float64 // nil if the source is FromRequested, or if an input is too far outside the known range
 	Target   float64
 }
 
@@ -85,18 +95,4 @@ type ModelRef struct {
 	Family       string
 	Observations int
 	TrainedAt    time.Time
-}
-
-// Guard is the state of a model's safety margins at the time of an answer. The same model
-// version, Guard and Ask reproduce the answer bit for bit.
-type Guard struct {
-	Version int64     // the number of tries that the margins have learned
-	Params  []float64 // in the order that the model's family documents
-}
-
-// Receipt is the stored record of one answer.
-type Receipt struct {
-	Ask        Ask
-	Allocation Allocation
-	At         time.Time
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Bins divides memory at ascending upper edges. A bin counts as its upper edge, because
-// that is the amount that a grant rounds up to.
+// Bins are ascending upper edges of memory. A bin counts as its upper edge, because grants are
+// rounded up to that amount.
 //
 //	usage   0 ──────┬─────────┬─────────┬──────▶
 //	edge           512M      2G        8G
@@ -38,10 +38,10 @@ func (bins Bins) Valid() bool {
 	return len(bins) > 0
 }
 
-// LeastCost returns the increasing ladder over bins with the least expected cost, by
-// dynamic programming from the top bin down. p[i] is P(peak in bin i); the last bin also
-// holds all mass beyond it. Each attempt costs its whole allocation, and a kill costs price
-// more. The first rung leaves at most risk.
+// LeastCost returns the increasing ladder over bins with the least expected cost, by dynamic
+// programming from the top bin down. p[i] is P(peak in bin i); the last bin includes all peaks
+// above it. Each attempt costs its whole allocation, and each kill costs price in addition. The
+// probability that the peak exceeds the first rung is at most risk.
 //
 // With bins of 1, 4 and 10 GiB, p = 0.90, 0.09, 0.01, price 0 and risk 1, the ladder
 // 1, 4, 10 costs 1 + 0.10·4 + 0.01·10 = 1.5, and 1, 10 costs 1 + 0.10·10 = 2. With risk
@@ -52,7 +52,7 @@ func LeastCost(bins Bins, p []float64, risk, price float64) []Bytes {
 	for i := k - 2; i >= 0; i-- {
 		above[i] = above[i+1] + p[i+1]
 	}
-	// rest[i] is the expected cost after rung i, next[i] the rung that follows it.
+	// rest[i] is the expected cost after rung i, and next[i] is the rung that follows rung i.
 	rest, next := make([]float64, k), make([]int, k)
 	for i := k - 1; i >= 0; i-- {
 		next[i] = k

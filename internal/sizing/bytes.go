@@ -18,8 +18,8 @@ const (
 	TiB Bytes = 1 << 40
 )
 
-// MaxBytes is the largest amount that a request may contain (8 PiB): far above any node,
-// and small enough that a product with a margin cannot overflow.
+// MaxBytes is the largest amount that a request may contain (8 PiB). It is far above any node, and
+// its product with a margin does not overflow.
 const MaxBytes = 8 << 50
 
 // Times scales b and rounds up, because a grant may be too large but never too small.
@@ -142,8 +142,8 @@ func ParseCPU(s string) (Cores, error) {
 	return max(Cores(v), 0.001), nil
 }
 
-// parseQuantity reads <number><suffix>. A decimal exponent excludes a suffix. Errors name the
-// example.
+// parseQuantity reads a number with an optional suffix. A number with a decimal exponent must not
+// have a suffix. Errors contain the example.
 func parseQuantity(s, example string) (float64, error) {
 	if len(s) == 0 || len(s) > 40 {
 		return 0, fmt.Errorf("%.50q is not a quantity: write a number and a unit, such as %s", s, example)

@@ -1,10 +1,9 @@
-// Package sizing defines the domain types: an Ask comes before a task is launched, an
-// Allocation answers it with a reason and a promised risk, an Observation reports what
-// the try used, and a Lift answers again after an OOM kill.
+// Package sizing defines the domain types. An Ask requests an allocation before a task is
+// launched, an Allocation is its answer with a reason and a promised risk, an Observation reports
+// the usage of the try, and a Lift is the next allocation after an OOM kill.
 //
 //	Ask ──▶ Allocation ──▶ the pod runs ──▶ Observation ──▶ the next model
 //	                            └─ OOM ──▶ LiftAsk ──▶ Lift
 //
-// It knows nothing of HTTP, SQL or learning, reads no clock, does no I/O, and imports only
-// the standard library. Every decision made here is pure arithmetic.
+// The package imports only the standard library, reads no clock and does no I/O.
 package sizing

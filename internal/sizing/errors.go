@@ -6,24 +6,25 @@ import (
 	"strings"
 )
 
-// Kind classifies an error by what the caller should do about it. Only package httpapi
+// Kind classifies an error by the reaction that it needs from the caller. Only package httpapi
 // maps kinds to status codes.
 type Kind uint8
 
 // The kinds of errors.
 const (
 	Internal    Kind = iota // a bug or a fault of the machine
-	Invalid                 // the request is wrong; Fields say what to correct
+	Invalid                 // the request is wrong; Fields describe the corrections
 	NotFound                // no such object
-	Conflict                // contradicts stored data, or another writer committed first
+	Conflict                // the request contradicts stored data, or another writer committed first
 	Unavailable             // the database cannot be reached; try again later
-	Refused                 // understood, but a policy or a limit forbids it now
+	Refused                 // a policy or a limit forbids the request now
+	Exhausted               // too many such operations wait or run; try again later
 )
 
-// FieldError names one invalid field and says what is valid.
+// FieldError describes one invalid field.
 type FieldError struct {
-	Field  string // the path in the request: "requested.memory", "tasks[3].run_id"
-	Detail string // "must be 1 to 250 characters"
+	Field  string // path in the request, such as "requested.memory" or "tasks[3].run_id"
+	Detail string // the valid values, such as "must be 1 to 250 characters"
 }
 
 // Error is an error with a kind and, if any, the fields that caused it.
@@ -34,8 +35,8 @@ type Error struct {
 	Cause  error // logged, never sent to the caller
 }
 
-// Error joins the detail, the fields and the cause, for logs. It omits a cause that the
-// detail already quotes, as Errorf's does.
+// Error joins the detail, the fields and the cause, for logs. It omits a cause that the detail
+// already contains, such as the detail of Errorf.
 func (e *Error) Error() string {
 	parts := []string{e.Detail}
 	for _, f := range e.Fields {

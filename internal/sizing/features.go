@@ -31,6 +31,7 @@ const (
 
 var valueKinds = [...]string{"missing", "number", "category", "date", "bool"}
 
+// String returns the name of the kind.
 func (k ValueKind) String() string { return valueKinds[k] }
 
 // Value is the value of one feature, known before the launch. The zero Value is missing.
@@ -56,8 +57,7 @@ func BoolValue(v bool) Value {
 	return Value{Kind: Bool}
 }
 
-// TextValue returns a date if s has the form of one (2020-01-03 or RFC 3339), else a
-// category.
+// TextValue returns a date if s has the form of a date (2020-01-03 or RFC 3339), else a category.
 func TextValue(s string) Value {
 	if days, ok := parseDate(s); ok {
 		return Value{Kind: Date, Num: days, Text: s}
@@ -88,7 +88,7 @@ func dateText(days float64) string {
 	return t.Format(time.RFC3339Nano)
 }
 
-// Features holds the values of a try that are known before its launch, by name.
+// Features maps names to the values that are known before the launch of a try.
 type Features map[string]Value
 
 // Validate returns an error for each feature that exceeds a limit, with the field path
@@ -118,23 +118,25 @@ func (f Features) fieldErrors() (bad []FieldError) {
 	return bad
 }
 
+// validName reports whether s is a valid feature name.
 func validName(s string) bool {
-	if printable(s) {
+	if isPrintable(s) {
 		return s != "" && len(s) <= MaxFeatureName
 	}
 	return utf8.RuneCountInString(s) <= MaxFeatureName && !strings.ContainsFunc(s, isControl) && utf8.ValidString(s)
 }
 
+// validText reports whether s is a valid text of a feature.
 func validText(s string) bool {
-	if printable(s) {
+	if isPrintable(s) {
 		return len(s) <= MaxFeatureString
 	}
 	return utf8.RuneCountInString(s) <= MaxFeatureString && !strings.ContainsRune(s, 0) && utf8.ValidString(s)
 }
 
-// printable reports whether s is printable ASCII, as nearly all names and texts are. This
-// fast path scans s once; the full rule scans it three times.
-func printable(s string) bool {
+// isPrintable reports whether s is printable ASCII. Nearly all names and texts are, and then one
+// scan suffices instead of three.
+func isPrintable(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
 			return false

@@ -9,12 +9,12 @@ type History struct {
 	Schema  Schema
 	Rows    []HistoryRow
 	Pairs   []PeakPair // of all tasks of the namespace, newest first; empty unless some row's peak is only sampled
-	Total   int        // stored and removed observations; more than len(Rows) if the history is thinned
+	Total   int        // number of stored and removed observations; more than len(Rows) if the history is thinned
 	LastSeq int64      // the newest observation that was read
 }
 
-// PeakPair is one successful try with both a measured and a sampled peak. It shows how much
-// sampling misses.
+// PeakPair is one successful try with both a measured and a sampled peak. The difference shows the
+// error of sampling.
 type PeakPair struct {
 	Task     TaskKey
 	Exact    Bytes
@@ -25,7 +25,7 @@ type PeakPair struct {
 // HistoryRow is one ended try.
 type HistoryRow struct {
 	Seq           int64     // order of arrival, unique in a store
-	At            time.Time // the end of the try, or else its start, or else the arrival of its report
+	At            time.Time // the end of the try; if it is unknown, the start; if that is unknown, the arrival of the report
 	RunID         string
 	MapIndex      int
 	Try           int
@@ -37,8 +37,8 @@ type HistoryRow struct {
 	Allocated     Resources
 	Requested     Resources
 	Features      []float64 // encoded by History.Schema; NaN is missing
-	Promised      *float64  // the promised risk of its prediction; nil without one
-	Granted       Bytes     // the largest grant of an OOM-killed try; zero if unknown
+	Promised      *float64  // promised risk of the prediction; nil without a prediction
+	Granted       Bytes     // largest grant for an OOM-killed try; zero if unknown
 	Weight        float64   // the number of rows that this one represents; 1 if the history is not thinned
 }
 

@@ -5,20 +5,20 @@ import "fmt"
 // Verdict is the outcome of a LiftAsk.
 type Verdict string
 
-// The verdicts. Only VerdictLift means "try again".
+// The verdicts. Only after VerdictLift the run should be tried again.
 const (
-	VerdictLift          Verdict = "lift"
-	VerdictAtCap         Verdict = "at_cap"
-	VerdictExhausted     Verdict = "attempts_exhausted"
-	VerdictNotMemory     Verdict = "not_memory"
-	VerdictLeakSuspected Verdict = "leak_suspected"
+	VerdictLift          Verdict = "lift"               // a larger allocation is granted
+	VerdictAtCap         Verdict = "at_cap"             // the killed allocation is at the cap
+	VerdictExhausted     Verdict = "attempts_exhausted" // the policy allows no further lift
+	VerdictNotMemory     Verdict = "not_memory"         // the outcome is not a lack of memory
+	VerdictLeakSuspected Verdict = "leak_suspected"     // repeated kills at the cap suggest a leak
 )
 
-// LiftAsk asks for a new allocation after a kill.
+// LiftAsk is a request for a new allocation after a kill.
 type LiftAsk struct {
-	Ask            // the same fields as before the launch; Try is the killed one
-	Reason Outcome // how the try ended
-	Failed Bytes   // the allocation of the killed try
+	Ask            // the same fields as before the launch; Try is the killed try
+	Reason Outcome // outcome of the killed try
+	Failed Bytes   // allocation of the killed try
 }
 
 // Validate returns an error for each invalid field.
@@ -40,16 +40,16 @@ func (a *LiftAsk) Validate() []FieldError {
 type Lift struct {
 	Retry        bool
 	Verdict      Verdict
-	Attempt      int // kills of this (run, map index), including this one, plus one
-	AttemptsLeft int // lifts left after this one
+	Attempt      int // number of the next attempt of this (run, map index)
+	AttemptsLeft int // number of lifts left after this lift
 	Memory       Grant
 	Shadow       *Grant
 	PredictionID string
 	Reason       string
 }
 
-// LeakKills is the number of consecutive kills at the cap of a task after which a leak is
-// the likelier explanation.
+// LeakKills is the number of consecutive kills at the cap of a task from which a leak is the more
+// likely explanation.
 const LeakKills = 3
 
 // LiftState is the input of a lift decision.
@@ -57,34 +57,34 @@ type LiftState struct {
 	Failed     Bytes   // the allocation of the killed try
 	Ceiling    Bytes   // the largest amount that may be granted now
 	CeilingBy  string  // the rule that set the ceiling and how to raise it, for reasons; may be empty
-	Kills      int     // kills of this (run, map index), including this one
+	Kills      int     // number of kills of this (run, map index), including the current one
 	MaxLifts   int     // from the policy
-	KillsAtCap int     // kills of the task at its ceiling since its last success, including this one
+	KillsAtCap int     // number of kills of the task at its ceiling since its last success, including the current one
 	Ladder     []Bytes // ascending rungs, given that the peak is above Failed; may be empty
 }
 
 // Decide returns the next rung after a kill, or the verdict that ends lifting. With Failed
-// 2 GiB, a ladder of 4 and 9 GiB and a ceiling of 16 GiB the first lift is 4 GiB; the last
-// lift that the policy allows jumps to 16 GiB.
-func (s LiftState) Decide(why Outcome) Lift {
+// 2 GiB, a ladder of 4 and 9 GiB and a ceiling of 16 GiB the first lift grants 4 GiB; the last
+// lift that the policy allows grants 16 GiB.
+func (s LiftState) Decide(reason Outcome) Lift {
 	left := s.MaxLifts - s.Kills
 	lift := Lift{Attempt: s.Kills + 1, AttemptsLeft: max(left, 0)}
 	switch {
-	case !why.OOM():
+	case !reason.OOM():
 		lift.Verdict, lift.Attempt = VerdictNotMemory, max(s.Kills, 1)
-		lift.Reason = fmt.Sprintf("%s is not a lack of memory: more would not help", why)
+		lift.Reason = fmt.Sprintf("%s is not a lack of memory: more would not help", reason)
 	case s.isAtCeiling() && s.KillsAtCap >= LeakKills:
 		lift.Verdict = VerdictLeakSuspected
-		lift.Reason = fmt.Sprintf("killed %d times in a row at the cap: look for a leak; %s", s.KillsAtCap, s.cap())
+		lift.Reason = fmt.Sprintf("killed %d times in a row at the cap: look for a leak; %s", s.KillsAtCap, s.describeCap())
 	case s.isAtCeiling():
 		lift.Verdict = VerdictAtCap
-		lift.Reason = fmt.Sprintf("killed at %s, and %s", s.Failed.Approx(), s.cap())
+		lift.Reason = fmt.Sprintf("killed at %s, and %s", s.Failed.Approx(), s.describeCap())
 	case left < 0:
 		lift.Verdict = VerdictExhausted
 		lift.Reason = fmt.Sprintf("killed %d times, and the policy allows %d lifts", s.Kills, s.MaxLifts)
 	default:
 		lift.Retry, lift.Verdict = true, VerdictLift
-		next := s.next(left)
+		next := s.nextRung(left)
 		lift.Memory = Grant{Request: next, Limit: next}
 		lift.Reason = fmt.Sprintf("OOM at %s, so the peak is above it; lifted to %s", s.Failed.Approx(), next.Approx())
 	}
@@ -94,22 +94,22 @@ func (s LiftState) Decide(why Outcome) Lift {
 // minLift is the smallest growth that justifies another try: one percent.
 const minLift = 1.01
 
-// isAtCeiling reports whether the ceiling leaves no meaningful room above the failed size.
+// isAtCeiling reports whether the ceiling allows no growth of at least minLift.
 func (s LiftState) isAtCeiling() bool {
 	return s.Failed >= s.Ceiling || float64(s.Ceiling) < minLift*float64(s.Failed)
 }
 
-// cap describes the ceiling and the rule that set it.
-func (s LiftState) cap() string {
+// describeCap describes the ceiling and the rule that set it.
+func (s LiftState) describeCap() string {
 	if s.CeilingBy == "" {
 		return "the cap is " + s.Ceiling.Approx()
 	}
 	return fmt.Sprintf("the cap is %s, %s", s.Ceiling.Approx(), s.CeilingBy)
 }
 
-// next returns the first rung above the failed allocation, twice that allocation if the
-// ladder has no such rung, and the ceiling on the last lift.
-func (s LiftState) next(left int) Bytes {
+// nextRung returns the first rung above the failed allocation, or twice that allocation if the
+// ladder has no such rung. On the last lift it returns the ceiling.
+func (s LiftState) nextRung(left int) Bytes {
 	if left == 0 {
 		return s.Ceiling
 	}

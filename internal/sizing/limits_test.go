@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-func TestACapJustAboveTheFailedSizeIsTheCap(t *testing.T) {
+func TestNoLiftIfTheCapIsOnlySlightlyHigher(t *testing.T) {
 	for ceiling, want := range map[sizing.Bytes]sizing.Verdict{
 		4*sizing.GiB + 1: sizing.VerdictAtCap, 4*sizing.GiB + 20*sizing.MiB: sizing.VerdictAtCap, 5 * sizing.GiB: sizing.VerdictLift,
 	} {
@@ -34,8 +34,8 @@ func TestQuantitiesAtTheirLimits(t *testing.T) {
 	require.ErrorContains(t, err, "such as 350Gi or 1500M")
 }
 
-func TestUnlikelyReportsAreWarnedOf(t *testing.T) {
-	for claim, c := range map[string]struct {
+func TestSuspiciousReportsGetAWarning(t *testing.T) {
+	for name, c := range map[string]struct {
 		report sizing.Observation
 		field  string
 	}{
@@ -47,10 +47,10 @@ func TestUnlikelyReportsAreWarnedOf(t *testing.T) {
 	} {
 		warnings := c.report.Warnings(time.Now())
 		if c.field == "" {
-			assert.Empty(t, warnings, claim)
+			assert.Empty(t, warnings, name)
 			continue
 		}
-		require.Len(t, warnings, 1, claim)
-		assert.Equal(t, c.field, warnings[0].Field, claim)
+		require.Len(t, warnings, 1, name)
+		assert.Equal(t, c.field, warnings[0].Field, name)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Outcome is how a try ended.
+// Outcome is the way in which a try ended.
 type Outcome uint8
 
 // The outcomes. Only OOMKilled and AppOOM prove a lack of memory.
@@ -14,7 +14,7 @@ const (
 	UnknownOutcome Outcome = iota
 	Success
 	OOMKilled     // the kernel killed the container at its limit: peak >= allocation
-	AppOOM        // the program itself ran out (MemoryError, heap space) and exited
+	AppOOM        // the program ran out of memory (MemoryError, heap space) and exited
 	Failed        // ended with an error unrelated to memory
 	Killed        // killed by a signal of unknown cause
 	Evicted       // the node evicted the pod, for reasons outside the task
@@ -23,6 +23,7 @@ const (
 
 var outcomes = [...]string{"", "success", "oom_killed", "app_oom", "failed", "killed", "evicted", "unschedulable"}
 
+// String returns the wire form; "" for UnknownOutcome.
 func (o Outcome) String() string { return outcomes[o] }
 
 // ParseOutcome parses the wire form. ok is false for an unknown outcome.
@@ -44,16 +45,18 @@ type Resources struct {
 	CPU    Cores
 }
 
-// Observation reports what one try used and how it ended. Zero fields are unknown.
+// Observation is the report of one try: its usage and its outcome. Zero fields are unknown. The
+// report reveals the peak as follows:
 //
-//	outcome    MemoryMax known   only MemorySampled known    neither known
-//	success    the peak          the peak or less            left-censored: at most Allocated.Memory
-//	oom        right-censored: at least the largest of MemoryMax, MemorySampled and Allocated.Memory
+//	success    MemoryMax is the peak; else MemorySampled is at most the peak;
+//	           else Allocated.Memory is at least the peak (left-censored)
+//	OOM kill   the peak is at least the largest of MemoryMax, MemorySampled and Allocated.Memory
+//	           (right-censored)
 type Observation struct {
 	Try       TryKey
 	Outcome   Outcome
 	MemoryMax Bytes
-	// MemorySampled is the largest periodic sample, as Prometheus takes them. It misses
+	// MemorySampled is the largest of periodic samples, such as those of Prometheus. They miss
 	// a peak between two samples.
 	MemorySampled Bytes
 	CPUMax        Cores
@@ -62,12 +65,15 @@ type Observation struct {
 	EndedAt       time.Time
 	Allocated     Resources
 	Requested     Resources // the static request of the DAG
-	Features      Features  // nil: those of the prediction for the same try
+	Features      Features  // nil: the features of the prediction for the same try
 	PredictionID  string
 	Series        *Series // nil if unknown
+	Metadata      Metadata
+	Usage         MeanUsage
+	Placement     Placement
 
-	// Provisional marks a kill that only a LiftAsk reported. The report of the try may
-	// still add fields, or contradict the outcome.
+	// Provisional marks a kill that only a LiftAsk has reported. A later report of the try may
+	// add fields, or contradict the outcome.
 	Provisional bool
 }
 
@@ -113,7 +119,7 @@ func (o *Observation) Validate() []FieldError {
 	return append(bad, o.Features.Validate()...)
 }
 
-// Censoring says what an observation reveals about the peak.
+// Censoring describes the relation between the reported amount and the true peak.
 type Censoring uint8
 
 // The kinds of censoring.
@@ -145,7 +151,7 @@ func (o *Observation) Peak() (Bytes, Censoring) {
 type RecordResult struct {
 	Seq       int64        // order of arrival of the try's row; 0 if nothing is stored
 	Duplicate bool         // the try was already stored with the same values
-	Amended   bool         // the report filled unknown fields of a stored try
+	Amended   bool         // the report added unknown fields of a stored try
 	Replaced  bool         // the report replaced a provisional kill with a new row, which has its own Seq; implies Amended
 	Measured  bool         // the report gave a stored success its missing peak; implies Amended
 	Warnings  []FieldError // fields that look wrong, although the report is stored

@@ -6,7 +6,7 @@ import (
 	"reflect"
 )
 
-// Mode says whether an answer is applied.
+// Mode decides whether an answer is applied.
 type Mode string
 
 // Enforce grants the predicted amount. Shadow grants the static request and records the
@@ -17,19 +17,18 @@ const (
 	Off     Mode = "off"
 )
 
-// DefaultRiskTarget is the accepted P(OOM kill on the first try). The backtests of
-// docs/learning.md put the cheapest allocations near 1.5 %.
+// DefaultRiskTarget is the accepted P(OOM kill on the first try). In the backtests of
+// docs/learning.md the allocations near 1.5 % are the cheapest.
 const DefaultRiskTarget = 0.015
 
-// DefaultMaxLifts bounds the lifts of one run after OOM kills. The last lift jumps to the
-// cap.
+// DefaultMaxLifts bounds the lifts of one run after OOM kills. The last lift grants the cap.
 const DefaultMaxLifts = 3
 
-// Grid is the set of amounts that a grant is rounded up to.
+// Grid is the set of amounts to which grants are rounded up.
 type Grid string
 
-// Fine grants any whole number of MiB, which wastes least in backtests. OnBins rounds up to
-// the task's few bins: the edges of the policy, or else those of the bin search.
+// Fine grants any whole number of MiB, which wastes the least memory in backtests. OnBins rounds up
+// to the task's bins: the edges of the policy or, without them, the result of the bin search.
 const (
 	Fine   Grid = "fine"
 	OnBins Grid = "bins"
@@ -38,15 +37,15 @@ const (
 // Policy holds the settings of a task. The zero Policy means the defaults.
 type Policy struct {
 	Mode         Mode    // Enforce if empty
-	Floor        Bytes   // grant at least this; none if zero
-	Cap          Bytes   // grant at most this; four times the larger of request and largest peak if zero
+	Floor        Bytes   // smallest grant; zero: none
+	Cap          Bytes   // largest grant; zero: four times the larger of request and largest peak
 	RiskTarget   float64 // DefaultRiskTarget if zero
 	MaxLifts     *int    // DefaultMaxLifts if nil; zero disables lifts
 	LimitRatio   float64 // limit / request; 1 (Guaranteed) if zero
-	NeverAbove   bool    // the static request bounds the grant of a first try
-	CPUUnmanaged bool    // return the requested CPU unchanged
+	NeverAbove   bool    // the grant of a first try is at most the static request
+	CPUUnmanaged bool    // the CPU answer is the requested CPU
 	Grid         Grid    // Fine if empty
-	Edges        Bins    // for OnBins; those of the bin search if empty
+	Edges        Bins    // bins for OnBins; empty: the result of the bin search
 }
 
 // Validate returns an error for each invalid field.
@@ -88,7 +87,7 @@ func (p Policy) Validate() []FieldError {
 // MaxEdges bounds the number of bins in a policy.
 const MaxEdges = 64
 
-// IsZero reports whether no setting is set.
+// IsZero reports whether p has no setting.
 func (p Policy) IsZero() bool { return reflect.DeepEqual(p, Policy{}) }
 
 // WithDefaults fills the zero fields except Floor and Cap.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Group classifies a task by how much can be saved on it.
+// Group classifies a task by its size, which determines the possible savings.
 type Group string
 
 // The groups, by the usage statistics of the task (GroupOf).
@@ -22,8 +22,8 @@ type Profile struct {
 	Kills        int // OOM-killed tries
 	LastSeen     time.Time
 	Group        Group
-	Memory       Quantiles // bytes, of measured peaks
-	Seconds      Quantiles // duration
+	Memory       Quantiles // of measured peaks, in bytes
+	Seconds      Quantiles // of durations, in seconds
 	LargestPeak  Bytes
 	Bins         Bins      // upper edges; empty before the first training
 	Requested    Resources // the last static request reported
@@ -33,7 +33,7 @@ type Profile struct {
 	Evaluation   []byte    // JSON of the champion's evaluation; nil without one
 	Realised     Realised
 	// Ambiguous describes runs with equal features and very different peaks, which no
-	// model can separate; empty if there are none.
+	// model can distinguish; empty if there are none.
 	Ambiguous string
 	// Quarantined lists the reports that change no answer until another report confirms them.
 	Quarantined []Quarantined
@@ -42,7 +42,7 @@ type Profile struct {
 // Quarantined is one report that is stored but not learned yet.
 type Quarantined struct {
 	Memory Bytes
-	Detail string // why
+	Detail string // the reason
 }
 
 // Quantiles summarises a distribution. Zero means that nothing was measured.
@@ -52,26 +52,26 @@ type Quantiles struct {
 
 // Realised compares the promised risks of first tries with their outcomes.
 type Realised struct {
-	Tries     int     // ended first tries with a promised risk
-	Killed    int     // the OOM-killed ones among them
-	Promised  float64 // the sum of their promised risks
-	Low, High float64 // 95 % interval of the realised risk
+	Tries     int     // number of ended first tries with a promised risk
+	Killed    int     // number of these tries that were OOM-killed
+	Promised  float64 // sum of their promised risks
+	Low, High float64 // 95 % interval of the share of kills
 }
 
 // Promise is the promised risk of one first try, with its outcome.
 type Promise struct {
-	Version      int   // of the model that answered
-	GuardVersion int64 // the number of tries that its margins had learned
+	Version      int   // version of the model that answered
+	GuardVersion int64 // Guard.Version of the answer
 	RunID        string
 	MapIndex     int
 	Granted      Bytes
-	Risk         float64 // promised: P(killed)
+	Risk         float64 // promised P(killed)
 	Killed       bool
 }
 
-// The bounds of the groups, on the 99th percentile of the peaks. Below LightBytes a static
-// request costs almost nothing; above HeavyBytes, or if P99 / P50 reaches HeavySpread, a
-// wrong request is expensive.
+// The bounds of the groups for the 99th percentile of the peaks. Below LightBytes a wrong static
+// request costs almost nothing. Above HeavyBytes, or if P99 / P50 is at least HeavySpread, it is
+// expensive.
 const (
 	LightBytes  = 1 * GiB
 	HeavyBytes  = 16 * GiB
@@ -91,7 +91,7 @@ func GroupOf(memory Quantiles) Group {
 	return Moderate
 }
 
-// WilsonInterval returns the 95 % score interval (Wilson 1927) of a proportion of k in n.
+// WilsonInterval returns the 95 % score interval (Wilson 1927) of the proportion k / n.
 // It keeps its coverage near zero: 0 of 100 gives 0 to 3.7 %, 3 of 100 gives 1.0 to 8.5 %.
 // n = 0 gives 0 to 1.
 func WilsonInterval(k, n int) (low, high float64) {

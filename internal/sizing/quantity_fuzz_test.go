@@ -22,7 +22,7 @@ func FuzzParseCPU(f *testing.F) {
 		require.LessOrEqual(t, c, sizing.Cores(sizing.MaxCores))
 		back, err := sizing.ParseCPU(c.String())
 		require.NoError(t, err, "%q is formatted as %q", text, c.String())
-		require.InDelta(t, float64(c), float64(back), 0.001, "String and Parse are inverse, to a millicore")
+		require.InDelta(t, float64(c), float64(back), 0.001, "ParseCPU reverses String up to a millicore")
 	})
 }
 

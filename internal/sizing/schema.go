@@ -6,17 +6,16 @@ import (
 	"slices"
 )
 
-// Schema is the order in which a task's features are stored as numbers. It only grows:
-// version v+1 appends fields or categories to those of v, so that a row written under an
-// older version is a shorter row.
+// Schema is the order in which a task's features are stored as numbers. It only grows: version v+1
+// appends fields or categories to those of version v, so a row of an older version is shorter.
 type Schema struct {
 	Version int
 	Fields  []Field
 }
 
-// Field is one feature of a schema: its name, its kind, and for a category its values in
-// order of code. A name with values of several kinds has one field per kind; training
-// reads the kind of the majority.
+// Field is one feature of a schema: its name, its kind, and for a category its values in order of
+// code. A name with values of several kinds has one field for each kind; training uses the most
+// frequent kind.
 type Field struct {
 	Name       string
 	Kind       ValueKind
@@ -26,12 +25,12 @@ type Field struct {
 // Unseen is the code of a category that is not in the schema.
 const Unseen = -1
 
-// MaxCategories bounds a field's dictionary. Further values are stored as Unseen: a field
-// with that many values holds ids or free text, which a model cannot learn from.
+// MaxCategories bounds a field's dictionary. Further values are stored as Unseen, because a field
+// with so many values contains ids or free text, from which a model cannot learn.
 const MaxCategories = 5000
 
-// MaxFields bounds a schema. Names beyond it are not stored: a task with that many names
-// puts ids into its feature names.
+// MaxFields bounds a schema. Further names are not stored, because a task with so many names puts
+// ids into its feature names.
 const MaxFields = 1000
 
 // Row encodes f as one number per field: NaN for a missing value or one of another kind,
@@ -62,6 +61,8 @@ func (f *Field) Read(v Value) Value {
 	return Value{}
 }
 
+// code returns the stored number of v: NaN if v is missing or of another kind, Unseen for an unknown
+// category.
 func (f *Field) code(v Value) float64 {
 	v = f.Read(v)
 	switch v.Kind {
@@ -95,10 +96,10 @@ func (f *Field) CanStore(v Value) bool {
 	return f.Kind == v.Kind || v.Kind != Date && f.Read(v).Kind != Missing
 }
 
-// Extend appends the fields and categories that f has and the schema lacks, and reports
-// whether it appended any. Version counts such changes.
+// Extend appends the fields and categories that f has and the schema lacks. It reports whether it
+// appended any; then it also increments Version.
 func (s *Schema) Extend(f Features) bool {
-	grown := false
+	changed := false
 	for _, name := range f.Names() {
 		v := f[name]
 		if v.Kind == Missing {
@@ -108,23 +109,22 @@ func (s *Schema) Extend(f Features) bool {
 		for i := range s.Fields {
 			if field := &s.Fields[i]; field.Name == name {
 				hasField = hasField || field.CanStore(v)
-				grown = field.addCategory(v) || grown
+				changed = field.addCategory(v) || changed
 			}
 		}
 		if !hasField && len(s.Fields) < MaxFields {
 			s.Fields = append(s.Fields, Field{Name: name, Kind: v.Kind})
 			s.Fields[len(s.Fields)-1].addCategory(v)
-			grown = true
+			changed = true
 		}
 	}
-	if grown {
+	if changed {
 		s.Version++
 	}
-	return grown
+	return changed
 }
 
-// Shape returns the schema without the values of its categories: the part that a reader of
-// Features needs.
+// Shape returns the schema without the values of its categories. It suffices to read Features.
 func (s *Schema) Shape() Schema {
 	shape := Schema{Version: s.Version, Fields: slices.Clone(s.Fields)}
 	for i := range shape.Fields {
@@ -133,7 +133,8 @@ func (s *Schema) Shape() Schema {
 	return shape
 }
 
-// addCategory appends v to the dictionary of a category field that lacks it.
+// addCategory appends v to the dictionary of a category field that lacks v, and reports whether it
+// did.
 func (f *Field) addCategory(v Value) bool {
 	if f.Kind != Category || f.code(v) != Unseen || len(f.Categories) >= MaxCategories {
 		return false
@@ -159,8 +160,8 @@ func (s *Schema) PreviousSameName() []int {
 	return previous
 }
 
-// ReadStored converts a value that a field with the same name and another kind stored
-// before this field existed.
+// ReadStored converts a value that a field with the same name and another kind has stored, in a row
+// that is older than f.
 func (f *Field) ReadStored(v Value) Value {
 	if f.Kind == Date && v.Kind == Category {
 		v = TextValue(v.Text)
@@ -168,8 +169,8 @@ func (f *Field) ReadStored(v Value) Value {
 	return f.Read(v)
 }
 
-// Features decodes a stored row, which may be shorter than the schema. If a name has
-// several fields, the value of the most specific kind is the reported one.
+// Features decodes a stored row, which may be shorter than the schema. If a name has several
+// fields, it returns the value of the most specific kind.
 func (s *Schema) Features(row []float64) Features {
 	f := make(Features, len(row))
 	for i := range min(len(row), len(s.Fields)) {
@@ -186,8 +187,8 @@ func (s *Schema) Features(row []float64) Features {
 	return f
 }
 
-// moreSpecific returns the reading of a value that determines the other one. A date keeps
-// the text of its reading as a category.
+// moreSpecific returns the more specific of two readings of one value. A date gets the text of its
+// reading as a category.
 func moreSpecific(a, b Value) Value {
 	if specificity[a.Kind] < specificity[b.Kind] {
 		a, b = b, a
@@ -198,9 +199,10 @@ func moreSpecific(a, b Value) Value {
 	return a
 }
 
+// specificity orders the kinds: a value of a more specific kind can be read as a less specific one.
 var specificity = [...]int{Missing: 0, Category: 1, Bool: 2, Number: 3, Date: 4}
 
-// Warnings names the features that are not stored in full because the schema has reached a
+// Warnings lists the features of f that are not stored completely because the schema has reached a
 // limit. Package taskmodel warns about values of the wrong kind.
 func (s *Schema) Warnings(f Features) (warnings []FieldError) {
 	for _, name := range f.Names() {

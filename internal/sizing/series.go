@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Series is the usage of a try over time, in steps of equal width from its start.
+// Series is the usage of a try over time, in steps of equal length from its start.
 type Series struct {
 	Step   time.Duration
 	Memory []int64   // bytes, the maximum of each step
-	CPU    []float64 // cores of each step; nil if unknown
+	CPU    []float64 // cores, the mean of each step; nil if unknown
 }
 
 // MaxPoints and MinStep bound the length and the resolution of a Series.
@@ -19,8 +19,8 @@ const (
 	MinStep   = time.Millisecond
 )
 
-// NewSeries converts a reported series. A step out of range becomes negative, which
-// Validate rejects.
+// NewSeries converts a reported series. A step out of range becomes negative, so that Validate
+// rejects it.
 func NewSeries(stepSeconds float64, memory []int64, cpu []float64) *Series {
 	step := time.Duration(-1)
 	if stepSeconds >= 0 && stepSeconds <= MaxDuration.Seconds() {
@@ -29,7 +29,7 @@ func NewSeries(stepSeconds float64, memory []int64, cpu []float64) *Series {
 	return &Series{Step: step, Memory: memory, CPU: cpu}
 }
 
-// Validate returns an error for each invalid field. A nil series is valid: unknown.
+// Validate returns an error for each invalid field. A nil series is valid and means unknown.
 func (s *Series) Validate() []FieldError {
 	var bad []FieldError
 	add := func(field, format string, args ...any) {
@@ -42,7 +42,7 @@ func (s *Series) Validate() []FieldError {
 		add("step_seconds", "must be %g to %.0f", MinStep.Seconds(), MaxDuration.Seconds())
 	}
 	if n := len(s.Memory); n < 1 || n > MaxPoints {
-		add("memory_bytes", "must be a list of 1 to %d, not %d", MaxPoints, n)
+		add("memory_bytes", "must have 1 to %d entries, not %d", MaxPoints, n)
 	}
 	for i, b := range s.Memory {
 		if b < 0 || b > int64(MaxBytes) {

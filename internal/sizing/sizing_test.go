@@ -19,7 +19,7 @@ import (
 func TestTryKeyValidateRejectsInvalidIDs(t *testing.T) {
 	good := sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: "predict_demand"}, RunID: "scheduled__2020-01-03T00:00:00+00:00", MapIndex: -1, Number: 1}
 	assert.Empty(t, good.Validate(true))
-	for field, spoil := range map[string]func(*sizing.TryKey){
+	for field, invalidate := range map[string]func(*sizing.TryKey){
 		"dag_id":     func(k *sizing.TryKey) { k.DAG = "" },
 		"task_id":    func(k *sizing.TryKey) { k.Task = "a/b" },
 		"namespace":  func(k *sizing.TryKey) { k.Namespace = strings.Repeat("n", 251) },
@@ -28,7 +28,7 @@ func TestTryKeyValidateRejectsInvalidIDs(t *testing.T) {
 		"try_number": func(k *sizing.TryKey) { k.Number = 0 },
 	} {
 		bad := good
-		spoil(&bad)
+		invalidate(&bad)
 		fields := bad.Validate(true)
 		require.Len(t, fields, 1, field)
 		assert.Equal(t, field, fields[0].Field)
@@ -109,7 +109,7 @@ func TestSchemaWarnsAtItsLimits(t *testing.T) {
 }
 
 func TestPeakCensoringFollowsOutcome(t *testing.T) {
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		o         sizing.Observation
 		peak      sizing.Bytes
 		censoring sizing.Censoring
@@ -120,8 +120,8 @@ func TestPeakCensoringFollowsOutcome(t *testing.T) {
 		"a failure reveals nothing":                          {sizing.Observation{Outcome: sizing.Failed, MemoryMax: 5}, 0, sizing.NoPeak},
 	} {
 		peak, censoring := c.o.Peak()
-		assert.Equal(t, c.peak, peak, claim)
-		assert.Equal(t, c.censoring, censoring, claim)
+		assert.Equal(t, c.peak, peak, name)
+		assert.Equal(t, c.censoring, censoring, name)
 	}
 }
 
@@ -181,7 +181,7 @@ func TestCapForPrefersTheSmallestGivenCap(t *testing.T) {
 }
 
 func TestWilsonIntervalAgreesWithStatsmodels(t *testing.T) {
-	raw, err := os.ReadFile("../../testdata/oracle/conformal/conformal.json") // written by make.py in the same folder
+	raw, err := os.ReadFile("../../testdata/oracle/conformal/conformal.json") // make.py in the same folder writes it
 	require.NoError(t, err)
 	var oracle struct {
 		Intervals []struct {

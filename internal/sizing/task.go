@@ -27,8 +27,8 @@ func (k TaskKey) String() string {
 	return k.Namespace + "/" + k.DAG + "/" + k.Task
 }
 
-// Validate returns an error for each part that is empty, too long, or contains '/' or
-// control characters: such ids could collide, or not be used in a URL path.
+// Validate returns an error for each part that is empty, too long, or contains '/' or control
+// characters. Such ids could collide in String, or could not be used in a URL path.
 func (k TaskKey) Validate() []FieldError {
 	var bad []FieldError
 	for _, id := range []struct{ field, value string }{
@@ -48,14 +48,14 @@ const NoMap = -1
 type TryKey struct {
 	TaskKey
 	RunID    string // empty only in an ad-hoc prediction, which is not a try
-	MapIndex int    // NoMap, or 0 and up
-	Number   int    // 1 and up
+	MapIndex int    // NoMap, or at least 0
+	Number   int    // at least 1
 }
 
 // Run returns the 64-bit FNV-1a hash of the try's run, for records that must stay small.
 func (k TryKey) Run() uint64 { return RunHash(k.RunID, k.MapIndex) }
 
-// RunHash returns the 64-bit FNV-1a hash of one (run, map index) of a task.
+// RunHash returns the 64-bit FNV-1a hash of a run id and a map index.
 func RunHash(runID string, mapIndex int) uint64 {
 	h := uint64(14695981039346656037)
 	mix := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
@@ -92,7 +92,7 @@ func (k TryKey) Validate(runRequired bool) []FieldError {
 	return bad
 }
 
-// CheckID describes what is wrong with a task's identifier; "" means that it is valid.
+// CheckID returns the error of an identifier of a task; "" if the identifier is valid.
 func CheckID(id string) string {
 	for _, r := range id {
 		if r == '/' {

@@ -6,21 +6,22 @@ import (
 	"time"
 )
 
-// The thresholds beyond which a valid report causes a warning.
+// The thresholds for warnings about valid reports. The scale of a peak is the allocation or, if that
+// is unknown, the request.
 const (
-	minContainer    = MiB      // about the memory of a pause container; no program uses less
-	unitFactor      = 1000.0   // allocated / peak: the smallest error of unit
-	requestedFactor = 10_000.0 // requested / peak: requests are often 1,000 times too high
-	overAllocation  = 1.01     // peak / allocated: the kernel charges memory in batches of pages
-	overRequest     = 100.0    // peak / scale: tasks without an enforced limit exceed it by up to 34 times
-	maxNodeCores    = 2048     // cores of one node
-	unlikelyCores   = 32.0     // cores used / allocated or requested above which a value is suspicious …
-	smallNodeCores  = 8.0      // … if it also exceeds a small node: probably a percentage
-	minPeakAtOOM    = 0.5      // peak / allocated: a container killed at its limit used all of it
-	coresFactor     = 250.0    // cores used / allocated: below it a small request may share a large node
+	minContainer    = MiB      // memory of a pause container; no program uses less
+	unitFactor      = 1000.0   // smallest suspicious allocation / peak: two units differ by at least this factor
+	requestedFactor = 10_000.0 // smallest suspicious request / peak: requests are often 1,000 times too high
+	overAllocation  = 1.01     // largest normal peak / allocation: the kernel charges memory in batches of pages
+	overRequest     = 100.0    // largest normal peak / scale: tasks without an enforced limit exceed it by up to 34 times
+	maxNodeCores    = 2048     // cores of the largest node
+	normalCores     = 32.0     // largest normal ratio of used to allocated or requested cores; above it the unit is probably wrong
+	smallNodeCores  = 8.0      // cores of a small node; normalCores applies only to a higher use
+	minPeakAtOOM    = 0.5      // smallest normal peak / allocation of a container that is killed at its limit
+	coresFactor     = 250.0    // largest ratio of used to allocated or requested cores that is learned: a pod with a small request may use the idle cores of a large node
 	maxClockSkew    = 6 * time.Hour
-	durationShare   = 0.01 // tolerated difference of a duration from its ends, relative …
-	durationFloor   = 2 * time.Second
+	durationShare   = 0.01            // tolerated relative difference between a duration and the time from start to end
+	durationFloor   = 2 * time.Second // tolerated absolute difference
 )
 
 // LargestServer is the memory of the largest server that public clouds offer.
@@ -29,8 +30,8 @@ const LargestServer Bytes = 32 << 40
 // earliest predates every Kubernetes pod, so an earlier time is missing or wrong.
 var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Warnings lists the fields of a valid report that look wrong in themselves, and says how
-// they are treated. now is the clock of the receiver.
+// Warnings lists the fields of a valid report that are suspicious without any history, and describes
+// their effect. now is the time of the receiver.
 func (o *Observation) Warnings(now time.Time) []FieldError {
 	var all []FieldError
 	add := func(field, detail string) {
@@ -47,7 +48,7 @@ func (o *Observation) Warnings(now time.Time) []FieldError {
 	return all
 }
 
-// unlikelyPeak describes what looks wrong with a peak; empty if nothing does.
+// unlikelyPeak returns a warning about a peak; "" if the peak is plausible.
 func (o *Observation) unlikelyPeak(peak Bytes) string {
 	scale, of, factor := o.Allocated.Memory, "allocated", unitFactor
 	if scale == 0 {
@@ -66,7 +67,7 @@ func (o *Observation) unlikelyPeak(peak Bytes) string {
 	case peak > LargestServer:
 		return fmt.Sprintf("%d bytes is more than the largest server has (32Ti): check the unit", peak)
 	case o.Allocated.Memory > 0 && times > overAllocation:
-		return fmt.Sprintf("%d bytes is %.3g times the %s allocated: either the limit is not enforced, or the unit or the container is wrong", peak, times, scale.Approx())
+		return fmt.Sprintf("%d bytes is %.3g times the %s allocated: the limit is not enforced, the unit is wrong, or another container was measured", peak, times, scale.Approx())
 	case scale > 0 && times > overRequest:
 		return fmt.Sprintf("%d bytes is %.3g times the %s %s: check the unit", peak, times, scale.Approx(), of)
 	}
@@ -86,16 +87,17 @@ func unitHint(peak, scale Bytes) string {
 	return ""
 }
 
-// PlausibleCores reports whether used may be learned. Millicores reported as cores would
+// PlausibleCores reports whether a CPU use may be learned: millicores that are reported as cores
 // exceed every node. scale is the allocated or requested CPU; zero if unknown.
 func PlausibleCores(used, scale Cores) bool {
 	return used <= maxNodeCores && (scale == 0 || used <= coresFactor*scale)
 }
 
+// unlikelyCores returns a warning about the CPU use; "" if the use is plausible.
 func (o *Observation) unlikelyCores() string {
 	scale := max(o.Allocated.CPU, o.Requested.CPU)
 	switch plausible := PlausibleCores(o.CPUMax, scale); {
-	case plausible && scale > 0 && o.CPUMax > unlikelyCores*scale && o.CPUMax > smallNodeCores:
+	case plausible && scale > 0 && o.CPUMax > normalCores*scale && o.CPUMax > smallNodeCores:
 		return fmt.Sprintf("%v cores is %.0f times the %v allocated or requested: was a percentage or millicores meant?",
 			float64(o.CPUMax), float64(o.CPUMax/scale), float64(scale))
 	case plausible:
@@ -108,6 +110,7 @@ func (o *Observation) unlikelyCores() string {
 		float64(o.CPUMax), float64(o.CPUMax/scale), float64(scale))
 }
 
+// unlikelyTime returns a warning about a time; "" if the time is plausible or unknown.
 func unlikelyTime(t, now time.Time) string {
 	switch {
 	case t.IsZero():
@@ -119,7 +122,7 @@ func unlikelyTime(t, now time.Time) string {
 	return ""
 }
 
-// unlikelyDuration compares a duration with the start and end of the try.
+// unlikelyDuration returns a warning if the duration contradicts the start and the end of the try.
 func (o *Observation) unlikelyDuration() string {
 	if o.Duration == 0 || o.StartedAt.IsZero() || o.EndedAt.IsZero() {
 		return ""

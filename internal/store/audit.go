@@ -7,7 +7,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Action names a change to a task.
+// Action names a change to a task or a campaign.
 type Action string
 
 // The audited actions.
@@ -19,6 +19,13 @@ const (
 	ModelUnpinned   Action = "model unpinned"
 	TaskDeleted     Action = "task deleted"
 	TaskRenamed     Action = "task renamed"
+
+	CampaignCreated Action = "campaign created"
+	CampaignPaused  Action = "campaign paused"
+	CampaignResumed Action = "campaign resumed"
+	CampaignStopped Action = "campaign stopped" // by its budget
+	RunsRegistered  Action = "campaign runs registered"
+	RunReset        Action = "campaign run reset"
 )
 
 // The actors of changes without a token.
@@ -28,12 +35,11 @@ const (
 	Watchdog  = "watchdog"
 )
 
-// AuditEntry records one change. The transaction of the change writes it; sizing.Actor
-// names the actor.
+// AuditEntry records one change. The transaction that makes the change also writes its entry.
 type AuditEntry struct {
 	ID            int64     // ascending in order of writing, with gaps
-	At            time.Time // to the microsecond
-	Who           string
+	At            time.Time // precise to the microsecond
+	Who           string    // the actor of the context (sizing.Actor)
 	Action        Action
 	Task          sizing.TaskKey // the name at the time of the change
 	Before, After []byte         // JSON; nil if there was no value

@@ -7,7 +7,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Reconciliation finds tries with incomplete reports, and remembers which of them were
+// Reconciliation finds tries with missing or incomplete reports, and records which of them were
 // looked up in other sources.
 type Reconciliation interface {
 	// AcquireLease makes owner the only replica that runs the named background job until
@@ -18,10 +18,10 @@ type Reconciliation interface {
 	// oldest first, without features. It omits tries that never started, and tries whose
 	// lookup is settled or whose RetryAt is after w.Now.
 	Unsampled(ctx context.Context, w Window) ([]sizing.Observation, error)
-	// UnreportedReceipts lists the newest receipt of each try that nothing reported, by the
+	// UnreportedReceipts lists the newest receipt of each unreported try, ordered by the
 	// time of the receipt, oldest first. It omits the same tries as Unsampled.
 	UnreportedReceipts(ctx context.Context, w Window) ([]sizing.Receipt, error)
-	// SaveLookups stores lookups, and deletes those stored before expireBefore.
+	// SaveLookups stores lookups, and deletes the lookups stored before expireBefore.
 	SaveLookups(ctx context.Context, lookups []Lookup, expireBefore time.Time) error
 }
 

@@ -13,14 +13,13 @@ import (
 // removed stops it and is returned.
 type Retention interface {
 	// OversizedTasks lists the tasks with more than limits.Total observations, counting
-	// removed ones, in the order of Tasks, at most limit after the given key.
+	// removed ones, in the order of Tasks, at most limit after the key after.
 	OversizedTasks(ctx context.Context, limits HistoryLimits, after sizing.TaskKey, limit int) ([]sizing.TaskKey, error)
-	// RemoveObservations removes the observations that ended before a time and that History
-	// does not read within limits. History (except Pairs) and Task return the same as
-	// before, unless a report is voided later. It removes nothing from a task without an
-	// active model or with at most limits.Total observations, and no row newer than the
-	// active model's LastSeq. A removed try that is reported again is new. NotFound if the
-	// task is unknown.
+	// RemoveObservations removes the observations that ended before a time and that History does
+	// not read within limits. History (except Pairs) and Task return the same as before, unless a
+	// report is voided later. It removes nothing from a task without an active model or with at
+	// most limits.Total observations, and no row newer than the active model's LastSeq. A removed
+	// try that is reported again is new. It returns NotFound if the task is unknown.
 	RemoveObservations(ctx context.Context, task sizing.TaskKey, limits HistoryLimits, before time.Time, removed func(rows int) error) error
 	// MakeWeeks creates the weekly receipt partitions between from and to, each starting on
 	// Monday 00:00 UTC, so that RemoveReceipts can drop whole weeks. It keeps existing
@@ -28,7 +27,7 @@ type Retention interface {
 	// concurrently. Receipts of a week without a partition are stored in a default one.
 	MakeWeeks(ctx context.Context, from, to time.Time) error
 	// RemoveReceipts removes the receipts with prediction ids below before, in byte order.
-	// It drops weeks as a whole, so a partly old week stays up to a week longer.
+	// It drops only whole weeks, so old receipts may stay up to a week longer.
 	RemoveReceipts(ctx context.Context, before string, removed func(rows int) error) error
 	// RemoveRuns removes the unnamed experiments created before a time.
 	RemoveRuns(ctx context.Context, before time.Time, removed func(rows int) error) error

@@ -21,12 +21,18 @@ type Store interface {
 	Observations
 	Receipts
 	Models
+	ChangeLog
 	Tasks
 	TrainingQueue
 	Runs
 	Audit
 	Reconciliation
 	Retention
+	Savings
+	Cohorts
+	Campaigns
+	RunTimes
+	Usage
 
 	// Ping checks that the database answers.
 	Ping(context.Context) error
@@ -37,52 +43,73 @@ type Observations interface {
 	// Record stores observations and returns one result per observation, in order. It
 	// returns after commit: a recorded observation survives a crash of the service and of
 	// the database. After an error it is unknown which observations are stored; the whole
-	// call may be repeated.
+	// call may be repeated safely.
 	//
-	// The key of a try is unique. A repeated report with equal fields is a Duplicate; one
-	// that fills unknown fields is Amended; one that contradicts a known field gets an Err
-	// of kind Conflict that names the field, and changes nothing. A report of the same kill
-	// amends a provisional kill; a report of another outcome replaces it (Replaced). Nil
-	// features are copied from the newest receipt of the same try, if there is one. Times
-	// are compared to the microsecond. The first series of a try stays: a later one amends
-	// the try if it had none and is ignored otherwise, and never makes the task due.
-	// Record creates unknown tasks. Each task with a new or amended observation becomes due
-	// for training (see TrainingQueue): after an OOM at once, else after the debounce.
+	// The key of a try is unique. A repeated report with equal fields is a Duplicate. A repeated
+	// report that fills unknown fields is Amended. A report that contradicts a known field
+	// changes nothing and gets an Err of kind Conflict that names the field. A provisional kill
+	// is amended by a report of the same kill, and replaced by a report of another outcome
+	// (Replaced). Nil features are copied from the newest receipt of the same try, if there is
+	// one. Times are compared with microsecond precision. A usage series amends a try without a
+	// series, and is ignored otherwise. A series alone never makes the task due. Record creates
+	// unknown tasks. Each task with a new or amended observation becomes due for training (see
+	// TrainingQueue): at once after an OOM kill, otherwise after the debounce time.
 	Record(context.Context, []sizing.Observation) ([]sizing.RecordResult, error)
 
-	// Void deletes a report as if it had never been made. NotFound if there is none.
+	// Void deletes a report as if it had never been made. It returns NotFound if there is none.
 	Void(context.Context, sizing.TryKey) error
 
 	// History reads the training rows of a task: all rows up to limits.Total. Beyond that it
 	// reads the newest limits.Recent, the rows with the limits.High highest peaks (OOM kills
-	// included), and a fixed sample of the rest, with weights that sum to the full count. If
-	// a row's peak is only sampled, Pairs holds the newest MaxPairs tries of the namespace
-	// with both a measured and a sampled peak. Promised comes from the receipt that the
-	// report names, or else from the newest receipt of the try before its end, or else from
-	// the oldest one of the day after it. NotFound if the task is unknown.
+	// included), and a fixed sample of the rest, with weights that sum to the full count. If a
+	// row's peak is only sampled, Pairs holds the newest MaxPairs tries of the namespace with
+	// both a measured and a sampled peak. Promised comes from the receipt that the report names,
+	// or else from the newest receipt of the try before its end, or else from the oldest receipt
+	// of the day after its end. A reproduced run has the time of the archived run and no promise.
+	// It returns NotFound if the task is unknown.
 	History(ctx context.Context, task sizing.TaskKey, limits HistoryLimits) (sizing.History, error)
 
-	// Since reads the rows that arrived after seq, oldest first, at most limit.
+	// Since reads the rows that arrived after seq, oldest first, at most limit. It omits
+	// reproduced runs, because they show no recent behaviour.
 	Since(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error)
+
+	// RecentTries reads the newest limit tries of a task, oldest first, without Promised,
+	// Granted and Pairs. It returns NotFound if the task is unknown.
+	RecentTries(ctx context.Context, task sizing.TaskKey, limit int) (sizing.History, error)
+
+	// RecentTriesOf returns the RecentTries of several tasks of a DAG by task id, read in one
+	// snapshot, without Total and LastSeq. It omits unknown tasks.
+	RecentTriesOf(ctx context.Context, namespace, dag string, tasks []string, limit int) (map[string]sizing.History, error)
+
+	// TriesOfRun reads the ended tries of one (run, map index), oldest first, like
+	// RecentTries; at most MaxTriesOfRun.
+	TriesOfRun(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) (sizing.History, error)
 
 	// Kills lists the OOM-killed tries of one (run, map index), oldest first.
 	Kills(ctx context.Context, task sizing.TaskKey, runID string, mapIndex int) ([]Kill, error)
 
-	// RunInputs returns the inputs of one (run, map index) up to a try: each field from the
-	// newest try that has it, by the report of its kill or else by its newest receipt. It is
-	// zero if nothing is stored.
+	// RunInputs returns the inputs of one (run, map index) up to a try. Each field comes from the
+	// newest try that has it: from the report of its kill, or else from its newest receipt. The
+	// result is zero if nothing is stored.
 	RunInputs(context.Context, sizing.TryKey) (RunInputs, error)
 
-	// Series returns the usage series of a try; NotFound if none is stored. Voiding or
+	// Series returns the usage series of a try, or NotFound if none is stored. Voiding or
 	// removing the report deletes it.
 	Series(context.Context, sizing.TryKey) (sizing.Series, error)
+
+	// ContextRows reads successes and OOM kills with their context: the metadata, the mean usage
+	// and the placement of the report. It takes the newest perTask rows of every task of a
+	// namespace, and returns the newest limit rows of these, oldest first. Like a series, the
+	// first context of a try stays. A task stores at most MaxMetadataSets different sets of
+	// metadata; a report with another set is stored without metadata and gets a warning.
+	ContextRows(ctx context.Context, namespace string, perTask, limit int) ([]sizing.ContextRow, error)
 
 	// SchedulingFailures lists the task's newest Unschedulable allocations since a time,
 	// oldest first, at most limit.
 	SchedulingFailures(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]SchedulingFailure, error)
 
-	// KillsAtCap counts the task's OOM kills with at least ceiling allocated since its last
-	// success.
+	// KillsAtCap counts the OOM kills of the task since its last success that had at least
+	// ceiling allocated.
 	KillsAtCap(ctx context.Context, task sizing.TaskKey, ceiling sizing.Bytes) (int, error)
 }
 
@@ -95,6 +122,12 @@ var DefaultHistoryLimits = HistoryLimits{Total: 20_000, Recent: 8_000, High: 2_0
 
 // MaxPairs bounds the pairs of a History.
 const MaxPairs = 500
+
+// MaxMetadataSets bounds the different sets of metadata of a task.
+const MaxMetadataSets = 64
+
+// MaxTriesOfRun bounds the tries that TriesOfRun reads.
+const MaxTriesOfRun = 50
 
 // Kill is one OOM-killed try.
 type Kill struct {
@@ -122,7 +155,7 @@ type GrantedTry struct {
 	MapIndex    int
 	Try         int
 	Promised    *float64 // nil without a promised risk
-	BeforeGuard *float64 // the promise without the kills of open runs
+	BeforeGuard *float64 // the promised risk without the guard's factor; nil if unknown
 	Limit       sizing.Bytes
 	Lifted      bool // an enforced lift after a kill of the run
 	At          time.Time
@@ -130,26 +163,59 @@ type GrantedTry struct {
 	Features    sizing.Features // only of tries that are not reported; nil if unknown
 }
 
-// Receipts stores the answers.
+// Cohorts stores the model of each namespace that sizes tasks without history.
+type Cohorts interface {
+	// PublishCohort stores c as the next version of its namespace if the stored version is still
+	// c.Version (0: none). Otherwise it returns Conflict and changes nothing.
+	PublishCohort(ctx context.Context, c Cohort) (version int, err error)
+	// Cohort returns the cohort of a namespace, or NotFound if none is stored.
+	Cohort(ctx context.Context, namespace string) (Cohort, error)
+	// CohortVersions returns the version of every namespace that has a cohort.
+	CohortVersions(context.Context) (map[string]int, error)
+	// CohortAge compares the stored cohort of a namespace with its stored reports.
+	CohortAge(ctx context.Context, namespace string) (CohortAge, error)
+}
+
+// Cohort is the model of a namespace. Only package cohort interprets the blob.
+type Cohort struct {
+	Namespace   string
+	Version     int // 1, 2, …: assigned by PublishCohort
+	Format      int // of Blob
+	Blob        []byte
+	Runs, Kills int // stored reports and kills at the training
+	TrainedAt   time.Time
+}
+
+// CohortAge compares the cohort of a namespace with the stored reports.
+type CohortAge struct {
+	Version                   int // 0: none
+	Format                    int
+	LearnedRuns, LearnedKills int
+	Runs, Kills               int
+}
+
+// Receipts stores the receipts of answers.
 type Receipts interface {
 	// SaveReceipts stores all receipts or none. It ignores a receipt whose prediction id is
 	// already stored.
 	SaveReceipts(context.Context, []sizing.Receipt) error
-	// Receipt returns the receipt of a prediction id; NotFound if there is none.
+	// Receipt returns the receipt of a prediction id, or NotFound if there is none.
 	Receipt(ctx context.Context, predictionID string) (sizing.Receipt, error)
-	// ReceiptOfTry returns the newest receipt of a try; NotFound if there is none.
+	// ReceiptOfTry returns the newest receipt of a try, or NotFound if there is none.
 	ReceiptOfTry(context.Context, sizing.TryKey) (sizing.Receipt, error)
 	// Realised compares the promised risks of first tries with their outcomes, over the
-	// newest limit receipts of the task. The caller fills the interval.
+	// newest limit receipts of the task, without reproduced runs. The caller computes the interval.
 	Realised(ctx context.Context, task sizing.TaskKey, limit int) (sizing.Realised, error)
 	// Promises lists the promised risks of ended first tries with their outcomes, in the
-	// order in which the outcomes were reported: the evidence for or against the active
-	// model. It reads the newest limit receipts of first tries, and omits withdrawn versions
-	// and receipts from before the last manual activation or RollBack.
+	// order in which the outcomes were reported. They are the evidence for or against the active
+	// model. It reads the newest limit receipts of first tries, and omits withdrawn versions,
+	// receipts from before the last manual activation or RollBack, and reproduced runs.
 	Promises(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.Promise, error)
 	// GrantedTries lists the newest answers to tries of a task since a time, oldest first,
-	// at most limit. It omits ad-hoc predictions, which have no run id.
+	// at most limit. It omits ad-hoc predictions, which have no run id, and reproduced runs.
 	GrantedTries(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]GrantedTry, error)
+	// RecentTasks lists the tasks of the newest limit receipts, newest first.
+	RecentTasks(ctx context.Context, limit int) ([]sizing.TaskKey, error)
 	// CountUnreported counts the first tries of the newest limit receipts with prediction
 	// ids below before, in byte order, and how many of them were never reported.
 	CountUnreported(ctx context.Context, before string, limit int) (tries, unreported int, err error)
@@ -172,40 +238,40 @@ type Model struct {
 	Withdrawn    bool   // by RollBack
 }
 
-// Models stores the model versions of each task, at most one of which is active.
+// Models stores the model versions of each task. At most one version of a task is active.
 type Models interface {
-	// Publish stores m as the next version and activates it, provided that the active
-	// version is still expected (0: none) and no person pinned it; otherwise it returns
-	// Conflict and changes nothing. It removes a pin of the watchdog, notifies Changes, and
-	// deletes old versions except the newest KeepVersions and KeepVersions milestones.
+	// Publish stores m as the next version and activates it if the active version is still
+	// expected (0: none) and no person pinned it. Otherwise it returns Conflict and changes
+	// nothing. It removes a pin of the watchdog, notifies Changes, and deletes old versions
+	// except the newest KeepVersions and KeepMilestones milestones.
 	Publish(ctx context.Context, m Model, expected int) (version int, err error)
 	// Activate activates a stored version and pins it, which blocks Publish until Unpin.
-	// NotFound if the version is not stored.
+	// It returns NotFound if the version is not stored.
 	Activate(ctx context.Context, task sizing.TaskKey, version int) error
-	// Unpin lets Publish replace the active version again. NotFound if the task is unknown;
-	// no error if nothing is pinned.
+	// Unpin lets Publish replace the active version again. It returns NotFound if the task is
+	// unknown; there is no error if nothing is pinned.
 	Unpin(ctx context.Context, task sizing.TaskKey) error
-	// RollBack activates an older version after the active one broke its promises, and pins
-	// it for the watchdog. Conflict if r.From is not active, NotFound if r.To is not stored;
-	// neither changes anything.
+	// RollBack activates an older version after the active version broke its promises, and pins
+	// the older version for the watchdog. It returns Conflict if r.From is not active, and
+	// NotFound if r.To is not stored. An error changes nothing.
 	RollBack(ctx context.Context, r Rollback) error
-	// Model returns a stored version with its blob; NotFound if it is not stored.
+	// Model returns a stored version with its blob, or NotFound if it is not stored.
 	Model(ctx context.Context, task sizing.TaskKey, version int) (Model, error)
-	// ActiveModel returns the active model with its blob; NotFound if there is none.
+	// ActiveModel returns the active model with its blob, or NotFound if there is none.
 	ActiveModel(ctx context.Context, task sizing.TaskKey) (Model, error)
 	// ModelVersions lists the stored versions, newest first, without blobs.
 	ModelVersions(ctx context.Context, task sizing.TaskKey) ([]Model, error)
-	// ActiveVersions returns the active version of every task that has one.
+	// ActiveVersions returns the active version of every task with an active model.
 	ActiveVersions(context.Context) (map[sizing.TaskKey]int, error)
 	// Shares calls each with the Task, the Version and the Share of every active model of
 	// a DAG (it ignores task.Task), and with its Blob if the Share is nil. It stops at the
-	// first error of each.
+	// first error that each returns.
 	Shares(ctx context.Context, task sizing.TaskKey, each func(Model) error) error
 	// Unpublished lists the tasks with observations and without an active model.
 	Unpublished(context.Context) ([]sizing.TaskKey, error)
 	// Changes calls changed after every publication, activation, policy change, rename and
-	// deletion by any replica, until ctx ends or the connection breaks; it returns that
-	// error. It calls ready once it listens: read earlier changes with ActiveVersions.
+	// deletion by any replica, until ctx ends or the connection breaks, and returns that
+	// error. It calls ready when it listens. The caller reads earlier changes with ActiveVersions.
 	Changes(ctx context.Context, ready func(), changed func(sizing.TaskKey)) error
 }
 
@@ -217,11 +283,12 @@ type Rollback struct {
 	Reason    string
 }
 
-// The versions kept for rollback: the newest KeepVersions, and every MilestoneEvery-th
-// before them. Without milestones a task that trains after every run would lose its older
-// models within ten runs.
+// These constants say which versions stay for a rollback, at most ten: the newest KeepVersions,
+// and before them every MilestoneEvery-th of the last KeepMilestones · MilestoneEvery. Without
+// milestones a task that trains after every run would lose its older models within six runs.
 const (
-	KeepVersions   = 10
+	KeepVersions   = 6
+	KeepMilestones = 4
 	MilestoneEvery = 16
 )
 
@@ -230,34 +297,40 @@ type Tasks interface {
 	// Tasks lists profiles ordered by (namespace, dag, task), at most limit, after the given
 	// key (zero: from the start). Namespace "" lists all.
 	Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error)
-	// Task returns one profile; NotFound if the task is unknown. Its counts include removed
-	// observations. The caller fills Group, Realised and Ambiguous.
+	// TasksBrief lists profiles like Tasks, without the request, the schema and the quantiles of
+	// memory and seconds, for which thousands of observations per task would be read.
+	TasksBrief(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error)
+	// Task returns one profile, or NotFound if the task is unknown. Its counts include removed
+	// observations. The caller sets Group, Realised and Ambiguous.
 	Task(context.Context, sizing.TaskKey) (sizing.Profile, error)
+	// Owners returns the owner of each task of a namespace ("" for all), from the newest set of
+	// metadata that has the entry "owner". It omits tasks without an owner.
+	Owners(ctx context.Context, namespace string) (map[sizing.TaskKey]string, error)
 	// Policies returns all policies that are set.
 	Policies(context.Context) (map[sizing.TaskKey]sizing.Policy, error)
 	// Policy returns one policy, or the zero Policy if none is set.
 	Policy(context.Context, sizing.TaskKey) (sizing.Policy, error)
 	// SetPolicy replaces the policy of a task. It creates the task if it is unknown.
 	SetPolicy(context.Context, sizing.TaskKey, sizing.Policy) error
-	// DeleteTask deletes the task and all of its data. NotFound if it is unknown.
+	// DeleteTask deletes the task and all of its data. It returns NotFound if it is unknown.
 	DeleteTask(context.Context, sizing.TaskKey) error
-	// Rename moves all data of a task to another name. NotFound if from is unknown, Conflict
-	// if to exists.
+	// Rename moves all data of a task to another name. It returns NotFound if from is unknown,
+	// Conflict if to exists.
 	Rename(ctx context.Context, from, to sizing.TaskKey) error
 }
 
-// TrainingQueue holds one row per task, which is due when the task has something to learn.
+// TrainingQueue records when each task is due for training, and leases due tasks.
 type TrainingQueue interface {
-	// MarkDue makes a task due at a time, or earlier if it already is.
+	// MarkDue makes a task due at a time, unless it is due earlier.
 	MarkDue(ctx context.Context, task sizing.TaskKey, at time.Time) error
-	// Claim leases the task that has been due longest; NotFound if none is due. Others may
-	// claim a task after its lease expires.
+	// Claim leases the task that has been due longest, or returns NotFound if none is due. Others
+	// may claim a task after its lease expires.
 	Claim(ctx context.Context, owner string, lease time.Duration) (Claim, error)
-	// Renew extends a lease; Conflict if it was lost.
+	// Renew extends a lease, or Conflict if it was lost.
 	Renew(ctx context.Context, c Claim, lease time.Duration) error
 	// Finish releases a claim. Observations recorded after the claim keep the task due; a
-	// non-zero retry makes it due at that time, after a failure. Conflict if the lease was
-	// lost.
+	// non-zero retry makes it due at that time, after a failure. It returns Conflict if the lease
+	// was lost.
 	Finish(ctx context.Context, c Claim, retry time.Time) error
 	// Backlog returns the length and the age of the queue.
 	Backlog(context.Context) (Backlog, error)
@@ -266,7 +339,7 @@ type TrainingQueue interface {
 // Backlog describes the tasks that wait for training.
 type Backlog struct {
 	Waiting int           // due tasks without a claim
-	Oldest  time.Duration // how long the first of them has been due; 0 if none is
+	Oldest  time.Duration // the time for which the first of them has been due; 0 if none is due
 }
 
 // Claim is one leased task.

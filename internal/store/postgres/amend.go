@@ -14,7 +14,7 @@ import (
 )
 
 // storedReport is the stored observation of a try. A repeated report may fill its unknown
-// fields but may not contradict the known ones.
+// fields but may not contradict its known fields.
 type storedReport struct {
 	sizing.Observation
 	seq      int64
@@ -45,7 +45,7 @@ const amendSQL = `
 		prediction_id = nullif($13, ''), features = $14
 	WHERE task = $1 AND seq = $2`
 
-// amendStored compares the repeated reports with the stored ones, in order, and stores the
+// amendStored compares the repeated reports with the stored reports, in order, and stores the
 // fields that they fill.
 func (s *Store) amendStored(ctx context.Context, tx pgx.Tx, reports []report, repeated []int, recorded []sizing.RecordResult) error {
 	stored, err := readStoredReports(ctx, tx, reports, repeated)
@@ -82,8 +82,8 @@ func (t *storedReport) replacedBy(r *report) bool {
 	return t.Provisional && !r.Provisional && t.Outcome != r.Outcome
 }
 
-// replace replaces the provisional kill t by report i. The new row has a new seq, so that
-// every replica reads it. Fields that the report omits keep their stored values.
+// replace replaces the provisional kill t by the report with index i. The new row has a new seq,
+// so that every replica reads it. Fields that the report omits keep their stored values.
 func (s *Store) replace(ctx context.Context, tx pgx.Tx, t *storedReport, reports []report, i int, recorded []sizing.RecordResult) error {
 	r := &reports[i]
 	if r.features == nil {
@@ -103,6 +103,7 @@ func (s *Store) replace(ctx context.Context, tx pgx.Tx, t *storedReport, reports
 	return nil
 }
 
+// readStoredReports reads the stored reports of the repeated tries.
 func readStoredReports(ctx context.Context, tx pgx.Tx, reports []report, repeated []int) (map[sizing.TryKey]*storedReport, error) {
 	stored := make(map[sizing.TryKey]*storedReport, len(repeated))
 	keys := make(map[int64]sizing.TaskKey, 1)
@@ -190,7 +191,7 @@ type comparison struct {
 	contradiction error // the first one
 }
 
-// fill copies a reported value into an unknown stored one. Zero means unknown.
+// fill copies a reported value into an unknown stored value. Zero means unknown.
 func fill[T comparable](c *comparison, field string, stored *T, reported T) {
 	var unknown T
 	switch {
@@ -239,8 +240,8 @@ func fillFeatures(c *comparison, stored []float64, r *report) []float64 {
 	return stored
 }
 
-// otherKind returns a field with the name of field i that has a stored value and no reported
-// one, or -1 if there is none.
+// otherKind returns the index of a field of another kind with the name of field i that has a
+// stored but no reported value, or -1 if there is none.
 func (r *report) otherKind(stored []float64, i int) int {
 	for _, k := range r.task.fields[r.task.schema.Fields[i].Name] {
 		if k < len(stored) && !math.IsNaN(stored[k]) && (k >= len(r.features) || math.IsNaN(r.features[k])) {

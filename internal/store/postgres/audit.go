@@ -17,7 +17,7 @@ type change struct {
 	action        store.Action
 	before, after any
 	reason        string
-	routine       bool // expires after newer ones, if the actor is the trainer
+	routine       bool // deleted after KeepPublications newer entries, if the actor is the trainer
 }
 
 const insertAuditSQL = `
@@ -52,10 +52,10 @@ func audit(ctx context.Context, tx pgx.Tx, c change) error {
 	return err
 }
 
-// actor returns the name of the actor.
+// actor returns the name of the actor of a context, or Anonymous.
 func actor(ctx context.Context) string { return cmp.Or(sizing.Actor(ctx), store.Anonymous) }
 
-// marshalNullable encodes v as JSON. It returns nil for nil, which is stored as null.
+// marshalNullable encodes v as JSON. It returns nil, which is stored as NULL, if v is nil.
 func marshalNullable(v any) (*string, error) {
 	if v == nil {
 		return nil, nil
@@ -65,7 +65,7 @@ func marshalNullable(v any) (*string, error) {
 	return &text, err
 }
 
-// rawJSON wraps stored JSON, so that it is not encoded again; nil stays nil.
+// rawJSON wraps stored JSON so that marshalNullable does not encode it again. Nil stays nil.
 func rawJSON(stored []byte) any {
 	if stored == nil {
 		return nil
@@ -73,7 +73,7 @@ func rawJSON(stored []byte) any {
 	return json.RawMessage(stored)
 }
 
-// state returns the audited form of a champion; nil if there is none.
+// state returns the audited form of a champion, or nil if there is no champion.
 func (c champion) state() any {
 	if c.version == 0 {
 		return nil

@@ -22,25 +22,25 @@ import (
 
 var benchTask = sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "hst", Task: "calibrate"}
 
-// benchRuns returns n successes with ten features, as a real task has: six numbers, three
+// benchRuns returns n successes with ten features, as in a real task: six numbers, three
 // categories and a date.
 func benchRuns(n int) []sizing.Observation {
-	dice := rand.New(rand.NewPCG(1, 2))
+	rng := rand.New(rand.NewPCG(1, 2))
 	start := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	obs := make([]sizing.Observation, n)
 	for i := range obs {
 		started := start.Add(time.Duration(i) * time.Minute)
 		f := sizing.Features{"date": sizing.TextValue(started.Format(time.DateOnly))}
 		for j := range 6 {
-			f[fmt.Sprint("number", j)] = sizing.NumberValue(dice.NormFloat64())
+			f[fmt.Sprint("number", j)] = sizing.NumberValue(rng.NormFloat64())
 		}
 		for j := range 3 {
-			f[fmt.Sprint("category", j)] = sizing.TextValue(fmt.Sprint("value", dice.IntN(12)))
+			f[fmt.Sprint("category", j)] = sizing.TextValue(fmt.Sprint("value", rng.IntN(12)))
 		}
-		duration := time.Duration(dice.IntN(3600)) * time.Second
+		duration := time.Duration(rng.IntN(3600)) * time.Second
 		obs[i] = sizing.Observation{
 			Try:     sizing.TryKey{TaskKey: benchTask, RunID: fmt.Sprintf("r%06d", i), MapIndex: sizing.NoMap, Number: 1},
-			Outcome: sizing.Success, MemoryMax: sizing.Bytes(dice.Int64N(64 << 30)), CPUMax: 1.5,
+			Outcome: sizing.Success, MemoryMax: sizing.Bytes(rng.Int64N(64 << 30)), CPUMax: 1.5,
 			Duration: duration, StartedAt: started, EndedAt: started.Add(duration),
 			Requested: sizing.Resources{Memory: 64 * sizing.GiB}, Features: f,
 		}
@@ -54,7 +54,7 @@ func BenchmarkIngest(b *testing.B) {
 		b.Run(fmt.Sprint("batches of ", size), func(b *testing.B) {
 			for range b.N {
 				b.StopTimer()
-				dsn := pgtest.DSN(b)
+				dsn := pgtest.Migrated(b)
 				st := open(b, dsn)
 				b.StartTimer()
 				for part := range slices.Chunk(obs, size) {
@@ -89,11 +89,12 @@ const plainInsertSQL = `
 	ON CONFLICT DO NOTHING`
 
 // BenchmarkRecord measures 64 callers that each report one run at a time and wait for its
-// commit. For comparison the same callers send one INSERT each, on their own connections.
+// commit. For comparison, each of the same callers also sends one INSERT per run on its own
+// connection.
 func BenchmarkRecord(b *testing.B) {
 	const callers = 64
 	obs := benchRuns(1000)
-	dsn := pgtest.DSN(b)
+	dsn := pgtest.Migrated(b)
 	st := open(b, dsn)
 	_, err := st.Record(b.Context(), obs[:1])
 	require.NoError(b, err)
@@ -136,11 +137,11 @@ func BenchmarkRecord(b *testing.B) {
 func BenchmarkHistory(b *testing.B) {
 	for _, n := range []int{20_000, 100_000, 500_000} {
 		b.Run(fmt.Sprint("of ", n), func(b *testing.B) {
-			st, obs := open(b, pgtest.DSN(b)), benchRuns(n)
+			st, obs := open(b, pgtest.Migrated(b)), benchRuns(n)
 			_, err := st.Record(b.Context(), obs)
 			require.NoError(b, err)
 			for part := range slices.Chunk(obs[n-20_000:], 1000) {
-				promise(b, st, part)
+				savePromises(b, st, part)
 			}
 			for b.Loop() {
 				h, err := st.History(b.Context(), benchTask, store.HistoryLimits{})
@@ -151,8 +152,8 @@ func BenchmarkHistory(b *testing.B) {
 	}
 }
 
-// promise stores a receipt with a promised risk for each run.
-func promise(b *testing.B, st *postgres.Store, obs []sizing.Observation) {
+// savePromises stores a receipt with a promised risk for each run.
+func savePromises(b *testing.B, st *postgres.Store, obs []sizing.Observation) {
 	receipts := make([]sizing.Receipt, len(obs))
 	for i, o := range obs {
 		risk := 0.01
@@ -165,7 +166,7 @@ func promise(b *testing.B, st *postgres.Store, obs []sizing.Observation) {
 func BenchmarkProfile(b *testing.B) {
 	for _, n := range []int{4_000, 100_000} {
 		b.Run(fmt.Sprint("of ", n), func(b *testing.B) {
-			st := open(b, pgtest.DSN(b))
+			st := open(b, pgtest.Migrated(b))
 			_, err := st.Record(b.Context(), benchRuns(n))
 			require.NoError(b, err)
 			for b.Loop() {

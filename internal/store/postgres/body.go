@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// appendBody appends a receipt in the format of encoding/json, in a fifth of its time (see
-// BenchmarkBody): every answer writes one. It fails if a number is not finite.
+// appendBody appends a receipt in the format of encoding/json, in a fifth of the time (see
+// BenchmarkBody), because every answer writes a receipt. It fails if a number is not finite.
 func appendBody(b []byte, r *sizing.Receipt) ([]byte, error) {
 	w := bodyWriter{plainjson.Writer{B: b}}
 	w.ask(&r.Ask)

@@ -15,14 +15,14 @@ import (
 
 var texts = []string{"", "emea", "a \"quote\"", `back\slash`, "<b>&", "für 学", "tab\tand\nline", "\u2028", "\x7f"}
 
-// drawn returns a receipt with random fields, some of them nil or zero.
-func drawn(r *rand.Rand) sizing.Receipt {
+// randomReceipt returns a receipt with random fields, some of them nil or zero.
+func randomReceipt(r *rand.Rand) sizing.Receipt {
 	text := func() string { return texts[r.IntN(len(texts))] }
 	number := func() float64 {
 		return []float64{0, 1, -2.5, 1e-7, 3e21, math.Copysign(0, -1), math.MaxFloat64, 5e-324, r.Float64(), 1e6 * r.NormFloat64()}[r.IntN(10)]
 	}
 	integer := func() int64 { return r.Int64N(1<<40) - 1<<39 }
-	some := func() bool { return r.IntN(3) > 0 }
+	maybe := func() bool { return r.IntN(3) > 0 }
 	when := time.Unix(r.Int64N(1<<31), r.Int64N(1e9)).UTC()
 	key := sizing.TaskKey{Namespace: text(), DAG: text(), Task: text()}
 	c := sizing.Receipt{
@@ -37,26 +37,26 @@ func drawn(r *rand.Rand) sizing.Receipt {
 		At: when,
 	}
 	a := &c.Allocation
-	if some() {
+	if maybe() {
 		c.Ask.Features = sizing.Features{}
 		for range r.IntN(40) {
 			c.Ask.Features[text()+text()] = sizing.Value{Kind: sizing.ValueKind(r.IntN(5)), Num: number(), Text: text()}
 		}
 	}
-	if some() {
+	if maybe() {
 		a.Duration = &sizing.Duration{Median: time.Duration(integer()), P95: time.Duration(integer())}
 		a.Shadow = &sizing.Grant{Request: 1, Limit: 2}
 	}
-	if some() {
+	if maybe() {
 		a.Bins = &sizing.BinChoice{Chosen: r.IntN(3)}
-		if some() {
+		if maybe() {
 			a.Bins.Upper, a.Bins.Probabilities = []sizing.Bytes{1, 2}[:r.IntN(3)], []float64{number(), number()}[:r.IntN(3)]
 		}
 	}
-	if some() {
+	if maybe() {
 		a.Ladder = []sizing.Bytes{sizing.Bytes(integer()), 2}[:r.IntN(3)]
 	}
-	if some() {
+	if maybe() {
 		risk := number()
 		a.Risk.Promised = &risk
 		a.Model = &sizing.ModelRef{Version: int(integer()), Family: text(), Observations: int(integer()), TrainedAt: when}
@@ -67,7 +67,7 @@ func drawn(r *rand.Rand) sizing.Receipt {
 func TestAppendBodyEqualsEncodingJSON(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for range 3000 {
-		c := drawn(r)
+		c := randomReceipt(r)
 		want, err := json.Marshal(c)
 		require.NoError(t, err)
 		got, err := appendBody(nil, &c)
@@ -78,7 +78,7 @@ func TestAppendBodyEqualsEncodingJSON(t *testing.T) {
 
 func TestAppendBodyRejectsNonFiniteNumbers(t *testing.T) {
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		c := drawn(rand.New(rand.NewPCG(1, 1)))
+		c := randomReceipt(rand.New(rand.NewPCG(1, 1)))
 		c.Ask.Features = sizing.Features{"x": {Kind: sizing.Number, Num: v}}
 		_, err := appendBody(nil, &c)
 		assert.Error(t, err)
@@ -92,7 +92,7 @@ func BenchmarkBody(b *testing.B) {
 		c.Ask.Features[name] = sizing.NumberValue(1253.25)
 	}
 	c.Allocation.Ladder, c.Allocation.Reason, c.Allocation.Risk.Promised = []sizing.Bytes{1 << 30, 1 << 36}, "1Gi: boosted trees, by all rows; from days; 1500 runs", &risk
-	b.Run("ours", func(b *testing.B) {
+	b.Run("appendBody", func(b *testing.B) {
 		var body []byte
 		for b.Loop() {
 			body, _ = appendBody(body[:0], &c)

@@ -8,14 +8,14 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The limits of group commit. Small requests that arrive together share a transaction, because
-// most of its cost is one fsync. Of two flushers one writes while the other collects.
+// These constants limit the group commit. Small requests that arrive together share a transaction,
+// because most of its cost is one fsync. One flusher collects requests while the other writes.
 const (
 	flushers  = 2
 	flushRows = 2000 // maximum rows of one flush
 
-	// A flush serves many callers, so it must not end with the context of one of them. It
-	// takes milliseconds unless the connection is dead.
+	// A flush serves many callers, so it must not end with the context of one of them. A
+	// flush takes milliseconds unless the connection is dead.
 	flushTimeout = 4 * time.Second
 )
 
@@ -23,18 +23,18 @@ const (
 // the commit of its own reports.
 type groupCommit struct {
 	commit  func(context.Context, []report) ([]sizing.RecordResult, error)
-	queue   chan request
+	queue   chan writeRequest
 	closing chan struct{}
 	close   sync.Once
 	running sync.WaitGroup
 }
 
-type request struct {
+type writeRequest struct {
 	reports []report
-	done    chan<- outcome // buffered, so that a flusher never blocks on it
+	done    chan<- writeResult // buffered, so that a flusher never blocks on it
 }
 
-type outcome struct {
+type writeResult struct {
 	recorded []sizing.RecordResult
 	err      error
 }
@@ -43,7 +43,7 @@ func (g *groupCommit) start(commit func(context.Context, []report) ([]sizing.Rec
 	g.commit = commit
 	// Without a buffer a flusher owns every accepted request, so that Close leaves none in
 	// the queue.
-	g.queue, g.closing = make(chan request), make(chan struct{})
+	g.queue, g.closing = make(chan writeRequest), make(chan struct{})
 	for range flushers {
 		g.running.Go(g.run)
 	}
@@ -56,17 +56,17 @@ func (g *groupCommit) stop() {
 }
 
 func (g *groupCommit) write(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
-	done := make(chan outcome, 1)
+	done := make(chan writeResult, 1)
 	select {
-	case g.queue <- request{reports, done}:
+	case g.queue <- writeRequest{reports, done}:
 	case <-g.closing:
 		return nil, sizing.Errorf(sizing.Unavailable, "the service is shutting down; try again")
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	select {
-	case o := <-done:
-		return o.recorded, o.err
+	case result := <-done:
+		return result.recorded, result.err
 	case <-ctx.Done():
 		return nil, ctx.Err() // the reports may still commit; a repeated call returns them as duplicates
 	}
@@ -83,9 +83,9 @@ func (g *groupCommit) run() {
 	}
 }
 
-// collect adds the requests that are already waiting.
-func (g *groupCommit) collect(first request) []request {
-	requests := []request{first}
+// collect returns first and the requests that are already waiting, up to flushRows rows.
+func (g *groupCommit) collect(first writeRequest) []writeRequest {
+	requests := []writeRequest{first}
 	for rows := len(first.reports); rows+directRows <= flushRows; {
 		select {
 		case r := <-g.queue:
@@ -97,7 +97,7 @@ func (g *groupCommit) collect(first request) []request {
 	return requests
 }
 
-func (g *groupCommit) flush(requests []request) {
+func (g *groupCommit) flush(requests []writeRequest) {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
 	var all []report
@@ -106,18 +106,18 @@ func (g *groupCommit) flush(requests []request) {
 	}
 	recorded, err := g.commit(ctx, all)
 	if len(requests) > 1 && err != nil && sizing.KindOf(err) != sizing.Unavailable {
-		// Nothing was written. Flushed one by one, only the failing request fails.
+		// Nothing was written. Flush one by one, so that only the faulty request fails.
 		for _, r := range requests {
-			g.flush([]request{r})
+			g.flush([]writeRequest{r})
 		}
 		return
 	}
 	for _, r := range requests {
 		if err != nil {
-			r.done <- outcome{err: err}
+			r.done <- writeResult{err: err}
 			continue
 		}
-		r.done <- outcome{recorded: recorded[:len(r.reports)]}
+		r.done <- writeResult{recorded: recorded[:len(r.reports)]}
 		recorded = recorded[len(r.reports):]
 	}
 }

@@ -16,7 +16,7 @@ const markDueSQL = `
 	FROM task
 	WHERE tally.task = task.id AND task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3`
 
-// MarkDue makes a task due at a time, or earlier if it already is.
+// MarkDue makes a task due at a time, unless it is due earlier.
 func (s *Store) MarkDue(ctx context.Context, task sizing.TaskKey, at time.Time) error {
 	tag, err := s.pool.Exec(ctx, markDueSQL, task.Namespace, task.DAG, task.Task, at)
 	if err == nil && tag.RowsAffected() == 0 {
@@ -25,8 +25,8 @@ func (s *Store) MarkDue(ctx context.Context, task sizing.TaskKey, at time.Time) 
 	return wrapError("mark a task due", err)
 }
 
-// pickSQL first selects the due tasks and the expired leases by index, and only then joins
-// leases and names, because few of many tasks are due.
+// pickSQL first selects the due tasks and the expired leases by index. It joins leases and names
+// afterwards, because only few tasks are due.
 const pickSQL = `
 	SELECT lease.task, lease.until IS NOT NULL, task.namespace, task.dag_id, task.task_id
 	FROM lease
@@ -54,10 +54,10 @@ const leaseSQL = `
 	WHERE task = $1
 	RETURNING token`
 
-// errTaken means that another claimer finished the task between pickSQL and takeDueSQL.
-var errTaken = errors.New("claim a task: claimed and finished by another replica")
+// errClaimedByOther means that another claimer finished the task between pickSQL and takeDueSQL.
+var errClaimedByOther = errors.New("claim a task: claimed and finished by another replica")
 
-// Claim leases the task that has been due for longest.
+// Claim leases the task that has been due longest.
 func (s *Store) Claim(ctx context.Context, owner string, lease time.Duration) (store.Claim, error) {
 	for {
 		c := store.Claim{Owner: owner}
@@ -70,13 +70,13 @@ func (s *Store) Claim(ctx context.Context, owner string, lease time.Duration) (s
 			}
 			var since *time.Time
 			if err := tx.QueryRow(ctx, takeDueSQL, id, expired).Scan(&since); errors.Is(err, pgx.ErrNoRows) {
-				return errTaken
+				return errClaimedByOther
 			} else if err != nil {
 				return err
 			}
 			return tx.QueryRow(ctx, leaseSQL, id, owner, lease, since).Scan(&c.Token)
 		})
-		if !errors.Is(err, errTaken) {
+		if !errors.Is(err, errClaimedByOther) {
 			return c, err
 		}
 	}
@@ -88,7 +88,7 @@ const renewSQL = `
 	WHERE lease.task = task.id AND task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
 		AND lease.owner = $4 AND lease.token = $5`
 
-// Renew extends a lease, also an expired one that no one else has claimed yet.
+// Renew extends a lease. It also extends an expired lease that no other owner has claimed.
 func (s *Store) Renew(ctx context.Context, c store.Claim, lease time.Duration) error {
 	tag, err := s.pool.Exec(ctx, renewSQL, c.Task.Namespace, c.Task.DAG, c.Task.Task, c.Owner, c.Token, lease)
 	if err == nil && tag.RowsAffected() == 0 {
@@ -107,7 +107,7 @@ const releaseSQL = `
 const dueAgainSQL = `
 	UPDATE tally SET due_at = least(due_at, $2) WHERE task = $1`
 
-// Finish releases a claim. Observations recorded since then have set due_at again.
+// Finish releases a claim. Observations that were recorded since the claim have set due_at again.
 func (s *Store) Finish(ctx context.Context, c store.Claim, retry time.Time) error {
 	return s.inTx(ctx, "finish a claim", readWrite, func(tx pgx.Tx) error {
 		var id int64
@@ -136,5 +136,5 @@ func (s *Store) Backlog(ctx context.Context) (store.Backlog, error) {
 }
 
 func lostLease(c store.Claim) error {
-	return sizing.Errorf(sizing.Conflict, "the lease of %s on %s is lost: another owner claimed the task, or it was deleted", c.Owner, c.Task)
+	return sizing.Errorf(sizing.Conflict, "use a lease: %s lost its lease on %s, because another owner claimed the task or the task was deleted; claim again", c.Owner, c.Task)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// The path of an error: SQLSTATE → sizing.Kind and advice (here) → HTTP status (package
-// httpapi). The cause is only logged, because it may contain host and user names.
+// This file maps the SQLSTATE of an error to a sizing.Kind and advice; package httpapi maps the
+// kind to an HTTP status. The cause is only logged, because it may contain host and user names.
 
 // advice maps an SQLSTATE, or its class of two characters, to a kind and a remedy. See
 // https://www.postgresql.org/docs/15/errcodes-appendix.html.
@@ -30,13 +30,13 @@ var advice = map[string]struct {
 	"3D000": {sizing.Unavailable, "the database does not exist; create it, or check DATABASE_URL"},
 	"40":    {sizing.Unavailable, "too many concurrent writes to the same rows; try again"},
 	"42501": {sizing.Unavailable, "the database user lacks a privilege; grant it the tables of loadaware"},
-	"26000": {sizing.Unavailable, perTransaction},
-	"42P05": {sizing.Unavailable, perTransaction},
+	"26000": {sizing.Unavailable, transactionPooling},
+	"42P05": {sizing.Unavailable, transactionPooling},
 	"42703": {sizing.Unavailable, "the tables of the database are older than this program; run `loadaware migrate up`"},
 	"42P01": {sizing.Unavailable, "the database has no tables; run `loadaware migrate up`"},
 	"53":    {sizing.Unavailable, "the database lacks disk space, memory or connections; free some and try again"},
 	"53100": {sizing.Unavailable, "the disk of the database is full; free space and try again"},
-	"53300": {sizing.Unavailable, "the database has no free connection; raise its max_connections or lower that of loadaware, and try again"},
+	"53300": {sizing.Unavailable, "the database has no free connection; raise max_connections of the database or reduce the connections of loadaware, and try again"},
 	"54":    {sizing.Invalid, "a value is too long to be stored; shorten it"},
 	"55P03": {sizing.Unavailable, "a lock was not acquired in time; try again"},
 	"57":    {sizing.Unavailable, "the database is starting, shutting down, or cancelled the statement; try again"},
@@ -45,10 +45,11 @@ var advice = map[string]struct {
 	"XX002": {sizing.Unavailable, "the database found corrupt data; check the log of the database"},
 }
 
-const perTransaction = "transactions run in changing sessions; set pool_mode of PgBouncer to session, or connect to PostgreSQL directly"
+// transactionPooling is the advice when a prepared statement is unknown or exists twice.
+const transactionPooling = "transactions run in changing sessions; set pool_mode of PgBouncer to session, or connect to PostgreSQL directly"
 
-// wrapError converts err to a *sizing.Error for an operation. It returns nil and a *sizing.Error
-// unchanged.
+// wrapError converts err to a *sizing.Error for an operation. It returns err unchanged if err is
+// nil or already a *sizing.Error.
 func wrapError(operation string, err error) error {
 	var known *sizing.Error
 	if err == nil || errors.As(err, &known) {
@@ -73,7 +74,7 @@ func wrapError(operation string, err error) error {
 	return &sizing.Error{Kind: sizing.Internal, Detail: "the store failed", Cause: cause}
 }
 
-// isConnectionError reports whether pgx could not reach the database.
+// isConnectionError reports whether err means that pgx could not reach the database.
 func isConnectionError(err error) bool {
 	var connect *pgconn.ConnectError
 	var network net.Error
@@ -88,7 +89,8 @@ func isRetryable(err error) bool {
 	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")
 }
 
-// orNotFound converts pgx.ErrNoRows to NotFound with the given text, and other errors like wrapError.
+// orNotFound converts pgx.ErrNoRows to NotFound with the given text, and other errors like
+// wrapError.
 func orNotFound(operation string, err error, format string, args ...any) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return sizing.Errorf(sizing.NotFound, format, args...)
@@ -96,6 +98,7 @@ func orNotFound(operation string, err error, format string, args ...any) error {
 	return wrapError(operation, err)
 }
 
+// unknownTask returns a NotFound error for a task.
 func unknownTask(task sizing.TaskKey) error {
 	return sizing.Errorf(sizing.NotFound, "the task %s is unknown: check its ids, or report a run of it first", task)
 }

@@ -22,44 +22,84 @@ const historyColumns = `seq, at, run_id, map_index, try_number, outcome,
 		` + promisedAtLaunch + `,
 		` + grantedToKilled
 
-// promisedAtLaunch is the promised risk of the receipt in force at the launch of the try. It is
-// the first of these: the receipt that the report names; the newest one of the try before its
-// end, first in the weeks around the end and then in all weeks, unless the try ended before
-// the task's first receipt; the oldest one of the day after the end, because the reporter's
-// clock may be slow. Receipts are written asynchronously and may arrive after the report. A
-// receipt without a promise ends the search; NaN stands for it.
+// promisedAtLaunch is the promised risk of the receipt in force at the launch of the try. The
+// search tries in this order:
+//  1. the receipt that the report names;
+//  2. the newest receipt of the try before its end, first in the weeks around the end and then in all
+//     weeks, unless the try ended before the task's first receipt;
+//  3. the oldest receipt of the try in the day after its end, because the reporter's clock may be slow.
+//
+// Receipts are written asynchronously and may arrive after the report. NaN marks a receipt
+// without a promise, which ends the search.
 const promisedAtLaunch = `nullif(coalesce(
 			(SELECT coalesce(promised, 'NaN') FROM receipt WHERE receipt.prediction_id = observation.prediction_id AND ` + ofTry + `),
-			(SELECT coalesce(promised, 'NaN') FROM receipt WHERE ` + ofTry + beforeEnd + aroundEnd + newestOfTry + `),
-			CASE WHEN observation.at >= (SELECT min(receipt.at) - interval '24 hours' FROM receipt WHERE ` + ofTask + `) THEN coalesce(
-				(SELECT coalesce(promised, 'NaN') FROM receipt WHERE ` + ofTry + beforeEnd + newestOfTry + `),
-				(SELECT coalesce(promised, 'NaN') FROM receipt WHERE ` + ofTry + aroundEnd + oldestOfTry + `)) END), 'NaN')`
+			(SELECT coalesce(promised, 'NaN') FROM receipt_compact AS receipt WHERE receipt.prediction_id = ` + observedID + ` AND ` + ofCompactTry + `),
+			(SELECT coalesce(promised, 'NaN') FROM (
+				(SELECT promised, run_id, at FROM receipt WHERE ` + ofTry + beforeEnd + aroundEnd + newestOfTry + `)
+				UNION ALL
+				(SELECT promised, run_id, at FROM receipt_compact AS receipt WHERE ` + ofCompactTry + beforeEnd + compactAroundEnd + newestOfCompactTry + `)) AS receipt` + newestOfTry + `),
+			CASE WHEN observation.at >= least(
+					(SELECT min(receipt.at) FROM receipt WHERE ` + ofTask + `),
+					(SELECT min(receipt.at) FROM receipt_compact AS receipt WHERE receipt.name = ` + nameOfHistory + `)) - interval '24 hours' THEN coalesce(
+				(SELECT coalesce(promised, 'NaN') FROM (
+					(SELECT promised, run_id, at FROM receipt WHERE ` + ofTry + beforeEnd + newestOfTry + `)
+					UNION ALL
+					(SELECT promised, run_id, at FROM receipt_compact AS receipt WHERE ` + ofCompactTry + beforeEnd + newestOfCompactTry + `)) AS receipt` + newestOfTry + `),
+				(SELECT coalesce(promised, 'NaN') FROM (
+					(SELECT promised, run_id, at FROM receipt WHERE ` + ofTry + aroundEnd + oldestOfTry + `)
+					UNION ALL
+					(SELECT promised, run_id, at FROM receipt_compact AS receipt WHERE ` + ofCompactTry + compactAroundEnd + oldestOfCompactTry + `)) AS receipt` + oldestOfTry + `)) END), 'NaN')`
 
 // grantedToKilled is the largest grant of an OOM-killed try. The allocation of a kill at or below
-// it is certain.
-const grantedToKilled = `CASE WHEN outcome IN (2, 3) THEN coalesce(
-			(SELECT max(task_limit) FROM receipt WHERE ` + ofTry + aroundEnd + `), 0) ELSE 0 END`
+// this amount is certain.
+const grantedToKilled = `CASE WHEN outcome IN (2, 3) THEN coalesce(greatest(
+			(SELECT max(task_limit) FROM receipt WHERE ` + ofTry + aroundEnd + `),
+			(SELECT max(task_limit) FROM (SELECT task_limit FROM receipt_compact AS receipt WHERE ` + ofCompactTry + compactAroundEnd + orderOfCompactTry + ` OFFSET 0) AS granted)), 0) ELSE 0 END`
 
 const (
 	ofTask = `namespace = $2 AND dag_id = $3 AND task_id = $4`
-	ofTry  = ofTask + `
+	ofTry  = ofTask + ofRun
+	ofRun  = `
 				AND receipt.run_id <> '' AND receipt.run_id BETWEEN observation.run_id AND observation.run_id
 				AND receipt.map_index = observation.map_index AND receipt.try_number = observation.try_number`
+
+	nameOfHistory = `(SELECT id FROM receipt_name WHERE namespace = $2 AND dag_id = $3 AND task_id = $4)`
+	ofCompactTry  = `receipt.name = ` + nameOfHistory + ` AND hashtext(receipt.run_id) # receipt.map_index
+				BETWEEN hashtext(observation.run_id) # observation.map_index AND hashtext(observation.run_id) # observation.map_index` + ofRun
+
+	// Like newestOfTry, these orders make the planner use the index of tries, because only this
+	// index has the order of the hash: see preferIndexesSQL.
+	newestOfCompactTry = `
+			ORDER BY hashtext(receipt.run_id) # receipt.map_index DESC, receipt.at DESC LIMIT 1`
+	oldestOfCompactTry = `
+			ORDER BY hashtext(receipt.run_id) # receipt.map_index, receipt.at LIMIT 1`
+	orderOfCompactTry = `
+			ORDER BY hashtext(receipt.run_id) # receipt.map_index`
+
+	// observedID is the prediction id that a report names, or NULL if it is not a UUID.
+	observedID = `CASE WHEN observation.prediction_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN observation.prediction_id::uuid END`
 
 	beforeEnd = `
 				AND receipt.at <= observation.at`
 
-	// From eight days before the end to one day after it; see store.FirstID.
-	aroundEnd = `
-				AND receipt.prediction_id >= lpad(to_hex(((date_part('epoch', observation.at) - 691200) / 65.536)::bigint), 8, '0') COLLATE "C"
-				AND receipt.prediction_id < lpad(to_hex(((date_part('epoch', observation.at) + 86400) / 65.536)::bigint), 8, '0') COLLATE "C"`
+	// aroundEnd selects the ids from eight days before the end to one day after it; see
+	// store.FirstID.
+	weekBeforeEnd = `lpad(to_hex(((date_part('epoch', observation.at) - 691200) / 65.536)::bigint), 8, '0')`
+	dayAfterEnd   = `lpad(to_hex(((date_part('epoch', observation.at) + 86400) / 65.536)::bigint), 8, '0')`
+	aroundEnd     = `
+				AND receipt.prediction_id >= ` + weekBeforeEnd + ` COLLATE "C"
+				AND receipt.prediction_id < ` + dayAfterEnd + ` COLLATE "C"`
+	compactAroundEnd = `
+				AND receipt.prediction_id >= (` + weekBeforeEnd + ` || '` + zeroRest + `')::uuid
+				AND receipt.prediction_id < (` + dayAfterEnd + ` || '` + zeroRest + `')::uuid`
+	zeroRest = `-0000-0000-0000-000000000000`
 )
 
 // History reads the training rows of a task in one snapshot.
 //
-//	            ┌ the newest and the highest peaks: complete, weight 1
+//	            ┌ the newest rows and the highest peaks: complete, weight 1
 //	all rows ───┤
-//	            └ the rest: a sample of the lowest lots, weighted to represent all of it
+//	            └ the rest: a sample by the lowest sample ranks, weighted to represent the whole rest
 func (s *Store) History(ctx context.Context, task sizing.TaskKey, limits store.HistoryLimits) (sizing.History, error) {
 	limits = withDefaults(limits)
 	var h sizing.History
@@ -71,7 +111,7 @@ func (s *Store) History(ctx context.Context, task sizing.TaskKey, limits store.H
 		if h.Total <= limits.Total {
 			err = readHistory(ctx, tx, &h, allSQL, id)
 		} else {
-			err = readThinned(ctx, tx, &h, id, limits)
+			err = readLimited(ctx, tx, &h, id, limits)
 		}
 		if err != nil {
 			return err
@@ -84,8 +124,8 @@ func (s *Store) History(ctx context.Context, task sizing.TaskKey, limits store.H
 	return h, err
 }
 
-// withDefaults fills zero fields. If Recent and High leave no rows for the sample, it gives
-// all three the proportions of DefaultHistoryLimits.
+// withDefaults replaces zero fields by the defaults. If Recent and High leave no rows for the
+// sample, it gives all three the proportions of DefaultHistoryLimits.
 func withDefaults(limits store.HistoryLimits) store.HistoryLimits {
 	limits.Total = cmp.Or(limits.Total, store.DefaultHistoryLimits.Total)
 	limits.Recent = cmp.Or(limits.Recent, store.DefaultHistoryLimits.Recent)
@@ -109,6 +149,7 @@ const openHistorySQL = `
 	FROM task JOIN tally ON tally.task = task.id
 	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3`
 
+// openHistory resets h and reads the task's id, and the schema and the counts of h.
 func openHistory(ctx context.Context, tx pgx.Tx, task sizing.TaskKey, h *sizing.History) (id int64, err error) {
 	*h = sizing.History{Task: task}
 	if _, err = tx.Exec(ctx, preferIndexesSQL); err != nil {
@@ -139,9 +180,9 @@ const boundsSQL = `
 		WHERE task = $1 AND peak IS NOT NULL
 		ORDER BY peak DESC, seq DESC OFFSET $3 - 1 LIMIT 1) AS highest ON true`
 
-// thinnedSQL reads each part by its own index, so that its cost does not grow with the
+// limitedSQL reads each part by its own index, so that its cost does not grow with the
 // history.
-const thinnedSQL = `
+const limitedSQL = `
 	(SELECT ` + historyColumns + `, false
 		FROM observation
 		WHERE task = $1 AND (at, seq) >= ($5, $6))
@@ -155,17 +196,17 @@ const thinnedSQL = `
 		WHERE task = $1 AND (at, seq) < ($5, $6) AND (peak IS NULL OR (peak, seq) < ($7, $8))
 		ORDER BY lot LIMIT $9)`
 
-func readThinned(ctx context.Context, tx pgx.Tx, h *sizing.History, id int64, limits store.HistoryLimits) error {
+func readLimited(ctx context.Context, tx pgx.Tx, h *sizing.History, id int64, limits store.HistoryLimits) error {
 	var newestAt time.Time
 	var newestSeq, peak, peakSeq int64
 	err := tx.QueryRow(ctx, boundsSQL, id, limits.Recent, limits.High).Scan(&newestAt, &newestSeq, &peak, &peakSeq)
 	if err != nil {
 		return err
 	}
-	return readHistory(ctx, tx, h, thinnedSQL, id, newestAt, newestSeq, peak, peakSeq, limits.Total-limits.Recent-limits.High)
+	return readHistory(ctx, tx, h, limitedSQL, id, newestAt, newestSeq, peak, peakSeq, limits.Total-limits.Recent-limits.High)
 }
 
-// readHistory reads rows, and weights the sampled ones so that all weights sum to h.Total.
+// readHistory reads rows, and weights sampled rows so that all weights sum to h.Total.
 func readHistory(ctx context.Context, tx pgx.Tx, h *sizing.History, sql string, id int64, args ...any) error {
 	args = append([]any{id, h.Task.Namespace, h.Task.DAG, h.Task.Task}, args...)
 	rows, err := tx.Query(ctx, sql, args...)
@@ -175,11 +216,11 @@ func readHistory(ctx context.Context, tx pgx.Tx, h *sizing.History, sql string, 
 	defer rows.Close()
 	var sampled []int
 	for rows.Next() {
-		row, thinned, err := scanHistory(rows)
+		row, isSampled, err := scanHistory(rows)
 		if err != nil {
 			return err
 		}
-		if thinned {
+		if isSampled {
 			sampled = append(sampled, len(h.Rows))
 		}
 		h.Rows = append(h.Rows, row)
@@ -191,24 +232,27 @@ func readHistory(ctx context.Context, tx pgx.Tx, h *sizing.History, sql string, 
 	return rows.Err()
 }
 
-func scanHistory(rows pgx.Rows) (r sizing.HistoryRow, thinned bool, err error) {
+func scanHistory(rows pgx.CollectableRow) (r sizing.HistoryRow, isSampled bool, err error) {
 	var micros int64
 	err = rows.Scan(&r.Seq, &r.At, &r.RunID, &r.MapIndex, &r.Try, &r.Outcome,
 		&r.MemoryMax, &r.MemorySampled, &r.CPUMax, &micros,
 		&r.Allocated.Memory, &r.Allocated.CPU,
-		&r.Requested.Memory, &r.Requested.CPU, &r.Features, &r.Promised, &r.Granted, &thinned)
+		&r.Requested.Memory, &r.Requested.CPU, &r.Features, &r.Promised, &r.Granted, &isSampled)
 	r.At, r.Duration, r.Weight = r.At.UTC(), time.Duration(micros)*time.Microsecond, 1
-	return r, thinned, err
+	if at, ok := sizing.ReproducedAt(r.RunID); ok {
+		r.At, r.Promised = at, nil // the time of the archived run; the row is no evidence for or against a promise
+	}
+	return r, isSampled, err
 }
 
 const sinceSQL = `
 	SELECT ` + historyColumns + `, false
 	FROM observation
-	WHERE task = $1 AND seq > $5
+	WHERE task = $1 AND seq > $5` + notReproduced + `
 	ORDER BY seq LIMIT $6`
 
-// Since reads the rows that arrived after seq, in order of arrival. The caller passes LastSeq
-// to the next call.
+// Since reads the rows that arrived after seq, in order of arrival, without reproduced runs. The
+// caller passes LastSeq of the result to the next call.
 func (s *Store) Since(ctx context.Context, task sizing.TaskKey, seq int64, limit int) (sizing.History, error) {
 	var h sizing.History
 	err := s.inTx(ctx, "read new observations", snapshot, func(tx pgx.Tx) error {
@@ -234,7 +278,8 @@ const pairsSQL = `
 	WHERE outcome = 1 AND memory_sampled IS NOT NULL AND NOT sampled_only AND namespace = $1
 	ORDER BY at DESC, seq DESC LIMIT $2`
 
-// readPairs reads the tries with both peaks if h has a row with only a sampled one.
+// readPairs reads the tries with a measured and a sampled peak, if h has a row with only a sampled
+// peak.
 func readPairs(ctx context.Context, tx pgx.Tx, h *sizing.History) error {
 	if !slices.ContainsFunc(h.Rows, onlySampled) {
 		return nil
@@ -256,6 +301,7 @@ func readPairs(ctx context.Context, tx pgx.Tx, h *sizing.History) error {
 	return err
 }
 
+// onlySampled reports whether the peak of a row is sampled and not measured.
 func onlySampled(r sizing.HistoryRow) bool {
 	_, censoring := r.Peak()
 	return censoring == sizing.Sampled

@@ -1,14 +1,15 @@
--- Inserts the first report of each try and counts it, in one statement and so in one transaction.
+-- Inserts the first report of each try and counts it, in one statement and thus in one transaction.
 --
 -- $1 to $20  one array per column, one entry per report; see columnsOf
 -- $21        the features of all reports, flattened; $18 and $19 delimit the slice of a report
 -- $22        the debounce: how long after an insert its task becomes due
 -- $23        the outcomes that make a task due at once (OOM kills)
 -- $24        the ids of the reports' tasks
--- $25 to $27 their names; nothing is inserted unless every task still has its name
+-- $25 to $27 the names of these tasks; nothing is inserted unless every task still has its name
+-- $28        the prefix of the run ids of reproduced runs, whose kills do not count
 --
--- It returns one row per report: its index, the seq of its row (0: the try was already stored),
--- and whether all tasks still have their names.
+-- It returns one row per report: the index of the report, the seq of the inserted row (0: the try was
+-- already stored), and whether all tasks still have their names.
 WITH locked AS (
 	SELECT task.id, task.namespace, task.dag_id, task.task_id
 	FROM task JOIN tally ON tally.task = task.id
@@ -16,7 +17,7 @@ WITH locked AS (
 	ORDER BY task.id -- the same order for all writers prevents deadlocks
 	FOR KEY SHARE OF task FOR NO KEY UPDATE OF tally),
 current AS (
-	SELECT count(*) = cardinality($24::bigint[]) AS all_are
+	SELECT count(*) = cardinality($24::bigint[]) AS are_unchanged
 	FROM locked
 	JOIN unnest($24::bigint[], $25::text[], $26::text[], $27::text[]) AS expected (id, namespace, dag_id, task_id)
 		USING (id, namespace, dag_id, task_id)),
@@ -41,13 +42,13 @@ inserted AS (
 		CASE WHEN coalesce(ended_at, started_at) BETWEEN timestamptz '2000-01-01 00:00:00+00' AND now() + interval '6 hours'
 			THEN coalesce(ended_at, started_at) ELSE now() END,
 		started_at, ended_at, nullif(duration_us, 0),
-		-- without a measured peak, memory_max holds the sampled one and sampled_only is true
+		-- without a measured peak, memory_max is the sampled peak and sampled_only is true
 		coalesce(nullif(memory_max, 0), nullif(memory_sampled, 0)), nullif(allocated_memory, 0), nullif(requested_memory, 0),
 		nullif(memory_sampled, 0), memory_max = 0 AND memory_sampled > 0,
 		nullif(cpu_max, 0), nullif(allocated_cpu, 0), nullif(requested_cpu, 0),
 		nullif(prediction_id, ''), ($21::float8[])[features_after + 1:features_to], lot
 	FROM new
-	WHERE (SELECT all_are FROM current)
+	WHERE (SELECT are_unchanged FROM current)
 	ORDER BY n
 	ON CONFLICT (task, run_id, map_index, try_number) DO NOTHING
 	RETURNING seq, task, run_id, map_index, try_number, outcome),
@@ -57,9 +58,9 @@ counted AS (
 		kills = tally.kills + added.kills,
 		due_at = least(tally.due_at, now() + CASE WHEN added.kills > 0 THEN interval '0' ELSE $22::interval END)
 	FROM (
-		SELECT task, count(*) AS observations, count(*) FILTER (WHERE outcome = ANY ($23::smallint[])) AS kills
+		SELECT task, count(*) AS observations, count(*) FILTER (WHERE outcome = ANY ($23::smallint[]) AND NOT starts_with(run_id, $28)) AS kills
 		FROM inserted GROUP BY task) AS added
 	WHERE tally.task = added.task)
-SELECT n - 1, coalesce(seq, 0), all_are
+SELECT n - 1, coalesce(seq, 0), are_unchanged
 FROM new LEFT JOIN inserted USING (task, run_id, map_index, try_number), current
 ORDER BY n

@@ -38,7 +38,7 @@ const killsAtCapSQL = `
 	FROM observation
 	JOIN task ON task.id = observation.task
 	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
-		AND outcome IN (2, 3) AND allocated_memory >= $4
+		AND outcome IN (2, 3) AND allocated_memory >= $4` + notReproduced + `
 		AND at > coalesce((
 			SELECT success.at FROM observation AS success
 			WHERE success.task = task.id AND success.outcome = 1
@@ -65,10 +65,10 @@ func (s *Store) SchedulingFailures(ctx context.Context, task sizing.TaskKey, sin
 	if err != nil {
 		return nil, wrapError("list scheduling failures", err)
 	}
-	failures, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r store.SchedulingFailure, err error) {
-		err = row.Scan(&r.Memory, &r.At)
-		r.At = r.At.UTC()
-		return r, err
+	failures, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f store.SchedulingFailure, err error) {
+		err = row.Scan(&f.Memory, &f.At)
+		f.At = f.At.UTC()
+		return f, err
 	})
 	slices.Reverse(failures)
 	return failures, wrapError("list scheduling failures", err)

@@ -17,12 +17,11 @@ const lockActiveSQL = `
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
 	FOR NO KEY UPDATE`
 
-// champion is the active version of a task. pinnedBy names the person who pinned it, or the
-// watchdog.
+// champion is the active version of a task.
 type champion struct {
 	task     int64
-	version  int
-	pinnedBy string
+	version  int    // 0 if there is none
+	pinnedBy string // the person who pinned it, or the watchdog; empty if it is not pinned
 }
 
 func lockActive(ctx context.Context, tx pgx.Tx, task sizing.TaskKey) (c champion, err error) {
@@ -33,8 +32,8 @@ func lockActive(ctx context.Context, tx pgx.Tx, task sizing.TaskKey) (c champion
 	return c, err
 }
 
-// publishSQL derives the version from the newest one, which is never deleted, so that no
-// number is used twice.
+// publishSQL adds 1 to the newest version, which is never deleted, so that no version number is
+// used twice. $7 is the evaluation.
 const publishSQL = `
 	INSERT INTO model (task, version, family, format, observations, last_seq, trained_at, exam, blob, share)
 	SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9
@@ -56,10 +55,10 @@ func (s *Store) Publish(ctx context.Context, m store.Model, expected int) (versi
 			return err
 		}
 		if old.version != expected {
-			return sizing.Errorf(sizing.Conflict, "publish a model: version %d of %s is active, and not %d as at the start of the training", old.version, m.Task, expected)
+			return sizing.Errorf(sizing.Conflict, "publish a model: version %d of %s is active, but the training started from version %d; train again", old.version, m.Task, expected)
 		}
 		if old.pinnedBy != "" && old.pinnedBy != store.Watchdog {
-			return sizing.Errorf(sizing.Conflict, "publish a model: version %d of %s is pinned by %s", old.version, m.Task, old.pinnedBy)
+			return sizing.Errorf(sizing.Conflict, "publish a model: version %d of %s is pinned by %s; unpin it first", old.version, m.Task, old.pinnedBy)
 		}
 		err = tx.QueryRow(ctx, publishSQL, old.task, m.Family, m.Format, m.Observations, m.LastSeq, m.TrainedAt, m.Evaluation, m.Blob, m.Share).Scan(&version)
 		if err != nil {
@@ -78,7 +77,7 @@ func (s *Store) Publish(ctx context.Context, m store.Model, expected int) (versi
 			return err
 		}
 		_, err = tx.Exec(ctx, pruneSQL, old.task, version-store.KeepVersions,
-			store.MilestoneEvery, version-store.KeepVersions*store.MilestoneEvery)
+			store.MilestoneEvery, version-store.KeepMilestones*store.MilestoneEvery)
 		return err
 	})
 	return version, err
@@ -94,14 +93,14 @@ func checkVersion(ctx context.Context, tx pgx.Tx, id int64, task sizing.TaskKey,
 		return err
 	}
 	if !stored {
-		return sizing.Errorf(sizing.NotFound, "version %d of %s is not stored: the store keeps the %d newest versions, every %dth before them, and the active one",
-			version, task, store.KeepVersions, store.MilestoneEvery)
+		return sizing.Errorf(sizing.NotFound, "version %d of %s is not stored: the store keeps the %d newest versions, %d milestones (every %dth version) before them, and the active one",
+			version, task, store.KeepVersions, store.KeepMilestones, store.MilestoneEvery)
 	}
 	return nil
 }
 
-// activateSQL resets watched_from: receipts from before a manual activation are no evidence
-// about the chosen version.
+// activateSQL resets watched_from, because receipts from before a manual activation are no evidence
+// about the activated version.
 const activateSQL = `
 	UPDATE task SET active_version = $2, pinned_version = $2, pinned_by = $3,
 		watched_from = now(), withdrawn = array_remove(withdrawn, $2)
@@ -165,7 +164,7 @@ func (s *Store) RollBack(ctx context.Context, r store.Rollback) error {
 			return err
 		}
 		if old.version != r.From {
-			return sizing.Errorf(sizing.Conflict, "roll a model back: version %d of %s is active, and not %d", old.version, r.Task, r.From)
+			return sizing.Errorf(sizing.Conflict, "roll a model back: version %d of %s is active instead of %d; check it again", old.version, r.Task, r.From)
 		}
 		if err := checkVersion(ctx, tx, old.task, r.Task, r.To); err != nil {
 			return err
@@ -174,8 +173,8 @@ func (s *Store) RollBack(ctx context.Context, r store.Rollback) error {
 		if _, err := tx.Exec(ctx, rollBackSQL, old.task, r.To, pinned.pinnedBy, r.Withdrawn); err != nil {
 			return err
 		}
-		back := change{task: r.Task, action: store.ModelRolledBack, before: old.state(), after: pinned.state(), reason: r.Reason}
-		if err := audit(ctx, tx, back); err != nil {
+		rolledBack := change{task: r.Task, action: store.ModelRolledBack, before: old.state(), after: pinned.state(), reason: r.Reason}
+		if err := audit(ctx, tx, rolledBack); err != nil {
 			return err
 		}
 		for _, version := range r.Withdrawn {
@@ -188,7 +187,7 @@ func (s *Store) RollBack(ctx context.Context, r store.Rollback) error {
 	})
 }
 
-// modelColumns are the columns of scanModel except the blob.
+// modelColumns are the columns that scanModel reads, except the blob.
 const modelColumns = `model.version, model.family, model.format, model.observations, model.last_seq, model.trained_at,
 		model.exam, model.version IS NOT DISTINCT FROM task.active_version,
 		CASE WHEN model.version = task.active_version AND model.version = task.pinned_version THEN coalesce(task.pinned_by, '') ELSE '' END,
@@ -217,8 +216,8 @@ const modelSQL = `
 func (s *Store) Model(ctx context.Context, task sizing.TaskKey, version int) (store.Model, error) {
 	m := store.Model{Task: task}
 	err := scanModel(s.pool.QueryRow(ctx, modelSQL, task.Namespace, task.DAG, task.Task, version), &m)
-	return m, orNotFound("read a model", err, "version %d of %s is not stored: the store keeps the %d newest versions, every %dth before them, and the active one",
-		version, task, store.KeepVersions, store.MilestoneEvery)
+	return m, orNotFound("read a model", err, "version %d of %s is not stored: the store keeps the %d newest versions, %d milestones (every %dth version) before them, and the active one",
+		version, task, store.KeepVersions, store.KeepMilestones, store.MilestoneEvery)
 }
 
 const modelVersionsSQL = `

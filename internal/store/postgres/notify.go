@@ -11,7 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// channel is the NOTIFY channel. Its payload is the key of a changed task, as JSON.
+// channel is the name of the NOTIFY channel. The payload of a notification is the key of a changed
+// task as JSON.
 const channel = "loadaware_changes"
 
 const notifySQL = `SELECT pg_notify('` + channel + `', $1)`
@@ -25,8 +26,8 @@ func notify(ctx context.Context, tx pgx.Tx, task sizing.TaskKey) error {
 	return err
 }
 
-// Changes listens on a dedicated connection, because it may wait for days and must not
-// occupy one of the pool. It notices a broken network within twice pingTimeout.
+// Changes listens on its own connection, because it may wait for days and must not occupy a
+// connection of the pool. It detects a broken network within twice pingTimeout.
 func (s *Store) Changes(ctx context.Context, ready func(), changed func(sizing.TaskKey)) error {
 	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
@@ -38,7 +39,7 @@ func (s *Store) Changes(ctx context.Context, ready func(), changed func(sizing.T
 	}
 	ready()
 	for {
-		n, err := wait(ctx, conn)
+		n, err := waitForNotification(ctx, conn)
 		if err != nil {
 			return wrapError("listen for changes", err)
 		}
@@ -51,18 +52,18 @@ func (s *Store) Changes(ctx context.Context, ready func(), changed func(sizing.T
 	}
 }
 
-// wait returns the next notification. It pings after each pingTimeout without one, because
-// a connection over a broken network otherwise blocks forever.
-func wait(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
+// waitForNotification returns the next notification. It pings the database after each pingTimeout
+// without a notification, because a connection over a broken network otherwise blocks forever.
+func waitForNotification(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
 	for {
-		listening, cancel := context.WithTimeout(ctx, pingTimeout)
-		n, err := conn.WaitForNotification(listening)
+		waitCtx, cancel := context.WithTimeout(ctx, pingTimeout)
+		n, err := conn.WaitForNotification(waitCtx)
 		cancel()
 		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 			return n, err
 		}
-		pinging, cancel := context.WithTimeout(ctx, pingTimeout)
-		err = conn.Ping(pinging)
+		pingCtx, cancel := context.WithTimeout(ctx, pingTimeout)
+		err = conn.Ping(pingCtx)
 		cancel()
 		if err != nil {
 			return nil, err

@@ -1,19 +1,19 @@
 // Package postgres implements package store in PostgreSQL 15 or newer.
 //
 // It knows SQL and the types of package sizing, and nothing of learning: a model is an opaque
-// blob. Package migrations creates the tables; comments there describe each column. SQL stands
-// beside the one method that sends it; long statements are embedded .sql files.
+// blob. Package migrations creates the tables; comments there describe each column. SQL is
+// next to the method that sends it; long statements are embedded .sql files.
 //
-// Each transaction that writes observations of a task first locks the task's row in tally:
+// Each transaction that writes observations of a task first locks the task's row in table tally:
 //
 //	Record  ── share lock on task ── lock tally ── insert ── count, mark due ────────── commit
 //	repeat  ── share lock on task ── lock tally ── insert, compare ── count, mark due ── commit
 //	Void    ── share lock on task ── lock tally ── delete ─────────── count, mark due ── commit
 //	Claim   ── lock lease, skipping locked rows ── take due_at from tally ──────────── commit
 //
-// so that seq is the order of commit within a task (Since misses nothing), and writers wait for
-// each other instead of deadlocking. Batches lock tasks in order of id. Rename and delete wait
-// for the share locks.
+// Therefore seq is the order of commit within a task, Since misses nothing, and writers wait for
+// each other instead of deadlocking. Batches lock tasks in the order of their ids. Rename and
+// DeleteTask wait for the share locks.
 package postgres
 
 import (
@@ -32,7 +32,7 @@ import (
 // Config configures a Store. The zero value is usable.
 type Config struct {
 	MaxConns int32           // maximum connections; 16 if zero
-	Debounce time.Duration   // from a new observation until its task is due; 2 s if zero
+	Debounce time.Duration   // the time from a new observation until its task is due; 2 s if zero
 	Log      *slog.Logger    // no log if nil
 	Tracer   pgx.QueryTracer // traces every statement; none if nil
 }
@@ -51,16 +51,21 @@ const pingTimeout = 2 * time.Second
 
 // Store is a store.Store in PostgreSQL.
 type Store struct {
-	pool    *pgxpool.Pool
-	cfg     Config
-	schemas schemaCache
-	commits groupCommit
+	pool     *pgxpool.Pool
+	cfg      Config
+	schemas  schemaCache
+	requests requestCache
+	commits  groupCommit
+
+	format       receiptFormat
+	vocabularies vocabularies
+	usages       campaignUsages
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open returns a Store. It neither migrates nor connects: the database may start later; use
-// Ping to check. Invalid if the dsn is malformed.
+// Open returns a Store. It neither migrates nor connects: the database may start later. Use
+// Ping to check the connection. Open returns Invalid if the dsn is malformed.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	cfg = cfg.withDefaults()
 	config, err := pgxpool.ParseConfig(dsn)
@@ -69,7 +74,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	}
 	config.MaxConns = cfg.MaxConns
 	// A broken network causes no error by itself. The pool pings idle connections and
-	// replaces those that do not answer in time.
+	// replaces connections that do not answer in time.
 	config.PingTimeout = pingTimeout
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = pingTimeout
@@ -90,7 +95,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 
 // initSession disables JIT, because compiling takes longer than any statement here, and sets the
 // isolation of statements outside explicit transactions. PgBouncer rejects both as startup
-// parameters, so it sends SET.
+// parameters, so initSession sends SET.
 func initSession(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
@@ -113,6 +118,7 @@ func (s *Store) Ping(ctx context.Context) error {
 // maxAttempts bounds the retries of a transaction after serialization failures and deadlocks.
 const maxAttempts = 5
 
+// The modes of a transaction.
 var (
 	readWrite = pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
 	snapshot  = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
@@ -124,7 +130,7 @@ func (s *Store) inTx(ctx context.Context, operation string, options pgx.TxOption
 	return s.withRetry(ctx, operation, func() error { return pgx.BeginTxFunc(ctx, s.pool, options, do) })
 }
 
-// withRetry runs a transaction, and again after a retryable error.
+// withRetry runs a transaction. It repeats the transaction after a retryable error.
 func (s *Store) withRetry(ctx context.Context, operation string, transaction func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := transaction()
@@ -138,6 +144,7 @@ func (s *Store) withRetry(ctx context.Context, operation string, transaction fun
 	}
 }
 
+// sleep waits for d. If ctx ends first, it returns the error of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

@@ -17,7 +17,42 @@ import (
 //	receipt_before │ receipt_20261228 │ receipt_20270104 │ … │ some weeks ahead
 //	 older receipts   one week each, from Monday 00:00 UTC
 //
-// receipt_other is the default partition; usually it is empty.
+// receipt_other is the default partition; usually it is empty. The partitions of receipt_compact
+// are receipt_compact_other and the weeks.
+
+// receiptTable is one of the two tables of receipts.
+type receiptTable struct {
+	name  string
+	bound func(id string) string // converts a lower bound of ids to the id type of the table, as text
+}
+
+var receiptTables = []receiptTable{
+	{"receipt", func(id string) string { return id }},
+	{"receipt_compact", uuidBound},
+}
+
+const (
+	lowestUUID  = "00000000-0000-0000-0000-000000000000"
+	highestUUID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+)
+
+// uuidBound returns the lowest UUID whose text is at least id, which may be the prefix of a UUID.
+func uuidBound(id string) string {
+	for i := range len(id) {
+		switch c := id[i]; {
+		case i == len(lowestUUID):
+			return id[:i]
+		case lowestUUID[i] == '-' && c == '-', lowestUUID[i] != '-' && (c >= '0' && c <= '9' || c >= 'a' && c <= 'f'):
+		case lowestUUID[i] == '-' && c > '-', c > 'f':
+			return id[:i] + highestUUID[i:]
+		case lowestUUID[i] != '-' && c > '9':
+			return id[:i] + "a" + lowestUUID[i+1:]
+		default:
+			return id[:i] + lowestUUID[i:]
+		}
+	}
+	return id + lowestUUID[len(id):]
+}
 
 // beginPartitionChangeSQL serialises changes of partitions by an advisory lock, and bounds the
 // wait for table locks, because readers and writers queue behind a waiting lock.
@@ -36,24 +71,25 @@ func (s *Store) changePartitions(ctx context.Context, operation string, do func(
 	})
 }
 
-// partition holds the ids of the half-open interval [from, to). One with both bounds is a week.
+// partition describes a partition with the ids of the half-open interval [from, to). A partition
+// with both bounds is a week.
 type partition struct {
 	name     string
 	from, to string // empty if unbounded
 }
 
-// partitionsSQL omits receipt_other, which has no bounds.
+// partitionsSQL omits the default partition, which has no bounds.
 const partitionsSQL = `
 	SELECT name, coalesce(substring(bounds FROM $$FROM \('([^']*)'\)$$), ''), to_id
 	FROM (
 		SELECT relname::text AS name, bounds, substring(bounds FROM $$TO \('([^']*)'\)$$) COLLATE "C" AS to_id
 		FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid, pg_get_expr(relpartbound, inhrelid) AS bounds
-		WHERE inhparent = 'receipt'::regclass) AS part
+		WHERE inhparent = $1::text::regclass) AS part
 	WHERE to_id IS NOT NULL
 	ORDER BY to_id`
 
-func readPartitions(ctx context.Context, tx pgx.Tx) ([]partition, error) {
-	rows, err := tx.Query(ctx, partitionsSQL)
+func readPartitions(ctx context.Context, tx pgx.Tx, table receiptTable) ([]partition, error) {
+	rows, err := tx.Query(ctx, partitionsSQL, table.name)
 	if err != nil {
 		return nil, err
 	}
@@ -74,26 +110,32 @@ func mondayOf(at time.Time) time.Time {
 // MakeWeeks creates the weekly partitions between from and to that no partition overlaps.
 func (s *Store) MakeWeeks(ctx context.Context, from, to time.Time) error {
 	for monday := mondayOf(from); !monday.After(to); monday = monday.Add(week) {
-		w := partition{name: monday.Format("receipt_20060102"), from: store.FirstID(monday), to: store.FirstID(monday.Add(week))}
-		if err := s.changePartitions(ctx, "create a weekly partition", func(tx pgx.Tx) error { return makeWeek(ctx, tx, w) }); err != nil {
-			return err
+		for _, table := range receiptTables {
+			w := partition{
+				name: table.name + monday.Format("_20060102"),
+				from: table.bound(store.FirstID(monday)), to: table.bound(store.FirstID(monday.Add(week))),
+			}
+			if err := s.changePartitions(ctx, "create a weekly partition", func(tx pgx.Tx) error { return makeWeek(ctx, tx, table, w) }); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// makeWeekSQL creates the table before it attaches it, so that only receipt_other is locked. It
-// moves receipts that receipt_other took before the partition existed. Both tables have the
-// columns of receipt in the same order, so "*" stays right when a migration adds a column.
+// makeWeekSQL creates the table before it attaches it, so that only the default partition is
+// locked. It moves the receipts of the week that were stored in the default partition. Both tables
+// have the columns of the parent in the same order, so "*" stays correct when a migration adds a
+// column.
 const makeWeekSQL = `
-	CREATE TABLE %[1]s (LIKE receipt INCLUDING INDEXES);
-	LOCK TABLE receipt_other IN ACCESS EXCLUSIVE MODE;
-	WITH moved AS (DELETE FROM receipt_other WHERE prediction_id >= '%[2]s' AND prediction_id < '%[3]s' RETURNING *)
+	CREATE TABLE %[1]s (LIKE %[4]s INCLUDING INDEXES);
+	LOCK TABLE %[4]s_other IN ACCESS EXCLUSIVE MODE;
+	WITH moved AS (DELETE FROM %[4]s_other WHERE prediction_id >= '%[2]s' AND prediction_id < '%[3]s' RETURNING *)
 	INSERT INTO %[1]s SELECT * FROM moved;
-	ALTER TABLE receipt ATTACH PARTITION %[1]s FOR VALUES FROM ('%[2]s') TO ('%[3]s')`
+	ALTER TABLE %[4]s ATTACH PARTITION %[1]s FOR VALUES FROM ('%[2]s') TO ('%[3]s')`
 
-func makeWeek(ctx context.Context, tx pgx.Tx, w partition) error {
-	existing, err := readPartitions(ctx, tx)
+func makeWeek(ctx context.Context, tx pgx.Tx, table receiptTable, w partition) error {
+	existing, err := readPartitions(ctx, tx, table)
 	if err != nil {
 		return err
 	}
@@ -102,26 +144,35 @@ func makeWeek(ctx context.Context, tx pgx.Tx, w partition) error {
 			return nil
 		}
 	}
-	_, err = tx.Exec(ctx, fmt.Sprintf(makeWeekSQL, w.name, w.from, w.to))
+	_, err = tx.Exec(ctx, fmt.Sprintf(makeWeekSQL, w.name, w.from, w.to, table.name))
 	return err
 }
 
 const removeReceiptsSQL = `
-	DELETE FROM receipt
+	DELETE FROM %[1]s
 	WHERE prediction_id = ANY (ARRAY(
-		SELECT prediction_id FROM receipt WHERE prediction_id < $1 ORDER BY prediction_id LIMIT $2))`
+		SELECT prediction_id FROM %[1]s WHERE prediction_id < $1 ORDER BY prediction_id LIMIT $2))`
 
 // RemoveReceipts drops the partitions that are entirely old, and deletes the old rows of
-// partitions that are not a week. A user who does not own the tables cannot drop partitions, so
-// it deletes rows.
+// partitions that are not a week. If the database user does not own the tables and thus cannot drop
+// partitions, it deletes rows only.
 func (s *Store) RemoveReceipts(ctx context.Context, before string, removed func(rows int) error) error {
+	for _, table := range receiptTables {
+		if err := s.removeFrom(ctx, table, table.bound(before), removed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) removeFrom(ctx context.Context, table receiptTable, before string, removed func(rows int) error) error {
 	for {
-		rows, dropped, err := s.dropOldest(ctx, &before)
+		rows, dropped, err := s.dropOldest(ctx, table, &before)
 		if err != nil && !isPermissionDenied(err) {
 			return err
 		}
 		if !dropped {
-			return s.removeAll(ctx, "remove old receipts", removed, removeReceiptsSQL, before)
+			return s.removeAll(ctx, "remove old receipts", removed, fmt.Sprintf(removeReceiptsSQL, table.name), before)
 		}
 		if rows == 0 {
 			continue
@@ -138,11 +189,11 @@ func isPermissionDenied(err error) bool {
 }
 
 // dropOldest drops the oldest partition if it is entirely below before. If a week is partly
-// below before, it lowers before to the start of that week, which therefore stays.
-func (s *Store) dropOldest(ctx context.Context, before *string) (rows int, dropped bool, err error) {
+// below before, dropOldest lowers before to the start of that week, so that the week stays.
+func (s *Store) dropOldest(ctx context.Context, table receiptTable, before *string) (rows int, dropped bool, err error) {
 	err = s.changePartitions(ctx, "drop old receipts", func(tx pgx.Tx) error {
 		rows, dropped = 0, false
-		partitions, err := readPartitions(ctx, tx)
+		partitions, err := readPartitions(ctx, tx, table)
 		if err != nil {
 			return err
 		}

@@ -19,32 +19,32 @@ import (
 // layout is a store with receipts of several weeks, in one partition per week, in one partition,
 // or in one table as before partitioning.
 type layout struct {
-	name  string
-	first time.Time
-	weeks int
-	step  uint // the migration version; the newest if zero
+	name      string
+	first     time.Time
+	weeks     int
+	migration uint // the version of the tables; the newest if zero
 	*postgres.Store
-	dice  *rand.Rand
-	saved int
+	rng   *rand.Rand
+	saved int // receipts saved so far
 }
 
-// partedTries is the number of receipts per task, all of which the first task reports;
-// partedTasks is the number of tasks.
+// partitionedTries is the number of receipts per task. The first task reports all of its tries.
+// partitionedTasks is the number of tasks.
 const (
-	partedTries = 20_000
-	partedTasks = 10
+	partitionedTries = 20_000
+	partitionedTasks = 10
 )
 
 // at returns the time of the nth receipt.
 func (p *layout) at(n int) time.Time {
-	return p.first.Add(time.Duration(float64(n) / (partedTries * partedTasks) * float64(p.weeks) * float64(week))).Truncate(time.Microsecond)
+	return p.first.Add(time.Duration(float64(n) / (partitionedTries * partitionedTasks) * float64(p.weeks) * float64(week))).Truncate(time.Microsecond)
 }
 
-func partedTry(n int) sizing.TryKey {
-	return firstOf(fmt.Sprint("t", n%partedTasks), fmt.Sprint("r", n))
+func partitionedTry(n int) sizing.TryKey {
+	return firstTry(fmt.Sprint("t", n%partitionedTasks), fmt.Sprint("r", n))
 }
 
-func firstOf(task, run string) sizing.TryKey {
+func firstTry(task, run string) sizing.TryKey {
 	return sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "d", Task: task}, RunID: run, MapIndex: sizing.NoMap, Number: 1}
 }
 
@@ -56,23 +56,24 @@ const fillSQL = `
 	FROM generate_series(0, $4 - 1) AS n, LATERAL (SELECT $1::timestamptz + n * ($2 * interval '168 hours' / $4) AS at) AS t,
 		LATERAL (SELECT (extract(epoch FROM at) * 1000)::bigint AS ms) AS m`
 
-func openParted(b *testing.B, p *layout) {
-	dsn := pgtest.DSN(b)
+func openLayout(b *testing.B, p *layout) {
+	dsn := pgtest.Migrated(b)
 	p.Store = open(b, dsn)
-	if p.step > 0 {
-		newest, err := migrations.Newest()
-		require.NoError(b, err)
-		require.NoError(b, migrations.Down(b.Context(), dsn, int(newest-p.step)))
+	if p.migration > 0 {
+		for at, _, _, err := migrations.Status(b.Context(), dsn); at > p.migration; at, _, _, err = migrations.Status(b.Context(), dsn) {
+			require.NoError(b, err)
+			require.NoError(b, migrations.Down(b.Context(), dsn, 1))
+		}
 	} else if p.first.Equal(monday) {
-		require.NoError(b, p.MakeWeeks(b.Context(), monday, p.at(partedTries*partedTasks)))
+		require.NoError(b, p.MakeWeeks(b.Context(), monday, p.at(partitionedTries*partitionedTasks)))
 	}
 	conn := connect(b, dsn)
-	_, err := conn.Exec(b.Context(), fillSQL, p.first, p.weeks, partedTasks, partedTries*partedTasks)
+	_, err := conn.Exec(b.Context(), fillSQL, p.first, p.weeks, partitionedTasks, partitionedTries*partitionedTasks)
 	require.NoError(b, err)
-	obs := make([]sizing.Observation, partedTries)
+	obs := make([]sizing.Observation, partitionedTries)
 	for i := range obs {
-		n := i * partedTasks
-		obs[i] = sizing.Observation{Try: partedTry(n), Outcome: sizing.Success, MemoryMax: sizing.GiB, Duration: time.Hour,
+		n := i * partitionedTasks
+		obs[i] = sizing.Observation{Try: partitionedTry(n), Outcome: sizing.Success, MemoryMax: sizing.GiB, Duration: time.Hour,
 			EndedAt: p.at(n).Add(time.Hour), Features: sizing.Features{"n": sizing.NumberValue(float64(n))}}
 	}
 	for part := range slices.Chunk(obs, 2000) {
@@ -81,16 +82,16 @@ func openParted(b *testing.B, p *layout) {
 	}
 	_, err = conn.Exec(b.Context(), "VACUUM ANALYZE")
 	require.NoError(b, err)
-	p.dice = rand.New(rand.NewPCG(1, 2)) // the same queries for each layout
+	p.rng = rand.New(rand.NewPCG(1, 2)) // the same queries for each layout
 }
 
-// anyTry returns a try with a receipt, of a task without reports.
+// anyTry returns a random try with a receipt, of a task without reports.
 func (p *layout) anyTry() sizing.TryKey {
-	return partedTry(p.dice.IntN(partedTries)*partedTasks + 1 + p.dice.IntN(partedTasks-1))
+	return partitionedTry(p.rng.IntN(partitionedTries)*partitionedTasks + 1 + p.rng.IntN(partitionedTasks-1))
 }
 
-// partedCalls are the calls that read and write receipts.
-var partedCalls = []struct {
+// partitionedCalls are the calls that read and write receipts.
+var partitionedCalls = []struct {
 	name  string
 	times int // calls per round
 	call  func(*testing.B, *layout) error
@@ -112,55 +113,55 @@ var partedCalls = []struct {
 		return err
 	}},
 	{"promises of 500", 50, func(b *testing.B, p *layout) error {
-		_, err := p.Promises(b.Context(), partedTry(0).TaskKey, 500)
+		_, err := p.Promises(b.Context(), partitionedTry(0).TaskKey, 500)
 		return err
 	}},
 	{"realised of 1,000", 50, func(b *testing.B, p *layout) error {
-		_, err := p.Realised(b.Context(), partedTry(0).TaskKey, 1000)
+		_, err := p.Realised(b.Context(), partitionedTry(0).TaskKey, 1000)
 		return err
 	}},
 	{"saving 100", 50, func(b *testing.B, p *layout) error {
 		receipts := make([]sizing.Receipt, 100)
 		for i := range receipts {
 			p.saved++
-			at := p.at(partedTries*partedTasks - 1)
-			receipts[i] = sizing.Receipt{At: at, Ask: sizing.Ask{Try: firstOf("saved", fmt.Sprint(p.saved))},
+			at := p.at(partitionedTries*partitionedTasks - 1)
+			receipts[i] = sizing.Receipt{At: at, Ask: sizing.Ask{Try: firstTry("saved", fmt.Sprint(p.saved))},
 				Allocation: sizing.Allocation{PredictionID: fmt.Sprintf("%s-7000-9000-%012x", store.FirstID(at), p.saved)}}
 		}
 		return p.SaveReceipts(b.Context(), receipts)
 	}},
 	{"a training's history of 20,000", 2, func(b *testing.B, p *layout) error {
-		h, err := p.History(b.Context(), partedTry(0).TaskKey, store.HistoryLimits{})
+		h, err := p.History(b.Context(), partitionedTry(0).TaskKey, store.HistoryLimits{})
 		require.NotNil(b, h.Rows[0].Promised)
 		return err
 	}},
 	{"unreported receipts of an hour", 20, func(b *testing.B, p *layout) error {
-		at := p.at(p.dice.IntN(partedTries * partedTasks))
+		at := p.at(p.rng.IntN(partitionedTries * partitionedTasks))
 		_, err := p.UnreportedReceipts(b.Context(), store.Window{From: at, To: at.Add(time.Hour), Now: at.Add(24 * time.Hour), Limit: 500})
 		return err
 	}},
 	{"unreported of 1,000", 20, func(b *testing.B, p *layout) error {
-		_, _, err := p.CountUnreported(b.Context(), store.FirstID(p.at(partedTries*partedTasks)), 1000)
+		_, _, err := p.CountUnreported(b.Context(), store.FirstID(p.at(partitionedTries*partitionedTasks)), 1000)
 		return err
 	}},
 }
 
-// BenchmarkWeeks compares reads and writes of 200,000 receipts in partitions with those in one
-// table, in alternation. It prints the median time in µs and the ratios within a round.
+// BenchmarkWeeks compares reads and writes of 200,000 receipts in partitions with reads and writes
+// in one table, in alternation. It prints the median time in µs and the ratios within a round.
 func BenchmarkWeeks(b *testing.B) {
-	long := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	past := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	stores := []*layout{
-		{name: "one table", first: long, weeks: 14, step: 6},
-		{name: "one partition", first: long, weeks: 14},
+		{name: "one table", first: past, weeks: 14, migration: 6},
+		{name: "one partition", first: past, weeks: 14},
 		{name: "14 weeks", first: monday, weeks: 14},
 		{name: "53 weeks", first: monday, weeks: 53},
 	}
 	for _, p := range stores {
-		openParted(b, p)
+		openLayout(b, p)
 	}
 	const rounds = 5
-	for _, c := range partedCalls {
-		took := make([][]float64, len(stores))
+	for _, c := range partitionedCalls {
+		durations := make([][]float64, len(stores))
 		for round := range rounds + 1 {
 			for i, p := range stores {
 				start := time.Now()
@@ -168,18 +169,18 @@ func BenchmarkWeeks(b *testing.B) {
 					require.NoError(b, c.call(b, p), "%s, %s", c.name, p.name)
 				}
 				if round > 0 { // round 0 warms up
-					took[i] = append(took[i], float64(time.Since(start).Microseconds())/float64(c.times))
+					durations[i] = append(durations[i], float64(time.Since(start).Microseconds())/float64(c.times))
 				}
 			}
 		}
 		for i, p := range stores {
 			ratios := make([]float64, rounds)
 			for r := range ratios {
-				ratios[r] = took[i][r] / took[0][r]
+				ratios[r] = durations[i][r] / durations[0][r]
 			}
 			slices.Sort(ratios)
-			slices.Sort(took[i])
-			b.Logf("%-32s %-14s %9.0f µs  × %.2f [%.2f .. %.2f]", c.name, p.name, took[i][rounds/2], ratios[rounds/2], ratios[0], ratios[rounds-1])
+			slices.Sort(durations[i])
+			b.Logf("%-32s %-14s %9.0f µs  × %.2f [%.2f .. %.2f]", c.name, p.name, durations[i][rounds/2], ratios[rounds/2], ratios[0], ratios[rounds-1])
 		}
 	}
 }

@@ -21,7 +21,8 @@ const week = 7 * 24 * time.Hour
 // monday starts a week that a new store has no partition for.
 var monday = time.Date(2040, 1, 2, 0, 0, 0, 0, time.UTC)
 
-func answered(t *testing.T, st *postgres.Store, at time.Time) (id string) {
+// saveReceipt stores a receipt of a time and returns its prediction id.
+func saveReceipt(t *testing.T, st *postgres.Store, at time.Time) (id string) {
 	t.Helper()
 	id = store.FirstID(at) + "-7000-8000-000000000000"
 	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{{At: at, Ask: sizing.Ask{Try: run(0).Try},
@@ -29,13 +30,13 @@ func answered(t *testing.T, st *postgres.Store, at time.Time) (id string) {
 	return id
 }
 
-// A long read of all partitions blocks changes of partitions, which give up after a second,
-// because other writers queue behind them.
+// A long read of all partitions blocks changes of partitions. These give up after a second, because
+// other writers queue behind them.
 func TestPartitionChangesGiveUpBehindALongRead(t *testing.T) {
-	dsn := pgtest.DSN(t)
+	dsn := pgtest.Migrated(t)
 	st, reader := open(t, dsn), connect(t, dsn)
 	require.NoError(t, st.MakeWeeks(t.Context(), monday, monday))
-	old := answered(t, st, monday)
+	old := saveReceipt(t, st, monday)
 	_, err := reader.Exec(t.Context(), "BEGIN; SELECT FROM receipt")
 	require.NoError(t, err)
 
@@ -43,7 +44,7 @@ func TestPartitionChangesGiveUpBehindALongRead(t *testing.T) {
 	requireUnavailable(t, st.MakeWeeks(t.Context(), monday, monday.Add(week)), "a lock was not acquired in time")
 	_, err = st.Receipt(t.Context(), old)
 	require.NoError(t, err)
-	answered(t, st, monday.Add(week))
+	saveReceipt(t, st, monday.Add(week))
 
 	_, err = reader.Exec(t.Context(), "COMMIT")
 	require.NoError(t, err)
@@ -56,13 +57,13 @@ func TestPartitionChangesGiveUpBehindALongRead(t *testing.T) {
 // In some installations the service does not own its tables and may neither create nor drop
 // partitions. It then deletes old rows.
 func TestUserWithoutOwnershipDeletesOldReceipts(t *testing.T) {
-	dsn := pgtest.DSN(t)
+	dsn := pgtest.Migrated(t)
 	owner := open(t, dsn)
 	require.NoError(t, owner.MakeWeeks(t.Context(), monday, monday))
 	admin := connect(t, dsn)
 	role := pgx.Identifier{"tenant_" + fmt.Sprint(time.Now().UnixNano())}.Sanitize()
 	for _, sql := range []string{
-		"CREATE ROLE " + role, "GRANT SELECT, INSERT, UPDATE, DELETE ON receipt TO " + role,
+		"CREATE ROLE " + role, "GRANT SELECT, INSERT, UPDATE, DELETE ON receipt, receipt_compact, receipt_name, receipt_word, receipt_format TO " + role,
 	} {
 		_, err := admin.Exec(t.Context(), sql)
 		require.NoError(t, err)
@@ -82,7 +83,7 @@ func TestUserWithoutOwnershipDeletesOldReceipts(t *testing.T) {
 	tenant := reopen(t, u.String())
 
 	requireUnavailable(t, tenant.MakeWeeks(t.Context(), monday, monday.Add(week)), "lacks a privilege")
-	old, partly := answered(t, tenant, monday), answered(t, tenant, monday.Add(week))
+	old, partly := saveReceipt(t, tenant, monday), saveReceipt(t, tenant, monday.Add(week))
 	n := 0
 	require.NoError(t, tenant.RemoveReceipts(t.Context(), store.FirstID(monday.Add(week)), func(rows int) error { n += rows; return nil }))
 	require.Equal(t, 1, n)

@@ -13,58 +13,72 @@ import (
 
 	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/migrations"
 )
 
 // Without statistics on a new table the planner chooses any index with matching columns. The
 // statements must still use the index of tries, and not read all receipts of the task.
 func TestPlansWithoutStatisticsUseTheIndexOfTries(t *testing.T) {
-	const receipts, tries = 16_000, 60
-	dsn := pgtest.DSN(t)
-	require.NoError(t, migrations.Up(t.Context(), dsn))
-	st, err := Open(t.Context(), dsn, Config{})
-	require.NoError(t, err)
-	defer st.Close()
-	answered, reported := make([]sizing.Receipt, receipts), make([]sizing.Observation, tries)
-	for i := range answered {
-		answered[i] = answerTo(i)
-	}
-	for i := range reported { // half of them have no receipt
-		reported[i] = sizing.Observation{Try: answerTo(receipts - tries/2 + i).Ask.Try, Outcome: sizing.Success, MemoryMax: 1, EndedAt: time.Now()}
-	}
-	require.NoError(t, st.SaveReceipts(t.Context(), answered))
-	_, err = st.Record(t.Context(), reported)
-	require.NoError(t, err)
-
-	tried := pointers(answered[:tries])
-	var id int64
-	require.NoError(t, st.pool.QueryRow(t.Context(), "SELECT id FROM task").Scan(&id))
-	soon := time.Now().Add(time.Hour)
-	for _, c := range []struct {
-		name, sql string
-		args      []any
-		maxRead   float64 // receipts that a good plan reads
-	}{
-		{"a complete history", allSQL, []any{id, "default", "d", "t"}, 4 * tries},
-		{"new rows of a history", sinceSQL, []any{id, "default", "d", "t", 0, tries}, 4 * tries},
-		{"the receipt of a try", receiptOfTrySQL, []any{"default", "d", "t", answered[7].Ask.Try.RunID, -1, 1}, 2},
-		{"features from receipts", receiptFeaturesSQL, []any{
-			column(tried, func(r *sizing.Receipt) string { return r.Ask.Try.Namespace }),
-			column(tried, func(r *sizing.Receipt) string { return r.Ask.Try.DAG }),
-			column(tried, func(r *sizing.Receipt) string { return r.Ask.Try.Task }),
-			column(tried, func(r *sizing.Receipt) string { return r.Ask.Try.RunID }),
-			column(tried, func(r *sizing.Receipt) int32 { return int32(r.Ask.Try.MapIndex) }),
-			column(tried, func(r *sizing.Receipt) int16 { return int16(r.Ask.Try.Number) }),
-		}, 4 * tries},
-		{"unreported receipts", unreportedReceiptsSQL, []any{soon.Add(-2 * time.Hour), soon, soon, tries}, 4 * receipts},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			assert.LessOrEqual(t, receiptsRead(t, st, c.sql, c.args...), c.maxRead)
-		})
+	for form, compactFrom := range map[string]string{"JSON": "infinity", "compact": "-infinity"} {
+		t.Run(form, func(t *testing.T) { testPlans(t, compactFrom) })
 	}
 }
 
-func answerTo(i int) sizing.Receipt {
+func testPlans(t *testing.T, compactFrom string) {
+	const receipts, tries = 16_000, 60
+	dsn := pgtest.Migrated(t)
+	st, err := Open(t.Context(), dsn, Config{})
+	require.NoError(t, err)
+	defer st.Close()
+	_, err = st.pool.Exec(t.Context(), "UPDATE receipt_format SET compact_from = $1::text::timestamptz", compactFrom)
+	require.NoError(t, err)
+	saved, reported := make([]sizing.Receipt, receipts), make([]sizing.Observation, tries)
+	for i := range saved {
+		saved[i] = receiptNumber(i)
+	}
+	for i := range reported { // half of the tries have no receipt
+		reported[i] = sizing.Observation{Try: receiptNumber(receipts - tries/2 + i).Ask.Try, Outcome: sizing.Success, MemoryMax: 1, EndedAt: time.Now()}
+	}
+	require.NoError(t, st.SaveReceipts(t.Context(), saved))
+	_, err = st.Record(t.Context(), reported)
+	require.NoError(t, err)
+
+	lookedUp := pointers(saved[:tries])
+	var id int64
+	require.NoError(t, st.pool.QueryRow(t.Context(), "SELECT id FROM task").Scan(&id))
+	soon := time.Now().Add(time.Hour)
+	check := func(t *testing.T) {
+		for _, c := range []struct {
+			name, sql string
+			args      []any
+			maxRead   float64 // receipts that a good plan reads
+		}{
+			{"a complete history", allSQL, []any{id, "default", "d", "t"}, 4 * tries},
+			{"new rows of a history", sinceSQL, []any{id, "default", "d", "t", 0, tries}, 4 * tries},
+			{"the receipt of a try", receiptOfTrySQL, []any{"default", "d", "t", saved[7].Ask.Try.RunID, -1, 1}, 2},
+			{"features from receipts", receiptFeaturesSQL, []any{
+				column(lookedUp, func(r *sizing.Receipt) string { return r.Ask.Try.Namespace }),
+				column(lookedUp, func(r *sizing.Receipt) string { return r.Ask.Try.DAG }),
+				column(lookedUp, func(r *sizing.Receipt) string { return r.Ask.Try.Task }),
+				column(lookedUp, func(r *sizing.Receipt) string { return r.Ask.Try.RunID }),
+				column(lookedUp, func(r *sizing.Receipt) int32 { return int32(r.Ask.Try.MapIndex) }),
+				column(lookedUp, func(r *sizing.Receipt) int16 { return int16(r.Ask.Try.Number) }),
+			}, 4 * tries},
+			{"compact unreported receipts", unreportedCompactSQL, []any{soon.Add(-2 * time.Hour), soon, soon, tries}, 4 * receipts},
+			{"unreported receipts", unreportedReceiptsSQL, []any{soon.Add(-2 * time.Hour), soon, soon, tries}, 4 * receipts},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				assert.LessOrEqual(t, receiptsRead(t, st, c.sql, c.args...), c.maxRead)
+			})
+		}
+	}
+	t.Run("without statistics", check)
+	_, err = st.pool.Exec(t.Context(), "ANALYZE")
+	require.NoError(t, err)
+	t.Run("with statistics", check)
+}
+
+// receiptNumber returns the ith receipt, with a long run id.
+func receiptNumber(i int) sizing.Receipt {
 	try := sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "d", Task: "t"}, RunID: fmt.Sprintf("manual__2026-11-22T02:05:58.%06d+00:00__of_a_pipeline_with_a_name", i), MapIndex: sizing.NoMap, Number: 1}
 	return sizing.Receipt{At: time.Now(), Ask: sizing.Ask{Try: try, Features: sizing.Features{"n": sizing.NumberValue(float64(i))}},
 		Allocation: sizing.Allocation{PredictionID: uuid.Must(uuid.NewV7()).String(), Task: try.TaskKey}}
@@ -80,21 +94,21 @@ func receiptsRead(t *testing.T, st *Store, sql string, args ...any) (n float64) 
 		}
 		var plans []map[string]any
 		err := tx.QueryRow(t.Context(), "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "+sql, args...).Scan(&plans)
-		n = readBy(plans[0]["Plan"].(map[string]any))
+		n = receiptsReadBy(plans[0]["Plan"].(map[string]any))
 		return err
 	}))
 	return n
 }
 
-// readBy sums the receipts read by the nodes of a plan.
-func readBy(node map[string]any) (n float64) {
-	if relation, ok := node["Relation Name"].(string); ok && strings.HasPrefix(relation, "receipt") {
+// receiptsReadBy sums the receipts that the nodes of a plan read.
+func receiptsReadBy(node map[string]any) (n float64) {
+	if relation, ok := node["Relation Name"].(string); ok && strings.HasPrefix(relation, "receipt") && relation != "receipt_name" {
 		filtered, _ := node["Rows Removed by Filter"].(float64)
 		n = (node["Actual Rows"].(float64) + filtered) * node["Actual Loops"].(float64)
 	}
 	children, _ := node["Plans"].([]any)
 	for _, child := range children {
-		n += readBy(child.(map[string]any))
+		n += receiptsReadBy(child.(map[string]any))
 	}
 	return n
 }

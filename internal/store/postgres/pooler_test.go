@@ -16,10 +16,11 @@ import (
 	"github.com/loadaware/loadaware/migrations"
 )
 
-// poolerParameters are the startup parameters that PgBouncer accepts. It rejects a connection
-// with any other (its documentation, ignore_startup_parameters).
+// poolerParameters are the startup parameters that PgBouncer accepts. It rejects a connection with
+// any other parameter (see ignore_startup_parameters in its documentation).
 var poolerParameters = []string{"user", "database", "application_name", "client_encoding", "DateStyle", "TimeZone", "standard_conforming_strings"}
 
+// PgBouncer is the usual connection pooler in front of PostgreSQL.
 func TestStartupParametersAreAcceptedByPgBouncer(t *testing.T) {
 	for name, open := range map[string]func(dsn string){
 		"store": func(dsn string) {

@@ -22,7 +22,25 @@ import (
 )
 
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) store.Store { return open(t, pgtest.DSN(t)) })
+	storetest.Run(t, func(t *testing.T) store.Store { return reopen(t, pgtest.Migrated(t)) })
+}
+
+// A database in use stores receipts as JSON for a day after the migration.
+func TestStoreWithReceiptsAsJSON(t *testing.T) {
+	if testing.Short() {
+		t.Skip("repeats TestStore with another form of receipts, which is too slow under the race detector")
+	}
+	storetest.Run(t, func(t *testing.T) store.Store { return openWithCompactFrom(t, pgtest.Migrated(t), "infinity") })
+}
+
+// openWithCompactFrom opens a store on a migrated database. The store writes receipts in the
+// compact form from a time on.
+func openWithCompactFrom(t testing.TB, dsn, compactFrom string) *postgres.Store {
+	t.Helper()
+	st := reopen(t, dsn)
+	_, err := connect(t, dsn).Exec(t.Context(), "UPDATE receipt_format SET compact_from = $1::text::timestamptz", compactFrom)
+	require.NoError(t, err)
+	return st
 }
 
 // open migrates an empty database and opens a store on it.
@@ -32,6 +50,7 @@ func open(t testing.TB, dsn string) *postgres.Store {
 	return reopen(t, dsn)
 }
 
+// reopen opens a store on a migrated database.
 func reopen(t testing.TB, dsn string) *postgres.Store {
 	t.Helper()
 	st, err := postgres.Open(context.Background(), dsn, postgres.Config{})
@@ -48,6 +67,7 @@ func connect(t testing.TB, dsn string) *pgx.Conn {
 	return conn
 }
 
+// run returns the report of the first try of run i.
 func run(i int) sizing.Observation {
 	return sizing.Observation{
 		Try:     sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "d", Task: "t"}, RunID: fmt.Sprint(i), MapIndex: sizing.NoMap, Number: 1},
@@ -89,7 +109,7 @@ func TestDatabaseErrorsSayWhatToDo(t *testing.T) {
 }
 
 func TestClosedStoreIsUnavailable(t *testing.T) {
-	st, err := postgres.Open(t.Context(), pgtest.DSN(t), postgres.Config{})
+	st, err := postgres.Open(t.Context(), pgtest.Migrated(t), postgres.Config{})
 	require.NoError(t, err)
 	st.Close()
 	st.Close()
@@ -98,18 +118,18 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 	requireUnavailable(t, st.Ping(t.Context()), "")
 }
 
-// The test terminates connections while callers report runs. Each caller repeats what was not
-// acknowledged, as Airflow does.
+// The test terminates connections while callers report runs. Like Airflow, each caller repeats
+// reports that were not acknowledged.
 func TestAcknowledgedReportsAreStoredOnceDespiteBrokenConnections(t *testing.T) {
-	dsn := pgtest.DSN(t)
-	st, killer := open(t, dsn), connect(t, dsn)
-	const callers, cuts = 8, 8
-	cut := make(chan struct{}) // closed after the last cut
+	dsn := pgtest.Migrated(t)
+	st, admin := reopen(t, dsn), connect(t, dsn)
+	const callers, terminations = 8, 8
+	stop := make(chan struct{}) // closed after the last termination
 	var acknowledged, failed atomic.Int64
 	report := func(caller int) {
 		for i := 0; ; i++ {
 			select {
-			case <-cut:
+			case <-stop:
 				return
 			default:
 			}
@@ -131,11 +151,11 @@ func TestAcknowledgedReportsAreStoredOnceDespiteBrokenConnections(t *testing.T) 
 	for caller := range callers {
 		running.Go(func() { report(caller) })
 	}
-	for range cuts {
+	for range terminations {
 		time.Sleep(100 * time.Millisecond) // so that connections have work in progress
-		cutConnections(t, killer)
+		terminateConnections(t, admin)
 	}
-	close(cut)
+	close(stop)
 	running.Wait()
 
 	require.Positive(t, failed.Load())
@@ -145,18 +165,18 @@ func TestAcknowledgedReportsAreStoredOnceDespiteBrokenConnections(t *testing.T) 
 	require.Len(t, h.Rows, h.Total, "the tally equals the number of rows")
 }
 
-func cutConnections(t *testing.T, killer *pgx.Conn) {
+func terminateConnections(t *testing.T, admin *pgx.Conn) {
 	t.Helper()
-	_, err := killer.Exec(t.Context(), `
+	_, err := admin.Exec(t.Context(), `
 		SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 		WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 	require.NoError(t, err)
 }
 
 func TestWriterNoticesRenameAndDeletion(t *testing.T) {
-	dsn := pgtest.DSN(t)
+	dsn := pgtest.Migrated(t)
 	writer, other := open(t, dsn), reopen(t, dsn)
-	key, moved := run(0).Try.TaskKey, sizing.TaskKey{Namespace: "default", DAG: "d", Task: "moved"}
+	key, renamed := run(0).Try.TaskKey, sizing.TaskKey{Namespace: "default", DAG: "d", Task: "renamed"}
 	report := func(i, count int) { // below or above directRows
 		obs := make([]sizing.Observation, count)
 		for j := range obs {
@@ -172,25 +192,25 @@ func TestWriterNoticesRenameAndDeletion(t *testing.T) {
 		return h.Total
 	}
 	report(0, 1)
-	require.NoError(t, other.Rename(t.Context(), key, moved))
+	require.NoError(t, other.Rename(t.Context(), key, renamed))
 	report(1, 2)
-	require.Equal(t, []int{1, 2}, []int{total(moved), total(key)})
+	require.Equal(t, []int{1, 2}, []int{total(renamed), total(key)})
 
 	require.NoError(t, other.DeleteTask(t.Context(), key))
 	report(100, 200)
-	require.Equal(t, []int{1, 200}, []int{total(moved), total(key)})
+	require.Equal(t, []int{1, 200}, []int{total(renamed), total(key)})
 }
 
 func TestChangesEndsWithItsConnection(t *testing.T) {
-	dsn := pgtest.DSN(t)
-	st, killer := open(t, dsn), connect(t, dsn)
-	err := st.Changes(t.Context(), func() { cutConnections(t, killer) }, func(sizing.TaskKey) {})
+	dsn := pgtest.Migrated(t)
+	st, admin := reopen(t, dsn), connect(t, dsn)
+	err := st.Changes(t.Context(), func() { terminateConnections(t, admin) }, func(sizing.TaskKey) {})
 	requireUnavailable(t, err, "try again")
 }
 
-// The JSON is that of the first release of sizing.Receipt.
+// The first release of sizing.Receipt wrote this JSON.
 func TestReceiptsOfTheFirstReleaseAreReadable(t *testing.T) {
-	dsn := pgtest.DSN(t)
+	dsn := pgtest.Migrated(t)
 	st := open(t, dsn)
 	_, err := connect(t, dsn).Exec(t.Context(), `
 		INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, guard, body)
@@ -207,7 +227,7 @@ func TestReceiptsOfTheFirstReleaseAreReadable(t *testing.T) {
 	require.NoError(t, err)
 	noon, promised := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC), 0.01
 	try := sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: "default", DAG: "d", Task: "t"}, RunID: "r", Number: 1}
-	r.Allocation.Guard.Params = r.Allocation.Guard.Params[:1] // the other is infinite
+	r.Allocation.Guard.Params = r.Allocation.Guard.Params[:1] // the second parameter is infinite
 	require.Equal(t, sizing.Receipt{At: noon,
 		Ask: sizing.Ask{Try: try, Features: sizing.Features{"n": sizing.NumberValue(0.1)}, Requested: sizing.Resources{Memory: 5, CPU: 0.5}, MaxMemory: 9},
 		Allocation: sizing.Allocation{PredictionID: "old", Task: try.TaskKey, Memory: sizing.Grant{Request: 3, Limit: 4}, CPU: 1.5, Ladder: []sizing.Bytes{3, 4},

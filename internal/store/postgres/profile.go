@@ -24,9 +24,35 @@ var tasksSQL = `
 		ORDER BY namespace, dag_id, task_id LIMIT $5)
 ` + profilesSQL
 
-// Tasks lists at most limit profiles after a key.
+// Tasks lists at most limit profiles of tasks after a key.
 func (s *Store) Tasks(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
 	return s.profiles(ctx, tasksSQL, namespace, after.Namespace, after.DAG, after.Task, max(limit, 0))
+}
+
+const tasksBriefSQL = `
+	WITH page AS (
+		SELECT id, namespace, dag_id, task_id, policy, active_version
+		FROM task
+		WHERE (namespace = $1 OR $1 = '') AND (namespace, dag_id, task_id) > ($2, $3, $4)
+		ORDER BY namespace, dag_id, task_id LIMIT $5)
+	SELECT page.namespace, page.dag_id, page.task_id, '{}'::jsonb, page.policy,
+		tally.observations, tally.kills, newest.at, 0::bigint, 0::float8, '{0,0,0}'::float8[], '{0,0,0,0,0}'::float8[],
+		0::bigint, coalesce(highest.peak, 0),
+		coalesce(model.version, 0), coalesce(model.family, ''), coalesce(model.observations, 0), model.trained_at, model.exam
+	FROM page
+	JOIN tally ON tally.task = page.id
+	LEFT JOIN model ON model.task = page.id AND model.version = page.active_version
+	LEFT JOIN LATERAL (
+		SELECT at FROM observation WHERE task = page.id ORDER BY at DESC, seq DESC LIMIT 1) AS newest ON true
+	LEFT JOIN LATERAL (
+		SELECT peak FROM observation
+		WHERE task = page.id AND peak IS NOT NULL AND outcome = 1 ORDER BY peak DESC, seq DESC LIMIT 1) AS highest ON true
+	ORDER BY page.namespace, page.dag_id, page.task_id`
+
+// TasksBrief lists at most limit profiles of tasks after a key. It omits the fields for which many
+// observations would be read.
+func (s *Store) TasksBrief(ctx context.Context, namespace string, after sizing.TaskKey, limit int) ([]sizing.Profile, error) {
+	return s.profiles(ctx, tasksBriefSQL, namespace, after.Namespace, after.DAG, after.Task, max(limit, 0))
 }
 
 var taskSQL = `

@@ -2,15 +2,13 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/loadaware/loadaware/internal/sizing"
-	"github.com/loadaware/loadaware/internal/store"
 )
 
-// launchReceiptFirst sorts the receipts of a reported try so that the one in force at its
+// launchReceiptFirst sorts the receipts of a reported try so that the receipt in force at the
 // launch comes first; see promisedAtLaunch.
 const launchReceiptFirst = `newest.prediction_id IS NOT DISTINCT FROM observation.prediction_id DESC,
 			newest.at <= observation.at DESC,
@@ -19,9 +17,15 @@ const launchReceiptFirst = `newest.prediction_id IS NOT DISTINCT FROM observatio
 
 const realisedSQL = `
 	WITH newest AS (
-		SELECT prediction_id, run_id, map_index, try_number, promised, at
+		(SELECT prediction_id, run_id, map_index, try_number, promised, at
 		FROM receipt
-		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
+		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3` + notReproduced + `
+		ORDER BY at DESC LIMIT $4)
+		UNION ALL
+		(SELECT prediction_id::text, run_id, map_index, try_number, promised, at
+		FROM receipt_compact
+		WHERE name = ` + nameOfTask + notReproduced + `
+		ORDER BY at DESC LIMIT $4)
 		ORDER BY at DESC LIMIT $4),
 	first_try AS (
 		SELECT DISTINCT ON (newest.run_id, newest.map_index) promised, outcome
@@ -45,11 +49,20 @@ func (s *Store) Realised(ctx context.Context, task sizing.TaskKey, limit int) (s
 }
 
 const countUnreportedSQL = `
-	WITH newest AS (
-		SELECT namespace, dag_id, task_id, run_id, map_index
+	WITH ids AS (
+		(SELECT prediction_id, namespace, dag_id, task_id, run_id, map_index
 		FROM receipt
 		WHERE prediction_id < $1 AND run_id <> '' AND try_number = 1
-		ORDER BY prediction_id DESC LIMIT $2),
+		ORDER BY prediction_id DESC LIMIT $2)
+		UNION ALL
+		SELECT prediction_id::text, namespace, dag_id, task_id, run_id, map_index
+		FROM (
+			SELECT prediction_id, name, run_id, map_index
+			FROM receipt_compact
+			WHERE prediction_id < $3 AND run_id <> '' AND try_number = 1
+			ORDER BY prediction_id DESC LIMIT $2) AS compact
+		JOIN receipt_name ON receipt_name.id = name),
+	newest AS (SELECT * FROM ids ORDER BY prediction_id DESC LIMIT $2),
 	first_try AS (SELECT DISTINCT namespace, dag_id, task_id, run_id, map_index FROM newest)
 	SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (
 		SELECT FROM task
@@ -58,22 +71,30 @@ const countUnreportedSQL = `
 			AND observation.run_id = first_try.run_id AND observation.map_index = first_try.map_index AND try_number = 1))
 	FROM first_try`
 
-// CountUnreported counts the first tries with a receipt, and those never reported.
+// CountUnreported counts the first tries with a receipt, and how many of them were never reported.
 func (s *Store) CountUnreported(ctx context.Context, before string, limit int) (tries, unreported int, err error) {
-	err = s.pool.QueryRow(ctx, countUnreportedSQL, before, max(limit, 0)).Scan(&tries, &unreported)
+	err = s.pool.QueryRow(ctx, countUnreportedSQL, before, max(limit, 0), uuidBound(before)).Scan(&tries, &unreported)
 	return tries, unreported, wrapError("count unreported tries", err)
 }
 
+// promisesSQL returns the fields of sizing.Promise in the order in which Promises reads them.
 const promisesSQL = `
 	WITH watched AS (
 		SELECT id, coalesce(watched_from, '-infinity') AS since, coalesce(withdrawn, '{}') AS withdrawn
 		FROM task
 		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3),
 	newest AS (
-		SELECT prediction_id, run_id, map_index, promised, task_limit, model_version, told, at
+		(SELECT prediction_id, run_id, map_index, promised, task_limit, model_version, told, at
 		FROM receipt
 		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3 AND at >= (SELECT since FROM watched)
-			AND run_id <> '' AND try_number = 1
+			AND run_id <> '' AND try_number = 1` + notReproduced + `
+		ORDER BY at DESC LIMIT $4)
+		UNION ALL
+		(SELECT prediction_id::text, run_id, map_index, promised, task_limit, model_version, told, at
+		FROM receipt_compact
+		WHERE name = ` + nameOfTask + ` AND at >= (SELECT since FROM watched)
+			AND run_id <> '' AND try_number = 1` + notReproduced + `
+		ORDER BY at DESC LIMIT $4)
 		ORDER BY at DESC LIMIT $4),
 	first_try AS (
 		SELECT DISTINCT ON (newest.run_id, newest.map_index) withdrawn, newest.run_id, newest.map_index,
@@ -100,39 +121,4 @@ func (s *Store) Promises(ctx context.Context, task sizing.TaskKey, limit int) ([
 		return p, err
 	})
 	return promises, wrapError("read promises", err)
-}
-
-// grantedTriesSQL returns the promise and what it was before the guard widened the grant:
-// guard[4] is the guard's factor and guard[2] the experts' promise, see taskmodel.BeforeGuard.
-// It reads the large body only of retries and of open tries.
-const grantedTriesSQL = `
-	WITH newest AS (
-		SELECT run_id, map_index, try_number, task_limit, at, prediction_id, body, promised,
-			CASE WHEN guard[4] > 1 THEN least(promised, guard[2]) ELSE promised END AS before_guard,
-			CASE WHEN try_number > 1 THEN
-				coalesce(body -> 'Allocation' ->> 'Source', '') = 'lift' AND body -> 'Allocation' ->> 'Shadow' IS NULL
-			ELSE false END AS lifted
-		FROM receipt
-		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3 AND at >= $4 AND run_id <> ''
-		ORDER BY at DESC LIMIT $5)
-	SELECT newest.run_id, newest.map_index, newest.try_number, promised, before_guard, coalesce(task_limit, 0), newest.at, lifted, coalesce(outcome, 0),
-		CASE WHEN outcome IS NULL THEN body -> 'Ask' -> 'Features' END
-	FROM newest
-	LEFT JOIN task ON task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
-	LEFT JOIN observation ON observation.task = task.id AND observation.run_id = newest.run_id
-		AND observation.map_index = newest.map_index AND observation.try_number = newest.try_number
-	ORDER BY newest.at, newest.prediction_id`
-
-// GrantedTries lists the newest answers to tries, oldest first, with the outcomes of the tries.
-func (s *Store) GrantedTries(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]store.GrantedTry, error) {
-	rows, err := s.pool.Query(ctx, grantedTriesSQL, task.Namespace, task.DAG, task.Task, since, max(limit, 0))
-	if err != nil {
-		return nil, wrapError("list granted tries", err)
-	}
-	granted, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g store.GrantedTry, err error) {
-		err = row.Scan(&g.RunID, &g.MapIndex, &g.Try, &g.Promised, &g.BeforeGuard, &g.Limit, &g.At, &g.Lifted, &g.Outcome, &g.Features)
-		g.At = g.At.UTC()
-		return g, err
-	})
-	return granted, wrapError("list granted tries", err)
 }

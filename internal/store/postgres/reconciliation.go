@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,8 +19,8 @@ const acquireLeaseSQL = `
 		WHERE duty.owner = excluded.owner OR duty.until < now()
 	RETURNING true`
 
-// AcquireLease acquires or renews a named lease. It returns false while another owner holds
-// it. The table is named duty.
+// AcquireLease acquires or renews a named lease, a row of table duty. It returns false while
+// another owner holds the lease.
 func (s *Store) AcquireLease(ctx context.Context, name, owner string, lease time.Duration) (bool, error) {
 	var acquired bool
 	err := s.pool.QueryRow(ctx, acquireLeaseSQL, name, owner, lease).Scan(&acquired)
@@ -28,8 +30,8 @@ func (s *Store) AcquireLease(ctx context.Context, name, owner string, lease time
 	return acquired, wrapError("acquire a lease", err)
 }
 
-// lookupDue omits tries with a settled lookup, or whose next lookup is later than $3, now.
-// The table of lookups is named inquiry.
+// lookupDue omits tries that are settled, or whose next lookup is later than the current time $3.
+// Table inquiry has the lookups; a settled try has no again_at.
 const lookupDue = `NOT EXISTS (
 		SELECT FROM inquiry
 		WHERE inquiry.namespace = known.namespace AND inquiry.dag_id = known.dag_id AND inquiry.task_id = known.task_id
@@ -49,8 +51,8 @@ const unsampledSQL = `
 	WHERE at >= $1 AND at < $2 AND memory_sampled IS NULL AND outcome <> 7 AND ` + lookupDue + `
 	ORDER BY at, seq LIMIT $4`
 
-// Unsampled lists observations without a sampled peak. A try without an end counts as
-// ended when it was reported.
+// Unsampled lists observations without a sampled peak. The end of a try without a reported end is
+// the time of its report.
 func (s *Store) Unsampled(ctx context.Context, w store.Window) ([]sizing.Observation, error) {
 	rows, err := s.pool.Query(ctx, unsampledSQL, w.From, w.To, w.Now, w.Limit)
 	if err != nil {
@@ -74,35 +76,72 @@ func (s *Store) Unsampled(ctx context.Context, w store.Window) ([]sizing.Observa
 	return tries, wrapError("list unsampled tries", err)
 }
 
-// unreportedReceiptsSQL checks whether a receipt is the newest of its try only for unreported
-// tries: OFFSET 0 keeps the planner from merging the subquery.
+// unreportedReceiptsSQL selects the unreported tries first, and only then checks whether a
+// receipt is the newest of its try: OFFSET 0 keeps the planner from merging the subquery.
 const unreportedReceiptsSQL = `
-	SELECT namespace, dag_id, task_id, guard, body
+	SELECT ` + jsonColumns + `
 	FROM (
 		SELECT prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, guard, body
 		FROM receipt AS known
 		WHERE at >= $1 AND at < $2 AND run_id <> ''
-			AND NOT EXISTS (
-				SELECT FROM task JOIN observation ON observation.task = task.id
-				WHERE task.namespace = known.namespace AND task.dag_id = known.dag_id AND task.task_id = known.task_id
-					AND observation.run_id = known.run_id AND observation.map_index = known.map_index AND observation.try_number = known.try_number)
-			AND ` + lookupDue + `
-		OFFSET 0) AS unreported
+			AND ` + notReported + ` AND ` + lookupDue + `
+		OFFSET 0) AS receipt
 	WHERE prediction_id = (
-		SELECT prediction_id FROM receipt
-		WHERE receipt.namespace = unreported.namespace AND receipt.dag_id = unreported.dag_id AND receipt.task_id = unreported.task_id
-			AND receipt.run_id BETWEEN unreported.run_id AND unreported.run_id AND receipt.map_index = unreported.map_index AND receipt.try_number = unreported.try_number
-			AND receipt.run_id <> ''` + newestOfTry + `)
+		SELECT prediction_id FROM receipt AS newer
+		WHERE newer.namespace = receipt.namespace AND newer.dag_id = receipt.dag_id AND newer.task_id = receipt.task_id
+			AND newer.run_id BETWEEN receipt.run_id AND receipt.run_id AND newer.map_index = receipt.map_index AND newer.try_number = receipt.try_number
+			AND newer.run_id <> ''
+		ORDER BY newer.run_id DESC, newer.at DESC LIMIT 1)
 	ORDER BY at, prediction_id LIMIT $4`
 
-// UnreportedReceipts lists the newest receipt of each unreported try.
+const unreportedCompactSQL = `
+	SELECT ` + compactRowColumns + `
+	FROM (
+		SELECT * FROM (
+			SELECT receipt_compact.*, namespace, dag_id, task_id
+			FROM receipt_compact JOIN receipt_name ON receipt_name.id = receipt_compact.name
+			WHERE at >= $1 AND at < $2 AND run_id <> '') AS known
+		WHERE ` + notReported + ` AND ` + lookupDue + `
+		OFFSET 0) AS receipt
+	JOIN receipt_name ON receipt_name.id = receipt.name
+	WHERE prediction_id = (
+		SELECT prediction_id FROM receipt_compact AS newer
+		WHERE newer.name = receipt.name AND hashtext(newer.run_id) # newer.map_index = hashtext(receipt.run_id) # receipt.map_index
+			AND newer.run_id BETWEEN receipt.run_id AND receipt.run_id AND newer.map_index = receipt.map_index AND newer.try_number = receipt.try_number
+			AND newer.run_id <> ''
+		ORDER BY newer.run_id DESC, newer.at DESC LIMIT 1)
+	ORDER BY at, prediction_id LIMIT $4`
+
+const notReported = `NOT EXISTS (
+				SELECT FROM task JOIN observation ON observation.task = task.id
+				WHERE task.namespace = known.namespace AND task.dag_id = known.dag_id AND task.task_id = known.task_id
+					AND observation.run_id = known.run_id AND observation.map_index = known.map_index AND observation.try_number = known.try_number)`
+
+// UnreportedReceipts lists the newest receipt of each unreported try. It reads both tables and
+// takes the newest receipt of a try that has receipts in both.
 func (s *Store) UnreportedReceipts(ctx context.Context, w store.Window) ([]sizing.Receipt, error) {
-	rows, err := s.pool.Query(ctx, unreportedReceiptsSQL, w.From, w.To, w.Now, w.Limit)
-	if err != nil {
-		return nil, wrapError("list unreported receipts", err)
+	var all []sizing.Receipt
+	byTry := map[sizing.TryKey]int{}
+	for _, sql := range []string{unreportedReceiptsSQL, unreportedCompactSQL} {
+		receipts, err := s.readReceipts(ctx, sql, w.From, w.To, w.Now, w.Limit)
+		if err != nil {
+			return nil, wrapError("list unreported receipts", err)
+		}
+		for _, r := range receipts {
+			if i, isKnown := byTry[r.Ask.Try]; isKnown {
+				if r.At.After(all[i].At) {
+					all[i] = r
+				}
+				continue
+			}
+			byTry[r.Ask.Try] = len(all)
+			all = append(all, r)
+		}
 	}
-	receipts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (sizing.Receipt, error) { return scanReceipt(row) })
-	return receipts, wrapError("list unreported receipts", err)
+	slices.SortFunc(all, func(a, b sizing.Receipt) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Allocation.PredictionID, b.Allocation.PredictionID))
+	})
+	return all[:min(len(all), w.Limit)], nil
 }
 
 const saveLookupsSQL = `

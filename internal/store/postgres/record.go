@@ -13,19 +13,21 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Calls with at least directRows rows use their own transaction; smaller ones share one. A
-// transaction has at most chunkRows rows, because other writers wait for its locks.
 const (
+	// directRows is the number of rows from which a call uses its own transaction. Smaller calls
+	// share a transaction by group commit.
 	directRows = 100
-	chunkRows  = 5000
+	// chunkRows is the largest number of rows of one transaction, because other writers wait for
+	// its locks.
+	chunkRows = 5000
 )
 
-// report is an observation in the form in which it is written.
+// report is an observation that is prepared for writing.
 type report struct {
 	sizing.Observation // times in UTC, times and duration in whole microseconds
 	task               *cachedTask
 	features           []float64 // encoded by task.schema; nil if unknown
-	fromReceipt        bool      // the features were not reported, so they contradict nothing
+	fromReceipt        bool      // the features come from a receipt, so they contradict no stored ones
 }
 
 // Record commits all valid observations and returns a result for each.
@@ -65,27 +67,27 @@ func (s *Store) recordChunk(ctx context.Context, obs []sizing.Observation) ([]si
 
 func (s *Store) recordStorable(ctx context.Context, obs []sizing.Observation, storable []int) ([]sizing.RecordResult, error) {
 	results := make([]sizing.RecordResult, len(storable))
-	left := make([]int, len(storable)) // indexes into storable that are not recorded yet
-	for j := range left {
-		left[j] = j
+	remaining := make([]int, len(storable)) // indexes into storable that are not recorded yet
+	for j := range remaining {
+		remaining[j] = j
 	}
-	for attempt := 0; len(left) > 0; attempt++ {
+	for attempt := 0; len(remaining) > 0; attempt++ {
 		if attempt == maxAttempts {
 			return nil, errStale
 		}
 		var err error
-		if left, err = s.recordLeft(ctx, obs, storable, left, results); err != nil {
+		if remaining, err = s.recordRemaining(ctx, obs, storable, remaining, results); err != nil {
 			return nil, err
 		}
 	}
 	return results, nil
 }
 
-// recordLeft records the remaining observations and returns those whose task was renamed or
-// deleted meanwhile.
-func (s *Store) recordLeft(ctx context.Context, obs []sizing.Observation, storable, left []int, results []sizing.RecordResult) (stale []int, err error) {
-	picked := make([]int, len(left))
-	for i, j := range left {
+// recordRemaining records the remaining observations. It returns those that it did not record,
+// because their task was renamed or deleted since it was cached.
+func (s *Store) recordRemaining(ctx context.Context, obs []sizing.Observation, storable, remaining []int, results []sizing.RecordResult) (stale []int, err error) {
+	picked := make([]int, len(remaining))
+	for i, j := range remaining {
 		picked[i] = storable[j]
 	}
 	reports, err := s.prepare(ctx, obs, picked)
@@ -103,13 +105,13 @@ func (s *Store) recordLeft(ctx context.Context, obs []sizing.Observation, storab
 	if err != nil && !errors.Is(err, errStale) {
 		return nil, err
 	}
-	for i, j := range left {
+	for i, j := range remaining {
 		switch {
 		case err != nil, errors.Is(recorded[i].Err, errStale):
 			s.schemas.remove(obs[picked[i]].Try.TaskKey)
 			stale = append(stale, j)
 		case recorded[i].Err != nil && sizing.KindOf(recorded[i].Err) != sizing.Conflict:
-			return nil, recorded[i].Err // the caller repeats the call, and recorded reports become duplicates
+			return nil, recorded[i].Err // when the caller repeats the call, recorded reports become duplicates
 		default:
 			results[j] = recorded[i]
 		}
@@ -117,7 +119,7 @@ func (s *Store) recordLeft(ctx context.Context, obs []sizing.Observation, storab
 	return stale, nil
 }
 
-// prepare encodes the features. It first extends the schemas that lack some of them.
+// prepare returns the observations with encoded features. It extends schemas that lack features.
 func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, storable []int) ([]report, error) {
 	reports := make([]report, len(storable))
 	for j, i := range storable {
@@ -126,28 +128,29 @@ func (s *Store) prepare(ctx context.Context, obs []sizing.Observation, storable 
 	if err := s.addReceiptFeatures(ctx, reports); err != nil {
 		return nil, err
 	}
-	lacking := map[sizing.TaskKey][]sizing.Features{}
+	incomplete := map[sizing.TaskKey][]sizing.Features{}
 	for j := range reports {
 		if r := &reports[j]; !r.encode(s.schemas.get(r.Try.TaskKey)) {
-			lacking[r.Try.TaskKey] = append(lacking[r.Try.TaskKey], r.Features)
+			incomplete[r.Try.TaskKey] = append(incomplete[r.Try.TaskKey], r.Features)
 		}
 	}
-	grown := make(map[sizing.TaskKey]*cachedTask, len(lacking))
-	for key, features := range lacking {
+	extended := make(map[sizing.TaskKey]*cachedTask, len(incomplete))
+	for key, features := range incomplete {
 		var err error
-		if grown[key], err = s.grow(ctx, key, features); err != nil {
+		if extended[key], err = s.extendSchema(ctx, key, features); err != nil {
 			return nil, err
 		}
 	}
 	for j := range reports {
-		if r := &reports[j]; r.task == nil && !r.encode(grown[r.Try.TaskKey]) {
+		if r := &reports[j]; r.task == nil && !r.encode(extended[r.Try.TaskKey]) {
 			return nil, fmt.Errorf("encode the features of %s: the schema lacks some after it was extended", r.Try)
 		}
 	}
 	return reports, nil
 }
 
-// encode encodes the features by k's schema. It returns false if the schema lacks some.
+// encode encodes the features by the schema of k. It returns false if the schema lacks some of
+// them.
 func (r *report) encode(k *cachedTask) bool {
 	if k == nil {
 		return false
@@ -159,6 +162,7 @@ func (r *report) encode(k *cachedTask) bool {
 	return ok
 }
 
+// inMicroseconds returns o with times in UTC, truncated to microseconds like the columns.
 func inMicroseconds(o sizing.Observation) sizing.Observation {
 	o.Duration = o.Duration.Truncate(time.Microsecond)
 	for _, t := range []*time.Time{&o.StartedAt, &o.EndedAt} {
@@ -167,8 +171,8 @@ func inMicroseconds(o sizing.Observation) sizing.Observation {
 	return o
 }
 
-// sampleRank returns a hash of the try, stored as lot. The tries of lowest rank are a uniform
-// sample that new tries change little, and that is equal for equal histories.
+// sampleRank returns a hash of the try, stored in column lot. The tries of lowest rank are a
+// uniform sample. New tries change this sample little, and equal histories have equal samples.
 func sampleRank(try sizing.TryKey) int32 {
 	h := fnv.New64a()
 	var b [12]byte
@@ -177,19 +181,19 @@ func sampleRank(try sizing.TryKey) int32 {
 	}
 	h.Write(b[:])
 	h.Write([]byte(try.RunID))
-	// FNV leaves the last characters in the low bits; the finaliser of splitmix64 (Steele et
-	// al. 2014) spreads them.
+	// In FNV the last characters affect only the low bits. The finaliser of splitmix64 (Steele
+	// et al. 2014) spreads them over all bits.
 	x := h.Sum64()
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return int32((x ^ x>>31) >> 32)
 }
 
-// checkStorable rejects an observation that no row can hold, so that the others of its batch
-// succeed.
+// checkStorable rejects an observation that no row can hold, so that the other observations of its
+// batch succeed.
 func checkStorable(o *sizing.Observation) error {
-	if bad := o.Try.Validate(true); len(bad) > 0 {
-		return &sizing.Error{Kind: sizing.Invalid, Detail: bad[0].Field + " " + bad[0].Detail, Fields: bad}
+	if invalid := o.Try.Validate(true); len(invalid) > 0 {
+		return &sizing.Error{Kind: sizing.Invalid, Detail: invalid[0].Field + " " + invalid[0].Detail, Fields: invalid}
 	}
 	if !isText(o.PredictionID) {
 		return sizing.InvalidField("prediction_id", "must be UTF-8 without NUL")
@@ -202,4 +206,5 @@ func checkStorable(o *sizing.Observation) error {
 	return nil
 }
 
+// isText reports whether a column of type text can hold s.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

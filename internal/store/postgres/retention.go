@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// removeBatch bounds the rows of one transaction, because reports of the same task wait for it,
-// some milliseconds.
+// removeBatch bounds the rows of one transaction, because reports of the same task wait for the
+// transaction, for a few milliseconds.
 const removeBatch = 1000
 
 const oversizedSQL = `
@@ -22,7 +22,7 @@ const oversizedSQL = `
 	WHERE tally.observations > $1 AND (namespace, dag_id, task_id) > ($2, $3, $4)
 	ORDER BY namespace, dag_id, task_id LIMIT $5`
 
-// OversizedTasks lists the tasks with more observations than History reads.
+// OversizedTasks lists the tasks with more observations than History reads, after a key.
 func (s *Store) OversizedTasks(ctx context.Context, limits store.HistoryLimits, after sizing.TaskKey, limit int) ([]sizing.TaskKey, error) {
 	rows, err := s.pool.Query(ctx, oversizedSQL, withDefaults(limits).Total, after.Namespace, after.DAG, after.Task, max(limit, 0))
 	if err != nil {
@@ -34,14 +34,15 @@ func (s *Store) OversizedTasks(ctx context.Context, limits store.HistoryLimits, 
 	return keys, wrapError("list oversized tasks", err)
 }
 
-// surplus bounds the rows that History no longer reads: older than the newest rows, with peaks
-// below the highest, and with lots above the sample. lowest stays, because a profile reads it.
+// surplus bounds the rows that History no longer reads: they are older than the newest rows, their
+// peaks are below the highest, and their sample ranks are above the sample. The row lowest stays,
+// because a profile reads it.
 type surplus struct {
 	task          int64
-	newestAt      time.Time
+	newestAt      time.Time // the oldest of the newest rows, with newestSeq
 	newestSeq     int64
-	peak, peakSeq int64
-	lot           int32
+	peak, peakSeq int64 // the lowest of the highest peaks
+	sampleRank    int32 // the highest rank of the sample
 	lowest        int64 // seq of the lowest peak of a success; 0 if there is none
 	learned       int64 // LastSeq of the active model
 }
@@ -51,8 +52,8 @@ const learnedSQL = `
 	FROM task JOIN model ON model.task = task.id AND model.version = task.active_version
 	WHERE task.id = $1`
 
-// lotSQL returns the highest lot of the sample; see thinnedSQL.
-const lotSQL = `
+// sampleRankSQL returns the highest sample rank of the sample; see limitedSQL.
+const sampleRankSQL = `
 	SELECT lot FROM observation
 	WHERE task = $1 AND (at, seq) < ($2, $3) AND (peak IS NULL OR (peak, seq) < ($4, $5))
 	ORDER BY lot OFFSET $6 - 1 LIMIT 1`
@@ -63,26 +64,26 @@ const lowestSQL = `
 		WHERE task = $1 AND peak IS NOT NULL AND outcome = 1
 		ORDER BY peak, seq LIMIT 1), 0)`
 
-// readSurplus returns false if no row can be removed.
-func readSurplus(ctx context.Context, tx pgx.Tx, task sizing.TaskKey, limits store.HistoryLimits) (e surplus, ok bool, err error) {
+// readSurplus reads the bounds of the surplus rows. ok is false if no row can be removed.
+func readSurplus(ctx context.Context, tx pgx.Tx, task sizing.TaskKey, limits store.HistoryLimits) (bounds surplus, ok bool, err error) {
 	var h sizing.History
-	if e.task, err = openHistory(ctx, tx, task, &h); err != nil || h.Total <= limits.Total {
-		return e, false, err
+	if bounds.task, err = openHistory(ctx, tx, task, &h); err != nil || h.Total <= limits.Total {
+		return bounds, false, err
 	}
-	err = tx.QueryRow(ctx, learnedSQL, e.task).Scan(&e.learned)
+	err = tx.QueryRow(ctx, learnedSQL, bounds.task).Scan(&bounds.learned)
 	if err == nil {
-		err = tx.QueryRow(ctx, boundsSQL, e.task, limits.Recent, limits.High).Scan(&e.newestAt, &e.newestSeq, &e.peak, &e.peakSeq)
+		err = tx.QueryRow(ctx, boundsSQL, bounds.task, limits.Recent, limits.High).Scan(&bounds.newestAt, &bounds.newestSeq, &bounds.peak, &bounds.peakSeq)
 	}
 	if err == nil {
-		err = tx.QueryRow(ctx, lotSQL, e.task, e.newestAt, e.newestSeq, e.peak, e.peakSeq, limits.Total-limits.Recent-limits.High).Scan(&e.lot)
+		err = tx.QueryRow(ctx, sampleRankSQL, bounds.task, bounds.newestAt, bounds.newestSeq, bounds.peak, bounds.peakSeq, limits.Total-limits.Recent-limits.High).Scan(&bounds.sampleRank)
 	}
 	if errors.Is(err, pgx.ErrNoRows) {
-		return e, false, nil
+		return bounds, false, nil
 	}
 	if err == nil {
-		err = tx.QueryRow(ctx, lowestSQL, e.task).Scan(&e.lowest)
+		err = tx.QueryRow(ctx, lowestSQL, bounds.task).Scan(&bounds.lowest)
 	}
-	return e, err == nil, err
+	return bounds, err == nil, err
 }
 
 // removeObservationsSQL scans the time index from the end of the last batch, so that it reads
@@ -98,14 +99,17 @@ const removeObservationsSQL = `
 		RETURNING observation.at, observation.seq)
 	SELECT count(*) OVER (), at, seq FROM removed ORDER BY at DESC, seq DESC LIMIT 1`
 
+// keepSavingsSQL makes the trigger of the savings ledger leave the deleted rows in the sums.
+const keepSavingsSQL = `SET LOCAL loadaware.retention = 'on'`
+
 // RemoveObservations removes rows that History no longer reads. The tally still counts them, so
 // that the weights of the remaining rows do not change.
 func (s *Store) RemoveObservations(ctx context.Context, task sizing.TaskKey, limits store.HistoryLimits, before time.Time, removed func(rows int) error) error {
 	limits = withDefaults(limits)
-	var e surplus
+	var bounds surplus
 	var found bool
 	err := s.inTx(ctx, "find old observations", snapshot, func(tx pgx.Tx) (err error) {
-		e, found, err = readSurplus(ctx, tx, task, limits)
+		bounds, found, err = readSurplus(ctx, tx, task, limits)
 		return err
 	})
 	if err != nil || !found {
@@ -116,14 +120,17 @@ func (s *Store) RemoveObservations(ctx context.Context, task sizing.TaskKey, lim
 	return inBatches(removed, func() (rows int, err error) {
 		err = s.inTx(ctx, "remove old observations", readWrite, func(tx pgx.Tx) error {
 			rows = 0
-			if id, err := lockTally(ctx, tx, task); err != nil || id != e.task {
+			if id, err := lockTally(ctx, tx, task); err != nil || id != bounds.task {
 				return err // the name now belongs to another task
 			}
 			if _, err := tx.Exec(ctx, preferIndexesSQL); err != nil {
 				return err
 			}
-			err := tx.QueryRow(ctx, removeObservationsSQL, e.task, before, at, seq, e.newestAt, e.newestSeq,
-				e.peak, e.peakSeq, e.lot, e.lowest, e.learned, removeBatch).Scan(&rows, &at, &seq)
+			if _, err := tx.Exec(ctx, keepSavingsSQL); err != nil {
+				return err
+			}
+			err := tx.QueryRow(ctx, removeObservationsSQL, bounds.task, before, at, seq, bounds.newestAt, bounds.newestSeq,
+				bounds.peak, bounds.peakSeq, bounds.sampleRank, bounds.lowest, bounds.learned, removeBatch).Scan(&rows, &at, &seq)
 			if errors.Is(err, pgx.ErrNoRows) {
 				return nil
 			}
@@ -133,7 +140,7 @@ func (s *Store) RemoveObservations(ctx context.Context, task sizing.TaskKey, lim
 	})
 }
 
-// inBatches calls remove until it removes less than a full batch.
+// inBatches calls remove until it removes less than a full batch, and removed after each batch.
 func inBatches(removed func(rows int) error, remove func() (rows int, err error)) error {
 	for {
 		rows, err := remove()
@@ -156,6 +163,7 @@ func (s *Store) RemoveRuns(ctx context.Context, before time.Time, removed func(r
 	return s.removeAll(ctx, "remove old experiments", removed, removeRunsSQL, before)
 }
 
+// removeAll runs a DELETE with the parameters before and removeBatch in batches.
 func (s *Store) removeAll(ctx context.Context, operation string, removed func(rows int) error, sql string, before any) error {
 	return inBatches(removed, func() (int, error) {
 		tag, err := s.pool.Exec(ctx, sql, before, removeBatch)

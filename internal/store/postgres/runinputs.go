@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// runInputsSQL reads receipts in the order of their index; see newestOfTry.
+// runInputsSQL reads the receipts in the order of the index receipt_try; see newestOfTry.
 const runInputsSQL = `
 	WITH killed AS (
 		SELECT try_number, coalesce(requested_memory, 0) AS memory, coalesce(requested_cpu, 0) AS cpu
@@ -18,20 +18,34 @@ const runInputsSQL = `
 		JOIN task ON task.id = observation.task
 		WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
 			AND run_id = $4 AND map_index = $5 AND try_number <= $6 AND outcome IN (2, 3)),
-	answered AS (
-		SELECT try_number, at, body -> 'Ask' AS ask
+	received AS (
+		(SELECT try_number, at, body -> 'Ask' AS ask, 0 AS name, NULL::bytea AS content
 		FROM receipt
 		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
 			AND run_id BETWEEN $4 AND $4 AND map_index = $5 AND try_number <= $6 AND run_id <> ''
 		ORDER BY run_id DESC, map_index DESC, try_number DESC, at DESC
 		LIMIT 16)
-	SELECT try_number, 'infinity'::timestamptz AS at, memory, cpu, 0::bigint, NULL::json
+		UNION ALL
+		(SELECT try_number, at, NULL, name, content
+		FROM receipt_compact
+		WHERE name = ` + nameOfTask + ` AND hashtext(run_id) # map_index = hashtext($4) # $5
+			AND run_id BETWEEN $4 AND $4 AND map_index = $5 AND try_number <= $6 AND run_id <> ''
+		ORDER BY run_id DESC, map_index DESC, try_number DESC, at DESC
+		LIMIT 16))
+	SELECT try_number, 'infinity'::timestamptz AS at, memory, cpu, 0::bigint, NULL::json, 0, NULL::bytea
 	FROM killed
 	UNION ALL
 	SELECT try_number, at, coalesce((ask -> 'Requested' ->> 'Memory')::bigint, 0), coalesce((ask -> 'Requested' ->> 'CPU')::float8, 0),
-		coalesce((ask ->> 'MaxMemory')::bigint, 0), ask -> 'Features'
-	FROM answered
+		coalesce((ask ->> 'MaxMemory')::bigint, 0), ask -> 'Features', name, content
+	FROM received
 	ORDER BY try_number DESC, at DESC`
+
+// tryInputs are the inputs of one try, from the report of its kill or from a receipt.
+type tryInputs struct {
+	store.RunInputs
+	name    int32  // id of the task's compact receipts (receipt_name); 0: no compact receipt
+	content []byte // of a compact receipt
+}
 
 // RunInputs returns the inputs of a run up to a try.
 func (s *Store) RunInputs(ctx context.Context, try sizing.TryKey) (store.RunInputs, error) {
@@ -39,16 +53,45 @@ func (s *Store) RunInputs(ctx context.Context, try sizing.TryKey) (store.RunInpu
 	if err != nil {
 		return store.RunInputs{}, wrapError("read the inputs of a run", err)
 	}
-	var inputs, next store.RunInputs
-	_, err = pgx.ForEachRow(rows, []any{nil, nil, &next.Requested.Memory, &next.Requested.CPU, &next.MaxMemory, &next.Features}, func() error {
-		inputs.Requested.Memory = cmp.Or(inputs.Requested.Memory, next.Requested.Memory)
-		inputs.Requested.CPU = cmp.Or(inputs.Requested.CPU, next.Requested.CPU)
-		inputs.MaxMemory = cmp.Or(inputs.MaxMemory, next.MaxMemory)
-		if inputs.Features == nil {
-			inputs.Features = next.Features
-		}
-		next = store.RunInputs{}
-		return nil
+	tries, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t tryInputs, err error) {
+		return t, row.Scan(nil, nil, &t.Requested.Memory, &t.Requested.CPU, &t.MaxMemory, &t.Features, &t.name, &t.content)
 	})
+	if err == nil {
+		err = s.decodeInputs(ctx, tries)
+	}
+	var inputs store.RunInputs
+	for i := range tries {
+		t := &tries[i]
+		inputs.Requested.Memory = cmp.Or(inputs.Requested.Memory, t.Requested.Memory)
+		inputs.Requested.CPU = cmp.Or(inputs.Requested.CPU, t.Requested.CPU)
+		inputs.MaxMemory = cmp.Or(inputs.MaxMemory, t.MaxMemory)
+		if inputs.Features == nil {
+			inputs.Features = t.Features
+		}
+	}
 	return inputs, wrapError("read the inputs of a run", err)
+}
+
+// decodeInputs sets the inputs of compact receipts.
+func (s *Store) decodeInputs(ctx context.Context, tries []tryInputs) error {
+	names := distinctNames(tries, func(t *tryInputs) int32 { return t.name })
+	if len(names) == 0 {
+		return nil
+	}
+	words, err := readWords(ctx, s.pool, names)
+	if err != nil {
+		return err
+	}
+	for i := range tries {
+		t := &tries[i]
+		if t.name == 0 {
+			continue
+		}
+		ask, err := compactAsk(t.content, words[t.name])
+		if err != nil {
+			return malformed(err)
+		}
+		t.Requested, t.MaxMemory, t.Features = ask.Requested, ask.MaxMemory, ask.Features
+	}
+	return nil
 }

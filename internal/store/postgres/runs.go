@@ -38,7 +38,7 @@ func (s *Store) SaveRun(ctx context.Context, r store.Run, models []store.RunMode
 	rows := pointers(models)
 	err = s.inTx(ctx, "save an experiment", readWrite, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, saveRunSQL, r.Name, r.CreatedAt, r.Fingerprint, r.Parameters, r.Rows, r.Report).Scan(&id)
-		if taken := (*pgconn.PgError)(nil); errors.As(err, &taken) && taken.Code == "23505" {
+		if pgErr := (*pgconn.PgError)(nil); errors.As(err, &pgErr) && pgErr.Code == "23505" { // unique_violation
 			return sizing.Errorf(sizing.Conflict, "save an experiment: name %q already exists; choose another name", r.Name)
 		}
 		if err != nil {
@@ -57,7 +57,7 @@ func (s *Store) SaveRun(ctx context.Context, r store.Run, models []store.RunMode
 	return id, nil
 }
 
-// asRunID parses a decimal id.
+// asRunID parses text as a decimal id.
 func asRunID(text string) (id int64, ok bool) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	return id, err == nil
@@ -144,7 +144,7 @@ func scanRunModel(row pgx.CollectableRow) (m store.RunModel, err error) {
 		return m, err
 	}
 	if !bytes.Equal(sum, checksum(m.Blob)) {
-		return m, sizing.Errorf(sizing.Internal, "the stored %s model of %s is corrupt: wrong checksum", m.Family, m.Task)
+		return m, sizing.Errorf(sizing.Internal, "read an experiment: the stored %s model of %s is corrupt (wrong checksum); run the experiment again", m.Family, m.Task)
 	}
 	return m, nil
 }

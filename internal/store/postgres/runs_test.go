@@ -12,7 +12,7 @@ import (
 )
 
 func TestCorruptExperimentModelIsAnError(t *testing.T) {
-	dsn := pgtest.DSN(t)
+	dsn := pgtest.Migrated(t)
 	st := open(t, dsn)
 	id, err := st.SaveRun(t.Context(), store.Run{CreatedAt: time.Unix(0, 0)}, []store.RunModel{{Task: "a", Family: "svm", Blob: []byte{1, 2, 3}}})
 	require.NoError(t, err)

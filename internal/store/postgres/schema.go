@@ -10,13 +10,13 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// cachedTask is the row of a task as this process read it last. It is immutable: an extended
-// schema is a new cachedTask.
+// cachedTask is the row of a task as this process last read it. It is immutable: for an extended
+// schema the cache gets a new cachedTask.
 type cachedTask struct {
 	id     int64
 	key    sizing.TaskKey
 	schema sizing.Schema
-	fields map[string][]int // indexes in schema.Fields
+	fields map[string][]int // the indexes in schema.Fields by feature name
 }
 
 func newCachedTask(id int64, key sizing.TaskKey, schema sizing.Schema) *cachedTask {
@@ -28,8 +28,8 @@ func newCachedTask(id int64, key sizing.TaskKey, schema sizing.Schema) *cachedTa
 	return k
 }
 
-// encode encodes f by the task's schema. ok is false if the schema must grow first. Nil
-// features give a nil row: unknown.
+// encode encodes f by the task's schema. ok is false if the schema must be extended first. The
+// row of nil features is nil, which means unknown.
 func (k *cachedTask) encode(f sizing.Features) (row []float64, ok bool) {
 	if f == nil {
 		return nil, true
@@ -58,7 +58,7 @@ func (k *cachedTask) canAddCategory(i int) bool {
 	return field.Kind == sizing.Category && len(field.Categories) < sizing.MaxCategories
 }
 
-// schemaCache caches tasks, so that the usual Record reads none. An entry may be stale without
+// schemaCache caches tasks, so that Record usually reads no task. An entry may be stale without
 // harm: a schema only grows, and every write checks that the id still has the name.
 type schemaCache struct {
 	mu    sync.RWMutex
@@ -95,45 +95,45 @@ const lockTaskSQL = `
 	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3
 	FOR NO KEY UPDATE` // compatible with the key-share locks of Record
 
-const growSchemaSQL = `
+const extendSchemaSQL = `
 	UPDATE task SET schema = $2 WHERE id = $1`
 
-// grow creates the task if it is new, and extends its schema by the given features. Its own
-// transaction locks only this task, so that concurrent calls neither deadlock nor assign a
+// extendSchema creates the task if it is new, and extends its schema by the given features. Its
+// transaction locks only this task, so that concurrent calls neither deadlock nor assign a category
 // code twice.
-func (s *Store) grow(ctx context.Context, key sizing.TaskKey, features []sizing.Features) (*cachedTask, error) {
-	var grown *cachedTask
-	err := s.inTx(ctx, "grow a schema", readWrite, func(tx pgx.Tx) error {
+func (s *Store) extendSchema(ctx context.Context, key sizing.TaskKey, features []sizing.Features) (*cachedTask, error) {
+	var extended *cachedTask
+	err := s.inTx(ctx, "extend a schema", readWrite, func(tx pgx.Tx) error {
 		id, schema, err := lockOrCreateTask(ctx, tx, key)
 		if err != nil {
 			return err
 		}
 		if extendAll(&schema, features) {
-			if _, err := tx.Exec(ctx, growSchemaSQL, id, schema); err != nil {
+			if _, err := tx.Exec(ctx, extendSchemaSQL, id, schema); err != nil {
 				return err
 			}
 		}
-		grown = newCachedTask(id, key, schema)
+		extended = newCachedTask(id, key, schema)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.schemas.put(grown)
-	return grown, nil
+	s.schemas.put(extended)
+	return extended, nil
 }
 
 // extendAll extends the schema until it stores all features, and reports whether it changed. It
 // repeats the pass while the schema changes, because a later row may add a field of another kind
-// to a name, and a new category field then needs the values of earlier rows. It ends, because a
-// name has at most one field per kind.
+// to a name, and a new category field then needs the values of earlier rows. The loop ends, because
+// a name has at most one field per kind.
 func extendAll(schema *sizing.Schema, features []sizing.Features) (changed bool) {
-	for again := true; again; {
-		again = false
+	for repeat := true; repeat; {
+		repeat = false
 		for _, f := range features {
-			again = schema.Extend(f) || again
+			repeat = schema.Extend(f) || repeat
 		}
-		changed = changed || again
+		changed = changed || repeat
 	}
 	return changed
 }
@@ -146,6 +146,7 @@ const createTaskSQL = `
 	counted AS (INSERT INTO tally (task) SELECT id FROM new)
 	INSERT INTO lease (task) SELECT id FROM new`
 
+// lockOrCreateTask locks the row of a task until the transaction ends.
 func lockOrCreateTask(ctx context.Context, tx pgx.Tx, key sizing.TaskKey) (id int64, schema sizing.Schema, err error) {
 	lock := func() error {
 		return tx.QueryRow(ctx, lockTaskSQL, key.Namespace, key.DAG, key.Task).Scan(&id, &schema)
@@ -155,7 +156,7 @@ func lockOrCreateTask(ctx context.Context, tx pgx.Tx, key sizing.TaskKey) (id in
 			err = lock()
 		}
 		if errors.Is(err, pgx.ErrNoRows) {
-			err = errStale // another transaction deleted it meanwhile
+			err = errStale // another transaction deleted the task
 		}
 	}
 	return id, schema, err

@@ -1,6 +1,10 @@
 package postgres
 
-import "regexp"
+import (
+	"regexp"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
 
 var sqlComment = regexp.MustCompile(`(?m)--.*$`)
 
@@ -8,12 +12,18 @@ var sqlComment = regexp.MustCompile(`(?m)--.*$`)
 // the statement. The files have no "--" in literals.
 func stripComments(sql string) string { return sqlComment.ReplaceAllString(sql, "") }
 
-// measuredColumns are the measured and the sampled peak; 0 if unknown.
+// measuredColumns are the measured and the sampled peak. Each is 0 if unknown.
 const measuredColumns = `CASE WHEN sampled_only THEN 0 ELSE coalesce(memory_max, 0) END, coalesce(memory_sampled, 0)`
 
-// A statement receives many rows as one array per column, and rebuilds the rows with unnest.
+// isReproduced and notReproduced select runs by the prefix of reproduced runs; see
+// sizing.IsReproduction.
+const (
+	isReproduced  = `starts_with(run_id, '` + sizing.ReproductionPrefix + `')`
+	notReproduced = ` AND NOT ` + isReproduced
+)
 
-// column returns one value of every row.
+// column returns one value of every row. A statement gets many rows as one array per column, and
+// rebuilds the rows with unnest.
 func column[R, T any](rows []*R, get func(*R) T) []T {
 	values := make([]T, len(rows))
 	for i, r := range rows {
@@ -40,9 +50,9 @@ func flatten[R any](rows []*R, get func(*R) []float64) (flat []float64, after []
 
 // pointers returns a pointer to every row.
 func pointers[R any](rows []R) []*R {
-	at := make([]*R, len(rows))
+	list := make([]*R, len(rows))
 	for i := range rows {
-		at[i] = &rows[i]
+		list[i] = &rows[i]
 	}
-	return at
+	return list
 }

@@ -11,6 +11,28 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
+const ownersSQL = `
+	SELECT DISTINCT ON (task.id) task.namespace, task.dag_id, task.task_id, entries->'owner'->>0
+	FROM task JOIN metadata_set ON metadata_set.task = task.id
+	WHERE ($1 = '' OR namespace = $1) AND entries->'owner'->>0 IS NOT NULL
+	ORDER BY task.id, metadata_set.id DESC`
+
+// Owners returns the owner of each task with an owner in its metadata.
+func (s *Store) Owners(ctx context.Context, namespace string) (map[sizing.TaskKey]string, error) {
+	rows, err := s.pool.Query(ctx, ownersSQL, namespace)
+	if err != nil {
+		return nil, wrapError("read the owners of tasks", err)
+	}
+	owners := map[sizing.TaskKey]string{}
+	var key sizing.TaskKey
+	var owner string
+	_, err = pgx.ForEachRow(rows, []any{&key.Namespace, &key.DAG, &key.Task, &owner}, func() error {
+		owners[key] = owner
+		return nil
+	})
+	return owners, wrapError("read the owners of tasks", err)
+}
+
 const policiesSQL = `
 	SELECT namespace, dag_id, task_id, policy
 	FROM task WHERE policy IS NOT NULL`
@@ -24,7 +46,7 @@ func (s *Store) Policies(ctx context.Context) (map[sizing.TaskKey]sizing.Policy,
 	policies := map[sizing.TaskKey]sizing.Policy{}
 	for rows.Next() {
 		var key sizing.TaskKey
-		var policy sizing.Policy // declared per row, so that an omitted field keeps no value of the previous row
+		var policy sizing.Policy // declared per row, so that an omitted field does not get the value of the previous row
 		if err := rows.Scan(&key.Namespace, &key.DAG, &key.Task, &policy); err != nil {
 			return nil, wrapError("read policies", err)
 		}
@@ -72,7 +94,7 @@ func (s *Store) SetPolicy(ctx context.Context, task sizing.TaskKey, policy sizin
 
 const deleteTaskSQL = `
 	DELETE FROM task
-	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3` // and, by cascade, all rows that refer to it
+	WHERE namespace = $1 AND dag_id = $2 AND task_id = $3` // and by cascade all rows that refer to the task
 
 const deleteReceiptsSQL = `
 	DELETE FROM receipt
@@ -89,6 +111,9 @@ func (s *Store) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
 			_, err = tx.Exec(ctx, deleteReceiptsSQL, task.Namespace, task.DAG, task.Task)
 		}
 		if err == nil {
+			err = deleteCompact(ctx, tx, task)
+		}
+		if err == nil {
 			err = audit(ctx, tx, change{task: task, action: store.TaskDeleted})
 		}
 		if err != nil {
@@ -97,6 +122,7 @@ func (s *Store) DeleteTask(ctx context.Context, task sizing.TaskKey) error {
 		return notify(ctx, tx, task)
 	})
 	s.schemas.remove(task)
+	s.vocabularies.remove(task)
 	return err
 }
 
@@ -120,6 +146,9 @@ func (s *Store) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 			_, err = tx.Exec(ctx, renameReceiptsSQL, names...)
 		}
 		if err == nil {
+			err = renameCompact(ctx, tx, from, to)
+		}
+		if err == nil {
 			err = audit(ctx, tx, change{task: from, action: store.TaskRenamed, before: taskJSON(from), after: taskJSON(to)})
 		}
 		if err == nil {
@@ -130,10 +159,12 @@ func (s *Store) Rename(ctx context.Context, from, to sizing.TaskKey) error {
 		}
 		return notify(ctx, tx, to)
 	})
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == "23505" {
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) && pgErr.Code == "23505" { // unique_violation
 		err = sizing.Errorf(sizing.Conflict, "rename a task: %s already exists; delete it first, or choose another name", to)
 	}
 	s.schemas.remove(from)
+	s.vocabularies.remove(from)
+	s.vocabularies.remove(to)
 	return err
 }

@@ -12,14 +12,15 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// write commits reports and returns a result for each. One statement, its own transaction,
-// inserts the first report of each try, which is the usual case: writers of a task wait for
-// each other, and a single statement holds the lock for no network round trip. A second
-// transaction compares repeated reports with the stored ones; if it fails, only they fail.
-// errStale means that a task was renamed or deleted. After an error nothing is written.
+// write commits reports and returns a result for each. A single statement, in its own
+// transaction, inserts the first report of each try. Writers of a task wait for each other, and a
+// single statement holds the locks for no network round trip. If a try was already stored, a
+// second transaction compares its report with the stored one; if this transaction fails, only the
+// results of repeated reports have an error. write returns errStale if a task was renamed or
+// deleted. After an error nothing is written.
 func (s *Store) write(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	first, repeated := splitByTry(reports)
-	if len(repeated) > 0 || slices.ContainsFunc(reports, func(r report) bool { return r.Series != nil }) {
+	if len(repeated) > 0 || slices.ContainsFunc(reports, func(r report) bool { return r.Series != nil || r.HasContext() }) {
 		return s.writeAny(ctx, reports)
 	}
 	recorded := make([]sizing.RecordResult, len(reports))
@@ -47,7 +48,7 @@ func (s *Store) write(ctx context.Context, reports []report) ([]sizing.RecordRes
 	return recorded, nil
 }
 
-// writeAny writes new and repeated reports in one transaction, with their series.
+// writeAny writes new and repeated reports in one transaction, with their series and contexts.
 func (s *Store) writeAny(ctx context.Context, reports []report) ([]sizing.RecordResult, error) {
 	var recorded []sizing.RecordResult
 	err := s.inTx(ctx, "record observations", readWrite, func(tx pgx.Tx) error {
@@ -66,12 +67,15 @@ func (s *Store) writeAny(ctx context.Context, reports []report) ([]sizing.Record
 				return err
 			}
 		}
-		return insertSeries(ctx, tx, reports, recorded)
+		if err := insertSeries(ctx, tx, reports, recorded); err != nil {
+			return err
+		}
+		return insertContext(ctx, tx, reports, recorded)
 	})
 	return recorded, err
 }
 
-// splitByTry returns the indexes of the first report of each try, and of the others.
+// splitByTry returns the indexes of the first report of each try, and of all other reports.
 func splitByTry(reports []report) (first, repeated []int) {
 	seen := make(map[sizing.TryKey]bool, len(reports))
 	for i := range reports {
@@ -87,7 +91,7 @@ func splitByTry(reports []report) (first, repeated []int) {
 
 // plausibleTime is the range of times that an observation may have, as in
 // sizing.Observation.Warnings. Retention and lists sort by that time: a wrong year would make
-// a report expire at once, or be the newest forever. insert_observations.sql repeats it.
+// a report expire at once, or be the newest forever. insert_observations.sql repeats the range.
 const plausibleTime = `timestamptz '2000-01-01 00:00:00+00' AND now() + interval '6 hours'`
 
 //go:embed insert_observations.sql
@@ -104,17 +108,18 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// insert writes and counts the reports with the indexes first, and returns the indexes of
-// those whose try is already stored, which it does not write. It locks the tasks of the
-// reports until the transaction ends, against other writers, rename and deletion. errStale
-// means that a task was renamed or deleted before, and that nothing is written.
+// insert writes and counts the reports with the indexes first. It skips reports whose try is
+// already stored and returns their indexes. It locks the tasks of the reports until the
+// transaction ends, against other writers, rename and deletion. It returns errStale and writes
+// nothing if a task was renamed or deleted before.
 func (s *Store) insert(ctx context.Context, db querier, reports []report, first []int, recorded []sizing.RecordResult) (known []int, err error) {
-	fresh := make([]*report, len(first))
+	inserts := make([]*report, len(first))
 	for i, n := range first {
-		fresh[i] = &reports[n]
+		inserts[i] = &reports[n]
 	}
-	args := append(columnsOf(fresh), s.cfg.Debounce, oomOutcomes)
-	rows, err := db.Query(ctx, insertSQL, append(args, namesOf(reports)...)...)
+	args := append(columnsOf(inserts), s.cfg.Debounce, oomOutcomes)
+	args = append(append(args, namesOf(reports)...), sizing.ReproductionPrefix)
+	rows, err := db.Query(ctx, insertSQL, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +140,7 @@ func (s *Store) insert(ctx context.Context, db querier, reports []report, first 
 }
 
 // namesOf returns the ids of the reports' tasks and the names under which the reports were
-// prepared. A task that was renamed meanwhile may appear with both names.
+// prepared. A task that was renamed in the meantime may appear with both names.
 func namesOf(reports []report) []any {
 	type task struct {
 		id  int64
@@ -154,7 +159,7 @@ func namesOf(reports []report) []any {
 	return []any{ids, namespaces, dags, tasks}
 }
 
-// columnsOf turns reports into the arrays of insertSQL.
+// columnsOf returns the array parameters $1 to $21 of insertSQL.
 func columnsOf(reports []*report) []any {
 	features, after, to := flatten(reports, func(r *report) []float64 { return r.features })
 	return []any{
@@ -181,7 +186,7 @@ func columnsOf(reports []*report) []any {
 	}
 }
 
-// knownTime returns t, or nil if t is zero.
+// knownTime returns t, or nil if t is zero, which means unknown.
 func knownTime(t *time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -200,10 +205,10 @@ const updateTallySQL = `
 // tallyDelta is the change that a transaction makes to the tally of one task.
 type tallyDelta struct {
 	observations, kills int64
-	urgent              bool // the task becomes due at once, because of an OOM
+	urgent              bool // the task becomes due at once, because of an OOM kill
 }
 
-// countAmended makes the tasks of amended reports due.
+// countAmended makes the tasks of amended reports due, and corrects the counts after replacements.
 func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, recorded []sizing.RecordResult, repeated []int) error {
 	deltas := map[int64]tallyDelta{}
 	for _, i := range repeated {
@@ -211,7 +216,10 @@ func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, r
 			d := deltas[reports[i].task.id]
 			d.urgent = d.urgent || reports[i].Outcome.OOM()
 			if recorded[i].Replaced { // insert counted the new row
-				d.observations, d.kills = d.observations-1, d.kills-1
+				d.observations--
+				if !sizing.IsReproduction(reports[i].Try.RunID) {
+					d.kills--
+				}
 			}
 			deltas[reports[i].task.id] = d
 		}
@@ -219,6 +227,7 @@ func (s *Store) countAmended(ctx context.Context, tx pgx.Tx, reports []report, r
 	return s.updateTally(ctx, tx, deltas)
 }
 
+// updateTally applies deltas by task id, and makes each of the tasks due.
 func (s *Store) updateTally(ctx context.Context, tx pgx.Tx, deltas map[int64]tallyDelta) error {
 	if len(deltas) == 0 {
 		return nil
@@ -254,7 +263,7 @@ func (s *Store) Void(ctx context.Context, try sizing.TryKey) error {
 			return orNotFound("void a report", err, "no report of try %d of run %q (map index %d) of %s is stored", try.Number, try.RunID, try.MapIndex, try.TaskKey)
 		}
 		delta := tallyDelta{observations: -1}
-		if outcome.OOM() {
+		if outcome.OOM() && !sizing.IsReproduction(try.RunID) {
 			delta.kills = -1
 		}
 		return s.updateTally(ctx, tx, map[int64]tallyDelta{id: delta})
@@ -267,6 +276,7 @@ const lockTallySQL = `
 	WHERE task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
 	FOR KEY SHARE OF task FOR NO KEY UPDATE OF tally`
 
+// lockTally locks the tally of a task until the transaction ends, and returns the task's id.
 func lockTally(ctx context.Context, tx pgx.Tx, key sizing.TaskKey) (id int64, err error) {
 	err = tx.QueryRow(ctx, lockTallySQL, key.Namespace, key.DAG, key.Task).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -19,6 +19,7 @@ import (
 
 // These tests cover repeated reports, which a second transaction compares with the stored ones.
 
+// reported returns the report of the first try of a run.
 func reported(task, runID string) sizing.Observation {
 	o := run(1)
 	o.Try.Task, o.Try.RunID = task, runID
@@ -27,7 +28,7 @@ func reported(task, runID string) sizing.Observation {
 
 func taskNamed(name string) sizing.TaskKey { return reported(name, "").Try.TaskKey }
 
-// stored lists all reports as task/run.
+// stored lists all stored reports as task/run.
 func stored(t *testing.T, dsn string) []string {
 	rows, err := connect(t, dsn).Query(t.Context(), `SELECT task_id || '/' || run_id FROM observation JOIN task ON id = task ORDER BY 1`)
 	require.NoError(t, err)
@@ -51,12 +52,14 @@ func (do afterInsert) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.Trac
 
 type inserts struct{}
 
+// Another replica renames the task after the statement that inserts new reports, and before the
+// transaction that compares repeated ones.
 func TestRenameBetweenInsertAndCompare(t *testing.T) {
-	dsn := pgtest.DSN(t)
+	dsn := pgtest.Migrated(t)
 	other := open(t, dsn)
-	var armed atomic.Bool
+	var renames atomic.Bool // whether the next insert triggers the rename
 	st, err := postgres.Open(t.Context(), dsn, postgres.Config{Tracer: afterInsert(func() {
-		if armed.CompareAndSwap(true, false) {
+		if renames.CompareAndSwap(true, false) {
 			assert.NoError(t, other.Rename(context.Background(), taskNamed("t"), taskNamed("u")))
 		}
 	})})
@@ -64,10 +67,10 @@ func TestRenameBetweenInsertAndCompare(t *testing.T) {
 	t.Cleanup(st.Close)
 	_, err = st.Record(t.Context(), []sizing.Observation{reported("t", "old")})
 	require.NoError(t, err)
-	armed.Store(true)
+	renames.Store(true)
 	recorded, err := st.Record(t.Context(), []sizing.Observation{reported("t", "old"), reported("t", "new"), reported("x", "new")})
 	require.NoError(t, err)
-	assert.False(t, armed.Load(), "the rename did not run")
+	assert.False(t, renames.Load(), "the rename did not run")
 	for i := range recorded {
 		assert.False(t, recorded[i].Duplicate, "%d: name t is unknown after the rename, and the other reports are new", i)
 	}
@@ -75,23 +78,23 @@ func TestRenameBetweenInsertAndCompare(t *testing.T) {
 }
 
 // A failed comparison does not fail the new reports of the same flush.
-func TestFailedCompareDoesNotFailNewReports(t *testing.T) {
-	dsn := pgtest.DSN(t)
+func TestFailedComparisonDoesNotFailNewReports(t *testing.T) {
+	dsn := pgtest.Migrated(t)
 	st := open(t, dsn)
 	_, err := st.Record(t.Context(), []sizing.Observation{reported("t", "old")})
 	require.NoError(t, err)
 	_, err = connect(t, dsn).Exec(t.Context(), `
-		CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;
-		CREATE TRIGGER refuse BEFORE UPDATE ON observation FOR EACH ROW EXECUTE FUNCTION refuse()`)
+		CREATE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;
+		CREATE TRIGGER reject BEFORE UPDATE ON observation FOR EACH ROW EXECUTE FUNCTION reject()`)
 	require.NoError(t, err)
 	var callers sync.WaitGroup
 	for caller := range 16 {
 		callers.Go(func() {
 			for n := range 10 {
 				if caller == 0 {
-					amends := reported("t", "old")
-					amends.CPUMax = 1
-					_, err := st.Record(context.Background(), []sizing.Observation{amends})
+					amended := reported("t", "old")
+					amended.CPUMax = 1
+					_, err := st.Record(context.Background(), []sizing.Observation{amended})
 					assert.Error(t, err)
 					continue
 				}
@@ -109,7 +112,7 @@ func TestFailedCompareDoesNotFailNewReports(t *testing.T) {
 
 // A replica that missed a rename has one task cached under two names.
 func TestReportsUnderOldAndNewNameAreSeparate(t *testing.T) {
-	dsn := pgtest.DSN(t)
+	dsn := pgtest.Migrated(t)
 	st, other := open(t, dsn), reopen(t, dsn)
 	_, err := st.Record(t.Context(), []sizing.Observation{reported("a", "1")})
 	require.NoError(t, err)
@@ -124,14 +127,14 @@ func TestReportsUnderOldAndNewNameAreSeparate(t *testing.T) {
 
 // Another replica may delete a task between its creation and its lock. A trigger simulates this
 // by skipping the insert a number of times.
-func TestTaskDeletedWhileCreatedIsCreatedAgain(t *testing.T) {
-	dsn := pgtest.DSN(t)
+func TestTaskDeletedDuringItsCreationIsCreatedAgain(t *testing.T) {
+	dsn := pgtest.Migrated(t)
 	st, db := open(t, dsn), connect(t, dsn)
 	_, err := db.Exec(t.Context(), `
 		CREATE SEQUENCE created MINVALUE -100 START 1;
-		CREATE FUNCTION vanish() RETURNS trigger LANGUAGE plpgsql AS
+		CREATE FUNCTION skip_insert() RETURNS trigger LANGUAGE plpgsql AS
 			$$BEGIN IF nextval('created') <= 2 THEN RETURN NULL; END IF; RETURN new; END$$;
-		CREATE TRIGGER vanish BEFORE INSERT ON task FOR EACH ROW EXECUTE FUNCTION vanish()`)
+		CREATE TRIGGER skip_insert BEFORE INSERT ON task FOR EACH ROW EXECUTE FUNCTION skip_insert()`)
 	require.NoError(t, err)
 	recorded, err := st.Record(t.Context(), []sizing.Observation{reported("t", "first")})
 	require.NoError(t, err)

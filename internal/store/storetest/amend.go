@@ -10,7 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// fields lists the fields of an observation, with functions that clear and contradict each.
+// fields lists the fields of an observation. Each has a function that makes it unknown and a
+// function that changes it to a contradicting value.
 var fields = map[string]struct{ clear, contradict func(*sizing.Observation) }{
 	"memory_max_bytes": {
 		func(o *sizing.Observation) { o.MemoryMax = 0 }, func(o *sizing.Observation) { o.MemoryMax++ }},
@@ -42,12 +43,14 @@ var fields = map[string]struct{ clear, contradict func(*sizing.Observation) }{
 		func(o *sizing.Observation) { o.Features = without(o.Features, "sale_end") }, func(o *sizing.Observation) { o.Features = with(o.Features, "sale_end", sizing.TextValue("2020-02-06")) }},
 }
 
+// with returns a copy of f with another value of a feature.
 func with(f sizing.Features, name string, v sizing.Value) sizing.Features {
 	f = without(f, name)
 	f[name] = v
 	return f
 }
 
+// without returns a copy of f without a feature.
 func without(f sizing.Features, name string) sizing.Features {
 	rest := sizing.Features{}
 	for n, v := range f {
@@ -65,22 +68,22 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 		o := complete(task("same"))
 		recordNew(t, st, o)
 		before := history(t, st, o.Try.TaskKey)
-		require.Equal(t, duplicate, verdict(record(t, st, o)[0]))
+		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]))
 		o.StartedAt, o.EndedAt = o.StartedAt.Add(time.Nanosecond), o.EndedAt.In(time.FixedZone("", 3600)).Add(999*time.Nanosecond)
 		o.Duration += 999 * time.Nanosecond
-		require.Equal(t, duplicate, verdict(record(t, st, o)[0]), "times count to the microsecond")
+		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]), "times are compared with microsecond precision")
 		require.Equal(t, before, history(t, st, o.Try.TaskKey))
 	})
 
 	for name, field := range fields {
 		t.Run("unknown "+name+" is filled", func(t *testing.T) {
 			known := complete(task("fill " + name))
-			less := known
-			field.clear(&less)
-			recordNew(t, st, less)
-			require.Equal(t, amended, verdict(record(t, st, known)[0]))
-			require.Equal(t, duplicate, verdict(record(t, st, known)[0]))
-			require.Equal(t, duplicate, verdict(record(t, st, less)[0]), "omitted fields contradict nothing")
+			partial := known
+			field.clear(&partial)
+			recordNew(t, st, partial)
+			require.Equal(t, amended, statusOf(record(t, st, known)[0]))
+			require.Equal(t, duplicate, statusOf(record(t, st, known)[0]))
+			require.Equal(t, duplicate, statusOf(record(t, st, partial)[0]), "omitted fields contradict nothing")
 		})
 		t.Run("known "+name+" cannot be contradicted", func(t *testing.T) {
 			o := complete(task("contradict " + name))
@@ -90,7 +93,7 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 			field.contradict(&contradicting)
 			requireConflict(t, name, record(t, st, contradicting)[0])
 			require.Equal(t, before, history(t, st, o.Try.TaskKey).Rows, "nothing changed")
-			require.Equal(t, duplicate, verdict(record(t, st, o)[0]))
+			require.Equal(t, duplicate, statusOf(record(t, st, o)[0]))
 		})
 	}
 
@@ -103,21 +106,21 @@ func testAmend(t *testing.T, open func(*testing.T) store.Store) {
 		contradiction, unstorable := o, o
 		contradiction.CPUMax++
 		unstorable.Try.RunID = "\x00"
-		again := record(t, st, o, contradiction, unstorable)
-		require.Equal(t, []int64{seq, seq, 0}, []int64{again[0].Seq, again[1].Seq, again[2].Seq})
+		repeated := record(t, st, o, contradiction, unstorable)
+		require.Equal(t, []int64{seq, seq, 0}, []int64{repeated[0].Seq, repeated[1].Seq, repeated[2].Seq})
 	})
 
 	t.Run("a contradiction fills no other field", func(t *testing.T) {
 		o := complete(task("half"))
-		less := o
-		less.MemoryMax = 0
-		recordNew(t, st, less)
+		partial := o
+		partial.MemoryMax = 0
+		recordNew(t, st, partial)
 		o.CPUMax = 3
 		requireConflict(t, "cpu_max_cores", record(t, st, o)[0])
 		require.Zero(t, history(t, st, o.Try.TaskKey).Rows[0].MemoryMax)
 	})
 
-	t.Run("a late end moves the row", func(t *testing.T) {
+	t.Run("an end that is reported later changes the time of the row", func(t *testing.T) {
 		o := complete(task("ends"))
 		running := o
 		running.EndedAt = time.Time{}
@@ -141,11 +144,11 @@ func testProvisional(t *testing.T, st store.Store) {
 	t.Run("a provisional kill is amended by its report, once", func(t *testing.T) {
 		o := provisional("provisional")
 		recordNew(t, st, o)
-		require.Equal(t, duplicate, verdict(record(t, st, o)[0]), "repeated lift request")
+		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]), "repeated lift request")
 		reported := complete(o.Try.TaskKey)
 		reported.Try, reported.Allocated.Memory = o.Try, o.Allocated.Memory
-		require.Equal(t, amended, verdict(record(t, st, reported)[0]))
-		require.Equal(t, duplicate, verdict(record(t, st, reported)[0]))
+		require.Equal(t, amended, statusOf(record(t, st, reported)[0]))
+		require.Equal(t, duplicate, statusOf(record(t, st, reported)[0]))
 		h := history(t, st, o.Try.TaskKey)
 		require.Len(t, h.Rows, 1)
 		require.Equal(t, 7*sizing.GiB, h.Rows[0].MemoryMax)
@@ -157,10 +160,10 @@ func testProvisional(t *testing.T, st store.Store) {
 		recordNew(t, st, o)
 		reported := o
 		reported.Provisional = false
-		require.Equal(t, amended, verdict(record(t, st, reported)[0]))
-		require.Equal(t, duplicate, verdict(record(t, st, reported)[0]))
-		require.Equal(t, duplicate, verdict(record(t, st, o)[0]), "a late lift request changes nothing")
-		require.Equal(t, duplicate, verdict(record(t, st, reported)[0]))
+		require.Equal(t, amended, statusOf(record(t, st, reported)[0]))
+		require.Equal(t, duplicate, statusOf(record(t, st, reported)[0]))
+		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]), "a late lift request changes nothing")
+		require.Equal(t, duplicate, statusOf(record(t, st, reported)[0]))
 	})
 
 	t.Run("a report of another outcome replaces a provisional kill", func(t *testing.T) {
@@ -171,19 +174,19 @@ func testProvisional(t *testing.T, st store.Store) {
 			reported := success(o.Try, sizing.GiB, 1)
 			reported.Outcome, reported.Features = outcome, nil
 			recorded := record(t, st, reported, reported)
-			require.Equal(t, []any{amended, true, duplicate}, []any{verdict(recorded[0]), recorded[0].Replaced, verdict(recorded[1])})
+			require.Equal(t, []any{amended, true, duplicate}, []any{statusOf(recorded[0]), recorded[0].Replaced, statusOf(recorded[1])})
 			require.Greater(t, recorded[0].Seq, before.Seq, "so that readers of Since see the new row")
 			h := history(t, st, o.Try.TaskKey)
 			require.Equal(t, outcome, h.Rows[0].Outcome)
 			require.Equal(t, 1, h.Total)
-			require.Equal(t, []float64{7}, h.Rows[0].Features, "the omitted features are kept")
+			require.Equal(t, []float64{7}, h.Rows[0].Features, "omitted features keep their stored values")
 			p, err := st.Task(t.Context(), o.Try.TaskKey)
 			require.NoError(t, err)
-			wanted := 0
+			wantKills := 0
 			if outcome.OOM() {
-				wanted = 1
+				wantKills = 1
 			}
-			require.Equal(t, []int{1, wanted}, []int{p.Observations, p.Kills})
+			require.Equal(t, []int{1, wantKills}, []int{p.Observations, p.Kills})
 			requireConflict(t, "outcome", record(t, st, o)[0]) // a late lift request
 		}
 	})
@@ -196,7 +199,7 @@ func testProvisional(t *testing.T, st store.Store) {
 		requireConflict(t, "outcome", record(t, st, success(o.Try, sizing.GiB, 1))[0])
 	})
 
-	t.Run("a kill with another allocation contradicts a provisional one", func(t *testing.T) {
+	t.Run("a kill with another allocation contradicts a provisional kill", func(t *testing.T) {
 		o := provisional("other kill")
 		recordNew(t, st, o)
 		requireConflict(t, "allocated.memory_bytes", record(t, st, kill(o.Try, 3*sizing.GiB))[0])
@@ -206,18 +209,18 @@ func testProvisional(t *testing.T, st store.Store) {
 // testRepeatedInOneCall reports one try several times in one call.
 func testRepeatedInOneCall(t *testing.T, st store.Store) {
 	for name, n := range map[string]int{"few": 5, "many": 300} {
-		t.Run("repeated among "+name+" reports, the first counts", func(t *testing.T) {
+		t.Run("a try is repeated among "+name+" reports", func(t *testing.T) {
 			key := task("repeated " + name)
 			obs := runs(key, n)
-			same, more, contradiction := obs[0], obs[1], obs[2]
-			more.Duration = time.Minute
+			same, longer, contradiction := obs[0], obs[1], obs[2]
+			longer.Duration = time.Minute
 			contradiction.MemoryMax++
-			recorded := record(t, st, append(obs, same, more, contradiction)...)
+			recorded := record(t, st, append(obs, same, longer, contradiction)...)
 			for i := range n {
-				require.Equal(t, fresh, verdict(recorded[i]))
+				require.Equal(t, created, statusOf(recorded[i]))
 			}
-			require.Equal(t, duplicate, verdict(recorded[n]))
-			require.Equal(t, amended, verdict(recorded[n+1]))
+			require.Equal(t, duplicate, statusOf(recorded[n]))
+			require.Equal(t, amended, statusOf(recorded[n+1]))
 			requireConflict(t, "memory_max_bytes", recorded[n+2])
 			h := history(t, st, key)
 			require.Equal(t, n, h.Total)

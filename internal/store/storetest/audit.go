@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// as returns a context with an actor.
-func as(t *testing.T, name string) context.Context { return sizing.WithActor(t.Context(), name) }
+// asActor returns a context with an actor.
+func asActor(t *testing.T, name string) context.Context { return sizing.WithActor(t.Context(), name) }
 
 // trail returns the audit entries as text, newest first, without ids and times.
 func trail(t *testing.T, st store.Store, f store.AuditFilter, limit int) (lines []string) {
@@ -34,16 +34,16 @@ func trail(t *testing.T, st store.Store, f store.AuditFilter, limit int) (lines 
 func testAudit(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 	m := model(t, st, "audited")
-	of := store.AuditFilter{Task: m.Task}
+	filter := store.AuditFilter{Task: m.Task}
 
 	require.Empty(t, trail(t, st, store.AuditFilter{}, 10), "observations are not audited")
 	for v := range 3 {
-		_, err := st.Publish(as(t, store.Trainer), m, v)
+		_, err := st.Publish(asActor(t, store.Trainer), m, v)
 		require.NoError(t, err)
 	}
-	require.NoError(t, st.Activate(as(t, "ada"), m.Task, 2))
-	require.NoError(t, st.Unpin(as(t, "bob"), m.Task))
-	require.NoError(t, st.RollBack(as(t, store.Watchdog), store.Rollback{Task: m.Task, From: 2, To: 1, Withdrawn: []int{2}, Reason: "kills"}))
+	require.NoError(t, st.Activate(asActor(t, "ada"), m.Task, 2))
+	require.NoError(t, st.Unpin(asActor(t, "bob"), m.Task))
+	require.NoError(t, st.RollBack(asActor(t, store.Watchdog), store.Rollback{Task: m.Task, From: 2, To: 1, Withdrawn: []int{2}, Reason: "kills"}))
 	require.NoError(t, st.SetPolicy(t.Context(), m.Task, sizing.Policy{Mode: sizing.Shadow}))
 	require.Equal(t, []string{
 		`watchdog: audited model withdrawn {"version":2} >  since kills`,
@@ -53,23 +53,23 @@ func testAudit(t *testing.T, open func(*testing.T) store.Store) {
 		`trainer: audited model activated {"version":2} > {"version":3}`,
 		`trainer: audited model activated {"version":1} > {"version":2}`,
 		`trainer: audited model activated  > {"version":1}`,
-	}, trail(t, st, of, 100)[1:])
-	set, err := st.Audit(t.Context(), of, 1)
+	}, trail(t, st, filter, 100)[1:])
+	newest, err := st.Audit(t.Context(), filter, 1)
 	require.NoError(t, err)
-	require.Equal(t, []any{store.Anonymous, store.PolicyChanged, []byte(nil)}, []any{set[0].Who, set[0].Action, set[0].Before})
-	require.Contains(t, string(set[0].After), "shadow")
+	require.Equal(t, []any{store.Anonymous, store.PolicyChanged, []byte(nil)}, []any{newest[0].Who, newest[0].Action, newest[0].Before})
+	require.Contains(t, string(newest[0].After), "shadow")
 
 	t.Run("failed changes are not audited", func(t *testing.T) {
 		_, err := st.Publish(t.Context(), m, 7)
 		require.Error(t, err)
 		require.Error(t, st.Activate(t.Context(), m.Task, 7))
 		require.Error(t, st.RollBack(t.Context(), store.Rollback{Task: m.Task, From: 1, To: 7}))
-		require.Len(t, trail(t, st, of, 100), 8)
+		require.Len(t, trail(t, st, filter, 100), 8)
 	})
 
 	t.Run("the trail is read in pages and by task", func(t *testing.T) {
-		whole := trail(t, st, of, 100)
-		first, err := st.Audit(t.Context(), of, 3)
+		whole := trail(t, st, filter, 100)
+		first, err := st.Audit(t.Context(), filter, 3)
 		require.NoError(t, err)
 		require.Len(t, first, 3)
 		require.Equal(t, whole[3:], trail(t, st, store.AuditFilter{Task: m.Task, Before: first[2].ID}, 100))
@@ -77,23 +77,23 @@ func testAudit(t *testing.T, open func(*testing.T) store.Store) {
 		require.Len(t, trail(t, st, store.AuditFilter{Task: sizing.TaskKey{DAG: m.Task.DAG}}, 100), 8)
 	})
 
-	t.Run("the trail outlives the task", func(t *testing.T) {
-		require.NoError(t, st.Rename(as(t, "ada"), m.Task, task("moved")))
-		require.NoError(t, st.DeleteTask(as(t, "bob"), task("moved")))
-		require.Equal(t, `ada: audited task renamed {"dag_id":"dag","namespace":"default","task_id":"audited"} > {"dag_id":"dag","namespace":"default","task_id":"moved"}`,
-			trail(t, st, of, 1)[0])
-		require.Equal(t, []string{`bob: moved task deleted  > `}, trail(t, st, store.AuditFilter{Task: task("moved")}, 10))
+	t.Run("the trail stays after a rename and a deletion of the task", func(t *testing.T) {
+		require.NoError(t, st.Rename(asActor(t, "ada"), m.Task, task("renamed")))
+		require.NoError(t, st.DeleteTask(asActor(t, "bob"), task("renamed")))
+		require.Equal(t, `ada: audited task renamed {"dag_id":"dag","namespace":"default","task_id":"audited"} > {"dag_id":"dag","namespace":"default","task_id":"renamed"}`,
+			trail(t, st, filter, 1)[0])
+		require.Equal(t, []string{`bob: renamed task deleted  > `}, trail(t, st, store.AuditFilter{Task: task("renamed")}, 10))
 	})
 
 	t.Run("the newest publications by the trainer and all manual changes are kept", func(t *testing.T) {
 		m := model(t, st, "busy")
-		require.NoError(t, st.SetPolicy(as(t, "ada"), m.Task, sizing.Policy{}))
+		require.NoError(t, st.SetPolicy(asActor(t, "ada"), m.Task, sizing.Policy{}))
 		for v := range store.KeepPublications + 5 {
 			who := store.Trainer
 			if v == 3 {
 				who = "bob" // a manual training
 			}
-			_, err := st.Publish(as(t, who), m, v)
+			_, err := st.Publish(asActor(t, who), m, v)
 			require.NoError(t, err)
 		}
 		lines := trail(t, st, store.AuditFilter{Task: m.Task}, 1000)
@@ -109,38 +109,38 @@ func testPromises(t *testing.T, open func(*testing.T) store.Store) {
 	for v := range 3 {
 		publish(t, st, m, v)
 	}
-	from := time.Now().Add(time.Second) // after the activations below
-	answered := func(id, run string, number, version int, promised float64, at time.Time) sizing.Receipt {
+	from := time.Now().Add(time.Hour) // after the activations below, however long they take
+	newReceipt := func(id, run string, number, version int, promised float64, at time.Time) sizing.Receipt {
 		r := receipt(id, sizing.TryKey{TaskKey: m.Task, RunID: run, MapIndex: sizing.NoMap, Number: number}, promised, at)
 		if version > 0 {
 			r.Allocation.Model, r.Allocation.Guard.Version = &sizing.ModelRef{Version: version, TrainedAt: noon}, int64(100+version)
 		}
 		return r
 	}
-	third := answered("mapped", "a", 1, 3, 0.5, from.Add(3*time.Second))
+	third := newReceipt("mapped", "a", 1, 3, 0.5, from.Add(3*time.Second))
 	third.Ask.Try.MapIndex = 2
-	unpromised := answered("unpromised", "f", 1, 1, 0, from)
+	unpromised := newReceipt("unpromised", "f", 1, 1, 0, from)
 	unpromised.Allocation.Risk.Promised = nil
 	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{
-		answered("early", "a", 1, 1, 0.125, from.Add(-time.Hour)),
-		answered("again", "a", 1, 2, 0.25, from), // the newest receipt before the end counts
-		answered("b", "b", 1, 1, 0.0625, from.Add(time.Second)),
+		newReceipt("early", "a", 1, 1, 0.125, from.Add(-3*time.Hour)),
+		newReceipt("second", "a", 1, 2, 0.25, from), // the newest receipt before the end is used
+		newReceipt("b", "b", 1, 1, 0.0625, from.Add(time.Second)),
 		third,
-		answered("later try", "c", 2, 1, 0.5, from),
-		answered("unversioned", "d", 1, 0, 0.5, from),
-		answered("not ended", "e", 1, 1, 0.5, from),
+		newReceipt("later try", "c", 2, 1, 0.5, from),
+		newReceipt("unversioned", "d", 1, 0, 0.5, from),
+		newReceipt("not ended", "e", 1, 1, 0.5, from),
 		unpromised,
-		answered("failed otherwise", "g", 1, 1, 0.5, from),
-		answered("before", "h", 1, 1, 0.5, from.Add(-2*time.Second)),
+		newReceipt("failed otherwise", "g", 1, 1, 0.5, from),
+		newReceipt("before", "h", 1, 1, 0.5, from.Add(-2*time.Hour)),
 	}))
 	try := func(run string, mapIndex, number int) sizing.TryKey {
 		return sizing.TryKey{TaskKey: m.Task, RunID: run, MapIndex: mapIndex, Number: number}
 	}
 	recordNew(t, st, success(try("b", sizing.NoMap, 1), sizing.GiB, 1))
 	recordNew(t, st, kill(try("a", 2, 1), 2*sizing.GiB))
-	twice := kill(try("a", sizing.NoMap, 1), 2*sizing.GiB)
-	twice.EndedAt = from.Add(time.Minute) // after both receipts
-	recordNew(t, st, twice, success(try("a", sizing.NoMap, 2), 3*sizing.GiB, 1))
+	afterBoth := kill(try("a", sizing.NoMap, 1), 2*sizing.GiB)
+	afterBoth.EndedAt = from.Add(time.Minute) // after both receipts
+	recordNew(t, st, afterBoth, success(try("a", sizing.NoMap, 2), 3*sizing.GiB, 1))
 	failed := success(try("g", sizing.NoMap, 1), 0, 1)
 	failed.Outcome = sizing.Failed
 	recordNew(t, st, success(try("c", sizing.NoMap, 2), 1, 1), success(try("d", sizing.NoMap, 1), 1, 1), success(try("f", sizing.NoMap, 1), 1, 1),

@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// patience bounds every wait; it is far longer than any debounce or lease of the tests.
-const patience, interval = 30 * time.Second, 10 * time.Millisecond
+// waitTimeout bounds every wait. It is far longer than any debounce or lease of the tests.
+const waitTimeout, pollInterval = 30 * time.Second, 10 * time.Millisecond
 
 func requireNoneDue(t *testing.T, st store.Store) {
 	t.Helper()
@@ -40,7 +40,7 @@ func claimLater(t *testing.T, st store.Store, want sizing.TaskKey) store.Claim {
 		var err error
 		c, err = st.Claim(t.Context(), "me", time.Hour)
 		return err == nil
-	}, patience, interval)
+	}, waitTimeout, pollInterval)
 	require.Equal(t, want, c.Task)
 	return c
 }
@@ -72,11 +72,11 @@ func testTrainingQueue(t *testing.T, open func(*testing.T) store.Store) {
 		finish(t, st, claim(t, st, key))
 
 		obs[0].Duration = time.Minute
-		require.Equal(t, amended, verdict(record(t, st, obs[0])[0]))
+		require.Equal(t, amended, statusOf(record(t, st, obs[0])[0]))
 		finish(t, st, claimLater(t, st, key))
 	})
 
-	t.Run("the earliest time counts, and the task due longest is claimed first", func(t *testing.T) {
+	t.Run("a task is due at the earliest of its times, and the task due longest is claimed first", func(t *testing.T) {
 		st := open(t)
 		keys := []sizing.TaskKey{task("a"), task("b"), task("c")}
 		for i, key := range keys {
@@ -172,7 +172,7 @@ func testLease(t *testing.T, open func(*testing.T) store.Store) {
 		c, err := st.Claim(t.Context(), "me", short)
 		require.NoError(t, err)
 		require.NoError(t, st.Renew(t.Context(), c, time.Hour))
-		require.Never(t, func() bool { _, err := st.Claim(t.Context(), "other", time.Hour); return err == nil }, 3*short, interval)
+		require.Never(t, func() bool { _, err := st.Claim(t.Context(), "other", time.Hour); return err == nil }, 3*short, pollInterval)
 		finish(t, st, c)
 	})
 
@@ -194,11 +194,11 @@ func testConcurrentClaims(t *testing.T, open func(*testing.T) store.Store) {
 		key := func(i int) sizing.TaskKey { return task(fmt.Sprint("task ", i)) }
 		var mu sync.Mutex
 		owners, learned := map[sizing.TaskKey]string{}, map[sizing.TaskKey]int{}
-		hold := func(c store.Claim) error {
+		setOwner := func(c store.Claim) error {
 			mu.Lock()
 			defer mu.Unlock()
-			if other, taken := owners[c.Task]; taken {
-				return fmt.Errorf("%s claimed %s, which %s holds", c.Owner, c.Task, other)
+			if other, isOwned := owners[c.Task]; isOwned {
+				return fmt.Errorf("%s claimed %s, which %s has claimed", c.Owner, c.Task, other)
 			}
 			owners[c.Task] = c.Owner
 			return nil
@@ -213,13 +213,13 @@ func testConcurrentClaims(t *testing.T, open func(*testing.T) store.Store) {
 			}
 			return true
 		}
-		// work does what a trainer does: claim, read all, finish.
+		// work does the same as a trainer: it claims a task, reads its history and finishes.
 		work := func(ctx context.Context, owner string) error {
 			c, err := st.Claim(ctx, owner, time.Hour)
 			if err != nil {
 				return err
 			}
-			if err := hold(c); err != nil {
+			if err := setOwner(c); err != nil {
 				return err
 			}
 			h, err := st.History(ctx, c.Task, store.HistoryLimits{})
@@ -232,7 +232,7 @@ func testConcurrentClaims(t *testing.T, open func(*testing.T) store.Store) {
 			mu.Unlock()
 			return st.Finish(ctx, c, time.Time{})
 		}
-		deadline := time.Now().Add(patience)
+		deadline := time.Now().Add(waitTimeout)
 		inParallel(t, 8, func(ctx context.Context, worker int) error {
 			if worker < 2 { // two writers
 				for i := range tasks * kills / 2 {
@@ -243,8 +243,8 @@ func testConcurrentClaims(t *testing.T, open func(*testing.T) store.Store) {
 				}
 				return nil
 			}
-			// An observation between a claim and its reading makes the task due again although
-			// it was read, so claimers continue until nothing is due.
+			// An observation that arrives between a claim and the read of the history makes the
+			// task due again although it was read. So claimers continue until nothing is due.
 			for {
 				err := work(ctx, fmt.Sprint("claimer ", worker))
 				switch {
@@ -253,14 +253,14 @@ func testConcurrentClaims(t *testing.T, open func(*testing.T) store.Store) {
 				case except(sizing.NotFound, err) != nil:
 					return err
 				case time.Now().After(deadline):
-					return fmt.Errorf("not all observations were read within %v", patience)
+					return fmt.Errorf("not all observations were read within %v", waitTimeout)
 				}
 			}
 		})
 		requireNoneDue(t, st)
 	})
 
-	t.Run("each due task is claimed once, even if it is finished at once", func(t *testing.T) {
+	t.Run("each due task is claimed once", func(t *testing.T) {
 		st := open(t)
 		for i := range tasks * kills {
 			recordNew(t, st, kill(firstTry(task(fmt.Sprint(i)), "r"), sizing.GiB))

@@ -21,14 +21,14 @@ func testGrantedTries(t *testing.T, open func(*testing.T) store.Store) {
 		second.Number = 2
 		lift := receipt("3", second, 0.2, noon.Add(2*time.Second))
 		lift.Allocation.Source, lift.Allocation.Mode = sizing.FromLift, sizing.Enforce
-		lift.Allocation.Guard = sizing.Guard{Params: []float64{1, 0.05, 1, 1.5}} // widened: 0.05 was promised before
-		withheld := receipt("4", second, math.NaN(), noon.Add(3*time.Second))
-		withheld.Allocation.Source, withheld.Allocation.Shadow = sizing.FromLift, &sizing.Grant{Limit: 1}
+		lift.Allocation.Guard = sizing.Guard{Params: []float64{1, 0.05, 1, 1.5}} // the guard's factor is 1.5; before the guard 0.05 was promised
+		shadow := receipt("4", second, math.NaN(), noon.Add(3*time.Second))
+		shadow.Allocation.Source, shadow.Allocation.Shadow = sizing.FromLift, &sizing.Grant{Limit: 1}
 		require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{
 			receipt("0", firstTry(key, "too old"), 0.1, noon.Add(-time.Hour)),
 			receipt("1", firstTry(key, "open"), 0.1, noon),
 			receipt("2", firstTry(key, "killed"), math.NaN(), noon.Add(time.Second)),
-			lift, withheld,
+			lift, shadow,
 			receipt("5", firstTry(key, ""), 0.1, noon.Add(4*time.Second)),
 			receipt("6", firstTry(task("another"), "open"), 0.1, noon),
 		}))
@@ -45,7 +45,7 @@ func testGrantedTries(t *testing.T, open func(*testing.T) store.Store) {
 		}, got)
 		newest, err := st.GrantedTries(t.Context(), key, noon.Add(-time.Minute), 1)
 		require.NoError(t, err)
-		require.Equal(t, got[3:], newest, "the limit keeps the newest")
+		require.Equal(t, got[3:], newest, "the limit selects the newest")
 		none, err := st.GrantedTries(t.Context(), task("unknown"), noon, 1)
 		require.NoError(t, err)
 		require.Empty(t, none)

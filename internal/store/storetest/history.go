@@ -36,13 +36,13 @@ func testHistory(t *testing.T, open func(*testing.T) store.Store) {
 		}
 	})
 
-	testThinned(t, st)
+	testLimitedHistory(t, st)
 }
 
-// testThinned reads 1,000 runs as 100. Peaks rise to 500 MiB and fall again; one old run was
-// killed at 2 GiB, and another needed 1 GiB.
-func testThinned(t *testing.T, st store.Store) {
-	key, limits := task("thinned"), store.HistoryLimits{Total: 100, Recent: 40, High: 10}
+// testLimitedHistory reads a history of 1,000 runs with a limit of 100 rows. Peaks rise to 500
+// MiB and fall again. One old run was killed at 2 GiB, and another had a peak of 1 GiB.
+func testLimitedHistory(t *testing.T, st store.Store) {
+	key, limits := task("limited"), store.HistoryLimits{Total: 100, Recent: 40, High: 10}
 	obs := runs(key, 1000)
 	for i := range obs {
 		obs[i].MemoryMax = sizing.Bytes(500-max(i-500, 500-i)) * sizing.MiB
@@ -81,7 +81,7 @@ func testThinned(t *testing.T, st store.Store) {
 		}
 	})
 
-	t.Run("weights sum to the total and keep the mean", func(t *testing.T) {
+	t.Run("weights sum to the total and preserve the mean", func(t *testing.T) {
 		var sum, sumOfN float64
 		for _, row := range h.Rows {
 			require.GreaterOrEqual(t, row.Weight, 1.0)
@@ -91,7 +91,7 @@ func testThinned(t *testing.T, st store.Store) {
 			}
 		}
 		require.InDelta(t, 1000, sum, 1e-9)
-		require.InDelta(t, 499.5, sumOfN/sum, 60, "the mean of 0 to 999, by about 50 rows")
+		require.InDelta(t, 499.5, sumOfN/sum, 60, "the mean of 0 to 999, estimated from about 50 rows")
 	})
 
 	t.Run("the sample is fixed", func(t *testing.T) {
@@ -103,11 +103,11 @@ func testThinned(t *testing.T, st store.Store) {
 	})
 
 	t.Run("a total below the defaults bounds the rows, too", func(t *testing.T) {
-		small, err := st.History(t.Context(), key, store.HistoryLimits{Total: 20})
+		h, err := st.History(t.Context(), key, store.HistoryLimits{Total: 20})
 		require.NoError(t, err)
-		require.LessOrEqual(t, len(small.Rows), 20)
+		require.LessOrEqual(t, len(h.Rows), 20)
 		var sum float64
-		for _, row := range small.Rows {
+		for _, row := range h.Rows {
 			sum += row.Weight
 		}
 		require.InDelta(t, 1001, sum, 1e-9)
@@ -215,19 +215,19 @@ func testKills(t *testing.T, open func(*testing.T) store.Store) {
 		}, kills)
 	})
 
-	t.Run("an unknown run has none", func(t *testing.T) {
+	t.Run("an unknown run has no kills", func(t *testing.T) {
 		kills, err := st.Kills(t.Context(), task("unknown"), "r", 0)
 		require.NoError(t, err)
 		require.Empty(t, kills)
 	})
 
-	t.Run("kills at the cap count since the last success", func(t *testing.T) {
+	t.Run("KillsAtCap counts the kills since the last success", func(t *testing.T) {
 		atCap := func(ceiling sizing.Bytes) int {
 			n, err := st.KillsAtCap(t.Context(), key, ceiling)
 			require.NoError(t, err)
 			return n
 		}
-		require.Zero(t, atCap(8*sizing.GiB), "a success came after")
+		require.Zero(t, atCap(8*sizing.GiB), "a success came after the kill")
 		app := after(kill(mapped(2, 1), 8*sizing.GiB), 5)
 		app.Outcome = sizing.AppOOM
 		recordNew(t, st, app, after(kill(mapped(2, 2), 9*sizing.GiB), 6), after(kill(mapped(2, 3), 7*sizing.GiB), 7))

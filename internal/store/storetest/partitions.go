@@ -69,11 +69,11 @@ func testPartitions(t *testing.T, open func(*testing.T) store.Store) {
 		saveReceipts(t, st, key, monday.Add(week-second), 3)
 		saveReceipts(t, st, key, monday.Add(week), 2)
 		saveReceipts(t, st, key, monday.Add(2*week), 1)
-		require.Empty(t, removeReceipts(t, st, monday.Add(week-second)), "partly old")
+		require.Empty(t, removeReceipts(t, st, monday.Add(week-second)), "the week is only partly old")
 		require.Equal(t, []int{many + 3}, removeReceipts(t, st, monday.Add(2*week-second)))
 		requireStored(t, st, false, idAt(monday.Add(week-second), 2))
 		requireStored(t, st, true, idAt(monday.Add(week), 0))
-		require.Equal(t, []int{2}, removeReceipts(t, st, monday.Add(2*week)), "to the millisecond")
+		require.Equal(t, []int{2}, removeReceipts(t, st, monday.Add(2*week)), "weeks end to the millisecond")
 		requireStored(t, st, true, idAt(monday.Add(2*week), 0))
 	})
 
@@ -90,7 +90,7 @@ func testPartitions(t *testing.T, open func(*testing.T) store.Store) {
 		requireStored(t, st, true, idAt(monday.Add(week+second), 31))
 	})
 
-	t.Run("a partition created late takes the receipts of its week", func(t *testing.T) {
+	t.Run("a partition that is created late gets the receipts of its week", func(t *testing.T) {
 		st := open(t)
 		saveReceipts(t, st, key, monday.Add(-second), 1)
 		saveReceipts(t, st, key, monday, many)
@@ -98,7 +98,7 @@ func testPartitions(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, st.MakeWeeks(t.Context(), monday, monday))
 		requireStored(t, st, true, idAt(monday, many-1))
 		saveReceipts(t, st, key, monday, many) // the ids are already stored
-		require.Equal(t, []int{1}, removeReceipts(t, st, monday.Add(second)), "its week is partly old")
+		require.Equal(t, []int{1}, removeReceipts(t, st, monday.Add(second)), "the week is only partly old")
 		require.Equal(t, []int{many}, removeReceipts(t, st, monday.Add(week)))
 		requireStored(t, st, true, idAt(monday.Add(week), 0))
 	})
@@ -114,22 +114,22 @@ func testPartitions(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, []int{many}, removeReceipts(t, st, monday.Add(2*week)))
 	})
 
-	t.Run("a promise is found however early its receipt", func(t *testing.T) {
-		st, monday := open(t), time.Date(2010, 1, 4, 0, 0, 0, 0, time.UTC) // in the past, as ended tries are
+	t.Run("a promise is found in a receipt of any time before the end", func(t *testing.T) {
+		st, monday := open(t), time.Date(2010, 1, 4, 0, 0, 0, 0, time.UTC) // in the past, like the end of a try
 		require.NoError(t, st.MakeWeeks(t.Context(), monday, monday.Add(20*week)))
-		for i, given := range []time.Duration{-12 * week, -8 * 24 * time.Hour, -7 * 24 * time.Hour, -time.Hour, 23 * time.Hour, 2 * week} {
-			ended, task := monday.Add(14*week), task(fmt.Sprint("given", i))
+		for i, delay := range []time.Duration{-12 * week, -8 * 24 * time.Hour, -7 * 24 * time.Hour, -time.Hour, 23 * time.Hour, 2 * week} {
+			ended, task := monday.Add(14*week), task(fmt.Sprint("delay", i))
 			o := success(firstTry(task, "r"), sizing.GiB, 1)
 			o.EndedAt = ended
 			recordNew(t, st, o)
-			at := ended.Add(given)
+			at := ended.Add(delay)
 			require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{receipt(idAt(at, i), o.Try, 0.25, at)}))
 			promised := history(t, st, task).Rows[0].Promised
-			if given > 24*time.Hour {
+			if delay > 24*time.Hour {
 				require.Nil(t, promised, "the task had no promise at that time")
 				continue
 			}
-			require.NotNil(t, promised, "%s", given)
+			require.NotNil(t, promised, "%s", delay)
 			require.Equal(t, 0.25, *promised)
 		}
 	})

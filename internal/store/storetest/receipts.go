@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// receipt returns an answer of 2 GiB with a promised risk; NaN stands for no promise.
+// receipt returns the receipt of an answer of 2 GiB with a promised risk; NaN means no promise.
 func receipt(id string, try sizing.TryKey, promised float64, at time.Time) sizing.Receipt {
 	r := sizing.Receipt{
 		Ask: sizing.Ask{Try: try, Features: sizing.Features{"n": sizing.NumberValue(1)}},
@@ -72,7 +72,7 @@ func testReceipts(t *testing.T, open func(*testing.T) store.Store) {
 		require.NoError(t, err)
 	})
 
-	t.Run("all are stored or none", func(t *testing.T) {
+	t.Run("either all receipts or none are stored", func(t *testing.T) {
 		bad := receipt("bad\x00", firstTry(task("none"), "r"), 0.1, noon)
 		err := st.SaveReceipts(t.Context(), []sizing.Receipt{receipt("good", firstTry(task("none"), "r"), 0.1, noon), bad})
 		requireKind(t, sizing.Invalid, err)
@@ -107,12 +107,12 @@ func testReceipts(t *testing.T, open func(*testing.T) store.Store) {
 func testCountUnreported(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 	key := task("counted")
-	reported, failed, silent, repeated := firstTry(key, "reported"), firstTry(key, "failed"), firstTry(key, "unreported"), firstTry(key, "repeated")
-	lifted := silent
+	reported, failed, unreported, repeated := firstTry(key, "reported"), firstTry(key, "failed"), firstTry(key, "unreported"), firstTry(key, "repeated")
+	lifted := unreported
 	lifted.Number = 2
 	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{
 		receipt("0", firstTry(task("unknown"), "r"), 0.1, noon), // of a task without reports
-		receipt("1", reported, 0.1, noon), receipt("2", failed, 0.1, noon), receipt("3", silent, 0.1, noon),
+		receipt("1", reported, 0.1, noon), receipt("2", failed, 0.1, noon), receipt("3", unreported, 0.1, noon),
 		receipt("4", repeated, 0.1, noon), receipt("5", repeated, 0.1, noon),
 		receipt("6", lifted, 0.1, noon), receipt("7", firstTry(key, ""), 0.1, noon), // a second try; an ad-hoc prediction
 		receipt("8", firstTry(key, "newer"), 0.1, noon),
@@ -123,27 +123,27 @@ func testCountUnreported(t *testing.T, open func(*testing.T) store.Store) {
 	obs.Try, obs.Outcome = failed, sizing.Failed
 	recordNew(t, st, obs)
 
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		before            string
 		limit             int
 		tries, unreported int
 	}{
 		"a try with two receipts counts once, and a failed try is reported": {"8", 100, 5, 3},
-		"the limit keeps the newest":                                        {"8", 3, 2, 2},
+		"the limit selects the newest":                                      {"8", 3, 2, 2},
 		"newer ids are omitted":                                             {"3", 100, 3, 1},
 		"no older receipts":                                                 {"", 100, 0, 0},
 		"limit 0":                                                           {"8", 0, 0, 0},
 	} {
-		tries, unreported, err := st.CountUnreported(t.Context(), c.before, c.limit)
+		tries, count, err := st.CountUnreported(t.Context(), c.before, c.limit)
 		require.NoError(t, err)
-		require.Equal(t, [2]int{c.tries, c.unreported}, [2]int{tries, unreported}, claim)
+		require.Equal(t, [2]int{c.tries, c.unreported}, [2]int{tries, count}, name)
 	}
 }
 
 func testRealised(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
 	key := task("realised")
-	nothing := math.NaN()
+	noPromise := math.NaN()
 	minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 	of := func(run string) sizing.TryKey { return firstTry(key, run) }
 	second := of("killed")
@@ -151,30 +151,30 @@ func testRealised(t *testing.T, open func(*testing.T) store.Store) {
 	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{
 		receipt("r1", of("fine"), 0.25, minute(1)),
 		receipt("r2", of("killed"), 0.5, minute(2)),
-		receipt("r3", second, 0.125, minute(3)),         // not a first try
-		receipt("r4", of("running"), 0.5, minute(4)),    // has not ended
-		receipt("r5", of("silent"), nothing, minute(5)), // without a promise
+		receipt("r3", second, 0.125, minute(3)),               // not a first try
+		receipt("r4", of("running"), 0.5, minute(4)),          // has not ended
+		receipt("r5", of("no promise"), noPromise, minute(5)), // without a promise
 		receipt("r6", of("two receipts"), 0.5, minute(6)),
 		receipt("r7", of("two receipts"), 0.0625, minute(7)), // the answer at launch
 		receipt("r8", of(""), 0.5, minute(8)),                // an ad-hoc prediction
 		receipt("r9", firstTry(task("other"), "fine"), 0.5, minute(9)),
 	}))
 	ended := []sizing.Observation{success(of("fine"), sizing.GiB, 1), kill(of("killed"), 2*sizing.GiB), success(second, 3*sizing.GiB, 1),
-		success(of("silent"), sizing.GiB, 1), success(of("two receipts"), sizing.GiB, 1), success(of("no receipt"), sizing.GiB, 1)}
+		success(of("no promise"), sizing.GiB, 1), success(of("two receipts"), sizing.GiB, 1), success(of("no receipt"), sizing.GiB, 1)}
 	for i := range ended {
 		ended[i].EndedAt = minute(10)
 	}
 	recordNew(t, st, ended...)
 
 	t.Run("history has the promised risk of each try", func(t *testing.T) {
-		want := map[string]any{"fine 1": 0.25, "killed 1": 0.5, "killed 2": 0.125, "silent 1": nil, "two receipts 1": 0.0625, "no receipt 1": nil}
+		want := map[string]any{"fine 1": 0.25, "killed 1": 0.5, "killed 2": 0.125, "no promise 1": nil, "two receipts 1": 0.0625, "no receipt 1": nil}
 		whole, err := st.History(t.Context(), key, store.HistoryLimits{})
 		require.NoError(t, err)
-		thinned, err := st.History(t.Context(), key, store.HistoryLimits{Total: 5})
+		limited, err := st.History(t.Context(), key, store.HistoryLimits{Total: 5})
 		require.NoError(t, err)
 		since, err := st.Since(t.Context(), key, 0, 10)
 		require.NoError(t, err)
-		for _, h := range []sizing.History{whole, thinned, since} {
+		for _, h := range []sizing.History{whole, limited, since} {
 			got := map[string]any{}
 			for _, row := range h.Rows {
 				got[fmt.Sprint(row.RunID, " ", row.Try)] = nil
@@ -187,7 +187,7 @@ func testRealised(t *testing.T, open func(*testing.T) store.Store) {
 		}
 	})
 
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		task  sizing.TaskKey
 		limit int
 		want  sizing.Realised
@@ -196,7 +196,7 @@ func testRealised(t *testing.T, open func(*testing.T) store.Store) {
 		"only the newest receipts are read":      {key, 3, sizing.Realised{Tries: 1, Promised: 0.0625}},
 		"an unknown task has none":               {task("unknown"), 100, sizing.Realised{}},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			got, err := st.Realised(t.Context(), c.task, c.limit)
 			require.NoError(t, err)
 			require.Equal(t, c.want, got, fmt.Sprint(c.limit))
@@ -204,33 +204,33 @@ func testRealised(t *testing.T, open func(*testing.T) store.Store) {
 	}
 }
 
-// testPromisedAtLaunch tests which of several receipts of a try counts: those before the launch,
-// after the end, or named by the report.
+// testPromisedAtLaunch tests which of several receipts of a try is used: before the launch, after
+// the end, or named by the report.
 func testPromisedAtLaunch(t *testing.T, open func(*testing.T) store.Store) {
 	minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
-	type answer struct {
+	type promise struct {
 		at       int // minutes
 		promised float64
 	}
-	nothing := math.NaN()
-	for claim, c := range map[string]struct {
-		answers []answer
-		ended   int // minutes; 0: unknown, so that the arrival of the report counts
-		named   int // 1, 2, …: the receipt that the report names; 0: none
-		want    float64
+	noPromise := math.NaN()
+	for name, c := range map[string]struct {
+		receipts []promise
+		ended    int // minutes; 0: unknown, so that the time of the report is used
+		named    int // 1, 2, …: the receipt that the report names; 0: none
+		want     float64
 	}{
-		"a receipt after the end changes nothing":                     {[]answer{{1, 0.25}, {20, 0.5}}, 10, 0, 0.25},
-		"a receipt long after the end changes nothing":                {[]answer{{1, 0.25}, {10_000, 0.5}}, 10, 0, 0.25},
-		"several receipts after the end change nothing":               {[]answer{{1, 0.25}, {20, 0.5}, {30, 0.75}}, 10, 0, 0.25},
-		"a receipt after a try that waited for weeks changes nothing": {[]answer{{1, 0.25}, {30_001, 0.5}}, 30_000, 0, 0.25},
-		"the last receipt before the end counts":                      {[]answer{{1, 0.25}, {5, 0.5}, {20, 0.75}}, 10, 0, 0.5},
-		"a receipt named by the report counts":                        {[]answer{{1, 0.25}, {5, 0.5}, {20, 0.75}}, 10, 1, 0.25},
-		"a launch without a promise has none":                         {[]answer{{1, nothing}, {20, 0.5}}, 10, 0, nothing},
-		"a named receipt without a promise has none":                  {[]answer{{1, nothing}, {5, 0.5}}, 10, 1, nothing},
-		"a slow clock of the reporter hides no promise":               {[]answer{{11, 0.25}, {20, 0.5}}, 10, 0, 0.25},
-		"without an end the arrival counts":                           {[]answer{{1, 0.25}, {5, 0.5}}, 0, 0, 0.5},
+		"a receipt after the end changes nothing":                     {[]promise{{1, 0.25}, {20, 0.5}}, 10, 0, 0.25},
+		"a receipt long after the end changes nothing":                {[]promise{{1, 0.25}, {10_000, 0.5}}, 10, 0, 0.25},
+		"several receipts after the end change nothing":               {[]promise{{1, 0.25}, {20, 0.5}, {30, 0.75}}, 10, 0, 0.25},
+		"a receipt after a try that waited for weeks changes nothing": {[]promise{{1, 0.25}, {30_001, 0.5}}, 30_000, 0, 0.25},
+		"the last receipt before the end counts":                      {[]promise{{1, 0.25}, {5, 0.5}, {20, 0.75}}, 10, 0, 0.5},
+		"a receipt named by the report counts":                        {[]promise{{1, 0.25}, {5, 0.5}, {20, 0.75}}, 10, 1, 0.25},
+		"a launch without a promise has none":                         {[]promise{{1, noPromise}, {20, 0.5}}, 10, 0, noPromise},
+		"a named receipt without a promise has none":                  {[]promise{{1, noPromise}, {5, 0.5}}, 10, 1, noPromise},
+		"a slow clock of the reporter hides no promise":               {[]promise{{11, 0.25}, {20, 0.5}}, 10, 0, 0.25},
+		"without an end the arrival counts":                           {[]promise{{1, 0.25}, {5, 0.5}}, 0, 0, 0.5},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			st := open(t)
 			key := task("launched")
 			o := success(firstTry(key, "r"), sizing.GiB, 1)
@@ -239,7 +239,7 @@ func testPromisedAtLaunch(t *testing.T, open func(*testing.T) store.Store) {
 				o.EndedAt = minute(c.ended)
 			}
 			var receipts []sizing.Receipt
-			for i, a := range c.answers {
+			for i, a := range c.receipts {
 				r := receipt(idAt(minute(a.at), i), o.Try, a.promised, minute(a.at))
 				r.Allocation.Model = &sizing.ModelRef{Version: 1}
 				receipts = append(receipts, r)
@@ -267,4 +267,22 @@ func testPromisedAtLaunch(t *testing.T, open func(*testing.T) store.Store) {
 			require.Equal(t, c.want, evidence[0].Risk)
 		})
 	}
+}
+
+// testRecentTasks tests the list from which a started replica takes the models to decode first.
+func testRecentTasks(t *testing.T, open func(*testing.T) store.Store) {
+	st := open(t)
+	at := noon
+	for i, name := range []string{"a", "b", "a", "c", "b"} {
+		at = at.Add(time.Minute)
+		try := sizing.TryKey{TaskKey: task(name), MapIndex: sizing.NoMap, Number: 1}
+		id := fmt.Sprintf("0195%04d-0000-7000-8000-000000000000", i)
+		require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{receipt(id, try, 0.01, at)}))
+	}
+	recent, err := st.RecentTasks(t.Context(), 100)
+	require.NoError(t, err)
+	require.Equal(t, []sizing.TaskKey{task("b"), task("c"), task("a")}, recent, "newest first")
+	recent, err = st.RecentTasks(t.Context(), 2)
+	require.NoError(t, err)
+	require.Equal(t, []sizing.TaskKey{task("b"), task("c")}, recent)
 }

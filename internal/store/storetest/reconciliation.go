@@ -21,12 +21,12 @@ func testReconciliation(t *testing.T, open func(*testing.T) store.Store) {
 			return acquired
 		}
 		require.True(t, acquire("a", time.Hour))
-		require.True(t, acquire("a", -time.Second), "the owner renews it")
-		require.True(t, acquire("b", time.Hour), "it has expired")
+		require.True(t, acquire("a", -time.Second), "the owner renews its lease")
+		require.True(t, acquire("b", time.Hour), "the lease has expired")
 		require.False(t, acquire("a", time.Hour))
 	})
 
-	t.Run("a try without a sampled peak is listed until it has one or is settled", func(t *testing.T) {
+	t.Run("a try is listed until it has a sampled peak or is settled", func(t *testing.T) {
 		sampled, later, settled := complete(task("sampled")), complete(task("later")), complete(task("settled"))
 		later.MemorySampled, settled.MemorySampled = 0, 0
 		sampled.EndedAt, later.EndedAt, settled.EndedAt = noon, noon, noon.Add(time.Minute)
@@ -53,15 +53,15 @@ func testReconciliation(t *testing.T, open func(*testing.T) store.Store) {
 
 	t.Run("a receipt is listed until its try is reported", func(t *testing.T) {
 		first, retried := complete(task("unreported")), complete(task("unreported")).Try
-		answer := func(id string, try sizing.TryKey, at time.Time) sizing.Receipt {
+		newReceipt := func(id string, try sizing.TryKey, at time.Time) sizing.Receipt {
 			return sizing.Receipt{At: at, Ask: sizing.Ask{Try: try}, Allocation: sizing.Allocation{PredictionID: id, Task: try.TaskKey}}
 		}
 		retried.Number = 3
 		adHoc := retried
 		adHoc.RunID = ""
 		require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{
-			answer("q-1", first.Try, noon), answer("q-2", first.Try, noon.Add(time.Second)),
-			answer("q-3", retried, noon.Add(2*time.Second)), answer("q-4", adHoc, noon), answer("q-5", first.Try, noon.Add(-2*time.Hour)),
+			newReceipt("q-1", first.Try, noon), newReceipt("q-2", first.Try, noon.Add(time.Second)),
+			newReceipt("q-3", retried, noon.Add(2*time.Second)), newReceipt("q-4", adHoc, noon), newReceipt("q-5", first.Try, noon.Add(-2*time.Hour)),
 		}))
 		unreported := func() (ids []string) {
 			receipts, err := st.UnreportedReceipts(t.Context(), around)

@@ -42,24 +42,24 @@ func testRecord(t *testing.T, open func(*testing.T) store.Store) {
 		require.Len(t, h.Rows, 1)
 		row := h.Rows[0]
 		require.Equal(t, h.LastSeq, row.Seq)
-		sent := sizing.Features{
+		want := sizing.Features{
 			"count": sizing.NumberValue(1253), "region": sizing.TextValue("emea"), "full": sizing.BoolValue(true),
 			"sale_end": {Kind: sizing.Date, Num: 18297}, // days since 1970; the text is not stored
 		}
-		require.Equal(t, sent, h.Schema.Features(row.Features))
+		require.Equal(t, want, h.Schema.Features(row.Features))
 		require.Equal(t, sizing.HistoryRow{Seq: row.Seq, At: noon, RunID: o.Try.RunID, MapIndex: 4, Try: 2,
 			Outcome: sizing.OOMKilled, MemoryMax: 7 * sizing.GiB, MemorySampled: 6 * sizing.GiB, CPUMax: 1.25, Duration: o.Duration,
 			Allocated: o.Allocated, Requested: o.Requested, Features: row.Features, Weight: 1}, row)
 	})
 
-	t.Run("a report without times counts at its arrival", func(t *testing.T) {
+	t.Run("a report without times has the time of its arrival", func(t *testing.T) {
 		o := success(firstTry(task("timeless"), "r"), sizing.GiB, 1)
 		o.EndedAt = time.Time{}
 		recordNew(t, st, o)
 		require.WithinDuration(t, time.Now(), history(t, st, o.Try.TaskKey).Rows[0].At, time.Hour)
 	})
 
-	t.Run("a report without an end counts at its start", func(t *testing.T) {
+	t.Run("a report without an end has the time of its start", func(t *testing.T) {
 		o := success(firstTry(task("started"), "r"), sizing.GiB, 1)
 		o.StartedAt, o.EndedAt = noon.Add(-time.Hour), time.Time{}
 		recordNew(t, st, o)
@@ -110,14 +110,14 @@ func testFeatures(t *testing.T, st store.Store) {
 		recordNew(t, st, first)
 		recordNew(t, st, second)
 		h := history(t, st, key)
-		require.Equal(t, []float64{1}, h.Rows[0].Features, "a row from before the schema grew is shorter")
+		require.Equal(t, []float64{1}, h.Rows[0].Features, "a row from before the extension of the schema is shorter")
 		require.Len(t, h.Rows[1].Features, 3)
 		require.True(t, math.IsNaN(h.Rows[1].Features[0]), "not a number")
 		require.Equal(t, first.Features, h.Schema.Features(h.Rows[0].Features))
 		require.Equal(t, second.Features, h.Schema.Features(h.Rows[1].Features))
 		require.Equal(t, []string{"n", "n", "new"}, []string{h.Schema.Fields[0].Name, h.Schema.Fields[1].Name, h.Schema.Fields[2].Name})
 
-		require.Equal(t, duplicate, verdict(record(t, st, second)[0]))
+		require.Equal(t, duplicate, statusOf(record(t, st, second)[0]))
 		second.Features["n"] = sizing.NumberValue(2)
 		requireConflict(t, "features.n", record(t, st, second)[0])
 		first.Features = sizing.Features{"n": sizing.TextValue("many")}
@@ -133,7 +133,7 @@ func testFeatures(t *testing.T, st store.Store) {
 		recordNew(t, st, first, second)
 		h := history(t, st, key)
 		require.Equal(t, second.Features, h.Schema.Features(h.Rows[1].Features), "with its text")
-		require.Equal(t, duplicate, verdict(record(t, st, second)[0]))
+		require.Equal(t, duplicate, statusOf(record(t, st, second)[0]))
 	})
 
 	t.Run("values of different kinds are stored together in every order", func(t *testing.T) {
@@ -177,7 +177,7 @@ func testFeatures(t *testing.T, st store.Store) {
 
 	t.Run("omitted features come from the newest receipt of the try", func(t *testing.T) {
 		key := task("receipt")
-		of := func(id string, try sizing.TryKey, n float64, at time.Time) sizing.Receipt {
+		newReceipt := func(id string, try sizing.TryKey, n float64, at time.Time) sizing.Receipt {
 			return sizing.Receipt{At: at, Allocation: sizing.Allocation{PredictionID: id, Task: key},
 				Ask: sizing.Ask{Try: try, Features: sizing.Features{"n": sizing.NumberValue(n)}}}
 		}
@@ -185,17 +185,17 @@ func testFeatures(t *testing.T, st store.Store) {
 		other := try
 		other.Number = 2
 		require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{
-			of("f1", try, 1, noon), of("f2", try, 2, noon.Add(time.Minute)), of("f3", other, 3, noon.Add(time.Hour))}))
+			newReceipt("f1", try, 1, noon), newReceipt("f2", try, 2, noon.Add(time.Minute)), newReceipt("f3", other, 3, noon.Add(time.Hour))}))
 		o := success(try, sizing.GiB, 0)
 		o.Features = nil
 		recordNew(t, st, o)
 		require.Equal(t, sizing.Features{"n": sizing.NumberValue(2)}, features(t, st, key))
-		require.Equal(t, duplicate, verdict(record(t, st, o)[0]))
+		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]))
 		o.Features = sizing.Features{"n": sizing.NumberValue(1)}
 		requireConflict(t, "features.n", record(t, st, o)[0])
 	})
 
-	t.Run("reported features take precedence over those of a receipt", func(t *testing.T) {
+	t.Run("reported features take precedence over features of a receipt", func(t *testing.T) {
 		key := task("reported")
 		o := success(firstTry(key, "r"), sizing.GiB, 7)
 		recordNew(t, st, o)
@@ -203,7 +203,7 @@ func testFeatures(t *testing.T, st store.Store) {
 			Allocation: sizing.Allocation{PredictionID: "t1", Task: key},
 			Ask:        sizing.Ask{Try: o.Try, Features: sizing.Features{"n": sizing.NumberValue(8), "m": sizing.NumberValue(9)}}}}))
 		o.Features = nil
-		require.Equal(t, duplicate, verdict(record(t, st, o)[0]))
+		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]))
 		require.Equal(t, sizing.Features{"n": sizing.NumberValue(7)}, features(t, st, key))
 	})
 
@@ -214,7 +214,7 @@ func testFeatures(t *testing.T, st store.Store) {
 		recordNew(t, st, o)
 		require.Empty(t, features(t, st, key))
 		o.Features = sizing.Features{"n": sizing.NumberValue(5)}
-		require.Equal(t, amended, verdict(record(t, st, o)[0]))
+		require.Equal(t, amended, statusOf(record(t, st, o)[0]))
 		require.Equal(t, sizing.Features{"n": sizing.NumberValue(5)}, features(t, st, key))
 	})
 }

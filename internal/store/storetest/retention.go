@@ -18,7 +18,7 @@ var smallLimits = store.HistoryLimits{Total: 60, Recent: 20, High: 10}
 
 func testRetention(t *testing.T, open func(*testing.T) store.Store) {
 	t.Run("History and Task are the same after a removal, also later", func(t *testing.T) {
-		intact, thinned := open(t), open(t)
+		intact, pruned := open(t), open(t)
 		const seed = 7
 		rng := rand.New(rand.NewPCG(seed, 0))
 		key, total, removed := task("history"), 0, 0
@@ -32,25 +32,25 @@ func testRetention(t *testing.T, open func(*testing.T) store.Store) {
 				batch[i].EndedAt = noon.Add(time.Duration(total-rng.IntN(30)) * time.Minute) // some arrive late
 				total++
 			}
-			for _, st := range []store.Store{intact, thinned} {
+			for _, st := range []store.Store{intact, pruned} {
 				recordNew(t, st, batch...)
 				publishAll(t, st, key)
 			}
-			removed += removeObservations(t, thinned, key, noon.Add(time.Duration(total-10)*time.Minute))
+			removed += removeObservations(t, pruned, key, noon.Add(time.Duration(total-10)*time.Minute))
 			want, err := intact.History(t.Context(), key, smallLimits)
 			require.NoError(t, err)
-			got, err := thinned.History(t.Context(), key, smallLimits)
+			got, err := pruned.History(t.Context(), key, smallLimits)
 			require.NoError(t, err)
 			require.Equal(t, want, got)
-			require.Equal(t, counted(t, intact, key), counted(t, thinned, key))
+			require.Equal(t, profileWithoutQuantiles(t, intact, key), profileWithoutQuantiles(t, pruned, key))
 		}
 		require.Greater(t, removed, total/3, "seed %d: of %d", seed, total)
-		all, err := thinned.History(t.Context(), key, store.HistoryLimits{Total: 1_000_000})
+		all, err := pruned.History(t.Context(), key, store.HistoryLimits{Total: 1_000_000})
 		require.NoError(t, err)
 		require.Equal(t, []int{total, total - removed}, []int{all.Total, len(all.Rows)}, "removed rows still count")
 	})
 
-	t.Run("recent, needed and unlearned rows stay", func(t *testing.T) {
+	t.Run("recent rows, and rows that training needs or has not learned, stay", func(t *testing.T) {
 		st := open(t)
 		key, later := task("stays"), noon.Add(1000*time.Hour)
 		recordNew(t, st, runs(key, 60)...)
@@ -59,8 +59,8 @@ func testRetention(t *testing.T, open func(*testing.T) store.Store) {
 		more := runs(key, 200)[60:]
 		recordNew(t, st, more...)
 		require.Zero(t, removeObservations(t, st, key, noon), "no row is old enough")
-		early := removeObservations(t, st, key, later)
-		require.Less(t, early, 60, "rows newer than the model stay")
+		removed := removeObservations(t, st, key, later)
+		require.Less(t, removed, 60, "rows newer than the model stay")
 		unlearned := task("unlearned")
 		recordNew(t, st, runs(unlearned, 200)...)
 		require.Zero(t, removeObservations(t, st, unlearned, later), "the task has no model")
@@ -69,21 +69,21 @@ func testRetention(t *testing.T, open func(*testing.T) store.Store) {
 		requireKind(t, sizing.NotFound, st.RemoveObservations(t.Context(), task("unknown"), smallLimits, later, nil))
 	})
 
-	t.Run("a removed try that is reported again is new", func(t *testing.T) {
+	t.Run("a removed try is new when it is reported again", func(t *testing.T) {
 		st := open(t)
 		key := task("again")
 		obs := runs(key, 200)
 		recordNew(t, st, obs...)
 		publishAll(t, st, key)
 		removed := removeObservations(t, st, key, noon.Add(1000*time.Hour))
-		again := 0
+		recorded := 0
 		for _, r := range record(t, st, obs...) {
 			require.NoError(t, r.Err)
 			if !r.Duplicate {
-				again++
+				recorded++
 			}
 		}
-		require.Equal(t, removed, again)
+		require.Equal(t, removed, recorded)
 		require.Equal(t, 200+removed, profile(t, st, key).Observations)
 	})
 
@@ -105,13 +105,13 @@ func testRetention(t *testing.T, open func(*testing.T) store.Store) {
 		st := open(t)
 		receipts := make([]sizing.Receipt, 2500)
 		for i := range receipts {
-			try := firstTry(task("answered"), fmt.Sprint(i))
+			try := firstTry(task("predicted"), fmt.Sprint(i))
 			receipts[i] = sizing.Receipt{At: noon, Ask: sizing.Ask{Try: try},
 				Allocation: sizing.Allocation{PredictionID: fmt.Sprintf("%06d", i), Task: try.TaskKey}}
 		}
 		require.NoError(t, st.SaveReceipts(t.Context(), receipts))
-		enough, n := errors.New("enough"), 0
-		require.ErrorIs(t, st.RemoveReceipts(t.Context(), "002200", func(rows int) error { n += rows; return enough }), enough)
+		stop, n := errors.New("stop"), 0
+		require.ErrorIs(t, st.RemoveReceipts(t.Context(), "002200", func(rows int) error { n += rows; return stop }), stop)
 		require.Less(t, n, 2200)
 		require.NoError(t, st.RemoveReceipts(t.Context(), "002200", func(rows int) error { n += rows; return nil }))
 		require.Equal(t, 2200, n)
@@ -161,9 +161,9 @@ func removeObservations(t *testing.T, st store.Store, key sizing.TaskKey, before
 	return n
 }
 
-// counted returns a profile without quantiles: DefaultHistoryLimits keep their sample complete,
-// and smallLimits do not.
-func counted(t *testing.T, st store.Store, key sizing.TaskKey) sizing.Profile {
+// profileWithoutQuantiles returns a profile without quantiles, because their sample is not
+// complete with smallLimits.
+func profileWithoutQuantiles(t *testing.T, st store.Store, key sizing.TaskKey) sizing.Profile {
 	t.Helper()
 	p := profile(t, st, key)
 	p.Memory = sizing.Quantiles{Min: p.Memory.Min, Max: p.Memory.Max}

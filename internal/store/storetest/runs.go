@@ -97,7 +97,7 @@ func testRuns(t *testing.T, open func(*testing.T) store.Store) {
 }
 
 func testInvalidRuns(t *testing.T, st store.Store) {
-	for claim, spoil := range map[string]func(*store.Run, *store.RunModel){
+	for name, invalidate := range map[string]func(*store.Run, *store.RunModel){
 		"a numeric name":       func(r *store.Run, _ *store.RunModel) { r.Name = "-12" },
 		"a name with NUL":      func(r *store.Run, _ *store.RunModel) { r.Name = "bad\x00" },
 		"malformed parameters": func(r *store.Run, _ *store.RunModel) { r.Parameters = []byte(`{`) },
@@ -106,12 +106,12 @@ func testInvalidRuns(t *testing.T, st store.Store) {
 		"an empty model":       func(_ *store.Run, m *store.RunModel) { m.Blob = nil },
 		"a task name with NUL": func(_ *store.Run, m *store.RunModel) { m.Task = "\x00" },
 	} {
-		t.Run("a run with "+claim+" is rejected as a whole", func(t *testing.T) {
+		t.Run("a run with "+name+" is rejected as a whole", func(t *testing.T) {
 			before, err := st.Runs(t.Context(), 0, 1000)
 			require.NoError(t, err)
 			good := store.RunModel{Task: "a", Family: "cart", Blob: []byte{1}}
-			r, bad := experiment("invalid: "+claim), good
-			spoil(&r, &bad)
+			r, bad := experiment("invalid: "+name), good
+			invalidate(&r, &bad)
 			id, err := st.SaveRun(t.Context(), r, []store.RunModel{good, bad})
 			requireKind(t, sizing.Invalid, err)
 			require.Zero(t, id)
@@ -138,7 +138,7 @@ func testRunModels(t *testing.T, st store.Store) {
 		require.Equal(t, want[1:2], got)
 	})
 
-	t.Run("a run without models has none, and an unknown run is not found", func(t *testing.T) {
+	t.Run("a run may have no models, and an unknown run is not found", func(t *testing.T) {
 		id := saveRun(t, st, experiment("no models"))
 		models, err := st.RunModels(t.Context(), id)
 		require.NoError(t, err)
@@ -148,12 +148,12 @@ func testRunModels(t *testing.T, st store.Store) {
 	})
 
 	t.Run("renaming or deleting a task does not change experiments", func(t *testing.T) {
-		key := furnish(t, st, "renamed in experiments")
+		key := createTaskData(t, st, "renamed in experiments")
 		want := []store.RunModel{{Task: key.Task, Family: "final", Blob: []byte{1}}}
 		id := saveRun(t, st, experiment("of a task"), want...)
-		moved := task("moved in experiments")
-		require.NoError(t, st.Rename(t.Context(), key, moved))
-		require.NoError(t, st.DeleteTask(t.Context(), moved))
+		renamed := task("new name in experiments")
+		require.NoError(t, st.Rename(t.Context(), key, renamed))
+		require.NoError(t, st.DeleteTask(t.Context(), renamed))
 		got, err := st.RunModels(t.Context(), id)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
@@ -167,7 +167,7 @@ func testRunPages(t *testing.T, st store.Store) {
 		r.CreatedAt = noon.Add(-time.Duration(i) * time.Hour) // ids follow the order of saving
 		ids = append(ids, saveRun(t, st, r, store.RunModel{Task: "a", Family: "cart", Blob: []byte{1}}))
 	}
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		before int64
 		limit  int
 		want   []int64
@@ -182,7 +182,7 @@ func testRunPages(t *testing.T, st store.Store) {
 		"limit 0 gives an empty page":            {0, 0, nil},
 		"a negative limit gives an empty page":   {0, -1, nil},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			runs, err := st.Runs(t.Context(), c.before, c.limit)
 			require.NoError(t, err)
 			var got []int64

@@ -50,15 +50,15 @@ func testSeries(t *testing.T, open func(*testing.T) store.Store) {
 		requireNoSeries(t, st, firstTry(task("unknown"), "run00000"))
 	})
 
-	t.Run("the first series stays, and a second contradicts nothing", func(t *testing.T) {
-		bare := complete(task("first"))
-		o, other := bare, bare
+	t.Run("the first series stays, and a second one contradicts nothing", func(t *testing.T) {
+		noSeries := complete(task("first"))
+		o, other := noSeries, noSeries
 		o.Series, other.Series = series(3), series(4)
-		recordNew(t, st, bare)
-		require.Equal(t, amended, verdict(record(t, st, o)[0]), "the try had none")
-		require.Equal(t, duplicate, verdict(record(t, st, o)[0]))
-		require.Equal(t, duplicate, verdict(record(t, st, bare)[0]), "omitted fields contradict nothing")
-		require.Equal(t, duplicate, verdict(record(t, st, other)[0]), "two samplers see different values")
+		recordNew(t, st, noSeries)
+		require.Equal(t, amended, statusOf(record(t, st, o)[0]), "the try had no series")
+		require.Equal(t, duplicate, statusOf(record(t, st, o)[0]))
+		require.Equal(t, duplicate, statusOf(record(t, st, noSeries)[0]), "omitted fields contradict nothing")
+		require.Equal(t, duplicate, statusOf(record(t, st, other)[0]), "another series of the same try is ignored")
 		requireSeries(t, st, o.Series, o.Try)
 	})
 
@@ -71,11 +71,11 @@ func testSeries(t *testing.T, open func(*testing.T) store.Store) {
 	})
 
 	t.Run("in one call the first series stays, too", func(t *testing.T) {
-		bare := complete(task("together"))
-		o, other := bare, bare
+		noSeries := complete(task("together"))
+		o, other := noSeries, noSeries
 		o.Series, other.Series = series(3), series(4)
-		r := record(t, st, bare, o, other)
-		require.Equal(t, []string{fresh, amended, duplicate}, []string{verdict(r[0]), verdict(r[1]), verdict(r[2])})
+		r := record(t, st, noSeries, o, other)
+		require.Equal(t, []string{created, amended, duplicate}, []string{statusOf(r[0]), statusOf(r[1]), statusOf(r[2])})
 		requireSeries(t, st, o.Series, o.Try)
 	})
 
@@ -85,19 +85,19 @@ func testSeries(t *testing.T, open func(*testing.T) store.Store) {
 		recordNew(t, st, o)
 		finish(t, st, claimLater(t, st, o.Try.TaskKey))
 		o.Series = series(3)
-		require.Equal(t, amended, verdict(record(t, st, o)[0]))
+		require.Equal(t, amended, statusOf(record(t, st, o)[0]))
 		backlog, err := st.Backlog(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, backlog.Waiting)
 	})
 
 	t.Run("Void deletes a series, and Rename moves it", func(t *testing.T) {
-		obs, to := runs(task("moves"), 2), task("moved")
+		obs, to := runs(task("old name"), 2), task("new name")
 		for i := range obs {
 			obs[i].Series = series(2 + i)
 		}
 		recordNew(t, st, obs...)
-		require.NoError(t, st.Rename(t.Context(), task("moves"), to))
+		require.NoError(t, st.Rename(t.Context(), task("old name"), to))
 		requireNoSeries(t, st, obs[0].Try)
 		for i := range obs {
 			obs[i].Try.TaskKey = to

@@ -1,4 +1,4 @@
-// Package storetest is the conformance suite of package store: it tests every promise of the
+// Package storetest is the conformance suite of package store: it tests every rule of the
 // contract against a real implementation. It knows the contract and nothing of SQL.
 package storetest
 
@@ -17,8 +17,8 @@ import (
 	"github.com/loadaware/loadaware/internal/store"
 )
 
-// Run tests the stores that open returns. Each must be empty, and is closed by a cleanup that
-// open registers.
+// Run tests the stores that open returns. Each store must be empty. The function open must
+// register a cleanup that closes the store.
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	for name, test := range map[string]func(*testing.T, func(*testing.T) store.Store){
 		"Record":            testRecord,
@@ -27,6 +27,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		"Void":              testVoid,
 		"History":           testHistory,
 		"Since":             testSince,
+		"Tries":             testTries,
 		"Kills":             testKills,
 		"Receipts":          testReceipts,
 		"Realised":          testRealised,
@@ -47,13 +48,23 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		"Retention":         testRetention,
 		"Partitions":        testPartitions,
 		"Series":            testSeries,
+		"Context":           testContext,
+		"Cohorts":           testCohorts,
 		"GrantedTries":      testGrantedTries,
+		"Savings":           testSavings,
+		"RecentTasks":       testRecentTasks,
+		"Campaigns":         testCampaigns,
+		"CampaignClaims":    testCampaignClaims,
+		"Reproductions":     testReproductions,
+		"Shapes":            testShapes,
+		"UsageProfiles":     testUsageProfiles,
+		"Structure":         testStructure,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
 	}
 }
 
-// noon is the default end of the tests' runs.
+// noon is the default end of runs in the tests.
 var noon = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 
 func task(name string) sizing.TaskKey {
@@ -86,7 +97,7 @@ func runs(task sizing.TaskKey, n int) []sizing.Observation {
 	return obs
 }
 
-// record requires that the call succeeds; single observations may fail.
+// record calls Record, which must succeed. Single observations may fail.
 func record(t *testing.T, st store.Store, obs ...sizing.Observation) []sizing.RecordResult {
 	t.Helper()
 	recorded, err := st.Record(t.Context(), obs)
@@ -95,11 +106,11 @@ func record(t *testing.T, st store.Store, obs ...sizing.Observation) []sizing.Re
 	return recorded
 }
 
-// The verdicts on a stored observation.
-const fresh, duplicate, amended = "new", "duplicate", "amended"
+// The statuses of a recorded observation.
+const created, duplicate, amended = "new", "duplicate", "amended"
 
-// verdict returns the text of r.Err, or how r was stored.
-func verdict(r sizing.RecordResult) string {
+// statusOf returns the text of r.Err, or else one of the statuses.
+func statusOf(r sizing.RecordResult) string {
 	switch {
 	case r.Err != nil:
 		return r.Err.Error()
@@ -108,14 +119,14 @@ func verdict(r sizing.RecordResult) string {
 	case r.Amended:
 		return amended
 	}
-	return fresh
+	return created
 }
 
-// recordNew requires that every observation is new.
+// recordNew records observations, all of which must be new.
 func recordNew(t *testing.T, st store.Store, obs ...sizing.Observation) {
 	t.Helper()
 	for i, r := range record(t, st, obs...) {
-		require.Equal(t, fresh, verdict(r), "observation %d: %v", i, r.Err)
+		require.Equal(t, created, statusOf(r), "observation %d: %v", i, r.Err)
 	}
 }
 
@@ -126,7 +137,7 @@ func history(t *testing.T, st store.Store, task sizing.TaskKey) sizing.History {
 	return h
 }
 
-// features decodes the stored features of the only run.
+// features returns the stored features of a task with one run.
 func features(t *testing.T, st store.Store, task sizing.TaskKey) sizing.Features {
 	t.Helper()
 	h := history(t, st, task)

@@ -34,7 +34,7 @@ func testTasks(t *testing.T, open func(*testing.T) store.Store) {
 		require.Equal(t, 7, p.Observations)
 		require.Equal(t, 1, p.Kills)
 		require.Equal(t, noon.Add(4*time.Minute), p.LastSeen)
-		require.Equal(t, sizing.Resources{Memory: 4 * sizing.GiB, CPU: 2}, p.Requested, "the last one reported")
+		require.Equal(t, sizing.Resources{Memory: 4 * sizing.GiB, CPU: 2}, p.Requested, "the last reported request")
 		require.Equal(t, 5*sizing.MiB, p.LargestPeak, "the largest measured peak; a kill has none")
 		MiB := float64(sizing.MiB)
 		require.InDeltaSlice(t, []float64{1, 3, 4.6, 4.96, 5},
@@ -94,7 +94,7 @@ func testPages(t *testing.T, st store.Store) {
 	for i := range keys {
 		recordNew(t, st, runs(keys[len(keys)-1-i], 1)...)
 	}
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		namespace string
 		after     sizing.TaskKey
 		limit     int
@@ -105,12 +105,12 @@ func testPages(t *testing.T, st store.Store) {
 		"the next page starts after the last key": {"", keys[1], 2, keys[2:4]},
 		"the last page is short":                  {"", keys[3], 2, keys[4:]},
 		"nothing is after the last key":           {"", keys[4], 2, nil},
-		"the given key need not exist":            {"", sizing.TaskKey{Namespace: "a", DAG: "a", Task: "bB"}, 1, keys[2:3]},
-		"a namespace lists its own":               {"b", sizing.TaskKey{}, 10, keys[4:]},
-		"an unknown namespace lists none":         {"c", sizing.TaskKey{}, 10, nil},
+		"the key need not exist":                  {"", sizing.TaskKey{Namespace: "a", DAG: "a", Task: "bB"}, 1, keys[2:3]},
+		"a namespace lists its own tasks":         {"b", sizing.TaskKey{}, 10, keys[4:]},
+		"an unknown namespace lists no tasks":     {"c", sizing.TaskKey{}, 10, nil},
 		"limit 0 gives an empty page":             {"", sizing.TaskKey{}, 0, nil},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			profiles, err := st.Tasks(t.Context(), c.namespace, c.after, c.limit)
 			require.NoError(t, err)
 			var got []sizing.TaskKey
@@ -123,8 +123,8 @@ func testPages(t *testing.T, st store.Store) {
 	}
 }
 
-// furnish stores data of every kind for a task.
-func furnish(t *testing.T, st store.Store, name string) sizing.TaskKey {
+// createTaskData creates a task with data of every kind.
+func createTaskData(t *testing.T, st store.Store, name string) sizing.TaskKey {
 	t.Helper()
 	m := model(t, st, name)
 	publish(t, st, m, 0)
@@ -135,7 +135,7 @@ func furnish(t *testing.T, st store.Store, name string) sizing.TaskKey {
 
 func testRename(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
-	from, taken := furnish(t, st, "from"), furnish(t, st, "taken")
+	from, taken := createTaskData(t, st, "from"), createTaskData(t, st, "taken")
 	to := sizing.TaskKey{Namespace: "other", DAG: "new", Task: "to"}
 
 	t.Run("renaming to an existing task or from an unknown one fails", func(t *testing.T) {
@@ -168,13 +168,13 @@ func testRename(t *testing.T, open func(*testing.T) store.Store) {
 		recordNew(t, st, obs...)
 		require.Equal(t, 2, history(t, st, from).Total)
 		require.Equal(t, 1, history(t, st, to).Total)
-		require.Equal(t, duplicate, verdict(record(t, st, runs(to, 1)...)[0]))
+		require.Equal(t, duplicate, statusOf(record(t, st, runs(to, 1)...)[0]))
 	})
 }
 
 func testDelete(t *testing.T, open func(*testing.T) store.Store) {
 	st := open(t)
-	key, other := furnish(t, st, "deleted"), furnish(t, st, "kept")
+	key, other := createTaskData(t, st, "deleted"), createTaskData(t, st, "kept")
 	require.NoError(t, st.DeleteTask(t.Context(), key))
 
 	t.Run("DeleteTask deletes all data of the task and none of others", func(t *testing.T) {

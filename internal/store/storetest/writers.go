@@ -24,10 +24,10 @@ func testConcurrentWriters(t *testing.T, open func(*testing.T) store.Store) {
 			obs := append(runs(a, 300), runs(b, 300)...)
 			var fresh, repeated atomic.Int64
 			inParallel(t, 8, func(ctx context.Context, worker int) error {
-				mine := slices.Clone(obs)
+				shuffled := slices.Clone(obs)
 				rng := rand.New(rand.NewPCG(1, uint64(worker)))
-				rng.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
-				for part := range slices.Chunk(mine, size) {
+				rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+				for part := range slices.Chunk(shuffled, size) {
 					recorded, err := st.Record(ctx, part)
 					if err != nil {
 						return err
@@ -53,10 +53,10 @@ func testConcurrentWriters(t *testing.T, open func(*testing.T) store.Store) {
 	}
 
 	t.Run("concurrent writers assign each category code once", func(t *testing.T) {
-		keys := []sizing.TaskKey{task("grow 0"), task("grow 1")}
+		keys := []sizing.TaskKey{task("codes 0"), task("codes 1")}
 		sent := func(worker, i int) sizing.Features {
 			return sizing.Features{
-				fmt.Sprintf("field %d", i): sizing.NumberValue(float64(worker)), // new to all at once
+				fmt.Sprintf("field %d", i): sizing.NumberValue(float64(worker)), // new for all writers at the same time
 				"colour":                   sizing.TextValue(fmt.Sprintf("colour %d", (worker+i)%20)),
 			}
 		}

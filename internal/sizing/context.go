@@ -1,0 +1,231 @@
+package sizing
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits on the metadata of a request.
+const (
+	MaxMetadata       = 30   // entries
+	MaxMetadataName   = 60   // characters
+	MaxMetadataValue  = 200  // characters
+	MaxMetadataValues = 30   // values of one entry
+	MaxMetadataBytes  = 8192 // all names and values of a request
+)
+
+// Metadata holds static facts about a task, such as its operator, image or owner, by name. An
+// entry may have several values, such as tags.
+type Metadata map[string][]string
+
+// Bounded returns the entries within the limits, and a warning for each other entry. If all
+// entries fit, it returns m itself.
+func (m Metadata) Bounded() (Metadata, []FieldError) {
+	if len(m) <= MaxMetadata && m.fits() {
+		return m, nil
+	}
+	size := 0
+	var warnings []FieldError
+	bounded := make(Metadata, min(len(m), MaxMetadata))
+	for i, name := range m.Names() {
+		switch {
+		case len(bounded) == MaxMetadata:
+			warnings = append(warnings, FieldError{"metadata", fmt.Sprintf("has %d entries, and %d are allowed: the last %d by name are ignored", len(m), MaxMetadata, len(m)-i)})
+			return bounded, warnings
+		case len(warnings) > MaxMetadata:
+			return bounded, warnings
+		case name == "" || !isMetadataText(name, MaxMetadataName):
+			warnings = append(warnings, FieldError{"metadata", fmt.Sprintf("has the name %.40q, which is ignored: names are 1 to %d characters without control characters", name, MaxMetadataName)})
+		case !fitsValues(m[name]):
+			warnings = append(warnings, FieldError{"metadata." + name, fmt.Sprintf("is ignored: it must be a string of at most %d characters without control characters, or a list of 1 to %d of them", MaxMetadataValue, MaxMetadataValues)})
+		case size+entrySize(name, m[name]) > MaxMetadataBytes:
+			warnings = append(warnings, FieldError{"metadata." + name, fmt.Sprintf("is ignored: all names and values together may have %d bytes", MaxMetadataBytes)})
+		default:
+			bounded[name] = m[name]
+			size += entrySize(name, m[name])
+		}
+	}
+	return bounded, warnings
+}
+
+// fits reports whether all entries are within the limits, except their number.
+func (m Metadata) fits() bool {
+	size := 0
+	for name, values := range m {
+		if name == "" || !isMetadataText(name, MaxMetadataName) || !fitsValues(values) {
+			return false
+		}
+		size += entrySize(name, values)
+	}
+	return size <= MaxMetadataBytes
+}
+
+// entrySize returns the bytes of a name and its values.
+func entrySize(name string, values []string) int {
+	size := len(name)
+	for _, v := range values {
+		size += len(v)
+	}
+	return size
+}
+
+// fitsValues reports whether the values of one entry are within the limits.
+func fitsValues(values []string) bool {
+	if len(values) == 0 || len(values) > MaxMetadataValues {
+		return false
+	}
+	return !slices.ContainsFunc(values, func(v string) bool { return !isMetadataText(v, MaxMetadataValue) })
+}
+
+// isMetadataText reports whether s has at most limit characters and no control characters.
+func isMetadataText(s string, limit int) bool {
+	if isPrintable(s) {
+		return len(s) <= limit
+	}
+	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= limit && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// Names returns the names in ascending order.
+func (m Metadata) Names() []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Placement describes the node of a try and the load of the cluster at its launch.
+type Placement struct {
+	NodeType    string   // the instance type or class of the node; empty if unknown
+	ClusterLoad *float64 // the allocated share of the cluster, 0 to 1; nil if unknown
+}
+
+// Bounded returns the fields within the limits, and a warning for each other field.
+func (p Placement) Bounded() (Placement, []FieldError) {
+	var warnings []FieldError
+	if !isMetadataText(p.NodeType, MaxMetadataValue) {
+		p.NodeType = ""
+		warnings = append(warnings, FieldError{"node_type", fmt.Sprintf("is ignored: it must be at most %d characters without control characters", MaxMetadataValue)})
+	}
+	if l := p.ClusterLoad; l != nil && !(*l >= 0 && *l <= 1) {
+		p.ClusterLoad = nil
+		warnings = append(warnings, FieldError{"cluster_load", fmt.Sprintf("%g is ignored: it must be 0 to 1", *l)})
+	}
+	return p, warnings
+}
+
+// UsageNames are the names of the fields of MeanUsage in a report, in order.
+var UsageNames = [...]string{"memory_mean_bytes", "cpu_mean_cores", "read_bytes", "written_bytes", "gpu_memory_max_bytes", "gpu_utilisation_mean"}
+
+// The indexes of the fields in MeanUsage and UsageNames.
+const (
+	MemoryMean = iota
+	CPUMean
+	BytesRead
+	BytesWritten
+	GPUMemoryMax
+	GPUUtilisation
+)
+
+// MeanUsage holds the usage of one try other than its peaks, in the order of UsageNames. NaN is
+// unknown. In a nil MeanUsage all fields are unknown.
+type MeanUsage []float64
+
+// maxUsage are the upper limits of the fields of MeanUsage. A GPU utilisation of 8 means that eight
+// GPUs are fully used.
+var maxUsage = [len(UsageNames)]float64{MaxBytes, float64(MaxCores), 1e18, 1e18, MaxBytes, 1000}
+
+// Set sets one field and returns u. It allocates u if u is nil.
+func (u MeanUsage) Set(field int, v float64) MeanUsage {
+	if u == nil {
+		u = make(MeanUsage, len(UsageNames))
+		for i := range u {
+			u[i] = math.NaN()
+		}
+	}
+	u[field] = v
+	return u
+}
+
+// Get returns one field; NaN if it is unknown.
+func (u MeanUsage) Get(field int) float64 {
+	if field >= len(u) {
+		return math.NaN()
+	}
+	return u[field]
+}
+
+// bounded returns the fields within the limits, and a warning for each other field.
+func (u MeanUsage) bounded() (MeanUsage, []FieldError) {
+	var warnings []FieldError
+	for i := range u {
+		if !(u[i] < 0) && !(u[i] > maxUsage[i]) {
+			continue
+		}
+		if warnings == nil {
+			u = slices.Clone(u)
+		}
+		warnings = append(warnings, FieldError{"usage." + UsageNames[i], fmt.Sprintf("%g is ignored: it must be 0 to %g", u[i], maxUsage[i])})
+		u[i] = math.NaN()
+	}
+	if !slices.ContainsFunc(u, func(v float64) bool { return !math.IsNaN(v) }) {
+		u = nil
+	}
+	return u, warnings
+}
+
+// BoundContext drops the context (metadata, usage and placement) that exceeds the limits, and
+// returns a warning for each part. It computes unknown means from the series of the report.
+func (o *Observation) BoundContext() []FieldError {
+	var metadata, placement, usage []FieldError
+	o.Metadata, metadata = o.Metadata.Bounded()
+	o.Placement, placement = o.Placement.Bounded()
+	o.Usage, usage = o.Usage.bounded()
+	if s := o.Series; s != nil {
+		if len(s.Memory) > 0 && math.IsNaN(o.Usage.Get(MemoryMean)) {
+			o.Usage = o.Usage.Set(MemoryMean, mean(s.Memory))
+		}
+		if len(s.CPU) > 0 && math.IsNaN(o.Usage.Get(CPUMean)) {
+			o.Usage = o.Usage.Set(CPUMean, mean(s.CPU))
+		}
+	}
+	return slices.Concat(metadata, placement, usage)
+}
+
+// BoundContext drops the metadata and placement that exceed the limits, and returns a warning for
+// each part.
+func (a *Ask) BoundContext() []FieldError {
+	var metadata, placement []FieldError
+	a.Metadata, metadata = a.Metadata.Bounded()
+	a.Placement, placement = a.Placement.Bounded()
+	return slices.Concat(metadata, placement)
+}
+
+// mean returns the arithmetic mean.
+func mean[T int64 | float64](values []T) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += float64(v)
+	}
+	return sum / float64(len(values))
+}
+
+// HasContext reports whether the report has metadata, usage or a placement.
+func (o *Observation) HasContext() bool {
+	return len(o.Metadata) > 0 || o.Usage != nil || o.Placement != Placement{}
+}
+
+// ContextRow is one stored try with its context, for learning across the tasks of a namespace.
+type ContextRow struct {
+	Task TaskKey
+	HistoryRow
+	Features  Features // decoded; HistoryRow.Features is nil
+	Metadata  Metadata // nil if unknown
+	Usage     MeanUsage
+	Placement Placement
+}

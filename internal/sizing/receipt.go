@@ -1,0 +1,19 @@
+package sizing
+
+import "time"
+
+// Receipt is the stored record of one answer, as JSON. A new field of the answer belongs in
+// Allocation; a field that is only stored belongs here. The JSON encoder of package postgres
+// (body.go) must encode both.
+type Receipt struct {
+	Ask        Ask
+	Allocation Allocation
+	At         time.Time
+}
+
+// Guard is the state of a model's safety margins at the time of an answer. The same model
+// version, Guard and Ask reproduce the answer bit for bit.
+type Guard struct {
+	Version int64     // the number of tries that the model had learned
+	Params  []float64 // in the order of taskmodel's Model.guardState
+}

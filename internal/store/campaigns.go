@@ -1,0 +1,81 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/campaign"
+)
+
+// Campaigns stores profiling campaigns and the states of their runs. Every change of a campaign by
+// a person is audited under its DAG, with an empty task id.
+type Campaigns interface {
+	// CreateCampaign stores a campaign and returns it with its id. It ignores the id, the author,
+	// the pause and the stop of c. It returns Conflict if the DAG already has a campaign with
+	// that name.
+	CreateCampaign(ctx context.Context, c campaign.Campaign) (campaign.Campaign, error)
+	// Campaign returns a campaign, or NotFound if there is none.
+	Campaign(ctx context.Context, id int64) (campaign.Campaign, error)
+	// CampaignStatus returns a campaign with its progress. The argument failures limits its list of
+	// failed runs. It returns NotFound if there is no such campaign.
+	CampaignStatus(ctx context.Context, id int64, failures int) (campaign.Status, error)
+	// Campaigns lists at most limit campaigns in any of the scopes, newest first, with ids below
+	// before (0: from the newest). The result has no Failures, and the GB·h of a campaign with
+	// very many reports may be a minute old.
+	Campaigns(ctx context.Context, scopes []Scope, before int64, limit int) ([]campaign.Status, error)
+	// RegisterRuns adds runs in state 0, and ignores runs whose scenario and execution date are
+	// registered already. It returns the number of each, or NotFound if there is no such
+	// campaign.
+	RegisterRuns(ctx context.Context, id int64, runs []campaign.Archived) (registered, already int, err error)
+	// CampaignRuns lists at most limit runs in the given states with a number above after,
+	// ordered by number. An empty list of states selects all states.
+	CampaignRuns(ctx context.Context, id int64, states []campaign.State, after, limit int) ([]campaign.Run, error)
+	// CampaignRunTasks lists what the tasks of the current attempt of a run reported, by task
+	// and map index. It returns NotFound if there is no such run.
+	CampaignRunTasks(ctx context.Context, id int64, number int) ([]campaign.TaskReport, error)
+	// ClaimRuns leases at most limit runs of a branch to one worker, runs whose lease expired
+	// first. For a trigger, limit bounds the active runs of the branch over all workers: a run is
+	// active from its claim until a check reports its result. A trigger gets no runs while the
+	// campaign is paused. The claim of a trigger stops a campaign whose budget is used up; a
+	// stopped campaign starts no new runs.
+	ClaimRuns(ctx context.Context, id int64, branch campaign.Branch, limit int, lease time.Duration) (ClaimedRuns, error)
+	// ReportRun moves a run from one state to another and ends its lease. It returns Conflict if
+	// the run is in another state or attempt (0: any), and Invalid if workers may not report the
+	// step.
+	ReportRun(ctx context.Context, id int64, r RunReport) (campaign.Run, error)
+	// ResetRun moves a run back by the rules of campaign.CheckReset. A run whose DAG run has
+	// ended gets a new attempt. It returns NotFound if there is no such run.
+	ResetRun(ctx context.Context, id int64, number int, to campaign.State, notes string) (campaign.Run, error)
+	// PauseCampaign pauses or resumes a campaign. Resuming also lifts the stop by a used-up
+	// budget. A budget that is not nil replaces the stored one.
+	PauseCampaign(ctx context.Context, id int64, paused bool, budget *campaign.Budget) (campaign.Campaign, error)
+	// ReleaseRuns ends the expired leases of a campaign, and returns at most limit runs whose
+	// state has not changed for the duration stuckAfter.
+	ReleaseRuns(ctx context.Context, id int64, stuckAfter time.Duration, limit int) (released int, stuck []campaign.Run, err error)
+}
+
+// ClaimedRuns are the leased runs and their campaign, as it is after the claim.
+type ClaimedRuns struct {
+	Campaign campaign.Campaign
+	Runs     []campaign.Run
+}
+
+// RunReport says that a run moved from one state to another.
+type RunReport struct {
+	Number   int
+	From, To campaign.State
+	Attempt  int // 0 for any
+	Notes    string
+}
+
+// CampaignAudit is the audited form of a campaign or of one of its runs.
+type CampaignAudit struct {
+	Campaign int64           `json:"campaign"`
+	Name     string          `json:"name,omitempty"`
+	Pool     string          `json:"pool,omitempty"`
+	Conf     json.RawMessage `json:"conf,omitempty"`
+	Run      int             `json:"run,omitempty"`
+	State    *int            `json:"state,omitempty"`
+	Runs     int             `json:"runs,omitempty"`
+}

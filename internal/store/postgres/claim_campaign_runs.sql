@@ -1,0 +1,34 @@
+-- Leases runs of one branch: first runs whose lease expired or was released, then new runs.
+--
+-- $1  the campaign
+-- $2  the state of the runs that the branch claims
+-- $3  the state after the claim; equal to $2 for a check
+-- $4  the state after a trigger, which counts as active with $3
+-- $5  the largest number of runs; for a trigger it includes the active ones
+-- $6  how many new runs may start; -1 for any number
+-- $7  the lease
+-- $8  whether the branch starts DAG runs
+WITH trigger_runs AS (
+	-- active runs of the branch of a trigger; 0 for a check
+	SELECT count(*) AS active FROM campaign_run WHERE campaign = $1 AND $2::smallint <> $3::smallint AND state IN ($3::smallint, $4::smallint)),
+expired AS (
+	-- runs whose worker did not report in time
+	SELECT n FROM campaign_run
+	WHERE campaign = $1 AND state = $3::smallint AND (leased_until IS NULL OR leased_until < now())
+	ORDER BY changed_at, n LIMIT $5::bigint
+	FOR UPDATE SKIP LOCKED),
+waiting AS (
+	-- runs that no worker has claimed yet
+	SELECT n FROM campaign_run
+	WHERE campaign = $1 AND $2::smallint <> $3::smallint AND state = $2::smallint
+	ORDER BY n
+	LIMIT greatest(0, least($5::bigint - (SELECT active FROM trigger_runs), CASE WHEN $6::bigint < 0 THEN $5::bigint ELSE $6::bigint END))
+	FOR UPDATE SKIP LOCKED),
+picked AS (SELECT n FROM expired UNION SELECT n FROM waiting)
+UPDATE campaign_run AS r
+SET state = $3::smallint, leased_until = now() + $7::interval,
+	started = CASE WHEN $8::boolean THEN attempt ELSE started END,
+	changed_at = CASE WHEN state = $3::smallint THEN changed_at ELSE now() END
+FROM picked
+WHERE r.campaign = $1 AND r.n = picked.n
+RETURNING r.n, scenario, execution_date, conf, state, attempt, dag_run_id, leased_until, coalesce(notes, ''), changed_at

@@ -1,0 +1,77 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+const publishCohortSQL = `
+	INSERT INTO cohort (namespace, version, format, runs, kills, trained_at, blob)
+	VALUES ($1, $2 + 1, $3, $4, $5, $6, $7)
+	ON CONFLICT (namespace) DO UPDATE
+	SET version = excluded.version, format = excluded.format, runs = excluded.runs, kills = excluded.kills,
+		trained_at = excluded.trained_at, blob = excluded.blob
+	WHERE cohort.version = $2
+	RETURNING version`
+
+// PublishCohort replaces the cohort of a namespace if its version has not changed.
+func (s *Store) PublishCohort(ctx context.Context, c store.Cohort) (version int, err error) {
+	err = s.pool.QueryRow(ctx, publishCohortSQL, c.Namespace, c.Version, c.Format, c.Runs, c.Kills, c.TrainedAt, c.Blob).Scan(&version)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, sizing.Errorf(sizing.Conflict, "publish the cohort of %s: version %d is no longer the newest; train from the newest version", c.Namespace, c.Version)
+	}
+	return version, wrapError("publish a cohort", err)
+}
+
+const cohortSQL = `
+	SELECT version, format, runs, kills, trained_at, blob FROM cohort WHERE namespace = $1`
+
+// Cohort returns the cohort of a namespace.
+func (s *Store) Cohort(ctx context.Context, namespace string) (store.Cohort, error) {
+	c := store.Cohort{Namespace: namespace}
+	err := s.pool.QueryRow(ctx, cohortSQL, namespace).Scan(&c.Version, &c.Format, &c.Runs, &c.Kills, &c.TrainedAt, &c.Blob)
+	c.TrainedAt = c.TrainedAt.UTC()
+	return c, orNotFound("read a cohort", err, "namespace %s has no cohort", namespace)
+}
+
+const cohortVersionsSQL = `
+	SELECT namespace, version FROM cohort`
+
+// CohortVersions returns the version of each cohort.
+func (s *Store) CohortVersions(ctx context.Context) (map[string]int, error) {
+	return s.versions(ctx, "list cohorts", cohortVersionsSQL)
+}
+
+// versions reads rows of a namespace and a version.
+func (s *Store) versions(ctx context.Context, operation, query string) (map[string]int, error) {
+	rows, err := s.pool.Query(ctx, query)
+	if err != nil {
+		return nil, wrapError(operation, err)
+	}
+	versions := map[string]int{}
+	var namespace string
+	var version int
+	_, err = pgx.ForEachRow(rows, []any{&namespace, &version}, func() error {
+		versions[namespace] = version
+		return nil
+	})
+	return versions, wrapError(operation, err)
+}
+
+const cohortAgeSQL = `
+	SELECT coalesce(c.version, 0), coalesce(c.format, 0), coalesce(c.runs, 0), coalesce(c.kills, 0), stored.runs, stored.kills
+	FROM (
+		SELECT coalesce(sum(observations), 0)::bigint AS runs, coalesce(sum(kills), 0)::bigint AS kills
+		FROM task JOIN tally ON tally.task = task.id WHERE namespace = $1) AS stored
+	LEFT JOIN cohort AS c ON c.namespace = $1`
+
+// CohortAge compares the cohort of a namespace with the tallies of its tasks.
+func (s *Store) CohortAge(ctx context.Context, namespace string) (a store.CohortAge, err error) {
+	err = s.pool.QueryRow(ctx, cohortAgeSQL, namespace).Scan(&a.Version, &a.Format, &a.LearnedRuns, &a.LearnedKills, &a.Runs, &a.Kills)
+	return a, wrapError("read the age of a cohort", err)
+}

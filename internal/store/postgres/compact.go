@@ -1,0 +1,412 @@
+package postgres
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// The compact form of a receipt holds the fields that have no column, in a fixed order and without
+// names. Integers are varints. Texts that the receipts of a task repeat are positions in its
+// vocabulary. A float64 keeps all of its bits. It is written as a short decimal, as the
+// repetition of an earlier number of the same receipt, or as the bits that differ from the
+// previous number. If the form cannot hold a field, encode rejects the receipt, which is then
+// stored as JSON.
+
+// compactFormat is the first byte of the compact form.
+const compactFormat = 1
+
+// Tags of a float64.
+const (
+	tagDecimal  = 0               // + the number of decimals, up to maxDecimals
+	tagBits     = maxDecimals + 1 // + the number of leading bytes equal to the previous bits
+	tagRepeated = tagBits + 8     // + the distance back to the equal number in compactWriter.bits
+	maxRepeated = 200             // the largest distance
+	tagHalfMore = 255             // 1.5 times the previous number, as in the scale of few identical rows
+	maxDecimals = 4               // of a short decimal
+	maxDecimal  = 1 << 31         // of a short decimal without its point
+	pageShift   = 12              // amounts of memory are often a multiple of 4 KiB
+	milliNanos  = int64(time.Millisecond)
+)
+
+var powersOfTen = [maxDecimals + 1]float64{1, 1e1, 1e2, 1e3, 1e4}
+
+// compactWriter encodes one receipt. isLossy is set if the form cannot hold a field.
+type compactWriter struct {
+	b       []byte
+	words   *vocabulary
+	bits    []uint64 // the floats written in full, oldest first
+	isLossy bool
+}
+
+// encode appends the compact form of r; ok is false if it cannot hold r.
+func (w *compactWriter) encode(r *sizing.Receipt) (ok bool) {
+	a := &r.Allocation
+	w.bits, w.isLossy = w.bits[:0], a.Task != r.Ask.Try.TaskKey
+	w.b = append(w.b, compactFormat)
+	w.uint(uint64(r.At.Nanosecond() % 1000))
+	w.features(r.Ask.Features)
+	w.amount(int64(r.Ask.Requested.Memory))
+	w.number(float64(r.Ask.Requested.CPU))
+	w.amount(int64(r.Ask.MaxMemory))
+	if a.Risk.Promised != nil { // after the ask, so that a reader of the ask alone does not need it
+		w.remember(math.Float64bits(*a.Risk.Promised))
+	}
+	w.amount(int64(a.Memory.Request - a.Memory.Limit))
+	w.number(float64(a.CPU))
+	if w.flag(a.Duration != nil) {
+		w.scaled(int64(a.Duration.Median), milliNanos)
+		w.scaled(int64(a.Duration.P95), milliNanos)
+	}
+	w.amounts(a.Ladder)
+	if w.flag(a.Bins != nil) {
+		w.amounts(a.Bins.Upper)
+		w.numbers(a.Bins.Probabilities)
+		w.int(int64(a.Bins.Chosen))
+	}
+	w.number(a.Risk.Target)
+	w.text(string(a.Source))
+	w.text(string(a.Mode))
+	if w.flag(a.Shadow != nil) {
+		w.amount(int64(a.Shadow.Request))
+		w.amount(int64(a.Shadow.Limit))
+	}
+	w.model(a.Model)
+	w.reason(a.Reason)
+	w.numbers(a.Guard.Params)
+	return !w.isLossy
+}
+
+func (w *compactWriter) uint(v uint64) { w.b = binary.AppendUvarint(w.b, v) }
+
+func (w *compactWriter) int(v int64) { w.b = binary.AppendVarint(w.b, v) }
+
+func (w *compactWriter) flag(v bool) bool {
+	if v {
+		w.b = append(w.b, 1)
+	} else {
+		w.b = append(w.b, 0)
+	}
+	return v
+}
+
+// scaled writes v, in units if it is a whole number of units. The lowest bit says which.
+func (w *compactWriter) scaled(v, unit int64) {
+	isWhole := v%unit == 0
+	if isWhole {
+		v /= unit
+	}
+	zigzag := uint64(v)<<1 ^ uint64(v>>63)
+	if zigzag >= 1<<63 {
+		w.isLossy = true
+		return
+	}
+	zigzag <<= 1
+	if isWhole {
+		zigzag |= 1
+	}
+	w.uint(zigzag)
+}
+
+func (w *compactWriter) amount(v int64) { w.scaled(v, 1<<pageShift) }
+
+// length writes the length of a list plus 1, or 0 for nil.
+func (w *compactWriter) length(n int, isNil bool) {
+	if isNil {
+		w.uint(0)
+		return
+	}
+	w.uint(uint64(n) + 1)
+}
+
+func (w *compactWriter) amounts(list []sizing.Bytes) {
+	w.length(len(list), list == nil)
+	for _, v := range list {
+		w.amount(int64(v))
+	}
+}
+
+func (w *compactWriter) numbers(list []float64) {
+	w.length(len(list), list == nil)
+	for _, v := range list {
+		w.number(v)
+	}
+}
+
+// decimal returns the digits of v without the decimal point and the number of decimals. ok is
+// false if v is not a short decimal.
+func decimal(v float64) (m int64, decimals int, ok bool) {
+	bits := math.Float64bits(v)
+	for d, power := range powersOfTen {
+		scaled := math.Round(v * power)
+		if !(math.Abs(scaled) < maxDecimal) {
+			return 0, 0, false
+		}
+		if math.Float64bits(float64(int64(scaled))/power) == bits {
+			return int64(scaled), d, true
+		}
+	}
+	return 0, 0, false
+}
+
+func (w *compactWriter) number(v float64) {
+	if m, decimals, ok := decimal(v); ok {
+		w.b = append(w.b, byte(tagDecimal+decimals))
+		w.int(m)
+		return
+	}
+	bits := math.Float64bits(v)
+	for ago := 1; ago <= min(len(w.bits), maxRepeated); ago++ {
+		if w.bits[len(w.bits)-ago] == bits {
+			w.b = append(w.b, byte(tagRepeated+ago))
+			return
+		}
+	}
+	if bits == halfMore(previousBits(w.bits)) {
+		w.b = append(w.b, tagHalfMore)
+		return
+	}
+	var buffer [8]byte
+	binary.BigEndian.PutUint64(buffer[:], bits^previousBits(w.bits))
+	equal := 0
+	for equal < 7 && buffer[equal] == 0 {
+		equal++
+	}
+	w.b = append(append(w.b, byte(tagBits+equal)), buffer[equal:]...)
+	w.remember(bits)
+}
+
+func (w *compactWriter) remember(bits uint64) { w.bits = append(w.bits, bits) }
+
+func previousBits(bits []uint64) uint64 {
+	if len(bits) == 0 {
+		return 0
+	}
+	return bits[len(bits)-1]
+}
+
+func halfMore(bits uint64) uint64 { return math.Float64bits(1.5 * math.Float64frombits(bits)) }
+
+// text writes a text as its position in the vocabulary, or literally.
+func (w *compactWriter) text(s string) {
+	if position, ok := w.words.position(s); ok {
+		w.uint(uint64(position) + 1)
+		return
+	}
+	w.uint(0)
+	w.uint(uint64(len(s)))
+	w.b = append(w.b, s...)
+}
+
+// features writes the names and kinds as one text, and then the values in the order of the names.
+func (w *compactWriter) features(f sizing.Features) {
+	if !w.flag(f != nil) {
+		return
+	}
+	names := f.Names()
+	var signature strings.Builder
+	for _, name := range names {
+		if strings.Contains(name, fieldEnd) {
+			w.isLossy = true
+		}
+		signature.WriteString(name)
+		signature.WriteString(string(rune('0'+f[name].Kind)) + fieldEnd)
+	}
+	w.text(signature.String())
+	for _, name := range names {
+		w.value(f[name])
+	}
+}
+
+// fieldEnd follows the name and the kind of each feature. Names have no control characters.
+const fieldEnd = "\n"
+
+func (w *compactWriter) value(v sizing.Value) {
+	switch v.Kind {
+	case sizing.Number, sizing.Bool:
+		w.number(v.Num)
+		w.isLossy = w.isLossy || v.Text != ""
+	case sizing.Category:
+		w.text(v.Text)
+		w.isLossy = w.isLossy || math.Float64bits(v.Num) != 0
+	case sizing.Date:
+		if sizing.TextValue(v.Text) != v {
+			w.isLossy = true
+			return
+		}
+		if days := int64(v.Num); w.flag(len(v.Text) == len(time.DateOnly) && dayText(days) == v.Text) {
+			w.int(days)
+		} else {
+			w.text(v.Text)
+		}
+	case sizing.Missing:
+		w.isLossy = w.isLossy || v != sizing.Value{}
+	default:
+		w.isLossy = true
+	}
+}
+
+// dayText formats days since 1970-01-01 as 2020-01-03.
+func dayText(days int64) string { return time.Unix(days*86400, 0).UTC().Format(time.DateOnly) }
+
+func (w *compactWriter) model(m *sizing.ModelRef) {
+	if !w.flag(m != nil) {
+		return
+	}
+	w.int(int64(m.Version)) // the column omits 0
+	w.text(m.Family)
+	w.int(int64(m.Observations))
+	_, offset := m.TrainedAt.Zone()
+	w.isLossy = w.isLossy || offset != 0
+	w.int(m.TrainedAt.Unix())
+	w.scaled(int64(m.TrainedAt.Nanosecond()), int64(time.Microsecond))
+}
+
+// reason writes the text with placeholders for its numbers, and then the numbers. Most reasons of
+// a task differ only in their numbers.
+func (w *compactWriter) reason(s string) {
+	if strings.Contains(s, numberPlaceholder) {
+		w.isLossy = true
+		return
+	}
+	var template strings.Builder
+	var numbers []string
+	for s != "" {
+		start := strings.IndexFunc(s, isDigit)
+		if start < 0 {
+			template.WriteString(s)
+			break
+		}
+		end := start + numberLen(s[start:])
+		template.WriteString(s[:start])
+		template.WriteString(numberPlaceholder)
+		numbers = append(numbers, s[start:end])
+		s = s[end:]
+	}
+	w.text(template.String())
+	for _, n := range numbers {
+		w.digits(n)
+	}
+}
+
+const (
+	numberPlaceholder = "\x01" // replaces a number in a reason
+	maxDigits         = 15     // of one number; more digits form the next number
+)
+
+func isDigit(c rune) bool { return c >= '0' && c <= '9' }
+
+// numberLen returns the length of the number at the start of s: digits, perhaps with a point
+// between them.
+func numberLen(s string) int {
+	end := digitsLen(s, maxDigits)
+	if end < maxDigits && end+1 < len(s) && s[end] == '.' {
+		if decimals := digitsLen(s[end+1:], maxDigits-end); decimals > 0 {
+			end += 1 + decimals
+		}
+	}
+	return end
+}
+
+func digitsLen(s string, limit int) (n int) {
+	for n < min(len(s), limit) && isDigit(rune(s[n])) {
+		n++
+	}
+	return n
+}
+
+// digits writes a number. A number with a point or a leading zero is followed by its count of
+// digits and of decimals.
+func (w *compactWriter) digits(s string) {
+	whole, decimals, _ := strings.Cut(s, ".")
+	var v uint64
+	for _, c := range []byte(whole + decimals) {
+		v = 10*v + uint64(c-'0')
+	}
+	if decimals == "" && s[0] != '0' {
+		w.uint(v << 1)
+		return
+	}
+	w.uint(v<<1 | 1)
+	w.b = append(w.b, byte(len(whole)+len(decimals))|byte(len(decimals))<<4)
+}
+
+// commonWords are in the vocabulary of every task, before its own words. Append only: stored
+// receipts refer to their positions.
+var commonWords = []string{
+	"", "model", "profile", "cohort", "requested", "lift", "enforce", "shadow", "off", "experts",
+}
+
+// ownWords is the position of the first word of a task's own vocabulary.
+const ownWords = 32
+
+// vocabulary holds the words of one task's receipts. Only its owner changes it.
+type vocabulary struct {
+	id        int32
+	words     []string // by position - ownWords
+	positions map[string]int
+	seen      map[string]bool // texts that were written literally once
+	wanted    []string        // texts that were written literally twice
+}
+
+const (
+	maxWords   = 256 // of one task
+	maxSeen    = 512 // texts that may become words
+	minWordLen = 3
+	maxWordLen = 2000
+)
+
+func newVocabulary(id int32, words []string) *vocabulary {
+	v := &vocabulary{id: id, positions: make(map[string]int, len(words)), seen: map[string]bool{}}
+	v.add(words)
+	return v
+}
+
+func (v *vocabulary) add(words []string) {
+	for _, word := range words {
+		v.positions[word] = ownWords + len(v.words)
+		v.words = append(v.words, word)
+	}
+}
+
+// position returns the position of a text, if it has one. It remembers unknown texts: a text that
+// comes twice becomes a word.
+func (v *vocabulary) position(s string) (int, bool) {
+	if i := slices.Index(commonWords, s); i >= 0 {
+		return i, true
+	}
+	if i, ok := v.positions[s]; ok {
+		return i, true
+	}
+	isStorable := len(s) >= minWordLen && len(s) <= maxWordLen && utf8.ValidString(s) && !strings.Contains(s, "\x00")
+	if !isStorable || len(v.words)+len(v.wanted) >= maxWords {
+		return 0, false
+	}
+	switch again, known := v.seen[s]; {
+	case !known:
+		if len(v.seen) >= maxSeen {
+			clear(v.seen)
+		}
+		v.seen[s] = false
+	case !again:
+		v.seen[s] = true
+		v.wanted = append(v.wanted, s)
+	}
+	return 0, false
+}
+
+// wordAt returns the text at a position.
+func wordAt(words []string, position uint64) (string, bool) {
+	if position < uint64(len(commonWords)) {
+		return commonWords[position], true
+	}
+	if own := position - ownWords; position >= ownWords && own < uint64(len(words)) {
+		return words[own], true
+	}
+	return "", false
+}

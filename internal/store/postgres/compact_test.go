@@ -1,0 +1,179 @@
+package postgres
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// typicalReceipt returns a receipt as the service writes it.
+func typicalReceipt(r *rand.Rand, i int) sizing.Receipt {
+	key := sizing.TaskKey{Namespace: "default", DAG: "pricing", Task: "extract_prices"}
+	promised := r.Float64()
+	limit := sizing.Bytes(r.IntN(1<<20)) << pageShift
+	c := sizing.Receipt{
+		Ask: sizing.Ask{
+			Try: sizing.TryKey{TaskKey: key, RunID: fmt.Sprintf("scheduled__2026-01-01T00:00:00+00:00__%d", i), MapIndex: i, Number: 1},
+			Features: sizing.Features{
+				"products": sizing.NumberValue(float64(r.IntN(5000))), "share": sizing.NumberValue(r.NormFloat64()), "full": sizing.BoolValue(i%2 == 0),
+				"market": sizing.TextValue([]string{"UK", "für", "emea"}[r.IntN(3)]), "day": sizing.TextValue("2020-01-03"), "at": sizing.TextValue("2020-01-03T10:11:12Z"), "none": {},
+			},
+			Requested: sizing.Resources{Memory: 20_000_000_000, CPU: 1.5}, MaxMemory: 128_000_000_000,
+		},
+		Allocation: sizing.Allocation{
+			Task: key, Memory: sizing.Grant{Request: limit, Limit: limit}, CPU: 1,
+			Duration: &sizing.Duration{Median: 95435 * time.Millisecond, P95: 328280 * time.Millisecond},
+			Bins:     &sizing.BinChoice{Upper: []sizing.Bytes{limit, 2 * limit}, Probabilities: []float64{r.Float64(), r.Float64()}, Chosen: 1},
+			Ladder:   []sizing.Bytes{limit, 128_000_000_000}, Risk: sizing.Risk{Promised: &promised, Target: 0.015}, Source: sizing.FromModel, Mode: sizing.Enforce,
+			Model:  &sizing.ModelRef{Version: i, Family: "experts", Observations: 38, TrainedAt: time.Unix(1_700_000_000, 264_493_000).UTC()},
+			Reason: fmt.Sprintf("%dMi: a Bayesian average of simple models; from products, market; %d runs; saves %.1fGi of the 18.60Gi requested, 007 0", r.IntN(2000), i, 20*r.Float64()),
+			Guard:  sizing.Guard{Version: int64(i), Params: []float64{r.NormFloat64(), promised, math.Inf(1), 1, -1, r.NormFloat64(), math.NaN()}},
+		},
+		At: time.Unix(r.Int64N(1<<31), r.Int64N(1e9)).UTC(),
+	}
+	return c
+}
+
+// columnFields returns the fields of a receipt that are stored in columns.
+func columnFields(c *sizing.Receipt) sizing.Receipt {
+	return sizing.Receipt{
+		Ask: sizing.Ask{Try: c.Ask.Try},
+		Allocation: sizing.Allocation{
+			PredictionID: c.Allocation.PredictionID, Task: c.Allocation.Task, Memory: sizing.Grant{Limit: c.Allocation.Memory.Limit},
+			Risk: sizing.Risk{Promised: c.Allocation.Risk.Promised}, Guard: sizing.Guard{Version: c.Allocation.Guard.Version},
+		},
+		At: c.At.Truncate(time.Microsecond),
+	}
+}
+
+func requireReadBack(t *testing.T, w *compactWriter, c *sizing.Receipt) {
+	t.Helper()
+	got := columnFields(c)
+	require.NoError(t, decodeCompact(w.b, w.words.words, &got))
+	want, err := appendBody(nil, withoutParams(c))
+	require.NoError(t, err)
+	read, err := appendBody(nil, withoutParams(&got))
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(read))
+	require.Equal(t, c.Allocation.Guard.Params == nil, got.Allocation.Guard.Params == nil)
+	require.Len(t, got.Allocation.Guard.Params, len(c.Allocation.Guard.Params))
+	for i, v := range c.Allocation.Guard.Params {
+		require.Equal(t, math.Float64bits(v), math.Float64bits(got.Allocation.Guard.Params[i]))
+	}
+}
+
+func withoutParams(c *sizing.Receipt) *sizing.Receipt {
+	copied := *c
+	copied.Allocation.Guard.Params = nil
+	return &copied
+}
+
+// The vocabulary grows as in the store: a text becomes a word after its second receipt.
+func TestTypicalReceiptsAreReadBackBitForBit(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	w := compactWriter{words: newVocabulary(1, nil)}
+	first, last := 0, 0
+	for i := range 2000 {
+		c := typicalReceipt(r, i)
+		w.b = w.b[:0]
+		require.True(t, w.encode(&c))
+		requireReadBack(t, &w, &c)
+		w.words.add(w.words.wanted)
+		w.words.wanted = nil
+		if last = len(w.b); i == 0 {
+			first = last
+		}
+	}
+	assert.Less(t, last, first/2, "repeated texts have become words")
+	assert.Less(t, len(w.words.words), 20)
+}
+
+// A receipt that the compact form cannot hold is rejected and never changed.
+func TestRandomReceiptsAreReadBackOrRejected(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	w := compactWriter{words: newVocabulary(1, []string{"emea", "für 学"})}
+	encoded := 0
+	for range 5000 {
+		c := randomReceipt(r)
+		w.b = w.b[:0]
+		if w.encode(&c) {
+			encoded++
+			requireReadBack(t, &w, &c)
+		}
+	}
+	assert.Greater(t, encoded, 500)
+}
+
+func TestReasonsKeepTheirText(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	reasons := []string{"", "1.", ".5", "0.050", "00", "12345678901234567890.12345678901234567890", "1.2.3", "v1..2", "risk 0.0", "1e-05 and 7"}
+	for range 2000 {
+		text := make([]byte, r.IntN(40))
+		for i := range text {
+			text[i] = "00123456789..., x"[r.IntN(17)]
+		}
+		reasons = append(reasons, string(text))
+	}
+	for _, reason := range reasons {
+		w := compactWriter{words: newVocabulary(1, nil)}
+		w.reason(reason)
+		c := compactReader{rest: w.b}
+		require.Equal(t, reason, c.reason())
+		require.NoError(t, c.err)
+		require.Empty(t, c.rest)
+	}
+}
+
+func TestNumbersKeepTheirBits(t *testing.T) {
+	values := []float64{0, math.Copysign(0, -1), 1, -1, 0.1, 0.015, 1e-7, math.MaxFloat64, 5e-324, math.Inf(-1), math.NaN(), 2147483647, 2147483648, 0.30000000000000004}
+	r := rand.New(rand.NewPCG(9, 9))
+	for range 500 {
+		values = append(values, r.NormFloat64(), math.Float64frombits(r.Uint64()), math.Round(1e4*r.Float64())/1e3, values[r.IntN(len(values))])
+		values = append(values, 1.5*values[len(values)-1])
+	}
+	w := compactWriter{}
+	w.numbers(values)
+	c := compactReader{rest: w.b}
+	for i, got := range c.numbers() {
+		require.Equal(t, math.Float64bits(values[i]), math.Float64bits(got), "%v", values[i])
+	}
+	require.NoError(t, c.err)
+	require.Empty(t, c.rest)
+}
+
+// FuzzDecodeCompact checks that malformed content is an error and never a panic.
+func FuzzDecodeCompact(f *testing.F) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range 5 {
+		c := typicalReceipt(r, i)
+		w := compactWriter{words: newVocabulary(1, []string{"emea"})}
+		w.encode(&c)
+		f.Add(w.b)
+	}
+	f.Fuzz(func(_ *testing.T, content []byte) {
+		var c sizing.Receipt
+		_ = decodeCompact(content, []string{"emea", "a1\nb2\nc3\n"}, &c)
+	})
+}
+
+func BenchmarkCompact(b *testing.B) {
+	c := typicalReceipt(rand.New(rand.NewPCG(1, 1)), 1)
+	w := compactWriter{words: newVocabulary(1, nil)}
+	for range 3 {
+		w.encode(&c)
+		w.words.add(w.words.wanted)
+		w.words.wanted = nil
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		w.b = w.b[:0]
+		w.encode(&c)
+	}
+}

@@ -1,0 +1,104 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// grantedTriesSQL returns the promised risk, and the promised risk without the guard's factor
+// (before_guard): guard[4] is the factor and guard[2] the risk that the experts promised, see
+// taskmodel.BeforeGuard. It reads the large body only of retries and of open tries.
+const grantedTriesSQL = `
+	WITH newest AS (
+		(SELECT run_id, map_index, try_number, task_limit, at, prediction_id, body, promised,
+			CASE WHEN guard[4] > 1 THEN least(promised, guard[2]) ELSE promised END AS before_guard,
+			CASE WHEN try_number > 1 THEN
+				coalesce(body -> 'Allocation' ->> 'Source', '') = 'lift' AND body -> 'Allocation' ->> 'Shadow' IS NULL
+			ELSE false END AS lifted, 0 AS name, NULL::bytea AS content
+		FROM receipt
+		WHERE namespace = $1 AND dag_id = $2 AND task_id = $3 AND at >= $4 AND run_id <> ''` + notReproduced + `
+		ORDER BY at DESC LIMIT $5)
+		UNION ALL
+		(SELECT run_id, map_index, try_number, task_limit, at, prediction_id::text, NULL, promised, promised, false, name, content
+		FROM receipt_compact
+		WHERE name = ` + nameOfTask + ` AND at >= $4 AND run_id <> ''` + notReproduced + `
+		ORDER BY at DESC LIMIT $5)
+		ORDER BY at DESC LIMIT $5)
+	SELECT newest.run_id, newest.map_index, newest.try_number, promised, before_guard, coalesce(task_limit, 0), newest.at, lifted, coalesce(outcome, 0),
+		CASE WHEN outcome IS NULL THEN body -> 'Ask' -> 'Features' END, name, content
+	FROM newest
+	LEFT JOIN task ON task.namespace = $1 AND task.dag_id = $2 AND task.task_id = $3
+	LEFT JOIN observation ON observation.task = task.id AND observation.run_id = newest.run_id
+		AND observation.map_index = newest.map_index AND observation.try_number = newest.try_number
+	ORDER BY newest.at, newest.prediction_id`
+
+// grantedTry is a GrantedTry with the undecoded columns of the compact form; name is 0 in the JSON
+// form.
+type grantedTry struct {
+	store.GrantedTry
+	name    int32
+	content []byte
+}
+
+// GrantedTries lists the newest answers to tries, oldest first, with the outcomes of the tries.
+func (s *Store) GrantedTries(ctx context.Context, task sizing.TaskKey, since time.Time, limit int) ([]store.GrantedTry, error) {
+	rows, err := s.pool.Query(ctx, grantedTriesSQL, task.Namespace, task.DAG, task.Task, since, max(limit, 0))
+	if err != nil {
+		return nil, wrapError("list granted tries", err)
+	}
+	read, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g grantedTry, err error) {
+		err = row.Scan(&g.RunID, &g.MapIndex, &g.Try, &g.Promised, &g.BeforeGuard, &g.Limit, &g.At, &g.Lifted, &g.Outcome, &g.Features, &g.name, &g.content)
+		g.At = g.At.UTC()
+		return g, err
+	})
+	if err == nil {
+		err = s.decodeGranted(ctx, read)
+	}
+	if err != nil {
+		return nil, wrapError("list granted tries", err)
+	}
+	granted := make([]store.GrantedTry, len(read))
+	for i := range read {
+		granted[i] = read[i].GrantedTry
+	}
+	return granted, nil
+}
+
+// decodeGranted sets the fields that grantedTriesSQL reads only from JSON receipts, for the compact
+// receipts.
+func (s *Store) decodeGranted(ctx context.Context, granted []grantedTry) error {
+	names := distinctNames(granted, func(g *grantedTry) int32 { return g.name })
+	if len(names) == 0 {
+		return nil
+	}
+	words, err := readWords(ctx, s.pool, names)
+	if err != nil {
+		return err
+	}
+	for i := range granted {
+		g := &granted[i]
+		if g.name == 0 {
+			continue
+		}
+		var r sizing.Receipt
+		a := &r.Allocation
+		a.Risk.Promised, a.Memory.Limit = g.Promised, g.Limit
+		if err := decodeCompact(g.content, words[g.name], &r); err != nil {
+			return malformed(err)
+		}
+		if params := a.Guard.Params; g.Promised != nil && len(params) > 3 && params[3] > 1 {
+			before := min(*g.Promised, params[1])
+			g.BeforeGuard = &before
+		}
+		g.Lifted = g.Try > 1 && a.Source == sizing.FromLift && a.Shadow == nil
+		if g.Outcome == sizing.UnknownOutcome {
+			g.Features = r.Ask.Features
+		}
+	}
+	return nil
+}

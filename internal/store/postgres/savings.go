@@ -1,0 +1,158 @@
+package postgres
+
+import (
+	"context"
+	_ "embed" // for savingsFile
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// This file only reads the savings ledger. The triggers of migration 0013 write it.
+
+//go:embed savings.sql
+var savingsFile string
+
+var savingsSQL = stripComments(savingsFile)
+
+// SavingsSums adds up the ledger over the tasks and days of a filter, one sum per value of a key.
+func (s *Store) SavingsSums(ctx context.Context, f store.SavingsFilter, by store.SavingsKey) ([]store.SavingsSum, error) {
+	args := append(filterArgs(&f), dayOrNull(f.From), dayOrNull(f.To), string(by), f.Monthly)
+	rows, err := s.pool.Query(ctx, savingsSQL, args...)
+	if err != nil {
+		return nil, wrapError("read savings", err)
+	}
+	sums, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (sum store.SavingsSum, err error) {
+		var day *time.Time
+		err = row.Scan(&day, &sum.Task.Namespace, &sum.Task.DAG, &sum.Task.Task, &sum.Owner, &sum.First, &sum.Last,
+			&sum.Tries, &sum.Successes, &sum.Kills, &sum.Unaccounted, &sum.Unmeasured,
+			&sum.Hours, &sum.Requested, &sum.Granted, &sum.Used, &sum.UsedHours, &sum.Killed, &sum.Wasted, &sum.Saved, &sum.NoRequest, &sum.SavedCPU)
+		if day != nil {
+			sum.Day = *day
+		}
+		return sum, err
+	})
+	return sums, wrapError("read savings", err)
+}
+
+// filterArgs returns the SQL parameters that select the tasks of a filter, $1 to $5.
+func filterArgs(f *store.SavingsFilter) []any {
+	var namespaces, prefixes []string
+	for _, scope := range f.Scopes {
+		namespaces, prefixes = append(namespaces, scope.Namespace), append(prefixes, scope.DAGPrefix)
+	}
+	return []any{namespaces, prefixes, f.Namespace, f.DAG, f.Task}
+}
+
+func dayOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+const baselinesSQL = `
+	SELECT namespace, dag_id, task_id, coalesce(memory, 0), coalesce(cpu, 0), memory_at, cpu_at, at, change
+	FROM (
+		SELECT b.*, c.at, jsonb_build_array(c.memory, c.cpu) AS change
+		FROM task JOIN baseline AS b USING (namespace, dag_id, task_id)
+		LEFT JOIN baseline_change AS c USING (namespace, dag_id, task_id)
+		WHERE EXISTS (
+				SELECT FROM unnest($1::text[], $2::text[]) AS scope (namespace, prefix)
+				WHERE (scope.namespace = '' OR scope.namespace = task.namespace) AND starts_with(task.dag_id, scope.prefix))
+			AND ($3 = '' OR task.namespace = $3) AND ($4 = '' OR task.dag_id = $4) AND ($5 = '' OR task.task_id = $5)) AS b
+	ORDER BY namespace, dag_id, task_id, at`
+
+// Baselines lists the static requests of the tasks of a filter.
+func (s *Store) Baselines(ctx context.Context, f store.SavingsFilter) ([]store.Baseline, error) {
+	rows, err := s.pool.Query(ctx, baselinesSQL, filterArgs(&f)...)
+	if err != nil {
+		return nil, wrapError("read baselines", err)
+	}
+	var all []store.Baseline
+	for rows.Next() {
+		var b store.Baseline
+		var memoryAt, cpuAt, changed *time.Time
+		var change [2]*float64
+		if err := rows.Scan(&b.Task.Namespace, &b.Task.DAG, &b.Task.Task, &b.Request.Memory, &b.Request.CPU, &memoryAt, &cpuAt, &changed, &change); err != nil {
+			return nil, wrapError("read baselines", err)
+		}
+		b.MemoryAt, b.CPUAt = timeOrZero(memoryAt), timeOrZero(cpuAt)
+		if len(all) == 0 || all[len(all)-1].Task != b.Task {
+			all = append(all, b)
+		}
+		if changed != nil {
+			last := &all[len(all)-1]
+			last.Changes = append(last.Changes, store.RequestChange{At: changed.UTC(),
+				Request: sizing.Resources{Memory: sizing.Bytes(orZero(change[0])), CPU: sizing.Cores(orZero(change[1]))}})
+		}
+	}
+	return all, wrapError("read baselines", rows.Err())
+}
+
+func timeOrZero(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+func orZero(v *float64) float64 {
+	if v == nil {
+		return 0
+	}
+	return *v
+}
+
+const taskUsageSQL = `
+	SELECT namespace, dag_id, task_id, sum(peaks)::bigint,
+		(sum(peak_sum) / sum(peaks))::float8,
+		sqrt(greatest(sum(peak_squares) / sum(peaks) - (sum(peak_sum) / sum(peaks)) ^ 2, 0))::float8,
+		(sum(used) / 3.6e18)::float8
+	FROM task JOIN savings_day ON savings_day.task = task.id
+	WHERE $1 = '' OR namespace = $1
+	GROUP BY namespace, dag_id, task_id
+	HAVING sum(peaks) > 0
+	ORDER BY namespace, dag_id, task_id`
+
+// TaskUsage summarises the measured usage of every task of a namespace.
+func (s *Store) TaskUsage(ctx context.Context, namespace string) ([]sizing.Usage, error) {
+	rows, err := s.pool.Query(ctx, taskUsageSQL, namespace)
+	if err != nil {
+		return nil, wrapError("read the usage of tasks", err)
+	}
+	usage, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (u sizing.Usage, err error) {
+		return u, row.Scan(&u.Task.Namespace, &u.Task.DAG, &u.Task.Task, &u.Runs, &u.MeanPeak, &u.Spread, &u.GBHours)
+	})
+	return usage, wrapError("read the usage of tasks", err)
+}
+
+const peakSampleSQL = `
+	SELECT peak, coalesce(duration_us, 0)
+	FROM (SELECT outcome, peak, duration_us FROM observation WHERE task = $1 ORDER BY lot LIMIT $2) AS sample
+	WHERE outcome = 1 AND peak IS NOT NULL`
+
+const taskIDSQL = `SELECT id FROM task WHERE namespace = $1 AND dag_id = $2 AND task_id = $3`
+
+// PeakSample returns the peaks of a uniform sample of successes.
+func (s *Store) PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]store.PeakRow, error) {
+	var id int64
+	if err := s.pool.QueryRow(ctx, taskIDSQL, task.Namespace, task.DAG, task.Task).Scan(&id); err != nil {
+		return nil, orNotFound("read peaks", err, "task %s is unknown", task)
+	}
+	rows, err := s.pool.Query(ctx, peakSampleSQL, id, limit)
+	if err != nil {
+		return nil, wrapError("read peaks", err)
+	}
+	peaks, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p store.PeakRow, err error) {
+		var micros int64
+		err = row.Scan(&p.Peak, &micros)
+		p.Duration = time.Duration(micros) * time.Microsecond
+		return p, err
+	})
+	return peaks, wrapError("read peaks", err)
+}

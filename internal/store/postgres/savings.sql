@@ -1,0 +1,57 @@
+-- Adds up the savings ledger. Amounts are returned in GB·h (GB = 1e9 bytes: 3.6e18 byte µs) and core hours.
+--
+-- $1, $2     the scopes: namespaces and dag_id prefixes; an empty text covers all
+-- $3 to $5   the namespace, DAG and task; all if empty
+-- $6, $7     the days, a half-open interval; null does not limit
+-- $8         the key: day, dag, task, owner, or empty for one sum
+-- $9         whether there is one sum per key and calendar month; its day is the first of the month
+--
+-- The owner of a task is the owner in the newest metadata with an owner. The amounts of tries that are
+-- not accounted or not measured are zero, so that only the counts decide whether a sum is null. Each
+-- row is read once, because a year of a thousand tasks has 365,000 rows.
+WITH owners AS (
+	SELECT DISTINCT ON (task) task, entries->'owner'->>0 AS owner
+	FROM metadata_set
+	WHERE $8 = 'owner' AND entries->'owner' IS NOT NULL
+	ORDER BY task, id DESC),
+selected AS MATERIALIZED (
+	SELECT task.id, task.namespace, task.dag_id, task.task_id, owners.owner AS current_owner,
+		b.memory::numeric AS request, b.cpu::numeric AS cpu_request
+	FROM task
+	LEFT JOIN baseline AS b USING (namespace, dag_id, task_id)
+	LEFT JOIN owners ON owners.task = task.id
+	WHERE EXISTS (
+			SELECT FROM unnest($1::text[], $2::text[]) AS scope (namespace, prefix)
+			WHERE (scope.namespace = '' OR scope.namespace = task.namespace) AND starts_with(task.dag_id, scope.prefix))
+		AND ($3 = '' OR task.namespace = $3) AND ($4 = '' OR task.dag_id = $4) AND ($5 = '' OR task.task_id = $5)),
+sums AS (
+	SELECT
+		CASE WHEN $8 = 'day' THEN day WHEN $9 THEN date_trunc('month', day::timestamp)::date END AS by_day,
+		CASE WHEN $8 IN ('dag', 'task') THEN namespace ELSE '' END AS by_namespace,
+		CASE WHEN $8 IN ('dag', 'task') THEN dag_id ELSE '' END AS by_dag,
+		CASE WHEN $8 = 'task' THEN task_id ELSE '' END AS by_task,
+		CASE WHEN $8 = 'owner' THEN coalesce(d.owner, current_owner, '') ELSE '' END AS by_owner,
+		min(day) AS first_day, max(day) AS last_day,
+		sum(tries)::bigint AS tries, sum(successes)::bigint AS successes, sum(kills)::bigint AS kills,
+		sum(unaccounted)::bigint AS unaccounted, sum(unmeasured)::bigint AS unmeasured,
+		sum(success_us) AS success_us, sum(granted) AS granted, sum(killed) AS killed, sum(used) AS used, sum(used_us) AS used_us, sum(unused) AS unused,
+		-- Null if no task of an accounted day has a request.
+		sum(success_us * request) FILTER (WHERE successes + kills > unaccounted) AS requested,
+		coalesce(sum(granted + killed) FILTER (WHERE request IS NULL), 0) AS no_request,
+		sum(cpu_us * cpu_request - cpu_granted - cpu_killed) FILTER (WHERE cpu_tries > 0) AS saved_cpu
+	FROM selected JOIN savings_day AS d ON d.task = selected.id
+	WHERE d.tries > 0 AND ($6::date IS NULL OR d.day >= $6) AND ($7::date IS NULL OR d.day < $7)
+	GROUP BY 1, 2, 3, 4, 5)
+SELECT by_day, by_namespace, by_dag, by_task, by_owner, first_day, last_day, tries, successes, kills, unaccounted, unmeasured,
+	CASE WHEN accounted THEN (success_us / 3.6e9)::float8 END,
+	(requested / 3.6e18)::float8,
+	CASE WHEN accounted THEN (granted / 3.6e18)::float8 END,
+	CASE WHEN measured THEN (used / 3.6e18)::float8 END,
+	CASE WHEN measured THEN (used_us / 3.6e9)::float8 END,
+	CASE WHEN accounted THEN (killed / 3.6e18)::float8 END,
+	CASE WHEN accounted THEN ((unused + killed) / 3.6e18)::float8 END,
+	((requested - (granted + killed - no_request)) / 3.6e18)::float8,
+	(no_request / 3.6e18)::float8,
+	(saved_cpu / 3.6e9)::float8
+FROM sums, LATERAL (SELECT successes + kills > unaccounted AS accounted, successes > unmeasured AS measured) AS known
+ORDER BY by_day, by_namespace, by_dag, by_task, by_owner

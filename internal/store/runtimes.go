@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Shapes are the distributions of run time over prediction that the tasks of a namespace share.
+// Only package taskmodel interprets Content.
+type Shapes struct {
+	Namespace string
+	Version   int // 1, 2, …: assigned by SaveShapes
+	LearnedAt time.Time
+	Content   []byte
+}
+
+// MaxShapes is the largest Content of Shapes in bytes.
+const MaxShapes = 1 << 20
+
+// RunTimes stores what is learned about run times beside the models.
+type RunTimes interface {
+	// SaveShapes replaces the shapes of a namespace if their stored version is still s.Version (0:
+	// none), and returns the next version. Otherwise it returns Conflict.
+	SaveShapes(ctx context.Context, s Shapes) (version int, err error)
+	// Shapes returns the shapes of a namespace, or NotFound if there are none.
+	Shapes(ctx context.Context, namespace string) (Shapes, error)
+	// ShapeVersions returns the version of the shapes of every namespace that has shapes.
+	ShapeVersions(context.Context) (map[string]int, error)
+
+	// SetStructure replaces the structure of a DAG.
+	SetStructure(context.Context, Structure) error
+	// Structure returns the structure of a DAG, or NotFound if none is stored.
+	Structure(ctx context.Context, namespace, dag string) (Structure, error)
+}
+
+// StructureTask is one task of a DAG with the tasks that must end before it starts.
+type StructureTask struct {
+	TaskID   string   `json:"task_id"`
+	Upstream []string `json:"upstream"`
+}
+
+// Structure lists the dependencies between the tasks of a DAG.
+type Structure struct {
+	Namespace, DAG string
+	Tasks          []StructureTask
+	UpdatedAt      time.Time
+}

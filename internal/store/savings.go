@@ -1,0 +1,113 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Savings reads the savings ledger: sums per task and UTC day over all acknowledged reports,
+// except those of reproduced runs. A sum still includes observations that retention has removed.
+// Deleting a task deletes its sums.
+type Savings interface {
+	// SavingsSums adds up the ledger over the tasks and days of a filter. It returns one sum per
+	// value of the key, ordered by that value.
+	SavingsSums(ctx context.Context, f SavingsFilter, by SavingsKey) ([]SavingsSum, error)
+	// Baselines lists the static requests of the tasks of a filter in the order of Tasks. It
+	// ignores the days of the filter.
+	Baselines(ctx context.Context, f SavingsFilter) ([]Baseline, error)
+	// TaskUsage summarises the measured usage of every task of a namespace ("" for all) over
+	// all days, in the order of Tasks. It omits tasks without a measured peak.
+	TaskUsage(ctx context.Context, namespace string) ([]sizing.Usage, error)
+	// PeakSample returns the peaks of a fixed uniform sample of the task's successes, at
+	// most limit, and their durations. It returns NotFound if the task is unknown.
+	PeakSample(ctx context.Context, task sizing.TaskKey, limit int) ([]PeakRow, error)
+}
+
+// SavingsKey is the key by which the ledger is summed.
+type SavingsKey string
+
+// The keys. A sum by task has its namespace and DAG, a sum by DAG its namespace.
+const (
+	ByDay   SavingsKey = "day"
+	ByDAG   SavingsKey = "dag"
+	ByTask  SavingsKey = "task"
+	ByOwner SavingsKey = "owner"
+	ByAll   SavingsKey = "" // one sum over everything; no sum if there are no tries
+)
+
+// Scope is a range of tasks. Empty fields cover everything.
+type Scope struct{ Namespace, DAGPrefix string }
+
+// SavingsFilter selects tasks and days.
+type SavingsFilter struct {
+	Scopes    []Scope   // selects tasks in at least one of these; no tasks if empty
+	Namespace string    // all if empty
+	DAG, Task string    // all if empty
+	From, To  time.Time // selects the UTC days in [From, To); a zero time does not limit
+	// Monthly makes SavingsSums return one sum per key and calendar month. Its Day is the first
+	// day of the month.
+	Monthly bool
+}
+
+// SavingsSum is the sum over the tries of one key. Memory is in GB·h (GB = 1e9 bytes), CPU in core
+// hours. A nil amount is unknown, because no try reported it.
+type SavingsSum struct {
+	Day       time.Time // zero unless grouped by day or month
+	Task      sizing.TaskKey
+	Owner     string    // of the tasks' metadata; empty if unknown
+	First     time.Time // the first day with a try
+	Last      time.Time // the last day with a try
+	Tries     int
+	Successes int
+	Kills     int // OOM kills
+
+	Unaccounted int // successes and kills without a duration or an allocation: only Used includes them
+	Unmeasured  int // successes without a duration or a peak: Used omits them
+
+	Hours     *float64 // durations of the accounted successes
+	Requested *float64 // what Granted would be with the static requests of the tasks
+	Granted   *float64
+	Used      *float64
+	UsedHours *float64 // durations of the successes in Used
+	Killed    *float64
+	Wasted    *float64 // the unused parts of the grants, plus Killed
+	Saved     *float64 // Requested − Granted − Killed + NoRequest
+	NoRequest float64  // the part of Granted and Killed of tasks whose request is unknown
+	SavedCPU  *float64 // core hours of tries whose CPU request and allocation are known
+}
+
+// Baseline is the static request of a task against which its savings are counted: the first one
+// seen. Zero amounts and times are unknown.
+type Baseline struct {
+	Task     sizing.TaskKey
+	Request  sizing.Resources
+	MemoryAt time.Time
+	CPUAt    time.Time
+	Changes  []RequestChange // later requests, oldest first; the last one of each day
+}
+
+// RequestAt returns the static request at a time.
+func (b *Baseline) RequestAt(t time.Time) sizing.Resources {
+	request := b.Request
+	for _, c := range b.Changes {
+		if c.At.After(t) {
+			break
+		}
+		request = c.Request
+	}
+	return request
+}
+
+// RequestChange is a static request that replaced an earlier one.
+type RequestChange struct {
+	At      time.Time
+	Request sizing.Resources
+}
+
+// PeakRow is one successful try. Duration is 0 if unknown.
+type PeakRow struct {
+	Peak     sizing.Bytes
+	Duration time.Duration
+}

@@ -1,0 +1,46 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+func testCohorts(t *testing.T, open func(*testing.T) store.Store) {
+	st := open(t)
+	ctx := t.Context()
+	_, err := st.Cohort(ctx, "emea")
+	requireKind(t, sizing.NotFound, err)
+	age, err := st.CohortAge(ctx, "emea")
+	require.NoError(t, err)
+	require.Zero(t, age)
+
+	c := store.Cohort{Namespace: "emea", Format: 1, Blob: []byte("first"), Runs: 20, Kills: 3, TrainedAt: noon}
+	version, err := st.PublishCohort(ctx, c)
+	require.NoError(t, err)
+	require.Equal(t, 1, version)
+	_, err = st.PublishCohort(ctx, c)
+	requireKind(t, sizing.Conflict, err)
+	c.Version = 1
+	got, err := st.Cohort(ctx, "emea")
+	require.NoError(t, err)
+	require.Equal(t, c, got)
+
+	c.Blob = []byte("second")
+	version, err = st.PublishCohort(ctx, c)
+	require.NoError(t, err)
+	require.Equal(t, 2, version)
+	versions, err := st.CohortVersions(ctx)
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"emea": 2}, versions)
+
+	key := sizing.TaskKey{Namespace: "emea", DAG: "dag", Task: "a"}
+	recordNew(t, st, success(firstTry(key, "r1"), sizing.GiB, 1), kill(firstTry(key, "r2"), sizing.GiB))
+	recordNew(t, st, success(firstTry(task("elsewhere"), "r1"), sizing.GiB, 1))
+	age, err = st.CohortAge(ctx, "emea")
+	require.NoError(t, err)
+	require.Equal(t, store.CohortAge{Version: 2, Format: 1, LearnedRuns: 20, LearnedKills: 3, Runs: 2, Kills: 1}, age)
+}

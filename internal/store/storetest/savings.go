@@ -1,0 +1,322 @@
+package storetest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+var allScopes = []store.Scope{{}}
+
+func testSavings(t *testing.T, open func(*testing.T) store.Store) {
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint("ledger equals a recount, seed ", seed), func(t *testing.T) {
+			testLedger(t, open(t), rand.New(rand.NewPCG(seed, 20)))
+		})
+	}
+	t.Run("the first static request stays the baseline", func(t *testing.T) { testBaseline(t, open(t)) })
+	t.Run("scopes, days and keys", func(t *testing.T) { testSavingsFilter(t, open(t)) })
+	t.Run("usage and samples of peaks", func(t *testing.T) { testTaskUsage(t, open(t)) })
+}
+
+// recount holds every acknowledged report that is not voided.
+type recount map[sizing.TryKey]sizing.Observation
+
+// sum adds up the selected reports by the definition of the ledger.
+func (r recount) sum(request sizing.Bytes, isSelected func(*sizing.Observation) bool) (s store.SavingsSum) {
+	var hours, usedHours, requested, granted, used, killed, unused float64
+	for _, o := range r {
+		if !isSelected(&o) {
+			continue
+		}
+		s.Tries++
+		success, oom, h := o.Outcome == sizing.Success, o.Outcome.OOM(), o.Duration.Hours()
+		allocated := o.Allocated.Memory
+		if allocated == 0 {
+			allocated = o.Requested.Memory
+		}
+		switch {
+		case success:
+			s.Successes++
+		case oom:
+			s.Kills++
+		}
+		accounted, measured := (success || oom) && allocated > 0 && h > 0, success && o.MemoryMax > 0 && h > 0
+		if (success || oom) && !accounted {
+			s.Unaccounted++
+		}
+		if success && !measured {
+			s.Unmeasured++
+		}
+		if accounted && success {
+			hours += h
+			requested += float64(request) / 1e9 * h
+			granted += float64(allocated) / 1e9 * h
+		}
+		if accounted && oom {
+			killed += float64(allocated) / 1e9 * h
+		}
+		if measured {
+			used += float64(o.MemoryMax) / 1e9 * h
+			usedHours += h
+		}
+		if measured && accounted {
+			unused += float64(allocated-o.MemoryMax) / 1e9 * h
+		}
+	}
+	if s.Successes+s.Kills > s.Unaccounted {
+		wasted, saved := unused+killed, requested-granted-killed
+		s.Hours, s.Requested, s.Granted, s.Killed, s.Wasted, s.Saved = &hours, &requested, &granted, &killed, &wasted, &saved
+	}
+	if s.Successes > s.Unmeasured {
+		s.Used, s.UsedHours = &used, &usedHours
+	}
+	return s
+}
+
+func requireSum(t *testing.T, want, got store.SavingsSum, message string) {
+	t.Helper()
+	require.Equal(t, []int{want.Tries, want.Successes, want.Kills, want.Unaccounted, want.Unmeasured},
+		[]int{got.Tries, got.Successes, got.Kills, got.Unaccounted, got.Unmeasured}, message)
+	for name, pair := range map[string][2]*float64{
+		"hours": {want.Hours, got.Hours}, "requested": {want.Requested, got.Requested}, "granted": {want.Granted, got.Granted},
+		"used": {want.Used, got.Used}, "used hours": {want.UsedHours, got.UsedHours}, "killed": {want.Killed, got.Killed}, "wasted": {want.Wasted, got.Wasted}, "saved": {want.Saved, got.Saved},
+	} {
+		require.Equal(t, pair[0] == nil, pair[1] == nil, "%s: %s is known", message, name)
+		if pair[0] != nil {
+			require.InDelta(t, *pair[0], *pair[1], 1e-9*(1+math.Abs(*pair[0])), "%s: %s", message, name)
+		}
+	}
+}
+
+// savings returns the sums of all tasks.
+func savings(t *testing.T, st store.Store, by store.SavingsKey) []store.SavingsSum {
+	t.Helper()
+	sums, err := st.SavingsSums(t.Context(), store.SavingsFilter{Scopes: allScopes}, by)
+	require.NoError(t, err)
+	return sums
+}
+
+// randomReport returns a report with all fields.
+func randomReport(rng *rand.Rand, key sizing.TaskKey, run int) sizing.Observation {
+	o := sizing.Observation{
+		Try:       firstTry(key, fmt.Sprint("r", run)),
+		Outcome:   []sizing.Outcome{sizing.Success, sizing.Success, sizing.Success, sizing.OOMKilled, sizing.AppOOM, sizing.Failed, sizing.Evicted}[rng.IntN(7)],
+		MemoryMax: sizing.Bytes(1 + rng.Int64N(300e9)), Duration: time.Duration(1+rng.IntN(5_000_000)) * time.Millisecond,
+		EndedAt:   noon.Add(time.Duration(rng.IntN(240)) * time.Hour),
+		Allocated: sizing.Resources{Memory: sizing.Bytes(1 + rng.Int64N(350e9)), CPU: sizing.Cores(rng.IntN(5)) / 4},
+		Requested: sizing.Resources{Memory: 350e9},
+	}
+	return o
+}
+
+// withUnknownFields returns o without some of its fields.
+func withUnknownFields(rng *rand.Rand, o sizing.Observation) sizing.Observation {
+	for _, clearField := range []func(){
+		func() { o.MemoryMax = 0 }, func() { o.Duration = 0 }, func() { o.Allocated.CPU = 0 }, func() { o.Requested = sizing.Resources{} },
+		func() {
+			if !o.Outcome.OOM() || o.MemoryMax > 0 {
+				o.Allocated.Memory = 0
+			}
+		},
+	} {
+		if rng.IntN(3) == 0 {
+			clearField()
+		}
+	}
+	return o
+}
+
+// testLedger reports, repeats, amends, replaces, voids, removes and renames at random. After each
+// step the ledger must equal a recount.
+func testLedger(t *testing.T, st store.Store, rng *rand.Rand) {
+	keys := []sizing.TaskKey{task("a"), task("b")}
+	stored, pending := recount{}, map[sizing.TryKey]sizing.Observation{} // the reports in pending are complete, those in stored may lack fields
+	for _, key := range keys {                                           // before the tasks exist
+		require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{{
+			At: noon, Ask: sizing.Ask{Try: firstTry(key, "first"), Requested: sizing.Resources{Memory: 350e9}},
+			Allocation: sizing.Allocation{PredictionID: key.Task, Task: key},
+		}}))
+	}
+	removed, run := 0, 0
+	for range 25 {
+		var batch []sizing.Observation
+		for range 1 + rng.IntN(40) {
+			full := randomReport(rng, keys[rng.IntN(2)], run)
+			run++
+			first := withUnknownFields(rng, full)
+			if rng.IntN(6) == 0 { // a lift request came first
+				first = kill(full.Try, full.Allocated.Memory)
+				first.Provisional, first.EndedAt = true, full.EndedAt
+			}
+			batch, stored[full.Try], pending[full.Try] = append(batch, first), first, full
+		}
+		if rng.IntN(2) == 0 {
+			batch = append(batch, batch[rng.IntN(len(batch))]) // twice in one call
+		}
+		record(t, st, batch...)
+		for try, full := range pending {
+			switch rng.IntN(4) {
+			case 0: // the whole report
+				require.NoError(t, record(t, st, full)[0].Err)
+				stored[try] = full
+				delete(pending, try)
+			case 1:
+				require.NoError(t, st.Void(t.Context(), try))
+				delete(stored, try)
+				delete(pending, try)
+			}
+		}
+		if rng.IntN(3) == 0 { // a removed report cannot be amended
+			pending = map[sizing.TryKey]sizing.Observation{}
+			for _, key := range keys {
+				publishAll(t, st, key)
+				removed += removeObservations(t, st, key, noon.Add(200*time.Hour))
+			}
+		}
+		if rng.IntN(5) == 0 {
+			keys[0] = rename(t, st, keys[0], stored, pending)
+		}
+		all := savings(t, st, store.ByAll)
+		require.Len(t, all, 1)
+		requireSum(t, stored.sum(350e9, func(*sizing.Observation) bool { return true }), all[0], "all")
+	}
+	require.Positive(t, removed, "retention removed reports")
+	for _, sum := range savings(t, st, store.ByTask) {
+		requireSum(t, stored.sum(350e9, func(o *sizing.Observation) bool { return o.Try.TaskKey == sum.Task }), sum, sum.Task.String())
+	}
+	for _, sum := range savings(t, st, store.ByDay) {
+		requireSum(t, stored.sum(350e9, func(o *sizing.Observation) bool { return o.EndedAt.Truncate(24 * time.Hour).Equal(sum.Day) }), sum, sum.Day.String())
+	}
+	require.NoError(t, st.DeleteTask(t.Context(), keys[0]))
+	left := savings(t, st, store.ByTask)
+	require.Len(t, left, 1)
+	require.Equal(t, keys[1], left[0].Task)
+}
+
+// rename renames a task in the store and in the maps of the test.
+func rename(t *testing.T, st store.Store, from sizing.TaskKey, maps ...map[sizing.TryKey]sizing.Observation) sizing.TaskKey {
+	to := from
+	to.Task += "x"
+	require.NoError(t, st.Rename(t.Context(), from, to))
+	for _, byTry := range maps {
+		for try, o := range byTry {
+			if try.TaskKey == from {
+				delete(byTry, try)
+				try.TaskKey = to
+				o.Try = try
+				byTry[try] = o
+			}
+		}
+	}
+	return to
+}
+
+func testBaseline(t *testing.T, st store.Store) {
+	baselines := func() []store.Baseline {
+		all, err := st.Baselines(t.Context(), store.SavingsFilter{Scopes: allScopes})
+		require.NoError(t, err)
+		return all
+	}
+	key, n := task("a"), 0
+	newReceipt := func(request sizing.Resources, run string, at time.Time) sizing.Receipt {
+		n++
+		return sizing.Receipt{At: at, Ask: sizing.Ask{Try: firstTry(key, run), Requested: request},
+			Allocation: sizing.Allocation{PredictionID: fmt.Sprintf("%06d", n), Task: key}}
+	}
+	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{newReceipt(sizing.Resources{Memory: 1e9}, "", noon)}))
+	recordNew(t, st, sizing.Observation{Try: firstTry(key, "r0"), Outcome: sizing.Success, EndedAt: noon, Duration: time.Hour,
+		Allocated: sizing.Resources{Memory: 10e9}})
+	require.Empty(t, baselines(), "an ad-hoc prediction sets no baseline")
+	sum := savings(t, st, store.ByAll)[0]
+	require.Nil(t, sum.Requested)
+	require.Nil(t, sum.Saved)
+	require.InDelta(t, 10, sum.NoRequest, 1e-9)
+
+	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{newReceipt(sizing.Resources{Memory: 20e9}, "r1", noon)}))
+	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{newReceipt(sizing.Resources{Memory: 20e9, CPU: 4}, "r2", noon.Add(time.Hour))}))
+	sum = savings(t, st, store.ByAll)[0]
+	require.InDelta(t, 10, *sum.Saved, 1e-9, "the baseline also applies to earlier tries")
+	require.Zero(t, sum.NoRequest)
+
+	tomorrow := noon.Add(24 * time.Hour)
+	require.NoError(t, st.SaveReceipts(t.Context(), []sizing.Receipt{newReceipt(sizing.Resources{Memory: 30e9, CPU: 4}, "r3", tomorrow)}))
+	later := success(firstTry(key, "r4"), 1e9, 0)
+	later.EndedAt, later.Requested = tomorrow.Add(48*time.Hour), sizing.Resources{Memory: 5e9}
+	recordNew(t, st, later)
+	require.Equal(t, []store.Baseline{{
+		Task: key, Request: sizing.Resources{Memory: 20e9, CPU: 4}, MemoryAt: noon, CPUAt: noon.Add(time.Hour),
+		Changes: []store.RequestChange{
+			{At: tomorrow, Request: sizing.Resources{Memory: 30e9, CPU: 4}},
+			{At: later.EndedAt, Request: sizing.Resources{Memory: 5e9, CPU: 4}},
+		},
+	}}, baselines())
+	require.InDelta(t, 10, *savings(t, st, store.ByAll)[0].Saved, 1e-9)
+}
+
+func testSavingsFilter(t *testing.T, st store.Store) {
+	for i, key := range []sizing.TaskKey{{Namespace: "blue", DAG: "etl_a", Task: "t"}, {Namespace: "blue", DAG: "web", Task: "t"}, {Namespace: "red", DAG: "etl_a", Task: "t"}} {
+		for day := range 3 {
+			o := success(firstTry(key, fmt.Sprint(day)), sizing.GiB, 0)
+			o.EndedAt, o.Duration = noon.Add(time.Duration(day)*24*time.Hour), time.Duration(1+i)*time.Minute
+			recordNew(t, st, o)
+		}
+	}
+	tries := func(f store.SavingsFilter, by store.SavingsKey) (n []int) {
+		sums, err := st.SavingsSums(t.Context(), f, by)
+		require.NoError(t, err)
+		for _, s := range sums {
+			n = append(n, s.Tries)
+		}
+		return n
+	}
+	day := noon.Truncate(24 * time.Hour)
+	require.Equal(t, []int{9}, tries(store.SavingsFilter{Scopes: allScopes}, store.ByAll))
+	require.Equal(t, []int{3, 3, 3}, tries(store.SavingsFilter{Scopes: allScopes}, store.ByTask))
+	require.Equal(t, []int{3, 3, 3}, tries(store.SavingsFilter{Scopes: allScopes}, store.ByDay))
+	require.Equal(t, []int{9}, tries(store.SavingsFilter{Scopes: allScopes}, store.ByOwner))
+	require.Equal(t, []int{9}, tries(store.SavingsFilter{Scopes: allScopes, Monthly: true}, store.ByAll))
+	require.Equal(t, []int{3, 3, 3}, tries(store.SavingsFilter{Scopes: allScopes, Monthly: true}, store.ByTask))
+	require.Equal(t, []int{6}, tries(store.SavingsFilter{Scopes: allScopes, From: day.Add(24 * time.Hour)}, store.ByAll))
+	require.Equal(t, []int{3}, tries(store.SavingsFilter{Scopes: allScopes, To: day.Add(24 * time.Hour)}, store.ByAll))
+	require.Equal(t, []int{3, 3}, tries(store.SavingsFilter{Scopes: []store.Scope{{DAGPrefix: "etl_"}}}, store.ByDAG))
+	require.Equal(t, []int{3, 3, 3}, tries(store.SavingsFilter{Scopes: []store.Scope{{DAGPrefix: "etl_"}, {Namespace: "blue"}}}, store.ByTask))
+	require.Equal(t, []int{3}, tries(store.SavingsFilter{Scopes: []store.Scope{{Namespace: "red"}}}, store.ByTask))
+	require.Equal(t, []int{3, 3}, tries(store.SavingsFilter{Scopes: allScopes, Namespace: "blue"}, store.ByTask))
+	require.Empty(t, tries(store.SavingsFilter{}, store.ByAll), "without a scope nothing is selected")
+
+	owned := withContext(success(firstTry(sizing.TaskKey{Namespace: "red", DAG: "etl_a", Task: "t"}, "owned"), sizing.GiB, 0), "emea")
+	recordNew(t, st, owned)
+	owners, err := st.Owners(t.Context(), "")
+	require.NoError(t, err)
+	require.Equal(t, map[sizing.TaskKey]string{owned.Try.TaskKey: "emea"}, owners)
+	require.Equal(t, []int{6, 4}, tries(store.SavingsFilter{Scopes: allScopes}, store.ByOwner), "the current owner gets the tries of all days")
+}
+
+func testTaskUsage(t *testing.T, st store.Store) {
+	key := task("a")
+	for i, peak := range []sizing.Bytes{2e9, 4e9, 6e9} {
+		o := success(firstTry(key, fmt.Sprint(i)), peak, 0)
+		o.Duration = time.Hour
+		recordNew(t, st, o)
+	}
+	recordNew(t, st, kill(firstTry(task("b"), "k"), sizing.GiB))
+	usage, err := st.TaskUsage(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, usage, 1)
+	require.Equal(t, sizing.Usage{Task: key, Runs: 3, MeanPeak: 4e9, Spread: usage[0].Spread, GBHours: 12}, usage[0])
+	require.InDelta(t, 1.632993161855452e9, usage[0].Spread, 1)
+	peaks, err := st.PeakSample(t.Context(), key, 2)
+	require.NoError(t, err)
+	require.Len(t, peaks, 2)
+	require.Equal(t, time.Hour, peaks[0].Duration)
+	_, err = st.PeakSample(t.Context(), task("unknown"), 2)
+	requireKind(t, sizing.NotFound, err)
+}

@@ -1,0 +1,34 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// UsageProfiles are the usage profiles of a namespace. Only package usageprofile interprets Content.
+type UsageProfiles struct {
+	Namespace string
+	Version   int // 1, 2, …: assigned by SaveUsageProfiles
+	Format    int // of Content
+	Runs      int // stored reports when they were found
+	LearnedAt time.Time
+	Content   []byte
+}
+
+// MaxUsageProfiles bounds the content of UsageProfiles.
+const MaxUsageProfiles = 5 << 20
+
+// Usage stores what is learned about how the runs of a namespace use resources.
+type Usage interface {
+	// SaveUsageProfiles replaces the profiles of a namespace, provided that their version is still
+	// p.Version (0: none), and returns the next version; otherwise it returns Conflict.
+	SaveUsageProfiles(ctx context.Context, p UsageProfiles) (version int, err error)
+	// UsageProfiles returns the profiles of a namespace; NotFound if there are none. Content is nil
+	// if their version is the known one.
+	UsageProfiles(ctx context.Context, namespace string, known int) (UsageProfiles, error)
+	// RecentContext reads the newest limit successes and OOM kills of a task with their context,
+	// oldest first; none if the task is unknown.
+	RecentContext(ctx context.Context, task sizing.TaskKey, limit int) ([]sizing.ContextRow, error)
+}

@@ -1,0 +1,15 @@
+DROP TRIGGER baseline_end ON task;
+DROP TRIGGER baseline_follow ON task;
+DROP TRIGGER requests_update ON observation;
+DROP TRIGGER requests_insert ON observation;
+DROP TRIGGER savings_delete ON observation;
+DROP TRIGGER savings_update ON observation;
+DROP TRIGGER savings_insert ON observation;
+DROP FUNCTION baseline_follow();
+DROP FUNCTION observation_requests();
+DROP FUNCTION note_requests(text[], text[], text[], timestamptz[], bigint[], float8[]);
+DROP FUNCTION savings_change();
+DROP FUNCTION savings_of(smallint, bigint, bigint, bigint, float8);
+DROP TABLE baseline_change;
+DROP TABLE baseline;
+DROP TABLE savings_day;

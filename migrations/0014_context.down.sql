@@ -1,0 +1,2 @@
+DROP TABLE observation_context;
+DROP TABLE metadata_set;

@@ -1,0 +1,2 @@
+DROP TABLE dag_structure;
+DROP TABLE runtime_shapes;

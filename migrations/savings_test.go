@@ -1,0 +1,59 @@
+package migrations_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/pglocal/pgtest"
+	"github.com/loadaware/loadaware/migrations"
+)
+
+// beforeSavings is the last step of the version without the savings ledger.
+const beforeSavings = 10
+
+// history inserts two tasks: one with requests in its reports, one with requests in its receipts.
+const history = `
+	INSERT INTO task (namespace, dag_id, task_id) VALUES ('n', 'd', 'reported'), ('n', 'd', 'predicted');
+	INSERT INTO tally (task) SELECT id FROM task;
+	INSERT INTO receipt (prediction_id, namespace, dag_id, task_id, run_id, map_index, try_number, at, body)
+	SELECT '0000' || i, 'n', 'd', 'predicted', CASE WHEN i = 0 THEN '' ELSE 'r' || i END, -1, 1, timestamptz '2026-01-01 00:00Z' + i * interval '1 hour',
+		json_build_object('Ask', json_build_object('Requested', json_build_object('Memory', (1 + i) * 1000000000::bigint, 'CPU', 0)))
+	FROM generate_series(0, 3) AS i;
+	INSERT INTO observation (task, run_id, map_index, try_number, outcome, provisional, at, duration_us, memory_max, allocated_memory, requested_memory, allocated_cpu, lot)
+	SELECT task.id, 'r' || i, -1, 1, 1 + i % 4, false, timestamptz '2026-01-01 00:00Z' + i * interval '7 hours', nullif(i % 5, 0) * 1000000000::bigint,
+		nullif(i % 3, 0) * 1000000000::bigint, nullif(i % 7, 0) * 2000000000::bigint, CASE WHEN task_id = 'reported' AND i > 3 THEN 20000000000 + i END, 0.5, i
+	FROM task, generate_series(0, 99) AS i ORDER BY task.id, i`
+
+// ledger lists the sums and the baselines by task.
+func ledger(t *testing.T, dsn string) []string {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	rows, err := conn.Query(t.Context(), `
+		SELECT concat_ws(' ', task_id, to_jsonb(savings_day) - 'task') FROM savings_day JOIN task ON task.id = task
+		UNION ALL
+		SELECT concat_ws(' ', task_id, memory, memory_at AT TIME ZONE 'UTC', cpu) FROM baseline
+		ORDER BY 1`)
+	require.NoError(t, err)
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return found
+}
+
+// The ledger includes the reports of earlier versions as if the triggers had counted them.
+func TestSavingsStartWithTheStoredReports(t *testing.T) {
+	dsn, live := atStep(t, beforeSavings), pgtest.DSN(t)
+	require.NoError(t, exec(t, dsn, history))
+	require.NoError(t, migrations.Up(t.Context(), dsn))
+	got := ledger(t, dsn)
+	require.Contains(t, got, "predicted 2000000000 2026-01-01 01:00:00", "the oldest receipt of a try")
+	require.Contains(t, got, "reported 20000000004 2026-01-02 04:00:00", "the first report with a request")
+
+	require.NoError(t, migrations.Up(t.Context(), live))
+	require.NoError(t, exec(t, live, history))
+	require.NoError(t, exec(t, live, `SELECT note_requests('{n}', '{d}', '{predicted}', '{2026-01-01 01:00Z}', '{2000000000}', '{null}')`))
+	require.Equal(t, ledger(t, live), got)
+}
