@@ -14,14 +14,16 @@ type rule interface {
 	learn(o *Outcome)
 }
 
-// baseline applies the conventions that all baselines share: one rule per task, which
-// learns successes only; the static request while the rule has no answer; no first
-// allocation above the cap; a kill doubles, up to the same bound as loadaware's lifts.
+// baseline is a Policy with the conventions that all baselines share. Each task has its own rule,
+// which learns successes only. While the rule has no answer, the try gets the static request. No
+// first allocation is above the cap. A kill doubles the allocation, up to the bound that also
+// applies to the lifts of loadaware.
 type baseline struct {
-	newRule func(task int) rule // task is a number in order of appearance
+	newRule func(task int) rule // task is the number of the task in order of appearance
 	rules   map[sizing.TaskKey]rule
 }
 
+// newBaseline returns a baseline without history.
 func newBaseline(newRule func(task int) rule) *baseline {
 	return &baseline{newRule: newRule, rules: map[sizing.TaskKey]rule{}}
 }
@@ -29,13 +31,13 @@ func newBaseline(newRule func(task int) rule) *baseline {
 // Predict implements Policy.
 func (r *baseline) Predict(q Question) Answer {
 	if q.Above > 0 {
-		return Answer{Limit: min(2*q.Above, q.reach())}
+		return Answer{Limit: min(2*q.Above, q.maxLift())}
 	}
-	limit := q.Static
-	if v := r.rule(q.Try.TaskKey).allocate(&q); v > 0 {
-		limit = sizing.Bytes(math.Ceil(min(v, float64(q.Cap))))
+	v := r.rule(q.Try.TaskKey).allocate(&q)
+	if !(v > 0) { // true for NaN, the result of inputs near the limits of float64
+		return Answer{Limit: min(q.Static, q.Cap), ColdStart: true}
 	}
-	return Answer{Limit: min(limit, q.Cap)}
+	return Answer{Limit: sizing.Bytes(math.Ceil(min(v, float64(q.Cap))))}
 }
 
 // Learn implements Policy.
@@ -46,6 +48,7 @@ func (r *baseline) Learn(o Outcome) error {
 	return nil
 }
 
+// rule returns the rule of a task.
 func (r *baseline) rule(task sizing.TaskKey) rule {
 	known, ok := r.rules[task]
 	if !ok {

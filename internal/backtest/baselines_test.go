@@ -17,14 +17,14 @@ const (
 	mib = float64(sizing.MiB)
 )
 
-// success is a row that takes an hour unless hours is set; peak is in GB.
+// success is a successful row. peak is in GB, and hours is 1 if zero.
 type success struct {
 	x, peak float64
 	hours   float64
 	day     int
 }
 
-// trained passes successes to a rule and returns it.
+// trained returns the rule after it has learned the rows.
 func trained(r rule, rows ...success) rule {
 	start := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, s := range rows {
@@ -46,6 +46,7 @@ func peaks(values ...float64) []success {
 	return rows
 }
 
+// same returns n successes with the same peak and x = 1.
 func same(n int, peak float64) []success {
 	rows := make([]success, n)
 	for i := range rows {
@@ -64,7 +65,7 @@ func TestBaselinesAllocateByTheirRules(t *testing.T) {
 	}{
 		"static has no prediction":                   {trained(static{}, peaks(3)...), 0, 0},
 		"max is the largest so far":                  {trained(&largest{scale: 1}, peaks(2, 5, 3)...), 0, 5},
-		"max without a row uses the request":         {&largest{scale: 1}, 0, 0},
+		"max without a row has no prediction":        {&largest{scale: 1}, 0, 0},
 		"krr adds 15 %":                              {trained(&largest{scale: 1.15}, peaks(2, 5, 3)...), 0, 5.75},
 		"p95 of three is at position 1.9":            {trained(&percentile{share: .95}, peaks(3, 1, 2)...), 0, 2.9},
 		"p99 of three is at position 1.98":           {trained(&percentile{share: .99}, peaks(3, 1, 2)...), 0, 2.98},
@@ -83,7 +84,7 @@ func TestBaselinesAllocateByTheirRules(t *testing.T) {
 		"lr uses the largest for a value below 0":    {trained(&regression{}, success{x: 1, peak: 4}, success{x: 2, peak: 2}), 5, 4},
 		"ponder without a row has no prediction":     {&ponder{}, 3, 0},
 		"ponder in a cold start uses a larger input": {trained(&ponder{}, success{x: 5, peak: 2}), 4, 2 + 128*mib/gb},
-		"ponder in a cold start uses the request":    {trained(&ponder{}, success{x: 5, peak: 2}), 5, 0},
+		"ponder in a cold start needs a larger one":  {trained(&ponder{}, success{x: 5, peak: 2}), 5, 0},
 		"ponder without a correlation uses the max":  {trained(&ponder{}, same(5, 2)...), 1, 2 + 128*mib/gb},
 		"ponder follows the line":                    {trained(&ponder{}, diagonal...), 3, 3 + 128*mib/gb},
 		"ponder extrapolates beyond the largest x":   {trained(&ponder{}, diagonal...), 6, 6 + 128*mib/gb},
@@ -99,7 +100,7 @@ func TestBaselinesAllocateByTheirRules(t *testing.T) {
 	}
 }
 
-func TestReferencesFindAPowerLaw(t *testing.T) {
+func TestCostAwareExtrapolatesAPowerLaw(t *testing.T) {
 	var rows []success
 	for i := range 400 { // the window holds the last 300, long after the line has converged
 		x := float64(i % 20)
@@ -114,9 +115,9 @@ func TestPonderStaysWithinTheRequest(t *testing.T) {
 	assert.Equal(t, 2e9, r.allocate(&q))
 }
 
-// Each of three x has two peaks that differ by 2: 1 and 3 at 0, then 5 and 10 higher.
-// With under-estimates weighing 1 and over-estimates 0.02, the line at 0 solves
-// 3 − v = 0.02 (v − 1).
+// Each of the three values of x has two peaks that differ by 2. At x = 0 they are 1 and 3, and
+// then 5 and 10 higher. Under-estimates weigh 1 and over-estimates 0.02, so the value v of the
+// line at x = 0 solves 3 − v = 0.02 (v − 1).
 func TestPonderFitsTheUpperPartOfThePoints(t *testing.T) {
 	r := &ponder{}
 	for range 3 {
@@ -133,10 +134,10 @@ func TestPonderFitsTheUpperPartOfThePoints(t *testing.T) {
 	assert.InDelta(t, math.Sqrt(9/(9-7.5/9)), r.deviation(0)/gb, 1e-9)
 }
 
-// The chance of drawing a bucket is its weight. Significances are 1 … 10: the
-// nine small peaks weigh 45 of 55.
-func TestGreedyDrawsBucketsByTheirWeight(t *testing.T) {
-	r := trained(&greedy{dice: rand.New(rand.NewPCG(1, 0))}, append(same(9, 1), success{peak: 10})...)
+// The probability of a bucket is its share of the weight. The weights are 1 … 10: the nine
+// small peaks have 45 of 55.
+func TestGreedySamplesBucketsByTheirWeight(t *testing.T) {
+	r := trained(&greedy{rng: rand.New(rand.NewPCG(1, 0))}, append(same(9, 1), success{peak: 10})...)
 	small := 0
 	for range 1000 {
 		switch got := r.allocate(&Question{}); got {
@@ -150,10 +151,10 @@ func TestGreedyDrawsBucketsByTheirWeight(t *testing.T) {
 }
 
 func TestGreedyMinimisesTheExpectedWaste(t *testing.T) {
-	s := newSums([]arrival{{1, 1}, {3, 1}})
+	s := newSums([]weightedPeak{{1, 1}, {3, 1}})
 	assert.InDelta(t, 1, s.waste(0, 2, 2), 1e-12, "one bucket: 3 for a mean of 2")
-	// A need of 1 draws 1 or 3: waste 1 on average. A need of 3 draws 3, or 1 and
-	// then 3: waste 0.5 on average.
+	// A run with a peak of 1 gets 1 or 3: the mean waste is 1. A run with a peak of 3 gets 3,
+	// or 1 and then 3: the mean waste is 0.5.
 	assert.InDelta(t, .75, s.waste(0, 1, 2), 1e-12)
 }
 
@@ -161,8 +162,8 @@ func TestReplayedCostCountsEveryAttempt(t *testing.T) {
 	w := &window{}
 	w.add(1, 1, 1)
 	w.add(1, 3, 1)
-	assert.InDelta(t, 8, w.cost(1), 1e-12, "both pay 1; the second then 2, then 4")
-	assert.InDelta(t, 6, w.cost(3), 1e-12, "both pay 3")
+	assert.InDelta(t, 8, w.cost(1), 1e-12, "both rows get 1, and the second row then gets 2 and 4")
+	assert.InDelta(t, 6, w.cost(3), 1e-12, "both rows get 3")
 }
 
 func TestWindowDropsTheOldestRow(t *testing.T) {
@@ -176,12 +177,12 @@ func TestWindowDropsTheOldestRow(t *testing.T) {
 }
 
 func TestHullContainsTheLargestResidual(t *testing.T) {
-	dice := rand.New(rand.NewPCG(7, 7))
+	rng := rand.New(rand.NewPCG(7, 7))
 	var h hull
 	var l line
 	var points []point
 	for range 500 {
-		p := point{float64(dice.IntN(40)), dice.NormFloat64()}
+		p := point{float64(rng.IntN(40)), rng.NormFloat64()}
 		points = append(points, p)
 		h.add(p.x, p.y)
 		l.add(p.x, p.y)
@@ -191,17 +192,17 @@ func TestHullContainsTheLargestResidual(t *testing.T) {
 		}
 		require.InDelta(t, want, h.above(&l), 1e-9)
 	}
-	assert.Less(t, len(h), 20, "the hull must stay small")
+	assert.Less(t, len(h), 20, "the hull has few points")
 }
 
-func TestBaselinesShareTheirConventions(t *testing.T) {
+func TestAllBaselinesShareFallbackLiftsAndCap(t *testing.T) {
 	r := newBaseline(func(int) rule { return &largest{scale: 1} })
 	q := Question{Static: 8e9, Cap: 20e9}
 	assert.Equal(t, sizing.Bytes(8e9), r.Predict(q).Limit, "the request in a cold start")
 	require.NoError(t, r.Learn(Outcome{Question: q, Killed: true, Allocated: 8e9}))
 	assert.Equal(t, sizing.Bytes(8e9), r.Predict(q).Limit, "kills are not learned")
 	require.NoError(t, r.Learn(Outcome{Question: q, Peak: 30e9}))
-	assert.Equal(t, sizing.Bytes(20e9), r.Predict(q).Limit, "not above the cap")
+	assert.Equal(t, sizing.Bytes(20e9), r.Predict(q).Limit, "the allocation is not above the cap")
 
 	q.Above = 15e9
 	assert.Equal(t, sizing.Bytes(20e9), r.Predict(q).Limit, "a kill doubles, up to the cap")

@@ -8,25 +8,25 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Own is the name of loadaware's own policy.
-const Own = "loadaware"
+// Loadaware is the name of loadaware's own policy.
+const Loadaware = "loadaware"
 
 // greedySeed makes greedy bucketing draw the same buckets in every replay.
 const greedySeed = 1
 
 // namedPolicy is one entry of the catalogue.
 type namedPolicy struct {
-	name  string
-	fresh func() Policy
+	name string
+	new  func(Config) Policy // returns a policy without history
 }
 
 // catalogue lists every policy in report order.
 func catalogue() []namedPolicy {
-	same := func(name string, fresh func() rule) namedPolicy {
-		return namedPolicy{name, func() Policy { return newBaseline(func(int) rule { return fresh() }) }}
+	same := func(name string, newRule func() rule) namedPolicy { // the rule does not depend on the task
+		return namedPolicy{name, func(Config) Policy { return newBaseline(func(int) rule { return newRule() }) }}
 	}
 	return []namedPolicy{
-		{Own, func() Policy { return newOwn() }},
+		{Loadaware, func(c Config) Policy { return newLoadawarePolicy(c) }},
 		same("static", func() rule { return static{} }),
 		same("max", func() rule { return &largest{scale: 1} }),
 		same("krr", func() rule { return &largest{scale: 1.15} }),
@@ -37,13 +37,15 @@ func catalogue() []namedPolicy {
 		same("lr-std", func() rule { return &regression{} }),
 		same("lr-max", func() rule { return &regression{byMax: true} }),
 		same("ponder", func() rule { return &ponder{} }),
-		{"greedy", func() Policy {
+		{"greedy", func(Config) Policy {
 			return newBaseline(func(task int) rule {
-				return &greedy{dice: rand.New(rand.NewPCG(greedySeed, uint64(task)))}
+				return &greedy{rng: rand.New(rand.NewPCG(greedySeed, uint64(task)))}
 			})
 		}},
 		same("cost-aware", func() rule { return costAware() }),
 		same("cap-2pct", func() rule { return capped() }),
+		{"namespace-p97", func(Config) Policy { return newUnseen(func() rule { return &percentile{share: .97} }) }},
+		{"nearest-task", func(Config) Policy { return newUnseen(func() rule { return &nearest{} }) }},
 	}
 }
 
@@ -56,11 +58,15 @@ func Policies() []string {
 	return names
 }
 
-func newPolicy(name string) (Policy, error) {
+// NewPolicy returns a policy without history. An unknown name is an error of kind sizing.Invalid.
+func NewPolicy(name string, cfg Config) (Policy, error) { return newPolicy(name, cfg.withDefaults()) }
+
+// newPolicy is NewPolicy for a Config with defaults.
+func newPolicy(name string, cfg Config) (Policy, error) {
 	all := catalogue()
 	at := slices.IndexFunc(all, func(n namedPolicy) bool { return n.name == name })
 	if at < 0 {
 		return nil, sizing.Errorf(sizing.Invalid, "policy %q: unknown; choose among %s, or all", name, strings.Join(Policies(), ", "))
 	}
-	return all[at].fresh(), nil
+	return all[at].new(cfg), nil
 }

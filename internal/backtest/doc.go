@@ -2,8 +2,8 @@
 // policy would have wasted: loadaware's own policy and the baselines it must beat.
 //
 //	            ┌── Question: try, features, request ──▶ Policy.Predict ──▶ Answer
-//	Trace ──row─┤                                                            │ below the peak: a kill, then a new question
-//	            └── Outcome: how it ended ─────────────▶ Policy.Learn ◀──────┘ above it: the peak, now or at the end
+//	Trace ──row─┤                                                            │ below the peak: Learn a kill, then Predict a lift
+//	            └── Outcome: peak or kill ─────────────▶ Policy.Learn ◀──────┘ sufficient: Learn the peak, now or at the end
 //
 // The types prevent look-ahead: a Question has no peak, and a policy receives an
 // Outcome only after the replay has accounted for its Answer.

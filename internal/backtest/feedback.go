@@ -5,34 +5,34 @@ import (
 	"time"
 )
 
-// delayed queues the successes of tries that are still running in simulated time.
-type delayed struct{ pending byEnd }
+// outcomeQueue holds the successes of tries that are still running in simulated time.
+type outcomeQueue struct{ pending byEnd }
 
 // add queues an outcome until its try ends.
-func (d *delayed) add(o Outcome, row int) {
+func (d *outcomeQueue) add(o Outcome, row int) {
 	o.ReportedAt = o.end()
-	heap.Push(&d.pending, ended{o, row})
+	heap.Push(&d.pending, queuedOutcome{o, row})
 }
 
-// due removes the outcomes of tries that ended by now and passes them to learn in
+// deliver removes the outcomes of tries that ended by now and passes them to learn in
 // the order in which they ended.
-func (d *delayed) due(now time.Time, learn func(Outcome) error) error {
+func (d *outcomeQueue) deliver(now time.Time, learn func(Outcome) error) error {
 	for len(d.pending) > 0 && !d.pending[0].ReportedAt.After(now) {
-		if err := learn(heap.Pop(&d.pending).(ended).Outcome); err != nil {
+		if err := learn(heap.Pop(&d.pending).(queuedOutcome).Outcome); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ended is an outcome with its row number, which breaks ties between equal end times.
-type ended struct {
+// queuedOutcome is an outcome with its row number, which breaks ties between equal end times.
+type queuedOutcome struct {
 	Outcome
 	row int
 }
 
 // byEnd implements heap.Interface.
-type byEnd []ended
+type byEnd []queuedOutcome
 
 func (h byEnd) Len() int      { return len(h) }
 func (h byEnd) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
@@ -42,7 +42,7 @@ func (h byEnd) Less(i, j int) bool {
 	}
 	return h[i].row < h[j].row
 }
-func (h *byEnd) Push(x any) { *h = append(*h, x.(ended)) }
+func (h *byEnd) Push(x any) { *h = append(*h, x.(queuedOutcome)) }
 func (h *byEnd) Pop() any {
 	old := *h
 	last := old[len(old)-1]

@@ -6,32 +6,33 @@ import (
 )
 
 const (
-	greedyCold       = 10  // rows below which every try gets greedyColdStart
-	greedyColdStart  = 1e9 // bytes
-	greedyRebuilding = 100 // buckets are rebuilt when this share of the rows is new
+	greedyColdRows     = 10 // number of rows below which every try gets greedyColdBytes
+	greedyColdBytes    = 1e9
+	greedyRebuildShare = 100 // the buckets are rebuilt when 1/greedyRebuildShare of the rows are new
 )
 
 // greedy implements greedy bucketing (Phung et al. 2021, "Not all tasks are created
 // equal"). It splits the sorted peaks where two buckets have the least expected
-// waste and repeats this for each part while a split helps. A try draws a bucket by
-// weight and gets the bucket's largest peak. Newer peaks weigh more: the weight of a
-// peak is its arrival number.
+// waste, and splits each part again as long as that reduces the waste. A try draws a
+// bucket with a probability proportional to the weight of the bucket, and gets its largest
+// peak. The weight of a peak is its position in the order of arrival.
 type greedy struct {
-	dice    *rand.Rand
-	points  []arrival // by peak
+	rng     *rand.Rand
+	points  []weightedPeak // ordered by peak
 	buckets []bucket
-	built   int // points at the last build
+	built   int // number of points at the last build
 }
 
-type arrival struct{ peak, significance float64 }
+// weightedPeak is a peak with its weight.
+type weightedPeak struct{ peak, weight float64 }
 
-// bucket allocates its largest peak, top; below is the cumulative weight up to and
+// bucket is a range of peaks. top is its largest peak, and below is the cumulative weight up to and
 // including this bucket.
 type bucket struct{ top, below float64 }
 
 func (r *greedy) learn(o *Outcome) {
-	p := arrival{float64(o.Peak), float64(len(r.points) + 1)}
-	at, _ := slices.BinarySearchFunc(r.points, p.peak, func(a arrival, peak float64) int {
+	p := weightedPeak{float64(o.Peak), float64(len(r.points) + 1)}
+	at, _ := slices.BinarySearchFunc(r.points, p.peak, func(a weightedPeak, peak float64) int {
 		if a.peak < peak {
 			return -1
 		}
@@ -42,13 +43,13 @@ func (r *greedy) learn(o *Outcome) {
 
 func (r *greedy) allocate(*Question) float64 {
 	n := len(r.points)
-	if n < greedyCold {
-		return greedyColdStart
+	if n < greedyColdRows {
+		return greedyColdBytes
 	}
-	if r.buckets == nil || n-r.built >= max(1, n/greedyRebuilding) {
+	if r.buckets == nil || n-r.built >= max(1, n/greedyRebuildShare) {
 		r.build()
 	}
-	drawn := r.dice.Float64() * r.buckets[len(r.buckets)-1].below
+	drawn := r.rng.Float64() * r.buckets[len(r.buckets)-1].below
 	for _, b := range r.buckets {
 		if drawn < b.below {
 			return b.top
@@ -57,6 +58,7 @@ func (r *greedy) allocate(*Question) float64 {
 	return r.buckets[len(r.buckets)-1].top
 }
 
+// build computes the buckets.
 func (r *greedy) build() {
 	s := newSums(r.points)
 	r.buckets, r.built = r.buckets[:0], len(r.points)
@@ -67,15 +69,15 @@ func (r *greedy) build() {
 
 // sums holds prefix sums over the sorted points: entry i covers the first i points.
 type sums struct {
-	points         []arrival
+	points         []weightedPeak
 	weight, moment []float64
 }
 
-func newSums(points []arrival) *sums {
+func newSums(points []weightedPeak) *sums {
 	s := &sums{points, make([]float64, len(points)+1), make([]float64, len(points)+1)}
 	for i, p := range points {
-		s.weight[i+1] = s.weight[i] + p.significance
-		s.moment[i+1] = s.moment[i] + p.significance*p.peak
+		s.weight[i+1] = s.weight[i] + p.weight
+		s.moment[i+1] = s.moment[i] + p.weight*p.peak
 	}
 	return s
 }
@@ -96,9 +98,9 @@ func (s *sums) split(from, to int, emit func(end int)) {
 	emit(to)
 }
 
-// waste returns the expected waste of a try from points[from:to] that draws, by
-// weight, the bucket that ends at end or the one that ends at to. A draw that is too
-// small is retried at the top.
+// waste returns the expected waste of a try from points[from:to], if these points are split at
+// end. The try draws one of the two buckets by weight. If its peak is above the bucket, it runs
+// again with the largest peak.
 func (s *sums) waste(from, end, to int) float64 {
 	all := s.weight[to] - s.weight[from]
 	low, high := s.weight[end]-s.weight[from], s.weight[to]-s.weight[end]

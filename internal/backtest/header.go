@@ -21,7 +21,7 @@ func featureOrder(whole []byte) ([]string, error) {
 		plain = zip
 	}
 	header := csv.NewReader(plain)
-	header.LazyQuotes = true // JSON has quotes where CSV does not allow them
+	header.LazyQuotes = true // JSON Lines have quotes where CSV does not allow them
 	columns, err := header.Read()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err

@@ -3,63 +3,96 @@ package backtest
 import (
 	"slices"
 
+	"github.com/loadaware/loadaware/internal/ml/cost"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// ledger adds up the cost of one policy's answers per task and in total.
+// ledger sums the costs of the answers of one policy per task.
 type ledger struct {
 	tasks map[sizing.TaskKey]*account
 }
 
 func newLedger() *ledger { return &ledger{tasks: map[sizing.TaskKey]*account{}} }
 
-// account holds the sums over a task's rows. used and wasted are in byte-seconds.
+// account holds the sums over the rows of one task.
 type account struct {
 	task               sizing.TaskKey
-	rows, killed       int
-	tries, gaveUp      int
-	used, wasted       float64
-	promises, survived int // first tries with a promised risk, and those that were not killed
-	promised           float64
+	replayed           int                 // number of rows, including those that do not count; see Config.Skip
+	totals                                 // over all rows that count
+	tries, gaveUp      int                 // numbers of tries, and of rows that never succeeded
+	promises, survived int                 // numbers of first tries with a promised risk, and of those that were not killed
+	promised           float64             // sum of the promised risks
+	causes             [causeCount]float64 // byte-seconds of wastage
+	ages               [ageCount]totals
+}
+
+// totals holds the sums of some rows. used and wasted are in byte-seconds.
+type totals struct {
+	rows, killed int // numbers of rows, and of rows that were killed at least once
+	used, wasted float64
+}
+
+// add adds other sums.
+func (s *totals) add(o *totals) {
+	s.rows += o.rows
+	s.killed += o.killed
+	s.used += o.used
+	s.wasted += o.wasted
 }
 
 // entry accumulates the tries of one row.
 type entry struct {
 	task     sizing.TaskKey
 	tries    int
-	wasted   float64
-	ok       bool
-	gaveUp   bool
-	promised *float64
+	wasted   float64             // byte-seconds
+	causes   [causeCount]float64 // wasted, by cause
+	ok       bool                // the last try succeeded
+	gaveUp   bool                // the policy gave up
+	promised *float64            // promised risk of the first try; nil: none
 }
 
+// open starts the entry of a row.
 func (l *ledger) open(task sizing.TaskKey) *entry { return &entry{task: task} }
 
-func (e *entry) promise(risk *float64) { e.promised = risk }
-
-func (e *entry) giveUp() { e.gaveUp = true }
-
-// attempt adds one try. A killed try wastes its whole allocation until the kill; a
-// success wastes the allocation above its peak.
-func (e *entry) attempt(o *Outcome) {
+// attempt adds one try.
+func (e *entry) attempt(o *Outcome, coldStart bool) {
 	e.tries++
 	e.ok = !o.Killed
-	e.wasted += float64(o.Allocated-o.Peak) * o.Duration.Seconds()
+	wasted := cost.Wastage(float64(o.Allocated), float64(o.Peak), o.Duration.Seconds(), o.Killed)
+	e.wasted += wasted
+	e.causes[causeOf(o, coldStart)] += wasted
 }
 
-func (l *ledger) close(e *entry, r *row) {
+// kills returns the number of killed tries.
+func (e *entry) kills() int {
+	if e.ok {
+		return e.tries - 1
+	}
+	return e.tries
+}
+
+// close adds a row to the account of its task. If the row does not count, it only increases the
+// age of the task.
+func (l *ledger) close(e *entry, r *row, isCounted bool) {
 	a := l.tasks[e.task]
 	if a == nil {
 		a = &account{task: e.task}
 		l.tasks[e.task] = a
 	}
-	killed := e.tries > 1 || !e.ok
-	a.rows++
+	before := a.replayed
+	a.replayed++
+	if !isCounted {
+		return
+	}
+	killed := e.kills() > 0
+	s := totals{rows: 1, killed: count(killed), used: float64(r.MemoryMax) * r.Duration.Seconds(), wasted: e.wasted}
+	a.ages[ageOf(before)].add(&s)
+	a.totals.add(&s)
 	a.tries += e.tries
-	a.used += float64(r.MemoryMax) * r.Duration.Seconds()
-	a.wasted += e.wasted
-	a.killed += count(killed)
 	a.gaveUp += count(e.gaveUp)
+	for c := range e.causes {
+		a.causes[c] += e.causes[c]
+	}
 	if e.promised != nil {
 		a.promises++
 		a.promised += *e.promised
@@ -67,6 +100,7 @@ func (l *ledger) close(e *entry, r *row) {
 	}
 }
 
+// count returns 1 for true and 0 for false.
 func count(b bool) int {
 	if b {
 		return 1
@@ -76,22 +110,27 @@ func count(b bool) int {
 
 // add adds the sums of b to a.
 func (a *account) add(b *account) {
-	a.rows += b.rows
-	a.killed += b.killed
+	a.totals.add(&b.totals)
 	a.tries += b.tries
 	a.gaveUp += b.gaveUp
-	a.used += b.used
-	a.wasted += b.wasted
 	a.promises += b.promises
 	a.survived += b.survived
 	a.promised += b.promised
+	for c := range a.causes {
+		a.causes[c] += b.causes[c]
+	}
+	for i := range a.ages {
+		a.ages[i].add(&b.ages[i])
+	}
 }
 
-// result converts the sums to figures, with tasks sorted by descending use.
+// result converts the sums to figures. The tasks are in the order of descending use.
 func (l *ledger) result(policy string) Result {
 	accounts := make([]*account, 0, len(l.tasks))
 	for _, a := range l.tasks {
-		accounts = append(accounts, a)
+		if a.rows > 0 {
+			accounts = append(accounts, a)
+		}
 	}
 	slices.SortFunc(accounts, byUse)
 	var all account

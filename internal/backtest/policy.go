@@ -6,10 +6,10 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Policy sizes one try after another. One goroutine calls Predict and then Learn for
-// each try. A policy keeps the state of different tasks separate.
+// Policy sizes tries. A single goroutine calls Predict and then Learn for each try. The state of
+// one task does not depend on other tasks, except for pools and cohorts.
 type Policy interface {
-	// Predict sizes one try. After a kill it is called again with Above set; a zero
+	// Predict sizes one try. After a kill the replay calls it again with Above set. A zero
 	// Limit then means that the policy gives up.
 	Predict(Question) Answer
 	// Learn receives the outcome of a try: kills at once, successes immediately or when
@@ -17,15 +17,16 @@ type Policy interface {
 	Learn(Outcome) error
 }
 
-// Question holds what is known about a try before it starts.
+// Question is a request for a prediction: what is known about a try before it starts.
 type Question struct {
 	Try       sizing.TryKey
 	StartedAt time.Time
 	Features  sizing.Features
-	X         float64          // the trace's first numeric feature; 0 without one
+	Metadata  sizing.Metadata
+	X         float64          // the first numeric feature of the trace; 0 without one
 	Requested sizing.Resources // from the trace; zero where the trace has none
 	Static    sizing.Bytes     // the static request, or the default if the trace has none
-	Cap       sizing.Bytes     // the trace's largest peak, or 128 GB if that is more
+	Cap       sizing.Bytes     // the largest peak of the trace, or 128 GB if that is more
 	Above     sizing.Bytes     // after a kill: the allocation of the killed try; else 0
 }
 
@@ -34,14 +35,16 @@ func (q *Question) static() sizing.Resources {
 	return sizing.Resources{Memory: q.Static, CPU: q.Requested.CPU}
 }
 
-// reach returns the upper bound of a lift. A request proves that a node of that size
-// exists, even if no peak came near it.
-func (q *Question) reach() sizing.Bytes { return max(q.Cap, q.Static) }
+// maxLift returns the upper bound of a lift. It is at least the static request, because a
+// node of that size exists.
+func (q *Question) maxLift() sizing.Bytes { return max(q.Cap, q.Static) }
 
 // Answer is the allocation of a try.
 type Answer struct {
-	Limit    sizing.Bytes
-	Promised *float64 // P(peak > Limit); nil if the policy promises nothing
+	Limit     sizing.Bytes
+	Promised  *float64     // P(peak > Limit); nil if the policy promises nothing
+	ColdStart bool         // the policy has too few runs of the task for its own rule
+	CPU       sizing.Cores // zero: no answer
 }
 
 // Outcome is the result of a try. Peak is the measured peak of a success and 0 for a

@@ -8,10 +8,10 @@ import (
 
 const (
 	ponderOffset     = float64(128 * sizing.MiB) // minimum safety margin
-	ponderCold       = 5                         // rows below which simple rules apply
+	ponderCold       = 5                         // number of rows below which simple rules apply
 	ponderRelated    = 0.3                       // Pearson's r above which x predicts the peak
 	ponderOver       = 0.02                      // weight of an over-estimate; an under-estimate weighs 1
-	ponderDeviations = 2
+	ponderDeviations = 2                         // safety margin in standard deviations
 )
 
 // ponder implements Lehmann et al. (2024), "Ponder: Online Prediction of Task Memory
@@ -20,17 +20,17 @@ const (
 // margin. It never exceeds the request.
 type ponder struct {
 	points          []point
-	line            line // for Pearson's r, and the first guess of fit
-	fitted          fitted
-	stale           bool
-	lowest, highest float64
+	line            line          // for Pearson's r, and as the first guess of fit
+	fitted          asymmetricFit // the newest fit
+	stale           bool          // points were added after the newest fit
+	lowest, highest float64       // peaks
 	highestX        float64
 }
 
-// fitted is the line under asymmetric squared loss.
-type fitted struct{ intercept, slope float64 }
+// asymmetricFit is the line under asymmetric squared loss.
+type asymmetricFit struct{ intercept, slope float64 }
 
-func (f fitted) at(x float64) float64 { return f.intercept + f.slope*x }
+func (f asymmetricFit) at(x float64) float64 { return f.intercept + f.slope*x }
 
 func (r *ponder) learn(o *Outcome) {
 	p := point{o.X, float64(o.Peak)}
@@ -52,6 +52,7 @@ func (r *ponder) allocate(q *Question) float64 {
 	return v
 }
 
+// unbounded returns the allocation without the bound of the request; 0 if there is too little data.
 func (r *ponder) unbounded(x float64) float64 {
 	switch {
 	case len(r.points) < ponderCold && !(len(r.points) > 0 && x < r.highestX):
@@ -76,7 +77,7 @@ func (r *ponder) fit() {
 	}
 	r.stale = false
 	if len(r.points) == ponderCold {
-		r.fitted = fitted{r.line.at(0), r.line.slope()}
+		r.fitted = asymmetricFit{r.line.at(0), r.line.slope()}
 	}
 	for range 100 {
 		next := r.reweighted()
@@ -89,7 +90,7 @@ func (r *ponder) fit() {
 
 // reweighted returns the weighted least-squares line for the weights of the current fit.
 // The sums are centred on the means to avoid cancellation at 10¹¹ bytes.
-func (r *ponder) reweighted() fitted {
+func (r *ponder) reweighted() asymmetricFit {
 	var n, dx, dy, xx, xy float64
 	for _, p := range r.points {
 		w := ponderOver
@@ -104,26 +105,26 @@ func (r *ponder) reweighted() fitted {
 		xy += w * x * y
 	}
 	slope := 0.0
-	if spread := xx - dx*dx/n; spread > 0 {
-		slope = (xy - dx*dy/n) / spread
+	if squares := xx - dx*dx/n; squares > 0 {
+		slope = (xy - dx*dy/n) / squares
 	}
-	return fitted{r.line.meanY + dy/n - slope*(r.line.meanX+dx/n), slope}
+	return asymmetricFit{r.line.meanY + dy/n - slope*(r.line.meanX+dx/n), slope}
 }
 
 // deviation returns the weighted standard deviation of the residuals around x. The
-// farthest point weighs 0; below ten points every weight grows by up to 0.01. These are
-// reliability weights, so the divisor is Σw − Σw²/Σw.
+// farthest point weighs 0. With fewer than ten points, every weight is up to 0.01 larger. These
+// are reliability weights, so the divisor is Σw − Σw²/Σw.
 func (r *ponder) deviation(x float64) float64 {
-	far := 0.0
+	farthest := 0.0
 	for _, p := range r.points {
-		far = max(far, math.Abs(p.x-x))
+		farthest = max(farthest, math.Abs(p.x-x))
 	}
 	extra := max(0, 1-float64(len(r.points))/10) / 100
 	var w1, w2, sum, squares float64
 	for _, p := range r.points {
 		w := 1.0
-		if far > 0 {
-			w = 1 - math.Abs(p.x-x)/far + extra
+		if farthest > 0 {
+			w = 1 - math.Abs(p.x-x)/farthest + extra
 		}
 		residual := p.y - r.fitted.at(p.x)
 		w1 += w
@@ -131,9 +132,9 @@ func (r *ponder) deviation(x float64) float64 {
 		sum += w * residual
 		squares += w * residual * residual
 	}
-	free := w1 - w2/w1
-	if !(free > 0) {
+	divisor := w1 - w2/w1
+	if !(divisor > 0) {
 		return 0
 	}
-	return math.Sqrt(max(0, squares-sum*sum/w1) / free)
+	return math.Sqrt(max(0, squares-sum*sum/w1) / divisor)
 }

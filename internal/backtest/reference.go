@@ -7,32 +7,32 @@ import (
 )
 
 // The two reference policies choose the cheapest of three small models of log peak on
-// the newest rows. Each model has a margin from its own out-of-sample residuals, the
-// ratios of the peak to the prediction that the model made before it learned the peak.
+// the newest rows. Each model has a margin from its own out-of-sample ratios: the peak
+// divided by the prediction that the model made before it learned the peak.
 
 const (
-	referenceCold   = 8   // rows below which the largest peak is used
-	referenceWindow = 300 // newest rows that a choice replays
-	referencePeriod = 20  // rows between two refits
+	referenceCold   = 8   // number of rows below which the largest peak is used
+	referenceWindow = 300 // number of newest rows that a choice replays
+	referencePeriod = 20  // number of rows between two choices
 )
 
-// reference is a reference policy. Its figures depend on the rows at which it chooses:
-// a shift by some rows changed them by 1.4 points on a task of 29,191 rows.
+// reference is the rule of a reference policy. Its figures depend on the rows at which it
+// chooses: a shift by a few rows changed them by 1.4 points on a task of 29,191 rows.
 type reference struct {
-	margins func(*window) []float64
-	cold    float64 // the margin on the largest peak during cold start
-	eager   int     // it chooses at every row up to this one, then once per period
-	largest float64
-	rows    int
+	margins func(*window) []float64 // candidates for the margin
+	cold    float64                 // margin on the largest peak in the cold start
+	eager   int                     // number of rows up to which it chooses at every row; then once per period
+	largest float64                 // largest peak
+	rows    int                     // number of rows
 	models  [3]model
-	replays [3]window
-	best    int // index of the chosen model
-	margin  float64
-	chosen  int // rows at the last choice
+	replays [3]window // by model
+	best    int       // index of the chosen model
+	margin  float64   // the chosen margin
+	chosen  int       // number of rows at the last choice
 }
 
-// costAware chooses the margin of least cost, regardless of its risk: a quantile of the
-// ratios or 3 % above the largest ratio.
+// costAware returns a rule that chooses the margin with the least cost, regardless of its risk. The
+// candidates are quantiles of the ratios, and 3 % above the largest ratio.
 func costAware() *reference {
 	return newReference(1.1, 20, func(w *window) []float64 {
 		margins := []float64{w.quantile(1) * 1.03}
@@ -43,9 +43,9 @@ func costAware() *reference {
 	})
 }
 
-// capped chooses the margin that 2 % of the rows are expected to exceed: the
-// ⌈.98(n+1)⌉-th smallest ratio (split conformal, Vovk et al. 2005). While n is too
-// small for that, it adds a margin to the largest ratio.
+// capped returns a rule that chooses the margin that 2 % of the rows are expected to exceed: the
+// ⌈.98(n+1)⌉-th smallest ratio (split conformal, Vovk et al. 2005). While n is too small, it adds
+// a margin to the largest ratio.
 func capped() *reference {
 	return newReference(1.15, 10, func(w *window) []float64 {
 		n := len(w.rows)
@@ -91,7 +91,7 @@ func (r *reference) choose() {
 	r.chosen = r.rows
 	least := math.Inf(1)
 	for i := range r.models {
-		r.models[i].fitted = r.models[i].growing
+		r.models[i].fitted = r.models[i].current
 		if r.rows < 2 {
 			continue // there is no out-of-sample ratio yet
 		}
@@ -105,42 +105,42 @@ func (r *reference) choose() {
 
 // model is a linear regression of log peak on a transformation of x.
 type model struct {
-	shape           func(x float64) float64
-	growing, fitted line
+	shape           func(x float64) float64 // the transformation
+	current, fitted line                    // over all rows; over the rows until the last choice
 }
 
-// farthest bounds an extrapolation: e^40 bytes is more than any memory. The lower bound
+// maxLogPeak bounds an extrapolation: e^40 bytes is more than any memory. The lower bound
 // is one byte, so every ratio of a peak to a prediction is finite.
-const farthest = 40
+const maxLogPeak = 40
 
-func (m *model) learn(x, peak float64) { m.growing.add(m.shape(x), math.Log(peak)) }
+func (m *model) learn(x, peak float64) { m.current.add(m.shape(x), math.Log(peak)) }
 
-// predict returns 1 to e^farthest bytes. If inputs near the float64 limit overflow the
+// predict returns 1 to e^maxLogPeak bytes. If inputs near the float64 limit overflow the
 // sums of the line, it returns the geometric mean of the peaks.
 func (m *model) predict(x float64) float64 {
 	at := m.fitted.at(m.shape(x))
 	if math.IsNaN(at) {
 		at = m.fitted.meanY
 	}
-	return math.Exp(min(max(at, 0), farthest))
+	return math.Exp(min(max(at, 0), maxLogPeak))
 }
 
-// window replays the newest rows under one model. Rows are sorted by ratio: a margin c
-// suffices for the rows whose ratio is at most c.
+// window replays the newest rows under one model. A margin c is sufficient for the rows whose
+// ratio is at most c.
 type window struct {
-	rows  []replayed
-	byAge []replayed
-	paid  []float64 // paid[i]: Σ weight of rows[i:]
+	rows       []replayedRow // by ratio
+	byAge      []replayedRow // oldest first
+	tailWeight []float64     // tailWeight[i]: Σ weight of rows[i:]
 }
 
-type replayed struct {
+type replayedRow struct {
 	ratio  float64 // peak / prediction
 	weight float64 // prediction · seconds
-	age    int
+	age    int     // number in order of arrival
 }
 
 func (w *window) add(predicted, peak, seconds float64) {
-	next := replayed{ratio: peak / predicted, weight: predicted * seconds}
+	next := replayedRow{ratio: peak / predicted, weight: predicted * seconds}
 	if n := len(w.byAge); n > 0 {
 		next.age = w.byAge[n-1].age + 1
 	}
@@ -152,10 +152,10 @@ func (w *window) add(predicted, peak, seconds float64) {
 	w.byAge = append(w.byAge, next)
 	at, _ := slices.BinarySearchFunc(w.rows, next, byRatio)
 	w.rows = slices.Insert(w.rows, at, next)
-	w.paid = nil
+	w.tailWeight = nil
 }
 
-func byRatio(a, b replayed) int {
+func byRatio(a, b replayedRow) int {
 	return cmp.Or(cmp.Compare(a.ratio, b.ratio), cmp.Compare(a.age, b.age))
 }
 
@@ -163,20 +163,19 @@ func (w *window) quantile(share float64) float64 {
 	return quantile(len(w.rows), share, func(i int) float64 { return w.rows[i].ratio })
 }
 
-// cost returns the byte-seconds that the rows would have been allocated under a margin
-// that doubles with every kill; all rows that reach an attempt pay for it. Use is the
-// same under every margin and is not subtracted. The loop ends because the margin is
-// positive and model.predict keeps every ratio finite.
+// cost returns the allocated byte-seconds of all attempts of the rows under a margin that
+// doubles with every kill. The use is the same under every margin and is not subtracted. The
+// loop ends because the margin is positive and model.predict keeps every ratio finite.
 func (w *window) cost(margin float64) float64 {
-	if w.paid == nil {
-		w.paid = make([]float64, len(w.rows)+1)
+	if w.tailWeight == nil {
+		w.tailWeight = make([]float64, len(w.rows)+1)
 		for i := len(w.rows) - 1; i >= 0; i-- {
-			w.paid[i] = w.paid[i+1] + w.rows[i].weight
+			w.tailWeight[i] = w.tailWeight[i+1] + w.rows[i].weight
 		}
 	}
-	cost := margin * w.paid[0]
+	cost := margin * w.tailWeight[0]
 	for {
-		killed, _ := slices.BinarySearchFunc(w.rows, margin, func(r replayed, margin float64) int {
+		killed, _ := slices.BinarySearchFunc(w.rows, margin, func(r replayedRow, margin float64) int {
 			if r.ratio <= margin {
 				return -1
 			}
@@ -186,6 +185,6 @@ func (w *window) cost(margin float64) float64 {
 			return cost
 		}
 		margin *= 2
-		cost += margin * w.paid[killed]
+		cost += margin * w.tailWeight[killed]
 	}
 }

@@ -23,7 +23,7 @@ func (l *line) add(x, y float64) {
 	l.yy += dy * (y - l.meanY)
 }
 
-// slope returns 0 if all x are equal: the line is then the mean.
+// slope returns the slope of the line. It is 0 if all x are equal, so that the line is the mean.
 func (l *line) slope() float64 {
 	if l.xx <= 0 {
 		return 0
@@ -44,14 +44,14 @@ func (l *line) correlation() float64 {
 	return l.xy / math.Sqrt(l.xx*l.yy)
 }
 
-// regression predicts the peak by a line on x (Witt et al. 2019, "Feedback-based
-// resource allocation"), raised by the residual deviation √(SSE/(n−1)) or by the
-// largest positive residual.
+// regression allocates the value of a line on x (Witt et al. 2019, "Feedback-based
+// resource allocation") plus the residual deviation √(SSE/(n−1)) or the largest positive
+// residual.
 type regression struct {
 	line    line
 	upper   hull
-	largest float64
-	byMax   bool
+	largest float64 // largest peak
+	byMax   bool    // add the largest residual
 }
 
 func (r *regression) learn(o *Outcome) {
@@ -75,11 +75,12 @@ func (r *regression) allocate(q *Question) float64 {
 	return r.largest
 }
 
-// hull is the upper convex hull of the points, sorted by x. It contains the point
-// farthest above any line, so the largest residual of a refitted line needs a search of
-// a few dozen points instead of all points.
+// hull is the upper convex hull of the points, sorted by x. For every line it contains the point
+// that is farthest above the line. So the search for the largest residual of a refitted line
+// reads a few dozen points instead of all points.
 type hull []point
 
+// point is one row: its feature and its peak.
 type point struct{ x, y float64 }
 
 func (h *hull) add(x, y float64) {
@@ -97,22 +98,22 @@ func (h *hull) add(x, y float64) {
 		return
 	case same:
 		(*h)[at] = p
-	case at > 0 && at < len(*h) && !bulges((*h)[at-1], p, (*h)[at]):
+	case at > 0 && at < len(*h) && !isAboveSegment((*h)[at-1], p, (*h)[at]):
 		return
 	default:
 		*h = slices.Insert(*h, at, p)
 	}
-	for at > 1 && !bulges((*h)[at-2], (*h)[at-1], p) {
+	for at > 1 && !isAboveSegment((*h)[at-2], (*h)[at-1], p) {
 		*h = slices.Delete(*h, at-1, at)
 		at--
 	}
-	for at+2 < len(*h) && !bulges(p, (*h)[at+1], (*h)[at+2]) {
+	for at+2 < len(*h) && !isAboveSegment(p, (*h)[at+1], (*h)[at+2]) {
 		*h = slices.Delete(*h, at+1, at+2)
 	}
 }
 
-// bulges reports whether b is above the straight line from a to c.
-func bulges(a, b, c point) bool {
+// isAboveSegment reports whether b is above the straight line from a to c.
+func isAboveSegment(a, b, c point) bool {
 	return (b.y-a.y)*(c.x-a.x) > (c.y-a.y)*(b.x-a.x)
 }
 

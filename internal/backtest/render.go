@@ -15,10 +15,17 @@ import (
 // Formats returns the formats that Write supports.
 func Formats() []string { return []string{"table", "json", "csv", "markdown"} }
 
-// Write writes reports in one of the Formats. json and csv contain every figure; table
-// and markdown contain the totals per trace, then utilisation and kills per task.
-func Write(w io.Writer, format string, reports []*Report) error {
-	switch format {
+// Layout selects the format and the extent of the reports.
+type Layout struct {
+	Format string // one of Formats
+	// TaskWastage adds, to table and markdown, the wastage by cause and age for each task and policy.
+	TaskWastage bool
+}
+
+// Write writes reports. json and csv contain every figure; table and markdown contain the
+// totals and the shares of wastage per trace, then utilisation and kills per task.
+func Write(w io.Writer, layout Layout, reports []*Report) error {
+	switch layout.Format {
 	case "json":
 		out := json.NewEncoder(w)
 		out.SetIndent("", "  ")
@@ -26,23 +33,23 @@ func Write(w io.Writer, format string, reports []*Report) error {
 	case "csv":
 		return writeCSV(w, reports)
 	case "table":
-		return writeTables(w, reports, func(t table) error { return t.aligned(w) })
+		return writeTables(w, layout, reports, func(t table) error { return t.aligned(w) })
 	case "markdown":
-		return writeTables(w, reports, func(t table) error { return t.markdown(w) })
+		return writeTables(w, layout, reports, func(t table) error { return t.markdown(w) })
 	}
-	return sizing.Errorf(sizing.Invalid, "format %q: unknown; choose among %s", format, strings.Join(Formats(), ", "))
+	return sizing.Errorf(sizing.Invalid, "format %q: unknown; choose among %s", layout.Format, strings.Join(Formats(), ", "))
 }
 
-// noFigure marks a figure that does not exist.
+// noFigure stands for a figure that does not exist.
 const noFigure = "–"
 
-// table has a header and rows of cells; the first column is text, the others numbers.
+// table has a header and rows of cells. The first column is text, and the others are numbers.
 type table struct {
 	header []string
 	rows   [][]string
 }
 
-func writeTables(w io.Writer, reports []*Report, write func(table) error) error {
+func writeTables(w io.Writer, layout Layout, reports []*Report, write func(table) error) error {
 	for i, r := range reports {
 		if i > 0 {
 			fmt.Fprintln(w)
@@ -55,11 +62,29 @@ func writeTables(w io.Writer, reports []*Report, write func(table) error) error 
 		if err := write(r.overall()); err != nil {
 			return err
 		}
-		if len(r.Results) == 0 || len(r.Results[0].Tasks) < 2 {
-			continue
+		fmt.Fprint(w, "\nshare of the wastage %, by cause and by run of its task\n\n")
+		if err := write(r.shareTable()); err != nil {
+			return err
 		}
-		fmt.Fprint(w, "\nutilisation % / rows killed %, by task\n\n")
-		if err := write(r.byTask()); err != nil {
+		if err := writeTasks(w, layout, r, write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeTasks writes the figures per task of a trace with several tasks.
+func writeTasks(w io.Writer, layout Layout, r *Report, write func(table) error) error {
+	if len(r.Results) == 0 || len(r.Results[0].Tasks) < 2 {
+		return nil
+	}
+	fmt.Fprint(w, "\nutilisation % / rows killed %, by task\n\n")
+	if err := write(r.byTask()); err != nil || !layout.TaskWastage {
+		return err
+	}
+	for i := range r.Results {
+		fmt.Fprintf(w, "\n%s: share of the wastage %%, by cause and by run of its task\n\n", r.Results[i].Policy)
+		if err := write(r.Results[i].shareTable()); err != nil {
 			return err
 		}
 	}
@@ -103,6 +128,7 @@ func (r *Report) byTask() table {
 	return t
 }
 
+// aligned writes the table with aligned columns.
 func (t table) aligned(w io.Writer) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, cells := range append([][]string{t.header}, t.rows...) {
@@ -120,6 +146,7 @@ func (t table) firstWidth() int {
 	return width
 }
 
+// markdown writes the table in Markdown.
 func (t table) markdown(w io.Writer) error {
 	fmt.Fprintf(w, "| %s |\n|---|%s\n", strings.Join(t.header, " | "), strings.Repeat("---:|", len(t.header)-1))
 	for _, cells := range t.rows {
@@ -131,7 +158,9 @@ func (t table) markdown(w io.Writer) error {
 }
 
 var csvHeader = []string{"trace", "feedback", "policy", "task", "rows", "used_gbh", "wasted_gbh", "utilisation_percent", "killed_percent",
-	"attempts", "kills", "gave_up", "promised_rows", "promised_sum", "promised_killed", "realised_percent", "realised_low_percent", "realised_high_percent"}
+	"attempts", "kills", "gave_up", "promised_rows", "promised_sum", "promised_killed", "realised_percent", "realised_low_percent", "realised_high_percent",
+	"wasted_cold_start_gbh", "wasted_margin_gbh", "wasted_kills_gbh", "wasted_cap_gbh",
+	"wasted_run_1_gbh", "wasted_runs_2_5_gbh", "wasted_runs_6_32_gbh", "wasted_later_gbh"}
 
 // writeCSV writes one line per policy and trace, with a blank task, and one line for
 // each of its tasks.
@@ -154,10 +183,15 @@ func csvLine(r *Report, policy, task string, f *Figures) []string {
 	line := []string{r.Trace, r.Feedback, policy, task, strconv.Itoa(f.Rows), decimals(f.UsedGBh, 6), decimals(f.WastedGBh, 6),
 		decimals(f.Utilisation, 4), decimals(f.Killed, 4), strconv.Itoa(f.Attempts), strconv.Itoa(f.Kills), strconv.Itoa(f.GaveUp)}
 	if f.Risk == nil {
-		return append(line, "", "", "", "", "", "")
+		line = append(line, "", "", "", "", "", "")
+	} else {
+		line = append(line, strconv.Itoa(f.Risk.Rows), decimals(f.Risk.PromisedSum, 4), strconv.Itoa(f.Risk.Killed),
+			decimals(f.Risk.Realised, 4), decimals(f.Risk.Low, 4), decimals(f.Risk.High, 4))
 	}
-	return append(line, strconv.Itoa(f.Risk.Rows), decimals(f.Risk.PromisedSum, 4), strconv.Itoa(f.Risk.Killed),
-		decimals(f.Risk.Realised, 4), decimals(f.Risk.Low, 4), decimals(f.Risk.High, 4))
+	for _, wasted := range f.wastage() {
+		line = append(line, decimals(wasted, 6))
+	}
+	return line
 }
 
 func decimals(v float64, n int) string { return strconv.FormatFloat(v, 'f', n, 64) }

@@ -7,22 +7,23 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// tries collects one row per try. A repeated row is handled like a second report to the
-// service: it fills in unknown fields. A row that contradicts the first is ignored.
+// tries collects one row per try. As in the service, a repeated row fills in unknown fields of the
+// first row. A row that contradicts the first row is ignored.
 type tries struct {
 	rows         []sizing.Observation
-	place        map[sizing.TryKey]int // index of a try in rows
-	repeated     int
-	contradicted int // subset of repeated
+	index        map[sizing.TryKey]int // index of a try in rows
+	repeated     int                   // number of repeated rows
+	contradicted int                   // number of repeated rows that contradict the first row
 }
 
+// add adds a row.
 func (t *tries) add(o sizing.Observation) {
-	if t.place == nil {
-		t.place = map[sizing.TryKey]int{}
+	if t.index == nil {
+		t.index = map[sizing.TryKey]int{}
 	}
-	at, known := t.place[o.Try]
+	at, known := t.index[o.Try]
 	if !known {
-		t.place[o.Try] = len(t.rows)
+		t.index[o.Try] = len(t.rows)
 		t.rows = append(t.rows, o)
 		return
 	}
@@ -73,6 +74,7 @@ func fill[T comparable](known *T, again T) bool {
 	return again == unknown || again == *known
 }
 
+// fillTime does the same as fill for times, which may have different locations.
 func fillTime(known *time.Time, again time.Time) bool {
 	if known.IsZero() {
 		*known = again

@@ -5,31 +5,73 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
 // Config holds the options of a replay. Its zero value is usable.
 type Config struct {
 	Policies       []string     // names from Policies; all if empty
 	Delayed        bool         // a policy learns a peak when the try ends; else right after the prediction
+	Skip           float64      // share of the rows, from the start, that only train and do not count in the figures
 	TimeToFailure  float64      // share of the duration after which a kill happens; 1 if zero
 	DefaultRequest sizing.Bytes // the static request if a trace has none; 4 GB if zero
+	RiskTarget     float64      // risk target of loadaware's own policy; sizing.DefaultRiskTarget if zero
+	// Settings holds the settings of loadaware's own policy, such as a floor. A RiskTarget above
+	// zero replaces its risk target.
+	Settings sizing.Policy
+	// NewModel returns the first model of a task for loadaware's own policy; taskmodel.New if nil.
+	NewModel func() *taskmodel.Model
+	// Workers bounds the goroutines that compute at the same time; GOMAXPROCS if zero. The results
+	// do not depend on it.
+	Workers int
+	// IsBusy reports whether other work needs the processors. RunSettings calls it several times a
+	// second, and leaves half of the Workers unused while it returns true. It may be nil.
+	IsBusy func() bool
 	// Progress receives the number of newly replayed rows, from several goroutines at
-	// once; it may be nil. A complete replay adds up to Config.Steps.
+	// once; it may be nil. The numbers of a complete replay sum to Config.Steps.
 	Progress func(rows int)
+	// OnStep receives every replayed row, in order for one policy, and concurrently for several
+	// policies. It may be nil.
+	OnStep func(Step)
+
+	workers *workers            // nil: Learn waits for the training
+	fits    *taskmodel.FitCache // fits that replays share; nil without workers
+}
+
+// Step is one replayed row.
+type Step struct {
+	Policy   string
+	Question // question of the first try
+	Answer   // answer to this question
+	Peak     sizing.Bytes
+	Duration time.Duration
+	Kills    int     // number of killed tries
+	Wasted   float64 // byte-seconds of all tries
 }
 
 func (c Config) withDefaults() Config {
 	c.TimeToFailure = cmp.Or(c.TimeToFailure, 1)
 	c.DefaultRequest = cmp.Or(c.DefaultRequest, 4e9)
+	c.Settings.RiskTarget = cmp.Or(c.RiskTarget, c.Settings.RiskTarget)
+	c.Settings = c.Settings.WithDefaults()
+	c.RiskTarget = c.Settings.RiskTarget
 	if len(c.Policies) == 0 {
 		c.Policies = Policies()
 	}
+	c.Workers = cmp.Or(c.Workers, runtime.GOMAXPROCS(0))
 	if c.Progress == nil {
 		c.Progress = func(int) {}
+	}
+	if c.NewModel == nil {
+		c.NewModel = taskmodel.New
+	}
+	if c.OnStep == nil {
+		c.OnStep = func(Step) {}
 	}
 	return c
 }
@@ -43,21 +85,23 @@ func (c Config) Steps(traces ...*Trace) int {
 	return steps
 }
 
-// Run replays a trace for every policy, GOMAXPROCS policies at a time. An unknown
+// Run replays a trace for every policy, Config.Workers policies at a time. An unknown
 // policy is an error of kind sizing.Invalid.
 func Run(ctx context.Context, t *Trace, cfg Config) (*Report, error) {
 	cfg = cfg.withDefaults()
 	report := newReport(t, cfg)
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
+	group.SetLimit(cfg.Workers)
+	cfg.workers = newWorkers(ctx, cfg.Workers)
+	cfg.fits = taskmodel.NewFitCache(cfg.workers.Weighted, 0)
 	for i, name := range cfg.Policies {
-		policy, err := newPolicy(name)
+		policy, err := newPolicy(name, cfg)
 		if err != nil {
 			return nil, err
 		}
 		group.Go(func() error {
 			ledger := newLedger()
-			r := replay{trace: t, cfg: cfg, policy: policy, ledger: ledger}
+			r := replay{trace: t, cfg: cfg, name: name, policy: policy, ledger: ledger}
 			if err := r.run(ctx); err != nil {
 				return fmt.Errorf("replay %s for %s: %w", t.Name, name, err)
 			}
@@ -72,17 +116,32 @@ func Run(ctx context.Context, t *Trace, cfg Config) (*Report, error) {
 type replay struct {
 	trace   *Trace
 	cfg     Config
+	name    string // name of policy
 	policy  Policy
 	ledger  *ledger
-	running delayed
+	running outcomeQueue // with delayed feedback
 }
 
 // progressEvery is the number of rows between two progress reports.
 const progressEvery = 64
 
+// run replays all rows.
 func (r *replay) run(ctx context.Context) error {
-	for i := range r.trace.rows {
-		if err := r.running.due(r.trace.rows[i].StartedAt, r.policy.Learn); err != nil {
+	err := r.advance(ctx, 0, len(r.trace.rows))
+	if last := r.finish(); err == nil {
+		err = last
+	}
+	return err
+}
+
+// advance acquires a worker and replays the rows [from, to).
+func (r *replay) advance(ctx context.Context, from, to int) error {
+	if !r.cfg.workers.Start() {
+		return ctx.Err()
+	}
+	defer r.cfg.workers.Stop()
+	for i := from; i < to; i++ {
+		if err := r.running.deliver(r.trace.rows[i].StartedAt, r.policy.Learn); err != nil {
 			return err
 		}
 		if err := r.row(i); err != nil {
@@ -98,24 +157,35 @@ func (r *replay) run(ctx context.Context) error {
 	return nil
 }
 
-// row predicts until an allocation suffices and reports the outcome of every try.
-// The policy learns kills at once, even with delayed feedback, because the next lift
-// depends on them.
+// finish waits for the trainings of the policy that still run.
+func (r *replay) finish() error {
+	p, trains := r.policy.(*loadawarePolicy)
+	if !trains || !r.cfg.workers.Start() {
+		return nil
+	}
+	defer r.cfg.workers.Stop()
+	return p.finish()
+}
+
+// row replays row i. It calls Predict until an allocation is sufficient, and reports the outcome
+// of every try. The policy learns kills at once, even with delayed feedback, because the next
+// lift depends on them.
 func (r *replay) row(i int) error {
 	q := r.trace.question(i, r.cfg.DefaultRequest)
 	entry := r.ledger.open(q.Try.TaskKey)
 	answer := r.policy.Predict(q)
-	entry.promise(answer.Promised)
+	step := Step{Policy: r.name, Question: q, Answer: answer, Peak: r.trace.rows[i].MemoryMax, Duration: r.trace.rows[i].Duration}
+	entry.promised = answer.Promised
 	for {
 		if answer.Limit <= q.Above {
 			if answer.Limit == 0 {
-				entry.giveUp()
+				entry.gaveUp = true
 				break
 			}
 			return fmt.Errorf("row %d: policy answered %[3]d bytes after a kill at %[2]d bytes; a lift must be larger", i+1, q.Above, answer.Limit)
 		}
 		o := r.trace.outcome(i, q, answer.Limit, r.cfg.TimeToFailure)
-		entry.attempt(&o)
+		entry.attempt(&o, answer.ColdStart)
 		if !o.Killed {
 			if err := r.succeeded(o, i); err != nil {
 				return err
@@ -129,10 +199,13 @@ func (r *replay) row(i int) error {
 		q.Try.Number++
 		answer = r.policy.Predict(q)
 	}
-	r.ledger.close(entry, &r.trace.rows[i])
+	r.ledger.close(entry, &r.trace.rows[i], float64(i) >= r.cfg.Skip*float64(len(r.trace.rows)))
+	step.Kills, step.Wasted = entry.kills(), entry.wasted
+	r.cfg.OnStep(step)
 	return nil
 }
 
+// succeeded reports a success, now or at the end of the try.
 func (r *replay) succeeded(o Outcome, row int) error {
 	if r.cfg.Delayed {
 		r.running.add(o, row)

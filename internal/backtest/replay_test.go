@@ -13,8 +13,8 @@ import (
 
 const header = "dag_id,task_id,run_id,started_at,duration_s,memory_requested_bytes,memory_max_bytes,feature.colour,feature.size,feature.age\n"
 
-// twoRows has an hour at 2 GB, then two hours at 3 GB that start half-way through the
-// first row.
+// twoRows holds a row of one hour with 2 GB, and a row of two hours with 3 GB that starts
+// half-way through the first one.
 const twoRows = header +
 	"d,t,r2,2020-01-01T00:30:00Z,7200,8e9,3e9,red,20,1\n" +
 	"d,t,r1,2020-01-01T00:00:00Z,3600,8e9,2e9,blue,10,1\n"
@@ -25,7 +25,7 @@ func readTrace(t *testing.T, csv string) *Trace {
 	return trace
 }
 
-func replayed1(t *testing.T, csv string, cfg Config) Result {
+func replayOne(t *testing.T, csv string, cfg Config) Result {
 	report, err := Run(context.Background(), readTrace(t, csv), cfg)
 	require.NoError(t, err)
 	return report.Results[0]
@@ -42,7 +42,7 @@ func TestCostsCountEveryAttempt(t *testing.T) {
 		"a kill after half of the time costs half":                     {Config{Policies: []string{"max"}, TimeToFailure: .5}, 6 + 2 + 2, 1},
 		"a peak is not known while its try still runs":                 {Config{Policies: []string{"max"}, Delayed: true}, 6 + 10, 0},
 	} {
-		got := replayed1(t, twoRows, c.cfg)
+		got := replayOne(t, twoRows, c.cfg)
 		assert.InDelta(t, 8, got.UsedGBh, 1e-9, claim)
 		assert.InDelta(t, c.wasted, got.WastedGBh, 1e-9, claim)
 		assert.InDelta(t, 100*8/(8+c.wasted), got.Utilisation, 1e-9, claim)
@@ -84,8 +84,8 @@ func replayRecorded(t *testing.T, csv string, delayed bool, limit sizing.Bytes) 
 	return w, l.result("recordingPolicy")
 }
 
-// overlapping has a for 100 s and b for 20 s at the same time. c starts after the end
-// of b, and d exactly at the end of a.
+// overlapping holds run a, which takes 100 s, and run b, which takes 20 s at the same time. c
+// starts after the end of b, and d exactly at the end of a.
 const overlapping = header +
 	"d,t,a,2020-01-01T00:00:00Z,100,,1e9,,,\n" +
 	"d,t,b,2020-01-01T00:00:10Z,20,,1e9,,,\n" +
@@ -124,10 +124,10 @@ func TestReplayRejectsAPolicyThatDoesNotLift(t *testing.T) {
 }
 
 func TestOnlyHeavyTasksCanBeTheWorst(t *testing.T) {
-	heavy := &account{task: sizing.TaskKey{Task: "heavy"}, rows: 100, killed: 2, used: 90}
-	light := &account{task: sizing.TaskKey{Task: "light"}, rows: 100, killed: 50, used: 9}
-	short := &account{task: sizing.TaskKey{Task: "short"}, rows: 99, killed: 50, used: 50}
-	all := &account{used: 149}
+	heavy := &account{task: sizing.TaskKey{Task: "heavy"}, totals: totals{rows: 100, killed: 2, used: 90}}
+	light := &account{task: sizing.TaskKey{Task: "light"}, totals: totals{rows: 100, killed: 50, used: 9}}
+	short := &account{task: sizing.TaskKey{Task: "short"}, totals: totals{rows: 99, killed: 50, used: 50}}
+	all := &account{totals: totals{used: 149}}
 	assert.Equal(t, 2., worstHeavy([]*account{heavy, light, short}, all).Killed)
 	assert.Nil(t, worstHeavy([]*account{light, short}, all))
 	assert.InDelta(t, 50, worstHeavy([]*account{light}, all).Killed, 1e-9, "a single task is the heaviest")
@@ -141,7 +141,7 @@ func TestTracesAreSortedByStart(t *testing.T) {
 	assert.Equal(t, 2, trace.LeftOut)
 	assert.Equal(t, "r1", trace.rows[0].Try.RunID)
 	assert.Equal(t, []float64{10, 20}, []float64{trace.rows[0].x, trace.rows[1].x}, "size is the first numeric feature")
-	assert.Equal(t, leastCap, trace.Cap)
+	assert.Equal(t, minCap, trace.Cap)
 
 	q := trace.question(0, 4e9)
 	assert.Equal(t, sizing.Bytes(8e9), q.Static)
@@ -163,7 +163,7 @@ func TestSelectionRestrictsATrace(t *testing.T) {
 	trace, err := Read("history.csv", strings.NewReader(csv), Selection{Tasks: []string{"t"}, Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, trace.rows, 1)
-	assert.Equal(t, leastCap, trace.Cap, "rows outside the selection do not raise the cap")
+	assert.Equal(t, minCap, trace.Cap, "rows outside the selection do not raise the cap")
 
 	_, err = Read("history.csv", strings.NewReader(csv), Selection{Tasks: []string{"absent"}})
 	require.ErrorContains(t, err, "nothing to replay")

@@ -12,7 +12,7 @@ type Report struct {
 	Feedback string   `json:"feedback"` // "immediate" or "delayed"
 	Rows     int      `json:"rows"`
 	LeftOut  int      `json:"left_out"` // tries without a measured peak or duration
-	Repeated int      `json:"repeated"` // rows that repeat the try of an earlier row: they count once
+	Repeated int      `json:"repeated"` // rows that repeat the try of an earlier row; a try counts once
 	Results  []Result `json:"results"`  // in the order of Config.Policies
 }
 
@@ -41,6 +41,9 @@ type Figures struct {
 	Kills       int     `json:"kills"`
 	GaveUp      int     `json:"gave_up"` // rows that never succeeded
 	Risk        *Risk   `json:"risk"`    // nil if the policy promised nothing
+
+	Causes Causes               `json:"wasted_by_cause"`
+	Ages   [ageCount]AgeFigures `json:"by_age"` // by age group, first runs first
 }
 
 // Risk compares the promised with the realised risk of first tries.
@@ -71,11 +74,13 @@ func newReport(t *Trace, cfg Config) *Report {
 
 const gbHour = 1e9 * 3600 // byte-seconds
 
+// figures converts the sums to figures.
 func (a *account) figures() Figures {
 	f := Figures{
 		Rows: a.rows, UsedGBh: a.used / gbHour, WastedGBh: a.wasted / gbHour,
 		Utilisation: 100 * a.used / (a.used + a.wasted), Killed: percent(a.killed, a.rows),
 		Attempts: a.tries, Kills: a.tries - a.rows + a.gaveUp, GaveUp: a.gaveUp,
+		Causes: newCauses(&a.causes), Ages: newAges(&a.ages),
 	}
 	if a.promises > 0 {
 		killed := a.promises - a.survived
@@ -91,13 +96,14 @@ func (a *account) figures() Figures {
 
 func percent(part, whole int) float64 { return 100 * float64(part) / float64(whole) }
 
-// A task is heavy if it makes up a tenth of the use in at least heavyRows rows: fewer
-// rows cannot show a share of 1 %. A trace's only task is always heavy.
+// A task is heavy if it has at least the share heavyShare of the use and at least heavyRows rows,
+// because fewer rows cannot show a share of 1 %. The only task of a trace is always heavy.
 const (
 	heavyShare = 0.1
 	heavyRows  = 100
 )
 
+// worstHeavy returns the heavy task with the largest share of killed rows; nil if no task is heavy.
 func worstHeavy(accounts []*account, all *account) *Worst {
 	var worst *Worst
 	for _, a := range accounts {

@@ -1,13 +1,13 @@
 package backtest
 
-// static has no answer of its own, so every try gets the static request.
+// static allocates the static request.
 type static struct{}
 
-func (static) allocate(*Question) float64 { return 0 }
-func (static) learn(*Outcome)             {}
+func (static) allocate(q *Question) float64 { return float64(q.Static) }
+func (static) learn(*Outcome)               {}
 
-// largest allocates the largest peak so far times scale. Scale 1.15 is the
-// recommendation of Robusta KRR: the maximum plus 15 %.
+// largest allocates the largest peak so far times scale. Robusta KRR recommends a scale of
+// 1.15: the maximum plus 15 %.
 type largest struct {
 	scale float64
 	peak  float64

@@ -9,16 +9,16 @@ import (
 const tovarStep = 50e6
 
 // tovar computes the first allocation of Tovar et al. (2018), "A job sizing strategy for
-// high-throughput scientific workflows": the cheapest peak a so far, if every try
-// above a runs again at the largest peak:
+// high-throughput scientific workflows". It allocates the peak a among the peaks so far with the
+// least cost, if every try above a runs again with the largest peak:
 //
 //	cost(a) = a · E[t] + aMax · E[t; peak > a]
 //
-// With peaks of 1, 2 and 10 GB of equal duration, 2 GB costs 2 + 10/3 = 5.3, and
-// 1 GB costs 1 + 20/3 = 7.7, and 10 GB costs 10: the first try gets 2 GB.
+// For peaks of 1, 2 and 10 GB with equal durations, 2 GB cost 2 + 10/3 = 5.3, 1 GB costs
+// 1 + 20/3 = 7.7, and 10 GB cost 10. So the first try gets 2 GB.
 type tovar struct {
 	peaks   []float64 // distinct, ascending
-	seconds []float64 // run time at each of them
+	seconds []float64 // total run time at each peak
 }
 
 func (r *tovar) learn(o *Outcome) {

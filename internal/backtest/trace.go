@@ -12,11 +12,11 @@ import (
 	"github.com/loadaware/loadaware/internal/source/file"
 )
 
-// leastCap is the minimum node size that every trace gets.
-const leastCap sizing.Bytes = 128e9
+// minCap is the smallest cap of a trace: the memory of a common node.
+const minCap sizing.Bytes = 128e9
 
-// Trace is a history that can be replayed: successes with measured peak and duration,
-// ordered by start.
+// Trace is a history that can be replayed: successes with a measured peak and duration,
+// ordered by their start.
 type Trace struct {
 	Name    string
 	LeftOut int // tries without a measured peak or duration
@@ -31,7 +31,7 @@ type Trace struct {
 // row is one try with its outcome, which a Policy never sees in full.
 type row struct {
 	sizing.Observation
-	x float64
+	x float64 // see Question.X
 }
 
 // Selection restricts the rows of a trace.
@@ -63,13 +63,14 @@ func Read(name string, r io.Reader, only Selection) (*Trace, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	t.chooseX(order)
-	t.Cap = leastCap
+	t.Cap = minCap
 	for i := range t.rows {
 		t.Cap = max(t.Cap, t.rows[i].MemoryMax.Times(1.0001))
 	}
 	return t, nil
 }
 
+// read adds the rows of the selected tasks that can be replayed.
 func (t *Trace) read(whole []byte, only Selection) error {
 	reader, err := file.Open(bytes.NewReader(whole))
 	if err != nil {
@@ -95,8 +96,8 @@ func (t *Trace) read(whole []byte, only Selection) error {
 	return nil
 }
 
-// chooseX sets x of every row to the trace's first numeric feature: the first one in
-// order whose known values are all numbers. Without an order it sorts by name.
+// chooseX sets x of every row to the first numeric feature: the first feature in order whose known
+// values are all numbers. Without an order, the features are ordered by name.
 func (t *Trace) chooseX(order []string) {
 	if len(order) == 0 {
 		order = t.featureNames()
@@ -120,6 +121,7 @@ func (t *Trace) featureNames() []string {
 	return all.Names()
 }
 
+// numeric reports whether all known values of a feature are numbers.
 func (t *Trace) numeric(name string) bool {
 	known := false
 	for i := range t.rows {
@@ -134,11 +136,12 @@ func (t *Trace) numeric(name string) bool {
 	return known
 }
 
-// question returns what is known about the row before it starts.
+// question returns the question of the first try of row i. fallback is the static request of a row
+// without one.
 func (t *Trace) question(i int, fallback sizing.Bytes) Question {
 	r := &t.rows[i]
 	q := Question{
-		Try: r.Try, StartedAt: r.StartedAt, Features: r.Features, X: r.x,
+		Try: r.Try, StartedAt: r.StartedAt, Features: r.Features, Metadata: r.Metadata, X: r.x,
 		Requested: r.Requested, Static: r.Requested.Memory, Cap: t.Cap,
 	}
 	q.Try.Number = 1

@@ -14,26 +14,26 @@ const (
 	vpaHalfLife    = 24 * time.Hour
 	vpaShare       = 0.9
 	vpaMargin      = 1.15
-	vpaLeast       = 250 << 20
+	vpaMinimum     = 250 << 20
 )
 
-// vpa holds the weight of each bucket. New weights grow instead of old ones decaying;
-// all weights are rescaled before they overflow.
+// vpa allocates like the vertical pod autoscaler. Instead of decaying old weights, it increases
+// new ones, and rescales all weights before they overflow.
 type vpa struct {
-	weights []float64
-	total   float64
-	zero    time.Time // a peak at this time weighs 1
+	weights []float64 // by bucket
+	total   float64   // sum of the weights
+	origin  time.Time // a peak at this time weighs 1
 }
 
 func (r *vpa) learn(o *Outcome) {
 	end := o.end()
-	if r.zero.IsZero() {
-		r.zero = end
+	if r.origin.IsZero() {
+		r.origin = end
 	}
-	age := end.Sub(r.zero).Hours() / vpaHalfLife.Hours()
-	if age > 500 { // 2^500 is far from both ends of a float64's range
+	age := end.Sub(r.origin).Hours() / vpaHalfLife.Hours()
+	if age > 500 { // 2^500 is far from both ends of the range of float64
 		r.scale(math.Exp2(-age))
-		r.zero, age = end, 0
+		r.origin, age = end, 0
 	}
 	at := vpaBucket(float64(o.Peak))
 	for len(r.weights) <= at {
@@ -43,6 +43,7 @@ func (r *vpa) learn(o *Outcome) {
 	r.total += math.Exp2(age)
 }
 
+// scale multiplies all weights.
 func (r *vpa) scale(by float64) {
 	for i := range r.weights {
 		r.weights[i] *= by
@@ -54,7 +55,7 @@ func (r *vpa) allocate(*Question) float64 {
 	sum := 0.0
 	for at, w := range r.weights {
 		if sum += w; sum >= vpaShare*r.total {
-			return max(vpaLeast, vpaEdge(at)*vpaMargin)
+			return max(vpaMinimum, vpaEdge(at)*vpaMargin)
 		}
 	}
 	return 0
@@ -65,7 +66,7 @@ func vpaEdge(at int) float64 {
 	return vpaFirstBucket * (math.Pow(vpaGrowth, float64(at+1)) - 1) / (vpaGrowth - 1)
 }
 
-// vpaBucket returns the bucket of a peak; a lower edge belongs to its bucket.
+// vpaBucket returns the bucket of a peak. The lower edge of a bucket belongs to it.
 func vpaBucket(peak float64) int {
 	if peak < vpaFirstBucket {
 		return 0

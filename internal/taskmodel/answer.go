@@ -6,19 +6,19 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/experts"
 )
 
-// answer returns the experts' answer, corrected by facts that residuals do not contain, such as a
-// static request that no run has exceeded.
+// answer returns the experts' answer, corrected for facts that the residuals do not contain, such
+// as a static request that no run has exceeded.
 func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer {
 	a := m.Experts.Answer(p, q.RiskTarget, &b.scratch)
-	b.keptRequest = false
+	b.usesRequest = false
 	if m.Experts.IsColdStart() {
-		m.keepRequest(&a, p, q, b)
+		m.limitToRequest(&a, p, q, b)
 	}
 	if b.extrapolation.capped > 0 {
 		a.Amount = min(a.Amount, float64(maxPossible))
 	}
 	m.raiseForUnseen(&a, p, b)
-	if b.extrapolation.jointMargin > 0 { // a quarter: measured with a peak that follows the product of two inputs
+	if b.extrapolation.jointMargin > 0 { // the factor 1/4 was measured with a peak that follows the product of two inputs
 		a.Promised = experts.Probability(max(a.Promised, m.exceedanceProb(p, a.Amount*math.Exp(-b.extrapolation.jointMargin/2), b)/4))
 	}
 	if p.Imputed && b.noFeatures {
@@ -26,8 +26,8 @@ func (m *Model) answer(p *experts.Point, q *Question, b *buffers) experts.Answer
 		return a
 	}
 	if p.Imputed {
-		// Of k donors and the new run, the new run is the largest with probability 1/(k+1);
-		// b.unseenProb is the share of it that the margin does not cover.
+		// Among k donors and the new run, the new run is the largest with probability 1/(k+1).
+		// b.unseenProb is the part of this probability that the margin does not cover.
 		a.Promised = experts.Probability(min(0.5, a.Promised+b.unseenProb))
 	}
 	return a
@@ -40,14 +40,14 @@ func (m *Model) exceedanceProb(p *experts.Point, amount float64, b *buffers) flo
 
 // Weight of a static request as evidence during a cold start.
 const (
-	requestFailFactor = 2.0  // times the risk target: a request that fails more often is no evidence
-	requestMargin     = 1.25 // a prediction times this may be granted, whatever the request
+	requestFailFactor = 2.0  // a request that fails more often than this multiple of the risk target is no evidence
+	requestMargin     = 1.25 // the prediction times this factor may be granted even above the request
 )
 
-// keepRequest limits the answer for a new task to the static request, unless the request has
-// failed, requests of the DAG fail often, or the prediction comes near it. A handful of residuals
-// says less about the tail than the person who chose the request.
-func (m *Model) keepRequest(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
+// limitToRequest limits the answer for a new task to the static request, unless the request has
+// failed, requests of the DAG fail often, or the prediction is close to the request. The person who
+// chose the request knows more about the tail than a few residuals show.
+func (m *Model) limitToRequest(a *experts.Answer, p *experts.Point, q *Question, b *buffers) {
 	requested := q.Requested.Memory
 	if requested == 0 {
 		requested = m.Requested.Memory
@@ -62,7 +62,7 @@ func (m *Model) keepRequest(a *experts.Answer, p *experts.Point, q *Question, b 
 	}
 	a.Amount, a.Promised = most, max(a.Promised, m.exceedanceProb(p, most, b))
 	if most == float64(requested) {
-		b.keptRequest = true
+		b.usesRequest = true
 		a.Promised = min(a.Promised, experts.Probability(risk))
 	}
 }

@@ -21,6 +21,7 @@ func questionAt(f sizing.Features, requested float64) taskmodel.Question {
 	return q
 }
 
+// reportSuccessAt reports a measured run with a static request.
 func (k *task) reportSuccessAt(f sizing.Features, gibs, requested float64) {
 	k.report(f, sizing.HistoryRow{
 		Outcome: sizing.Success, MemoryMax: bytes(gibs), Duration: time.Hour, Try: 1,
@@ -28,7 +29,7 @@ func (k *task) reportSuccessAt(f sizing.Features, gibs, requested float64) {
 	})
 }
 
-func TestAColdStartStaysAtASufficientRequest(t *testing.T) {
+func TestColdStartGrantsAtMostASufficientRequest(t *testing.T) {
 	k := newTask(t)
 	for n := 1; n <= 31; n++ {
 		k.reportSuccessAt(nil, 3+0.02*float64(n%3), 4)
@@ -42,19 +43,19 @@ func TestAColdStartStaysAtASufficientRequest(t *testing.T) {
 	}
 }
 
-func TestAColdStartLeavesItsRequestOnEvidence(t *testing.T) {
-	t.Run("a kill at it", func(t *testing.T) {
+func TestColdStartExceedsAnInsufficientRequest(t *testing.T) {
+	t.Run("a kill at the request", func(t *testing.T) {
 		k := newTask(t)
 		k.reportSuccessAt(nil, 3, 4)
 		k.report(nil, killed(4))
 		assert.Greater(t, k.model.Size(questionAt(nil, 4)).Limit, 4*gib)
 	})
-	t.Run("a peak above it, without an enforced limit", func(t *testing.T) {
+	t.Run("a peak above the request", func(t *testing.T) {
 		k := newTask(t)
 		k.reportSuccessAt(nil, 5, 4)
 		assert.Greater(t, k.model.Size(questionAt(nil, 4)).Limit, 5*gib)
 	})
-	t.Run("a prediction near it", func(t *testing.T) {
+	t.Run("a prediction near the request", func(t *testing.T) {
 		k := newTask(t)
 		for n := range 8 {
 			k.reportSuccessAt(sizing.Features{"rows": sizing.NumberValue(100 * float64(n+1))}, 0.3*float64(n+1), 3)
@@ -62,7 +63,7 @@ func TestAColdStartLeavesItsRequestOnEvidence(t *testing.T) {
 		s := k.model.Size(questionAt(sizing.Features{"rows": sizing.NumberValue(1200)}, 3))
 		assert.Greater(t, s.Limit, bytes(3.3), s.Reason)
 	})
-	t.Run("requests of the DAG that fail", func(t *testing.T) {
+	t.Run("failing requests of the DAG's other tasks", func(t *testing.T) {
 		other := newTask(t)
 		for range 20 {
 			other.reportSuccessAt(nil, 5, 4)
@@ -78,7 +79,7 @@ func TestAColdStartLeavesItsRequestOnEvidence(t *testing.T) {
 }
 
 func TestIdenticalPeaksGetHeadroomAndACalibratedRisk(t *testing.T) {
-	for claim, peak := range map[string]sizing.Bytes{"512Mi": 512 << 20, "512 MB": 512e6, "530 MB": 530e6, "an odd number": 536870913} {
+	for size, peak := range map[string]sizing.Bytes{"512Mi": 512 << 20, "512 MB": 512e6, "530 MB": 530e6, "an odd number": 536870913} {
 		for _, n := range []int{40, 57, 200} {
 			k := newTask(t)
 			for i := range n {
@@ -89,7 +90,7 @@ func TestIdenticalPeaksGetHeadroomAndACalibratedRisk(t *testing.T) {
 			}
 			k.train()
 			s := k.model.Size(question(nil))
-			name := fmt.Sprintf("%s, %d runs: %s", claim, n, s.Reason)
+			name := fmt.Sprintf("%s, %d runs: %s", size, n, s.Reason)
 			assert.GreaterOrEqual(t, float64(s.Limit), float64(peak)*(1+taskmodel.Headroom), name)
 			assert.Less(t, float64(s.Limit), float64(peak)*(1+taskmodel.Headroom)+2*float64(sizing.MiB), name)
 			assert.Less(t, *s.Promised, 0.02, name)
@@ -98,7 +99,7 @@ func TestIdenticalPeaksGetHeadroomAndACalibratedRisk(t *testing.T) {
 }
 
 func TestGrantsCoverTheNewestIdenticalRuns(t *testing.T) {
-	k, rng := trainedTask(t, growing, 3, 100)
+	k, _ := trainedTask(t, growing, 3, 100)
 	f := sizing.Features{"rows": sizing.NumberValue(2000)}
 	for _, gibs := range []float64{0.3, 2.5, 0.3} {
 		k.reportSuccess(f, gibs)
@@ -109,8 +110,7 @@ func TestGrantsCoverTheNewestIdenticalRuns(t *testing.T) {
 	for range 3 {
 		k.reportSuccess(f, 0.3)
 	}
-	assert.Less(t, k.model.Size(question(f)).Limit, bytes(2.5), "old peaks are forgotten")
-	_ = rng
+	assert.Less(t, k.model.Size(question(f)).Limit, bytes(2.5), "old peaks are dropped")
 }
 
 func TestPromisedRisksStayWithinTheirBounds(t *testing.T) {
@@ -126,8 +126,8 @@ func TestPromisedRisksStayWithinTheirBounds(t *testing.T) {
 	}
 }
 
-// Sixty runs succeed at 2 GiB, then thirty are killed at 8 GiB and abandoned. A third of all
-// tries needed more than 8 GiB, which the next promise must include.
+// Sixty runs succeed at 2 GiB, then thirty runs are killed at 8 GiB and not retried. A third of all
+// tries needed more than 8 GiB, so the next promise must be higher.
 func TestUnresolvedKillsRaiseThePromisedRisk(t *testing.T) {
 	k := newTask(t)
 	for range 60 {
@@ -175,15 +175,15 @@ func TestRiskAfterAKillFallsWithTheLimit(t *testing.T) {
 	low, high := 1.0, 0.0
 	for _, limit := range []float64{8, 9, 12, 16, 32} {
 		risk := *k.model.Risk(q, bytes(limit))
-		assert.LessOrEqual(t, risk, low, "it falls with the amount")
+		assert.LessOrEqual(t, risk, low, "the risk falls as the amount rises")
 		low, high = risk, math.Max(high, risk)
 	}
-	assert.InDelta(t, 1, high, 1e-3, "the killed amount is killed again for certain")
-	assert.Greater(t, low, 0.01, "a kill refutes the margins, so the power law counts too")
+	assert.InDelta(t, 1, high, 1e-3, "a retry with the killed amount is killed again")
+	assert.Greater(t, low, 0.01, "after a kill the margins are not reliable, so the power law counts too")
 }
 
-// The first run of a mapped task has a request that is too small: nearly all tries are killed.
-func TestManyKillsAndFewSuccessesTrain(t *testing.T) {
+// The request of a new mapped task is too small, so nearly all tries are killed.
+func TestFitLearnsFromManyKillsAndFewSuccesses(t *testing.T) {
 	for successes := 1; successes <= 12; successes++ {
 		for _, kills := range []int{28, 39, 120} {
 			k := newTask(t)
@@ -200,7 +200,7 @@ func TestManyKillsAndFewSuccessesTrain(t *testing.T) {
 	}
 }
 
-// A kill stays known when a training moves the models slightly above it.
+// A known kill still raises the grant if a training moves the models slightly above it.
 func TestTrainingKeepsTheGrantAboveAKnownKill(t *testing.T) {
 	k, _ := trainedTask(t, growing, 3, 60)
 	f := sizing.Features{"rows": sizing.NumberValue(5000)}

@@ -12,7 +12,7 @@ import (
 )
 
 // wideHistory is a history of 1,460 runs with 30 features: 20 numbers, 6 categories, 2 dates and
-// 2 bools, of which five drive the peak.
+// 2 bools. Five of the features drive the peak.
 func wideHistory() *task {
 	k, rng := newTask(nil), newRand(41)
 	for i := range 1460 {
@@ -50,7 +50,7 @@ func championBlob(b *testing.B, k *task) []byte {
 	return blob
 }
 
-// BenchmarkRefit trains a champion with 25 new rows; it fits 1,460.
+// BenchmarkRefit trains a champion on 1,460 rows. 25 of them are new.
 func BenchmarkRefit(b *testing.B) {
 	k := wideHistory()
 	blob := championBlob(b, k)
@@ -66,7 +66,7 @@ func BenchmarkRefit(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstFit learns all 1,460 rows in order, in blocks.
+// BenchmarkFirstFit trains a new model on 1,460 rows.
 func BenchmarkFirstFit(b *testing.B) {
 	k := wideHistory()
 	b.ReportAllocs()

@@ -9,7 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// bins returns the probability that the peak falls in each of the task's bins.
+// bins returns the task's bins, the probability that the peak falls in each of them, and the bin of
+// limit; nil if the task has no bins.
 func (m *Model) bins(p *experts.Point, q Question, limit sizing.Bytes, b *buffers) *sizing.BinChoice {
 	if len(m.Bins) == 0 {
 		return nil
@@ -37,11 +38,12 @@ func (m *Model) binProbabilities(p *experts.Point, edges, probs []float64, b *bu
 
 const (
 	binCount     = 4
-	binTopMargin = 0.1     // over the largest peak, as a share of it
-	binStep      = 1 << 20 // bytes: edges are whole MiB
+	binTopMargin = 0.1     // distance of the top edge from the largest peak, as a share of the peak
+	binStep      = 1 << 20 // edges are whole MiB
 )
 
-// searchBins finds the edges with the largest time-weighted improvement, by exact search.
+// searchBins finds the edges that waste the least memory over time if each run gets the edge of its
+// bin, by exact search.
 func searchBins(peaks, seconds []float64) (sizing.Bins, error) {
 	if len(peaks) == 0 {
 		return nil, nil

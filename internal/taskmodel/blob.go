@@ -15,20 +15,20 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// FormatVersion changes with any change to the content of a blob or to the meaning of its
-// numbers: encoding, order of models, experts or risks.
+// FormatVersion is the newest version of a blob. It changes if older releases cannot read the blob,
+// or if a number in it changes its meaning: the encoding, the order of models, experts or risks.
 const FormatVersion = 4
 
-// unscreened is the version of models that keep all columns of their encoding. Older releases can
-// read only this version and refuse others.
-const unscreened = 3
+// unscreenedVersion is the version of models that keep all columns of their encoding. Older
+// releases can read only this version.
+const unscreenedVersion = 3
 
-// ErrFormat reports a blob that is not an intact model of a known version. Train the task again;
+// ErrFormat reports a blob that is damaged or of an unknown version. The task must be trained again;
 // until then the last good model answers.
 var ErrFormat = errors.New("model blob: damaged or of another version; train the task again")
 
 // A blob consists of the magic, the version (u16, big endian), a SHA-256 of the rest, and the
-// Model as deterministic CBOR (RFC 8949, section 4.2): equal models give equal bytes.
+// snapshot as deterministic CBOR (RFC 8949, section 4.2): equal models give equal bytes.
 const (
 	magic      = "lawm"
 	headerSize = len(magic) + 2 + sha256.Size
@@ -39,11 +39,11 @@ func (m *Model) Format() int {
 	if m.Models != nil && (m.Models.Enc.KeepLine != nil || m.Models.Enc.KeepTree != nil) {
 		return FormatVersion
 	}
-	return unscreened
+	return unscreenedVersion
 }
 
-// decoding allows arrays as long as an intact model needs: the library's limit of 131,072
-// elements is too small for the co-moments of 508 columns. The input bounds the allocation.
+// decoding allows longer arrays than the library's limit of 131,072 elements, which is too small
+// for the co-moments of 508 columns. The length of the input bounds the allocated memory.
 var decoding = func() cbor.DecMode {
 	mode, err := cbor.DecOptions{MaxArrayElements: 1 << 20, MaxMapPairs: 1 << 20}.DecMode()
 	if err != nil {
@@ -56,19 +56,17 @@ var decoding = func() cbor.DecMode {
 func (m *Model) Blob() ([]byte, error) {
 	m.leavePool()
 	if m.Models != nil && m.Models.line != nil {
-		line := m.Models.line.State()
-		m.Models.Unsolved = 0
-		if err := m.Models.resume(line); err != nil { // the stored and the live model must answer alike
-			return nil, err
+		m.Models.Line = m.Models.line.State()
+		if m.Models.Unsolved > 0 {
+			m.Models.Solved = m.Models.ridges
 		}
-		m.Models.Line = line
-		defer func() { m.Models.Line = linear.State{} }()
+		defer func() { m.Models.Line, m.Models.Solved = linear.State{}, nil }()
 	}
 	mode, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {
 		return nil, err
 	}
-	body, err := mode.Marshal(m)
+	body, err := mode.Marshal(m.snapshot())
 	if err != nil {
 		return nil, fmt.Errorf("encode model: %w", err)
 	}
@@ -77,13 +75,13 @@ func (m *Model) Blob() ([]byte, error) {
 	return append(append(blob, sum[:]...), body...), nil
 }
 
-// bodyOf returns the encoded Model of an intact blob of a known version, else ErrFormat.
+// bodyOf returns the encoded snapshot of an intact blob of a known version, else ErrFormat.
 func bodyOf(blob []byte) ([]byte, error) {
 	if len(blob) < headerSize || string(blob[:len(magic)]) != magic {
 		return nil, fmt.Errorf("%w: header missing", ErrFormat)
 	}
-	if v := binary.BigEndian.Uint16(blob[len(magic):]); v != unscreened && v != FormatVersion {
-		return nil, fmt.Errorf("%w: version %d, want %d or %d", ErrFormat, v, unscreened, FormatVersion)
+	if v := binary.BigEndian.Uint16(blob[len(magic):]); v != unscreenedVersion && v != FormatVersion {
+		return nil, fmt.Errorf("%w: version %d, want %d or %d", ErrFormat, v, unscreenedVersion, FormatVersion)
 	}
 	body := blob[headerSize:]
 	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], blob[headerSize-sha256.Size:headerSize]) {
@@ -98,10 +96,11 @@ func Open(blob []byte) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := New()
-	if err := decoding.Unmarshal(body, m); err != nil {
+	stored := New().snapshot()
+	if err := decoding.Unmarshal(body, stored); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
+	m := stored.model()
 	if m.Experts == nil || m.Models != nil && (m.Models.Enc == nil || m.Models.Stack == nil) {
 		return nil, fmt.Errorf("%w: parts are missing", ErrFormat)
 	}
@@ -111,26 +110,40 @@ func Open(blob []byte) (*Model, error) {
 		}
 	}
 	m.Experts.Rebuild(expertConfig)
+	m.updateRunTimes()
 	if m.Models != nil && m.Models.Line.Targets > 0 {
 		if err := m.Models.resume(m.Models.Line); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 		}
-		m.Models.Line = linear.State{}
+		m.Models.Line, m.Models.Solved = linear.State{}, nil
 	}
 	return m, nil
 }
 
-// resume rebuilds the line from its stored sums.
+// resume rebuilds the line from its stored sums. It uses the stored solution if there is one, which
+// is older than the sums: storing a model must not change its answers.
 func (m *models) resume(line linear.State) error {
 	var err error
 	if m.line, err = linear.RestoreOnline(line); err != nil {
 		return err
 	}
+	if m.isSolutionOf(line) {
+		m.ridges = m.Solved
+		return nil
+	}
 	m.ridges, err = m.line.Solve()
 	return err
 }
 
-// Family names the kind of predictor that answers, for lists of models.
+// isSolutionOf reports whether the stored solution has the dimensions of a line.
+func (m *models) isSolutionOf(line linear.State) bool {
+	return len(m.Solved) == line.Targets && !slices.ContainsFunc(m.Solved, func(r *linear.Ridge) bool {
+		return r == nil || r.Cols() != len(line.Known)
+	})
+}
+
+// Family returns the kind of predictor that answers, for lists of models: "own-history" during the
+// cold start, else "experts".
 func (m *Model) Family() string {
 	if m.Experts.IsColdStart() {
 		return "own-history"
@@ -141,9 +154,9 @@ func (m *Model) Family() string {
 // maxVerifiedRows is the number of newest rows that VerifiedBlob predicts.
 const maxVerifiedRows = 3
 
-// VerifiedBlob encodes the model, decodes it again, and checks that both answer the task's newest
-// rows, and a question without features, alike. A model that fails must not be published, because
-// no replica could answer with it.
+// VerifiedBlob encodes the model and decodes it again. It returns an error unless both models give
+// the same answers for the task's newest rows and for a question without features. Then the model
+// must not be published, because no replica could answer with it.
 func (m *Model) VerifiedBlob(h *sizing.History) ([]byte, error) {
 	blob, err := m.Blob()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
+// blobOf encodes a model.
 func blobOf(t *testing.T, m *taskmodel.Model) []byte {
 	t.Helper()
 	b, err := m.Blob()
@@ -19,6 +20,7 @@ func blobOf(t *testing.T, m *taskmodel.Model) []byte {
 	return b
 }
 
+// reopen decodes a model.
 func reopen(t *testing.T, blob []byte) *taskmodel.Model {
 	t.Helper()
 	m, err := taskmodel.Open(blob)
@@ -26,13 +28,13 @@ func reopen(t *testing.T, blob []byte) *taskmodel.Model {
 	return m
 }
 
-// The decoded model answers and learns like the original.
+// The decoded model answers and learns in the same way as the original.
 func TestBlobRoundTripIsExact(t *testing.T) {
 	for name, draw := range shapes {
 		for _, n := range []int{0, 1, 4, 19, 40, 150} {
 			k, rng := trainedTask(t, draw, 21, n)
 			if n > 0 {
-				k.report(small, killed(300)) // in quarantine, or not
+				k.report(small, killed(300)) // some models quarantine it
 				k.report(small, unmeasured(3))
 			}
 			blob := blobOf(t, k.model)
@@ -57,13 +59,13 @@ func TestBlobRoundTripIsExact(t *testing.T) {
 
 func TestOpenRejectsAFlippedByte(t *testing.T) {
 	k, _ := trainedTask(t, kinds, 22, 2)
-	little := blobOf(t, k.model)
+	tiny := blobOf(t, k.model)
 	k, _ = trainedTask(t, growing, 22, 100)
 	large := blobOf(t, k.model)
 	for _, c := range []struct {
 		blob  []byte
 		every int
-	}{{little, 1}, {large, len(large)/500 + 1}} {
+	}{{tiny, 1}, {large, len(large)/500 + 1}} {
 		for i := 0; i < len(c.blob); i += c.every {
 			for _, flip := range []byte{1, 0x80} {
 				c.blob[i] ^= flip
@@ -149,8 +151,8 @@ func TestModelMetadata(t *testing.T) {
 	assert.Equal(t, []string{"kind"}, k.model.Drivers)
 }
 
-// FuzzBody checks that Open decodes or rejects any body with a valid checksum. It does not ask
-// the model, because only Blob writes bodies.
+// FuzzBody checks that Open decodes or rejects any body with a valid checksum. It does not call
+// Size, which may rely on the invariants of a body that Blob has written.
 func FuzzBody(f *testing.F) {
 	for _, n := range []int{1, 4} {
 		k := newTask(&testing.T{})

@@ -21,6 +21,7 @@ const (
 	CapKill                         // raised once after a kill
 )
 
+// capRules describes the cap rules in reasons.
 var capRules = [...]string{
 	"four times the request or the largest peak", "set by the policy", "the caller's max_memory",
 	"the static request: the policy grants no more", "a larger request was unschedulable within the last hour",
@@ -44,67 +45,82 @@ func (r CapRule) Remedy() string {
 type rule uint8
 
 const (
-	byModel rule = iota
-	byGrid
-	byRequest
-	byKill
-	byPeak
-	byFloor
-	byMinGrant
-	byCap
+	byModel    rule = iota
+	byGrid          // the policy's bins
+	byRequest       // the static request
+	byStreak        // a streak of kills
+	byKill          // a known kill with the same features
+	byPeak          // a peak with the same features, measured after a kill
+	byFloor         // the policy's floor
+	byMinGrant      // the minimum grant
+	byCap           // the cap
 )
 
 // boundedGrant is the amount of a first try and the rule that decided it.
 type boundedGrant struct {
-	limit sizing.Bytes
-	model sizing.Bytes // by the models and the guard, before any bound
-	rule  rule
+	limit  sizing.Bytes
+	model  sizing.Bytes // by the models and the guard, before any bound
+	rule   rule
+	streak string // describes the streak of kills; only set if rule is byStreak
 	killEvidence
 }
 
-// bound applies the bounds to the models' answer, in this order: the guard's factor, the grid,
-// the known kills, the floor or the minimum grant, the cap.
-func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers) boundedGrant {
+// bound applies the rules to the models' answer in this order: the guard's factor, the grid, the
+// static request, a streak of kills, the known kills, the floor, the minimum grant, the cap. It
+// calls onStep, which may be nil, after the grid and after each rule that changed the amount.
+func (m *Model) bound(p *experts.Point, q Question, a experts.Answer, b *buffers, onStep func(boundedGrant)) boundedGrant {
 	d := boundedGrant{killEvidence: m.evidence(b.cells)}
+	step := func(limit sizing.Bytes, r rule) {
+		d.limit, d.rule = limit, r
+		if onStep != nil {
+			onStep(d)
+		}
+	}
 	widened := a.Amount * max(1, q.Widen)
 	d.model = sizing.Bytes(min(widened, sizing.MaxBytes)).RoundUp(sizing.MiB)
-	d.limit = roundToGrid(q, widened)
-	if d.limit > d.model {
-		d.rule = byGrid
+	if rounded := roundToGrid(q, widened); rounded > d.model {
+		step(rounded, byGrid)
+	} else {
+		step(rounded, byModel)
 	}
 	if m.requestSuffices(p, q, &d, a, b) {
-		d.limit, d.rule = q.Requested.Memory, byRequest
+		step(q.Requested.Memory, byRequest)
+	}
+	if raised := roundToGrid(q, m.Unresolved.raiseAmount(q, widened)); raised > d.limit {
+		d.streak = m.Unresolved.describeStreak()
+		step(raised, byStreak)
 	}
 	if raised := m.raiseAboveKills(p, q, d.limit, d.killEvidence, b); raised > d.limit {
-		d.limit, d.rule = raised, byKill
 		if d.needed > d.killed {
-			d.rule = byPeak
+			step(raised, byPeak)
+		} else {
+			step(raised, byKill)
 		}
 	}
 	if d.limit < q.Floor {
-		d.limit, d.rule = q.Floor, byFloor
+		step(q.Floor, byFloor)
 	}
 	if d.limit < q.MinGrant {
-		d.limit, d.rule = q.MinGrant, byMinGrant
+		step(q.MinGrant, byMinGrant)
 	}
 	if q.Cap > 0 && d.limit > q.Cap {
-		d.limit, d.rule = q.Cap, byCap
+		step(q.Cap, byCap)
 	}
 	return d
 }
 
-// killWeight is the weight of "the features determine the peak" after a kill. Under that
-// hypothesis the risk is that of a peak above the kill, else that of any run. The value is the
-// ladder's weight of its power law; with 0.5, the delayed replay of mgnify promised 4.3 % and had
-// 2.6 % kills.
+// killWeight is the weight, after a kill, of the hypothesis that the features determine the peak.
+// Under this hypothesis the peak is above the killed amount; otherwise the kill says nothing about
+// the next run. The ladder gives its power law the same weight. With 0.5, the delayed replay of
+// mgnify promised 4.3 % and had 2.6 % kills.
 const killWeight = 0.3
 
-// killSpread is the log spread of runs with identical features at which killWeight halves: if
-// such runs differ widely, one kill says little about the next run.
+// killSpread is the standard deviation of the log peaks of runs with identical features at which
+// killWeight halves: if such runs differ widely, one kill says little about the next run.
 const killSpread = 0.2
 
 // boundedRisk returns P(peak > limit) of a first try. A kill with the same features, at the
-// models' amount or above, refutes part of their promise.
+// models' amount or above, raises the risk.
 func (m *Model) boundedRisk(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) float64 {
 	risk := m.risk(p, q, d.limit, a, b)
 	if d.killed >= d.model && d.needed <= d.killed {
@@ -122,6 +138,8 @@ func (m *Model) boundedRisk(p *experts.Point, q Question, d *boundedGrant, a exp
 func (d *boundedGrant) describe(q Question) string {
 	text := ""
 	switch d.rule {
+	case byStreak:
+		text = d.streak
 	case byModel:
 		return ""
 	case byGrid:

@@ -15,7 +15,7 @@ func TestReasonNamesTheDecidingRule(t *testing.T) {
 		k, rng := trainedTask(t, growing, 3, n)
 		f, _ := growing(rng)
 		free := k.model.Size(question(f))
-		for claim, c := range map[string]struct {
+		for name, c := range map[string]struct {
 			change func(q *taskmodel.Question)
 			want   string
 		}{
@@ -30,9 +30,9 @@ func TestReasonNamesTheDecidingRule(t *testing.T) {
 			q := question(f)
 			c.change(&q)
 			s := k.model.Size(q)
-			assert.Contains(t, s.Reason, c.want, claim)
+			assert.Contains(t, s.Reason, c.want, name)
 			if q.Widen == 0 {
-				assert.Contains(t, s.Reason, free.Limit.Approx()+" by ", "%s: the reason includes the models' amount", claim)
+				assert.Contains(t, s.Reason, free.Limit.Approx()+" by ", "%s: the reason includes the models' amount", name)
 			}
 		}
 		require.NotContains(t, free.Reason, " by a ", "no bound is named if the models decide")

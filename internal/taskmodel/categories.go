@@ -7,15 +7,16 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// level is one known value of a category.
-type level struct {
-	Sum, Rows float64 // of log peak
-	OneHot    int     `cbor:"Hot"` // index of its column; −1: none
+// categoryLevel is one known value of a category.
+type categoryLevel struct {
+	Sum    float64 // sum of the log peaks of its rows
+	Rows   float64 // number of its rows
+	OneHot int     `cbor:"Hot"` // index of its column; −1: none
 }
 
-// readLevels gives the most frequent levels a column of their own.
+// readLevels adds the levels of field j in rows. The most frequent ones get a column of their own.
 func (c *column) readLevels(j int, rows [][]sizing.Value) {
-	c.Levels = map[string]*level{}
+	c.Levels = map[string]*categoryLevel{}
 	for _, cells := range rows {
 		c.level(cells[j]).Rows++
 	}
@@ -30,11 +31,12 @@ func (c *column) readLevels(j int, rows [][]sizing.Value) {
 	}
 }
 
-// level returns the level of a value, and adds it if it is new. A missing value is a level too.
-func (c *column) level(v sizing.Value) *level {
+// level returns the level of a value, and adds the level if it is new and there are fewer than
+// MaxLevels. A missing value is a level too.
+func (c *column) level(v sizing.Value) *categoryLevel {
 	l := c.find(v.Text)
 	if l == nil {
-		l = &level{OneHot: -1}
+		l = &categoryLevel{OneHot: -1}
 		if c.MaxLevels == 0 || len(c.Levels) < c.MaxLevels {
 			c.Levels[keyOf(v.Text)] = l
 		}
@@ -42,8 +44,8 @@ func (c *column) level(v sizing.Value) *level {
 	return l
 }
 
-// keyOf returns the key of a category value: a long value is hashed (FNV-1a, 64 bit), so that no
-// value makes a model large.
+// keyOf returns the key of a category value in Levels: the value or, if it is long, its hash, so
+// that long values do not make a model large.
 func keyOf(text string) string {
 	if len(text) < minHashedBytes {
 		return text
@@ -52,6 +54,7 @@ func keyOf(text string) string {
 	return string(key[:])
 }
 
+// hashKey returns the key of a long value: "hash " and its FNV-1a hash of 64 bits.
 func hashKey(text string) (key [21]byte) {
 	h := uint64(14695981039346656037)
 	for i := range len(text) {
@@ -66,7 +69,7 @@ func hashKey(text string) (key [21]byte) {
 }
 
 // find returns the level of a value; nil if there is none.
-func (c *column) find(text string) *level {
+func (c *column) find(text string) *categoryLevel {
 	if len(text) < minHashedBytes {
 		return c.Levels[text]
 	}
@@ -86,7 +89,8 @@ func (c *column) byFrequency() []string {
 	return names
 }
 
-// limitOneHots gives each category its statistic and an equal share of the one-hot columns.
+// limitOneHots gives each category an equal share of the one-hot columns, and its statistic in the
+// line if the trees have it.
 func (e *encoder) limitOneHots() {
 	categories := 0
 	for j := range e.Columns {
@@ -100,7 +104,7 @@ func (e *encoder) limitOneHots() {
 		c.LineStatistic = c.TreeStatistic
 		most := max(2, maxOneHotColumns/categories)
 		for _, l := range c.Levels {
-			if l.OneHot >= most { // hot columns are ordered by frequency
+			if l.OneHot >= most { // one-hot columns are ordered by frequency
 				l.OneHot = -1
 			}
 		}
@@ -108,15 +112,15 @@ func (e *encoder) limitOneHots() {
 	}
 }
 
-// boundLevels keeps the most frequent values of each category if all categories together have too
-// many. Call it while Rows counts the rows of a level.
+// boundLevels keeps only the most frequent levels of each category if all categories together have
+// more than maxCategoryLevels. It needs the number of rows of each level.
 func (e *encoder) boundLevels() {
 	levels, categories := 0, 0
 	for j := range e.Columns {
 		levels += len(e.Columns[j].Levels)
 		categories += boolToInt(e.Columns[j].Kind == sizing.Category)
 	}
-	if levels <= maxLevels {
+	if levels <= maxCategoryLevels {
 		return
 	}
 	for j := range e.Columns {
@@ -124,7 +128,7 @@ func (e *encoder) boundLevels() {
 		if c.Kind != sizing.Category {
 			continue
 		}
-		c.MaxLevels = max(maxOneHot, maxLevels/categories)
+		c.MaxLevels = max(maxOneHot, maxCategoryLevels/categories)
 		for k, name := range c.byFrequency() {
 			if k >= c.MaxLevels {
 				delete(c.Levels, name)

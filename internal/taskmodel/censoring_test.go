@@ -17,6 +17,7 @@ func unmeasured(gibs float64) sizing.HistoryRow {
 	return r
 }
 
+// limit returns the grant for f in GiB.
 func limit(k *task, f sizing.Features) float64 {
 	return float64(k.model.Size(question(f)).Limit) / float64(gib)
 }
@@ -26,8 +27,8 @@ var (
 	other = sizing.Features{"kind": sizing.TextValue("other")}
 )
 
-// Small runs take 1 GiB and are measured. Others are killed at 3 GiB every time and never tried
-// with more.
+// Small runs need 1 GiB and are measured. Other runs are always killed at 3 GiB and not retried with
+// more.
 func TestUnexplainedKillsRaiseTheFit(t *testing.T) {
 	const bound = 3
 	k, _ := trainedTask(t, kinds, 1, 60)
@@ -39,11 +40,11 @@ func TestUnexplainedKillsRaiseTheFit(t *testing.T) {
 	}
 	k.fit()
 	t.Logf("other %.2f → %.2f GiB, small %.2f → %.2f GiB", before, limit(k, other), beforeSmall, limit(k, small))
-	assert.Greater(t, limit(k, other), 1.5*before, "twelve kills weigh against some thirty successes")
+	assert.Greater(t, limit(k, other), 1.5*before, "twelve kills raise the grant in spite of one success")
 	assert.InEpsilon(t, beforeSmall, limit(k, small), 0.3, "the small runs are not affected")
 }
 
-// As above, but none of the others has ever succeeded.
+// Small runs need 1 GiB and are measured. No other run has ever succeeded.
 func TestKillsWithoutAnySuccessRaiseTheFit(t *testing.T) {
 	const bound = 3
 	k, _ := trainedTask(t, kinds, 5, 60)
@@ -74,7 +75,7 @@ func TestExplainedKillsAreNotFitted(t *testing.T) {
 	assert.Equal(t, fittedRows(t, without), fittedRows(t, with))
 }
 
-// A success at 60 GiB without a peak is an upper bound of 60 GiB: no reason to grant more.
+// Successes at 60 GiB without a peak are upper bounds of 60 GiB, so they must not raise the grants.
 func TestUnmeasuredSuccessesNeverRaiseTheFit(t *testing.T) {
 	for name, draw := range shapes {
 		with, rng := trainedTask(t, draw, 3, 80)
@@ -110,12 +111,12 @@ func TestOnlyUnmeasuredSuccesses(t *testing.T) {
 	assert.Equal(t, 32*gib, s.Limit)
 }
 
-func TestOnlyKillsAreGrantedMoreThanTheKills(t *testing.T) {
+func TestTaskWithOnlyKillsIsGrantedMoreThanTheKills(t *testing.T) {
 	k := newTask(t)
 	for range 10 {
 		k.report(small, killed(32))
 	}
-	s := k.model.Size(question(small)) // which requests 32 GiB
+	s := k.model.Size(question(small)) // the static request is 32 GiB
 	t.Logf("%s from %s: %s", s.Limit.Approx(), s.Source, s.Reason)
 	assert.Greater(t, s.Limit, 32*gib)
 	fitted, _, err := taskmodel.Fit(&k.history, nil)

@@ -1,6 +1,7 @@
 package taskmodel
 
 import (
+	"hash/fnv"
 	"math"
 
 	"github.com/loadaware/loadaware/internal/ml/bayes"
@@ -8,9 +9,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Cold start: a new task has too few rows to learn a model and its margins separately. Bayesian
-// model averaging predicts it instead, over a few structures: a constant, a line in each number,
-// and the point models that use categories and identical inputs.
+// Cold start: a new task has too few rows to learn a model and its margins separately. Instead,
+// Bayesian model averaging predicts it with a few simple structures: a constant, a line in each
+// number, and some of the point models.
 
 // coldStartNumbers is the number of numeric features with a line of their own, in the order of
 // the schema.
@@ -19,19 +20,67 @@ const coldStartNumbers = 12
 // coldStartPoints are the point models among the structures.
 var coldStartPoints = [...]int{experts.Line, experts.Plain, experts.Same, experts.Stack}
 
-// Prior of a cold start: the peaks of batch tasks are constant in their input or grow with a
-// power of it, rarely faster than linearly.
+// Prior of a cold start: the peak of a batch task does not depend on its input, or it grows with a
+// power of the input, rarely faster than linearly.
 const (
-	coldStartRows   = 4    // weight of the DAG's spread, in rows
-	coldStartSlope  = 0.7  // of the log peak in the logarithm of an input …
-	coldStartSpread = 0.25 // … and its standard deviation
+	coldStartRows   = 4    // weight of the DAG's standard deviation, in rows
+	coldStartSlope  = 0.7  // mean slope of the log peak over the logarithm of an input, if the DAG has no other task
+	coldStartSpread = 0.25 // standard deviation of this slope
 )
 
+// coldStartPrior returns the prior with the standard deviation and the slopes of the pool.
 func (m *Model) coldStartPrior() bayes.Prior {
-	return bayes.Prior{Deviation: m.Experts.Span, Rows: coldStartRows, Slope: coldStartSlope, Spread: coldStartSpread}
+	return bayes.Prior{Deviation: m.Experts.PriorDeviation, Rows: coldStartRows, Slope: coldStartSlope, Spread: coldStartSpread, Slopes: m.slopes}
 }
 
-// predictColdStart sets p.Young to the averaged prediction for a row. p is the models' prediction
+// setPoolSlopes sets m.slopes to the mean slopes of the DAG's other tasks for inputs of the same
+// name.
+func (m *Model) setPoolSlopes(pool *Pool) {
+	m.slopes = m.slopes[:0]
+	others := *pool
+	others.Remove(&m.Share)
+	for hash := range m.coldStartHashes {
+		m.slopes = append(m.slopes, others.SlopeOf(hash).Mean(coldStartSlope))
+	}
+}
+
+// shareSlopes sets the slopes in the task's contribution to the pool.
+func (m *Model) shareSlopes() {
+	prior := m.coldStartPrior()
+	evidence := m.ColdStart.SlopeEvidence(&prior, nil)
+	clear(m.Share.Slopes[:])
+	i := 0
+	for hash := range m.coldStartHashes {
+		if i == len(evidence) {
+			return
+		}
+		m.Share.SlopeOf(hash).Add(evidence[i].Tasks, evidence[i].Slope)
+		i++
+	}
+}
+
+// coldStartHashes yields the hash of the name of every input of the cold-start lines, in order.
+func (m *Model) coldStartHashes(yield func(uint64) bool) {
+	n := 0
+	for j := range m.Schema.Fields {
+		if m.Schema.Fields[j].Kind != sizing.Number {
+			continue
+		}
+		if n == coldStartNumbers || !yield(nameHash(m.Schema.Fields[j].Name)) {
+			return
+		}
+		n++
+	}
+}
+
+// nameHash returns the FNV-1a hash of the name of an input (64 bit).
+func nameHash(name string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name)) // a hash returns no error
+	return h.Sum64()
+}
+
+// predictColdStart sets p.ColdStart to the averaged prediction for a row. p is the models' prediction
 // for the same row.
 func (m *Model) predictColdStart(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.ColdStart.Rows == 0 {
@@ -45,12 +94,21 @@ func (m *Model) predictColdStart(cells []sizing.Value, p *experts.Point, b *buff
 		b.points[i] = p.Level[k]
 	}
 	prior := m.coldStartPrior()
-	m.ColdStart.Predict(b.numbers, b.points[:], &prior, &b.coldStart)
+	m.coldStartFor(b).Predict(b.numbers, b.points[:], &prior, &b.coldStart)
 	p.ColdStart = &b.coldStart
 }
 
+// coldStartFor returns the average that predicts a row. The prediction for a lift excludes the
+// known kills: it is conditioned on the kill of its own run, which must not count twice.
+func (m *Model) coldStartFor(b *buffers) *bayes.Average {
+	if b.isLift {
+		return &m.ColdStart
+	}
+	return m.ColdStart.WithKills()
+}
+
 // widenColdStart adds the uncertainty of imputed features to the point models. The lines need no
-// change: without its number, a line predicts like the constant.
+// change: if its number is missing, a line predicts the same as the constant.
 func (m *Model) widenColdStart(p *experts.Point, b *buffers) {
 	if p.ColdStart == nil {
 		return
@@ -82,15 +140,68 @@ func (m *Model) coldStartInputs(cells []sizing.Value, dst []float64) []float64 {
 
 // startColdStart learns the first row of a task.
 func (m *Model) startColdStart(r *row) {
-	m.ColdStart = bayes.Average{}
+	m.ColdStart = bayes.Average{Kills: m.ColdStart.Kills}
+	if m.ablated.NoColdStart {
+		return
+	}
 	m.ColdStart.Learn(m.coldStartInputs(r.Cells, nil), make([]float64, len(coldStartPoints)), math.Log(r.Peak), nil)
+	prior := m.coldStartPrior()
+	m.ColdStart.ImputeKills(&prior)
 }
 
-// learnColdStart learns a later row; p and b come from its prediction. It skips models stored by
-// a release without cold start, which lack the earlier rows, and imputed rows, which say nothing
-// about their structures.
+// learnColdStart learns a later row; p and b come from its prediction. It does nothing for a model
+// of a release without cold-start rule, because the model lacks the earlier rows, and for a row with
+// imputed features.
 func (m *Model) learnColdStart(r *row, p *experts.Point, b *buffers) {
-	if p.ColdStart != nil && !p.Imputed {
-		m.ColdStart.Learn(b.numbers, b.points[:], math.Log(r.Peak), p.ColdStart)
+	if p.ColdStart == nil || p.Imputed {
+		return
 	}
+	mix, prior := p.ColdStart, m.coldStartPrior()
+	if len(m.ColdStart.Kills) > 0 { // p includes the kills, but the evidence comes from measured rows only
+		mix = new(bayes.Mixture)
+		m.ColdStart.Predict(b.numbers, b.points[:], &prior, mix)
+	}
+	m.ColdStart.Learn(b.numbers, b.points[:], math.Log(r.Peak), mix)
+	m.ColdStart.ImputeKills(&prior)
+	m.shareSlopes()
+}
+
+// learnColdStartKill adds a killed try. It influences the predictions of other runs until its run
+// succeeds.
+func (m *Model) learnColdStartKill(t *TrainingRow) {
+	if m.ablated.NoColdStart || m.Models != nil && m.ColdStart.Rows == 0 {
+		return
+	}
+	cells := m.cells(t.Features, nil)
+	levels, ok := m.coldStartLevels(cells)
+	if !ok {
+		return
+	}
+	prior := m.coldStartPrior()
+	m.ColdStart.LearnKill(bayes.Kill{
+		Run: t.Run, Bound: math.Log(float64(max(1, t.Peak))), Inputs: m.coldStartInputs(cells, nil), Levels: levels,
+	}, &prior)
+}
+
+// coldStartLevels returns the predictions of the point models for a row; nil before the first fit.
+// ok is false if features are imputed.
+func (m *Model) coldStartLevels(cells []sizing.Value) (levels []float64, ok bool) {
+	if m.Models == nil {
+		return nil, true
+	}
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	var p experts.Point
+	m.Models.predict(cells, &p, b)
+	for _, k := range coldStartPoints {
+		levels = append(levels, p.Level[k])
+	}
+	return levels, !p.Imputed
+}
+
+// resolveColdStartKill removes the kill of a run whose peak is measured, or whose kill was
+// withdrawn.
+func (m *Model) resolveColdStartKill(run uint64) {
+	prior := m.coldStartPrior()
+	m.ColdStart.Resolve(run, &prior)
 }

@@ -10,7 +10,7 @@ import (
 
 // Rules that predict the largest number of cores of a try.
 const (
-	anyCores  = iota // recent use of the task, whatever the features
+	anyCores  = iota // recent use of the task, independent of the features
 	lineCores        // ridge regression of the log cores
 	sameCores        // rows with identical features, shrunk towards the line
 	coreRules        // number of rules
@@ -18,28 +18,28 @@ const (
 
 const (
 	cpuQuantile     = 0.99
-	oneCoreAtMost   = 1.25 // cores that sampling may report for a single thread
-	cpuStep         = 0.25
-	minCPURows      = 5     // measured tries before any answer
-	minCPULineRows  = 12    // … before the line predicts
-	minCPURuleRows  = 30    // … and before the features may decide
-	maxCPUResiduals = 500   // residuals
-	cpuRuleGain     = 0.95  // share of the featureless rule's loss that another rule must beat
+	oneCoreAtMost   = 1.25  // largest number of cores that sampling may report for a single thread
+	cpuStep         = 0.25  // cores; requests are multiples of it
+	minCPURows      = 5     // measured tries from which there is an answer
+	minCPULineRows  = 12    // measured rows of a fit from which the line predicts
+	minCPURuleRows  = 30    // residuals of the line from which a rule with features may answer
+	maxCPUResiduals = 500   // newest residuals of each rule
+	cpuRuleGain     = 0.95  // a rule with features must have less than this share of the loss of anyCores
 	cpuForget       = 0.999 // discount of losses per row
 	cpuRange        = 0.7   // log units by which the line may leave the range of the fitted rows
 )
 
-// Cores predicts the largest CPU use of a task's tries. It evaluates every rule out of sample.
+// CPUModel predicts the largest CPU use of a task's tries. It evaluates every rule out of sample.
 // The rule with the smallest loss answers with the 99th percentile of its own residuals, because
 // throttling costs more than a quarter of a core.
-type Cores struct {
-	Spread [coreRules]experts.Window // out-of-sample residuals of log cores
-	Loss   [coreRules]float64        // discounted pinball loss (Koenker & Bassett 1978) at the quantile, in cores
+type CPUModel struct {
+	Residuals [coreRules]experts.Window `cbor:"Spread"` // out-of-sample residuals of log cores
+	Loss      [coreRules]float64        // discounted pinball loss (Koenker & Bassett 1978) at cpuQuantile, in cores
 }
 
-// learn records the use of a try and the rules' predictions from before it; NaN means that a rule
-// had too few rows. Losses count only if every rule predicted.
-func (c *Cores) learn(levels *[coreRules]float64, used float64) {
+// learn records the use of a try. levels are the rules' predictions before the try, in log cores;
+// NaN means that a rule has too few rows. The losses count only rows that every rule predicted.
+func (c *CPUModel) learn(levels *[coreRules]float64, used float64) {
 	if c.featureResiduals(levels) >= minCPURows {
 		for rule, level := range levels {
 			short := used - c.request(rule, level)
@@ -48,29 +48,29 @@ func (c *Cores) learn(levels *[coreRules]float64, used float64) {
 	}
 	for rule, level := range levels {
 		if !math.IsNaN(level) {
-			c.Spread[rule].Add(math.Log(used)-level, maxCPUResiduals)
+			c.Residuals[rule].Add(math.Log(used)-level, maxCPUResiduals)
 		}
 	}
 }
 
-// featureResiduals returns the number of residuals of the rules with features; zero if they
-// cannot predict the row.
-func (c *Cores) featureResiduals(levels *[coreRules]float64) int {
+// featureResiduals returns the number of residuals of the rules with features; zero if these rules
+// did not predict the row.
+func (c *CPUModel) featureResiduals(levels *[coreRules]float64) int {
 	if math.IsNaN(levels[lineCores]) {
 		return 0
 	}
-	return len(c.Spread[lineCores].Sorted)
+	return len(c.Residuals[lineCores].Sorted)
 }
 
-// request returns the rule's quantile for a try with its prediction, in cores.
-func (c *Cores) request(rule int, level float64) float64 {
-	sorted := c.Spread[rule].Sorted
+// request returns the rule's quantile for a try, in cores; level is the rule's prediction.
+func (c *CPUModel) request(rule int, level float64) float64 {
+	sorted := c.Residuals[rule].Sorted
 	n := len(sorted)
 	return math.Exp(level + sorted[min(n-1, int(math.Ceil(cpuQuantile*float64(n))))])
 }
 
 // bestRule returns the rule that answers.
-func (c *Cores) bestRule(levels *[coreRules]float64) int {
+func (c *CPUModel) bestRule(levels *[coreRules]float64) int {
 	rule := anyCores
 	if c.featureResiduals(levels) < minCPURuleRows {
 		return rule
@@ -84,10 +84,10 @@ func (c *Cores) bestRule(levels *[coreRules]float64) int {
 	return rule
 }
 
-// answer returns the CPU request in quarters of a core, and one core for a single-threaded task.
-// Zero means unknown.
-func (c *Cores) answer(levels *[coreRules]float64) sizing.Cores {
-	all := &c.Spread[anyCores]
+// answer returns the CPU request in multiples of cpuStep, and at most one core for a
+// single-threaded task. Zero means unknown.
+func (c *CPUModel) answer(levels *[coreRules]float64) sizing.Cores {
+	all := &c.Residuals[anyCores]
 	if len(all.Sorted) < minCPURows {
 		return 0
 	}
@@ -99,10 +99,10 @@ func (c *Cores) answer(levels *[coreRules]float64) sizing.Cores {
 	return sizing.Cores(math.Ceil(used/cpuStep) * cpuStep)
 }
 
-// noCoreLevels are the predictions without features.
+// noCoreLevels are the rules' predictions if only anyCores predicts.
 var noCoreLevels = [coreRules]float64{anyCores: 0, lineCores: math.NaN(), sameCores: math.NaN()}
 
-// coreLevels returns the rules' predictions for a row, in log cores; line is its encoding.
+// coreLevels returns the rules' predictions for a row, in log cores; line is the encoded row.
 func (m *models) coreLevels(cells []sizing.Value, line []float64) (levels [coreRules]float64) {
 	if m.ridges == nil || m.CoreRows < minCPULineRows {
 		return noCoreLevels
@@ -146,8 +146,7 @@ func (m *Model) cpuOfRow(q *Question, b *buffers) sizing.Cores {
 	return m.cpuRequest(q, &levels)
 }
 
-// cpuRequest returns the CPU request from the rules' predictions, within the bounds of the static
-// request.
+// cpuRequest returns the CPU request from the rules' predictions, bounded by the static request.
 func (m *Model) cpuRequest(q *Question, levels *[coreRules]float64) sizing.Cores {
 	return m.CPU.boundByRequest(m.CPU.answer(levels), cmp.Or(q.Requested.CPU, m.Requested.CPU))
 }

@@ -8,20 +8,22 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A CPU measurement in the wrong unit (millicores, percent) would request more than any node
-// offers. Therefore a measurement far above the task's history, request and allocation waits in
-// quarantine, like an implausible peak, until a second one confirms it.
+// A CPU measurement in the wrong unit (millicores, percent) would lead to a request that no node
+// can satisfy. Therefore a measurement far above the task's history, request and allocation waits
+// in quarantine, like an implausible peak, until a second one confirms it. The given CPU is the
+// larger of request and allocation.
 //
-//	measured before   quarantined above
-//	0                 8 × the larger of request and allocation; 128 cores if neither is known
-//	1-7               8 × the larger of those and 4 × the largest use; 100 × the largest use if neither is known
-//	8-                4 × the largest use and prediction, and the request and the allocation
-//	any               never at or below one core
+//	measured before   quarantined if above
+//	0                 8 × the given CPU; 128 cores if it is unknown
+//	1-7               8 × the given CPU and 4 × the largest use; 100 × the largest use if it is unknown
+//	8-                4 × the largest use, 4 × the prediction, and the given CPU
+//
+// Up to one core, a measurement is never quarantined.
 const (
 	cpuAlwaysPlausible = 1.0   // cores that any process may use for a moment
-	maxUnknownCPU      = 128.0 // cores: larger nodes are rare
-	cpuRepeated        = 3     // measurements above the static request before an answer exceeds it
-	cpuCeilingFactor   = 8     // of the static request; larger answers are often unschedulable
+	maxUnknownCPU      = 128.0 // cores; larger nodes are rare
+	cpuRepeated        = 3     // measurements above the static request from which an answer may exceed it
+	cpuCeilingFactor   = 8     // largest answer as a multiple of the static request; larger ones are often unschedulable
 	minCPUCeiling      = 4     // cores that any node offers
 )
 
@@ -35,7 +37,7 @@ type quarantinedCores struct {
 // coresImplausibility is the expectation that a CPU measurement violates.
 type coresImplausibility struct {
 	expected  float64 // cores
-	reference string
+	reference string  // the source of the expectation
 }
 
 // QuarantineCoresReason explains why Learn would quarantine the CPU measurement of t; "" if it
@@ -78,16 +80,17 @@ func (m *Model) learnCores(t *TrainingRow) bool {
 	return true
 }
 
-// checkCores reports whether the CPU measurement of t is implausible, and compared with what.
+// checkCores reports whether the CPU measurement of t is implausible, and the expectation that it
+// was compared with. levels are the rules' predictions for t.
 func (m *Model) checkCores(t *TrainingRow, levels *[coreRules]float64) (coresImplausibility, bool) {
 	used := float64(t.CPUMax)
-	history := m.CPU.Spread[anyCores].Sorted
+	history := m.CPU.Residuals[anyCores].Sorted
 	own := coresImplausibility{0, "the largest CPU use so far"}
 	if n := len(history); n > 0 {
 		own.expected = math.Exp(history[n-1])
 	}
 	for _, level := range levels[lineCores:] {
-		if predicted := math.Exp(level); predicted > own.expected { // false of NaN
+		if predicted := math.Exp(level); predicted > own.expected { // false for NaN
 			own = coresImplausibility{predicted, "the prediction from its features"}
 		}
 	}
@@ -110,19 +113,19 @@ func (m *Model) checkCores(t *TrainingRow, levels *[coreRules]float64) (coresImp
 	return own, used > rangeFactor*own.expected && used > given.expected
 }
 
-// findConfirmedCores returns the index of a quarantined measurement that another of used cores
-// confirms; −1 if there is none.
+// findConfirmedCores returns the index of a quarantined measurement that a measurement of used
+// cores confirms; −1 if there is none.
 func (m *Model) findConfirmedCores(used float64) int {
-	return slices.IndexFunc(m.QuarantineCores, func(h quarantinedCores) bool {
-		return used*confirmShortFactor >= h.Used && used <= confirmBeyondFactor*h.Used
+	return slices.IndexFunc(m.QuarantineCores, func(c quarantinedCores) bool {
+		return used*confirmNearerFactor >= c.Used && used <= confirmFartherFactor*c.Used
 	})
 }
 
-// releaseCores learns a measurement from quarantine.
+// releaseCores removes a measurement from quarantine and learns it.
 func (m *Model) releaseCores(i int) {
-	h := m.QuarantineCores[i]
+	c := m.QuarantineCores[i]
 	m.QuarantineCores = slices.Delete(m.QuarantineCores, i, i+1)
-	m.CPU.learn(&h.Levels, h.Used)
+	m.CPU.learn(&c.Levels, c.Used)
 }
 
 // fittedCores returns the CPU measurement of a history row that the models may learn; zero if
@@ -135,7 +138,7 @@ func fittedCores(r *sizing.HistoryRow, quarantinedRows map[int64]bool) float64 {
 	return float64(r.CPUMax)
 }
 
-// quarantinedCoreSeqs returns the rows whose CPU measurement is in quarantine, by Seq.
+// quarantinedCoreSeqs returns the Seq of each row whose CPU measurement is in quarantine.
 func (m *Model) quarantinedCoreSeqs() map[int64]bool {
 	if len(m.QuarantineCores) == 0 {
 		return nil
@@ -147,13 +150,13 @@ func (m *Model) quarantinedCoreSeqs() map[int64]bool {
 	return seqs
 }
 
-// boundByRequest limits a CPU answer to the static request unless measurements exceed the request
-// repeatedly. A ceiling applies even then.
-func (c *Cores) boundByRequest(answer, requested sizing.Cores) sizing.Cores {
+// boundByRequest limits a CPU answer to the static request, or to a multiple of it if measurements
+// repeatedly exceed the request.
+func (c *CPUModel) boundByRequest(answer, requested sizing.Cores) sizing.Cores {
 	if requested == 0 || answer <= requested {
 		return answer
 	}
-	all := c.Spread[anyCores].Sorted
+	all := c.Residuals[anyCores].Sorted
 	above, _ := slices.BinarySearch(all, math.Log(float64(requested))+1e-9)
 	if len(all)-above < cpuRepeated {
 		return requested

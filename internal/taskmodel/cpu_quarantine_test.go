@@ -19,15 +19,16 @@ func usedCores(used, requested sizing.Cores) sizing.HistoryRow {
 	return r
 }
 
+// predictCores returns the CPU request for a run with input x.
 func predictCores(k *task, x float64, requested sizing.Cores) sizing.Cores {
 	q := question(sizing.Features{"x": sizing.NumberValue(x)})
 	q.Requested.CPU = requested
 	return k.model.Size(q).CPU
 }
 
-// One CPU report in the wrong unit changes no answer, wherever it is in the history: neither at
-// once, nor after a training, nor after storing the model.
-func TestOneCPUReportInTheWrongUnitChangesNoAnswer(t *testing.T) {
+// One CPU report in the wrong unit is anywhere in the history. No answer exceeds four cores: neither
+// at once, nor after a training, nor after storing the model.
+func TestOneCPUReportInTheWrongUnitRaisesNoAnswer(t *testing.T) {
 	for _, c := range []struct{ wrong, requested, question sizing.Cores }{
 		{1500, 0, 2}, {1500, 0, 0}, {150, 2, 2}, {150, 2, 0}, {150, 0, 0}, {2000, 2, 0},
 	} {
@@ -78,7 +79,7 @@ func TestSecondCPUReportConfirmsTheFirst(t *testing.T) {
 }
 
 func TestPlausibleCPUUseIsNotQuarantined(t *testing.T) {
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		before      int
 		usual       sizing.Cores
 		used        sizing.Cores
@@ -92,14 +93,14 @@ func TestPlausibleCPUUseIsNotQuarantined(t *testing.T) {
 		"a small request on a free node": {0, 0, 4, 0.5, false},
 		"a percentage, as the first":     {0, 0, 150, 2, true},
 		"millicores, as the first":       {0, 0, 1500, 0, true},
-		"growth by ten, few known":       {3, 1, 10, 0, false},
+		"growth by ten after three runs": {3, 1, 10, 0, false},
 	} {
 		k := newTask(t)
 		for range c.before {
 			k.report(nil, usedCores(c.usual, c.requested))
 		}
 		row := taskmodel.NewTrainingRow(&k.history.Schema, k.row(nil, usedCores(c.used, c.requested)))
-		assert.Equal(t, c.quarantined, k.model.QuarantineCoresReason(row) != "", claim)
+		assert.Equal(t, c.quarantined, k.model.QuarantineCoresReason(row) != "", name)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Dataset holds the measured history of a task for experiments: rows that can be split,
-// in order of arrival, numbered 0 … Len()−1.
+// Dataset holds the measured history of a task for experiments. Its rows are in order of arrival
+// and numbered from 0 to Len()−1.
 //
 //	rows ─▶ Raw ─▶ (oversampled) ─▶ Encoding ─▶ classifiers
 //	  └───▶ Serve: the production model on the same rows
@@ -21,7 +21,7 @@ type Dataset struct {
 	rows   []sizing.HistoryRow
 }
 
-// NewDataset selects the rows of h whose peak was measured, or sampled and raised.
+// NewDataset selects the rows of h whose peak was measured or sampled. It raises sampled peaks.
 func NewDataset(h *sizing.History) *Dataset {
 	sampled := samplingOf(h.Task, h.Pairs)
 	h = sampled.raiseHistory(h)
@@ -37,7 +37,7 @@ func NewDataset(h *sizing.History) *Dataset {
 // Len returns the number of rows.
 func (d *Dataset) Len() int { return len(d.rows) }
 
-// Row returns a row as it was reported.
+// Row returns a row of the history.
 func (d *Dataset) Row(i int) *sizing.HistoryRow { return &d.rows[i] }
 
 // Peak returns the peak of a row, in bytes.
@@ -71,7 +71,7 @@ func (d *Dataset) Raw(rows []int) (*table.Table, []resample.Kind) {
 				v = codes[j]
 			}
 			if kinds[j] == resample.Whole {
-				v = math.Floor(v) // the encoding ignores the time of day: see date
+				v = math.Floor(v) // the encoding ignores the time of day, see the function date
 			}
 			t.X = append(t.X, v)
 		}
@@ -88,8 +88,8 @@ type Encoding struct {
 	enc      *encoder
 }
 
-// Encode freezes an encoding on rows, oldest first, without knowledge of the other rows. It
-// writes the inputs of the line, then those of the trees.
+// Encode freezes an encoding on rows, oldest first, without the other rows. An encoded row has the
+// inputs of the line, then the inputs of the trees.
 func (d *Dataset) Encode(rows []int) *Encoding {
 	e := &Encoding{schema: &d.schema, previous: d.schema.PreviousSameName()}
 	raw, _ := d.Raw(rows)
@@ -106,7 +106,7 @@ func (d *Dataset) Encode(rows []int) *Encoding {
 	return e
 }
 
-// Row encodes one raw row, such as a synthetic one or one of the holdout.
+// Row encodes one raw row, such as a synthetic row or a row of the holdout.
 func (e *Encoding) Row(raw []float64) []float64 { return e.row(cellsOf(e.schema, e.previous, raw)) }
 
 func (e *Encoding) row(cells []sizing.Value) []float64 {
@@ -139,8 +139,9 @@ func (d *Dataset) Serve(rows []int) (*ServedModel, error) {
 	return &ServedModel{Model: m, dataset: d}, nil
 }
 
-// Probabilities writes P(peak is in the bin) of a row for each of the ascending upper edges, in
-// bytes: len(p) = len(edges). The last bin includes everything above its edge.
+// Probabilities writes to p the probability that the peak of a row is in each bin. edges are the
+// ascending upper edges of the bins in bytes, and len(p) = len(edges). The last bin includes
+// everything above its edge.
 func (s *ServedModel) Probabilities(row int, edges, p []float64) {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
@@ -149,7 +150,8 @@ func (s *ServedModel) Probabilities(row int, edges, p []float64) {
 	s.Model.binProbabilities(&point, edges, p, b)
 }
 
-// Size returns the answer of the production model for a row; q sets everything but the features.
+// Size returns the answer of the production model for a row. q contains the other parts of the
+// question.
 func (s *ServedModel) Size(row int, q Question) Answer {
 	q.Features = s.dataset.schema.Features(s.dataset.rows[row].Features)
 	return s.Model.Size(q)

@@ -12,10 +12,10 @@ import (
 )
 
 // newDataset returns n runs of a shape; every tenth is killed before it succeeds.
-func newDataset(t *testing.T, of shape, n int) *taskmodel.Dataset {
+func newDataset(t *testing.T, draw shape, n int) *taskmodel.Dataset {
 	k, rng := newTask(t), newRand(31)
 	for i := range n {
-		f, gibs := of(rng)
+		f, gibs := draw(rng)
 		if i%10 == 0 {
 			k.row(f, killed(gibs/2))
 		}
@@ -24,6 +24,7 @@ func newDataset(t *testing.T, of shape, n int) *taskmodel.Dataset {
 	return taskmodel.NewDataset(&k.history)
 }
 
+// numbered returns the row numbers from from to to−1.
 func numbered(from, to int) (rows []int) {
 	for i := from; i < to; i++ {
 		rows = append(rows, i)

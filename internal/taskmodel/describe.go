@@ -11,12 +11,12 @@ import (
 
 const (
 	maxExplainedRows = 32   // newest rows whose contributions determine the drivers
-	maxDrivers       = 3    // named in a reason
-	minDriverShare   = 0.02 // of all contributions
+	maxDrivers       = 3    // largest number of drivers
+	minDriverShare   = 0.02 // smallest share of a driver in all contributions
 )
 
-// describe computes what answers show beside the amount: bins, drivers, and a warning if the
-// features cannot distinguish the runs.
+// describe computes the parts of an answer that do not affect the amount: bins, drivers, and a
+// warning if the features cannot distinguish the runs.
 func (m *Model) describe(h *sizing.History) error {
 	var peaks, seconds []float64
 	quarantinedRows := m.quarantinedSeqs()
@@ -30,7 +30,10 @@ func (m *Model) describe(h *sizing.History) error {
 	if err != nil {
 		return err
 	}
-	m.Bins, m.Drivers, m.Ambiguity = bins, m.drivers(h), m.ambiguity()
+	m.Bins = bins
+	if m.fits == nil {
+		m.Drivers, m.Ambiguity = m.drivers(h), m.ambiguity()
+	}
 	return nil
 }
 
@@ -98,7 +101,7 @@ func (e *encoder) columnNames() (line, tree []string) {
 }
 
 const (
-	minAmbiguousRows   = 20  // in groups of identical features
+	minAmbiguousRows   = 20  // rows in groups with identical features
 	minAmbiguousSpread = 0.7 // standard deviation within the groups, in log units: a factor of two
 )
 

@@ -9,35 +9,35 @@ import (
 
 // Limits of the encoding.
 const (
-	maxOneHot     = 24  // levels with a column of their own; the rest share the level statistic
-	minOneHotRows = 2   // rows that a level needs for a column, if there are many levels
-	smoothingRows = 1.0 // rows with the task's mean that are mixed into a level's mean
+	maxOneHot     = 24  // levels of a category with a column of their own; the others share the level statistic
+	minOneHotRows = 2   // rows that a level needs for a column of its own, if there are more than maxOneHot levels
+	smoothingRows = 1.0 // weight of the task's mean in the statistic of a level, in rows
 )
 
-// encoder turns a task's features into numbers. A fit freezes its columns. It writes two
-// vectors for one row:
+// encoder turns a task's features into numbers. It writes two vectors for one row, one for the line
+// (the ridge regression) and one for the trees:
 //
-//	feature     line (for the ridge; finite)          trees (NaN is missing)
-//	number      raw, log1p, missing flag              raw
-//	bool        0/1, missing flag                     0/1
-//	category    one-hot, statistic where many levels  one-hot, statistic
-//	date        weekend, month of the year            weekday, month
-//	date pair   difference in days, raw and log       difference
+//	feature     line (finite)                           trees (NaN is missing)
+//	number      raw, log1p, missing flag                raw
+//	bool        0/1, missing flag                       0/1
+//	category    one-hot, statistic if many levels       one-hot, statistic
+//	date        weekend, cosine of the month            weekday, month
+//	date pair   difference in days, raw and log         difference
 //
-// The statistic of a level is its mean log peak over earlier rows (ordered target
-// statistics, Prokhorenkova et al. 2018). Every row updates it; the columns stay. An
-// unseen value gets the task's mean.
+// A level is a value of a category. Its statistic is the mean log peak of earlier rows with this
+// value (ordered target statistics, Prokhorenkova et al. 2018). Every row updates the statistics,
+// but only a fit changes the columns. A value without a level gets the task's mean.
 type encoder struct {
 	Columns   []column
-	Donors    [][]sizing.Value // rows whose values impute missing features
-	Mean      float64          // log peak over the fitted rows
-	LineWidth int
-	TreeWidth int
+	Donors    donorTable // rows whose values impute missing features
+	Mean      float64    // mean log peak of the fitted rows
+	LineWidth int        // columns of the line
+	TreeWidth int        // columns of the trees
 
-	Pairs    [][2]int // dates whose difference is a column
-	KeepLine []int    `cbor:",omitempty"` // columns of the line that survive screening; nil: all
-	KeepTree []int    `cbor:",omitempty"` // … and of the trees
-	Retired  int      `cbor:",omitempty"` // number of features dropped because there are too many
+	Pairs    [][2]int // pairs of dates whose difference is encoded, as indices in the schema
+	KeepLine []int    `cbor:",omitempty"` // columns of the line that remain after screening; nil: all
+	KeepTree []int    `cbor:",omitempty"` // columns of the trees that remain after screening; nil: all
+	Retired  int      `cbor:",omitempty"` // number of features that are not encoded because there are too many
 }
 
 // column describes how one feature is encoded.
@@ -46,20 +46,20 @@ type column struct {
 	Kind          sizing.ValueKind // Missing: the feature is not encoded
 	WithLog       bool             `cbor:"Log"`            // adds log1p of the number
 	MissingFlag   bool             `cbor:"Flag"`           // adds an indicator of a missing value
-	RarelyMissing bool             `cbor:"Blind"`          // too few rows lack it to learn what its absence means
-	RarelyPresent bool             `cbor:"Rare,omitempty"` // too few rows have it to learn its effect beside other values
-	Levels        map[string]*level
-	OneHots       int  `cbor:"Hot"`            // levels with a column of their own
+	RarelyMissing bool             `cbor:"Blind"`          // too few rows lack the feature to learn the effect of its absence
+	RarelyPresent bool             `cbor:"Rare,omitempty"` // too few rows have the feature to learn its effect
+	Levels        map[string]*categoryLevel
+	OneHots       int  `cbor:"Hot"`            // number of levels with a column of their own
 	TreeStatistic bool `cbor:"Stat"`           // the trees get the level statistic
-	LineStatistic bool `cbor:"Wide"`           // … and so does the line
-	MaxLevels     int  `cbor:"Most,omitempty"` // bound on the number of levels; 0: none
+	LineStatistic bool `cbor:"Wide"`           // the line gets the level statistic
+	MaxLevels     int  `cbor:"Most,omitempty"` // largest number of levels; 0: not limited
 
 	PresentShare   float64 `cbor:"Known,omitzero"` // share of the rows that have the feature
 	ExplainedShare float64 `cbor:"Tells,omitzero"` // share of the variance of the log peak that it explains alone
 	Scale          float64 `cbor:"Unit,omitzero"`  // standard deviation of its values
 
-	Outvoted bool `cbor:",omitempty"` // most values of the feature are of another kind
-	Retired  bool `cbor:",omitempty"` // not encoded because there are too many features
+	IsOtherKind bool `cbor:"Outvoted,omitempty"` // most values of the feature are of another kind
+	Retired     bool `cbor:",omitempty"`         // not encoded because there are too many features
 }
 
 // newEncoder freezes an encoding on rows, whose cells are in the order of schema; y is their log
@@ -72,7 +72,7 @@ func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *enco
 	for j := range schema.Fields {
 		e.Columns = append(e.Columns, readColumn(schema.Fields[j], j, rows))
 	}
-	e.electKinds(schema, rows)
+	e.chooseKinds(schema, rows)
 	e.retireFeatures(rows)
 	e.dropNewFeatures(rows)
 	e.boundLevels()
@@ -85,7 +85,7 @@ func newEncoder(schema *sizing.Schema, rows [][]sizing.Value, y []float64) *enco
 	return e
 }
 
-// countColumns sets the widths to the number of columns that encode writes.
+// countColumns sets the widths to the number of columns before screening.
 func (e *encoder) countColumns() {
 	e.LineWidth, e.TreeWidth = 2*len(e.Pairs), len(e.Pairs)
 	for j := range e.Columns {
@@ -137,7 +137,7 @@ func readColumn(field sizing.Field, j int, rows [][]sizing.Value) column {
 	return c
 }
 
-// dropNewFeatures drops features that only a few of the newer rows have.
+// dropNewFeatures drops features that only a few rows have, all of them in the newer half.
 func (e *encoder) dropNewFeatures(rows [][]sizing.Value) {
 	for j := range e.Columns {
 		c := &e.Columns[j]
@@ -163,7 +163,7 @@ func isRare(n int, rows [][]sizing.Value, has func([]sizing.Value) bool) bool {
 	return n == 0 || n < minMissingRows && n < len(rows)/minMissingShare || n < minNewRows && !slices.ContainsFunc(rows[:len(rows)/2], has)
 }
 
-// widths returns how many numbers the column writes.
+// widths returns the number of columns that the feature has in the line and in the trees.
 func (c *column) widths() (line, tree int) {
 	switch c.Kind {
 	case sizing.Number, sizing.Bool:
@@ -187,8 +187,8 @@ func (e *encoder) learn(cells []sizing.Value, y float64) {
 	}
 }
 
-// encode appends the row's two vectors to line and tree. It does not allocate if their capacity
-// suffices.
+// encode appends the row's two vectors to line and tree. It does not allocate if the capacity of
+// both suffices.
 func (e *encoder) encode(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
 	lineFrom, treeFrom := len(line), len(tree)
 	for j := range e.Columns {
@@ -261,8 +261,7 @@ func date(v sizing.Value, line, tree []float64) ([]float64, []float64) {
 
 const daysPerMonth = 365.25 / 12
 
-// datePairs appends the difference of every pair of dates in days, such as the length of a sale
-// or its lead time.
+// datePairs appends the difference of every pair of dates in days, such as the length of a sale.
 func (e *encoder) datePairs(cells []sizing.Value, line, tree []float64) ([]float64, []float64) {
 	for _, pair := range e.Pairs {
 		from, to := &cells[pair[0]], &cells[pair[1]]

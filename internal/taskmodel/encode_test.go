@@ -16,7 +16,7 @@ var (
 	number  = sizing.NumberValue
 	text    = sizing.TextValue
 	nothing = sizing.Value{}
-	isNaN   = math.NaN()
+	nan     = math.NaN()
 )
 
 // encoded freezes an encoder with one field for each column of rows. Without y the log peaks are
@@ -38,8 +38,8 @@ func encoded(rows [][]sizing.Value, y ...float64) *encoder {
 	return newEncoder(&schema, rows, y)
 }
 
-// same compares vectors; NaN equals NaN.
-func same(t *testing.T, want, got []float64, about string) {
+// requireSame compares vectors; NaN equals NaN.
+func requireSame(t *testing.T, want, got []float64, about string) {
 	t.Helper()
 	require.Len(t, got, len(want), about)
 	for i := range want {
@@ -52,38 +52,38 @@ func same(t *testing.T, want, got []float64, about string) {
 }
 
 func TestEncodingOfOneFeature(t *testing.T) {
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		rows       []sizing.Value
-		ask        sizing.Value
+		value      sizing.Value // to encode
 		line, tree []float64
 	}{
 		"a number is raw and logged":                         {[]sizing.Value{number(1), number(5), number(9)}, number(3), []float64{3, math.Log(4)}, []float64{3}},
 		"a number below zero later is logged as zero":        {[]sizing.Value{number(1), number(5), number(9)}, number(-3), []float64{-3, 0}, []float64{-3}},
 		"numbers below zero are not logged":                  {[]sizing.Value{number(-1), number(5), number(9)}, number(3), []float64{3}, []float64{3}},
 		"two values are not logged":                          {[]sizing.Value{number(1), number(5), number(5)}, number(5), []float64{5}, []float64{5}},
-		"a feature that may be missing has a flag":           {[]sizing.Value{number(1), nothing, number(5)}, nothing, []float64{0, 1}, []float64{isNaN}},
-		"which is zero if it is present":                     {[]sizing.Value{number(1), nothing, number(5)}, number(5), []float64{5, 0}, []float64{5}},
-		"a feature that was never missing has no flag":       {[]sizing.Value{number(1), number(5), number(9)}, nothing, []float64{0, 0}, []float64{isNaN}},
+		"a feature that may be missing has a flag":           {[]sizing.Value{number(1), nothing, number(5)}, nothing, []float64{0, 1}, []float64{nan}},
+		"the flag of a present feature is zero":              {[]sizing.Value{number(1), nothing, number(5)}, number(5), []float64{5, 0}, []float64{5}},
+		"a feature that was never missing has no flag":       {[]sizing.Value{number(1), number(5), number(9)}, nothing, []float64{0, 0}, []float64{nan}},
 		"a constant has no column":                           {[]sizing.Value{number(7), number(7)}, number(8), nil, nil},
-		"a constant that may be missing has one":             {[]sizing.Value{number(7), nothing}, number(7), []float64{7, 0}, []float64{7}},
+		"a constant that may be missing has a column":        {[]sizing.Value{number(7), nothing}, number(7), []float64{7, 0}, []float64{7}},
 		"a feature that is always missing has no column":     {[]sizing.Value{nothing, nothing}, number(8), nil, nil},
 		"a bool is 0 or 1":                                   {[]sizing.Value{sizing.BoolValue(true), sizing.BoolValue(false)}, sizing.BoolValue(true), []float64{1}, []float64{1}},
 		"two categories get a column each, by frequency":     {[]sizing.Value{text("a"), text("b"), text("b")}, text("b"), []float64{1, 0}, []float64{1, 0}},
 		"a missing category is a level":                      {[]sizing.Value{text("a"), nothing}, nothing, []float64{1, 0}, []float64{1, 0}},
 		"an unseen category is no level, with the mean peak": {[]sizing.Value{text("a"), text("b"), text("c")}, text("d"), []float64{0, 0, 0}, []float64{0, 0, 0, 0}},
 		"a Saturday in January is a weekend":                 {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, text("2020-01-04"), []float64{1, 1}, []float64{6, 0}},
-		"a Monday is not":                                    {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, text("2020-01-06"), []float64{0, 1}, []float64{1, 0}},
+		"a Monday in January is no weekend":                  {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, text("2020-01-06"), []float64{0, 1}, []float64{1, 0}},
 		"the day before 1970 was a Wednesday in December":    {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, text("1969-12-31"), []float64{0, math.Cos(math.Pi / 6)}, []float64{3, 11}},
-		"a missing date is NaN for the trees":                {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, nothing, []float64{0, 0}, []float64{isNaN, isNaN}},
+		"a missing date is NaN for the trees":                {[]sizing.Value{text("2020-01-03"), text("2020-01-05")}, nothing, []float64{0, 0}, []float64{nan, nan}},
 	} {
 		var rows [][]sizing.Value
 		for _, v := range c.rows {
 			rows = append(rows, []sizing.Value{v})
 		}
 		e := encoded(rows)
-		line, tree := e.encode([]sizing.Value{c.ask}, nil, nil)
-		same(t, c.line, line, claim)
-		same(t, c.tree, tree, claim)
+		line, tree := e.encode([]sizing.Value{c.value}, nil, nil)
+		requireSame(t, c.line, line, name)
+		requireSame(t, c.tree, tree, name)
 	}
 }
 
@@ -94,13 +94,13 @@ func TestDatePairsAreEncoded(t *testing.T) {
 		{text("2020-02-03"), text("2020-02-05"), number(2)},
 	})
 	line, tree := e.encode([]sizing.Value{text("2020-01-03"), text("2020-01-10"), number(1)}, nil, nil)
-	same(t, []float64{7, math.Log(8)}, line[len(line)-2:], "the line gets days and their log")
+	requireSame(t, []float64{7, math.Log(8)}, line[len(line)-2:], "the line gets days and their log")
 	assert.Equal(t, 7.0, tree[len(tree)-1])
 	line, tree = e.encode([]sizing.Value{text("2020-01-10"), text("2020-01-03"), number(1)}, nil, nil)
-	same(t, []float64{-7, -math.Log(8)}, line[len(line)-2:], "backwards")
+	requireSame(t, []float64{-7, -math.Log(8)}, line[len(line)-2:], "backwards")
 	assert.Equal(t, -7.0, tree[len(tree)-1])
 	line, tree = e.encode([]sizing.Value{nothing, text("2020-01-03"), number(1)}, nil, nil)
-	same(t, []float64{0, 0}, line[len(line)-2:], "a missing date")
+	requireSame(t, []float64{0, 0}, line[len(line)-2:], "a missing date")
 	assert.True(t, math.IsNaN(tree[len(tree)-1]))
 }
 
@@ -124,11 +124,11 @@ func TestRareLevelsShareAStatistic(t *testing.T) {
 		e.learn(rows[i], y[i])
 	}
 	line, _ := e.encode([]sizing.Value{text("rare3")}, nil, nil)
-	same(t, []float64{0, 0, (20 + mean) / 2}, line, "one row of 20 and one of the mean")
+	requireSame(t, []float64{0, 0, (20 + mean) / 2}, line, "one row of 20 and one of the mean")
 	line, _ = e.encode([]sizing.Value{text("often1")}, nil, nil)
-	same(t, []float64{0, 1, (10*24 + mean) / 11}, line, "ten rows of 24 and one of the mean")
+	requireSame(t, []float64{0, 1, (10*24 + mean) / 11}, line, "ten rows of 24 and one of the mean")
 	line, _ = e.encode([]sizing.Value{text("never seen")}, nil, nil)
-	same(t, []float64{0, 0, mean}, line, "the task's mean")
+	requireSame(t, []float64{0, 0, mean}, line, "the task's mean")
 }
 
 // A hundred frequent levels get 24 columns.
@@ -159,8 +159,8 @@ func TestEncodingExcludesTheRowsOwnPeak(t *testing.T) {
 		return all
 	}
 	low, high := encodings(10), encodings(30)
-	assert.Equal(t, low[:4], high[:4], "row 3 and those before it do not know the peak of row 3")
-	assert.NotEqual(t, low[4], high[4], "the row after does")
+	assert.Equal(t, low[:4], high[:4], "rows 0 to 3 do not depend on the peak of row 3")
+	assert.NotEqual(t, low[4], high[4], "row 4 does")
 }
 
 func TestEncodingWidthsAreFrozen(t *testing.T) {
@@ -186,7 +186,7 @@ func TestEncodingDoesNotAllocate(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(20, func() { line, tree = e.encode(rows[0], line[:0], tree[:0]) }))
 }
 
-// Equal features give equal keys, whatever the columns.
+// Equal features give equal keys, also if the schema has grown or a feature has no column.
 func TestEqualFeaturesHaveEqualKeys(t *testing.T) {
 	columns := []column{{Name: "kind", Kind: sizing.Category}, {Name: "size", Kind: sizing.Number}}
 	key := func(kind, size sizing.Value) uint64 { return groupKey(columns, []sizing.Value{kind, size}) }
@@ -202,6 +202,7 @@ func TestEqualFeaturesHaveEqualKeys(t *testing.T) {
 	assert.NotEqual(t, before, key(text("b"), number(1)), "the first other value of a constant changes the key")
 }
 
+// anyCells draws one cell of each kind; some are missing or extreme.
 func anyCells(rng *rand.Rand, kinds []sizing.ValueKind) []sizing.Value {
 	var cells []sizing.Value
 	for _, kind := range kinds {
@@ -258,8 +259,8 @@ func FuzzEncoding(f *testing.F) {
 	})
 }
 
-// An imputed date must not move to another year.
-func TestImputedDateKeepsTheDonorsDistance(t *testing.T) {
+// The row and the donor are from different years. The imputed date must be in the year of the row.
+func TestImputedDateKeepsTheDifferenceOfTheDonorsDates(t *testing.T) {
 	row := func(days ...string) (cells []sizing.Value) {
 		for _, day := range days {
 			cells = append(cells, text(day))

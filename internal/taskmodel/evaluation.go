@@ -7,17 +7,18 @@ import (
 	"slices"
 
 	"github.com/loadaware/loadaware/internal/ml/classify"
+	"github.com/loadaware/loadaware/internal/ml/cost"
 	"github.com/loadaware/loadaware/internal/ml/experts"
 	"github.com/loadaware/loadaware/internal/ml/table"
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Evaluation compares a challenger with its rivals on a holdout of the newest rows, through the
-// decision rule: the champion's own out-of-sample answers, classifiers over bins (golearn's CART
-// among them), and the best constant.
+// Evaluation compares a challenger with other candidates on a holdout of the newest rows, by the
+// waste and the kills of their allocations. The other candidates are the champion's own
+// out-of-sample answers, classifiers over bins (including golearn's CART), and the best constant.
 type Evaluation struct {
-	Rows       int      `json:"rows"`       // holdout
-	Before     int      `json:"fitted_on"`  // rows before the holdout
+	Rows       int      `json:"rows"`       // number of rows in the holdout
+	Before     int      `json:"fitted_on"`  // number of rows before the holdout
 	Candidates []Result `json:"candidates"` // the challenger first
 	Passed     bool     `json:"passed"`
 	Reason     string   `json:"reason"`
@@ -26,11 +27,11 @@ type Evaluation struct {
 // Result is the replay of the holdout with one candidate.
 type Result struct {
 	Name   string  `json:"name"`
-	Waste  float64 `json:"waste_per_used"` // (allocated − used) / used; killed attempts count in full
-	Killed float64 `json:"killed"`         // share of first tries
+	Waste  float64 `json:"waste_per_used"` // (allocated − used) / used; the whole allocation of a killed attempt is waste
+	Killed float64 `json:"killed"`         // share of first tries that are killed
 }
 
-// JSON encodes the evaluation as the store keeps it.
+// JSON encodes the evaluation for the store.
 func (e Evaluation) JSON() []byte {
 	b, err := json.Marshal(e)
 	if err != nil { // only NaN fails
@@ -41,27 +42,27 @@ func (e Evaluation) JSON() []byte {
 
 const (
 	minEvaluationRows   = 40  // rows from which an evaluation is worth its cost
-	holdoutShare        = 0.2 // share of the rows that becomes the holdout …
+	holdoutShare        = 0.2 // share of the rows that is the holdout, within the next two bounds
 	minHoldout          = 10
 	maxHoldout          = 200
 	evaluationGrowth    = 2.0  // growth in rows between two evaluations
-	evaluationTolerance = 1.25 // the challenger is fitted without the holdout, and a holdout is small
+	evaluationTolerance = 1.25 // factor of waste up to which the challenger passes: it is fitted without the holdout, and the holdout is small
 	maxFamilyRows       = 400  // newest training rows of a classifier: golearn takes 0.8 s for 1,000
 )
 
-// isEvaluationDue reports whether the rows have doubled since the last evaluation. An evaluation
-// costs a fit of every family, and more frequent ones add little.
+// isEvaluationDue reports whether the number of rows has doubled since the last evaluation. More
+// frequent evaluations gain little, and each of them fits every family.
 func (m *Model) isEvaluationDue(rows int) bool {
 	return rows >= minEvaluationRows && float64(rows) >= evaluationGrowth*float64(m.LastEvaluation.Before+m.LastEvaluation.Rows)
 }
 
-// evaluate compares a challenger that is fitted without the holdout with its rivals. rows are
-// measured, oldest first, at least minEvaluationRows.
+// evaluate fits a challenger without the holdout, and compares it with the other candidates. rows
+// are at least minEvaluationRows measured rows, oldest first.
 func (m *Model) evaluate(h *sizing.History, rows []row) (Evaluation, error) {
 	holdout := max(minHoldout, min(maxHoldout, int(holdoutShare*float64(len(rows)))))
 	before, newest := rows[:len(rows)-holdout], rows[len(rows)-holdout:]
 	e := Evaluation{Rows: holdout, Before: len(before)}
-	challenger, err := fitModels(&h.Schema, before, nil, m.Trees, seedOf(len(before)))
+	challenger, err := fitModels(&h.Schema, before, nil, m.Trees, seedOf(len(before)), m.fits)
 	if err != nil {
 		return e, err
 	}
@@ -76,14 +77,14 @@ func (m *Model) evaluate(h *sizing.History, rows []row) (Evaluation, error) {
 	return e, nil
 }
 
-// withoutImputed returns the rows with a measured peak: a model that imputes a peak would win on
-// its own imputation.
+// withoutImputed returns the rows with a measured peak: on an imputed peak, the model that imputed
+// it would win.
 func withoutImputed(rows []row) []row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Imputed })
 }
 
-// ladderOf returns a function from row to the allocations of point models with the task's
-// margins.
+// ladderOf returns a function that returns the amount of fitted with the task's margins for a row,
+// as a ladder of one rung.
 func (m *Model) ladderOf(fitted *models) func(*row) []float64 {
 	b := new(buffers)
 	return func(r *row) []float64 {
@@ -94,7 +95,8 @@ func (m *Model) ladderOf(fitted *models) func(*row) []float64 {
 	}
 }
 
-// championLadder returns the out-of-sample answer for a row, or none if it is unknown.
+// championLadder returns the out-of-sample answer for a row as a ladder of one rung; nil if the
+// answer is unknown.
 func championLadder(r *row) []float64 {
 	if r.Granted <= 0 {
 		return nil
@@ -102,7 +104,8 @@ func championLadder(r *row) []float64 {
 	return []float64{r.Granted}
 }
 
-// addCandidate replays one candidate; after its last rung the allocation doubles.
+// addCandidate replays one candidate on rows. rungs returns its ladder for a row, or nil to skip the
+// row; after the last rung the allocation doubles.
 func (e *Evaluation) addCandidate(name string, rows []row, rungs func(*row) []float64) {
 	used, waste, killed, n := 0.0, 0.0, 0.0, 0.0
 	for i := range rows {
@@ -113,33 +116,19 @@ func (e *Evaluation) addCandidate(name string, rows []row, rungs func(*row) []fl
 		}
 		n++
 		used += r.Peak * r.Seconds
-		if ladder[0] < r.Peak {
+		wasted, kills := cost.LadderWastage(r.Peak, 0, ladder...)
+		waste += wasted * r.Seconds
+		if kills > 0 {
 			killed++
 		}
-		waste += replay(ladder, r.Peak) * r.Seconds
 	}
 	if n > 0 && used > 0 {
 		e.Candidates = append(e.Candidates, Result{Name: name, Waste: waste / used, Killed: killed / n})
 	}
 }
 
-// replay returns the waste of a ladder for a peak.
-func replay(ladder []float64, peak float64) float64 {
-	waste, amount := 0.0, 0.0
-	for i := 0; ; i++ {
-		if i < len(ladder) {
-			amount = ladder[i]
-		} else {
-			amount *= 2
-		}
-		if amount >= peak {
-			return waste + amount - peak
-		}
-		waste += amount
-	}
-}
-
-// bestConstant returns the allocation with the smallest replayed cost within the risk target.
+// bestConstant returns the constant allocation with the least waste that kills at most twice the
+// risk target of rows.
 func bestConstant(rows []row) float64 {
 	peaks := make([]float64, len(rows))
 	for i := range rows {
@@ -148,12 +137,13 @@ func bestConstant(rows []row) float64 {
 	slices.Sort(peaks)
 	best, least := peaks[len(peaks)-1], math.Inf(1)
 	for k := max(1, int((1-2*sizing.DefaultRiskTarget)*float64(len(peaks)))); k <= len(peaks); k++ {
-		constant, cost := []float64{peaks[k-1]}, 0.0
+		waste := 0.0
 		for i := range rows {
-			cost += replay(constant, rows[i].Peak) * rows[i].Seconds
+			wasted, _ := cost.LadderWastage(rows[i].Peak, 0, peaks[k-1])
+			waste += wasted * rows[i].Seconds
 		}
-		if cost < least {
-			best, least = peaks[k-1], cost
+		if waste < least {
+			best, least = peaks[k-1], waste
 		}
 	}
 	return best
@@ -178,7 +168,9 @@ func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newes
 	}
 	p := make([]float64, len(edges))
 	for _, family := range families {
-		fitted, err := family.FitLevels(t, edges, seedOf(len(before)))
+		seed := seedOf(len(before))
+		fitted, err := fitOnce(m.fits, func() fitHash { return m.fits.hash(family.Name()+fmt.Sprint(seed), t.X, t.Y, t.W, edges) },
+			func() (classify.Classifier, error) { return family.FitLevels(t, edges, seed) })
 		if err != nil {
 			return fmt.Errorf("evaluate %s: %w", family.Name(), err)
 		}
@@ -194,7 +186,8 @@ func (m *Model) evaluateFamilies(e *Evaluation, h *sizing.History, before, newes
 	return nil
 }
 
-// tableOf encodes rows for the classifiers: the inputs of the line, then those of the trees.
+// tableOf encodes rows for the classifiers: the inputs of the line, then the inputs of the trees.
+// The returned function encodes a further row.
 func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Value) []float64) {
 	y, cells := make([]float64, len(rows)), make([][]sizing.Value, len(rows))
 	for i := range rows {
@@ -213,15 +206,16 @@ func tableOf(schema *sizing.Schema, rows []row) (*table.Table, func([]sizing.Val
 	return t, encode
 }
 
-// judge lets the challenger pass unless a rival wastes clearly less without more kills.
+// judge sets Passed and Reason: the challenger passes unless another candidate wastes clearly less
+// without more kills.
 func (e *Evaluation) judge() {
 	challenger := e.Candidates[0]
 	e.Passed = true
 	e.Reason = fmt.Sprintf("on the newest %d runs it wastes %.2f times the used memory, %.1f %% killed", e.Rows, challenger.Waste, 100*challenger.Killed)
-	for _, rival := range e.Candidates[1:] {
-		if rival.Waste*evaluationTolerance < challenger.Waste && rival.Killed <= challenger.Killed+sizing.DefaultRiskTarget {
+	for _, other := range e.Candidates[1:] {
+		if other.Waste*evaluationTolerance < challenger.Waste && other.Killed <= challenger.Killed+sizing.DefaultRiskTarget {
 			e.Passed = false
-			e.Reason = fmt.Sprintf("lost on the newest %d runs: it wastes %.2f times the used memory, %s %.2f", e.Rows, challenger.Waste, rival.Name, rival.Waste)
+			e.Reason = fmt.Sprintf("lost on the newest %d runs: it wastes %.2f times the used memory, %s %.2f", e.Rows, challenger.Waste, other.Name, other.Waste)
 			return
 		}
 	}

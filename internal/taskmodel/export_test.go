@@ -1,4 +1,7 @@
 package taskmodel
 
-// Rows returns the weight of the rows that the line was fitted on.
+// Rows returns the total weight of the rows in the line.
 func (m *models) Rows() float64 { return m.line.Rows() }
+
+// SameTrees reports whether two models share the memory of their trees.
+func (m *Model) SameTrees(other *Model) bool { return m.Models.Trees == other.Models.Trees }

@@ -9,39 +9,39 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// extrapolation describes the inputs of one row that lie outside the range.
+// extrapolation describes the inputs of one row that are outside the range.
 type extrapolation struct {
-	outside       []int   // relevant inputs outside the range; see trend.value
-	noRisk        bool    // one of them is too far outside for any probability
-	riseFactor    float64 // factor between the trend's peak and the peak at the edge of the range; 0: no trend is followed
-	capped        float64 // bytes that the extrapolation was limited to; 0: it was not
-	implausible   bool    // one of them is too far outside to use and counts as missing
-	aboveRange    int     // number of inputs of the trend above the range
+	outside       []int   // relevant inputs outside the range, by their index in the trend
+	noRisk        bool    // an input is so far outside that no probability is stated
+	riseFactor    float64 // factor from the peak at the edge of the range to the trend's peak; 0: the trend does not apply
+	capped        float64 // limit that the extrapolation exceeded, in bytes; 0: none
+	implausible   bool    // an input is so far outside that it counts as missing
+	aboveRange    int     // number of relevant inputs above the range
 	jointMargin   float64 // log margin for several such inputs at once
-	jointDistance float64 // sum of the distances of the relevant inputs above the range, in log units
+	jointDistance float64 // sum of the distances of these inputs, in log units
 }
 
-// extrapolate corrects p, the prediction from the raw inputs, if inputs lie outside the range. It
-// takes the prediction at the edge of the range, moves it along a supported trend, and adds a
-// margin that grows with the distance.
+// extrapolate corrects p, the prediction from the raw inputs, if inputs are outside the range. It
+// raises the prediction at the edge of the range along the trend, if the data support one, and adds
+// a margin that grows with the distance.
 func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers) {
 	signals := b.signals
 	b.atEdge = m.clampToRange(cells, b.atEdge[:0])
 	var edge experts.Point
 	m.predictInRange(b.atEdge, &edge, b)
 	rise, margin := m.rise(cells, b.atEdge)
-	most := m.maxLevel()
+	most := m.maxLogPeak()
 	if rise > 0 {
 		b.extrapolation.riseFactor = math.Exp(max(0, min(rise, most-edge.Level[experts.LineTrees])))
 	}
 	if b.extrapolation.aboveRange > 1 {
-		// No run had all of these inputs that large, so their joint effect is unknown.
+		// In no run were several of these inputs so large, so their joint effect is unknown.
 		b.extrapolation.jointMargin = jointMarginRate * float64(b.extrapolation.aboveRange-1) * rise
 	}
 	if rise == 0 {
-		capLevels(p, m.High) // no line supports more than the largest peak
+		capLevels(p, m.High) // no trend supports more than the largest peak
 	}
-	raiseLevels(p, &edge, rise*(1+margin)+b.extrapolation.jointMargin, b.extrapolation.noRisk && (rise > 0 || m.followsAllOutside(&b.extrapolation)))
+	raiseLevels(p, &edge, rise*(1+margin)+b.extrapolation.jointMargin, b.extrapolation.noRisk && (rise > 0 || m.hasAllSlopes(&b.extrapolation)))
 	if capLevels(p, most) {
 		b.extrapolation.capped = math.Exp(most)
 	}
@@ -49,7 +49,7 @@ func (m *models) extrapolate(cells []sizing.Value, p *experts.Point, b *buffers)
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 }
 
-// findOutside fills found and reports whether the models must not predict from cells directly.
+// findOutside fills found and reports whether the prediction for cells needs extrapolate.
 func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outside bool) {
 	t := &m.PeakTrend
 	for j := -len(t.Pairs); j < len(cells); j++ {
@@ -72,8 +72,8 @@ func (m *models) findOutside(cells []sizing.Value, found *extrapolation) (outsid
 	return outside
 }
 
-// isUnboundedBelow reports whether the peak may grow without bound below the range: the input has
-// negative values, or the line falls.
+// isUnboundedBelow reports whether the peak may grow without bound below the range of an input: the
+// input has negative values, or its slope is negative.
 func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 	if x, _ := t.value(j, cells); x < 0 || t.rangeOf(j).Low < 0 {
 		return true
@@ -82,8 +82,9 @@ func (t *trend) isUnboundedBelow(j int, cells []sizing.Value) bool {
 	return s != nil && s.Slope < 0
 }
 
-// rise returns how much the trend rises from the edge of the range to cells, in log units, and
-// the margin per unit of that rise. The rise is never negative.
+// rise returns by how much the trend rises from edge to cells, in log units, and the margin per
+// unit of this rise. edge are the cells with their inputs moved into the range. The rise is never
+// negative.
 func (m *models) rise(cells, edge []sizing.Value) (rise, margin float64) {
 	margin = trendMargin
 	for _, s := range m.PeakTrend.Slopes {
@@ -104,22 +105,22 @@ func (m *models) rise(cells, edge []sizing.Value) (rise, margin float64) {
 // maxExtrapolation bounds an extrapolation, as a multiple of the largest peak so far.
 const maxExtrapolation = 1000
 
-// maxLevel returns the log peak that no extrapolation exceeds.
-func (m *models) maxLevel() float64 {
+// maxLogPeak returns the largest log peak of an extrapolation.
+func (m *models) maxLogPeak() float64 {
 	return min(m.High+math.Log(maxExtrapolation), math.Log(float64(maxPossible)))
 }
 
 // capLevels bounds the levels and reports whether one was above the bound.
-func capLevels(p *experts.Point, most float64) (bounded bool) {
+func capLevels(p *experts.Point, limit float64) (bounded bool) {
 	for k := range p.Level {
-		bounded = bounded || p.Level[k] > most
-		p.Level[k] = min(p.Level[k], most)
+		bounded = bounded || p.Level[k] > limit
+		p.Level[k] = min(p.Level[k], limit)
 	}
 	return bounded
 }
 
-// followsAllOutside reports whether the line follows every input outside the range.
-func (m *models) followsAllOutside(found *extrapolation) bool {
+// hasAllSlopes reports whether every input outside the range has a reliable slope.
+func (m *models) hasAllSlopes(found *extrapolation) bool {
 	for _, j := range found.outside {
 		if m.PeakTrend.slopeOf(j) == nil {
 			return false
@@ -128,8 +129,8 @@ func (m *models) followsAllOutside(found *extrapolation) bool {
 	return len(found.outside) > 0
 }
 
-// raiseLevels sets the levels to those at the edge plus a rise. Unless exact, it keeps the
-// models' own levels where they are higher.
+// raiseLevels sets each level to its value at the edge plus rise. If exact is false, it keeps a
+// level that is already higher.
 func raiseLevels(p, edge *experts.Point, rise float64, exact bool) {
 	for k := range p.Level {
 		level := edge.Level[k] + rise
@@ -156,8 +157,8 @@ func (m *models) clampToRange(cells, dst []sizing.Value) []sizing.Value {
 	return dst
 }
 
-// Extrapolated returns the peak that the trend predicts if inputs lie outside the range; zero if
-// they do not, or if no trend is followed.
+// Extrapolated returns the peak that the trend predicts; zero if all inputs are within the range,
+// or if no trend applies.
 func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 	if m.Models == nil || len(m.Models.PeakTrend.Slopes) == 0 {
 		return 0
@@ -178,17 +179,17 @@ func (m *Model) Extrapolated(f sizing.Features) sizing.Bytes {
 	return 0
 }
 
-// describeExtrapolation writes to a reason which inputs lie outside the range, and the
+// describeExtrapolation writes to a reason the inputs that are outside the range, and the
 // consequence.
 func (m *Model) describeExtrapolation(text *strings.Builder, b *buffers) {
 	if len(b.extrapolation.outside) == 0 {
 		return
 	}
 	text.WriteString("; outside the known range: ")
-	const most = 3
+	const maxNamed = 3
 	for i, j := range b.extrapolation.outside {
-		if i == most {
-			fmt.Fprintf(text, " and %d more", len(b.extrapolation.outside)-most)
+		if i == maxNamed {
+			fmt.Fprintf(text, " and %d more", len(b.extrapolation.outside)-maxNamed)
 			break
 		}
 		if i > 0 {
@@ -229,7 +230,7 @@ func (m *Model) describeInput(text *strings.Builder, j int, cells []sizing.Value
 	fmt.Fprintf(text, "%s %s (%s … %s)", name, formatNumber(x), formatNumber(low), formatNumber(high))
 }
 
-// formatNumber avoids an exponent for short whole numbers.
+// formatNumber formats a number, without an exponent if it is a short whole number.
 func formatNumber(v float64) string {
 	if math.Abs(v) < 1e15 && v == math.Trunc(v) {
 		return fmt.Sprintf("%.0f", v)

@@ -13,12 +13,10 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-func rowsFeature(x float64) sizing.Features { return sizing.Features{"rows": sizing.NumberValue(x)} }
-
-// The inputs are 1 to 1,000. The questions go up to fifty times the largest input, with peaks
-// that continue the trend.
+// The inputs are 1 to 1,000. The inputs of the questions are up to fifty times the largest of them,
+// and the peaks continue the trend.
 func TestExtrapolatesAlongASupportedTrend(t *testing.T) {
-	for claim, peak := range map[string]func(x float64) float64{
+	for name, peak := range map[string]func(x float64) float64{
 		"proportional":             func(x float64) float64 { return 0.01 * x },
 		"proportional over a base": func(x float64) float64 { return 2 + 0.01*x },
 		"square root":              func(x float64) float64 { return 0.3 * math.Sqrt(x) },
@@ -30,32 +28,32 @@ func TestExtrapolatesAlongASupportedTrend(t *testing.T) {
 			if i == 60 {
 				x = 1000
 			}
-			k.reportSuccess(rowsFeature(x), peak(x)*noise(rng, 0.03))
+			k.reportSuccess(withRows(x), peak(x)*noise(rng, 0.03))
 		}
 		k.train()
-		last := k.model.Size(question(rowsFeature(1000))).Limit
+		last := k.model.Size(question(withRows(1000))).Limit
 		for _, x := range []float64{1100, 1900, 2100, 5000, 50_000} {
-			q := question(rowsFeature(x))
+			q := question(withRows(x))
 			q.Cap = 0
 			s := k.model.Size(q)
 			need := bytes(peak(x))
-			require.Greater(t, s.Limit, need, "%s at %v: %s", claim, x, s.Reason)
-			require.Less(t, s.Limit, 3*need, "%s at %v: %s", claim, x, s.Reason)
-			require.GreaterOrEqual(t, s.Limit, last, "%s at %v: grants must not fall as the input grows", claim, x)
+			require.Greater(t, s.Limit, need, "%s at %v: %s", name, x, s.Reason)
+			require.Less(t, s.Limit, 3*need, "%s at %v: %s", name, x, s.Reason)
+			require.GreaterOrEqual(t, s.Limit, last, "%s at %v: grants must not fall as the input grows", name, x)
 			last = s.Limit
 			if x > 2000 {
-				assert.Nil(t, s.Promised, "%s at %v", claim, x)
+				assert.Nil(t, s.Promised, "%s at %v", name, x)
 				assert.Contains(t, s.Reason, "outside the known range: rows")
 				assert.Contains(t, s.Reason, "no risk can be stated")
 			} else {
-				assert.NotNil(t, s.Promised, "%s at %v", claim, x)
+				assert.NotNil(t, s.Promised, "%s at %v", name, x)
 			}
-			assert.Equal(t, s.Promised, k.model.Risk(q, s.Limit), "%s at %v", claim, x)
+			assert.Equal(t, s.Promised, k.model.Risk(q, s.Limit), "%s at %v", name, x)
 		}
-		inside := k.model.Size(question(rowsFeature(500)))
+		inside := k.model.Size(question(withRows(500)))
 		assert.NotContains(t, inside.Reason, "outside")
-		assert.Zero(t, k.model.Extrapolated(rowsFeature(500)))
-		assert.InEpsilon(t, peak(50_000), float64(k.model.Extrapolated(rowsFeature(50_000)))/float64(gib), 0.9)
+		assert.Zero(t, k.model.Extrapolated(withRows(500)))
+		assert.InEpsilon(t, peak(50_000), float64(k.model.Extrapolated(withRows(50_000)))/float64(gib), 0.9)
 	}
 }
 
@@ -63,7 +61,7 @@ func TestIrrelevantInputIsNotExtrapolated(t *testing.T) {
 	k := newTask(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	draw := func() sizing.Features {
-		f := rowsFeature(math.Round(1000 * rng.Float64()))
+		f := withRows(math.Round(1000 * rng.Float64()))
 		f["serial"] = sizing.NumberValue(math.Round(1000 * rng.Float64()))
 		return f
 	}
@@ -72,7 +70,7 @@ func TestIrrelevantInputIsNotExtrapolated(t *testing.T) {
 		k.reportSuccess(f, 0.01*f["rows"].Num*noise(rng, 0.05))
 	}
 	k.train()
-	f := rowsFeature(500)
+	f := withRows(500)
 	f["serial"] = sizing.NumberValue(500)
 	inside := k.model.Size(question(f))
 	f["serial"] = sizing.NumberValue(1e6)
@@ -87,30 +85,29 @@ func TestConstantInputIsRelevantOutsideItsRange(t *testing.T) {
 	k := newTask(t)
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 60 {
-		f := rowsFeature(1000 * (1 + rng.Float64()))
+		f := withRows(1000 * (1 + rng.Float64()))
 		f["copies"] = sizing.NumberValue(2)
 		k.reportSuccess(f, 0.001*f["rows"].Num*noise(rng, 0.05))
 	}
 	k.train()
-	f := rowsFeature(1500)
+	f := withRows(1500)
 	f["copies"] = sizing.NumberValue(200)
 	s := k.model.Size(question(f))
 	assert.Nil(t, s.Promised)
 	assert.Contains(t, s.Reason, "outside the known range: copies 200 (2 … 2)")
 }
 
-// A run outside the range is learned like any other: the next question with the same input is in
-// the range.
+// A run outside the range widens the range: the next question with the same input is in the range.
 func TestExtrapolatedRunsAreLearned(t *testing.T) {
 	k := newTask(t)
 	rng := rand.New(rand.NewPCG(7, 8))
 	for range 100 {
 		x := math.Round(1 + 999*rng.Float64())
-		k.reportSuccess(rowsFeature(x), 0.01*x*noise(rng, 0.03))
+		k.reportSuccess(withRows(x), 0.01*x*noise(rng, 0.03))
 	}
 	k.train()
-	k.reportSuccess(rowsFeature(20_000), 190)
-	q := question(rowsFeature(20_000))
+	k.reportSuccess(withRows(20_000), 190)
+	q := question(withRows(20_000))
 	q.Cap = 0
 	s := k.model.Size(q)
 	assert.NotContains(t, s.Reason, "outside")
@@ -121,6 +118,7 @@ func TestExtrapolatedRunsAreLearned(t *testing.T) {
 	assert.NotEmpty(t, blob)
 }
 
+// sizeUncapped returns the answer for f without a cap.
 func sizeUncapped(k *task, f sizing.Features) taskmodel.Answer {
 	q := question(f)
 	q.Cap = 0
@@ -129,12 +127,13 @@ func sizeUncapped(k *task, f sizing.Features) taskmodel.Answer {
 	return s
 }
 
+// saleOf returns the dates of a sale of some days.
 func saleOf(start, days float64) sizing.Features {
 	return sizing.Features{"sale_start": dayValue(int(start)), "sale_end": dayValue(int(start + days))}
 }
 
 func TestDateDifferenceIsExtrapolatedLikeANumber(t *testing.T) {
-	for _, also := range []string{"", "days", "planned"} { // a number with the same values; a third date
+	for _, also := range []string{"", "days", "planned"} { // "days" is a number with the same values, "planned" a third date
 		k := newTask(t)
 		rng := rand.New(rand.NewPCG(9, 10))
 		draw := func(days float64) sizing.Features {
@@ -164,31 +163,31 @@ func TestDateDifferenceIsExtrapolatedLikeANumber(t *testing.T) {
 }
 
 func TestNegativeInputsAreExtrapolated(t *testing.T) {
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		low, high, at   float64
 		peak            func(x float64) float64
 		follows, noRisk bool
 	}{
-		"magnitude of a negative":     {-1000, -100, -9000, func(x float64) float64 { return -.01 * x }, true, true},
-		"falling through zero":        {-500, 500, -5000, func(x float64) float64 { return 6 - .01*x }, true, true},
-		"rising through zero":         {-500, 500, 5000, func(x float64) float64 { return 6 + .01*x }, true, true},
-		"rising, below the range":     {-500, 500, -5000, func(x float64) float64 { return max(1, 6+.01*x) }, false, true},
-		"rising, slightly below":      {-500, 500, -900, func(x float64) float64 { return max(1, 6+.01*x) }, false, false},
-		"either side":                 {-500, 500, -900, func(x float64) float64 { return 1 + .01*min(500, math.Abs(x)) }, false, false},
-		"positive and falling, below": {1000, 5000, 20, func(x float64) float64 { return 2000 / x }, true, true},
+		"magnitude of negative inputs": {-1000, -100, -9000, func(x float64) float64 { return -.01 * x }, true, true},
+		"falling through zero":         {-500, 500, -5000, func(x float64) float64 { return 6 - .01*x }, true, true},
+		"rising through zero":          {-500, 500, 5000, func(x float64) float64 { return 6 + .01*x }, true, true},
+		"rising, below the range":      {-500, 500, -5000, func(x float64) float64 { return max(1, 6+.01*x) }, false, true},
+		"rising, slightly below":       {-500, 500, -900, func(x float64) float64 { return max(1, 6+.01*x) }, false, false},
+		"growing to both sides":        {-500, 500, -900, func(x float64) float64 { return 1 + .01*min(500, math.Abs(x)) }, false, false},
+		"positive and falling, below":  {1000, 5000, 20, func(x float64) float64 { return 2000 / x }, true, true},
 	} {
 		k := newTask(t)
 		rng := rand.New(rand.NewPCG(11, 12))
 		for range 150 {
 			x := math.Round(c.low + (c.high-c.low)*rng.Float64())
-			k.reportSuccess(rowsFeature(x), c.peak(x)*noise(rng, 0.02))
+			k.reportSuccess(withRows(x), c.peak(x)*noise(rng, 0.02))
 		}
 		k.train()
-		s := sizeUncapped(k, rowsFeature(c.at))
-		assert.Greater(t, s.Limit, bytes(.95*c.peak(c.at)), "%s: %s", claim, s.Reason)
-		assert.Contains(t, s.Reason, "outside the known range: rows", claim)
-		assert.Equal(t, c.noRisk, s.Promised == nil, "%s: %s", claim, s.Reason)
-		assert.Equal(t, c.follows, strings.Contains(s.Reason, "extrapolated"), "%s: %s", claim, s.Reason)
+		s := sizeUncapped(k, withRows(c.at))
+		assert.Greater(t, s.Limit, bytes(.95*c.peak(c.at)), "%s: %s", name, s.Reason)
+		assert.Contains(t, s.Reason, "outside the known range: rows", name)
+		assert.Equal(t, c.noRisk, s.Promised == nil, "%s: %s", name, s.Reason)
+		assert.Equal(t, c.follows, strings.Contains(s.Reason, "extrapolated"), "%s: %s", name, s.Reason)
 	}
 }
 
@@ -199,16 +198,16 @@ func TestExtrapolationIsBounded(t *testing.T) {
 		largest := 0.0
 		for range 150 {
 			x := math.Round(1000 * rng.Float64())
-			spread := 0.02
+			deviation := 0.02
 			if c.slope == 0 {
-				spread = 1
+				deviation = 1
 			}
-			peak := c.unit * (12 + c.slope*x) * noise(rng, spread)
+			peak := c.unit * (12 + c.slope*x) * noise(rng, deviation)
 			largest = max(largest, peak)
-			k.reportSuccess(rowsFeature(x), peak)
+			k.reportSuccess(withRows(x), peak)
 		}
 		k.train()
-		s := sizeUncapped(k, rowsFeature(c.at))
+		s := sizeUncapped(k, withRows(c.at))
 		assert.LessOrEqual(t, s.Limit, min(64*1024*gib, bytes(1500*largest)), "%v: %s", c, s.Reason)
 		if c.slope != 0 {
 			assert.Nil(t, s.Promised, "%v: %s", c, s.Reason)

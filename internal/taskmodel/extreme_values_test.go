@@ -11,8 +11,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// extreme is a shape with extreme values: every 15th input is at the limit of float64, every 9th
-// peak at a limit of what may be reported.
+// extreme draws runs with extreme values: one in 15 inputs is zero or at a limit of float64, and two
+// in nine peaks are the smallest or the largest that may be reported.
 func extreme(rng *rand.Rand) (sizing.Features, float64) {
 	ends := []float64{0, 1e300, -1e300, math.MaxFloat64, -math.MaxFloat64, 5e-324, 1e154, 1e160}
 	value := func() sizing.Value {
@@ -31,8 +31,7 @@ func extreme(rng *rand.Rand) (sizing.Features, float64) {
 	return sizing.Features{"a": value(), "b": value(), "c": sizing.NumberValue(rng.Float64())}, gibs
 }
 
-// After any reports a task can be learned, trained, stored and opened, and its answers are valid
-// amounts.
+// A task with extreme reports can be trained, stored and opened, and its answers are valid amounts.
 func TestExtremeReportsKeepAnswersValid(t *testing.T) {
 	for seed := range uint64(40) {
 		k, rng := newTask(t), newRand(seed)

@@ -12,21 +12,32 @@ import (
 // Outcome reports what a Fit did.
 type Outcome struct {
 	Trained    bool
-	Reason     string
+	Reason     string     // number of learned runs, or the reason why there is no new model
 	Evaluation Evaluation // the last evaluation; zero before the first
 
 	Warnings []string // about parts of the history that the model cannot use
 }
 
-// Fit updates a task's champion with its history and refits the models on all of it; a nil
-// champion starts a new model. It returns nil if there is nothing to fit, or if the challenger
-// fails its evaluation and a champion stays in use; Outcome.Reason says which. The caller must
-// not use champion afterwards.
+// Fit updates a task's champion with the task's history and refits the models on the whole
+// history. A nil champion starts a new model. Fit returns a nil Model if there is nothing to fit,
+// or if the challenger fails its evaluation and the champion stays in use; Outcome.Reason says
+// which. The caller must not use champion afterwards.
 //
-// Rows that the champion has not learned yet are learned in order of arrival, so that their
-// residuals are out of sample. A long history is learned in blocks: the models are refitted
-// whenever the number of rows has grown by half.
+// Fit learns the rows that the champion has not learned yet in order of arrival, so that their
+// residuals are out of sample. Meanwhile it refits the models at scheduled row counts; in a long
+// history, whenever the number of rows has grown by half.
 func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
+	return train(h, champion, true)
+}
+
+// Update is Fit without the final fit on all rows: it fits at the scheduled row counts only. Its
+// model depends on the history, and not on the times of earlier calls.
+func Update(h *sizing.History, champion *Model) (*Model, Outcome, error) {
+	return train(h, champion, false)
+}
+
+// train implements Fit and Update.
+func train(h *sizing.History, champion *Model, fitsAll bool) (*Model, Outcome, error) {
 	m := champion
 	learnedSampling := samplingOf(h.Task, h.Pairs)
 	if m != nil {
@@ -37,23 +48,44 @@ func Fit(h *sizing.History, champion *Model) (*Model, Outcome, error) {
 		m = New()
 	case m.learnedVoided(h), m.Experts.LearnedRows > 0 && learnedSampling.invalidates(&m.Sampling, h):
 		m = New()
-		m.Trees = champion.Trees
+		m.Trees, m.fits = champion.Trees, champion.fits
 		champion = nil // margins learned from a voided report, or from an outdated peak, cannot be unlearned
 	}
 	m.Sampling = learnedSampling
 	h = m.Sampling.raiseHistory(h)
-	if err := m.learnNewRows(h); err != nil {
+	before := m.Fitted
+	if err := m.learnNewRows(h, 0); err != nil {
 		return nil, Outcome{}, err
+	}
+	if !fitsAll && m.IsFitDue() { // the champion had learned all rows
+		fitsAll = true
 	}
 	m.releaseGranted(h)
 	if m.Experts.LearnedRows == 0 {
 		return nil, Outcome{Reason: "no run has a measured peak yet: report memory_max_bytes with a success"}, nil
 	}
+	if !fitsAll && m.Models != nil {
+		return m.finishUpdate(h, champion != nil, m.Fitted > before)
+	}
 	return m.evaluateAndFit(h, champion != nil)
 }
 
-// learnNewRows learns, in order, the rows that the model has not learned yet.
-func (m *Model) learnNewRows(h *sizing.History) error {
+// finishUpdate completes an Update. fitted is true if it has refitted the models.
+func (m *Model) finishUpdate(h *sizing.History, hasChampion, fitted bool) (*Model, Outcome, error) {
+	out := Outcome{Trained: true, Reason: fmt.Sprintf("learned from %d runs", h.Total)}
+	if fitted {
+		lost, err := m.evaluateIfDue(h, m.rowsOf(h, len(h.Rows)), hasChampion, &out)
+		if err != nil || lost {
+			return nil, out, err
+		}
+	}
+	out.Evaluation = m.LastEvaluation
+	return m.complete(h, out)
+}
+
+// learnNewRows learns, in order, the rows that the model has not learned yet. later is the number
+// of rows that the caller learns afterwards.
+func (m *Model) learnNewRows(h *sizing.History, later int) error {
 	m.Schema = h.Schema.Shape()
 	for i := range m.EarlyRows { // the schema may have gained fields since
 		m.EarlyRows[i].Cells = padCells(m.EarlyRows[i].Cells, len(m.Schema.Fields))
@@ -71,7 +103,7 @@ func (m *Model) learnNewRows(h *sizing.History) error {
 			continue
 		}
 		m.Learn(t)
-		if m.isBulkFitDue() {
+		if m.isFitDue(len(h.Rows) - i - 1 + later) {
 			if err := m.refit(h, m.rowsOf(h, i+1)); err != nil {
 				return err
 			}
@@ -81,29 +113,49 @@ func (m *Model) learnNewRows(h *sizing.History) error {
 	return nil
 }
 
-// evaluateAndFit runs the evaluation that is due, and fits on the whole history.
-func (m *Model) evaluateAndFit(h *sizing.History, champion bool) (*Model, Outcome, error) {
+// evaluateAndFit runs the evaluation that is due, and fits on the whole history unless the last
+// fit was on the same rows.
+func (m *Model) evaluateAndFit(h *sizing.History, hasChampion bool) (*Model, Outcome, error) {
 	out := Outcome{Trained: true, Reason: fmt.Sprintf("learned from %d runs", h.Total)}
 	rows := m.rowsOf(h, len(h.Rows))
-	if exact := withoutImputed(rows); m.isEvaluationDue(len(exact)) {
-		evaluation, err := m.evaluate(h, exact)
-		if err != nil {
-			return nil, Outcome{}, err
-		}
-		m.LastEvaluation = evaluation
-		out.Reason += "; " + evaluation.Reason
-		if !evaluation.Passed && champion {
-			out.Evaluation = evaluation
-			return nil, out, nil
-		}
-		if !evaluation.Passed {
-			out.Reason += "; published nevertheless because there is no champion"
-		}
+	if lost, err := m.evaluateIfDue(h, rows, hasChampion, &out); err != nil || lost {
+		return nil, out, err
 	}
 	out.Evaluation = m.LastEvaluation
-	if err := m.refit(h, rows); err != nil {
-		return nil, Outcome{}, err
+	if m.FitKey == 0 || m.FitKey != fitKey(rows) {
+		if err := m.refit(h, rows); err != nil {
+			return nil, Outcome{}, err
+		}
 	}
+	return m.complete(h, out)
+}
+
+// evaluateIfDue runs the evaluation if it is due, and reports whether the challenger lost and a
+// champion stays in use. It adds the result to out.
+func (m *Model) evaluateIfDue(h *sizing.History, rows []row, hasChampion bool, out *Outcome) (lost bool, err error) {
+	exact := withoutImputed(rows)
+	if !m.isEvaluationDue(len(exact)) {
+		return false, nil
+	}
+	evaluation, err := m.evaluate(h, exact)
+	if err != nil {
+		*out = Outcome{}
+		return false, err
+	}
+	m.LastEvaluation = evaluation
+	out.Reason += "; " + evaluation.Reason
+	if !evaluation.Passed && hasChampion {
+		out.Evaluation = evaluation
+		return true, nil
+	}
+	if !evaluation.Passed {
+		out.Reason += "; published nevertheless because there is no champion"
+	}
+	return false, nil
+}
+
+// complete computes the parts of the model that depend on the whole history, and the warnings.
+func (m *Model) complete(h *sizing.History, out Outcome) (*Model, Outcome, error) {
 	if err := m.describe(h); err != nil {
 		return nil, Outcome{}, err
 	}
@@ -115,8 +167,9 @@ func (m *Model) evaluateAndFit(h *sizing.History, champion bool) (*Model, Outcom
 	return m, out, nil
 }
 
-// learnedVoided reports whether the model has learned a report that was voided later: its effect
-// on the margins cannot be undone. In a thinned history only the newest rows can be checked.
+// learnedVoided reports whether the model has learned a report that was voided later. The effect of
+// such a report on the margins cannot be undone. In a thinned history only the newest rows can be
+// checked.
 func (m *Model) learnedVoided(h *sizing.History) bool {
 	seqs := make([]int64, len(h.Rows))
 	for i := range h.Rows {
@@ -132,26 +185,18 @@ func (m *Model) learnedVoided(h *sizing.History) bool {
 		return seq >= from && !found
 	}
 	return slices.ContainsFunc(m.OutOfSample, func(e outOfSample) bool { return isVoided(e.Seq) }) ||
-		slices.ContainsFunc(m.Quarantine, func(h quarantinedReport) bool { return isVoided(h.Seq) }) ||
-		slices.ContainsFunc(m.QuarantineCores, func(h quarantinedCores) bool { return isVoided(h.Seq) }) ||
+		slices.ContainsFunc(m.Quarantine, func(r quarantinedReport) bool { return isVoided(r.Seq) }) ||
+		slices.ContainsFunc(m.QuarantineCores, func(c quarantinedCores) bool { return isVoided(c.Seq) }) ||
 		slices.ContainsFunc(m.KnownKills, func(k knownKill) bool { return isVoided(k.Seq) })
 }
 
 const (
 	maxResidualRows = 6000 // newest rows of a long history that get an out-of-sample residual
-	bulkGrowth      = 1.5  // growth in rows between two fits of a long history
-
-	neverThinned = 4000 // newest rows that the store never thins out
+	neverThinned    = 4000 // newest rows that the store never thins out
 )
 
-// isBulkFitDue reports whether enough rows were learned since the last fit to fit again while a
-// long history is learned.
-func (m *Model) isBulkFitDue() bool {
-	return !m.isEarly() && float64(m.Experts.LearnedRows) >= bulkGrowth*float64(max(m.Fitted, 20))
-}
-
-// learnRange learns from an old row of a long history only its counts and its range, without a
-// residual.
+// learnRange learns an old row of a long history without a residual: it updates only the counts and
+// the range of peaks.
 func (m *Model) learnRange(t *TrainingRow) {
 	m.countTry(t)
 	if t.Censoring == sizing.Exact {
@@ -170,15 +215,15 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 		return nil
 	}
 	fit := m.winsorise(rows)
-	fitted, err := fitModels(&h.Schema, fit, m.Models, m.Trees, seedOf(m.Experts.LearnedRows))
+	fitted, err := fitModels(&h.Schema, fit, m.Models, m.Trees, seedOf(m.Experts.LearnedRows), m.fits)
 	if err != nil {
 		return fmt.Errorf("fit %d rows: %w", len(rows), err)
 	}
 	if !m.Experts.IsColdStart() {
-		fitted.settleDrift(fit)
+		fitted.reduceDrift(fit)
 		m.moveResiduals(fitted, fit)
 	}
-	m.Models, m.Fitted = fitted, m.Experts.LearnedRows
+	m.Models, m.Fitted, m.FitKey = fitted, m.Experts.LearnedRows, fitKey(rows)
 	m.learnPending()
 	if m.isEarly() {
 		m.EarlyRows = rows
@@ -186,10 +231,9 @@ func (m *Model) refit(h *sizing.History, rows []row) error {
 	return nil
 }
 
-// rowsOf returns the rows to fit: the measured ones, and the censored ones with an imputed peak
-// (regression with censored data by imputation, Buckley & James 1979). Right-censored are OOM
-// kills that no success of the same run explains; left-censored are successes without a measured
-// peak.
+// rowsOf returns the rows to fit among the first n: the measured rows, and the censored rows with
+// an imputed peak (Buckley & James 1979). An OOM kill is right-censored, unless a success of the
+// same run has a measured peak. A success without a measured peak is left-censored.
 func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	known := make(map[int64]outOfSample, len(m.OutOfSample))
 	for _, e := range m.OutOfSample {
@@ -222,8 +266,8 @@ func (m *Model) rowsOf(h *sizing.History, n int) []row {
 	return rows
 }
 
-// impute replaces a censored peak by the last models' prediction, within its bound. It reports
-// false if the row is of no use: without models, only a lower bound is.
+// impute replaces a censored peak by the prediction of the current models, within the censored
+// bound. It returns false if the row cannot be used: an upper bound needs models.
 func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 	if m.Models == nil || m.Models.ridges == nil {
 		r.Peak *= killedPeakFactor
@@ -238,7 +282,7 @@ func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 		r.Peak = max(r.Peak*killedPeakFactor, level)
 	} else {
 		if r.Peak*missFactor < level {
-			return false // such a low allocation is in the wrong unit
+			return false // an allocation that far below the prediction is in the wrong unit
 		}
 		r.Peak = min(r.Peak, level)
 		r.Weight *= atMostWeight
@@ -247,17 +291,18 @@ func (m *Model) impute(r *row, censoring sizing.Censoring) bool {
 }
 
 const (
-	killedPeakFactor = 1.2 // the peak of a killed try is above its allocation by an unknown factor
-	staleWeight      = 0.2 // of a row from before the task changed
-	atMostWeight     = 0.5 // of a row with only an upper bound
+	killedPeakFactor = 1.2 // assumed ratio of the peak of a killed try to its allocation
+	staleWeight      = 0.2 // weight of a row from before the task changed
+	atMostWeight     = 0.5 // weight of a row with only an upper bound
 )
 
-// run identifies one (run, map index).
+// run identifies one mapped instance of a run.
 type run struct {
 	id       string
 	mapIndex int
 }
 
+// runOf returns the run of a stored try.
 func runOf(r *sizing.HistoryRow) run { return run{r.RunID, r.MapIndex} }
 
 // successes returns the runs that ended with a measured peak that is not in quarantine.
@@ -271,8 +316,9 @@ func successes(rows []sizing.HistoryRow, quarantinedRows map[int64]bool) map[run
 	return ended
 }
 
-// cellsOf decodes a stored row in the order of the schema. If a row is older than a field, the
-// value comes from the previous field of the same name; previous is schema.PreviousSameName().
+// cellsOf decodes the codes of a stored row, in the order of the schema. If the row is older than a
+// field, the value comes from the previous field of the same name. previous is
+// schema.PreviousSameName().
 func cellsOf(schema *sizing.Schema, previous []int, codes []float64) []sizing.Value {
 	cells := make([]sizing.Value, len(schema.Fields))
 	for j := range cells {

@@ -22,8 +22,8 @@ func TestFitWithoutRowsNamesTheCause(t *testing.T) {
 	assert.NotEmpty(t, outcome.Reason)
 }
 
-// Fitting a champion with new rows gives the same residuals as learning them one by one: training
-// changes the models, never the past residuals.
+// Fitting a champion with new rows gives the same residuals as learning these rows one by one: a
+// training changes the models, but not the past residuals.
 func TestFitContinuesTheResidualsOfItsChampion(t *testing.T) {
 	k, rng := trainedTask(t, growing, 31, 120)
 	blob := blobOf(t, k.model)
@@ -78,9 +78,9 @@ func fittedRows(t *testing.T, k *task) float64 {
 	return reopen(t, blobOf(t, k.model)).Models.Rows()
 }
 
-// Learning a history at once gives the same grants as learning it as a stream, because models are
-// refitted along the way. No line fits a sine wave.
-func TestBulkMatchesStream(t *testing.T) {
+// Learning a history at once gives about the same grants as learning it run by run, because Fit
+// refits the models repeatedly. The peaks follow a sine wave, which no line fits.
+func TestBulkTrainingMatchesSingleReports(t *testing.T) {
 	wave := func(rng *rand.Rand) (sizing.Features, float64) {
 		x := rng.Float64()
 		return sizing.Features{"x": sizing.NumberValue(x)}, 4 * math.Exp(1.5*math.Sin(20*x)) * noise(rng, 0.05)
@@ -97,7 +97,7 @@ func TestBulkMatchesStream(t *testing.T) {
 	assert.InEpsilon(t, a, b, 0.1)
 }
 
-// The history keeps every tenth of the small runs, with weight 10.
+// The thinned history contains every tenth of the small runs, with weight 10.
 func TestThinnedHistoryMatchesTheWhole(t *testing.T) {
 	whole, thin, rng := newTask(t), newTask(t), newRand(33)
 	for i := range 600 {
@@ -121,7 +121,7 @@ func TestThinnedHistoryMatchesTheWhole(t *testing.T) {
 	}
 }
 
-// Rows are ordered by time; a late report is learned too.
+// Rows are ordered by time, so a late report is not the last row. It is learned, too.
 func TestLateReportIsLearned(t *testing.T) {
 	k, rng := trainedTask(t, growing, 34, 60)
 	before := k.model.Experts.LearnedRows
@@ -135,7 +135,7 @@ func TestLateReportIsLearned(t *testing.T) {
 
 func TestNewFeatureIsLearned(t *testing.T) {
 	k, rng := trainedTask(t, constant, 35, 60)
-	for range 120 { // a new feature that drives the peak
+	for range 120 { // the new feature "wide" drives the peak
 		f, gibs := constant(rng)
 		wide := rng.IntN(2) == 0
 		f["wide"] = sizing.BoolValue(wide)
@@ -153,9 +153,8 @@ func TestNewFeatureIsLearned(t *testing.T) {
 	assert.Contains(t, k.model.Drivers, "wide")
 }
 
-// A replica that trains may learn of a new feature from the history alone; the champion's early
-// rows lack it.
-func TestColdStartMayGainAFeatureBetweenTrainings(t *testing.T) {
+// A feature is new in the history: the champion's schema and its early rows lack the feature.
+func TestFitAddsAFeatureToEarlyRows(t *testing.T) {
 	k := newTask(t)
 	k.reportSuccess(sizing.Features{"a": sizing.NumberValue(1)}, 1)
 	k.fit()
@@ -166,8 +165,8 @@ func TestColdStartMayGainAFeatureBetweenTrainings(t *testing.T) {
 	assert.Equal(t, 5, k.model.Experts.LearnedRows)
 }
 
-// The model and the store may meet features in different orders: the first row in the store was
-// killed, and gives a new model no column.
+// The features of the model and of the store may be in different orders: the first row in the store
+// was killed, so its feature "z" is not the first one that the model learns.
 func TestColumnsAreIdentifiedByName(t *testing.T) {
 	k, rng := newTask(t), newRand(36)
 	k.report(sizing.Features{"z": sizing.NumberValue(3)}, killed(1))

@@ -11,23 +11,23 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Hot-deck imputation (Andridge & Little 2010) fills in features that a question lacks and few
-// runs lacked: the models never saw such a row, so they cannot predict it. The values come from
-// similar runs, the donors. The level is the mean of the models' predictions with each donor's
-// values. The spread between the donors adds to the margin as an independent error, so an
-// irrelevant feature costs nothing, and a relevant one costs the uncertainty that it leaves.
+// Hot-deck imputation (Andridge & Little 2010) fills in the rarely missing features that a question
+// lacks: the models learned from few such rows, so they cannot predict them. The values come from
+// similar runs, the donors. The prediction is the mean of the predictions with the values of each
+// donor. The differences between donors add to the margin as an independent error. So a missing
+// feature without influence does not change the amount.
 const (
-	minMissingRows  = 8      // rows without a feature from which the models can learn its absence …
-	minMissingShare = 16     // … or one row in so many, for a new task
-	minNewRows      = 32     // rows that suffice although the older half of the rows had the feature: the margins do not know such rows
-	maxDonors       = 128    // rows stored, evenly spaced by peak
-	maxDonorCells   = 24_000 // values stored of them
-	maxNeighbours   = 32     // donors used for a prediction, …
-	minNeighbours   = 8      // … of a new task …
-	neighbourPart   = 4      // … or one donor in so many
+	minMissingRows  = 8      // number of rows without a feature from which the models learn the effect of its absence
+	minMissingShare = 16     // with fewer such rows, at least one row in 16 must lack the feature
+	minNewRows      = 32     // replaces minMissingRows if all these rows are in the newer half, because few residuals are from such rows
+	maxDonors       = 128    // number of stored rows, evenly spaced by peak
+	maxDonorCells   = 24_000 // number of values in the stored rows
+	maxNeighbours   = 32     // largest number of donors for a prediction
+	minNeighbours   = 8      // smallest number of donors for a prediction
+	neighbourPart   = 4      // between these bounds, a prediction uses a quarter of the donors
 
-	// Standard deviations of a normal distribution that are exceeded with probability
-	// sizing.DefaultRiskTarget: the largest of a few donors underestimates a tail.
+	// donorDeviations is the number of standard deviations that a normal distribution exceeds with
+	// probability sizing.DefaultRiskTarget: the largest of a few donors underestimates a tail.
 	donorDeviations = 2.17
 )
 
@@ -40,9 +40,11 @@ func (e *encoder) chooseDonors(rows [][]sizing.Value, y []float64) {
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(y[a], y[b]), cmp.Compare(a, b)) })
 	n := min(maxDonors, len(rows), max(1, maxDonorCells/max(1, len(e.Columns))))
-	for i := range n {
-		e.Donors = append(e.Donors, e.donorOf(rows[order[(2*i+1)*len(rows)/(2*n)]]))
+	donors := make([][]sizing.Value, n)
+	for i := range donors {
+		donors[i] = e.donorOf(rows[order[(2*i+1)*len(rows)/(2*n)]])
 	}
+	e.Donors = donorTableOf(donors)
 	for j := range e.Columns {
 		if c := &e.Columns[j]; c.Kind != sizing.Missing {
 			c.measureRelevance(j, rows, y)
@@ -50,9 +52,10 @@ func (e *encoder) chooseDonors(rows [][]sizing.Value, y []float64) {
 	}
 }
 
-// donorOf returns the values of a row that the encoding uses.
+// donorOf returns the values of a row that the encoding uses. If the schema has grown since the
+// fit, the encoding has no column for the last cells.
 func (e *encoder) donorOf(cells []sizing.Value) []sizing.Value {
-	donor := slices.Clone(cells)
+	donor := slices.Clone(cells[:len(e.Columns)])
 	for j, v := range donor {
 		switch {
 		case e.Columns[j].Kind == sizing.Missing:
@@ -64,13 +67,13 @@ func (e *encoder) donorOf(cells []sizing.Value) []sizing.Value {
 	return donor
 }
 
-// measureRelevance sets the feature's share of present values, the standard deviation of its
-// values, and the share of the log peak's variance that it explains alone, adjusted for chance:
-// the squared correlation of a number, the correlation ratio of a category (Fisher 1925).
+// measureRelevance sets PresentShare, Scale and ExplainedShare. The explained share is the squared
+// correlation for a number and the correlation ratio for a category (Fisher 1925), both adjusted
+// for chance.
 func (c *column) measureRelevance(j int, rows [][]sizing.Value, y []float64) {
 	s := newScreen(1, y)
 	total, known, between := 0.0, 0.0, 0.0
-	groups := map[string]*level{}
+	groups := map[string]*categoryLevel{}
 	for i, cells := range rows {
 		deviation := y[i] - s.mean
 		total += deviation * deviation
@@ -82,7 +85,7 @@ func (c *column) measureRelevance(j int, rows [][]sizing.Value, y []float64) {
 		s.add([]float64{c.scaled(v)}, y[i])
 		if v.Kind == sizing.Category {
 			if groups[v.Text] == nil {
-				groups[v.Text] = &level{}
+				groups[v.Text] = &categoryLevel{}
 			}
 			groups[v.Text].Rows++
 			groups[v.Text].Sum += deviation
@@ -107,7 +110,7 @@ func (c *column) measureRelevance(j int, rows [][]sizing.Value, y []float64) {
 	}
 }
 
-// scaled returns a value on the scale that distances use.
+// scaled returns a number, or its logarithm if it has a column for that, for distances.
 func (c *column) scaled(v sizing.Value) float64 {
 	if c.WithLog {
 		return math.Log1p(max(0, v.Num))
@@ -115,7 +118,7 @@ func (c *column) scaled(v sizing.Value) float64 {
 	return v.Num
 }
 
-// isIncomplete reports whether a row lacks a feature that few rows lacked before.
+// isIncomplete reports whether a row lacks a rarely missing feature.
 func (e *encoder) isIncomplete(cells []sizing.Value) bool {
 	for j := range e.Columns {
 		if e.lacksFeature(j, cells) {
@@ -125,16 +128,16 @@ func (e *encoder) isIncomplete(cells []sizing.Value) bool {
 	return false
 }
 
-// lacksFeature reports whether a row lacks the j-th feature although few rows lacked it before.
+// lacksFeature reports whether the j-th feature is rarely missing and the row lacks it.
 func (e *encoder) lacksFeature(j int, cells []sizing.Value) bool {
 	c := &e.Columns[j]
 	return c.RarelyMissing && c.Kind != sizing.Missing && cells[j].Kind == sizing.Missing
 }
 
-// fillFrom appends a row's values to dst, with a donor's values for missing features. A date
-// keeps the donor's distance to a date that the row has; otherwise date differences would mix two
-// runs. A value of a feature that few rows have is dropped if the donor lacks it: no model has
-// seen it beside the donor's values.
+// fillFrom appends a row's values to dst, with the donor's values for missing features. It shifts
+// an imputed date by the difference between a known date of the row and the donor's date, so that
+// date differences do not mix two runs. It drops a rarely present feature that the donor lacks,
+// because no model has learned the feature together with the donor's values.
 func (e *encoder) fillFrom(cells, donor, dst []sizing.Value) []sizing.Value {
 	days := 0.0
 	for j := range e.Columns {
@@ -164,13 +167,14 @@ type neighbour struct {
 	distance float64
 }
 
-// nearestDonors writes the donors most similar to a row in the features that the row has (Gower
-// 1971, each feature weighted by its relevance). Donors at equal distance are taken evenly spaced
-// by peak.
-func (e *encoder) nearestDonors(cells []sizing.Value, dst []neighbour) []neighbour {
-	dst = dst[:0]
-	for i, donor := range e.Donors {
-		dst = append(dst, neighbour{i, e.distance(cells, donor)})
+// nearestDonors returns the donors most similar to a row in the features that the row has (Gower
+// 1971, each feature weighted by its relevance). It selects donors at equal distance evenly spaced
+// by peak. The result is in the memory of b.
+func (e *encoder) nearestDonors(cells []sizing.Value, b *buffers) []neighbour {
+	dst := b.neighbours[:0]
+	for i := range e.Donors.len() {
+		b.donor = e.Donors.row(i, b.donor[:0])
+		dst = append(dst, neighbour{i, e.distance(cells, b.donor)})
 	}
 	spaced := func(i int) uint32 { return uint32(i+1) * 2654435769 } // Fibonacci hashing (Knuth 1973)
 	slices.SortFunc(dst, func(a, b neighbour) int {
@@ -179,7 +183,7 @@ func (e *encoder) nearestDonors(cells []sizing.Value, dst []neighbour) []neighbo
 	return dst[:min(len(dst), maxNeighbours, max(minNeighbours, len(dst)/neighbourPart))]
 }
 
-// missingDonorDistance is the distance of a donor that lacks the feature to impute.
+// missingDonorDistance is added for a donor that lacks a feature to impute, so that it comes last.
 const missingDonorDistance = 1e6
 
 // distance returns the Gower distance between a row and a donor.
@@ -207,19 +211,21 @@ func (e *encoder) distance(cells, donor []sizing.Value) (sum float64) {
 }
 
 // imputeFromDonors fills p with the mean of the predictions for a row with the values of similar
-// donors, and b.donorMargin with the distance from that mean to the largest prediction.
+// donors. It sets b.donorMargin to the distance from the mean to the largest prediction, or to the
+// tail of a normal distribution if that is larger.
 func (m *models) imputeFromDonors(cells []sizing.Value, p *experts.Point, b *buffers) {
-	b.neighbours = m.Enc.nearestDonors(cells, b.neighbours)
+	b.neighbours = m.Enc.nearestDonors(cells, b)
 	b.noFeatures = !m.Enc.hasAnyFeature(cells)
 	b.donorPoints = b.donorPoints[:0]
-	each := (len(b.neighbours) + maxMixtureDonors - 1) / maxMixtureDonors
+	stride := (len(b.neighbours) + maxMixtureDonors - 1) / maxMixtureDonors
 	var mean experts.Point
 	var squares, most [experts.ModelCount]float64
 	share := 1 / float64(len(b.neighbours))
 	for i, near := range b.neighbours {
-		b.imputed = m.Enc.fillFrom(cells, m.Enc.Donors[near.donor], b.imputed[:0])
+		b.donor = m.Enc.Donors.row(near.donor, b.donor[:0])
+		b.imputed = m.Enc.fillFrom(cells, b.donor, b.imputed[:0])
 		m.predictRow(b.imputed, p, b)
-		if i%each == 0 {
+		if i%stride == 0 {
 			b.donorPoints = append(b.donorPoints, *p)
 		}
 		for k, level := range p.Level {
@@ -235,10 +241,10 @@ func (m *models) imputeFromDonors(cells []sizing.Value, p *experts.Point, b *buf
 		}
 		mean.Duration += share * p.Duration
 	}
-	reach := 1 + 1/math.Sqrt(float64(len(b.neighbours))) // the true value may exceed the largest of a few draws, but not by much
+	widening := 1 + 1/math.Sqrt(float64(len(b.neighbours))) // the true value may exceed the largest of a few draws, but not by much
 	for k := range b.donorMargin {
 		largest, tail := most[k]-mean.Level[k], donorDeviations*math.Sqrt(max(0, squares[k])*share)
-		b.donorMargin[k] = min(max(largest, tail), reach*largest)
+		b.donorMargin[k] = min(max(largest, tail), widening*largest)
 		if k == experts.LineTrees {
 			if b.unseenProb = sizing.DefaultRiskTarget; b.donorMargin[k] < tail || largest > tail {
 				b.unseenProb = 1 / float64(len(b.neighbours)+1)
@@ -251,7 +257,7 @@ func (m *models) imputeFromDonors(cells []sizing.Value, p *experts.Point, b *buf
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 }
 
-// describeMissing names the missing features of a question and how much they add to the amount.
+// describeMissing names the missing features of a question and the amount that they add.
 func (m *Model) describeMissing(amount float64, b *buffers) string {
 	e := m.Models.Enc
 	if b.noFeatures {

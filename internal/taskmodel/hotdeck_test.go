@@ -12,7 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// sale is a task whose peak depends on its items and days, but not on its label.
+// sale draws runs whose peak depends on the items and the days, but not on the label.
 func sale(rng *rand.Rand) (sizing.Features, float64) {
 	items, label := math.Exp(1+3*rng.Float64()), []string{"a", "b"}[rng.IntN(2)]
 	from := 20000 + rng.IntN(300)
@@ -23,10 +23,12 @@ func sale(rng *rand.Rand) (sizing.Features, float64) {
 	}, gibs
 }
 
+// dayValue returns a date from the days since 1970.
 func dayValue(day int) sizing.Value {
 	return sizing.TextValue(time.Unix(int64(day)*86400, 0).UTC().Format(time.DateOnly))
 }
 
+// without returns a copy of f without some features.
 func without(f sizing.Features, names ...string) sizing.Features {
 	left := sizing.Features{}
 	for name, v := range f {
@@ -39,12 +41,12 @@ func without(f sizing.Features, names ...string) sizing.Features {
 }
 
 func TestMissingFeatureIsImputedConservatively(t *testing.T) {
-	for claim, lost := range map[string][]string{
-		"a number":      {"items"},
-		"a date":        {"from"},
-		"both dates":    {"from", "to"},
-		"a category":    {"label"},
-		"all there are": {"items", "label", "from", "to"},
+	for name, lost := range map[string][]string{
+		"a number":     {"items"},
+		"a date":       {"from"},
+		"both dates":   {"from", "to"},
+		"a category":   {"label"},
+		"all features": {"items", "label", "from", "to"},
 	} {
 		k, rng := trainedTask(t, sale, 51, 200)
 		kills, tries, promised := 0, 400, 0.0
@@ -58,11 +60,11 @@ func TestMissingFeatureIsImputedConservatively(t *testing.T) {
 			}
 		}
 		// A missing feature is imputed at the 98th percentile, which 2 % of the runs exceed.
-		assert.LessOrEqual(t, float64(kills), 2*promised+0.02*float64(tries), claim)
+		assert.LessOrEqual(t, float64(kills), 2*promised+0.02*float64(tries), name)
 	}
 }
 
-func TestMissingIrrelevantFeatureCostsNothing(t *testing.T) {
+func TestMissingIrrelevantFeatureDoesNotChangeGrants(t *testing.T) {
 	k, rng := trainedTask(t, sale, 52, 200)
 	whole, incomplete := 0.0, 0.0
 	for range 100 {
@@ -84,7 +86,7 @@ func TestFrequentAbsenceIsLearned(t *testing.T) {
 	k, rng := trainedTask(t, sale, 54, 200)
 	f, _ := sale(rng)
 	cautious := k.model.Size(question(without(f, "items")))
-	for range 40 { // from now on it is missing, and the runs are small
+	for range 40 { // in later runs the feature is missing, and the peaks are small
 		k.report(without(f, "items"), measuredRun(0.2))
 	}
 	k.fit()

@@ -8,8 +8,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// groupKey identifies rows with identical features (FNV-1a, 64 bit). It hashes the names of the
-// fields, so that keys stay valid when the schema grows.
+// groupKey returns a hash of the features of a row (FNV-1a, 64 bit), which is the key of its group.
+// It includes the names of the fields, so that keys stay valid when the schema grows.
 func groupKey(columns []column, cells []sizing.Value) uint64 {
 	h := uint64(14695981039346656037)
 	mix := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
@@ -21,7 +21,7 @@ func groupKey(columns []column, cells []sizing.Value) uint64 {
 	}
 	for j := range columns {
 		v := cells[j]
-		if v.Kind == sizing.Missing || columns[j].Outvoted {
+		if v.Kind == sizing.Missing || columns[j].IsOtherKind {
 			continue
 		}
 		text(columns[j].Name)
@@ -37,8 +37,8 @@ func groupKey(columns []column, cells []sizing.Value) uint64 {
 	return h
 }
 
-// count adds a row to its group.
-func (m *models) count(r *row, y float64) {
+// addToGroup adds a row to its group; y is its log peak.
+func (m *models) addToGroup(r *row, y float64) {
 	m.Clock++
 	key := groupKey(m.Enc.Columns, r.Cells)
 	g := m.Groups[key]
@@ -64,8 +64,8 @@ func (m *models) count(r *row, y float64) {
 	g.Newest[0] = r.Peak
 }
 
-// minGrant returns the smallest amount to grant if the newest rows with the same features are
-// known: the largest of their peaks plus Headroom. A nil group has none.
+// minGrant returns the smallest amount to grant to a run with the group's features: the largest of
+// the newest peaks plus Headroom; zero for a nil group.
 func (g *group) minGrant() float64 {
 	if g == nil {
 		return 0
@@ -74,10 +74,10 @@ func (g *group) minGrant() float64 {
 }
 
 const (
-	newestPeaks = 3 // rows: repeated values count at once, and a changed value is forgotten soon
+	newestPeaks = 3 // number of stored peaks; few, so that the minimum soon follows a change
 
-	// Headroom is granted above identical runs, as a share of the largest of their peaks: runs
-	// that were identical to the byte so far may differ a little next time.
+	// Headroom is granted above identical runs, as a share of the largest of their peaks: the next
+	// peak may be slightly larger than equal peaks so far.
 	Headroom = 0.02
 )
 

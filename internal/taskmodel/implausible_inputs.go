@@ -9,15 +9,15 @@ import (
 // An input so far outside its range that no extrapolation is meaningful, such as the sentinel
 // date 9999-12-31 or 1e308, is treated as missing.
 const (
-	implausibleFactor    = 10.0   // times the largest value; more if the values span more magnitudes …
-	maxImplausibleFactor = 1000.0 // … up to this
+	implausibleFactor    = 10.0   // factor to the edge of the range from which an input is implausible
+	maxImplausibleFactor = 1000.0 // largest such factor, for values that span many magnitudes
 )
 
-// isImplausible reports whether an input is too far outside its range. An input between zero and
-// the smallest of positive values never is, because its effect is bounded.
+// isImplausible reports whether an input is too far outside its range. If all values were positive,
+// an input between zero and the smallest value is plausible, because its effect is bounded.
 func (t *trend) isImplausible(j int, cells []sizing.Value) bool {
 	distance := t.distance(j, cells)
-	if distance == 0 { // also for a field that no fit has seen
+	if distance == 0 { // within the range, or a field that no fit has used
 		return false
 	}
 	s := t.rangeOf(j)
@@ -31,14 +31,15 @@ func (t *trend) isImplausible(j int, cells []sizing.Value) bool {
 	return math.Abs(distance) > most && (t.isRelevant(j) || t.slopeOf(j) != nil)
 }
 
+// isNegative reports whether an input of a row is below zero.
 func (t *trend) isNegative(j int, cells []sizing.Value) bool {
 	x, _ := t.value(j, cells)
 	return x < 0
 }
 
-// withoutImplausible returns cells without the implausible inputs, and records them. Of an
-// implausible date difference it drops the date that is part of most such differences, or both
-// dates if the numbers are equal.
+// withoutImplausible returns cells without the implausible inputs, and records them in
+// b.extrapolation. From an implausible date pair it drops the date that is part of more implausible
+// pairs, or both dates if the numbers of pairs are equal.
 func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.Value {
 	t := &m.PeakTrend
 	for j := -len(t.Pairs); j < len(cells); j++ {
@@ -69,7 +70,7 @@ func (m *models) withoutImplausible(cells []sizing.Value, b *buffers) []sizing.V
 	return cells
 }
 
-// implausiblePairs counts the implausible differences that a date is part of.
+// implausiblePairs counts the implausible date pairs that contain a date.
 func (t *trend) implausiblePairs(date int, cells []sizing.Value) (n int) {
 	for k := range t.Pairs {
 		if pair := &t.Pairs[k]; (pair.From == date || pair.To == date) && t.isImplausible(^k, cells) {

@@ -12,6 +12,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
+// with returns a copy of f with another value of a feature.
 func with(f sizing.Features, name string, v sizing.Value) sizing.Features {
 	f = without(f)
 	f[name] = v
@@ -47,10 +48,10 @@ func TestImplausibleInputCountsAsMissing(t *testing.T) {
 	}
 }
 
-// The peak falls as the input rises, or is flat: no trend supports a larger answer outside the
-// range.
+// The peak falls as the input rises, or it is constant at the edge of the range. So no trend
+// supports a larger answer outside the range.
 func TestOnlyASupportedTrendMovesAnswersOutsideTheRange(t *testing.T) {
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		draw func(rng *rand.Rand) float64
 		peak func(x float64) float64
 		at   []float64
@@ -70,21 +71,21 @@ func TestOnlyASupportedTrendMovesAnswersOutsideTheRange(t *testing.T) {
 			for _, runs := range []int{80, 200, 400} {
 				k, _ := trainedTask(t, func(rng *rand.Rand) (sizing.Features, float64) {
 					x := c.draw(rng)
-					return rowsFeature(x), c.peak(x) * noise(rng, .05)
+					return withRows(x), c.peak(x) * noise(rng, .05)
 				}, 410+seed, runs)
-				q := question(rowsFeature(c.at[0] - 1))
+				q := question(withRows(c.at[0] - 1))
 				q.Cap = 0
 				edge := k.model.Size(q).Limit
 				for _, x := range c.at {
-					q.Features = rowsFeature(x)
+					q.Features = withRows(x)
 					s := k.model.Size(q)
 					most := 10.0
 					if strings.Contains(s.Reason, "treated as missing") {
 						most = 50 // any peak is possible
 					}
-					require.Less(t, s.Limit, bytes(most), "%s, %d runs, at %v: %s", claim, runs, x, s.Reason)
-					if claim == "plateau" && s.Limit > edge.Times(1.5) {
-						assert.Contains(t, s.Reason, "extrapolated", "%s, %d runs, at %v: %s", claim, runs, x, s.Reason)
+					require.Less(t, s.Limit, bytes(most), "%s, %d runs, at %v: %s", name, runs, x, s.Reason)
+					if name == "plateau" && s.Limit > edge.Times(1.5) {
+						assert.Contains(t, s.Reason, "extrapolated", "%s, %d runs, at %v: %s", name, runs, x, s.Reason)
 					}
 				}
 			}
@@ -92,7 +93,7 @@ func TestOnlyASupportedTrendMovesAnswersOutsideTheRange(t *testing.T) {
 	}
 }
 
-// The peak follows the product of two inputs, both outside the range.
+// The peak follows the product of two inputs. Both are outside the range.
 func TestJointExtrapolationIsCalibrated(t *testing.T) {
 	draw := func(rng *rand.Rand, low, high int) (sizing.Features, float64) {
 		a, b := float64(low*20+1+rng.IntN(20*(high-low))), float64(low*200+10+rng.IntN(200*(high-low)-10))

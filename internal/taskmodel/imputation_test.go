@@ -13,8 +13,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// salesForecast is a task of a sales pipeline: products and the days of the sale drive usage, the
-// number of stores is correlated with the products, and the other features are irrelevant.
+// salesForecast draws runs of a sales pipeline. The products and the days of the sale drive usage,
+// the number of stores is correlated with the products, and the other features are irrelevant.
 func salesForecast(rng *rand.Rand) (sizing.Features, float64) {
 	products := math.Exp(5 + 2.5*rng.Float64())
 	execution := 20000 + rng.IntN(300)
@@ -29,12 +29,26 @@ func salesForecast(rng *rand.Rand) (sizing.Features, float64) {
 	}, gibs
 }
 
-func TestMissingFeatureCostsItsRelevance(t *testing.T) {
+func TestMissingFeatureRaisesTheGrantByItsRelevance(t *testing.T) {
 	const seeds, questions = 4, 60
+	type sizedRun struct {
+		model    *taskmodel.Model
+		features sizing.Features
+		gibs     float64
+		whole    taskmodel.Answer // with all features
+	}
 	for _, runs := range []int{5, 10, 14, 20, 40, 150} {
+		var all []sizedRun
+		for seed := range uint64(seeds) {
+			k, rng := trainedTask(t, salesForecast, 70+seed, runs)
+			for range questions {
+				f, gibs := salesForecast(rng)
+				all = append(all, sizedRun{k.model, f, gibs, k.model.Size(question(f))})
+			}
+		}
 		for _, c := range []struct {
 			lost   []string
-			atMost float64 // of the memory that is granted with all features
+			atMost float64 // largest grant as a multiple of the grant with all features
 		}{
 			{[]string{"store_count"}, 1.1},
 			{[]string{"region"}, 1.1},
@@ -44,19 +58,15 @@ func TestMissingFeatureCostsItsRelevance(t *testing.T) {
 			{[]string{"sale_end"}, 2},
 		} {
 			whole, incomplete, kills, killsWhole, promised := 0.0, 0.0, 0.0, 0.0, 0.0
-			for seed := range uint64(seeds) {
-				k, rng := trainedTask(t, salesForecast, 70+seed, runs)
-				for range questions {
-					f, gibs := salesForecast(rng)
-					all, sized := k.model.Size(question(f)), k.model.Size(question(without(f, c.lost...)))
-					require.NotNil(t, sized.Promised)
-					whole, incomplete, promised = whole+float64(all.Limit), incomplete+float64(sized.Limit), promised+*sized.Promised
-					if bytes(gibs) > sized.Limit {
-						kills++
-					}
-					if bytes(gibs) > all.Limit {
-						killsWhole++
-					}
+			for _, a := range all {
+				sized := a.model.Size(question(without(a.features, c.lost...)))
+				require.NotNil(t, sized.Promised)
+				whole, incomplete, promised = whole+float64(a.whole.Limit), incomplete+float64(sized.Limit), promised+*sized.Promised
+				if bytes(a.gibs) > sized.Limit {
+					kills++
+				}
+				if bytes(a.gibs) > a.whole.Limit {
+					killsWhole++
 				}
 			}
 			about := fmt.Sprintf("%d runs, without %v: %.2f of the memory, %v of %d killed, %v with all features, %.1f promised",
@@ -67,35 +77,42 @@ func TestMissingFeatureCostsItsRelevance(t *testing.T) {
 	}
 }
 
-// A feature appears for the first time in runs that lack another, such as after a renaming.
-func TestNewFeatureBesideAMissingOneCostsNothing(t *testing.T) {
+// A feature appears for the first time in runs that lack another feature, such as after a renaming.
+func TestNewFeatureBesideAMissingOneDoesNotRaiseGrants(t *testing.T) {
 	const questions = 20
-	fresh := func(f sizing.Features, gibs float64) sizing.Features {
+	withNew := func(f sizing.Features, gibs float64) sizing.Features {
 		f = without(f)
-		f["fresh"] = sizing.NumberValue(math.Round(7000 * gibs))
+		f["new"] = sizing.NumberValue(math.Round(7000 * gibs))
 		return f
 	}
+	type run struct {
+		features sizing.Features
+		gibs     float64
+	}
 	for _, runs := range []int{14, 40, 150} {
+		base, rng := trainedTask(t, salesForecast, 70, runs)
+		later := make([]run, 12+questions)
+		for i := range later {
+			later[i].features, later[i].gibs = salesForecast(rng)
+		}
 		for _, lost := range []string{"product_count", "store_count", "region"} {
 			for _, reported := range []int{0, 1, 4, 12} {
-				with, rng := trainedTask(t, salesForecast, 70, runs)
-				alone, _ := trainedTask(t, salesForecast, 70, runs)
-				for range reported {
-					f, gibs := salesForecast(rng)
-					f = without(f, lost)
+				with, alone := base.fork(), base.fork()
+				for _, r := range later[:reported] {
+					f, gibs := without(r.features, lost), r.gibs
 					alone.reportSuccess(f, gibs)
-					with.reportSuccess(fresh(f, gibs), gibs)
+					with.reportSuccess(withNew(f, gibs), gibs)
 				}
 				alone.fit()
 				with.fit()
 				var missing, both, whole, beside float64
-				for range questions {
-					f, gibs := salesForecast(rng)
+				for _, r := range later[reported : reported+questions] {
+					f, gibs := r.features, r.gibs
 					whole += float64(alone.model.Size(question(f)).Limit)
-					beside += float64(with.model.Size(question(fresh(f, gibs))).Limit)
+					beside += float64(with.model.Size(question(withNew(f, gibs))).Limit)
 					f = without(f, lost)
 					missing += float64(alone.model.Size(question(f)).Limit)
-					both += float64(with.model.Size(question(fresh(f, gibs))).Limit)
+					both += float64(with.model.Size(question(withNew(f, gibs))).Limit)
 				}
 				about := fmt.Sprintf("%d runs, %d of them since without %s", runs, reported, lost)
 				assert.InDelta(t, 1, both/missing, 0.2, about)
@@ -107,8 +124,8 @@ func TestNewFeatureBesideAMissingOneCostsNothing(t *testing.T) {
 	}
 }
 
-// The most relevant feature was always present and then never again. The runs are reported as
-// they end, and the task is trained regularly.
+// The most relevant feature was present in all 120 runs and is missing in all later ones. The later
+// runs are reported when they end, and the task is trained regularly.
 func TestMissingTheMostRelevantFeatureIsCalibrated(t *testing.T) {
 	const seeds, questions = 8, 80
 	kills, promised, granted, used := 0.0, 0.0, 0.0, 0.0

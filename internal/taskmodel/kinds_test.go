@@ -12,8 +12,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// grantedPerUsed returns the memory granted per GiB used after training on runs of draw. The
-// first runs have odd values of the feature "size".
+// grantedPerUsed returns the ratio of granted to used memory after training on runs of draw. odd
+// are the values of the feature "size" in the first runs.
 func grantedPerUsed(t *testing.T, draw shape, runs int, odd ...sizing.Value) (perUsed float64, k *task) {
 	t.Helper()
 	rng := newRand(95)
@@ -38,7 +38,7 @@ func grantedPerUsed(t *testing.T, draw shape, runs int, odd ...sizing.Value) (pe
 	return limits / used, k
 }
 
-// sizes is a task that needs one GiB per unit of size.
+// sizes returns a shape whose runs need one GiB per unit of size.
 func sizes(value func(int) sizing.Value) shape {
 	return func(rng *rand.Rand) (sizing.Features, float64) {
 		size := 1 + rng.IntN(9)
@@ -50,29 +50,30 @@ func TestFeatureKindFollowsTheMajority(t *testing.T) {
 	number := func(size int) sizing.Value { return sizing.NumberValue(float64(size)) }
 	day := func(size int) sizing.Value { return dayValue(20000 + 7*size) }
 	name := func(size int) sizing.Value { return sizing.TextValue(fmt.Sprint("size ", size)) }
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		value func(int) sizing.Value
 		odd   []sizing.Value
 	}{
-		"a text among numbers":             {number, []sizing.Value{sizing.TextValue("n/a")}},
-		"ten texts among numbers":          {number, ten(sizing.TextValue("n/a"))},
-		"a date among numbers":             {number, []sizing.Value{sizing.TextValue("2020-01-03")}},
-		"a bool among numbers":             {number, []sizing.Value{sizing.BoolValue(true)}},
-		"a number among texts":             {name, []sizing.Value{sizing.NumberValue(7)}},
-		"a text among dates":               {day, []sizing.Value{sizing.TextValue("n/a")}},
-		"a date among texts":               {name, []sizing.Value{sizing.TextValue("2020-01-03")}},
-		"a number, then a date, of dates":  {day, []sizing.Value{sizing.NumberValue(3), sizing.TextValue("n/a")}},
-		"a bool and a date, among numbers": {number, []sizing.Value{sizing.BoolValue(false), sizing.TextValue("2020-01-03")}},
+		"a text among numbers":            {number, []sizing.Value{sizing.TextValue("n/a")}},
+		"ten texts among numbers":         {number, ten(sizing.TextValue("n/a"))},
+		"a date among numbers":            {number, []sizing.Value{sizing.TextValue("2020-01-03")}},
+		"a bool among numbers":            {number, []sizing.Value{sizing.BoolValue(true)}},
+		"a number among texts":            {name, []sizing.Value{sizing.NumberValue(7)}},
+		"a text among dates":              {day, []sizing.Value{sizing.TextValue("n/a")}},
+		"a date among texts":              {name, []sizing.Value{sizing.TextValue("2020-01-03")}},
+		"a number and a text among dates": {day, []sizing.Value{sizing.NumberValue(3), sizing.TextValue("n/a")}},
+		"a bool and a date among numbers": {number, []sizing.Value{sizing.BoolValue(false), sizing.TextValue("2020-01-03")}},
 	} {
 		clean, _ := grantedPerUsed(t, sizes(c.value), 200)
 		odd, k := grantedPerUsed(t, sizes(c.value), 200, c.odd...)
-		assert.InDelta(t, clean, odd, 0.15*clean, claim)
+		assert.InDelta(t, clean, odd, 0.15*clean, name)
 		back := reopen(t, blobOf(t, k.model))
 		f, _ := sizes(c.value)(newRand(96))
-		require.Equal(t, k.model.Size(question(f)), back.Size(question(f)), claim)
+		require.Equal(t, k.model.Size(question(f)), back.Size(question(f)), name)
 	}
 }
 
+// ten returns ten times the same value.
 func ten(v sizing.Value) (values []sizing.Value) {
 	for range 10 {
 		values = append(values, v)

@@ -9,16 +9,16 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A kill is hard evidence about runs with identical features: the same inputs need more than the
-// killed allocation. The experts learn it only when a later run is measured, so the kills are
-// stored here as lower bounds until a newer run with the same features is measured below them.
+// A kill is strong evidence about runs with identical features: they need more than the killed
+// allocation. The experts learn this only from a measured peak. Therefore a model stores the kills
+// as lower bounds until a newer run with the same features has a peak below the bound.
 
 const (
-	maxKnownKills = 256 // the newest of a task
-	maxKnownPeaks = 3   // newest measured runs with the features of a kill; the largest peak counts
+	maxKnownKills = 256 // newest kills of a task
+	maxKnownPeaks = 3   // newest measured peaks with the features of a kill
 )
 
-// knownKill is one OOM-killed try that no later run contradicts.
+// knownKill is one OOM-killed try whose bound no later run contradicts.
 type knownKill struct {
 	_      struct{} `cbor:",toarray"` // a model stores hundreds
 	Key    uint64   // of its features
@@ -26,14 +26,14 @@ type knownKill struct {
 	Try    int
 	Seq    int64
 	Killed sizing.Bytes                // allocation that was too small
-	Peaks  [maxKnownPeaks]sizing.Bytes // measured since, with the same features; newest first, zero: none
+	Peaks  [maxKnownPeaks]sizing.Bytes // peaks measured since with the same features, newest first; zero: none
 }
 
 // measured returns the largest peak measured since the kill; zero if there is none.
 func (k *knownKill) measured() sizing.Bytes { return slices.Max(k.Peaks[:]) }
 
-// featureKey identifies cells, the values of schema's fields, by name (FNV-1a, 64 bit): adding a
-// field to the schema does not change the keys of rows without it.
+// featureKey returns a hash of the features in cells (FNV-1a, 64 bit). It includes the names of the
+// fields, so that a new field in the schema does not change the keys of rows without this field.
 func featureKey(schema *sizing.Schema, cells []sizing.Value) uint64 {
 	h := uint64(14695981039346656037)
 	mix := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
@@ -65,7 +65,7 @@ func featureKey(schema *sizing.Schema, cells []sizing.Value) uint64 {
 	return h
 }
 
-// learnKill adds a killed try.
+// learnKill adds a killed try to the known kills.
 func (m *Model) learnKill(t *TrainingRow) {
 	m.KnownKills = withKill(m.KnownKills, t, featureKey(&m.Schema, m.cells(t.Features, nil)))
 }
@@ -86,14 +86,14 @@ func (m *Model) learnPeak(t *TrainingRow) {
 	}
 }
 
-// withPeak updates kills with a measured run. The retry of a killed run replaces its bound.
-// Another run with the same features removes kills above its peak, and for the others adds its
-// peak to the known needs.
+// withPeak updates kills with a measured run. If a retry of a killed run is measured, the peak
+// replaces the bound of the kill. Another run with the same features removes the kills above its
+// peak, and adds its peak to the other kills.
 func withPeak(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	remaining := kills[:0]
 	for _, k := range kills {
 		switch {
-		case k.Run == t.Run: // its own peak is better evidence than its kill
+		case k.Run == t.Run: // the peak of a run is better evidence than its kill
 			k.Killed = min(k.Killed, t.Peak-1)
 			k.addPeak(t.Peak)
 		case k.Key != key || k.Seq >= t.Seq:
@@ -108,7 +108,7 @@ func withPeak(kills []knownKill, t *TrainingRow, key uint64) []knownKill {
 	return remaining
 }
 
-// addPeak stores a measured peak, and drops the oldest one.
+// addPeak adds a measured peak and drops the oldest one.
 func (k *knownKill) addPeak(peak sizing.Bytes) {
 	copy(k.Peaks[1:], k.Peaks[:maxKnownPeaks-1])
 	k.Peaks[0] = peak
@@ -119,17 +119,18 @@ func withoutTry(kills []knownKill, run uint64, try int) []knownKill {
 	return slices.DeleteFunc(kills, func(k knownKill) bool { return k.Run == run && k.Try == try })
 }
 
-// escalates reports whether a kill continues the kills of its run: then it is no mistaken unit,
-// however large, and counts for the same features even in quarantine.
+// escalates reports whether a run was killed again with more memory. Then the amount is not in the
+// wrong unit, however large it is, and the kill counts for the same features even in quarantine.
 func escalates(kills []knownKill, run uint64, killed sizing.Bytes) bool {
 	return slices.ContainsFunc(kills, func(k knownKill) bool { return k.Run == run && k.Killed < killed })
 }
 
-// Void removes the lower bound that a report of a try set. The next training removes its other
-// effects.
+// Void removes the lower bounds from the report of a try. The next training removes the other
+// effects of the report.
 func (m *Model) Void(run uint64, try int) {
 	m.state = states.Add(1)
 	m.KnownKills = withoutTry(m.KnownKills, run, try)
+	m.resolveColdStartKill(run)
 }
 
 // rebuildKills derives the known kills from a history, in order of arrival, with the complete
@@ -162,17 +163,18 @@ func (m *Model) rebuildKills(h *sizing.History) {
 	}
 }
 
-// killEvidence is what the known kills imply for a row. killed is the largest kill with its
-// features without a later measured run; needed is the largest need of such measured runs. Zero
-// means no evidence.
-type killEvidence struct{ killed, needed sizing.Bytes }
+// killEvidence is the evidence of the known kills about a row. Zero means no evidence.
+type killEvidence struct {
+	killed sizing.Bytes // largest kill with the same features and without a later measured peak
+	needed sizing.Bytes // largest peak with the same features that was measured after a kill
+}
 
-// tooLittle returns the largest amount that is refuted; zero if there is none.
+// tooLittle returns the largest amount that does not suffice; zero if none is known.
 func (e killEvidence) tooLittle() sizing.Bytes { return max(e.killed, e.needed-1, 0) }
 
-// evidence returns what the known kills imply for a row.
+// evidence returns the evidence of the known kills about a row.
 func (m *Model) evidence(cells []sizing.Value) (e killEvidence) {
-	if len(m.KnownKills) == 0 {
+	if len(m.KnownKills) == 0 || m.ablated.NoKnownKills {
 		return e
 	}
 	key := featureKey(&m.Schema, cells)
@@ -190,13 +192,13 @@ func (m *Model) evidence(cells []sizing.Value) (e killEvidence) {
 	return e
 }
 
-// raiseAboveKills returns amount, or more if the evidence requires it: the first rung of the
-// ladder above a kill, or the need of measured runs. It also raises an amount slightly above the
-// kill: a training that moves the models by a few MiB is no evidence about the run.
+// raiseAboveKills returns amount, or more if the evidence requires it: the first rung of the ladder
+// above the kill, or the needed peak. It also raises an amount that is only slightly above the
+// kill, because a training may have changed the models by a few MiB.
 func (m *Model) raiseAboveKills(p *experts.Point, q Question, amount sizing.Bytes, e killEvidence, b *buffers) sizing.Bytes {
 	if e.killed > 0 && e.needed <= e.killed {
 		rung := e.killed.Times(2).RoundUp(sizing.MiB)
-		q.Lifts = max(2, q.Lifts+1) // this try and the lifts that may follow: a single lift would go to the cap
+		q.Lifts = max(2, q.Lifts+1) // this try counts as a lift, and a single lift would go to the cap
 		b.above = m.ladder(p, q, e.killed, b, b.above[:0])
 		if len(b.above) > 0 {
 			rung = b.above[0]

@@ -12,20 +12,22 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// killedRun is the OOM kill of a run's first try; retried is the success of its second.
+// killedRun is the OOM kill of a run's first try.
 func killedRun(run string, gibs float64) sizing.HistoryRow {
 	r := killed(gibs)
 	r.RunID = run
 	return r
 }
 
+// retried is the success of a run's second try.
 func retried(run string, gibs float64) sizing.HistoryRow {
 	r := measuredRun(gibs)
 	r.RunID, r.Try = run, 2
 	return r
 }
 
-// variants returns the model as it is, trained, trained from scratch, and decoded from its blob.
+// variants returns the live model and three others that must give the same kind of answers: decoded
+// from its blob, trained, and trained from scratch.
 func (k *task) variants() map[string]*taskmodel.Model {
 	k.t.Helper()
 	blob, err := k.model.Blob()
@@ -46,14 +48,14 @@ func (k *task) variants() map[string]*taskmodel.Model {
 	return all
 }
 
-// requireForAll checks the answers of all variants to the same features.
-func (k *task) requireForAll(f sizing.Features, claim string, so func(s taskmodel.Answer) bool) {
+// requireForAll requires that the answers of all variants for f pass a check.
+func (k *task) requireForAll(f sizing.Features, about string, check func(s taskmodel.Answer) bool) {
 	k.t.Helper()
 	for name, m := range k.variants() {
 		q := question(f)
 		q.Cap = 1000 * gib
 		s := m.Size(q)
-		require.True(k.t, so(s), "%s, %s: %s, promised %v, ladder %v: %s", claim, name, s.Limit, *s.Promised, s.Ladder, s.Reason)
+		require.True(k.t, check(s), "%s, %s: %s, promised %v, ladder %v: %s", about, name, s.Limit, *s.Promised, s.Ladder, s.Reason)
 	}
 }
 
@@ -73,9 +75,9 @@ func TestIdenticalRunsAreGrantedMoreThanTheKill(t *testing.T) {
 			assert.Less(t, k.model.Size(question(other)).Limit, 2*elsewhere, "other features are not affected")
 		}
 		k.reportSuccess(other, 0.1)
-		k.requireForAll(f, "another success contradicts nothing", func(s taskmodel.Answer) bool { return s.Limit > bytes(kill) })
+		k.requireForAll(f, "a success with other features does not contradict the kill", func(s taskmodel.Answer) bool { return s.Limit > bytes(kill) })
 		k.report(f, retried("killed", 1.4*kill))
-		k.requireForAll(f, "the run's need counts", func(s taskmodel.Answer) bool { return s.Limit >= bytes(1.4*kill) })
+		k.requireForAll(f, "the peak of the retry counts", func(s taskmodel.Answer) bool { return s.Limit >= bytes(1.4*kill) })
 		for range 3 {
 			k.reportSuccess(f, 1.2*kill)
 		}
@@ -95,18 +97,18 @@ func TestReasonNamesTheKill(t *testing.T) {
 	assert.Contains(t, s.Reason, kill.String()+" was OOM-killed with the same features")
 	q.Cap = kill - sizing.MiB
 	capped := k.model.Size(q)
-	assert.Equal(t, q.Cap, capped.Limit, "the cap wins")
+	assert.Equal(t, q.Cap, capped.Limit, "the cap limits the grant")
 	assert.Contains(t, capped.Reason, "at the cap of")
 	assert.Contains(t, capped.Reason, kill.String()+" was too little for the same features")
-	assert.GreaterOrEqual(t, *capped.Promised, 0.5, "and the promised risk is high")
+	assert.GreaterOrEqual(t, *capped.Promised, 0.5, "the promised risk is high")
 	q.Cap = 1000 * gib
 	q.Above, q.Lifts = gib/8, 3
 	lifted := k.model.Size(q)
-	assert.Greater(t, lifted.Limit, kill, "a retry of another run, too")
+	assert.Greater(t, lifted.Limit, kill, "the retry of another run gets more than the known kill")
 	assert.Equal(t, lifted.Limit, lifted.Ladder[0])
 }
 
-func TestVoidedKillIsForgotten(t *testing.T) {
+func TestVoidedKillIsRemoved(t *testing.T) {
 	k, rng := trainedTask(t, growing, 4, 60)
 	f, _ := growing(rng)
 	before := k.model.Size(question(f)).Limit
@@ -142,8 +144,8 @@ func TestKillsBeforeTheFirstSuccessCount(t *testing.T) {
 	k.requireForAll(f, "cold start", func(s taskmodel.Answer) bool { return s.Limit > 3*gib })
 }
 
-// In any order of kills, successes, trainings and restarts, no answer is at or below a kill with
-// identical features that no newer success contradicts.
+// No answer is at or below a kill with identical features unless a newer success contradicts the
+// kill. This is true for any order of kills, successes, trainings and restarts.
 func TestAnswersStayAboveKnownKills(t *testing.T) {
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 5))

@@ -5,8 +5,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// maxPlannedLifts is the number of lifts that the experts plan at once. A longer ladder is
-// planned again from every rung, as successive lifts are.
+// maxPlannedLifts is the number of lifts that the experts plan at once. longLadder plans a longer
+// ladder again from every rung, so that it equals the successive lifts.
 const maxPlannedLifts = 3
 
 // longLadder appends, for each lift, the first rung of a plan for the remaining lifts.
@@ -24,8 +24,8 @@ func (m *Model) longLadder(p *experts.Point, q Question, from, ceiling sizing.By
 	return ladder
 }
 
-// ladder appends the allocation after each further OOM kill, starting from a limit: one rung per
-// lift left, and the last rung is the cap.
+// ladder appends the allocations after further OOM kills to ladder: one rung above from for each
+// lift that is left. The last rung is the cap.
 func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffers, ladder []sizing.Bytes) []sizing.Bytes {
 	ceiling := q.Cap
 	if ceiling == 0 {
@@ -45,7 +45,8 @@ func (m *Model) ladder(p *experts.Point, q Question, from sizing.Bytes, b *buffe
 	return ladder
 }
 
-// clamp keeps a limit between floor (or minimum grant) and cap.
+// clamp returns the limit within its bounds: at least the floor or the minimum grant, at most the
+// cap.
 func clamp(q Question, limit sizing.Bytes) sizing.Bytes {
 	limit = max(limit, q.Floor, q.MinGrant)
 	if q.Cap > 0 {
@@ -54,13 +55,13 @@ func clamp(q Question, limit sizing.Bytes) sizing.Bytes {
 	return limit
 }
 
-// roundToGrid rounds an amount up to the grid, and to at least one byte because zero means "no
-// answer".
+// roundToGrid rounds an amount up to the bins of the question, or to whole MiB. The result is at
+// least one byte, because zero means "no answer".
 func roundToGrid(q Question, amount float64) sizing.Bytes {
 	return q.Edges.RoundUp(sizing.Bytes(max(1, min(amount, sizing.MaxBytes))).RoundUp(sizing.MiB))
 }
 
-// sizeLift returns the grant of a killed run's retry, and the ladder from there on.
+// sizeLift returns the grant for the retry of a killed run, and the ladder that starts with it.
 func (m *Model) sizeLift(p *experts.Point, q Question, b *buffers) (sizing.Bytes, []sizing.Bytes) {
 	ladder := m.ladder(p, q, q.Above, b, nil)
 	limit := clamp(q, q.Above.Times(2).RoundUp(sizing.MiB))

@@ -9,7 +9,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Learn adds one ended try. It restores the task's own margins until the next SetPool.
+// Learn adds one ended try. Answers use the task's own margins until the next SetPool.
 func (m *Model) Learn(t TrainingRow) {
 	m.state = states.Add(1)
 	m.leavePool()
@@ -27,6 +27,7 @@ func (m *Model) Learn(t TrainingRow) {
 		m.learnExact(&t)
 		m.releasePlausible()
 	case sizing.AtLeast:
+		m.learnCensored(&t)
 		escalated := escalates(m.KnownKills, t.Run, t.Peak)
 		if m.quarantine(&t) {
 			if escalated {
@@ -37,6 +38,8 @@ func (m *Model) Learn(t TrainingRow) {
 		m.learnBound(&t)
 	case sizing.AtMost:
 		m.Unresolved.learn(&t)
+	case sizing.NoPeak:
+		m.learnCensored(&t)
 	}
 }
 
@@ -47,6 +50,7 @@ func (m *Model) learnExact(t *TrainingRow) {
 	}
 	m.compareRequest(t)
 	m.Unresolved.learn(t)
+	m.resolveColdStartKill(t.Run)
 	r := m.rowOf(t)
 	m.learnPeak(t)
 	m.learnRow(&r, t.Seq)
@@ -60,8 +64,10 @@ func (m *Model) learnBound(t *TrainingRow) {
 	}
 	m.compareRequest(t)
 	m.Unresolved.learn(t)
+	m.extendStreak(t)
 	m.raiseBound(t.Peak)
 	m.learnKill(t)
+	m.learnColdStartKill(t)
 }
 
 // raiseBound records that a try was killed with b.
@@ -72,7 +78,7 @@ func (m *Model) raiseBound(b sizing.Bytes) {
 	}
 }
 
-// countTry updates what every try changes, whatever its outcome.
+// countTry updates the parts of the model that a try with any outcome changes.
 func (m *Model) countTry(t *TrainingRow) {
 	m.Tries++
 	m.LastSeq = max(m.LastSeq, t.Seq)
@@ -93,12 +99,12 @@ func (m *Model) countTry(t *TrainingRow) {
 		m.Requested.CPU = t.Requested.CPU
 	}
 	if !m.learnCores(t) {
-		t.CPUMax = 0 // an early refit must not see it
+		t.CPUMax = 0 // a refit by Learn must not use it
 	}
 	m.comparePromise(t)
 }
 
-// comparePromise compares a promised risk with the outcome.
+// comparePromise records in the pool a promised risk and whether the try was killed.
 func (m *Model) comparePromise(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if t.FirstTry && t.Promised != nil && (killed || t.Outcome == sizing.Success) {
@@ -120,8 +126,9 @@ func (m *Model) learnRow(r *row, seq int64) {
 	var p experts.Point
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
+	b.isLift = false
 	m.predict(r.Cells, sizing.DefaultRiskTarget, &p, b)
-	if p.ColdStart == nil && !p.Imputed { // its residual counts even while it does not answer
+	if p.ColdStart == nil && !p.Imputed { // the cold-start rule learns even when it does not answer
 		m.predictColdStart(r.Cells, &p, b)
 	}
 	if p.Imputed { // an imputed prediction says nothing about the models
@@ -129,7 +136,9 @@ func (m *Model) learnRow(r *row, seq int64) {
 	} else {
 		m.recordResidual(r, &p, b, seq)
 	}
-	m.Overrun.Add(math.Log1p(r.Seconds)-p.Duration, maxOverruns)
+	if !r.Untimed {
+		m.learnRunTime(r.Seconds, &p)
+	}
 	lowest := m.Experts.LowOutlierBound()
 	changed := m.Experts.Learn(&p, r.Peak, r.Seconds, &m.Share)
 	m.learnColdStart(r, &p, b)
@@ -147,7 +156,8 @@ func (m *Model) widenRange(peak sizing.Bytes) {
 	}
 }
 
-// recordResidual records the prediction for a row before the model learns it.
+// recordResidual records the residual of a row, and the amount that would have been granted, before
+// the model learns the row.
 func (m *Model) recordResidual(r *row, p *experts.Point, b *buffers, seq int64) {
 	r.Residual = math.Log(r.Peak) - p.Level[experts.LineTrees]
 	r.Granted = m.Experts.Answer(p, sizing.DefaultRiskTarget, &b.scratch).Amount
@@ -155,11 +165,15 @@ func (m *Model) recordResidual(r *row, p *experts.Point, b *buffers, seq int64) 
 	if len(m.OutOfSample) > maxOutOfSample+maxOutOfSample/4 {
 		m.OutOfSample = slices.Delete(m.OutOfSample, 0, len(m.OutOfSample)-maxOutOfSample)
 	}
-	m.Share.RecordResidual(r.Residual)
+	if p.ColdStart != nil {
+		m.Share.RecordResidual(math.Log(r.Peak) - p.ColdStart.MeanLevel())
+	} else {
+		m.Share.RecordResidual(r.Residual)
+	}
 }
 
-// earlyFitRows are the numbers of measured rows at which Learn refits the models: the first rows
-// change a task's model the most, and fitting them is cheap.
+// earlyFitRows are the numbers of measured rows at which Learn refits the models. The first rows
+// change a model the most, and such fits are cheap.
 var earlyFitRows = []int{1, 2, 3, 5, 8, 12, 18}
 
 // isEarly reports whether Learn still refits the models: the task has few measured rows.
@@ -174,8 +188,8 @@ func (m *Model) refitEarly(r row) {
 	m.EarlyRows = append(m.EarlyRows, r)
 	if slices.Contains(earlyFitRows, m.Experts.LearnedRows) {
 		// If a fit fails, the last good models stay in use.
-		if fitted, err := fitModels(&m.Schema, m.EarlyRows, m.Models, m.Trees, seedOf(m.Experts.LearnedRows)); err == nil {
-			m.Models, m.Fitted = fitted, m.Experts.LearnedRows
+		if fitted, err := fitModels(&m.Schema, m.EarlyRows, m.Models, m.Trees, seedOf(m.Experts.LearnedRows), m.fits); err == nil {
+			m.Models, m.Fitted, m.FitKey = fitted, m.Experts.LearnedRows, 0
 			m.learnPending()
 		}
 	}
@@ -206,11 +220,11 @@ func padCells(cells []sizing.Value, n int) []sizing.Value {
 func (m *Model) rowOf(t *TrainingRow) row {
 	return row{
 		Cells: m.cells(t.Features, nil), Peak: math.Max(1, float64(t.Peak)), Seconds: secondsOf(t.Duration),
-		Cores: float64(t.CPUMax), Weight: 1,
+		Cores: float64(t.CPUMax), Weight: 1, Untimed: t.Duration <= 0,
 	}
 }
 
-// secondsOf returns a duration as a cost weight. An unknown duration counts as a minute.
+// secondsOf returns a duration in seconds. An unknown duration counts as a minute.
 func secondsOf(d time.Duration) float64 {
 	if d <= 0 {
 		return 60

@@ -9,18 +9,18 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Memo caches recent answers of all models of a process (memoization): the tasks of a mapped run,
-// a repeated try and a report page ask the same question many times. A cached answer equals that
-// of Model.Size bit for bit: its key includes the model's state, which changes with every learned
-// row. A full Memo takes about 6 MB. It is safe for concurrent use; the zero Memo is empty.
+// Memo caches recent answers of all models of a process (memoization): mapped tries, a repeated
+// try and a report page ask the same question many times. A cached answer equals the answer of
+// Model.Size bit for bit, because its key includes the model's state, which changes with every
+// learned row. A full Memo takes about 6 MB. It is safe for concurrent use; the zero Memo is empty.
 type Memo struct {
-	lastHash [memoSlots]atomic.Uint64 // hash of the last question per slot: only repeated questions are stored
+	lastHash [memoSlots]atomic.Uint64 // hash of the last question of a slot, because only repeated questions are stored
 	slots    [memoSlots]atomic.Pointer[cachedAnswer]
 }
 
 const memoSlots = 4096
 
-// cachedAnswer is one answer with everything it depends on.
+// cachedAnswer is one answer with everything that it depends on.
 type cachedAnswer struct {
 	state  uint64
 	q      Question // without features; cells holds them
@@ -28,14 +28,14 @@ type cachedAnswer struct {
 	answer Answer
 }
 
-// states issues unique model states.
+// states is the number of model states so far; a new state gets the next number.
 var states atomic.Uint64
 
 var memoSeed = maphash.MakeSeed()
 
 // Size returns m.Size(q). The answer shares its slices with other callers, who must not modify
 // them.
-func (k *Memo) Size(m *Model, q Question) Answer {
+func (c *Memo) Size(m *Model, q Question) Answer {
 	b := bufferPool.Get().(*buffers)
 	b.cells = m.cells(q.Features, b.cells)
 	features := q.Features
@@ -43,41 +43,42 @@ func (k *Memo) Size(m *Model, q Question) Answer {
 	hash := hashOf(m.state, &q, b.cells)
 	first, second := hash%memoSlots, hash>>32%memoSlots
 	for _, slot := range [...]uint64{first, second} {
-		if cached := k.slots[slot].Load(); cached != nil && cached.matches(m.state, &q, b.cells) {
+		if cached := c.slots[slot].Load(); cached != nil && cached.matches(m.state, &q, b.cells) {
 			bufferPool.Put(b)
 			return cached.answer
 		}
 	}
-	repeated := k.lastHash[first].Swap(hash) == hash
-	repeated = k.lastHash[second].Swap(hash) == hash || repeated
-	var fresh *cachedAnswer
+	repeated := c.lastHash[first].Swap(hash) == hash
+	repeated = c.lastHash[second].Swap(hash) == hash || repeated
+	var added *cachedAnswer
 	if repeated {
-		fresh = &cachedAnswer{state: m.state, q: q, cells: slices.Clone(b.cells)}
+		added = &cachedAnswer{state: m.state, q: q, cells: slices.Clone(b.cells)}
 	}
 	bufferPool.Put(b)
 	q.Features = features
 	sized := m.Size(q)
 	if repeated {
-		fresh.answer = sized
-		k.store(fresh, first, second)
+		added.answer = sized
+		c.store(added, first, second)
 	}
 	return sized
 }
 
-// store puts an answer into one of its two slots, preferably one without a current answer of the
-// same model: otherwise two questions that share a slot would evict each other forever.
-func (k *Memo) store(fresh *cachedAnswer, first, second uint64) {
-	if old := k.slots[first].Load(); old != nil && old.state == fresh.state {
+// store puts an answer into the first of its two slots, or into the second if the first has an
+// answer of the same model state: otherwise two questions with the same first slot would evict each
+// other forever.
+func (c *Memo) store(added *cachedAnswer, first, second uint64) {
+	if old := c.slots[first].Load(); old != nil && old.state == added.state {
 		first = second
 	}
-	k.slots[first].Store(fresh)
+	c.slots[first].Store(added)
 }
 
-// matches reports whether k answers a question.
-func (k *cachedAnswer) matches(state uint64, q *Question, cells []sizing.Value) bool {
-	return k.state == state && k.q.Requested == q.Requested && k.q.Floor == q.Floor && k.q.Cap == q.Cap && k.q.MinGrant == q.MinGrant &&
-		k.q.RiskTarget == q.RiskTarget && k.q.Above == q.Above && k.q.Lifts == q.Lifts && k.q.Widen == q.Widen && k.q.CapBy == q.CapBy && k.q.Open == q.Open &&
-		slices.Equal(k.q.Edges, q.Edges) && slices.Equal(k.cells, cells)
+// matches reports whether c is the answer to a question.
+func (c *cachedAnswer) matches(state uint64, q *Question, cells []sizing.Value) bool {
+	return c.state == state && c.q.Requested == q.Requested && c.q.Floor == q.Floor && c.q.Cap == q.Cap && c.q.MinGrant == q.MinGrant &&
+		c.q.RiskTarget == q.RiskTarget && c.q.Above == q.Above && c.q.Lifts == q.Lifts && c.q.Widen == q.Widen && c.q.CapBy == q.CapBy && c.q.Open == q.Open && c.q.Timeout == q.Timeout &&
+		slices.Equal(c.q.Edges, q.Edges) && slices.Equal(c.cells, cells)
 }
 
 // hashOf hashes a question. It may leave out fields, because matches compares all of them.

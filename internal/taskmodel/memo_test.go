@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// A Memo never returns the answer to another question, or one from before the model learned a
-// row.
+// A Memo returns neither the answer to another question nor the answer from before the model learned
+// a row.
 func TestMemoDistinguishesQuestions(t *testing.T) {
 	k, rng := trainedTask(t, growing, 3, 60)
 	var memo taskmodel.Memo
@@ -38,7 +38,7 @@ func TestMemoDistinguishesQuestions(t *testing.T) {
 				assert.Equal(t, digest(&want, nil), digest(&got, nil))
 			}
 		}
-		k.reportSuccess(f, 7) // the next pass must see it
+		k.reportSuccess(f, 7) // it changes the answers of the next pass
 	}
 }
 
@@ -55,8 +55,8 @@ func TestMemoReturnsTheCachedAnswer(t *testing.T) {
 	assert.NotSame(t, cached.Promised, memo.Size(k.model, q).Promised)
 }
 
-// Some of 800 questions share a slot; the cache answers nearly all of them nevertheless, also
-// after the model has learned.
+// Some of 800 questions share a slot. The cache still answers nearly all of them, also after the
+// model has learned.
 func TestMemoKeepsCollidingQuestions(t *testing.T) {
 	k, rng := trainedTask(t, growing, 3, 60)
 	features := make([]sizing.Features, 800)

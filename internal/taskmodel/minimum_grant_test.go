@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-func TestMinimumGrantYieldsToPolicyCapAndSufficientRequest(t *testing.T) {
+func TestPolicyCapAndSufficientRequestReplaceTheMinimumGrant(t *testing.T) {
 	const mib = sizing.MiB
 	k := newTask(t)
 	f := sizing.Features{}
@@ -19,12 +19,12 @@ func TestMinimumGrantYieldsToPolicyCapAndSufficientRequest(t *testing.T) {
 		r.MemoryMax, r.Allocated.Memory, r.Requested.Memory = 8*mib, 32*mib, 32*mib
 		k.report(f, r)
 	}
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		q       taskmodel.Question
 		want    sizing.Bytes
-		because bool
+		isNamed bool // the reason names the minimum grant
 	}{
-		"raised":                       {taskmodel.Question{}, 64 * mib, true},
+		"no other bound":               {taskmodel.Question{}, 64 * mib, true},
 		"a higher request":             {taskmodel.Question{Requested: sizing.Resources{Memory: gib}}, 64 * mib, true},
 		"a request that has sufficed":  {taskmodel.Question{Requested: sizing.Resources{Memory: 32 * mib}}, 32 * mib, true},
 		"a request below the peak":     {taskmodel.Question{Requested: sizing.Resources{Memory: 4 * mib}}, 64 * mib, true},
@@ -36,19 +36,19 @@ func TestMinimumGrantYieldsToPolicyCapAndSufficientRequest(t *testing.T) {
 		free := k.model.Size(c.q)
 		c.q.MinGrant = 64 * mib
 		s := k.model.Size(c.q)
-		require.Equal(t, c.want, s.Limit, claim)
-		require.Equal(t, s.Limit, s.Ladder[0], claim)
-		assert.Equal(t, *s.Promised, *k.model.Risk(c.q, s.Limit), "the promised risk is that of the grant: %s", claim)
-		assert.LessOrEqual(t, *s.Promised, *free.Promised, claim)
-		if c.because {
-			assert.Contains(t, s.Reason, "raised to the minimum grant of "+c.want.String(), claim)
+		require.Equal(t, c.want, s.Limit, name)
+		require.Equal(t, s.Limit, s.Ladder[0], name)
+		assert.Equal(t, *s.Promised, *k.model.Risk(c.q, s.Limit), "the promised risk belongs to the grant: %s", name)
+		assert.LessOrEqual(t, *s.Promised, *free.Promised, name)
+		if c.isNamed {
+			assert.Contains(t, s.Reason, "raised to the minimum grant of "+c.want.String(), name)
 		} else {
-			assert.NotContains(t, s.Reason, "minimum grant", claim)
+			assert.NotContains(t, s.Reason, "minimum grant", name)
 		}
 	}
 }
 
-func TestMinimumGrantAppliesOnlyBelowIt(t *testing.T) {
+func TestMinimumGrantRaisesOnlySmallerAnswers(t *testing.T) {
 	k, rng := trainedTask(t, growing, 2, 60)
 	var memo taskmodel.Memo
 	for range 20 {
@@ -56,7 +56,7 @@ func TestMinimumGrantAppliesOnlyBelowIt(t *testing.T) {
 		q := question(f)
 		free := k.model.Size(q)
 		q.MinGrant = 64 * sizing.MiB
-		require.Equal(t, free, k.model.Size(q), "it changes no larger answer")
+		require.Equal(t, free, k.model.Size(q), "the minimum grant changes no larger answer")
 		for _, least := range []sizing.Bytes{0, 64 * gib, 0, 64 * gib} {
 			q.MinGrant = least
 			require.Equal(t, k.model.Size(q).Limit, memo.Size(k.model, q).Limit, "the cache distinguishes minimum grants")
@@ -67,5 +67,5 @@ func TestMinimumGrantAppliesOnlyBelowIt(t *testing.T) {
 
 	k = newTask(t)
 	k.report(nil, sizing.HistoryRow{Outcome: sizing.OOMKilled, Allocated: sizing.Resources{Memory: 2000}})
-	assert.Equal(t, 64*sizing.MiB, k.model.Size(taskmodel.Question{MinGrant: 64 * sizing.MiB}).Limit, "twice the kill is less")
+	assert.Equal(t, 64*sizing.MiB, k.model.Size(taskmodel.Question{MinGrant: 64 * sizing.MiB}).Limit, "twice the kill is less than the minimum grant")
 }

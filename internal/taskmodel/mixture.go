@@ -8,10 +8,10 @@ import (
 )
 
 // A row that lacks features gets a conservative amount: the mean prediction over donors plus a
-// margin for the spread between donors. Its probabilities are those of the mixture: the mean over
-// the donors of the experts' probabilities with the donor's values.
+// margin for the differences between donors. Its probabilities are a mixture over the donors: the
+// mean of the experts' probabilities with the values of each donor.
 
-const maxMixtureDonors = 16 // donors whose probabilities are computed
+const maxMixtureDonors = 16 // largest number of donors in the mixture
 
 // hasAnyFeature reports whether a row has any feature that is encoded.
 func (e *encoder) hasAnyFeature(cells []sizing.Value) bool {
@@ -23,7 +23,8 @@ func (e *encoder) hasAnyFeature(cells []sizing.Value) bool {
 	return false
 }
 
-// shiftDonors shifts the donors' levels by as much as an extrapolation moved their mean to p.
+// shiftDonors shifts the levels of each donor by the same amounts by which an extrapolation has
+// changed their mean to p.
 func (b *buffers) shiftDonors(p *experts.Point) {
 	for i := range b.donorPoints {
 		for k := range p.Level {
@@ -32,28 +33,28 @@ func (b *buffers) shiftDonors(p *experts.Point) {
 	}
 }
 
-// mixtureExceedance returns P(peak > amount) by the mixture of donors; for a row without any
-// feature, by the peaks of all runs.
+// mixtureExceedance returns P(peak > amount) from the mixture over donors if features are missing,
+// and from the peaks of all runs if all features are missing.
 func (m *Model) mixtureExceedance(p *experts.Point, amount float64, b *buffers) float64 {
 	switch {
 	case p.Imputed && b.noFeatures:
-		return m.Models.Recent.Exceed(math.Log(amount))
+		return m.Models.Recent.ExceedanceProb(math.Log(amount))
 	case !p.Imputed || len(b.donorPoints) == 0:
-		return m.Experts.Exceed(p, amount, &b.scratch)
+		return m.Experts.ExceedanceProb(p, amount, &b.scratch)
 	}
 	sum := 0.0
 	for i := range b.donorPoints {
-		sum += m.Experts.Exceed(&b.donorPoints[i], amount, &b.scratch)
+		sum += m.Experts.ExceedanceProb(&b.donorPoints[i], amount, &b.scratch)
 	}
 	return sum / float64(len(b.donorPoints))
 }
 
-// mixtureExceedances writes P(peak > edge) for each edge, as mixtureExceedance does.
+// mixtureExceedances writes mixtureExceedance of each edge to probs.
 func (m *Model) mixtureExceedances(p *experts.Point, edges, probs []float64, b *buffers) {
 	switch {
 	case p.Imputed && b.noFeatures:
 		for i, edge := range edges {
-			probs[i] = m.Models.Recent.Exceed(math.Log(edge))
+			probs[i] = m.Models.Recent.ExceedanceProb(math.Log(edge))
 		}
 		return
 	case !p.Imputed || len(b.donorPoints) == 0:
@@ -70,11 +71,11 @@ func (m *Model) mixtureExceedances(p *experts.Point, edges, probs []float64, b *
 	}
 }
 
-// answerWithoutFeatures answers for a row without any feature: the quantile of all recent peaks,
-// but never more than the margins ask for.
+// answerWithoutFeatures sets the answer for a row without any feature: the quantile of all recent
+// peaks if it is below the amount of a.
 func (m *Model) answerWithoutFeatures(a *experts.Answer, p *experts.Point, target float64) {
-	if all := math.Exp(m.Models.Recent.Upper(target)); all < a.Amount {
+	if all := math.Exp(m.Models.Recent.UpperQuantile(target)); all < a.Amount {
 		a.Amount = max(all, p.MinAmount)
 	}
-	a.Promised = experts.Probability(m.Models.Recent.Exceed(math.Log(a.Amount)) * a.Factor)
+	a.Promised = experts.Probability(m.Models.Recent.ExceedanceProb(math.Log(a.Amount)) * a.Factor)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Without any feature, the distribution of the task's peaks answers: bins, promise and the
-// probability of the request are shares of it.
+// Without any feature, the answer comes from the distribution of the task's peaks: bins, promise and
+// the risk of the request are shares of the runs.
 func TestRowWithoutFeaturesUsesAllPeaks(t *testing.T) {
 	for _, runs := range []int{60, 150} {
 		k, _ := trainedTask(t, salesForecast, 500, runs)
@@ -38,7 +38,7 @@ func TestRowWithoutFeaturesUsesAllPeaks(t *testing.T) {
 	}
 }
 
-// With some of the features, the probabilities are calibrated in sum.
+// If one feature is missing, the sum of the probabilities is calibrated.
 func TestBinsOfAnIncompleteRowAreCalibrated(t *testing.T) {
 	k, rng := trainedTask(t, salesForecast, 510, 150)
 	expected, actual := 0.0, 0.0

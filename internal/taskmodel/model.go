@@ -1,13 +1,13 @@
-// Package taskmodel holds the model of one task: it encodes features, fits predictors on
-// the task's history, evaluates challenger against champion, and turns predictions into
+// Package taskmodel implements the model of one task: it encodes features, fits predictors on
+// the task's history, evaluates a challenger against the champion, and turns predictions into
 // allocations, ladders and reasons.
 //
 //	history ─▶ rows ─▶ encoder ─▶ models ─▶ Point ─▶ experts ─▶ Answer
 //	                   (frozen)                                    │
 //	Allocation ◀── floor, cap, MiB, bins, reason ◀─────────────────┘
 //
-// It depends on sizing and the packages below ml, and knows nothing of HTTP, SQL, clocks
-// or callers. It is deterministic: the same history gives the same bytes.
+// It uses neither HTTP nor SQL nor a clock. It is deterministic: the same history gives the same
+// bytes.
 package taskmodel
 
 import (
@@ -29,15 +29,15 @@ type TrainingRow struct {
 	Duration  time.Duration
 	Requested sizing.Resources
 	Allocated sizing.Resources
-	Granted   sizing.Bytes `cbor:",omitzero"` // memory that the service answered; zero: unknown, or the try was not OOM-killed
+	Granted   sizing.Bytes `cbor:",omitzero"` // memory that the service granted; zero: unknown, or the try was not OOM-killed
 	FirstTry  bool
-	Promised  *float64 // the promised risk; nil if there was none
+	Promised  *float64 // promised risk; nil if there was none
 	Run       uint64   `cbor:",omitzero"` // sizing.RunHash of the run
 	Try       int      `cbor:",omitzero"`
-	Amends    bool     `cbor:",omitzero"` // adds the peak of a success that was learned without one
+	Amends    bool     `cbor:",omitzero"` // the row adds the peak of a success that was learned without one
 }
 
-// NewTrainingRow converts a stored row.
+// NewTrainingRow converts a row of a history with the schema of the history.
 func NewTrainingRow(schema *sizing.Schema, r *sizing.HistoryRow) TrainingRow {
 	peak, censoring := r.Peak()
 	return TrainingRow{
@@ -49,46 +49,57 @@ func NewTrainingRow(schema *sizing.Schema, r *sizing.HistoryRow) TrainingRow {
 }
 
 // Model is what the service knows of one task: point predictors, experts over their out-of-sample
-// residuals, and the facts that an answer needs besides. Learn adds one row; Fit refits the
-// predictors from time to time. Concurrent calls of Size are safe while neither Learn, Fit nor
-// SetPool runs. A blob stores the exported fields, some of them under older names.
+// residuals, and other facts that an answer needs. Learn adds one row; Fit refits the predictors
+// from time to time. Concurrent calls of Size are safe while none of Learn, Fit and SetPool runs.
+// A snapshot stores the exported fields.
 type Model struct {
 	Schema          sizing.Schema
 	Models          *models // nil before the first measured peak
 	Experts         *experts.Experts
 	Share           experts.Pool        // the task's contribution to the pool of its DAG
-	Trees           Trees               `cbor:",omitzero"`  // how its trees are grown
-	Sampling        sampling            `cbor:",omitzero"`  // by how much sampled peaks fall short
-	EarlyRows       []row               `cbor:"Early"`      // the first rows, on which Learn refits the models
-	OutOfSample     []outOfSample       `cbor:"Honest"`     // newest last
-	Pending         []pendingRow        `cbor:",omitempty"` // newest last
-	Quarantine      []quarantinedReport `cbor:"Held"`       // implausible reports that no other report has confirmed yet, oldest first
+	Trees           TreeParams          // how its trees are grown
+	Sampling        sampling            // factors from sampled to true peaks
+	EarlyRows       []row               // the first rows, on which Learn refits the models
+	OutOfSample     []outOfSample       // newest last
+	Pending         []pendingRow        // newest last
+	Quarantine      []quarantinedReport // implausible reports that no other report has confirmed yet, oldest first
 	LastSeq         int64
 	Changed         int64 // Seq of the first row after the last change point of the task; 0: none was found
-	Tries           int   // learned, of any outcome
+	Tries           int   // number of learned tries of any outcome
 	Kills           int
-	Fitted          int              // measured rows at the last fit
-	Largest         sizing.Bytes     // measured peak
-	Smallest        sizing.Bytes     `cbor:",omitzero"` // measured peak; zero in models stored before this field existed
+	Fitted          int              // number of measured rows at the last fit
+	FitKey          uint64           // identifies the rows of the last fit; zero if Learn fitted
+	Largest         sizing.Bytes     // largest measured peak
+	Smallest        sizing.Bytes     // smallest measured peak; zero in models stored before this field existed
 	Bound           sizing.Bytes     // largest allocation that was killed
 	Started         sizing.Bytes     // largest allocation that a pod started with
-	Requested       sizing.Resources // as last reported
-	Unresolved      unresolved       `cbor:",omitzero"` // kills whose run has not succeeded
-	CPU             Cores
-	QuarantineCores []quarantinedCores `cbor:"HeldCores,omitempty"` // implausible CPU measurements that no other measurement has confirmed yet, oldest first
-	Overrun         experts.Window     // out-of-sample residuals of log seconds
+	Requested       sizing.Resources // the static request that was reported last
+	Unresolved      unresolvedKills  // kills whose run has not succeeded
+	CPU             CPUModel
+	QuarantineCores []quarantinedCores // implausible CPU measurements that no other measurement has confirmed yet, oldest first
+	Overrun         experts.Window     // out-of-sample residuals of the log run time
 	Bins            sizing.Bins
 	Drivers         []string // features that drive usage, strongest first
 	Ambiguity       string
-	LastEvaluation  Evaluation `cbor:"LastExam"`
+	LastEvaluation  Evaluation
 
-	KnownKills []knownKill         `cbor:",omitempty"` // oldest first
-	Unmeasured unmeasuredSuccesses `cbor:"Enough,omitzero"`
+	KnownKills []knownKill // oldest first
+	Unmeasured unmeasuredSuccesses
 
-	ColdStart bayes.Average `cbor:"First,omitzero"` // predictor of the first rows; empty in models stored before this field existed
+	DurationLevels durationLevels // zero in models stored before this field existed
 
-	state uint64 // identifies the model's current state; no two states share one
-	own   ownMargins
+	ColdStart bayes.Average // predictor of the first rows; empty in models stored before this field existed
+
+	outline *Outline // set if this model replaces one that is not in memory
+
+	state  uint64     // number of the model's current state, unique in the process
+	own    ownMargins // the task's own margins while a pool is in use
+	ratios ratioCache
+
+	slopes []float64 // mean slopes of the DAG's other tasks, by input of the cold start
+
+	ablated Ablation  // zero in the service
+	fits    *FitCache // nil in the service
 }
 
 // outOfSample is an out-of-sample (prequential) residual: the prediction for a row before the
@@ -141,12 +152,12 @@ func (m *Model) cells(f sizing.Features, dst []sizing.Value) []sizing.Value {
 	return dst
 }
 
-// Pool is the shared state of the tasks of one DAG: what a row costs on average, and how well
-// promises were kept.
+// Pool is the shared state of the tasks of one DAG: the average cost of a row, and the calibration
+// of the promises.
 type Pool = experts.Pool
 
-// Guard watches the open tries of a task and sets Question.Widen. The caller keeps it, because a
-// Model does not know open tries.
+// Guard counts the kills of the open tries of a task and computes Question.Widen. The caller
+// stores it, because a Model does not know open tries.
 type Guard = experts.Guard
 
 // OpenKills counts killed open runs; see Question.Open.

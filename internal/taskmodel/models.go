@@ -15,69 +15,73 @@ const (
 	logPeak = iota
 	peak    // in units of the fitted rows' mean
 	logSeconds
-	logCores // the mean for a row without a measurement, which has no influence
+	logCores // a row without a measurement gets the mean of the others
 	targetCount
 )
 
-// models are the point predictors of one task: parts that a fit freezes, and parts that change
-// with every row.
+// models are the point predictors of one task. The line is a ridge regression. A fit replaces the
+// encoding and the trees; every row updates the line, the groups and the smoothed errors.
 type models struct {
 	Enc      *encoder
 	Line     linear.State // sums of the ridge; only set while a blob is encoded or decoded, see line
 	Trees    *gbt.Regressor
-	Resid    *gbt.Regressor // of the line's residuals
-	Spread   *gbt.Regressor // of log |out-of-sample residual|; nil while there are few
-	Groups   map[uint64]*group
-	Recent   experts.Window // log peaks
+	Resid    *gbt.Regressor    // of the line's residuals
+	Spread   *gbt.Regressor    // of log |out-of-sample residual|; nil while there are few
+	Groups   map[uint64]*group // by groupKey
+	Recent   experts.Window    // newest log peaks
 	Stack    *linear.Corrector
-	Base     float64 // log spread without a Spread model
-	Drift    float64 // exponentially smoothed error of LineTrees, fast …
-	Trend    float64 // … and slow
+	Base     float64 // log |out-of-sample residual| if there is no Spread
+	Drift    float64 // error of LineTrees, smoothed exponentially at driftRate
+	Trend    float64 // the same error, smoothed at trendRate
 	Unit     float64 // mean peak of the fitted rows
-	Low      float64 // smallest log peak of the line's rows …
-	High     float64 // … and largest
+	Low      float64 // smallest log peak of the line's rows
+	High     float64 // largest log peak of the line's rows
 	LogSec   float64 // mean log seconds of the fitted rows
-	LogCores float64 // mean log cores of the rows with a measurement …
-	CoreRows int     // … their number
-	CoreLow  float64 // … their smallest
-	CoreHigh float64 // … and their largest
-	Clock    int     // rows learned; dates the groups
+	LogCores float64 // mean log cores of the fitted rows with a measurement
+	CoreRows int     // number of these rows
+	CoreLow  float64 // their smallest log cores
+	CoreHigh float64 // their largest log cores
+	Clock    int     // number of learned rows
 
 	PeakTrend trend `cbor:"Beyond,omitzero"` // extrapolates outside the range of the inputs
 
 	Unsolved int // rows added to the line since it was last solved
 
+	// Solved is ridges. It is only set while a blob is encoded or decoded, and only if rows were
+	// added to the line since it was last solved.
+	Solved []*linear.Ridge `cbor:",omitempty"`
+
 	line   *linear.Online
-	ridges []*linear.Ridge
+	ridges []*linear.Ridge // the solution of line, by target
 }
 
 // group summarises the rows with identical features.
 type group struct {
-	Mean     float64              // log peak, over all rows
-	Recent   float64              `cbor:"Fresh"` // … and over the newest two
-	Rows     float64              // at most groupMemory
-	Squares  float64              // of deviations from Mean
-	Seconds  float64              // mean log
-	Cores    float64              // mean log, over CoreRows
-	CoreRows float64              // at most groupMemory
+	Mean     float64              // mean log peak
+	Recent   float64              `cbor:"Fresh"` // log peak, smoothed exponentially with factor 1/2
+	Rows     float64              // number of rows, at most groupMemory
+	Squares  float64              // sum of the squared deviations from Mean
+	Seconds  float64              // mean log seconds
+	Cores    float64              // mean log cores of the rows with a measurement
+	CoreRows float64              // number of these rows, at most groupMemory
 	Seen     int                  // Clock of the newest row
 	Newest   [newestPeaks]float64 // peaks of the newest rows, newest first; 0: none
 }
 
 const (
 	maxRecentRows = 2000
-	ridgeSlack    = 0.7 // log units by which the line may leave the range of the fitted peaks
-	minTreeRows   = 16  // rows
-	minSpreadRows = 60  // out-of-sample residuals
-	spreadFloor   = 0.01
-	spreadPrior   = 0.3 // initial spread, weighted as three residuals
-	groupShrink   = 0.5 // weight of LineTrees in a group's mean, in rows
-	groupMemory   = 20
+	ridgeSlack    = 0.7  // log units by which the line may leave the range of the fitted peaks
+	minTreeRows   = 16   // rows from which trees are fitted
+	minSpreadRows = 60   // out-of-sample residuals from which the spread is fitted
+	spreadFloor   = 0.01 // added to a spread, in log units
+	spreadPrior   = 0.3  // initial spread, weighted as three residuals
+	groupShrink   = 0.5  // weight of LineTrees in a group's mean, in rows
+	groupMemory   = 20   // rows that the means of a group cover
 	maxGroups     = 4000
-	stackReach    = 6.0 // log units around the median
+	stackReach    = 6.0 // largest distance of the stack from the median, in log units
 	driftRate     = 0.3
 	trendRate     = 0.05
-	signalCount   = 6
+	signalCount   = 6 // inputs of the stack
 )
 
 // row is one row to learn from, with a measured or imputed peak.
@@ -87,14 +91,15 @@ type row struct {
 	Seconds  float64
 	Cores    float64 // largest use; 0: unknown
 	Weight   float64
-	Residual float64 // out of sample, of LineTrees; NaN: unknown
+	Residual float64 // out-of-sample residual of LineTrees; NaN: unknown
 	Granted  float64 `cbor:"Answered"` // what would have been granted before the row was learned; 0: unknown
-	Imputed  bool    // the peak is censored and Peak is its imputation
+	Imputed  bool    // the peak is censored, and Peak is imputed
+	Untimed  bool    `cbor:",omitzero"` // the duration is unknown, and Seconds is a default
 }
 
-// fitModels fits on rows, oldest first. The parts that survive a fit (groups, stack, drift) come
-// from prev unless it is nil.
-func fitModels(schema *sizing.Schema, rows []row, prev *models, grown Trees, seed uint64) (*models, error) {
+// fitModels fits the point predictors on rows, oldest first. It takes the parts that survive a fit
+// (groups, stack, drift) from prev unless prev is nil. fits may be nil.
+func fitModels(schema *sizing.Schema, rows []row, prev *models, trees TreeParams, seed uint64, fits *FitCache) (*models, error) {
 	m := &models{Groups: map[uint64]*group{}, Base: math.Log(spreadPrior), Stack: linear.NewCorrector(signalCount)}
 	y := make([]float64, len(rows))
 	cells := make([][]sizing.Value, len(rows))
@@ -117,7 +122,7 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, grown Trees, see
 	} else {
 		for i := range rows {
 			m.Recent.Add(y[i], maxRecentRows)
-			m.count(&rows[i], y[i])
+			m.addToGroup(&rows[i], y[i])
 		}
 	}
 	if len(rows) < 2 || m.Enc.LineWidth == 0 {
@@ -130,11 +135,11 @@ func fitModels(schema *sizing.Schema, rows []row, prev *models, grown Trees, see
 	if err != nil {
 		return nil, err
 	}
-	return m, m.fitTrees(t, rows, y, grown.config(len(rows), seed))
+	return m, m.fitTrees(t, rows, trees.config(len(rows), seed), fits)
 }
 
-// fitLine fits the ridge and encodes the rows for the trees. It goes in order of the rows, so
-// that the statistic of a level contains earlier rows only.
+// fitLine fits the ridge and encodes the rows for the trees. It processes the rows in order, so
+// that the statistic of a category value contains only earlier rows.
 func (m *models) fitLine(rows []row, y []float64) (*table.Table, error) {
 	online, err := linear.NewOnline(m.Enc.LineWidth, targetCount, math.Inf(1), linear.Config{})
 	if err != nil {
@@ -166,8 +171,9 @@ func (m *models) targets(r *row) []float64 {
 	return []float64{math.Log(r.Peak), r.Peak / m.Unit, math.Log1p(r.Seconds), used}
 }
 
-// treeConfig returns the default tree parameters: slow learning on halves of rows and columns.
-// They did best on traces of a few dozen to ten thousand rows, cold starts included.
+// treeConfig returns the default tree parameters: a low learning rate, and half of the rows and
+// columns in each round. They did best on traces of a few dozen to ten thousand rows, including
+// cold starts.
 func treeConfig(rows int, seed uint64) gbt.Config {
 	return gbt.Config{
 		Rounds: 160, LearningRate: 0.05, MaxDepth: 5, Subsample: 0.5, ColSample: 0.5, MaxBins: 63, Seed: seed,
@@ -175,34 +181,28 @@ func treeConfig(rows int, seed uint64) gbt.Config {
 	}
 }
 
-// fitTrees boosts three ensembles: trees alone, trees on the line's residuals, and the spread.
-func (m *models) fitTrees(t *table.Table, rows []row, y []float64, config gbt.Config) error {
+// fitTrees fits the trees on t, the encoded rows. With few rows it fits none.
+func (m *models) fitTrees(t *table.Table, rows []row, config gbt.Config, fits *FitCache) error {
 	if len(rows) < minTreeRows || m.Enc.TreeWidth == 0 {
 		return nil
 	}
-	binned, err := gbt.NewBinned(t, config.MaxBins)
-	if err != nil {
-		return err
-	}
-	base := make([]float64, len(rows))
+	in := ensembleInput{table: t, base: make([]float64, len(rows)), config: config}
 	var x, tree []float64
 	for i := range rows {
 		x, tree = m.Enc.encode(rows[i].Cells, x[:0], tree[:0])
-		base[i] = m.onLine(x)
+		in.base[i] = m.lineLevel(x)
 	}
-	if m.Trees, err = (gbt.Sample{Binned: binned, Y: y, W: t.W}).Regression(config); err != nil {
-		return err
-	}
-	if m.Resid, err = (gbt.Sample{Binned: binned, Y: y, W: t.W, Base: base}).Regression(config); err != nil {
-		return err
-	}
-	return m.fitSpread(binned, rows, config.Seed)
+	in.spreads, in.known = m.spreadTargets(rows)
+	e, err := fitOnce(fits, func() fitHash { return in.hash(fits) }, func() (ensembles, error) { return in.fit(fits) })
+	m.Trees, m.Resid, m.Spread = e.trees, e.resid, e.spread
+	return err
 }
 
-// fitSpread fits the magnitude of out-of-sample residuals as a function of the features.
-func (m *models) fitSpread(binned *gbt.Binned, rows []row, seed uint64) error {
-	y := make([]float64, len(rows))
-	var known []int
+// spreadTargets returns the targets of the spread, which are the log magnitudes of the out-of-sample
+// residuals, and the indices of the rows that have one; no index if there are too few for a fit. It
+// sets m.Base.
+func (m *models) spreadTargets(rows []row) (y []float64, known []int) {
+	y = make([]float64, len(rows))
 	sum := 3 * math.Log(spreadPrior)
 	for i := range rows {
 		if r := rows[i].Residual; !math.IsNaN(r) {
@@ -211,22 +211,17 @@ func (m *models) fitSpread(binned *gbt.Binned, rows []row, seed uint64) error {
 			sum += y[i]
 		}
 	}
-	if len(known) == 0 {
-		return nil
+	if len(known) > 0 {
+		m.Base = sum / float64(len(known)+3)
 	}
-	m.Base = sum / float64(len(known)+3)
 	if len(known) < minSpreadRows {
-		return nil
+		return y, nil
 	}
-	var err error
-	m.Spread, err = gbt.Sample{Binned: binned, Y: y, Train: known}.Regression(gbt.Config{
-		Rounds: 40, LearningRate: 0.1, MaxDepth: 3, MinLeafRows: 20, Lambda: 10, Subsample: 0.8, Seed: seed + 1,
-	})
-	return err
+	return y, known
 }
 
-// isSolveDue reports whether to solve the line again. One row moves a line of n rows by about
-// 1/n, so one solution per hundredth of the rows suffices.
+// isSolveDue counts an added row and reports whether to solve the line again. One row changes a
+// line of n rows by about 1/n, so the line is solved again after n/solveShare rows.
 func (m *models) isSolveDue() bool {
 	m.Unsolved++
 	if float64(m.Unsolved) < m.line.Rows()/solveShare {
@@ -238,8 +233,8 @@ func (m *models) isSolveDue() bool {
 
 const solveShare = 100
 
-// learn updates everything that one row can update. p and b come from predict of the same row. A
-// residual below lowest is learned as lowest (winsorising).
+// learn updates with one row the parts that no fit is needed for. p and b come from predict of the
+// same row. A residual below lowest is learned as lowest (winsorising).
 func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 	y := math.Log(r.Peak)
 	outlier := false
@@ -259,7 +254,7 @@ func (m *models) learn(r *row, p *experts.Point, lowest float64, b *buffers) {
 		m.correct(r, y-p.Level[experts.LineTrees], outlier, b)
 	}
 	m.Enc.learn(r.Cells, y)
-	m.count(r, y)
+	m.addToGroup(r, y)
 }
 
 // correct updates the line by a row, and the stack by the error of LineTrees unless the row is a
@@ -270,8 +265,8 @@ func (m *models) correct(r *row, err float64, outlier bool, b *buffers) {
 		m.Drift += (err - m.Drift) * driftRate
 		m.Trend += (err - m.Trend) * trendRate
 	}
-	// Shapes match by construction and values are finite. After an error the last
-	// good line stays in use.
+	// Add does not fail, because the widths match and the values are finite. If Solve fails, the
+	// last good solution stays in use.
 	if m.ridges != nil && m.line.Add(b.line, m.targets(r), r.Weight) == nil && m.isSolveDue() {
 		if ridges, err := m.line.Solve(); err == nil {
 			m.ridges = ridges

@@ -8,12 +8,13 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// pendingRow is a row without a feature that few rows lack: the models learned nothing from it.
-// Once they are fitted on enough such rows, its residual shows the margin that such rows need.
+// pendingRow is a row that lacks a rarely missing feature, so that the experts have not learned its
+// residual. They learn it when the models are fitted on enough rows without the feature: then the
+// residual shows the margin that such rows need.
 type pendingRow struct {
 	Seq           int64
 	Cells         []sizing.Value
-	Point         experts.Point // mean over the donors, without their spread
+	Point         experts.Point // mean prediction over the donors, without the margin for their differences
 	Peak, Seconds float64
 }
 
@@ -27,7 +28,7 @@ func (m *Model) addPending(r *row, center *experts.Point, seq int64) {
 	m.Pending = append(m.Pending, pendingRow{Seq: seq, Cells: slices.Clone(r.Cells), Point: *center, Peak: r.Peak, Seconds: r.Seconds})
 }
 
-// learnPending lets the experts learn the pending rows that the refitted models no longer impute.
+// learnPending makes the experts learn the pending rows that the refitted models no longer impute.
 func (m *Model) learnPending() {
 	remaining := m.Pending[:0]
 	for i := range m.Pending {

@@ -12,18 +12,19 @@ import (
 const (
 	// minContainer is the memory of a pause container; no program uses less.
 	minContainer = sizing.MiB
-	// minGranted is the default minimum grant. Believing a false kill at or below it costs at
-	// most one pod that much extra memory.
+	// minGranted is the default minimum grant. If a kill at or below it is reported wrongly, the
+	// mistake costs at most this amount per pod.
 	minGranted = 64 * sizing.MiB
 )
 
-// killedAsGranted reports whether t was OOM-killed at or below the amount that this service
-// granted: then the allocation is certain, however far it is from other peaks.
-func killedAsGranted(t *TrainingRow) bool {
+// isKilledAtGrant reports whether t was OOM-killed at or below the amount that this service
+// granted. Then the allocation is certain, even if it is far from other peaks.
+func isKilledAtGrant(t *TrainingRow) bool {
 	return t.Censoring == sizing.AtLeast && t.Peak <= max(t.Granted, minGranted)
 }
 
-// releaseGranted releases the quarantined kills whose receipt was stored after them.
+// releaseGranted releases the quarantined kills at or below the grant of their receipt, which may
+// have been stored after the kill.
 func (m *Model) releaseGranted(h *sizing.History) {
 	for i := 0; i < len(m.Quarantine); {
 		t := &m.Quarantine[i].TrainingRow
@@ -31,7 +32,7 @@ func (m *Model) releaseGranted(h *sizing.History) {
 		if at >= 0 {
 			t.Granted = h.Rows[at].Granted
 		}
-		if at >= 0 && killedAsGranted(t) && t.Confirmable() {
+		if at >= 0 && isKilledAtGrant(t) && t.Confirmable() {
 			m.release(i)
 			continue
 		}
@@ -39,19 +40,20 @@ func (m *Model) releaseGranted(h *sizing.History) {
 	}
 }
 
-// isTooSmall reports whether a success used less memory than any container and, compared with its
-// allocation or request, looks like a mistaken unit. No report can confirm such a peak, because
-// every row of a file in the wrong unit repeats the mistake.
+// isTooSmall reports whether the peak of a success is less than any container uses and, compared
+// with the allocation or request, is probably in the wrong unit. No report can confirm such a peak,
+// because every row of a file in the wrong unit repeats the mistake.
 func isTooSmall(peak sizing.Bytes, censoring sizing.Censoring, allocated, requested sizing.Bytes) bool {
 	return censoring == sizing.Exact && peak < minContainer && float64(peak)*unitFactor < float64(max(allocated, requested))
 }
 
-// Confirmable reports whether another report can confirm t.
+// Confirmable reports whether another report can confirm t if t is quarantined.
 func (t *TrainingRow) Confirmable() bool {
 	return t.Peak <= maxPossible && !isTooSmall(t.Peak, t.Censoring, t.Allocated.Memory, t.Requested.Memory)
 }
 
-// checkWithoutHistory finds reports that are implausible whatever the history.
+// checkWithoutHistory reports whether t is implausible for any history, and the violated
+// expectation.
 func checkWithoutHistory(t *TrainingRow) (implausibility, bool) {
 	switch {
 	case t.Peak > maxPossible:
@@ -81,12 +83,12 @@ func (d implausibility) describe(peak sizing.Bytes) string {
 
 // forecast is the models' prediction for a row before they learn it, in bytes.
 type forecast struct {
-	low, high float64 // smallest and largest prediction of the models with features
-	center    float64 // of LineTrees, whose residuals are stored
+	low, high float64 // smallest and largest of the predictions of Trees and LineTrees
+	center    float64 // prediction of LineTrees, whose residuals are stored
 	imputed   bool    // features are missing
 }
 
-// forecast predicts a row; known is false without models.
+// forecast predicts a row from its features; known is false if there are no models.
 func (m *Model) forecast(f sizing.Features) (c forecast, known bool) {
 	if m.Models == nil {
 		return forecast{}, false
@@ -100,12 +102,12 @@ func (m *Model) forecast(f sizing.Features) (c forecast, known bool) {
 	return forecast{low: min(trees, line), high: max(trees, line), center: line, imputed: p.Imputed}, true
 }
 
-// checkPlausibility reports whether t is implausible, and compared with what.
+// checkPlausibility reports whether t is implausible, and the violated expectation.
 func (m *Model) checkPlausibility(t *TrainingRow) (implausibility, bool) {
 	if d, ok := checkWithoutHistory(t); ok {
 		return d, true
 	}
-	if killedAsGranted(t) {
+	if isKilledAtGrant(t) {
 		return implausibility{}, false
 	}
 	if m.Experts.LearnedRows == 0 {
@@ -116,15 +118,15 @@ func (m *Model) checkPlausibility(t *TrainingRow) (implausibility, bool) {
 	if !known {
 		c = forecast{low: 0, high: m.Experts.MaxPeak, center: m.Experts.MaxPeak}
 	}
-	reach := implausibility{c.high, "the prediction from its features"}
+	largest := implausibility{c.high, "the prediction from its features"}
 	if m.Experts.MaxPeak > c.high {
-		reach = implausibility{m.Experts.MaxPeak, "the largest peak so far"}
+		largest = implausibility{m.Experts.MaxPeak, "the largest peak so far"}
 	}
 	allocated := float64(t.Allocated.Memory)
 	switch {
-	case m.Experts.LearnedRows >= minRangeRows && peak > rangeFactor*reach.expected, peak > missFactor*reach.expected:
-		return reach, true
-	case peak > rangeFactor*reach.expected && allocated > 0 && peak > allocatedFactor*allocated:
+	case m.Experts.LearnedRows >= minRangeRows && peak > rangeFactor*largest.expected, peak > missFactor*largest.expected:
+		return largest, true
+	case peak > rangeFactor*largest.expected && allocated > 0 && peak > allocatedFactor*allocated:
 		return implausibility{allocated, "the allocation"}, true
 	case c.imputed || !known:
 		return implausibility{}, false
@@ -137,8 +139,8 @@ func (m *Model) checkPlausibility(t *TrainingRow) (implausibility, bool) {
 	return implausibility{}, false
 }
 
-// missFactor returns by which factor a prediction must exceed a peak to make it implausible. With
-// few rows the allocation counts more.
+// missFactor returns the factor by which the prediction of an implausible peak exceeds the peak.
+// With few rows it is smaller, because the allocation is stronger evidence than the prediction.
 func (m *Model) missFactor(allocated float64) float64 {
 	if m.Experts.LearnedRows < minRangeRows && allocated > 0 {
 		return missFactorColdStart
@@ -146,7 +148,7 @@ func (m *Model) missFactor(allocated float64) float64 {
 	return missFactor
 }
 
-// checkFirstReport checks a report before any peak is known.
+// checkFirstReport is checkPlausibility before any peak of the task is known.
 func checkFirstReport(t *TrainingRow) (implausibility, bool) {
 	peak := float64(t.Peak)
 	allocated, requested := float64(t.Allocated.Memory), float64(t.Requested.Memory)
@@ -166,8 +168,8 @@ func checkFirstReport(t *TrainingRow) (implausibility, bool) {
 	return implausibility{}, false
 }
 
-// hasSimilarMiss reports whether an earlier row missed its prediction in the same direction by at
-// least about a tenth of the ratio: then such rows are normal for the task.
+// hasSimilarMiss reports whether an earlier row deviated from its prediction in the same direction
+// by at least about a tenth of ratio. Then such rows are normal for the task.
 func (m *Model) hasSimilarMiss(ratio float64) bool {
 	miss := math.Log(ratio)
 	slack := math.Log(unitFactor / missFactor)

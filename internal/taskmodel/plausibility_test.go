@@ -10,22 +10,22 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// A kill at an amount that the service granted is certain, however far it is from all peaks.
+// If the service granted the killed amount, the amount is right, however far it is from all peaks.
 func TestKillAtItsOwnGrantIsNotQuarantined(t *testing.T) {
-	for claim, c := range map[string]struct {
-		peaks       float64 // GiB
+	for name, c := range map[string]struct {
+		peaks       float64 // of earlier runs, in GiB
 		killed      sizing.Bytes
 		granted     sizing.Bytes
 		quarantined bool
 	}{
-		"at the minimum grant":            {0.003, 64 * sizing.MiB, 0, false},
-		"at a floor that was granted":     {0.003, 2 * gib, 2 * gib, false},
-		"at a cap that a lift granted":    {0.5, 16427 * sizing.MiB, 16427 * sizing.MiB, false},
-		"a little below what was granted": {0.5, 16 * gib, 16427 * sizing.MiB, false},
-		"far above what was granted":      {0.5, 1024 * gib, 2 * gib, true},
-		"without a known grant":           {0.5, 16 * gib, 0, true},
+		"at the minimum grant":         {0.003, 64 * sizing.MiB, 0, false},
+		"at a floor that was granted":  {0.003, 2 * gib, 2 * gib, false},
+		"at a cap that a lift granted": {0.5, 16427 * sizing.MiB, 16427 * sizing.MiB, false},
+		"slightly below the grant":     {0.5, 16 * gib, 16427 * sizing.MiB, false},
+		"far above the grant":          {0.5, 1024 * gib, 2 * gib, true},
+		"without a known grant":        {0.5, 16 * gib, 0, true},
 	} {
-		t.Run(claim, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			k := newTask(t)
 			f := sizing.Features{"x": sizing.NumberValue(3)}
 			for range 20 {

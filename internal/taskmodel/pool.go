@@ -9,36 +9,41 @@ import (
 )
 
 // Answers use the margins of the DAG's pool; learning uses the task's own margins. Models that
-// learned the same rows are therefore equal, whatever other tasks reported in between.
+// learned the same rows are therefore equal, independently of the reports of other tasks.
 
-// ownMargins are the fields of the experts that SetPool overwrites.
+// ownMargins are the task's own values of the fields of experts.Experts that SetPool overwrites.
 type ownMargins struct {
 	factor, price, span, requestRisk float64
 	picks                            []experts.Pick
-	saved                            bool // a pool is in use, and these are the task's own values
+	saved                            bool // a pool is in use, so the other fields are set
 }
 
 // SetPool makes answers use the DAG's pool until the next Learn or Fit.
 func (m *Model) SetPool(pool *Pool) {
 	m.state = states.Add(1)
 	if x := m.Experts; !m.own.saved {
-		m.own = ownMargins{x.Factor, x.Price, x.Span, x.RequestRisk, append(m.own.picks[:0], x.Picks...), true}
+		m.own = ownMargins{x.Factor, x.MeanRowCost, x.PriorDeviation, x.RequestRisk, append(m.own.picks[:0], x.Picks...), true}
+	}
+	if m.ablated.NoPool {
+		pool = &m.Share
 	}
 	m.Experts.SetPool(pool)
+	m.setPoolSlopes(pool)
 }
 
-// leavePool restores the margins that follow from the task's own rows.
+// leavePool restores the task's own margins.
 func (m *Model) leavePool() {
 	if !m.own.saved {
 		return
 	}
 	x := m.Experts
-	x.Factor, x.Price, x.Span, x.RequestRisk = m.own.factor, m.own.price, m.own.span, m.own.requestRisk
+	x.Factor, x.MeanRowCost, x.PriorDeviation, x.RequestRisk = m.own.factor, m.own.price, m.own.span, m.own.requestRisk
 	x.Picks = append(x.Picks[:0], m.own.picks...)
-	m.own.saved = false
+	m.own.saved, m.slopes = false, m.slopes[:0]
 }
 
-// EncodeShare encodes the task's contribution to its pool, which the store keeps beside the blob.
+// EncodeShare encodes the task's contribution to its pool. The store keeps it in a column of its
+// own, so that a pool is computed without decoding models.
 func (m *Model) EncodeShare() ([]byte, error) {
 	mode, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {

@@ -9,30 +9,34 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// buffers holds the memory of one prediction, so that Size allocates little; see BenchmarkSize.
+// buffers holds the intermediate values of one prediction. Their memory is reused, so that Size
+// allocates little; see BenchmarkSize.
 type buffers struct {
-	cells         []sizing.Value
-	imputed       []sizing.Value
-	line, tree    []float64
-	rungs         []float64
-	edges         []float64
-	above         []sizing.Bytes
+	cells         []sizing.Value // the row of the question
+	line, tree    []float64      // the encoded row
+	rungs         []float64      // of a ladder
+	above         []sizing.Bytes // ladder above a known kill
+	edges         []float64      // of the bins
 	scratch       experts.Scratch
 	numbers       []float64                     // inputs of the cold-start lines
-	points        [len(coldStartPoints)]float64 // predictions of the point models …
-	coldStart     bayes.Mixture                 // … and their mixture
-	signals       [signalCount]float64
-	atEdge        []sizing.Value
+	points        [len(coldStartPoints)]float64 // predictions of the point models for the cold start
+	coldStart     bayes.Mixture                 // cold-start prediction
+	signals       [signalCount]float64          // inputs of the stack
+	atEdge        []sizing.Value                // cells with the inputs outside the range moved to its edge
 	extrapolation extrapolation
 	cleaned       []sizing.Value // cells without implausible inputs
-	keptRequest   bool           // the static request decided the answer
+	usesRequest   bool           // the answer is the static request
+	isLift        bool           // the question is about the retry after a kill
 
+	// Imputation of missing features; see imputeFromDonors.
+	imputed         []sizing.Value // cells with the values of one donor
+	donor           []sizing.Value
 	neighbours      []neighbour
-	donorMargin     [experts.ModelCount]float64 // of a row with missing features: how far the donors reach above its levels
-	donorMean       experts.Point               // … the mean of the models' predictions
-	unseenProb      float64                     // … the probability that the run needs more than any donor
-	donorPoints     []experts.Point             // … the predictions with the values of some donors
-	donorPointMean  experts.Point               // … their mean, before any extrapolation
+	donorMargin     [experts.ModelCount]float64 // margin over donorMean, by model
+	donorMean       experts.Point               // mean of the predictions over donors
+	unseenProb      float64                     // probability that the run needs more than any donor
+	donorPoints     []experts.Point             // predictions with the values of some donors
+	donorPointMean  experts.Point               // donorMean before any extrapolation
 	donorProbs      []float64                   // probabilities of one donor, by bin
 	noFeatures      bool                        // the row has no feature at all
 	unwidenedAmount float64                     // the answer without donorMargin; 0 for a complete row
@@ -52,7 +56,7 @@ func (m *models) predict(cells []sizing.Value, p *experts.Point, b *buffers) {
 	}
 }
 
-// predictInRange is predict for a row whose inputs lie within the range.
+// predictInRange is predict for a row whose inputs are within the range.
 func (m *models) predictInRange(cells []sizing.Value, p *experts.Point, b *buffers) {
 	if m.ridges != nil && m.Enc.isIncomplete(cells) {
 		m.imputeFromDonors(cells, p, b)
@@ -76,7 +80,7 @@ func (m *models) predictRow(cells []sizing.Value, p *experts.Point, b *buffers) 
 	}
 	b.line, b.tree = m.Enc.encode(cells, b.line[:0], b.tree[:0])
 	level := &p.Level
-	level[experts.Line] = m.onLine(b.line)
+	level[experts.Line] = m.lineLevel(b.line)
 	floor := math.Exp(m.Low-ridgeSlack) / m.Unit
 	level[experts.Plain] = math.Log(max(floor, min(m.ridges[peak].Predict(b.line), sizing.MaxBytes/m.Unit)) * m.Unit)
 	p.Duration = max(0, min(maxLogSeconds, m.ridges[logSeconds].Predict(b.line)))
@@ -97,44 +101,54 @@ const maxLogSeconds = 19.6 // ten years
 // predictGroup predicts from the rows with identical features, shrunk towards LineTrees.
 func (m *models) predictGroup(cells []sizing.Value, p *experts.Point) {
 	level, spread := &p.Level, 1.5*p.Scale[experts.TreeScale]
-	both := level[experts.LineTrees]
-	level[experts.Same], level[experts.Fresh], p.Scale[experts.SameScale] = both, both, spread
+	lineTrees := level[experts.LineTrees]
+	level[experts.Same], level[experts.Fresh], p.Scale[experts.SameScale] = lineTrees, lineTrees, spread
 	g := m.Groups[groupKey(m.Enc.Columns, cells)]
 	p.MinAmount = g.minGrant()
 	if g == nil {
 		return
 	}
 	newest := min(g.Rows, 2)
-	level[experts.Same] = (g.Mean*g.Rows + groupShrink*both) / (g.Rows + groupShrink)
-	level[experts.Fresh] = (g.Recent*newest + groupShrink*both) / (newest + groupShrink)
+	level[experts.Same] = (g.Mean*g.Rows + groupShrink*lineTrees) / (g.Rows + groupShrink)
+	level[experts.Fresh] = (g.Recent*newest + groupShrink*lineTrees) / (newest + groupShrink)
 	p.Duration = (g.Seconds*g.Rows + 2*p.Duration) / (g.Rows + 2)
 	p.Scale[experts.SameScale] = math.Sqrt((g.Squares+3*spread*spread)/(g.Rows+2)) + spreadFloor
 }
 
-// predictStack corrects LineTrees by the other models' predictions and by its smoothed errors
-// (stacking).
+// predictStack corrects LineTrees by the other models' predictions and by the smoothed errors of
+// LineTrees (stacking).
 func (m *models) predictStack(p *experts.Point, median float64, b *buffers) {
-	both := p.Level[experts.LineTrees]
+	lineTrees := p.Level[experts.LineTrees]
 	b.signals = [signalCount]float64{
-		p.Level[experts.Line] - both, p.Level[experts.Trees] - both,
-		p.Level[experts.Same] - both, p.Level[experts.Fresh] - both, m.Drift, m.Trend,
+		p.Level[experts.Line] - lineTrees, p.Level[experts.Trees] - lineTrees,
+		p.Level[experts.Same] - lineTrees, p.Level[experts.Fresh] - lineTrees, m.Drift, m.Trend,
 	}
-	p.Level[experts.Stack] = max(median-stackReach, min(median+stackReach, both+m.Stack.Predict(b.signals[:])))
+	p.Level[experts.Stack] = max(median-stackReach, min(median+stackReach, lineTrees+m.Stack.Predict(b.signals[:])))
 }
 
-// onLine returns the line's log peak, clipped near the range of the fitted peaks: a ridge on raw
-// features would otherwise diverge for the first unusual input.
-func (m *models) onLine(x []float64) float64 {
+// lineLevel returns the line's log peak for an encoded row. It clips the log peak near the range of
+// the fitted peaks, because a ridge on raw features would diverge for the first unusual input.
+func (m *models) lineLevel(x []float64) float64 {
 	return max(m.Low-ridgeSlack, min(m.High+ridgeSlack, m.ridges[logPeak].Predict(x)))
 }
 
 // bufferPool avoids allocations in concurrent predictions; see BenchmarkSize.
 var bufferPool = sync.Pool{New: func() any { return new(buffers) }}
 
-// predict fills p with the models' predictions for a row. If features are missing, their
-// uncertainty adds to the experts' own margin as independent errors do: in quadrature.
+// predictQuestion fills p with the models' predictions for a question, and b.cells with its row.
+func (m *Model) predictQuestion(q *Question, p *experts.Point, b *buffers) {
+	b.cells = m.cells(q.Features, b.cells)
+	b.isLift = q.Above > 0
+	m.predict(b.cells, q.RiskTarget, p, b)
+}
+
+// predict fills p with the models' predictions for a row. If features are missing, it adds their
+// uncertainty to the experts' own margin in quadrature, as for independent errors.
 func (m *Model) predict(cells []sizing.Value, target float64, p *experts.Point, b *buffers) {
 	m.Models.predict(cells, p, b)
+	if m.ablated.Adjust != nil {
+		m.ablated.Adjust(p)
+	}
 	if m.Experts.NeedsColdStart() && (!p.Imputed || m.Experts.IsColdStart()) { // otherwise donors predict better
 		m.predictColdStart(cells, p, b)
 	}
@@ -147,12 +161,12 @@ func (m *Model) predict(cells []sizing.Value, target float64, p *experts.Point, 
 	b.unwidenedAmount = m.Experts.Answer(p, target, &b.scratch).Amount
 	m.widenColdStart(p, b)
 	answer := math.Log(b.unwidenedAmount)
-	for k, between := range b.donorMargin {
+	for k, donorMargin := range b.donorMargin {
 		margin := max(0, answer-p.Level[k])
-		widened := math.Hypot(margin, between)
+		widened := math.Hypot(margin, donorMargin)
 		p.Level[k] += widened - margin
 		if k == experts.LineTrees && widened > 0 {
-			b.unseenProb *= between * between / (widened * widened)
+			b.unseenProb *= donorMargin * donorMargin / (widened * widened)
 		}
 	}
 }

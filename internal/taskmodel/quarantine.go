@@ -6,45 +6,45 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// A report waits in quarantine if it is too far from everything known of the task, in
-// either direction: most such reports are in the wrong unit or of the wrong container.
-// A quarantined report changes no allocation. A second similar report releases it, so
-// real growth and rare modes cost one more report.
+// A report waits in quarantine if it is far above or far below everything that is known about the
+// task: most such reports are in the wrong unit or from the wrong container. A quarantined report
+// changes no allocation. A second similar report confirms it, so real growth and rare modes cost
+// one more report.
 //
-//	rows   too large                                    too small
-//	0      8 × allocated, 100 × requested               1/900 of allocated or requested
-//	1-7    100 × largest peak and prediction, or        1/10 of the prediction, 1/900 of allocated, and
-//	       8 × allocated and 4 × peak and prediction    no earlier row missed it by nearly as much
-//	8-     4 × largest peak and prediction, or          the same with 1/100 of the prediction
-//	       300 × prediction if no earlier row missed
-//	       it by nearly as much
-//	any    64Ti; no report confirms it                  1 MiB and 1/900 of allocated or requested; no report confirms it
+//	rows   quarantined if above                         quarantined if below
+//	0      8 × allocated, or 100 × requested            1/900 of allocated or requested
+//	1-7    100 × largest peak and prediction, or        1/10 of the prediction and 1/900 of allocated,
+//	       8 × allocated and 4 × peak and prediction    and no earlier residual is similar
+//	8-     4 × largest peak and prediction, or          1/100 of the prediction and 1/900 of allocated,
+//	       300 × prediction, and no earlier             and no earlier residual is similar
+//	       residual is similar
+//	any    64Ti (cannot be confirmed)                   1 MiB and 1/900 of allocated or requested (cannot be confirmed)
 //
 // An OOM kill at or below the amount that the service granted is never quarantined.
 const (
-	// The smallest mistaken unit is a factor of 1000 (kB for B, MiB for KiB), and a success uses
-	// at most its allocation. So a mistaken report is this far below the allocation, if the limit
-	// is exceeded by at most a tenth.
+	// unitFactor: two units differ by a factor of at least 1000 (B and kB, KiB and MiB), and a
+	// success exceeds its allocation by at most a tenth. So a peak in the wrong unit is at least this
+	// factor below the allocation.
 	unitFactor = 900
-	// A prediction may be wrong by a factor of ten, so a mistaken unit misses it at least this
-	// much.
+	// missFactor: a prediction may be wrong by a factor of ten, so a peak in the wrong unit differs
+	// from the prediction by at least this factor.
 	missFactor          = 100
-	missFactorColdStart = 10 // if the peak also looks like a mistaken unit of the allocation
-	// A large report in quarantine may be real growth, and then the next such run is killed;
-	// learned by mistake, it only wastes. So it must miss the prediction by more.
+	missFactorColdStart = 10 // the same, if the peak is also below 1/unitFactor of the allocation
+	// missHighFactor is larger: if a large report is real growth, its quarantine causes a kill; if it
+	// is wrong, learning it only wastes memory.
 	missHighFactor = 300
-	// Limits that are not enforced are exceeded: in a public trace by up to 34 × the request, and
-	// 2 of its 999 rows exceed 8 ×.
+	// allocatedFactor: runs exceed limits that are not enforced. In a public trace 2 of 999 rows exceed
+	// 8 × the request, and the largest is 34 ×.
 	allocatedFactor = 8
 	requestedFactor = 100
-	// No node has twice the largest server: no report confirms such a peak.
+	// maxPossible is more memory than any node has, so no report confirms such a peak.
 	maxPossible = 2 * sizing.LargestServer
 
-	rangeFactor         = 4  // of the largest peak so far: no prediction was tested above it
-	minRangeRows        = 8  // measured rows before the largest peak is reliable
-	confirmShortFactor  = 2  // a confirming report may deviate less than a quarantined one by this factor …
-	confirmBeyondFactor = 10 // … or more by this factor: beyond that it is another mistaken unit
-	maxQuarantined      = 64 // more reports are the task's normal behaviour: the oldest is learned
+	rangeFactor          = 4  // multiple of the largest peak so far, above which no prediction was tested
+	minRangeRows         = 8  // measured rows from which the largest peak is reliable
+	confirmNearerFactor  = 2  // largest factor by which a confirming report may be nearer to the expectation than the quarantined one
+	confirmFartherFactor = 10 // largest factor by which it may be farther; a report still farther is in another unit
+	maxQuarantined       = 64 // with more reports, such peaks are normal for the task, so it learns the oldest
 )
 
 // quarantinedReport is a report that waits for confirmation by another.
@@ -53,8 +53,8 @@ type quarantinedReport struct {
 	Expected float64 `cbor:",omitzero"` // bytes; zero in models stored before this field existed: far below the peak
 }
 
-// isLow reports whether the report is below its expectation.
-func (h *quarantinedReport) isLow() bool { return float64(h.Peak) < h.Expected }
+// isLow reports whether the peak is below the expected peak.
+func (r *quarantinedReport) isLow() bool { return float64(r.Peak) < r.Expected }
 
 // QuarantineReason explains why Learn would quarantine t; "" if it would not.
 func (m *Model) QuarantineReason(t TrainingRow) string {
@@ -73,18 +73,18 @@ func (m *Model) QuarantineReason(t TrainingRow) string {
 func (m *Model) Quarantined() []sizing.Quarantined {
 	var all []sizing.Quarantined
 	for i := range m.Quarantine {
-		h := &m.Quarantine[i]
-		q := sizing.Quarantined{Memory: h.Peak, Detail: "far above all known peaks of the task"}
-		if h.Expected > 0 {
-			q.Detail = implausibility{h.Expected, "the expected peak"}.describe(h.Peak)
+		r := &m.Quarantine[i]
+		q := sizing.Quarantined{Memory: r.Peak, Detail: "far above all known peaks of the task"}
+		if r.Expected > 0 {
+			q.Detail = implausibility{r.Expected, "the expected peak"}.describe(r.Peak)
 		}
 		all = append(all, q)
 	}
 	return all
 }
 
-// quarantine stores t in quarantine if it is implausible, after releasing the reports that t
-// confirms.
+// quarantine releases the reports that t confirms. Then it adds t to the quarantine if t is
+// implausible, and reports whether it did.
 func (m *Model) quarantine(t *TrainingRow) bool {
 	m.releaseConfirmed(t)
 	d, ok := m.checkPlausibility(t)
@@ -94,8 +94,8 @@ func (m *Model) quarantine(t *TrainingRow) bool {
 	return ok
 }
 
-// quarantineOld is quarantine for an old row of a long history. The models have seen few rows by
-// then, so their predictions alone prove nothing: the row must also leave the range.
+// quarantineOld is quarantine for an old row of a long history. The models have learned few rows by
+// then, so their predictions do not suffice: the row must also be outside the range of peaks.
 func (m *Model) quarantineOld(t *TrainingRow) bool {
 	m.releaseConfirmed(t)
 	peak := float64(t.Peak)
@@ -105,7 +105,7 @@ func (m *Model) quarantineOld(t *TrainingRow) bool {
 	return m.quarantine(t)
 }
 
-// addToQuarantine stores t, and makes room for it if necessary.
+// addToQuarantine adds t to the quarantine, and evicts the oldest report if the quarantine is full.
 func (m *Model) addToQuarantine(t *TrainingRow, d implausibility) {
 	if len(m.Quarantine) == maxQuarantined {
 		m.evictOldest()
@@ -113,10 +113,10 @@ func (m *Model) addToQuarantine(t *TrainingRow, d implausibility) {
 	m.Quarantine = append(m.Quarantine, quarantinedReport{*t, d.expected})
 }
 
-// evictOldest makes room. So many reports are the task's normal behaviour, so it learns the
-// oldest, unless that is impossible: such reports are never fitted.
+// evictOldest releases the oldest confirmable report, because with so many reports such peaks are
+// normal for the task. If no report is confirmable, it discards the oldest.
 func (m *Model) evictOldest() {
-	oldest := slices.IndexFunc(m.Quarantine, func(h quarantinedReport) bool { return h.Confirmable() })
+	oldest := slices.IndexFunc(m.Quarantine, func(r quarantinedReport) bool { return r.Confirmable() })
 	if oldest < 0 {
 		m.Quarantine = slices.Delete(m.Quarantine, 0, 1)
 		return
@@ -138,7 +138,7 @@ func (m *Model) findConfirmed(t *TrainingRow) int {
 	}
 	peak := float64(t.Peak)
 	c, known := m.forecast(t.Features)
-	// A report that the features predict is no evidence for one that they do not.
+	// If the features predict t, then t is no evidence for a report that they do not predict.
 	addsEvidence := func(low bool) bool {
 		switch {
 		case !known:
@@ -148,19 +148,19 @@ func (m *Model) findConfirmed(t *TrainingRow) int {
 		}
 		return peak > m.Experts.MaxPeak || peak > unitFactor/missFactor*c.high
 	}
-	return slices.IndexFunc(m.Quarantine, func(h quarantinedReport) bool {
-		waiting := float64(h.Peak)
+	return slices.IndexFunc(m.Quarantine, func(r quarantinedReport) bool {
+		waiting := float64(r.Peak)
 		switch {
-		case !h.Confirmable():
+		case !r.Confirmable():
 			return false
-		case h.isLow():
-			return t.Censoring == sizing.Exact && peak <= confirmShortFactor*waiting && peak*confirmBeyondFactor >= waiting && addsEvidence(true)
+		case r.isLow():
+			return t.Censoring == sizing.Exact && peak <= confirmNearerFactor*waiting && peak*confirmFartherFactor >= waiting && addsEvidence(true)
 		}
-		return peak*confirmShortFactor >= waiting && peak <= confirmBeyondFactor*waiting && addsEvidence(false)
+		return peak*confirmNearerFactor >= waiting && peak <= confirmFartherFactor*waiting && addsEvidence(false)
 	})
 }
 
-// release learns a report from quarantine.
+// release removes a report from quarantine and learns it.
 func (m *Model) release(i int) {
 	t := m.Quarantine[i].TrainingRow
 	m.Quarantine = slices.Delete(m.Quarantine, i, i+1)
@@ -171,8 +171,8 @@ func (m *Model) release(i int) {
 	m.learnExact(&t)
 }
 
-// releasePlausible releases the reports that are plausible by now. Checking at every eighth row
-// suffices, because a task's history changes no faster.
+// releasePlausible releases the reports that have become plausible. It checks only at every eighth
+// row, because a task changes slowly.
 func (m *Model) releasePlausible() {
 	if m.Experts.LearnedRows%minRangeRows != 0 {
 		return
@@ -186,7 +186,7 @@ func (m *Model) releasePlausible() {
 	}
 }
 
-// quarantinedSeqs returns the rows in quarantine, by Seq.
+// quarantinedSeqs returns the Seq of each row in quarantine.
 func (m *Model) quarantinedSeqs() map[int64]bool {
 	seqs := make(map[int64]bool, len(m.Quarantine))
 	for i := range m.Quarantine {

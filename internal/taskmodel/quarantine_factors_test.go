@@ -13,10 +13,11 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// unitErrors are the factors of a mistaken unit.
+// unitErrors are the factors between a wrong and the right unit.
 var unitErrors = []float64{1e-3, 1e3, 1e-6, 1e6, 1. / (1 << 10), 1 << 10, 1. / (1 << 20), 1 << 20, 1. / (1 << 30), 1 << 30}
 
-// within16GiB is a success within 16 GiB; no run of a shape needs less than an eightieth of it.
+// within16GiB returns a success with an allocation of 16 GiB. Every run of the test needs at least an
+// eightieth of the allocation, so that only a wrong unit is implausible.
 func within16GiB(f sizing.Features, gibs float64) (sizing.Features, sizing.HistoryRow) {
 	r := measuredRun(gibs)
 	r.Allocated.Memory, r.Requested.Memory = 16*gib, 16*gib
@@ -32,24 +33,24 @@ func quarantinedAmounts(m *taskmodel.Model) (all []sizing.Bytes) {
 	return all
 }
 
-// One report is in the wrong unit, anywhere in a history. The reference is the same history
-// without that report.
-func TestMistakenUnitChangesNoLaterAnswer(t *testing.T) {
+// One report in the wrong unit is anywhere in a history. The reference is the same history without
+// that report.
+func TestReportInTheWrongUnitChangesNoLaterAnswer(t *testing.T) {
 	const runs, after = 60, 12
 	for name, draw := range shapes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for n := range 4 * len(unitErrors) {
-				rng, slip := rand.New(rand.NewPCG(uint64(n), 5)), unitErrors[n/4]
+				rng, factor := rand.New(rand.NewPCG(uint64(n), 5)), unitErrors[n/4]
 				at := [...]int{0, 1, 2 + rng.IntN(6), 8 + rng.IntN(runs-8)}[n%4]
 				wrong, without := newTask(t), newTask(t)
 				for i := range at + after {
 					f, gibs := draw(rng)
-					if i >= at { // compare both answers with the need
+					if i >= at { // compare both answers with the peak
 						q := question(f)
 						q.Requested.Memory = 16 * gib
 						expected, got := without.model.Size(q), wrong.model.Size(q)
-						about := fmt.Sprintf("%g × as report %d, run %d, which needs %.2f GiB", slip, at, i, gibs)
+						about := fmt.Sprintf("%g × as report %d, run %d, which needs %.2f GiB", factor, at, i, gibs)
 						require.LessOrEqual(t, got.Limit, 4*expected.Limit, about)
 						if expected.Limit >= bytes(gibs) {
 							require.GreaterOrEqual(t, got.Limit, bytes(gibs), about)
@@ -57,9 +58,9 @@ func TestMistakenUnitChangesNoLaterAnswer(t *testing.T) {
 					}
 					if i == at {
 						_, row := within16GiB(f, gibs)
-						row.MemoryMax = sizing.Bytes(math.Max(1, math.Min(sizing.MaxBytes, float64(row.MemoryMax)*slip)))
+						row.MemoryMax = sizing.Bytes(math.Max(1, math.Min(sizing.MaxBytes, float64(row.MemoryMax)*factor)))
 						wrong.report(f, row)
-						require.Len(t, wrong.model.Quarantined(), 1, "%g × as report %d", slip, at)
+						require.Len(t, wrong.model.Quarantined(), 1, "%g × as report %d", factor, at)
 						continue
 					}
 					for _, k := range []*task{wrong, without} {
@@ -71,7 +72,7 @@ func TestMistakenUnitChangesNoLaterAnswer(t *testing.T) {
 				}
 				again, _, err := taskmodel.Fit(&wrong.history, nil)
 				require.NoError(t, err)
-				require.Equal(t, quarantinedAmounts(wrong.model), quarantinedAmounts(again), "fitted from the stored history: %g × as report %d", slip, at)
+				require.Equal(t, quarantinedAmounts(wrong.model), quarantinedAmounts(again), "fitted from the stored history: %g × as report %d", factor, at)
 			}
 		})
 	}
@@ -95,9 +96,9 @@ func TestSecondSmallReportReleasesTheFirst(t *testing.T) {
 		k.reportSuccess(rare, 0.003)
 		require.Empty(t, k.model.Quarantine, "after %d runs", n)
 		k.reportSuccess(rare, 0.001)
-		require.Empty(t, k.model.Quarantine, "small runs belong to the task now, after %d runs", n)
+		require.Empty(t, k.model.Quarantine, "small runs are plausible by now, after %d runs", n)
 		if n == 60 {
-			continue // one small run among many
+			continue // few small runs among many others
 		}
 		assert.Less(t, k.model.Size(question(rare)).Limit, 32*gib)
 	}
@@ -113,12 +114,12 @@ func TestQuarantineSurvivesTheBlob(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, k.model.Quarantined(), restored.Quarantined())
 	k.fit()
-	assert.Equal(t, restored.Quarantined(), k.model.Quarantined(), "and after a training")
+	assert.Equal(t, restored.Quarantined(), k.model.Quarantined(), "after a training")
 	assert.Contains(t, k.model.Quarantined()[0].Detail, "2147 bytes is 1/")
 }
 
 func TestFirstReportIsComparedWithItsAllocation(t *testing.T) {
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		peak, allocated, requested sizing.Bytes
 		quarantined                bool
 	}{
@@ -131,15 +132,15 @@ func TestFirstReportIsComparedWithItsAllocation(t *testing.T) {
 		"a million times the request":              {gib << 20, 0, 2 * gib, true},
 		"more than any server, without history":    {128 << 40, 0, 0, true},
 		"less than any container, without history": {2000, 0, 0, false},
-		"little, with a little request":            {20 * sizing.MiB, 32 * sizing.MiB, 32 * sizing.MiB, false},
+		"a small peak with a small request":        {20 * sizing.MiB, 32 * sizing.MiB, 32 * sizing.MiB, false},
 	} {
 		k := newTask(t)
 		r := measuredRun(1)
 		r.MemoryMax, r.Allocated.Memory, r.Requested.Memory = c.peak, c.allocated, c.requested
 		row := taskmodel.NewTrainingRow(&k.history.Schema, k.row(nil, r))
-		assert.Equal(t, c.quarantined, k.model.QuarantineReason(row) != "", claim)
+		assert.Equal(t, c.quarantined, k.model.QuarantineReason(row) != "", name)
 		k.model.Learn(row)
-		assert.Equal(t, c.quarantined, len(k.model.Quarantine) == 1, claim)
+		assert.Equal(t, c.quarantined, len(k.model.Quarantine) == 1, name)
 	}
 }
 
@@ -158,7 +159,7 @@ func TestQuarantinedSuccessExplainsNoKill(t *testing.T) {
 	assert.Greater(t, k.model.Size(q).Limit, 8*gib)
 }
 
-// The allocation of a success without a peak, in a wrong unit, must not lower the predictions.
+// Successes without a peak have an allocation in the wrong unit. They must not lower the predictions.
 func TestImplausibleAllocationBoundsNoPeak(t *testing.T) {
 	k, rng := trainedTask(t, growing, 7, 60)
 	clean, _ := trainedTask(t, growing, 7, 60)

@@ -10,7 +10,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Models stored before small reports were quarantined have plain training rows in quarantine.
+// Models of releases that quarantined only large reports store training rows without Expected.
 func TestOldQuarantineFormatIsReadable(t *testing.T) {
 	stored, err := cbor.Marshal([]TrainingRow{{Seq: 7, Peak: 250 * sizing.GiB, Censoring: sizing.Exact, Outcome: sizing.Success, FirstTry: true}})
 	require.NoError(t, err)

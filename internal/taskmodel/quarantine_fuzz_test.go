@@ -10,9 +10,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// FuzzMistakenUnits puts up to three reports in different wrong units into a history. Every other
-// run gets the model's grant. The reference is the same history without those reports.
-func FuzzMistakenUnits(f *testing.F) {
+// FuzzReportsInWrongUnits puts up to three reports in different wrong units into a history. The
+// reference is the same history without those reports.
+func FuzzReportsInWrongUnits(f *testing.F) {
 	for seed := range uint64(12) {
 		f.Add(seed)
 	}
@@ -23,11 +23,11 @@ func FuzzMistakenUnits(f *testing.F) {
 		runs := 10 + rng.IntN(90)
 		mistakes := map[int]float64{}
 		for k, magnitude := range rng.Perm(3)[:1+rng.IntN(3)] { // different units, because equal ones confirm each other
-			slip := math.Pow([...]float64{1000, 1024}[rng.IntN(2)], float64(1+magnitude))
+			factor := math.Pow([...]float64{1000, 1024}[rng.IntN(2)], float64(1+magnitude))
 			if rng.IntN(2) == 0 {
-				slip = 1 / slip
+				factor = 1 / factor
 			}
-			mistakes[rng.IntN(max(1, runs*(k+1)/3))] = slip
+			mistakes[rng.IntN(max(1, runs*(k+1)/3))] = factor
 		}
 		wrong, without := newTask(t), newTask(t)
 		for i := range runs {
@@ -41,8 +41,8 @@ func FuzzMistakenUnits(f *testing.F) {
 			}
 			row := measuredRun(gibs)
 			row.Allocated.Memory, row.Requested.Memory = max(got.Limit, bytes(gibs)), 16*gib
-			if slip, is := mistakes[i]; is {
-				row.MemoryMax = sizing.Bytes(math.Max(1, math.Min(sizing.MaxBytes, float64(row.MemoryMax)*slip)))
+			if factor, wrongUnit := mistakes[i]; wrongUnit {
+				row.MemoryMax = sizing.Bytes(math.Max(1, math.Min(sizing.MaxBytes, float64(row.MemoryMax)*factor)))
 				wrong.report(features, row)
 				continue
 			}

@@ -13,7 +13,7 @@ import (
 const wrongGiB = 250
 
 func TestOneImplausibleReportMovesTheGrantByAtMostOneBin(t *testing.T) {
-	for claim, report := range map[string]sizing.HistoryRow{
+	for name, report := range map[string]sizing.HistoryRow{
 		"a peak": measuredRun(wrongGiB),
 		"a kill": killed(wrongGiB),
 	} {
@@ -25,10 +25,10 @@ func TestOneImplausibleReportMovesTheGrantByAtMostOneBin(t *testing.T) {
 			bins := k.model.Bins
 			before := bins.Index(k.model.Size(q).Limit)
 			k.report(f, report)
-			assert.LessOrEqual(t, bins.Index(k.model.Size(q).Limit), before+1, "%s, at once, after %d runs", claim, n)
+			assert.LessOrEqual(t, bins.Index(k.model.Size(q).Limit), before+1, "%s, at once, after %d runs", name, n)
 			k.fit()
-			assert.LessOrEqual(t, bins.Index(k.model.Size(q).Limit), before+1, "%s, fitted, after %d runs", claim, n)
-			assert.Equal(t, bins[len(bins)-1], k.model.Bins[len(bins)-1], "bins exclude the quarantine: %s, after %d runs", claim, n)
+			assert.LessOrEqual(t, bins.Index(k.model.Size(q).Limit), before+1, "%s, fitted, after %d runs", name, n)
+			assert.Equal(t, bins[len(bins)-1], k.model.Bins[len(bins)-1], "bins exclude quarantined reports: %s, after %d runs", name, n)
 		}
 	}
 }
@@ -40,20 +40,20 @@ func TestLastBinEndsATenthAboveTheLargestPeak(t *testing.T) {
 }
 
 func TestSecondReportConfirmsTheFirst(t *testing.T) {
-	for claim, second := range map[string]sizing.HistoryRow{
-		"a peak of half": measuredRun(0.6 * wrongGiB),
-		"a kill there":   killed(0.6 * wrongGiB),
+	for name, second := range map[string]sizing.HistoryRow{
+		"a peak": measuredRun(0.6 * wrongGiB),
+		"a kill": killed(0.6 * wrongGiB),
 	} {
 		k, rng := trainedTask(t, growing, 2, 60)
 		f, _ := growing(rng)
 		k.reportSuccess(f, wrongGiB)
 		require.Len(t, k.model.Quarantine, 1)
-		require.Less(t, k.model.LargestPeak(), 10*gib, "%s: the derived cap excludes it too", claim)
+		require.Less(t, k.model.LargestPeak(), 10*gib, "%s: the largest peak excludes quarantined reports", name)
 		k.reportSuccess(f, 3)
 		require.Len(t, k.model.Quarantine, 1, "an ordinary run confirms nothing")
 		k.report(f, second)
-		assert.Empty(t, k.model.Quarantine, claim)
-		assert.Equal(t, wrongGiB*gib, k.model.LargestPeak(), claim)
+		assert.Empty(t, k.model.Quarantine, name)
+		assert.Equal(t, wrongGiB*gib, k.model.LargestPeak(), name)
 		assert.NotEmpty(t, k.fit().Reason)
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// riskAt returns P(peak > granted), given that the experts promise a.Promised for a.Amount. The
-// residuals give the difference between the two amounts. The part of the promise that the
-// residuals do not explain, such as a higher observed kill rate, is constant below the amount and
-// decreases above it by the ladder's power law. The risk is continuous and never increases with
-// the amount.
+// riskAt returns P(peak > granted), given that the experts promise a.Promised for a.Amount. It
+// computes the difference between the two risks from the residuals. The residuals do not explain a
+// part of the promise, such as a higher observed kill rate. This part is constant below a.Amount,
+// and decreases above it by the ladder's power law. The risk is continuous and never increases with
+// granted.
 func (m *Model) riskAt(p *experts.Point, a experts.Answer, granted float64, b *buffers) float64 {
 	below := !experts.IsSufficient(granted, a.Amount)
 	if !below && granted < a.Amount+2*float64(sizing.MiB) {
@@ -21,11 +21,11 @@ func (m *Model) riskAt(p *experts.Point, a experts.Answer, granted float64, b *b
 	if below {
 		return min(1, max(a.Promised, m.exceedanceProb(p, granted, b)+rest))
 	}
-	share := a.Amount / granted
-	return min(a.Promised, m.exceedanceProb(p, granted, b)+rest*share*share)
+	ratio := a.Amount / granted
+	return min(a.Promised, m.exceedanceProb(p, granted, b)+rest*ratio*ratio)
 }
 
-// requestRisk returns P(peak > request), computed like the promise of the grant.
+// requestRisk returns P(peak > request), computed in the same way as the promise for the grant d.
 func (m *Model) requestRisk(p *experts.Point, q Question, d *boundedGrant, a experts.Answer, b *buffers) float64 {
 	atRequest := *d
 	atRequest.limit = q.Requested.Memory
@@ -43,23 +43,23 @@ func (m *Model) requestSuffices(p *experts.Point, q Question, d *boundedGrant, a
 		m.requestRisk(p, q, d, a, b) <= q.RiskTarget
 }
 
-// openRisk returns P(peak > limit) while the guard widens: promises of this task fail at the
-// widened amount, so the kill rate of the open runs counts. Above the widened amount the risk
-// decreases by the power law.
+// openRisk returns P(peak > limit) while the guard widens, else 0. At the widened amount it is the
+// kill rate of the open runs, because the promises of this task fail at present. Above the widened
+// amount the risk decreases by the ladder's power law.
 func openRisk(q Question, limit, widened sizing.Bytes, promised float64) float64 {
 	if q.Widen <= 1 {
 		return 0
 	}
 	rate := q.Open.Rate(promised)
 	if limit > widened {
-		share := float64(widened) / float64(limit)
-		rate *= share * share
+		ratio := float64(widened) / float64(limit)
+		rate *= ratio * ratio
 	}
 	return rate
 }
 
-// BeforeGuard returns a promise without the kills of open runs: the guard compares those kills
-// with the promise from before them. A stored receipt suffices to compute it.
+// BeforeGuard returns a promise without the effect of the kills of open runs, because the guard
+// compares these kills with the promise. g is the state of a stored receipt.
 func BeforeGuard(promised float64, g sizing.Guard) float64 {
 	if len(g.Params) > guardWiden && g.Params[guardWiden] > 1 {
 		return min(promised, g.Params[guardPromised])
@@ -69,12 +69,15 @@ func BeforeGuard(promised float64, g sizing.Guard) float64 {
 
 // Indices in sizing.Guard.Params; see Model.guardState.
 const (
+	guardAmount   = 0
 	guardPromised = 1
 	guardWiden    = 3
+	guardExpert   = 4
+	guardLevels   = 5 // of the models, then the scales and the duration
 )
 
-// killsFrom counts the kills with the same features at a limit or above, without those of runs
-// that have a measured peak by now.
+// killsFrom counts the kills with the same features at a limit or above, except kills of runs that
+// have a measured peak by now.
 func (m *Model) killsFrom(cells []sizing.Value, limit sizing.Bytes) (kills float64) {
 	key := featureKey(&m.Schema, cells)
 	for i := range m.KnownKills {
@@ -85,8 +88,8 @@ func (m *Model) killsFrom(cells []sizing.Value, limit sizing.Bytes) (kills float
 	return kills
 }
 
-// succession returns the probability that the next run is killed, after kills without a success,
-// by the rule of succession (Laplace).
+// succession returns the probability that the next run is killed after a number of kills without a
+// success, by Laplace's rule of succession.
 func succession(kills float64) float64 { return min(1-1e-4, math.Max(0.5, (kills+1)/(kills+2))) }
 
 // Risk returns P(peak > limit) of a try with question q that is granted limit.
@@ -101,8 +104,7 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	var p experts.Point
-	b.cells = m.cells(q.Features, b.cells)
-	m.predict(b.cells, q.RiskTarget, &p, b)
+	m.predictQuestion(&q, &p, b)
 	var risk float64
 	if q.Above > 0 {
 		q.Above = max(q.Above, m.evidence(b.cells).killed)
@@ -112,7 +114,7 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 			return nil
 		}
 		answer := m.answer(&p, &q, b)
-		bounds := m.bound(&p, q, answer, b)
+		bounds := m.bound(&p, q, answer, b, nil)
 		bounds.limit = limit
 		risk = m.boundedRisk(&p, q, &bounds, answer, b)
 	}
@@ -120,12 +122,12 @@ func (m *Model) Risk(q Question, limit sizing.Bytes) *float64 {
 }
 
 // risk returns P(peak > limit) of this try, limited to probabilities that a history can support.
-// The experts promise their own kill rate for their amount; riskAt extends it to other amounts.
-// Kills without a later success count besides, because no residual contains them.
+// The experts promise their own kill rate for their amount, and riskAt extends it to other amounts.
+// The kills without a later success count too, because no residual contains them.
 func (m *Model) risk(p *experts.Point, q Question, limit sizing.Bytes, answer experts.Answer, b *buffers) float64 {
 	if q.Above > 0 {
-		return experts.Probability(m.Experts.Still(p, float64(q.Above), float64(limit), &b.scratch))
+		return experts.Probability(m.Experts.ConditionalExceedance(p, float64(q.Above), float64(limit), &b.scratch))
 	}
 	risk := m.riskAt(p, answer, float64(limit), b)
-	return experts.Probability(max(risk, m.Unresolved.exceedanceProb(float64(limit))))
+	return experts.Probability(max(risk, m.Unresolved.exceedanceProb(float64(limit)), m.Unresolved.streakRisk(q, float64(limit))))
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// lines is a task with a peak of 0.2 GiB plus 0.03 GiB per unit, times factor.
+// lines draws runs with a peak of 0.2 GiB plus 0.03 GiB per unit of n, times factor.
 func lines(rng *rand.Rand, factor float64) (sizing.Features, float64) {
 	n := float64(1 + rng.IntN(100))
 	return sizing.Features{"n": sizing.NumberValue(n)}, factor * (0.2 + 0.03*n) * noise(rng, 0.1)
 }
 
-// After a change all runs need more: killed tries are retried, and none ends before the next
+// After a change all runs need more. Killed tries are retried, and no retry ends before the last
 // question.
 func TestOpenKillsRaiseTheRiskOfWidenedGrants(t *testing.T) {
 	for _, factor := range []float64{2, 3} {

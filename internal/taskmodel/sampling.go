@@ -9,19 +9,19 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// sampling estimates how much true peaks exceed the largest of their samples: Prometheus samples
-// every 15 to 60 s and may miss a shorter peak. The factors come from tries that were both
-// measured and sampled. Every sampled try draws one factor (imputation by a draw, Rubin 1987), so
-// that raised peaks vary like measured ones and margins come out as wide. A single factor would
-// fit either the body or the tail of the distribution.
+// sampling estimates how much true peaks exceed sampled ones: Prometheus samples every 15 to 60 s
+// and may miss a shorter peak. The factors come from tries that were both measured and sampled.
+// Every sampled try draws one factor (imputation by a draw, Rubin 1987), so that raised peaks vary
+// like measured ones and lead to the same margins. A single factor would fit either the body or
+// the tail of the distribution.
 type sampling struct {
-	Factors [durationClasses][drawCount]float64 // by duration class, because short tries have fewer samples; 0 stands for 1
+	Factors [durationClasses][drawCount]float64 // by duration class, because short tries have fewer samples; 0 counts as 1
 }
 
 const (
-	durationClasses  = 5    // below 1 min, 4 min, 16 min, 64 min, and above
-	drawCount        = 40   // quantiles, 1/80 to 79/80
-	maxFactorDrift   = 0.05 // change of a mean factor, as a logarithm, above which the model is learned from scratch
+	durationClasses  = 5    // below 1 min, 4 min, 16 min and 64 min, and above
+	drawCount        = 40   // number of quantiles, from 1/80 to 79/80
+	maxFactorDrift   = 0.05 // change of a log mean factor above which the model is learned from scratch
 	otherTasksWeight = 10.0 // total weight of the pairs of all other tasks, in pairs of the task itself
 )
 
@@ -37,9 +37,9 @@ func durationClass(d time.Duration) int {
 // exceedance is log(exact / sampled) of one pair, at least 0.
 type exceedance struct{ log, weight float64 }
 
-// samplingOf estimates the factors of a task. Its own pairs weigh 1 each. Pairs of other tasks
-// weigh 10 together: those of the same duration class, or all if there are none. So the first own
-// pairs already matter, and a hundred dominate.
+// samplingOf estimates the factors of a task. Each of its own pairs has weight 1. The pairs of
+// other tasks have weight 10 in all: those of the same duration class, or all pairs if there are
+// none. So the first own pairs already matter, and a hundred dominate.
 func samplingOf(task sizing.TaskKey, pairs []sizing.PeakPair) sampling {
 	var s sampling
 	var own, others []exceedance
@@ -47,7 +47,7 @@ func samplingOf(task sizing.TaskKey, pairs []sizing.PeakPair) sampling {
 	for i := range pairs {
 		p := &pairs[i]
 		if p.Exact <= 0 || p.Sampled <= 0 || float64(p.Exact) > missFactor*float64(p.Sampled) {
-			continue // empty, or a mistaken unit: no spike between two samples is that high
+			continue // a peak is unknown, or in a wrong unit: no spike between two samples is that high
 		}
 		e := exceedance{math.Max(0, math.Log(float64(p.Exact)/float64(p.Sampled))), 1}
 		if p.Task == task {
@@ -99,7 +99,8 @@ func (s *sampling) raisedPeak(seq int64, sampled, allocated sizing.Bytes, took t
 	return max(sampled, raised)
 }
 
-// draw spreads consecutive rows over all quantiles (splitmix64, Steele et al. 2014).
+// draw returns the index of the quantile for a row. It distributes consecutive rows over all
+// quantiles (splitmix64, Steele et al. 2014).
 func draw(seq int64) int {
 	x := uint64(seq) * 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -129,8 +130,8 @@ func (s *sampling) raiseHistory(h *sizing.History) *sizing.History {
 	return &raised
 }
 
-// invalidates reports whether s raises the sampled peaks of h by much more or less than before
-// did: margins learned from the old peaks cannot be unlearned.
+// invalidates reports whether s raises the sampled peaks of h by a clearly different factor than
+// before. Then a model must be learned from scratch, because margins cannot be unlearned.
 func (s *sampling) invalidates(before *sampling, h *sizing.History) bool {
 	if s.raiseHistory(h) == h {
 		return false // h has no sampled peak

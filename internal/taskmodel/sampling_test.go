@@ -17,8 +17,8 @@ import (
 // scrapeEvery is the sampling interval of Prometheus.
 const scrapeEvery = 30 * time.Second
 
-// spiky is one run as a series of seconds: it climbs to a level that depends on its rows, with
-// one spike of 1 to 3 s that is 10 to 65 % higher.
+// spiky draws one run as its memory in GiB, second by second. The memory grows to a level that
+// depends on the rows, with one spike of 1 to 3 s that is 10 to 65 % higher.
 func spiky(rng *rand.Rand) (f sizing.Features, series []float64) {
 	rows := 1 + 9*rng.Float64()
 	seconds := 120 + rng.IntN(900)
@@ -43,23 +43,15 @@ func sampledPeak(rng *rand.Rand, series []float64) float64 {
 	return top
 }
 
-func largestOf(series []float64) float64 {
-	top := 0.0
-	for _, v := range series {
-		top = math.Max(top, v)
-	}
-	return top
-}
-
-// sampledHistory is n sampled runs, of which every both-th is also measured.
-func sampledHistory(rng *rand.Rand, n, both int) sizing.History {
+// sampledHistory returns n sampled runs. Every measuredEvery-th run is also measured; 0: none.
+func sampledHistory(rng *rand.Rand, n, measuredEvery int) sizing.History {
 	k := &task{history: sizing.History{Task: sizing.TaskKey{Namespace: "default", DAG: "etl", Task: "spiky"}}}
 	for i := range n {
 		f, series := spiky(rng)
 		row := measuredRun(0)
 		row.MemorySampled, row.Duration = bytes(sampledPeak(rng, series)), time.Duration(len(series))*time.Second
-		if both > 0 && i%both == 0 {
-			row.MemoryMax = bytes(largestOf(series))
+		if measuredEvery > 0 && i%measuredEvery == 0 {
+			row.MemoryMax = bytes(slices.Max(series))
 			k.history.Pairs = append(k.history.Pairs, sizing.PeakPair{
 				Task: k.history.Task, Exact: row.MemoryMax, Sampled: row.MemorySampled, Duration: row.Duration})
 		}
@@ -68,25 +60,25 @@ func sampledHistory(rng *rand.Rand, n, both int) sizing.History {
 	return k.history
 }
 
-// evaluateGrants sizes fresh runs. It returns the share with too small a grant, and the total
-// granted over the total needed.
+// evaluateGrants sizes new runs with a model fitted on h. It returns the share of the runs that need
+// more than their grant, and the ratio of the total grant to the total need.
 func evaluateGrants(t *testing.T, h *sizing.History, seed uint64) (under, granted float64) {
 	t.Helper()
 	m, out, err := taskmodel.Fit(h, nil)
 	require.NoError(t, err)
 	require.True(t, out.Trained, out.Reason)
-	const fresh = 400
+	const runs = 400
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var needed float64
-	for range fresh {
+	for range runs {
 		f, series := spiky(rng)
-		need, got := largestOf(series), float64(m.Size(question(f)).Limit)/float64(gib)
+		need, got := slices.Max(series), float64(m.Size(question(f)).Limit)/float64(gib)
 		needed, granted = needed+need, granted+got
 		if got < need {
 			under++
 		}
 	}
-	return under / fresh, granted / needed
+	return under / runs, granted / needed
 }
 
 func TestSamplingFactorsReduceUnderestimates(t *testing.T) {
@@ -124,8 +116,8 @@ func TestSampledPeaksStayUnchangedWithoutPairs(t *testing.T) {
 	}
 }
 
-// 100 runs were sampled at 1 GiB, and ten of them measured at 1.5 GiB: the other peaks are raised
-// to 1.5 GiB, but not above the allocation.
+// 100 runs were sampled at 1 GiB, and ten pairs have a measured peak of 1.5 GiB. The sampled peaks
+// are raised to 1.5 GiB, but not above the allocation.
 func TestSampledPeakIsRaisedWithinItsAllocation(t *testing.T) {
 	for allocated, want := range map[float64]float64{32: 1.5, 1.25: 1.25} {
 		h := sizing.History{Task: sizing.TaskKey{Namespace: "default", DAG: "a", Task: "b"}}
@@ -144,8 +136,8 @@ func TestSampledPeakIsRaisedWithinItsAllocation(t *testing.T) {
 	}
 }
 
-// Twenty own pairs outweigh a hundred of tasks whose samples are exact; without own pairs those
-// of other tasks count. The test compares medians of many draws.
+// Twenty pairs of the task outweigh a hundred pairs of other tasks. Without pairs of its own, the
+// task uses the pairs of other tasks. The test compares medians of many draws.
 func TestTaskWithoutPairsUsesThoseOfOtherTasks(t *testing.T) {
 	own, other := sizing.TaskKey{DAG: "a", Task: "b"}, sizing.TaskKey{DAG: "c", Task: "d"}
 	pairs := func(of sizing.TaskKey, n int, exact float64, took time.Duration) []sizing.PeakPair {
@@ -155,13 +147,13 @@ func TestTaskWithoutPairsUsesThoseOfOtherTasks(t *testing.T) {
 		}
 		return all
 	}
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		pairs []sizing.PeakPair
 		want  float64
 	}{
-		"its own":                       {append(pairs(own, 20, 1.5, 0), pairs(other, 100, 1, 2*time.Minute)...), 1.5},
-		"others that took as long":      {append(pairs(other, 10, 1.25, 2*time.Minute), pairs(other, 10, 2, time.Hour)...), 1.25},
-		"others that took less":         {pairs(other, 10, 2, 10*time.Second), 2},
+		"pairs of its own":              {append(pairs(own, 20, 1.5, 0), pairs(other, 100, 1, 2*time.Minute)...), 1.5},
+		"others of the same duration":   {append(pairs(other, 10, 1.25, 2*time.Minute), pairs(other, 10, 2, time.Hour)...), 1.25},
+		"others of another duration":    {pairs(other, 10, 2, 10*time.Second), 2},
 		"a sample above the exact peak": {pairs(own, 10, 0.9, 0), 1},
 	} {
 		h := sizing.History{Task: own, Pairs: c.pairs}
@@ -176,12 +168,12 @@ func TestTaskWithoutPairsUsesThoseOfOtherTasks(t *testing.T) {
 			peaks[i] = dataset.Peak(i)
 		}
 		slices.Sort(peaks)
-		assert.InDelta(t, c.want*float64(gib), peaks[200], 2, claim)
+		assert.InDelta(t, c.want*float64(gib), peaks[200], 2, name)
 	}
 }
 
-// Ten pairs exceed their samples by 1 to 10 %: of a thousand runs each factor is drawn about a
-// hundred times.
+// The peaks of ten pairs exceed their samples by 1 to 10 %. Each of these factors is drawn for about
+// a hundred of a thousand runs.
 func TestDrawsFollowTheDistributionOfPairs(t *testing.T) {
 	own := sizing.TaskKey{DAG: "a", Task: "b"}
 	h := sizing.History{Task: own}

@@ -13,17 +13,17 @@ import (
 // Limits on the size of an encoding. The ridge stores width² co-moments and solves in O(width³),
 // so its width decides the size of a model and its training time.
 const (
-	maxFeatures      = 256    // features that an encoding uses; a question has at most sizing.MaxFeatures
-	maxColumns       = 256    // columns of the line, and of the trees
-	maxOneHotColumns = 1024   // one-hot columns that compete for them
-	maxDatePairs     = 64     // date pairs that compete for them
-	maxLevels        = 20_000 // category values with a statistic, over all features
-	maxScreenRows    = 4000   // newest rows that score the columns
-	minHashedBytes   = 40     // length from which a category value is stored as its hash
+	maxFeatures       = 256    // features that an encoding uses; a question has at most sizing.MaxFeatures
+	maxColumns        = 256    // columns of the line, and columns of the trees
+	maxOneHotColumns  = 1024   // one-hot columns before screening
+	maxDatePairs      = 64     // date pairs before screening
+	maxCategoryLevels = 20_000 // levels of all categories together
+	maxScreenRows     = 4000   // newest rows on which columns are scored
+	minHashedBytes    = 40     // length from which a category value is stored as its hash
 )
 
-// retireFeatures drops the least recently used features if there are more than maxFeatures, and
-// counts them. Feature names made of ids would otherwise displace all others.
+// retireFeatures drops the least recently sent features if there are more than maxFeatures. So
+// feature names that contain ids do not displace all others.
 func (e *encoder) retireFeatures(rows [][]sizing.Value) {
 	var live []int
 	for j := range e.Columns {
@@ -52,10 +52,10 @@ func (e *encoder) retireFeatures(rows [][]sizing.Value) {
 	}
 }
 
-// screenColumns reduces an encoding that exceeds maxColumns. Every category gets its statistic
-// and fewer one-hot columns; then only the columns with the largest absolute correlation with the
-// log peak stay (sure independence screening, Fan & Lv 2008). Columns with equal values, such as
-// the indicators of features that are missing together, count once.
+// screenColumns reduces an encoding that exceeds maxColumns. It limits the one-hot columns and the
+// date pairs, then keeps only the columns with the largest absolute correlation with the log peak
+// (sure independence screening, Fan & Lv 2008). Of columns with equal values, such as the
+// indicators of features that are missing together, it keeps one.
 func (e *encoder) screenColumns(rows [][]sizing.Value, y []float64) {
 	from := max(0, len(rows)-maxScreenRows)
 	rows, y = rows[from:], y[from:]
@@ -98,8 +98,8 @@ func (e *encoder) screenPairs(rows [][]sizing.Value, y []float64) [][2]int {
 	return best
 }
 
-// keepColumns reduces the output of encode to the given columns. A feature without any of them is
-// no longer encoded, unless a date pair needs it.
+// keepColumns reduces the output of encode to the given columns, ascending indices. It drops a
+// feature without any of these columns, unless a date pair needs it.
 func (e *encoder) keepColumns(line, tree []int) {
 	overlaps := func(from, to int, of []int) bool {
 		i, _ := slices.BinarySearch(of, from)
@@ -141,9 +141,9 @@ type screen struct {
 	mean         float64 // of the target
 	rows         float64
 	first        []float64 // value of the first row; sums are relative to it
-	n, x, xx, xy []float64 // over the rows that have a value
-	sumY         []float64 // deviations of the target over those rows
-	hash         []uint64  // of a column's values: equal columns count once
+	n, x, xx, xy []float64 // number of rows with a value, and sums over them; y is the target's deviation from its mean
+	sumY         []float64 // sum of y over these rows
+	hash         []uint64  // hash of a column's values, to find equal columns
 }
 
 // newScreen returns a screen for a number of columns; y is the target.
@@ -158,7 +158,7 @@ func newScreen(width int, y []float64) *screen {
 	return s
 }
 
-// add counts one row; NaN is a missing value.
+// add adds one row; NaN is a missing value.
 func (s *screen) add(values []float64, y float64) {
 	y -= s.mean
 	s.rows++
@@ -210,7 +210,8 @@ func (s *screen) best(n int) []int {
 	return order
 }
 
-// gather moves the kept columns, from index start on, to the front; nil keeps all.
+// gather reduces the columns of written from index start on to those that keep lists, in place. If
+// keep is nil, it keeps all columns.
 func gather[T any](written []T, start int, keep []int) []T {
 	if keep == nil {
 		return written

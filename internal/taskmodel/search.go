@@ -11,9 +11,9 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// Trees are the tree parameters of a task's point models, as found by Search. The zero value
-// means treeConfig.
-type Trees struct {
+// TreeParams are the parameters of a task's trees that Search found. The zero value means the
+// defaults of treeConfig.
+type TreeParams struct {
 	Rounds       int
 	LearningRate float64
 	MaxDepth     int
@@ -21,10 +21,10 @@ type Trees struct {
 	MinLeafRows  int
 }
 
-// config returns treeConfig with the parameters that Search found.
-func (t Trees) config(rows int, seed uint64) gbt.Config {
+// config returns treeConfig with the parameters t.
+func (t TreeParams) config(rows int, seed uint64) gbt.Config {
 	c := treeConfig(rows, seed)
-	if t == (Trees{}) {
+	if t == (TreeParams{}) {
 		return c
 	}
 	c.Rounds, c.LearningRate, c.MaxDepth, c.Subsample = t.Rounds, t.LearningRate, t.MaxDepth, t.Subsample
@@ -32,8 +32,8 @@ func (t Trees) config(rows int, seed uint64) gbt.Config {
 	return c
 }
 
-// treeSpace is the search space. More rounds or deeper trees would make answers slower and models
-// larger than the gain justifies.
+// treeSpace is the search space. The gain of more rounds or deeper trees would not justify slower
+// answers and larger models.
 var treeSpace = tune.Space{
 	{Name: "rounds", Low: 30, High: 240, Log: true, Whole: true},
 	{Name: "learning rate", Low: 0.02, High: 0.3, Log: true},
@@ -42,26 +42,26 @@ var treeSpace = tune.Space{
 	{Name: "rows of a leaf", Low: 1, High: 40, Log: true, Whole: true},
 }
 
-// treesAt converts a point of treeSpace.
-func treesAt(params []float64) Trees {
-	return Trees{
+// treeParamsAt converts a point of treeSpace.
+func treeParamsAt(params []float64) TreeParams {
+	return TreeParams{
 		Rounds: int(params[0]), LearningRate: params[1], MaxDepth: int(params[2]), Subsample: params[3], MinLeafRows: int(params[4]),
 	}
 }
 
 const (
-	minSearchRows = 200  // measured rows before a search can distinguish parameters from chance
-	maxSearchRows = 4000 // newest rows to search on
+	minSearchRows = 200  // measured rows from which the differences of trials are more than chance
+	maxSearchRows = 4000 // newest rows that a search uses
 	searchTrials  = 24
-	compareFrom   = 0.4  // share of the rows after which trials are compared …
-	confirmFrom   = 0.75 // … and after which the best one is confirmed
-	refitShare    = 0.1  // of the rows between two fits, so that no single fit decides
-	searchMargin  = 0.1  // reduction of waste on the newest rows that a new parameter set needs
+	compareFrom   = 0.4  // share of the rows before the part on which trials are compared
+	confirmFrom   = 0.75 // share of the rows before the part on which the best trial is confirmed
+	refitShare    = 0.1  // share of the rows between two fits, so that the result depends on several fits
+	searchMargin  = 0.1  // smallest reduction of the waste on the newest rows
 )
 
 // SearchResult is the outcome of a search. Use Trees if Evaluation.Passed.
 type SearchResult struct {
-	Trees      Trees
+	Trees      TreeParams
 	Evaluation Evaluation
 }
 
@@ -71,16 +71,17 @@ type SearchResult struct {
 //	learned │ compared: least error of 24 trials │ confirmed: found versus in use
 //	oldest ─────────────────────────────── time ───────────────────────────────▶ newest
 //
-// The trials are compared by the root mean square of their out-of-sample log residuals, not by
-// the waste of the decision rule, which depends on single kills. For 26 draws on the heavy tasks
-// of a retail trace, the errors on the compared and on the newest rows correlate by 0.98, and
-// with the newest rows' waste by 0.65 and 0.68; the wastes of the two parts by 0.62 and 0.40. The
-// decision rule confirms the result on the newest rows, which the trials do not use: it passes if
-// it wastes searchMargin less than both the parameters in use and the champion's own answers, and
-// is killed no more often than they are or than the target, except by chance.
+// It compares the trials by the root mean square of their out-of-sample log residuals, because the
+// waste of the decision rule depends on single kills. On the heavy tasks of a retail trace the error
+// on the compared rows predicts the error and the waste on the newest rows better than the waste on
+// the compared rows does.
 //
-// A search does not modify champion. It takes 24 fits of at most 4,000 rows, checks ctx between
-// two fits, and is deterministic.
+// The decision rule confirms the best trial on the newest rows, which the trials do not use. The
+// trial passes if it wastes less, by searchMargin, than the parameters in use and than the
+// champion's own answers. Its share of kills must not exceed theirs and the risk target by more
+// than chance.
+//
+// Search does not modify champion. It checks ctx between two trials, and it is deterministic.
 func Search(ctx context.Context, h *sizing.History, champion *Model) (SearchResult, error) {
 	s := newSearch(champion.Sampling.raiseHistory(h), champion.Trees)
 	if s.measured < minSearchRows {
@@ -99,17 +100,17 @@ func Search(ctx context.Context, h *sizing.History, champion *Model) (SearchResu
 // search is a history split into three parts.
 type search struct {
 	h           *sizing.History
-	from, until int // rows to compare on
-	every       int // rows between fits
-	measured    int
-	inUse       Trees
+	from, until int // indices of the rows on which trials are compared
+	every       int // number of rows between fits
+	measured    int // number of rows with a measured peak
+	inUse       TreeParams
 }
 
 // newSearch splits the newest rows of a history.
-func newSearch(h *sizing.History, inUse Trees) *search {
+func newSearch(h *sizing.History, inUse TreeParams) *search {
 	part := *h
 	part.Rows = h.Rows[max(0, len(h.Rows)-maxSearchRows):]
-	part.LastSeq = 0 // as a model sees it that learned a part of the rows
+	part.LastSeq = 0 // the models of a search learn only a part of the rows
 	n := float64(len(part.Rows))
 	s := &search{h: &part, from: int(compareFrom * n), until: int(confirmFrom * n), every: max(1, int(refitShare*n)), inUse: inUse}
 	for i := range part.Rows {
@@ -121,9 +122,9 @@ func newSearch(h *sizing.History, inUse Trees) *search {
 }
 
 // find returns the best of the parameters in use, the default and the trials.
-func (s *search) find(ctx context.Context) (Trees, error) {
+func (s *search) find(ctx context.Context) (TreeParams, error) {
 	best, least := s.inUse, math.Inf(1)
-	try := func(t Trees) (float64, error) {
+	try := func(t TreeParams) (float64, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
@@ -137,12 +138,12 @@ func (s *search) find(ctx context.Context) (Trees, error) {
 		}
 		return loss, nil
 	}
-	for _, t := range []Trees{s.inUse, {}} {
+	for _, t := range []TreeParams{s.inUse, {}} {
 		if _, err := try(t); err != nil {
 			return best, err
 		}
 	}
-	_, err := tune.Bayes(treeSpace, searchTrials, seedOf(s.measured), func(params []float64) (float64, error) { return try(treesAt(params)) })
+	_, err := tune.Bayes(treeSpace, searchTrials, seedOf(s.measured), func(params []float64) (float64, error) { return try(treeParamsAt(params)) })
 	return best, err
 }
 
@@ -160,13 +161,14 @@ func residualRMS(rows []row) float64 {
 	return math.Sqrt(sum / n)
 }
 
-// replay learns the rows before from with t, then predicts each row before it learns it, with
-// regular fits on the rows so far. It returns the predicted rows.
-func (s *search) replay(t Trees, from, until int) ([]row, error) {
+// replay learns the rows before from with the parameters t. Then it predicts and learns each row up
+// to until, with regular fits on the rows so far. It returns the predicted rows.
+func (s *search) replay(t TreeParams, from, until int) ([]row, error) {
 	m, before := New(), *s.h
 	m.Trees = t
 	before.Rows = s.h.Rows[:from]
-	if err := m.learnNewRows(&before); err != nil {
+	// With such a long backlog, the trials fit as rarely as an import.
+	if err := m.learnNewRows(&before, len(s.h.Rows)); err != nil {
 		return nil, err
 	}
 	for i := from; i < until; i++ {
@@ -180,7 +182,8 @@ func (s *search) replay(t Trees, from, until int) ([]row, error) {
 	return s.outOfSampleRows(m, from, until), nil
 }
 
-// outOfSampleRows returns rows with a model's out-of-sample answers.
+// outOfSampleRows returns the measured rows between two indices, with the residuals and the grants
+// that m recorded before it learned them.
 func (s *search) outOfSampleRows(m *Model, from, until int) []row {
 	part := *s.h
 	part.Rows = s.h.Rows[from:until]
@@ -189,7 +192,7 @@ func (s *search) outOfSampleRows(m *Model, from, until int) []row {
 
 // confirm compares the parameters found with those in use and with the champion, on the newest
 // rows.
-func (s *search) confirm(found Trees, champion *Model) (SearchResult, error) {
+func (s *search) confirm(found TreeParams, champion *Model) (SearchResult, error) {
 	n := len(s.h.Rows)
 	newest := s.outOfSampleRows(champion, s.until, n)
 	e := Evaluation{Rows: len(newest), Before: s.measured - len(newest)}
@@ -208,18 +211,18 @@ func (s *search) confirm(found Trees, champion *Model) (SearchResult, error) {
 	return SearchResult{Trees: found, Evaluation: e}, nil
 }
 
-// judgeSearch lets the parameters found pass if they clearly beat every rival.
-func (e *Evaluation) judgeSearch(found Trees) {
+// judgeSearch lets the parameters found pass if they clearly beat every other candidate.
+func (e *Evaluation) judgeSearch(found TreeParams) {
 	if len(e.Candidates) < 2 {
 		e.Reason = "a search could not be confirmed: none of the newest runs has a measured peak"
 		return
 	}
 	challenger := e.Candidates[0]
 	chance := 3 * math.Sqrt(sizing.DefaultRiskTarget/float64(e.Rows)) // three standard deviations of such a small share
-	for _, rival := range e.Candidates[1:] {
-		if challenger.Waste > (1-searchMargin)*rival.Waste || challenger.Killed > max(sizing.DefaultRiskTarget, rival.Killed)+chance {
+	for _, other := range e.Candidates[1:] {
+		if challenger.Waste > (1-searchMargin)*other.Waste || challenger.Killed > max(sizing.DefaultRiskTarget, other.Killed)+chance {
 			e.Reason = fmt.Sprintf("a search found no better trees: on the newest %d runs they waste %.2f times the used memory, %.1f %% killed; %s %.2f, %.1f %%",
-				e.Rows, challenger.Waste, 100*challenger.Killed, rival.Name, rival.Waste, 100*rival.Killed)
+				e.Rows, challenger.Waste, 100*challenger.Killed, other.Name, other.Waste, 100*other.Killed)
 			return
 		}
 	}
@@ -229,15 +232,15 @@ func (e *Evaluation) judgeSearch(found Trees) {
 }
 
 // String describes the parameters.
-func (t Trees) String() string {
-	if t == (Trees{}) {
+func (t TreeParams) String() string {
+	if t == (TreeParams{}) {
 		return "the default"
 	}
 	return fmt.Sprintf("%d of depth %d, rate %.2g, %.0f %% of the rows each, %d in a leaf", t.Rounds, t.MaxDepth, t.LearningRate, 100*t.Subsample, t.MinLeafRows)
 }
 
-// Fit learns the whole history from scratch with the parameters found, so that its margins belong
-// to the new trees. It ignores the champion, which has lost.
+// Fit learns the whole history from scratch with the parameters found, so that the margins belong
+// to the new trees. It ignores the champion.
 func (r SearchResult) Fit(h *sizing.History, _ *Model) (*Model, Outcome, error) {
 	m := New()
 	m.Trees, m.LastEvaluation = r.Trees, r.Evaluation

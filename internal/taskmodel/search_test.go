@@ -13,9 +13,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// interaction is a task whose six switches drive the peak jointly, with a different level for
-// each of the 64 settings. The default trees, on half of the columns, have not learned it after
-// 300 rows.
+// interaction draws runs whose peak depends on the combination of six switches: each of the 64
+// combinations has its own level. The default trees, which use half of the columns in each round, do
+// not learn the levels from 300 rows.
 func interaction(rng *rand.Rand) (sizing.Features, float64) {
 	f := sizing.Features{"id": sizing.NumberValue(rng.Float64())} // no two runs have the same features
 	setting := uint64(0)
@@ -28,17 +28,18 @@ func interaction(rng *rand.Rand) (sizing.Features, float64) {
 	return f, 4 * math.Exp(1.2*level) * noise(rng, 0.03)
 }
 
-// searchableTask is a task of n runs, fitted at once.
-func searchableTask(t *testing.T, of shape, n int) *task {
+// searchableTask returns a task that was fitted on n runs at once.
+func searchableTask(t *testing.T, draw shape, n int) *task {
 	k, rng := newTask(t), newRand(5)
 	for range n {
-		f, gibs := of(rng)
+		f, gibs := draw(rng)
 		k.row(f, measuredRun(gibs))
 	}
 	k.fit()
 	return k
 }
 
+// search searches tree parameters for the task.
 func (k *task) search() taskmodel.SearchResult {
 	found, err := taskmodel.Search(k.t.Context(), &k.history, k.model)
 	require.NoError(k.t, err)
@@ -50,14 +51,14 @@ func TestSearchImprovesUnsuitableTrees(t *testing.T) {
 	before := blobOf(t, k.model)
 	found := k.search()
 	require.True(t, found.Evaluation.Passed, found.Evaluation.Reason)
-	assert.NotEqual(t, taskmodel.Trees{}, found.Trees)
+	assert.NotEqual(t, taskmodel.TreeParams{}, found.Trees)
 	assert.Equal(t, []int{300, 100}, []int{found.Evaluation.Before, found.Evaluation.Rows})
 	require.Len(t, found.Evaluation.Candidates, 3)
-	for _, rival := range found.Evaluation.Candidates[1:] {
-		assert.Less(t, found.Evaluation.Candidates[0].Waste, 0.9*rival.Waste, rival.Name)
+	for _, other := range found.Evaluation.Candidates[1:] {
+		assert.Less(t, found.Evaluation.Candidates[0].Waste, 0.9*other.Waste, other.Name)
 	}
 	assert.Equal(t, before, blobOf(t, k.model), "the champion is unchanged")
-	assert.Equal(t, found, k.search(), "another search finds the same")
+	assert.Equal(t, found, k.search(), "another search finds the same parameters")
 
 	m, outcome, err := found.Fit(&k.history, k.model)
 	require.NoError(t, err)
@@ -72,10 +73,10 @@ func TestSearchImprovesUnsuitableTrees(t *testing.T) {
 	assert.Equal(t, 399, m.Experts.LearnedRows)
 }
 
-// A line fits growing completely, and constant has no structure.
+// A line fits all of growing, and constant has no structure.
 func TestSearchKeepsSuitableTrees(t *testing.T) {
-	for name, of := range map[string]shape{"growing": growing, "constant": constant} {
-		found := searchableTask(t, of, 300).search()
+	for name, draw := range map[string]shape{"growing": growing, "constant": constant} {
+		found := searchableTask(t, draw, 300).search()
 		assert.False(t, found.Evaluation.Passed, name)
 		assert.Contains(t, found.Evaluation.Reason, "no better trees", name)
 	}
@@ -87,14 +88,14 @@ func TestSearchNeedsEnoughRuns(t *testing.T) {
 	assert.Contains(t, found.Evaluation.Reason, "there are 199")
 }
 
-// countedContext is a context that is cancelled after a number of checks.
+// countedContext is a context that is cancelled after a number of calls of Err.
 type countedContext struct {
 	context.Context
-	checks int
+	checks int // remaining calls
 }
 
-func (e *countedContext) Err() error {
-	if e.checks--; e.checks < 0 {
+func (c *countedContext) Err() error {
+	if c.checks--; c.checks < 0 {
 		return context.Canceled
 	}
 	return nil
@@ -102,8 +103,8 @@ func (e *countedContext) Err() error {
 
 func TestSearchStopsBetweenTwoTrials(t *testing.T) {
 	k := searchableTask(t, growing, 200)
-	for _, looks := range []int{0, 1, 5} {
-		ctx := &countedContext{t.Context(), looks}
+	for _, checks := range []int{0, 1, 5} {
+		ctx := &countedContext{t.Context(), checks}
 		_, err := taskmodel.Search(ctx, &k.history, k.model)
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, -1, ctx.checks, "no check and no trial after the cancellation")

@@ -2,7 +2,6 @@ package taskmodel
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -14,22 +13,23 @@ import (
 type Question struct {
 	Features   sizing.Features
 	Requested  sizing.Resources
-	Floor, Cap sizing.Bytes // bounds of the answer; Cap zero: no cap
-	MinGrant   sizing.Bytes // least amount to grant, unless Floor is set or a lower request has sufficed
-	RiskTarget float64      // share of first tries that may be killed
-	Above      sizing.Bytes // after a kill: the peak is above this amount
-	Lifts      int          // lifts that may still follow; the last jumps to the cap
-	Widen      float64      // factor from the guard over open tries; none if below 1
-	Open       OpenKills    // the open runs that led to Widen
-	Edges      sizing.Bins  // amounts are rounded up to these bins; none: to whole MiB
-	CapBy      CapRule      // the rule that set Cap
+	Floor, Cap sizing.Bytes  // bounds of the answer; if Cap is zero, there is no cap
+	MinGrant   sizing.Bytes  // smallest amount to grant, unless Floor is set or a lower request has sufficed
+	RiskTarget float64       // share of first tries that may be killed
+	Above      sizing.Bytes  // after a kill: the peak is above this amount
+	Lifts      int           // number of lifts that may follow; the last one grants the cap
+	Widen      float64       // factor from the guard over open tries; a value below 1 has no effect
+	Open       OpenKills     // the open runs that led to Widen
+	Edges      sizing.Bins   // bins to which amounts are rounded up; none: whole MiB
+	CapBy      CapRule       // the rule that set Cap
+	Timeout    time.Duration // execution timeout of the try; zero: none
 }
 
 // Answer is the size of one try. Source is sizing.FromRequested if the model cannot predict; then
 // Limit is the request, or zero without one.
 type Answer struct {
 	Limit    sizing.Bytes
-	Ladder   []sizing.Bytes // ascending; starts with Limit; empty where no lift is left
+	Ladder   []sizing.Bytes // ascending; starts with Limit; empty if no lift is left
 	Promised *float64       // P(peak > Limit); nil if the source is FromRequested
 	Bins     *sizing.BinChoice
 	CPU      sizing.Cores
@@ -44,14 +44,16 @@ type Answer struct {
 // Size answers a question.
 func (m *Model) Size(q Question) Answer {
 	q.MinGrant = m.minGrant(q)
+	if m.outline != nil {
+		return m.sizeFromOutline(q)
+	}
 	if m.Models == nil {
 		return m.sizeWithoutPeaks(q)
 	}
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	var p experts.Point
-	b.cells = m.cells(q.Features, b.cells)
-	m.predict(b.cells, q.RiskTarget, &p, b)
+	m.predictQuestion(&q, &p, b)
 
 	var s Answer
 	var answer experts.Answer
@@ -64,7 +66,7 @@ func (m *Model) Size(q Question) Answer {
 		risk = m.risk(&p, q, s.Limit, answer, b)
 	} else {
 		answer = m.answer(&p, &q, b)
-		bounds = m.bound(&p, q, answer, b)
+		bounds = m.bound(&p, q, answer, b, nil)
 		s.Limit = bounds.limit
 		s.Ladder = m.ladder(&p, q, s.Limit, b, []sizing.Bytes{s.Limit})
 		risk = m.boundedRisk(&p, q, &bounds, answer, b)
@@ -73,7 +75,7 @@ func (m *Model) Size(q Question) Answer {
 		s.Promised = nil
 	}
 	s.Bins = m.bins(&p, q, s.Limit, b)
-	s.CPU, s.Duration = m.cpuOfRow(&q, b), m.duration(&p)
+	s.CPU, s.Duration = m.cpuOfRow(&q, b), m.duration(&p, q.Timeout)
 	s.Source = sizing.FromModel
 	if m.Experts.IsColdStart() {
 		s.Source = sizing.FromProfile
@@ -83,24 +85,9 @@ func (m *Model) Size(q Question) Answer {
 	return s
 }
 
-// duration returns the expected run time.
-func (m *Model) duration(p *experts.Point) *sizing.Duration {
-	n := len(m.Overrun.Sorted)
-	if n == 0 {
-		return nil
-	}
-	late := m.Overrun.Sorted[min(n-1, int(0.95*float64(n)))]
-	return &sizing.Duration{Median: durationAt(p.Duration), P95: durationAt(p.Duration + max(0, late))}
-}
-
-func durationAt(log float64) time.Duration {
-	seconds := min(math.Expm1(min(log, maxLogSeconds)), sizing.MaxDuration.Seconds())
-	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
-}
-
-// guardState returns the state of the margins behind an answer, for its receipt: the amount
-// before bounds, the promise, the pool's factor, the guard's factor, the expert that answered,
-// then the models' levels, scales and duration.
+// guardState returns, for the receipt of an answer, the state of the margins: the amount before
+// bounds, the promise, the pool's factor, the guard's factor, the expert that answered, then the
+// models' levels, scales and duration.
 func (m *Model) guardState(p *experts.Point, q Question, a experts.Answer) sizing.Guard {
 	params := make([]float64, 0, 5+len(p.Level)+len(p.Scale)+1)
 	params = append(params, a.Amount, a.Promised, a.Factor, max(1, q.Widen), float64(a.Expert))
@@ -108,7 +95,7 @@ func (m *Model) guardState(p *experts.Point, q Question, a experts.Answer) sizin
 	return sizing.Guard{Version: int64(m.Tries), Params: append(params, p.Duration)}
 }
 
-// reason describes in one line what is granted and why.
+// reason describes in one line the grant and the rules that led to it.
 func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer, d *boundedGrant, b *buffers) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %s", s.Limit.Approx(), d.describe(q))
@@ -120,7 +107,7 @@ func (m *Model) reason(p *experts.Point, q Question, s *Answer, a experts.Answer
 		fmt.Fprintf(&text, "the cap (%s), although %s was OOM-killed", capRules[q.CapBy], q.Above.Approx())
 	case q.Above > 0:
 		fmt.Fprintf(&text, "the next rung above %s", q.Above.Approx())
-	case b.keptRequest:
+	case b.usesRequest:
 		text.WriteString("the static request, which no run has exceeded so far")
 	case p.MinAmount > 0 && p.MinAmount >= a.Amount:
 		fmt.Fprintf(&text, "the largest of the newest identical runs plus %.0f %%", 100*Headroom)

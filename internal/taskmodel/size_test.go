@@ -18,7 +18,7 @@ import (
 
 func TestTaskWithoutHistoryGetsItsRequest(t *testing.T) {
 	f := sizing.Features{"rows": sizing.NumberValue(5)}
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		q    taskmodel.Question
 		want sizing.Bytes
 	}{
@@ -28,10 +28,10 @@ func TestTaskWithoutHistoryGetsItsRequest(t *testing.T) {
 		"the floor if it is larger": {taskmodel.Question{Requested: sizing.Resources{Memory: gib}, Floor: 2 * gib}, 2 * gib},
 	} {
 		s := taskmodel.New().Size(c.q)
-		assert.Equal(t, c.want, s.Limit, claim)
-		assert.Equal(t, sizing.FromRequested, s.Source, claim)
-		assert.Nil(t, s.Promised, claim)
-		assert.NotEmpty(t, s.Reason, claim)
+		assert.Equal(t, c.want, s.Limit, name)
+		assert.Equal(t, sizing.FromRequested, s.Source, name)
+		assert.Nil(t, s.Promised, name)
+		assert.NotEmpty(t, s.Reason, name)
 	}
 	assert.Nil(t, taskmodel.New().Risk(taskmodel.Question{Features: f}, gib))
 
@@ -41,9 +41,9 @@ func TestTaskWithoutHistoryGetsItsRequest(t *testing.T) {
 	assert.Equal(t, 0.5, *lifted.Promised, "there is no data")
 }
 
-// One run of 10 GiB has a request of 350 GiB. The second grant must be far below the request, and
-// after a handful of runs the grants must be slightly above the peak.
-func TestColdStartIsCautiousButFast(t *testing.T) {
+// The runs need 10 GiB and request 350 GiB. The grants must stay above the peak, must not rise, and
+// must be slightly above the peak after thirty runs.
+func TestColdStartMarginsShrink(t *testing.T) {
 	k := newTask(t)
 	f := sizing.Features{"rows": sizing.NumberValue(5)}
 	q := question(f)
@@ -64,7 +64,7 @@ func TestColdStartIsCautiousButFast(t *testing.T) {
 	assert.Equal(t, sizing.FromModel, k.model.Size(q).Source)
 }
 
-// sampleTasks are tasks of every age, some of them with kills or implausible reports.
+// sampleTasks returns tasks of every age, some of them with kills or implausible reports.
 func sampleTasks(t *testing.T) []*task {
 	t.Helper()
 	var tasks []*task
@@ -85,7 +85,7 @@ func sampleTasks(t *testing.T) []*task {
 	return append(tasks, odd)
 }
 
-// randomFeatures are valid, of the wrong kind or implausible.
+// randomFeatures returns features whose values are valid, of the wrong kind or implausible.
 func randomFeatures(rng *rand.Rand) sizing.Features {
 	f := sizing.Features{}
 	for _, name := range []string{"rows", "kind", "new", "other"} {
@@ -107,7 +107,7 @@ func randomFeatures(rng *rand.Rand) sizing.Features {
 	return f
 }
 
-// randomQuestion is any question that the service may ask.
+// randomQuestion returns any question that the service may ask.
 func randomQuestion(rng *rand.Rand) taskmodel.Question {
 	amount := func() sizing.Bytes {
 		if rng.IntN(3) == 0 {
@@ -162,7 +162,7 @@ func requireValid(t *testing.T, m *taskmodel.Model, q taskmodel.Question) {
 	} else {
 		require.True(t, *s.Promised >= 1e-4 && *s.Promised <= 1-1e-4, about)
 	}
-	require.Equal(t, s.Promised, m.Risk(q, s.Limit), "Risk of its own limit\n"+about)
+	require.Equal(t, s.Promised, m.Risk(q, s.Limit), "Risk of the granted limit\n"+about)
 	if s.Bins != nil {
 		sum := 0.0
 		for _, p := range s.Bins.Probabilities {
@@ -208,9 +208,9 @@ func FuzzEveryAnswerIsValid(f *testing.F) {
 	f.Add(uint64(2), uint8(7))
 	var once sync.Once
 	var tasks []*task
-	f.Fuzz(func(t *testing.T, seed uint64, of uint8) {
+	f.Fuzz(func(t *testing.T, seed uint64, index uint8) {
 		once.Do(func() { tasks = sampleTasks(t) })
-		requireValid(t, tasks[int(of)%len(tasks)].model, randomQuestion(rand.New(rand.NewPCG(seed, 1))))
+		requireValid(t, tasks[int(index)%len(tasks)].model, randomQuestion(rand.New(rand.NewPCG(seed, 1))))
 	})
 }
 
@@ -251,10 +251,9 @@ func TestALargerLimitIsNeverRiskier(t *testing.T) {
 	}
 }
 
-// A floor, a cap or a lift changes the experts' amount: the promised risk is that of the changed
-// amount.
-func TestPromisedRiskIsThatOfTheGrant(t *testing.T) {
-	k, _ := trainedTask(t, constant, 15, 100) // all within a few percent of 2 GiB
+// The promised risk belongs to the amount after a floor, a cap or a lift.
+func TestPromisedRiskBelongsToTheGrant(t *testing.T) {
+	k, _ := trainedTask(t, constant, 15, 100) // all peaks are within a few percent of 2 GiB
 	q := question(sizing.Features{"region": sizing.TextValue("emea")})
 	q.Cap = gib
 	assert.Greater(t, *k.model.Size(q).Promised, 0.9, "capped at half of the need")
@@ -267,7 +266,7 @@ func TestPromisedRiskIsThatOfTheGrant(t *testing.T) {
 func TestBinsAreCalibrated(t *testing.T) {
 	const tries = 400
 	k, rng := trainedTask(t, kinds, 16, 150)
-	hit, expected, actual, spread := 0.0, 0.0, 0.0, 0.0
+	hit, expected, actual, variance := 0.0, 0.0, 0.0, 0.0
 	for range tries {
 		f, gibs := kinds(rng)
 		q := question(f)
@@ -276,19 +275,19 @@ func TestBinsAreCalibrated(t *testing.T) {
 		at := min(sizing.Bins(bins.Upper).Index(bytes(gibs)), last)
 		hit += bins.Probabilities[at] / tries
 		left := 1.0
-		q.Above = 1 // more than one byte: the row's own risk, not the experts' promise
+		q.Above = 1 // after a kill at one byte, Risk does not use the experts' promise
 		for i, edge := range bins.Upper[:last] {
 			left -= bins.Probabilities[i]
-			// Bins use other experts than the grant: near, not equal.
+			// The probabilities are not equal, because bins use other experts than the grant.
 			assert.InDelta(t, *k.model.Risk(q, edge), left, 0.15)
-			expected, spread = expected+left, spread+left*(1-left)
+			expected, variance = expected+left, variance+left*(1-left)
 			if at > i {
 				actual++
 			}
 		}
 	}
 	assert.Greater(t, hit, 0.5, "the bin of the peak is likely")
-	assert.InDelta(t, actual, expected, 3*math.Sqrt(spread)+0.02*tries, "calibrated in sum")
+	assert.InDelta(t, actual, expected, 3*math.Sqrt(variance)+0.02*tries, "the sums are calibrated")
 }
 
 func TestGuardWidensAmounts(t *testing.T) {
@@ -305,7 +304,7 @@ func TestGuardWidensAmounts(t *testing.T) {
 	}
 }
 
-func TestGrantsAreOnTheGrid(t *testing.T) {
+func TestGrantsAreRoundedUpToTheBins(t *testing.T) {
 	k, rng := trainedTask(t, growing, 11, 100)
 	edges := sizing.Bins{gib, 2 * gib, 4 * gib, 8 * gib, 64 * gib}
 	for range 50 {
@@ -322,11 +321,11 @@ func TestGrantsAreOnTheGrid(t *testing.T) {
 }
 
 func TestCPUFollowsUse(t *testing.T) {
-	for claim, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		used, want sizing.Cores
 	}{
 		"a single thread gets one core":         {1.1, 1},
-		"a parallel task gets what it uses":     {3.6, 3.75},
+		"a parallel task gets its use":          {3.6, 3.75},
 		"an idle task gets a quarter of a core": {0.05, 0.25},
 	} {
 		k := newTask(t)
@@ -338,19 +337,19 @@ func TestCPUFollowsUse(t *testing.T) {
 				assert.Zero(t, k.model.Size(question(nil)).CPU, "four runs are too few")
 			}
 		}
-		assert.Equal(t, c.want, k.model.Size(question(nil)).CPU, claim)
+		assert.Equal(t, c.want, k.model.Size(question(nil)).CPU, name)
 	}
 }
 
-// Eight workers for a large input, two for a small one: without the features all requests would
-// be eight cores.
+// The number of workers is a feature and varies from two to eight. Without features all requests
+// would be eight cores.
 func TestCPUFollowsTheFeatures(t *testing.T) {
-	for claim, feature := range map[string]func(workers float64) sizing.Value{
+	for name, feature := range map[string]func(workers float64) sizing.Value{
 		"a number":   sizing.NumberValue,
 		"a category": func(workers float64) sizing.Value { return sizing.TextValue(fmt.Sprint(workers)) },
 	} {
 		k, rng := newTask(t), rand.New(rand.NewPCG(21, 0))
-		ask := func(workers float64) sizing.Cores {
+		predict := func(workers float64) sizing.Cores {
 			return k.model.Size(question(sizing.Features{"workers": feature(workers)})).CPU
 		}
 		for i := range 120 {
@@ -363,12 +362,12 @@ func TestCPUFollowsTheFeatures(t *testing.T) {
 			k.report(sizing.Features{"workers": feature(workers)}, r)
 		}
 		k.fit()
-		assert.InDelta(t, 2.1, float64(ask(2)), 0.2, claim)
-		assert.InDelta(t, 8.1, float64(ask(8)), 0.3, claim)
+		assert.InDelta(t, 2.1, float64(predict(2)), 0.2, name)
+		assert.InDelta(t, 8.1, float64(predict(8)), 0.3, name)
 	}
 }
 
-// CPU use that no feature explains is requested at its 99th percentile, as without features.
+// If no feature explains the CPU use, the request is its 99th percentile.
 func TestCPUIgnoresIrrelevantFeatures(t *testing.T) {
 	k, rng := newTask(t), rand.New(rand.NewPCG(22, 0))
 	for range 300 {
@@ -383,7 +382,7 @@ func TestCPUIgnoresIrrelevantFeatures(t *testing.T) {
 }
 
 func TestDurationIsPredicted(t *testing.T) {
-	k, rng := trainedTask(t, growing, 12, 100) // all of two minutes
+	k, rng := trainedTask(t, growing, 12, 100) // all runs take two minutes
 	f, _ := growing(rng)
 	d := k.model.Size(question(f)).Duration
 	require.NotNil(t, d)

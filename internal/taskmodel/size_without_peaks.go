@@ -17,7 +17,7 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	}
 	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: m.cpuRequest(&q, &noCoreLevels)}
 	s.Reason = "this task has no history yet: the static request, unchanged"
-	if n := len(m.Quarantine); n > 0 && !slices.ContainsFunc(m.Quarantine, func(h quarantinedReport) bool { return h.Confirmable() }) {
+	if n := len(m.Quarantine); n > 0 && !slices.ContainsFunc(m.Quarantine, func(r quarantinedReport) bool { return r.Confirmable() }) {
 		s.Reason = "all reports of this task seem to be in another unit, which no further report can confirm: the static request, unchanged"
 	} else if n > 0 {
 		s.Reason = "all reports of this task are implausible, and none confirms another: the static request, unchanged"
@@ -56,8 +56,8 @@ func (m *Model) sizeWithoutPeaks(q Question) Answer {
 	return s
 }
 
-// sizeAboveKills answers for a task whose successes all had less than its largest kill: twice
-// that kill. There is no data for the risk, so it promises one half.
+// sizeAboveKills answers for a task without a success above its largest kill: twice the killed
+// allocation. There is no data for the risk, so it promises one half.
 func (m *Model) sizeAboveKills(q Question) Answer {
 	twice := m.Bound.Times(2).RoundUp(sizing.MiB)
 	limit := clamp(q, twice)
@@ -76,7 +76,7 @@ func (m *Model) sizeAboveKills(q Question) Answer {
 	}
 }
 
-// describeBound names the bound that replaced an amount from sizeWithoutPeaks or sizeAboveKills.
+// describeBound describes the bound that changed amount to limit.
 func (m *Model) describeBound(q Question, amount, limit sizing.Bytes) string {
 	d := boundedGrant{limit: limit, model: amount, rule: byFloor, killEvidence: killEvidence{killed: max(q.Above, m.Bound)}}
 	switch {
@@ -88,14 +88,14 @@ func (m *Model) describeBound(q Question, amount, limit sizing.Bytes) string {
 	return limit.Approx() + ": " + d.describe(q)
 }
 
-// correctReason adapts a reason to an amount that a bound has replaced.
+// correctReason adapts a reason for amount to the case that a bound has changed the amount.
 func correctReason(reason string, amount sizing.Bytes) string {
 	reason = strings.Replace(reason, "the static request, unchanged", "the static request is "+amount.Approx(), 1)
 	reason = strings.Replace(reason, "twice the killed allocation", "twice the killed allocation is "+amount.Approx(), 1)
 	return strings.TrimPrefix(reason, amount.Approx()+": ")
 }
 
-// killedRisk is the smallest promised risk at or below an allocation that was killed.
+// killedRisk is the smallest risk to promise for an amount at or below a killed allocation.
 const killedRisk = 0.9
 
 // raisePromise raises a promised risk to killedRisk if the limit is not above a kill.
@@ -107,11 +107,11 @@ func raisePromise(promised *float64, limit, killed sizing.Bytes) *float64 {
 	return &risk
 }
 
-// unmeasuredSuccesses summarises successes without a measured peak: each needed at most its
-// allocation (left-censored).
+// unmeasuredSuccesses summarises successes without a measured peak. Their peaks are left-censored
+// at the allocation.
 type unmeasuredSuccesses struct {
 	Runs    int
-	Largest sizing.Bytes // allocation
+	Largest sizing.Bytes // largest allocation of these runs
 }
 
 // describe summarises the runs for a reason.

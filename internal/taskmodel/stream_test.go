@@ -14,6 +14,7 @@ import (
 // largestPeakPolicy grants the largest peak so far, doubled after a kill.
 type largestPeakPolicy struct{ peak, wasted float64 }
 
+// run sizes a run, doubles its grant after each kill, and learns its peak.
 func (l *largestPeakPolicy) run(gibs float64) {
 	granted := l.peak
 	for ; granted < gibs; granted *= 2 {
@@ -30,36 +31,36 @@ func requireCalibrated(t *testing.T, promised, killed float64) {
 	assert.LessOrEqual(t, math.Abs(killed-promised), max(promised/2, 3*math.Sqrt(promised)), "promised %.1f kills, observed %v", promised, killed)
 }
 
-// The first 50 runs train the model, the next 400 evaluate it.
-func TestStreamWastesLessThanTheLargestPeak(t *testing.T) {
+// The first 50 runs train the model, and the next 400 evaluate it.
+func TestModelWastesLessThanTheLargestPeakPolicy(t *testing.T) {
 	const training, evaluation = 50, 400
-	atMost := map[string]float64{ // of the rival's waste
+	atMost := map[string]float64{ // largest waste, as a multiple of the baseline's
 		"log-linear in size": 0.3, "two kinds, eightfold": 0.35, "constant": 1.2, "step at fifty thousand": 0.5,
 	}
 	for name, draw := range shapes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k, rng := newTask(t), rand.New(rand.NewPCG(1, 77))
-			rival := largestPeakPolicy{peak: 32}
+			baseline := largestPeakPolicy{peak: 32}
 			var wasted, used, promised, kills float64
 			for i := range training + evaluation {
 				f, gibs := draw(rng)
 				s := k.run(f, gibs)
 				k.train()
 				if i == 0 {
-					rival.peak = gibs // it knows the first peak in advance
+					baseline.peak = gibs // it knows the first peak in advance
 				}
-				rival.run(gibs)
+				baseline.run(gibs)
 				if i == training {
-					wasted, used, promised, kills, rival.wasted = 0, 0, 0, 0, 0
+					wasted, used, promised, kills, baseline.wasted = 0, 0, 0, 0, 0
 				}
 				wasted, used, promised = wasted+s.wasted, used+gibs, promised+s.promised
 				if s.killed {
 					kills++
 				}
 			}
-			t.Logf("waste %.3f of used (largest peak %.3f), %v of %v killed, %.1f promised", wasted/used, rival.wasted/used, kills, evaluation, promised)
-			assert.Less(t, wasted, atMost[name]*rival.wasted)
+			t.Logf("waste %.3f of used (largest peak %.3f), %v of %v killed, %.1f promised", wasted/used, baseline.wasted/used, kills, evaluation, promised)
+			assert.Less(t, wasted, atMost[name]*baseline.wasted)
 			assert.Less(t, kills/evaluation, target+3*math.Sqrt(target/evaluation), "three standard deviations above the target")
 			requireCalibrated(t, promised, kills)
 		})
@@ -94,7 +95,7 @@ func TestUpwardChangeIsLearned(t *testing.T) {
 	}
 	t.Logf("%d of the first 60 killed, %d of the next %d; granted %.2f of the peak", early, late, after-60, ratio)
 	assert.Less(t, early, 10, "the change is detected")
-	assert.LessOrEqual(t, late, 10, "and learned")
+	assert.LessOrEqual(t, late, 10, "the change is learned")
 	assert.Greater(t, ratio, 1.1)
 	assert.Less(t, ratio, 2.2)
 }
@@ -120,14 +121,14 @@ func TestDownwardChangeIsLearned(t *testing.T) {
 	assert.Less(t, last, 2.0)
 }
 
-// Feedback that arrives twenty runs late causes kills, but the guard limits them because kills
-// are known at once.
-func TestGuardLimitsKillsUnderLateFeedback(t *testing.T) {
+// After a change no run ends before the last question, so the model learns no new peak. The guard
+// limits the kills, because kills are reported at once.
+func TestGuardLimitsKillsBeforeTheFirstNewPeak(t *testing.T) {
 	k, rng := trainedTask(t, growing, 5, 200)
 	kills, widest := 0, 0.0
 	var guard taskmodel.Guard
 	now := time.Now()
-	for run := range uint64(100) { // all four times as large, and none reported yet
+	for run := range uint64(100) { // all need four times as much
 		f, gibs := growing(rng)
 		q := question(f)
 		q.Widen = guard.Widen(now)
@@ -143,6 +144,6 @@ func TestGuardLimitsKillsUnderLateFeedback(t *testing.T) {
 		}
 		widest = max(widest, s.Guard.Params[3])
 	}
-	assert.Greater(t, widest, 2.0, "the guard widens by kills alone")
-	assert.Less(t, kills, 95, "and prevents some")
+	assert.Greater(t, widest, 2.0, "the guard widens although only kills are known")
+	assert.Less(t, kills, 95, "the guard prevents some kills")
 }

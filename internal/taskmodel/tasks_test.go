@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ const (
 // shape draws one run of a task: its features and its peak in GiB.
 type shape func(rng *rand.Rand) (sizing.Features, float64)
 
+// noise draws a lognormal factor; deviation is the standard deviation of its logarithm.
 func noise(rng *rand.Rand, deviation float64) float64 {
 	return math.Exp(deviation * rng.NormFloat64())
 }
@@ -33,12 +35,13 @@ var shapes = map[string]shape{
 	"step at fifty thousand": step,
 }
 
-// growing: 1 to 55 thousand rows, 0.2 GiB at one thousand rows, at most 4.8 GiB.
+// growing draws runs with 1 to 55 thousand rows: 0.2 GiB at one thousand rows, up to 4.8 GiB.
 func growing(rng *rand.Rand) (sizing.Features, float64) {
 	size := math.Exp(4 * rng.Float64())
 	return sizing.Features{"rows": sizing.NumberValue(1000 * size)}, 0.2 * math.Pow(size, 0.8) * noise(rng, 0.15)
 }
 
+// kinds draws runs of two kinds: small runs need 1 GiB, large runs 8 GiB.
 func kinds(rng *rand.Rand) (sizing.Features, float64) {
 	if rng.IntN(2) == 0 {
 		return sizing.Features{"kind": sizing.TextValue("small")}, noise(rng, 0.1)
@@ -46,10 +49,12 @@ func kinds(rng *rand.Rand) (sizing.Features, float64) {
 	return sizing.Features{"kind": sizing.TextValue("large")}, 8 * noise(rng, 0.1)
 }
 
+// constant draws runs that need 2 GiB.
 func constant(rng *rand.Rand) (sizing.Features, float64) {
 	return sizing.Features{"region": sizing.TextValue("emea")}, 2 * noise(rng, 0.02)
 }
 
+// step draws runs that need 1 GiB, and 6 GiB above 50,000 rows.
 func step(rng *rand.Rand) (sizing.Features, float64) {
 	rows := 100_000 * rng.Float64()
 	peak := noise(rng, 0.05)
@@ -59,27 +64,29 @@ func step(rng *rand.Rand) (sizing.Features, float64) {
 	return sizing.Features{"rows": sizing.NumberValue(rows)}, peak
 }
 
-// task is one task with its model, which predicts each run before it learns it, and its history
-// as the store keeps it.
+// task is one task with its model, and with its history as in the store.
 type task struct {
 	t       *testing.T
 	model   *taskmodel.Model
-	open    taskmodel.Guard
+	guard   taskmodel.Guard
 	history sizing.History
-	trained int
-	runs    int
+	trained int // number of rows at the last training
+	runs    int // number of runs that were sized
 }
 
+// newTask returns a task without history.
 func newTask(t *testing.T) *task {
 	return &task{t: t, model: taskmodel.New()}
 }
 
+// question returns a question with a static request of 32 GiB and a cap of 64 GiB.
 func question(f sizing.Features) taskmodel.Question {
 	return taskmodel.Question{
 		Features: f, Requested: sizing.Resources{Memory: 32 * gib}, Cap: 64 * gib, RiskTarget: target, Lifts: sizing.DefaultMaxLifts,
 	}
 }
 
+// bytes converts an amount in GiB.
 func bytes(gibs float64) sizing.Bytes { return sizing.Bytes(gibs * float64(gib)) }
 
 // row appends one ended try to the history.
@@ -118,7 +125,7 @@ func measuredRun(gibs float64) sizing.HistoryRow {
 	}
 }
 
-// killed is an OOM kill at an allocation.
+// killed is an OOM kill with an allocation in GiB.
 func killed(gibs float64) sizing.HistoryRow {
 	return sizing.HistoryRow{
 		Outcome: sizing.OOMKilled, Duration: time.Minute,
@@ -128,17 +135,18 @@ func killed(gibs float64) sizing.HistoryRow {
 
 // runResult is the outcome of one run.
 type runResult struct {
-	granted, wasted, promised float64 // GiB, GiB, P
-	killed                    bool
+	granted, wasted float64 // GiB
+	promised        float64 // risk
+	killed          bool
 }
 
 // launch sizes the first try of a run.
 func (k *task) launch(run int, f sizing.Features) taskmodel.Answer {
 	q := question(f)
-	q.Widen = k.open.Widen(launchTime)
+	q.Widen = k.guard.Widen(launchTime)
 	sized := k.model.Size(q)
 	if sized.Promised != nil {
-		k.open.Grant(uint64(run), *sized.Promised, launchTime)
+		k.guard.Grant(uint64(run), *sized.Promised, launchTime)
 	}
 	return sized
 }
@@ -162,13 +170,13 @@ func (k *task) run(f sizing.Features, gibs float64) (s runResult) {
 		end := measuredRun(gibs)
 		end.RunID, end.Try, end.Promised, end.Allocated.Memory = id, try, promised, sized.Limit
 		if bytes(gibs) <= sized.Limit {
-			k.open.Forget(uint64(k.runs))
+			k.guard.Forget(uint64(k.runs))
 			s.wasted += float64(sized.Limit)/float64(gib) - gibs
 			k.report(f, end)
 			return s
 		}
-		k.open.Kill(uint64(k.runs), try)
-		k.open.Retry(uint64(k.runs), try+1)
+		k.guard.Kill(uint64(k.runs), try)
+		k.guard.Retry(uint64(k.runs), try+1)
 		s.killed = true
 		s.wasted += float64(sized.Limit) / float64(gib)
 		end.Outcome, end.MemoryMax, promised = sizing.OOMKilled, 0, nil
@@ -179,16 +187,17 @@ func (k *task) run(f sizing.Features, gibs float64) (s runResult) {
 	}
 }
 
-// train fits when a tenth of the rows, and at least 25, are new.
+// train fits if at least 25 rows, and at least a tenth of the rows, are new.
 func (k *task) train() {
 	k.t.Helper()
-	fresh := len(k.history.Rows) - k.trained
-	if fresh < 25 || fresh*10 < k.trained {
+	added := len(k.history.Rows) - k.trained
+	if added < 25 || added*10 < k.trained {
 		return
 	}
 	k.fit()
 }
 
+// fit trains the model on the whole history.
 func (k *task) fit() taskmodel.Outcome {
 	k.t.Helper()
 	k.trained = len(k.history.Rows)
@@ -200,12 +209,12 @@ func (k *task) fit() taskmodel.Outcome {
 	return outcome
 }
 
-// trainedTask is a task with n reported runs of a shape, trained on them.
-func trainedTask(t *testing.T, of shape, seed uint64, n int) (*task, *rand.Rand) {
+// trainedTask returns a task that was trained on n runs of a shape, and the generator of the runs.
+func trainedTask(t *testing.T, draw shape, seed uint64, n int) (*task, *rand.Rand) {
 	t.Helper()
 	k, rng := newTask(t), rand.New(rand.NewPCG(seed, 77))
 	for range n {
-		f, gibs := of(rng)
+		f, gibs := draw(rng)
 		k.reportSuccess(f, gibs)
 		k.train()
 	}
@@ -215,4 +224,17 @@ func trainedTask(t *testing.T, of shape, seed uint64, n int) (*task, *rand.Rand)
 	return k, rng
 }
 
+// fork returns an independent copy of a task, which costs less than to train it again.
+func (k *task) fork() *task {
+	k.t.Helper()
+	f := &task{t: k.t, model: reopen(k.t, blobOf(k.t, k.model)), history: k.history, trained: k.trained, runs: k.runs}
+	f.history.Rows = slices.Clone(k.history.Rows)
+	f.history.Schema.Fields = slices.Clone(k.history.Schema.Fields)
+	for i := range f.history.Schema.Fields {
+		f.history.Schema.Fields[i].Categories = slices.Clone(f.history.Schema.Fields[i].Categories)
+	}
+	return f
+}
+
+// newRand returns a seeded generator.
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 77)) }

@@ -11,50 +11,51 @@ import (
 )
 
 // trend extrapolates the peak outside the range of the inputs. It is the better of two
-// lines, fitted by ordinary least squares beside the models:
+// functions, fitted by ordinary least squares:
 //
 //	power    log peak = a + Σ b·log(1+x), for x below zero −log(1−x)
 //	linear       peak = a + Σ b·x
 //
 // Neither trees nor the ridge can extrapolate: trees are constant outside the data, and
-// the ridge mixes x with log x.
+// the ridge mixes x with log x. An input of the trend is a number of the schema, with the index of
+// its field, or a date pair: the k-th pair has the index ^k.
 type trend struct {
 	Ranges []interval `cbor:"Seen"`       // by index in the schema
-	Slopes []slope    `cbor:",omitempty"` // of the inputs that the line follows; none: no line is supported
+	Slopes []slope    `cbor:",omitempty"` // of the inputs with a reliable slope; none: the data support no trend
 	Base   float64    `cbor:",omitzero"`  // a
-	Linear bool       `cbor:",omitzero"`
+	Linear bool       `cbor:",omitzero"`  // the linear function is the better one
 
-	ConvexSlope float64 `cbor:"Steeper,omitzero"` // slope over the line among the rows with the largest predictions; at most 1: not convex
+	ConvexSlope float64 `cbor:"Steeper,omitzero"` // slope of the log peak over the trend among the rows with the largest predictions; at most 1: not convex
 
-	Pairs []datePair `cbor:",omitempty"` // encoded date pairs; input ^k is the k-th
+	Pairs []datePair `cbor:",omitempty"` // encoded date pairs
 }
 
-// interval is the range of a number so far. Rows is zero if there was no value.
+// interval is the range of an input so far.
 type interval struct {
 	_         struct{} `cbor:",toarray"`
 	Low, High float64
-	Rows      int
-	Share     float64 // of the variance of the log peak that the number's logarithm explains, at the last fit
+	Rows      int     // number of rows with a value
+	Share     float64 // share of the variance of the log peak that the logarithm of the input explained at the last fit
 }
 
-// slope is one coefficient of the line.
+// slope is one coefficient of the trend.
 type slope struct {
 	_        struct{} `cbor:",toarray"`
-	Field    int      // index in the schema; ^k: the k-th date pair
+	Field    int      // index of the input
 	Slope    float64  // b
 	Relative float64  // relative standard error
 }
 
 const (
-	minTrendRows      = 10   // rows for a line or a range
-	maxTrendInputs    = 8    // inputs of the line
-	minRelevantShare  = 0.05 // share of the variance that a relevant number explains
-	minExplainedShare = 0.2  // share of the variance of the log peak that the line must explain
-	maxSlopeError     = 0.2  // relative standard error of a slope that the line may follow
-	outsideFactor     = 1.25 // times the largest (or a share of the smallest) value from which an input is outside
-	noRiskFactor      = 2.0  // times the largest value from which no probability is stated
+	minTrendRows      = 10   // rows from which there is a trend or a range
+	maxTrendInputs    = 8    // inputs of the trend
+	minRelevantShare  = 0.05 // share of the variance from which a number is relevant
+	minExplainedShare = 0.2  // share of the variance of the log peak that the trend must explain
+	maxSlopeError     = 0.2  // largest relative standard error of a reliable slope
+	outsideFactor     = 1.25 // factor to the edge of the range from which an input is reported as outside
+	noRiskFactor      = 2.0  // factor to the edge of the range from which no probability is stated
 	trendMargin       = 0.1  // margin per unit of extrapolated log peak
-	jointMarginRate   = 0.2  // … and for each further input outside at the same time
+	jointMarginRate   = 0.2  // further margin per unit for each further input that is outside at the same time
 )
 
 // observe widens the ranges by a row.
@@ -75,8 +76,8 @@ func (t *trend) observe(cells []sizing.Value) {
 	}
 }
 
-// distance returns how far an input lies outside its range, in log units, negative below; zero
-// within the range or if there are too few values.
+// distance returns the distance of an input from its range in log units: negative below the range,
+// zero within the range or if there are too few values.
 func (t *trend) distance(j int, cells []sizing.Value) float64 {
 	if j >= len(t.Ranges) {
 		return 0
@@ -93,39 +94,39 @@ func (t *trend) distance(j int, cells []sizing.Value) float64 {
 	if s.Low >= 0 && x >= 0 {
 		return math.Log1p(x) - math.Log1p(edge)
 	}
-	d := math.Copysign(math.Log1p(math.Abs(x-edge)/(1+s.reach())), x-edge)
+	d := math.Copysign(math.Log1p(math.Abs(x-edge)/(1+s.magnitude())), x-edge)
 	if s.Low >= 0 {
 		d = min(d, -math.Log1p(edge))
 	}
 	return d
 }
 
-// isRelevant reports whether a number drives the peak. The effect of a number that was constant
-// so far is unknown, so it is relevant.
+// isRelevant reports whether an input influences the peak. An input that was constant so far is
+// relevant, because its effect is unknown.
 func (t *trend) isRelevant(j int) bool {
 	s := t.rangeOf(j)
 	return s.Share >= minRelevantShare || s.Low == s.High
 }
 
-// predict returns the line's log peak for a row; NaN if a linear trend is at or below zero. A
-// missing input counts as the middle of its range.
+// predict returns the trend's log peak for a row; NaN if a linear trend is below zero. A missing
+// input counts as the middle of its range.
 func (t *trend) predict(cells []sizing.Value) float64 {
 	sum := t.Base
 	for _, s := range t.Slopes {
 		x, known := t.value(s.Field, cells)
 		if !known {
-			seen := t.rangeOf(s.Field)
-			x = (seen.Low + seen.High) / 2
+			r := t.rangeOf(s.Field)
+			x = (r.Low + r.High) / 2
 		}
 		sum += s.Slope * t.transform(x)
 	}
 	if t.Linear {
-		return math.Log(sum) // NaN below zero
+		return math.Log(sum)
 	}
 	return sum
 }
 
-// transform returns an input as the line uses it.
+// transform returns x or its logarithm, as the trend uses it.
 func (t *trend) transform(x float64) float64 {
 	if t.Linear {
 		return x
@@ -133,7 +134,7 @@ func (t *trend) transform(x float64) float64 {
 	return signedLog(x)
 }
 
-// slopeOf returns the coefficient of an input; nil if the line does not follow it.
+// slopeOf returns the coefficient of an input; nil if the input has no reliable slope.
 func (t *trend) slopeOf(j int) *slope {
 	for i := range t.Slopes {
 		if t.Slopes[i].Field == j {
@@ -143,7 +144,7 @@ func (t *trend) slopeOf(j int) *slope {
 	return nil
 }
 
-// fit chooses the line for rows; y is their log peak.
+// fit fits both functions on rows and chooses the better one; y are the log peaks of the rows.
 func (t *trend) fit(rows []row, y []float64) {
 	t.Slopes, t.Base, t.Linear, t.ConvexSlope = nil, 0, false, 0
 	if len(rows) < minTrendRows {
@@ -165,13 +166,14 @@ func (t *trend) fit(rows []row, y []float64) {
 	t.Slopes = slices.DeleteFunc(t.Slopes, func(s slope) bool { return s.Relative > maxSlopeError })
 }
 
-// candidate is an input that the line may follow.
+// candidate is a possible input of the trend.
 type candidate struct {
 	input int
-	share float64 // of the variance of y
+	share float64 // share of the variance of y that it explains
 }
 
-// strongestInputs returns the inputs that every row has and that vary, by correlation with y.
+// strongestInputs returns the inputs that every row has and that vary, those with the highest
+// correlation with y first. It updates the Share of each range.
 func (t *trend) strongestInputs(rows []row, y []float64) []int {
 	var found []candidate
 	x := make([]float64, len(rows))
@@ -200,7 +202,8 @@ func (t *trend) strongestInputs(rows []row, y []float64) []int {
 	return fields
 }
 
-// solve fits the line and returns the sum of its squared errors in log peak.
+// solve fits one function, linear if t.Linear, and returns the sum of its squared errors in log
+// peak. ok is false if the fit is impossible or numerically unstable.
 func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, ok bool) {
 	n, p := len(rows), len(fields)+1
 	if p == 1 {
@@ -209,7 +212,7 @@ func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, o
 	x, target := mat.NewDense(n, p, nil), mat.NewVecDense(n, nil)
 	scale := make([]float64, p)
 	for c, j := range fields {
-		scale[c+1] = max(t.transform(t.rangeOf(j).reach()), math.SmallestNonzeroFloat64)
+		scale[c+1] = max(t.transform(t.rangeOf(j).magnitude()), math.SmallestNonzeroFloat64)
 	}
 	for i := range rows {
 		weight := 1.0
@@ -245,11 +248,11 @@ func (t *trend) solve(fields []int, rows []row, y []float64) (squares float64, o
 		err := y[i] - t.predict(rows[i].Cells)
 		squares += err * err
 	}
-	return squares, squares-squares == 0
+	return squares, squares-squares == 0 // neither NaN nor infinite
 }
 
-// standardErrors returns those of the coefficients of a least squares fit on x, from the variance
-// of its residuals.
+// standardErrors returns the standard errors of the coefficients of a least squares fit on x.
+// variance is the variance of the residuals.
 func standardErrors(x *mat.Dense, variance float64) []float64 {
 	_, p := x.Dims()
 	var gram mat.SymDense
@@ -280,7 +283,7 @@ func sumOfSquares(y []float64) float64 {
 	return squares
 }
 
-// determination returns the squared correlation of x and y; NaN if x has a gap.
+// determination returns the squared correlation of x and y; NaN if x contains NaN.
 func determination(x, y []float64) float64 {
 	mx, my := 0.0, 0.0
 	for i := range x {

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	minConvexRows  = 12  // in the upper half, for a reliable slope
-	maxConvexSlope = 2.0 // times the slope of the line
+	minConvexRows  = 12 // rows in the upper half from which the slope is reliable
+	maxConvexSlope = 2.0
 )
 
-// convexSlope returns the slope of the log peak over the line's prediction, by least squares on
-// the half of the rows with the largest predictions. One line fits all rows: if the peak is
-// convex, as over a constant base or for a product of inputs, that line is too flat at the edge,
-// where an extrapolation starts.
+// convexSlope returns the slope of the log peak over the trend's prediction, by least squares on
+// the half of the rows with the largest predictions. The trend fits all rows. If the peak is convex
+// in the inputs, the trend is too flat at the edge of the range, where an extrapolation starts. An
+// example is a constant base plus a growing part, or a product of inputs.
 func (t *trend) convexSlope(rows []row, y []float64) float64 {
 	if len(t.Slopes) == 0 || len(rows) < 2*minConvexRows {
 		return 0

@@ -14,7 +14,7 @@ type datePair struct {
 }
 
 // duplicateShare is the squared correlation from which a date pair duplicates a number.
-const duplicateShare = 0.98 // squared correlation from which a date pair repeats a number
+const duplicateShare = 0.98
 
 // addPairs adds the encoded date pairs as inputs.
 func (t *trend) addPairs(pairs [][2]int) {
@@ -23,7 +23,7 @@ func (t *trend) addPairs(pairs [][2]int) {
 	}
 }
 
-// days returns the difference of the two dates, and whether both are known.
+// days returns the difference of the two dates in days; known is false if a date is missing.
 func (p *datePair) days(cells []sizing.Value) (days float64, known bool) {
 	from, to := &cells[p.From], &cells[p.To]
 	if from.Kind != sizing.Date || to.Kind != sizing.Date {
@@ -32,8 +32,8 @@ func (p *datePair) days(cells []sizing.Value) (days float64, known bool) {
 	return to.Num - from.Num, true
 }
 
-// moveToRange moves the later date so that the difference is at an edge of its range. It keeps
-// that date's weekday if the range is wide enough.
+// moveToRange moves the later date so that the difference is at the nearer edge of its range. It
+// keeps the weekday of the moved date if the range is wide enough.
 func (p *datePair) moveToRange(cells []sizing.Value) {
 	days, _ := p.days(cells)
 	edge := p.Range.edge(days)
@@ -56,7 +56,7 @@ func (t *trend) rangeOf(j int) *interval {
 	return &t.Ranges[j]
 }
 
-// value returns an input of a row, and whether it is known.
+// value returns an input of a row; known is false if the row lacks the input.
 func (t *trend) value(j int, cells []sizing.Value) (x float64, known bool) {
 	if j < 0 {
 		return t.Pairs[^j].days(cells)
@@ -72,13 +72,13 @@ func (s *interval) include(x float64) {
 // edge returns the value in the range that is nearest to x.
 func (s *interval) edge(x float64) float64 { return max(s.Low, min(x, s.High)) }
 
-// reach returns the largest magnitude in the range.
-func (s *interval) reach() float64 { return max(math.Abs(s.Low), math.Abs(s.High)) }
+// magnitude returns the largest magnitude in the range.
+func (s *interval) magnitude() float64 { return max(math.Abs(s.Low), math.Abs(s.High)) }
 
 // signedLog returns log1p of the magnitude, with the sign of x.
 func signedLog(x float64) float64 { return math.Copysign(math.Log1p(math.Abs(x)), x) }
 
-// logInputs writes the logarithms of an input to x; NaN for a row without it.
+// logInputs writes the logarithm of an input of each row to x; NaN if the row lacks the input.
 func (t *trend) logInputs(j int, rows []row, x []float64) {
 	for i := range rows {
 		v, known := t.value(j, rows[i].Cells)
@@ -92,10 +92,10 @@ func (t *trend) logInputs(j int, rows []row, x []float64) {
 // explains by its value or by its magnitude. It overwrites x.
 func (t *trend) signedDetermination(j int, rows []row, y, x []float64) float64 {
 	share := 0.0
-	for _, as := range []func(float64) float64{func(v float64) float64 { return v }, math.Abs} {
+	for _, transform := range []func(float64) float64{func(v float64) float64 { return v }, math.Abs} {
 		for i := range rows {
 			v, known := t.value(j, rows[i].Cells)
-			if x[i] = as(v); !known {
+			if x[i] = transform(v); !known {
 				return 0
 			}
 		}
@@ -106,8 +106,8 @@ func (t *trend) signedDetermination(j int, rows []row, y, x []float64) float64 {
 	return share
 }
 
-// dropDuplicates removes the date pairs that duplicate a strong number or follow from stronger
-// pairs: they are collinear.
+// dropDuplicates removes the date pairs that are collinear with a strong number or with stronger
+// pairs.
 func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 	if len(t.Pairs) == 0 {
 		return found
@@ -120,7 +120,7 @@ func (t *trend) dropDuplicates(found []candidate, rows []row) []candidate {
 			numbers = append(numbers, x)
 		}
 	}
-	group := map[int]int{} // union-find over dates: pairs join groups
+	group := map[int]int{} // union-find: the dates of a pair are in one group
 	groupOf := func(date int) int {
 		for next, joined := group[date]; joined; next, joined = group[date] {
 			date = next

@@ -7,40 +7,46 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// unresolved holds kills whose run has not succeeded yet: right-censored peaks without a
+// unresolvedKills holds kills whose run has not succeeded yet: right-censored peaks without a
 // residual. A run that is killed up to its cap and abandoned stays here and loses weight as other
 // tries end.
-type unresolved struct {
+type unresolvedKills struct {
 	Kills []censoredRun `cbor:",omitempty"` // oldest first
-	Tries float64       `cbor:",omitzero"`  // first tries, exponentially discounted
+	Tries float64       `cbor:",omitzero"`  // number of first tries, exponentially discounted
+
+	Streak      int     `cbor:",omitzero"` // number of killed runs with different features since the last success
+	StreakBound float64 `cbor:",omitzero"` // largest killed allocation of these runs, in bytes
 }
 
-// censoredRun is the largest allocation that a run was killed with.
+// censoredRun is a run whose tries were all killed.
 type censoredRun struct {
 	_      struct{} `cbor:",toarray"`
 	Run    uint64
-	Bound  float64
-	Weight float64 // exponentially discounted
+	Bound  float64 // largest killed allocation, in bytes
+	Weight float64 // discounted with every first try
 }
 
 const (
-	unresolvedMemory = 1 - 1.0/50 // per first try: a kill counts for about fifty runs
+	unresolvedMemory = 1 - 1.0/50 // discount per first try: a kill counts for about fifty runs
 	maxUnresolved    = 64
-	// A kill is reported at once, a success when its run ends: only kills older than twenty first
-	// tries count.
-	unresolvedDelay     = 0.668 // unresolvedMemory^20
-	unresolvedPrior     = 10.0  // successful tries assumed before the first
-	minUnresolvedWeight = 0.01  // a kill below this weight is forgotten
+	// unresolvedDelay is unresolvedMemory^20. Only kills older than twenty first tries count, because
+	// a kill is reported earlier than the success of a run that started at the same time.
+	unresolvedDelay     = 0.668
+	unresolvedPrior     = 10.0 // number of successful tries that are assumed before the first
+	minUnresolvedWeight = 0.01 // a kill below this weight is dropped
 )
 
-// learn records a try that ended: a kill raises the bound of its run, a success resolves it.
-func (u *unresolved) learn(t *TrainingRow) {
+// learn records a try that ended: a kill raises the bound of its run, and a success removes the run.
+func (u *unresolvedKills) learn(t *TrainingRow) {
 	killed := t.Outcome.OOM()
 	if !killed && t.Outcome != sizing.Success {
 		return
 	}
 	if t.FirstTry {
 		u.fade()
+	}
+	if !killed {
+		u.Streak, u.StreakBound = 0, 0
 	}
 	same := slices.IndexFunc(u.Kills, func(k censoredRun) bool { return k.Run == t.Run })
 	switch {
@@ -57,7 +63,7 @@ func (u *unresolved) learn(t *TrainingRow) {
 }
 
 // fade discounts all kills by one first try.
-func (u *unresolved) fade() {
+func (u *unresolvedKills) fade() {
 	u.Tries = u.Tries*unresolvedMemory + 1
 	for i := range u.Kills {
 		u.Kills[i].Weight *= unresolvedMemory
@@ -65,16 +71,16 @@ func (u *unresolved) fade() {
 	u.Kills = slices.DeleteFunc(u.Kills, func(k censoredRun) bool { return k.Weight < minUnresolvedWeight })
 }
 
-// exceedanceProb returns the share of tries that are unresolved kills and need more than amount:
-// all of them below their bound, fewer above it by the ladder's power law.
-func (u *unresolved) exceedanceProb(amount float64) float64 {
+// exceedanceProb returns the share of tries that are unresolved kills and need more than amount. A
+// kill counts fully for an amount below its bound, and less above it by the ladder's power law.
+func (u *unresolvedKills) exceedanceProb(amount float64) float64 {
 	sum := 0.0
 	for _, k := range u.Kills {
 		if k.Weight > unresolvedDelay {
 			continue
 		}
-		share := math.Min(1, k.Bound/amount)
-		sum += k.Weight * share * share
+		ratio := math.Min(1, k.Bound/amount)
+		sum += k.Weight * ratio * ratio
 	}
 	return sum / (u.Tries + unresolvedPrior)
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// An unseen category value counts as the mean of all runs, and the grant stays at the models'
-// amount: imputing the value cost 2 to 6 points of utilisation on the pai and retail traces and
-// avoided no kill. If the category is a closed set, such as a region, the residuals contain no
-// unseen value, so the promise includes the uncertainty.
+// An unseen category value gets the mean statistic of all runs, and does not raise the grant:
+// imputing the value cost 2 to 6 points of utilisation on the pai and retail traces and avoided no
+// kill. If the values of a category are a closed set, such as regions, no residual is from a run
+// with an unseen value. Then the promise is raised.
 
-// isUnseen reports whether a row has a category value that no fitted row had.
+// isUnseen reports whether field j of a row is a category value that no learned row had.
 func (e *encoder) isUnseen(j int, cells []sizing.Value) bool {
 	c, v := &e.Columns[j], &cells[j]
 	return c.Kind == sizing.Category && v.Kind == sizing.Category && (c.MaxLevels == 0 || len(c.Levels) < c.MaxLevels) && c.find(v.Text) == nil
 }
 
-// isClosed reports whether new values of a category are rare: the share of rows whose value
-// occurs once estimates the probability of a new value (Good 1953).
+// isClosed reports whether new values of a category are rare. The share of rows whose value occurs
+// only once estimates the probability of a new value (Good 1953).
 func (c *column) isClosed() bool {
 	if c.LineStatistic || !c.RarelyMissing { // it must have few values and be present in almost every row
 		return false
@@ -41,16 +41,16 @@ func (m *Model) raiseForUnseen(a *experts.Answer, p *experts.Point, b *buffers) 
 	if m.Models.ridges == nil || p.Imputed {
 		return
 	}
-	e, known := m.Models.Enc, false
+	e, hasUnseen := m.Models.Enc, false
 	for j := range e.Columns {
 		if e.isUnseen(j, b.cells) && e.Columns[j].isClosed() {
-			if !known {
-				known, b.cleaned = true, append(b.cleaned[:0], b.cells...)
+			if !hasUnseen {
+				hasUnseen, b.cleaned = true, append(b.cleaned[:0], b.cells...)
 			}
 			b.cleaned[j] = sizing.Value{}
 		}
 	}
-	if !known {
+	if !hasUnseen {
 		return
 	}
 	line, tree, signals := b.line, b.tree, b.signals
@@ -68,21 +68,21 @@ func (m *Model) describeUnseen(text *strings.Builder, b *buffers) {
 	if m.Models.ridges == nil {
 		return
 	}
-	const most = 3
+	const maxNamed = 3
 	named := 0
 	for j := range m.Models.Enc.Columns {
-		if named < most && m.Models.Enc.isUnseen(j, b.cells) {
+		if named < maxNamed && m.Models.Enc.isUnseen(j, b.cells) {
 			named++
 			text.WriteString("; " + m.Models.Enc.Columns[j].Name + " " + quoted(b.cells[j].Text) + " was not seen before")
 		}
 	}
 }
 
-// quoted returns a value in quotes, shortened for a reason.
+// quoted returns a value in quotes, shortened to maxRunes.
 func quoted(value string) string {
-	const most = 40
-	if runes := []rune(value); len(runes) > most {
-		value = string(runes[:most]) + "…"
+	const maxRunes = 40
+	if runes := []rune(value); len(runes) > maxRunes {
+		value = string(runes[:maxRunes]) + "…"
 	}
 	return strconv.Quote(value)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// regions is a task with four regions whose peaks differ by a factor of up to four.
+// regions draws runs in four regions whose peaks differ by a factor of up to four.
 func regions(rng *rand.Rand) (sizing.Features, float64) {
 	at := rng.IntN(4)
 	f := sizing.Features{"region": sizing.TextValue([]string{"emea", "apac", "amer", "anz"}[at]), "rows": sizing.NumberValue(float64(1 + rng.IntN(100)))}
@@ -32,13 +32,13 @@ func TestUnseenValueIsNamedAndRaisesTheRisk(t *testing.T) {
 			}
 			q := question(with(f, "region", sizing.TextValue("mars")))
 			assert.Equal(t, s.Promised, k.model.Risk(q, s.Limit))
-			assert.Equal(t, s, k.model.Size(q), "an answer leaves no state in the buffers")
+			assert.Equal(t, s, k.model.Size(q), "an answer does not depend on the previous content of the buffers")
 		}
 	}
 }
 
-// New values are common here, so the residuals include them.
-func TestUnseenValueOfAnOpenSetKeepsTheRisk(t *testing.T) {
+// If new values are frequent, the residuals include runs with new values.
+func TestFrequentUnseenValuesDoNotRaiseTheRisk(t *testing.T) {
 	n := 0
 	open := func(rng *rand.Rand) (sizing.Features, float64) {
 		n++
@@ -47,7 +47,7 @@ func TestUnseenValueOfAnOpenSetKeepsTheRisk(t *testing.T) {
 	k, rng := trainedTask(t, open, 610, 150)
 	f, _ := open(rng)
 	old := k.model.Size(question(with(f, "user", sizing.TextValue("user-70"))))
-	fresh := k.model.Size(question(with(f, "user", sizing.TextValue("another"))))
-	assert.Contains(t, fresh.Reason, `user "another" was not seen before`)
-	assert.InDelta(t, *old.Promised, *fresh.Promised, 0.02)
+	unseen := k.model.Size(question(with(f, "user", sizing.TextValue("another"))))
+	assert.Contains(t, unseen.Reason, `user "another" was not seen before`)
+	assert.InDelta(t, *old.Promised, *unseen.Promised, 0.02)
 }

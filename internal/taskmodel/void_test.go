@@ -11,9 +11,9 @@ import (
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// A report of 50 GiB is accepted once a second one confirms it. After both are voided, the model
+// A report of 50 GiB is learned because a second one confirms it. After both are voided, the model
 // must be the same as without them.
-func TestVoidedReportLeavesNoTrace(t *testing.T) {
+func TestModelIgnoresVoidedReports(t *testing.T) {
 	h := &sizing.History{}
 	report := func(peak sizing.Bytes) {
 		seq := int64(len(h.Rows) + 1)

@@ -6,13 +6,13 @@ import (
 	"github.com/loadaware/loadaware/internal/ml/experts"
 )
 
-// A run far below its prediction, such as one with empty input, is common and says little about
+// A run far below its prediction, such as a run with empty input, is common and says little about
 // the next run. The models therefore learn it as if its peak were at the threshold of low
-// outliers (winsorising: Huber 1964). Each training clips against the current models, so that
-// explained low peaks are learned in full. Runs far above their prediction are not clipped: a
-// kill costs more than waste.
+// outliers (winsorising: Huber 1964). Each training compares with the current models, so that the
+// models learn low peaks fully once the features explain them. Runs far above their prediction are
+// not changed, because a kill costs more than waste.
 
-// winsorise returns rows with the low outliers raised. It copies the rows if there are any.
+// winsorise returns rows with the peaks of low outliers raised. It does not modify rows.
 func (m *Model) winsorise(rows []row) []row {
 	lowest := m.Experts.LowOutlierBound()
 	if m.Models == nil || m.Models.ridges == nil || math.IsInf(lowest, -1) {
@@ -39,16 +39,16 @@ func (m *Model) winsorise(rows []row) []row {
 	return rows
 }
 
-// outlierWeight returns the weight of a raised row, so that its influence falls with its
-// distance.
+// outlierWeight returns the weight of a row whose peak was raised: the larger the difference, the
+// smaller the weight.
 func outlierWeight(peak, raised, lowest float64) float64 {
 	return lowest / (lowest - math.Log(raised/peak))
 }
 
-// settleDrift removes from the smoothed errors what a training has moved into the models, so that
-// the stack does not correct for it twice. It reduces only errors from predictions that were too
-// high; the others keep grants up for a while.
-func (m *models) settleDrift(rows []row) {
+// reduceDrift reduces the smoothed errors to the errors of the newly fitted models, so that the stack
+// does not correct an error that the fit has already corrected. It reduces only negative errors,
+// from predictions that were too high. Positive errors continue to raise grants for a while.
+func (m *models) reduceDrift(rows []row) {
 	if m.ridges == nil || m.Drift >= 0 && m.Trend >= 0 {
 		return
 	}
@@ -56,7 +56,7 @@ func (m *models) settleDrift(rows []row) {
 	defer bufferPool.Put(b)
 	var p experts.Point
 	drift, trend := 0.0, 0.0
-	for _, r := range rows[max(0, len(rows)-maxSettleRows):] {
+	for _, r := range rows[max(0, len(rows)-maxDriftRows):] {
 		if r.Imputed {
 			continue
 		}
@@ -68,9 +68,10 @@ func (m *models) settleDrift(rows []row) {
 	m.Drift, m.Trend = nearerZero(m.Drift, drift), nearerZero(m.Trend, trend)
 }
 
-const maxSettleRows = 60 // newest rows; Trend averages over about twenty
+const maxDriftRows = 60 // newest rows that reduceDrift predicts; Trend averages over about twenty
 
-// nearerZero moves a negative error up to a newer one, at most to zero.
+// nearerZero returns a negative error raised to a newer one, at most to zero. It returns other
+// errors unchanged.
 func nearerZero(old, newer float64) float64 {
 	if old >= 0 {
 		return old
@@ -78,8 +79,8 @@ func nearerZero(old, newer float64) float64 {
 	return max(old, min(0, newer))
 }
 
-// moveResiduals updates the experts' residuals after a downward change point, because the
-// training has moved the models towards the new level.
+// moveResiduals replaces the experts' residuals after a downward change point by the residuals of
+// the fitted models, because the fit has moved the models towards the new peaks.
 func (m *Model) moveResiduals(fitted *models, rows []row) {
 	if m.Models == nil || fitted.ridges == nil || !m.Experts.RecentlyFell() {
 		return
@@ -91,7 +92,7 @@ func (m *Model) moveResiduals(fitted *models, rows []row) {
 	b := bufferPool.Get().(*buffers)
 	defer bufferPool.Put(b)
 	var p experts.Point
-	before, after := m.Experts.Move(func(residual float64) *experts.Point {
+	before, after := m.Experts.MoveResiduals(func(residual float64) *experts.Point {
 		r := known[residual]
 		if r == nil {
 			return nil

@@ -11,17 +11,18 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// sized is a task whose peak is a base plus its rows, times a level.
+// sized draws runs with a peak of 200 MiB plus 1 MiB per row, times a level.
 func sized(rng *rand.Rand, level float64) (sizing.Features, float64) {
 	rows := 100 + 900*rng.Float64()
 	return sizing.Features{"rows": sizing.NumberValue(math.Round(rows))}, (200 + rows) / 1024 * level * noise(rng, 0.05)
 }
 
-// featureless is a task without features, at 1000 MiB times a level.
+// featureless draws runs without features and with a peak of 1000 MiB times a level.
 func featureless(rng *rand.Rand, level float64) (sizing.Features, float64) {
 	return nil, 1000.0 / 1024 * level * noise(rng, 0.05)
 }
 
+// leveledShape draws one run at a level: its features and its peak in GiB.
 type leveledShape func(rng *rand.Rand, level float64) (sizing.Features, float64)
 
 // importRuns reports n successes at a level, and trains.
@@ -33,8 +34,8 @@ func (k *task) importRuns(rng *rand.Rand, draw leveledShape, n int, level float6
 	k.fit()
 }
 
-// predictAll predicts n runs before any of them ends. It returns the number of kills, the
-// promised number, and the mean of peak over grant.
+// predictAll predicts n runs before any of them ends. It returns the number of kills, the promised
+// number of kills, and the mean ratio of peak to grant.
 func (k *task) predictAll(rng *rand.Rand, draw leveledShape, n int, level float64) (killed, promised, used float64) {
 	for range n {
 		f, gibs := draw(rng, level)
@@ -50,8 +51,8 @@ func (k *task) predictAll(rng *rand.Rand, draw leveledShape, n int, level float6
 	return killed, promised, used
 }
 
-// A few runs far below the prediction from their features, such as runs with empty input, say
-// nothing about other runs.
+// A few runs have peaks far below the prediction from their features, such as runs with empty input.
+// They must not lower the grants of other runs.
 func TestFewLowOutliersLowerNoOtherGrant(t *testing.T) {
 	for _, c := range []struct {
 		draw          leveledShape
@@ -86,7 +87,7 @@ func TestFewLowOutliersLowerNoOtherGrant(t *testing.T) {
 	}
 }
 
-// After a permanent fall the grants are not too small.
+// After a permanent fall of the peaks the grants are not too small.
 func TestDownwardChangeIsCalibrated(t *testing.T) {
 	for _, fall := range []float64{0.3, 0.5, 0.7} {
 		for _, n := range []int{60, 120, 240} {
@@ -104,7 +105,8 @@ func TestDownwardChangeIsCalibrated(t *testing.T) {
 	}
 }
 
-// There are sixty runs a day, at weekends 0.4 times as large, without a feature for the weekday.
+// There are sixty runs a day. At weekends their peaks are 0.4 times as large, and no feature shows
+// the weekday.
 func TestPeriodicLowRunsAreNoChangePoint(t *testing.T) {
 	for seed := range uint64(2) {
 		k, rng := newTask(t), newRand(seed)

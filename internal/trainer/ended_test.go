@@ -28,11 +28,11 @@ func TestEndedReceivesResultAndDuration(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, last().Report.Published)
 
-	broken := errors.New("the disk is gone")
-	st.after = func(context.Context) error { return broken }
+	failure := errors.New("the disk failed")
+	st.after = func(context.Context) error { return failure }
 	_, err = tr.TrainNow(t.Context(), task("a"))
-	require.ErrorIs(t, err, broken)
-	assert.ErrorIs(t, last().Err, broken)
+	require.ErrorIs(t, err, failure)
+	assert.ErrorIs(t, last().Err, failure)
 	assert.Len(t, received, 2)
 
 	_, err = tr.TrainNow(t.Context(), task("unknown"))

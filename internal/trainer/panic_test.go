@@ -10,12 +10,12 @@ import (
 )
 
 func TestFitPanicBecomesError(t *testing.T) {
-	broken := func(*sizing.History, *taskmodel.Model) (*taskmodel.Model, taskmodel.Outcome, error) {
-		panic("a broken history")
+	panicking := func(*sizing.History, *taskmodel.Model) (*taskmodel.Model, taskmodel.Outcome, error) {
+		panic("an invalid history")
 	}
-	m, _, err := fitRecovering(broken, nil, nil)
+	m, _, err := fitRecovering(panicking, nil, nil)
 	assert.Nil(t, m)
-	assert.ErrorContains(t, err, "a broken history")
+	assert.ErrorContains(t, err, "an invalid history")
 	_, out, err := fitRecovering(taskmodel.Fit, &sizing.History{}, nil)
 	assert.NoError(t, err)
 	assert.NotEmpty(t, out.Reason)

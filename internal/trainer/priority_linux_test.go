@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nice reads the calling thread's nice value: the system call gives 20 minus it.
+// nice returns the calling thread's nice value. The system call returns 20 minus this value.
 func nice(t *testing.T) int {
 	raw, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
 	require.NoError(t, err)
@@ -20,7 +20,8 @@ func TestOnlyTheSearchRunsAtLowestPriority(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before, within := nice(t), 0
-	runAtLowestPriority(func() { within = nice(t) })
+	require.NoError(t, runAtLowestPriority(func() error { within = nice(t); return nil }))
 	assert.Equal(t, lowestPriority, within)
 	assert.Equal(t, before, nice(t))
+	require.ErrorContains(t, runAtLowestPriority(func() error { panic("a defect") }), "a defect")
 }

@@ -2,5 +2,5 @@
 
 package trainer
 
-// lowerThreadPriority does nothing where threads have no priority of their own.
+// lowerThreadPriority does nothing, because only Linux threads have their own priority.
 func lowerThreadPriority() {}

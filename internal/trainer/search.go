@@ -5,20 +5,22 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
+	"github.com/loadaware/loadaware/internal/insight/groups"
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 )
 
-// searches records the order of past searches, in memory only: after a restart every
-// task is due again, and each replica searches by itself. Publication by
-// compare-and-swap keeps that safe.
+// searches records the order of past searches in memory only. After a restart every task is due
+// again, and each replica searches independently. This is safe, because publication is a
+// compare-and-swap.
 type searches struct {
-	mu    sync.Mutex // one search at a time
-	count int
-	last  map[sizing.TaskKey]int // number of the task's last search; 0: none
+	mu    sync.Mutex             // one search at a time
+	count int                    // searches so far
+	last  map[sizing.TaskKey]int // the number of the task's last search; 0 if there was none
 }
 
 // runSearches searches every Config.SearchEvery until ctx ends.
@@ -42,7 +44,7 @@ func (t *Trainer) runSearches(ctx context.Context) {
 
 // SearchOnce searches for better parameters of the heavy task whose last search is the
 // oldest, and returns false if there is no such task. It publishes a setting that beats
-// the champion. The search runs at the lowest priority, beside trainings of the task.
+// the champion. The search runs at the lowest priority, concurrently with trainings.
 func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
 	t.searches.mu.Lock()
 	defer t.searches.mu.Unlock()
@@ -54,7 +56,7 @@ func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
 	t.searches.last[task] = t.searches.count // also after a failure, so that other tasks get their turn
 	report, err := t.timed(ctx, true, func() (Report, error) { return t.search(ctx, task) })
 	if sizing.KindOf(err) == sizing.NotFound {
-		return true, nil // deleted meanwhile
+		return true, nil // the task was deleted in the meantime
 	}
 	if err != nil {
 		return true, fmt.Errorf("search %s: %w", task, err)
@@ -65,9 +67,14 @@ func (t *Trainer) SearchOnce(ctx context.Context) (bool, error) {
 
 const searchPage = 500 // profiles per query
 
-// searchNext returns the heavy task with a champion whose last search is the oldest, the
-// first by name among equals. It drops deleted tasks from the record.
+// searchNext returns the heavy task with a champion whose last search is the oldest. Among equals
+// it returns the first one by name. It removes deleted tasks from t.searches.
 func (t *Trainer) searchNext(ctx context.Context) (next sizing.TaskKey, ok bool, err error) {
+	usage, err := t.store.TaskUsage(ctx, "")
+	if err != nil {
+		return next, false, fmt.Errorf("read the usage of tasks: %w", err)
+	}
+	grouped := groups.Cluster(usage)
 	last, oldest := map[sizing.TaskKey]int{}, math.MaxInt
 	var after sizing.TaskKey
 	for {
@@ -77,7 +84,7 @@ func (t *Trainer) searchNext(ctx context.Context) (next sizing.TaskKey, ok bool,
 		}
 		for i := range profiles {
 			p := &profiles[i]
-			if p.Champion == nil || sizing.GroupOf(p.Memory) != sizing.Heavy {
+			if p.Champion == nil || grouped.Of(p.Task, p.Memory) != sizing.Heavy {
 				continue
 			}
 			last[p.Task] = t.searches.last[p.Task]
@@ -93,8 +100,8 @@ func (t *Trainer) searchNext(ctx context.Context) (next sizing.TaskKey, ok bool,
 	}
 }
 
-// search searches one task, and publishes a setting that passed on top of the version
-// that is active by then.
+// search searches parameters for one task. If a setting passes the evaluation, search trains with
+// it and publishes the model as the successor of the version that is active at that time.
 func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, error) {
 	active, err := t.active(ctx, task)
 	if err != nil {
@@ -102,14 +109,17 @@ func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, erro
 	}
 	champion := t.open(ctx, &active)
 	if champion == nil {
-		return Report{Version: active.Version, Reason: "there is no champion to beat"}, nil
+		return Report{Version: active.Version, Reason: "there is no champion to compare with"}, nil
 	}
 	history, err := t.store.History(ctx, task, t.cfg.Keep)
 	if err != nil {
 		return Report{}, err
 	}
 	var found taskmodel.SearchResult
-	runAtLowestPriority(func() { found, err = taskmodel.Search(ctx, &history, champion) })
+	err = runAtLowestPriority(func() (err error) {
+		found, err = taskmodel.Search(ctx, &history, champion)
+		return err
+	})
 	if err != nil || !found.Evaluation.Passed {
 		return Report{Version: active.Version, Reason: found.Evaluation.Reason}, err
 	}
@@ -117,14 +127,21 @@ func (t *Trainer) search(ctx context.Context, task sizing.TaskKey) (Report, erro
 }
 
 // runAtLowestPriority runs f at the lowest priority and waits for it. The thread stays
-// locked and ends with f, because a thread cannot raise its priority again.
-func runAtLowestPriority(f func()) {
-	done := make(chan struct{})
+// locked and ends with f, because a thread cannot raise its priority again. A panic of f becomes an
+// error, because it must not end the process that trains all tasks.
+func runAtLowestPriority(f func() error) error {
+	done := make(chan error)
 	go func() {
-		defer close(done)
+		var err error
+		defer func() {
+			if r := recover(); r != nil {
+				err = fmt.Errorf("the training panicked; report this error: %v\n%s", r, debug.Stack())
+			}
+			done <- err
+		}()
 		runtime.LockOSThread()
 		lowerThreadPriority()
-		f()
+		err = f()
 	}()
-	<-done
+	return <-done
 }

@@ -16,20 +16,20 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// reportHeavy stores n runs with peaks up to some dozens of GiB that six switches determine
-// jointly: the default trees need more rows to find that.
+// reportHeavy stores n runs with peaks up to some dozens of GiB. Six binary features together
+// determine a peak. The default trees need more rows to learn such an interaction.
 func (s *hookedStore) reportHeavy(t *testing.T, name string, n int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 77))
 	obs := make([]sizing.Observation, n)
 	for i := range obs {
-		f, setting := sizing.Features{"id": sizing.NumberValue(rng.Float64())}, uint64(0)
-		for _, switched := range []string{"a", "b", "c", "d", "e", "f"} {
+		f, combination := sizing.Features{"id": sizing.NumberValue(rng.Float64())}, uint64(0)
+		for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 			on := rng.IntN(2)
-			setting = 2*setting + uint64(on)
-			f[switched] = sizing.NumberValue(float64(on))
+			combination = 2*combination + uint64(on)
+			f[name] = sizing.NumberValue(float64(on))
 		}
-		level := rand.New(rand.NewPCG(setting, 5)).NormFloat64()
+		level := rand.New(rand.NewPCG(combination, 5)).NormFloat64()
 		peak := float64(4*sizing.GiB) * math.Exp(1.2*level+0.03*rng.NormFloat64())
 		obs[i] = sizing.Observation{
 			Try:     sizing.TryKey{TaskKey: task(name), RunID: fmt.Sprint(i), MapIndex: sizing.NoMap, Number: 1},
@@ -57,25 +57,25 @@ func TestSearchPublishesBetterParameters(t *testing.T) {
 	}
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
-	st.reportHeavy(t, "joined", 400)
-	assert.False(t, searchOnce(t, tr), "there is no champion to beat yet")
+	st.reportHeavy(t, "interaction", 400)
+	assert.False(t, searchOnce(t, tr), "there is no champion yet")
 	require.True(t, runOnce(t, tr))
 	require.True(t, searchOnce(t, tr))
-	model, err := st.ActiveModel(t.Context(), task("joined"))
+	model, err := st.ActiveModel(t.Context(), task("interaction"))
 	require.NoError(t, err)
 	assert.Equal(t, []int{2, 400}, []int{model.Version, model.Observations})
 	assert.Contains(t, string(model.Evaluation), "a search found better trees")
 	opened, err := taskmodel.Open(model.Blob)
 	require.NoError(t, err)
-	assert.NotEqual(t, taskmodel.Trees{}, opened.Trees)
+	assert.NotEqual(t, taskmodel.TreeParams{}, opened.Trees)
 
-	_, err = tr.TrainNow(t.Context(), task("joined"))
+	_, err = tr.TrainNow(t.Context(), task("interaction"))
 	require.NoError(t, err)
-	model, err = st.ActiveModel(t.Context(), task("joined"))
+	model, err = st.ActiveModel(t.Context(), task("interaction"))
 	require.NoError(t, err)
-	again, err := taskmodel.Open(model.Blob)
+	retrained, err := taskmodel.Open(model.Blob)
 	require.NoError(t, err)
-	assert.Equal(t, opened.Trees, again.Trees, "a training keeps the parameters that a search found")
+	assert.Equal(t, opened.Trees, retrained.Trees, "a training keeps the parameters that a search found")
 }
 
 func TestHeavyTasksAreSearchedInTurn(t *testing.T) {
@@ -95,25 +95,25 @@ func TestHeavyTasksAreSearchedInTurn(t *testing.T) {
 	require.NoError(t, st.DeleteTask(t.Context(), task("one")))
 	require.True(t, searchOnce(t, tr))
 	assert.Equal(t, "two", order[3])
-	assert.Equal(t, 1, st.active(t, "two"), "too few runs to search on leave the champion")
+	assert.Equal(t, 1, st.active(t, "two"), "with too few runs for a search the champion stays")
 }
 
 func TestSearchEndsWithItsContext(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{})
-	st.reportHeavy(t, "joined", 250)
+	st.reportHeavy(t, "interaction", 250)
 	require.True(t, runOnce(t, tr))
 	ctx, stop := context.WithCancel(t.Context())
 	st.before = func(sizing.TaskKey) { stop() }
 	_, err := tr.SearchOnce(ctx)
 	assert.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, 1, st.active(t, "joined"))
+	assert.Equal(t, 1, st.active(t, "interaction"))
 }
 
 func TestRunSearchesRepeatedly(t *testing.T) {
 	st := newStore(t)
 	tr := newTrainer(st, trainer.Config{SearchEvery: time.Millisecond})
-	st.reportHeavy(t, "joined", 40)
+	st.reportHeavy(t, "interaction", 40)
 	require.True(t, runOnce(t, tr))
 	searched := make(chan sizing.TaskKey, 1000)
 	st.before = func(key sizing.TaskKey) {
@@ -128,8 +128,8 @@ func TestRunSearchesRepeatedly(t *testing.T) {
 		tr.Run(ctx)
 		close(ended)
 	}()
-	assert.Equal(t, task("joined"), <-searched)
-	assert.Equal(t, task("joined"), <-searched)
+	assert.Equal(t, task("interaction"), <-searched)
+	assert.Equal(t, task("interaction"), <-searched)
 	stop()
 	<-ended
 }

@@ -1,10 +1,15 @@
 // Package trainer trains the tasks that are due and publishes their models. Any replica
-// leases a due task (SKIP LOCKED), fits a challenger, and publishes it by
-// compare-and-swap.
+// leases a due task (SKIP LOCKED), updates its model, and publishes it by compare-and-swap.
+// An update fits at row counts that depend only on the history, so that a late training
+// publishes the same model as an early one.
 //
 // At longer intervals it searches for better parameters of a heavy task, at low priority.
 //
-// It knows the store's contract and package taskmodel, and nothing about HTTP or SQL.
+// Other packages decide when a task is trained: the store makes it due after a report
+// (Debounce in package postgres), and package taskmodel says after how many rows a replica
+// refits the first models (earlyFitRows), and when a training evaluates (isEvaluationDue).
+//
+// It uses package taskmodel and the interface of package store, but neither HTTP nor SQL.
 package trainer
 
 import (
@@ -27,11 +32,16 @@ import (
 // Config configures a Trainer. Its zero value is usable.
 type Config struct {
 	Every time.Duration       // interval between polls for due tasks; 500 ms if zero
-	Lease time.Duration       // duration of a task's lease; 30 s if zero; renewed three times within it
+	Lease time.Duration       // duration of a task's lease, renewed every third of it; 30 s if zero
 	Retry time.Duration       // delay after a failure; 1 min if zero
 	Keep  store.HistoryLimits // rows that a training reads; store.DefaultHistoryLimits if zero
 
 	SearchEvery time.Duration // interval between parameter searches; no searches if zero
+	ShapesEvery time.Duration // interval between learning the shapes of run times; never if zero
+	OnlyOrders  bool          // whether Run does nothing, so that only TrainNow trains
+	NoCohorts   bool          // whether no cohorts are trained
+
+	ProfilesEvery time.Duration // interval between searches for usage profiles; never if zero
 
 	Ended func(Ended) // called after every training and search of a known task; may be nil
 }
@@ -54,7 +64,7 @@ type Report struct {
 
 // Ended describes a training or search that ended, with or without an error.
 type Ended struct {
-	Search bool
+	Search bool // whether it was a search
 	Report Report
 	Err    error
 	Took   time.Duration
@@ -67,20 +77,31 @@ type Trainer struct {
 	store    store.Store
 	owner    string
 	log      *slog.Logger
-	busy     sync.Map // sizing.TaskKey → *sync.Mutex
+	locks    sync.Map      // sizing.TaskKey → *sync.Mutex, held during a training
+	cohorts  chan struct{} // holds a token while a cohort is trained
+	growth   cohortGrowth
 	searches searches
+	profiles checkedReports
 }
 
 // New returns a Trainer.
 func New(st store.Store, cfg Config, log *slog.Logger) *Trainer {
-	return &Trainer{cfg: cfg.withDefaults(), store: st, owner: uuid.NewString(), log: log}
+	return &Trainer{cfg: cfg.withDefaults(), store: st, owner: uuid.NewString(), log: log, cohorts: make(chan struct{}, 1)}
 }
 
-// Run trains due tasks, and searches every Config.SearchEvery, until ctx ends.
+// Run trains due tasks, searches every Config.SearchEvery, learns shapes every Config.ShapesEvery,
+// and finds usage profiles every Config.ProfilesEvery, until ctx ends. With Config.OnlyOrders it
+// only waits.
 func (t *Trainer) Run(ctx context.Context) {
-	var searching sync.WaitGroup
-	searching.Go(func() { t.runSearches(ctx) })
-	defer searching.Wait()
+	if t.cfg.OnlyOrders {
+		<-ctx.Done()
+		return
+	}
+	var loops sync.WaitGroup
+	loops.Go(func() { t.runSearches(ctx) })
+	loops.Go(func() { t.runShapes(ctx) })
+	loops.Go(func() { t.runProfiles(ctx) })
+	defer loops.Wait()
 	tick := time.NewTicker(t.cfg.Every)
 	defer tick.Stop()
 	for ctx.Err() == nil {
@@ -98,8 +119,7 @@ func (t *Trainer) Run(ctx context.Context) {
 	}
 }
 
-// RunOnce trains the task that has been due for longest. It returns false if no task is
-// due.
+// RunOnce trains the task that has been due longest. It returns false if no task is due.
 func (t *Trainer) RunOnce(ctx context.Context) (bool, error) {
 	claim, err := t.store.Claim(ctx, t.owner, t.cfg.Lease)
 	if sizing.KindOf(err) == sizing.NotFound {
@@ -110,18 +130,19 @@ func (t *Trainer) RunOnce(ctx context.Context) (bool, error) {
 	}
 	trainErr := t.trainUnderLease(ctx, claim)
 	// The lease must be released even during a shutdown.
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	finishCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	err = t.store.Finish(last, claim, t.retryAt(ctx, trainErr))
+	err = t.store.Finish(finishCtx, claim, t.retryAt(ctx, trainErr))
+	t.updateCohort(ctx, claim.Task.Namespace)
 	if sizing.KindOf(err) == sizing.Conflict {
-		t.log.Info("training abandoned: another replica took it over, or the task was deleted", "task", claim.Task.String())
+		t.log.Info("training abandoned: another replica claimed the task, or the task was deleted", "task", claim.Task.String())
 		return true, nil
 	}
 	return true, errors.Join(trainErr, err)
 }
 
-// retryAt returns when a failed training is due again: immediately if the shutdown of
-// this process interrupted it. It returns zero if the training did not fail.
+// retryAt returns the time at which a failed training is due again. This is now if the shutdown of
+// this process interrupted the training. It is zero if the training did not fail.
 func (t *Trainer) retryAt(ctx context.Context, trainErr error) time.Time {
 	switch {
 	case trainErr == nil:
@@ -152,9 +173,9 @@ func (t *Trainer) trainUnderLease(ctx context.Context, claim store.Claim) error 
 			}
 		}
 	}()
-	report, err := t.TrainNow(ctx, claim.Task)
+	report, err := t.timed(ctx, false, func() (Report, error) { return t.trainExclusively(ctx, claim.Task, taskmodel.Update) })
 	if sizing.KindOf(err) == sizing.NotFound {
-		return nil // deleted meanwhile
+		return nil // the task was deleted in the meantime
 	}
 	if err == nil {
 		t.log.Info("trained", "task", claim.Task.String(), "published", report.Published, "version", report.Version, "reason", report.Reason)
@@ -162,19 +183,25 @@ func (t *Trainer) trainUnderLease(ctx context.Context, claim store.Claim) error 
 	return err
 }
 
-// TrainNow trains one task whether it is due or not. Too little data, or a challenger
-// that lost, is a Report and no error. It returns NotFound if the task is unknown.
+// TrainNow trains one task whether it is due or not, and fits on all rows. If there is too little
+// data, or if the challenger lost its evaluation, TrainNow returns a Report without an error. It
+// returns NotFound if the task is unknown.
 func (t *Trainer) TrainNow(ctx context.Context, task sizing.TaskKey) (Report, error) {
-	return t.timed(ctx, false, func() (Report, error) { return t.trainExclusively(ctx, task, taskmodel.Fit) })
+	report, err := t.timed(ctx, false, func() (Report, error) { return t.trainExclusively(ctx, task, taskmodel.Fit) })
+	if err == nil {
+		t.updateCohort(ctx, task.Namespace)
+	}
+	return report, err
 }
 
-// timed runs do and passes its result and duration to Config.Ended, unless the caller
-// cancelled it or the task is unknown: neither is a success or a failure.
+// timed runs do and passes its result and duration to Config.Ended. It does not call Config.Ended
+// if the caller canceled the call or the task is unknown, which is neither a success nor a
+// failure.
 func (t *Trainer) timed(ctx context.Context, search bool, do func() (Report, error)) (Report, error) {
-	began := time.Now()
+	start := time.Now()
 	report, err := do()
 	if t.cfg.Ended != nil && ctx.Err() == nil && sizing.KindOf(err) != sizing.NotFound {
-		t.cfg.Ended(Ended{Search: search, Report: report, Err: err, Took: time.Since(began)})
+		t.cfg.Ended(Ended{Search: search, Report: report, Err: err, Took: time.Since(start)})
 	}
 	return report, err
 }
@@ -182,24 +209,25 @@ func (t *Trainer) timed(ctx context.Context, search bool, do func() (Report, err
 // fit returns a challenger for a history and its champion, or nil if there is none.
 type fit func(*sizing.History, *taskmodel.Model) (*taskmodel.Model, taskmodel.Outcome, error)
 
-// trainExclusively fits and publishes while no other goroutine does so for the task.
+// trainExclusively trains a task. Only one goroutine at a time trains the same task.
 func (t *Trainer) trainExclusively(ctx context.Context, task sizing.TaskKey, fit fit) (Report, error) {
-	turn, _ := t.busy.LoadOrStore(task, &sync.Mutex{})
-	turn.(*sync.Mutex).Lock()
-	defer turn.(*sync.Mutex).Unlock()
+	lock, _ := t.locks.LoadOrStore(task, &sync.Mutex{})
+	lock.(*sync.Mutex).Lock()
+	defer lock.(*sync.Mutex).Unlock()
 	for range 3 {
 		report, err := t.train(ctx, task, fit)
 		if sizing.KindOf(err) == sizing.NotFound {
-			t.busy.Delete(task) // a caller may invent names: they must not accumulate
+			t.locks.Delete(task) // callers may send any names, which must not accumulate
 		}
 		if sizing.KindOf(err) != sizing.Conflict {
 			return report, err
 		}
-		// Another replica published first: train on top of its model.
+		// Another replica published first. Train again from its model.
 	}
 	return Report{Trained: true, Reason: "other replicas kept publishing first"}, nil
 }
 
+// train checks the promises of the active model, fits a challenger and publishes it.
 func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Report, error) {
 	// Read the champion first. It must not contain rows that the history lacks, because
 	// a replica that loads the challenger would learn them again.
@@ -207,22 +235,24 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 	if err != nil {
 		return Report{}, err
 	}
-	if back, reason, err := t.checkPromises(ctx, &active); err != nil || back > 0 {
-		return Report{RolledBack: back > 0, Version: back, Reason: reason}, err
+	if target, reason, err := t.checkPromises(ctx, &active); err != nil || target > 0 {
+		return Report{RolledBack: target > 0, Version: target, Reason: reason}, err
 	}
-	onProbation := active.PinnedBy == store.Watchdog
-	if active.PinnedBy != "" && !onProbation {
+	isRolledBack := active.PinnedBy == store.Watchdog
+	if active.PinnedBy != "" && !isRolledBack {
 		return Report{Version: active.Version, Reason: t.pinReason(ctx, &active)}, nil
 	}
 	champion := t.open(ctx, &active)
-	if champion != nil && onProbation {
-		champion.LastEvaluation = taskmodel.Evaluation{} // makes an evaluation due now
+	if champion != nil && isRolledBack {
+		champion.LastEvaluation = taskmodel.Evaluation{} // so that an evaluation is due now
+		fit = taskmodel.Fit
 	}
 	isEvaluated := champion != nil
 	history, err := t.store.History(ctx, task, t.cfg.Keep)
 	if err != nil {
 		return Report{}, err
 	}
+	t.growth.add(&history, &active)
 	challenger, outcome, err := fitRecovering(fit, &history, champion)
 	if err != nil {
 		return Report{}, fmt.Errorf("fit %s: %w", task, err)
@@ -231,8 +261,8 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 	if challenger == nil {
 		return report, nil
 	}
-	if onProbation && isEvaluated && !outcome.Evaluation.Passed {
-		report.Reason = fmt.Sprintf("version %d, which the watchdog promoted, stays until another wins an evaluation against it", active.Version)
+	if isRolledBack && isEvaluated && !outcome.Evaluation.Passed {
+		report.Reason = fmt.Sprintf("version %d, which the watchdog promoted, stays active until a challenger wins an evaluation against it", active.Version)
 		return report, nil
 	}
 	for _, warning := range outcome.Warnings {
@@ -240,7 +270,7 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 	}
 	blob, err := verifiedBlob(challenger, &history)
 	if err != nil {
-		return report, fmt.Errorf("publish %s: the trained model is not usable, so %s: %w; please report this", task, remainingModel(&active), err)
+		return report, fmt.Errorf("publish %s: the trained model is not usable, so %s: %w; report this error", task, remainingModel(&active), err)
 	}
 	share, err := challenger.EncodeShare()
 	if err != nil {
@@ -258,7 +288,7 @@ func (t *Trainer) train(ctx context.Context, task sizing.TaskKey, fit fit) (Repo
 func verifiedBlob(m *taskmodel.Model, h *sizing.History) (blob []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("it panicked: %v\n%s", r, debug.Stack())
+			err = fmt.Errorf("the verification panicked: %v\n%s", r, debug.Stack())
 		}
 	}()
 	return m.VerifiedBlob(h)
@@ -298,15 +328,15 @@ func (t *Trainer) active(ctx context.Context, task sizing.TaskKey) (store.Model,
 	return stored, err
 }
 
-// open decodes a stored model. It returns nil if there is none, or if it cannot be
-// decoded; the challenger then has no champion to beat.
+// open decodes a stored model. It returns nil if there is none or it cannot be decoded. Then the
+// challenger needs no evaluation.
 func (t *Trainer) open(ctx context.Context, stored *store.Model) *taskmodel.Model {
 	if stored.Version == 0 {
 		return nil
 	}
 	model, err := taskmodel.Open(stored.Blob)
 	if err != nil {
-		t.log.ErrorContext(ctx, "stored model cannot be opened", "task", stored.Task.String(), "version", stored.Version, "err", err)
+		t.log.ErrorContext(ctx, "failed to open a stored model", "task", stored.Task.String(), "version", stored.Version, "err", err)
 		return nil
 	}
 	return model
@@ -317,7 +347,7 @@ func (t *Trainer) open(ctx context.Context, stored *store.Model) *taskmodel.Mode
 func fitRecovering(fit fit, h *sizing.History, champion *taskmodel.Model) (m *taskmodel.Model, out taskmodel.Outcome, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("it panicked, please report this: %v\n%s", r, debug.Stack())
+			err = fmt.Errorf("the fit panicked; report this error: %v\n%s", r, debug.Stack())
 		}
 	}()
 	return fit(h, champion)

@@ -19,15 +19,24 @@ import (
 	"github.com/loadaware/loadaware/internal/store/postgres"
 	"github.com/loadaware/loadaware/internal/taskmodel"
 	"github.com/loadaware/loadaware/internal/trainer"
-	"github.com/loadaware/loadaware/migrations"
 )
 
-// hookedStore is the real store with hooks before and after a training reads the history.
+// hookedStore is the real store with hooks before and after a training reads the history, and
+// after it lists the versions.
 type hookedStore struct {
 	*postgres.Store
 	dsn    string
 	after  func(context.Context) error // called once after the history is read; may be nil
 	before func(sizing.TaskKey)        // called before each read; may be nil
+	listed func()                      // called after versions are listed; may be nil
+}
+
+func (s *hookedStore) ModelVersions(ctx context.Context, task sizing.TaskKey) ([]store.Model, error) {
+	versions, err := s.Store.ModelVersions(ctx, task)
+	if s.listed != nil {
+		s.listed()
+	}
+	return versions, err
 }
 
 func (s *hookedStore) History(ctx context.Context, task sizing.TaskKey, keep store.HistoryLimits) (sizing.History, error) {
@@ -44,8 +53,7 @@ func (s *hookedStore) History(ctx context.Context, task sizing.TaskKey, keep sto
 
 func newStore(t *testing.T) *hookedStore {
 	t.Helper()
-	dsn := pgtest.DSN(t)
-	require.NoError(t, migrations.Up(t.Context(), dsn))
+	dsn := pgtest.Migrated(t)
 	st, err := postgres.Open(t.Context(), dsn, postgres.Config{Debounce: time.Nanosecond})
 	require.NoError(t, err)
 	t.Cleanup(st.Close)
@@ -56,6 +64,7 @@ func newTrainer(st store.Store, cfg trainer.Config) *trainer.Trainer {
 	return trainer.New(st, cfg, slog.New(slog.DiscardHandler))
 }
 
+// sql runs a statement on the database of the store.
 func (s *hookedStore) sql(t *testing.T, statement string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), s.dsn)
@@ -69,7 +78,7 @@ func task(name string) sizing.TaskKey {
 	return sizing.TaskKey{Namespace: sizing.DefaultNamespace, DAG: "etl", Task: name}
 }
 
-// report stores runs from..to-1 with peaks of 1 GiB, and so makes their task due.
+// report stores the runs from to to-1 with peaks of 1 GiB, which makes their task due.
 func (s *hookedStore) report(t *testing.T, name string, from, to int) {
 	t.Helper()
 	var obs []sizing.Observation
@@ -86,7 +95,7 @@ func (s *hookedStore) report(t *testing.T, name string, from, to int) {
 	}
 }
 
-// active returns the active version; 0 if there is none.
+// active returns the active version, or 0 if there is none.
 func (s *hookedStore) active(t *testing.T, name string) int {
 	t.Helper()
 	versions, err := s.ActiveVersions(t.Context())
@@ -146,11 +155,11 @@ func TestConcurrentTrainersTrainEachTaskOnce(t *testing.T) {
 	for i := range tasks {
 		st.report(t, fmt.Sprint(i), 0, 3)
 	}
-	var working sync.WaitGroup
+	var workers sync.WaitGroup
 	for range 2 {
 		tr := newTrainer(st.Store, trainer.Config{})
 		for range 3 {
-			working.Go(func() {
+			workers.Go(func() {
 				for more := true; more; {
 					var err error
 					more, err = tr.RunOnce(t.Context())
@@ -159,13 +168,13 @@ func TestConcurrentTrainersTrainEachTaskOnce(t *testing.T) {
 			})
 		}
 	}
-	working.Wait()
+	workers.Wait()
 	for i := range tasks {
 		assert.Equal(t, 1, st.active(t, fmt.Sprint(i)))
 	}
 }
 
-func TestSecondPublisherTrainsOnTopOfTheFirst(t *testing.T) {
+func TestSecondPublisherTrainsFromTheModelOfTheFirst(t *testing.T) {
 	st := newStore(t)
 	st.report(t, "load", 0, 10)
 	first := newTrainer(st.Store, trainer.Config{})
@@ -187,18 +196,18 @@ func TestSecondPublisherTrainsOnTopOfTheFirst(t *testing.T) {
 func TestFailedTrainingIsRetriedLater(t *testing.T) {
 	st := newStore(t)
 	st.report(t, "load", 0, 5)
-	broken := errors.New("broken")
-	st.after = func(context.Context) error { return broken }
+	failure := errors.New("failure")
+	st.after = func(context.Context) error { return failure }
 	slowRetry := newTrainer(st, trainer.Config{Retry: time.Hour})
 	_, err := slowRetry.RunOnce(t.Context())
-	assert.ErrorIs(t, err, broken)
-	assert.False(t, runOnce(t, slowRetry), "not within the hour")
+	assert.ErrorIs(t, err, failure)
+	assert.False(t, runOnce(t, slowRetry), "the task is not due within the hour")
 
 	st.report(t, "load", 5, 6)
-	st.after = func(context.Context) error { return broken }
+	st.after = func(context.Context) error { return failure }
 	fastRetry := newTrainer(st, trainer.Config{Retry: time.Nanosecond})
 	_, err = fastRetry.RunOnce(t.Context())
-	assert.ErrorIs(t, err, broken)
+	assert.ErrorIs(t, err, failure)
 	assert.True(t, runOnce(t, fastRetry))
 	assert.Equal(t, 1, st.active(t, "load"))
 }
@@ -213,7 +222,7 @@ func TestLostLeaseCancelsTraining(t *testing.T) {
 		return ctx.Err()
 	}
 	tr := newTrainer(st, trainer.Config{Lease: 90 * time.Millisecond})
-	assert.True(t, runOnce(t, tr), "no error: the other replica trains it")
+	assert.True(t, runOnce(t, tr), "there is no error, because the other replica trains the task")
 	assert.Zero(t, st.active(t, "load"))
 	assert.False(t, runOnce(t, tr), "the other replica still holds the lease")
 }
@@ -222,11 +231,11 @@ func TestHeartbeatRenewsLease(t *testing.T) {
 	t.Parallel()
 	st := newStore(t)
 	st.report(t, "load", 0, 5)
-	const lease = 4 * time.Second // a stall of half of it must not fail the test
+	const lease = 4 * time.Second // the test tolerates a stall of half the lease
 	st.after = func(ctx context.Context) error {
 		time.Sleep(lease + lease/2)
 		_, err := st.Claim(ctx, "another", lease)
-		assert.Equal(t, sizing.NotFound, sizing.KindOf(err), "the lease is still held")
+		assert.Equal(t, sizing.NotFound, sizing.KindOf(err), "the first owner still holds the lease")
 		return nil
 	}
 	assert.True(t, runOnce(t, newTrainer(st, trainer.Config{Lease: lease})))

@@ -14,14 +14,12 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 	"github.com/loadaware/loadaware/internal/store/postgres"
 	"github.com/loadaware/loadaware/internal/taskmodel"
-	"github.com/loadaware/loadaware/migrations"
 )
 
 // newTrainerWithTask returns a trainer and a task with 20 runs.
 func newTrainerWithTask(t *testing.T) (*Trainer, *postgres.Store, sizing.TaskKey) {
 	t.Helper()
-	dsn := pgtest.DSN(t)
-	require.NoError(t, migrations.Up(t.Context(), dsn))
+	dsn := pgtest.Migrated(t)
 	st, err := postgres.Open(t.Context(), dsn, postgres.Config{Debounce: time.Nanosecond})
 	require.NoError(t, err)
 	t.Cleanup(st.Close)
@@ -41,15 +39,15 @@ func newTrainerWithTask(t *testing.T) (*Trainer, *postgres.Store, sizing.TaskKey
 	return New(st, Config{}, slog.New(slog.DiscardHandler)), st, task
 }
 
-// tooLarge fits, and then adds more elements than a stored model may have.
+// tooLarge returns a model with more elements than a stored model may have.
 func tooLarge(h *sizing.History, champion *taskmodel.Model) (*taskmodel.Model, taskmodel.Outcome, error) {
 	m, out, err := taskmodel.Fit(h, champion)
 	m.Bins = make(sizing.Bins, 1<<20+1)
 	return m, out, err
 }
 
-// broken fits, and then removes the experts, so that the model cannot answer.
-func broken(h *sizing.History, champion *taskmodel.Model) (*taskmodel.Model, taskmodel.Outcome, error) {
+// withoutExperts returns a model that cannot answer.
+func withoutExperts(h *sizing.History, champion *taskmodel.Model) (*taskmodel.Model, taskmodel.Outcome, error) {
 	m, out, err := taskmodel.Fit(h, champion)
 	m.Experts = nil
 	return m, out, err
@@ -57,7 +55,7 @@ func broken(h *sizing.History, champion *taskmodel.Model) (*taskmodel.Model, tas
 
 func TestUnusableModelIsNotPublished(t *testing.T) {
 	tr, st, task := newTrainerWithTask(t)
-	for name, fit := range map[string]fit{"too large": tooLarge, "broken": broken} {
+	for name, fit := range map[string]fit{"too large": tooLarge, "without experts": withoutExperts} {
 		_, err := tr.trainExclusively(t.Context(), task, fit)
 		require.ErrorContains(t, err, "the trained model is not usable, so the task stays without a model", name)
 	}
@@ -67,7 +65,7 @@ func TestUnusableModelIsNotPublished(t *testing.T) {
 	report, err := tr.TrainNow(t.Context(), task)
 	require.NoError(t, err)
 	require.True(t, report.Published)
-	for name, fit := range map[string]fit{"too large": tooLarge, "broken": broken} {
+	for name, fit := range map[string]fit{"too large": tooLarge, "without experts": withoutExperts} {
 		_, err := tr.trainExclusively(t.Context(), task, fit)
 		require.ErrorContains(t, err, "version 1 stays active", name)
 	}
@@ -76,7 +74,8 @@ func TestUnusableModelIsNotPublished(t *testing.T) {
 	assert.Equal(t, 1, active.Version)
 }
 
-// Models published before the verification existed may be unreadable and are replaced.
+// Models that were published before the verification existed may be unreadable. A training replaces
+// them.
 func TestTaskWithUnreadableModelIsTrainedFromScratch(t *testing.T) {
 	tr, st, task := newTrainerWithTask(t)
 	h, err := st.History(t.Context(), task, tr.cfg.Keep)
@@ -96,9 +95,9 @@ func TestTaskWithUnreadableModelIsTrainedFromScratch(t *testing.T) {
 	report, err := tr.TrainNow(t.Context(), task)
 	require.NoError(t, err)
 	assert.Equal(t, []any{true, 2}, []any{report.Published, report.Version}, report.Reason)
-	now, err := st.ActiveModel(t.Context(), task)
+	replaced, err := st.ActiveModel(t.Context(), task)
 	require.NoError(t, err)
-	_, err = taskmodel.Open(now.Blob)
+	_, err = taskmodel.Open(replaced.Blob)
 	require.NoError(t, err)
 
 	require.NoError(t, st.Activate(sizing.WithActor(context.WithoutCancel(t.Context()), "ada"), task, 1))

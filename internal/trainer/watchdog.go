@@ -23,71 +23,71 @@ import (
 //	                     ▼
 //	     roll back to it and withdraw the versions that broke their promises
 //
-// The first question asks whether the kills among the newest receipts were too many at
-// any time, because a model that learns from its kills recovers before the watchdog
-// runs, while the published version stays bad. That question alone would blame a model
-// for a task that changed. For the second, an earlier version answers the same tries,
-// each after as many training rows as the version that answered had learned: tries that
-// run in parallel are all asked about before any of them ends.
+// The first question asks whether there were too many kills among the newest receipts at
+// any time. A model that learns from its kills recovers before the watchdog runs, but the
+// published version remains bad. The first question alone would also roll back if the task
+// has changed. For the second question, an earlier version answers the same tries. It answers
+// each try after it has learned as many training rows as the version that answered had learned,
+// because tries that run in parallel are all predicted before any of them ends.
 const (
-	watchedReceipts = 500 // newest receipts of first tries
-	maxReplayRows   = 5_000
-	maxRivals       = 3 // earlier versions that are compared with the suspect
+	watchedReceipts = 500   // newest receipts of first tries
+	maxReplayRows   = 5_000 // rows that an earlier version learns for the comparison
+	maxAlternatives = 3     // earlier versions that are compared with the suspects
 )
 
 var (
 	// For a model that is killed at most twice as often as promised, the first test gives a
 	// false alarm within n tries with probability at most n in 100,000.
-	brokenFrom = math.Log(1e5)
-	// On tries that are not selected by their outcome, an earlier version that is no better
-	// wins with probability at most one in fifty. These tries are selected: the first test
-	// ends them. A model within twice its promises is therefore protected by the first
-	// bound, and one that broke them may lose to an equal version.
+	violationFrom = math.Log(1e5)
+	// On tries that are not selected by their outcome, an earlier version that is no better wins
+	// with probability at most 1 in 50. But the first test selects these tries by their outcome.
+	// Therefore only the first bound protects a model within twice its promises, and a model
+	// that broke its promises may lose to an equally good version.
 	betterFrom = math.Log(50)
 )
 
 // checkPromises compares the active model's promises with the outcomes. It returns the
-// version that it rolled back to, or 0 if it withdrew nothing.
-func (t *Trainer) checkPromises(ctx context.Context, active *store.Model) (back int, reason string, err error) {
+// version to which it rolled back, or 0 if it did not roll back.
+func (t *Trainer) checkPromises(ctx context.Context, active *store.Model) (target int, reason string, err error) {
 	promises, err := t.store.Promises(ctx, active.Task, watchedReceipts)
 	if err != nil {
 		return 0, "", err
 	}
-	// Answers of later versions do not count: another replica gave them before it learned
-	// that they are no longer active.
+	// Ignore answers of later versions. Another replica gave these answers before it was notified
+	// that the versions are no longer active.
 	promises = slices.DeleteFunc(promises, func(p sizing.Promise) bool { return p.Version > active.Version })
 	tries := make([]sequential.Try, len(promises))
 	for i, p := range promises {
 		tries[i] = sequential.Try{Promised: p.Risk, Killed: p.Killed}
 	}
-	from, to := sequential.FindViolation(tries, brokenFrom)
+	from, to := sequential.FindViolation(tries, violationFrom)
 	if from < 0 {
 		return 0, "", nil
 	}
-	// The trial covers all answers of the suspects up to the end of the evidence. Later
+	// The comparison covers all answers of the suspects up to the end of the violation. Later
 	// answers come from models that have already learned from the kills.
 	earliest := promises[from].Version
-	tr := &trial{trainer: t, active: active, earliest: earliest,
-		broken: slices.DeleteFunc(promises[:to], func(p sizing.Promise) bool { return p.Version < earliest })}
-	if err := tr.readVersions(ctx); err != nil {
+	c := &comparison{trainer: t, active: active, earliest: earliest,
+		promises: slices.DeleteFunc(promises[:to], func(p sizing.Promise) bool { return p.Version < earliest })}
+	if err := c.readVersions(ctx); err != nil {
 		return 0, "", err
 	}
-	return tr.decide(ctx)
+	return c.decide(ctx)
 }
 
-// trial compares the suspect versions with earlier ones (the second question).
-type trial struct {
-	trainer  *Trainer
-	active   *store.Model
-	earliest int              // first suspect version
-	broken   []sizing.Promise // promises of the suspects
-	suspects []int
-	rivals   []int // earlier versions, the latest first
+// comparison compares the suspect versions with earlier versions (the second question).
+type comparison struct {
+	trainer      *Trainer
+	active       *store.Model
+	earliest     int              // first suspect version
+	promises     []sizing.Promise // of the suspects
+	suspects     []int            // versions
+	alternatives []int            // earlier versions, latest first
 }
 
-// readVersions separates suspects from rivals. Every version since the earliest suspect
-// builds on it and is a suspect as well.
-func (c *trial) readVersions(ctx context.Context) error {
+// readVersions separates suspects from alternatives. Every version since the earliest suspect was
+// trained from it and is a suspect as well.
+func (c *comparison) readVersions(ctx context.Context) error {
 	stored, err := c.trainer.store.ModelVersions(ctx, c.active.Task)
 	if err != nil {
 		return err
@@ -98,15 +98,15 @@ func (c *trial) readVersions(ctx context.Context) error {
 		case m.Version >= c.earliest && m.Version <= c.active.Version:
 			c.suspects = append(c.suspects, m.Version)
 		default:
-			c.rivals = append(c.rivals, m.Version)
+			c.alternatives = append(c.alternatives, m.Version)
 		}
 	}
 	return nil
 }
 
-// decide rolls back to the latest earlier version that would have held.
-func (c *trial) decide(ctx context.Context) (back int, reason string, err error) {
-	for _, version := range c.rivals[:min(len(c.rivals), maxRivals)] {
+// decide rolls back to the latest alternative that outperforms the suspects, if there is one.
+func (c *comparison) decide(ctx context.Context) (target int, reason string, err error) {
+	for _, version := range c.alternatives[:min(len(c.alternatives), maxAlternatives)] {
 		better, err := c.isOutperformedBy(ctx, version)
 		if err != nil {
 			return 0, "", err
@@ -116,20 +116,20 @@ func (c *trial) decide(ctx context.Context) (back int, reason string, err error)
 		}
 	}
 	c.trainer.log.InfoContext(ctx, "more tries were killed than promised, and no earlier version would have held: the task has changed",
-		"task", c.active.Task.String(), "tries", len(c.broken))
+		"task", c.active.Task.String(), "tries", len(c.promises))
 	return 0, "", nil
 }
 
-func (c *trial) rollBack(ctx context.Context, version int) (back int, reason string, err error) {
+func (c *comparison) rollBack(ctx context.Context, version int) (target int, reason string, err error) {
 	killed, promised := 0, 0.0
-	for _, p := range c.broken {
+	for _, p := range c.promises {
 		promised += p.Risk
 		if p.Killed {
 			killed++
 		}
 	}
 	reason = fmt.Sprintf("of %d first tries answered by version %d and later, %d were killed where %.2g were promised, and version %d would have held",
-		len(c.broken), c.earliest, killed, promised, version)
+		len(c.promises), c.earliest, killed, promised, version)
 	err = c.trainer.store.RollBack(sizing.WithActor(ctx, store.Watchdog), store.Rollback{
 		Task: c.active.Task, From: c.active.Version, To: version, Withdrawn: c.suspects, Reason: reason,
 	})
@@ -140,10 +140,13 @@ func (c *trial) rollBack(ctx context.Context, version int) (back int, reason str
 	return version, reason, err
 }
 
-// isOutperformedBy reports whether a stored version would have held clearly more of the
-// tries whose promises were broken.
-func (c *trial) isOutperformedBy(ctx context.Context, version int) (bool, error) {
+// isOutperformedBy reports whether clearly fewer tries of the suspects would have been killed
+// with the grants of a stored version.
+func (c *comparison) isOutperformedBy(ctx context.Context, version int) (bool, error) {
 	stored, err := c.trainer.store.Model(ctx, c.active.Task, version)
+	if sizing.KindOf(err) == sizing.NotFound {
+		return false, nil // a publication of another replica deleted the version
+	}
 	if err != nil {
 		return false, err
 	}
@@ -161,15 +164,15 @@ func (c *trial) isOutperformedBy(ctx context.Context, version int) (bool, error)
 	}
 	tries := firstTries(&rows)
 	var pairs sequential.Pairs
-	replay(model, &rows, c.broken, func(p *sizing.Promise) {
+	replay(model, &rows, c.promises, func(p *sizing.Promise) {
 		try := tries[mappedRun{p.RunID, p.MapIndex}]
-		if try == nil || try.needed == 0 {
-			return // the run never succeeded, so its need is unknown
+		if try == nil || try.peak == 0 {
+			return // the run never succeeded, so its peak is unknown
 		}
 		granted := model.Size(try.question(policy.WithDefaults())).Limit
-		pairs.Record(p.Granted < try.needed, granted < try.needed)
+		pairs.Record(p.Granted < try.peak, granted < try.peak)
 	})
-	return pairs.Log > betterFrom, nil
+	return pairs.LogStake > betterFrom, nil
 }
 
 // mappedRun identifies one map index of a run.
@@ -178,11 +181,11 @@ type mappedRun struct {
 	mapIndex int
 }
 
-// endedTry is a first try and the peak that its run turned out to need.
+// endedTry is a first try with the peak of its run.
 type endedTry struct {
 	features  sizing.Features
 	requested sizing.Resources
-	needed    sizing.Bytes // zero: unknown
+	peak      sizing.Bytes // zero if unknown
 }
 
 func (e *endedTry) question(policy sizing.Policy) taskmodel.Question {
@@ -191,7 +194,7 @@ func (e *endedTry) question(policy sizing.Policy) taskmodel.Question {
 	}
 }
 
-// firstTries returns the first tries among rows.
+// firstTries returns the first try of each run in a history.
 func firstTries(rows *sizing.History) map[mappedRun]*endedTry {
 	tries := map[mappedRun]*endedTry{}
 	for i := range rows.Rows {
@@ -204,28 +207,28 @@ func firstTries(rows *sizing.History) map[mappedRun]*endedTry {
 			tries[key].features, tries[key].requested = rows.Schema.Features(r.Features), r.Requested
 		}
 		if peak, censoring := r.Peak(); censoring == sizing.Exact || censoring == sizing.Sampled {
-			tries[key].needed = peak
+			tries[key].peak = peak
 		}
 	}
 	return tries
 }
 
-// replay trains a model on the rows in order, and calls ask for each promise once the
-// model has learned as many rows as the model that made the promise.
-func replay(model *taskmodel.Model, rows *sizing.History, promises []sizing.Promise, ask func(*sizing.Promise)) {
+// replay trains a model on the rows in order, and calls answer for each promise when
+// the model has learned as many rows as the model that made the promise.
+func replay(model *taskmodel.Model, rows *sizing.History, promises []sizing.Promise, answer func(*sizing.Promise)) {
 	promises = slices.Clone(promises)
 	slices.SortStableFunc(promises, func(a, b sizing.Promise) int { return cmp.Compare(a.GuardVersion, b.GuardVersion) })
 	next := 0
-	askUpTo := func(learned int64) {
+	answerUpTo := func(learned int64) {
 		for ; next < len(promises) && promises[next].GuardVersion <= learned; next++ {
-			ask(&promises[next])
+			answer(&promises[next])
 		}
 	}
 	for i := range rows.Rows {
-		if askUpTo(int64(model.Tries)); next == len(promises) {
+		if answerUpTo(int64(model.Tries)); next == len(promises) {
 			return // later rows are not needed
 		}
 		model.Learn(taskmodel.NewTrainingRow(&rows.Schema, &rows.Rows[i]))
 	}
-	askUpTo(math.MaxInt64)
+	answerUpTo(math.MaxInt64)
 }

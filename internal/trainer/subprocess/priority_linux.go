@@ -11,8 +11,8 @@ const niceIncrement = 5
 
 // startAtLowerPriority starts a child process at a lower priority. On Linux a process
 // inherits the priority of the thread that starts it. The thread stays locked and ends
-// with the goroutine, because it cannot raise its priority again. If the kernel refuses,
-// the priority does not change.
+// with the goroutine, because it cannot raise its priority again. If the system call
+// fails, the priority does not change.
 func startAtLowerPriority(start func() error) error {
 	done := make(chan error)
 	go func() {

@@ -2,6 +2,6 @@
 
 package subprocess
 
-// startAtLowerPriority starts a child with its parent's priority: only Linux has one per
-// thread.
+// startAtLowerPriority starts a child process with its parent's priority, because only Linux has a
+// priority per thread.
 func startAtLowerPriority(start func() error) error { return start() }

@@ -15,30 +15,30 @@ import (
 )
 
 const (
-	restartDelay = time.Second     // between the end of a child and the start of the next
-	startTimeout = 5 * time.Second // how long an order waits for a child
-	stopTimeout  = 5 * time.Second // from closing a child's input to killing it
+	restartDelay = time.Second     // the pause between the end of a child and the start of the next one
+	startTimeout = 5 * time.Second // the time that a request waits for a child
+	stopTimeout  = 5 * time.Second // the time from closing a child's input until the child is killed
 )
 
-// Supervisor is the parent's end: it runs a trainer in a child process and restarts it when
-// it ends. Its methods are safe for concurrent use.
+// Supervisor is the end of the parent process: it runs a trainer in a child process, and restarts
+// the child when it ends. Its methods are safe for concurrent use.
 type Supervisor struct {
 	command func(context.Context) *exec.Cmd
 	ended   func(trainer.Ended)
 	log     *slog.Logger
 
-	mu      sync.Mutex
-	pid     int           // of the child; 0 while none runs
-	orders  *json.Encoder // nil while none runs
-	up      chan struct{} // closed while one does
-	last    uint64
-	waiting map[uint64]chan<- result
+	mu       sync.Mutex
+	pid      int                      // of the child; 0 while no child runs
+	requests *json.Encoder            // nil while no child runs
+	isUp     chan struct{}            // closed while a child runs
+	lastID   uint64                   // of a request
+	waiting  map[uint64]chan<- result // callers by the id of their request
 }
 
 // New returns a Supervisor of a command that serves a Pipe on its standard input and output.
 // It calls ended after every training and search.
 func New(command func(context.Context) *exec.Cmd, ended func(trainer.Ended), log *slog.Logger) *Supervisor {
-	return &Supervisor{command: command, ended: ended, log: log, up: make(chan struct{}), waiting: map[uint64]chan<- result{}}
+	return &Supervisor{command: command, ended: ended, log: log, isUp: make(chan struct{}), waiting: map[uint64]chan<- result{}}
 }
 
 // Run keeps a child running until ctx ends, and returns after the last child has ended.
@@ -79,20 +79,21 @@ func (p *Supervisor) runChild(ctx context.Context) error {
 	return cmd.Wait()
 }
 
+// connect makes a started child available for requests.
 func (p *Supervisor) connect(in io.Writer, pid int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.orders, p.pid = json.NewEncoder(in), pid
-	close(p.up)
+	p.requests, p.pid = json.NewEncoder(in), pid
+	close(p.isUp)
 }
 
-// disconnect fails all waiting orders, because their child is gone.
+// disconnect fails all waiting requests, because their child has ended.
 func (p *Supervisor) disconnect() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.orders, p.pid, p.up = nil, 0, make(chan struct{})
-	for id, waits := range p.waiting {
-		waits <- result{Failed: &failure{Kind: sizing.Unavailable, Detail: "the training was interrupted: try again", Text: "the trainer ended"}}
+	p.requests, p.pid, p.isUp = nil, 0, make(chan struct{})
+	for id, caller := range p.waiting {
+		caller <- result{Failed: &failure{Kind: sizing.Unavailable, Detail: "the training was interrupted; try again", Text: "the trainer ended"}}
 		delete(p.waiting, id)
 	}
 }
@@ -110,34 +111,34 @@ func (p *Supervisor) PID() (int, error) {
 // receive reads results until the child ends.
 func (p *Supervisor) receive(out io.Reader) {
 	for results := json.NewDecoder(out); ; {
-		var t result
-		if err := results.Decode(&t); err != nil {
+		var r result
+		if err := results.Decode(&r); err != nil {
 			return
 		}
-		if t.ID == 0 {
-			p.ended(trainer.Ended{Search: t.Search, Report: t.Report, Err: t.Failed.err(), Took: t.Took})
+		if r.ID == 0 {
+			p.ended(trainer.Ended{Search: r.Search, Report: r.Report, Err: r.Failed.err(), Took: r.Took})
 			continue
 		}
 		p.mu.Lock()
-		if waits := p.waiting[t.ID]; waits != nil { // else the caller is gone
-			waits <- t
-			delete(p.waiting, t.ID)
+		if caller := p.waiting[r.ID]; caller != nil { // nil if the caller no longer waits
+			caller <- r
+			delete(p.waiting, r.ID)
 		}
 		p.mu.Unlock()
 	}
 }
 
-// TrainNow runs trainer.Trainer.TrainNow in the child. It returns Unavailable if no child
-// starts in time, or if it ends meanwhile. If ctx ends first, the training continues.
+// TrainNow runs trainer.Trainer.TrainNow in the child. It returns Unavailable if no child starts
+// in time, or if the child ends during the training. If ctx ends first, the training continues.
 func (p *Supervisor) TrainNow(ctx context.Context, task sizing.TaskKey) (trainer.Report, error) {
 	answer := make(chan result, 1)
-	id, err := p.order(ctx, task, answer)
+	id, err := p.request(ctx, task, answer)
 	if err != nil {
 		return trainer.Report{}, err
 	}
 	select {
-	case t := <-answer:
-		return t.Report, t.Failed.err()
+	case r := <-answer:
+		return r.Report, r.Failed.err()
 	case <-ctx.Done():
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -146,27 +147,28 @@ func (p *Supervisor) TrainNow(ctx context.Context, task sizing.TaskKey) (trainer
 	}
 }
 
-// order sends an order as soon as a child is running.
-func (p *Supervisor) order(ctx context.Context, task sizing.TaskKey, answer chan<- result) (uint64, error) {
-	late := time.NewTimer(startTimeout)
-	defer late.Stop()
+// request sends a request as soon as a child is running, and returns its id. The result goes to
+// answer.
+func (p *Supervisor) request(ctx context.Context, task sizing.TaskKey, answer chan<- result) (uint64, error) {
+	timeout := time.NewTimer(startTimeout)
+	defer timeout.Stop()
 	for {
 		p.mu.Lock()
-		up := p.up
-		if p.orders != nil {
+		isUp := p.isUp
+		if p.requests != nil {
 			defer p.mu.Unlock()
-			p.last++
-			if err := p.orders.Encode(order{ID: p.last, Task: task, Actor: sizing.Actor(ctx)}); err != nil {
-				return 0, &sizing.Error{Kind: sizing.Unavailable, Detail: "the trainer is starting: try again", Cause: err}
+			p.lastID++
+			if err := p.requests.Encode(request{ID: p.lastID, Task: task, Actor: sizing.Actor(ctx)}); err != nil {
+				return 0, &sizing.Error{Kind: sizing.Unavailable, Detail: "the trainer is starting; try again", Cause: err}
 			}
-			p.waiting[p.last] = answer
-			return p.last, nil
+			p.waiting[p.lastID] = answer
+			return p.lastID, nil
 		}
 		p.mu.Unlock()
 		select {
-		case <-up:
-		case <-late.C:
-			return 0, sizing.Errorf(sizing.Unavailable, "the trainer is starting: try again")
+		case <-isUp:
+		case <-timeout.C:
+			return 0, sizing.Errorf(sizing.Unavailable, "the trainer is starting; try again")
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}

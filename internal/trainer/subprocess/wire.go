@@ -1,14 +1,14 @@
-// Package subprocess runs a trainer in a child process at a lower priority, so that a
-// training takes neither CPU nor memory from answers, and a failure does not affect them.
+// Package subprocess runs a trainer in a child process at a lower priority, so that trainings take
+// neither CPU nor memory from predictions, and failures of trainings do not affect predictions.
 //
 //	Supervisor (parent)                    Pipe (child)
-//	  TrainNow ── order ───── stdin ─────▶  trainer.TrainNow
+//	  TrainNow ── request ─── stdin ─────▶  trainer.TrainNow
 //	           ◀── result ──── stdout ────  report or error
 //	  ended    ◀── result ──── stdout ────  every training that ended
 //
-// The child reads histories from the store and publishes to it; only orders and results
+// The child reads histories from the store and publishes to it. Only requests and results
 // pass between the processes, as JSON lines. The child ends when its standard input is
-// closed, and therefore with its parent.
+// closed, and therefore also when its parent ends.
 package subprocess
 
 import (
@@ -19,14 +19,14 @@ import (
 	"github.com/loadaware/loadaware/internal/trainer"
 )
 
-// order requests one training.
-type order struct {
+// request requests one training.
+type request struct {
 	ID    uint64
 	Task  sizing.TaskKey
 	Actor string // the requesting user; "" for the trainer itself
 }
 
-// result is the outcome of an order or, without an ID, of any training or search.
+// result is the outcome of a request or, without an ID, of any training or search.
 type result struct {
 	ID     uint64
 	Report trainer.Report
@@ -35,13 +35,14 @@ type result struct {
 	Took   time.Duration
 }
 
-// failure is an error in transit.
+// failure is an error in the form in which it passes between the processes.
 type failure struct {
 	Kind   sizing.Kind
 	Detail string // for the caller; "" for an internal error
 	Text   string // for the log
 }
 
+// failureOf converts an error, or nil.
 func failureOf(err error) *failure {
 	if err == nil {
 		return nil
@@ -53,6 +54,7 @@ func failureOf(err error) *failure {
 	return f
 }
 
+// err converts a failure, or nil, to an error.
 func (f *failure) err() error {
 	switch {
 	case f == nil:

@@ -12,12 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// figure is the result of an independent replay of the same rows: utilisation and the
-// share of rows that were killed at least once, in per cent.
+// figure is the result of one baseline: the utilisation and the share of rows that were killed
+// at least once, in percent.
 type figure struct{ util, killed float64 }
 
-// peers holds the baselines' figures on four traces, measured outside this package.
-var peers = map[string]map[string]figure{
+// independent holds the figures of an independent implementation of the baselines on four traces.
+var independent = map[string]map[string]figure{
 	"retail": {
 		"static": {10.4, 0}, "max": {14.6, .5}, "krr": {13.5, .2}, "p95": {35.3, 4.8}, "p99": {25.4, 1.1}, "vpa": {37.6, 7.4},
 		"tovar": {30.9, 8.4}, "lr-max": {21.6, .6}, "ponder": {35.8, .5}, "cost-aware": {45.3, 10.5}, "cap-2pct": {38.1, 2.1},
@@ -36,12 +36,12 @@ var peers = map[string]map[string]figure{
 	},
 }
 
-// delayedPeers holds the figures that were also measured with delayed feedback.
-var delayedPeers = map[string]figure{"vpa": {37.6, 7.6}, "ponder": {35.8, .5}, "cost-aware": {44.8, 10.4}}
+// independentDelayed holds the figures that were measured with delayed feedback, too.
+var independentDelayed = map[string]figure{"vpa": {37.6, 7.6}, "ponder": {35.8, .5}, "cost-aware": {44.8, 10.4}}
 
 // tolerance returns the allowed difference from the independent figure. The published
-// rules agree up to rounding. The two references depend on the rows at which they
-// choose and on a list of quantiles that is only roughly known.
+// rules agree up to rounding. The two reference policies depend on the rows at which they
+// choose, and on a list of quantiles that is only roughly known.
 func tolerance(policy string) figure {
 	switch policy {
 	case "cost-aware":
@@ -53,13 +53,14 @@ func tolerance(policy string) figure {
 }
 
 func TestBaselinesAgreeWithAnIndependentReplay(t *testing.T) {
-	for name, want := range peers {
-		agree(t, historyTrace(t, name), false, want)
+	for name, want := range independent {
+		requireAgreement(t, historyTrace(t, name), false, want)
 	}
-	agree(t, historyTrace(t, "retail"), true, delayedPeers)
+	requireAgreement(t, historyTrace(t, "retail"), true, independentDelayed)
 }
 
-func agree(t *testing.T, trace *Trace, delayed bool, want map[string]figure) {
+// requireAgreement replays a trace and compares the figures with want.
+func requireAgreement(t *testing.T, trace *Trace, delayed bool, want map[string]figure) {
 	cfg := Config{Delayed: delayed}
 	for policy := range want {
 		cfg.Policies = append(cfg.Policies, policy)

@@ -15,17 +15,17 @@ import (
 	"github.com/loadaware/loadaware/internal/sizing"
 )
 
-// hostileRow is one success of a history that strains the arithmetic of policies.
-type hostileRow struct {
+// extremeRow is one success of a history with values near the limits of the arithmetic.
+type extremeRow struct {
 	input   float64 // the numeric feature
 	peak    sizing.Bytes
-	seconds float64
-	gap     time.Duration // since the start of the row before
+	seconds float64       // run time
+	gap     time.Duration // since the start of the previous row
 }
 
-// hostileTrace builds a trace of one task in the same way as Read.
-func hostileTrace(rows []hostileRow) *Trace {
-	t := &Trace{Name: "hostile", Cap: leastCap}
+// extremeTrace returns a trace of one task with the rows, in the same way as Read.
+func extremeTrace(rows []extremeRow) *Trace {
+	t := &Trace{Name: "extreme", Cap: minCap}
 	at := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i, r := range rows {
 		at = at.Add(r.gap)
@@ -53,7 +53,7 @@ func (p boundedPolicy) Predict(q Question) Answer {
 	if q.Above == 0 {
 		require.Positive(p.t, answer.Limit, p.name)
 	}
-	require.LessOrEqual(p.t, answer.Limit, q.reach(), p.name)
+	require.LessOrEqual(p.t, answer.Limit, q.maxLift(), p.name)
 	if answer.Promised != nil {
 		require.GreaterOrEqual(p.t, *answer.Promised, 0.0, p.name)
 		require.LessOrEqual(p.t, *answer.Promised, 1.0, p.name)
@@ -61,11 +61,11 @@ func (p boundedPolicy) Predict(q Question) Answer {
 	return answer
 }
 
-// replayHostile replays rows with one policy and checks every answer and figure.
-func replayHostile(t *testing.T, name string, rows []hostileRow, delayed bool) {
-	policy, err := newPolicy(name)
+// replayExtreme replays rows with one policy and checks every answer and figure.
+func replayExtreme(t *testing.T, name string, rows []extremeRow, delayed bool) {
+	policy, err := newPolicy(name, Config{}.withDefaults())
 	require.NoError(t, err)
-	trace, ledger := hostileTrace(rows), newLedger()
+	trace, ledger := extremeTrace(rows), newLedger()
 	cfg := Config{Delayed: delayed}.withDefaults()
 	r := replay{trace: trace, cfg: cfg, policy: boundedPolicy{policy, t, name}, ledger: ledger}
 	require.NoError(t, r.run(t.Context()), name)
@@ -75,60 +75,59 @@ func replayHostile(t *testing.T, name string, rows []hostileRow, delayed bool) {
 	assert.NoError(t, err, name)
 }
 
-// repeatRows builds n rows.
-func repeatRows(n int, build func(i int) hostileRow) []hostileRow {
-	rows := make([]hostileRow, n)
+// repeatRows returns the rows build(0) to build(n−1).
+func repeatRows(n int, build func(i int) extremeRow) []extremeRow {
+	rows := make([]extremeRow, n)
 	for i := range rows {
 		rows[i] = build(i)
 	}
 	return rows
 }
 
-// hostileHistories draws histories from a seed.
-func hostileHistories(seed uint64) map[string][]hostileRow {
+// extremeHistories draws histories from a seed.
+func extremeHistories(seed uint64) map[string][]extremeRow {
 	random := rand.New(rand.NewPCG(seed, 0))
 	power := func(low, high float64) float64 { return math.Pow(10, low+(high-low)*random.Float64()) }
 	anyPeak := func() sizing.Bytes { return sizing.Bytes(min(power(0, 16), float64(sizing.MaxBytes))) }
 	edge := []float64{0, 1, -1, 1e13, -1e13, math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, 1e308, 1e200}
 	n := 40 + random.IntN(120)
-	return map[string][]hostileRow{
-		"one row":                   repeatRows(1, func(int) hostileRow { return hostileRow{power(0, 13), anyPeak(), power(-6, 5), 0} }),
-		"equal rows at equal times": repeatRows(n, func(int) hostileRow { return hostileRow{5, 1e9, 60, 0} }),
-		"peaks of one byte":         repeatRows(n, func(int) hostileRow { return hostileRow{power(0, 13), 1, 60, time.Hour} }),
-		"peaks of 8 PiB":            repeatRows(n, func(int) hostileRow { return hostileRow{power(0, 13), sizing.MaxBytes, 60, time.Hour} }),
-		"tiny tasks, inputs to 1e13": repeatRows(n, func(int) hostileRow {
-			return hostileRow{math.Floor(power(-1, 13)), sizing.Bytes(1 + random.IntN(1000)), 60, time.Hour}
+	return map[string][]extremeRow{
+		"one row":                   repeatRows(1, func(int) extremeRow { return extremeRow{power(0, 13), anyPeak(), power(-6, 5), 0} }),
+		"equal rows at equal times": repeatRows(n, func(int) extremeRow { return extremeRow{5, 1e9, 60, 0} }),
+		"peaks of one byte":         repeatRows(n, func(int) extremeRow { return extremeRow{power(0, 13), 1, 60, time.Hour} }),
+		"peaks of 8 PiB":            repeatRows(n, func(int) extremeRow { return extremeRow{power(0, 13), sizing.MaxBytes, 60, time.Hour} }),
+		"tiny tasks, inputs to 1e13": repeatRows(n, func(int) extremeRow {
+			return extremeRow{math.Floor(power(-1, 13)), sizing.Bytes(1 + random.IntN(1000)), 60, time.Hour}
 		}),
-		"input zero, then 1e13": repeatRows(n, func(i int) hostileRow {
-			return hostileRow{1e13 * float64(min(1, i%(1+n/3))), sizing.Bytes(1 + i%7), 60, time.Hour}
+		"input zero, then 1e13": repeatRows(n, func(i int) extremeRow {
+			return extremeRow{1e13 * float64(min(1, i%(1+n/3))), sizing.Bytes(1 + i%7), 60, time.Hour}
 		}),
-		"decreasing peaks": repeatRows(n, func(i int) hostileRow {
-			return hostileRow{float64(i), sizing.Bytes(1 + 1e12/float64(i+1)), 60, time.Hour}
+		"decreasing peaks": repeatRows(n, func(i int) extremeRow {
+			return extremeRow{float64(i), sizing.Bytes(1 + 1e12/float64(i+1)), 60, time.Hour}
 		}),
-		"peaks fall with input": repeatRows(n, func(i int) hostileRow { return hostileRow{float64(n - i), sizing.Bytes(1 + i*1e9), 60, 0} }),
-		"inputs at the ends of float64": repeatRows(n, func(int) hostileRow {
-			return hostileRow{edge[random.IntN(len(edge))], anyPeak(), power(-6, 5), time.Duration(random.IntN(int(time.Hour)))}
+		"peaks fall with input": repeatRows(n, func(i int) extremeRow { return extremeRow{float64(n - i), sizing.Bytes(1 + i*1e9), 60, 0} }),
+		"inputs at the ends of float64": repeatRows(n, func(int) extremeRow {
+			return extremeRow{edge[random.IntN(len(edge))], anyPeak(), power(-6, 5), time.Duration(random.IntN(int(time.Hour)))}
 		}),
-		"two extremes by turns": repeatRows(n, func(i int) hostileRow {
-			return hostileRow{float64(i % 2), []sizing.Bytes{1, sizing.MaxBytes}[i%2], []float64{1e-6, 3e8}[i%2], 0}
+		"two extremes by turns": repeatRows(n, func(i int) extremeRow {
+			return extremeRow{float64(i % 2), []sizing.Bytes{1, sizing.MaxBytes}[i%2], []float64{1e-6, 3e8}[i%2], 0}
 		}),
-		"short and ten years long": repeatRows(n, func(int) hostileRow { return hostileRow{power(-300, 300), anyPeak(), power(-6, 8.49), 0} }),
-		"centuries apart": repeatRows(n, func(int) hostileRow {
-			return hostileRow{power(0, 3), anyPeak(), 60, time.Duration(random.IntN(20)) * 24 * 365 * time.Hour}
+		"short and ten years long": repeatRows(n, func(int) extremeRow { return extremeRow{power(-300, 300), anyPeak(), power(-6, 8.49), 0} }),
+		"centuries apart": repeatRows(n, func(int) extremeRow {
+			return extremeRow{power(0, 3), anyPeak(), 60, time.Duration(random.IntN(20)) * 24 * 365 * time.Hour}
 		}),
 	}
 }
 
-// TestPoliciesEndOnHostileHistories replays histories that drive logarithms, ratios
-// and extrapolations to zero, infinity and NaN.
-func TestPoliciesEndOnHostileHistories(t *testing.T) {
+// The histories drive logarithms, ratios and extrapolations to zero, infinity and NaN.
+func TestPoliciesGiveFiniteAnswersOnExtremeHistories(t *testing.T) {
 	for _, name := range Policies() {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(6) {
-				for what, rows := range hostileHistories(seed) {
+				for claim, rows := range extremeHistories(seed) {
 					for _, delayed := range []bool{false, true} {
-						replayHostile(t, name, rows, delayed)
-						require.Falsef(t, t.Failed(), "seed %d: %s, delayed %v", seed, what, delayed)
+						replayExtreme(t, name, rows, delayed)
+						require.Falsef(t, t.Failed(), "seed %d: %s, delayed %v", seed, claim, delayed)
 					}
 				}
 			}
@@ -136,10 +135,10 @@ func TestPoliciesEndOnHostileHistories(t *testing.T) {
 	}
 }
 
-// FuzzPolicies decodes a history from bytes, 26 per row.
+// FuzzPolicies decodes a history from bytes, 26 bytes per row.
 func FuzzPolicies(f *testing.F) {
 	const size = 26
-	add := func(rows []hostileRow) {
+	add := func(rows []extremeRow) {
 		var text []byte
 		for _, r := range rows {
 			text = binary.LittleEndian.AppendUint64(text, math.Float64bits(r.input))
@@ -149,11 +148,11 @@ func FuzzPolicies(f *testing.F) {
 		}
 		f.Add(text)
 	}
-	for _, rows := range hostileHistories(0) {
+	for _, rows := range extremeHistories(0) {
 		add(rows)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var rows []hostileRow
+		var rows []extremeRow
 		for ; len(text) >= size && len(rows) < 200; text = text[size:] {
 			input := math.Float64frombits(binary.LittleEndian.Uint64(text))
 			if math.IsNaN(input) || math.IsInf(input, 0) {
@@ -163,7 +162,7 @@ func FuzzPolicies(f *testing.F) {
 			if !(seconds >= 1e-6 && seconds <= sizing.MaxDuration.Seconds()) {
 				seconds = 1e-6
 			}
-			rows = append(rows, hostileRow{
+			rows = append(rows, extremeRow{
 				input: input, peak: 1 + sizing.Bytes(binary.LittleEndian.Uint64(text[8:])%uint64(sizing.MaxBytes)), seconds: seconds,
 				gap: time.Duration(binary.LittleEndian.Uint16(text[24:])) * time.Minute,
 			})
@@ -172,7 +171,7 @@ func FuzzPolicies(f *testing.F) {
 			return
 		}
 		for _, name := range Policies() {
-			replayHostile(t, name, rows, len(rows)%2 == 0)
+			replayExtreme(t, name, rows, len(rows)%2 == 0)
 		}
 	})
 }

@@ -1,0 +1,118 @@
+package backtest
+
+// cause is the reason why a try wasted memory.
+type cause int
+
+const (
+	causeColdStart cause = iota // a success that was sized without a model of the task
+	causeMargin                 // another success below the cap: the allocation was above the peak
+	causeKill                   // a killed try, which wastes its whole allocation
+	causeCap                    // a success at the cap, the amount of the last lift
+	causeCount                  // number of causes
+)
+
+// causeOf returns the cause of the wastage of a try. cold reports whether it was sized without a
+// model of the task.
+func causeOf(o *Outcome, cold bool) cause {
+	switch {
+	case o.Killed:
+		return causeKill
+	case o.Allocated >= o.Cap && (o.Above > 0 || !cold): // a static request at the cap is a cold start
+		return causeCap
+	case cold:
+		return causeColdStart
+	}
+	return causeMargin
+}
+
+// Causes divides the wastage by its cause. GB is 1e9 bytes.
+type Causes struct {
+	ColdStartGBh float64 `json:"cold_start_gbh"` // successes that were sized without a model of the task
+	MarginGBh    float64 `json:"margin_gbh"`     // other successes below the cap
+	KillsGBh     float64 `json:"kills_gbh"`      // killed tries
+	CapGBh       float64 `json:"cap_gbh"`        // successes at the cap
+}
+
+func newCauses(c *[causeCount]float64) Causes {
+	return Causes{c[causeColdStart] / gbHour, c[causeMargin] / gbHour, c[causeKill] / gbHour, c[causeCap] / gbHour}
+}
+
+// ageCount is the number of age groups of a task.
+const ageCount = 4
+
+// ageGroups lists the age groups of runs. Runs are counted per task in order of start.
+var ageGroups = [ageCount]struct {
+	last int // number of the last run of the group; 0: unbounded
+	name string
+}{{1, "1"}, {5, "2-5"}, {32, "6-32"}, {0, "later"}}
+
+// ageOf returns the age group of a run, given the number of earlier runs of the task.
+func ageOf(before int) int {
+	for i := range ageGroups {
+		if before < ageGroups[i].last {
+			return i
+		}
+	}
+	return ageCount - 1
+}
+
+// AgeFigures holds the figures of one age group of runs.
+type AgeFigures struct {
+	Runs      string  `json:"runs"` // "1", "2-5", "6-32" or "later"
+	Rows      int     `json:"rows"`
+	UsedGBh   float64 `json:"used_gbh"`
+	WastedGBh float64 `json:"wasted_gbh"`
+	Killed    float64 `json:"killed_percent"` // 0 without rows
+}
+
+// newAges converts the sums by age group to figures.
+func newAges(ages *[ageCount]totals) (all [ageCount]AgeFigures) {
+	for i := range ages {
+		s := &ages[i]
+		all[i] = AgeFigures{ageGroups[i].name, s.rows, s.used / gbHour, s.wasted / gbHour, percent(s.killed, max(1, s.rows))}
+	}
+	return all
+}
+
+// wastage returns the wastage in GB·h by cause and by age, in the order of shareHeader.
+func (f *Figures) wastage() []float64 {
+	parts := []float64{f.Causes.ColdStartGBh, f.Causes.MarginGBh, f.Causes.KillsGBh, f.Causes.CapGBh}
+	for i := range f.Ages {
+		parts = append(parts, f.Ages[i].WastedGBh)
+	}
+	return parts
+}
+
+// shares returns the shares of the wastage in percent, in the order of shareHeader.
+func (f *Figures) shares() []string {
+	var cells []string
+	for _, wasted := range f.wastage() {
+		if f.WastedGBh > 0 {
+			cells = append(cells, decimals(100*wasted/f.WastedGBh, 1))
+		} else {
+			cells = append(cells, noFigure)
+		}
+	}
+	return cells
+}
+
+var shareHeader = []string{"cold start", "margin", "kills", "cap", "run 1", "2–5", "6–32", "later"}
+
+// shareTable returns a table of shares of wastage with one row per policy.
+func (r *Report) shareTable() table {
+	t := table{header: append([]string{"policy"}, shareHeader...)}
+	for i := range r.Results {
+		t.rows = append(t.rows, append([]string{r.Results[i].Policy}, r.Results[i].shares()...))
+	}
+	return t
+}
+
+// shareTable returns a table of shares of wastage with one row per task.
+func (r *Result) shareTable() table {
+	t := table{header: append([]string{"task", "wasted GB·h"}, shareHeader...)}
+	for i := range r.Tasks {
+		f := &r.Tasks[i]
+		t.rows = append(t.rows, append([]string{f.Task, decimals(f.WastedGBh, 1)}, f.shares()...))
+	}
+	return t
+}

@@ -1,0 +1,44 @@
+package backtest
+
+import (
+	"github.com/loadaware/loadaware/internal/cohort"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// cohortOf returns the cohort of a namespace.
+func (p *loadawarePolicy) cohortOf(namespace string) *cohort.Learner {
+	if p.cohorts[namespace] == nil {
+		p.cohorts[namespace] = cohort.NewLearner()
+	}
+	return p.cohorts[namespace]
+}
+
+// sizeByCohort sizes a task without history by the cohort of its namespace, within bounds. It
+// keeps the static request if the cohort has no answer, or if a run of the task was killed at the
+// answered amount or above.
+func (p *loadawarePolicy) sizeByCohort(q *Question, bounds *taskmodel.Question, known *taskmodel.Model, sized *taskmodel.Answer) {
+	if known.LargestPeak() > 0 {
+		return
+	}
+	answer, ok := p.cohortOf(q.Try.Namespace).Model().Size(cohort.Question{
+		Facts: factsOf(q), RiskTarget: bounds.RiskTarget, Floor: bounds.Floor, Cap: bounds.Cap, Edges: bounds.Edges,
+	})
+	if ok && answer.Limit > known.LargestKilled() {
+		sized.Limit, sized.Promised, sized.Source = answer.Limit, &answer.Promised, sizing.FromCohort
+	}
+}
+
+// factsOf returns the facts that a cohort knows about a try before it starts.
+func factsOf(q *Question) cohort.Facts {
+	return cohort.Facts{Task: q.Try.TaskKey, Metadata: q.Metadata, Features: q.Features, Requested: q.static()}
+}
+
+// cohortRow converts an outcome to a row of a cohort. The peak of a kill is its lower bound.
+func cohortRow(o *Outcome) cohort.Row {
+	r := cohort.Row{Facts: factsOf(&o.Question), Peak: float64(o.Peak), Killed: o.Killed}
+	if o.Killed {
+		r.Peak = float64(o.Allocated)
+	}
+	return r
+}

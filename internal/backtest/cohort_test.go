@@ -1,0 +1,53 @@
+package backtest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// As in the service, the cohort does not size a run at an amount at which another run of the task
+// was killed.
+func TestTheCohortDoesNotRepeatAKill(t *testing.T) {
+	p := newLoadawarePolicy(Config{}.withDefaults())
+	question := func(task, run string) Question {
+		try := sizing.TryKey{TaskKey: sizing.TaskKey{DAG: "d", Task: task}, RunID: run, MapIndex: sizing.NoMap, Number: 1}
+		return Question{Try: try, StartedAt: time.Unix(0, 0), Static: 64e9, Cap: 128e9}
+	}
+	for i := range 30 {
+		q := question(fmt.Sprint("task", i), "run")
+		require.NoError(t, p.Learn(Outcome{Question: q, Allocated: 64e9, Peak: 1e9 + sizing.Bytes(i)*1e7, Duration: time.Minute}))
+	}
+	first := p.Predict(question("new", "1"))
+	require.Less(t, first.Limit, sizing.Bytes(8e9), "the cohort answers")
+	require.NoError(t, p.Learn(Outcome{Question: question("new", "1"), Killed: true, Allocated: first.Limit, Duration: time.Minute}))
+	assert.EqualValues(t, 64e9, p.Predict(question("new", "2")).Limit, "after the kill, a run gets the static request")
+}
+
+// A larger request than any known one is cut to the share of it that other tasks use, and a kill
+// brings it back.
+func TestALargerRequestIsSizedByItsShare(t *testing.T) {
+	p := newLoadawarePolicy(Config{}.withDefaults())
+	ask := func(task, run string, requested sizing.Bytes) Question {
+		try := sizing.TryKey{TaskKey: sizing.TaskKey{DAG: "d", Task: task}, RunID: run, MapIndex: sizing.NoMap, Number: 1}
+		return Question{Try: try, StartedAt: time.Unix(0, 0), Static: requested, Cap: 512e9}
+	}
+	for i := range 30 {
+		q := ask(fmt.Sprint("task", i), "run", 6e9)
+		require.NoError(t, p.Learn(Outcome{Question: q, Allocated: 6e9, Peak: 0.3e9 + sizing.Bytes(i)*1e7, Duration: time.Minute}))
+	}
+	first := p.Predict(ask("new", "1", 400e9))
+	require.NotNil(t, first.Promised)
+	require.Less(t, first.Limit, sizing.Bytes(200e9))
+	require.Greater(t, first.Limit, sizing.Bytes(40e9), "more than the largest known share")
+	killed := ask("new", "1", 400e9)
+	require.NoError(t, p.Learn(Outcome{Question: killed, Killed: true, Allocated: first.Limit, Duration: time.Minute}))
+	killed.Above, killed.Try.Number = first.Limit, 2
+	assert.EqualValues(t, 400e9, p.Predict(killed).Limit, "the retry gets the static request")
+	assert.EqualValues(t, 400e9, p.Predict(ask("new", "2", 400e9)).Limit)
+}

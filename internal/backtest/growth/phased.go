@@ -1,0 +1,106 @@
+package growth
+
+import (
+	"math"
+
+	"github.com/loadaware/loadaware/internal/ml/phase"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// phasedPolicy sets one limit per step of ten minutes. The limit is the largest memory that earlier
+// runs used in the phase at the end of the previous step. The first step has the static grant.
+type phasedPolicy struct {
+	tasks map[sizing.TaskKey]*phasedTask
+}
+
+// phasedTask is the state of one task.
+type phasedTask struct {
+	series []phase.Series // by run, oldest first
+	model  *phase.Model   // nil: too few runs
+	fitted int            // number of runs at the last fit
+}
+
+const (
+	phaseStep    = 15 // seconds
+	phaseRuns    = 3  // number of runs before the first fit
+	phaseSeries  = 32 // number of newest runs that a fit reads
+	gibibyte     = float64(1 << 30)
+	minPhasedRun = 600 // seconds; shorter runs have only one step and are not learned
+)
+
+func newPhased() *phasedPolicy { return &phasedPolicy{map[sizing.TaskKey]*phasedTask{}} }
+
+func (*phasedPolicy) name() string { return "previous phase" }
+
+// phaseSeriesOf converts a run to steps of memory in GiB and cores.
+func phaseSeriesOf(r *Run) phase.Series {
+	samples := make([]phase.Sample, len(r.Seconds))
+	for i, s := range r.Seconds {
+		samples[i] = phase.Sample{Seconds: s, Values: []float64{r.Memory[i] / gibibyte, orZero(r.CPU[i])}}
+	}
+	return phase.Resample(samples, phaseStep)
+}
+
+// orZero replaces an unknown number of cores by zero.
+func orZero(cores float64) float64 {
+	if math.IsNaN(cores) {
+		return 0
+	}
+	return cores
+}
+
+func (p *phasedPolicy) plan(r *Run, g grant) limiter {
+	t := p.tasks[r.Task]
+	if t == nil || t.model == nil {
+		return constant(g.memory)
+	}
+	return phaseLimits{t.model, g.memory}
+}
+
+func (p *phasedPolicy) learn(r *Run, _ grant) {
+	t := p.tasks[r.Task]
+	if t == nil {
+		t = &phasedTask{}
+		p.tasks[r.Task] = t
+	}
+	if r.duration() < minPhasedRun {
+		return
+	}
+	t.series = append(t.series, phaseSeriesOf(r))
+	if n := len(t.series); n < phaseRuns || n < 2*t.fitted {
+		return
+	}
+	t.fitted = len(t.series)
+	newest := t.series[max(0, len(t.series)-phaseSeries):]
+	model, err := phase.Discover(newest, phase.Config{Windows: 1000, Training: phase.Training{Epochs: 100}})
+	if err == nil { // a series without samples cannot occur
+		t.model = model
+	}
+}
+
+// phaseLimits sets the limits of one run by the phases of a model.
+type phaseLimits struct {
+	model *phase.Model
+	first float64 // limit of the first step
+}
+
+func (p phaseLimits) limits(r *Run) []float64 {
+	series := phaseSeriesOf(r)
+	all := make([]float64, len(r.Memory))
+	limit := p.first
+	for from := 0; from < len(all); {
+		to := stepEnd(r, from)
+		for i := from; i < to; i++ {
+			all[i] = limit
+		}
+		if to < len(all) {
+			past := series[:min(len(series), 1+int(r.Seconds[to-1]/phaseStep))]
+			labels := p.model.Label(past)
+			limit = p.model.Phases[labels[len(labels)-1]].Max[0] * gibibyte
+		}
+		from = to
+	}
+	return all
+}
+
+func (p phaseLimits) lift(_ *Run, limits []float64, at int) limiter { return constant(2 * limits[at]) }

@@ -1,0 +1,124 @@
+package growth
+
+import (
+	"math"
+
+	"github.com/loadaware/loadaware/internal/ml/plan"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// planName is the name of the policy with loadaware's growing limits.
+const planName = "plan"
+
+// planPolicy is the policy with loadaware's growing limits.
+type planPolicy struct {
+	timing plan.Timing
+	pool   plan.Pool
+	tasks  map[sizing.TaskKey]*plan.Learner
+	cpu    map[sizing.TaskKey]*plan.Cores
+}
+
+func newPlanPolicy(t plan.Timing) *planPolicy {
+	return &planPolicy{timing: t, tasks: map[sizing.TaskKey]*plan.Learner{}, cpu: map[sizing.TaskKey]*plan.Cores{}}
+}
+
+func (o *planPolicy) name() string { return planName }
+
+// task returns the learner of a task.
+func (o *planPolicy) task(key sizing.TaskKey) *plan.Learner {
+	if o.tasks[key] == nil {
+		o.tasks[key] = &plan.Learner{}
+	}
+	return o.tasks[key]
+}
+
+func (o *planPolicy) plan(r *Run, g grant) limiter {
+	return &plannedLimit{o.task(r.Task).Plan(&o.pool, g.memory, o.timing), o.timing}
+}
+
+// observe learns whether the first try stayed below its limits.
+func (o *planPolicy) observe(r *Run, tries []try) {
+	o.pool.Observe(o.task(r.Task), tries[0].killed)
+}
+
+func (o *planPolicy) learn(r *Run, g grant) {
+	samples := make([]plan.Sample, len(r.Seconds))
+	for i, s := range r.Seconds {
+		samples[i] = plan.Sample{Seconds: s, Memory: r.Memory[i]}
+	}
+	o.task(r.Task).Learn(&o.pool, plan.NewCurve(samples), g.memory, o.timing)
+}
+
+// plannedLimit sets the limits of one run by a plan. It polls the usage, and a new limit is in force
+// a reaction time later.
+type plannedLimit struct {
+	plan   *plan.Plan
+	timing plan.Timing
+}
+
+func (g *plannedLimit) limits(r *Run) []float64 {
+	all := make([]float64, len(r.Memory))
+	limit, pending := g.plan.Start(), []resize(nil)
+	level, next := 0.0, g.timing.Poll
+	seen := 0
+	for i, now := range r.Seconds {
+		for ; next <= now; next += g.timing.Poll {
+			for ; seen < len(r.Seconds) && r.Seconds[seen] <= next; seen++ {
+				level = max(level, r.Memory[seen])
+			}
+			if need := g.plan.Need(next, level); need > limit && (len(pending) == 0 || need > pending[len(pending)-1].limit) {
+				pending = append(pending, resize{next + g.timing.Reaction, need})
+			}
+		}
+		for len(pending) > 0 && pending[0].at <= now {
+			limit = plan.Grow(limit, pending[0].limit)
+			pending = pending[1:]
+		}
+		all[i] = limit
+	}
+	return all
+}
+
+// resize is a new limit that takes effect at a time in seconds.
+type resize struct{ at, limit float64 }
+
+// lift returns a limit that starts as a static limit and still grows with the usage.
+func (g *plannedLimit) lift(_ *Run, limits []float64, at int) limiter {
+	return &plannedLimit{g.plan.Lift(limits[at]), g.timing}
+}
+
+// coreSamples returns the CPU use of a run, and nil if the use is unknown for any sample.
+func coreSamples(r *Run) []plan.CoreSample {
+	samples := make([]plan.CoreSample, len(r.CPU))
+	for i, c := range r.CPU {
+		if math.IsNaN(c) {
+			return nil
+		}
+		samples[i] = plan.CoreSample{Seconds: r.Seconds[i], Cores: c}
+	}
+	return samples
+}
+
+// cores plans the CPU requests of a run, adds them to the report and learns the run.
+func (o *planPolicy) cores(r *Run, g grant, into *Report) {
+	samples := coreSamples(r)
+	if samples == nil || g.cpu <= 0 {
+		return
+	}
+	if o.cpu[r.Task] == nil {
+		o.cpu[r.Task] = &plan.Cores{}
+	}
+	c := o.cpu[r.Task]
+	into.cores(samples, r, g.cpu, c.Choose(g.cpu, o.timing).At(samples))
+	c.Learn(samples, g.cpu, o.timing)
+}
+
+// describe returns the plan for the next run of a task for the report.
+func (o *planPolicy) describe(key sizing.TaskKey, g grant) *PlanReport {
+	p := o.task(key).Plan(&o.pool, g.memory, o.timing)
+	report := &PlanReport{Rule: p.Rule(), StaticBytes: int64(g.memory), StartBytes: int64(p.Start()), Risk: p.Risk, Steps: []Step{}}
+	for _, s := range p.Steps() {
+		report.Steps = append(report.Steps, Step{s.Seconds, int64(s.Level), int64(s.Limit)})
+	}
+	return report
+}

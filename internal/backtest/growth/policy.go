@@ -1,0 +1,32 @@
+package growth
+
+// limiter sets the limits of one run. A limit may depend only on earlier samples, except in policies
+// with hindsight.
+type limiter interface {
+	// limits returns the limit in force at each sample.
+	limits(r *Run) []float64
+	// lift returns the limiter of the next try, after the limit at the given sample was too small.
+	lift(r *Run, limits []float64, at int) limiter
+}
+
+// policy plans the limits of runs.
+type policy interface {
+	name() string
+	// plan returns the limiter of the first try of a run with a static grant.
+	plan(r *Run, g grant) limiter
+	// learn learns a run after its plan.
+	learn(r *Run, g grant)
+}
+
+// constant is a limit that does not change. After a kill it doubles.
+type constant float64
+
+func (c constant) limits(r *Run) []float64 {
+	all := make([]float64, len(r.Memory))
+	for i := range all {
+		all[i] = float64(c)
+	}
+	return all
+}
+
+func (c constant) lift(_ *Run, limits []float64, at int) limiter { return constant(2 * limits[at]) }

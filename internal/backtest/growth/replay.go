@@ -1,0 +1,188 @@
+package growth
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/loadaware/loadaware/internal/ml/plan"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Config holds the options of a replay. Its zero value is usable.
+type Config struct {
+	Timing  plan.Timing  // of resizes
+	Request sizing.Bytes // request of first runs, which then count; zero: the first run of a task is only learned
+	// Progress receives the number of newly replayed runs; it may be nil.
+	Progress func(runs int)
+}
+
+// defaultRequest is the request of first runs if Config.Request is zero.
+const defaultRequest sizing.Bytes = 4e9
+
+// maxTries bounds the tries of one run.
+const maxTries = 40
+
+func (c Config) withDefaults() Config {
+	if c.Timing.Poll == 0 {
+		c.Timing.Poll = 5
+	}
+	if c.Timing.Reaction == 0 {
+		c.Timing.Reaction = 10
+	}
+	if c.Progress == nil {
+		c.Progress = func(int) {}
+	}
+	return c
+}
+
+// Replay replays the runs for every policy, in the order of the file.
+func Replay(ctx context.Context, runs []*Run, cfg Config) (*Report, error) {
+	cfg = cfg.withDefaults()
+	request := cfg.Request
+	if request == 0 {
+		request = defaultRequest
+	}
+	grants, err := newStaticGrants(runs, request)
+	if err != nil {
+		return nil, err
+	}
+	planned := newPlanPolicy(cfg.Timing)
+	policies := []policy{
+		planned, kSegments{history{}}, ksPlus{history{}}, newPhased(),
+		stepwise{"previous step", false}, stepwise{"current step", true}, perfect{},
+	}
+	r := replay{cfg: cfg, grants: grants, planned: planned, policies: policies, report: newReport(cfg, policies), tasks: map[sizing.TaskKey]*TaskReport{}}
+	for _, run := range runs {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err := r.run(run); err != nil {
+			return nil, fmt.Errorf("replay run %q of %s: %w", run.ID, run.Task, err)
+		}
+		cfg.Progress(1)
+	}
+	for key, t := range r.tasks {
+		t.Plan = planned.describe(key, grants.next(key))
+	}
+	r.report.close()
+	return r.report, nil
+}
+
+// replay holds the state of a Replay.
+type replay struct {
+	cfg      Config
+	grants   *staticGrants
+	planned  *planPolicy
+	policies []policy
+	report   *Report
+	tasks    map[sizing.TaskKey]*TaskReport
+}
+
+// run replays one run for all policies.
+func (r *replay) run(run *Run) error {
+	s := r.grants.open(run)
+	g := s.first()
+	staticTries, err := s.static(g)
+	if err != nil {
+		return err
+	}
+	task := r.task(run.Task)
+	task.Runs++
+	r.report.Runs++
+	counts := g.known || r.cfg.Request > 0
+	if counts {
+		r.planned.cores(run, g, r.report)
+		r.report.Policies[0].add(run, staticTries)
+	} else {
+		r.report.FirstRuns++
+	}
+	for i, p := range r.policies {
+		tries := simulate(run, p.plan(run, g))
+		if p == policy(r.planned) && g.known {
+			r.planned.observe(run, tries)
+		}
+		p.learn(run, g)
+		if !counts {
+			continue
+		}
+		r.report.Policies[i+1].add(run, tries)
+		if p == policy(r.planned) {
+			r.report.requests(run, staticTries, tries)
+			task.add(run, staticTries, tries)
+		}
+	}
+	return nil
+}
+
+// task returns the report of a task.
+func (r *replay) task(key sizing.TaskKey) *TaskReport {
+	if r.tasks[key] == nil {
+		r.tasks[key] = &TaskReport{DagID: key.DAG, TaskID: key.Task}
+		r.report.PerTask = append(r.report.PerTask, r.tasks[key])
+	}
+	return r.tasks[key]
+}
+
+// add adds the tries of one run with the static grant and with the plan.
+func (t *TaskReport) add(run *Run, staticTries, planned []try) {
+	for i := range staticTries {
+		t.StaticGBh += gigabyteHours(staticTries[i].cost(run))
+	}
+	for i := range planned {
+		t.PlanGBh += gigabyteHours(planned[i].cost(run))
+	}
+	t.StaticKilled += len(staticTries) - 1
+	t.PlanKilled += len(planned) - 1
+}
+
+// try is one try of a run.
+type try struct {
+	limits []float64 // by sample, up to the kill
+	killed bool
+}
+
+// simulate returns the tries of a run under a limiter, up to the first try that is not killed.
+func simulate(r *Run, l limiter) []try {
+	var tries []try
+	for range maxTries {
+		limits := l.limits(r)
+		at := kill(r, limits)
+		if at < 0 {
+			return append(tries, try{limits: limits})
+		}
+		tries = append(tries, try{limits: limits[:at+1], killed: true})
+		l = l.lift(r, limits, at)
+	}
+	return tries
+}
+
+// kill returns the first sample above its limit, or −1.
+func kill(r *Run, limits []float64) int {
+	for i, m := range r.Memory {
+		if m > limits[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// static replays the run with the static grant and the lifts of loadaware. Their policy learns the
+// run.
+func (s *session) static(g grant) ([]try, error) {
+	var tries []try
+	limit := g.memory
+	for range maxTries {
+		limits := constant(limit).limits(s.run)
+		at := kill(s.run, limits)
+		if at < 0 {
+			return append(tries, try{limits: limits}), s.close(limit)
+		}
+		tries = append(tries, try{limits: limits[:at+1], killed: true})
+		next, err := s.afterKill(limit, s.run.Seconds[at]+s.run.width(at))
+		if err != nil {
+			return nil, err
+		}
+		limit = next
+	}
+	return tries, fmt.Errorf("killed %d times; check for samples above the memory of every node", maxTries)
+}

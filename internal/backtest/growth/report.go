@@ -1,0 +1,192 @@
+package growth
+
+import (
+	"math"
+
+	"github.com/loadaware/loadaware/internal/ml/plan"
+)
+
+// Static is the name of the policy with static grants, the baseline of the comparison.
+const Static = "static"
+
+// Report is the result of a replay.
+type Report struct {
+	Runs      int           `json:"runs"`
+	FirstRuns int           `json:"first_runs"` // first runs of tasks that are learned and do not count
+	Tasks     int           `json:"tasks"`
+	Poll      float64       `json:"poll_seconds"`
+	Reaction  float64       `json:"reaction_seconds"`
+	Policies  []*Figures    `json:"policies"`
+	Requests  []*Requests   `json:"requests"` // plans that change only the memory request below a static limit
+	CPU       []*CPUFigures `json:"cpu"`      // CPU requests
+	PerTask   []*TaskReport `json:"per_task"`
+}
+
+// Figures holds the costs of the limits of one policy.
+type Figures struct {
+	Policy        string  `json:"policy"`
+	Grows         bool    `json:"grows_only"` // false: limits may shrink, and a smaller limit may kill a pod
+	Hindsight     bool    `json:"hindsight"`  // the policy knows the run in advance
+	Runs          int     `json:"runs"`
+	Tries         int     `json:"tries"`
+	Killed        int     `json:"killed"`          // number of killed tries
+	KilledPercent float64 `json:"killed_percent"`  // killed tries per 100 runs
+	LimitGBh      float64 `json:"limit_gbh"`       // limits of all tries, including killed tries
+	ShareOfStatic float64 `json:"share_of_static"` // LimitGBh divided by LimitGBh of the static grant
+	ResizesPerRun float64 `json:"resizes_per_run"`
+	byteSeconds   float64
+	resizes       int
+}
+
+// Requests holds the costs of a plan that changes only the requests, below a static limit.
+type Requests struct {
+	Policy        string  `json:"policy"`
+	RequestGBh    float64 `json:"request_gbh"`
+	ShareOfStatic float64 `json:"share_of_static"`
+	byteSeconds   float64
+}
+
+// CPUFigures holds the costs of CPU requests.
+type CPUFigures struct {
+	Policy        string  `json:"policy"`
+	Runs          int     `json:"runs"` // runs with known CPU use and a static CPU request
+	CoreHours     float64 `json:"core_hours"`
+	ShareOfStatic float64 `json:"share_of_static"`
+	ShortPercent  float64 `json:"short_percent"` // percentage of the time in which a run used more than its request
+	coreSeconds   float64
+	short, all    float64 // seconds
+}
+
+// TaskReport compares the plan with the static grant for one task, and shows its newest plan.
+type TaskReport struct {
+	DagID         string      `json:"dag_id"`
+	TaskID        string      `json:"task_id"`
+	Runs          int         `json:"runs"`
+	StaticGBh     float64     `json:"static_gbh"`
+	PlanGBh       float64     `json:"plan_gbh"`
+	ShareOfStatic float64     `json:"share_of_static"`
+	StaticKilled  int         `json:"static_killed"`
+	PlanKilled    int         `json:"plan_killed"`
+	Plan          *PlanReport `json:"plan"` // plan for the next run
+}
+
+// PlanReport shows a plan. The steps are the limits of a run that always uses the largest memory of
+// the earlier runs at the same time.
+type PlanReport struct {
+	Rule        string  `json:"rule"`
+	StaticBytes int64   `json:"static_bytes"`
+	StartBytes  int64   `json:"start_bytes"`
+	Risk        float64 `json:"risk"`
+	Steps       []Step  `json:"steps"`
+}
+
+// Step is one increase of a limit.
+type Step struct {
+	AfterSeconds float64 `json:"after_seconds"`
+	LevelBytes   int64   `json:"level_bytes"` // largest memory of the run so far
+	LimitBytes   int64   `json:"limit_bytes"`
+}
+
+// newReport returns an empty report of policies.
+func newReport(cfg Config, policies []policy) *Report {
+	r := &Report{Poll: cfg.Timing.Poll, Reaction: cfg.Timing.Reaction, Policies: []*Figures{{Policy: Static, Grows: true}}}
+	for _, p := range policies {
+		f := &Figures{Policy: p.name(), Grows: true}
+		switch p := p.(type) {
+		case stepwise:
+			f.Grows, f.Hindsight = false, p.current
+		case *phasedPolicy:
+			f.Grows = false
+		case perfect:
+			f.Hindsight = true
+		}
+		r.Policies = append(r.Policies, f)
+	}
+	r.Requests = []*Requests{{Policy: Static}, {Policy: planName}}
+	r.CPU = []*CPUFigures{{Policy: Static}, {Policy: planName}}
+	return r
+}
+
+// add adds the tries of one run to the figures of a policy.
+func (f *Figures) add(run *Run, tries []try) {
+	f.Runs++
+	f.Tries += len(tries)
+	f.Killed += len(tries) - 1
+	for _, t := range tries {
+		f.byteSeconds += t.cost(run)
+		for i := 1; i < len(t.limits); i++ {
+			if t.limits[i] != t.limits[i-1] {
+				f.resizes++
+			}
+		}
+	}
+}
+
+// cost returns the byte-seconds of a try.
+func (t *try) cost(run *Run) float64 {
+	sum := 0.0
+	for i, limit := range t.limits {
+		sum += limit * run.width(i)
+	}
+	return sum
+}
+
+// requests adds the memory requests of one run. With the plan, the request is its limit, but at most
+// the static limit.
+func (r *Report) requests(run *Run, staticTries, planned []try) {
+	limits, wanted := staticTries[len(staticTries)-1].limits, planned[len(planned)-1].limits
+	for i, limit := range limits {
+		r.Requests[0].byteSeconds += limit * run.width(i)
+		r.Requests[1].byteSeconds += math.Min(limit, wanted[i]) * run.width(i)
+	}
+}
+
+// cores adds the CPU requests of one run.
+func (r *Report) cores(samples []plan.CoreSample, run *Run, static float64, planned []float64) {
+	for p, f := range r.CPU {
+		f.Runs++
+		for i, s := range samples {
+			request := static
+			if p == 1 {
+				request = planned[i]
+			}
+			width := run.width(i)
+			f.coreSeconds += request * width
+			f.all += width
+			if s.Cores > request {
+				f.short += width
+			}
+		}
+	}
+}
+
+// close computes the figures from the sums.
+func (r *Report) close() {
+	staticCost := r.Policies[0].byteSeconds
+	for _, f := range r.Policies {
+		f.LimitGBh, f.ShareOfStatic = gigabyteHours(f.byteSeconds), ratio(f.byteSeconds, staticCost)
+		f.KilledPercent = 100 * ratio(float64(f.Killed), float64(f.Runs))
+		f.ResizesPerRun = ratio(float64(f.resizes), float64(f.Runs))
+	}
+	for _, f := range r.Requests {
+		f.RequestGBh, f.ShareOfStatic = gigabyteHours(f.byteSeconds), ratio(f.byteSeconds, r.Requests[0].byteSeconds)
+	}
+	for _, f := range r.CPU {
+		f.CoreHours, f.ShareOfStatic = f.coreSeconds/3600, ratio(f.coreSeconds, r.CPU[0].coreSeconds)
+		f.ShortPercent = 100 * ratio(f.short, f.all)
+	}
+	for _, t := range r.PerTask {
+		t.ShareOfStatic = ratio(t.PlanGBh, t.StaticGBh)
+	}
+	r.Tasks = len(r.PerTask)
+}
+
+func gigabyteHours(byteSeconds float64) float64 { return byteSeconds / 1e9 / 3600 }
+
+// ratio returns a/b, and 0 if b is 0.
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}

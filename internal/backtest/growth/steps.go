@@ -1,0 +1,65 @@
+package growth
+
+import "math"
+
+// stepSeconds is the duration of the steps of the published phase policies.
+const stepSeconds = 600
+
+// stepwise sets the limit of each step of ten minutes by the usage of one step, as published for
+// deep-learning containers. The limit is the maximum, or the mean plus two standard deviations if
+// that is more. It may shrink.
+type stepwise struct {
+	label   string
+	current bool // use the step itself, which needs hindsight; else the previous step
+}
+
+func (s stepwise) name() string                 { return s.label }
+func (s stepwise) plan(_ *Run, g grant) limiter { return stepLimits{s.current, g.memory} }
+func (stepwise) learn(*Run, grant)              {}
+
+// stepLimits sets the limits of one run of stepwise.
+type stepLimits struct {
+	current bool
+	first   float64 // limit of the first step
+}
+
+func (s stepLimits) limits(r *Run) []float64 {
+	all := make([]float64, len(r.Memory))
+	limit := s.first
+	for from := 0; from < len(all); {
+		to := stepEnd(r, from)
+		size := stepSize(r.Memory[from:to])
+		if s.current {
+			limit = size
+		}
+		for i := from; i < to; i++ {
+			all[i] = limit
+		}
+		limit, from = size, to
+	}
+	return all
+}
+
+// stepEnd returns the index after the last sample in the step of sample from.
+func stepEnd(r *Run, from int) int {
+	step := math.Floor(r.Seconds[from] / stepSeconds)
+	to := from + 1
+	for to < len(r.Seconds) && math.Floor(r.Seconds[to]/stepSeconds) == step {
+		to++
+	}
+	return to
+}
+
+// stepSize returns the larger of the maximum and the mean plus two standard deviations.
+func stepSize(values []float64) float64 {
+	mean, squares, most := 0.0, 0.0, 0.0
+	for i, v := range values {
+		d := v - mean
+		mean += d / float64(i+1)
+		squares += d * (v - mean)
+		most = math.Max(most, v)
+	}
+	return math.Max(most, mean+2*math.Sqrt(squares/float64(len(values))))
+}
+
+func (s stepLimits) lift(_ *Run, limits []float64, at int) limiter { return constant(2 * limits[at]) }

@@ -1,0 +1,164 @@
+package backtest
+
+import (
+	"github.com/loadaware/loadaware/internal/cohort"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// triesAfterLoss is the number of tries until a task is fitted again after its challenger lost.
+const triesAfterLoss = 25
+
+// loadawarePolicy is loadaware's own policy. It calls the models of taskmodel in the same order as
+// the service, and fits at the same numbers of rows. A training ends before the next row of its
+// task.
+type loadawarePolicy struct {
+	newModel func() *taskmodel.Model
+	settings func(sizing.TaskKey) sizing.Policy // with defaults
+	tasks    map[sizing.TaskKey]*learner
+	pools    map[sizing.TaskKey]*pool   // by DAG: the Task of the key is empty
+	cohorts  map[string]*cohort.Learner // by namespace
+	workers  *workers                   // see Config.workers
+	fits     *taskmodel.FitCache        // see Config.fits
+	err      error                      // error of the first training that failed
+}
+
+// pool is the state that the tasks of a DAG share.
+type pool struct {
+	taskmodel.Pool
+	version int // increases with every change
+}
+
+func newLoadawarePolicy(cfg Config) *loadawarePolicy {
+	return &loadawarePolicy{
+		newModel: cfg.NewModel, settings: func(sizing.TaskKey) sizing.Policy { return cfg.Settings },
+		tasks: map[sizing.TaskKey]*learner{}, pools: map[sizing.TaskKey]*pool{}, cohorts: map[string]*cohort.Learner{},
+		workers: cfg.workers, fits: cfg.fits,
+	}
+}
+
+// learner is the state of one task.
+type learner struct {
+	model    *taskmodel.Model
+	poolSeen int // version of the pool that the model uses; 0: none
+	history  sizing.History
+	promised map[sizing.TryKey]*float64 // first tries that have not ended
+	open     taskmodel.Guard            // guard over the open tries
+	lostAt   int                        // number of tries when a challenger last lost its evaluation
+	training *training                  // nil: no training runs, and the model may be used
+}
+
+// learnerOf returns the state of a task. It waits for the end of a training.
+func (p *loadawarePolicy) learnerOf(task sizing.TaskKey) *learner {
+	l := p.tasks[task]
+	if l == nil {
+		l = &learner{model: p.newModel(), promised: map[sizing.TryKey]*float64{}}
+		l.history.Task = task
+		l.model.SetFitCache(p.fits)
+		p.tasks[task] = l
+	}
+	p.join(l)
+	return l
+}
+
+// Predict implements Policy.
+func (p *loadawarePolicy) Predict(q Question) Answer {
+	l := p.learnerOf(q.Try.TaskKey)
+	if pool := p.poolOf(q.Try.TaskKey); l.poolSeen != pool.version {
+		l.model.SetPool(&pool.Pool)
+		l.poolSeen = pool.version
+	}
+	settings := p.settings(q.Try.TaskKey)
+	question := question(&q, l, &settings)
+	if q.Above > 0 && q.Above < question.Requested.Memory && l.model.LargestPeak() == 0 && p.cohortOf(q.Try.Namespace).Model().CanSize(factsOf(&q)) {
+		question.Requested.Memory = 0 // the first try was sized without it
+	}
+	sized := l.model.Size(question)
+	coldStart := sized.Source != sizing.FromModel
+	if sized.Source == sizing.FromRequested && q.Above == 0 {
+		p.sizeByCohort(&q, &question, l.model, &sized)
+	}
+	if q.Above > 0 {
+		state := sizing.LiftState{
+			Failed: q.Above, Ceiling: question.Cap, Kills: q.Try.Number - 1, MaxLifts: *settings.MaxLifts, Ladder: sized.Ladder,
+		}
+		lift := state.Decide(sizing.OOMKilled)
+		if lift.Retry {
+			l.open.Retry(q.Try.Run(), q.Try.Number)
+		}
+		return Answer{Limit: lift.Memory.Limit, ColdStart: coldStart} // zero if the lift policy gives up
+	}
+	if settings.Mode != sizing.Enforce {
+		return Answer{Limit: q.Static}
+	}
+	if sized.Promised != nil {
+		l.promised[q.Try] = sized.Promised
+		l.open.Grant(q.Try.Run(), taskmodel.BeforeGuard(*sized.Promised, sized.Guard), q.StartedAt)
+	}
+	return Answer{Limit: sized.Limit, Promised: sized.Promised, ColdStart: coldStart, CPU: sized.CPU}
+}
+
+// Learn implements Policy.
+func (p *loadawarePolicy) Learn(o Outcome) error {
+	p.cohortOf(o.Try.Namespace).Add(cohortRow(&o))
+	l := p.learnerOf(o.Try.TaskKey)
+	l.history.LastSeq++
+	l.history.Total++
+	row := l.row(&o)
+	l.history.Rows = append(l.history.Rows, row)
+	l.updateGuard(&o)
+	trainingRow := taskmodel.NewTrainingRow(&l.history.Schema, &row)
+	trainingRow.Features = o.Features // as reported, because the schema may not hold all of them
+	before := l.model.Pool()
+	l.model.Learn(trainingRow)
+	p.updatePool(l, before)
+	if !o.Killed && l.model.IsFitDue() && l.history.Total >= l.lostAt+triesAfterLoss {
+		p.train(l)
+	}
+	return p.err
+}
+
+// updateGuard reports the outcome of a try to the guard.
+func (l *learner) updateGuard(o *Outcome) {
+	if o.Killed {
+		l.open.Kill(o.Try.Run(), o.Try.Number)
+		return
+	}
+	l.open.Forget(o.Try.Run())
+}
+
+// row converts an outcome to a history row as in a store, and removes the promise of the try.
+func (l *learner) row(o *Outcome) sizing.HistoryRow {
+	promised := l.promised[o.Try]
+	delete(l.promised, o.Try)
+	l.history.Schema.Extend(o.Features)
+	outcome := sizing.Success
+	if o.Killed {
+		outcome = sizing.OOMKilled
+	}
+	return sizing.HistoryRow{
+		Seq: l.history.LastSeq, At: o.ReportedAt, RunID: o.Try.RunID, MapIndex: o.Try.MapIndex, Try: o.Try.Number,
+		Outcome: outcome, MemoryMax: o.Peak, CPUMax: o.CPUMax, Duration: o.Duration,
+		Allocated: sizing.Resources{Memory: o.Allocated}, Requested: o.static(), Promised: promised,
+		Features: l.history.Schema.Row(o.Features, nil), Weight: 1,
+	}
+}
+
+// updatePool replaces the contribution before of the task to the pool of its DAG by the current
+// one. The other models of the DAG load the new pool at their next prediction.
+func (p *loadawarePolicy) updatePool(l *learner, before taskmodel.Pool) {
+	now := l.model.Pool()
+	pool := p.poolOf(l.history.Task)
+	pool.Remove(&before)
+	pool.Add(&now)
+	pool.version++
+}
+
+// poolOf returns the pool of the DAG of a task.
+func (p *loadawarePolicy) poolOf(task sizing.TaskKey) *pool {
+	task.Task = ""
+	if p.pools[task] == nil {
+		p.pools[task] = &pool{version: 1}
+	}
+	return p.pools[task]
+}

@@ -1,0 +1,128 @@
+package backtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// NewTrace returns the newest maxRows tries of stored histories as one trace. The rows are ordered
+// by their stored time: the end of a try, or its start if the end is unknown. NewTrace leaves out
+// tries that cannot be replayed. If no try remains, it returns an error of kind sizing.NotFound.
+func NewTrace(name string, histories []sizing.History, maxRows int) (*Trace, error) {
+	t := &Trace{Name: name, Cap: minCap}
+	for i := range histories {
+		h := &histories[i]
+		for j := range h.Rows {
+			r := &h.Rows[j]
+			if _, known := r.Peak(); known != sizing.Exact || r.Duration <= 0 {
+				t.LeftOut++
+				continue
+			}
+			t.rows = append(t.rows, row{Observation: sizing.Observation{
+				Try:     sizing.TryKey{TaskKey: h.Task, RunID: r.RunID, MapIndex: r.MapIndex, Number: r.Try},
+				Outcome: r.Outcome, MemoryMax: r.MemoryMax, CPUMax: r.CPUMax, Duration: r.Duration, StartedAt: r.At, EndedAt: r.At,
+				Requested: r.Requested, Allocated: r.Allocated, Features: h.Schema.Features(r.Features),
+			}})
+		}
+	}
+	if len(t.rows) == 0 {
+		return nil, sizing.Errorf(sizing.NotFound, "%s: nothing to replay: no run has a measured peak and a duration", name)
+	}
+	slices.SortStableFunc(t.rows, func(a, b row) int { return a.StartedAt.Compare(b.StartedAt) })
+	if len(t.rows) > maxRows {
+		t.rows = t.rows[len(t.rows)-maxRows:]
+	}
+	for i := range t.rows {
+		t.Cap = max(t.Cap, t.rows[i].MemoryMax.Times(1.0001))
+	}
+	return t, nil
+}
+
+// Rows returns the number of rows.
+func (t *Trace) Rows() int { return len(t.rows) }
+
+// RunSettings replays a trace for loadaware's own policy, once for each of settings. Replays that
+// run in lockstep share the fits on equal rows. Almost all rows are equal, because settings change
+// grants, and models learn peaks.
+func RunSettings(ctx context.Context, t *Trace, cfg Config, settings ...func(sizing.TaskKey) sizing.Policy) ([]Result, error) {
+	cfg = cfg.withDefaults()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cfg.workers = newWorkers(ctx, cfg.Workers)
+	if cfg.IsBusy != nil {
+		go cfg.workers.yieldWorkers(ctx, cfg.IsBusy)
+	}
+	var results []Result
+	for batch := range slices.Chunk(settings, lockstepReplays) {
+		cfg.fits = taskmodel.NewFitCache(cfg.workers.Weighted, cachedFits)
+		replays := make([]*replay, len(batch))
+		for i, of := range batch {
+			policy := newLoadawarePolicy(cfg)
+			policy.settings = func(task sizing.TaskKey) sizing.Policy { return of(task).WithDefaults() }
+			replays[i] = &replay{trace: t, cfg: cfg, policy: policy, ledger: newLedger()}
+		}
+		if err := runInLockstep(ctx, t, replays); err != nil {
+			return nil, fmt.Errorf("replay %s: %w", t.Name, err)
+		}
+		for _, r := range replays {
+			results = append(results, r.ledger.result(Loadaware))
+		}
+	}
+	return results, nil
+}
+
+const (
+	lockstepReplays = 4   // number of replays in lockstep; each of them holds a history and models of all tasks
+	cachedFits      = 128 // more than the fits of progressEvery rows, by which one replay may be ahead
+)
+
+// runInLockstep advances all replays by the same rows before it continues with the next rows.
+func runInLockstep(ctx context.Context, t *Trace, replays []*replay) (err error) {
+	for from := 0; from < len(t.rows) && err == nil; from += progressEvery {
+		var group errgroup.Group
+		for _, r := range replays {
+			group.Go(func() (err error) {
+				defer func() { // a panic must not end a server
+					if failure := recover(); failure != nil {
+						err = fmt.Errorf("replay panicked: %v; please report this", failure)
+					}
+				}()
+				return r.advance(ctx, from, min(from+progressEvery, len(t.rows)))
+			})
+		}
+		err = group.Wait()
+	}
+	for _, r := range replays {
+		if last := r.finish(); err == nil {
+			err = last
+		}
+	}
+	return err
+}
+
+// question returns the question to the model of a task: the question of the replay within the
+// settings of the task.
+func question(q *Question, l *learner, settings *sizing.Policy) taskmodel.Question {
+	question := taskmodel.Question{
+		Features: q.Features, Requested: q.static(), Floor: settings.Floor, Cap: q.maxLift(), RiskTarget: settings.RiskTarget, Above: q.Above,
+		Lifts: max(0, *settings.MaxLifts-max(0, q.Try.Number-2)), Widen: l.open.Widen(q.StartedAt), Open: l.open.OpenKills(q.StartedAt),
+	}
+	if settings.Cap > 0 {
+		question.Cap, question.CapBy = settings.Cap, taskmodel.CapPolicy
+	}
+	if settings.NeverAbove && q.Above == 0 && q.Static > 0 && q.Static < question.Cap {
+		question.Cap, question.CapBy = q.Static, taskmodel.CapRequest
+	}
+	if settings.Grid == sizing.OnBins {
+		if question.Edges = settings.Edges; len(question.Edges) == 0 {
+			question.Edges = l.model.Bins
+		}
+	}
+	return question
+}

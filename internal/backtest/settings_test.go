@@ -1,0 +1,107 @@
+package backtest
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// forecastTrace returns the runs of one task of the demo.
+func forecastTrace(t *testing.T) *Trace {
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "demo", "pricing.csv.gz"))
+	require.NoError(t, err)
+	trace, err := Read("demo", bytes.NewReader(data), Selection{Tasks: []string{"predict_demand"}})
+	require.NoError(t, err)
+	return trace
+}
+
+// historyOf returns the rows of a trace as a stored history.
+func historyOf(t *Trace) sizing.History {
+	h := sizing.History{Task: t.rows[0].Try.TaskKey}
+	for i := range t.rows {
+		h.Schema.Extend(t.rows[i].Features)
+	}
+	for i := range t.rows {
+		r := &t.rows[i]
+		h.Rows = append(h.Rows, sizing.HistoryRow{
+			Seq: int64(i + 1), At: r.StartedAt, RunID: r.Try.RunID, MapIndex: r.Try.MapIndex, Try: 1, Outcome: sizing.Success,
+			MemoryMax: r.MemoryMax, CPUMax: r.CPUMax, Duration: r.Duration, Requested: r.Requested, Features: h.Schema.Row(r.Features, nil), Weight: 1,
+		})
+	}
+	return h
+}
+
+// always returns the same settings for all tasks.
+func always(p sizing.Policy) func(sizing.TaskKey) sizing.Policy {
+	return func(sizing.TaskKey) sizing.Policy { return p }
+}
+
+func TestDefaultSettingsGiveTheFiguresOfABacktest(t *testing.T) {
+	trace := forecastTrace(t)
+	report, err := Run(t.Context(), trace, Config{Policies: []string{Loadaware}})
+	require.NoError(t, err)
+	stored, err := NewTrace("stored", []sizing.History{historyOf(trace)}, math.MaxInt)
+	require.NoError(t, err)
+	require.Equal(t, trace.Rows(), stored.Rows())
+	results, err := RunSettings(t.Context(), stored, Config{}, always(sizing.Policy{}))
+	require.NoError(t, err)
+	assert.Equal(t, report.Results[0].Figures, results[0].Figures)
+}
+
+func TestSettingsChangeTheReplay(t *testing.T) {
+	trace := forecastTrace(t)
+	run := func(p sizing.Policy) Figures {
+		results, err := RunSettings(t.Context(), trace, Config{}, always(p))
+		require.NoError(t, err)
+		return results[0].Figures
+	}
+	usual := run(sizing.Policy{})
+	assert.Less(t, run(sizing.Policy{Floor: 100 * sizing.GiB}).Utilisation, usual.Utilisation)
+	assert.Zero(t, run(sizing.Policy{Floor: 100 * sizing.GiB}).Kills)
+	assert.Positive(t, run(sizing.Policy{Cap: 16 * sizing.GiB}).GaveUp)
+	none := 0
+	assert.Zero(t, run(sizing.Policy{MaxLifts: &none, RiskTarget: 0.2}).Attempts-trace.Rows())
+	assert.Less(t, run(sizing.Policy{Mode: sizing.Off}).Utilisation, usual.Utilisation)
+	assert.Equal(t, *usual.Risk, *run(sizing.Policy{RiskTarget: sizing.DefaultRiskTarget}).Risk)
+	assert.Less(t, run(sizing.Policy{RiskTarget: 0.0005}).Risk.Promised, usual.Risk.Promised)
+}
+
+// A what-if over the stored history gives the figures of a backtest of the same rows with the
+// same settings.
+func TestReplayOfStoredHistoryEqualsBacktest(t *testing.T) {
+	trace := forecastTrace(t)
+	stored, err := NewTrace("stored", []sizing.History{historyOf(trace)}, math.MaxInt)
+	require.NoError(t, err)
+	none, five := 0, 5
+	all := []sizing.Policy{
+		{RiskTarget: 0.001},
+		{RiskTarget: 0.1},
+		{Floor: 20 * sizing.GiB},
+		{Cap: 24 * sizing.GiB},
+		{MaxLifts: &none, RiskTarget: 0.2},
+		{MaxLifts: &five, RiskTarget: 0.2},
+		{Grid: sizing.OnBins, Edges: sizing.Bins{10 * sizing.GiB, 20 * sizing.GiB, 60 * sizing.GiB, 350 * sizing.GiB}},
+		{RiskTarget: 0.005, Floor: 2 * sizing.GiB, Cap: 64 * sizing.GiB},
+	}
+	var policies []func(sizing.TaskKey) sizing.Policy
+	for _, settings := range all {
+		policies = append(policies, always(settings))
+	}
+	results, err := RunSettings(t.Context(), stored, Config{}, policies...)
+	require.NoError(t, err)
+	seen := map[float64]bool{}
+	for i, settings := range all {
+		report, err := Run(t.Context(), trace, Config{Policies: []string{Loadaware}, Settings: settings})
+		require.NoError(t, err)
+		assert.Equalf(t, report.Results[0].Figures, results[i].Figures, "%+v", settings)
+		assert.Falsef(t, seen[results[i].WastedGBh], "%+v changes nothing", settings)
+		seen[results[i].WastedGBh] = true
+	}
+}

@@ -1,0 +1,134 @@
+package backtest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// A training of loadaware's own policy runs concurrently with the replay until the next row of its
+// task, which is the first row that needs the model. The other tasks of the DAG only need the
+// contribution of the task to the pool, which depends on the learned rows. Therefore the figures
+// are the same for any number of workers.
+
+// workers bounds the number of goroutines of some replays that compute at the same time. With nil
+// workers, a training runs within the replay.
+type workers struct {
+	*semaphore.Weighted
+	n     int
+	start func() bool // waits for a free worker; false if the replays were cancelled
+}
+
+// newWorkers returns n workers for replays with a context.
+func newWorkers(ctx context.Context, n int) *workers {
+	free := semaphore.NewWeighted(int64(n))
+	return &workers{free, n, func() bool { return free.Acquire(ctx, 1) == nil }}
+}
+
+// Start waits for a free worker. It reports false if the replays were cancelled.
+func (w *workers) Start() bool { return w == nil || w.start() }
+
+// Stop frees the worker that Start acquired.
+func (w *workers) Stop() {
+	if w != nil {
+		w.Release(1)
+	}
+}
+
+// yieldWorkers occupies half of the workers while isBusy returns true, until the replays end. It
+// waits for workers that compute: a training or a chunk of rows takes up to a second.
+func (w *workers) yieldWorkers(ctx context.Context, isBusy func() bool) {
+	poll := time.NewTicker(yieldInterval)
+	defer poll.Stop()
+	for held := 0; ; {
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			return
+		}
+		switch busy := isBusy(); {
+		case busy && held < w.n/2:
+			if !w.Start() {
+				return
+			}
+			held++
+		case !busy && held > 0:
+			w.Stop()
+			held--
+		}
+	}
+}
+
+// yieldInterval is the time between two calls of isBusy.
+const yieldInterval = 50 * time.Millisecond
+
+// training is the training of one task.
+type training struct {
+	ended      chan struct{}
+	challenger *taskmodel.Model // nil: the challenger lost its evaluation
+	err        error
+}
+
+// train starts the training of a task.
+func (p *loadawarePolicy) train(l *learner) {
+	l.training = &training{ended: make(chan struct{})}
+	if p.workers == nil {
+		l.training.run(l)
+		p.join(l)
+		return
+	}
+	go func(t *training) {
+		if !p.workers.Start() {
+			t.err = context.Canceled
+			close(t.ended)
+			return
+		}
+		defer p.workers.Stop()
+		t.run(l)
+	}(l.training)
+}
+
+// run trains a task. No other goroutine may use the state of the task at the same time. A panic
+// becomes an error, because it must not end a server.
+func (t *training) run(l *learner) {
+	defer close(t.ended)
+	defer func() {
+		if r := recover(); r != nil {
+			t.err = fmt.Errorf("training panicked: %v; please report this", r)
+		}
+	}()
+	t.challenger, _, t.err = taskmodel.Update(&l.history, l.model)
+}
+
+// join waits for the training of a task, if one runs, and replaces the model if taskmodel returned
+// a challenger.
+func (p *loadawarePolicy) join(l *learner) {
+	t := l.training
+	if t == nil {
+		return
+	}
+	l.training = nil
+	if p.workers != nil {
+		taskmodel.WaitIdle(p.workers.Weighted, t.ended)
+	}
+	switch {
+	case t.err != nil && p.err == nil:
+		p.err = fmt.Errorf("train %s on %d rows: %w", l.history.Task, len(l.history.Rows), t.err)
+	case t.challenger == nil:
+		l.lostAt = l.history.Total
+	default:
+		l.model = t.challenger
+	}
+}
+
+// finish waits for the trainings that still run.
+func (p *loadawarePolicy) finish() error {
+	for _, l := range p.tasks {
+		p.join(l)
+	}
+	return p.err
+}

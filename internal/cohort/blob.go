@@ -1,0 +1,92 @@
+package cohort
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/loadaware/loadaware/internal/ml/gbt"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Format is the version of the encoding. The service does not use stored models of another format;
+// the next training replaces them.
+const Format = 1
+
+// blob is the encoding of a Model.
+type blob struct {
+	Numbers    []string
+	Categories []string
+	Mean       float64
+	Values     map[uint64]statistic
+	Trees      []byte
+	Errors     []weightedError
+	Largest    float64
+	Exceeded   float64
+	Highest    sizing.Bytes
+	Tasks      int
+	Runs       int
+	Ratios     ratios `cbor:",omitzero"`
+	RatioTrees []byte `cbor:",omitempty"` // in place of Trees, if they predict the log ratio of peak to request: earlier releases do not open them
+}
+
+// MarshalBinary encodes the model. Equal models have equal bytes.
+func (m *Model) MarshalBinary() ([]byte, error) {
+	var trees []byte
+	if m.trees != nil {
+		var err error
+		if trees, err = m.trees.MarshalBinary(); err != nil {
+			return nil, err
+		}
+	}
+	mode, err := cbor.CoreDetEncOptions().EncMode()
+	if err != nil {
+		return nil, err
+	}
+	var ratioTrees []byte
+	if m.byRequest {
+		trees, ratioTrees = nil, trees
+	}
+	return mode.Marshal(blob{
+		m.Numbers, m.Categories, m.Mean, m.Values, trees, m.errors, m.Largest, m.Exceeded, m.Highest, m.Tasks, m.Runs, m.ratios, ratioTrees,
+	})
+}
+
+// Open decodes the output of MarshalBinary. It returns an error if data is damaged.
+func Open(data []byte) (*Model, error) {
+	var b blob
+	if err := cbor.Unmarshal(data, &b); err != nil {
+		return nil, fmt.Errorf("decode a cohort: %w", err)
+	}
+	if !b.Ratios.isValid() {
+		return nil, fmt.Errorf("decode a cohort: the ratios of peak to request %+v are not valid", b.Ratios)
+	}
+	if len(b.Trees)+len(b.RatioTrees)+len(b.Errors) == 0 && b.Ratios.Tasks > 0 {
+		return &Model{Largest: b.Largest, Exceeded: b.Exceeded, Highest: b.Highest, Tasks: b.Tasks, Runs: b.Runs, ratios: b.Ratios}, nil
+	}
+	if len(b.Numbers) > maxNumbers || len(b.Categories) > maxCategories || len(b.Errors) == 0 {
+		return nil, fmt.Errorf("decode a cohort: %d numbers, %d categories and %d errors are out of range", len(b.Numbers), len(b.Categories), len(b.Errors))
+	}
+	m := &Model{
+		encoder: encoder{b.Numbers, b.Categories, b.Mean, b.Values, len(b.RatioTrees) > 0}, trees: new(gbt.Regressor),
+		Largest: b.Largest, Exceeded: b.Exceeded, Highest: b.Highest, Tasks: b.Tasks, Runs: b.Runs,
+		ratios: b.Ratios,
+	}
+	for i, e := range b.Errors {
+		if math.IsNaN(e.Error) || math.IsInf(e.Error, 0) || i > 0 && e.Error < b.Errors[i-1].Error {
+			return nil, fmt.Errorf("decode a cohort: error %d of %v is not a number in ascending order", i, e.Error)
+		}
+	}
+	m.setErrors(b.Errors)
+	if m.byRequest {
+		b.Trees = b.RatioTrees
+	}
+	if err := m.trees.UnmarshalBinary(b.Trees); err != nil {
+		return nil, fmt.Errorf("decode a cohort: %w", err)
+	}
+	if m.trees.Cols() != m.columns() {
+		return nil, fmt.Errorf("decode a cohort: the trees have %d columns, not %d", m.trees.Cols(), m.columns())
+	}
+	return m, nil
+}

@@ -1,0 +1,14 @@
+// Package cohort sizes the first run of a task from the runs of the other tasks in its namespace.
+//
+//	rows ─▶ Learner ─▶ encoder ─▶ boosted trees ─▶ level (log bytes)
+//	           │       numbers, and target            +
+//	           │       statistics of categories     margin: a quantile of the errors on
+//	           └─▶ errors on unseen tasks ────────▶ tasks that the trees had not seen
+//
+// The facts of a task are its metadata, names, features and request. A category is encoded by
+// ordered target statistics: the mean log peak of the earlier tasks with the same value, so that
+// no encoding contains the task's own peaks. The margin comes from errors on tasks that the model
+// had not learned, because the package answers only for such tasks.
+//
+// The package reads no clock and does no I/O. The same rows in the same order give the same Model.
+package cohort

@@ -1,0 +1,146 @@
+package cohort
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// The bounds of an encoder.
+const (
+	maxNumbers    = 24     // number of numeric columns
+	maxCategories = 24     // number of categories, each with two columns
+	maxValues     = 20_000 // number of values of all categories
+	priorWeight   = 1.0    // weight of the mean of all tasks in a target statistic, in tasks
+)
+
+// statistic is the target statistic of one value. Each task has weight 1, divided among its rows.
+type statistic struct {
+	Sum   float64 // weighted sum of the targets
+	Tasks float64 // total weight
+}
+
+// encoder turns facts into a row of numbers. NaN is unknown.
+type encoder struct {
+	Numbers    []string
+	Categories []string
+	Mean       float64              // mean target of the tasks
+	Values     map[uint64]statistic // by hash of name and value
+	byRequest  bool                 // the target is the log ratio of peak to request, not the log peak
+}
+
+// target returns what the trees predict for a row.
+func (e *encoder) target(r *Row) float64 {
+	if e.byRequest {
+		return math.Log(r.Peak / float64(r.Requested.Memory))
+	}
+	return math.Log(r.Peak)
+}
+
+// newEncoder chooses the columns for some tasks: the names that most tasks have. It ignores a
+// category with a single value.
+func newEncoder(tasks []*taskRows, byRequest bool) *encoder {
+	numbers, categories := map[string]int{}, map[string]int{}
+	first := map[string]string{}
+	varies := map[string]bool{}
+	for _, t := range tasks {
+		f := &t.rows[0].Facts
+		f.eachNumber(func(name string, _ float64) { numbers[name]++ })
+		f.eachCategory(func(name, value string) {
+			categories[name]++
+			if known, seen := first[name]; !seen {
+				first[name] = value
+			} else if known != value {
+				varies[name] = true
+			}
+		})
+	}
+	for name := range categories {
+		if !varies[name] {
+			delete(categories, name)
+		}
+	}
+	return &encoder{Numbers: mostFrequent(numbers, maxNumbers), Categories: mostFrequent(categories, maxCategories), Values: map[uint64]statistic{}, byRequest: byRequest}
+}
+
+// mostFrequent returns the names with the highest counts, at most limit, in alphabetical order.
+func mostFrequent(counts map[string]int, limit int) []string {
+	names := make([]string, 0, len(counts))
+	for name := range counts {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b)) })
+	names = names[:min(limit, len(names))]
+	slices.Sort(names)
+	return names
+}
+
+// columns returns the number of columns.
+func (e *encoder) columns() int { return len(e.Numbers) + 2*len(e.Categories) }
+
+// encode appends the columns of f to dst: the numbers, then for each category the mean target of
+// the tasks with the same value and the logarithm of their number.
+func (e *encoder) encode(f *Facts, dst []float64) []float64 {
+	from := len(dst)
+	for range e.columns() {
+		dst = append(dst, math.NaN())
+	}
+	x := dst[from:]
+	f.eachNumber(func(name string, v float64) {
+		if i, known := slices.BinarySearch(e.Numbers, name); known {
+			x[i] = v
+		}
+	})
+	var known [maxCategories]statistic // sums over the values of one name, such as tags
+	var present [maxCategories]bool
+	f.eachCategory(func(name, value string) {
+		if i, ok := slices.BinarySearch(e.Categories, name); ok {
+			s := e.Values[hashOf(name, value)]
+			known[i].Sum, known[i].Tasks = known[i].Sum+s.Sum, known[i].Tasks+s.Tasks
+			present[i] = true
+		}
+	})
+	for i := range e.Categories {
+		at := len(e.Numbers) + 2*i
+		if present[i] {
+			x[at+1] = math.Log1p(known[i].Tasks)
+		}
+		if known[i].Tasks > 0 {
+			x[at] = (known[i].Sum + priorWeight*e.Mean) / (known[i].Tasks + priorWeight)
+		}
+	}
+	return dst
+}
+
+// learn adds the rows of one task to the statistics of their values.
+func (e *encoder) learn(t *taskRows) {
+	weight := 1 / float64(len(t.rows))
+	for i := range t.rows {
+		r := &t.rows[i]
+		y := e.target(r)
+		r.eachCategory(func(name, value string) {
+			if _, ok := slices.BinarySearch(e.Categories, name); !ok {
+				return
+			}
+			key := hashOf(name, value)
+			s, seen := e.Values[key]
+			if !seen && len(e.Values) == maxValues {
+				return
+			}
+			e.Values[key] = statistic{s.Sum + weight*y, s.Tasks + weight}
+		})
+	}
+}
+
+// hashOf returns the 64-bit FNV-1a hash of a name and a value.
+func hashOf(name, value string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(name) {
+		h = (h ^ uint64(name[i])) * 1099511628211
+	}
+	h *= 1099511628211 // separates name and value
+	for i := range len(value) {
+		h = (h ^ uint64(value[i])) * 1099511628211
+	}
+	return h
+}

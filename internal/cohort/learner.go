@@ -1,0 +1,240 @@
+package cohort
+
+import (
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/gbt"
+	"github.com/loadaware/loadaware/internal/ml/table"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// The bounds and intervals of a Learner.
+const (
+	RowsPerTask = 20     // newest rows that are used of a task
+	MaxRows     = 10_000 // largest number of rows that a training reads
+	MinTasks    = 15     // number of tasks with a peak from which a model is fitted
+	RefitGrowth = 0.1    // growth of the number of runs between two fits
+
+	maxTasks        = 4000 // newest tasks that are used
+	folds           = 8    // of the cross-validation
+	minUnseenErrors = 100  // number of errors on unseen tasks from which they replace the cross-validation
+	maxErrors       = 1000 // newest errors that are used
+	errorsHalfLife  = 200  // number of errors after which the weight of an error halves, because new tasks differ from old ones
+)
+
+// treeConfig are the parameters of the trees.
+var treeConfig = gbt.Config{Rounds: 80, LearningRate: 0.08, MaxDepth: 4, MinLeafRows: 5, Subsample: 0.7, ColSample: 0.5, Seed: 1}
+
+// taskRows are the newest successes of one task.
+type taskRows struct {
+	key  sizing.TaskKey
+	rows []Row
+	runs int // number of runs with a peak, including those that rows no longer contains
+
+	ratio float64 // log of the largest share of its request that a run used; -Inf: unknown
+}
+
+// Learner learns from the rows of a namespace in order of time. It is not safe for concurrent use.
+type Learner struct {
+	tasks    map[sizing.TaskKey]*taskRows
+	order    []*taskRows  // by first success
+	largest  float64      // largest peak, in bytes
+	highest  sizing.Bytes // largest request
+	requests int          // number of tasks with a request
+	exceeded int          // number of these tasks whose first peak exceeded the request
+	runs     int          // number of runs with a peak
+	fittedAt int          // runs at the last fit
+	current  *Model
+	errors   []unseenError          // errors on unseen tasks, oldest first
+	pending  map[sizing.TaskKey]int // index in errors of a first run that was killed
+}
+
+// unseenError is the error of the level for the first run of a task. After a kill it is a lower
+// bound until the run succeeds.
+type unseenError struct {
+	error, level float64
+}
+
+// NewLearner returns an empty Learner.
+func NewLearner() *Learner {
+	return &Learner{tasks: map[sizing.TaskKey]*taskRows{}, pending: map[sizing.TaskKey]int{}}
+}
+
+// Model returns the current model; nil while too few tasks are known. The model is immutable.
+func (l *Learner) Model() *Model { return l.current }
+
+// Fit learns rows in order of time and returns a model of all rows; nil if there are too few tasks.
+func Fit(rows []Row) *Model {
+	l := NewLearner()
+	for i := range rows {
+		l.Add(rows[i])
+	}
+	if len(l.order) >= MinTasks && l.runs > l.fittedAt {
+		l.fit()
+	}
+	return l.current
+}
+
+// Add learns a row. The kill of an unseen task only changes the errors.
+func (l *Learner) Add(r Row) {
+	if !(r.Peak > 0) {
+		return
+	}
+	task := l.tasks[r.Task]
+	if task == nil {
+		l.recordError(&r)
+	}
+	if r.Killed {
+		return
+	}
+	l.largest = max(l.largest, r.Peak)
+	if task == nil {
+		task = &taskRows{key: r.Task, ratio: math.Inf(-1)}
+		l.compareRequest(&r)
+		l.tasks[r.Task] = task
+		l.order = append(l.order, task)
+		if len(l.order) > maxTasks {
+			delete(l.tasks, l.order[0].key)
+			l.order = slices.Delete(l.order, 0, 1)
+		}
+	}
+	task.rows = append(task.rows, r)
+	if len(task.rows) > RowsPerTask {
+		task.rows = slices.Delete(task.rows, 0, 1)
+	}
+	if r.Requested.Memory > 0 {
+		task.ratio = max(task.ratio, math.Log(r.Peak/float64(r.Requested.Memory)))
+	}
+	task.runs++
+	l.runs++
+	switch {
+	case len(l.order) >= MinTasks && float64(l.runs) >= float64(l.fittedAt)*(1+RefitGrowth):
+		l.fit()
+	case !l.hasTrees() && len(l.order) >= minRatioTasks && l.runs >= MinTasks:
+		l.current = (&Model{}).withErrors(nil, l)
+	}
+}
+
+// hasTrees reports whether the current model has trees.
+func (l *Learner) hasTrees() bool { return l.current != nil && l.current.trees != nil }
+
+// compareRequest counts whether the first success of a task exceeded its request.
+func (l *Learner) compareRequest(r *Row) {
+	if requested := r.Requested.Memory; requested > 0 {
+		l.highest = max(l.highest, requested)
+		l.requests++
+		if r.Peak > float64(requested) {
+			l.exceeded++
+		}
+	}
+}
+
+// recordError records the error of the model on the first run of a task that it has not seen.
+func (l *Learner) recordError(r *Row) {
+	i, isPending := l.pending[r.Task]
+	if isPending && i < len(l.errors) {
+		e := &l.errors[i]
+		if e.error = max(e.error, math.Log(r.Peak)-e.level); !r.Killed {
+			e.error = math.Log(r.Peak) - e.level
+		}
+	} else if l.hasTrees() && (!l.current.byRequest || r.Requested.Memory > 0) {
+		level := l.current.level(&r.Facts)
+		l.errors = append(l.errors, unseenError{math.Log(r.Peak) - level, level})
+		if r.Killed {
+			l.pending[r.Task] = len(l.errors) - 1
+		}
+		if len(l.errors) > 2*maxErrors {
+			l.errors = slices.Delete(l.errors, 0, maxErrors)
+			clear(l.pending)
+		}
+	}
+	if !r.Killed {
+		delete(l.pending, r.Task)
+	}
+	switch {
+	case !l.hasTrees():
+	case len(l.errors) >= minUnseenErrors:
+		l.current = l.current.withErrors(l.streamErrors(), l)
+	default:
+		l.current = l.current.withErrors(slices.Clone(l.current.errors), l)
+	}
+}
+
+// streamErrors returns the newest errors, weighted by recency.
+func (l *Learner) streamErrors() []weightedError {
+	newest := l.errors[max(0, len(l.errors)-maxErrors):]
+	weighted := make([]weightedError, len(newest))
+	for i, e := range newest {
+		weighted[i] = weightedError{e.error, math.Exp2(-float64(len(newest)-1-i) / errorsHalfLife)}
+	}
+	return weighted
+}
+
+// fit fits the trees on all tasks. While few errors on unseen tasks are recorded, it uses the errors
+// of a cross-validation over whole tasks.
+func (l *Learner) fit() {
+	l.fittedAt = l.runs
+	var errors []weightedError
+	byRequest := l.hasTrees() && l.current.byRequest && l.allRequest()
+	if len(l.errors) >= minUnseenErrors {
+		errors = l.streamErrors()
+	} else {
+		errors, byRequest = l.chooseTarget()
+	}
+	m, err := fitTrees(l.order, byRequest)
+	if err != nil {
+		return // no fit is possible, and the previous model stays in use
+	}
+	l.current = m.withErrors(errors, l)
+}
+
+// crossValidate returns errors on tasks, each from a model that was fitted without the task. All
+// tasks have the same weight.
+func crossValidate(tasks []*taskRows, byRequest bool) []weightedError {
+	var errors []weightedError
+	for fold := range folds {
+		var training, unseen []*taskRows
+		for i, t := range tasks {
+			if i%folds == fold {
+				unseen = append(unseen, t)
+			} else {
+				training = append(training, t)
+			}
+		}
+		m, err := fitTrees(training, byRequest)
+		if err != nil {
+			return nil
+		}
+		for _, t := range unseen {
+			for i := range t.rows {
+				errors = append(errors, weightedError{math.Log(t.rows[i].Peak) - m.level(&t.rows[i].Facts), 1 / float64(len(t.rows))})
+			}
+		}
+	}
+	return errors
+}
+
+// fitTrees fits the trees on the rows of some tasks, with ordered target statistics: a task is
+// encoded before the statistics learn the task.
+func fitTrees(tasks []*taskRows, byRequest bool) (*Model, error) {
+	e := newEncoder(tasks, byRequest)
+	rows := 0
+	for _, t := range tasks {
+		rows += len(t.rows)
+		for i := range t.rows {
+			e.Mean += e.target(&t.rows[i]) / float64(len(t.rows)) / float64(len(tasks))
+		}
+	}
+	data := &table.Table{Names: make([]string, e.columns()), X: make([]float64, 0, rows*e.columns())}
+	for _, t := range tasks {
+		weight := 1 / math.Sqrt(float64(len(t.rows)))
+		for i := range t.rows {
+			data.X = e.encode(&t.rows[i].Facts, data.X)
+			data.Y, data.W = append(data.Y, e.target(&t.rows[i])), append(data.W, weight)
+		}
+		e.learn(t)
+	}
+	trees, err := gbt.FitRegression(data, nil, treeConfig)
+	return &Model{encoder: *e, trees: trees, Tasks: len(tasks)}, err
+}

@@ -1,0 +1,213 @@
+package cohort
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/loadaware/loadaware/internal/ml/gbt"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// The rules of a grant.
+const (
+	minErrors       = 15.0 // smallest total weight of the errors with which the model answers
+	maxRequestRatio = 1.5  // largest request as a multiple of the largest known request
+	maxGrantRatio   = 1.1  // largest grant as a multiple of the largest known peak
+)
+
+// weightedError is the error of a prediction, log(peak) − level.
+type weightedError struct {
+	Error, Weight float64
+}
+
+// Model sizes tasks of one namespace that it has not seen. It is immutable and safe for
+// concurrent use.
+type Model struct {
+	encoder
+	trees   *gbt.Regressor  // nil while there are too few tasks
+	errors  []weightedError // ascending
+	sums    []prefixSum     // sums[i] is the sum of the first i errors
+	Largest float64         // largest peak, in bytes
+	// Exceeded is the share of tasks whose first success exceeded its request.
+	Exceeded float64
+	Highest  sizing.Bytes // largest known request
+	Tasks    int          // number of learned tasks
+	Runs     int          // number of learned runs
+	ratios   ratios       // of the peaks to the requests
+}
+
+// withErrors returns a copy of m with other errors and the counts of l. It sorts errors.
+func (m *Model) withErrors(errors []weightedError, l *Learner) *Model {
+	slices.SortFunc(errors, func(a, b weightedError) int { return cmp.Compare(a.Error, b.Error) })
+	updated := *m
+	updated.setErrors(errors)
+	updated.Largest, updated.Runs, updated.Tasks = l.largest, l.runs, len(l.order)
+	updated.Highest, updated.ratios = l.highest, l.ratios()
+	updated.Exceeded = 1 // unknown
+	if l.requests > 0 {
+		updated.Exceeded = float64(l.exceeded) / float64(l.requests)
+	}
+	return &updated
+}
+
+// level predicts the log peak. It is infinite if the trees predict a ratio and the request is unknown.
+func (m *Model) level(f *Facts) float64 {
+	var buffer [maxNumbers + 2*maxCategories]float64
+	level := m.trees.Predict(m.encode(f, buffer[:0]))
+	if m.byRequest {
+		level += math.Log(float64(f.Requested.Memory))
+	}
+	return level
+}
+
+// Answer is the size of a first run.
+type Answer struct {
+	Limit    sizing.Bytes
+	Level    sizing.Bytes // predicted peak without a margin
+	Reason   string
+	Promised float64 // P(peak > Limit)
+}
+
+// The risk of a first run is between minRisk and maxRisk times the risk target. Within these bounds
+// the margin has the least expected cost: if the errors have a heavy tail, a kill is cheaper than a
+// margin that covers the tail.
+const (
+	minRisk      = 0.5
+	maxRisk      = 4.0
+	expectedRisk = 1.5 // multiple of the risk target at which the expected cost of kills is one predicted peak
+
+	maxCandidates = 512 // largest number of errors among which a margin is chosen, evenly spaced
+)
+
+// isOutside reports whether a task requests clearly more than all known tasks. The trees cannot
+// extrapolate to such a request.
+func (m *Model) isOutside(f *Facts) bool {
+	return m.Highest > 0 && f.Requested.Memory > m.Highest.Times(maxRequestRatio)
+}
+
+// Question asks for the size of the first run of a task. A zero field means unknown.
+type Question struct {
+	Facts
+	RiskTarget float64
+	Floor, Cap sizing.Bytes // bounds of the answer
+	Edges      sizing.Bins  // bins to which amounts are rounded up; none: whole MiB
+}
+
+// CanSize reports whether the trees can size a task: there are enough errors, and the request is in
+// the known range. It returns false for a nil model.
+func (m *Model) CanSize(f Facts) bool {
+	return m != nil && m.weight() >= minErrors && !m.isOutside(&f)
+}
+
+// Size answers for a task that the model has not learned. The request sizes a task if the trees
+// cannot. ok is false if neither can, or if the prediction is not finite.
+func (m *Model) Size(q Question) (a Answer, ok bool) {
+	if !m.CanSize(q.Facts) {
+		return m.sizeByRequest(&q)
+	}
+	level := m.level(&q.Facts)
+	if math.IsNaN(level) || math.IsInf(level, 0) {
+		return Answer{}, false
+	}
+	amount := min(math.Exp(level+m.margin(q.RiskTarget)), maxGrantRatio*m.Largest, float64(sizing.MaxBytes))
+	limit := sizing.Bytes(math.Ceil(amount)).RoundUp(sizing.MiB)
+	if q.Requested.Memory > 0 && limit > q.Requested.Memory && m.Exceeded <= expectedRisk*q.RiskTarget {
+		limit = q.Requested.Memory
+	}
+	a.Limit, a.Level = q.bound(limit), sizing.Bytes(math.Exp(level))
+	a.Promised = m.riskOf(level, a.Limit)
+	a.Reason = fmt.Sprintf("%s: similar tasks: the typical peak is %s; a margin of %.2g covers the errors on tasks without history; from %d tasks, %d runs",
+		a.Limit.Approx(), a.Level.Approx(), float64(a.Limit)/float64(max(1, a.Level)), m.Tasks, m.Runs)
+	return a, true
+}
+
+// bound applies the floor, rounds up to the bins, and then applies the cap.
+func (q *Question) bound(limit sizing.Bytes) sizing.Bytes {
+	limit = max(limit, q.Floor)
+	if len(q.Edges) > 0 {
+		limit = q.Edges.RoundUp(limit)
+	}
+	if q.Cap > 0 {
+		limit = min(limit, q.Cap)
+	}
+	return limit
+}
+
+// margin returns the error with the least expected cost among the errors within the bounds of the
+// risk. A future error has the mean weight (split conformal prediction). If no error is within the
+// bounds, margin returns the largest error.
+func (m *Model) margin(target float64) float64 {
+	total := m.weight()
+	next := total / float64(len(m.errors))
+	total += next
+	price := 1 / (expectedRisk * target)
+	best, least := m.errors[len(m.errors)-1].Error, math.Inf(1)
+	above := next
+	step := 1 + int(float64(len(m.errors))*min(1, maxRisk*target))/maxCandidates
+	for i := len(m.errors) - 1; i >= 0 && above <= maxRisk*target*total; i-- {
+		candidate := m.errors[i].Error
+		if above >= minRisk*target*total && i%step == 0 || i == len(m.errors)-1 {
+			if c := m.cost(candidate, price); c < least {
+				best, least = candidate, c
+			}
+		}
+		above += m.errors[i].Weight
+	}
+	return best
+}
+
+// prefixSum is the sum over the smallest errors. It makes the time of an answer independent of the
+// number of errors.
+type prefixSum struct {
+	weight float64
+	peaks  float64 // weighted sum of the peaks, in units of the predicted peak
+}
+
+// setErrors sets errors, which must be in ascending order, and their sums.
+func (m *Model) setErrors(errors []weightedError) {
+	m.errors, m.sums = errors, make([]prefixSum, 1, len(errors)+1)
+	for i, e := range errors {
+		m.sums = append(m.sums, prefixSum{m.sums[i].weight + e.Weight, m.sums[i].peaks + e.Weight*math.Exp(e.Error)})
+	}
+}
+
+// countUpTo returns the number of errors that are at most limit.
+func (m *Model) countUpTo(limit float64) int {
+	return sort.Search(len(m.errors), func(i int) bool { return m.errors[i].Error > limit })
+}
+
+// cost returns the expected cost of a margin in units of the predicted peak. After a kill the next
+// try gets twice the memory, as in cost.LadderWastage. The errors with the same number of kills are
+// adjacent, so their costs are a difference of two prefix sums.
+func (m *Model) cost(margin, price float64) float64 {
+	sum, allocation, allocated := 0.0, math.Exp(margin), 0.0
+	for kills, from := 0, 0; from < len(m.errors); kills++ {
+		to := m.countUpTo(margin + float64(kills)*math.Ln2)
+		allocated += allocation
+		weight := m.sums[to].weight - m.sums[from].weight
+		if sum += weight*allocated - (m.sums[to].peaks - m.sums[from].peaks); kills > 0 {
+			sum += weight * price
+		}
+		from, allocation = to, 2*allocation
+	}
+	return sum / m.weight()
+}
+
+// riskOf returns the probability that the peak exceeds a limit.
+func (m *Model) riskOf(level float64, limit sizing.Bytes) float64 {
+	total := m.weight()
+	above := total - m.sums[m.countUpTo(math.Log(float64(limit))-level)].weight
+	next := total / float64(len(m.errors))
+	return (above + next/2) / (total + next)
+}
+
+// weight returns the total weight of the errors.
+func (m *Model) weight() float64 {
+	if len(m.errors) == 0 {
+		return 0
+	}
+	return m.sums[len(m.errors)].weight
+}

@@ -1,0 +1,141 @@
+package cohort
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Where the trees cannot size a task, because there are too few tasks or because it requests more
+// than all of them, its request is the only fact to compare. If the known tasks use a similar share
+// of their requests, the new task probably does so too.
+const (
+	minRatioTasks = 5 // tasks with a known ratio
+	// The prior of the spread: a request is wrong by a factor of e. It counts as many tasks as the
+	// prior of a cold start counts rows, so that a few tasks that agree by chance do not decide.
+	ratioSpread = 1.0
+	ratioPrior  = 4.0
+)
+
+// ratios summarises by how much the peaks of the tasks differ from their requests: the mean of the
+// logarithms of the largest ratio of each task, and their squared deviations.
+type ratios struct {
+	Tasks   int
+	Mean    float64
+	Squares float64
+}
+
+// ratios returns the ratios of all tasks with a request.
+func (l *Learner) ratios() ratios {
+	var r ratios
+	for _, t := range l.order {
+		if !math.IsInf(t.ratio, -1) {
+			r.add(t.ratio)
+		}
+	}
+	return r
+}
+
+func (r *ratios) add(ratio float64) {
+	r.Tasks++
+	off := ratio - r.Mean
+	r.Mean += off / float64(r.Tasks)
+	r.Squares += off * (ratio - r.Mean)
+}
+
+// isValid reports whether decoded ratios can be used.
+func (r *ratios) isValid() bool {
+	return r.Tasks >= 0 && math.Abs(r.Mean) <= math.MaxFloat64 && r.Squares >= 0 && r.Squares <= math.MaxFloat64
+}
+
+// next returns the predictive distribution of the log ratio of a further task: a Student's t with
+// unknown mean and variance (prediction interval for one further value; Hahn & Meeker 1991).
+func (r *ratios) next() (scale float64, t distuv.StudentsT) {
+	n := float64(r.Tasks)
+	freedom := ratioPrior + n - 1
+	variance := (ratioPrior*ratioSpread*ratioSpread + r.Squares) / freedom
+	return math.Sqrt(variance * (1 + 1/n)), distuv.StudentsT{Sigma: 1, Nu: freedom}
+}
+
+// sizeByRequest sizes a task by its request and the ratios of the other tasks. ok is false if the
+// request is unknown, or if a smaller amount would not cost less.
+func (m *Model) sizeByRequest(q *Question) (a Answer, ok bool) {
+	requested := q.Requested.Memory
+	if m == nil || m.ratios.Tasks < minRatioTasks || requested <= 0 {
+		return Answer{}, false
+	}
+	scale, t := m.ratios.next()
+	typical := math.Exp(m.ratios.Mean)
+	share := m.cheapestShare(q.RiskTarget, scale, &t)
+	if !(share < 1) { // true for NaN
+		return Answer{}, false
+	}
+	a.Limit = q.bound(sizing.Bytes(math.Ceil(share * float64(requested))).RoundUp(sizing.MiB))
+	if a.Limit >= requested {
+		return Answer{}, false
+	}
+	a.Level = sizing.Bytes(typical * float64(requested))
+	a.Promised = experts.Probability(t.Survival((math.Log(float64(a.Limit)/float64(requested)) - m.ratios.Mean) / scale))
+	a.Reason = fmt.Sprintf("%s: similar tasks: the largest peak of a task is typically %.2g of its request; a share of %.2g covers all but %.2g %% of such tasks; from %d tasks, %d runs",
+		a.Limit.Approx(), typical, share, 100*a.Promised, m.ratios.Tasks, m.Runs)
+	return a, true
+}
+
+// riskSteps is the number of risks that cheapestShare compares.
+const riskSteps = 8
+
+// cheapestShare returns the share of a request with the least expected cost. Its risk is within the
+// same bounds, and a kill has the same price, as for an answer of the trees. The retry of a killed
+// run gets the request.
+func (m *Model) cheapestShare(target, scale float64, t *distuv.StudentsT) float64 {
+	kill := 1 + math.Exp(m.ratios.Mean)/(expectedRisk*target)
+	best, least := 1.0, 1.0
+	for step := 1; step <= riskSteps; step++ {
+		risk := maxRisk * target * float64(step) / riskSteps
+		share := math.Exp(m.ratios.Mean + scale*t.Quantile(1-risk))
+		if c := share + risk*kill; c < least {
+			best, least = share, c
+		}
+	}
+	return best
+}
+
+// allRequest reports whether every row of every task has a request.
+func (l *Learner) allRequest() bool {
+	for _, t := range l.order {
+		for i := range t.rows {
+			if t.rows[i].Requested.Memory <= 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// chooseTarget cross-validates trees of the log peak and trees of the log ratio of peak to request.
+// It returns the errors of those with the smaller squared errors. A request says little where it is
+// a habit, and more than the features of a few tasks where somebody chose it.
+func (l *Learner) chooseTarget() (errors []weightedError, byRequest bool) {
+	errors = crossValidate(l.order, false)
+	if !l.allRequest() {
+		return errors, false
+	}
+	ratio := crossValidate(l.order, true)
+	if len(ratio) == len(errors) && squares(ratio) < squares(errors) {
+		return ratio, true
+	}
+	return errors, false
+}
+
+// squares returns the weighted sum of squared errors.
+func squares(errors []weightedError) float64 {
+	sum := 0.0
+	for _, e := range errors {
+		sum += e.Weight * e.Error * e.Error
+	}
+	return sum
+}

@@ -1,0 +1,212 @@
+package cohort
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// used returns the first run of a task that uses about a share of its request.
+func used(i int, requested sizing.Bytes, share float64) Row {
+	return Row{
+		Facts: Facts{Task: sizing.TaskKey{Namespace: "n", DAG: "d", Task: fmt.Sprint("task", i)}, Requested: sizing.Resources{Memory: requested}},
+		Peak:  share * float64(requested),
+	}
+}
+
+func learned(rows ...Row) *Learner {
+	l := NewLearner()
+	for i := range rows {
+		l.Add(rows[i])
+	}
+	return l
+}
+
+func TestALargerRequestThanAnyIsSizedByItsRatio(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	l := NewLearner()
+	for i := range 40 {
+		l.Add(used(i, 6e9, 0.05*math.Exp(0.5*r.NormFloat64())))
+	}
+	row := used(100, 400e9, 0.05)
+	require.False(t, l.Model().CanSize(row.Facts), "the trees know no such request")
+	a, ok := l.Model().Size(question(&row))
+	require.True(t, ok)
+	assert.Greater(t, float64(a.Limit), 1.8*0.05*400e9, "one task in 16 needs twice the typical share")
+	assert.Less(t, a.Limit, sizing.Bytes(100e9))
+	assert.LessOrEqual(t, a.Promised, maxRisk*sizing.DefaultRiskTarget)
+	assert.GreaterOrEqual(t, a.Promised, minRisk*sizing.DefaultRiskTarget-1e-6)
+	assert.InEpsilon(t, 0.05*400e9, float64(a.Level), 0.2)
+	assert.Contains(t, a.Reason, "of its request")
+
+	q := question(&row)
+	q.RiskTarget = 0.002
+	safer, ok := l.Model().Size(q)
+	require.True(t, ok)
+	assert.Greater(t, safer.Limit, a.Limit)
+	q = question(&row)
+	q.Floor = 500e9
+	_, ok = l.Model().Size(q)
+	assert.False(t, ok, "nothing is saved: the request stays, and promises nothing")
+	row.Requested.Memory = 0
+	_, ok = l.Model().Size(question(&row))
+	assert.True(t, ok, "without a request the trees answer")
+}
+
+func TestRatiosThatDisagreeKeepTheRequest(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	l := NewLearner()
+	for i := range 40 {
+		l.Add(used(i, 6e9, 0.5*math.Exp(r.NormFloat64())))
+	}
+	row := used(100, 400e9, 0.3)
+	_, ok := l.Model().Size(question(&row))
+	assert.False(t, ok)
+}
+
+func TestTheLargestRatioOfATaskCounts(t *testing.T) {
+	var rows []Row
+	for i := range 40 {
+		rows = append(rows, used(i, 6e9, 0.04), used(i, 6e9, 0.08), used(i, 6e9, 0.02))
+	}
+	ratios := learned(rows...).ratios()
+	assert.Equal(t, 40, ratios.Tasks)
+	assert.InDelta(t, math.Log(0.08), ratios.Mean, 1e-9)
+	assert.InDelta(t, 0, ratios.Squares, 1e-9)
+}
+
+// The spread of the tasks is unknown, and few of them show it.
+func TestRatiosKeepTheirPromise(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 2))
+	sized, kills, promised := 0, 0, 0.0
+	for range 400 {
+		l, spread := NewLearner(), 0.2+r.Float64()
+		n := minRatioTasks + r.IntN(30)
+		for i := range n {
+			for range 3 { // enough runs for a model
+				l.Add(used(i, 6e9, 0.05*math.Exp(spread*r.NormFloat64())))
+			}
+		}
+		share := 0.0
+		for range 3 {
+			share = max(share, 0.05*math.Exp(spread*r.NormFloat64()))
+		}
+		row := used(1000, 400e9, share)
+		if a, ok := l.Model().Size(question(&row)); ok {
+			sized++
+			promised += a.Promised
+			if float64(a.Limit) < row.Peak {
+				kills++
+			}
+		}
+	}
+	assert.Greater(t, sized, 300)
+	assert.LessOrEqual(t, float64(kills), promised+3*math.Sqrt(promised))
+}
+
+func TestFewTasksAreSizedByTheirRatios(t *testing.T) {
+	var rows []Row
+	for i := range minRatioTasks {
+		for range 3 {
+			rows = append(rows, used(i, 64e9, 0.01))
+		}
+	}
+	row := used(100, 64e9, 0.01)
+	for n, m := range map[string]*Model{"stream": learned(rows...).Model(), "history": Fit(rows)} {
+		require.NotNil(t, m, n)
+		require.False(t, m.CanSize(row.Facts), n)
+		a, ok := m.Size(question(&row))
+		require.True(t, ok, n)
+		assert.Less(t, a.Limit, sizing.Bytes(32e9), n)
+
+		blob, err := m.MarshalBinary()
+		require.NoError(t, err)
+		opened, err := Open(blob)
+		require.NoError(t, err)
+		again, ok := opened.Size(question(&row))
+		require.True(t, ok)
+		assert.Equal(t, a, again)
+		m.ratios.Squares = math.NaN()
+		blob, err = m.MarshalBinary()
+		require.NoError(t, err)
+		_, err = Open(blob)
+		assert.Error(t, err)
+	}
+	assert.Nil(t, learned(rows[:len(rows)-3]...).Model(), "too few tasks")
+	assert.Nil(t, learned(rows[0], rows[3], rows[6], rows[9], rows[12]).Model(), "too few runs")
+}
+
+// chosen returns tasks whose requests somebody chose: most of them small, each fourth large, all of
+// them used in similar shares.
+func chosen(n int, r *rand.Rand) []Row {
+	var rows []Row
+	for i := range n {
+		requested := sizing.Bytes(6e9)
+		if i%4 == 3 {
+			requested = []sizing.Bytes{36e9, 72e9, 200e9, 400e9}[r.IntN(4)]
+		}
+		share := 0.1 * math.Exp(0.4*r.NormFloat64())
+		for range 3 {
+			rows = append(rows, used(i, requested, share*math.Exp(0.1*r.NormFloat64())))
+		}
+	}
+	return rows
+}
+
+func TestTreesPredictTheRatioWhereRequestsAreChosen(t *testing.T) {
+	rows := chosen(30, rand.New(rand.NewPCG(4, 2)))
+	m := Fit(rows)
+	require.True(t, m.byRequest)
+	row := used(100, 100e9, 0.1)
+	a, ok := m.Size(question(&row))
+	require.True(t, ok)
+	assert.Greater(t, a.Limit, sizing.Bytes(8e9))
+	assert.Less(t, a.Limit, sizing.Bytes(60e9))
+
+	blob, err := m.MarshalBinary()
+	require.NoError(t, err)
+	opened, err := Open(blob)
+	require.NoError(t, err)
+	again, ok := opened.Size(question(&row))
+	require.True(t, ok)
+	assert.Equal(t, a, again)
+	row.Requested.Memory = 0
+	_, ok = m.Size(question(&row))
+	assert.False(t, ok, "a ratio without a request says nothing")
+}
+
+func TestTreesPredictThePeakWhereRequestsAreAHabit(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 2))
+	var rows []Row
+	for i := range 60 {
+		row := task(i, r)
+		row.Requested.Memory = sizing.Bytes(4e9 * math.Exp(2*r.NormFloat64()))
+		rows = append(rows, row)
+	}
+	assert.False(t, Fit(rows).byRequest)
+	rows = append(chosen(30, r), used(100, 0, 0))
+	rows[len(rows)-1].Peak = 1e9
+	assert.False(t, Fit(rows).byRequest, "a task has no request")
+}
+
+// The first run of a task without a request leaves no error on trees that predict a ratio.
+func TestRunsWithoutARequestLeaveNoError(t *testing.T) {
+	l := learned(chosen(40, rand.New(rand.NewPCG(6, 2)))...)
+	require.True(t, l.Model().byRequest)
+	before := len(l.errors)
+	row := used(100, 0, 0)
+	row.Peak, row.Killed = 1e9, true
+	l.Add(row)
+	row.Killed = false
+	l.Add(row)
+	assert.Len(t, l.errors, before)
+	for _, e := range l.Model().errors {
+		require.False(t, math.IsNaN(e.Error) || math.IsInf(e.Error, 0))
+	}
+}

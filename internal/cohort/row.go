@@ -1,0 +1,83 @@
+package cohort
+
+import (
+	"math"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Facts are known about a try before its launch.
+type Facts struct {
+	Task      sizing.TaskKey
+	Metadata  sizing.Metadata
+	Features  sizing.Features
+	Requested sizing.Resources
+}
+
+// Row is one ended try.
+type Row struct {
+	Facts
+	Peak   float64 // in bytes; for a kill the allocation, which the peak exceeds
+	Killed bool
+}
+
+// RowOf returns the row of a stored try; ok is false if it reveals no peak.
+func RowOf(r *sizing.ContextRow) (row Row, ok bool) {
+	peak, censoring := r.Peak()
+	if censoring == sizing.NoPeak || censoring == sizing.AtMost {
+		return Row{}, false
+	}
+	facts := Facts{Task: r.Task, Metadata: r.Metadata, Features: r.Features, Requested: r.Requested}
+	return Row{Facts: facts, Peak: float64(peak), Killed: censoring == sizing.AtLeast}, true
+}
+
+// The names of the numbers and categories that do not come from features or metadata.
+const (
+	requestedMemory = "requested.memory"
+	requestedCPU    = "requested.cpu"
+	dagID           = "dag_id"
+	taskID          = "task_id"
+
+	featurePrefix  = "feature."
+	metadataPrefix = "metadata."
+)
+
+// eachNumber calls visit with every known number of f, on a logarithmic scale.
+func (f *Facts) eachNumber(visit func(name string, v float64)) {
+	if f.Requested.Memory > 0 {
+		visit(requestedMemory, math.Log(float64(f.Requested.Memory)))
+	}
+	if f.Requested.CPU > 0 {
+		visit(requestedCPU, math.Log(float64(f.Requested.CPU)))
+	}
+	for name, v := range f.Features {
+		switch v.Kind {
+		case sizing.Number, sizing.Bool, sizing.Date:
+			visit(featurePrefix+name, signedLog(v.Num))
+		}
+	}
+}
+
+// eachCategory calls visit with every categorical value of f.
+func (f *Facts) eachCategory(visit func(name, value string)) {
+	visit(dagID, f.Task.DAG)
+	visit(taskID, f.Task.Task)
+	for name, values := range f.Metadata {
+		for _, v := range values {
+			visit(metadataPrefix+name, v)
+		}
+	}
+	for name, v := range f.Features {
+		if v.Kind == sizing.Category {
+			visit(featurePrefix+name, v.Text)
+		}
+	}
+}
+
+// signedLog returns log1p of the magnitude, with the sign of v.
+func signedLog(v float64) float64 {
+	if v < 0 {
+		return -math.Log1p(-v)
+	}
+	return math.Log1p(v)
+}

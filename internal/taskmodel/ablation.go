@@ -1,0 +1,37 @@
+package taskmodel
+
+import (
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Ablation describes the parts that a Model lacks. Replays without a part show its contribution.
+// The zero value is a complete model, and the service uses no other.
+type Ablation struct {
+	Config  func(*experts.Config)    // changes constants of the experts
+	Exclude func(expert string) bool // selects experts, by experts.Name, that never answer
+	Adjust  func(*experts.Point)     // changes every prediction of the models
+
+	NoColdStart  bool // no Bayesian average, but a quantile of Student's t distribution around one model
+	NoShifts     bool // no detection of changes
+	NoPool       bool // no statistics of the DAG's other tasks
+	NoKnownKills bool // known kills do not raise the amounts of later runs with the same features
+}
+
+// NewAblated returns a Model without history that lacks parts. Its blob does not contain the
+// ablation: a decoded model is complete.
+func NewAblated(a Ablation) *Model {
+	config := experts.Default(sizing.DefaultRiskTarget)
+	if a.Config != nil {
+		a.Config(&config)
+	}
+	m := New()
+	m.ablated, m.Experts = a, experts.New(config)
+	if a.Exclude != nil {
+		m.Experts.Exclude(a.Exclude)
+	}
+	if a.NoShifts {
+		m.Experts.IgnoreShifts()
+	}
+	return m
+}

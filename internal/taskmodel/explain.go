@@ -1,0 +1,310 @@
+package taskmodel
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Explain splits the limit of Size(q) into factors. It repeats the steps of Size and records the
+// effect of each step on the amount.
+func (m *Model) Explain(q Question) Explanation {
+	e, _ := m.explain(q, nil)
+	return e
+}
+
+// RecordedAnswer is the grant of a recorded answer and the state of the margins from its receipt.
+type RecordedAnswer struct {
+	Granted sizing.Bytes
+	Guard   sizing.Guard
+}
+
+// ExplainRecorded splits a recorded answer to q. ok is false if this model is not in the state that
+// gave the answer: its predictions for q differ from the recorded ones.
+func (m *Model) ExplainRecorded(q Question, recorded RecordedAnswer) (e Explanation, ok bool) {
+	return m.explain(q, &recorded)
+}
+
+// ExplainReceipt splits a recorded answer with its receipt alone. The base is the peak that the
+// model of the answering expert expected; the effects of the features are unknown. ok is false if
+// the receipt records no amount, for example for a static request.
+func ExplainReceipt(recorded RecordedAnswer) (e Explanation, ok bool) {
+	params := recorded.Guard.Params
+	if len(params) != guardLevels+int(experts.ModelCount)+int(experts.ScaleCount)+1 || params[guardAmount] <= 0 {
+		return Explanation{Granted: recorded.Granted, Base: recorded.Granted, BaseName: "the answer"}, false
+	}
+	expert, level := int(params[guardExpert]), math.Log(params[guardAmount])
+	c := startChain("the amount before guard and bounds", level)
+	if expert >= 0 && expert < experts.Count {
+		c = startChain("the peak that "+experts.ModelOf(expert)+" expects for this run", params[guardLevels+experts.ModelIndex(expert)])
+	}
+	c.expected = c.now
+	c.moveTo(TermMargin, experts.Name(expert), params[guardAmount])
+	c.explainGuard(params[guardWiden])
+	c.closeAt(recorded.Granted)
+	return c.finish(recorded.Granted), true
+}
+
+// explain implements Explain and ExplainRecorded.
+func (m *Model) explain(q Question, recorded *RecordedAnswer) (e Explanation, ok bool) {
+	q.MinGrant = m.minGrant(q)
+	if m.Models == nil {
+		return m.explainWithoutPeaks(q, recorded)
+	}
+	b, scratch := bufferPool.Get().(*buffers), bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	defer bufferPool.Put(scratch)
+	var p experts.Point
+	m.predictQuestion(&q, &p, b)
+	if recorded != nil {
+		if !matchesGuard(&p, recorded.Guard) {
+			return Explanation{}, false
+		}
+		q.Widen = recorded.Guard.Params[guardWiden]
+	}
+	cells := slices.Clone(b.cells)
+	if b.extrapolation.implausible {
+		cells = slices.Clone(b.cleaned)
+	}
+	c := m.explainPoint(cells, &p, q.RiskTarget, b, scratch)
+	var granted sizing.Bytes
+	if q.Above > 0 {
+		granted = m.explainLift(c, &p, q, b)
+	} else {
+		answer := m.answer(&p, &q, b)
+		if recorded != nil {
+			answer.Amount = recorded.Guard.Params[guardAmount]
+		}
+		m.explainAmount(c, &p, &q, answer, b)
+		c.explainGuard(q.Widen)
+		granted = m.explainBounds(c, &p, q, answer, b)
+	}
+	if recorded != nil && recorded.Granted != granted {
+		granted = recorded.Granted
+		c.closeAt(granted)
+	}
+	return c.finish(granted), true
+}
+
+// matchesGuard reports whether a prediction is the one that a receipt recorded.
+func matchesGuard(p *experts.Point, g sizing.Guard) bool {
+	n := guardLevels + len(p.Level) + len(p.Scale) + 1
+	if len(g.Params) != n || g.Params[n-1] != p.Duration {
+		return false
+	}
+	return slices.Equal(g.Params[guardLevels:guardLevels+len(p.Level)], p.Level[:]) &&
+		slices.Equal(g.Params[guardLevels+len(p.Level):n-1], p.Scale[:])
+}
+
+// explainPoint returns a chain that ends at the level of p. Its terms are the features, and the
+// corrections for missing features and for inputs outside the range.
+func (m *Model) explainPoint(cells []sizing.Value, p *experts.Point, target float64, b, scratch *buffers) *chain {
+	blend := m.Experts.Blend(p, target, &scratch.scratch)
+	weights := blend.Model
+	addColdStartWeights(p, blend.ColdStart, &weights)
+
+	edge, before := *p, *p // the predictions at the edge of the range, and before the margin for missing features
+	if p.Imputed {
+		before = b.donorMean
+	}
+	atEdge := cells
+	if m.Models.ridges != nil {
+		if m.Models.findOutside(cells, &scratch.extrapolation) {
+			atEdge = m.Models.clampToRange(cells, nil)
+		}
+		scratch.extrapolation = extrapolation{}
+		m.Models.predictInRange(atEdge, &edge, scratch)
+	}
+	a := m.explainLevel(atEdge, &edge, &weights, scratch)
+	lines := 0.0 // contribution of the cold-start lines to the level
+	fixed := a.base
+	for _, v := range a.phi {
+		fixed += v
+	}
+	m.explainMixture(p, &a, blend.ColdStart, b)
+	for _, v := range a.phi {
+		lines += v
+	}
+	lines += a.base - fixed
+	levelOf := func(p *experts.Point) float64 {
+		sum := lines
+		for k, weight := range weights {
+			sum += weight * p.Level[k]
+		}
+		return sum
+	}
+
+	c := startChain("the mean over this task's runs", a.base)
+	m.addFeatures(c, &a, cells, atEdge)
+	c.add(TermFeature, "same inputs", m.describeIdentical(atEdge), a.identical)
+	c.add(TermFeature, "recent errors of the model", "", a.recent)
+	c.add(TermCeiling, "near the median of the runs", "", a.clipped)
+	if edge.Imputed {
+		c.add(TermFeature, "missing features", m.missingNames(atEdge)+": imputed from similar runs", levelOf(&edge)-c.now)
+	}
+	c.add(TermFeature, "outside the known range", m.describeOutside(cells, b), levelOf(&before)-levelOf(&edge))
+	c.expected = c.now
+	if p.Imputed {
+		widened := 0.0
+		for k, weight := range blend.Model {
+			widened += weight * (p.Level[k] - before.Level[k])
+		}
+		c.add(TermMargin, "uncertainty of the missing features", "", widened)
+	}
+	return c
+}
+
+// describeIdentical counts the runs with the same features.
+func (m *Model) describeIdentical(cells []sizing.Value) string {
+	if g := m.Models.Groups[groupKey(m.Models.Enc.Columns, cells)]; g != nil {
+		if g.Rows == 1 {
+			return "1 run"
+		}
+		return fmt.Sprintf("%.0f runs", g.Rows)
+	}
+	return "none"
+}
+
+// describeOutside lists the inputs outside the range.
+func (m *Model) describeOutside(cells []sizing.Value, b *buffers) string {
+	var text strings.Builder
+	for i, j := range b.extrapolation.outside {
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		m.describeInput(&text, j, cells)
+	}
+	return text.String()
+}
+
+// explainAmount adds the terms between the level and the experts' amount a: the margin, the pool,
+// the headroom above identical runs, and the bound that Model.answer applies last.
+func (m *Model) explainAmount(c *chain, p *experts.Point, q *Question, a experts.Answer, b *buffers) {
+	name := experts.Name(a.Expert)
+	if m.Experts.IsColdStart() {
+		name = "a cautious quantile of the task's own history"
+	}
+	if p.Imputed && b.noFeatures {
+		c.moveTo(TermMargin, "no feature is known: sized by the peaks of all runs", a.Amount)
+		return
+	}
+	c.moveTo(TermMargin, name, m.Experts.AmountWithoutPoolAndMinimum(p, q.RiskTarget, &b.scratch))
+	c.moveTo(TermPool, "kills of the DAG's tasks at this age", m.Experts.AmountWithoutMinimum(p, q.RiskTarget, &b.scratch))
+	if p.MinAmount > 0 {
+		c.moveTo(TermHeadroom, fmt.Sprintf("the largest of the newest identical runs plus %.0f %%", 100*Headroom), m.Experts.Answer(p, q.RiskTarget, &b.scratch).Amount)
+	}
+	switch {
+	case b.usesRequest:
+		c.moveTo(TermCeiling, "the static request, which no run has exceeded so far", a.Amount)
+	case m.Experts.IsColdStart():
+		c.moveTo(TermCeiling, "no more than the evidence of the static request allows", a.Amount)
+	default:
+		c.moveTo(TermCeiling, "the largest plausible amount", a.Amount)
+	}
+}
+
+// explainGuard adds the guard's factor.
+func (c *chain) explainGuard(widen float64) {
+	if widen > 1 {
+		c.add(TermGuard, "more open tries were killed than promised", "", math.Log(widen))
+	}
+}
+
+// explainBounds adds a term for each step of Model.bound, and returns its limit.
+func (m *Model) explainBounds(c *chain, p *experts.Point, q Question, a experts.Answer, b *buffers) sizing.Bytes {
+	return m.bound(p, q, a, b, func(d boundedGrant) {
+		name := strings.TrimSuffix(d.describe(q), "; ")
+		switch d.rule {
+		case byModel:
+			name = "whole MiB"
+		case byGrid:
+			name = "the next of the policy's bins"
+		}
+		c.moveTo(ruleTerms[d.rule], name, float64(d.limit))
+	}).limit
+}
+
+// ruleTerms are the kinds of the terms of rules.
+var ruleTerms = map[rule]TermKind{
+	byModel: TermRounding, byGrid: TermRounding, byRequest: TermCeiling, byStreak: TermLift, byKill: TermLift, byPeak: TermLift,
+	byFloor: TermFloor, byMinGrant: TermFloor, byCap: TermCap,
+}
+
+// explainLift adds the term from the level to the grant of a killed run's retry.
+func (m *Model) explainLift(c *chain, p *experts.Point, q Question, b *buffers) sizing.Bytes {
+	known := m.evidence(b.cells)
+	killed := q.Above
+	q.Above = max(q.Above, known.killed)
+	limit, _ := m.sizeLift(p, q, b)
+	switch {
+	case q.Above >= limit:
+		c.moveTo(TermCap, fmt.Sprintf("the cap (%s), although %s was OOM-killed", capRules[q.CapBy], q.Above.Approx()), float64(limit))
+	case limit == q.Cap:
+		c.moveTo(TermLift, fmt.Sprintf("%s was OOM-killed, and the last lift goes to the cap", killed.Approx()), float64(limit))
+	default:
+		c.moveTo(TermLift, fmt.Sprintf("the next rung above %s, which was OOM-killed", q.Above.Approx()), float64(limit))
+	}
+	return limit
+}
+
+// closeAt adds the last term, up to a recorded grant. The bounds at the time of the answer are not
+// recorded, so the term shows only whether a bound raised, lowered or rounded the amount.
+func (c *chain) closeAt(granted sizing.Bytes) {
+	kind, name := TermFloor, "a lower bound at the time of the answer"
+	now := math.Exp(c.now)
+	switch {
+	case float64(granted) < now*(1-1e-9):
+		kind, name = TermCap, "an upper bound at the time of the answer"
+	case granted == sizing.Bytes(math.Ceil(now-0.5)).RoundUp(sizing.MiB):
+		kind, name = TermRounding, "whole MiB"
+	}
+	c.moveTo(kind, name, float64(granted))
+}
+
+// explainWithoutPeaks splits the answer of sizeWithoutPeaks.
+func (m *Model) explainWithoutPeaks(q Question, recorded *RecordedAnswer) (Explanation, bool) {
+	s := m.sizeWithoutPeaks(q)
+	c := startChain("the static request", math.Log(float64(max(1, q.Requested.Memory))))
+	switch {
+	case s.Limit == 0:
+		return Explanation{}, recorded == nil
+	case q.Above > 0:
+		q.Above = max(q.Above, s.TooLittle)
+		c = startChain("the killed allocation", math.Log(float64(q.Above)))
+		twice := max(q.Requested.Memory, q.Above.Times(2).RoundUp(sizing.MiB))
+		c.moveTo(TermLift, "no peak of this task is known yet: twice the killed allocation, or the static request", float64(twice))
+	case m.Bound > 0 && m.Bound >= max(q.Requested.Memory, m.Unmeasured.Largest):
+		c = startChain("the largest allocation that was OOM-killed", math.Log(float64(m.Bound)))
+		c.moveTo(TermLift, "twice the killed allocation: no larger one has succeeded", float64(m.Bound.Times(2).RoundUp(sizing.MiB)))
+	case m.Unmeasured.Runs > 0 && q.Requested.Memory <= m.Bound:
+		c = startChain("the largest allocation that succeeded; no peak was measured", math.Log(float64(m.Unmeasured.Largest)))
+	}
+	granted := s.Limit
+	if recorded != nil {
+		granted = recorded.Granted
+	}
+	if before := math.Exp(c.now); float64(granted) > before*(1+1e-9) {
+		name := fmt.Sprintf("the minimum grant of %s", q.MinGrant)
+		if q.Floor > 0 {
+			name = fmt.Sprintf("the policy's floor of %s", q.Floor.Approx())
+		}
+		c.moveTo(TermFloor, name, float64(granted))
+	} else {
+		c.moveTo(TermCap, fmt.Sprintf("the cap of %s (%s)", q.Cap.Approx(), capRules[q.CapBy]), float64(granted))
+	}
+	return c.finish(granted), true
+}
+
+// WithTerm returns e with one more term, so that the product is another grant.
+func (e Explanation) WithTerm(kind TermKind, name string, granted sizing.Bytes) Explanation {
+	if granted == e.Granted || granted <= 0 || e.Granted <= 0 {
+		return e
+	}
+	e.Terms = append(slices.Clone(e.Terms), Term{Kind: kind, Name: name, Factor: float64(granted) / float64(e.Granted), After: granted})
+	e.Granted = granted
+	return e
+}

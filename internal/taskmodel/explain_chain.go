@@ -1,0 +1,106 @@
+package taskmodel
+
+import (
+	"math"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// TermKind classifies one factor of an explanation.
+type TermKind string
+
+// The kinds, in the order in which they usually occur.
+const (
+	TermFeature  TermKind = "feature"  // the effect of a feature of this run on the expected peak
+	TermMargin   TermKind = "margin"   // the safety margin above the expected peak
+	TermPool     TermKind = "pool"     // a correction from the kills of the DAG's other tasks
+	TermHeadroom TermKind = "headroom" // the headroom above the peaks of identical runs
+	TermCeiling  TermKind = "ceiling"  // an upper bound other than the cap
+	TermGuard    TermKind = "guard"    // the guard's factor, while more open tries are killed than promised
+	TermCohort   TermKind = "cohort"   // the amount that similar tasks need
+	TermLift     TermKind = "lift"     // the next rung above an OOM kill
+	TermFloor    TermKind = "floor"    // the policy's floor or the minimum grant
+	TermCap      TermKind = "cap"      // the cap
+	TermRounding TermKind = "rounding" // rounding to whole MiB or to bins
+)
+
+// Term is one factor between the base and the grant.
+type Term struct {
+	Kind   TermKind
+	Name   string
+	Value  string       // value of a feature; "" for other kinds
+	Factor float64      // positive
+	After  sizing.Bytes // Base times all factors up to this one, rounded; at most sizing.MaxBytes
+}
+
+// Explanation splits one grant into a base and factors: Base · Π Factor = Granted, up to
+// rounding in the sixteenth digit.
+type Explanation struct {
+	Granted  sizing.Bytes
+	Base     sizing.Bytes
+	BaseName string       // description of Base
+	Expected sizing.Bytes // the expected peak, before margins; zero if no model predicts
+	Terms    []Term
+}
+
+// chain collects terms as differences of log bytes.
+type chain struct {
+	base float64
+	name string
+	now  float64 // the log of the amount after the terms so far
+
+	expected float64 // the log of the expected peak; zero: no model predicts
+
+	logs  []float64 // log factors of terms
+	terms []Term
+}
+
+// startChain starts at base, in log bytes.
+func startChain(name string, base float64) *chain {
+	return &chain{base: base, name: name, now: base}
+}
+
+// negligibleLog is the smallest difference worth a term; it is far below one byte of a GiB.
+const negligibleLog = 1e-12
+
+// add appends a term.
+func (c *chain) add(kind TermKind, name, value string, log float64) {
+	if math.Abs(log) < negligibleLog || math.IsNaN(log) {
+		return
+	}
+	c.now += log
+	c.logs = append(c.logs, log)
+	c.terms = append(c.terms, Term{Kind: kind, Name: name, Value: value})
+}
+
+// moveTo appends the term after which the chain is at an amount in bytes.
+func (c *chain) moveTo(kind TermKind, name string, amount float64) {
+	if amount > 0 {
+		c.add(kind, name, "", math.Log(amount)-c.now)
+	}
+}
+
+// finish converts the chain to an explanation. Base is a whole number of bytes, and the last factor
+// absorbs all rounding, so that the product is the granted amount.
+func (c *chain) finish(granted sizing.Bytes) Explanation {
+	e := Explanation{Granted: granted, Base: sizing.Bytes(max(1, math.Round(math.Exp(c.base)))), BaseName: c.name, Terms: c.terms}
+	if len(c.terms) == 0 {
+		e.Base = granted
+		return e
+	}
+	if c.expected > 0 {
+		e.Expected = sizing.Bytes(math.Round(min(math.Exp(c.expected), sizing.MaxBytes)))
+	}
+	product, log := float64(e.Base), c.base
+	for i := range e.Terms {
+		term := &e.Terms[i]
+		log += c.logs[i]
+		term.Factor = math.Exp(log) / product
+		if i == len(e.Terms)-1 {
+			term.Factor = float64(granted) / product
+		}
+		product *= term.Factor
+		term.After = sizing.Bytes(math.Round(min(product, sizing.MaxBytes)))
+	}
+	return e
+}

@@ -1,0 +1,46 @@
+package taskmodel_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+func TestFitCacheSharesFitsOfEqualRows(t *testing.T) {
+	k := wideHistory()
+	k.history.Rows = k.history.Rows[:120]
+	k.history.LastSeq = 120
+	fit := func(fits *taskmodel.FitCache) *taskmodel.Model {
+		m := taskmodel.New()
+		m.SetFitCache(fits)
+		m, _, err := taskmodel.Fit(&k.history, m)
+		require.NoError(t, err)
+		m.Drivers = nil // a FitCache omits them
+		return m
+	}
+	alone := fit(nil)
+	want, err := alone.Blob()
+	require.NoError(t, err)
+	for _, capacity := range []int{0, 1, 100} {
+		workers := semaphore.NewWeighted(2)
+		require.True(t, workers.TryAcquire(1), "the worker of this goroutine")
+		fits := taskmodel.NewFitCache(workers, capacity)
+		first, second := fit(fits), fit(fits)
+		for _, m := range []*taskmodel.Model{first, second} {
+			blob, err := m.Blob()
+			require.NoError(t, err)
+			assert.Equal(t, want, blob)
+		}
+		assert.Equal(t, capacity == 100, first.SameTrees(second))
+		assert.True(t, workers.TryAcquire(1), "the other worker is free again")
+	}
+	k.history.Rows[60].MemoryMax++
+	workers := semaphore.NewWeighted(1)
+	require.True(t, workers.TryAcquire(1))
+	changed := fit(taskmodel.NewFitCache(workers, 100))
+	assert.False(t, alone.SameTrees(changed))
+}

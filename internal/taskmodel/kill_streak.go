@@ -1,0 +1,66 @@
+package taskmodel
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// If all runs of a task are killed and none is retried, the task never reports a larger peak, so
+// neither models nor margins learn that the amounts are too small. Therefore a streak of kills
+// without a success raises the amounts until a run succeeds. Kills with the same features count
+// once, because the known kills cover them. The amounts are bounded by the largest killed
+// allocation, so that a leak at its cap does not raise them with every kill.
+
+const (
+	streakChance = 4   // killed runs in a row that may be chance: a large stage reports its kills before its first success
+	streakGrowth = 1.5 // factor per further kill, like the step between two rungs
+	streakReach  = 2   // largest raised amount as a multiple of the largest killed allocation
+)
+
+// extendStreak adds a killed run to the streak, unless a known kill has the same features.
+func (m *Model) extendStreak(t *TrainingRow) {
+	key := featureKey(&m.Schema, m.cells(t.Features, nil))
+	known := func(k knownKill) bool { return k.Run == t.Run || k.Key == key }
+	if !slices.ContainsFunc(m.KnownKills, known) {
+		m.Unresolved.Streak++
+		m.Unresolved.StreakBound = max(m.Unresolved.StreakBound, float64(t.Peak))
+	}
+}
+
+// excess returns the number of runs in the streak beyond streakChance; zero while the guard widens,
+// because the guard already raises the amounts.
+func (u *unresolvedKills) excess(q Question) int {
+	if q.Widen > 1 {
+		return 0
+	}
+	return max(0, u.Streak-streakChance)
+}
+
+// raiseAmount returns an amount raised by a streak of kills; 0 without a streak.
+func (u *unresolvedKills) raiseAmount(q Question, amount float64) float64 {
+	excess := u.excess(q)
+	if excess == 0 {
+		return 0
+	}
+	return max(amount, min(amount*math.Pow(streakGrowth, float64(excess)), streakReach*u.StreakBound))
+}
+
+// streakRisk returns P(peak > amount) during a streak: above the killed allocations it decreases
+// by the ladder's power law.
+func (u *unresolvedKills) streakRisk(q Question, amount float64) float64 {
+	excess := float64(u.excess(q))
+	if excess == 0 {
+		return 0
+	}
+	ratio := math.Min(1, u.StreakBound/amount)
+	return (excess - 1) / (float64(u.Streak) + unresolvedPrior) * ratio * ratio
+}
+
+// describeStreak describes the streak for a reason.
+func (u *unresolvedKills) describeStreak() string {
+	return fmt.Sprintf("raised because %d runs with different features were OOM-killed, up to %s, and none has succeeded since",
+		u.Streak, sizing.Bytes(u.StreakBound).Approx())
+}

@@ -1,0 +1,81 @@
+package taskmodel_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// withRows returns features with a number of rows.
+func withRows(rows float64) sizing.Features {
+	return sizing.Features{"rows": sizing.NumberValue(rows)}
+}
+
+// A task that used 1 GiB suddenly needs 5 GiB. Its runs all have different features, are killed one
+// after another, and are not retried. The amounts must rise until a run gets 5 GiB.
+func TestKillsWithoutASuccessRaiseTheAmounts(t *testing.T) {
+	k := newTask(t)
+	for i := range 60 {
+		k.reportSuccess(withRows(float64(1000+i)), 1+float64(i%7)/100)
+	}
+	k.fit()
+	const needed = 5.0
+	loop := 0
+	for ; loop < 15; loop++ {
+		f := withRows(1000.5 + float64(loop))
+		limit := k.model.Size(question(f)).Limit
+		if limit >= bytes(needed) {
+			break
+		}
+		k.report(f, killed(float64(limit)/float64(gib)))
+	}
+	assert.Less(t, loop, 12, "fewer than twelve runs are killed")
+	k.requireForAll(withRows(1040.25), "a streak of kills", func(s taskmodel.Answer) bool { return s.Limit >= bytes(needed) })
+
+	k.reportSuccess(withRows(1041.25), 1.02)
+	s := k.model.Size(question(withRows(1042.25)))
+	assert.Less(t, s.Limit, bytes(2), "a success ends the streak: %s", s.Reason)
+}
+
+func TestStreakRaisesAmountsToTwiceTheKill(t *testing.T) {
+	k := newTask(t)
+	for i := range 60 {
+		k.reportSuccess(withRows(float64(1000+i)), 1+float64(i%7)/100)
+	}
+	k.fit()
+	for i := range 60 {
+		k.report(withRows(1000.5+float64(i)), killed(4))
+	}
+	s := k.model.Size(question(withRows(1040.25)))
+	assert.Equal(t, bytes(8), s.Limit, s.Reason)
+	assert.Contains(t, s.Reason, "raised because 60 runs with different features were OOM-killed, up to 4Gi")
+	assert.Greater(t, *s.Promised, 0.1, "at twice the killed limit the risk is a quarter of the rate of kills")
+	e := k.model.Explain(question(withRows(1040.25)))
+	requireExact(t, e, s.Limit, "during a streak")
+	assert.True(t, slices.ContainsFunc(e.Terms, func(term taskmodel.Term) bool {
+		return term.Kind == taskmodel.TermLift && strings.Contains(term.Name, "60 runs with different features were OOM-killed")
+	}), e)
+}
+
+// Four kills in a row may be chance: a large stage reports them before its first success.
+func TestFewKillsAreNoStreak(t *testing.T) {
+	k := newTask(t)
+	for i := range 60 {
+		k.reportSuccess(withRows(float64(1000+i)), 1+float64(i%7)/100)
+	}
+	k.fit()
+	before := k.model.Size(question(withRows(1040.25)))
+	for i := range 4 {
+		k.report(withRows(1000.5+float64(i)), killed(4))
+	}
+	for range 20 { // the same features count once
+		k.report(withRows(1003.5), killed(4))
+	}
+	after := k.model.Size(question(withRows(1040.25)))
+	assert.InEpsilon(t, float64(before.Limit), float64(after.Limit), 0.1, after.Reason)
+}

@@ -1,0 +1,89 @@
+package taskmodel
+
+import (
+	"unsafe"
+
+	"github.com/loadaware/loadaware/internal/ml/bayes"
+)
+
+// perEntry is the overhead of an entry of a Go map at the average load, in bytes.
+const perEntry = 16
+
+// MemoryBytes returns the approximate memory of the model, so that a cache of models can be
+// bounded; see TestMemoryBytesMatchesTheHeap. A call takes microseconds.
+func (m *Model) MemoryBytes() int64 {
+	size := int64(unsafe.Sizeof(*m)) + m.Experts.MemoryBytes() + m.Overrun.MemoryBytes()
+	for i := range m.CPU.Residuals {
+		size += m.CPU.Residuals[i].MemoryBytes()
+	}
+	size += sliceBytes(m.OutOfSample) + sliceBytes(m.Quarantine) + sliceBytes(m.QuarantineCores) + sliceBytes(m.KnownKills)
+	size += sliceBytes(m.Unresolved.Kills) + sliceBytes(m.EarlyRows) + sliceBytes(m.Pending) + averageBytes(&m.ColdStart)
+	for i := range m.EarlyRows {
+		size += sliceBytes(m.EarlyRows[i].Cells)
+	}
+	for i := range m.Pending {
+		size += sliceBytes(m.Pending[i].Cells)
+	}
+	size += sliceBytes(m.Schema.Fields)
+	if m.ratios.prior != nil {
+		size += int64(unsafe.Sizeof(*m.ratios.prior))
+	}
+	for i := range m.Schema.Fields {
+		size += sliceBytes(m.Schema.Fields[i].Categories)
+	}
+	if m.Models != nil {
+		size += m.Models.bytes()
+	}
+	return size
+}
+
+// averageBytes returns the memory that the fields of an average refer to.
+func averageBytes(a *bayes.Average) int64 {
+	size := sliceBytes(a.Lines) + sliceBytes(a.Kills)
+	for i := range a.Kills {
+		size += sliceBytes(a.Kills[i].Inputs) + sliceBytes(a.Kills[i].Levels)
+	}
+	if a.Imputed != nil {
+		size += int64(unsafe.Sizeof(*a.Imputed)) + averageBytes(a.Imputed)
+	}
+	return size
+}
+
+// bytes returns the memory of the point predictors.
+func (m *models) bytes() int64 {
+	size := int64(unsafe.Sizeof(*m)) + m.Recent.MemoryBytes() + sliceBytes(m.PeakTrend.Ranges) + sliceBytes(m.PeakTrend.Slopes)
+	size += int64(len(m.Groups)) * (8 + 8 + perEntry + int64(unsafe.Sizeof(group{})))
+	if m.Trees != nil {
+		size += m.Trees.MemoryBytes()
+	}
+	if m.Resid != nil {
+		size += m.Resid.MemoryBytes()
+	}
+	if m.Spread != nil {
+		size += m.Spread.MemoryBytes()
+	}
+	if m.line != nil {
+		size += m.line.MemoryBytes()
+	}
+	for _, r := range m.ridges {
+		size += r.MemoryBytes()
+	}
+	return size + m.Enc.bytes()
+}
+
+// bytes returns the memory of the encoder.
+func (e *encoder) bytes() int64 {
+	size := int64(unsafe.Sizeof(*e)) + sliceBytes(e.Columns) + e.Donors.bytes()
+	for i := range e.Columns {
+		for text := range e.Columns[i].Levels {
+			size += int64(len(text)) + 16 + 8 + perEntry + int64(unsafe.Sizeof(categoryLevel{}))
+		}
+	}
+	return size
+}
+
+// sliceBytes returns the memory of a slice's elements, including its unused capacity.
+func sliceBytes[E any](s []E) int64 {
+	var e E
+	return int64(cap(s)) * int64(unsafe.Sizeof(e))
+}

@@ -1,0 +1,81 @@
+package taskmodel_test
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+func TestMemoryBytesMatchesTheHeap(t *testing.T) {
+	for name, blob := range map[string][]byte{"small": trainedBlob(t, 40), "large": trainedBlob(t, 400)} {
+		models := make([]*taskmodel.Model, 20)
+		before := liveHeap()
+		for i := range models {
+			models[i] = reopen(t, blob)
+		}
+		heap := float64(liveHeap()-before) / float64(len(models))
+		assert.InEpsilon(t, heap, float64(models[0].MemoryBytes()), 0.15, name)
+		runtime.KeepAlive(models)
+	}
+}
+
+// trainedBlob returns the blob of a model that was trained on a number of runs.
+func trainedBlob(t *testing.T, runs int) []byte {
+	k, rng := newTask(t), newRand(51)
+	for range runs {
+		f, gibs := growing(rng)
+		g, _ := kinds(rng)
+		f["kind"] = g["kind"]
+		k.row(f, measuredRun(gibs))
+	}
+	k.fit()
+	return blobOf(t, k.model)
+}
+
+// liveHeap returns the bytes of reachable heap objects.
+func liveHeap() int64 {
+	runtime.GC()
+	runtime.GC() // the first one empties the pools
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+func TestOutlineAnswersFromRequestOrLargestPeak(t *testing.T) {
+	k, _ := trainedTask(t, constant, 52, 60)
+	q := question(nil)
+	outline := k.model.Outline().Model()
+	answer := outline.Size(q)
+	assert.Equal(t, sizing.FromRequested, answer.Source)
+	assert.Equal(t, q.Requested.Memory, answer.Limit)
+
+	q.Requested = sizing.Resources{}
+	answer = outline.Size(q)
+	assert.Equal(t, sizing.FromProfile, answer.Source)
+	assert.Greater(t, answer.Limit, k.model.LargestPeak())
+	assert.Less(t, answer.Limit, k.model.LargestPeak().Times(2))
+	assert.Nil(t, answer.Promised)
+	assert.Equal(t, k.model.Ambiguous(), outline.Ambiguous())
+	assert.Equal(t, k.model.Bins, outline.Bins)
+	assert.Equal(t, k.model.Quarantined(), outline.Quarantined())
+
+	q.Above = answer.Limit.Times(3)
+	answer = outline.Size(q)
+	assert.Equal(t, sizing.FromLift, answer.Source)
+	assert.Greater(t, answer.Limit, q.Above)
+
+	k.reportSuccess(nil, 5000)
+	require.Len(t, k.model.Quarantined(), 1)
+	assert.Equal(t, k.model.Quarantined(), k.model.Outline().Model().Quarantined())
+	k.report(nil, killed(3))
+	q = question(nil)
+	q.Requested.Memory = bytes(2.5)
+	answer = k.model.Outline().Model().Size(q)
+	assert.Equal(t, sizing.FromProfile, answer.Source, "a run was killed above the request")
+	assert.Greater(t, answer.Limit, bytes(3))
+}

@@ -1,0 +1,45 @@
+package taskmodel
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Neighbour is a past run with its distance to a question.
+type Neighbour struct {
+	Row      *sizing.HistoryRow
+	Distance float64 // Gower's distance, weighted by relevance: 0 is identical, 1 is one standard deviation in every relevant feature
+}
+
+// Nearest returns the n runs of a history that are most similar to f and have a measured peak or
+// an OOM kill. At equal distance the newer run comes first. The weight of a feature is the share of
+// the peak's variance that it explains. Before the first fit all distances are zero.
+func (m *Model) Nearest(f sizing.Features, h *sizing.History, n int) []Neighbour {
+	cells := m.cells(f, nil)
+	var e *encoder
+	total := 0.0
+	if m.Models != nil {
+		e = m.Models.Enc
+		for j := range e.Columns {
+			total += e.Columns[j].ExplainedShare
+		}
+	}
+	var found []Neighbour
+	for i := range h.Rows {
+		row := &h.Rows[i]
+		if _, censoring := row.Peak(); censoring != sizing.Exact && censoring != sizing.AtLeast {
+			continue
+		}
+		near := Neighbour{Row: row}
+		if e != nil && total > 0 {
+			near.Distance = e.distance(cells, e.donorOf(m.cells(h.Schema.Features(row.Features), nil))) / total
+		}
+		found = append(found, near)
+	}
+	slices.SortStableFunc(found, func(a, b Neighbour) int {
+		return cmp.Or(cmp.Compare(a.Distance, b.Distance), b.Row.At.Compare(a.Row.At), cmp.Compare(b.Row.Seq, a.Row.Seq))
+	})
+	return found[:min(n, len(found))]
+}

@@ -1,0 +1,79 @@
+package taskmodel
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Outline is the part of an evicted model that stays in memory. It suffices for the bounds of an
+// answer, for a conservative answer, and for lists of tasks.
+type Outline struct {
+	runs                              int
+	largest, smallest, bound, started sizing.Bytes
+	requested                         sizing.Resources
+
+	bins       sizing.Bins
+	ambiguity  string
+	quarantine []quarantinedReport // without features
+}
+
+// Outline returns the outline of m. It does not refer to m.
+func (m *Model) Outline() *Outline {
+	o := &Outline{
+		runs: m.Experts.LearnedRows, largest: m.Largest, smallest: m.Smallest, bound: m.Bound, started: m.Started, requested: m.Requested,
+		bins: slices.Clone(m.Bins), ambiguity: m.Ambiguity, quarantine: slices.Clone(m.Quarantine),
+	}
+	for i := range o.quarantine {
+		o.quarantine[i].Features = nil
+	}
+	return o
+}
+
+// outlineExperts are the experts of every model of an outline. They never learn.
+var outlineExperts = experts.New(expertConfig)
+
+// Model returns a model without predictors; see sizeFromOutline. It must not learn.
+func (o *Outline) Model() *Model {
+	return &Model{
+		Experts: outlineExperts, state: states.Add(1), outline: o,
+		Largest: o.largest, Smallest: o.smallest, Bound: o.bound, Started: o.started, Requested: o.requested,
+		Bins: o.bins, Ambiguity: o.ambiguity, Quarantine: o.quarantine,
+	}
+}
+
+const outlineMargin = 1.25 // factor on the largest peak, because the answer ignores the features of the run
+
+// sizeFromOutline answers while the model is not in memory: the request if it is above all kills of
+// the task, else an amount above the largest peak and all kills. It states no risk.
+func (m *Model) sizeFromOutline(q Question) Answer {
+	s := Answer{Limit: q.Requested.Memory, Source: sizing.FromRequested, CPU: q.Requested.CPU, Reason: "the static request, unchanged"}
+	killed := max(q.Above, m.Bound)
+	switch {
+	case q.Above > 0:
+		s.Limit, s.Source = max(s.Limit, m.outlinePeak(), q.Above.Times(2).RoundUp(sizing.MiB)), sizing.FromLift
+		s.Reason = fmt.Sprintf("%s: at least twice the killed allocation", s.Limit.Approx())
+	case s.Limit > killed || m.outline.runs == 0:
+	default:
+		s.Limit, s.Source = m.outlinePeak(), sizing.FromProfile
+		if s.Limit <= killed {
+			s.Limit = killed.Times(2).RoundUp(sizing.MiB)
+		}
+		s.Reason = fmt.Sprintf("%s: above the largest peak of %d runs", s.Limit.Approx(), m.outline.runs)
+	}
+	if s.Limit > 0 {
+		if q.Above == 0 {
+			q.MinGrant = 0
+		}
+		s.Limit = clamp(q, s.Limit)
+		s.Ladder = []sizing.Bytes{s.Limit}
+	}
+	return s
+}
+
+// outlinePeak returns the largest peak with a margin; zero if no peak is known.
+func (m *Model) outlinePeak() sizing.Bytes {
+	return sizing.Bytes(outlineMargin * float64(m.Largest)).RoundUp(sizing.MiB)
+}

@@ -1,0 +1,324 @@
+package taskmodel
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/ml/conformal"
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/ml/shape"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// The run time of a try is the point model's prediction times a ratio. The distribution of the
+// ratio combines the task's out-of-sample ratios with a prior, the shape that the task shares with
+// other tasks. With few runs the tail comes from the shape, with many runs from the task itself.
+// Adaptive conformal inference corrects the 95 % and 99 % quantiles, so that their coverage is right
+// under drift, too.
+//
+//	log1p(seconds) − Point.Duration ─▶ Overrun ─┬─▶ membership in the shapes ─▶ prior
+//	                                            └─▶ ratioDistribution.below = (weight · prior + own) / (weight + runs)
+
+// durationLevels corrects the levels of the quantiles, and bounds the point predictions.
+type durationLevels struct {
+	P95, P99  conformal.Adaptive
+	Low, High float64 `cbor:",omitzero"` // range of log1p of the learned run times
+}
+
+// Steps of durationLevels: a run above the 95 % quantile raises its level by about .01.
+const (
+	step95           = 0.01
+	step99           = 0.002
+	maxQuantileLevel = 0.9995 // largest level of a quantile, because 500 ratios support no higher one
+)
+
+// start initialises the corrections unless they are initialised.
+func (c *durationLevels) start() {
+	if c.P95.Step == 0 {
+		c.P95, c.P99 = conformal.NewAdaptive(.05, step95), conformal.NewAdaptive(.01, step99)
+	}
+}
+
+// OutlierRatio is the multiple of the median above which a run is an outlier.
+const OutlierRatio = 3
+
+// ratioCache holds the values that answers need about the ratios of run times to predictions. It is
+// computed from Overrun, DurationLevels and the shapes, and is not stored.
+type ratioCache struct {
+	prior  *[shape.Bins + 1]float64 // cumulative distribution at the edges of the bins; nil: the default prior
+	weight float64                  // weight of the prior, in runs
+	member string                   // name of the most probable shape; "" if there are no shapes
+
+	median, p95, p99 float64    // log ratios at these quantiles
+	outlier          float64    // P(ratio > OutlierRatio · median)
+	shapes           *shape.Set // nil: none
+	counted          int        // number of ratios when prior was computed
+}
+
+// The prior of a task without shapes: lognormal ratios.
+const (
+	defaultSpread = 0.5 // standard deviation in log units
+	defaultWeight = 4   // runs
+)
+
+// SetShapes sets the shapes that the tasks of a namespace share; nil means none.
+func (m *Model) SetShapes(s *shape.Set) {
+	if m.ratios.shapes == s {
+		return
+	}
+	m.state = states.Add(1)
+	m.ratios.shapes, m.ratios.counted = s, -1
+	m.updateRunTimes()
+}
+
+// Ratios returns the newest ratios of the task's run times to the predictions before the runs,
+// oldest first.
+func (m *Model) Ratios() []float64 {
+	ratios := make([]float64, 0, len(m.Overrun.Ring))
+	for i := range m.Overrun.Ring {
+		ratios = append(ratios, math.Exp(m.Overrun.Ring[(m.Overrun.At+i)%len(m.Overrun.Ring)]))
+	}
+	return ratios
+}
+
+// learnRunTime learns the run time of a success from the prediction before it.
+func (m *Model) learnRunTime(seconds float64, p *experts.Point) {
+	m.DurationLevels.start()
+	log := math.Log1p(seconds)
+	residual := log - m.runTimeAt(p)
+	switch {
+	case len(m.Overrun.Ring) == 0:
+		m.DurationLevels.Low, m.DurationLevels.High = log, log
+	case m.DurationLevels.High > 0: // a model stored by an earlier release has no range
+		m.DurationLevels.Low, m.DurationLevels.High = min(m.DurationLevels.Low, log), max(m.DurationLevels.High, log)
+	}
+	if len(m.Overrun.Ring) > 0 {
+		m.DurationLevels.P95.Update(residual > m.ratios.p95)
+		m.DurationLevels.P99.Update(residual > m.ratios.p99)
+	}
+	m.Overrun.Add(residual, maxOverruns)
+	m.updateRunTimes()
+}
+
+// learnCensored learns the duration of a try that was stopped, a lower bound of its run time. It
+// adds no ratio: the try counts only as a miss of each quantile that the duration exceeds.
+func (m *Model) learnCensored(t *TrainingRow) {
+	if m.Models == nil || t.Duration <= 0 || len(m.Overrun.Ring) == 0 {
+		return
+	}
+	var p experts.Point
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	b.cells = m.cells(t.Features, b.cells)
+	m.Models.predict(b.cells, &p, b)
+	residual := math.Log1p(t.Duration.Seconds()) - m.runTimeAt(&p)
+	if residual <= m.ratios.p95 {
+		return
+	}
+	m.DurationLevels.start()
+	m.DurationLevels.P95.Update(true)
+	if residual > m.ratios.p99 {
+		m.DurationLevels.P99.Update(true)
+	}
+	m.updateRunTimes()
+}
+
+// membershipEvery is the number of further runs after which updateRunTimes computes the prior of a
+// task with many runs again.
+const membershipEvery = 32
+
+// updateRunTimes computes the quantiles of the log ratio. An answer adds them to its point
+// prediction.
+func (m *Model) updateRunTimes() {
+	c, n := &m.ratios, len(m.Overrun.Ring)
+	if due := n < membershipEvery || c.counted < 0 || n >= c.counted+membershipEvery; due && c.shapes != nil {
+		c.updatePrior(m.Ratios())
+	} else if c.shapes == nil {
+		c.prior, c.weight, c.member = nil, defaultWeight, ""
+	}
+	d := m.ratioDistribution()
+	c.median = d.quantile(.5)
+	c.p95 = max(c.median, d.quantile(m.correctedLevel(.95, &m.DurationLevels.P95)))
+	c.p99 = max(c.p95, d.quantile(m.correctedLevel(.99, &m.DurationLevels.P99)))
+	c.outlier = d.above(c.median + math.Log(OutlierRatio))
+}
+
+// runTimeSlack is the distance, in log units, by which a prediction may leave the range of the
+// learned run times: the line would otherwise diverge for unusual inputs.
+const runTimeSlack = 0.7
+
+// runTimeAt returns the point prediction in log units.
+func (m *Model) runTimeAt(p *experts.Point) float64 {
+	if m.DurationLevels.High == 0 { // a model stored by an earlier release has no range
+		return p.Duration
+	}
+	return max(m.DurationLevels.Low-runTimeSlack, min(m.DurationLevels.High+runTimeSlack, p.Duration))
+}
+
+// correctedLevel returns the level of a quantile after the correction by a, within bounds.
+func (m *Model) correctedLevel(level float64, a *conformal.Adaptive) float64 {
+	if a.Step > 0 {
+		level = a.Level()
+	}
+	return max(.5, min(maxQuantileLevel, level))
+}
+
+// updatePrior sets the prior to the mixture of shapes that explains the ratios best.
+func (c *ratioCache) updatePrior(ratios []float64) {
+	if c.prior == nil {
+		c.prior = new([shape.Bins + 1]float64)
+	}
+	prior, weight, member := c.shapes.Prior(shape.Count(c.shapes.Norm, ratios))
+	sum := 0.0
+	for bin, p := range prior {
+		sum += p
+		c.prior[bin+1] = sum
+	}
+	c.weight, c.member, c.counted = weight, c.shapes.Name(member.Best), len(ratios)
+}
+
+// ratioDistribution is the distribution of the ratio of a run to its prediction, in log units.
+type ratioDistribution struct {
+	prior  *[shape.Bins + 1]float64 // see ratioCache
+	weight float64                  // weight of the prior, in runs
+	own    []float64                // log ratios of the task's runs, ascending
+}
+
+// ratioDistribution returns the current distribution. It is valid until the model learns.
+func (m *Model) ratioDistribution() ratioDistribution {
+	return ratioDistribution{m.ratios.prior, m.ratios.weight, m.Overrun.Sorted}
+}
+
+// copied returns a distribution that stays the same when the model learns.
+func (d ratioDistribution) copied() *ratioDistribution {
+	d.own = slices.Clone(d.own)
+	if d.prior != nil {
+		prior := *d.prior
+		d.prior = &prior
+	}
+	return &d
+}
+
+// priorBelow returns the prior P(log ratio ≤ x).
+func (d *ratioDistribution) priorBelow(x float64) float64 {
+	if d.prior == nil {
+		return .5 * math.Erfc(-x/(defaultSpread*math.Sqrt2))
+	}
+	at := math.Exp(x) * (shape.Bins / shape.MaxRatio)
+	if at >= shape.Bins-1 { // the last bin has no upper end
+		from := shape.MaxRatio * (1 - 1.0/shape.Bins)
+		return 1 - (1-d.prior[shape.Bins-1])*from/max(from, math.Exp(x))
+	}
+	bin := int(at)
+	return d.prior[bin] + (d.prior[bin+1]-d.prior[bin])*(at-float64(bin))
+}
+
+// below returns P(log ratio ≤ x).
+func (d *ratioDistribution) below(x float64) float64 {
+	own := sort.Search(len(d.own), func(i int) bool { return d.own[i] > x })
+	return (d.weight*d.priorBelow(x) + float64(own)) / (d.weight + float64(len(d.own)))
+}
+
+// above returns P(log ratio > x).
+func (d *ratioDistribution) above(x float64) float64 { return max(0, 1-d.below(x)) }
+
+const (
+	maxLogRatio = 12 // a factor of 160,000
+	bisections  = 40
+)
+
+// quantile returns the quantile of the log ratio at a level, by bisection.
+func (d *ratioDistribution) quantile(level float64) float64 {
+	low, high := -float64(maxLogRatio), float64(maxLogRatio)
+	for range bisections {
+		if middle := (low + high) / 2; d.below(middle) >= level {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high
+}
+
+// duration returns the predicted run time; nil if no run time is known. timeout is the execution
+// timeout, zero if there is none.
+func (m *Model) duration(p *experts.Point, timeout time.Duration) *sizing.Duration {
+	if len(m.Overrun.Ring) == 0 {
+		return nil
+	}
+	c, at := &m.ratios, m.runTimeAt(p)
+	d := &sizing.Duration{
+		Median: durationAt(at + c.median), P95: durationAt(at + c.p95), P99: durationAt(at + c.p99),
+		Shape: c.member, Outlier: c.outlier,
+	}
+	if timeout > 0 {
+		ratios := m.ratioDistribution()
+		above := ratios.above(math.Log1p(timeout.Seconds()) - at)
+		d.Timeout = &above
+	}
+	return d
+}
+
+// durationAt converts log1p of seconds.
+func durationAt(log float64) time.Duration {
+	seconds := min(math.Expm1(max(0, min(log, maxLogSeconds))), sizing.MaxDuration.Seconds())
+	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
+}
+
+// RunTime is the predicted distribution of one run time. It stays the same when the model learns.
+type RunTime struct {
+	ratios *ratioDistribution
+	level  float64 // log1p of the point prediction in seconds
+}
+
+// RunTime predicts the run time of a try; ok is false if no run time is known.
+func (m *Model) RunTime(f sizing.Features) (r RunTime, ok bool) {
+	if all := m.RunTimes([]sizing.Features{f}); len(all) == 1 {
+		return all[0], true
+	}
+	return RunTime{}, false
+}
+
+// RunTimes predicts the run times of tries, in the order of their features; nil if no run time is
+// known.
+func (m *Model) RunTimes(tries []sizing.Features) RunTimes {
+	if m.Models == nil || len(m.Overrun.Ring) == 0 {
+		return nil
+	}
+	ratios, all := m.ratioDistribution().copied(), make(RunTimes, len(tries))
+	b := bufferPool.Get().(*buffers)
+	defer bufferPool.Put(b)
+	for i, f := range tries {
+		var p experts.Point
+		b.cells = m.cells(f, b.cells)
+		m.Models.predict(b.cells, &p, b)
+		all[i] = RunTime{ratios, m.runTimeAt(&p)}
+	}
+	return all
+}
+
+// Quantile returns the seconds that a run does not exceed with probability q. It does not contain
+// the corrections of durationLevels.
+func (r RunTime) Quantile(q float64) float64 {
+	return secondsAt(r.level + r.ratios.quantile(min(q, maxQuantileLevel)))
+}
+
+// secondsAt converts log1p of seconds, within bounds.
+func secondsAt(log float64) float64 { return math.Expm1(max(0, min(maxLogSeconds, log))) }
+
+// Above returns P(run time > seconds).
+func (r RunTime) Above(seconds float64) float64 { return r.ratios.above(math.Log1p(seconds) - r.level) }
+
+// LogSeconds returns log1p of the point prediction in seconds.
+func (r RunTime) LogSeconds() float64 { return r.level }
+
+// table returns n + 1 quantiles of the log ratio at equally spaced levels from 0 to 1.
+func (d *ratioDistribution) table(n int) []float64 {
+	table := make([]float64, n+1)
+	for i := range table {
+		table[i] = d.quantile(max(1-maxQuantileLevel, min(maxQuantileLevel, float64(i)/float64(n))))
+	}
+	return table
+}

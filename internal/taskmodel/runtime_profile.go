@@ -1,0 +1,128 @@
+package taskmodel
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/shape"
+)
+
+// RunTimes is the predicted run time of one of several tries: the mixture of their distributions
+// with equal weights.
+type RunTimes []RunTime
+
+// Above returns P(run time > seconds).
+func (r RunTimes) Above(seconds float64) float64 {
+	sum := 0.0
+	for i := range r {
+		sum += r[i].Above(seconds)
+	}
+	return sum / float64(max(1, len(r)))
+}
+
+// Quantile returns the seconds that a run does not exceed with probability q.
+func (r RunTimes) Quantile(q float64) float64 { return r.upperBound(1-min(q, maxQuantileLevel), 0) }
+
+// RatioTable returns n + 1 quantiles of the log ratio of run time to prediction, at equally spaced
+// levels from 0 to 1; nil without tries. The sum with RunTime.LogSeconds is a quantile of one run.
+func (r RunTimes) RatioTable(n int) []float64 {
+	if len(r) == 0 {
+		return nil
+	}
+	return r[0].ratios.table(n) // all have the same ratios
+}
+
+// Table returns n + 1 quantiles of the run time in seconds, at equally spaced levels from 0 to 1;
+// nil without tries.
+func (r RunTimes) Table(n int) []float64 {
+	ratios := r.RatioTable(n)
+	all := make([]float64, 0, len(r)*len(ratios))
+	for i := range r {
+		for _, ratio := range ratios {
+			all = append(all, r[i].level+ratio)
+		}
+	}
+	slices.Sort(all)
+	table := make([]float64, len(ratios))
+	for i := range table {
+		table[i] = secondsAt(all[i*(len(all)-1)/n])
+	}
+	return table
+}
+
+// Remaining returns the further seconds within which a run ends with probability q, given that it
+// has not ended after elapsed seconds.
+func (r RunTimes) Remaining(elapsed, q float64) float64 {
+	return r.upperBound((1-q)*r.Above(elapsed), elapsed) - elapsed
+}
+
+// upperBound returns the smallest number of seconds, at least from, that a run exceeds with at most
+// the given probability. It uses bisection.
+func (r RunTimes) upperBound(probability, from float64) float64 {
+	low, high := math.Log1p(max(0, from)), maxLogSeconds
+	for range bisections {
+		if middle := (low + high) / 2; r.Above(math.Expm1(middle)) <= probability {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return math.Expm1(high)
+}
+
+// RunTimeProfile describes the ratios of a task's run times to the predictions before the runs.
+type RunTimeProfile struct {
+	Runs        int
+	Histogram   shape.Counts
+	Predicted   shape.Density // density of the next run's ratio
+	Shapes      []ShapeMember // by descending probability
+	None        float64       // probability that the task has none of the shapes; 1 if there are no shapes
+	NewestRatio float64       // ratio of the newest run
+	IsOutlier   bool          // the newest run took more than OutlierRatio times its median
+	Drift       float64       // median of the newest driftRuns ratios, divided by the median of the earlier ratios; 1: too few runs
+}
+
+// BinWidth returns the width of the bins of Histogram. The first bin starts at 0, and the last bin
+// has no upper end.
+func (p *RunTimeProfile) BinWidth() float64 { return shape.Ratio.Edge(1) }
+
+// ShapeMember is the probability that a task has a shape.
+type ShapeMember struct {
+	Name        string
+	Probability float64
+	Density     *shape.Density
+}
+
+// driftRuns is the number of newest runs that RunTimeProfile compares with the earlier ones.
+const driftRuns = 20
+
+// RunTimeProfile returns the profile of the run times; ok is false if no run time is known.
+func (m *Model) RunTimeProfile() (p RunTimeProfile, ok bool) {
+	ratios := m.Ratios()
+	if len(ratios) == 0 {
+		return p, false
+	}
+	p = RunTimeProfile{Runs: len(ratios), Histogram: *shape.Count(shape.Ratio, ratios), None: 1, Drift: 1}
+	set := m.ratios.shapes
+	if set != nil {
+		density, member := set.Predictive(&p.Histogram)
+		p.Predicted, p.None = *density, member.None
+		for i, probability := range member.Posterior {
+			p.Shapes = append(p.Shapes, ShapeMember{Name: set.Name(i), Probability: probability, Density: &set.Shapes[i].Density})
+		}
+		slices.SortStableFunc(p.Shapes, func(a, b ShapeMember) int { return cmp.Compare(b.Probability, a.Probability) })
+	} else {
+		density, _ := new(Shapes).Predictive(&p.Histogram)
+		p.Predicted = *density
+	}
+	p.NewestRatio = ratios[len(ratios)-1]
+	p.IsOutlier = p.NewestRatio > OutlierRatio*math.Exp(m.ratios.median)
+	if len(ratios) >= 2*driftRuns {
+		before, newest := slices.Clone(ratios[:len(ratios)-driftRuns]), slices.Clone(ratios[len(ratios)-driftRuns:])
+		slices.Sort(before)
+		slices.Sort(newest)
+		p.Drift = newest[len(newest)/2] / before[len(before)/2]
+	}
+	return p, true
+}

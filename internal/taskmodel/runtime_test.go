@@ -1,0 +1,214 @@
+package taskmodel
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// timed returns a successful run with n rows of input and a run time in seconds.
+func timed(seq int64, n, seconds float64) TrainingRow {
+	return TrainingRow{
+		Seq: seq, Features: sizing.Features{"n": sizing.NumberValue(n)}, Outcome: sizing.Success, Censoring: sizing.Exact,
+		Peak: sizing.Bytes(1e9 + 1e6*n), Duration: time.Duration(seconds * float64(time.Second)), FirstTry: true, Try: 1,
+	}
+}
+
+// learnRuns makes a model learn runs of factor · 2n seconds with lognormal errors. deviation is the
+// standard deviation of the log errors; from is the number of earlier rows.
+func learnRuns(m *Model, rng *rand.Rand, from, runs int, deviation, factor float64) {
+	for i := range runs {
+		n := 50 + 100*rng.Float64()
+		m.Learn(timed(int64(from+i+1), n, factor*2*n*math.Exp(deviation*rng.NormFloat64())))
+	}
+}
+
+// durationOf predicts the run time with n rows of input.
+func durationOf(m *Model, n float64, timeout time.Duration) *sizing.Duration {
+	return m.Size(Question{Features: sizing.Features{"n": sizing.NumberValue(n)}, RiskTarget: sizing.DefaultRiskTarget, Timeout: timeout}).Duration
+}
+
+func TestDurationFollowsFeatures(t *testing.T) {
+	m := New()
+	learnRuns(m, rand.New(rand.NewPCG(1, 0)), 0, 300, .2, 1)
+	d := durationOf(m, 100, 200*time.Second)
+	assert.InEpsilon(t, 200, d.Median.Seconds(), .1)
+	assert.InEpsilon(t, 200*math.Exp(1.645*.2), d.P95.Seconds(), .15)
+	assert.InEpsilon(t, 200*math.Exp(2.326*.2), d.P99.Seconds(), .25)
+	assert.InDelta(t, .5, *d.Timeout, .15, "the timeout is the median")
+	assert.Less(t, d.Outlier, .02)
+	longer := durationOf(m, 140, 0)
+	assert.Greater(t, longer.Median, d.Median)
+	assert.Nil(t, longer.Timeout)
+}
+
+// Gibbs & Candès (2021), Proposition 4.1: the share of misses meets the target for any data.
+func TestDurationQuantilesKeepTheirCoverageUnderDrift(t *testing.T) {
+	m, rng := New(), rand.New(rand.NewPCG(2, 0))
+	misses95, misses99, rows := 0, 0, 0
+	for i := range 2500 {
+		n := 50 + 100*rng.Float64()
+		seconds := 2 * n * math.Exp((.2+float64(i)*.0004)*rng.NormFloat64()+float64(i)*.001)
+		if d := durationOf(m, n, 0); i >= 50 {
+			rows++
+			misses95 += boolToInt(seconds > d.P95.Seconds())
+			misses99 += boolToInt(seconds > d.P99.Seconds())
+		}
+		m.Learn(timed(int64(i+1), n, seconds))
+	}
+	assert.InDelta(t, .05, float64(misses95)/float64(rows), .01)
+	assert.InDelta(t, .01, float64(misses99)/float64(rows), .005)
+}
+
+// Half of the tasks have steady run times. A new task with steady run times gets the shape of these
+// tasks, so its quantiles are lower than with the default prior.
+func TestShapesDecideTheTailOfATaskWithFewRuns(t *testing.T) {
+	var ratios [][]float64
+	rng := rand.New(rand.NewPCG(3, 0))
+	for g := range 40 {
+		m := New()
+		learnRuns(m, rng, 0, 60, []float64{.02, .6}[g%2], 1)
+		blob, err := m.Blob()
+		require.NoError(t, err)
+		r, err := ReadRatios(blob)
+		require.NoError(t, err)
+		assert.Equal(t, m.Ratios(), r)
+		ratios = append(ratios, r)
+	}
+	learned, err := LearnShapes(ratios)
+	require.NoError(t, err)
+	content, err := EncodeShapes(learned)
+	require.NoError(t, err)
+	assert.Less(t, len(content), 1<<18)
+	set, err := ReadShapes(content)
+	require.NoError(t, err)
+	assert.Equal(t, learned, set)
+	_, err = ReadShapes(content[:len(content)/2])
+	require.ErrorIs(t, err, ErrFormat)
+
+	steady := New()
+	for i := range 8 {
+		steady.Learn(timed(int64(i+1), 100, 200*(1+.01*float64(i%2))))
+	}
+	without := durationOf(steady, 100, 0)
+	steady.SetShapes(set)
+	with := durationOf(steady, 100, 0)
+	assert.Less(t, with.P95, without.P95, "the shape of steady tasks replaces the default prior")
+	assert.NotEmpty(t, with.Shape)
+	p, ok := steady.RunTimeProfile()
+	require.True(t, ok)
+	assert.Equal(t, 7, p.Runs, "the first run has no prediction")
+	assert.Greater(t, p.Shapes[0].Probability, .9)
+	assert.False(t, p.IsOutlier)
+	steady.Learn(timed(9, 100, 2000))
+	p, _ = steady.RunTimeProfile()
+	assert.True(t, p.IsOutlier)
+}
+
+func TestStoredModelPredictsTheSameDuration(t *testing.T) {
+	m := New()
+	learnRuns(m, rand.New(rand.NewPCG(4, 0)), 0, 120, .3, 1)
+	blob, err := m.Blob()
+	require.NoError(t, err)
+	again, err := Open(blob)
+	require.NoError(t, err)
+	assert.Equal(t, durationOf(m, 80, time.Minute), durationOf(again, 80, time.Minute))
+}
+
+func TestStoppedTriesAreCensored(t *testing.T) {
+	m := New()
+	learnRuns(m, rand.New(rand.NewPCG(5, 0)), 0, 100, .2, 1)
+	before := durationOf(m, 100, 0)
+	for i := range 5 { // tries that were stopped early say nothing about the run time
+		row := timed(int64(200+i), 100, 1)
+		row.Outcome, row.Censoring, row.Peak = sizing.Killed, sizing.NoPeak, 0
+		m.Learn(row)
+	}
+	assert.Equal(t, before, durationOf(m, 100, 0))
+	row := timed(300, 100, 5000)
+	row.Outcome, row.Censoring, row.Peak = sizing.Failed, sizing.NoPeak, 0
+	m.Learn(row) // it was stopped after 25 times the median
+	after := durationOf(m, 100, 0)
+	assert.GreaterOrEqual(t, after.P99, before.P99)
+	assert.Len(t, m.Ratios(), 99, "a stopped try adds no ratio")
+}
+
+func TestRunsWithoutADurationAreNoRunTimes(t *testing.T) {
+	m := New()
+	for i := range 10 {
+		m.Learn(timed(int64(i+1), 100, 0))
+	}
+	assert.Nil(t, durationOf(m, 100, 0))
+	_, ok := m.RunTime(nil)
+	assert.False(t, ok)
+}
+
+func TestRemainingTime(t *testing.T) {
+	m := New()
+	learnRuns(m, rand.New(rand.NewPCG(6, 0)), 0, 400, .3, 1)
+	r, ok := m.RunTime(sizing.Features{"n": sizing.NumberValue(100)})
+	require.True(t, ok)
+	all := RunTimes{r}
+	assert.InEpsilon(t, r.Quantile(.5), all.Quantile(.5), 1e-6)
+	assert.InDelta(t, .1, all.Above(all.Quantile(.9)), .02)
+	assert.InEpsilon(t, all.Quantile(.5), all.Remaining(0, .5), 1e-6)
+	elapsed := all.Quantile(.9)
+	left := all.Remaining(elapsed, .5)
+	assert.Positive(t, left)
+	assert.InDelta(t, .5, all.Above(elapsed+left)/all.Above(elapsed), .1, "half of the runs that are still running end in that time")
+}
+
+func TestDriftOfRunTimes(t *testing.T) {
+	m, rng := New(), rand.New(rand.NewPCG(7, 0))
+	learnRuns(m, rng, 0, 100, .1, 1)
+	p, _ := m.RunTimeProfile()
+	assert.InDelta(t, 1, p.Drift, .1)
+	learnRuns(m, rng, 100, driftRuns, .1, 2)
+	p, _ = m.RunTimeProfile()
+	assert.Greater(t, p.Drift, 1.2)
+}
+
+// A model of an earlier release has no range of run times. Its next run alone must not become the
+// range.
+func TestAModelWithoutARangeKeepsItsRunTimes(t *testing.T) {
+	m := New()
+	learnRuns(m, rand.New(rand.NewPCG(8, 0)), 0, 100, .1, 1)
+	m.DurationLevels = durationLevels{}
+	before := durationOf(m, 100, 0)
+	m.Learn(timed(101, 1, 2))
+	assert.InEpsilon(t, before.Median.Seconds(), durationOf(m, 100, 0).Median.Seconds(), .2)
+}
+
+func TestTableOfManyTriesMatchesTheirMixture(t *testing.T) {
+	m := New()
+	learnRuns(m, rand.New(rand.NewPCG(9, 0)), 0, 200, .3, 1)
+	var tries []sizing.Features
+	for n := range 50 {
+		tries = append(tries, sizing.Features{"n": sizing.NumberValue(50 + 2*float64(n))})
+	}
+	times := m.RunTimes(tries)
+	require.Len(t, times, 50)
+	table := times.Table(200)
+	require.Len(t, table, 201)
+	for _, i := range []int{10, 50, 100, 150, 190} {
+		assert.InEpsilon(t, times.Quantile(float64(i)/200), table[i], .03)
+	}
+	assert.Nil(t, RunTimes{}.RatioTable(200))
+	assert.Empty(t, RunTimes{}.Table(200))
+}
+
+// A forecast uses the predicted run times after it has released the lock of the task.
+func TestRunTimesStayTheSameWhenTheModelLearns(t *testing.T) {
+	m, rng := New(), rand.New(rand.NewPCG(10, 0))
+	learnRuns(m, rng, 0, 600, .3, 1)
+	times := m.RunTimes([]sizing.Features{{"n": sizing.NumberValue(100)}})
+	before := times.Table(50)
+	learnRuns(m, rng, 600, 50, .3, 20)
+	assert.Equal(t, before, times.Table(50))
+}

@@ -1,0 +1,117 @@
+package taskmodel_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/taskmodel"
+)
+
+// schedule trains a stored model after some rows of a history, in the same way as the trainer: with
+// Update in the background, and with Fit if a caller requests a training.
+type schedule struct {
+	t       *testing.T
+	history sizing.History
+	blob    []byte
+}
+
+// prefix returns a history of the first n rows.
+func (s *schedule) prefix(n int) *sizing.History {
+	h := s.history
+	h.Rows = h.Rows[:n]
+	h.Total, h.LastSeq = n, h.Rows[n-1].Seq
+	return &h
+}
+
+// train trains the stored model on the first n rows, and stores the new model unless it lost its
+// evaluation.
+func (s *schedule) train(n int, fit func(*sizing.History, *taskmodel.Model) (*taskmodel.Model, taskmodel.Outcome, error)) {
+	var champion *taskmodel.Model
+	if s.blob != nil {
+		champion = reopen(s.t, s.blob)
+	}
+	m, outcome, err := fit(s.prefix(n), champion)
+	require.NoError(s.t, err)
+	if m == nil {
+		require.False(s.t, outcome.Evaluation.Passed, outcome.Reason)
+		return
+	}
+	// An evaluation contains the time at which it was due, so models would differ.
+	m.LastEvaluation = taskmodel.Evaluation{Passed: true, Before: 1 << 30}
+	s.blob = blobOf(s.t, m)
+}
+
+// A training that starts late gives the same model as a training in time, byte for byte, so that
+// answers do not depend on the load of the machine.
+func TestLateTrainingsGiveTheSameModel(t *testing.T) {
+	const rows = 230
+	every := func(n int) (after []int) {
+		for i := n; i < rows; i += n {
+			after = append(after, i)
+		}
+		return append(after, rows)
+	}
+	for _, name := range []string{"log-linear in size", "two kinds, eightfold"} {
+		draw := shapes[name]
+		k, rng := newTask(t), newRand(71)
+		for i := range rows - 3 {
+			f, gibs := draw(rng)
+			if i%80 == 60 { // a kill, and its retry
+				killed := sizing.HistoryRow{Outcome: sizing.OOMKilled, RunID: retriedRun(i), Allocated: sizing.Resources{Memory: bytes(gibs / 2)}}
+				k.row(f, killed)
+				retry := measuredRun(gibs)
+				retry.RunID, retry.Try = retriedRun(i), 2
+				k.row(f, retry)
+				continue
+			}
+			k.row(f, measuredRun(gibs))
+		}
+		require.Len(t, k.history.Rows, rows)
+		run := func(background []int) []byte {
+			s := schedule{t: t, history: k.history}
+			for n := 1; n <= rows; n++ {
+				if n == 110 || n == 190 {
+					s.train(n, taskmodel.Fit) // a caller requests it
+				}
+				if slices.Contains(background, n) {
+					s.train(n, taskmodel.Update)
+				}
+			}
+			return s.blob
+		}
+		inTime := run(every(2))
+		assert.Equal(t, inTime, run(every(17)), name)
+		assert.Equal(t, inTime, run(every(90)), name)
+		assert.Equal(t, inTime, run([]int{1, 2, 7, 33, 34, 35, 100, 111, 112, 189, rows}), name)
+	}
+}
+
+// retriedRun returns the id of the run with the i-th kill.
+func retriedRun(i int) string { return "killed-" + string(rune('a'+i/80)) }
+
+// A fit is due after an eighth more rows; in a longer history after 25 more rows.
+func TestFitsFollowRowCounts(t *testing.T) {
+	k, rng := newTask(t), newRand(72)
+	var fits []int
+	for range 460 {
+		f, gibs := growing(rng)
+		k.reportSuccess(f, gibs)
+		if !k.model.IsFitDue() {
+			continue
+		}
+		m, _, err := taskmodel.Update(&k.history, k.model)
+		require.NoError(t, err)
+		if m != nil {
+			k.model = m
+			fits = append(fits, m.Experts.LearnedRows)
+		}
+		assert.False(t, k.model.IsFitDue())
+	}
+	assert.Equal(t, []int{20, 22, 24}, fits[:3])
+	assert.Equal(t, 25, fits[len(fits)-1]-fits[len(fits)-2])
+	assert.Less(t, len(fits), 35)
+}

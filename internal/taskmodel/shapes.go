@@ -1,0 +1,68 @@
+package taskmodel
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/ml/shape"
+)
+
+// Shapes are the shapes of run times that the tasks of a namespace share.
+type Shapes = shape.Set
+
+// shapesSeed makes the partition reproducible.
+const shapesSeed = 1
+
+// LearnShapes finds the shapes of the run-time ratios of many tasks; ratios are the results of
+// ReadRatios. It returns nil if fewer than two tasks have enough runs.
+func LearnShapes(ratios [][]float64) (*Shapes, error) {
+	return shape.Learn(shape.Ratio, ratios, shapesSeed)
+}
+
+// EncodeShapes encodes shapes for the store.
+func EncodeShapes(s *Shapes) ([]byte, error) {
+	mode, err := cbor.CoreDetEncOptions().EncMode()
+	if err != nil {
+		return nil, err
+	}
+	b, err := mode.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("encode shapes of run times: %w", err)
+	}
+	return b, nil
+}
+
+// ReadShapes decodes the output of EncodeShapes. It returns ErrFormat if b is damaged.
+func ReadShapes(b []byte) (*Shapes, error) {
+	s := new(Shapes)
+	if err := decoding.Unmarshal(b, s); err != nil {
+		return nil, fmt.Errorf("%w: shapes of run times: %w", ErrFormat, err)
+	}
+	sum := s.None
+	for i := range s.Shapes {
+		sum += s.Shapes[i].Prior
+	}
+	if !(math.Abs(sum-1) < 1e-6) {
+		return nil, fmt.Errorf("%w: shapes of run times: priors sum to %v", ErrFormat, sum)
+	}
+	return s, nil
+}
+
+// ReadRatios returns Model.Ratios of a stored model without decoding the rest of the blob.
+func ReadRatios(blob []byte) ([]float64, error) {
+	body, err := bodyOf(blob)
+	if err != nil {
+		return nil, err
+	}
+	var stored struct{ Overrun experts.Window }
+	if err := decoding.Unmarshal(body, &stored); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	return (&Model{Overrun: stored.Overrun}).Ratios(), nil
+}
+
+// Shapes returns the shapes that the model uses; nil if it has none.
+func (m *Model) Shapes() *Shapes { return m.ratios.shapes }

@@ -1,0 +1,73 @@
+package taskmodel
+
+import (
+	"github.com/loadaware/loadaware/internal/ml/bayes"
+	"github.com/loadaware/loadaware/internal/ml/experts"
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// snapshot is the stored form of a Model, which a blob contains as CBOR. Its field names are part
+// of the format. A field whose meaning changes needs a new FormatVersion; the zero value of a new
+// field must be valid for older blobs. Fields of Model can be renamed without it.
+type snapshot struct {
+	Schema          sizing.Schema
+	Models          *models
+	Experts         *experts.Experts
+	Share           experts.Pool
+	Trees           TreeParams          `cbor:",omitzero"`
+	Sampling        sampling            `cbor:",omitzero"`
+	EarlyRows       []row               `cbor:"Early"`
+	OutOfSample     []outOfSample       `cbor:"Honest"`
+	Pending         []pendingRow        `cbor:",omitempty"`
+	Quarantine      []quarantinedReport `cbor:"Held"`
+	LastSeq         int64
+	Changed         int64
+	Tries           int
+	Kills           int
+	Fitted          int
+	FitKey          uint64 `cbor:",omitzero"`
+	Largest         sizing.Bytes
+	Smallest        sizing.Bytes `cbor:",omitzero"` // zero in models stored before this field existed
+	Bound           sizing.Bytes
+	Started         sizing.Bytes
+	Requested       sizing.Resources
+	Unresolved      unresolvedKills `cbor:",omitzero"`
+	CPU             CPUModel
+	QuarantineCores []quarantinedCores `cbor:"HeldCores,omitempty"`
+	Overrun         experts.Window
+	Bins            sizing.Bins
+	Drivers         []string
+	Ambiguity       string
+	LastEvaluation  Evaluation          `cbor:"LastExam"`
+	KnownKills      []knownKill         `cbor:",omitempty"`
+	Unmeasured      unmeasuredSuccesses `cbor:"Enough,omitzero"`
+	DurationLevels  durationLevels      `cbor:"Late,omitzero"`  // zero in models stored before this field existed
+	ColdStart       bayes.Average       `cbor:"First,omitzero"` // empty in models stored before this field existed
+}
+
+// snapshot returns the stored form of m. It shares the memory of m.
+func (m *Model) snapshot() *snapshot {
+	return &snapshot{
+		Schema: m.Schema, Models: m.Models, Experts: m.Experts, Share: m.Share, Trees: m.Trees, Sampling: m.Sampling,
+		EarlyRows: m.EarlyRows, OutOfSample: m.OutOfSample, Pending: m.Pending, Quarantine: m.Quarantine,
+		LastSeq: m.LastSeq, Changed: m.Changed, Tries: m.Tries, Kills: m.Kills, Fitted: m.Fitted, FitKey: m.FitKey,
+		Largest: m.Largest, Smallest: m.Smallest, Bound: m.Bound, Started: m.Started, Requested: m.Requested,
+		Unresolved: m.Unresolved, CPU: m.CPU, QuarantineCores: m.QuarantineCores, Overrun: m.Overrun,
+		Bins: m.Bins, Drivers: m.Drivers, Ambiguity: m.Ambiguity, LastEvaluation: m.LastEvaluation,
+		KnownKills: m.KnownKills, Unmeasured: m.Unmeasured, ColdStart: m.ColdStart, DurationLevels: m.DurationLevels,
+	}
+}
+
+// model returns the Model that was stored. It shares the memory of s.
+func (s *snapshot) model() *Model {
+	return &Model{
+		Schema: s.Schema, Models: s.Models, Experts: s.Experts, Share: s.Share, Trees: s.Trees, Sampling: s.Sampling,
+		EarlyRows: s.EarlyRows, OutOfSample: s.OutOfSample, Pending: s.Pending, Quarantine: s.Quarantine,
+		LastSeq: s.LastSeq, Changed: s.Changed, Tries: s.Tries, Kills: s.Kills, Fitted: s.Fitted, FitKey: s.FitKey,
+		Largest: s.Largest, Smallest: s.Smallest, Bound: s.Bound, Started: s.Started, Requested: s.Requested,
+		Unresolved: s.Unresolved, CPU: s.CPU, QuarantineCores: s.QuarantineCores, Overrun: s.Overrun,
+		Bins: s.Bins, Drivers: s.Drivers, Ambiguity: s.Ambiguity, LastEvaluation: s.LastEvaluation,
+		KnownKills: s.KnownKills, Unmeasured: s.Unmeasured, ColdStart: s.ColdStart, DurationLevels: s.DurationLevels,
+		state: states.Add(1),
+	}
+}

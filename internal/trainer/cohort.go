@@ -1,0 +1,80 @@
+package trainer
+
+import (
+	"context"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/cohort"
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+)
+
+// updateCohort trains the cohort of a namespace if it has grown enough since the last training. It
+// only logs an error, because the tasks do not depend on the cohort.
+func (t *Trainer) updateCohort(ctx context.Context, namespace string) {
+	if t.cfg.NoCohorts || t.growth.isTooEarly(namespace, time.Now()) {
+		return
+	}
+	select {
+	case t.cohorts <- struct{}{}:
+		defer func() { <-t.cohorts }()
+	case <-ctx.Done():
+		return
+	}
+	if err := t.trainCohort(ctx, namespace); err != nil && ctx.Err() == nil && sizing.KindOf(err) != sizing.Conflict {
+		t.log.WarnContext(ctx, "failed to train a cohort", "namespace", namespace, "err", err)
+	}
+}
+
+func (t *Trainer) trainCohort(ctx context.Context, namespace string) error {
+	age, err := t.store.CohortAge(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	if t.growth.set(namespace, &age, time.Now()); !isCohortDue(&age) {
+		return nil
+	}
+	stored, err := t.store.ContextRows(ctx, namespace, cohort.RowsPerTask, cohort.MaxRows)
+	if err != nil {
+		return err
+	}
+	rows := make([]cohort.Row, 0, len(stored))
+	for i := range stored {
+		if row, ok := cohort.RowOf(&stored[i]); ok {
+			rows = append(rows, row)
+		}
+	}
+	start := time.Now()
+	var model *cohort.Model
+	err = runAtLowestPriority(func() error {
+		model = cohort.Fit(rows)
+		return nil
+	})
+	if err != nil || model == nil {
+		return err
+	}
+	blob, err := model.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	version, err := t.store.PublishCohort(ctx, store.Cohort{
+		Namespace: namespace, Version: age.Version, Format: cohort.Format, Blob: blob, Runs: age.Runs, Kills: age.Kills, TrainedAt: time.Now(),
+	})
+	if err == nil {
+		t.log.InfoContext(ctx, "trained a cohort", "namespace", namespace, "version", version, "tasks", model.Tasks, "runs", model.Runs, "took", time.Since(start))
+	}
+	return err
+}
+
+// isCohortDue reports whether the number of reports, or of kills among them, has grown by more than
+// cohort.RefitGrowth. In a namespace with few kills a single kill is enough.
+func isCohortDue(age *store.CohortAge) bool {
+	switch {
+	case age.Runs < cohort.MinTasks:
+		return false
+	case age.Format != cohort.Format:
+		return true
+	}
+	grown := func(now, learned int) bool { return float64(now) > float64(learned)*(1+cohort.RefitGrowth) }
+	return grown(age.Runs, age.LearnedRuns) || grown(age.Kills, age.LearnedKills)
+}

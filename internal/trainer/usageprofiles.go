@@ -1,0 +1,155 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/usageprofile"
+)
+
+// One replica at a time finds usage profiles. Its lease outlasts a fit of the largest sample, and is
+// renewed for each namespace.
+const (
+	profilesLease    = "usage profiles"
+	profilesLeaseFor = 5 * time.Minute
+)
+
+// runProfiles finds usage profiles every Config.ProfilesEvery until ctx ends.
+func (t *Trainer) runProfiles(ctx context.Context) {
+	if t.cfg.ProfilesEvery <= 0 {
+		return
+	}
+	for wait := min(shapesDelay, t.cfg.ProfilesEvery); ; wait = t.cfg.ProfilesEvery / 4 {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+		if err := t.FindProfiles(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			t.log.ErrorContext(ctx, "usage profiles not found", "err", err)
+		}
+	}
+}
+
+// FindProfiles finds the usage profiles of every namespace whose profiles are older than
+// Config.ProfilesEvery and no longer fit its runs, at the lowest priority. It does nothing while
+// another replica does so.
+func (t *Trainer) FindProfiles(ctx context.Context, now time.Time) error {
+	usage, err := t.store.TaskUsage(ctx, "")
+	if err != nil {
+		return fmt.Errorf("list namespaces: %w", err)
+	}
+	var namespaces []string
+	for _, u := range usage {
+		namespaces = append(namespaces, u.Task.Namespace)
+	}
+	slices.Sort(namespaces)
+	var failed []error                                                             // one namespace must not keep the others from their profiles
+	defer func() { _, _ = t.store.AcquireLease(ctx, profilesLease, t.owner, 0) }() // ends it; it expires anyway
+	for _, namespace := range slices.Compact(namespaces) {
+		acquired, err := t.store.AcquireLease(ctx, profilesLease, t.owner, profilesLeaseFor)
+		if err != nil || !acquired {
+			return errors.Join(append(failed, err)...)
+		}
+		err = t.findProfiles(ctx, namespace, now)
+		if err != nil && sizing.KindOf(err) != sizing.Conflict { // another replica was faster
+			failed = append(failed, fmt.Errorf("find the usage profiles of namespace %s: %w", namespace, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (t *Trainer) findProfiles(ctx context.Context, namespace string, now time.Time) error {
+	stored, err := t.store.UsageProfiles(ctx, namespace, 0)
+	if err != nil && sizing.KindOf(err) != sizing.NotFound {
+		return err
+	}
+	if now.Sub(stored.LearnedAt) < t.cfg.ProfilesEvery {
+		return nil
+	}
+	age, err := t.store.CohortAge(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	previous := t.decodeProfiles(ctx, &stored)
+	isDamaged := previous == nil && stored.Version > 0
+	if !isDamaged && !t.profiles.hasGrown(namespace, age.Runs, stored.Runs) {
+		return nil
+	}
+	rows, err := t.store.ContextRows(ctx, namespace, usageprofile.RunsPerTask, usageprofile.MaxRuns)
+	if err != nil {
+		return err
+	}
+	runs := make([]usageprofile.Run, 0, len(rows))
+	for i := range rows {
+		if run, ok := usageprofile.RunOf(&rows[i]); ok {
+			runs = append(runs, run)
+		}
+	}
+	began := time.Now()
+	var set *usageprofile.Set
+	reason := "there were none"
+	if isDamaged {
+		reason = "the stored ones cannot be decoded"
+	}
+	err = runAtLowestPriority(func() (err error) {
+		if previous != nil {
+			if reason = previous.NeedsRefit(runs); reason == "" {
+				return nil
+			}
+		}
+		set, err = usageprofile.Fit(runs, previous)
+		return err
+	})
+	t.profiles.record(namespace, age.Runs)
+	if err != nil || set == nil {
+		return err
+	}
+	content, err := usageprofile.Encode(set)
+	if err != nil {
+		return err
+	}
+	version, err := t.store.SaveUsageProfiles(ctx, store.UsageProfiles{
+		Namespace: namespace, Version: stored.Version, Format: usageprofile.Format, Runs: age.Runs, LearnedAt: now, Content: content,
+	})
+	if err == nil {
+		t.log.InfoContext(ctx, "found usage profiles", "namespace", namespace, "version", version, "reason", reason,
+			"profiles", len(set.Profiles), "runs", set.Runs(), "coverage", set.Coverage, "took", time.Since(began))
+	}
+	return err
+}
+
+// decodeProfiles returns the stored profiles; nil if there are none or they cannot be decoded, so
+// that they are found again.
+func (t *Trainer) decodeProfiles(ctx context.Context, stored *store.UsageProfiles) *usageprofile.Set {
+	if stored.Version == 0 {
+		return nil
+	}
+	set, err := usageprofile.Decode(stored.Format, stored.Content)
+	if err != nil {
+		t.log.WarnContext(ctx, "the stored usage profiles cannot be decoded; they are found again", "namespace", stored.Namespace, "version", stored.Version, "err", err)
+		return nil
+	}
+	return set
+}
+
+// checkedReports remembers the number of stored reports at the last check of each namespace, because a
+// check reads the newest runs of all its tasks. One goroutine uses it.
+type checkedReports map[string]int
+
+// hasGrown reports whether the reports have grown enough since the last check or fit.
+func (p checkedReports) hasGrown(namespace string, runs, fitted int) bool {
+	return runs >= usageprofile.MinRuns && float64(runs) > usageprofile.Growth*float64(max(fitted, p[namespace]))
+}
+
+func (p *checkedReports) record(namespace string, runs int) {
+	if *p == nil {
+		*p = checkedReports{}
+	}
+	(*p)[namespace] = runs
+}

@@ -1,0 +1,97 @@
+package trainer_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+	"github.com/loadaware/loadaware/internal/store"
+	"github.com/loadaware/loadaware/internal/trainer"
+	"github.com/loadaware/loadaware/internal/usageprofile"
+)
+
+// reportUsage reports runs of six tasks of a namespace, of which three use little and three much.
+func reportUsage(t *testing.T, st store.Store, namespace, batch string, runs int) {
+	t.Helper()
+	var reports []sizing.Observation
+	for i := range runs {
+		task, wobble := i%6, 1+0.02*float64(i*7%11)
+		o := sizing.Observation{Outcome: sizing.Success, MemoryMax: sizing.Bytes(2e8 * wobble), Duration: time.Duration(30 * wobble * 1e9), Features: sizing.Features{},
+			Try: sizing.TryKey{TaskKey: sizing.TaskKey{Namespace: namespace, DAG: "etl", Task: fmt.Sprint("t", task)}, RunID: fmt.Sprint(batch, i), MapIndex: sizing.NoMap, Number: 1}}
+		if task >= 3 {
+			o.MemoryMax, o.Duration = sizing.Bytes(3e10*wobble), time.Duration(4000*wobble*1e9)
+		}
+		reports = append(reports, o)
+	}
+	results, err := st.Record(t.Context(), reports)
+	require.NoError(t, err)
+	for _, r := range results {
+		require.NoError(t, r.Err)
+	}
+}
+
+func usageProfiles(t *testing.T, st store.Store, namespace string) (version int, set *usageprofile.Set) {
+	t.Helper()
+	stored, err := st.UsageProfiles(t.Context(), namespace, 0)
+	require.NoError(t, err)
+	set, err = usageprofile.Decode(stored.Format, stored.Content)
+	require.NoError(t, err)
+	return stored.Version, set
+}
+
+func TestUsageProfilesOfANamespace(t *testing.T) {
+	st := newStore(t)
+	tr := newTrainer(st, trainer.Config{ProfilesEvery: time.Hour})
+	now := time.Now()
+	find := func(later time.Duration) {
+		t.Helper()
+		require.NoError(t, tr.FindProfiles(t.Context(), now.Add(later)))
+	}
+	lease := func(held time.Duration) {
+		t.Helper()
+		acquired, err := st.AcquireLease(t.Context(), "usage profiles", "another replica", held)
+		require.NoError(t, err)
+		require.True(t, acquired, "a pass ends its lease")
+	}
+	reportUsage(t, st, "a", "first", 60)
+	reportUsage(t, st, "b", "first", 180)
+	find(0)
+	_, err := st.UsageProfiles(t.Context(), "a", 0)
+	assert.Equal(t, sizing.NotFound, sizing.KindOf(err), "60 runs are too few")
+	version, set := usageProfiles(t, st, "b")
+	assert.Equal(t, 1, version)
+	require.Len(t, set.Profiles, 2)
+	assert.Len(t, set.Tasks, 6, "other namespaces are not read")
+
+	reportUsage(t, st, "b", "second", 120)
+	find(10 * time.Minute)
+	version, _ = usageProfiles(t, st, "b")
+	assert.Equal(t, 1, version, "the profiles are younger than an hour")
+	lease(time.Hour)
+	find(2 * time.Hour)
+	version, _ = usageProfiles(t, st, "b")
+	assert.Equal(t, 1, version, "the other replica has the lease")
+	lease(0)
+	find(2 * time.Hour)
+	version, again := usageProfiles(t, st, "b")
+	assert.Equal(t, 2, version, "the sample has grown")
+	assert.Equal(t, set.Profiles[0].ID, again.Profiles[0].ID)
+
+	reportUsage(t, st, "b", "third", 60)
+	find(4 * time.Hour)
+	version, _ = usageProfiles(t, st, "b")
+	assert.Equal(t, 2, version, "the same tasks do the same")
+
+	stored, err := st.UsageProfiles(t.Context(), "b", 0)
+	require.NoError(t, err)
+	stored.Content = stored.Content[:100]
+	_, err = st.SaveUsageProfiles(t.Context(), stored)
+	require.NoError(t, err)
+	find(6 * time.Hour)
+	version, _ = usageProfiles(t, st, "b")
+	assert.Equal(t, 4, version, "damaged profiles are found again")
+}

@@ -1,0 +1,202 @@
+package usageprofile
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/density"
+)
+
+// The bounds of a fit.
+const (
+	MinRuns     = 100    // runs with a peak before the first fit
+	MaxRuns     = 10_000 // runs that a fit reads
+	RunsPerTask = 50     // the newest runs of a task: a frequent task must not be a profile by itself
+	maxTasks    = 2000   // with the longest names they have 4 MB
+	maxProfiles = 64
+)
+
+const (
+	neighbours       = 5    // rank of the neighbour that measures density
+	resolution       = 0.05 // scaled distance below which runs are equal
+	minCoverage      = 0.4  // share of the runs in profiles, below which the outliers are the rule
+	minSilhouette    = 0.25 // below, there is no substantial structure (Kaufman & Rousseeuw 1990)
+	validitySample   = 1000 // points of a silhouette
+	hopkinsProbes    = 100
+	seed             = 1
+	smallestProfile  = 10 // runs
+	smallestShare    = 0.005
+	largestShare     = 0.25
+	farOutside       = 3 // interquartile ranges above the upper quartile (Tukey 1977)
+	profileOfOutlier = 0
+)
+
+// Fit finds the profiles of runs of one namespace, oldest first. previous is the set before, from
+// which profiles take their ids; nil without one. It returns nil if the runs are too few or all equal.
+func Fit(runs []Run, previous *Set) (*Set, error) {
+	runs = bounded(runs)
+	if len(runs) < MinRuns {
+		return nil, nil
+	}
+	s := &Set{Scaler: newScaler(runs), NextID: 1}
+	if len(s.Quantities) == 0 {
+		return nil, nil
+	}
+	points := make([][]float64, len(runs))
+	for i := range runs {
+		points[i] = s.point(&runs[i].Vector)
+	}
+	tree, err := density.NewTree(points, neighbours, resolution)
+	if err != nil {
+		return nil, fmt.Errorf("cluster %d runs: %w", len(runs), err)
+	}
+	best, err := choose(tree, points)
+	if err != nil {
+		return nil, fmt.Errorf("cluster %d runs: %w", len(runs), err)
+	}
+	s.Quality = best.Quality
+	s.Hopkins = density.Hopkins(sample(points, validitySample), hopkinsProbes, seed)
+	s.keep(runs, points, tree, best.clustering)
+	s.describe(runs)
+	s.assignIDs(runs, previous)
+	s.predict(runs)
+	return s, nil
+}
+
+// bounded drops the oldest runs beyond MaxRuns, and runs of tasks beyond maxTasks.
+func bounded(runs []Run) []Run {
+	runs = runs[max(0, len(runs)-MaxRuns):]
+	tasks := map[Task]bool{}
+	for i := len(runs) - 1; i >= 0; i-- {
+		if len(tasks) == maxTasks && !tasks[runs[i].Task] {
+			return slices.DeleteFunc(slices.Clone(runs), func(r Run) bool { return !tasks[r.Task] })
+		}
+		tasks[runs[i].Task] = true
+	}
+	return runs
+}
+
+// Quality says how well the profiles describe the runs.
+type Quality struct {
+	MinSize       int     // smallest number of runs of a profile; 0 if there is one profile only
+	Coverage      float64 // share of the runs with a profile
+	Silhouette    float64 // mean of the runs with a profile, −1 to 1
+	DaviesBouldin float64 // 0 is best
+	Hopkins       float64 // 0.5: no structure, 1: clusters; it is stated, and decides nothing
+}
+
+type candidate struct {
+	Quality
+	clustering *density.Clustering
+}
+
+// score prefers profiles that cover many runs and are dense and apart.
+func (q *Quality) score() float64 {
+	return q.Coverage * (q.Silhouette + 1/(1+q.DaviesBouldin)) / 2
+}
+
+// choose compares smallest sizes from a two-hundredth to a quarter of the runs, each twice the one
+// before. If none shows substantial structure, all runs but those far outside are one profile.
+func choose(tree *density.Tree, points [][]float64) (best candidate, err error) {
+	n := float64(len(points))
+	best = single(tree)
+	for size := max(smallestProfile, int(smallestShare*n)); float64(size) <= largestShare*n; size *= 2 {
+		c, err := tree.Cluster(density.Config{MinSize: size})
+		if err != nil {
+			return best, err
+		}
+		if len(c.Clusters) < 2 || len(c.Clusters) > maxProfiles {
+			continue
+		}
+		trim(c)
+		next := candidate{Quality{MinSize: size}, c}
+		next.rate(points)
+		if next.Silhouette >= minSilhouette && next.Coverage >= minCoverage && (best.MinSize == 0 || next.score() > best.score()) {
+			best = next
+		}
+	}
+	return best, nil
+}
+
+// trim makes outliers of the runs that leave their cluster far outside the distances at which its
+// runs usually do: the excess of mass counts sparse surroundings to a cluster.
+func trim(c *density.Clustering) {
+	for label := range c.Clusters {
+		var exits []float64
+		for i, of := range c.Labels {
+			if of == label {
+				exits = append(exits, c.Exit[i])
+			}
+		}
+		cluster := &c.Clusters[label]
+		cluster.Reach = min(cluster.Reach, fence(exits))
+		for i, of := range c.Labels {
+			if of == label && c.Exit[i] > cluster.Reach {
+				c.Labels[i] = density.Noise
+				cluster.Size--
+			}
+		}
+	}
+}
+
+// fence returns the distance above which a value is far outside.
+func fence(values []float64) float64 {
+	slices.Sort(values)
+	low, high := quantile(values, .25), quantile(values, .75)
+	return high + farOutside*max(high-low, resolution)
+}
+
+func (c *candidate) rate(points [][]float64) {
+	covered := 0
+	var rated [][]float64
+	var labels []int
+	for i, label := range c.clustering.Labels {
+		if label != density.Noise {
+			covered++
+			rated, labels = append(rated, points[i]), append(labels, label)
+		}
+	}
+	c.Coverage = float64(covered) / float64(len(points))
+	c.DaviesBouldin = density.DaviesBouldin(rated, labels)
+	c.Silhouette = density.Silhouette(sample(rated, validitySample), sample(labels, validitySample))
+}
+
+// sample returns at most about n elements, evenly spaced.
+func sample[T any](list []T, n int) []T {
+	step := (len(list) + n - 1) / n
+	if step <= 1 {
+		return list
+	}
+	out := make([]T, 0, n)
+	for i := 0; i < len(list); i += step {
+		out = append(out, list[i])
+	}
+	return out
+}
+
+// single makes one profile of all runs whose core distance is not far outside the usual range.
+func single(tree *density.Tree) candidate {
+	n := len(tree.Core)
+	c := &density.Clustering{Labels: make([]int, n), Outlier: make([]float64, n), Exit: tree.Core, Densest: make([]float64, n)}
+	reach, densest, covered := fence(slices.Clone(tree.Core)), slices.Min(tree.Core), 0
+	for i, core := range tree.Core {
+		if c.Labels[i] = density.Noise; core <= reach {
+			c.Labels[i] = 0
+			covered++
+		}
+		c.Densest[i], c.Outlier[i] = densest, 1-densest/core
+	}
+	c.Clusters = []density.Cluster{{Size: covered, Reach: reach}}
+	return candidate{Quality{Coverage: float64(covered) / float64(n)}, c}
+}
+
+// distance returns the Euclidean distance of a point to a kept one.
+func distance(p []float64, kept []float32) float64 {
+	sum := 0.0
+	for i, v := range p {
+		d := v - float64(kept[i])
+		sum += d * d
+	}
+	return math.Sqrt(sum)
+}

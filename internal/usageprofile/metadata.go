@@ -1,0 +1,211 @@
+package usageprofile
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/loadaware/loadaware/internal/sizing"
+)
+
+// Predictability says how well facts that are known before the first run of a task predict its profile.
+// Every task is predicted from the other tasks, by naive Bayes (leave one task out).
+type Predictability struct {
+	Tasks    int     // that were predicted
+	Majority float64 // share of the most frequent profile: the accuracy without any fact
+	Accuracy float64 // with all fields
+	Fields   []Field // the most useful first
+}
+
+// Field is what one field contributes.
+type Field struct {
+	Name    string // such as metadata.owner, dag_id or requested.memory
+	Tasks   int    // that have it
+	Alone   float64
+	Without float64 // accuracy with all other fields
+}
+
+// The bounds of the prediction: names and values come from callers.
+const (
+	maxFields     = 24
+	maxValues     = 5  // of a list, such as tags
+	minTasks      = 20 // fewer show nothing
+	pseudoCount   = 0.5
+	metadataField = "metadata."
+)
+
+// facts are the fields of one task, by name.
+type facts map[string][]string
+
+func factsOf(r *sizing.ContextRow) facts {
+	f := facts{"dag_id": {r.Task.DAG}, "task_id": {r.Task.Task}}
+	if r.Requested.Memory > 0 {
+		f["requested.memory"] = []string{strconv.Itoa(int(math.Round(math.Log2(float64(r.Requested.Memory)))))}
+	}
+	for name, values := range r.Metadata {
+		if len(values) > 0 {
+			f[metadataField+name] = values[:min(len(values), maxValues)]
+		}
+	}
+	return f
+}
+
+// predict fills Predictability from the facts of the newest run of each task. The outlier group is a
+// profile, too.
+func (s *Set) predict(runs []Run) {
+	tasks := make([]facts, len(s.Tasks))
+	for i := range runs {
+		tasks[s.TaskOf[i]] = runs[i].facts
+	}
+	classes := make([]int, len(tasks))
+	for task := range tasks {
+		most, counts := 0, s.sharesOf(int32(task))
+		for class, n := range counts {
+			if n > counts[most] {
+				most = class
+			}
+		}
+		classes[task] = most
+	}
+	if len(tasks) >= minTasks {
+		s.Predictability = newBayes(tasks, classes, len(s.Profiles)+1).evaluate(tasks, classes)
+	}
+}
+
+// bayes holds the counts of a naive Bayes classifier.
+type bayes struct {
+	fields  []string
+	tasks   []float64             // by class
+	known   [][]float64           // tasks with a field, by field and class
+	values  []map[string]struct{} // by field
+	matches map[match]float64     // tasks with a value
+}
+
+type match struct {
+	field, class int
+	value        string
+}
+
+func newBayes(tasks []facts, classes []int, classCount int) *bayes {
+	b := &bayes{fields: frequentFields(tasks), tasks: make([]float64, classCount), matches: map[match]float64{}}
+	for range b.fields {
+		b.known, b.values = append(b.known, make([]float64, classCount)), append(b.values, map[string]struct{}{})
+	}
+	for i, f := range tasks {
+		b.tasks[classes[i]]++
+		for field, name := range b.fields {
+			for _, value := range f[name] {
+				b.matches[match{field, classes[i], value}]++
+				b.values[field][value] = struct{}{}
+			}
+			if len(f[name]) > 0 {
+				b.known[field][classes[i]]++
+			}
+		}
+	}
+	return b
+}
+
+// frequentFields returns the names that most tasks have.
+func frequentFields(tasks []facts) []string {
+	counts := map[string]int{}
+	for _, f := range tasks {
+		for name := range f {
+			counts[name]++
+		}
+	}
+	names := make([]string, 0, len(counts))
+	for name := range counts {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b)) })
+	return names[:min(len(names), maxFields)]
+}
+
+// logPrior returns the log probability of a class for a task of class own, which does not count.
+func (b *bayes) logPrior(class, own int) float64 {
+	n := b.tasks[class]
+	if class == own {
+		n--
+	}
+	return math.Log(n + pseudoCount)
+}
+
+// logLikelihood returns the log probability of the values of a field in a class, for a task of class
+// own, which does not count. Several values count as one.
+func (b *bayes) logLikelihood(field, class, own int, values []string) float64 {
+	self := 0.0
+	if class == own {
+		self = 1
+	}
+	all := b.known[field][class] - self + pseudoCount*float64(len(b.values[field])+1)
+	sum := 0.0
+	for _, value := range values {
+		sum += math.Log((b.matches[match{field, class, value}] - self + pseudoCount) / all)
+	}
+	return sum / float64(max(1, len(values)))
+}
+
+// evaluate predicts every task from the others, with all fields, with each alone and without each.
+func (b *bayes) evaluate(tasks []facts, classes []int) *Predictability {
+	p := &Predictability{Tasks: len(tasks), Majority: slices.Max(b.tasks) / float64(len(tasks)), Fields: make([]Field, len(b.fields))}
+	share := 1 / float64(len(tasks))
+	scores := make([][]float64, len(b.fields))
+	for i := range scores {
+		scores[i] = make([]float64, len(b.tasks))
+	}
+	prior, total, other := make([]float64, len(b.tasks)), make([]float64, len(b.tasks)), make([]float64, len(b.tasks))
+	for i, f := range tasks {
+		own := classes[i]
+		for class := range prior {
+			prior[class] = b.logPrior(class, own)
+			total[class] = prior[class]
+			for field, name := range b.fields {
+				scores[field][class] = 0
+				if len(f[name]) > 0 {
+					scores[field][class] = b.logLikelihood(field, class, own, f[name])
+				}
+				total[class] += scores[field][class]
+			}
+		}
+		if indexOfLargest(total) == own {
+			p.Accuracy += share
+		}
+		for field, name := range b.fields {
+			if len(f[name]) > 0 {
+				p.Fields[field].Tasks++
+			}
+			for class := range other {
+				other[class] = prior[class] + scores[field][class]
+			}
+			if indexOfLargest(other) == own {
+				p.Fields[field].Alone += share
+			}
+			for class := range other {
+				other[class] = total[class] - scores[field][class]
+			}
+			if indexOfLargest(other) == own {
+				p.Fields[field].Without += share
+			}
+		}
+	}
+	for field, name := range b.fields {
+		p.Fields[field].Name = name
+	}
+	slices.SortStableFunc(p.Fields, func(a, b Field) int {
+		return cmp.Or(cmp.Compare(a.Without, b.Without), cmp.Compare(b.Alone, a.Alone), cmp.Compare(a.Name, b.Name))
+	})
+	return p
+}
+
+// indexOfLargest returns the index of the largest element, the first among equals.
+func indexOfLargest(list []float64) int {
+	most := 0
+	for i, v := range list {
+		if v > list[most] {
+			most = i
+		}
+	}
+	return most
+}

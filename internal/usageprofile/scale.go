@@ -1,0 +1,85 @@
+package usageprofile
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Scaler brings the quantities that a namespace reports to one scale.
+type Scaler struct {
+	Quantities []Quantity // of the columns
+	Median     []float64  // which also stands for an unknown amount
+	Scale      []float64
+}
+
+// The rules by which a quantity becomes a column.
+const (
+	minKnown       = 0.5    // share of the runs that report it
+	maxCorrelation = 0.9999 // with an earlier column: a copy adds no information
+	minScale       = 0.1    // logarithm: smaller differences are noise
+)
+
+// newScaler chooses the columns for some runs and scales them robustly, so that outliers do not
+// compress the rest: by the interquartile range, or by the standard deviation if half of the
+// runs are equal.
+func newScaler(runs []Run) Scaler {
+	var s Scaler
+	var columns [][]float64
+	for q := range Quantity(clustered) {
+		known := make([]float64, 0, len(runs))
+		for i := range runs {
+			if v := runs[i].Vector[q]; !math.IsNaN(v) {
+				known = append(known, v)
+			}
+		}
+		if float64(len(known)) < minKnown*float64(len(runs)) || len(known) < 2 {
+			continue
+		}
+		slices.Sort(known)
+		median, deviation := quantile(known, .5), stat.PopStdDev(known, nil)
+		if deviation < 1e-9 {
+			continue // it is the same for all runs
+		}
+		const normal = 1.349 // interquartile range of the standard normal distribution
+		scale := (quantile(known, .75) - quantile(known, .25)) / normal
+		if scale < minScale {
+			scale = max(deviation, minScale)
+		}
+		column := make([]float64, len(runs))
+		for i := range runs {
+			column[i] = scaled(runs[i].Vector[q], median, scale)
+		}
+		if slices.ContainsFunc(columns, func(other []float64) bool { return math.Abs(stat.Correlation(column, other, nil)) > maxCorrelation }) {
+			continue
+		}
+		columns = append(columns, column)
+		s.Quantities, s.Median, s.Scale = append(s.Quantities, q), append(s.Median, median), append(s.Scale, scale)
+	}
+	return s
+}
+
+func scaled(v, median, scale float64) float64 {
+	if math.IsNaN(v) {
+		return 0
+	}
+	return (v - median) / scale
+}
+
+// point returns the position of a run.
+func (s *Scaler) point(v *Vector) []float64 {
+	p := make([]float64, len(s.Quantities))
+	for c, q := range s.Quantities {
+		p[c] = scaled(v[q], s.Median[c], s.Scale[c])
+	}
+	return p
+}
+
+// quantile returns a quantile of an ascending list, linear between its elements.
+func quantile(ascending []float64, q float64) float64 {
+	at := q * float64(len(ascending)-1)
+	low := int(at)
+	high := min(low+1, len(ascending)-1)
+	return ascending[low] + (ascending[high]-ascending[low])*(at-float64(low))
+}

@@ -1,0 +1,196 @@
+package usageprofile
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/loadaware/loadaware/internal/ml/density"
+)
+
+// Set is the usage profiles of a namespace, with the runs that they were found in.
+type Set struct {
+	Scaler
+	Quality
+	NextID   int       // the id of the next new profile: ids are not used again
+	Profiles []Profile // by descending number of runs
+	Outliers Profile   // runs of no profile; its id is 0
+	Tasks    []Task
+	LastSeq  int64 // the newest run
+
+	Predictability *Predictability // nil with few tasks
+
+	// The runs, in order. A new run is placed beside its nearest one.
+	Points  []float32 // scaled, row by row
+	Core    []float32 // distance to the nearest neighbour of rank neighbours
+	Densest []float32 // smallest distance in the branch of the tree of HDBSCAN
+	Scores  []float32 // outlier scores
+	Labels  []int16   // index of Profiles, or density.Noise
+	TaskOf  []int32   // index of Tasks
+
+	byTask map[Task]int32 // index of Tasks
+}
+
+// Profile is a group of runs that use resources alike.
+type Profile struct {
+	ID     int
+	Runs   int
+	Tasks  int // with a run in the profile
+	Killed int // runs that were OOM-killed
+	Share  float64
+	// PreviousShare is the share of the same profile in the set before; negative if it is new.
+	PreviousShare float64
+	Spreads       [quantities]Spread
+	Reach         float64 // largest mutual reachability of a run of the profile
+}
+
+// Spread is the distribution of a quantity in a profile, in its unit. Known is the number of runs
+// that report it; the other fields are 0 without any.
+type Spread struct {
+	Known         int
+	P10, P50, P90 float64
+}
+
+// Runs returns the number of runs that the set was found in.
+func (s *Set) Runs() int { return len(s.Labels) }
+
+// keep takes over the runs and their clusters. The largest cluster becomes the first profile.
+func (s *Set) keep(runs []Run, points [][]float64, tree *density.Tree, c *density.Clustering) {
+	order := make([]int, len(c.Clusters))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.Clusters[b].Size, c.Clusters[a].Size) })
+	rank := make([]int16, len(order))
+	s.Profiles = make([]Profile, len(order))
+	for at, i := range order {
+		rank[i] = int16(at)
+		s.Profiles[at].Reach = c.Clusters[i].Reach
+	}
+	s.byTask = map[Task]int32{}
+	for i, p := range points {
+		for _, v := range p {
+			s.Points = append(s.Points, float32(v))
+		}
+		s.Core, s.Densest, s.Scores = append(s.Core, float32(tree.Core[i])), append(s.Densest, float32(c.Densest[i])), append(s.Scores, float32(c.Outlier[i]))
+		label := int16(density.Noise)
+		if c.Labels[i] != density.Noise {
+			label = rank[c.Labels[i]]
+		}
+		task, known := s.byTask[runs[i].Task]
+		if !known {
+			task = int32(len(s.Tasks))
+			s.byTask[runs[i].Task], s.Tasks = task, append(s.Tasks, runs[i].Task)
+		}
+		s.Labels, s.TaskOf = append(s.Labels, label), append(s.TaskOf, task)
+		s.LastSeq = max(s.LastSeq, runs[i].Seq)
+	}
+}
+
+// describe fills the profiles and the outlier group.
+func (s *Set) describe(runs []Run) {
+	for label := density.Noise; label < len(s.Profiles); label++ {
+		p := s.profile(label)
+		var amounts [quantities][]float64
+		tasks := map[int32]bool{}
+		for i := range runs {
+			if int(s.Labels[i]) != label {
+				continue
+			}
+			p.Runs++
+			tasks[s.TaskOf[i]] = true
+			if runs[i].Killed {
+				p.Killed++
+			}
+			for q := range amounts {
+				if v := runs[i].Vector.Amount(Quantity(q)); !math.IsNaN(v) {
+					amounts[q] = append(amounts[q], v)
+				}
+			}
+		}
+		p.Tasks, p.Share = len(tasks), float64(p.Runs)/float64(len(runs))
+		for q, list := range amounts {
+			if len(list) > 0 {
+				slices.Sort(list)
+				p.Spreads[q] = Spread{len(list), quantile(list, .1), quantile(list, .5), quantile(list, .9)}
+			}
+		}
+	}
+}
+
+// profile returns the profile of a label, or the outlier group.
+func (s *Set) profile(label int) *Profile {
+	if label == density.Noise {
+		return &s.Outliers
+	}
+	return &s.Profiles[label]
+}
+
+// Find returns a profile by its id, 0 for the outlier group; nil if the set has none.
+func (s *Set) Find(id int) *Profile {
+	if id == profileOfOutlier {
+		return &s.Outliers
+	}
+	for i := range s.Profiles {
+		if s.Profiles[i].ID == id {
+			return &s.Profiles[i]
+		}
+	}
+	return nil
+}
+
+// Member is a task with runs in a profile.
+type Member struct {
+	Task
+	Runs  int
+	Share float64 // of the runs of the task
+}
+
+// Members returns the tasks of a profile, those with most runs first.
+func (s *Set) Members(id int) []Member {
+	in, all := make([]int, len(s.Tasks)), make([]int, len(s.Tasks))
+	for i, task := range s.TaskOf {
+		all[task]++
+		if s.profile(int(s.Labels[i])).ID == id {
+			in[task]++
+		}
+	}
+	var members []Member
+	for task, runs := range in {
+		if runs > 0 {
+			members = append(members, Member{s.Tasks[task], runs, float64(runs) / float64(all[task])})
+		}
+	}
+	slices.SortFunc(members, func(a, b Member) int {
+		return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.DAG, b.DAG), cmp.Compare(a.Task.Task, b.Task.Task))
+	})
+	return members
+}
+
+// OfTask returns the profile of most runs of a task, the share of its runs in it, and the number of
+// its runs; nil if the set has no run of it.
+func (s *Set) OfTask(task Task) (p *Profile, share float64, runs int) {
+	index, known := s.byTask[task]
+	if !known {
+		return nil, 0, 0
+	}
+	counts := s.sharesOf(index)
+	most := 0
+	for at, n := range counts {
+		if runs += n; n > counts[most] {
+			most = at
+		}
+	}
+	return s.profile(most - 1), float64(counts[most]) / float64(runs), runs
+}
+
+// sharesOf counts the runs of a task by label + 1: the outlier group is first.
+func (s *Set) sharesOf(task int32) []int {
+	counts := make([]int, len(s.Profiles)+1)
+	for i, of := range s.TaskOf {
+		if of == task {
+			counts[s.Labels[i]+1]++
+		}
+	}
+	return counts
+}
